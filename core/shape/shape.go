@@ -1,0 +1,148 @@
+// Package shape holds the arithmetic of tensor shapes: sizes, broadcasting, strides and views. It is pure and safe for
+// concurrent use.
+package shape
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MaxRank is the greatest number of dimensions the contract allows.
+const MaxRank = 8
+
+// Err is wrapped by every error of this package; core.ErrShape is the same value.
+var Err = errors.New("shape error")
+
+// Shape is the length of each dimension, outermost first. A nil or empty Shape is a scalar (rank 0, one element). A
+// dimension of length zero is legal and makes the tensor empty.
+type Shape []int
+
+// Of makes a shape.
+func Of(dims ...int) Shape { return Shape(dims) }
+
+// Rank is the number of dimensions.
+func (s Shape) Rank() int { return len(s) }
+
+// Size is the number of elements. It is only meaningful for a shape that Check accepts.
+func (s Shape) Size() int {
+	n := 1
+	for _, d := range s {
+		n *= d
+	}
+	return n
+}
+
+// Check reports a rank above MaxRank, a negative dimension, or more elements than an int holds bytes for.
+func (s Shape) Check() error {
+	if len(s) > MaxRank {
+		return fmt.Errorf("%w: rank %d of %v, want at most %d", Err, len(s), s, MaxRank)
+	}
+	n, zero := 1, false
+	for i, d := range s {
+		if d < 0 {
+			return fmt.Errorf("%w: dimension %d of %v is negative", Err, i, s)
+		}
+		if d == 0 {
+			zero = true
+			continue
+		}
+		if n > math.MaxInt/16/d {
+			if zero || slices.Contains(s, 0) {
+				return nil
+			}
+			return fmt.Errorf("%w: %v has too many elements", Err, s)
+		}
+		n *= d
+	}
+	return nil
+}
+
+// Equal reports whether s and t have the same rank and dimensions.
+func (s Shape) Equal(t Shape) bool { return slices.Equal(s, t) }
+
+// Clone is a copy that shares nothing with s.
+func (s Shape) Clone() Shape { return slices.Clone(s) }
+
+// String prints the dimensions: "[2,3]", "[]" for a scalar.
+func (s Shape) String() string {
+	var b strings.Builder
+	b.WriteByte('[')
+	for i, d := range s {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Itoa(d))
+	}
+	b.WriteByte(']')
+	return b.String()
+}
+
+// Strides are the row-major strides of s in elements.
+func (s Shape) Strides() []int {
+	st := make([]int, len(s))
+	n := 1
+	for i := len(s) - 1; i >= 0; i-- {
+		st[i] = n
+		n *= s[i]
+	}
+	return st
+}
+
+// Axis brings a possibly negative axis into [0, rank).
+func Axis(axis, rank int) (int, error) {
+	a := axis
+	if a < 0 {
+		a += rank
+	}
+	if a < 0 || a >= rank {
+		return 0, fmt.Errorf("%w: axis %d, want one in [%d,%d)", Err, axis, -rank, rank)
+	}
+	return a, nil
+}
+
+// Broadcast is the common shape of all arguments by the rule of NumPy: dimensions are aligned at the innermost end, and
+// a dimension of length 1 stretches to any other length, zero included.
+func Broadcast(shapes ...Shape) (Shape, error) {
+	rank := 0
+	for _, s := range shapes {
+		rank = max(rank, len(s))
+	}
+	out := make(Shape, rank)
+	for i := range out {
+		out[i] = 1
+	}
+	for _, s := range shapes {
+		off := rank - len(s)
+		for i, d := range s {
+			switch o := out[off+i]; {
+			case d == o || d == 1:
+			case o == 1:
+				out[off+i] = d
+			default:
+				return nil, fmt.Errorf("%w: cannot broadcast %s: dimension %d is %d and %d", Err, join(shapes), off+i, o, d)
+			}
+		}
+	}
+	return out, nil
+}
+
+func join(shapes []Shape) string {
+	parts := make([]string, len(shapes))
+	for i, s := range shapes {
+		parts[i] = s.String()
+	}
+	return strings.Join(parts, " with ")
+}
+
+// CanExpand reports an error unless s broadcasts to exactly to.
+func CanExpand(s, to Shape) error {
+	b, err := Broadcast(s, to)
+	if err != nil || !b.Equal(to) {
+		return fmt.Errorf("%w: cannot expand %v to %v", Err, s, to)
+	}
+	return nil
+}

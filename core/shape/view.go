@@ -1,0 +1,152 @@
+package shape
+
+import "slices"
+
+// View places the elements of a tensor in a buffer: element (i0, i1, ...) is at Offset + Σ ik·Strides[k], counted in
+// elements. Strides may be zero (broadcast) or negative (flip). Methods never change their receiver.
+type View struct {
+	Shape   Shape
+	Strides []int
+	Offset  int
+}
+
+// Contiguous is the row-major view of a whole buffer.
+func Contiguous(s Shape) View { return View{Shape: s, Strides: s.Strides()} }
+
+// IsContiguous reports whether the elements lie in row-major order without gaps, starting at Offset.
+func (v View) IsContiguous() bool {
+	n := 1
+	for i := len(v.Shape) - 1; i >= 0; i-- {
+		d := v.Shape[i]
+		if d == 0 {
+			return true
+		}
+		if d != 1 && v.Strides[i] != n {
+			return false
+		}
+		n *= d
+	}
+	return true
+}
+
+// Permute reorders the dimensions: dimension i of the result is dimension axes[i] of v. axes is a permutation.
+func (v View) Permute(axes []int) View {
+	r := View{Shape: make(Shape, len(axes)), Strides: make([]int, len(axes)), Offset: v.Offset}
+	for i, a := range axes {
+		r.Shape[i], r.Strides[i] = v.Shape[a], v.Strides[a]
+	}
+	return r
+}
+
+// Expand broadcasts v to shape to, which CanExpand accepts.
+func (v View) Expand(to Shape) View {
+	r := View{Shape: to, Strides: make([]int, len(to)), Offset: v.Offset}
+	off := len(to) - len(v.Shape)
+	for i := range v.Shape {
+		if v.Shape[i] == to[off+i] {
+			r.Strides[off+i] = v.Strides[i]
+		}
+	}
+	return r
+}
+
+// Slice takes, along every axis, elements start, start+step, ... to the length that out gives. step may be negative.
+func (v View) Slice(start, step []int, out Shape) View {
+	r := View{Shape: out, Strides: make([]int, len(out)), Offset: v.Offset}
+	for i := range out {
+		r.Strides[i] = v.Strides[i] * step[i]
+		if out[i] > 0 {
+			r.Offset += start[i] * v.Strides[i]
+		}
+	}
+	return r
+}
+
+// Flip reverses the given axes.
+func (v View) Flip(axes []int) View {
+	r := View{Shape: v.Shape, Strides: slices.Clone(v.Strides), Offset: v.Offset}
+	for _, a := range axes {
+		if n := v.Shape[a]; n > 0 {
+			r.Offset += (n - 1) * v.Strides[a]
+			r.Strides[a] = -v.Strides[a]
+		}
+	}
+	return r
+}
+
+// Reshape gives the view of the same elements under another shape of the same size, or false when that needs a copy.
+func (v View) Reshape(to Shape) (View, bool) {
+	r := View{Shape: to, Strides: make([]int, len(to)), Offset: v.Offset}
+	if v.Shape.Size() == 0 {
+		copy(r.Strides, to.Strides())
+		return r, true
+	}
+	var dims, strides []int // v without dimensions of length one
+	for i, d := range v.Shape {
+		if d != 1 {
+			dims, strides = append(dims, d), append(strides, v.Strides[i])
+		}
+	}
+	i, j := 0, 0
+	for i < len(dims) || j < len(to) {
+		// Grow a group of old and of new dimensions to the same number of elements.
+		if i == len(dims) {
+			r.Strides[j] = 0 // only ones are left
+			j++
+			continue
+		}
+		i0, j0 := i, j
+		on, nn := dims[i], 1
+		i++
+		for on != nn {
+			if nn < on {
+				nn *= to[j]
+				j++
+			} else {
+				on *= dims[i]
+				i++
+			}
+		}
+		for k := i0; k+1 < i; k++ {
+			if strides[k] != strides[k+1]*dims[k+1] {
+				return View{}, false
+			}
+		}
+		st := strides[i-1]
+		for k := j - 1; k >= j0; k-- {
+			r.Strides[k] = st
+			st *= to[k]
+		}
+	}
+	return r, true
+}
+
+// Collapse drops dimensions of length one and joins neighbouring dimensions that every given view walks without a gap,
+// so that a loop nest over them is as shallow as can be. All views have the same shape; the result has too.
+func Collapse(views ...View) []View {
+	out := make([]View, len(views))
+	for i, v := range views {
+		out[i].Offset = v.Offset
+	}
+	s := views[0].Shape
+	for d := range s {
+		if s[d] == 1 {
+			continue
+		}
+		n := len(out[0].Shape)
+		join := n > 0
+		for i := 0; join && i < len(views); i++ {
+			join = out[i].Strides[n-1] == views[i].Strides[d]*s[d]
+		}
+		for i, v := range views {
+			if join {
+				out[i].Shape[n-1] *= s[d]
+				out[i].Strides[n-1] = v.Strides[d]
+			} else {
+				out[i].Shape = append(out[i].Shape, s[d])
+				out[i].Strides = append(out[i].Strides, v.Strides[d])
+			}
+		}
+	}
+	return out
+}
