@@ -1,0 +1,71 @@
+package par
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+)
+
+// Panic is what For panics with when a body has: the value, and the stack at
+// the place of the panic, which may be another goroutine's. It is an error,
+// and unwraps to Value where that is one.
+type Panic struct {
+	Value any
+	Stack []byte
+}
+
+// errGoexit is the value of a body that ended its goroutine.
+var errGoexit = errors.New("par: loop body called runtime.Goexit")
+
+func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
+
+// Unwrap returns Value if it is an error.
+func (p *Panic) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+// caught makes a Panic of a recovered value; a nested loop's Panic is kept as
+// it is.
+func caught(value any) *Panic {
+	if p, ok := value.(*Panic); ok {
+		return p
+	}
+	if value == nil {
+		value = errGoexit
+	}
+	return &Panic{Value: value, Stack: debug.Stack()}
+}
+
+// alone runs a loop of one part.
+func alone(body func(lo, hi int), n int) {
+	defer func() {
+		if value := recover(); value != nil {
+			panic(caught(value))
+		}
+	}()
+	body(0, n)
+}
+
+// inline runs all parts of a loop on the calling goroutine.
+func inline(body func(lo, hi int), n, chunks int) {
+	var failed *Panic
+	for i := range chunks {
+		if p := protect(body, i, n, chunks); p != nil && failed == nil {
+			failed = p
+		}
+	}
+	if failed != nil {
+		panic(failed)
+	}
+}
+
+func protect(body func(lo, hi int), i, n, chunks int) (failed *Panic) {
+	defer func() {
+		if value := recover(); value != nil {
+			failed = caught(value)
+		}
+	}()
+	body(part(i, n, chunks))
+	return nil
+}

@@ -1,0 +1,304 @@
+// Package par runs loops over index ranges on a fixed set of worker
+// goroutines that live as long as the pool, so that a kernel which takes tens
+// of microseconds can be split without paying for new goroutines.
+package par
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	// perThread is how many chunks a range is cut into per thread: enough that
+	// a thread which is late or slow leaves its share to the others.
+	perThread = 4
+	// maxThreads keeps a chunk number within the sixteen bits of a ticket.
+	maxThreads = 1 << 12
+	// spinTurns is how often an idle thread looks for work before it parks,
+	// some ten microseconds: loops come in bursts and waking costs more.
+	spinTurns = 4000
+	// yieldEvery is how many of those turns pass between two offers of the
+	// processor to other goroutines.
+	yieldEvery = 256
+)
+
+// Pool is a set of parked workers. All methods may be called from any number
+// of goroutines at once. A Pool must be closed to let its workers go.
+type Pool struct {
+	threads int
+	turns   int // idle turns before parking
+	workers []*worker
+
+	// busy is held by the one For that the workers serve, and for good by
+	// Close. body, n and chunks belong to its holder and may be read by whoever
+	// has claimed a chunk of the current ticket.
+	busy   atomic.Bool
+	body   func(lo, hi int)
+	n      int
+	chunks int
+
+	// ticket is generation<<32 | chunks<<16 | next unclaimed chunk. Claiming
+	// by compare-and-swap on the whole word means that a late worker can never
+	// take a chunk of a loop other than the one it looked at.
+	ticket  atomic.Uint64
+	pending atomic.Int64  // chunks of the current loop that have not finished
+	done    chan struct{} // the last finisher's word to the caller
+	failed  atomic.Pointer[Panic]
+
+	closing atomic.Bool
+	closed  sync.Once
+	exited  sync.WaitGroup
+}
+
+type worker struct {
+	parked atomic.Bool
+	wake   chan struct{} // holds at most one token; a token is owed only to a worker seen parked
+}
+
+// New returns a pool which runs loops on threads threads, the caller's
+// included; threads <= 0 means GOMAXPROCS.
+func New(threads int) *Pool {
+	procs := runtime.GOMAXPROCS(0)
+	if threads <= 0 {
+		threads = procs
+	}
+	threads = min(threads, maxThreads)
+	p := &Pool{threads: threads, done: make(chan struct{}, 1)}
+	if threads <= procs {
+		p.turns = spinTurns
+	}
+	for range threads - 1 {
+		w := &worker{wake: make(chan struct{}, 1)}
+		p.workers = append(p.workers, w)
+		p.exited.Add(1)
+		go p.serve(w)
+	}
+	return p
+}
+
+// Threads returns how many threads a loop can run on, the caller's included.
+func (p *Pool) Threads() int { return p.threads }
+
+// Close waits for the loop in progress and ends the workers. A For after
+// Close runs on its caller alone. Close may be called more than once, but not
+// from within a loop body.
+func (p *Pool) Close() {
+	p.closed.Do(func() {
+		for !p.busy.CompareAndSwap(false, true) {
+			runtime.Gosched()
+		}
+		p.closing.Store(true)
+		for _, w := range p.workers {
+			w.unpark()
+		}
+		p.exited.Wait()
+	})
+}
+
+// Chunks returns into how many parts For cuts [0,n): it depends on n, grain
+// and the pool's thread count only.
+func (p *Pool) Chunks(n, grain int) int {
+	if n <= 0 {
+		return 0
+	}
+	if p.threads == 1 {
+		return 1
+	}
+	return max(1, min(n/max(grain, 1), p.threads*perThread))
+}
+
+// For calls body on contiguous parts [lo,hi) that together cover [0,n) once,
+// and returns when all calls have. No part is shorter than grain unless n is.
+// The parts are the same for the same n, grain and thread count; which thread
+// runs a part, and in what order, is not defined.
+//
+// The caller works too. While the workers are taken by another For, whether
+// one on another goroutine or the one whose body is calling, the caller runs
+// all parts itself, so that loops nest and never wait for each other. If a
+// body panics the other parts still run; then For panics with a *Panic that
+// holds the first value caught. For allocates nothing.
+func (p *Pool) For(n, grain int, body func(lo, hi int)) {
+	chunks := p.Chunks(n, grain)
+	if chunks <= 1 {
+		if n > 0 {
+			alone(body, n)
+		}
+		return
+	}
+	if len(p.workers) == 0 || !p.busy.CompareAndSwap(false, true) {
+		inline(body, n, chunks)
+		return
+	}
+	p.body, p.n, p.chunks = body, n, chunks
+	p.pending.Store(int64(chunks))
+	generation := p.ticket.Load()>>32 + 1
+	p.ticket.Store(generation<<32 | uint64(chunks)<<16)
+	for i := 0; i < len(p.workers) && i < chunks-1; i++ {
+		p.workers[i].unpark()
+	}
+	last, returned := false, false
+	defer func() {
+		if !returned {
+			p.abandon(&last) // a body ended this goroutine
+		}
+	}()
+	for p.runOne(&last) {
+	}
+	returned = true
+	if failed := p.finish(last); failed != nil {
+		panic(failed)
+	}
+}
+
+// finish waits for the chunks that others run and lets the workers go.
+func (p *Pool) finish(last bool) *Panic {
+	if !last {
+		p.await()
+	}
+	failed := p.failed.Swap(nil)
+	p.body = nil
+	p.busy.Store(false)
+	return failed
+}
+
+// abandon ends a loop whose caller is gone: chunks nobody has claimed are
+// counted as finished without being run.
+func (p *Pool) abandon(last *bool) {
+	for {
+		t := p.ticket.Load()
+		next, chunks := t&0xffff, t>>16&0xffff
+		if next >= chunks {
+			break
+		}
+		if p.ticket.CompareAndSwap(t, t-next+chunks) {
+			*last = p.pending.Add(-int64(chunks-next)) == 0
+			break
+		}
+	}
+	p.finish(*last)
+}
+
+// await returns when the last chunk, run by a worker, has finished.
+func (p *Pool) await() {
+	for turn := range p.turns {
+		select {
+		case <-p.done:
+			return
+		default:
+		}
+		if turn%yieldEvery == yieldEvery-1 {
+			runtime.Gosched()
+		}
+	}
+	<-p.done
+}
+
+// runOne claims and runs a chunk of the current loop. It reports whether
+// there was one, and sets last if it was the last of the loop to finish.
+func (p *Pool) runOne(last *bool) bool {
+	for {
+		t := p.ticket.Load()
+		next, chunks := t&0xffff, t>>16&0xffff
+		if next >= chunks {
+			return false
+		}
+		if p.ticket.CompareAndSwap(t, t+1) {
+			p.runChunk(int(next), last)
+			return true
+		}
+	}
+}
+
+func (p *Pool) runChunk(i int, last *bool) {
+	returned := false
+	defer func() {
+		if !returned {
+			p.failed.CompareAndSwap(nil, caught(recover()))
+		}
+		*last = p.pending.Add(-1) == 0
+	}()
+	p.body(part(i, p.n, p.chunks))
+	returned = true
+}
+
+// serve is the life of one worker.
+func (p *Pool) serve(w *worker) {
+	ended := false
+	defer func() {
+		if ended {
+			p.exited.Done()
+			return
+		}
+		// A body called runtime.Goexit: its chunk has been counted, the
+		// goroutine is lost and another takes its place.
+		go p.serve(w)
+	}()
+	for !p.closing.Load() {
+		if p.work() || p.spin() {
+			continue
+		}
+		w.parked.Store(true)
+		// A loop published before the store above did not see a parked worker.
+		if p.open() || p.closing.Load() {
+			if w.parked.CompareAndSwap(true, false) {
+				continue
+			}
+		}
+		<-w.wake
+	}
+	ended = true
+}
+
+// work runs chunks until none is unclaimed and reports whether it ran any.
+func (p *Pool) work() bool {
+	ran, last := false, false
+	defer func() {
+		if last {
+			p.done <- struct{}{}
+		}
+	}()
+	for p.runOne(&last) {
+		ran = true
+		if last {
+			return true
+		}
+	}
+	return ran
+}
+
+// spin reports whether work came up within the idle turns.
+func (p *Pool) spin() bool {
+	for turn := range p.turns {
+		if p.open() {
+			return true
+		}
+		if turn%yieldEvery == yieldEvery-1 {
+			runtime.Gosched()
+		}
+	}
+	return false
+}
+
+// open reports whether the current loop has an unclaimed chunk.
+func (p *Pool) open() bool {
+	t := p.ticket.Load()
+	return t&0xffff < t>>16&0xffff
+}
+
+func (w *worker) unpark() {
+	if w.parked.CompareAndSwap(true, false) {
+		w.wake <- struct{}{}
+	}
+}
+
+// part returns the bounds of part i of [0,n) cut into chunks.
+func part(i, n, chunks int) (lo, hi int) {
+	size, rest := n/chunks, n%chunks
+	lo = i*size + min(i, rest)
+	hi = lo + size
+	if i < rest {
+		hi++
+	}
+	return lo, hi
+}
