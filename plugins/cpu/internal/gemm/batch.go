@@ -1,0 +1,66 @@
+package gemm
+
+import "github.com/goburn/burn/plugins/cpu/internal/par"
+
+// Batch lays out many products of the same size: one for each index of Dims,
+// with the strides, in elements, by which A, B and C move along each of its
+// dimensions (zero to broadcast an operand). A dimension of zero means that
+// there is none.
+type Batch struct {
+	Dims    []int
+	A, B, C []int
+}
+
+// MulBatch computes the product args for each element of batch: args gives
+// the operands of the first. Packed operands are the same for all; PackB is
+// not allowed. Products run side by side where there are enough of them, and
+// one after the other on all threads where not, with the same results.
+func MulBatch[T Number](pool *par.Pool, batch Batch, args *Args[T]) {
+	n := 1
+	for _, d := range batch.Dims {
+		n *= d
+	}
+	if n <= 0 || args.M <= 0 || args.N <= 0 {
+		return
+	}
+	if n == 1 {
+		Mul(pool, args)
+		return
+	}
+	work := max(args.M*args.N*args.K, 1)
+	if n < pool.Threads() || n < 4*pool.Threads() && work > 16*minWork {
+		batch.run(func(a, b, c int) { args.shift(a, b, c, pool) }, 0, n)
+		return
+	}
+	pool.For(n, minWork/work+1, func(lo, hi int) {
+		batch.run(func(a, b, c int) { args.shift(a, b, c, pool) }, lo, hi)
+	})
+}
+
+// run calls f with the offsets of elements lo to hi.
+func (batch *Batch) run(f func(a, b, c int), lo, hi int) {
+	for i := lo; i < hi; i++ {
+		a, b, c, rest := 0, 0, 0, i
+		for d := len(batch.Dims) - 1; d >= 0; d-- {
+			at := rest % batch.Dims[d]
+			rest /= batch.Dims[d]
+			a += at * batch.A[d]
+			b += at * batch.B[d]
+			c += at * batch.C[d]
+		}
+		f(a, b, c)
+	}
+}
+
+// shift computes the product whose operands begin at the given offsets.
+func (args *Args[T]) shift(a, b, c int, pool *par.Pool) {
+	one := *args
+	if one.PackedA == nil && one.K > 0 {
+		one.A.Data = one.A.Data[a:]
+	}
+	if one.PackedB == nil && one.K > 0 {
+		one.B.Data = one.B.Data[b:]
+	}
+	one.C = one.C[c:]
+	Mul(pool, &one)
+}

@@ -1,0 +1,194 @@
+package gemm
+
+import (
+	"sync/atomic"
+
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
+
+const (
+	// maxRows bounds the rows of A that are packed at a time, and with them
+	// the scratch memory.
+	maxRows = 1024
+	// maxStrip bounds the columns of one task.
+	maxStrip = 256
+	// minWork is the fewest multiply-adds that are worth another thread.
+	minWork = 64 << 10
+)
+
+// product is the state of one blocked product, reused from call to call.
+type product[T Number] struct {
+	args   Args[T]
+	kernel *Kernel[T]
+
+	// The block in hand: inner elements pc to pc+kc, columns jc to jc+nc, rows
+	// ic to ic+mc, in tasks of strip columns.
+	pc, kc, jc, nc, ic, mc int
+	strips, strip          int
+	bPanels                int // panels of B that the packing loop has to fill
+	last                   bool
+
+	abuf, bbuf []T
+	tiles      []T // one MR x NR tile for each part of the loop
+	tile       atomic.Int32
+
+	// A product with a vector, y = matrix·x.
+	matrix  Mat[T]
+	x       []T
+	rows    int
+	yStride int
+
+	packLoop, mulLoop, vectorLoop func(lo, hi int)
+}
+
+func mulBlocked[T Number](pool *par.Pool, args *Args[T]) {
+	r := take[T]()
+	r.args = *args
+	r.run(pool)
+	// Not deferred: after a panic the state is left to the garbage collector.
+	r.args, r.kernel = Args[T]{}, nil
+	give(r)
+}
+
+// pick settles the kernel, which packed operands dictate.
+func (r *product[T]) pick() {
+	a, b := r.args.PackedA, r.args.PackedB
+	r.kernel = Active[T]()
+	if b != nil {
+		r.kernel = b.panel.kernel
+	}
+	if a != nil {
+		if b != nil && a.panel.kernel != b.panel.kernel {
+			panic("gemm: operands packed for different kernels, got " + a.panel.kernel.Name + " and " + b.panel.kernel.Name)
+		}
+		r.kernel = a.panel.kernel
+	}
+	if a != nil && (a.m != r.args.M || a.k != r.args.K) || b != nil && (b.n != r.args.N || b.k != r.args.K) {
+		panic("gemm: packed operand of another size")
+	}
+}
+
+func (r *product[T]) run(pool *par.Pool) {
+	r.pick()
+	g, kern := &r.args, r.kernel
+	depth := kern.depth(g.K)
+	rows := ceil(min(g.M, maxRows), kern.MC) * kern.MC
+	cols := ceil(min(g.N, kern.NC), kern.NR) * kern.NR
+	if g.PackedA == nil {
+		r.abuf = grow(r.abuf, rows*depth)
+	}
+	if g.PackedB == nil {
+		r.bbuf = grow(r.bbuf, cols*depth)
+	}
+	for r.jc = 0; r.jc < g.N; r.jc += kern.NC {
+		r.nc = min(kern.NC, g.N-r.jc)
+		for r.pc = 0; r.pc < g.K; r.pc += depth {
+			r.kc = min(depth, g.K-r.pc)
+			r.last = r.pc+r.kc == g.K
+			for r.ic = 0; r.ic < g.M; r.ic += rows {
+				r.mc = min(rows, g.M-r.ic)
+				r.pack(pool)
+				r.mul(pool)
+			}
+		}
+	}
+}
+
+// pack fills the buffers for the block in hand: B once, A for each ic.
+func (r *product[T]) pack(pool *par.Pool) {
+	kern := r.kernel
+	r.bPanels = 0
+	if r.args.PackedB == nil && r.ic == 0 {
+		r.bPanels = ceil(r.nc, kern.NR)
+	}
+	aPanels := 0
+	if r.args.PackedA == nil {
+		aPanels = ceil(r.mc, kern.MR)
+	}
+	pool.For(r.bPanels+aPanels, packGrain/(r.kc*min(kern.MR, kern.NR))+1, r.packLoop)
+}
+
+// packPart packs panels lo to hi: those of B come first.
+func (r *product[T]) packPart(lo, hi int) {
+	g, kern := &r.args, r.kernel
+	if lo < r.bPanels {
+		j0, j1 := lo*kern.NR, min(min(hi, r.bPanels)*kern.NR, r.nc)
+		dst := r.bbuf[j0*r.kc : ceil(j1, kern.NR)*kern.NR*r.kc]
+		if g.PackB != nil {
+			g.PackB(dst, kern.NR, r.pc, r.pc+r.kc, r.jc+j0, r.jc+j1)
+		} else {
+			src := g.B.Data[r.pc*g.B.RowStride+(r.jc+j0)*g.B.ColStride:]
+			pack(dst, src, j1-j0, g.B.ColStride, r.kc, g.B.RowStride, kern.NR)
+		}
+		lo = r.bPanels
+	}
+	if lo < hi {
+		i0, i1 := (lo-r.bPanels)*kern.MR, min((hi-r.bPanels)*kern.MR, r.mc)
+		src := g.A.Data[(r.ic+i0)*g.A.RowStride+r.pc*g.A.ColStride:]
+		pack(r.abuf[i0*r.kc:], src, i1-i0, g.A.RowStride, r.kc, g.A.ColStride, kern.MR)
+	}
+}
+
+// mul multiplies the packed block, in tasks of at most MC rows and strip
+// columns.
+func (r *product[T]) mul(pool *par.Pool) {
+	kern := r.kernel
+	blocks := ceil(r.mc, kern.MC)
+	work := min(r.mc, kern.MC) * r.kc // multiply-adds of a column of a task
+	strip := max(r.nc*blocks/(4*pool.Threads()), minWork/work+1)
+	r.strip = ceil(min(strip, maxStrip), kern.NR) * kern.NR
+	r.strips = ceil(r.nc, r.strip)
+	tasks, grain := blocks*r.strips, minWork/(work*r.strip)+1
+	r.tiles = grow(r.tiles, max(pool.Chunks(tasks, grain), 1)*kern.MR*kern.NR)
+	r.tile.Store(0)
+	pool.For(tasks, grain, r.mulLoop)
+}
+
+func (r *product[T]) mulPart(lo, hi int) {
+	kern := r.kernel
+	size := kern.MR * kern.NR
+	tile := r.tiles[(int(r.tile.Add(1))-1)*size:][:size]
+	for t := lo; t < hi; t++ {
+		i0, j0 := t/r.strips*kern.MC, t%r.strips*r.strip
+		r.mulBlock(i0, min(i0+kern.MC, r.mc), j0, min(j0+r.strip, r.nc), tile)
+	}
+}
+
+// mulBlock computes rows i0 to i1, columns j0 to j1 of the block in hand.
+func (r *product[T]) mulBlock(i0, i1, j0, j1 int, tile []T) {
+	g, kern := &r.args, r.kernel
+	mr, nr, kc, ldc := kern.MR, kern.NR, r.kc, g.LDC
+	a, b := r.abuf, r.bbuf
+	if g.PackedA != nil {
+		a = g.PackedA.panel.block(r.pc, kc, r.ic/mr)
+	}
+	if g.PackedB != nil {
+		b = g.PackedB.panel.block(r.pc, kc, r.jc/nr)
+	}
+	accumulate := g.Accumulate || r.pc > 0
+	for j := j0; j < j1; j += nr {
+		bp := b[j*kc:][:nr*kc]
+		for i := i0; i < i1; i += mr {
+			ap := a[i*kc:][:mr*kc]
+			c := g.C[(r.ic+i)*ldc+r.jc+j:]
+			if i+mr <= i1 && j+nr <= j1 {
+				kern.Run(kc, ap, bp, c, ldc, accumulate)
+				continue
+			}
+			kern.Run(kc, ap, bp, tile, nr, false)
+			for y := range min(mr, i1-i) {
+				to, from := c[y*ldc:][:min(nr, j1-j)], tile[y*nr:]
+				if !accumulate {
+					copy(to, from)
+					continue
+				}
+				for x := range to {
+					to[x] = from[x] + to[x]
+				}
+			}
+		}
+	}
+	if r.last {
+		g.Epilogue.apply(g.C, ldc, r.ic+i0, r.ic+i1, r.jc+j0, r.jc+j1)
+	}
+}

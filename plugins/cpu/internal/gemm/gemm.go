@@ -1,0 +1,98 @@
+// Package gemm multiplies matrices: packed, cache blocked and spread over the
+// threads of a par.Pool, for all element types, with the micro kernel behind
+// a seam (Kernel) so that one written in assembly needs nothing else changed.
+//
+// For given operands the result is the same bits for every thread count: rows
+// and columns are shared among threads, the inner dimension never is. No
+// product is skipped, so NaN and infinities go where arithmetic takes them.
+//
+// Functions panic, as indexing does, when a slice is too short for the sizes
+// and strides given with it. They may be called concurrently with the same
+// pool and the same inputs, and in steady state they allocate nothing.
+package gemm
+
+import "github.com/goburn/burn/plugins/cpu/internal/par"
+
+// Mat is a view of a matrix: element (i, j) is Data[i*RowStride+j*ColStride].
+// Strides are zero (broadcast) or positive and may be in any relation, so a
+// transposed view needs no copy.
+type Mat[T Number] struct {
+	Data                 []T
+	RowStride, ColStride int
+}
+
+// Row returns the view of a contiguous row-major matrix with cols columns.
+func Row[T Number](data []T, cols int) Mat[T] {
+	return Mat[T]{Data: data, RowStride: cols, ColStride: 1}
+}
+
+// T returns the transposed view.
+func (m Mat[T]) T() Mat[T] {
+	return Mat[T]{Data: m.Data, RowStride: m.ColStride, ColStride: m.RowStride}
+}
+
+// PackFunc supplies rows k0 to k1 and columns j0 to j1 of B in packed form.
+// Columns are cut into panels of width columns; panel q takes
+// dst[q*(k1-k0)*width:], and in it element (p, j) of B is at
+// [(p-k0)*width + j-j0-q*width]. The columns that the last panel lacks are to
+// be written as zeros. A PackFunc is called from several threads at once, for
+// disjoint parts; j0 is a multiple of width.
+type PackFunc[T Number] func(dst []T, width, k0, k1, j0, j1 int)
+
+// Args is one product C = A·B or C += A·B, of sizes M x K and K x N. A is
+// given as A or PackedA, B as B, PackedB or PackB: the packed ones win. C is
+// row-major, row i at C[i*LDC], and must not overlap an operand. With K of
+// zero the product is zero.
+type Args[T Number] struct {
+	M, N, K int
+
+	A       Mat[T]
+	PackedA *PackedA[T]
+
+	B       Mat[T]
+	PackedB *PackedB[T]
+	PackB   PackFunc[T]
+
+	C   []T
+	LDC int
+
+	Accumulate bool
+	Epilogue   *Epilogue[T] // nil for none
+}
+
+// Mul computes the product that args describes.
+func Mul[T Number](pool *par.Pool, args *Args[T]) {
+	if args.M <= 0 || args.N <= 0 {
+		return
+	}
+	if args.K <= 0 {
+		mulEmpty(args)
+		return
+	}
+	if args.PackedA == nil && args.PackedB == nil && args.PackB == nil {
+		switch {
+		case args.M == 1 || args.N == 1:
+			mulVector(pool, args)
+			return
+		case args.M*args.N*args.K <= smallWork:
+			mulSmall(args)
+			return
+		}
+	}
+	mulBlocked(pool, args)
+}
+
+// MulPacked computes c = a·b for a of m rows and a packed b.
+func MulPacked[T Number](pool *par.Pool, m int, a Mat[T], b *PackedB[T], c []T, ldc int, epilogue *Epilogue[T]) {
+	Mul(pool, &Args[T]{M: m, N: b.n, K: b.k, A: a, PackedB: b, C: c, LDC: ldc, Epilogue: epilogue})
+}
+
+// mulEmpty is the product over no inner elements.
+func mulEmpty[T Number](args *Args[T]) {
+	for i := range args.M {
+		if !args.Accumulate {
+			clear(args.C[i*args.LDC:][:args.N])
+		}
+	}
+	args.Epilogue.apply(args.C, args.LDC, 0, args.M, 0, args.N)
+}

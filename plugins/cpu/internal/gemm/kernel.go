@@ -1,0 +1,156 @@
+package gemm
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"sync/atomic"
+)
+
+// Number is what a matrix may hold. Integers wrap around.
+type Number interface {
+	float32 | float64 | int64 | int32 | int16 | int8 | uint64 | uint32 | uint16 | uint8
+}
+
+// Kernel is a micro kernel: the innermost product of a packed panel of A and
+// a packed panel of B, with the block sizes that suit it. All packing and
+// blocking is derived from these numbers.
+type Kernel[T Number] struct {
+	Name string
+	// MR and NR are the rows and columns of C that one call computes.
+	MR, NR int
+	// KC is the most steps of the inner dimension in one call; MC (a multiple
+	// of MR) and NC (of NR) are the rows of A and columns of B of one block.
+	KC, MC, NC int
+	// Run computes the MR x NR tile c, whose row i begins at c[i*ldc], as the
+	// sum over p < k of a[p*MR+i]*b[p*NR+j], added to the tile if accumulate is
+	// set and stored in it otherwise. len(a) is k*MR and len(b) is k*NR; the
+	// tile may be followed, and its rows may be separated, by elements that
+	// must be left alone. The order of summation over p depends on k only.
+	Run func(k int, a, b, c []T, ldc int, accumulate bool)
+}
+
+// candidate is a kernel and whether this processor can run it.
+type candidate[T Number] struct {
+	kernel *Kernel[T]
+	usable func() bool
+}
+
+// kernels of the floating point types, best first. A kernel written in
+// assembly is added in a file of its architecture.
+var (
+	kernels32 = []candidate[float32]{{portable[float32](), always}}
+	kernels64 = []candidate[float64]{{portable[float64](), always}}
+)
+
+var (
+	active32 atomic.Pointer[Kernel[float32]]
+	active64 atomic.Pointer[Kernel[float64]]
+
+	kernelI64 = portable[int64]()
+	kernelI32 = portable[int32]()
+	kernelI16 = portable[int16]()
+	kernelI8  = portable[int8]()
+	kernelU64 = portable[uint64]()
+	kernelU32 = portable[uint32]()
+	kernelU16 = portable[uint16]()
+	kernelU8  = portable[uint8]()
+)
+
+func always() bool { return true }
+
+// EnvKernel names the environment variable that selects the kernel by name
+// when the program starts. An unknown name is ignored there: Select reports.
+const EnvKernel = "BURN_CPU_GEMM_KERNEL"
+
+func init() {
+	if Select(os.Getenv(EnvKernel)) != nil {
+		_ = Select("")
+	}
+}
+
+// Select makes the named kernel the one used from now on for the floating
+// point types that have it, the best one for the others; the empty name means
+// the best for all. Matrices packed before keep the kernel they were packed
+// for.
+func Select(name string) error {
+	if name != "" && !slices.Contains(Names(), name) {
+		return fmt.Errorf("gemm: kernel, got %q, want one of %q", name, Names())
+	}
+	active32.Store(choose(kernels32, name))
+	active64.Store(choose(kernels64, name))
+	return nil
+}
+
+// Names lists the kernels that can be selected on this processor.
+func Names() []string {
+	var names []string
+	for _, c := range kernels32 {
+		if c.usable() {
+			names = append(names, c.kernel.Name)
+		}
+	}
+	for _, c := range kernels64 {
+		if c.usable() && !slices.Contains(names, c.kernel.Name) {
+			names = append(names, c.kernel.Name)
+		}
+	}
+	return names
+}
+
+func choose[T Number](from []candidate[T], name string) *Kernel[T] {
+	var best *Kernel[T]
+	for _, c := range from {
+		if !c.usable() {
+			continue
+		}
+		if c.kernel.Name == name {
+			return c.kernel
+		}
+		if best == nil {
+			best = c.kernel
+		}
+	}
+	return best
+}
+
+// Active returns the kernel in use for T.
+func Active[T Number]() *Kernel[T] {
+	var zero T
+	var k any
+	switch any(zero).(type) {
+	case float32:
+		k = active32.Load()
+	case float64:
+		k = active64.Load()
+	case int64:
+		k = kernelI64
+	case int32:
+		k = kernelI32
+	case int16:
+		k = kernelI16
+	case int8:
+		k = kernelI8
+	case uint64:
+		k = kernelU64
+	case uint32:
+		k = kernelU32
+	case uint16:
+		k = kernelU16
+	case uint8:
+		k = kernelU8
+	}
+	return k.(*Kernel[T])
+}
+
+// depth returns the length of the blocks into which an inner dimension of k
+// is cut: the last may be shorter, the others have equal length.
+func (kern *Kernel[T]) depth(k int) int {
+	if k <= kern.KC {
+		return k
+	}
+	blocks := ceil(k, kern.KC)
+	return min(kern.KC, ceil(ceil(k, blocks), 8)*8)
+}
+
+func ceil(a, b int) int { return (a + b - 1) / b }

@@ -1,0 +1,64 @@
+package gemm
+
+import "sync"
+
+// maxKept is the most elements of a buffer that outlives its call.
+const maxKept = 8 << 20
+
+// scratch keeps idle products, for each element type apart.
+var scratch [10]sync.Pool
+
+func pool[T Number]() *sync.Pool {
+	var zero T
+	i := 0
+	switch any(zero).(type) {
+	case float32:
+		i = 0
+	case float64:
+		i = 1
+	case int64:
+		i = 2
+	case int32:
+		i = 3
+	case int16:
+		i = 4
+	case int8:
+		i = 5
+	case uint64:
+		i = 6
+	case uint32:
+		i = 7
+	case uint16:
+		i = 8
+	case uint8:
+		i = 9
+	}
+	return &scratch[i]
+}
+
+func take[T Number]() *product[T] {
+	if r, ok := pool[T]().Get().(*product[T]); ok {
+		return r
+	}
+	r := &product[T]{}
+	r.packLoop, r.mulLoop, r.vectorLoop = r.packPart, r.mulPart, r.vectorPart
+	return r
+}
+
+func give[T Number](r *product[T]) {
+	if cap(r.abuf) > maxKept {
+		r.abuf = nil
+	}
+	if cap(r.bbuf) > maxKept {
+		r.bbuf = nil
+	}
+	pool[T]().Put(r)
+}
+
+// grow returns a slice of n elements of unknown values.
+func grow[T Number](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}

@@ -1,0 +1,150 @@
+package gemm
+
+import "github.com/goburn/burn/plugins/cpu/internal/par"
+
+// vectorBlock is how many results of a product by columns are in hand at a
+// time: they stay in the first cache while the matrix streams by.
+const vectorBlock = 1024
+
+// mulVector computes a product with one row or one column. It is seen as
+// y = M·x; for a single row, M is B transposed and x the row of A.
+func mulVector[T Number](pool *par.Pool, g *Args[T]) {
+	r := take[T]()
+	r.args = *g
+	if g.N == 1 {
+		r.matrix, r.rows, r.yStride = g.A, g.M, g.LDC
+		r.vector(g.B.Data, g.B.RowStride)
+	} else {
+		r.matrix, r.rows, r.yStride = g.B.T(), g.N, 1
+		r.vector(g.A.Data, g.A.ColStride)
+	}
+	pool.For(r.rows, minVectorWork/g.K+1, r.vectorLoop)
+	r.args, r.matrix, r.x = Args[T]{}, Mat[T]{}, nil
+	give(r)
+}
+
+// minVectorWork is the fewest elements of the matrix that are worth another
+// thread.
+const minVectorWork = 32 << 10
+
+// vector settles x: contiguous, copied if it is not.
+func (r *product[T]) vector(data []T, stride int) {
+	k := r.args.K
+	if stride == 1 {
+		r.x = data[:k]
+		return
+	}
+	r.abuf = grow(r.abuf, k)
+	r.x = r.abuf
+	for p := range k {
+		r.x[p] = data[p*stride]
+	}
+}
+
+func (r *product[T]) vectorPart(lo, hi int) {
+	g := &r.args
+	switch {
+	case r.matrix.ColStride == 1:
+		r.byRows(lo, hi)
+	case r.matrix.RowStride == 1 && r.yStride == 1:
+		for i := lo; i < hi; i += vectorBlock {
+			r.byColumns(i, min(i+vectorBlock, hi))
+		}
+	default:
+		for i := lo; i < hi; i++ {
+			m := r.matrix.Data[i*r.matrix.RowStride:]
+			var sum T
+			for p, v := range r.x {
+				sum += m[p*r.matrix.ColStride] * v
+			}
+			r.put(i, sum)
+		}
+	}
+	if g.N == 1 {
+		g.Epilogue.apply(g.C, g.LDC, lo, hi, 0, 1)
+	} else {
+		g.Epilogue.apply(g.C, g.LDC, 0, 1, lo, hi)
+	}
+}
+
+func (r *product[T]) put(i int, sum T) {
+	y := &r.args.C[i*r.yStride]
+	if r.args.Accumulate {
+		sum += *y
+	}
+	*y = sum
+}
+
+// byRows takes four rows at a time. Each sum is kept in two parts, even and
+// odd places, whether its row is one of four or a single one.
+func (r *product[T]) byRows(lo, hi int) {
+	k, i := len(r.x), lo
+	for ; i+4 <= hi; i += 4 {
+		at := r.matrix.Data[i*r.matrix.RowStride:]
+		s := r.matrix.RowStride
+		s0, s1, s2, s3 := dot4(r.x, at[:k], at[s:][:k], at[2*s:][:k], at[3*s:][:k])
+		r.put(i, s0)
+		r.put(i+1, s1)
+		r.put(i+2, s2)
+		r.put(i+3, s3)
+	}
+	for ; i < hi; i++ {
+		r.put(i, dot(r.x, r.matrix.Data[i*r.matrix.RowStride:][:k]))
+	}
+}
+
+func dot4[T Number](x, m0, m1, m2, m3 []T) (T, T, T, T) {
+	var e0, e1, e2, e3, o0, o1, o2, o3 T
+	for len(x) >= 4 && len(m0) >= 4 && len(m1) >= 4 && len(m2) >= 4 && len(m3) >= 4 {
+		v, w := x[0], x[1]
+		e0, o0 = e0+m0[0]*v, o0+m0[1]*w
+		e1, o1 = e1+m1[0]*v, o1+m1[1]*w
+		e2, o2 = e2+m2[0]*v, o2+m2[1]*w
+		e3, o3 = e3+m3[0]*v, o3+m3[1]*w
+		v, w = x[2], x[3]
+		e0, o0 = e0+m0[2]*v, o0+m0[3]*w
+		e1, o1 = e1+m1[2]*v, o1+m1[3]*w
+		e2, o2 = e2+m2[2]*v, o2+m2[3]*w
+		e3, o3 = e3+m3[2]*v, o3+m3[3]*w
+		x, m0, m1, m2, m3 = x[4:], m0[4:], m1[4:], m2[4:], m3[4:]
+	}
+	return finish(e0, o0, x, m0), finish(e1, o1, x, m1), finish(e2, o2, x, m2), finish(e3, o3, x, m3)
+}
+
+func dot[T Number](x, m []T) T { return finish(0, 0, x, m) }
+
+// finish adds the products that are left to the sums over even and odd
+// places, and the two together. It begins at an even place.
+func finish[T Number](even, odd T, x, m []T) T {
+	for len(x) >= 2 && len(m) >= 2 {
+		even, odd = even+m[0]*x[0], odd+m[1]*x[1]
+		x, m = x[2:], m[2:]
+	}
+	if len(x) > 0 && len(m) > 0 {
+		even += m[0] * x[0]
+	}
+	return even + odd
+}
+
+// byColumns adds the columns of the matrix to y, four at a time.
+func (r *product[T]) byColumns(lo, hi int) {
+	y := r.args.C[lo:hi]
+	if !r.args.Accumulate {
+		clear(y)
+	}
+	p, s := 0, r.matrix.ColStride
+	for ; p+4 <= len(r.x); p += 4 {
+		at := r.matrix.Data[p*s+lo:]
+		m0, m1, m2, m3 := at[:len(y)], at[s:][:len(y)], at[2*s:][:len(y)], at[3*s:][:len(y)]
+		v0, v1, v2, v3 := r.x[p], r.x[p+1], r.x[p+2], r.x[p+3]
+		for i := range y {
+			y[i] += (m0[i]*v0 + m1[i]*v1) + (m2[i]*v2 + m3[i]*v3)
+		}
+	}
+	for ; p < len(r.x); p++ {
+		v := r.x[p]
+		for i, m := range r.matrix.Data[p*s+lo:][:len(y)] {
+			y[i] += m * v
+		}
+	}
+}
