@@ -1,0 +1,12 @@
+package core
+
+// Device is one device of an open backend: where streams are opened. host.Open makes it from a spec.
+type Device struct {
+	Backend   Backend
+	Index     int
+	Spec      string // in full, as it can be opened again: "process:cpu:0"
+	Transport string // "builtin" or "process"
+}
+
+// Close closes the backend, and with it every stream on it and, for a plugin, its process.
+func (d *Device) Close() error { return d.Backend.Close() }
