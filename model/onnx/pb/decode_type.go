@@ -1,5 +1,10 @@
 package pb
 
+import (
+	"slices"
+	"unsafe"
+)
+
 var valueInfoNames = names{1: "name", 2: "type", 3: "doc_string", 4: "metadata_props[]"}
 
 func (d *decoder) valueInfo(v *ValueInfo, b []byte) error {
@@ -113,14 +118,17 @@ var shapeNames = names{1: "dim[]"}
 
 func (d *decoder) shape(s *Shape, b []byte) error {
 	r := d.read(b, &shapeNames)
-	for r.next() {
-		if r.num != 1 {
-			continue
+	if n := r.count(1); n > 0 { // a dim of two bytes becomes many: let it grow once
+		if !r.charge(n * int(unsafe.Sizeof(Dim{}))) {
+			return r.err
 		}
-		var dim Dim
-		p := &dim
-		if one(r, &p, (*decoder).dim); r.err == nil && r.charge(48) {
-			s.Dims = append(s.Dims, dim)
+		s.Dims = slices.Grow(s.Dims, n)
+	}
+	for r.next() {
+		if r.num == 1 {
+			s.Dims = append(s.Dims, Dim{})
+			dim := &s.Dims[len(s.Dims)-1]
+			one(r, &dim, (*decoder).dim)
 		}
 	}
 	return r.err

@@ -88,6 +88,22 @@ func (r *reader) next() bool {
 	return true
 }
 
+// count returns how often field num follows, up to the first malformed field.
+func (r *reader) count(num protowire.Number) int {
+	c := 0
+	for b := r.rest; len(b) > 0; {
+		f, _, n := protowire.ConsumeField(b)
+		if n < 0 {
+			break
+		}
+		if f == num {
+			c++
+		}
+		b = b[n:]
+	}
+	return c
+}
+
 func wireError(n int) string {
 	switch err := protowire.ParseError(n); err.Error() {
 	case "unexpected EOF":
