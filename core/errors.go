@@ -1,0 +1,70 @@
+package core
+
+import (
+	"errors"
+
+	"github.com/goburn/burn/core/op"
+)
+
+// The closed set of sentinels. Every error of a backend, a plugin or a decorator wraps exactly one of them, and
+// errors.Is holds on both sides of a process boundary. Test with errors.Is, never by text.
+var (
+	// ErrShape: shapes, axes or strides do not fit the op.
+	ErrShape = op.ErrShape
+	// ErrDType: the op is not defined for this element type, or operands differ in type.
+	ErrDType = op.ErrDType
+	// ErrAttr: an attribute is missing, of the wrong kind, or out of range.
+	ErrAttr = op.ErrAttr
+	// ErrUnsupported: this backend does not have it; decompose the node or move it to another backend. It is
+	// errors.ErrUnsupported.
+	ErrUnsupported = op.ErrUnsupported
+	// ErrIndex: an index tensor holds a value outside the indexed dimension.
+	ErrIndex = errors.New("index out of range")
+	// ErrOutOfMemory: the device or the process limit is exhausted; freeing tensors and trying again may work.
+	ErrOutOfMemory = errors.New("out of memory")
+	// ErrBackendLost: the backend's process or device is gone, and every tensor on it with it.
+	ErrBackendLost = errors.New("backend lost")
+	// ErrStale: the tensor id is from before a restart of the backend.
+	ErrStale = errors.New("stale tensor")
+	// ErrUnknownTensor: no such tensor on this stream: never made, or already freed.
+	ErrUnknownTensor = errors.New("unknown tensor")
+	// ErrProtocol: the peer broke the wire protocol, or speaks another version.
+	ErrProtocol = errors.New("protocol error")
+	// ErrClosed: the stream, backend or program was closed.
+	ErrClosed = errors.New("closed")
+	// ErrCanceled: the context ended before the call did.
+	ErrCanceled = errors.New("canceled")
+	// ErrNotFound: no backend, device or program of that name or index.
+	ErrNotFound = errors.New("not found")
+	// ErrKernel: a kernel failed or panicked: a bug of the backend.
+	ErrKernel = errors.New("kernel fault")
+)
+
+// Sentinels lists the set in the order of their wire codes, which start at 1 and never change.
+func Sentinels() []error {
+	return []error{ErrShape, ErrDType, ErrAttr, ErrUnsupported, ErrIndex, ErrOutOfMemory, ErrBackendLost, ErrStale,
+		ErrUnknownTensor, ErrProtocol, ErrClosed, ErrCanceled, ErrNotFound, ErrKernel}
+}
+
+// NodeError is the failure of one node on a stream. It is sticky: it arrives at the next Read or Sync that depends on
+// the node.
+type NodeError struct {
+	Op      string
+	Outputs []op.Desc
+	Err     error // wraps a sentinel
+}
+
+// Error prints "add t3 f32[2]: cause".
+func (e *NodeError) Error() string {
+	s := e.Op
+	for i, d := range e.Outputs {
+		if i > 0 {
+			s += ","
+		}
+		s += " " + d.ID.String() + " " + d.String()
+	}
+	return s + ": " + e.Err.Error()
+}
+
+// Unwrap gives the cause.
+func (e *NodeError) Unwrap() error { return e.Err }

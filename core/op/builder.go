@@ -1,0 +1,135 @@
+package op
+
+import (
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/shape"
+)
+
+// Builder records nodes one after the other, assigning ids to their outputs. Decompositions are written with it, and
+// model import too. The first fault sticks: later calls record nothing, give zero Descs, and Err reports it. A Builder is
+// used by one goroutine.
+type Builder struct {
+	Nodes []Node
+	next  func() TensorID
+	err   error
+}
+
+// NewBuilder makes a Builder whose outputs are numbered by next.
+func NewBuilder(next func() TensorID) *Builder { return &Builder{next: next} }
+
+// Err is the first fault.
+func (b *Builder) Err() error { return b.err }
+
+// Fail records a fault, unless there is one already.
+func (b *Builder) Fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// All records a node and gives all its outputs.
+func (b *Builder) All(c Code, in []Desc, attrs ...Attr) []Desc {
+	row := Lookup(c)
+	if b.err != nil {
+		return make([]Desc, max(1, len(row.Results)))
+	}
+	n, err := New(c, in, attrs...)
+	if err != nil {
+		b.err = err
+		return make([]Desc, max(1, len(row.Results)))
+	}
+	for i := range n.Outputs {
+		n.Outputs[i].ID = b.next()
+	}
+	b.Nodes = append(b.Nodes, n)
+	return n.Outputs
+}
+
+// Do records a node without operands lists: its inputs are given one by one.
+func (b *Builder) Do(c Code, in ...Desc) Desc { return b.All(c, in)[0] }
+
+// With records a node with attributes and gives its first output.
+func (b *Builder) With(c Code, in []Desc, attrs ...Attr) Desc { return b.All(c, in, attrs...)[0] }
+
+// Un records a node of one operand with attributes.
+func (b *Builder) Un(c Code, x Desc, attrs ...Attr) Desc { return b.All(c, []Desc{x}, attrs...)[0] }
+
+// Scalar is a rank-0 tensor of type d.
+func (b *Builder) Scalar(d dtype.DType, v float64) Desc {
+	return b.All(Full, nil, ScalarFloat("value", v), Type("dtype", d), Ints("shape"))[0]
+}
+
+// Like is a rank-0 tensor of x's type.
+func (b *Builder) Like(x Desc, v float64) Desc { return b.Scalar(x.DType, v) }
+
+// FullInt is a tensor filled with an integer.
+func (b *Builder) FullInt(d dtype.DType, v int64, s shape.Shape) Desc {
+	return b.All(Full, nil, ScalarInt("value", v), Type("dtype", d), Dims("shape", s))[0]
+}
+
+// Bound is a rank-0 tensor of the identity of max (Lowest) or min (Highest).
+func (b *Builder) Bound(d dtype.DType, v Attr) Desc {
+	return b.All(Full, nil, v, Type("dtype", d), Ints("shape"))[0]
+}
+
+// Reshape gives x another shape; the same shape records nothing.
+func (b *Builder) Reshape(x Desc, s shape.Shape) Desc {
+	if x.Shape.Equal(s) {
+		return x
+	}
+	return b.Un(Reshape, x, Dims("shape", s))
+}
+
+// Permute reorders dimensions; the identity records nothing.
+func (b *Builder) Permute(x Desc, axes ...int) Desc {
+	for i, a := range axes {
+		if i != a {
+			return b.Un(Permute, x, Ints("axes", axes...))
+		}
+	}
+	return x
+}
+
+// Expand broadcasts x to s; the same shape records nothing.
+func (b *Builder) Expand(x Desc, s shape.Shape) Desc {
+	if x.Shape.Equal(s) {
+		return x
+	}
+	return b.Un(Expand, x, Dims("shape", s))
+}
+
+// Cast converts x to d; the same type records nothing.
+func (b *Builder) Cast(x Desc, d dtype.DType) Desc {
+	if x.DType == d {
+		return x
+	}
+	return b.Un(Cast, x, Type("dtype", d))
+}
+
+// Narrow takes n elements along axis from start.
+func (b *Builder) Narrow(x Desc, axis, start, n int) Desc {
+	if start == 0 && axis < len(x.Shape) && n == x.Shape[axis] {
+		return x
+	}
+	starts, steps, size := make([]int, len(x.Shape)), make([]int, len(x.Shape)), x.Shape.Clone()
+	for i := range steps {
+		steps[i] = 1
+	}
+	if axis < len(size) {
+		starts[axis], size[axis] = start, n
+	}
+	return b.Un(Slice, x, Ints("start", starts...), Dims("size", size), Ints("step", steps...))
+}
+
+// Reduce reduces axes.
+func (b *Builder) Reduce(c Code, x Desc, keep bool, axes ...int) Desc {
+	return b.Un(c, x, Ints("axes", axes...), Flag("keep_dims", keep))
+}
+
+// Concat joins along axis.
+func (b *Builder) Concat(axis int, xs ...Desc) Desc {
+	if len(xs) == 1 {
+		return xs[0]
+	}
+	return b.All(Concat, xs, Int("axis", axis))[0]
+}

@@ -1,0 +1,151 @@
+package op
+
+// The ops of the table. The values are local to a build: nothing outside this process may see them.
+const (
+	NoOp Code = iota
+
+	// creation
+	Full
+	Iota
+	RandomBits
+
+	// movement
+	Reshape
+	Permute
+	Expand
+	Slice
+	Pad
+	Flip
+	Concat
+	Gather
+	Scatter
+	Cast
+	Copy
+
+	// unary
+	Neg
+	Abs
+	Exp
+	Log
+	Log1p
+	Expm1
+	Sqrt
+	Sin
+	Cos
+	Tan
+	Asin
+	Acos
+	Atan
+	Sinh
+	Cosh
+	Tanh
+	Erf
+	Floor
+	Ceil
+	Round
+	Not
+	IsNaN
+
+	// binary
+	Add
+	Sub
+	Mul
+	Div
+	Rem
+	Pow
+	Max
+	Min
+	Atan2
+	Equal
+	Less
+	And
+	Or
+	Xor
+	Shl
+	Shr
+
+	Where
+
+	// reduction, scan, sort
+	Sum
+	Prod
+	ReduceMax
+	ReduceMin
+	ArgMax
+	ArgMin
+	CumSum
+	CumProd
+	CumMax
+	CumMin
+	Sort
+
+	// contraction
+	MatMul
+	Conv
+	WindowReduce
+
+	// composite: arithmetic
+	Reciprocal
+	Rsqrt
+	Square
+	Sign
+	Trunc
+	Asinh
+	Acosh
+	Atanh
+	IsInf
+	NotEqual
+	Greater
+	GreaterEqual
+	LessEqual
+	FloorMod
+	Clamp
+
+	// composite: activation
+	Relu
+	LeakyRelu
+	PRelu
+	Elu
+	Selu
+	Celu
+	Sigmoid
+	HardSigmoid
+	HardSwish
+	Silu
+	Gelu
+	Mish
+	Softplus
+	Softsign
+	ThresholdedRelu
+	Softmax
+	LogSoftmax
+
+	// composite: statistics and normalisation
+	Mean
+	Variance
+	LogSumExp
+	BatchNorm
+	LayerNorm
+	RMSNorm
+	GroupNorm
+
+	// composite: layers
+	Linear
+	AvgPool
+	LSTM
+	GRU
+
+	// composite: indexing
+	GatherElements
+	ScatterElements
+	GatherND
+	ScatterND
+	OneHot
+	TopK
+
+	// composite: quantization
+	Quantize
+	Dequantize
+
+	endOfTable
+)

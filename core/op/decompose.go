@@ -1,0 +1,98 @@
+package op
+
+import (
+	"sync"
+
+	"github.com/goburn/burn/core/dtype"
+)
+
+// Decomposition records nodes that compute what a node of its op computes on inputs in, in simpler ops, and gives the
+// results in order. It may use composites that have decompositions of their own, without a cycle. It never reads data.
+type Decomposition func(b *Builder, in []Desc, a Attrs) []Desc
+
+var customDecompositions sync.Map // Code → Decomposition
+
+// Decompose expands n by one step: nodes that take the same inputs and end in n's outputs, ids included. It is false
+// when n's op has no decomposition. next numbers intermediate results. A decomposition never sees the Drop mask; the
+// caller drops n's inputs itself.
+func Decompose(n *Node, in []Desc, next func() TensorID) ([]Node, bool, error) {
+	rule := decompositionOf(n.Op)
+	if rule == nil {
+		return nil, false, nil
+	}
+	b := NewBuilder(next)
+	outs := rule(b, in, n.Attrs)
+	if b.err != nil {
+		return nil, true, b.err
+	}
+	// The results get the node's own ids. A result that is an input, or is given twice, is copied.
+	rename := make(map[TensorID]TensorID, len(outs))
+	inputs := make(map[TensorID]bool, len(in))
+	for _, d := range in {
+		inputs[d.ID] = true
+	}
+	for i := range outs {
+		if _, dup := rename[outs[i].ID]; dup || inputs[outs[i].ID] {
+			outs[i] = b.Do(Copy, outs[i])
+		}
+		if b.err != nil {
+			return nil, true, b.err
+		}
+		if !outs[i].SameType(n.Outputs[i]) {
+			return nil, true, wrap(Lookup(n.Op), in, violation(ErrShape, "", "decomposition gives %v for output %d, want %v", outs[i], i, n.Outputs[i]))
+		}
+		rename[outs[i].ID] = n.Outputs[i].ID
+	}
+	for i := range b.Nodes {
+		m := &b.Nodes[i]
+		for k, id := range m.Inputs {
+			if to, ok := rename[id]; ok {
+				m.Inputs[k] = to
+			}
+		}
+		for k := range m.Outputs {
+			if to, ok := rename[m.Outputs[k].ID]; ok {
+				m.Outputs[k].ID = to
+			}
+		}
+	}
+	return b.Nodes, true, nil
+}
+
+// HasDecomposition reports whether c can be expanded.
+func HasDecomposition(c Code) bool { return decompositionOf(c) != nil }
+
+func decompositionOf(c Code) Decomposition {
+	if r, ok := decompositions[c]; ok {
+		return r
+	}
+	if r, ok := customDecompositions.Load(c); ok {
+		return r.(Decomposition)
+	}
+	return nil
+}
+
+// decompositions is filled by init to break the cycle from rules through the builder to the table.
+var decompositions map[Code]Decomposition
+
+func init() {
+	decompositions = map[Code]Decomposition{}
+	for _, m := range []map[Code]Decomposition{arithmeticRules, activationRules, statisticsRules, layerRules, indexingRules, quantizationRules} {
+		for c, r := range m {
+			decompositions[c] = r
+		}
+	}
+}
+
+// elementwise makes a rule of a function of the operands alone.
+func elementwise(f func(b *Builder, x []Desc, a Attrs) Desc) Decomposition {
+	return func(b *Builder, in []Desc, a Attrs) []Desc { return []Desc{f(b, in, a)} }
+}
+
+// wide is x in a type that sums of narrow floats do not overflow or lose digits in.
+func wide(b *Builder, x Desc) Desc {
+	if x.DType == dtype.F16 || x.DType == dtype.BF16 {
+		return b.Cast(x, dtype.F32)
+	}
+	return x
+}

@@ -1,0 +1,59 @@
+package op
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goburn/burn/core/shape"
+)
+
+// The sentinels that checking a node can give. core/errors.go is their documented home; they are declared here because
+// inference stands below core.
+var (
+	ErrShape       = shape.Err
+	ErrDType       = errors.New("dtype error")
+	ErrAttr        = errors.New("attribute error")
+	ErrUnsupported = errors.ErrUnsupported
+)
+
+// Error is a fault of one node: which op, on what, which constraint of its row was broken.
+type Error struct {
+	Op         string
+	Inputs     []Desc
+	Constraint string // number in the row, "C2"; empty when no single one is meant
+	Msg        string // "what, got, want", lower case
+	Err        error  // the sentinel, or a deeper cause that wraps it
+}
+
+// Error prints "op: what, got, want (f32[2,3], f32[4]) [C2]".
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Op)
+	b.WriteString(": ")
+	switch {
+	case e.Msg != "":
+		b.WriteString(e.Msg)
+	case e.Err != nil:
+		b.WriteString(e.Err.Error())
+	}
+	if len(e.Inputs) > 0 {
+		parts := make([]string, len(e.Inputs))
+		for i, d := range e.Inputs {
+			parts[i] = d.String()
+		}
+		b.WriteString(" (" + strings.Join(parts, ", ") + ")")
+	}
+	if e.Constraint != "" {
+		b.WriteString(" [" + e.Constraint + "]")
+	}
+	return b.String()
+}
+
+// Unwrap gives the sentinel or cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// violation is what an inference function returns; Check adds op and inputs.
+func violation(sentinel error, constraint, format string, args ...any) error {
+	return &Error{Constraint: constraint, Msg: fmt.Sprintf(format, args...), Err: sentinel}
+}

@@ -1,0 +1,150 @@
+package op
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/shape"
+)
+
+// Parts that inference functions share. The constraint number is that of the calling row.
+
+// legal checks a shape given as an attribute.
+func legal(constraint string, dims []int) (shape.Shape, error) {
+	s := shape.Shape(dims)
+	if err := s.Check(); err != nil {
+		return nil, violation(ErrShape, constraint, "shape %v is not legal: %v", s, err)
+	}
+	return s, nil
+}
+
+// axisIn checks that an axis is in [0, rank); contract attributes never count from the end.
+func axisIn(constraint string, axis, rank int) (int, error) {
+	if axis < 0 || axis >= rank {
+		return 0, violation(ErrShape, constraint, "axis %d, want one in [0,%d)", axis, rank)
+	}
+	return axis, nil
+}
+
+// axesIn checks distinct axes in [0, rank).
+func axesIn(constraint string, axes []int, rank int) error {
+	for i, a := range axes {
+		if _, err := axisIn(constraint, a, rank); err != nil {
+			return err
+		}
+		if slices.Contains(axes[:i], a) {
+			return violation(ErrShape, constraint, "axis %d is given twice in %v", a, axes)
+		}
+	}
+	return nil
+}
+
+// one is a single output of a type and shape.
+func one(d dtype.DType, s shape.Shape) []Desc { return []Desc{{DType: d, Shape: s}} }
+
+// inferSame is for ops whose result is like their first operand.
+func inferSame(in []Desc, _ Attrs) ([]Desc, error) { return one(in[0].DType, in[0].Shape), nil }
+
+// inferToBool is for predicates of one operand.
+func inferToBool(in []Desc, _ Attrs) ([]Desc, error) { return one(dtype.Bool, in[0].Shape), nil }
+
+func broadcast(constraint string, in ...Desc) (shape.Shape, error) {
+	if len(in) == 2 && in[0].Shape.Equal(in[1].Shape) {
+		return in[0].Shape, nil
+	}
+	shapes := make([]shape.Shape, len(in))
+	for i := range in {
+		shapes[i] = in[i].Shape
+	}
+	s, err := shape.Broadcast(shapes...)
+	if err != nil {
+		return nil, violation(ErrShape, constraint, "%v", err)
+	}
+	return s, nil
+}
+
+// inferBroadcast is for elementwise ops: all operands broadcast together, the result has the type of the first.
+func inferBroadcast(in []Desc, _ Attrs) ([]Desc, error) {
+	s, err := broadcast("C1", in...)
+	if err != nil {
+		return nil, err
+	}
+	return one(in[0].DType, s), nil
+}
+
+// inferCompare is inferBroadcast with a bool result.
+func inferCompare(in []Desc, _ Attrs) ([]Desc, error) {
+	s, err := broadcast("C1", in...)
+	if err != nil {
+		return nil, err
+	}
+	return one(dtype.Bool, s), nil
+}
+
+// reduced is shape s after reducing axes; no axes at all means that nothing is reduced.
+func reduced(s shape.Shape, axes []int, keep bool) shape.Shape {
+	out := make(shape.Shape, 0, len(s))
+	for i, d := range s {
+		switch {
+		case !slices.Contains(axes, i):
+			out = append(out, d)
+		case keep:
+			out = append(out, 1)
+		}
+	}
+	return out
+}
+
+// inferReduce is for reductions over the attribute axes.
+func inferReduce(in []Desc, a Attrs) ([]Desc, error) {
+	axes := a.Ints("axes")
+	if err := axesIn("C1", axes, len(in[0].Shape)); err != nil {
+		return nil, err
+	}
+	return one(in[0].DType, reduced(in[0].Shape, axes, a.Bool("keep_dims"))), nil
+}
+
+// inferAxis is for ops that work along the attribute axis and keep the shape.
+func inferAxis(in []Desc, a Attrs) ([]Desc, error) {
+	if _, err := axisIn("C1", a.Int("axis"), len(in[0].Shape)); err != nil {
+		return nil, err
+	}
+	return inferSame(in, a)
+}
+
+// sameShape checks that operand i has a given shape.
+func sameShape(constraint, name string, got, want shape.Shape) error {
+	if !got.Equal(want) {
+		return violation(ErrShape, constraint, "%s is %v, want %v", name, got, want)
+	}
+	return nil
+}
+
+// windowed is the output length of a window of size k (after dilation) sliding over a padded dimension, or false when
+// the window does not fit.
+func windowed(n, k, stride, dilation, lo, hi int) (int, bool) {
+	if k == 0 {
+		return 0, false
+	}
+	span := (k-1)*dilation + 1
+	padded := n + lo + hi
+	if padded < span {
+		return 0, padded >= 0
+	}
+	return (padded-span)/stride + 1, true
+}
+
+// perSpatial checks an attribute list with one entry per spatial dimension, each at least least. An empty list stands
+// for the default in every dimension.
+func perSpatial(constraint string, a Attrs, name string, n, least int) error {
+	l := a.Ints(name)
+	if len(l) != n {
+		return violation(ErrAttr, constraint, "%s has %d entries, want %d", name, len(l), n)
+	}
+	for _, v := range l {
+		if v < least {
+			return violation(ErrAttr, constraint, "%s is %v, want at least %d", name, l, least)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+// Package program holds whole computations: nodes with inputs, outputs and constants, their checks, liveness and text
+// form. A program is built once, defined on a stream and run many times with new inputs.
+package program
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/goburn/burn/core/op"
+)
+
+// Program is a straight-line computation. Ids are local to it: generation 0, each defined exactly once, by Inputs, by
+// Consts or by a node, before its first use. A Program that was given to a backend is not changed any more.
+type Program struct {
+	Name    string
+	Inputs  []op.Desc
+	Consts  []op.Desc
+	Nodes   []op.Node
+	Outputs []op.TensorID // may repeat, and may name inputs and constants
+}
+
+// String prints one line per input, constant, node and output.
+func (p *Program) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "program %q\n", p.Name)
+	for _, d := range p.Inputs {
+		fmt.Fprintf(&b, "  input %v %v\n", d.ID, d)
+	}
+	for _, d := range p.Consts {
+		fmt.Fprintf(&b, "  const %v %v\n", d.ID, d)
+	}
+	for i := range p.Nodes {
+		fmt.Fprintf(&b, "  %v\n", &p.Nodes[i])
+	}
+	fmt.Fprintf(&b, "  return %v\n", p.Outputs)
+	return b.String()
+}

@@ -1,0 +1,65 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// Opener makes a Backend. It has no side effects before it is called.
+type Opener func(Config) (Backend, error)
+
+// Config is what a backend may be told at its start.
+type Config struct {
+	// Threads is the number of threads a host backend computes with; 0: as many as the process may use.
+	Threads int
+	// Options are settings of the backend's own, by name.
+	Options map[string]string
+}
+
+var registry = struct {
+	sync.Mutex
+	openers map[string]Opener
+}{openers: map[string]Opener{}}
+
+// Register makes a backend available inside this process, as database/sql drivers do: from an init function of a package
+// that programs import for its effect. It panics on an empty or duplicate name or a nil opener.
+func Register(name string, open Opener) {
+	registry.Lock()
+	defer registry.Unlock()
+	if name == "" || open == nil {
+		panic("core: Register with an empty name or nil opener")
+	}
+	if _, dup := registry.openers[name]; dup {
+		panic("core: Register called twice for backend " + name)
+	}
+	registry.openers[name] = open
+}
+
+// Registered lists the names of the backends of this process, sorted.
+func Registered() []string {
+	registry.Lock()
+	defer registry.Unlock()
+	var names []string
+	for n := range registry.openers {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Open opens a registered backend. An unknown name is ErrNotFound.
+func Open(name string, c Config) (Backend, error) {
+	registry.Lock()
+	open := registry.openers[name]
+	registry.Unlock()
+	if open == nil {
+		return nil, fmt.Errorf("core: backend %q: %w: registered in this program: %v; import its package or use host.Open for plugins",
+			name, ErrNotFound, Registered())
+	}
+	b, err := open(c)
+	if err != nil {
+		return nil, fmt.Errorf("core: open %s: %w", name, err)
+	}
+	return b, nil
+}
