@@ -1,0 +1,7 @@
+// Package wire is the protocol between a host and a plugin process: its version, the handshake, the gRPC service, and the
+// encoding of commands, data and errors on a stream. PROTOCOL.md says the same for authors in other languages and is
+// normative. Applications do not need this package: sdk/serve and sdk/client are its two ends.
+//
+// Protobuf and gRPC message types do not appear here; conversions stand one concept a file. Every decoder takes hostile
+// input: it gives ErrProtocol, and allocates no more than a small multiple of what it was given.
+package wire

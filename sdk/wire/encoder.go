@@ -1,0 +1,249 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"google.golang.org/grpc/mem"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+)
+
+// opKey is what an interned op stands for.
+type opKey struct {
+	code    op.Code
+	version uint16
+}
+
+// names is the numbers that ops and attribute names have been given, by the sender.
+type names struct {
+	ops      map[opKey]uint64
+	attrs    map[string]uint64
+	opList   []opKey
+	attrList []string
+	// one entry caches: the same op tends to come again
+	lastOp    opKey
+	lastOpNum uint64
+}
+
+func (n *names) init() {
+	n.ops, n.attrs = map[opKey]uint64{}, map[string]uint64{}
+}
+
+// rollback forgets the names given after there were nops and nattrs.
+func (n *names) rollback(nops, nattrs int) {
+	for _, k := range n.opList[nops:] {
+		delete(n.ops, k)
+	}
+	for _, s := range n.attrList[nattrs:] {
+		delete(n.attrs, s)
+	}
+	n.opList, n.attrList, n.lastOpNum = n.opList[:nops], n.attrList[:nattrs], 0
+}
+
+func (n *names) appendOp(b []byte, k opKey) []byte {
+	if n.lastOpNum != 0 && n.lastOp == k {
+		return binary.AppendUvarint(b, n.lastOpNum)
+	}
+	num, ok := n.ops[k]
+	if ok {
+		b = binary.AppendUvarint(b, num)
+	} else {
+		n.opList = append(n.opList, k)
+		num = uint64(len(n.opList))
+		n.ops[k] = num
+		b = appendText(append(b, 0), op.Lookup(k.code).Name)
+		b = binary.AppendUvarint(b, uint64(k.version))
+	}
+	n.lastOp, n.lastOpNum = k, num
+	return b
+}
+
+func (n *names) appendAttr(b []byte, name string) []byte {
+	if num, ok := n.attrs[name]; ok {
+		return binary.AppendUvarint(b, num)
+	}
+	n.attrList = append(n.attrList, name)
+	n.attrs[name] = uint64(len(n.attrList))
+	return appendText(append(b, 0), name)
+}
+
+// appendNode writes a node without its tag.
+func appendNode(b []byte, n *op.Node, names *names, ids *ids) []byte {
+	b = names.appendOp(b, opKey{n.Op, n.Version})
+	b = binary.AppendUvarint(b, uint64(len(n.Inputs)))
+	for _, id := range n.Inputs {
+		b = ids.append(b, id)
+	}
+	b = binary.AppendUvarint(b, n.Drop)
+	b = binary.AppendUvarint(b, uint64(len(n.Outputs)))
+	for i := range n.Outputs {
+		b = ids.append(b, n.Outputs[i].ID)
+		b = appendType(b, n.Outputs[i])
+	}
+	b = binary.AppendUvarint(b, uint64(len(n.Attrs)))
+	for i := range n.Attrs {
+		b = names.appendAttr(b, n.Attrs[i].Name)
+		b = appendValue(b, n.Attrs[i].Value)
+	}
+	return b
+}
+
+// Encoder writes the commands of one stream into frames. It is used by one goroutine at a time.
+type Encoder struct {
+	names names
+	ids   ids
+	base  op.TensorID
+	buf   *[]byte
+	b     []byte
+}
+
+// NewEncoder makes the Encoder of a stream whose ids are of the given generation.
+func NewEncoder(generation uint16) *Encoder {
+	e := &Encoder{base: op.NewTensorID(generation, 0)}
+	e.names.init()
+	e.reset()
+	return e
+}
+
+func (e *Encoder) reset() {
+	e.buf = framePool.Get(batchCapacity)
+	e.b = (*e.buf)[:0]
+	e.ids.last = e.base
+}
+
+// Len is the number of bytes since the last Take.
+func (e *Encoder) Len() int { return len(e.b) }
+
+// Take gives what was written since the last Take as a frame, nil if nothing was.
+func (e *Encoder) Take() *Frame {
+	if len(e.b) == 0 {
+		return nil
+	}
+	f := &Frame{}
+	if cap(e.b) == batchCapacity {
+		*e.buf = e.b
+		f.parts = mem.BufferSlice{mem.NewBuffer(e.buf, framePool)}
+	} else { // outgrew the pooled buffer
+		framePool.Put(e.buf)
+		f.parts = mem.BufferSlice{mem.SliceBuffer(e.b)}
+	}
+	e.reset()
+	return f
+}
+
+// Node writes a node. A node that is too large for any frame is an ErrUnsupported, and nothing is written.
+func (e *Encoder) Node(n *op.Node) error {
+	start, last := len(e.b), e.ids.last
+	nops, nattrs := len(e.names.opList), len(e.names.attrList)
+	e.b = appendNode(append(e.b, byte(TagNode)), n, &e.names, &e.ids)
+	if len(e.b)-start > MaxFrame/2 || len(n.Attrs) > MaxAttrs {
+		size := len(e.b) - start
+		e.b, e.ids.last = e.b[:start], last
+		e.names.rollback(nops, nattrs)
+		return fmt.Errorf("%v: node of %d bytes with %d attributes, at most %d and %d cross a process boundary: %w",
+			n.Op, size, len(n.Attrs), MaxFrame/2, MaxAttrs, core.ErrUnsupported)
+	}
+	return nil
+}
+
+// Free writes the freeing of tensors.
+func (e *Encoder) Free(ids []op.TensorID) {
+	e.b = append(e.b, byte(TagFree))
+	e.idList(ids)
+}
+
+func (e *Encoder) idList(ids []op.TensorID) {
+	e.b = binary.AppendUvarint(e.b, uint64(len(ids)))
+	for _, id := range ids {
+		e.b = e.ids.append(e.b, id)
+	}
+}
+
+func (e *Encoder) head(t Tag, number uint64) {
+	e.b = binary.AppendUvarint(append(e.b, byte(t)), number)
+}
+
+func (e *Encoder) desc(d op.Desc) {
+	e.b = e.ids.append(e.b, d.ID)
+	e.b = appendType(e.b, d)
+}
+
+// Write writes a whole tensor of at most MaxInline bytes; data holds exactly d.Bytes().
+func (e *Encoder) Write(d op.Desc, data []byte) {
+	e.b = append(e.b, byte(TagWrite))
+	e.desc(d)
+	e.b = append(e.b, data...)
+}
+
+// BeginWrite announces the chunks of tensor d. They follow in frames of Chunk, in order, until all its bytes are there.
+func (e *Encoder) BeginWrite(request uint64, d op.Desc) {
+	e.head(TagBeginWrite, request)
+	e.desc(d)
+}
+
+// Read asks for tensor id, which has size bytes.
+func (e *Encoder) Read(request uint64, id op.TensorID, size int) {
+	e.head(TagRead, request)
+	e.b = e.ids.append(e.b, id)
+	e.b = binary.AppendUvarint(e.b, uint64(size))
+}
+
+// Sync asks to be told when all commands before it are done.
+func (e *Encoder) Sync(request uint64) { e.head(TagSync, request) }
+
+// Define writes a program, known by number from then on. It must start a frame. A program that is too large for a frame
+// is an ErrUnsupported, and nothing is written.
+func (e *Encoder) Define(request, number uint64, p *program.Program, consts []op.TensorID) error {
+	if len(e.b) > 0 {
+		return fmt.Errorf("wire: define within a frame: %w", core.ErrProtocol)
+	}
+	e.head(TagDefine, request)
+	e.b = binary.AppendUvarint(e.b, number)
+	e.idList(consts)
+	e.b = appendProgram(e.b, p)
+	if len(e.b) > MaxFrame {
+		size := len(e.b)
+		framePool.Put(e.buf)
+		e.reset()
+		return fmt.Errorf("program %q of %d bytes, at most %d cross a process boundary: %w", p.Name, size, MaxFrame, core.ErrUnsupported)
+	}
+	return nil
+}
+
+// Run writes the execution of a program.
+func (e *Encoder) Run(number uint64, inputs, outputs []op.TensorID) {
+	e.head(TagRun, number)
+	e.idList(inputs)
+	e.idList(outputs)
+}
+
+// Undefine gives a program up.
+func (e *Encoder) Undefine(number uint64) { e.head(TagUndefine, number) }
+
+// OpenFrame is the first frame of a stream.
+func OpenFrame(device int, generation uint16) *Frame {
+	b := binary.AppendUvarint([]byte{byte(TagOpen)}, uint64(device))
+	return NewFrame(binary.AppendUvarint(b, uint64(generation)))
+}
+
+// CancelFrame ends the wait of a request.
+func CancelFrame(request uint64) *Frame {
+	return NewFrame(binary.AppendUvarint([]byte{byte(TagCancel)}, request))
+}
+
+// MemoryFrame asks for the memory use.
+func MemoryFrame(request uint64) *Frame {
+	return NewFrame(binary.AppendUvarint([]byte{byte(TagMemory)}, request))
+}
+
+// ChunkFrame holds a copy of the next data of a tensor being written, at most ChunkSize bytes.
+func ChunkFrame(request uint64, data []byte) *Frame {
+	f := NewFrame(binary.AppendUvarint([]byte{byte(TagChunk)}, request))
+	buf := framePool.Get(len(data))
+	copy(*buf, data)
+	f.parts = append(f.parts, mem.NewBuffer(buf, framePool))
+	return f
+}

@@ -1,0 +1,178 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// The forms of an error on the wire.
+const (
+	errPlain   = 0 // sentinel, text
+	errNode    = 1 // a core.NodeError and its cause
+	errOp      = 2 // an op.Error and its cause
+	errWrapped = 3 // text around one of the two
+)
+
+// Remote is an error that came over the wire: text of the other side around a sentinel, or around another error.
+type Remote struct {
+	Text  string
+	Cause error
+}
+
+// Error is the text as the other side had it.
+func (e *Remote) Error() string { return e.Text }
+
+// Unwrap gives the sentinel or cause.
+func (e *Remote) Unwrap() error { return e.Cause }
+
+// AppendError writes err. Nil writes nothing: an error stands at the end of what carries it, and none is empty. An error
+// that wraps no sentinel counts as ErrKernel.
+func AppendError(b []byte, err error) []byte {
+	if err == nil {
+		return b
+	}
+	return appendError(b, err, 1)
+}
+
+func appendError(b []byte, err error, depth int) []byte {
+	if depth < MaxErrorDepth {
+		switch e := err.(type) {
+		case *core.NodeError:
+			b = appendText(append(b, errNode), clip(e.Op, MaxName))
+			b = appendDescs(b, e.Outputs)
+			return appendError(b, e.Err, depth+1)
+		case *op.Error:
+			b = appendText(append(b, errOp), clip(e.Op, MaxName))
+			b = appendDescs(b, e.Inputs)
+			b = appendText(b, clip(e.Constraint, MaxName))
+			b = appendText(b, clip(e.Msg, MaxText))
+			cause := e.Err
+			if cause == nil {
+				cause = core.ErrKernel
+			}
+			return appendError(b, cause, depth+1)
+		}
+		var node *core.NodeError
+		var fault *op.Error
+		switch {
+		case errors.As(err, &node):
+			return appendError(appendText(append(b, errWrapped), clip(err.Error(), MaxText)), node, depth+1)
+		case errors.As(err, &fault):
+			return appendError(appendText(append(b, errWrapped), clip(err.Error(), MaxText)), fault, depth+1)
+		}
+	}
+	b = append(b, errPlain)
+	b = binary.AppendUvarint(b, sentinelCode(err))
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	return appendText(b, clip(text, MaxText))
+}
+
+// sentinelCode is the number of the sentinel that err wraps.
+func sentinelCode(err error) uint64 {
+	kernel := 0
+	for i, s := range core.Sentinels() {
+		if s == core.ErrKernel {
+			kernel = i
+		}
+		if errors.Is(err, s) {
+			return uint64(i + 1)
+		}
+	}
+	return uint64(kernel + 1)
+}
+
+// DecodeError is the inverse of AppendError; an empty b is nil. errors.Is with the sentinels and errors.As with
+// *core.NodeError and *op.Error hold for the result as they did for the original. What cannot be read is an ErrProtocol.
+func DecodeError(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	r := &reader{b: b}
+	err := r.error(1)
+	if bad := r.end(); bad != nil {
+		return bad
+	}
+	return err
+}
+
+func (r *reader) error(depth int) error {
+	if depth > MaxErrorDepth {
+		r.fail("errors nest deeper than %d", MaxErrorDepth)
+		return nil
+	}
+	switch form := r.byte(); form {
+	case errPlain:
+		code, text := r.uvarint(), r.text(MaxText)
+		sentinel := core.ErrKernel // also for codes of a newer version
+		if all := core.Sentinels(); code >= 1 && code <= uint64(len(all)) {
+			sentinel = all[code-1]
+		}
+		if text == sentinel.Error() {
+			return sentinel
+		}
+		return &Remote{Text: text, Cause: sentinel}
+	case errNode:
+		e := &core.NodeError{Op: r.text(MaxName)}
+		e.Outputs = r.descs()
+		e.Err = r.error(depth + 1)
+		return e
+	case errOp:
+		e := &op.Error{Op: r.text(MaxName)}
+		e.Inputs = r.descs()
+		e.Constraint = r.text(MaxName)
+		e.Msg = r.text(MaxText)
+		e.Err = r.error(depth + 1)
+		return e
+	case errWrapped:
+		e := &Remote{Text: r.text(MaxText)}
+		e.Cause = r.error(depth + 1)
+		return e
+	default:
+		r.fail("error of form %d", form)
+		return nil
+	}
+}
+
+// maxFaultRank bounds the shapes in errors, which may be the fault that is reported: any element type, rank and sign.
+const maxFaultRank = 64
+
+// appendDescs writes descs with absolute ids, as errors carry them.
+func appendDescs(b []byte, ds []op.Desc) []byte {
+	b = binary.AppendUvarint(b, uint64(len(ds)))
+	for _, d := range ds {
+		b = binary.AppendUvarint(b, uint64(d.ID))
+		rank := min(len(d.Shape), maxFaultRank)
+		b = append(b, byte(d.DType), byte(rank))
+		for _, n := range d.Shape[:rank] {
+			b = appendVarint(b, int64(n))
+		}
+	}
+	return b
+}
+
+func (r *reader) descs() []op.Desc {
+	n := r.count("descs", 3)
+	var ds []op.Desc
+	for range n {
+		d := op.Desc{ID: op.TensorID(r.uvarint()), DType: dtype.DType(r.byte())}
+		rank := int(r.byte())
+		if rank > maxFaultRank {
+			r.fail("rank %d", rank)
+		}
+		for range rank {
+			d.Shape = append(d.Shape, int(r.varint()))
+		}
+		if r.err != nil {
+			return nil
+		}
+		ds = append(ds, d)
+	}
+	return ds
+}

@@ -1,0 +1,68 @@
+package wire
+
+import "time"
+
+// The handshake of go-plugin. A plugin that is started without the cookie says what it is and exits.
+const (
+	CookieKey   = "BURN_PLUGIN"
+	CookieValue = "c7a9f5d0-burn-backend"
+	// HandshakeVersion stands in go-plugin's handshake line. It never changes: versions are agreed on in Hello.
+	HandshakeVersion = 1
+	// PluginName is the name of the one service in go-plugin's plugin set.
+	PluginName = "backend"
+)
+
+// The environment that a host gives a plugin, beside that of go-plugin.
+const (
+	// EnvHostPID is the process id of the host: a plugin whose parent is another process ends.
+	EnvHostPID = "BURN_HOST_PID"
+	// EnvHostPipe is "stdin" when standard input is a pipe that the host holds open: at its end the plugin ends.
+	EnvHostPipe = "BURN_HOST_PIPE"
+	// EnvLog is the least level that the plugin logs at: trace, debug, info, warn, error, off.
+	EnvLog = "BURN_PLUGIN_LOG"
+	// EnvReattach holds the plugins that run already, for a debugger: JSON of name to Attach.
+	EnvReattach = "BURN_REATTACH"
+)
+
+// The features that either side may declare in Hello, and a backend in its capabilities.
+const (
+	// FeaturePrograms: the backend's streams take programs.
+	FeaturePrograms = "programs"
+	// FeatureMemory: the backend's streams report their memory.
+	FeatureMemory = "memory_stats"
+	// FeatureExact: the capability document answers Supports in full, so that no node needs to be asked about.
+	FeatureExact = "exact_capabilities"
+	// FeatureBatches: Submit may be given many nodes at once because it recovers the panics of its kernels itself.
+	// Without it, the plugin side submits node by node, so that a panic is that node's error.
+	FeatureBatches = "batches"
+)
+
+// Limits of the protocol. Each side refuses what exceeds them.
+const (
+	// MaxFrame is the greatest length of a frame in bytes.
+	MaxFrame = 4 << 20
+	// ChunkSize is the data in one chunk of a tensor; the last may hold less.
+	ChunkSize = 1 << 20
+	// MaxInline is the greatest tensor that a Write carries within a batch; larger ones go in chunks.
+	MaxInline = 64 << 10
+	// MaxName is the greatest length of the name of an op or attribute, and MaxText that of other text.
+	MaxName = 256
+	MaxText = 64 << 10
+	// MaxNames bounds the number of interned names of each kind on a stream.
+	MaxNames = 1 << 16
+	// MaxAttrs bounds the attributes of a node.
+	MaxAttrs = 256
+	// MaxErrorDepth bounds how deep errors nest.
+	MaxErrorDepth = 8
+)
+
+// Attach is how to reach a plugin that runs already, without TLS, as BURN_REATTACH gives it.
+type Attach struct {
+	PID      int    `json:"pid"`
+	Network  string `json:"network"` // "unix" or "tcp"
+	Addr     string `json:"addr"`
+	Protocol int    `json:"protocol"` // the newest version it speaks
+}
+
+// CallTimeout bounds calls of the contract that have no context of their own.
+const CallTimeout = 5 * time.Second

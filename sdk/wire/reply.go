@@ -1,0 +1,132 @@
+package wire
+
+import (
+	"encoding/binary"
+	"math"
+
+	"google.golang.org/grpc/mem"
+
+	"github.com/goburn/burn/core"
+)
+
+// Reply is one decoded reply of a plugin, apart from the data of TagData.
+type Reply struct {
+	Tag     Tag
+	Request uint64 // Data, Done, Usage
+	Flags   uint64 // Opened
+	Last    bool   // Data
+	Err     error  // Done (nil: success), Fail
+	Usage   core.Memory
+
+	header int // length of what precedes the data
+	size   int
+}
+
+// OpenedFrame answers TagOpen.
+func OpenedFrame(flags uint64) *Frame {
+	return NewFrame(binary.AppendUvarint([]byte{byte(TagOpened)}, flags))
+}
+
+// DoneFrame ends a request.
+func DoneFrame(request uint64, err error) *Frame {
+	return NewFrame(AppendError(binary.AppendUvarint([]byte{byte(TagDone)}, request), err))
+}
+
+// FailFrame ends a stream.
+func FailFrame(err error) *Frame {
+	return NewFrame(AppendError([]byte{byte(TagFail)}, err))
+}
+
+// UsageFrame answers TagMemory.
+func UsageFrame(request uint64, m core.Memory) *Frame {
+	b := binary.AppendUvarint([]byte{byte(TagUsage)}, request)
+	for _, n := range []int64{m.InUse, m.Reserved, m.Tensors} {
+		b = binary.AppendUvarint(b, uint64(max(n, 0)))
+	}
+	return NewFrame(b)
+}
+
+// DataFrame holds bytes lo to hi of b, which answer a read; last says that they are its end and that it succeeded.
+func DataFrame(request uint64, b *Buffer, lo, hi int, last bool) *Frame {
+	head := binary.AppendUvarint([]byte{byte(TagData)}, request)
+	flag := byte(0)
+	if last {
+		flag = 1
+	}
+	f := NewFrame(append(head, flag))
+	if lo < hi {
+		f.parts = append(f.parts, b.root.Slice(lo, hi))
+	}
+	return f
+}
+
+// Parse reads the reply in f. Any error is an ErrProtocol.
+func (p *Reply) Parse(f *Frame) error {
+	var head [16]byte
+	r := reader{b: f.peek(head[:])}
+	*p = Reply{Tag: Tag(r.byte())}
+	if p.Tag == TagData {
+		p.Request = r.uvarint()
+		flag := r.byte()
+		if flag > 1 {
+			r.fail("data with flag %d", flag)
+		}
+		p.Last = flag == 1
+		p.header = len(f.peek(head[:])) - len(r.b)
+		p.size = f.Len() - p.header
+		return r.err
+	}
+	return f.Bytes(func(b []byte) error {
+		r := reader{b: b[min(1, len(b)):]}
+		switch p.Tag {
+		case TagOpened:
+			p.Flags = r.uvarint()
+		case TagDone:
+			p.Request = r.uvarint()
+			p.Err = DecodeError(r.take(len(r.b)))
+		case TagFail:
+			if p.Err = DecodeError(r.take(len(r.b))); p.Err == nil {
+				r.fail("failure without an error")
+			}
+		case TagUsage:
+			p.Request = r.uvarint()
+			for _, n := range []*int64{&p.Usage.InUse, &p.Usage.Reserved, &p.Usage.Tensors} {
+				*n = int64(min(r.uvarint(), math.MaxInt64))
+			}
+		default:
+			r.fail("reply 0x%02x", byte(p.Tag))
+		}
+		return r.end()
+	})
+}
+
+// Size is the number of bytes of data in a TagData reply.
+func (p *Reply) Size() int { return p.size }
+
+// Copy copies the data of a TagData reply that was parsed from f to dst, which is at least Size long.
+func (p *Reply) Copy(f *Frame, dst []byte) { f.copyFrom(p.header, dst) }
+
+// Overtakes reports whether f is a command that is dealt with at once instead of in order, or a chunk, and which.
+func Overtakes(f *Frame) (t Tag, request uint64, ok bool) {
+	var head [16]byte
+	r := reader{b: f.peek(head[:])}
+	t, request = Tag(r.byte()), r.uvarint()
+	return t, request, r.err == nil && (t == TagCancel || t == TagMemory) && len(r.b) == 0 && f.Len() < len(head)
+}
+
+// Chunk reports whether f is a chunk, of which request, and the length of its data.
+func Chunk(f *Frame) (request uint64, size int, ok bool) {
+	var head [16]byte
+	b := f.peek(head[:])
+	r := reader{b: b}
+	if Tag(r.byte()) != TagChunk {
+		return 0, 0, false
+	}
+	request = r.uvarint()
+	return request, f.Len() - (len(b) - len(r.b)), r.err == nil
+}
+
+// CopyChunk copies the data of a chunk to dst, which is exactly as long.
+func CopyChunk(f *Frame, dst []byte) { f.copyFrom(f.Len()-len(dst), dst) }
+
+var _ mem.BufferPool = (*pool)(nil)
