@@ -10,6 +10,9 @@ type Epilogue[T Number] struct {
 	Lo, Hi           T
 }
 
+// Apply finishes a C of m rows and n columns that was computed otherwise.
+func (e *Epilogue[T]) Apply(c []T, ldc, m, n int) { e.apply(c, ldc, 0, m, 0, n) }
+
 // apply finishes rows i0 to i1, columns j0 to j1.
 func (e *Epilogue[T]) apply(c []T, ldc, i0, i1, j0, j1 int) {
 	if e == nil || e.BiasRow == nil && e.BiasCol == nil && !e.HasClamp {

@@ -1,0 +1,153 @@
+package conv
+
+import (
+	"fmt"
+
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
+
+// Weights are the weights of a convolution in the form it uses, made once for
+// many runs. They are immutable, safe for concurrent use, and valid for every
+// plan whose weight shape and groups are those they were made for.
+type Weights[T gemm.Number] struct {
+	outputs, groups, depth int
+	plain                  []T                // for the direct way
+	packed                 []*gemm.PackedA[T] // one for each group
+}
+
+// PackWeights prepares the weights w of the plan's weight shape. Weights for
+// the direct way are not copied: w must then not change while they are used.
+func PackWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
+	perGroup, depth := p.outputs/p.groups, p.depth()
+	ready := &Weights[T]{outputs: p.outputs, groups: p.groups, depth: depth, plain: w[:p.outputs*depth]}
+	if p.direct {
+		return ready
+	}
+	ready.plain = nil
+	for g := range p.groups {
+		a := gemm.Row(w[g*perGroup*depth:], depth)
+		ready.packed = append(ready.packed, gemm.PackA(pool, perGroup, depth, a))
+	}
+	return ready
+}
+
+// depth is the number of products in one output element.
+func (p *Plan) depth() int { return p.channels / p.groups * p.taps }
+
+// Run computes the convolution of x with w into out, which must not overlap
+// them. The epilogue may be nil; its rows are the output channels, and
+// BiasCol must be nil. Slices that are too short for the shapes panic.
+func Run[T gemm.Number](pool *par.Pool, x []T, xShape []int, w []T, wShape []int, params Params, out []T, epilogue *gemm.Epilogue[T]) error {
+	p, err := New(xShape, wShape, params)
+	if err != nil {
+		return err
+	}
+	return RunPlan(pool, p, x, w, out, epilogue)
+}
+
+// RunPlan is Run for shapes that have been laid out.
+func RunPlan[T gemm.Number](pool *par.Pool, p *Plan, x, w, out []T, epilogue *gemm.Epilogue[T]) error {
+	if p.batch == 1 || p.direct {
+		weights := Weights[T]{outputs: p.outputs, groups: p.groups, depth: p.depth(), plain: w}
+		return RunPacked(pool, p, x, &weights, out, epilogue)
+	}
+	return RunPacked(pool, p, x, PackWeights(pool, p, w), out, epilogue)
+}
+
+// RunPacked is Run for shapes that have been laid out and prepared weights.
+func RunPacked[T gemm.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out []T, epilogue *gemm.Epilogue[T]) error {
+	if epilogue != nil && epilogue.BiasCol != nil {
+		return fmt.Errorf("conv: epilogue, got a bias for columns, want one for output channels only")
+	}
+	if w.outputs != p.outputs || w.groups != p.groups || w.depth != p.depth() || p.direct && w.plain == nil {
+		return fmt.Errorf("conv: prepared weights, got %d outputs of %d in %d groups, want %d of %d in %d",
+			w.outputs, w.depth, w.groups, p.outputs, p.depth(), p.groups)
+	}
+	x, out = x[:p.batch*p.channels*p.inSize], out[:p.batch*p.outputs*p.outSize]
+	items := p.batch * p.groups
+	if len(out) == 0 {
+		return nil
+	}
+	r := run[T]{pool, p, x, w, out, epilogue}
+	work := max(p.outputs/p.groups*p.outSize*p.depth(), 1)
+	switch {
+	case p.direct:
+		pool.For(items, minWork/work+1, r.directItems)
+	case items >= 4*pool.Threads() || items >= pool.Threads() && work < 16*minWork:
+		// Side by side: each thread pads the groups that it computes.
+		pool.For(items, minWork/work+1, r.items)
+	default:
+		r.onAllThreads()
+	}
+	return nil
+}
+
+// minWork is the fewest multiply-adds that are worth another thread.
+const minWork = 64 << 10
+
+// run is one execution.
+type run[T gemm.Number] struct {
+	pool     *par.Pool
+	plan     *Plan
+	x        []T
+	weights  *Weights[T]
+	out      []T
+	epilogue *gemm.Epilogue[T]
+}
+
+// items computes groups lo to hi, counted over the whole batch.
+func (r *run[T]) items(lo, hi int) {
+	p := r.plan
+	f := takeFrame[T](p)
+	perGroup := p.channels / p.groups
+	for i := lo; i < hi; i++ {
+		f.x = r.x[i*perGroup*p.inSize:][:perGroup*p.inSize]
+		if !p.plain {
+			f.reserve(perGroup)
+			f.pad(0, perGroup)
+		}
+		r.multiply(f, i/p.groups, i%p.groups)
+	}
+	giveFrame(p, f)
+}
+
+// onAllThreads computes image by image, group by group, each on all threads.
+func (r *run[T]) onAllThreads() {
+	p := r.plan
+	f := takeFrame[T](p)
+	perGroup := p.channels / p.groups
+	for i := range p.batch {
+		for g := range p.groups {
+			f.x = r.x[(i*p.channels+g*perGroup)*p.inSize:][:perGroup*p.inSize]
+			if !p.plain {
+				f.reserve(perGroup)
+				r.pool.For(perGroup, padGrain/max(p.paddedSize, 1)+1, f.padLoop)
+			}
+			r.multiply(f, i, g)
+		}
+	}
+	giveFrame(p, f)
+}
+
+// multiply computes group g of image i, whose input f holds.
+func (r *run[T]) multiply(f *frame[T], i, g int) {
+	p := r.plan
+	perGroup := p.outputs / p.groups
+	args := gemm.Args[T]{
+		M: perGroup, N: p.outSize, K: p.depth(),
+		C:   r.out[(i*p.outputs+g*perGroup)*p.outSize:],
+		LDC: p.outSize, Epilogue: r.epilogue.Rows(g * perGroup),
+	}
+	if r.weights.packed != nil {
+		args.PackedA = r.weights.packed[g]
+	} else {
+		args.A = gemm.Row(r.weights.plain[g*perGroup*args.K:], args.K)
+	}
+	if p.pointwise {
+		args.B = gemm.Row(f.x, p.outSize)
+	} else {
+		args.PackB = f.packPatches
+	}
+	gemm.Mul(r.pool, &args)
+}

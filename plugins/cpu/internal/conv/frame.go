@@ -1,0 +1,184 @@
+package conv
+
+import "github.com/goburn/burn/plugins/cpu/internal/gemm"
+
+// padGrain is the fewest elements that a thread pads at a time.
+const padGrain = 16 << 10
+
+// frame holds the input channels of one group in padded form. With the
+// padding in place every element of every patch is at a fixed offset, one for
+// its place in the patch plus one for the place of the patch.
+type frame[T gemm.Number] struct {
+	plan   *Plan
+	x      []T // the channels
+	padded []T
+	buffer []T
+
+	padLoop     func(lo, hi int)
+	packPatches gemm.PackFunc[T]
+}
+
+func takeFrame[T gemm.Number](p *Plan) *frame[T] {
+	if f, ok := p.idle.Get().(*frame[T]); ok {
+		return f
+	}
+	f := &frame[T]{plan: p}
+	f.padLoop, f.packPatches = f.pad, f.patches
+	return f
+}
+
+func giveFrame[T gemm.Number](p *Plan, f *frame[T]) {
+	f.x, f.padded = nil, nil
+	p.idle.Put(f)
+}
+
+// reserve makes room for the padded channels.
+func (f *frame[T]) reserve(channels int) {
+	n := channels * f.plan.paddedSize
+	if cap(f.buffer) < n {
+		f.buffer = make([]T, n)
+	}
+	f.padded = f.buffer[:n]
+}
+
+// pad fills in padded channels lo to hi.
+func (f *frame[T]) pad(lo, hi int) {
+	p := f.plan
+	for c := lo; c < hi; c++ {
+		to := f.padded[c*p.paddedSize:][:p.paddedSize]
+		clear(to)
+		padAxes(to, f.x[c*p.inSize:][:p.inSize], p.axes)
+	}
+}
+
+// padAxes copies a dense block to its places in the padded one.
+func padAxes[T gemm.Number](to, from []T, axes []axis) {
+	a := axes[0]
+	if a.in == 0 || a.padded == 0 || len(from) == 0 {
+		return
+	}
+	// Elements first to end of the input stay within the padded length.
+	first, end := 0, a.in
+	if a.lo < 0 {
+		first = (-a.lo + a.dilation - 1) / a.dilation
+	}
+	end = min(end, (a.padded-a.lo+a.dilation-1)/a.dilation)
+	if first >= end {
+		return
+	}
+	if len(axes) == 1 {
+		at := a.lo + first*a.dilation
+		if a.dilation == 1 {
+			copy(to[at:], from[first:end])
+			return
+		}
+		for _, v := range from[first:end] {
+			to[at] = v
+			at += a.dilation
+		}
+		return
+	}
+	size := len(from) / a.in
+	for i := first; i < end; i++ {
+		padAxes(to[(a.lo+i*a.dilation)*a.step:][:a.step], from[i*size:][:size], axes[1:])
+	}
+}
+
+// source returns the padded channels.
+func (f *frame[T]) source() []T {
+	if f.plan.plain {
+		return f.x
+	}
+	return f.padded
+}
+
+// patches is the gemm.PackFunc of the input: row p of B is an element of the
+// patch, column j a place of the output.
+func (f *frame[T]) patches(dst []T, width, k0, k1, j0, j1 int) {
+	src, offsets := f.source(), f.plan.offsets[k0:k1]
+	at := f.plan.cursor(j0)
+	size := width * (k1 - k0)
+	var places [maxWidth]int
+	for ; j0 < j1; j0 += width {
+		panel := dst[:size]
+		dst = dst[size:]
+		n := min(width, j1-j0)
+		for i := range n {
+			places[i] = at.offset
+			at.next()
+		}
+		switch {
+		case n == width && width == 2:
+			gather2(panel, src, offsets, places[0], places[1])
+		case n == width && width == 4:
+			gather4(panel, src, offsets, places[0], places[1], places[2], places[3])
+		case n == width && places[n-1]-places[0] == n-1:
+			for _, k := range offsets {
+				copy(panel, src[k+places[0]:][:width])
+				panel = panel[width:]
+			}
+		default:
+			if n < width {
+				clear(panel)
+			}
+			for _, k := range offsets {
+				for i, place := range places[:n] {
+					panel[i] = src[k+place]
+				}
+				panel = panel[width:]
+			}
+		}
+	}
+}
+
+// maxWidth is the widest panel that a kernel may ask for.
+const maxWidth = 128
+
+func gather2[T gemm.Number](panel, src []T, offsets []int, a, b int) {
+	for _, k := range offsets {
+		to := (*[2]T)(panel)
+		to[0], to[1] = src[k+a], src[k+b]
+		panel = panel[2:]
+	}
+}
+
+func gather4[T gemm.Number](panel, src []T, offsets []int, a, b, c, d int) {
+	for _, k := range offsets {
+		to := (*[4]T)(panel)
+		to[0], to[1], to[2], to[3] = src[k+a], src[k+b], src[k+c], src[k+d]
+		panel = panel[4:]
+	}
+}
+
+// cursor walks over the places of the output in order and keeps the offset of
+// the patch in the padded input.
+type cursor struct {
+	axes   []axis
+	at     [MaxRank]int
+	offset int
+}
+
+// cursor returns a cursor at place j.
+func (p *Plan) cursor(j int) cursor {
+	c := cursor{axes: p.axes}
+	for i := len(p.axes) - 1; i >= 0; i-- {
+		a := &p.axes[i]
+		c.at[i] = j % a.out
+		j /= a.out
+		c.offset += c.at[i] * a.stride * a.step
+	}
+	return c
+}
+
+func (c *cursor) next() {
+	for i := len(c.axes) - 1; i >= 0; i-- {
+		a := &c.axes[i]
+		c.at[i]++
+		c.offset += a.stride * a.step
+		if c.at[i] < a.out {
+			return
+		}
+		c.offset -= a.out * a.stride * a.step
+		c.at[i] = 0
+	}
+}

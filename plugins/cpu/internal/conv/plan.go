@@ -1,0 +1,217 @@
+// Package conv computes convolutions of any number of spatial dimensions up
+// to six, with groups, strides, asymmetric and negative padding, kernel and
+// input dilation, for all element types, by implicit matrix product: the
+// patches of the input are packed straight into the panels of gemm and never
+// stand in memory as a matrix.
+//
+// Tensors are contiguous: input [batch, channels, spatial...], weights
+// [outputs, channels/groups, kernel...], output [batch, outputs, spatial...].
+// As everywhere in machine learning the kernel is not flipped.
+//
+// Padding and the holes of a dilated input are zeros that take part in the
+// sum: an infinite or NaN weight over them gives NaN. For given operands the
+// result is the same bits for every thread count.
+package conv
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// MaxRank is the most spatial dimensions.
+const MaxRank = 6
+
+// Params are the attributes of a convolution, one element for each spatial
+// dimension. A nil slice means ones, for the paddings zeros; Groups of zero
+// means one. The input is first dilated (InputDilation-1 zeros between
+// neighbours), then padded by PadLo before and PadHi after; a negative
+// padding removes elements instead.
+type Params struct {
+	Stride, PadLo, PadHi          []int
+	KernelDilation, InputDilation []int
+	Groups                        int
+}
+
+// axis is one spatial dimension.
+type axis struct {
+	in, kernel, out          int
+	stride, lo, hi           int
+	kernelDilation, dilation int
+	padded                   int // length of the dilated and padded input
+	step                     int // elements between neighbours in the padded input
+}
+
+// Plan is a convolution of given shapes, ready to run. It is immutable and
+// safe for concurrent use; keep it where the same shapes come again.
+type Plan struct {
+	batch, channels, outputs int
+	groups                   int
+	axes                     []axis
+	inSize, outSize          int // elements of a channel
+	paddedSize               int
+	taps                     int   // elements of a kernel
+	offsets                  []int // of the patch elements of a group in its padded input
+	plain                    bool  // the padded input is the input
+	pointwise                bool  // the patches are the input
+	direct                   bool  // one input channel for each group, few outputs
+
+	idle sync.Pool // *frame[T]
+}
+
+// New checks shapes and parameters and lays out the convolution.
+func New(xShape, wShape []int, params Params) (*Plan, error) {
+	rank := len(xShape) - 2
+	if rank < 1 || rank > MaxRank {
+		return nil, fmt.Errorf("conv: input rank, got %d, want 3 to %d", len(xShape), MaxRank+2)
+	}
+	if len(wShape) != len(xShape) {
+		return nil, fmt.Errorf("conv: weight rank, got %d, want %d", len(wShape), len(xShape))
+	}
+	for _, d := range append(append([]int(nil), xShape...), wShape...) {
+		if d < 0 {
+			return nil, fmt.Errorf("conv: shapes, got %v and %v, want no negative size", xShape, wShape)
+		}
+	}
+	groups := params.Groups
+	if groups == 0 {
+		groups = 1
+	}
+	p := &Plan{batch: xShape[0], channels: xShape[1], outputs: wShape[0], groups: groups,
+		inSize: 1, outSize: 1, paddedSize: 1, taps: 1}
+	if groups < 0 || p.channels%groups != 0 || p.outputs%groups != 0 {
+		return nil, fmt.Errorf("conv: groups, got %d, want a divisor of %d channels and %d outputs", groups, p.channels, p.outputs)
+	}
+	if wShape[1] != p.channels/groups {
+		return nil, fmt.Errorf("conv: weight channels, got %d, want %d (%d channels in %d groups)", wShape[1], p.channels/groups, p.channels, groups)
+	}
+	if err := p.layAxes(xShape[2:], wShape[2:], params); err != nil {
+		return nil, err
+	}
+	p.choose()
+	return p, nil
+}
+
+var errTooLarge = errors.New("conv: padded input is too large")
+
+func (p *Plan) layAxes(in, kernel []int, params Params) error {
+	rank := len(in)
+	p.axes = make([]axis, rank)
+	for i := range p.axes {
+		a := &p.axes[i]
+		a.in, a.kernel = in[i], kernel[i]
+		for _, f := range []struct {
+			name       string
+			to         *int
+			from       []int
+			def, least int
+		}{
+			{"stride", &a.stride, params.Stride, 1, 1},
+			{"kernel dilation", &a.kernelDilation, params.KernelDilation, 1, 1},
+			{"input dilation", &a.dilation, params.InputDilation, 1, 1},
+			{"low padding", &a.lo, params.PadLo, 0, -maxLength},
+			{"high padding", &a.hi, params.PadHi, 0, -maxLength},
+		} {
+			*f.to = f.def
+			if f.from == nil {
+				continue
+			}
+			if len(f.from) != rank {
+				return fmt.Errorf("conv: %s, got %d values, want %d", f.name, len(f.from), rank)
+			}
+			if v := f.from[i]; v < f.least || v > maxLength {
+				return fmt.Errorf("conv: %s of axis %d, got %d, want %d to %d", f.name, i, v, f.least, maxLength)
+			}
+			*f.to = f.from[i]
+		}
+		a.measure()
+		if a.padded > maxLength || p.paddedSize > 0 && a.padded > maxLength/p.paddedSize {
+			return errTooLarge
+		}
+		p.inSize *= a.in
+		p.outSize *= a.out
+		p.paddedSize *= a.padded
+		p.taps *= a.kernel
+	}
+	step := 1
+	for i := rank - 1; i >= 0; i-- {
+		p.axes[i].step = step
+		step *= p.axes[i].padded
+	}
+	return nil
+}
+
+// maxLength bounds the elements of a padded channel.
+const maxLength = 1<<31 - 1
+
+// measure computes the padded length and the output length.
+func (a *axis) measure() {
+	length := 0
+	if a.in > 0 {
+		length = (a.in-1)*a.dilation + 1
+	}
+	a.padded = max(0, length+a.lo+a.hi)
+	reach := 0
+	if a.kernel > 0 {
+		reach = (a.kernel-1)*a.kernelDilation + 1
+	}
+	if length+a.lo+a.hi >= reach {
+		a.out = (length+a.lo+a.hi-reach)/a.stride + 1
+	}
+}
+
+// choose picks the way of computing.
+func (p *Plan) choose() {
+	p.plain, p.pointwise = true, true
+	for _, a := range p.axes {
+		if a.lo != 0 || a.hi != 0 || a.dilation != 1 && a.in > 1 {
+			p.plain = false
+		}
+		if a.kernel != 1 || a.stride != 1 {
+			p.pointwise = false
+		}
+	}
+	p.pointwise = p.pointwise && p.plain
+	perGroup := p.channels / p.groups
+	p.direct = perGroup == 1 && p.outputs/p.groups <= maxDirect && p.taps > 0
+	if p.pointwise && !p.direct || p.outSize == 0 {
+		return
+	}
+	p.offsets = make([]int, 0, perGroup*p.taps)
+	for c := range perGroup {
+		p.offsets = appendTaps(p.offsets, p.axes, c*p.paddedSize)
+	}
+}
+
+// maxDirect is the most outputs of a one-channel group that are computed
+// without a matrix product.
+const maxDirect = 4
+
+func appendTaps(offsets []int, axes []axis, base int) []int {
+	if len(axes) == 0 {
+		return append(offsets, base)
+	}
+	a := axes[0]
+	for k := range a.kernel {
+		offsets = appendTaps(offsets, axes[1:], base+k*a.kernelDilation*a.step)
+	}
+	return offsets
+}
+
+// OutShape returns [batch, outputs, spatial...].
+func (p *Plan) OutShape() []int {
+	shape := []int{p.batch, p.outputs}
+	for _, a := range p.axes {
+		shape = append(shape, a.out)
+	}
+	return shape
+}
+
+// OutShape returns the shape of the output, or what is wrong with the inputs.
+func OutShape(xShape, wShape []int, params Params) ([]int, error) {
+	p, err := New(xShape, wShape, params)
+	if err != nil {
+		return nil, err
+	}
+	return p.OutShape(), nil
+}
