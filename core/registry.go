@@ -1,8 +1,11 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -62,4 +65,33 @@ func Open(name string, c Config) (Backend, error) {
 		return nil, fmt.Errorf("core: open %s: %w", name, err)
 	}
 	return b, nil
+}
+
+// OpenDevice opens one device of a registered backend: "cpu" or "cpu:0", also written "builtin:cpu:0". Closing the
+// device closes the backend.
+func OpenDevice(spec string, c Config) (*Device, error) {
+	name, index, err := splitSpec(strings.TrimPrefix(spec, "builtin:"))
+	if err != nil {
+		return nil, err
+	}
+	b, err := Open(name, c)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(b.Info().Devices); index >= n {
+		err := fmt.Errorf("core: device %q: %w: backend %s has %d devices", spec, ErrNotFound, name, n)
+		return nil, errors.Join(err, b.Close())
+	}
+	return &Device{Backend: b, Index: index, Spec: fmt.Sprintf("builtin:%s:%d", name, index), Transport: "builtin"}, nil
+}
+
+// splitSpec takes NAME[:INDEX] apart.
+func splitSpec(spec string) (name string, index int, err error) {
+	name, num, found := strings.Cut(spec, ":")
+	if found {
+		if index, err = strconv.Atoi(num); err != nil || index < 0 {
+			return "", 0, fmt.Errorf("core: device %q: %w: want NAME or NAME:INDEX", spec, ErrNotFound)
+		}
+	}
+	return name, index, nil
 }

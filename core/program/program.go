@@ -35,3 +35,23 @@ func (p *Program) String() string {
 	fmt.Fprintf(&b, "  return %v\n", p.Outputs)
 	return b.String()
 }
+
+// OutputDescs is type and shape of each output.
+func (p *Program) OutputDescs() []op.Desc {
+	descs := make(map[op.TensorID]op.Desc, len(p.Nodes))
+	for _, ds := range [][]op.Desc{p.Inputs, p.Consts} {
+		for _, d := range ds {
+			descs[d.ID] = d
+		}
+	}
+	for i := range p.Nodes {
+		for _, d := range p.Nodes[i].Outputs {
+			descs[d.ID] = d
+		}
+	}
+	outs := make([]op.Desc, len(p.Outputs))
+	for i, id := range p.Outputs {
+		outs[i] = descs[id]
+	}
+	return outs
+}

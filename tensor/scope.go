@@ -1,0 +1,62 @@
+package tensor
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/goburn/burn/core"
+)
+
+// scope owns the tensors made in it.
+type scope struct {
+	parent *scope
+	depth  int
+
+	mu   sync.Mutex
+	made map[*Tensor]struct{}
+}
+
+func (s *scope) add(t *Tensor) {
+	s.mu.Lock()
+	s.made[t] = struct{}{}
+	s.mu.Unlock()
+}
+
+func deeper(a, b *scope) *scope {
+	switch {
+	case a == nil:
+		return b
+	case b == nil || a.depth >= b.depth:
+		return a
+	}
+	return b
+}
+
+// Scope runs f with a view of d whose tensors, and everything computed from them, are released when f ends, also by a
+// panic. The tensors that f returns are kept: they pass to the enclosing scope, or to the caller. Tensors from outside
+// are not touched. Scopes nest, and several may be used at once, each by its own goroutine.
+func Scope(d *Device, f func(d *Device) []*Tensor) []*Tensor {
+	s := &scope{parent: d.scope, depth: 1, made: map[*Tensor]struct{}{}}
+	if d.scope != nil {
+		s.depth = d.scope.depth + 1
+	}
+	var kept []*Tensor
+	defer func() {
+		for _, t := range kept {
+			if _, mine := s.made[t]; mine {
+				delete(s.made, t)
+				t.scope = s.parent
+				if s.parent != nil {
+					s.parent.add(t)
+				}
+			}
+		}
+		for t := range s.made {
+			t.Release()
+		}
+	}()
+	kept = f(&Device{engine: d.engine, scope: s})
+	return kept
+}
+
+func unsupported(err error) bool { return errors.Is(err, core.ErrUnsupported) }
