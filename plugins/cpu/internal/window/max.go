@@ -1,0 +1,142 @@
+package window
+
+import (
+	"math"
+
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
+
+// MaxFrom is Max with places counted within the axes from number axis on,
+// which may be axes without a window: for a tensor [batch, channels,
+// spatial...] axis is 2 whatever the windows are. It must not be larger than
+// the first axis that has a window.
+func MaxFrom[T gemm.Number](pool *par.Pool, p *Plan, axis int, x, out []T, index []int64) {
+	x, out = x[:p.planes*p.inSize], out[:p.planes*p.outSize]
+	if axis < 0 || axis > p.outer {
+		panic("window: first axis of a place lies behind an axis with a window")
+	}
+	if index != nil {
+		index = index[:len(out)]
+	}
+	if len(out) == 0 {
+		return
+	}
+	planes := 1 // to one count of places
+	for _, a := range p.axes[axis:p.outer] {
+		planes *= a.in
+	}
+	lowest := Lowest[T]()
+	pool.For(p.planes, p.grain(), func(lo, hi int) {
+		var walk walker
+		for i := lo; i < hi; i++ {
+			from, to := x[i*p.inSize:][:p.inSize], out[i*p.outSize:][:p.outSize]
+			var at []int64
+			if index != nil {
+				at = index[i*p.outSize:][:p.outSize]
+			}
+			if len(p.plane) == 2 {
+				max2(p.plane, from, to, at, lowest)
+			} else {
+				maxAny(&walk, p.plane, from, to, at, lowest)
+			}
+			if base := int64(i % planes * p.inSize); base != 0 {
+				for o, v := range at {
+					if v >= 0 {
+						at[o] = v + base
+					}
+				}
+			}
+		}
+	})
+}
+
+// Lowest returns the identity of the maximum: minus infinity for floats, the
+// least integer otherwise.
+func Lowest[T gemm.Number]() T {
+	var v any
+	var zero T
+	switch any(zero).(type) {
+	case float32:
+		v = float32(math.Inf(-1))
+	case float64:
+		v = math.Inf(-1)
+	case int64:
+		v = int64(math.MinInt64)
+	case int32:
+		v = int32(math.MinInt32)
+	case int16:
+		v = int16(math.MinInt16)
+	case int8:
+		v = int8(math.MinInt8)
+	default:
+		return 0
+	}
+	return v.(T)
+}
+
+// max2 is the maximum over a plane of two axes.
+func max2[T gemm.Number](axes []axis, x, out []T, index []int64, lowest T) {
+	rows, cols := &axes[0], &axes[1]
+	lo, hi := cols.interior()
+	for i := range rows.out {
+		r0, r1, top := rows.within(i)
+		row := out[i*cols.out:][:cols.out]
+		for o := range row {
+			c0, c1, left := 0, cols.size, o*cols.stride-cols.lo
+			if o < lo || o >= hi {
+				c0, c1, left = cols.within(o)
+			}
+			best, place := lowest, -1
+			at := top*cols.in + left
+			for r := r0; r < r1 && c0 < c1; r++ {
+				if cols.dilation == 1 {
+					best, place = maxRun(x[at:][:c1-c0], at, best, place)
+				} else {
+					end := at + (c1-c0)*cols.dilation
+					for k := at; k < end; k += cols.dilation {
+						if v := x[k]; v > best || place < 0 || v != v && best == best {
+							best, place = v, k
+						}
+					}
+				}
+				at += rows.dilation * cols.in
+			}
+			row[o] = best
+			if index != nil {
+				index[i*cols.out+o] = int64(place)
+			}
+		}
+	}
+}
+
+// maxRun goes on with a maximum over neighbours, the first at place at.
+func maxRun[T gemm.Number](run []T, at int, best T, place int) (T, int) {
+	for k, v := range run {
+		if v <= best && place >= 0 {
+			continue
+		}
+		// Larger, the first, or one of the two is NaN.
+		if v > best || place < 0 || v != v && best == best {
+			best, place = v, at+k
+		}
+	}
+	return best, place
+}
+
+func maxAny[T gemm.Number](w *walker, axes []axis, x, out []T, index []int64, lowest T) {
+	w.start(axes)
+	for o := range out {
+		best, place := lowest, -1
+		for ok := w.window(axes); ok; ok = w.tap(axes) {
+			if v := x[w.offset]; v > best || place < 0 || v != v && best == best {
+				best, place = v, w.offset
+			}
+		}
+		out[o] = best
+		if index != nil {
+			index[o] = int64(place)
+		}
+		w.next(axes)
+	}
+}

@@ -1,0 +1,193 @@
+// Package window reduces a tensor over sliding windows: sum, maximum, and
+// maximum with the place where it was found.
+//
+// Tensors are contiguous and row-major. A window has a size on every axis of
+// the tensor; an axis that is not reduced, such as batch or channels, has
+// window, stride and dilation one and no padding. For given inputs the result
+// is the same bits for every thread count.
+package window
+
+import (
+	"fmt"
+
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
+
+// Params are the attributes of a window reduction, one element for each axis
+// of the tensor. Nil slices other than Size mean ones, for the paddings
+// zeros. A negative padding removes elements.
+type Params struct {
+	Size, Stride, PadLo, PadHi, Dilation []int
+}
+
+// axis is one axis of the tensor.
+type axis struct {
+	in, out                int
+	size, stride, dilation int
+	lo                     int
+	begin, end             int // elements that a negative padding leaves
+	inStep                 int // elements between neighbours in the input
+}
+
+// Plan is a reduction of given shapes, ready to run. It is immutable and safe
+// for concurrent use.
+type Plan struct {
+	axes []axis
+	// outer is how many leading axes have windows of one element in place:
+	// the planes that the others form are reduced one by one.
+	outer           int
+	plane           []axis // the other axes; a single one has an axis of one element before it
+	planes          int
+	inSize, outSize int // elements of a plane
+}
+
+// maxLength bounds sizes, strides, paddings and dilations.
+const maxLength = 1<<31 - 1
+
+// New checks shape and parameters and lays out the reduction.
+func New(shape []int, params Params) (*Plan, error) {
+	if len(params.Size) != len(shape) {
+		return nil, fmt.Errorf("window: size, got %d values, want %d", len(params.Size), len(shape))
+	}
+	p := &Plan{axes: make([]axis, len(shape)), planes: 1, inSize: 1, outSize: 1}
+	for i := range p.axes {
+		a := &p.axes[i]
+		a.in = shape[i]
+		if a.in < 0 {
+			return nil, fmt.Errorf("window: shape, got %v, want no negative size", shape)
+		}
+		hi := 0
+		for _, f := range []struct {
+			name       string
+			to         *int
+			from       []int
+			def, least int
+		}{
+			{"size", &a.size, params.Size, 1, 1},
+			{"stride", &a.stride, params.Stride, 1, 1},
+			{"dilation", &a.dilation, params.Dilation, 1, 1},
+			{"low padding", &a.lo, params.PadLo, 0, -maxLength},
+			{"high padding", &hi, params.PadHi, 0, -maxLength},
+		} {
+			*f.to = f.def
+			if f.from == nil {
+				continue
+			}
+			if len(f.from) != len(shape) {
+				return nil, fmt.Errorf("window: %s, got %d values, want %d", f.name, len(f.from), len(shape))
+			}
+			if v := f.from[i]; v < f.least || v > maxLength {
+				return nil, fmt.Errorf("window: %s of axis %d, got %d, want %d to %d", f.name, i, v, f.least, maxLength)
+			}
+			*f.to = f.from[i]
+		}
+		length, reach := a.in+a.lo+hi, (a.size-1)*a.dilation+1
+		if length >= reach {
+			a.out = (length-reach)/a.stride + 1
+		}
+		a.begin, a.end = max(0, -a.lo), a.in-max(0, -hi)
+	}
+	p.lay()
+	return p, nil
+}
+
+func (p *Plan) lay() {
+	for p.outer < len(p.axes) && p.axes[p.outer].inPlace() {
+		p.planes *= p.axes[p.outer].in
+		p.outer++
+	}
+	for i := len(p.axes) - 1; i >= p.outer; i-- {
+		a := &p.axes[i]
+		a.inStep = p.inSize
+		p.inSize *= a.in
+		p.outSize *= a.out
+	}
+	p.plane = p.axes[p.outer:]
+	if len(p.plane) == 1 {
+		unit := axis{in: 1, out: 1, size: 1, stride: 1, dilation: 1, end: 1, inStep: p.inSize}
+		p.plane = []axis{unit, p.plane[0]}
+	}
+}
+
+// inPlace reports whether each output of the axis is its input.
+func (a *axis) inPlace() bool {
+	return a.size == 1 && a.stride == 1 && a.lo == 0 && a.out == a.in && a.end == a.in
+}
+
+// OutShape returns the shape of the output.
+func (p *Plan) OutShape() []int {
+	shape := make([]int, len(p.axes))
+	for i, a := range p.axes {
+		shape[i] = a.out
+	}
+	return shape
+}
+
+// OutShape returns the shape of the output, or what is wrong with the inputs.
+func OutShape(shape []int, params Params) ([]int, error) {
+	p, err := New(shape, params)
+	if err != nil {
+		return nil, err
+	}
+	return p.OutShape(), nil
+}
+
+// within returns the taps [t0, t1) of window o that lie on elements, and the
+// element under tap t0.
+func (a *axis) within(o int) (t0, t1, at int) {
+	at = o*a.stride - a.lo
+	if at < a.begin {
+		t0 = (a.begin - at + a.dilation - 1) / a.dilation
+	}
+	t1 = a.size
+	if last := at + (a.size-1)*a.dilation; last >= a.end {
+		t1 = (a.end - at + a.dilation - 1) / a.dilation
+	}
+	at += t0 * a.dilation
+	return t0, max(t0, t1), at
+}
+
+// Sum writes the sum of each window to out. Padding counts as zero, so a
+// window of padding alone gives zero. Integers wrap around.
+func Sum[T gemm.Number](pool *par.Pool, p *Plan, x, out []T) {
+	x, out = x[:p.planes*p.inSize], out[:p.planes*p.outSize]
+	if len(out) == 0 {
+		return
+	}
+	pool.For(p.planes, p.grain(), func(lo, hi int) {
+		var walk walker
+		for i := lo; i < hi; i++ {
+			from, to := x[i*p.inSize:][:p.inSize], out[i*p.outSize:][:p.outSize]
+			if len(p.plane) == 2 {
+				sum2(p.plane, from, to)
+			} else {
+				sumAny(&walk, p.plane, from, to)
+			}
+		}
+	})
+}
+
+// Max writes the largest element of each window to out and, where index is
+// not nil, its place there, counted within the plane: the trailing axes from
+// the first one with a window. Of equal elements the first counts. A NaN is
+// larger than anything else, and of several the first counts. A window of
+// padding alone gives the lowest value of T, minus infinity for floats, and
+// the place -1.
+func Max[T gemm.Number](pool *par.Pool, p *Plan, x, out []T, index []int64) {
+	MaxFrom(pool, p, p.outer, x, out, index)
+}
+
+// minWork is the fewest elements that are worth another thread.
+const minWork = 16 << 10
+
+// grain returns how many planes are worth another thread.
+func (p *Plan) grain() int {
+	work := p.outSize
+	for _, a := range p.axes {
+		if work < minWork {
+			work *= a.size
+		}
+	}
+	return minWork/max(work, 1) + 1
+}
