@@ -82,25 +82,19 @@ func max2[T gemm.Number](axes []axis, x, out []T, index []int64, lowest T) {
 	for i := range rows.out {
 		r0, r1, top := rows.within(i)
 		row := out[i*cols.out:][:cols.out]
-		for o := range row {
+		for o := 0; o < len(row); o++ {
 			c0, c1, left := 0, cols.size, o*cols.stride-cols.lo
+			if o == lo && lo < hi && index == nil && r0 < r1 {
+				maxInterior(rows, cols, row[lo:hi], x[top*cols.in+left:], r1-r0)
+				o = hi - 1
+				continue
+			}
 			if o < lo || o >= hi {
 				c0, c1, left = cols.within(o)
 			}
 			best, place := lowest, -1
-			at := top*cols.in + left
-			for r := r0; r < r1 && c0 < c1; r++ {
-				if cols.dilation == 1 {
-					best, place = maxRun(x[at:][:c1-c0], at, best, place)
-				} else {
-					end := at + (c1-c0)*cols.dilation
-					for k := at; k < end; k += cols.dilation {
-						if v := x[k]; v > best || place < 0 || v != v && best == best {
-							best, place = v, k
-						}
-					}
-				}
-				at += rows.dilation * cols.in
+			if r0 < r1 && c0 < c1 {
+				best, place = maxWindow(x, top*cols.in+left, r1-r0, rows.dilation*cols.in, c1-c0, cols.dilation)
 			}
 			row[o] = best
 			if index != nil {
@@ -110,16 +104,46 @@ func max2[T gemm.Number](axes []axis, x, out []T, index []int64, lowest T) {
 	}
 }
 
-// maxRun goes on with a maximum over neighbours, the first at place at.
-func maxRun[T gemm.Number](run []T, at int, best T, place int) (T, int) {
-	for k, v := range run {
-		if v <= best && place >= 0 {
-			continue
+// maxInterior is the maximum without its place, for windows of whole rows:
+// from begins at the first. The built-in max keeps a NaN and has no branch to
+// mispredict.
+func maxInterior[T gemm.Number](rows, cols *axis, to, from []T, height int) {
+	for r := range height {
+		line := from[r*rows.dilation*cols.in:]
+		for i := range to {
+			best := line[0]
+			if cols.dilation == 1 {
+				for _, v := range line[1:cols.size] {
+					best = max(best, v)
+				}
+			} else {
+				for c := 1; c < cols.size; c++ {
+					best = max(best, line[c*cols.dilation])
+				}
+			}
+			if r > 0 {
+				best = max(to[i], best)
+			}
+			to[i] = best
+			if i+1 < len(to) {
+				line = line[cols.stride:]
+			}
 		}
-		// Larger, the first, or one of the two is NaN.
-		if v > best || place < 0 || v != v && best == best {
-			best, place = v, at+k
+	}
+}
+
+// maxWindow is the maximum of height x width elements, the first at place at,
+// with the given steps between rows and columns, and its place.
+func maxWindow[T gemm.Number](x []T, at, height, rowStep, width, colStep int) (T, int) {
+	best, place := x[at], at
+	for range height {
+		for k := at; k < at+width*colStep; k += colStep {
+			// Not "greater": a NaN is not less than or equal to anything.
+			if v := x[k]; !(v <= best) && best == best {
+				best, place = v, k
+			}
 		}
+		at += rowStep
 	}
 	return best, place
 }
