@@ -102,10 +102,23 @@ func BenchmarkMul(b *testing.B) {
 		for _, size := range [][3]int{{64, 64, 64}, {256, 256, 256}, {1024, 1024, 1024}, {1, 1024, 1024}, {1024, 1, 1024}, {16, 16, 16}} {
 			benchmark[float32](b, pool, size)
 		}
+		benchmarkPacked(b, pool, 1, 1024, 1024)
 		benchmark[float64](b, pool, [3]int{256, 256, 256})
 		benchmark[int32](b, pool, [3]int{256, 256, 256})
 		pool.Close()
 	}
+}
+
+func benchmarkPacked(b *testing.B, pool *par.Pool, m, n, k int) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	x, c := Row(random[float32](rng, m*k), k), make([]float32, m*n)
+	packed := PackB(pool, k, n, Row(random[float32](rng, k*n), n))
+	b.Run(fmt.Sprintf("packed/%dx%dx%d/threads=%d", m, n, k, pool.Threads()), func(b *testing.B) {
+		for b.Loop() {
+			MulPacked(pool, m, x, packed, c, n, nil)
+		}
+		b.ReportMetric(float64(b.N)*2*float64(m)*float64(n)*float64(k)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+	})
 }
 
 func benchmark[T Number](b *testing.B, pool *par.Pool, size [3]int) {

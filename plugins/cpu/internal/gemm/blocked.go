@@ -166,7 +166,11 @@ func (r *product[T]) mulBlock(i0, i1, j0, j1 int, tile []T) {
 		b = g.PackedB.panel.block(r.pc, kc, r.jc/nr)
 	}
 	accumulate := g.Accumulate || r.pc > 0
-	for j := j0; j < j1; j += nr {
+	first := j0
+	if i1-i0 == 1 && nr == 2 {
+		first = rowOfPanels(kc, mr, a[i0*kc:], b, g.C[(r.ic+i0)*ldc+r.jc:], j0, j1, accumulate)
+	}
+	for j := first; j < j1; j += nr {
 		bp := b[j*kc:][:nr*kc]
 		for i := i0; i < i1; i += mr {
 			ap := a[i*kc:][:mr*kc]

@@ -8,7 +8,8 @@
 //
 // Functions panic, as indexing does, when a slice is too short for the sizes
 // and strides given with it. They may be called concurrently with the same
-// pool and the same inputs, and in steady state they allocate nothing.
+// pool and the same inputs. Scratch is kept from call to call: in steady state
+// no buffer is allocated.
 package gemm
 
 import "github.com/goburn/burn/plugins/cpu/internal/par"
@@ -76,6 +77,9 @@ func Mul[T Number](pool *par.Pool, args *Args[T]) {
 			return
 		case args.M*args.N*args.K <= smallWork:
 			mulSmall(args)
+			return
+		case args.M <= maxThin:
+			mulThin(pool, args)
 			return
 		}
 	}

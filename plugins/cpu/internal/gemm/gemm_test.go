@@ -105,7 +105,7 @@ func (l layout) make(rng *rand.Rand, rows, cols int) (row, col, size int) {
 
 var sizes = [][3]int{
 	{0, 3, 4}, {3, 0, 4}, {3, 4, 0}, {1, 1, 1}, {1, 1, 7}, {1, 9, 5}, {9, 1, 5}, {2, 2, 2}, {3, 5, 7}, {4, 2, 8},
-	{5, 3, 9}, {17, 19, 23}, {64, 2, 300}, {33, 65, 257}, {67, 31, 513}, {1, 600, 300}, {600, 1, 300}, {129, 70, 40},
+	{5, 3, 9}, {17, 19, 23}, {64, 2, 300}, {33, 65, 257}, {67, 31, 513}, {1, 600, 300}, {2, 90, 80}, {3, 300, 70}, {5, 37, 90}, {600, 1, 300}, {129, 70, 40},
 }
 
 func check[T Number](t *testing.T, pool *par.Pool) {
@@ -114,7 +114,7 @@ func check[T Number](t *testing.T, pool *par.Pool) {
 		m, n, k := size[0], size[1], size[2]
 		for la, a := range layouts {
 			for lb, b := range layouts {
-				if underRace && (la != 0 || lb != 0) {
+				if underRace && la+lb > 1 {
 					continue // the layouts matter to packing only
 				}
 				if (s+la+lb)%3 != 0 && m*n*k > 1000 {

@@ -1,7 +1,9 @@
 package gemm
 
+import "github.com/goburn/burn/plugins/cpu/internal/par"
+
 // smallWork is the most multiply-adds for which packing does not pay.
-const smallWork = 8 << 10
+const smallWork = 2 << 10
 
 // mulSmall computes the product where it stands, on the calling goroutine.
 func mulSmall[T Number](g *Args[T]) {
@@ -30,4 +32,20 @@ func mulSmall[T Number](g *Args[T]) {
 		}
 	}
 	g.Epilogue.apply(g.C, g.LDC, 0, g.M, 0, g.N)
+}
+
+// maxThin is the most rows for which packing B does not pay, however large it
+// is.
+const maxThin = 3
+
+// mulThin computes a product of few rows row by row.
+func mulThin[T Number](pool *par.Pool, g *Args[T]) {
+	row := *g
+	row.M = 1
+	for i := range g.M {
+		row.A.Data = g.A.Data[i*g.A.RowStride:]
+		row.C = g.C[i*g.LDC:]
+		row.Epilogue = g.Epilogue.Rows(i)
+		mulVector(pool, &row)
+	}
 }
