@@ -100,7 +100,9 @@ func Op(c op.Code, in []*Tensor, attrs ...op.Attr) []*Tensor {
 }
 
 // Op applies an op without operands, such as full, on the device.
-func (d *Device) Op(c op.Code, in []*Tensor, attrs ...op.Attr) []*Tensor { return apply(d, c, in, attrs) }
+func (d *Device) Op(c op.Code, in []*Tensor, attrs ...op.Attr) []*Tensor {
+	return apply(d, c, in, attrs)
+}
 
 func apply(d *Device, c op.Code, in []*Tensor, attrs []op.Attr) []*Tensor {
 	s := d.scope

@@ -1,0 +1,36 @@
+package dtype
+
+import "unsafe"
+
+// The contract's bytes are little-endian; Bytes and Slice reinterpret memory, which is right on the little-endian
+// processors that burn is built for.
+func init() {
+	if x := uint16(1); *(*byte)(unsafe.Pointer(&x)) != 1 {
+		panic("dtype: big-endian processors are not supported")
+	}
+}
+
+// Bytes is the memory of s: elements in order, little-endian. It shares s's memory.
+func Bytes[T Native](s []T) []byte {
+	if len(s) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
+}
+
+// Slice is b as elements of T. It shares b's memory where the alignment allows it and copies where not; a rest of less
+// than an element is cut off. For bool, every byte of b must be 0 or 1.
+func Slice[T Native](b []byte) []T {
+	var z T
+	n := len(b) / int(unsafe.Sizeof(z))
+	if n == 0 {
+		return nil
+	}
+	p := unsafe.Pointer(unsafe.SliceData(b))
+	if uintptr(p)%unsafe.Alignof(z) == 0 {
+		return unsafe.Slice((*T)(p), n)
+	}
+	s := make([]T, n)
+	copy(Bytes(s), b)
+	return s
+}
