@@ -1,0 +1,198 @@
+// Package config reads the settings of the burn command: a TOML file in the user's configuration directory, and the
+// BURN_* variables above it. Flags, which come last, are the command's own business.
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Config is what can be set outside the command line.
+type Config struct {
+	Device     string   // spec of the device that is used when none is named
+	Threads    int      // that a host backend computes with; 0: as many as the process may use
+	PluginPath []string // folders that are searched for plugins before all others
+	Log        string   // how much plugins and the host report: one of Levels
+	File       string   // that was read, empty when there is none
+}
+
+// Levels are the legal values of Config.Log, from silent to most.
+var Levels = []string{"off", "error", "warn", "info", "debug", "trace"}
+
+// Default is the configuration without file and variables.
+func Default() Config { return Config{Device: "cpu", Log: "warn"} }
+
+// maxThreads is far above any machine, and far below what would exhaust one.
+const maxThreads = 1 << 12
+
+// maxFile bounds a configuration file, whose legal content has a few lines.
+const maxFile = 1 << 16
+
+// Path is where the configuration file is looked for: the value of BURN_CONFIG, else burn/config.toml in the user's
+// configuration directory. It is empty when the system names no such directory. must says that the file has to exist.
+func Path(env func(string) string) (path string, must bool) {
+	if p := env("BURN_CONFIG"); p != "" {
+		return p, true
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", false
+	}
+	return filepath.Join(dir, "burn", "config.toml"), false
+}
+
+// Load reads the file at Path, if there is one, and lays the variables BURN_DEVICE, BURN_THREADS, BURN_PLUGIN_PATH and
+// BURN_LOG over it. Errors name the file and line, or the variable, at fault.
+func Load(env func(string) string) (Config, error) {
+	c := Default()
+	if path, must := Path(env); path != "" {
+		if err := c.read(path, must); err != nil {
+			return c, err
+		}
+	}
+	if v := env("BURN_DEVICE"); v != "" {
+		c.Device = v
+	}
+	if v := env("BURN_THREADS"); v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil {
+			return c, fmt.Errorf("config: BURN_THREADS: want a number, got %q", v)
+		}
+		if err := CheckThreads(n); err != nil {
+			return c, fmt.Errorf("config: BURN_THREADS: %w", err)
+		}
+		c.Threads = n
+	}
+	if v := env("BURN_PLUGIN_PATH"); v != "" {
+		c.PluginPath = filepath.SplitList(v)
+	}
+	if v := env("BURN_LOG"); v != "" {
+		if err := CheckLog(v); err != nil {
+			return c, fmt.Errorf("config: BURN_LOG: %w", err)
+		}
+		c.Log = v
+	}
+	return c, nil
+}
+
+func (c *Config) read(path string, must bool) error {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && !must {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("config: %w", err)
+	}
+	if len(text) > maxFile {
+		return fmt.Errorf("config: %s: want at most %d bytes, got %d", path, maxFile, len(text))
+	}
+	c.File = path
+	doc := map[string]any{}
+	md, err := toml.Decode(string(text), &doc)
+	var pe toml.ParseError
+	if errors.As(err, &pe) {
+		what := pe.Message
+		if pe.LastKey != "" {
+			what = pe.LastKey + ": " + what
+		}
+		return fmt.Errorf("config: %s:%d: %s", path, pe.Position.Line, what)
+	} else if err != nil {
+		return fmt.Errorf("config: %s: %w", path, err)
+	}
+	for _, key := range md.Keys() { // in the order of the file
+		if len(key) > 1 {
+			continue // inside a table, which is refused below
+		}
+		if err := c.set(key[0], doc[key[0]]); err != nil {
+			return fmt.Errorf("config: %s:%d: %w", path, lineOf(text, key[0]), err)
+		}
+	}
+	return nil
+}
+
+func (c *Config) set(key string, v any) error {
+	wrong := func(want string) error { return fmt.Errorf("%s: want %s, got %v", key, want, v) }
+	switch key {
+	case "device":
+		s, ok := v.(string)
+		if !ok || s == "" {
+			return wrong("a device such as \"cpu\"")
+		}
+		c.Device = s
+	case "threads":
+		n, ok := v.(int64)
+		if !ok {
+			return wrong("a number")
+		}
+		if err := CheckThreads(int(n)); err != nil {
+			return fmt.Errorf("threads: %w", err)
+		}
+		c.Threads = int(n)
+	case "plugin_path":
+		list, ok := v.([]any)
+		if !ok {
+			return wrong("a list of folders")
+		}
+		c.PluginPath = nil
+		for _, e := range list {
+			s, ok := e.(string)
+			if !ok || s == "" {
+				return wrong("a list of folders")
+			}
+			c.PluginPath = append(c.PluginPath, s)
+		}
+	case "log":
+		s, _ := v.(string)
+		if err := CheckLog(s); err != nil {
+			return fmt.Errorf("log: %w", err)
+		}
+		c.Log = s
+	default:
+		return fmt.Errorf("unknown key %q, want one of device, threads, plugin_path, log", key)
+	}
+	return nil
+}
+
+// CheckThreads refuses numbers that are no sensible thread count.
+func CheckThreads(n int) error {
+	if n < 0 || n > maxThreads {
+		return fmt.Errorf("want 0 to %d, got %d", maxThreads, n)
+	}
+	return nil
+}
+
+// CheckLog refuses what is not one of Levels.
+func CheckLog(level string) error {
+	if !slices.Contains(Levels, level) {
+		return fmt.Errorf("want one of %s, got %q", strings.Join(Levels, ", "), level)
+	}
+	return nil
+}
+
+// lineOf finds the line on which the entry of a key starts, which the TOML package does not tell: the document is parsed
+// line by line until it has the key. The entry starts after the last prefix that parsed without it.
+func lineOf(text []byte, key string) int {
+	end, start := 0, 1
+	for i, l := range bytes.SplitAfter(text, []byte("\n")) {
+		end += len(l)
+		doc := map[string]any{}
+		md, err := toml.Decode(string(text[:end]), &doc)
+		if err != nil {
+			continue // in the middle of an entry of several lines
+		}
+		if md.IsDefined(key) {
+			return start
+		}
+		start = i + 2
+	}
+	return start
+}

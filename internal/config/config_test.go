@@ -1,0 +1,108 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.toml")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func environ(pairs ...string) func(string) string {
+	return func(name string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1]
+			}
+		}
+		return ""
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	path := write(t, "device = \"process:cpu\"\nthreads = 3\nplugin_path = [\"/a\", \"/b\"]\nlog = \"debug\"\n")
+	c, err := Load(environ("BURN_CONFIG", path))
+	require.NoError(t, err)
+	require.Equal(t, Config{Device: "process:cpu", Threads: 3, PluginPath: []string{"/a", "/b"}, Log: "debug", File: path}, c)
+
+	c, err = Load(environ("BURN_CONFIG", path, "BURN_DEVICE", "cuda:1", "BURN_THREADS", "0", "BURN_LOG", "off",
+		"BURN_PLUGIN_PATH", "/c"+string(os.PathListSeparator)+"/d"))
+	require.NoError(t, err)
+	require.Equal(t, Config{Device: "cuda:1", PluginPath: []string{"/c", "/d"}, Log: "off", File: path}, c)
+
+	c, err = Load(environ("BURN_CONFIG", write(t, "threads = 2\n"), "BURN_DEVICE", "x"))
+	require.NoError(t, err)
+	require.Equal(t, "x", c.Device)
+	require.Equal(t, 2, c.Threads)
+	require.Equal(t, "warn", c.Log)
+}
+
+func TestUserConfigDir(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
+	t.Setenv("AppData", filepath.Join(home, "AppData"))
+	c, err := Load(environ())
+	require.NoError(t, err)
+	require.Equal(t, Default(), c)
+
+	dir, err := os.UserConfigDir()
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "burn"), 0o700))
+	path := filepath.Join(dir, "burn", "config.toml")
+	require.NoError(t, os.WriteFile(path, []byte("threads = 7"), 0o600))
+	c, err = Load(environ())
+	require.NoError(t, err)
+	require.Equal(t, 7, c.Threads)
+	require.Equal(t, path, c.File)
+}
+
+func TestFaults(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want string // after the path
+	}{
+		"unknown key":         {"device = \"cpu\"\n\n# a comment\nthread = 3\n", ":4: unknown key \"thread\", want one of device"},
+		"unknown long value":  {"threads = 1\nnames = [\n  \"a\",\n  \"b\",\n]\nlog = \"off\"\n", ":2: unknown key \"names\""},
+		"unknown table":       {"threads = 1\n[cpu]\nthreads = 3\n", ":2: unknown key \"cpu\""},
+		"misspelt in a table": {"[log]\nlevel = \"off\"\n", ":1: log: want one of off"},
+		"wrong type":          {"device = \"cpu\"\nthreads = \"two\"\n", ":2: threads: want a number, got two"},
+		"no TOML":             {"device = cpu\n", ":1: device: "},
+		"negative threads":    {"\n\nthreads = -1\n", ":3: threads: want 0 to 4096, got -1"},
+		"empty device":        {"device = \"\"", ":1: device: want a device"},
+		"empty folder":        {"plugin_path = [\"\"]", ":1: plugin_path: want a list of folders"},
+		"level":               {"log = \"loud\"", ":1: log: want one of off, error, warn, info, debug, trace, got \"loud\""},
+		"huge":                {strings.Repeat("#", maxFile+1), ": want at most 65536 bytes, got 65537"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := write(t, c.text)
+			_, err := Load(environ("BURN_CONFIG", path))
+			require.ErrorContains(t, err, "config: "+path+c.want)
+		})
+	}
+	for name, c := range map[string]struct {
+		env  []string
+		want string
+	}{
+		"threads":  {[]string{"BURN_THREADS", "many"}, "config: BURN_THREADS: want a number, got \"many\""},
+		"negative": {[]string{"BURN_THREADS", "-2"}, "config: BURN_THREADS: want 0 to 4096, got -2"},
+		"level":    {[]string{"BURN_LOG", "x"}, "config: BURN_LOG: want one of off, error"},
+	} {
+		t.Run("variable "+name, func(t *testing.T) {
+			_, err := Load(environ(append(c.env, "BURN_CONFIG", write(t, ""))...))
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+	missing := filepath.Join(t.TempDir(), "none.toml")
+	_, err := Load(environ("BURN_CONFIG", missing))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, err, missing)
+}
