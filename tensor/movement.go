@@ -69,7 +69,9 @@ func (t *Tensor) Transpose(a, b int) *Tensor {
 }
 
 // Expand broadcasts t to the given dimensions.
-func (t *Tensor) Expand(dims ...int) *Tensor { return t.un(op.Expand, op.Ints("shape", slices.Clone(dims)...)) }
+func (t *Tensor) Expand(dims ...int) *Tensor {
+	return t.un(op.Expand, op.Ints("shape", slices.Clone(dims)...))
+}
 
 // Squeeze removes a dimension of length 1.
 func (t *Tensor) Squeeze(axis int) *Tensor {
@@ -121,7 +123,9 @@ func (t *Tensor) Slice(axis, start, end, step int) *Tensor {
 }
 
 // Flip reverses the order along axes; none means all.
-func (t *Tensor) Flip(axes ...int) *Tensor { return t.un(op.Flip, op.Ints("axes", t.axes("flip", axes)...)) }
+func (t *Tensor) Flip(axes ...int) *Tensor {
+	return t.un(op.Flip, op.Ints("axes", t.axes("flip", axes)...))
+}
 
 // Pad puts lo elements v before and hi after t along axis; a negative number removes elements.
 func (t *Tensor) Pad(axis, lo, hi int, v float64) *Tensor {

@@ -1,0 +1,53 @@
+# Targets of burn. `make help` lists them.
+
+GO      ?= go
+PLUGINS := burn_plugins
+EXE     := $(shell $(GO) env GOEXE)
+DATA    ?= $(BURN_TESTDATA)
+
+.PHONY: help build plugins test race check fuzz bench bench-models status generate clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+
+build: ## bin/burn
+	$(GO) build -o bin/burn$(EXE) ./cmd/burn
+
+plugins: ## the cpu backend as a plugin process, with its manifest, in ./burn_plugins
+	$(GO) build -o $(PLUGINS)/burn-backend-cpu$(EXE) ./plugins/cpu/cmd/burn-backend-cpu
+	$(GO) run ./tools/manifest $(PLUGINS)/burn-backend-cpu$(EXE)
+
+test: ## what the README says
+	$(GO) test ./...
+
+race: ## the concurrent packages under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race -short ./core/... ./tensor/... ./sdk/... ./host/... ./plugins/...
+
+check: ## formatting, vet with and without cgo, cross builds, import rules
+	@test -z "$$(gofmt -l . | tee /dev/stderr)"
+	$(GO) vet ./...
+	CGO_ENABLED=0 $(GO) vet ./...
+	for t in linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64; do \
+		echo "build $$t"; CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./... || exit 1; done
+	$(GO) test ./internal/
+
+FUZZTIME ?= 20s
+fuzz: ## every fuzz target for FUZZTIME each
+	@for p in $$($(GO) list ./...); do \
+		for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+			echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
+
+bench: ## Go benchmarks of submission, transfer and kernels
+	$(GO) test -run '^$$' -bench . -benchtime 0.5s ./plugins/cpu/... ./sdk/... ./host/... ./tensor/...
+
+bench-models: plugins ## the models against ONNX Runtime: docs/BENCHMARKS.md
+	$(GO) run ./tools/benchmodels -models $(DATA)/models -out docs/BENCHMARKS.md
+
+status: ## docs/STATUS.md from the ONNX cases in CASES
+	$(GO) run ./tools/status -cases $(CASES) -models $(DATA)/models -out docs/STATUS.md
+
+generate: ## regenerate z*.go, protobuf stubs and docs; the tree must be clean afterwards
+	$(GO) generate ./...
+
+clean:
+	rm -rf bin $(PLUGINS)
