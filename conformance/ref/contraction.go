@@ -1,0 +1,110 @@
+package ref
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core/op"
+)
+
+// dot gathers products of elements of two tensors of the same type and sums them.
+type dot struct {
+	acc accumulator
+	i   int64
+}
+
+func (d *dot) add(a Tensor, p int, b Tensor, q int) {
+	if a.Desc.DType.IsFloat() {
+		d.acc.add(a.F[p] * b.F[q])
+	} else {
+		d.i += a.I[p] * b.I[q]
+	}
+}
+
+// store puts the sum into element to of out.
+func (d *dot) store(out Tensor, to int) {
+	if out.Desc.DType.IsFloat() {
+		out.F[to] = d.acc.value()
+	} else {
+		out.I[to] = Wrap(out.Desc.DType, d.i)
+	}
+}
+
+var contractionKernels = map[op.Code]kernel{
+	op.MatMul: direct(matmul),
+	op.Linear: direct(linear),
+	op.Conv:   direct(conv),
+}
+
+func matmul(n *op.Node, in []Tensor) Tensor {
+	a, b, out := in[0], in[1], Zeros(n.Outputs[0])
+	as, bs := a.Desc.Shape, b.Desc.Shape
+	inner := as[len(as)-1]
+	if n.Attrs.Bool("transpose_a") {
+		inner = as[len(as)-2]
+	}
+	place := func(batch []int, row, col int, transposed bool) []int {
+		if transposed {
+			row, col = col, row
+		}
+		return slices.Concat(batch, []int{row, col})
+	}
+	each(n.Outputs[0].Shape, func(pos int, idx []int) {
+		batch, row, col := idx[:len(idx)-2], idx[len(idx)-2], idx[len(idx)-1]
+		var sum dot
+		for k := range inner {
+			// Batch dimensions of length 1 broadcast; the matrix dimensions are indexed in full.
+			p := stretched(as, place(batch, row, k, n.Attrs.Bool("transpose_a")))
+			q := stretched(bs, place(batch, k, col, n.Attrs.Bool("transpose_b")))
+			sum.add(a, p, b, q)
+		}
+		sum.store(out, pos)
+	})
+	return out
+}
+
+func linear(n *op.Node, in []Tensor) Tensor {
+	x, w, out := in[0], in[1], Zeros(n.Outputs[0])
+	xs, ws := x.Desc.Shape, w.Desc.Shape
+	each(n.Outputs[0].Shape, func(pos int, idx []int) {
+		col := idx[len(idx)-1]
+		var sum dot
+		for k := range xs[len(xs)-1] {
+			wi := []int{k, col}
+			if n.Attrs.Bool("transpose_w") {
+				wi = []int{col, k}
+			}
+			sum.add(x, at(xs, slices.Concat(idx[:len(idx)-1], []int{k})), w, at(ws, wi))
+		}
+		if len(in) > 2 && in[2].Desc.DType.IsFloat() {
+			sum.acc.add(in[2].F[col])
+		} else if len(in) > 2 {
+			sum.i += in[2].I[col]
+		}
+		sum.store(out, pos)
+	})
+	return out
+}
+
+func conv(n *op.Node, in []Tensor) Tensor {
+	x, w, out := in[0], in[1], Zeros(n.Outputs[0])
+	xs, ws := x.Desc.Shape, w.Desc.Shape
+	perGroup := ws[0] / n.Attrs.Int("groups") // output channels
+	each(n.Outputs[0].Shape, func(pos int, idx []int) {
+		var sum dot
+		each(ws[1:], func(_ int, k []int) { // k: channel within the group, then the place in the kernel
+			group := idx[1] / perGroup
+			xi := []int{idx[0], group*ws[1] + k[0]}
+			for d := range len(xs) - 2 {
+				spread := idx[2+d]*n.Attrs.Ints("strides")[d] + k[1+d]*n.Attrs.Ints("kernel_dilation")[d] - n.Attrs.Ints("pad_lo")[d]
+				dilation := n.Attrs.Ints("input_dilation")[d]
+				if spread < 0 || spread%dilation != 0 || spread/dilation >= xs[2+d] {
+					return // padding, or between elements
+				}
+				xi = append(xi, spread/dilation)
+			}
+			sum.add(x, at(xs, xi), w, at(ws, slices.Concat(idx[1:2], k)))
+		})
+		sum.store(out, pos)
+	})
+	return out
+}

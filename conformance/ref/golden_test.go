@@ -1,0 +1,143 @@
+package ref_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// goldenTensor is a tensor of testdata/golden.json. Its data are numbers, or strings where JSON has no number.
+type goldenTensor struct {
+	DType string
+	Shape []int
+	Data  []json.RawMessage
+}
+
+func (g goldenTensor) tensor(t *testing.T) ref.Tensor {
+	d, err := dtype.Parse(g.DType)
+	require.NoError(t, err)
+	out := ref.Zeros(op.Desc{DType: d, Shape: g.Shape})
+	require.Len(t, g.Data, out.Desc.Shape.Size())
+	for i, raw := range g.Data {
+		s := string(raw)
+		if s[0] == '"' {
+			require.NoError(t, json.Unmarshal(raw, &s))
+		}
+		switch {
+		case out.F != nil:
+			out.F[i], err = strconv.ParseFloat(s, 64)
+		case d == dtype.U64:
+			var u uint64
+			u, err = strconv.ParseUint(s, 10, 64)
+			out.I[i] = int64(u)
+		default:
+			out.I[i], err = strconv.ParseInt(s, 10, 64)
+		}
+		require.NoError(t, err)
+	}
+	return out
+}
+
+// attributes converts JSON values to the kinds of the row's schema.
+func attributes(t *testing.T, row *op.Row, values map[string]any) []op.Attr {
+	var attrs []op.Attr
+	for name, v := range values {
+		i := 0
+		for i < len(row.Attrs) && row.Attrs[i].Name != name {
+			i++
+		}
+		require.Less(t, i, len(row.Attrs), "%s has no attribute %s", row.Name, name)
+		var list []int
+		if l, ok := v.([]any); ok {
+			for _, e := range l {
+				list = append(list, int(e.(float64)))
+			}
+		}
+		switch row.Attrs[i].Kind {
+		case op.KindInt:
+			attrs = append(attrs, op.Int(name, int(v.(float64))))
+		case op.KindFloat:
+			attrs = append(attrs, op.Float(name, v.(float64)))
+		case op.KindBool:
+			attrs = append(attrs, op.Flag(name, v.(bool)))
+		case op.KindString:
+			attrs = append(attrs, op.Str(name, v.(string)))
+		case op.KindInts:
+			attrs = append(attrs, op.Ints(name, list...))
+		case op.KindScalar:
+			attrs = append(attrs, op.ScalarFloat(name, v.(float64)))
+		case op.KindDType:
+			d, err := dtype.Parse(v.(string))
+			require.NoError(t, err)
+			attrs = append(attrs, op.Type(name, d))
+		}
+	}
+	return attrs
+}
+
+// Other programs computed the goldens; those that did it in f32 are met to f32's precision.
+func TestGolden(t *testing.T) {
+	data, err := os.ReadFile("testdata/golden.json")
+	require.NoError(t, err)
+	var cases []struct {
+		Op              string
+		Attrs           map[string]any
+		Inputs, Outputs []goldenTensor
+	}
+	require.NoError(t, json.Unmarshal(data, &cases))
+	seen := map[string]bool{}
+	for i, c := range cases {
+		seen[c.Op] = true
+		t.Run(fmt.Sprintf("%03d-%s", i, c.Op), func(t *testing.T) {
+			code, ok := op.ByName(c.Op)
+			require.True(t, ok)
+			var in []ref.Tensor
+			var descs []op.Desc
+			for _, g := range c.Inputs {
+				in = append(in, g.tensor(t))
+				descs = append(descs, in[len(in)-1].Desc)
+			}
+			n, err := op.New(code, descs, attributes(t, op.Lookup(code), c.Attrs)...)
+			require.NoError(t, err)
+			got, err := ref.Eval(&n, in)
+			require.NoError(t, err)
+			require.Len(t, got, len(c.Outputs))
+			for k, g := range c.Outputs {
+				want := g.tensor(t)
+				require.True(t, want.Desc.SameType(got[k].Desc), "%v, want %v", got[k].Desc, want.Desc)
+				require.Equal(t, want.I, got[k].I)
+				tolerance := 1e-14
+				if want.Desc.DType != dtype.F64 {
+					tolerance = 3e-6
+				}
+				for e := range want.F {
+					requireClose(t, want.F[e], got[k].F[e], tolerance, "output %d, element %d", k, e)
+				}
+			}
+		})
+	}
+	for _, c := range op.All() {
+		if c != op.RandomBits { // TestPhilox
+			require.True(t, seen[c.String()], "no golden for %v", c)
+		}
+	}
+}
+
+func requireClose(t *testing.T, want, got, tolerance float64, msg ...any) {
+	if math.IsNaN(want) || math.IsInf(want, 0) || want == 0 && tolerance < 1e-10 {
+		if !(math.IsNaN(want) && math.IsNaN(got)) {
+			require.Equal(t, want, got, msg...)
+		}
+		return
+	}
+	require.LessOrEqual(t, math.Abs(want-got), tolerance*max(1, math.Abs(want)), msg...)
+}
