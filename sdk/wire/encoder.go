@@ -19,28 +19,15 @@ type opKey struct {
 
 // names is the numbers that ops and attribute names have been given, by the sender.
 type names struct {
-	ops      map[opKey]uint64
-	attrs    map[string]uint64
-	opList   []opKey
-	attrList []string
-	// one entry caches: the same op tends to come again
+	ops   map[opKey]uint64
+	attrs map[string]uint64
+	// the same op tends to come again
 	lastOp    opKey
 	lastOpNum uint64
 }
 
 func (n *names) init() {
 	n.ops, n.attrs = map[opKey]uint64{}, map[string]uint64{}
-}
-
-// rollback forgets the names given after there were nops and nattrs.
-func (n *names) rollback(nops, nattrs int) {
-	for _, k := range n.opList[nops:] {
-		delete(n.ops, k)
-	}
-	for _, s := range n.attrList[nattrs:] {
-		delete(n.attrs, s)
-	}
-	n.opList, n.attrList, n.lastOpNum = n.opList[:nops], n.attrList[:nattrs], 0
 }
 
 func (n *names) appendOp(b []byte, k opKey) []byte {
@@ -51,8 +38,7 @@ func (n *names) appendOp(b []byte, k opKey) []byte {
 	if ok {
 		b = binary.AppendUvarint(b, num)
 	} else {
-		n.opList = append(n.opList, k)
-		num = uint64(len(n.opList))
+		num = uint64(len(n.ops) + 1)
 		n.ops[k] = num
 		b = appendText(append(b, 0), op.Lookup(k.code).Name)
 		b = binary.AppendUvarint(b, uint64(k.version))
@@ -65,8 +51,7 @@ func (n *names) appendAttr(b []byte, name string) []byte {
 	if num, ok := n.attrs[name]; ok {
 		return binary.AppendUvarint(b, num)
 	}
-	n.attrList = append(n.attrList, name)
-	n.attrs[name] = uint64(len(n.attrList))
+	n.attrs[name] = uint64(len(n.attrs) + 1)
 	return appendText(append(b, 0), name)
 }
 
@@ -134,17 +119,32 @@ func (e *Encoder) Take() *Frame {
 	return f
 }
 
-// Node writes a node. A node that is too large for any frame is an ErrUnsupported, and nothing is written.
-func (e *Encoder) Node(n *op.Node) error {
-	start, last := len(e.b), e.ids.last
-	nops, nattrs := len(e.names.opList), len(e.names.attrList)
+// Node writes a node that Fits.
+func (e *Encoder) Node(n *op.Node) {
 	e.b = appendNode(append(e.b, byte(TagNode)), n, &e.names, &e.ids)
-	if len(e.b)-start > MaxFrame/2 || len(n.Attrs) > MaxAttrs {
-		size := len(e.b) - start
-		e.b, e.ids.last = e.b[:start], last
-		e.names.rollback(nops, nattrs)
-		return fmt.Errorf("%v: node of %d bytes with %d attributes, at most %d and %d cross a process boundary: %w",
+}
+
+// Fits reports a node that is too large to cross a process boundary, as an ErrUnsupported.
+func Fits(n *op.Node) error {
+	const number = binary.MaxVarintLen64
+	size := 10 * number
+	size += len(n.Inputs)*number + len(n.Outputs)*(2+9*number)
+	for i := range n.Attrs {
+		v := &n.Attrs[i].Value
+		size += len(n.Attrs[i].Name) + len(v.Str()) + number*(2+len(v.Ints())+len(v.Floats()))
+	}
+	if size > MaxFrame/2 || len(n.Attrs) > MaxAttrs {
+		return fmt.Errorf("%v: node of up to %d bytes with %d attributes, at most %d and %d cross a process boundary: %w",
 			n.Op, size, len(n.Attrs), MaxFrame/2, MaxAttrs, core.ErrUnsupported)
+	}
+	return nil
+}
+
+// FitsRun reports a run with too many tensors, as an ErrUnsupported.
+func FitsRun(inputs, outputs int) error {
+	if inputs+outputs > MaxFrame/2/binary.MaxVarintLen64 {
+		return fmt.Errorf("run: %d inputs and %d outputs, at most %d together cross a process boundary: %w",
+			inputs, outputs, MaxFrame/2/binary.MaxVarintLen64, core.ErrUnsupported)
 	}
 	return nil
 }

@@ -1,0 +1,46 @@
+package client
+
+import (
+	"debug/elf"
+	"debug/macho"
+	"debug/pe"
+)
+
+// formatOf is the platform that the program at path is built for, "" when it is no program of a known kind.
+func formatOf(path string) string {
+	if f, err := elf.Open(path); err == nil {
+		defer f.Close()
+		goos := "linux"
+		if f.OSABI == elf.ELFOSABI_FREEBSD {
+			goos = "freebsd"
+		}
+		switch f.Machine {
+		case elf.EM_X86_64:
+			return goos + "/amd64"
+		case elf.EM_AARCH64:
+			return goos + "/arm64"
+		}
+		return goos + "/" + f.Machine.String()
+	}
+	if f, err := macho.Open(path); err == nil {
+		defer f.Close()
+		switch f.Cpu {
+		case macho.CpuAmd64:
+			return "darwin/amd64"
+		case macho.CpuArm64:
+			return "darwin/arm64"
+		}
+		return "darwin/" + f.Cpu.String()
+	}
+	if f, err := pe.Open(path); err == nil {
+		defer f.Close()
+		switch f.Machine {
+		case pe.IMAGE_FILE_MACHINE_AMD64:
+			return "windows/amd64"
+		case pe.IMAGE_FILE_MACHINE_ARM64:
+			return "windows/arm64"
+		}
+		return "windows/other"
+	}
+	return ""
+}

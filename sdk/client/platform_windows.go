@@ -1,0 +1,18 @@
+package client
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+const needsExecBit = false
+
+func isExecFormat(err error) bool { return errors.Is(err, windows.ERROR_BAD_EXE_FORMAT) }
+
+// lock takes the lock of an open file for as long as this process lives, if nobody holds it.
+func lock(f *os.File) bool {
+	return windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
+		0, 1, 0, new(windows.Overlapped)) == nil
+}

@@ -1,0 +1,280 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	goplugin "github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+)
+
+// process is a plugin process, as go-plugin's runner sees it. Its end is noticed by waiting for it, not by the pipes, which
+// a grandchild may hold open.
+type process struct {
+	name     string
+	path     string
+	attached bool // started by someone else: it is neither waited for nor ended
+	cmd      *exec.Cmd
+	plug     *goplugin.Client
+	tail     *tail
+	release  func() // of the folder for sockets
+
+	stdout *io.PipeReader
+	stderr *os.File
+
+	exited   chan struct{}
+	state    *os.ProcessState // once exited is closed
+	quiet    chan struct{}    // closed when standard error was read to its end
+	stopOnce sync.Once
+
+	mu       sync.Mutex
+	proc     *os.Process
+	spawnErr error
+	line     string // the handshake
+	killed   bool   // by us
+}
+
+var _ runner.Runner = (*process)(nil)
+
+func newProcess(name, path string) *process {
+	return &process{name: name, path: path, exited: make(chan struct{}), quiet: make(chan struct{}), tail: &tail{}}
+}
+
+// Start starts the process, with pipes for its standard files.
+func (p *process) Start(context.Context) error {
+	err := p.start()
+	if err != nil {
+		p.mu.Lock()
+		p.spawnErr = err
+		p.mu.Unlock()
+	}
+	return err
+}
+
+func (p *process) start() (err error) {
+	var files []*os.File
+	defer func() {
+		if err != nil {
+			for _, f := range files {
+				f.Close()
+			}
+		}
+	}()
+	for range 3 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return err
+		}
+		files = append(files, r, w)
+	}
+	inR, inW, outR, outW, errR, errW := files[0], files[1], files[2], files[3], files[4], files[5]
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inR, outW, errW
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.killed {
+		return errors.New("given up before the process was started")
+	}
+	if err := spawn(p.cmd); err != nil {
+		return err
+	}
+	p.proc = p.cmd.Process
+	for _, f := range []*os.File{inR, outW, errW} {
+		f.Close()
+	}
+	lines, toPlug := io.Pipe()
+	p.stdout, p.stderr = lines, errR
+	go p.drain(outR, toPlug)
+	go func() {
+		_ = p.cmd.Wait()
+		p.state = p.cmd.ProcessState
+		close(p.exited)
+		// What is left in the pipes is read; what a grandchild holds open is not waited for.
+		deadline := time.Now().Add(200 * time.Millisecond)
+		_ = outR.SetReadDeadline(deadline)
+		_ = errR.SetReadDeadline(deadline)
+		inW.Close() // until now its end would have told the plugin that the host is gone
+	}()
+	return nil
+}
+
+// maxLine bounds the handshake.
+const maxLine = 16 << 10
+
+// drain hands the first line to go-plugin and throws the rest away, so that the plugin never waits at a full pipe.
+func (p *process) drain(out *os.File, toPlug *io.PipeWriter) {
+	defer out.Close()
+	r := bufio.NewReaderSize(out, maxLine)
+	line, _ := r.ReadSlice('\n')
+	text := strings.TrimSpace(string(line))
+	p.mu.Lock()
+	p.line = text
+	p.mu.Unlock()
+	if text == "" { // let the end of the process be known before the end of its output
+		select {
+		case <-p.exited:
+		case <-time.After(200 * time.Millisecond):
+		}
+	} else {
+		_, _ = io.WriteString(toPlug, text+"\n")
+	}
+	toPlug.Close()
+	_, _ = io.Copy(io.Discard, r)
+}
+
+func (p *process) handshake() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.line
+}
+
+// Wait waits for the end of the process.
+func (p *process) Wait(context.Context) error {
+	<-p.exited
+	if p.state != nil && !p.state.Success() {
+		return errors.New(p.how())
+	}
+	return nil
+}
+
+// Kill ends the process at once, and keeps it from being started.
+func (p *process) Kill(context.Context) error {
+	p.mu.Lock()
+	p.killed = true
+	proc := p.proc
+	p.mu.Unlock()
+	if proc == nil {
+		return nil
+	}
+	if err := proc.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
+}
+
+// Stdout gives the handshake line and then ends.
+func (p *process) Stdout() io.ReadCloser { return p.stdout }
+
+// Stderr is the plugin's standard error.
+func (p *process) Stderr() io.ReadCloser {
+	return &untilExit{File: p.stderr, end: sync.OnceFunc(func() { close(p.quiet) })}
+}
+
+// untilExit makes an end of file of the deadline that is set once the process has ended.
+type untilExit struct {
+	*os.File
+	end func()
+}
+
+func (f *untilExit) Read(b []byte) (int, error) {
+	n, err := f.File.Read(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed) {
+		err = io.EOF
+	}
+	if err == io.EOF {
+		f.File.Close()
+		f.end()
+	}
+	return n, err
+}
+
+// Name is the path.
+func (p *process) Name() string { return p.path }
+
+// ID is the process id, empty before the start.
+func (p *process) ID() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.proc == nil {
+		return ""
+	}
+	return strconv.Itoa(p.proc.Pid)
+}
+
+// Diagnose adds nothing: process.diagnose does it.
+func (p *process) Diagnose(context.Context) string { return "" }
+
+// PluginToHost changes nothing: both see the same files.
+func (p *process) PluginToHost(network, addr string) (string, string, error) {
+	return network, addr, nil
+}
+
+// HostToPlugin changes nothing.
+func (p *process) HostToPlugin(network, addr string) (string, string, error) {
+	return network, addr, nil
+}
+
+// ended reports whether the process has ended.
+func (p *process) ended() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// byUs reports whether the process was ended by Kill.
+func (p *process) byUs() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.killed && (p.state == nil || !p.state.Exited())
+}
+
+// await waits a little for the end of the process and of its output.
+func (p *process) await(limit time.Duration) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for _, c := range []chan struct{}{p.exited, p.quiet} {
+		select {
+		case <-c:
+		case <-timer.C:
+			return
+		}
+	}
+}
+
+// how says how the process ended: "exit status 2", "signal: killed".
+func (p *process) how() string {
+	if !p.ended() || p.state == nil {
+		return "the process still runs"
+	}
+	return p.state.String()
+}
+
+// stop ends the process: it is asked to, and killed when it has not done so in the time given. It returns once the process
+// is reaped and its folder removed.
+func (p *process) stop(patience time.Duration) {
+	if p.attached {
+		return
+	}
+	p.stopOnce.Do(func() {
+		if patience <= 0 {
+			_ = p.Kill(context.Background())
+		}
+		gone := make(chan struct{})
+		go func() {
+			defer close(gone)
+			p.plug.Kill() // asks, waits two seconds, kills
+		}()
+		timer := time.NewTimer(patience)
+		defer timer.Stop()
+		select {
+		case <-gone:
+		case <-timer.C:
+		}
+		_ = p.Kill(context.Background())
+		<-gone
+		if p.ID() != "" {
+			<-p.exited
+		}
+		p.release()
+	})
+}

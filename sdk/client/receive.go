@@ -1,0 +1,156 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/wire"
+)
+
+// request is a call that waits for the plugin.
+type request struct {
+	id    uint64
+	dst   []byte // of a read
+	n     int    // bytes of it that have come
+	usage core.Memory
+	done  chan error
+}
+
+// requests are those that wait.
+type requests struct {
+	mu   sync.Mutex
+	last uint64
+	open map[uint64]*request
+	err  error // of a stream that is over
+}
+
+// add makes a request. On a stream that is over it is answered at once.
+func (q *requests) add(dst []byte) *request {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.last++
+	r := &request{id: q.last, dst: dst, done: make(chan error, 1)}
+	if q.err != nil {
+		r.done <- q.err
+		return r
+	}
+	if q.open == nil {
+		q.open = map[uint64]*request{}
+	}
+	q.open[r.id] = r
+	return r
+}
+
+// drop forgets a request, so that nothing touches it any more. It is false for one that has been answered.
+func (q *requests) drop(r *request) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, waiting := q.open[r.id]
+	delete(q.open, r.id)
+	return waiting
+}
+
+func (q *requests) failAll(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.err = err
+	for id, r := range q.open {
+		delete(q.open, id)
+		r.done <- err
+	}
+}
+
+// answer ends a request. One that nobody waits for any more is ignored.
+func (q *requests) answer(p *wire.Reply) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if p.Request == 0 || p.Request > q.last {
+		return fmt.Errorf("reply 0x%02x to request %d, the last was %d: %w", byte(p.Tag), p.Request, q.last, core.ErrProtocol)
+	}
+	r := q.open[p.Request]
+	if r == nil {
+		return nil
+	}
+	if p.Tag == wire.TagDone && p.Err == nil && r.dst != nil {
+		return fmt.Errorf("request %d is done without its data: %w", r.id, core.ErrProtocol)
+	}
+	r.usage = p.Usage
+	delete(q.open, r.id)
+	r.done <- p.Err
+	return nil
+}
+
+// data puts the data in f where a read wants it. It is copied under the lock, as a canceled read takes its memory back.
+func (q *requests) data(p *wire.Reply, f *wire.Frame) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if p.Request == 0 || p.Request > q.last {
+		return fmt.Errorf("data for request %d, the last was %d: %w", p.Request, q.last, core.ErrProtocol)
+	}
+	r := q.open[p.Request]
+	if r == nil {
+		return nil
+	}
+	if r.dst == nil || p.Size() > len(r.dst)-r.n || p.Last != (r.n+p.Size() == len(r.dst)) {
+		return fmt.Errorf("%d bytes for request %d, which has %d of %d: %w", p.Size(), r.id, r.n, len(r.dst), core.ErrProtocol)
+	}
+	p.Copy(f, r.dst[r.n:])
+	r.n += p.Size()
+	if p.Last {
+		delete(q.open, r.id)
+		r.done <- nil
+	}
+	return nil
+}
+
+// receive takes replies until the stream ends.
+func (s *stream) receive() {
+	defer close(s.finished)
+	var p wire.Reply
+	for {
+		f, err := s.fs.Receive()
+		if err != nil {
+			s.fail(s.receiveError(err))
+			return
+		}
+		err = p.Parse(f)
+		if err == nil {
+			switch p.Tag {
+			case wire.TagData:
+				err = s.requests.data(&p, f)
+			case wire.TagDone, wire.TagUsage:
+				err = s.requests.answer(&p)
+			case wire.TagFail:
+				err = p.Err
+			default:
+				err = fmt.Errorf("reply 0x%02x: %w", byte(p.Tag), core.ErrProtocol)
+			}
+		}
+		f.Free()
+		if err != nil {
+			s.fail(fmt.Errorf("plugin %s: stream: %w", s.b.proc.name, err))
+			return
+		}
+	}
+}
+
+// receiveError says why no more replies come.
+func (s *stream) receiveError(err error) error {
+	s.mu.Lock()
+	ended := s.ended
+	s.mu.Unlock()
+	switch {
+	case errors.Is(err, core.ErrProtocol):
+		return err
+	case ended:
+		return fmt.Errorf("stream: %w", core.ErrClosed)
+	case s.b.gone() != nil:
+		return s.b.gone()
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("plugin %s: stream: %w: %w", s.b.proc.name, core.ErrProtocol, errEnded)
+	}
+	return s.b.lose(err)
+}

@@ -1,0 +1,112 @@
+package client
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	dirPrefix = "burn-host-"
+	lockName  = "lock"
+	// sweepAge keeps the sweep away from folders that another host is just making.
+	sweepAge = 10 * time.Second
+	// longestBase leaves room for a socket's path, of which systems take about a hundred bytes.
+	longestBase = 48
+)
+
+// host is the folder that this process keeps the sockets of its plugins in, private to the user. It is there while any
+// plugin runs, and locked: a folder whose lock can be taken is of a host that is dead.
+var host struct {
+	sync.Mutex
+	dir   string
+	lock  *os.File
+	users int
+	made  int
+}
+
+// runtimeDir gives a folder for one plugin, and a function that removes it.
+func runtimeDir() (dir string, release func(), err error) {
+	host.Lock()
+	defer host.Unlock()
+	if host.users == 0 {
+		if err := openHostDir(); err != nil {
+			return "", nil, err
+		}
+	}
+	host.made++
+	dir = filepath.Join(host.dir, fmt.Sprint(host.made))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", nil, err
+	}
+	host.users++
+	return dir, func() {
+		host.Lock()
+		defer host.Unlock()
+		_ = os.RemoveAll(dir)
+		host.users--
+		if host.users == 0 {
+			host.lock.Close()
+			_ = os.RemoveAll(host.dir)
+		}
+	}, nil
+}
+
+func baseDir() string {
+	base := os.TempDir()
+	if runtime.GOOS != "windows" && len(base) > longestBase {
+		return "/tmp"
+	}
+	return base
+}
+
+func openHostDir() error {
+	base := baseDir()
+	sweep(base)
+	dir, err := os.MkdirTemp(base, fmt.Sprintf("%s%d-", dirPrefix, os.Getpid()))
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return err
+	}
+	if !lock(f) {
+		f.Close()
+		_ = os.RemoveAll(dir)
+		return fmt.Errorf("the lock of %s is taken", dir)
+	}
+	host.dir, host.lock = dir, f
+	return nil
+}
+
+// sweep removes the folders of dead hosts.
+func sweep(base string) {
+	dirs, err := os.ReadDir(base)
+	if err != nil {
+		return
+	}
+	for _, d := range dirs {
+		info, err := d.Info()
+		if err != nil || !d.IsDir() || !strings.HasPrefix(d.Name(), dirPrefix) || time.Since(info.ModTime()) < sweepAge {
+			continue
+		}
+		dir := filepath.Join(base, d.Name())
+		f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
+		if err != nil {
+			if os.IsNotExist(err) {
+				_ = os.RemoveAll(dir)
+			}
+			continue
+		}
+		if lock(f) {
+			_ = os.RemoveAll(dir)
+		}
+		f.Close()
+	}
+}

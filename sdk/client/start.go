@@ -1,0 +1,202 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/wire"
+)
+
+// Options say how a plugin is started and talked to.
+type Options struct {
+	// Name of the plugin, for messages; empty: from the file name.
+	Name string
+	// Config is handed to the backend.
+	Config core.Config
+	// Logger takes the plugin's log and standard error; nil: they are dropped.
+	Logger hclog.Logger
+	// StartTimeout bounds the start up to the answer of Hello, beside the context; 0: 30 seconds.
+	StartTimeout time.Duration
+	// Generation is that of all tensor ids on the connection: it is raised by who restarts a plugin.
+	Generation uint16
+	// HostName and HostVersion are told to the plugin.
+	HostName, HostVersion string
+	// Env is added to the environment of the process.
+	Env []string
+	// Protocol narrows the versions spoken; the zero Range is wire.Speaks().
+	Protocol wire.Range
+}
+
+func (o *Options) complete(path string) {
+	if o.Name == "" {
+		o.Name = NameOf(path)
+	}
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	if o.StartTimeout == 0 {
+		o.StartTimeout = 30 * time.Second
+	}
+	if o.Protocol == (wire.Range{}) {
+		o.Protocol = wire.Speaks()
+	}
+	if o.HostName == "" {
+		o.HostName = filepath.Base(os.Args[0])
+	}
+}
+
+// Start starts the plugin at path and opens its backend. It fails with a *StartError. The process ends with Close, when
+// this process ends in whatever way, or when the context ends before Start returned.
+func Start(ctx context.Context, path string, o Options) (*Backend, error) {
+	o.complete(path)
+	ctx, cancel := context.WithTimeout(ctx, o.StartTimeout)
+	defer cancel()
+	p := newProcess(o.Name, path)
+	if err := executable(path); err != nil {
+		return nil, p.startError(CauseNotExecutable, err)
+	}
+	dir, release, err := runtimeDir()
+	if err != nil {
+		return nil, p.startError(CauseSystem, err)
+	}
+	p.cmd = exec.Command(path)
+	env := append(slices.Clone(o.Env), fmt.Sprintf("%s=%d", wire.EnvHostPID, os.Getpid()), wire.EnvHostPipe+"=stdin")
+	plug := goplugin.NewClient(&goplugin.ClientConfig{
+		HandshakeConfig: goplugin.HandshakeConfig{
+			ProtocolVersion: wire.HandshakeVersion, MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
+		Plugins:          goplugin.PluginSet{wire.PluginName: connector{}},
+		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		AutoMTLS:         true,
+		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, _ string) (runner.Runner, error) {
+			p.cmd.Env = append(spec.Env, env...)
+			return p, nil
+		},
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: dir},
+		StartTimeout:     o.StartTimeout,
+		Logger:           o.Logger.Named(o.Name),
+		Stderr:           p.tail,
+		SyncStderr:       p.tail,
+		SyncStdout:       p.tail,
+		GRPCDialOptions:  wire.DialOptions(),
+	})
+	p.plug = plug
+	p.release = sync.OnceFunc(release)
+	b, err := p.connect(ctx, &o)
+	if err != nil {
+		p.stop(0)
+		return nil, err
+	}
+	return b, nil
+}
+
+// Attach connects to a plugin that runs already (wire.EnvReattach). Close leaves it running.
+func Attach(ctx context.Context, at wire.Attach, o Options) (*Backend, error) {
+	o.complete("attached")
+	ctx, cancel := context.WithTimeout(ctx, o.StartTimeout)
+	defer cancel()
+	conn, err := dial(at)
+	if err != nil {
+		return nil, err
+	}
+	b, err := hello(ctx, conn, nil, &o)
+	if err != nil {
+		_ = conn.Close()
+		var mismatch *StartError
+		if errors.As(err, &mismatch) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("plugin %s: attach to process %d at %s: %w", o.Name, at.PID, at.Addr, err)
+	}
+	b.conn = conn
+	return b, nil
+}
+
+// connector gives the connection out of go-plugin.
+type connector struct {
+	goplugin.NetRPCUnsupportedPlugin
+}
+
+func (connector) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error {
+	return errors.New("client: no server here")
+}
+
+func (connector) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+	return conn, nil
+}
+
+// connect starts the process, shakes hands and says Hello, within ctx.
+func (p *process) connect(ctx context.Context, o *Options) (*Backend, error) {
+	type result struct {
+		conn *grpc.ClientConn
+		err  error
+	}
+	started := make(chan result, 1)
+	go func() {
+		proto, err := p.plug.Client()
+		if err != nil {
+			started <- result{nil, err}
+			return
+		}
+		raw, err := proto.Dispense(wire.PluginName)
+		conn, _ := raw.(*grpc.ClientConn)
+		started <- result{conn, err}
+	}()
+	var conn *grpc.ClientConn
+	select {
+	case r := <-started:
+		if r.err != nil {
+			return nil, p.diagnose(ctx, r.err)
+		}
+		conn = r.conn
+	case <-ctx.Done():
+		return nil, p.diagnose(ctx, context.Cause(ctx))
+	}
+	b, err := hello(ctx, conn, p, o)
+	if err != nil {
+		var e *StartError
+		if errors.As(err, &e) {
+			return nil, e
+		}
+		return nil, p.diagnose(ctx, err)
+	}
+	return b, nil
+}
+
+// hello agrees with the plugin and makes the Backend.
+func hello(ctx context.Context, conn *grpc.ClientConn, p *process, o *Options) (*Backend, error) {
+	if p == nil {
+		p = newProcess(o.Name, "")
+		p.attached = true
+	}
+	caller := wire.NewCaller(conn)
+	w, err := caller.Hello(ctx, &wire.Hello{Protocol: o.Protocol, HostName: o.HostName, HostVersion: o.HostVersion,
+		Features: []string{}, Config: o.Config})
+	if err != nil {
+		if errors.Is(err, core.ErrProtocol) {
+			return nil, p.startError(CauseProtocol, err)
+		}
+		return nil, err
+	}
+	if v, ok := o.Protocol.Newest(w.Protocol); !ok || v != w.Version {
+		e := p.startError(CauseProtocol, wire.Mismatch(o.Name, w.Protocol, o.Protocol))
+		e.remedy = wire.MismatchRemedy(o.Name, w.Protocol, o.Protocol)
+		return nil, e
+	}
+	if w.Err != nil {
+		return nil, p.startError(CauseOpen, w.Err)
+	}
+	return newBackend(p, caller, w, o), nil
+}

@@ -1,0 +1,198 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/goburn/burn/core"
+)
+
+// Cause is why a plugin could not be started.
+type Cause string
+
+// The causes.
+const (
+	CauseNotExecutable  Cause = "not executable"
+	CauseWrongPlatform  Cause = "wrong platform"
+	CauseMissingLibrary Cause = "missing shared library"
+	CauseNotPlugin      Cause = "not a burn plugin"
+	CauseProtocol       Cause = "protocol mismatch"
+	CauseCrash          Cause = "crash at start"
+	CauseTimeout        Cause = "timeout"
+	CauseOpen           Cause = "backend does not open"
+	CauseSystem         Cause = "system"
+)
+
+// StartError says why a plugin could not be started. It wraps a sentinel of core.
+type StartError struct {
+	Plugin string
+	Path   string
+	Cause  Cause
+	Detail string
+	Stderr string // the last lines the plugin wrote
+	Err    error
+
+	remedy string
+}
+
+// Error prints "plugin cpu (path): cause: detail".
+func (e *StartError) Error() string {
+	s := "plugin " + e.Plugin
+	if e.Path != "" {
+		s += " (" + e.Path + ")"
+	}
+	s += ": " + string(e.Cause) + ": " + e.Detail
+	if e.Stderr != "" && e.Cause != CauseMissingLibrary {
+		s += "; last output: " + e.Stderr
+	}
+	return s
+}
+
+// Unwrap gives the sentinel or cause.
+func (e *StartError) Unwrap() error { return e.Err }
+
+// Remedy says what to do.
+func (e *StartError) Remedy() string {
+	if e.remedy != "" {
+		return e.remedy
+	}
+	switch e.Cause {
+	case CauseNotExecutable:
+		return "chmod +x " + e.Path
+	case CauseWrongPlatform:
+		return "install the build for " + core.Platform() + ": `burn plugin install " + e.Plugin + "`"
+	case CauseMissingLibrary:
+		return "install the library named above, or add its folder to LD_LIBRARY_PATH"
+	case CauseNotPlugin:
+		return "remove " + e.Path + " from the plugin folders, or build it with sdk/serve"
+	case CauseProtocol:
+		return "run `burn plugin upgrade " + e.Plugin + "`, or upgrade burn"
+	case CauseTimeout:
+		return "raise the start timeout, or run `" + e.Path + " --debug` to see where it hangs"
+	case CauseOpen:
+		return "see the error: the plugin runs, its device or driver does not"
+	case CauseCrash:
+		return "run `" + e.Path + " --debug` to see it fail, and report it to the plugin's author"
+	}
+	return "see the error"
+}
+
+func (p *process) startError(c Cause, err error) *StartError {
+	e := &StartError{Plugin: p.name, Path: p.path, Cause: c, Detail: err.Error(), Err: err, Stderr: p.tail.last(5)}
+	known := false
+	for _, s := range core.Sentinels() {
+		known = known || errors.Is(err, s)
+	}
+	if known {
+		return e
+	}
+	switch c {
+	case CauseNotExecutable:
+		e.Err = fmt.Errorf("%w: %w", core.ErrNotFound, err)
+	case CauseWrongPlatform, CauseMissingLibrary:
+		e.Err = fmt.Errorf("%w: %w", core.ErrUnsupported, err)
+	case CauseNotPlugin, CauseProtocol:
+		e.Err = fmt.Errorf("%w: %w", core.ErrProtocol, err)
+	default:
+		e.Err = fmt.Errorf("%w: %w", core.ErrBackendLost, err)
+	}
+	return e
+}
+
+var missingLibrary = regexp.MustCompile(`error while loading shared libraries: .*|Library not loaded: .*|.*: cannot open shared object file.*`)
+
+// diagnose finds out why the start failed with err.
+func (p *process) diagnose(ctx context.Context, err error) *StartError {
+	p.mu.Lock()
+	spawnErr := p.spawnErr
+	p.mu.Unlock()
+	if spawnErr != nil {
+		return p.diagnoseSpawn(spawnErr)
+	}
+	if ctx.Err() == nil { // a crash and a strange answer look alike until the process has ended
+		p.await(200 * time.Millisecond)
+	}
+	line, text := p.handshake(), p.tail.last(20)
+	crashed := p.ended() && !p.byUs()
+	strange := line != "" && strings.Count(line, "|") < 3 // a handshake is CORE|APP|NETWORK|ADDR|...
+	switch {
+	case crashed && missingLibrary.MatchString(text):
+		return p.startError(CauseMissingLibrary, errors.New(missingLibrary.FindString(text)))
+	case strange:
+		return p.startError(CauseNotPlugin, fmt.Errorf("it says %q, want a handshake of go-plugin", clip(line)))
+	case crashed && line == "" && p.state.Success():
+		return p.startError(CauseNotPlugin, errors.New("it ended without a handshake"))
+	case crashed && line == "":
+		return p.startError(CauseCrash, fmt.Errorf("it ended before the handshake, %s", p.how()))
+	case strings.Contains(err.Error(), "incompatible"):
+		return p.startError(CauseProtocol, fmt.Errorf("handshake %q: %s", clip(line), firstLine(err)))
+	case crashed:
+		return p.startError(CauseCrash, fmt.Errorf("it ended after the handshake, %s", p.how()))
+	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled):
+		return p.startError(CauseTimeout, fmt.Errorf("given up: %w: %w", core.ErrCanceled, context.Cause(ctx)))
+	case ctx.Err() != nil || strings.Contains(err.Error(), "timeout while waiting"):
+		what := "no handshake in time"
+		if line != "" {
+			what = "no answer to hello in time"
+		}
+		return p.startError(CauseTimeout, errors.New(what))
+	}
+	return p.startError(CauseNotPlugin, fmt.Errorf("handshake %q: %s", clip(line), firstLine(err)))
+}
+
+func (p *process) diagnoseSpawn(err error) *StartError {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return p.startError(CauseNotExecutable, err)
+	case isExecFormat(err):
+		if what := formatOf(p.path); what != "" && what != core.Platform() {
+			return p.startError(CauseWrongPlatform, fmt.Errorf("the file is for %s, this is %s", what, core.Platform()))
+		}
+		return p.startError(CauseNotPlugin, fmt.Errorf("not a program: %w", err))
+	case errors.Is(err, fs.ErrNotExist):
+		if _, e := os.Stat(p.path); e == nil {
+			return p.startError(CauseMissingLibrary, fmt.Errorf("its loader or interpreter is missing: %w", err))
+		}
+		return p.startError(CauseNotExecutable, err)
+	}
+	return p.startError(CauseSystem, err)
+}
+
+// executable reports a missing file, a folder, or a file without the right to be executed.
+func executable(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder", path)
+	case needsExecBit && info.Mode()&0o111 == 0:
+		return fmt.Errorf("mode %v has no right to execute", info.Mode())
+	}
+	return nil
+}
+
+// NameOf is the name of a plugin by its file: burn-backend-cpu.exe is cpu.
+func NameOf(path string) string {
+	base := strings.TrimSuffix(filepath.Base(path), ".exe")
+	return strings.TrimPrefix(base, "burn-backend-")
+}
+
+func firstLine(err error) string {
+	s, _, _ := strings.Cut(err.Error(), "\n")
+	return s
+}
+
+func clip(s string) string {
+	if len(s) > 120 {
+		return s[:120] + "..."
+	}
+	return s
+}

@@ -1,0 +1,365 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/sdk/wire"
+)
+
+const (
+	// flushSize is how many bytes of commands are sent on without waiting for more.
+	flushSize = 32 << 10
+	// flushDelay is how long the first command waits for others.
+	flushDelay = 100 * time.Microsecond
+	// maxQueued is how many bytes may wait for the transport before commands wait too.
+	maxQueued = 8 << 20
+	// closeWait is how long Close waits for the plugin to finish.
+	closeWait = 2 * time.Second
+)
+
+// stream is one command queue. Frames are put into out in order, and one goroutine sends them, so that no call of the
+// contract waits for the transport where it could not be canceled.
+type stream struct {
+	b      *Backend
+	fs     *wire.FrameStream
+	cancel context.CancelFunc
+	device int
+
+	mu      sync.Mutex // guards what follows
+	enc     *wire.Encoder
+	out     []*wire.Frame
+	outSize int
+	ended   bool // no more frames
+	armed   bool // the flush timer runs
+	timer   *time.Timer
+	work    chan struct{} // the sender is told that out is not empty
+	space   chan struct{} // closed when out has become shorter; nil: nobody waits
+
+	requests requests
+	over     chan struct{} // closed with err: the stream takes no more
+	overOnce sync.Once
+	err      error
+	finished chan struct{} // the receiver is done
+}
+
+var _ core.Stream = (*stream)(nil)
+
+// openStream opens a stream and waits for the plugin to say so.
+func openStream(ctx context.Context, b *Backend, device int) (core.Stream, error) {
+	sctx, cancel := context.WithCancel(b.ctx)
+	stop := context.AfterFunc(ctx, cancel) // for as long as this call runs
+	opened := false
+	defer func() {
+		if !opened {
+			cancel()
+		}
+	}()
+	fail := func(err error) error {
+		if e := b.gone(); e != nil {
+			return e
+		}
+		if ctx.Err() != nil {
+			return canceled(b.proc.name, ctx)
+		}
+		return b.callError(ctx, err)
+	}
+	fs, err := b.caller.Stream(sctx)
+	if err != nil {
+		return nil, fail(err)
+	}
+	if err := fs.Send(wire.OpenFrame(device, b.generation)); err != nil {
+		return nil, fail(err)
+	}
+	f, err := fs.Receive()
+	if err != nil {
+		return nil, fail(err)
+	}
+	var r wire.Reply
+	err = r.Parse(f)
+	f.Free()
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Tag == wire.TagFail:
+		return nil, r.Err
+	case r.Tag != wire.TagOpened:
+		return nil, fmt.Errorf("plugin %s: %w: reply 0x%02x to open", b.proc.name, core.ErrProtocol, byte(r.Tag))
+	}
+	if !stop() {
+		return nil, canceled(b.proc.name, ctx)
+	}
+	opened = true
+	s := &stream{b: b, fs: fs, cancel: cancel, device: device, enc: wire.NewEncoder(b.generation),
+		work: make(chan struct{}, 1), over: make(chan struct{}), finished: make(chan struct{})}
+	s.timer = time.AfterFunc(time.Hour, s.idleFlush)
+	s.timer.Stop()
+	go s.send()
+	go s.receive()
+	return withOptions(s, r.Flags), nil
+}
+
+// fail ends the stream: every call from now on, and every one in flight, gets err.
+func (s *stream) fail(err error) {
+	s.overOnce.Do(func() {
+		s.err = err
+		close(s.over)
+		s.requests.failAll(err)
+		s.cancel()
+	})
+}
+
+// refused is the error of a stream that takes no more commands, else nil.
+func (s *stream) refused() error {
+	select {
+	case <-s.over:
+		return s.err
+	default:
+		return nil
+	}
+}
+
+// send hands frames to the transport until the stream ends.
+func (s *stream) send() {
+	for {
+		s.mu.Lock()
+		batch, ended := s.out, s.ended
+		s.out = nil
+		s.mu.Unlock()
+		for _, f := range batch {
+			n := f.Len()
+			if err := s.fs.Send(f); err != nil {
+				return // the receiver learns why
+			}
+			s.mu.Lock()
+			s.outSize -= n
+			if s.space != nil && s.outSize < maxQueued/2 {
+				close(s.space)
+				s.space = nil
+			}
+			s.mu.Unlock()
+		}
+		if len(batch) > 0 {
+			continue
+		}
+		if ended {
+			_ = s.fs.CloseSend()
+			return
+		}
+		select {
+		case <-s.work:
+		case <-s.over:
+			return
+		}
+	}
+}
+
+// push queues a frame. It is called with mu held, and does not wait.
+func (s *stream) push(f *wire.Frame) {
+	if f == nil {
+		return
+	}
+	s.out = append(s.out, f)
+	s.outSize += f.Len()
+	select {
+	case s.work <- struct{}{}:
+	default:
+	}
+}
+
+// flush queues the commands collected so far. It is called with mu held.
+func (s *stream) flush() {
+	s.push(s.enc.Take())
+}
+
+func (s *stream) idleFlush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.armed = false
+	if !s.ended {
+		s.flush()
+	}
+}
+
+// added sees to it that commands just collected are sent in time, and unlocks mu. It waits when too much is queued.
+func (s *stream) added() error {
+	switch n := s.enc.Len(); {
+	case n >= flushSize:
+		s.flush()
+	case n > 0 && !s.armed:
+		s.armed = true
+		s.timer.Reset(flushDelay)
+	}
+	full := s.outSize > maxQueued
+	s.mu.Unlock()
+	if full {
+		return s.waitForSpace(context.Background())
+	}
+	return nil
+}
+
+// waitForSpace waits while too much is queued. An error says that it gave up, or that the stream is over.
+func (s *stream) waitForSpace(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		if s.outSize <= maxQueued {
+			s.mu.Unlock()
+			return nil
+		}
+		if s.space == nil {
+			s.space = make(chan struct{})
+		}
+		space := s.space
+		s.mu.Unlock()
+		select {
+		case <-space:
+		case <-s.over:
+			return s.err
+		case <-ctx.Done():
+			return canceled(s.b.proc.name, ctx)
+		}
+	}
+}
+
+// begin locks mu, unless the stream is over or closed.
+func (s *stream) begin() error {
+	if err := s.refused(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		return fmt.Errorf("stream: %w", core.ErrClosed)
+	}
+	return nil
+}
+
+// current reports ids of another generation.
+func (s *stream) current(ids []op.TensorID) error {
+	for _, id := range ids {
+		if g := id.Generation(); g != s.b.generation {
+			return s.stale(id)
+		}
+	}
+	return nil
+}
+
+func (s *stream) stale(id op.TensorID) error {
+	return fmt.Errorf("%v of generation %d, the connection to plugin %s is of generation %d: %w",
+		id, id.Generation(), s.b.proc.name, s.b.generation, core.ErrStale)
+}
+
+// Submit appends nodes. None is accepted when one cannot be.
+func (s *stream) Submit(nodes []op.Node) error {
+	for i := range nodes {
+		n := &nodes[i]
+		if err := wire.Fits(n); err != nil {
+			return err
+		}
+		if err := s.current(n.Inputs); err != nil {
+			return err
+		}
+		for k := range n.Outputs {
+			if id := n.Outputs[k].ID; id.Generation() != s.b.generation {
+				return s.stale(id)
+			}
+		}
+	}
+	if err := s.begin(); err != nil {
+		return err
+	}
+	for i := range nodes {
+		s.enc.Node(&nodes[i])
+		if s.enc.Len() >= flushSize {
+			s.flush()
+		}
+	}
+	return s.added()
+}
+
+// Free gives tensors up.
+func (s *stream) Free(ids []op.TensorID) error {
+	if err := s.current(ids); err != nil {
+		return err
+	}
+	if err := s.begin(); err != nil {
+		return err
+	}
+	for len(ids) > 0 {
+		n := min(len(ids), flushSize/10)
+		s.enc.Free(ids[:n])
+		ids = ids[n:]
+		if s.enc.Len() >= flushSize {
+			s.flush()
+		}
+	}
+	return s.added()
+}
+
+// Sync waits for all commands.
+func (s *stream) Sync(ctx context.Context) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	r := s.requests.add(nil)
+	s.enc.Sync(r.id)
+	s.flush()
+	s.mu.Unlock()
+	return s.wait(ctx, r)
+}
+
+// wait waits for the answer to a request. When ctx ends first, the plugin is told, and a late answer is dropped.
+func (s *stream) wait(ctx context.Context, r *request) error {
+	select {
+	case err := <-r.done:
+		return err
+	default:
+	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-ctx.Done():
+	}
+	if !s.requests.drop(r) { // answered at the same moment
+		return <-r.done
+	}
+	s.mu.Lock()
+	if !s.ended {
+		s.push(wire.CancelFrame(r.id))
+	}
+	s.mu.Unlock()
+	return canceled(s.b.proc.name, ctx)
+}
+
+// Close ends the stream. It waits for the plugin to finish running work, but not for one that hangs.
+func (s *stream) Close() error {
+	s.mu.Lock()
+	if s.ended {
+		s.mu.Unlock()
+		return fmt.Errorf("stream: %w", core.ErrClosed)
+	}
+	s.flush()
+	s.ended = true
+	s.timer.Stop()
+	select {
+	case s.work <- struct{}{}:
+	default:
+	}
+	s.mu.Unlock()
+	timer := time.NewTimer(closeWait)
+	defer timer.Stop()
+	select {
+	case <-s.finished:
+	case <-timer.C:
+	}
+	s.fail(fmt.Errorf("stream: %w", core.ErrClosed))
+	<-s.finished
+	return nil
+}
+
+var errEnded = errors.New("the plugin ended the stream")

@@ -1,0 +1,52 @@
+package client
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+)
+
+// tail keeps the end of what a plugin writes.
+type tail struct {
+	mu sync.Mutex
+	b  []byte
+}
+
+const tailSize = 8 << 10
+
+// Write keeps the last bytes of p.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.b = append(t.b, p[max(0, len(p)-tailSize):]...)
+	if len(t.b) > 2*tailSize {
+		t.b = append(t.b[:0], t.b[len(t.b)-tailSize:]...)
+	}
+	return len(p), nil
+}
+
+// last gives up to n lines from the end, without those of the log that are only for debugging, joined by " | ". The first
+// lines of a panic are worth more than the end of its trace.
+func (t *tail) last(n int) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var lines []string
+	for l := range bytes.Lines(t.b) {
+		s := strings.TrimSpace(string(l))
+		if s == "" || strings.Contains(s, `"@level":"debug"`) || strings.Contains(s, `"@level":"trace"`) {
+			continue
+		}
+		if strings.HasPrefix(s, "panic: ") || strings.HasPrefix(s, "fatal error: ") {
+			return clipLine(s)
+		}
+		lines = append(lines, clipLine(s))
+	}
+	return strings.Join(lines[max(0, len(lines)-n):], " | ")
+}
+
+func clipLine(s string) string {
+	if len(s) > 300 {
+		return s[:300] + "..."
+	}
+	return s
+}

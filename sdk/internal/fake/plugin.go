@@ -1,0 +1,94 @@
+package fake
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/goburn/burn/sdk/serve"
+	"github.com/goburn/burn/sdk/wire"
+)
+
+// Env, when set, makes a plugin of a test binary whose TestMain calls Maybe. Its value is how the plugin behaves.
+const Env = "BURN_FAKE_PLUGIN"
+
+// The behaviours.
+const (
+	Good           = "good"
+	CrashAtStart   = "crash_at_start"
+	MissingLibrary = "missing_library"
+	ExitQuietly    = "exit_quietly"
+	Silent         = "silent"          // no handshake, ever
+	WrongHandshake = "wrong_handshake" // a line that is none
+	OtherCore      = "other_core"      // a handshake of another go-plugin
+	NoLineEnd      = "no_line_end"     // a flood without a line
+	NewerVersion   = "newer_version"
+	FloodStderr    = "flood_stderr" // without end, while serving
+	FloodStdout    = "flood_stdout" // past Go's os.Stdout, while serving
+	IgnoreHost     = "ignore_host"  // no watch of the host but that of the kernel
+)
+
+// Maybe turns the process into a fake plugin when it was started as one.
+func Maybe() {
+	mode := os.Getenv(Env)
+	if mode == "" || os.Getenv(wire.CookieKey) == "" && len(os.Args) == 1 {
+		return
+	}
+	o := serve.Options{Name: "fake", Open: New}
+	switch mode {
+	case Good:
+		serve.Main("fake", New)
+	case CrashAtStart:
+		fmt.Fprintln(os.Stderr, "fake: reading the firmware")
+		panic("no firmware")
+	case MissingLibrary:
+		fmt.Fprintln(os.Stderr, "burn-backend-fake: error while loading shared libraries: libfake.so.9: cannot open shared object file: No such file or directory")
+		os.Exit(127)
+	case ExitQuietly:
+		os.Exit(0)
+	case Silent:
+		time.Sleep(time.Hour)
+	case WrongHandshake:
+		fmt.Println("Welcome to fake 9.1, the friendly shell")
+		time.Sleep(time.Hour)
+	case OtherCore:
+		fmt.Println("2|1|unix|/nowhere|grpc|")
+		time.Sleep(time.Hour)
+	case NoLineEnd:
+		for {
+			if _, err := os.Stdout.WriteString(strings.Repeat("x", 4096)); err != nil {
+				os.Exit(1)
+			}
+		}
+	case NewerVersion:
+		o.Protocol = wire.Range{Min: wire.Version + 4, Max: wire.Version + 6}
+	case FloodStderr:
+		go flood(os.Stderr, "noise on standard error\n")
+	case FloodStdout:
+		out := os.Stdout // go-plugin replaces the variable, not the file
+		go func() {
+			time.Sleep(200 * time.Millisecond) // after the handshake
+			flood(out, strings.Repeat("noise without a line end", 100))
+		}()
+	case IgnoreHost:
+		os.Unsetenv(wire.EnvHostPID)
+		os.Unsetenv(wire.EnvHostPipe)
+	default:
+		fmt.Fprintln(os.Stderr, "fake: unknown behaviour "+mode)
+		os.Exit(9)
+	}
+	if err := serve.Serve(o); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func flood(f *os.File, text string) {
+	for {
+		if _, err := f.WriteString(text); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,11 @@
+//go:build unix
+
+package serve
+
+import (
+	"errors"
+	"syscall"
+)
+
+// alive reports whether there is a process pid.
+func alive(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

@@ -1,0 +1,77 @@
+package serve
+
+import (
+	"io"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/goburn/burn/sdk/wire"
+)
+
+const (
+	parentPoll = 200 * time.Millisecond
+	// reconnectGrace is how long a plugin without a connection waits for another one.
+	reconnectGrace = 500 * time.Millisecond
+	// exitLimit is how long the end may take once the host is gone.
+	exitLimit = 400 * time.Millisecond
+)
+
+// endWithHost ends the process when its host is gone: when the pipe at standard input ends, when the parent is another
+// process, or when the connection stays away. A host on Linux has asked the kernel to kill the plugin as well. The result
+// ends the watch.
+func (s *server) endWithHost() (stop func()) {
+	done := make(chan struct{})
+	gone := sync.OnceFunc(func() {
+		select {
+		case <-done:
+			return
+		default:
+		}
+		s.log.Debug("host is gone")
+		time.AfterFunc(exitLimit, func() { unlinkSocket(); os.Exit(3) })
+		s.mu.Lock()
+		g := s.grpc
+		s.mu.Unlock()
+		if g != nil {
+			g.Stop()
+		}
+	})
+	if os.Getenv(wire.EnvHostPipe) == "stdin" {
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			gone()
+		}()
+	}
+	if pid, err := strconv.Atoi(os.Getenv(wire.EnvHostPID)); err == nil && pid > 0 {
+		go watchParent(pid, done, gone)
+	}
+	var timer *time.Timer
+	s.conns.watch(
+		func() {
+			if timer != nil {
+				timer.Stop()
+			}
+		},
+		func() { timer = time.AfterFunc(reconnectGrace, gone) })
+	return func() { close(done) }
+}
+
+// watchParent calls gone when process pid has ended.
+func watchParent(pid int, done <-chan struct{}, gone func()) {
+	child := os.Getppid() == pid
+	tick := time.NewTicker(parentPoll)
+	defer tick.Stop()
+	for {
+		if child && os.Getppid() != pid || !alive(pid) {
+			gone()
+			return
+		}
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+		}
+	}
+}
