@@ -1,0 +1,162 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/client"
+)
+
+// State is how a backend is.
+type State string
+
+// The states.
+const (
+	Ready    State = "ready"
+	Failed   State = "failed"
+	Shadowed State = "shadowed" // another plugin of that name comes first
+)
+
+// Status is what is known of one backend, built in or a plugin.
+type Status struct {
+	Name      string            `json:"name"`
+	Transport string            `json:"transport"`
+	State     State             `json:"state"`
+	Path      string            `json:"path,omitempty"`
+	Origin    string            `json:"origin,omitempty"`   // why its folder is searched; "BURN_REATTACH" for one that runs already
+	Version   string            `json:"version,omitempty"`  // of the backend
+	Protocol  string            `json:"protocol,omitempty"` // versions the plugin speaks
+	Vendor    string            `json:"vendor,omitempty"`
+	Devices   []core.DeviceInfo `json:"devices,omitempty"`
+	Manifest  *Manifest         `json:"manifest,omitempty"`
+	Failure   *Failure          `json:"failure,omitempty"` // of Failed and Shadowed
+}
+
+// probeTimeout bounds one probe when Options do not.
+const probeTimeout = 10 * time.Second
+
+// Devices opens every backend there is, built in and plugins, each plugin in its own process, all at once, describes them
+// and closes them again. What fails is in the result, with its cause and remedy. The context bounds the whole.
+func Devices(ctx context.Context, o Options) []Status {
+	if o.StartTimeout == 0 {
+		o.StartTimeout = probeTimeout
+	}
+	var jobs []func() Status
+	for _, name := range core.Registered() {
+		jobs = append(jobs, func() Status { return probeBuiltin(ctx, name, o) })
+	}
+	running, err := attachable()
+	if err != nil {
+		jobs = append(jobs, func() Status {
+			return Status{Name: "?", Transport: Process, State: Failed, Origin: "BURN_REATTACH",
+				Failure: &Failure{client.CauseSystem, err.Error(), "correct or unset BURN_REATTACH", err}}
+		})
+	}
+	for name, at := range running {
+		jobs = append(jobs, func() Status {
+			s := Status{Name: name, Transport: Process, Origin: "BURN_REATTACH", Path: at.Addr}
+			b, err := client.Attach(ctx, at, o.client(name))
+			return s.describe(b, err)
+		})
+	}
+	winners, shadowed := Find(o)
+	for _, p := range winners {
+		if _, ok := running[p.Name]; !ok {
+			jobs = append(jobs, func() Status { return p.probe(ctx, o) })
+		}
+	}
+	all := make([]Status, len(jobs))
+	var wg sync.WaitGroup
+	for i, job := range jobs {
+		wg.Go(func() { all[i] = job() })
+	}
+	wg.Wait()
+	for _, p := range shadowed {
+		all = append(all, Status{Name: p.Name, Transport: Process, Path: p.Path, Origin: p.Origin, Manifest: p.Manifest,
+			State: Shadowed, Failure: p.found})
+	}
+	slices.SortStableFunc(all, func(a, b Status) int {
+		return cmp.Or(cmp.Compare(a.Transport, b.Transport), cmp.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+func (p *Plugin) probe(ctx context.Context, o Options) Status {
+	s := Status{Name: p.Name, Transport: Process, Path: p.Path, Origin: p.Origin, Manifest: p.Manifest}
+	if p.Manifest != nil {
+		s.Version = p.Manifest.Version
+	}
+	if f := p.Check(); f != nil {
+		s.State, s.Failure = Failed, f
+		return s
+	}
+	b, err := client.Start(ctx, p.Path, o.client(p.Name))
+	return s.describe(b, err)
+}
+
+// describe fills in what an opened plugin says of itself, and closes it.
+func (s Status) describe(b *client.Backend, err error) Status {
+	if err != nil {
+		s.State, s.Failure = Failed, &Failure{client.CauseSystem, err.Error(), "see the error", err}
+		var e *client.StartError
+		if errors.As(err, &e) {
+			detail := e.Detail
+			if e.Stderr != "" {
+				detail += "; last output: " + e.Stderr
+			}
+			s.Failure = &Failure{e.Cause, detail, e.Remedy(), err}
+		}
+		return s
+	}
+	defer b.Close()
+	info := b.Info()
+	_, speaks := b.Protocol()
+	s.State, s.Version, s.Vendor, s.Devices, s.Protocol = Ready, info.Version, info.Vendor, info.Devices, speaks.String()
+	return s
+}
+
+// probeBuiltin opens a backend of this program. One that hangs is left behind when the time is up.
+func probeBuiltin(ctx context.Context, name string, o Options) Status {
+	ctx, cancel := context.WithTimeout(ctx, o.StartTimeout)
+	defer cancel()
+	s := Status{Name: name, Transport: Builtin}
+	fail := func(err error) Status {
+		s.State, s.Failure = Failed, &Failure{CauseBuiltin, err.Error(), "see the error", err}
+		return s
+	}
+	type result struct {
+		info core.Info
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		defer func() {
+			if p := recover(); p != nil {
+				r.err = fmt.Errorf("panic: %v: %w", p, core.ErrKernel)
+			}
+			done <- r
+		}()
+		var b core.Backend
+		if b, r.err = core.Open(name, o.Config); r.err == nil {
+			r.info = b.Info()
+			r.err = b.Close()
+		}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			return fail(r.err)
+		}
+		s.State, s.Version, s.Vendor, s.Devices = Ready, r.info.Version, r.info.Vendor, r.info.Devices
+		return s
+	case <-ctx.Done():
+		return fail(fmt.Errorf("%w: %w", core.ErrCanceled, context.Cause(ctx)))
+	}
+}

@@ -1,0 +1,140 @@
+package host
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/client"
+	"github.com/goburn/burn/sdk/wire"
+)
+
+// Manifest is what burn-backend-NAME.toml says of a plugin. Empty fields say nothing.
+type Manifest struct {
+	Name     string   `toml:"name" json:"name,omitempty"`
+	Version  string   `toml:"version" json:"version,omitempty"`
+	Kind     string   `toml:"kind" json:"kind,omitempty"` // how it is loaded: "process"
+	OS       string   `toml:"os" json:"os,omitempty"`
+	Arch     string   `toml:"arch" json:"arch,omitempty"`
+	SHA256   string   `toml:"sha256" json:"sha256,omitempty"` // of the executable, in hex
+	Signer   string   `toml:"signer" json:"signer,omitempty"`
+	Protocol Protocol `toml:"protocol" json:"protocol,omitzero"`
+}
+
+// Protocol is the range of protocol versions that a plugin speaks.
+type Protocol struct {
+	Min uint32 `toml:"min" json:"min"`
+	Max uint32 `toml:"max" json:"max"`
+}
+
+const (
+	manifestExt = ".toml"
+	maxManifest = 64 << 10
+)
+
+// readManifest reads the manifest beside a plugin. It is nil when there is none.
+func readManifest(exe string) (*Manifest, error) {
+	path := strings.TrimSuffix(exe, ".exe") + manifestExt
+	f, err := os.Open(path)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m := &Manifest{}
+	if _, err := toml.NewDecoder(io.LimitReader(f, maxManifest)).Decode(m); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// Failure is why a backend is not to be had, and what to do about it.
+type Failure struct {
+	Cause  client.Cause `json:"cause"`
+	Detail string       `json:"detail"`
+	Remedy string       `json:"remedy"`
+	Err    error        `json:"-"` // wraps a sentinel of core
+}
+
+// Error prints "cause: detail; remedy".
+func (f *Failure) Error() string { return string(f.Cause) + ": " + f.Detail + "; " + f.Remedy }
+
+// Unwrap gives the sentinel or cause.
+func (f *Failure) Unwrap() error { return f.Err }
+
+// The causes that are found before a plugin is started, beside those of package client.
+const (
+	CauseManifest client.Cause = "manifest"
+	CauseChecksum client.Cause = "sha256 mismatch"
+	CauseShadowed client.Cause = "shadowed"
+	CauseBuiltin  client.Cause = "built-in backend does not open"
+)
+
+// Check compares the manifest with this program and with the executable, which it hashes when the manifest has a hash.
+func (p *Plugin) Check() *Failure {
+	if p.found != nil {
+		return p.found
+	}
+	m := p.Manifest
+	if m == nil {
+		return nil
+	}
+	goos, arch := m.OS, m.Arch
+	if goos == "" {
+		goos = runtime.GOOS
+	}
+	if arch == "" {
+		arch = runtime.GOARCH
+	}
+	switch {
+	case m.Name != "" && m.Name != p.Name:
+		return &Failure{CauseManifest, fmt.Sprintf("it is for plugin %q, the file is %s", m.Name, p.Path),
+			"rename the file to burn-backend-" + m.Name + ", or correct the manifest", core.ErrNotFound}
+	case goos+"/"+arch != core.Platform():
+		return &Failure{client.CauseWrongPlatform, fmt.Sprintf("the plugin is for %s/%s, this is %s", goos, arch, core.Platform()),
+			"install the build for " + core.Platform() + ": `burn plugin install " + p.Name + "`", core.ErrUnsupported}
+	case m.Kind != "" && m.Kind != Process:
+		return &Failure{CauseManifest, fmt.Sprintf("kind %q, want %q", m.Kind, Process),
+			"upgrade burn, or install the process build of the plugin", core.ErrUnsupported}
+	}
+	if r := (wire.Range{Min: m.Protocol.Min, Max: m.Protocol.Max}); r != (wire.Range{}) {
+		if _, ok := wire.Speaks().Newest(r); !ok {
+			return &Failure{client.CauseProtocol, wire.Mismatch(p.Name, r, wire.Speaks()).Error(),
+				wire.MismatchRemedy(p.Name, r, wire.Speaks()), core.ErrProtocol}
+		}
+	}
+	if m.SHA256 == "" {
+		return nil
+	}
+	got, err := hashOf(p.Path)
+	if err != nil {
+		return &Failure{client.CauseNotExecutable, err.Error(), "make " + p.Path + " readable", core.ErrNotFound}
+	}
+	if !strings.EqualFold(got, m.SHA256) {
+		return &Failure{CauseChecksum, fmt.Sprintf("%s has sha256 %s, the manifest says %s", p.Path, got, strings.ToLower(m.SHA256)),
+			"the file was changed or is damaged: run `burn plugin install " + p.Name + "` again, or correct the manifest if you built it", core.ErrProtocol}
+	}
+	return nil
+}
+
+func hashOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

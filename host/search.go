@@ -1,0 +1,249 @@
+package host
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/client"
+)
+
+// EnvPath lists folders that are searched first, separated as in PATH.
+const EnvPath = "BURN_PLUGIN_PATH"
+
+const (
+	filePrefix = "burn-backend-"
+	localDir   = "burn_plugins"
+)
+
+// Folder is a place where plugins are looked for.
+type Folder struct {
+	Path   string
+	Origin string // why it is searched: "BURN_PLUGIN_PATH", "working folder", ...
+}
+
+// Folders lists where plugins are looked for, in order. Those need not exist.
+func Folders(o Options) []Folder {
+	var fs []Folder
+	add := func(origin string, paths ...string) {
+		for _, p := range paths {
+			if p == "" {
+				continue
+			}
+			if abs, err := filepath.Abs(p); err == nil {
+				p = abs
+			}
+			if !slices.ContainsFunc(fs, func(f Folder) bool { return f.Path == p }) {
+				fs = append(fs, Folder{p, origin})
+			}
+		}
+	}
+	add("options", o.Dirs...)
+	add(EnvPath, filepath.SplitList(os.Getenv(EnvPath))...)
+	add("working folder", localDir)
+	add("user", userDir())
+	add("system", systemDirs()...)
+	if exe, err := os.Executable(); err == nil {
+		if real, err := filepath.EvalSymlinks(exe); err == nil {
+			exe = real
+		}
+		add("beside the program", filepath.Dir(exe))
+	}
+	return fs
+}
+
+func userDir() string {
+	if d := os.Getenv("XDG_DATA_HOME"); d != "" {
+		return filepath.Join(d, "burn", "plugins")
+	}
+	if runtime.GOOS == "windows" {
+		if d := os.Getenv("LocalAppData"); d != "" {
+			return filepath.Join(d, "burn", "plugins")
+		}
+		return ""
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	if runtime.GOOS == "darwin" {
+		return filepath.Join(home, "Library", "Application Support", "burn", "plugins")
+	}
+	return filepath.Join(home, ".local", "share", "burn", "plugins")
+}
+
+func systemDirs() []string {
+	if runtime.GOOS == "windows" {
+		if d := os.Getenv("ProgramData"); d != "" {
+			return []string{filepath.Join(d, "burn", "plugins")}
+		}
+		return nil
+	}
+	return []string{"/usr/local/lib/burn/plugins", "/usr/lib/burn/plugins"}
+}
+
+// Plugin is an executable that was found.
+type Plugin struct {
+	Name     string
+	Path     string
+	Origin   string
+	Manifest *Manifest // nil: none
+
+	found *Failure // what is wrong with the place or the manifest
+}
+
+// Find searches the folders. winners has one plugin for each name, in order of name; shadowed are those that an earlier
+// one of the same name hides. Nothing is started and nothing is hashed.
+func Find(o Options) (winners, shadowed []Plugin) {
+	seen := map[string]string{}
+	for _, f := range Folders(o) {
+		for _, p := range append(flat(f), stored(f)...) {
+			first, dup := seen[p.Name]
+			if !dup {
+				seen[p.Name] = p.Path
+				winners = append(winners, p)
+				continue
+			}
+			p.found = &Failure{CauseShadowed, fmt.Sprintf("%s comes first", first), "remove one of the two", core.ErrNotFound}
+			shadowed = append(shadowed, p)
+		}
+	}
+	slices.SortStableFunc(winners, func(a, b Plugin) int { return cmp.Compare(a.Name, b.Name) })
+	return winners, shadowed
+}
+
+// pluginName is the name of the plugin that a file is, "" when it is none.
+func pluginName(file string) string {
+	name, ok := strings.CutPrefix(file, filePrefix)
+	if !ok {
+		return ""
+	}
+	base, exe := strings.CutSuffix(name, ".exe")
+	if exe != (runtime.GOOS == "windows") || !validName(base) {
+		return ""
+	}
+	return base
+}
+
+func (f Folder) plugin(path string) Plugin {
+	p := Plugin{Name: pluginName(filepath.Base(path)), Path: path, Origin: f.Origin}
+	m, err := readManifest(path)
+	if err != nil {
+		p.found = &Failure{CauseManifest, err.Error(), "correct or remove the manifest", core.ErrNotFound}
+	}
+	p.Manifest = m
+	return p
+}
+
+// flat lists the executables that lie in the folder itself.
+func flat(f Folder) []Plugin {
+	entries, err := os.ReadDir(f.Path)
+	if err != nil {
+		return nil
+	}
+	var ps []Plugin
+	for _, e := range entries {
+		if pluginName(e.Name()) != "" && !e.IsDir() {
+			ps = append(ps, f.plugin(filepath.Join(f.Path, e.Name())))
+		}
+	}
+	return ps
+}
+
+// stored lists what lies in HOST/NAMESPACE/NAME/VERSION/OS_ARCH: of each HOST/NAMESPACE/NAME the newest version for this
+// platform or, when there is none, the newest of any, as a failure.
+func stored(f Folder) []Plugin {
+	paths, err := filepath.Glob(filepath.Join(escape(f.Path), "*", "*", "*", "*", "*", filePrefix+"*"))
+	if err != nil {
+		return nil
+	}
+	type best struct {
+		path, version string
+		native        bool
+	}
+	newest := map[string]best{}
+	for _, path := range paths {
+		platform := filepath.Dir(path)
+		version := filepath.Dir(platform)
+		pkg := filepath.Dir(version)
+		name := pluginName(filepath.Base(path))
+		if name == "" || name != filepath.Base(pkg) {
+			continue
+		}
+		b := best{path, filepath.Base(version), filepath.Base(platform) == runtime.GOOS+"_"+runtime.GOARCH}
+		old, ok := newest[pkg]
+		if !ok || b.native && !old.native || b.native == old.native && compareVersions(b.version, old.version) > 0 {
+			newest[pkg] = b
+		}
+	}
+	var ps []Plugin
+	for _, b := range newest {
+		p := f.plugin(b.path)
+		if !b.native && p.found == nil {
+			p.found = &Failure{client.CauseWrongPlatform,
+				fmt.Sprintf("only the build for %s is installed, this is %s", filepath.Base(filepath.Dir(b.path)), core.Platform()),
+				"run `burn plugin install " + p.Name + "`", core.ErrUnsupported}
+		}
+		ps = append(ps, p)
+	}
+	slices.SortFunc(ps, func(a, b Plugin) int { return cmp.Compare(a.Path, b.Path) })
+	return ps
+}
+
+// escape takes the special meaning from the characters of a path in a Glob pattern.
+func escape(path string) string {
+	if runtime.GOOS == "windows" {
+		return path // there is no escape there, and the characters are rare
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// compareVersions orders semantic versions: numbers by value, and a pre-release before its release.
+func compareVersions(a, b string) int {
+	clean := func(v string) (core, pre string) {
+		v, _, _ = strings.Cut(strings.TrimPrefix(v, "v"), "+")
+		core, pre, _ = strings.Cut(v, "-")
+		return core, pre
+	}
+	ac, ap := clean(a)
+	bc, bp := clean(b)
+	if c := compareDotted(ac, bc); c != 0 {
+		return c
+	}
+	switch {
+	case ap == bp:
+		return 0
+	case ap == "":
+		return 1
+	case bp == "":
+		return -1
+	}
+	return compareDotted(ap, bp)
+}
+
+func compareDotted(a, b string) int {
+	as, bs := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range min(len(as), len(bs)) {
+		x, errX := strconv.ParseUint(as[i], 10, 64)
+		y, errY := strconv.ParseUint(bs[i], 10, 64)
+		c := cmp.Compare(as[i], bs[i])
+		switch {
+		case errX == nil && errY == nil:
+			c = cmp.Compare(x, y)
+		case errX == nil: // numbers come before words
+			c = -1
+		case errY == nil:
+			c = 1
+		}
+		if c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(as), len(bs))
+}
