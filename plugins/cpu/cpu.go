@@ -1,0 +1,78 @@
+// Package cpu is the backend that computes with the processor, in Go alone, on every platform. Importing it registers it
+// with core under the name "cpu".
+//
+// Options of core.Config: "memory_limit" is the greatest number of bytes that tensors may take, with an optional suffix
+// K, M, G or T (powers of 1024); without it the limit is the memory of the machine or container. "idle_limit", in the
+// same form, bounds the freed memory that is kept for reuse; without it, a quarter of the limit.
+package cpu
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/plugins/cpu/internal/mem"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
+
+// Name is the name that the backend is registered under.
+const Name = "cpu"
+
+// Version is the version of the backend.
+const Version = "0.1.0"
+
+func init() { core.Register(Name, New) }
+
+// fallbackLimit bounds memory where the size of the machine's is not known.
+const fallbackLimit = 16 << 30
+
+// New makes the backend. Threads of zero means as many as the process may run at once. Unknown options and values that
+// do not parse are ErrAttr.
+func New(c core.Config) (core.Backend, error) {
+	limit := mem.System()
+	if limit <= 0 {
+		limit = fallbackLimit
+	}
+	idle := int64(-1)
+	for name, text := range c.Options {
+		n, err := parseBytes(text)
+		if err != nil {
+			return nil, fmt.Errorf("cpu: option %s: %w", name, err)
+		}
+		switch name {
+		case "memory_limit":
+			limit = n
+		case "idle_limit":
+			idle = n
+		default:
+			return nil, fmt.Errorf("cpu: option %q, want memory_limit or idle_limit: %w", name, core.ErrAttr)
+		}
+	}
+	if c.Threads < 0 {
+		return nil, fmt.Errorf("cpu: threads, got %d, want 0 or more: %w", c.Threads, core.ErrAttr)
+	}
+	if idle < 0 {
+		idle = limit / 4
+	}
+	threads := c.Threads
+	if threads == 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	return &Backend{pool: par.New(threads), memory: mem.NewPool(limit, idle), streams: map[*stream]struct{}{}}, nil
+}
+
+func parseBytes(text string) (int64, error) {
+	digits, shift := strings.TrimSpace(text), 0
+	if n := len(digits); n > 0 {
+		if i := strings.IndexByte("KMGT", digits[n-1]&^0x20); i >= 0 {
+			digits, shift = digits[:n-1], 10*(i+1)
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > 1<<62>>shift {
+		return 0, fmt.Errorf("got %q, want a number of bytes such as 512M: %w", text, core.ErrAttr)
+	}
+	return n << shift, nil
+}

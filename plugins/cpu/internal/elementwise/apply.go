@@ -1,0 +1,154 @@
+package elementwise
+
+import "github.com/goburn/burn/plugins/cpu/internal/kernel"
+
+// grains by the cost of an element: the fewest elements that are worth another thread.
+const (
+	cheap = 32 << 10
+	dear  = 4 << 10
+)
+
+// pair is a binary op on contiguous slices: both operands of the length of d, or one of them a single element. The last
+// two may be nil.
+type pair[T, R any] struct {
+	vv func(d []R, a, b []T)
+	vs func(d []R, a []T, b T)
+	sv func(d []R, a T, b []T)
+}
+
+// begin lays a call out and says how long pieces may be and whether blocks are needed.
+func begin(c *kernel.Call, l *layout) (most int, blocks bool) {
+	lay(l, c.Desc[0].Shape, c.In)
+	blocks = !l.direct(len(c.In))
+	for _, a := range c.In {
+		blocks = blocks || kernel.IsHalf(a.DType)
+	}
+	blocks = blocks || kernel.IsHalf(c.Desc[0].DType)
+	if blocks {
+		return block, true
+	}
+	return l.n, false
+}
+
+func blocksOf(need bool) *scratch {
+	if !need {
+		return nil
+	}
+	return scratches.Get().(*scratch)
+}
+
+func (s *scratch) free() {
+	if s != nil {
+		scratches.Put(s)
+	}
+}
+
+// unary runs a loop over the elements of one operand.
+func unary[T, R any](c *kernel.Call, grain int, loop func(d []R, x []T)) error {
+	l := new(layout)
+	most, blocks := begin(c, l)
+	x, y := reads[T](c.In[0], 0), writes[R](c.Reuse(0, 0))
+	if l.same[0] {
+		most, blocks = block, true // one element for all
+	}
+	c.Pool.For(l.n, grain, func(lo, hi int) {
+		s := blocksOf(blocks)
+		var p piece
+		for l.pieces(&p, lo, hi, most); p.next(); {
+			v, one, scalar := x.load(&p, room[T](s, 0))
+			if scalar {
+				v = fill(room[T](s, 0), one, p.n)
+			}
+			d := y.place(&p, room[R](s, 1))
+			loop(d, v)
+			y.store(&p, d)
+		}
+		s.free()
+	})
+	return nil
+}
+
+func fill[T any](d []T, v T, n int) []T {
+	d = d[:n]
+	for i := range d {
+		d[i] = v
+	}
+	return d
+}
+
+// binary runs a loop over the elements of two operands.
+func binary[T, R any](c *kernel.Call, grain int, loop *pair[T, R]) error {
+	l := new(layout)
+	most, blocks := begin(c, l)
+	a, b, y := reads[T](c.In[0], 0), reads[T](c.In[1], 1), writes[R](c.Reuse(0, 0, 1))
+	if needsFill(l, loop.vs == nil, loop.sv == nil) {
+		most, blocks = block, true
+	}
+	c.Pool.For(l.n, grain, func(lo, hi int) {
+		s := blocksOf(blocks)
+		var p piece
+		for l.pieces(&p, lo, hi, most); p.next(); {
+			va, sa, oneA := a.load(&p, room[T](s, 0))
+			vb, sb, oneB := b.load(&p, room[T](s, 1))
+			d := y.place(&p, room[R](s, 2))
+			switch {
+			case oneA && (oneB || loop.sv == nil):
+				va = fill(room[T](s, 0), sa, p.n)
+				oneA = false
+			case oneB && loop.vs == nil:
+				vb = fill(room[T](s, 1), sb, p.n)
+				oneB = false
+			}
+			switch {
+			case oneA:
+				loop.sv(d, sa, vb)
+			case oneB && loop.vs == nil:
+				loop.vv(d, va, fill(room[T](s, 1), sb, p.n))
+			case oneB:
+				loop.vs(d, va, sb)
+			default:
+				loop.vv(d, va, vb)
+			}
+			y.store(&p, d)
+		}
+		s.free()
+	})
+	return nil
+}
+
+// needsFill reports whether a single element has to be written out for a loop that takes slices.
+func needsFill(l *layout, noVS, noSV bool) bool {
+	one := func(k int) bool { return l.step[k] == 0 }
+	return one(0) && (noSV || one(1)) || one(1) && noVS
+}
+
+// ternary runs a loop over the elements of three operands, the first of another type. Single elements are written out.
+func ternary[S, T, R any](c *kernel.Call, grain int, loop func(d []R, a []S, b, c []T), reuse ...int) error {
+	l := new(layout)
+	begin(c, l)
+	x, a, b := reads[S](c.In[0], 0), reads[T](c.In[1], 1), reads[T](c.In[2], 2)
+	y := writes[R](c.Reuse(0, reuse...))
+	c.Pool.For(l.n, grain, func(lo, hi int) {
+		s := blocksOf(true)
+		var p piece
+		for l.pieces(&p, lo, hi, block); p.next(); {
+			vx, sx, oneX := x.load(&p, room[S](s, 0))
+			if oneX {
+				vx = fill(room[S](s, 0), sx, p.n)
+			}
+			va, sa, oneA := a.load(&p, room[T](s, 1))
+			if oneA {
+				va = fill(room[T](s, 1), sa, p.n)
+			}
+			vb, sb, oneB := b.load(&p, room[T](s, 2))
+			if oneB {
+				vb = fill(room[T](s, 2), sb, p.n)
+			}
+			d := y.place(&p, room[R](s, 3))
+			loop(d, vx, va, vb)
+			y.store(&p, d)
+		}
+		s.free()
+	})
+	return nil
+}

@@ -1,0 +1,72 @@
+package elementwise
+
+import (
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+)
+
+// whereKernel selects; only the size of the elements matters.
+func whereKernel(d dtype.DType) kernel.Func {
+	switch d.Size() {
+	case 1:
+		return selects[uint8]
+	case 2:
+		return selects[uint16]
+	case 4:
+		return selects[uint32]
+	}
+	return selects[uint64]
+}
+
+// bitwise is a, whose 16-bit floats are to be taken as they are.
+func bitwise(a kernel.Array) kernel.Array {
+	if kernel.IsHalf(a.DType) {
+		a.DType = dtype.U16
+	}
+	return a
+}
+
+func selects[T any](c *kernel.Call) error {
+	in := [3]kernel.Array{c.In[0], bitwise(c.In[1]), bitwise(c.In[2])}
+	desc := [1]op.Desc{c.Desc[0]}
+	if kernel.IsHalf(desc[0].DType) {
+		desc[0].DType = dtype.U16
+	}
+	given, wanted := c.In, c.Desc
+	c.In, c.Desc = in[:], desc[:]
+	err := ternary(c, cheap, func(d []T, cond []uint8, a, b []T) {
+		cond, a, b = cond[:len(d)], a[:len(d)], b[:len(d)]
+		for i := range d {
+			v := b[i]
+			if cond[i] != 0 {
+				v = a[i]
+			}
+			d[i] = v
+		}
+	}, 1, 2)
+	c.In, c.Desc = given, wanted
+	c.Out[0].DType = wanted[0].DType
+	return err
+}
+
+func isNaN[T float](d []uint8, x []T) {
+	for i, v := range x {
+		d[i] = truth(v != v)
+	}
+}
+
+func isInf[T float](positive, negative bool) func(d []uint8, x []T) {
+	return func(d []uint8, x []T) {
+		for i, v := range x {
+			// x-x is zero for finite numbers alone
+			d[i] = truth(v-v != 0 && v == v && (v > 0 && positive || v < 0 && negative))
+		}
+	}
+}
+
+func notBool(d, x []uint8) {
+	for i, v := range x {
+		d[i] = v ^ 1
+	}
+}

@@ -1,0 +1,163 @@
+package elementwise
+
+import (
+	"unsafe"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+)
+
+// castKernel converts from to to. Same types are the caller's to copy.
+func castKernel(from, to dtype.DType) kernel.Func {
+	switch from {
+	case dtype.F64:
+		return fromFloat[float64](to)
+	case dtype.F32, dtype.F16, dtype.BF16:
+		return fromFloat[float32](to)
+	case dtype.I64:
+		return fromInt[int64](to)
+	case dtype.I32:
+		return fromInt[int32](to)
+	case dtype.I16:
+		return fromInt[int16](to)
+	case dtype.I8:
+		return fromInt[int8](to)
+	case dtype.U64:
+		return fromInt[uint64](to)
+	case dtype.U32:
+		return fromInt[uint32](to)
+	case dtype.U16:
+		return fromInt[uint16](to)
+	}
+	return fromInt[uint8](to) // u8 and bool
+}
+
+func one[T, R any](loop func(d []R, x []T)) kernel.Func {
+	return func(c *kernel.Call) error { return unary(c, cheap, loop) }
+}
+
+func fromFloat[T float](to dtype.DType) kernel.Func {
+	switch to {
+	case dtype.F64:
+		return one(plain[T, float64])
+	case dtype.F32:
+		return one(plain[T, float32])
+	case dtype.F16, dtype.BF16:
+		var z T
+		if unsafe.Sizeof(z) == 4 {
+			return one(plain[T, float32]) // the engine rounds
+		}
+		return one(func(d []dtype.Float16, x []T) { roundOnce(to, d, x) })
+	case dtype.I64:
+		return one(saturate[T, int64])
+	case dtype.I32:
+		return one(saturate[T, int32])
+	case dtype.I16:
+		return one(saturate[T, int16])
+	case dtype.I8:
+		return one(saturate[T, int8])
+	case dtype.U64:
+		return one(saturate[T, uint64])
+	case dtype.U32:
+		return one(saturate[T, uint32])
+	case dtype.U16:
+		return one(saturate[T, uint16])
+	case dtype.U8:
+		return one(saturate[T, uint8])
+	}
+	return one(nonzero[T])
+}
+
+func fromInt[T integer](to dtype.DType) kernel.Func {
+	switch to {
+	case dtype.F64:
+		return one(plain[T, float64])
+	case dtype.F32:
+		return one(plain[T, float32])
+	case dtype.F16, dtype.BF16:
+		return one(func(d []dtype.Float16, x []T) { roundInts(to, d, x) })
+	case dtype.I64:
+		return one(plain[T, int64])
+	case dtype.I32:
+		return one(plain[T, int32])
+	case dtype.I16:
+		return one(plain[T, int16])
+	case dtype.I8:
+		return one(plain[T, int8])
+	case dtype.U64:
+		return one(plain[T, uint64])
+	case dtype.U32:
+		return one(plain[T, uint32])
+	case dtype.U16:
+		return one(plain[T, uint16])
+	case dtype.U8:
+		return one(plain[T, uint8])
+	}
+	return one(nonzero[T])
+}
+
+func plain[T, R number](d []R, x []T) {
+	d = d[:len(x)]
+	for i, v := range x {
+		d[i] = R(v)
+	}
+}
+
+func nonzero[T number](d []uint8, x []T) {
+	for i, v := range x {
+		d[i] = truth(v != 0)
+	}
+}
+
+// saturate truncates toward zero; what does not fit becomes the nearest bound and NaN 0.
+func saturate[T float, R integer](d []R, x []T) {
+	var least, most R
+	bits := 8 * unsafe.Sizeof(most)
+	if most--; most < 0 { // signed
+		least = R(1) << (bits - 1)
+		most = ^least
+	} else {
+		least = 0
+	}
+	lo, hi := float64(least), float64(most/2+1)*2 // hi is one above the greatest, a power of two
+	for i, v := range x {
+		f := float64(v)
+		switch {
+		case f > lo && f < hi:
+			d[i] = R(f)
+		case f >= hi:
+			d[i] = most
+		case f <= lo:
+			d[i] = least
+		default:
+			d[i] = 0
+		}
+	}
+}
+
+// The 16-bit floats are written as their bits when they come from types wider than float32: rounding twice would differ.
+
+func roundOnce[T float](to dtype.DType, d []dtype.Float16, x []T) {
+	for i, v := range x {
+		if to == dtype.BF16 {
+			d[i] = dtype.Float16(dtype.BFloat16From64(float64(v)))
+		} else {
+			d[i] = dtype.Float16From64(float64(v))
+		}
+	}
+}
+
+func roundInts[T integer](to dtype.DType, d []dtype.Float16, x []T) {
+	unsigned := ^T(0) > 0
+	for i, v := range x {
+		f := kernel.StickyInt(int64(v))
+		if unsigned {
+			f = kernel.StickyUint(uint64(v))
+		}
+		if to == dtype.BF16 {
+			d[i] = dtype.Float16(dtype.BFloat16From64(f))
+		} else {
+			d[i] = dtype.Float16From64(f)
+		}
+	}
+}

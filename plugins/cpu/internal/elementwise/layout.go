@@ -1,0 +1,152 @@
+// Package elementwise holds the kernels of ops that compute each element of the result from the elements at the same
+// place of their operands: arithmetic, comparison, selection, conversion, activations, quantization.
+//
+// An op is a loop over contiguous slices, written once with generics and instantiated by type. Operands that do not lie
+// so (strided views, 16-bit floats) are brought into small blocks first; operands of one element are passed as such.
+package elementwise
+
+import (
+	"slices"
+	"sync"
+	"unsafe"
+
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+)
+
+const (
+	// block is the number of elements that are brought together for a loop: two or three blocks fit the first level cache.
+	block = 1024
+	// longRow is the length from which the rows of a broadcast are worth a loop each.
+	longRow = 64
+)
+
+// layout is how the elements of the result, numbered in row-major order, find those of the operands.
+type layout struct {
+	n     int
+	flat  bool // element i of operand k is at base[k]+i*step[k]
+	inner int  // else: length of the innermost dimension
+	rows  bool // pieces do not cross rows
+	base  [kernel.MaxOperands]int
+	step  [kernel.MaxOperands]int  // along the innermost dimension
+	same  [kernel.MaxOperands]bool // operand k has one element for all
+	line  [kernel.MaxOperands]bool // operand k is contiguous from base[k], whatever the others are
+	walk  kernel.Walk              // over the other dimensions
+}
+
+// lay makes the layout of arrays that broadcast to s.
+func lay(l *layout, s shape.Shape, in []kernel.Array) {
+	l.n = s.Size()
+	if simple(l, s, in) {
+		l.flat = true
+		return
+	}
+	views := make([]shape.View, 1, 1+kernel.MaxOperands)
+	views[0] = shape.Contiguous(s)
+	for _, a := range in {
+		v := a.View
+		if !v.Shape.Equal(s) {
+			v = v.Expand(s)
+		}
+		views = append(views, v)
+	}
+	if l.n == 0 {
+		l.flat = true
+		return
+	}
+	views = shape.Collapse(views...)[1:]
+	last := len(views[0].Shape) - 1
+	for k, v := range views {
+		l.base[k] = v.Offset
+		if last >= 0 {
+			l.step[k] = v.Strides[last]
+		}
+		l.line[k], l.same[k] = v.IsContiguous(), !slices.ContainsFunc(v.Strides, func(s int) bool { return s != 0 })
+	}
+	if last <= 0 {
+		l.flat = true
+		return
+	}
+	l.inner = views[0].Shape[last]
+	l.rows = l.inner >= longRow
+	strides := make([][]int, len(views))
+	for k, v := range views {
+		strides[k] = v.Strides[:last]
+	}
+	l.walk = kernel.NewWalk(views[0].Shape[:last], l.base[:], strides...)
+}
+
+// simple recognises the usual case: operands are contiguous and of the result's shape, or of one element.
+func simple(l *layout, s shape.Shape, in []kernel.Array) bool {
+	for k := range in {
+		v := &in[k].View
+		l.base[k] = v.Offset
+		switch {
+		case len(v.Shape) == len(s) && v.Shape.Equal(s) && v.IsContiguous():
+			l.step[k], l.line[k] = 1, true
+		case v.Shape.Size() == 1:
+			l.step[k], l.same[k] = 0, true
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// direct reports whether operands are read where they are, so that pieces may have any length.
+func (l *layout) direct(operands int) bool {
+	for k := range operands {
+		if l.step[k] != 0 && l.step[k] != 1 {
+			return false
+		}
+	}
+	return l.flat || l.rows
+}
+
+// piece is a run of result elements that a loop computes in one go.
+type piece struct {
+	l      *layout
+	at, n  int // first element, length
+	hi     int
+	most   int
+	cursor kernel.Cursor
+	col    int
+}
+
+// pieces begins the pieces of [lo, hi), each of at most most elements.
+func (l *layout) pieces(p *piece, lo, hi, most int) {
+	p.l, p.at, p.n, p.hi, p.most = l, lo, 0, hi, most
+	if l.rows && lo < hi {
+		p.cursor, p.col = l.walk.Start(lo/l.inner), lo%l.inner
+	}
+}
+
+// next moves to the next piece.
+func (p *piece) next() bool {
+	l := p.l
+	if l.rows && p.n > 0 {
+		p.col += p.n
+		if p.col == l.inner {
+			p.col = 0
+			p.cursor.Next()
+		}
+	}
+	p.at += p.n
+	p.n = min(p.hi-p.at, p.most)
+	if l.rows {
+		p.n = min(p.n, l.inner-p.col)
+	}
+	return p.n > 0
+}
+
+// scratch is room for the blocks of one thread.
+type scratch [kernel.MaxOperands + 1][block]uint64
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+func room[T any](s *scratch, k int) []T {
+	if s == nil {
+		return nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&s[k])), block)
+}

@@ -1,0 +1,133 @@
+package elementwise
+
+import (
+	"unsafe"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+)
+
+// operand reads an array as elements of type T: its own type, or float32 for the 16-bit floats.
+type operand[T any] struct {
+	k    int // number in the layout
+	data []T
+	half []uint16 // instead of data
+	dt   dtype.DType
+}
+
+func reads[T any](a kernel.Array, k int) operand[T] {
+	if kernel.IsHalf(a.DType) {
+		return operand[T]{k: k, half: kernel.Data[uint16](a), dt: a.DType}
+	}
+	return operand[T]{k: k, data: kernel.Data[T](a), dt: a.DType}
+}
+
+// one is the element at position i.
+func (o *operand[T]) one(i int) T {
+	if o.half == nil {
+		return o.data[i]
+	}
+	var v [1]T
+	kernel.Decode(o.dt, float32s(v[:]), o.half[i:i+1])
+	return v[0]
+}
+
+// load gives the elements of a piece: in place, or in tmp; or a single element that stands for all.
+func (o *operand[T]) load(p *piece, tmp []T) (v []T, s T, scalar bool) {
+	l, k := p.l, o.k
+	switch {
+	case l.same[k]:
+		return nil, o.one(l.base[k]), true
+	case l.flat:
+		v = o.run(tmp[:min(len(tmp), p.n)], l.base[k]+p.at*l.step[k], l.step[k], p.n)
+	case l.rows && l.step[k] == 0:
+		return nil, o.one(p.cursor.Pos[k]), true
+	case l.rows:
+		v = o.run(tmp[:min(len(tmp), p.n)], p.cursor.Pos[k]+p.col*l.step[k], l.step[k], p.n)
+	case l.line[k]:
+		v = o.run(tmp[:min(len(tmp), p.n)], l.base[k]+p.at, 1, p.n)
+	default:
+		v = o.gather(tmp, p)
+	}
+	return v, s, false
+}
+
+// run gives n elements from position pos on, step apart.
+func (o *operand[T]) run(tmp []T, pos, step, n int) []T {
+	switch {
+	case o.half != nil && step == 1:
+		kernel.Decode(o.dt, float32s(tmp), o.half[pos:pos+n])
+	case o.half != nil:
+		var h [1]uint16
+		f := float32s(tmp)
+		for i := range f {
+			h[0] = o.half[pos]
+			kernel.Decode(o.dt, f[i:i+1], h[:])
+			pos += step
+		}
+	case step == 1:
+		return o.data[pos : pos+n]
+	default:
+		for i := range tmp {
+			tmp[i] = o.data[pos]
+			pos += step
+		}
+	}
+	return tmp
+}
+
+// gather brings a piece that crosses short rows into tmp.
+func (o *operand[T]) gather(tmp []T, p *piece) []T {
+	l, k := p.l, o.k
+	at, col := l.walk.Start(p.at/l.inner), p.at%l.inner
+	step := l.step[k]
+	for done := 0; done < p.n; {
+		n := min(l.inner-col, p.n-done)
+		pos := at.Pos[k] + col*step
+		if o.half != nil {
+			o.run(tmp[done:done+n], pos, step, n)
+		} else {
+			for i := done; i < done+n; i++ {
+				tmp[i] = o.data[pos]
+				pos += step
+			}
+		}
+		done += n
+		col = 0
+		at.Next()
+	}
+	return tmp[:p.n]
+}
+
+// result takes elements of type R. An array of 16-bit floats takes float32, which it rounds, or bits as they are.
+type result[R any] struct {
+	data []R
+	half []uint16
+	dt   dtype.DType
+}
+
+func writes[R any](a kernel.Array) result[R] {
+	var z R
+	if kernel.IsHalf(a.DType) && unsafe.Sizeof(z) == 4 {
+		return result[R]{half: kernel.Data[uint16](a), dt: a.DType}
+	}
+	return result[R]{data: kernel.Data[R](a), dt: a.DType}
+}
+
+// place is where the elements of a piece are to be computed.
+func (r *result[R]) place(p *piece, tmp []R) []R {
+	if r.half == nil {
+		return r.data[p.at : p.at+p.n]
+	}
+	return tmp[:p.n]
+}
+
+// store takes what was computed at place.
+func (r *result[R]) store(p *piece, v []R) {
+	if r.half != nil {
+		kernel.Encode(r.dt, r.half[p.at:p.at+p.n], float32s(v))
+	}
+}
+
+// float32s is s, whose elements are float32 whenever 16-bit floats are at hand.
+func float32s[T any](s []T) []float32 { return *(*[]float32)(unsafe.Pointer(&s)) }

@@ -1,0 +1,88 @@
+package elementwise
+
+import (
+	"math"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+)
+
+// alongAxis is a scale or zero point, laid so that it broadcasts along axis of a tensor of the given rank.
+func alongAxis(a kernel.Array, axis, rank int) kernel.Array {
+	if axis < 0 {
+		return a
+	}
+	dims := make([]int, rank-axis)
+	strides := make([]int, rank-axis)
+	for i := range dims {
+		dims[i] = 1
+	}
+	dims[0], strides[0] = a.View.Shape[0], a.View.Strides[0]
+	a.View.Shape, a.View.Strides = dims, strides
+	return a
+}
+
+// reordered runs f on other operands than the call's own.
+func reordered(c *kernel.Call, f func(*kernel.Call) error, in ...kernel.Array) error {
+	given, own := c.In, c.Own
+	c.In, c.Own = in, 0
+	err := f(c)
+	c.In, c.Own = given, own
+	return err
+}
+
+func quantizeTo[T float](n *op.Node) kernel.Func {
+	switch n.Outputs[0].DType {
+	case dtype.U8:
+		return quantize[T, uint8](n)
+	case dtype.I8:
+		return quantize[T, int8](n)
+	case dtype.U16:
+		return quantize[T, uint16](n)
+	case dtype.I16:
+		return quantize[T, int16](n)
+	}
+	return quantize[T, int32](n)
+}
+
+func quantize[T float, Z integer](n *op.Node) kernel.Func {
+	axis := n.Attrs.Int("axis")
+	loop := func(d []Z, zero []Z, x, scale []T) {
+		var v [block]T
+		for i := range d {
+			r := T(math.RoundToEven(float64(x[i] / scale[i])))
+			if r != r {
+				r = 0
+			}
+			v[i] = r + T(zero[i])
+		}
+		saturate(d, v[:len(d)])
+	}
+	return func(c *kernel.Call) error {
+		rank := len(c.In[0].View.Shape)
+		return reordered(c, func(c *kernel.Call) error { return ternary(c, dear, loop) },
+			alongAxis(c.In[2], axis, rank), c.In[0], alongAxis(c.In[1], axis, rank))
+	}
+}
+
+func dequantizeFrom[Z integer](n *op.Node) kernel.Func {
+	if n.Outputs[0].DType == dtype.F64 {
+		return dequantize[Z, float64](n)
+	}
+	return dequantize[Z, float32](n)
+}
+
+func dequantize[Z integer, T float](n *op.Node) kernel.Func {
+	axis := n.Attrs.Int("axis")
+	loop := func(d []T, scale []T, x, zero []Z) {
+		for i := range d {
+			d[i] = T(int32(x[i])-int32(zero[i])) * scale[i]
+		}
+	}
+	return func(c *kernel.Call) error {
+		rank := len(c.In[0].View.Shape)
+		return reordered(c, func(c *kernel.Call) error { return ternary(c, cheap, loop) },
+			alongAxis(c.In[1], axis, rank), c.In[0], alongAxis(c.In[2], axis, rank))
+	}
+}

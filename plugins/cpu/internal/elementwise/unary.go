@@ -1,0 +1,282 @@
+package elementwise
+
+import (
+	"math"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/cpu/internal/vecmath"
+)
+
+// exactly is the unary ops that need no approximation.
+func exactly[T float](c op.Code) func(d, x []T) {
+	switch c {
+	case op.Neg:
+		return negate[T]
+	case op.Abs:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Abs(float64(v)))
+			}
+		}
+	case op.Sqrt:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Sqrt(float64(v)))
+			}
+		}
+	case op.Rsqrt:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = 1 / T(math.Sqrt(float64(v)))
+			}
+		}
+	case op.Reciprocal:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = 1 / v
+			}
+		}
+	case op.Square:
+		return square[T]
+	case op.Sign:
+		return func(d, x []T) {
+			for i, v := range x {
+				switch {
+				case v > 0:
+					v = 1
+				case v < 0:
+					v = -1
+				}
+				d[i] = v
+			}
+		}
+	case op.Floor:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Floor(float64(v)))
+			}
+		}
+	case op.Ceil:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Ceil(float64(v)))
+			}
+		}
+	case op.Trunc:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Trunc(float64(v)))
+			}
+		}
+	case op.Round:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.RoundToEven(float64(v)))
+			}
+		}
+	case op.Relu:
+		return relu[T]
+	}
+	return nil
+}
+
+func negate[T number](d, x []T) {
+	for i, v := range x {
+		d[i] = -v
+	}
+}
+
+func square[T number](d, x []T) {
+	for i, v := range x {
+		d[i] = v * v
+	}
+}
+
+// relu keeps NaN and makes -0 a +0, as max with zero does.
+func relu[T number](d, x []T) {
+	d = d[:len(x)]
+	for i, v := range x {
+		if v <= 0 {
+			v = 0
+		}
+		d[i] = v
+	}
+}
+
+// transcendental is the elementary functions, computed in float64. For float32 those that vecmath has are faster.
+func transcendental[T float](c op.Code) func(d, x []T) {
+	switch c {
+	case op.Exp:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Exp(float64(v)))
+			}
+		}
+	case op.Log:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Log(float64(v)))
+			}
+		}
+	case op.Log1p:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Log1p(float64(v)))
+			}
+		}
+	case op.Expm1:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Expm1(float64(v)))
+			}
+		}
+	case op.Sin:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Sin(float64(v)))
+			}
+		}
+	case op.Cos:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Cos(float64(v)))
+			}
+		}
+	case op.Tan:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Tan(float64(v)))
+			}
+		}
+	case op.Asin:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Asin(float64(v)))
+			}
+		}
+	case op.Acos:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Acos(float64(v)))
+			}
+		}
+	case op.Atan:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Atan(float64(v)))
+			}
+		}
+	}
+	return hyperbolic[T](c)
+}
+
+func hyperbolic[T float](c op.Code) func(d, x []T) {
+	switch c {
+	case op.Sinh:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(sinh(float64(v)))
+			}
+		}
+	case op.Cosh:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Cosh(float64(v)))
+			}
+		}
+	case op.Tanh:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Tanh(float64(v)))
+			}
+		}
+	case op.Asinh:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Asinh(float64(v)))
+			}
+		}
+	case op.Acosh:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Acosh(float64(v)))
+			}
+		}
+	case op.Atanh:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Atanh(float64(v)))
+			}
+		}
+	case op.Erf:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = T(math.Erf(float64(v)))
+			}
+		}
+	}
+	return nil
+}
+
+// sinh is math.Sinh with the digits near zero that it loses, by way of expm1.
+func sinh(x float64) float64 {
+	if math.Abs(x) > 1 || x == 0 {
+		return math.Sinh(x)
+	}
+	e := math.Expm1(x)
+	return (e + e/(e+1)) / 2
+}
+
+// fast is the functions of float32 with loops of their own.
+func fast(c op.Code) func(d, x []float32) {
+	switch c {
+	case op.Exp:
+		return vecmath.Exp
+	case op.Log:
+		return vecmath.Log
+	case op.Tanh:
+		return vecmath.Tanh
+	case op.Sigmoid:
+		return vecmath.Sigmoid
+	}
+	return nil
+}
+
+func intUnary[T integer](c op.Code) func(d, x []T) {
+	switch c {
+	case op.Neg:
+		return negate[T]
+	case op.Abs:
+		return func(d, x []T) {
+			for i, v := range x {
+				if v < 0 {
+					v = -v
+				}
+				d[i] = v
+			}
+		}
+	case op.Square:
+		return square[T]
+	case op.Sign:
+		return func(d, x []T) {
+			for i, v := range x {
+				switch {
+				case v > 0:
+					v = 1
+				case v < 0:
+					v = ^T(0)
+				}
+				d[i] = v
+			}
+		}
+	case op.Relu:
+		return relu[T]
+	case op.Not:
+		return func(d, x []T) {
+			for i, v := range x {
+				d[i] = ^v
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package kernel
+
+import (
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
+
+// copyGrain is the fewest bytes that are worth another thread.
+const copyGrain = 256 << 10
+
+// Copy writes the elements of src to dst, which has the same shape and element size and does not overlap it.
+func Copy(pool *par.Pool, dst, src Array) {
+	switch dst.DType.Size() {
+	case 1:
+		copyViews[uint8](pool, Data[uint8](dst), dst.View, Data[uint8](src), src.View)
+	case 2:
+		copyViews[uint16](pool, Data[uint16](dst), dst.View, Data[uint16](src), src.View)
+	case 4:
+		copyViews[uint32](pool, Data[uint32](dst), dst.View, Data[uint32](src), src.View)
+	case 8:
+		copyViews[uint64](pool, Data[uint64](dst), dst.View, Data[uint64](src), src.View)
+	}
+}
+
+type move[T any] struct {
+	dst, src        []T
+	walk            Walk // over all but the last dimension, or all but two when tiled
+	n, dStep, sStep int  // last dimension
+	m, dRow, sRow   int  // the dimension that is tiled with it
+}
+
+func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.View) {
+	if dv.Shape.Size() == 0 {
+		return
+	}
+	both := shape.Collapse(dv, sv)
+	dims, ds, ss := both[0].Shape, both[0].Strides, both[1].Strides
+	do, so := both[0].Offset, both[1].Offset
+	if len(dims) == 0 {
+		dst[do] = src[so]
+		return
+	}
+	last := len(dims) - 1
+	c := move[T]{dst: dst, src: src, n: dims[last], dStep: ds[last], sStep: ss[last], m: 1}
+	elem := 8 // a guess at bytes, for the grain
+	outer := last
+	if k := tileWith(dims, ds, ss); k >= 0 {
+		// Swap dimension k to the place before the last.
+		dims, ds, ss = append(shape.Shape(nil), dims...), append([]int(nil), ds...), append([]int(nil), ss...)
+		dims[k], dims[last-1] = dims[last-1], dims[k]
+		ds[k], ds[last-1] = ds[last-1], ds[k]
+		ss[k], ss[last-1] = ss[last-1], ss[k]
+		outer = last - 1
+		c.m, c.dRow, c.sRow = dims[outer], ds[outer], ss[outer]
+	}
+	c.walk = NewWalk(dims[:outer], []int{do, so}, ds[:outer], ss[:outer])
+	work := c.n * c.m * elem
+	if outer == 0 && c.m == 1 { // one long line
+		pool.For(c.n, copyGrain/elem, func(lo, hi int) {
+			line(dst, do+lo*c.dStep, c.dStep, src, so+lo*c.sStep, c.sStep, hi-lo)
+		})
+		return
+	}
+	if outer == 0 { // one matrix: cut its rows
+		pool.For(c.m, copyGrain/(c.n*elem)+1, func(lo, hi int) {
+			c.tiles(do+lo*c.dRow, so+lo*c.sRow, hi-lo)
+		})
+		return
+	}
+	pool.For(c.walk.Count(), copyGrain/work+1, func(lo, hi int) {
+		at := c.walk.Start(lo)
+		for i := lo; i < hi; i++ {
+			if c.m > 1 {
+				c.tiles(at.Pos[0], at.Pos[1], c.m)
+			} else {
+				line(dst, at.Pos[0], c.dStep, src, at.Pos[1], c.sStep, c.n)
+			}
+			at.Next()
+		}
+	})
+}
+
+// tileWith finds the dimension to copy in tiles with the last one: a transposition, where the source steps far along the
+// last dimension and near along another. It is -1 when lines do.
+func tileWith(dims shape.Shape, ds, ss []int) int {
+	last := len(dims) - 1
+	if near(ss[last]) || ss[last] == 0 || dims[last] < 4 {
+		return -1
+	}
+	for k := last - 1; k >= 0; k-- {
+		if near(ss[k]) && dims[k] >= 4 {
+			return k
+		}
+	}
+	return -1
+}
+
+func near(stride int) bool { return stride == 1 || stride == -1 }
+
+// tile is the side of a square that both its rows and its columns fit the first level cache with.
+const tile = 32
+
+func (c *move[T]) tiles(d, s, rows int) {
+	for i := 0; i < rows; i += tile {
+		iEnd := min(i+tile, rows)
+		for j := 0; j < c.n; j += tile {
+			jEnd := min(j+tile, c.n)
+			for r := i; r < iEnd; r++ {
+				line(c.dst, d+r*c.dRow+j*c.dStep, c.dStep, c.src, s+r*c.sRow+j*c.sStep, c.sStep, jEnd-j)
+			}
+		}
+	}
+}
+
+func line[T any](dst []T, d, dStep int, src []T, s, sStep, n int) {
+	switch {
+	case dStep == 1 && sStep == 1:
+		if n <= 8 {
+			dst, src = dst[d:d+n], src[s:s+n]
+			for i := range dst {
+				dst[i] = src[i]
+			}
+			return
+		}
+		copy(dst[d:d+n], src[s:s+n])
+	case dStep == 1 && sStep == 0:
+		dst, v := dst[d:d+n], src[s]
+		for i := range dst {
+			dst[i] = v
+		}
+	case dStep == 1:
+		dst = dst[d : d+n]
+		for i := range dst {
+			dst[i] = src[s]
+			s += sStep
+		}
+	default:
+		for range n {
+			dst[d] = src[s]
+			d += dStep
+			s += sStep
+		}
+	}
+}
+
+// Read writes the elements of a to dst in row-major order, in the machine's byte order.
+func Read(pool *par.Pool, dst []byte, a Array) {
+	if len(dst) == 0 {
+		return
+	}
+	size := a.DType.Size()
+	if a.View.IsContiguous() {
+		copy(dst, a.Buf.Bytes()[a.View.Offset*size:])
+		return
+	}
+	to := shape.Contiguous(a.View.Shape)
+	switch size {
+	case 1:
+		copyViews(pool, Cast[uint8](dst), to, Data[uint8](a), a.View)
+	case 2:
+		copyViews(pool, Cast[uint16](dst), to, Data[uint16](a), a.View)
+	case 4:
+		copyViews(pool, Cast[uint32](dst), to, Data[uint32](a), a.View)
+	case 8:
+		copyViews(pool, Cast[uint64](dst), to, Data[uint64](a), a.View)
+	}
+}

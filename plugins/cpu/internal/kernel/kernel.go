@@ -1,0 +1,160 @@
+// Package kernel is what the kernels of the cpu backend are written with: arrays (a view of a counted buffer), the call
+// that a kernel works on, and rules, which say for an op what types a kernel exists for and how it is made ready.
+package kernel
+
+import (
+	"unsafe"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/cpu/internal/mem"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
+
+// Array is a tensor: the elements that View picks from a buffer. An Array that is kept is one holder of its buffer.
+type Array struct {
+	Buf   *mem.Buffer
+	DType dtype.DType
+	View  shape.View
+}
+
+// Data is the whole buffer of a as elements of type T, whose size must divide the buffer's; positions of the view count
+// from its start.
+func Data[T any](a Array) []T {
+	var z T
+	return unsafe.Slice((*T)(a.Buf.Pointer()), a.Buf.Size()/int(unsafe.Sizeof(z)))
+}
+
+// Flat is the elements of an array whose view is contiguous.
+func Flat[T any](a Array) []T {
+	return Data[T](a)[a.View.Offset:][:a.View.Shape.Size()]
+}
+
+// Size is the number of elements.
+func (a Array) Size() int { return a.View.Shape.Size() }
+
+// Whole reports whether the view is all of the buffer in row-major order.
+func (a Array) Whole() bool {
+	return a.View.Offset == 0 && a.Buf.Size() == a.Size()*a.DType.Size() && a.View.IsContiguous()
+}
+
+// Env is what kernels compute with: threads and memory.
+type Env struct {
+	Pool    *par.Pool
+	Account *mem.Account
+}
+
+// Func computes a node. It sets every entry of Out, with Alloc, Reuse or Give, and leaves its inputs as they are, those
+// of Own excepted, which it may overwrite through Reuse. An error, or a panic, means that the outputs are void.
+type Func func(c *Call) error
+
+// Rule is the cpu backend's implementation of an op.
+type Rule struct {
+	// Types of the first operand, or of the result of an op without operands.
+	Types dtype.Set
+	// Prepare reads attributes, types and shapes and gives the kernel for nodes that have exactly these. The kernel may
+	// be called any number of times, by one goroutine at a time.
+	Prepare func(n *op.Node, in []op.Desc) Func
+}
+
+// Call is one execution of a kernel. It is made by the executor and used until the kernel returns.
+type Call struct {
+	*Env
+	In   []Array
+	Own  uint64 // bit i: nobody needs In[i] afterwards
+	Desc []op.Desc
+	Out  []Array
+
+	temps []*mem.Buffer
+}
+
+// Begin makes c ready for a kernel.
+func (c *Call) Begin(env *Env, in []Array, own uint64, desc []op.Desc, out []Array) {
+	c.Env, c.In, c.Own, c.Desc, c.Out = env, in, own, desc, out
+	clear(out)
+}
+
+// End gives temporary memory back and, when the kernel failed, its outputs too.
+func (c *Call) End(failed bool) {
+	for i, b := range c.temps {
+		b.Release()
+		c.temps[i] = nil
+	}
+	c.temps = c.temps[:0]
+	if failed {
+		for i := range c.Out {
+			if c.Out[i].Buf != nil {
+				c.Out[i].Buf.Release()
+				c.Out[i] = Array{}
+			}
+		}
+	}
+}
+
+// NoMemory is the value of the panic that ends a kernel whose memory could not be had.
+type NoMemory struct{ Err error }
+
+func (n NoMemory) Error() string { return n.Err.Error() }
+
+// Unwrap gives the cause.
+func (n NoMemory) Unwrap() error { return n.Err }
+
+func (c *Call) buffer(size int) *mem.Buffer {
+	b, err := c.Account.New(size)
+	if err != nil {
+		panic(NoMemory{err})
+	}
+	return b
+}
+
+// Alloc makes output i a new array with undefined elements, contiguous.
+func (c *Call) Alloc(i int) Array {
+	d := c.Desc[i]
+	c.Out[i] = Array{Buf: c.buffer(d.Bytes()), DType: d.DType, View: shape.Contiguous(d.Shape)}
+	return c.Out[i]
+}
+
+// Reuse makes output i the first of the inputs from that is owned, held by nobody else, whole, of the output's shape and
+// of its element size; else a new array. It is for kernels that read an element before they write it.
+func (c *Call) Reuse(i int, from ...int) Array {
+	d := c.Desc[i]
+	for _, k := range from {
+		a := c.In[k]
+		if c.Own>>k&1 != 0 && a.Buf.Sole() && a.DType.Size() == d.DType.Size() && a.View.Shape.Equal(d.Shape) && a.Whole() {
+			c.Out[i] = Array{Buf: a.Buf.Retain(), DType: d.DType, View: a.View}
+			return c.Out[i]
+		}
+	}
+	return c.Alloc(i)
+}
+
+// Give makes output i a view of the buffer of a.
+func (c *Call) Give(i int, a Array, v shape.View) {
+	c.Out[i] = Array{Buf: a.Buf.Retain(), DType: c.Desc[i].DType, View: v}
+}
+
+// Temp is a contiguous array that lives until the kernel returns, with undefined elements.
+func (c *Call) Temp(d dtype.DType, s shape.Shape) Array {
+	b := c.buffer(s.Size() * d.Size())
+	c.temps = append(c.temps, b)
+	return Array{Buf: b, DType: d, View: shape.Contiguous(s)}
+}
+
+// TempOf is n undefined elements that live until the kernel returns.
+func TempOf[T any](c *Call, n int) []T {
+	var z T
+	b := c.buffer(n * int(unsafe.Sizeof(z)))
+	c.temps = append(c.temps, b)
+	return unsafe.Slice((*T)(b.Pointer()), n)
+}
+
+// Contiguous is a, or a copy of it in row-major order that lives until the kernel returns.
+func (c *Call) Contiguous(a Array) Array {
+	if a.View.IsContiguous() {
+		return a
+	}
+	t := c.Temp(a.DType, a.View.Shape)
+	Copy(c.Pool, t, a)
+	return t
+}

@@ -1,0 +1,183 @@
+// Package mem holds the memory of tensors: counted, 64-byte aligned buffers from a bounded pool of idle ones, with a
+// limit that is checked before anything is asked of the system.
+package mem
+
+import (
+	"fmt"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/goburn/burn/core"
+)
+
+// Align is the alignment of every buffer in bytes.
+const Align = 64
+
+// Pool hands out buffers and keeps those that come back for the next of the same size class. It is safe for concurrent
+// use.
+type Pool struct {
+	limit   int64 // bytes that buffers, idle ones included, may take
+	maxIdle int64
+
+	mu      sync.Mutex
+	inUse   int64
+	idle    int64
+	byClass [classes][]*Buffer
+}
+
+// NewPool makes a pool that holds at most limit bytes, and at most idle bytes in buffers that nobody uses.
+func NewPool(limit, idle int64) *Pool { return &Pool{limit: limit, maxIdle: idle} }
+
+// Limit is the greatest number of bytes that the pool holds.
+func (p *Pool) Limit() int64 { return p.limit }
+
+// Reserved is the number of bytes that buffers take, idle ones included.
+func (p *Pool) Reserved() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.inUse + p.idle
+}
+
+// Account counts what one stream holds of a pool. It is safe for concurrent use.
+type Account struct {
+	pool  *Pool
+	inUse atomic.Int64
+}
+
+// NewAccount makes an account on p.
+func (p *Pool) NewAccount() *Account { return &Account{pool: p} }
+
+// InUse is the number of bytes in buffers of the account that are not released.
+func (a *Account) InUse() int64 { return a.inUse.Load() }
+
+// Pool is the pool that the account draws on.
+func (a *Account) Pool() *Pool { return a.pool }
+
+// Buffer is a piece of memory with a number of holders. Holders count themselves with Retain and Release, which are for
+// one goroutine at a time; the memory goes back to the pool with the last one.
+type Buffer struct {
+	data    []byte // of the class size
+	size    int
+	refs    int
+	class   int
+	account *Account
+}
+
+// New gives a buffer of size bytes with one holder. Its contents are undefined. It returns core.ErrOutOfMemory, and
+// changes nothing, when the limit does not allow it.
+func (a *Account) New(size int) (*Buffer, error) {
+	class, room := classOf(size)
+	if class < 0 {
+		return nil, fmt.Errorf("allocate %d bytes: %w", size, core.ErrOutOfMemory)
+	}
+	p := a.pool
+	p.mu.Lock()
+	if n := len(p.byClass[class]); n > 0 {
+		b := p.byClass[class][n-1]
+		p.byClass[class] = p.byClass[class][:n-1]
+		p.idle -= int64(room)
+		p.inUse += int64(room)
+		p.mu.Unlock()
+		b.size, b.refs, b.account = size, 1, a
+		a.inUse.Add(int64(room))
+		return b, nil
+	}
+	if p.inUse+p.idle+int64(room) > p.limit {
+		p.trim()
+	}
+	if p.inUse+int64(room) > p.limit {
+		held := p.inUse
+		p.mu.Unlock()
+		return nil, fmt.Errorf("allocate %d bytes, %d of %d in use: %w", size, held, p.limit, core.ErrOutOfMemory)
+	}
+	p.inUse += int64(room)
+	p.mu.Unlock()
+	a.inUse.Add(int64(room))
+	return &Buffer{data: aligned(room), size: size, refs: 1, class: class, account: a}, nil
+}
+
+// trim gives all idle buffers up. The caller holds mu.
+func (p *Pool) trim() {
+	clear(p.byClass[:])
+	p.idle = 0
+}
+
+// Trim gives all idle buffers back to the system.
+func (p *Pool) Trim() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.trim()
+}
+
+func (p *Pool) put(b *Buffer) {
+	room := int64(len(b.data))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.inUse -= room
+	if p.idle+room <= p.maxIdle {
+		p.idle += room
+		p.byClass[b.class] = append(p.byClass[b.class], b)
+	}
+}
+
+func aligned(n int) []byte {
+	raw := make([]byte, n+Align-1)
+	skip := -int(uintptr(unsafe.Pointer(unsafe.SliceData(raw)))) & (Align - 1)
+	return raw[skip : skip+n : skip+n]
+}
+
+// Retain adds a holder and gives b.
+func (b *Buffer) Retain() *Buffer {
+	b.refs++
+	return b
+}
+
+// Release takes a holder away.
+func (b *Buffer) Release() {
+	b.refs--
+	switch {
+	case b.refs == 0:
+		a := b.account
+		b.account = nil
+		a.inUse.Add(-int64(len(b.data)))
+		a.pool.put(b)
+	case b.refs < 0:
+		panic("mem: buffer released more often than held")
+	}
+}
+
+// Sole reports whether there is one holder.
+func (b *Buffer) Sole() bool { return b.refs == 1 }
+
+// Size is the number of bytes that were asked for.
+func (b *Buffer) Size() int { return b.size }
+
+// Bytes is the memory, of Size bytes.
+func (b *Buffer) Bytes() []byte { return b.data[:b.size] }
+
+// Pointer is the address of the memory, which is aligned to Align bytes.
+func (b *Buffer) Pointer() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b.data)) }
+
+// Size classes: multiples of 64 bytes up to 1 KiB, then four to an octave.
+const (
+	smallClasses = 16
+	classes      = smallClasses + 4*(maxShift-10)
+	maxShift     = 46
+)
+
+// classOf gives the class of a size and the bytes that buffers of the class have, or -1 for sizes beyond any machine.
+func classOf(size int) (class, room int) {
+	if size <= smallClasses*Align {
+		n := max(1, (size+Align-1)/Align)
+		return n - 1, n * Align
+	}
+	shift := bits.Len64(uint64(size-1)) - 1 // 2^shift < size <= 2^(shift+1)
+	if shift >= maxShift {
+		return -1, 0
+	}
+	quarter := 1 << (shift - 2)
+	steps := (size - 1<<shift + quarter - 1) / quarter // 1 to 4
+	return smallClasses + 4*(shift-10) + steps - 1, 1<<shift + steps*quarter
+}

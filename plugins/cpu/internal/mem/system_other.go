@@ -1,0 +1,5 @@
+//go:build !linux && !darwin && !windows
+
+package mem
+
+func systemMemory() int64 { return 0 }

@@ -1,0 +1,130 @@
+package movement
+
+import (
+	"fmt"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+)
+
+// indices reads an index tensor and checks that every entry is in [0, size).
+func indices(c *kernel.Call, a kernel.Array, name string, size int) ([]int, error) {
+	a = c.Contiguous(a)
+	idx := kernel.TempOf[int](c, a.Size())
+	if a.DType == dtype.I32 {
+		for i, v := range kernel.Flat[int32](a) {
+			idx[i] = int(v)
+		}
+	} else {
+		for i, v := range kernel.Flat[int64](a) {
+			idx[i] = int(v)
+		}
+	}
+	for i, v := range idx {
+		if v < 0 || v >= size {
+			return nil, fmt.Errorf("%s: index %d at position %d, want one in [0,%d): %w", name, v, i, size, core.ErrIndex)
+		}
+	}
+	return idx, nil
+}
+
+// plan is the sizes of a gather or scatter: x is [batch, outer, length, inner] and indices is [batch, count].
+type plan struct {
+	batch, outer, length, inner, count int
+}
+
+func layout(x, idx shape.Shape, axis, batch int) plan {
+	return plan{x[:batch].Size(), x[batch:axis].Size(), x[axis], x[axis+1:].Size(), idx[batch:].Size()}
+}
+
+// grain is the fewest elements that are worth another thread.
+const grain = 32 << 10
+
+func gather(n *op.Node, in []op.Desc) kernel.Func {
+	p := layout(in[0].Shape, in[1].Shape, n.Attrs.Int("axis"), n.Attrs.Int("batch"))
+	return func(c *kernel.Call) error {
+		idx, err := indices(c, c.In[1], "gather", p.length)
+		if err != nil {
+			return err
+		}
+		x, out := c.Contiguous(c.In[0]), c.Alloc(0)
+		switch x.DType.Size() {
+		case 1:
+			take(c, p, kernel.Flat[uint8](out), kernel.Flat[uint8](x), idx)
+		case 2:
+			take(c, p, kernel.Flat[uint16](out), kernel.Flat[uint16](x), idx)
+		case 4:
+			take(c, p, kernel.Flat[uint32](out), kernel.Flat[uint32](x), idx)
+		case 8:
+			take(c, p, kernel.Flat[uint64](out), kernel.Flat[uint64](x), idx)
+		}
+		return nil
+	}
+}
+
+func take[T any](c *kernel.Call, p plan, dst, src []T, idx []int) {
+	rows := p.batch * p.outer * p.count
+	if len(dst) == 0 {
+		return
+	}
+	c.Pool.For(rows, grain/p.inner+1, func(lo, hi int) {
+		for r := lo; r < hi; r++ {
+			block := r / p.count // batch and outer
+			i := idx[block/p.outer*p.count+r%p.count]
+			from := (block*p.length + i) * p.inner
+			if p.inner == 1 {
+				dst[r] = src[from]
+				continue
+			}
+			copy(dst[r*p.inner:][:p.inner], src[from:])
+		}
+	})
+}
+
+// gatherElements reads through the view of x, which need not be contiguous.
+func gatherElements(n *op.Node, in []op.Desc) kernel.Func {
+	axis := n.Attrs.Int("axis")
+	return func(c *kernel.Call) error {
+		x := c.In[0]
+		idx, err := indices(c, c.In[1], "gather_elements", x.View.Shape[axis])
+		if err != nil {
+			return err
+		}
+		out := c.Alloc(0)
+		switch x.DType.Size() {
+		case 1:
+			pick(c, kernel.Flat[uint8](out), kernel.Data[uint8](x), x.View, idx, out.View.Shape, axis)
+		case 2:
+			pick(c, kernel.Flat[uint16](out), kernel.Data[uint16](x), x.View, idx, out.View.Shape, axis)
+		case 4:
+			pick(c, kernel.Flat[uint32](out), kernel.Data[uint32](x), x.View, idx, out.View.Shape, axis)
+		case 8:
+			pick(c, kernel.Flat[uint64](out), kernel.Data[uint64](x), x.View, idx, out.View.Shape, axis)
+		}
+		return nil
+	}
+}
+
+// positions walks the index tuples of s and gives for each the position in v with coordinate axis left out.
+func positions(v shape.View, s shape.Shape, axis int) kernel.Walk {
+	strides := append([]int(nil), v.Strides...)
+	strides[axis] = 0
+	return kernel.NewWalk(s, []int{v.Offset}, strides)
+}
+
+func pick[T any](c *kernel.Call, dst, src []T, v shape.View, idx []int, s shape.Shape, axis int) {
+	if len(dst) == 0 {
+		return
+	}
+	walk, step := positions(v, s, axis), v.Strides[axis]
+	c.Pool.For(len(dst), grain/4, func(lo, hi int) {
+		at := walk.Start(lo)
+		for i := lo; i < hi; i++ {
+			dst[i] = src[at.Pos[0]+idx[i]*step]
+			at.Next()
+		}
+	})
+}

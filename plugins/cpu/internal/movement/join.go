@@ -1,0 +1,64 @@
+package movement
+
+import (
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+)
+
+// pad fills the result and copies what is left of the operand into its place.
+func pad(n *op.Node, in []op.Desc) kernel.Func {
+	lo, hi := n.Attrs.Ints("lo"), n.Attrs.Ints("hi")
+	from, to := in[0].Shape, n.Outputs[0].Shape
+	bits := kernel.Scalar(n.Outputs[0].DType, n.Attrs.Value("value"))
+	rank := len(from)
+	srcAt, dstAt, size, ones := make([]int, rank), make([]int, rank), make(shape.Shape, rank), make([]int, rank)
+	cropOnly := true
+	for i := range from {
+		srcAt[i], dstAt[i], ones[i] = max(0, -lo[i]), max(0, lo[i]), 1
+		size[i] = max(0, from[i]-max(0, -lo[i])-max(0, -hi[i]))
+		cropOnly = cropOnly && lo[i] <= 0 && hi[i] <= 0
+	}
+	return func(c *kernel.Call) error {
+		if cropOnly {
+			c.Give(0, c.In[0], c.In[0].View.Slice(srcAt, ones, to))
+			return nil
+		}
+		out := c.Alloc(0)
+		if size.Size() != to.Size() {
+			one := c.Temp(out.DType, shape.Of())
+			put(one, bits)
+			one.View = one.View.Expand(to)
+			kernel.Copy(c.Pool, out, one)
+		}
+		if size.Size() > 0 {
+			part, src := out, c.In[0]
+			part.View = part.View.Slice(dstAt, ones, size)
+			src.View = src.View.Slice(srcAt, ones, size)
+			kernel.Copy(c.Pool, part, src)
+		}
+		return nil
+	}
+}
+
+func concat(n *op.Node, in []op.Desc) kernel.Func {
+	axis := n.Attrs.Int("axis")
+	rank := len(n.Outputs[0].Shape)
+	ones := make([]int, rank)
+	for i := range ones {
+		ones[i] = 1
+	}
+	return func(c *kernel.Call) error {
+		out := c.Alloc(0)
+		start := make([]int, rank)
+		for _, a := range c.In {
+			if a.Size() > 0 {
+				part := out
+				part.View = part.View.Slice(start, ones, a.View.Shape)
+				kernel.Copy(c.Pool, part, a)
+			}
+			start[axis] += a.View.Shape[axis]
+		}
+		return nil
+	}
+}

@@ -1,0 +1,78 @@
+// Package movement holds the kernels of ops that make or move elements and compute nothing: creation, views, padding,
+// concatenation, gather and scatter. Ops whose result is a view of their operand share its buffer.
+package movement
+
+import (
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+)
+
+// view makes a kernel of a rule from one view to another.
+func view(f func(v shape.View) shape.View) kernel.Func {
+	return func(c *kernel.Call) error {
+		c.Give(0, c.In[0], f(c.In[0].View))
+		return nil
+	}
+}
+
+func permute(n *op.Node, _ []op.Desc) kernel.Func {
+	axes := n.Attrs.Ints("axes")
+	return view(func(v shape.View) shape.View { return v.Permute(axes) })
+}
+
+func expand(n *op.Node, _ []op.Desc) kernel.Func {
+	to := n.Outputs[0].Shape
+	return view(func(v shape.View) shape.View { return v.Expand(to) })
+}
+
+func slice(n *op.Node, _ []op.Desc) kernel.Func {
+	start, step, size := n.Attrs.Ints("start"), n.Attrs.Ints("step"), n.Outputs[0].Shape
+	return view(func(v shape.View) shape.View { return v.Slice(start, step, size) })
+}
+
+func flip(n *op.Node, _ []op.Desc) kernel.Func {
+	axes := n.Attrs.Ints("axes")
+	return view(func(v shape.View) shape.View { return v.Flip(axes) })
+}
+
+// reshape copies only where the elements of the operand do not lie in an order that the new shape can walk.
+func reshape(n *op.Node, _ []op.Desc) kernel.Func {
+	to := n.Outputs[0].Shape
+	return func(c *kernel.Call) error {
+		if v, ok := c.In[0].View.Reshape(to); ok {
+			c.Give(0, c.In[0], v)
+			return nil
+		}
+		out := c.Alloc(0)
+		out.View = shape.Contiguous(c.In[0].View.Shape)
+		kernel.Copy(c.Pool, out, c.In[0])
+		return nil
+	}
+}
+
+// copied gives the operand a buffer of its own, or keeps the one that nobody else holds.
+func copied(*op.Node, []op.Desc) kernel.Func {
+	return func(c *kernel.Call) error {
+		if out := c.Reuse(0, 0); out.Buf != c.In[0].Buf {
+			kernel.Copy(c.Pool, out, c.In[0])
+		}
+		return nil
+	}
+}
+
+// Rules gives the kernels of this package by op.
+func Rules() map[op.Code]kernel.Rule {
+	rules := map[op.Code]kernel.Rule{}
+	for c, prepare := range map[op.Code]func(*op.Node, []op.Desc) kernel.Func{
+		op.Full: full, op.Iota: iota, op.RandomBits: randomBits,
+		op.Reshape: reshape, op.Permute: permute, op.Expand: expand, op.Slice: slice, op.Flip: flip, op.Copy: copied,
+		op.Pad: pad, op.Concat: concat, op.Gather: gather, op.GatherElements: gatherElements,
+	} {
+		rules[c] = kernel.Rule{Types: types(c), Prepare: prepare}
+	}
+	for c, prepare := range map[op.Code]func(*op.Node, []op.Desc) kernel.Func{op.Scatter: scatter, op.ScatterElements: scatterElements} {
+		rules[c] = scattered(kernel.Rule{Types: types(c), Prepare: prepare})
+	}
+	return rules
+}

@@ -1,0 +1,58 @@
+// Package vecmath computes elementary functions of whole slices of float32. Every function here is a seam: an assembly
+// version for a processor replaces the loop behind it and nothing else changes.
+//
+// dst and x have the same length and are the same memory or do not overlap. Results are within 3 units in the last place,
+// and NaN, infinities, signed zeros and denormals come out as in math.
+package vecmath
+
+// Exp sets dst[i] to e to the power x[i].
+func Exp(dst, x []float32) {
+	dst = dst[:len(x)]
+	for i, v := range x {
+		dst[i] = exp(v)
+	}
+}
+
+// Log sets dst[i] to the natural logarithm of x[i].
+func Log(dst, x []float32) {
+	dst = dst[:len(x)]
+	for i, v := range x {
+		dst[i] = log(v)
+	}
+}
+
+// Tanh sets dst[i] to the hyperbolic tangent of x[i].
+func Tanh(dst, x []float32) {
+	dst = dst[:len(x)]
+	for i, v := range x {
+		dst[i] = tanh(v)
+	}
+}
+
+// Sigmoid sets dst[i] to 1/(1+exp(-x[i])).
+func Sigmoid(dst, x []float32) {
+	dst = dst[:len(x)]
+	for i, v := range x {
+		dst[i] = 1 / (1 + exp(-v))
+	}
+}
+
+// Silu sets dst[i] to x[i]/(1+exp(-alpha·x[i])).
+func Silu(dst, x []float32, alpha float32) {
+	dst = dst[:len(x)]
+	for i, v := range x {
+		dst[i] = v * (1 / (1 + exp(-(alpha * v))))
+	}
+}
+
+// ExpSub sets dst[i] to exp(x[i]-shift) and returns the sum of the results.
+func ExpSub(dst, x []float32, shift float32) float32 {
+	dst = dst[:len(x)]
+	var sum float64
+	for i, v := range x {
+		e := exp(v - shift)
+		dst[i] = e
+		sum += float64(e)
+	}
+	return float32(sum)
+}

@@ -1,0 +1,120 @@
+package cpu
+
+import (
+	"fmt"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+)
+
+// plan is a program made ready: kernels are chosen, tensors are numbered slots of a frame, and every slot is given back
+// after its last use. The frame begins with the inputs, then the constants; both are borrowed, never overwritten.
+type plan struct {
+	name    string
+	inputs  []op.Desc
+	outputs []int // slots
+	results []kernel.Array
+	frame   []kernel.Array
+	temps   int // first slot that a step fills
+	consts  []kernel.Array
+	steps   []step
+}
+
+// step is one kernel of a plan.
+type step struct {
+	run  kernel.Func
+	node *op.Node // for errors
+	in   []int
+	out  []int
+	desc []op.Desc
+	own  uint64
+	free []int // slots that nobody needs afterwards
+	args []kernel.Array
+	outs []kernel.Array
+}
+
+// free gives the constants up.
+func (pl *plan) free() {
+	for i := range pl.consts {
+		pl.consts[i].Buf.Release()
+	}
+	pl.consts, pl.frame = nil, nil
+}
+
+// runSteps executes the plan on the frame, whose inputs are bound, and leaves the outputs in results, each with a holder
+// of its own.
+func (s *stream) runSteps(pl *plan) error {
+	for i := range pl.steps {
+		st := &pl.steps[i]
+		if s.closed.Load() {
+			pl.release()
+			return closedError()
+		}
+		for k, slot := range st.in {
+			st.args[k] = pl.frame[slot]
+		}
+		err := s.invoke(st.run, st.args, st.own, st.desc, st.outs)
+		clear(st.args)
+		if err != nil {
+			pl.release()
+			return &core.NodeError{Op: st.node.Op.String(), Outputs: st.node.Outputs, Err: fmt.Errorf("program %q: %w", pl.name, err)}
+		}
+		for k, slot := range st.out {
+			pl.frame[slot] = st.outs[k]
+			st.outs[k] = kernel.Array{}
+		}
+		for _, slot := range st.free {
+			pl.frame[slot].Buf.Release()
+			pl.frame[slot] = kernel.Array{}
+		}
+	}
+	for i, slot := range pl.outputs {
+		pl.results[i] = pl.frame[slot]
+		pl.results[i].Buf.Retain()
+	}
+	pl.release()
+	return nil
+}
+
+// release gives back what steps have filled.
+func (pl *plan) release() {
+	for i := pl.temps; i < len(pl.frame); i++ {
+		if pl.frame[i].Buf != nil {
+			pl.frame[i].Buf.Release()
+			pl.frame[i] = kernel.Array{}
+		}
+	}
+}
+
+// schedule fills in what steps may overwrite and what they give back.
+func (pl *plan) schedule() {
+	needed := make([]bool, len(pl.frame))
+	for i := range pl.temps {
+		needed[i] = true
+	}
+	for _, slot := range pl.outputs {
+		needed[slot] = true
+	}
+	for i := len(pl.steps) - 1; i >= 0; i-- {
+		st := &pl.steps[i]
+		for _, slot := range st.out {
+			if !needed[slot] {
+				needed[slot] = true
+				st.free = append(st.free, slot)
+			}
+		}
+		dies := map[int]bool{}
+		for _, slot := range st.in {
+			if !needed[slot] {
+				needed[slot], dies[slot] = true, true
+				st.free = append(st.free, slot)
+			}
+		}
+		for k, slot := range st.in {
+			if dies[slot] && k < 64 {
+				st.own |= 1 << k
+			}
+		}
+	}
+}

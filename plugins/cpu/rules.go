@@ -1,0 +1,32 @@
+package cpu
+
+import (
+	"maps"
+	"sync"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/cpu/internal/elementwise"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/movement"
+)
+
+// rules is the kernels of the backend by op: what it claims, and how it computes it.
+var rules = sync.OnceValue(func() map[op.Code]kernel.Rule {
+	all := map[op.Code]kernel.Rule{}
+	for _, some := range []map[op.Code]kernel.Rule{elementwise.Rules(), movement.Rules()} {
+		maps.Copy(all, some)
+	}
+	return all
+})
+
+// ruleTable is rules as a list, for look-up by code.
+var ruleTable = sync.OnceValue(func() []kernel.Rule {
+	var table []kernel.Rule
+	for c, r := range rules() {
+		for len(table) <= int(c) {
+			table = append(table, kernel.Rule{})
+		}
+		table[c] = r
+	}
+	return table
+})
