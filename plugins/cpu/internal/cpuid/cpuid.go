@@ -1,0 +1,139 @@
+// Package cpuid says which vector instructions kernels may use: what the
+// processor has and the operating system saves, less what the environment
+// variable BURN_CPU switches off, so that every level can be tested on one
+// machine.
+package cpuid
+
+import (
+	"fmt"
+	"math/bits"
+	"os"
+	"runtime"
+	"strings"
+)
+
+// Features is a set of instruction sets.
+type Features uint32
+
+// The instruction sets that kernels ask for.
+const (
+	AVX2       Features = 1 << iota // with AVX and its saved registers
+	FMA                             // three-operand fused multiply-add
+	F16C                            // half precision conversions
+	AVX512F                         // foundation
+	AVX512BW                        // bytes and words
+	AVX512DQ                        // double and quad words
+	AVX512VL                        // the same on shorter vectors
+	AVX512VNNI                      // byte dot products
+	AVX512BF16                      // bfloat16 dot products
+	NEON                            // arm64 vectors
+	NEONFP16                        // arm64 half precision arithmetic
+	NEONDot                         // arm64 byte dot products
+)
+
+// The levels that kernels are written for.
+const (
+	LevelAVX2   = AVX2 | FMA
+	LevelAVX512 = LevelAVX2 | AVX512F | AVX512BW | AVX512DQ | AVX512VL
+	LevelNEON   = NEON
+)
+
+var names = [...]string{"avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512dq", "avx512vl",
+	"avx512vnni", "avx512bf16", "neon", "neonfp16", "neondot"}
+
+// Has reports whether all of want are in f.
+func (f Features) Has(want Features) bool { return f&want == want }
+
+// String lists the set, separated by spaces.
+func (f Features) String() string {
+	var list []string
+	for ; f != 0; f &= f - 1 {
+		list = append(list, names[bits.TrailingZeros32(uint32(f))])
+	}
+	return strings.Join(list, " ")
+}
+
+// Level names the highest level that f allows: avx512, avx2, neon or portable.
+func (f Features) Level() string {
+	switch {
+	case f.Has(LevelAVX512):
+		return "avx512"
+	case f.Has(LevelAVX2):
+		return "avx2"
+	case f.Has(LevelNEON):
+		return "neon"
+	}
+	return "portable"
+}
+
+// Env is the environment variable that Active obeys: either a level
+// (portable, avx2, avx512, neon), which switches off what lies above it, or a
+// list of features to be switched off, separated by commas. What the machine
+// lacks cannot be switched on.
+const Env = "BURN_CPU"
+
+var (
+	detected       = detect()
+	active, envErr = Restrict(detected, os.Getenv(Env))
+)
+
+// Detected returns what the processor and the operating system allow.
+func Detected() Features { return detected }
+
+// Active returns what kernels may use. It is settled when the program starts.
+func Active() Features { return active }
+
+// Err says what is wrong with the environment variable, in which case nothing
+// is switched off; nil if nothing is.
+func Err() error { return envErr }
+
+// String describes the machine as `burn devices` prints it: architecture,
+// level in use, instruction sets in use.
+func String() string {
+	s := runtime.GOARCH + " " + active.Level()
+	if active != 0 {
+		s += " (" + active.String() + ")"
+	}
+	return s
+}
+
+// Restrict applies a setting of Env to a set. With an error the set is
+// returned whole.
+func Restrict(f Features, setting string) (Features, error) {
+	setting = strings.ToLower(strings.TrimSpace(setting))
+	off := Features(0)
+	switch setting {
+	case "", "avx512", "neon":
+	case "avx2":
+		off = LevelAVX512&^LevelAVX2 | AVX512VNNI | AVX512BF16
+	case "portable":
+		off = ^Features(0)
+	default:
+		for _, field := range strings.Split(setting, ",") {
+			one := named(strings.TrimSpace(field))
+			if one == 0 {
+				return f, fmt.Errorf("cpuid: %s, got %q, want portable, avx2, avx512, neon or a list of %s to switch off",
+					Env, field, strings.Join(names[:], ", "))
+			}
+			off |= one
+		}
+	}
+	return f &^ off, nil
+}
+
+func named(name string) Features {
+	for i, n := range names {
+		if n == name {
+			return 1 << i
+		}
+	}
+	return 0
+}
+
+// add returns f with one more feature if the machine has it.
+func (f Features) add(one Features, has bool) Features {
+	if has {
+		return f | one
+	}
+	return f
+}
