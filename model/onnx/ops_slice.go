@@ -1,0 +1,156 @@
+package onnx
+
+import (
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+)
+
+func init() {
+	register("Slice", 1, func(t *tracer, n *node) []value {
+		t.need(n, 0)
+		return sliceNode(t, n, n.ints("starts"), n.ints("ends"), n.ints("axes"), nil)
+	})
+	register("Slice", 10, func(t *tracer, n *node) []value {
+		t.need(n, 0, 1, 2)
+		return sliceNode(t, n, t.hostInts(n.input(1)), t.hostInts(n.input(2)), t.optionalInts(n, 3), t.optionalInts(n, 4))
+	})
+	register("Split", 2, func(t *tracer, n *node) []value { return splitNode(t, n, n.ints("split")) })
+	register("Split", 13, func(t *tracer, n *node) []value { return splitNode(t, n, t.optionalInts(n, 1)) })
+	register("CenterCropPad", 18, centerCropPad)
+}
+
+func sliceNode(t *tracer, n *node, starts, ends, axes, steps []int) []value {
+	x := n.input(0)
+	if axes == nil {
+		axes = span(0, len(starts))
+	}
+	if len(ends) != len(starts) || len(axes) != len(starts) || steps != nil && len(steps) != len(starts) {
+		t.fail("%d starts, %d ends, %d axes, %d steps, want as many of each", len(starts), len(ends), len(axes), len(steps))
+	}
+	axes = t.axes(axes, x.rank())
+	start, size, step := whole(x.shape())
+	for i, a := range axes {
+		by := 1
+		if steps != nil {
+			by = steps[i]
+		}
+		if by == 0 {
+			t.fail("step of axis %d is 0", a)
+		}
+		start[a], size[a] = clampRange(x.shape()[a], starts[i], ends[i], by)
+		if step[a] = by; size[a] < 2 {
+			step[a] = 1 // a step beyond the dimension means nothing for one element
+		}
+	}
+	return []value{t.slice(x, start, size, step)}
+}
+
+// whole is the slice that takes all of s.
+func whole(s shape.Shape) (start, size, step []int) {
+	start, size, step = make([]int, len(s)), s.Clone(), make([]int, len(s))
+	for i := range step {
+		step[i] = 1
+	}
+	return start, size, step
+}
+
+// clampRange gives the first index and the number of elements of the range [start, end) by step over d elements, with the
+// rules of Python slices. Any int is allowed for start, end and step but a step of 0.
+func clampRange(d, start, end, step int) (first, count int) {
+	low, high := 0, d
+	if step < 0 {
+		low, high = -1, d-1
+	}
+	bring := func(i int) int {
+		if i < 0 {
+			i += d
+		}
+		return min(max(i, low), high)
+	}
+	first, last := bring(start), bring(end)
+	span := last - first
+	if step < 0 {
+		span = -span
+	}
+	if span <= 0 {
+		return 0, 0
+	}
+	by := uint(step)
+	if step < 0 {
+		by = -by // of the least int too
+	}
+	return first, int((uint(span)-1)/by) + 1
+}
+
+// splitNode cuts x into as many parts as the node has outputs, of the given sizes or of equal ones, the last the smaller.
+func splitNode(t *tracer, n *node, sizes []int) []value {
+	t.need(n, 0)
+	x, parts := n.input(0), len(n.pb.Outputs)
+	axis := t.axis(n.int("axis", 0), x.rank())
+	d := x.shape()[axis]
+	if sizes == nil {
+		if n.has("num_outputs") {
+			if c := n.int("num_outputs", 0); c < parts || c < 1 {
+				t.fail("num_outputs is %d for %d outputs", c, parts)
+			}
+			parts = n.int("num_outputs", 0)
+		} else if d%parts != 0 {
+			t.fail("%d elements in %d equal parts", d, parts)
+		}
+		sizes = evenly(d, (d+parts-1)/parts, parts)
+	}
+	if len(sizes) < len(n.pb.Outputs) {
+		t.fail("%d sizes for %d outputs", len(sizes), len(n.pb.Outputs))
+	}
+	return cut(t, x, axis, sizes)
+}
+
+// evenly cuts d into parts chunks of size each, as far as d reaches.
+func evenly(d, each, parts int) []int {
+	sizes := make([]int, parts)
+	for i := range sizes {
+		sizes[i] = max(0, min(each, d-i*each))
+	}
+	return sizes
+}
+
+func cut(t *tracer, x value, axis int, sizes []int) []value {
+	total, out := 0, make([]value, len(sizes))
+	for i, s := range sizes {
+		if s < 0 || total+s > x.shape()[axis] {
+			t.fail("parts of %v from %d elements", sizes, x.shape()[axis])
+		}
+		out[i] = t.narrow(x, axis, total, s)
+		total += s
+	}
+	if total != x.shape()[axis] {
+		t.fail("parts of %v from %d elements", sizes, x.shape()[axis])
+	}
+	return out
+}
+
+func centerCropPad(t *tracer, n *node) []value {
+	t.need(n, 0, 1)
+	x, want := n.input(0), t.hostInts(n.input(1))
+	axes := n.ints("axes")
+	if axes == nil {
+		axes = span(0, x.rank())
+	}
+	if axes = t.axes(axes, x.rank()); len(want) != len(axes) {
+		t.fail("shape has %d entries for %d axes", len(want), len(axes))
+	}
+	lo, hi := make([]int, x.rank()), make([]int, x.rank())
+	for i, a := range axes {
+		d := x.shape()[a]
+		if want[i] < 0 {
+			t.fail("shape is %v, want no negative entry", want)
+		}
+		if want[i] < d {
+			lo[a] = -((d - want[i]) / 2)
+		} else {
+			lo[a] = (want[i] - d) / 2
+		}
+		hi[a] = want[i] - d - lo[a]
+	}
+	return []value{t.pad(x, lo, hi, op.ScalarInt("value", 0))}
+}
