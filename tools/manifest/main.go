@@ -1,0 +1,57 @@
+// Command manifest writes the manifest of a plugin executable beside it: name, version, platform, protocol range, hash.
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/sdk/wire"
+)
+
+func main() {
+	version := flag.String("version", "0.1.0", "version of the plugin")
+	goos := flag.String("os", runtime.GOOS, "operating system it was built for")
+	arch := flag.String("arch", runtime.GOARCH, "architecture it was built for")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: manifest [flags] PATH/burn-backend-NAME")
+		os.Exit(2)
+	}
+	if err := write(flag.Arg(0), *version, *goos, *arch); err != nil {
+		fmt.Fprintln(os.Stderr, "manifest:", err)
+		os.Exit(1)
+	}
+}
+
+func write(exe, version, goos, arch string) error {
+	stem := strings.TrimSuffix(exe, ".exe")
+	name, ok := strings.CutPrefix(filepath.Base(stem), "burn-backend-")
+	if !ok || name == "" {
+		return fmt.Errorf("%s: want a file named burn-backend-NAME", exe)
+	}
+	content, err := os.ReadFile(exe)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(content)
+	f, err := os.Create(stem + ".toml")
+	if err != nil {
+		return err
+	}
+	m := host.Manifest{Name: name, Version: version, Kind: host.Process, OS: goos, Arch: arch, SHA256: hex.EncodeToString(sum[:]),
+		Protocol: host.Protocol{Min: wire.Oldest, Max: wire.Version}}
+	if err := toml.NewEncoder(f).Encode(m); err != nil {
+		_ = f.Close()
+		return err
+	}
+	return f.Close()
+}
