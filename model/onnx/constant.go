@@ -1,0 +1,117 @@
+package onnx
+
+import (
+	"bytes"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/tensor"
+)
+
+// Constants: computed while tracing, on the device, so that they are rounded as everything else is.
+
+func (t *tracer) newData(d dtype.DType, s shape.Shape) *data {
+	t.s.serial++
+	return &data{dtype: d, shape: s.Clone(), serial: t.s.serial, slot: -1}
+}
+
+// fold computes a node whose operands are all constant.
+func (t *tracer) fold(n *op.Node, in []value) []value {
+	if d := t.foldOnHost(n, in); d != nil {
+		return []value{tensorOf(d)}
+	}
+	args := make([]*tensor.Tensor, len(in))
+	for i, v := range in {
+		args[i] = t.device(v.data)
+	}
+	var results []*tensor.Tensor
+	if err := tensor.Try(func() { results = t.s.dev.Op(n.Op, args, n.Attrs...) }); err != nil {
+		t.throw(err)
+	}
+	out := make([]value, len(results))
+	for i, r := range results {
+		d := t.newData(r.DType(), r.Shape())
+		d.constant, d.dev = true, r
+		t.made = append(t.made, d)
+		out[i] = tensorOf(d)
+	}
+	return out
+}
+
+// foldOnHost does the ops that no arithmetic belongs to.
+func (t *tracer) foldOnHost(n *op.Node, in []value) *data {
+	out := n.Outputs[0]
+	var d *data
+	switch {
+	case n.Op == op.Full:
+		d = t.newData(out.DType, out.Shape)
+		d.fill = n.Attrs.Value("value")
+	case (n.Op == op.Reshape || n.Op == op.Expand) && in[0].data.fill.Kind() != 0:
+		d = t.newData(out.DType, out.Shape)
+		d.fill = in[0].data.fill
+	case n.Op == op.Reshape && in[0].data.host != nil && in[0].data.dev == nil:
+		d = t.newData(out.DType, out.Shape)
+		d.host = in[0].data.host
+	default:
+		return nil
+	}
+	d.constant = true
+	return d
+}
+
+// device is a constant's content on the device.
+func (t *tracer) device(d *data) *tensor.Tensor {
+	if d.dev != nil {
+		return d.dev
+	}
+	var err error
+	if d.host != nil {
+		d.dev, err = t.s.dev.FromBytes(t.ctx, d.dtype, d.shape, d.host)
+	} else {
+		v := op.Attr{Name: "value", Value: d.fill}
+		err = tensor.Try(func() {
+			d.dev = t.s.dev.Op(op.Full, nil, v, op.Type("dtype", d.dtype), op.Dims("shape", d.shape))[0]
+		})
+	}
+	if err != nil {
+		t.throw(err)
+	}
+	if d.shared {
+		t.s.owned = append(t.s.owned, d.dev)
+	} else {
+		t.made = append(t.made, d)
+	}
+	return d.dev
+}
+
+// content is the elements of a tensor. Those of live data are read, once, and from then on the plan depends on them.
+func (t *tracer) content(d *data) []byte {
+	switch {
+	case d.host != nil:
+	case !d.constant:
+		if d.slot < 0 {
+			t.end(d)
+		}
+		d.host = t.read(d)
+	case d.dev != nil:
+		b, err := d.dev.Bytes(t.ctx)
+		if err != nil {
+			t.throw(err)
+		}
+		d.host = b
+	default:
+		one := appendNumber(nil, d.dtype, d.fill)
+		d.host = bytes.Repeat(one, d.shape.Size())
+	}
+	return d.host
+}
+
+// bind makes a live value of a constant: programs take it as an input, so that they are the same for each content.
+// Reading it costs nothing.
+func (t *tracer) bind(v value) value {
+	host := t.content(v.data)
+	d := t.newData(v.dtype(), v.shape())
+	d.bound, d.host = true, host
+	return tensorOf(d)
+}

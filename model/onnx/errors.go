@@ -1,0 +1,128 @@
+package onnx
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goburn/burn/core"
+)
+
+// ErrModel is wrapped by every error that means the model itself is not legal ONNX.
+var ErrModel = errors.New("invalid model")
+
+// ErrInput is wrapped by every error that means the inputs of a run do not fit the model.
+var ErrInput = errors.New("invalid input")
+
+// ErrLimit is wrapped when a run needs more than Options allow: traced nodes, iterations of a loop, bytes of a tensor.
+var ErrLimit = errors.New("limit exceeded")
+
+// NodeError is a fault of one node of the model.
+type NodeError struct {
+	Op   string // with its domain unless it is the default one
+	Node string // the node's name; of a nameless one, the name of its first output
+	Path string // nodes and attributes whose subgraphs or functions it is in, outermost first; empty in the main graph
+	Err  error
+}
+
+// Error prints "onnx: Op node "name" in path: cause".
+func (e *NodeError) Error() string {
+	s := fmt.Sprintf("onnx: %s node %q", e.Op, clip(e.Node))
+	if e.Path != "" {
+		s += " in " + e.Path
+	}
+	return s + ": " + e.Err.Error()
+}
+
+// Unwrap gives the cause.
+func (e *NodeError) Unwrap() error { return e.Err }
+
+// UnsupportedOp is an operator of a model that this package does not implement, and the nodes that use it.
+type UnsupportedOp struct {
+	Domain  string // empty for the default one
+	Op      string
+	Version int // of the domain, as the model imports it; 0 when it does not
+	Nodes   []string
+}
+
+// UnsupportedError lists every operator of a model that is not implemented, subgraphs and functions included.
+type UnsupportedError struct{ Ops []UnsupportedOp }
+
+// shownNodes is how many node names the text of an UnsupportedError gives for an operator; Ops has them all.
+const shownNodes = 5
+
+// Error is one line that names all operators and, for each, the first nodes that use it.
+func (e *UnsupportedError) Error() string {
+	parts := make([]string, len(e.Ops))
+	for i, o := range e.Ops {
+		names := make([]string, 0, shownNodes+1)
+		for k, n := range o.Nodes {
+			if k == shownNodes {
+				names = append(names, fmt.Sprintf("and %d more", len(o.Nodes)-k))
+				break
+			}
+			names = append(names, fmt.Sprintf("%q", clip(n)))
+		}
+		domain := o.Domain
+		if domain == "" {
+			domain = "ai.onnx"
+		}
+		parts[i] = fmt.Sprintf("%s (domain %s, version %d; nodes %s)", clip(o.Op), clip(domain), o.Version, strings.Join(names, ", "))
+	}
+	return fmt.Sprintf("onnx: %d unsupported operators: %s", len(e.Ops), strings.Join(parts, "; "))
+}
+
+// Unwrap makes errors.Is(err, core.ErrUnsupported) hold.
+func (e *UnsupportedError) Unwrap() error { return core.ErrUnsupported }
+
+// InputError says which inputs of a run are missing, unknown or wrong, and what the model expects.
+type InputError struct {
+	Missing  []string // declared, without an initializer, not given
+	Unknown  []string // given, not declared
+	Wrong    []string // sentences, each about one input
+	Expected []ValueInfo
+}
+
+// Error lists all that is wrong, and then every input with its type.
+func (e *InputError) Error() string {
+	var parts []string
+	if len(e.Missing) > 0 {
+		parts = append(parts, "missing "+quoted(e.Missing))
+	}
+	if len(e.Unknown) > 0 {
+		parts = append(parts, "unknown "+quoted(e.Unknown))
+	}
+	parts = append(parts, e.Wrong...)
+	want := make([]string, len(e.Expected))
+	for i, v := range e.Expected {
+		want[i] = v.String()
+	}
+	return fmt.Sprintf("onnx: inputs: %s; the model takes %s", strings.Join(parts, "; "), strings.Join(want, ", "))
+}
+
+// Unwrap makes errors.Is(err, ErrInput) hold.
+func (e *InputError) Unwrap() error { return ErrInput }
+
+func quoted(names []string) string {
+	out := slices.Clone(names)
+	for i, n := range out {
+		out[i] = fmt.Sprintf("%q", clip(n))
+	}
+	return strings.Join(out, ", ")
+}
+
+// clip keeps names from hostile files at a bearable length.
+func clip(s string) string {
+	if len(s) > 120 {
+		return s[:120] + "..."
+	}
+	return s
+}
+
+// fault is what converters panic with.
+type fault struct{ err error }
+
+func modelError(format string, args ...any) error {
+	return fmt.Errorf("onnx: %w: "+format, append([]any{ErrModel}, args...)...)
+}

@@ -1,0 +1,215 @@
+package onnx
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/model/onnx/pb"
+	"github.com/goburn/burn/tensor"
+)
+
+// Support says how a device executes an op.
+type Support uint8
+
+// The degrees of support, best first.
+const (
+	Native     Support = iota // the backend has it
+	Decomposed                // by ops that the backend has
+	Missing                   // not at all
+)
+
+// String is the degree in words.
+func (s Support) String() string {
+	return [...]string{"native", "by decomposition", "not supported"}[min(s, Missing)]
+}
+
+// Report is what a device would execute for a model, for inputs of certain shapes.
+type Report struct {
+	Inputs    []string // the inputs that were assumed, as "name: f32[1,3]"
+	Ops       []OpUse  // contract ops, by count
+	Operators []OperatorUse
+	// Partial is why the report ends before the model does: a device that lacks an op cannot go on where a result is
+	// needed to decide what comes next, and inputs of zeros may not be legal for a model. Nil: it is complete.
+	Partial error
+
+	ops   map[opUse]int
+	nodes map[opKey]*OperatorUse
+	stack []*OperatorUse
+}
+
+// OpUse is how often a contract op is executed on tensors of a type.
+type OpUse struct {
+	Op      op.Code
+	DType   dtype.DType // of the first operand, or of the result
+	Support Support
+	Count   int
+}
+
+type opUse struct {
+	op      op.Code
+	dtype   dtype.DType
+	support Support
+}
+
+// OperatorUse is how an ONNX operator is executed: as well as the least supported of the ops it becomes. An operator
+// whose nodes are all computed from constants is native.
+type OperatorUse struct {
+	Domain  string
+	Op      string
+	Count   int // nodes that were traced; iterations of loops count each
+	Support Support
+}
+
+// count notes an op of a program; a nil Report notes nothing.
+func (r *Report) count(s *Session, n *op.Node, in []op.Desc) {
+	if r == nil {
+		return
+	}
+	support := Native
+	b := s.dev.Core().Backend
+	if err := b.Supports(n, in); err != nil {
+		last := op.TensorID(1 << 40)
+		_, _, err := core.Lower(b, n, in, func() op.TensorID { last++; return last })
+		support = Decomposed
+		if err != nil {
+			support = Missing
+		}
+	}
+	use := opUse{n.Op, n.Outputs[0].DType, support}
+	if len(in) > 0 {
+		use.dtype = in[0].DType
+	}
+	r.ops[use]++
+	for _, o := range r.stack {
+		o.Support = max(o.Support, support)
+	}
+}
+
+func (r *Report) enter(n *pb.Node) {
+	if r == nil {
+		return
+	}
+	key := opKey{canonical(n.Domain), n.OpType}
+	o := r.nodes[key]
+	if o == nil {
+		o = &OperatorUse{Domain: key.domain, Op: key.op}
+		r.nodes[key] = o
+	}
+	o.Count++
+	r.stack = append(r.stack, o)
+}
+
+func (r *Report) leave() {
+	if r != nil {
+		r.stack = r.stack[:len(r.stack)-1]
+	}
+}
+
+// Explain runs the model on zeros, to find what the device executes natively, by decomposition or not at all. dims gives
+// the sizes of symbolic dimensions by their symbol, and of inputs' dimensions as "name.0"; others that are not fixed
+// are 1.
+func (s *Session) Explain(ctx context.Context, dims map[string]int) (*Report, error) {
+	if err := s.take(ctx); err != nil {
+		return nil, err
+	}
+	defer s.give()
+	r := &Report{ops: map[opUse]int{}, nodes: map[opKey]*OperatorUse{}}
+	inputs := map[string]Value{}
+	defer func() {
+		for _, v := range inputs {
+			v.Release()
+		}
+	}()
+	for i := range s.model.inputs {
+		decl := &s.model.inputs[i]
+		if decl.Default {
+			continue
+		}
+		v, err := s.zeros(decl, decl.Name, dims)
+		if err != nil {
+			return nil, err
+		}
+		inputs[decl.Name] = v
+		r.Inputs = append(r.Inputs, fmt.Sprintf("%s: %v", clip(decl.Name), v))
+	}
+	b, err := s.model.bind(inputs)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{}
+	outs, err := s.runOnce(ctx, p, b, r)
+	for _, o := range outs {
+		o.Release()
+	}
+	s.drop(p)
+	if errors.Is(err, core.ErrCanceled) || errors.Is(err, core.ErrBackendLost) {
+		return nil, err
+	}
+	r.Partial = err
+	for u, n := range r.ops {
+		r.Ops = append(r.Ops, OpUse{u.op, u.dtype, u.support, n})
+	}
+	for _, o := range r.nodes {
+		r.Operators = append(r.Operators, *o)
+	}
+	slices.SortFunc(r.Ops, func(a, b OpUse) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Op.String(), b.Op.String()), cmp.Compare(a.DType, b.DType),
+			cmp.Compare(a.Support, b.Support))
+	})
+	slices.SortFunc(r.Operators, func(a, b OperatorUse) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Domain, b.Domain), cmp.Compare(a.Op, b.Op))
+	})
+	return r, nil
+}
+
+// zeros makes a value of a declared type.
+func (s *Session) zeros(decl *ValueInfo, name string, dims map[string]int) (Value, error) {
+	switch decl.Kind {
+	case TensorKind:
+		if !decl.DType.Valid() {
+			return Value{}, fmt.Errorf("onnx: input %q of type %s: %w", clip(name), decl.TypeName, core.ErrUnsupported)
+		}
+		dimsOf := make(shape.Shape, len(decl.Shape))
+		for k, d := range decl.Shape {
+			dimsOf[k] = 1
+			if d.Size >= 0 {
+				dimsOf[k] = d.Size
+			} else if n, ok := dims[d.Symbol]; ok && d.Symbol != "" {
+				dimsOf[k] = n
+			}
+			if n, ok := dims[fmt.Sprintf("%s.%d", name, k)]; ok {
+				dimsOf[k] = n
+			}
+		}
+		if err := dimsOf.Check(); err != nil {
+			return Value{}, fmt.Errorf("onnx: input %q: %w", clip(name), err)
+		}
+		if int64(dimsOf.Size()) > s.options.MaxTensorBytes/int64(decl.DType.Size()) {
+			return Value{}, fmt.Errorf("onnx: input %q of %v: %w", clip(name), dimsOf, ErrLimit)
+		}
+		var t *tensor.Tensor
+		err := tensor.Try(func() {
+			t = s.dev.Op(op.Full, nil, op.ScalarInt("value", 0), op.Type("dtype", decl.DType), op.Dims("shape", dimsOf))[0]
+		})
+		if err != nil {
+			return Value{}, err
+		}
+		return TensorValue(t), nil
+	case SequenceKind:
+		return SequenceValue(decl.DType), nil
+	case OptionalKind:
+		if decl.Elem == nil {
+			return OptionalValue(Value{}), nil
+		}
+		v, err := s.zeros(decl.Elem, name, dims)
+		return OptionalValue(v), err
+	}
+	return Value{}, fmt.Errorf("onnx: input %q of type %s: %w", clip(name), decl.Type(), core.ErrUnsupported)
+}

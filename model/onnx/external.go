@@ -1,0 +1,81 @@
+package onnx
+
+import (
+	"fmt"
+
+	"github.com/goburn/burn/model/onnx/pb"
+)
+
+// readExternal brings data from external files into the tensors of the model. Tensors that name the same range share it.
+func (m *Model) readExternal(dir string) error {
+	var all []*pb.Tensor
+	collect := func(t *pb.Tensor) {
+		if t != nil && t.Location == pb.LocationExternal {
+			all = append(all, t)
+		}
+	}
+	var graphs func(g *pb.Graph)
+	nodes := func(ns []*pb.Node) {
+		for _, n := range ns {
+			for _, a := range n.Attributes {
+				collect(a.T)
+				for _, t := range a.Tensors {
+					collect(t)
+				}
+			}
+			for _, g := range subgraphs(n) {
+				graphs(g)
+			}
+		}
+	}
+	graphs = func(g *pb.Graph) {
+		for _, t := range g.Initializers {
+			collect(t)
+		}
+		nodes(g.Nodes)
+	}
+	graphs(m.proto.Graph)
+	for _, f := range m.proto.Functions {
+		nodes(f.Nodes)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	if dir == "" {
+		return fmt.Errorf("onnx: tensor %q has its data in a file, and no directory is given: %w", clip(all[0].Name), ErrModel)
+	}
+	files, err := pb.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	shared := map[string][]byte{}
+	var total int64
+	for _, t := range all {
+		if t.DataType.Bits() < 8 { // refused where it is used
+			continue
+		}
+		key := fmt.Sprint(t.DataType, t.Dims)
+		for _, p := range t.External {
+			key += fmt.Sprintf(" %q %q", p.Key, p.Value)
+		}
+		b, ok := shared[key]
+		if !ok {
+			n, err := t.Elements()
+			if err != nil {
+				return fmt.Errorf("onnx: tensor %q: %w", clip(t.Name), err)
+			}
+			if size := int64(t.DataType.Size()); n > (m.options.MaxExternalBytes-total)/size {
+				return fmt.Errorf("onnx: external data is above %d bytes: %w", m.options.MaxExternalBytes, ErrLimit)
+			} else {
+				total += n * size
+			}
+			if b, err = t.Bytes(files); err != nil {
+				return err
+			}
+			shared[key] = b
+		}
+		t.RawData, t.Location, t.External = b, pb.LocationDefault, nil
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+package onnx
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/tensor"
+)
+
+// Value is an input or output of a model: a tensor, a sequence of values, or an optional value. The zero Value is none.
+// Values are immutable.
+type Value struct {
+	kind  Kind
+	elem  dtype.DType
+	t     *tensor.Tensor
+	items []Value
+}
+
+// TensorValue is a tensor as a Value. The tensor's owner stays the same.
+func TensorValue(t *tensor.Tensor) Value { return Value{kind: TensorKind, elem: t.DType(), t: t} }
+
+// SequenceValue is a sequence of tensors with elements of type elem.
+func SequenceValue(elem dtype.DType, vs ...Value) Value {
+	return Value{kind: SequenceKind, elem: elem, items: vs}
+}
+
+// OptionalValue is an optional that holds v, or nothing when v is the zero Value.
+func OptionalValue(v Value) Value {
+	if v.kind == NoKind {
+		return Value{kind: OptionalKind}
+	}
+	return Value{kind: OptionalKind, elem: v.elem, items: []Value{v}}
+}
+
+// Kind says what v is.
+func (v Value) Kind() Kind { return v.kind }
+
+// DType is the element type of a tensor, and of the tensors that a sequence or optional holds; Invalid when unknown.
+func (v Value) DType() dtype.DType { return v.elem }
+
+// Tensor is the tensor of a TensorKind value, else nil.
+func (v Value) Tensor() *tensor.Tensor { return v.t }
+
+// Elems is the values of a sequence, else nil. The caller must not change it.
+func (v Value) Elems() []Value {
+	if v.kind != SequenceKind {
+		return nil
+	}
+	return v.items
+}
+
+// Inner is what an optional holds, and whether it holds anything.
+func (v Value) Inner() (Value, bool) {
+	if v.kind != OptionalKind || len(v.items) == 0 {
+		return Value{}, false
+	}
+	return v.items[0], true
+}
+
+// Release releases every tensor in v.
+func (v Value) Release() {
+	v.each(func(t *tensor.Tensor) { t.Release() })
+}
+
+func (v Value) each(f func(*tensor.Tensor)) {
+	if v.t != nil {
+		f(v.t)
+	}
+	for _, e := range v.items {
+		e.each(f)
+	}
+}
+
+// String prints the type: "f32[2,3]", "sequence(f32[2], f32[3])", "optional()".
+func (v Value) String() string {
+	if v.t != nil {
+		return v.t.Desc().String()
+	}
+	parts := make([]string, len(v.items))
+	for i, e := range v.items {
+		parts[i] = e.String()
+	}
+	return v.kind.String() + "(" + strings.Join(parts, ", ") + ")"
+}
+
+// traced is v for the tracer; next gives the tensors in it one after the other.
+func (v Value) traced(next func() value) value {
+	switch v.kind {
+	case TensorKind:
+		return next()
+	case SequenceKind:
+		vs := make([]value, len(v.items))
+		for i, e := range v.items {
+			vs[i] = e.traced(next)
+		}
+		return sequenceOf(v.elem, vs)
+	case OptionalKind:
+		if len(v.items) == 0 {
+			return optionalNone()
+		}
+		return optionalOf(v.items[0].traced(next))
+	}
+	return value{}
+}
+
+// binding is checked inputs of a run.
+type binding struct {
+	names     []string
+	values    []Value
+	tensors   []*tensor.Tensor // of all values, in order
+	signature string
+}
+
+// bind checks inputs against their declarations.
+func (m *Model) bind(inputs map[string]Value) (*binding, error) {
+	e := &InputError{Expected: m.inputs}
+	b := &binding{}
+	known := make(map[string]bool, len(m.inputs))
+	symbols := map[string]symbol{}
+	var sig strings.Builder
+	for i := range m.inputs {
+		decl := &m.inputs[i]
+		known[decl.Name] = true
+		v, given := inputs[decl.Name]
+		if !given || v.kind == NoKind {
+			if decl.Kind == OptionalKind && !decl.Default {
+				v = OptionalValue(Value{})
+			} else {
+				if !decl.Default {
+					e.Missing = append(e.Missing, decl.Name)
+				}
+				continue
+			}
+		}
+		v = v.as(decl.Kind)
+		if wrong := decl.check(v, symbols, decl.Name); wrong != "" {
+			e.Wrong = append(e.Wrong, wrong)
+			continue
+		}
+		b.names, b.values = append(b.names, decl.Name), append(b.values, v)
+		v.each(func(t *tensor.Tensor) { b.tensors = append(b.tensors, t) })
+		fmt.Fprintf(&sig, "%q=%v;", decl.Name, v)
+	}
+	for name := range inputs {
+		if !known[name] {
+			e.Unknown = append(e.Unknown, name)
+		}
+	}
+	if len(e.Missing)+len(e.Unknown)+len(e.Wrong) > 0 {
+		slices.Sort(e.Unknown)
+		return nil, e
+	}
+	b.signature = sig.String()
+	return b, nil
+}
+
+// as wraps or unwraps v where the declaration is optional and the value is not, or the other way round.
+func (v Value) as(k Kind) Value {
+	switch {
+	case k == OptionalKind && v.kind != OptionalKind:
+		return OptionalValue(v)
+	case k != OptionalKind && k != NoKind && v.kind == OptionalKind && len(v.items) == 1:
+		return v.items[0]
+	}
+	return v
+}
+
+// symbol is the size that a symbolic dimension has in this run, and the input that says so.
+type symbol struct {
+	size  int
+	input string
+}
+
+// check says what is wrong with v, in a sentence that names the input, or nothing.
+func (i *ValueInfo) check(v Value, symbols map[string]symbol, name string) string {
+	if i.Kind == NoKind {
+		return ""
+	}
+	if v.kind != i.Kind {
+		return fmt.Sprintf("%q is %v, want %v", clip(name), v, i.Type())
+	}
+	if v.kind != TensorKind {
+		for _, e := range v.items {
+			if i.Elem != nil {
+				// Elements of a sequence need not agree in their symbols.
+				if wrong := i.Elem.check(e, map[string]symbol{}, name); wrong != "" {
+					return wrong
+				}
+			}
+		}
+		return ""
+	}
+	d := v.t.Desc()
+	fits := (!i.DType.Valid() && i.TypeName == "any" || d.DType == i.DType) && (!i.Ranked || len(d.Shape) == len(i.Shape))
+	if fits && i.Ranked {
+		for k, dim := range i.Shape {
+			fits = fits && (dim.Size < 0 || dim.Size == d.Shape[k])
+		}
+	}
+	if !fits {
+		return fmt.Sprintf("%q is %v, want %s", clip(name), v, i.Type())
+	}
+	if !i.Ranked {
+		return ""
+	}
+	for k, dim := range i.Shape {
+		if dim.Size >= 0 || dim.Symbol == "" {
+			continue
+		}
+		was, ok := symbols[dim.Symbol]
+		if !ok {
+			symbols[dim.Symbol] = symbol{d.Shape[k], name}
+		} else if was.size != d.Shape[k] {
+			return fmt.Sprintf("dimension %d of %q is %d, want %q to be %d as in %q", k, clip(name), d.Shape[k], clip(dim.Symbol), was.size,
+				clip(was.input))
+		}
+	}
+	return ""
+}

@@ -1,0 +1,226 @@
+package onnx
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/goburn/burn/model/onnx/pb"
+)
+
+// Options bounds what loading and running accept. A zero field means its default.
+type Options struct {
+	// Limits of the file.
+	Limits pb.Limits
+	// MaxExternalBytes is how much data may be read from external files; default 64 GiB.
+	MaxExternalBytes int64
+	// MaxNodes is how many nodes of the model one run may go through while it is traced, iterations of loops counted
+	// each; default 1<<24.
+	MaxNodes int
+	// MaxIterations of one loop; default 1<<24.
+	MaxIterations int
+	// MaxTensorBytes is the size of any tensor of a run; default 1<<36.
+	MaxTensorBytes int64
+	// MaxSpecialisations is how many signatures of inputs a session remembers programs for; default 32. The one that was
+	// not used for longest goes first.
+	MaxSpecialisations int
+	// MaxSteps is how many steps a session remembers, over all signatures; default 16384. Beyond it a run is traced
+	// without being remembered.
+	MaxSteps int
+}
+
+func (o Options) withDefaults() Options {
+	def := func(p *int64, v int64) {
+		if *p <= 0 {
+			*p = v
+		}
+	}
+	defInt := func(p *int, v int) {
+		if *p <= 0 {
+			*p = v
+		}
+	}
+	def(&o.MaxExternalBytes, 64<<30)
+	def(&o.MaxTensorBytes, 1<<36)
+	defInt(&o.MaxNodes, 1<<24)
+	defInt(&o.MaxIterations, 1<<24)
+	defInt(&o.MaxSpecialisations, 32)
+	defInt(&o.MaxSteps, 16384)
+	return o
+}
+
+// The opsets of the default domain that are understood.
+const (
+	MinOpset = 7
+	MaxOpset = 28
+)
+
+// Model is a checked model. It does not change and is safe for concurrent use; any number of sessions share it.
+type Model struct {
+	proto     *pb.Model
+	options   Options
+	opsets    map[string]int
+	main      *graph
+	functions map[funcKey]*function
+	inputs    []ValueInfo
+	outputs   []ValueInfo
+}
+
+// Load reads a model from a file. Data in external files is looked up beside it and read as well.
+func Load(path string, o Options) (*Model, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("onnx: %w", err)
+	}
+	limit := o.Limits.MaxBytes
+	if limit == 0 {
+		limit = 2 << 30
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("onnx: %s: not a regular file", path)
+	}
+	if info.Size() > limit {
+		return nil, fmt.Errorf("onnx: %s: %d bytes, limit %d: %w", path, info.Size(), limit, pb.ErrLimit)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("onnx: %w", err)
+	}
+	m, err := Parse(b, filepath.Dir(path), o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// Parse decodes and checks a model, and keeps b. dir is where external data files are; with an empty dir, a model that
+// needs one is an error. An operator that is not implemented is no error here: Unsupported lists them, and Open refuses.
+func Parse(b []byte, dir string, o Options) (*Model, error) {
+	proto, err := pb.DecodeModel(b, o.Limits)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{proto: proto, options: o.withDefaults()}
+	if m.opsets, err = importsOf(proto.OpsetImports); err != nil {
+		return nil, err
+	}
+	if v, ok := m.opsets[""]; ok && (v < MinOpset || v > MaxOpset) {
+		return nil, fmt.Errorf("onnx: opset version %d of the default domain, want %d to %d: %w", v, MinOpset, MaxOpset, errors.ErrUnsupported)
+	}
+	if err := m.readFunctions(proto.Functions); err != nil {
+		return nil, err
+	}
+	if m.main, err = analyse(partsOf(proto.Graph, m.opsets), nil); err != nil {
+		return nil, err
+	}
+	if err := m.checkImports(); err != nil {
+		return nil, err
+	}
+	if err := m.readExternal(dir); err != nil {
+		return nil, err
+	}
+	for _, v := range proto.Graph.Inputs {
+		if m.main.inits[v.Name] == nil && m.main.sparse[v.Name] == nil {
+			m.inputs = append(m.inputs, infoOf(v, false))
+		}
+	}
+	for _, v := range proto.Graph.Inputs {
+		if m.main.inits[v.Name] != nil || m.main.sparse[v.Name] != nil {
+			m.inputs = append(m.inputs, infoOf(v, true))
+		}
+	}
+	for _, v := range proto.Graph.Outputs {
+		m.outputs = append(m.outputs, infoOf(v, false))
+	}
+	return m, nil
+}
+
+func importsOf(ids []*pb.OperatorSetID) (map[string]int, error) {
+	opsets := make(map[string]int, len(ids))
+	for _, id := range ids {
+		d := canonical(id.Domain)
+		if _, dup := opsets[d]; dup {
+			return nil, modelError("domain %q is imported twice", clip(id.Domain))
+		}
+		if id.Version < 0 || id.Version > 1<<30 {
+			return nil, modelError("version %d of domain %q", id.Version, clip(id.Domain))
+		}
+		opsets[d] = int(id.Version)
+	}
+	return opsets, nil
+}
+
+// checkImports refuses a model that uses the default domain without importing it.
+func (m *Model) checkImports() error {
+	return m.eachNode(func(g *graph, n *pb.Node) error {
+		d := canonical(n.Domain)
+		v, ok := g.opsets[d]
+		switch {
+		case d != "" || m.functionOf(n) != nil:
+			return nil
+		case !ok:
+			return modelError("%s: no opset of the default domain is imported (ir_version %d), want %d to %d", describe(n),
+				m.proto.IRVersion, MinOpset, MaxOpset)
+		case v < MinOpset || v > MaxOpset:
+			return fmt.Errorf("onnx: %s: opset version %d, want %d to %d: %w", describe(n), v, MinOpset, MaxOpset, errors.ErrUnsupported)
+		}
+		return nil
+	})
+}
+
+// eachNode visits every live node: of the main graph, of the functions that are called from it, each once, and of all
+// their subgraphs.
+func (m *Model) eachNode(visit func(g *graph, n *pb.Node) error) error {
+	seen := map[*function]bool{}
+	var walk func(g *graph) error
+	walk = func(g *graph) error {
+		for _, n := range g.nodes {
+			if err := visit(g, n); err != nil {
+				return err
+			}
+			if f := m.functionOf(n); f != nil && !seen[f] {
+				seen[f] = true
+				if err := walk(f.body); err != nil {
+					return err
+				}
+			}
+			for _, sub := range subgraphs(n) {
+				if err := walk(g.subs[sub]); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	return walk(m.main)
+}
+
+// Unsupported lists the operators of the model that are not implemented, or nil.
+func (m *Model) Unsupported() *UnsupportedError {
+	var list []UnsupportedOp
+	at := map[opKey]int{}
+	_ = m.eachNode(func(g *graph, n *pb.Node) error {
+		d := canonical(n.Domain)
+		version := g.opsets[d]
+		if m.functionOf(n) != nil {
+			return nil
+		}
+		if _, ok := find(d, n.OpType, version); ok {
+			return nil
+		}
+		key := opKey{d, n.OpType}
+		i, ok := at[key]
+		if !ok {
+			i = len(list)
+			at[key] = i
+			list = append(list, UnsupportedOp{Domain: d, Op: n.OpType, Version: version})
+		}
+		list[i].Nodes = append(list[i].Nodes, nameOf(n))
+		return nil
+	})
+	if list == nil {
+		return nil
+	}
+	return &UnsupportedError{list}
+}

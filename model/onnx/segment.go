@@ -1,0 +1,252 @@
+package onnx
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+)
+
+// segment is a program under construction.
+type segment struct {
+	nodes  []op.Node
+	inputs []op.Desc
+	refs   []ref // what each input is bound to
+	consts []op.Desc
+	bound  []*data // what each const is
+	ids    map[*data]op.TensorID
+	fills  map[string]op.TensorID
+	last   op.TensorID
+}
+
+func newSegment() *segment {
+	return &segment{ids: map[*data]op.TensorID{}, fills: map[string]op.TensorID{}}
+}
+
+func (s *segment) next() op.TensorID {
+	s.last++
+	return s.last
+}
+
+// splitAt is the number of nodes from which on a segment ends at the next node of the graph: a program of any length
+// would be legal, but nothing of it would run before all of it is built.
+const splitAt = 4096
+
+// use is the id of d in the segment.
+func (t *tracer) use(d *data) op.TensorID {
+	s := t.seg
+	if d.seg == s {
+		return d.id
+	}
+	if id, ok := s.ids[d]; ok {
+		return id
+	}
+	desc := d.desc()
+	switch {
+	case d.constant && d.host == nil && d.dev == nil:
+		return t.useFill(d)
+	case d.constant:
+		desc.ID = s.next()
+		s.consts, s.bound = append(s.consts, desc), append(s.bound, d)
+	case d.bound:
+		desc.ID = s.next()
+		s.inputs, s.refs = append(s.inputs, desc), append(s.refs, ref{constant: d})
+	case d.slot >= 0 && t.slots[d.slot] == d:
+		desc.ID = s.next()
+		s.inputs, s.refs = append(s.inputs, desc), append(s.refs, ref{slot: d.slot})
+	default:
+		t.throw(fmt.Errorf("internal: a value of %v was given up before its last use", desc))
+	}
+	s.ids[d] = desc.ID
+	return desc.ID
+}
+
+// useFill writes a constant that is one number as a node, which tells a backend more than a constant does.
+func (t *tracer) useFill(d *data) op.TensorID {
+	s := t.seg
+	attrs := op.Attrs{{Name: "value", Value: d.fill}, op.Type("dtype", d.dtype), op.Dims("shape", d.shape)}
+	key := attrs.String()
+	id, ok := s.fills[key]
+	if !ok {
+		n, err := op.New(op.Full, nil, attrs...)
+		if err != nil {
+			t.throw(err)
+		}
+		id = s.next()
+		n.Outputs[0].ID = id
+		s.nodes = append(s.nodes, n)
+		s.fills[key] = id
+		t.report.count(t.s, &n, nil)
+	}
+	s.ids[d] = id
+	return id
+}
+
+// record appends a node to the segment.
+func (t *tracer) record(n op.Node) []value {
+	if t.report != nil {
+		in := make([]op.Desc, len(n.Inputs))
+		for i, id := range n.Inputs {
+			in[i] = t.seg.desc(id)
+		}
+		t.report.count(t.s, &n, in)
+	}
+	out := make([]value, len(n.Outputs))
+	for i := range n.Outputs {
+		n.Outputs[i].ID = t.seg.next()
+		d := t.newData(n.Outputs[i].DType, n.Outputs[i].Shape)
+		d.seg, d.id = t.seg, n.Outputs[i].ID
+		out[i] = tensorOf(d)
+	}
+	t.seg.nodes = append(t.seg.nodes, n)
+	t.hold(out...)
+	return out
+}
+
+func (s *segment) desc(id op.TensorID) op.Desc {
+	for _, ds := range [][]op.Desc{s.inputs, s.consts} {
+		for _, d := range ds {
+			if d.ID == id {
+				return d
+			}
+		}
+	}
+	for i := len(s.nodes) - 1; i >= 0; i-- {
+		for _, d := range s.nodes[i].Outputs {
+			if d.ID == id {
+				return d
+			}
+		}
+	}
+	return op.Desc{}
+}
+
+// end closes the segment: what is still needed of it, and extra, gets slots; the program becomes a step and runs.
+func (t *tracer) end(extra ...*data) {
+	keep := t.needed()
+	for _, d := range extra {
+		keep[d] = true
+	}
+	var outs []*data
+	for d := range keep {
+		if d.seg == t.seg {
+			outs = append(outs, d)
+		}
+	}
+	s := t.seg
+	t.seg = newSegment()
+	if len(outs) == 0 {
+		return
+	}
+	sort.Slice(outs, func(i, k int) bool { return outs[i].id < outs[k].id })
+	want := &step{kind: stepRun}
+	for i, d := range t.slots {
+		if i >= t.inputs && d != nil && !keep[d] {
+			want.release = append(want.release, i)
+		}
+	}
+	for _, d := range outs {
+		d.seg, d.slot = nil, len(t.slots)
+		t.slots = append(t.slots, d)
+		want.out = append(want.out, d.slot)
+	}
+	st := t.follow(want, func() error { return t.compile(s, want, outs) })
+	for _, i := range st.release {
+		t.slots[i] = nil
+	}
+	t.advance(st)
+}
+
+// compile makes the program of a step.
+func (t *tracer) compile(s *segment, st *step, outs []*data) error {
+	p := &program.Program{Name: t.s.model.Name(), Inputs: s.inputs, Consts: s.consts, Nodes: s.nodes}
+	for _, d := range outs {
+		p.Outputs = append(p.Outputs, d.id)
+	}
+	p = p.Live()
+	used := map[op.TensorID]bool{}
+	for i := range p.Nodes {
+		for _, id := range p.Nodes[i].Inputs {
+			used[id] = true
+		}
+	}
+	p.Inputs, p.Consts = nil, nil
+	for i, d := range s.inputs {
+		if !used[d.ID] {
+			continue
+		}
+		p.Inputs, st.in = append(p.Inputs, d), append(st.in, s.refs[i])
+		if c := s.refs[i].constant; c != nil {
+			t.keep(c, st)
+		}
+	}
+	var consts []*data
+	for i, d := range s.consts {
+		if used[d.ID] {
+			p.Consts, consts = append(p.Consts, d), append(consts, s.bound[i])
+		}
+	}
+	var err error
+	st.program, err = t.s.compile(t, p, consts)
+	return err
+}
+
+// keyOf identifies a program with its constants.
+func keyOf(p *program.Program, consts []*data) string {
+	var b strings.Builder
+	b.WriteString(p.String())
+	for _, c := range consts {
+		if c.host != nil && len(c.host) <= 64 && !c.shared {
+			fmt.Fprintf(&b, "%x\n", c.host)
+		} else {
+			fmt.Fprintf(&b, "#%d\n", c.serial)
+		}
+	}
+	sum := sha256.Sum256([]byte(b.String()))
+	return string(sum[:])
+}
+
+// needed is the live data that something may still use: what names in scope stand for, and what conversions in progress
+// hold.
+func (t *tracer) needed() map[*data]bool {
+	keep := map[*data]bool{}
+	add := func(d *data) {
+		if !d.constant {
+			keep[d] = true
+		}
+	}
+	for _, s := range t.scopes {
+		for _, v := range s.env {
+			v.leaves(add)
+		}
+	}
+	for _, f := range t.frames {
+		for _, vs := range [][]value{f.in, f.held} {
+			for _, v := range vs {
+				v.leaves(add)
+			}
+		}
+	}
+	return keep
+}
+
+// hold keeps values alive until the node that is being converted is done.
+func (t *tracer) hold(vs ...value) {
+	if len(t.frames) == 0 {
+		return
+	}
+	if f := t.frames[len(t.frames)-1]; !f.manual {
+		f.held = append(f.held, vs...)
+	}
+}
+
+// pin replaces what the node that is being converted holds. Control flow uses it, which would otherwise hold every value
+// of every iteration.
+func (t *tracer) pin(vs ...[]value) {
+	f := t.frames[len(t.frames)-1]
+	f.manual, f.held = true, slices.Concat(vs...)
+}

@@ -1,0 +1,79 @@
+package onnx
+
+import (
+	"fmt"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/model/onnx/pb"
+)
+
+// fromSparse makes a dense constant of a sparse tensor of the model.
+func (t *tracer) fromSparse(p *pb.SparseTensor) value {
+	if d := t.s.constants[p]; d != nil {
+		return tensorOf(d)
+	}
+	if p.Values == nil || p.Indices == nil {
+		t.fail("a sparse tensor has no values or no indices")
+	}
+	et, err := elementType(p.Values.DataType)
+	if err != nil {
+		t.throw(err)
+	}
+	dims := make(shape.Shape, len(p.Dims))
+	for i, v := range p.Dims {
+		dims[i] = toInt(v)
+	}
+	if err := dims.Check(); err != nil {
+		t.throw(err)
+	}
+	t.fits(op.Desc{DType: et, Shape: dims})
+	values, err := p.Values.Bytes(nil)
+	if err != nil {
+		t.throw(err)
+	}
+	raw, err := p.Indices.Bytes(nil)
+	if err != nil {
+		t.throw(err)
+	}
+	size := et.Size()
+	count := len(values) / size
+	if p.Indices.DataType != pb.Int64 {
+		t.fail("indices of a sparse tensor are %v, want INT64", p.Indices.DataType)
+	}
+	idx := toInts(dtype.I64, raw)
+	per := len(dims)
+	switch len(idx) {
+	case count * per:
+	case count:
+		per = 1
+	default:
+		t.fail("a sparse tensor of %v has %d values and %d indices", dims, count, len(idx))
+	}
+	linear := per == 1 && len(p.Indices.Dims) == 1
+	dense := make([]byte, dims.Size()*size)
+	for k := range count {
+		at, err := sparseOffset(dims, idx[k*per:(k+1)*per], linear)
+		if err != nil {
+			t.throw(err)
+		}
+		copy(dense[at*size:(at+1)*size], values[k*size:])
+	}
+	return tensorOf(t.s.shared(p, et, dims, dense))
+}
+
+func sparseOffset(dims shape.Shape, idx []int, linear bool) (int, error) {
+	at := 0
+	for k, i := range idx {
+		n := dims.Size()
+		if !linear {
+			n = dims[k]
+		}
+		if i < 0 || i >= n {
+			return 0, fmt.Errorf("%w: index %d of a sparse tensor, want one in [0,%d)", ErrModel, i, n)
+		}
+		at = at*n + i
+	}
+	return at, nil
+}

@@ -1,0 +1,255 @@
+package onnx
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/tensor"
+)
+
+// plan is a specialisation: what was traced for one signature of inputs, as a tree of steps. Steps that read something
+// branch by what they read.
+type plan struct {
+	signature string
+	root      *step
+	steps     int
+	used      uint64 // tick of the last run
+	owned     []*tensor.Tensor
+}
+
+type stepKind uint8
+
+const (
+	stepRun    stepKind = iota + 1 // a program
+	stepRead                       // a slot is read; branches by its content
+	stepHost                       // a Go function; branches by the types of its results
+	stepFinish                     // outputs are handed over
+)
+
+type step struct {
+	kind    stepKind
+	program *compiled // run
+	in      []ref     // run
+	out     []int     // run, host: slots
+	release []int     // run: slots that nothing uses afterwards
+	slot    int       // read
+	args    []hostArg // host
+	host    hostFunc  // host
+	outputs []output  // finish
+	next    map[string]*step
+	loose   bool // not part of the plan, which is full
+}
+
+// ref is what a program's input is bound to: a slot, or a constant.
+type ref struct {
+	slot     int
+	constant *data
+}
+
+// hostArg is an operand of a host op: content that is known, or a slot to read.
+type hostArg struct {
+	desc op.Desc
+	data []byte // nil: read the slot
+	slot int
+}
+
+type hostFunc func(in []hostTensor) ([]hostTensor, error)
+
+// hostTensor is a tensor on the host: row-major, little-endian. A zero hostTensor is an operand that was left out.
+type hostTensor struct {
+	DType dtype.DType
+	Shape shape.Shape
+	Data  []byte
+}
+
+// output is where an output of the graph is, in the structure of a Value.
+type output struct {
+	kind     Kind
+	elem     dtype.DType
+	slot     int
+	constant *data
+	copy     bool // the slot is the caller's, or handed over already
+	items    []output
+}
+
+// answer is what a step found out.
+type answer struct {
+	content []byte    // read
+	types   []op.Desc // host
+}
+
+// key is the branch that an answer takes.
+func (a answer) key() string {
+	if a.types != nil {
+		var b strings.Builder
+		for _, d := range a.types {
+			b.WriteString(d.String())
+			b.WriteByte(';')
+		}
+		return b.String()
+	}
+	if len(a.content) > 256 {
+		sum := sha256.Sum256(a.content)
+		return string(sum[:])
+	}
+	return string(a.content)
+}
+
+// link is a place in a plan where a step is, or may be put.
+type link struct {
+	from *step // nil: the root
+	key  string
+}
+
+func (p *plan) at(l link) *step {
+	if l.from == nil {
+		return p.root
+	}
+	return l.from.next[l.key]
+}
+
+func (p *plan) put(l link, s *step) {
+	p.steps++
+	if l.from == nil {
+		p.root = s
+		return
+	}
+	if l.from.next == nil {
+		l.from.next = map[string]*step{}
+	}
+	l.from.next[l.key] = s
+}
+
+// run is one execution of a plan.
+type run struct {
+	plan    *plan
+	slots   []*tensor.Tensor
+	inputs  int // leading slots, the caller's
+	answers []answer
+	loose   []*step          // executed, but not part of the plan
+	lent    []*tensor.Tensor // constants of loose steps
+}
+
+func (r *run) put(slot int, t *tensor.Tensor) {
+	for len(r.slots) <= slot {
+		r.slots = append(r.slots, nil)
+	}
+	r.slots[slot] = t
+}
+
+// release frees everything that is left.
+func (r *run) release() {
+	for i, t := range r.slots {
+		if i >= r.inputs && t != nil {
+			t.Release()
+		}
+	}
+	r.slots = nil
+}
+
+// execute does one step other than the last.
+func (s *Session) execute(ctx context.Context, r *run, st *step) (answer, error) {
+	if err := ctx.Err(); err != nil {
+		return answer{}, fmt.Errorf("onnx: %w: %w", core.ErrCanceled, context.Cause(ctx))
+	}
+	switch st.kind {
+	case stepRun:
+		return answer{}, r.execute(st)
+	case stepRead:
+		b, err := r.slots[st.slot].Bytes(ctx)
+		a := answer{content: b}
+		r.answers = append(r.answers, a)
+		return a, err
+	}
+	a, err := s.executeHost(ctx, r, st)
+	r.answers = append(r.answers, a)
+	return a, err
+}
+
+func (r *run) execute(st *step) error {
+	in := make([]*tensor.Tensor, len(st.in))
+	for i, f := range st.in {
+		if f.constant != nil {
+			in[i] = f.constant.dev
+		} else {
+			in[i] = r.slots[f.slot]
+		}
+	}
+	results, err := st.program.exec.Run(in)
+	if err != nil {
+		return err
+	}
+	for i, t := range results {
+		r.put(st.out[i], t)
+	}
+	for _, i := range st.release {
+		r.slots[i].Release()
+		r.slots[i] = nil
+	}
+	return nil
+}
+
+func (s *Session) executeHost(ctx context.Context, r *run, st *step) (answer, error) {
+	args := make([]hostTensor, len(st.args))
+	for i, a := range st.args {
+		args[i] = hostTensor{a.desc.DType, a.desc.Shape, a.data}
+		if a.data == nil && a.desc.DType.Valid() {
+			b, err := r.slots[a.slot].Bytes(ctx)
+			if err != nil {
+				return answer{}, err
+			}
+			args[i].Data = b
+		}
+	}
+	results, err := st.host(args)
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{types: make([]op.Desc, len(results))}
+	for i, h := range results {
+		a.types[i] = op.Desc{DType: h.DType, Shape: h.Shape}
+	}
+	base := st.out[0]
+	for i, h := range results {
+		t, err := s.dev.FromBytes(ctx, h.DType, h.Shape, h.Data)
+		if err != nil {
+			return answer{}, err
+		}
+		r.put(base+i, t)
+	}
+	return a, nil
+}
+
+// hand makes the values of a run's outputs.
+func (r *run) hand(o output) Value {
+	switch o.kind {
+	case TensorKind:
+		var t *tensor.Tensor
+		switch {
+		case o.constant != nil:
+			t = tensor.Op(op.Copy, []*tensor.Tensor{o.constant.dev})[0]
+		case o.copy:
+			t = tensor.Op(op.Copy, []*tensor.Tensor{r.slots[o.slot]})[0]
+		default:
+			t = r.slots[o.slot]
+		}
+		return TensorValue(t)
+	case SequenceKind:
+		vs := make([]Value, len(o.items))
+		for i, e := range o.items {
+			vs[i] = r.hand(e)
+		}
+		return SequenceValue(o.elem, vs...)
+	}
+	v := Value{kind: OptionalKind, elem: o.elem}
+	for _, e := range o.items {
+		v.items = append(v.items, r.hand(e))
+	}
+	return v
+}

@@ -1,0 +1,195 @@
+package onnx
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/model/onnx/pb"
+)
+
+// tracer walks a graph with the inputs of one run and turns it into steps. It belongs to one goroutine and one run. Its
+// methods panic with a fault; the walk turns that into an error that names the node.
+type tracer struct {
+	ctx context.Context
+	s   *Session
+	now *run
+
+	scopes []*scope
+	frames []*frame
+	depth  int // of functions
+	spent  int // nodes converted
+
+	seg    *segment
+	at     link    // where the next step of the plan goes
+	done   int     // steps of the plan that were executed before tracing began
+	seen   int     // answers of the run that were used
+	slots  []*data // what is in each slot of the run; nil once it was released
+	inputs int     // slots that belong to the caller
+
+	made   []*data // constants with a tensor of this trace's own
+	report *Report // of Explain, else nil
+}
+
+// do emits one contract op and gives its first result. Where all operands are constant, it is computed at once and
+// the result is constant.
+func (t *tracer) do(c op.Code, in []value, attrs ...op.Attr) value { return t.all(c, in, attrs...)[0] }
+
+// all is do with all results.
+func (t *tracer) all(c op.Code, in []value, attrs ...op.Attr) []value {
+	for len(in) > 0 && !in[len(in)-1].present() {
+		in = in[:len(in)-1]
+	}
+	descs := make([]op.Desc, len(in))
+	constant := true
+	for i, v := range in {
+		if !v.isTensor() {
+			t.fail("%v: operand %d is %v, want a tensor", c, i, v.kind)
+		}
+		descs[i] = v.data.desc()
+		constant = constant && v.data.constant
+	}
+	n, err := op.New(c, descs, attrs...)
+	if err != nil {
+		t.throw(err)
+	}
+	for _, d := range n.Outputs {
+		t.fits(d)
+	}
+	if constant {
+		return t.fold(&n, in)
+	}
+	for i, v := range in {
+		n.Inputs[i] = t.use(v.data)
+	}
+	return t.record(n)
+}
+
+// fits checks a tensor against the options.
+func (t *tracer) fits(d op.Desc) {
+	if limit := t.s.options.MaxTensorBytes; int64(d.Shape.Size()) > limit/int64(max(1, d.DType.Size())) {
+		t.throw(fmt.Errorf("a tensor of %v is above %d bytes: %w", d, limit, ErrLimit))
+	}
+}
+
+// fail ends the conversion: the node is not legal.
+func (t *tracer) fail(format string, args ...any) {
+	t.throw(fmt.Errorf("%w: "+format, append([]any{ErrModel}, args...)...))
+}
+
+// unsupported ends the conversion: the node is legal, and burn does not do it.
+func (t *tracer) unsupported(format string, args ...any) {
+	t.throw(fmt.Errorf("%w: "+format, append([]any{core.ErrUnsupported}, args...)...))
+}
+
+func (t *tracer) throw(err error) { panic(fault{err}) }
+
+// need checks that these inputs of n are tensors.
+func (t *tracer) need(n *node, inputs ...int) {
+	for _, i := range inputs {
+		if v := n.input(i); !v.isTensor() {
+			t.fail("input %d is %v, want a tensor", i, v.kind)
+		}
+	}
+}
+
+// hostInts is the content of an integer, bool or float tensor, floats truncated. Of a live value this ends the segment.
+func (t *tracer) hostInts(v value) []int { return toInts(v.dtype(), t.hostBytes(v)) }
+
+// hostFloats is the content of a tensor of any type.
+func (t *tracer) hostFloats(v value) []float64 { return toFloats(v.dtype(), t.hostBytes(v)) }
+
+// hostBool is the truth of a tensor of one element.
+func (t *tracer) hostBool(v value) bool {
+	if !v.isTensor() || v.shape().Size() != 1 {
+		t.fail("%v of shape %v, want a tensor of one element", v.kind, v.shape())
+	}
+	return t.hostFloats(v)[0] != 0
+}
+
+// hostBytes is the content of a tensor: row-major, little-endian. It must not be changed.
+func (t *tracer) hostBytes(v value) []byte {
+	if !v.isTensor() {
+		t.fail("the content of %v is asked for, want a tensor", v.kind)
+	}
+	return t.content(v.data)
+}
+
+// constant makes a constant. It takes over data.
+func (t *tracer) constant(d dtype.DType, s shape.Shape, data []byte) value {
+	c := t.newData(d, s)
+	if len(data) != c.desc().Bytes() {
+		t.fail("%d bytes for %v, want %d", len(data), c.desc(), c.desc().Bytes())
+	}
+	c.constant, c.host = true, data
+	return tensorOf(c)
+}
+
+// constInts makes a constant of numbers, converted as cast does.
+func (t *tracer) constInts(d dtype.DType, s shape.Shape, v []int) value {
+	b := make([]byte, 0, len(v)*d.Size())
+	for _, e := range v {
+		b = appendInt(b, d, int64(e))
+	}
+	return t.constant(d, s, b)
+}
+
+// constFloats makes a constant of numbers, converted as cast does.
+func (t *tracer) constFloats(d dtype.DType, s shape.Shape, v []float64) value {
+	b := make([]byte, 0, len(v)*d.Size())
+	for _, e := range v {
+		b = appendFloat(b, d, e)
+	}
+	return t.constant(d, s, b)
+}
+
+// scalar makes a constant of rank 0.
+func (t *tracer) scalar(d dtype.DType, v float64) value {
+	return t.do(op.Full, nil, op.ScalarFloat("value", v), op.Type("dtype", d), op.Ints("shape"))
+}
+
+// scalarInt makes a constant of rank 0 from an integer; unsigned 64-bit numbers are given as their bits.
+func (t *tracer) scalarInt(d dtype.DType, v int64) value {
+	return t.do(op.Full, nil, op.ScalarInt("value", v), op.Type("dtype", d), op.Ints("shape"))
+}
+
+// fromPB makes a constant of a tensor of the model.
+func (t *tracer) fromPB(p *pb.Tensor) value {
+	if p == nil {
+		t.fail("a tensor is missing")
+	}
+	c, err := t.s.tensorOf(p)
+	if err != nil {
+		t.throw(err)
+	}
+	return tensorOf(c)
+}
+
+// elementType is the element type of an ONNX TensorProto.DataType. Strings, complex numbers, floats of 8 bits or less and
+// integers narrower than a byte are unsupported.
+func (t *tracer) elementType(onnxType int) dtype.DType {
+	d, err := elementType(pb.DataType(onnxType))
+	if err != nil {
+		t.throw(err)
+	}
+	return d
+}
+
+var elementTypes = map[pb.DataType]dtype.DType{
+	pb.Float: dtype.F32, pb.Double: dtype.F64, pb.Float16: dtype.F16, pb.BFloat16: dtype.BF16, pb.Bool: dtype.Bool,
+	pb.Int64: dtype.I64, pb.Int32: dtype.I32, pb.Int16: dtype.I16, pb.Int8: dtype.I8,
+	pb.Uint64: dtype.U64, pb.Uint32: dtype.U32, pb.Uint16: dtype.U16, pb.Uint8: dtype.U8,
+}
+
+func elementType(p pb.DataType) (dtype.DType, error) {
+	if d, ok := elementTypes[p]; ok {
+		return d, nil
+	}
+	if !p.Known() {
+		return dtype.Invalid, fmt.Errorf("%w: element type %v", ErrModel, p)
+	}
+	return dtype.Invalid, fmt.Errorf("%w: element type %v", core.ErrUnsupported, p)
+}
