@@ -7,6 +7,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/model/onnx"
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
@@ -66,50 +67,44 @@ func (v Value) String() string {
 	return s
 }
 
-// ReadFile reads a .pb file: a TensorProto, SequenceProto or OptionalProto, as the type that a model declares says. A
-// nil type stands for a tensor. Element types that burn lacks are core.ErrUnsupported.
-func ReadFile(path string, t *pb.Type) (Value, error) {
+// ReadFile reads a .pb file: a TensorProto, SequenceProto or OptionalProto, as the model declares it. Without a declared
+// kind it is a tensor. Element types that burn lacks are core.ErrUnsupported.
+func ReadFile(path string, declared onnx.ValueInfo) (Value, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return Value{}, err
 	}
-	v, err := decode(b, t)
+	v, err := decode(b, declared)
 	if err != nil {
 		return Value{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return v, nil
 }
 
-func decode(b []byte, t *pb.Type) (Value, error) {
-	kind := pb.KindTensor
-	if t != nil && t.Kind != pb.KindNone {
-		kind = t.Kind
-	}
-	switch kind {
-	case pb.KindTensor:
-		p, err := pb.DecodeTensor(b, pb.Limits{})
-		if err != nil {
-			return Value{}, err
-		}
-		return fromTensor(p)
-	case pb.KindSequence:
+func decode(b []byte, declared onnx.ValueInfo) (Value, error) {
+	switch declared.Kind {
+	case onnx.SequenceKind:
 		p, err := pb.DecodeSequence(b, pb.Limits{})
 		if err != nil {
 			return Value{}, err
 		}
 		v, err := fromSequence(p)
-		if err == nil && v.Elem == dtype.Invalid && t.Elem != nil {
-			v.Elem = types[t.Elem.DataType]
+		if err == nil && v.Elem == dtype.Invalid {
+			v.Elem = declared.DType
 		}
 		return v, err
-	case pb.KindOptional:
+	case onnx.OptionalKind:
 		p, err := pb.DecodeOptional(b, pb.Limits{})
 		if err != nil {
 			return Value{}, err
 		}
 		return fromOptional(p)
 	}
-	return Value{}, fmt.Errorf("values of kind %v: %w", kind, core.ErrUnsupported)
+	p, err := pb.DecodeTensor(b, pb.Limits{})
+	if err != nil {
+		return Value{}, err
+	}
+	return fromTensor(p)
 }
 
 // types are the element types that burn has.

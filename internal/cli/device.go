@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/host"
+	"github.com/hashicorp/go-hclog"
+	"github.com/spf13/cobra"
+
+	_ "github.com/goburn/burn/plugins/cpu" // the built-in backend
+)
+
+// hostOptions are the settings of the host: plugins to search, threads, and the log, which goes to stderr.
+func (a *app) hostOptions() host.Options {
+	o := host.Options{Config: core.Config{Threads: a.config.Threads}, Dirs: a.config.PluginPath, Version: buildInfo().Version}
+	if level := hclog.LevelFromString(a.config.Log); level != hclog.Off && level != hclog.NoLevel {
+		o.Logger = hclog.New(&hclog.LoggerOptions{Name: "burn", Level: level, Output: a.err})
+	}
+	return o
+}
+
+// open opens the device that flags or configuration name.
+func (a *app) open(ctx context.Context) (*core.Device, error) {
+	d, err := host.Open(ctx, a.config.Device, a.hostOptions())
+	switch {
+	case err == nil:
+		return d, nil
+	case errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrUnsupported):
+		return nil, usage("%w\nsee: burn devices", err)
+	}
+	return nil, fmt.Errorf("open %s: %w", a.config.Device, err)
+}
+
+// lost names the device in the error of a backend that is gone.
+func lost(d *core.Device, err error) error {
+	if err == nil || !errors.Is(err, core.ErrBackendLost) {
+		return err
+	}
+	what := "backend"
+	if d.Transport == host.Process {
+		what = "plugin"
+	}
+	name := d.Backend.Info().Name
+	return fmt.Errorf("%s %s was lost (%s): %w", what, name, d.Spec, err)
+}
+
+// completeDevices offers what can be opened: the backends of this program and the plugins found, which are not started.
+func (a *app) completeDevices(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if err := a.configure(cmd.Flags()); err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var specs []string
+	for _, name := range core.Registered() {
+		specs = append(specs, name, host.Builtin+":"+name)
+	}
+	plugins, _ := host.Find(a.hostOptions())
+	for _, p := range plugins {
+		specs = append(specs, p.Name, host.Process+":"+p.Name)
+	}
+	slices.Sort(specs)
+	specs = slices.DeleteFunc(slices.Compact(specs), func(s string) bool { return !strings.HasPrefix(s, prefix) })
+	return specs, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeModels offers .onnx files for the first argument.
+func completeModels(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return []string{"onnx"}, cobra.ShellCompDirectiveFilterFileExt
+	}
+	return nil, cobra.ShellCompDirectiveDefault
+}

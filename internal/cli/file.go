@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/internal/npy"
+	"github.com/goburn/burn/model/onnx/onnxtest"
+)
+
+// writeFile writes a file that appears whole or not at all.
+func writeFile(path string, write func(*os.File) error) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Chmod(f.Name(), 0o644)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// writeNpy writes a tensor as .npy, bf16, which NumPy does not have, as f32.
+func writeNpy(path string, a onnxtest.Array) error {
+	if a.DType == dtype.BF16 {
+		a.Data = dtype.Bytes(widen(dtype.Slice[dtype.BFloat16](a.Data)))
+		a.DType = dtype.F32
+	}
+	return writeFile(path, func(f *os.File) error {
+		w := bufio.NewWriter(f)
+		if err := npy.Write(w, &npy.Array{DType: a.DType.String(), Shape: a.Shape, Data: a.Data}); err != nil {
+			return err
+		}
+		return w.Flush()
+	})
+}
+
+func widen(in []dtype.BFloat16) []float32 {
+	out := make([]float32, len(in))
+	for i, v := range in {
+		out[i] = v.Float32()
+	}
+	return out
+}
+
+// outputFiles gives each output a file name without extension: its own, with what file systems may not bear replaced,
+// and a number behind names that became the same.
+func outputFiles(names []string) []string {
+	taken := map[string]bool{}
+	out := make([]string, len(names))
+	for i, n := range names {
+		base := strings.Map(func(r rune) rune {
+			if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.", r) {
+				return r
+			}
+			return '_'
+		}, n)
+		base = strings.TrimLeft(base, ".")
+		if base == "" {
+			base = "output"
+		}
+		base = base[:min(len(base), 100)]
+		name := base
+		for k := 1; taken[strings.ToLower(name)]; k++ { // some file systems do not tell cases apart
+			name = fmt.Sprintf("%s_%d", base, k)
+		}
+		taken[strings.ToLower(name)] = true
+		out[i] = name
+	}
+	return out
+}

@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/internal/npy"
+	"github.com/goburn/burn/model/onnx"
+	"github.com/goburn/burn/model/onnx/onnxtest"
+)
+
+// zeros is the word for an input that is made up: @zeros, or @zeros:1x3x224x224.
+const zeros = "@zeros"
+
+// inputFiles brings the arguments that name input files together with the model's inputs. Each is NAME=FILE, or FILE
+// alone when the model has one input.
+func inputFiles(inputs []onnx.ValueInfo, args []string) (map[string]string, error) {
+	files := map[string]string{}
+	for _, arg := range args {
+		name, file, err := splitInput(inputs, arg)
+		if err != nil {
+			return nil, err
+		}
+		if old, dup := files[name]; dup {
+			return nil, usage("--input: %s is given twice: %s and %s", name, old, file)
+		}
+		files[name] = file
+	}
+	return files, nil
+}
+
+func splitInput(inputs []onnx.ValueInfo, arg string) (name, file string, err error) {
+	// A name may hold '=' itself: the longest one wins.
+	for _, in := range inputs {
+		if rest, ok := strings.CutPrefix(arg, in.Name+"="); ok && len(in.Name) >= len(name) {
+			name, file = in.Name, rest
+		}
+	}
+	if name != "" {
+		return name, file, nil
+	}
+	head, _, hasName := strings.Cut(arg, "=")
+	if _, serr := os.Stat(arg); hasName && serr != nil {
+		return "", "", usage("--input: the model has no input %q, it has %s", head, names(inputs))
+	}
+	if len(inputs) != 1 {
+		return "", "", usage("--input %s: the model has %s, want NAME=FILE with one of %s", arg, count(len(inputs), "input"), names(inputs))
+	}
+	return inputs[0].Name, arg, nil
+}
+
+func names(inputs []onnx.ValueInfo) string {
+	if len(inputs) == 0 {
+		return "none"
+	}
+	var s []string
+	for _, in := range inputs {
+		s = append(s, in.Name)
+	}
+	return strings.Join(s, ", ")
+}
+
+// readInput makes the value of an input from a file.
+func readInput(in onnx.ValueInfo, file string, img imageFlags) (onnxtest.Value, error) {
+	v, err := readFile(in, file, img)
+	if err == nil {
+		err = fits(in, v)
+	}
+	if err == nil {
+		return v, nil
+	}
+	text := err.Error()
+	if !strings.Contains(text, file) {
+		err = fmt.Errorf("%s: %w", file, err)
+	}
+	return v, usage("input %s: %w", in.Name, err)
+}
+
+func readFile(in onnx.ValueInfo, file string, img imageFlags) (onnxtest.Value, error) {
+	if file == zeros || strings.HasPrefix(file, zeros+":") {
+		return zeroInput(in, strings.TrimPrefix(strings.TrimPrefix(file, zeros), ":"))
+	}
+	switch ext := strings.ToLower(filepath.Ext(file)); ext {
+	case ".npy":
+		return readNpy(file)
+	case ".pb":
+		return onnxtest.ReadFile(file, in)
+	case ".png", ".jpg", ".jpeg":
+		return img.read(in, file)
+	}
+	if _, err := os.Stat(file); err != nil {
+		return onnxtest.Value{}, err
+	}
+	return onnxtest.Value{}, errors.New("want a file that ends in .npy, .pb, .png or .jpg")
+}
+
+func readNpy(file string) (onnxtest.Value, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return onnxtest.Value{}, err
+	}
+	defer f.Close()
+	a, err := npy.Read(f, 0)
+	if err != nil {
+		return onnxtest.Value{}, err
+	}
+	d, err := dtype.Parse(a.DType)
+	if err != nil {
+		return onnxtest.Value{}, err
+	}
+	return onnxtest.Value{Tensor: onnxtest.Array{DType: d, Shape: a.Shape, Data: a.Data}}, nil
+}
+
+// fits checks a value against what the model declares. What symbols stand for is left to the model.
+func fits(in onnx.ValueInfo, v onnxtest.Value) error {
+	if in.Kind != onnx.TensorKind || v.Kind != onnxtest.Tensor {
+		return nil
+	}
+	if in.DType.Valid() && v.Tensor.DType != in.DType {
+		return fmt.Errorf("got %v, want %s: convert it with numpy's astype(%q)", v.Tensor, in.Type(), numpyName(in.DType))
+	}
+	ok := !in.Ranked || len(in.Shape) == len(v.Tensor.Shape)
+	for i, d := range in.Shape {
+		ok = ok && (d.Size < 0 || d.Size == v.Tensor.Shape[i])
+	}
+	if !ok {
+		return fmt.Errorf("got %v, want %s", v.Tensor, in.Type())
+	}
+	return nil
+}
+
+func numpyName(d dtype.DType) string {
+	size := strconv.Itoa(8 * d.Size())
+	switch d.Class() {
+	case dtype.Float:
+		return "float" + size
+	case dtype.Signed:
+		return "int" + size
+	case dtype.Unsigned:
+		return "uint" + size
+	}
+	return "bool"
+}
+
+// zeroInput is a tensor of zeros; dims may give the shape, where dimensions that the model leaves open are 1.
+func zeroInput(in onnx.ValueInfo, dims string) (onnxtest.Value, error) {
+	if in.Kind != onnx.TensorKind || !in.DType.Valid() {
+		return onnxtest.Value{}, fmt.Errorf("%s stands for tensors, the model wants %s", zeros, in.Type())
+	}
+	var s shape.Shape
+	switch {
+	case dims != "":
+		for _, f := range strings.Split(dims, "x") {
+			n, err := strconv.Atoi(f)
+			if err != nil {
+				return onnxtest.Value{}, fmt.Errorf("want %s:1x3x224x224 or the like", zeros)
+			}
+			s = append(s, n)
+		}
+	case !in.Ranked:
+		return onnxtest.Value{}, fmt.Errorf("the model does not say the shape, want %s:1x3x224x224 or the like", zeros)
+	default:
+		for _, dim := range in.Shape {
+			n := dim.Size
+			if n < 0 {
+				n = 1
+			}
+			s = append(s, n)
+		}
+	}
+	if err := s.Check(); err != nil {
+		return onnxtest.Value{}, err
+	}
+	return onnxtest.Value{Tensor: onnxtest.Array{DType: in.DType, Shape: s, Data: make([]byte, s.Size()*in.DType.Size())}}, nil
+}
+
+// missing lists all inputs and a command that can be typed as it stands: with files that lie beside the model where some
+// fit, else with zeros.
+func (a *app) missing(model string, inputs []onnx.ValueInfo, files map[string]string) error {
+	var b strings.Builder
+	lacking := slices.DeleteFunc(slices.Clone(inputs), func(in onnx.ValueInfo) bool { _, ok := files[in.Name]; return ok || in.Default })
+	fmt.Fprintf(&b, "%s: missing %s: %s\n\ninputs:\n", model, count(len(lacking), "input"), names(lacking))
+	width := 0
+	for _, in := range inputs {
+		width = max(width, len(in.Name))
+	}
+	for _, in := range inputs {
+		note := ""
+		if f, ok := files[in.Name]; ok {
+			note = "  " + f
+		} else if takesImages(in) {
+			note = "  .npy, .pb, or an image: .png, .jpg"
+		}
+		fmt.Fprintf(&b, "  %-*s  %s%s\n", width, in.Name, in.Type(), note)
+	}
+	fmt.Fprintf(&b, "\nexample:\n  burn run %s", quote(model))
+	for i, in := range inputs {
+		file := files[in.Name]
+		if file == "" {
+			file = example(model, in, i)
+		}
+		fmt.Fprintf(&b, " --input %s", quote(in.Name+"="+file))
+	}
+	return &exitError{exitUsage, errors.New(b.String())}
+}
+
+// example finds a file for input i in the model's folder.
+func example(model string, in onnx.ValueInfo, i int) string {
+	dir := filepath.Dir(model)
+	fit := func(file string) bool {
+		_, err := readInput(in, file, imageFlags{})
+		return err == nil
+	}
+	if f := filepath.Join(dir, "test_data_set_0", fmt.Sprintf("input_%d.pb", i)); fit(f) {
+		return f
+	}
+	tried := 0
+	for _, ext := range []string{".npy", ".png", ".jpg", ".pb"} {
+		found, err := filepath.Glob(filepath.Join(dir, "*"+ext))
+		if err != nil {
+			continue // the folder's own name is no pattern
+		}
+		for _, f := range found {
+			if tried++; tried > 8 {
+				break
+			}
+			if fit(f) {
+				return f
+			}
+		}
+	}
+	if !in.Ranked {
+		return zeros + ":1"
+	}
+	return zeros
+}
+
+// quote makes a word for a shell where that is needed.
+func quote(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%\\", r)
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,304 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/model/onnx"
+	"github.com/goburn/burn/tensor"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) inspectCommand() *cobra.Command {
+	var asJSON, verbose bool
+	var dims []string
+	cmd := &cobra.Command{
+		Use:   "inspect MODEL",
+		Short: "Describe a model, and how a device would run it",
+		Long: `Print a model's inputs, outputs, opset, producer, parameters, and its operators with counts. For each operator it says
+whether the device runs it natively, by decomposition into other ops, or not at all: the model is run on zeros to find
+out, with sizes of 1 where it leaves a dimension open and --dim does not say.`,
+		Example: `  burn inspect model.onnx
+  burn inspect model.onnx --dim N=8 --dim tokens.1=128 --device process:cpu`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeModels,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sizes, err := parseDims(dims)
+			if err != nil {
+				return err
+			}
+			return a.inspect(cmd.Context(), args[0], sizes, asJSON, verbose)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringArrayVar(&dims, "dim", nil, "`NAME=N`: size of a symbolic dimension, or of dimension 0 of an input as INPUT.0=N;\nmay be repeated")
+	fl.BoolVar(&asJSON, "json", false, "print JSON")
+	fl.BoolVarP(&verbose, "verbose", "v", false, "list the ops that the device executes as well")
+	a.deviceFlags(cmd)
+	return cmd
+}
+
+func parseDims(args []string) (map[string]int, error) {
+	sizes := map[string]int{}
+	for _, arg := range args {
+		i := strings.LastIndex(arg, "=")
+		if i < 1 {
+			return nil, usage("--dim: want NAME=N, got %q", arg)
+		}
+		n, err := strconv.Atoi(arg[i+1:])
+		if err != nil || n < 0 {
+			return nil, usage("--dim: want NAME=N with N from 0, got %q", arg)
+		}
+		sizes[arg[:i]] = n
+	}
+	return sizes, nil
+}
+
+// inspection is what --json prints.
+type inspection struct {
+	Model      string         `json:"model"`
+	Graph      string         `json:"graph,omitempty"`
+	Producer   string         `json:"producer,omitempty"`
+	IRVersion  int64          `json:"ir_version"`
+	Opsets     map[string]int `json:"opsets"`
+	Parameters int64          `json:"parameters"`
+	Bytes      int64          `json:"parameter_bytes"`
+	Nodes      int            `json:"nodes"`
+	Dead       int            `json:"dead_nodes,omitempty"`
+	Inputs     []valueInfo    `json:"inputs"`
+	Outputs    []valueInfo    `json:"outputs"`
+	Device     string         `json:"device"`
+	Assumed    []string       `json:"assumed_inputs"`
+	Operators  []operatorInfo `json:"operators"`
+	Ops        []opInfo       `json:"ops,omitempty"`
+	Partial    string         `json:"partial,omitempty"`
+}
+
+type valueInfo struct {
+	Name    string `json:"name"`
+	Type    string `json:"type"`
+	Default bool   `json:"has_default,omitempty"`
+	Doc     string `json:"doc,omitempty"`
+}
+
+type operatorInfo struct {
+	Name    string `json:"name"`
+	Count   int    `json:"count"`
+	Support string `json:"support"`
+}
+
+type opInfo struct {
+	Op      string `json:"op"`
+	DType   string `json:"dtype"`
+	Count   int    `json:"count"`
+	Support string `json:"support"`
+}
+
+func valueInfos(vs []onnx.ValueInfo) []valueInfo {
+	out := []valueInfo{}
+	for _, v := range vs {
+		out = append(out, valueInfo{v.Name, v.Type(), v.Default, v.Doc})
+	}
+	return out
+}
+
+func (a *app) inspect(ctx context.Context, path string, dims map[string]int, asJSON, verbose bool) error {
+	m, err := onnx.Load(path, onnx.Options{})
+	if err != nil {
+		return badModel(err)
+	}
+	if err := checkDims(m, dims); err != nil {
+		return err
+	}
+	i := m.Info()
+	x := inspection{Model: path, Graph: i.Name, Producer: strings.TrimSpace(i.ProducerName + " " + i.ProducerVersion),
+		IRVersion: i.IRVersion, Opsets: map[string]int{}, Parameters: i.Parameters, Bytes: i.ParameterBytes, Nodes: i.Nodes,
+		Dead: i.Dead, Inputs: valueInfos(m.Inputs()), Outputs: valueInfos(m.Outputs())}
+	for _, o := range i.Opsets {
+		x.Opsets[o.Domain] = o.Version
+	}
+	r, err := a.explain(ctx, path, m, dims, &x)
+	if err != nil {
+		return err
+	}
+	x.operators(i, r)
+	if r != nil {
+		x.Assumed = r.Inputs
+		for _, o := range r.Ops {
+			x.Ops = append(x.Ops, opInfo{o.Op.String(), o.DType.String(), o.Count, o.Support.String()})
+		}
+		if r.Partial != nil {
+			x.Partial = r.Partial.Error()
+		}
+	}
+	if asJSON {
+		return a.json(x)
+	}
+	return a.printInspection(x, verbose)
+}
+
+// checkDims refuses names that the model does not have, which would change nothing.
+func checkDims(m *onnx.Model, dims map[string]int) error {
+	open := map[string]bool{}
+	var known []string
+	for _, in := range m.Inputs() {
+		for k, d := range in.Shape {
+			name := fmt.Sprintf("%s.%d", in.Name, k)
+			open[name] = true
+			if d.Size >= 0 {
+				continue
+			}
+			if d.Symbol != "" {
+				name = d.Symbol
+			}
+			if open[d.Symbol] = true; !slices.Contains(known, name) {
+				known = append(known, name)
+			}
+		}
+	}
+	for name := range dims {
+		if !open[name] {
+			if len(known) == 0 {
+				return usage("--dim: the model leaves no dimension open, got %q", name)
+			}
+			return usage("--dim: the model has no dimension %q, it leaves open %s", name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// explain traces the model on the device. A model that burn cannot run has no report.
+func (a *app) explain(ctx context.Context, path string, m *onnx.Model, dims map[string]int, x *inspection) (r *onnx.Report, err error) {
+	d, err := a.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if cerr := d.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	x.Device = d.Spec
+	if m.Unsupported() != nil {
+		return nil, nil
+	}
+	dev, err := tensor.On(ctx, d)
+	if err != nil {
+		return nil, lost(d, err)
+	}
+	defer dev.Close()
+	s, err := m.Open(dev)
+	if err != nil {
+		return nil, lost(d, modelFault(path, err))
+	}
+	defer s.Close()
+	r, err = s.Explain(ctx, dims)
+	if errors.Is(err, core.ErrUnsupported) || errors.Is(err, onnx.ErrLimit) {
+		x.Partial = err.Error()
+		return nil, nil
+	}
+	return r, lost(d, err)
+}
+
+// operators joins the counts of the file with what the device does. Operators that the trace did not reach, because a
+// branch was not taken or all they compute is constant, have no answer of it.
+func (x *inspection) operators(i onnx.Info, r *onnx.Report) {
+	support := map[string]string{}
+	if r != nil {
+		for _, o := range r.Operators {
+			support[domainOp(o.Domain, o.Op)] = o.Support.String()
+		}
+	}
+	for _, o := range i.Operators {
+		name := domainOp(o.Domain, o.Op)
+		info := operatorInfo{Name: name, Count: o.Count, Support: support[name]}
+		switch {
+		case !o.Supported:
+			info.Support = "not known to burn"
+		case info.Support == "":
+			info.Support = "not reached"
+		case o.Function:
+			info.Support += " (function of the model)"
+		}
+		x.Operators = append(x.Operators, info)
+	}
+}
+
+func domainOp(domain, name string) string {
+	if domain == "" || domain == "ai.onnx" {
+		return name
+	}
+	return domain + "." + name
+}
+
+func (a *app) printInspection(x inspection, verbose bool) error {
+	t := a.table()
+	fmt.Fprintf(t, "model\t%s\n", x.Model)
+	if x.Graph != "" {
+		fmt.Fprintf(t, "graph\t%s\n", oneLine(x.Graph))
+	}
+	if x.Producer != "" {
+		fmt.Fprintf(t, "producer\t%s\n", oneLine(x.Producer))
+	}
+	var opsets []string
+	for d, v := range x.Opsets {
+		opsets = append(opsets, fmt.Sprintf("%s %d", d, v))
+	}
+	slices.Sort(opsets)
+	fmt.Fprintf(t, "opset\t%s, IR version %d\n", strings.Join(opsets, ", "), x.IRVersion)
+	fmt.Fprintf(t, "parameters\t%s, %s\n", thousands(x.Parameters), bytesText(x.Bytes))
+	dead := ""
+	if x.Dead > 0 {
+		dead = fmt.Sprintf(", %d more that no output depends on", x.Dead)
+	}
+	fmt.Fprintf(t, "nodes\t%d%s\n", x.Nodes, dead)
+	for _, l := range []struct {
+		title  string
+		values []valueInfo
+	}{{"inputs", x.Inputs}, {"outputs", x.Outputs}} {
+		fmt.Fprintf(t, "\n%s\n", l.title)
+		for _, v := range l.values {
+			note := ""
+			if v.Default {
+				note = "\thas a default"
+			}
+			fmt.Fprintf(t, "  %s\t%s%s\n", v.Name, v.Type, note)
+		}
+	}
+	with := ""
+	if len(x.Assumed) > 0 {
+		with = " with " + strings.Join(x.Assumed, ", ")
+	}
+	fmt.Fprintf(t, "\noperators on %s%s\n", x.Device, with)
+	for _, o := range x.Operators {
+		fmt.Fprintf(t, "  %s\t%d\t%s\n", o.Name, o.Count, o.Support)
+	}
+	if verbose && len(x.Ops) > 0 {
+		fmt.Fprintf(t, "\nops executed\n")
+		for _, o := range x.Ops {
+			fmt.Fprintf(t, "  %s %s\t%d\t%s\n", o.Op, o.DType, o.Count, o.Support)
+		}
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if x.Partial != "" {
+		fmt.Fprintf(a.out, "\nnot traced to the end: %s\n", x.Partial)
+	}
+	return nil
+}
+
+// thousands prints 25034 as "25,034".
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,88 @@
+// Package cli is the burn command: one file for each subcommand. It takes its arguments and writers from the caller and
+// exits nothing, so that tests call Main.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/goburn/burn/core"
+)
+
+// The exit codes.
+const (
+	exitOK       = 0
+	exitFailure  = 1   // at run time: a lost backend, no memory, a failed conformance case
+	exitUsage    = 2   // the command line, the configuration or an input file
+	exitModel    = 3   // the model cannot be read, or asks for what burn does not have
+	exitCanceled = 130 // interrupted
+)
+
+const exitHelp = `Exit codes:
+  0    done
+  1    failed at run time: a lost backend, no memory, a failed conformance case
+  2    the command line, the configuration or an input file is not usable
+  3    the model cannot be read or is not supported
+  130  interrupted`
+
+// Main runs the command with args, which do not include its name, and returns the exit code. Results go to stdout,
+// everything else to stderr. An interrupt cancels the work; a second one ends the process.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	return run(ctx, os.Getenv, args, stdin, stdout, stderr)
+}
+
+func run(ctx context.Context, env func(string) string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{env: env, out: stdout, err: stderr}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitOK
+	}
+	code := a.code(ctx, err)
+	if text := err.Error(); text != "" {
+		fmt.Fprintf(stderr, "burn: %s\n", text)
+	}
+	if !a.started {
+		fmt.Fprintf(stderr, "see: %s --help\n", cmd.CommandPath())
+	}
+	return code
+}
+
+// exitError gives an error an exit code other than that of a failure.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+func usage(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+func badModel(err error) error { return &exitError{exitModel, err} }
+
+func (a *app) code(ctx context.Context, err error) int {
+	var e *exitError
+	switch {
+	case ctx.Err() != nil || errors.Is(err, core.ErrCanceled) || errors.Is(err, context.Canceled):
+		return exitCanceled
+	case !a.started: // cobra's own complaints
+		return exitUsage
+	case errors.As(err, &e):
+		return e.code
+	}
+	return exitFailure
+}

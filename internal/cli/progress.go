@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+)
+
+// progress is a line that is drawn over again, on a terminal only.
+type progress struct {
+	w           io.Writer // nil: draw nothing
+	done, total int
+	drawn       bool
+}
+
+func newProgress(w io.Writer, total int) *progress {
+	p := &progress{total: total}
+	if terminal(w) {
+		p.w = w
+	}
+	return p
+}
+
+// step counts one and says what it was.
+func (p *progress) step(what string) {
+	p.done++
+	if p.w == nil {
+		return
+	}
+	what = what[max(0, len(what)-60):]
+	fmt.Fprintf(p.w, "\r\x1b[K%d/%d  %s", p.done, p.total, what)
+	p.drawn = true
+}
+
+// clear takes the line away.
+func (p *progress) clear() {
+	if p.drawn {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.drawn = false
+	}
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/goburn/burn/internal/config"
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// app is one invocation.
+type app struct {
+	env      func(string) string
+	out, err io.Writer
+	flags    flags
+	config   config.Config
+	started  bool // the command line was understood
+}
+
+// flags are those that override the configuration.
+type flags struct {
+	config     string
+	device     string
+	threads    int
+	pluginPath []string
+	log        string
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "burn",
+		Short: "Run deep-learning models on any backend",
+		Long: `burn runs, inspects and tests deep-learning models. Its backends are plugins that are found at run time; the cpu
+backend is built in, so that nothing has to be installed.
+
+Settings are taken from flags, then from the variables BURN_DEVICE, BURN_THREADS, BURN_PLUGIN_PATH and BURN_LOG, then
+from the file that BURN_CONFIG names or else config.toml in the folder burn of the user's configuration directory:
+
+  device = "cpu"                          # NAME[:INDEX], or with a transport: process:cpu, builtin:cpu:0
+  threads = 0                             # of a host backend; 0: as many as the process may use
+  plugin_path = ["/opt/burn/plugins"]     # searched for plugins before all other places
+  log = "warn"                            # off, error, warn, info, debug, trace
+
+` + exitHelp,
+		Example: `  burn run model.onnx --input image=photo.jpg --top 3 --labels labels.txt
+  burn inspect model.onnx
+  burn devices`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			a.started = true
+			return a.configure(cmd.Flags())
+		},
+	}
+	f := root.PersistentFlags()
+	f.SortFlags = false
+	f.StringVar(&a.flags.config, "config", "", "`FILE` to read settings from")
+	f.StringSliceVar(&a.flags.pluginPath, "plugin-path", nil, "`DIR` to search for plugins first; may be repeated")
+	f.StringVar(&a.flags.log, "log", "", "what host and plugins report, one `LEVEL` of "+strings.Join(config.Levels, ", "))
+	root.AddCommand(a.runCommand(), a.inspectCommand(), a.devicesCommand(), a.conformanceCommand(), a.versionCommand(), a.docsCommand())
+	root.CompletionOptions.HiddenDefaultCmd = false
+	must(root.RegisterFlagCompletionFunc("log", cobra.FixedCompletions(config.Levels, cobra.ShellCompDirectiveNoFileComp)))
+	return root
+}
+
+// deviceFlags gives a command the flags that say where it computes.
+func (a *app) deviceFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&a.flags.device, "device", "", "`DEVICE` to compute on: NAME[:INDEX], with process: or builtin: before it to\n"+
+		"force the transport (default \"cpu\")")
+	f.IntVar(&a.flags.threads, "threads", 0, "threads of a host backend (default: as many as the process may use)")
+	must(cmd.RegisterFlagCompletionFunc("device", a.completeDevices))
+}
+
+// configure merges file, variables and flags.
+func (a *app) configure(f *pflag.FlagSet) error {
+	env := a.env
+	if f.Changed("config") {
+		env = func(name string) string {
+			if name == "BURN_CONFIG" {
+				return a.flags.config
+			}
+			return a.env(name)
+		}
+	}
+	c, err := config.Load(env)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	if f.Changed("device") {
+		if a.flags.device == "" {
+			return usage("--device: want NAME[:INDEX], got nothing; see burn devices")
+		}
+		c.Device = a.flags.device
+	}
+	if f.Changed("threads") {
+		if err := config.CheckThreads(a.flags.threads); err != nil {
+			return usage("--threads: %w", err)
+		}
+		c.Threads = a.flags.threads
+	}
+	if f.Changed("plugin-path") {
+		c.PluginPath = a.flags.pluginPath
+	}
+	if f.Changed("log") {
+		if err := config.CheckLog(a.flags.log); err != nil {
+			return usage("--log: %w", err)
+		}
+		c.Log = a.flags.log
+	}
+	a.config = c
+	return nil
+}
+
+// terminal reports whether w is one, so that progress may be drawn on it.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd())
+}
+
+// must is for registrations that fail by a programmer's error only.
+func must(err error) {
+	if err != nil {
+		panic(fmt.Sprintf("cli: %v", err))
+	}
+}

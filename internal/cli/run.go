@@ -1,0 +1,311 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/model/onnx"
+	"github.com/goburn/burn/model/onnx/onnxtest"
+	"github.com/goburn/burn/tensor"
+	"github.com/spf13/cobra"
+)
+
+// runFlags are those of burn run.
+type runFlags struct {
+	inputs    []string
+	output    string
+	top       int
+	topOutput string
+	labels    string
+	softmax   bool
+	json      bool
+	verbose   bool
+	image     imageFlags
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run MODEL [FILE]",
+		Short: "Run a model on input files",
+		Long: `Run an ONNX model once and print its outputs: type, shape, range and elements, or the K best classes.
+
+An input is NAME=FILE; the name may be left out when the model has one input. Files are
+  .npy         an array of NumPy, with the type and shape that the model declares
+  .pb          a TensorProto of ONNX, or a SequenceProto or OptionalProto where the model declares one
+  .png, .jpg   an image: laid over white, resized, then scaled so that black is 0 and white is 1 (--scale), inverted if
+               asked (--invert), less --mean, divided by --std; its channels, size and layout follow the model
+  @zeros       no file: zeros, with dimensions of 1 where the model leaves them open; @zeros:1x3x224x224 says them
+
+--top prints the best classes of an output [N,C]. The values are those of the model: when they are scores and not
+probabilities, --softmax makes them that.
+
+` + exitHelp,
+		Example: `  burn run digits.onnx --input image=seven.png --top 3 --labels labels.txt
+  burn run resnet.onnx photo.jpg --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --softmax --top 5
+  burn run model.onnx --input a=a.npy --input b=b.npy --output results --device process:cpu`,
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: completeModels,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				f.inputs = append(f.inputs, args[1])
+			}
+			if (cmd.Flags().Changed("top") || f.labels != "" || f.softmax || f.topOutput != "") && f.top < 1 {
+				return usage("--top: want the number of classes to print, from 1, got %d", f.top)
+			}
+			return a.run(cmd.Context(), args[0], f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringArrayVarP(&f.inputs, "input", "i", nil, "`NAME=FILE` to feed an input with; may be repeated")
+	fl.StringVarP(&f.output, "output", "o", "", "`DIR` to write each output to as .npy (bf16 as f32)")
+	fl.IntVar(&f.top, "top", 0, "print the `K` best classes instead of the elements")
+	fl.StringVar(&f.labels, "labels", "", "`FILE` with the name of each class on a line, for --top")
+	fl.BoolVar(&f.softmax, "softmax", false, "turn scores into probabilities, for --top")
+	fl.StringVar(&f.topOutput, "top-output", "", "`NAME` of the output that --top ranks (default: the first)")
+	fl.BoolVar(&f.json, "json", false, "print JSON")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "report device and times on stderr")
+	a.deviceFlags(cmd)
+	f.image.add(cmd)
+	return cmd
+}
+
+// runInfo is what --json prints.
+type runInfo struct {
+	Model   string       `json:"model"`
+	Device  string       `json:"device"`
+	Seconds runSeconds   `json:"seconds"`
+	Outputs []outputInfo `json:"outputs"`
+}
+
+type runSeconds struct {
+	Load float64 `json:"load"`
+	Open float64 `json:"open"`
+	Run  float64 `json:"run"`
+}
+
+func (a *app) run(ctx context.Context, path string, f runFlags) (err error) {
+	start := time.Now()
+	m, err := onnx.Load(path, onnx.Options{})
+	if err != nil {
+		return badModel(err)
+	}
+	if err := m.Unsupported(); err != nil {
+		return badModel(fmt.Errorf("%s: %w", path, err))
+	}
+	loaded := time.Now()
+	feed, err := a.readInputs(path, m, f)
+	if err != nil {
+		return err
+	}
+	var labels []string
+	if f.labels != "" {
+		if labels, err = readLabels(f.labels); err != nil {
+			return err
+		}
+	}
+	ranked, err := rankedOutput(m, f)
+	if err != nil {
+		return err
+	}
+	opening := time.Now()
+	d, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := d.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	info := runInfo{Model: path, Device: d.Spec}
+	var ran, done time.Time
+	results, err := func() (map[string]onnxtest.Value, error) {
+		s, dev, err := openSession(ctx, m, d)
+		if err != nil {
+			return nil, err
+		}
+		defer dev.Close()
+		defer s.Close()
+		ran = time.Now()
+		r, err := runOnce(ctx, dev, s, feed)
+		done = time.Now()
+		return r, err
+	}()
+	if err != nil {
+		return lost(d, modelFault(path, err))
+	}
+	info.Seconds = runSeconds{loaded.Sub(start).Seconds(), ran.Sub(opening).Seconds(), done.Sub(ran).Seconds()}
+	if f.verbose {
+		fmt.Fprintf(a.err, "%s on %s: loaded in %v, opened in %v, ran in %v\n", path, d.Spec, round(loaded.Sub(start)),
+			round(ran.Sub(opening)), round(done.Sub(ran)))
+	}
+	return a.show(m, results, info, f, ranked, labels)
+}
+
+func round(d time.Duration) time.Duration {
+	switch {
+	case d > time.Second:
+		return d.Round(time.Millisecond)
+	case d > time.Millisecond:
+		return d.Round(10 * time.Microsecond)
+	}
+	return d.Round(100 * time.Nanosecond)
+}
+
+// rankedOutput is the name of the output that --top is about, empty without it.
+func rankedOutput(m *onnx.Model, f runFlags) (string, error) {
+	if f.top == 0 {
+		return "", nil
+	}
+	outs := m.Outputs()
+	if f.topOutput == "" && len(outs) > 0 {
+		return outs[0].Name, nil
+	}
+	for _, o := range outs {
+		if o.Name == f.topOutput {
+			return o.Name, nil
+		}
+	}
+	return "", usage("--top-output: the model has no output %q, it has %s", f.topOutput, names(outs))
+}
+
+func (a *app) readInputs(path string, m *onnx.Model, f runFlags) (map[string]onnxtest.Value, error) {
+	ins := m.Inputs()
+	files, err := inputFiles(ins, f.inputs)
+	if err != nil {
+		return nil, err
+	}
+	feed := map[string]onnxtest.Value{}
+	for _, in := range ins {
+		file, ok := files[in.Name]
+		switch {
+		case ok:
+			if feed[in.Name], err = readInput(in, file, f.image); err != nil {
+				return nil, err
+			}
+		case !in.Default && in.Kind != onnx.OptionalKind:
+			return nil, a.missing(path, ins, files)
+		}
+	}
+	return feed, nil
+}
+
+// show prints the outputs, and writes them.
+func (a *app) show(m *onnx.Model, results map[string]onnxtest.Value, info runInfo, f runFlags, ranked string, labels []string) error {
+	var outs []string
+	for _, o := range m.Outputs() {
+		outs = append(outs, o.Name)
+	}
+	var rows []topRow
+	if ranked != "" {
+		var err error
+		if rows, err = top(ranked, results[ranked], f.top, f.softmax, labels); err != nil {
+			return err
+		}
+	}
+	if f.output != "" {
+		if err := os.MkdirAll(f.output, 0o755); err != nil {
+			return fmt.Errorf("--output: %w", err)
+		}
+	}
+	written := map[string]string{}
+	for i, file := range outputFiles(outs) {
+		v := results[outs[i]]
+		o := infoOf(outs[i], v)
+		if f.output != "" {
+			if err := save(filepath.Join(f.output, file), v, &o, written); err != nil {
+				return err
+			}
+		}
+		if outs[i] == ranked {
+			o.Top = rows
+		}
+		info.Outputs = append(info.Outputs, o)
+	}
+	if f.json {
+		return a.json(info)
+	}
+	for _, name := range outs {
+		if ranked == "" {
+			summarize(a.out, name, results[name])
+		} else if name == ranked {
+			printTop(a.out, name, results[name].Tensor, rows, f.softmax)
+		}
+	}
+	if f.output != "" {
+		fmt.Fprintf(a.out, "%s written to %s\n", count(len(written), "file"), f.output)
+	}
+	return nil
+}
+
+// save writes the tensors of an output: BASE.npy, in sequences BASE.0.npy and so on; an empty optional has no file.
+func save(base string, v onnxtest.Value, o *outputInfo, written map[string]string) error {
+	if v.Kind == onnxtest.Tensor {
+		o.File = base + ".npy"
+		written[o.File] = o.Name
+		return writeNpy(o.File, v.Tensor)
+	}
+	for i, e := range v.Elems {
+		at := base
+		if v.Kind == onnxtest.Sequence {
+			at = fmt.Sprintf("%s.%d", base, i)
+		}
+		if err := save(at, e, &o.Elems[i], written); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openSession puts a model on a device. The caller closes the session and then the tensor device.
+func openSession(ctx context.Context, m *onnx.Model, d *core.Device) (*onnx.Session, *tensor.Device, error) {
+	dev, err := tensor.On(ctx, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := m.Open(dev)
+	if err != nil {
+		return nil, nil, errors.Join(err, dev.Close())
+	}
+	return s, dev, nil
+}
+
+// runOnce feeds a session from host memory and reads all outputs back.
+func runOnce(ctx context.Context, dev *tensor.Device, s *onnx.Session, feed map[string]onnxtest.Value) (map[string]onnxtest.Value, error) {
+	in := map[string]onnx.Value{}
+	for name, v := range feed {
+		var err error
+		if in[name], err = onnxtest.Upload(ctx, dev, v); err != nil {
+			return nil, fmt.Errorf("input %s: %w", name, err)
+		}
+	}
+	out, err := s.Run(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	results := map[string]onnxtest.Value{}
+	for name, v := range out {
+		if results[name], err = onnxtest.Download(ctx, v); err != nil {
+			return nil, fmt.Errorf("output %s: %w", name, err)
+		}
+	}
+	return results, nil
+}
+
+// modelFault gives errors of loading and running the exit code they deserve.
+func modelFault(path string, err error) error {
+	switch {
+	case errors.Is(err, onnx.ErrInput):
+		return &exitError{exitUsage, err}
+	case errors.Is(err, onnx.ErrModel) || errors.Is(err, core.ErrUnsupported):
+		return badModel(fmt.Errorf("%s: %w", path, err))
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}

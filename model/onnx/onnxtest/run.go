@@ -1,0 +1,208 @@
+package onnxtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/model/onnx"
+	"github.com/goburn/burn/tensor"
+)
+
+// Status is the outcome of a case.
+type Status string
+
+// The outcomes. A case is skipped only when the loader, or the trace of the graph, declares it core.ErrUnsupported.
+const (
+	Passed  Status = "passed"
+	Failed  Status = "failed"
+	Skipped Status = "skipped"
+)
+
+// Result is what became of a case.
+type Result struct {
+	Case     Case
+	Status   Status
+	Reason   string    // why it failed or was skipped, on one line; of a passed case empty, or what was not tested
+	Mismatch *Mismatch // of a case that failed by a difference
+	Group    string    // of a skipped case: its reason without the names of nodes, so that cases can be counted by it
+	Stack    string    // of a case that failed by a panic
+	Sets     int       // data sets that were run to the end
+	Duration time.Duration
+
+	lost bool // the backend, with which no other case can be run
+}
+
+// Options of a run. The zero value stands for the defaults.
+type Options struct {
+	Tolerance *Tolerance    // nil: Half for f16 and bf16, Default for the other floats
+	Timeout   time.Duration // of one case; 0: one minute
+}
+
+// grace is how long a case that ran out of time may take to notice.
+var grace = 2 * time.Second
+
+// Run runs one case on a stream of its own. It always returns: a panic is a failure, and so is running out of time; a
+// case that does not stop even then is left behind. When ctx ends, the case has failed with core.ErrCanceled's text.
+func Run(ctx context.Context, dev *core.Device, c Case, o Options) Result {
+	if o.Timeout <= 0 {
+		o.Timeout = time.Minute
+	}
+	start := time.Now()
+	limited, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	done := make(chan Result, 1)
+	go func() {
+		r := Result{Case: c}
+		defer func() {
+			if p := recover(); p != nil {
+				r.Status, r.Reason, r.Stack = Failed, fmt.Sprintf("panic: %v", p), string(debug.Stack())
+			}
+			done <- r
+		}()
+		r.finish(attempt(limited, dev, c, o, &r))
+	}()
+	var r Result
+	select {
+	case r = <-done:
+	case <-limited.Done():
+		select {
+		case r = <-done:
+		case <-time.After(grace):
+			r = Result{Case: c, Status: Failed, Reason: "does not stop"}
+		}
+	}
+	if r.Status == Failed && r.Mismatch == nil && limited.Err() != nil {
+		r.Reason = fmt.Sprintf("%v: no result within %v", core.ErrCanceled, o.Timeout)
+		if ctx.Err() != nil {
+			r.Reason = core.ErrCanceled.Error()
+		}
+	}
+	r.Duration = time.Since(start)
+	return r
+}
+
+func (r *Result) finish(err error) {
+	var m *Mismatch
+	switch {
+	case err == nil:
+		r.Status = Passed
+	case errors.As(err, &m):
+		r.Status, r.Mismatch, r.Reason = Failed, m, err.Error()
+	case errors.Is(err, core.ErrUnsupported):
+		r.Status, r.Reason, r.Group = Skipped, err.Error(), groupOf(err)
+	default:
+		r.Status, r.Reason, r.lost = Failed, err.Error(), errors.Is(err, core.ErrBackendLost)
+	}
+}
+
+func attempt(ctx context.Context, dev *core.Device, c Case, o Options, r *Result) (err error) {
+	sets, err := dataSets(c.Dir)
+	if err != nil {
+		return err
+	}
+	m, err := onnx.Load(c.Model(), onnx.Options{})
+	if err != nil {
+		return err
+	}
+	t, err := tensor.On(ctx, dev)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := t.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	s, err := m.Open(t)
+	if err != nil {
+		return err
+	}
+	if len(sets) == 0 {
+		r.Reason = "loaded only: no data set"
+	}
+	for _, set := range sets {
+		if err := runSet(ctx, t, m, s, set, o); err != nil {
+			if len(sets) > 1 {
+				return fmt.Errorf("%s: %w", set.name, err)
+			}
+			return err
+		}
+		r.Sets++
+	}
+	return s.Close()
+}
+
+func runSet(ctx context.Context, dev *tensor.Device, m *onnx.Model, s *onnx.Session, set dataSet, o Options) error {
+	ins, outs := m.Inputs(), m.Outputs()
+	if len(set.inputs) > len(ins) || len(set.outputs) > len(outs) {
+		return fmt.Errorf("%d input and %d output files, the model has %d inputs and %d outputs", len(set.inputs),
+			len(set.outputs), len(ins), len(outs))
+	}
+	feed := map[string]onnx.Value{}
+	for i, path := range set.inputs {
+		if path == "" {
+			continue
+		}
+		v, err := ReadFile(path, ins[i])
+		if err != nil {
+			return err
+		}
+		if feed[ins[i].Name], err = Upload(ctx, dev, v); err != nil {
+			return fmt.Errorf("%s: %w", filepath.Base(path), err)
+		}
+	}
+	results, err := s.Run(ctx, feed)
+	if err != nil {
+		return err
+	}
+	for i, path := range set.outputs {
+		if path == "" {
+			continue
+		}
+		got, err := Download(ctx, results[outs[i].Name])
+		if err != nil {
+			return fmt.Errorf("output %s: %w", outs[i].Name, err)
+		}
+		want, err := ReadFile(path, outs[i])
+		if err != nil {
+			return fmt.Errorf("expected output: %v", err) // no reason to skip: the model has computed it
+		}
+		if m := CompareValues(outs[i].Name, got, want, o.Tolerance); m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// groupOf is what an unsupported case has in common with others: the operators, or the operator and the cause.
+func groupOf(err error) string {
+	var ops *onnx.UnsupportedError
+	if errors.As(err, &ops) {
+		var names []string
+		for _, o := range ops.Ops {
+			name := o.Op
+			if o.Domain != "" {
+				name = o.Domain + "." + name
+			}
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		return "no operator " + strings.Join(names, ", ")
+	}
+	var node *onnx.NodeError
+	if errors.As(err, &node) {
+		return node.Op + ": " + node.Err.Error()
+	}
+	return pathPrefix.ReplaceAllString(err.Error(), "")
+}
+
+// pathPrefix is the file that an error starts with.
+var pathPrefix = regexp.MustCompile(`^\S*\.(onnx|pb): `)

@@ -1,0 +1,122 @@
+package onnxtest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/goburn/burn/core"
+)
+
+// Summary counts outcomes.
+type Summary struct{ Passed, Failed, Skipped int }
+
+// String is the last line of a run: "3 passed, 1 failed, 2 skipped".
+func (s Summary) String() string {
+	return fmt.Sprintf("%d passed, %d failed, %d skipped", s.Passed, s.Failed, s.Skipped)
+}
+
+// Opener gives the device that cases are run on.
+type Opener func(context.Context) (*core.Device, error)
+
+// RunAll runs cases, jobs of them at a time, and reports each result as it comes; report is called from one goroutine
+// at a time. The device is opened once, and again when the backend was lost: that fails the case, and the run goes on.
+// An error means that the run did not come to its end: the device cannot be opened, or ctx ended.
+func RunAll(ctx context.Context, open Opener, cases []Case, o Options, jobs int, report func(Result)) (Summary, error) {
+	d := &shared{open: open}
+	defer d.close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var (
+		mu   sync.Mutex
+		sum  Summary
+		wg   sync.WaitGroup
+		next = make(chan Case)
+	)
+	for range max(jobs, 1) {
+		wg.Go(func() {
+			for c := range next {
+				dev, err := d.get(ctx)
+				if err != nil {
+					cancel(err)
+					return
+				}
+				r := Run(ctx, dev, c, o)
+				if r.lost {
+					d.drop(dev)
+				}
+				if ctx.Err() != nil {
+					return // neither passed nor failed
+				}
+				mu.Lock()
+				switch r.Status {
+				case Passed:
+					sum.Passed++
+				case Failed:
+					sum.Failed++
+				default:
+					sum.Skipped++
+				}
+				report(r)
+				mu.Unlock()
+			}
+		})
+	}
+feed:
+	for _, c := range cases {
+		select {
+		case next <- c:
+		case <-ctx.Done():
+			break feed
+		}
+	}
+	close(next)
+	wg.Wait()
+	if ctx.Err() != nil {
+		cause := context.Cause(ctx)
+		if cause == context.Canceled || cause == context.DeadlineExceeded {
+			cause = core.ErrCanceled
+		}
+		return sum, fmt.Errorf("onnxtest: stopped after %d of %d cases: %w", sum.Passed+sum.Failed+sum.Skipped, len(cases), cause)
+	}
+	return sum, nil
+}
+
+// shared is the device of a run.
+type shared struct {
+	open Opener
+	mu   sync.Mutex
+	dev  *core.Device
+}
+
+func (s *shared) get(ctx context.Context) (*core.Device, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dev != nil {
+		return s.dev, nil
+	}
+	dev, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.dev = dev
+	return dev, nil
+}
+
+// drop gives a lost device up, unless another case already has.
+func (s *shared) drop(dev *core.Device) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dev == dev {
+		s.dev = nil
+		_ = dev.Close() // of a lost backend there is nothing left to learn
+	}
+}
+
+func (s *shared) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dev != nil {
+		_ = s.dev.Close()
+	}
+}
