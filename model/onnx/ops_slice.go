@@ -1,7 +1,6 @@
 package onnx
 
 import (
-	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
 )
 
@@ -16,7 +15,6 @@ func init() {
 	})
 	register("Split", 2, func(t *tracer, n *node) []value { return splitNode(t, n, n.ints("split")) })
 	register("Split", 13, func(t *tracer, n *node) []value { return splitNode(t, n, t.optionalInts(n, 1)) })
-	register("CenterCropPad", 18, centerCropPad)
 }
 
 func sliceNode(t *tracer, n *node, starts, ends, axes, steps []int) []value {
@@ -127,30 +125,4 @@ func cut(t *tracer, x value, axis int, sizes []int) []value {
 		t.fail("parts of %v from %d elements", sizes, x.shape()[axis])
 	}
 	return out
-}
-
-func centerCropPad(t *tracer, n *node) []value {
-	t.need(n, 0, 1)
-	x, want := n.input(0), t.hostInts(n.input(1))
-	axes := n.ints("axes")
-	if axes == nil {
-		axes = span(0, x.rank())
-	}
-	if axes = t.axes(axes, x.rank()); len(want) != len(axes) {
-		t.fail("shape has %d entries for %d axes", len(want), len(axes))
-	}
-	lo, hi := make([]int, x.rank()), make([]int, x.rank())
-	for i, a := range axes {
-		d := x.shape()[a]
-		if want[i] < 0 {
-			t.fail("shape is %v, want no negative entry", want)
-		}
-		if want[i] < d {
-			lo[a] = -((d - want[i]) / 2)
-		} else {
-			lo[a] = (want[i] - d) / 2
-		}
-		hi[a] = want[i] - d - lo[a]
-	}
-	return []value{t.pad(x, lo, hi, op.ScalarInt("value", 0))}
 }

@@ -1,0 +1,39 @@
+package onnx_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/model/onnx/onnxtest"
+)
+
+// drawn are the cases whose outputs are random numbers of another generator.
+var drawn = map[string]bool{
+	"test_bernoulli": true, "test_bernoulli_expanded": true, "test_bernoulli_double": true, "test_bernoulli_double_expanded": true,
+	"test_bernoulli_seed": true, "test_bernoulli_seed_expanded": true,
+}
+
+// TestOfficialCases runs a tree of unpacked ONNX backend tests.
+func TestOfficialCases(t *testing.T) {
+	root := os.Getenv("BURN_ONNX_CASES")
+	if root == "" {
+		t.Skip("BURN_ONNX_CASES names no directory of unpacked ONNX backend tests")
+	}
+	cases, err := onnxtest.Find(root)
+	require.NoError(t, err)
+	dev := openRef(t)
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			switch r := onnxtest.Run(t.Context(), dev, c, onnxtest.Options{}); {
+			case r.Status == onnxtest.Skipped:
+				t.Skip(r.Reason)
+			case r.Status == onnxtest.Failed && drawn[c.Name] && r.Mismatch != nil:
+				t.Skip("random: ", r.Reason)
+			case r.Status == onnxtest.Failed:
+				t.Error(r.Reason, r.Stack)
+			}
+		})
+	}
+}
