@@ -76,12 +76,11 @@ func (t *tracer) read(d *data) []byte {
 // the tracer. With constant operands it is called once, and the results are constant. Without any operand, it is called
 // by every run.
 func (t *tracer) hostOp(in []value, f func(in []hostTensor) ([]hostTensor, error)) []value {
+	constant := len(in) > 0
 	for _, v := range in {
-		if v.present() && (!v.isTensor() || !v.data.constant) || len(in) == 0 {
-			return t.everyRun(in, f)
-		}
+		constant = constant && (!v.present() || v.isTensor() && v.data.constant)
 	}
-	if len(in) == 0 {
+	if !constant {
 		return t.everyRun(in, f)
 	}
 	args := make([]hostTensor, len(in))
@@ -138,8 +137,7 @@ func (t *tracer) everyRun(in []value, f func(in []hostTensor) ([]hostTensor, err
 	for i, desc := range a.types {
 		t.fits(desc)
 		d := t.newData(desc.DType, desc.Shape)
-		d.slot = len(t.slots)
-		t.slots = append(t.slots, d)
+		t.place(d)
 		out[i] = tensorOf(d)
 	}
 	t.hold(out...)

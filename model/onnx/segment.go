@@ -144,21 +144,32 @@ func (t *tracer) end(extra ...*data) {
 	}
 	sort.Slice(outs, func(i, k int) bool { return outs[i].id < outs[k].id })
 	want := &step{kind: stepRun}
-	for i, d := range t.slots {
-		if i >= t.inputs && d != nil && !keep[d] {
+	still := t.open[:0]
+	for _, i := range t.open {
+		if keep[t.slots[i]] {
+			still = append(still, i)
+		} else {
 			want.release = append(want.release, i)
 		}
 	}
+	t.open = still
 	for _, d := range outs {
-		d.seg, d.slot = nil, len(t.slots)
-		t.slots = append(t.slots, d)
-		want.out = append(want.out, d.slot)
+		d.seg = nil
+		want.out = append(want.out, t.place(d))
 	}
 	st := t.follow(want, func() error { return t.compile(s, want, outs) })
 	for _, i := range st.release {
 		t.slots[i] = nil
 	}
 	t.advance(st)
+}
+
+// place gives d the next slot of the run.
+func (t *tracer) place(d *data) int {
+	d.slot = len(t.slots)
+	t.slots = append(t.slots, d)
+	t.open = append(t.open, d.slot)
+	return d.slot
 }
 
 // compile makes the program of a step.

@@ -77,13 +77,7 @@ func (t *tracer) walk(s *scope) []value {
 // run traces a subgraph of the node that is being converted, with in bound to its inputs by position. Names of outer
 // graphs are visible in it.
 func (t *tracer) run(g *pb.Graph, in []value) []value {
-	if g == nil {
-		t.fail("a subgraph is missing")
-	}
-	sub := t.scopes[len(t.scopes)-1].g.subs[g]
-	if sub == nil {
-		t.fail("a subgraph belongs to another node")
-	}
+	sub := t.subgraph(g)
 	outs := t.walk(&scope{g: sub, env: t.bindInputs(sub, in)})
 	t.hold(outs...)
 	return outs

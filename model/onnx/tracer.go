@@ -20,7 +20,6 @@ type tracer struct {
 
 	scopes []*scope
 	frames []*frame
-	depth  int // of functions
 	spent  int // nodes converted
 
 	seg    *segment
@@ -28,6 +27,7 @@ type tracer struct {
 	done   int     // steps of the plan that were executed before tracing began
 	seen   int     // answers of the run that were used
 	slots  []*data // what is in each slot of the run; nil once it was released
+	open   []int   // slots that are neither released nor the caller's
 	inputs int     // slots that belong to the caller
 
 	made   []*data // constants with a tensor of this trace's own
