@@ -5,15 +5,20 @@ import (
 	"sync"
 
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/cpu/internal/contraction"
 	"github.com/goburn/burn/plugins/cpu/internal/elementwise"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 	"github.com/goburn/burn/plugins/cpu/internal/movement"
+	"github.com/goburn/burn/plugins/cpu/internal/normal"
+	"github.com/goburn/burn/plugins/cpu/internal/order"
+	"github.com/goburn/burn/plugins/cpu/internal/reduction"
 )
 
 // rules is the kernels of the backend by op: what it claims, and how it computes it.
 var rules = sync.OnceValue(func() map[op.Code]kernel.Rule {
 	all := map[op.Code]kernel.Rule{}
-	for _, some := range []map[op.Code]kernel.Rule{elementwise.Rules(), movement.Rules()} {
+	for _, some := range []map[op.Code]kernel.Rule{elementwise.Rules(), movement.Rules(), contraction.Rules(),
+		reduction.Rules(), order.Rules(), normal.Rules()} {
 		maps.Copy(all, some)
 	}
 	return all

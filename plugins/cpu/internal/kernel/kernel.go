@@ -121,12 +121,22 @@ func (c *Call) Reuse(i int, from ...int) Array {
 	d := c.Desc[i]
 	for _, k := range from {
 		a := c.In[k]
-		if c.Own>>k&1 != 0 && a.Buf.Sole() && a.DType.Size() == d.DType.Size() && a.View.Shape.Equal(d.Shape) && a.Whole() {
+		if c.Own>>k&1 != 0 && a.Buf.Sole() && a.DType.Size() == d.DType.Size() && a.View.Shape.Equal(d.Shape) && a.Whole() && c.once(k) {
 			c.Out[i] = Array{Buf: a.Buf.Retain(), DType: d.DType, View: a.View}
 			return c.Out[i]
 		}
 	}
 	return c.Alloc(i)
+}
+
+// once reports whether no other input shares the memory of input k.
+func (c *Call) once(k int) bool {
+	for i := range c.In {
+		if i != k && c.In[i].Buf == c.In[k].Buf {
+			return false
+		}
+	}
+	return true
 }
 
 // Give makes output i a view of the buffer of a.
@@ -157,4 +167,10 @@ func (c *Call) Contiguous(a Array) Array {
 	t := c.Temp(a.DType, a.View.Shape)
 	Copy(c.Pool, t, a)
 	return t
+}
+
+// Bytes is s as bytes.
+func Bytes[T any](s []T) []byte {
+	var z T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(z)))
 }

@@ -1,0 +1,99 @@
+// Package contraction holds the kernels of matrix products, convolutions and window reductions: it lays views out for
+// the packages gemm, conv and window, which compute.
+package contraction
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+)
+
+// Fusion is what is computed along with a product or convolution.
+type Fusion struct {
+	// Weight is the second operand when it is a constant, which the kernel then keeps in a form of its own. The call
+	// lacks it, so that later inputs move down by one.
+	Weight *kernel.Array
+	// Bias adds the call's last input: one element per column of a product, per output channel of a convolution.
+	Bias bool
+	// Clamp brings results into [Lo, Hi].
+	Clamp  bool
+	Lo, Hi op.Value
+}
+
+// Rules gives the kernels of this package by op.
+func Rules() map[op.Code]kernel.Rule {
+	rules := map[op.Code]kernel.Rule{}
+	for _, c := range []op.Code{op.MatMul, op.Linear, op.Conv} {
+		rules[c] = kernel.Halves(kernel.Rule{Types: op.Lookup(c).Operands[0].Types, Prepare: func(n *op.Node, in []op.Desc) kernel.Func {
+			return Prepare(nil, n, in, Fusion{Bias: len(in) > 2})
+		}})
+	}
+	rules[op.WindowReduce] = kernel.Halves(kernel.Rule{Types: dtype.Numbers, Prepare: prepareWindow})
+	rules[op.AvgPool] = kernel.Halves(kernel.Rule{Types: dtype.Floats, Prepare: prepareAvgPool})
+	return rules
+}
+
+// Prepare makes the kernel of a matmul, linear or conv, other than of 16-bit floats, with what is fused to it. env is
+// needed when the weight is given, which is not used afterwards.
+func Prepare(env *kernel.Env, n *op.Node, in []op.Desc, f Fusion) kernel.Func {
+	switch in[0].DType {
+	case dtype.F64:
+		return prepareAs[float64](env, n, in, f)
+	case dtype.F32:
+		return prepareAs[float32](env, n, in, f)
+	case dtype.I64:
+		return prepareAs[int64](env, n, in, f)
+	case dtype.I32:
+		return prepareAs[int32](env, n, in, f)
+	case dtype.I16:
+		return prepareAs[int16](env, n, in, f)
+	case dtype.I8:
+		return prepareAs[int8](env, n, in, f)
+	case dtype.U64:
+		return prepareAs[uint64](env, n, in, f)
+	case dtype.U32:
+		return prepareAs[uint32](env, n, in, f)
+	case dtype.U16:
+		return prepareAs[uint16](env, n, in, f)
+	case dtype.U8:
+		return prepareAs[uint8](env, n, in, f)
+	}
+	return nil
+}
+
+func prepareAs[T gemm.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fusion) kernel.Func {
+	if n.Op == op.Conv {
+		return prepareConv[T](env, n, in, f)
+	}
+	return prepareProduct[T](env, n, in, f)
+}
+
+// epilogue makes the fixed part of an epilogue, nil when there is nothing to do.
+func epilogue[T gemm.Number](d dtype.DType, f Fusion) *gemm.Epilogue[T] {
+	if !f.Bias && !f.Clamp {
+		return nil
+	}
+	e := &gemm.Epilogue[T]{HasClamp: f.Clamp}
+	if f.Clamp {
+		e.Lo, e.Hi = kernel.FromBits[T](kernel.Scalar(d, f.Lo)), kernel.FromBits[T](kernel.Scalar(d, f.Hi))
+	}
+	return e
+}
+
+// forward is a, copied when a stride is negative, which gemm does not take.
+func forward(c *kernel.Call, a kernel.Array) kernel.Array {
+	if !slices.ContainsFunc(a.View.Strides, func(s int) bool { return s < 0 }) {
+		return a
+	}
+	t := c.Temp(a.DType, a.View.Shape)
+	kernel.Copy(c.Pool, t, a)
+	return t
+}
+
+// vector is the elements of a tensor that has one dimension longer than one at most.
+func vector[T gemm.Number](c *kernel.Call, a kernel.Array) []T {
+	return kernel.Flat[T](c.Contiguous(a))
+}

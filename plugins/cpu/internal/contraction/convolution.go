@@ -1,0 +1,36 @@
+package contraction
+
+import (
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/cpu/internal/conv"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+)
+
+func prepareConv[T gemm.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fusion) kernel.Func {
+	a := n.Attrs
+	plan, err := conv.New(in[0].Shape, in[1].Shape, conv.Params{Stride: a.Ints("strides"), PadLo: a.Ints("pad_lo"), PadHi: a.Ints("pad_hi"),
+		KernelDilation: a.Ints("kernel_dilation"), InputDilation: a.Ints("input_dilation"), Groups: a.Int("groups")})
+	if err != nil {
+		return func(*kernel.Call) error { return err }
+	}
+	epi := epilogue[T](in[0].DType, f)
+	var packed *conv.Weights[T]
+	if f.Weight != nil {
+		w := make([]T, f.Weight.Size()) // the direct way keeps the plain weights
+		kernel.Read(env.Pool, kernel.Bytes(w), *f.Weight)
+		packed = conv.PackWeights(env.Pool, plan, w)
+	}
+	return func(c *kernel.Call) error {
+		if f.Bias {
+			epi.BiasRow = vector[T](c, c.In[len(c.In)-1])
+			defer func() { epi.BiasRow = nil }()
+		}
+		x := kernel.Flat[T](c.Contiguous(c.In[0]))
+		if packed != nil {
+			return conv.RunPacked(c.Pool, plan, x, packed, kernel.Flat[T](c.Alloc(0)), epi)
+		}
+		w := kernel.Flat[T](c.Contiguous(c.In[1]))
+		return conv.RunPlan(c.Pool, plan, x, w, kernel.Flat[T](c.Alloc(0)), epi)
+	}
+}

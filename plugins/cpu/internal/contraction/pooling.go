@@ -1,0 +1,140 @@
+package contraction
+
+import (
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/window"
+)
+
+// padded puts n neutral entries before the entries of an attribute, for the leading dimensions that have no window.
+func padded(n, neutral int, l []int) []int {
+	out := make([]int, n, n+len(l))
+	for i := range out {
+		out[i] = neutral
+	}
+	return append(out, l...)
+}
+
+func windowPlan(x shape.Shape, a op.Attrs, lo, hi []int) (*window.Plan, error) {
+	n := len(x) - len(a.Ints("window"))
+	return window.New(x, window.Params{Size: padded(n, 1, a.Ints("window")), Stride: padded(n, 1, a.Ints("strides")),
+		PadLo: padded(n, 0, lo), PadHi: padded(n, 0, hi), Dilation: padded(n, 1, a.Ints("dilation"))})
+}
+
+func prepareWindow(n *op.Node, in []op.Desc) kernel.Func {
+	plan, err := windowPlan(in[0].Shape, n.Attrs, n.Attrs.Ints("pad_lo"), n.Attrs.Ints("pad_hi"))
+	if err != nil {
+		return func(*kernel.Call) error { return err }
+	}
+	first := len(in[0].Shape) - len(n.Attrs.Ints("window"))
+	max := n.Attrs.Str("reduce") == "max"
+	switch in[0].DType {
+	case dtype.F64:
+		return reduceWindows[float64](plan, max, first)
+	case dtype.F32:
+		return reduceWindows[float32](plan, max, first)
+	case dtype.I64:
+		return reduceWindows[int64](plan, max, first)
+	case dtype.I32:
+		return reduceWindows[int32](plan, max, first)
+	case dtype.I16:
+		return reduceWindows[int16](plan, max, first)
+	case dtype.I8:
+		return reduceWindows[int8](plan, max, first)
+	case dtype.U64:
+		return reduceWindows[uint64](plan, max, first)
+	case dtype.U32:
+		return reduceWindows[uint32](plan, max, first)
+	case dtype.U16:
+		return reduceWindows[uint16](plan, max, first)
+	case dtype.U8:
+		return reduceWindows[uint8](plan, max, first)
+	}
+	return nil
+}
+
+func reduceWindows[T gemm.Number](plan *window.Plan, max bool, first int) kernel.Func {
+	return func(c *kernel.Call) error {
+		x := kernel.Flat[T](c.Contiguous(c.In[0]))
+		y := kernel.Flat[T](c.Alloc(0))
+		if !max {
+			window.Sum(c.Pool, plan, x, y)
+			return nil
+		}
+		var index []int64
+		if len(c.Desc) > 1 {
+			index = kernel.Flat[int64](c.Alloc(1))
+		}
+		window.MaxFrom(c.Pool, plan, first, x, y, index)
+		return nil
+	}
+}
+
+// prepareAvgPool divides window sums by the number of elements that count, which is the same for every plane.
+func prepareAvgPool(n *op.Node, in []op.Desc) kernel.Func {
+	if in[0].DType == dtype.F64 {
+		return avgPool[float64](n, in[0].Shape)
+	}
+	return avgPool[float32](n, in[0].Shape)
+}
+
+func avgPool[T float32 | float64](n *op.Node, x shape.Shape) kernel.Func {
+	a := n.Attrs
+	lo, hi := a.Ints("pad_lo"), append([]int(nil), a.Ints("pad_hi")...)
+	for i, o := range a.Ints("overhang") {
+		hi[i] += o
+	}
+	plan, err := windowPlan(x, a, lo, hi)
+	if err != nil {
+		return func(*kernel.Call) error { return err }
+	}
+	counts := divisors[T](a, x[len(x)-len(lo):], n.Outputs[0].Shape[len(x)-len(lo):])
+	return func(c *kernel.Call) error {
+		y := kernel.Flat[T](c.Alloc(0))
+		window.Sum(c.Pool, plan, kernel.Flat[T](c.Contiguous(c.In[0])), y)
+		if len(y) == 0 {
+			return nil
+		}
+		c.Pool.For(len(y)/len(counts), 16<<10/len(counts)+1, func(lo, hi int) {
+			for p := lo; p < hi; p++ {
+				plane := y[p*len(counts):][:len(counts)]
+				for i, n := range counts {
+					plane[i] /= n
+				}
+			}
+		})
+		return nil
+	}
+}
+
+// divisors counts, for each window of a plane, the elements of the plane that it covers, padding included when the
+// attributes say so.
+func divisors[T float32 | float64](a op.Attrs, x, y shape.Shape) []T {
+	lo, hi, size, stride, dilation := a.Ints("pad_lo"), a.Ints("pad_hi"), a.Ints("window"), a.Ints("strides"), a.Ints("dilation")
+	counts := []T{1}
+	for i := range x {
+		begin, end := 0, x[i]
+		if a.Bool("count_pad") {
+			begin, end = -lo[i], x[i]+hi[i]
+		}
+		next := make([]T, 0, len(counts)*y[i])
+		along := make([]T, y[i])
+		for o := range along {
+			for t := range size[i] {
+				if at := o*stride[i] - lo[i] + t*dilation[i]; at >= begin && at < end {
+					along[o]++
+				}
+			}
+		}
+		for _, n := range counts {
+			for _, m := range along {
+				next = append(next, n*m)
+			}
+		}
+		counts = next
+	}
+	return counts
+}

@@ -1,0 +1,150 @@
+package contraction
+
+import (
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+)
+
+// product is a matmul or linear of given shapes.
+type product[T gemm.Number] struct {
+	batch          shape.Shape
+	m, n, k        int
+	transA, transB bool
+	packed         *gemm.PackedB[T]
+	fusion         Fusion
+	epilogue       *gemm.Epilogue[T]
+	out            shape.Shape // batch + [m, n]
+}
+
+func prepareProduct[T gemm.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fusion) kernel.Func {
+	p := &product[T]{fusion: f, epilogue: epilogue[T](in[0].DType, f)}
+	y := n.Outputs[0].Shape
+	a := in[0].Shape
+	if n.Op == op.Linear {
+		p.transB = n.Attrs.Bool("transpose_w")
+		if len(y) == 1 {
+			y = shape.Of(1, y[0])
+			a = shape.Of(1, a[0])
+		}
+	} else {
+		p.transA, p.transB = n.Attrs.Bool("transpose_a"), n.Attrs.Bool("transpose_b")
+	}
+	last := len(y) - 1
+	p.batch, p.m, p.n, p.out = y[:last-1], y[last-1], y[last], y
+	p.k = a[len(a)-1]
+	if p.transA {
+		p.k = a[len(a)-2]
+	}
+	if f.Weight != nil {
+		p.pack(env, *f.Weight)
+	}
+	return p.run
+}
+
+// Packs reports whether a constant weight of a node is worth keeping in packed form: it is one matrix, and the product
+// has enough rows.
+func Packs(n *op.Node, in []op.Desc) bool {
+	w := in[1].Shape
+	y := n.Outputs[0].Shape
+	if n.Op == op.Conv {
+		return true
+	}
+	return w.Size() > 0 && w[:len(w)-2].Size() == 1 && y.Size()/max(1, y[len(y)-1]) > 1 && y[len(y)-1] > 1
+}
+
+func (p *product[T]) pack(env *kernel.Env, w kernel.Array) {
+	v := w.View
+	rank := len(v.Shape)
+	rows, cols := v.Strides[rank-2], v.Strides[rank-1]
+	if p.transB {
+		rows, cols = cols, rows
+	}
+	p.packed = gemm.PackB(env.Pool, p.k, p.n, gemm.Mat[T]{Data: kernel.Data[T](w)[v.Offset:], RowStride: rows, ColStride: cols})
+}
+
+func (p *product[T]) run(c *kernel.Call) error {
+	out := kernel.Flat[T](c.Alloc(0))
+	if len(out) == 0 {
+		return nil
+	}
+	args := gemm.Args[T]{M: p.m, N: p.n, K: p.k, C: out, LDC: p.n, PackedB: p.packed, Epilogue: p.epilogue}
+	if p.fusion.Bias {
+		args.Epilogue.BiasCol = vector[T](c, c.In[len(c.In)-1])
+		defer func() { args.Epilogue.BiasCol = nil }()
+	}
+	rank := len(p.batch)
+	a := forward(c, c.In[0])
+	av := p.matrix(a.View, p.transA, p.m, p.k)
+	args.A = gemm.Mat[T]{Data: from[T](a, p.k), RowStride: av.Strides[rank], ColStride: av.Strides[rank+1]}
+	batch := gemm.Batch{Dims: p.batch, A: av.Strides[:rank], C: p.out.Strides()[:rank]}
+	if p.packed != nil {
+		batch.B = make([]int, rank)
+	} else {
+		b := forward(c, c.In[1])
+		bv := p.matrix(b.View, p.transB, p.k, p.n)
+		args.B = gemm.Mat[T]{Data: from[T](b, p.k), RowStride: bv.Strides[rank], ColStride: bv.Strides[rank+1]}
+		batch.B = bv.Strides[:rank]
+	}
+	if rows, ok := joined(av, batch.B); ok {
+		args.M, args.A.RowStride = rows.n, rows.stride
+		gemm.Mul(c.Pool, &args)
+		return nil
+	}
+	gemm.MulBatch(c.Pool, batch, &args)
+	return nil
+}
+
+// from is the elements of a from its first on.
+func from[T gemm.Number](a kernel.Array, k int) []T {
+	if k == 0 {
+		return nil
+	}
+	return kernel.Data[T](a)[a.View.Offset:]
+}
+
+// matrix brings a view to batch + [rows, cols].
+func (p *product[T]) matrix(v shape.View, transposed bool, rows, cols int) shape.View {
+	if len(v.Shape) == 1 { // the vector of a linear
+		v = shape.View{Shape: shape.Of(1, v.Shape[0]), Strides: []int{0, v.Strides[0]}, Offset: v.Offset}
+	}
+	if transposed {
+		axes := make([]int, len(v.Shape))
+		for i := range axes {
+			axes[i] = i
+		}
+		n := len(axes)
+		axes[n-1], axes[n-2] = n-2, n-1
+		v = v.Permute(axes)
+	}
+	to := append(append(make(shape.Shape, 0, len(p.batch)+2), p.batch...), rows, cols)
+	if v.Shape.Equal(to) {
+		return v
+	}
+	return v.Expand(to)
+}
+
+type rowRun struct{ n, stride int }
+
+// joined reports whether the batch and row dimensions of a are one run of rows against one and the same b.
+func joined(a shape.View, b []int) (rowRun, bool) {
+	rows := len(b)
+	r := rowRun{n: a.Shape[rows], stride: a.Strides[rows]}
+	for i := rows - 1; i >= 0; i-- {
+		if a.Shape[i] == 1 {
+			continue
+		}
+		if b[i] != 0 {
+			return r, false
+		}
+		switch {
+		case r.n == 1:
+			r.stride = a.Strides[i]
+		case a.Strides[i] != r.n*r.stride:
+			return r, false
+		}
+		r.n *= a.Shape[i]
+	}
+	return r, true
+}

@@ -1,0 +1,57 @@
+package kernel
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core/shape"
+)
+
+// Lines is a tensor as Count lines of N elements: those along some axes, all elements of a line one after the other.
+type Lines struct {
+	Count, N int
+	axes     []int // permutation that brings the axes of the lines to the end
+	moved    bool
+}
+
+// LinesOf cuts a tensor of shape s into lines along axes.
+func LinesOf(s shape.Shape, axes ...int) *Lines {
+	l := &Lines{Count: 1, N: 1}
+	for i, d := range s {
+		if !slices.Contains(axes, i) {
+			l.axes = append(l.axes, i)
+			l.Count *= d
+		}
+	}
+	for i, d := range s {
+		if slices.Contains(axes, i) {
+			l.axes = append(l.axes, i)
+			l.N *= d
+		}
+	}
+	l.moved = !slices.IsSorted(l.axes)
+	return l
+}
+
+// Input gives the lines of a, line i at [i*N, (i+1)*N): a itself where it lies so, else a copy.
+func Input[T any](c *Call, l *Lines, a Array) []T {
+	if l.moved {
+		a.View = a.View.Permute(l.axes)
+	}
+	return Flat[T](c.Contiguous(a))
+}
+
+// Output gives room for the lines of output i, which has the shape that was cut, and what to call when they are
+// computed. With reuse, it may be the memory of that input; -1 for none. An input whose lines were copied is not reused.
+func Output[T any](c *Call, l *Lines, i, reuse int) ([]T, func()) {
+	if !l.moved {
+		if reuse >= 0 {
+			return Flat[T](c.Reuse(i, reuse)), func() {}
+		}
+		return Flat[T](c.Alloc(i)), func() {}
+	}
+	out := c.Alloc(i)
+	view := out
+	view.View = out.View.Permute(l.axes)
+	tmp := c.Temp(out.DType, view.View.Shape)
+	return Flat[T](tmp), func() { Copy(c.Pool, view, tmp) }
+}

@@ -1,0 +1,84 @@
+// Package normal holds the kernels that normalise along axes in one pass: softmax, log-softmax, and batch, layer, RMS and
+// group normalisation. Sums are taken in float64.
+package normal
+
+import (
+	"math"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/vecmath"
+)
+
+type float interface{ float32 | float64 }
+
+const (
+	grain     = 16 << 10
+	dearGrain = 4 << 10
+)
+
+func softmax[T float](n *op.Node, in []op.Desc) kernel.Func {
+	l := kernel.LinesOf(in[0].Shape, n.Attrs.Int("axis"))
+	f := softmaxLine[T]
+	if n.Op == op.LogSoftmax {
+		f = logSoftmaxLine[T]
+	}
+	return func(c *kernel.Call) error {
+		x := kernel.Input[T](c, l, c.In[0])
+		y, done := kernel.Output[T](c, l, 0, 0)
+		if len(y) == 0 {
+			return nil
+		}
+		c.Pool.For(l.Count, dearGrain/l.N+1, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				f(y[i*l.N:][:l.N], x[i*l.N:][:l.N])
+			}
+		})
+		done()
+		return nil
+	}
+}
+
+// greatest is the maximum, NaN if there is one.
+func greatest[T float](x []T) T {
+	m := x[0]
+	for _, v := range x[1:] {
+		if !(v <= m) {
+			m = max(m, v)
+		}
+	}
+	return m
+}
+
+// expSub sets y to exp(x-m) and gives the sum.
+func expSub[T float](y, x []T, m T) T {
+	if y, ok := any(y).([]float32); ok {
+		return T(vecmath.ExpSub(y, any(x).([]float32), float32(m)))
+	}
+	var sum T
+	for i, v := range x {
+		e := T(math.Exp(float64(v - m)))
+		y[i] = e
+		sum += e
+	}
+	return sum
+}
+
+func softmaxLine[T float](y, x []T) {
+	sum := expSub(y, x, greatest(x))
+	for i := range y {
+		y[i] /= sum
+	}
+}
+
+func logSoftmaxLine[T float](y, x []T) {
+	m := greatest(x)
+	var sum float64
+	for _, v := range x {
+		sum += math.Exp(float64(v - m))
+	}
+	log := T(math.Log(sum))
+	for i, v := range x {
+		y[i] = v - m - log
+	}
+}

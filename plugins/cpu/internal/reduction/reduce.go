@@ -1,0 +1,198 @@
+// Package reduction holds the kernels that join elements along axes: sums and their kin, positions of extremes, running
+// sums, statistics. For given operands the results are the same bits for every thread count.
+package reduction
+
+import (
+	"slices"
+	"sync"
+	"unsafe"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+)
+
+type float interface{ float32 | float64 }
+
+type number interface {
+	float | int64 | int32 | int16 | int8 | uint64 | uint32 | uint16 | uint8
+}
+
+// reducer is an associative operation.
+type reducer[T number] struct {
+	none T                // of no elements
+	line func(x []T) T    // of a line, never empty
+	join func(a, b T) T   // of two results
+	rows func(acc, x []T) // element by element, acc of the length of x
+}
+
+const (
+	block = 512      // elements of a strided line that are brought together
+	chunk = 64 << 10 // elements of a long line that make one partial result
+	grain = 32 << 10 // fewest elements worth another thread
+	cols  = 2048     // columns that are summed at a time
+)
+
+// form is a view split into the dimensions that stay and those that are joined.
+type form struct {
+	kept, joined shape.View // collapsed; offset is that of kept
+}
+
+func split(v shape.View, axes []int) form {
+	kept, joined := shape.View{Offset: v.Offset}, shape.View{}
+	for i, d := range v.Shape {
+		if slices.Contains(axes, i) {
+			joined.Shape, joined.Strides = append(joined.Shape, d), append(joined.Strides, v.Strides[i])
+		} else {
+			kept.Shape, kept.Strides = append(kept.Shape, d), append(kept.Strides, v.Strides[i])
+		}
+	}
+	// The result is contiguous, so kept dimensions join as those of one view do.
+	return form{shape.Collapse(kept)[0], shape.Collapse(joined)[0]}
+}
+
+func size(stride int) int {
+	if stride < 0 {
+		return -stride
+	}
+	return stride
+}
+
+// byColumns reports whether neighbours in memory go to different results.
+func (f *form) byColumns() bool {
+	k, j := len(f.kept.Strides)-1, len(f.joined.Strides)-1
+	if k < 0 || f.kept.Shape[k] < 4 || f.kept.Strides[k] != 1 {
+		return false
+	}
+	return j < 0 || size(f.joined.Strides[j]) > 1
+}
+
+// reduce makes a kernel of a reducer; finish, unless nil, is applied to the results.
+func reduce[T number](n *op.Node, r *reducer[T], finish func(y []T)) kernel.Func {
+	axes := n.Attrs.Ints("axes")
+	return func(c *kernel.Call) error {
+		y := kernel.Flat[T](c.Alloc(0))
+		apply(c, c.In[0], axes, r, y)
+		if finish != nil {
+			finish(y)
+		}
+		return nil
+	}
+}
+
+func apply[T number](c *kernel.Call, x kernel.Array, axes []int, r *reducer[T], y []T) {
+	if len(y) == 0 {
+		return
+	}
+	if x.Size() == 0 {
+		for i := range y {
+			y[i] = r.none
+		}
+		return
+	}
+	f := split(x.View, axes)
+	data := kernel.Data[T](x)
+	if f.byColumns() {
+		columns(c, &f, data, r, y)
+		return
+	}
+	lines(c, &f, data, r, y)
+}
+
+// lines joins line by line.
+func lines[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) {
+	per, n, step := f.joined.Shape.Size(), 1, 1
+	outer := shape.View{}
+	if last := len(f.joined.Shape) - 1; last >= 0 {
+		n, step = f.joined.Shape[last], f.joined.Strides[last]
+		outer = shape.View{Shape: f.joined.Shape[:last], Strides: f.joined.Strides[:last]}
+	}
+	kept := kernel.NewWalk(f.kept.Shape, []int{f.kept.Offset}, f.kept.Strides)
+	if len(y) < c.Pool.Threads() && n > 2*chunk && step == 1 && per == n {
+		for i, at := 0, kept.Start(0); i < len(y); i++ {
+			y[i] = long(c, data[at.Pos[0]:][:n], r)
+			at.Next()
+		}
+		return
+	}
+	inner := kernel.NewWalk(outer.Shape, []int{0}, outer.Strides)
+	c.Pool.For(len(y), grain/per+1, func(lo, hi int) {
+		s := scratches.Get().(*scratch)
+		tmp := unsafe.Slice((*T)(unsafe.Pointer(s)), block)
+		at := kept.Start(lo)
+		for i := lo; i < hi; i++ {
+			in := inner.Start(0)
+			acc := line(data, at.Pos[0]+in.Pos[0], step, n, tmp, r)
+			for range inner.Count() - 1 {
+				in.Next()
+				acc = r.join(acc, line(data, at.Pos[0]+in.Pos[0], step, n, tmp, r))
+			}
+			y[i] = acc
+			at.Next()
+		}
+		scratches.Put(s)
+	})
+}
+
+type scratch [block]uint64
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+func line[T number](data []T, pos, step, n int, tmp []T, r *reducer[T]) T {
+	if step == 1 {
+		return r.line(data[pos : pos+n])
+	}
+	var acc T
+	for done := 0; done < n; {
+		part := tmp[:min(n-done, len(tmp))]
+		for i := range part {
+			part[i] = data[pos]
+			pos += step
+		}
+		if v := r.line(part); done == 0 {
+			acc = v
+		} else {
+			acc = r.join(acc, v)
+		}
+		done += len(part)
+	}
+	return acc
+}
+
+// long joins one long line on all threads: partial results are those of fixed parts.
+func long[T number](c *kernel.Call, x []T, r *reducer[T]) T {
+	parts := kernel.TempOf[T](c, (len(x)+chunk-1)/chunk)
+	c.Pool.For(len(parts), 1, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			parts[i] = r.line(x[i*chunk : min((i+1)*chunk, len(x))])
+		}
+	})
+	return r.line(parts)
+}
+
+// columns joins whole rows of results, a strip of columns at a time.
+func columns[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) {
+	last := len(f.kept.Shape) - 1
+	n := f.kept.Shape[last]
+	kept := kernel.NewWalk(f.kept.Shape[:last], []int{f.kept.Offset}, f.kept.Strides[:last])
+	joined := kernel.NewWalk(f.joined.Shape, []int{0}, f.joined.Strides)
+	width := min(n, cols)
+	if strips := (n + width - 1) / width * kept.Count(); strips < 2*c.Pool.Threads() { // narrower, so that all threads have some
+		width = max(min(n, 64), n*kept.Count()/(2*c.Pool.Threads())/max(1, kept.Count()))
+	}
+	strips := (n + width - 1) / width
+	c.Pool.For(kept.Count()*strips, grain/(width*joined.Count())+1, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			at := kept.Start(i / strips)
+			from := i % strips * width
+			to := min(from+width, n)
+			acc := y[i/strips*n+from : i/strips*n+to]
+			in := joined.Start(0)
+			copy(acc, data[at.Pos[0]+in.Pos[0]+from:])
+			for range joined.Count() - 1 {
+				in.Next()
+				r.rows(acc, data[at.Pos[0]+in.Pos[0]+from:][:len(acc)])
+			}
+		}
+	})
+}

@@ -1,0 +1,91 @@
+package reduction
+
+import (
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+)
+
+// scan runs along an axis. Elements behind the axis lie side by side, so that a scan along an outer axis is a loop over
+// rows.
+func scan[T number](n *op.Node, in []op.Desc) kernel.Func {
+	s, axis := in[0].Shape, n.Attrs.Int("axis")
+	outer, length, inner := shape.Shape(s[:axis]).Size(), s[axis], shape.Shape(s[axis+1:]).Size()
+	exclusive, reverse := n.Attrs.Bool("exclusive"), n.Attrs.Bool("reverse")
+	var none T
+	join := addRows[T]
+	switch n.Op {
+	case op.CumProd:
+		none, join = 1, mulRows[T]
+	case op.CumMax:
+		none, join = lowest[T](), maxRows[T]
+	case op.CumMin:
+		none, join = highest[T](), minRows[T]
+	}
+	return func(c *kernel.Call) error {
+		x, y := kernel.Flat[T](c.Contiguous(c.In[0])), kernel.Flat[T](c.Alloc(0))
+		if len(y) == 0 {
+			return nil
+		}
+		c.Pool.For(outer, grain/(length*inner)+1, func(lo, hi int) {
+			for o := lo; o < hi; o++ {
+				from, to := x[o*length*inner:][:length*inner], y[o*length*inner:][:length*inner]
+				run(from, to, inner, length, none, join, exclusive, reverse)
+			}
+		})
+		return nil
+	}
+}
+
+// run scans rows of width elements. join sets d to a joined with b.
+func run[T number](x, y []T, width, rows int, none T, join func(d, a, b []T), exclusive, reverse bool) {
+	at := func(k int) int { // place of the k-th row in the order of the scan
+		if reverse {
+			k = rows - 1 - k
+		}
+		return k * width
+	}
+	first := y[at(0):][:width]
+	if exclusive {
+		for i := range first {
+			first[i] = none
+		}
+	} else {
+		copy(first, x[at(0):])
+	}
+	for k := 1; k < rows; k++ {
+		next := at(k)
+		if exclusive {
+			next = at(k - 1)
+		}
+		join(y[at(k):][:width], y[at(k-1):][:width], x[next:][:width])
+	}
+}
+
+func addRows[T number](d, a, b []T) {
+	a, b = a[:len(d)], b[:len(d)]
+	for i := range d {
+		d[i] = a[i] + b[i]
+	}
+}
+
+func mulRows[T number](d, a, b []T) {
+	a, b = a[:len(d)], b[:len(d)]
+	for i := range d {
+		d[i] = a[i] * b[i]
+	}
+}
+
+func maxRows[T number](d, a, b []T) {
+	a, b = a[:len(d)], b[:len(d)]
+	for i := range d {
+		d[i] = max(a[i], b[i])
+	}
+}
+
+func minRows[T number](d, a, b []T) {
+	a, b = a[:len(d)], b[:len(d)]
+	for i := range d {
+		d[i] = min(a[i], b[i])
+	}
+}

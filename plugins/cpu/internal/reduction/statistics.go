@@ -1,0 +1,69 @@
+package reduction
+
+import (
+	"math"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+)
+
+func mean[T float](n *op.Node, in []op.Desc) kernel.Func {
+	count := T(1)
+	for _, a := range n.Attrs.Ints("axes") {
+		count *= T(in[0].Shape[a])
+	}
+	return reduce(n, sums[T](), func(y []T) {
+		for i := range y {
+			y[i] /= count
+		}
+	})
+}
+
+// perLine makes a kernel of a function from the elements along the axes to one result.
+func perLine[T float](n *op.Node, in []op.Desc, f func(x []T) T) kernel.Func {
+	l := kernel.LinesOf(in[0].Shape, n.Attrs.Ints("axes")...)
+	return func(c *kernel.Call) error {
+		x, y := kernel.Input[T](c, l, c.In[0]), kernel.Flat[T](c.Alloc(0))
+		c.Pool.For(l.Count, grain/4/max(l.N, 1)+1, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				y[i] = f(x[i*l.N:][:l.N])
+			}
+		})
+		return nil
+	}
+}
+
+func variance[T float](n *op.Node, in []op.Desc) kernel.Func {
+	correction := n.Attrs.Float("correction")
+	return perLine(n, in, func(x []T) T {
+		m := sumLine(x) / T(len(x))
+		return T(squares(x, m)) / T(float64(len(x))-correction)
+	})
+}
+
+// squares is the sum of the squared distances from m.
+func squares[T float](x []T, m T) float64 {
+	var s float64
+	for _, v := range x {
+		d := float64(v - m)
+		s += d * d
+	}
+	return s
+}
+
+func logSumExp[T float](n *op.Node, in []op.Desc) kernel.Func {
+	return perLine(n, in, func(x []T) T {
+		m := math.Inf(-1)
+		if len(x) > 0 {
+			m = float64(maxLine(x))
+		}
+		if math.IsInf(m, 0) {
+			m = 0
+		}
+		var s float64
+		for _, v := range x {
+			s += math.Exp(float64(v) - m)
+		}
+		return T(math.Log(s) + m)
+	})
+}
