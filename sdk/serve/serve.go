@@ -48,8 +48,8 @@ func stderrLogger(name string) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Name: name, Level: level, Output: os.Stderr, JSONFormat: true})
 }
 
-// Serve runs as the plugin process that a host has started, until the host ends it or is gone. Anything else that the
-// process writes to standard output is shown to the host as text. It fails when no host started the process.
+// Serve runs as the plugin process that a host has started, until the host ends it or is gone. What the process prints to
+// os.Stdout meanwhile goes to standard error. It fails when no host started the process.
 func Serve(o Options) error {
 	if err := o.complete(); err != nil {
 		return err
@@ -58,6 +58,10 @@ func Serve(o Options) error {
 		return fmt.Errorf("burn-backend-%s is a plugin of burn and is started by it: see `burn devices`, or start it with --debug to attach to it", o.Name)
 	}
 	s := newServer(o)
+	// go-plugin sends what is printed over the connection, where the last words of a crash are lost. Printed text goes to
+	// standard error instead, from the first Hello on, which comes after go-plugin has changed the two.
+	stderr := os.Stderr
+	s.ownFiles = sync.OnceFunc(func() { os.Stdout, os.Stderr = stderr, stderr })
 	end := s.endWithHost()
 	goplugin.Serve(s.config(nil))
 	end()

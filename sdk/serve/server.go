@@ -20,8 +20,9 @@ import (
 // server is the service: one backend, opened by the first Hello.
 type server struct {
 	Options
-	log   hclog.Logger
-	conns *connections
+	log      hclog.Logger
+	conns    *connections
+	ownFiles func() // gives the process its standard error back, which go-plugin takes
 
 	mu      sync.Mutex
 	grpc    *grpc.Server
@@ -32,7 +33,7 @@ type server struct {
 }
 
 func newServer(o Options) *server {
-	return &server{Options: o, log: o.Logger, conns: &connections{}}
+	return &server{Options: o, log: o.Logger, conns: &connections{}, ownFiles: func() {}}
 }
 
 var _ wire.Handler = (*server)(nil)
@@ -40,6 +41,7 @@ var _ wire.Handler = (*server)(nil)
 // Hello agrees on a version and opens the backend, unless an earlier host did.
 func (s *server) Hello(_ context.Context, h *wire.Hello) *wire.Welcome {
 	unlinkSocket()
+	s.ownFiles()
 	w := &wire.Welcome{Protocol: s.Protocol}
 	var ok bool
 	if w.Version, ok = s.Protocol.Newest(h.Protocol); !ok {

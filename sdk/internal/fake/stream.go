@@ -101,6 +101,8 @@ func (s *Stream) node(n *op.Node, values map[op.TensorID]value) {
 		if err == nil {
 			err = in[i].err
 		}
+	}
+	for i, id := range n.Inputs {
 		if n.Drop>>i&1 != 0 {
 			delete(values, id)
 		}
