@@ -128,21 +128,12 @@ func inferRecurrent(in []Desc, a Attrs, gates int) ([]Desc, error) {
 }
 
 var layerRules = map[Code]Decomposition{
-	Linear: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
-		v := x[0]
-		vector := len(v.Shape) == 1
-		if vector {
-			v = b.Reshape(v, shape.Of(1, v.Shape[0]))
+	Linear: func(b *Builder, in []Desc, a Attrs) []Desc {
+		if len(in) > 2 {
+			return widened(product)(b, in, a) // product and bias may cancel
 		}
-		y := b.With(MatMul, []Desc{v, x[1]}, Flag("transpose_b", a.Bool("transpose_w")))
-		if len(x) > 2 {
-			y = b.Do(Add, y, x[2])
-		}
-		if vector && b.Err() == nil {
-			y = b.Reshape(y, y.Shape[1:])
-		}
-		return y
-	}),
+		return product(b, in, a)
+	},
 	AvgPool: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
 		lo, hi, over := a.Ints("pad_lo"), a.Ints("pad_hi"), a.Ints("overhang")
 		end := plus(hi, over)
@@ -237,3 +228,20 @@ func unroll(b *Builder, in []Desc, a Attrs, initial []Desc, step func(b *Builder
 	}
 	return outs
 }
+
+// product is x·w, plus the bias if there is one.
+var product = elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
+	v := x[0]
+	vector := len(v.Shape) == 1
+	if vector {
+		v = b.Reshape(v, shape.Of(1, v.Shape[0]))
+	}
+	y := b.With(MatMul, []Desc{v, x[1]}, Flag("transpose_b", a.Bool("transpose_w")))
+	if len(x) > 2 {
+		y = b.Do(Add, y, x[2])
+	}
+	if vector && b.Err() == nil {
+		y = b.Reshape(y, y.Shape[1:])
+	}
+	return y
+})

@@ -59,9 +59,9 @@ var quantizationRules = map[Code]Decomposition{
 		return b.Cast(v, x[2].DType) // saturates
 	}),
 	Dequantize: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
-		d := x[1].DType
+		scale := wide(b, x[1])
 		diff := b.Do(Sub, b.Cast(x[0], dtype.I32), along(b, b.Cast(x[2], dtype.I32), x[0], a))
-		return b.Cast(b.Do(Mul, wide(b, b.Cast(diff, d)), along(b, wide(b, x[1]), x[0], a)), d)
+		return b.Cast(b.Do(Mul, b.Cast(diff, scale.DType), along(b, scale, x[0], a)), x[1].DType)
 	}),
 }
 
