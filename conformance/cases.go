@@ -1,0 +1,175 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// testCase is one case. run uses a stream of its own; a skip error says why the case does not apply.
+type testCase struct {
+	id  string
+	run func(ctx context.Context, q *queue) error
+}
+
+// allCases generates the suite for what a backend claims. The order is that of the table.
+func allCases(b core.Backend) []testCase {
+	caps := b.Capabilities()
+	cases := claimCases(b)
+	for _, c := range op.All() {
+		row := op.Lookup(c)
+		p, ok := plans[c]
+		if !ok {
+			continue // custom ops have no plan
+		}
+		claim, claimed := caps.Ops[row.Name]
+		for _, first := range firstTypes(row, caps, claim, claimed).List() {
+			cases = append(cases, opCases(c, p, first, caps)...)
+		}
+	}
+	return append(cases, streamCases(caps)...)
+}
+
+// firstTypes are the types to test an op on: those claimed and, for a composite that is not, those that its decomposition
+// may run on.
+func firstTypes(row *op.Row, caps *core.Capabilities, claim core.OpCapability, claimed bool) dtype.Set {
+	types := dtype.Set(dtype.Any)
+	if len(row.Operands) > 0 {
+		types = row.Operands[0].Types
+	}
+	types &= caps.Types
+	switch {
+	case row.Class == op.Composite:
+		return types
+	case claimed:
+		return types & claim.Types
+	}
+	return 0
+}
+
+// spec is one node to be tested: op, operands and attributes, all but the values.
+type spec struct {
+	op      op.Code
+	in      []op.Desc
+	variant variant
+	special specialness
+}
+
+// opCases are all cases of an op on one first type.
+func opCases(c op.Code, p plan, first dtype.DType, caps *core.Capabilities) []testCase {
+	row := op.Lookup(c)
+	vs := p.variants
+	if p.typed != nil {
+		vs = append(vs[:len(vs):len(vs)], p.typed(first, caps.Types)...)
+	}
+	main, hasMain := primary(vs)
+	var cases []testCase
+	for _, x := range vs {
+		if x.types != 0 && !x.types.Has(first) {
+			continue
+		}
+		isMain := hasMain && x.name == main.name
+		for k, types := range assignments(row, first, caps.Types) {
+			if k > 0 && !isMain && !x.grid {
+				break // other types of further operands are met by the primary variant alone
+			}
+			s := spec{op: c, variant: x, special: p.special}
+			id := row.Name + "/"
+			for i, t := range types[:len(x.in)] {
+				if i == 0 || k > 0 {
+					id += t.String() + "-"
+				}
+				s.in = append(s.in, op.Desc{DType: t, Shape: x.in[i]})
+			}
+			if len(x.in) == 0 {
+				id += first.String() + "-"
+			}
+			id = id[:len(id)-1] + "/" + x.name
+			if x.grid {
+				s.gridded()
+				cases = append(cases, testCase{id, s.values(id, "plain")})
+				cases = append(cases, s.decomposed(id)...)
+				continue
+			}
+			cases = append(cases, testCase{id + "/plain", s.values(id+"/plain", "plain")})
+			cases = append(cases, s.decomposed(id)...)
+			if !isMain || k > 0 {
+				continue
+			}
+			if p.special != noSpecial {
+				cases = append(cases, testCase{id + "/special", s.values(id+"/special", "special")})
+			}
+			cases = append(cases, s.layouts(id, caps)...)
+			cases = append(cases, s.program(id)...)
+			cases = append(cases, s.outside(id)...)
+		}
+	}
+	return cases
+}
+
+// assignments are the types of the operands for a first type: operands of a type of their own take a usual one in the
+// first assignment, and each other type that the backend has in the further ones.
+func assignments(row *op.Row, first dtype.DType, types dtype.Set) [][]dtype.DType {
+	const most = 8 // variadic operands of one variant
+	usual := make([]dtype.DType, max(most, len(row.Operands)))
+	choose := func(out []dtype.DType, at int, to dtype.DType) []dtype.DType {
+		l := append([]dtype.DType(nil), out...)
+		for i := range l {
+			o := operand(row, i)
+			switch {
+			case i == at || i == 0 && at < 0:
+				l[i] = to
+			case o.SameAs > 0:
+				l[i] = l[o.SameAs-1]
+			case o.Variadic:
+				l[i] = l[0]
+			case l[i] == dtype.Invalid:
+				l[i] = preferred(o.Types & types)
+			}
+		}
+		return l
+	}
+	if len(row.Operands) == 0 {
+		return [][]dtype.DType{usual}
+	}
+	base := choose(usual, -1, first)
+	all := [][]dtype.DType{base}
+	for i, o := range row.Operands {
+		if i == 0 || o.SameAs > 0 {
+			continue
+		}
+		for _, t := range (o.Types & types).List() {
+			if t != base[i] {
+				all = append(all, choose(base, i, t))
+			}
+		}
+	}
+	return all
+}
+
+// operand is the row's operand i; the last one stands for all further ones.
+func operand(row *op.Row, i int) op.Operand { return row.Operands[min(i, len(row.Operands)-1)] }
+
+func preferred(types dtype.Set) dtype.DType {
+	for _, d := range []dtype.DType{dtype.F32, dtype.I64, dtype.U8, dtype.I32} {
+		if types.Has(d) {
+			return d
+		}
+	}
+	if l := types.List(); len(l) > 0 {
+		return l[0]
+	}
+	return dtype.Invalid
+}
+
+// node makes the spec's node for operands in.
+func (s spec) node(in []op.Desc) (op.Node, error) {
+	n, err := op.New(s.op, in, s.variant.attrs...)
+	if err != nil {
+		return n, fmt.Errorf("the suite made a faulty node: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,56 @@
+package conformance
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core/op"
+)
+
+// compare reports the first element of got that is not within the row's tolerance of want, and how many there are.
+func compare(n *op.Node, in []op.Desc, output int, want, got ref.Tensor) error {
+	d := want.Desc.DType
+	tolerance := op.Lookup(n.Op).Tolerance
+	terms := 1
+	if tolerance.PerTerm {
+		terms = termCounts[n.Op](n, in)
+	}
+	rel, abs := tolerance.Bounds(d, terms)
+	wrong, first := 0, -1
+	for i := range want.Desc.Shape.Size() {
+		ok := false
+		if d.IsFloat() {
+			ok = near(want.F[i], got.F[i], rel, abs, tolerance.Exact)
+		} else {
+			ok = want.I[i] == got.I[i]
+		}
+		if !ok {
+			if wrong++; wrong == 1 {
+				first = i
+			}
+		}
+	}
+	if wrong == 0 {
+		return nil
+	}
+	what := fmt.Sprintf("output %d %v: %d of %d elements are wrong, first at %d: ", output, want.Desc, wrong, want.Desc.Shape.Size(), first)
+	if d.IsFloat() {
+		return fmt.Errorf("%sgot %v, want %v within %.3g·|want| + %.3g", what, got.F[first], want.F[first], rel, abs)
+	}
+	return fmt.Errorf("%sgot %d, want %d", what, got.I[first], want.I[first])
+}
+
+// near compares two floats. NaN is near NaN alone and an infinity near itself alone. Exact comparison tells the zeros
+// apart.
+func near(want, got, rel, abs float64, exact bool) bool {
+	switch {
+	case math.IsNaN(want) || math.IsNaN(got):
+		return math.IsNaN(want) && math.IsNaN(got)
+	case exact:
+		return math.Float64bits(want) == math.Float64bits(got)
+	case math.IsInf(want, 0) || math.IsInf(got, 0):
+		return want == got
+	}
+	return math.Abs(got-want) <= rel*math.Abs(want)+abs
+}

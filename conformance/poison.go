@@ -1,0 +1,98 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// poison: every Read of the output of a failed node gives its error, and other tensors stay good.
+func poison(ctx context.Context, q *queue) error {
+	good, err := q.put(ctx, numbers(7))
+	if err != nil {
+		return err
+	}
+	bad, err := q.failing(ctx)
+	if err != nil {
+		return err
+	}
+	for range 3 {
+		_, err := q.get(ctx, bad)
+		if err := wantNodeError(err, op.Gather, core.ErrIndex); err != nil {
+			return err
+		}
+	}
+	outs, err := q.do(op.Neg, []op.Desc{good})
+	if err != nil {
+		return fmt.Errorf("the stream does not go on: %w", err)
+	}
+	return q.holds(ctx, outs[0], -7)
+}
+
+// poisonSpreads: what is computed from a poisoned tensor names the first node.
+func poisonSpreads(ctx context.Context, q *queue) error {
+	bad, err := q.failing(ctx)
+	if err != nil {
+		return err
+	}
+	d := []op.Desc{bad}
+	for _, c := range []op.Code{op.Neg, op.Exp, op.Copy} {
+		if d, err = q.do(c, d); err != nil {
+			return err
+		}
+	}
+	twoOutputs, err := q.do(op.Sort, d, op.Int("axis", 0))
+	if err != nil {
+		return err
+	}
+	for _, d := range append(twoOutputs, d...) {
+		_, err := q.get(ctx, d)
+		if err := wantNodeError(err, op.Gather, core.ErrIndex); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// poisonDropped: poison passes through an operand that the node gives up.
+func poisonDropped(ctx context.Context, q *queue) error {
+	bad, err := q.failing(ctx)
+	if err != nil {
+		return err
+	}
+	n, err := op.New(op.Neg, []op.Desc{bad})
+	if err != nil {
+		return err
+	}
+	n.Drop = 1
+	outs, err := q.submit(n)
+	if err != nil {
+		return err
+	}
+	_, err = q.get(ctx, outs[0])
+	if err := wantNodeError(err, op.Gather, core.ErrIndex); err != nil {
+		return err
+	}
+	return q.unknown(ctx, bad)
+}
+
+// syncOnce: Sync reports the first failure since the last Sync, once.
+func syncOnce(ctx context.Context, q *queue) error {
+	bad, err := q.failing(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := q.do(op.Neg, []op.Desc{bad}); err != nil {
+		return err
+	}
+	if err := wantNodeError(q.Sync(ctx), op.Gather, core.ErrIndex); err != nil {
+		return fmt.Errorf("first sync: %w", err)
+	}
+	if err := q.Sync(ctx); err != nil {
+		return fmt.Errorf("second sync reports again: %w", err)
+	}
+	_, err = q.get(ctx, bad)
+	return wantNodeError(err, op.Gather, core.ErrIndex)
+}

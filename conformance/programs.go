@@ -1,0 +1,112 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+)
+
+// program is the case that runs the node as a program, twice, with its last operand as a constant, and compares the results
+// with the node submitted by itself. A deterministic backend gives the same bits.
+func (s spec) program(id string) []testCase {
+	if len(s.in) == 0 {
+		return nil
+	}
+	id += "/program"
+	return []testCase{{id, func(ctx context.Context, q *queue) error {
+		programs, ok := core.As[core.Programs](q.Stream)
+		if !ok {
+			return skip{"the stream has no programs"}
+		}
+		in := s.inputs(q.random(id), false)
+		descs, err := q.putAll(ctx, in)
+		if err != nil {
+			return err
+		}
+		n, err := s.supported(q, descs)
+		if err != nil {
+			return err
+		}
+		alone, err := q.submit(n)
+		if err != nil {
+			return err
+		}
+		p, err := s.asProgram()
+		if err != nil {
+			return err
+		}
+		last := len(descs) - 1
+		pid, err := programs.Define(ctx, p, idsOf(descs[last:]))
+		if err != nil {
+			return fmt.Errorf("define: %w", err)
+		}
+		if err := q.Free(idsOf(descs[last:])); err != nil { // the program keeps what it needs
+			return err
+		}
+		for range 2 {
+			outs := append([]op.Desc(nil), alone...)
+			for i := range outs {
+				outs[i].ID = q.id()
+			}
+			if err := programs.Run(pid, idsOf(descs[:last]), idsOf(outs)); err != nil {
+				return fmt.Errorf("run: %w", err)
+			}
+			for i := range outs {
+				if err := q.equal(ctx, &n, descs, i, alone[i], outs[i]); err != nil {
+					return fmt.Errorf("program: %w", err)
+				}
+			}
+		}
+		if err := programs.Undefine(pid); err != nil {
+			return fmt.Errorf("undefine: %w", err)
+		}
+		return q.Sync(ctx)
+	}}}
+}
+
+// asProgram is the node alone as a program with ids of its own.
+func (s spec) asProgram() (*program.Program, error) {
+	local := append([]op.Desc(nil), s.in...)
+	for i := range local {
+		local[i].ID = op.TensorID(i + 1)
+	}
+	n, err := s.node(local)
+	if err != nil {
+		return nil, err
+	}
+	p := &program.Program{Name: s.op.String(), Inputs: local[:len(local)-1], Consts: local[len(local)-1:]}
+	for i := range n.Outputs {
+		n.Outputs[i].ID = op.TensorID(len(local) + 1 + i)
+		p.Outputs = append(p.Outputs, n.Outputs[i].ID)
+	}
+	p.Nodes = []op.Node{n}
+	return p, p.Check()
+}
+
+// equal compares two tensors of the backend: bit by bit when it says that it is deterministic, else by tolerance.
+func (q *queue) equal(ctx context.Context, n *op.Node, in []op.Desc, output int, a, b op.Desc) error {
+	want, err := q.get(ctx, a)
+	if err != nil {
+		return err
+	}
+	got, err := q.get(ctx, b)
+	if err != nil {
+		return err
+	}
+	if q.session.backend.Capabilities().Deterministic && !bytes.Equal(want.Bytes(), got.Bytes()) {
+		return fmt.Errorf("output %d has other bits than the node by itself", output)
+	}
+	return compare(n, in, output, want, got)
+}
+
+func idsOf(ds []op.Desc) []op.TensorID {
+	var ids []op.TensorID
+	for _, d := range ds {
+		ids = append(ids, d.ID)
+	}
+	return ids
+}

@@ -1,0 +1,154 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// values is the case that runs the spec's node on drawn values and compares it with the reference.
+func (s spec) values(id, kind string) func(context.Context, *queue) error {
+	return func(ctx context.Context, q *queue) error {
+		in := s.inputs(q.random(id), kind == "special")
+		descs, err := q.putAll(ctx, in)
+		if err != nil {
+			return err
+		}
+		n, err := s.supported(q, descs)
+		if err != nil {
+			return err
+		}
+		return q.expect(ctx, n, in)
+	}
+}
+
+// supported makes the node, and skips the case when the backend does not run it natively.
+func (s spec) supported(q *queue, in []op.Desc) (op.Node, error) {
+	n, err := s.node(in)
+	if err != nil {
+		return n, err
+	}
+	return n, q.claims(&n, in)
+}
+
+// claims skips when the backend does not have the node. An error of Supports that is not ErrUnsupported is a failure.
+func (q *queue) claims(n *op.Node, in []op.Desc) error {
+	switch err := q.session.backend.Supports(n, in); {
+	case errors.Is(err, core.ErrUnsupported):
+		return skip{fmt.Sprintf("not claimed: %v", err)}
+	case err != nil:
+		return fmt.Errorf("supports gives an error other than unsupported: %w", err)
+	}
+	return nil
+}
+
+func (q *queue) putAll(ctx context.Context, ts []ref.Tensor) ([]op.Desc, error) {
+	var descs []op.Desc
+	for _, t := range ts {
+		d, err := q.put(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		descs = append(descs, d)
+	}
+	return descs, nil
+}
+
+// expect runs n, whose inputs hold the values in, and compares the results with the reference.
+func (q *queue) expect(ctx context.Context, n op.Node, in []ref.Tensor) error {
+	want, err := ref.Eval(&n, in)
+	if err != nil {
+		return fmt.Errorf("the suite made a faulty case: %w", err)
+	}
+	outs, err := q.submit(n)
+	if err != nil {
+		return err
+	}
+	if err := q.same(ctx, &n, descsOf(in), outs, want); err != nil {
+		return err
+	}
+	if err := q.Sync(ctx); err != nil {
+		return fmt.Errorf("sync: %w", err)
+	}
+	return nil
+}
+
+// same reads outs and compares them with want by the tolerance of n's row.
+func (q *queue) same(ctx context.Context, n *op.Node, in, outs []op.Desc, want []ref.Tensor) error {
+	for i, d := range outs {
+		got, err := q.get(ctx, d)
+		if err != nil {
+			return fmt.Errorf("read of output %d: %w", i, err)
+		}
+		if err := compare(n, in, i, want[i], got); err != nil {
+			return fmt.Errorf("%v: %w", n, err)
+		}
+	}
+	return nil
+}
+
+func descsOf(ts []ref.Tensor) []op.Desc {
+	var l []op.Desc
+	for _, t := range ts {
+		l = append(l, t.Desc)
+	}
+	return l
+}
+
+// outside are the cases of an index beyond its dimension: every Read of the result is ErrIndex.
+func (s spec) outside(id string) []testCase {
+	indexes := false
+	for i := range s.in {
+		indexes = indexes || s.domain(i).Index
+	}
+	if !indexes {
+		return nil
+	}
+	var cases []testCase
+	for _, kind := range []string{"above", "below"} {
+		id := id + "/index-" + kind
+		cases = append(cases, testCase{id, func(ctx context.Context, q *queue) error {
+			in := s.inputs(q.random(id), false)
+			bad := len(in[1].I) - 1
+			in[1].I[bad] = -1
+			if kind == "above" {
+				in[1].I[bad] = int64(s.bound(bad))
+			}
+			descs, err := q.putAll(ctx, in)
+			if err != nil {
+				return err
+			}
+			n, err := s.supported(q, descs)
+			if err != nil {
+				return err
+			}
+			outs, err := q.submit(n)
+			if err != nil {
+				return err
+			}
+			_, err = q.get(ctx, outs[0])
+			return wantNodeError(err, n.Op, core.ErrIndex)
+		}})
+	}
+	return cases
+}
+
+// wantNodeError checks that err is the failure of a node of op c with the given cause.
+func wantNodeError(err error, c op.Code, cause error) error {
+	var ne *core.NodeError
+	switch {
+	case err == nil:
+		return fmt.Errorf("no error, want %v", cause)
+	case !errors.Is(err, cause):
+		return fmt.Errorf("error is %q, want %q", err, cause)
+	case !errors.As(err, &ne):
+		return fmt.Errorf("error %q is no *core.NodeError", err)
+	case ne.Op != c.String():
+		return fmt.Errorf("error %q names op %s, want %v", err, ne.Op, c)
+	}
+	return nil
+}

@@ -1,0 +1,356 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+)
+
+// streamCases check the contract of core.Stream that does not hang on an op.
+func streamCases(caps *core.Capabilities) []testCase {
+	cases := []testCase{
+		{"stream/poison", poison}, {"stream/poison-spreads", poisonSpreads}, {"stream/poison-outlives-drop", poisonDropped},
+		{"stream/sync-once", syncOnce}, {"stream/free", free}, {"stream/free-unknown", freeUnknown}, {"stream/use-after-free", useAfterFree},
+		{"stream/view-outlives-base", viewOutlives}, {"stream/write-copies", writeCopies}, {"stream/order", order}, {"stream/canceled", canceledCalls},
+		{"stream/closed", closed}, {"stream/independent", independent}, {"stream/concurrent", concurrent}, {"stream/memory", memory},
+		{"stream/program-poison", programPoison}, {"stream/program-faulty", programFaulty}, {"stream/program-bindings", programBindings},
+		{"stream/program-undefined", programUndefined},
+	}
+	for _, d := range caps.Types.List() {
+		cases = append(cases, testCase{"stream/round-trip/" + d.String(), func(ctx context.Context, q *queue) error { return roundTrip(ctx, q, d) }})
+	}
+	return cases
+}
+
+// numbers is an f32 vector.
+func numbers(f ...float64) ref.Tensor {
+	return ref.Tensor{Desc: op.DescOf(dtype.F32, len(f)), F: f}
+}
+
+// wantError checks the identity of an error.
+func wantError(err, want error) error {
+	if !errors.Is(err, want) {
+		return fmt.Errorf("error is %v, want %v", err, want)
+	}
+	return nil
+}
+
+// holds reads d and compares it with numbers.
+func (q *queue) holds(ctx context.Context, d op.Desc, want ...float64) error {
+	got, err := q.get(ctx, d)
+	if err != nil {
+		return fmt.Errorf("read of %v: %w", d.ID, err)
+	}
+	if !slices.Equal(got.F, want) {
+		return fmt.Errorf("%v holds %v, want %v", d.ID, got.F, want)
+	}
+	return nil
+}
+
+// failing submits a gather with an index outside, and gives its poisoned output of shape [2].
+func (q *queue) failing(ctx context.Context) (op.Desc, error) {
+	in, err := q.putAll(ctx, []ref.Tensor{numbers(1, 2, 3), {Desc: op.DescOf(dtype.I64, 2), I: []int64{0, 9}}})
+	if err != nil {
+		return op.Desc{}, err
+	}
+	outs, err := q.do(op.Gather, in, op.Int("axis", 0))
+	if err != nil {
+		return op.Desc{}, err
+	}
+	return outs[0], nil
+}
+
+// roundTrip writes and reads every kind of shape.
+func roundTrip(ctx context.Context, q *queue, d dtype.DType) error {
+	r := q.random("round-trip" + d.String())
+	for _, s := range []shape.Shape{dims(), dims(1), dims(7), dims(0), dims(3, 0, 2), dims(3, 5), dims(2, 1, 2, 1, 2, 1, 2, 1), dims(70001)} {
+		t := fill(r, op.Desc{DType: d, Shape: s}, op.Domain{}, false)
+		sprinkle(r, t, true)
+		desc, err := q.put(ctx, t)
+		if err != nil {
+			return err
+		}
+		if err := q.unchanged(ctx, []op.Desc{desc}, []ref.Tensor{t}); err != nil {
+			return fmt.Errorf("%v: read gives other bytes than were written: %w", desc, err)
+		}
+	}
+	return q.Sync(ctx)
+}
+
+// freeUnknown: freeing an id that was never made is reported by the next Sync, and harms nothing.
+func freeUnknown(ctx context.Context, q *queue) error {
+	d, err := q.put(ctx, numbers(4))
+	if err != nil {
+		return err
+	}
+	if err := q.Free([]op.TensorID{q.id()}); err != nil {
+		return fmt.Errorf("free: %w", err)
+	}
+	if err := wantError(q.Sync(ctx), core.ErrUnknownTensor); err != nil {
+		return err
+	}
+	return q.holds(ctx, d, 4)
+}
+
+// free: a freed tensor is unknown, and freeing it again is an error.
+func free(ctx context.Context, q *queue) error {
+	d, err := q.put(ctx, numbers(1, 2))
+	if err != nil {
+		return err
+	}
+	outs, err := q.do(op.Neg, []op.Desc{d})
+	if err != nil {
+		return err
+	}
+	if err := q.Free(idsOf([]op.Desc{d})); err != nil {
+		return err
+	}
+	if err := q.unknown(ctx, d); err != nil {
+		return err
+	}
+	if err := q.holds(ctx, outs[0], -1, -2); err != nil {
+		return err
+	}
+	if err := q.Sync(ctx); err != nil {
+		return err
+	}
+	if err := q.Free(idsOf([]op.Desc{d})); err != nil {
+		return err
+	}
+	return wantError(q.Sync(ctx), core.ErrUnknownTensor)
+}
+
+// useAfterFree: a node on a freed tensor fails; it never sees another tensor.
+func useAfterFree(ctx context.Context, q *queue) error {
+	d, err := q.put(ctx, numbers(1, 2))
+	if err != nil {
+		return err
+	}
+	if err := q.Free(idsOf([]op.Desc{d})); err != nil {
+		return err
+	}
+	if _, err := q.put(ctx, numbers(3, 4)); err != nil { // may take the memory of the first
+		return err
+	}
+	outs, err := q.do(op.Neg, []op.Desc{d})
+	if err != nil {
+		return wantError(err, core.ErrUnknownTensor) // refused at once
+	}
+	_, err = q.get(ctx, outs[0])
+	return wantError(err, core.ErrUnknownTensor)
+}
+
+// viewOutlives: a view stays good when what it is a view of is freed and the memory is wanted again.
+func viewOutlives(ctx context.Context, q *queue) error {
+	d, err := q.put(ctx, numbers(1, 2, 3, 4))
+	if err != nil {
+		return err
+	}
+	view, err := q.do(op.Slice, []op.Desc{d}, op.Ints("start", 3), op.Ints("size", 2), op.Ints("step", -2))
+	if err != nil {
+		return err
+	}
+	if err := q.Free(idsOf([]op.Desc{d})); err != nil {
+		return err
+	}
+	for range 8 {
+		if _, err := q.put(ctx, numbers(9, 9, 9, 9)); err != nil {
+			return err
+		}
+	}
+	return q.holds(ctx, view[0], 4, 2)
+}
+
+// writeCopies: the data of a Write may be reused at once.
+func writeCopies(ctx context.Context, q *queue) error {
+	t := numbers(1, 2, 3)
+	d := t.Desc
+	d.ID = q.id()
+	data := t.Bytes()
+	if err := q.Write(ctx, d, data); err != nil {
+		return err
+	}
+	clear(data)
+	return q.holds(ctx, d, 1, 2, 3)
+}
+
+// order: a long chain of nodes in one Submit, each giving its operand up, takes effect in order.
+func order(ctx context.Context, q *queue) error {
+	d, err := q.put(ctx, numbers(0, 1))
+	if err != nil {
+		return err
+	}
+	inc, err := q.put(ctx, numbers(1))
+	if err != nil {
+		return err
+	}
+	var nodes []op.Node
+	for range 1000 {
+		n, err := op.New(op.Add, []op.Desc{d, inc})
+		if err != nil {
+			return err
+		}
+		n.Outputs[0].ID, n.Drop = q.id(), 1
+		d = n.Outputs[0]
+		nodes = append(nodes, n)
+	}
+	if err := q.Submit(nodes); err != nil {
+		return err
+	}
+	return q.holds(ctx, d, 1000, 1001)
+}
+
+// canceledCalls: a call whose context has ended gives ErrCanceled with its cause, and the stream stays usable.
+func canceledCalls(ctx context.Context, q *queue) error {
+	d, err := q.put(ctx, numbers(5))
+	if err != nil {
+		return err
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := q.Read(ended, d.ID, make([]byte, d.Bytes())); err != nil { // a read that needs no wait may be done
+		if err := wantError(err, core.ErrCanceled); err != nil {
+			return err
+		}
+		if err := wantError(err, context.Canceled); err != nil {
+			return err
+		}
+	}
+	if err := q.Sync(ended); err != nil {
+		if err := wantError(err, core.ErrCanceled); err != nil {
+			return err
+		}
+	}
+	if err := q.holds(ctx, d, 5); err != nil {
+		return err
+	}
+	return q.Sync(ctx)
+}
+
+// closed: every call after Close is ErrClosed.
+func closed(ctx context.Context, q *queue) error {
+	d, err := q.put(ctx, numbers(1))
+	if err != nil {
+		return err
+	}
+	if err := q.Close(); err != nil {
+		return err
+	}
+	n, err := op.New(op.Neg, []op.Desc{d})
+	if err != nil {
+		return err
+	}
+	n.Outputs[0].ID = q.id()
+	for name, err := range map[string]error{
+		"submit": q.Submit([]op.Node{n}), "free": q.Free([]op.TensorID{d.ID}), "write": q.Write(ctx, d, make([]byte, 4)),
+		"read": q.Read(ctx, d.ID, make([]byte, 4)), "sync": q.Sync(ctx),
+	} {
+		if !errors.Is(err, core.ErrClosed) {
+			return fmt.Errorf("%s after close: error is %v, want %v", name, err, core.ErrClosed)
+		}
+	}
+	return nil
+}
+
+// independent: the ids and failures of one stream are nothing to another.
+func independent(ctx context.Context, q *queue) error {
+	other, err := q.session.stream(ctx)
+	if err != nil {
+		return err
+	}
+	d, err := q.put(ctx, numbers(1))
+	if err != nil {
+		return err
+	}
+	e, err := other.put(ctx, numbers(2)) // the same id
+	if err != nil {
+		return err
+	}
+	if _, err := q.failing(ctx); err != nil {
+		return err
+	}
+	if err := other.Sync(ctx); err != nil {
+		return fmt.Errorf("a failure of another stream: %w", err)
+	}
+	if err := other.holds(ctx, e, 2); err != nil {
+		return err
+	}
+	if err := other.Close(); err != nil {
+		return err
+	}
+	return q.holds(ctx, d, 1)
+}
+
+// concurrent: streams run at once, each from a goroutine of its own.
+func concurrent(ctx context.Context, q *queue) error {
+	errs := make([]error, 4)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() {
+			errs[i] = func() error {
+				s, err := q.session.stream(ctx)
+				if err != nil {
+					return err
+				}
+				for k := range 20 {
+					f := float64(100*i + k)
+					d, err := s.put(ctx, numbers(f, -f))
+					if err != nil {
+						return err
+					}
+					outs, err := s.do(op.Add, []op.Desc{d, d})
+					if err != nil {
+						return err
+					}
+					if err := s.holds(ctx, outs[0], 2*f, -2*f); err != nil {
+						return err
+					}
+				}
+				return s.Close()
+			}()
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// memory: what is freed is not in use.
+func memory(ctx context.Context, q *queue) error {
+	stats, ok := core.As[core.MemoryStats](q.Stream)
+	if !ok {
+		return skip{"the stream has no memory statistics"}
+	}
+	if err := q.Sync(ctx); err != nil {
+		return err
+	}
+	before := stats.Memory()
+	d, err := q.put(ctx, ref.Zeros(op.DescOf(dtype.F32, 1000)))
+	if err != nil {
+		return err
+	}
+	if err := q.Sync(ctx); err != nil {
+		return err
+	}
+	during := stats.Memory()
+	if during.InUse < before.InUse+4000 || during.Tensors != before.Tensors+1 || during.Reserved < during.InUse {
+		return fmt.Errorf("memory is %+v with a tensor of 4000 bytes, was %+v", during, before)
+	}
+	if err := q.Free([]op.TensorID{d.ID}); err != nil {
+		return err
+	}
+	if err := q.Sync(ctx); err != nil {
+		return err
+	}
+	if after := stats.Memory(); after.InUse != before.InUse || after.Tensors != before.Tensors {
+		return fmt.Errorf("memory is %+v after the tensor was freed, was %+v", after, before)
+	}
+	return nil
+}

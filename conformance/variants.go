@@ -1,0 +1,94 @@
+package conformance
+
+import (
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+)
+
+// variant is one choice of shapes and attributes for an op.
+type variant struct {
+	name  string
+	in    []shape.Shape
+	attrs []op.Attr
+	// types limits the type of the first operand, or of the result of an op without operands; zero: no limit.
+	types dtype.Set
+	// domains override those of the row, by operand; a nil entry leaves the row's.
+	domains map[int]op.Domain
+	// grid makes the case one of special values alone: every pair (or triple) of them.
+	grid bool
+}
+
+// plan is the variants of an op.
+type plan struct {
+	variants []variant
+	// typed adds variants that depend on the first type and on the types of the backend.
+	typed func(first dtype.DType, types dtype.Set) []variant
+	// special says which special values the row defines.
+	special specialness
+}
+
+type specialness uint8
+
+const (
+	noSpecial specialness = iota
+	ordinary              // NaN, infinities, zeros, denormals, ±1; integer limits
+	extreme               // and the greatest and least normal numbers
+)
+
+// Shorthands.
+
+func dims(d ...int) shape.Shape { return shape.Of(d...) }
+
+func shapes(s ...shape.Shape) []shape.Shape { return s }
+
+func v(name string, in []shape.Shape, attrs ...op.Attr) variant {
+	return variant{name: name, in: in, attrs: attrs}
+}
+
+func (x variant) only(types ...dtype.DType) variant {
+	x.types = dtype.SetOf(types...)
+	return x
+}
+
+func (x variant) within(types dtype.Set) variant {
+	x.types = types
+	return x
+}
+
+func (x variant) domain(operand int, d op.Domain) variant {
+	m := map[int]op.Domain{operand: d}
+	for k, old := range x.domains {
+		m[k] = old
+	}
+	x.domains = m
+	return x
+}
+
+// plans is the variants of every op, by op.
+var plans = map[op.Code]plan{}
+
+func init() {
+	for _, m := range []map[op.Code]plan{elementwisePlans, movementPlans, reductionPlans, contractionPlans, compositePlans, indexPlans} {
+		for c, p := range m {
+			plans[c] = p
+		}
+	}
+}
+
+// primary is the variant that layouts and programs are tested with: the first of rank 2 or more without empty dimensions,
+// or the first without them.
+func primary(vs []variant) (variant, bool) {
+	for _, rank := range []int{2, 1, 0} {
+		for _, x := range vs {
+			ok := !x.grid && len(x.in) > 0 && len(x.in[0]) >= rank
+			for _, s := range x.in {
+				ok = ok && s.Size() > 0 && s.Size() < 400
+			}
+			if ok {
+				return x, true
+			}
+		}
+	}
+	return variant{}, false
+}
