@@ -118,14 +118,14 @@ func (r *product[T]) packPart(lo, hi int) {
 			g.PackB(dst, kern.NR, r.pc, r.pc+r.kc, r.jc+j0, r.jc+j1)
 		} else {
 			src := g.B.Data[r.pc*g.B.RowStride+(r.jc+j0)*g.B.ColStride:]
-			pack(dst, src, j1-j0, g.B.ColStride, r.kc, g.B.RowStride, kern.NR)
+			pack(dst, src, j1-j0, g.B.ColStride, r.kc, g.B.RowStride, kern.NR, kern)
 		}
 		lo = r.bPanels
 	}
 	if lo < hi {
 		i0, i1 := (lo-r.bPanels)*kern.MR, min((hi-r.bPanels)*kern.MR, r.mc)
 		src := g.A.Data[(r.ic+i0)*g.A.RowStride+r.pc*g.A.ColStride:]
-		pack(r.abuf[i0*r.kc:], src, i1-i0, g.A.RowStride, r.kc, g.A.ColStride, kern.MR)
+		pack(r.abuf[i0*r.kc:], src, i1-i0, g.A.RowStride, r.kc, g.A.ColStride, kern.MR, kern)
 	}
 }
 
@@ -166,6 +166,19 @@ func (r *product[T]) mulBlock(i0, i1, j0, j1 int, tile []T) {
 		b = g.PackedB.panel.block(r.pc, kc, r.jc/nr)
 	}
 	accumulate := g.Accumulate || r.pc > 0
+	if kern.Tile != nil {
+		// The rows of A stay in the first cache, the columns of B in the second.
+		for i := i0; i < i1; i += mr {
+			rows := min(mr, i1-i)
+			for j := j0; j < j1; j += nr {
+				kern.Tile(rows, min(nr, j1-j), kc, a[i*kc:], 1, mr, b[j*kc:], nr, g.C[(r.ic+i)*ldc+r.jc+j:], ldc, accumulate)
+			}
+			if r.last {
+				g.Epilogue.apply(g.C, ldc, r.ic+i, r.ic+i+rows, r.jc+j0, r.jc+j1)
+			}
+		}
+		return
+	}
 	first := j0
 	if i1-i0 == 1 && nr == 2 {
 		first = rowOfPanels(kc, mr, a[i0*kc:], b, g.C[(r.ic+i0)*ldc+r.jc:], j0, j1, accumulate)

@@ -18,6 +18,12 @@ func (e *Epilogue[T]) apply(c []T, ldc, i0, i1, j0, j1 int) {
 	if e == nil || e.BiasRow == nil && e.BiasCol == nil && !e.HasClamp {
 		return
 	}
+	if kern := Active[T](); kern.Finish != nil {
+		if i0 < i1 && j0 < j1 {
+			kern.Finish(i1-i0, j1-j0, c[i0*ldc+j0:], ldc, e, i0, j0)
+		}
+		return
+	}
 	for i := i0; i < i1; i++ {
 		row := c[i*ldc+j0:][:j1-j0]
 		if e.BiasRow != nil {

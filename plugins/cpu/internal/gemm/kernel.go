@@ -28,6 +28,27 @@ type Kernel[T Number] struct {
 	// tile may be followed, and its rows may be separated, by elements that
 	// must be left alone. The order of summation over p depends on k only.
 	Run func(k int, a, b, c []T, ldc int, accumulate bool)
+
+	// The rest may be nil, all or in part; then plain Go does the same, and
+	// the operands of every product but the smallest are packed.
+
+	// Tile computes the first rows rows and cols columns of a tile, with the
+	// same bits as Run, from operands that need not be packed: element (i, p)
+	// of A is a[i*aRow+p*aCol] and element (p, j) of B is b[p*bRow+j]. Nothing
+	// else is read or written. k, rows and cols are not zero.
+	Tile func(rows, cols, k int, a []T, aRow, aCol int, b []T, bRow int, c []T, ldc int, accumulate bool)
+	// Finish does what e says to rows x cols elements of C, of which the first
+	// has place (i, j) in e.
+	Finish func(rows, cols int, c []T, ldc int, e *Epilogue[T], i, j int)
+	// Dot sets out[i] to the product of x and the len(x) elements of m from
+	// i*row on, summed in an order that depends on len(x) only.
+	Dot func(x, m []T, row int, out []T)
+	// Axpy adds to y, one after the other, x[p] times the len(y) elements of m
+	// from p*col on.
+	Axpy func(y, x, m []T, col int)
+	// Transpose sets dst[p*width+l] to src[l*line+p] for l < lines and
+	// p < depth, neither of them zero; lines is at most width.
+	Transpose func(dst, src []T, lines, line, depth, width int)
 }
 
 // candidate is a kernel and whether this processor can run it.
@@ -36,11 +57,11 @@ type candidate[T Number] struct {
 	usable func() bool
 }
 
-// kernels of the floating point types, best first. A kernel written in
-// assembly is added in a file of its architecture.
+// kernels of the floating point types, best first. Those in assembly come from
+// a file of the architecture.
 var (
-	kernels32 = []candidate[float32]{{portable[float32](), always}}
-	kernels64 = []candidate[float64]{{portable[float64](), always}}
+	kernels32 = append(native32(), candidate[float32]{portable[float32](), always})
+	kernels64 = append(native64(), candidate[float64]{portable[float64](), always})
 )
 
 var (

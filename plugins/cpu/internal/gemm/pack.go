@@ -7,7 +7,7 @@ const packGroup = 16
 // pack copies a lines x depth matrix into panels of width lines each: element
 // (l, p), at src[l*lineStride+p*depthStride], goes to panel l/width, place
 // p*width + l%width. The last panel is filled up with zeros.
-func pack[T Number](dst, src []T, lines, lineStride, depth, depthStride, width int) {
+func pack[T Number](dst, src []T, lines, lineStride, depth, depthStride, width int, kern *Kernel[T]) {
 	if lines <= 0 || depth <= 0 {
 		return
 	}
@@ -16,6 +16,12 @@ func pack[T Number](dst, src []T, lines, lineStride, depth, depthStride, width i
 	}
 	if lineStride == 1 {
 		packAcross(dst, src, lines, depth, depthStride, width)
+		return
+	}
+	if depthStride == 1 && kern.Transpose != nil {
+		for l := 0; l < lines; l += width {
+			kern.Transpose(dst[l*depth:], src[l*lineStride:], min(width, lines-l), lineStride, depth, width)
+		}
 		return
 	}
 	for l := range lines {

@@ -54,13 +54,13 @@ func (b *PackedB[T]) Elements() int { return len(b.panel.data) }
 
 func packAll[T Number](pool *par.Pool, kernel *Kernel[T], width, lines, lineStride, k, depthStride int, src []T) panels[T] {
 	n := ceil(lines, width)
-	packed := panels[T]{kernel: kernel, width: width, padded: n * width, data: make([]T, n*width*k)}
+	packed := panels[T]{kernel: kernel, width: width, padded: n * width, data: aligned[T](n * width * k)}
 	kc := kernel.depth(k)
 	for pc := 0; pc < k; pc += kc {
 		depth := min(kc, k-pc)
 		pool.For(n, packGrain/(depth*width)+1, func(lo, hi int) {
 			l0, l1 := lo*width, min(hi*width, lines)
-			pack(packed.block(pc, depth, lo), src[l0*lineStride+pc*depthStride:], l1-l0, lineStride, depth, depthStride, width)
+			pack(packed.block(pc, depth, lo), src[l0*lineStride+pc*depthStride:], l1-l0, lineStride, depth, depthStride, width, kernel)
 		})
 	}
 	return packed

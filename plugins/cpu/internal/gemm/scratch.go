@@ -1,6 +1,9 @@
 package gemm
 
-import "sync"
+import (
+	"sync"
+	"unsafe"
+)
 
 // maxKept is the most elements of a buffer that outlives its call.
 const maxKept = 8 << 20
@@ -58,7 +61,26 @@ func give[T Number](r *product[T]) {
 // grow returns a slice of n elements of unknown values.
 func grow[T Number](s []T, n int) []T {
 	if cap(s) < n {
-		return make([]T, n)
+		return aligned[T](n)
 	}
 	return s[:n]
+}
+
+// line is the bytes of a cache line, and of the longest vector.
+const line = 64
+
+// aligned returns n zeros that begin at a cache line: a vector that straddles
+// two lines is read twice.
+func aligned[T Number](n int) []T {
+	if n == 0 {
+		return nil
+	}
+	var zero T
+	size := int(unsafe.Sizeof(zero))
+	s := make([]T, n+line/size-1)
+	at := 0
+	if over := int(uintptr(unsafe.Pointer(&s[0])) % line); over > 0 {
+		at = (line - over) / size
+	}
+	return s[at:][:n:n]
 }

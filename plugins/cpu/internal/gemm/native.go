@@ -1,0 +1,111 @@
+package gemm
+
+import "math"
+
+// Float is what kernels in assembly are written for.
+type Float interface{ float32 | float64 }
+
+const (
+	maxTileRows = 14
+	maxPartRows = 4
+)
+
+// tileFunc is a tile in assembly: strides are counted in elements.
+type tileFunc[T Float] func(k int, a, b, c *T, aRow, aCol, bRow, ldc, cols int, accumulate bool)
+
+// native makes the functions of a Kernel from those in assembly. The slices
+// are measured here: the assembly trusts its arguments.
+type native[T Float] struct {
+	// tile[r-1] computes r rows; part[r-1] too, of a tile whose columns are
+	// not all there, where masked does not say that the first ones can.
+	tile   [maxTileRows]tileFunc[T]
+	part   [maxPartRows]tileFunc[T]
+	cols   int
+	masked bool
+
+	finish func(rows, cols int, c *T, ldc int, biasRow, biasCol *T, lo, hi T)
+
+	dot4, dot1   func(n int, x, m *T, row int, out *T)
+	axpy8, axpy1 func(n int, y, x, m *T, col int)
+}
+
+// kernel completes k.
+func (n *native[T]) kernel(k Kernel[T]) *Kernel[T] {
+	k.Tile, k.Finish, k.Dot, k.Axpy = n.runTile, n.runFinish, n.runDot, n.runAxpy
+	k.Run = func(depth int, a, b, c []T, ldc int, accumulate bool) {
+		n.runTile(k.MR, k.NR, depth, a, 1, k.MR, b, k.NR, c, ldc, accumulate)
+	}
+	return &k
+}
+
+func (n *native[T]) runTile(rows, cols, k int, a []T, aRow, aCol int, b []T, bRow int, c []T, ldc int, accumulate bool) {
+	_, _, _ = a[(rows-1)*aRow+(k-1)*aCol], b[(k-1)*bRow+cols-1], c[(rows-1)*ldc+cols-1]
+	if n.masked || cols == n.cols {
+		n.tile[rows-1](k, &a[0], &b[0], &c[0], aRow, aCol, bRow, ldc, cols, accumulate)
+		return
+	}
+	for i := 0; i < rows; i += maxPartRows {
+		n.part[min(rows-i, maxPartRows)-1](k, &a[i*aRow], &b[0], &c[i*ldc], aRow, aCol, bRow, ldc, cols, accumulate)
+	}
+}
+
+func (n *native[T]) runFinish(rows, cols int, c []T, ldc int, e *Epilogue[T], i, j int) {
+	if rows <= 0 || cols <= 0 {
+		return
+	}
+	_ = c[(rows-1)*ldc+cols-1]
+	lo, hi := T(math.Inf(-1)), T(math.Inf(1))
+	if e.HasClamp {
+		lo, hi = e.Lo, e.Hi
+	}
+	var biasRow, biasCol *T
+	if e.BiasRow != nil {
+		biasRow = &e.BiasRow[i : i+rows][0]
+	}
+	if e.BiasCol != nil {
+		biasCol = &e.BiasCol[j : j+cols][0]
+	}
+	n.finish(rows, cols, &c[0], ldc, biasRow, biasCol, lo, hi)
+}
+
+func (n *native[T]) runDot(x, m []T, row int, out []T) {
+	k := len(x)
+	if k == 0 {
+		clear(out)
+		return
+	}
+	i := 0
+	for ; i+4 <= len(out); i += 4 {
+		_ = m[(i+3)*row+k-1]
+		n.dot4(k, &x[0], &m[i*row], row, &out[i])
+	}
+	for ; i < len(out); i++ {
+		_ = m[i*row+k-1]
+		n.dot1(k, &x[0], &m[i*row], row, &out[i])
+	}
+}
+
+func (n *native[T]) runAxpy(y, x, m []T, col int) {
+	if len(y) == 0 {
+		return
+	}
+	p := 0
+	for ; p+8 <= len(x); p += 8 {
+		_ = m[(p+7)*col+len(y)-1]
+		n.axpy8(len(y), &y[0], &x[p], &m[p*col], col)
+	}
+	for ; p < len(x); p++ {
+		_ = m[p*col+len(y)-1]
+		n.axpy1(len(y), &y[0], &x[p], &m[p*col], col)
+	}
+}
+
+// transposer makes a Kernel's Transpose from one for up to most lines.
+func transposer[T Float](most int, f func(lines, depth int, src *T, line int, dst *T, width int)) func(dst, src []T, lines, line, depth, width int) {
+	return func(dst, src []T, lines, line, depth, width int) {
+		_, _ = src[(lines-1)*line+depth-1], dst[(depth-1)*width+lines-1]
+		for l := 0; l < lines; l += most {
+			f(min(most, lines-l), depth, &src[l*line], line, &dst[l], width)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// unroll is how many steps of the inner dimension one turn takes in a whole
+// tile; ahead, how many steps before its use a row of B is fetched.
+const (
+	unroll = 4
+	ahead  = 8
+)
+
+// tiles writes one function for each number of rows, and for levels without
+// mask registers another set for tiles whose columns are not all there.
+func (k *kernels) tiles() {
+	for rows := 1; rows <= k.rows; rows++ {
+		k.tile(rows, k.wide)
+	}
+	for rows := 1; rows <= k.maskedRows; rows++ {
+		k.tile(rows, true)
+	}
+}
+
+// tile writes the product of rows rows of A, broadcast element by element,
+// and two vectors of B, which stays in registers until it is complete.
+//
+// Registers: vectors 0 and 1 hold B, 2 and 3 elements of A, the rest the sums.
+func (k *kernels) tile(rows int, masked bool) {
+	name := k.name("tile")
+	if masked && !k.wide {
+		name += "Part"
+	}
+	TEXT(fmt.Sprintf("%sx%d", name, rows), 4, fmt.Sprintf(
+		"func(k int, a, b, c *%s, aRow, aCol, bRow, ldc, cols int, accumulate bool)", k.typ()))
+	Pragma("noescape")
+	a, b, c, n := reg.RSI, reg.RDI, reg.RDX, reg.RCX
+	aRow, aCol, bRow, ldc, cols := reg.R8, reg.R9, reg.R10, reg.R11, reg.RBX
+	masks := []mask{{reg.K1, k.vec(12 % 16)}, {reg.K2, k.vec(13)}}
+	if masked {
+		Load(Param("cols"), cols)
+		k.masksFor(cols, masks...)
+	}
+	for _, p := range []struct {
+		name   string
+		to     reg.GPPhysical
+		stride bool
+	}{
+		{"k", n, false}, {"a", a, false}, {"b", b, false}, {"c", c, false},
+		{"aRow", aRow, true}, {"aCol", aCol, true}, {"bRow", bRow, true}, {"ldc", ldc, true},
+	} {
+		Load(Param(p.name), p.to)
+		if p.stride {
+			SHLQ(operand.U8(map[int]int{4: 2, 8: 3}[k.elem]), p.to)
+		}
+	}
+	sums := func(row, half int) reg.VecPhysical { return k.vec(4 + 2*row + half) }
+	Comment("The tile is fetched while the sums are made.")
+	MOVQ(c, reg.RAX)
+	for row := range rows {
+		for at := 0; at < 2*k.size(); at += 64 {
+			PREFETCHT0(operand.Mem{Base: reg.RAX, Disp: at})
+		}
+		k.zero(sums(row, 0))
+		k.zero(sums(row, 1))
+		if row+1 < rows {
+			ADDQ(ldc, reg.RAX)
+		}
+	}
+	places := k.rowPlaces(rows, a, aRow)
+	step := func() {
+		for half := range 2 {
+			from := operand.Mem{Base: b, Disp: half * k.size()}
+			if masked {
+				k.loadMasked(from, masks[half], k.vec(half))
+			} else {
+				k.load(from, k.vec(half))
+			}
+		}
+		for at := 0; at < 2*k.size(); at += 64 {
+			PREFETCHT0(operand.Mem{Base: b, Index: bRow, Scale: ahead, Disp: at})
+		}
+		for row := range rows {
+			v := k.vec(2 + row%2)
+			k.broadcast(places.at[row], v)
+			k.fma(v, k.vec(0), sums(row, 0))
+			k.fma(v, k.vec(1), sums(row, 1))
+		}
+		for _, base := range places.bases {
+			ADDQ(aCol, base)
+		}
+		ADDQ(bRow, b)
+	}
+	if rows == k.rows {
+		SUBQ(operand.U8(unroll), n)
+		JLT(operand.LabelRef("rest"))
+		Label("turn")
+		for range unroll {
+			step()
+		}
+		SUBQ(operand.U8(unroll), n)
+		JGE(operand.LabelRef("turn"))
+		Label("rest")
+		ADDQ(operand.U8(unroll), n)
+	} else {
+		TESTQ(n, n)
+	}
+	JZ(operand.LabelRef("done"))
+	Label("single")
+	step()
+	DECQ(n)
+	JNZ(operand.LabelRef("single"))
+	Label("done")
+
+	Load(Param("accumulate"), reg.AL)
+	TESTB(reg.AL, reg.AL)
+	JZ(operand.LabelRef("store"))
+	MOVQ(c, reg.RAX)
+	for row := range rows {
+		for half := range 2 {
+			from := operand.Mem{Base: reg.RAX, Disp: half * k.size()}
+			if masked {
+				k.loadMasked(from, masks[half], k.vec(half))
+				k.add(k.vec(half), sums(row, half), sums(row, half))
+			} else {
+				k.add(from, sums(row, half), sums(row, half))
+			}
+		}
+		if row+1 < rows {
+			ADDQ(ldc, reg.RAX)
+		}
+	}
+	Label("store")
+	for row := range rows {
+		for half := range 2 {
+			to := operand.Mem{Base: c, Disp: half * k.size()}
+			if masked {
+				k.storeMasked(sums(row, half), masks[half], to)
+			} else {
+				k.store(sums(row, half), to)
+			}
+		}
+		if row+1 < rows {
+			ADDQ(ldc, c)
+		}
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// rowPlaces is where the elements of A for each row are, and the pointers
+// that move on with each step.
+type rowPlaces struct {
+	at    []operand.Mem
+	bases []reg.GPPhysical
+}
+
+// rowPlaces reaches up to fourteen rows, stride bytes apart, from two bases
+// seven rows apart and three strides. It uses RBX, R12 and R13.
+func (k *kernels) rowPlaces(rows int, base, stride reg.GPPhysical) rowPlaces {
+	second, three, five := reg.RBX, reg.R12, reg.R13
+	p := rowPlaces{bases: []reg.GPPhysical{base}}
+	if rows > 3 {
+		LEAQ(operand.Mem{Base: stride, Index: stride, Scale: 2}, three)
+	}
+	if rows > 5 {
+		LEAQ(operand.Mem{Base: stride, Index: stride, Scale: 4}, five)
+	}
+	if rows > 7 {
+		LEAQ(operand.Mem{Base: base, Index: three, Scale: 2}, second)
+		ADDQ(stride, second)
+		p.bases = append(p.bases, second)
+	}
+	for row := range rows {
+		m := operand.Mem{Base: p.bases[row/7]}
+		switch row % 7 {
+		case 1, 2, 4:
+			m.Index, m.Scale = stride, uint8(row%7)
+		case 3, 6:
+			m.Index, m.Scale = three, uint8(row%7/3)
+		case 5:
+			m.Index, m.Scale = five, 1
+		}
+		p.at = append(p.at, m)
+	}
+	return p
+}
