@@ -66,7 +66,7 @@ var arithmeticRules = map[Code]Decomposition{
 		small := b.Do(Log1p, b.Do(Add, c, b.Do(Div, sq, b.Do(Add, one, b.Do(Sqrt, b.Do(Add, sq, one))))))
 		large := b.Do(Add, b.Do(Log, abs), b.Like(w, math.Ln2))
 		y := b.Do(Where, b.Do(Less, abs, b.Like(w, 1e9)), small, large)
-		return b.Cast(b.Do(Where, b.Do(Less, w, b.Like(w, 0)), b.Do(Neg, y), b.Do(Where, b.Do(Equal, w, b.Like(w, 0)), w, y)), x[0].DType)
+		return b.Cast(signed(b, w, y), x[0].DType)
 	}),
 	Acosh: elementwise(func(b *Builder, x []Desc, _ Attrs) Desc {
 		// log1p(t + sqrt(2t + t²)) with t = x-1.
@@ -78,9 +78,11 @@ var arithmeticRules = map[Code]Decomposition{
 		return b.Cast(b.Do(Where, b.Do(Less, b.Like(w, 1e9), t), large, small), x[0].DType)
 	}),
 	Atanh: elementwise(func(b *Builder, x []Desc, _ Attrs) Desc {
+		// log1p(2|x|/(1-|x|))/2 with the sign of x: for negative arguments log1p would be ill-conditioned.
 		w := wide(b, x[0])
-		q := b.Do(Div, b.Do(Mul, b.Like(w, 2), w), b.Do(Sub, b.Like(w, 1), w))
-		return b.Cast(b.Do(Mul, b.Like(w, 0.5), b.Do(Log1p, q)), x[0].DType)
+		abs := b.Do(Abs, w)
+		q := b.Do(Div, b.Do(Mul, b.Like(w, 2), abs), b.Do(Sub, b.Like(w, 1), abs))
+		return b.Cast(signed(b, w, b.Do(Mul, b.Like(w, 0.5), b.Do(Log1p, q))), x[0].DType)
 	}),
 	IsInf: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
 		pos, neg := b.Do(Equal, x[0], b.Like(x[0], math.Inf(1))), b.Do(Equal, x[0], b.Like(x[0], math.Inf(-1)))
@@ -117,4 +119,11 @@ var arithmeticRules = map[Code]Decomposition{
 		hi := b.Bound(x[0].DType, Attr{"value", a.Value("max")})
 		return b.Do(Min, b.Do(Max, x[0], lo), hi)
 	}),
+}
+
+// signed is magnitude with the sign of x, and x where that is zero.
+func signed(b *Builder, x, magnitude Desc) Desc {
+	zero := b.Like(x, 0)
+	y := b.Do(Where, b.Do(Less, x, zero), b.Do(Neg, magnitude), magnitude)
+	return b.Do(Where, b.Do(Equal, x, zero), x, y)
 }
