@@ -50,19 +50,21 @@ var activationKernels = map[op.Code]kernel{
 			return x
 		},
 		func(d dtype.DType, x, slope int64) int64 { return pickInt(lessInt(d, x, 0), slope*x, x) }),
-	op.Elu:  activation(func(e element, x float64) float64 { return elu(x, e.number("alpha")) }),
-	op.Selu: activation(func(e element, x float64) float64 { return e.number("gamma") * elu(x, e.number("alpha")) }),
+	op.Elu:  activation(func(e element, x float64) float64 { return elu(x, e.attrs.Float("alpha")) }),
+	op.Selu: activation(func(e element, x float64) float64 { return e.attrs.Float("gamma") * elu(x, e.attrs.Float("alpha")) }),
 	op.Celu: activation(func(e element, x float64) float64 {
-		alpha := e.number("alpha")
+		alpha := e.attrs.Float("alpha")
 		if x < 0 {
 			return alpha * math.Expm1(x/alpha)
 		}
 		return x
 	}),
-	op.Sigmoid:     activation(func(_ element, x float64) float64 { return sigmoid(x) }),
-	op.HardSigmoid: activation(func(e element, x float64) float64 { return hardSigmoid(x, e.number("alpha"), e.number("beta")) }),
-	op.HardSwish:   activation(func(_ element, x float64) float64 { return x * hardSigmoid(x, 1.0/6, 0.5) }),
-	op.Silu:        activation(func(e element, x float64) float64 { return x * sigmoid(e.number("alpha")*x) }),
+	op.Sigmoid: activation(func(_ element, x float64) float64 { return sigmoid(x) }),
+	op.HardSigmoid: activation(func(e element, x float64) float64 {
+		return hardSigmoid(x, e.attrs.Float("alpha"), e.attrs.Float("beta"))
+	}),
+	op.HardSwish: activation(func(_ element, x float64) float64 { return x * hardSigmoid(x, 1.0/6, 0.5) }),
+	op.Silu:      activation(func(e element, x float64) float64 { return x * sigmoid(e.attrs.Float("alpha")*x) }),
 	op.Gelu: activation(func(e element, x float64) float64 {
 		if e.attrs.Str("approximate") == "tanh" {
 			return x / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))

@@ -2,7 +2,7 @@
 // the conformance suite compares backends with it, and it shares no code with any of them.
 //
 // Floats of every width are widened to float64, computed there, and rounded to their type once, at the end. A type's own
-// width shows before the end only where the row's doc line gives it a meaning: attributes that take part in arithmetic
-// are converted to the element type first, and quantize divides in f32 or wider. Integers are exact and wrap to their
+// width shows before the end only where the row is exact: attributes that take part in its arithmetic are converted to the
+// element type first, and quantize divides in f32 or wider. Integers are exact and wrap to their
 // width.
 package ref

@@ -18,7 +18,7 @@ type element struct {
 	attrs op.Attrs
 }
 
-// number is a float attribute in the element type.
+// number is a float attribute in the element type, as exact rows mean it.
 func (e element) number(name string) float64 { return Round(e.dtype, e.attrs.Float(name)) }
 
 func elementwise(r scalarRule) kernel {

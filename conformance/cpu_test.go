@@ -1,0 +1,26 @@
+package conformance_test
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/conformance"
+	"github.com/goburn/burn/core"
+
+	_ "github.com/goburn/burn/plugins/cpu"
+)
+
+// The built-in backend passes every case of what it claims.
+func TestCPU(t *testing.T) {
+	open := func() (core.Backend, error) { return core.Open("cpu", core.Config{Threads: 2}) }
+	r, err := conformance.Check(context.Background(), open, conformance.Options{})
+	require.NoError(t, err)
+	if err := r.Err(); err != nil {
+		require.NoError(t, r.Write(os.Stdout))
+		t.Fatal(err)
+	}
+	require.Greater(t, r.Passed, 6000)
+}

@@ -1,0 +1,23 @@
+package conformance_test
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/conformance"
+)
+
+// The suite does not hang on one choice of values.
+func TestReferencePassesWithOtherSeeds(t *testing.T) {
+	for seed := uint64(2); seed < 4; seed++ {
+		r, err := conformance.Check(context.Background(), openRef(), conformance.Options{Seed: seed})
+		require.NoError(t, err)
+		if err := r.Err(); err != nil {
+			require.NoError(t, r.Write(os.Stdout))
+			t.Fatal(seed, err)
+		}
+	}
+}
