@@ -3,15 +3,30 @@ package elementwise
 import (
 	"math"
 
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/plugins/cpu/internal/vecmath"
 )
 
-// activation gives the loop of a composite with coefficients. They are converted to T, as the ops that it stands for do.
-func activation[T float](c op.Code, a op.Attrs) func(d, x []T) {
+// coefficient is an attribute rounded to type d, as rows with exact results mean it.
+func coefficient(d dtype.DType, f float64) float64 {
+	switch d {
+	case dtype.F32:
+		return float64(float32(f))
+	case dtype.F16:
+		return float64(dtype.Float16From64(f).Float32())
+	case dtype.BF16:
+		return float64(dtype.BFloat16From64(f).Float32())
+	}
+	return f
+}
+
+// activation gives the loop of a composite with coefficients on elements of type dt.
+func activation[T float](c op.Code, dt dtype.DType, a op.Attrs) func(d, x []T) {
 	al := T(a.Float("alpha"))
 	switch c {
 	case op.LeakyRelu:
+		al := T(coefficient(dt, a.Float("alpha")))
 		return func(d, x []T) {
 			d = d[:len(x)]
 			for i, v := range x {
@@ -50,18 +65,12 @@ func activation[T float](c op.Code, a op.Attrs) func(d, x []T) {
 			}
 		}
 	case op.HardSigmoid:
-		return hardSigmoid(al, T(a.Float("beta")))
+		return hardSigmoid[T](a.Float("alpha"), a.Float("beta"))
 	case op.HardSwish:
-		gate := hardSigmoid(T(1.0/6), T(0.5))
 		return func(d, x []T) {
-			var g [256]T
-			for len(x) > 0 {
-				n := min(len(x), len(g))
-				gate(g[:n], x[:n])
-				for i, v := range x[:n] {
-					d[i] = v * g[i]
-				}
-				d, x = d[n:], x[n:]
+			d = d[:len(x)]
+			for i, v := range x {
+				d[i] = T(float64(v) * gate(float64(v), 1.0/6, 0.5))
 			}
 		}
 	case op.Softsign:
@@ -71,6 +80,7 @@ func activation[T float](c op.Code, a op.Attrs) func(d, x []T) {
 			}
 		}
 	case op.ThresholdedRelu:
+		al := T(coefficient(dt, a.Float("alpha")))
 		return func(d, x []T) {
 			for i, v := range x {
 				if !(v > al) {
@@ -83,18 +93,23 @@ func activation[T float](c op.Code, a op.Attrs) func(d, x []T) {
 	return smooth[T](c, al, a)
 }
 
-func hardSigmoid[T float](alpha, beta T) func(d, x []T) {
+// gate is alpha·x+beta brought into [0, 1]; in float64, as the sum loses digits near zero.
+func gate(x, alpha, beta float64) float64 {
+	y := x*alpha + beta
+	if y < 0 {
+		y = 0
+	}
+	if y > 1 {
+		y = 1
+	}
+	return y
+}
+
+func hardSigmoid[T float](alpha, beta float64) func(d, x []T) {
 	return func(d, x []T) {
 		d = d[:len(x)]
 		for i, v := range x {
-			v = T(v*alpha) + beta
-			if v < 0 {
-				v = 0
-			}
-			if v > 1 {
-				v = 1
-			}
-			d[i] = v
+			d[i] = T(gate(float64(v), alpha, beta))
 		}
 	}
 }
@@ -134,7 +149,7 @@ func smooth[T float](c op.Code, al T, a op.Attrs) func(d, x []T) {
 		}
 		return func(d, x []T) {
 			for i, v := range x {
-				d[i] = v / 2 * T(1+math.Erf(float64(v)*(math.Sqrt2/2)))
+				d[i] = T(float64(v) / 2 * math.Erfc(-float64(v)/math.Sqrt2)) // erfc(-z) is 1+erf(z), with all digits
 			}
 		}
 	}

@@ -98,7 +98,7 @@ func floatLoop[T float](n *op.Node) func(d, x []T) {
 	if f := transcendental[T](n.Op); f != nil {
 		return f
 	}
-	return activation[T](n.Op, n.Attrs)
+	return activation[T](n.Op, n.Outputs[0].DType, n.Attrs)
 }
 
 func intLoop[T integer](n *op.Node) func(d, x []T) {

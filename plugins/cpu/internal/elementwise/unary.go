@@ -115,7 +115,7 @@ func transcendental[T float](c op.Code) func(d, x []T) {
 	case op.Log:
 		return func(d, x []T) {
 			for i, v := range x {
-				d[i] = T(math.Log(float64(v)))
+				d[i] = T(log(float64(v)))
 			}
 		}
 	case op.Log1p:
@@ -225,6 +225,14 @@ func sinh(x float64) float64 {
 	}
 	e := math.Expm1(x)
 	return (e + e/(e+1)) / 2
+}
+
+// log is math.Log, which takes denormals for the least normal number on some processors.
+func log(x float64) float64 {
+	if x > 0 && x < 0x1p-1022 {
+		return math.Log(x*(1<<52)) - 52*math.Ln2
+	}
+	return math.Log(x)
 }
 
 // fast is the functions of float32 with loops of their own.

@@ -1,6 +1,7 @@
 package reduction
 
 import (
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
@@ -21,6 +22,11 @@ func scan[T number](n *op.Node, in []op.Desc) kernel.Func {
 		none, join = lowest[T](), maxRows[T]
 	case op.CumMin:
 		none, join = highest[T](), minRows[T]
+	}
+	// Floats are joined in float64: an intermediate result may leave the range that the next one is in again.
+	wide := n.Op == op.CumSum || n.Op == op.CumProd
+	if wide && dtype.Of[T]() == dtype.F32 {
+		return wideScan(n.Op, outer, length, inner, exclusive, reverse)
 	}
 	return func(c *kernel.Call) error {
 		x, y := kernel.Flat[T](c.Contiguous(c.In[0])), kernel.Flat[T](c.Alloc(0))
@@ -87,5 +93,52 @@ func minRows[T number](d, a, b []T) {
 	a, b = a[:len(d)], b[:len(d)]
 	for i := range d {
 		d[i] = min(a[i], b[i])
+	}
+}
+
+// wideScan is the running sum or product of float32, kept in float64 and rounded once an element.
+func wideScan(c op.Code, outer, length, inner int, exclusive, reverse bool) kernel.Func {
+	none, join := 0.0, func(acc []float64, x []float32) {
+		for i, v := range x {
+			acc[i] += float64(v)
+		}
+	}
+	if c == op.CumProd {
+		none, join = 1, func(acc []float64, x []float32) {
+			for i, v := range x {
+				acc[i] *= float64(v)
+			}
+		}
+	}
+	return func(c *kernel.Call) error {
+		x, y := kernel.Flat[float32](c.Contiguous(c.In[0])), kernel.Flat[float32](c.Alloc(0))
+		if len(y) == 0 {
+			return nil
+		}
+		sums := kernel.TempOf[float64](c, outer*inner)
+		c.Pool.For(outer, grain/(length*inner)+1, func(lo, hi int) {
+			for o := lo; o < hi; o++ {
+				acc := sums[o*inner:][:inner]
+				for i := range acc {
+					acc[i] = none
+				}
+				for k := range length {
+					if reverse {
+						k = length - 1 - k
+					}
+					at := (o*length + k) * inner
+					if !exclusive {
+						join(acc, x[at:][:inner])
+					}
+					for i, v := range acc {
+						y[at+i] = float32(v)
+					}
+					if exclusive {
+						join(acc, x[at:][:inner])
+					}
+				}
+			}
+		})
+		return nil
 	}
 }
