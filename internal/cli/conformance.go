@@ -23,6 +23,7 @@ func (a *app) conformanceCommand() *cobra.Command {
 		Short: "Test a backend",
 		Long:  "Test what a backend computes against known results.",
 		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.conformanceOnnxCommand())
 	return cmd
@@ -50,8 +51,9 @@ An output passes when its type and shape are those of the expected one, and |got
 element. The tolerances are rtol 1e-3 and atol 1e-5, for f16 and bf16 1e-2 and 1e-3; --rtol and --atol set them for all
 floats. NaN equals NaN. Integers and booleans, quantised ones of 8 bits included, have to be equal.
 
-A case is skipped only when burn declares its model unsupported: an operator or an element type that it does not have. A
-panic and a timeout fail the case. A case without data sets is loaded only.
+A case is skipped only when it is declared unsupported: an operator or an element type that burn does not have, or an op
+that the device lacks on types that backends need not have. A panic and a timeout fail the case. A case without data
+sets is loaded only.
 
 The last line is "N passed, N failed, N skipped". The exit code is 1 when a case failed, or none was run.`,
 		Example: `  burn conformance onnx cases/node
@@ -74,10 +76,10 @@ The last line is "N passed, N failed, N skipped". The exit code is 1 when a case
 	a.deviceFlags(cmd)
 	fl.StringVar(&f.run, "run", "", "run the cases whose name matches `REGEX` only")
 	fl.StringVar(&f.json, "json", "", "write every result to `FILE` as JSON")
-	fl.Float64Var(&f.rtol, "rtol", onnxtest.Default.Rel, "relative tolerance of all floats")
-	fl.Float64Var(&f.atol, "atol", onnxtest.Default.Abs, "absolute tolerance of all floats")
-	fl.DurationVar(&f.timeout, "timeout", time.Minute, "time that one case may take")
-	fl.IntVar(&f.jobs, "jobs", 1, "cases that are run at the same time")
+	fl.Float64Var(&f.rtol, "rtol", onnxtest.Default.Rel, "relative `TOLERANCE` of all floats")
+	fl.Float64Var(&f.atol, "atol", onnxtest.Default.Abs, "absolute `TOLERANCE` of all floats")
+	fl.DurationVar(&f.timeout, "timeout", time.Minute, "`TIME` that one case may take")
+	fl.IntVar(&f.jobs, "jobs", 1, "`N` cases that are run at the same time")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print every case, with the reason of every skip")
 	return cmd
 }

@@ -26,6 +26,11 @@ func (a *app) hostOptions() host.Options {
 
 // open opens the device that flags or configuration name.
 func (a *app) open(ctx context.Context) (*core.Device, error) {
+	s, err := host.ParseSpec(a.config.Device)
+	if err == nil && s.Transport == host.Builtin && !slices.Contains(core.Registered(), s.Name) {
+		return nil, usage("device %s: no such backend is built in, want one of %s\nsee: burn devices", a.config.Device,
+			strings.Join(core.Registered(), ", "))
+	}
 	d, err := host.Open(ctx, a.config.Device, a.hostOptions())
 	switch {
 	case err == nil:

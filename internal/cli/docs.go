@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -42,6 +43,7 @@ func reference() ([]byte, error) {
 		if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
 			return nil
 		}
+		c.Long = "```text\n" + cmp.Or(c.Long, c.Short) + "\n```" // it is laid out for a terminal
 		var page bytes.Buffer
 		if err := doc.GenMarkdownCustom(c, &page, func(name string) string {
 			return "#" + strings.ReplaceAll(strings.TrimSuffix(name, ".md"), "_", "-")

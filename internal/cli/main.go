@@ -11,6 +11,7 @@ import (
 	"os/signal"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/model/onnx/pb"
 )
 
 // The exit codes.
@@ -50,6 +51,10 @@ func run(ctx context.Context, env func(string) string, args []string, stdin io.R
 		return exitOK
 	}
 	code := a.code(ctx, err)
+	if code == exitCanceled {
+		fmt.Fprintln(stderr, "burn: interrupted")
+		return code
+	}
 	if text := err.Error(); text != "" {
 		fmt.Fprintf(stderr, "burn: %s\n", text)
 	}
@@ -72,7 +77,14 @@ func usage(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
-func badModel(err error) error { return &exitError{exitModel, err} }
+// badModel is for what keeps a model from being loaded or run at all.
+func badModel(err error) error {
+	var f *pb.FormatError
+	if errors.As(err, &f) {
+		err = fmt.Errorf("%w: no ONNX model, or a damaged one", err)
+	}
+	return &exitError{exitModel, err}
+}
 
 func (a *app) code(ctx context.Context, err error) int {
 	var e *exitError

@@ -51,7 +51,6 @@ from the file that BURN_CONFIG names or else config.toml in the folder burn of t
   burn devices`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.started = true
 			return a.configure(cmd.Flags())
@@ -73,7 +72,7 @@ func (a *app) deviceFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&a.flags.device, "device", "", "`DEVICE` to compute on: NAME[:INDEX], with process: or builtin: before it to\n"+
 		"force the transport (default \"cpu\")")
-	f.IntVar(&a.flags.threads, "threads", 0, "threads of a host backend (default: as many as the process may use)")
+	f.IntVar(&a.flags.threads, "threads", 0, "`N` threads for a host backend (default: as many as the process may use)")
 	must(cmd.RegisterFlagCompletionFunc("device", a.completeDevices))
 }
 

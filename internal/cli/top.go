@@ -133,11 +133,11 @@ func printTop(w io.Writer, name string, a onnxtest.Array, rows []topRow, softmax
 	}
 	switch {
 	case softmax:
-		fmt.Fprintln(w, "  softmax applied")
+		fmt.Fprintln(w, "  best classes, softmax applied")
 	case probability:
-		fmt.Fprintln(w, "  probabilities")
+		fmt.Fprintln(w, "  best classes, with probabilities as the model gives them")
 	default:
-		fmt.Fprintln(w, "  scores as the model gives them; --softmax makes probabilities of them")
+		fmt.Fprintln(w, "  best classes, with scores as the model gives them; --softmax makes probabilities of them")
 	}
 	for i, r := range rows {
 		if samples > 0 && (i == 0 || rows[i-1].Sample != r.Sample) {

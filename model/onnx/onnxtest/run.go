@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/model/onnx"
 	"github.com/goburn/burn/tensor"
 )
@@ -19,7 +20,9 @@ import (
 // Status is the outcome of a case.
 type Status string
 
-// The outcomes. A case is skipped only when the loader, or the trace of the graph, declares it core.ErrUnsupported.
+// The outcomes. A case is skipped only when it is declared core.ErrUnsupported: by the loader, by the trace of the graph,
+// or by a device that lacks an op on types that a backend need not have. A device that lacks one on the types of
+// dtype.Required fails the case.
 const (
 	Passed  Status = "passed"
 	Failed  Status = "failed"
@@ -161,7 +164,7 @@ func runSet(ctx context.Context, dev *tensor.Device, m *onnx.Model, s *onnx.Sess
 	}
 	results, err := s.Run(ctx, feed)
 	if err != nil {
-		return err
+		return ofDevice(m, err)
 	}
 	for i, path := range set.outputs {
 		if path == "" {
@@ -180,6 +183,21 @@ func runSet(ctx context.Context, dev *tensor.Device, m *onnx.Model, s *onnx.Sess
 		}
 	}
 	return nil
+}
+
+// ofDevice takes the excuse from a device that lacks an op: when inputs and outputs have the types that every backend
+// computes with, the error is no longer core.ErrUnsupported.
+func ofDevice(m *onnx.Model, err error) error {
+	var node *onnx.NodeError
+	if !errors.Is(err, core.ErrUnsupported) || errors.As(err, &node) {
+		return err
+	}
+	for _, v := range slices.Concat(m.Inputs(), m.Outputs()) {
+		if !dtype.Required.Has(v.DType) {
+			return err
+		}
+	}
+	return errors.New(err.Error())
 }
 
 // groupOf is what an unsupported case has in common with others: the operators, or the operator and the cause.
@@ -201,8 +219,8 @@ func groupOf(err error) string {
 	if errors.As(err, &node) {
 		return node.Op + ": " + node.Err.Error()
 	}
-	return pathPrefix.ReplaceAllString(err.Error(), "")
+	return where.ReplaceAllString(err.Error(), "")
 }
 
-// pathPrefix is the file that an error starts with.
-var pathPrefix = regexp.MustCompile(`^\S*\.(onnx|pb): `)
+// where is the file or program that an error starts with.
+var where = regexp.MustCompile(`^(\S*\.(onnx|pb): |onnx: program "[^"]*": node \d+: )+`)

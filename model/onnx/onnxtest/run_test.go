@@ -11,6 +11,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/model/onnx/pb"
 	_ "github.com/goburn/burn/plugins/cpu"
 	"github.com/stretchr/testify/require"
@@ -174,6 +175,37 @@ func TestFaultsStayInTheirCase(t *testing.T) {
 	close(release)
 	require.Equal(t, Failed, r.Status)
 	require.Equal(t, "canceled: no result within 10ms", r.Reason)
+}
+
+// lacking is a backend without an op.
+type lacking struct {
+	core.Backend
+	op string
+}
+
+func (l lacking) Supports(n *op.Node, in []op.Desc) error {
+	if n.Op.String() == l.op {
+		return fmt.Errorf("%s: %w", l.op, core.ErrUnsupported)
+	}
+	return l.Backend.Supports(n, in)
+}
+
+func TestDeviceThatLacksAnOp(t *testing.T) {
+	dev := device(lacking{cpu(t).Backend, "abs"})
+	c := write(t, t.TempDir(), map[string][]byte{"model.onnx": unary("Abs").Append(nil), "test_data_set_0/input_0.pb": floats(-1),
+		"test_data_set_0/output_0.pb": floats(1)})
+	r := Run(t.Context(), dev, c, Options{})
+	require.Equal(t, Failed, r.Status, r.Reason)
+	require.Contains(t, r.Reason, "abs has no kernel on cpu")
+
+	m := unary("Abs")
+	double := &pb.Type{Kind: pb.KindTensor, DataType: pb.Double}
+	m.Graph.Inputs[0].Type, m.Graph.Outputs[0].Type = double, double
+	c = write(t, t.TempDir(), map[string][]byte{"model.onnx": m.Append(nil),
+		"test_data_set_0/input_0.pb": (&pb.Tensor{DataType: pb.Double, DoubleData: []float64{-1}}).Append(nil)})
+	r = Run(t.Context(), dev, c, Options{})
+	require.Equal(t, Skipped, r.Status, r.Reason)
+	require.Equal(t, "abs has no kernel on cpu and no decomposition: abs: unsupported operation", r.Group)
 }
 
 func TestRunAll(t *testing.T) {
