@@ -23,6 +23,9 @@ def tensor(path):
     return onnx.numpy_helper.to_array(t)
 
 
+onnxruntime.set_default_logger_severity(3)
+
+
 def measure(req):
     o = onnxruntime.SessionOptions()
     o.intra_op_num_threads = req["threads"]
