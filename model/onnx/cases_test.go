@@ -23,17 +23,19 @@ func TestOfficialCases(t *testing.T) {
 	}
 	cases, err := onnxtest.Find(root)
 	require.NoError(t, err)
-	dev := openRef(t)
-	for _, c := range cases {
-		t.Run(c.Name, func(t *testing.T) {
-			switch r := onnxtest.Run(t.Context(), dev, c, onnxtest.Options{}); {
-			case r.Status == onnxtest.Skipped:
-				t.Skip(r.Reason)
-			case r.Status == onnxtest.Failed && drawn[c.Name] && r.Mismatch != nil:
-				t.Skip("random: ", r.Reason)
-			case r.Status == onnxtest.Failed:
-				t.Error(r.Reason, r.Stack)
-			}
-		})
+	for _, name := range backends {
+		dev := openBackend(t, name)
+		for _, c := range cases {
+			t.Run(name+"/"+c.Name, func(t *testing.T) {
+				switch r := onnxtest.Run(t.Context(), dev, c, onnxtest.Options{}); {
+				case r.Status == onnxtest.Skipped:
+					t.Skip(r.Reason)
+				case r.Status == onnxtest.Failed && drawn[c.Name] && r.Mismatch != nil:
+					t.Skip("random: ", r.Reason)
+				case r.Status == onnxtest.Failed:
+					t.Error(r.Reason, r.Stack)
+				}
+			})
+		}
 	}
 }

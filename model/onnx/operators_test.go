@@ -15,6 +15,7 @@ import (
 	"github.com/goburn/burn/model/onnx"
 	"github.com/goburn/burn/model/onnx/onnxtest"
 	"github.com/goburn/burn/model/onnx/pb"
+	_ "github.com/goburn/burn/plugins/cpu"
 	"github.com/goburn/burn/tensor"
 )
 
@@ -27,10 +28,14 @@ type operatorCase struct {
 
 func init() { core.Register("ref", func(core.Config) (core.Backend, error) { return ref.New(), nil }) }
 
-// openRef opens the reference backend: slow kernels that share nothing with those of a backend for use.
-func openRef(t *testing.T) *core.Device {
+// backends are what the operators are tested on: slow, obvious kernels, and those that applications use.
+var backends = []string{"ref", "cpu"}
+
+func openRef(t *testing.T) *core.Device { return openBackend(t, "ref") }
+
+func openBackend(t *testing.T, name string) *core.Device {
 	t.Helper()
-	d, err := core.OpenDevice("ref", core.Config{})
+	d, err := core.OpenDevice(name, core.Config{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.Close()) })
 	return d
@@ -77,40 +82,45 @@ func TestOperators(t *testing.T) {
 	var file struct{ Cases []operatorCase }
 	require.NoError(t, json.Unmarshal(b, &file))
 	require.Greater(t, len(file.Cases), 250)
-	dev := openRef(t)
-	for _, c := range file.Cases {
-		t.Run(c.Name, func(t *testing.T) {
-			d := onStream(t, dev)
-			feed := map[string]onnx.Value{}
-			for _, in := range c.Inputs {
-				p := decodeTensor(t, in)
-				feed[p.Name], err = onnxtest.Upload(t.Context(), d, hostValue(t, p))
-				require.NoError(t, err)
-			}
-			m, err := onnx.Parse(c.Model, "", onnx.Options{})
-			require.NoError(t, err)
-			s, err := m.Open(d)
-			require.NoError(t, err)
-			defer func() { require.NoError(t, s.Close()) }()
-			for range 2 {
-				c.check(t, s, feed)
-			}
-			require.Equal(t, 1, s.Stats().Hits, "the second run executes what the first worked out")
-
-			proto, err := pb.DecodeModel(c.Model, pb.Limits{})
-			require.NoError(t, err)
-			proto.Graph.Inputs = nil
-			for _, in := range c.Inputs {
-				proto.Graph.Initializers = append(proto.Graph.Initializers, decodeTensor(t, in))
-			}
-			m, err = onnx.Parse(proto.Append(nil), "", onnx.Options{})
-			require.NoError(t, err)
-			folded, err := m.Open(d)
-			require.NoError(t, err)
-			defer func() { require.NoError(t, folded.Close()) }()
-			c.check(t, folded, nil)
-		})
+	for _, name := range backends {
+		dev := openBackend(t, name)
+		for _, c := range file.Cases {
+			t.Run(name+"/"+c.Name, func(t *testing.T) { c.run(t, dev) })
+		}
 	}
+}
+
+func (c *operatorCase) run(t *testing.T, dev *core.Device) {
+	d := onStream(t, dev)
+	feed := map[string]onnx.Value{}
+	for _, in := range c.Inputs {
+		p := decodeTensor(t, in)
+		v, err := onnxtest.Upload(t.Context(), d, hostValue(t, p))
+		require.NoError(t, err)
+		feed[p.Name] = v
+	}
+	m, err := onnx.Parse(c.Model, "", onnx.Options{})
+	require.NoError(t, err)
+	s, err := m.Open(d)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	for range 2 {
+		c.check(t, s, feed)
+	}
+	require.Equal(t, 1, s.Stats().Hits, "the second run executes what the first worked out")
+
+	proto, err := pb.DecodeModel(c.Model, pb.Limits{})
+	require.NoError(t, err)
+	proto.Graph.Inputs = nil
+	for _, in := range c.Inputs {
+		proto.Graph.Initializers = append(proto.Graph.Initializers, decodeTensor(t, in))
+	}
+	m, err = onnx.Parse(proto.Append(nil), "", onnx.Options{})
+	require.NoError(t, err)
+	folded, err := m.Open(d)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, folded.Close()) }()
+	c.check(t, folded, nil)
 }
 
 func (c *operatorCase) check(t *testing.T, s *onnx.Session, feed map[string]onnx.Value) {
