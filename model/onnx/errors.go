@@ -84,7 +84,7 @@ type InputError struct {
 	Expected []ValueInfo
 }
 
-// Error lists all that is wrong, and then every input with its type.
+// Error lists all that is wrong, and then every input without a default, with its type.
 func (e *InputError) Error() string {
 	var parts []string
 	if len(e.Missing) > 0 {
@@ -94,9 +94,20 @@ func (e *InputError) Error() string {
 		parts = append(parts, "unknown "+quoted(e.Unknown))
 	}
 	parts = append(parts, e.Wrong...)
-	want := make([]string, len(e.Expected))
-	for i, v := range e.Expected {
-		want[i] = v.String()
+	var want []string
+	defaults := 0
+	for _, v := range e.Expected {
+		if v.Default {
+			defaults++
+		} else {
+			want = append(want, v.String())
+		}
+	}
+	if defaults > 0 {
+		want = append(want, fmt.Sprintf("and %d with defaults", defaults))
+	}
+	if want == nil {
+		want = []string{"none"}
 	}
 	return fmt.Sprintf("onnx: inputs: %s; the model takes %s", strings.Join(parts, "; "), strings.Join(want, ", "))
 }

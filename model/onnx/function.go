@@ -17,6 +17,7 @@ type function struct {
 	opsets map[string]int
 	body   *graph // as it stands in the file, attribute references unresolved
 	refers bool
+	size   int // nodes, those of subgraphs included
 }
 
 func (k funcKey) String() string { return opKey{k.domain, k.name}.String() }
@@ -48,7 +49,7 @@ func (m *Model) readFunctions(protos []*pb.Function) error {
 				opsets[d] = v
 			}
 		}
-		f := &function{proto: p, opsets: opsets, refers: refersToCaller(p.Nodes)}
+		f := &function{proto: p, opsets: opsets, refers: refersToCaller(p.Nodes), size: countNodes(p.Nodes)}
 		if f.body, err = analyse(f.parts(p.Nodes), nil); err != nil {
 			return err
 		}
@@ -76,6 +77,16 @@ func refersToCaller(nodes []*pb.Node) bool {
 		}
 	}
 	return false
+}
+
+func countNodes(nodes []*pb.Node) int {
+	count := len(nodes)
+	for _, n := range nodes {
+		for _, g := range subgraphs(n) {
+			count += countNodes(g.Nodes)
+		}
+	}
+	return count
 }
 
 // checkCalls refuses functions that call themselves, directly or through others, and calls that are too deep.

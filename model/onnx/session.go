@@ -121,7 +121,9 @@ func (s *Session) Run(ctx context.Context, inputs map[string]Value) (map[string]
 	}
 	named := make(map[string]Value, len(outs))
 	for i, o := range outs {
-		named[s.model.outputs[i].Name] = o
+		name := s.model.outputs[i].Name
+		named[name].Release() // a name that is listed twice
+		named[name] = o
 	}
 	return named, nil
 }
@@ -195,6 +197,7 @@ func (r *run) finish(st *step) (outs []Value, err error) {
 // trace continues r, which stopped at a place without a step, by walking the graph.
 func (s *Session) trace(ctx context.Context, r *run, b *binding, at link, done int, report *Report) (st *step, err error) {
 	t := &tracer{ctx: ctx, s: s, now: r, seg: newSegment(), done: done, inputs: len(b.tensors), report: report}
+	defer t.settle()
 	defer func() {
 		if p := recover(); p != nil {
 			f, ok := p.(fault)
@@ -207,7 +210,6 @@ func (s *Session) trace(ctx context.Context, r *run, b *binding, at link, done i
 				err = fmt.Errorf("onnx: %w", err)
 			}
 		}
-		t.settle()
 	}()
 	env := map[string]value{}
 	for i, x := range b.tensors {

@@ -101,9 +101,7 @@ func (t *tracer) convert(s *scope, pn *pb.Node) []value {
 			panic(fault{t.blame(pn, r)})
 		}
 	}()
-	if t.spent++; t.spent > t.s.options.MaxNodes {
-		t.throw(fmt.Errorf("tracing goes through more than %d nodes: %w", t.s.options.MaxNodes, ErrLimit))
-	}
+	t.spend(1)
 	if err := t.ctx.Err(); err != nil {
 		t.throw(canceled(t.ctx))
 	}
@@ -131,6 +129,13 @@ func (t *tracer) convert(s *scope, pn *pb.Node) []value {
 	}
 	t.frames = t.frames[:len(t.frames)-1]
 	return outs
+}
+
+// spend counts nodes against the limit.
+func (t *tracer) spend(nodes int) {
+	if t.spent += nodes; t.spent > t.s.options.MaxNodes {
+		t.throw(fmt.Errorf("tracing goes through more than %d nodes: %w", t.s.options.MaxNodes, ErrLimit))
+	}
 }
 
 func (t *tracer) dispatch(s *scope, pn *pb.Node, in []value) []value {
@@ -162,6 +167,9 @@ func (t *tracer) dispatch(s *scope, pn *pb.Node, in []value) []value {
 func (t *tracer) call(f *function, pn *pb.Node, in []value) []value {
 	body := t.s.instances[pn]
 	if body == nil {
+		if f.refers {
+			t.spend(f.size)
+		}
 		var err error
 		if body, err = f.instance(pn); err != nil {
 			t.throw(err)
