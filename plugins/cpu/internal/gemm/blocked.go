@@ -6,15 +6,9 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-const (
-	// maxRows bounds the rows of A that are packed at a time, and with them
-	// the scratch memory.
-	maxRows = 1024
-	// maxStrip bounds the columns of one task.
-	maxStrip = 256
-	// minWork is the fewest multiply-adds that are worth another thread.
-	minWork = 64 << 10
-)
+// maxRows bounds the rows of A that are packed at a time, and with them the
+// scratch memory.
+const maxRows = 1024
 
 // product is the state of one blocked product, reused from call to call.
 type product[T Number] struct {
@@ -22,9 +16,9 @@ type product[T Number] struct {
 	kernel *Kernel[T]
 
 	// The block in hand: inner elements pc to pc+kc, columns jc to jc+nc, rows
-	// ic to ic+mc, in tasks of strip columns.
+	// ic to ic+mc.
 	pc, kc, jc, nc, ic, mc int
-	strips, strip          int
+	cut                    cut
 	bPanels                int // panels of B that the packing loop has to fill
 	last                   bool
 
@@ -38,7 +32,7 @@ type product[T Number] struct {
 	rows    int
 	yStride int
 
-	packLoop, mulLoop, vectorLoop func(lo, hi int)
+	packLoop, mulLoop, directLoop, vectorLoop func(lo, hi int)
 }
 
 func mulBlocked[T Number](pool *par.Pool, args *Args[T]) {
@@ -129,19 +123,14 @@ func (r *product[T]) packPart(lo, hi int) {
 	}
 }
 
-// mul multiplies the packed block, in tasks of at most MC rows and strip
-// columns.
+// mul multiplies the packed block, in tasks of rows and columns.
 func (r *product[T]) mul(pool *par.Pool) {
 	kern := r.kernel
-	blocks := ceil(r.mc, kern.MC)
-	work := min(r.mc, kern.MC) * r.kc // multiply-adds of a column of a task
-	strip := max(r.nc*blocks/(4*pool.Threads()), minWork/work+1)
-	r.strip = ceil(min(strip, maxStrip), kern.NR) * kern.NR
-	r.strips = ceil(r.nc, r.strip)
-	tasks, grain := blocks*r.strips, minWork/(work*r.strip)+1
-	r.tiles = grow(r.tiles, max(pool.Chunks(tasks, grain), 1)*kern.MR*kern.NR)
+	r.cut = kern.cut(pool, r.mc, r.nc, r.kc)
+	tasks := r.cut.tasks()
+	r.tiles = grow(r.tiles, max(pool.Chunks(tasks, r.cut.grain), 1)*kern.MR*kern.NR)
 	r.tile.Store(0)
-	pool.For(tasks, grain, r.mulLoop)
+	pool.For(tasks, r.cut.grain, r.mulLoop)
 }
 
 func (r *product[T]) mulPart(lo, hi int) {
@@ -149,8 +138,8 @@ func (r *product[T]) mulPart(lo, hi int) {
 	size := kern.MR * kern.NR
 	tile := r.tiles[(int(r.tile.Add(1))-1)*size:][:size]
 	for t := lo; t < hi; t++ {
-		i0, j0 := t/r.strips*kern.MC, t%r.strips*r.strip
-		r.mulBlock(i0, min(i0+kern.MC, r.mc), j0, min(j0+r.strip, r.nc), tile)
+		i0, i1, j0, j1 := r.cut.task(t)
+		r.mulBlock(i0, i1, j0, j1, tile)
 	}
 }
 

@@ -71,9 +71,13 @@ func Mul[T Number](pool *par.Pool, args *Args[T]) {
 		return
 	}
 	if args.PackedA == nil && args.PackedB == nil && args.PackB == nil {
+		kern := Active[T]()
 		switch {
 		case args.M == 1 || args.N == 1:
 			mulVector(pool, args)
+			return
+		case isDirect(args, kern):
+			mulDirect(pool, args, kern)
 			return
 		case args.M*args.N*args.K <= smallWork:
 			mulSmall(args)

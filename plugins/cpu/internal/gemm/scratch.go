@@ -44,7 +44,7 @@ func take[T Number]() *product[T] {
 		return r
 	}
 	r := &product[T]{}
-	r.packLoop, r.mulLoop, r.vectorLoop = r.packPart, r.mulPart, r.vectorPart
+	r.packLoop, r.mulLoop, r.directLoop, r.vectorLoop = r.packPart, r.mulPart, r.directPart, r.vectorPart
 	return r
 }
 
@@ -75,12 +75,16 @@ func aligned[T Number](n int) []T {
 	if n == 0 {
 		return nil
 	}
-	var zero T
-	size := int(unsafe.Sizeof(zero))
+	size := sizeOf[T]()
 	s := make([]T, n+line/size-1)
 	at := 0
 	if over := int(uintptr(unsafe.Pointer(&s[0])) % line); over > 0 {
 		at = (line - over) / size
 	}
 	return s[at:][:n:n]
+}
+
+func sizeOf[T Number]() int {
+	var zero T
+	return int(unsafe.Sizeof(zero))
 }

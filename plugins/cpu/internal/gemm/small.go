@@ -7,6 +7,13 @@ const smallWork = 2 << 10
 
 // mulSmall computes the product where it stands, on the calling goroutine.
 func mulSmall[T Number](g *Args[T]) {
+	if kern := Active[T](); kern.Dot != nil && !g.Accumulate && g.A.ColStride == 1 && g.B.RowStride == 1 {
+		for i := range g.M {
+			kern.Dot(g.A.Data[i*g.A.RowStride:][:g.K], g.B.Data, g.B.ColStride, g.C[i*g.LDC:][:g.N])
+		}
+		g.Epilogue.apply(g.C, g.LDC, 0, g.M, 0, g.N)
+		return
+	}
 	for i := range g.M {
 		c := g.C[i*g.LDC:][:g.N]
 		a := g.A.Data[i*g.A.RowStride:]

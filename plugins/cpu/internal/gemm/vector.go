@@ -10,7 +10,7 @@ const vectorBlock = 1024
 // y = M·x; for a single row, M is B transposed and x the row of A.
 func mulVector[T Number](pool *par.Pool, g *Args[T]) {
 	r := take[T]()
-	r.args = *g
+	r.args, r.kernel = *g, Active[T]()
 	if g.N == 1 {
 		r.matrix, r.rows, r.yStride = g.A, g.M, g.LDC
 		r.vector(g.B.Data, g.B.RowStride)
@@ -18,14 +18,22 @@ func mulVector[T Number](pool *par.Pool, g *Args[T]) {
 		r.matrix, r.rows, r.yStride = g.B.T(), g.N, 1
 		r.vector(g.A.Data, g.A.ColStride)
 	}
-	pool.For(r.rows, minVectorWork/g.K+1, r.vectorLoop)
-	r.args, r.matrix, r.x = Args[T]{}, Mat[T]{}, nil
+	grain := minVectorWork
+	if r.kernel.Dot != nil {
+		grain = minNativeVectorWork
+		r.bbuf = grow(r.bbuf, r.rows)
+	}
+	pool.For(r.rows, grain/g.K+1, r.vectorLoop)
+	r.args, r.kernel, r.matrix, r.x = Args[T]{}, nil, Mat[T]{}, nil
 	give(r)
 }
 
 // minVectorWork is the fewest elements of the matrix that are worth another
-// thread.
-const minVectorWork = 32 << 10
+// thread in plain Go, minNativeVectorWork in assembly.
+const (
+	minVectorWork       = 32 << 10
+	minNativeVectorWork = 128 << 10
+)
 
 // vector settles x: contiguous, copied if it is not.
 func (r *product[T]) vector(data []T, stride int) {
@@ -44,6 +52,8 @@ func (r *product[T]) vector(data []T, stride int) {
 func (r *product[T]) vectorPart(lo, hi int) {
 	g := &r.args
 	switch {
+	case r.matrix.ColStride == 1 && r.kernel.Dot != nil:
+		r.byDots(lo, hi)
 	case r.matrix.ColStride == 1:
 		r.byRows(lo, hi)
 	case r.matrix.RowStride == 1 && r.yStride == 1:
@@ -73,6 +83,15 @@ func (r *product[T]) put(i int, sum T) {
 		sum += *y
 	}
 	*y = sum
+}
+
+// byDots takes the rows as they come.
+func (r *product[T]) byDots(lo, hi int) {
+	sums := r.bbuf[lo:hi]
+	r.kernel.Dot(r.x, r.matrix.Data[lo*r.matrix.RowStride:], r.matrix.RowStride, sums)
+	for i, sum := range sums {
+		r.put(lo+i, sum)
+	}
 }
 
 // byRows takes four rows at a time. Each sum is kept in two parts, even and
@@ -133,6 +152,10 @@ func (r *product[T]) byColumns(lo, hi int) {
 		clear(y)
 	}
 	p, s := 0, r.matrix.ColStride
+	if r.kernel.Axpy != nil {
+		r.kernel.Axpy(y, r.x, r.matrix.Data[lo:], s)
+		return
+	}
 	for ; p+4 <= len(r.x); p += 4 {
 		at := r.matrix.Data[p*s+lo:]
 		m0, m1, m2, m3 := at[:len(y)], at[s:][:len(y)], at[2*s:][:len(y)], at[3*s:][:len(y)]

@@ -1,0 +1,69 @@
+package gemm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
+
+// BenchmarkGemm is the product of square matrices, at each kernel that this
+// processor can run. BenchmarkPeak says how much is possible.
+func BenchmarkGemm(b *testing.B) {
+	defer func() { _ = Select("") }()
+	for _, name := range Names() {
+		if err := Select(name); err != nil {
+			b.Fatal(err)
+		}
+		for _, threads := range []int{1, 2} {
+			pool := par.New(threads)
+			for _, n := range []int{64, 128, 256, 512, 1024} {
+				benchmarkSquare[float32](b, pool, name, n)
+			}
+			benchmarkSquare[float64](b, pool, name, 512)
+			pool.Close()
+		}
+	}
+}
+
+func benchmarkSquare[T Number](b *testing.B, pool *par.Pool, name string, n int) {
+	b.Run(fmt.Sprintf("%s/%T/%d/threads=%d", name, T(0), n, pool.Threads()), func(b *testing.B) {
+		rng := rand.New(rand.NewPCG(1, 1))
+		g := &Args[T]{M: n, N: n, K: n, A: Row(random[T](rng, n*n), n), B: Row(random[T](rng, n*n), n), C: make([]T, n*n), LDC: n}
+		for b.Loop() {
+			Mul(pool, g)
+		}
+		rate(b, 2*n*n*n)
+	})
+}
+
+// BenchmarkPack is the cost of bringing a matrix into panels, in GB/s.
+func BenchmarkPack(b *testing.B) {
+	kern := Active[float32]()
+	for _, n := range []int{256, 1024} {
+		src := random[float32](rand.New(rand.NewPCG(1, 1)), n*n)
+		for _, c := range []struct {
+			name        string
+			line, depth int
+			width       int
+		}{
+			{"A", n, 1, kern.MR}, {"A transposed", 1, n, kern.MR}, {"B", 1, n, kern.NR}, {"B transposed", n, 1, kern.NR},
+		} {
+			b.Run(fmt.Sprintf("%s/%s/%d", kern.Name, c.name, n), func(b *testing.B) {
+				dst := aligned[float32](ceil(n, c.width) * c.width * n)
+				b.SetBytes(int64(4 * n * n))
+				for b.Loop() {
+					for p := 0; p < n; p += kern.KC {
+						depth := min(kern.KC, n-p)
+						pack(dst, src[p*c.depth:], n, c.line, depth, c.depth, c.width, kern)
+					}
+				}
+			})
+		}
+	}
+}
+
+func rate(b *testing.B, flops int) {
+	b.ReportMetric(float64(b.N)*float64(flops)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+}
