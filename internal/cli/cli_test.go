@@ -217,7 +217,7 @@ func TestBrokenPlugin(t *testing.T) {
 	r := call(t, "devices", "--plugin-path", dir)
 	require.Equal(t, 0, r.code, r.err)
 	require.Contains(t, r.out, "builtin:cpu:0")
-	_, after, ok := strings.Cut(r.out, "\nnot usable:\n  process:broken  failed\n")
+	_, after, ok := strings.Cut(r.out, "\nnot used:\n  process:broken  failed\n")
 	require.True(t, ok, r.out)
 	require.Contains(t, after, "no driver")
 	require.Regexp(t, `(?m)^    cause +\S`, after)

@@ -49,7 +49,8 @@ read as tensors, sequences or optionals, as the model declares.
 
 An output passes when its type and shape are those of the expected one, and |got-want| <= atol + rtol*|want| for each
 element. The tolerances are rtol 1e-3 and atol 1e-5, for f16 and bf16 1e-2 and 1e-3; --rtol and --atol set them for all
-floats. NaN equals NaN. Integers and booleans, quantised ones of 8 bits included, have to be equal.
+floats. NaN equals NaN. Integers and booleans, quantised ones of 8 bits included, have to be equal. Of random operators,
+whose numbers ONNX does not define, only type and shape are compared.
 
 A case is skipped only when it is declared unsupported: an operator or an element type that burn does not have, or an op
 that the device lacks on types that backends need not have. A panic and a timeout fail the case. A case without data

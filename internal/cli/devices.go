@@ -80,7 +80,7 @@ func (a *app) printDevices(all []host.Status, usable int) error {
 			continue
 		}
 		if !header {
-			fmt.Fprintf(a.out, "\nnot usable:\n")
+			fmt.Fprintf(a.out, "\nnot used:\n")
 			header = true
 		}
 		fmt.Fprintf(a.out, "  %s:%s  %s\n", s.Transport, s.Name, s.State)

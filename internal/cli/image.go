@@ -46,10 +46,10 @@ type frame struct {
 	rank     int
 }
 
-// takesImages reports whether an input can be fed with an image as it stands.
+// takesImages reports whether an input looks like one for images. A matrix of open size need not be one.
 func takesImages(in onnx.ValueInfo) bool {
-	_, err := imageFlags{}.frame(in)
-	return err == nil
+	f, err := imageFlags{}.frame(in)
+	return err == nil && (f.rank > 2 || f.h > 1 && f.w > 1)
 }
 
 // frame reads the layout from the declared shape: [N,C,H,W], [N,H,W,C], [C,H,W], [H,W,C] or [H,W], with C 1 or 3.

@@ -222,7 +222,11 @@ func example(model string, in onnx.ValueInfo, i int) string {
 		return f
 	}
 	tried := 0
-	for _, ext := range []string{".npy", ".png", ".jpg", ".pb"} {
+	kinds := []string{".npy", ".pb"}
+	if takesImages(in) {
+		kinds = append(kinds, ".png", ".jpg")
+	}
+	for _, ext := range kinds {
 		found, err := filepath.Glob(filepath.Join(dir, "*"+ext))
 		if err != nil {
 			continue // the folder's own name is no pattern

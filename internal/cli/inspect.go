@@ -78,6 +78,8 @@ type inspection struct {
 	Operators  []operatorInfo `json:"operators"`
 	Ops        []opInfo       `json:"ops,omitempty"`
 	Partial    string         `json:"partial,omitempty"`
+
+	open []string // dimensions that the model leaves open and nobody gave
 }
 
 type valueInfo struct {
@@ -123,6 +125,7 @@ func (a *app) inspect(ctx context.Context, path string, dims map[string]int, asJ
 	for _, o := range i.Opsets {
 		x.Opsets[o.Domain] = o.Version
 	}
+	x.open = slices.DeleteFunc(openDims(m), func(name string) bool { _, given := dims[name]; return given })
 	r, err := a.explain(ctx, path, m, dims, &x)
 	if err != nil {
 		return err
@@ -143,32 +146,40 @@ func (a *app) inspect(ctx context.Context, path string, dims map[string]int, asJ
 	return a.printInspection(x, verbose)
 }
 
-// checkDims refuses names that the model does not have, which would change nothing.
-func checkDims(m *onnx.Model, dims map[string]int) error {
-	open := map[string]bool{}
-	var known []string
+// openDims lists the dimensions that the model leaves open, by symbol or as INPUT.0.
+func openDims(m *onnx.Model) []string {
+	var names []string
 	for _, in := range m.Inputs() {
 		for k, d := range in.Shape {
-			name := fmt.Sprintf("%s.%d", in.Name, k)
-			open[name] = true
-			if d.Size >= 0 {
-				continue
+			name := d.Symbol
+			if name == "" {
+				name = fmt.Sprintf("%s.%d", in.Name, k)
 			}
-			if d.Symbol != "" {
-				name = d.Symbol
-			}
-			if open[d.Symbol] = true; !slices.Contains(known, name) {
-				known = append(known, name)
+			if d.Size < 0 && !slices.Contains(names, name) {
+				names = append(names, name)
 			}
 		}
 	}
-	for name := range dims {
-		if !open[name] {
-			if len(known) == 0 {
-				return usage("--dim: the model leaves no dimension open, got %q", name)
-			}
-			return usage("--dim: the model has no dimension %q, it leaves open %s", name, strings.Join(known, ", "))
+	return names
+}
+
+// checkDims refuses names that the model does not have, which would change nothing.
+func checkDims(m *onnx.Model, dims map[string]int) error {
+	open := openDims(m)
+	known := slices.Clone(open)
+	for _, in := range m.Inputs() {
+		for k := range in.Shape {
+			known = append(known, fmt.Sprintf("%s.%d", in.Name, k))
 		}
+	}
+	for name := range dims {
+		if slices.Contains(known, name) {
+			continue
+		}
+		if len(open) == 0 {
+			return usage("--dim: the model leaves no dimension open, got %q", name)
+		}
+		return usage("--dim: the model has no dimension %q, it leaves open %s", name, strings.Join(open, ", "))
 	}
 	return nil
 }
@@ -186,6 +197,8 @@ func (a *app) explain(ctx context.Context, path string, m *onnx.Model, dims map[
 	}()
 	x.Device = d.Spec
 	if m.Unsupported() != nil {
+		x.Partial = "the model has operators that burn does not know"
+		x.open = nil // they change nothing
 		return nil, nil
 	}
 	dev, err := tensor.On(ctx, d)
@@ -220,7 +233,9 @@ func (x *inspection) operators(i onnx.Info, r *onnx.Report) {
 		info := operatorInfo{Name: name, Count: o.Count, Support: support[name]}
 		switch {
 		case !o.Supported:
-			info.Support = "not known to burn"
+			info.Support = "not known"
+		case r == nil:
+			info.Support = "known"
 		case info.Support == "":
 			info.Support = "not reached"
 		case o.Function:
@@ -290,6 +305,9 @@ func (a *app) printInspection(x inspection, verbose bool) error {
 	}
 	if x.Partial != "" {
 		fmt.Fprintf(a.out, "\nnot traced to the end: %s\n", x.Partial)
+		if len(x.open) > 0 {
+			fmt.Fprintf(a.out, "other sizes may do: --dim %s=N\n", strings.Join(x.open, "=N --dim "))
+		}
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func main() {
 	cases := flag.String("cases", "", "`DIR` with the cases of the ONNX operators")
 	models := flag.String("models", "", "`DIR` with models and their expected outputs")
 	device := flag.String("device", "builtin:cpu", "`DEVICE` to compute on")
-	out := flag.String("o", "docs/STATUS.md", "`FILE` to write")
+	out := flag.String("out", "docs/STATUS.md", "`FILE` to write")
 	jobs := flag.Int("jobs", runtime.GOMAXPROCS(0), "cases that are run at the same time")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
