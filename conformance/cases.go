@@ -90,17 +90,20 @@ func opCases(c op.Code, p plan, first dtype.DType, caps *core.Capabilities) []te
 			id = id[:len(id)-1] + "/" + x.name
 			if x.grid {
 				s.gridded()
-				cases = append(cases, testCase{id, s.values(id, "plain")})
+				cases = append(cases, testCase{id, s.values(id, plain)})
 				cases = append(cases, s.decomposed(id)...)
 				continue
 			}
-			cases = append(cases, testCase{id + "/plain", s.values(id+"/plain", "plain")})
+			cases = append(cases, s.valueCase(id, plain))
 			cases = append(cases, s.decomposed(id)...)
 			if !isMain || k > 0 {
 				continue
 			}
 			if p.special != noSpecial {
-				cases = append(cases, testCase{id + "/special", s.values(id+"/special", "special")})
+				cases = append(cases, s.valueCase(id, special))
+				if first.IsFloat() {
+					cases = append(cases, s.valueCase(id, withNaN))
+				}
 			}
 			cases = append(cases, s.layouts(id, caps)...)
 			cases = append(cases, s.program(id)...)
@@ -163,6 +166,11 @@ func preferred(types dtype.Set) dtype.DType {
 		return l[0]
 	}
 	return dtype.Invalid
+}
+
+func (s spec) valueCase(id string, k kind) testCase {
+	id += "/" + string(k)
+	return testCase{id, s.values(id, k)}
 }
 
 // node makes the spec's node for operands in.

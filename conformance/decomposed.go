@@ -18,7 +18,7 @@ func (s spec) decomposed(id string) []testCase {
 	}
 	id += "/decomposed"
 	return []testCase{{id, func(ctx context.Context, q *queue) error {
-		in := s.inputs(q.random(id), false)
+		in := s.inputs(q.random(id), plain)
 		descs, err := q.putAll(ctx, in)
 		if err != nil {
 			return err

@@ -153,7 +153,7 @@ func (s spec) viewed(ctx context.Context, q *queue, id string, l layout, drop bo
 
 // dropped gives operands up with the node while a view of each lives on.
 func (s spec) dropped(ctx context.Context, q *queue, id string) error {
-	in := s.inputs(q.random(id), false)
+	in := s.inputs(q.random(id), plain)
 	descs, err := q.putAll(ctx, in)
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func (s spec) dropped(ctx context.Context, q *queue, id string) error {
 
 // aliased gives one tensor as both of the first two operands.
 func (s spec) aliased(ctx context.Context, q *queue, id string) error {
-	in := s.inputs(q.random(id), false)
+	in := s.inputs(q.random(id), plain)
 	in[0] = in[1] // of the domain of the second: it is the narrower one
 	descs, err := q.putAll(ctx, in[1:])
 	if err != nil {

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"math"
 	"math/rand/v2"
 
 	"github.com/goburn/burn/conformance/ref"
@@ -75,8 +76,17 @@ func (s spec) attr(name string) int {
 	return 0
 }
 
-// inputs draws all operands. With special, values that the row defines are sprinkled over those that are not indices.
-func (s spec) inputs(r *rand.Rand, special bool) []ref.Tensor {
+// The kinds of values that a case may have.
+type kind string
+
+const (
+	plain   kind = "plain"   // from the domain of the row
+	special kind = "special" // with special values that the row defines among them
+	withNaN kind = "nan"     // with one NaN in each float operand
+)
+
+// inputs draws all operands. Indices are never special.
+func (s spec) inputs(r *rand.Rand, k kind) []ref.Tensor {
 	var in []ref.Tensor
 	for i, d := range s.in {
 		if s.variant.grid {
@@ -84,8 +94,12 @@ func (s spec) inputs(r *rand.Rand, special bool) []ref.Tensor {
 			continue
 		}
 		t := s.draw(r, i)
-		if special && !s.domain(i).Index {
+		switch {
+		case s.domain(i).Index:
+		case k == special:
 			sprinkle(r, t, s.special == extreme)
+		case k == withNaN && len(t.F) > 0:
+			t.F[r.IntN(len(t.F))] = math.NaN()
 		}
 		in = append(in, t)
 	}

@@ -22,7 +22,7 @@ func (s spec) program(id string) []testCase {
 		if !ok {
 			return skip{"the stream has no programs"}
 		}
-		in := s.inputs(q.random(id), false)
+		in := s.inputs(q.random(id), plain)
 		descs, err := q.putAll(ctx, in)
 		if err != nil {
 			return err

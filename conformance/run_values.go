@@ -11,9 +11,9 @@ import (
 )
 
 // values is the case that runs the spec's node on drawn values and compares it with the reference.
-func (s spec) values(id, kind string) func(context.Context, *queue) error {
+func (s spec) values(id string, k kind) func(context.Context, *queue) error {
 	return func(ctx context.Context, q *queue) error {
-		in := s.inputs(q.random(id), kind == "special")
+		in := s.inputs(q.random(id), k)
 		descs, err := q.putAll(ctx, in)
 		if err != nil {
 			return err
@@ -109,13 +109,13 @@ func (s spec) outside(id string) []testCase {
 		return nil
 	}
 	var cases []testCase
-	for _, kind := range []string{"above", "below"} {
-		id := id + "/index-" + kind
+	for _, where := range []string{"above", "below"} {
+		id := id + "/index-" + where
 		cases = append(cases, testCase{id, func(ctx context.Context, q *queue) error {
-			in := s.inputs(q.random(id), false)
+			in := s.inputs(q.random(id), plain)
 			bad := len(in[1].I) - 1
 			in[1].I[bad] = -1
-			if kind == "above" {
+			if where == "above" {
 				in[1].I[bad] = int64(s.bound(bad))
 			}
 			descs, err := q.putAll(ctx, in)
