@@ -20,7 +20,7 @@ import (
 const zeros = "@zeros"
 
 // inputFiles brings the arguments that name input files together with the model's inputs. Each is NAME=FILE, or FILE
-// alone when the model has one input.
+// alone when the model has one input; those with a default do not count.
 func inputFiles(inputs []onnx.ValueInfo, args []string) (map[string]string, error) {
 	files := map[string]string{}
 	for _, arg := range args {
@@ -50,10 +50,28 @@ func splitInput(inputs []onnx.ValueInfo, arg string) (name, file string, err err
 	if _, serr := os.Stat(arg); hasName && serr != nil {
 		return "", "", usage("--input: the model has no input %q, it has %s", head, names(inputs))
 	}
-	if len(inputs) != 1 {
-		return "", "", usage("--input %s: the model has %s, want NAME=FILE with one of %s", arg, count(len(inputs), "input"), names(inputs))
+	if need := required(inputs); len(need) == 1 {
+		return need[0].Name, arg, nil
 	}
-	return inputs[0].Name, arg, nil
+	return "", "", usage("--input %s: the model has %s, want NAME=FILE with one of %s", arg, count(len(inputs), "input"), names(inputs))
+}
+
+// required is the inputs without a default.
+func required(inputs []onnx.ValueInfo) []onnx.ValueInfo {
+	return slices.DeleteFunc(slices.Clone(inputs), func(in onnx.ValueInfo) bool { return in.Default })
+}
+
+// maxDefaults is how many inputs that have a default are listed by name: old files declare every weight as one.
+const maxDefaults = 8
+
+// listed is the inputs to name in a text, and what to say of those left out.
+func listed(inputs []onnx.ValueInfo) (shown []onnx.ValueInfo, rest string) {
+	shown = required(inputs)
+	n := len(inputs) - len(shown)
+	if n <= maxDefaults {
+		return inputs, ""
+	}
+	return shown, fmt.Sprintf("%d more that have a default", n)
 }
 
 func names(inputs []onnx.ValueInfo) string {
@@ -61,8 +79,12 @@ func names(inputs []onnx.ValueInfo) string {
 		return "none"
 	}
 	var s []string
-	for _, in := range inputs {
+	shown, rest := listed(inputs)
+	for _, in := range shown {
 		s = append(s, in.Name)
+	}
+	if rest != "" {
+		s = append(s, rest)
 	}
 	return strings.Join(s, ", ")
 }
@@ -185,24 +207,36 @@ func zeroInput(in onnx.ValueInfo, dims string) (onnxtest.Value, error) {
 // fit, else with zeros.
 func (a *app) missing(model string, inputs []onnx.ValueInfo, files map[string]string) error {
 	var b strings.Builder
-	lacking := slices.DeleteFunc(slices.Clone(inputs), func(in onnx.ValueInfo) bool { _, ok := files[in.Name]; return ok || in.Default })
+	lacking := slices.DeleteFunc(slices.Clone(inputs), func(in onnx.ValueInfo) bool {
+		_, ok := files[in.Name]
+		return ok || in.Default || in.Kind == onnx.OptionalKind
+	})
 	fmt.Fprintf(&b, "%s: missing %s: %s\n\ninputs:\n", model, count(len(lacking), "input"), names(lacking))
+	shown, rest := listed(inputs)
 	width := 0
-	for _, in := range inputs {
+	for _, in := range shown {
 		width = max(width, len(in.Name))
 	}
-	for _, in := range inputs {
+	for _, in := range shown {
 		note := ""
 		if f, ok := files[in.Name]; ok {
 			note = "  " + f
+		} else if in.Default {
+			note = "  has a default"
 		} else if takesImages(in) {
 			note = "  .npy, .pb, or an image: .png, .jpg"
 		}
 		fmt.Fprintf(&b, "  %-*s  %s%s\n", width, in.Name, in.Type(), note)
 	}
+	if rest != "" {
+		fmt.Fprintf(&b, "  %s\n", rest)
+	}
 	fmt.Fprintf(&b, "\nexample:\n  burn run %s", quote(model))
 	for i, in := range inputs {
 		file := files[in.Name]
+		if file == "" && in.Default {
+			continue
+		}
 		if file == "" {
 			file = example(model, in, i)
 		}

@@ -27,6 +27,12 @@ func input(name string, d dtype.DType, dims ...int) onnx.ValueInfo {
 func TestInputFiles(t *testing.T) {
 	one := []onnx.ValueInfo{input("x", dtype.F32, 2)}
 	two := []onnx.ValueInfo{input("x", dtype.F32, 2), input("x=y", dtype.F32, 2)}
+	weight := input("w", dtype.F32, 2)
+	weight.Default = true
+	old := []onnx.ValueInfo{one[0]}
+	for range maxDefaults + 1 {
+		old = append(old, weight)
+	}
 	odd := filepath.Join(t.TempDir(), "a=b.npy")
 	require.NoError(t, os.WriteFile(odd, nil, 0o600))
 	for name, c := range map[string]struct {
@@ -40,6 +46,8 @@ func TestInputFiles(t *testing.T) {
 		"= in the file":   {one, []string{odd}, map[string]string{"x": odd}, ""},
 		"= in the value":  {one, []string{"x=a=b"}, map[string]string{"x": "a=b"}, ""},
 		"longest name":    {two, []string{"x=y=f", "x=g"}, map[string]string{"x=y": "f", "x": "g"}, ""},
+		"default":         {old, []string{"f.npy", "w=g.npy"}, map[string]string{"x": "f.npy", "w": "g.npy"}, ""},
+		"unknown of many": {old, []string{"z=f"}, nil, `--input: the model has no input "z", it has x, 9 more that have a default`},
 		"unknown":         {one, []string{"z=f.npy"}, nil, `--input: the model has no input "z", it has x`},
 		"nameless of two": {two, []string{"f.npy"}, nil, "--input f.npy: the model has 2 inputs, want NAME=FILE with one of x, x=y"},
 		"twice":           {one, []string{"x=f", "g"}, nil, "--input: x is given twice: f and g"},

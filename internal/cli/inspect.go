@@ -39,7 +39,7 @@ out, with sizes of 1 where it leaves a dimension open and --dim does not say.`,
 	fl.SortFlags = false
 	fl.StringArrayVar(&dims, "dim", nil, "`NAME=N`: size of a symbolic dimension, or of dimension 0 of an input as INPUT.0=N;\nmay be repeated")
 	fl.BoolVar(&asJSON, "json", false, "print JSON")
-	fl.BoolVarP(&verbose, "verbose", "v", false, "list the ops that the device executes as well")
+	fl.BoolVarP(&verbose, "verbose", "v", false, "list the ops that the device executes, and inputs that have a default")
 	a.deviceFlags(cmd)
 	return cmd
 }
@@ -278,12 +278,27 @@ func (a *app) printInspection(x inspection, verbose bool) error {
 		values []valueInfo
 	}{{"inputs", x.Inputs}, {"outputs", x.Outputs}} {
 		fmt.Fprintf(t, "\n%s\n", l.title)
+		defaults := 0
+		for _, v := range l.values {
+			if v.Default {
+				defaults++
+			}
+		}
+		if verbose || defaults <= maxDefaults {
+			defaults = 0
+		}
 		for _, v := range l.values {
 			note := ""
+			if v.Default && defaults > 0 {
+				continue
+			}
 			if v.Default {
 				note = "\thas a default"
 			}
 			fmt.Fprintf(t, "  %s\t%s%s\n", v.Name, v.Type, note)
+		}
+		if defaults > 0 {
+			fmt.Fprintf(t, "  %d more that have a default; -v lists them\n", defaults)
 		}
 	}
 	with := ""
