@@ -32,9 +32,15 @@ func main() {
 		k.axpy(8)
 		k.axpy(1)
 		k.peak()
+		k.strip()
 		if level.wide {
 			k.transpose()
+			continue
 		}
+		if k.elem == 4 {
+			k.square(4)
+		}
+		k.square(2)
 	}
 	Generate()
 }

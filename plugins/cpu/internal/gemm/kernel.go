@@ -49,6 +49,8 @@ type Kernel[T Number] struct {
 	// Transpose sets dst[p*width+l] to src[l*line+p] for l < lines and
 	// p < depth, neither of them zero; lines is at most width.
 	Transpose func(dst, src []T, lines, line, depth, width int)
+	// Strip sets dst[p*width+l] to src[p*row+l], for the same ranges.
+	Strip func(dst, src []T, lines, row, depth, width int)
 }
 
 // candidate is a kernel and whether this processor can run it.

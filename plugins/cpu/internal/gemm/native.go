@@ -27,11 +27,14 @@ type native[T Float] struct {
 
 	dot4, dot1   func(n int, x, m *T, row int, out *T)
 	axpy8, axpy1 func(n int, y, x, m *T, col int)
+
+	packing[T]
 }
 
 // kernel completes k.
 func (n *native[T]) kernel(k Kernel[T]) *Kernel[T] {
 	k.Tile, k.Finish, k.Dot, k.Axpy = n.runTile, n.runFinish, n.runDot, n.runAxpy
+	k.Transpose, k.Strip = n.runTranspose, n.runStrip
 	k.Run = func(depth int, a, b, c []T, ldc int, accumulate bool) {
 		n.runTile(k.MR, k.NR, depth, a, 1, k.MR, b, k.NR, c, ldc, accumulate)
 	}
@@ -97,15 +100,5 @@ func (n *native[T]) runAxpy(y, x, m []T, col int) {
 	for ; p < len(x); p++ {
 		_ = m[p*col+len(y)-1]
 		n.axpy1(len(y), &y[0], &x[p], &m[p*col], col)
-	}
-}
-
-// transposer makes a Kernel's Transpose from one for up to most lines.
-func transposer[T Float](most int, f func(lines, depth int, src *T, line int, dst *T, width int)) func(dst, src []T, lines, line, depth, width int) {
-	return func(dst, src []T, lines, line, depth, width int) {
-		_, _ = src[(lines-1)*line+depth-1], dst[(depth-1)*width+lines-1]
-		for l := 0; l < lines; l += most {
-			f(min(most, lines-l), depth, &src[l*line], line, &dst[l], width)
-		}
 	}
 }

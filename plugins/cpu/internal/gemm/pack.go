@@ -14,6 +14,12 @@ func pack[T Number](dst, src []T, lines, lineStride, depth, depthStride, width i
 	if rest := lines % width; rest != 0 {
 		clear(dst[(lines-rest)*depth:][:depth*width])
 	}
+	if lineStride == 1 && kern.Strip != nil {
+		for l := 0; l < lines; l += width {
+			kern.Strip(dst[l*depth:], src[l:], min(width, lines-l), depthStride, depth, width)
+		}
+		return
+	}
 	if lineStride == 1 {
 		packAcross(dst, src, lines, depth, depthStride, width)
 		return

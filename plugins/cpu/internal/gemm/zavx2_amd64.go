@@ -53,6 +53,15 @@ func axpy32AVX2x1(n int, y *float32, x *float32, m *float32, col int)
 func peak32AVX2(turns int)
 
 //go:noescape
+func strip32AVX2(lines int, depth int, src *float32, row int, dst *float32, width int)
+
+//go:noescape
+func square32AVX2x4(depth int, src *float32, line int, dst *float32, width int)
+
+//go:noescape
+func square32AVX2x2(depth int, src *float32, line int, dst *float32, width int)
+
+//go:noescape
 func tile64AVX2x1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
 
 //go:noescape
@@ -99,3 +108,9 @@ func axpy64AVX2x1(n int, y *float64, x *float64, m *float64, col int)
 
 // peak64AVX2 runs turns times 12 multiply-adds of 4 lanes.
 func peak64AVX2(turns int)
+
+//go:noescape
+func strip64AVX2(lines int, depth int, src *float64, row int, dst *float64, width int)
+
+//go:noescape
+func square64AVX2x2(depth int, src *float64, line int, dst *float64, width int)

@@ -1320,6 +1320,98 @@ turn:
 	VZEROUPPER
 	RET
 
+// func strip32AVX2(lines int, depth int, src *float32, row int, dst *float32, width int)
+// Requires: AVX, MMX+
+TEXT ·strip32AVX2(SB), NOSPLIT, $0-48
+	MOVQ depth+8(FP), DX
+	MOVQ src+16(FP), SI
+	MOVQ row+24(FP), R9
+	SHLQ $0x02, R9
+	MOVQ dst+32(FP), DI
+	MOVQ width+40(FP), R10
+	SHLQ $0x02, R10
+
+two:
+	PREFETCHT0 (SI)(R9*8)
+	VMOVUPS    (SI), Y0
+	VMOVUPS    Y0, (DI)
+	VMOVUPS    32(SI), Y1
+	VMOVUPS    Y1, 32(DI)
+	ADDQ       R9, SI
+	ADDQ       R10, DI
+	DECQ       DX
+	JNZ        two
+	VZEROUPPER
+	RET
+
+// func square32AVX2x4(depth int, src *float32, line int, dst *float32, width int)
+// Requires: AVX
+TEXT ·square32AVX2x4(SB), NOSPLIT, $0-40
+	MOVQ depth+0(FP), DX
+	MOVQ src+8(FP), SI
+	MOVQ line+16(FP), R9
+	SHLQ $0x02, R9
+	LEAQ (R9)(R9*2), R11
+	MOVQ dst+24(FP), DI
+	MOVQ width+32(FP), R10
+	SHLQ $0x02, R10
+
+square:
+	VMOVUPS   (SI), X0
+	VMOVUPS   (SI)(R9*1), X1
+	VMOVUPS   (SI)(R9*2), X2
+	VMOVUPS   (SI)(R11*1), X3
+	VUNPCKLPS X1, X0, X4
+	VUNPCKHPS X1, X0, X5
+	VUNPCKLPS X3, X2, X6
+	VUNPCKHPS X3, X2, X7
+	VUNPCKLPD X6, X4, X0
+	VUNPCKHPD X6, X4, X1
+	VUNPCKLPD X7, X5, X2
+	VUNPCKHPD X7, X5, X3
+	VMOVUPS   X0, (DI)
+	ADDQ      R10, DI
+	VMOVUPS   X1, (DI)
+	ADDQ      R10, DI
+	VMOVUPS   X2, (DI)
+	ADDQ      R10, DI
+	VMOVUPS   X3, (DI)
+	ADDQ      R10, DI
+	ADDQ      $0x10, SI
+	SUBQ      $0x04, DX
+	JG        square
+	RET
+
+// func square32AVX2x2(depth int, src *float32, line int, dst *float32, width int)
+// Requires: AVX
+TEXT ·square32AVX2x2(SB), NOSPLIT, $0-40
+	MOVQ depth+0(FP), DX
+	MOVQ src+8(FP), SI
+	MOVQ line+16(FP), R9
+	SHLQ $0x02, R9
+	LEAQ (R9)(R9*2), R11
+	MOVQ dst+24(FP), DI
+	MOVQ width+32(FP), R10
+	SHLQ $0x02, R10
+
+square:
+	VMOVUPS   (SI), X0
+	VMOVUPS   (SI)(R9*1), X1
+	VUNPCKLPS X1, X0, X4
+	VUNPCKHPS X1, X0, X5
+	VMOVLPD   X4, (DI)
+	ADDQ      R10, DI
+	VMOVHPD   X4, (DI)
+	ADDQ      R10, DI
+	VMOVLPD   X5, (DI)
+	ADDQ      R10, DI
+	VMOVHPD   X5, (DI)
+	ADDQ      R10, DI
+	ADDQ      $0x10, SI
+	SUBQ      $0x04, DX
+	JG        square
+	RET
+
 // func tile64AVX2x1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile64AVX2x1(SB), NOSPLIT, $0-73
@@ -2611,4 +2703,54 @@ turn:
 	DECQ        CX
 	JNZ         turn
 	VZEROUPPER
+	RET
+
+// func strip64AVX2(lines int, depth int, src *float64, row int, dst *float64, width int)
+// Requires: AVX, MMX+
+TEXT ·strip64AVX2(SB), NOSPLIT, $0-48
+	MOVQ depth+8(FP), DX
+	MOVQ src+16(FP), SI
+	MOVQ row+24(FP), R9
+	SHLQ $0x03, R9
+	MOVQ dst+32(FP), DI
+	MOVQ width+40(FP), R10
+	SHLQ $0x03, R10
+
+two:
+	PREFETCHT0 (SI)(R9*8)
+	VMOVUPD    (SI), Y0
+	VMOVUPD    Y0, (DI)
+	VMOVUPD    32(SI), Y1
+	VMOVUPD    Y1, 32(DI)
+	ADDQ       R9, SI
+	ADDQ       R10, DI
+	DECQ       DX
+	JNZ        two
+	VZEROUPPER
+	RET
+
+// func square64AVX2x2(depth int, src *float64, line int, dst *float64, width int)
+// Requires: AVX
+TEXT ·square64AVX2x2(SB), NOSPLIT, $0-40
+	MOVQ depth+0(FP), DX
+	MOVQ src+8(FP), SI
+	MOVQ line+16(FP), R9
+	SHLQ $0x03, R9
+	LEAQ (R9)(R9*2), R11
+	MOVQ dst+24(FP), DI
+	MOVQ width+32(FP), R10
+	SHLQ $0x03, R10
+
+square:
+	VMOVUPD   (SI), X0
+	VMOVUPD   (SI)(R9*1), X1
+	VUNPCKLPD X1, X0, X4
+	VUNPCKHPD X1, X0, X5
+	VMOVUPD   X4, (DI)
+	ADDQ      R10, DI
+	VMOVUPD   X5, (DI)
+	ADDQ      R10, DI
+	ADDQ      $0x10, SI
+	SUBQ      $0x02, DX
+	JG        square
 	RET

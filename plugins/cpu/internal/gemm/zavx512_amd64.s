@@ -2964,6 +2964,53 @@ turn:
 	VZEROUPPER
 	RET
 
+// func strip32AVX512(lines int, depth int, src *float32, row int, dst *float32, width int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·strip32AVX512(SB), NOSPLIT, $0-48
+	MOVQ  depth+8(FP), DX
+	MOVQ  src+16(FP), SI
+	MOVQ  row+24(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  dst+32(FP), DI
+	MOVQ  width+40(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  lines+0(FP), BX
+	MOVQ  BX, R11
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	CMPQ  R11, $0x10
+	JLE   one
+
+two:
+	PREFETCHT0 (SI)(R9*8)
+	PREFETCHT0 64(SI)(R9*8)
+	VMOVUPS.Z  (SI), K1, Z0
+	VMOVUPS    Z0, K1, (DI)
+	VMOVUPS.Z  64(SI), K2, Z1
+	VMOVUPS    Z1, K2, 64(DI)
+	ADDQ       R9, SI
+	ADDQ       R10, DI
+	DECQ       DX
+	JNZ        two
+	VZEROUPPER
+	RET
+
+one:
+	PREFETCHT0 (SI)(R9*8)
+	VMOVUPS.Z  (SI), K1, Z0
+	VMOVUPS    Z0, K1, (DI)
+	ADDQ       R9, SI
+	ADDQ       R10, DI
+	DECQ       DX
+	JNZ        one
+	VZEROUPPER
+	RET
+
 // func transpose32AVX512(lines int, depth int, src *float32, line int, dst *float32, width int)
 // Requires: AVX, AVX512F
 TEXT ·transpose32AVX512(SB), NOSPLIT, $0-48
@@ -6148,6 +6195,53 @@ turn:
 	VFMADD231PD Z0, Z1, Z13
 	DECQ        CX
 	JNZ         turn
+	VZEROUPPER
+	RET
+
+// func strip64AVX512(lines int, depth int, src *float64, row int, dst *float64, width int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·strip64AVX512(SB), NOSPLIT, $0-48
+	MOVQ  depth+8(FP), DX
+	MOVQ  src+16(FP), SI
+	MOVQ  row+24(FP), R9
+	SHLQ  $0x03, R9
+	MOVQ  dst+32(FP), DI
+	MOVQ  width+40(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  lines+0(FP), BX
+	MOVQ  BX, R11
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x08, AX
+	KMOVW AX, K2
+	CMPQ  R11, $0x08
+	JLE   one
+
+two:
+	PREFETCHT0 (SI)(R9*8)
+	PREFETCHT0 64(SI)(R9*8)
+	VMOVUPD.Z  (SI), K1, Z0
+	VMOVUPD    Z0, K1, (DI)
+	VMOVUPD.Z  64(SI), K2, Z1
+	VMOVUPD    Z1, K2, 64(DI)
+	ADDQ       R9, SI
+	ADDQ       R10, DI
+	DECQ       DX
+	JNZ        two
+	VZEROUPPER
+	RET
+
+one:
+	PREFETCHT0 (SI)(R9*8)
+	VMOVUPD.Z  (SI), K1, Z0
+	VMOVUPD    Z0, K1, (DI)
+	ADDQ       R9, SI
+	ADDQ       R10, DI
+	DECQ       DX
+	JNZ        one
 	VZEROUPPER
 	RET
 

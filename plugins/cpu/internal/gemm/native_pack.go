@@ -1,0 +1,65 @@
+package gemm
+
+// packing makes the functions of a Kernel that pack from those in assembly.
+type packing[T Float] struct {
+	// strip copies up to lines neighbouring lines; where it does not mask, no
+	// fewer.
+	strip       func(lines, depth int, src *T, row int, dst *T, width int)
+	stripLines  int
+	stripMasked bool
+
+	// transpose takes up to transposeLines lines; nil where squares are used.
+	transpose      func(lines, depth int, src *T, line int, dst *T, width int)
+	transposeLines int
+
+	// square4 and square2 take four or two lines and a multiple of step
+	// elements of each; either may be nil.
+	square4, square2 func(depth int, src *T, line int, dst *T, width int)
+	step             int
+}
+
+func (n *packing[T]) runStrip(dst, src []T, lines, row, depth, width int) {
+	_, _ = src[(depth-1)*row+lines-1], dst[(depth-1)*width+lines-1]
+	if lines == n.stripLines || n.stripMasked {
+		n.strip(lines, depth, &src[0], row, &dst[0], width)
+		return
+	}
+	if lines == six && width == six {
+		for p := range depth {
+			*(*[six]T)(dst[p*six:]) = [six]T(src[p*row:])
+		}
+		return
+	}
+	packAcross(dst, src, lines, depth, row, width)
+}
+
+// six is the rows of a tile of AVX2.
+const six = 6
+
+func (n *packing[T]) runTranspose(dst, src []T, lines, line, depth, width int) {
+	_, _ = src[(lines-1)*line+depth-1], dst[(depth-1)*width+lines-1]
+	if n.transpose != nil {
+		for l := 0; l < lines; l += n.transposeLines {
+			n.transpose(min(n.transposeLines, lines-l), depth, &src[l*line], line, &dst[l], width)
+		}
+		return
+	}
+	l, whole := 0, depth/n.step*n.step
+	if whole > 0 {
+		for ; n.square4 != nil && l+4 <= lines; l += 4 {
+			n.square4(whole, &src[l*line], line, &dst[l], width)
+		}
+		for ; l+2 <= lines; l += 2 {
+			n.square2(whole, &src[l*line], line, &dst[l], width)
+		}
+	}
+	for i := range lines {
+		p := whole
+		if i >= l {
+			p = 0
+		}
+		for ; p < depth; p++ {
+			dst[p*width+i] = src[i*line+p]
+		}
+	}
+}
