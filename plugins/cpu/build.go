@@ -15,6 +15,16 @@ type builder struct {
 	nodes  []op.Node
 	descs  map[op.TensorID]op.Desc
 	consts map[op.TensorID]kernel.Array // each with a holder of the builder's
+	made   []kernel.Array               // constants without an id, likewise
+	packed int64                        // bytes that kernels keep of constants
+}
+
+// unit is a kernel to be: a node, or several that were fused.
+type unit struct {
+	node   *op.Node // the first one, for errors
+	inputs []op.TensorID
+	desc   []op.Desc
+	run    kernel.Func
 }
 
 // foldLimit is the size of a result, in bytes, up to which nodes on constants are computed once; larger ones are when
@@ -42,11 +52,21 @@ func (s *stream) build(ctx context.Context, p *program.Program, arrays []kernel.
 	if err := b.fold(ctx); err != nil {
 		return nil, err
 	}
-	return b.plan()
+	units, err := b.fuse()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.env.Account.Hold(b.packed); err != nil {
+		return nil, err
+	}
+	return b.plan(units), nil
 }
 
 func (b *builder) free() {
 	for _, a := range b.consts {
+		a.Buf.Release()
+	}
+	for _, a := range b.made {
 		a.Buf.Release()
 	}
 }
@@ -114,21 +134,15 @@ func (b *builder) foldNode(n *op.Node) bool {
 	return true
 }
 
-// plan numbers slots and prepares the kernels.
-func (b *builder) plan() (*plan, error) {
-	pl := &plan{name: b.p.Name, inputs: b.p.Inputs, results: make([]kernel.Array, len(b.p.Outputs))}
+// plan numbers slots.
+func (b *builder) plan(units []unit) *plan {
+	pl := &plan{name: b.p.Name, inputs: b.p.Inputs, account: b.s.env.Account, packed: b.packed}
 	slots := map[op.TensorID]int{}
 	for i, d := range b.p.Inputs {
 		slots[d.ID] = i
 	}
-	n := len(b.p.Inputs)
-	pl.frame = make([]kernel.Array, n)
-	for i := range b.nodes {
-		st, ids, err := b.step(&b.nodes[i])
-		if err != nil {
-			pl.free()
-			return nil, err
-		}
+	pl.frame = make([]kernel.Array, len(b.p.Inputs))
+	constant := func(ids []op.TensorID) {
 		for _, id := range ids {
 			if _, ok := slots[id]; !ok {
 				if a, ok := b.consts[id]; ok {
@@ -136,33 +150,32 @@ func (b *builder) plan() (*plan, error) {
 				}
 			}
 		}
-		pl.steps = append(pl.steps, st)
 	}
-	for _, id := range b.p.Outputs {
-		if _, ok := slots[id]; !ok {
-			if a, ok := b.consts[id]; ok {
-				slots[id] = pl.hold(a)
-			}
-		}
+	for i := range units {
+		constant(units[i].inputs)
 	}
+	constant(b.p.Outputs)
 	pl.temps = len(pl.frame)
-	for i := range pl.steps {
-		st := &pl.steps[i]
-		for _, d := range st.desc {
+	for i := range units {
+		u := &units[i]
+		st := step{run: u.run, node: u.node, desc: u.desc}
+		for _, id := range u.inputs {
+			st.in = append(st.in, slots[id])
+		}
+		for _, d := range u.desc {
 			slots[d.ID] = len(pl.frame)
 			st.out = append(st.out, len(pl.frame))
 			pl.frame = append(pl.frame, kernel.Array{})
 		}
-		for _, id := range st.node.Inputs {
-			st.in = append(st.in, slots[id])
-		}
 		st.args, st.outs = make([]kernel.Array, len(st.in)), make([]kernel.Array, len(st.out))
+		pl.steps = append(pl.steps, st)
 	}
 	for _, id := range b.p.Outputs {
 		pl.outputs = append(pl.outputs, slots[id])
 	}
+	pl.results = make([]kernel.Array, len(pl.outputs))
 	pl.schedule()
-	return pl, nil
+	return pl
 }
 
 // hold makes a constant a slot of the frame.
@@ -171,13 +184,4 @@ func (pl *plan) hold(a kernel.Array) int {
 	pl.consts = append(pl.consts, a)
 	pl.frame = append(pl.frame, a)
 	return len(pl.frame) - 1
-}
-
-// step prepares the kernel of a node and says which tensors it reads.
-func (b *builder) step(n *op.Node) (step, []op.TensorID, error) {
-	f, err := prepare(n, b.inputs(n))
-	if err != nil {
-		return step{}, nil, err
-	}
-	return step{run: f, node: n, desc: n.Outputs}, n.Inputs, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/mem"
 )
 
 // plan is a program made ready: kernels are chosen, tensors are numbered slots of a frame, and every slot is given back
@@ -19,6 +20,8 @@ type plan struct {
 	temps   int // first slot that a step fills
 	consts  []kernel.Array
 	steps   []step
+	account *mem.Account
+	packed  int64 // bytes that kernels keep, on the account
 }
 
 // step is one kernel of a plan.
@@ -34,12 +37,13 @@ type step struct {
 	outs []kernel.Array
 }
 
-// free gives the constants up.
+// free gives the constants up, and what kernels keep.
 func (pl *plan) free() {
 	for i := range pl.consts {
 		pl.consts[i].Buf.Release()
 	}
-	pl.consts, pl.frame = nil, nil
+	pl.account.Drop(pl.packed)
+	pl.consts, pl.frame, pl.steps = nil, nil, nil
 }
 
 // runSteps executes the plan on the frame, whose inputs are bound, and leaves the outputs in results, each with a holder

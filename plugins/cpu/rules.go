@@ -11,6 +11,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/movement"
 	"github.com/goburn/burn/plugins/cpu/internal/normal"
 	"github.com/goburn/burn/plugins/cpu/internal/order"
+	"github.com/goburn/burn/plugins/cpu/internal/recurrent"
 	"github.com/goburn/burn/plugins/cpu/internal/reduction"
 )
 
@@ -18,7 +19,7 @@ import (
 var rules = sync.OnceValue(func() map[op.Code]kernel.Rule {
 	all := map[op.Code]kernel.Rule{}
 	for _, some := range []map[op.Code]kernel.Rule{elementwise.Rules(), movement.Rules(), contraction.Rules(),
-		reduction.Rules(), order.Rules(), normal.Rules()} {
+		reduction.Rules(), order.Rules(), normal.Rules(), recurrent.Rules()} {
 		maps.Copy(all, some)
 	}
 	return all

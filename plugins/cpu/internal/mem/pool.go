@@ -55,6 +55,30 @@ func (a *Account) InUse() int64 { return a.inUse.Load() }
 // Pool is the pool that the account draws on.
 func (a *Account) Pool() *Pool { return a.pool }
 
+// Hold counts n bytes that lie elsewhere as in use, or returns core.ErrOutOfMemory when the limit does not allow them.
+func (a *Account) Hold(n int64) error {
+	p := a.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.inUse+p.idle+n > p.limit {
+		p.trim()
+	}
+	if p.inUse+n > p.limit {
+		return fmt.Errorf("hold %d bytes, %d of %d in use: %w", n, p.inUse, p.limit, core.ErrOutOfMemory)
+	}
+	p.inUse += n
+	a.inUse.Add(n)
+	return nil
+}
+
+// Drop takes back what Hold counted.
+func (a *Account) Drop(n int64) {
+	a.pool.mu.Lock()
+	a.pool.inUse -= n
+	a.pool.mu.Unlock()
+	a.inUse.Add(-n)
+}
+
 // Buffer is a piece of memory with a number of holders. Holders count themselves with Retain and Release, which are for
 // one goroutine at a time; the memory goes back to the pool with the last one.
 type Buffer struct {
