@@ -68,16 +68,21 @@ func padNode(t *tracer, n *node, pads, axes []int, fill op.Attr, live value) []v
 	return []value{x}
 }
 
-// padAxis takes the element source(i) for each i in [-lo, d+hi).
+// padAxis removes what negative numbers say, and then takes the element source(i) of the d that are left for each i in
+// [-lo, d+hi).
 func padAxis(t *tracer, x value, axis, lo, hi int, source func(i, d int) int) value {
-	d := x.shape()[axis]
-	if lo <= 0 && hi <= 0 {
-		return t.narrow(x, axis, -lo, d+lo+hi)
+	d := x.shape()[axis] + min(lo, 0) + min(hi, 0)
+	if d < 0 {
+		t.fail("axis %d: %d%+d%+d removes more than there is", axis, x.shape()[axis], min(lo, 0), min(hi, 0))
 	}
-	index := make([]int, d+lo+hi)
-	if d == 0 && len(index) > 0 {
+	x = t.narrow(x, axis, max(-lo, 0), d)
+	if lo, hi = max(lo, 0), max(hi, 0); lo+hi == 0 {
+		return x
+	}
+	if d == 0 {
 		t.fail("axis %d is empty, nothing to pad it with", axis)
 	}
+	index := make([]int, d+lo+hi)
 	for i := range index {
 		index[i] = source(i-lo, d)
 	}

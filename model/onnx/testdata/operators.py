@@ -104,6 +104,17 @@ case("Max", 13, [A([1, -5], i64), A([[0], [3]], i64), A([2, 2], i64)])
 case("Min", 12, [A([1, 200], u8), A([3, 100], u8)])
 case("Mean", 13, [R(2, 3), R(2, 1), R(3), R(1)])
 case("Max", 8, [R(2, 3)])
+for op, opset in dict(Acos=7, Acosh=9, Asin=7, Asinh=9, Atan=7, Atanh=9, Ceil=13, Cos=7, Cosh=9, Erf=13, Exp=13, Floor=13, Log=13,
+                      Reciprocal=13, Round=11, Sin=7, Sinh=9, Sqrt=13, Tan=7, Tanh=13, Sigmoid=13, Softplus=7, Softsign=7, Relu=14,
+                      HardSwish=14, Mish=18, Abs=13, Neg=13, Sign=13).items():
+    case(op, opset, [A([0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 0.3])], name=op + "_special_values")
+for d in (i8, u16, i64, f16, f64):
+    case("Add", 14, [R(3, 4, d=d, hi=100), R(4, d=d, hi=9)])
+    case("Max", 13, [R(3, 4, d=d), R(4, d=d), R(3, 1, d=d)])
+    case("Less", 13, [R(3, 4, d=d), R(4, d=d)])
+for d in (i32, i64, f32, f64):
+    for e in (i32, i64, f32, f64):
+        case("Pow", 15, [R(5, d=d, lo=1, hi=6), R(5, d=e, lo=0, hi=3)])
 
 # Activations and the like.
 case("Clip", 7, [R(2, 3)], min=-1.0, max=1.0)
@@ -228,6 +239,9 @@ case("Pad", 18, [R(2, 3), I(1, 2), A(9), I(-1)])
 case("Pad", 18, [R(4, 5), I(3, 2), None, I(-1)], mode="reflect")
 case("Pad", 19, [R(3, 4), I(1, 3, 2, 4)], mode="wrap")
 case("Pad", 19, [R(3, 2, d=i32), I(2, 0, 2, 5)], mode="edge")
+for mode in ("reflect", "edge", "wrap"):
+    case("Pad", 19, [R(4, 5), I(1, 2, 3, -1)], mode=mode)
+    case("Pad", 19, [R(4, 5), I(-2, 0, 1, -1)], mode=mode, name=f"Pad_19_{mode}_removes_and_adds")
 
 # Indexing.
 case("Gather", 11, [R(3, 4), A([[0, -1], [1, 2]], i64)])
