@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goburn/burn/core/op"
+	fake "github.com/goburn/burn/internal/fakeplugin"
 	"github.com/goburn/burn/sdk/client"
-	"github.com/goburn/burn/sdk/internal/fake"
 )
 
 // BenchmarkSubmit is the cost of one small op over the process boundary, from Submit to its end in the plugin, amortised.

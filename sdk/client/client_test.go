@@ -13,8 +13,8 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	fake "github.com/goburn/burn/internal/fakeplugin"
 	"github.com/goburn/burn/sdk/client"
-	"github.com/goburn/burn/sdk/internal/fake"
 	"github.com/goburn/burn/sdk/serve"
 )
 

@@ -20,8 +20,8 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	fake "github.com/goburn/burn/internal/fakeplugin"
 	"github.com/goburn/burn/sdk/client"
-	"github.com/goburn/burn/sdk/internal/fake"
 )
 
 // private gives the test a folder for sockets of its own, and asserts at its end that nothing is left in it.

@@ -118,7 +118,11 @@ func Attach(ctx context.Context, at wire.Attach, o Options) (*Backend, error) {
 		if errors.As(err, &mismatch) {
 			return nil, err
 		}
-		return nil, fmt.Errorf("plugin %s: attach to process %d at %s: %w", o.Name, at.PID, at.Addr, err)
+		sentinel := core.ErrBackendLost
+		if ctx.Err() != nil {
+			sentinel = core.ErrCanceled
+		}
+		return nil, fmt.Errorf("plugin %s: %w: attach to process %d at %s: %w", o.Name, sentinel, at.PID, at.Addr, err)
 	}
 	b.conn = conn
 	return b, nil

@@ -71,7 +71,7 @@ func TestData(t *testing.T) {
 		clear(buf) // the buffer is the caller's again
 		require.Equal(t, data, read(t, s, d), "%d elements", n)
 	}
-	scalar := desc(next+1)
+	scalar := desc(next + 1)
 	require.NoError(t, s.Write(ctx, scalar, f32(5)))
 	require.Equal(t, f32(5), read(t, s, scalar))
 	require.NoError(t, s.Sync(ctx))

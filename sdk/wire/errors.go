@@ -91,13 +91,22 @@ func sentinelCode(err error) uint64 {
 // DecodeError is the inverse of AppendError; an empty b is nil. errors.Is with the sentinels and errors.As with
 // *core.NodeError and *op.Error hold for the result as they did for the original. What cannot be read is an ErrProtocol.
 func DecodeError(b []byte) error {
-	if len(b) == 0 {
+	r := &reader{b: b}
+	err := r.lastError()
+	if r.err != nil {
+		return r.err
+	}
+	return err
+}
+
+// lastError reads the error that fills the rest of r.
+func (r *reader) lastError() error {
+	if len(r.b) == 0 {
 		return nil
 	}
-	r := &reader{b: b}
 	err := r.error(1)
-	if bad := r.end(); bad != nil {
-		return bad
+	if r.end() != nil {
+		return nil
 	}
 	return err
 }

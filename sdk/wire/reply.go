@@ -83,9 +83,9 @@ func (p *Reply) Parse(f *Frame) error {
 			p.Flags = r.uvarint()
 		case TagDone:
 			p.Request = r.uvarint()
-			p.Err = DecodeError(r.take(len(r.b)))
+			p.Err = r.lastError()
 		case TagFail:
-			if p.Err = DecodeError(r.take(len(r.b))); p.Err == nil {
+			if p.Err = r.lastError(); p.Err == nil {
 				r.fail("failure without an error")
 			}
 		case TagUsage:

@@ -1,11 +1,11 @@
-// Package fake is a tiny backend for tests of the plugin machinery: f32 full, add, neg and copy, computed one after another
+// Package fakeplugin is a tiny backend for tests of the plugin machinery: f32 full, add, neg and copy, computed one after another
 // by a goroutine for each stream, with programs and memory figures, and with faults that are switched on by options.
 //
 // Options: "panic_submit", "panic", "hang", "crash" name the N-th node of a stream (from 1) at which Submit panics, the
 // kernel panics, the stream hangs until it is closed, or the process ends with status 7. "slow" is a duration that every
 // node takes. "write" = "fail" refuses every Write as out of memory. "open" = "fail", "panic" or "hang" do so when the
 // backend is opened. "plain" leaves the optional interfaces out. "exact" and "batches" declare the features of those names.
-package fake
+package fakeplugin
 
 import (
 	"context"

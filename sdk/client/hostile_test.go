@@ -1,0 +1,134 @@
+package client_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/sdk/client"
+	"github.com/goburn/burn/sdk/wire"
+)
+
+// rogue is a plugin that answers the first request of a stream with the bytes of reply, and then ends the stream if end is
+// set.
+type rogue struct {
+	opened, reply []byte
+	end           bool
+	welcome       wire.Welcome
+}
+
+func (r *rogue) Hello(context.Context, *wire.Hello) *wire.Welcome { return &r.welcome }
+
+func (r *rogue) Supports(context.Context, *op.Node, []op.Desc) error { return nil }
+
+func (r *rogue) Stream(s *wire.FrameStream) {
+	if _, err := s.Receive(); err != nil {
+		return
+	}
+	_ = s.Send(wire.NewFrame(r.opened))
+	for {
+		if _, err := s.Receive(); err == io.EOF || err != nil {
+			return
+		}
+		_ = s.Send(wire.NewFrame(r.reply))
+		if r.end {
+			return
+		}
+	}
+}
+
+func (r *rogue) serve(t *testing.T) (*client.Backend, error) {
+	t.Helper()
+	addr := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", addr)
+	if err != nil {
+		t.Skipf("no unix sockets here: %v", err)
+	}
+	g := grpc.NewServer(append(wire.ServerOptions(), grpc.MaxSendMsgSize(64<<20))...)
+	wire.Register(g, r)
+	go g.Serve(l)
+	t.Cleanup(g.Stop)
+	b, err := client.Attach(context.Background(), wire.Attach{Network: "unix", Addr: addr}, client.Options{Name: "rogue", StartTimeout: 2 * time.Second})
+	if b != nil {
+		t.Cleanup(func() { _ = b.Close() })
+	}
+	return b, err
+}
+
+func decent() wire.Welcome {
+	return wire.Welcome{Protocol: wire.Speaks(), Version: wire.Version, Info: core.Info{Name: "rogue", Devices: []core.DeviceInfo{{}}},
+		Capabilities: &core.Capabilities{Types: dtype.Any, MaxRank: 8}}
+}
+
+// TestHostilePlugin gets answers that make no sense: an ErrProtocol, not a panic and not a hang.
+func TestHostilePlugin(t *testing.T) {
+	opened := []byte{0x81, 0}
+	for name, r := range map[string]*rogue{
+		"empty":            {opened: opened, reply: []byte{}},
+		"unknown":          {opened: opened, reply: []byte{0x70}},
+		"a command":        {opened: opened, reply: []byte{0x02, 1, 1}},
+		"opened again":     {opened: opened, reply: opened},
+		"other request":    {opened: opened, reply: []byte{0x83, 99}},
+		"request zero":     {opened: opened, reply: []byte{0x83, 0}},
+		"done too early":   {opened: opened, reply: []byte{0x83, 1}},
+		"too much data":    {opened: opened, reply: append([]byte{0x82, 1, 1}, make([]byte, 100)...)},
+		"too little data":  {opened: opened, reply: []byte{0x82, 1, 1, 5}},
+		"flag":             {opened: opened, reply: []byte{0x82, 1, 9, 1, 2, 3, 4}},
+		"broken error":     {opened: opened, reply: []byte{0x83, 1, 77}},
+		"failure of none":  {opened: opened, reply: []byte{0x85}},
+		"oversized":        {opened: opened, reply: make([]byte, wire.MaxFrame+1<<20)},
+		"truncated usage":  {opened: opened, reply: []byte{0x84, 1, 2}},
+		"ends the stream":  {opened: opened, reply: []byte{0x82, 1, 0, 1}, end: true},
+		"truncated number": {opened: opened, reply: []byte{0x83, 0xff}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r.welcome = decent()
+			b, err := r.serve(t)
+			require.NoError(t, err)
+			s, err := b.OpenStream(context.Background(), 0)
+			require.NoError(t, err)
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			err = s.Read(ctx, id(1), make([]byte, 4))
+			require.ErrorIs(t, err, core.ErrProtocol)
+			require.ErrorIs(t, s.Sync(ctx), core.ErrProtocol, "the stream is over")
+			require.NoError(t, s.Close())
+		})
+	}
+	for name, opened := range map[string][]byte{"nothing": {}, "other": {0x83, 1}, "broken": {0x81}} {
+		r := &rogue{opened: opened, welcome: decent()}
+		b, err := r.serve(t)
+		require.NoError(t, err)
+		_, err = b.OpenStream(context.Background(), 0)
+		require.ErrorIs(t, err, core.ErrProtocol, name)
+	}
+	r := &rogue{opened: []byte{0x85, 0, 6, 0}, welcome: decent()}
+	b, err := r.serve(t)
+	require.NoError(t, err)
+	_, err = b.OpenStream(context.Background(), 0)
+	require.ErrorIs(t, err, core.ErrOutOfMemory, "the backend's own error")
+}
+
+func TestHostileWelcome(t *testing.T) {
+	for name, change := range map[string]func(*wire.Welcome){
+		"version beyond":  func(w *wire.Welcome) { w.Version = 9 },
+		"version zero":    func(w *wire.Welcome) { w.Version = 0 },
+		"other range":     func(w *wire.Welcome) { w.Protocol = wire.Range{Min: 8, Max: 9} },
+		"no capabilities": func(w *wire.Welcome) { w.Capabilities = nil },
+		"rank":            func(w *wire.Welcome) { w.Capabilities.MaxRank = 200 },
+	} {
+		r := &rogue{welcome: decent()}
+		change(&r.welcome)
+		_, err := r.serve(t)
+		require.ErrorIs(t, err, core.ErrProtocol, name)
+	}
+}
