@@ -47,8 +47,7 @@ func nonMaxSuppressionNode(t *tracer, n *node) []value {
 		most, overlap, least := number(0, 0), number(1, 0), number(2, math.Inf(-1))
 		b, s := toFloats(in[0].DType, in[0].Data), toFloats(in[1].DType, in[1].Data)
 		count, classes := in[0].Shape[1], in[1].Shape[1]
-		var out []byte
-		rows := 0
+		out, rows := []byte{}, 0
 		for i := range in[0].Shape[0] {
 			for c := range classes {
 				for _, k := range suppress(b[i*count*4:(i+1)*count*4], s[(i*classes+c)*count:(i*classes+c+1)*count], most, overlap, least, centred) {
@@ -114,7 +113,7 @@ func maxRoiPoolNode(t *tracer, n *node) []value {
 	scale := n.float("spatial_scale", 1)
 	return t.hostOp([]value{x, rois}, func(in []hostTensor) ([]hostTensor, error) {
 		v, r, s := toFloats(in[0].DType, in[0].Data), toFloats(in[1].DType, in[1].Data), in[0].Shape
-		var out []byte
+		out := []byte{}
 		for i := range in[1].Shape[0] {
 			roi := r[5*i : 5*i+5]
 			var at [4]int

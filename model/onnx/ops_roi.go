@@ -117,8 +117,7 @@ func (r roiAlign) edge(c calc, start, end value, cells, size int) edge {
 // host does the same for any number of samples.
 func (r roiAlign) host(in []hostTensor) ([]hostTensor, error) {
 	x, rois, batch := toFloats(in[0].DType, in[0].Data), toFloats(in[1].DType, in[1].Data), toInts(in[2].DType, in[2].Data)
-	s := in[0].Shape
-	var out []byte
+	s, out := in[0].Shape, []byte{}
 	for i, image := range batch {
 		y := r.samplesOf(rois[4*i+1], rois[4*i+3], r.height, s[2])
 		z := r.samplesOf(rois[4*i], rois[4*i+2], r.width, s[3])

@@ -72,7 +72,9 @@ func (s sampler) along(d int, x value) []tap {
 	inside := s.and(s.atMost(s.like(x, low), x), s.atMost(x, s.like(x, high)))
 	switch s.padding {
 	case "border":
-		x = s.where(inside, x, s.clamp(x, 0, size-1))
+		if s.method != "cubic" { // cubic brings in its elements one by one
+			x = s.where(inside, x, s.clamp(x, 0, size-1))
+		}
 	case "reflection":
 		x = s.where(inside, x, s.reflect(x, low, high))
 	}
