@@ -27,6 +27,14 @@ func activation[T float](c op.Code, dt dtype.DType, a op.Attrs) func(d, x []T) {
 	switch c {
 	case op.LeakyRelu:
 		al := T(coefficient(dt, a.Float("alpha")))
+		if al > 0 && al < 1 {
+			return func(d, x []T) {
+				d = d[:len(x)]
+				for i, v := range x {
+					d[i] = max(v, v*al)
+				}
+			}
+		}
 		return func(d, x []T) {
 			d = d[:len(x)]
 			for i, v := range x {
@@ -144,7 +152,14 @@ func smooth[T float](c op.Code, al T, a op.Attrs) func(d, x []T) {
 			}
 		}
 	case op.Gelu:
-		if a.Str("approximate") == "tanh" {
+		tanh := a.Str("approximate") == "tanh"
+		if f, ok := any(vecmath.Gelu).(func(d, x []T)); ok && !tanh {
+			return f
+		}
+		if f, ok := any(vecmath.GeluTanh).(func(d, x []T)); ok && tanh {
+			return f
+		}
+		if tanh {
 			return geluTanh[T]
 		}
 		return func(d, x []T) {

@@ -43,8 +43,27 @@ func (s *scratch) free() {
 	}
 }
 
+// native reports whether the elements of a are what loops take.
+func native(a kernel.Array) bool { return !kernel.IsHalf(a.DType) }
+
 // unary runs a loop over the elements of one operand.
 func unary[T, R any](c *kernel.Call, grain int, loop func(d []R, x []T)) error {
+	a := &c.In[0]
+	if !native(*a) || kernel.IsHalf(c.Desc[0].DType) || !a.View.IsContiguous() {
+		return unaryAny(c, grain, loop)
+	}
+	x := kernel.Flat[T](*a)
+	y := kernel.Flat[R](c.Reuse(0, 0))
+	if len(y) <= grain {
+		loop(y, x)
+		return nil
+	}
+	c.Pool.For(len(y), grain, func(lo, hi int) { loop(y[lo:hi], x[lo:hi]) })
+	return nil
+}
+
+// unaryAny is unary for operands of any layout and type.
+func unaryAny[T, R any](c *kernel.Call, grain int, loop func(d []R, x []T)) error {
 	l := new(layout)
 	most, blocks := begin(c, l)
 	x, y := reads[T](c.In[0], 0), writes[R](c.Reuse(0, 0))
@@ -78,6 +97,27 @@ func fill[T any](d []T, v T, n int) []T {
 
 // binary runs a loop over the elements of two operands.
 func binary[T, R any](c *kernel.Call, grain int, loop *pair[T, R]) error {
+	s := c.Desc[0].Shape
+	plain := native(c.In[0]) && native(c.In[1])
+	for i := range c.In {
+		v := &c.In[i].View
+		plain = plain && v.Shape.Equal(s) && v.IsContiguous()
+	}
+	if !plain {
+		return binaryAny(c, grain, loop)
+	}
+	a, b := kernel.Flat[T](c.In[0]), kernel.Flat[T](c.In[1])
+	y := kernel.Flat[R](c.Reuse(0, 0, 1))
+	if len(y) <= grain {
+		loop.vv(y, a, b)
+		return nil
+	}
+	c.Pool.For(len(y), grain, func(lo, hi int) { loop.vv(y[lo:hi], a[lo:hi], b[lo:hi]) })
+	return nil
+}
+
+// binaryAny is binary for operands of any layout and type.
+func binaryAny[T, R any](c *kernel.Call, grain int, loop *pair[T, R]) error {
 	l := new(layout)
 	most, blocks := begin(c, l)
 	a, b, y := reads[T](c.In[0], 0), reads[T](c.In[1], 1), writes[R](c.Reuse(0, 0, 1))

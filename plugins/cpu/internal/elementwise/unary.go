@@ -92,14 +92,11 @@ func square[T number](d, x []T) {
 	}
 }
 
-// relu keeps NaN and makes -0 a +0, as max with zero does.
+// relu keeps NaN and makes -0 a +0. The builtin has no branch that the signs of the elements could mislead.
 func relu[T number](d, x []T) {
 	d = d[:len(x)]
 	for i, v := range x {
-		if v <= 0 {
-			v = 0
-		}
-		d[i] = v
+		d[i] = max(v, 0)
 	}
 }
 
@@ -246,6 +243,8 @@ func fast(c op.Code) func(d, x []float32) {
 		return vecmath.Tanh
 	case op.Sigmoid:
 		return vecmath.Sigmoid
+	case op.Erf:
+		return vecmath.Erf
 	}
 	return nil
 }

@@ -28,7 +28,11 @@ func Data[T any](a Array) []T {
 
 // Flat is the elements of an array whose view is contiguous.
 func Flat[T any](a Array) []T {
-	return Data[T](a)[a.View.Offset:][:a.View.Shape.Size()]
+	n := a.View.Shape.Size()
+	if n == 0 {
+		return nil // the offset may lie outside
+	}
+	return Data[T](a)[a.View.Offset:][:n]
 }
 
 // Size is the number of elements.

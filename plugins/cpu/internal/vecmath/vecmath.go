@@ -56,3 +56,34 @@ func ExpSub(dst, x []float32, shift float32) float32 {
 	}
 	return float32(sum)
 }
+
+// Erf sets dst[i] to the error function of x[i].
+func Erf(dst, x []float32) {
+	dst = dst[:len(x)]
+	for i, v := range x {
+		dst[i] = erf(v)
+	}
+}
+
+// Gelu sets dst[i] to x[i]/2·(1+erf(x[i]/√2)). For negative x it keeps the digits that the sum would lose, up to a few units in the
+// last place that grow with |x|.
+func Gelu(dst, x []float32) {
+	dst = dst[:len(x)]
+	for i, v := range x {
+		dst[i] = gelu(v)
+	}
+}
+
+// GeluTanh sets dst[i] to x[i]/2·(1+tanh(√(2/π)·(x[i]+0.044715·x[i]³))), likewise.
+func GeluTanh(dst, x []float32) {
+	dst = dst[:len(x)]
+	for i, v := range x {
+		// (1+tanh(u))/2 is 1/(1+exp(-2u))
+		u := v * (1.5957691216057308 + 0.07135481282807559*v*v)
+		if v < -50 { // the cube may overflow, and the product is 0·Inf
+			dst[i] = gelu(v)
+			continue
+		}
+		dst[i] = v * (1 / (1 + exp(-u)))
+	}
+}

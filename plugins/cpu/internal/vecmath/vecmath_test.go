@@ -49,6 +49,7 @@ func check(t *testing.T, name string, f func(dst, x []float32), want func(float6
 func TestAccuracy(t *testing.T) {
 	check(t, "exp", Exp, math.Exp, 3)
 	check(t, "log", Log, math.Log, 3)
+	check(t, "erf", Erf, math.Erf, 3)
 	check(t, "tanh", Tanh, math.Tanh, 3)
 	normal := func(x float64) float64 {
 		y := 1 / (1 + math.Exp(-x))
@@ -67,6 +68,31 @@ func TestAccuracy(t *testing.T) {
 	}, normal, 3)
 }
 
+func TestGelu(t *testing.T) {
+	xs := inputs()
+	for name, c := range map[string]struct {
+		f    func(d, x []float32)
+		want func(x float64) float64
+		rel  float64
+	}{
+		"erf":  {Gelu, func(x float64) float64 { return x / 2 * math.Erfc(-x/math.Sqrt2) }, 2e-6},
+		"tanh": {GeluTanh, func(x float64) float64 { return x / (1 + math.Exp(-2*math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x))) }, 1.2e-5},
+	} {
+		got := make([]float32, len(xs))
+		c.f(got, xs)
+		for i, x := range xs {
+			w := c.want(float64(x))
+			if w != w || math.IsInf(w, 0) {
+				require.True(t, float64(got[i]) == w || got[i] != got[i] && w != w, "%s(%g) = %g, want %g", name, x, got[i], w)
+				continue
+			}
+			require.LessOrEqual(t, math.Abs(float64(got[i])-w), c.rel*math.Abs(w)+1e-37, "%s(%g) = %g, want %g", name, x, got[i], w)
+		}
+	}
+}
+
+func BenchmarkErf(b *testing.B)  { bench(b, Erf) }
+func BenchmarkGelu(b *testing.B) { bench(b, Gelu) }
 func BenchmarkExp(b *testing.B)  { bench(b, Exp) }
 func BenchmarkLog(b *testing.B)  { bench(b, Log) }
 func BenchmarkTanh(b *testing.B) { bench(b, Tanh) }
