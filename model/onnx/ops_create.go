@@ -74,7 +74,7 @@ func rangeNode(t *tracer, n *node) []value {
 		case delta < 0 && limit < start:
 			count = int((uint(start)-uint(limit)-1)/-uint(delta)) + 1
 		}
-		v := make([]int, checkedCount(t, float64(count)))
+		v := make([]int, checkedCount(t, d, float64(count)))
 		for i := range v {
 			v[i] = start + i*delta
 		}
@@ -90,18 +90,19 @@ func rangeNode(t *tracer, n *node) []value {
 	if at[2] == 0 {
 		t.fail("delta is 0")
 	}
-	v := make([]float64, checkedCount(t, math.Ceil((at[1]-at[0])/at[2])))
+	v := make([]float64, checkedCount(t, d, math.Ceil((at[1]-at[0])/at[2])))
 	for i := range v {
 		v[i] = at[0] + float64(i)*at[2]
 	}
 	return []value{t.constFloats(d, shape.Of(len(v)), v)}
 }
 
-// checkedCount refuses lengths that no memory holds, and NaN.
-func checkedCount(t *tracer, n float64) int {
-	if !(n < 1<<32) {
+// checkedCount refuses lengths above the limit for tensors, and NaN.
+func checkedCount(t *tracer, d dtype.DType, n float64) int {
+	if !(n < 1<<40) {
 		t.fail("%v elements", n)
 	}
+	t.fits(op.Desc{DType: d, Shape: shape.Of(int(max(n, 0)))})
 	return int(max(n, 0))
 }
 

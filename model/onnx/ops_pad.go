@@ -44,6 +44,9 @@ func padNode(t *tracer, n *node, pads, axes []int, fill op.Attr, live value) []v
 	lo, hi := make([]int, x.rank()), make([]int, x.rank())
 	for i, a := range axes {
 		lo[a], hi[a] = pads[i], pads[len(axes)+i]
+		if least, most := min(lo[a], hi[a]), max(lo[a], hi[a]); least < -1<<31 || most > 1<<31-1 {
+			t.fail("pads of axis %d are %d and %d", a, lo[a], hi[a])
+		}
 		if x.shape()[a]+lo[a]+hi[a] < 0 {
 			t.fail("axis %d: %d%+d%+d is negative", a, x.shape()[a], lo[a], hi[a])
 		}
@@ -82,6 +85,7 @@ func padAxis(t *tracer, x value, axis, lo, hi int, source func(i, d int) int) va
 	if d == 0 {
 		t.fail("axis %d is empty, nothing to pad it with", axis)
 	}
+	t.fits(op.Desc{DType: dtype.I64, Shape: shape.Of(d + lo + hi)})
 	index := make([]int, d+lo+hi)
 	for i := range index {
 		index[i] = source(i-lo, d)

@@ -35,6 +35,9 @@ func (fresh) NormFloat64() float64 { return rand.NormFloat64() }
 
 // draw gives s elements of f. With a seed they are a constant, the same in every run; else they are drawn anew in each.
 func (t *tracer) draw(seed uint32, seeded bool, d dtype.DType, s shape.Shape, f func(g source) float64) value {
+	if err := s.Check(); err != nil {
+		t.fail("%v", err)
+	}
 	t.fits(op.Desc{DType: d, Shape: s})
 	fill := func(g source) []byte {
 		b := make([]byte, 0, s.Size()*d.Size())
@@ -72,9 +75,6 @@ func randomNode(t *tracer, n *node, make func(n *node) func(g source) float64) [
 		s, d = n.input(0).shape(), n.input(0).dtype()
 	} else if !n.has("shape") {
 		t.fail("shape is missing")
-	}
-	if err := s.Check(); err != nil {
-		t.fail("%v", err)
 	}
 	if n.has("dtype") {
 		d = t.elementType(n.int("dtype", 1))

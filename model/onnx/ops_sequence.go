@@ -127,6 +127,7 @@ func splitToSequence(t *tracer, n *node) []value {
 		if each < 1 {
 			t.fail("split is %d, want 1 or more", each)
 		}
+		each = min(each, max(d, 1))
 		sizes = evenly(d, each, (d+each-1)/each)
 	default:
 		sizes = t.hostInts(by)

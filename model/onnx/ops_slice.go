@@ -88,10 +88,9 @@ func splitNode(t *tracer, n *node, sizes []int) []value {
 	d := x.shape()[axis]
 	if sizes == nil {
 		if n.has("num_outputs") {
-			if c := n.int("num_outputs", 0); c < parts || c < 1 {
+			if c := n.int("num_outputs", 0); c != parts {
 				t.fail("num_outputs is %d for %d outputs", c, parts)
 			}
-			parts = n.int("num_outputs", 0)
 		} else if d%parts != 0 {
 			t.fail("%d elements in %d equal parts", d, parts)
 		}
