@@ -56,6 +56,8 @@ A case is skipped only when it is declared unsupported: an operator or an elemen
 that the device lacks on types that backends need not have. A panic and a timeout fail the case. A case without data
 sets is loaded only.
 
+The report of --json has a digest of each case's outputs: devices whose outputs are equal to the bit have equal digests.
+
 The last line is "N passed, N failed, N skipped". The exit code is 1 when a case failed, or none was run.`,
 		Example: `  burn conformance onnx cases/node
   burn conformance onnx cases/node --run 'test_(add|sub)' -v
@@ -95,6 +97,7 @@ type caseResult struct {
 	MaxAbs  number          `json:"max_abs,omitempty"`
 	Stack   string          `json:"stack,omitempty"`
 	Sets    int             `json:"data_sets"`
+	Digest  string          `json:"digest,omitempty"` // of the outputs, to see whether two devices give the same bits
 	Seconds float64         `json:"seconds"`
 }
 
@@ -185,7 +188,7 @@ func note(s string) string {
 }
 
 func resultOf(r onnxtest.Result) caseResult {
-	c := caseResult{Case: r.Case.Name, Status: r.Status, Reason: r.Reason, Stack: r.Stack, Sets: r.Sets, Seconds: r.Duration.Seconds()}
+	c := caseResult{Case: r.Case.Name, Status: r.Status, Reason: r.Reason, Stack: r.Stack, Sets: r.Sets, Digest: r.Digest, Seconds: r.Duration.Seconds()}
 	if r.Mismatch != nil {
 		c.Output, c.Index, c.MaxAbs = r.Mismatch.Output, r.Mismatch.Index, number(r.Mismatch.MaxAbs)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/model/onnx/pb"
@@ -33,7 +34,7 @@ const exitHelp = `Exit codes:
 // Main runs the command with args, which do not include its name, and returns the exit code. Results go to stdout,
 // everything else to stderr. An interrupt cancels the work; a second one ends the process.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	return run(ctx, os.Getenv, args, stdin, stdout, stderr)

@@ -2,8 +2,11 @@ package onnxtest
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
@@ -38,6 +41,7 @@ type Result struct {
 	Group    string    // of a skipped case: its reason without the names of nodes, so that cases can be counted by it
 	Stack    string    // of a case that failed by a panic
 	Sets     int       // data sets that were run to the end
+	Digest   string    // SHA-256, in hex, of all outputs whose values are compared: devices that give the same bits have the same
 	Duration time.Duration
 
 	lost bool // the backend, with which no other case can be run
@@ -128,6 +132,7 @@ func attempt(ctx context.Context, dev *core.Device, c Case, o Options, r *Result
 	if err != nil {
 		return err
 	}
+	digest := sha256.New()
 	random := randomOperator(m)
 	if len(sets) == 0 {
 		r.Reason = "loaded only: no data set"
@@ -135,7 +140,7 @@ func attempt(ctx context.Context, dev *core.Device, c Case, o Options, r *Result
 		r.Reason = "values not compared: " + random + " is random"
 	}
 	for _, set := range sets {
-		if err := runSet(ctx, t, m, s, set, random != "", o); err != nil {
+		if err := runSet(ctx, t, m, s, set, random != "", o, digest); err != nil {
 			if len(sets) > 1 {
 				return fmt.Errorf("%s: %w", set.name, err)
 			}
@@ -143,10 +148,13 @@ func attempt(ctx context.Context, dev *core.Device, c Case, o Options, r *Result
 		}
 		r.Sets++
 	}
+	if r.Sets > 0 && random == "" {
+		r.Digest = hex.EncodeToString(digest.Sum(nil))
+	}
 	return s.Close()
 }
 
-func runSet(ctx context.Context, dev *tensor.Device, m *onnx.Model, s *onnx.Session, set dataSet, random bool, o Options) error {
+func runSet(ctx context.Context, dev *tensor.Device, m *onnx.Model, s *onnx.Session, set dataSet, random bool, o Options, digest io.Writer) error {
 	ins, outs := m.Inputs(), m.Outputs()
 	if len(set.inputs) > len(ins) || len(set.outputs) > len(outs) {
 		return fmt.Errorf("%d input and %d output files, the model has %d inputs and %d outputs", len(set.inputs),
@@ -177,6 +185,7 @@ func runSet(ctx context.Context, dev *tensor.Device, m *onnx.Model, s *onnx.Sess
 		if err != nil {
 			return fmt.Errorf("output %s: %w", outs[i].Name, err)
 		}
+		got.write(digest)
 		want, err := ReadFile(path, outs[i])
 		if err != nil {
 			return fmt.Errorf("expected output: %v", err) // no reason to skip: the model has computed it
@@ -236,12 +245,18 @@ func groupOf(err error) string {
 		slices.Sort(names)
 		return "no operator " + strings.Join(names, ", ")
 	}
+	if m := elementType.FindStringSubmatch(err.Error()); m != nil {
+		return "no element type " + m[1]
+	}
 	var node *onnx.NodeError
 	if errors.As(err, &node) {
 		return node.Op + ": " + node.Err.Error()
 	}
 	return where.ReplaceAllString(err.Error(), "")
 }
+
+// elementType finds the ONNX type that burn lacks, as the loader and this package call it.
+var elementType = regexp.MustCompile(`element type ([A-Z][A-Z0-9]+)\b`)
 
 // where is the file or program that an error starts with.
 var where = regexp.MustCompile(`^(\S*\.(onnx|pb): |onnx: program "[^"]*": node \d+: )+`)

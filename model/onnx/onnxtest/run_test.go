@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -139,6 +140,21 @@ func TestRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestDigest(t *testing.T) {
+	dev := cpu(t)
+	run := func(op string, in float32) string {
+		r := Run(t.Context(), dev, write(t, t.TempDir(), map[string][]byte{"model.onnx": unary(op).Append(nil),
+			"test_data_set_0/input_0.pb": floats(in), "test_data_set_0/output_0.pb": floats(2)}), Options{Tolerance: &Tolerance{Any: true}})
+		require.Equal(t, Passed, r.Status, r.Reason)
+		return r.Digest
+	}
+	// The text and the bytes of 2, as shasum -a 256 sees them: "f32[1]\n\x00\x00\x00\x40".
+	const two = "6c8fa7991c81787a55fd4ec525cf342cb3faef5e2e100e1029638dc0a627c57b"
+	require.Equal(t, two, run("Abs", -2))
+	require.Equal(t, two, run("Neg", -2))
+	require.NotEqual(t, two, run("Abs", math.Nextafter32(2, 3)))
 }
 
 // faulty is a backend whose streams do not open as they should.

@@ -2,6 +2,7 @@ package onnxtest
 
 import (
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/goburn/burn/core"
@@ -67,6 +68,17 @@ func (v Value) String() string {
 	return s
 }
 
+// write writes type and content, for a digest.
+func (v Value) write(w io.Writer) {
+	fmt.Fprintf(w, "%v\n", v)
+	if v.Kind == Tensor {
+		_, _ = w.Write(v.Tensor.Data) // a hash takes everything
+	}
+	for _, e := range v.Elems {
+		e.write(w)
+	}
+}
+
 // ReadFile reads a .pb file: a TensorProto, SequenceProto or OptionalProto, as the model declares it. Without a declared
 // kind it is a tensor. Element types that burn lacks are core.ErrUnsupported.
 func ReadFile(path string, declared onnx.ValueInfo) (Value, error) {
@@ -117,7 +129,7 @@ var types = map[pb.DataType]dtype.DType{
 func fromTensor(p *pb.Tensor) (Value, error) {
 	d, ok := types[p.DataType]
 	if !ok {
-		return Value{}, fmt.Errorf("tensor of %v: %w", p.DataType, core.ErrUnsupported)
+		return Value{}, fmt.Errorf("%w: element type %v", core.ErrUnsupported, p.DataType)
 	}
 	data, err := p.Bytes(nil)
 	if err != nil {
