@@ -27,12 +27,12 @@ func MulBatch[T Number](pool *par.Pool, batch Batch, args *Args[T]) {
 		Mul(pool, args)
 		return
 	}
-	work := max(args.M*args.N*args.K, 1)
-	if n < pool.Threads() || n < 4*pool.Threads() && work > 16*minWork {
+	work, least := max(args.M*args.N*args.K, 1), Active[T]().grain()
+	if n < pool.Threads() || n < 4*pool.Threads() && work > 16*least {
 		batch.run(func(a, b, c int) { args.shift(a, b, c, pool) }, 0, n)
 		return
 	}
-	pool.For(n, minWork/work+1, func(lo, hi int) {
+	pool.For(n, least/work+1, func(lo, hi int) {
 		batch.run(func(a, b, c int) { args.shift(a, b, c, pool) }, lo, hi)
 	})
 }

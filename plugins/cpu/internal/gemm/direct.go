@@ -6,8 +6,8 @@ const (
 	// directBytes is the largest B that is read where it stands: it and the
 	// rows of A have to stay in the caches without being packed.
 	directBytes = 96 << 10
-	// directRows is how many tiles of rows read a B of any size where it stands:
-	// packing it would be one more of them.
+	// directTiles is how many tiles of rows read a B of any size where it
+	// stands: packing it would be one more of them.
 	directTiles = 1
 )
 
@@ -18,8 +18,16 @@ func isDirect[T Number](g *Args[T], kern *Kernel[T]) bool {
 		(g.M <= directTiles*kern.MR || g.K*g.N*sizeOf[T]() <= directBytes && g.K <= kern.KC)
 }
 
+// directDepth is the most steps of the inner dimension in one call: a thread
+// can be stopped between calls only.
+const directDepth = 4096
+
 // mulDirect computes the product from operands where they stand.
 func mulDirect[T Number](pool *par.Pool, g *Args[T], kern *Kernel[T]) {
+	if g.M*g.N*g.K < 2*minNativeWork || pool.Threads() == 1 {
+		g.direct(kern, 0, g.M, 0, g.N)
+		return
+	}
 	r := take[T]()
 	r.args, r.kernel = *g, kern
 	r.cut = kern.cut(pool, g.M, g.N, g.K)
@@ -29,16 +37,24 @@ func mulDirect[T Number](pool *par.Pool, g *Args[T], kern *Kernel[T]) {
 }
 
 func (r *product[T]) directPart(lo, hi int) {
-	g, kern := &r.args, r.kernel
 	for t := lo; t < hi; t++ {
 		i0, i1, j0, j1 := r.cut.task(t)
-		for i := i0; i < i1; i += kern.MR {
-			rows := min(kern.MR, i1-i)
-			for j := j0; j < j1; j += kern.NR {
-				kern.Tile(rows, min(kern.NR, j1-j), g.K, g.A.Data[i*g.A.RowStride:], g.A.RowStride, g.A.ColStride,
-					g.B.Data[j:], g.B.RowStride, g.C[i*g.LDC+j:], g.LDC, g.Accumulate)
+		r.args.direct(r.kernel, i0, i1, j0, j1)
+	}
+}
+
+// direct computes rows i0 to i1, columns j0 to j1.
+func (g *Args[T]) direct(kern *Kernel[T], i0, i1, j0, j1 int) {
+	a, b := &g.A, &g.B
+	for i := i0; i < i1; i += kern.MR {
+		rows := min(kern.MR, i1-i)
+		for j := j0; j < j1; j += kern.NR {
+			for p := 0; p < g.K; p += directDepth {
+				kern.Tile(rows, min(kern.NR, j1-j), min(directDepth, g.K-p),
+					a.Data[i*a.RowStride+p*a.ColStride:], a.RowStride, a.ColStride,
+					b.Data[p*b.RowStride+j:], b.RowStride, g.C[i*g.LDC+j:], g.LDC, g.Accumulate || p > 0)
 			}
-			g.Epilogue.apply(g.C, g.LDC, i, i+rows, j0, j1)
 		}
+		g.Epilogue.apply(g.C, g.LDC, i, i+rows, j0, j1)
 	}
 }
