@@ -1,0 +1,300 @@
+// Package internal_test holds the tests of the repository as a whole.
+package internal_test
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/goburn/burn"
+
+// arrows say which package may import which: "a < b" means that b and everything right of it may import a, and so on down
+// the chain. Lists are separated by commas. "x/..." is x with all packages below it, which may import each other; "x/*" is
+// every folder of x by itself, with what is below it: plugins never import each other, and neither do decorators. The
+// longest pattern that fits a package is its own. A pattern in brackets names packages that are designed and not there yet.
+//
+// DO NOT CHANGE THIS TEXT TO FIX BUILDS: it is section 2 of the design.
+const arrows = `
+	core/dtype < core/shape < core/op < core/program < core
+
+	core < sdk/wire/... < sdk/serve/..., sdk/client/... < host/..., [decorators/remote/...]
+	sdk/wire/... < host/...
+	core < [decorators/*]
+	core < [sdk/gpu/...] < [plugins/cuda/...], [plugins/rocm/...], [plugins/metal/...], [plugins/wgpu/...]
+	core < plugins/*
+	plugins/*, sdk/serve/... < plugins/*/cmd/...
+	core < conformance/ref < conformance
+	core < tensor < [nn/...] < [optim/...] < [train/...]
+	tensor < [data/...], model/...
+
+	core < internal/fakeplugin
+	sdk/serve/... < internal/fakeplugin
+	internal/* < internal/cli/..., tools/*, [examples/*]
+	host/..., plugins/*, conformance, model/..., tensor < internal/cli/..., tools/*, [examples/*]
+	internal/cli/... < cmd/burn
+`
+
+// outside says which packages may import a module from elsewhere. Modules that are not named here are free.
+var outside = map[string][]string{
+	"google.golang.org/grpc":         {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest"},
+	"github.com/hashicorp":           {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest", "internal/cli/..."}, // hclog too
+	"google.golang.org/protobuf":     {"sdk/wire/...", "model/..."},
+	"github.com/spf13":               {"internal/cli/..."},
+	"github.com/stretchr/testify":    {}, // tests alone
+	"github.com/hashicorp/go-plugin": {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest"},
+}
+
+// bare packages import the standard library and burn, and nothing from elsewhere.
+var bare = []string{"core", "core/dtype", "core/shape", "core/op", "core/program", "conformance", "conformance/ref", "tensor"}
+
+// lattice is the arrows, closed: for each pattern, the patterns that it may import.
+type lattice struct {
+	below   map[string]map[string]bool
+	planned map[string]bool
+}
+
+func parseArrows(text string) (lattice, error) {
+	l := lattice{map[string]map[string]bool{}, map[string]bool{}}
+	known := map[string]bool{}
+	for _, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		var left []string
+		for _, part := range strings.Split(line, "<") {
+			var here []string
+			for _, name := range strings.Split(part, ",") {
+				name = strings.TrimSpace(name)
+				bracketed := strings.HasPrefix(name, "[")
+				name = strings.Trim(name, "[]")
+				if name == "" {
+					return l, fmt.Errorf("empty name in %q", line)
+				}
+				if known[name] && bracketed != l.planned[name] {
+					return l, fmt.Errorf("%s stands with and without brackets", name)
+				}
+				known[name], l.planned[name] = true, bracketed
+				if l.below[name] == nil {
+					l.below[name] = map[string]bool{}
+				}
+				for _, b := range left {
+					l.below[name][b] = true
+				}
+				here = append(here, name)
+			}
+			left = append(left, here...)
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, set := range l.below {
+			for b := range set {
+				for c := range l.below[b] {
+					changed = changed || !set[c]
+					set[c] = true
+				}
+			}
+		}
+	}
+	for name, set := range l.below {
+		if set[name] {
+			return l, fmt.Errorf("%s is below itself", name)
+		}
+	}
+	return l, nil
+}
+
+// fits reports whether pkg is one of pattern's, and which unit of the pattern: packages of one unit may import each other.
+func fits(pattern, pkg string) (unit string, ok bool) {
+	ps, ks := strings.Split(pattern, "/"), strings.Split(pkg, "/")
+	for i, p := range ps {
+		switch {
+		case p == "..." || i == len(ps)-1 && p == "*" && i < len(ks):
+			return strings.Join(ks[:min(len(ks), max(i, 1)+b2i(p == "*"))], "/"), true
+		case i >= len(ks):
+			return "", false
+		case p != "*" && p != ks[i]:
+			return "", false
+		}
+	}
+	return pkg, len(ps) == len(ks)
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// own is the longest pattern that fits pkg, empty for none.
+func (l lattice) own(pkg string) (pattern, unit string) {
+	for p := range l.below {
+		if u, ok := fits(p, pkg); ok && weight(p) > weight(pattern) {
+			pattern, unit = p, u
+		}
+	}
+	return pattern, unit
+}
+
+// weight orders patterns: more parts first, then fewer wildcards.
+func weight(p string) int {
+	if p == "" {
+		return -1
+	}
+	return 10*len(strings.Split(strings.TrimSuffix(p, "/..."), "/")) - strings.Count(p, "*")
+}
+
+// allowed says whether from may import to, both paths within the module.
+func (l lattice) allowed(from, to string) error {
+	fp, fu := l.own(from)
+	tp, tu := l.own(to)
+	switch {
+	case fp == "":
+		return fmt.Errorf("%s is in no arrow of the design", from)
+	case tp == "":
+		return fmt.Errorf("%s is in no arrow of the design", to)
+	case fp == tp && fu == tu:
+		return nil
+	case fp == tp || !l.below[fp][tp]:
+		return fmt.Errorf("%s may not import %s", from, to)
+	case strings.HasPrefix(fp, "plugins/*/cmd") && tp == "plugins/*" && !strings.HasPrefix(from, tu+"/"):
+		return fmt.Errorf("%s may not import %s: it is another plugin", from, to)
+	}
+	return nil
+}
+
+// imports parses the import clauses of every package of the root module, for all platforms, tests left out.
+func imports(t *testing.T) map[string][]string {
+	root, err := filepath.Abs("..")
+	require.NoError(t, err)
+	found := map[string][]string{}
+	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() && file != root {
+			_, mod := os.Stat(filepath.Join(file, "go.mod"))
+			if mod == nil || name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, filepath.Dir(file))
+		if err != nil {
+			return err
+		}
+		pkg := filepath.ToSlash(rel)
+		found[pkg] = append(found[pkg], "")
+		for _, s := range f.Imports {
+			p, err := strconv.Unquote(s.Path.Value)
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(found[pkg], p) {
+				found[pkg] = append(found[pkg], p)
+			}
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.NotEmpty(t, found)
+	return found
+}
+
+func TestArrows(t *testing.T) {
+	l, err := parseArrows(arrows)
+	require.NoError(t, err)
+	found := imports(t)
+	present := map[string]bool{}
+	for pkg, list := range found {
+		if own, _ := l.own(pkg); own != "" {
+			present[own] = true
+		}
+		for _, imp := range list {
+			if to, ours := strings.CutPrefix(imp, module+"/"); ours {
+				if err := l.allowed(pkg, to); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		checkOutside(t, pkg, list)
+	}
+	for p, planned := range l.planned {
+		switch {
+		case planned && present[p]:
+			t.Errorf("%s is there now: take its brackets away", p)
+		case !planned && !present[p]:
+			t.Errorf("%s stands in the arrows and no package of it exists", p)
+		}
+	}
+}
+
+func checkOutside(t *testing.T, pkg string, list []string) {
+	for _, imp := range list {
+		first, _, _ := strings.Cut(imp, "/")
+		if !strings.Contains(first, ".") || strings.HasPrefix(imp, module+"/") {
+			continue
+		}
+		if slices.Contains(bare, pkg) {
+			t.Errorf("%s imports %s, and may import the standard library and burn alone", pkg, imp)
+		}
+		for prefix, patterns := range outside {
+			if imp != prefix && !strings.HasPrefix(imp, prefix+"/") {
+				continue
+			}
+			if !slices.ContainsFunc(patterns, func(p string) bool { _, ok := fits(p, pkg); return ok }) {
+				t.Errorf("%s may not import %s", pkg, imp)
+			}
+		}
+	}
+}
+
+// The checker itself: what it must refuse and allow.
+func TestLattice(t *testing.T) {
+	l, err := parseArrows(arrows)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		from, to string
+		ok       bool
+	}{
+		{"core/op", "core/dtype", true}, {"core/dtype", "core/op", false}, {"core/op", "core", false}, {"core", "core/shape", true},
+		{"plugins/cpu", "core/op", true}, {"plugins/cpu", "plugins/cpu/internal/gemm", true}, {"plugins/cpu/internal/gemm", "core", true},
+		{"plugins/cpu", "plugins/cuda", false}, {"plugins/cpu", "tensor", false}, {"plugins/cpu", "sdk/serve", false},
+		{"plugins/cpu/cmd/burn-backend-cpu", "plugins/cpu", true}, {"plugins/cpu/cmd/burn-backend-cpu", "sdk/serve", true},
+		{"plugins/cpu/cmd/burn-backend-cpu", "plugins/other", false}, {"plugins/cpu/cmd/burn-backend-cpu", "tensor", false},
+		{"tensor", "core", true}, {"tensor", "host", false}, {"tensor", "sdk/wire", false}, {"core", "tensor", false},
+		{"decorators/fusion", "core", true}, {"decorators/fusion", "decorators/autodiff", false}, {"decorators/fusion", "tensor", false},
+		{"decorators/remote", "sdk/client", true}, {"decorators/fusion", "sdk/client", false},
+		{"nn/layer", "tensor", true}, {"tensor", "nn", false}, {"train", "nn", true}, {"model/onnx", "model/onnx/pb", true}, {"model/onnx", "conformance", false},
+		{"conformance", "conformance/ref", true}, {"conformance/ref", "conformance", false}, {"conformance", "plugins/cpu", false},
+		{"cmd/burn", "internal/cli", true}, {"cmd/burn", "core", true}, {"internal/npy", "core", false}, {"internal/cli", "internal/npy", true},
+		{"util", "core", false}, {"core", "core/util", false},
+	} {
+		err := l.allowed(c.from, c.to)
+		require.Equal(t, c.ok, err == nil, "%s imports %s: %v", c.from, c.to, err)
+	}
+	for _, text := range []string{"a < b\n b < a", "a < ", "a < [b]\n b < c"} {
+		_, err := parseArrows(text)
+		require.Error(t, err, text)
+	}
+}

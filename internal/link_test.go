@@ -1,0 +1,52 @@
+package internal_test
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// linked lists the packages that a program importing the given ones is built of.
+func linked(t *testing.T, cgo string, packages ...string) []string {
+	t.Helper()
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("the go command is not in PATH")
+	}
+	cmd := exec.Command(goTool, append([]string{"list", "-deps"}, packages...)...)
+	cmd.Dir = ".."
+	cmd.Env = append(os.Environ(), "CGO_ENABLED="+cgo)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, stderr.String())
+	return strings.Fields(string(out))
+}
+
+func heavy(p string) bool {
+	return p == "C" || p == "runtime/cgo" || p == "net" || strings.HasPrefix(p, "google.golang.org/") || strings.HasPrefix(p, "github.com/hashicorp/")
+}
+
+// A program that uses tensor and the built-in cpu backend links neither gRPC nor go-plugin nor cgo, also where cgo is there.
+func TestBuiltInProgramIsLight(t *testing.T) {
+	for _, cgo := range []string{"0", "1"} {
+		t.Run("CGO_ENABLED="+cgo, func(t *testing.T) {
+			deps := linked(t, cgo, module+"/tensor", module+"/plugins/cpu")
+			require.Contains(t, deps, module+"/core")
+			require.Contains(t, deps, module+"/plugins/cpu")
+			for _, p := range deps {
+				require.False(t, heavy(p), "links %s", p)
+			}
+		})
+	}
+}
+
+// The same question has another answer for a program that uses plugins, so the test above can fail.
+func TestPluginProgramIsHeavy(t *testing.T) {
+	deps := linked(t, "0", module+"/host")
+	require.Contains(t, deps, "google.golang.org/grpc")
+	require.Contains(t, deps, "github.com/hashicorp/go-plugin")
+}
