@@ -1,0 +1,37 @@
+package onnxtest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/goburn/burn/core"
+	"github.com/stretchr/testify/require"
+)
+
+// Every trained model of the test data gives the outputs of ONNX Runtime; the one with custom operators is refused.
+func TestModels(t *testing.T) {
+	data := os.Getenv("BURN_TESTDATA")
+	if data == "" {
+		t.Skip("BURN_TESTDATA does not name the folder with the test models")
+	}
+	if testing.Short() {
+		t.Skip("runs sixteen models")
+	}
+	cases, err := Find(filepath.Join(data, "models"))
+	require.NoError(t, err)
+	dev := cpu(t)
+	open := func(context.Context) (*core.Device, error) { return device(keep{dev.Backend}), nil }
+	_, err = RunAll(t.Context(), open, cases, Options{Tolerance: &Tolerance{Rel: 1e-3, Abs: 1e-4}}, 1, func(r Result) {
+		want := Passed
+		if r.Case.Name == "unsupported_custom_ops" {
+			want = Skipped
+			require.Equal(t, "no operator com.microsoft.extensions.DecodeImage, com.microsoft.extensions.EncodeImage", r.Group)
+		} else {
+			require.NotZero(t, r.Sets, r.Case.Name)
+		}
+		require.Equal(t, want, r.Status, "%s: %s", r.Case.Name, r.Reason)
+	})
+	require.NoError(t, err)
+}
