@@ -24,6 +24,7 @@ type server struct {
 	conns    *connections
 	ownFiles func() // gives the process its standard error back, which go-plugin takes
 
+	opening sync.Mutex // held while the backend opens, which may hang
 	mu      sync.Mutex
 	grpc    *grpc.Server
 	backend core.Backend
@@ -62,29 +63,33 @@ func (s *server) Hello(_ context.Context, h *wire.Hello) *wire.Welcome {
 }
 
 func (s *server) open(c core.Config) (core.Backend, *core.Capabilities, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
+	b, caps, closed := s.backend, s.caps, s.closed
+	s.mu.Unlock()
+	if closed {
 		return nil, nil, fmt.Errorf("plugin %s: %w", s.Name, core.ErrClosed)
 	}
-	if s.backend == nil {
-		err := s.guard("open", func() error {
-			b, err := s.Open(c)
-			if err != nil {
-				return err
-			}
-			s.caps = b.Capabilities()
-			if s.caps == nil {
-				return fmt.Errorf("backend without capabilities: %w", core.ErrKernel)
-			}
-			s.backend, s.batches = b, slices.Contains(s.caps.Features, wire.FeatureBatches)
-			return nil
-		})
-		if err != nil {
-			return nil, nil, fmt.Errorf("plugin %s: open: %w", s.Name, err)
-		}
+	if b != nil {
+		return b, caps, nil
 	}
-	return s.backend, s.caps, nil
+	err := s.guard("open", func() (err error) {
+		if b, err = s.Open(c); err != nil {
+			return err
+		}
+		if caps = b.Capabilities(); caps == nil {
+			return fmt.Errorf("backend without capabilities: %w", core.ErrKernel)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("plugin %s: open: %w", s.Name, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.backend, s.caps, s.batches = b, caps, slices.Contains(caps.Features, wire.FeatureBatches)
+	return b, caps, nil
 }
 
 // opened is the backend, once a host has said Hello.
