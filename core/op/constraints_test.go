@@ -2,6 +2,7 @@ package op_test
 
 import (
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -112,6 +113,10 @@ var violations = []violation{
 	{op.Conv, "C3", ins(f(1, 3, 5), f(2, 3, 3)), conv(1, 2, 0), op.ErrShape}, {op.Conv, "C3", ins(f(1, 3, 5), f(2, 3, 3)), conv(1, 0, 0), op.ErrShape},
 	{op.Conv, "C4", ins(f(1, 4, 5), f(2, 4, 3)), conv(1, 2, 0), op.ErrShape},
 	{op.Conv, "C5", ins(f(1, 2, 3), f(1, 2, 2)), conv(1, 1, -2), op.ErrShape}, {op.Conv, "C5", ins(f(1, 2, 3), f(1, 2, 0)), conv(1, 1, 0), op.ErrShape},
+	{op.Conv, "C2", ins(f(1, 2, 5), f(1, 2, 3)), conv(1, 1, math.MaxInt), op.ErrAttr},
+	{op.WindowReduce, "C2", ins(f(3)), window(math.MaxInt, []int{1}, maxed), op.ErrAttr},
+	{op.WindowReduce, "C3", ins(f(3)), with(maxed, op.Ints("window", 1<<40), op.Ints("strides", 1), op.Ints("pad_lo", 0), op.Ints("pad_hi", 0), op.Ints("dilation", 1<<40)), op.ErrShape},
+	{op.Conv, "C5", ins(f(0, 2, 1<<40), f(1, 2, 3)), with(op.Ints("strides", 1), op.Ints("pad_lo", 0), op.Ints("pad_hi", 0), op.Ints("kernel_dilation", 1), op.Ints("input_dilation", 1<<40)), op.ErrShape},
 	{op.WindowReduce, "C1", ins(f(3)), window(0, []int{1, 1}, maxed), op.ErrShape}, {op.WindowReduce, "C1", ins(f(3)), window(0, nil, maxed), op.ErrShape},
 	{op.WindowReduce, "C2", ins(f(3)), window(0, []int{0}, maxed), op.ErrAttr},
 	{op.WindowReduce, "C3", ins(f(3)), window(-2, []int{1}, maxed), op.ErrShape},

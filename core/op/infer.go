@@ -120,11 +120,17 @@ func sameShape(constraint, name string, got, want shape.Shape) error {
 	return nil
 }
 
+// limit bounds the numbers that inference multiplies and adds, so that no sum of a few overflows.
+const limit = 1 << 48
+
 // windowed is the output length of a window of size k (after dilation) sliding over a padded dimension, or false when
 // the window does not fit.
 func windowed(n, k, stride, dilation, lo, hi int) (int, bool) {
 	if k == 0 {
 		return 0, false
+	}
+	if k-1 > limit/dilation {
+		return 0, false // no dimension is that long
 	}
 	span := (k-1)*dilation + 1
 	padded := n + lo + hi
@@ -142,8 +148,8 @@ func perSpatial(constraint string, a Attrs, name string, n, least int) error {
 		return violation(ErrAttr, constraint, "%s has %d entries, want %d", name, len(l), n)
 	}
 	for _, v := range l {
-		if v < least {
-			return violation(ErrAttr, constraint, "%s is %v, want at least %d", name, l, least)
+		if v < least || v > limit {
+			return violation(ErrAttr, constraint, "%s is %v, want entries from %d to %d", name, l, least, limit)
 		}
 	}
 	return nil

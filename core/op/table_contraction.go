@@ -85,9 +85,12 @@ func inferConv(in []Desc, a Attrs) ([]Desc, error) {
 	out := make(shape.Shape, len(x))
 	out[0], out[1] = x[0], w[0]
 	for i := range n {
-		d := x[2+i]
+		d, spread := x[2+i], a.Ints("input_dilation")[i]
+		if d > limit/spread {
+			return nil, violation(ErrShape, "C5", "spatial dimension %d: %d elements %d apart", i, d, spread)
+		}
 		if d > 0 {
-			d = (d-1)*a.Ints("input_dilation")[i] + 1
+			d = (d-1)*spread + 1
 		}
 		o, ok := windowed(d, w[2+i], a.Ints("strides")[i], a.Ints("kernel_dilation")[i], a.Ints("pad_lo")[i], a.Ints("pad_hi")[i])
 		if !ok {

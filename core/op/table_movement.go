@@ -148,7 +148,6 @@ func inferPad(in []Desc, a Attrs) ([]Desc, error) {
 	if len(lo) != len(s) || len(hi) != len(s) {
 		return nil, violation(ErrShape, "C1", "lo %v and hi %v, want %d entries each", lo, hi, len(s))
 	}
-	const limit = 1 << 48
 	out := make(shape.Shape, len(s))
 	for i, n := range s {
 		if lo[i] > limit || hi[i] > limit || lo[i] < -limit || hi[i] < -limit {

@@ -1,0 +1,117 @@
+package op_test
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// bytesOf reads numbers of a fuzz input; after its end come zeros.
+type bytesOf struct{ data []byte }
+
+func (b *bytesOf) next() int {
+	if len(b.data) == 0 {
+		return 0
+	}
+	x := b.data[0]
+	b.data = b.data[1:]
+	return int(x)
+}
+
+// number is mostly small, at times huge.
+func (b *bytesOf) number() int {
+	x := b.next()
+	if x < 240 {
+		return x%16 - 4
+	}
+	var wide [8]byte
+	for i := range wide {
+		wide[i] = byte(b.next())
+	}
+	return int(binary.LittleEndian.Uint64(wide[:]))
+}
+
+func (b *bytesOf) numbers() []int {
+	l := make([]int, b.next()%5)
+	for i := range l {
+		l[i] = b.number()
+	}
+	return l
+}
+
+func (b *bytesOf) attr(s op.AttrSpec) op.Attr {
+	switch s.Kind {
+	case op.KindInts:
+		return op.Ints(s.Name, b.numbers()...)
+	case op.KindFloat:
+		return op.Float(s.Name, float64(b.number()))
+	case op.KindBool:
+		return op.Flag(s.Name, b.next()%2 == 1)
+	case op.KindString:
+		return op.Str(s.Name, append(s.OneOf, "")[b.next()%(len(s.OneOf)+1)])
+	case op.KindDType:
+		return op.Type(s.Name, dtype.DType(b.next()%16))
+	case op.KindScalar:
+		return op.ScalarInt(s.Name, int64(b.number()))
+	}
+	return op.Int(s.Name, b.number())
+}
+
+// Whatever operands and attributes come from a file or a peer: New gives a node that Check takes and whose outputs are
+// legal, or an *op.Error; it never panics. Decompositions of what New takes do not fail.
+func FuzzNew(f *testing.F) {
+	f.Add(uint16(op.Conv), []byte{1, 4, 5, 6, 7, 8})
+	f.Add(uint16(op.Slice), []byte{1, 1, 12, 1, 5, 1, 7, 1, 5})
+	f.Add(uint16(op.GatherND), []byte{2, 4, 2, 7, 8, 5, 1, 6, 0})
+	f.Add(uint16(op.AvgPool), []byte{2, 9, 9, 1, 6, 1, 5, 1, 4, 1, 4, 1, 4, 1, 5, 250, 255, 255, 255, 255, 255, 255, 255, 127})
+	f.Fuzz(func(t *testing.T, code uint16, data []byte) {
+		c := op.Code(code)
+		row := op.Lookup(c)
+		if row.Infer == nil || row.Class == op.Custom {
+			return
+		}
+		b := &bytesOf{data}
+		var in []op.Desc
+		for k := range len(row.Operands) {
+			types := row.Operands[k].Types.List()
+			d := op.Desc{ID: op.TensorID(k + 1), DType: types[b.next()%len(types)], Shape: b.numbers()}
+			if as := row.Operands[k].SameAs; as > 0 {
+				d.DType = in[as-1].DType
+			}
+			if d.Shape.Check() != nil { // tensors that exist have legal shapes
+				return
+			}
+			in = append(in, d)
+		}
+		var attrs []op.Attr
+		for _, s := range row.Attrs {
+			attrs = append(attrs, b.attr(s))
+		}
+		n, err := op.New(c, in, attrs...)
+		if err != nil {
+			if _, ok := err.(*op.Error); !ok {
+				t.Fatalf("error is no *op.Error: %v", err)
+			}
+			return
+		}
+		if err := op.Check(&n, in); err != nil {
+			t.Fatalf("check refuses what new made: %v", err)
+		}
+		last := op.TensorID(100)
+		for k := range n.Outputs {
+			if err := n.Outputs[k].Shape.Check(); err != nil {
+				t.Fatal(err)
+			}
+			last++
+			n.Outputs[k].ID = last
+		}
+		if row.Group == "layer" && len(in[0].Shape) == 3 && in[0].Shape[0] > 64 {
+			return // unrolled step by step
+		}
+		if _, _, err := op.Decompose(&n, in, func() op.TensorID { last++; return last }); err != nil {
+			t.Fatalf("%v: %v", &n, err)
+		}
+	})
+}
