@@ -81,7 +81,7 @@ func (b *builder) chain(i int, users map[op.TensorID][]int, taken []bool) (unit,
 	var joined []int
 	for !c.fusion.Clamp {
 		next := users[c.desc[0].ID]
-		if len(next) != 1 || next[0] < 0 || !b.takeIn(c, &b.nodes[next[0]]) {
+		if len(next) != 1 || next[0] < 0 || taken[next[0]] || !b.takeIn(c, &b.nodes[next[0]]) {
 			break
 		}
 		last = next[0]

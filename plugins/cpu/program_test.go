@@ -145,6 +145,9 @@ func TestFusion(t *testing.T) {
 			y := k.Do(op.MatMul, x, k.constant(4, 4))
 			return k.Do(op.Add, y, y)
 		}, 2},
+		"sum of two products": {shape.Of(1, 7), func(k *sketch, x op.Desc) op.Desc { // either could be the other's bias
+			return k.Do(op.Add, k.Do(op.MatMul, x, k.constant(7, 9)), k.Do(op.MatMul, x, k.constant(7, 9)))
+		}, 2},
 		"bias that widens": {shape.Of(1, 4), func(k *sketch, x op.Desc) op.Desc {
 			return k.Do(op.Add, k.Do(op.MatMul, x, k.constant(4, 4)), k.constant(3, 4))
 		}, 2},
