@@ -104,6 +104,21 @@ func (c calc) channels(v value, rank int) value {
 	return c.reshape(v, dims...)
 }
 
+// room checks that a tensor of these dimensions is within the limits, before anything of its size is made on the host.
+// Dimensions of 0 do not make up for others.
+func (t *tracer) room(d dtype.DType, dims ...int) {
+	s := shape.Shape(dims).Clone()
+	for i := range s {
+		if s[i] == 0 {
+			s[i] = 1
+		}
+	}
+	if err := s.Check(); err != nil {
+		t.throw(err)
+	}
+	t.fits(op.Desc{DType: d, Shape: s})
+}
+
 func ones(n int) []int { return filled(n, 1) }
 
 func filled(n, v int) []int {

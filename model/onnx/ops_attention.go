@@ -52,6 +52,9 @@ func attentionNode(t *tracer, n *node) []value {
 	if pk, pv := n.input(4), n.input(5); pk.present() != pv.present() {
 		t.fail("past_key and past_value go together")
 	} else if pk.present() {
+		if pk.rank() != 4 || pv.rank() != 4 {
+			t.fail("past_key is %v and past_value %v, want rank 4", pk.shape(), pv.shape())
+		}
 		past = pk.shape()[2]
 		k, v = t.concat(2, pk, k), t.concat(2, pv, v)
 	}

@@ -110,6 +110,13 @@ func maxRoiPoolNode(t *tracer, n *node) []value {
 	if x.rank() != 4 || rois.rank() != 2 || rois.shape()[1] != 5 || len(pooled) != 2 {
 		t.fail("x is %v, rois %v and pooled_shape %v, want [N, C, H, W], [R, 5] and 2 entries", x.shape(), rois.shape(), pooled)
 	}
+	if x.shape().Size() == 0 {
+		t.fail("x is %v, want elements", x.shape())
+	}
+	if pooled[0] < 1 || pooled[1] < 1 {
+		t.fail("pooled_shape is %v", pooled)
+	}
+	t.room(x.dtype(), rois.shape()[0], x.shape()[1], pooled[0], pooled[1])
 	scale := n.float("spatial_scale", 1)
 	return t.hostOp([]value{x, rois}, func(in []hostTensor) ([]hostTensor, error) {
 		v, r, s := toFloats(in[0].DType, in[0].Data), toFloats(in[1].DType, in[1].Data), in[0].Shape

@@ -3,6 +3,7 @@ package onnx
 import (
 	"slices"
 
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/shape"
 )
 
@@ -59,6 +60,7 @@ func affineGridNode(t *tracer, n *node) []value {
 		t.fail("theta %v for size %v", theta.shape(), size)
 	}
 	dims := shape.Shape(size[2:])
+	t.room(dtype.F64, append(dims.Clone(), d+1)...)
 	align := n.int("align_corners", 0) != 0
 	points := make([]float64, 0, dims.Size()*(d+1))
 	index := make([]int, d)

@@ -33,7 +33,9 @@ func linearAttentionNode(t *tracer, n *node) []value {
 		decay = t.permute(decay, 0, 1, 3, 2)
 	}
 	if delta {
-		beta = t.widest(n.input(5))
+		if beta = t.widest(n.input(5)); beta.rank() != 3 {
+			t.fail("beta is %v, want rank 3", beta.shape())
+		}
 		beta = t.heads(beta, beta.shape()[2], "beta") // [B, Hkv or 1, T, 1]
 	}
 	scale := n.float("scale", 0)

@@ -36,6 +36,9 @@ func batchNormNode(t *tracer, n *node) []value {
 	if n.input(3).dtype() != given || n.input(1).dtype() != given {
 		x = c.wide(x)
 	}
+	if x.rank() == 0 {
+		t.fail("x is a scalar")
+	}
 	scale, bias := t.cast(n.input(1), x.dtype()), t.cast(n.input(2), x.dtype())
 	mean, variance := t.cast(n.input(3), x.dtype()), t.cast(n.input(4), x.dtype())
 	s := x.shape()
@@ -140,7 +143,8 @@ func lrnNode(t *tracer, n *node) []value {
 	}
 	rank := x.rank() - 1
 	w := window{kernel: ones(rank), strides: ones(rank), dilation: ones(rank), lo: make([]int, rank), hi: make([]int, rank)}
-	w.kernel[0], w.lo[0], w.hi[0] = size, (size-1)/2, size/2
+	w.lo[0], w.hi[0] = min((size-1)/2, x.shape()[1]), min(size/2, x.shape()[1])
+	w.kernel[0] = w.lo[0] + w.hi[0] + 1
 	v := c.wide(x)
 	sum := c.windowReduce(c.mul(v, v), "sum", w, w.hi, false)[0]
 	base := c.addN(c.mulN(sum, n.float("alpha", 1e-4)/float64(size)), n.float("bias", 1))

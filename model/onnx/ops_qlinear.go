@@ -28,6 +28,9 @@ func (t *tracer) centred(x, zero value) value {
 }
 
 func (t *tracer) centredConv(x, w, xZero, wZero value) (value, value) {
+	if x.rank() < 3 || w.rank() < 3 {
+		t.fail("x is %v and w %v, want rank 3 or more", x.shape(), w.shape())
+	}
 	if xZero.present() {
 		xZero = t.reshape(xZero)
 	}

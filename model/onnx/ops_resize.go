@@ -149,6 +149,11 @@ func (t *tracer) resizeTo(n *node, axes []resampling, which, sizes []int) {
 // resample applies one table per axis. Few taps are gathered; many are a product with a dense matrix.
 func (t *tracer) resample(x value, axes []resampling, extrapolation float64) value {
 	c, given := calc{t}, x.dtype()
+	dims := x.shape().Clone()
+	for i := range axes {
+		dims[i] = axes[i].out
+	}
+	t.room(x.dtype(), dims...)
 	repeats, lists, outside := ones(x.rank()), make([]*taps, x.rank()), value{}
 	for i := range axes {
 		r := &axes[i]
@@ -223,6 +228,7 @@ func (t *tracer) weigh(x value, axis int, list *taps) value {
 		}
 		return sum
 	}
+	t.room(x.dtype(), out, s[axis])
 	m := t.constFloats(x.dtype(), []int{out, s[axis]}, list.matrix(s[axis]))
 	before, after := s[:axis].Size(), s[axis+1:].Size()
 	var y value

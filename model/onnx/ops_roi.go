@@ -29,6 +29,9 @@ func roiAlignNode(t *tracer, n *node) []value {
 	if x.rank() != 4 || rois.rank() != 2 || rois.shape()[1] != 4 || batch.rank() != 1 || batch.shape()[0] != rois.shape()[0] {
 		t.fail("x is %v, rois %v and batch_indices %v, want [N, C, H, W], [R, 4] and [R]", x.shape(), rois.shape(), batch.shape())
 	}
+	if x.shape()[2]*x.shape()[3] == 0 {
+		t.fail("x is %v, want elements in its images", x.shape())
+	}
 	def := "half_pixel"
 	if n.opset() < 16 {
 		def = "output_half_pixel"
@@ -41,9 +44,12 @@ func roiAlignNode(t *tracer, n *node) []value {
 	default:
 		t.fail("mode is %q, want avg or max", mode)
 	}
-	if r.height < 1 || r.width < 1 || r.samples < 0 {
+	if r.height < 1 || r.width < 1 || r.samples < 0 || r.samples > mostSamples {
 		t.fail("output %d by %d with sampling_ratio %d", r.height, r.width, r.samples)
 	}
+	t.room(x.dtype(), rois.shape()[0], x.shape()[1], r.height, r.width)
+	t.room(dtype.F64, r.height, max(1, r.samples))
+	t.room(dtype.F64, r.width, max(1, r.samples))
 	if r.samples == 0 {
 		return t.hostOp([]value{x, rois, batch}, r.host)
 	}
@@ -121,6 +127,9 @@ func (r roiAlign) host(in []hostTensor) ([]hostTensor, error) {
 	for i, image := range batch {
 		y := r.samplesOf(rois[4*i+1], rois[4*i+3], r.height, s[2])
 		z := r.samplesOf(rois[4*i], rois[4*i+2], r.width, s[3])
+		if y == nil || z == nil {
+			return nil, fmt.Errorf("roi %d: more than %d samples in a cell: %w", i, mostSamples, ErrLimit)
+		}
 		for c := range s[1] {
 			base := (image*s[1] + c) * s[2] * s[3]
 			if image < 0 || image >= s[0] {
@@ -144,7 +153,10 @@ type point struct {
 	valid     bool
 }
 
-// samplesOf is the samples of each cell between start and end.
+// mostSamples is how many samples a cell may have along an axis.
+const mostSamples = 1 << 12
+
+// samplesOf is the samples of each cell between start and end, nil for too many.
 func (r roiAlign) samplesOf(start, end float64, cells, size int) [][]point {
 	start, end = start*r.scale, end*r.scale
 	if r.halfPixel {
@@ -154,7 +166,10 @@ func (r roiAlign) samplesOf(start, end float64, cells, size int) [][]point {
 	if !r.halfPixel {
 		length = max(length, 1)
 	}
-	count := max(0, int(math.Ceil(length/float64(cells))))
+	if !(length/float64(cells) <= mostSamples) {
+		return nil
+	}
+	count := max(0, int(math.Ceil(max(length, 0)/float64(cells))))
 	out := make([][]point, cells)
 	for i := range out {
 		for k := range count {

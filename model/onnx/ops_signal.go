@@ -15,7 +15,7 @@ func init() {
 	register("DFT", 20, func(t *tracer, n *node) []value {
 		axis := -2
 		if v := n.input(2); v.present() {
-			axis = t.hostInts(v)[0]
+			axis = t.hostInt(v)
 		}
 		return t.dftNode(n, axis)
 	})
@@ -26,10 +26,8 @@ func init() {
 func windowNode(f func(angle float64) float64) converter {
 	return func(t *tracer, n *node) []value {
 		t.need(n, 0)
-		size := t.hostInts(n.input(0))[0]
-		if size < 0 || size > math.MaxInt32 {
-			t.fail("size is %d", size)
-		}
+		size := t.hostInt(n.input(0))
+		t.room(dtype.F64, size)
 		turn := float64(size)
 		if n.int("periodic", 1) == 0 {
 			turn--
@@ -45,14 +43,15 @@ func windowNode(f func(angle float64) float64) converter {
 // melWeightNode makes the matrix that joins the bins of a spectrum to triangles of equal width on the mel scale.
 func melWeightNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1, 2, 3, 4)
-	bins, length, rate := t.hostInts(n.input(0))[0], t.hostInts(n.input(1))[0], t.hostInts(n.input(2))[0]
-	low, high := t.hostFloats(n.input(3))[0], t.hostFloats(n.input(4))[0]
-	rows := length/2 + 1
-	if bins < 1 || length < 0 || rate < 1 || bins > math.MaxInt32/rows {
+	bins, length, rate := t.hostInt(n.input(0)), t.hostInt(n.input(1)), t.hostInt(n.input(2))
+	low, high := t.hostFloat(n.input(3)), t.hostFloat(n.input(4))
+	if bins < 1 || length < 0 || rate < 1 {
 		t.fail("%d mel bins over %d samples at %d hertz", bins, length, rate)
 	}
+	rows := length/2 + 1
+	t.room(dtype.F64, rows, bins)
 	mel := func(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
-	edges := make([]int, bins+2)
+	edges := make([]int, bins+2) // of the triangles, as bins of the spectrum
 	for i := range edges {
 		m := mel(low) + float64(i)*(mel(high)-mel(low))/float64(bins+2)
 		edges[i] = int(math.Floor(float64(length+1) * 700 * (math.Pow(10, m/2595) - 1) / float64(rate)))
@@ -79,6 +78,14 @@ func melWeightNode(t *tracer, n *node) []value {
 	return []value{t.constFloats(t.elementType(n.int("output_datatype", 1)), []int{rows, bins}, w)}
 }
 
+// hostFloat is the content of a tensor of one element.
+func (t *tracer) hostFloat(v value) float64 {
+	if v.shape().Size() != 1 {
+		t.fail("want a scalar, got %v", v.shape())
+	}
+	return t.hostFloats(v)[0]
+}
+
 // dftNode transforms along an axis of a real [..., 1] or complex [..., 2] tensor.
 func (t *tracer) dftNode(n *node, axis int) []value {
 	t.need(n, 0)
@@ -99,11 +106,12 @@ func (t *tracer) dftNode(n *node, axis int) []value {
 		length = 2 * (length - 1)
 	}
 	if v := n.input(1); v.present() {
-		length = t.hostInts(v)[0]
+		length = t.hostInt(v)
 	}
 	if length < 1 {
 		t.fail("dft_length is %d", length)
 	}
+	t.room(dtype.F64, length)
 	// The axis goes to the end, all others become one.
 	order := append(without(x.rank()-1, axis), axis)
 	part := func(k int) value {
@@ -156,7 +164,7 @@ func without(n, k int) []int { return append(span(0, k), span(k+1, n)...) }
 func stftNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
 	x, s := n.input(0), spectrum{calc: calc{t}}
-	step := t.hostInts(n.input(1))[0]
+	step := t.hostInt(n.input(1))
 	w := n.input(2)
 	if x.rank() == 2 {
 		x = t.unsqueeze(x, 2)
@@ -171,12 +179,13 @@ func stftNode(t *tracer, n *node) []value {
 		length = w.shape().Size()
 	}
 	if v := n.input(3); v.present() {
-		length = t.hostInts(v)[0]
+		length = t.hostInt(v)
 	}
 	if length < 1 || length > x.shape()[1] || w.present() && w.shape().Size() != length {
 		t.fail("frame_length is %d for a signal %v", length, x.shape())
 	}
 	frames := 1 + (x.shape()[1]-length)/step
+	t.room(dtype.F64, frames, length)
 	var index []int
 	for f := range frames {
 		index = append(index, span(f*step, f*step+length)...)

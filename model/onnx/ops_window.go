@@ -71,8 +71,11 @@ func (w *window) pooled(i, size int, ceil bool) (out, reach int) {
 		return 0, 0
 	}
 	out = room/w.strides[i] + 1
-	if ceil && room%w.strides[i] != 0 && out*w.strides[i] < size+w.lo[i] {
-		out++
+	if ceil {
+		out = (room+w.strides[i]-1)/w.strides[i] + 1
+		if (out-1)*w.strides[i] >= size+w.lo[i] {
+			out--
+		}
 	}
 	return out, (out-1)*w.strides[i] + w.extent(i) - size - w.lo[i]
 }
