@@ -26,7 +26,7 @@ var termCounts = map[op.Code]termCount{
 	// Two numbers of either sign, which cancel.
 	op.HardSigmoid: two, op.HardSwish: two, op.Gelu: two,
 	// Every update may meet in one element, with what was there.
-	op.Scatter: updates, op.ScatterElements: updates, op.ScatterND: updates,
+	op.Scatter: updates, op.ScatterElements: updates, op.ScatterND: tuples,
 	// Gather ops move elements; their rows share the tolerance of scatter.
 	op.GatherElements: func(*op.Node, []op.Desc) int { return 1 },
 	op.GatherND:       func(*op.Node, []op.Desc) int { return 1 },
@@ -55,6 +55,12 @@ func overAxis(n *op.Node, in []op.Desc) int { return in[0].Shape[n.Attrs.Int("ax
 func overWindow(n *op.Node, _ []op.Desc) int { return shape.Shape(n.Attrs.Ints("window")).Size() }
 
 func updates(_ *op.Node, in []op.Desc) int { return in[1].Shape.Size() + 1 }
+
+// tuples counts the index tuples; each may have no elements at all.
+func tuples(_ *op.Node, in []op.Desc) int {
+	s := in[1].Shape
+	return s[:len(s)-1].Size() + 1
+}
 
 func normalised(n *op.Node, in []op.Desc) int { return in[0].Shape[n.Attrs.Int("axis"):].Size() + 4 }
 
