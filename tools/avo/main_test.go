@@ -9,7 +9,9 @@ import (
 )
 
 // TestRegenerate proves that the committed kernels are what this command
-// writes: the same bytes after the first line, which names the command.
+// writes: the same bytes after the first line, which names the command. It is
+// to be run with -count=1: go test remembers a result although files outside
+// this module have changed.
 func TestRegenerate(t *testing.T) {
 	kept := filepath.Join("..", "..", "plugins", "cpu", "internal", "gemm")
 	fresh := t.TempDir()

@@ -16,31 +16,38 @@ const (
 )
 
 // tiles writes one function for each number of rows, and for levels without
-// mask registers another set for tiles whose columns are not all there.
+// mask registers another set for tiles whose columns are not all there; the
+// others have another set for tiles of which one vector is enough.
 func (k *kernels) tiles() {
 	for rows := 1; rows <= k.rows; rows++ {
-		k.tile(rows, k.wide)
+		k.tile(rows, 2, k.wide)
+	}
+	for rows := 1; rows <= k.rows && k.wide; rows++ {
+		k.tile(rows, 1, true)
 	}
 	for rows := 1; rows <= k.maskedRows; rows++ {
-		k.tile(rows, true)
+		k.tile(rows, 2, true)
 	}
 }
 
 // tile writes the product of rows rows of A, broadcast element by element,
-// and two vectors of B, which stays in registers until it is complete.
+// and one or two vectors of B, which stays in registers until it is complete.
 //
 // Registers: vectors 0 and 1 hold B, 2 and 3 elements of A, the rest the sums.
-func (k *kernels) tile(rows int, masked bool) {
+func (k *kernels) tile(rows, vectors int, masked bool) {
 	name := k.name("tile")
 	if masked && !k.wide {
 		name += "Part"
+	}
+	if vectors == 1 {
+		name += "Half"
 	}
 	TEXT(fmt.Sprintf("%sx%d", name, rows), 4, fmt.Sprintf(
 		"func(k int, a, b, c *%s, aRow, aCol, bRow, ldc, cols int, accumulate bool)", k.typ()))
 	Pragma("noescape")
 	a, b, c, n := reg.RSI, reg.RDI, reg.RDX, reg.RCX
 	aRow, aCol, bRow, ldc, cols := reg.R8, reg.R9, reg.R10, reg.R11, reg.RBX
-	masks := []mask{{reg.K1, k.vec(12 % 16)}, {reg.K2, k.vec(13)}}
+	masks := []mask{{reg.K1, k.vec(12)}, {reg.K2, k.vec(13)}}[:vectors]
 	if masked {
 		Load(Param("cols"), cols)
 		k.masksFor(cols, masks...)
@@ -62,18 +69,19 @@ func (k *kernels) tile(rows int, masked bool) {
 	Comment("The tile is fetched while the sums are made.")
 	MOVQ(c, reg.RAX)
 	for row := range rows {
-		for at := 0; at < 2*k.size(); at += 64 {
+		for at := 0; at < vectors*k.size(); at += 64 {
 			PREFETCHT0(operand.Mem{Base: reg.RAX, Disp: at})
 		}
-		k.zero(sums(row, 0))
-		k.zero(sums(row, 1))
+		for half := range vectors {
+			k.zero(sums(row, half))
+		}
 		if row+1 < rows {
 			ADDQ(ldc, reg.RAX)
 		}
 	}
 	places := k.rowPlaces(rows, a, aRow)
 	step := func() {
-		for half := range 2 {
+		for half := range vectors {
 			from := operand.Mem{Base: b, Disp: half * k.size()}
 			if masked {
 				k.loadMasked(from, masks[half], k.vec(half))
@@ -81,21 +89,22 @@ func (k *kernels) tile(rows int, masked bool) {
 				k.load(from, k.vec(half))
 			}
 		}
-		for at := 0; at < 2*k.size(); at += 64 {
+		for at := 0; at < vectors*k.size(); at += 64 {
 			PREFETCHT0(operand.Mem{Base: b, Index: bRow, Scale: ahead, Disp: at})
 		}
 		for row := range rows {
 			v := k.vec(2 + row%2)
 			k.broadcast(places.at[row], v)
-			k.fma(v, k.vec(0), sums(row, 0))
-			k.fma(v, k.vec(1), sums(row, 1))
+			for half := range vectors {
+				k.fma(v, k.vec(half), sums(row, half))
+			}
 		}
 		for _, base := range places.bases {
 			ADDQ(aCol, base)
 		}
 		ADDQ(bRow, b)
 	}
-	if rows == k.rows {
+	if rows == k.rows && vectors == 2 {
 		SUBQ(operand.U8(unroll), n)
 		JLT(operand.LabelRef("rest"))
 		Label("turn")
@@ -121,7 +130,7 @@ func (k *kernels) tile(rows int, masked bool) {
 	JZ(operand.LabelRef("store"))
 	MOVQ(c, reg.RAX)
 	for row := range rows {
-		for half := range 2 {
+		for half := range vectors {
 			from := operand.Mem{Base: reg.RAX, Disp: half * k.size()}
 			if masked {
 				k.loadMasked(from, masks[half], k.vec(half))
@@ -136,7 +145,7 @@ func (k *kernels) tile(rows int, masked bool) {
 	}
 	Label("store")
 	for row := range rows {
-		for half := range 2 {
+		for half := range vectors {
 			to := operand.Mem{Base: c, Disp: half * k.size()}
 			if masked {
 				k.storeMasked(sums(row, half), masks[half], to)

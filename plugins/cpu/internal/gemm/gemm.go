@@ -2,9 +2,13 @@
 // threads of a par.Pool, for all element types, with the micro kernel behind
 // a seam (Kernel) so that one written in assembly needs nothing else changed.
 //
-// For given operands the result is the same bits for every thread count: rows
-// and columns are shared among threads, the inner dimension never is. No
-// product is skipped, so NaN and infinities go where arithmetic takes them.
+// For given operands and kernel the result is the same bits for every thread
+// count: rows and columns are shared among threads, the inner dimension never
+// is. Kernels differ in rounding. No product is skipped, so NaN and infinities
+// go where arithmetic takes them.
+//
+// The kernels in assembly, AVX-512, AVX2 and NEON, are used as package cpuid
+// allows; those for amd64 are written by tools/avo.
 //
 // Functions panic, as indexing does, when a slice is too short for the sizes
 // and strides given with it. They may be called concurrently with the same

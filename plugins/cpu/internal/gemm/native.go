@@ -18,7 +18,10 @@ type tileFunc[T Float] func(k int, a, b, c *T, aRow, aCol, bRow, ldc, cols int, 
 type native[T Float] struct {
 	// tile[r-1] computes r rows; part[r-1] too, of a tile whose columns are
 	// not all there, where masked does not say that the first ones can.
+	// half[r-1], which may be nil, computes the first half of the columns or
+	// fewer.
 	tile   [maxTileRows]tileFunc[T]
+	half   [maxTileRows]tileFunc[T]
 	part   [maxPartRows]tileFunc[T]
 	cols   int
 	masked bool
@@ -43,6 +46,10 @@ func (n *native[T]) kernel(k Kernel[T]) *Kernel[T] {
 
 func (n *native[T]) runTile(rows, cols, k int, a []T, aRow, aCol int, b []T, bRow int, c []T, ldc int, accumulate bool) {
 	_, _, _ = a[(rows-1)*aRow+(k-1)*aCol], b[(k-1)*bRow+cols-1], c[(rows-1)*ldc+cols-1]
+	if half := n.half[rows-1]; half != nil && cols <= n.cols/2 {
+		half(k, &a[0], &b[0], &c[0], aRow, aCol, bRow, ldc, cols, accumulate)
+		return
+	}
 	if n.masked || cols == n.cols {
 		n.tile[rows-1](k, &a[0], &b[0], &c[0], aRow, aCol, bRow, ldc, cols, accumulate)
 		return

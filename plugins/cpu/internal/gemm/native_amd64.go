@@ -13,6 +13,10 @@ func native32() []candidate[float32] {
 			tile32AVX512x1, tile32AVX512x2, tile32AVX512x3, tile32AVX512x4, tile32AVX512x5, tile32AVX512x6, tile32AVX512x7,
 			tile32AVX512x8, tile32AVX512x9, tile32AVX512x10, tile32AVX512x11, tile32AVX512x12, tile32AVX512x13, tile32AVX512x14,
 		},
+		half: [maxTileRows]tileFunc[float32]{
+			tile32AVX512Halfx1, tile32AVX512Halfx2, tile32AVX512Halfx3, tile32AVX512Halfx4, tile32AVX512Halfx5, tile32AVX512Halfx6, tile32AVX512Halfx7,
+			tile32AVX512Halfx8, tile32AVX512Halfx9, tile32AVX512Halfx10, tile32AVX512Halfx11, tile32AVX512Halfx12, tile32AVX512Halfx13, tile32AVX512Halfx14,
+		},
 		cols: 32, masked: true, finish: finish32AVX512,
 		dot4: dot32AVX512x4, dot1: dot32AVX512x1, axpy8: axpy32AVX512x8, axpy1: axpy32AVX512x1,
 		packing: packing[float32]{strip: strip32AVX512, stripMasked: true, transpose: transpose32AVX512, transposeLines: 16},
@@ -34,6 +38,10 @@ func native64() []candidate[float64] {
 		tile: [maxTileRows]tileFunc[float64]{
 			tile64AVX512x1, tile64AVX512x2, tile64AVX512x3, tile64AVX512x4, tile64AVX512x5, tile64AVX512x6, tile64AVX512x7,
 			tile64AVX512x8, tile64AVX512x9, tile64AVX512x10, tile64AVX512x11, tile64AVX512x12, tile64AVX512x13, tile64AVX512x14,
+		},
+		half: [maxTileRows]tileFunc[float64]{
+			tile64AVX512Halfx1, tile64AVX512Halfx2, tile64AVX512Halfx3, tile64AVX512Halfx4, tile64AVX512Halfx5, tile64AVX512Halfx6, tile64AVX512Halfx7,
+			tile64AVX512Halfx8, tile64AVX512Halfx9, tile64AVX512Halfx10, tile64AVX512Halfx11, tile64AVX512Halfx12, tile64AVX512Halfx13, tile64AVX512Halfx14,
 		},
 		cols: 16, masked: true, finish: finish64AVX512,
 		dot4: dot64AVX512x4, dot1: dot64AVX512x1, axpy8: axpy64AVX512x8, axpy1: axpy64AVX512x1,

@@ -2573,6 +2573,1685 @@ store:
 	VZEROUPPER
 	RET
 
+// func tile32AVX512Halfx1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile32AVX512Halfx1(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z2, Z0, Z4
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+
+store:
+	VMOVUPS Z4, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile32AVX512Halfx2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile32AVX512Halfx2(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z2, Z0, Z4
+	VBROADCASTSS (SI)(R8*1), Z3
+	VFMADD231PS  Z3, Z0, Z6
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+
+store:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile32AVX512Halfx3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile32AVX512Halfx3(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z2, Z0, Z4
+	VBROADCASTSS (SI)(R8*1), Z3
+	VFMADD231PS  Z3, Z0, Z6
+	VBROADCASTSS (SI)(R8*2), Z2
+	VFMADD231PS  Z2, Z0, Z8
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+
+store:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile32AVX512Halfx4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile32AVX512Halfx4(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	LEAQ       (R8)(R8*2), R12
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z2, Z0, Z4
+	VBROADCASTSS (SI)(R8*1), Z3
+	VFMADD231PS  Z3, Z0, Z6
+	VBROADCASTSS (SI)(R8*2), Z2
+	VFMADD231PS  Z2, Z0, Z8
+	VBROADCASTSS (SI)(R12*1), Z3
+	VFMADD231PS  Z3, Z0, Z10
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+
+store:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile32AVX512Halfx5(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile32AVX512Halfx5(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	LEAQ       (R8)(R8*2), R12
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z2, Z0, Z4
+	VBROADCASTSS (SI)(R8*1), Z3
+	VFMADD231PS  Z3, Z0, Z6
+	VBROADCASTSS (SI)(R8*2), Z2
+	VFMADD231PS  Z2, Z0, Z8
+	VBROADCASTSS (SI)(R12*1), Z3
+	VFMADD231PS  Z3, Z0, Z10
+	VBROADCASTSS (SI)(R8*4), Z2
+	VFMADD231PS  Z2, Z0, Z12
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+
+store:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile32AVX512Halfx6(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile32AVX512Halfx6(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z2, Z0, Z4
+	VBROADCASTSS (SI)(R8*1), Z3
+	VFMADD231PS  Z3, Z0, Z6
+	VBROADCASTSS (SI)(R8*2), Z2
+	VFMADD231PS  Z2, Z0, Z8
+	VBROADCASTSS (SI)(R12*1), Z3
+	VFMADD231PS  Z3, Z0, Z10
+	VBROADCASTSS (SI)(R8*4), Z2
+	VFMADD231PS  Z2, Z0, Z12
+	VBROADCASTSS (SI)(R13*1), Z3
+	VFMADD231PS  Z3, Z0, Z14
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+
+store:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile32AVX512Halfx7(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile32AVX512Halfx7(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z2, Z0, Z4
+	VBROADCASTSS (SI)(R8*1), Z3
+	VFMADD231PS  Z3, Z0, Z6
+	VBROADCASTSS (SI)(R8*2), Z2
+	VFMADD231PS  Z2, Z0, Z8
+	VBROADCASTSS (SI)(R12*1), Z3
+	VFMADD231PS  Z3, Z0, Z10
+	VBROADCASTSS (SI)(R8*4), Z2
+	VFMADD231PS  Z2, Z0, Z12
+	VBROADCASTSS (SI)(R13*1), Z3
+	VFMADD231PS  Z3, Z0, Z14
+	VBROADCASTSS (SI)(R12*2), Z2
+	VFMADD231PS  Z2, Z0, Z16
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+
+store:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile32AVX512Halfx8(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile32AVX512Halfx8(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z2, Z0, Z4
+	VBROADCASTSS (SI)(R8*1), Z3
+	VFMADD231PS  Z3, Z0, Z6
+	VBROADCASTSS (SI)(R8*2), Z2
+	VFMADD231PS  Z2, Z0, Z8
+	VBROADCASTSS (SI)(R12*1), Z3
+	VFMADD231PS  Z3, Z0, Z10
+	VBROADCASTSS (SI)(R8*4), Z2
+	VFMADD231PS  Z2, Z0, Z12
+	VBROADCASTSS (SI)(R13*1), Z3
+	VFMADD231PS  Z3, Z0, Z14
+	VBROADCASTSS (SI)(R12*2), Z2
+	VFMADD231PS  Z2, Z0, Z16
+	VBROADCASTSS (BX), Z3
+	VFMADD231PS  Z3, Z0, Z18
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+
+store:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile32AVX512Halfx9(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile32AVX512Halfx9(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z20, Z20, Z20
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z2, Z0, Z4
+	VBROADCASTSS (SI)(R8*1), Z3
+	VFMADD231PS  Z3, Z0, Z6
+	VBROADCASTSS (SI)(R8*2), Z2
+	VFMADD231PS  Z2, Z0, Z8
+	VBROADCASTSS (SI)(R12*1), Z3
+	VFMADD231PS  Z3, Z0, Z10
+	VBROADCASTSS (SI)(R8*4), Z2
+	VFMADD231PS  Z2, Z0, Z12
+	VBROADCASTSS (SI)(R13*1), Z3
+	VFMADD231PS  Z3, Z0, Z14
+	VBROADCASTSS (SI)(R12*2), Z2
+	VFMADD231PS  Z2, Z0, Z16
+	VBROADCASTSS (BX), Z3
+	VFMADD231PS  Z3, Z0, Z18
+	VBROADCASTSS (BX)(R8*1), Z2
+	VFMADD231PS  Z2, Z0, Z20
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z20, Z20
+
+store:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z20, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile32AVX512Halfx10(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile32AVX512Halfx10(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z20, Z20, Z20
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z22, Z22, Z22
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z2, Z0, Z4
+	VBROADCASTSS (SI)(R8*1), Z3
+	VFMADD231PS  Z3, Z0, Z6
+	VBROADCASTSS (SI)(R8*2), Z2
+	VFMADD231PS  Z2, Z0, Z8
+	VBROADCASTSS (SI)(R12*1), Z3
+	VFMADD231PS  Z3, Z0, Z10
+	VBROADCASTSS (SI)(R8*4), Z2
+	VFMADD231PS  Z2, Z0, Z12
+	VBROADCASTSS (SI)(R13*1), Z3
+	VFMADD231PS  Z3, Z0, Z14
+	VBROADCASTSS (SI)(R12*2), Z2
+	VFMADD231PS  Z2, Z0, Z16
+	VBROADCASTSS (BX), Z3
+	VFMADD231PS  Z3, Z0, Z18
+	VBROADCASTSS (BX)(R8*1), Z2
+	VFMADD231PS  Z2, Z0, Z20
+	VBROADCASTSS (BX)(R8*2), Z3
+	VFMADD231PS  Z3, Z0, Z22
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z20, Z20
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z22, Z22
+
+store:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z20, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z22, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile32AVX512Halfx11(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile32AVX512Halfx11(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z20, Z20, Z20
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z22, Z22, Z22
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z24, Z24, Z24
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z2, Z0, Z4
+	VBROADCASTSS (SI)(R8*1), Z3
+	VFMADD231PS  Z3, Z0, Z6
+	VBROADCASTSS (SI)(R8*2), Z2
+	VFMADD231PS  Z2, Z0, Z8
+	VBROADCASTSS (SI)(R12*1), Z3
+	VFMADD231PS  Z3, Z0, Z10
+	VBROADCASTSS (SI)(R8*4), Z2
+	VFMADD231PS  Z2, Z0, Z12
+	VBROADCASTSS (SI)(R13*1), Z3
+	VFMADD231PS  Z3, Z0, Z14
+	VBROADCASTSS (SI)(R12*2), Z2
+	VFMADD231PS  Z2, Z0, Z16
+	VBROADCASTSS (BX), Z3
+	VFMADD231PS  Z3, Z0, Z18
+	VBROADCASTSS (BX)(R8*1), Z2
+	VFMADD231PS  Z2, Z0, Z20
+	VBROADCASTSS (BX)(R8*2), Z3
+	VFMADD231PS  Z3, Z0, Z22
+	VBROADCASTSS (BX)(R12*1), Z2
+	VFMADD231PS  Z2, Z0, Z24
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z20, Z20
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z22, Z22
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z24, Z24
+
+store:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z20, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z22, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z24, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile32AVX512Halfx12(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile32AVX512Halfx12(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z20, Z20, Z20
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z22, Z22, Z22
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z24, Z24, Z24
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z26, Z26, Z26
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z2, Z0, Z4
+	VBROADCASTSS (SI)(R8*1), Z3
+	VFMADD231PS  Z3, Z0, Z6
+	VBROADCASTSS (SI)(R8*2), Z2
+	VFMADD231PS  Z2, Z0, Z8
+	VBROADCASTSS (SI)(R12*1), Z3
+	VFMADD231PS  Z3, Z0, Z10
+	VBROADCASTSS (SI)(R8*4), Z2
+	VFMADD231PS  Z2, Z0, Z12
+	VBROADCASTSS (SI)(R13*1), Z3
+	VFMADD231PS  Z3, Z0, Z14
+	VBROADCASTSS (SI)(R12*2), Z2
+	VFMADD231PS  Z2, Z0, Z16
+	VBROADCASTSS (BX), Z3
+	VFMADD231PS  Z3, Z0, Z18
+	VBROADCASTSS (BX)(R8*1), Z2
+	VFMADD231PS  Z2, Z0, Z20
+	VBROADCASTSS (BX)(R8*2), Z3
+	VFMADD231PS  Z3, Z0, Z22
+	VBROADCASTSS (BX)(R12*1), Z2
+	VFMADD231PS  Z2, Z0, Z24
+	VBROADCASTSS (BX)(R8*4), Z3
+	VFMADD231PS  Z3, Z0, Z26
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z20, Z20
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z22, Z22
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z24, Z24
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z26, Z26
+
+store:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z20, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z22, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z24, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z26, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile32AVX512Halfx13(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile32AVX512Halfx13(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z20, Z20, Z20
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z22, Z22, Z22
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z24, Z24, Z24
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z26, Z26, Z26
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z28, Z28, Z28
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z2, Z0, Z4
+	VBROADCASTSS (SI)(R8*1), Z3
+	VFMADD231PS  Z3, Z0, Z6
+	VBROADCASTSS (SI)(R8*2), Z2
+	VFMADD231PS  Z2, Z0, Z8
+	VBROADCASTSS (SI)(R12*1), Z3
+	VFMADD231PS  Z3, Z0, Z10
+	VBROADCASTSS (SI)(R8*4), Z2
+	VFMADD231PS  Z2, Z0, Z12
+	VBROADCASTSS (SI)(R13*1), Z3
+	VFMADD231PS  Z3, Z0, Z14
+	VBROADCASTSS (SI)(R12*2), Z2
+	VFMADD231PS  Z2, Z0, Z16
+	VBROADCASTSS (BX), Z3
+	VFMADD231PS  Z3, Z0, Z18
+	VBROADCASTSS (BX)(R8*1), Z2
+	VFMADD231PS  Z2, Z0, Z20
+	VBROADCASTSS (BX)(R8*2), Z3
+	VFMADD231PS  Z3, Z0, Z22
+	VBROADCASTSS (BX)(R12*1), Z2
+	VFMADD231PS  Z2, Z0, Z24
+	VBROADCASTSS (BX)(R8*4), Z3
+	VFMADD231PS  Z3, Z0, Z26
+	VBROADCASTSS (BX)(R13*1), Z2
+	VFMADD231PS  Z2, Z0, Z28
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z20, Z20
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z22, Z22
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z24, Z24
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z26, Z26
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z28, Z28
+
+store:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z20, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z22, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z24, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z26, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z28, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile32AVX512Halfx14(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile32AVX512Halfx14(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z20, Z20, Z20
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z22, Z22, Z22
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z24, Z24, Z24
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z26, Z26, Z26
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z28, Z28, Z28
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z30, Z30, Z30
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSS (SI), Z2
+	VFMADD231PS  Z2, Z0, Z4
+	VBROADCASTSS (SI)(R8*1), Z3
+	VFMADD231PS  Z3, Z0, Z6
+	VBROADCASTSS (SI)(R8*2), Z2
+	VFMADD231PS  Z2, Z0, Z8
+	VBROADCASTSS (SI)(R12*1), Z3
+	VFMADD231PS  Z3, Z0, Z10
+	VBROADCASTSS (SI)(R8*4), Z2
+	VFMADD231PS  Z2, Z0, Z12
+	VBROADCASTSS (SI)(R13*1), Z3
+	VFMADD231PS  Z3, Z0, Z14
+	VBROADCASTSS (SI)(R12*2), Z2
+	VFMADD231PS  Z2, Z0, Z16
+	VBROADCASTSS (BX), Z3
+	VFMADD231PS  Z3, Z0, Z18
+	VBROADCASTSS (BX)(R8*1), Z2
+	VFMADD231PS  Z2, Z0, Z20
+	VBROADCASTSS (BX)(R8*2), Z3
+	VFMADD231PS  Z3, Z0, Z22
+	VBROADCASTSS (BX)(R12*1), Z2
+	VFMADD231PS  Z2, Z0, Z24
+	VBROADCASTSS (BX)(R8*4), Z3
+	VFMADD231PS  Z3, Z0, Z26
+	VBROADCASTSS (BX)(R13*1), Z2
+	VFMADD231PS  Z2, Z0, Z28
+	VBROADCASTSS (BX)(R12*2), Z3
+	VFMADD231PS  Z3, Z0, Z30
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z20, Z20
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z22, Z22
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z24, Z24
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z26, Z26
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z28, Z28
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z30, Z30
+
+store:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z20, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z22, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z24, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z26, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z28, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z30, K1, (DX)
+	VZEROUPPER
+	RET
+
 // func finish32AVX512(rows int, cols int, c *float32, ldc int, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F
 TEXT ·finish32AVX512(SB), NOSPLIT, $0-56
@@ -5809,6 +7488,1685 @@ store:
 	ADDQ    R11, DX
 	VMOVUPD Z30, K1, (DX)
 	VMOVUPD Z31, K2, 64(DX)
+	VZEROUPPER
+	RET
+
+// func tile64AVX512Halfx1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile64AVX512Halfx1(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x03, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x03, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x03, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPD.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSD (SI), Z2
+	VFMADD231PD  Z2, Z0, Z4
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+
+store:
+	VMOVUPD Z4, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile64AVX512Halfx2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile64AVX512Halfx2(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x03, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x03, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x03, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPD.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSD (SI), Z2
+	VFMADD231PD  Z2, Z0, Z4
+	VBROADCASTSD (SI)(R8*1), Z3
+	VFMADD231PD  Z3, Z0, Z6
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z6, Z6
+
+store:
+	VMOVUPD Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z6, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile64AVX512Halfx3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile64AVX512Halfx3(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x03, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x03, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x03, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPD.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSD (SI), Z2
+	VFMADD231PD  Z2, Z0, Z4
+	VBROADCASTSD (SI)(R8*1), Z3
+	VFMADD231PD  Z3, Z0, Z6
+	VBROADCASTSD (SI)(R8*2), Z2
+	VFMADD231PD  Z2, Z0, Z8
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z8, Z8
+
+store:
+	VMOVUPD Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z8, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile64AVX512Halfx4(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile64AVX512Halfx4(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x03, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x03, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x03, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	LEAQ       (R8)(R8*2), R12
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPD.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSD (SI), Z2
+	VFMADD231PD  Z2, Z0, Z4
+	VBROADCASTSD (SI)(R8*1), Z3
+	VFMADD231PD  Z3, Z0, Z6
+	VBROADCASTSD (SI)(R8*2), Z2
+	VFMADD231PD  Z2, Z0, Z8
+	VBROADCASTSD (SI)(R12*1), Z3
+	VFMADD231PD  Z3, Z0, Z10
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z10, Z10
+
+store:
+	VMOVUPD Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z10, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile64AVX512Halfx5(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile64AVX512Halfx5(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x03, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x03, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x03, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	LEAQ       (R8)(R8*2), R12
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPD.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSD (SI), Z2
+	VFMADD231PD  Z2, Z0, Z4
+	VBROADCASTSD (SI)(R8*1), Z3
+	VFMADD231PD  Z3, Z0, Z6
+	VBROADCASTSD (SI)(R8*2), Z2
+	VFMADD231PD  Z2, Z0, Z8
+	VBROADCASTSD (SI)(R12*1), Z3
+	VFMADD231PD  Z3, Z0, Z10
+	VBROADCASTSD (SI)(R8*4), Z2
+	VFMADD231PD  Z2, Z0, Z12
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z12, Z12
+
+store:
+	VMOVUPD Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z12, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile64AVX512Halfx6(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile64AVX512Halfx6(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x03, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x03, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x03, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPD.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSD (SI), Z2
+	VFMADD231PD  Z2, Z0, Z4
+	VBROADCASTSD (SI)(R8*1), Z3
+	VFMADD231PD  Z3, Z0, Z6
+	VBROADCASTSD (SI)(R8*2), Z2
+	VFMADD231PD  Z2, Z0, Z8
+	VBROADCASTSD (SI)(R12*1), Z3
+	VFMADD231PD  Z3, Z0, Z10
+	VBROADCASTSD (SI)(R8*4), Z2
+	VFMADD231PD  Z2, Z0, Z12
+	VBROADCASTSD (SI)(R13*1), Z3
+	VFMADD231PD  Z3, Z0, Z14
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z14, Z14
+
+store:
+	VMOVUPD Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z14, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile64AVX512Halfx7(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile64AVX512Halfx7(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x03, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x03, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x03, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPD.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSD (SI), Z2
+	VFMADD231PD  Z2, Z0, Z4
+	VBROADCASTSD (SI)(R8*1), Z3
+	VFMADD231PD  Z3, Z0, Z6
+	VBROADCASTSD (SI)(R8*2), Z2
+	VFMADD231PD  Z2, Z0, Z8
+	VBROADCASTSD (SI)(R12*1), Z3
+	VFMADD231PD  Z3, Z0, Z10
+	VBROADCASTSD (SI)(R8*4), Z2
+	VFMADD231PD  Z2, Z0, Z12
+	VBROADCASTSD (SI)(R13*1), Z3
+	VFMADD231PD  Z3, Z0, Z14
+	VBROADCASTSD (SI)(R12*2), Z2
+	VFMADD231PD  Z2, Z0, Z16
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z16, Z16
+
+store:
+	VMOVUPD Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z16, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile64AVX512Halfx8(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile64AVX512Halfx8(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x03, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x03, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x03, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPD.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSD (SI), Z2
+	VFMADD231PD  Z2, Z0, Z4
+	VBROADCASTSD (SI)(R8*1), Z3
+	VFMADD231PD  Z3, Z0, Z6
+	VBROADCASTSD (SI)(R8*2), Z2
+	VFMADD231PD  Z2, Z0, Z8
+	VBROADCASTSD (SI)(R12*1), Z3
+	VFMADD231PD  Z3, Z0, Z10
+	VBROADCASTSD (SI)(R8*4), Z2
+	VFMADD231PD  Z2, Z0, Z12
+	VBROADCASTSD (SI)(R13*1), Z3
+	VFMADD231PD  Z3, Z0, Z14
+	VBROADCASTSD (SI)(R12*2), Z2
+	VFMADD231PD  Z2, Z0, Z16
+	VBROADCASTSD (BX), Z3
+	VFMADD231PD  Z3, Z0, Z18
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z18, Z18
+
+store:
+	VMOVUPD Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z18, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile64AVX512Halfx9(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile64AVX512Halfx9(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x03, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x03, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x03, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z20, Z20, Z20
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPD.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSD (SI), Z2
+	VFMADD231PD  Z2, Z0, Z4
+	VBROADCASTSD (SI)(R8*1), Z3
+	VFMADD231PD  Z3, Z0, Z6
+	VBROADCASTSD (SI)(R8*2), Z2
+	VFMADD231PD  Z2, Z0, Z8
+	VBROADCASTSD (SI)(R12*1), Z3
+	VFMADD231PD  Z3, Z0, Z10
+	VBROADCASTSD (SI)(R8*4), Z2
+	VFMADD231PD  Z2, Z0, Z12
+	VBROADCASTSD (SI)(R13*1), Z3
+	VFMADD231PD  Z3, Z0, Z14
+	VBROADCASTSD (SI)(R12*2), Z2
+	VFMADD231PD  Z2, Z0, Z16
+	VBROADCASTSD (BX), Z3
+	VFMADD231PD  Z3, Z0, Z18
+	VBROADCASTSD (BX)(R8*1), Z2
+	VFMADD231PD  Z2, Z0, Z20
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z18, Z18
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z20, Z20
+
+store:
+	VMOVUPD Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z18, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z20, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile64AVX512Halfx10(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile64AVX512Halfx10(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x03, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x03, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x03, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z20, Z20, Z20
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z22, Z22, Z22
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPD.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSD (SI), Z2
+	VFMADD231PD  Z2, Z0, Z4
+	VBROADCASTSD (SI)(R8*1), Z3
+	VFMADD231PD  Z3, Z0, Z6
+	VBROADCASTSD (SI)(R8*2), Z2
+	VFMADD231PD  Z2, Z0, Z8
+	VBROADCASTSD (SI)(R12*1), Z3
+	VFMADD231PD  Z3, Z0, Z10
+	VBROADCASTSD (SI)(R8*4), Z2
+	VFMADD231PD  Z2, Z0, Z12
+	VBROADCASTSD (SI)(R13*1), Z3
+	VFMADD231PD  Z3, Z0, Z14
+	VBROADCASTSD (SI)(R12*2), Z2
+	VFMADD231PD  Z2, Z0, Z16
+	VBROADCASTSD (BX), Z3
+	VFMADD231PD  Z3, Z0, Z18
+	VBROADCASTSD (BX)(R8*1), Z2
+	VFMADD231PD  Z2, Z0, Z20
+	VBROADCASTSD (BX)(R8*2), Z3
+	VFMADD231PD  Z3, Z0, Z22
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z18, Z18
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z20, Z20
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z22, Z22
+
+store:
+	VMOVUPD Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z18, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z20, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z22, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile64AVX512Halfx11(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile64AVX512Halfx11(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x03, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x03, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x03, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z20, Z20, Z20
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z22, Z22, Z22
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z24, Z24, Z24
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPD.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSD (SI), Z2
+	VFMADD231PD  Z2, Z0, Z4
+	VBROADCASTSD (SI)(R8*1), Z3
+	VFMADD231PD  Z3, Z0, Z6
+	VBROADCASTSD (SI)(R8*2), Z2
+	VFMADD231PD  Z2, Z0, Z8
+	VBROADCASTSD (SI)(R12*1), Z3
+	VFMADD231PD  Z3, Z0, Z10
+	VBROADCASTSD (SI)(R8*4), Z2
+	VFMADD231PD  Z2, Z0, Z12
+	VBROADCASTSD (SI)(R13*1), Z3
+	VFMADD231PD  Z3, Z0, Z14
+	VBROADCASTSD (SI)(R12*2), Z2
+	VFMADD231PD  Z2, Z0, Z16
+	VBROADCASTSD (BX), Z3
+	VFMADD231PD  Z3, Z0, Z18
+	VBROADCASTSD (BX)(R8*1), Z2
+	VFMADD231PD  Z2, Z0, Z20
+	VBROADCASTSD (BX)(R8*2), Z3
+	VFMADD231PD  Z3, Z0, Z22
+	VBROADCASTSD (BX)(R12*1), Z2
+	VFMADD231PD  Z2, Z0, Z24
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z18, Z18
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z20, Z20
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z22, Z22
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z24, Z24
+
+store:
+	VMOVUPD Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z18, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z20, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z22, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z24, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile64AVX512Halfx12(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile64AVX512Halfx12(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x03, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x03, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x03, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z20, Z20, Z20
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z22, Z22, Z22
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z24, Z24, Z24
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z26, Z26, Z26
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPD.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSD (SI), Z2
+	VFMADD231PD  Z2, Z0, Z4
+	VBROADCASTSD (SI)(R8*1), Z3
+	VFMADD231PD  Z3, Z0, Z6
+	VBROADCASTSD (SI)(R8*2), Z2
+	VFMADD231PD  Z2, Z0, Z8
+	VBROADCASTSD (SI)(R12*1), Z3
+	VFMADD231PD  Z3, Z0, Z10
+	VBROADCASTSD (SI)(R8*4), Z2
+	VFMADD231PD  Z2, Z0, Z12
+	VBROADCASTSD (SI)(R13*1), Z3
+	VFMADD231PD  Z3, Z0, Z14
+	VBROADCASTSD (SI)(R12*2), Z2
+	VFMADD231PD  Z2, Z0, Z16
+	VBROADCASTSD (BX), Z3
+	VFMADD231PD  Z3, Z0, Z18
+	VBROADCASTSD (BX)(R8*1), Z2
+	VFMADD231PD  Z2, Z0, Z20
+	VBROADCASTSD (BX)(R8*2), Z3
+	VFMADD231PD  Z3, Z0, Z22
+	VBROADCASTSD (BX)(R12*1), Z2
+	VFMADD231PD  Z2, Z0, Z24
+	VBROADCASTSD (BX)(R8*4), Z3
+	VFMADD231PD  Z3, Z0, Z26
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z18, Z18
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z20, Z20
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z22, Z22
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z24, Z24
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z26, Z26
+
+store:
+	VMOVUPD Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z18, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z20, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z22, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z24, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z26, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile64AVX512Halfx13(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile64AVX512Halfx13(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x03, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x03, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x03, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z20, Z20, Z20
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z22, Z22, Z22
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z24, Z24, Z24
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z26, Z26, Z26
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z28, Z28, Z28
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPD.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSD (SI), Z2
+	VFMADD231PD  Z2, Z0, Z4
+	VBROADCASTSD (SI)(R8*1), Z3
+	VFMADD231PD  Z3, Z0, Z6
+	VBROADCASTSD (SI)(R8*2), Z2
+	VFMADD231PD  Z2, Z0, Z8
+	VBROADCASTSD (SI)(R12*1), Z3
+	VFMADD231PD  Z3, Z0, Z10
+	VBROADCASTSD (SI)(R8*4), Z2
+	VFMADD231PD  Z2, Z0, Z12
+	VBROADCASTSD (SI)(R13*1), Z3
+	VFMADD231PD  Z3, Z0, Z14
+	VBROADCASTSD (SI)(R12*2), Z2
+	VFMADD231PD  Z2, Z0, Z16
+	VBROADCASTSD (BX), Z3
+	VFMADD231PD  Z3, Z0, Z18
+	VBROADCASTSD (BX)(R8*1), Z2
+	VFMADD231PD  Z2, Z0, Z20
+	VBROADCASTSD (BX)(R8*2), Z3
+	VFMADD231PD  Z3, Z0, Z22
+	VBROADCASTSD (BX)(R12*1), Z2
+	VFMADD231PD  Z2, Z0, Z24
+	VBROADCASTSD (BX)(R8*4), Z3
+	VFMADD231PD  Z3, Z0, Z26
+	VBROADCASTSD (BX)(R13*1), Z2
+	VFMADD231PD  Z2, Z0, Z28
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z18, Z18
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z20, Z20
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z22, Z22
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z24, Z24
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z26, Z26
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z28, Z28
+
+store:
+	VMOVUPD Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z18, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z20, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z22, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z24, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z26, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z28, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tile64AVX512Halfx14(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·tile64AVX512Halfx14(SB), NOSPLIT, $0-73
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x03, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x03, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x03, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x03, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z20, Z20, Z20
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z22, Z22, Z22
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z24, Z24, Z24
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z26, Z26, Z26
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z28, Z28, Z28
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z30, Z30, Z30
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPD.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	VBROADCASTSD (SI), Z2
+	VFMADD231PD  Z2, Z0, Z4
+	VBROADCASTSD (SI)(R8*1), Z3
+	VFMADD231PD  Z3, Z0, Z6
+	VBROADCASTSD (SI)(R8*2), Z2
+	VFMADD231PD  Z2, Z0, Z8
+	VBROADCASTSD (SI)(R12*1), Z3
+	VFMADD231PD  Z3, Z0, Z10
+	VBROADCASTSD (SI)(R8*4), Z2
+	VFMADD231PD  Z2, Z0, Z12
+	VBROADCASTSD (SI)(R13*1), Z3
+	VFMADD231PD  Z3, Z0, Z14
+	VBROADCASTSD (SI)(R12*2), Z2
+	VFMADD231PD  Z2, Z0, Z16
+	VBROADCASTSD (BX), Z3
+	VFMADD231PD  Z3, Z0, Z18
+	VBROADCASTSD (BX)(R8*1), Z2
+	VFMADD231PD  Z2, Z0, Z20
+	VBROADCASTSD (BX)(R8*2), Z3
+	VFMADD231PD  Z3, Z0, Z22
+	VBROADCASTSD (BX)(R12*1), Z2
+	VFMADD231PD  Z2, Z0, Z24
+	VBROADCASTSD (BX)(R8*4), Z3
+	VFMADD231PD  Z3, Z0, Z26
+	VBROADCASTSD (BX)(R13*1), Z2
+	VFMADD231PD  Z2, Z0, Z28
+	VBROADCASTSD (BX)(R12*2), Z3
+	VFMADD231PD  Z3, Z0, Z30
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z18, Z18
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z20, Z20
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z22, Z22
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z24, Z24
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z26, Z26
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z28, Z28
+	ADDQ      R11, AX
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z30, Z30
+
+store:
+	VMOVUPD Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z18, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z20, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z22, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z24, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z26, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z28, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPD Z30, K1, (DX)
 	VZEROUPPER
 	RET
 
