@@ -10,7 +10,8 @@ const (
 	// thread, minNativeWork in assembly.
 	minWork       = 64 << 10
 	minNativeWork = 256 << 10
-	// tasksPerThread is into how many tasks a product is cut if it can be.
+	// tasksPerThread is into how many tasks a product is cut for the threads'
+	// sake, at most.
 	tasksPerThread = 4
 )
 
@@ -22,27 +23,32 @@ type cut struct {
 	grain            int // the fewest tasks that are worth another thread
 }
 
-// cut divides a block of C so that tasks are of nearly the same size, suit
-// the caches, and are enough for all threads where there is work enough. Their
-// bounds are those of tiles.
+// cut divides a block of C into tasks that suit the caches and, where there
+// is work enough, keep all threads busy to the end. Their bounds are those of
+// tiles.
 func (kern *Kernel[T]) cut(pool *par.Pool, m, n, k int) cut {
 	down, across := ceil(m, kern.MR), ceil(n, kern.NR)
-	rows, cols := min(down, kern.MC/kern.MR), min(across, maxStrip/kern.NR)
-	least := kern.grain()
-	if threads := pool.Threads(); threads > 1 {
-		for ceil(down, rows)*ceil(across, cols) < tasksPerThread*threads && rows*cols > 1 &&
-			rows*cols*kern.MR*kern.NR*k >= 2*least {
-			if rows*kern.MR > cols*kern.NR {
-				rows = ceil(rows, 2)
-			} else {
-				cols = ceil(cols, 2)
+	leastDown, leastAcross := ceil(down, kern.MC/kern.MR), ceil(across, max(maxStrip/kern.NR, 1))
+	rows, cols := ceil(down, leastDown), ceil(across, leastAcross)
+	threads, least := pool.Threads(), kern.grain()
+	best := score(threads, down, across, rows, cols)
+	for y := leastDown; threads > 1 && y <= min(down, tasksPerThread*threads); y++ {
+		for x := leastAcross; x <= min(across, max(leastAcross, tasksPerThread*threads/y)); x++ {
+			r, c := ceil(down, y), ceil(across, x)
+			if s := score(threads, down, across, r, c); s < best && r*c*kern.MR*kern.NR*k >= least {
+				best, rows, cols = s, r, c
 			}
 		}
 	}
-	// The same number of tasks, as equal as they can be.
-	rows = ceil(down, ceil(down, rows)) * kern.MR
-	cols = ceil(across, ceil(across, cols)) * kern.NR
+	rows, cols = rows*kern.MR, cols*kern.NR
 	return cut{m, n, rows, cols, ceil(m, rows), least/(rows*cols*k) + 1}
+}
+
+// score is the time, in quarters of tiles, that the busiest thread is at work,
+// and a quarter of a task for a thread that is late.
+func score(threads, down, across, rows, cols int) int {
+	tasks := ceil(down, rows) * ceil(across, cols)
+	return (4*ceil(tasks, threads) + 1) * rows * cols
 }
 
 // grain is the fewest multiply-adds that are worth another thread.
