@@ -18,12 +18,12 @@ type Info struct {
 
 // DeviceInfo describes one device of a backend.
 type DeviceInfo struct {
-	Index  int
-	Name   string // as the hardware calls itself
-	Kind   string // "cpu", "gpu", "npu", ...
-	Memory int64  // bytes, 0 when unknown
+	Index  int    `json:"index"`
+	Name   string `json:"name"`   // as the hardware calls itself
+	Kind   string `json:"kind"`   // "cpu", "gpu", "npu", ...
+	Memory int64  `json:"memory"` // bytes, 0 when unknown
 	// Detail is anything worth a word: threads, instruction sets, driver version.
-	Detail string
+	Detail string `json:"detail,omitempty"`
 }
 
 // Capabilities is what a backend claims. The conformance suite tests all of it and nothing else.

@@ -3,12 +3,14 @@ package cpu
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/cpu/internal/cpuid"
 	"github.com/goburn/burn/plugins/cpu/internal/mem"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
@@ -31,13 +33,13 @@ func (b *Backend) Info() core.Info {
 		Name:   "cpu",
 		Kind:   "cpu",
 		Memory: b.memory.Limit(),
-		Detail: fmt.Sprintf("%s, %d threads", core.Platform(), b.pool.Threads()),
+		Detail: fmt.Sprintf("%s, %d threads, %s", runtime.GOOS, b.pool.Threads(), cpuid.String()),
 	}}}
 }
 
 var capabilities = sync.OnceValue(func() *core.Capabilities {
 	c := &core.Capabilities{Types: dtype.Any, Ops: map[string]core.OpCapability{}, MaxRank: shape.MaxRank, Deterministic: true,
-		Features: []string{"programs", "memory_stats"}}
+		Features: []string{"programs", "memory_stats", "exact_capabilities", "batches"}}
 	for code, rule := range rules() {
 		row := op.Lookup(code)
 		c.Ops[row.Name] = core.OpCapability{Version: row.Version, Types: rule.Types}

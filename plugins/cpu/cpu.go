@@ -1,4 +1,4 @@
-// Package cpu is the backend that computes with the processor, in Go alone, on every platform. Importing it registers it
+// Package cpu is the backend that computes with the processor, in Go and Go assembly without cgo, on every platform. Importing it registers it
 // with core under the name "cpu".
 //
 // Options of core.Config: "memory_limit" is the greatest number of bytes that tensors may take, with an optional suffix
@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/plugins/cpu/internal/cpuid"
 	"github.com/goburn/burn/plugins/cpu/internal/mem"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
@@ -49,6 +50,9 @@ func New(c core.Config) (core.Backend, error) {
 		default:
 			return nil, fmt.Errorf("cpu: option %q, want memory_limit or idle_limit: %w", name, core.ErrAttr)
 		}
+	}
+	if err := cpuid.Err(); err != nil {
+		return nil, fmt.Errorf("cpu: %w", err)
 	}
 	if c.Threads < 0 {
 		return nil, fmt.Errorf("cpu: threads, got %d, want 0 or more: %w", c.Threads, core.ErrAttr)
