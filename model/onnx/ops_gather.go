@@ -64,7 +64,7 @@ func (t *tracer) wrapTuples(v value, s shape.Shape, batch int) value {
 		return v
 	}
 	r := v.shape()[v.rank()-1]
-	if batch < 0 || batch+r > len(s) {
+	if batch < 0 || batch > len(s)-r {
 		t.fail("%d batch dimensions and tuples of %d for %v", batch, r, s)
 	}
 	span := s[batch : batch+r]

@@ -59,6 +59,12 @@ func (t *tracer) all(c op.Code, in []value, attrs ...op.Attr) []value {
 	for _, d := range n.Outputs {
 		t.fits(d)
 	}
+	if window := shape.Shape(n.Attrs.Ints("window")); window != nil { // far more work than its padded operand has elements
+		if err := window.Check(); err != nil {
+			t.throw(err)
+		}
+		t.fits(op.Desc{DType: descs[0].DType, Shape: window})
+	}
 	if constant {
 		return t.fold(&n, in)
 	}
