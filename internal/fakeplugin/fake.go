@@ -3,7 +3,7 @@
 //
 // Options: "panic_submit", "panic", "hang", "crash" name the N-th node of a stream (from 1) at which Submit panics, the
 // kernel panics, the stream hangs until it is closed, or the process ends with status 7. "slow" is a duration that every
-// node takes. "write" = "fail" refuses every Write as out of memory. "open" = "fail", "panic" or "hang" do so when the
+// node takes. "slow_write" is one that every Write takes, and "write" = "fail" refuses them as out of memory. "open" = "fail", "panic" or "hang" do so when the
 // backend is opened. "plain" leaves the optional interfaces out. "exact" and "batches" declare the features of those names.
 package fakeplugin
 

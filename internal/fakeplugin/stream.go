@@ -161,6 +161,9 @@ func (s *Stream) Write(_ context.Context, d op.Desc, data []byte) error {
 	if s.b.opts["write"] == "fail" {
 		return fmt.Errorf("write %v: %w", d, core.ErrOutOfMemory)
 	}
+	if t, err := time.ParseDuration(s.b.opts["slow_write"]); err == nil {
+		time.Sleep(t)
+	}
 	v := value{Desc: d, data: append([]byte(nil), data...)}
 	return s.enqueue(func() {
 		s.mu.Lock()

@@ -43,7 +43,22 @@ func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 			return err
 		}
 	}
+	s.requests.onLate(r, func(err error) {
+		if err == nil {
+			s.forget(d.ID)
+		}
+	})
 	return s.wait(ctx, r)
+}
+
+// forget frees a tensor that the plugin made and the caller was told is not there. It does not wait.
+func (s *stream) forget(id op.TensorID) {
+	if s.begin() != nil {
+		return
+	}
+	defer s.mu.Unlock()
+	s.enc.Free([]op.TensorID{id})
+	s.flush()
 }
 
 // chunk queues data of a tensor once there is room. When ctx ends first, it tells the plugin that no more comes.

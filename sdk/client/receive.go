@@ -17,6 +17,11 @@ type request struct {
 	n     int    // bytes of it that have come
 	usage core.Memory
 	done  chan error
+
+	// late is called with the answer to a request that was dropped before it came: what the plugin holds for it is to be
+	// given back then.
+	late    func(err error)
+	dropped bool
 }
 
 // requests are those that wait.
@@ -44,12 +49,23 @@ func (q *requests) add(dst []byte) *request {
 	return r
 }
 
-// drop forgets a request, so that nothing touches it any more. It is false for one that has been answered.
+// onLate sets what is done with an answer that comes after the request was dropped.
+func (q *requests) onLate(r *request, late func(err error)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	r.late = late
+}
+
+// drop forgets a request, so that nothing touches the caller's memory any more. It is false for one that has been answered.
 func (q *requests) drop(r *request) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	_, waiting := q.open[r.id]
-	delete(q.open, r.id)
+	if r.late != nil {
+		r.dropped, r.dst = true, nil
+	} else {
+		delete(q.open, r.id)
+	}
 	return waiting
 }
 
@@ -59,14 +75,22 @@ func (q *requests) failAll(err error) {
 	q.err = err
 	for id, r := range q.open {
 		delete(q.open, id)
-		r.done <- err
+		if !r.dropped { // what the plugin holds has gone with the stream
+			r.done <- err
+		}
 	}
 }
 
 // answer ends a request. One that nobody waits for any more is ignored.
 func (q *requests) answer(p *wire.Reply) error {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	var late func(error)
+	defer func() {
+		q.mu.Unlock()
+		if late != nil {
+			late(p.Err)
+		}
+	}()
 	if p.Request == 0 || p.Request > q.last {
 		return fmt.Errorf("reply 0x%02x to request %d, the last was %d: %w", byte(p.Tag), p.Request, q.last, core.ErrProtocol)
 	}
@@ -79,6 +103,10 @@ func (q *requests) answer(p *wire.Reply) error {
 	}
 	r.usage = p.Usage
 	delete(q.open, r.id)
+	if r.dropped {
+		late = r.late
+		return nil
+	}
 	r.done <- p.Err
 	return nil
 }

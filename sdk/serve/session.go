@@ -240,9 +240,28 @@ func (t *session) submit() {
 				}
 			}
 		}
+		t.freeGood(dropped(t.batch))
 	}
 	clear(t.batch)
 	t.batch = t.batch[:0]
+}
+
+// dropped lists what a batch gives up of the tensors that were there before it.
+func dropped(batch []op.Node) []tensorID {
+	made := map[tensorID]bool{}
+	var ids []tensorID
+	for i := range batch {
+		n := &batch[i]
+		for k, id := range n.Inputs {
+			if k < 64 && n.Drop>>k&1 != 0 && !made[id] {
+				ids = append(ids, id)
+			}
+		}
+		for _, d := range n.Outputs {
+			made[d.ID] = true
+		}
+	}
+	return ids
 }
 
 func (t *session) free(ids []tensorID) {
