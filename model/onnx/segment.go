@@ -2,18 +2,22 @@ package onnx
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
 	"strings"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
+	"github.com/goburn/burn/model/onnx/pb"
 )
 
 // segment is a program under construction.
 type segment struct {
 	nodes  []op.Node
+	owners []*pb.Node // the ONNX node that each is from
 	inputs []op.Desc
 	refs   []ref // what each input is bound to
 	consts []op.Desc
@@ -78,7 +82,7 @@ func (t *tracer) useFill(d *data) op.TensorID {
 		}
 		id = s.next()
 		n.Outputs[0].ID = id
-		s.nodes = append(s.nodes, n)
+		t.append(n)
 		s.fills[key] = id
 		t.report.count(t.s, &n, nil)
 	}
@@ -102,9 +106,37 @@ func (t *tracer) record(n op.Node) []value {
 		d.seg, d.id = t.seg, n.Outputs[i].ID
 		out[i] = tensorOf(d)
 	}
-	t.seg.nodes = append(t.seg.nodes, n)
+	t.append(n)
 	t.hold(out...)
 	return out
+}
+
+func (t *tracer) append(n op.Node) {
+	var owner *pb.Node
+	if len(t.frames) > 0 {
+		owner = t.frames[len(t.frames)-1].node
+	}
+	t.seg.nodes, t.seg.owners = append(t.seg.nodes, n), append(t.seg.owners, owner)
+}
+
+// refused names the ONNX node whose op the device cannot execute, where that is why a program could not be compiled.
+func (t *tracer) refused(s *segment, err error) error {
+	if !errors.Is(err, core.ErrUnsupported) {
+		return err
+	}
+	last := s.last
+	for i := range s.nodes {
+		n := s.nodes[i]
+		in := make([]op.Desc, len(n.Inputs))
+		for k, id := range n.Inputs {
+			in[k] = s.desc(id)
+		}
+		_, _, cause := core.Lower(t.s.dev.Core().Backend, &n, in, func() op.TensorID { last++; return last })
+		if o := s.owners[i]; cause != nil && o != nil {
+			return &NodeError{Op: opKey{canonical(o.Domain), o.OpType}.String(), Node: nameOf(o), Err: cause}
+		}
+	}
+	return err
 }
 
 func (s *segment) desc(id op.TensorID) op.Desc {
@@ -202,8 +234,10 @@ func (t *tracer) compile(s *segment, st *step, outs []*data) error {
 		}
 	}
 	var err error
-	st.program, err = t.s.compile(t, p, consts)
-	return err
+	if st.program, err = t.s.compile(t, p, consts); err != nil {
+		return t.refused(s, err)
+	}
+	return nil
 }
 
 // keyOf identifies a program with its constants.
