@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -57,20 +58,29 @@ func attributes(t *testing.T, row *op.Row, values map[string]any) []op.Attr {
 		}
 		require.Less(t, i, len(row.Attrs), "%s has no attribute %s", row.Name, name)
 		var list []int
+		var floats []float64
 		if l, ok := v.([]any); ok {
 			for _, e := range l {
-				list = append(list, int(e.(float64)))
+				list, floats = append(list, int(e.(float64))), append(floats, e.(float64))
 			}
 		}
 		switch row.Attrs[i].Kind {
 		case op.KindInt:
 			attrs = append(attrs, op.Int(name, int(v.(float64))))
 		case op.KindFloat:
-			attrs = append(attrs, op.Float(name, v.(float64)))
+			f, ok := v.(float64)
+			if !ok { // what JSON has no number for
+				var err error
+				f, err = strconv.ParseFloat(v.(string), 64)
+				require.NoError(t, err)
+			}
+			attrs = append(attrs, op.Float(name, f))
 		case op.KindBool:
 			attrs = append(attrs, op.Flag(name, v.(bool)))
 		case op.KindString:
 			attrs = append(attrs, op.Str(name, v.(string)))
+		case op.KindFloats:
+			attrs = append(attrs, op.Floats(name, floats...))
 		case op.KindInts:
 			attrs = append(attrs, op.Ints(name, list...))
 		case op.KindScalar:
@@ -86,14 +96,21 @@ func attributes(t *testing.T, row *op.Row, values map[string]any) []op.Attr {
 
 // Other programs computed the goldens; those that did it in f32 are met to f32's precision.
 func TestGolden(t *testing.T) {
-	data, err := os.ReadFile("testdata/golden.json")
-	require.NoError(t, err)
-	var cases []struct {
+	type goldenCase struct {
 		Op              string
 		Attrs           map[string]any
 		Inputs, Outputs []goldenTensor
 	}
-	require.NoError(t, json.Unmarshal(data, &cases))
+	files, err := filepath.Glob("testdata/golden*.json")
+	require.NoError(t, err)
+	var cases []goldenCase
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		require.NoError(t, err)
+		var l []goldenCase
+		require.NoError(t, json.Unmarshal(data, &l))
+		cases = append(cases, l...)
+	}
 	seen := map[string]bool{}
 	for i, c := range cases {
 		seen[c.Op] = true

@@ -147,5 +147,20 @@ const (
 	Quantize
 	Dequantize
 
+	// composite: statistics and search
+	Std
+	Median
+	Quantile
+	Covariance
+	CorrCoef
+	Histogram
+	SearchSorted
+	ArgSort
+	LogCumSumExp
+	CumArgMax
+	CumArgMin
+	VectorNorm
+	CosineSimilarity
+
 	endOfTable
 )

@@ -1,0 +1,32 @@
+package op_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/core/op"
+)
+
+// inference is an op and what it makes of operands.
+type inference struct {
+	op    op.Code
+	in    []op.Desc
+	attrs []op.Attr
+	want  []op.Desc
+}
+
+// inferences is filled by the files of the groups.
+var inferences []inference
+
+func TestInferenceOfGroups(t *testing.T) {
+	for _, c := range inferences {
+		n, err := op.New(c.op, c.in, c.attrs...)
+		require.NoError(t, err, c.op)
+		require.Len(t, n.Outputs, len(c.want), c.op)
+		for k := range c.want {
+			require.True(t, c.want[k].SameType(n.Outputs[k]), "%v gives %v for output %d, want %v", c.op, n.Outputs[k], k, c.want[k])
+		}
+		require.NoError(t, op.Check(&n, c.in), c.op)
+	}
+}
