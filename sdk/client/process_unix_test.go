@@ -149,6 +149,22 @@ func TestCrash(t *testing.T) {
 	require.ErrorContains(t, err, "the device is on fire")
 }
 
+// stop suspends a process and returns when all of its threads stand still, which the signal alone does not promise.
+func stop(t *testing.T, pid int) {
+	t.Helper()
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	status := filepath.Join("/proc", strconv.Itoa(pid), "stat")
+	if _, err := os.Stat(status); err != nil { // not Linux
+		time.Sleep(100 * time.Millisecond)
+		return
+	}
+	require.Eventually(t, func() bool {
+		b, err := os.ReadFile(status)
+		_, state, _ := strings.Cut(string(b), ") ")
+		return err == nil && strings.HasPrefix(state, "T")
+	}, 5*time.Second, time.Millisecond)
+}
+
 // TestStopped is a plugin that hangs as a whole: calls end with their context, and Close ends it.
 func TestStopped(t *testing.T) {
 	private(t)
@@ -157,7 +173,7 @@ func TestStopped(t *testing.T) {
 	s, pid := open(t, b), pidOf(t, b)
 	require.NoError(t, s.Write(context.Background(), desc(1, 1), f32(1)))
 	require.NoError(t, s.Sync(context.Background()))
-	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	stop(t, pid)
 	short := func() context.Context {
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 		t.Cleanup(cancel)
@@ -174,7 +190,7 @@ func TestStopped(t *testing.T) {
 	require.Equal(t, f32(1), read(t, s, desc(1, 1)), "it is usable once it runs again")
 	require.NoError(t, s.Sync(context.Background()))
 
-	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	stop(t, pid)
 	start = time.Now()
 	require.NoError(t, b.Close())
 	require.Less(t, time.Since(start), 4*time.Second)
