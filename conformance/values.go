@@ -29,7 +29,11 @@ func value(r *rand.Rand, d dtype.DType, dom op.Domain, accumulates bool) (f floa
 func floatValue(r *rand.Rand, dom op.Domain, accumulates bool) float64 {
 	switch {
 	case dom.Lo != 0 || dom.Hi != 0:
-		return dom.Lo + r.Float64()*(dom.Hi-dom.Lo)
+		f := dom.Lo + r.Float64()*(dom.Hi-dom.Lo)
+		if dom.Whole {
+			f = math.Floor(f)
+		}
+		return f
 	case accumulates:
 		return 2*r.Float64() - 1
 	}

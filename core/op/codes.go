@@ -162,5 +162,11 @@ const (
 	VectorNorm
 	CosineSimilarity
 
+	// composite: random distributions
+	RandomUniform
+	RandomNormal
+	Bernoulli
+	Multinomial
+
 	endOfTable
 )

@@ -72,6 +72,11 @@ func allSamples() []sample {
 // retyped is s with the operands that share the first one's type in type d, or false when the op does not take it.
 func (s sample) retyped(d dtype.DType) (sample, bool) {
 	row := op.Lookup(s.op)
+	if len(row.Operands) == 0 { // creates a tensor of the type in its attributes
+		s.attrs = append([]op.Attr{op.Type("dtype", d)}, s.attrs...)
+		_, err := op.New(s.op, nil, s.attrs...)
+		return s, err == nil
+	}
 	if !row.Operands[0].Types.Has(d) || s.op == op.OneHot && d != dtype.I64 {
 		return s, false
 	}
@@ -195,8 +200,19 @@ func decomposes(t *testing.T, s sample) {
 func random(r *rand.Rand, c op.Code, operand int, d op.Desc) ref.Tensor {
 	x := ref.Zeros(d)
 	row := op.Lookup(c)
+	var dom op.Domain
+	if operand < len(row.Domain) {
+		dom = row.Domain[operand]
+	}
+	if dom.Matrix != op.AnyMatrix {
+		return ref.Matrix(r, dom.Matrix, d)
+	}
 	for k := range d.Shape.Size() {
 		switch {
+		case dom.Whole:
+			x.F[k] = dom.Lo + float64(r.IntN(int(dom.Hi-dom.Lo)))
+		case d.DType.IsFloat() && c == op.Bernoulli:
+			x.F[k] = ref.Round(d.DType, r.Float64())
 		case d.DType.IsFloat() && (c == op.BatchNorm && operand == 4 || operand == 1 && row.Group == "quantization" || c == op.Rsqrt):
 			x.F[k] = ref.Round(d.DType, 0.1+r.Float64())
 		case d.DType.IsFloat() && c == op.Acosh:

@@ -77,9 +77,30 @@ type Constraint struct {
 type Domain struct {
 	Lo, Hi  float64 // inclusive; both zero: any value
 	NonZero bool
+	// Whole draws whole numbers only.
+	Whole bool
+	// Matrix makes the operand's last two dimensions matrices of a kind, and Lo and Hi mean nothing.
+	Matrix MatrixKind
 	// Index makes the operand an index into dimension Axis attribute of the first operand, in [0, size).
 	Index bool
 }
+
+// MatrixKind is a kind of matrices on which linear algebra is defined and well conditioned.
+type MatrixKind uint8
+
+// The kinds of matrices.
+const (
+	// AnyMatrix is no particular kind.
+	AnyMatrix MatrixKind = iota
+	// FullRank matrices have singular values of full rank that are apart from each other.
+	FullRank
+	// PositiveDefinite matrices are symmetric with positive eigenvalues.
+	PositiveDefinite
+	// Symmetric matrices have eigenvalues of either sign whose magnitudes are apart from each other.
+	Symmetric
+	// Triangular matrices have well conditioned triangles on both sides of the diagonal.
+	Triangular
+)
 
 // Tolerance bounds |got-want| by Abs + Rel·|want|. ULP kinds name the usual cases.
 type Tolerance struct {

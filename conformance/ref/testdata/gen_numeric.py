@@ -104,4 +104,36 @@ a, b = f64(2, 1, 4), f64(3, 4)
 case("cosine_similarity", [a, b], (a * b).sum(2) / (np.linalg.norm(a, axis=2) * np.linalg.norm(b, axis=1)), axis=2)
 case("cosine_similarity", [np.zeros(3), b[0, :3]], np.float64(0), axis=0)
 
+# random distributions
+def philox(counter, key):
+    x, key = [counter & 0xFFFFFFFF, counter >> 32, 0, 0], [key & 0xFFFFFFFF, (key >> 32) & 0xFFFFFFFF]
+    for _ in range(10):
+        p, q = 0xD2511F53 * x[0], 0xCD9E8D57 * x[2]
+        x = [(q >> 32) ^ x[1] ^ key[0], q & 0xFFFFFFFF, (p >> 32) ^ x[3] ^ key[1], p & 0xFFFFFFFF]
+        key = [(key[0] + 0x9E3779B9) & 0xFFFFFFFF, (key[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return x
+
+
+def words(n, seed, counter=0):
+    return np.array([philox(counter + i // 4, seed)[i % 4] for i in range(n)], np.uint64)
+
+
+w = words(30, 42, 5)
+u = (w[:15] >> np.uint64(8)).astype(np.float64) / 2**24
+case("random_uniform", [], (u * 3 - 1).astype(np.float32).reshape(3, 5), seed=42, counter=5, shape=[3, 5], low=-1.0, high=2.0)
+mantissa = (w[0::2] >> np.uint64(5)) * np.uint64(2**26) + (w[1::2] >> np.uint64(6))
+case("random_uniform", [], mantissa.astype(np.float64) / 2**53, seed=42, counter=5, shape=[15], dtype="f64")
+frac = (w >> np.uint64(8)).astype(np.float64) / 2**24
+normal = np.sqrt(-2 * np.log(frac[0::2] + 2.0**-24)) * np.cos(2 * np.pi * frac[1::2])
+case("random_normal", [], (2 + 0.5 * normal).astype(np.float32), seed=42, counter=5, shape=[15], mean=2.0, std=0.5)
+full = w.astype(np.float64)
+normal = np.sqrt(-2 * np.log((full[0::2] + 1) / 2**32)) * np.cos(2 * np.pi * full[1::2] / 2**32)
+case("random_normal", [], normal, seed=42, counter=5, shape=[15], dtype="f64")
+p = f64(15, lo=0, hi=1)
+case("bernoulli", [p], (u < p).astype(np.int64), seed=42, counter=5, dtype="i64")
+weights = np.array([[1.0, 0.0, 3.0], [2.0, 2.0, 0.0]])
+sums = weights.cumsum(1)
+want = np.stack([np.searchsorted(sums[r], u[5 * r : 5 * r + 5] * sums[r, -1], side="right") for r in range(2)])
+case("multinomial", [weights], want, count=5, seed=42, counter=5)
+
 sys.stdout.write("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")

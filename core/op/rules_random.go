@@ -1,0 +1,78 @@
+package op
+
+import (
+	"math"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/shape"
+)
+
+var randomRules = map[Code]Decomposition{
+	RandomUniform: elementwise(func(b *Builder, _ []Desc, a Attrs) Desc {
+		s, d := shape.Shape(a.Ints("shape")), a.DType("dtype")
+		var u Desc
+		if d == dtype.F64 {
+			w := words(b, a, shape.Of(s.Size(), 2))
+			hi, lo := b.Cast(upper(b, b.Narrow(w, 1, 0, 1), 27), d), b.Cast(upper(b, b.Narrow(w, 1, 1, 1), 26), d)
+			u = b.Do(Mul, b.Do(Add, b.Do(Mul, hi, b.Like(hi, 1<<26)), lo), b.Like(lo, 0x1p-53))
+			u = b.Reshape(u, s)
+		} else {
+			u = fraction(b, words(b, a, s))
+		}
+		low, high := a.Float("low"), a.Float("high")
+		return b.Cast(b.Do(Add, b.Do(Mul, u, b.Like(u, high-low)), b.Like(u, low)), d)
+	}),
+	RandomNormal: elementwise(func(b *Builder, _ []Desc, a Attrs) Desc {
+		s, d := shape.Shape(a.Ints("shape")), a.DType("dtype")
+		w := words(b, a, shape.Of(s.Size(), 2))
+		first, second := b.Narrow(w, 1, 0, 1), b.Narrow(w, 1, 1, 1)
+		var u, v Desc
+		if d == dtype.F64 {
+			whole := func(w Desc) Desc { // the word, unsigned
+				return b.Cast(b.Do(And, b.Cast(w, dtype.I64), b.FullInt(dtype.I64, 1<<32-1, nil)), d)
+			}
+			u, v = whole(first), whole(second)
+			u, v = b.Do(Mul, b.Do(Add, u, b.Like(u, 1)), b.Like(u, 0x1p-32)), b.Do(Mul, v, b.Like(v, 0x1p-32))
+		} else {
+			u, v = fraction(b, first), fraction(b, second)
+			u = b.Do(Add, u, b.Like(u, 0x1p-24))
+		}
+		r := b.Do(Sqrt, b.Do(Mul, b.Like(u, -2), b.Do(Log, u)))
+		z := b.Do(Mul, r, b.Do(Cos, b.Do(Mul, v, b.Like(v, 2*math.Pi))))
+		z = b.Do(Add, b.Do(Mul, z, b.Like(z, a.Float("std"))), b.Like(z, a.Float("mean")))
+		return b.Cast(b.Reshape(z, s), d)
+	}),
+	Bernoulli: elementwise(func(b *Builder, in []Desc, a Attrs) Desc {
+		p := wide(b, in[0])
+		u := b.Cast(fraction(b, words(b, a, in[0].Shape)), p.DType)
+		return b.Cast(b.Do(Less, u, p), a.DType("dtype"))
+	}),
+	Multinomial: elementwise(func(b *Builder, in []Desc, a Attrs) Desc {
+		s, n := in[0].Shape, a.Int("count")
+		last := len(s) - 1
+		batch, k := s[:last].Size(), s[last]
+		out := append(s[:last:last], n)
+		sums := b.Un(CumSum, b.Reshape(wide(b, in[0]), shape.Of(batch, 1, k)), Int("axis", 2))
+		u := b.Cast(fraction(b, words(b, a, shape.Of(batch, n, 1))), sums.DType)
+		point := b.Do(Mul, u, b.Narrow(sums, 2, k-1, 1))
+		passed := b.Reduce(Sum, b.Cast(b.Do(LessEqual, sums, point), dtype.I64), false, 2)
+		return b.Reshape(b.Do(Min, passed, b.FullInt(dtype.I64, int64(k-1), nil)), out)
+	}),
+}
+
+// words is random_bits in shape s.
+func words(b *Builder, a Attrs, s shape.Shape) Desc {
+	return b.All(RandomBits, nil, Int("seed", a.Int("seed")), Int("counter", a.Int("counter")), Dims("shape", s), Type("dtype", dtype.I32))[0]
+}
+
+// upper is the upper n bits of words, as i32.
+func upper(b *Builder, w Desc, n int) Desc {
+	shifted := b.Do(Shr, w, b.FullInt(dtype.I32, int64(32-n), nil)) // brings the sign along
+	return b.Do(And, shifted, b.FullInt(dtype.I32, 1<<n-1, nil))
+}
+
+// fraction is the upper 24 bits of words over 2^24, exactly, in f32.
+func fraction(b *Builder, w Desc) Desc {
+	f := b.Cast(upper(b, w, 24), dtype.F32)
+	return b.Do(Mul, f, b.Like(f, 0x1p-24))
+}
