@@ -34,6 +34,8 @@ type Options struct {
 	Generation uint16
 	// HostName and HostVersion are told to the plugin.
 	HostName, HostVersion string
+	// Args are given to the process.
+	Args []string
 	// Env is added to the environment of the process.
 	Env []string
 	// Protocol narrows the versions spoken; the zero Range is wire.Speaks().
@@ -72,7 +74,7 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, p.startError(CauseSystem, err)
 	}
-	p.cmd = exec.Command(path)
+	p.cmd = exec.Command(path, o.Args...)
 	env := append(slices.Clone(o.Env), fmt.Sprintf("%s=%d", wire.EnvHostPID, os.Getpid()), wire.EnvHostPipe+"=stdin")
 	plug := goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig: goplugin.HandshakeConfig{
