@@ -21,6 +21,7 @@ const (
 	Ready    State = "ready"
 	Failed   State = "failed"
 	Shadowed State = "shadowed" // another plugin of that name comes first
+	Found    State = "found"    // a shared object that nobody may open here: Options have no Carrier
 )
 
 // Status is what is known of one backend, built in or a plugin.
@@ -41,8 +42,9 @@ type Status struct {
 // probeTimeout bounds one probe when Options do not.
 const probeTimeout = 10 * time.Second
 
-// Devices opens every backend there is, built in and plugins, each plugin in its own process, all at once, describes them
-// and closes them again. What fails is in the result, with its cause and remedy. The context bounds the whole.
+// Devices opens every backend there is, built in and plugins, each plugin in its own process, shared objects too, all at
+// once, describes them and closes them again. What fails is in the result, with its cause and remedy. The context bounds
+// the whole.
 func Devices(ctx context.Context, o Options) []Status {
 	if o.StartTimeout == 0 {
 		o.StartTimeout = probeTimeout
@@ -78,7 +80,7 @@ func Devices(ctx context.Context, o Options) []Status {
 	}
 	wg.Wait()
 	for _, p := range shadowed {
-		all = append(all, Status{Name: p.Name, Transport: Process, Path: p.Path, Origin: p.Origin, Manifest: p.Manifest,
+		all = append(all, Status{Name: p.Name, Transport: p.Kind, Path: p.Path, Origin: p.Origin, Manifest: p.Manifest,
 			State: Shadowed, Failure: p.found})
 	}
 	slices.SortStableFunc(all, func(a, b Status) int {
@@ -88,7 +90,7 @@ func Devices(ctx context.Context, o Options) []Status {
 }
 
 func (p *Plugin) probe(ctx context.Context, o Options) Status {
-	s := Status{Name: p.Name, Transport: Process, Path: p.Path, Origin: p.Origin, Manifest: p.Manifest}
+	s := Status{Name: p.Name, Transport: p.Kind, Path: p.Path, Origin: p.Origin, Manifest: p.Manifest}
 	if p.Manifest != nil {
 		s.Version = p.Manifest.Version
 	}
@@ -96,8 +98,16 @@ func (p *Plugin) probe(ctx context.Context, o Options) Status {
 		s.State, s.Failure = Failed, f
 		return s
 	}
-	b, err := client.Start(ctx, p.Path, o.client(p.Name))
-	return s.describe(b, err)
+	if p.Kind == Shared && len(o.Carrier) == 0 {
+		s.State = Found
+		return s
+	}
+	b, err := p.start(ctx, o)
+	s = s.describe(b, err)
+	if p.Kind == Shared {
+		s.Protocol = "" // the carrier's
+	}
+	return s
 }
 
 // describe fills in what an opened plugin says of itself, and closes it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -20,7 +21,7 @@ import (
 type Manifest struct {
 	Name     string   `toml:"name" json:"name,omitempty"`
 	Version  string   `toml:"version" json:"version,omitempty"`
-	Kind     string   `toml:"kind" json:"kind,omitempty"` // how it is loaded: "process"
+	Kind     string   `toml:"kind" json:"kind,omitempty"` // how it is loaded: "process" or "shared"
 	OS       string   `toml:"os" json:"os,omitempty"`
 	Arch     string   `toml:"arch" json:"arch,omitempty"`
 	SHA256   string   `toml:"sha256" json:"sha256,omitempty"` // of the executable, in hex
@@ -41,7 +42,8 @@ const (
 
 // readManifest reads the manifest beside a plugin. It is nil when there is none.
 func readManifest(exe string) (*Manifest, error) {
-	path := strings.TrimSuffix(exe, ".exe") + manifestExt
+	stem, _ := plainName(exe)
+	path := stem + manifestExt
 	f, err := os.Open(path)
 	if os.IsNotExist(err) {
 		return nil, nil
@@ -102,9 +104,9 @@ func (p *Plugin) Check() *Failure {
 	case goos+"/"+arch != core.Platform():
 		return &Failure{client.CauseWrongPlatform, fmt.Sprintf("the plugin is for %s/%s, this is %s", goos, arch, core.Platform()),
 			"install the build for " + core.Platform() + ": `burn plugin install " + p.Name + "`", core.ErrUnsupported}
-	case m.Kind != "" && m.Kind != Process:
-		return &Failure{CauseManifest, fmt.Sprintf("kind %q, want %q", m.Kind, Process),
-			"upgrade burn, or install the process build of the plugin", core.ErrUnsupported}
+	case m.Kind != "" && m.Kind != p.Kind:
+		return &Failure{CauseManifest, fmt.Sprintf("kind %q, want %q for %s", m.Kind, p.Kind, filepath.Base(p.Path)),
+			"upgrade burn, or install the " + p.Kind + " build of the plugin", core.ErrUnsupported}
 	}
 	if r := (wire.Range{Min: m.Protocol.Min, Max: m.Protocol.Max}); r != (wire.Range{}) {
 		if _, ok := wire.Speaks().Newest(r); !ok {

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -29,14 +28,18 @@ type Options struct {
 	StartTimeout time.Duration
 	// Version is that of the program, told to plugins.
 	Version string
+	// Carrier is a command line to which the path of a shared object is appended: a program that calls shared.Serve with it.
+	// Devices describes shared objects with its help, and process:NAME runs them so. Empty: neither is possible.
+	Carrier []string
 }
 
 func (o *Options) client(name string) client.Options {
 	return client.Options{Name: name, Config: o.Config, Logger: o.Logger, StartTimeout: o.StartTimeout, HostVersion: o.Version}
 }
 
-// Open opens a device: NAME[:INDEX], with prefix "builtin:" or "process:" to force the transport. Without a prefix a
-// backend of this program wins over a plugin of the same name. Close of the Device ends the plugin.
+// Open opens a device: NAME[:INDEX], with prefix "builtin:", "process:" or "shared:" to force the transport. Without a
+// prefix a backend of this program wins over a plugin of the same name, and a plugin that is a shared object is loaded into
+// this process, if it has a loader. Close of the Device ends the plugin.
 //
 // An unknown name or index is ErrNotFound; a plugin that does not start gives a *client.StartError or a *Failure.
 func Open(ctx context.Context, spec string, o Options) (*core.Device, error) {
@@ -44,17 +47,14 @@ func Open(ctx context.Context, spec string, o Options) (*core.Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Transport == "" {
-		s.Transport = Process
-		if slices.Contains(core.Registered(), s.Name) {
-			s.Transport = Builtin
-		}
+	if s.Transport == "" && slices.Contains(core.Registered(), s.Name) {
+		s.Transport = Builtin
 	}
 	var b core.Backend
 	if s.Transport == Builtin {
 		b, err = core.Open(s.Name, o.Config)
 	} else {
-		b, err = openPlugin(ctx, s.Name, o)
+		b, s.Transport, err = openPlugin(ctx, s, o)
 	}
 	if err != nil {
 		return nil, err
@@ -66,37 +66,34 @@ func Open(ctx context.Context, spec string, o Options) (*core.Device, error) {
 	return &core.Device{Backend: b, Index: s.Index, Spec: s.String(), Transport: s.Transport}, nil
 }
 
-func openPlugin(ctx context.Context, name string, o Options) (core.Backend, error) {
+// openPlugin opens a plugin and says by which transport.
+func openPlugin(ctx context.Context, s Spec, o Options) (core.Backend, string, error) {
 	running, err := attachable()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	if at, ok := running[name]; ok {
-		return client.Attach(ctx, at, o.client(name))
+	if at, ok := running[s.Name]; ok && s.Transport != Shared {
+		b, err := client.Attach(ctx, at, o.client(s.Name))
+		if err != nil {
+			return nil, "", err
+		}
+		return b, Process, nil
 	}
 	winners, _ := Find(o)
 	for i := range winners {
-		if winners[i].Name == name {
-			return winners[i].open(ctx, o)
+		if p := &winners[i]; p.Name == s.Name {
+			transport := s.Transport
+			if transport == "" {
+				transport = p.Kind
+				if loader.Load() == nil {
+					transport = Process
+				}
+			}
+			b, err := p.open(ctx, transport, o)
+			return b, transport, err
 		}
 	}
-	return nil, notFound(name, winners, o)
-}
-
-// open checks and starts a plugin.
-func (p *Plugin) open(ctx context.Context, o Options) (*client.Backend, error) {
-	if f := p.Check(); f != nil {
-		return nil, fmt.Errorf("plugin %s (%s): %w", p.Name, p.Path, f)
-	}
-	b, err := client.Start(ctx, p.Path, o.client(p.Name))
-	if err != nil {
-		var e *client.StartError
-		if errors.As(err, &e) {
-			return nil, fmt.Errorf("%w; %s", err, e.Remedy())
-		}
-		return nil, err
-	}
-	return b, nil
+	return nil, "", notFound(s.Name, winners, o)
 }
 
 func notFound(name string, found []Plugin, o Options) error {

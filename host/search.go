@@ -88,10 +88,11 @@ func systemDirs() []string {
 	return []string{"/usr/local/lib/burn/plugins", "/usr/lib/burn/plugins"}
 }
 
-// Plugin is an executable that was found.
+// Plugin is an executable or shared object that was found.
 type Plugin struct {
 	Name     string
 	Path     string
+	Kind     string // Process or Shared
 	Origin   string
 	Manifest *Manifest // nil: none
 
@@ -118,21 +119,47 @@ func Find(o Options) (winners, shadowed []Plugin) {
 	return winners, shadowed
 }
 
-// pluginName is the name of the plugin that a file is, "" when it is none.
-func pluginName(file string) string {
-	name, ok := strings.CutPrefix(file, filePrefix)
-	if !ok {
+// PluginName is the name of the plugin that a file is, "" when it is none.
+func PluginName(path string) string {
+	stem, kind := plainName(filepath.Base(path))
+	name, ok := strings.CutPrefix(stem, filePrefix)
+	if !ok || kind == "" || !validName(name) {
 		return ""
 	}
-	base, exe := strings.CutSuffix(name, ".exe")
-	if exe != (runtime.GOOS == "windows") || !validName(base) {
-		return ""
+	return name
+}
+
+// plainName takes the extension from the name of an executable or shared object of this system, and says which of the two
+// it is: "" for neither.
+func plainName(file string) (stem, kind string) {
+	for _, ext := range sharedExts() {
+		if stem, ok := strings.CutSuffix(file, ext); ok {
+			return stem, Shared
+		}
 	}
-	return base
+	if runtime.GOOS != "windows" {
+		return file, Process
+	}
+	if stem, ok := strings.CutSuffix(file, ".exe"); ok {
+		return stem, Process
+	}
+	return file, ""
+}
+
+// sharedExts are what the names of shared objects end in.
+func sharedExts() []string {
+	switch runtime.GOOS {
+	case "windows":
+		return []string{".dll"}
+	case "darwin":
+		return []string{".dylib", ".so"}
+	}
+	return []string{".so"}
 }
 
 func (f Folder) plugin(path string) Plugin {
-	p := Plugin{Name: pluginName(filepath.Base(path)), Path: path, Origin: f.Origin}
+	_, kind := plainName(filepath.Base(path))
+	p := Plugin{Name: PluginName(path), Path: path, Kind: kind, Origin: f.Origin}
 	m, err := readManifest(path)
 	if err != nil {
 		p.found = &Failure{CauseManifest, err.Error(), "correct or remove the manifest", core.ErrNotFound}
@@ -149,7 +176,7 @@ func flat(f Folder) []Plugin {
 	}
 	var ps []Plugin
 	for _, e := range entries {
-		if pluginName(e.Name()) != "" && !e.IsDir() {
+		if PluginName(e.Name()) != "" && !e.IsDir() {
 			ps = append(ps, f.plugin(filepath.Join(f.Path, e.Name())))
 		}
 	}
@@ -172,7 +199,7 @@ func stored(f Folder) []Plugin {
 		platform := filepath.Dir(path)
 		version := filepath.Dir(platform)
 		pkg := filepath.Dir(version)
-		name := pluginName(filepath.Base(path))
+		name := PluginName(path)
 		if name == "" || name != filepath.Base(pkg) {
 			continue
 		}

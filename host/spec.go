@@ -12,11 +12,12 @@ import (
 const (
 	Builtin = "builtin"
 	Process = "process"
+	Shared  = "shared" // an object in this process
 )
 
-// Spec names a device: [builtin:|process:]NAME[:INDEX].
+// Spec names a device: [builtin:|process:|shared:]NAME[:INDEX].
 type Spec struct {
-	Transport string // "", Builtin or Process
+	Transport string // "", Builtin, Process or Shared
 	Name      string
 	Index     int
 }
@@ -35,10 +36,10 @@ func ParseSpec(text string) (Spec, error) {
 	var s Spec
 	rest := text
 	if scheme, _, ok := strings.Cut(text, "://"); ok {
-		return s, fmt.Errorf("device %q: %s:// is not supported by this version of burn, want NAME[:INDEX], process:NAME or builtin:NAME: %w",
+		return s, fmt.Errorf("device %q: %s:// is not supported by this version of burn, want NAME[:INDEX], builtin:NAME, process:NAME or shared:NAME: %w",
 			text, scheme, core.ErrUnsupported)
 	}
-	for _, t := range []string{Builtin, Process} {
+	for _, t := range []string{Builtin, Process, Shared} {
 		if r, ok := strings.CutPrefix(rest, t+":"); ok {
 			s.Transport, rest = t, r
 			break

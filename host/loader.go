@@ -1,0 +1,71 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/client"
+)
+
+// Loader opens the backend in a shared object, inside this process.
+type Loader func(path string, c core.Config) (core.Backend, error)
+
+var loader atomic.Pointer[Loader]
+
+// RegisterLoader makes shared objects usable in this process. Package host/shared calls it when it is imported.
+func RegisterLoader(l Loader) { loader.Store(&l) }
+
+// CauseNoLoader: the program cannot load shared objects.
+const CauseNoLoader client.Cause = "no loader for shared objects"
+
+// load opens a shared object in this process.
+func (p *Plugin) load(o Options) (core.Backend, error) {
+	l := loader.Load()
+	if l == nil {
+		return nil, &Failure{CauseNoLoader, "this program is built without one", "import github.com/goburn/burn/host/shared in it", core.ErrUnsupported}
+	}
+	return (*l)(p.Path, o.Config)
+}
+
+// start starts the plugin in a process of its own: a shared object in that of the carrier.
+func (p *Plugin) start(ctx context.Context, o Options) (*client.Backend, error) {
+	c := o.client(p.Name)
+	if p.Kind != Shared {
+		return client.Start(ctx, p.Path, c)
+	}
+	if len(o.Carrier) == 0 {
+		return nil, &Failure{CauseNoLoader, "there is no carrier to run it as a process", "set Carrier in the options of host", core.ErrUnsupported}
+	}
+	c.Args = append(append(c.Args, o.Carrier[1:]...), p.Path)
+	return client.Start(ctx, o.Carrier[0], c)
+}
+
+// open checks a plugin and opens it by a transport.
+func (p *Plugin) open(ctx context.Context, transport string, o Options) (core.Backend, error) {
+	if f := p.Check(); f != nil {
+		return nil, fmt.Errorf("plugin %s (%s): %w", p.Name, p.Path, f)
+	}
+	if transport == Shared {
+		if p.Kind != Shared {
+			f := &Failure{CauseManifest, "it is an executable, not a shared object", "open it as process:" + p.Name, core.ErrUnsupported}
+			return nil, fmt.Errorf("plugin %s (%s): %w", p.Name, p.Path, f)
+		}
+		b, err := p.load(o)
+		if err != nil {
+			return nil, fmt.Errorf("plugin %s (%s): %w", p.Name, p.Path, err)
+		}
+		return b, nil
+	}
+	b, err := p.start(ctx, o)
+	if err != nil {
+		var e *client.StartError
+		if errors.As(err, &e) {
+			return nil, fmt.Errorf("%w; %s", err, e.Remedy())
+		}
+		return nil, fmt.Errorf("plugin %s (%s): %w", p.Name, p.Path, err)
+	}
+	return b, nil
+}
