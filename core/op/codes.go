@@ -168,5 +168,8 @@ const (
 	Bernoulli
 	Multinomial
 
+	// composite: sums of products
+	Einsum
+
 	endOfTable
 )

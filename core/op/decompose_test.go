@@ -85,13 +85,14 @@ func (s sample) retyped(d dtype.DType) (sample, bool) {
 	}
 	in := append([]op.Desc(nil), s.in...)
 	for k := range in {
-		if o := row.Operands[k]; k == 0 || o.SameAs == 1 {
+		if o := row.Operands[min(k, len(row.Operands)-1)]; k == 0 || o.SameAs == 1 || o.Variadic {
 			in[k].DType = d
 		} else if o.SameAs > 0 {
 			in[k].DType = in[o.SameAs-1].DType
 		}
 	}
-	for k, o := range row.Operands[:len(in)] {
+	for k := range in {
+		o := row.Operands[min(k, len(row.Operands)-1)]
 		if !o.Types.Has(in[k].DType) || o.SameAs > 0 && in[k].DType != in[o.SameAs-1].DType {
 			return s, false
 		}

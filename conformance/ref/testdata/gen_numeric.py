@@ -136,4 +136,13 @@ sums = weights.cumsum(1)
 want = np.stack([np.searchsorted(sums[r], u[5 * r : 5 * r + 5] * sums[r, -1], side="right") for r in range(2)])
 case("multinomial", [weights], want, count=5, seed=42, counter=5)
 
+# einsum
+for equation, shapes in (("ij,jk", [(3, 4), (4, 2)]), ("zb,ba", [(2, 3), (3, 4)]), ("...ij,...jk->...ik", [(2, 1, 2, 3), (4, 3, 2)]), ("iij->j", [(3, 3, 2)]),
+                         ("...ii->...i", [(2, 4, 4)]), ("i...j,j->...i", [(2, 3, 4), (4,)]), ("ea,fb,abcd,gc,hd->hgfe", [(2, 3), (2, 3), (3, 3, 2, 2), (2, 2), (3, 2)]),
+                         ("bi,oij,bj->bo", [(2, 3), (4, 3, 5), (2, 5)]), ("Ba,aC", [(2, 3), (3, 4)]), ("ij,ij->", [(3, 4), (3, 4)])):
+    xs = [f64(*s) for s in shapes]
+    case("einsum", xs, np.einsum(equation, *xs), equation=equation)
+ia, ib = rng.integers(-9, 9, (2, 3)), rng.integers(-9, 9, (3, 3))
+case("einsum", [ia, ib], np.einsum("ij,jj->i", ia, ib), equation="ij,jj->i")
+
 sys.stdout.write("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")
