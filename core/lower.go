@@ -69,6 +69,22 @@ func LowerProgram(b Backend, p *program.Program) (*program.Program, error) {
 	return &q, nil
 }
 
+// MissingError says that a backend cannot execute an op, and that it cannot be decomposed into what the backend has. It
+// wraps ErrUnsupported.
+type MissingError struct {
+	Op      string
+	Backend string
+	Err     error // the backend's answer
+}
+
+// Error prints "op has no kernel on BACKEND and no decomposition: cause".
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("%s has no kernel on %s and no decomposition: %v", e.Op, e.Backend, e.Err)
+}
+
+// Unwrap gives the backend's answer.
+func (e *MissingError) Unwrap() error { return e.Err }
+
 type expansion struct {
 	backend Backend
 	next    func() op.TensorID
@@ -93,7 +109,7 @@ func (x *expansion) expand(n *op.Node, in []op.Desc, depth int) error {
 	case derr != nil:
 		return derr
 	case !ok:
-		return fmt.Errorf("%v has no kernel on %s and no decomposition: %w", n.Op, x.backend.Info().Name, err)
+		return &MissingError{Op: n.Op.String(), Backend: x.backend.Info().Name, Err: err}
 	case depth >= maxDepth:
 		return fmt.Errorf("%v decomposes without end: %w", n.Op, ErrUnsupported)
 	}

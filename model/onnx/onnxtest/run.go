@@ -218,8 +218,8 @@ func randomOperator(m *onnx.Model) string {
 // ofDevice takes the excuse from a device that lacks an op: when inputs and outputs have the types that every backend
 // computes with, the error is no longer core.ErrUnsupported.
 func ofDevice(m *onnx.Model, err error) error {
-	var node *onnx.NodeError
-	if !errors.Is(err, core.ErrUnsupported) || errors.As(err, &node) {
+	var missing *core.MissingError
+	if !errors.As(err, &missing) {
 		return err
 	}
 	for _, v := range slices.Concat(m.Inputs(), m.Outputs()) {

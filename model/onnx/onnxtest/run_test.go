@@ -225,7 +225,7 @@ func TestDeviceThatLacksAnOp(t *testing.T) {
 		"test_data_set_0/input_0.pb": (&pb.Tensor{DataType: pb.Double, DoubleData: []float64{-1}}).Append(nil)})
 	r = Run(t.Context(), dev, c, Options{})
 	require.Equal(t, Skipped, r.Status, r.Reason)
-	require.Equal(t, "abs has no kernel on cpu and no decomposition: abs: unsupported operation", r.Group)
+	require.Equal(t, "Abs: abs has no kernel on cpu and no decomposition: abs: unsupported operation", r.Group)
 }
 
 func TestRunAll(t *testing.T) {
