@@ -94,11 +94,16 @@ func (p *Plugin) probe(ctx context.Context, o Options) Status {
 	if p.Manifest != nil {
 		s.Version = p.Manifest.Version
 	}
-	if f := p.Check(); f != nil {
+	unstarted := p.Kind == Shared && len(o.Carrier) == 0
+	check := p.check
+	if unstarted {
+		check = p.Check
+	}
+	if f := check(); f != nil {
 		s.State, s.Failure = Failed, f
 		return s
 	}
-	if p.Kind == Shared && len(o.Carrier) == 0 {
+	if unstarted {
 		s.State = Found
 		return s
 	}
@@ -114,6 +119,10 @@ func (p *Plugin) probe(ctx context.Context, o Options) Status {
 func (s Status) describe(b *client.Backend, err error) Status {
 	if err != nil {
 		s.State, s.Failure = Failed, &Failure{client.CauseSystem, err.Error(), "see the error", err}
+		var f *Failure
+		if errors.As(err, &f) {
+			s.Failure = f
+		}
 		var e *client.StartError
 		if errors.As(err, &e) {
 			detail := e.Detail

@@ -135,7 +135,7 @@ func TestManifest(t *testing.T) {
 		{"other kind", `kind = "shared"`, CauseManifest, core.ErrUnsupported, "process build"},
 		{"newer", "[protocol]\nmin = 40\nmax = 41", client.CauseProtocol, core.ErrProtocol, "upgrade burn"},
 		{"older", "[protocol]\nmin = 0\nmax = 0\n", "", nil, ""},
-		{"changed", `sha256 = "` + hex.EncodeToString(make([]byte, 32)) + `"`, CauseChecksum, core.ErrProtocol, "burn plugin install fake"},
+		{"changed", `sha256 = "` + hex.EncodeToString(make([]byte, 32)) + `"`, CauseChecksum, core.ErrProtocol, "burn plugin install --force fake"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := put(t, isolate(t), "fake", c.manifest)
@@ -166,7 +166,7 @@ func TestFind(t *testing.T) {
 		"one":   put(t, extra, "one", ""),
 		"two":   put(t, dir, "two", ""),
 		"three": put(t, here, "three", ""),
-		"user":  put(t, userDir(), "user", ""),
+		"user":  put(t, UserDir(), "user", ""),
 		"cuda":  store("1.10.0", platform, "cuda"),
 		"metal": store("2.0.0", "plan9_mips", "metal"),
 	}
@@ -174,7 +174,7 @@ func TestFind(t *testing.T) {
 	store("1.9.0", platform, "cuda")
 	store("1.10.0-rc1", platform, "cuda")
 	store("3.0.0", "plan9_mips", "cuda")
-	hidden := []string{put(t, dir, "one", ""), put(t, userDir(), "two", "")}
+	hidden := []string{put(t, dir, "one", ""), put(t, UserDir(), "two", "")}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "burn-backend-"), nil, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "other"), nil, 0o755))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, exe("folder")), 0o755))
@@ -198,12 +198,12 @@ func TestCompareVersions(t *testing.T) {
 	order := []string{"0.9", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-rc.2", "1.0.0-rc.10", "1.0.0", "1.0.1", "1.10.0", "2"}
 	for i, a := range order {
 		for k, b := range order {
-			c := compareVersions(a, b)
+			c := CompareVersions(a, b)
 			require.Equal(t, i < k, c < 0, "%s %s", a, b)
 			require.Equal(t, i == k, c == 0, "%s %s", a, b)
 		}
 	}
-	require.Zero(t, compareVersions("v1.2.0+abc", "1.2.0"))
+	require.Zero(t, CompareVersions("v1.2.0+abc", "1.2.0"))
 }
 
 func TestDevices(t *testing.T) {

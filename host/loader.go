@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync/atomic"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/host/sealed"
 	"github.com/goburn/burn/sdk/client"
 )
 
@@ -27,25 +29,41 @@ func (p *Plugin) load(o Options) (core.Backend, error) {
 	if l == nil {
 		return nil, &Failure{CauseNoLoader, "this program is built without one", "import github.com/goburn/burn/host/shared in it", core.ErrUnsupported}
 	}
-	return (*l)(p.Path, o.Config)
+	f, failure := p.seal(sealed.Load)
+	if failure != nil {
+		return nil, failure
+	}
+	defer f.Close()
+	return (*l)(f.Path(), o.Config)
 }
 
 // start starts the plugin in a process of its own: a shared object in that of the carrier.
 func (p *Plugin) start(ctx context.Context, o Options) (*client.Backend, error) {
 	c := o.client(p.Name)
+	c.Env = append(c.Env, EnvPluginDir+"="+filepath.Dir(p.Path))
+	how := sealed.Execute
+	if p.Kind == Shared {
+		how = sealed.Load
+	}
+	f, failure := p.seal(how)
+	if failure != nil {
+		return nil, failure
+	}
+	defer f.Close()
 	if p.Kind != Shared {
+		c.Image = f.Path()
 		return client.Start(ctx, p.Path, c)
 	}
 	if len(o.Carrier) == 0 {
 		return nil, &Failure{CauseNoLoader, "there is no carrier to run it as a process", "set Carrier in the options of host", core.ErrUnsupported}
 	}
-	c.Args = append(append(c.Args, o.Carrier[1:]...), p.Path)
+	c.Args = append(append(c.Args, o.Carrier[1:]...), f.Path())
 	return client.Start(ctx, o.Carrier[0], c)
 }
 
 // open checks a plugin and opens it by a transport.
 func (p *Plugin) open(ctx context.Context, transport string, o Options) (core.Backend, error) {
-	if f := p.Check(); f != nil {
+	if f := p.check(); f != nil { // the content is checked by who starts it
 		return nil, fmt.Errorf("plugin %s (%s): %w", p.Name, p.Path, f)
 	}
 	if transport == Shared {

@@ -1,18 +1,17 @@
 package host
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/BurntSushi/toml"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/host/sealed"
 	"github.com/goburn/burn/sdk/client"
 	"github.com/goburn/burn/sdk/wire"
 )
@@ -81,8 +80,20 @@ const (
 	CauseBuiltin  client.Cause = "built-in backend does not open"
 )
 
-// Check compares the manifest with this program and with the executable, which it hashes when the manifest has a hash.
+// Check compares the manifest with this program and with the file, which it hashes when the manifest has a hash.
 func (p *Plugin) Check() *Failure {
+	if f := p.check(); f != nil {
+		return f
+	}
+	s, f := p.seal(sealed.Load)
+	if f == nil {
+		_ = s.Close()
+	}
+	return f
+}
+
+// check compares the manifest with this program and with the name of the file.
+func (p *Plugin) check() *Failure {
 	if p.found != nil {
 		return p.found
 	}
@@ -114,29 +125,37 @@ func (p *Plugin) Check() *Failure {
 				wire.MismatchRemedy(p.Name, r, wire.Speaks()), core.ErrProtocol}
 		}
 	}
-	if m.SHA256 == "" {
-		return nil
-	}
-	got, err := hashOf(p.Path)
-	if err != nil {
-		return &Failure{client.CauseNotExecutable, err.Error(), "make " + p.Path + " readable", core.ErrNotFound}
-	}
-	if !strings.EqualFold(got, m.SHA256) {
-		return &Failure{CauseChecksum, fmt.Sprintf("%s has sha256 %s, the manifest says %s", p.Path, got, strings.ToLower(m.SHA256)),
-			"the file was changed or is damaged: run `burn plugin install " + p.Name + "` again, or correct the manifest if you built it", core.ErrProtocol}
-	}
 	return nil
 }
 
-func hashOf(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
+// EnvPluginDir names, to a plugin, the folder that it lies in: what is executed may be a checked copy elsewhere.
+const EnvPluginDir = "BURN_PLUGIN_DIR"
+
+// content is what is executed or loaded.
+type content interface {
+	Path() string
+	Close() error
+}
+
+// unchecked is a file without a hash, as it lies.
+type unchecked string
+
+func (u unchecked) Path() string { return string(u) }
+func (u unchecked) Close() error { return nil }
+
+// seal gives the content of the plugin's file: the very bytes that have the hash of the manifest, if that has one.
+func (p *Plugin) seal(how sealed.How) (content, *Failure) {
+	if p.Manifest == nil || p.Manifest.SHA256 == "" || p.Development {
+		return unchecked(p.Path), nil
 	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
+	f, err := sealed.Open(p.Path, p.Manifest.SHA256, how)
+	switch {
+	case errors.Is(err, sealed.ErrMismatch):
+		return nil, &Failure{CauseChecksum, err.Error() + " as in the manifest",
+			"the file was changed or is damaged: run `burn plugin verify` to see what else, `burn plugin install --force " + p.Name +
+				"` to put it right, or correct the manifest if you built it", fmt.Errorf("%w: %w", core.ErrProtocol, err)}
+	case err != nil:
+		return nil, &Failure{client.CauseNotExecutable, err.Error(), "make " + p.Path + " readable", fmt.Errorf("%w: %w", core.ErrNotFound, err)}
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return f, nil
 }

@@ -24,6 +24,9 @@ type Options struct {
 	Logger hclog.Logger
 	// Dirs are searched for plugins before all others.
 	Dirs []string
+	// Development are plugins by name and path that come before all others, and that nothing is checked of: for authors
+	// who build a plugin again and again. Who sets it tells the user.
+	Development map[string]string
 	// StartTimeout bounds the start of one plugin; 0: 30 seconds for Open, 10 for Devices.
 	StartTimeout time.Duration
 	// Version is that of the program, told to plugins.

@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -47,7 +48,7 @@ func Folders(o Options) []Folder {
 	add("options", o.Dirs...)
 	add(EnvPath, filepath.SplitList(os.Getenv(EnvPath))...)
 	add("working folder", localDir)
-	add("user", userDir())
+	add("user", UserDir())
 	add("system", systemDirs()...)
 	if exe, err := os.Executable(); err == nil {
 		if real, err := filepath.EvalSymlinks(exe); err == nil {
@@ -58,7 +59,8 @@ func Folders(o Options) []Folder {
 	return fs
 }
 
-func userDir() string {
+// UserDir is the folder for plugins of this user, where they are installed. It is empty when the system names no such folder.
+func UserDir() string {
 	if d := os.Getenv("XDG_DATA_HOME"); d != "" {
 		return filepath.Join(d, "burn", "plugins")
 	}
@@ -95,6 +97,8 @@ type Plugin struct {
 	Kind     string // Process or Shared
 	Origin   string
 	Manifest *Manifest // nil: none
+	// Development: it is one of Options.Development, whose content is not checked.
+	Development bool
 
 	found *Failure // what is wrong with the place or the manifest
 }
@@ -103,8 +107,15 @@ type Plugin struct {
 // one of the same name hides. Nothing is started and nothing is hashed.
 func Find(o Options) (winners, shadowed []Plugin) {
 	seen := map[string]string{}
+	var groups [][]Plugin
+	for _, name := range slices.Sorted(maps.Keys(o.Development)) {
+		groups = append(groups, []Plugin{development(name, o.Development[name])})
+	}
 	for _, f := range Folders(o) {
-		for _, p := range append(flat(f), stored(f)...) {
+		groups = append(groups, append(flat(f), stored(f)...))
+	}
+	for _, g := range groups {
+		for _, p := range g {
 			first, dup := seen[p.Name]
 			if !dup {
 				seen[p.Name] = p.Path
@@ -168,6 +179,15 @@ func (f Folder) plugin(path string) Plugin {
 	return p
 }
 
+// development is a plugin by decree: neither its name, its place nor its content are looked at.
+func development(name, path string) Plugin {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	_, kind := plainName(filepath.Base(path))
+	return Plugin{Name: name, Path: path, Kind: cmp.Or(kind, Process), Origin: "development override", Development: true}
+}
+
 // flat lists the executables that lie in the folder itself.
 func flat(f Folder) []Plugin {
 	entries, err := os.ReadDir(f.Path)
@@ -200,12 +220,12 @@ func stored(f Folder) []Plugin {
 		version := filepath.Dir(platform)
 		pkg := filepath.Dir(version)
 		name := PluginName(path)
-		if name == "" || name != filepath.Base(pkg) {
+		if name == "" || name != filepath.Base(pkg) || strings.HasPrefix(filepath.Base(filepath.Dir(filepath.Dir(pkg))), ".") {
 			continue
 		}
 		b := best{path, filepath.Base(version), filepath.Base(platform) == runtime.GOOS+"_"+runtime.GOARCH}
 		old, ok := newest[pkg]
-		if !ok || b.native && !old.native || b.native == old.native && compareVersions(b.version, old.version) > 0 {
+		if !ok || b.native && !old.native || b.native == old.native && CompareVersions(b.version, old.version) > 0 {
 			newest[pkg] = b
 		}
 	}
@@ -231,8 +251,8 @@ func escape(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// compareVersions orders semantic versions: numbers by value, and a pre-release before its release.
-func compareVersions(a, b string) int {
+// CompareVersions orders semantic versions as cmp.Compare does: numbers by value, and a pre-release before its release.
+func CompareVersions(a, b string) int {
 	clean := func(v string) (core, pre string) {
 		v, _, _ = strings.Cut(strings.TrimPrefix(v, "v"), "+")
 		core, pre, _ = strings.Cut(v, "-")

@@ -34,6 +34,9 @@ type Options struct {
 	Generation uint16
 	// HostName and HostVersion are told to the plugin.
 	HostName, HostVersion string
+	// Image is executed in place of the path, which stays the name of the plugin: the same program, checked and kept from
+	// being exchanged. It must hold until Start returns. Empty: the path.
+	Image string
 	// Args are given to the process.
 	Args []string
 	// Env is added to the environment of the process.
@@ -75,6 +78,9 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 		return nil, p.startError(CauseSystem, err)
 	}
 	p.cmd = exec.Command(path, o.Args...)
+	if o.Image != "" {
+		p.cmd.Path, p.cmd.Err = o.Image, nil
+	}
 	env := append(slices.Clone(o.Env), fmt.Sprintf("%s=%d", wire.EnvHostPID, os.Getpid()), wire.EnvHostPipe+"=stdin")
 	plug := goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig: goplugin.HandshakeConfig{
