@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/conformance/ref"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 )
@@ -13,41 +13,64 @@ import (
 type testCase struct {
 	id  string
 	run func(ctx context.Context, q *queue) error
+	// op is the op under test; none for cases of the contract.
+	op op.Code
+	// types is every element type that the case needs.
+	types dtype.Set
+	// spec and body are what run does, for cases that can be shrunk.
+	spec *spec
+	body body
+	// redraws: the body draws values for the spec's shapes and takes none from it.
+	redraws bool
 }
 
-// allCases generates the suite for what a backend claims. The order is that of the table.
-func allCases(b core.Backend) []testCase {
-	caps := b.Capabilities()
-	cases := claimCases(b)
+// body runs a case of a spec; id is where values are drawn from.
+type body func(ctx context.Context, q *queue, s spec, id string) error
+
+// testCase makes a case of a spec.
+func (s spec) testCase(id string, b body) testCase {
+	c := testCase{id: id, op: s.op, spec: &s, body: b, run: func(ctx context.Context, q *queue) error { return b(ctx, q, s, id) }}
+	for _, d := range s.in {
+		c.types |= dtype.SetOf(d.DType)
+	}
+	if n, err := s.node(s.in); err == nil {
+		c.types |= typesOf(&n, nil)
+	}
+	return c
+}
+
+// contract is a case that hangs on no op.
+func contract(id string, run func(ctx context.Context, q *queue) error) testCase {
+	return testCase{id: id, run: run}
+}
+
+// allCases generates the suite. It is the same for every backend: what a backend does not have is skipped when it runs. The
+// order is that of the table.
+func allCases() []testCase {
+	cases := claimCases()
 	for _, c := range op.All() {
 		row := op.Lookup(c)
 		p, ok := plans[c]
 		if !ok {
 			continue // custom ops have no plan
 		}
-		claim, claimed := caps.Ops[row.Name]
-		for _, first := range firstTypes(row, caps, claim, claimed).List() {
-			cases = append(cases, opCases(c, p, first, caps)...)
+		for _, first := range firstTypes(row).List() {
+			cases = append(cases, opCases(c, p, first)...)
 		}
 	}
-	return append(cases, streamCases(caps)...)
+	cases = append(cases, streamCases()...)
+	return append(cases, lifecycleCases()...)
 }
 
-// firstTypes are the types to test an op on: those claimed and, for a composite that is not, those that its decomposition
-// may run on.
-func firstTypes(row *op.Row, caps *core.Capabilities, claim core.OpCapability, claimed bool) dtype.Set {
-	types := dtype.Set(dtype.Any)
+// firstTypes are the types of the first operand, or of the result of a creation op.
+func firstTypes(row *op.Row) dtype.Set {
 	if len(row.Operands) > 0 {
-		types = row.Operands[0].Types
+		return row.Operands[0].Types
 	}
-	types &= caps.Types
-	switch {
-	case row.Class == op.Composite:
-		return types
-	case claimed:
-		return types & claim.Types
+	if t, ok := createdTypes[row.Name]; ok {
+		return t
 	}
-	return 0
+	return dtype.Any // the plan of the op leaves types out
 }
 
 // spec is one node to be tested: op, operands and attributes, all but the values.
@@ -56,14 +79,15 @@ type spec struct {
 	in      []op.Desc
 	variant variant
 	special specialness
+	fixed   []ref.Tensor // the values of the operands; nil: they are drawn
 }
 
 // opCases are all cases of an op on one first type.
-func opCases(c op.Code, p plan, first dtype.DType, caps *core.Capabilities) []testCase {
+func opCases(c op.Code, p plan, first dtype.DType) []testCase {
 	row := op.Lookup(c)
 	vs := p.variants
 	if p.typed != nil {
-		vs = append(vs[:len(vs):len(vs)], p.typed(first, caps.Types)...)
+		vs = append(vs[:len(vs):len(vs)], p.typed(first, dtype.Any)...)
 	}
 	main, hasMain := primary(vs)
 	var cases []testCase
@@ -72,7 +96,7 @@ func opCases(c op.Code, p plan, first dtype.DType, caps *core.Capabilities) []te
 			continue
 		}
 		isMain := hasMain && x.name == main.name
-		for k, types := range assignments(row, first, caps.Types) {
+		for k, types := range assignments(row, first, dtype.Any) {
 			if k > 0 && !isMain && !x.grid {
 				break // other types of further operands are met by the primary variant alone
 			}
@@ -90,7 +114,7 @@ func opCases(c op.Code, p plan, first dtype.DType, caps *core.Capabilities) []te
 			id = id[:len(id)-1] + "/" + x.name
 			if x.grid {
 				s.gridded()
-				cases = append(cases, testCase{id, s.values(id, plain)})
+				cases = append(cases, s.testCase(id, values(plain)))
 				cases = append(cases, s.decomposed(id)...)
 				continue
 			}
@@ -105,8 +129,9 @@ func opCases(c op.Code, p plan, first dtype.DType, caps *core.Capabilities) []te
 					cases = append(cases, s.valueCase(id, withNaN))
 				}
 			}
-			cases = append(cases, s.layouts(id, caps)...)
+			cases = append(cases, s.layouts(id)...)
 			cases = append(cases, s.program(id)...)
+			cases = append(cases, s.hygiene(id)...)
 			cases = append(cases, s.outside(id)...)
 		}
 	}
@@ -169,8 +194,7 @@ func preferred(types dtype.Set) dtype.DType {
 }
 
 func (s spec) valueCase(id string, k kind) testCase {
-	id += "/" + string(k)
-	return testCase{id, s.values(id, k)}
+	return s.testCase(id+"/"+string(k), values(k))
 }
 
 // node makes the spec's node for operands in.

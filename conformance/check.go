@@ -15,35 +15,53 @@ import (
 type Options struct {
 	// Run is a regular expression; only cases whose id it matches run.
 	Run string
+	// Profile limits the run to the cases of one profile; empty: All.
+	Profile Profile
+	// Device is the index of the device under test.
+	Device int
 	// Seed of the values; 0 stands for 1.
 	Seed uint64
-	// Timeout of one case; 0 stands for a minute.
+	// Timeout of one case; 0 stands for 30 seconds. A case that takes longer has failed, and the backend is opened anew.
 	Timeout time.Duration
-	// Progress, if set, is told of every result as it comes.
-	Progress func(Result)
+	// Expect names cases that are known to fail, by id. One that fails is reported as such and fails nothing; one that
+	// passes is a failure.
+	Expect []string
+	// Shrink is the number of failures that are shrunk to a small failing node; 0 stands for 20, less than 0 for none.
+	Shrink int
+	// Kill, if set, ends the process that b runs in as SIGKILL does. Cases of a crash run only with it.
+	Kill func(b core.Backend) error
+	// Progress, if set, is told of every result as it comes, with the number of cases in all.
+	Progress func(r Result, total int)
 }
 
 // Check runs the suite on the backend that open opens, one case after the other. open is called again after a case that
-// lost the backend. The error says that the suite could not run: a bad pattern, a backend that does not open, or a context
-// that ended. What cases found stands in the report; see Report.Err.
+// lost the backend, hung or panicked. The error says that the suite could not run: a bad pattern, an expectation of a case
+// that does not exist, a backend that does not open, or a context that ended. What cases found stands in the report; see
+// Report.Err.
+//
+// A backend in this process can be kept from failing the suite by panics and hangs, of which the goroutine is left behind,
+// but not by ending the process. One in a process of its own can do anything.
 func Check(ctx context.Context, open func() (core.Backend, error), o Options) (*Report, error) {
 	s, cases, err := prepare(open, o)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	report := &Report{Backend: s.info, Seed: s.seed}
 	for _, c := range cases {
 		if err := ctx.Err(); err != nil {
-			return report, context.Cause(ctx)
+			return s.report, context.Cause(ctx)
 		}
-		r := s.result(ctx, c, o)
-		report.add(r)
+		r := s.result(ctx, c)
+		if ctx.Err() != nil { // the case was cut short
+			return s.report, context.Cause(ctx)
+		}
+		s.report.add(r)
 		if o.Progress != nil {
-			o.Progress(r)
+			o.Progress(r, len(cases))
 		}
 	}
-	return report, nil
+	s.report.finish()
+	return s.report, nil
 }
 
 // Run runs the suite as subtests of t, named by the ids of the cases, so that go test -run selects them.
@@ -58,35 +76,34 @@ func Run(t *testing.T, open func() (core.Backend, error), options ...Options) {
 		t.Fatal(err)
 	}
 	defer s.close()
-	report := &Report{Backend: s.info, Seed: s.seed}
 	for _, c := range cases {
 		t.Run(c.id, func(t *testing.T) {
-			r := s.result(t.Context(), c, o)
-			report.add(r)
+			r := s.result(t.Context(), c)
+			s.report.add(r)
 			switch r.Status {
 			case Failed:
-				t.Error(r.Reason)
-			case Skipped:
+				t.Error(r.text())
+			case Skipped, Expected:
 				t.Skip(r.Reason)
 			}
 		})
 	}
-	t.Logf("%d passed, %d failed, %d skipped", report.Passed, report.Failed, report.Skipped)
+	s.report.finish()
+	t.Log(s.report.counts())
 	// With go test -run, only some subtests are entered; none at all is not a failure of the backend.
-	if len(report.Results) > 0 && report.Failed == 0 {
-		if err := report.Err(); err != nil {
+	if len(s.report.Results) > 0 && s.report.Failed == 0 {
+		if err := s.report.Err(); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// IDs lists the cases for a backend in the order in which they run.
-func IDs(open func() (core.Backend, error), o Options) ([]string, error) {
-	s, cases, err := prepare(open, o)
+// IDs lists the cases that o selects in the order in which they run. They are the same for every backend.
+func IDs(o Options) ([]string, error) {
+	cases, err := selected(allCases(), o)
 	if err != nil {
 		return nil, err
 	}
-	defer s.close()
 	var ids []string
 	for _, c := range cases {
 		ids = append(ids, c.id)
@@ -95,21 +112,47 @@ func IDs(open func() (core.Backend, error), o Options) ([]string, error) {
 }
 
 func prepare(open func() (core.Backend, error), o Options) (*session, []testCase, error) {
-	pattern, err := regexp.Compile(o.Run)
+	all := allCases()
+	cases, err := selected(all, o)
 	if err != nil {
-		return nil, nil, fmt.Errorf("conformance: pattern of cases: %w", err)
+		return nil, nil, err
 	}
-	s := &session{open: open, seed: max(1, o.Seed)}
+	s := &session{options: o, open: open, seed: max(1, o.Seed)}
+	s.report = newReport(all, o, s.seed)
 	if err := s.ensure(); err != nil {
 		return nil, nil, err
 	}
+	if n := len(s.backend.Info().Devices); o.Device < 0 || o.Device >= n {
+		s.close()
+		return nil, nil, fmt.Errorf("conformance: device %d of %d: %w", o.Device, n, core.ErrNotFound)
+	}
+	return s, cases, nil
+}
+
+// selected are the cases that o names.
+func selected(all []testCase, o Options) ([]testCase, error) {
+	pattern, err := regexp.Compile(o.Run)
+	if err != nil {
+		return nil, fmt.Errorf("conformance: pattern of cases: %w", err)
+	}
+	if !o.Profile.valid() {
+		return nil, fmt.Errorf("conformance: profile %q, want one of %v", o.Profile, Profiles())
+	}
+	expected := map[string]bool{}
+	for _, id := range o.Expect {
+		expected[id] = true
+	}
 	var cases []testCase
-	for _, c := range allCases(s.backend) {
-		if pattern.MatchString(c.id) {
+	for _, c := range all {
+		delete(expected, c.id)
+		if pattern.MatchString(c.id) && c.in(o.Profile) {
 			cases = append(cases, c)
 		}
 	}
-	return s, cases, nil
+	for id := range expected {
+		return nil, fmt.Errorf("conformance: %q is expected to fail and is no case of the suite", id)
+	}
+	return cases, nil
 }
 
 // skip is the error of a case that does not apply.
@@ -117,47 +160,5 @@ type skip struct{ reason string }
 
 func (s skip) Error() string { return s.reason }
 
-// result runs one case.
-func (s *session) result(ctx context.Context, c testCase, o Options) (r Result) {
-	limit := o.Timeout
-	if limit == 0 {
-		limit = time.Minute
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	start := time.Now()
-	err := s.attempt(ctx, c)
-	r = Result{ID: c.id, Status: Passed, Duration: time.Since(start)}
-	var sk skip
-	switch {
-	case errors.As(err, &sk):
-		r.Status, r.Reason = Skipped, sk.reason
-	case err != nil:
-		r.Status, r.Reason = Failed, err.Error()
-	}
-	return r
-}
-
-// attempt runs a case on a stream of its own. A panic on this side of the backend is the case's failure.
-func (s *session) attempt(ctx context.Context, c testCase) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-		if errors.Is(err, core.ErrBackendLost) || errors.Is(err, core.ErrClosed) {
-			s.close()
-		}
-	}()
-	if err := s.ensure(); err != nil {
-		return err
-	}
-	q, err := s.stream(ctx)
-	if err != nil {
-		return err
-	}
-	err = c.run(ctx, q)
-	if cerr := q.Close(); err == nil && cerr != nil && !errors.Is(cerr, core.ErrClosed) {
-		err = fmt.Errorf("close of the stream: %w", cerr)
-	}
-	return err
-}
+// errHung is the failure of a case that did not end in time.
+var errHung = errors.New("hang")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
@@ -12,26 +13,39 @@ import (
 )
 
 // claimCases check what the backend says of itself.
-func claimCases(b core.Backend) []testCase {
+func claimCases() []testCase {
 	cases := []testCase{
-		{"claims/info", func(context.Context, *queue) error { return checkInfo(b.Info()) }},
-		{"claims/document", func(context.Context, *queue) error { return checkDocument(b.Capabilities()) }},
-		{"claims/no-device", func(ctx context.Context, _ *queue) error {
-			for _, i := range []int{-1, len(b.Info().Devices)} {
-				if _, err := b.OpenStream(ctx, i); !errors.Is(err, core.ErrNotFound) {
+		contract("claims/info", func(_ context.Context, q *queue) error { return checkInfo(q.backend.Info()) }),
+		contract("claims/document", func(_ context.Context, q *queue) error { return checkDocument(q.backend.Capabilities()) }),
+		contract("claims/features", checkFeatures),
+		contract("claims/no-device", func(ctx context.Context, q *queue) error {
+			for _, i := range []int{-1, len(q.backend.Info().Devices)} {
+				if _, err := q.backend.OpenStream(ctx, i); !errors.Is(err, core.ErrNotFound) {
 					return fmt.Errorf("stream on device %d: error is %v, want %v", i, err, core.ErrNotFound)
 				}
 			}
 			return nil
-		}},
+		}),
 	}
-	caps := b.Capabilities()
 	for _, c := range op.All() {
 		if row := op.Lookup(c); row.Class == op.Primitive {
-			cases = append(cases, testCase{"claims/" + row.Name, func(context.Context, *queue) error { return checkPrimitive(caps, row) }})
+			cases = append(cases, contract("claims/"+row.Name, func(_ context.Context, q *queue) error { return checkPrimitive(q.backend.Capabilities(), row) }))
 		}
 	}
 	return cases
+}
+
+// checkFeatures: a feature is named when, and only when, the stream has its interface.
+func checkFeatures(_ context.Context, q *queue) error {
+	named := q.backend.Capabilities().Features
+	_, programs := core.As[core.Programs](q.Stream)
+	_, memory := core.As[core.MemoryStats](q.Stream)
+	for name, has := range map[string]bool{"programs": programs, "memory_stats": memory} {
+		if slices.Contains(named, name) != has {
+			return fmt.Errorf("feature %q: named is %v, the stream has it is %v", name, slices.Contains(named, name), has)
+		}
+	}
+	return nil
 }
 
 func checkInfo(i core.Info) error {
@@ -65,21 +79,18 @@ func checkDocument(c *core.Capabilities) error {
 	return nil
 }
 
+// createdTypes is the types that ops without operands make.
+var createdTypes = map[string]dtype.Set{
+	op.Full.String(): dtype.Any, op.Iota.String(): dtype.Numbers, op.RandomBits.String(): dtype.SetOf(dtype.I32, dtype.U32),
+}
+
 // checkPrimitive checks that a primitive is there for every required type that its row takes.
 func checkPrimitive(c *core.Capabilities, row *op.Row) error {
 	claim, ok := c.Ops[row.Name]
 	if !ok {
 		return fmt.Errorf("primitive %s is not claimed", row.Name)
 	}
-	need := dtype.Set(dtype.Required)
-	switch {
-	case row.Name == op.RandomBits.String():
-		need = dtype.SetOf(dtype.I32)
-	case row.Name == op.Iota.String():
-		need &= dtype.Numbers
-	case len(row.Operands) > 0:
-		need &= row.Operands[0].Types
-	}
+	need := firstTypes(row) & dtype.Required
 	if missing := need &^ claim.Types; missing != 0 {
 		return fmt.Errorf("primitive %s is not claimed for %v", row.Name, missing)
 	}

@@ -16,8 +16,7 @@ func (s spec) decomposed(id string) []testCase {
 	if op.Lookup(s.op).Class != op.Composite {
 		return nil
 	}
-	id += "/decomposed"
-	return []testCase{{id, func(ctx context.Context, q *queue) error {
+	return []testCase{s.testCase(id+"/decomposed", func(ctx context.Context, q *queue, s spec, id string) error {
 		in := s.inputs(q.random(id), plain)
 		descs, err := q.putAll(ctx, in)
 		if err != nil {
@@ -48,7 +47,7 @@ func (s spec) decomposed(id string) []testCase {
 			return fmt.Errorf("decomposition: %w", err)
 		}
 		return nil
-	}}}
+	})}
 }
 
 // primitives expands n until only primitives are left.

@@ -74,7 +74,7 @@ var layouts = []layout{
 
 // layouts are the cases with operands in other layouts than row-major order: views, one tensor in two places, and operands
 // that are given up with the node while a view of them lives on.
-func (s spec) layouts(id string, caps *core.Capabilities) []testCase {
+func (s spec) layouts(id string) []testCase {
 	if len(s.in) == 0 || !(dtype.Required | dtype.SetOf(dtype.F64)).Has(s.in[0].DType) {
 		return nil
 	}
@@ -88,12 +88,14 @@ func (s spec) layouts(id string, caps *core.Capabilities) []testCase {
 				}
 				id += "-dropped"
 			}
-			cases = append(cases, testCase{id, func(ctx context.Context, q *queue) error { return s.viewed(ctx, q, id, l, drop) }})
+			c := s.testCase(id, func(ctx context.Context, q *queue, s spec, id string) error { return s.viewed(ctx, q, id, l, drop) })
+			c.redraws = true
+			cases = append(cases, c)
 		}
 	}
-	cases = append(cases, testCase{id + "/dropped", func(ctx context.Context, q *queue) error { return s.dropped(ctx, q, id+"/dropped") }})
+	cases = append(cases, s.testCase(id+"/dropped", func(ctx context.Context, q *queue, s spec, id string) error { return s.dropped(ctx, q, id) }))
 	if len(s.in) > 1 && s.in[0].SameType(s.in[1]) && !s.domain(1).Index {
-		cases = append(cases, testCase{id + "/aliased", func(ctx context.Context, q *queue) error { return s.aliased(ctx, q, id+"/aliased") }})
+		cases = append(cases, s.testCase(id+"/aliased", func(ctx context.Context, q *queue, s spec, id string) error { return s.aliased(ctx, q, id) }))
 	}
 	return cases
 }

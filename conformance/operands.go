@@ -85,8 +85,11 @@ const (
 	withNaN kind = "nan"     // with one NaN in each float operand
 )
 
-// inputs draws all operands. Indices are never special.
+// inputs draws all operands, unless the spec has them. Indices are never special.
 func (s spec) inputs(r *rand.Rand, k kind) []ref.Tensor {
+	if s.fixed != nil {
+		return cloneAll(s.fixed)
+	}
 	var in []ref.Tensor
 	for i, d := range s.in {
 		if s.variant.grid {
@@ -104,6 +107,14 @@ func (s spec) inputs(r *rand.Rand, k kind) []ref.Tensor {
 		in = append(in, t)
 	}
 	return in
+}
+
+func cloneAll(ts []ref.Tensor) []ref.Tensor {
+	out := make([]ref.Tensor, len(ts))
+	for i, t := range ts {
+		out[i] = t.Clone()
+	}
+	return out
 }
 
 // gridded sets the shapes of a grid of special values.

@@ -16,8 +16,7 @@ func (s spec) program(id string) []testCase {
 	if len(s.in) == 0 {
 		return nil
 	}
-	id += "/program"
-	return []testCase{{id, func(ctx context.Context, q *queue) error {
+	return []testCase{s.testCase(id+"/program", func(ctx context.Context, q *queue, s spec, id string) error {
 		programs, ok := core.As[core.Programs](q.Stream)
 		if !ok {
 			return skip{"the stream has no programs"}
@@ -65,7 +64,7 @@ func (s spec) program(id string) []testCase {
 			return fmt.Errorf("undefine: %w", err)
 		}
 		return q.Sync(ctx)
-	}}}
+	})}
 }
 
 // asProgram is the node alone as a program with ids of its own.
@@ -97,7 +96,7 @@ func (q *queue) equal(ctx context.Context, n *op.Node, in []op.Desc, output int,
 	if err != nil {
 		return err
 	}
-	if q.session.backend.Capabilities().Deterministic && !bytes.Equal(want.Bytes(), got.Bytes()) {
+	if q.backend.Capabilities().Deterministic && !bytes.Equal(want.Bytes(), got.Bytes()) {
 		return fmt.Errorf("output %d has other bits than the node by itself", output)
 	}
 	return compare(n, in, output, want, got)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
 )
 
 // Status is the outcome of a case.
@@ -15,9 +16,10 @@ type Status string
 
 // The outcomes.
 const (
-	Passed  Status = "passed"
-	Failed  Status = "failed"
-	Skipped Status = "skipped"
+	Passed   Status = "passed"
+	Failed   Status = "failed"
+	Skipped  Status = "skipped"
+	Expected Status = "expected" // failed, and was expected to
 )
 
 // Result is the outcome of one case.
@@ -25,16 +27,62 @@ type Result struct {
 	ID     string
 	Status Status
 	// Reason says why a case failed or was skipped.
-	Reason   string
+	Reason string
+	// Minimal is a small node that fails in the same way, if one was looked for and the case has a node.
+	Minimal  *Minimal
 	Duration time.Duration
+	// Op and Type are the row under test and the type of its first operand; none for cases of the contract.
+	Op       string
+	Type     dtype.DType
+	Types    dtype.Set // every type that the case needs
+	Profiles []Profile
+}
+
+// text is the reason with the minimal node.
+func (r *Result) text() string {
+	if r.Minimal == nil {
+		return r.Reason
+	}
+	return r.Reason + "\n" + r.Minimal.String()
 }
 
 // Report is the outcome of a run, results in the order of the cases.
 type Report struct {
-	Backend                 core.Info
-	Seed                    uint64
-	Results                 []Result
-	Passed, Failed, Skipped int
+	Suite        Suite
+	Backend      core.Info
+	Capabilities *core.Capabilities
+	Plugin       Plugin
+	Environment  Environment
+	Options      Options
+	Seed         uint64
+	Started      time.Time
+	Duration     time.Duration
+	Results      []Result
+
+	Passed, Failed, Skipped, Expected int
+	// Profiles is complete once the run is.
+	Profiles []ProfileResult
+}
+
+// Plugin is what was tested, filled in by who opens the backend.
+type Plugin struct {
+	Device string // as it can be opened again
+	File   string // of a plugin; empty for a backend of this program
+	SHA256 string // of the file
+}
+
+func newReport(all []testCase, o Options, seed uint64) *Report {
+	r := &Report{Suite: suiteOf(all), Options: o, Seed: seed, Started: time.Now().UTC(), Environment: environment()}
+	for _, p := range Profiles() {
+		x := ProfileResult{Profile: p, Verdict: NotExecuted}
+		for _, c := range all {
+			if c.in(p) {
+				x.Total++
+			}
+		}
+		r.Profiles = append(r.Profiles, x)
+	}
+	return r
 }
 
 func (r *Report) add(x Result) {
@@ -46,21 +94,49 @@ func (r *Report) add(x Result) {
 		r.Failed++
 	case Skipped:
 		r.Skipped++
+	case Expected:
+		r.Expected++
+	}
+	for i := range r.Profiles {
+		p := &r.Profiles[i]
+		in := p.Profile == All
+		for _, q := range x.Profiles {
+			in = in || q == p.Profile
+		}
+		if in {
+			p.count(x.Status)
+		}
 	}
 }
 
-// Err is nil when at least one case was executed and none failed.
+func (r *Report) finish() {
+	r.Duration = time.Since(r.Started)
+	for i := range r.Profiles {
+		r.Profiles[i].judge()
+	}
+}
+
+// Err is nil when at least one case was executed and none failed, those apart that were expected to.
 func (r *Report) Err() error {
 	switch {
 	case r.Failed > 0:
 		return fmt.Errorf("conformance: %s: %d cases failed", r.Backend.Name, r.Failed)
-	case r.Passed == 0:
+	case r.Passed+r.Expected == 0:
 		return fmt.Errorf("conformance: %s: no case was executed", r.Backend.Name)
 	}
 	return nil
 }
 
-// Write prints failures, then skips by reason, then the counts.
+func (r *Report) counts() string {
+	s := fmt.Sprintf("%d passed, %d failed, %d skipped", r.Passed, r.Failed, r.Skipped)
+	if r.Expected > 0 {
+		s += fmt.Sprintf(", %d failed as expected", r.Expected)
+	}
+	return s
+}
+
+// Write prints failures, then skips by reason, the matrix of ops and types, the verdicts of the profiles, and last the
+// counts.
 func (r *Report) Write(w io.Writer) error {
 	var errs []error
 	print := func(format string, args ...any) {
@@ -69,19 +145,35 @@ func (r *Report) Write(w io.Writer) error {
 	}
 	reasons := map[string]int{}
 	var order []string
-	for _, x := range r.Results {
+	for i := range r.Results {
+		x := &r.Results[i]
 		switch x.Status {
 		case Failed:
-			print("FAIL %s: %s\n", x.ID, strings.ReplaceAll(x.Reason, "\n", "\n    "))
+			print("FAIL %s: %s\n", x.ID, strings.ReplaceAll(x.text(), "\n", "\n    "))
+		case Expected:
+			print("expected %s: %s\n", x.ID, strings.ReplaceAll(x.Reason, "\n", "\n    "))
 		case Skipped:
 			if reasons[x.Reason]++; reasons[x.Reason] == 1 {
 				order = append(order, x.Reason)
 			}
 		}
 	}
-	for _, reason := range order {
+	const most = 20
+	for i, reason := range order {
+		if i == most {
+			rest := 0
+			for _, reason := range order[i:] {
+				rest += reasons[reason]
+			}
+			print("skip %d: %d other reasons\n", rest, len(order)-most)
+			break
+		}
 		print("skip %d: %s\n", reasons[reason], reason)
 	}
-	print("%d passed, %d failed, %d skipped\n", r.Passed, r.Failed, r.Skipped)
+	errs = append(errs, r.Matrix().Write(w))
+	for _, p := range r.Profiles {
+		print("profile %-6s %-13s %5d passed %5d failed %5d skipped of %d\n", p.Profile, p.Verdict, p.Passed, p.Failed+p.Expected, p.Skipped, p.Total)
+	}
+	print("%s\n", r.counts())
 	return errors.Join(errs...)
 }

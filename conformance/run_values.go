@@ -7,12 +7,13 @@ import (
 
 	"github.com/goburn/burn/conformance/ref"
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 )
 
 // values is the case that runs the spec's node on drawn values and compares it with the reference.
-func (s spec) values(id string, k kind) func(context.Context, *queue) error {
-	return func(ctx context.Context, q *queue) error {
+func values(k kind) body {
+	return func(ctx context.Context, q *queue, s spec, id string) error {
 		in := s.inputs(q.random(id), k)
 		descs, err := q.putAll(ctx, in)
 		if err != nil {
@@ -26,7 +27,8 @@ func (s spec) values(id string, k kind) func(context.Context, *queue) error {
 	}
 }
 
-// supported makes the node, and skips the case when the backend does not run it natively.
+// supported makes the node, and skips the case when the backend does not run it natively. A primitive that the document
+// claims on types that every backend has must run.
 func (s spec) supported(q *queue, in []op.Desc) (op.Node, error) {
 	n, err := s.node(in)
 	if err != nil {
@@ -37,13 +39,29 @@ func (s spec) supported(q *queue, in []op.Desc) (op.Node, error) {
 
 // claims skips when the backend does not have the node. An error of Supports that is not ErrUnsupported is a failure.
 func (q *queue) claims(n *op.Node, in []op.Desc) error {
-	switch err := q.session.backend.Supports(n, in); {
+	switch err := q.backend.Supports(n, in); {
 	case errors.Is(err, core.ErrUnsupported):
-		return skip{fmt.Sprintf("not claimed: %v", err)}
+		row, caps := op.Lookup(n.Op), q.backend.Capabilities()
+		_, claimed := caps.Ops[row.Name]
+		if claimed && row.Class == op.Primitive && typesOf(n, in)&^dtype.Required == 0 && caps.Check(n, in) == nil {
+			return fmt.Errorf("supports refuses what every backend has and the document claims: %w", err)
+		}
+		return skip{fmt.Sprintf("not claimed: %s on %v", row.Name, n.FirstType(in))}
 	case err != nil:
 		return fmt.Errorf("supports gives an error other than unsupported: %w", err)
 	}
 	return nil
+}
+
+// typesOf is the element types that a node touches.
+func typesOf(n *op.Node, in []op.Desc) dtype.Set {
+	var s dtype.Set
+	for _, ds := range [][]op.Desc{in, n.Outputs} {
+		for _, d := range ds {
+			s |= dtype.SetOf(d.DType)
+		}
+	}
+	return s
 }
 
 func (q *queue) putAll(ctx context.Context, ts []ref.Tensor) ([]op.Desc, error) {
@@ -110,8 +128,7 @@ func (s spec) outside(id string) []testCase {
 	}
 	var cases []testCase
 	for _, where := range []string{"above", "below"} {
-		id := id + "/index-" + where
-		cases = append(cases, testCase{id, func(ctx context.Context, q *queue) error {
+		cases = append(cases, s.testCase(id+"/index-"+where, func(ctx context.Context, q *queue, s spec, id string) error {
 			in := s.inputs(q.random(id), plain)
 			bad := len(in[1].I) - 1
 			in[1].I[bad] = -1
@@ -132,7 +149,7 @@ func (s spec) outside(id string) []testCase {
 			}
 			_, err = q.get(ctx, outs[0])
 			return wantNodeError(err, n.Op, core.ErrIndex)
-		}})
+		}))
 	}
 	return cases
 }

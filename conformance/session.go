@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"time"
 
 	"github.com/goburn/burn/conformance/ref"
 	"github.com/goburn/burn/core"
@@ -13,10 +14,12 @@ import (
 
 // session holds the open backend over the cases.
 type session struct {
+	options Options
 	open    func() (core.Backend, error)
 	backend core.Backend
-	info    core.Info
+	report  *Report
 	seed    uint64
+	hangs   int
 }
 
 // ensure opens the backend if it is not.
@@ -28,30 +31,69 @@ func (s *session) ensure() error {
 	if err != nil {
 		return fmt.Errorf("conformance: open the backend: %w", err)
 	}
-	s.backend, s.info = b, b.Info()
+	s.backend = b
+	if s.report.Backend.Name == "" {
+		s.report.Backend, s.report.Capabilities = b.Info(), b.Capabilities()
+	}
 	return nil
 }
 
+// closePatience is how long a backend may take to close; one that takes longer is left behind.
+const closePatience = 5 * time.Second
+
+// close gives the backend up. What Close says of a backend that a case broke has been reported by that case.
 func (s *session) close() {
-	if s.backend != nil {
-		_ = s.backend.Close() // the case that broke the backend has been reported
-		s.backend = nil
+	b := s.backend
+	s.backend = nil
+	if b == nil {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { _ = recover() }()
+		_ = b.Close()
+	}()
+	within(done, closePatience)
+}
+
+// within waits for done at most for the given time.
+func within(done <-chan struct{}, limit time.Duration) bool {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-done:
+		return true
+	case <-t.C:
+		return false
 	}
 }
 
 // queue is the stream of one case, with ids to give out.
 type queue struct {
 	core.Stream
-	session *session
+	backend core.Backend
+	options *Options
+	open    func() (core.Backend, error)
+	seed    uint64
 	last    op.TensorID
 }
 
-func (s *session) stream(ctx context.Context) (*queue, error) {
-	q, err := s.backend.OpenStream(ctx, 0)
+// queue opens a stream for a case.
+func (s *session) queue(ctx context.Context) (*queue, error) {
+	q := &queue{backend: s.backend, options: &s.options, open: s.open, seed: s.seed}
+	return q.another(ctx)
+}
+
+// another opens a further stream of the backend.
+func (q *queue) another(ctx context.Context) (*queue, error) {
+	st, err := q.backend.OpenStream(ctx, q.options.Device)
 	if err != nil {
 		return nil, fmt.Errorf("open a stream: %w", err)
 	}
-	return &queue{Stream: q, session: s}, nil
+	other := *q
+	other.Stream, other.last = st, 0
+	return &other, nil
 }
 
 func (q *queue) id() op.TensorID {
@@ -105,5 +147,5 @@ func (q *queue) submit(n op.Node) ([]op.Desc, error) {
 func (q *queue) random(id string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(id)) // never fails
-	return rand.New(rand.NewPCG(q.session.seed, h.Sum64()))
+	return rand.New(rand.NewPCG(q.seed, h.Sum64()))
 }

@@ -15,17 +15,20 @@ import (
 )
 
 // streamCases check the contract of core.Stream that does not hang on an op.
-func streamCases(caps *core.Capabilities) []testCase {
+func streamCases() []testCase {
 	cases := []testCase{
-		{"stream/poison", poison}, {"stream/poison-spreads", poisonSpreads}, {"stream/poison-outlives-drop", poisonDropped},
-		{"stream/sync-once", syncOnce}, {"stream/free", free}, {"stream/free-unknown", freeUnknown}, {"stream/use-after-free", useAfterFree},
-		{"stream/view-outlives-base", viewOutlives}, {"stream/write-copies", writeCopies}, {"stream/order", order}, {"stream/canceled", canceledCalls},
-		{"stream/closed", closed}, {"stream/independent", independent}, {"stream/concurrent", concurrent}, {"stream/memory", memory},
-		{"stream/program-poison", programPoison}, {"stream/program-faulty", programFaulty}, {"stream/program-bindings", programBindings},
-		{"stream/program-undefined", programUndefined},
+		contract("stream/poison", poison), contract("stream/poison-spreads", poisonSpreads), contract("stream/poison-outlives-drop", poisonDropped),
+		contract("stream/sync-once", syncOnce), contract("stream/free", free), contract("stream/free-unknown", freeUnknown),
+		contract("stream/use-after-free", useAfterFree), contract("stream/view-outlives-base", viewOutlives), contract("stream/write-copies", writeCopies),
+		contract("stream/order", order), contract("stream/canceled", canceledCalls), contract("stream/closed", closed),
+		contract("stream/independent", independent), contract("stream/concurrent", concurrent), contract("stream/memory", memory),
+		contract("stream/program-poison", programPoison), contract("stream/program-faulty", programFaulty),
+		contract("stream/program-bindings", programBindings), contract("stream/program-undefined", programUndefined),
 	}
-	for _, d := range caps.Types.List() {
-		cases = append(cases, testCase{"stream/round-trip/" + d.String(), func(ctx context.Context, q *queue) error { return roundTrip(ctx, q, d) }})
+	for _, d := range dtype.All() {
+		c := contract("stream/round-trip/"+d.String(), func(ctx context.Context, q *queue) error { return roundTrip(ctx, q, d) })
+		c.types = dtype.SetOf(d)
+		cases = append(cases, c)
 	}
 	return cases
 }
@@ -262,7 +265,7 @@ func closed(ctx context.Context, q *queue) error {
 
 // independent: the ids and failures of one stream are nothing to another.
 func independent(ctx context.Context, q *queue) error {
-	other, err := q.session.stream(ctx)
+	other, err := q.another(ctx)
 	if err != nil {
 		return err
 	}
@@ -296,7 +299,7 @@ func concurrent(ctx context.Context, q *queue) error {
 	for i := range errs {
 		wg.Go(func() {
 			errs[i] = func() error {
-				s, err := q.session.stream(ctx)
+				s, err := q.another(ctx)
 				if err != nil {
 					return err
 				}

@@ -19,7 +19,20 @@ type stream struct {
 	programs map[core.ProgramID]*defined
 	lastID   core.ProgramID
 	failed   error // the first failure since the last Sync
+	// generation is the greatest of any id seen: ids of an older one are stale.
+	generation uint16
 }
+
+// missing is the error for an id that is not there.
+func (s *stream) missing(id op.TensorID) error {
+	if id.Generation() < s.generation {
+		return core.ErrStale
+	}
+	return core.ErrUnknownTensor
+}
+
+// maxResult bounds the bytes of one result, so that a node beyond any machine fails by itself.
+const maxResult = 1 << 32
 
 // slot is a tensor or, when err is set, the reason that there is none.
 type slot struct {
@@ -87,12 +100,17 @@ func (s *stream) run(n *op.Node, tensors map[op.TensorID]slot) (outs []Tensor, e
 			return nil, v.err // that of the first node
 		}
 		if !ok {
-			err = fmt.Errorf("input %d is %v: %w", i, id, core.ErrUnknownTensor)
+			err = fmt.Errorf("input %d is %v: %w", i, id, s.missing(id))
 		}
 		in[i], descs[i] = v.t, v.t.Desc
 	}
 	if err == nil {
 		err = s.backend.Supports(n, descs)
+	}
+	for _, d := range n.Outputs {
+		if err == nil && d.Bytes() > maxResult {
+			err = fmt.Errorf("result %v: %w", d, core.ErrOutOfMemory)
+		}
 	}
 	if err == nil {
 		outs, err = s.guarded(n, in)
@@ -122,7 +140,7 @@ func (s *stream) Free(ids []op.TensorID) error {
 	defer s.mu.Unlock()
 	for _, id := range ids {
 		if _, ok := s.tensors[id]; !ok {
-			s.fail(fmt.Errorf("ref: free %v: %w", id, core.ErrUnknownTensor))
+			s.fail(fmt.Errorf("ref: free %v: %w", id, s.missing(id)))
 		}
 		delete(s.tensors, id)
 	}
@@ -138,11 +156,18 @@ func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 		return err
 	}
 	defer s.mu.Unlock()
+	if !d.DType.Valid() {
+		return fmt.Errorf("ref: write %v: %w", d, core.ErrDType)
+	}
+	if err := d.Shape.Check(); err != nil {
+		return fmt.Errorf("ref: write: %w", err)
+	}
 	t, err := FromBytes(d, data)
 	if err != nil {
 		return err
 	}
 	s.tensors[d.ID] = slot{t: t}
+	s.generation = max(s.generation, d.ID.Generation())
 	return nil
 }
 
@@ -158,7 +183,7 @@ func (s *stream) Read(ctx context.Context, id op.TensorID, dst []byte) error {
 	v, ok := s.tensors[id]
 	switch {
 	case !ok:
-		return fmt.Errorf("ref: read %v: %w", id, core.ErrUnknownTensor)
+		return fmt.Errorf("ref: read %v: %w", id, s.missing(id))
 	case v.err != nil:
 		return v.err
 	case len(dst) != v.t.Desc.Bytes():

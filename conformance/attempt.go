@@ -1,0 +1,137 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/goburn/burn/core"
+)
+
+// GuardChecker is an optional interface of a stream for tests: a backend in the process of the suite may put guard bands
+// around its buffers and be asked for them after every case. Without it the suite watches tensors that lie beside those a
+// node works on.
+type GuardChecker interface {
+	// CheckGuards reports a byte outside of every tensor that was written.
+	CheckGuards() error
+}
+
+// result runs one case and judges it by what is expected of it.
+func (s *session) result(ctx context.Context, c testCase) Result {
+	start := time.Now()
+	err := s.attempt(ctx, c)
+	r := Result{ID: c.id, Status: Passed, Duration: time.Since(start), Profiles: c.profiles(), Types: c.types}
+	if c.spec != nil {
+		r.Op = c.op.String()
+		r.Type = c.firstType()
+	}
+	var sk skip
+	expected := slices.Contains(s.options.Expect, c.id)
+	switch {
+	case errors.As(err, &sk):
+		r.Status, r.Reason = Skipped, sk.reason
+	case err != nil && expected:
+		r.Status, r.Reason = Expected, err.Error()
+	case err != nil:
+		r.Status, r.Reason = Failed, err.Error()
+		if !errors.Is(err, errHung) && s.mayShrink() {
+			r.Minimal = s.shrink(ctx, c, err)
+		}
+	case expected:
+		r.Status, r.Reason = Failed, "expected to fail and passed: take it from the list"
+	}
+	return r
+}
+
+// Timeouts. After some cases that hung, others that do are not waited for as long.
+const (
+	defaultTimeout = 30 * time.Second
+	patientHangs   = 3
+	hangGrace      = 3 * time.Second
+)
+
+func (s *session) limit() time.Duration {
+	limit := s.options.Timeout
+	if limit == 0 {
+		limit = defaultTimeout
+	}
+	if s.hangs > patientHangs {
+		limit = max(limit/10, min(limit, time.Second))
+	}
+	return limit
+}
+
+// attempt runs a case on a stream of its own, in a goroutine of its own. A panic on this side of the backend is the case's
+// failure, and so is a case that does not end in time: its goroutine is left behind, and the backend with it.
+func (s *session) attempt(ctx context.Context, c testCase) error {
+	if err := s.ensure(); err != nil {
+		return err
+	}
+	if missing := c.types &^ s.backend.Capabilities().Types; missing != 0 {
+		return skip{fmt.Sprintf("type not claimed: %v", missing)}
+	}
+	limit := s.limit()
+	cctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: the case takes longer than %v", errHung, limit))
+	defer cancel()
+	type outcome struct {
+		err   error
+		broke bool
+	}
+	ended := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			if p := recover(); p != nil {
+				o = outcome{fmt.Errorf("panic: %v\n%s", p, debug.Stack()), true}
+			}
+			ended <- o
+		}()
+		o.err = s.onStream(cctx, c)
+	}()
+	var o outcome
+	select {
+	case o = <-ended:
+	case <-cctx.Done():
+		t := time.NewTimer(min(limit, hangGrace)) // a call that heeds the context may still end
+		defer t.Stop()
+		select {
+		case o = <-ended:
+		case <-t.C:
+			o = outcome{fmt.Errorf("%w: the case takes longer than %v and does not heed its context; its goroutine is left behind", errHung, limit), true}
+		}
+	}
+	if cctx.Err() != nil && ctx.Err() == nil && o.err != nil {
+		if !errors.Is(o.err, errHung) {
+			o.err = fmt.Errorf("%w: %w", context.Cause(cctx), o.err)
+		}
+		o.broke = true
+	}
+	if errors.Is(o.err, errHung) {
+		s.hangs++
+	}
+	if o.broke || errors.Is(o.err, core.ErrBackendLost) || errors.Is(o.err, core.ErrClosed) {
+		s.close()
+	}
+	return o.err
+}
+
+// onStream runs the case.
+func (s *session) onStream(ctx context.Context, c testCase) error {
+	q, err := s.queue(ctx)
+	if err != nil {
+		return err
+	}
+	err = c.run(ctx, q)
+	if g, ok := core.As[GuardChecker](q.Stream); ok && err == nil {
+		if err = g.CheckGuards(); err != nil {
+			err = fmt.Errorf("guard bands: %w", err)
+		}
+	}
+	if cerr := q.Close(); err == nil && cerr != nil && !errors.Is(cerr, core.ErrClosed) {
+		err = fmt.Errorf("close of the stream: %w", cerr)
+	}
+	return err
+}

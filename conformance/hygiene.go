@@ -1,0 +1,164 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// hygiene is what every op is held to beside its results: it writes nowhere else, keeps no memory, and gives the same bits
+// again where the backend says so.
+func (s spec) hygiene(id string) []testCase {
+	if len(s.in) == 0 || !(dtype.Required | halves).Has(s.in[0].DType) {
+		return nil
+	}
+	return []testCase{s.testCase(id+"/guard", guarded), s.testCase(id+"/leak", leaks), s.testCase(id+"/twice", twice)}
+}
+
+// pattern fills a canary.
+func pattern(n int, seed byte) ref.Tensor {
+	t := ref.Zeros(op.DescOf(dtype.U8, n))
+	for i := range t.I {
+		t.I[i] = int64(byte(i)*31 ^ seed)
+	}
+	return t
+}
+
+// guarded puts tensors of the size of the results around those that the node works on: neighbours on both sides of a gap
+// that the result fits into. All of them, and the operands, are unchanged afterwards.
+func guarded(ctx context.Context, q *queue, s spec, id string) error {
+	in := s.inputs(q.random(id), plain)
+	probe, err := s.node(s.in)
+	if err != nil {
+		return err
+	}
+	if err := q.claims(&probe, s.in); err != nil {
+		return err
+	}
+	var guards []ref.Tensor
+	var descs, gaps []op.Desc
+	for _, out := range probe.Outputs {
+		for k := range 5 {
+			t := pattern(max(1, out.Bytes()), byte(17*k+len(guards)))
+			d, err := q.put(ctx, t)
+			if err != nil {
+				return err
+			}
+			if k%2 == 1 {
+				gaps = append(gaps, d)
+				continue
+			}
+			guards, descs = append(guards, t), append(descs, d)
+		}
+	}
+	inDescs, err := q.putAll(ctx, in)
+	if err != nil {
+		return err
+	}
+	if err := q.Free(idsOf(gaps)); err != nil {
+		return err
+	}
+	if err := q.Sync(ctx); err != nil {
+		return err
+	}
+	n, err := s.node(inDescs)
+	if err != nil {
+		return err
+	}
+	if err := q.expect(ctx, n, in); err != nil {
+		return err
+	}
+	if err := q.unchanged(ctx, descs, guards); err != nil {
+		return fmt.Errorf("a tensor beside the node's was written: %w", err)
+	}
+	return q.unchanged(ctx, inDescs, in)
+}
+
+// leaks runs the node and frees all of it, some times over. Then as much memory is in use as before.
+func leaks(ctx context.Context, q *queue, s spec, id string) error {
+	stats, ok := core.As[core.MemoryStats](q.Stream)
+	if !ok {
+		return skip{"the stream has no memory statistics"}
+	}
+	in := s.inputs(q.random(id), plain)
+	if probe, err := s.node(s.in); err != nil {
+		return err
+	} else if err := q.claims(&probe, s.in); err != nil {
+		return err
+	}
+	if err := q.Sync(ctx); err != nil {
+		return err
+	}
+	before := stats.Memory()
+	for range 3 {
+		descs, err := q.putAll(ctx, in)
+		if err != nil {
+			return err
+		}
+		n, err := s.node(descs)
+		if err != nil {
+			return err
+		}
+		outs, err := q.submit(n)
+		if err != nil {
+			return err
+		}
+		if err := q.Free(idsOf(slices.Concat(descs, outs))); err != nil {
+			return err
+		}
+	}
+	if err := q.Sync(ctx); err != nil {
+		return err
+	}
+	if after := stats.Memory(); after.InUse != before.InUse || after.Tensors != before.Tensors {
+		return fmt.Errorf("memory is %+v after everything was freed, was %+v", after, before)
+	}
+	return nil
+}
+
+// twice runs the node again, with other tensors made in between: a deterministic backend gives the same bits.
+func twice(ctx context.Context, q *queue, s spec, id string) error {
+	if !q.backend.Capabilities().Deterministic {
+		return skip{"the backend does not say that it is deterministic"}
+	}
+	r := q.random(id)
+	in := s.inputs(r, plain)
+	descs, err := q.putAll(ctx, in)
+	if err != nil {
+		return err
+	}
+	n, err := s.supported(q, descs)
+	if err != nil {
+		return err
+	}
+	var first [][]byte
+	for round := range 3 {
+		m := n
+		m.Outputs = slices.Clone(n.Outputs)
+		outs, err := q.submit(m)
+		if err != nil {
+			return err
+		}
+		for i, d := range outs {
+			got := make([]byte, d.Bytes())
+			if err := q.Read(ctx, d.ID, got); err != nil {
+				return fmt.Errorf("read of output %d: %w", i, err)
+			}
+			if round == 0 {
+				first = append(first, got)
+			} else if !bytes.Equal(first[i], got) {
+				return fmt.Errorf("%v: output %d has other bits in round %d, and the backend says that it is deterministic", &n, i, round+1)
+			}
+		}
+		if _, err := q.put(ctx, pattern(1+r.IntN(200), byte(round))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,372 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// lifecycleCases check what becomes of tensors, streams, programs and backends from beginning to end.
+func lifecycleCases() []testCase {
+	cases := []testCase{
+		contract("lifecycle/free-order", freeOrder), contract("lifecycle/double-free", doubleFree), contract("lifecycle/use-after-drop", useAfterDrop),
+		contract("lifecycle/free-in-flight", freeInFlight), contract("lifecycle/stale", stale),
+		contract("lifecycle/late-result", lateResult), contract("lifecycle/leak-of-failures", leakOfFailures), contract("lifecycle/leak-of-streams", leakOfStreams),
+		contract("lifecycle/out-of-memory", outOfMemory),
+	}
+	cases = append(cases, errorCases()...)
+	cases = append(cases, cancelCases()...)
+	cases = append(cases, concurrencyCases()...)
+	cases = append(cases, closingCases()...)
+	cases = append(cases, programCases()...)
+	return append(cases, processCases()...)
+}
+
+// freeOrder makes tensors that depend on each other, frees them in an order that has nothing to do with it, and finds the
+// others unharmed.
+func freeOrder(ctx context.Context, q *queue) error {
+	r := q.random("free-order")
+	type kept struct {
+		d    op.Desc
+		want []float64
+	}
+	var live []kept
+	for i := range 12 {
+		f := float64(i)
+		d, err := q.put(ctx, numbers(f, f+0.5))
+		if err != nil {
+			return err
+		}
+		neg, err := q.do(op.Neg, []op.Desc{d})
+		if err != nil {
+			return err
+		}
+		sum, err := q.do(op.Add, []op.Desc{neg[0], d})
+		if err != nil {
+			return err
+		}
+		view, err := q.do(op.Flip, neg, op.Ints("axes", 0))
+		if err != nil {
+			return err
+		}
+		live = append(live, kept{d, []float64{f, f + 0.5}}, kept{neg[0], []float64{-f, -f - 0.5}}, kept{sum[0], []float64{0, 0}},
+			kept{view[0], []float64{-f - 0.5, -f}})
+	}
+	for len(live) > 0 {
+		r.Shuffle(len(live), func(i, j int) { live[i], live[j] = live[j], live[i] })
+		n := min(len(live), 1+r.IntN(9))
+		var ids []op.TensorID
+		for _, k := range live[:n] {
+			ids = append(ids, k.d.ID)
+		}
+		if err := q.Free(ids); err != nil {
+			return err
+		}
+		if _, err := q.put(ctx, numbers(99, 99)); err != nil { // may take the memory
+			return err
+		}
+		live = live[n:]
+		for _, k := range live {
+			got, err := q.get(ctx, k.d)
+			if err != nil {
+				return fmt.Errorf("read of %v, which was not freed: %w", k.d.ID, err)
+			}
+			for i, f := range got.F {
+				if f != k.want[i] && !(f == 0 && k.want[i] == 0) {
+					return fmt.Errorf("%v holds %v after others were freed, want %v", k.d.ID, got.F, k.want)
+				}
+			}
+		}
+	}
+	return q.Sync(ctx)
+}
+
+// doubleFree: an id that stands twice in a Free is unknown the second time, and the others are freed.
+func doubleFree(ctx context.Context, q *queue) error {
+	ds, err := q.putAll(ctx, []ref.Tensor{numbers(1), numbers(2), numbers(3)})
+	if err != nil {
+		return err
+	}
+	if err := q.Free([]op.TensorID{ds[0].ID, ds[0].ID, ds[1].ID}); err != nil {
+		return err
+	}
+	if err := wantError(q.Sync(ctx), core.ErrUnknownTensor); err != nil {
+		return err
+	}
+	if err := q.Sync(ctx); err != nil {
+		return fmt.Errorf("the double free is reported again: %w", err)
+	}
+	for _, d := range ds[:2] {
+		if err := q.unknown(ctx, d); err != nil {
+			return err
+		}
+	}
+	return q.holds(ctx, ds[2], 3)
+}
+
+// useAfterDrop: what a node gave up is gone for the next.
+func useAfterDrop(ctx context.Context, q *queue) error {
+	d, err := q.put(ctx, numbers(1, 2))
+	if err != nil {
+		return err
+	}
+	n, err := op.New(op.Neg, []op.Desc{d})
+	if err != nil {
+		return err
+	}
+	n.Drop = 1
+	outs, err := q.submit(n)
+	if err != nil {
+		return err
+	}
+	later, err := q.do(op.Neg, []op.Desc{d})
+	if err == nil {
+		_, err = q.get(ctx, later[0])
+	}
+	if err := wantError(err, core.ErrUnknownTensor); err != nil {
+		return err
+	}
+	return q.holds(ctx, outs[0], -1, -2)
+}
+
+// freeInFlight frees operands while the nodes that use them are still in the queue.
+func freeInFlight(ctx context.Context, q *queue) error {
+	d, err := q.put(ctx, fill(q.random("in-flight"), op.DescOf(dtype.F32, 64, 64), op.Domain{Lo: -0.1, Hi: 0.1}, true))
+	if err != nil {
+		return err
+	}
+	x := d
+	for range 20 {
+		outs, err := q.do(op.MatMul, []op.Desc{x, d})
+		if err != nil {
+			return err
+		}
+		if x.ID != d.ID {
+			if err := q.Free([]op.TensorID{x.ID}); err != nil {
+				return err
+			}
+		}
+		x = outs[0]
+	}
+	first, err := q.get(ctx, x)
+	if err != nil {
+		return err
+	}
+	y := d // the same again, each result read before the next
+	for range 20 {
+		outs, err := q.do(op.MatMul, []op.Desc{y, d})
+		if err != nil {
+			return err
+		}
+		if _, err := q.get(ctx, outs[0]); err != nil {
+			return err
+		}
+		y = outs[0]
+	}
+	again, err := q.get(ctx, y)
+	if err != nil {
+		return err
+	}
+	for i := range first.F {
+		if !near(again.F[i], first.F[i], 1e-4, 1e-6, false) {
+			return fmt.Errorf("element %d is %v when operands are freed in flight, %v else", i, first.F[i], again.F[i])
+		}
+	}
+	return q.Sync(ctx)
+}
+
+// stale: an id of another generation is never a tensor of this one, and neither are ids from before a newer generation.
+func stale(ctx context.Context, q *queue) error {
+	d, err := q.put(ctx, numbers(1, 2))
+	if err != nil {
+		return err
+	}
+	other := d
+	other.ID = op.NewTensorID(d.ID.Generation()+1, d.ID.Sequence())
+	_, err = q.get(ctx, other)
+	if !errors.Is(err, core.ErrStale) && !errors.Is(err, core.ErrUnknownTensor) {
+		return fmt.Errorf("read of %v: error is %v, want %v or %v", other.ID, err, core.ErrStale, core.ErrUnknownTensor)
+	}
+	outs, err := q.do(op.Neg, []op.Desc{other})
+	if err == nil {
+		_, err = q.get(ctx, outs[0])
+	}
+	if !errors.Is(err, core.ErrStale) && !errors.Is(err, core.ErrUnknownTensor) {
+		return fmt.Errorf("node on %v: error is %v, want %v or %v", other.ID, err, core.ErrStale, core.ErrUnknownTensor)
+	}
+	if err := q.holds(ctx, d, 1, 2); err != nil {
+		return err
+	}
+	newer := numbers(3, 4)
+	other.ID = op.NewTensorID(d.ID.Generation()+1, d.ID.Sequence()+100)
+	if err := q.Write(ctx, other, newer.Bytes()); err != nil {
+		return wantError(err, core.ErrStale) // the connection is of one generation
+	}
+	if err := q.holds(ctx, other, 3, 4); err != nil {
+		return err
+	}
+	missing := d
+	missing.ID = op.NewTensorID(d.ID.Generation(), d.ID.Sequence()+100)
+	_, err = q.get(ctx, missing)
+	return wantError(err, core.ErrStale)
+}
+
+// lateResult reads right after the submission, of results that take a while.
+func lateResult(ctx context.Context, q *queue) error {
+	r := rand.New(rand.NewPCG(q.seed, 1))
+	for range 10 {
+		in := fill(r, op.DescOf(dtype.I32, 48, 48), op.Domain{Lo: -9, Hi: 9}, false)
+		d, err := q.put(ctx, in)
+		if err != nil {
+			return err
+		}
+		n, err := op.New(op.MatMul, []op.Desc{d, d})
+		if err != nil {
+			return err
+		}
+		want, err := ref.Eval(&n, []ref.Tensor{in, in})
+		if err != nil {
+			return err
+		}
+		outs, err := q.submit(n)
+		if err != nil {
+			return err
+		}
+		if err := q.same(ctx, &n, []op.Desc{d, d}, outs, want); err != nil {
+			return fmt.Errorf("read right after submit: %w", err)
+		}
+	}
+	return nil
+}
+
+// leakOfFailures: nodes that fail keep no memory once their results are freed.
+func leakOfFailures(ctx context.Context, q *queue) error {
+	stats, ok := core.As[core.MemoryStats](q.Stream)
+	if !ok {
+		return skip{"the stream has no memory statistics"}
+	}
+	if err := q.Sync(ctx); err != nil {
+		return err
+	}
+	before := stats.Memory()
+	for range 5 {
+		first := q.last
+		bad, err := q.failing(ctx)
+		if err != nil {
+			return err
+		}
+		if _, err := q.do(op.Exp, []op.Desc{bad}); err != nil {
+			return err
+		}
+		var all []op.TensorID
+		for id := first + 1; id <= q.last; id++ {
+			all = append(all, id)
+		}
+		if err := q.Free(all); err != nil {
+			return err
+		}
+		if err := wantError(q.Sync(ctx), core.ErrIndex); err != nil {
+			return err
+		}
+	}
+	if after := stats.Memory(); after.InUse != before.InUse || after.Tensors != before.Tensors {
+		return fmt.Errorf("memory is %+v after failed nodes were freed, was %+v", after, before)
+	}
+	return nil
+}
+
+// leakOfStreams: a stream that is closed with live tensors leaves nothing behind in the next.
+func leakOfStreams(ctx context.Context, q *queue) error {
+	if _, ok := core.As[core.MemoryStats](q.Stream); !ok {
+		return skip{"the stream has no memory statistics"}
+	}
+	for range 3 {
+		s, err := q.another(ctx)
+		if err != nil {
+			return err
+		}
+		stats, _ := core.As[core.MemoryStats](s.Stream)
+		if err := s.Sync(ctx); err != nil {
+			return err
+		}
+		if m := stats.Memory(); m.Tensors != 0 {
+			return fmt.Errorf("a new stream has %d tensors", m.Tensors)
+		}
+		for range 4 {
+			if _, err := s.put(ctx, ref.Zeros(op.DescOf(dtype.F32, 1000))); err != nil {
+				return err
+			}
+		}
+		if err := s.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outOfMemory: a tensor greater than any machine is ErrOutOfMemory, or refused by a declared limit, and the stream goes on.
+func outOfMemory(ctx context.Context, q *queue) error {
+	n, err := op.New(op.Iota, nil, op.Type("dtype", dtype.F32), op.Ints("shape", 1<<44), op.Int("axis", 0))
+	if err != nil {
+		return err
+	}
+	if limit := q.backend.Capabilities().MaxBytes; limit > 0 && int64(n.Outputs[0].Bytes()) > limit {
+		if err := wantError(q.backend.Supports(&n, nil), core.ErrUnsupported); err != nil {
+			return fmt.Errorf("%v with a limit of %d bytes a tensor: %w", n.Outputs[0], limit, err)
+		}
+		return q.stillGood(ctx)
+	}
+	if err := q.claims(&n, nil); err != nil {
+		return err
+	}
+	outs, err := q.submit(n)
+	if err != nil {
+		return err
+	}
+	part, err := q.do(op.Slice, outs, op.Ints("start", 5), op.Ints("size", 1), op.Ints("step", 1))
+	if err != nil {
+		return err
+	}
+	got, err := q.get(ctx, part[0])
+	if err == nil {
+		if got.F[0] != 5 { // a backend that makes elements when they are asked for
+			return fmt.Errorf("element 5 of an iota is %v", got.F[0])
+		}
+		return q.stillGood(ctx)
+	}
+	if err := wantNodeError(err, op.Iota, core.ErrOutOfMemory); err != nil {
+		return err
+	}
+	if err := wantNodeError(q.Sync(ctx), op.Iota, core.ErrOutOfMemory); err != nil {
+		return fmt.Errorf("sync: %w", err)
+	}
+	if err := q.Free(idsOf([]op.Desc{outs[0], part[0]})); err != nil {
+		return err
+	}
+	return q.stillGood(ctx)
+}
+
+// stillGood runs a node.
+func (q *queue) stillGood(ctx context.Context) error {
+	d, err := q.put(ctx, numbers(1, 2))
+	if err != nil {
+		return fmt.Errorf("the stream does not go on: %w", err)
+	}
+	outs, err := q.do(op.Neg, []op.Desc{d})
+	if err != nil {
+		return fmt.Errorf("the stream does not go on: %w", err)
+	}
+	if err := q.holds(ctx, outs[0], -1, -2); err != nil {
+		return fmt.Errorf("the stream does not go on: %w", err)
+	}
+	if err := q.Sync(ctx); err != nil {
+		return fmt.Errorf("the stream does not go on: %w", err)
+	}
+	return nil
+}

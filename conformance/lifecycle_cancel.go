@@ -1,0 +1,119 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// cancelCases end the context of a call while a long queue is worked off.
+func cancelCases() []testCase {
+	return []testCase{
+		contract("cancel/read", func(ctx context.Context, q *queue) error {
+			return canceledMidway(ctx, q, func(ctx context.Context, d op.Desc) error { return q.Read(ctx, d.ID, make([]byte, d.Bytes())) })
+		}),
+		contract("cancel/sync", func(ctx context.Context, q *queue) error {
+			return canceledMidway(ctx, q, func(ctx context.Context, _ op.Desc) error { return q.Sync(ctx) })
+		}),
+		contract("cancel/keeps-failure", cancelKeepsFailure),
+	}
+}
+
+// busy submits a chain of n nodes over vectors, and gives its last result, every element of which is n.
+func (q *queue) busy(ctx context.Context, n int) (op.Desc, error) {
+	x, err := q.put(ctx, ref.Zeros(op.DescOf(dtype.I32, 4096)))
+	if err != nil {
+		return x, err
+	}
+	one := ref.Zeros(op.DescOf(dtype.I32))
+	one.I[0] = 1
+	inc, err := q.put(ctx, one)
+	if err != nil {
+		return x, err
+	}
+	var nodes []op.Node
+	for range n {
+		n, err := op.New(op.Add, []op.Desc{x, inc})
+		if err != nil {
+			return x, err
+		}
+		n.Outputs[0].ID, n.Drop = q.id(), 1
+		x = n.Outputs[0]
+		nodes = append(nodes, n)
+	}
+	return x, q.Submit(nodes)
+}
+
+// counts checks a result of busy.
+func (q *queue) counted(ctx context.Context, d op.Desc, n int) error {
+	got, err := q.get(ctx, d)
+	if err != nil {
+		return err
+	}
+	for i, v := range got.I {
+		if v != int64(n) {
+			return fmt.Errorf("element %d is %d after %d additions of 1", i, v, n)
+		}
+	}
+	return nil
+}
+
+var errEnough = errors.New("enough")
+
+// canceledMidway: the call gives up with ErrCanceled and the cause, soon, or was done before; the work goes on.
+func canceledMidway(ctx context.Context, q *queue, call func(context.Context, op.Desc) error) error {
+	const n = 200
+	d, err := q.busy(ctx, n)
+	if err != nil {
+		return err
+	}
+	short, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(200*time.Microsecond, func() { cancel(errEnough) })
+	defer timer.Stop()
+	start := time.Now()
+	err = call(short, d)
+	took := time.Since(start)
+	cancel(errEnough)
+	if err != nil {
+		if err := wantError(err, core.ErrCanceled); err != nil {
+			return err
+		}
+		if err := wantError(err, errEnough); err != nil {
+			return fmt.Errorf("the cause is lost: %w", err)
+		}
+		const patience = 5 * time.Second // far above what any machine needs to notice
+		if took > patience {
+			return fmt.Errorf("the call returned %v after its context ended", took)
+		}
+	}
+	if err := q.counted(ctx, d, n); err != nil {
+		return fmt.Errorf("after the cancellation: %w", err)
+	}
+	return q.stillGood(ctx)
+}
+
+// cancelKeepsFailure: a Sync that is given up does not swallow the failure that the next one reports.
+func cancelKeepsFailure(ctx context.Context, q *queue) error {
+	if _, err := q.failing(ctx); err != nil {
+		return err
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	switch err := q.Sync(ended); {
+	case errors.Is(err, core.ErrCanceled):
+	case errors.Is(err, core.ErrIndex): // it needed no wait
+		return q.stillGood(ctx)
+	default:
+		return fmt.Errorf("sync with an ended context: error is %v, want %v", err, core.ErrCanceled)
+	}
+	if err := wantNodeError(q.Sync(ctx), op.Gather, core.ErrIndex); err != nil {
+		return fmt.Errorf("sync after a canceled one: %w", err)
+	}
+	return q.stillGood(ctx)
+}

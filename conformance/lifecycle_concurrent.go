@@ -1,0 +1,206 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// concurrencyCases run streams at once.
+func concurrencyCases() []testCase {
+	return []testCase{
+		contract("concurrent/updates", concurrentUpdates), contract("concurrent/same-bits", concurrentBits),
+		contract("concurrent/failures", concurrentFailures), contract("concurrent/open-close", concurrentOpenClose),
+		contract("concurrent/supports", concurrentSupports),
+	}
+}
+
+// atOnce runs f on n streams, each from a goroutine of its own.
+func (q *queue) atOnce(ctx context.Context, n int, f func(i int, s *queue) error) error {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			errs[i] = func() (err error) {
+				defer func() {
+					if p := recover(); p != nil {
+						err = fmt.Errorf("panic: %v", p)
+					}
+				}()
+				s, err := q.another(ctx)
+				if err != nil {
+					return err
+				}
+				if err := f(i, s); err != nil {
+					return fmt.Errorf("stream %d: %w", i, errors.Join(err, ignoreClosed(s.Close())))
+				}
+				return ignoreClosed(s.Close())
+			}()
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, core.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// concurrentUpdates: every stream adds up in a tensor of its own, under the same ids; no update is lost or goes elsewhere.
+func concurrentUpdates(ctx context.Context, q *queue) error {
+	const rounds = 100
+	return q.atOnce(ctx, 4, func(i int, s *queue) error {
+		step := ref.Tensor{Desc: op.DescOf(dtype.I64, 1), I: []int64{int64(i + 1)}}
+		total, err := s.put(ctx, ref.Zeros(op.DescOf(dtype.I64, 257)))
+		if err != nil {
+			return err
+		}
+		inc, err := s.put(ctx, step)
+		if err != nil {
+			return err
+		}
+		for k := range rounds {
+			n, err := op.New(op.Add, []op.Desc{total, inc})
+			if err != nil {
+				return err
+			}
+			n.Drop = 1
+			outs, err := s.submit(n)
+			if err != nil {
+				return err
+			}
+			total = outs[0]
+			if k%25 == 0 {
+				if err := s.Sync(ctx); err != nil {
+					return err
+				}
+			}
+		}
+		got, err := s.get(ctx, total)
+		if err != nil {
+			return err
+		}
+		for e, v := range got.I {
+			if want := int64(rounds * (i + 1)); v != want {
+				return fmt.Errorf("element %d is %d after %d additions of %d, want %d", e, v, rounds, i+1, want)
+			}
+		}
+		return nil
+	})
+}
+
+// concurrentBits: streams that compute the same at once get what one gets alone; to the bit on a deterministic backend.
+func concurrentBits(ctx context.Context, q *queue) error {
+	r := q.random("same-bits")
+	a := fill(r, op.DescOf(dtype.F32, 37, 61), op.Domain{}, true)
+	b := fill(r, op.DescOf(dtype.F32, 61, 29), op.Domain{}, true)
+	run := func(s *queue) (ref.Tensor, error) {
+		ds, err := s.putAll(ctx, []ref.Tensor{a, b})
+		if err != nil {
+			return ref.Tensor{}, err
+		}
+		c, err := s.do(op.MatMul, ds)
+		if err != nil {
+			return ref.Tensor{}, err
+		}
+		e, err := s.do(op.Exp, c)
+		if err != nil {
+			return ref.Tensor{}, err
+		}
+		sum, err := s.do(op.Sum, e, op.Ints("axes", 0))
+		if err != nil {
+			return ref.Tensor{}, err
+		}
+		return s.get(ctx, sum[0])
+	}
+	alone, err := run(q)
+	if err != nil {
+		return err
+	}
+	exact := q.backend.Capabilities().Deterministic
+	return q.atOnce(ctx, 4, func(_ int, s *queue) error {
+		for range 5 {
+			got, err := run(s)
+			if err != nil {
+				return err
+			}
+			for i := range alone.F {
+				if !near(alone.F[i], got.F[i], 1e-4, 1e-5, exact) {
+					return fmt.Errorf("element %d is %v among other streams, %v alone", i, got.F[i], alone.F[i])
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// concurrentFailures: the failures of one stream are no business of those that run beside it.
+func concurrentFailures(ctx context.Context, q *queue) error {
+	return q.atOnce(ctx, 4, func(i int, s *queue) error {
+		for range 10 {
+			if i%2 == 0 {
+				if _, err := s.failing(ctx); err != nil {
+					return err
+				}
+				if err := wantNodeError(s.Sync(ctx), op.Gather, core.ErrIndex); err != nil {
+					return err
+				}
+				continue
+			}
+			if err := s.stillGood(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// concurrentOpenClose: streams come and go while others work.
+func concurrentOpenClose(ctx context.Context, q *queue) error {
+	return q.atOnce(ctx, 4, func(i int, s *queue) error {
+		for range 8 {
+			t, err := s.another(ctx)
+			if err != nil {
+				return err
+			}
+			if _, err := t.busy(ctx, 5); err != nil {
+				return err
+			}
+			if i%2 == 0 {
+				if err := t.Sync(ctx); err != nil {
+					return err
+				}
+			}
+			if err := t.Close(); err != nil {
+				return err
+			}
+		}
+		return s.stillGood(ctx)
+	})
+}
+
+// concurrentSupports: the methods of a backend may be called from anywhere.
+func concurrentSupports(ctx context.Context, q *queue) error {
+	n, in := negNode()
+	want := q.backend.Supports(&n, in)
+	return q.atOnce(ctx, 4, func(_ int, s *queue) error {
+		for range 50 {
+			if err := s.backend.Supports(&n, in); (err == nil) != (want == nil) {
+				return fmt.Errorf("supports answers %v, and %v before", err, want)
+			}
+			if s.backend.Info().Name != q.backend.Info().Name {
+				return fmt.Errorf("info changes while the backend is open")
+			}
+		}
+		return nil
+	})
+}

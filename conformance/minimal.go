@@ -1,0 +1,87 @@
+package conformance
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core/op"
+)
+
+// Minimal is a small node on which a case fails too.
+type Minimal struct {
+	Op     string         `json:"op"`
+	Attrs  string         `json:"attrs,omitempty"`
+	Inputs []MinimalInput `json:"inputs"`
+	Reason string         `json:"reason"`
+}
+
+// MinimalInput is an operand with its values in row-major order. Values are left out where the case derives them in a way
+// of its own; they are those that a replay of the case draws.
+type MinimalInput struct {
+	Type   string `json:"type"`
+	Values string `json:"values,omitempty"`
+}
+
+// String prints the node, its inputs and what is wrong.
+func (m *Minimal) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "smallest failing node: %s", m.Op)
+	if m.Attrs != "" {
+		fmt.Fprintf(&b, " %s", m.Attrs)
+	}
+	for i, in := range m.Inputs {
+		fmt.Fprintf(&b, "\n  in %d %s %s", i, in.Type, in.Values)
+	}
+	fmt.Fprintf(&b, "\n  %s", m.Reason)
+	return b.String()
+}
+
+func minimalOf(s spec, err error) *Minimal {
+	m := &Minimal{Op: s.op.String(), Reason: err.Error()}
+	if n, nerr := s.node(s.in); nerr == nil && len(n.Attrs) > 0 {
+		m.Attrs = fmt.Sprint(n.Attrs)
+	}
+	for i, d := range s.in {
+		in := MinimalInput{Type: d.String()}
+		if s.fixed != nil {
+			in.Values = valuesText(s.fixed[i])
+		}
+		m.Inputs = append(m.Inputs, in)
+	}
+	return m
+}
+
+// valuesText prints elements so that they can be read back to the bit.
+func valuesText(t ref.Tensor) string {
+	const most = 64
+	var b strings.Builder
+	b.WriteByte('[')
+	for i := range t.Desc.Shape.Size() {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if i == most {
+			fmt.Fprintf(&b, "... %d more", t.Desc.Shape.Size()-most)
+			break
+		}
+		if t.Desc.DType.IsFloat() {
+			b.WriteString(strconv.FormatFloat(t.F[i], 'g', -1, 64))
+		} else {
+			b.WriteString(strconv.FormatInt(t.I[i], 10))
+		}
+	}
+	b.WriteByte(']')
+	return b.String()
+}
+
+// with gives the spec the operands ts.
+func (s spec) with(ts []ref.Tensor) spec {
+	s.fixed = ts
+	s.in = make([]op.Desc, len(ts))
+	for i, t := range ts {
+		s.in[i] = op.Desc{DType: t.Desc.DType, Shape: t.Desc.Shape}
+	}
+	return s
+}

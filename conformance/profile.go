@@ -1,0 +1,119 @@
+package conformance
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// Profile is a part of the suite that a backend passes as a whole.
+type Profile string
+
+// The profiles.
+const (
+	// All is every case.
+	All Profile = "all"
+	// Core is what every backend owes: the claims, the contract of streams, and the primitives on the required types.
+	Core Profile = "core"
+	// NN is the composites on the required types, claimed or decomposed.
+	NN Profile = "nn"
+	// Half is everything that touches f16 or bf16.
+	Half Profile = "half"
+	// Quant is the ops of the quantization group.
+	Quant Profile = "quant"
+)
+
+// Profiles lists them.
+func Profiles() []Profile { return []Profile{Core, NN, Half, Quant, All} }
+
+func (p Profile) valid() bool { return p == "" || slices.Contains(Profiles(), p) }
+
+var halves = dtype.SetOf(dtype.F16, dtype.BF16)
+
+// profiles are those that a case belongs to; All is not named.
+func (c testCase) profiles() []Profile {
+	var l []Profile
+	required := c.types&^dtype.Required == 0
+	if c.op == op.NoOp {
+		if required {
+			l = append(l, Core)
+		}
+	} else {
+		row := op.Lookup(c.op)
+		switch {
+		case row.Group == "quantization":
+			l = append(l, Quant)
+		case required && row.Class == op.Primitive:
+			l = append(l, Core)
+		case required:
+			l = append(l, NN)
+		}
+	}
+	if c.types&halves != 0 {
+		l = append(l, Half)
+	}
+	return l
+}
+
+func (c testCase) in(p Profile) bool {
+	return p == "" || p == All || slices.Contains(c.profiles(), p)
+}
+
+// firstType is the type that a claim is by, for the matrix of a report.
+func (c testCase) firstType() dtype.DType {
+	if len(c.spec.in) > 0 {
+		return c.spec.in[0].DType
+	}
+	if l := c.types.List(); len(l) > 0 {
+		return l[0]
+	}
+	return dtype.Invalid
+}
+
+// Verdict is what a run says of a profile.
+type Verdict string
+
+// The verdicts.
+const (
+	Pass        Verdict = "pass"         // every case ran, or was skipped for a reason, and none failed
+	Fail        Verdict = "fail"         // a case failed, expected or not
+	NotExecuted Verdict = "not executed" // nothing ran
+	Incomplete  Verdict = "incomplete"   // the run was of some cases alone
+)
+
+// ProfileResult is the verdict of a profile, with its counts.
+type ProfileResult struct {
+	Profile                           Profile `json:"profile"`
+	Verdict                           Verdict `json:"verdict"`
+	Total                             int     `json:"total"`
+	Passed, Failed, Skipped, Expected int
+}
+
+// count adds one result.
+func (p *ProfileResult) count(s Status) {
+	switch s {
+	case Passed:
+		p.Passed++
+	case Failed:
+		p.Failed++
+	case Skipped:
+		p.Skipped++
+	case Expected:
+		p.Expected++
+	}
+}
+
+// judge fills the verdict.
+func (p *ProfileResult) judge() {
+	switch ran := p.Passed + p.Failed + p.Expected; {
+	case p.Failed+p.Expected > 0:
+		p.Verdict = Fail
+	case ran == 0:
+		p.Verdict = NotExecuted
+	case ran+p.Skipped < p.Total:
+		p.Verdict = Incomplete
+	default:
+		p.Verdict = Pass
+	}
+}
