@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/sdk/serve"
 	"github.com/goburn/burn/sdk/wire"
 )
@@ -67,10 +68,11 @@ func Maybe() {
 		go flood(os.Stderr, "noise on standard error\n")
 	case FloodStdout:
 		out := os.Stdout // go-plugin replaces the variable, not the file
-		go func() {
-			time.Sleep(200 * time.Millisecond) // after the handshake
-			flood(out, strings.Repeat("noise without a line end", 100))
-		}()
+		inner := o.Open
+		o.Open = func(c core.Config) (core.Backend, error) { // the handshake is over by then
+			go flood(out, strings.Repeat("noise without a line end", 100))
+			return inner(c)
+		}
 	case IgnoreHost:
 		os.Unsetenv(wire.EnvHostPID)
 		os.Unsetenv(wire.EnvHostPipe)
