@@ -18,14 +18,15 @@ import (
 
 // Manifest is what burn-backend-NAME.toml says of a plugin. Empty fields say nothing.
 type Manifest struct {
-	Name     string   `toml:"name" json:"name,omitempty"`
-	Version  string   `toml:"version" json:"version,omitempty"`
-	Kind     string   `toml:"kind" json:"kind,omitempty"` // how it is loaded: "process" or "shared"
-	OS       string   `toml:"os" json:"os,omitempty"`
-	Arch     string   `toml:"arch" json:"arch,omitempty"`
-	SHA256   string   `toml:"sha256" json:"sha256,omitempty"` // of the executable, in hex
-	Signer   string   `toml:"signer" json:"signer,omitempty"`
-	Protocol Protocol `toml:"protocol" json:"protocol,omitzero"`
+	Name      string   `toml:"name" json:"name,omitempty"`
+	Namespace string   `toml:"namespace,omitempty" json:"namespace,omitempty"` // HOST/NAMESPACE of the maker
+	Version   string   `toml:"version" json:"version,omitempty"`
+	Kind      string   `toml:"kind" json:"kind,omitempty"` // how it is loaded: "process" or "shared"
+	OS        string   `toml:"os" json:"os,omitempty"`
+	Arch      string   `toml:"arch" json:"arch,omitempty"`
+	SHA256    string   `toml:"sha256" json:"sha256,omitempty"` // of the executable, in hex
+	Signer    string   `toml:"signer" json:"signer,omitempty"`
+	Protocol  Protocol `toml:"protocol" json:"protocol,omitzero"`
 }
 
 // Protocol is the range of protocol versions that a plugin speaks.

@@ -6,8 +6,8 @@ import (
 	"debug/pe"
 )
 
-// formatOf is the platform that the program at path is built for, "" when it is no program of a known kind.
-func formatOf(path string) string {
+// FormatOf is the platform ("linux/amd64") that the program or object at path is built for, "" when it is none of a known kind.
+func FormatOf(path string) string {
 	if f, err := elf.Open(path); err == nil {
 		defer f.Close()
 		goos := "linux"

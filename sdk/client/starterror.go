@@ -152,7 +152,7 @@ func (p *process) diagnoseSpawn(err error) *StartError {
 	case errors.Is(err, fs.ErrPermission):
 		return p.startError(CauseNotExecutable, err)
 	case isExecFormat(err):
-		if what := formatOf(p.path); what != "" && what != core.Platform() {
+		if what := FormatOf(p.path); what != "" && what != core.Platform() {
 			return p.startError(CauseWrongPlatform, fmt.Errorf("the file is for %s, this is %s", what, core.Platform()))
 		}
 		return p.startError(CauseNotPlugin, fmt.Errorf("not a program: %w", err))
