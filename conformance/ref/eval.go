@@ -17,7 +17,7 @@ var kernels = map[op.Code]kernel{}
 func init() {
 	for _, m := range []map[op.Code]kernel{creationKernels, movementKernels, indexKernels, unaryKernels, binaryKernels, reduceKernels,
 		scanKernels, sortKernels, contractionKernels, windowKernels, activationKernels, softmaxKernels, statisticsKernels,
-		normKernels, recurrentKernels, elementKernels, tupleKernels, quantizeKernels, searchKernels, randomKernels, einsumKernels} {
+		normKernels, recurrentKernels, elementKernels, tupleKernels, quantizeKernels, searchKernels, randomKernels, einsumKernels, spectralKernels} {
 		for c, k := range m {
 			kernels[c] = k
 		}

@@ -171,5 +171,17 @@ const (
 	// composite: sums of products
 	Einsum
 
+	// composite: Fourier transforms
+	FFT
+	RFFT
+	IRFFT
+	FFTShift
+	STFT
+	ISTFT
+	HannWindow
+	HammingWindow
+	BlackmanWindow
+	KaiserWindow
+
 	endOfTable
 )

@@ -20,7 +20,7 @@ type entry struct {
 
 // The table proper is spread over table_*.go by group.
 var sections = [][]entry{creationRows, movementRows, unaryRows, binaryRows, reductionRows, contractionRows,
-	arithmeticRows, activationRows, statisticsRows, layerRows, indexingRows, quantizationRows, searchRows, randomRows, einsumRows}
+	arithmeticRows, activationRows, statisticsRows, layerRows, indexingRows, quantizationRows, searchRows, randomRows, einsumRows, spectralRows}
 
 type snapshot struct {
 	rows   []*Row

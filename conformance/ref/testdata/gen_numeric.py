@@ -38,7 +38,7 @@ def rounded(op, ins, outs, **attrs):
     """A case computed in f64 on f32 operands."""
     outs = outs if isinstance(outs, (list, tuple)) else [outs]
     narrow = lambda a: a.astype(np.float32) if a.dtype == np.float64 else a
-    case(op, ins, [narrow(np.asarray(a)) for a in outs], **attrs)
+    case(op, [narrow(a) for a in ins], [narrow(np.asarray(a)) for a in outs], **attrs)
 
 
 def f64(*shape, lo=-2.0, hi=2.0):
@@ -47,6 +47,11 @@ def f64(*shape, lo=-2.0, hi=2.0):
 
 def f32(*shape, lo=-2.0, hi=2.0):
     return f64(*shape, lo=lo, hi=hi).astype(np.float32)
+
+
+def single(*shape, lo=-2.0, hi=2.0):
+    """Numbers that f32 holds, to compute with in f64."""
+    return f32(*shape, lo=lo, hi=hi).astype(np.float64)
 
 
 np.seterr(all="ignore")
@@ -144,5 +149,48 @@ for equation, shapes in (("ij,jk", [(3, 4), (4, 2)]), ("zb,ba", [(2, 3), (3, 4)]
     case("einsum", xs, np.einsum(equation, *xs), equation=equation)
 ia, ib = rng.integers(-9, 9, (2, 3)), rng.integers(-9, 9, (3, 3))
 case("einsum", [ia, ib], np.einsum("ij,jj->i", ia, ib), equation="ij,jj->i")
+
+# Fourier transforms
+def pair(z):
+    return np.stack([z.real, z.imag], -1)
+
+
+for n in (1, 2, 7, 12, 30, 97):
+    z = single(3, n) + 1j * single(3, n)
+    x = single(n, 2)
+    rounded("fft", [pair(z)], pair(np.fft.fft(z, axis=1)), axis=1)
+    rounded("fft", [pair(z)], pair(np.fft.ifft(z, axis=1)), axis=1, inverse=True)
+    rounded("rfft", [x], pair(np.fft.rfft(x, axis=0)), axis=0)
+    rounded("irfft", [pair(z)], np.fft.irfft(z, n=n, axis=1), axis=1, n=n)
+z, x = single(4, 6) + 1j * single(4, 6), single(4, 6)
+for norm in ("ortho", "forward"):
+    rounded("fft", [pair(z)], pair(np.fft.fft(z, axis=0, norm=norm)), axis=0, norm=norm)
+    rounded("fft", [pair(z)], pair(np.fft.ifft(z, axis=0, norm=norm)), axis=0, norm=norm, inverse=True)
+    rounded("rfft", [x], pair(np.fft.rfft(x, n=9, axis=1, norm=norm)), axis=1, n=9, norm=norm)
+    rounded("irfft", [pair(z)], np.fft.irfft(z, n=7, axis=1, norm=norm), axis=1, n=7, norm=norm)
+rounded("rfft", [x], pair(np.fft.rfft(x, n=4, axis=1)), axis=1, n=4)
+rounded("irfft", [pair(z)], np.fft.irfft(z, n=16, axis=1), axis=1, n=16)
+m = rng.integers(0, 99, (5, 4))
+case("fftshift", [m], np.fft.fftshift(m, (0, 1)), axes=[0, 1])
+case("fftshift", [m], np.fft.ifftshift(m, (0,)), axes=[0], inverse=True)
+x, win = single(2, 37), np.hanning(9)[1:]
+centred = np.pad(x, ((0, 0), (4, 4)), mode="reflect")
+frames = np.stack([centred[:, k : k + 8] for k in range(0, 38, 3)], 1)
+spec = np.fft.rfft(frames * win)
+rounded("stft", [x, win], pair(spec), n_fft=8, hop=3)
+rounded("istft", [pair(spec), win], x[:, :36], n_fft=8, hop=3)  # inverts: the signal comes back
+rounded("istft", [pair(spec), win], x[:, :20], n_fft=8, hop=3, length=20)
+frames = np.stack([x[:, k : k + 8] for k in range(0, 30, 4)], 1)
+rounded("stft", [x, win[1:7]], pair(np.fft.fft(frames * np.pad(win[1:7], 1))), n_fft=8, hop=4, center=False, onesided=False)
+uncovered = x[:, :36].copy()
+uncovered[:, 35] = 0  # the last element of the window is 0
+rounded("istft", [pair(np.fft.fft(frames * win)), win], uncovered, n_fft=8, hop=4, center=False, onesided=False)
+for n in (1, 2, 9, 16):
+    for name, f in (("hann", np.hanning), ("hamming", np.hamming), ("blackman", np.blackman)):
+        case(name + "_window", [], f(n).astype(np.float32), size=n, periodic=False)
+        case(name + "_window", [], (f(n + 1)[:-1] if n > 1 else f(1)).astype(np.float32), size=n)
+    for beta in (0.0, 8.6, 14.0):
+        case("kaiser_window", [], np.kaiser(n, beta).astype(np.float32), size=n, beta=beta, periodic=False)
+        case("kaiser_window", [], (np.kaiser(n + 1, beta)[:-1] if n > 1 else np.ones(1)).astype(np.float32), size=n, beta=beta)
 
 sys.stdout.write("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")
