@@ -1,0 +1,122 @@
+// Package backends_test builds the example backends and runs the conformance suite on them.
+package backends_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/conformance"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/host/shared"
+)
+
+// The environment of this test binary when it runs again as another program.
+const (
+	envCarry = "BURN_TEST_CARRY" // serve the shared object that the argument names
+	envSuite = "BURN_TEST_SUITE" // run the suite on that device, with cases that match the argument
+)
+
+func TestMain(m *testing.M) {
+	switch {
+	case os.Getenv(envCarry) != "":
+		_ = os.Unsetenv(envCarry)
+		if err := shared.Serve(os.Args[len(os.Args)-1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	case os.Getenv(envSuite) != "":
+		os.Exit(suite(os.Getenv(envSuite), os.Args[len(os.Args)-1]))
+	}
+	os.Exit(m.Run())
+}
+
+// suite prints the report of a device in this process.
+func suite(spec, run string) int {
+	r, err := check(spec, run, host.Options{})
+	if err == nil {
+		err = errors.Join(r.Write(os.Stdout), r.Err())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func check(spec, run string, o host.Options) (*conformance.Report, error) {
+	open := func() (core.Backend, error) {
+		d, err := host.Open(context.Background(), spec, o)
+		if err != nil {
+			return nil, err
+		}
+		return d.Backend, nil
+	}
+	return conformance.Check(context.Background(), open, conformance.Options{Run: run})
+}
+
+// inChild runs the suite on a device in a process of its own, so that a crash of a shared object is a failed test.
+func inChild(t *testing.T, spec, run string) string {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self, run)
+	cmd.Env = append(os.Environ(), envSuite+"="+spec)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return string(out)
+}
+
+// passed are the cases that the last line of a report counts.
+func passed(t *testing.T, report string) (n int) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(report), "\n")
+	_, err := fmt.Sscanf(lines[len(lines)-1], "%d passed, 0 failed", &n)
+	require.NoError(t, err, report)
+	return n
+}
+
+// carrier is this test binary as host.Options.Carrier.
+func carrier(t *testing.T) host.Options {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	t.Setenv(envCarry, "1")
+	return host.Options{Carrier: []string{self}}
+}
+
+// pluginPath makes an empty folder the one where plugins are found.
+func pluginPath(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv(host.EnvPath, dir)
+	t.Setenv("XDG_DATA_HOME", t.TempDir())
+	return dir
+}
+
+// buildC runs the Makefile of a backend in C.
+func buildC(t *testing.T, dir, out string) {
+	t.Helper()
+	for _, tool := range []string{"make", "cc"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("needs %s: %v", tool, err)
+		}
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("the Makefile is for Unix")
+	}
+	headers, err := filepath.Abs("../../sdk/c")
+	require.NoError(t, err)
+	text, err := exec.Command("make", "-C", dir, "OUT="+out, "HEADERS="+headers).CombinedOutput()
+	require.NoError(t, err, "%s", text)
+}

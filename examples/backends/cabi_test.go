@@ -1,0 +1,50 @@
+package backends_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/host"
+)
+
+// covered are the cases of the rows that the C backend has. conv and window_reduce are not among them, and a composite
+// passes by its decomposition. acos stands for f32 alone: in f64 the reference is less exact near 1 than the C library.
+const covered = "^(full|iota|random_bits|reshape|permute|expand|slice|pad|flip|concat|gather|scatter|cast|copy|neg|abs|exp|log|log1p|expm1|" +
+	"sqrt|sin|cos|tan|asin|atan|sinh|cosh|tanh|erf|floor|ceil|round|not|is_nan|add|sub|mul|div|rem|pow|max|min|atan2|equal|less|" +
+	"and|or|xor|shl|shr|where|sum|prod|reduce_max|reduce_min|argmax|argmin|cumsum|cumprod|cummax|cummin|sort|matmul|stream|softmax|gelu|" +
+	"layer_norm|topk|claims/(info|document|no-device))/|^acos/f32/"
+
+func TestC(t *testing.T) {
+	buildC(t, "cabi", pluginPath(t))
+	inHost := inChild(t, "shared:cabi", covered)
+	t.Logf("shared:cabi: %d cases pass", passed(t, inHost))
+	require.Greater(t, passed(t, inHost), 2500)
+
+	// The same object in a process of its own gives the same report.
+	r, err := check("process:cabi", covered, carrier(t))
+	require.NoError(t, err)
+	var failed []string
+	for _, x := range r.Results {
+		if x.Status == "failed" {
+			failed = append(failed, x.ID+": "+x.Reason)
+		}
+	}
+	require.Empty(t, failed)
+	require.Equal(t, passed(t, inHost), r.Passed)
+}
+
+func TestCDevices(t *testing.T) {
+	buildC(t, "cabi", pluginPath(t))
+	for _, s := range host.Devices(context.Background(), carrier(t)) {
+		if s.Name == "cabi" {
+			require.Equal(t, host.Ready, s.State, "%+v", s.Failure)
+			require.Equal(t, host.Shared, s.Transport)
+			require.Equal(t, []core.DeviceInfo{{Name: "host memory", Kind: "cpu", Detail: "kernels in C"}}, s.Devices)
+			return
+		}
+	}
+	t.Fatal("cabi is not listed")
+}
