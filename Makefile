@@ -41,7 +41,7 @@ bench: ## Go benchmarks of submission, transfer and kernels
 	$(GO) test -run '^$$' -bench . -benchtime 0.5s ./plugins/cpu/... ./sdk/... ./host/... ./tensor/...
 
 bench-models: plugins ## the models against ONNX Runtime: docs/BENCHMARKS.md
-	$(GO) run ./tools/benchmodels -models $(DATA)/models -out docs/BENCHMARKS.md
+	$(GO) run ./tools/benchmodels -models $(DATA)/models -python "$(PYTHON)" -out docs/BENCHMARKS.md
 
 status: ## docs/STATUS.md from the ONNX cases in CASES
 	$(GO) run ./tools/status -cases $(CASES) -models $(DATA)/models -out docs/STATUS.md
