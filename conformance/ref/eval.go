@@ -15,7 +15,9 @@ type kernel func(n *op.Node, in []Tensor) ([]Tensor, error)
 var kernels = map[op.Code]kernel{}
 
 func init() {
-	for _, m := range []map[op.Code]kernel{creationKernels, movementKernels, indexKernels, unaryKernels, binaryKernels, reduceKernels,
+	for _, m := range []map[op.Code]kernel{
+		selectionKernels, attentionKernels,
+		creationKernels, movementKernels, indexKernels, unaryKernels, binaryKernels, reduceKernels,
 		scanKernels, sortKernels, contractionKernels, windowKernels, activationKernels, softmaxKernels, statisticsKernels,
 		normKernels, recurrentKernels, elementKernels, tupleKernels, quantizeKernels, searchKernels, randomKernels, einsumKernels, spectralKernels} {
 		for c, k := range m {

@@ -183,5 +183,18 @@ const (
 	BlackmanWindow
 	KaiserWindow
 
+	// composite: selection, whose result size depends on data
+	NonZero
+	Compress
+	Unique
+	NMS
+
+	// composite: attention and sequences
+	Attention
+	CacheWrite
+	RotaryEmbedding
+	RNN
+	Embedding
+
 	endOfTable
 )

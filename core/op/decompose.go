@@ -77,7 +77,9 @@ var decompositions map[Code]Decomposition
 
 func init() {
 	decompositions = map[Code]Decomposition{}
-	for _, m := range []map[Code]Decomposition{arithmeticRules, activationRules, statisticsRules, layerRules, indexingRules, quantizationRules, searchRules, randomRules, einsumRules, spectralRules} {
+	for _, m := range []map[Code]Decomposition{
+		selectionRules, attentionRules,
+		arithmeticRules, activationRules, statisticsRules, layerRules, indexingRules, quantizationRules, searchRules, randomRules, einsumRules, spectralRules} {
 		for c, r := range m {
 			decompositions[c] = r
 		}

@@ -218,9 +218,12 @@ func random(r *rand.Rand, c op.Code, operand int, d op.Desc) ref.Tensor {
 			x.F[k] = ref.Round(d.DType, 0.1+r.Float64())
 		case d.DType.IsFloat() && c == op.Acosh:
 			x.F[k] = ref.Round(d.DType, 1+r.Float64())
+		case d.DType.IsFloat() && operand < len(row.Domain) && row.Domain[operand].Lo >= 0 && row.Domain[operand].Hi > 0:
+			lo, hi := row.Domain[operand].Lo, min(1, row.Domain[operand].Hi)
+			x.F[k] = ref.Round(d.DType, lo+(hi-lo)*r.Float64())
 		case d.DType.IsFloat():
 			x.F[k] = ref.Round(d.DType, 1.98*r.Float64()-0.99)
-		case operand == 1 && row.Group == "indexing" || d.DType == dtype.Bool:
+		case operand > 0 && row.Operands[min(operand, len(row.Operands)-1)].Types == dtype.Indices || d.DType == dtype.Bool:
 			x.I[k] = r.Int64N(2)
 		default:
 			x.I[k] = ref.Wrap(d.DType, r.Int64N(200)-100)

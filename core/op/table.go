@@ -1,7 +1,3 @@
-// Package op is the table of ops: one row per op, and the nodes, attributes, inference and decompositions that go with
-// it. Everything that is known of an op as data is read from its row and from nothing else.
-//
-// The table is complete after initialisation, apart from Register, which may be called at any time.
 package op
 
 import (
@@ -19,7 +15,9 @@ type entry struct {
 }
 
 // The table proper is spread over table_*.go by group.
-var sections = [][]entry{creationRows, movementRows, unaryRows, binaryRows, reductionRows, contractionRows,
+var sections = [][]entry{
+	selectionRows, attentionRows,
+	creationRows, movementRows, unaryRows, binaryRows, reductionRows, contractionRows,
 	arithmeticRows, activationRows, statisticsRows, layerRows, indexingRows, quantizationRows, searchRows, randomRows, einsumRows, spectralRows}
 
 type snapshot struct {

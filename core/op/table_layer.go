@@ -110,9 +110,12 @@ func inferRecurrent(in []Desc, a Attrs, gates int) ([]Desc, error) {
 	}
 	h := state[2]
 	want := []shape.Shape{x, {d, gates * h, x[2]}, {d, gates * h, h}, {d, gates * h}}
-	if gates == 3 {
+	switch gates {
+	case 1:
+		want = append(want, state)
+	case 3:
 		want = append(want, shape.Of(d, gates*h), state)
-	} else {
+	case 4:
 		want = append(want, state, state)
 	}
 	for i := range want {

@@ -1,0 +1,110 @@
+package op
+
+import (
+	"math"
+	"slices"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/shape"
+)
+
+var attentionRules = map[Code]Decomposition{
+	Attention: wideOne(attend),
+	CacheWrite: elementwise(func(b *Builder, in []Desc, a Attrs) Desc {
+		cache, position, update, axis := in[0], in[1], in[2], a.Int("axis")
+		n, batch := update.Shape[axis], len(position.Shape)
+		at := b.All(Iota, nil, Type("dtype", position.DType), Ints("shape", n))[0]
+		if batch > 0 {
+			position = b.Reshape(position, shape.Of(position.Shape[0], 1))
+		}
+		return b.With(Scatter, []Desc{cache, b.Do(Add, position, at), update}, Int("axis", axis), Int("batch", batch))
+	}),
+	RotaryEmbedding: wideOne(func(b *Builder, in []Desc, a Attrs) Desc {
+		x, cos, sin := in[0], in[1], in[2]
+		last := len(x.Shape) - 1
+		r, d := cos.Shape[len(cos.Shape)-1], x.Shape[last]
+		turned, rest := b.Narrow(x, last, 0, 2*r), b.Narrow(x, last, 2*r, d-2*r)
+		interleaved := a.Bool("interleaved")
+		p, q := pairOf(b, turned, last, r, interleaved, 0), pairOf(b, turned, last, r, interleaved, 1)
+		u := b.Do(Sub, b.Do(Mul, p, cos), b.Do(Mul, q, sin))
+		v := b.Do(Add, b.Do(Mul, p, sin), b.Do(Mul, q, cos))
+		var y Desc
+		if interleaved {
+			flat := shape.Of(u.Shape.Size(), 1) // rank 2, as another dimension might be one too many
+			y = b.Reshape(b.Concat(1, b.Reshape(u, flat), b.Reshape(v, flat)), turned.Shape)
+		} else {
+			y = b.Concat(last, u, v)
+		}
+		if d == 2*r {
+			return y
+		}
+		return b.Concat(last, y, rest)
+	}),
+	RNN: inWide(func(b *Builder, in []Desc, a Attrs) []Desc {
+		f := Tanh
+		if a.Str("activation") == "relu" {
+			f = Relu
+		}
+		return unroll(b, in, a, in[4:], func(b *Builder, xw Desc, r, _ Desc, state []Desc) []Desc {
+			return []Desc{b.Do(f, b.Do(Add, xw, b.With(MatMul, []Desc{state[0], r}, Flag("transpose_b", true))))}
+		})
+	}),
+	Embedding: elementwise(func(b *Builder, in []Desc, a Attrs) Desc {
+		y := b.With(Gather, in, Int("axis", 0))
+		if p := a.Int("padding"); p >= 0 {
+			none := b.Do(Equal, in[1], b.FullInt(in[1].DType, int64(p), nil))
+			y = b.Do(Where, b.Reshape(none, append(in[1].Shape.Clone(), 1)), b.FullInt(y.DType, 0, nil), y)
+		}
+		return y
+	}),
+}
+
+// pairOf is the first or second elements of r pairs along the last axis of x.
+func pairOf(b *Builder, x Desc, last, r int, interleaved bool, which int) Desc {
+	if !interleaved {
+		return b.Narrow(x, last, which*r, r)
+	}
+	start, step, size := make([]int, last+1), slices.Repeat([]int{1}, last+1), x.Shape.Clone()
+	start[last], step[last], size[last] = which, 2, r
+	return b.Un(Slice, x, Ints("start", start...), Dims("size", size), Ints("step", step...))
+}
+
+func attend(b *Builder, in []Desc, a Attrs) Desc {
+	q, k, v := in[0], in[1], in[2]
+	batch, heads, s, d := q.Shape[0], q.Shape[1], q.Shape[2], q.Shape[3]
+	shared, t, e := k.Shape[1], k.Shape[2], v.Shape[3]
+	scale := a.Float("scale")
+	if scale == 0 {
+		scale = 1 / math.Sqrt(float64(max(1, d)))
+	}
+	q = b.Reshape(b.Do(Mul, q, b.Like(q, scale)), shape.Of(batch, shared, heads/shared*s, d)) // the queries of one key head
+	y := b.Reshape(b.With(MatMul, []Desc{q, k}, Flag("transpose_b", true)), shape.Of(batch, heads, s, t))
+	if c := a.Float("softcap"); c != 0 {
+		top := b.Like(y, c)
+		y = b.Do(Mul, b.Do(Tanh, b.Do(Div, y, top)), top)
+	}
+	low := b.Bound(y.DType, Lowest(y.DType))
+	if len(in) > 3 {
+		if in[3].DType == dtype.Bool {
+			y = b.Do(Where, in[3], y, low)
+		} else {
+			y = b.Do(Add, y, b.Cast(in[3], y.DType))
+		}
+	}
+	if w := a.Int("window"); w > 0 || a.Bool("causal") {
+		at := b.All(Iota, nil, Type("dtype", dtype.I64), Ints("shape", s, 1))[0]
+		ahead := b.Do(Sub, b.All(Iota, nil, Type("dtype", dtype.I64), Ints("shape", t))[0], b.Do(Add, at, b.FullInt(dtype.I64, int64(a.Int("past")), nil)))
+		if a.Bool("causal") {
+			y = b.Do(Where, b.Do(LessEqual, ahead, b.FullInt(dtype.I64, 0, nil)), y, low)
+		}
+		if w > 0 {
+			y = b.Do(Where, b.Do(Less, b.Do(Abs, ahead), b.FullInt(dtype.I64, int64(w), nil)), y, low)
+		}
+	}
+	top := b.Reduce(ReduceMax, y, true, 3)
+	p := b.Do(Exp, b.Do(Sub, y, b.Do(Where, b.Do(Equal, top, low), b.Like(top, 0), top)))
+	sum := b.Reduce(Sum, p, true, 3)
+	p = b.Do(Div, p, b.Do(Where, b.Do(Equal, sum, b.Like(sum, 0)), b.Like(sum, 1), sum))
+	p = b.Reshape(p, shape.Of(batch, shared, heads/shared*s, t))
+	return b.Reshape(b.Do(MatMul, p, v), shape.Of(batch, heads, s, e))
+}
