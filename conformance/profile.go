@@ -84,10 +84,13 @@ const (
 
 // ProfileResult is the verdict of a profile, with its counts.
 type ProfileResult struct {
-	Profile                           Profile `json:"profile"`
-	Verdict                           Verdict `json:"verdict"`
-	Total                             int     `json:"total"`
-	Passed, Failed, Skipped, Expected int
+	Profile  Profile `json:"profile"`
+	Verdict  Verdict `json:"verdict"`
+	Total    int     `json:"total"`
+	Passed   int     `json:"passed"`
+	Failed   int     `json:"failed"`
+	Skipped  int     `json:"skipped"`
+	Expected int     `json:"expected"`
 }
 
 // count adds one result.

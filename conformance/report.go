@@ -66,9 +66,9 @@ type Report struct {
 
 // Plugin is what was tested, filled in by who opens the backend.
 type Plugin struct {
-	Device string // as it can be opened again
-	File   string // of a plugin; empty for a backend of this program
-	SHA256 string // of the file
+	Device string `json:"device,omitempty"` // as it can be opened again
+	File   string `json:"file,omitempty"`   // the name of a plugin's; empty for a backend of this program
+	SHA256 string `json:"sha256,omitempty"` // of the plugin's file, or of the program
 }
 
 func newReport(all []testCase, o Options, seed uint64) *Report {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
@@ -21,31 +22,53 @@ const SuiteVersion = 1
 type Suite struct {
 	Version int    `json:"version"`
 	Table   string `json:"table"` // SHA-256 of the op table
-	Cases   string `json:"cases"` // SHA-256 of the ids, a line each
+	Cases   string `json:"cases"` // SHA-256 of the ids with their profiles, a line each
 	Hash    string `json:"hash"`  // of all three
 	Total   int    `json:"total"`
-	ids     []string
+	lines   []string
 }
 
 // Current is the suite of this build.
 func Current() Suite { return suiteOf(allCases()) }
 
 func suiteOf(cases []testCase) Suite {
-	ids := make([]string, len(cases))
+	lines := make([]string, len(cases))
 	for i, c := range cases {
-		ids[i] = c.id
+		lines[i] = caseLine(c.id, c.profiles())
 	}
 	table := sha256.New()
 	describeTable(table)
-	return newSuite(SuiteVersion, sum(table), ids)
+	return newSuite(SuiteVersion, sum(table), lines)
 }
 
-func newSuite(version int, table string, ids []string) Suite {
-	cases := sha256.New()
-	for _, id := range ids {
-		_, _ = io.WriteString(cases, id+"\n") // a hash takes everything
+// caseLine is a case in the list of a suite: "add/f32/same/plain core".
+func caseLine(id string, profiles []Profile) string {
+	var b strings.Builder
+	b.WriteString(id)
+	for i, p := range profiles {
+		b.WriteByte(" ,"[min(i, 1)])
+		b.WriteString(string(p))
 	}
-	s := Suite{Version: version, Table: table, Cases: sum(cases), Total: len(ids), ids: ids}
+	return b.String()
+}
+
+// parseCaseLine is the inverse of caseLine.
+func parseCaseLine(line string) (id string, profiles []Profile) {
+	id, list, found := strings.Cut(line, " ")
+	if found {
+		for _, p := range strings.Split(list, ",") {
+			profiles = append(profiles, Profile(p))
+		}
+	}
+	return id, profiles
+}
+
+func newSuite(version int, table string, lines []string) Suite {
+	cases := sha256.New()
+	for _, l := range lines {
+		_, _ = io.WriteString(cases, l+"\n") // a hash takes everything
+	}
+	s := Suite{Version: version, Table: table, Cases: sum(cases), Total: len(lines), lines: lines}
 	all := sha256.New()
 	fmt.Fprintf(all, "burn conformance suite %d\ntable %s\ncases %s\n", s.Version, s.Table, s.Cases)
 	s.Hash = sum(all)

@@ -1,0 +1,165 @@
+package conformance
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goburn/burn/core"
+)
+
+// The files of a report package. Digest holds the SHA-256 of the manifest, and the manifest that of every other file.
+const (
+	ManifestFile = "manifest.json"
+	DigestFile   = "DIGEST"
+	RowsFile     = "report.jsonl"
+	JUnitFile    = "junit.xml"
+	PageFile     = "index.html"
+	CasesFile    = "cases.txt" // of the suite, with their profiles
+	SummaryFile  = "summary.txt"
+)
+
+// Manifest says what a report package is about.
+type Manifest struct {
+	Format       int               `json:"format"`
+	Suite        Suite             `json:"suite"`
+	Profile      Profile           `json:"profile"`
+	Run          string            `json:"run,omitempty"`
+	Seed         uint64            `json:"seed"`
+	Plugin       Plugin            `json:"plugin"`
+	Backend      core.Info         `json:"backend"`
+	Capabilities capabilities      `json:"capabilities"`
+	Environment  Environment       `json:"environment"`
+	Started      time.Time         `json:"started"`
+	Seconds      float64           `json:"seconds"`
+	Expect       []string          `json:"expect,omitempty"`
+	Profiles     []ProfileResult   `json:"profiles"`
+	Files        map[string]string `json:"files"`
+}
+
+const packageFormat = 1
+
+// capabilities is the document in words, so that it can be read by who does not have this program.
+type capabilities struct {
+	Types         string               `json:"types"`
+	Ops           map[string]opSupport `json:"ops"`
+	MaxRank       int                  `json:"max_rank"`
+	MaxBytes      int64                `json:"max_bytes"`
+	Deterministic bool                 `json:"deterministic"`
+	Features      []string             `json:"features"`
+}
+
+type opSupport struct {
+	Version uint16 `json:"version"`
+	Types   string `json:"types"`
+}
+
+func capabilitiesOf(c *core.Capabilities) capabilities {
+	if c == nil {
+		return capabilities{}
+	}
+	d := capabilities{Types: c.Types.String(), Ops: map[string]opSupport{}, MaxRank: c.MaxRank, MaxBytes: c.MaxBytes, Deterministic: c.Deterministic,
+		Features: c.Features}
+	for name, o := range c.Ops {
+		d.Ops[name] = opSupport{o.Version, o.Types.String()}
+	}
+	return d
+}
+
+// files makes the package in memory.
+func (r *Report) files() (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for name, write := range map[string]func(io.Writer) error{RowsFile: r.WriteJSON, JUnitFile: r.WriteJUnit, PageFile: r.WriteHTML, SummaryFile: r.Write} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		files[name] = b.Bytes()
+	}
+	files[CasesFile] = []byte(strings.Join(r.Suite.lines, "\n") + "\n")
+	m := Manifest{Format: packageFormat, Suite: r.Suite, Profile: r.Options.Profile, Run: r.Options.Run, Seed: r.Seed, Plugin: r.Plugin, Backend: r.Backend,
+		Capabilities: capabilitiesOf(r.Capabilities), Environment: r.Environment, Started: r.Started, Seconds: r.Duration.Seconds(),
+		Expect: r.Options.Expect, Profiles: r.Profiles, Files: map[string]string{}}
+	if m.Profile == "" {
+		m.Profile = All
+	}
+	for name, data := range files {
+		m.Files[name] = digest(data)
+	}
+	data, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	files[ManifestFile] = append(data, '\n')
+	files[DigestFile] = []byte(digest(files[ManifestFile]) + "\n")
+	return files, nil
+}
+
+func digest(data []byte) string {
+	h := sha256.Sum256(data)
+	return hex.EncodeToString(h[:])
+}
+
+// WritePackage writes the report package to path: an archive when it ends in .tar.gz, else a directory, which is made. It
+// gives the digest that names the package. Files of an older package in the directory are replaced.
+func (r *Report) WritePackage(path string) (string, error) {
+	files, err := r.files()
+	if err != nil {
+		return "", fmt.Errorf("conformance: report: %w", err)
+	}
+	name := strings.TrimSpace(string(files[DigestFile]))
+	if isArchive(path) {
+		data, err := archive(files)
+		if err != nil {
+			return "", fmt.Errorf("conformance: report: %w", err)
+		}
+		return name, os.WriteFile(path, data, 0o644)
+	}
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return "", err
+	}
+	for file, data := range files {
+		if err := os.WriteFile(filepath.Join(path, file), data, 0o644); err != nil {
+			return "", err
+		}
+	}
+	return name, nil
+}
+
+func isArchive(path string) bool { return strings.HasSuffix(path, ".tar.gz") }
+
+// archive is the one archive of files: the same files give the same bytes.
+func archive(files map[string][]byte) ([]byte, error) {
+	var names []string
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	t := tar.NewWriter(z)
+	for _, name := range names {
+		h := &tar.Header{Name: name, Mode: 0o644, Size: int64(len(files[name])), Format: tar.FormatUSTAR, Typeflag: tar.TypeReg}
+		if err := t.WriteHeader(h); err != nil {
+			return nil, err
+		}
+		if _, err := t.Write(files[name]); err != nil {
+			return nil, err
+		}
+	}
+	if err := errors.Join(t.Close(), z.Close()); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
