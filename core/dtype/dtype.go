@@ -59,9 +59,20 @@ var facts = [...]struct {
 	U16:     {"u16", 2, Unsigned},
 	U8:      {"u8", 1, Unsigned},
 	Bool:    {"bool", 1, Boolean},
+
+	F8E4M3FN:   {"f8e4m3fn", 1, Storage},
+	F8E5M2:     {"f8e5m2", 1, Storage},
+	F8E4M3FNUZ: {"f8e4m3fnuz", 1, Storage},
+	F8E5M2FNUZ: {"f8e5m2fnuz", 1, Storage},
+	F8E8M0:     {"f8e8m0", 1, Storage},
+	F4E2M1:     {"f4e2m1", 1, Storage},
+	I4:         {"i4", 1, Storage},
+	U4:         {"u4", 1, Storage},
+	I2:         {"i2", 1, Storage},
+	U2:         {"u2", 1, Storage},
 }
 
-// All lists every valid type in the order of the codes.
+// All lists the types that arithmetic is defined on, in the order of the codes. The storage types are Smalls.List().
 func All() []DType {
 	return []DType{F64, F32, F16, BF16, I64, I32, I16, I8, U64, U32, U16, U8, Bool}
 }
@@ -102,8 +113,8 @@ func (d DType) IsInt() bool { return d.Class() == Signed || d.Class() == Unsigne
 // Parse is the inverse of String. It also takes the long names of other tools: float32, int64, uint8, bfloat16, half.
 func Parse(s string) (DType, error) {
 	l := strings.ToLower(strings.TrimSpace(s))
-	for _, d := range All() {
-		if facts[d].name == l {
+	for d := range facts {
+		if d := DType(d); d.Valid() && facts[d].name == l {
 			return d, nil
 		}
 	}

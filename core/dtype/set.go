@@ -35,7 +35,7 @@ func (s Set) Has(d DType) bool { return d.Valid() && s&(1<<d) != 0 }
 // List is the members of s in the order of their codes.
 func (s Set) List() []DType {
 	var l []DType
-	for _, d := range All() {
+	for d := range DType(len(facts)) {
 		if s.Has(d) {
 			l = append(l, d)
 		}
