@@ -29,6 +29,8 @@ type Backend struct {
 	generation uint16
 	version    uint32
 	protocol   wire.Range
+	carrier    *wire.Carrier // of streams; nil: they run over gRPC
+	memfd      bool          // large tensors go through shared memory
 
 	ctx    context.Context // of all streams
 	cancel context.CancelFunc
@@ -47,6 +49,7 @@ func newBackend(p *process, c *wire.Caller, w *wire.Welcome, o *Options) *Backen
 	b := &Backend{proc: p, caller: c, info: w.Info, caps: w.Capabilities, generation: o.Generation,
 		version: w.Version, protocol: w.Protocol, exact: slices.Contains(w.Capabilities.Features, wire.FeatureExact),
 		lost: make(chan struct{})}
+	b.carrier, b.memfd = carrier(w, o)
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	if !p.attached {
 		go func() {
@@ -199,6 +202,9 @@ func (b *Backend) Close() error {
 		return nil
 	}
 	b.cancel()
+	if b.carrier != nil {
+		_ = b.carrier.Close()
+	}
 	if b.conn != nil {
 		_ = b.conn.Close()
 	}

@@ -34,6 +34,15 @@ func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 		s.enc.Write(d, data)
 		return s.added()
 	}
+	if s.shared != nil && len(data) >= wire.SharedAt {
+		s.mu.Unlock()
+		if done, err := s.writeShared(ctx, d, data); done {
+			return err
+		}
+		if err := s.begin(); err != nil {
+			return err
+		}
+	}
 	r := s.requests.add(nil)
 	s.enc.BeginWrite(r.id, d)
 	s.flush()
@@ -92,6 +101,11 @@ func (s *stream) Read(ctx context.Context, id op.TensorID, dst []byte) error {
 	}
 	if dst == nil {
 		dst = []byte{}
+	}
+	if s.shared != nil && len(dst) >= wire.SharedAt {
+		if done, err := s.readShared(ctx, id, dst); done {
+			return err
+		}
 	}
 	if err := s.begin(); err != nil {
 		return err

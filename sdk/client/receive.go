@@ -18,10 +18,18 @@ type request struct {
 	usage core.Memory
 	done  chan error
 
+	// Of a tensor that goes through shared memory.
+	write bool
+	kept  bool          // the segment stays with the plugin
+	size  int           // of a read
+	there int           // bytes of it that are there
+	parts chan struct{} // there has grown
+
 	// late is called with the answer to a request that was dropped before it came: what the plugin holds for it is to be
 	// given back then.
 	late    func(err error)
 	dropped bool
+	settle  func(err error) // called with the answer before anyone is told of it
 }
 
 // requests are those that wait.
@@ -33,12 +41,17 @@ type requests struct {
 }
 
 // add makes a request. On a stream that is over it is answered at once.
-func (q *requests) add(dst []byte) *request {
+func (q *requests) add(dst []byte) *request { return q.put(&request{dst: dst}) }
+
+func (q *requests) put(r *request) *request {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.last++
-	r := &request{id: q.last, dst: dst, done: make(chan error, 1)}
+	r.id, r.done = q.last, make(chan error, 1)
 	if q.err != nil {
+		if r.settle != nil {
+			r.settle(q.err)
+		}
 		r.done <- q.err
 		return r
 	}
@@ -75,7 +88,12 @@ func (q *requests) failAll(err error) {
 	q.err = err
 	for id, r := range q.open {
 		delete(q.open, id)
-		if !r.dropped { // what the plugin holds has gone with the stream
+		if r.settle != nil {
+			r.settle(err)
+		}
+		if r.dropped { // what the plugin holds has gone with the stream
+			r.late(err)
+		} else {
 			r.done <- err
 		}
 	}
@@ -98,17 +116,68 @@ func (q *requests) answer(p *wire.Reply) error {
 	if r == nil {
 		return nil
 	}
-	if p.Tag == wire.TagDone && p.Err == nil && r.dst != nil {
+	if p.Tag == wire.TagKept && !r.write {
+		return fmt.Errorf("request %d is kept, which writes nothing: %w", r.id, core.ErrProtocol)
+	}
+	r.kept = p.Tag == wire.TagKept
+	if p.Tag == wire.TagDone && p.Err == nil && (r.dst != nil || r.parts != nil) {
 		return fmt.Errorf("request %d is done without its data: %w", r.id, core.ErrProtocol)
 	}
 	r.usage = p.Usage
 	delete(q.open, r.id)
+	if r.settle != nil {
+		r.settle(p.Err)
+	}
 	if r.dropped {
 		late = r.late
 		return nil
 	}
 	r.done <- p.Err
 	return nil
+}
+
+// part notes how much of a tensor is in its segment.
+func (q *requests) part(p *wire.Reply) error {
+	q.mu.Lock()
+	var late func(error)
+	defer func() {
+		q.mu.Unlock()
+		if late != nil {
+			late(nil)
+		}
+	}()
+	if p.Request == 0 || p.Request > q.last {
+		return fmt.Errorf("part of request %d, the last was %d: %w", p.Request, q.last, core.ErrProtocol)
+	}
+	r := q.open[p.Request]
+	if r == nil {
+		return nil
+	}
+	if r.parts == nil || p.End <= uint64(r.there) || p.End > uint64(r.size) {
+		return fmt.Errorf("%d bytes for request %d, which has %d of %d: %w", p.End, r.id, r.there, r.size, core.ErrProtocol)
+	}
+	r.there = int(p.End)
+	if r.there < r.size {
+		select {
+		case r.parts <- struct{}{}:
+		default:
+		}
+		return nil
+	}
+	delete(q.open, r.id)
+	if r.dropped {
+		late = r.late
+		return nil
+	}
+	r.done <- nil
+	return nil
+}
+
+// sofar is how many bytes of a read are in its segment.
+func (q *requests) sofar(r *request) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return r.there
 }
 
 // data puts the data in f where a read wants it. It is copied under the lock, as a canceled read takes its memory back.
@@ -149,8 +218,12 @@ func (s *stream) receive() {
 			switch p.Tag {
 			case wire.TagData:
 				err = s.requests.data(&p, f)
-			case wire.TagDone, wire.TagUsage:
+			case wire.TagDone, wire.TagUsage, wire.TagKept:
 				err = s.requests.answer(&p)
+			case wire.TagPart:
+				err = s.requests.part(&p)
+			case wire.TagRelease:
+				err = s.released(p.Segment)
 			case wire.TagFail:
 				err = p.Err
 			default:

@@ -43,6 +43,9 @@ type Options struct {
 	Env []string
 	// Protocol narrows the versions spoken; the zero Range is wire.Speaks().
 	Protocol wire.Range
+	// DataPlane bounds what is used beyond gRPC: "off", "socket" (streams over a unix socket, without shared memory), or
+	// "on". Empty: what the variable BURN_DATAPLANE says, else "on".
+	DataPlane string
 }
 
 func (o *Options) complete(path string) {
@@ -57,6 +60,9 @@ func (o *Options) complete(path string) {
 	}
 	if o.Protocol == (wire.Range{}) {
 		o.Protocol = wire.Speaks()
+	}
+	if o.DataPlane == "" {
+		o.DataPlane = os.Getenv(wire.EnvDataPlane)
 	}
 	if o.HostName == "" {
 		o.HostName = filepath.Base(os.Args[0])
@@ -87,7 +93,7 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 			ProtocolVersion: wire.HandshakeVersion, MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
 		Plugins:          goplugin.PluginSet{wire.PluginName: connector{}},
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
-		AutoMTLS:         true,
+		TLSConfig:        certificate,
 		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, _ string) (runner.Runner, error) {
 			p.cmd.Env = append(spec.Env, env...)
 			return p, nil
@@ -195,7 +201,7 @@ func hello(ctx context.Context, conn *grpc.ClientConn, p *process, o *Options) (
 	}
 	caller := wire.NewCaller(conn)
 	w, err := caller.Hello(ctx, &wire.Hello{Protocol: o.Protocol, HostName: o.HostName, HostVersion: o.HostVersion,
-		Features: []string{}, Config: o.Config})
+		Features: o.features(), Config: o.Config})
 	if err != nil {
 		if errors.Is(err, core.ErrProtocol) {
 			return nil, p.startError(CauseProtocol, err)

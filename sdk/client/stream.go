@@ -35,11 +35,15 @@ type stream struct {
 	enc     *wire.Encoder
 	out     []*wire.Frame
 	outSize int
+	rest    bool // the transport holds part of a frame
+	busy    bool // the sender has frames that are not in out any more
 	ended   bool // no more frames
 	armed   bool // the flush timer runs
 	timer   *time.Timer
 	work    chan struct{} // the sender is told that out is not empty
 	space   chan struct{} // closed when out has become shorter; nil: nobody waits
+
+	shared *segments // nil: none
 
 	requests requests
 	over     chan struct{} // closed with err: the stream takes no more
@@ -69,10 +73,15 @@ func openStream(ctx context.Context, b *Backend, device int) (core.Stream, error
 		}
 		return b.callError(ctx, err)
 	}
-	fs, err := b.caller.Stream(sctx)
+	fs, err := b.transport(sctx)
 	if err != nil {
 		return nil, fail(err)
 	}
+	defer func() {
+		if !opened {
+			fs.Close()
+		}
+	}()
 	if err := fs.Send(wire.OpenFrame(device, b.generation)); err != nil {
 		return nil, fail(err)
 	}
@@ -97,6 +106,9 @@ func openStream(ctx context.Context, b *Backend, device int) (core.Stream, error
 	opened = true
 	s := &stream{b: b, fs: fs, cancel: cancel, device: device, enc: wire.NewEncoder(b.generation),
 		work: make(chan struct{}, 1), over: make(chan struct{}), finished: make(chan struct{})}
+	if b.memfd && fs.Direct() {
+		s.shared = &segments{s: s}
+	}
 	s.timer = time.AfterFunc(time.Hour, s.idleFlush)
 	s.timer.Stop()
 	go s.send()
@@ -111,6 +123,9 @@ func (s *stream) fail(err error) {
 		close(s.over)
 		s.requests.failAll(err)
 		s.cancel()
+		if s.shared != nil {
+			s.shared.close()
+		}
 	})
 }
 
@@ -128,9 +143,13 @@ func (s *stream) refused() error {
 func (s *stream) send() {
 	for {
 		s.mu.Lock()
-		batch, ended := s.out, s.ended
-		s.out = nil
+		batch, ended, rest := s.out, s.ended, s.rest
+		s.out, s.rest = nil, false
+		s.busy = len(batch) > 0 || rest
 		s.mu.Unlock()
+		if rest && s.fs.Flush() != nil {
+			return // the receiver learns why
+		}
 		for _, f := range batch {
 			n := f.Len()
 			if err := s.fs.Send(f); err != nil {
@@ -144,7 +163,7 @@ func (s *stream) send() {
 			}
 			s.mu.Unlock()
 		}
-		if len(batch) > 0 {
+		if len(batch) > 0 || rest {
 			continue
 		}
 		if ended {
@@ -159,13 +178,28 @@ func (s *stream) send() {
 	}
 }
 
-// push queues a frame. It is called with mu held, and does not wait.
+// push sends a frame if the transport takes it at once, else queues it. It is called with mu held, and does not wait.
 func (s *stream) push(f *wire.Frame) {
 	if f == nil {
 		return
 	}
+	if !s.busy && len(s.out) == 0 {
+		taken, more := s.fs.TrySend(f)
+		if taken {
+			if more {
+				s.busy, s.rest = true, true
+				s.wake()
+			}
+			return
+		}
+	}
 	s.out = append(s.out, f)
 	s.outSize += f.Len()
+	s.wake()
+}
+
+// wake tells the sender that there is work.
+func (s *stream) wake() {
 	select {
 	case s.work <- struct{}{}:
 	default:
@@ -325,15 +359,23 @@ func (s *stream) wait(ctx context.Context, r *request) error {
 		return err
 	case <-ctx.Done():
 	}
-	if !s.requests.drop(r) { // answered at the same moment
+	if !s.giveUp(r) {
 		return <-r.done
 	}
+	return canceled(s.b.proc.name, ctx)
+}
+
+// giveUp drops a request and tells the plugin. It is false when the answer came at the same moment.
+func (s *stream) giveUp(r *request) bool {
+	if !s.requests.drop(r) {
+		return false
+	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if !s.ended {
 		s.push(wire.CancelFrame(r.id))
 	}
-	s.mu.Unlock()
-	return canceled(s.b.proc.name, ctx)
+	return true
 }
 
 // Close ends the stream. It waits for the plugin to finish running work, but not for one that hangs.
@@ -346,10 +388,7 @@ func (s *stream) Close() error {
 	s.flush()
 	s.ended = true
 	s.timer.Stop()
-	select {
-	case s.work <- struct{}{}:
-	default:
-	}
+	s.wake()
 	s.mu.Unlock()
 	timer := time.NewTimer(closeWait)
 	defer timer.Stop()

@@ -31,10 +31,14 @@ type server struct {
 	caps    *core.Capabilities
 	batches bool
 	closed  bool
+
+	sockets *sockets
 }
 
 func newServer(o Options) *server {
-	return &server{Options: o, log: o.Logger, conns: &connections{}, ownFiles: func() {}}
+	s := &server{Options: o, log: o.Logger, conns: &connections{}, ownFiles: func() {}}
+	s.sockets = newSockets(s)
+	return s
 }
 
 var _ wire.Handler = (*server)(nil)
@@ -56,7 +60,8 @@ func (s *server) Hello(_ context.Context, h *wire.Hello) *wire.Welcome {
 		w.Err = err
 		return w
 	}
-	w.Features = []string{} // none that change the protocol yet
+	w.Features = []string{}
+	s.sockets.invite(h, w)
 	w.Capabilities = caps
 	w.Err = s.guard("info", func() error { w.Info = b.Info(); return nil })
 	return w
@@ -122,6 +127,7 @@ func (s *server) close(limit time.Duration) error {
 	b := s.backend
 	s.closed = true
 	s.mu.Unlock()
+	s.sockets.close()
 	if b == nil {
 		return nil
 	}

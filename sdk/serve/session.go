@@ -28,6 +28,8 @@ type session struct {
 	be         core.Stream
 	definer    core.Programs    // nil: none
 	memory     core.MemoryStats // nil: none
+	direct     core.DirectIO    // nil: none
+	segments   segments
 	waits      waits
 
 	tensors  map[tensorID]tensor
@@ -90,6 +92,10 @@ func (t *session) command(c *wire.Command) error {
 		return t.beginWrite(c)
 	case wire.TagRead:
 		return t.read(c)
+	case wire.TagWriteShared:
+		return t.writeShared(c)
+	case wire.TagReadShared:
+		return t.readShared(c)
 	case wire.TagSync:
 		return t.sync(c)
 	case wire.TagDefine:

@@ -29,6 +29,7 @@ func (s *server) Stream(fs *wire.FrameStream) {
 	go func() {
 		defer close(frames)
 		broken = t.receive(ctx, frames)
+		fs.ReleaseFiles()
 		if broken != nil {
 			cancel() // nobody waits for what runs
 		}
@@ -47,7 +48,12 @@ func (s *server) Stream(fs *wire.FrameStream) {
 			f.Free()
 		}
 	}()
+	if err != nil {
+		fs.Close() // nobody waits for a transport that is gone
+	}
+	t.segments.finish()
 	_ = s.guard("close stream", t.be.Close)
+	t.segments.close()
 }
 
 // openSession takes the first frame and opens the backend's stream.
@@ -85,6 +91,7 @@ func (s *server) openSession(ctx context.Context, fs *wire.FrameStream) (*sessio
 	if p, ok := core.As[core.Programs](t.be); ok {
 		t.definer, flags = p, flags|wire.HasPrograms
 	}
+	t.direct, _ = core.As[core.DirectIO](t.be)
 	if m, ok := core.As[core.MemoryStats](t.be); ok {
 		t.memory, flags = m, flags|wire.HasMemory
 	}
@@ -110,6 +117,13 @@ func (t *session) receive(ctx context.Context, frames chan<- *wire.Frame) error 
 			f.Free()
 			return err
 		}
+		if number, size, ok := wire.ParseSegment(f); ok {
+			f.Free()
+			if err := t.segment(number, size); err != nil {
+				return err
+			}
+			continue
+		}
 		if tag, request, ok := wire.Overtakes(f); ok {
 			f.Free()
 			if err := t.overtake(tag, request); err != nil {
@@ -127,8 +141,11 @@ func (t *session) receive(ctx context.Context, frames chan<- *wire.Frame) error 
 }
 
 func (t *session) overtake(tag wire.Tag, request uint64) error {
-	if tag == wire.TagCancel {
+	switch tag {
+	case wire.TagCancel:
 		return t.waits.cancel(request)
+	case wire.TagRetire:
+		return t.segments.retire(request)
 	}
 	var m core.Memory
 	if t.memory != nil {

@@ -34,6 +34,7 @@ func (s *server) endWithHost() (stop func()) {
 		s.mu.Lock()
 		g := s.grpc
 		s.mu.Unlock()
+		s.sockets.cancel()
 		if g != nil {
 			g.Stop()
 		}

@@ -23,6 +23,11 @@ const (
 	TagRun        Tag = 0x0b
 	TagUndefine   Tag = 0x0c
 	TagMemory     Tag = 0x0d // alone; overtakes
+
+	TagSegment     Tag = 0x0e // alone; with a descriptor
+	TagRetire      Tag = 0x0f // alone; overtakes
+	TagWriteShared Tag = 0x10
+	TagReadShared  Tag = 0x11
 )
 
 // Replies of the plugin, one a frame.
@@ -32,6 +37,10 @@ const (
 	TagDone   Tag = 0x83 // request, error
 	TagUsage  Tag = 0x84 // request, three numbers
 	TagFail   Tag = 0x85 // error; the stream is over
+
+	TagKept    Tag = 0x86 // request; the segment stays with the plugin
+	TagPart    Tag = 0x87 // request, bytes that are there
+	TagRelease Tag = 0x88 // segment
 )
 
 // Flags of TagOpened.
@@ -51,11 +60,12 @@ type Command struct {
 	IDs        []op.TensorID    // Free, Define (constants), Run (inputs)
 	Outputs    []op.TensorID    // Run
 	Desc       op.Desc          // Write, BeginWrite; of Read only the ID
-	Size       int              // Read: the bytes expected
+	Size       int              // Read, ReadShared: the bytes expected
 	Data       []byte           // Write; valid until the frame is freed
 	Number     uint64           // of the program: Define, Run, Undefine
 	Program    *program.Program // Define
 	Unknown    string           // Define: an op of the program that this build does not have
+	Segment    uint64           // Segment, Retire, WriteShared, ReadShared; Size is that of the Segment
 }
 
 // ids codes tensor ids as differences: each to the one before it in the frame, the first to the base.

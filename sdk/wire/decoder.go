@@ -88,6 +88,20 @@ func (d *Decoder) Next(c *Command) error {
 		c.Request = r.uvarint()
 		c.Desc.ID = d.ids.read(r)
 		c.Size = d.small("size", math.MaxInt64)
+	case TagSegment:
+		c.Segment = r.uvarint()
+		c.Size = d.small("size", math.MaxInt64)
+	case TagRetire:
+		c.Segment = r.uvarint()
+	case TagWriteShared:
+		c.Request = r.uvarint()
+		c.Desc = d.desc()
+		c.Segment = r.uvarint()
+	case TagReadShared:
+		c.Request = r.uvarint()
+		c.Desc.ID = d.ids.read(r)
+		c.Size = d.small("size", math.MaxInt64)
+		c.Segment = r.uvarint()
 	case TagSync, TagCancel, TagMemory:
 		c.Request = r.uvarint()
 	case TagDefine:

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"google.golang.org/grpc/mem"
 
@@ -191,6 +192,21 @@ func (e *Encoder) Read(request uint64, id op.TensorID, size int) {
 	e.b = binary.AppendUvarint(e.b, uint64(size))
 }
 
+// WriteShared makes tensor d of the beginning of a segment.
+func (e *Encoder) WriteShared(request uint64, d op.Desc, segment uint64) {
+	e.head(TagWriteShared, request)
+	e.desc(d)
+	e.b = binary.AppendUvarint(e.b, segment)
+}
+
+// ReadShared asks for tensor id, which has size bytes, at the beginning of a segment.
+func (e *Encoder) ReadShared(request uint64, id op.TensorID, size int, segment uint64) {
+	e.head(TagReadShared, request)
+	e.b = e.ids.append(e.b, id)
+	e.b = binary.AppendUvarint(e.b, uint64(size))
+	e.b = binary.AppendUvarint(e.b, segment)
+}
+
 // Sync asks to be told when all commands before it are done.
 func (e *Encoder) Sync(request uint64) { e.head(TagSync, request) }
 
@@ -237,6 +253,29 @@ func CancelFrame(request uint64) *Frame {
 // MemoryFrame asks for the memory use.
 func MemoryFrame(request uint64) *Frame {
 	return NewFrame(binary.AppendUvarint([]byte{byte(TagMemory)}, request))
+}
+
+// SegmentFrame introduces the segment whose descriptor is sent with it.
+func SegmentFrame(segment uint64, size int) *Frame {
+	b := binary.AppendUvarint([]byte{byte(TagSegment)}, segment)
+	return NewFrame(binary.AppendUvarint(b, uint64(size)))
+}
+
+// RetireFrame gives a segment up.
+func RetireFrame(segment uint64) *Frame {
+	return NewFrame(binary.AppendUvarint([]byte{byte(TagRetire)}, segment))
+}
+
+// ParseSegment reads a SegmentFrame. ok is false for another frame.
+func ParseSegment(f *Frame) (segment uint64, size int, ok bool) {
+	var head [24]byte
+	r := reader{b: f.peek(head[:])}
+	if Tag(r.byte()) != TagSegment {
+		return 0, 0, false
+	}
+	segment = r.uvarint()
+	n := r.uvarint()
+	return segment, int(n), r.end() == nil && n <= math.MaxInt64 && f.Len() < len(head)
 }
 
 // ChunkFrame holds a copy of the next data of a tensor being written, at most ChunkSize bytes.

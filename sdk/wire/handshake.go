@@ -22,6 +22,8 @@ const (
 	EnvLog = "BURN_PLUGIN_LOG"
 	// EnvReattach holds the plugins that run already, for a debugger: JSON of name to Attach.
 	EnvReattach = "BURN_REATTACH"
+	// EnvDataPlane bounds what a host uses beyond gRPC: "off", "socket", or "on", which is also the meaning of nothing.
+	EnvDataPlane = "BURN_DATAPLANE"
 )
 
 // The features that either side may declare in Hello, and a backend in its capabilities.
@@ -35,6 +37,10 @@ const (
 	// FeatureBatches: Submit may be given many nodes at once because it recovers the panics of its kernels itself.
 	// Without it, the plugin side submits node by node, so that a panic is that node's error.
 	FeatureBatches = "batches"
+	// FeatureSocket: streams may run over a unix socket of their own instead of gRPC.
+	FeatureSocket = "socket"
+	// FeatureMemfd: on such streams large tensors go through shared memory.
+	FeatureMemfd = "memfd"
 )
 
 // Limits of the protocol. Each side refuses what exceeds them.
@@ -54,6 +60,9 @@ const (
 	MaxAttrs = 256
 	// MaxErrorDepth bounds how deep errors nest.
 	MaxErrorDepth = 8
+	// MaxSegments bounds the segments of shared memory of a stream, and TokenSize is the length of a token.
+	MaxSegments = 1 << 14
+	TokenSize   = 32
 )
 
 // Attach is how to reach a plugin that runs already, without TLS, as BURN_REATTACH gives it.

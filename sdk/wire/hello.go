@@ -27,6 +27,10 @@ type Welcome struct {
 	Info         core.Info
 	Capabilities *core.Capabilities
 	Err          error // why the backend could not be opened
+
+	// With FeatureSocket: where streams may be opened directly, and what the host shows there.
+	Socket string
+	Token  []byte
 }
 
 func (h *Hello) toProto() *pb.HelloRequest {
@@ -49,7 +53,7 @@ func (w *Welcome) toProto() *pb.HelloReply {
 	m := &pb.HelloReply{
 		ProtocolMin: w.Protocol.Min, ProtocolMax: w.Protocol.Max, Version: w.Version, Features: w.Features,
 		Info:  &pb.Info{Name: w.Info.Name, Version: w.Info.Version, Vendor: w.Info.Vendor},
-		Error: AppendError(nil, w.Err),
+		Error: AppendError(nil, w.Err), Socket: w.Socket, Token: w.Token,
 	}
 	for _, d := range w.Info.Devices {
 		m.Info.Devices = append(m.Info.Devices,
@@ -69,7 +73,7 @@ func welcomeFromProto(m *pb.HelloReply) (*Welcome, error) {
 	w := &Welcome{
 		Protocol: Range{m.GetProtocolMin(), m.GetProtocolMax()}, Version: m.GetVersion(), Features: m.GetFeatures(),
 		Info: core.Info{Name: m.GetInfo().GetName(), Version: m.GetInfo().GetVersion(), Vendor: m.GetInfo().GetVendor()},
-		Err:  DecodeError(m.GetError()),
+		Err:  DecodeError(m.GetError()), Socket: m.GetSocket(), Token: m.GetToken(),
 	}
 	for _, d := range m.GetInfo().GetDevices() {
 		w.Info.Devices = append(w.Info.Devices, core.DeviceInfo{Index: int(d.GetIndex()), Name: d.GetName(), Kind: d.GetKind(),

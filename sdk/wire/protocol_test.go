@@ -36,14 +36,18 @@ func TestDocument(t *testing.T) {
 	}
 	for name, tag := range map[string]Tag{"OPEN": TagOpen, "NODE": TagNode, "FREE": TagFree, "WRITE": TagWrite, "BEGIN_WRITE": TagBeginWrite,
 		"CHUNK": TagChunk, "READ": TagRead, "SYNC": TagSync, "CANCEL": TagCancel, "DEFINE": TagDefine, "RUN": TagRun, "UNDEFINE": TagUndefine,
-		"MEMORY": TagMemory, "OPENED": TagOpened, "DATA": TagData, "DONE": TagDone, "USAGE": TagUsage, "FAIL": TagFail} {
+		"MEMORY": TagMemory, "OPENED": TagOpened, "DATA": TagData, "DONE": TagDone, "USAGE": TagUsage, "FAIL": TagFail,
+		"SEGMENT": TagSegment, "RETIRE": TagRetire, "WRITE_SHARED": TagWriteShared, "READ_SHARED": TagReadShared, "KEPT": TagKept,
+		"PART": TagPart, "RELEASE": TagRelease} {
 		require.Regexp(t, fmt.Sprintf("(?m)^\\| `%s` \\| 0x%02x \\|", name, byte(tag)), string(md))
 	}
 	for name, n := range map[string]int{"MaxFrame": MaxFrame, "ChunkSize": ChunkSize, "MaxInline": MaxInline, "MaxName": MaxName, "MaxText": MaxText,
-		"MaxNames": MaxNames, "MaxAttrs": MaxAttrs, "MaxErrorDepth": MaxErrorDepth} {
+		"MaxNames": MaxNames, "MaxAttrs": MaxAttrs, "MaxErrorDepth": MaxErrorDepth, "MaxSegments": MaxSegments,
+		"TokenSize": TokenSize} {
 		require.Regexp(t, fmt.Sprintf(`(?m)^\| %s \| %d \|`, name, n), string(md))
 	}
-	for _, text := range []string{CookieKey, CookieValue, EnvHostPID, EnvHostPipe, EnvLog, EnvReattach, FeaturePrograms, FeatureMemory, FeatureExact, FeatureBatches} {
+	for _, text := range []string{CookieKey, CookieValue, EnvHostPID, EnvHostPipe, EnvLog, EnvReattach, FeaturePrograms, FeatureMemory, FeatureExact, FeatureBatches,
+		FeatureSocket, FeatureMemfd} {
 		require.Contains(t, string(md), text)
 	}
 }

@@ -12,7 +12,9 @@ import (
 // Reply is one decoded reply of a plugin, apart from the data of TagData.
 type Reply struct {
 	Tag     Tag
-	Request uint64 // Data, Done, Usage
+	Request uint64 // Data, Done, Usage, Kept, Part
+	Segment uint64 // Release
+	End     uint64 // Part: bytes that are there
 	Flags   uint64 // Opened
 	Last    bool   // Data
 	Err     error  // Done (nil: success), Fail
@@ -44,6 +46,21 @@ func UsageFrame(request uint64, m core.Memory) *Frame {
 		b = binary.AppendUvarint(b, uint64(max(n, 0)))
 	}
 	return NewFrame(b)
+}
+
+// KeptFrame answers WriteShared when the tensor lies in the segment from now on.
+func KeptFrame(request uint64) *Frame {
+	return NewFrame(binary.AppendUvarint([]byte{byte(TagKept)}, request))
+}
+
+// PartFrame says that the first end bytes of a ReadShared are in the segment. With all of them it answers the request.
+func PartFrame(request uint64, end int) *Frame {
+	return NewFrame(binary.AppendUvarint(binary.AppendUvarint([]byte{byte(TagPart)}, request), uint64(end)))
+}
+
+// ReleaseFrame gives a kept segment back.
+func ReleaseFrame(segment uint64) *Frame {
+	return NewFrame(binary.AppendUvarint([]byte{byte(TagRelease)}, segment))
 }
 
 // DataFrame holds bytes lo to hi of b, which answer a read; last says that they are its end and that it succeeded.
@@ -93,6 +110,13 @@ func (p *Reply) Parse(f *Frame) error {
 			for _, n := range []*int64{&p.Usage.InUse, &p.Usage.Reserved, &p.Usage.Tensors} {
 				*n = int64(min(r.uvarint(), math.MaxInt64))
 			}
+		case TagKept:
+			p.Request = r.uvarint()
+		case TagPart:
+			p.Request = r.uvarint()
+			p.End = r.uvarint()
+		case TagRelease:
+			p.Segment = r.uvarint()
 		default:
 			r.fail("reply 0x%02x", byte(p.Tag))
 		}
@@ -106,12 +130,13 @@ func (p *Reply) Size() int { return p.size }
 // Copy copies the data of a TagData reply that was parsed from f to dst, which is at least Size long.
 func (p *Reply) Copy(f *Frame, dst []byte) { f.copyFrom(p.header, dst) }
 
-// Overtakes reports whether f is a command that is dealt with at once instead of in order, or a chunk, and which.
+// Overtakes reports whether f is a command that is dealt with at once instead of in order, and which, with its request or,
+// for Retire, its segment.
 func Overtakes(f *Frame) (t Tag, request uint64, ok bool) {
 	var head [16]byte
 	r := reader{b: f.peek(head[:])}
 	t, request = Tag(r.byte()), r.uvarint()
-	return t, request, r.err == nil && (t == TagCancel || t == TagMemory) && len(r.b) == 0 && f.Len() < len(head)
+	return t, request, r.err == nil && (t == TagCancel || t == TagMemory || t == TagRetire) && len(r.b) == 0 && f.Len() < len(head)
 }
 
 // Chunk reports whether f is a chunk, of which request, and the length of its data.

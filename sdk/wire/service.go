@@ -61,13 +61,26 @@ type FrameStream struct {
 	}
 	client grpc.ClientStream // of the host's end
 	mu     sync.Mutex        // held while sending
+
+	link *link // over a socket of its own, instead of the above
 }
 
+// Direct reports whether the frames go over a socket of their own.
+func (s *FrameStream) Direct() bool { return s.link != nil }
+
 // Context ends with the stream.
-func (s *FrameStream) Context() context.Context { return s.stream.Context() }
+func (s *FrameStream) Context() context.Context {
+	if s.link != nil {
+		return s.link.ctx
+	}
+	return s.stream.Context()
+}
 
 // Send hands a frame to the transport and waits while its buffers are full.
 func (s *FrameStream) Send(f *Frame) error {
+	if s.link != nil {
+		return s.link.send(f)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stream.SendMsg(f)
@@ -76,6 +89,9 @@ func (s *FrameStream) Send(f *Frame) error {
 // Receive waits for the next frame. io.EOF says that the other side ended the stream as it should; a frame above the
 // limit is an ErrProtocol.
 func (s *FrameStream) Receive() (*Frame, error) {
+	if s.link != nil {
+		return s.link.receive()
+	}
 	f := &Frame{}
 	err := s.stream.RecvMsg(f)
 	switch {
@@ -91,6 +107,9 @@ func (s *FrameStream) Receive() (*Frame, error) {
 
 // CloseSend says that no more frames come from the host.
 func (s *FrameStream) CloseSend() error {
+	if s.link != nil {
+		return s.link.closeSend()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.client.CloseSend()

@@ -165,7 +165,10 @@ type HelloReply struct {
 	Info         *Info         `protobuf:"bytes,5,opt,name=info,proto3" json:"info,omitempty"`
 	Capabilities *Capabilities `protobuf:"bytes,6,opt,name=capabilities,proto3" json:"capabilities,omitempty"`
 	// An error as PROTOCOL.md encodes it: the backend could not be opened. Empty: none.
-	Error         []byte `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
+	Error []byte `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
+	// The path of the unix socket that streams may run over directly, and what the host shows there. Empty: there is none.
+	Socket        string `protobuf:"bytes,8,opt,name=socket,proto3" json:"socket,omitempty"`
+	Token         []byte `protobuf:"bytes,9,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -245,6 +248,20 @@ func (x *HelloReply) GetCapabilities() *Capabilities {
 func (x *HelloReply) GetError() []byte {
 	if x != nil {
 		return x.Error
+	}
+	return nil
+}
+
+func (x *HelloReply) GetSocket() string {
+	if x != nil {
+		return x.Socket
+	}
+	return ""
+}
+
+func (x *HelloReply) GetToken() []byte {
+	if x != nil {
+		return x.Token
 	}
 	return nil
 }
@@ -644,7 +661,7 @@ const file_backend_proto_rawDesc = "" +
 	"\aoptions\x18\a \x03(\v2'.burn.wire.v1.HelloRequest.OptionsEntryR\aoptions\x1a:\n" +
 	"\fOptionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x86\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb4\x02\n" +
 	"\n" +
 	"HelloReply\x12!\n" +
 	"\fprotocol_min\x18\x01 \x01(\rR\vprotocolMin\x12!\n" +
@@ -653,7 +670,9 @@ const file_backend_proto_rawDesc = "" +
 	"\bfeatures\x18\x04 \x03(\tR\bfeatures\x12&\n" +
 	"\x04info\x18\x05 \x01(\v2\x12.burn.wire.v1.InfoR\x04info\x12>\n" +
 	"\fcapabilities\x18\x06 \x01(\v2\x1a.burn.wire.v1.CapabilitiesR\fcapabilities\x12\x14\n" +
-	"\x05error\x18\a \x01(\fR\x05error\"|\n" +
+	"\x05error\x18\a \x01(\fR\x05error\x12\x16\n" +
+	"\x06socket\x18\b \x01(\tR\x06socket\x12\x14\n" +
+	"\x05token\x18\t \x01(\fR\x05token\"|\n" +
 	"\x04Info\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x16\n" +

@@ -1,0 +1,231 @@
+package client
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/wire"
+)
+
+const (
+	// idleBytes bounds the shared memory that is kept for the next tensors, and idleTime how long.
+	idleBytes = 512 << 20
+	idleTime  = 10 * time.Second
+	// maxSegments is far below what plugins take.
+	maxSegments = wire.MaxSegments / 2
+)
+
+// segment is memory that host and plugin share.
+type segment struct {
+	number uint64
+	data   []byte
+	kept   bool // a tensor of the plugin lies in it
+	idle   bool
+	since  time.Time
+}
+
+// segments are the shared memory of a stream: those in use, and those that wait to be used again.
+type segments struct {
+	s *stream
+
+	mu     sync.Mutex
+	all    map[uint64]*segment
+	free   map[int][]*segment // by size
+	idle   int                // bytes of those
+	last   uint64
+	broken bool // no more are made: the system refused one
+	closed bool
+	timer  *time.Timer
+}
+
+// take gives a segment with room for n bytes, nil when there is none to be had.
+func (g *segments) take(n int) *segment {
+	room := wire.SegmentRoom(n)
+	g.mu.Lock()
+	if l := g.free[room]; len(l) > 0 {
+		x := l[len(l)-1]
+		g.free[room] = l[:len(l)-1]
+		g.idle -= room
+		x.idle = false
+		g.mu.Unlock()
+		return x
+	}
+	refuse := g.broken || g.closed || len(g.all) >= maxSegments
+	g.mu.Unlock()
+	if refuse {
+		return nil
+	}
+	file, data, err := wire.NewSegment(room)
+	if err != nil {
+		g.mu.Lock()
+		g.broken = true
+		g.mu.Unlock()
+		return nil
+	}
+	defer file.Close()
+	return g.introduce(file, data)
+}
+
+// introduce sends a new segment to the plugin.
+func (g *segments) introduce(file *os.File, data []byte) *segment {
+	s := g.s
+	if s.begin() != nil {
+		wire.Unmap(data)
+		return nil
+	}
+	g.mu.Lock()
+	if g.closed {
+		g.mu.Unlock()
+		s.mu.Unlock()
+		wire.Unmap(data)
+		return nil
+	}
+	g.last++
+	x := &segment{number: g.last, data: data}
+	if g.all == nil {
+		g.all, g.free = map[uint64]*segment{}, map[int][]*segment{}
+	}
+	g.all[x.number] = x
+	g.mu.Unlock()
+	s.mu.Unlock()
+	// The numbers go upwards on the wire as the caller of take is the only one that makes segments.
+	if err := s.fs.SendFile(wire.SegmentFrame(x.number, len(data)), file); err != nil {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.unmap(x)
+		return nil
+	}
+	return x
+}
+
+// give takes a segment back that nobody uses any more.
+func (g *segments) give(x *segment) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	x.kept = false
+	if g.closed {
+		g.unmap(x)
+		return
+	}
+	x.idle, x.since = true, time.Now()
+	g.free[len(x.data)] = append(g.free[len(x.data)], x)
+	g.idle += len(x.data)
+	if g.timer == nil {
+		g.timer = time.AfterFunc(idleTime, g.trim)
+	}
+}
+
+// trim retires what has been idle for long, and what is too much.
+func (g *segments) trim() {
+	g.mu.Lock()
+	g.timer = nil
+	var old []*segment
+	for room, l := range g.free {
+		kept := l[:0]
+		for _, x := range l {
+			if time.Since(x.since) >= idleTime {
+				old = append(old, x)
+				g.idle -= room
+			} else {
+				kept = append(kept, x)
+			}
+		}
+		clear(l[len(kept):])
+		g.free[room] = kept
+	}
+	if g.idle > 0 && !g.closed {
+		g.timer = time.AfterFunc(idleTime, g.trim)
+	}
+	g.mu.Unlock()
+	for _, x := range old {
+		g.retire(x)
+	}
+}
+
+// crowded gives the oldest idle segments up while there is too much.
+func (g *segments) crowded() {
+	for {
+		g.mu.Lock()
+		if g.idle <= idleBytes {
+			g.mu.Unlock()
+			return
+		}
+		var oldest *segment
+		for _, l := range g.free {
+			if len(l) > 0 && (oldest == nil || l[0].since.Before(oldest.since)) {
+				oldest = l[0]
+			}
+		}
+		room := len(oldest.data)
+		g.free[room] = g.free[room][1:]
+		g.idle -= room
+		g.mu.Unlock()
+		g.retire(oldest)
+	}
+}
+
+// retire gives a segment up on both sides.
+func (g *segments) retire(x *segment) {
+	if g.s.begin() == nil {
+		g.s.push(wire.RetireFrame(x.number))
+		g.s.mu.Unlock()
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.unmap(x)
+}
+
+// unmap is called with mu held.
+func (g *segments) unmap(x *segment) {
+	if x.data != nil {
+		wire.Unmap(x.data)
+		x.data = nil
+	}
+	delete(g.all, x.number)
+}
+
+// keep leaves a segment with the plugin.
+func (g *segments) keep(x *segment) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	x.kept = true
+	if g.closed {
+		g.unmap(x)
+	}
+}
+
+// close unmaps everything but what callers still copy from or to.
+func (g *segments) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	if g.timer != nil {
+		g.timer.Stop()
+	}
+	for _, x := range g.all {
+		if x.idle || x.kept {
+			g.unmap(x)
+		}
+	}
+	g.free, g.idle = nil, 0
+}
+
+// released takes a segment back that the plugin kept.
+func (s *stream) released(number uint64) error {
+	if s.shared == nil {
+		return fmt.Errorf("release of segment %d: %w", number, core.ErrProtocol)
+	}
+	g := s.shared
+	g.mu.Lock()
+	x := g.all[number]
+	if x == nil || !x.kept {
+		g.mu.Unlock()
+		return fmt.Errorf("release of segment %d, which the plugin does not have: %w", number, core.ErrProtocol)
+	}
+	g.mu.Unlock()
+	g.give(x)
+	return nil
+}

@@ -1,0 +1,143 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	goplugin "github.com/hashicorp/go-plugin"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/wire"
+)
+
+const (
+	socketName = "streams"
+	// greetWait is how long a host may take to connect, and tokenWait how long a caller may take to show the token.
+	greetWait = 10 * time.Second
+	tokenWait = time.Second
+)
+
+// sockets are the ways by which hosts open streams without gRPC.
+type sockets struct {
+	s      *server
+	ctx    context.Context
+	cancel context.CancelFunc
+	active sync.WaitGroup
+}
+
+func newSockets(s *server) *sockets {
+	k := &sockets{s: s}
+	k.ctx, k.cancel = context.WithCancel(context.Background())
+	return k
+}
+
+// invite makes a socket for the host that says Hello, if it wants one, and puts it into the answer.
+func (k *sockets) invite(h *wire.Hello, w *wire.Welcome) {
+	if !slices.Contains(h.Features, wire.FeatureSocket) || runtime.GOOS == "windows" || os.Getenv(wire.EnvDataPlane) == "off" || k.ctx.Err() != nil {
+		return
+	}
+	token := make([]byte, wire.TokenSize)
+	_, _ = rand.Read(token) // never fails
+	l, path, remove, err := listen()
+	if err != nil {
+		k.s.log.Warn("streams run over gRPC", "error", err)
+		return
+	}
+	w.Socket, w.Token, w.Features = path, token, append(w.Features, wire.FeatureSocket)
+	shares := wire.HasSegments() && slices.Contains(h.Features, wire.FeatureMemfd)
+	if shares {
+		w.Features = append(w.Features, wire.FeatureMemfd)
+	}
+	k.active.Go(func() {
+		stop := context.AfterFunc(k.ctx, func() { l.Close() })
+		conn := k.greet(l, token)
+		stop()
+		l.Close()
+		remove()
+		if conn != nil {
+			k.carry(conn, shares)
+		}
+	})
+}
+
+// listen makes a socket in a folder that is the user's alone.
+func listen() (l *net.UnixListener, path string, remove func(), err error) {
+	base := os.Getenv(goplugin.EnvUnixSocketDir)
+	dir, err := os.MkdirTemp(base, "s-")
+	if err != nil {
+		return nil, "", nil, err
+	}
+	path = filepath.Join(dir, socketName)
+	if l, err = net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"}); err != nil {
+		os.RemoveAll(dir)
+		return nil, "", nil, err
+	}
+	return l, path, func() { os.RemoveAll(dir) }, nil
+}
+
+// greet waits for a caller who shows the token. It gives nil when there is none in time.
+func (k *sockets) greet(l *net.UnixListener, token []byte) *net.UnixConn {
+	_ = l.SetDeadline(time.Now().Add(greetWait))
+	for {
+		conn, err := l.AcceptUnix()
+		if err != nil {
+			return nil
+		}
+		_ = conn.SetDeadline(time.Now().Add(tokenWait))
+		got := make([]byte, len(token))
+		if _, err := io.ReadFull(conn, got); err == nil && subtle.ConstantTimeCompare(got, token) == 1 {
+			_ = conn.SetDeadline(time.Time{})
+			return conn
+		}
+		conn.Close()
+		k.s.log.Warn("a caller without the token")
+	}
+}
+
+// carry serves the streams that come over the connection of one host.
+func (k *sockets) carry(conn *net.UnixConn, shares bool) {
+	defer conn.Close()
+	defer context.AfterFunc(k.ctx, func() { conn.Close() })()
+	for {
+		c, err := wire.NextSocket(conn)
+		if err != nil {
+			if err != io.EOF && k.ctx.Err() == nil {
+				k.s.log.Debug("streams", "error", err)
+			}
+			return
+		}
+		fs, err := wire.PluginLink(k.ctx, c, shares)
+		if err != nil {
+			c.Close()
+			k.s.log.Warn("stream", "error", err)
+			continue
+		}
+		k.active.Go(func() {
+			defer fs.Close()
+			err := k.s.guard("stream", func() error { k.s.Stream(fs); return nil })
+			if err != nil {
+				_ = fs.Send(wire.FailFrame(core.ErrKernel))
+			}
+		})
+	}
+}
+
+// close ends all streams. It does not wait for a backend that hangs.
+func (k *sockets) close() {
+	k.cancel()
+	done := make(chan struct{})
+	go func() { k.active.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(time.Second):
+	}
+}

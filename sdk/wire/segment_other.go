@@ -1,0 +1,21 @@
+//go:build !linux
+
+package wire
+
+import (
+	"os"
+
+	"github.com/goburn/burn/core"
+)
+
+// HasSegments reports whether memory can be shared here.
+func HasSegments() bool { return false }
+
+// NewSegment is ErrUnsupported.
+func NewSegment(int) (*os.File, []byte, error) { return nil, nil, core.ErrUnsupported }
+
+// MapSegment is ErrUnsupported.
+func MapSegment(int, int) ([]byte, error) { return nil, core.ErrUnsupported }
+
+// Unmap does nothing.
+func Unmap([]byte) {}
