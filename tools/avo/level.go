@@ -16,6 +16,7 @@ type level struct {
 	// maskedRows is how many rows a tile has whose columns are masked.
 	maskedRows int
 	table      operand.Mem // 64 bytes of ones and 64 of zeros
+	places     operand.Mem // of the even elements of two vectors, then of the odd ones
 }
 
 var levels = map[string]*level{
@@ -31,6 +32,17 @@ func (l *level) masks() {
 	l.table = GLOBL("masks", 8|16) // read only, no pointers
 	for i := range 16 {
 		DATA(8*i, operand.U64(map[bool]uint64{true: 1<<64 - 1}[i < 8]))
+	}
+}
+
+// parting lays out the places that split needs at levels with 64-byte vectors.
+func (l *level) parting() {
+	if !l.wide {
+		return
+	}
+	l.places = GLOBL("places", 8|16) // read only, no pointers
+	for i := range 32 {
+		DATA(4*i, operand.U32(uint32(2*(i%16)+i/16)))
 	}
 }
 

@@ -1,8 +1,8 @@
-// Command avo generates the vector kernels of the cpu backend for amd64: the
-// tiles of the matrix product, its epilogue, products with vectors, and the
-// transposition of panels, for float32 and float64, at one level of
-// instruction sets. It is run by `go generate` in the package that holds the
-// kernels.
+// Command avo generates the vector kernels of the cpu backend for amd64 at one
+// level of instruction sets. The set "gemm" is the tiles of the matrix
+// product, its epilogue, products with vectors, and the packing of panels, for
+// float32 and float64; the set "vector" is loops over float32. It is run by
+// `go generate` in the packages that hold the kernels.
 package main
 
 import (
@@ -15,13 +15,28 @@ import (
 
 func main() {
 	name := flag.String("level", "", "avx512 or avx2")
+	set := flag.String("set", "gemm", "gemm or vector")
 	flag.Parse()
 	level, ok := levels[*name]
 	if !ok {
 		fmt.Fprintf(os.Stderr, "avo: level, got %q, want avx512 or avx2\n", *name)
 		os.Exit(2)
 	}
+	write, ok := sets[*set]
+	if !ok {
+		fmt.Fprintf(os.Stderr, "avo: set, got %q, want gemm or vector\n", *set)
+		os.Exit(2)
+	}
 	ConstraintExpr("amd64")
+	write(level)
+	Generate()
+}
+
+// sets are what is written together into one package.
+var sets = map[string]func(*level){"gemm": products, "vector": loops}
+
+// products writes what package gemm needs.
+func products(level *level) {
 	level.masks()
 	for _, elem := range []int{4, 8} {
 		k := &kernels{level: level, elem: elem}
@@ -33,6 +48,7 @@ func main() {
 		k.axpy(1)
 		k.peak()
 		k.strip()
+		k.collect()
 		if level.wide {
 			k.transpose()
 			continue
@@ -42,5 +58,16 @@ func main() {
 		}
 		k.square(2)
 	}
-	Generate()
+}
+
+// loops writes what package vector needs.
+func loops(level *level) {
+	level.masks()
+	level.parting()
+	k := &kernels{level: level, elem: 4}
+	for _, s := range tapShapes {
+		k.taps(s[0], s[1])
+		k.most(s[0], s[1])
+	}
+	k.split()
 }

@@ -13,18 +13,20 @@ import (
 // to be run with -count=1: go test remembers a result although files outside
 // this module have changed.
 func TestRegenerate(t *testing.T) {
-	kept := filepath.Join("..", "..", "plugins", "cpu", "internal", "gemm")
 	fresh := t.TempDir()
-	for level := range levels {
-		names := []string{"z" + level + "_amd64.s", "z" + level + "_amd64.go"}
-		out, err := exec.Command("go", "run", ".", "-level", level, "-pkg", "gemm",
-			"-out", filepath.Join(fresh, names[0]), "-stubs", filepath.Join(fresh, names[1])).CombinedOutput()
-		if err != nil {
-			t.Fatalf("go run: %v\n%s", err, out)
-		}
-		for _, name := range names {
-			if want, got := body(t, filepath.Join(fresh, name)), body(t, filepath.Join(kept, name)); !bytes.Equal(want, got) {
-				t.Errorf("%s: got other text than the generator writes, want the same: run go generate", name)
+	for set := range sets {
+		kept := filepath.Join("..", "..", "plugins", "cpu", "internal", set)
+		for level := range levels {
+			names := []string{"z" + level + "_amd64.s", "z" + level + "_amd64.go"}
+			out, err := exec.Command("go", "run", ".", "-set", set, "-level", level, "-pkg", set,
+				"-out", filepath.Join(fresh, names[0]), "-stubs", filepath.Join(fresh, names[1])).CombinedOutput()
+			if err != nil {
+				t.Fatalf("go run: %v\n%s", err, out)
+			}
+			for _, name := range names {
+				if want, got := body(t, filepath.Join(fresh, name)), body(t, filepath.Join(kept, name)); !bytes.Equal(want, got) {
+					t.Errorf("%s: got other text than the generator writes, want the same: run go generate", filepath.Join(set, name))
+				}
 			}
 		}
 	}

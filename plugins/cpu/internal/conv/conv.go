@@ -5,6 +5,7 @@ import (
 
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 // Weights are the weights of a convolution in the form it uses, made once for
@@ -21,7 +22,7 @@ type Weights[T gemm.Number] struct {
 func PackWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
 	perGroup, depth := p.outputs/p.groups, p.depth()
 	ready := &Weights[T]{outputs: p.outputs, groups: p.groups, depth: depth, plain: w[:p.outputs*depth]}
-	if p.direct {
+	if isDirect[T](p) {
 		return ready
 	}
 	ready.plain = nil
@@ -48,7 +49,7 @@ func Run[T gemm.Number](pool *par.Pool, x []T, xShape []int, w []T, wShape []int
 
 // RunPlan is Run for shapes that have been laid out.
 func RunPlan[T gemm.Number](pool *par.Pool, p *Plan, x, w, out []T, epilogue *gemm.Epilogue[T]) error {
-	if p.batch == 1 || p.direct {
+	if p.batch == 1 || isDirect[T](p) {
 		weights := Weights[T]{outputs: p.outputs, groups: p.groups, depth: p.depth(), plain: w}
 		return RunPacked(pool, p, x, &weights, out, epilogue)
 	}
@@ -60,7 +61,7 @@ func RunPacked[T gemm.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out
 	if epilogue != nil && epilogue.BiasCol != nil {
 		return fmt.Errorf("conv: epilogue, got a bias for columns, want one for output channels only")
 	}
-	if w.outputs != p.outputs || w.groups != p.groups || w.depth != p.depth() || p.direct && w.plain == nil {
+	if w.outputs != p.outputs || w.groups != p.groups || w.depth != p.depth() || isDirect[T](p) && w.plain == nil {
 		return fmt.Errorf("conv: prepared weights, got %d outputs of %d in %d groups, want %d of %d in %d",
 			w.outputs, w.depth, w.groups, p.outputs, p.depth(), p.groups)
 	}
@@ -72,19 +73,24 @@ func RunPacked[T gemm.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out
 	r := run[T]{pool, p, x, w, out, epilogue}
 	work := max(p.outputs/p.groups*p.outSize*p.depth(), 1)
 	switch {
-	case p.direct:
-		pool.For(items, minWork/work+1, r.directItems)
-	case items >= 4*pool.Threads() || items >= pool.Threads() && work < 16*minWork:
+	case isDirect[T](p) && (p.batch*p.outputs >= 4*pool.Threads() || pool.Threads() == 1):
+		pool.For(p.batch*p.outputs, leastWork()/max(p.outSize*p.depth(), 1)+1, r.directItems)
+	case items >= 4*pool.Threads() || items >= pool.Threads() && work < 16*leastWork():
 		// Side by side: each thread pads the groups that it computes.
-		pool.For(items, minWork/work+1, r.items)
+		pool.For(items, leastWork()/work+1, r.items)
 	default:
 		r.onAllThreads()
 	}
 	return nil
 }
 
-// minWork is the fewest multiply-adds that are worth another thread.
-const minWork = 64 << 10
+// leastWork is the fewest multiply-adds that are worth another thread.
+func leastWork() int {
+	if vector.Has() {
+		return 256 << 10
+	}
+	return 64 << 10
+}
 
 // run is one execution.
 type run[T gemm.Number] struct {
@@ -133,6 +139,10 @@ func (r *run[T]) onAllThreads() {
 // multiply computes group g of image i, whose input f holds.
 func (r *run[T]) multiply(f *frame[T], i, g int) {
 	p := r.plan
+	if isDirect[T](p) {
+		r.directLines(f, i*p.groups+g)
+		return
+	}
 	perGroup := p.outputs / p.groups
 	args := gemm.Args[T]{
 		M: perGroup, N: p.outSize, K: p.depth(),
@@ -144,9 +154,12 @@ func (r *run[T]) multiply(f *frame[T], i, g int) {
 	} else {
 		args.A = gemm.Row(r.weights.plain[g*perGroup*args.K:], args.K)
 	}
-	if p.pointwise {
-		args.B = gemm.Row(f.x, p.outSize)
-	} else {
+	switch last := &p.axes[len(p.axes)-1]; {
+	case p.pointwise || p.sampled:
+		args.B = gemm.Row(f.source(), p.outSize)
+	case p.framed:
+		args.B = gemm.Mat[T]{Data: f.x, RowStride: 1, ColStride: last.stride}
+	default:
 		args.PackB = f.packPatches
 	}
 	gemm.Mul(r.pool, &args)

@@ -48,6 +48,18 @@ var specs = []spec{
 	{"3d", []int{1, 2, 5, 6, 7}, []int{4, 2, 2, 3, 3}, Params{PadLo: []int{1, 0, 1}, Stride: []int{1, 2, 1}}},
 	{"4d", []int{1, 2, 3, 4, 3, 4}, []int{4, 1, 2, 2, 2, 1}, Params{Groups: 2, PadHi: []int{0, 1, 0, 1}}},
 	{"6d", []int{1, 1, 2, 2, 2, 3, 2, 3}, []int{5, 1, 2, 1, 2, 2, 1, 2}, Params{}},
+	{"2d strides", []int{2, 5, 13, 45}, []int{7, 5, 3, 3}, Params{Stride: []int{2, 2}, PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
+	{"2d strides, dilated", []int{1, 5, 13, 45}, []int{7, 5, 3, 4}, Params{Stride: []int{1, 3}, PadLo: []int{1, 2}, KernelDilation: []int{1, 2}, InputDilation: []int{1, 2}}},
+	{"2d sampled", []int{1, 6, 9, 8}, []int{5, 6, 1, 1}, Params{Stride: []int{2, 2}}},
+	{"2d sampled, padded", []int{1, 6, 9, 8}, []int{5, 6, 1, 1}, Params{Stride: []int{3, 2}, PadLo: []int{1, 1}, PadHi: []int{2, 0}}},
+	{"2d thin", []int{1, 9, 12, 70}, []int{2, 9, 3, 3}, Params{PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
+	{"2d thin pointwise", []int{2, 9, 12, 7}, []int{1, 9, 1, 1}, Params{}},
+	{"3d thin strides", []int{1, 3, 5, 6, 21}, []int{2, 3, 2, 3, 3}, Params{PadLo: []int{1, 0, 1}, Stride: []int{1, 2, 2}}},
+	{"1d thin strides", []int{2, 4, 300}, []int{1, 4, 7}, Params{Stride: []int{2}}},
+	{"1d framed", []int{1, 1, 200}, []int{6, 1, 20}, Params{Stride: []int{10}}},
+	{"1d framed, neighbours", []int{1, 1, 200}, []int{6, 1, 20}, Params{}},
+	{"depthwise strides", []int{1, 9, 14, 37}, []int{9, 1, 5, 5}, Params{Groups: 9, Stride: []int{2, 2}, PadLo: []int{2, 2}, PadHi: []int{2, 2}}},
+	{"wide", []int{1, 6, 11, 40}, []int{17, 6, 3, 3}, Params{PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
 	{"deep", []int{1, 70, 6, 6}, []int{9, 70, 3, 3}, Params{PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
 }
 

@@ -1,75 +1,132 @@
 package conv
 
-import "github.com/goburn/burn/plugins/cpu/internal/gemm"
+import (
+	"math"
 
-// directItems computes groups lo to hi, counted over the whole batch, of a
-// convolution whose groups have one input channel each.
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
+)
+
+// isDirect reports whether the plan's outputs are computed one by one, tap by
+// tap, from weights that are not packed.
+func isDirect[T gemm.Number](p *Plan) bool {
+	_, ok := any([]T(nil)).([]float32)
+	return p.direct || p.thin && ok && vector.Has() && p.axes[len(p.axes)-1].advance() == 1
+}
+
+// directItems computes output channels lo to hi, counted over the whole batch.
 func (r *run[T]) directItems(lo, hi int) {
 	p := r.plan
 	f := takeFrame[T](p)
-	perGroup := p.outputs / p.groups
+	inputs, perGroup, held := p.channels/p.groups, p.outputs/p.groups, -1
 	for i := lo; i < hi; i++ {
-		f.x = r.x[i*p.inSize:][:p.inSize]
-		if !p.plain {
-			f.reserve(1)
-			f.pad(0, 1)
-		}
-		for o := range perGroup {
-			channel := i%p.groups*perGroup + o
-			out := r.out[(i*perGroup+o)*p.outSize:][:p.outSize]
-			r.channel(out, f.source(), r.weights.plain[channel*p.taps:][:p.taps])
-			if r.epilogue != nil {
-				r.epilogue.Rows(channel).Apply(out, p.outSize, 1, p.outSize)
+		if group := i / perGroup; group != held {
+			held = group
+			f.x = r.x[group*inputs*p.inSize:][:inputs*p.inSize]
+			if !p.plain {
+				f.reserve(inputs)
+				f.pad(0, inputs)
 			}
 		}
+		r.channel(f.source(), i, 0, p.lines())
 	}
 	giveFrame(p, f)
 }
 
-// channel computes one output channel, row by row of the last axis: the taps
-// of a kernel row are one pass over the output row.
-func (r *run[T]) channel(out, src, weights []T) {
+// directLines computes the outputs of the group that f holds, which is number
+// group of the batch, all threads on each of them.
+func (r *run[T]) directLines(f *frame[T], group int) {
 	p := r.plan
-	last := p.axes[len(p.axes)-1]
-	at := p.cursor(0)
-	for len(out) > 0 {
-		row := out[:last.out]
-		clear(row)
-		for t := 0; t < p.taps; t += last.kernel {
-			from := src[at.offset+p.offsets[t]:]
-			w := weights[t:][:last.kernel]
-			for len(w) >= 3 {
-				taps3(row, from, w[0], w[1], w[2], last.stride, last.kernelDilation)
-				w = w[3:]
-				if len(w) > 0 {
-					from = from[3*last.kernelDilation:]
-				}
-			}
-			for len(w) > 0 {
-				tap(row, from, w[0], last.stride)
-				w = w[1:]
-				if len(w) > 0 {
-					from = from[last.kernelDilation:]
-				}
-			}
-		}
-		out = out[last.out:]
-		at.row()
+	perGroup, lines := p.outputs/p.groups, p.lines()
+	grain := leastWork()/max(p.outSize/lines*p.depth(), 1) + 1
+	for o := range perGroup {
+		r.pool.For(lines, grain, func(lo, hi int) { r.channel(f.source(), group*perGroup+o, lo, hi) })
 	}
 }
 
-// row moves to the beginning of the next row of the last axis.
-func (c *cursor) row() {
-	last := len(c.axes) - 1
-	a := &c.axes[last]
-	c.at[last] = a.out - 1
-	c.offset += (a.out - 1) * a.stride * a.step
-	c.next()
+// lines is into how many lines an output channel may be cut.
+func (p *Plan) lines() int { return p.axes[0].out }
+
+// channel computes lines lo to hi of one output channel, counted over the
+// batch, from the padded inputs of its group.
+func (r *run[T]) channel(src []T, i, lo, hi int) {
+	p := r.plan
+	size := p.outSize / p.lines()
+	out := r.out[i*p.outSize:][lo*size : hi*size]
+	channel := i % p.outputs
+	weights := r.weights.plain[channel*p.depth():][:p.depth()]
+	e := r.epilogue.Rows(channel)
+	if vector.Has() && p.axes[len(p.axes)-1].advance() == 1 {
+		if out, ok := any(out).([]float32); ok {
+			p.vectors(out, any(src).([]float32), any(weights).([]float32), any(e).(*gemm.Epilogue[float32]), lo)
+			return
+		}
+	}
+	rows(p, out, src, weights, lo)
+	if e != nil {
+		e.Apply(out, len(out), 1, len(out))
+	}
 }
 
-func taps3[T gemm.Number](row, from []T, u, v, w T, stride, dilation int) {
-	if stride == 1 {
-		a, b, c := from[:len(row)], from[dilation:][:len(row)], from[2*dilation:][:len(row)]
+// vectors computes an output from line lo on, in assembly.
+func (p *Plan) vectors(out, src, weights []float32, e *gemm.Epilogue[float32], lo int) {
+	bias, least, most := float32(0), float32(math.Inf(-1)), float32(math.Inf(1))
+	if e != nil {
+		if e.BiasRow != nil {
+			bias = e.BiasRow[0]
+		}
+		if e.HasClamp {
+			least, most = e.Lo, e.Hi
+		}
+	}
+	rank := len(p.axes)
+	cols := p.axes[rank-1].out
+	rows := vector.Rows{Count: 1, Cols: cols, DstStep: cols}
+	at := p.cursor(lo * (p.outSize / p.lines()))
+	if rank > 1 {
+		rows.SrcStep = p.axes[rank-2].advance()
+		rows.Count = p.axes[rank-2].out
+		if rank == 2 {
+			rows.Count = len(out) / cols
+		}
+	}
+	if rank == 1 {
+		rows.Cols = len(out)
+	}
+	for len(out) > 0 {
+		vector.Taps(rows, out, src[at.offset:], p.offsets, weights, bias, least, most)
+		done := rows.Count * rows.Cols
+		out = out[done:]
+		for n := done; len(out) > 0 && n > 0; n -= cols {
+			at.skip(cols)
+		}
+	}
+}
+
+// rows computes an output from line lo on, row by row of the last axis: a tap
+// is one pass over the output row, or three are.
+func rows[T gemm.Number](p *Plan, out, src, weights []T, lo int) {
+	last := &p.axes[len(p.axes)-1]
+	at := p.cursor(lo * (p.outSize / p.lines()))
+	step := last.advance()
+	for len(out) > 0 {
+		row := out[:min(last.out, len(out))]
+		clear(row)
+		from, w, offsets := src[at.offset:], weights, p.offsets
+		for ; len(w) >= 3; w, offsets = w[3:], offsets[3:] {
+			taps3(row, from[offsets[0]:], from[offsets[1]:], from[offsets[2]:], w[0], w[1], w[2], step)
+		}
+		for i, v := range w {
+			tap(row, from[offsets[i]:], v, step)
+		}
+		out = out[len(row):]
+		at.skip(len(row))
+	}
+}
+
+func taps3[T gemm.Number](row, a, b, c []T, u, v, w T, step int) {
+	if step == 1 {
+		a, b, c = a[:len(row)], b[:len(row)], c[:len(row)]
 		for i := range row {
 			row[i] += u*a[i] + v*b[i] + w*c[i]
 		}
@@ -77,13 +134,13 @@ func taps3[T gemm.Number](row, from []T, u, v, w T, stride, dilation int) {
 	}
 	j := 0
 	for i := range row {
-		row[i] += u*from[j] + v*from[j+dilation] + w*from[j+2*dilation]
-		j += stride
+		row[i] += u*a[j] + v*b[j] + w*c[j]
+		j += step
 	}
 }
 
-func tap[T gemm.Number](row, from []T, w T, stride int) {
-	if stride == 1 {
+func tap[T gemm.Number](row, from []T, w T, step int) {
+	if step == 1 {
 		from = from[:len(row)]
 		for i := range row {
 			row[i] += w * from[i]
@@ -93,6 +150,6 @@ func tap[T gemm.Number](row, from []T, w T, stride int) {
 	j := 0
 	for i := range row {
 		row[i] += w * from[j]
-		j += stride
+		j += step
 	}
 }

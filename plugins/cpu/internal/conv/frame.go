@@ -1,6 +1,9 @@
 package conv
 
-import "github.com/goburn/burn/plugins/cpu/internal/gemm"
+import (
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
+)
 
 // padGrain is the fewest elements that a thread pads at a time.
 const padGrain = 16 << 10
@@ -67,20 +70,69 @@ func padAxes[T gemm.Number](to, from []T, axes []axis) {
 		return
 	}
 	if len(axes) == 1 {
-		at := a.lo + first*a.dilation
-		if a.dilation == 1 {
-			copy(to[at:], from[first:end])
-			return
-		}
-		for _, v := range from[first:end] {
-			to[at] = v
-			at += a.dilation
-		}
+		padRow(to, from[first:end], a.lo+first*a.dilation, &a)
 		return
 	}
 	size := len(from) / a.in
 	for i := first; i < end; i++ {
-		padAxes(to[(a.lo+i*a.dilation)*a.step:][:a.step], from[i*size:][:size], axes[1:])
+		at := a.lo + i*a.dilation
+		if a.phases > 0 {
+			if at%a.stride >= a.phases {
+				continue
+			}
+			at = a.at(at)
+		}
+		padAxes(to[at*a.step:][:a.step], from[i*size:][:size], axes[1:])
+	}
+}
+
+// padRow copies elements to the last axis, from place at on.
+func padRow[T gemm.Number](to, from []T, at int, a *axis) {
+	switch {
+	case a.phases == 2 && a.dilation == 1 && splits(to, from, at, a):
+	case a.phases > 0 && a.dilation == 1:
+		for q := range min(a.stride, len(from)) {
+			if phase := (at + q) % a.stride; phase < a.phases {
+				part(to[phase*a.length+(at+q)/a.stride:], from[q:], a.stride)
+			}
+		}
+	case a.phases > 0:
+		for _, v := range from {
+			if at%a.stride < a.phases {
+				to[a.at(at)] = v
+			}
+			at += a.dilation
+		}
+	case a.dilation == 1:
+		copy(to[at:], from)
+	default:
+		for _, v := range from {
+			to[at] = v
+			at += a.dilation
+		}
+	}
+}
+
+// splits is padRow for two phases, where there is a loop in assembly for it.
+func splits[T gemm.Number](to, from []T, at int, a *axis) bool {
+	from32, ok := any(from).([]float32)
+	if !ok || !vector.Has() || len(from) < 2 {
+		return false
+	}
+	to32 := any(to).([]float32)
+	half := len(from) / 2
+	vector.Split(to32[a.at(at):][:len(from)-half], to32[a.at(at+1):][:half], from32)
+	return true
+}
+
+// part copies every stride-th element.
+func part[T gemm.Number](to, from []T, stride int) {
+	n := (len(from) + stride - 1) / stride
+	to = to[:n]
+	k := 0
+	for i := range to {
+		to[i] = from[k]
+		k += stride
 	}
 }
 
@@ -97,6 +149,11 @@ func (f *frame[T]) source() []T {
 func (f *frame[T]) patches(dst []T, width, k0, k1, j0, j1 int) {
 	src, offsets := f.source(), f.plan.offsets[k0:k1]
 	at := f.plan.cursor(j0)
+	last := &f.plan.axes[len(f.plan.axes)-1]
+	if kern := gemm.Active[T](); kern.Collect != nil && last.advance() == 1 && last.out >= leastRun {
+		f.collect(kern, dst, width, offsets, &at, j0, j1)
+		return
+	}
 	size := width * (k1 - k0)
 	var places [maxWidth]int
 	for ; j0 < j1; j0 += width {
@@ -127,6 +184,31 @@ func (f *frame[T]) patches(dst []T, width, k0, k1, j0, j1 int) {
 				}
 				panel = panel[width:]
 			}
+		}
+	}
+}
+
+// leastRun is the shortest row of the output whose patches are copied run by
+// run.
+const leastRun = 4
+
+// collect is patches where those of a row of the output are neighbours.
+func (f *frame[T]) collect(kern *gemm.Kernel[T], dst []T, width int, offsets []int, at *cursor, j0, j1 int) {
+	src, size := f.source(), width*len(offsets)
+	last := len(at.axes) - 1
+	row := at.axes[last].out
+	for ; j0 < j1; j0 += width {
+		panel := dst[:size]
+		dst = dst[size:]
+		n := min(width, j1-j0)
+		if n < width {
+			clear(panel)
+		}
+		for i := 0; i < n; {
+			run := min(row-at.at[last], n-i)
+			kern.Collect(panel[i:], src[at.offset:], run, offsets, width)
+			at.skip(run)
+			i += run
 		}
 	}
 }
@@ -165,7 +247,7 @@ func (p *Plan) cursor(j int) cursor {
 		a := &p.axes[i]
 		c.at[i] = j % a.out
 		j /= a.out
-		c.offset += c.at[i] * a.stride * a.step
+		c.offset += c.at[i] * a.advance()
 	}
 	return c
 }
@@ -174,11 +256,19 @@ func (c *cursor) next() {
 	for i := len(c.axes) - 1; i >= 0; i-- {
 		a := &c.axes[i]
 		c.at[i]++
-		c.offset += a.stride * a.step
+		c.offset += a.advance()
 		if c.at[i] < a.out {
 			return
 		}
-		c.offset -= a.out * a.stride * a.step
+		c.offset -= a.out * a.advance()
 		c.at[i] = 0
 	}
+}
+
+// skip moves n places on, not beyond the end of the row.
+func (c *cursor) skip(n int) {
+	last := len(c.axes) - 1
+	c.at[last] += n - 1
+	c.offset += (n - 1) * c.axes[last].advance()
+	c.next()
 }

@@ -40,6 +40,55 @@ type axis struct {
 	kernelDilation, dilation int
 	padded                   int // length of the dilated and padded input
 	step                     int // elements between neighbours in the padded input
+
+	// An axis may be kept parted into phases: elements that are a multiple of
+	// the stride apart stand side by side, so that neighbouring outputs read
+	// neighbouring elements. phases is how many of them are kept, of length
+	// elements each; it is zero where the axis is kept as it is.
+	phases, length int
+}
+
+// row is the elements that the padded axis takes up, in steps.
+func (a *axis) row() int {
+	if a.phases > 0 {
+		return a.phases * a.length
+	}
+	return a.padded
+}
+
+// at is the place of element i of the padded axis, in steps.
+func (a *axis) at(i int) int {
+	if a.phases > 0 {
+		return i%a.stride*a.length + i/a.stride
+	}
+	return i
+}
+
+// advance is the elements between the patches of neighbouring outputs.
+func (a *axis) advance() int {
+	if a.phases > 0 {
+		return a.step
+	}
+	return a.stride * a.step
+}
+
+// maxPhases is the largest stride for which an input is parted.
+const maxPhases = 8
+
+// part decides whether an axis is kept in phases: of those that a kernel of
+// one element reads only one is needed, and all of them on the last axis.
+func (a *axis) part(last bool) {
+	switch {
+	case a.stride == 1 || a.out < 2:
+		return
+	case a.kernel == 1:
+		a.phases = 1
+	case last && a.stride <= maxPhases:
+		a.phases = a.stride
+	default:
+		return
+	}
+	a.length = (a.padded + a.stride - 1) / a.stride
 }
 
 // Plan is a convolution of given shapes, ready to run. It is immutable and
@@ -55,6 +104,9 @@ type Plan struct {
 	plain                    bool  // the padded input is the input
 	pointwise                bool  // the patches are the input
 	direct                   bool  // one input channel for each group, few outputs
+	thin                     bool  // so few outputs for each group that patches are not worth packing
+	sampled                  bool  // the patches are the padded input
+	framed                   bool  // a matrix of which neighbouring columns overlap is the input
 
 	idle sync.Pool // *frame[T]
 }
@@ -125,18 +177,19 @@ func (p *Plan) layAxes(in, kernel []int, params Params) error {
 			*f.to = f.from[i]
 		}
 		a.measure()
-		if a.padded > maxLength || p.paddedSize > 0 && a.padded > maxLength/p.paddedSize {
+		a.part(i == rank-1)
+		if a.padded > maxLength || p.paddedSize > 0 && a.padded+a.stride > maxLength/p.paddedSize {
 			return errTooLarge
 		}
 		p.inSize *= a.in
 		p.outSize *= a.out
-		p.paddedSize *= a.padded
+		p.paddedSize *= a.row()
 		p.taps *= a.kernel
 	}
 	step := 1
 	for i := rank - 1; i >= 0; i-- {
 		p.axes[i].step = step
-		step *= p.axes[i].padded
+		step *= p.axes[i].row()
 	}
 	return nil
 }
@@ -162,19 +215,25 @@ func (a *axis) measure() {
 
 // choose picks the way of computing.
 func (p *Plan) choose() {
-	p.plain, p.pointwise = true, true
+	p.plain, p.pointwise, p.sampled = true, true, p.taps == 1
 	for _, a := range p.axes {
-		if a.lo != 0 || a.hi != 0 || a.dilation != 1 && a.in > 1 {
+		if a.lo != 0 || a.hi != 0 || a.dilation != 1 && a.in > 1 || a.phases > 0 {
 			p.plain = false
 		}
 		if a.kernel != 1 || a.stride != 1 {
 			p.pointwise = false
 		}
+		if a.out != a.row() {
+			p.sampled = false
+		}
 	}
 	p.pointwise = p.pointwise && p.plain
 	perGroup := p.channels / p.groups
+	p.thin = p.outputs/p.groups <= maxThin && p.taps > 0 && perGroup > 0
+	last := &p.axes[len(p.axes)-1]
+	p.framed = p.plain && perGroup == 1 && p.outSize == last.out && p.taps == last.kernel && last.kernelDilation == 1 && !p.pointwise
 	p.direct = perGroup == 1 && p.outputs/p.groups <= maxDirect && p.taps > 0
-	if p.pointwise && !p.direct || p.outSize == 0 {
+	if p.pointwise && !p.direct && !p.thin || p.outSize == 0 {
 		return
 	}
 	p.offsets = make([]int, 0, perGroup*p.taps)
@@ -182,6 +241,10 @@ func (p *Plan) choose() {
 		p.offsets = appendTaps(p.offsets, p.axes, c*p.paddedSize)
 	}
 }
+
+// maxThin is the most outputs of a group that are computed without packing
+// patches where there are loops in assembly for that.
+const maxThin = 2
 
 // maxDirect is the most outputs of a one-channel group that are computed
 // without a matrix product.
@@ -193,7 +256,7 @@ func appendTaps(offsets []int, axes []axis, base int) []int {
 	}
 	a := axes[0]
 	for k := range a.kernel {
-		offsets = appendTaps(offsets, axes[1:], base+k*a.kernelDilation*a.step)
+		offsets = appendTaps(offsets, axes[1:], base+a.at(k*a.kernelDilation)*a.step)
 	}
 	return offsets
 }

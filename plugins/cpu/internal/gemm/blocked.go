@@ -23,7 +23,7 @@ type product[T Number] struct {
 	last                   bool
 
 	abuf, bbuf []T
-	tiles      []T // one MR x NR tile for each part of the loop
+	tiles      []T // one MR x NR tile for each part of the loop; in strips, a strip of B
 	tile       atomic.Int32
 
 	// A product with a vector, y = matrix·x.
@@ -32,7 +32,7 @@ type product[T Number] struct {
 	rows    int
 	yStride int
 
-	packLoop, mulLoop, directLoop, vectorLoop func(lo, hi int)
+	packLoop, mulLoop, directLoop, vectorLoop, stripLoop func(lo, hi int)
 }
 
 func mulBlocked[T Number](pool *par.Pool, args *Args[T]) {

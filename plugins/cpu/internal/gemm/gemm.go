@@ -91,6 +91,9 @@ func Mul[T Number](pool *par.Pool, args *Args[T]) {
 			return
 		}
 	}
+	if args.PackedA != nil && args.PackedB == nil && mulStrips(pool, args) {
+		return
+	}
 	mulBlocked(pool, args)
 }
 

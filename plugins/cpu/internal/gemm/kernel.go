@@ -51,6 +51,10 @@ type Kernel[T Number] struct {
 	Transpose func(dst, src []T, lines, line, depth, width int)
 	// Strip sets dst[p*width+l] to src[p*row+l], for the same ranges.
 	Strip func(dst, src []T, lines, row, depth, width int)
+
+	// Collect sets dst[p*width+l] to src[offsets[p]+l] for l < lines and
+	// p < len(offsets); lines is at most NR and offsets are not negative.
+	Collect func(dst, src []T, lines int, offsets []int, width int)
 }
 
 // candidate is a kernel and whether this processor can run it.

@@ -37,7 +37,7 @@ type native[T Float] struct {
 // kernel completes k.
 func (n *native[T]) kernel(k Kernel[T]) *Kernel[T] {
 	k.Tile, k.Finish, k.Dot, k.Axpy = n.runTile, n.runFinish, n.runDot, n.runAxpy
-	k.Transpose, k.Strip = n.runTranspose, n.runStrip
+	k.Transpose, k.Strip, k.Collect = n.runTranspose, n.runStrip, n.runCollect
 	k.Run = func(depth int, a, b, c []T, ldc int, accumulate bool) {
 		n.runTile(k.MR, k.NR, depth, a, 1, k.MR, b, k.NR, c, ldc, accumulate)
 	}

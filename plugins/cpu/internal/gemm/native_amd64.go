@@ -19,13 +19,13 @@ func native32() []candidate[float32] {
 		},
 		cols: 32, masked: true, finish: finish32AVX512,
 		dot4: dot32AVX512x4, dot1: dot32AVX512x1, axpy8: axpy32AVX512x8, axpy1: axpy32AVX512x1,
-		packing: packing[float32]{strip: strip32AVX512, stripMasked: true, transpose: transpose32AVX512, transposeLines: 16},
+		packing: packing[float32]{strip: strip32AVX512, collect: collect32AVX512, stripMasked: true, transpose: transpose32AVX512, transposeLines: 16},
 	}, &native[float32]{
 		tile: [maxTileRows]tileFunc[float32]{tile32AVX2x1, tile32AVX2x2, tile32AVX2x3, tile32AVX2x4, tile32AVX2x5, tile32AVX2x6},
 		part: [maxPartRows]tileFunc[float32]{tile32AVX2Partx1, tile32AVX2Partx2, tile32AVX2Partx3, tile32AVX2Partx4},
 		cols: 16, finish: finish32AVX2,
 		dot4: dot32AVX2x4, dot1: dot32AVX2x1, axpy8: axpy32AVX2x8, axpy1: axpy32AVX2x1,
-		packing: packing[float32]{strip: strip32AVX2, stripLines: 16, square4: square32AVX2x4, square2: square32AVX2x2, step: 4},
+		packing: packing[float32]{strip: strip32AVX2, collect: collect32AVX2, stripLines: 16, square4: square32AVX2x4, square2: square32AVX2x2, step: 4},
 	}
 	return []candidate[float32]{
 		{wide.kernel(Kernel[float32]{Name: "avx512", MR: 14, NR: 32, KC: 384, MC: 112, NC: 4096}), can(cpuid.LevelAVX512)},
@@ -45,13 +45,13 @@ func native64() []candidate[float64] {
 		},
 		cols: 16, masked: true, finish: finish64AVX512,
 		dot4: dot64AVX512x4, dot1: dot64AVX512x1, axpy8: axpy64AVX512x8, axpy1: axpy64AVX512x1,
-		packing: packing[float64]{strip: strip64AVX512, stripMasked: true, transpose: transpose64AVX512, transposeLines: 8},
+		packing: packing[float64]{strip: strip64AVX512, collect: collect64AVX512, stripMasked: true, transpose: transpose64AVX512, transposeLines: 8},
 	}, &native[float64]{
 		tile: [maxTileRows]tileFunc[float64]{tile64AVX2x1, tile64AVX2x2, tile64AVX2x3, tile64AVX2x4, tile64AVX2x5, tile64AVX2x6},
 		part: [maxPartRows]tileFunc[float64]{tile64AVX2Partx1, tile64AVX2Partx2, tile64AVX2Partx3, tile64AVX2Partx4},
 		cols: 8, finish: finish64AVX2,
 		dot4: dot64AVX2x4, dot1: dot64AVX2x1, axpy8: axpy64AVX2x8, axpy1: axpy64AVX2x1,
-		packing: packing[float64]{strip: strip64AVX2, stripLines: 8, square2: square64AVX2x2, step: 2},
+		packing: packing[float64]{strip: strip64AVX2, collect: collect64AVX2, stripLines: 8, square2: square64AVX2x2, step: 2},
 	}
 	return []candidate[float64]{
 		{wide.kernel(Kernel[float64]{Name: "avx512", MR: 14, NR: 16, KC: 256, MC: 112, NC: 2048}), can(cpuid.LevelAVX512)},

@@ -8,6 +8,9 @@ type packing[T Float] struct {
 	stripLines  int
 	stripMasked bool
 
+	// collect copies neighbouring lines, each row of them from a place of its
+	// own, for the same numbers of lines.
+	collect func(lines, depth int, src *T, offsets *int, dst *T, width int)
 	// transpose takes up to transposeLines lines; nil where squares are used.
 	transpose      func(lines, depth int, src *T, line int, dst *T, width int)
 	transposeLines int
@@ -31,6 +34,27 @@ func (n *packing[T]) runStrip(dst, src []T, lines, row, depth, width int) {
 		return
 	}
 	packAcross(dst, src, lines, depth, row, width)
+}
+
+func (n *packing[T]) runCollect(dst, src []T, lines int, offsets []int, width int) {
+	if lines == 0 || len(offsets) == 0 {
+		return
+	}
+	least, most := offsets[0], offsets[0]
+	for _, o := range offsets {
+		least, most = min(least, o), max(most, o)
+	}
+	_, _, _ = src[least], src[most+lines-1], dst[(len(offsets)-1)*width+lines-1]
+	if lines == n.stripLines || n.stripMasked {
+		n.collect(lines, len(offsets), &src[0], &offsets[0], &dst[0], width)
+		return
+	}
+	for p, o := range offsets {
+		to, from := dst[p*width:][:lines], src[o:][:lines]
+		for l := range to {
+			to[l] = from[l]
+		}
+	}
 }
 
 // six is the rows of a tile of AVX2.

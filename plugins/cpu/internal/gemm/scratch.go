@@ -44,7 +44,7 @@ func take[T Number]() *product[T] {
 		return r
 	}
 	r := &product[T]{}
-	r.packLoop, r.mulLoop, r.directLoop, r.vectorLoop = r.packPart, r.mulPart, r.directPart, r.vectorPart
+	r.packLoop, r.mulLoop, r.directLoop, r.vectorLoop, r.stripLoop = r.packPart, r.mulPart, r.directPart, r.vectorPart, r.stripPart
 	return r
 }
 

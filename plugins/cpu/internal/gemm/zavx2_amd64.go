@@ -56,6 +56,9 @@ func peak32AVX2(turns int)
 func strip32AVX2(lines int, depth int, src *float32, row int, dst *float32, width int)
 
 //go:noescape
+func collect32AVX2(lines int, depth int, src *float32, offsets *int, dst *float32, width int)
+
+//go:noescape
 func square32AVX2x4(depth int, src *float32, line int, dst *float32, width int)
 
 //go:noescape
@@ -111,6 +114,9 @@ func peak64AVX2(turns int)
 
 //go:noescape
 func strip64AVX2(lines int, depth int, src *float64, row int, dst *float64, width int)
+
+//go:noescape
+func collect64AVX2(lines int, depth int, src *float64, offsets *int, dst *float64, width int)
 
 //go:noescape
 func square64AVX2x2(depth int, src *float64, line int, dst *float64, width int)

@@ -1344,6 +1344,29 @@ two:
 	VZEROUPPER
 	RET
 
+// func collect32AVX2(lines int, depth int, src *float32, offsets *int, dst *float32, width int)
+// Requires: AVX
+TEXT ·collect32AVX2(SB), NOSPLIT, $0-48
+	MOVQ depth+8(FP), DX
+	MOVQ src+16(FP), SI
+	MOVQ offsets+24(FP), R9
+	MOVQ dst+32(FP), DI
+	MOVQ width+40(FP), R10
+	SHLQ $0x02, R10
+
+whole:
+	MOVQ    (R9), R11
+	VMOVUPS (SI)(R11*4), Y0
+	VMOVUPS Y0, (DI)
+	VMOVUPS 32(SI)(R11*4), Y1
+	VMOVUPS Y1, 32(DI)
+	ADDQ    $0x08, R9
+	ADDQ    R10, DI
+	DECQ    DX
+	JNZ     whole
+	VZEROUPPER
+	RET
+
 // func square32AVX2x4(depth int, src *float32, line int, dst *float32, width int)
 // Requires: AVX
 TEXT ·square32AVX2x4(SB), NOSPLIT, $0-40
@@ -2726,6 +2749,29 @@ two:
 	ADDQ       R10, DI
 	DECQ       DX
 	JNZ        two
+	VZEROUPPER
+	RET
+
+// func collect64AVX2(lines int, depth int, src *float64, offsets *int, dst *float64, width int)
+// Requires: AVX
+TEXT ·collect64AVX2(SB), NOSPLIT, $0-48
+	MOVQ depth+8(FP), DX
+	MOVQ src+16(FP), SI
+	MOVQ offsets+24(FP), R9
+	MOVQ dst+32(FP), DI
+	MOVQ width+40(FP), R10
+	SHLQ $0x03, R10
+
+whole:
+	MOVQ    (R9), R11
+	VMOVUPD (SI)(R11*8), Y0
+	VMOVUPD Y0, (DI)
+	VMOVUPD 32(SI)(R11*8), Y1
+	VMOVUPD Y1, 32(DI)
+	ADDQ    $0x08, R9
+	ADDQ    R10, DI
+	DECQ    DX
+	JNZ     whole
 	VZEROUPPER
 	RET
 

@@ -110,6 +110,9 @@ func peak32AVX512(turns int)
 func strip32AVX512(lines int, depth int, src *float32, row int, dst *float32, width int)
 
 //go:noescape
+func collect32AVX512(lines int, depth int, src *float32, offsets *int, dst *float32, width int)
+
+//go:noescape
 func transpose32AVX512(lines int, depth int, src *float32, line int, dst *float32, width int)
 
 //go:noescape
@@ -216,6 +219,9 @@ func peak64AVX512(turns int)
 
 //go:noescape
 func strip64AVX512(lines int, depth int, src *float64, row int, dst *float64, width int)
+
+//go:noescape
+func collect64AVX512(lines int, depth int, src *float64, offsets *int, dst *float64, width int)
 
 //go:noescape
 func transpose64AVX512(lines int, depth int, src *float64, line int, dst *float64, width int)

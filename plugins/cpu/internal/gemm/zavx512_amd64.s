@@ -4690,6 +4690,66 @@ one:
 	VZEROUPPER
 	RET
 
+// func collect32AVX512(lines int, depth int, src *float32, offsets *int, dst *float32, width int)
+// Requires: AVX, AVX512F
+TEXT ·collect32AVX512(SB), NOSPLIT, $0-48
+	MOVQ  lines+0(FP), BX
+	MOVQ  BX, R12
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	MOVQ  depth+8(FP), DX
+	MOVQ  src+16(FP), SI
+	MOVQ  offsets+24(FP), R9
+	MOVQ  dst+32(FP), DI
+	MOVQ  width+40(FP), R10
+	SHLQ  $0x02, R10
+	CMPQ  R12, $0x20
+	JEQ   whole
+	CMPQ  R12, $0x10
+	JLE   one
+
+two:
+	MOVQ      (R9), R11
+	VMOVUPS.Z (SI)(R11*4), K1, Z0
+	VMOVUPS   Z0, K1, (DI)
+	VMOVUPS.Z 64(SI)(R11*4), K2, Z1
+	VMOVUPS   Z1, K2, 64(DI)
+	ADDQ      $0x08, R9
+	ADDQ      R10, DI
+	DECQ      DX
+	JNZ       two
+	VZEROUPPER
+	RET
+
+one:
+	MOVQ      (R9), R11
+	VMOVUPS.Z (SI)(R11*4), K1, Z0
+	VMOVUPS   Z0, K1, (DI)
+	ADDQ      $0x08, R9
+	ADDQ      R10, DI
+	DECQ      DX
+	JNZ       one
+	VZEROUPPER
+	RET
+
+whole:
+	MOVQ    (R9), R11
+	VMOVUPS (SI)(R11*4), Z0
+	VMOVUPS Z0, (DI)
+	VMOVUPS 64(SI)(R11*4), Z1
+	VMOVUPS Z1, 64(DI)
+	ADDQ    $0x08, R9
+	ADDQ    R10, DI
+	DECQ    DX
+	JNZ     whole
+	VZEROUPPER
+	RET
+
 // func transpose32AVX512(lines int, depth int, src *float32, line int, dst *float32, width int)
 // Requires: AVX, AVX512F
 TEXT ·transpose32AVX512(SB), NOSPLIT, $0-48
@@ -9600,6 +9660,66 @@ one:
 	ADDQ       R10, DI
 	DECQ       DX
 	JNZ        one
+	VZEROUPPER
+	RET
+
+// func collect64AVX512(lines int, depth int, src *float64, offsets *int, dst *float64, width int)
+// Requires: AVX, AVX512F
+TEXT ·collect64AVX512(SB), NOSPLIT, $0-48
+	MOVQ  lines+0(FP), BX
+	MOVQ  BX, R12
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x08, AX
+	KMOVW AX, K2
+	MOVQ  depth+8(FP), DX
+	MOVQ  src+16(FP), SI
+	MOVQ  offsets+24(FP), R9
+	MOVQ  dst+32(FP), DI
+	MOVQ  width+40(FP), R10
+	SHLQ  $0x03, R10
+	CMPQ  R12, $0x10
+	JEQ   whole
+	CMPQ  R12, $0x08
+	JLE   one
+
+two:
+	MOVQ      (R9), R11
+	VMOVUPD.Z (SI)(R11*8), K1, Z0
+	VMOVUPD   Z0, K1, (DI)
+	VMOVUPD.Z 64(SI)(R11*8), K2, Z1
+	VMOVUPD   Z1, K2, 64(DI)
+	ADDQ      $0x08, R9
+	ADDQ      R10, DI
+	DECQ      DX
+	JNZ       two
+	VZEROUPPER
+	RET
+
+one:
+	MOVQ      (R9), R11
+	VMOVUPD.Z (SI)(R11*8), K1, Z0
+	VMOVUPD   Z0, K1, (DI)
+	ADDQ      $0x08, R9
+	ADDQ      R10, DI
+	DECQ      DX
+	JNZ       one
+	VZEROUPPER
+	RET
+
+whole:
+	MOVQ    (R9), R11
+	VMOVUPD (SI)(R11*8), Z0
+	VMOVUPD Z0, (DI)
+	VMOVUPD 64(SI)(R11*8), Z1
+	VMOVUPD Z1, 64(DI)
+	ADDQ    $0x08, R9
+	ADDQ    R10, DI
+	DECQ    DX
+	JNZ     whole
 	VZEROUPPER
 	RET
 

@@ -87,6 +87,7 @@ type Buffer struct {
 	refs    int
 	class   int
 	account *Account
+	foreign func() // gives memory that is not the pool's back to its owner
 }
 
 // New gives a buffer of size bytes with one holder. Its contents are undefined. It returns core.ErrOutOfMemory, and
@@ -120,6 +121,16 @@ func (a *Account) New(size int) (*Buffer, error) {
 	p.mu.Unlock()
 	a.inUse.Add(int64(room))
 	return &Buffer{data: aligned(room), size: size, refs: 1, class: class, account: a}, nil
+}
+
+// Adopt makes a buffer with one holder of memory that lies elsewhere, aligned to Align bytes, which counts as in use until
+// release is called after the last holder. It is for reading only. It returns core.ErrOutOfMemory, and changes nothing,
+// when the limit does not allow it.
+func (a *Account) Adopt(data []byte, release func()) (*Buffer, error) {
+	if err := a.Hold(int64(len(data))); err != nil {
+		return nil, err
+	}
+	return &Buffer{data: data, size: len(data), refs: 1, account: a, foreign: release}, nil
 }
 
 // trim gives all idle buffers up. The caller holds mu.
@@ -165,6 +176,12 @@ func (b *Buffer) Release() {
 	case b.refs == 0:
 		a := b.account
 		b.account = nil
+		if b.foreign != nil {
+			a.Drop(int64(len(b.data)))
+			b.data = nil
+			b.foreign()
+			return
+		}
 		a.inUse.Add(-int64(len(b.data)))
 		a.pool.put(b)
 	case b.refs < 0:
@@ -172,8 +189,8 @@ func (b *Buffer) Release() {
 	}
 }
 
-// Sole reports whether there is one holder.
-func (b *Buffer) Sole() bool { return b.refs == 1 }
+// Sole reports whether there is one holder, who may then write to the memory.
+func (b *Buffer) Sole() bool { return b.refs == 1 && b.foreign == nil }
 
 // Size is the number of bytes that were asked for.
 func (b *Buffer) Size() int { return b.size }

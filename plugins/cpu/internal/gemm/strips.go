@@ -1,0 +1,87 @@
+package gemm
+
+import "github.com/goburn/burn/plugins/cpu/internal/par"
+
+const (
+	// stripElements is how many elements of B a strip holds for each block of
+	// the inner dimension: with the rows of A that go by they fill half of a
+	// cache of the second level.
+	stripElements = 64 << 10
+	// stripPanels is the fewest panels for each thread, where there are
+	// several, for which columns alone are shared evenly enough.
+	stripPanels = 3
+)
+
+// mulStrips computes a product with a packed A strip of columns by strip: a
+// thread packs the columns of B and multiplies them while they are in its
+// cache. It reports false, and has done nothing, where the columns are too few
+// to share or there is no kernel for it.
+func mulStrips[T Number](pool *par.Pool, args *Args[T]) bool {
+	kern := args.PackedA.panel.kernel
+	panels := ceil(args.N, kern.NR)
+	if kern.Tile == nil || pool.Threads() > 1 && panels < stripPanels*pool.Threads() {
+		return false
+	}
+	r := take[T]()
+	r.args = *args
+	r.pick()
+	depth := kern.depth(args.K)
+	width := min(max(stripElements/depth/kern.NR, 1), maxStrip/kern.NR, panels)
+	tasks := ceil(panels, width)
+	if threads := pool.Threads(); threads > 1 {
+		tasks = min(ceil(tasks, threads)*threads, panels)
+		width = ceil(panels, tasks)
+		tasks = ceil(panels, width)
+	}
+	r.nc = width * kern.NR
+	r.kc = depth
+	grain := minNativeWork/(r.nc*args.K*args.M) + 1
+	r.tiles = grow(r.tiles, max(pool.Chunks(tasks, grain), 1)*r.nc*depth)
+	r.tile.Store(0)
+	pool.For(tasks, grain, r.stripLoop)
+	r.args, r.kernel = Args[T]{}, nil
+	give(r)
+	return true
+}
+
+// stripPart computes strips lo to hi.
+func (r *product[T]) stripPart(lo, hi int) {
+	size := r.nc * r.kc
+	buffer := r.tiles[(int(r.tile.Add(1))-1)*size:][:size]
+	for s := lo; s < hi; s++ {
+		r.strip(s*r.nc, min((s+1)*r.nc, r.args.N), buffer)
+	}
+}
+
+// strip computes columns j0 to j1.
+func (r *product[T]) strip(j0, j1 int, buffer []T) {
+	g, kern := &r.args, r.kernel
+	mr, nr, ldc := kern.MR, kern.NR, g.LDC
+	inPlace := g.PackB == nil && g.B.ColStride == 1 && g.M <= mr
+	for pc := 0; pc < g.K; pc += r.kc {
+		kc := min(r.kc, g.K-pc)
+		a := g.PackedA.panel.block(pc, kc, 0)
+		switch {
+		case inPlace:
+		case g.PackB != nil:
+			g.PackB(buffer[:ceil(j1-j0, nr)*nr*kc], nr, pc, pc+kc, j0, j1)
+		default:
+			src := g.B.Data[pc*g.B.RowStride+j0*g.B.ColStride:]
+			pack(buffer, src, j1-j0, g.B.ColStride, kc, g.B.RowStride, nr, kern)
+		}
+		accumulate, last := g.Accumulate || pc > 0, pc+kc == g.K
+		for i := 0; i < g.M; i += mr {
+			rows := min(mr, g.M-i)
+			for j := j0; j < j1; j += nr {
+				b, row := buffer[(j-j0)*kc:], nr
+				if inPlace {
+					b, row = g.B.Data[pc*g.B.RowStride+j:], g.B.RowStride
+				}
+				kern.Tile(rows, min(nr, j1-j), kc, a[i*kc:], 1, mr, b, row, g.C[i*ldc+j:], ldc, accumulate)
+			}
+			if last {
+				g.Epilogue.apply(g.C, ldc, i, i+rows, j0, j1)
+			}
+		}
+	}
+}

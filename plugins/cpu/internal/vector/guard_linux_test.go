@@ -1,0 +1,38 @@
+package vector
+
+import (
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// fence returns n numbers that end where memory begins that may not be
+// touched.
+func fence(t *testing.T, rng *rand.Rand, n int) []float32 {
+	page := unix.Getpagesize()
+	size := (4*n + page - 1) / page * page
+	memory, err := unix.Mmap(-1, 0, size+page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, unix.Munmap(memory)) })
+	require.NoError(t, unix.Mprotect(memory[size:], unix.PROT_NONE))
+	v := unsafe.Slice((*float32)(unsafe.Pointer(&memory[size-4*n])), n)
+	copy(v, random(rng, n))
+	return v
+}
+
+func TestNothingBeyondIsTouched(t *testing.T) {
+	each(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(5, 6))
+		for cols := 1; cols < 70; cols++ {
+			r := Rows{Count: 1 + cols%5, Cols: cols, DstStep: cols, SrcStep: cols + 2}
+			offsets := []int{0, 2, 5}
+			src := fence(t, rng, (r.Count-1)*r.SrcStep+5+cols)
+			Taps(r, fence(t, rng, r.Count*cols), src, offsets, fence(t, rng, 3), 0, -1, 1)
+			Most(r, fence(t, rng, r.Count*cols), src, offsets)
+			Split(fence(t, rng, (cols+1)/2), fence(t, rng, cols/2), fence(t, rng, cols))
+		}
+	})
+}

@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package vector
+
+func best() *loops { return nil }
+
+func levels() []*loops { return nil }

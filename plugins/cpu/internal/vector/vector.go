@@ -1,0 +1,38 @@
+// Package vector holds loops over float32 that are worth assembly: weighted
+// sums and maxima over the taps of a sliding window, and the parting of even
+// and odd elements. Has says whether this processor, as package cpuid allows
+// it, runs them; where it does not, callers keep to plain Go. Those for amd64
+// are written by tools/avo.
+//
+// Functions panic, as indexing does, when a slice is too short for what they
+// are told to read or write. They are safe for concurrent use.
+package vector
+
+// loops are the functions in assembly of one level, nil where there is none.
+// The slices are measured before they are called: they trust their arguments.
+type loops struct {
+	lanes int
+	taps  [6]tapsFunc // by shape, as tapShapes has them
+	most  [6]mostFunc
+	split func(n int, even, odd, src *float32)
+}
+
+type (
+	tapsFunc func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, weights *float32, taps int, bias, lo, hi float32)
+	mostFunc func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, taps int)
+)
+
+// The shapes of the blocks that taps and most compute: rows by vectors.
+const (
+	shape4x1 = iota
+	shape1x1
+	shape2x2
+	shape1x2
+	shape1x3
+	shape1x4
+)
+
+var active = best()
+
+// Has reports whether the functions of this package may be called.
+func Has() bool { return active != nil }
