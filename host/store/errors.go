@@ -1,0 +1,46 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+)
+
+// What is refused, and why. Errors of this package wrap one of them, or an error of the system or the network.
+var (
+	ErrArchive   = errors.New("archive refused")    // attacks, damage, what is no plugin
+	ErrUnsigned  = errors.New("not signed")         // there is no signature
+	ErrUntrusted = errors.New("signer not trusted") // unknown, expired, revoked, or not for this namespace
+	ErrSignature = errors.New("signature is wrong") // it is of something else, or forged
+	ErrLocked    = errors.New("differs from the lock")
+	ErrNotFound  = errors.New("not found")
+	ErrPlatform  = errors.New("wrong platform")
+	ErrExists    = errors.New("installed with other content")
+	ErrFormat    = errors.New("malformed") // of a file of this package: trust, lock, index, key
+)
+
+// Refusal is an error that says what to do.
+type Refusal struct {
+	What   string
+	Remedy string
+	Err    error // one of the errors above
+}
+
+// Error prints "what: why; remedy".
+func (r *Refusal) Error() string {
+	s := fmt.Sprintf("%s: %v", r.What, r.Err)
+	if r.Remedy != "" {
+		s += "; " + r.Remedy
+	}
+	return s
+}
+
+// Unwrap gives the reason.
+func (r *Refusal) Unwrap() error { return r.Err }
+
+func refuse(err error, remedy, format string, args ...any) error {
+	return &Refusal{fmt.Sprintf(format, args...), remedy, err}
+}
+
+func badArchive(format string, args ...any) error {
+	return refuse(ErrArchive, "", format, args...)
+}

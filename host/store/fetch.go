@@ -1,0 +1,168 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// Fetcher gets archives and small files from the network and from disk. The zero Fetcher is usable.
+type Fetcher struct {
+	Limits   Limits
+	Progress func(done, total int64) // of a download; total is -1 when the server does not say
+	Stall    time.Duration           // a download without a byte for so long is given up; 0: 60 seconds
+	Client   *http.Client            // nil: one that follows few redirects and none from https to http
+}
+
+// IsURL reports whether a source is fetched over the network.
+func IsURL(source string) bool {
+	return strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://")
+}
+
+const maxRedirects = 5
+
+func (f *Fetcher) client() *http.Client {
+	if f.Client != nil {
+		return f.Client
+	}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.ResponseHeaderTimeout = 30 * time.Second
+	t.DisableKeepAlives = true
+	return &http.Client{Transport: t, CheckRedirect: func(req *http.Request, via []*http.Request) error {
+		if len(via) >= maxRedirects {
+			return fmt.Errorf("more than %d redirects", maxRedirects)
+		}
+		if via[0].URL.Scheme == "https" && req.URL.Scheme != "https" {
+			return errors.New("redirect from https to http")
+		}
+		return nil
+	}}
+}
+
+// File opens an archive on disk, with the signature beside it.
+func (f *Fetcher) File(path string) (*Archive, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	sig, err := ReadSignature(path)
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: %w", path+SignatureExt, err)
+	}
+	return &Archive{File: file, Source: path, Signature: sig}, nil
+}
+
+// URL downloads an archive, and its signature from the same address with .sig, into a file that is gone after Close.
+func (f *Fetcher) URL(ctx context.Context, address string) (*Archive, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil {
+		return nil, fmt.Errorf("download: got %q, want http(s)://HOST/PATH without password: %w", address, ErrFormat)
+	}
+	sigURL := *u
+	sigURL.Path += SignatureExt
+	var sig *Signature
+	text, err := f.small(ctx, sigURL.String())
+	switch {
+	case err == nil:
+		if sig, err = ParseSignature(text); err != nil {
+			return nil, fmt.Errorf("%s: %w", sigURL.String(), err)
+		}
+	case !errors.Is(err, ErrNotFound):
+		return nil, err
+	}
+	file, err := os.CreateTemp("", "burn-download-")
+	if err != nil {
+		return nil, err
+	}
+	a := &Archive{File: file, Source: address, Signature: sig, temporary: true}
+	limit := f.Limits.complete().Archive
+	if err := f.get(ctx, address, limit, disk(file)); err != nil {
+		_ = a.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// small reads a small file, ErrNotFound when there is none.
+func (f *Fetcher) small(ctx context.Context, address string) ([]byte, error) {
+	var b strings.Builder
+	quiet := *f
+	quiet.Progress = nil
+	if err := quiet.get(ctx, address, maxSmall, &b); err != nil {
+		return nil, err
+	}
+	return []byte(b.String()), nil
+}
+
+// get downloads at most limit bytes to w.
+func (f *Fetcher) get(ctx context.Context, address string, limit int64, w io.Writer) error {
+	stall := f.Stall
+	if stall == 0 {
+		stall = time.Minute
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watchdog := time.AfterFunc(stall, func() { cancel(fmt.Errorf("no data for %v", stall)) })
+	defer watchdog.Stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Accept-Encoding", "identity")
+	resp, err := f.client().Do(req)
+	if err != nil {
+		return fmt.Errorf("download: %w", orCause(ctx, err))
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone:
+		return refuse(ErrNotFound, "", "download %s: %s", address, resp.Status)
+	case resp.StatusCode != http.StatusOK:
+		return fmt.Errorf("download %s: got status %s, want 200 OK", address, resp.Status)
+	case resp.ContentLength > limit:
+		return badArchive("download %s: %d bytes, want at most %d", address, resp.ContentLength, limit)
+	}
+	body := &meter{r: resp.Body, tick: func(done int64) {
+		watchdog.Reset(stall)
+		if f.Progress != nil {
+			f.Progress(done, resp.ContentLength)
+		}
+	}}
+	n, err := io.Copy(w, io.LimitReader(body, limit+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("download %s: after %d bytes: %w", address, n, orCause(ctx, err))
+	case n > limit:
+		return badArchive("download %s: more than %d bytes", address, limit)
+	case resp.ContentLength >= 0 && n != resp.ContentLength:
+		return fmt.Errorf("download %s: got %d bytes, want %d", address, n, resp.ContentLength)
+	}
+	return nil
+}
+
+func orCause(ctx context.Context, err error) error {
+	if c := context.Cause(ctx); c != nil {
+		return c
+	}
+	return err
+}
+
+type meter struct {
+	r    io.Reader
+	done int64
+	tick func(done int64)
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.r.Read(p)
+	m.done += int64(n)
+	m.tick(m.done)
+	return n, err
+}

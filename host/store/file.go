@@ -1,0 +1,90 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// maxSmall bounds the files of this package that are read into memory.
+const maxSmall = 8 << 20
+
+func readSmall(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readLimited(f, path)
+}
+
+func readLimited(r io.Reader, what string) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxSmall+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > maxSmall {
+		return nil, fmt.Errorf("%s: more than %d bytes: %w", what, maxSmall, ErrFormat)
+	}
+	return b, nil
+}
+
+// digest is sha256:HEX of what r holds, and its size.
+func digest(r io.Reader) (string, int64, error) {
+	h := sha256.New()
+	n, err := io.Copy(h, r)
+	return digestOf(h.Sum(nil)), n, err
+}
+
+func digestOf(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }
+
+func digestBytes(b []byte) string {
+	s := sha256.Sum256(b)
+	return digestOf(s[:])
+}
+
+// writeFile replaces a file, so that a reader and a crash see the old content or the new.
+func writeFile(path string, content []byte, mode os.FileMode) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".burn-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if _, err = f.Write(content); err != nil {
+		return err
+	}
+	if err = errors.Join(f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	checkpoint("file written")
+	if err = os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes renames in a folder last. Windows has no such call, and needs none.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// checkpoint is a place where a test may end the process.
+var checkpoint = func(string) {}

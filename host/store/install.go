@@ -1,0 +1,263 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goburn/burn/sdk/wire"
+)
+
+// Archive is an archive to install. Who has it closes it.
+type Archive struct {
+	File      *os.File
+	Source    string     // where it is from, for the lock and messages
+	Signature *Signature // nil: none
+	want      *ID        // what it must be; nil: anything
+	digest    string     // what it must have; empty: anything
+	temporary bool       // Close removes the file
+}
+
+// Close closes the file.
+func (a *Archive) Close() error {
+	err := a.File.Close()
+	if a.temporary {
+		err = errors.Join(err, os.Remove(a.File.Name()))
+	}
+	return err
+}
+
+// InstallOptions say what is allowed.
+type InstallOptions struct {
+	Platform string               // to install for; empty: Native
+	Want     string               // NAME[@CONSTRAINT] that the archive must be; empty: anything
+	Unsigned bool                 // allow an archive without signature
+	Upgrade  bool                 // the lock may be changed
+	Force    bool                 // replace what is installed under the same version
+	Keep     bool                 // keep other versions of the plugin
+	Extra    map[string]Hashes    // of other platforms, to be locked too
+	Checked  func(*Package, *Key) // called before the store is changed; the key is nil for an unsigned archive
+}
+
+// Result is what an installation did.
+type Result struct {
+	Package *Package
+	Key     *Key // nil: unsigned
+	Dir     string
+	Already bool     // it was installed before
+	Removed []string // versions
+}
+
+// Install checks an archive (its signature, the lock, what is in it) and puts the plugin into the store. When it fails,
+// the store is as it was.
+func (s *Store) Install(ctx context.Context, a *Archive, o InstallOptions) (*Result, error) {
+	platform := orText(o.Platform, Native())
+	if err := checkPlatform(platform); err != nil {
+		return nil, err
+	}
+	release, err := s.acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	lock, err := ReadLock(s.LockFile)
+	if err != nil {
+		return nil, err
+	}
+	checkpoint("store taken")
+	dir, err := s.stage()
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	p, key, err := s.check(ctx, a, dir, platform, lock, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a.Source, err)
+	}
+	if o.Checked != nil {
+		o.Checked(p, key)
+	}
+	r := &Result{Package: p, Key: key, Dir: filepath.Join(s.Dir, p.ID.Dir())}
+	if r.Already, err = s.place(dir, a, p, o.Force); err != nil {
+		return nil, err
+	}
+	checkpoint("in place")
+	signer := ""
+	if key != nil {
+		signer = key.ID
+	}
+	lock.Put(p.ID, a.Source, signer, Hashes{p.Archive, p.Tree})
+	for other, h := range o.Extra {
+		if other != platform {
+			id := p.ID
+			id.Platform = other
+			lock.Put(id, a.Source, signer, h)
+		}
+	}
+	if err := lock.Write(); err != nil {
+		return nil, fmt.Errorf("%s is installed, its lock is not written: %w", p.ID, err)
+	}
+	checkpoint("locked")
+	if !o.Keep {
+		r.Removed, err = s.removeOthers(p.ID)
+	}
+	return r, err
+}
+
+// check unpacks the archive into dir and requires that it may be installed.
+func (s *Store) check(ctx context.Context, a *Archive, dir, platform string, lock *Lock, o InstallOptions) (*Package, *Key, error) {
+	info, err := a.File.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, badArchive("archive: %v, want a regular file", info.Mode().Type())
+	}
+	if l := s.Limits.complete(); info.Size() > l.Archive {
+		return nil, nil, badArchive("archive: %d bytes, want at most %d", info.Size(), l.Archive)
+	}
+	if _, err := a.File.Seek(0, 0); err != nil {
+		return nil, nil, err
+	}
+	sum, _, err := digest(a.File)
+	if err != nil {
+		return nil, nil, err
+	}
+	if a.digest != "" && sum != a.digest {
+		return nil, nil, refuse(ErrSignature, "download it again, and tell who keeps the mirror if it stays so", "archive has %s, the index says %s", sum, a.digest)
+	}
+	// The signature is checked before a byte of the archive is unpacked.
+	var key *Key
+	if a.Signature != nil {
+		if err := s.Trust.Check(a.Signature, s.now()); err != nil {
+			return nil, nil, err
+		}
+		if a.Signature.Archive != sum {
+			return nil, nil, refuse(ErrSignature, "get archive and signature again, from one place", "archive has %s, the signature is of %s", sum, a.Signature.Archive)
+		}
+		key = s.Trust.Find(a.Signature.Key)
+	} else if !o.Unsigned {
+		return nil, nil, refuse(ErrUnsigned, "get the archive with its "+SignatureExt+" file beside it; if you made it yourself or trust it all the same, use --allow-unsigned", "archive")
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	p, err := unpack(a.File, info.Size(), dir, s.Limits)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.Archive = sum
+	if err := ctx.Err(); err != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	return p, key, s.allowed(p, a, platform, lock, o)
+}
+
+// allowed requires that a package is what was asked for, signed and locked.
+func (s *Store) allowed(p *Package, a *Archive, platform string, lock *Lock, o InstallOptions) error {
+	if p.ID.Platform != platform {
+		return refuse(ErrPlatform, "get the archive for "+platform+", or say --platform "+p.ID.Platform+" if it is for another machine", "%s: want %s", p.ID, platform)
+	}
+	if a.want != nil && p.ID != *a.want {
+		return badArchive("archive: it is %s, want %s", p.ID, *a.want)
+	}
+	if o.Want != "" {
+		name, c, err := ParseName(o.Want)
+		if err != nil {
+			return err
+		}
+		if !p.ID.Matches(name) || !c.Allows(p.ID.Version) {
+			return refuse(ErrNotFound, "", "archive: it is %s, want %s", p.ID, o.Want)
+		}
+	}
+	signer := ""
+	if sig := a.Signature; sig != nil {
+		signer = sig.Key
+		id, err := sig.ID()
+		if err != nil {
+			return err
+		}
+		if id != p.ID || sig.Tree != p.Tree || sig.Manifest != p.ManifestDigest {
+			return refuse(ErrSignature, "get archive and signature again, from one place", "archive is %s with tree %s, the signature is of %s with tree %s", p.ID, p.Tree, id, sig.Tree)
+		}
+	}
+	if r := (wire.Range{Min: p.Manifest.Protocol.Min, Max: p.Manifest.Protocol.Max}); r != (wire.Range{}) {
+		if _, ok := wire.Speaks().Newest(r); !ok {
+			return fmt.Errorf("%w: %w", ErrPlatform, wire.Mismatch(p.ID.Name, r, wire.Speaks()))
+		}
+	}
+	if o.Upgrade {
+		return nil
+	}
+	return lock.Check(p, signer)
+}
+
+// place moves a checked folder to where it belongs.
+func (s *Store) place(dir string, a *Archive, p *Package, force bool) (already bool, err error) {
+	r := &Receipt{Source: a.Source, Archive: p.Archive, Tree: p.Tree, Installed: s.now().UTC().Truncate(1e9), Signature: a.Signature, Files: p.Files}
+	slices.SortFunc(r.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	if err := r.write(dir); err != nil {
+		return false, err
+	}
+	if err := syncTree(dir); err != nil {
+		return false, err
+	}
+	to := filepath.Join(s.Dir, p.ID.Dir())
+	parent := filepath.Dir(to)
+	old := ""
+	if _, err := os.Lstat(to); err == nil {
+		found := s.inspect(Installed{ID: p.ID, Dir: to})
+		if len(found) == 0 {
+			was, err := readReceipt(to)
+			if err == nil && was.Tree == p.Tree && was.Signer() == r.Signer() {
+				return true, nil
+			}
+		}
+		if !force {
+			return false, refuse(ErrExists, "use --force to replace it, or `burn plugin verify` to see what differs", "%s in %s", p.ID, to)
+		}
+		if old, err = s.stage(); err != nil {
+			return false, err
+		}
+		defer os.RemoveAll(old)
+	}
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return false, err
+	}
+	checkpoint("unpacked")
+	if old != "" {
+		if err := os.Rename(to, filepath.Join(old, "old")); err != nil {
+			return false, err
+		}
+		checkpoint("old one away")
+	}
+	if err := os.Rename(dir, to); err != nil {
+		if old != "" {
+			err = errors.Join(err, os.Rename(filepath.Join(old, "old"), to))
+		}
+		return false, err
+	}
+	for d := parent; len(d) >= len(s.Dir); d = filepath.Dir(d) {
+		if err := syncDir(d); err != nil {
+			return false, err
+		}
+		if d == s.Dir {
+			break
+		}
+	}
+	return false, nil
+}
+
+// syncTree makes the folders below dir last; the files are synced when they are written.
+func syncTree(dir string) error {
+	return filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		return syncDir(p)
+	})
+}

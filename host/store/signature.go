@@ -1,0 +1,117 @@
+package store
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Signature is a maker's word for an archive: that its plugin, version, platform and content are these. It is in the file
+// ARCHIVE.sig.
+type Signature struct {
+	Key      string `toml:"key" json:"key"` // PublicKey.ID
+	Plugin   string `toml:"plugin" json:"plugin"`
+	Version  string `toml:"version" json:"version"`
+	Platform string `toml:"platform" json:"platform"`
+	Archive  string `toml:"archive" json:"archive"`   // sha256:HEX of the archive's bytes
+	Manifest string `toml:"manifest" json:"manifest"` // of the manifest in it
+	Tree     string `toml:"tree" json:"tree"`         // of what it unpacks to: see Tree
+	Value    string `toml:"signature" json:"signature"`
+}
+
+// SignatureExt is what the name of a signature has in addition to that of its archive.
+const SignatureExt = ".sig"
+
+var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// statement is what is signed. Each field is checked to hold no end of line.
+func (s *Signature) statement() []byte {
+	return fmt.Appendf(nil, "burn plugin signature 1\nplugin %s\nversion %s\nplatform %s\narchive %s\nmanifest %s\ntree %s\n",
+		s.Plugin, s.Version, s.Platform, s.Archive, s.Manifest, s.Tree)
+}
+
+// ID is what the signature says the archive is.
+func (s *Signature) ID() (ID, error) {
+	a, err := ParseAddress(s.Plugin)
+	if err != nil {
+		return ID{}, err
+	}
+	id := ID{a, s.Version, s.Platform}
+	return id, id.check()
+}
+
+func (s *Signature) check() error {
+	if _, err := s.ID(); err != nil {
+		return fmt.Errorf("signature: %w", err)
+	}
+	for _, d := range []string{s.Archive, s.Manifest, s.Tree} {
+		if !digestForm.MatchString(d) {
+			return fmt.Errorf("signature: digest %.80q, want sha256: and 64 hex digits: %w", d, ErrFormat)
+		}
+	}
+	return nil
+}
+
+// Sign signs what p holds.
+func (k PrivateKey) Sign(p *Package) *Signature {
+	s := &Signature{Key: k.Public().ID(), Plugin: p.ID.Address.String(), Version: p.ID.Version, Platform: p.ID.Platform,
+		Archive: p.Archive, Manifest: p.ManifestDigest, Tree: p.Tree}
+	s.Value = base64.StdEncoding.EncodeToString(ed25519.Sign(k.key, s.statement()))
+	return s
+}
+
+// Verify reports whether the signature was made by k, with an ErrSignature if not.
+func (k PublicKey) Verify(s *Signature) error {
+	v, err := base64.StdEncoding.DecodeString(s.Value)
+	if err != nil || !ed25519.Verify(k.key, s.statement(), v) {
+		return refuse(ErrSignature, "get the archive and its signature again from their maker, and do not use these",
+			"the signature of %s %s %s was not made with key %s", s.Plugin, s.Version, s.Platform, k.ID())
+	}
+	return nil
+}
+
+// Encode is the content of a signature file.
+func (s *Signature) Encode() []byte {
+	var b bytes.Buffer
+	_ = toml.NewEncoder(&b).Encode(s) // strings into memory
+	return b.Bytes()
+}
+
+// ParseSignature reads a signature file.
+func ParseSignature(text []byte) (*Signature, error) {
+	s := &Signature{}
+	if err := decode(text, s); err != nil {
+		return nil, fmt.Errorf("signature: %w", err)
+	}
+	return s, s.check()
+}
+
+// ReadSignature reads the signature beside an archive, nil when there is none.
+func ReadSignature(archive string) (*Signature, error) {
+	text, err := readSmall(archive + SignatureExt)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ParseSignature(text)
+}
+
+// decode reads TOML without unknown keys.
+func decode(text []byte, to any) error {
+	md, err := toml.Decode(string(text), to)
+	if err != nil {
+		return fmt.Errorf("%w: %s", ErrFormat, strings.TrimSpace(err.Error()))
+	}
+	if u := md.Undecoded(); len(u) > 0 {
+		return fmt.Errorf("%w: unknown key %q", ErrFormat, u[0].String())
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goburn/burn/host"
+)
+
+// Store is a folder of installed plugins. Methods may be called at once, from several processes too.
+type Store struct {
+	Dir      string
+	Trust    *Trust
+	LockFile string           // path of the burn.lock that holds for it
+	Limits   Limits           // of archives
+	Waiting  func()           // called once when another process has the store; nil: nothing
+	Now      func() time.Time // nil: time.Now
+}
+
+const (
+	lockName   = ".lock"
+	stagingDir = ".staging"
+)
+
+func (s *Store) now() time.Time {
+	if s.Now != nil {
+		return s.Now()
+	}
+	return time.Now()
+}
+
+// acquire takes the store for this process, and clears away what one that was killed left.
+func (s *Store) acquire(ctx context.Context) (release func(), err error) {
+	if s.Dir == "" {
+		return nil, fmt.Errorf("plugin store: no folder is known for it, name one: %w", ErrNotFound)
+	}
+	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(s.Dir, lockName), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for first := true; ; first = false {
+		ok, err := tryLock(f)
+		if err != nil {
+			f.Close()
+			return nil, fmt.Errorf("lock of %s: %w", s.Dir, err)
+		}
+		if ok {
+			break
+		}
+		if first && s.Waiting != nil {
+			s.Waiting()
+		}
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(s.Dir, stagingDir)); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return func() {
+		_ = os.Remove(filepath.Join(s.Dir, stagingDir)) // if it is empty
+		f.Close()
+	}, nil
+}
+
+// stage makes an empty folder on the file system of the store. The store must be held.
+func (s *Store) stage() (string, error) {
+	parent := filepath.Join(s.Dir, stagingDir)
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp(parent, "")
+	if err != nil {
+		return "", err
+	}
+	return dir, os.Chmod(dir, 0o755)
+}
+
+// Installed is a build in the store.
+type Installed struct {
+	ID       ID            `json:"-"`
+	Plugin   string        `json:"plugin"`
+	Version  string        `json:"version"`
+	Platform string        `json:"platform"`
+	Dir      string        `json:"dir"`
+	Active   bool          `json:"active"` // host uses it: the newest for this platform
+	Manifest host.Manifest `json:"manifest"`
+	Receipt  *Receipt      `json:"receipt,omitempty"`
+	Err      error         `json:"-"` // why manifest or receipt cannot be read
+}
+
+// List gives what is installed, in order of address, newest version first.
+func (s *Store) List() ([]Installed, error) {
+	dirs, err := platformDirs(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []Installed
+	for _, rel := range dirs {
+		parts := strings.Split(filepath.ToSlash(rel), "/")
+		id := ID{Address{parts[0], parts[1], parts[2]}, parts[3], parts[4]}
+		i := Installed{ID: id, Plugin: id.Address.String(), Version: id.Version, Platform: id.Platform, Dir: filepath.Join(s.Dir, rel)}
+		if i.Err = id.check(); i.Err == nil {
+			i.Receipt, i.Err = readReceipt(i.Dir)
+		}
+		if i.Err == nil {
+			var text []byte
+			if text, i.Err = readSmall(filepath.Join(i.Dir, filePrefix+id.Name+manifestExt)); i.Err == nil {
+				i.Err = decode(text, &i.Manifest)
+			}
+		}
+		all = append(all, i)
+	}
+	slices.SortStableFunc(all, func(a, b Installed) int {
+		if c := strings.Compare(a.Plugin, b.Plugin); c != 0 {
+			return c
+		}
+		if c := host.CompareVersions(b.Version, a.Version); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Platform, b.Platform)
+	})
+	seen := map[string]bool{}
+	for i := range all {
+		if p := &all[i]; p.Platform == Native() && !seen[p.Plugin] {
+			p.Active, seen[p.Plugin] = true, true
+		}
+	}
+	return all, nil
+}
+
+// platformDirs lists the folders five levels deep.
+func platformDirs(root string) ([]string, error) {
+	level := []string{"."}
+	for range 5 {
+		var next []string
+		for _, dir := range level {
+			entries, err := os.ReadDir(filepath.Join(root, dir))
+			if errors.Is(err, os.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			for _, e := range entries {
+				if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+					next = append(next, filepath.Join(dir, e.Name()))
+				}
+			}
+		}
+		level = next
+	}
+	return level, nil
+}
+
+// Select gives the builds that text names: NAME, NAMESPACE/NAME or HOST/NAMESPACE/NAME, with @CONSTRAINT. Names of several
+// plugins are an error.
+func (s *Store) Select(text string) ([]Installed, error) {
+	name, c, err := ParseName(text)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.List()
+	if err != nil {
+		return nil, err
+	}
+	var found []Installed
+	for _, i := range all {
+		if i.ID.Matches(name) && c.Allows(i.Version) {
+			found = append(found, i)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return nil, refuse(ErrNotFound, "see `burn plugin list`", "plugin %s is not installed in %s", text, s.Dir)
+	case slices.ContainsFunc(found, func(i Installed) bool { return i.Plugin != found[0].Plugin }):
+		return nil, refuse(ErrNotFound, "name it in full: HOST/NAMESPACE/NAME", "plugin %s may be %s or %s", text, found[0].Plugin, found[len(found)-1].Plugin)
+	}
+	return found, nil
+}
+
+// ParseName reads NAME[@CONSTRAINT], where NAME may be with namespace, or namespace and host.
+func ParseName(text string) (string, Constraint, error) {
+	name, version, _ := strings.Cut(text, "@")
+	c, err := ParseConstraint(version)
+	if err != nil {
+		return "", c, err
+	}
+	parts := strings.Split(name, "/")
+	ok := len(parts) <= 3 && nameForm.MatchString(parts[len(parts)-1])
+	if len(parts) > 1 {
+		ok = ok && nameForm.MatchString(parts[len(parts)-2])
+	}
+	if len(parts) > 2 {
+		ok = ok && hostForm.MatchString(parts[0])
+	}
+	if !ok {
+		return "", c, fmt.Errorf("plugin: got %q, want NAME[@VERSION] in lower case, with HOST/NAMESPACE/ before it if need be: %w", name, ErrFormat)
+	}
+	return name, c, nil
+}

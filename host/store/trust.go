@@ -1,0 +1,183 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Key is a public key that a user knows.
+type Key struct {
+	ID         string    `toml:"id" json:"id"`
+	Public     string    `toml:"public" json:"public"` // as in a public key file
+	Owner      string    `toml:"owner,omitempty" json:"owner,omitempty"`
+	Namespaces []string  `toml:"namespaces" json:"namespaces"` // HOST/NAMESPACE, HOST/*, or *
+	Expires    time.Time `toml:"expires,omitempty" json:"expires,omitzero"`
+	Revoked    string    `toml:"revoked,omitempty" json:"revoked,omitempty"` // why
+}
+
+// Trust is the content of a trust file.
+type Trust struct {
+	File string `toml:"-" json:"file"`
+	Keys []Key  `toml:"key" json:"keys"`
+}
+
+// TrustFile is where the trust file of this user is: trust.toml in the folder burn of the configuration directory.
+func TrustFile() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("trust file: %w", err)
+	}
+	return filepath.Join(dir, "burn", "trust.toml"), nil
+}
+
+// ReadTrust reads a trust file; one that does not exist trusts nobody.
+func ReadTrust(path string) (*Trust, error) {
+	t := &Trust{File: path}
+	text, err := readSmall(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return t, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := decode(text, t); err != nil {
+		return nil, fmt.Errorf("trust file %s: %w", path, err)
+	}
+	for i := range t.Keys {
+		if err := t.Keys[i].check(); err != nil {
+			return nil, fmt.Errorf("trust file %s: %w", path, err)
+		}
+		if slices.ContainsFunc(t.Keys[:i], func(k Key) bool { return k.ID == t.Keys[i].ID }) {
+			return nil, fmt.Errorf("trust file %s: key %s stands there twice: %w", path, t.Keys[i].ID, ErrFormat)
+		}
+	}
+	return t, nil
+}
+
+func (k *Key) check() error {
+	p, err := ParsePublicKey(k.Public)
+	if err != nil {
+		return err
+	}
+	if k.ID != p.ID() {
+		return fmt.Errorf("key %q: its public key has the id %s: %w", k.ID, p.ID(), ErrFormat)
+	}
+	for _, n := range k.Namespaces {
+		if err := checkPattern(n); err != nil {
+			return fmt.Errorf("key %s: %w", k.ID, err)
+		}
+	}
+	return nil
+}
+
+func checkPattern(p string) error {
+	h, ns, ok := strings.Cut(p, "/")
+	if p == "*" || ok && hostForm.MatchString(h) && (ns == "*" || nameForm.MatchString(ns)) {
+		return nil
+	}
+	return fmt.Errorf("namespace: got %q, want HOST/NAMESPACE, HOST/* or *: %w", p, ErrFormat)
+}
+
+func (k *Key) allows(a Address) bool {
+	return slices.ContainsFunc(k.Namespaces, func(p string) bool {
+		return p == "*" || p == a.Space() || p == a.Host+"/*"
+	})
+}
+
+// State says in one word how a key is: "trusted", "expired" or "revoked".
+func (k *Key) State(now time.Time) string {
+	switch {
+	case k.Revoked != "":
+		return "revoked"
+	case !k.Expires.IsZero() && now.After(k.Expires):
+		return "expired"
+	}
+	return "trusted"
+}
+
+// Find gives the key with an id, nil when there is none.
+func (t *Trust) Find(id string) *Key {
+	for i := range t.Keys {
+		if t.Keys[i].ID == id {
+			return &t.Keys[i]
+		}
+	}
+	return nil
+}
+
+// Check requires that a trusted key made the signature, and is trusted for the plugin's namespace.
+func (t *Trust) Check(s *Signature, now time.Time) error {
+	id, err := s.ID()
+	if err != nil {
+		return err
+	}
+	k := t.Find(s.Key)
+	switch {
+	case k == nil:
+		return refuse(ErrUntrusted, "if you trust the maker, get the public key from a place you trust and run `burn plugin trust FILE.pub --namespace "+
+			id.Space()+"`", "%s is signed with key %s, which is not in %s", id, s.Key, t.File)
+	case k.State(now) == "revoked":
+		return refuse(ErrUntrusted, "install a version that is signed with another key", "%s is signed with key %s, which was revoked: %s", id, s.Key, k.Revoked)
+	case k.State(now) == "expired":
+		return refuse(ErrUntrusted, "ask "+orText(k.Owner, "the maker")+" for a new key or signature, and add it with `burn plugin trust`",
+			"%s is signed with key %s, which expired on %s", id, s.Key, k.Expires.Format(time.DateOnly))
+	case !k.allows(id.Address):
+		return refuse(ErrUntrusted, "if that is right, run `burn plugin trust FILE.pub --namespace "+id.Space()+"`",
+			"%s is signed with key %s, which is trusted for %s", id, s.Key, strings.Join(k.Namespaces, ", "))
+	}
+	p, err := ParsePublicKey(k.Public)
+	if err != nil {
+		return err
+	}
+	return p.Verify(s)
+}
+
+// Add takes a key in, or gives a known one more namespaces, another owner and date of expiry. A revoked key stays revoked.
+func (t *Trust) Add(k Key) error {
+	if err := k.check(); err != nil {
+		return err
+	}
+	old := t.Find(k.ID)
+	if old == nil {
+		t.Keys = append(t.Keys, k)
+		return nil
+	}
+	for _, n := range k.Namespaces {
+		if !slices.Contains(old.Namespaces, n) {
+			old.Namespaces = append(old.Namespaces, n)
+		}
+	}
+	old.Owner = orText(k.Owner, old.Owner)
+	if !k.Expires.IsZero() {
+		old.Expires = k.Expires
+	}
+	return nil
+}
+
+// Write replaces the trust file.
+func (t *Trust) Write() error {
+	var b bytes.Buffer
+	b.WriteString("# Keys whose plugins may be installed. See: burn plugin trust --help\n\n")
+	if err := toml.NewEncoder(&b).Encode(t); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(t.File), 0o700); err != nil {
+		return err
+	}
+	return writeFile(t.File, b.Bytes(), 0o600)
+}
+
+func orText(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
