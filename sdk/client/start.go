@@ -83,11 +83,16 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, p.startError(CauseSystem, err)
 	}
+	certificate, certPEM, err := clientTLS()
+	if err != nil {
+		release()
+		return nil, p.startError(CauseSystem, err)
+	}
 	p.cmd = exec.Command(path, o.Args...)
 	if o.Image != "" {
 		p.cmd.Path, p.cmd.Err = o.Image, nil
 	}
-	env := append(slices.Clone(o.Env), fmt.Sprintf("%s=%d", wire.EnvHostPID, os.Getpid()), wire.EnvHostPipe+"=stdin")
+	env := append(slices.Clone(o.Env), envClientCert+"="+string(certPEM), fmt.Sprintf("%s=%d", wire.EnvHostPID, os.Getpid()), wire.EnvHostPipe+"=stdin")
 	plug := goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig: goplugin.HandshakeConfig{
 			ProtocolVersion: wire.HandshakeVersion, MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
