@@ -4,6 +4,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/cpu/internal/conv"
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 	"github.com/goburn/burn/plugins/cpu/internal/window"
@@ -31,6 +32,17 @@ func prepareWindow(n *op.Node, in []op.Desc) kernel.Func {
 	}
 	first := len(in[0].Shape) - len(n.Attrs.Ints("window"))
 	max := n.Attrs.Str("reduce") == "max"
+	if fast := fastWindows(n, in[0], n.Attrs.Ints("pad_lo"), n.Attrs.Ints("pad_hi")); fast != nil && len(n.Outputs) == 1 {
+		reduce := conv.SumWindows
+		if max {
+			reduce = conv.MaxWindows
+		}
+		return func(c *kernel.Call) error {
+			x := kernel.Flat[float32](c.Contiguous(c.In[0]))
+			reduce(c.Pool, fast, x, kernel.Flat[float32](c.Alloc(0)))
+			return nil
+		}
+	}
 	switch in[0].DType {
 	case dtype.F64:
 		return reduceWindows[float64](plan, max, first)
@@ -56,6 +68,21 @@ func prepareWindow(n *op.Node, in []op.Desc) kernel.Func {
 	return nil
 }
 
+// fastWindows is the plan for the loops in assembly, nil where there are none.
+func fastWindows(n *op.Node, x op.Desc, lo, hi []int) *conv.Plan {
+	if x.DType != dtype.F32 {
+		return nil
+	}
+	a, s := n.Attrs, x.Shape
+	first := len(s) - len(a.Ints("window"))
+	p, err := conv.Windows(s[:first].Size(), s[first:], a.Ints("window"), conv.Params{Stride: a.Ints("strides"), PadLo: lo, PadHi: hi,
+		KernelDilation: a.Ints("dilation")})
+	if err != nil {
+		return nil // the general way says what is wrong
+	}
+	return p
+}
+
 func reduceWindows[T gemm.Number](plan *window.Plan, max bool, first int) kernel.Func {
 	return func(c *kernel.Call) error {
 		x := kernel.Flat[T](c.Contiguous(c.In[0]))
@@ -76,13 +103,13 @@ func reduceWindows[T gemm.Number](plan *window.Plan, max bool, first int) kernel
 // prepareAvgPool divides window sums by the number of elements that count, which is the same for every plane.
 func prepareAvgPool(n *op.Node, in []op.Desc) kernel.Func {
 	if in[0].DType == dtype.F64 {
-		return avgPool[float64](n, in[0].Shape)
+		return avgPool[float64](n, in[0])
 	}
-	return avgPool[float32](n, in[0].Shape)
+	return avgPool[float32](n, in[0])
 }
 
-func avgPool[T float32 | float64](n *op.Node, x shape.Shape) kernel.Func {
-	a := n.Attrs
+func avgPool[T float32 | float64](n *op.Node, in op.Desc) kernel.Func {
+	a, x := n.Attrs, in.Shape
 	lo, hi := a.Ints("pad_lo"), append([]int(nil), a.Ints("pad_hi")...)
 	for i, o := range a.Ints("overhang") {
 		hi[i] += o
@@ -91,10 +118,16 @@ func avgPool[T float32 | float64](n *op.Node, x shape.Shape) kernel.Func {
 	if err != nil {
 		return func(*kernel.Call) error { return err }
 	}
+	fast := fastWindows(n, in, lo, hi)
 	counts := divisors[T](a, x[len(x)-len(lo):], n.Outputs[0].Shape[len(x)-len(lo):])
 	return func(c *kernel.Call) error {
 		y := kernel.Flat[T](c.Alloc(0))
-		window.Sum(c.Pool, plan, kernel.Flat[T](c.Contiguous(c.In[0])), y)
+		x := kernel.Flat[T](c.Contiguous(c.In[0]))
+		if fast != nil {
+			conv.SumWindows(c.Pool, fast, any(x).([]float32), any(y).([]float32))
+		} else {
+			window.Sum(c.Pool, plan, x, y)
+		}
 		if len(y) == 0 {
 			return nil
 		}

@@ -79,25 +79,30 @@ func (p *Plan) vectors(out, src, weights []float32, e *gemm.Epilogue[float32], l
 			least, most = e.Lo, e.Hi
 		}
 	}
+	p.planes(out, src, lo, func(r vector.Rows, dst, src []float32) {
+		vector.Taps(r, dst, src, p.offsets, weights, bias, least, most)
+	})
+}
+
+// planes calls f for the planes that the last two axes of an output form, from
+// line lo on.
+func (p *Plan) planes(out, src []float32, lo int, f func(r vector.Rows, dst, src []float32)) {
 	rank := len(p.axes)
 	cols := p.axes[rank-1].out
 	rows := vector.Rows{Count: 1, Cols: cols, DstStep: cols}
-	at := p.cursor(lo * (p.outSize / p.lines()))
-	if rank > 1 {
-		rows.SrcStep = p.axes[rank-2].advance()
-		rows.Count = p.axes[rank-2].out
-		if rank == 2 {
-			rows.Count = len(out) / cols
-		}
-	}
-	if rank == 1 {
+	switch {
+	case rank == 1:
 		rows.Cols = len(out)
+	case rank == 2:
+		rows.Count, rows.SrcStep = len(out)/cols, p.axes[0].advance()
+	default:
+		rows.Count, rows.SrcStep = p.axes[rank-2].out, p.axes[rank-2].advance()
 	}
+	at := p.cursor(lo * (p.outSize / p.lines()))
 	for len(out) > 0 {
-		vector.Taps(rows, out, src[at.offset:], p.offsets, weights, bias, least, most)
-		done := rows.Count * rows.Cols
-		out = out[done:]
-		for n := done; len(out) > 0 && n > 0; n -= cols {
+		f(rows, out, src[at.offset:])
+		out = out[rows.Count*rows.Cols:]
+		for y := 0; y < rows.Count && len(out) > 0; y++ {
 			at.skip(cols)
 		}
 	}

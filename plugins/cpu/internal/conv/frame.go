@@ -12,10 +12,11 @@ const padGrain = 16 << 10
 // padding in place every element of every patch is at a fixed offset, one for
 // its place in the patch plus one for the place of the patch.
 type frame[T gemm.Number] struct {
-	plan   *Plan
-	x      []T // the channels
-	padded []T
-	buffer []T
+	plan    *Plan
+	x       []T // the channels
+	padded  []T
+	buffer  []T
+	padding T // what stands around the input and in its holes
 
 	padLoop     func(lo, hi int)
 	packPatches gemm.PackFunc[T]
@@ -49,7 +50,13 @@ func (f *frame[T]) pad(lo, hi int) {
 	p := f.plan
 	for c := lo; c < hi; c++ {
 		to := f.padded[c*p.paddedSize:][:p.paddedSize]
-		clear(to)
+		if f.padding == 0 {
+			clear(to)
+		} else {
+			for i := range to {
+				to[i] = f.padding
+			}
+		}
 		padAxes(to, f.x[c*p.inSize:][:p.inSize], p.axes)
 	}
 }

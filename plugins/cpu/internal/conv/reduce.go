@@ -1,0 +1,59 @@
+package conv
+
+import (
+	"math"
+
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
+)
+
+// Windows returns a plan whose patches are the windows of planes planes, each
+// by itself, for MaxWindows and SumWindows, which are in assembly; nil, and no
+// error, where they do not exist.
+func Windows(planes int, plane, window []int, params Params) (*Plan, error) {
+	if !vector.Has() || planes == 0 || len(plane) == 0 || len(plane) > MaxRank {
+		return nil, nil
+	}
+	params.Groups = planes
+	p, err := New(append([]int{1, planes}, plane...), append([]int{planes, 1}, window...), params)
+	if err != nil || p.outSize == 0 || p.taps == 0 || p.axes[len(p.axes)-1].advance() != 1 {
+		return nil, err
+	}
+	return p, nil
+}
+
+// MaxWindows writes the maximum of each window; a NaN stays one. Padding
+// counts as minus infinity.
+func MaxWindows(pool *par.Pool, p *Plan, x, out []float32) {
+	p.windows(pool, x, out, float32(math.Inf(-1)), vector.Most)
+}
+
+// SumWindows writes the sum of each window. Padding counts as zero.
+func SumWindows(pool *par.Pool, p *Plan, x, out []float32) {
+	ones := make([]float32, p.taps)
+	for i := range ones {
+		ones[i] = 1
+	}
+	inf := float32(math.Inf(1))
+	p.windows(pool, x, out, 0, func(r vector.Rows, dst, src []float32, offsets []int) {
+		vector.Taps(r, dst, src, offsets, ones, 0, -inf, inf)
+	})
+}
+
+func (p *Plan) windows(pool *par.Pool, x, out []float32, padding float32, reduce func(r vector.Rows, dst, src []float32, offsets []int)) {
+	x, out = x[:p.channels*p.inSize], out[:p.channels*p.outSize]
+	pool.For(p.channels, leastWork()/(p.outSize*p.taps)+1, func(lo, hi int) {
+		f := takeFrame[float32](p)
+		f.padding = padding
+		for i := lo; i < hi; i++ {
+			f.x = x[i*p.inSize:][:p.inSize]
+			if !p.plain {
+				f.reserve(1)
+				f.pad(0, 1)
+			}
+			p.planes(out[i*p.outSize:][:p.outSize], f.source(), 0, func(r vector.Rows, dst, src []float32) { reduce(r, dst, src, p.offsets) })
+		}
+		f.padding = 0
+		giveFrame(p, f)
+	})
+}
