@@ -82,10 +82,10 @@ func (s *Store) Install(ctx context.Context, a *Archive, o InstallOptions) (*Res
 		o.Checked(p, key)
 	}
 	r := &Result{Package: p, Key: key, Dir: filepath.Join(s.Dir, p.ID.Dir())}
-	if r.Already, err = s.place(dir, a, p, o.Force); err != nil {
+	before, err := lock.Encode()
+	if err != nil {
 		return nil, err
 	}
-	checkpoint("in place")
 	signer := ""
 	if key != nil {
 		signer = key.ID
@@ -98,10 +98,10 @@ func (s *Store) Install(ctx context.Context, a *Archive, o InstallOptions) (*Res
 			lock.Put(id, a.Source, signer, h)
 		}
 	}
-	if err := lock.Write(); err != nil {
-		return nil, fmt.Errorf("%s is installed, its lock is not written: %w", p.ID, err)
+	if r.Already, err = s.place(dir, a, p, o.Force, lock, before); err != nil {
+		return nil, err
 	}
-	checkpoint("locked")
+	checkpoint("in place")
 	if !o.Keep {
 		r.Removed, err = s.removeOthers(p.ID)
 	}
@@ -196,26 +196,34 @@ func (s *Store) allowed(p *Package, a *Archive, platform string, lock *Lock, o I
 	return lock.Check(p, signer)
 }
 
-// place moves a checked folder to where it belongs.
-func (s *Store) place(dir string, a *Archive, p *Package, force bool) (already bool, err error) {
+// place moves a checked folder to where it belongs, and writes the lock. What is there under the same version is taken away before the lock
+// is written, so that at no time the lock holds other hashes than those of what is installed. before is the old content of the lock.
+func (s *Store) place(dir string, a *Archive, p *Package, force bool, lock *Lock, before []byte) (already bool, err error) {
 	r := &Receipt{Source: a.Source, Archive: p.Archive, Tree: p.Tree, Installed: s.now().UTC().Truncate(1e9), Signature: a.Signature, Files: p.Files}
 	slices.SortFunc(r.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	if err := r.write(dir); err != nil {
-		return false, err
-	}
-	if err := syncTree(dir); err != nil {
+	if err := errors.Join(r.write(dir), syncTree(dir)); err != nil {
 		return false, err
 	}
 	to := filepath.Join(s.Dir, p.ID.Dir())
-	parent := filepath.Dir(to)
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return false, err
+	}
+	var undo []func() error
 	old := ""
-	if _, err := os.Lstat(to); err == nil {
-		found := s.inspect(Installed{ID: p.ID, Dir: to})
-		if len(found) == 0 {
-			was, err := readReceipt(to)
-			if err == nil && was.Tree == p.Tree && was.Signer() == r.Signer() {
-				return true, nil
+	defer func() {
+		if err != nil {
+			for _, f := range slices.Backward(undo) {
+				err = errors.Join(err, f())
 			}
+		}
+		if old != "" {
+			_ = os.RemoveAll(old) // what is left of it is cleared away by the next who takes the store
+		}
+	}()
+	checkpoint("unpacked")
+	if _, err := os.Lstat(to); err == nil {
+		if s.same(to, p, r) {
+			return true, lock.Write()
 		}
 		if !force {
 			return false, refuse(ErrExists, "use --force to replace it, or `burn plugin verify` to see what differs", "%s in %s", p.ID, to)
@@ -223,33 +231,35 @@ func (s *Store) place(dir string, a *Archive, p *Package, force bool) (already b
 		if old, err = s.stage(); err != nil {
 			return false, err
 		}
-		defer os.RemoveAll(old)
-	}
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return false, err
-	}
-	checkpoint("unpacked")
-	if old != "" {
 		if err := os.Rename(to, filepath.Join(old, "old")); err != nil {
 			return false, err
 		}
+		undo = append(undo, func() error { return os.Rename(filepath.Join(old, "old"), to) })
 		checkpoint("old one away")
 	}
-	if err := os.Rename(dir, to); err != nil {
-		if old != "" {
-			err = errors.Join(err, os.Rename(filepath.Join(old, "old"), to))
-		}
+	if err := lock.Write(); err != nil {
 		return false, err
 	}
-	for d := parent; len(d) >= len(s.Dir); d = filepath.Dir(d) {
-		if err := syncDir(d); err != nil {
+	undo = append(undo, func() error { return writeFile(lock.File, before, 0o644) })
+	checkpoint("locked")
+	if err := os.Rename(dir, to); err != nil {
+		return false, err
+	}
+	undo = nil
+	for d := filepath.Dir(to); ; d = filepath.Dir(d) {
+		if err := syncDir(d); err != nil || d == s.Dir || len(d) < len(s.Dir) {
 			return false, err
 		}
-		if d == s.Dir {
-			break
-		}
 	}
-	return false, nil
+}
+
+// same reports whether what is installed at dir is whole, and what p is.
+func (s *Store) same(dir string, p *Package, r *Receipt) bool {
+	if len(s.inspect(Installed{ID: p.ID, Dir: dir})) > 0 {
+		return false
+	}
+	was, err := readReceipt(dir)
+	return err == nil && was.Tree == r.Tree && was.Archive == r.Archive && was.Signer() == r.Signer()
 }
 
 // syncTree makes the folders below dir last; the files are synced when they are written.
