@@ -22,8 +22,17 @@ type Config struct {
 	Threads    int      // that a host backend computes with; 0: as many as the process may use
 	PluginPath []string // folders that are searched for plugins before all others
 	Log        string   // how much plugins and the host report: one of Levels
-	File       string   // that was read, empty when there is none
+	Mirror     string   // folder or address that plugins are installed from
+	// DevPlugins are plugins by name and path that come before all others and are not checked.
+	DevPlugins map[string]string
+	File       string // that was read, empty when there is none
 }
+
+// Keys are those of a configuration file.
+var Keys = []string{"device", "threads", "plugin_path", "log", "mirror", "dev_plugins"}
+
+// Variable is the environment variable that overrides a key.
+func Variable(key string) string { return "BURN_" + strings.ToUpper(key) }
 
 // Levels are the legal values of Config.Log, from silent to most.
 var Levels = []string{"off", "error", "warn", "info", "debug", "trace"}
@@ -50,25 +59,52 @@ func Path(env func(string) string) (path string, must bool) {
 	return filepath.Join(dir, "burn", "config.toml"), false
 }
 
-// Load reads the file at Path, if there is one, and lays the variables BURN_DEVICE, BURN_THREADS, BURN_PLUGIN_PATH and
-// BURN_LOG over it. Errors name the file and line, or the variable, at fault.
+// Load reads the file at Path, if there is one, and lays the variables BURN_DEVICE, BURN_THREADS, BURN_PLUGIN_PATH, BURN_LOG,
+// BURN_MIRROR and BURN_DEV_PLUGINS over it. Errors name the file and line, or the variable, at fault.
 func Load(env func(string) string) (Config, error) {
+	c, _, err := Trace(env)
+	return c, err
+}
+
+// Trace is Load that also says where each of Keys has its value from: a file, a variable, or "default".
+func Trace(env func(string) string) (Config, map[string]string, error) {
 	c := Default()
+	origins := map[string]string{}
+	for _, k := range Keys {
+		origins[k] = "default"
+	}
 	if path, must := Path(env); path != "" {
-		if err := c.read(path, must); err != nil {
-			return c, err
+		keys, err := c.read(path, must)
+		if err != nil {
+			return c, origins, err
+		}
+		for _, k := range keys {
+			origins[k] = path
 		}
 	}
+	if err := c.lay(env); err != nil {
+		return c, origins, err
+	}
+	for _, k := range Keys {
+		if v := Variable(k); env(v) != "" {
+			origins[k] = v
+		}
+	}
+	return c, origins, nil
+}
+
+// lay takes the variables.
+func (c *Config) lay(env func(string) string) error {
 	if v := env("BURN_DEVICE"); v != "" {
 		c.Device = v
 	}
 	if v := env("BURN_THREADS"); v != "" {
 		n, err := strconv.Atoi(v)
 		if err != nil {
-			return c, fmt.Errorf("config: BURN_THREADS: want a number, got %q", v)
+			return fmt.Errorf("config: BURN_THREADS: want a number, got %q", v)
 		}
 		if err := CheckThreads(n); err != nil {
-			return c, fmt.Errorf("config: BURN_THREADS: %w", err)
+			return fmt.Errorf("config: BURN_THREADS: %w", err)
 		}
 		c.Threads = n
 	}
@@ -77,23 +113,37 @@ func Load(env func(string) string) (Config, error) {
 	}
 	if v := env("BURN_LOG"); v != "" {
 		if err := CheckLog(v); err != nil {
-			return c, fmt.Errorf("config: BURN_LOG: %w", err)
+			return fmt.Errorf("config: BURN_LOG: %w", err)
 		}
 		c.Log = v
 	}
-	return c, nil
+	if v := env("BURN_MIRROR"); v != "" {
+		c.Mirror = v
+	}
+	if v := env("BURN_DEV_PLUGINS"); v != "" {
+		c.DevPlugins = map[string]string{}
+		for _, pair := range filepath.SplitList(v) {
+			name, path, ok := strings.Cut(pair, "=")
+			if !ok || name == "" || path == "" {
+				return fmt.Errorf("config: BURN_DEV_PLUGINS: want NAME=PATH, several separated by %q, got %q", string(os.PathListSeparator), pair)
+			}
+			c.DevPlugins[name] = path
+		}
+	}
+	return nil
 }
 
-func (c *Config) read(path string, must bool) error {
+// read takes the file, and says which keys it has.
+func (c *Config) read(path string, must bool) (keys []string, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !must {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("config: %w", err)
+		return nil, fmt.Errorf("config: %w", err)
 	}
 	if len(text) > maxFile {
-		return fmt.Errorf("config: %s: want at most %d bytes, got %d", path, maxFile, len(text))
+		return nil, fmt.Errorf("config: %s: want at most %d bytes, got %d", path, maxFile, len(text))
 	}
 	c.File = path
 	doc := map[string]any{}
@@ -104,19 +154,20 @@ func (c *Config) read(path string, must bool) error {
 		if pe.LastKey != "" {
 			what = pe.LastKey + ": " + what
 		}
-		return fmt.Errorf("config: %s:%d: %s", path, pe.Position.Line, what)
+		return nil, fmt.Errorf("config: %s:%d: %s", path, pe.Position.Line, what)
 	} else if err != nil {
-		return fmt.Errorf("config: %s: %w", path, err)
+		return nil, fmt.Errorf("config: %s: %w", path, err)
 	}
 	for _, key := range md.Keys() { // in the order of the file
 		if len(key) > 1 {
-			continue // inside a table, which is refused below
+			continue // inside a table, which is looked at as a whole
 		}
 		if err := c.set(key[0], doc[key[0]]); err != nil {
-			return fmt.Errorf("config: %s:%d: %w", path, lineOf(text, key[0]), err)
+			return nil, fmt.Errorf("config: %s:%d: %w", path, lineOf(text, key[0]), err)
 		}
+		keys = append(keys, key[0])
 	}
-	return nil
+	return keys, nil
 }
 
 func (c *Config) set(key string, v any) error {
@@ -156,8 +207,27 @@ func (c *Config) set(key string, v any) error {
 			return fmt.Errorf("log: %w", err)
 		}
 		c.Log = s
+	case "mirror":
+		s, ok := v.(string)
+		if !ok || s == "" {
+			return wrong("a folder or address")
+		}
+		c.Mirror = s
+	case "dev_plugins":
+		table, ok := v.(map[string]any)
+		if !ok {
+			return wrong("a table of NAME = \"PATH\"")
+		}
+		c.DevPlugins = map[string]string{}
+		for name, e := range table {
+			s, ok := e.(string)
+			if !ok || s == "" {
+				return wrong("a table of NAME = \"PATH\"")
+			}
+			c.DevPlugins[name] = s
+		}
 	default:
-		return fmt.Errorf("unknown key %q, want one of device, threads, plugin_path, log", key)
+		return fmt.Errorf("unknown key %q, want one of %s", key, strings.Join(Keys, ", "))
 	}
 	return nil
 }

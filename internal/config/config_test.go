@@ -45,6 +45,23 @@ func TestPrecedence(t *testing.T) {
 	require.Equal(t, "warn", c.Log)
 }
 
+func TestPlugins(t *testing.T) {
+	path := write(t, "mirror = \"/mirror\"\n[dev_plugins]\ncpu = \"/a/cpu\"\n")
+	c, origins, err := Trace(environ("BURN_CONFIG", path, "BURN_LOG", "off"))
+	require.NoError(t, err)
+	require.Equal(t, "/mirror", c.Mirror)
+	require.Equal(t, map[string]string{"cpu": "/a/cpu"}, c.DevPlugins)
+	require.Equal(t, map[string]string{"device": "default", "threads": "default", "plugin_path": "default", "log": "BURN_LOG",
+		"mirror": path, "dev_plugins": path}, origins)
+	c, origins, err = Trace(environ("BURN_CONFIG", path, "BURN_MIRROR", "https://example.org/m", "BURN_DEV_PLUGINS",
+		"x=/x"+string(os.PathListSeparator)+"y=/y=z"))
+	require.NoError(t, err)
+	require.Equal(t, "https://example.org/m", c.Mirror)
+	require.Equal(t, map[string]string{"x": "/x", "y": "/y=z"}, c.DevPlugins)
+	require.Equal(t, "BURN_DEV_PLUGINS", origins["dev_plugins"])
+	require.Equal(t, "BURN_MIRROR", origins["mirror"])
+}
+
 func TestUserConfigDir(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -79,6 +96,9 @@ func TestFaults(t *testing.T) {
 		"negative threads":    {"\n\nthreads = -1\n", ":3: threads: want 0 to 4096, got -1"},
 		"empty device":        {"device = \"\"", ":1: device: want a device"},
 		"empty folder":        {"plugin_path = [\"\"]", ":1: plugin_path: want a list of folders"},
+		"mirror":              {"mirror = 3", ":1: mirror: want a folder or address"},
+		"dev_plugins":         {"dev_plugins = \"x\"", ":1: dev_plugins: want a table"},
+		"a dev plugin":        {"log = \"off\"\n[dev_plugins]\nx = 1", ":2: dev_plugins: want a table"},
 		"level":               {"log = \"loud\"", ":1: log: want one of off, error, warn, info, debug, trace, got \"loud\""},
 		"huge":                {strings.Repeat("#", maxFile+1), ": want at most 65536 bytes, got 65537"},
 	} {
@@ -94,6 +114,7 @@ func TestFaults(t *testing.T) {
 	}{
 		"threads":  {[]string{"BURN_THREADS", "many"}, "config: BURN_THREADS: want a number, got \"many\""},
 		"negative": {[]string{"BURN_THREADS", "-2"}, "config: BURN_THREADS: want 0 to 4096, got -2"},
+		"dev":      {[]string{"BURN_DEV_PLUGINS", "x"}, "config: BURN_DEV_PLUGINS: want NAME=PATH"},
 		"level":    {[]string{"BURN_LOG", "x"}, "config: BURN_LOG: want one of off, error"},
 	} {
 		t.Run("variable "+name, func(t *testing.T) {
