@@ -222,7 +222,7 @@ func TestMutantsAreCaught(t *testing.T) {
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			open := openRef(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) { return m.plant(n, in, ref.Eval) }))
-			r, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^" + m.op.String() + "/"})
+			r, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^" + m.op.String() + "/", Shrink: -1})
 			require.NoError(t, err)
 			require.Error(t, r.Err())
 			require.NotZero(t, r.Failed)
@@ -262,7 +262,7 @@ func TestMutantStreamsAreCaught(t *testing.T) {
 	} {
 		t.Run(m.name, func(t *testing.T) {
 			open := func() (core.Backend, error) { return wrapped{ref.New(), m.wrap}, nil }
-			r, err := conformance.Check(context.Background(), open, conformance.Options{Run: m.id})
+			r, err := conformance.Check(context.Background(), open, conformance.Options{Run: m.id, Shrink: -1})
 			require.NoError(t, err)
 			require.Equal(t, 1, r.Failed)
 		})

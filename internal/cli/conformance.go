@@ -25,7 +25,7 @@ func (a *app) conformanceCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.conformanceOnnxCommand())
+	cmd.AddCommand(a.conformanceRunCommand(), a.conformanceVerifyCommand(), a.conformanceOnnxCommand())
 	return cmd
 }
 

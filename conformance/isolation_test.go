@@ -1,0 +1,145 @@
+package conformance_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/conformance"
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// A kernel that never ends fails its cases alone; the backend is opened again for the others.
+func TestHangIsIsolated(t *testing.T) {
+	opened := 0
+	open := func() (core.Backend, error) {
+		opened++
+		return ref.New(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
+			if n.Op == op.Tan && len(in[0].F) == 7 {
+				select {}
+			}
+			return ref.Eval(n, in)
+		})), nil
+	}
+	start := time.Now()
+	r, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^tan/f32/[^/]+/plain", Timeout: 100 * time.Millisecond})
+	require.NoError(t, err)
+	require.Equal(t, 1, r.Failed)
+	require.Equal(t, 5, r.Passed)
+	require.Equal(t, 2, opened)
+	for _, x := range r.Results {
+		if x.Status == conformance.Failed {
+			require.Equal(t, "tan/f32/odd/plain", x.ID)
+			require.Contains(t, x.Reason, "hang")
+			require.Contains(t, x.Reason, "left behind")
+		}
+	}
+	require.Less(t, time.Since(start), 20*time.Second)
+}
+
+// panicking panics in the caller's goroutine.
+type panicking struct{ core.Stream }
+
+func (p panicking) Submit(nodes []op.Node) error {
+	if nodes[0].Op == op.Tan {
+		panic("planted")
+	}
+	return p.Stream.Submit(nodes)
+}
+
+func TestPanicIsIsolated(t *testing.T) {
+	open := func() (core.Backend, error) {
+		return wrapped{ref.New(), func(s core.Stream) core.Stream { return panicking{s} }}, nil
+	}
+	r, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^(tan|sin)/f32/odd/plain", Shrink: -1})
+	require.NoError(t, err)
+	require.Equal(t, 1, r.Passed)
+	require.Equal(t, 1, r.Failed)
+	require.True(t, strings.HasPrefix(r.Results[1].Reason, "panic: planted"), r.Results[1].Reason)
+}
+
+// A failure on one value is shrunk to that value.
+func TestShrink(t *testing.T) {
+	open := openRef(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
+		out, err := ref.Eval(n, in)
+		if n.Op == op.Max && err == nil {
+			for i, f := range out[0].F {
+				if f != f {
+					out[0].F[i] = 0
+				}
+			}
+		}
+		return out, err
+	}))
+	r, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^max/f32/same/nan$"})
+	require.NoError(t, err)
+	require.Equal(t, 1, r.Failed)
+	m := r.Results[0].Minimal
+	require.NotNil(t, m)
+	require.Equal(t, "max", m.Op)
+	require.Len(t, m.Inputs, 2)
+	sizes := 0
+	for _, in := range m.Inputs {
+		sizes += strings.Count(in.Values, " ") + 1
+		require.Contains(t, []string{"[NaN]", "[1]"}, in.Values)
+	}
+	require.Equal(t, 2, sizes)
+
+	// Attributes are shrunk too: a dilated convolution that is wrong is wrong without strides and padding.
+	open = openRef(ref.Evaluating(attributeFault))
+	r, err = conformance.Check(context.Background(), open, conformance.Options{Run: "^conv/f32/transposed/plain$"})
+	require.NoError(t, err)
+	require.Equal(t, 1, r.Failed)
+	m = r.Results[0].Minimal
+	require.NotNil(t, m)
+	require.Contains(t, m.Attrs, "pad_lo=[0,0]")
+	require.Contains(t, m.Attrs, "groups=1")
+	require.Contains(t, m.Inputs[1].Type, "f32[1,1,1,")
+}
+
+func attributeFault(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
+	if n.Op == op.Conv {
+		m := *n
+		m.Attrs = append(op.Attrs(nil), n.Attrs...)
+		for i, a := range m.Attrs {
+			if a.Name == "input_dilation" {
+				ones := make([]int, len(a.Value.Ints()))
+				for k := range ones {
+					ones[k] = 1
+				}
+				m.Attrs[i] = op.Ints(a.Name, ones...)
+			}
+		}
+		n = &m
+	}
+	return ref.Eval(n, in)
+}
+
+// Expected failures: what fails is told apart, what passes is a failure, and what is no case is an error.
+func TestExpectedFailures(t *testing.T) {
+	open := openRef(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
+		out, err := ref.Eval(n, in)
+		if n.Op == op.Sin && err == nil && len(out[0].F) == 7 {
+			out[0].F[2] = 9
+		}
+		return out, err
+	}))
+	o := conformance.Options{Run: "^sin/f32/(odd|matrix)/plain$", Expect: []string{"sin/f32/odd/plain"}}
+	r, err := conformance.Check(context.Background(), open, o)
+	require.NoError(t, err)
+	require.NoError(t, r.Err())
+	require.Equal(t, [3]int{1, 0, 1}, [3]int{r.Passed, r.Failed, r.Expected})
+	o.Expect = append(o.Expect, "sin/f32/matrix/plain")
+	r, err = conformance.Check(context.Background(), open, o)
+	require.NoError(t, err)
+	require.Error(t, r.Err())
+	require.Equal(t, [3]int{0, 1, 1}, [3]int{r.Passed, r.Failed, r.Expected})
+	o.Expect = []string{"sin/f32/nowhere"}
+	_, err = conformance.Check(context.Background(), open, o)
+	require.ErrorContains(t, err, "no case of the suite")
+}

@@ -1,0 +1,187 @@
+// Package wiretest runs the conformance suite through the plugin protocol: inside the test process, and with a plugin
+// process that the test binary turns into.
+package wiretest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/conformance"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/cpu"
+	"github.com/goburn/burn/sdk/client"
+	"github.com/goburn/burn/sdk/serve"
+)
+
+// asPlugin turns the test binary into a plugin; its value says which.
+const asPlugin = "BURN_WIRETEST_PLUGIN"
+
+// fullRun makes the comparison of the doors one of the whole suite.
+const fullRun = "BURN_CONFORMANCE_FULL"
+
+func TestMain(m *testing.M) {
+	switch mode := os.Getenv(asPlugin); mode {
+	case "":
+		os.Exit(m.Run())
+	case "good":
+		serve.Main("cpu", cpu.New)
+	default:
+		serve.Main("cpu", func(c core.Config) (core.Backend, error) {
+			b, err := cpu.New(c)
+			return faulty{b, mode}, err
+		})
+	}
+}
+
+// faulty is the cpu backend that crashes or hangs at the first node of tan on seven elements.
+type faulty struct {
+	core.Backend
+	mode string
+}
+
+func (f faulty) OpenStream(ctx context.Context, device int) (core.Stream, error) {
+	s, err := f.Backend.OpenStream(ctx, device)
+	return faultyStream{s, f.mode}, err
+}
+
+type faultyStream struct {
+	core.Stream
+	mode string
+}
+
+func (f faultyStream) Unwrap() any { return f.Stream }
+
+func (f faultyStream) Submit(nodes []op.Node) error {
+	for i := range nodes {
+		if s := nodes[i].Outputs[0].Shape; nodes[i].Op == op.Tan && len(s) == 1 && s[0] == 7 {
+			if f.mode == "crash" {
+				os.Exit(7)
+			}
+			select {}
+		}
+	}
+	return f.Stream.Submit(nodes)
+}
+
+type door struct {
+	name string
+	open func() (core.Backend, error)
+	kill func(core.Backend) error
+}
+
+// doors are the ways to the cpu backend.
+func doors(t *testing.T) []door {
+	t.Helper()
+	config := core.Config{Threads: 1}
+	return []door{
+		{name: "in process", open: func() (core.Backend, error) { return cpu.New(config) }},
+		{name: "over the protocol", open: attached(t, config)},
+		{name: "process", open: started(t, config, "good"), kill: kill},
+	}
+}
+
+// attached serves in this process. Each backend has a server of its own, which ends with the test.
+func attached(t *testing.T, config core.Config) func() (core.Backend, error) {
+	return func() (core.Backend, error) {
+		at, _, err := serve.Attachable(t.Context(), serve.Options{Name: "cpu", Open: cpu.New, Logger: hclog.NewNullLogger()})
+		if err != nil {
+			return nil, err
+		}
+		return client.Attach(t.Context(), at, client.Options{Name: "cpu", Config: config})
+	}
+}
+
+// started starts this binary as a plugin.
+func started(t *testing.T, config core.Config, mode string) func() (core.Backend, error) {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	return func() (core.Backend, error) {
+		return client.Start(context.Background(), self, client.Options{Name: "cpu", Config: config, Env: []string{asPlugin + "=" + mode}})
+	}
+}
+
+func kill(b core.Backend) error {
+	c, ok := b.(*client.Backend)
+	if !ok {
+		return errors.New("no plugin")
+	}
+	pid, err := strconv.Atoi(c.PID())
+	if err != nil {
+		return err
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Kill()
+}
+
+// sample is the part of the suite that the doors are compared on: the contract in full, and of the ops a few shapes on
+// some types.
+const sample = `^((claims|stream|lifecycle|errors|cancel|concurrent|close|program|process)/|` +
+	`[a-z0-9_]+/(f32|i64|bool|f16)/(matrix|same|plain|columns|2d|last|rank0|empty|broadcast-row)/(plain|special|program|dropped|leak)$)`
+
+// The suite gives the same report through all doors. Only what is done to a process as such needs one.
+func TestDoorsAgree(t *testing.T) {
+	o := conformance.Options{Run: sample, Timeout: 20 * time.Second}
+	if os.Getenv(fullRun) != "" {
+		o.Run = ""
+	} else if testing.Short() {
+		t.Skip("the doors are compared in the long run")
+	}
+	ofProcess := regexp.MustCompile("^process/")
+	var want []string
+	for _, d := range doors(t) {
+		o.Kill = d.kill
+		r, err := conformance.Check(t.Context(), d.open, o)
+		require.NoError(t, err)
+		var got []string
+		for _, x := range r.Results {
+			switch {
+			case x.Status == conformance.Failed:
+				t.Errorf("%s: %s: %s", d.name, x.ID, x.Reason)
+			case ofProcess.MatchString(x.ID):
+				require.Equal(t, d.kill != nil, x.Status == conformance.Passed, x.ID)
+				continue
+			}
+			got = append(got, fmt.Sprintf("%s %s %s", x.ID, x.Status, x.Reason))
+		}
+		require.Greater(t, r.Passed, 500)
+		if want == nil {
+			want = got
+		}
+		require.Equal(t, strings.Join(want, "\n"), strings.Join(got, "\n"), d.name)
+		t.Logf("%s: %d passed, %d failed, %d skipped in %v", d.name, r.Passed, r.Failed, r.Skipped, r.Duration.Round(time.Millisecond))
+	}
+}
+
+// A plugin that crashes or hangs in a case fails that case, and is started again for those after it.
+func TestFaultsOfAProcess(t *testing.T) {
+	for _, c := range []struct{ mode, want string }{{"crash", "backend lost"}, {"hang", "hang"}} {
+		t.Run(c.mode, func(t *testing.T) {
+			start := time.Now()
+			o := conformance.Options{Run: "^tan/f32/[^/]+/plain$", Timeout: time.Second, Shrink: -1}
+			r, err := conformance.Check(t.Context(), started(t, core.Config{Threads: 1}, c.mode), o)
+			require.NoError(t, err)
+			require.Equal(t, [3]int{5, 1, 0}, [3]int{r.Passed, r.Failed, r.Skipped})
+			for _, x := range r.Results {
+				if x.Status == conformance.Failed {
+					require.Equal(t, "tan/f32/odd/plain", x.ID)
+					require.Contains(t, x.Reason, c.want)
+				}
+			}
+			require.Less(t, time.Since(start), 30*time.Second)
+		})
+	}
+}

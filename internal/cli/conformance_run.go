@@ -1,0 +1,353 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goburn/burn/conformance"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/sdk/client"
+	"github.com/spf13/cobra"
+)
+
+// suiteFlags are those of burn conformance run.
+type suiteFlags struct {
+	profile, run, report, expect string
+	seed                         uint64
+	timeout                      time.Duration
+	perf, verbose, list          bool
+}
+
+func (a *app) conformanceRunCommand() *cobra.Command {
+	var f suiteFlags
+	var names []string
+	for _, p := range conformance.Profiles() {
+		names = append(names, string(p))
+	}
+	cmd := &cobra.Command{
+		Use:   "run DEVICE|PLUGIN-FILE",
+		Short: "Run the conformance suite on a device or on a plugin",
+		Long: `Run the conformance suite: every op of the table on every element type against a reference, the contract of streams and
+programs, and the life of tensors, streams and the backend from beginning to end. DEVICE is NAME[:INDEX], with process: or
+builtin: before it to force the transport; PLUGIN-FILE is the path of a plugin, which needs no manifest and is not searched
+for.
+
+Cases of what the backend does not claim are skipped, with the reason. A plugin that crashes or hangs fails the case that
+it did so in and is started again for the next one. The first failures are shrunk to a small node that fails too.
+
+--expect names a file of ids, a line each, # before a remark: cases that are known to fail. They fail nothing; one that
+passes does.
+
+--report writes a report package for others, to a directory or to a file that ends in .tar.gz: report.jsonl, junit.xml,
+index.html, and what was tested where. "burn conformance verify" checks it.
+
+The last line is "N passed, N failed, N skipped". The exit code is 1 when a case failed, or none was executed.`,
+		Example: `  burn conformance run cpu
+  burn conformance run process:cpu --profile core --report report.tar.gz
+  burn conformance run ./burn-backend-mine --run '^(add|matmul)/f32/'
+  burn conformance run cpu --run '^sum/f32/long/plain$' --seed 7
+  burn conformance run cpu --perf`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeSuite,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.conformanceRun(cmd.Context(), args[0], f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.profile, "profile", string(conformance.All), "run the cases of one `PROFILE`: "+strings.Join(names, ", "))
+	fl.StringVar(&f.run, "run", "", "run the cases whose id is `ID`, or matches it as a regular expression")
+	fl.Uint64Var(&f.seed, "seed", 1, "`N` that values are drawn from")
+	fl.StringVar(&f.expect, "expect", "", "`FILE` of cases that are known to fail")
+	fl.StringVar(&f.report, "report", "", "write a report package to `DIR` or FILE.tar.gz")
+	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "`TIME` that one case may take")
+	fl.BoolVar(&f.perf, "perf", false, "time the ops instead of testing them")
+	fl.BoolVar(&f.list, "list", false, "print the ids of the cases and run nothing")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print every case")
+	fl.IntVar(&a.flags.threads, "threads", 0, "`N` threads for a host backend (default: as many as the process may use)")
+	must(cmd.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func (a *app) completeSuite(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	specs, _ := a.completeDevices(cmd, args, prefix)
+	return specs, cobra.ShellCompDirectiveDefault
+}
+
+// tested is what a run is about: how to open it, and what to say of it.
+type tested struct {
+	open   func() (core.Backend, error)
+	index  int
+	plugin conformance.Plugin
+	kill   func(core.Backend) error
+}
+
+// tested finds out what the argument names. A path of a plugin has a separator in it, or is that of a file.
+func (a *app) tested(ctx context.Context, arg string) (*tested, error) {
+	info, err := os.Stat(arg)
+	isFile := err == nil && info.Mode().IsRegular()
+	if isFile || strings.ContainsAny(arg, `/\`) && !strings.Contains(arg, "://") {
+		if !isFile {
+			return nil, usage("plugin %s: want a file; see burn devices", arg)
+		}
+		return a.testedFile(ctx, arg)
+	}
+	a.config.Device = arg
+	t := &tested{plugin: conformance.Plugin{Device: arg}}
+	d, err := a.open(ctx) // once, to learn what it is
+	if err != nil {
+		return nil, err
+	}
+	t.plugin.Device, t.index = d.Spec, d.Index
+	pid := processOf(d.Backend)
+	if err := d.Close(); err != nil {
+		return nil, err
+	}
+	t.open = func() (core.Backend, error) {
+		d, err := a.open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return d.Backend, nil
+	}
+	file := ""
+	if d.Transport == host.Builtin {
+		file, _ = os.Executable()
+	} else {
+		winners, _ := host.Find(a.hostOptions())
+		s, _ := host.ParseSpec(d.Spec)
+		for _, p := range winners {
+			if p.Name == s.Name {
+				file = p.Path
+				t.plugin.File = filepath.Base(p.Path)
+			}
+		}
+	}
+	if pid != 0 {
+		t.kill = kill
+	}
+	t.plugin.SHA256, err = fileDigest(file)
+	return t, err
+}
+
+// testedFile is a plugin by its path.
+func (a *app) testedFile(ctx context.Context, path string) (*tested, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	t := &tested{kill: kill, plugin: conformance.Plugin{Device: filepath.Base(path), File: filepath.Base(path)}}
+	if t.plugin.SHA256, err = fileDigest(path); err != nil {
+		return nil, err
+	}
+	o := a.hostOptions()
+	name := client.NameOf(path)
+	spec := host.Process + ":" + name
+	switch filepath.Ext(path) {
+	case ".so", ".dylib", ".dll":
+		spec, t.kill = host.Shared+":"+name, nil
+	}
+	if _, err := host.ParseSpec(spec); err != nil {
+		return nil, usage("plugin %s: %w", path, err)
+	}
+	o.Development = map[string]string{name: path}
+	t.open = func() (core.Backend, error) {
+		d, err := host.Open(ctx, spec, o)
+		if err != nil {
+			return nil, err
+		}
+		return d.Backend, nil
+	}
+	return t, nil
+}
+
+// processOf is the id of the process that b runs in, 0 for this one.
+func processOf(b core.Backend) int {
+	p, ok := core.As[interface{ PID() string }](b)
+	if !ok {
+		return 0
+	}
+	pid, err := strconv.Atoi(p.PID())
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+// kill ends the process of a backend at once.
+func kill(b core.Backend) error {
+	pid := processOf(b)
+	if pid == 0 {
+		return errors.New("the backend has no process")
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Kill()
+}
+
+func fileDigest(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// expectations reads a list of ids.
+func expectations(path string) ([]string, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var ids []string
+	s := bufio.NewScanner(f)
+	for s.Scan() {
+		line, _, _ := strings.Cut(s.Text(), "#")
+		if line = strings.TrimSpace(line); line != "" {
+			ids = append(ids, line)
+		}
+	}
+	return ids, s.Err()
+}
+
+func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) error {
+	expect, err := expectations(f.expect)
+	if err != nil {
+		return usage("--expect: %w", err)
+	}
+	if f.timeout <= 0 {
+		return usage("want a positive --timeout")
+	}
+	o := conformance.Options{Run: f.run, Profile: conformance.Profile(f.profile), Seed: f.seed, Timeout: f.timeout, Expect: expect}
+	ids, err := conformance.IDs(o)
+	if err != nil {
+		return usage("%w", err)
+	}
+	for _, id := range ids {
+		if id == f.run { // an id in full, which may be the beginning of others
+			o.Run, ids = "^"+f.run+"$", []string{id}
+			break
+		}
+	}
+	if f.list {
+		for _, id := range ids {
+			fmt.Fprintln(a.out, id)
+		}
+		return nil
+	}
+	if len(ids) == 0 {
+		return usage("--run %s: no case of profile %s matches", f.run, f.profile)
+	}
+	t, err := a.tested(ctx, arg)
+	if err != nil {
+		return err
+	}
+	o.Device, o.Kill = t.index, t.kill
+	if f.perf {
+		return a.conformancePerf(ctx, t, o)
+	}
+	bar := newBar(a.err, len(ids))
+	o.Progress = func(r conformance.Result, _ int) {
+		bar.clear()
+		if r.Status == conformance.Failed {
+			reason, _, _ := strings.Cut(r.Reason, "\n")
+			fmt.Fprintf(a.err, "FAIL  %s  %s\n", r.ID, reason)
+		}
+		if f.verbose {
+			fmt.Fprintf(a.out, "%-8s  %s  %v%s\n", r.Status, r.ID, r.Duration.Round(time.Millisecond/10), note(strings.ReplaceAll(r.Reason, "\n", " ")))
+		}
+		bar.step(r.ID, r.Status == conformance.Failed)
+	}
+	report, err := conformance.Check(ctx, t.open, o)
+	bar.clear()
+	if err != nil {
+		return err
+	}
+	report.Plugin = t.plugin
+	if f.report != "" {
+		digest, err := report.WritePackage(f.report)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.err, "report %s, digest %s\n", f.report, digest)
+	}
+	if err := report.Write(a.out); err != nil {
+		return err
+	}
+	switch {
+	case report.Failed > 0:
+		return errors.New("") // the last line says it
+	case report.Err() != nil:
+		return errors.New("no case was executed")
+	}
+	return nil
+}
+
+func (a *app) conformanceVerifyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify PACKAGE",
+		Short: "Check a report package",
+		Long: `Check the report package that "burn conformance run --report" wrote, a directory or an archive: that no byte of it was
+changed, that it says the same everywhere, and that every case of its suite and profile has a result.
+
+Who changes all files consistently is not found out by the package alone: compare the digest printed here with the one that
+the run printed. The exit code is 1 for a package that was changed or is incomplete.`,
+		Example: `  burn conformance verify report.tar.gz`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			m, err := conformance.Verify(args[0])
+			if errors.Is(err, os.ErrNotExist) {
+				return usage("%w", err)
+			}
+			if err != nil {
+				return err
+			}
+			suite := "another suite than this program's"
+			if m.Suite.Hash == conformance.Current().Hash {
+				suite = "the suite of this program"
+			}
+			fmt.Fprintf(a.out, "%s %s on %s, %s, seed %d\nsuite %s (%s)\n", m.Backend.Name, m.Backend.Version, m.Plugin.Device,
+				m.Environment.Platform, m.Seed, m.Suite.Hash, suite)
+			if m.Plugin.SHA256 != "" {
+				what := m.Plugin.File
+				if what == "" {
+					what = "the program"
+				}
+				fmt.Fprintf(a.out, "sha256 %s of %s\n", m.Plugin.SHA256, what)
+			}
+			for _, p := range m.Profiles {
+				fmt.Fprintf(a.out, "profile %-6s %-13s %d passed, %d failed, %d skipped\n", p.Profile, p.Verdict, p.Passed, p.Failed+p.Expected, p.Skipped)
+			}
+			fmt.Fprintln(a.out, "the package is unchanged and complete")
+			return nil
+		},
+	}
+}
