@@ -46,6 +46,7 @@ type stream struct {
 	shared *segments // nil: none
 
 	requests requests
+	missed   missed
 	over     chan struct{} // closed with err: the stream takes no more
 	overOnce sync.Once
 	err      error
@@ -104,7 +105,7 @@ func openStream(ctx context.Context, b *Backend, device int) (core.Stream, error
 		return nil, canceled(b.proc.name, ctx)
 	}
 	opened = true
-	s := &stream{b: b, fs: fs, cancel: cancel, device: device, enc: wire.NewEncoder(b.generation),
+	s := &stream{b: b, fs: fs, cancel: cancel, device: device, enc: wire.NewEncoder(b.ids),
 		work: make(chan struct{}, 1), over: make(chan struct{}), finished: make(chan struct{})}
 	if b.memfd && fs.Direct() {
 		s.shared = &segments{s: s}
@@ -276,7 +277,7 @@ func (s *stream) begin() error {
 // current reports ids of another generation.
 func (s *stream) current(ids []op.TensorID) error {
 	for _, id := range ids {
-		if g := id.Generation(); g != s.b.generation {
+		if g := id.Generation(); g != s.b.ids {
 			return s.stale(id)
 		}
 	}
@@ -285,7 +286,7 @@ func (s *stream) current(ids []op.TensorID) error {
 
 func (s *stream) stale(id op.TensorID) error {
 	return fmt.Errorf("%v of generation %d, the connection to plugin %s is of generation %d: %w",
-		id, id.Generation(), s.b.proc.name, s.b.generation, core.ErrStale)
+		id, id.Generation(), s.b.proc.name, s.b.ids, core.ErrStale)
 }
 
 // Submit appends nodes. None is accepted when one cannot be.
@@ -299,7 +300,7 @@ func (s *stream) Submit(nodes []op.Node) error {
 			return err
 		}
 		for k := range n.Outputs {
-			if id := n.Outputs[k].ID; id.Generation() != s.b.generation {
+			if id := n.Outputs[k].ID; id.Generation() != s.b.ids {
 				return s.stale(id)
 			}
 		}
@@ -340,11 +341,15 @@ func (s *stream) Sync(ctx context.Context) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
-	r := s.requests.add(nil)
+	r := s.requests.put(&request{late: s.missed.keep})
 	s.enc.Sync(r.id)
 	s.flush()
 	s.mu.Unlock()
-	return s.wait(ctx, r)
+	err := s.wait(ctx, r)
+	if errors.Is(err, core.ErrCanceled) {
+		return err
+	}
+	return s.missed.first(err)
 }
 
 // wait waits for the answer to a request. When ctx ends first, the plugin is told, and a late answer is dropped.
