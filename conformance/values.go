@@ -50,6 +50,8 @@ func floatValue(r *rand.Rand, dom op.Domain, accumulates bool) float64 {
 
 func intValue(r *rand.Rand, d dtype.DType, dom op.Domain, accumulates bool) int64 {
 	switch {
+	case dtype.Smalls.Has(d):
+		return ref.Wrap(d, int64(r.Uint64()))
 	case dom.Lo != 0 || dom.Hi != 0:
 		lo, hi := int64(math.Ceil(dom.Lo)), int64(math.Floor(dom.Hi))
 		if d.Class() == dtype.Unsigned {
@@ -75,6 +77,12 @@ func intValue(r *rand.Rand, d dtype.DType, dom op.Domain, accumulates bool) int6
 func specials(d dtype.DType, extremes bool) (fs []float64, is []int64) {
 	if d == dtype.Bool {
 		return nil, []int64{0, 1}
+	}
+	if dtype.Smalls.Has(d) { // codes: zeros, the least and greatest, NaN and infinities where there are any
+		for _, c := range []int64{0, 1, -1, 0x80, 0x7f, 0x7e, 0x7c, 0x7b, 0xfc, 8, 7} {
+			is = append(is, ref.Wrap(d, c))
+		}
+		return nil, is
 	}
 	if !d.IsFloat() {
 		bits := 8 * d.Size()

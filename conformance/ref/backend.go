@@ -46,7 +46,7 @@ func Evaluating(eval func(n *op.Node, in []Tensor) ([]Tensor, error)) Option {
 // New opens the backend. It claims the whole table unless an option says otherwise.
 func New(options ...Option) *Backend {
 	b := &Backend{eval: Eval, streams: map[*stream]bool{}, caps: &core.Capabilities{
-		Types: dtype.Any, Ops: map[string]core.OpCapability{}, MaxRank: shape.MaxRank, Deterministic: true,
+		Types: dtype.Any | dtype.Smalls, Ops: map[string]core.OpCapability{}, MaxRank: shape.MaxRank, Deterministic: true,
 		Features: []string{"programs", "memory_stats"},
 	}}
 	for _, c := range op.All() {

@@ -3,6 +3,7 @@ package ref
 import (
 	"slices"
 
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
 )
@@ -86,6 +87,10 @@ var movementKernels = map[op.Code]kernel{
 	op.Cast: direct(func(n *op.Node, in []Tensor) Tensor {
 		out := Zeros(n.Outputs[0])
 		for i := range n.Outputs[0].Shape.Size() {
+			if to := n.Outputs[0].DType; dtype.Smalls.Has(to) || dtype.Smalls.Has(in[0].Desc.DType) {
+				out.set(i, convertSmall(in[0], i, to, n.Attrs.Bool("saturate")), 0)
+				continue
+			}
 			out.set(i, convert(in[0], i, n.Outputs[0].DType), 0)
 		}
 		return out

@@ -22,7 +22,7 @@ func Round(d dtype.DType, f float64) float64 {
 }
 
 // Wrap keeps the low bits of i that integer type d has, extended by its sign or by zeros. Of bool it keeps whether any
-// bit is set.
+// bit is set, of a storage type its code in a byte.
 func Wrap(d dtype.DType, i int64) int64 {
 	switch d {
 	case dtype.I32:
@@ -39,6 +39,9 @@ func Wrap(d dtype.DType, i int64) int64 {
 		return int64(uint8(i))
 	case dtype.Bool:
 		return truth(i != 0)
+	}
+	if dtype.Smalls.Has(d) {
+		return int64(codeOf(d, i))
 	}
 	return i
 }

@@ -7,25 +7,28 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
+// movable is what movement without arithmetic takes: the storage types too.
+var movable = dtype.Any | dtype.Smalls
+
 var reduceModes = []string{"assign", "add", "mul", "min", "max"}
 
 var movementRows = []entry{
-	{Reshape, Row{Name: "reshape", Group: "movement", Operands: []Operand{in("x", dtype.Any)}, Results: result, Tolerance: exact,
+	{Reshape, Row{Name: "reshape", Group: "movement", Operands: []Operand{in("x", movable)}, Results: result, Tolerance: exact,
 		Doc:         "The same elements in row-major order under another shape.",
 		Attrs:       []AttrSpec{required("shape", KindInts, "shape of the result")},
 		Constraints: []Constraint{{"C1", "shape is a legal shape"}, {"C2", "shape has as many elements as x"}},
 		Infer:       inferReshape}},
-	{Permute, Row{Name: "permute", Group: "movement", Operands: []Operand{in("x", dtype.Any)}, Results: result, Tolerance: exact,
+	{Permute, Row{Name: "permute", Group: "movement", Operands: []Operand{in("x", movable)}, Results: result, Tolerance: exact,
 		Doc:         "Dimension i of the result is dimension axes[i] of x.",
 		Attrs:       []AttrSpec{required("axes", KindInts, "a permutation of [0, rank)")},
 		Constraints: []Constraint{{"C1", "axes is a permutation of [0, rank)"}},
 		Infer:       inferPermute}},
-	{Expand, Row{Name: "expand", Group: "movement", Operands: []Operand{in("x", dtype.Any)}, Results: result, Tolerance: exact,
+	{Expand, Row{Name: "expand", Group: "movement", Operands: []Operand{in("x", movable)}, Results: result, Tolerance: exact,
 		Doc:         "x broadcast to shape by the rule of NumPy.",
 		Attrs:       []AttrSpec{required("shape", KindInts, "shape of the result")},
 		Constraints: []Constraint{{"C1", "shape is a legal shape"}, {"C2", "x broadcasts to shape"}},
 		Infer:       inferExpand}},
-	{Slice, Row{Name: "slice", Group: "movement", Operands: []Operand{in("x", dtype.Any)}, Results: result, Tolerance: exact,
+	{Slice, Row{Name: "slice", Group: "movement", Operands: []Operand{in("x", movable)}, Results: result, Tolerance: exact,
 		Doc: "Along each axis, size elements at start, start+step, start+2·step, ...",
 		Attrs: []AttrSpec{required("start", KindInts, "first index, per axis"), required("size", KindInts, "number of elements, per axis"),
 			required("step", KindInts, "distance, per axis, may be negative, not zero")},
@@ -38,17 +41,17 @@ var movementRows = []entry{
 			defaults(ScalarInt("value", 0), "the padding, converted as cast does")},
 		Constraints: []Constraint{{"C1", "lo and hi have one entry per axis"}, {"C2", "no dimension of the result is negative"}},
 		Infer:       inferPad}},
-	{Flip, Row{Name: "flip", Group: "movement", Operands: []Operand{in("x", dtype.Any)}, Results: result, Tolerance: exact,
+	{Flip, Row{Name: "flip", Group: "movement", Operands: []Operand{in("x", movable)}, Results: result, Tolerance: exact,
 		Doc:         "x with the order along the given axes reversed.",
 		Attrs:       []AttrSpec{required("axes", KindInts, "distinct axes")},
 		Constraints: []Constraint{{"C1", "axes are distinct and in [0, rank)"}},
 		Infer:       inferFlip}},
-	{Concat, Row{Name: "concat", Group: "movement", Operands: []Operand{variadic(in("x", dtype.Any))}, Results: result, Tolerance: exact,
+	{Concat, Row{Name: "concat", Group: "movement", Operands: []Operand{variadic(in("x", movable))}, Results: result, Tolerance: exact,
 		Doc:         "The operands one after the other along axis.",
 		Attrs:       []AttrSpec{required("axis", KindInt, "axis to join along")},
 		Constraints: []Constraint{{"C1", "axis is in [0, rank)"}, {"C2", "the operands agree in rank and in every dimension but axis"}},
 		Infer:       inferConcat}},
-	{Gather, Row{Name: "gather", Group: "movement", Operands: []Operand{in("x", dtype.Any), in("indices", dtype.Indices)}, Results: result,
+	{Gather, Row{Name: "gather", Group: "movement", Operands: []Operand{in("x", movable), in("indices", dtype.Indices)}, Results: result,
 		Doc: "Slices of x along axis at indices; the first batch dimensions of x and indices go together. The result has shape " +
 			"x[:axis] + indices[batch:] + x[axis+1:]. An index outside [0, x[axis]) is ErrIndex.",
 		Attrs: []AttrSpec{required("axis", KindInt, "indexed axis"), defaults(Int("batch", 0), "number of leading batch dimensions")},
@@ -68,12 +71,14 @@ var movementRows = []entry{
 			{"C5", "modes other than assign need a number type"}},
 		Domain: []Domain{{}, {Index: true}, {}}, Tolerance: perTerm(1),
 		Infer: inferScatter}},
-	{Cast, Row{Name: "cast", Group: "movement", Operands: []Operand{in("x", dtype.Any)}, Results: result, Tolerance: exact,
+	{Cast, Row{Name: "cast", Group: "movement", Operands: []Operand{in("x", movable)}, Results: result, Tolerance: exact,
 		Doc: "x in another element type. Float to float rounds to nearest even; float to integer truncates toward zero and saturates, NaN " +
-			"gives 0; integer to narrower integer keeps the low bits; to bool is x != 0; bool gives 0 or 1.",
-		Attrs: []AttrSpec{required("dtype", KindDType, "element type of the result")},
+			"gives 0; integer to narrower integer keeps the low bits; to bool is x != 0; bool gives 0 or 1. To a float of 8 or 4 bits rounds " +
+			"to nearest even, to f8e8m0 to the nearest power of two, ties up; to an integer of 4 or 2 bits truncates and keeps the low bits.",
+		Attrs: []AttrSpec{required("dtype", KindDType, "element type of the result"),
+			defaults(Flag("saturate", true), "of 8-bit floats: beyond the range is the greatest finite value, not infinity or NaN")},
 		Infer: func(in []Desc, a Attrs) ([]Desc, error) { return one(a.DType("dtype"), in[0].Shape), nil }}},
-	{Copy, Row{Name: "copy", Group: "movement", Operands: []Operand{in("x", dtype.Any)}, Results: result, Tolerance: exact,
+	{Copy, Row{Name: "copy", Group: "movement", Operands: []Operand{in("x", movable)}, Results: result, Tolerance: exact,
 		Doc: "x in a buffer of its own, in row-major order.", Infer: inferSame}},
 }
 

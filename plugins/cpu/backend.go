@@ -38,7 +38,7 @@ func (b *Backend) Info() core.Info {
 }
 
 var capabilities = sync.OnceValue(func() *core.Capabilities {
-	c := &core.Capabilities{Types: dtype.Any, Ops: map[string]core.OpCapability{}, MaxRank: shape.MaxRank, Deterministic: true,
+	c := &core.Capabilities{Types: dtype.Any | dtype.Smalls, Ops: map[string]core.OpCapability{}, MaxRank: shape.MaxRank, Deterministic: true,
 		Features: []string{"programs", "memory_stats", "exact_capabilities", "batches"}}
 	for code, rule := range rules() {
 		row := op.Lookup(code)

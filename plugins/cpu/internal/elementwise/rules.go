@@ -32,6 +32,9 @@ func Rules() map[op.Code]kernel.Rule {
 				return nil
 			}
 		}
+		if dtype.Smalls.Has(to) || dtype.Smalls.Has(in[0].DType) {
+			return smallKernel(in[0].DType, to, n.Attrs.Bool("saturate"))
+		}
 		return castKernel(in[0].DType, to)
 	}, op.Cast)
 	put(func(n *op.Node, in []op.Desc) kernel.Func {
