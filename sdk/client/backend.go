@@ -26,7 +26,8 @@ type Backend struct {
 	info       core.Info
 	caps       *core.Capabilities
 	exact      bool
-	generation uint16
+	generation uint16 // of the connection
+	ids        uint16 // generation of the ids that callers use
 	version    uint32
 	protocol   wire.Range
 	carrier    *wire.Carrier // of streams; nil: they run over gRPC
@@ -39,23 +40,30 @@ type Backend struct {
 	lostOnce sync.Once
 	lost     chan struct{} // closed with lostErr
 	lostErr  error
+	silent   atomic.Pointer[string] // the heartbeat was missed
 
 	answers answers
 }
 
 var _ core.Backend = (*Backend)(nil)
 
-func newBackend(p *process, c *wire.Caller, w *wire.Welcome, o *Options) *Backend {
+func newBackend(p *process, conn *grpc.ClientConn, c *wire.Caller, w *wire.Welcome, o *Options) *Backend {
 	b := &Backend{proc: p, caller: c, info: w.Info, caps: w.Capabilities, generation: o.Generation,
 		version: w.Version, protocol: w.Protocol, exact: slices.Contains(w.Capabilities.Features, wire.FeatureExact),
 		lost: make(chan struct{})}
 	b.carrier, b.memfd = carrier(w, o)
+	if !o.Rebase {
+		b.ids = o.Generation
+	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	if !p.attached {
 		go func() {
 			<-p.exited
 			b.lose(nil)
 		}()
+		if o.Heartbeat >= 0 {
+			go b.listen(conn, o.Heartbeat)
+		}
 	}
 	return b
 }
@@ -67,7 +75,7 @@ func (b *Backend) Info() core.Info { return b.info }
 func (b *Backend) Capabilities() *core.Capabilities { return b.caps }
 
 // Generation is that of the tensor ids of all streams.
-func (b *Backend) Generation() uint16 { return b.generation }
+func (b *Backend) Generation() uint16 { return b.ids }
 
 // Protocol is the version spoken with the plugin, and the range that the plugin speaks.
 func (b *Backend) Protocol() (version uint32, plugin wire.Range) { return b.version, b.protocol }
@@ -87,6 +95,9 @@ func (b *Backend) lose(err error) error {
 				b.proc.await(400 * time.Millisecond)
 				text = b.proc.how()
 			}
+			if beat := b.silent.Load(); beat != nil {
+				text = *beat
+			}
 			if err != nil && !b.proc.ended() {
 				text += ": " + status.Convert(err).Message()
 			}
@@ -101,6 +112,9 @@ func (b *Backend) lose(err error) error {
 	<-b.lost
 	return b.lostErr
 }
+
+// Lost is closed when the connection is lost or closed.
+func (b *Backend) Lost() <-chan struct{} { return b.lost }
 
 // gone is the error of a connection that is lost or closed, else nil.
 func (b *Backend) gone() error {

@@ -21,7 +21,7 @@ func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
 	if len(data) != d.Bytes() {
 		return fmt.Errorf("write: %d bytes, want %d for %v: %w", len(data), d.Bytes(), d, core.ErrShape)
 	}
-	if d.ID.Generation() != s.b.generation {
+	if d.ID.Generation() != s.b.ids {
 		return s.stale(d.ID)
 	}
 	if ctx.Err() != nil {
@@ -93,7 +93,7 @@ func (s *stream) chunk(ctx context.Context, r *request, data []byte) error {
 
 // Read waits for a tensor and fills dst as its data arrives. When it fails, the content of dst is undefined.
 func (s *stream) Read(ctx context.Context, id op.TensorID, dst []byte) error {
-	if id.Generation() != s.b.generation {
+	if id.Generation() != s.b.ids {
 		return s.stale(id)
 	}
 	if ctx.Err() != nil {

@@ -230,16 +230,22 @@ func (p *process) byUs() bool {
 
 // await waits a little for the end of the process and of its output.
 func (p *process) await(limit time.Duration) {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	for _, c := range []chan struct{}{p.exited, p.quiet} {
+	for _, c := range []struct {
+		done  chan struct{}
+		limit time.Duration
+	}{{p.exited, limit}, {p.quiet, min(limit, outputWait)}} {
+		timer := time.NewTimer(c.limit)
 		select {
-		case <-c:
+		case <-c.done:
+			timer.Stop()
 		case <-timer.C:
 			return
 		}
 	}
 }
+
+// outputWait is how long the last output of a process that has ended is waited for: a child of it may hold the pipe.
+const outputWait = 25 * time.Millisecond
 
 // how says how the process ended: "exit status 2", "signal: killed".
 func (p *process) how() string {

@@ -32,6 +32,11 @@ type Options struct {
 	StartTimeout time.Duration
 	// Generation is that of all tensor ids on the connection: it is raised by who restarts a plugin.
 	Generation uint16
+	// Rebase: callers use ids of generation 0 whatever Generation is. Errors of the plugin name tensors of Generation.
+	Rebase bool
+	// Heartbeat is how long the plugin may take to answer when it is asked whether it is alive; one that does not is killed.
+	// 0: 10 seconds; less: it is not asked.
+	Heartbeat time.Duration
 	// HostName and HostVersion are told to the plugin.
 	HostName, HostVersion string
 	// Image is executed in place of the path, which stays the name of the plugin: the same program, checked and kept from
@@ -63,6 +68,9 @@ func (o *Options) complete(path string) {
 	}
 	if o.DataPlane == "" {
 		o.DataPlane = os.Getenv(wire.EnvDataPlane)
+	}
+	if o.Heartbeat == 0 {
+		o.Heartbeat = 10 * time.Second
 	}
 	if o.HostName == "" {
 		o.HostName = filepath.Base(os.Args[0])
@@ -221,5 +229,5 @@ func hello(ctx context.Context, conn *grpc.ClientConn, p *process, o *Options) (
 	if w.Err != nil {
 		return nil, p.startError(CauseOpen, w.Err)
 	}
-	return newBackend(p, caller, w, o), nil
+	return newBackend(p, conn, caller, w, o), nil
 }

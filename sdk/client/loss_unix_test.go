@@ -1,0 +1,69 @@
+//go:build unix
+
+package client_test
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/core"
+	fake "github.com/goburn/burn/internal/fakeplugin"
+	"github.com/goburn/burn/sdk/client"
+)
+
+// TestHang stops a plugin, as a fault in a driver may: it is killed when it shows no sign of life.
+func TestHang(t *testing.T) {
+	b, err := client.Start(context.Background(), os.Args[0], client.Options{Name: "fake", Env: []string{fake.Env + "=" + fake.Good},
+		Heartbeat: 300 * time.Millisecond})
+	require.NoError(t, err)
+	defer b.Close()
+	s := open(t, b)
+	time.Sleep(400 * time.Millisecond)
+	require.NoError(t, s.Sync(context.Background()), "it is asked, and answers")
+	pid, err := strconv.Atoi(b.PID())
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	err = s.Sync(context.Background())
+	require.ErrorIs(t, err, core.ErrBackendLost)
+	require.Contains(t, err.Error(), "no sign of life for 300ms")
+	select {
+	case <-b.Lost():
+	case <-time.After(5 * time.Second):
+		t.Fatal("the loss is not told")
+	}
+	require.False(t, running(pid))
+}
+
+// BenchmarkLoss is from the death of a plugin to the error of a call that waits for it.
+func BenchmarkLoss(b *testing.B) {
+	var total, worst time.Duration
+	for range b.N {
+		be, err := client.Start(context.Background(), os.Args[0], client.Options{Name: "fake", Env: []string{fake.Env + "=" + fake.Good},
+			Config: core.Config{Options: map[string]string{"slow": "1h"}}})
+		require.NoError(b, err)
+		s := open(b, be)
+		require.NoError(b, s.Submit(nil))
+		done := make(chan time.Time, 1)
+		go func() {
+			for s.Sync(context.Background()) == nil {
+			}
+			done <- time.Now()
+		}()
+		time.Sleep(5 * time.Millisecond)
+		pid, err := strconv.Atoi(be.PID())
+		require.NoError(b, err)
+		start := time.Now()
+		require.NoError(b, syscall.Kill(pid, syscall.SIGKILL))
+		took := (<-done).Sub(start)
+		total, worst = total+took, max(worst, took)
+		require.NoError(b, be.Close())
+	}
+	b.ReportMetric(float64(total.Microseconds())/1000/float64(b.N), "loss-ms")
+	b.ReportMetric(float64(worst.Microseconds())/1000, "worst-ms")
+}
