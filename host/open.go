@@ -27,6 +27,13 @@ type Options struct {
 	// Development are plugins by name and path that come before all others, and that nothing is checked of: for authors
 	// who build a plugin again and again. Who sets it tells the user.
 	Development map[string]string
+	// Restore starts a plugin process anew when it is lost, puts back what was on its streams and repeats the calls that
+	// were lost, as package host/restore says. It costs a copy in this process of everything that is written. Backends
+	// within this process, and those of BURN_REATTACH, are opened as without it.
+	Restore bool
+	// Heartbeat is how long a plugin process may take to answer when it is asked whether it is alive, before it is killed
+	// and taken for lost; 0: 10 seconds; less: it is not asked.
+	Heartbeat time.Duration
 	// StartTimeout bounds the start of one plugin; 0: 30 seconds for Open, 10 for Devices.
 	StartTimeout time.Duration
 	// Version is that of the program, told to plugins.
@@ -34,10 +41,13 @@ type Options struct {
 	// Carrier is a command line to which the path of a shared object is appended: a program that calls shared.Serve with it.
 	// Devices describes shared objects with its help, and process:NAME runs them so. Empty: neither is possible.
 	Carrier []string
+
+	generation uint16 // of the process, when one is restored
 }
 
 func (o *Options) client(name string) client.Options {
-	return client.Options{Name: name, Config: o.Config, Logger: o.Logger, StartTimeout: o.StartTimeout, HostVersion: o.Version}
+	return client.Options{Name: name, Config: o.Config, Logger: o.Logger, StartTimeout: o.StartTimeout, HostVersion: o.Version,
+		Generation: o.generation, Rebase: true, Heartbeat: o.Heartbeat}
 }
 
 // Open opens a device: NAME[:INDEX], with prefix "builtin:", "process:" or "shared:" to force the transport. Without a
@@ -92,7 +102,7 @@ func openPlugin(ctx context.Context, s Spec, o Options) (core.Backend, string, e
 					transport = Process
 				}
 			}
-			b, err := p.open(ctx, transport, o)
+			b, err := p.openLasting(ctx, transport, o)
 			return b, transport, err
 		}
 	}
