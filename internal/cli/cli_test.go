@@ -73,7 +73,7 @@ func TestGolden(t *testing.T) {
 		"unknown_input":  {[]string{"run", model, "--input", "picture=x.png"}, 2},
 		"no_model":       {[]string{"run", digits + "labels.txt"}, 3},
 		"no_command":     {[]string{"rn"}, 2},
-		"no_subcommand":  {[]string{"conformance", "run"}, 2},
+		"no_subcommand":  {[]string{"conformance", "walk"}, 2},
 		"no_flag":        {[]string{"run", model, "--devise", "cpu"}, 2},
 		"no_device":      {[]string{"run", model, "--input", image, "--device", "builtin:nosuch"}, 2},
 		"no_index":       {[]string{"run", model, "--input", image, "--device", "builtin:cpu:7"}, 2},
