@@ -26,13 +26,7 @@ func TestC(t *testing.T) {
 	// The same object in a process of its own gives the same report.
 	r, err := check("process:cabi", covered, carrier(t))
 	require.NoError(t, err)
-	var failed []string
-	for _, x := range r.Results {
-		if x.Status == "failed" {
-			failed = append(failed, x.ID+": "+x.Reason)
-		}
-	}
-	require.Empty(t, failed)
+	require.Empty(t, failures(r))
 	require.Equal(t, passed(t, inHost), r.Passed)
 }
 
