@@ -38,6 +38,9 @@ func (s spec) drawBase(r *rand.Rand, i int, base op.Desc) ref.Tensor {
 // drawAs makes values of operand i in the shape of d, indices below bound.
 func (s spec) drawAs(r *rand.Rand, i int, d op.Desc, bound func(k int) int) ref.Tensor {
 	dom := s.domain(i)
+	if dom.Matrix != op.AnyMatrix {
+		return ref.Matrix(r, dom.Matrix, d)
+	}
 	if !dom.Index {
 		return fill(r, d, dom, op.Lookup(s.op).Tolerance.PerTerm)
 	}

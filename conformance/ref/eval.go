@@ -19,7 +19,7 @@ func init() {
 		selectionKernels, attentionKernels,
 		creationKernels, movementKernels, indexKernels, unaryKernels, binaryKernels, reduceKernels,
 		scanKernels, sortKernels, contractionKernels, windowKernels, activationKernels, softmaxKernels, statisticsKernels,
-		normKernels, recurrentKernels, elementKernels, tupleKernels, quantizeKernels, searchKernels, randomKernels, einsumKernels, spectralKernels} {
+		normKernels, recurrentKernels, elementKernels, tupleKernels, quantizeKernels, searchKernels, randomKernels, einsumKernels, spectralKernels, matrixKernels, factorKernels} {
 		for c, k := range m {
 			kernels[c] = k
 		}

@@ -183,6 +183,24 @@ const (
 	BlackmanWindow
 	KaiserWindow
 
+	// composite: linear algebra
+	Tril
+	Triu
+	Diag
+	Diagonal
+	Trace
+	Outer
+	Kron
+	Cross
+	Cholesky
+	TriangularSolve
+	LU
+	Det
+	SlogDet
+	Inverse
+	Solve
+	MatrixPower
+
 	// composite: selection, whose result size depends on data
 	NonZero
 	Compress

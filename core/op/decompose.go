@@ -79,7 +79,8 @@ func init() {
 	decompositions = map[Code]Decomposition{}
 	for _, m := range []map[Code]Decomposition{
 		selectionRules, attentionRules,
-		arithmeticRules, activationRules, statisticsRules, layerRules, indexingRules, quantizationRules, searchRules, randomRules, einsumRules, spectralRules} {
+		arithmeticRules, activationRules, statisticsRules, layerRules, indexingRules, quantizationRules, searchRules, randomRules, einsumRules, spectralRules,
+		matrixRules, factorRules} {
 		for c, r := range m {
 			decompositions[c] = r
 		}

@@ -18,7 +18,8 @@ type entry struct {
 var sections = [][]entry{
 	selectionRows, attentionRows,
 	creationRows, movementRows, unaryRows, binaryRows, reductionRows, contractionRows,
-	arithmeticRows, activationRows, statisticsRows, layerRows, indexingRows, quantizationRows, searchRows, randomRows, einsumRows, spectralRows}
+	arithmeticRows, activationRows, statisticsRows, layerRows, indexingRows, quantizationRows, searchRows, randomRows, einsumRows, spectralRows,
+	matrixRows, factorRows}
 
 type snapshot struct {
 	rows   []*Row

@@ -193,4 +193,50 @@ for n in (1, 2, 9, 16):
         case("kaiser_window", [], np.kaiser(n, beta).astype(np.float32), size=n, beta=beta, periodic=False)
         case("kaiser_window", [], (np.kaiser(n + 1, beta)[:-1] if n > 1 else np.ones(1)).astype(np.float32), size=n, beta=beta)
 
+# linear algebra
+m = rng.integers(-9, 9, (2, 3, 4))
+for k in (0, 1, -1, 5):
+    case("tril", [m], np.tril(m, k), offset=k)
+    case("triu", [m], np.triu(m, k), offset=k)
+    case("trace", [m], np.trace(m, k, 1, 2), offset=k)
+    if k < 5:
+        case("diagonal", [m], np.diagonal(m, k, 1, 2), offset=k)
+        case("diag", [m[0, 0]], np.diag(m[0, 0], k), offset=k)
+case("outer", [m[0, 0], m[1, 1, :3]], np.outer(m[0, 0], m[1, 1, :3]))
+case("kron", [m[0], m[1, :2]], np.kron(m[0], m[1, :2]))
+a, b = single(4, 3), single(2, 1, 3)
+rounded("cross", [a, b], np.cross(a, b), axis=2)
+
+
+def full(m, n):
+    """Well conditioned matrices that f32 holds."""
+    u, v = np.linalg.qr(single(m, m))[0], np.linalg.qr(single(n, n))[0]
+    d = np.zeros((m, n))
+    np.fill_diagonal(d, np.linspace(0.8, 3, min(m, n)))
+    return (u @ d @ v).astype(np.float32).astype(np.float64)
+
+
+g = full(4, 4)
+spd = (g @ g.T).astype(np.float32).astype(np.float64)
+rounded("cholesky", [spd], np.linalg.cholesky(spd))
+rounded("cholesky", [np.triu(spd)], np.linalg.cholesky(spd).T, upper=True)
+rhs, t = single(4, 2), np.tril(single(4, 4)) + 3 * np.eye(4)
+t = t.astype(np.float32).astype(np.float64)
+rounded("triangular_solve", [t, rhs], np.linalg.solve(t, rhs))
+rounded("triangular_solve", [t, rhs], np.linalg.solve(t.T, rhs), transpose=True)
+rounded("triangular_solve", [t.T + np.tril(g, -1), rhs], np.linalg.solve(t.T, rhs), upper=True)
+small = np.tril(t, -1) / 4
+rounded("triangular_solve", [small + 7 * np.eye(4), rhs], np.linalg.solve(small + np.eye(4), rhs), unit=True)
+rounded("det", [g], np.linalg.det(g))
+rounded("slogdet", [np.stack([g, -g[[1, 0, 2, 3]]])], np.linalg.slogdet(np.stack([g, -g[[1, 0, 2, 3]]])))
+rounded("det", [np.ones((3, 3))], np.float64(0))
+rounded("slogdet", [np.zeros((2, 2))], np.linalg.slogdet(np.zeros((2, 2))))
+rounded("inverse", [g], np.linalg.inv(g))
+rounded("solve", [g, rhs], np.linalg.solve(g, rhs))
+for n in (0, 1, 5, -3):
+    rounded("matrix_power", [g], np.linalg.matrix_power(g, n), n=n)
+# By hand: rows 1 and 0 swap, then rows 2 and 1.
+hand = np.array([[1.0, 2, 4], [2, 1, 3], [-1, 4, 0.5]])
+rounded("lu", [hand], [np.array([[2, 1, 3], [-0.5, 4.5, 2], [0.5, 1 / 3, 2.5 - 2 / 3]]), np.array([1, 2, 2]), np.array([1, 2, 0])])
+
 sys.stdout.write("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")

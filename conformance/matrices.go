@@ -1,0 +1,46 @@
+package conformance
+
+import (
+	"math/rand/v2"
+	"strings"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// structured says whether an operand is matrices of a kind.
+func (s spec) structured() bool {
+	for i := range s.in {
+		if s.domain(i).Matrix != op.AnyMatrix {
+			return true
+		}
+	}
+	return false
+}
+
+// keepsMatrices is false for layouts that repeat elements: the matrices would be singular.
+func (l layout) keepsMatrices() bool { return !strings.HasPrefix(l.name, "expanded") }
+
+// embed sets elements of base so that its view by op c is matrices of operand i's kind.
+func (s spec) embed(r *rand.Rand, i int, base ref.Tensor, c op.Code, attrs []op.Attr) error {
+	if s.domain(i).Matrix == op.AnyMatrix {
+		return nil
+	}
+	places := ref.Zeros(op.Desc{DType: dtype.I64, Shape: base.Desc.Shape})
+	for k := range places.I {
+		places.I[k] = int64(k)
+	}
+	n, err := op.New(c, []op.Desc{places.Desc}, attrs...)
+	if err != nil {
+		return err
+	}
+	seen, err := ref.Eval(&n, []ref.Tensor{places})
+	if err != nil {
+		return err
+	}
+	for k, f := range s.draw(r, i).F {
+		base.F[seen[0].I[k]] = f
+	}
+	return nil
+}
