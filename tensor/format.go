@@ -131,7 +131,7 @@ func texts(d dtype.DType, data []byte, precision int) func(i int) string {
 		v := dtype.Slice[uint64](data)
 		return func(i int) string { return strconv.FormatUint(v[i], 10) }
 	}
-	if !d.IsFloat() {
+	if !d.IsFloat() && !dtype.SmallFloats.Has(d) {
 		v := Int64s(d, data)
 		return func(i int) string { return strconv.FormatInt(v[i], 10) }
 	}
@@ -185,10 +185,16 @@ func Float64s(d dtype.DType, data []byte) []float64 {
 	case dtype.U64:
 		return widen(dtype.Slice[uint64](data), func(v uint64) float64 { return float64(v) })
 	}
+	if dtype.Smalls.Has(d) {
+		v := make([]float32, len(data))
+		dtype.FromSmall(d, data, v)
+		return widen(v, func(v float32) float64 { return float64(v) })
+	}
 	return widen(Int64s(d, data), func(v int64) float64 { return float64(v) })
 }
 
-// Int64s widens integer and bool elements, in the format of Tensor.Bytes; u64 keeps its bits, floats give nil.
+// Int64s widens integer and bool elements, in the format of Tensor.Bytes; u64 keeps its bits, floats of 8 and 4 bits give
+// their codes, other floats nil.
 func Int64s(d dtype.DType, data []byte) []int64 {
 	switch d {
 	case dtype.I64, dtype.U64:
@@ -203,10 +209,13 @@ func Int64s(d dtype.DType, data []byte) []int64 {
 		return widen(dtype.Slice[uint32](data), func(v uint32) int64 { return int64(v) })
 	case dtype.U16:
 		return widen(dtype.Slice[uint16](data), func(v uint16) int64 { return int64(v) })
-	case dtype.U8, dtype.Bool:
-		return widen(data, func(v byte) int64 { return int64(v) })
+	case dtype.I4, dtype.I2:
+		return widen(data, func(v byte) int64 { return int64(int8(v)) })
 	}
-	return nil
+	if d.IsFloat() {
+		return nil
+	}
+	return widen(data, func(v byte) int64 { return int64(v) })
 }
 
 func widen[S, D any](in []S, f func(S) D) []D {

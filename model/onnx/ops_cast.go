@@ -1,17 +1,54 @@
 package onnx
 
-import "github.com/goburn/burn/core/dtype"
+import (
+	"math"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
 
 func init() {
 	register("Cast", 6, func(t *tracer, n *node) []value {
 		t.need(n, 0)
-		return []value{t.cast(n.input(0), t.elementType(n.int("to", 0)))}
+		return []value{t.castNode(n, t.elementType(n.int("to", 0)))}
 	})
 	register("CastLike", 15, func(t *tracer, n *node) []value {
 		t.need(n, 0, 1)
-		return []value{t.cast(n.input(0), n.input(1).dtype())}
+		return []value{t.castNode(n, n.input(1).dtype())}
 	})
 	register("BitCast", 26, bitCast)
+}
+
+// castNode is a cast with the attributes that concern small floats.
+func (t *tracer) castNode(n *node, to dtype.DType) value {
+	x := n.input(0)
+	if !dtype.SmallFloats.Has(to) || x.dtype() == to {
+		return t.cast(x, to)
+	}
+	if to == dtype.F8E8M0 && n.str("round_mode", "up") != "nearest" {
+		return t.powers(x, n.str("round_mode", "up"))
+	}
+	return t.do(op.Cast, []value{x}, op.Type("dtype", to), op.Flag("saturate", n.int("saturate", 1) != 0))
+}
+
+// powers rounds to powers of two upward or downward, on the host, as the contract rounds to the nearest.
+func (t *tracer) powers(x value, mode string) value {
+	if mode != "up" && mode != "down" {
+		t.fail("round_mode is %q, want up, down or nearest", mode)
+	}
+	return t.hostOp([]value{t.cast(x, dtype.F64)}, func(in []hostTensor) ([]hostTensor, error) {
+		out := make([]byte, in[0].Shape.Size())
+		for i, f := range dtype.Slice[float64](in[0].Data) {
+			if frac, e := math.Frexp(f); f > 0 && !math.IsInf(f, 0) {
+				f = math.Ldexp(1, e-1)
+				if mode == "up" && frac > 0.5 {
+					f *= 2
+				}
+			}
+			out[i] = dtype.ToSmall(dtype.F8E8M0, f, true)
+		}
+		return []hostTensor{{DType: dtype.F8E8M0, Shape: in[0].Shape, Data: out}}, nil
+	})[0]
 }
 
 // bitCast relabels the bytes on the host, as the contract has no op for it.

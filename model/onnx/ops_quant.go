@@ -24,6 +24,9 @@ func (t *tracer) scaling(n *node, x, scale, zero value) (scaling, value, value) 
 	shaped := func(dims []int) {
 		scale, zero = t.reshape(scale, dims...), t.reshape(zero, dims...)
 	}
+	if scale.shape().Size() == 1 && zero.shape().Size() == 1 { // a scalar and a vector of one are used alike
+		zero = t.reshape(zero, scale.shape()...)
+	}
 	if !scale.shape().Equal(zero.shape()) {
 		t.fail("scale is %v and zero point %v, want the same shape", scale.shape(), zero.shape())
 	}
@@ -57,6 +60,11 @@ func (t *tracer) scaling(n *node, x, scale, zero value) (scaling, value, value) 
 // quantized are the types that burn quantizes to.
 var quantized = dtype.SetOf(dtype.U8, dtype.I8, dtype.U16, dtype.I16, dtype.I32)
 
+// smallRange is the range of the integers narrower than a byte.
+var smallRange = map[dtype.DType]struct{ lo, hi float64 }{
+	dtype.I4: {-8, 7}, dtype.U4: {0, 15}, dtype.I2: {-2, 1}, dtype.U2: {0, 3},
+}
+
 func quantizeNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
 	x, scale, zero := n.input(0), n.input(1), n.input(2)
@@ -67,17 +75,40 @@ func quantizeNode(t *tracer, n *node) []value {
 		}
 		zero = calc{t}.zeros(to, scale.shape())
 	}
-	if !quantized.Has(zero.dtype()) {
+	if !quantized.Has(zero.dtype()) && !dtype.Smalls.Has(zero.dtype()) {
 		t.unsupported("quantization to %v", zero.dtype())
 	}
 	if !x.dtype().IsFloat() {
 		x = t.cast(x, scale.dtype())
 	}
 	s, scale, zero := t.scaling(n, x, t.cast(scale, x.dtype()), zero)
+	if dtype.Smalls.Has(zero.dtype()) {
+		return []value{t.quantizeSmall(n, x, t.lay(s, scale, x), t.lay(s, zero, x))}
+	}
 	if s.blocks {
 		return []value{t.quantize(x, scale, zero)}
 	}
 	return []value{t.do(op.Quantize, []value{x, scale, zero}, op.Int("axis", s.axis))}
+}
+
+// lay shapes a scale or zero point so that it broadcasts with x.
+func (t *tracer) lay(s scaling, v, x value) value {
+	if s.blocks || s.axis < 0 {
+		return v
+	}
+	return t.reshape(v, append(shape.Of(v.shape().Size()), ones(x.rank()-s.axis-1)...)...)
+}
+
+// quantizeSmall quantizes to a storage type: floats are rounded by their cast, integers saturate in their own range.
+func (t *tracer) quantizeSmall(n *node, x, scale, zero value) value {
+	c, to := calc{t}, zero.dtype()
+	v := c.div(c.wide(x), c.wide(scale))
+	if dtype.SmallFloats.Has(to) {
+		v = c.add(v, t.cast(zero, v.dtype()))
+		return t.do(op.Cast, []value{v}, op.Type("dtype", to), op.Flag("saturate", n.int("saturate", 1) != 0))
+	}
+	r := smallRange[to]
+	return t.cast(c.clamp(c.add(c.round(v), t.cast(zero, v.dtype())), r.lo, r.hi), to)
 }
 
 // quantize is round(x/scale)+zero, saturated; the operands broadcast.
@@ -91,7 +122,7 @@ func (t *tracer) quantize(x, scale, zero value) value {
 func dequantizeNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
 	x, scale, zero := n.input(0), n.input(1), n.input(2)
-	if !quantized.Has(x.dtype()) {
+	if !quantized.Has(x.dtype()) && !dtype.Smalls.Has(x.dtype()) {
 		t.unsupported("dequantization from %v", x.dtype())
 	}
 	if !zero.present() {
@@ -99,7 +130,9 @@ func dequantizeNode(t *tracer, n *node) []value {
 	}
 	s, scale, zero := t.scaling(n, x, scale, zero)
 	var y value
-	if s.blocks {
+	if dtype.Smalls.Has(x.dtype()) {
+		y = t.dequantizeSmall(x, t.lay(s, scale, x), t.lay(s, zero, x))
+	} else if s.blocks {
 		y = t.dequantize(x, scale, zero)
 	} else {
 		y = t.do(op.Dequantize, []value{x, scale, zero}, op.Int("axis", s.axis))
@@ -116,6 +149,12 @@ func (t *tracer) dequantize(x, scale, zero value) value {
 	diff := c.sub(t.cast(x, dtype.I32), t.cast(zero, dtype.I32))
 	w := c.wide(scale)
 	return t.cast(c.mul(t.cast(diff, w.dtype()), w), scale.dtype())
+}
+
+// dequantizeSmall is (x-zero)·scale from a storage type; the operands broadcast.
+func (t *tracer) dequantizeSmall(x, scale, zero value) value {
+	c, w := calc{t}, calc{t}.wide(scale)
+	return t.cast(c.mul(c.sub(t.cast(x, w.dtype()), t.cast(zero, w.dtype())), w), scale.dtype())
 }
 
 // dynamicQuantizeNode maps the range of x, with 0 in it, to [0, 255].

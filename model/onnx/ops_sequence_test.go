@@ -158,7 +158,7 @@ func TestIllegalNodes(t *testing.T) {
 			nodeOf("Add", []string{"x", "q"}, []string{"y"})}},
 		{"sum of other types", core.ErrDType, []*pb.Node{constOf("p", 1), nodeOf("Add", x, []string{"y"})}},
 		{"cast to text", core.ErrUnsupported, []*pb.Node{nodeOf("Cast", []string{"x"}, []string{"y"}, attrInt("to", int64(pb.String)))}},
-		{"cast to 8-bit float", core.ErrUnsupported, []*pb.Node{nodeOf("Cast", []string{"x"}, []string{"y"}, attrInt("to", int64(pb.Float8E4M3FN)))}},
+		{"cast to complex numbers", core.ErrUnsupported, []*pb.Node{nodeOf("Cast", []string{"x"}, []string{"y"}, attrInt("to", int64(pb.Complex64)))}},
 		{"constant text", core.ErrUnsupported, []*pb.Node{nodeOf("Constant", nil, []string{"y"}, attrStr("value_string", "a"))}},
 		{"index outside", core.ErrIndex, []*pb.Node{constOf("p", 2), nodeOf("Gather", x, []string{"y"})}},
 	}

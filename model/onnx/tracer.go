@@ -174,8 +174,8 @@ func (t *tracer) fromPB(p *pb.Tensor) value {
 	return tensorOf(c)
 }
 
-// elementType is the element type of an ONNX TensorProto.DataType. Strings, complex numbers, floats of 8 bits or less and
-// integers narrower than a byte are unsupported.
+// elementType is the element type of an ONNX TensorProto.DataType. Strings, complex numbers and floats of 6 bits are
+// unsupported.
 func (t *tracer) elementType(onnxType int) dtype.DType {
 	d, err := elementType(pb.DataType(onnxType))
 	if err != nil {
@@ -188,6 +188,15 @@ var elementTypes = map[pb.DataType]dtype.DType{
 	pb.Float: dtype.F32, pb.Double: dtype.F64, pb.Float16: dtype.F16, pb.BFloat16: dtype.BF16, pb.Bool: dtype.Bool,
 	pb.Int64: dtype.I64, pb.Int32: dtype.I32, pb.Int16: dtype.I16, pb.Int8: dtype.I8,
 	pb.Uint64: dtype.U64, pb.Uint32: dtype.U32, pb.Uint16: dtype.U16, pb.Uint8: dtype.U8,
+	pb.Float8E4M3FN: dtype.F8E4M3FN, pb.Float8E5M2: dtype.F8E5M2, pb.Float8E4M3FNUZ: dtype.F8E4M3FNUZ,
+	pb.Float8E5M2FNUZ: dtype.F8E5M2FNUZ, pb.Float8E8M0: dtype.F8E8M0, pb.Float4E2M1: dtype.F4E2M1,
+	pb.Int4: dtype.I4, pb.Uint4: dtype.U4, pb.Int2: dtype.I2, pb.Uint2: dtype.U2,
+}
+
+// ElementType is the element type of an ONNX tensor type, and whether burn has it.
+func ElementType(p pb.DataType) (dtype.DType, bool) {
+	d, ok := elementTypes[p]
+	return d, ok
 }
 
 func elementType(p pb.DataType) (dtype.DType, error) {

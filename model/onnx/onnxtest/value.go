@@ -119,15 +119,8 @@ func decode(b []byte, declared onnx.ValueInfo) (Value, error) {
 	return fromTensor(p)
 }
 
-// types are the element types that burn has.
-var types = map[pb.DataType]dtype.DType{
-	pb.Float: dtype.F32, pb.Double: dtype.F64, pb.Float16: dtype.F16, pb.BFloat16: dtype.BF16, pb.Int64: dtype.I64,
-	pb.Int32: dtype.I32, pb.Int16: dtype.I16, pb.Int8: dtype.I8, pb.Uint64: dtype.U64, pb.Uint32: dtype.U32,
-	pb.Uint16: dtype.U16, pb.Uint8: dtype.U8, pb.Bool: dtype.Bool,
-}
-
 func fromTensor(p *pb.Tensor) (Value, error) {
-	d, ok := types[p.DataType]
+	d, ok := onnx.ElementType(p.DataType)
 	if !ok {
 		return Value{}, fmt.Errorf("%w: element type %v", core.ErrUnsupported, p.DataType)
 	}
