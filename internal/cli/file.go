@@ -35,11 +35,17 @@ func writeFile(path string, write func(*os.File) error) error {
 	return nil
 }
 
-// writeNpy writes a tensor as .npy, bf16, which NumPy does not have, as f32.
+// writeNpy writes a tensor as .npy, floats that NumPy does not have as f32, and integers narrower than a byte as i8.
 func writeNpy(path string, a onnxtest.Array) error {
-	if a.DType == dtype.BF16 {
-		a.Data = dtype.Bytes(widen(dtype.Slice[dtype.BFloat16](a.Data)))
-		a.DType = dtype.F32
+	switch {
+	case a.DType == dtype.BF16:
+		a.Data, a.DType = dtype.Bytes(widen(dtype.Slice[dtype.BFloat16](a.Data))), dtype.F32
+	case dtype.SmallFloats.Has(a.DType):
+		v := make([]float32, len(a.Data))
+		dtype.FromSmall(a.DType, a.Data, v)
+		a.Data, a.DType = dtype.Bytes(v), dtype.F32
+	case dtype.SmallInts.Has(a.DType): // one element a byte, its sign extended
+		a.DType = dtype.I8
 	}
 	return writeFile(path, func(f *os.File) error {
 		w := bufio.NewWriter(f)
