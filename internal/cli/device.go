@@ -17,7 +17,8 @@ import (
 
 // hostOptions are the settings of the host: plugins to search, threads, and the log, which goes to stderr.
 func (a *app) hostOptions() host.Options {
-	o := host.Options{Config: core.Config{Threads: a.config.Threads}, Dirs: a.config.PluginPath, Version: buildInfo().Version}
+	o := host.Options{Config: core.Config{Threads: a.config.Threads}, Dirs: a.config.PluginPath, Development: a.config.DevPlugins, Version: buildInfo().Version,
+		Carrier: carrier()}
 	if level := hclog.LevelFromString(a.config.Log); level != hclog.Off && level != hclog.NoLevel {
 		o.Logger = hclog.New(&hclog.LoggerOptions{Name: "burn", Level: level, Output: a.err})
 	}

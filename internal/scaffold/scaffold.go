@@ -1,0 +1,112 @@
+// Package scaffold writes the first version of a plugin: one that builds, starts, lists a device and passes what it claims
+// of the conformance suite.
+package scaffold
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/template"
+)
+
+//go:embed all:templates
+var templates embed.FS
+
+// Languages are those that there are templates for.
+func Languages() []string { return []string{"go", "python", "c"} }
+
+// Plugin is what is written.
+type Plugin struct {
+	Name     string // of the backend: lower-case letters, digits, - and _, a letter first
+	Language string // one of Languages
+	// BurnVersion is the version of burn that a plugin in Go requires; empty: v0.0.0, which needs BurnDir.
+	BurnVersion string
+	// BurnDir is a local copy of burn that a plugin in Go is built with; empty: none.
+	BurnDir string
+}
+
+// ErrExists: the folder is there and is not empty.
+var ErrExists = errors.New("folder is not empty")
+
+// maxName bounds a name, which becomes part of file names.
+const maxName = 64
+
+func (p *Plugin) check() error {
+	ok := len(p.Name) > 0 && len(p.Name) <= maxName && p.Name[0] >= 'a' && p.Name[0] <= 'z'
+	for _, c := range p.Name {
+		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_')
+	}
+	if !ok {
+		return fmt.Errorf("plugin name %q, want lower-case letters, digits, - and _, a letter first", p.Name)
+	}
+	for _, l := range Languages() {
+		if l == p.Language {
+			return nil
+		}
+	}
+	return fmt.Errorf("language %q, want one of %s", p.Language, strings.Join(Languages(), ", "))
+}
+
+// Write writes the plugin into dir, which it makes, and lists the files, relative to dir. A folder with files in it is
+// ErrExists, and nothing is written.
+func (p Plugin) Write(dir string) ([]string, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if p.BurnVersion == "" {
+		p.BurnVersion = "v0.0.0"
+	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return nil, fmt.Errorf("%s: %w", dir, ErrExists)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	root := "templates/" + p.Language
+	var files []string
+	err := fs.WalkDir(templates, root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := templates.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name := strings.ReplaceAll(strings.TrimPrefix(path, root+"/"), "NAME", p.Name)
+		if plain, isTemplate := strings.CutSuffix(name, ".tmpl"); isTemplate {
+			if text, err = p.render(path, text); err != nil {
+				return err
+			}
+			name = plain
+		}
+		files = append(files, name)
+		return write(filepath.Join(dir, filepath.FromSlash(name)), text)
+	})
+	return files, err
+}
+
+func (p Plugin) render(path string, text []byte) ([]byte, error) {
+	t, err := template.New(path).Option("missingkey=error").Parse(string(text))
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = t.Execute(&b, p)
+	return b.Bytes(), err
+}
+
+// write makes a script executable.
+func write(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o644)
+	if bytes.HasPrefix(text, []byte("#!")) {
+		mode = 0o755
+	}
+	return os.WriteFile(path, text, mode)
+}

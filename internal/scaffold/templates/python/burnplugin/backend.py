@@ -1,0 +1,63 @@
+"""What a backend is made of."""
+
+from dataclasses import dataclass, field
+from typing import Any, Callable, NamedTuple
+
+from . import errors
+from .types import MAX_RANK, Type
+
+
+class Op(NamedTuple):
+    """A claim: the version of the op's row, the types of its first operand (of its result where it has none), as types_of
+    gives them, and the kernel: kernel(node, arrays) gives an array, or a list of them. It must not change its operands, and
+    may give views of them."""
+
+    version: int
+    types: int
+    kernel: Callable
+
+
+class Device(NamedTuple):
+    name: str
+    kind: str
+    memory: int = 0
+    detail: str = ""
+
+
+@dataclass
+class Node:
+    """One application of an op. attrs has every attribute of the row by name: int, float, bool, str, or a list; a scalar is an
+    int or a float as it was given; a dtype is its number."""
+
+    op: str
+    version: int
+    inputs: list
+    outputs: list
+    attrs: dict[str, Any]
+    drop: int = 0
+
+
+@dataclass
+class Backend:
+    name: str
+    version: str
+    vendor: str
+    types: int
+    ops: dict[str, Op]
+    devices: list = field(default_factory=list)
+
+    def supports(self, node, inputs):
+        """Raises unsupported for a node that is not claimed."""
+        op = self.ops.get(node.op)
+        if op is None or op.version != node.version:
+            raise errors.unsupported(f"{node.op} version {node.version}")
+        operands = inputs if inputs else node.outputs
+        for k, t in enumerate(list(inputs) + list(node.outputs)):
+            if not self.types >> t.dtype & 1 or len(t.shape) > MAX_RANK:
+                raise errors.unsupported(f"{node.op} on type {t.dtype} and rank {len(t.shape)}")
+        if operands and not op.types >> operands[0].dtype & 1:
+            raise errors.unsupported(f"{node.op} on type {operands[0].dtype}")
+
+    def check_tensor(self, t: Type):
+        if not self.types >> t.dtype & 1:
+            raise errors.dtype_error(f"element type {t.dtype} is not there")
