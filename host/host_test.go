@@ -23,6 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	maybeCPU()
 	fake.Maybe()
 	core.Register("inner", fake.New)
 	core.Register("broken", func(core.Config) (core.Backend, error) { return nil, fmt.Errorf("no such card: %w", core.ErrNotFound) })
