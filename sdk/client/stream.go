@@ -209,6 +209,9 @@ func (s *stream) wake() {
 
 // flush queues the commands collected so far. It is called with mu held.
 func (s *stream) flush() {
+	if s.armed {
+		s.armed = !s.timer.Stop() // it would wake a thread for nothing
+	}
 	s.push(s.enc.Take())
 }
 
