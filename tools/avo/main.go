@@ -70,4 +70,7 @@ func loops(level *level) {
 		k.most(s[0], s[1])
 	}
 	k.split()
+	k.pairs()
+	k.clamp()
+	k.functions(newNumbers())
 }

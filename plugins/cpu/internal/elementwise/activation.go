@@ -188,6 +188,9 @@ func geluTanh[T float](d, x []T) {
 
 // clampLoop brings into [lo, hi]; the builtins keep NaN.
 func clampLoop[T number](lo, hi T) func(d, x []T) {
+	if f := nativeClamp(lo, hi); f != nil {
+		return f
+	}
 	return func(d, x []T) {
 		d = d[:len(x)]
 		for i, v := range x {

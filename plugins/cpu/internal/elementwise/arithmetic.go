@@ -132,6 +132,9 @@ func common[T number](c op.Code) *pair[T, T] {
 }
 
 func floatPair[T float](c op.Code) *pair[T, T] {
+	if p, ok := any(native32(c)).(*pair[T, T]); ok && p != nil {
+		return p
+	}
 	switch c {
 	case op.Div:
 		return divFloat[T]()

@@ -75,6 +75,9 @@ func exactly[T float](c op.Code) func(d, x []T) {
 			}
 		}
 	case op.Relu:
+		if f := nativeRelu[T](); f != nil {
+			return f
+		}
 		return relu[T]
 	}
 	return nil

@@ -1,13 +1,19 @@
-// Package vecmath computes elementary functions of whole slices of float32. Every function here is a seam: an assembly
-// version for a processor replaces the loop behind it and nothing else changes.
+// Package vecmath computes elementary functions of whole slices of float32: in assembly where package vector has a loop
+// for this processor, in plain Go elsewhere.
 //
 // dst and x have the same length and are the same memory or do not overlap. Results are within 3 units in the last place,
 // and NaN, infinities, signed zeros and denormals come out as in math.
 package vecmath
 
+import "github.com/goburn/burn/plugins/cpu/internal/vector"
+
 // Exp sets dst[i] to e to the power x[i].
 func Exp(dst, x []float32) {
 	dst = dst[:len(x)]
+	if vector.Has() {
+		vector.Exp(dst, x)
+		return
+	}
 	for i, v := range x {
 		dst[i] = exp(v)
 	}
@@ -24,6 +30,10 @@ func Log(dst, x []float32) {
 // Tanh sets dst[i] to the hyperbolic tangent of x[i].
 func Tanh(dst, x []float32) {
 	dst = dst[:len(x)]
+	if vector.Has() {
+		vector.Tanh(dst, x)
+		return
+	}
 	for i, v := range x {
 		dst[i] = tanh(v)
 	}
@@ -32,6 +42,10 @@ func Tanh(dst, x []float32) {
 // Sigmoid sets dst[i] to 1/(1+exp(-x[i])).
 func Sigmoid(dst, x []float32) {
 	dst = dst[:len(x)]
+	if vector.Has() {
+		vector.Sigmoid(dst, x)
+		return
+	}
 	for i, v := range x {
 		dst[i] = 1 / (1 + exp(-v))
 	}
@@ -40,6 +54,10 @@ func Sigmoid(dst, x []float32) {
 // Silu sets dst[i] to x[i]/(1+exp(-alpha·x[i])).
 func Silu(dst, x []float32, alpha float32) {
 	dst = dst[:len(x)]
+	if vector.Has() {
+		vector.Silu(dst, x, alpha)
+		return
+	}
 	for i, v := range x {
 		dst[i] = v * (1 / (1 + exp(-(alpha * v))))
 	}
@@ -48,6 +66,9 @@ func Silu(dst, x []float32, alpha float32) {
 // ExpSub sets dst[i] to exp(x[i]-shift) and returns the sum of the results.
 func ExpSub(dst, x []float32, shift float32) float32 {
 	dst = dst[:len(x)]
+	if vector.Has() {
+		return vector.ExpSub(dst, x, shift)
+	}
 	var sum float64
 	for i, v := range x {
 		e := exp(v - shift)

@@ -1,6 +1,7 @@
 // Package vector holds loops over float32 that are worth assembly: weighted
-// sums and maxima over the taps of a sliding window, and the parting of even
-// and odd elements. Has says whether this processor, as package cpuid allows
+// sums and maxima over the taps of a sliding window, the parting of even and
+// odd elements, arithmetic, and elementary functions, whose results are within
+// 3 units in the last place. Has says whether this processor, as package cpuid allows
 // it, runs them; where it does not, callers keep to plain Go. Those for amd64
 // are written by tools/avo.
 //
@@ -15,6 +16,12 @@ type loops struct {
 	taps  [6]tapsFunc // by shape, as tapShapes has them
 	most  [6]mostFunc
 	split func(n int, even, odd, src *float32)
+
+	add, sub, mul, div, max, min pairLoops
+	clamp                        func(n int, dst, x *float32, lo, hi float32)
+	exp, sigmoid, tanh           mapFunc
+	silu                         oneFunc
+	expSub                       func(n int, dst, x *float32, shift float32) float32
 }
 
 type (

@@ -42,3 +42,65 @@ func most32AVX2x1x4(rows int, cols int, dst *float32, dstRow int, src *float32, 
 
 //go:noescape
 func split32AVX2(n int, even *float32, odd *float32, src *float32)
+
+//go:noescape
+func add32AVX2(n int, dst *float32, a *float32, b *float32)
+
+//go:noescape
+func addTo32AVX2(n int, dst *float32, a *float32, b float32)
+
+//go:noescape
+func mul32AVX2(n int, dst *float32, a *float32, b *float32)
+
+//go:noescape
+func mulTo32AVX2(n int, dst *float32, a *float32, b float32)
+
+//go:noescape
+func sub32AVX2(n int, dst *float32, a *float32, b *float32)
+
+//go:noescape
+func subTo32AVX2(n int, dst *float32, a *float32, b float32)
+
+//go:noescape
+func subFrom32AVX2(n int, dst *float32, b *float32, a float32)
+
+//go:noescape
+func div32AVX2(n int, dst *float32, a *float32, b *float32)
+
+//go:noescape
+func divTo32AVX2(n int, dst *float32, a *float32, b float32)
+
+//go:noescape
+func divFrom32AVX2(n int, dst *float32, b *float32, a float32)
+
+//go:noescape
+func max32AVX2(n int, dst *float32, a *float32, b *float32)
+
+//go:noescape
+func maxTo32AVX2(n int, dst *float32, a *float32, b float32)
+
+//go:noescape
+func min32AVX2(n int, dst *float32, a *float32, b *float32)
+
+//go:noescape
+func minTo32AVX2(n int, dst *float32, a *float32, b float32)
+
+//go:noescape
+func clamp32AVX2(n int, dst *float32, x *float32, lo float32, hi float32)
+
+//go:noescape
+func exp32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func sigmoid32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func tanh32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func silu32AVX2(n int, dst *float32, x *float32, alpha float32)
+
+// expSub32AVX2 sets dst to the exponentials of x less shift and returns their sum.
+//
+//go:noescape
+func expSub32AVX2(n int, dst *float32, x *float32, shift float32) float32

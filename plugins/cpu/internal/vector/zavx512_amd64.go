@@ -42,3 +42,65 @@ func most32AVX512x1x4(rows int, cols int, dst *float32, dstRow int, src *float32
 
 //go:noescape
 func split32AVX512(n int, even *float32, odd *float32, src *float32)
+
+//go:noescape
+func add32AVX512(n int, dst *float32, a *float32, b *float32)
+
+//go:noescape
+func addTo32AVX512(n int, dst *float32, a *float32, b float32)
+
+//go:noescape
+func mul32AVX512(n int, dst *float32, a *float32, b *float32)
+
+//go:noescape
+func mulTo32AVX512(n int, dst *float32, a *float32, b float32)
+
+//go:noescape
+func sub32AVX512(n int, dst *float32, a *float32, b *float32)
+
+//go:noescape
+func subTo32AVX512(n int, dst *float32, a *float32, b float32)
+
+//go:noescape
+func subFrom32AVX512(n int, dst *float32, b *float32, a float32)
+
+//go:noescape
+func div32AVX512(n int, dst *float32, a *float32, b *float32)
+
+//go:noescape
+func divTo32AVX512(n int, dst *float32, a *float32, b float32)
+
+//go:noescape
+func divFrom32AVX512(n int, dst *float32, b *float32, a float32)
+
+//go:noescape
+func max32AVX512(n int, dst *float32, a *float32, b *float32)
+
+//go:noescape
+func maxTo32AVX512(n int, dst *float32, a *float32, b float32)
+
+//go:noescape
+func min32AVX512(n int, dst *float32, a *float32, b *float32)
+
+//go:noescape
+func minTo32AVX512(n int, dst *float32, a *float32, b float32)
+
+//go:noescape
+func clamp32AVX512(n int, dst *float32, x *float32, lo float32, hi float32)
+
+//go:noescape
+func exp32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func sigmoid32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func tanh32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func silu32AVX512(n int, dst *float32, x *float32, alpha float32)
+
+// expSub32AVX512 sets dst to the exponentials of x less shift and returns their sum.
+//
+//go:noescape
+func expSub32AVX512(n int, dst *float32, x *float32, shift float32) float32

@@ -850,3 +850,1423 @@ vector:
 	JG        vector
 	VZEROUPPER
 	RET
+
+// func add32AVX512(n int, dst *float32, a *float32, b *float32)
+// Requires: AVX, AVX512F
+TEXT ·add32AVX512(SB), NOSPLIT, $0-32
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  a+16(FP), SI
+	MOVQ  b+24(FP), R8
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMOVUPS (R8), Z1
+	ADDQ    $0x40, R8
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMOVUPS.Z (R8), K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func addTo32AVX512(n int, dst *float32, a *float32, b float32)
+// Requires: AVX, AVX512F
+TEXT ·addTo32AVX512(SB), NOSPLIT, $0-28
+	VBROADCASTSS b+24(FP), Z8
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	MOVQ         dst+8(FP), DI
+	MOVQ         a+16(FP), SI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VADDPS  Z8, Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VADDPS    Z8, Z0, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func mul32AVX512(n int, dst *float32, a *float32, b *float32)
+// Requires: AVX, AVX512F
+TEXT ·mul32AVX512(SB), NOSPLIT, $0-32
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  a+16(FP), SI
+	MOVQ  b+24(FP), R8
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMOVUPS (R8), Z1
+	ADDQ    $0x40, R8
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMOVUPS.Z (R8), K1, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func mulTo32AVX512(n int, dst *float32, a *float32, b float32)
+// Requires: AVX, AVX512F
+TEXT ·mulTo32AVX512(SB), NOSPLIT, $0-28
+	VBROADCASTSS b+24(FP), Z8
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	MOVQ         dst+8(FP), DI
+	MOVQ         a+16(FP), SI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMULPS  Z8, Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMULPS    Z8, Z0, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func sub32AVX512(n int, dst *float32, a *float32, b *float32)
+// Requires: AVX, AVX512F
+TEXT ·sub32AVX512(SB), NOSPLIT, $0-32
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  a+16(FP), SI
+	MOVQ  b+24(FP), R8
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMOVUPS (R8), Z1
+	ADDQ    $0x40, R8
+	VSUBPS  Z1, Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMOVUPS.Z (R8), K1, Z1
+	VSUBPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func subTo32AVX512(n int, dst *float32, a *float32, b float32)
+// Requires: AVX, AVX512F
+TEXT ·subTo32AVX512(SB), NOSPLIT, $0-28
+	VBROADCASTSS b+24(FP), Z8
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	MOVQ         dst+8(FP), DI
+	MOVQ         a+16(FP), SI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VSUBPS  Z8, Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VSUBPS    Z8, Z0, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func subFrom32AVX512(n int, dst *float32, b *float32, a float32)
+// Requires: AVX, AVX512F
+TEXT ·subFrom32AVX512(SB), NOSPLIT, $0-28
+	VBROADCASTSS a+24(FP), Z8
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	MOVQ         dst+8(FP), DI
+	MOVQ         b+16(FP), SI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VSUBPS  Z0, Z8, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VSUBPS    Z0, Z8, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func div32AVX512(n int, dst *float32, a *float32, b *float32)
+// Requires: AVX, AVX512F
+TEXT ·div32AVX512(SB), NOSPLIT, $0-32
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  a+16(FP), SI
+	MOVQ  b+24(FP), R8
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMOVUPS (R8), Z1
+	ADDQ    $0x40, R8
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMOVUPS.Z (R8), K1, Z1
+	VDIVPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func divTo32AVX512(n int, dst *float32, a *float32, b float32)
+// Requires: AVX, AVX512F
+TEXT ·divTo32AVX512(SB), NOSPLIT, $0-28
+	VBROADCASTSS b+24(FP), Z8
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	MOVQ         dst+8(FP), DI
+	MOVQ         a+16(FP), SI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VDIVPS  Z8, Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VDIVPS    Z8, Z0, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func divFrom32AVX512(n int, dst *float32, b *float32, a float32)
+// Requires: AVX, AVX512F
+TEXT ·divFrom32AVX512(SB), NOSPLIT, $0-28
+	VBROADCASTSS a+24(FP), Z8
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	MOVQ         dst+8(FP), DI
+	MOVQ         b+16(FP), SI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VDIVPS  Z0, Z8, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VDIVPS    Z0, Z8, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func max32AVX512(n int, dst *float32, a *float32, b *float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·max32AVX512(SB), NOSPLIT, $0-32
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  a+16(FP), SI
+	MOVQ  b+24(FP), R8
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMOVUPS (R8), Z1
+	ADDQ    $0x40, R8
+	VMAXPS  Z1, Z0, Z2
+	VMAXPS  Z0, Z1, Z3
+	VANDPS  Z2, Z3, Z2
+	VADDPS  Z1, Z0, Z3
+	VCMPPS  $0x03, Z1, Z0, K2
+	VMOVAPS Z3, K2, Z2
+	VMOVAPS Z2, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMOVUPS.Z (R8), K1, Z1
+	VMAXPS    Z1, Z0, Z2
+	VMAXPS    Z0, Z1, Z3
+	VANDPS    Z2, Z3, Z2
+	VADDPS    Z1, Z0, Z3
+	VCMPPS    $0x03, Z1, Z0, K2
+	VMOVAPS   Z3, K2, Z2
+	VMOVAPS   Z2, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func maxTo32AVX512(n int, dst *float32, a *float32, b float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·maxTo32AVX512(SB), NOSPLIT, $0-28
+	VBROADCASTSS b+24(FP), Z8
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	MOVQ         dst+8(FP), DI
+	MOVQ         a+16(FP), SI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMAXPS  Z8, Z0, Z2
+	VMAXPS  Z0, Z8, Z3
+	VANDPS  Z2, Z3, Z2
+	VADDPS  Z8, Z0, Z3
+	VCMPPS  $0x03, Z8, Z0, K2
+	VMOVAPS Z3, K2, Z2
+	VMOVAPS Z2, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMAXPS    Z8, Z0, Z2
+	VMAXPS    Z0, Z8, Z3
+	VANDPS    Z2, Z3, Z2
+	VADDPS    Z8, Z0, Z3
+	VCMPPS    $0x03, Z8, Z0, K2
+	VMOVAPS   Z3, K2, Z2
+	VMOVAPS   Z2, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func min32AVX512(n int, dst *float32, a *float32, b *float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·min32AVX512(SB), NOSPLIT, $0-32
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  a+16(FP), SI
+	MOVQ  b+24(FP), R8
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMOVUPS (R8), Z1
+	ADDQ    $0x40, R8
+	VMINPS  Z1, Z0, Z2
+	VMINPS  Z0, Z1, Z3
+	VORPS   Z2, Z3, Z2
+	VADDPS  Z1, Z0, Z3
+	VCMPPS  $0x03, Z1, Z0, K2
+	VMOVAPS Z3, K2, Z2
+	VMOVAPS Z2, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMOVUPS.Z (R8), K1, Z1
+	VMINPS    Z1, Z0, Z2
+	VMINPS    Z0, Z1, Z3
+	VORPS     Z2, Z3, Z2
+	VADDPS    Z1, Z0, Z3
+	VCMPPS    $0x03, Z1, Z0, K2
+	VMOVAPS   Z3, K2, Z2
+	VMOVAPS   Z2, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func minTo32AVX512(n int, dst *float32, a *float32, b float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·minTo32AVX512(SB), NOSPLIT, $0-28
+	VBROADCASTSS b+24(FP), Z8
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	MOVQ         dst+8(FP), DI
+	MOVQ         a+16(FP), SI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMINPS  Z8, Z0, Z2
+	VMINPS  Z0, Z8, Z3
+	VORPS   Z2, Z3, Z2
+	VADDPS  Z8, Z0, Z3
+	VCMPPS  $0x03, Z8, Z0, K2
+	VMOVAPS Z3, K2, Z2
+	VMOVAPS Z2, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMINPS    Z8, Z0, Z2
+	VMINPS    Z0, Z8, Z3
+	VORPS     Z2, Z3, Z2
+	VADDPS    Z8, Z0, Z3
+	VCMPPS    $0x03, Z8, Z0, K2
+	VMOVAPS   Z3, K2, Z2
+	VMOVAPS   Z2, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func clamp32AVX512(n int, dst *float32, x *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F
+TEXT ·clamp32AVX512(SB), NOSPLIT, $0-32
+	VBROADCASTSS lo+24(FP), Z8
+	VBROADCASTSS hi+28(FP), Z9
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	MOVQ         dst+8(FP), DI
+	MOVQ         x+16(FP), SI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMAXPS  Z0, Z8, Z0
+	VMINPS  Z0, Z9, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMAXPS    Z0, Z8, Z0
+	VMINPS    Z0, Z9, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA numbers<>+0(SB)/4, $0x42b20000
+DATA numbers<>+4(SB)/4, $0x42b20000
+DATA numbers<>+8(SB)/4, $0x42b20000
+DATA numbers<>+12(SB)/4, $0x42b20000
+DATA numbers<>+16(SB)/4, $0x42b20000
+DATA numbers<>+20(SB)/4, $0x42b20000
+DATA numbers<>+24(SB)/4, $0x42b20000
+DATA numbers<>+28(SB)/4, $0x42b20000
+DATA numbers<>+32(SB)/4, $0x42b20000
+DATA numbers<>+36(SB)/4, $0x42b20000
+DATA numbers<>+40(SB)/4, $0x42b20000
+DATA numbers<>+44(SB)/4, $0x42b20000
+DATA numbers<>+48(SB)/4, $0x42b20000
+DATA numbers<>+52(SB)/4, $0x42b20000
+DATA numbers<>+56(SB)/4, $0x42b20000
+DATA numbers<>+60(SB)/4, $0x42b20000
+DATA numbers<>+64(SB)/4, $0xc2d00000
+DATA numbers<>+68(SB)/4, $0xc2d00000
+DATA numbers<>+72(SB)/4, $0xc2d00000
+DATA numbers<>+76(SB)/4, $0xc2d00000
+DATA numbers<>+80(SB)/4, $0xc2d00000
+DATA numbers<>+84(SB)/4, $0xc2d00000
+DATA numbers<>+88(SB)/4, $0xc2d00000
+DATA numbers<>+92(SB)/4, $0xc2d00000
+DATA numbers<>+96(SB)/4, $0xc2d00000
+DATA numbers<>+100(SB)/4, $0xc2d00000
+DATA numbers<>+104(SB)/4, $0xc2d00000
+DATA numbers<>+108(SB)/4, $0xc2d00000
+DATA numbers<>+112(SB)/4, $0xc2d00000
+DATA numbers<>+116(SB)/4, $0xc2d00000
+DATA numbers<>+120(SB)/4, $0xc2d00000
+DATA numbers<>+124(SB)/4, $0xc2d00000
+DATA numbers<>+128(SB)/4, $0x3fb8aa3b
+DATA numbers<>+132(SB)/4, $0x3fb8aa3b
+DATA numbers<>+136(SB)/4, $0x3fb8aa3b
+DATA numbers<>+140(SB)/4, $0x3fb8aa3b
+DATA numbers<>+144(SB)/4, $0x3fb8aa3b
+DATA numbers<>+148(SB)/4, $0x3fb8aa3b
+DATA numbers<>+152(SB)/4, $0x3fb8aa3b
+DATA numbers<>+156(SB)/4, $0x3fb8aa3b
+DATA numbers<>+160(SB)/4, $0x3fb8aa3b
+DATA numbers<>+164(SB)/4, $0x3fb8aa3b
+DATA numbers<>+168(SB)/4, $0x3fb8aa3b
+DATA numbers<>+172(SB)/4, $0x3fb8aa3b
+DATA numbers<>+176(SB)/4, $0x3fb8aa3b
+DATA numbers<>+180(SB)/4, $0x3fb8aa3b
+DATA numbers<>+184(SB)/4, $0x3fb8aa3b
+DATA numbers<>+188(SB)/4, $0x3fb8aa3b
+DATA numbers<>+192(SB)/4, $0x3f318000
+DATA numbers<>+196(SB)/4, $0x3f318000
+DATA numbers<>+200(SB)/4, $0x3f318000
+DATA numbers<>+204(SB)/4, $0x3f318000
+DATA numbers<>+208(SB)/4, $0x3f318000
+DATA numbers<>+212(SB)/4, $0x3f318000
+DATA numbers<>+216(SB)/4, $0x3f318000
+DATA numbers<>+220(SB)/4, $0x3f318000
+DATA numbers<>+224(SB)/4, $0x3f318000
+DATA numbers<>+228(SB)/4, $0x3f318000
+DATA numbers<>+232(SB)/4, $0x3f318000
+DATA numbers<>+236(SB)/4, $0x3f318000
+DATA numbers<>+240(SB)/4, $0x3f318000
+DATA numbers<>+244(SB)/4, $0x3f318000
+DATA numbers<>+248(SB)/4, $0x3f318000
+DATA numbers<>+252(SB)/4, $0x3f318000
+DATA numbers<>+256(SB)/4, $0xb95e8083
+DATA numbers<>+260(SB)/4, $0xb95e8083
+DATA numbers<>+264(SB)/4, $0xb95e8083
+DATA numbers<>+268(SB)/4, $0xb95e8083
+DATA numbers<>+272(SB)/4, $0xb95e8083
+DATA numbers<>+276(SB)/4, $0xb95e8083
+DATA numbers<>+280(SB)/4, $0xb95e8083
+DATA numbers<>+284(SB)/4, $0xb95e8083
+DATA numbers<>+288(SB)/4, $0xb95e8083
+DATA numbers<>+292(SB)/4, $0xb95e8083
+DATA numbers<>+296(SB)/4, $0xb95e8083
+DATA numbers<>+300(SB)/4, $0xb95e8083
+DATA numbers<>+304(SB)/4, $0xb95e8083
+DATA numbers<>+308(SB)/4, $0xb95e8083
+DATA numbers<>+312(SB)/4, $0xb95e8083
+DATA numbers<>+316(SB)/4, $0xb95e8083
+DATA numbers<>+320(SB)/4, $0x39506967
+DATA numbers<>+324(SB)/4, $0x39506967
+DATA numbers<>+328(SB)/4, $0x39506967
+DATA numbers<>+332(SB)/4, $0x39506967
+DATA numbers<>+336(SB)/4, $0x39506967
+DATA numbers<>+340(SB)/4, $0x39506967
+DATA numbers<>+344(SB)/4, $0x39506967
+DATA numbers<>+348(SB)/4, $0x39506967
+DATA numbers<>+352(SB)/4, $0x39506967
+DATA numbers<>+356(SB)/4, $0x39506967
+DATA numbers<>+360(SB)/4, $0x39506967
+DATA numbers<>+364(SB)/4, $0x39506967
+DATA numbers<>+368(SB)/4, $0x39506967
+DATA numbers<>+372(SB)/4, $0x39506967
+DATA numbers<>+376(SB)/4, $0x39506967
+DATA numbers<>+380(SB)/4, $0x39506967
+DATA numbers<>+384(SB)/4, $0x3ab743ce
+DATA numbers<>+388(SB)/4, $0x3ab743ce
+DATA numbers<>+392(SB)/4, $0x3ab743ce
+DATA numbers<>+396(SB)/4, $0x3ab743ce
+DATA numbers<>+400(SB)/4, $0x3ab743ce
+DATA numbers<>+404(SB)/4, $0x3ab743ce
+DATA numbers<>+408(SB)/4, $0x3ab743ce
+DATA numbers<>+412(SB)/4, $0x3ab743ce
+DATA numbers<>+416(SB)/4, $0x3ab743ce
+DATA numbers<>+420(SB)/4, $0x3ab743ce
+DATA numbers<>+424(SB)/4, $0x3ab743ce
+DATA numbers<>+428(SB)/4, $0x3ab743ce
+DATA numbers<>+432(SB)/4, $0x3ab743ce
+DATA numbers<>+436(SB)/4, $0x3ab743ce
+DATA numbers<>+440(SB)/4, $0x3ab743ce
+DATA numbers<>+444(SB)/4, $0x3ab743ce
+DATA numbers<>+448(SB)/4, $0x3c088908
+DATA numbers<>+452(SB)/4, $0x3c088908
+DATA numbers<>+456(SB)/4, $0x3c088908
+DATA numbers<>+460(SB)/4, $0x3c088908
+DATA numbers<>+464(SB)/4, $0x3c088908
+DATA numbers<>+468(SB)/4, $0x3c088908
+DATA numbers<>+472(SB)/4, $0x3c088908
+DATA numbers<>+476(SB)/4, $0x3c088908
+DATA numbers<>+480(SB)/4, $0x3c088908
+DATA numbers<>+484(SB)/4, $0x3c088908
+DATA numbers<>+488(SB)/4, $0x3c088908
+DATA numbers<>+492(SB)/4, $0x3c088908
+DATA numbers<>+496(SB)/4, $0x3c088908
+DATA numbers<>+500(SB)/4, $0x3c088908
+DATA numbers<>+504(SB)/4, $0x3c088908
+DATA numbers<>+508(SB)/4, $0x3c088908
+DATA numbers<>+512(SB)/4, $0x3d2aa9c1
+DATA numbers<>+516(SB)/4, $0x3d2aa9c1
+DATA numbers<>+520(SB)/4, $0x3d2aa9c1
+DATA numbers<>+524(SB)/4, $0x3d2aa9c1
+DATA numbers<>+528(SB)/4, $0x3d2aa9c1
+DATA numbers<>+532(SB)/4, $0x3d2aa9c1
+DATA numbers<>+536(SB)/4, $0x3d2aa9c1
+DATA numbers<>+540(SB)/4, $0x3d2aa9c1
+DATA numbers<>+544(SB)/4, $0x3d2aa9c1
+DATA numbers<>+548(SB)/4, $0x3d2aa9c1
+DATA numbers<>+552(SB)/4, $0x3d2aa9c1
+DATA numbers<>+556(SB)/4, $0x3d2aa9c1
+DATA numbers<>+560(SB)/4, $0x3d2aa9c1
+DATA numbers<>+564(SB)/4, $0x3d2aa9c1
+DATA numbers<>+568(SB)/4, $0x3d2aa9c1
+DATA numbers<>+572(SB)/4, $0x3d2aa9c1
+DATA numbers<>+576(SB)/4, $0x3e2aaaaa
+DATA numbers<>+580(SB)/4, $0x3e2aaaaa
+DATA numbers<>+584(SB)/4, $0x3e2aaaaa
+DATA numbers<>+588(SB)/4, $0x3e2aaaaa
+DATA numbers<>+592(SB)/4, $0x3e2aaaaa
+DATA numbers<>+596(SB)/4, $0x3e2aaaaa
+DATA numbers<>+600(SB)/4, $0x3e2aaaaa
+DATA numbers<>+604(SB)/4, $0x3e2aaaaa
+DATA numbers<>+608(SB)/4, $0x3e2aaaaa
+DATA numbers<>+612(SB)/4, $0x3e2aaaaa
+DATA numbers<>+616(SB)/4, $0x3e2aaaaa
+DATA numbers<>+620(SB)/4, $0x3e2aaaaa
+DATA numbers<>+624(SB)/4, $0x3e2aaaaa
+DATA numbers<>+628(SB)/4, $0x3e2aaaaa
+DATA numbers<>+632(SB)/4, $0x3e2aaaaa
+DATA numbers<>+636(SB)/4, $0x3e2aaaaa
+DATA numbers<>+640(SB)/4, $0x3f000000
+DATA numbers<>+644(SB)/4, $0x3f000000
+DATA numbers<>+648(SB)/4, $0x3f000000
+DATA numbers<>+652(SB)/4, $0x3f000000
+DATA numbers<>+656(SB)/4, $0x3f000000
+DATA numbers<>+660(SB)/4, $0x3f000000
+DATA numbers<>+664(SB)/4, $0x3f000000
+DATA numbers<>+668(SB)/4, $0x3f000000
+DATA numbers<>+672(SB)/4, $0x3f000000
+DATA numbers<>+676(SB)/4, $0x3f000000
+DATA numbers<>+680(SB)/4, $0x3f000000
+DATA numbers<>+684(SB)/4, $0x3f000000
+DATA numbers<>+688(SB)/4, $0x3f000000
+DATA numbers<>+692(SB)/4, $0x3f000000
+DATA numbers<>+696(SB)/4, $0x3f000000
+DATA numbers<>+700(SB)/4, $0x3f000000
+DATA numbers<>+704(SB)/4, $0x3f800000
+DATA numbers<>+708(SB)/4, $0x3f800000
+DATA numbers<>+712(SB)/4, $0x3f800000
+DATA numbers<>+716(SB)/4, $0x3f800000
+DATA numbers<>+720(SB)/4, $0x3f800000
+DATA numbers<>+724(SB)/4, $0x3f800000
+DATA numbers<>+728(SB)/4, $0x3f800000
+DATA numbers<>+732(SB)/4, $0x3f800000
+DATA numbers<>+736(SB)/4, $0x3f800000
+DATA numbers<>+740(SB)/4, $0x3f800000
+DATA numbers<>+744(SB)/4, $0x3f800000
+DATA numbers<>+748(SB)/4, $0x3f800000
+DATA numbers<>+752(SB)/4, $0x3f800000
+DATA numbers<>+756(SB)/4, $0x3f800000
+DATA numbers<>+760(SB)/4, $0x3f800000
+DATA numbers<>+764(SB)/4, $0x3f800000
+DATA numbers<>+768(SB)/4, $0x80000000
+DATA numbers<>+772(SB)/4, $0x80000000
+DATA numbers<>+776(SB)/4, $0x80000000
+DATA numbers<>+780(SB)/4, $0x80000000
+DATA numbers<>+784(SB)/4, $0x80000000
+DATA numbers<>+788(SB)/4, $0x80000000
+DATA numbers<>+792(SB)/4, $0x80000000
+DATA numbers<>+796(SB)/4, $0x80000000
+DATA numbers<>+800(SB)/4, $0x80000000
+DATA numbers<>+804(SB)/4, $0x80000000
+DATA numbers<>+808(SB)/4, $0x80000000
+DATA numbers<>+812(SB)/4, $0x80000000
+DATA numbers<>+816(SB)/4, $0x80000000
+DATA numbers<>+820(SB)/4, $0x80000000
+DATA numbers<>+824(SB)/4, $0x80000000
+DATA numbers<>+828(SB)/4, $0x80000000
+DATA numbers<>+832(SB)/4, $0x7fffffff
+DATA numbers<>+836(SB)/4, $0x7fffffff
+DATA numbers<>+840(SB)/4, $0x7fffffff
+DATA numbers<>+844(SB)/4, $0x7fffffff
+DATA numbers<>+848(SB)/4, $0x7fffffff
+DATA numbers<>+852(SB)/4, $0x7fffffff
+DATA numbers<>+856(SB)/4, $0x7fffffff
+DATA numbers<>+860(SB)/4, $0x7fffffff
+DATA numbers<>+864(SB)/4, $0x7fffffff
+DATA numbers<>+868(SB)/4, $0x7fffffff
+DATA numbers<>+872(SB)/4, $0x7fffffff
+DATA numbers<>+876(SB)/4, $0x7fffffff
+DATA numbers<>+880(SB)/4, $0x7fffffff
+DATA numbers<>+884(SB)/4, $0x7fffffff
+DATA numbers<>+888(SB)/4, $0x7fffffff
+DATA numbers<>+892(SB)/4, $0x7fffffff
+DATA numbers<>+896(SB)/4, $0x40000000
+DATA numbers<>+900(SB)/4, $0x40000000
+DATA numbers<>+904(SB)/4, $0x40000000
+DATA numbers<>+908(SB)/4, $0x40000000
+DATA numbers<>+912(SB)/4, $0x40000000
+DATA numbers<>+916(SB)/4, $0x40000000
+DATA numbers<>+920(SB)/4, $0x40000000
+DATA numbers<>+924(SB)/4, $0x40000000
+DATA numbers<>+928(SB)/4, $0x40000000
+DATA numbers<>+932(SB)/4, $0x40000000
+DATA numbers<>+936(SB)/4, $0x40000000
+DATA numbers<>+940(SB)/4, $0x40000000
+DATA numbers<>+944(SB)/4, $0x40000000
+DATA numbers<>+948(SB)/4, $0x40000000
+DATA numbers<>+952(SB)/4, $0x40000000
+DATA numbers<>+956(SB)/4, $0x40000000
+DATA numbers<>+960(SB)/4, $0xbbbaf0ea
+DATA numbers<>+964(SB)/4, $0xbbbaf0ea
+DATA numbers<>+968(SB)/4, $0xbbbaf0ea
+DATA numbers<>+972(SB)/4, $0xbbbaf0ea
+DATA numbers<>+976(SB)/4, $0xbbbaf0ea
+DATA numbers<>+980(SB)/4, $0xbbbaf0ea
+DATA numbers<>+984(SB)/4, $0xbbbaf0ea
+DATA numbers<>+988(SB)/4, $0xbbbaf0ea
+DATA numbers<>+992(SB)/4, $0xbbbaf0ea
+DATA numbers<>+996(SB)/4, $0xbbbaf0ea
+DATA numbers<>+1000(SB)/4, $0xbbbaf0ea
+DATA numbers<>+1004(SB)/4, $0xbbbaf0ea
+DATA numbers<>+1008(SB)/4, $0xbbbaf0ea
+DATA numbers<>+1012(SB)/4, $0xbbbaf0ea
+DATA numbers<>+1016(SB)/4, $0xbbbaf0ea
+DATA numbers<>+1020(SB)/4, $0xbbbaf0ea
+DATA numbers<>+1024(SB)/4, $0x3ca9134e
+DATA numbers<>+1028(SB)/4, $0x3ca9134e
+DATA numbers<>+1032(SB)/4, $0x3ca9134e
+DATA numbers<>+1036(SB)/4, $0x3ca9134e
+DATA numbers<>+1040(SB)/4, $0x3ca9134e
+DATA numbers<>+1044(SB)/4, $0x3ca9134e
+DATA numbers<>+1048(SB)/4, $0x3ca9134e
+DATA numbers<>+1052(SB)/4, $0x3ca9134e
+DATA numbers<>+1056(SB)/4, $0x3ca9134e
+DATA numbers<>+1060(SB)/4, $0x3ca9134e
+DATA numbers<>+1064(SB)/4, $0x3ca9134e
+DATA numbers<>+1068(SB)/4, $0x3ca9134e
+DATA numbers<>+1072(SB)/4, $0x3ca9134e
+DATA numbers<>+1076(SB)/4, $0x3ca9134e
+DATA numbers<>+1080(SB)/4, $0x3ca9134e
+DATA numbers<>+1084(SB)/4, $0x3ca9134e
+DATA numbers<>+1088(SB)/4, $0xbd5c1e2d
+DATA numbers<>+1092(SB)/4, $0xbd5c1e2d
+DATA numbers<>+1096(SB)/4, $0xbd5c1e2d
+DATA numbers<>+1100(SB)/4, $0xbd5c1e2d
+DATA numbers<>+1104(SB)/4, $0xbd5c1e2d
+DATA numbers<>+1108(SB)/4, $0xbd5c1e2d
+DATA numbers<>+1112(SB)/4, $0xbd5c1e2d
+DATA numbers<>+1116(SB)/4, $0xbd5c1e2d
+DATA numbers<>+1120(SB)/4, $0xbd5c1e2d
+DATA numbers<>+1124(SB)/4, $0xbd5c1e2d
+DATA numbers<>+1128(SB)/4, $0xbd5c1e2d
+DATA numbers<>+1132(SB)/4, $0xbd5c1e2d
+DATA numbers<>+1136(SB)/4, $0xbd5c1e2d
+DATA numbers<>+1140(SB)/4, $0xbd5c1e2d
+DATA numbers<>+1144(SB)/4, $0xbd5c1e2d
+DATA numbers<>+1148(SB)/4, $0xbd5c1e2d
+DATA numbers<>+1152(SB)/4, $0x3e088395
+DATA numbers<>+1156(SB)/4, $0x3e088395
+DATA numbers<>+1160(SB)/4, $0x3e088395
+DATA numbers<>+1164(SB)/4, $0x3e088395
+DATA numbers<>+1168(SB)/4, $0x3e088395
+DATA numbers<>+1172(SB)/4, $0x3e088395
+DATA numbers<>+1176(SB)/4, $0x3e088395
+DATA numbers<>+1180(SB)/4, $0x3e088395
+DATA numbers<>+1184(SB)/4, $0x3e088395
+DATA numbers<>+1188(SB)/4, $0x3e088395
+DATA numbers<>+1192(SB)/4, $0x3e088395
+DATA numbers<>+1196(SB)/4, $0x3e088395
+DATA numbers<>+1200(SB)/4, $0x3e088395
+DATA numbers<>+1204(SB)/4, $0x3e088395
+DATA numbers<>+1208(SB)/4, $0x3e088395
+DATA numbers<>+1212(SB)/4, $0x3e088395
+DATA numbers<>+1216(SB)/4, $0xbeaaaa99
+DATA numbers<>+1220(SB)/4, $0xbeaaaa99
+DATA numbers<>+1224(SB)/4, $0xbeaaaa99
+DATA numbers<>+1228(SB)/4, $0xbeaaaa99
+DATA numbers<>+1232(SB)/4, $0xbeaaaa99
+DATA numbers<>+1236(SB)/4, $0xbeaaaa99
+DATA numbers<>+1240(SB)/4, $0xbeaaaa99
+DATA numbers<>+1244(SB)/4, $0xbeaaaa99
+DATA numbers<>+1248(SB)/4, $0xbeaaaa99
+DATA numbers<>+1252(SB)/4, $0xbeaaaa99
+DATA numbers<>+1256(SB)/4, $0xbeaaaa99
+DATA numbers<>+1260(SB)/4, $0xbeaaaa99
+DATA numbers<>+1264(SB)/4, $0xbeaaaa99
+DATA numbers<>+1268(SB)/4, $0xbeaaaa99
+DATA numbers<>+1272(SB)/4, $0xbeaaaa99
+DATA numbers<>+1276(SB)/4, $0xbeaaaa99
+DATA numbers<>+1280(SB)/4, $0x3f200000
+DATA numbers<>+1284(SB)/4, $0x3f200000
+DATA numbers<>+1288(SB)/4, $0x3f200000
+DATA numbers<>+1292(SB)/4, $0x3f200000
+DATA numbers<>+1296(SB)/4, $0x3f200000
+DATA numbers<>+1300(SB)/4, $0x3f200000
+DATA numbers<>+1304(SB)/4, $0x3f200000
+DATA numbers<>+1308(SB)/4, $0x3f200000
+DATA numbers<>+1312(SB)/4, $0x3f200000
+DATA numbers<>+1316(SB)/4, $0x3f200000
+DATA numbers<>+1320(SB)/4, $0x3f200000
+DATA numbers<>+1324(SB)/4, $0x3f200000
+DATA numbers<>+1328(SB)/4, $0x3f200000
+DATA numbers<>+1332(SB)/4, $0x3f200000
+DATA numbers<>+1336(SB)/4, $0x3f200000
+DATA numbers<>+1340(SB)/4, $0x3f200000
+GLOBL numbers<>(SB), RODATA|NOPTR, $1344
+
+// func exp32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512F
+TEXT ·exp32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VMOVUPS      Z0, (DI)
+	ADDQ         $0x40, DI
+	SUBQ         $0x10, DX
+	JGE          vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VMOVUPS      Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func sigmoid32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·sigmoid32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VXORPS  numbers<>+768(SB), Z0, Z0
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VADDPS       numbers<>+704(SB), Z0, Z0
+	VMOVUPS      numbers<>+704(SB), Z1
+	VDIVPS       Z0, Z1, Z0
+	VMOVUPS      Z0, (DI)
+	ADDQ         $0x40, DI
+	SUBQ         $0x10, DX
+	JGE          vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VXORPS    numbers<>+768(SB), Z0, Z0
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VADDPS       numbers<>+704(SB), Z0, Z0
+	VMOVUPS      numbers<>+704(SB), Z1
+	VDIVPS       Z0, Z1, Z0
+	VMOVUPS      Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func tanh32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·tanh32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMOVAPS Z0, Z4
+	VANDPS  numbers<>+832(SB), Z4, Z5
+	VADDPS  Z5, Z5, Z0
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+
+	// 1 - 2/(exp(2|x|)+1), with the sign of x.
+	VADDPS  numbers<>+704(SB), Z0, Z0
+	VMOVUPS numbers<>+896(SB), Z1
+	VDIVPS  Z0, Z1, Z0
+	VMOVUPS numbers<>+704(SB), Z1
+	VSUBPS  Z0, Z1, Z3
+	VANDPS  numbers<>+768(SB), Z4, Z1
+	VORPS   Z1, Z3, Z3
+
+	// Near zero a polynomial keeps the digits.
+	VMULPS      Z4, Z4, Z6
+	VMOVUPS     numbers<>+960(SB), Z2
+	VFMADD213PS numbers<>+1024(SB), Z6, Z2
+	VFMADD213PS numbers<>+1088(SB), Z6, Z2
+	VFMADD213PS numbers<>+1152(SB), Z6, Z2
+	VFMADD213PS numbers<>+1216(SB), Z6, Z2
+	VMULPS      Z6, Z2, Z2
+	VFMADD213PS Z4, Z4, Z2
+	VCMPPS      $0x01, numbers<>+1280(SB), Z5, K2
+	VMOVAPS     Z2, K2, Z3
+	VMOVAPS     Z3, Z0
+	VMOVUPS     Z0, (DI)
+	ADDQ        $0x40, DI
+	SUBQ        $0x10, DX
+	JGE         vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMOVAPS   Z0, Z4
+	VANDPS    numbers<>+832(SB), Z4, Z5
+	VADDPS    Z5, Z5, Z0
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+
+	// 1 - 2/(exp(2|x|)+1), with the sign of x.
+	VADDPS  numbers<>+704(SB), Z0, Z0
+	VMOVUPS numbers<>+896(SB), Z1
+	VDIVPS  Z0, Z1, Z0
+	VMOVUPS numbers<>+704(SB), Z1
+	VSUBPS  Z0, Z1, Z3
+	VANDPS  numbers<>+768(SB), Z4, Z1
+	VORPS   Z1, Z3, Z3
+
+	// Near zero a polynomial keeps the digits.
+	VMULPS      Z4, Z4, Z6
+	VMOVUPS     numbers<>+960(SB), Z2
+	VFMADD213PS numbers<>+1024(SB), Z6, Z2
+	VFMADD213PS numbers<>+1088(SB), Z6, Z2
+	VFMADD213PS numbers<>+1152(SB), Z6, Z2
+	VFMADD213PS numbers<>+1216(SB), Z6, Z2
+	VMULPS      Z6, Z2, Z2
+	VFMADD213PS Z4, Z4, Z2
+	VCMPPS      $0x01, numbers<>+1280(SB), Z5, K2
+	VMOVAPS     Z2, K2, Z3
+	VMOVAPS     Z3, Z0
+	VMOVUPS     Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func silu32AVX512(n int, dst *float32, x *float32, alpha float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·silu32AVX512(SB), NOSPLIT, $0-28
+	VBROADCASTSS alpha+24(FP), Z8
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	MOVQ         dst+8(FP), DI
+	MOVQ         x+16(FP), SI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMOVAPS Z0, Z5
+	VMULPS  Z8, Z0, Z0
+	VXORPS  numbers<>+768(SB), Z0, Z0
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VADDPS       numbers<>+704(SB), Z0, Z0
+	VMOVUPS      numbers<>+704(SB), Z1
+	VDIVPS       Z0, Z1, Z0
+	VMULPS       Z5, Z0, Z0
+	VMOVUPS      Z0, (DI)
+	ADDQ         $0x40, DI
+	SUBQ         $0x10, DX
+	JGE          vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMOVAPS   Z0, Z5
+	VMULPS    Z8, Z0, Z0
+	VXORPS    numbers<>+768(SB), Z0, Z0
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VADDPS       numbers<>+704(SB), Z0, Z0
+	VMOVUPS      numbers<>+704(SB), Z1
+	VDIVPS       Z0, Z1, Z0
+	VMULPS       Z5, Z0, Z0
+	VMOVUPS      Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func expSub32AVX512(n int, dst *float32, x *float32, shift float32) float32
+// Requires: AVX, AVX512F
+TEXT ·expSub32AVX512(SB), NOSPLIT, $0-36
+	VBROADCASTSS shift+24(FP), Z8
+	VPXORD       Z9, Z9, Z9
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	MOVQ         dst+8(FP), DI
+	MOVQ         x+16(FP), SI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI), Z0
+	VSUBPS  Z8, Z0, Z0
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VADDPS       Z0, Z9, Z9
+	VMOVUPS      Z0, (DI)
+	ADDQ         $0x40, SI
+	ADDQ         $0x40, DI
+	SUBQ         $0x10, DX
+	JGE          vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VSUBPS    Z8, Z0, Z0
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VMOVUPS      Z0, K1, (DI)
+	VADDPS       Z0, Z9, K1, Z9
+
+done:
+	VPXORD        Z0, Z0, Z0
+	VADDPS        Z0, Z9, Z9
+	VEXTRACTF64X4 $0x01, Z9, Y2
+	VADDPS        Y2, Y9, Y9
+	VEXTRACTF128  $0x01, Y9, X2
+	VADDPS        X2, X9, X9
+	VHADDPS       X9, X9, X9
+	VHADDPS       X9, X9, X9
+	VMOVSS        X9, ret+32(FP)
+	VZEROUPPER
+	RET
