@@ -16,7 +16,7 @@ var kernels = map[op.Code]kernel{}
 
 func init() {
 	for _, m := range []map[op.Code]kernel{
-		selectionKernels, attentionKernels,
+		selectionKernels, attentionKernels, lossKernels, gateKernels, numericKernels, arrangeKernels, neighbourKernels,
 		creationKernels, movementKernels, indexKernels, unaryKernels, binaryKernels, reduceKernels,
 		scanKernels, sortKernels, contractionKernels, windowKernels, activationKernels, softmaxKernels, statisticsKernels,
 		normKernels, recurrentKernels, elementKernels, tupleKernels, quantizeKernels, searchKernels, randomKernels, einsumKernels, spectralKernels, matrixKernels, factorKernels} {

@@ -214,5 +214,60 @@ const (
 	RNN
 	Embedding
 
+	// composite: losses
+	NLLLoss
+	CrossEntropyLoss
+	MSELoss
+	L1Loss
+	HuberLoss
+	SmoothL1Loss
+	BCELoss
+	BCEWithLogitsLoss
+	KLDivLoss
+	PoissonNLLLoss
+	CosineEmbeddingLoss
+	HingeLoss
+	HingeEmbeddingLoss
+	MarginRankingLoss
+	TripletMarginLoss
+	CTCLoss
+
+	// composite: more activations and numbers
+	GLU
+	SwiGLU
+	GeGLU
+	HardTanh
+	Relu6
+	LogSigmoid
+	HardShrink
+	SoftShrink
+	TanhShrink
+	QuickGelu
+	Softmin
+	Hardmax
+	Lerp
+	Frac
+	RoundAway
+	Exp2
+	Log2
+	Log10
+	LogAddExp
+	FloorDiv
+	IsFinite
+	BitCount
+
+	// composite: rearrangement, and normalisation by neighbours and norms
+	Roll
+	Tile
+	RepeatInterleave
+	Stack
+	Extend
+	MeshGrid
+	Eye
+	LinSpace
+	LpNormalize
+	LocalResponseNorm
+	Dropout
+
 	endOfTable
 )

@@ -181,6 +181,9 @@ func shared() []violation {
 			case "the operands broadcast together":
 				d := row.Operands[0].Types.List()[0]
 				v = violation{c, k.ID, ins(op.DescOf(d, 2, 3), op.DescOf(d, 2)), nil, op.ErrShape}
+				for len(v.in) < len(row.Operands) {
+					v.in = append(v.in, op.DescOf(d, 2))
+				}
 				if c == op.Where {
 					v.in = ins(b(2, 3), f(2), f())
 				}

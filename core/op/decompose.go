@@ -78,7 +78,7 @@ var decompositions map[Code]Decomposition
 func init() {
 	decompositions = map[Code]Decomposition{}
 	for _, m := range []map[Code]Decomposition{
-		selectionRules, attentionRules,
+		selectionRules, attentionRules, lossRules, gateRules, numericRules, arrangeRules, neighbourRules,
 		arithmeticRules, activationRules, statisticsRules, layerRules, indexingRules, quantizationRules, searchRules, randomRules, einsumRules, spectralRules,
 		matrixRules, factorRules} {
 		for c, r := range m {
