@@ -38,7 +38,9 @@ type Row struct {
 	// Operands in order. If the last is Variadic, it stands for any number of inputs from Min on.
 	Operands []Operand
 	// Results names the outputs. A row whose number of outputs depends on attributes lists the greatest number.
-	Results     []string
+	Results []string
+	// Attrs are used as they are: a float attribute of an inexact row may be rounded to the element type first or not, both
+	// are within the tolerance. Exact rows round it first.
 	Attrs       []AttrSpec
 	Constraints []Constraint
 	Infer       InferFunc

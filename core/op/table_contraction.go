@@ -17,7 +17,8 @@ var contractionRows = []entry{
 		Tolerance: perTerm(1), Infer: inferMatMul}},
 	{Conv, Row{Name: "conv", Group: "contraction", Results: result, Operands: []Operand{in("x", dtype.Numbers), same("w", 1)},
 		Doc: "Cross-correlation of x[N, C, spatial...] with w[O, C/groups, kernel...]. x is first dilated (input_dilation-1 zeros between " +
-			"elements), then padded with zeros or cropped by a negative padding. Narrow floats accumulate in f32 or wider.",
+			"elements), then padded with zeros or cropped by a negative padding; " +
+			"these zeros are elements like others, so that with an infinite or NaN weight they give NaN. Narrow floats accumulate in f32 or wider.",
 		Attrs: []AttrSpec{required("strides", KindInts, "per spatial dimension"), required("pad_lo", KindInts, "per spatial dimension, may be negative"),
 			required("pad_hi", KindInts, "per spatial dimension, may be negative"), required("kernel_dilation", KindInts, "per spatial dimension"),
 			required("input_dilation", KindInts, "per spatial dimension"), defaults(Int("groups", 1), "channel groups")},
@@ -26,7 +27,7 @@ var contractionRows = []entry{
 		Tolerance: perTerm(1), Infer: inferConv}},
 	{WindowReduce, Row{Name: "window_reduce", Group: "contraction", Results: []string{"y", "indices"}, Operands: []Operand{in("x", dtype.Numbers)},
 		Doc: "Sum or maximum of a window sliding over the trailing dimensions of x. Padding counts as the identity. With indices, max " +
-			"also gives the position (i64) of the maximum in the row-major order of the trailing dimensions: the first of equals, the first NaN " +
+			"also gives the position (i64) of the maximum in the row-major order of the trailing dimensions: the first of equals, as -0 and +0 are, the first NaN " +
 			"if there is one, -1 for a window of padding alone.",
 		Attrs: []AttrSpec{{Name: "reduce", Kind: KindString, OneOf: []string{"sum", "max"}, Doc: "what a window gives"},
 			required("window", KindInts, "size per trailing dimension; its length says how many there are"),

@@ -7,10 +7,10 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-func indexed(c Code, name, doc string, operands []Operand, attrs []AttrSpec, constraints []Constraint, infer InferFunc) entry {
+func indexed(c Code, name, doc string, tol Tolerance, operands []Operand, attrs []AttrSpec, constraints []Constraint, infer InferFunc) entry {
 	domain := []Domain{{}, {Index: true}}
 	return entry{c, Row{Name: name, Class: Composite, Group: "indexing", Doc: doc, Operands: operands, Results: result, Attrs: attrs,
-		Constraints: constraints, Domain: domain, Tolerance: perTerm(1), Infer: infer}}
+		Constraints: constraints, Domain: domain, Tolerance: tol, Infer: infer}}
 }
 
 var (
@@ -20,7 +20,7 @@ var (
 )
 
 var indexingRows = []entry{
-	indexed(GatherElements, "gather_elements", "Element (i, j, k) of the result is x[indices[i,j,k], j, k] for axis 0, and so on. An index outside is ErrIndex.",
+	indexed(GatherElements, "gather_elements", "Element (i, j, k) of the result is x[indices[i,j,k], j, k] for axis 0, and so on. An index outside is ErrIndex.", exact,
 		[]Operand{in("x", dtype.Any), in("indices", dtype.Indices)}, []AttrSpec{axisAttr},
 		[]Constraint{{"C1", "axis is in [0, rank)"}, {"C2", "indices has x's rank and no greater dimension but at axis"}},
 		func(in []Desc, a Attrs) ([]Desc, error) {
@@ -30,7 +30,7 @@ var indexingRows = []entry{
 			return one(in[0].DType, in[1].Shape), nil
 		}),
 	indexed(ScatterElements, "scatter_elements", "x with updates combined in at the positions that gather_elements reads. Equal positions are combined "+
-		"in row-major order; with assign the last wins. An index outside is ErrIndex.",
+		"in row-major order; with assign the last wins. An index outside is ErrIndex.", perTerm(1),
 		[]Operand{in("x", dtype.Any), in("indices", dtype.Indices), same("updates", 1)}, []AttrSpec{axisAttr, modeAttr},
 		[]Constraint{{"C1", "axis is in [0, rank)"}, {"C2", "indices has x's rank and no greater dimension but at axis"},
 			{"C3", "updates has the shape of indices"}, {"C4", "modes other than assign need a number type"}},
@@ -47,8 +47,8 @@ var indexingRows = []entry{
 			return inferSame(in, a)
 		}),
 	indexed(GatherND, "gather_nd", "Slices of x at index tuples: the last dimension of indices, of length r, indexes x's r axes after the batch dimensions. "+
-		"The result has shape indices[:-1] + x[batch+r:]. An index outside is ErrIndex.",
-		[]Operand{in("x", dtype.Any), in("indices", dtype.Indices)}, []AttrSpec{batchAttr}, tupleRule[:3],
+		"The result has shape indices[:-1] + x[batch+r:]. An index outside is ErrIndex, unless the result is empty.", exact,
+		[]Operand{in("x", dtype.Any), in("indices", dtype.Indices)}, []AttrSpec{batchAttr}, tupleRule,
 		func(in []Desc, a Attrs) ([]Desc, error) {
 			s, err := tuples(in[0].Shape, in[1].Shape, a.Int("batch"))
 			if err != nil {
@@ -57,18 +57,18 @@ var indexingRows = []entry{
 			return one(in[0].DType, s), nil
 		}),
 	indexed(ScatterND, "scatter_nd", "x with updates combined in at the slices that gather_nd reads, in row-major order of the tuples; with assign the last wins. "+
-		"An index outside is ErrIndex.",
-		[]Operand{in("x", dtype.Any), in("indices", dtype.Indices), same("updates", 1)}, []AttrSpec{modeAttr}, tupleRule,
+		"An index outside is ErrIndex, unless updates is empty.", perTerm(1),
+		[]Operand{in("x", dtype.Any), in("indices", dtype.Indices), same("updates", 1)}, []AttrSpec{modeAttr}, updateRule,
 		func(in []Desc, a Attrs) ([]Desc, error) {
 			s, err := tuples(in[0].Shape, in[1].Shape, 0)
 			if err != nil {
 				return nil, err
 			}
-			if err := sameShape("C4", "updates", in[2].Shape, s); err != nil {
+			if err := sameShape("C3", "updates", in[2].Shape, s); err != nil {
 				return nil, err
 			}
 			if a.Str("mode") != "assign" && !dtype.Numbers.Has(in[0].DType) {
-				return nil, violation(ErrDType, "C5", "mode %s on %v", a.Str("mode"), in[0].DType)
+				return nil, violation(ErrDType, "C4", "mode %s on %v", a.Str("mode"), in[0].DType)
 			}
 			return inferSame(in, a)
 		}),
@@ -107,8 +107,10 @@ var indexingRows = []entry{
 }
 
 var tupleRule = []Constraint{{"C1", "indices has rank 1 or more"}, {"C2", "x has at least batch + r axes"},
-	{"C3", "x and indices agree in the batch dimensions"}, {"C4", "updates has shape indices[:-1] + x[r:]"},
-	{"C5", "modes other than assign need a number type"}}
+	{"C3", "x and indices agree in the batch dimensions"}}
+
+var updateRule = []Constraint{{"C1", "indices has rank 1 or more"}, {"C2", "x has at least r axes"},
+	{"C3", "updates has shape indices[:-1] + x[r:]"}, {"C4", "modes other than assign need a number type"}}
 
 func elementsFit(x, idx shape.Shape, axis int) error {
 	if _, err := axisIn("C1", axis, len(x)); err != nil {

@@ -25,7 +25,7 @@ var layerRows = []entry{
 			required("overhang", KindInts, "more padding at the end, so that the last window fits (ceil mode)"),
 			required("dilation", KindInts, "per trailing dimension"), defaults(Flag("count_pad", false), "padding counts in the divisor")},
 		Constraints: []Constraint{{"C1", "window has 1 to rank entries"}, {"C2", "one entry per window dimension; window, strides and dilation at least 1"},
-			{"C3", "no padded dimension is negative"}, {"C4", "paddings and overhang are not negative"}},
+			{"C3", "no padding or overhang is negative, and no window or padded dimension overflows"}},
 		Infer: inferAvgPool}},
 	{LSTM, recurrent("lstm", "Long short-term memory over x[T, B, I] from state h0, c0 [D, B, H]: gates i, o, f, c stacked in w[D, 4H, I], "+
 		"r[D, 4H, H] and bias[D, 4H]; D is 2 when bidirectional. Gives all h [T, D, B, H] and the last h and c.", 4,
@@ -58,7 +58,10 @@ func inferLinear(in []Desc, a Attrs) ([]Desc, error) {
 func inferAvgPool(in []Desc, a Attrs) ([]Desc, error) {
 	n := len(a.Ints("window"))
 	for _, name := range []string{"pad_lo", "pad_hi", "overhang"} {
-		if err := perSpatial("C4", a, name, n, 0); err != nil {
+		if l := a.Ints(name); len(l) != n {
+			return nil, violation(ErrAttr, "C2", "%s has %d entries, want %d", name, len(l), n)
+		}
+		if err := perSpatial("C3", a, name, n, 0); err != nil {
 			return nil, err
 		}
 	}

@@ -53,7 +53,7 @@ var movementRows = []entry{
 		Infer:       inferConcat}},
 	{Gather, Row{Name: "gather", Group: "movement", Operands: []Operand{in("x", movable), in("indices", dtype.Indices)}, Results: result,
 		Doc: "Slices of x along axis at indices; the first batch dimensions of x and indices go together. The result has shape " +
-			"x[:axis] + indices[batch:] + x[axis+1:]. An index outside [0, x[axis]) is ErrIndex.",
+			"x[:axis] + indices[batch:] + x[axis+1:]. An index outside [0, x[axis]) is ErrIndex, unless the result is empty.",
 		Attrs: []AttrSpec{required("axis", KindInt, "indexed axis"), defaults(Int("batch", 0), "number of leading batch dimensions")},
 		Constraints: []Constraint{{"C1", "axis is in [0, rank of x)"}, {"C2", "batch is in [0, axis] and at most the rank of indices"},
 			{"C3", "x and indices agree in the batch dimensions"}},
@@ -63,7 +63,7 @@ var movementRows = []entry{
 		Operands: []Operand{in("x", dtype.Any), in("indices", dtype.Indices), same("updates", 1)},
 		Doc: "x with updates combined into the slices along axis at indices, the inverse of gather: updates has shape " +
 			"x[:axis] + indices[batch:] + x[axis+1:]. Equal indices are combined in row-major order of indices; with assign the last wins. " +
-			"An index outside [0, x[axis]) is ErrIndex.",
+			"An index outside [0, x[axis]) is ErrIndex, unless updates is empty.",
 		Attrs: []AttrSpec{required("axis", KindInt, "indexed axis"), defaults(Int("batch", 0), "number of leading batch dimensions"),
 			choice("mode", "assign", "how an update meets what is there", reduceModes...)},
 		Constraints: []Constraint{{"C1", "axis is in [0, rank of x)"}, {"C2", "batch is in [0, axis] and at most the rank of indices"},

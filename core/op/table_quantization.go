@@ -5,6 +5,10 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
+// quantized are the types that quantize makes; their zero points add exactly in f32 wherever the sum is not saturated.
+var quantized = dtype.SetOf(dtype.U8, dtype.I8, dtype.U16, dtype.I16)
+
+// byteInts are the types that dequantize takes: the sums of quantized products too.
 var byteInts = dtype.SetOf(dtype.U8, dtype.I8, dtype.U16, dtype.I16, dtype.I32)
 
 var quantRule = []Constraint{{"C1", "axis is in [0, rank), or -1 for one scale for all"},
@@ -12,7 +16,7 @@ var quantRule = []Constraint{{"C1", "axis is in [0, rank), or -1 for one scale f
 
 var quantizationRows = []entry{
 	{Quantize, Row{Name: "quantize", Class: Composite, Group: "quantization", Results: result, Tolerance: exact,
-		Operands:    []Operand{in("x", dtype.Floats), same("scale", 1), in("zero_point", byteInts)},
+		Operands:    []Operand{in("x", dtype.Floats), same("scale", 1), in("zero_point", quantized)},
 		Doc:         "round(x/scale)+zero_point, ties to even, saturated to the type of zero_point; NaN is 0 before the zero point.",
 		Attrs:       []AttrSpec{defaults(Int("axis", -1), "axis that scale and zero_point run along")},
 		Constraints: quantRule, Domain: []Domain{{}, {Lo: 0.01, Hi: 1}},
