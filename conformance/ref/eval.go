@@ -19,7 +19,7 @@ func init() {
 		selectionKernels, attentionKernels, lossKernels, gateKernels, numericKernels, arrangeKernels, neighbourKernels,
 		creationKernels, movementKernels, indexKernels, unaryKernels, binaryKernels, reduceKernels,
 		scanKernels, sortKernels, contractionKernels, windowKernels, activationKernels, softmaxKernels, statisticsKernels,
-		normKernels, recurrentKernels, elementKernels, tupleKernels, quantizeKernels, searchKernels, randomKernels, einsumKernels, spectralKernels, matrixKernels, factorKernels} {
+		normKernels, recurrentKernels, elementKernels, tupleKernels, quantizeKernels, searchKernels, randomKernels, einsumKernels, spectralKernels, matrixKernels, factorKernels, spectrumKernels} {
 		for c, k := range m {
 			kernels[c] = k
 		}

@@ -81,16 +81,20 @@ func (t Tensor) put(at int, x matrix) {
 // byMatrix makes a kernel of a function of matrices that gives one.
 func byMatrix(f func(a op.Attrs, x []matrix) matrix) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
-		out := Zeros(n.Outputs[0])
-		each(n.Outputs[0].Shape[:len(n.Outputs[0].Shape)-2], func(pos int, batch []int) {
-			var x []matrix
-			for _, t := range in {
-				x = append(x, matrixAt(t, batch))
-			}
-			out.put(pos, f(n.Attrs, x))
-		})
-		return out
+		return byMatrixOf(n, in, func(x []matrix) matrix { return f(n.Attrs, x) })
 	})
+}
+
+func byMatrixOf(n *op.Node, in []Tensor, f func(x []matrix) matrix) Tensor {
+	out := Zeros(n.Outputs[0])
+	each(n.Outputs[0].Shape[:len(n.Outputs[0].Shape)-2], func(pos int, batch []int) {
+		var x []matrix
+		for _, t := range in {
+			x = append(x, matrixAt(t, batch))
+		}
+		out.put(pos, f(x))
+	})
+	return out
 }
 
 // picked makes a kernel of which elements of the last two dimensions stay.

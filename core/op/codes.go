@@ -200,6 +200,12 @@ const (
 	Inverse
 	Solve
 	MatrixPower
+	QR
+	Eigh
+	SVD
+	MatrixNorm
+	PInv
+	LstSq
 
 	// composite: selection, whose result size depends on data
 	NonZero

@@ -19,7 +19,7 @@ var sections = [][]entry{
 	selectionRows, attentionRows, lossRows, gateRows, numericRows, arrangeRows, neighbourRows,
 	creationRows, movementRows, unaryRows, binaryRows, reductionRows, contractionRows,
 	arithmeticRows, activationRows, statisticsRows, layerRows, indexingRows, quantizationRows, searchRows, randomRows, einsumRows, spectralRows,
-	matrixRows, factorRows}
+	matrixRows, factorRows, spectrumRows}
 
 type snapshot struct {
 	rows   []*Row

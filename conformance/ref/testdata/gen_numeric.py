@@ -239,4 +239,33 @@ for n in (0, 1, 5, -3):
 hand = np.array([[1.0, 2, 4], [2, 1, 3], [-1, 4, 0.5]])
 rounded("lu", [hand], [np.array([[2, 1, 3], [-0.5, 4.5, 2], [0.5, 1 / 3, 2.5 - 2 / 3]]), np.array([1, 2, 2]), np.array([1, 2, 0])])
 
+def signed(u):
+    return np.where(u[np.abs(u).argmax(0), np.arange(u.shape[1])] < 0, -1.0, 1.0)
+
+
+for m, n in ((4, 4), (6, 3), (3, 5), (1, 1)):
+    x = full(m, n)
+    q, r = np.linalg.qr(x)
+    s = np.where(np.diag(r) < 0, -1.0, 1.0)
+    rounded("qr", [x], [q * s, r * s[:, None]])
+    u, sv, vt = np.linalg.svd(x, full_matrices=False)
+    rounded("svd", [x], [u * signed(u), sv, vt * signed(u)[:, None]])
+    rounded("pinv", [x], np.linalg.pinv(x))
+    y = single(m, 2)
+    rounded("lstsq", [x, y], np.linalg.lstsq(x, y)[0])
+    for ord in ("fro", "nuc", 2, -2, 1, -1, "inf", "-inf"):
+        rounded("matrix_norm", [x], np.linalg.norm(x, float(ord) if "inf" in str(ord) else ord), ord=str(ord))
+rounded("pinv", [np.diag([2.0, 1.0, 0.01])], np.diag([0.5, 1.0, 0.0]), rcond=0.1)
+x = full(4, 2)
+q, r = np.linalg.qr(x, mode="complete")  # Householder's reflections too, LAPACK's signs
+s = np.append(np.where(np.diag(r) < 0, -1.0, 1.0), [1.0, 1.0])
+rounded("qr", [x], [q * s, r * s[:, None]], complete=True)
+for n in (1, 2, 5, 8):
+    q = np.linalg.qr(single(n, n))[0]
+    d = np.linspace(1, 3, n) * np.where(np.arange(n) % 2, -1, 1)
+    x = ((q * d) @ q.T).astype(np.float32).astype(np.float64)
+    x = np.tril(x) + np.tril(x, -1).T
+    values, vectors = np.linalg.eigh(x)
+    rounded("eigh", [x + np.triu(single(n, n), 1)], [values, vectors * signed(vectors)])
+
 sys.stdout.write("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")
