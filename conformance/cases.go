@@ -59,6 +59,8 @@ func allCases() []testCase {
 			cases = append(cases, opCases(c, p, first)...)
 		}
 	}
+	cases = append(cases, emptyIndexCases()...)
+	cases = append(cases, zeroTieCases()...)
 	cases = append(cases, streamCases()...)
 	return append(cases, lifecycleCases()...)
 }

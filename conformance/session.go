@@ -54,7 +54,7 @@ func (s *session) close() {
 		defer func() { _ = recover() }()
 		_ = b.Close()
 	}()
-	within(done, closePatience)
+	within(done, min(closePatience, max(s.limit(), 100*time.Millisecond)))
 }
 
 // within waits for done at most for the given time.

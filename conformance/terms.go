@@ -27,9 +27,6 @@ var termCounts = map[op.Code]termCount{
 	op.HardSigmoid: two, op.HardSwish: two, op.Gelu: two,
 	// Every update may meet in one element, with what was there.
 	op.Scatter: updates, op.ScatterElements: updates, op.ScatterND: tuples,
-	// Gather ops move elements; their rows share the tolerance of scatter.
-	op.GatherElements: func(*op.Node, []op.Desc) int { return 1 },
-	op.GatherND:       func(*op.Node, []op.Desc) int { return 1 },
 	// The normalised elements, mean, scale, bias and epsilon.
 	op.BatchNorm: func(*op.Node, []op.Desc) int { return 4 },
 	op.LayerNorm: normalised, op.RMSNorm: normalised,

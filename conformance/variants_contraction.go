@@ -34,7 +34,7 @@ var contractionPlans = map[op.Code]plan{
 		v("odd", shapes(dims(17, 33), dims(33, 19))).only(dtype.F32, dtype.I32), v("deep", shapes(dims(3, 301), dims(301, 5))).only(dtype.F32, dtype.F64),
 		v("odd-transposed", shapes(dims(33, 17), dims(19, 33)), ta, tb).only(dtype.F32),
 	}},
-	op.Conv: {variants: []variant{
+	op.Conv: {special: ordinary, variants: []variant{
 		v("1d", shapes(dims(2, 3, 8), dims(4, 3, 3)), geometry(l(1), l(0), l(0), l(1), l(1), 1)...),
 		v("pointwise", shapes(dims(2, 3, 4, 5), dims(4, 3, 1, 1)), geometry(l(1, 1), l(0, 0), l(0, 0), l(1, 1), l(1, 1), 1)...),
 		v("same", shapes(dims(1, 2, 5, 6), dims(3, 2, 3, 3)), geometry(l(1, 1), l(1, 1), l(1, 1), l(1, 1), l(1, 1), 1)...),

@@ -89,20 +89,28 @@ func conv(n *op.Node, in []Tensor) Tensor {
 	x, w, out := in[0], in[1], Zeros(n.Outputs[0])
 	xs, ws := x.Desc.Shape, w.Desc.Shape
 	perGroup := ws[0] / n.Attrs.Int("groups") // output channels
+	zero := Zeros(op.Desc{DType: x.Desc.DType})
 	each(n.Outputs[0].Shape, func(pos int, idx []int) {
 		var sum dot
 		each(ws[1:], func(_ int, k []int) { // k: channel within the group, then the place in the kernel
 			group := idx[1] / perGroup
 			xi := []int{idx[0], group*ws[1] + k[0]}
+			inside := true
 			for d := range len(xs) - 2 {
 				spread := idx[2+d]*n.Attrs.Ints("strides")[d] + k[1+d]*n.Attrs.Ints("kernel_dilation")[d] - n.Attrs.Ints("pad_lo")[d]
 				dilation := n.Attrs.Ints("input_dilation")[d]
 				if spread < 0 || spread%dilation != 0 || spread/dilation >= xs[2+d] {
-					return // padding, or between elements
+					inside = false // padding, or between elements: a zero like any other
+					break
 				}
 				xi = append(xi, spread/dilation)
 			}
-			sum.add(x, at(xs, xi), w, at(ws, slices.Concat(idx[1:2], k)))
+			wi := at(ws, slices.Concat(idx[1:2], k))
+			if inside {
+				sum.add(x, at(xs, xi), w, wi)
+			} else {
+				sum.add(zero, 0, w, wi)
+			}
 		})
 		sum.store(out, pos)
 	})
