@@ -176,6 +176,7 @@ typedef struct indexing {
 
 static int64_t index_at(const burn_tensor *t, int64_t k) { return get(t->desc.dtype, t->data, k).i; }
 
+/* Indices are only looked at where something is to be moved. */
 static int32_t index_plan(const burn_node *n, const burn_tensor *x, const burn_tensor *indices, indexing *p, burn_error *e) {
 	int64_t axis = burn_int(n, "axis"), batch = burn_int(n, "batch");
 	*p = (indexing){1, 1, x->desc.dims[axis], 1, 1};
@@ -185,7 +186,7 @@ static int32_t index_plan(const burn_node *n, const burn_tensor *x, const burn_t
 	for (uint32_t i = (uint32_t)batch; i < indices->desc.rank; i++) {
 		p->positions *= indices->desc.dims[i];
 	}
-	for (int64_t k = 0; k < indices->count; k++) {
+	for (int64_t k = 0; k < indices->count && p->middle * p->inner > 0; k++) {
 		int64_t i = index_at(indices, k);
 		if (i < 0 || i >= p->length) {
 			return burn_fail(e, BURN_ERR_INDEX, "index %lld at %lld, want one in [0,%lld)", (long long)i, (long long)k, (long long)p->length);

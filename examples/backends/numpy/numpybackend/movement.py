@@ -40,7 +40,7 @@ def indexing(n, x, indices):
     axis, batch = n.attrs["axis"], n.attrs["batch"]
     length = x.shape[axis]
     bad = (indices < 0) | (indices >= length)
-    if bad.any():
+    if bad.any() and math.prod(x.shape[:axis] + x.shape[axis + 1:]) > 0:  # else nothing is moved
         raise index_error(f"index {indices[bad][0]}, want one in [0,{length})")
     b = math.prod(x.shape[:batch])
     x = x.reshape(b, math.prod(x.shape[batch:axis]), length, math.prod(x.shape[axis + 1:]))
@@ -49,6 +49,8 @@ def indexing(n, x, indices):
 
 def gather(n, in_):
     x, indices = indexing(n, *in_)
+    if math.prod(n.outputs[0].shape) == 0:
+        return np.empty(n.outputs[0].shape, x.dtype)
     b, m = np.arange(x.shape[0])[:, None, None], np.arange(x.shape[1])[None, :, None]
     return x[b, m, indices[:, None, :]].reshape(n.outputs[0].shape)
 
@@ -59,6 +61,8 @@ MEET = {"assign": lambda a, b: b, "add": np.add, "mul": np.multiply, "min": less
 def scatter(n, in_):
     x, indices = indexing(n, *in_[:2])
     meet = MEET[n.attrs["mode"]]
+    if in_[2].size == 0:
+        return in_[0].copy()
     y = x.copy()
     updates = in_[2].reshape(x.shape[0], x.shape[1], indices.shape[1], x.shape[3])
     b, m = np.arange(x.shape[0])[:, None], np.arange(x.shape[1])[None, :]

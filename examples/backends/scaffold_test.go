@@ -1,0 +1,101 @@
+package backends_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/conformance"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/internal/scaffold"
+)
+
+// written writes a plugin of each language as burn plugin new does.
+func written(t *testing.T, language string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "plugin")
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	_, err = scaffold.Plugin{Name: "npu-1", Language: language, BurnDir: root}.Write(dir)
+	require.NoError(t, err)
+	return dir
+}
+
+// starts checks that the plugin lists a device, passes what it claims, and fails the claims of the primitives that it lacks:
+// that is how its author learns what is next.
+func starts(t *testing.T, transport string, ops []string, o host.Options) {
+	t.Helper()
+	listed := false
+	for _, s := range host.Devices(t.Context(), o) {
+		if s.Name == "npu-1" {
+			require.Equal(t, host.Ready, s.State, "%+v", s.Failure)
+			require.Len(t, s.Devices, 1)
+			listed = true
+		}
+	}
+	require.True(t, listed)
+	run := "^(claims/(info|document|no-device)|stream/(free|round-trip|write-copies|closed)"
+	if slices.Contains(ops, "add") {
+		run += "|stream/(order|concurrent)"
+	}
+	for _, op := range ops {
+		run += "|claims/" + op + "$|" + op + "/"
+	}
+	open := func() (core.Backend, error) {
+		d, err := host.Open(t.Context(), transport+":npu-1", o)
+		if err != nil {
+			return nil, err
+		}
+		return d.Backend, nil
+	}
+	r, err := conformance.Check(t.Context(), open, conformance.Options{Run: run + ")"})
+	require.NoError(t, err)
+	require.Empty(t, failures(r))
+	require.Greater(t, r.Passed, 100)
+	t.Logf("%d cases pass", r.Passed)
+
+	r, err = conformance.Check(t.Context(), open, conformance.Options{Run: "^claims/"})
+	require.NoError(t, err)
+	require.Regexp(t, regexp.MustCompile(`claims/matmul: .*matmul is not claimed`), failures(r))
+}
+
+func TestScaffoldC(t *testing.T) {
+	dir := written(t, "c")
+	out := pluginPath(t)
+	buildC(t, dir, out)
+	manifest, err := os.ReadFile(filepath.Join(dir, "burn-backend-npu-1.toml"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(out, "burn-backend-npu-1.toml"), manifest, 0o644))
+	starts(t, "process", []string{"copy", "reshape", "permute", "neg"}, carrier(t))
+}
+
+func TestScaffoldPython(t *testing.T) {
+	python(t)
+	pluginPath(t)
+	starts(t, "process", []string{"copy", "reshape", "permute", "neg", "add", "mul", "equal"}, host.Options{Dirs: []string{written(t, "python")}})
+}
+
+func TestScaffoldGo(t *testing.T) {
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("the go command is not in PATH")
+	}
+	dir, out := written(t, "go"), pluginPath(t)
+	sums, err := os.ReadFile("../../go.sum")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644))
+	for _, args := range [][]string{{"vet", "."}, {"test", "."}, {"build", "-o", filepath.Join(out, "burn-backend-npu-1"), "."}} {
+		cmd := exec.Command(goTool, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+		text, err := cmd.CombinedOutput()
+		require.NoError(t, err, "go %v: %s", args, text)
+	}
+	starts(t, "process", []string{"copy", "reshape", "neg", "add", "mul"}, host.Options{})
+}
