@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins test race check fuzz bench bench-models status generate clean
+.PHONY: help build plugins test race check backends fuzz bench bench-models status generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -30,6 +30,12 @@ check: ## formatting, vet with and without cgo, cross builds, import rules
 	for t in linux/arm64 darwin/arm64 windows/amd64; do \
 		echo "build $$t"; CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./... || exit 1; done
 	$(GO) test ./internal/
+
+PYTHON ?= python3
+backends: ## the example backends in Python and C, and what `burn plugin new` writes, through the suite
+	@venv=$$(mktemp -d) && trap 'rm -rf "$$venv"' EXIT && $(PYTHON) -m venv "$$venv" && \
+		"$$venv/bin/pip" install -q --disable-pip-version-check -r examples/backends/numpy/requirements.txt && \
+		BURN_PYTHON="$$venv/bin/python" $(GO) test -count=1 -v ./examples/backends/ ./host/shared/ ./internal/scaffold/
 
 FUZZTIME ?= 20s
 fuzz: ## every fuzz target for FUZZTIME each
