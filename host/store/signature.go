@@ -115,3 +115,8 @@ func decode(text []byte, to any) error {
 	}
 	return nil
 }
+
+// SignFile writes the signature of the package in an archive beside it.
+func (k PrivateKey) SignFile(archive string, p *Package) error {
+	return writeFile(archive+SignatureExt, k.Sign(p).Encode(), 0o644)
+}

@@ -37,13 +37,16 @@ func (a *app) root() *cobra.Command {
 		Long: `burn runs, inspects and tests deep-learning models. Its backends are plugins that are found at run time; the cpu
 backend is built in, so that nothing has to be installed.
 
-Settings are taken from flags, then from the variables BURN_DEVICE, BURN_THREADS, BURN_PLUGIN_PATH and BURN_LOG, then
-from the file that BURN_CONFIG names or else config.toml in the folder burn of the user's configuration directory:
+Settings are taken from flags, then from the variables BURN_DEVICE, BURN_THREADS, BURN_PLUGIN_PATH, BURN_LOG, BURN_MIRROR
+and BURN_DEV_PLUGINS (NAME=PATH, separated as in PATH), then from the file that BURN_CONFIG names or else config.toml in the
+folder burn of the user's configuration directory:
 
-  device = "cpu"                          # NAME[:INDEX], or with a transport: process:cpu, builtin:cpu:0
+  device = "cpu"                          # NAME[:INDEX], or with a transport: builtin:cpu:0, process:cpu, shared:npu
   threads = 0                             # of a host backend; 0: as many as the process may use
   plugin_path = ["/opt/burn/plugins"]     # searched for plugins before all other places
   log = "warn"                            # off, error, warn, info, debug, trace
+  mirror = "https://example.org/burn"     # folder or address that plugins are installed from
+  dev_plugins = {npu = "/src/npu/burn-backend-npu"}     # come before all others, unchecked
 
 ` + exitHelp,
 		Example: `  burn run model.onnx --input image=photo.jpg --top 3 --labels labels.txt
@@ -53,7 +56,13 @@ from the file that BURN_CONFIG names or else config.toml in the folder burn of t
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.started = true
-			return a.configure(cmd.Flags())
+			if err := a.configure(cmd.Flags()); err != nil {
+				return err
+			}
+			if !cmd.Hidden {
+				a.developmentBanner()
+			}
+			return nil
 		},
 	}
 	f := root.PersistentFlags()
@@ -61,7 +70,7 @@ from the file that BURN_CONFIG names or else config.toml in the folder burn of t
 	f.StringVar(&a.flags.config, "config", "", "`FILE` to read settings from")
 	f.StringSliceVar(&a.flags.pluginPath, "plugin-path", nil, "`DIR` to search for plugins first; may be repeated")
 	f.StringVar(&a.flags.log, "log", "", "what host and plugins report, one `LEVEL` of "+strings.Join(config.Levels, ", "))
-	root.AddCommand(a.runCommand(), a.inspectCommand(), a.devicesCommand(), a.conformanceCommand(), a.versionCommand(), a.docsCommand())
+	root.AddCommand(a.runCommand(), a.inspectCommand(), a.devicesCommand(), a.conformanceCommand(), a.pluginCommand(), a.doctorCommand(), a.versionCommand(), a.docsCommand())
 	root.CompletionOptions.HiddenDefaultCmd = false
 	must(root.RegisterFlagCompletionFunc("log", cobra.FixedCompletions(config.Levels, cobra.ShellCompDirectiveNoFileComp)))
 	return root
@@ -70,8 +79,8 @@ from the file that BURN_CONFIG names or else config.toml in the folder burn of t
 // deviceFlags gives a command the flags that say where it computes.
 func (a *app) deviceFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&a.flags.device, "device", "", "`DEVICE` to compute on: NAME[:INDEX], with process: or builtin: before it to\n"+
-		"force the transport (default \"cpu\")")
+	f.StringVar(&a.flags.device, "device", "", "`DEVICE` to compute on: NAME[:INDEX], with builtin:, process: or shared: before\n"+
+		"it to force the transport (default \"cpu\")")
 	f.IntVar(&a.flags.threads, "threads", 0, "`N` threads for a host backend (default: as many as the process may use)")
 	must(cmd.RegisterFlagCompletionFunc("device", a.completeDevices))
 }

@@ -1,0 +1,292 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/host/store"
+	"github.com/goburn/burn/internal/config"
+	"github.com/goburn/burn/sdk/wire"
+	"github.com/spf13/cobra"
+)
+
+// diagnosis is what doctor finds.
+type diagnosis struct {
+	Burn     versionInfo   `json:"burn"`
+	Program  string        `json:"program"`
+	CPUs     int           `json:"cpus"`
+	Config   configState   `json:"config"`
+	Folders  []folderState `json:"folders"`
+	Backends []host.Status `json:"backends"`
+	Hardware []hardware    `json:"hardware"`
+	Store    storeState    `json:"store"`
+	Trust    trustState    `json:"trust"`
+	Mirror   mirrorState   `json:"mirror"`
+	Findings []finding     `json:"findings"`
+}
+
+// finding is something that does not work, and what to do.
+type finding struct {
+	Severity string `json:"severity"` // "error": exit code 1; "note": all is well without it
+	What     string `json:"what"`
+	Remedy   string `json:"remedy,omitempty"`
+}
+
+type configState struct {
+	File   string         `json:"file"` // where it is looked for
+	Found  bool           `json:"found"`
+	Values []settingState `json:"values"`
+}
+
+type settingState struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+}
+
+type folderState struct {
+	Path    string   `json:"path"`
+	Origin  string   `json:"origin"`
+	State   string   `json:"state"` // "ok", "missing", or why it cannot be read
+	Plugins []string `json:"plugins"`
+}
+
+type storeState struct {
+	Dir       string   `json:"dir"`
+	Lock      string   `json:"lock"`
+	LockFound bool     `json:"lock_found"`
+	Locked    []string `json:"locked"`
+	Checked   int      `json:"checked"`
+	Problems  int      `json:"problems"`
+	Notes     []string `json:"notes,omitempty"`
+}
+
+type trustState struct {
+	File string     `json:"file"`
+	Keys []keyState `json:"keys"`
+}
+
+type keyState struct {
+	ID         string   `json:"id"`
+	Owner      string   `json:"owner,omitempty"`
+	State      string   `json:"state"`
+	Namespaces []string `json:"namespaces"`
+}
+
+type mirrorState struct {
+	Base    string `json:"base,omitempty"`
+	State   string `json:"state"`
+	Plugins int    `json:"plugins"`
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	f := &storeFlags{}
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what was looked for, what was found, and what to do about the rest",
+		Long: `Look at everything that decides which devices there are: versions, configuration with the origin of each value, the folders that are
+searched, every backend (each plugin is started), hardware and drivers, the installed plugins (every file is hashed), trust,
+lock and mirror. The exit code is 1 when something that was asked for does not work; each such finding has a remedy.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d := a.diagnose(cmd.Context(), f)
+			if cmd.Context().Err() != nil {
+				return core.ErrCanceled
+			}
+			if asJSON {
+				if err := a.json(d); err != nil {
+					return err
+				}
+			} else if err := a.printDiagnosis(d); err != nil {
+				return err
+			}
+			errs := 0
+			for _, x := range d.Findings {
+				if x.Severity == "error" {
+					errs++
+				}
+			}
+			if errs > 0 {
+				return fmt.Errorf("%s found", count(errs, "problem"))
+			}
+			return nil
+		},
+	}
+	f.register(cmd, true)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (d *diagnosis) error(remedy, format string, args ...any) {
+	d.Findings = append(d.Findings, finding{"error", oneLine(fmt.Sprintf(format, args...)), oneLine(remedy)})
+}
+
+func (d *diagnosis) note(remedy, format string, args ...any) {
+	d.Findings = append(d.Findings, finding{"note", oneLine(fmt.Sprintf(format, args...)), oneLine(remedy)})
+}
+
+func (a *app) diagnose(ctx context.Context, f *storeFlags) *diagnosis {
+	d := &diagnosis{Burn: buildInfo(), CPUs: runtime.NumCPU(), Findings: []finding{}}
+	d.Program, _ = os.Executable()
+	d.Config = a.configState()
+	o := a.hostOptions()
+	d.Folders = folderStates(o)
+	d.Backends = host.Devices(ctx, o)
+	d.backends(a.config.Device)
+	d.Hardware = findHardware(d.Backends)
+	for _, h := range d.Hardware {
+		if h.Present && !h.Usable {
+			d.note(h.Remedy, "%s: there is hardware (%s) and no usable backend", h.Backend, strings.Join(h.Found, ", "))
+		}
+	}
+	if len(a.config.DevPlugins) > 0 {
+		d.note("unset BURN_DEV_PLUGINS or dev_plugins when you are done", "development plugins are used before all others, unchecked")
+	}
+	a.storeState(ctx, f, d)
+	a.mirrorState(ctx, f, d)
+	return d
+}
+
+// configState asks again where the values are from; flags were laid over them.
+func (a *app) configState() configState {
+	env := a.env
+	if a.flags.config != "" {
+		env = func(name string) string {
+			if name == "BURN_CONFIG" {
+				return a.flags.config
+			}
+			return a.env(name)
+		}
+	}
+	path, _ := config.Path(env)
+	c, origins, err := config.Trace(env)
+	if err != nil { // it was readable a moment ago
+		return configState{File: path}
+	}
+	was := settings(c)
+	s := configState{File: path, Found: c.File != ""}
+	for i, v := range settings(a.config) {
+		v.Origin = origins[v.Key]
+		if v.Value != was[i].Value {
+			v.Origin = "flag --" + strings.ReplaceAll(v.Key, "_", "-")
+		}
+		s.Values = append(s.Values, v)
+	}
+	return s
+}
+
+func settings(c config.Config) []settingState {
+	dev := []string{}
+	for _, name := range sortedKeys(c.DevPlugins) {
+		dev = append(dev, name+"="+c.DevPlugins[name])
+	}
+	return []settingState{{Key: "device", Value: c.Device}, {Key: "threads", Value: fmt.Sprint(c.Threads)},
+		{Key: "plugin_path", Value: strings.Join(c.PluginPath, string(os.PathListSeparator))}, {Key: "log", Value: c.Log},
+		{Key: "mirror", Value: c.Mirror}, {Key: "dev_plugins", Value: strings.Join(dev, string(os.PathListSeparator))}}
+}
+
+func folderStates(o host.Options) []folderState {
+	winners, shadowed := host.Find(o)
+	var all []folderState
+	for _, f := range host.Folders(o) {
+		s := folderState{Path: f.Path, Origin: f.Origin, State: "ok", Plugins: []string{}}
+		if _, err := os.ReadDir(f.Path); errors.Is(err, os.ErrNotExist) {
+			s.State = "missing"
+		} else if err != nil {
+			s.State = err.Error()
+		}
+		for _, p := range append(winners, shadowed...) {
+			if rel, err := filepath.Rel(f.Path, p.Path); err == nil && filepath.IsLocal(rel) && p.Origin == f.Origin {
+				s.Plugins = append(s.Plugins, p.Name)
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// backends finds fault with what does not open, and with the device of the configuration.
+func (d *diagnosis) backends(device string) {
+	for _, s := range d.Backends {
+		switch {
+		case s.State == host.Failed:
+			d.error(s.Failure.Remedy, "%s:%s: %s: %s", s.Transport, s.Name, s.Failure.Cause, s.Failure.Detail)
+		case s.State == host.Shadowed:
+			d.note(s.Failure.Remedy, "%s:%s at %s is not used: %s", s.Transport, s.Name, s.Path, s.Failure.Detail)
+		}
+	}
+	spec, err := host.ParseSpec(device)
+	if err != nil {
+		d.error("correct device in the configuration", "%v", err)
+		return
+	}
+	for _, s := range d.Backends {
+		if s.Name == spec.Name && (spec.Transport == "" || s.Transport == spec.Transport) && spec.Index < len(s.Devices) {
+			return
+		}
+	}
+	d.error("run `burn plugin install "+spec.Name+"`, or name one of `burn devices`", "the device in force, %s, is not there", device)
+}
+
+func (a *app) storeState(ctx context.Context, f *storeFlags, d *diagnosis) {
+	s, err := a.store(f)
+	if err != nil {
+		d.error("correct or remove the file", "plugin store: %v", err)
+		return
+	}
+	d.Store = storeState{Dir: s.Dir, Lock: s.LockFile, Locked: []string{}}
+	d.Trust = trustState{File: s.Trust.File, Keys: []keyState{}}
+	for i := range s.Trust.Keys {
+		k := &s.Trust.Keys[i]
+		d.Trust.Keys = append(d.Trust.Keys, keyState{k.ID, k.Owner, k.State(now()), k.Namespaces})
+	}
+	if lock, err := store.ReadLock(s.LockFile); err == nil {
+		for _, p := range lock.Plugins {
+			d.Store.Locked = append(d.Store.Locked, p.Plugin+" "+p.Version)
+		}
+		_, err := os.Stat(s.LockFile)
+		d.Store.LockFound = err == nil
+	}
+	r, err := s.Verify(ctx)
+	if err != nil {
+		d.error("see the error", "plugin store: %v", err)
+		return
+	}
+	d.Store.Checked, d.Store.Problems, d.Store.Notes = len(r.Checked), len(r.Problems), r.Notes
+	for _, p := range r.Problems {
+		d.error(p.Remedy, "%s: %s", p.Plugin, p.What)
+	}
+	for _, i := range r.Checked {
+		if i.Active && i.Err == nil {
+			p := wire.Range(i.Manifest.Protocol)
+			if _, ok := wire.Speaks().Newest(p); !ok && p.Valid() {
+				d.error(wire.MismatchRemedy(i.ID.Name, p, wire.Speaks()), "%s speaks protocol %v, this program %v", i.ID, p, wire.Speaks())
+			}
+		}
+	}
+}
+
+func (a *app) mirrorState(ctx context.Context, f *storeFlags, d *diagnosis) {
+	d.Mirror = mirrorState{Base: f.mirror, State: "none is configured"}
+	if d.Mirror.Base == "" {
+		d.Mirror.Base = a.config.Mirror
+	}
+	fetch, clear := a.fetcher()
+	m, err := a.mirror(ctx, f, fetch)
+	clear()
+	switch {
+	case err != nil:
+		d.Mirror.State = err.Error()
+		d.error("correct mirror in the configuration, or see whether the network is there", "%v", err)
+	case m != nil:
+		d.Mirror.State, d.Mirror.Plugins = "ok", len(m.Index.Plugins)
+	}
+}

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/host/store"
+	"github.com/spf13/cobra"
+)
+
+// pluginCommand has one file for each subcommand: plugin_NAME.go.
+func (a *app) pluginCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plugin",
+		Short: "Install, check and make plugins",
+		Long: `Plugins are installed into a store, from archives that their makers signed, and held to their hashes by burn.lock.
+docs/PLUGINS.md goes the whole way, from an archive to a running plugin, and from a program to a signed archive.
+
+  store   the user's data folder, or --dir
+  trust   trust.toml in the folder burn of the user's configuration directory: the keys whose plugins may be installed
+  lock    ./burn.lock if there is one, else burn.lock in the store, or --lock-file
+  mirror  --mirror, BURN_MIRROR, or mirror in the configuration: where names are looked up`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.pluginInstallCommand(), a.pluginUpgradeCommand(), a.pluginListCommand(), a.pluginInfoCommand(), a.pluginVerifyCommand(),
+		a.pluginRemoveCommand(), a.pluginLockCommand(), a.pluginTrustCommand(), a.pluginKeygenCommand(), a.pluginPackCommand(),
+		a.pluginSignCommand(), a.pluginIndexCommand(), a.pluginNewCommand(), a.pluginCarryCommand())
+	return cmd
+}
+
+// storeFlags are those of commands that use the store.
+type storeFlags struct{ dir, lockFile, trustFile, mirror string }
+
+func (f *storeFlags) register(cmd *cobra.Command, mirror bool) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.dir, "dir", "", "`DIR` of the store (default: the user's)")
+	fs.StringVar(&f.lockFile, "lock-file", "", "`FILE` with the hashes (default: ./burn.lock if there is one, else that of the store)")
+	fs.StringVar(&f.trustFile, "trust-file", "", "`FILE` with trusted keys (default: trust.toml of the user's configuration)")
+	if mirror {
+		fs.StringVar(&f.mirror, "mirror", "", "`DIR` or address of a mirror to take plugins from")
+	}
+}
+
+// store opens the store that the flags name.
+func (a *app) store(f *storeFlags) (*store.Store, error) {
+	s := &store.Store{Dir: f.dir, LockFile: f.lockFile, Waiting: func() {
+		fmt.Fprintln(a.err, "burn: waiting for another burn plugin command to end")
+	}}
+	if s.Dir == "" {
+		s.Dir = host.UserDir()
+	}
+	if s.Dir == "" {
+		return nil, usage("the system names no folder for data of this user; name one with --dir")
+	}
+	abs, err := filepath.Abs(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s.Dir = abs
+	if s.LockFile == "" {
+		s.LockFile = filepath.Join(s.Dir, store.LockName)
+		if _, err := os.Stat(store.LockName); err == nil {
+			s.LockFile = store.LockName
+		}
+	}
+	s.Trust, err = a.trust(f)
+	return s, err
+}
+
+func (a *app) trust(f *storeFlags) (*store.Trust, error) {
+	path := f.trustFile
+	if path == "" {
+		var err error
+		if path, err = store.TrustFile(); err != nil {
+			return nil, err
+		}
+	}
+	t, err := store.ReadTrust(path)
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	return t, nil
+}
+
+// mirror opens the mirror that flag or configuration name, nil when none is named.
+func (a *app) mirror(ctx context.Context, f *storeFlags, fetch *store.Fetcher) (*store.Mirror, error) {
+	base := f.mirror
+	if base == "" {
+		base = a.config.Mirror
+	}
+	if base == "" {
+		return nil, nil
+	}
+	return fetch.Mirror(ctx, base)
+}
+
+// fetcher downloads, with a line of progress on a terminal.
+func (a *app) fetcher() (*store.Fetcher, func()) {
+	if !terminal(a.err) {
+		return &store.Fetcher{}, func() {}
+	}
+	drawn := false
+	var last time.Time
+	return &store.Fetcher{Progress: func(done, total int64) {
+			if done != total && time.Since(last) < 100*time.Millisecond {
+				return
+			}
+			last, drawn = time.Now(), true
+			of := ""
+			if total > 0 {
+				of = fmt.Sprintf(" of %s, %d %%", bytesText(total), done*100/total)
+			}
+			fmt.Fprintf(a.err, "\r\x1b[K%s%s", bytesText(done), of)
+		}}, func() {
+			if drawn {
+				fmt.Fprint(a.err, "\r\x1b[K")
+			}
+		}
+}
+
+// refused puts the remedy of an error on a line of its own.
+func refused(err error) error {
+	var r *store.Refusal
+	if err == nil || !errors.As(err, &r) || r.Remedy == "" {
+		return err
+	}
+	return &remedied{err, strings.Replace(err.Error(), "; "+r.Remedy, "", 1) + "\nremedy: " + r.Remedy}
+}
+
+type remedied struct {
+	error
+	text string
+}
+
+func (r *remedied) Error() string { return r.text }
+func (r *remedied) Unwrap() error { return r.error }
+
+// banner draws a frame of attention around lines.
+func (a *app) banner(lines ...string) {
+	rule := strings.Repeat("!", 78)
+	fmt.Fprintf(a.err, "%s\n!! %s\n%s\n", rule, strings.Join(lines, "\n!! "), rule)
+}
+
+// developmentBanner tells of plugins that nothing is checked of.
+func (a *app) developmentBanner() {
+	if len(a.config.DevPlugins) == 0 {
+		return
+	}
+	lines := []string{"DEVELOPMENT OVERRIDE: these plugins are used before all others and NOT CHECKED:"}
+	for name, path := range a.config.DevPlugins {
+		lines = append(lines, "  "+name+" = "+path)
+	}
+	slices.Sort(lines[1:])
+	a.banner(append(lines, "Unset BURN_DEV_PLUGINS, or dev_plugins in the configuration, to end this.")...)
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/host/store"
+	"github.com/goburn/burn/sdk/client"
+	"github.com/goburn/burn/sdk/wire"
+	"github.com/spf13/cobra"
+)
+
+type packFlags struct {
+	namespace, version, platform, kind, out, mirror, key string
+	files                                                []string
+}
+
+func (a *app) pluginPackCommand() *cobra.Command {
+	f := &packFlags{}
+	cmd := &cobra.Command{
+		Use:   "pack PATH/burn-backend-NAME",
+		Short: "Make an archive of a plugin",
+		Long: `Make the archive that burn plugin install takes, of an executable or shared object named burn-backend-NAME. What a manifest beside it
+(burn-backend-NAME.toml) says is taken over; flags come before it. The same content gives the same bytes.`,
+		Example: `  burn plugin pack ./burn-backend-acme --namespace example.org/acme --version 1.0.0 --key acme.key
+  burn plugin pack ./burn-backend-acme --namespace example.org/acme --version 1.0.0 --mirror ./mirror --file LICENSE`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return refused(a.pack(f, args[0])) },
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.namespace, "namespace", "", "`HOST/NAMESPACE` of the maker")
+	fs.StringVar(&f.version, "version", "", "`MAJOR.MINOR.PATCH` of the plugin")
+	fs.StringVar(&f.platform, "platform", "", "`OS_ARCH` it is built for (default: what the file says)")
+	fs.StringVar(&f.kind, "kind", "", "`KIND`: process or shared (default: by the name of the file)")
+	fs.StringArrayVar(&f.files, "file", nil, "`PATH[=NAME]` of a further file, such as a licence; may be repeated")
+	fs.StringVar(&f.out, "out", "", "archive `FILE` (default: NAME_VERSION_OS_ARCH.tar.gz)")
+	fs.StringVar(&f.mirror, "mirror", "", "`DIR` of a mirror to put it into, with the index")
+	fs.StringVar(&f.key, "key", "", "private key `FILE` to sign with")
+	return cmd
+}
+
+func (a *app) pack(f *packFlags, exe string) error {
+	m, err := f.manifest(exe)
+	if err != nil {
+		return err
+	}
+	space, ns, _ := strings.Cut(m.Namespace, "/")
+	id := store.ID{Address: store.Address{Host: space, Namespace: ns, Name: m.Name}, Version: m.Version, Platform: m.OS + "_" + m.Arch}
+	if m.Namespace == "" || m.Version == "" {
+		return usage("want --namespace and --version, or a manifest with them beside %s", exe)
+	}
+	out := cmp.Or(f.out, fmt.Sprintf("%s_%s_%s%s", m.Name, m.Version, id.Platform, store.ArchiveExt))
+	if f.mirror != "" {
+		if f.out != "" {
+			return usage("--out and --mirror: want one of them")
+		}
+		out = filepath.Join(f.mirror, filepath.FromSlash(id.MirrorPath()))
+	}
+	c := store.Content{Executable: exe, Manifest: m, Extra: map[string]string{}}
+	for _, e := range f.files {
+		path, name, ok := strings.Cut(e, "=")
+		if !ok {
+			name = filepath.Base(path)
+		}
+		c.Extra[name] = path
+	}
+	p, err := store.Pack(out, c)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	fmt.Fprintf(a.out, "packed %s: %s\n", p.ID, out)
+	if f.key != "" {
+		k, err := store.ReadPrivateKey(f.key)
+		if err != nil {
+			return &exitError{exitUsage, err}
+		}
+		if err := k.SignFile(out, p); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "signed with key %s: %s\n", k.Public().ID(), out+store.SignatureExt)
+	}
+	if f.mirror != "" {
+		if _, err := store.WriteIndex(f.mirror, store.Limits{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// manifest is that beside the file, with the flags over it.
+func (f *packFlags) manifest(exe string) (host.Manifest, error) {
+	base := filepath.Base(exe)
+	stem, kind := base, host.Process
+	for ext, k := range map[string]string{".exe": host.Process, ".so": host.Shared, ".dylib": host.Shared, ".dll": host.Shared} {
+		if s, ok := strings.CutSuffix(base, ext); ok {
+			stem, kind = s, k
+		}
+	}
+	name, ok := strings.CutPrefix(stem, "burn-backend-")
+	if !ok || name == "" {
+		return host.Manifest{}, usage("%s: want a file named burn-backend-NAME", exe)
+	}
+	m := host.Manifest{Name: name, Kind: kind}
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(exe), stem+".toml"))
+	if err == nil {
+		_, err = toml.Decode(string(text), &m)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return m, usage("%s.toml: %w", stem, err)
+	}
+	goos, arch, _ := strings.Cut(client.FormatOf(exe), "/")
+	if f.platform != "" {
+		goos, arch, _ = strings.Cut(f.platform, "_")
+	}
+	if goos == "" && m.OS == "" {
+		goos, arch, _ = strings.Cut(store.Native(), "_")
+	}
+	m.Namespace, m.Version, m.Kind = cmp.Or(f.namespace, m.Namespace), cmp.Or(f.version, m.Version), cmp.Or(f.kind, m.Kind)
+	m.OS, m.Arch = cmp.Or(goos, m.OS), cmp.Or(arch, m.Arch)
+	if m.Protocol == (host.Protocol{}) {
+		m.Protocol = host.Protocol(wire.Speaks())
+	}
+	return m, nil
+}

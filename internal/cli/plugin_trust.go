@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/goburn/burn/host/store"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) pluginTrustCommand() *cobra.Command {
+	f := &storeFlags{}
+	var namespaces []string
+	var owner, expires, revoke, reason string
+	cmd := &cobra.Command{
+		Use:   "trust [FILE.pub]",
+		Short: "List trusted keys, trust one, or revoke one",
+		Long: `Without argument, list the keys of the trust file. With a public key file, trust the key for the namespaces named: whoever has its
+private half may then give you programs under these names. Get public keys from a place you trust, not from beside the archive.`,
+		Example: `  burn plugin trust
+  burn plugin trust acme.pub --namespace example.org/acme --owner "ACME GPUs"
+  burn plugin trust --revoke 0123456789abcdef --reason "private key was lost"`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := a.trust(f)
+			if err != nil {
+				return err
+			}
+			switch {
+			case revoke != "" && len(args) == 1:
+				return usage("--revoke takes the id of a key and no file")
+			case revoke != "":
+				return a.revoke(t, revoke, reason)
+			case len(args) == 0:
+				return a.listKeys(t)
+			case len(namespaces) == 0:
+				return usage("--namespace: want HOST/NAMESPACE that the key may sign for, HOST/* or *")
+			}
+			p, err := store.ReadPublicKey(args[0])
+			if err != nil {
+				return &exitError{exitUsage, err}
+			}
+			k := store.Key{ID: p.ID(), Public: p.String(), Owner: owner, Namespaces: namespaces}
+			if expires != "" {
+				if k.Expires, err = time.Parse(time.DateOnly, expires); err != nil {
+					return usage("--expires: want YYYY-MM-DD, got %q", expires)
+				}
+			}
+			if err := t.Add(k); err != nil {
+				return &exitError{exitUsage, err}
+			}
+			if err := t.Write(); err != nil {
+				return err
+			}
+			added := t.Find(k.ID)
+			fmt.Fprintf(a.out, "%s key %s for %s in %s\n", added.State(now()), k.ID, strings.Join(added.Namespaces, ", "), t.File)
+			return nil
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.trustFile, "trust-file", "", "`FILE` with trusted keys (default: trust.toml of the user's configuration)")
+	fs.StringSliceVar(&namespaces, "namespace", nil, "`HOST/NAMESPACE` that the key may sign for; may be repeated")
+	fs.StringVar(&owner, "owner", "", "`NAME` of who has the key")
+	fs.StringVar(&expires, "expires", "", "`DATE` (YYYY-MM-DD) from which the key is not trusted any more")
+	fs.StringVar(&revoke, "revoke", "", "`KEY`, by its id, that is never trusted again")
+	fs.StringVar(&reason, "reason", "no reason given", "`TEXT`: why it is revoked")
+	return cmd
+}
+
+func (a *app) revoke(t *store.Trust, id, reason string) error {
+	k := t.Find(id)
+	if k == nil {
+		return usage("key %s is not in %s", id, t.File)
+	}
+	k.Revoked = reason
+	if err := t.Write(); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "revoked key %s: plugins signed with it are refused; see burn plugin verify\n", id)
+	return nil
+}
+
+func (a *app) listKeys(t *store.Trust) error {
+	if len(t.Keys) == 0 {
+		fmt.Fprintf(a.out, "no key is trusted (%s)\n", t.File)
+		return nil
+	}
+	w := a.table()
+	fmt.Fprintln(w, "KEY\tSTATE\tNAMESPACES\tEXPIRES\tOWNER")
+	for i := range t.Keys {
+		k := &t.Keys[i]
+		expires := "-"
+		if !k.Expires.IsZero() {
+			expires = k.Expires.Format(time.DateOnly)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.ID, k.State(now()), strings.Join(k.Namespaces, " "), expires, dash(k.Owner))
+	}
+	return w.Flush()
+}

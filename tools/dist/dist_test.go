@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/host/store"
+)
+
+// makeDist builds the cpu plugin for this platform into out.
+func makeDist(t *testing.T, out, key, version string) {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("the go command is not in PATH")
+	}
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	var log bytes.Buffer
+	err = dist(context.Background(), options{out: out, key: key, version: version, namespace: "github.com/goburn",
+		platforms: []string{store.Native()}, names: []string{"cpu"}, root: root, log: &log})
+	require.NoError(t, err, log.String())
+}
+
+func makeKey(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "maker.key")
+	k, err := store.GenerateKey()
+	require.NoError(t, err)
+	require.NoError(t, k.Write(path))
+	return path
+}
+
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	require.NoError(t, filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(p)
+		rel, _ := filepath.Rel(dir, p)
+		files[filepath.ToSlash(rel)] = string(b)
+		return err
+	}))
+	return files
+}
+
+// Two builds give the same bytes: archives, signatures, index and lock.
+func TestReproducible(t *testing.T) {
+	key := makeKey(t)
+	one, two := t.TempDir(), filepath.Join(t.TempDir(), "another", "place")
+	makeDist(t, one, key, "0.1.0")
+	makeDist(t, two, key, "0.1.0")
+	a, b := contents(t, one), contents(t, two)
+	base := "github.com/goburn/cpu/0.1.0/" + store.Native() + ".tar.gz"
+	require.Len(t, a, 4)
+	for _, name := range []string{base, base + ".sig", "index.toml", "burn.lock"} {
+		require.NotEmpty(t, a[name], name)
+		require.True(t, a[name] == b[name], "%s differs", name)
+	}
+	lock, err := store.ReadLock(filepath.Join(one, "burn.lock"))
+	require.NoError(t, err)
+	require.Equal(t, "github.com/goburn/cpu", lock.Plugins[0].Plugin)
+	p, err := store.Inspect(filepath.Join(one, filepath.FromSlash(base)), store.Limits{})
+	require.NoError(t, err)
+	require.Equal(t, lock.Plugins[0].Platforms[store.Native()], store.Hashes{Archive: p.Archive, Tree: p.Tree})
+
+	exe := extracted(t, filepath.Join(one, filepath.FromSlash(base)))
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	require.False(t, strings.Contains(exe, root), "the program names the folder that it was built in")
+}
+
+// extracted is all that an archive unpacks to, as tar sees it.
+func extracted(t *testing.T, path string) string {
+	t.Helper()
+	out, err := exec.Command("tar", "-xzOf", path).Output()
+	if err != nil {
+		t.Skip("there is no tar to read the archive with: ", err)
+	}
+	return string(out)
+}
+
+func TestChoose(t *testing.T) {
+	all, err := choose(nil)
+	require.NoError(t, err)
+	require.Len(t, all, len(plugins))
+	_, err = choose([]string{"abacus"})
+	require.ErrorContains(t, err, "abacus")
+	for _, p := range plugins {
+		require.DirExists(t, filepath.Join("../..", p.module, p.pkg))
+	}
+}

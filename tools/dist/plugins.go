@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/host/store"
+	"github.com/goburn/burn/sdk/wire"
+)
+
+// plugin is one of those that the project builds.
+type plugin struct {
+	name      string
+	module    string   // folder of its go.mod, from the root
+	pkg       string   // of its main, from there
+	platforms []string // that it can be built for; nil: all
+}
+
+// plugins is the table: a new plugin is a new row.
+var plugins = []plugin{
+	{name: "cpu", module: ".", pkg: "./plugins/cpu/cmd/burn-backend-cpu"},
+}
+
+func (p *plugin) on(platform string) bool {
+	return p.platforms == nil || slices.Contains(p.platforms, platform)
+}
+
+// choose gives the rows of names, all for none.
+func choose(names []string) ([]plugin, error) {
+	if len(names) == 0 {
+		return plugins, nil
+	}
+	var chosen []plugin
+	for _, n := range names {
+		i := slices.IndexFunc(plugins, func(p plugin) bool { return p.name == n })
+		if i < 0 {
+			return nil, fmt.Errorf("plugin %q is not in the table of tools/dist", n)
+		}
+		chosen = append(chosen, plugins[i])
+	}
+	return chosen, nil
+}
+
+// archive builds one plugin for one platform and packs it at its place in the mirror.
+func (o *options) archive(ctx context.Context, p plugin, platform, work string, key *store.PrivateKey) (*store.Package, error) {
+	exe := filepath.Join(work, platform, store.Executable(p.name, host.Process, platform))
+	if err := o.build(ctx, p, platform, exe); err != nil {
+		return nil, err
+	}
+	goos, arch, _ := strings.Cut(platform, "_")
+	m := host.Manifest{Name: p.name, Namespace: o.namespace, Version: o.version, Kind: host.Process, OS: goos, Arch: arch,
+		Protocol: host.Protocol(wire.Speaks())}
+	space, ns, _ := strings.Cut(o.namespace, "/")
+	id := store.ID{Address: store.Address{Host: space, Namespace: ns, Name: p.name}, Version: o.version, Platform: platform}
+	extra := map[string]string{}
+	if license := filepath.Join(o.root, "LICENSE"); exists(license) {
+		extra["LICENSE"] = license
+	}
+	path := filepath.Join(o.out, filepath.FromSlash(id.MirrorPath()))
+	built, err := store.Pack(path, store.Content{Executable: exe, Manifest: m, Extra: extra})
+	if err != nil {
+		return nil, err
+	}
+	if key == nil {
+		return built, os.RemoveAll(path + store.SignatureExt) // of an earlier run
+	}
+	return built, key.SignFile(path, built)
+}
+
+// build runs the go command so that its output depends on sources, Go version and platform alone.
+func (o *options) build(ctx context.Context, p plugin, platform, exe string) error {
+	out, err := filepath.Abs(exe)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", out, p.pkg)
+	cmd.Dir = filepath.Join(o.root, p.module)
+	goos, arch, _ := strings.Cut(platform, "_")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=-mod=readonly", "GOEXPERIMENT=", "GOFIPS140=off")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("go build: %w: %s", err, strings.TrimSpace(stderr.String()))
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
