@@ -33,7 +33,7 @@ const arrows = `
 	core < [sdk/gpu/...] < [plugins/cuda/...], [plugins/rocm/...], [plugins/metal/...], [plugins/wgpu/...]
 	core < plugins/*
 	plugins/*, sdk/serve/... < plugins/*/cmd/...
-	core < conformance/ref < conformance
+	core < conformance/ref < conformance, conformance/graphs
 	core < tensor < [nn/...] < [optim/...] < [train/...]
 	tensor < [data/...], model/...
 
