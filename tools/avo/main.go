@@ -69,7 +69,12 @@ func loops(level *level) {
 		k.taps(s[0], s[1])
 		k.most(s[0], s[1])
 	}
-	k.split()
+	for stride := 1; stride <= 2 && level.wide; stride++ {
+		k.plane(3, stride)
+		k.plane(5, stride)
+	}
+	k.copyRows()
+	k.splitRows()
 	k.pairs()
 	k.clamp()
 	k.functions(newNumbers())

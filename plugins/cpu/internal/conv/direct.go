@@ -79,9 +79,30 @@ func (p *Plan) vectors(out, src, weights []float32, e *gemm.Epilogue[float32], l
 			least, most = e.Lo, e.Hi
 		}
 	}
+	if size, stride := p.square(); size > 0 && vector.HasPlane(size, stride) {
+		p.planes(out, src, lo, func(r vector.Rows, dst, src []float32) {
+			vector.Plane(r, size, stride, dst, src, p.offsets[:size], weights, bias, least, most)
+		})
+		return
+	}
 	p.planes(out, src, lo, func(r vector.Rows, dst, src []float32) {
 		vector.Taps(r, dst, src, p.offsets, weights, bias, least, most)
 	})
+}
+
+// square is the side of a kernel that is a square of the last two axes, on one
+// input channel, with rows that are neighbours, and the stride of the rows;
+// zero for other kernels.
+func (p *Plan) square() (size, stride int) {
+	rank := len(p.axes)
+	if rank < 2 || p.channels != p.groups {
+		return 0, 0
+	}
+	y, x := &p.axes[rank-2], &p.axes[rank-1]
+	if y.kernel != x.kernel || p.taps != x.kernel*x.kernel || y.kernelDilation != 1 || y.phases > 0 {
+		return 0, 0
+	}
+	return x.kernel, y.stride
 }
 
 // planes calls f for the planes that the last two axes of an output form, from

@@ -81,6 +81,9 @@ func padAxes[T gemm.Number](to, from []T, axes []axis) {
 		return
 	}
 	size := len(from) / a.in
+	if len(axes) == 2 && a.dilation == 1 && a.phases == 0 && padPlane(to[(a.lo+first)*a.step:], from[first*size:end*size], &a, &axes[1]) {
+		return
+	}
 	for i := first; i < end; i++ {
 		at := a.lo + i*a.dilation
 		if a.phases > 0 {
@@ -96,7 +99,6 @@ func padAxes[T gemm.Number](to, from []T, axes []axis) {
 // padRow copies elements to the last axis, from place at on.
 func padRow[T gemm.Number](to, from []T, at int, a *axis) {
 	switch {
-	case a.phases == 2 && a.dilation == 1 && splits(to, from, at, a):
 	case a.phases > 0 && a.dilation == 1:
 		for q := range min(a.stride, len(from)) {
 			if phase := (at + q) % a.stride; phase < a.phases {
@@ -120,15 +122,29 @@ func padRow[T gemm.Number](to, from []T, at int, a *axis) {
 	}
 }
 
-// splits is padRow for two phases, where there is a loop in assembly for it.
-func splits[T gemm.Number](to, from []T, at int, a *axis) bool {
+// padPlane is padAxes for two axes, of the first of which all elements of from
+// are kept, where there is a loop in assembly for it.
+func padPlane[T gemm.Number](to, from []T, rows, cols *axis) bool {
 	from32, ok := any(from).([]float32)
-	if !ok || !vector.Has() || len(from) < 2 {
+	if !ok || !vector.Has() || cols.dilation != 1 || cols.phases != 0 && cols.phases != 2 {
 		return false
 	}
-	to32 := any(to).([]float32)
-	half := len(from) / 2
-	vector.Split(to32[a.at(at):][:len(from)-half], to32[a.at(at+1):][:half], from32)
+	first := max(0, -cols.lo)
+	end := min(cols.in, cols.padded-cols.lo)
+	if first >= end {
+		return true
+	}
+	to32, at := any(to).([]float32), cols.lo+first
+	r := vector.Rows{Count: len(from) / cols.in, Cols: end - first, DstStep: rows.step, SrcStep: cols.in}
+	if cols.phases == 0 {
+		vector.Copy(r, to32[at:], from32[first:])
+		return true
+	}
+	odd := to32
+	if end-first > 1 {
+		odd = to32[cols.at(at+1):]
+	}
+	vector.Split(r, to32[cols.at(at):], odd, from32[first:])
 	return true
 }
 

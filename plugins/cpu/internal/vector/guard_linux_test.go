@@ -32,7 +32,15 @@ func TestNothingBeyondIsTouched(t *testing.T) {
 			src := fence(t, rng, (r.Count-1)*r.SrcStep+5+cols)
 			Taps(r, fence(t, rng, r.Count*cols), src, offsets, fence(t, rng, 3), 0, -1, 1)
 			Most(r, fence(t, rng, r.Count*cols), src, offsets)
-			Split(fence(t, rng, (cols+1)/2), fence(t, rng, cols/2), fence(t, rng, cols))
+			one := Rows{Count: 2, Cols: cols, DstStep: cols, SrcStep: cols}
+			Copy(one, fence(t, rng, 2*cols), fence(t, rng, 2*cols))
+			Split(one, fence(t, rng, cols+(cols+1)/2), fence(t, rng, cols+cols/2), fence(t, rng, 2*cols))
+			for _, size := range []int{3, 5} {
+				if HasPlane(size, 1) {
+					p := Rows{Count: 4, Cols: cols, DstStep: cols, SrcStep: cols + size - 1}
+					Plane(p, size, 1, fence(t, rng, 4*cols), fence(t, rng, (3+size)*p.SrcStep), []int{0, 1, 2, 3, 4}[:size], fence(t, rng, size*size), 0, -1, 1)
+				}
+			}
 		}
 	})
 }

@@ -15,7 +15,11 @@ type loops struct {
 	lanes int
 	taps  [6]tapsFunc // by shape, as tapShapes has them
 	most  [6]mostFunc
-	split func(n int, even, odd, src *float32)
+	// plane is by size of the kernel, 3 or 5, and stride, 1 or 2; nil where
+	// there is none.
+	plane     [2][2]planeFunc
+	copyRows  func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int)
+	splitRows func(rows, cols int, dst, odd *float32, dstRow int, src *float32, srcRow int)
 
 	add, sub, mul, div, max, min pairLoops
 	clamp                        func(n int, dst, x *float32, lo, hi float32)
@@ -25,8 +29,9 @@ type loops struct {
 }
 
 type (
-	tapsFunc func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, weights *float32, taps int, bias, lo, hi float32)
-	mostFunc func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, taps int)
+	tapsFunc  func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, weights *float32, taps int, bias, lo, hi float32)
+	planeFunc func(groups, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, weights *float32, bias, lo, hi float32)
+	mostFunc  func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, taps int)
 )
 
 // The shapes of the blocks that taps and most compute: rows by vectors.

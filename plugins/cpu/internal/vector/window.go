@@ -1,5 +1,7 @@
 package vector
 
+import "slices"
+
 // Rows are rows of a plane: Count rows of Cols elements, of which the first
 // begin at the beginning of a slice, Step elements apart.
 type Rows struct {
@@ -25,6 +27,45 @@ func Taps(r Rows, dst, src []float32, offsets []int, weights []float32, bias, lo
 	r.blocks(func(shape, rows, cols, to, from int) {
 		active.taps[shape](rows, cols, &dst[to], r.DstStep, &src[from], r.SrcStep, &offsets[0], &weights[0], len(offsets), bias, lo, hi)
 	})
+}
+
+// planeRows is how many rows the loops of Plane compute at a time.
+const planeRows = 4
+
+// HasPlane reports whether Plane may be called for kernels of size x size
+// elements whose windows are stride rows apart.
+func HasPlane(size, stride int) bool {
+	return active != nil && (size == 3 || size == 5) && (stride == 1 || stride == 2) && active.plane[size/2-1][stride-1] != nil
+}
+
+// Plane is Taps for a kernel of size x size elements whose rows read
+// neighbouring rows of the source: tap (y, x) reads at offsets[x]+y*step, and
+// row i of the result begins stride*i rows of the source, of step elements,
+// below the first. r.SrcStep is stride*step. offsets has size elements and
+// weights their square.
+func Plane(r Rows, size, stride int, dst, src []float32, offsets []int, weights []float32, bias, lo, hi float32) {
+	if r.Count <= 0 || r.Cols <= 0 {
+		return
+	}
+	step := r.SrcStep / stride
+	offsets, weights = offsets[:size], weights[:size*size]
+	whole := r.Count / planeRows * planeRows
+	if whole > 0 {
+		group := r
+		group.Count = whole
+		group.check(dst, src, offsets)
+		_ = src[(whole-1)*r.SrcStep+(size-1)*step+slices.Max(offsets)+r.Cols-1]
+		active.plane[size/2-1][stride-1](whole/planeRows, r.Cols, &dst[0], r.DstStep, &src[0], step, &offsets[0], &weights[0], bias, lo, hi)
+	}
+	if whole == r.Count {
+		return
+	}
+	var taps [25]int
+	for i := range weights {
+		taps[i] = offsets[i%size] + i/size*step
+	}
+	r.Count -= whole
+	Taps(r, dst[whole*r.DstStep:], src[whole*r.SrcStep:], taps[:size*size], weights, bias, lo, hi)
 }
 
 // Most sets dst[y*DstStep+i] to the greatest src[y*SrcStep+offsets[t]+i] of
@@ -80,20 +121,29 @@ func (r *Rows) blocks(f func(shape, rows, cols, to, from int)) {
 	}
 }
 
-// Split sets even[i] to src[2*i] and odd[i] to src[2*i+1], as far as even and
-// odd reach; even is as long as odd or one longer.
-func Split(even, odd, src []float32) {
-	n := len(odd)
-	src = src[:n+len(even)]
-	_ = even[:n]
-	whole := n / active.lanes * active.lanes
-	if whole > 0 {
-		active.split(whole, &even[0], &odd[0], &src[0])
+// Copy sets dst[y*DstStep+i] to src[y*SrcStep+i].
+func Copy(r Rows, dst, src []float32) {
+	if r.Count > 0 && r.Cols > 0 {
+		r.check(dst, src, []int{0})
+		active.copyRows(r.Count, r.Cols, &dst[0], r.DstStep, &src[0], r.SrcStep)
 	}
-	for i := whole; i < n; i++ {
-		even[i], odd[i] = src[2*i], src[2*i+1]
+}
+
+// Split parts rows of r.Cols elements of src: even[y*DstStep+i] is set to
+// src[y*SrcStep+2*i] and odd[y*DstStep+i] to src[y*SrcStep+2*i+1].
+func Split(r Rows, even, odd, src []float32) {
+	if r.Count <= 0 || r.Cols <= 0 {
+		return
 	}
-	if len(even) > n {
-		even[n] = src[2*n]
+	half := r
+	half.Cols = (r.Cols + 1) / 2
+	half.check(even, src, []int{0})
+	half.Cols = r.Cols / 2
+	if half.Cols == 0 {
+		odd = even
+	} else {
+		half.check(odd, src, []int{0})
 	}
+	_ = src[(r.Count-1)*r.SrcStep+r.Cols-1]
+	active.splitRows(r.Count, r.Cols, &even[0], &odd[0], r.DstStep, &src[0], r.SrcStep)
 }

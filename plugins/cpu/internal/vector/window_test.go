@@ -88,19 +88,55 @@ func TestTapsRefuse(t *testing.T) {
 	})
 }
 
-func TestSplit(t *testing.T) {
+func TestPlane(t *testing.T) {
 	each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(3, 4))
-		for n := range 100 {
-			src := random(rng, n)
-			even, odd := make([]float32, (n+1)/2), make([]float32, n/2)
-			Split(even, odd, src)
-			for i, v := range src {
-				if i%2 == 0 {
-					require.Equal(t, v, even[i/2], "%d of %d", i, n)
-				} else {
-					require.Equal(t, v, odd[i/2], "%d of %d", i, n)
+		for _, size := range []int{3, 5} {
+			for _, stride := range []int{1, 2} {
+				if !HasPlane(size, stride) {
+					continue
 				}
+				for cols := 1; cols < 70; cols += 1 + cols/9 {
+					for rows := 1; rows < 10; rows++ {
+						step := cols + size + rng.IntN(4)
+						r := Rows{Count: rows, Cols: cols, DstStep: cols + rng.IntN(2), SrcStep: stride * step}
+						offsets := []int{0, 2, 1, 3, 4}[:size]
+						src := random(rng, ((rows-1)*stride+size)*step)
+						weights, dst := random(rng, size*size), make([]float32, rows*r.DstStep)
+						Plane(r, size, stride, dst, src, offsets, weights, 0.5, -1, 2)
+						for y := range rows {
+							for i := range cols {
+								sum := 0.5
+								for k, w := range weights {
+									sum += float64(w) * float64(src[(y*stride+k/size)*step+offsets[k%size]+i])
+								}
+								require.InDelta(t, min(max(sum, -1), 2), dst[y*r.DstStep+i], 1e-5)
+							}
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestCopyAndSplit(t *testing.T) {
+	each(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(3, 4))
+		for cols := 1; cols < 100; cols++ {
+			r := Rows{Count: 1 + cols%3, Cols: cols, DstStep: cols + 1, SrcStep: cols + cols%2}
+			src, dst := random(rng, r.Count*r.SrcStep), make([]float32, r.Count*r.DstStep)
+			even, odd := make([]float32, len(dst)), make([]float32, len(dst))
+			Copy(r, dst, src)
+			Split(r, even, odd, src)
+			for y := range r.Count {
+				for i, v := range src[y*r.SrcStep:][:cols] {
+					require.Equal(t, v, dst[y*r.DstStep+i])
+					require.Equal(t, v, [][]float32{even, odd}[i%2][y*r.DstStep+i/2], "%d of %d", i, cols)
+				}
+				require.Zero(t, dst[y*r.DstStep+cols])
+				require.Zero(t, even[y*r.DstStep+(cols+1)/2])
+				require.Zero(t, odd[y*r.DstStep+cols/2])
 			}
 		}
 	})

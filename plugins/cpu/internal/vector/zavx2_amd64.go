@@ -41,7 +41,10 @@ func taps32AVX2x1x4(rows int, cols int, dst *float32, dstRow int, src *float32, 
 func most32AVX2x1x4(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, taps int)
 
 //go:noescape
-func split32AVX2(n int, even *float32, odd *float32, src *float32)
+func copyRows32AVX2(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
+
+//go:noescape
+func splitRows32AVX2(rows int, cols int, dst *float32, odd *float32, dstRow int, src *float32, srcRow int)
 
 //go:noescape
 func add32AVX2(n int, dst *float32, a *float32, b *float32)

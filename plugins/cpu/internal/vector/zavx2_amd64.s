@@ -806,28 +806,127 @@ tap:
 	VZEROUPPER
 	RET
 
-// func split32AVX2(n int, even *float32, odd *float32, src *float32)
-// Requires: AVX, AVX2
-TEXT ·split32AVX2(SB), NOSPLIT, $0-32
-	MOVQ n+0(FP), DX
-	MOVQ even+8(FP), DI
-	MOVQ odd+16(FP), R9
-	MOVQ src+24(FP), SI
+// func copyRows32AVX2(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
+// Requires: AVX
+TEXT ·copyRows32AVX2(SB), NOSPLIT, $0-48
+	MOVQ    rows+0(FP), R8
+	MOVQ    cols+8(FP), DX
+	MOVQ    dst+16(FP), DI
+	MOVQ    dstRow+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    src+32(FP), SI
+	MOVQ    srcRow+40(FP), R10
+	SHLQ    $0x02, R10
+	MOVQ    DX, BX
+	ANDQ    $+7, BX
+	LEAQ    masks<>+64(SB), AX
+	SHLQ    $0x02, BX
+	SUBQ    BX, AX
+	VMOVUPS (AX), Y15
+
+row:
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ DX, R13
+	SUBQ $0x08, R13
+	JLT  tail
 
 vector:
-	VMOVUPS (SI), Y0
-	VMOVUPS 32(SI), Y1
+	VMOVUPS (R11), Y0
+	VMOVUPS Y0, (R12)
+	ADDQ    $0x20, R11
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     vector
+
+tail:
+	ADDQ       $0x08, R13
+	JZ         next
+	VMASKMOVPS (R11), Y15, Y0
+	VMASKMOVPS Y0, Y15, (R12)
+
+next:
+	ADDQ R10, SI
+	ADDQ R9, DI
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func splitRows32AVX2(rows int, cols int, dst *float32, odd *float32, dstRow int, src *float32, srcRow int)
+// Requires: AVX, AVX2
+TEXT ·splitRows32AVX2(SB), NOSPLIT, $0-56
+	MOVQ    rows+0(FP), R8
+	MOVQ    cols+8(FP), DX
+	MOVQ    dst+16(FP), DI
+	MOVQ    dstRow+32(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    src+40(FP), SI
+	MOVQ    srcRow+48(FP), R10
+	SHLQ    $0x02, R10
+	MOVQ    odd+24(FP), R11
+	MOVQ    DX, BX
+	ANDQ    $+15, BX
+	LEAQ    masks<>+64(SB), AX
+	SHLQ    $0x02, BX
+	SUBQ    BX, AX
+	VMOVUPS (AX), Y15
+	VMOVUPS 32(AX), Y14
+	MOVQ    DX, BX
+	ANDQ    $+15, BX
+	ADDQ    $0x01, BX
+	SHRQ    $0x01, BX
+	LEAQ    masks<>+64(SB), AX
+	SHLQ    $0x02, BX
+	SUBQ    BX, AX
+	VMOVUPS (AX), Y13
+	MOVQ    DX, BX
+	ANDQ    $+15, BX
+	SHRQ    $0x01, BX
+	LEAQ    masks<>+64(SB), AX
+	SHLQ    $0x02, BX
+	SUBQ    BX, AX
+	VMOVUPS (AX), Y12
+
+row:
+	MOVQ SI, R15
+	XORQ R12, R12
+	MOVQ DX, R13
+	SUBQ $0x10, R13
+	JLT  tail
+
+vector:
+	VMOVUPS (R15), Y0
+	VMOVUPS 32(R15), Y1
 	VSHUFPS $0x88, Y1, Y0, Y2
 	VSHUFPS $0xdd, Y1, Y0, Y3
 	VPERMPD $0xd8, Y2, Y2
 	VPERMPD $0xd8, Y3, Y3
-	VMOVUPS Y2, (DI)
-	VMOVUPS Y3, (R9)
-	ADDQ    $+64, SI
-	ADDQ    $0x20, DI
-	ADDQ    $0x20, R9
-	SUBQ    $0x08, DX
-	JG      vector
+	VMOVUPS Y2, (DI)(R12*1)
+	VMOVUPS Y3, (R11)(R12*1)
+	ADDQ    $+64, R15
+	ADDQ    $0x20, R12
+	SUBQ    $0x10, R13
+	JGE     vector
+
+tail:
+	ADDQ       $0x10, R13
+	JZ         next
+	VMASKMOVPS (R15), Y15, Y0
+	VMASKMOVPS 32(R15), Y14, Y1
+	VSHUFPS    $0x88, Y1, Y0, Y2
+	VSHUFPS    $0xdd, Y1, Y0, Y3
+	VPERMPD    $0xd8, Y2, Y2
+	VPERMPD    $0xd8, Y3, Y3
+	VMASKMOVPS Y2, Y13, (DI)(R12*1)
+	VMASKMOVPS Y3, Y12, (R11)(R12*1)
+
+next:
+	ADDQ R10, SI
+	ADDQ R9, DI
+	ADDQ R9, R11
+	DECQ R8
+	JNZ  row
 	VZEROUPPER
 	RET
 

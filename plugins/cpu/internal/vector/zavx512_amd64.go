@@ -41,7 +41,22 @@ func taps32AVX512x1x4(rows int, cols int, dst *float32, dstRow int, src *float32
 func most32AVX512x1x4(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, taps int)
 
 //go:noescape
-func split32AVX512(n int, even *float32, odd *float32, src *float32)
+func plane32AVX512x3x1(groups int, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, weights *float32, bias float32, lo float32, hi float32)
+
+//go:noescape
+func plane32AVX512x5x1(groups int, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, weights *float32, bias float32, lo float32, hi float32)
+
+//go:noescape
+func plane32AVX512x3x2(groups int, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, weights *float32, bias float32, lo float32, hi float32)
+
+//go:noescape
+func plane32AVX512x5x2(groups int, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, weights *float32, bias float32, lo float32, hi float32)
+
+//go:noescape
+func copyRows32AVX512(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
+
+//go:noescape
+func splitRows32AVX512(rows int, cols int, dst *float32, odd *float32, dstRow int, src *float32, srcRow int)
 
 //go:noescape
 func add32AVX512(n int, dst *float32, a *float32, b *float32)
