@@ -108,14 +108,15 @@ func (b *Builder) Cast(x Desc, d dtype.DType) Desc {
 
 // Narrow takes n elements along axis from start.
 func (b *Builder) Narrow(x Desc, axis, start, n int) Desc {
-	if start == 0 && axis < len(x.Shape) && n == x.Shape[axis] {
+	inside := axis >= 0 && axis < len(x.Shape) // zero Descs flow through after a fault
+	if start == 0 && inside && n == x.Shape[axis] {
 		return x
 	}
 	starts, steps, size := make([]int, len(x.Shape)), make([]int, len(x.Shape)), x.Shape.Clone()
 	for i := range steps {
 		steps[i] = 1
 	}
-	if axis < len(size) {
+	if inside {
 		starts[axis], size[axis] = start, n
 	}
 	return b.Un(Slice, x, Ints("start", starts...), Dims("size", size), Ints("step", steps...))
