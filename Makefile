@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins test race check backends fuzz bench bench-models status generate clean
+.PHONY: help build plugins test race check conformance backends fuzz bench bench-models status generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -36,6 +36,11 @@ backends: ## the example backends in Python and C, and what `burn plugin new` wr
 	@venv=$$(mktemp -d) && trap 'rm -rf "$$venv"' EXIT && $(PYTHON) -m venv "$$venv" && \
 		"$$venv/bin/pip" install -q --disable-pip-version-check -r examples/backends/numpy/requirements.txt && \
 		BURN_PYTHON="$$venv/bin/python" $(GO) test -count=1 -v ./examples/backends/ ./host/shared/ ./internal/scaffold/
+
+conformance: plugins ## the whole suite on the cpu backend, built in and as a plugin, and through all doors
+	$(GO) run ./cmd/burn conformance run builtin:cpu
+	$(GO) run ./cmd/burn conformance run $(PLUGINS)/burn-backend-cpu$(EXE)
+	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run TestDoorsAgree -v ./conformance/wiretest
 
 FUZZTIME ?= 20s
 fuzz: ## every fuzz target for FUZZTIME each

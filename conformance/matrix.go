@@ -32,7 +32,7 @@ func (c Cell) Mark() byte {
 	return ' '
 }
 
-// Matrix is ops by types of the first operand.
+// Matrix is ops by types of the first operand, those that any case is of.
 type Matrix struct {
 	Ops   []string
 	Types []dtype.DType
@@ -49,7 +49,8 @@ func (m *Matrix) Cell(op string, d dtype.DType) Cell {
 
 // Matrix counts the results by op and type.
 func (r *Report) Matrix() *Matrix {
-	m := &Matrix{Types: dtype.All(), cells: map[string]map[dtype.DType]*Cell{}}
+	m := &Matrix{cells: map[string]map[dtype.DType]*Cell{}}
+	var types dtype.Set
 	for i := range r.Results {
 		x := &r.Results[i]
 		if x.Op == "" {
@@ -65,6 +66,7 @@ func (r *Report) Matrix() *Matrix {
 			c = &Cell{}
 			row[x.Type] = c
 		}
+		types |= dtype.SetOf(x.Type)
 		switch x.Status {
 		case Passed:
 			c.Passed++
@@ -76,6 +78,7 @@ func (r *Report) Matrix() *Matrix {
 			c.Expected++
 		}
 	}
+	m.Types = types.List()
 	for _, c := range op.All() {
 		if m.cells[c.String()] != nil {
 			m.Ops = append(m.Ops, c.String())

@@ -82,7 +82,11 @@ var movementPlans = map[op.Code]plan{
 	op.Scatter: {variants: scatterVariants()},
 	op.Cast: {typed: func(_ dtype.DType, types dtype.Set) []variant {
 		var vs []variant
-		for _, to := range types.List() {
+		for _, to := range append(types.List(), (dtype.Smalls &^ types).List()...) {
+			if dtype.Smalls.Has(to) {
+				vs = append(vs, variant{name: "to-" + to.String() + "-unsaturated", in: shapes(nil), grid: true,
+					attrs: set(op.Type("dtype", to), op.Flag("saturate", false))})
+			}
 			vs = append(vs, v("to-"+to.String(), shapes(dims(5, 13)), op.Type("dtype", to)),
 				variant{name: "to-" + to.String() + "-special", in: shapes(nil), attrs: set(op.Type("dtype", to)), grid: true})
 		}
