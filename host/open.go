@@ -27,6 +27,8 @@ type Options struct {
 	// Development are plugins by name and path that come before all others, and that nothing is checked of: for authors
 	// who build a plugin again and again. Who sets it tells the user.
 	Development map[string]string
+	// Limits bound what a plugin process may use; Threads is that of Config where it is 0.
+	Limits client.Limits
 	// Restore starts a plugin process anew when it is lost, puts back what was on its streams and repeats the calls that
 	// were lost, as package host/restore says. It costs a copy in this process of everything that is written. Backends
 	// within this process, and those of BURN_REATTACH, are opened as without it.
@@ -46,8 +48,12 @@ type Options struct {
 }
 
 func (o *Options) client(name string) client.Options {
+	limits := o.Limits
+	if limits.Threads == 0 {
+		limits.Threads = o.Config.Threads
+	}
 	return client.Options{Name: name, Config: o.Config, Logger: o.Logger, StartTimeout: o.StartTimeout, HostVersion: o.Version,
-		Generation: o.generation, Rebase: true, Heartbeat: o.Heartbeat}
+		Generation: o.generation, Rebase: true, Heartbeat: o.Heartbeat, Limits: limits}
 }
 
 // Open opens a device: NAME[:INDEX], with prefix "builtin:", "process:" or "shared:" to force the transport. Without a

@@ -4,7 +4,7 @@
 // Options: "panic_submit", "panic", "hang", "crash" name the N-th node of a stream (from 1) at which Submit panics, the
 // kernel panics, the stream hangs until it is closed, or the process ends with status 7. "slow" is a duration that every
 // node takes. "slow_write" is one that every Write takes, and "write" = "fail" refuses them as out of memory. "open" = "fail", "panic" or "hang" do so when the
-// backend is opened. "plain" leaves the optional interfaces out. "exact" and "batches" declare the features of those names.
+// backend is opened. "plain" leaves the optional interfaces out. "hog" is a number of bytes to take when the backend is opened. "exact" and "batches" declare the features of those names.
 package fakeplugin
 
 import (
@@ -45,8 +45,17 @@ func New(c core.Config) (core.Backend, error) {
 	case "hang":
 		select {}
 	}
+	if n, err := strconv.Atoi(c.Options["hog"]); err == nil {
+		hogged = make([]byte, n)
+		for i := 0; i < n; i += 4096 {
+			hogged[i] = 1
+		}
+	}
 	return &Backend{opts: c.Options, threads: c.Threads}, nil
 }
+
+// hogged is memory that a backend with the option "hog" takes.
+var hogged []byte
 
 // Info has two devices; the detail of the first holds the number of threads.
 func (b *Backend) Info() core.Info {

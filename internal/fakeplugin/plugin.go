@@ -1,8 +1,10 @@
 package fakeplugin
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"time"
 
@@ -28,6 +30,9 @@ const (
 	FloodStderr    = "flood_stderr" // without end, while serving
 	FloodStdout    = "flood_stdout" // past Go's os.Stdout, while serving
 	IgnoreHost     = "ignore_host"  // no watch of the host but that of the kernel
+	Forks          = "forks"        // starts a process that sleeps, and logs its pid
+	Tells          = "tells"        // logs its environment and its folder
+	NoiseOnStdout  = "noise_stdout" // a line after the handshake
 )
 
 // Maybe turns the process into a fake plugin when it was started as one.
@@ -73,6 +78,25 @@ func Maybe() {
 			go flood(out, strings.Repeat("noise without a line end", 100))
 			return inner(c)
 		}
+	case NoiseOnStdout:
+		out := os.Stdout
+		o.Open = func(c core.Config) (core.Backend, error) {
+			fmt.Fprintln(out, "loading the firmware")
+			return New(c)
+		}
+	case Forks:
+		cmd := exec.Command("sleep", "1000")
+		cmd.Stderr = os.Stderr // which stays open with it
+		if err := cmd.Start(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		fmt.Fprintf(os.Stderr, "child %d\n", cmd.Process.Pid)
+	case Tells:
+		dir, _ := os.Getwd()
+		line, _ := json.Marshal(map[string]any{"@level": "warn", "@module": "fake.inner", "@message": "told", "dir": dir,
+			"environment": os.Environ()})
+		fmt.Fprintf(os.Stderr, "%s\n", line)
 	case IgnoreHost:
 		os.Unsetenv(wire.EnvHostPID)
 		os.Unsetenv(wire.EnvHostPipe)

@@ -11,6 +11,9 @@ const needsExecBit = false
 
 func isExecFormat(err error) bool { return errors.Is(err, windows.ERROR_BAD_EXE_FORMAT) }
 
+// killGroup ends nothing: there are no process groups.
+func killGroup(int) {}
+
 // lock takes the lock of an open file for as long as this process lives, if nobody holds it.
 func lock(f *os.File) bool {
 	return windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
 )
@@ -25,10 +27,11 @@ type process struct {
 	cmd      *exec.Cmd
 	plug     *goplugin.Client
 	tail     *tail
+	logger   hclog.Logger // of the plugin
+	limits   Limits
 	release  func() // of the folder for sockets
 
 	stdout *io.PipeReader
-	stderr *os.File
 
 	exited   chan struct{}
 	state    *os.ProcessState // once exited is closed
@@ -45,7 +48,7 @@ type process struct {
 var _ runner.Runner = (*process)(nil)
 
 func newProcess(name, path string) *process {
-	return &process{name: name, path: path, exited: make(chan struct{}), quiet: make(chan struct{}), tail: &tail{}}
+	return &process{name: name, path: path, exited: make(chan struct{}), quiet: make(chan struct{}), tail: &tail{}, logger: hclog.NewNullLogger()}
 }
 
 // Start starts the process, with pipes for its standard files.
@@ -86,14 +89,18 @@ func (p *process) start() (err error) {
 		return err
 	}
 	p.proc = p.cmd.Process
+	if err := limit(p.proc.Pid, p.limits); err != nil {
+		p.logger.Warn("the plugin runs without limits", "error", err)
+	}
 	for _, f := range []*os.File{inR, outW, errW} {
 		f.Close()
 	}
 	lines, toPlug := io.Pipe()
-	p.stdout, p.stderr = lines, errR
+	p.stdout = lines
 	go p.drain(outR, toPlug)
+	go p.log(errR, p.logger)
 	go func() {
-		_ = p.cmd.Wait()
+		reap(p.cmd)
 		p.state = p.cmd.ProcessState
 		close(p.exited)
 		// What is left in the pipes is read; what a grandchild holds open is not waited for.
@@ -126,7 +133,7 @@ func (p *process) drain(out *os.File, toPlug *io.PipeWriter) {
 		_, _ = io.WriteString(toPlug, text+"\n")
 	}
 	toPlug.Close()
-	_, _ = io.Copy(io.Discard, r)
+	_, _ = io.Copy(&stray{l: p.logger}, r)
 }
 
 func (p *process) handshake() string {
@@ -153,6 +160,9 @@ func (p *process) Kill(context.Context) error {
 	if proc == nil {
 		return nil
 	}
+	if p.ended() {
+		return nil
+	}
 	if err := proc.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
 	}
@@ -162,28 +172,8 @@ func (p *process) Kill(context.Context) error {
 // Stdout gives the handshake line and then ends.
 func (p *process) Stdout() io.ReadCloser { return p.stdout }
 
-// Stderr is the plugin's standard error.
-func (p *process) Stderr() io.ReadCloser {
-	return &untilExit{File: p.stderr, end: sync.OnceFunc(func() { close(p.quiet) })}
-}
-
-// untilExit makes an end of file of the deadline that is set once the process has ended.
-type untilExit struct {
-	*os.File
-	end func()
-}
-
-func (f *untilExit) Read(b []byte) (int, error) {
-	n, err := f.File.Read(b)
-	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed) {
-		err = io.EOF
-	}
-	if err == io.EOF {
-		f.File.Close()
-		f.end()
-	}
-	return n, err
-}
+// Stderr is empty for go-plugin: process.log takes the plugin's standard error.
+func (p *process) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
 // Name is the path.
 func (p *process) Name() string { return p.path }
@@ -251,6 +241,9 @@ const outputWait = 25 * time.Millisecond
 func (p *process) how() string {
 	if !p.ended() || p.state == nil {
 		return "the process still runs"
+	}
+	if p.limits.Memory > 0 && !p.state.Success() {
+		return fmt.Sprintf("%v, under a limit of %d bytes of memory", p.state, p.limits.Memory)
 	}
 	return p.state.String()
 }

@@ -1,8 +1,23 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package client
 
-import "os/exec"
+import (
+	"os/exec"
+	"syscall"
+)
 
-// spawn starts a process. The plugin itself watches for the end of its host.
-func spawn(cmd *exec.Cmd) error { return cmd.Start() }
+// spawn starts a process in a group of its own. The plugin itself watches for the end of its host.
+func spawn(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd.Start()
+}
+
+// limit does nothing: limits are set from outside a process on Linux alone.
+func limit(int, Limits) error { return nil }
+
+// reap waits for the end of a process and ends what it has started.
+func reap(cmd *exec.Cmd) {
+	_ = cmd.Wait()
+	killGroup(cmd.Process.Pid)
+}

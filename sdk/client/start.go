@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -44,7 +43,9 @@ type Options struct {
 	Image string
 	// Args are given to the process.
 	Args []string
-	// Env is added to the environment of the process.
+	// Limits bound what the process may use.
+	Limits Limits
+	// Env is added to the environment of the process, which has little of this one's.
 	Env []string
 	// Protocol narrows the versions spoken; the zero Range is wire.Speaks().
 	Protocol wire.Range
@@ -96,11 +97,21 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 		release()
 		return nil, p.startError(CauseSystem, err)
 	}
+	if path, err = filepath.Abs(path); err != nil { // it starts in another folder
+		release()
+		return nil, p.startError(CauseSystem, err)
+	}
 	p.cmd = exec.Command(path, o.Args...)
+	if p.cmd.Dir, err = workDir(dir); err != nil {
+		release()
+		return nil, p.startError(CauseSystem, err)
+	}
+	p.logger, p.limits = o.Logger.Named(o.Name), o.Limits
 	if o.Image != "" {
 		p.cmd.Path, p.cmd.Err = o.Image, nil
 	}
-	env := append(slices.Clone(o.Env), envClientCert+"="+string(certPEM), fmt.Sprintf("%s=%d", wire.EnvHostPID, os.Getpid()), wire.EnvHostPipe+"=stdin")
+	env := append(environment(os.Environ(), o.Limits), o.Env...)
+	env = append(env, envClientCert+"="+string(certPEM), fmt.Sprintf("%s=%d", wire.EnvHostPID, os.Getpid()), wire.EnvHostPipe+"=stdin")
 	plug := goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig: goplugin.HandshakeConfig{
 			ProtocolVersion: wire.HandshakeVersion, MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
@@ -108,13 +119,13 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		TLSConfig:        certificate,
 		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, _ string) (runner.Runner, error) {
-			p.cmd.Env = append(spec.Env, env...)
+			p.cmd.Env = append(env, spec.Env...)
 			return p, nil
 		},
+		SkipHostEnv:      true,
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: dir},
 		StartTimeout:     o.StartTimeout,
 		Logger:           o.Logger.Named(o.Name),
-		Stderr:           p.tail,
 		SyncStderr:       p.tail,
 		SyncStdout:       p.tail,
 		GRPCDialOptions:  wire.DialOptions(),

@@ -10,14 +10,20 @@ import (
 type tail struct {
 	mu sync.Mutex
 	b  []byte
+	// The first line of a panic, whose trace may be longer than all that is kept.
+	panic string
 }
 
 const tailSize = 8 << 10
 
-// Write keeps the last bytes of p.
+// Write keeps the last bytes of p, which is a line.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.panic == "" && (bytes.HasPrefix(p, []byte("panic: ")) || bytes.HasPrefix(p, []byte("fatal error: ")) ||
+		bytes.HasPrefix(p, []byte("SIGSEGV: "))) {
+		t.panic = clipLine(strings.TrimSpace(string(p)))
+	}
 	t.b = append(t.b, p[max(0, len(p)-tailSize):]...)
 	if len(t.b) > 2*tailSize {
 		t.b = append(t.b[:0], t.b[len(t.b)-tailSize:]...)
@@ -30,14 +36,14 @@ func (t *tail) Write(p []byte) (int, error) {
 func (t *tail) last(n int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.panic != "" {
+		return t.panic
+	}
 	var lines []string
 	for l := range bytes.Lines(t.b) {
 		s := strings.TrimSpace(string(l))
 		if s == "" || strings.Contains(s, `"@level":"debug"`) || strings.Contains(s, `"@level":"trace"`) {
 			continue
-		}
-		if strings.HasPrefix(s, "panic: ") || strings.HasPrefix(s, "fatal error: ") {
-			return clipLine(s)
 		}
 		lines = append(lines, clipLine(s))
 	}

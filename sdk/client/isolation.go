@@ -1,0 +1,58 @@
+package client
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Limits bound what a plugin process may use.
+type Limits struct {
+	// Memory is the greatest number of bytes of private memory (on Linux; elsewhere it is not enforced): data, heap and
+	// anonymous mappings, not shared memory. A plugin that asks for more gets an error of its system, of which most die.
+	// GOMEMLIMIT is set to nine tenths of it.
+	// 0: no bound.
+	Memory int64
+	// Threads is what GOMAXPROCS and OMP_NUM_THREADS are set to for the plugin; 0: they are left alone.
+	Threads int
+}
+
+// passed are the variables of the host that a plugin sees, and passedPrefixes those with these beginnings: what programs need to
+// find their files, libraries and devices, and the settings of burn. Nothing else of the host's environment is passed on.
+var (
+	passed = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP",
+		"LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV",
+		"GOMAXPROCS", "GOMEMLIMIT", "GOGC", "GODEBUG", "GOTRACEBACK", "GOCOVERDIR", "DISPLAY", "WAYLAND_DISPLAY",
+		// of Windows
+		"SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "ProgramData",
+		"ProgramFiles", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE"}
+	passedPrefixes = []string{"BURN_", "LC_", "XDG_", "CUDA_", "NVIDIA_", "NCCL_", "HIP_", "HSA_", "ROCM_", "ROCR_", "GPU_", "VK_",
+		"WGPU_", "METAL_", "MTL_", "OMP_", "MKL_", "KMP_", "OPENBLAS_", "TORCH_"}
+)
+
+// environment is what a plugin sees of the host's.
+func environment(host []string, l Limits) []string {
+	var env []string
+	for _, kv := range host {
+		name, _, _ := strings.Cut(kv, "=")
+		same := func(s string) bool { return strings.EqualFold(s, name) }
+		if slices.ContainsFunc(passed, same) || slices.ContainsFunc(passedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
+			env = append(env, kv)
+		}
+	}
+	if l.Threads > 0 {
+		n := strconv.Itoa(l.Threads)
+		env = append(env, "GOMAXPROCS="+n, "OMP_NUM_THREADS="+n)
+	}
+	if l.Memory > 0 { // of a Go plugin: to collect garbage before there is no more
+		env = append(env, "GOMEMLIMIT="+strconv.FormatInt(l.Memory/10*9, 10))
+	}
+	return env
+}
+
+// workDir makes the folder that a plugin works in, within the one for its sockets.
+func workDir(dir string) (string, error) {
+	work := dir + string(os.PathSeparator) + "work"
+	return work, os.Mkdir(work, 0o700)
+}

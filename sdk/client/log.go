@@ -1,0 +1,131 @@
+package client
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+const (
+	maxLogLine = 16 << 10
+	// A plugin may log this many lines at once, and this many a second in the long run. What is more is counted.
+	logBurst = 1000
+	logRate  = 100
+	// floodPause slows a plugin down that logs much more than anyone can read.
+	floodPause = 5 * time.Millisecond
+)
+
+// log takes the plugin's standard error until its end: each line goes to the tail, and to the logger with its level and fields
+// when it is the JSON of hclog, as text otherwise.
+func (p *process) log(f *os.File, l hclog.Logger) {
+	defer close(p.quiet)
+	defer f.Close()
+	r := bufio.NewReaderSize(f, maxLogLine)
+	b := bucket{left: logBurst, at: time.Now()}
+	defer func() { b.report(l) }()
+	inPanic := false
+	for {
+		line, err := r.ReadSlice('\n')
+		if len(line) > 0 {
+			_, _ = p.tail.Write(line)
+			if line[len(line)-1] != '\n' {
+				_, _ = p.tail.Write([]byte{'\n'})
+			}
+			if b.take(l) {
+				inPanic = logLine(l, strings.TrimRight(string(line), "\r\n"), inPanic)
+			} else if b.dropped%logRate == 0 && !p.ended() {
+				time.Sleep(floodPause)
+			}
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			_, _ = io.Copy(io.Discard, r)
+			return
+		}
+	}
+}
+
+// bucket bounds the lines that are logged.
+type bucket struct {
+	left    float64
+	at      time.Time
+	dropped int
+	told    time.Time
+}
+
+// take reports whether one more line may be logged.
+func (b *bucket) take(l hclog.Logger) bool {
+	now := time.Now()
+	b.left = min(logBurst, b.left+now.Sub(b.at).Seconds()*logRate)
+	b.at = now
+	if b.left < 1 {
+		b.dropped++
+		if now.Sub(b.told) > 5*time.Second {
+			b.told = now
+			l.Warn("the plugin floods its standard error; lines are dropped", "dropped", b.dropped)
+		}
+		return false
+	}
+	b.left--
+	return true
+}
+
+func (b *bucket) report(l hclog.Logger) {
+	if b.dropped > 0 {
+		l.Warn("lines of the plugin's standard error were dropped", "dropped", b.dropped)
+	}
+}
+
+// logLine logs a line and reports whether a panic is being printed, whose lines are errors.
+func logLine(l hclog.Logger, line string, inPanic bool) bool {
+	var m map[string]any
+	if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &m) == nil {
+		text, isLog := m["@message"].(string)
+		level, _ := m["@level"].(string)
+		if at := hclog.LevelFromString(level); isLog && at != hclog.NoLevel {
+			module, _ := m["@module"].(string)
+			var fields []any
+			for _, k := range slices.Sorted(maps.Keys(m)) {
+				if !strings.HasPrefix(k, "@") {
+					fields = append(fields, k, m[k])
+				}
+			}
+			if _, sub, ok := strings.Cut(module, "."); ok {
+				fields = append(fields, "module", sub)
+			}
+			l.Log(at, text, fields...)
+			return false
+		}
+	}
+	switch {
+	case line == "":
+	case inPanic || strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "runtime: "):
+		l.Error(line)
+		return true
+	default:
+		l.Info(line)
+	}
+	return inPanic
+}
+
+// stray counts what a plugin prints to standard output after its handshake, where nothing belongs.
+type stray struct {
+	l hclog.Logger
+	n int64
+}
+
+func (s *stray) Write(b []byte) (int, error) {
+	if s.n == 0 && len(b) > 0 {
+		s.l.Warn("the plugin prints to its standard output, which is dropped", "begins", fmt.Sprintf("%.60q", b))
+	}
+	s.n += int64(len(b))
+	return len(b), nil
+}
