@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins test race check conformance backends fuzz bench bench-models status generate clean
+.PHONY: help build plugins dist test race check conformance backends fuzz bench bench-models status generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -16,6 +16,11 @@ build: ## bin/burn
 plugins: ## the cpu backend as a plugin process, with its manifest, in ./burn_plugins
 	$(GO) build -o $(PLUGINS)/burn-backend-cpu$(EXE) ./plugins/cpu/cmd/burn-backend-cpu
 	$(GO) run ./tools/manifest $(PLUGINS)/burn-backend-cpu$(EXE)
+
+DIST ?= dist
+KEY  ?=
+dist: ## archives of every plugin for every platform in DIST, as a mirror, signed with KEY (burn plugin keygen)
+	$(GO) run ./tools/dist -out $(DIST) $(if $(KEY),-key $(KEY))
 
 test: ## what the README says
 	$(GO) test ./...
@@ -61,4 +66,4 @@ generate: ## regenerate z*.go, protobuf stubs and docs; the tree must be clean a
 	$(GO) generate ./...
 
 clean:
-	rm -rf bin $(PLUGINS)
+	rm -rf bin $(PLUGINS) $(DIST)

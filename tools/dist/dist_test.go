@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,13 +30,32 @@ func makeDist(t *testing.T, out, key, version string) {
 	require.NoError(t, err, log.String())
 }
 
-func makeKey(t *testing.T) string {
+// first is one build that the tests share: a mirror, and the key that signed it.
+var first struct {
+	once        sync.Once
+	mirror, key string
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if first.mirror != "" {
+		_ = os.RemoveAll(filepath.Dir(first.mirror))
+	}
+	os.Exit(code)
+}
+
+func firstDist(t *testing.T) (mirror, key string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "maker.key")
-	k, err := store.GenerateKey()
-	require.NoError(t, err)
-	require.NoError(t, k.Write(path))
-	return path
+	first.once.Do(func() {
+		dir, err := os.MkdirTemp("", "burn-dist-test-")
+		require.NoError(t, err)
+		first.mirror, first.key = filepath.Join(dir, "mirror"), filepath.Join(dir, "maker.key")
+		k, err := store.GenerateKey()
+		require.NoError(t, err)
+		require.NoError(t, k.Write(first.key))
+		makeDist(t, first.mirror, first.key, "0.1.0")
+	})
+	return first.mirror, first.key
 }
 
 func contents(t *testing.T, dir string) map[string]string {
@@ -55,9 +75,11 @@ func contents(t *testing.T, dir string) map[string]string {
 
 // Two builds give the same bytes: archives, signatures, index and lock.
 func TestReproducible(t *testing.T) {
-	key := makeKey(t)
-	one, two := t.TempDir(), filepath.Join(t.TempDir(), "another", "place")
-	makeDist(t, one, key, "0.1.0")
+	if testing.Short() {
+		t.Skip("builds a plugin twice")
+	}
+	one, key := firstDist(t)
+	two := filepath.Join(t.TempDir(), "another", "place")
 	makeDist(t, two, key, "0.1.0")
 	a, b := contents(t, one), contents(t, two)
 	base := "github.com/goburn/cpu/0.1.0/" + store.Native() + ".tar.gz"

@@ -19,6 +19,7 @@ import (
 
 func main() {
 	version := flag.String("version", "0.1.0", "version of the plugin")
+	namespace := flag.String("namespace", "github.com/goburn", "HOST/NAMESPACE of the maker")
 	goos := flag.String("os", runtime.GOOS, "operating system it was built for")
 	arch := flag.String("arch", runtime.GOARCH, "architecture it was built for")
 	flag.Parse()
@@ -26,13 +27,13 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: manifest [flags] PATH/burn-backend-NAME")
 		os.Exit(2)
 	}
-	if err := write(flag.Arg(0), *version, *goos, *arch); err != nil {
+	if err := write(flag.Arg(0), *namespace, *version, *goos, *arch); err != nil {
 		fmt.Fprintln(os.Stderr, "manifest:", err)
 		os.Exit(1)
 	}
 }
 
-func write(exe, version, goos, arch string) error {
+func write(exe, namespace, version, goos, arch string) error {
 	stem := strings.TrimSuffix(exe, ".exe")
 	name, ok := strings.CutPrefix(filepath.Base(stem), "burn-backend-")
 	if !ok || name == "" {
@@ -47,7 +48,7 @@ func write(exe, version, goos, arch string) error {
 	if err != nil {
 		return err
 	}
-	m := host.Manifest{Name: name, Version: version, Kind: host.Process, OS: goos, Arch: arch, SHA256: hex.EncodeToString(sum[:]),
+	m := host.Manifest{Name: name, Namespace: namespace, Version: version, Kind: host.Process, OS: goos, Arch: arch, SHA256: hex.EncodeToString(sum[:]),
 		Protocol: host.Protocol{Min: wire.Oldest, Max: wire.Version}}
 	if err := toml.NewEncoder(f).Encode(m); err != nil {
 		_ = f.Close()
