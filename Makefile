@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins dist test race check conformance backends fuzz bench bench-models status generate clean
+.PHONY: help build plugins dist test race check soak conformance backends fuzz bench bench-models status generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -46,6 +46,10 @@ conformance: plugins ## the whole suite on the cpu backend, built in and as a pl
 	$(GO) run ./cmd/burn conformance run builtin:cpu
 	$(GO) run ./cmd/burn conformance run $(PLUGINS)/burn-backend-cpu$(EXE)
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run TestDoorsAgree -v ./conformance/wiretest
+
+KILLS ?= 500
+soak: ## kill a plugin at random moments under four clients, until it was restored KILLS times
+	BURN_SOAK_KILLS=$(KILLS) $(GO) test -count 1 -run TestSoak -timeout 30m -v ./host/restore
 
 FUZZTIME ?= 20s
 fuzz: ## every fuzz target for FUZZTIME each

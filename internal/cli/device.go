@@ -32,7 +32,9 @@ func (a *app) open(ctx context.Context) (*core.Device, error) {
 		return nil, usage("device %s: no such backend is built in, want one of %s\nsee: burn devices", a.config.Device,
 			strings.Join(core.Registered(), ", "))
 	}
-	d, err := host.Open(ctx, a.config.Device, a.hostOptions())
+	o := a.hostOptions()
+	o.Restore = true // a plugin that dies costs a moment
+	d, err := host.Open(ctx, a.config.Device, o)
 	switch {
 	case err == nil:
 		return d, nil
