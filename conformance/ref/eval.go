@@ -19,7 +19,8 @@ func init() {
 		selectionKernels, attentionKernels, lossKernels, gateKernels, numericKernels, arrangeKernels, neighbourKernels,
 		creationKernels, movementKernels, indexKernels, unaryKernels, binaryKernels, reduceKernels,
 		scanKernels, sortKernels, contractionKernels, windowKernels, activationKernels, softmaxKernels, statisticsKernels,
-		normKernels, recurrentKernels, elementKernels, tupleKernels, quantizeKernels, searchKernels, randomKernels, einsumKernels, spectralKernels, matrixKernels, factorKernels, spectrumKernels} {
+		normKernels, recurrentKernels, elementKernels, tupleKernels, quantizeKernels, searchKernels, randomKernels, einsumKernels, spectralKernels, matrixKernels, factorKernels, spectrumKernels,
+		poolingKernels, interpolateKernels, gridKernels, patchKernels, quantizedKernels} {
 		for c, k := range m {
 			kernels[c] = k
 		}

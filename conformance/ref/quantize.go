@@ -1,42 +1,42 @@
 package ref
 
 import (
-	"math"
+	"slices"
 
-	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
 )
 
 var quantizeKernels = map[op.Code]kernel{
 	op.Quantize: direct(func(n *op.Node, in []Tensor) Tensor {
 		out := Zeros(n.Outputs[0])
 		each(n.Outputs[0].Shape, func(pos int, idx []int) {
-			s := scaleAt(n, idx)
-			q := in[0].F[pos] / in[1].F[s]
-			if in[0].Desc.DType != dtype.F64 {
-				q = Round(dtype.F32, q) // whether a quotient is a tie depends on its width
-			}
-			if q = math.RoundToEven(q); math.IsNaN(q) {
-				q = 0
-			}
-			out.I[pos] = floatToInt(n.Outputs[0].DType, q+float64(in[2].I[s]))
+			s := scaleAt(n, in[1].Desc.Shape, idx)
+			// Whether a quotient is a tie depends on the width that it is computed in.
+			out.I[pos] = quantizedNumber(n, in[0].Desc.DType, in[0].F[pos]/in[1].F[s], in[2], s)
 		})
 		return out
 	}),
 	op.Dequantize: direct(func(n *op.Node, in []Tensor) Tensor {
 		out := Zeros(n.Outputs[0])
 		each(n.Outputs[0].Shape, func(pos int, idx []int) {
-			s := scaleAt(n, idx)
+			s := scaleAt(n, in[1].Desc.Shape, idx)
 			out.F[pos] = float64(in[0].I[pos]-in[2].I[s]) * in[1].F[s]
 		})
 		return out
 	}),
 }
 
-// scaleAt is which scale and zero point the element at idx has.
-func scaleAt(n *op.Node, idx []int) int {
-	if axis := n.Attrs.Int("axis"); axis >= 0 {
+// scaleAt is which of the scales and zero points, of shape s, the element at idx has.
+func scaleAt(n *op.Node, s shape.Shape, idx []int) int {
+	axis, block := n.Attrs.Int("axis"), n.Attrs.Int("block")
+	switch {
+	case axis < 0:
+		return 0
+	case block == 0:
 		return idx[axis]
 	}
-	return 0
+	place := slices.Clone(idx)
+	place[axis] /= block
+	return at(s, place)
 }

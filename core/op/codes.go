@@ -275,5 +275,34 @@ const (
 	LocalResponseNorm
 	Dropout
 
+	// composite: pooling
+	MaxPool
+	LpPool
+	AdaptiveAvgPool
+	AdaptiveMaxPool
+	MaxUnpool
+
+	// composite: interpolation, grids and patches
+	Interpolate
+	AffineGrid
+	GridSample
+	RoiAlign
+	DeformConv
+	Im2Col
+	Col2Im
+	DepthToSpace
+	SpaceToDepth
+	ChannelShuffle
+	ConvTranspose
+
+	// composite: quantized arithmetic
+	DynamicQuantize
+	FakeQuantize
+	Requantize
+	MatMulInteger
+	ConvInteger
+	QLinearMatMul
+	QLinearConv
+
 	endOfTable
 )

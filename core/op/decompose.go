@@ -80,7 +80,8 @@ func init() {
 	for _, m := range []map[Code]Decomposition{
 		selectionRules, attentionRules, lossRules, gateRules, numericRules, arrangeRules, neighbourRules,
 		arithmeticRules, activationRules, statisticsRules, layerRules, indexingRules, quantizationRules, searchRules, randomRules, einsumRules, spectralRules,
-		matrixRules, factorRules, spectrumRules} {
+		matrixRules, factorRules, spectrumRules,
+		poolingRules, interpolateRules, gridRules, patchRules, quantizedRules} {
 		for c, r := range m {
 			decompositions[c] = r
 		}

@@ -19,7 +19,8 @@ var sections = [][]entry{
 	selectionRows, attentionRows, lossRows, gateRows, numericRows, arrangeRows, neighbourRows,
 	creationRows, movementRows, unaryRows, binaryRows, reductionRows, contractionRows,
 	arithmeticRows, activationRows, statisticsRows, layerRows, indexingRows, quantizationRows, searchRows, randomRows, einsumRows, spectralRows,
-	matrixRows, factorRows, spectrumRows}
+	matrixRows, factorRows, spectrumRows,
+	poolingRows, interpolateRows, gridRows, patchRows, quantizedRows}
 
 type snapshot struct {
 	rows   []*Row

@@ -31,6 +31,9 @@ func Rules() map[op.Code]kernel.Rule {
 			return Prepare(nil, n, in, Fusion{Bias: len(in) > 2})
 		}})
 	}
+	for _, c := range []op.Code{op.MatMulInteger, op.ConvInteger} {
+		rules[c] = kernel.Rule{Types: op.Lookup(c).Operands[0].Types, Prepare: prepareInteger}
+	}
 	rules[op.WindowReduce] = kernel.Halves(kernel.Rule{Types: dtype.Numbers, Prepare: prepareWindow})
 	rules[op.AvgPool] = kernel.Halves(kernel.Rule{Types: dtype.Floats, Prepare: prepareAvgPool})
 	return rules

@@ -8,9 +8,10 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// alongAxis is a scale or zero point, laid so that it broadcasts along axis of a tensor of the given rank.
+// alongAxis is a scale or zero point, laid so that it broadcasts along axis of a tensor of the given rank. One by blocks
+// stays.
 func alongAxis(a kernel.Array, axis, rank int) kernel.Array {
-	if axis < 0 {
+	if axis < 0 || len(a.View.Shape) != 1 {
 		return a
 	}
 	dims := make([]int, rank-axis)
@@ -47,7 +48,11 @@ func quantizeTo[T float](n *op.Node) kernel.Func {
 }
 
 func quantize[T float, Z integer](n *op.Node) kernel.Func {
-	axis := n.Attrs.Int("axis")
+	axis, bits := n.Attrs.Int("axis"), n.Attrs.Int("bits")
+	least, most := T(0), T(int64(1)<<bits-1)
+	if n.Outputs[0].DType.Class() == dtype.Signed && bits > 0 {
+		least, most = -T(int64(1)<<(bits-1)), T(int64(1)<<(bits-1)-1)
+	}
 	loop := func(d []Z, zero []Z, x, scale []T) {
 		var v [block]T
 		for i := range d {
@@ -57,13 +62,18 @@ func quantize[T float, Z integer](n *op.Node) kernel.Func {
 			}
 			v[i] = r + T(zero[i])
 		}
+		if bits > 0 {
+			for i := range d {
+				v[i] = min(max(v[i], least), most)
+			}
+		}
 		saturate(d, v[:len(d)])
 	}
-	return func(c *kernel.Call) error {
+	return byBlocks(n, func(c *kernel.Call) error {
 		rank := len(c.In[0].View.Shape)
 		return reordered(c, func(c *kernel.Call) error { return ternary(c, dear, loop) },
 			alongAxis(c.In[2], axis, rank), c.In[0], alongAxis(c.In[1], axis, rank))
-	}
+	})
 }
 
 func dequantizeFrom[Z integer](n *op.Node) kernel.Func {
@@ -80,9 +90,9 @@ func dequantize[Z integer, T float](n *op.Node) kernel.Func {
 			d[i] = T(int32(x[i])-int32(zero[i])) * scale[i]
 		}
 	}
-	return func(c *kernel.Call) error {
+	return byBlocks(n, func(c *kernel.Call) error {
 		rank := len(c.In[0].View.Shape)
 		return reordered(c, func(c *kernel.Call) error { return ternary(c, cheap, loop) },
 			alongAxis(c.In[1], axis, rank), c.In[0], alongAxis(c.In[2], axis, rank))
-	}
+	})
 }

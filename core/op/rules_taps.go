@@ -1,0 +1,70 @@
+package op
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/shape"
+)
+
+// sums writes arithmetic for rules that are made of much of it. N stands for an operand that is a number.
+type sums struct{ *Builder }
+
+func (c sums) add(x, y Desc) Desc          { return c.Do(Add, x, y) }
+func (c sums) sub(x, y Desc) Desc          { return c.Do(Sub, x, y) }
+func (c sums) mul(x, y Desc) Desc          { return c.Do(Mul, x, y) }
+func (c sums) div(x, y Desc) Desc          { return c.Do(Div, x, y) }
+func (c sums) and(x, y Desc) Desc          { return c.Do(And, x, y) }
+func (c sums) addN(x Desc, n float64) Desc { return c.Do(Add, x, c.n(x, n)) }
+func (c sums) mulN(x Desc, n float64) Desc { return c.Do(Mul, x, c.n(x, n)) }
+func (c sums) divN(x Desc, n float64) Desc { return c.Do(Div, x, c.n(x, n)) }
+func (c sums) remN(x Desc, n float64) Desc { return c.Do(Rem, x, c.n(x, n)) }
+func (c sums) minN(x Desc, n float64) Desc { return c.Do(Min, x, c.n(x, n)) }
+func (c sums) maxN(x Desc, n float64) Desc { return c.Do(Max, x, c.n(x, n)) }
+func (c sums) where(p, x, y Desc) Desc     { return c.Do(Where, p, x, y) }
+func (c sums) orZero(p, x Desc) Desc       { return c.Do(Where, p, x, c.n(x, 0)) }
+func (c sums) less(x, y Desc) Desc         { return c.Do(Less, x, y) }
+func (c sums) within(x Desc, lo, hi Desc) Desc {
+	return c.and(c.Do(LessEqual, lo, x), c.Do(LessEqual, x, hi))
+}
+
+// n is a number in the type of x. Integers keep all their digits.
+func (c sums) n(x Desc, n float64) Desc {
+	if x.DType.IsFloat() {
+		return c.Like(x, n)
+	}
+	return c.FullInt(x.DType, int64(n), nil)
+}
+
+// clampN brings x into [lo, hi].
+func (c sums) clampN(x Desc, lo, hi float64) Desc { return c.minN(c.maxN(x, lo), hi) }
+
+// count is 0, 1, ..., n-1 (i64) along one dimension of a shape that has 1 in rank-1 others.
+func (c sums) count(n, axis, rank int) Desc {
+	line := slices.Repeat([]int{1}, rank)
+	line[axis] = n
+	return c.With(Iota, nil, Type("dtype", dtype.I64), Ints("shape", line...), Int("axis", axis))
+}
+
+// around is x as [before, n, after] where n is dimension axis.
+func (c sums) around(x Desc, axis int) Desc {
+	if c.Err() != nil {
+		return Desc{}
+	}
+	s := x.Shape
+	return c.Reshape(x, shape.Of(s[:axis].Size(), s[axis], s[axis+1:].Size()))
+}
+
+// instead is s with dimension axis replaced.
+func instead(s shape.Shape, axis int, by ...int) shape.Shape {
+	if axis >= len(s) {
+		return nil
+	}
+	return slices.Concat(s[:axis], shape.Shape(by), s[axis+1:])
+}
+
+// trailing is the dimensions of x after the first ones, all but n of them.
+func trailing(x Desc, n int) (first int, dims shape.Shape) {
+	first = len(x.Shape) - n
+	return first, x.Shape[first:]
+}
