@@ -47,7 +47,7 @@ func TestDocument(t *testing.T) {
 		require.Regexp(t, fmt.Sprintf(`(?m)^\| %s \| %d \|`, name, n), string(md))
 	}
 	for _, text := range []string{CookieKey, CookieValue, EnvHostPID, EnvHostPipe, EnvLog, EnvReattach, FeaturePrograms, FeatureMemory, FeatureExact, FeatureBatches,
-		FeatureSocket, FeatureMemfd} {
+		FeatureSocket, FeatureMemfd, EnvDataPlane} {
 		require.Contains(t, string(md), text)
 	}
 }
