@@ -82,7 +82,7 @@ func simple(l *layout, s shape.Shape, in []kernel.Array) bool {
 		v := &in[k].View
 		l.base[k] = v.Offset
 		switch {
-		case len(v.Shape) == len(s) && v.Shape.Equal(s) && v.IsContiguous():
+		case v.Shape.Size() == l.n && v.IsContiguous(): // the shapes differ by dimensions of one at most
 			l.step[k], l.line[k] = 1, true
 		case v.Shape.Size() == 1:
 			l.step[k], l.same[k] = 0, true

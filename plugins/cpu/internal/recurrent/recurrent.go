@@ -61,11 +61,41 @@ func prepare[T float](n *op.Node, in []op.Desc) kernel.Func {
 type direction[T float] struct {
 	*layer
 	c          *kernel.Call
-	recurrent  *gemm.PackedB[T] // [H, gates·H], or its first two gates
-	candidate  *gemm.PackedB[T] // the third gate of a GRU that resets before
+	recurrent  weights[T] // [H, gates·H], or its first two gates
+	candidate  weights[T] // the third gate of a GRU that resets before
 	biasR      []T
 	h, cell    []T // state, [B, H]
 	sums, held []T // products of a step; room for a GRU
+}
+
+// weights are the right operand of a product, packed where it is multiplied often enough.
+type weights[T float] struct {
+	inputs, outputs int
+	packed          *gemm.PackedB[T]
+	plain           []T // [outputs, inputs]
+}
+
+// worthPacking is the fewest steps for which weights are packed.
+const worthPacking = 4
+
+func newWeights[T float](c *kernel.Call, steps, inputs, outputs int, w []T) weights[T] {
+	r := weights[T]{inputs: inputs, outputs: outputs, plain: w}
+	if steps >= worthPacking {
+		r.packed = gemm.PackB(c.Pool, inputs, outputs, gemm.Row(w, inputs).T())
+	}
+	return r
+}
+
+// mul multiplies rows of x, and leaves the products in y, whose rows are width elements apart.
+func (w *weights[T]) mul(c *kernel.Call, rows int, x, y []T, width int, bias []T) {
+	g := gemm.Args[T]{M: rows, N: w.outputs, K: w.inputs, A: gemm.Row(x, w.inputs), PackedB: w.packed, C: y, LDC: width}
+	if w.packed == nil {
+		g.B = gemm.Row(w.plain, w.inputs).T()
+	}
+	if bias != nil {
+		g.Epilogue = &gemm.Epilogue[T]{BiasCol: bias}
+	}
+	gemm.Mul(c.Pool, &g)
 }
 
 // part is entry d of operands stacked by direction.
@@ -93,10 +123,10 @@ func run[T float](c *kernel.Call, l *layer, d int, in, outs [][]T) {
 		C: projected, LDC: width, Epilogue: &gemm.Epilogue[T]{BiasCol: bias}})
 	r.sums = kernel.TempOf[T](c, l.batch*width)
 	if l.gates == 3 && !l.resetAfter {
-		r.recurrent = gemm.PackB(c.Pool, l.hidden, 2*l.hidden, gemm.Row(rec, l.hidden).T())
-		r.candidate = gemm.PackB(c.Pool, l.hidden, l.hidden, gemm.Row(rec[2*l.hidden*l.hidden:], l.hidden).T())
+		r.recurrent = newWeights(c, l.steps, l.hidden, 2*l.hidden, rec)
+		r.candidate = newWeights(c, l.steps, l.hidden, l.hidden, rec[2*l.hidden*l.hidden:])
 	} else {
-		r.recurrent = gemm.PackB(c.Pool, l.hidden, width, gemm.Row(rec, l.hidden).T())
+		r.recurrent = newWeights(c, l.steps, l.hidden, width, rec)
 	}
 	r.held = kernel.TempOf[T](c, 2*state)
 	for k := range l.steps {
@@ -116,7 +146,7 @@ func run[T float](c *kernel.Call, l *layer, d int, in, outs [][]T) {
 // lstm takes one step. Gates lie in the order i, o, f, c.
 func (r *direction[T]) lstm(xw []T) {
 	h := r.hidden
-	gemm.MulPacked(r.c.Pool, r.batch, gemm.Row(r.h, h), r.recurrent, r.sums, 4*h, nil)
+	r.recurrent.mul(r.c, r.batch, r.h, r.sums, 4*h, nil)
 	for b := range r.batch {
 		g := r.sums[b*4*h:][:4*h]
 		for j, v := range xw[b*4*h:][:4*h] {
@@ -141,8 +171,7 @@ func (r *direction[T]) lstm(xw []T) {
 func (r *direction[T]) gru(xw []T) {
 	h := r.hidden
 	width := 3 * h
-	_, n := r.recurrent.Size()
-	gemm.MulPacked(r.c.Pool, r.batch, gemm.Row(r.h, h), r.recurrent, r.sums, width, &gemm.Epilogue[T]{BiasCol: r.biasR[:n]})
+	r.recurrent.mul(r.c, r.batch, r.h, r.sums, width, r.biasR[:r.recurrent.outputs])
 	reset, next := r.held[:r.batch*h], r.held[r.batch*h:]
 	for b := range r.batch {
 		g := r.sums[b*width:][:width]
@@ -159,7 +188,7 @@ func (r *direction[T]) gru(xw []T) {
 		}
 	}
 	if !r.resetAfter {
-		gemm.MulPacked(r.c.Pool, r.batch, gemm.Row(reset, h), r.candidate, next, h, &gemm.Epilogue[T]{BiasCol: r.biasR[2*h:]})
+		r.candidate.mul(r.c, r.batch, reset, next, h, r.biasR[2*h:])
 	}
 	for b := range r.batch {
 		z, row, state := r.sums[b*width:][:h], next[b*h:][:h], r.h[b*h:][:h]
