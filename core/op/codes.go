@@ -304,5 +304,8 @@ const (
 	QLinearMatMul
 	QLinearConv
 
+	// composite: a body of elementwise ops
+	Fused
+
 	endOfTable
 )

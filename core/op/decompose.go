@@ -78,7 +78,7 @@ var decompositions map[Code]Decomposition
 func init() {
 	decompositions = map[Code]Decomposition{}
 	for _, m := range []map[Code]Decomposition{
-		selectionRules, attentionRules, lossRules, gateRules, numericRules, arrangeRules, neighbourRules,
+		selectionRules, attentionRules, lossRules, gateRules, numericRules, arrangeRules, neighbourRules, fusedRules,
 		arithmeticRules, activationRules, statisticsRules, layerRules, indexingRules, quantizationRules, searchRules, randomRules, einsumRules, spectralRules,
 		matrixRules, factorRules, spectrumRules,
 		poolingRules, interpolateRules, gridRules, patchRules, quantizedRules} {

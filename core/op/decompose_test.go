@@ -77,7 +77,7 @@ func (s sample) retyped(d dtype.DType) (sample, bool) {
 		_, err := op.New(s.op, nil, s.attrs...)
 		return s, err == nil
 	}
-	if !row.Operands[0].Types.Has(d) || s.op == op.OneHot && d != dtype.I64 {
+	if !row.Operands[0].Types.Has(d) || s.op == op.OneHot && d != dtype.I64 || s.op == op.Fused && d == dtype.Bool {
 		return s, false
 	}
 	if mode, ok := op.Attrs(s.attrs).Get("mode"); ok && mode.Str() != "assign" && d == dtype.Bool {

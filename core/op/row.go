@@ -58,6 +58,7 @@ type Operand struct {
 	SameAs   int  // 1-based number of an earlier operand whose dtype this one shares; 0: none
 	Optional bool // trailing operands only
 	Variadic bool // last operand only
+	Mixed    bool // a variadic operand whose tensors need not have one dtype
 }
 
 // AttrSpec is one attribute in a row's schema.
