@@ -275,6 +275,9 @@ const (
 	LocalResponseNorm
 	Dropout
 
+	// composite: a body of elementwise ops
+	Fused
+
 	// composite: pooling
 	MaxPool
 	LpPool
@@ -303,9 +306,6 @@ const (
 	ConvInteger
 	QLinearMatMul
 	QLinearConv
-
-	// composite: a body of elementwise ops
-	Fused
 
 	endOfTable
 )
