@@ -1,0 +1,59 @@
+// Command opsdoc writes docs/OPS.md: the table of ops as a document, and which backend has which op natively.
+//
+//	go run ./tools/opsdoc -out docs/OPS.md
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/goburn/burn/core"
+	_ "github.com/goburn/burn/plugins/cpu"
+)
+
+//go:generate go run . -out ../../docs/OPS.md
+
+// backends are the columns of native ops: built-in backends by name.
+var backends = []string{"cpu"}
+
+func main() {
+	out := flag.String("out", "docs/OPS.md", "`FILE` to write")
+	flag.Parse()
+	if err := run(*out); err != nil {
+		fmt.Fprintln(os.Stderr, "opsdoc:", err)
+		os.Exit(1)
+	}
+}
+
+func run(out string) error {
+	var b bytes.Buffer
+	natives, err := open(backends)
+	if err != nil {
+		return err
+	}
+	write(&b, natives)
+	return os.WriteFile(out, b.Bytes(), 0o644)
+}
+
+// native is what a backend claims.
+type native struct {
+	name string
+	ops  map[string]core.OpCapability
+}
+
+func open(names []string) ([]native, error) {
+	var l []native
+	for _, name := range names {
+		b, err := core.Open(name, core.Config{})
+		if err != nil {
+			return nil, err
+		}
+		l = append(l, native{name, b.Capabilities().Ops})
+		if err := b.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
