@@ -47,6 +47,7 @@ const arrows = `
 // outside says which packages may import a module from elsewhere. Modules that are not named here are free.
 var outside = map[string][]string{
 	"google.golang.org/grpc":         {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest"},
+	"github.com/ebitengine/purego":   {"host/..."},
 	"github.com/hashicorp":           {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest", "internal/cli/..."}, // hclog too
 	"google.golang.org/protobuf":     {"sdk/wire/...", "model/..."},
 	"github.com/spf13":               {"internal/cli/..."},

@@ -166,8 +166,7 @@ var violations = []violation{
 }
 
 // unreachable constraints cannot be broken alone: what they say follows from the others.
-var unreachable = map[string]string{
-}
+var unreachable = map[string]string{}
 
 // shared adds the violations of constraints that many rows have in common.
 func shared() []violation {
