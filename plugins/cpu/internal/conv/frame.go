@@ -16,7 +16,8 @@ type frame[T gemm.Number] struct {
 	x       []T // the channels
 	padded  []T
 	buffer  []T
-	padding T // what stands around the input and in its holes
+	padding T // what is to stand around the input and in its holes
+	filled  T // what stands there
 
 	padLoop     func(lo, hi int)
 	packPatches gemm.PackFunc[T]
@@ -36,13 +37,21 @@ func giveFrame[T gemm.Number](p *Plan, f *frame[T]) {
 	p.idle.Put(f)
 }
 
-// reserve makes room for the padded channels.
+// reserve makes room for the padded channels. What stands around the input and
+// in its holes is filled in once: nothing else is ever written there.
 func (f *frame[T]) reserve(channels int) {
 	n := channels * f.plan.paddedSize
 	if cap(f.buffer) < n {
-		f.buffer = make([]T, n)
+		f.buffer, f.filled = make([]T, n), 0
 	}
 	f.padded = f.buffer[:n]
+	if f.filled != f.padding {
+		all := f.buffer[:cap(f.buffer)]
+		for i := range all {
+			all[i] = f.padding
+		}
+		f.filled = f.padding
+	}
 }
 
 // pad fills in padded channels lo to hi.
@@ -50,13 +59,6 @@ func (f *frame[T]) pad(lo, hi int) {
 	p := f.plan
 	for c := lo; c < hi; c++ {
 		to := f.padded[c*p.paddedSize:][:p.paddedSize]
-		if f.padding == 0 {
-			clear(to)
-		} else {
-			for i := range to {
-				to[i] = f.padding
-			}
-		}
 		padAxes(to, f.x[c*p.inSize:][:p.inSize], p.axes)
 	}
 }
