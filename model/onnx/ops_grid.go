@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
 )
 
@@ -36,6 +37,9 @@ func gridSampleNode(t *tracer, n *node) []value {
 		t.fail("padding_mode is %q", s.padding)
 	}
 	s.dims = x.shape()[2:]
+	if spatial <= 3 && product(s.dims) > 0 && x.dtype() == grid.dtype() {
+		return []value{t.do(op.GridSample, []value{x, grid}, op.Str("mode", s.method), op.Str("padding", s.padding), op.Flag("align_corners", s.align))}
+	}
 	out := grid.shape()[1 : 1+spatial]
 	grid = t.reshape(s.wide(grid), grid.shape()[0], out.Size(), spatial)
 	at := make([]value, spatial)
@@ -106,6 +110,11 @@ func deformConvNode(t *tracer, n *node) []value {
 	want := append(shape.Of(batch, og*taps*rank), out...)
 	if !offset.shape().Equal(want) {
 		t.fail("offset is %v, want %v", offset.shape(), want)
+	}
+	if rank == 2 && product(s.dims) > 0 {
+		y := t.do(op.DeformConv, []value{x, w, offset, mask}, op.Ints("strides", g.strides...), op.Ints("pad_lo", g.lo...), op.Ints("pad_hi", g.hi...),
+			op.Ints("dilation", g.dilation...), op.Int("groups", g.groups), op.Int("offset_groups", og))
+		return []value{t.biased(y, n.input(3))}
 	}
 	offset = t.reshape(s.wide(offset), batch*og, taps, rank, points)
 	at := make([]value, rank)

@@ -124,9 +124,8 @@ func (t *tracer) powerNorm(x value, p float64, sum func(value) value) value {
 func lpPoolNode(t *tracer, n *node) []value {
 	x := t.pooledInput(n)
 	w, overhang := t.pool(n, x)
-	return []value{t.powerNorm(x, t.order(n), func(x value) value {
-		return calc{t}.windowReduce(x, "sum", w, plus(w.hi, overhang), false)[0]
-	})}
+	return []value{t.do(op.LpPool, []value{x}, op.Float("p", t.order(n)), op.Ints("window", w.kernel...), op.Ints("strides", w.strides...),
+		op.Ints("pad_lo", w.lo...), op.Ints("pad_hi", w.hi...), op.Ints("overhang", overhang...), op.Ints("dilation", w.dilation...))}
 }
 
 // maxUnpoolNode writes the values where their indices, which count over the whole tensor that pooling started from, say.

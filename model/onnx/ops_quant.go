@@ -14,12 +14,11 @@ func init() {
 
 // scaling is how scale and zero point lie on x.
 type scaling struct {
-	axis   int // of the contract's quantize: -1 for one scale
-	blocks bool
+	axis  int // of the contract's quantize: -1 for one scale
+	block int // 0 for none
 }
 
-// scaling reads axis and block_size, and gives scale and zero point in the shape that the contract wants them in, or,
-// for blocks, in that of x.
+// scaling reads axis and block_size, and gives scale and zero point in the shape that the contract wants them in.
 func (t *tracer) scaling(n *node, x, scale, zero value) (scaling, value, value) {
 	shaped := func(dims []int) {
 		scale, zero = t.reshape(scale, dims...), t.reshape(zero, dims...)
@@ -36,16 +35,13 @@ func (t *tracer) scaling(n *node, x, scale, zero value) (scaling, value, value) 
 		if size < 1 || scale.rank() != x.rank() {
 			t.fail("block_size %d and scale %v for x %v", size, scale.shape(), x.shape())
 		}
-		spread := func(v value) value {
-			k := ones(x.rank())
-			k[axis] = size
-			v = t.repeatAll(v, k)
-			if v.shape()[axis] < x.shape()[axis] {
-				t.fail("scale %v in blocks of %d for x %v", scale.shape(), size, x.shape())
-			}
-			return t.narrow(v, axis, 0, x.shape()[axis])
+		if have := scale.shape()[axis]; have > 0 && (x.shape()[axis]-1)/size+1 > have {
+			t.fail("scale %v in blocks of %d for x %v", scale.shape(), size, x.shape())
 		}
-		return scaling{blocks: true}, spread(scale), spread(zero)
+		if want := (x.shape()[axis] + size - 1) / size; want < scale.shape()[axis] {
+			scale, zero = t.narrow(scale, axis, 0, want), t.narrow(zero, axis, 0, want)
+		}
+		return scaling{axis: axis, block: size}, scale, zero
 	}
 	if scale.rank() == 1 {
 		if axis := n.int("axis", 1); n.opset() >= 13 && (scale.shape()[0] != 1 || x.rank() == 1 && x.shape()[0] == 1) {
@@ -60,10 +56,11 @@ func (t *tracer) scaling(n *node, x, scale, zero value) (scaling, value, value) 
 // quantized are the types that burn quantizes to.
 var quantized = dtype.SetOf(dtype.U8, dtype.I8, dtype.U16, dtype.I16, dtype.I32)
 
-// smallRange is the range of the integers narrower than a byte.
-var smallRange = map[dtype.DType]struct{ lo, hi float64 }{
-	dtype.I4: {-8, 7}, dtype.U4: {0, 15}, dtype.I2: {-2, 1}, dtype.U2: {0, 3},
-}
+// carriers are the types that integers narrower than a byte are computed in.
+var carriers = map[dtype.DType]struct {
+	as   dtype.DType
+	bits int
+}{dtype.I4: {dtype.I8, 4}, dtype.U4: {dtype.U8, 4}, dtype.I2: {dtype.I8, 2}, dtype.U2: {dtype.U8, 2}}
 
 func quantizeNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
@@ -82,41 +79,37 @@ func quantizeNode(t *tracer, n *node) []value {
 		x = t.cast(x, scale.dtype())
 	}
 	s, scale, zero := t.scaling(n, x, t.cast(scale, x.dtype()), zero)
-	if dtype.Smalls.Has(zero.dtype()) {
+	to := zero.dtype()
+	if dtype.SmallFloats.Has(to) {
 		return []value{t.quantizeSmall(n, x, t.lay(s, scale, x), t.lay(s, zero, x))}
 	}
-	if s.blocks {
-		return []value{t.quantize(x, scale, zero)}
+	c := carriers[to]
+	if c.bits > 0 {
+		zero = t.cast(zero, c.as)
 	}
-	return []value{t.do(op.Quantize, []value{x, scale, zero}, op.Int("axis", s.axis))}
+	y := t.do(op.Quantize, []value{x, scale, zero}, op.Int("axis", s.axis), op.Int("block", s.block), op.Int("bits", c.bits))
+	return []value{t.cast(y, to)}
 }
 
 // lay shapes a scale or zero point so that it broadcasts with x.
 func (t *tracer) lay(s scaling, v, x value) value {
-	if s.blocks || s.axis < 0 {
+	switch {
+	case s.block > 0:
+		k := ones(x.rank())
+		k[s.axis] = s.block
+		return t.narrow(t.repeatAll(v, k), s.axis, 0, x.shape()[s.axis])
+	case s.axis < 0:
 		return v
 	}
 	return t.reshape(v, append(shape.Of(v.shape().Size()), ones(x.rank()-s.axis-1)...)...)
 }
 
-// quantizeSmall quantizes to a storage type: floats are rounded by their cast, integers saturate in their own range.
+// quantizeSmall quantizes to a storage type of floats: they are rounded by their cast.
 func (t *tracer) quantizeSmall(n *node, x, scale, zero value) value {
-	c, to := calc{t}, zero.dtype()
-	v := c.div(c.wide(x), c.wide(scale))
-	if dtype.SmallFloats.Has(to) {
-		v = c.add(v, t.cast(zero, v.dtype()))
-		return t.do(op.Cast, []value{v}, op.Type("dtype", to), op.Flag("saturate", n.int("saturate", 1) != 0))
-	}
-	r := smallRange[to]
-	return t.cast(c.clamp(c.add(c.round(v), t.cast(zero, v.dtype())), r.lo, r.hi), to)
-}
-
-// quantize is round(x/scale)+zero, saturated; the operands broadcast.
-func (t *tracer) quantize(x, scale, zero value) value {
 	c := calc{t}
-	v := c.round(c.div(c.wide(x), c.wide(scale)))
-	v = c.where(c.un(op.IsNaN, v), c.like(v, 0), v)
-	return t.cast(c.add(v, t.cast(zero, v.dtype())), zero.dtype())
+	v := c.div(c.wide(x), c.wide(scale))
+	v = c.add(v, t.cast(zero, v.dtype()))
+	return t.do(op.Cast, []value{v}, op.Type("dtype", zero.dtype()), op.Flag("saturate", n.int("saturate", 1) != 0))
 }
 
 func dequantizeNode(t *tracer, n *node) []value {
@@ -130,12 +123,13 @@ func dequantizeNode(t *tracer, n *node) []value {
 	}
 	s, scale, zero := t.scaling(n, x, scale, zero)
 	var y value
-	if dtype.Smalls.Has(x.dtype()) {
+	if dtype.SmallFloats.Has(x.dtype()) {
 		y = t.dequantizeSmall(x, t.lay(s, scale, x), t.lay(s, zero, x))
-	} else if s.blocks {
-		y = t.dequantize(x, scale, zero)
 	} else {
-		y = t.do(op.Dequantize, []value{x, scale, zero}, op.Int("axis", s.axis))
+		if c := carriers[x.dtype()]; c.bits > 0 {
+			x, zero = t.cast(x, c.as), t.cast(zero, c.as)
+		}
+		y = t.do(op.Dequantize, []value{x, scale, zero}, op.Int("axis", s.axis), op.Int("block", s.block))
 	}
 	if as := n.int("output_dtype", 0); as != 0 {
 		y = t.cast(y, t.elementType(as))
@@ -143,15 +137,7 @@ func dequantizeNode(t *tracer, n *node) []value {
 	return []value{y}
 }
 
-// dequantize is (x-zero)·scale; the operands broadcast.
-func (t *tracer) dequantize(x, scale, zero value) value {
-	c := calc{t}
-	diff := c.sub(t.cast(x, dtype.I32), t.cast(zero, dtype.I32))
-	w := c.wide(scale)
-	return t.cast(c.mul(t.cast(diff, w.dtype()), w), scale.dtype())
-}
-
-// dequantizeSmall is (x-zero)·scale from a storage type; the operands broadcast.
+// dequantizeSmall is (x-zero)·scale from a storage type of floats; the operands broadcast.
 func (t *tracer) dequantizeSmall(x, scale, zero value) value {
 	c, w := calc{t}, calc{t}.wide(scale)
 	return t.cast(c.mul(c.sub(t.cast(x, w.dtype()), t.cast(zero, w.dtype())), w), scale.dtype())
@@ -160,13 +146,7 @@ func (t *tracer) dequantizeSmall(x, scale, zero value) value {
 // dynamicQuantizeNode maps the range of x, with 0 in it, to [0, 255].
 func dynamicQuantizeNode(t *tracer, n *node) []value {
 	t.need(n, 0)
-	x, c := n.input(0), calc{t}
-	all := span(0, x.rank())
-	low, high := c.minN(t.reduce(op.ReduceMin, x, false, all...), 0), c.maxN(t.reduce(op.ReduceMax, x, false, all...), 0)
-	scale := c.divN(c.sub(high, low), 255)
-	scale = c.where(c.equal(scale, c.like(scale, 0)), c.like(scale, 1), scale)
-	zero := t.cast(c.round(c.clamp(c.div(c.neg(low), scale), 0, 255)), dtype.U8)
-	return []value{t.do(op.Quantize, []value{x, scale, zero}), scale, zero}
+	return t.all(op.DynamicQuantize, []value{n.input(0)})
 }
 
 // alongAxis1 shapes a scale or zero point of one element or one per channel to broadcast along axis 1 of the given rank.
