@@ -41,22 +41,17 @@ func (s Shape) Check() error {
 	if len(s) > MaxRank {
 		return fmt.Errorf("%w: rank %d of %v, want at most %d", Err, len(s), s, MaxRank)
 	}
-	n, zero := 1, false
+	n, many := 1, false
 	for i, d := range s {
 		if d < 0 {
 			return fmt.Errorf("%w: dimension %d of %v is negative", Err, i, s)
 		}
-		if d == 0 {
-			zero = true
-			continue
+		if many = many || d > 0 && n > math.MaxInt/16/d; !many {
+			n *= max(1, d)
 		}
-		if n > math.MaxInt/16/d {
-			if zero || slices.Contains(s, 0) {
-				return nil
-			}
-			return fmt.Errorf("%w: %v has too many elements", Err, s)
-		}
-		n *= d
+	}
+	if many && !slices.Contains(s, 0) {
+		return fmt.Errorf("%w: %v has too many elements", Err, s)
 	}
 	return nil
 }

@@ -35,6 +35,7 @@ func TestCheck(t *testing.T) {
 	require.ErrorIs(t, Of(1<<40, 1<<40).Check(), Err)
 	require.ErrorIs(t, Of(-1).Check(), Err)
 	require.ErrorIs(t, Of(1, 1, 1, 1, 1, 1, 1, 1, 1).Check(), Err)
+	require.ErrorIs(t, Of(1<<40, 1<<40, -4, 0).Check(), Err)
 }
 
 func TestAxis(t *testing.T) {
