@@ -2,6 +2,7 @@ package op_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 	"testing"
 
@@ -58,6 +59,15 @@ func (b *bytesOf) attr(s op.AttrSpec) op.Attr {
 		return op.ScalarInt(s.Name, int64(b.number()))
 	}
 	return op.Int(s.Name, b.number())
+}
+
+// vast is an empty tensor whose other dimensions are more than a tensor can have.
+func vast(d op.Desc) bool {
+	n := 1.0
+	for _, k := range d.Shape {
+		n *= float64(max(1, k))
+	}
+	return d.Shape.Size() == 0 && n > 1<<48
 }
 
 // Whatever operands and attributes come from a file or a peer: New gives a node that Check takes and whose outputs are
@@ -127,6 +137,9 @@ func FuzzNew(f *testing.F) {
 			}
 		}
 		if _, _, err := op.Decompose(&n, in, func() op.TensorID { last++; return last }); err != nil {
+			if errors.Is(err, op.ErrShape) && slices.ContainsFunc(in, vast) {
+				return // a part without the empty dimension is no legal shape
+			}
 			t.Fatalf("%v: %v", &n, err)
 		}
 	})

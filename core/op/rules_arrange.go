@@ -31,6 +31,13 @@ var arrangeRules = map[Code]Decomposition{
 	}),
 	Tile: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
 		y := x[0]
+		if y.Shape.Size() == 0 { // products of its dimensions may be out of range
+			to := y.Shape.Clone()
+			for axis, n := range a.Ints("repeats") {
+				to[axis] *= n
+			}
+			return b.FullInt(y.DType, 0, to)
+		}
 		for axis, n := range a.Ints("repeats") {
 			if n == 1 || b.Err() != nil {
 				continue
@@ -45,9 +52,12 @@ var arrangeRules = map[Code]Decomposition{
 	}),
 	RepeatInterleave: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
 		s, axis, n := x[0].Shape, a.Int("axis"), a.Int("repeats")
-		outer, inner := s[:axis+1].Size(), s[axis+1:].Size()
 		to := s.Clone()
 		to[axis] *= n
+		if s.Size() == 0 {
+			return b.FullInt(x[0].DType, 0, to)
+		}
+		outer, inner := s[:axis+1].Size(), s[axis+1:].Size()
 		return b.Reshape(b.Expand(b.Reshape(x[0], shape.Of(outer, 1, inner)), shape.Of(outer, n, inner)), to)
 	}),
 	Stack: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {

@@ -73,6 +73,9 @@ func attend(b *Builder, in []Desc, a Attrs) Desc {
 	q, k, v := in[0], in[1], in[2]
 	batch, heads, s, d := q.Shape[0], q.Shape[1], q.Shape[2], q.Shape[3]
 	shared, t, e := k.Shape[1], k.Shape[2], v.Shape[3]
+	if out := shape.Of(batch, heads, s, e); out.Size() == 0 { // products of its dimensions may be out of range
+		return b.FullInt(q.DType, 0, out)
+	}
 	scale := a.Float("scale")
 	if scale == 0 {
 		scale = 1 / math.Sqrt(float64(max(1, d)))

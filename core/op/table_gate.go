@@ -88,7 +88,7 @@ var gateRules = map[Code]Decomposition{
 	}),
 	Hardmax: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
 		axis, s := a.Int("axis"), x[0].Shape
-		if s[axis] == 0 {
+		if s.Size() == 0 {
 			return x[0]
 		}
 		line := make(shape.Shape, len(s)-axis)

@@ -45,6 +45,9 @@ var neighbourRules = map[Code]Decomposition{
 	}),
 	LocalResponseNorm: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		s, n := x[0].Shape, a.Int("size")
+		if s.Size() == 0 {
+			return x[0]
+		}
 		lo, hi := min((n-1)/2, s[1]), min(n/2, s[1])
 		flat := b.Reshape(b.Do(Mul, x[0], x[0]), shape.Of(s[0], s[1], shape.Shape(s[2:]).Size()))
 		sum := b.Un(WindowReduce, flat, Str("reduce", "sum"), Ints("window", lo+hi+1, 1), Ints("strides", 1, 1), Ints("pad_lo", lo, 0), Ints("pad_hi", hi, 0), Ints("dilation", 1, 1))
