@@ -11,7 +11,7 @@ import (
 // tap, from weights that are not packed.
 func isDirect[T gemm.Number](p *Plan) bool {
 	_, ok := any([]T(nil)).([]float32)
-	return p.direct || p.thin && ok && vector.Has() && p.axes[len(p.axes)-1].advance() == 1
+	return p.direct || p.thin && ok && vector.Has() && p.axes[len(p.axes)-1].advance == 1
 }
 
 // directItems computes output channels lo to hi, counted over the whole batch.
@@ -56,7 +56,7 @@ func (r *run[T]) channel(src []T, i, lo, hi int) {
 	channel := i % p.outputs
 	weights := r.weights.plain[channel*p.depth():][:p.depth()]
 	e := r.epilogue.Rows(channel)
-	if vector.Has() && p.axes[len(p.axes)-1].advance() == 1 {
+	if vector.Has() && p.axes[len(p.axes)-1].advance == 1 {
 		if out, ok := any(out).([]float32); ok {
 			p.vectors(out, any(src).([]float32), any(weights).([]float32), any(e).(*gemm.Epilogue[float32]), lo)
 			return
@@ -115,9 +115,9 @@ func (p *Plan) planes(out, src []float32, lo int, f func(r vector.Rows, dst, src
 	case rank == 1:
 		rows.Cols = len(out)
 	case rank == 2:
-		rows.Count, rows.SrcStep = len(out)/cols, p.axes[0].advance()
+		rows.Count, rows.SrcStep = len(out)/cols, p.axes[0].advance
 	default:
-		rows.Count, rows.SrcStep = p.axes[rank-2].out, p.axes[rank-2].advance()
+		rows.Count, rows.SrcStep = p.axes[rank-2].out, p.axes[rank-2].advance
 	}
 	at := p.cursor(lo * (p.outSize / p.lines()))
 	for len(out) > 0 {
@@ -134,7 +134,7 @@ func (p *Plan) planes(out, src []float32, lo int, f func(r vector.Rows, dst, src
 func rows[T gemm.Number](p *Plan, out, src, weights []T, lo int) {
 	last := &p.axes[len(p.axes)-1]
 	at := p.cursor(lo * (p.outSize / p.lines()))
-	step := last.advance()
+	step := last.advance
 	for len(out) > 0 {
 		row := out[:min(last.out, len(out))]
 		clear(row)

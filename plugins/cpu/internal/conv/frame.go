@@ -175,7 +175,7 @@ func (f *frame[T]) patches(dst []T, width, k0, k1, j0, j1 int) {
 	src, offsets := f.source(), f.plan.offsets[k0:k1]
 	at := f.plan.cursor(j0)
 	last := &f.plan.axes[len(f.plan.axes)-1]
-	if kern := gemm.Active[T](); kern.Collect != nil && last.advance() == 1 && last.out >= leastRun {
+	if kern := gemm.Active[T](); kern.Collect != nil && last.advance == 1 && last.out >= leastRun {
 		f.collect(kern, dst, width, offsets, &at, j0, j1)
 		return
 	}
@@ -272,7 +272,7 @@ func (p *Plan) cursor(j int) cursor {
 		a := &p.axes[i]
 		c.at[i] = j % a.out
 		j /= a.out
-		c.offset += c.at[i] * a.advance()
+		c.offset += c.at[i] * a.advance
 	}
 	return c
 }
@@ -281,11 +281,11 @@ func (c *cursor) next() {
 	for i := len(c.axes) - 1; i >= 0; i-- {
 		a := &c.axes[i]
 		c.at[i]++
-		c.offset += a.advance()
+		c.offset += a.advance
 		if c.at[i] < a.out {
 			return
 		}
-		c.offset -= a.out * a.advance()
+		c.offset -= a.out * a.advance
 		c.at[i] = 0
 	}
 }
@@ -294,6 +294,6 @@ func (c *cursor) next() {
 func (c *cursor) skip(n int) {
 	last := len(c.axes) - 1
 	c.at[last] += n - 1
-	c.offset += (n - 1) * c.axes[last].advance()
+	c.offset += (n - 1) * c.axes[last].advance
 	c.next()
 }

@@ -46,6 +46,8 @@ type axis struct {
 	// neighbouring elements. phases is how many of them are kept, of length
 	// elements each; it is zero where the axis is kept as it is.
 	phases, length int
+
+	advance int // elements between the patches of neighbouring outputs
 }
 
 // row is the elements that the padded axis takes up, in steps.
@@ -62,14 +64,6 @@ func (a *axis) at(i int) int {
 		return i%a.stride*a.length + i/a.stride
 	}
 	return i
-}
-
-// advance is the elements between the patches of neighbouring outputs.
-func (a *axis) advance() int {
-	if a.phases > 0 {
-		return a.step
-	}
-	return a.stride * a.step
 }
 
 // maxPhases is the largest stride for which an input is parted.
@@ -188,8 +182,12 @@ func (p *Plan) layAxes(in, kernel []int, params Params) error {
 	}
 	step := 1
 	for i := rank - 1; i >= 0; i-- {
-		p.axes[i].step = step
-		step *= p.axes[i].row()
+		a := &p.axes[i]
+		a.step, a.advance = step, step
+		if a.phases == 0 {
+			a.advance = a.stride * step
+		}
+		step *= a.row()
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ func Windows(planes int, plane, window []int, params Params) (*Plan, error) {
 	}
 	params.Groups = planes
 	p, err := New(append([]int{1, planes}, plane...), append([]int{planes, 1}, window...), params)
-	if err != nil || p.outSize == 0 || p.taps == 0 || p.axes[len(p.axes)-1].advance() != 1 {
+	if err != nil || p.outSize == 0 || p.taps == 0 || p.axes[len(p.axes)-1].advance != 1 {
 		return nil, err
 	}
 	return p, nil
