@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-var gridRules = map[Code]Decomposition{
+var gridRules = unlessEmpty(map[Code]Decomposition{
 	AffineGrid: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		c, size := sums{b}, shape.Shape(a.Ints("size"))
 		d := len(size)
@@ -69,7 +69,7 @@ var gridRules = map[Code]Decomposition{
 		y = b.With(MatMul, []Desc{b.Reshape(w, shape.Of(g, w.Shape[0]/g, w.Shape[1]*taps)), y})
 		return b.Reshape(y, append(shape.Of(n, w.Shape[0]), out...))
 	}),
-}
+})
 
 func roiAlign(b *Builder, in []Desc, a Attrs) Desc {
 	c, x, batch, rois, size, k := sums{b}, in[0], in[1], in[2], a.Ints("size"), a.Int("samples")
@@ -100,14 +100,15 @@ func roiAlign(b *Builder, in []Desc, a Attrs) Desc {
 	y := along(1, size[0], h, shape.Of(r, size[0]*k, 1))
 	z := along(0, size[1], w, shape.Of(r, 1, size[1]*k))
 	valid := c.and(y.valid, z.valid)
-	image := b.With(Gather, []Desc{b.Reshape(x, shape.Of(images, channels, h*w)), batch}, Int("axis", 0)) // [R, C, H·W]
+	// All images lie one after the other behind each channel; one outside stays outside.
+	all := b.Reshape(b.Permute(x, 1, 0, 2, 3), shape.Of(channels, images*h*w))
+	image := c.mulN(b.Reshape(c.clampN(b.Cast(batch, dtype.I64), -1, float64(images)), shape.Of(r, 1, 1)), float64(h*w))
 	var joined Desc
 	for i, corner := range []struct{ py, pz, wy, wz Desc }{{y.low, z.low, y.below, z.below}, {y.low, z.high, y.below, z.above},
 		{y.high, z.low, y.above, z.below}, {y.high, z.high, y.above, z.above}} {
-		index := c.add(c.mulN(corner.py, float64(w)), corner.pz) // [R, points down, points across]
-		plane := shape.Of(r, 1, size[0]*k, size[1]*k)
-		v := b.With(Gather, []Desc{image, index}, Int("axis", 2), Int("batch", 1))
-		v = c.orZero(b.Reshape(valid, plane), c.mul(v, b.Reshape(c.mul(corner.wy, corner.wz), plane)))
+		index := c.add(image, c.add(c.mulN(corner.py, float64(w)), corner.pz)) // [R, points down, points across]
+		v := b.With(Gather, []Desc{all, index}, Int("axis", 1))
+		v = c.orZero(valid, c.mul(v, c.mul(corner.wy, corner.wz)))
 		switch {
 		case i == 0:
 			joined = v
@@ -121,5 +122,5 @@ func roiAlign(b *Builder, in []Desc, a Attrs) Desc {
 	if a.Str("reduce") == "max" {
 		how = ReduceMax
 	}
-	return b.Reduce(how, b.Reshape(joined, shape.Of(r, channels, size[0], k, size[1], k)), false, 3, 5)
+	return b.Permute(b.Reduce(how, b.Reshape(joined, shape.Of(channels, r, size[0], k, size[1], k)), false, 3, 5), 1, 0, 2, 3)
 }

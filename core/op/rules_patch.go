@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-var patchRules = map[Code]Decomposition{
+var patchRules = unlessEmpty(map[Code]Decomposition{
 	Im2Col: elementwise(func(b *Builder, in []Desc, a Attrs) Desc {
 		c, x, kernel := sums{b}, in[0], shape.Shape(a.Ints("window"))
 		d := len(kernel)
@@ -102,7 +102,7 @@ var patchRules = map[Code]Decomposition{
 		return b.With(Conv, []Desc{x, w}, Ints("strides", ones...), Ints("pad_lo", lo...), Ints("pad_hi", hi...),
 			Ints("kernel_dilation", a.Ints("dilation")...), Ints("input_dilation", a.Ints("strides")...), Int("groups", g))
 	}),
-}
+})
 
 // covered is the place along padded spatial dimension i that each element of each window covers (i64), elements along
 // dimension k and windows along dimension o of a shape of the given rank.

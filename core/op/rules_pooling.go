@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-var poolingRules = map[Code]Decomposition{
+var poolingRules = unlessEmpty(map[Code]Decomposition{
 	MaxPool: func(b *Builder, in []Desc, a Attrs) []Desc {
 		end := plus(a.Ints("pad_hi"), a.Ints("overhang"))
 		return b.All(WindowReduce, in, append(windowAttrs("max", a, a.Ints("pad_lo"), end), Flag("indices", a.Bool("indices")))...)
@@ -98,7 +98,7 @@ var poolingRules = map[Code]Decomposition{
 		y := b.With(Scatter, []Desc{zeros, b.Reshape(x[1], flat), b.Reshape(x[0], flat)}, Int("axis", 1), Int("batch", 1))
 		return b.Reshape(y, append(x[0].Shape[:first:first], size...))
 	}),
-}
+})
 
 // shares is how n elements are shared out among m windows, as adaptive pooling does: the element at each place of each
 // window [m, longest], and the first and the one after the last of each window [m, 1].

@@ -74,7 +74,8 @@ func init() {
 		{op.ChannelShuffle, "C1", ins(f(4)), with(op.Int("groups", 2)), op.ErrShape}, {op.ChannelShuffle, "C2", ins(f(2, 4)), with(op.Int("groups", 3)), op.ErrShape}, {op.ChannelShuffle, "C2", ins(f(2, 4)), with(op.Int("groups", 0)), op.ErrShape},
 		{op.ConvTranspose, "C1", ins(f(1, 2), f(2, 2)), upward(0, 1, 0, 0, 1), op.ErrShape}, {op.ConvTranspose, "C2", ins(f(1, 2, 3), f(2, 2, 2)), upward(1, 0, 0, 0, 1), op.ErrAttr}, {op.ConvTranspose, "C2", ins(f(1, 2, 3), f(2, 2, 2)), upward(1, 1, 0, -1, 1), op.ErrAttr},
 		{op.ConvTranspose, "C3", ins(f(1, 2, 3), f(3, 2, 2)), upward(1, 1, 0, 0, 1), op.ErrShape}, {op.ConvTranspose, "C3", ins(f(1, 3, 3), f(3, 2, 2)), upward(1, 1, 0, 0, 2), op.ErrShape},
-		{op.ConvTranspose, "C4", ins(f(1, 2, 0), f(2, 2, 2)), upward(1, 1, 0, 0, 1), op.ErrShape}, {op.ConvTranspose, "C4", ins(f(1, 2, 3), f(2, 2, 2)), upward(1, 1, 3, 0, 1), op.ErrShape},
+		{op.ConvTranspose, "C4", ins(f(1, 2, 0), f(2, 2, 2)), upward(1, 1, 0, 0, 1), op.ErrShape}, {op.ConvTranspose, "C4", ins(f(1, 2, 3), f(2, 2, 2)), upward(1, 1, 3, 0, 1), op.ErrShape}, {op.ConvTranspose, "C4", ins(f(1, 2, 3), f(2, 2, 2)), upward(1, 1, -1<<40, 0, 1), op.ErrShape},
+		{op.Interpolate, "C5", ins(f(1<<26, 1<<10, 16)), with(size(1<<30, 1)), op.ErrShape},
 	}...)
 	samples = append(samples, []sample{
 		{op.MaxPool, ins(f(2, 6)), window(1, []int{3}, op.Ints("overhang", 1), op.Flag("indices", true))}, {op.MaxPool, ins(f(2, 5, 4)), window(0, []int{2, 2}, op.Ints("overhang", 0, 0))},

@@ -129,8 +129,11 @@ func inferInterpolate(in []Desc, a Attrs) ([]Desc, error) {
 				return nil, violation(ErrAttr, "C2", "scale %v, want one from 2^-20 to 2^20", scale)
 			}
 		}
-		if m > 0 && a.Str("mode") != "nearest" {
-			taps := 2 * newAxisMap(s[d], m, scale, a.Str("coordinates")).reach(a)
+		if m > 0 {
+			taps := 1
+			if a.Str("mode") != "nearest" {
+				taps = 2 * newAxisMap(s[d], m, scale, a.Str("coordinates")).reach(a)
+			}
 			if _, err := legal("C5", shape.Of(max(1, out[:d].Size()), m, taps, max(1, out[d+1:].Size()))); err != nil {
 				return nil, err
 			}

@@ -137,7 +137,7 @@ var patchRows = []entry{
 			required("pad_hi", KindInts, "cut off after, may be negative"), required("output_padding", KindInts, "added after, not negative"),
 			required("dilation", KindInts, "of the kernel, per spatial dimension"), defaults(Int("groups", 1), "channel groups")},
 		Constraints: []Constraint{{"C1", "x and w have the same rank, 3 or more"}, {"C2", "one entry per spatial dimension; strides and dilation at least 1"},
-			{"C3", "w[0] is C, and groups divides it"}, {"C4", "no spatial dimension of x or w is empty, and none of the result negative"}},
+			{"C3", "w[0] is C, and groups divides it"}, {"C4", "no spatial dimension of x or w is empty, and none of the result negative; neither end has more than 2^40 of padding and kernel"}},
 		Infer: inferConvTranspose}},
 }
 
@@ -210,6 +210,11 @@ func inferConvTranspose(in []Desc, a Attrs) ([]Desc, error) {
 		o := (d-1)*stride + (k-1)*dilation + 1 - a.Ints("pad_lo")[i] - a.Ints("pad_hi")[i] + a.Ints("output_padding")[i]
 		if o < 0 {
 			return nil, violation(ErrShape, "C4", "spatial dimension %d of the result is %d", i, o)
+		}
+		const far = 1 << 40
+		lo, hi := (k-1)*dilation-a.Ints("pad_lo")[i], (k-1)*dilation-a.Ints("pad_hi")[i]+a.Ints("output_padding")[i]
+		if lo < -far || lo > far || hi < -far || hi > far {
+			return nil, violation(ErrShape, "C4", "spatial dimension %d begins %d and ends %d beyond the kernel", i, lo, hi)
 		}
 		out = append(out, o)
 	}

@@ -33,38 +33,6 @@ func reordered(c *kernel.Call, f func(*kernel.Call) error, in ...kernel.Array) e
 	return err
 }
 
-// uniform gives the operands of the usual case: elements that lie side by side, one scale and one zero point for all.
-func uniform[X, S, Z any](c *kernel.Call) (x []X, scale S, zero Z, ok bool) {
-	a, s, z := &c.In[0], &c.In[1], &c.In[2]
-	if !native(*a) || !native(*s) || kernel.IsHalf(c.Desc[0].DType) || s.Size() != 1 || z.Size() != 1 || !a.View.IsContiguous() {
-		return nil, scale, zero, false
-	}
-	return kernel.Flat[X](*a), kernel.Data[S](*s)[s.View.Offset], kernel.Data[Z](*z)[z.View.Offset], true
-}
-
-func quantizeBy[T float, Z integer](d []Z, x []T, scale T, zero Z) {
-	var v [64]T
-	for len(d) > 0 {
-		n := min(len(d), len(v))
-		for i, e := range x[:n] {
-			r := T(math.RoundToEven(float64(e / scale)))
-			if r != r {
-				r = 0
-			}
-			v[i] = r + T(zero)
-		}
-		saturate(d[:n], v[:n])
-		d, x = d[n:], x[n:]
-	}
-}
-
-func dequantizeBy[Z integer, T float](d []T, x []Z, scale T, zero Z) {
-	x = x[:len(d)]
-	for i, v := range x {
-		d[i] = T(int32(v)-int32(zero)) * scale
-	}
-}
-
 func quantizeTo[T float](n *op.Node) kernel.Func {
 	switch n.Outputs[0].DType {
 	case dtype.U8:
@@ -102,11 +70,6 @@ func quantize[T float, Z integer](n *op.Node) kernel.Func {
 		saturate(d, v[:len(d)])
 	}
 	return byBlocks(n, func(c *kernel.Call) error {
-		if x, scale, zero, ok := uniform[T, T, Z](c); ok && bits == 0 {
-			y := kernel.Flat[Z](c.Alloc(0))
-			c.Pool.For(len(y), dear, func(lo, hi int) { quantizeBy(y[lo:hi], x[lo:hi], scale, zero) })
-			return nil
-		}
 		rank := len(c.In[0].View.Shape)
 		return reordered(c, func(c *kernel.Call) error { return ternary(c, dear, loop) },
 			alongAxis(c.In[2], axis, rank), c.In[0], alongAxis(c.In[1], axis, rank))
@@ -128,11 +91,6 @@ func dequantize[Z integer, T float](n *op.Node) kernel.Func {
 		}
 	}
 	return byBlocks(n, func(c *kernel.Call) error {
-		if x, scale, zero, ok := uniform[Z, T, Z](c); ok {
-			y := kernel.Flat[T](c.Alloc(0))
-			c.Pool.For(len(y), cheap, func(lo, hi int) { dequantizeBy(y[lo:hi], x[lo:hi], scale, zero) })
-			return nil
-		}
 		rank := len(c.In[0].View.Shape)
 		return reordered(c, func(c *kernel.Call) error { return ternary(c, cheap, loop) },
 			alongAxis(c.In[1], axis, rank), c.In[0], alongAxis(c.In[2], axis, rank))
