@@ -174,14 +174,3 @@ func TestUniqueNaive(t *testing.T) {
 		}
 	}
 }
-
-func TestNonZeroOf(t *testing.T) {
-	negativeZero := appendFloat(appendFloat(nil, dtype.F32, math.Copysign(0, -1)), dtype.F32, math.NaN())
-	got := nonZeroOf(hostTensor{DType: dtype.F32, Shape: shape.Of(2), Data: negativeZero})
-	require.Equal(t, []int{1}, toInts(dtype.I64, got.Data))
-	got = nonZeroOf(hostTensor{DType: dtype.I32, Shape: shape.Of(2, 2), Data: []byte{0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9}})
-	require.Equal(t, shape.Of(2, 2), got.Shape)
-	require.Equal(t, []int{0, 1, 0, 1}, toInts(dtype.I64, got.Data))
-	got = nonZeroOf(hostTensor{DType: dtype.Bool, Shape: shape.Of(), Data: []byte{1}})
-	require.Equal(t, shape.Of(0, 1), got.Shape)
-}

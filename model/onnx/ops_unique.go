@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
 )
 
@@ -19,6 +20,14 @@ func unique(t *tracer, n *node) []value {
 		s, axis = x.shape(), t.axis(n.int("axis", 0), x.rank())
 	}
 	sorted := n.int("sorted", 1) != 0
+	if !n.has("axis") && x.dtype() != dtype.Bool { // of elements; slices are compared on the host
+		r := t.all(op.Unique, []value{t.reshape(x, s...)}, op.Flag("sorted", sorted))
+		count := t.hostInt(r[4])
+		for _, i := range []int{0, 1, 3} {
+			r[i] = t.narrow(r[i], 0, 0, count)
+		}
+		return r[:4]
+	}
 	return t.hostOp([]value{x}, func(in []hostTensor) ([]hostTensor, error) {
 		return uniqueOf(hostTensor{DType: in[0].DType, Shape: s, Data: in[0].Data}, axis, sorted), nil
 	})
