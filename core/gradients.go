@@ -1,0 +1,47 @@
+package core
+
+import (
+	"github.com/goburn/burn/core/op"
+)
+
+// Gradients is an optional interface of a Stream that remembers how tensors were computed and differentiates them;
+// decorators/autodiff adds it to any backend. Without it there are no gradients. Streams may be wrapped more than once:
+// a command of an outer level also reaches the levels below, so that gradients have gradients.
+//
+// Like all commands of a Stream, these are called by one goroutine at a time.
+type Gradients interface {
+	// Track marks tensors of a float type as ones that gradients are wanted for, on this level and those below: what is
+	// computed from them is recorded until nothing can ask for it any more. Tracking twice is no fault.
+	Track(ids []op.TensorID) error
+	// Tracked reports whether this level has id recorded as tracked or as computed from tracked tensors.
+	Tracked(id op.TensorID) bool
+	// Backward computes the gradient of the sum of root·seed over all roots, with respect to each tensor of wrt, or, when
+	// wrt is nil, to every tracked tensor that a root depends on and that was not itself computed from others. seeds have
+	// the types of their roots and stay the caller's. The results are new tensors, numbered by next, that this level
+	// does not track; they become the caller's to free. A tensor of wrt that no root depends on has a zero Desc.
+	Backward(roots, seeds []op.Desc, wrt []op.TensorID, next func() op.TensorID) ([]Gradient, error)
+	// Custom records that outputs were computed from inputs, by commands that Untracked took, with a gradient of the
+	// caller's own. saved tensors are kept for it.
+	Custom(c CustomGradient) error
+	// Untracked is the same stream without recording on this level: the same tensors, the same order of commands. What is
+	// computed there counts as constant on this level.
+	Untracked() Stream
+}
+
+// Gradient is the gradient of one tensor.
+type Gradient struct {
+	Of   op.TensorID
+	Desc op.Desc // the gradient; its ID is zero where there is none
+}
+
+// CustomGradient is a computation with a gradient of its own.
+type CustomGradient struct {
+	Name    string
+	Inputs  []op.Desc
+	Outputs []op.Desc
+	Saved   []op.Desc
+	// Backward computes the gradients of Inputs on s from those of Outputs; an output without a gradient has a zero Desc, and
+	// so may an input. The results are new tensors, numbered by next, which become the recorder's. It must not call the
+	// stream that the gradient was recorded on.
+	Backward func(s Stream, grads []op.Desc, next func() op.TensorID) ([]op.Desc, error)
+}
