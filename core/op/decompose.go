@@ -1,6 +1,7 @@
 package op
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/goburn/burn/core/dtype"
@@ -21,6 +22,9 @@ func Decompose(n *Node, in []Desc, next func() TensorID) ([]Node, bool, error) {
 		return nil, false, nil
 	}
 	b := NewBuilder(next)
+	if empty(n.Outputs) && Lookup(n.Op).Class == Composite { // its parts need not be legal shapes
+		rule = emptied(n.Outputs)
+	}
 	outs := rule(b, in, n.Attrs)
 	if b.err != nil {
 		return nil, true, b.err
@@ -111,6 +115,22 @@ func widened(rule Decomposition) Decomposition {
 			}
 		}
 		return outs
+	}
+}
+
+// empty reports whether there is nothing to compute.
+func empty(outs []Desc) bool {
+	return !slices.ContainsFunc(outs, func(d Desc) bool { return d.Shape.Size() != 0 })
+}
+
+// emptied makes tensors without elements, whatever the operands are.
+func emptied(outs []Desc) Decomposition {
+	return func(b *Builder, _ []Desc, _ Attrs) []Desc {
+		made := make([]Desc, len(outs))
+		for i, d := range outs {
+			made[i] = b.FullInt(d.DType, 0, d.Shape)
+		}
+		return made
 	}
 }
 

@@ -2,6 +2,7 @@ package op
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/shape"
@@ -51,13 +52,25 @@ var randomRules = map[Code]Decomposition{
 		s, n := in[0].Shape, a.Int("count")
 		last := len(s) - 1
 		batch, k := s[:last].Size(), s[last]
-		out := append(s[:last:last], n)
-		sums := b.Un(CumSum, b.Reshape(wide(b, in[0]), shape.Of(batch, 1, k)), Int("axis", 2))
-		u := b.Cast(fraction(b, words(b, a, shape.Of(batch, n, 1))), sums.DType)
-		point := b.Do(Mul, u, b.Narrow(sums, 2, k-1, 1))
-		passed := b.Reduce(Sum, b.Cast(b.Do(LessEqual, sums, point), dtype.I64), false, 2)
-		return b.Reshape(b.Do(Min, passed, b.FullInt(dtype.I64, int64(k-1), nil)), out)
+		sums := b.Un(CumSum, b.Reshape(wide(b, in[0]), shape.Of(batch, k)), Int("axis", 1))
+		u := b.Cast(fraction(b, words(b, a, shape.Of(batch, n))), sums.DType)
+		point := b.Do(Mul, u, b.Narrow(sums, 1, k-1, 1))
+		return b.Reshape(passed(b, sums, point, k-1), append(s[:last:last], n))
 	}),
+}
+
+// passed counts, as i64 [batch, n], how many of the first m of each line of ascending sums [batch, k] are at most each of
+// point [batch, n]. It halves the range, as all pairs of sums and points need not fit into memory.
+func passed(b *Builder, sums, point Desc, m int) Desc {
+	at := b.FullInt(dtype.I64, 0, point.Shape)
+	for step := 1 << bits.Len(uint(m)) >> 1; step > 0; step /= 2 {
+		next := b.Do(Add, at, b.FullInt(dtype.I64, int64(step), nil))
+		index := b.Do(Min, next, b.FullInt(dtype.I64, int64(m), nil))
+		sum := b.With(Gather, []Desc{sums, b.Do(Sub, index, b.FullInt(dtype.I64, 1, nil))}, Int("axis", 1), Int("batch", 1))
+		further := b.Do(And, b.Do(Equal, index, next), b.Do(LessEqual, sum, point))
+		at = b.Do(Where, further, next, at)
+	}
+	return at
 }
 
 // words is random_bits in shape s.

@@ -19,13 +19,16 @@ func distribution(c Code, name, doc string, tol Tolerance, params []AttrSpec, th
 	attrs := []AttrSpec{seedAttr, counterAttr, required("shape", KindInts, "shape of the result"),
 		defaults(Type("dtype", dtype.F32), "element type, a float")}
 	return entry{c, Row{Name: name, Class: Composite, Group: "random", Doc: doc, Results: result, Tolerance: tol, Attrs: append(attrs, params...),
-		Constraints: []Constraint{{"C1", "shape is a legal shape"}, {"C2", "dtype is a float type"}, {"C3", third}},
+		Constraints: []Constraint{{"C1", "shape is a legal shape, and so are two words for each element"}, {"C2", "dtype is a float type"}, {"C3", third}},
 		Infer: func(in []Desc, a Attrs) ([]Desc, error) {
 			outs, err := inferFloatCreation(in, a)
-			if err == nil {
-				err = check(a)
+			if err != nil {
+				return nil, err
 			}
-			return outs, err
+			if _, err := legal("C1", []int{outs[0].Shape.Size(), 2}); err != nil {
+				return nil, err
+			}
+			return outs, check(a)
 		}}}
 }
 
