@@ -1,0 +1,6 @@
+// Package data reads the examples that a model learns from: datasets with random access, lazy transforms of them, and a
+// Loader that turns them into batches on a device with several workers, in an order that depends on the seed alone.
+//
+// Files and databases are read by the packages below: csv, jsonl, parquet, sqlite, image, text; source finds or downloads
+// well-known data sets. This package needs the standard library and tensor only.
+package data

@@ -1,0 +1,45 @@
+package data
+
+import "fmt"
+
+// ItemError is a failure of Get. Index is the item's number in the dataset that was read.
+type ItemError struct {
+	Index int
+	Err   error
+}
+
+// Error names the item.
+func (e *ItemError) Error() string { return fmt.Sprintf("data: item %d: %v", e.Index, e.Err) }
+
+// Unwrap gives the cause.
+func (e *ItemError) Unwrap() error { return e.Err }
+
+// BatchError says in which batch of a Loader a failure happened. It wraps an *ItemError when an item was the cause, and
+// otherwise what the batcher returned.
+type BatchError struct {
+	Epoch, Batch int
+	Err          error
+}
+
+// Error names epoch and batch.
+func (e *BatchError) Error() string {
+	return fmt.Sprintf("data: epoch %d, batch %d: %v", e.Epoch, e.Batch, e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *BatchError) Unwrap() error { return e.Err }
+
+// PanicError is a panic of Get or of a batcher, contained by the Loader. Stack is where it happened.
+type PanicError struct {
+	Value any
+	Stack string
+}
+
+// Error is the value of the panic and its stack.
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack) }
+
+// Unwrap gives the value of the panic if it is an error, such as *tensor.Error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}

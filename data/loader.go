@@ -1,0 +1,173 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+
+	"github.com/goburn/burn/tensor"
+)
+
+// Loader gives the batches of a dataset, epoch after epoch. The batches and their order depend on dataset, Batch, Shuffle,
+// Seed, DropLast and epoch, and on neither workers nor prefetch.
+//
+// One loop runs at a time; the other methods may be called at any time by any goroutine.
+type Loader[T, B any] struct {
+	ds      Dataset[T]
+	batcher Batcher[T, B]
+	dev     *tensor.Device
+	o       Options
+	n       int // items of an epoch, of all shards
+	shard   int // this loader gives the batches shard, shard+shards, ... of an epoch
+	shards  int
+
+	mu      sync.Mutex
+	at      Position
+	running bool
+}
+
+// ErrBusy is given by a loop that starts, or a Seek, while another loop over the same Loader runs.
+var ErrBusy = errors.New("data: the loader is in use by another loop")
+
+// NewLoader makes a loader of ds whose batches are made by batcher on dev, which is handed to batcher as it is and may be
+// nil if batcher does not use it.
+func NewLoader[T, B any](ds Dataset[T], batcher Batcher[T, B], dev *tensor.Device, o Options) (*Loader[T, B], error) {
+	o, err := o.check()
+	if err != nil {
+		return nil, err
+	}
+	if ds == nil || batcher == nil {
+		return nil, fmt.Errorf("data: loader without dataset or batcher, want both")
+	}
+	return &Loader[T, B]{ds: ds, batcher: batcher, dev: dev, o: o, n: ds.Len(), shards: 1}, nil
+}
+
+// Shards gives one loader per device, which together give every batch of the epoch once: loader i makes batches i, i+n,
+// i+2n, ... on device i, all in the order of l. With DropLast all loaders have equally many batches, as training in step
+// needs; without, the first ones may have one more. The loaders start at epoch 0 and are independent of l.
+func (l *Loader[T, B]) Shards(devs ...*tensor.Device) ([]*Loader[T, B], error) {
+	if l.shards != 1 || len(devs) == 0 {
+		return nil, fmt.Errorf("data: %d shards of a loader that is shard %d of %d, want at least 1 of a whole loader", len(devs), l.shard, l.shards)
+	}
+	out := make([]*Loader[T, B], len(devs))
+	for i, dev := range devs {
+		out[i] = &Loader[T, B]{ds: l.ds, batcher: l.batcher, dev: dev, o: l.o, n: l.n, shard: i, shards: len(devs)}
+	}
+	return out, nil
+}
+
+// Len is the number of batches of an epoch.
+func (l *Loader[T, B]) Len() int {
+	if l.o.DropLast {
+		return l.n / l.o.Batch / l.shards
+	}
+	all := (l.n + l.o.Batch - 1) / l.o.Batch
+	return (all - l.shard + l.shards - 1) / l.shards
+}
+
+// bounds is which items of the epoch's order batch b is made of.
+func (l *Loader[T, B]) bounds(b int) (lo, hi int) {
+	lo = (b*l.shards + l.shard) * l.o.Batch
+	return lo, min(lo+l.o.Batch, l.n)
+}
+
+// Position is where the next loop begins. Inside a loop, the batch in hand counts as given: a position that is saved after
+// a training step resumes with the next batch.
+func (l *Loader[T, B]) Position() Position {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.at
+}
+
+// Seek sets where the next loop begins. A position at the end of an epoch gives one loop without batches.
+func (l *Loader[T, B]) Seek(p Position) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.running {
+		return ErrBusy
+	}
+	if n := l.Len(); p.Epoch < 0 || p.Batch < 0 || p.Batch > n {
+		return fmt.Errorf("data: position at epoch %d, batch %d, want epoch 0 or more and batch 0 to %d; was it saved with another dataset or batch size?", p.Epoch, p.Batch, n)
+	}
+	l.at = p
+	return nil
+}
+
+// Progress is how far the epoch is.
+func (l *Loader[T, B]) Progress() Progress {
+	l.mu.Lock()
+	b := l.at.Batch
+	l.mu.Unlock()
+	n := l.Len()
+	return Progress{l.items(b), l.items(n)}
+}
+
+// items counts what is in the first b batches.
+func (l *Loader[T, B]) items(b int) int {
+	if b == 0 {
+		return 0
+	}
+	lo, hi := l.bounds(b - 1)
+	return (b-1)*l.o.Batch + hi - lo
+}
+
+// Batches gives the rest of the epoch at Position. After the last batch the position is the start of the next epoch, so
+// that one loop over Batches is one epoch. A failure ends the loop with a *BatchError, or with ctx's error, as its last
+// element; the position then stays at the batch that was not given. The loop that breaks off goes on with its next batch.
+//
+// When the loop ends, in any way, no Get and no batcher runs any more.
+func (l *Loader[T, B]) Batches(ctx context.Context) iter.Seq2[B, error] {
+	return func(yield func(B, error) bool) {
+		var none B
+		start, err := l.begin()
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		r := l.start(ctx, start)
+		done, rest := 0, l.Len()-start.Batch
+		defer func() {
+			r.stop()
+			l.end(start, done == rest)
+		}()
+		for done < rest {
+			res := r.next()
+			if res.err != nil {
+				yield(none, res.err)
+				return
+			}
+			done++
+			l.moved(Position{start.Epoch, start.Batch + done})
+			if !yield(res.batch, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (l *Loader[T, B]) begin() (Position, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.running {
+		return Position{}, ErrBusy
+	}
+	l.running = true
+	return l.at, nil
+}
+
+func (l *Loader[T, B]) moved(p Position) {
+	l.mu.Lock()
+	l.at = p
+	l.mu.Unlock()
+}
+
+func (l *Loader[T, B]) end(start Position, whole bool) {
+	l.mu.Lock()
+	l.running = false
+	if whole {
+		l.at = Position{start.Epoch + 1, 0}
+	}
+	l.mu.Unlock()
+}

@@ -1,0 +1,39 @@
+package data
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/goburn/burn/tensor"
+)
+
+// Batcher makes a batch on dev of the items of a few indices, in the order of the epoch. It is called by several
+// goroutines at once, ahead of the loop that consumes the batches, and may keep items but not the slice. If B has a
+// method Release(), it is called for batches that were made and not consumed.
+type Batcher[T, B any] func(items []T, dev *tensor.Device) (B, error)
+
+// Options are the settings of a Loader.
+type Options struct {
+	Batch    int    // items in a batch; 0 means 1
+	Shuffle  bool   // another order in each epoch, by Seed; false is the dataset's own order
+	Seed     uint64 // of the order
+	DropLast bool   // leave out the last batch of an epoch if it is short
+	Workers  int    // goroutines that read and batch; 0 means one per CPU, at most 8
+	Prefetch int    // batches that are made ahead; 0 means 2 per worker
+}
+
+func (o Options) check() (Options, error) {
+	if o.Batch < 0 || o.Workers < 0 || o.Prefetch < 0 {
+		return o, fmt.Errorf("data: loader of batch %d, %d workers, prefetch %d, want 0 (the default) or more", o.Batch, o.Workers, o.Prefetch)
+	}
+	if o.Batch == 0 {
+		o.Batch = 1
+	}
+	if o.Workers == 0 {
+		o.Workers = min(runtime.GOMAXPROCS(0), 8)
+	}
+	if o.Prefetch == 0 {
+		o.Prefetch = 2 * o.Workers
+	}
+	return o, nil
+}

@@ -1,0 +1,153 @@
+package data
+
+import (
+	"context"
+	"runtime/debug"
+	"sync"
+)
+
+// run is one loop's pipeline: a dispatcher numbers the batches, workers make them, and the consumer takes them in order.
+// Each batch has a slot, a channel of one result; the queue of slots bounds how far the workers are ahead.
+type run[T, B any] struct {
+	l      *Loader[T, B]
+	ds     Dataset[T] // of this epoch
+	order  []int      // of the items, nil for the dataset's own
+	epoch  int
+	ctx    context.Context
+	cancel context.CancelFunc
+	slots  chan chan result[B]
+	jobs   chan job[B]
+	left   chan result[B] // of the batch that next gave up waiting for
+	wait   sync.WaitGroup
+}
+
+type result[B any] struct {
+	batch B
+	err   error
+}
+
+type job[B any] struct {
+	batch int
+	slot  chan result[B]
+}
+
+func (l *Loader[T, B]) start(ctx context.Context, at Position) *run[T, B] {
+	r := &run[T, B]{l: l, epoch: at.Epoch, slots: make(chan chan result[B], l.o.Prefetch), jobs: make(chan job[B])}
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	if l.o.Shuffle {
+		r.order = Permutation(l.n, l.o.Seed, at.Epoch)
+	}
+	n := l.Len()
+	r.wait.Go(func() { r.dispatch(at.Batch, n) })
+	for range min(l.o.Workers, n-at.Batch) {
+		r.wait.Go(r.work)
+	}
+	return r
+}
+
+// dispatch hands out batches from first to n. The dataset of the epoch is asked for here: it may take time.
+func (r *run[T, B]) dispatch(first, n int) {
+	defer close(r.slots)
+	defer close(r.jobs)
+	failed := contain(func() error { r.ds = At(r.l.ds, r.epoch); return nil })
+	for b := first; b < n; b++ {
+		slot := make(chan result[B], 1)
+		select {
+		case r.slots <- slot:
+		case <-r.ctx.Done():
+			return
+		}
+		if failed != nil {
+			slot <- result[B]{err: &BatchError{r.epoch, b, failed}}
+			return
+		}
+		select {
+		case r.jobs <- job[B]{b, slot}:
+		case <-r.ctx.Done():
+			slot <- result[B]{err: r.ctx.Err()}
+			return
+		}
+	}
+}
+
+func (r *run[T, B]) work() {
+	items := make([]T, r.l.o.Batch)
+	for j := range r.jobs {
+		batch, err := r.make(j.batch, items)
+		if err != nil && r.ctx.Err() == nil {
+			err = &BatchError{r.epoch, j.batch, err}
+		}
+		clear(items)
+		j.slot <- result[B]{batch, err}
+	}
+}
+
+// make reads the items of batch b into items and hands them to the batcher.
+func (r *run[T, B]) make(b int, items []T) (batch B, err error) {
+	lo, hi := r.l.bounds(b)
+	items = items[:hi-lo]
+	for k := range items {
+		if err := r.ctx.Err(); err != nil {
+			return batch, err
+		}
+		i := lo + k
+		if r.order != nil {
+			i = r.order[i]
+		}
+		err := contain(func() (err error) { items[k], err = r.ds.Get(i); return err })
+		if err != nil {
+			return batch, &ItemError{i, err}
+		}
+	}
+	err = contain(func() (err error) { batch, err = r.l.batcher(items, r.l.dev); return err })
+	return batch, err
+}
+
+// contain turns a panic of f into an error.
+func contain(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{v, string(debug.Stack())}
+		}
+	}()
+	return f()
+}
+
+// next waits for the batch that follows. With the context done it gives that error, early.
+func (r *run[T, B]) next() result[B] {
+	select {
+	case slot, more := <-r.slots:
+		if !more {
+			return result[B]{err: r.ctx.Err()}
+		}
+		select {
+		case res := <-slot:
+			return res
+		case <-r.ctx.Done():
+			r.left = slot
+		}
+	case <-r.ctx.Done():
+	}
+	return result[B]{err: r.ctx.Err()}
+}
+
+// stop ends the pipeline, waits for its goroutines and gives up the batches that were made ahead.
+func (r *run[T, B]) stop() {
+	r.cancel()
+	r.wait.Wait()
+	drop(r.left)
+	for slot := range r.slots {
+		drop(slot)
+	}
+}
+
+// drop releases the batch in slot, if there is one. Nobody writes to slot any more.
+func drop[B any](slot chan result[B]) {
+	select {
+	case res := <-slot:
+		if held, ok := any(res.batch).(interface{ Release() }); ok && res.err == nil {
+			held.Release()
+		}
+	default: // a nil slot, or cancelled before a worker took it
+	}
+}
