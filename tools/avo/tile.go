@@ -9,10 +9,13 @@ import (
 )
 
 // unroll is how many steps of the inner dimension one turn takes in a whole
-// tile; ahead, how many steps before its use a row of B is fetched.
+// tile; ahead, how many steps before its use a row of B is fetched; beyond, how
+// many bytes before its use a packed A is, which comes from memory when weights
+// are many.
 const (
 	unroll = 4
 	ahead  = 8
+	beyond = 2048
 )
 
 // tiles writes one function for each number of rows, and for levels without
@@ -92,6 +95,7 @@ func (k *kernels) tile(rows, vectors int, masked bool) {
 		for at := 0; at < vectors*k.size(); at += 64 {
 			PREFETCHT0(operand.Mem{Base: b, Index: bRow, Scale: ahead, Disp: at})
 		}
+		PREFETCHT0(operand.Mem{Base: a, Disp: beyond})
 		for row := range rows {
 			v := k.vec(2 + row%2)
 			k.broadcast(places.at[row], v)
