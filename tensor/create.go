@@ -3,6 +3,7 @@ package tensor
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
@@ -63,12 +64,54 @@ func (d *Device) Iota(dt dtype.DType, n int) *Tensor {
 	return d.Op(op.Iota, nil, op.Type("dtype", dt), op.Ints("shape", n))[0]
 }
 
-// Uniform makes f32 numbers drawn evenly from [0, 1), equal on every backend for the same seed: 24 random bits each.
-func (d *Device) Uniform(seed int, dims ...int) *Tensor {
-	bits := d.Op(op.RandomBits, nil, op.Int("seed", seed), op.Ints("shape", dims...), op.Type("dtype", dtype.I32))[0]
-	mask := d.Op(op.Full, nil, op.ScalarInt("value", 1<<24-1), op.Type("dtype", dtype.I32), op.Ints("shape"))[0]
-	return bits.And(mask).Cast(dtype.F32).MulScalar(1.0 / (1 << 24))
+// Arange makes start, start+step, ... before end. The numbers are worked out in f64 for floats, in whole numbers else.
+func (d *Device) Arange(dt dtype.DType, start, end, step float64) *Tensor {
+	if step == 0 || math.IsNaN((end-start)/step) || math.IsInf((end-start)/step, 0) {
+		fail("arange: from %v to %v by %v, want finite numbers and a step: %w", start, end, step, core.ErrAttr)
+	}
+	n := max(0, int(math.Ceil((end-start)/step)))
+	if !dt.IsFloat() {
+		return d.Iota(dtype.I64, n).MulScalar(step).AddScalar(start).Cast(dt)
+	}
+	return d.Op(op.LinSpace, nil, op.Float("start", start), op.Float("stop", start+float64(n)*step), op.Int("count", n),
+		op.Flag("endpoint", false), op.Type("dtype", dt))[0]
 }
+
+// LinSpace makes n floats evenly from start to stop, both of them included.
+func (d *Device) LinSpace(dt dtype.DType, start, stop float64, n int) *Tensor {
+	return d.Op(op.LinSpace, nil, op.Float("start", start), op.Float("stop", stop), op.Int("count", n), op.Type("dtype", dt))[0]
+}
+
+// Eye makes a matrix with 1 on its diagonal, else 0.
+func (d *Device) Eye(dt dtype.DType, rows, columns int) *Tensor {
+	return d.Op(op.Eye, nil, op.Int("rows", rows), op.Int("columns", columns), op.Type("dtype", dt))[0]
+}
+
+// TrilMask makes bools that are true where column - row is at most offset, in the last two of the given dimensions.
+func (d *Device) TrilMask(offset int, dims ...int) *Tensor {
+	return d.Full(dtype.Bool, 1, dims...).Tril(offset)
+}
+
+// TriuMask makes bools that are true where column - row is at least offset, in the last two of the given dimensions.
+func (d *Device) TriuMask(offset int, dims ...int) *Tensor {
+	return d.Full(dtype.Bool, 1, dims...).Triu(offset)
+}
+
+// DiagMask makes bools that are true where column - row is offset, in the last two of the given dimensions.
+func (d *Device) DiagMask(offset int, dims ...int) *Tensor {
+	return d.TrilMask(offset, dims...).Triu(offset)
+}
+
+// FullLike makes a tensor of t's type and shape with every element v.
+func (t *Tensor) FullLike(v float64) *Tensor {
+	return t.within().Full(t.desc.DType, v, t.desc.Shape...)
+}
+
+// ZerosLike makes zeros of t's type and shape.
+func (t *Tensor) ZerosLike() *Tensor { return t.FullLike(0) }
+
+// OnesLike makes ones of t's type and shape.
+func (t *Tensor) OnesLike() *Tensor { return t.FullLike(1) }
 
 // To copies t to another device, or returns t if it is there already. It waits for t.
 func (t *Tensor) To(ctx context.Context, d *Device) (*Tensor, error) {
@@ -80,21 +123,4 @@ func (t *Tensor) To(ctx context.Context, d *Device) (*Tensor, error) {
 		return nil, err
 	}
 	return d.FromBytes(ctx, t.desc.DType, t.desc.Shape, b)
-}
-
-// Data waits for t and gives its elements in row-major order. T must be t's element type.
-func Data[T dtype.Native](ctx context.Context, t *Tensor) ([]T, error) {
-	if want := dtype.Of[T](); want != t.desc.DType {
-		panic(&Error{fmt.Errorf("data: %v as %v: %w", t.desc, want, core.ErrDType)})
-	}
-	out := make([]T, t.Size())
-	return out, t.ReadInto(ctx, dtype.Bytes(out))
-}
-
-// Read waits for t and fills dst, of t's size. T must be t's element type.
-func Read[T dtype.Native](ctx context.Context, t *Tensor, dst []T) error {
-	if want := dtype.Of[T](); want != t.desc.DType {
-		panic(&Error{fmt.Errorf("read: %v as %v: %w", t.desc, want, core.ErrDType)})
-	}
-	return t.ReadInto(ctx, dtype.Bytes(dst))
 }

@@ -22,6 +22,7 @@ type Device struct {
 type engine struct {
 	device *core.Device
 	owned  bool
+	random generator
 
 	mu      sync.Mutex // guards the stream and everything below
 	stream  core.Stream

@@ -9,9 +9,15 @@ func (t *Tensor) un(c op.Code, attrs ...op.Attr) *Tensor { return Op(c, []*Tenso
 
 func (t *Tensor) bin(c op.Code, o *Tensor) *Tensor { return Op(c, []*Tensor{t, o})[0] }
 
+// within is t's device, in t's scope.
+func (t *Tensor) within() *Device { return &Device{engine: t.dev, scope: t.scope} }
+
 // scalarOf is a rank-0 tensor of t's type, in t's scope.
-func (t *Tensor) scalarOf(v float64) *Tensor {
-	return (&Device{engine: t.dev, scope: t.scope}).Full(t.desc.DType, v)
+func (t *Tensor) scalarOf(v float64) *Tensor { return t.within().Full(t.desc.DType, v) }
+
+// scalarInt is a rank-0 tensor of an integer that float64 may not hold.
+func (d *Device) scalarInt(dt dtype.DType, v int64) *Tensor {
+	return d.Op(op.Full, nil, op.ScalarInt("value", v), op.Type("dtype", dt), op.Ints("shape"))[0]
 }
 
 // Neg is -t.
@@ -29,8 +35,26 @@ func (t *Tensor) Exp() *Tensor { return t.un(op.Exp) }
 // Log is the natural logarithm.
 func (t *Tensor) Log() *Tensor { return t.un(op.Log) }
 
+// Exp2 is 2 to the power t.
+func (t *Tensor) Exp2() *Tensor { return t.un(op.Exp2) }
+
+// Expm1 is e to the power t, minus 1, exact near zero.
+func (t *Tensor) Expm1() *Tensor { return t.un(op.Expm1) }
+
+// Log1p is the natural logarithm of 1+t, exact near zero.
+func (t *Tensor) Log1p() *Tensor { return t.un(op.Log1p) }
+
+// Log2 is the logarithm to base 2.
+func (t *Tensor) Log2() *Tensor { return t.un(op.Log2) }
+
+// Log10 is the logarithm to base 10.
+func (t *Tensor) Log10() *Tensor { return t.un(op.Log10) }
+
 // Sqrt is the square root.
 func (t *Tensor) Sqrt() *Tensor { return t.un(op.Sqrt) }
+
+// Rsqrt is 1/sqrt(t).
+func (t *Tensor) Rsqrt() *Tensor { return t.un(op.Rsqrt) }
 
 // Square is t·t.
 func (t *Tensor) Square() *Tensor { return t.un(op.Square) }
@@ -38,17 +62,11 @@ func (t *Tensor) Square() *Tensor { return t.un(op.Square) }
 // Reciprocal is 1/t.
 func (t *Tensor) Reciprocal() *Tensor { return t.un(op.Reciprocal) }
 
-// Sin is the sine of t in radians.
-func (t *Tensor) Sin() *Tensor { return t.un(op.Sin) }
-
-// Cos is the cosine of t in radians.
-func (t *Tensor) Cos() *Tensor { return t.un(op.Cos) }
-
-// Tanh is the hyperbolic tangent.
-func (t *Tensor) Tanh() *Tensor { return t.un(op.Tanh) }
-
 // Erf is the error function.
 func (t *Tensor) Erf() *Tensor { return t.un(op.Erf) }
+
+// Erfc is 1-erf(t).
+func (t *Tensor) Erfc() *Tensor { return t.Erf().Neg().AddScalar(1) }
 
 // Floor is the greatest integer not above t.
 func (t *Tensor) Floor() *Tensor { return t.un(op.Floor) }
@@ -59,28 +77,48 @@ func (t *Tensor) Ceil() *Tensor { return t.un(op.Ceil) }
 // Round is the nearest integer, ties to even.
 func (t *Tensor) Round() *Tensor { return t.un(op.Round) }
 
+// RoundAway is the nearest integer, ties away from zero.
+func (t *Tensor) RoundAway() *Tensor { return t.un(op.RoundAway) }
+
+// Trunc is t without its fraction; integers are as they are.
+func (t *Tensor) Trunc() *Tensor {
+	if !t.desc.DType.IsFloat() {
+		return t
+	}
+	return t.un(op.Trunc)
+}
+
+// Frac is t without its whole part: t-trunc(t).
+func (t *Tensor) Frac() *Tensor { return t.un(op.Frac) }
+
+// BitCount is the number of bits set of integers.
+func (t *Tensor) BitCount() *Tensor { return t.un(op.BitCount) }
+
 // Not is the complement of bools, or of the bits of integers.
 func (t *Tensor) Not() *Tensor { return t.un(op.Not) }
 
 // IsNaN is true where t is NaN.
 func (t *Tensor) IsNaN() *Tensor { return t.un(op.IsNaN) }
 
-// Relu is max(t, 0).
-func (t *Tensor) Relu() *Tensor { return t.un(op.Relu) }
+// IsInf is true where t is infinite.
+func (t *Tensor) IsInf() *Tensor { return t.un(op.IsInf) }
 
-// Sigmoid is 1/(1+exp(-t)).
-func (t *Tensor) Sigmoid() *Tensor { return t.un(op.Sigmoid) }
+// IsFinite is true where t is neither infinite nor NaN.
+func (t *Tensor) IsFinite() *Tensor { return t.un(op.IsFinite) }
 
-// Gelu is the Gaussian error linear unit by the error function.
-func (t *Tensor) Gelu() *Tensor { return t.un(op.Gelu) }
-
-// Silu is t·sigmoid(t).
-func (t *Tensor) Silu() *Tensor { return t.un(op.Silu) }
+// ContainsNaN is one bool: whether an element is NaN.
+func (t *Tensor) ContainsNaN() *Tensor { return t.IsNaN().Any() }
 
 // Clamp brings t into [lo, hi].
 func (t *Tensor) Clamp(lo, hi float64) *Tensor {
 	return t.un(op.Clamp, op.ScalarFloat("min", lo), op.ScalarFloat("max", hi))
 }
+
+// ClampMin is the greater of t and lo; NaN stays.
+func (t *Tensor) ClampMin(lo float64) *Tensor { return t.un(op.Clamp, op.ScalarFloat("min", lo)) }
+
+// ClampMax is the lesser of t and hi; NaN stays.
+func (t *Tensor) ClampMax(hi float64) *Tensor { return t.un(op.Clamp, op.ScalarFloat("max", hi)) }
 
 // Cast converts the elements to dt.
 func (t *Tensor) Cast(dt dtype.DType) *Tensor {
@@ -89,69 +127,3 @@ func (t *Tensor) Cast(dt dtype.DType) *Tensor {
 	}
 	return t.un(op.Cast, op.Type("dtype", dt))
 }
-
-// Add is t+o; operands of binary methods broadcast and have one element type.
-func (t *Tensor) Add(o *Tensor) *Tensor { return t.bin(op.Add, o) }
-
-// Sub is t-o.
-func (t *Tensor) Sub(o *Tensor) *Tensor { return t.bin(op.Sub, o) }
-
-// Mul is t·o by element.
-func (t *Tensor) Mul(o *Tensor) *Tensor { return t.bin(op.Mul, o) }
-
-// Div is t/o; integers truncate.
-func (t *Tensor) Div(o *Tensor) *Tensor { return t.bin(op.Div, o) }
-
-// Rem is the remainder with the sign of t.
-func (t *Tensor) Rem(o *Tensor) *Tensor { return t.bin(op.Rem, o) }
-
-// Pow is t to the power o.
-func (t *Tensor) Pow(o *Tensor) *Tensor { return t.bin(op.Pow, o) }
-
-// Maximum is the greater element; NaN if one is NaN.
-func (t *Tensor) Maximum(o *Tensor) *Tensor { return t.bin(op.Max, o) }
-
-// Minimum is the lesser element; NaN if one is NaN.
-func (t *Tensor) Minimum(o *Tensor) *Tensor { return t.bin(op.Min, o) }
-
-// AddScalar is t+v, with v converted to t's type.
-func (t *Tensor) AddScalar(v float64) *Tensor { return t.Add(t.scalarOf(v)) }
-
-// SubScalar is t-v.
-func (t *Tensor) SubScalar(v float64) *Tensor { return t.Sub(t.scalarOf(v)) }
-
-// MulScalar is t·v.
-func (t *Tensor) MulScalar(v float64) *Tensor { return t.Mul(t.scalarOf(v)) }
-
-// DivScalar is t/v.
-func (t *Tensor) DivScalar(v float64) *Tensor { return t.Div(t.scalarOf(v)) }
-
-// Equal is true where t equals o.
-func (t *Tensor) Equal(o *Tensor) *Tensor { return t.bin(op.Equal, o) }
-
-// NotEqual is true where t differs from o.
-func (t *Tensor) NotEqual(o *Tensor) *Tensor { return t.bin(op.NotEqual, o) }
-
-// Less is true where t is below o.
-func (t *Tensor) Less(o *Tensor) *Tensor { return t.bin(op.Less, o) }
-
-// LessEqual is true where t is o or below.
-func (t *Tensor) LessEqual(o *Tensor) *Tensor { return t.bin(op.LessEqual, o) }
-
-// Greater is true where t is above o.
-func (t *Tensor) Greater(o *Tensor) *Tensor { return t.bin(op.Greater, o) }
-
-// GreaterEqual is true where t is o or above.
-func (t *Tensor) GreaterEqual(o *Tensor) *Tensor { return t.bin(op.GreaterEqual, o) }
-
-// And is the logical and of bools, bitwise of integers.
-func (t *Tensor) And(o *Tensor) *Tensor { return t.bin(op.And, o) }
-
-// Or is the logical or of bools, bitwise of integers.
-func (t *Tensor) Or(o *Tensor) *Tensor { return t.bin(op.Or, o) }
-
-// Xor is the logical exclusive or of bools, bitwise of integers.
-func (t *Tensor) Xor(o *Tensor) *Tensor { return t.bin(op.Xor, o) }
-
-// Where is a where t holds, else b; t is bool and all broadcast together.
-func (t *Tensor) Where(a, b *Tensor) *Tensor { return Op(op.Where, []*Tensor{t, a, b})[0] }

@@ -48,6 +48,17 @@ func (t *Tensor) Reshape(dims ...int) *Tensor {
 // Flatten is t as a vector.
 func (t *Tensor) Flatten() *Tensor { return t.Reshape(t.Size()) }
 
+// FlattenFrom joins the axes from first to last into one. PyTorch's flatten with start and end.
+func (t *Tensor) FlattenFrom(first, last int) *Tensor {
+	a, b := t.axis("flatten", first, t.Rank()), t.axis("flatten", last, t.Rank())
+	if a > b {
+		fail("flatten: axes %d to %d of %v, want them in order: %w", a, b, t.desc, op.ErrShape)
+	}
+	s := t.desc.Shape
+	dims := append(slices.Clone(s[:a]), s[a:b+1].Size())
+	return t.Reshape(append(dims, s[b+1:]...)...)
+}
+
 // Permute reorders the dimensions: dimension i of the result is dimension axes[i] of t.
 func (t *Tensor) Permute(axes ...int) *Tensor {
 	as := make([]int, len(axes))
@@ -68,9 +79,59 @@ func (t *Tensor) Transpose(a, b int) *Tensor {
 	return t.un(op.Permute, op.Ints("axes", as...))
 }
 
+// T exchanges the last two dimensions.
+func (t *Tensor) T() *Tensor { return t.Transpose(-2, -1) }
+
+// MoveAxis moves each axis from[i] to the place to[i] of the result; the others keep their order.
+func (t *Tensor) MoveAxis(from, to []int) *Tensor {
+	if len(from) != len(to) {
+		fail("move_axis: from %v to %v of %v, want lists of one length: %w", from, to, t.desc, op.ErrShape)
+	}
+	place := slices.Repeat([]int{-1}, t.Rank())
+	moved := make([]bool, t.Rank())
+	for i := range from {
+		a, b := t.axis("move_axis", from[i], t.Rank()), t.axis("move_axis", to[i], t.Rank())
+		if moved[a] || place[b] >= 0 {
+			fail("move_axis: from %v to %v of %v, want distinct axes: %w", from, to, t.desc, op.ErrShape)
+		}
+		moved[a], place[b] = true, a
+	}
+	next := 0
+	for i := range place {
+		if place[i] >= 0 {
+			continue
+		}
+		for moved[next] {
+			next++
+		}
+		place[i] = next
+		next++
+	}
+	return t.Permute(place...)
+}
+
 // Expand broadcasts t to the given dimensions.
 func (t *Tensor) Expand(dims ...int) *Tensor {
 	return t.un(op.Expand, op.Ints("shape", slices.Clone(dims)...))
+}
+
+// SqueezeAll removes the given dimensions of length 1, or all such dimensions when none are given.
+func (t *Tensor) SqueezeAll(axes ...int) *Tensor {
+	drop := make([]bool, t.Rank())
+	for _, a := range axes {
+		i := t.axis("squeeze", a, t.Rank())
+		if t.desc.Shape[i] != 1 {
+			fail("squeeze: axis %d of %v has length %d, want 1: %w", i, t.desc, t.desc.Shape[i], op.ErrShape)
+		}
+		drop[i] = true
+	}
+	dims := []int{}
+	for i, n := range t.desc.Shape {
+		if !drop[i] && (n != 1 || len(axes) > 0) {
+			dims = append(dims, n)
+		}
+	}
+	return t.Reshape(dims...)
 }
 
 // Squeeze removes a dimension of length 1.
@@ -88,82 +149,49 @@ func (t *Tensor) Unsqueeze(axis int) *Tensor {
 	return t.un(op.Reshape, op.Dims("shape", slices.Insert(t.desc.Shape.Clone(), a, 1)))
 }
 
-// Narrow takes n elements along axis from start.
-func (t *Tensor) Narrow(axis, start, n int) *Tensor { return t.Slice(axis, start, start+n, 1) }
-
-// Slice takes elements start, start+step, ... before end along axis, as Python's start:end:step: negative bounds count
-// from the end and are cut to the dimension. step may be negative, and then end is exclusive on the way down; use
-// -(dimension+1) to go through element 0.
-func (t *Tensor) Slice(axis, start, end, step int) *Tensor {
-	a := t.axis("slice", axis, t.Rank())
-	if step == 0 {
-		fail("slice: step 0 along axis %d of %v: %w", a, t.desc, op.ErrShape)
-	}
-	n := t.desc.Shape[a]
-	lo, hi := 0, n // bounds that start and end are cut to
-	if step < 0 {
-		lo, hi = -1, n-1
-	}
-	cut := func(i int) int {
-		if i < 0 {
-			i += n
-		}
-		return min(max(i, lo), hi)
-	}
-	start, end = cut(start), cut(end)
-	size := 0
-	if step > 0 && end > start {
-		size = (end - start + step - 1) / step
-	} else if step < 0 && start > end {
-		size = (start - end - step - 1) / -step
-	}
-	starts, steps, sizes := make([]int, t.Rank()), slices.Repeat([]int{1}, t.Rank()), t.desc.Shape.Clone()
-	starts[a], steps[a], sizes[a] = start, step, size
-	return t.un(op.Slice, op.Ints("start", starts...), op.Dims("size", sizes), op.Ints("step", steps...))
-}
-
 // Flip reverses the order along axes; none means all.
 func (t *Tensor) Flip(axes ...int) *Tensor {
 	return t.un(op.Flip, op.Ints("axes", t.axes("flip", axes)...))
 }
 
-// Pad puts lo elements v before and hi after t along axis; a negative number removes elements.
-func (t *Tensor) Pad(axis, lo, hi int, v float64) *Tensor {
-	a := t.axis("pad", axis, t.Rank())
-	los, his := make([]int, t.Rank()), make([]int, t.Rank())
-	los[a], his[a] = lo, hi
-	return t.un(op.Pad, op.Ints("lo", los...), op.Ints("hi", his...), op.ScalarFloat("value", v))
-}
-
-// Concat joins tensors along axis.
-func Concat(axis int, ts ...*Tensor) *Tensor {
-	if len(ts) == 0 {
-		fail("concat: no tensors: %w", op.ErrShape)
+// UnsqueezeAll inserts dimensions of length 1 at the given axes of the result.
+func (t *Tensor) UnsqueezeAll(axes ...int) *Tensor {
+	rank := t.Rank() + len(axes)
+	dims := slices.Repeat([]int{-1}, rank)
+	for _, a := range axes {
+		i := t.axis("unsqueeze", a, rank)
+		if dims[i] == 1 {
+			fail("unsqueeze: axes %v of %v, want distinct ones: %w", axes, t.desc, op.ErrShape)
+		}
+		dims[i] = 1
 	}
-	return Op(op.Concat, ts, op.Int("axis", ts[0].axis("concat", axis, ts[0].Rank())))[0]
-}
-
-// Stack joins tensors of one shape along a new axis.
-func Stack(axis int, ts ...*Tensor) *Tensor {
-	if len(ts) == 0 {
-		fail("stack: no tensors: %w", op.ErrShape)
+	next := 0
+	for i := range dims {
+		if dims[i] < 0 {
+			dims[i] = t.desc.Shape[next]
+			next++
+		}
 	}
-	a := ts[0].axis("stack", axis, ts[0].Rank()+1)
-	us := make([]*Tensor, len(ts))
-	for i, t := range ts {
-		us[i] = t.Unsqueeze(a)
+	return t.Reshape(dims...)
+}
+
+// UnsqueezeTo puts dimensions of length 1 before t's, up to the given rank.
+func (t *Tensor) UnsqueezeTo(rank int) *Tensor {
+	if rank < t.Rank() {
+		fail("unsqueeze: %v to rank %d, want %d or more: %w", t.desc, rank, t.Rank(), op.ErrShape)
 	}
-	return Concat(a, us...)
+	return t.Reshape(append(slices.Repeat([]int{1}, rank-t.Rank()), t.desc.Shape...)...)
 }
 
-// Gather takes slices along axis at indices, which are i64 or i32 in [0, dimension); their shape replaces the axis. An
-// index outside is core.ErrIndex when the result is read.
-func (t *Tensor) Gather(axis int, indices *Tensor) *Tensor {
-	return Op(op.Gather, []*Tensor{t, indices}, op.Int("axis", t.axis("gather", axis, t.Rank())))[0]
+// Roll moves elements on by shifts[i] along axes[i]; what leaves at the end comes in at the start.
+func (t *Tensor) Roll(shifts, axes []int) *Tensor {
+	return t.un(op.Roll, op.Ints("shifts", shifts...), op.Ints("axes", t.axes("roll", axes)...))
 }
 
-// Scatter is t with updates put into (mode "assign") or combined with ("add", "mul", "min", "max") the slices that
-// Gather reads.
-func (t *Tensor) Scatter(axis int, indices, updates *Tensor, mode string) *Tensor {
-	return Op(op.Scatter, []*Tensor{t, indices, updates}, op.Int("axis", t.axis("scatter", axis, t.Rank())), op.Str("mode", mode))[0]
+// rows is how many lines along the last axis t has.
+func (t *Tensor) rows() int {
+	if t.Rank() == 0 {
+		fail("rank 0 of %v, want 1 or more: %w", t.desc, op.ErrShape)
+	}
+	return t.desc.Shape[:t.Rank()-1].Size()
 }

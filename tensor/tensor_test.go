@@ -235,13 +235,3 @@ func TestOpenErrors(t *testing.T) {
 		require.ErrorIs(t, err, core.ErrNotFound, spec)
 	}
 }
-
-func TestUniformIsTheSameEverywhere(t *testing.T) {
-	d := open(t)
-	v := data[float32](t, d.Uniform(0, 4))
-	// Philox 4x32-10 with key and counter 0 gives 6627e8d5 e169c58d bc57ac4c 9b00dbd8 (Random123); the low 24 bits over 2^24.
-	for i, bits := range []uint32{0x27e8d5, 0x69c58d, 0x57ac4c, 0x00dbd8} {
-		require.Equal(t, float32(bits)/(1<<24), v[i])
-	}
-	require.Len(t, data[float32](t, d.Uniform(1, 3, 5)), 15)
-}

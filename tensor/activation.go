@@ -1,0 +1,143 @@
+package tensor
+
+import "github.com/goburn/burn/core/op"
+
+// Relu is max(t, 0).
+func (t *Tensor) Relu() *Tensor { return t.un(op.Relu) }
+
+// Relu6 is t brought into [0, 6].
+func (t *Tensor) Relu6() *Tensor { return t.un(op.Relu6) }
+
+// LeakyRelu is t, or slope·t below zero. PyTorch's slope is 0.01.
+func (t *Tensor) LeakyRelu(slope float64) *Tensor {
+	return t.un(op.LeakyRelu, op.Float("alpha", slope))
+}
+
+// PRelu is t, or slope·t below zero; slope holds one number, or one for each channel, which is axis 1.
+func (t *Tensor) PRelu(slope *Tensor) *Tensor {
+	if slope.Rank() == 1 && t.Rank() > 1 {
+		dims := make([]int, t.Rank())
+		for i := range dims {
+			dims[i] = 1
+		}
+		dims[1] = slope.Size()
+		slope = slope.Reshape(dims...)
+	}
+	return Op(op.PRelu, []*Tensor{t, slope})[0]
+}
+
+// Elu is t, or alpha·(exp(t)-1) below zero. PyTorch's alpha is 1.
+func (t *Tensor) Elu(alpha float64) *Tensor { return t.un(op.Elu, op.Float("alpha", alpha)) }
+
+// Selu is the scaled Elu of self-normalizing networks.
+func (t *Tensor) Selu() *Tensor { return t.un(op.Selu) }
+
+// Celu is t, or alpha·(exp(t/alpha)-1) below zero. PyTorch's alpha is 1.
+func (t *Tensor) Celu(alpha float64) *Tensor { return t.un(op.Celu, op.Float("alpha", alpha)) }
+
+// Sigmoid is 1/(1+exp(-t)).
+func (t *Tensor) Sigmoid() *Tensor { return t.un(op.Sigmoid) }
+
+// LogSigmoid is the logarithm of Sigmoid without overflow.
+func (t *Tensor) LogSigmoid() *Tensor { return t.un(op.LogSigmoid) }
+
+// HardSigmoid is alpha·t+beta brought into [0, 1]. PyTorch has 1/6 and 0.5, ONNX 0.2 and 0.5.
+func (t *Tensor) HardSigmoid(alpha, beta float64) *Tensor {
+	return t.un(op.HardSigmoid, op.Float("alpha", alpha), op.Float("beta", beta))
+}
+
+// HardSwish is t·HardSigmoid(1/6, 0.5).
+func (t *Tensor) HardSwish() *Tensor { return t.un(op.HardSwish) }
+
+// HardTanh is t brought into [lo, hi]. PyTorch has -1 and 1.
+func (t *Tensor) HardTanh(lo, hi float64) *Tensor {
+	return t.un(op.HardTanh, op.Float("min", lo), op.Float("max", hi))
+}
+
+// Gelu is the Gaussian error linear unit by the error function.
+func (t *Tensor) Gelu() *Tensor { return t.un(op.Gelu) }
+
+// GeluTanh is Gelu by its approximation with tanh.
+func (t *Tensor) GeluTanh() *Tensor { return t.un(op.Gelu, op.Str("approximate", "tanh")) }
+
+// QuickGelu is t·sigmoid(1.702·t).
+func (t *Tensor) QuickGelu() *Tensor { return t.un(op.QuickGelu) }
+
+// Silu is t·sigmoid(t), also called swish.
+func (t *Tensor) Silu() *Tensor { return t.un(op.Silu) }
+
+// Mish is t·tanh(softplus(t)).
+func (t *Tensor) Mish() *Tensor { return t.un(op.Mish) }
+
+// Softplus is log(1+exp(beta·t))/beta without overflow. PyTorch's beta is 1.
+func (t *Tensor) Softplus(beta float64) *Tensor {
+	if beta == 1 {
+		return t.un(op.Softplus)
+	}
+	return t.MulScalar(beta).un(op.Softplus).DivScalar(beta)
+}
+
+// Softsign is t/(1+|t|).
+func (t *Tensor) Softsign() *Tensor { return t.un(op.Softsign) }
+
+// HardShrink is 0 in [-lambda, lambda], else t. PyTorch's lambda is 0.5.
+func (t *Tensor) HardShrink(lambda float64) *Tensor {
+	return t.un(op.HardShrink, op.Float("lambda", lambda))
+}
+
+// SoftShrink is t brought towards 0 by lambda. PyTorch's lambda is 0.5.
+func (t *Tensor) SoftShrink(lambda float64) *Tensor {
+	return t.un(op.SoftShrink, op.Float("lambda", lambda))
+}
+
+// Shrink is 0 in [-lambda, lambda], t-bias above and t+bias below, as ONNX has it; NaN gives 0.
+func (t *Tensor) Shrink(lambda, bias float64) *Tensor {
+	up, down := t.GreaterScalar(lambda), t.LessScalar(-lambda)
+	return up.Where(t.SubScalar(bias), down.Where(t.AddScalar(bias), t.scalarOf(0)))
+}
+
+// TanhShrink is t-tanh(t).
+func (t *Tensor) TanhShrink() *Tensor { return t.un(op.TanhShrink) }
+
+// Threshold is t above threshold, else v.
+func (t *Tensor) Threshold(threshold, v float64) *Tensor {
+	return t.GreaterScalar(threshold).Where(t, t.scalarOf(v))
+}
+
+// ThresholdedRelu is t above alpha, else 0. ONNX's alpha is 1.
+func (t *Tensor) ThresholdedRelu(alpha float64) *Tensor {
+	return t.un(op.ThresholdedRelu, op.Float("alpha", alpha))
+}
+
+func (t *Tensor) along(c op.Code, axis int, attrs ...op.Attr) *Tensor {
+	return t.un(c, append(attrs, op.Int("axis", t.axis(c.String(), axis, t.Rank())))...)
+}
+
+// Softmax is exp(t) over its sum along axis.
+func (t *Tensor) Softmax(axis int) *Tensor { return t.along(op.Softmax, axis) }
+
+// LogSoftmax is the logarithm of Softmax.
+func (t *Tensor) LogSoftmax(axis int) *Tensor { return t.along(op.LogSoftmax, axis) }
+
+// Softmin is Softmax of -t.
+func (t *Tensor) Softmin(axis int) *Tensor { return t.along(op.Softmin, axis) }
+
+// QuietSoftmax is exp(t) over 1 plus its sum along axis: it can be near zero everywhere.
+func (t *Tensor) QuietSoftmax(axis int) *Tensor {
+	a := t.axis("quiet_softmax", axis, t.Rank())
+	top := t.MaxKeep(a).ClampMin(0)
+	e := t.Sub(top).Exp()
+	return e.Div(e.SumKeep(a).Add(top.Neg().Exp()))
+}
+
+// Hardmax is 1 at the greatest element along axis, the first of equals, else 0.
+func (t *Tensor) Hardmax(axis int) *Tensor { return t.along(op.Hardmax, axis) }
+
+// GLU is a·sigmoid(b) of the halves a and b of t along axis.
+func (t *Tensor) GLU(axis int) *Tensor { return t.along(op.GLU, axis) }
+
+// SwiGLU is silu(a)·b of the halves a and b of t along axis.
+func (t *Tensor) SwiGLU(axis int) *Tensor { return t.along(op.SwiGLU, axis) }
+
+// GeGLU is a·gelu(b) of the halves a and b of t along axis.
+func (t *Tensor) GeGLU(axis int) *Tensor { return t.along(op.GeGLU, axis) }

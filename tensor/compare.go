@@ -1,0 +1,67 @@
+package tensor
+
+import (
+	"context"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// Equal is true where t equals o.
+func (t *Tensor) Equal(o *Tensor) *Tensor { return t.bin(op.Equal, o) }
+
+// NotEqual is true where t differs from o.
+func (t *Tensor) NotEqual(o *Tensor) *Tensor { return t.bin(op.NotEqual, o) }
+
+// Less is true where t is below o.
+func (t *Tensor) Less(o *Tensor) *Tensor { return t.bin(op.Less, o) }
+
+// LessEqual is true where t is o or below.
+func (t *Tensor) LessEqual(o *Tensor) *Tensor { return t.bin(op.LessEqual, o) }
+
+// Greater is true where t is above o.
+func (t *Tensor) Greater(o *Tensor) *Tensor { return t.bin(op.Greater, o) }
+
+// GreaterEqual is true where t is o or above.
+func (t *Tensor) GreaterEqual(o *Tensor) *Tensor { return t.bin(op.GreaterEqual, o) }
+
+// EqualScalar is true where t equals v.
+func (t *Tensor) EqualScalar(v float64) *Tensor { return t.Equal(t.scalarOf(v)) }
+
+// NotEqualScalar is true where t differs from v.
+func (t *Tensor) NotEqualScalar(v float64) *Tensor { return t.NotEqual(t.scalarOf(v)) }
+
+// LessScalar is true where t is below v.
+func (t *Tensor) LessScalar(v float64) *Tensor { return t.Less(t.scalarOf(v)) }
+
+// LessEqualScalar is true where t is v or below.
+func (t *Tensor) LessEqualScalar(v float64) *Tensor { return t.LessEqual(t.scalarOf(v)) }
+
+// GreaterScalar is true where t is above v.
+func (t *Tensor) GreaterScalar(v float64) *Tensor { return t.Greater(t.scalarOf(v)) }
+
+// GreaterEqualScalar is true where t is v or above.
+func (t *Tensor) GreaterEqualScalar(v float64) *Tensor { return t.GreaterEqual(t.scalarOf(v)) }
+
+// IsClose is true where |t-o| is at most atol + rtol·|o|. Infinities are close to themselves, NaN to nothing.
+func (t *Tensor) IsClose(o *Tensor, rtol, atol float64) *Tensor {
+	if !t.desc.DType.IsFloat() {
+		return t.Cast(dtype.F64).IsClose(o.Cast(dtype.F64), rtol, atol)
+	}
+	finite := t.IsFinite().And(o.IsFinite())
+	near := t.Sub(o).Abs().LessEqual(o.Abs().MulScalar(rtol).AddScalar(atol))
+	return t.Equal(o).Or(finite.And(near))
+}
+
+// AllClose waits and says whether IsClose holds everywhere.
+func (t *Tensor) AllClose(ctx context.Context, o *Tensor, rtol, atol float64) (bool, error) {
+	return Item[bool](ctx, t.IsClose(o, rtol, atol).All())
+}
+
+// AllEqual waits and says whether t and o have one shape and equal elements; NaN equals nothing.
+func (t *Tensor) AllEqual(ctx context.Context, o *Tensor) (bool, error) {
+	if !t.desc.Shape.Equal(o.desc.Shape) {
+		return false, nil
+	}
+	return Item[bool](ctx, t.Equal(o).All())
+}

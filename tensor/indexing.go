@@ -1,0 +1,65 @@
+package tensor
+
+import (
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// Indices are i64 or i32 and at least 0. An index outside its dimension is core.ErrIndex when a result is read.
+// Updates meet what is there by a mode: "assign" (the last of equal indices wins), "add", "mul", "min" or "max".
+
+// Gather takes slices along axis at indices; their shape replaces the axis.
+func (t *Tensor) Gather(axis int, indices *Tensor) *Tensor {
+	return Op(op.Gather, []*Tensor{t, indices}, op.Int("axis", t.axis("gather", axis, t.Rank())))[0]
+}
+
+// Scatter is t with updates put into or combined with, by mode, the slices that Gather reads.
+func (t *Tensor) Scatter(axis int, indices, updates *Tensor, mode string) *Tensor {
+	return Op(op.Scatter, []*Tensor{t, indices, updates}, op.Int("axis", t.axis("scatter", axis, t.Rank())), op.Str("mode", mode))[0]
+}
+
+// TakeAlong takes elements along axis: element (i, j, k) is t[indices[i,j,k], j, k] for axis 0, and so on. indices has t's
+// rank, and no greater dimension but at axis. PyTorch calls it gather.
+func (t *Tensor) TakeAlong(axis int, indices *Tensor) *Tensor {
+	return Op(op.GatherElements, []*Tensor{t, indices}, op.Int("axis", t.axis("take_along", axis, t.Rank())))[0]
+}
+
+// ScatterAlong is t with updates put into or combined with, by mode, the elements that TakeAlong reads. PyTorch calls it
+// scatter.
+func (t *Tensor) ScatterAlong(axis int, indices, updates *Tensor, mode string) *Tensor {
+	return Op(op.ScatterElements, []*Tensor{t, indices, updates}, op.Int("axis", t.axis("scatter_along", axis, t.Rank())),
+		op.Str("mode", mode))[0]
+}
+
+// GatherND takes the slices of t that the tuples in the last dimension of indices name.
+func (t *Tensor) GatherND(indices *Tensor) *Tensor { return Op(op.GatherND, []*Tensor{t, indices})[0] }
+
+// ScatterND is t with updates put into or combined with, by mode, the slices that GatherND reads.
+func (t *Tensor) ScatterND(indices, updates *Tensor, mode string) *Tensor {
+	return Op(op.ScatterND, []*Tensor{t, indices, updates}, op.Str("mode", mode))[0]
+}
+
+// Select is the slice of t at index i of axis, without that axis; a negative i counts from the end.
+func (t *Tensor) Select(axis, i int) *Tensor {
+	a := t.axis("select", axis, t.Rank())
+	n := t.desc.Shape[a]
+	if i < -n || i >= n {
+		fail("select: index %d along axis %d of %v, want one in [%d, %d): %w", i, a, t.desc, -n, n, op.ErrShape)
+	}
+	if i < 0 {
+		i += n
+	}
+	return t.Narrow(a, i, 1).Squeeze(a)
+}
+
+// OneHot is of type dt, 1 where the position along a new axis of length depth equals the index in t, else 0. An index
+// outside gives zeros.
+func (t *Tensor) OneHot(dt dtype.DType, depth, axis int) *Tensor {
+	return t.un(op.OneHot, op.Int("depth", depth), op.Int("axis", t.axis("one_hot", axis, t.Rank()+1)), op.Type("dtype", dt))
+}
+
+// OneHotFill is OneHot with on and off instead of 1 and 0.
+func (t *Tensor) OneHotFill(dt dtype.DType, depth, axis int, on, off float64) *Tensor {
+	d := t.within()
+	return t.OneHot(dtype.Bool, depth, axis).Where(d.Full(dt, on), d.Full(dt, off))
+}

@@ -1,0 +1,113 @@
+package tensor
+
+import "github.com/goburn/burn/core/op"
+
+// Matrices are the last two dimensions; the others are batches and broadcast.
+
+// Tril is t where column - row is at most offset, else 0.
+func (t *Tensor) Tril(offset int) *Tensor { return t.un(op.Tril, op.Int("offset", offset)) }
+
+// Triu is t where column - row is at least offset, else 0.
+func (t *Tensor) Triu(offset int) *Tensor { return t.un(op.Triu, op.Int("offset", offset)) }
+
+// Diag makes square matrices with the last dimension of t on the diagonal at offset.
+func (t *Tensor) Diag(offset int) *Tensor { return t.un(op.Diag, op.Int("offset", offset)) }
+
+// Diagonal is the diagonal at offset.
+func (t *Tensor) Diagonal(offset int) *Tensor { return t.un(op.Diagonal, op.Int("offset", offset)) }
+
+// Trace is the sum of the diagonal.
+func (t *Tensor) Trace() *Tensor { return t.un(op.Trace) }
+
+// Cholesky is the lower triangular l with l·lᵀ = t, or with upper the u with uᵀ·u = t; NaN where t is not positive definite.
+func (t *Tensor) Cholesky(upper bool) *Tensor { return t.un(op.Cholesky, op.Flag("upper", upper)) }
+
+// TriangularOptions say what matrix TriangularSolve has. The zero value is lower triangular.
+type TriangularOptions struct {
+	Upper     bool // t is upper triangular
+	Transpose bool // solve for the transpose of t
+	Unit      bool // the diagonal counts as 1
+}
+
+// TriangularSolve is the x with t·x = b of triangular t; the other triangle is not read.
+func (t *Tensor) TriangularSolve(b *Tensor, o TriangularOptions) *Tensor {
+	return Op(op.TriangularSolve, []*Tensor{t, b}, op.Flag("upper", o.Upper), op.Flag("transpose", o.Transpose), op.Flag("unit", o.Unit))[0]
+}
+
+// LU gives both factors in one matrix, u in the upper triangle and l below it, which swaps made them, and the order of the
+// rows of t (both i64): row i of l·u is row permutation[i] of t.
+func (t *Tensor) LU() (lu, pivots, permutation *Tensor) {
+	r := Op(op.LU, []*Tensor{t})
+	return r[0], r[1], r[2]
+}
+
+// LUDecomposition gives p, l and u with p·l·u = t: a permutation, lower triangular with a diagonal of 1, and upper triangular.
+func (t *Tensor) LUDecomposition() (p, l, u *Tensor) {
+	lu, _, order := t.LU()
+	rank := t.Rank()
+	m, n := t.desc.Shape[rank-2], t.desc.Shape[rank-1]
+	k := min(m, n)
+	eye := t.within().Eye(t.desc.DType, m, k)
+	l = lu.Narrow(-1, 0, k).Tril(-1).Add(eye)
+	u = lu.Narrow(-2, 0, k).Triu(0)
+	return order.OneHot(t.desc.DType, m, -1).T(), l, u
+}
+
+// Det is the determinant.
+func (t *Tensor) Det() *Tensor { return t.un(op.Det) }
+
+// SlogDet is the sign of the determinant and the logarithm of its magnitude.
+func (t *Tensor) SlogDet() (sign, log *Tensor) {
+	r := Op(op.SlogDet, []*Tensor{t})
+	return r[0], r[1]
+}
+
+// Inverse is the inverse matrix.
+func (t *Tensor) Inverse() *Tensor { return t.un(op.Inverse) }
+
+// PInv is the Moore-Penrose inverse by singular values; those at most rcond times the greatest count as 0, and rcond 0
+// stands for the type's precision.
+func (t *Tensor) PInv(rcond float64) *Tensor { return t.un(op.PInv, op.Float("rcond", rcond)) }
+
+// Solve is the x with t·x = b.
+func (t *Tensor) Solve(b *Tensor) *Tensor { return t.bin(op.Solve, b) }
+
+// LstSq is the x of least norm that minimises the norm of t·x - b; rcond as PInv has it.
+func (t *Tensor) LstSq(b *Tensor, rcond float64) *Tensor {
+	return Op(op.LstSq, []*Tensor{t, b}, op.Float("rcond", rcond))[0]
+}
+
+// MatrixPower is t multiplied with itself n times: the identity for 0, a power of the inverse for negative n.
+func (t *Tensor) MatrixPower(n int) *Tensor { return t.un(op.MatrixPower, op.Int("n", n)) }
+
+// QR gives q with orthonormal columns and upper triangular r, its diagonal not negative, with q·r = t; with complete q is
+// square.
+func (t *Tensor) QR(complete bool) (q, r *Tensor) {
+	o := Op(op.QR, []*Tensor{t}, op.Flag("complete", complete))
+	return o[0], o[1]
+}
+
+// Eigh gives the eigenvalues of symmetric t, ascending, and orthonormal eigenvectors as columns.
+func (t *Tensor) Eigh() (values, vectors *Tensor) {
+	r := Op(op.Eigh, []*Tensor{t})
+	return r[0], r[1]
+}
+
+// SVD gives u, s and vt with u·diag(s)·vt = t, and s descending.
+func (t *Tensor) SVD() (u, s, vt *Tensor) {
+	r := Op(op.SVD, []*Tensor{t})
+	return r[0], r[1], r[2]
+}
+
+// VectorNorm is the p-norm over axes. +Inf gives the greatest magnitude, -Inf the least, 0 how many are not 0.
+func (t *Tensor) VectorNorm(p float64, axes ...int) *Tensor {
+	return t.reduce(op.VectorNorm, false, axes, op.Float("p", p))
+}
+
+// VectorNormKeep is VectorNorm that keeps the axes with length 1.
+func (t *Tensor) VectorNormKeep(p float64, axes ...int) *Tensor {
+	return t.reduce(op.VectorNorm, true, axes, op.Float("p", p))
+}
+
+// MatrixNorm is a norm of the matrices: "fro", "nuc", "2", "-2", "1", "-1", "inf" or "-inf".
+func (t *Tensor) MatrixNorm(ord string) *Tensor { return t.un(op.MatrixNorm, op.Str("ord", ord)) }

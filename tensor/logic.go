@@ -1,0 +1,44 @@
+package tensor
+
+import "github.com/goburn/burn/core/op"
+
+// And is the logical and of bools, bitwise of integers.
+func (t *Tensor) And(o *Tensor) *Tensor { return t.bin(op.And, o) }
+
+// Or is the logical or of bools, bitwise of integers.
+func (t *Tensor) Or(o *Tensor) *Tensor { return t.bin(op.Or, o) }
+
+// Xor is the logical exclusive or of bools, bitwise of integers.
+func (t *Tensor) Xor(o *Tensor) *Tensor { return t.bin(op.Xor, o) }
+
+// Shl is t shifted left by o bits; 0 when o is the width or more.
+func (t *Tensor) Shl(o *Tensor) *Tensor { return t.bin(op.Shl, o) }
+
+// Shr is t shifted right by o bits, keeping the sign of signed types.
+func (t *Tensor) Shr(o *Tensor) *Tensor { return t.bin(op.Shr, o) }
+
+// AndScalar is the bitwise and with v.
+func (t *Tensor) AndScalar(v int64) *Tensor { return t.And(t.intOf(v)) }
+
+// OrScalar is the bitwise or with v.
+func (t *Tensor) OrScalar(v int64) *Tensor { return t.Or(t.intOf(v)) }
+
+// XorScalar is the bitwise exclusive or with v.
+func (t *Tensor) XorScalar(v int64) *Tensor { return t.Xor(t.intOf(v)) }
+
+// ShlScalar is t shifted left by n bits.
+func (t *Tensor) ShlScalar(n int) *Tensor { return t.Shl(t.intOf(int64(n))) }
+
+// ShrScalar is t shifted right by n bits, keeping the sign of signed types.
+func (t *Tensor) ShrScalar(n int) *Tensor { return t.Shr(t.intOf(int64(n))) }
+
+func (t *Tensor) intOf(v int64) *Tensor { return t.within().scalarInt(t.desc.DType, v) }
+
+// Where is a where t holds, else b; t is bool and all broadcast together.
+func (t *Tensor) Where(a, b *Tensor) *Tensor { return Op(op.Where, []*Tensor{t, a, b})[0] }
+
+// MaskWhere is o where mask holds, else t; all broadcast together.
+func (t *Tensor) MaskWhere(mask, o *Tensor) *Tensor { return mask.Where(o, t) }
+
+// MaskFill is v where mask holds, else t.
+func (t *Tensor) MaskFill(mask *Tensor, v float64) *Tensor { return mask.Where(t.scalarOf(v), t) }

@@ -1,0 +1,83 @@
+package tensor
+
+import "github.com/goburn/burn/core/op"
+
+// with is t and those of others that are not nil, which must come first.
+func (t *Tensor) with(name string, others ...*Tensor) []*Tensor {
+	in := []*Tensor{t}
+	for i, o := range others {
+		if o == nil {
+			continue
+		}
+		if len(in) != i+1 {
+			fail("%s: operand %d without the one before it, want both or none: %w", name, i+1, op.ErrAttr)
+		}
+		in = append(in, o)
+	}
+	return in
+}
+
+// LayerNorm normalises over axis and all after it; scale and bias may be nil, bias only with scale.
+func (t *Tensor) LayerNorm(axis int, scale, bias *Tensor, epsilon float64) *Tensor {
+	return Op(op.LayerNorm, t.with("layer_norm", scale, bias), op.Int("axis", t.axis("layer_norm", axis, t.Rank())),
+		op.Float("epsilon", epsilon))[0]
+}
+
+// RMSNorm is t over the root of its mean square over axis and all after it, times scale, which may be nil.
+func (t *Tensor) RMSNorm(axis int, scale *Tensor, epsilon float64) *Tensor {
+	return Op(op.RMSNorm, t.with("rms_norm", scale), op.Int("axis", t.axis("rms_norm", axis, t.Rank())), op.Float("epsilon", epsilon))[0]
+}
+
+// affine gives scale and bias of t's channels, ones and zeros for nil.
+func (t *Tensor) affine(name string, scale, bias *Tensor) (*Tensor, *Tensor) {
+	if t.Rank() < 2 {
+		fail("%s: %v has rank %d, want 2 or more: %w", name, t.desc, t.Rank(), op.ErrShape)
+	}
+	if scale == nil {
+		scale = t.within().Ones(t.desc.DType, t.desc.Shape[1])
+	}
+	if bias == nil {
+		bias = t.within().Zeros(t.desc.DType, t.desc.Shape[1])
+	}
+	return scale, bias
+}
+
+// GroupNorm normalises t[N, C, ...] over each group of channels and all spatial positions; scale[C] and bias[C] may be nil.
+func (t *Tensor) GroupNorm(groups int, scale, bias *Tensor, epsilon float64) *Tensor {
+	scale, bias = t.affine("group_norm", scale, bias)
+	return Op(op.GroupNorm, []*Tensor{t, scale, bias}, op.Int("groups", groups), op.Float("epsilon", epsilon))[0]
+}
+
+// InstanceNorm normalises each channel of t[N, C, ...] over all spatial positions; scale[C] and bias[C] may be nil.
+func (t *Tensor) InstanceNorm(scale, bias *Tensor, epsilon float64) *Tensor {
+	scale, bias = t.affine("instance_norm", scale, bias)
+	return t.GroupNorm(t.desc.Shape[1], scale, bias, epsilon)
+}
+
+// BatchNorm is (t-mean)/sqrt(variance+epsilon)·scale+bias of t[N, C, ...] by channel; scale and bias may be nil.
+func (t *Tensor) BatchNorm(scale, bias, mean, variance *Tensor, epsilon float64) *Tensor {
+	scale, bias = t.affine("batch_norm", scale, bias)
+	return Op(op.BatchNorm, []*Tensor{t, scale, bias, mean, variance}, op.Float("epsilon", epsilon))[0]
+}
+
+// BatchNormTrain is BatchNorm by the mean and the variance (without correction) of t itself, which it gives too.
+func (t *Tensor) BatchNormTrain(scale, bias *Tensor, epsilon float64) (y, mean, variance *Tensor) {
+	scale, bias = t.affine("batch_norm", scale, bias)
+	axes := []int{0}
+	for i := 2; i < t.Rank(); i++ {
+		axes = append(axes, i)
+	}
+	variance, mean = t.VarMean(0, axes...)
+	return t.BatchNorm(scale, bias, mean, variance, epsilon), mean, variance
+}
+
+// LocalResponseNorm is t[N, C, ...] over (k + alpha/size·s)^beta, with s the sum of t² over size channels around each.
+// PyTorch has alpha 1e-4, beta 0.75 and k 1.
+func (t *Tensor) LocalResponseNorm(size int, alpha, beta, k float64) *Tensor {
+	return t.un(op.LocalResponseNorm, op.Int("size", size), op.Float("alpha", alpha), op.Float("beta", beta), op.Float("bias", k))
+}
+
+// Normalize is t over its p-norm along axis, which counts as epsilon when it is less. PyTorch has p 2 and epsilon 1e-12.
+func (t *Tensor) Normalize(p float64, axis int, epsilon float64) *Tensor {
+	return t.along(op.LpNormalize, axis, op.Float("p", p), op.Float("epsilon", epsilon))
+}

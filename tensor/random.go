@@ -1,0 +1,211 @@
+package tensor
+
+import (
+	crand "crypto/rand"
+	"encoding/binary"
+	"sync"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+)
+
+// Random is a counter-based generator: Philox 4x32-10 of the contract's random_bits, keyed by Seed. A draw of n words of 32
+// bits uses the blocks of 4 words from Counter on, and moves Counter behind them, so that draws never overlap. The same
+// Seed and Counter give the same numbers on every backend. A Random may be copied to repeat what it gives. It is not safe
+// for concurrent use; the methods of Device with the same names are.
+type Random struct{ Seed, Counter int }
+
+// take reserves n words and gives the attributes that name them.
+func (r *Random) take(n int) []op.Attr {
+	at := r.Counter
+	r.Counter += n/4 + min(n%4, 1)
+	return []op.Attr{op.Int("seed", r.Seed), op.Int("counter", at)}
+}
+
+// generator is the Random of a device. A device that was not seeded takes a seed from the system at its first draw.
+type generator struct {
+	mu     sync.Mutex
+	seeded bool
+	Random
+}
+
+func (g *generator) seed(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.Random, g.seeded = Random{Seed: n}, true
+}
+
+// take reserves n words as a Random to draw from.
+func (g *generator) take(n int) *Random {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.seeded {
+		var b [8]byte
+		_, _ = crand.Read(b[:]) // documented never to fail
+		g.Random, g.seeded = Random{Seed: int(binary.LittleEndian.Uint64(b[:]) >> 1)}, true
+	}
+	r := g.Random
+	g.Random.take(n)
+	return &r
+}
+
+// Seed restarts the device's generator. Draws after it give the same numbers on every backend, if they come in the same
+// order. All scopes of a device share the generator.
+func (d *Device) Seed(n int) { d.random.seed(n) }
+
+// Random gives the state of the device's generator: what the next draw will use. Set with SetRandom, it continues there.
+func (d *Device) Random() Random {
+	return *d.random.take(0)
+}
+
+// SetRandom sets the state of the device's generator.
+func (d *Device) SetRandom(r Random) {
+	d.random.mu.Lock()
+	defer d.random.mu.Unlock()
+	d.random.Random, d.random.seeded = r, true
+}
+
+// words of 32 bits that n elements of a distribution use.
+func uniformWords(dt dtype.DType, n int) int {
+	if dt == dtype.F64 {
+		return 2 * n
+	}
+	return n
+}
+
+// size is the number of elements of a shape, which must be legal.
+func size(name string, dims []int) int {
+	if err := shape.Shape(dims).Check(); err != nil {
+		fail("%s: %w", name, err)
+	}
+	return shape.Shape(dims).Size()
+}
+
+// Uniform draws floats evenly from [low, high).
+func (r *Random) Uniform(d *Device, dt dtype.DType, low, high float64, dims ...int) *Tensor {
+	n := size("uniform", dims)
+	return d.Op(op.RandomUniform, nil, append(r.take(uniformWords(dt, n)), op.Ints("shape", dims...), op.Type("dtype", dt),
+		op.Float("low", low), op.Float("high", high))...)[0]
+}
+
+// Normal draws floats from the normal distribution of the mean and the standard deviation.
+func (r *Random) Normal(d *Device, dt dtype.DType, mean, std float64, dims ...int) *Tensor {
+	n := size("normal", dims)
+	return d.Op(op.RandomNormal, nil, append(r.take(2*n), op.Ints("shape", dims...), op.Type("dtype", dt), op.Float("mean", mean),
+		op.Float("std", std))...)[0]
+}
+
+// Bits draws 32 random bits per element, as i32.
+func (r *Random) Bits(d *Device, dims ...int) *Tensor {
+	n := size("random bits", dims)
+	return d.Op(op.RandomBits, nil, append(r.take(n), op.Ints("shape", dims...), op.Type("dtype", dtype.I32))...)[0]
+}
+
+// Int draws integers evenly from [low, high), from 62 random bits each.
+func (r *Random) Int(d *Device, dt dtype.DType, low, high int, dims ...int) *Tensor {
+	if !dt.IsInt() || high <= low || high-low <= 0 {
+		fail("random int: %v from [%d, %d), want an integer type and a range that is not empty: %w", dt, low, high, op.ErrAttr)
+	}
+	if r := high - low; r >= 1<<62 {
+		fail("random int: a range of %d, want less than 2^62: %w", r, op.ErrAttr)
+	}
+	return r.wide(d, dims).FloorMod(d.scalarInt(dtype.I64, int64(high-low))).Add(d.scalarInt(dtype.I64, int64(low))).Cast(dt)
+}
+
+// wide draws i64 of 62 random bits.
+func (r *Random) wide(d *Device, dims []int) *Tensor {
+	w := r.Bits(d, append([]int{2}, dims...)...).Cast(dtype.I64)
+	part := func(i, bits int) *Tensor { return w.Select(0, i).And(d.scalarInt(dtype.I64, 1<<bits-1)) }
+	return part(0, 31).Mul(d.scalarInt(dtype.I64, 1<<31)).Add(part(1, 31))
+}
+
+// Permutation draws an order of 0, 1, ..., n-1 (i64).
+func (r *Random) Permutation(d *Device, n int) *Tensor { return r.wide(d, []int{n}).ArgSort(0, false) }
+
+// Bernoulli is 1 with probability p, else 0, of the given type, for each element p of a float tensor.
+func (r *Random) Bernoulli(p *Tensor, dt dtype.DType) *Tensor {
+	return p.un(op.Bernoulli, append(r.take(p.Size()), op.Type("dtype", dt))...)
+}
+
+// Multinomial draws count indices (i64) of the last axis of weights, of which every one is drawn with a probability in
+// proportion to its weight. With replace an index may come again; without, count is at most the number of weights, and
+// indices of weight 0 come last.
+func (r *Random) Multinomial(weights *Tensor, count int, replace bool) *Tensor {
+	if replace {
+		return weights.un(op.Multinomial, append(r.take(weights.rows()*max(count, 0)), op.Int("count", count))...)
+	}
+	// The greatest of log(weight) + Gumbel noise are a sample without replacement (Efraimidis and Spirakis; Gumbel top-k).
+	dt := weights.DType()
+	u := r.Uniform(weights.within(), dt, 0, 1, weights.Shape()...).AddScalar(tiny(dt))
+	_, at := weights.Log().Sub(u.Log().Neg().Log()).TopK(count, -1)
+	return at
+}
+
+// tiny is far below the distance of random numbers of a type and above zero in it.
+func tiny(dt dtype.DType) float64 {
+	switch dt {
+	case dtype.F64:
+		return 0x1p-60
+	case dtype.F16:
+		return 0x1p-20
+	}
+	return 0x1p-30
+}
+
+// Dropout is x/(1-p) where an element is kept, and 0 with probability p.
+func (r *Random) Dropout(x *Tensor, p float64) *Tensor {
+	return Op(op.Dropout, []*Tensor{x}, append(r.take(x.Size()), op.Float("p", p))...)[0]
+}
+
+// Uniform draws floats evenly from [low, high) by the device's generator.
+func (d *Device) Uniform(dt dtype.DType, low, high float64, dims ...int) *Tensor {
+	return d.random.take(uniformWords(dt, size("uniform", dims))).Uniform(d, dt, low, high, dims...)
+}
+
+// Normal draws floats from a normal distribution by the device's generator.
+func (d *Device) Normal(dt dtype.DType, mean, std float64, dims ...int) *Tensor {
+	return d.random.take(2*size("normal", dims)).Normal(d, dt, mean, std, dims...)
+}
+
+// RandomInt draws integers evenly from [low, high) by the device's generator.
+func (d *Device) RandomInt(dt dtype.DType, low, high int, dims ...int) *Tensor {
+	return d.random.take(2*size("random int", dims)).Int(d, dt, low, high, dims...)
+}
+
+// Permutation draws an order of 0, 1, ..., n-1 (i64) by the device's generator.
+func (d *Device) Permutation(n int) *Tensor {
+	return d.random.take(2*size("permutation", []int{n})).Permutation(d, n)
+}
+
+// Bernoulli is 1 with probability p, else 0, by the device's generator.
+func (d *Device) Bernoulli(dt dtype.DType, p float64, dims ...int) *Tensor {
+	return d.Full(dtype.F32, p, dims...).Bernoulli(dt)
+}
+
+// Bernoulli is 1 with the probability that t holds, else 0, of type dt, by the device's generator.
+func (t *Tensor) Bernoulli(dt dtype.DType) *Tensor {
+	return t.dev.random.take(t.Size()).Bernoulli(t, dt)
+}
+
+// Multinomial is Random.Multinomial of the weights t by the device's generator.
+func (t *Tensor) Multinomial(count int, replace bool) *Tensor {
+	words := t.rows() * max(count, 0)
+	if !replace {
+		words = uniformWords(t.DType(), t.Size())
+	}
+	return t.dev.random.take(words).Multinomial(t, count, replace)
+}
+
+// Dropout is t/(1-p) where an element is kept, and 0 with probability p, by the device's generator.
+func (t *Tensor) Dropout(p float64) *Tensor { return t.dev.random.take(t.Size()).Dropout(t, p) }
+
+// UniformLike is Device.Uniform of t's type and shape.
+func (t *Tensor) UniformLike(low, high float64) *Tensor {
+	return t.within().Uniform(t.DType(), low, high, t.Shape()...)
+}
+
+// NormalLike is Device.Normal of t's type and shape.
+func (t *Tensor) NormalLike(mean, std float64) *Tensor {
+	return t.within().Normal(t.DType(), mean, std, t.Shape()...)
+}

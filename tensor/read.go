@@ -1,0 +1,56 @@
+package tensor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+)
+
+// Data waits for t and gives its elements in row-major order. T must be t's element type.
+func Data[T dtype.Native](ctx context.Context, t *Tensor) ([]T, error) {
+	if want := dtype.Of[T](); want != t.desc.DType {
+		panic(&Error{fmt.Errorf("data: %v as %v: %w", t.desc, want, core.ErrDType)})
+	}
+	out := make([]T, t.Size())
+	return out, t.ReadInto(ctx, dtype.Bytes(out))
+}
+
+// Read waits for t and fills dst, of t's size. T must be t's element type.
+func Read[T dtype.Native](ctx context.Context, t *Tensor, dst []T) error {
+	if want := dtype.Of[T](); want != t.desc.DType {
+		panic(&Error{fmt.Errorf("read: %v as %v: %w", t.desc, want, core.ErrDType)})
+	}
+	return t.ReadInto(ctx, dtype.Bytes(dst))
+}
+
+// DataAs is Data after a cast on the device to T.
+func DataAs[T dtype.Native](ctx context.Context, t *Tensor) ([]T, error) {
+	return Data[T](ctx, t.Cast(dtype.Of[T]()))
+}
+
+// Item waits for t, which has one element of type T, and gives it.
+func Item[T dtype.Native](ctx context.Context, t *Tensor) (T, error) {
+	var none T
+	if t.Size() != 1 {
+		fail("item: %v has %d elements, want 1: %w", t.desc, t.Size(), core.ErrShape)
+	}
+	v, err := Data[T](ctx, t)
+	if err != nil {
+		return none, err
+	}
+	return v[0], nil
+}
+
+// Float64 waits for t, which has one element of any type, and gives it widened.
+func (t *Tensor) Float64(ctx context.Context) (float64, error) {
+	if t.Size() != 1 {
+		fail("item: %v has %d elements, want 1: %w", t.desc, t.Size(), core.ErrShape)
+	}
+	b, err := t.Bytes(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return Float64s(t.desc.DType, b)[0], nil
+}

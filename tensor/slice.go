@@ -1,0 +1,136 @@
+package tensor
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// Range is a part of a dimension, as Python's Start:End:Step. Negative bounds count from the end, and bounds are cut to the
+// dimension. Step 0 stands for 1, End 0 for no bound, and Start 0 with a negative Step for the last element, so that the
+// zero Range is the whole dimension and Range{Step: -1} the whole dimension backwards.
+type Range struct{ Start, End, Step int }
+
+// of works out which n elements of a dimension r names: from start on, step apart.
+func (r Range) of(dim int) (start, n, step int) {
+	start, end, step := r.Start, r.End, r.Step
+	if step == 0 {
+		step = 1
+	}
+	switch {
+	case step > 0 && end == 0:
+		end = dim
+	case step < 0:
+		if start == 0 {
+			start = dim - 1
+		}
+		if end == 0 {
+			end = -dim - 1
+		}
+	}
+	return cut(start, end, step, dim)
+}
+
+// cut brings bounds of Python's rule into a dimension.
+func cut(start, end, step, dim int) (first, n, apart int) {
+	lo, hi := 0, dim // bounds that start and end are cut to
+	if step < 0 {
+		lo, hi = -1, dim-1
+	}
+	in := func(i int) int {
+		if i < 0 {
+			i += dim
+		}
+		return min(max(i, lo), hi)
+	}
+	start, end = in(start), in(end)
+	if step > 0 && end > start {
+		n = (end - start + step - 1) / step
+	} else if step < 0 && start > end {
+		n = (start - end - step - 1) / -step
+	}
+	return start, n, step
+}
+
+// Slice takes elements start, start+step, ... before end along axis, as Python's start:end:step: negative bounds count
+// from the end and are cut to the dimension. step may be negative, and then end is exclusive on the way down; use
+// -(dimension+1) to go through element 0.
+func (t *Tensor) Slice(axis, start, end, step int) *Tensor {
+	a := t.axis("slice", axis, t.Rank())
+	if step == 0 {
+		fail("slice: step 0 along axis %d of %v, want another: %w", a, t.desc, op.ErrShape)
+	}
+	first, n, step := cut(start, end, step, t.desc.Shape[a])
+	return t.strided(a, first, n, step)
+}
+
+// strided takes n elements along axis a, step apart. They exist.
+func (t *Tensor) strided(a, start, n, step int) *Tensor {
+	starts, steps, sizes := make([]int, t.Rank()), slices.Repeat([]int{1}, t.Rank()), t.desc.Shape.Clone()
+	starts[a], steps[a], sizes[a] = start, step, n
+	return t.un(op.Slice, op.Ints("start", starts...), op.Dims("size", sizes), op.Ints("step", steps...))
+}
+
+// Narrow takes n elements along axis from start.
+func (t *Tensor) Narrow(axis, start, n int) *Tensor {
+	a := t.axis("narrow", axis, t.Rank())
+	if start < 0 || n < 0 || start > t.desc.Shape[a]-n {
+		fail("narrow: %d elements from %d along axis %d of %v, want a part of %d: %w", n, start, a, t.desc, t.desc.Shape[a], op.ErrShape)
+	}
+	return t.strided(a, start, n, 1)
+}
+
+func (t *Tensor) ranges(name string, rs []Range) (starts, sizes, steps []int) {
+	if len(rs) > t.Rank() {
+		fail("%s: %d ranges for %v, want at most %d: %w", name, len(rs), t.desc, t.Rank(), op.ErrShape)
+	}
+	starts, sizes, steps = make([]int, t.Rank()), make([]int, t.Rank()), make([]int, t.Rank())
+	for i, dim := range t.desc.Shape {
+		var r Range
+		if i < len(rs) {
+			r = rs[i]
+		}
+		starts[i], sizes[i], steps[i] = r.of(dim)
+	}
+	return starts, sizes, steps
+}
+
+// SliceRanges takes a part of each dimension; dimensions without a range are taken whole.
+func (t *Tensor) SliceRanges(rs ...Range) *Tensor {
+	starts, sizes, steps := t.ranges("slice_ranges", rs)
+	return t.un(op.Slice, op.Ints("start", starts...), op.Ints("size", sizes...), op.Ints("step", steps...))
+}
+
+// SliceAssign is t with the part that SliceRanges takes replaced by v, which broadcasts.
+func (t *Tensor) SliceAssign(v *Tensor, rs ...Range) *Tensor {
+	starts, sizes, steps := t.ranges("slice_assign", rs)
+	v = v.Expand(sizes...)
+	if v.Size() == 0 {
+		return t
+	}
+	return t.assign(0, starts, sizes, steps, v)
+}
+
+// SliceFill is t with the part that SliceRanges takes replaced by a number.
+func (t *Tensor) SliceFill(v float64, rs ...Range) *Tensor {
+	return t.SliceAssign(t.scalarOf(v), rs...)
+}
+
+// assign replaces a part of the dimensions from a on: the slices along a that it touches are taken, get their part of the
+// later dimensions replaced, and are put back.
+func (t *Tensor) assign(a int, starts, sizes, steps []int, v *Tensor) *Tensor {
+	for a < t.Rank() && steps[a] == 1 && sizes[a] == t.desc.Shape[a] {
+		a++
+	}
+	if a == t.Rank() {
+		return v
+	}
+	start, n, step := starts[a], sizes[a], steps[a]
+	v = t.strided(a, start, n, step).assign(a+1, starts, sizes, steps, v)
+	if step != 1 {
+		at := t.within().Iota(dtype.I64, n).MulScalar(float64(step)).AddScalar(float64(start))
+		return t.Scatter(a, at, v, "assign")
+	}
+	return Concat(a, t.strided(a, 0, start, 1), v, t.strided(a, start+n, t.desc.Shape[a]-start-n, 1))
+}
