@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"slices"
 
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
@@ -71,8 +72,12 @@ func (b *builder) chain(i int, users map[op.TensorID][]int, taken []bool) (unit,
 		return unit{}, 0
 	}
 	c := &contractor{n: n, x: n.Inputs[0], weight: n.Inputs[1], desc: n.Outputs}
-	if a, ok := b.consts[c.weight]; ok && contraction.Packs(n, in) {
-		c.w = &a
+	if a, ok := b.consts[c.weight]; ok {
+		if contraction.Packs(n, in) {
+			c.w = &a
+		} else {
+			b.spread(c.weight, a)
+		}
 	}
 	if len(n.Inputs) > 2 {
 		c.setBias(b, n.Inputs[2])
@@ -108,6 +113,23 @@ func (b *builder) chain(i int, users map[op.TensorID][]int, taken []bool) (unit,
 		taken[k] = true
 	}
 	return u, last
+}
+
+// spread writes a constant whose elements are repeated by its view out once: kernels are fast on elements that lie side by
+// side.
+func (b *builder) spread(id op.TensorID, a kernel.Array) {
+	bytes := a.Size() * a.DType.Size()
+	if !slices.Contains(a.View.Strides, 0) || a.View.IsContiguous() || bytes > foldLimit {
+		return
+	}
+	buf, err := b.s.env.Account.New(bytes)
+	if err != nil {
+		return
+	}
+	whole := kernel.Array{Buf: buf, DType: a.DType, View: shape.Contiguous(a.View.Shape)}
+	kernel.Copy(b.s.env.Pool, whole, a)
+	a.Buf.Release()
+	b.consts[id] = whole
 }
 
 // setBias adds a tensor of one element per channel, in any shape.

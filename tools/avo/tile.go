@@ -15,7 +15,7 @@ import (
 const (
 	unroll = 4
 	ahead  = 8
-	beyond = 2048
+	beyond = 4096
 )
 
 // tiles writes one function for each number of rows, and for levels without
