@@ -11,18 +11,13 @@ import (
 
 // functions writes the loops of elementary functions.
 func (k *kernels) functions(c *numbers) {
-	unary := func(name string, body func()) {
-		TEXT(k.name(name), 4, "func(n int, dst, x *float32)")
-		Pragma("noescape")
-		k.loop([]string{"x"}, true, body)
-	}
-	unary("exp", func() { k.exp(c) })
-	unary("sigmoid", func() {
+	k.unary("exp", func() { k.exp(c) })
+	k.unary("sigmoid", func() {
 		k.negate(c)
 		k.exp(c)
 		k.reciprocalOfOneMore(c)
 	})
-	unary("tanh", func() { k.tanh(c) })
+	k.unary("tanh", func() { k.tanh(c) })
 
 	TEXT(k.name("silu"), 4, "func(n int, dst, x *float32, alpha float32)")
 	Pragma("noescape")

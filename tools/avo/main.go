@@ -77,5 +77,17 @@ func loops(level *level) {
 	k.splitRows()
 	k.pairs()
 	k.clamp()
-	k.functions(newNumbers())
+	c := newNumbers()
+	k.functions(c)
+	k.simple(c)
+	k.elementary(c)
+	k.trig(c)
+	k.storage(c)
+	k.quantized(c)
+	k.lineSums(c)
+	if level.wide {
+		k.transpose()
+	} else {
+		k.square(4)
+	}
 }

@@ -100,7 +100,7 @@ func GeluTanh(dst, x []float32) {
 	dst = dst[:len(x)]
 	for i, v := range x {
 		// (1+tanh(u))/2 is 1/(1+exp(-2u))
-		u := v * (1.5957691216057308 + 0.07135481282807559*v*v)
+		u := v * (1.5957691216057308 + 0.07135481627260025*v*v)
 		if v < -50 { // the cube may overflow, and the product is 0·Inf
 			dst[i] = gelu(v)
 			continue

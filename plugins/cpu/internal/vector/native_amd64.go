@@ -13,6 +13,10 @@ var wide = loops{
 	sub: pairLoops{sub32AVX512, subTo32AVX512, subFrom32AVX512}, div: pairLoops{div32AVX512, divTo32AVX512, divFrom32AVX512},
 	max: pairLoops{max32AVX512, maxTo32AVX512, nil}, min: pairLoops{min32AVX512, minTo32AVX512, nil},
 	clamp: clamp32AVX512, exp: exp32AVX512, sigmoid: sigmoid32AVX512, tanh: tanh32AVX512, silu: silu32AVX512, expSub: expSub32AVX512,
+
+	apply: [functions]mapFunc{log32AVX512, log1p32AVX512, expm132AVX512, erf32AVX512, gelu32AVX512, geluTanh32AVX512, softplus32AVX512, mish32AVX512, sin32AVX512, cos32AVX512, neg32AVX512, abs32AVX512, square32AVX512, sqrt32AVX512, rsqrt32AVX512, reciprocal32AVX512, round32AVX512, floor32AVX512, ceil32AVX512, trunc32AVX512},
+	elu:   elu32AVX512, leaky: leaky32AVX512, gate: gate32AVX512, standard: standard32AVX512, linear: linear32AVX512,
+	storageFuncs: storageFuncs{fromF16: fromF1632AVX512, fromBF16: fromBF1632AVX512, toF16: toF1632AVX512, toBF16: toBF1632AVX512, toI32: toI3232AVX512, fromI32: fromI3232AVX512, fromU8: fromU832AVX512, fromI8: fromI832AVX512, stream: stream32AVX512, choose: choose32AVX512, quantize: quantize32AVX512, dequantizeU8: dequantizeU832AVX512, dequantizeI8: dequantizeI832AVX512, transpose: transpose32AVX512},
 }
 
 var narrow = loops{
@@ -25,6 +29,10 @@ var narrow = loops{
 	sub: pairLoops{sub32AVX2, subTo32AVX2, subFrom32AVX2}, div: pairLoops{div32AVX2, divTo32AVX2, divFrom32AVX2},
 	max: pairLoops{max32AVX2, maxTo32AVX2, nil}, min: pairLoops{min32AVX2, minTo32AVX2, nil},
 	clamp: clamp32AVX2, exp: exp32AVX2, sigmoid: sigmoid32AVX2, tanh: tanh32AVX2, silu: silu32AVX2, expSub: expSub32AVX2,
+
+	apply: [functions]mapFunc{log32AVX2, log1p32AVX2, expm132AVX2, erf32AVX2, gelu32AVX2, geluTanh32AVX2, softplus32AVX2, mish32AVX2, sin32AVX2, cos32AVX2, neg32AVX2, abs32AVX2, square32AVX2, sqrt32AVX2, rsqrt32AVX2, reciprocal32AVX2, round32AVX2, floor32AVX2, ceil32AVX2, trunc32AVX2},
+	elu:   elu32AVX2, leaky: leaky32AVX2, gate: gate32AVX2, standard: standard32AVX2, linear: linear32AVX2,
+	storageFuncs: storageFuncs{fromF16: fromF1632AVX2, fromBF16: fromBF1632AVX2, toF16: toF1632AVX2, toBF16: toBF1632AVX2, toI32: toI3232AVX2, fromI32: fromI3232AVX2, fromU8: fromU832AVX2, fromI8: fromI832AVX2, stream: stream32AVX2, choose: choose32AVX2, quantize: quantize32AVX2, dequantizeU8: dequantizeU832AVX2, dequantizeI8: dequantizeI832AVX2, square: square32AVX2x4},
 }
 
 func best() *loops {
@@ -37,11 +45,53 @@ func best() *loops {
 // levels gives the loops that may be used, best first.
 func levels() []*loops {
 	var list []*loops
-	if cpuid.Active().Has(cpuid.LevelAVX512) {
+	if cpuid.Active().Has(cpuid.LevelAVX512 | cpuid.F16C) {
 		list = append(list, &wide)
 	}
-	if cpuid.Active().Has(cpuid.LevelAVX2) {
+	if cpuid.Active().Has(cpuid.LevelAVX2 | cpuid.F16C) {
 		list = append(list, &narrow)
 	}
 	return list
+}
+
+// Reductions are called by name: results would otherwise have to lie in the heap.
+
+func sumLine(n int, x, out *float32) {
+	if active == &wide {
+		sumLine32AVX512(n, x, out)
+	} else {
+		sumLine32AVX2(n, x, out)
+	}
+}
+
+func maxLine(n int, x *float32, out *int32) {
+	if active == &wide {
+		maxLine32AVX512(n, x, out)
+	} else {
+		maxLine32AVX2(n, x, out)
+	}
+}
+
+func minLine(n int, x *float32, out *int32) {
+	if active == &wide {
+		minLine32AVX512(n, x, out)
+	} else {
+		minLine32AVX2(n, x, out)
+	}
+}
+
+func totalLine(n int, x *float32, out *float64) {
+	if active == &wide {
+		total32AVX512(n, x, out)
+	} else {
+		total32AVX2(n, x, out)
+	}
+}
+
+func squareLine(n int, x *float32, mean float32, out *float64) {
+	if active == &wide {
+		squares32AVX512(n, x, mean, out)
+	} else {
+		squares32AVX2(n, x, mean, out)
+	}
 }

@@ -26,6 +26,13 @@ type loops struct {
 	exp, sigmoid, tanh           mapFunc
 	silu                         oneFunc
 	expSub                       func(n int, dst, x *float32, shift float32) float32
+
+	apply            [functions]mapFunc
+	elu              func(n int, dst, x *float32, alpha, gamma, by float32)
+	leaky            oneFunc
+	gate             func(n int, dst, x *float32, alpha, alphaLow, beta, betaLow, times float32)
+	standard, linear func(n int, dst, x *float32, a, b float32)
+	storageFuncs
 }
 
 type (

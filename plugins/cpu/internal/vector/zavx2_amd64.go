@@ -107,3 +107,157 @@ func silu32AVX2(n int, dst *float32, x *float32, alpha float32)
 //
 //go:noescape
 func expSub32AVX2(n int, dst *float32, x *float32, shift float32) float32
+
+//go:noescape
+func neg32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func abs32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func square32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func sqrt32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func reciprocal32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func rsqrt32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func round32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func floor32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func ceil32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func trunc32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func leaky32AVX2(n int, dst *float32, x *float32, alpha float32)
+
+// gate32AVX2 brings alpha*x+beta into [0, 1]; both numbers are sums of two. If times is not zero the result is multiplied by x.
+//
+//go:noescape
+func gate32AVX2(n int, dst *float32, x *float32, alpha float32, alphaLow float32, beta float32, betaLow float32, times float32)
+
+//go:noescape
+func log32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func log1p32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func expm132AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func erf32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func gelu32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func geluTanh32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func softplus32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func mish32AVX2(n int, dst *float32, x *float32)
+
+// elu32AVX2 multiplies gamma by x or, where it is negative, by alpha*(exp(x/by)-1).
+//
+//go:noescape
+func elu32AVX2(n int, dst *float32, x *float32, alpha float32, gamma float32, by float32)
+
+//go:noescape
+func sin32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func cos32AVX2(n int, dst *float32, x *float32)
+
+//go:noescape
+func fromF1632AVX2(n int, dst *float32, x *uint16)
+
+//go:noescape
+func toF1632AVX2(n int, dst *uint16, x *float32)
+
+//go:noescape
+func fromBF1632AVX2(n int, dst *float32, x *uint16)
+
+//go:noescape
+func toBF1632AVX2(n int, dst *uint16, x *float32)
+
+//go:noescape
+func toI3232AVX2(n int, dst *int32, x *float32)
+
+//go:noescape
+func fromI3232AVX2(n int, dst *float32, x *int32)
+
+//go:noescape
+func fromU832AVX2(n int, dst *float32, x *uint8)
+
+//go:noescape
+func fromI832AVX2(n int, dst *float32, x *int8)
+
+// stream32AVX2 copies past the caches; dst is aligned to a vector.
+//
+//go:noescape
+func stream32AVX2(n int, dst *float32, x *float32)
+
+// choose32AVX2 takes a where cond is not zero and b elsewhere.
+//
+//go:noescape
+func choose32AVX2(n int, dst *float32, cond *uint8, a *float32, b *float32)
+
+// quantize32AVX2 divides by scale, rounds to even, adds zero, and brings the sum into [lo, hi]; NaN counts as 0.
+//
+//go:noescape
+func quantize32AVX2(n int, dst *uint8, x *float32, scale float32, zero float32, lo float32, hi float32)
+
+//go:noescape
+func dequantizeU832AVX2(n int, dst *float32, x *uint8, scale float32, zero int32)
+
+//go:noescape
+func dequantizeI832AVX2(n int, dst *float32, x *int8, scale float32, zero int32)
+
+// sumLine32AVX2 takes a multiple of four vectors.
+//
+//go:noescape
+func sumLine32AVX2(n int, x *float32, out *float32)
+
+// maxLine32AVX2 gives keys, then words of which one is not zero if there is a NaN.
+//
+//go:noescape
+func maxLine32AVX2(n int, x *float32, out *int32)
+
+// minLine32AVX2 gives keys, then words of which one is not zero if there is a NaN.
+//
+//go:noescape
+func minLine32AVX2(n int, x *float32, out *int32)
+
+//go:noescape
+func total32AVX2(n int, x *float32, out *float64)
+
+// squares32AVX2 sums the squares of what numbers differ from mean by.
+//
+//go:noescape
+func squares32AVX2(n int, x *float32, mean float32, out *float64)
+
+// standard32AVX2 sets dst to (x-mean)*factor.
+//
+//go:noescape
+func standard32AVX2(n int, dst *float32, x *float32, mean float32, factor float32)
+
+// linear32AVX2 sets dst to x*factor+bias.
+//
+//go:noescape
+func linear32AVX2(n int, dst *float32, x *float32, factor float32, bias float32)
+
+//go:noescape
+func square32AVX2x4(depth int, src *float32, line int, dst *float32, width int)

@@ -119,3 +119,157 @@ func silu32AVX512(n int, dst *float32, x *float32, alpha float32)
 //
 //go:noescape
 func expSub32AVX512(n int, dst *float32, x *float32, shift float32) float32
+
+//go:noescape
+func neg32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func abs32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func square32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func sqrt32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func reciprocal32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func rsqrt32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func round32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func floor32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func ceil32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func trunc32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func leaky32AVX512(n int, dst *float32, x *float32, alpha float32)
+
+// gate32AVX512 brings alpha*x+beta into [0, 1]; both numbers are sums of two. If times is not zero the result is multiplied by x.
+//
+//go:noescape
+func gate32AVX512(n int, dst *float32, x *float32, alpha float32, alphaLow float32, beta float32, betaLow float32, times float32)
+
+//go:noescape
+func log32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func log1p32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func expm132AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func erf32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func gelu32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func geluTanh32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func softplus32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func mish32AVX512(n int, dst *float32, x *float32)
+
+// elu32AVX512 multiplies gamma by x or, where it is negative, by alpha*(exp(x/by)-1).
+//
+//go:noescape
+func elu32AVX512(n int, dst *float32, x *float32, alpha float32, gamma float32, by float32)
+
+//go:noescape
+func sin32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func cos32AVX512(n int, dst *float32, x *float32)
+
+//go:noescape
+func fromF1632AVX512(n int, dst *float32, x *uint16)
+
+//go:noescape
+func toF1632AVX512(n int, dst *uint16, x *float32)
+
+//go:noescape
+func fromBF1632AVX512(n int, dst *float32, x *uint16)
+
+//go:noescape
+func toBF1632AVX512(n int, dst *uint16, x *float32)
+
+//go:noescape
+func toI3232AVX512(n int, dst *int32, x *float32)
+
+//go:noescape
+func fromI3232AVX512(n int, dst *float32, x *int32)
+
+//go:noescape
+func fromU832AVX512(n int, dst *float32, x *uint8)
+
+//go:noescape
+func fromI832AVX512(n int, dst *float32, x *int8)
+
+// stream32AVX512 copies past the caches; dst is aligned to a vector.
+//
+//go:noescape
+func stream32AVX512(n int, dst *float32, x *float32)
+
+// choose32AVX512 takes a where cond is not zero and b elsewhere.
+//
+//go:noescape
+func choose32AVX512(n int, dst *float32, cond *uint8, a *float32, b *float32)
+
+// quantize32AVX512 divides by scale, rounds to even, adds zero, and brings the sum into [lo, hi]; NaN counts as 0.
+//
+//go:noescape
+func quantize32AVX512(n int, dst *uint8, x *float32, scale float32, zero float32, lo float32, hi float32)
+
+//go:noescape
+func dequantizeU832AVX512(n int, dst *float32, x *uint8, scale float32, zero int32)
+
+//go:noescape
+func dequantizeI832AVX512(n int, dst *float32, x *int8, scale float32, zero int32)
+
+// sumLine32AVX512 takes a multiple of four vectors.
+//
+//go:noescape
+func sumLine32AVX512(n int, x *float32, out *float32)
+
+// maxLine32AVX512 gives keys, then words of which one is not zero if there is a NaN.
+//
+//go:noescape
+func maxLine32AVX512(n int, x *float32, out *int32)
+
+// minLine32AVX512 gives keys, then words of which one is not zero if there is a NaN.
+//
+//go:noescape
+func minLine32AVX512(n int, x *float32, out *int32)
+
+//go:noescape
+func total32AVX512(n int, x *float32, out *float64)
+
+// squares32AVX512 sums the squares of what numbers differ from mean by.
+//
+//go:noescape
+func squares32AVX512(n int, x *float32, mean float32, out *float64)
+
+// standard32AVX512 sets dst to (x-mean)*factor.
+//
+//go:noescape
+func standard32AVX512(n int, dst *float32, x *float32, mean float32, factor float32)
+
+// linear32AVX512 sets dst to x*factor+bias.
+//
+//go:noescape
+func linear32AVX512(n int, dst *float32, x *float32, factor float32, bias float32)
+
+//go:noescape
+func transpose32AVX512(lines int, depth int, src *float32, line int, dst *float32, width int)

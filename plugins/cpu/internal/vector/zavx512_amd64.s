@@ -2721,7 +2721,1191 @@ DATA numbers<>+1328(SB)/4, $0x3f200000
 DATA numbers<>+1332(SB)/4, $0x3f200000
 DATA numbers<>+1336(SB)/4, $0x3f200000
 DATA numbers<>+1340(SB)/4, $0x3f200000
-GLOBL numbers<>(SB), RODATA|NOPTR, $1344
+DATA numbers<>+1344(SB)/4, $0x5d800000
+DATA numbers<>+1348(SB)/4, $0x5d800000
+DATA numbers<>+1352(SB)/4, $0x5d800000
+DATA numbers<>+1356(SB)/4, $0x5d800000
+DATA numbers<>+1360(SB)/4, $0x5d800000
+DATA numbers<>+1364(SB)/4, $0x5d800000
+DATA numbers<>+1368(SB)/4, $0x5d800000
+DATA numbers<>+1372(SB)/4, $0x5d800000
+DATA numbers<>+1376(SB)/4, $0x5d800000
+DATA numbers<>+1380(SB)/4, $0x5d800000
+DATA numbers<>+1384(SB)/4, $0x5d800000
+DATA numbers<>+1388(SB)/4, $0x5d800000
+DATA numbers<>+1392(SB)/4, $0x5d800000
+DATA numbers<>+1396(SB)/4, $0x5d800000
+DATA numbers<>+1400(SB)/4, $0x5d800000
+DATA numbers<>+1404(SB)/4, $0x5d800000
+DATA numbers<>+1408(SB)/4, $0xdd800000
+DATA numbers<>+1412(SB)/4, $0xdd800000
+DATA numbers<>+1416(SB)/4, $0xdd800000
+DATA numbers<>+1420(SB)/4, $0xdd800000
+DATA numbers<>+1424(SB)/4, $0xdd800000
+DATA numbers<>+1428(SB)/4, $0xdd800000
+DATA numbers<>+1432(SB)/4, $0xdd800000
+DATA numbers<>+1436(SB)/4, $0xdd800000
+DATA numbers<>+1440(SB)/4, $0xdd800000
+DATA numbers<>+1444(SB)/4, $0xdd800000
+DATA numbers<>+1448(SB)/4, $0xdd800000
+DATA numbers<>+1452(SB)/4, $0xdd800000
+DATA numbers<>+1456(SB)/4, $0xdd800000
+DATA numbers<>+1460(SB)/4, $0xdd800000
+DATA numbers<>+1464(SB)/4, $0xdd800000
+DATA numbers<>+1468(SB)/4, $0xdd800000
+DATA numbers<>+1472(SB)/4, $0x4b000000
+DATA numbers<>+1476(SB)/4, $0x4b000000
+DATA numbers<>+1480(SB)/4, $0x4b000000
+DATA numbers<>+1484(SB)/4, $0x4b000000
+DATA numbers<>+1488(SB)/4, $0x4b000000
+DATA numbers<>+1492(SB)/4, $0x4b000000
+DATA numbers<>+1496(SB)/4, $0x4b000000
+DATA numbers<>+1500(SB)/4, $0x4b000000
+DATA numbers<>+1504(SB)/4, $0x4b000000
+DATA numbers<>+1508(SB)/4, $0x4b000000
+DATA numbers<>+1512(SB)/4, $0x4b000000
+DATA numbers<>+1516(SB)/4, $0x4b000000
+DATA numbers<>+1520(SB)/4, $0x4b000000
+DATA numbers<>+1524(SB)/4, $0x4b000000
+DATA numbers<>+1528(SB)/4, $0x4b000000
+DATA numbers<>+1532(SB)/4, $0x4b000000
+DATA numbers<>+1536(SB)/4, $0xc1b80000
+DATA numbers<>+1540(SB)/4, $0xc1b80000
+DATA numbers<>+1544(SB)/4, $0xc1b80000
+DATA numbers<>+1548(SB)/4, $0xc1b80000
+DATA numbers<>+1552(SB)/4, $0xc1b80000
+DATA numbers<>+1556(SB)/4, $0xc1b80000
+DATA numbers<>+1560(SB)/4, $0xc1b80000
+DATA numbers<>+1564(SB)/4, $0xc1b80000
+DATA numbers<>+1568(SB)/4, $0xc1b80000
+DATA numbers<>+1572(SB)/4, $0xc1b80000
+DATA numbers<>+1576(SB)/4, $0xc1b80000
+DATA numbers<>+1580(SB)/4, $0xc1b80000
+DATA numbers<>+1584(SB)/4, $0xc1b80000
+DATA numbers<>+1588(SB)/4, $0xc1b80000
+DATA numbers<>+1592(SB)/4, $0xc1b80000
+DATA numbers<>+1596(SB)/4, $0xc1b80000
+DATA numbers<>+1600(SB)/4, $0x00800000
+DATA numbers<>+1604(SB)/4, $0x00800000
+DATA numbers<>+1608(SB)/4, $0x00800000
+DATA numbers<>+1612(SB)/4, $0x00800000
+DATA numbers<>+1616(SB)/4, $0x00800000
+DATA numbers<>+1620(SB)/4, $0x00800000
+DATA numbers<>+1624(SB)/4, $0x00800000
+DATA numbers<>+1628(SB)/4, $0x00800000
+DATA numbers<>+1632(SB)/4, $0x00800000
+DATA numbers<>+1636(SB)/4, $0x00800000
+DATA numbers<>+1640(SB)/4, $0x00800000
+DATA numbers<>+1644(SB)/4, $0x00800000
+DATA numbers<>+1648(SB)/4, $0x00800000
+DATA numbers<>+1652(SB)/4, $0x00800000
+DATA numbers<>+1656(SB)/4, $0x00800000
+DATA numbers<>+1660(SB)/4, $0x00800000
+DATA numbers<>+1664(SB)/4, $0x3f3504f3
+DATA numbers<>+1668(SB)/4, $0x3f3504f3
+DATA numbers<>+1672(SB)/4, $0x3f3504f3
+DATA numbers<>+1676(SB)/4, $0x3f3504f3
+DATA numbers<>+1680(SB)/4, $0x3f3504f3
+DATA numbers<>+1684(SB)/4, $0x3f3504f3
+DATA numbers<>+1688(SB)/4, $0x3f3504f3
+DATA numbers<>+1692(SB)/4, $0x3f3504f3
+DATA numbers<>+1696(SB)/4, $0x3f3504f3
+DATA numbers<>+1700(SB)/4, $0x3f3504f3
+DATA numbers<>+1704(SB)/4, $0x3f3504f3
+DATA numbers<>+1708(SB)/4, $0x3f3504f3
+DATA numbers<>+1712(SB)/4, $0x3f3504f3
+DATA numbers<>+1716(SB)/4, $0x3f3504f3
+DATA numbers<>+1720(SB)/4, $0x3f3504f3
+DATA numbers<>+1724(SB)/4, $0x3f3504f3
+DATA numbers<>+1728(SB)/4, $0x007fffff
+DATA numbers<>+1732(SB)/4, $0x007fffff
+DATA numbers<>+1736(SB)/4, $0x007fffff
+DATA numbers<>+1740(SB)/4, $0x007fffff
+DATA numbers<>+1744(SB)/4, $0x007fffff
+DATA numbers<>+1748(SB)/4, $0x007fffff
+DATA numbers<>+1752(SB)/4, $0x007fffff
+DATA numbers<>+1756(SB)/4, $0x007fffff
+DATA numbers<>+1760(SB)/4, $0x007fffff
+DATA numbers<>+1764(SB)/4, $0x007fffff
+DATA numbers<>+1768(SB)/4, $0x007fffff
+DATA numbers<>+1772(SB)/4, $0x007fffff
+DATA numbers<>+1776(SB)/4, $0x007fffff
+DATA numbers<>+1780(SB)/4, $0x007fffff
+DATA numbers<>+1784(SB)/4, $0x007fffff
+DATA numbers<>+1788(SB)/4, $0x007fffff
+DATA numbers<>+1792(SB)/4, $0x3d9021bb
+DATA numbers<>+1796(SB)/4, $0x3d9021bb
+DATA numbers<>+1800(SB)/4, $0x3d9021bb
+DATA numbers<>+1804(SB)/4, $0x3d9021bb
+DATA numbers<>+1808(SB)/4, $0x3d9021bb
+DATA numbers<>+1812(SB)/4, $0x3d9021bb
+DATA numbers<>+1816(SB)/4, $0x3d9021bb
+DATA numbers<>+1820(SB)/4, $0x3d9021bb
+DATA numbers<>+1824(SB)/4, $0x3d9021bb
+DATA numbers<>+1828(SB)/4, $0x3d9021bb
+DATA numbers<>+1832(SB)/4, $0x3d9021bb
+DATA numbers<>+1836(SB)/4, $0x3d9021bb
+DATA numbers<>+1840(SB)/4, $0x3d9021bb
+DATA numbers<>+1844(SB)/4, $0x3d9021bb
+DATA numbers<>+1848(SB)/4, $0x3d9021bb
+DATA numbers<>+1852(SB)/4, $0x3d9021bb
+DATA numbers<>+1856(SB)/4, $0xbdebd1b8
+DATA numbers<>+1860(SB)/4, $0xbdebd1b8
+DATA numbers<>+1864(SB)/4, $0xbdebd1b8
+DATA numbers<>+1868(SB)/4, $0xbdebd1b8
+DATA numbers<>+1872(SB)/4, $0xbdebd1b8
+DATA numbers<>+1876(SB)/4, $0xbdebd1b8
+DATA numbers<>+1880(SB)/4, $0xbdebd1b8
+DATA numbers<>+1884(SB)/4, $0xbdebd1b8
+DATA numbers<>+1888(SB)/4, $0xbdebd1b8
+DATA numbers<>+1892(SB)/4, $0xbdebd1b8
+DATA numbers<>+1896(SB)/4, $0xbdebd1b8
+DATA numbers<>+1900(SB)/4, $0xbdebd1b8
+DATA numbers<>+1904(SB)/4, $0xbdebd1b8
+DATA numbers<>+1908(SB)/4, $0xbdebd1b8
+DATA numbers<>+1912(SB)/4, $0xbdebd1b8
+DATA numbers<>+1916(SB)/4, $0xbdebd1b8
+DATA numbers<>+1920(SB)/4, $0x3def251a
+DATA numbers<>+1924(SB)/4, $0x3def251a
+DATA numbers<>+1928(SB)/4, $0x3def251a
+DATA numbers<>+1932(SB)/4, $0x3def251a
+DATA numbers<>+1936(SB)/4, $0x3def251a
+DATA numbers<>+1940(SB)/4, $0x3def251a
+DATA numbers<>+1944(SB)/4, $0x3def251a
+DATA numbers<>+1948(SB)/4, $0x3def251a
+DATA numbers<>+1952(SB)/4, $0x3def251a
+DATA numbers<>+1956(SB)/4, $0x3def251a
+DATA numbers<>+1960(SB)/4, $0x3def251a
+DATA numbers<>+1964(SB)/4, $0x3def251a
+DATA numbers<>+1968(SB)/4, $0x3def251a
+DATA numbers<>+1972(SB)/4, $0x3def251a
+DATA numbers<>+1976(SB)/4, $0x3def251a
+DATA numbers<>+1980(SB)/4, $0x3def251a
+DATA numbers<>+1984(SB)/4, $0xbdfe5d4f
+DATA numbers<>+1988(SB)/4, $0xbdfe5d4f
+DATA numbers<>+1992(SB)/4, $0xbdfe5d4f
+DATA numbers<>+1996(SB)/4, $0xbdfe5d4f
+DATA numbers<>+2000(SB)/4, $0xbdfe5d4f
+DATA numbers<>+2004(SB)/4, $0xbdfe5d4f
+DATA numbers<>+2008(SB)/4, $0xbdfe5d4f
+DATA numbers<>+2012(SB)/4, $0xbdfe5d4f
+DATA numbers<>+2016(SB)/4, $0xbdfe5d4f
+DATA numbers<>+2020(SB)/4, $0xbdfe5d4f
+DATA numbers<>+2024(SB)/4, $0xbdfe5d4f
+DATA numbers<>+2028(SB)/4, $0xbdfe5d4f
+DATA numbers<>+2032(SB)/4, $0xbdfe5d4f
+DATA numbers<>+2036(SB)/4, $0xbdfe5d4f
+DATA numbers<>+2040(SB)/4, $0xbdfe5d4f
+DATA numbers<>+2044(SB)/4, $0xbdfe5d4f
+DATA numbers<>+2048(SB)/4, $0x3e11e9bf
+DATA numbers<>+2052(SB)/4, $0x3e11e9bf
+DATA numbers<>+2056(SB)/4, $0x3e11e9bf
+DATA numbers<>+2060(SB)/4, $0x3e11e9bf
+DATA numbers<>+2064(SB)/4, $0x3e11e9bf
+DATA numbers<>+2068(SB)/4, $0x3e11e9bf
+DATA numbers<>+2072(SB)/4, $0x3e11e9bf
+DATA numbers<>+2076(SB)/4, $0x3e11e9bf
+DATA numbers<>+2080(SB)/4, $0x3e11e9bf
+DATA numbers<>+2084(SB)/4, $0x3e11e9bf
+DATA numbers<>+2088(SB)/4, $0x3e11e9bf
+DATA numbers<>+2092(SB)/4, $0x3e11e9bf
+DATA numbers<>+2096(SB)/4, $0x3e11e9bf
+DATA numbers<>+2100(SB)/4, $0x3e11e9bf
+DATA numbers<>+2104(SB)/4, $0x3e11e9bf
+DATA numbers<>+2108(SB)/4, $0x3e11e9bf
+DATA numbers<>+2112(SB)/4, $0xbe2aae50
+DATA numbers<>+2116(SB)/4, $0xbe2aae50
+DATA numbers<>+2120(SB)/4, $0xbe2aae50
+DATA numbers<>+2124(SB)/4, $0xbe2aae50
+DATA numbers<>+2128(SB)/4, $0xbe2aae50
+DATA numbers<>+2132(SB)/4, $0xbe2aae50
+DATA numbers<>+2136(SB)/4, $0xbe2aae50
+DATA numbers<>+2140(SB)/4, $0xbe2aae50
+DATA numbers<>+2144(SB)/4, $0xbe2aae50
+DATA numbers<>+2148(SB)/4, $0xbe2aae50
+DATA numbers<>+2152(SB)/4, $0xbe2aae50
+DATA numbers<>+2156(SB)/4, $0xbe2aae50
+DATA numbers<>+2160(SB)/4, $0xbe2aae50
+DATA numbers<>+2164(SB)/4, $0xbe2aae50
+DATA numbers<>+2168(SB)/4, $0xbe2aae50
+DATA numbers<>+2172(SB)/4, $0xbe2aae50
+DATA numbers<>+2176(SB)/4, $0x3e4cceac
+DATA numbers<>+2180(SB)/4, $0x3e4cceac
+DATA numbers<>+2184(SB)/4, $0x3e4cceac
+DATA numbers<>+2188(SB)/4, $0x3e4cceac
+DATA numbers<>+2192(SB)/4, $0x3e4cceac
+DATA numbers<>+2196(SB)/4, $0x3e4cceac
+DATA numbers<>+2200(SB)/4, $0x3e4cceac
+DATA numbers<>+2204(SB)/4, $0x3e4cceac
+DATA numbers<>+2208(SB)/4, $0x3e4cceac
+DATA numbers<>+2212(SB)/4, $0x3e4cceac
+DATA numbers<>+2216(SB)/4, $0x3e4cceac
+DATA numbers<>+2220(SB)/4, $0x3e4cceac
+DATA numbers<>+2224(SB)/4, $0x3e4cceac
+DATA numbers<>+2228(SB)/4, $0x3e4cceac
+DATA numbers<>+2232(SB)/4, $0x3e4cceac
+DATA numbers<>+2236(SB)/4, $0x3e4cceac
+DATA numbers<>+2240(SB)/4, $0xbe7ffffc
+DATA numbers<>+2244(SB)/4, $0xbe7ffffc
+DATA numbers<>+2248(SB)/4, $0xbe7ffffc
+DATA numbers<>+2252(SB)/4, $0xbe7ffffc
+DATA numbers<>+2256(SB)/4, $0xbe7ffffc
+DATA numbers<>+2260(SB)/4, $0xbe7ffffc
+DATA numbers<>+2264(SB)/4, $0xbe7ffffc
+DATA numbers<>+2268(SB)/4, $0xbe7ffffc
+DATA numbers<>+2272(SB)/4, $0xbe7ffffc
+DATA numbers<>+2276(SB)/4, $0xbe7ffffc
+DATA numbers<>+2280(SB)/4, $0xbe7ffffc
+DATA numbers<>+2284(SB)/4, $0xbe7ffffc
+DATA numbers<>+2288(SB)/4, $0xbe7ffffc
+DATA numbers<>+2292(SB)/4, $0xbe7ffffc
+DATA numbers<>+2296(SB)/4, $0xbe7ffffc
+DATA numbers<>+2300(SB)/4, $0xbe7ffffc
+DATA numbers<>+2304(SB)/4, $0x3eaaaaaa
+DATA numbers<>+2308(SB)/4, $0x3eaaaaaa
+DATA numbers<>+2312(SB)/4, $0x3eaaaaaa
+DATA numbers<>+2316(SB)/4, $0x3eaaaaaa
+DATA numbers<>+2320(SB)/4, $0x3eaaaaaa
+DATA numbers<>+2324(SB)/4, $0x3eaaaaaa
+DATA numbers<>+2328(SB)/4, $0x3eaaaaaa
+DATA numbers<>+2332(SB)/4, $0x3eaaaaaa
+DATA numbers<>+2336(SB)/4, $0x3eaaaaaa
+DATA numbers<>+2340(SB)/4, $0x3eaaaaaa
+DATA numbers<>+2344(SB)/4, $0x3eaaaaaa
+DATA numbers<>+2348(SB)/4, $0x3eaaaaaa
+DATA numbers<>+2352(SB)/4, $0x3eaaaaaa
+DATA numbers<>+2356(SB)/4, $0x3eaaaaaa
+DATA numbers<>+2360(SB)/4, $0x3eaaaaaa
+DATA numbers<>+2364(SB)/4, $0x3eaaaaaa
+DATA numbers<>+2368(SB)/4, $0x00000000
+DATA numbers<>+2372(SB)/4, $0x00000000
+DATA numbers<>+2376(SB)/4, $0x00000000
+DATA numbers<>+2380(SB)/4, $0x00000000
+DATA numbers<>+2384(SB)/4, $0x00000000
+DATA numbers<>+2388(SB)/4, $0x00000000
+DATA numbers<>+2392(SB)/4, $0x00000000
+DATA numbers<>+2396(SB)/4, $0x00000000
+DATA numbers<>+2400(SB)/4, $0x00000000
+DATA numbers<>+2404(SB)/4, $0x00000000
+DATA numbers<>+2408(SB)/4, $0x00000000
+DATA numbers<>+2412(SB)/4, $0x00000000
+DATA numbers<>+2416(SB)/4, $0x00000000
+DATA numbers<>+2420(SB)/4, $0x00000000
+DATA numbers<>+2424(SB)/4, $0x00000000
+DATA numbers<>+2428(SB)/4, $0x00000000
+DATA numbers<>+2432(SB)/4, $0xff800000
+DATA numbers<>+2436(SB)/4, $0xff800000
+DATA numbers<>+2440(SB)/4, $0xff800000
+DATA numbers<>+2444(SB)/4, $0xff800000
+DATA numbers<>+2448(SB)/4, $0xff800000
+DATA numbers<>+2452(SB)/4, $0xff800000
+DATA numbers<>+2456(SB)/4, $0xff800000
+DATA numbers<>+2460(SB)/4, $0xff800000
+DATA numbers<>+2464(SB)/4, $0xff800000
+DATA numbers<>+2468(SB)/4, $0xff800000
+DATA numbers<>+2472(SB)/4, $0xff800000
+DATA numbers<>+2476(SB)/4, $0xff800000
+DATA numbers<>+2480(SB)/4, $0xff800000
+DATA numbers<>+2484(SB)/4, $0xff800000
+DATA numbers<>+2488(SB)/4, $0xff800000
+DATA numbers<>+2492(SB)/4, $0xff800000
+DATA numbers<>+2496(SB)/4, $0x7fc00000
+DATA numbers<>+2500(SB)/4, $0x7fc00000
+DATA numbers<>+2504(SB)/4, $0x7fc00000
+DATA numbers<>+2508(SB)/4, $0x7fc00000
+DATA numbers<>+2512(SB)/4, $0x7fc00000
+DATA numbers<>+2516(SB)/4, $0x7fc00000
+DATA numbers<>+2520(SB)/4, $0x7fc00000
+DATA numbers<>+2524(SB)/4, $0x7fc00000
+DATA numbers<>+2528(SB)/4, $0x7fc00000
+DATA numbers<>+2532(SB)/4, $0x7fc00000
+DATA numbers<>+2536(SB)/4, $0x7fc00000
+DATA numbers<>+2540(SB)/4, $0x7fc00000
+DATA numbers<>+2544(SB)/4, $0x7fc00000
+DATA numbers<>+2548(SB)/4, $0x7fc00000
+DATA numbers<>+2552(SB)/4, $0x7fc00000
+DATA numbers<>+2556(SB)/4, $0x7fc00000
+DATA numbers<>+2560(SB)/4, $0x7f800000
+DATA numbers<>+2564(SB)/4, $0x7f800000
+DATA numbers<>+2568(SB)/4, $0x7f800000
+DATA numbers<>+2572(SB)/4, $0x7f800000
+DATA numbers<>+2576(SB)/4, $0x7f800000
+DATA numbers<>+2580(SB)/4, $0x7f800000
+DATA numbers<>+2584(SB)/4, $0x7f800000
+DATA numbers<>+2588(SB)/4, $0x7f800000
+DATA numbers<>+2592(SB)/4, $0x7f800000
+DATA numbers<>+2596(SB)/4, $0x7f800000
+DATA numbers<>+2600(SB)/4, $0x7f800000
+DATA numbers<>+2604(SB)/4, $0x7f800000
+DATA numbers<>+2608(SB)/4, $0x7f800000
+DATA numbers<>+2612(SB)/4, $0x7f800000
+DATA numbers<>+2616(SB)/4, $0x7f800000
+DATA numbers<>+2620(SB)/4, $0x7f800000
+DATA numbers<>+2624(SB)/4, $0x0000007e
+DATA numbers<>+2628(SB)/4, $0x0000007e
+DATA numbers<>+2632(SB)/4, $0x0000007e
+DATA numbers<>+2636(SB)/4, $0x0000007e
+DATA numbers<>+2640(SB)/4, $0x0000007e
+DATA numbers<>+2644(SB)/4, $0x0000007e
+DATA numbers<>+2648(SB)/4, $0x0000007e
+DATA numbers<>+2652(SB)/4, $0x0000007e
+DATA numbers<>+2656(SB)/4, $0x0000007e
+DATA numbers<>+2660(SB)/4, $0x0000007e
+DATA numbers<>+2664(SB)/4, $0x0000007e
+DATA numbers<>+2668(SB)/4, $0x0000007e
+DATA numbers<>+2672(SB)/4, $0x0000007e
+DATA numbers<>+2676(SB)/4, $0x0000007e
+DATA numbers<>+2680(SB)/4, $0x0000007e
+DATA numbers<>+2684(SB)/4, $0x0000007e
+DATA numbers<>+2688(SB)/4, $0x0000007f
+DATA numbers<>+2692(SB)/4, $0x0000007f
+DATA numbers<>+2696(SB)/4, $0x0000007f
+DATA numbers<>+2700(SB)/4, $0x0000007f
+DATA numbers<>+2704(SB)/4, $0x0000007f
+DATA numbers<>+2708(SB)/4, $0x0000007f
+DATA numbers<>+2712(SB)/4, $0x0000007f
+DATA numbers<>+2716(SB)/4, $0x0000007f
+DATA numbers<>+2720(SB)/4, $0x0000007f
+DATA numbers<>+2724(SB)/4, $0x0000007f
+DATA numbers<>+2728(SB)/4, $0x0000007f
+DATA numbers<>+2732(SB)/4, $0x0000007f
+DATA numbers<>+2736(SB)/4, $0x0000007f
+DATA numbers<>+2740(SB)/4, $0x0000007f
+DATA numbers<>+2744(SB)/4, $0x0000007f
+DATA numbers<>+2748(SB)/4, $0x0000007f
+DATA numbers<>+2752(SB)/4, $0xbf800000
+DATA numbers<>+2756(SB)/4, $0xbf800000
+DATA numbers<>+2760(SB)/4, $0xbf800000
+DATA numbers<>+2764(SB)/4, $0xbf800000
+DATA numbers<>+2768(SB)/4, $0xbf800000
+DATA numbers<>+2772(SB)/4, $0xbf800000
+DATA numbers<>+2776(SB)/4, $0xbf800000
+DATA numbers<>+2780(SB)/4, $0xbf800000
+DATA numbers<>+2784(SB)/4, $0xbf800000
+DATA numbers<>+2788(SB)/4, $0xbf800000
+DATA numbers<>+2792(SB)/4, $0xbf800000
+DATA numbers<>+2796(SB)/4, $0xbf800000
+DATA numbers<>+2800(SB)/4, $0xbf800000
+DATA numbers<>+2804(SB)/4, $0xbf800000
+DATA numbers<>+2808(SB)/4, $0xbf800000
+DATA numbers<>+2812(SB)/4, $0xbf800000
+DATA numbers<>+2816(SB)/4, $0xc1c80000
+DATA numbers<>+2820(SB)/4, $0xc1c80000
+DATA numbers<>+2824(SB)/4, $0xc1c80000
+DATA numbers<>+2828(SB)/4, $0xc1c80000
+DATA numbers<>+2832(SB)/4, $0xc1c80000
+DATA numbers<>+2836(SB)/4, $0xc1c80000
+DATA numbers<>+2840(SB)/4, $0xc1c80000
+DATA numbers<>+2844(SB)/4, $0xc1c80000
+DATA numbers<>+2848(SB)/4, $0xc1c80000
+DATA numbers<>+2852(SB)/4, $0xc1c80000
+DATA numbers<>+2856(SB)/4, $0xc1c80000
+DATA numbers<>+2860(SB)/4, $0xc1c80000
+DATA numbers<>+2864(SB)/4, $0xc1c80000
+DATA numbers<>+2868(SB)/4, $0xc1c80000
+DATA numbers<>+2872(SB)/4, $0xc1c80000
+DATA numbers<>+2876(SB)/4, $0xc1c80000
+DATA numbers<>+2880(SB)/4, $0x40800000
+DATA numbers<>+2884(SB)/4, $0x40800000
+DATA numbers<>+2888(SB)/4, $0x40800000
+DATA numbers<>+2892(SB)/4, $0x40800000
+DATA numbers<>+2896(SB)/4, $0x40800000
+DATA numbers<>+2900(SB)/4, $0x40800000
+DATA numbers<>+2904(SB)/4, $0x40800000
+DATA numbers<>+2908(SB)/4, $0x40800000
+DATA numbers<>+2912(SB)/4, $0x40800000
+DATA numbers<>+2916(SB)/4, $0x40800000
+DATA numbers<>+2920(SB)/4, $0x40800000
+DATA numbers<>+2924(SB)/4, $0x40800000
+DATA numbers<>+2928(SB)/4, $0x40800000
+DATA numbers<>+2932(SB)/4, $0x40800000
+DATA numbers<>+2936(SB)/4, $0x40800000
+DATA numbers<>+2940(SB)/4, $0x40800000
+DATA numbers<>+2944(SB)/4, $0xba1c7000
+DATA numbers<>+2948(SB)/4, $0xba1c7000
+DATA numbers<>+2952(SB)/4, $0xba1c7000
+DATA numbers<>+2956(SB)/4, $0xba1c7000
+DATA numbers<>+2960(SB)/4, $0xba1c7000
+DATA numbers<>+2964(SB)/4, $0xba1c7000
+DATA numbers<>+2968(SB)/4, $0xba1c7000
+DATA numbers<>+2972(SB)/4, $0xba1c7000
+DATA numbers<>+2976(SB)/4, $0xba1c7000
+DATA numbers<>+2980(SB)/4, $0xba1c7000
+DATA numbers<>+2984(SB)/4, $0xba1c7000
+DATA numbers<>+2988(SB)/4, $0xba1c7000
+DATA numbers<>+2992(SB)/4, $0xba1c7000
+DATA numbers<>+2996(SB)/4, $0xba1c7000
+DATA numbers<>+3000(SB)/4, $0xba1c7000
+DATA numbers<>+3004(SB)/4, $0xba1c7000
+DATA numbers<>+3008(SB)/4, $0x3ba38d2c
+DATA numbers<>+3012(SB)/4, $0x3ba38d2c
+DATA numbers<>+3016(SB)/4, $0x3ba38d2c
+DATA numbers<>+3020(SB)/4, $0x3ba38d2c
+DATA numbers<>+3024(SB)/4, $0x3ba38d2c
+DATA numbers<>+3028(SB)/4, $0x3ba38d2c
+DATA numbers<>+3032(SB)/4, $0x3ba38d2c
+DATA numbers<>+3036(SB)/4, $0x3ba38d2c
+DATA numbers<>+3040(SB)/4, $0x3ba38d2c
+DATA numbers<>+3044(SB)/4, $0x3ba38d2c
+DATA numbers<>+3048(SB)/4, $0x3ba38d2c
+DATA numbers<>+3052(SB)/4, $0x3ba38d2c
+DATA numbers<>+3056(SB)/4, $0x3ba38d2c
+DATA numbers<>+3060(SB)/4, $0x3ba38d2c
+DATA numbers<>+3064(SB)/4, $0x3ba38d2c
+DATA numbers<>+3068(SB)/4, $0x3ba38d2c
+DATA numbers<>+3072(SB)/4, $0xbcdb48d9
+DATA numbers<>+3076(SB)/4, $0xbcdb48d9
+DATA numbers<>+3080(SB)/4, $0xbcdb48d9
+DATA numbers<>+3084(SB)/4, $0xbcdb48d9
+DATA numbers<>+3088(SB)/4, $0xbcdb48d9
+DATA numbers<>+3092(SB)/4, $0xbcdb48d9
+DATA numbers<>+3096(SB)/4, $0xbcdb48d9
+DATA numbers<>+3100(SB)/4, $0xbcdb48d9
+DATA numbers<>+3104(SB)/4, $0xbcdb48d9
+DATA numbers<>+3108(SB)/4, $0xbcdb48d9
+DATA numbers<>+3112(SB)/4, $0xbcdb48d9
+DATA numbers<>+3116(SB)/4, $0xbcdb48d9
+DATA numbers<>+3120(SB)/4, $0xbcdb48d9
+DATA numbers<>+3124(SB)/4, $0xbcdb48d9
+DATA numbers<>+3128(SB)/4, $0xbcdb48d9
+DATA numbers<>+3132(SB)/4, $0xbcdb48d9
+DATA numbers<>+3136(SB)/4, $0x3de70e22
+DATA numbers<>+3140(SB)/4, $0x3de70e22
+DATA numbers<>+3144(SB)/4, $0x3de70e22
+DATA numbers<>+3148(SB)/4, $0x3de70e22
+DATA numbers<>+3152(SB)/4, $0x3de70e22
+DATA numbers<>+3156(SB)/4, $0x3de70e22
+DATA numbers<>+3160(SB)/4, $0x3de70e22
+DATA numbers<>+3164(SB)/4, $0x3de70e22
+DATA numbers<>+3168(SB)/4, $0x3de70e22
+DATA numbers<>+3172(SB)/4, $0x3de70e22
+DATA numbers<>+3176(SB)/4, $0x3de70e22
+DATA numbers<>+3180(SB)/4, $0x3de70e22
+DATA numbers<>+3184(SB)/4, $0x3de70e22
+DATA numbers<>+3188(SB)/4, $0x3de70e22
+DATA numbers<>+3192(SB)/4, $0x3de70e22
+DATA numbers<>+3196(SB)/4, $0x3de70e22
+DATA numbers<>+3200(SB)/4, $0xbec09380
+DATA numbers<>+3204(SB)/4, $0xbec09380
+DATA numbers<>+3208(SB)/4, $0xbec09380
+DATA numbers<>+3212(SB)/4, $0xbec09380
+DATA numbers<>+3216(SB)/4, $0xbec09380
+DATA numbers<>+3220(SB)/4, $0xbec09380
+DATA numbers<>+3224(SB)/4, $0xbec09380
+DATA numbers<>+3228(SB)/4, $0xbec09380
+DATA numbers<>+3232(SB)/4, $0xbec09380
+DATA numbers<>+3236(SB)/4, $0xbec09380
+DATA numbers<>+3240(SB)/4, $0xbec09380
+DATA numbers<>+3244(SB)/4, $0xbec09380
+DATA numbers<>+3248(SB)/4, $0xbec09380
+DATA numbers<>+3252(SB)/4, $0xbec09380
+DATA numbers<>+3256(SB)/4, $0xbec09380
+DATA numbers<>+3260(SB)/4, $0xbec09380
+DATA numbers<>+3264(SB)/4, $0x3e0375d4
+DATA numbers<>+3268(SB)/4, $0x3e0375d4
+DATA numbers<>+3272(SB)/4, $0x3e0375d4
+DATA numbers<>+3276(SB)/4, $0x3e0375d4
+DATA numbers<>+3280(SB)/4, $0x3e0375d4
+DATA numbers<>+3284(SB)/4, $0x3e0375d4
+DATA numbers<>+3288(SB)/4, $0x3e0375d4
+DATA numbers<>+3292(SB)/4, $0x3e0375d4
+DATA numbers<>+3296(SB)/4, $0x3e0375d4
+DATA numbers<>+3300(SB)/4, $0x3e0375d4
+DATA numbers<>+3304(SB)/4, $0x3e0375d4
+DATA numbers<>+3308(SB)/4, $0x3e0375d4
+DATA numbers<>+3312(SB)/4, $0x3e0375d4
+DATA numbers<>+3316(SB)/4, $0x3e0375d4
+DATA numbers<>+3320(SB)/4, $0x3e0375d4
+DATA numbers<>+3324(SB)/4, $0x3e0375d4
+DATA numbers<>+3328(SB)/4, $0xb7910000
+DATA numbers<>+3332(SB)/4, $0xb7910000
+DATA numbers<>+3336(SB)/4, $0xb7910000
+DATA numbers<>+3340(SB)/4, $0xb7910000
+DATA numbers<>+3344(SB)/4, $0xb7910000
+DATA numbers<>+3348(SB)/4, $0xb7910000
+DATA numbers<>+3352(SB)/4, $0xb7910000
+DATA numbers<>+3356(SB)/4, $0xb7910000
+DATA numbers<>+3360(SB)/4, $0xb7910000
+DATA numbers<>+3364(SB)/4, $0xb7910000
+DATA numbers<>+3368(SB)/4, $0xb7910000
+DATA numbers<>+3372(SB)/4, $0xb7910000
+DATA numbers<>+3376(SB)/4, $0xb7910000
+DATA numbers<>+3380(SB)/4, $0xb7910000
+DATA numbers<>+3384(SB)/4, $0xb7910000
+DATA numbers<>+3388(SB)/4, $0xb7910000
+DATA numbers<>+3392(SB)/4, $0x39c8e7d9
+DATA numbers<>+3396(SB)/4, $0x39c8e7d9
+DATA numbers<>+3400(SB)/4, $0x39c8e7d9
+DATA numbers<>+3404(SB)/4, $0x39c8e7d9
+DATA numbers<>+3408(SB)/4, $0x39c8e7d9
+DATA numbers<>+3412(SB)/4, $0x39c8e7d9
+DATA numbers<>+3416(SB)/4, $0x39c8e7d9
+DATA numbers<>+3420(SB)/4, $0x39c8e7d9
+DATA numbers<>+3424(SB)/4, $0x39c8e7d9
+DATA numbers<>+3428(SB)/4, $0x39c8e7d9
+DATA numbers<>+3432(SB)/4, $0x39c8e7d9
+DATA numbers<>+3436(SB)/4, $0x39c8e7d9
+DATA numbers<>+3440(SB)/4, $0x39c8e7d9
+DATA numbers<>+3444(SB)/4, $0x39c8e7d9
+DATA numbers<>+3448(SB)/4, $0x39c8e7d9
+DATA numbers<>+3452(SB)/4, $0x39c8e7d9
+DATA numbers<>+3456(SB)/4, $0xbb7e8a1c
+DATA numbers<>+3460(SB)/4, $0xbb7e8a1c
+DATA numbers<>+3464(SB)/4, $0xbb7e8a1c
+DATA numbers<>+3468(SB)/4, $0xbb7e8a1c
+DATA numbers<>+3472(SB)/4, $0xbb7e8a1c
+DATA numbers<>+3476(SB)/4, $0xbb7e8a1c
+DATA numbers<>+3480(SB)/4, $0xbb7e8a1c
+DATA numbers<>+3484(SB)/4, $0xbb7e8a1c
+DATA numbers<>+3488(SB)/4, $0xbb7e8a1c
+DATA numbers<>+3492(SB)/4, $0xbb7e8a1c
+DATA numbers<>+3496(SB)/4, $0xbb7e8a1c
+DATA numbers<>+3500(SB)/4, $0xbb7e8a1c
+DATA numbers<>+3504(SB)/4, $0xbb7e8a1c
+DATA numbers<>+3508(SB)/4, $0xbb7e8a1c
+DATA numbers<>+3512(SB)/4, $0xbb7e8a1c
+DATA numbers<>+3516(SB)/4, $0xbb7e8a1c
+DATA numbers<>+3520(SB)/4, $0x3cc6b1a1
+DATA numbers<>+3524(SB)/4, $0x3cc6b1a1
+DATA numbers<>+3528(SB)/4, $0x3cc6b1a1
+DATA numbers<>+3532(SB)/4, $0x3cc6b1a1
+DATA numbers<>+3536(SB)/4, $0x3cc6b1a1
+DATA numbers<>+3540(SB)/4, $0x3cc6b1a1
+DATA numbers<>+3544(SB)/4, $0x3cc6b1a1
+DATA numbers<>+3548(SB)/4, $0x3cc6b1a1
+DATA numbers<>+3552(SB)/4, $0x3cc6b1a1
+DATA numbers<>+3556(SB)/4, $0x3cc6b1a1
+DATA numbers<>+3560(SB)/4, $0x3cc6b1a1
+DATA numbers<>+3564(SB)/4, $0x3cc6b1a1
+DATA numbers<>+3568(SB)/4, $0x3cc6b1a1
+DATA numbers<>+3572(SB)/4, $0x3cc6b1a1
+DATA numbers<>+3576(SB)/4, $0x3cc6b1a1
+DATA numbers<>+3580(SB)/4, $0x3cc6b1a1
+DATA numbers<>+3584(SB)/4, $0xbddaae5c
+DATA numbers<>+3588(SB)/4, $0xbddaae5c
+DATA numbers<>+3592(SB)/4, $0xbddaae5c
+DATA numbers<>+3596(SB)/4, $0xbddaae5c
+DATA numbers<>+3600(SB)/4, $0xbddaae5c
+DATA numbers<>+3604(SB)/4, $0xbddaae5c
+DATA numbers<>+3608(SB)/4, $0xbddaae5c
+DATA numbers<>+3612(SB)/4, $0xbddaae5c
+DATA numbers<>+3616(SB)/4, $0xbddaae5c
+DATA numbers<>+3620(SB)/4, $0xbddaae5c
+DATA numbers<>+3624(SB)/4, $0xbddaae5c
+DATA numbers<>+3628(SB)/4, $0xbddaae5c
+DATA numbers<>+3632(SB)/4, $0xbddaae5c
+DATA numbers<>+3636(SB)/4, $0xbddaae5c
+DATA numbers<>+3640(SB)/4, $0xbddaae5c
+DATA numbers<>+3644(SB)/4, $0xbddaae5c
+DATA numbers<>+3648(SB)/4, $0xbf228550
+DATA numbers<>+3652(SB)/4, $0xbf228550
+DATA numbers<>+3656(SB)/4, $0xbf228550
+DATA numbers<>+3660(SB)/4, $0xbf228550
+DATA numbers<>+3664(SB)/4, $0xbf228550
+DATA numbers<>+3668(SB)/4, $0xbf228550
+DATA numbers<>+3672(SB)/4, $0xbf228550
+DATA numbers<>+3676(SB)/4, $0xbf228550
+DATA numbers<>+3680(SB)/4, $0xbf228550
+DATA numbers<>+3684(SB)/4, $0xbf228550
+DATA numbers<>+3688(SB)/4, $0xbf228550
+DATA numbers<>+3692(SB)/4, $0xbf228550
+DATA numbers<>+3696(SB)/4, $0xbf228550
+DATA numbers<>+3700(SB)/4, $0xbf228550
+DATA numbers<>+3704(SB)/4, $0xbf228550
+DATA numbers<>+3708(SB)/4, $0xbf228550
+DATA numbers<>+3712(SB)/4, $0xbe03ce86
+DATA numbers<>+3716(SB)/4, $0xbe03ce86
+DATA numbers<>+3720(SB)/4, $0xbe03ce86
+DATA numbers<>+3724(SB)/4, $0xbe03ce86
+DATA numbers<>+3728(SB)/4, $0xbe03ce86
+DATA numbers<>+3732(SB)/4, $0xbe03ce86
+DATA numbers<>+3736(SB)/4, $0xbe03ce86
+DATA numbers<>+3740(SB)/4, $0xbe03ce86
+DATA numbers<>+3744(SB)/4, $0xbe03ce86
+DATA numbers<>+3748(SB)/4, $0xbe03ce86
+DATA numbers<>+3752(SB)/4, $0xbe03ce86
+DATA numbers<>+3756(SB)/4, $0xbe03ce86
+DATA numbers<>+3760(SB)/4, $0xbe03ce86
+DATA numbers<>+3764(SB)/4, $0xbe03ce86
+DATA numbers<>+3768(SB)/4, $0xbe03ce86
+DATA numbers<>+3772(SB)/4, $0xbe03ce86
+DATA numbers<>+3776(SB)/4, $0x3f6d8000
+DATA numbers<>+3780(SB)/4, $0x3f6d8000
+DATA numbers<>+3784(SB)/4, $0x3f6d8000
+DATA numbers<>+3788(SB)/4, $0x3f6d8000
+DATA numbers<>+3792(SB)/4, $0x3f6d8000
+DATA numbers<>+3796(SB)/4, $0x3f6d8000
+DATA numbers<>+3800(SB)/4, $0x3f6d8000
+DATA numbers<>+3804(SB)/4, $0x3f6d8000
+DATA numbers<>+3808(SB)/4, $0x3f6d8000
+DATA numbers<>+3812(SB)/4, $0x3f6d8000
+DATA numbers<>+3816(SB)/4, $0x3f6d8000
+DATA numbers<>+3820(SB)/4, $0x3f6d8000
+DATA numbers<>+3824(SB)/4, $0x3f6d8000
+DATA numbers<>+3828(SB)/4, $0x3f6d8000
+DATA numbers<>+3832(SB)/4, $0x3f6d8000
+DATA numbers<>+3836(SB)/4, $0x3f6d8000
+DATA numbers<>+3840(SB)/4, $0x41900000
+DATA numbers<>+3844(SB)/4, $0x41900000
+DATA numbers<>+3848(SB)/4, $0x41900000
+DATA numbers<>+3852(SB)/4, $0x41900000
+DATA numbers<>+3856(SB)/4, $0x41900000
+DATA numbers<>+3860(SB)/4, $0x41900000
+DATA numbers<>+3864(SB)/4, $0x41900000
+DATA numbers<>+3868(SB)/4, $0x41900000
+DATA numbers<>+3872(SB)/4, $0x41900000
+DATA numbers<>+3876(SB)/4, $0x41900000
+DATA numbers<>+3880(SB)/4, $0x41900000
+DATA numbers<>+3884(SB)/4, $0x41900000
+DATA numbers<>+3888(SB)/4, $0x41900000
+DATA numbers<>+3892(SB)/4, $0x41900000
+DATA numbers<>+3896(SB)/4, $0x41900000
+DATA numbers<>+3900(SB)/4, $0x41900000
+DATA numbers<>+3904(SB)/4, $0x40600000
+DATA numbers<>+3908(SB)/4, $0x40600000
+DATA numbers<>+3912(SB)/4, $0x40600000
+DATA numbers<>+3916(SB)/4, $0x40600000
+DATA numbers<>+3920(SB)/4, $0x40600000
+DATA numbers<>+3924(SB)/4, $0x40600000
+DATA numbers<>+3928(SB)/4, $0x40600000
+DATA numbers<>+3932(SB)/4, $0x40600000
+DATA numbers<>+3936(SB)/4, $0x40600000
+DATA numbers<>+3940(SB)/4, $0x40600000
+DATA numbers<>+3944(SB)/4, $0x40600000
+DATA numbers<>+3948(SB)/4, $0x40600000
+DATA numbers<>+3952(SB)/4, $0x40600000
+DATA numbers<>+3956(SB)/4, $0x40600000
+DATA numbers<>+3960(SB)/4, $0x40600000
+DATA numbers<>+3964(SB)/4, $0x40600000
+DATA numbers<>+3968(SB)/4, $0x388c2175
+DATA numbers<>+3972(SB)/4, $0x388c2175
+DATA numbers<>+3976(SB)/4, $0x388c2175
+DATA numbers<>+3980(SB)/4, $0x388c2175
+DATA numbers<>+3984(SB)/4, $0x388c2175
+DATA numbers<>+3988(SB)/4, $0x388c2175
+DATA numbers<>+3992(SB)/4, $0x388c2175
+DATA numbers<>+3996(SB)/4, $0x388c2175
+DATA numbers<>+4000(SB)/4, $0x388c2175
+DATA numbers<>+4004(SB)/4, $0x388c2175
+DATA numbers<>+4008(SB)/4, $0x388c2175
+DATA numbers<>+4012(SB)/4, $0x388c2175
+DATA numbers<>+4016(SB)/4, $0x388c2175
+DATA numbers<>+4020(SB)/4, $0x388c2175
+DATA numbers<>+4024(SB)/4, $0x388c2175
+DATA numbers<>+4028(SB)/4, $0x388c2175
+DATA numbers<>+4032(SB)/4, $0x38ed72c4
+DATA numbers<>+4036(SB)/4, $0x38ed72c4
+DATA numbers<>+4040(SB)/4, $0x38ed72c4
+DATA numbers<>+4044(SB)/4, $0x38ed72c4
+DATA numbers<>+4048(SB)/4, $0x38ed72c4
+DATA numbers<>+4052(SB)/4, $0x38ed72c4
+DATA numbers<>+4056(SB)/4, $0x38ed72c4
+DATA numbers<>+4060(SB)/4, $0x38ed72c4
+DATA numbers<>+4064(SB)/4, $0x38ed72c4
+DATA numbers<>+4068(SB)/4, $0x38ed72c4
+DATA numbers<>+4072(SB)/4, $0x38ed72c4
+DATA numbers<>+4076(SB)/4, $0x38ed72c4
+DATA numbers<>+4080(SB)/4, $0x38ed72c4
+DATA numbers<>+4084(SB)/4, $0x38ed72c4
+DATA numbers<>+4088(SB)/4, $0x38ed72c4
+DATA numbers<>+4092(SB)/4, $0x38ed72c4
+DATA numbers<>+4096(SB)/4, $0xba0751e6
+DATA numbers<>+4100(SB)/4, $0xba0751e6
+DATA numbers<>+4104(SB)/4, $0xba0751e6
+DATA numbers<>+4108(SB)/4, $0xba0751e6
+DATA numbers<>+4112(SB)/4, $0xba0751e6
+DATA numbers<>+4116(SB)/4, $0xba0751e6
+DATA numbers<>+4120(SB)/4, $0xba0751e6
+DATA numbers<>+4124(SB)/4, $0xba0751e6
+DATA numbers<>+4128(SB)/4, $0xba0751e6
+DATA numbers<>+4132(SB)/4, $0xba0751e6
+DATA numbers<>+4136(SB)/4, $0xba0751e6
+DATA numbers<>+4140(SB)/4, $0xba0751e6
+DATA numbers<>+4144(SB)/4, $0xba0751e6
+DATA numbers<>+4148(SB)/4, $0xba0751e6
+DATA numbers<>+4152(SB)/4, $0xba0751e6
+DATA numbers<>+4156(SB)/4, $0xba0751e6
+DATA numbers<>+4160(SB)/4, $0xba0f7287
+DATA numbers<>+4164(SB)/4, $0xba0f7287
+DATA numbers<>+4168(SB)/4, $0xba0f7287
+DATA numbers<>+4172(SB)/4, $0xba0f7287
+DATA numbers<>+4176(SB)/4, $0xba0f7287
+DATA numbers<>+4180(SB)/4, $0xba0f7287
+DATA numbers<>+4184(SB)/4, $0xba0f7287
+DATA numbers<>+4188(SB)/4, $0xba0f7287
+DATA numbers<>+4192(SB)/4, $0xba0f7287
+DATA numbers<>+4196(SB)/4, $0xba0f7287
+DATA numbers<>+4200(SB)/4, $0xba0f7287
+DATA numbers<>+4204(SB)/4, $0xba0f7287
+DATA numbers<>+4208(SB)/4, $0xba0f7287
+DATA numbers<>+4212(SB)/4, $0xba0f7287
+DATA numbers<>+4216(SB)/4, $0xba0f7287
+DATA numbers<>+4220(SB)/4, $0xba0f7287
+DATA numbers<>+4224(SB)/4, $0x3b908672
+DATA numbers<>+4228(SB)/4, $0x3b908672
+DATA numbers<>+4232(SB)/4, $0x3b908672
+DATA numbers<>+4236(SB)/4, $0x3b908672
+DATA numbers<>+4240(SB)/4, $0x3b908672
+DATA numbers<>+4244(SB)/4, $0x3b908672
+DATA numbers<>+4248(SB)/4, $0x3b908672
+DATA numbers<>+4252(SB)/4, $0x3b908672
+DATA numbers<>+4256(SB)/4, $0x3b908672
+DATA numbers<>+4260(SB)/4, $0x3b908672
+DATA numbers<>+4264(SB)/4, $0x3b908672
+DATA numbers<>+4268(SB)/4, $0x3b908672
+DATA numbers<>+4272(SB)/4, $0x3b908672
+DATA numbers<>+4276(SB)/4, $0x3b908672
+DATA numbers<>+4280(SB)/4, $0x3b908672
+DATA numbers<>+4284(SB)/4, $0x3b908672
+DATA numbers<>+4288(SB)/4, $0xbbb76b20
+DATA numbers<>+4292(SB)/4, $0xbbb76b20
+DATA numbers<>+4296(SB)/4, $0xbbb76b20
+DATA numbers<>+4300(SB)/4, $0xbbb76b20
+DATA numbers<>+4304(SB)/4, $0xbbb76b20
+DATA numbers<>+4308(SB)/4, $0xbbb76b20
+DATA numbers<>+4312(SB)/4, $0xbbb76b20
+DATA numbers<>+4316(SB)/4, $0xbbb76b20
+DATA numbers<>+4320(SB)/4, $0xbbb76b20
+DATA numbers<>+4324(SB)/4, $0xbbb76b20
+DATA numbers<>+4328(SB)/4, $0xbbb76b20
+DATA numbers<>+4332(SB)/4, $0xbbb76b20
+DATA numbers<>+4336(SB)/4, $0xbbb76b20
+DATA numbers<>+4340(SB)/4, $0xbbb76b20
+DATA numbers<>+4344(SB)/4, $0xbbb76b20
+DATA numbers<>+4348(SB)/4, $0xbbb76b20
+DATA numbers<>+4352(SB)/4, $0xbc4144a2
+DATA numbers<>+4356(SB)/4, $0xbc4144a2
+DATA numbers<>+4360(SB)/4, $0xbc4144a2
+DATA numbers<>+4364(SB)/4, $0xbc4144a2
+DATA numbers<>+4368(SB)/4, $0xbc4144a2
+DATA numbers<>+4372(SB)/4, $0xbc4144a2
+DATA numbers<>+4376(SB)/4, $0xbc4144a2
+DATA numbers<>+4380(SB)/4, $0xbc4144a2
+DATA numbers<>+4384(SB)/4, $0xbc4144a2
+DATA numbers<>+4388(SB)/4, $0xbc4144a2
+DATA numbers<>+4392(SB)/4, $0xbc4144a2
+DATA numbers<>+4396(SB)/4, $0xbc4144a2
+DATA numbers<>+4400(SB)/4, $0xbc4144a2
+DATA numbers<>+4404(SB)/4, $0xbc4144a2
+DATA numbers<>+4408(SB)/4, $0xbc4144a2
+DATA numbers<>+4412(SB)/4, $0xbc4144a2
+DATA numbers<>+4416(SB)/4, $0x3d81ae8c
+DATA numbers<>+4420(SB)/4, $0x3d81ae8c
+DATA numbers<>+4424(SB)/4, $0x3d81ae8c
+DATA numbers<>+4428(SB)/4, $0x3d81ae8c
+DATA numbers<>+4432(SB)/4, $0x3d81ae8c
+DATA numbers<>+4436(SB)/4, $0x3d81ae8c
+DATA numbers<>+4440(SB)/4, $0x3d81ae8c
+DATA numbers<>+4444(SB)/4, $0x3d81ae8c
+DATA numbers<>+4448(SB)/4, $0x3d81ae8c
+DATA numbers<>+4452(SB)/4, $0x3d81ae8c
+DATA numbers<>+4456(SB)/4, $0x3d81ae8c
+DATA numbers<>+4460(SB)/4, $0x3d81ae8c
+DATA numbers<>+4464(SB)/4, $0x3d81ae8c
+DATA numbers<>+4468(SB)/4, $0x3d81ae8c
+DATA numbers<>+4472(SB)/4, $0x3d81ae8c
+DATA numbers<>+4476(SB)/4, $0x3d81ae8c
+DATA numbers<>+4480(SB)/4, $0xbe11d827
+DATA numbers<>+4484(SB)/4, $0xbe11d827
+DATA numbers<>+4488(SB)/4, $0xbe11d827
+DATA numbers<>+4492(SB)/4, $0xbe11d827
+DATA numbers<>+4496(SB)/4, $0xbe11d827
+DATA numbers<>+4500(SB)/4, $0xbe11d827
+DATA numbers<>+4504(SB)/4, $0xbe11d827
+DATA numbers<>+4508(SB)/4, $0xbe11d827
+DATA numbers<>+4512(SB)/4, $0xbe11d827
+DATA numbers<>+4516(SB)/4, $0xbe11d827
+DATA numbers<>+4520(SB)/4, $0xbe11d827
+DATA numbers<>+4524(SB)/4, $0xbe11d827
+DATA numbers<>+4528(SB)/4, $0xbe11d827
+DATA numbers<>+4532(SB)/4, $0xbe11d827
+DATA numbers<>+4536(SB)/4, $0xbe11d827
+DATA numbers<>+4540(SB)/4, $0xbe11d827
+DATA numbers<>+4544(SB)/4, $0x3e95bbe6
+DATA numbers<>+4548(SB)/4, $0x3e95bbe6
+DATA numbers<>+4552(SB)/4, $0x3e95bbe6
+DATA numbers<>+4556(SB)/4, $0x3e95bbe6
+DATA numbers<>+4560(SB)/4, $0x3e95bbe6
+DATA numbers<>+4564(SB)/4, $0x3e95bbe6
+DATA numbers<>+4568(SB)/4, $0x3e95bbe6
+DATA numbers<>+4572(SB)/4, $0x3e95bbe6
+DATA numbers<>+4576(SB)/4, $0x3e95bbe6
+DATA numbers<>+4580(SB)/4, $0x3e95bbe6
+DATA numbers<>+4584(SB)/4, $0x3e95bbe6
+DATA numbers<>+4588(SB)/4, $0x3e95bbe6
+DATA numbers<>+4592(SB)/4, $0x3e95bbe6
+DATA numbers<>+4596(SB)/4, $0x3e95bbe6
+DATA numbers<>+4600(SB)/4, $0x3e95bbe6
+DATA numbers<>+4604(SB)/4, $0x3e95bbe6
+DATA numbers<>+4608(SB)/4, $0xbf000000
+DATA numbers<>+4612(SB)/4, $0xbf000000
+DATA numbers<>+4616(SB)/4, $0xbf000000
+DATA numbers<>+4620(SB)/4, $0xbf000000
+DATA numbers<>+4624(SB)/4, $0xbf000000
+DATA numbers<>+4628(SB)/4, $0xbf000000
+DATA numbers<>+4632(SB)/4, $0xbf000000
+DATA numbers<>+4636(SB)/4, $0xbf000000
+DATA numbers<>+4640(SB)/4, $0xbf000000
+DATA numbers<>+4644(SB)/4, $0xbf000000
+DATA numbers<>+4648(SB)/4, $0xbf000000
+DATA numbers<>+4652(SB)/4, $0xbf000000
+DATA numbers<>+4656(SB)/4, $0xbf000000
+DATA numbers<>+4660(SB)/4, $0xbf000000
+DATA numbers<>+4664(SB)/4, $0xbf000000
+DATA numbers<>+4668(SB)/4, $0xbf000000
+DATA numbers<>+4672(SB)/4, $0x41a00000
+DATA numbers<>+4676(SB)/4, $0x41a00000
+DATA numbers<>+4680(SB)/4, $0x41a00000
+DATA numbers<>+4684(SB)/4, $0x41a00000
+DATA numbers<>+4688(SB)/4, $0x41a00000
+DATA numbers<>+4692(SB)/4, $0x41a00000
+DATA numbers<>+4696(SB)/4, $0x41a00000
+DATA numbers<>+4700(SB)/4, $0x41a00000
+DATA numbers<>+4704(SB)/4, $0x41a00000
+DATA numbers<>+4708(SB)/4, $0x41a00000
+DATA numbers<>+4712(SB)/4, $0x41a00000
+DATA numbers<>+4716(SB)/4, $0x41a00000
+DATA numbers<>+4720(SB)/4, $0x41a00000
+DATA numbers<>+4724(SB)/4, $0x41a00000
+DATA numbers<>+4728(SB)/4, $0x41a00000
+DATA numbers<>+4732(SB)/4, $0x41a00000
+DATA numbers<>+4736(SB)/4, $0xc1a00000
+DATA numbers<>+4740(SB)/4, $0xc1a00000
+DATA numbers<>+4744(SB)/4, $0xc1a00000
+DATA numbers<>+4748(SB)/4, $0xc1a00000
+DATA numbers<>+4752(SB)/4, $0xc1a00000
+DATA numbers<>+4756(SB)/4, $0xc1a00000
+DATA numbers<>+4760(SB)/4, $0xc1a00000
+DATA numbers<>+4764(SB)/4, $0xc1a00000
+DATA numbers<>+4768(SB)/4, $0xc1a00000
+DATA numbers<>+4772(SB)/4, $0xc1a00000
+DATA numbers<>+4776(SB)/4, $0xc1a00000
+DATA numbers<>+4780(SB)/4, $0xc1a00000
+DATA numbers<>+4784(SB)/4, $0xc1a00000
+DATA numbers<>+4788(SB)/4, $0xc1a00000
+DATA numbers<>+4792(SB)/4, $0xc1a00000
+DATA numbers<>+4796(SB)/4, $0xc1a00000
+DATA numbers<>+4800(SB)/4, $0x3d922279
+DATA numbers<>+4804(SB)/4, $0x3d922279
+DATA numbers<>+4808(SB)/4, $0x3d922279
+DATA numbers<>+4812(SB)/4, $0x3d922279
+DATA numbers<>+4816(SB)/4, $0x3d922279
+DATA numbers<>+4820(SB)/4, $0x3d922279
+DATA numbers<>+4824(SB)/4, $0x3d922279
+DATA numbers<>+4828(SB)/4, $0x3d922279
+DATA numbers<>+4832(SB)/4, $0x3d922279
+DATA numbers<>+4836(SB)/4, $0x3d922279
+DATA numbers<>+4840(SB)/4, $0x3d922279
+DATA numbers<>+4844(SB)/4, $0x3d922279
+DATA numbers<>+4848(SB)/4, $0x3d922279
+DATA numbers<>+4852(SB)/4, $0x3d922279
+DATA numbers<>+4856(SB)/4, $0x3d922279
+DATA numbers<>+4860(SB)/4, $0x3d922279
+DATA numbers<>+4864(SB)/4, $0x3fcc422a
+DATA numbers<>+4868(SB)/4, $0x3fcc422a
+DATA numbers<>+4872(SB)/4, $0x3fcc422a
+DATA numbers<>+4876(SB)/4, $0x3fcc422a
+DATA numbers<>+4880(SB)/4, $0x3fcc422a
+DATA numbers<>+4884(SB)/4, $0x3fcc422a
+DATA numbers<>+4888(SB)/4, $0x3fcc422a
+DATA numbers<>+4892(SB)/4, $0x3fcc422a
+DATA numbers<>+4896(SB)/4, $0x3fcc422a
+DATA numbers<>+4900(SB)/4, $0x3fcc422a
+DATA numbers<>+4904(SB)/4, $0x3fcc422a
+DATA numbers<>+4908(SB)/4, $0x3fcc422a
+DATA numbers<>+4912(SB)/4, $0x3fcc422a
+DATA numbers<>+4916(SB)/4, $0x3fcc422a
+DATA numbers<>+4920(SB)/4, $0x3fcc422a
+DATA numbers<>+4924(SB)/4, $0x3fcc422a
+DATA numbers<>+4928(SB)/4, $0x3124d8b5
+DATA numbers<>+4932(SB)/4, $0x3124d8b5
+DATA numbers<>+4936(SB)/4, $0x3124d8b5
+DATA numbers<>+4940(SB)/4, $0x3124d8b5
+DATA numbers<>+4944(SB)/4, $0x3124d8b5
+DATA numbers<>+4948(SB)/4, $0x3124d8b5
+DATA numbers<>+4952(SB)/4, $0x3124d8b5
+DATA numbers<>+4956(SB)/4, $0x3124d8b5
+DATA numbers<>+4960(SB)/4, $0x3124d8b5
+DATA numbers<>+4964(SB)/4, $0x3124d8b5
+DATA numbers<>+4968(SB)/4, $0x3124d8b5
+DATA numbers<>+4972(SB)/4, $0x3124d8b5
+DATA numbers<>+4976(SB)/4, $0x3124d8b5
+DATA numbers<>+4980(SB)/4, $0x3124d8b5
+DATA numbers<>+4984(SB)/4, $0x3124d8b5
+DATA numbers<>+4988(SB)/4, $0x3124d8b5
+DATA numbers<>+4992(SB)/4, $0xb342bc9b
+DATA numbers<>+4996(SB)/4, $0xb342bc9b
+DATA numbers<>+5000(SB)/4, $0xb342bc9b
+DATA numbers<>+5004(SB)/4, $0xb342bc9b
+DATA numbers<>+5008(SB)/4, $0xb342bc9b
+DATA numbers<>+5012(SB)/4, $0xb342bc9b
+DATA numbers<>+5016(SB)/4, $0xb342bc9b
+DATA numbers<>+5020(SB)/4, $0xb342bc9b
+DATA numbers<>+5024(SB)/4, $0xb342bc9b
+DATA numbers<>+5028(SB)/4, $0xb342bc9b
+DATA numbers<>+5032(SB)/4, $0xb342bc9b
+DATA numbers<>+5036(SB)/4, $0xb342bc9b
+DATA numbers<>+5040(SB)/4, $0xb342bc9b
+DATA numbers<>+5044(SB)/4, $0xb342bc9b
+DATA numbers<>+5048(SB)/4, $0xb342bc9b
+DATA numbers<>+5052(SB)/4, $0xb342bc9b
+DATA numbers<>+5056(SB)/4, $0x3f22f983
+DATA numbers<>+5060(SB)/4, $0x3f22f983
+DATA numbers<>+5064(SB)/4, $0x3f22f983
+DATA numbers<>+5068(SB)/4, $0x3f22f983
+DATA numbers<>+5072(SB)/4, $0x3f22f983
+DATA numbers<>+5076(SB)/4, $0x3f22f983
+DATA numbers<>+5080(SB)/4, $0x3f22f983
+DATA numbers<>+5084(SB)/4, $0x3f22f983
+DATA numbers<>+5088(SB)/4, $0x3f22f983
+DATA numbers<>+5092(SB)/4, $0x3f22f983
+DATA numbers<>+5096(SB)/4, $0x3f22f983
+DATA numbers<>+5100(SB)/4, $0x3f22f983
+DATA numbers<>+5104(SB)/4, $0x3f22f983
+DATA numbers<>+5108(SB)/4, $0x3f22f983
+DATA numbers<>+5112(SB)/4, $0x3f22f983
+DATA numbers<>+5116(SB)/4, $0x3f22f983
+DATA numbers<>+5120(SB)/4, $0x3fc90fd8
+DATA numbers<>+5124(SB)/4, $0x3fc90fd8
+DATA numbers<>+5128(SB)/4, $0x3fc90fd8
+DATA numbers<>+5132(SB)/4, $0x3fc90fd8
+DATA numbers<>+5136(SB)/4, $0x3fc90fd8
+DATA numbers<>+5140(SB)/4, $0x3fc90fd8
+DATA numbers<>+5144(SB)/4, $0x3fc90fd8
+DATA numbers<>+5148(SB)/4, $0x3fc90fd8
+DATA numbers<>+5152(SB)/4, $0x3fc90fd8
+DATA numbers<>+5156(SB)/4, $0x3fc90fd8
+DATA numbers<>+5160(SB)/4, $0x3fc90fd8
+DATA numbers<>+5164(SB)/4, $0x3fc90fd8
+DATA numbers<>+5168(SB)/4, $0x3fc90fd8
+DATA numbers<>+5172(SB)/4, $0x3fc90fd8
+DATA numbers<>+5176(SB)/4, $0x3fc90fd8
+DATA numbers<>+5180(SB)/4, $0x3fc90fd8
+DATA numbers<>+5184(SB)/4, $0x34a8885a
+DATA numbers<>+5188(SB)/4, $0x34a8885a
+DATA numbers<>+5192(SB)/4, $0x34a8885a
+DATA numbers<>+5196(SB)/4, $0x34a8885a
+DATA numbers<>+5200(SB)/4, $0x34a8885a
+DATA numbers<>+5204(SB)/4, $0x34a8885a
+DATA numbers<>+5208(SB)/4, $0x34a8885a
+DATA numbers<>+5212(SB)/4, $0x34a8885a
+DATA numbers<>+5216(SB)/4, $0x34a8885a
+DATA numbers<>+5220(SB)/4, $0x34a8885a
+DATA numbers<>+5224(SB)/4, $0x34a8885a
+DATA numbers<>+5228(SB)/4, $0x34a8885a
+DATA numbers<>+5232(SB)/4, $0x34a8885a
+DATA numbers<>+5236(SB)/4, $0x34a8885a
+DATA numbers<>+5240(SB)/4, $0x34a8885a
+DATA numbers<>+5244(SB)/4, $0x34a8885a
+DATA numbers<>+5248(SB)/4, $0x27c234c4
+DATA numbers<>+5252(SB)/4, $0x27c234c4
+DATA numbers<>+5256(SB)/4, $0x27c234c4
+DATA numbers<>+5260(SB)/4, $0x27c234c4
+DATA numbers<>+5264(SB)/4, $0x27c234c4
+DATA numbers<>+5268(SB)/4, $0x27c234c4
+DATA numbers<>+5272(SB)/4, $0x27c234c4
+DATA numbers<>+5276(SB)/4, $0x27c234c4
+DATA numbers<>+5280(SB)/4, $0x27c234c4
+DATA numbers<>+5284(SB)/4, $0x27c234c4
+DATA numbers<>+5288(SB)/4, $0x27c234c4
+DATA numbers<>+5292(SB)/4, $0x27c234c4
+DATA numbers<>+5296(SB)/4, $0x27c234c4
+DATA numbers<>+5300(SB)/4, $0x27c234c4
+DATA numbers<>+5304(SB)/4, $0x27c234c4
+DATA numbers<>+5308(SB)/4, $0x27c234c4
+DATA numbers<>+5312(SB)/4, $0x36405000
+DATA numbers<>+5316(SB)/4, $0x36405000
+DATA numbers<>+5320(SB)/4, $0x36405000
+DATA numbers<>+5324(SB)/4, $0x36405000
+DATA numbers<>+5328(SB)/4, $0x36405000
+DATA numbers<>+5332(SB)/4, $0x36405000
+DATA numbers<>+5336(SB)/4, $0x36405000
+DATA numbers<>+5340(SB)/4, $0x36405000
+DATA numbers<>+5344(SB)/4, $0x36405000
+DATA numbers<>+5348(SB)/4, $0x36405000
+DATA numbers<>+5352(SB)/4, $0x36405000
+DATA numbers<>+5356(SB)/4, $0x36405000
+DATA numbers<>+5360(SB)/4, $0x36405000
+DATA numbers<>+5364(SB)/4, $0x36405000
+DATA numbers<>+5368(SB)/4, $0x36405000
+DATA numbers<>+5372(SB)/4, $0x36405000
+DATA numbers<>+5376(SB)/4, $0xb9503486
+DATA numbers<>+5380(SB)/4, $0xb9503486
+DATA numbers<>+5384(SB)/4, $0xb9503486
+DATA numbers<>+5388(SB)/4, $0xb9503486
+DATA numbers<>+5392(SB)/4, $0xb9503486
+DATA numbers<>+5396(SB)/4, $0xb9503486
+DATA numbers<>+5400(SB)/4, $0xb9503486
+DATA numbers<>+5404(SB)/4, $0xb9503486
+DATA numbers<>+5408(SB)/4, $0xb9503486
+DATA numbers<>+5412(SB)/4, $0xb9503486
+DATA numbers<>+5416(SB)/4, $0xb9503486
+DATA numbers<>+5420(SB)/4, $0xb9503486
+DATA numbers<>+5424(SB)/4, $0xb9503486
+DATA numbers<>+5428(SB)/4, $0xb9503486
+DATA numbers<>+5432(SB)/4, $0xb9503486
+DATA numbers<>+5436(SB)/4, $0xb9503486
+DATA numbers<>+5440(SB)/4, $0x3c0888c1
+DATA numbers<>+5444(SB)/4, $0x3c0888c1
+DATA numbers<>+5448(SB)/4, $0x3c0888c1
+DATA numbers<>+5452(SB)/4, $0x3c0888c1
+DATA numbers<>+5456(SB)/4, $0x3c0888c1
+DATA numbers<>+5460(SB)/4, $0x3c0888c1
+DATA numbers<>+5464(SB)/4, $0x3c0888c1
+DATA numbers<>+5468(SB)/4, $0x3c0888c1
+DATA numbers<>+5472(SB)/4, $0x3c0888c1
+DATA numbers<>+5476(SB)/4, $0x3c0888c1
+DATA numbers<>+5480(SB)/4, $0x3c0888c1
+DATA numbers<>+5484(SB)/4, $0x3c0888c1
+DATA numbers<>+5488(SB)/4, $0x3c0888c1
+DATA numbers<>+5492(SB)/4, $0x3c0888c1
+DATA numbers<>+5496(SB)/4, $0x3c0888c1
+DATA numbers<>+5500(SB)/4, $0x3c0888c1
+DATA numbers<>+5504(SB)/4, $0xbe2aaaab
+DATA numbers<>+5508(SB)/4, $0xbe2aaaab
+DATA numbers<>+5512(SB)/4, $0xbe2aaaab
+DATA numbers<>+5516(SB)/4, $0xbe2aaaab
+DATA numbers<>+5520(SB)/4, $0xbe2aaaab
+DATA numbers<>+5524(SB)/4, $0xbe2aaaab
+DATA numbers<>+5528(SB)/4, $0xbe2aaaab
+DATA numbers<>+5532(SB)/4, $0xbe2aaaab
+DATA numbers<>+5536(SB)/4, $0xbe2aaaab
+DATA numbers<>+5540(SB)/4, $0xbe2aaaab
+DATA numbers<>+5544(SB)/4, $0xbe2aaaab
+DATA numbers<>+5548(SB)/4, $0xbe2aaaab
+DATA numbers<>+5552(SB)/4, $0xbe2aaaab
+DATA numbers<>+5556(SB)/4, $0xbe2aaaab
+DATA numbers<>+5560(SB)/4, $0xbe2aaaab
+DATA numbers<>+5564(SB)/4, $0xbe2aaaab
+DATA numbers<>+5568(SB)/4, $0x37cd4000
+DATA numbers<>+5572(SB)/4, $0x37cd4000
+DATA numbers<>+5576(SB)/4, $0x37cd4000
+DATA numbers<>+5580(SB)/4, $0x37cd4000
+DATA numbers<>+5584(SB)/4, $0x37cd4000
+DATA numbers<>+5588(SB)/4, $0x37cd4000
+DATA numbers<>+5592(SB)/4, $0x37cd4000
+DATA numbers<>+5596(SB)/4, $0x37cd4000
+DATA numbers<>+5600(SB)/4, $0x37cd4000
+DATA numbers<>+5604(SB)/4, $0x37cd4000
+DATA numbers<>+5608(SB)/4, $0x37cd4000
+DATA numbers<>+5612(SB)/4, $0x37cd4000
+DATA numbers<>+5616(SB)/4, $0x37cd4000
+DATA numbers<>+5620(SB)/4, $0x37cd4000
+DATA numbers<>+5624(SB)/4, $0x37cd4000
+DATA numbers<>+5628(SB)/4, $0x37cd4000
+DATA numbers<>+5632(SB)/4, $0xbab6077d
+DATA numbers<>+5636(SB)/4, $0xbab6077d
+DATA numbers<>+5640(SB)/4, $0xbab6077d
+DATA numbers<>+5644(SB)/4, $0xbab6077d
+DATA numbers<>+5648(SB)/4, $0xbab6077d
+DATA numbers<>+5652(SB)/4, $0xbab6077d
+DATA numbers<>+5656(SB)/4, $0xbab6077d
+DATA numbers<>+5660(SB)/4, $0xbab6077d
+DATA numbers<>+5664(SB)/4, $0xbab6077d
+DATA numbers<>+5668(SB)/4, $0xbab6077d
+DATA numbers<>+5672(SB)/4, $0xbab6077d
+DATA numbers<>+5676(SB)/4, $0xbab6077d
+DATA numbers<>+5680(SB)/4, $0xbab6077d
+DATA numbers<>+5684(SB)/4, $0xbab6077d
+DATA numbers<>+5688(SB)/4, $0xbab6077d
+DATA numbers<>+5692(SB)/4, $0xbab6077d
+DATA numbers<>+5696(SB)/4, $0x3d2aaaa8
+DATA numbers<>+5700(SB)/4, $0x3d2aaaa8
+DATA numbers<>+5704(SB)/4, $0x3d2aaaa8
+DATA numbers<>+5708(SB)/4, $0x3d2aaaa8
+DATA numbers<>+5712(SB)/4, $0x3d2aaaa8
+DATA numbers<>+5716(SB)/4, $0x3d2aaaa8
+DATA numbers<>+5720(SB)/4, $0x3d2aaaa8
+DATA numbers<>+5724(SB)/4, $0x3d2aaaa8
+DATA numbers<>+5728(SB)/4, $0x3d2aaaa8
+DATA numbers<>+5732(SB)/4, $0x3d2aaaa8
+DATA numbers<>+5736(SB)/4, $0x3d2aaaa8
+DATA numbers<>+5740(SB)/4, $0x3d2aaaa8
+DATA numbers<>+5744(SB)/4, $0x3d2aaaa8
+DATA numbers<>+5748(SB)/4, $0x3d2aaaa8
+DATA numbers<>+5752(SB)/4, $0x3d2aaaa8
+DATA numbers<>+5756(SB)/4, $0x3d2aaaa8
+DATA numbers<>+5760(SB)/4, $0x00000001
+DATA numbers<>+5764(SB)/4, $0x00000001
+DATA numbers<>+5768(SB)/4, $0x00000001
+DATA numbers<>+5772(SB)/4, $0x00000001
+DATA numbers<>+5776(SB)/4, $0x00000001
+DATA numbers<>+5780(SB)/4, $0x00000001
+DATA numbers<>+5784(SB)/4, $0x00000001
+DATA numbers<>+5788(SB)/4, $0x00000001
+DATA numbers<>+5792(SB)/4, $0x00000001
+DATA numbers<>+5796(SB)/4, $0x00000001
+DATA numbers<>+5800(SB)/4, $0x00000001
+DATA numbers<>+5804(SB)/4, $0x00000001
+DATA numbers<>+5808(SB)/4, $0x00000001
+DATA numbers<>+5812(SB)/4, $0x00000001
+DATA numbers<>+5816(SB)/4, $0x00000001
+DATA numbers<>+5820(SB)/4, $0x00000001
+DATA numbers<>+5824(SB)/4, $0x00007fff
+DATA numbers<>+5828(SB)/4, $0x00007fff
+DATA numbers<>+5832(SB)/4, $0x00007fff
+DATA numbers<>+5836(SB)/4, $0x00007fff
+DATA numbers<>+5840(SB)/4, $0x00007fff
+DATA numbers<>+5844(SB)/4, $0x00007fff
+DATA numbers<>+5848(SB)/4, $0x00007fff
+DATA numbers<>+5852(SB)/4, $0x00007fff
+DATA numbers<>+5856(SB)/4, $0x00007fff
+DATA numbers<>+5860(SB)/4, $0x00007fff
+DATA numbers<>+5864(SB)/4, $0x00007fff
+DATA numbers<>+5868(SB)/4, $0x00007fff
+DATA numbers<>+5872(SB)/4, $0x00007fff
+DATA numbers<>+5876(SB)/4, $0x00007fff
+DATA numbers<>+5880(SB)/4, $0x00007fff
+DATA numbers<>+5884(SB)/4, $0x00007fff
+DATA numbers<>+5888(SB)/4, $0x00000040
+DATA numbers<>+5892(SB)/4, $0x00000040
+DATA numbers<>+5896(SB)/4, $0x00000040
+DATA numbers<>+5900(SB)/4, $0x00000040
+DATA numbers<>+5904(SB)/4, $0x00000040
+DATA numbers<>+5908(SB)/4, $0x00000040
+DATA numbers<>+5912(SB)/4, $0x00000040
+DATA numbers<>+5916(SB)/4, $0x00000040
+DATA numbers<>+5920(SB)/4, $0x00000040
+DATA numbers<>+5924(SB)/4, $0x00000040
+DATA numbers<>+5928(SB)/4, $0x00000040
+DATA numbers<>+5932(SB)/4, $0x00000040
+DATA numbers<>+5936(SB)/4, $0x00000040
+DATA numbers<>+5940(SB)/4, $0x00000040
+DATA numbers<>+5944(SB)/4, $0x00000040
+DATA numbers<>+5948(SB)/4, $0x00000040
+DATA numbers<>+5952(SB)/4, $0x4f000000
+DATA numbers<>+5956(SB)/4, $0x4f000000
+DATA numbers<>+5960(SB)/4, $0x4f000000
+DATA numbers<>+5964(SB)/4, $0x4f000000
+DATA numbers<>+5968(SB)/4, $0x4f000000
+DATA numbers<>+5972(SB)/4, $0x4f000000
+DATA numbers<>+5976(SB)/4, $0x4f000000
+DATA numbers<>+5980(SB)/4, $0x4f000000
+DATA numbers<>+5984(SB)/4, $0x4f000000
+DATA numbers<>+5988(SB)/4, $0x4f000000
+DATA numbers<>+5992(SB)/4, $0x4f000000
+DATA numbers<>+5996(SB)/4, $0x4f000000
+DATA numbers<>+6000(SB)/4, $0x4f000000
+DATA numbers<>+6004(SB)/4, $0x4f000000
+DATA numbers<>+6008(SB)/4, $0x4f000000
+DATA numbers<>+6012(SB)/4, $0x4f000000
+DATA numbers<>+6016(SB)/4, $0x807fffff
+DATA numbers<>+6020(SB)/4, $0x807fffff
+DATA numbers<>+6024(SB)/4, $0x807fffff
+DATA numbers<>+6028(SB)/4, $0x807fffff
+DATA numbers<>+6032(SB)/4, $0x807fffff
+DATA numbers<>+6036(SB)/4, $0x807fffff
+DATA numbers<>+6040(SB)/4, $0x807fffff
+DATA numbers<>+6044(SB)/4, $0x807fffff
+DATA numbers<>+6048(SB)/4, $0x807fffff
+DATA numbers<>+6052(SB)/4, $0x807fffff
+DATA numbers<>+6056(SB)/4, $0x807fffff
+DATA numbers<>+6060(SB)/4, $0x807fffff
+DATA numbers<>+6064(SB)/4, $0x807fffff
+DATA numbers<>+6068(SB)/4, $0x807fffff
+DATA numbers<>+6072(SB)/4, $0x807fffff
+DATA numbers<>+6076(SB)/4, $0x807fffff
+GLOBL numbers<>(SB), RODATA|NOPTR, $6080
 
 // func exp32AVX512(n int, dst *float32, x *float32)
 // Requires: AVX, AVX512F
@@ -3178,5 +4362,2507 @@ done:
 	VHADDPS       X9, X9, X9
 	VHADDPS       X9, X9, X9
 	VMOVSS        X9, ret+32(FP)
+	VZEROUPPER
+	RET
+
+// func neg32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·neg32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VXORPS  numbers<>+768(SB), Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VXORPS    numbers<>+768(SB), Z0, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func abs32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·abs32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VANDPS  numbers<>+832(SB), Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VANDPS    numbers<>+832(SB), Z0, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func square32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512F
+TEXT ·square32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMULPS  Z0, Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMULPS    Z0, Z0, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func sqrt32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512F
+TEXT ·sqrt32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VSQRTPS   Z0, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func reciprocal32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512F
+TEXT ·reciprocal32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMOVUPS numbers<>+704(SB), Z1
+	VDIVPS  Z0, Z1, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMOVUPS   numbers<>+704(SB), Z1
+	VDIVPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func rsqrt32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512F
+TEXT ·rsqrt32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VSQRTPS Z0, Z0
+	VMOVUPS numbers<>+704(SB), Z1
+	VDIVPS  Z0, Z1, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VSQRTPS   Z0, Z0
+	VMOVUPS   numbers<>+704(SB), Z1
+	VDIVPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func round32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512F
+TEXT ·round32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS     (SI), Z0
+	ADDQ        $0x40, SI
+	VRNDSCALEPS $0x00, Z0, Z0
+	VMOVUPS     Z0, (DI)
+	ADDQ        $0x40, DI
+	SUBQ        $0x10, DX
+	JGE         vector
+
+tail:
+	ADDQ        $0x10, DX
+	JZ          done
+	VMOVUPS.Z   (SI), K1, Z0
+	VRNDSCALEPS $0x00, Z0, Z0
+	VMOVUPS     Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func floor32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512F
+TEXT ·floor32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS     (SI), Z0
+	ADDQ        $0x40, SI
+	VRNDSCALEPS $0x01, Z0, Z0
+	VMOVUPS     Z0, (DI)
+	ADDQ        $0x40, DI
+	SUBQ        $0x10, DX
+	JGE         vector
+
+tail:
+	ADDQ        $0x10, DX
+	JZ          done
+	VMOVUPS.Z   (SI), K1, Z0
+	VRNDSCALEPS $0x01, Z0, Z0
+	VMOVUPS     Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func ceil32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512F
+TEXT ·ceil32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS     (SI), Z0
+	ADDQ        $0x40, SI
+	VRNDSCALEPS $0x02, Z0, Z0
+	VMOVUPS     Z0, (DI)
+	ADDQ        $0x40, DI
+	SUBQ        $0x10, DX
+	JGE         vector
+
+tail:
+	ADDQ        $0x10, DX
+	JZ          done
+	VMOVUPS.Z   (SI), K1, Z0
+	VRNDSCALEPS $0x02, Z0, Z0
+	VMOVUPS     Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func trunc32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512F
+TEXT ·trunc32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS     (SI), Z0
+	ADDQ        $0x40, SI
+	VRNDSCALEPS $0x03, Z0, Z0
+	VMOVUPS     Z0, (DI)
+	ADDQ        $0x40, DI
+	SUBQ        $0x10, DX
+	JGE         vector
+
+tail:
+	ADDQ        $0x10, DX
+	JZ          done
+	VMOVUPS.Z   (SI), K1, Z0
+	VRNDSCALEPS $0x03, Z0, Z0
+	VMOVUPS     Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func leaky32AVX512(n int, dst *float32, x *float32, alpha float32)
+// Requires: AVX, AVX512F
+TEXT ·leaky32AVX512(SB), NOSPLIT, $0-28
+	VBROADCASTSS alpha+24(FP), Z8
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	MOVQ         dst+8(FP), DI
+	MOVQ         x+16(FP), SI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMULPS  Z8, Z0, Z1
+	VMAXPS  Z1, Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMULPS    Z8, Z0, Z1
+	VMAXPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func gate32AVX512(n int, dst *float32, x *float32, alpha float32, alphaLow float32, beta float32, betaLow float32, times float32)
+// Requires: AVX, AVX512F
+TEXT ·gate32AVX512(SB), NOSPLIT, $0-44
+	VBROADCASTSS alpha+24(FP), Z8
+	VBROADCASTSS alphaLow+28(FP), Z9
+	VBROADCASTSS beta+32(FP), Z10
+	VBROADCASTSS betaLow+36(FP), Z11
+	VBROADCASTSS times+40(FP), Z12
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	MOVQ         dst+8(FP), DI
+	MOVQ         x+16(FP), SI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMOVAPS Z0, Z4
+
+	// No infinity, whose product with a low half may be NaN.
+	VMOVUPS     numbers<>+1344(SB), Z1
+	VMINPS      Z0, Z1, Z0
+	VMOVUPS     numbers<>+1408(SB), Z1
+	VMAXPS      Z0, Z1, Z0
+	VMOVAPS     Z0, Z2
+	VFMADD213PS Z10, Z8, Z0
+	VFMADD213PS Z11, Z9, Z2
+	VADDPS      Z2, Z0, Z0
+	VPXORD      Z1, Z1, Z1
+	VMAXPS      Z0, Z1, Z0
+	VMOVUPS     numbers<>+704(SB), Z1
+	VMINPS      Z0, Z1, Z0
+	VMULPS      Z0, Z4, Z2
+	VPXORD      Z1, Z1, Z1
+	VCMPPS      $0x04, Z1, Z12, K2
+	VBLENDMPS   Z2, Z0, K2, Z0
+	VMOVUPS     Z0, (DI)
+	ADDQ        $0x40, DI
+	SUBQ        $0x10, DX
+	JGE         vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMOVAPS   Z0, Z4
+
+	// No infinity, whose product with a low half may be NaN.
+	VMOVUPS     numbers<>+1344(SB), Z1
+	VMINPS      Z0, Z1, Z0
+	VMOVUPS     numbers<>+1408(SB), Z1
+	VMAXPS      Z0, Z1, Z0
+	VMOVAPS     Z0, Z2
+	VFMADD213PS Z10, Z8, Z0
+	VFMADD213PS Z11, Z9, Z2
+	VADDPS      Z2, Z0, Z0
+	VPXORD      Z1, Z1, Z1
+	VMAXPS      Z0, Z1, Z0
+	VMOVUPS     numbers<>+704(SB), Z1
+	VMINPS      Z0, Z1, Z0
+	VMULPS      Z0, Z4, Z2
+	VPXORD      Z1, Z1, Z1
+	VCMPPS      $0x04, Z1, Z12, K2
+	VBLENDMPS   Z2, Z0, K2, Z0
+	VMOVUPS     Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func log32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·log32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMOVAPS Z0, Z4
+
+	// Denormals are scaled.
+	VMULPS       numbers<>+1472(SB), Z4, Z1
+	VMOVUPS      numbers<>+1536(SB), Z3
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $0x01, numbers<>+1600(SB), Z4, K2
+	VBLENDMPS    Z3, Z2, K2, Z2
+	VBLENDMPS    Z1, Z4, K2, Z1
+	VPSUBD       numbers<>+1664(SB), Z1, Z3
+	VPSRAD       $0x17, Z3, Z5
+	VANDPS       numbers<>+1728(SB), Z3, Z3
+	VPADDD       numbers<>+1664(SB), Z3, Z3
+	VSUBPS       numbers<>+704(SB), Z3, Z0
+	VCVTDQ2PS    Z5, Z5
+	VADDPS       Z5, Z2, Z2
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      numbers<>+1792(SB), Z5
+	VFMADD213PS  numbers<>+1856(SB), Z0, Z5
+	VFMADD213PS  numbers<>+1920(SB), Z0, Z5
+	VFMADD213PS  numbers<>+1984(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2048(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2112(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2176(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2240(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2304(SB), Z0, Z5
+	VMULPS       Z0, Z1, Z6
+	VMULPS       Z5, Z6, Z6
+	VFMADD231PS  numbers<>+256(SB), Z2, Z6
+	VFNMADD231PS numbers<>+640(SB), Z1, Z6
+	VADDPS       Z6, Z0, Z0
+	VFMADD231PS  numbers<>+192(SB), Z2, Z0
+	VCMPPS       $0x00, numbers<>+2368(SB), Z4, K2
+	VMOVUPS      numbers<>+2432(SB), Z1
+	VBLENDMPS    Z1, Z0, K2, Z0
+	VCMPPS       $0x01, numbers<>+2368(SB), Z4, K2
+	VMOVUPS      numbers<>+2496(SB), Z1
+	VBLENDMPS    Z1, Z0, K2, Z0
+	VCMPPS       $0x05, numbers<>+2560(SB), Z4, K2
+	VBLENDMPS    Z4, Z0, K2, Z0
+	VMOVUPS      Z0, (DI)
+	ADDQ         $0x40, DI
+	SUBQ         $0x10, DX
+	JGE          vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMOVAPS   Z0, Z4
+
+	// Denormals are scaled.
+	VMULPS       numbers<>+1472(SB), Z4, Z1
+	VMOVUPS      numbers<>+1536(SB), Z3
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $0x01, numbers<>+1600(SB), Z4, K2
+	VBLENDMPS    Z3, Z2, K2, Z2
+	VBLENDMPS    Z1, Z4, K2, Z1
+	VPSUBD       numbers<>+1664(SB), Z1, Z3
+	VPSRAD       $0x17, Z3, Z5
+	VANDPS       numbers<>+1728(SB), Z3, Z3
+	VPADDD       numbers<>+1664(SB), Z3, Z3
+	VSUBPS       numbers<>+704(SB), Z3, Z0
+	VCVTDQ2PS    Z5, Z5
+	VADDPS       Z5, Z2, Z2
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      numbers<>+1792(SB), Z5
+	VFMADD213PS  numbers<>+1856(SB), Z0, Z5
+	VFMADD213PS  numbers<>+1920(SB), Z0, Z5
+	VFMADD213PS  numbers<>+1984(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2048(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2112(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2176(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2240(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2304(SB), Z0, Z5
+	VMULPS       Z0, Z1, Z6
+	VMULPS       Z5, Z6, Z6
+	VFMADD231PS  numbers<>+256(SB), Z2, Z6
+	VFNMADD231PS numbers<>+640(SB), Z1, Z6
+	VADDPS       Z6, Z0, Z0
+	VFMADD231PS  numbers<>+192(SB), Z2, Z0
+	VCMPPS       $0x00, numbers<>+2368(SB), Z4, K2
+	VMOVUPS      numbers<>+2432(SB), Z1
+	VBLENDMPS    Z1, Z0, K2, Z0
+	VCMPPS       $0x01, numbers<>+2368(SB), Z4, K2
+	VMOVUPS      numbers<>+2496(SB), Z1
+	VBLENDMPS    Z1, Z0, K2, Z0
+	VCMPPS       $0x05, numbers<>+2560(SB), Z4, K2
+	VBLENDMPS    Z4, Z0, K2, Z0
+	VMOVUPS      Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func log1p32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·log1p32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMOVAPS Z0, Z4
+
+	// What the sum loses, scaled as the sum is, is added to what is left of it.
+	VADDPS       numbers<>+704(SB), Z4, Z1
+	VSUBPS       numbers<>+704(SB), Z1, Z7
+	VSUBPS       Z7, Z4, Z7
+	VPSUBD       numbers<>+1664(SB), Z1, Z3
+	VPSRAD       $0x17, Z3, Z5
+	VANDPS       numbers<>+1728(SB), Z3, Z3
+	VPADDD       numbers<>+1664(SB), Z3, Z3
+	VSUBPS       numbers<>+704(SB), Z3, Z0
+	VMOVUPS      numbers<>+2624(SB), Z3
+	VPMINSD      Z5, Z3, Z3
+	VMOVUPS      numbers<>+2688(SB), Z2
+	VPSUBD       Z3, Z2, Z3
+	VPSLLD       $0x17, Z3, Z3
+	VFMADD231PS  Z3, Z7, Z0
+	VCVTDQ2PS    Z5, Z2
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      numbers<>+1792(SB), Z5
+	VFMADD213PS  numbers<>+1856(SB), Z0, Z5
+	VFMADD213PS  numbers<>+1920(SB), Z0, Z5
+	VFMADD213PS  numbers<>+1984(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2048(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2112(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2176(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2240(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2304(SB), Z0, Z5
+	VMULPS       Z0, Z1, Z6
+	VMULPS       Z5, Z6, Z6
+	VFMADD231PS  numbers<>+256(SB), Z2, Z6
+	VFNMADD231PS numbers<>+640(SB), Z1, Z6
+	VADDPS       Z6, Z0, Z0
+	VFMADD231PS  numbers<>+192(SB), Z2, Z0
+	VANDPS       numbers<>+768(SB), Z4, Z1
+	VORPS        Z1, Z0, Z0
+	VCMPPS       $0x00, numbers<>+2752(SB), Z4, K2
+	VMOVUPS      numbers<>+2432(SB), Z1
+	VBLENDMPS    Z1, Z0, K2, Z0
+	VCMPPS       $0x01, numbers<>+2752(SB), Z4, K2
+	VMOVUPS      numbers<>+2496(SB), Z1
+	VBLENDMPS    Z1, Z0, K2, Z0
+	VCMPPS       $0x05, numbers<>+2560(SB), Z4, K2
+	VBLENDMPS    Z4, Z0, K2, Z0
+	VMOVUPS      Z0, (DI)
+	ADDQ         $0x40, DI
+	SUBQ         $0x10, DX
+	JGE          vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMOVAPS   Z0, Z4
+
+	// What the sum loses, scaled as the sum is, is added to what is left of it.
+	VADDPS       numbers<>+704(SB), Z4, Z1
+	VSUBPS       numbers<>+704(SB), Z1, Z7
+	VSUBPS       Z7, Z4, Z7
+	VPSUBD       numbers<>+1664(SB), Z1, Z3
+	VPSRAD       $0x17, Z3, Z5
+	VANDPS       numbers<>+1728(SB), Z3, Z3
+	VPADDD       numbers<>+1664(SB), Z3, Z3
+	VSUBPS       numbers<>+704(SB), Z3, Z0
+	VMOVUPS      numbers<>+2624(SB), Z3
+	VPMINSD      Z5, Z3, Z3
+	VMOVUPS      numbers<>+2688(SB), Z2
+	VPSUBD       Z3, Z2, Z3
+	VPSLLD       $0x17, Z3, Z3
+	VFMADD231PS  Z3, Z7, Z0
+	VCVTDQ2PS    Z5, Z2
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      numbers<>+1792(SB), Z5
+	VFMADD213PS  numbers<>+1856(SB), Z0, Z5
+	VFMADD213PS  numbers<>+1920(SB), Z0, Z5
+	VFMADD213PS  numbers<>+1984(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2048(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2112(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2176(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2240(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2304(SB), Z0, Z5
+	VMULPS       Z0, Z1, Z6
+	VMULPS       Z5, Z6, Z6
+	VFMADD231PS  numbers<>+256(SB), Z2, Z6
+	VFNMADD231PS numbers<>+640(SB), Z1, Z6
+	VADDPS       Z6, Z0, Z0
+	VFMADD231PS  numbers<>+192(SB), Z2, Z0
+	VANDPS       numbers<>+768(SB), Z4, Z1
+	VORPS        Z1, Z0, Z0
+	VCMPPS       $0x00, numbers<>+2752(SB), Z4, K2
+	VMOVUPS      numbers<>+2432(SB), Z1
+	VBLENDMPS    Z1, Z0, K2, Z0
+	VCMPPS       $0x01, numbers<>+2752(SB), Z4, K2
+	VMOVUPS      numbers<>+2496(SB), Z1
+	VBLENDMPS    Z1, Z0, K2, Z0
+	VCMPPS       $0x05, numbers<>+2560(SB), Z4, K2
+	VBLENDMPS    Z4, Z0, K2, Z0
+	VMOVUPS      Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func expm132AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·expm132AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS      (SI), Z0
+	ADDQ         $0x40, SI
+	VMOVAPS      Z0, Z11
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+2816(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+
+	// Twice (p*s + s - 1/2), where s is half of the power of two.
+	VCVTPS2DQ   Z1, Z1
+	VPADDD      numbers<>+2624(SB), Z1, Z1
+	VPSLLD      $0x17, Z1, Z1
+	VSUBPS      numbers<>+640(SB), Z1, Z3
+	VFMADD213PS Z3, Z1, Z2
+	VADDPS      Z2, Z2, Z0
+	VANDPS      numbers<>+768(SB), Z11, Z3
+	VORPS       Z3, Z0, Z0
+	VMOVUPS     Z0, (DI)
+	ADDQ        $0x40, DI
+	SUBQ        $0x10, DX
+	JGE         vector
+
+tail:
+	ADDQ         $0x10, DX
+	JZ           done
+	VMOVUPS.Z    (SI), K1, Z0
+	VMOVAPS      Z0, Z11
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+2816(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+
+	// Twice (p*s + s - 1/2), where s is half of the power of two.
+	VCVTPS2DQ   Z1, Z1
+	VPADDD      numbers<>+2624(SB), Z1, Z1
+	VPSLLD      $0x17, Z1, Z1
+	VSUBPS      numbers<>+640(SB), Z1, Z3
+	VFMADD213PS Z3, Z1, Z2
+	VADDPS      Z2, Z2, Z0
+	VANDPS      numbers<>+768(SB), Z11, Z3
+	VORPS       Z3, Z0, Z0
+	VMOVUPS     Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func erf32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·erf32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS     (SI), Z0
+	ADDQ        $0x40, SI
+	VMOVAPS     Z0, Z4
+	VANDPS      numbers<>+832(SB), Z4, Z5
+	VMOVUPS     numbers<>+2880(SB), Z1
+	VMINPS      Z5, Z1, Z5
+	VMULPS      Z5, Z5, Z6
+	VMOVUPS     numbers<>+2944(SB), Z7
+	VFMADD213PS numbers<>+3008(SB), Z6, Z7
+	VFMADD213PS numbers<>+3072(SB), Z6, Z7
+	VFMADD213PS numbers<>+3136(SB), Z6, Z7
+	VFMADD213PS numbers<>+3200(SB), Z6, Z7
+	VFMADD213PS numbers<>+3264(SB), Z6, Z7
+	VFMADD213PS Z4, Z4, Z7
+	VMOVUPS     numbers<>+3328(SB), Z0
+	VFMADD213PS numbers<>+3392(SB), Z5, Z0
+	VMOVUPS     numbers<>+3456(SB), Z1
+	VFMADD213PS numbers<>+3520(SB), Z5, Z1
+	VFMADD213PS Z1, Z6, Z0
+	VFMADD213PS numbers<>+3584(SB), Z5, Z0
+	VFMADD213PS numbers<>+3648(SB), Z5, Z0
+	VFMADD213PS numbers<>+3712(SB), Z5, Z0
+	VFMSUB213PS Z5, Z5, Z0
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VMOVUPS      numbers<>+704(SB), Z1
+	VSUBPS       Z0, Z1, Z0
+	VANDPS       numbers<>+768(SB), Z4, Z1
+	VORPS        Z1, Z0, Z0
+	VCMPPS       $0x0e, numbers<>+3776(SB), Z5, K2
+	VBLENDMPS    Z0, Z7, K2, Z0
+	VMOVUPS      Z0, (DI)
+	ADDQ         $0x40, DI
+	SUBQ         $0x10, DX
+	JGE          vector
+
+tail:
+	ADDQ        $0x10, DX
+	JZ          done
+	VMOVUPS.Z   (SI), K1, Z0
+	VMOVAPS     Z0, Z4
+	VANDPS      numbers<>+832(SB), Z4, Z5
+	VMOVUPS     numbers<>+2880(SB), Z1
+	VMINPS      Z5, Z1, Z5
+	VMULPS      Z5, Z5, Z6
+	VMOVUPS     numbers<>+2944(SB), Z7
+	VFMADD213PS numbers<>+3008(SB), Z6, Z7
+	VFMADD213PS numbers<>+3072(SB), Z6, Z7
+	VFMADD213PS numbers<>+3136(SB), Z6, Z7
+	VFMADD213PS numbers<>+3200(SB), Z6, Z7
+	VFMADD213PS numbers<>+3264(SB), Z6, Z7
+	VFMADD213PS Z4, Z4, Z7
+	VMOVUPS     numbers<>+3328(SB), Z0
+	VFMADD213PS numbers<>+3392(SB), Z5, Z0
+	VMOVUPS     numbers<>+3456(SB), Z1
+	VFMADD213PS numbers<>+3520(SB), Z5, Z1
+	VFMADD213PS Z1, Z6, Z0
+	VFMADD213PS numbers<>+3584(SB), Z5, Z0
+	VFMADD213PS numbers<>+3648(SB), Z5, Z0
+	VFMADD213PS numbers<>+3712(SB), Z5, Z0
+	VFMSUB213PS Z5, Z5, Z0
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VMOVUPS      numbers<>+704(SB), Z1
+	VSUBPS       Z0, Z1, Z0
+	VANDPS       numbers<>+768(SB), Z4, Z1
+	VORPS        Z1, Z0, Z0
+	VCMPPS       $0x0e, numbers<>+3776(SB), Z5, K2
+	VBLENDMPS    Z0, Z7, K2, Z0
+	VMOVUPS      Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func gelu32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·gelu32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS     (SI), Z0
+	ADDQ        $0x40, SI
+	VMOVAPS     Z0, Z4
+	VANDPS      numbers<>+832(SB), Z4, Z5
+	VMOVUPS     numbers<>+3840(SB), Z1
+	VMINPS      Z5, Z1, Z5
+	VSUBPS      numbers<>+3904(SB), Z5, Z1
+	VADDPS      numbers<>+3904(SB), Z5, Z2
+	VDIVPS      Z2, Z1, Z6
+	VMOVUPS     numbers<>+3968(SB), Z7
+	VFMADD213PS numbers<>+4032(SB), Z6, Z7
+	VFMADD213PS numbers<>+4096(SB), Z6, Z7
+	VFMADD213PS numbers<>+4160(SB), Z6, Z7
+	VFMADD213PS numbers<>+4224(SB), Z6, Z7
+	VFMADD213PS numbers<>+4288(SB), Z6, Z7
+	VFMADD213PS numbers<>+4352(SB), Z6, Z7
+	VFMADD213PS numbers<>+4416(SB), Z6, Z7
+	VFMADD213PS numbers<>+4480(SB), Z6, Z7
+	VFMADD213PS numbers<>+4544(SB), Z6, Z7
+	VMOVUPS     numbers<>+640(SB), Z1
+	VFMADD213PS numbers<>+704(SB), Z5, Z1
+	VDIVPS      Z1, Z7, Z7
+
+	// The square and what it loses.
+	VMULPS      Z5, Z5, Z0
+	VMOVAPS     Z5, Z6
+	VFMSUB213PS Z0, Z5, Z6
+	VMULPS      numbers<>+4608(SB), Z0, Z0
+	VMULPS      numbers<>+4608(SB), Z6, Z6
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VMULPS       Z0, Z7, Z7
+	VFMADD231PS  Z6, Z7, Z7
+	VMOVUPS      numbers<>+704(SB), Z1
+	VSUBPS       Z7, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $0x0e, Z2, Z4, K2
+	VBLENDMPS    Z1, Z7, K2, Z7
+	VMULPS       Z7, Z4, Z0
+	VMOVUPS      Z0, (DI)
+	ADDQ         $0x40, DI
+	SUBQ         $0x10, DX
+	JGE          vector
+
+tail:
+	ADDQ        $0x10, DX
+	JZ          done
+	VMOVUPS.Z   (SI), K1, Z0
+	VMOVAPS     Z0, Z4
+	VANDPS      numbers<>+832(SB), Z4, Z5
+	VMOVUPS     numbers<>+3840(SB), Z1
+	VMINPS      Z5, Z1, Z5
+	VSUBPS      numbers<>+3904(SB), Z5, Z1
+	VADDPS      numbers<>+3904(SB), Z5, Z2
+	VDIVPS      Z2, Z1, Z6
+	VMOVUPS     numbers<>+3968(SB), Z7
+	VFMADD213PS numbers<>+4032(SB), Z6, Z7
+	VFMADD213PS numbers<>+4096(SB), Z6, Z7
+	VFMADD213PS numbers<>+4160(SB), Z6, Z7
+	VFMADD213PS numbers<>+4224(SB), Z6, Z7
+	VFMADD213PS numbers<>+4288(SB), Z6, Z7
+	VFMADD213PS numbers<>+4352(SB), Z6, Z7
+	VFMADD213PS numbers<>+4416(SB), Z6, Z7
+	VFMADD213PS numbers<>+4480(SB), Z6, Z7
+	VFMADD213PS numbers<>+4544(SB), Z6, Z7
+	VMOVUPS     numbers<>+640(SB), Z1
+	VFMADD213PS numbers<>+704(SB), Z5, Z1
+	VDIVPS      Z1, Z7, Z7
+
+	// The square and what it loses.
+	VMULPS      Z5, Z5, Z0
+	VMOVAPS     Z5, Z6
+	VFMSUB213PS Z0, Z5, Z6
+	VMULPS      numbers<>+4608(SB), Z0, Z0
+	VMULPS      numbers<>+4608(SB), Z6, Z6
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VMULPS       Z0, Z7, Z7
+	VFMADD231PS  Z6, Z7, Z7
+	VMOVUPS      numbers<>+704(SB), Z1
+	VSUBPS       Z7, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VCMPPS       $0x0e, Z2, Z4, K2
+	VBLENDMPS    Z1, Z7, K2, Z7
+	VMULPS       Z7, Z4, Z0
+	VMOVUPS      Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func geluTanh32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·geluTanh32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMOVAPS Z0, Z4
+	VMOVUPS numbers<>+4672(SB), Z1
+	VMINPS  Z4, Z1, Z5
+	VMOVUPS numbers<>+4736(SB), Z1
+	VMAXPS  Z5, Z1, Z5
+	VMULPS  Z5, Z5, Z6
+	VMULPS  numbers<>+4800(SB), Z6, Z7
+	VADDPS  numbers<>+4864(SB), Z7, Z1
+
+	// What the sum loses, the product, the square and the constants.
+	VSUBPS      numbers<>+4864(SB), Z1, Z3
+	VSUBPS      Z3, Z7, Z2
+	VSUBPS      Z3, Z1, Z3
+	VMOVUPS     numbers<>+4864(SB), Z10
+	VSUBPS      Z3, Z10, Z3
+	VADDPS      Z3, Z2, Z2
+	VMOVUPS     numbers<>+4800(SB), Z3
+	VFMSUB213PS Z7, Z6, Z3
+	VADDPS      Z3, Z2, Z2
+	VMOVAPS     Z5, Z3
+	VFMSUB213PS Z6, Z5, Z3
+	VFMADD231PS numbers<>+4800(SB), Z3, Z2
+	VFMADD231PS numbers<>+4928(SB), Z6, Z2
+	VADDPS      numbers<>+4992(SB), Z2, Z2
+	VMULPS      Z1, Z5, Z0
+	VFMSUB213PS Z0, Z5, Z1
+	VFMADD231PS Z2, Z5, Z1
+
+	// With the exponential of -|t|, at most one, which is 1-low times that of the high half.
+	VANDPS numbers<>+768(SB), Z0, Z3
+	VXORPS Z3, Z1, Z7
+	VORPS  numbers<>+768(SB), Z0, Z0
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VFNMADD231PS Z7, Z0, Z0
+	VMOVUPS      numbers<>+704(SB), Z1
+	VADDPS       Z1, Z0, Z2
+	VPMOVD2M     Z4, K2
+	VBLENDMPS    Z0, Z1, K2, Z0
+	VDIVPS       Z2, Z0, Z0
+	VMULPS       Z0, Z4, Z0
+	VMOVUPS      Z0, (DI)
+	ADDQ         $0x40, DI
+	SUBQ         $0x10, DX
+	JGE          vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMOVAPS   Z0, Z4
+	VMOVUPS   numbers<>+4672(SB), Z1
+	VMINPS    Z4, Z1, Z5
+	VMOVUPS   numbers<>+4736(SB), Z1
+	VMAXPS    Z5, Z1, Z5
+	VMULPS    Z5, Z5, Z6
+	VMULPS    numbers<>+4800(SB), Z6, Z7
+	VADDPS    numbers<>+4864(SB), Z7, Z1
+
+	// What the sum loses, the product, the square and the constants.
+	VSUBPS      numbers<>+4864(SB), Z1, Z3
+	VSUBPS      Z3, Z7, Z2
+	VSUBPS      Z3, Z1, Z3
+	VMOVUPS     numbers<>+4864(SB), Z10
+	VSUBPS      Z3, Z10, Z3
+	VADDPS      Z3, Z2, Z2
+	VMOVUPS     numbers<>+4800(SB), Z3
+	VFMSUB213PS Z7, Z6, Z3
+	VADDPS      Z3, Z2, Z2
+	VMOVAPS     Z5, Z3
+	VFMSUB213PS Z6, Z5, Z3
+	VFMADD231PS numbers<>+4800(SB), Z3, Z2
+	VFMADD231PS numbers<>+4928(SB), Z6, Z2
+	VADDPS      numbers<>+4992(SB), Z2, Z2
+	VMULPS      Z1, Z5, Z0
+	VFMSUB213PS Z0, Z5, Z1
+	VFMADD231PS Z2, Z5, Z1
+
+	// With the exponential of -|t|, at most one, which is 1-low times that of the high half.
+	VANDPS numbers<>+768(SB), Z0, Z3
+	VXORPS Z3, Z1, Z7
+	VORPS  numbers<>+768(SB), Z0, Z0
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VFNMADD231PS Z7, Z0, Z0
+	VMOVUPS      numbers<>+704(SB), Z1
+	VADDPS       Z1, Z0, Z2
+	VPMOVD2M     Z4, K2
+	VBLENDMPS    Z0, Z1, K2, Z0
+	VDIVPS       Z2, Z0, Z0
+	VMULPS       Z0, Z4, Z0
+	VMOVUPS      Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func softplus32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·softplus32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMOVAPS Z0, Z10
+	VORPS   numbers<>+768(SB), Z0, Z0
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VMOVAPS      Z0, Z4
+
+	// What the sum loses, scaled as the sum is, is added to what is left of it.
+	VADDPS       numbers<>+704(SB), Z4, Z1
+	VSUBPS       numbers<>+704(SB), Z1, Z7
+	VSUBPS       Z7, Z4, Z7
+	VPSUBD       numbers<>+1664(SB), Z1, Z3
+	VPSRAD       $0x17, Z3, Z5
+	VANDPS       numbers<>+1728(SB), Z3, Z3
+	VPADDD       numbers<>+1664(SB), Z3, Z3
+	VSUBPS       numbers<>+704(SB), Z3, Z0
+	VMOVUPS      numbers<>+2624(SB), Z3
+	VPMINSD      Z5, Z3, Z3
+	VMOVUPS      numbers<>+2688(SB), Z2
+	VPSUBD       Z3, Z2, Z3
+	VPSLLD       $0x17, Z3, Z3
+	VFMADD231PS  Z3, Z7, Z0
+	VCVTDQ2PS    Z5, Z2
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      numbers<>+1792(SB), Z5
+	VFMADD213PS  numbers<>+1856(SB), Z0, Z5
+	VFMADD213PS  numbers<>+1920(SB), Z0, Z5
+	VFMADD213PS  numbers<>+1984(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2048(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2112(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2176(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2240(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2304(SB), Z0, Z5
+	VMULPS       Z0, Z1, Z6
+	VMULPS       Z5, Z6, Z6
+	VFMADD231PS  numbers<>+256(SB), Z2, Z6
+	VFNMADD231PS numbers<>+640(SB), Z1, Z6
+	VADDPS       Z6, Z0, Z0
+	VFMADD231PS  numbers<>+192(SB), Z2, Z0
+	VANDPS       numbers<>+768(SB), Z4, Z1
+	VORPS        Z1, Z0, Z0
+	VCMPPS       $0x00, numbers<>+2752(SB), Z4, K2
+	VMOVUPS      numbers<>+2432(SB), Z1
+	VBLENDMPS    Z1, Z0, K2, Z0
+	VCMPPS       $0x01, numbers<>+2752(SB), Z4, K2
+	VMOVUPS      numbers<>+2496(SB), Z1
+	VBLENDMPS    Z1, Z0, K2, Z0
+	VCMPPS       $0x05, numbers<>+2560(SB), Z4, K2
+	VBLENDMPS    Z4, Z0, K2, Z0
+	VPXORD       Z1, Z1, Z1
+	VMAXPS       Z10, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (DI)
+	ADDQ         $0x40, DI
+	SUBQ         $0x10, DX
+	JGE          vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMOVAPS   Z0, Z10
+	VORPS     numbers<>+768(SB), Z0, Z0
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VMOVAPS      Z0, Z4
+
+	// What the sum loses, scaled as the sum is, is added to what is left of it.
+	VADDPS       numbers<>+704(SB), Z4, Z1
+	VSUBPS       numbers<>+704(SB), Z1, Z7
+	VSUBPS       Z7, Z4, Z7
+	VPSUBD       numbers<>+1664(SB), Z1, Z3
+	VPSRAD       $0x17, Z3, Z5
+	VANDPS       numbers<>+1728(SB), Z3, Z3
+	VPADDD       numbers<>+1664(SB), Z3, Z3
+	VSUBPS       numbers<>+704(SB), Z3, Z0
+	VMOVUPS      numbers<>+2624(SB), Z3
+	VPMINSD      Z5, Z3, Z3
+	VMOVUPS      numbers<>+2688(SB), Z2
+	VPSUBD       Z3, Z2, Z3
+	VPSLLD       $0x17, Z3, Z3
+	VFMADD231PS  Z3, Z7, Z0
+	VCVTDQ2PS    Z5, Z2
+	VMULPS       Z0, Z0, Z1
+	VMOVUPS      numbers<>+1792(SB), Z5
+	VFMADD213PS  numbers<>+1856(SB), Z0, Z5
+	VFMADD213PS  numbers<>+1920(SB), Z0, Z5
+	VFMADD213PS  numbers<>+1984(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2048(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2112(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2176(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2240(SB), Z0, Z5
+	VFMADD213PS  numbers<>+2304(SB), Z0, Z5
+	VMULPS       Z0, Z1, Z6
+	VMULPS       Z5, Z6, Z6
+	VFMADD231PS  numbers<>+256(SB), Z2, Z6
+	VFNMADD231PS numbers<>+640(SB), Z1, Z6
+	VADDPS       Z6, Z0, Z0
+	VFMADD231PS  numbers<>+192(SB), Z2, Z0
+	VANDPS       numbers<>+768(SB), Z4, Z1
+	VORPS        Z1, Z0, Z0
+	VCMPPS       $0x00, numbers<>+2752(SB), Z4, K2
+	VMOVUPS      numbers<>+2432(SB), Z1
+	VBLENDMPS    Z1, Z0, K2, Z0
+	VCMPPS       $0x01, numbers<>+2752(SB), Z4, K2
+	VMOVUPS      numbers<>+2496(SB), Z1
+	VBLENDMPS    Z1, Z0, K2, Z0
+	VCMPPS       $0x05, numbers<>+2560(SB), Z4, K2
+	VBLENDMPS    Z4, Z0, K2, Z0
+	VPXORD       Z1, Z1, Z1
+	VMAXPS       Z10, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func mish32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512F
+TEXT ·mish32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+
+	// tanh(log(1+e)) is e(e+2)/(e(e+2)+2).
+	VMOVAPS Z0, Z4
+	VMOVUPS numbers<>+4672(SB), Z1
+	VMINPS  Z0, Z1, Z0
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VADDPS       numbers<>+896(SB), Z0, Z1
+	VMULPS       Z1, Z0, Z0
+	VADDPS       numbers<>+896(SB), Z0, Z1
+	VDIVPS       Z1, Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, (DI)
+	ADDQ         $0x40, DI
+	SUBQ         $0x10, DX
+	JGE          vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+
+	// tanh(log(1+e)) is e(e+2)/(e(e+2)+2).
+	VMOVAPS Z0, Z4
+	VMOVUPS numbers<>+4672(SB), Z1
+	VMINPS  Z0, Z1, Z0
+
+	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+64(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+	VADDPS       numbers<>+704(SB), Z2, Z2
+	VSCALEFPS    Z1, Z2, Z0
+	VADDPS       numbers<>+896(SB), Z0, Z1
+	VMULPS       Z1, Z0, Z0
+	VADDPS       numbers<>+896(SB), Z0, Z1
+	VDIVPS       Z1, Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func elu32AVX512(n int, dst *float32, x *float32, alpha float32, gamma float32, by float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·elu32AVX512(SB), NOSPLIT, $0-36
+	VBROADCASTSS alpha+24(FP), Z8
+	VBROADCASTSS gamma+28(FP), Z9
+	VBROADCASTSS by+32(FP), Z10
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	MOVQ         dst+8(FP), DI
+	MOVQ         x+16(FP), SI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS      (SI), Z0
+	ADDQ         $0x40, SI
+	VMOVAPS      Z0, Z4
+	VDIVPS       Z10, Z0, Z0
+	VMOVAPS      Z0, Z11
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+2816(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+
+	// Twice (p*s + s - 1/2), where s is half of the power of two.
+	VCVTPS2DQ   Z1, Z1
+	VPADDD      numbers<>+2624(SB), Z1, Z1
+	VPSLLD      $0x17, Z1, Z1
+	VSUBPS      numbers<>+640(SB), Z1, Z3
+	VFMADD213PS Z3, Z1, Z2
+	VADDPS      Z2, Z2, Z0
+	VANDPS      numbers<>+768(SB), Z11, Z3
+	VORPS       Z3, Z0, Z0
+	VMULPS      Z8, Z0, Z0
+	VPXORD      Z1, Z1, Z1
+	VCMPPS      $0x01, Z1, Z4, K2
+	VBLENDMPS   Z0, Z4, K2, Z0
+	VMULPS      Z9, Z0, Z0
+	VMOVUPS     Z0, (DI)
+	ADDQ        $0x40, DI
+	SUBQ        $0x10, DX
+	JGE         vector
+
+tail:
+	ADDQ         $0x10, DX
+	JZ           done
+	VMOVUPS.Z    (SI), K1, Z0
+	VMOVAPS      Z0, Z4
+	VDIVPS       Z10, Z0, Z0
+	VMOVAPS      Z0, Z11
+	VMOVUPS      numbers<>+0(SB), Z3
+	VMINPS       Z0, Z3, Z0
+	VMOVUPS      numbers<>+2816(SB), Z3
+	VMAXPS       Z0, Z3, Z0
+	VMULPS       numbers<>+128(SB), Z0, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS numbers<>+256(SB), Z1, Z0
+	VMOVUPS      numbers<>+320(SB), Z2
+	VFMADD213PS  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z3
+	VFMADD213PS  Z0, Z3, Z2
+
+	// Twice (p*s + s - 1/2), where s is half of the power of two.
+	VCVTPS2DQ   Z1, Z1
+	VPADDD      numbers<>+2624(SB), Z1, Z1
+	VPSLLD      $0x17, Z1, Z1
+	VSUBPS      numbers<>+640(SB), Z1, Z3
+	VFMADD213PS Z3, Z1, Z2
+	VADDPS      Z2, Z2, Z0
+	VANDPS      numbers<>+768(SB), Z11, Z3
+	VORPS       Z3, Z0, Z0
+	VMULPS      Z8, Z0, Z0
+	VPXORD      Z1, Z1, Z1
+	VCMPPS      $0x01, Z1, Z4, K2
+	VBLENDMPS   Z0, Z4, K2, Z0
+	VMULPS      Z9, Z0, Z0
+	VMOVUPS     Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func sin32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·sin32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS      (SI), Z0
+	ADDQ         $0x40, SI
+	VMOVAPS      Z0, Z4
+	VMULPS       numbers<>+5056(SB), Z4, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+5120(SB), Z1, Z0
+	VFNMADD231PS numbers<>+5184(SB), Z1, Z0
+	VFNMADD231PS numbers<>+5248(SB), Z1, Z0
+	VCVTPS2DQ    Z1, Z1
+	VMULPS       Z0, Z0, Z5
+	VMOVUPS      numbers<>+5312(SB), Z6
+	VFMADD213PS  numbers<>+5376(SB), Z5, Z6
+	VFMADD213PS  numbers<>+5440(SB), Z5, Z6
+	VFMADD213PS  numbers<>+5504(SB), Z5, Z6
+	VMULPS       Z0, Z5, Z2
+	VFMADD213PS  Z0, Z2, Z6
+	VMOVUPS      numbers<>+5568(SB), Z7
+	VFMADD213PS  numbers<>+5632(SB), Z5, Z7
+	VFMADD213PS  numbers<>+5696(SB), Z5, Z7
+	VFMADD213PS  numbers<>+4608(SB), Z5, Z7
+	VFMADD213PS  numbers<>+704(SB), Z5, Z7
+	VPSLLD       $0x1f, Z1, Z3
+	VPMOVD2M     Z3, K2
+	VBLENDMPS    Z7, Z6, K2, Z0
+	VPSRLD       $0x01, Z1, Z1
+	VPSLLD       $0x1f, Z1, Z1
+	VXORPS       Z1, Z0, Z0
+
+	// Zero keeps its sign.
+	VPXORD    Z2, Z2, Z2
+	VCMPPS    $0x00, Z2, Z4, K2
+	VBLENDMPS Z4, Z0, K2, Z0
+	VMOVUPS   Z0, (DI)
+	ADDQ      $0x40, DI
+	SUBQ      $0x10, DX
+	JGE       vector
+
+tail:
+	ADDQ         $0x10, DX
+	JZ           done
+	VMOVUPS.Z    (SI), K1, Z0
+	VMOVAPS      Z0, Z4
+	VMULPS       numbers<>+5056(SB), Z4, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+5120(SB), Z1, Z0
+	VFNMADD231PS numbers<>+5184(SB), Z1, Z0
+	VFNMADD231PS numbers<>+5248(SB), Z1, Z0
+	VCVTPS2DQ    Z1, Z1
+	VMULPS       Z0, Z0, Z5
+	VMOVUPS      numbers<>+5312(SB), Z6
+	VFMADD213PS  numbers<>+5376(SB), Z5, Z6
+	VFMADD213PS  numbers<>+5440(SB), Z5, Z6
+	VFMADD213PS  numbers<>+5504(SB), Z5, Z6
+	VMULPS       Z0, Z5, Z2
+	VFMADD213PS  Z0, Z2, Z6
+	VMOVUPS      numbers<>+5568(SB), Z7
+	VFMADD213PS  numbers<>+5632(SB), Z5, Z7
+	VFMADD213PS  numbers<>+5696(SB), Z5, Z7
+	VFMADD213PS  numbers<>+4608(SB), Z5, Z7
+	VFMADD213PS  numbers<>+704(SB), Z5, Z7
+	VPSLLD       $0x1f, Z1, Z3
+	VPMOVD2M     Z3, K2
+	VBLENDMPS    Z7, Z6, K2, Z0
+	VPSRLD       $0x01, Z1, Z1
+	VPSLLD       $0x1f, Z1, Z1
+	VXORPS       Z1, Z0, Z0
+
+	// Zero keeps its sign.
+	VPXORD    Z2, Z2, Z2
+	VCMPPS    $0x00, Z2, Z4, K2
+	VBLENDMPS Z4, Z0, K2, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func cos32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·cos32AVX512(SB), NOSPLIT, $0-24
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+8(FP), DI
+	MOVQ  x+16(FP), SI
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS      (SI), Z0
+	ADDQ         $0x40, SI
+	VMOVAPS      Z0, Z4
+	VMULPS       numbers<>+5056(SB), Z4, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+5120(SB), Z1, Z0
+	VFNMADD231PS numbers<>+5184(SB), Z1, Z0
+	VFNMADD231PS numbers<>+5248(SB), Z1, Z0
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       numbers<>+5760(SB), Z1, Z1
+	VMULPS       Z0, Z0, Z5
+	VMOVUPS      numbers<>+5312(SB), Z6
+	VFMADD213PS  numbers<>+5376(SB), Z5, Z6
+	VFMADD213PS  numbers<>+5440(SB), Z5, Z6
+	VFMADD213PS  numbers<>+5504(SB), Z5, Z6
+	VMULPS       Z0, Z5, Z2
+	VFMADD213PS  Z0, Z2, Z6
+	VMOVUPS      numbers<>+5568(SB), Z7
+	VFMADD213PS  numbers<>+5632(SB), Z5, Z7
+	VFMADD213PS  numbers<>+5696(SB), Z5, Z7
+	VFMADD213PS  numbers<>+4608(SB), Z5, Z7
+	VFMADD213PS  numbers<>+704(SB), Z5, Z7
+	VPSLLD       $0x1f, Z1, Z3
+	VPMOVD2M     Z3, K2
+	VBLENDMPS    Z7, Z6, K2, Z0
+	VPSRLD       $0x01, Z1, Z1
+	VPSLLD       $0x1f, Z1, Z1
+	VXORPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (DI)
+	ADDQ         $0x40, DI
+	SUBQ         $0x10, DX
+	JGE          vector
+
+tail:
+	ADDQ         $0x10, DX
+	JZ           done
+	VMOVUPS.Z    (SI), K1, Z0
+	VMOVAPS      Z0, Z4
+	VMULPS       numbers<>+5056(SB), Z4, Z1
+	VRNDSCALEPS  $0x00, Z1, Z1
+	VFNMADD231PS numbers<>+5120(SB), Z1, Z0
+	VFNMADD231PS numbers<>+5184(SB), Z1, Z0
+	VFNMADD231PS numbers<>+5248(SB), Z1, Z0
+	VCVTPS2DQ    Z1, Z1
+	VPADDD       numbers<>+5760(SB), Z1, Z1
+	VMULPS       Z0, Z0, Z5
+	VMOVUPS      numbers<>+5312(SB), Z6
+	VFMADD213PS  numbers<>+5376(SB), Z5, Z6
+	VFMADD213PS  numbers<>+5440(SB), Z5, Z6
+	VFMADD213PS  numbers<>+5504(SB), Z5, Z6
+	VMULPS       Z0, Z5, Z2
+	VFMADD213PS  Z0, Z2, Z6
+	VMOVUPS      numbers<>+5568(SB), Z7
+	VFMADD213PS  numbers<>+5632(SB), Z5, Z7
+	VFMADD213PS  numbers<>+5696(SB), Z5, Z7
+	VFMADD213PS  numbers<>+4608(SB), Z5, Z7
+	VFMADD213PS  numbers<>+704(SB), Z5, Z7
+	VPSLLD       $0x1f, Z1, Z3
+	VPMOVD2M     Z3, K2
+	VBLENDMPS    Z7, Z6, K2, Z0
+	VPSRLD       $0x01, Z1, Z1
+	VPSLLD       $0x1f, Z1, Z1
+	VXORPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func fromF1632AVX512(n int, dst *float32, x *uint16)
+// Requires: AVX, AVX512F
+TEXT ·fromF1632AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), DX
+	MOVQ dst+8(FP), DI
+	MOVQ x+16(FP), SI
+
+vector:
+	VCVTPH2PS (SI), Z0
+	VMOVUPS   Z0, (DI)
+	ADDQ      $+64, DI
+	ADDQ      $+32, SI
+	SUBQ      $0x10, DX
+	JNE       vector
+	VZEROUPPER
+	RET
+
+// func toF1632AVX512(n int, dst *uint16, x *float32)
+// Requires: AVX, AVX512F
+TEXT ·toF1632AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), DX
+	MOVQ dst+8(FP), DI
+	MOVQ x+16(FP), SI
+
+vector:
+	VMOVUPS   (SI), Z0
+	VCVTPS2PH $0x00, Z0, (DI)
+	ADDQ      $+32, DI
+	ADDQ      $+64, SI
+	SUBQ      $0x10, DX
+	JNE       vector
+	VZEROUPPER
+	RET
+
+// func fromBF1632AVX512(n int, dst *float32, x *uint16)
+// Requires: AVX, AVX512F
+TEXT ·fromBF1632AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), DX
+	MOVQ dst+8(FP), DI
+	MOVQ x+16(FP), SI
+
+vector:
+	VPMOVZXWD (SI), Z0
+	VPSLLD    $0x10, Z0, Z0
+	VMOVUPS   Z0, (DI)
+	ADDQ      $+64, DI
+	ADDQ      $+32, SI
+	SUBQ      $0x10, DX
+	JNE       vector
+	VZEROUPPER
+	RET
+
+// func toBF1632AVX512(n int, dst *uint16, x *float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·toBF1632AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), DX
+	MOVQ dst+8(FP), DI
+	MOVQ x+16(FP), SI
+
+vector:
+	VMOVUPS   (SI), Z0
+	VPSRLD    $0x10, Z0, Z1
+	VANDPS    numbers<>+5760(SB), Z1, Z2
+	VPADDD    numbers<>+5824(SB), Z2, Z2
+	VPADDD    Z0, Z2, Z2
+	VPSRLD    $0x10, Z2, Z2
+	VORPS     numbers<>+5888(SB), Z1, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VBLENDMPS Z1, Z2, K2, Z0
+	VPMOVDW   Z0, (DI)
+	ADDQ      $+32, DI
+	ADDQ      $+64, SI
+	SUBQ      $0x10, DX
+	JNE       vector
+	VZEROUPPER
+	RET
+
+// func toI3232AVX512(n int, dst *int32, x *float32)
+// Requires: AVX, AVX512F
+TEXT ·toI3232AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), DX
+	MOVQ dst+8(FP), DI
+	MOVQ x+16(FP), SI
+
+vector:
+	// Numbers out of range give the least integer: right for negative ones.
+	VMOVUPS    (SI), Z0
+	VCVTTPS2DQ Z0, Z1
+	VMOVUPS    numbers<>+832(SB), Z2
+	VCMPPS     $0x0d, numbers<>+5952(SB), Z0, K2
+	VBLENDMPS  Z2, Z1, K2, Z1
+	VPXORD     Z2, Z2, Z2
+	VCMPPS     $0x03, Z0, Z0, K2
+	VBLENDMPS  Z2, Z1, K2, Z1
+	VMOVUPS    Z1, (DI)
+	ADDQ       $+64, DI
+	ADDQ       $+64, SI
+	SUBQ       $0x10, DX
+	JNE        vector
+	VZEROUPPER
+	RET
+
+// func fromI3232AVX512(n int, dst *float32, x *int32)
+// Requires: AVX, AVX512F
+TEXT ·fromI3232AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), DX
+	MOVQ dst+8(FP), DI
+	MOVQ x+16(FP), SI
+
+vector:
+	VCVTDQ2PS (SI), Z0
+	VMOVUPS   Z0, (DI)
+	ADDQ      $+64, DI
+	ADDQ      $+64, SI
+	SUBQ      $0x10, DX
+	JNE       vector
+	VZEROUPPER
+	RET
+
+// func fromU832AVX512(n int, dst *float32, x *uint8)
+// Requires: AVX, AVX512F
+TEXT ·fromU832AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), DX
+	MOVQ dst+8(FP), DI
+	MOVQ x+16(FP), SI
+
+vector:
+	VPMOVZXBD (SI), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (DI)
+	ADDQ      $+64, DI
+	ADDQ      $+16, SI
+	SUBQ      $0x10, DX
+	JNE       vector
+	VZEROUPPER
+	RET
+
+// func fromI832AVX512(n int, dst *float32, x *int8)
+// Requires: AVX, AVX512F
+TEXT ·fromI832AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), DX
+	MOVQ dst+8(FP), DI
+	MOVQ x+16(FP), SI
+
+vector:
+	VPMOVSXBD (SI), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (DI)
+	ADDQ      $+64, DI
+	ADDQ      $+16, SI
+	SUBQ      $0x10, DX
+	JNE       vector
+	VZEROUPPER
+	RET
+
+// func stream32AVX512(n int, dst *float32, x *float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·stream32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), DX
+	MOVQ dst+8(FP), DI
+	MOVQ x+16(FP), SI
+
+vector:
+	VMOVUPS  (SI), Z0
+	VMOVNTPS Z0, (DI)
+	ADDQ     $+64, DI
+	ADDQ     $+64, SI
+	SUBQ     $0x10, DX
+	JNE      vector
+	SFENCE
+	VZEROUPPER
+	RET
+
+// func choose32AVX512(n int, dst *float32, cond *uint8, a *float32, b *float32)
+// Requires: AVX, AVX512F
+TEXT ·choose32AVX512(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), DX
+	MOVQ dst+8(FP), DI
+	MOVQ cond+16(FP), SI
+	MOVQ a+24(FP), R8
+	MOVQ b+32(FP), R9
+
+vector:
+	VPMOVZXBD (SI), Z1
+	VPXORD    Z2, Z2, Z2
+	VMOVUPS   (R8), Z0
+	VMOVUPS   (R9), Z3
+	VPCMPD    $0x04, Z2, Z1, K2
+	VBLENDMPS Z0, Z3, K2, Z0
+	VMOVUPS   Z0, (DI)
+	ADDQ      $+64, DI
+	ADDQ      $+16, SI
+	ADDQ      $+64, R8
+	ADDQ      $+64, R9
+	SUBQ      $0x10, DX
+	JNE       vector
+	VZEROUPPER
+	RET
+
+// func quantize32AVX512(n int, dst *uint8, x *float32, scale float32, zero float32, lo float32, hi float32)
+// Requires: AVX, AVX512F
+TEXT ·quantize32AVX512(SB), NOSPLIT, $0-40
+	VBROADCASTSS scale+24(FP), Z8
+	VBROADCASTSS zero+28(FP), Z9
+	VBROADCASTSS lo+32(FP), Z10
+	VBROADCASTSS hi+36(FP), Z11
+	MOVQ         n+0(FP), DX
+	MOVQ         dst+8(FP), DI
+	MOVQ         x+16(FP), SI
+
+vector:
+	VMOVUPS     (SI), Z0
+	VDIVPS      Z8, Z0, Z0
+	VRNDSCALEPS $0x00, Z0, Z0
+	VPXORD      Z1, Z1, Z1
+	VCMPPS      $0x03, Z0, Z0, K2
+	VBLENDMPS   Z1, Z0, K2, Z0
+	VADDPS      Z9, Z0, Z0
+	VMAXPS      Z10, Z0, Z0
+	VMINPS      Z11, Z0, Z0
+	VCVTPS2DQ   Z0, Z0
+	VPMOVDB     Z0, (DI)
+	ADDQ        $+16, DI
+	ADDQ        $+64, SI
+	SUBQ        $0x10, DX
+	JNE         vector
+	VZEROUPPER
+	RET
+
+// func dequantizeU832AVX512(n int, dst *float32, x *uint8, scale float32, zero int32)
+// Requires: AVX, AVX512F
+TEXT ·dequantizeU832AVX512(SB), NOSPLIT, $0-32
+	VBROADCASTSS scale+24(FP), Z8
+	VBROADCASTSS zero+28(FP), Z9
+	MOVQ         n+0(FP), DX
+	MOVQ         dst+8(FP), DI
+	MOVQ         x+16(FP), SI
+
+vector:
+	VPMOVZXBD (SI), Z0
+	VPSUBD    Z9, Z0, Z0
+	VCVTDQ2PS Z0, Z0
+	VMULPS    Z8, Z0, Z0
+	VMOVUPS   Z0, (DI)
+	ADDQ      $+64, DI
+	ADDQ      $+16, SI
+	SUBQ      $0x10, DX
+	JNE       vector
+	VZEROUPPER
+	RET
+
+// func dequantizeI832AVX512(n int, dst *float32, x *int8, scale float32, zero int32)
+// Requires: AVX, AVX512F
+TEXT ·dequantizeI832AVX512(SB), NOSPLIT, $0-32
+	VBROADCASTSS scale+24(FP), Z8
+	VBROADCASTSS zero+28(FP), Z9
+	MOVQ         n+0(FP), DX
+	MOVQ         dst+8(FP), DI
+	MOVQ         x+16(FP), SI
+
+vector:
+	VPMOVSXBD (SI), Z0
+	VPSUBD    Z9, Z0, Z0
+	VCVTDQ2PS Z0, Z0
+	VMULPS    Z8, Z0, Z0
+	VMOVUPS   Z0, (DI)
+	ADDQ      $+64, DI
+	ADDQ      $+16, SI
+	SUBQ      $0x10, DX
+	JNE       vector
+	VZEROUPPER
+	RET
+
+// func sumLine32AVX512(n int, x *float32, out *float32)
+// Requires: AVX, AVX512F
+TEXT ·sumLine32AVX512(SB), NOSPLIT, $0-24
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	MOVQ   n+0(FP), DX
+	MOVQ   x+8(FP), SI
+
+vector:
+	VADDPS  (SI), Z4, Z4
+	VADDPS  64(SI), Z5, Z5
+	VADDPS  128(SI), Z6, Z6
+	VADDPS  192(SI), Z7, Z7
+	ADDQ    $+256, SI
+	SUBQ    $0x40, DX
+	JNE     vector
+	VADDPS  Z5, Z4, Z4
+	VADDPS  Z7, Z6, Z6
+	VADDPS  Z6, Z4, Z4
+	MOVQ    out+16(FP), DI
+	VMOVUPS Z4, (DI)
+	VZEROUPPER
+	RET
+
+	// Keys order as integers like the numbers do, the zeros too; a NaN is seen apart from them.
+
+// func maxLine32AVX512(n int, x *float32, out *int32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·maxLine32AVX512(SB), NOSPLIT, $0-24
+	VMOVUPS numbers<>+6016(SB), Z4
+	VMOVUPS numbers<>+6016(SB), Z5
+	VPXORD  Z6, Z6, Z6
+	MOVQ    n+0(FP), DX
+	MOVQ    x+8(FP), DI
+
+vector:
+	VMOVUPS (DI), Z0
+	VPSRAD  $0x1f, Z0, Z1
+	VANDPS  numbers<>+832(SB), Z1, Z1
+	VXORPS  Z0, Z1, Z1
+	VPMAXSD Z1, Z4, Z4
+
+	// Above infinity without its sign: NaN.
+	VANDPS  numbers<>+832(SB), Z0, Z0
+	VMOVUPS numbers<>+2560(SB), Z1
+	VPSUBD  Z0, Z1, Z1
+	VORPS   Z1, Z6, Z6
+	ADDQ    $+64, DI
+	SUBQ    $0x10, DX
+	JNE     vector
+	VPSRLD  $0x1f, Z6, Z6
+	MOVQ    out+16(FP), DI
+	VMOVUPS Z4, (DI)
+	VMOVUPS Z6, 64(DI)
+	VZEROUPPER
+	RET
+
+// func minLine32AVX512(n int, x *float32, out *int32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·minLine32AVX512(SB), NOSPLIT, $0-24
+	VMOVUPS numbers<>+2560(SB), Z4
+	VMOVUPS numbers<>+2560(SB), Z5
+	VPXORD  Z6, Z6, Z6
+	MOVQ    n+0(FP), DX
+	MOVQ    x+8(FP), DI
+
+vector:
+	VMOVUPS (DI), Z0
+	VPSRAD  $0x1f, Z0, Z1
+	VANDPS  numbers<>+832(SB), Z1, Z1
+	VXORPS  Z0, Z1, Z1
+	VPMINSD Z1, Z4, Z4
+
+	// Above infinity without its sign: NaN.
+	VANDPS  numbers<>+832(SB), Z0, Z0
+	VMOVUPS numbers<>+2560(SB), Z1
+	VPSUBD  Z0, Z1, Z1
+	VORPS   Z1, Z6, Z6
+	ADDQ    $+64, DI
+	SUBQ    $0x10, DX
+	JNE     vector
+	VPSRLD  $0x1f, Z6, Z6
+	MOVQ    out+16(FP), DI
+	VMOVUPS Z4, (DI)
+	VMOVUPS Z6, 64(DI)
+	VZEROUPPER
+	RET
+
+// func total32AVX512(n int, x *float32, out *float64)
+// Requires: AVX, AVX512F
+TEXT ·total32AVX512(SB), NOSPLIT, $0-24
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	MOVQ   n+0(FP), DX
+	MOVQ   x+8(FP), DI
+
+vector:
+	VCVTPS2PD (DI), Z0
+	VADDPD    Z0, Z4, Z4
+	VCVTPS2PD 32(DI), Z1
+	VADDPD    Z1, Z5, Z5
+	ADDQ      $+64, DI
+	SUBQ      $0x10, DX
+	JNE       vector
+	VADDPD    Z5, Z4, Z4
+	MOVQ      out+16(FP), DI
+	VMOVUPS   Z4, (DI)
+	VZEROUPPER
+	RET
+
+// func squares32AVX512(n int, x *float32, mean float32, out *float64)
+// Requires: AVX, AVX512F
+TEXT ·squares32AVX512(SB), NOSPLIT, $0-32
+	VBROADCASTSS mean+16(FP), Z8
+	VPXORD       Z4, Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	MOVQ         n+0(FP), DX
+	MOVQ         x+8(FP), DI
+
+vector:
+	VMOVUPS       (DI), Z0
+	VSUBPS        Z8, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VCVTPS2PD     Y0, Z2
+	VCVTPS2PD     Y1, Z3
+	VFMADD231PD   Z2, Z2, Z4
+	VFMADD231PD   Z3, Z3, Z5
+	ADDQ          $+64, DI
+	SUBQ          $0x10, DX
+	JNE           vector
+	VADDPD        Z5, Z4, Z4
+	MOVQ          out+24(FP), DI
+	VMOVUPS       Z4, (DI)
+	VZEROUPPER
+	RET
+
+// func standard32AVX512(n int, dst *float32, x *float32, mean float32, factor float32)
+// Requires: AVX, AVX512F
+TEXT ·standard32AVX512(SB), NOSPLIT, $0-32
+	VBROADCASTSS mean+24(FP), Z8
+	VBROADCASTSS factor+28(FP), Z9
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	MOVQ         dst+8(FP), DI
+	MOVQ         x+16(FP), SI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VSUBPS  Z8, Z0, Z0
+	VMULPS  Z9, Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VSUBPS    Z8, Z0, Z0
+	VMULPS    Z9, Z0, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func linear32AVX512(n int, dst *float32, x *float32, factor float32, bias float32)
+// Requires: AVX, AVX512F
+TEXT ·linear32AVX512(SB), NOSPLIT, $0-32
+	VBROADCASTSS factor+24(FP), Z8
+	VBROADCASTSS bias+28(FP), Z9
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	MOVQ         dst+8(FP), DI
+	MOVQ         x+16(FP), SI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS     (SI), Z0
+	ADDQ        $0x40, SI
+	VFMADD213PS Z9, Z8, Z0
+	VMOVUPS     Z0, (DI)
+	ADDQ        $0x40, DI
+	SUBQ        $0x10, DX
+	JGE         vector
+
+tail:
+	ADDQ        $0x10, DX
+	JZ          done
+	VMOVUPS.Z   (SI), K1, Z0
+	VFMADD213PS Z9, Z8, Z0
+	VMOVUPS     Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func transpose32AVX512(lines int, depth int, src *float32, line int, dst *float32, width int)
+// Requires: AVX, AVX512F
+TEXT ·transpose32AVX512(SB), NOSPLIT, $0-48
+	MOVQ  lines+0(FP), R8
+	MOVQ  R8, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  depth+8(FP), DX
+	MOVQ  src+16(FP), SI
+	MOVQ  line+24(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  dst+32(FP), DI
+	MOVQ  width+40(FP), R10
+	SHLQ  $0x02, R10
+
+square:
+	MOVQ DX, R13
+	CMPQ R13, $0x10
+	JLE  narrow
+	MOVQ $0x00000010, R13
+
+narrow:
+	MOVQ      R13, BX
+	MOVQ      BX, CX
+	MOVQ      $-1, AX
+	SHLQ      CL, AX
+	NOTQ      AX
+	KMOVW     AX, K2
+	MOVQ      SI, R11
+	MOVQ      R8, R12
+	VMOVUPS.Z (R11), K2, Z0
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z1
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z2
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z3
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z4
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z5
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z6
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z7
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z8
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z9
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z10
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z11
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z12
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z13
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z14
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z15
+
+turn:
+	VUNPCKLPS  Z1, Z0, Z16
+	VUNPCKHPS  Z1, Z0, Z17
+	VUNPCKLPS  Z3, Z2, Z18
+	VUNPCKHPS  Z3, Z2, Z19
+	VUNPCKLPS  Z5, Z4, Z20
+	VUNPCKHPS  Z5, Z4, Z21
+	VUNPCKLPS  Z7, Z6, Z22
+	VUNPCKHPS  Z7, Z6, Z23
+	VUNPCKLPS  Z9, Z8, Z24
+	VUNPCKHPS  Z9, Z8, Z25
+	VUNPCKLPS  Z11, Z10, Z26
+	VUNPCKHPS  Z11, Z10, Z27
+	VUNPCKLPS  Z13, Z12, Z28
+	VUNPCKHPS  Z13, Z12, Z29
+	VUNPCKLPS  Z15, Z14, Z30
+	VUNPCKHPS  Z15, Z14, Z31
+	VUNPCKLPD  Z18, Z16, Z0
+	VUNPCKHPD  Z18, Z16, Z1
+	VUNPCKLPD  Z19, Z17, Z2
+	VUNPCKHPD  Z19, Z17, Z3
+	VUNPCKLPD  Z22, Z20, Z4
+	VUNPCKHPD  Z22, Z20, Z5
+	VUNPCKLPD  Z23, Z21, Z6
+	VUNPCKHPD  Z23, Z21, Z7
+	VUNPCKLPD  Z26, Z24, Z8
+	VUNPCKHPD  Z26, Z24, Z9
+	VUNPCKLPD  Z27, Z25, Z10
+	VUNPCKHPD  Z27, Z25, Z11
+	VUNPCKLPD  Z30, Z28, Z12
+	VUNPCKHPD  Z30, Z28, Z13
+	VUNPCKLPD  Z31, Z29, Z14
+	VUNPCKHPD  Z31, Z29, Z15
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z20
+	VSHUFF32X4 $0x88, Z12, Z8, Z24
+	VSHUFF32X4 $0xdd, Z12, Z8, Z28
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z21
+	VSHUFF32X4 $0x88, Z13, Z9, Z25
+	VSHUFF32X4 $0xdd, Z13, Z9, Z29
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z22
+	VSHUFF32X4 $0x88, Z14, Z10, Z26
+	VSHUFF32X4 $0xdd, Z14, Z10, Z30
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z23
+	VSHUFF32X4 $0x88, Z15, Z11, Z27
+	VSHUFF32X4 $0xdd, Z15, Z11, Z31
+	VSHUFF32X4 $0x88, Z24, Z16, Z0
+	VSHUFF32X4 $0xdd, Z24, Z16, Z8
+	VSHUFF32X4 $0x88, Z28, Z20, Z4
+	VSHUFF32X4 $0xdd, Z28, Z20, Z12
+	VSHUFF32X4 $0x88, Z25, Z17, Z1
+	VSHUFF32X4 $0xdd, Z25, Z17, Z9
+	VSHUFF32X4 $0x88, Z29, Z21, Z5
+	VSHUFF32X4 $0xdd, Z29, Z21, Z13
+	VSHUFF32X4 $0x88, Z26, Z18, Z2
+	VSHUFF32X4 $0xdd, Z26, Z18, Z10
+	VSHUFF32X4 $0x88, Z30, Z22, Z6
+	VSHUFF32X4 $0xdd, Z30, Z22, Z14
+	VSHUFF32X4 $0x88, Z27, Z19, Z3
+	VSHUFF32X4 $0xdd, Z27, Z19, Z11
+	VSHUFF32X4 $0x88, Z31, Z23, Z7
+	VSHUFF32X4 $0xdd, Z31, Z23, Z15
+	VMOVUPS    Z0, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z1, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z2, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z3, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z4, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z5, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z6, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z7, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z8, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z9, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z10, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z11, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z12, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z13, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z14, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z15, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+
+stored:
+	ADDQ $0x40, SI
+	SUBQ $0x10, DX
+	JG   square
 	VZEROUPPER
 	RET

@@ -1,0 +1,118 @@
+package vector
+
+import "math"
+
+// most lanes of any level
+const lanes = 16
+
+// pairwise is the length up to which each lane sums in order: 64 numbers.
+const pairwise = 4096
+
+// Sum is the sum of x, added pairwise above some thousand numbers. It is for when Has.
+func Sum(x []float32) float32 {
+	if len(x) > pairwise {
+		half := len(x) / 2 &^ 63
+		return Sum(x[:half]) + Sum(x[half:])
+	}
+	var sum float32
+	step := 4 * active.lanes
+	if n := len(x) / step * step; n > 0 {
+		var out [lanes]float32
+		sumLine(n, &x[0], &out[0])
+		for w := active.lanes / 2; w > 0; w /= 2 {
+			for i := range w {
+				out[i] += out[i+w]
+			}
+		}
+		sum, x = out[0], x[n:]
+	}
+	var rest float32
+	for _, v := range x {
+		rest += v
+	}
+	return sum + rest
+}
+
+// Greatest is the greatest of x, which is not empty: NaN if one of them is, and zero rather than minus zero. It is for when Has.
+func Greatest(x []float32) float32 {
+	n := wholly(len(x))
+	m := float32(math.Inf(-1))
+	if n > 0 {
+		var out [2 * lanes]int32
+		maxLine(n, &x[0], &out[0])
+		best := out[0]
+		for i := range active.lanes {
+			if out[active.lanes+i] != 0 {
+				return float32(math.NaN())
+			}
+			best = max(best, out[i])
+		}
+		m = number(best)
+	}
+	for _, v := range x[n:] {
+		m = max(m, v)
+	}
+	return m
+}
+
+// Least is the least of x, likewise; minus zero rather than zero.
+func Least(x []float32) float32 {
+	n := wholly(len(x))
+	m := float32(math.Inf(1))
+	if n > 0 {
+		var out [2 * lanes]int32
+		minLine(n, &x[0], &out[0])
+		best := out[0]
+		for i := range active.lanes {
+			if out[active.lanes+i] != 0 {
+				return float32(math.NaN())
+			}
+			best = min(best, out[i])
+		}
+		m = number(best)
+	}
+	for _, v := range x[n:] {
+		m = min(m, v)
+	}
+	return m
+}
+
+// number is that of a key.
+func number(key int32) float32 {
+	return math.Float32frombits(uint32(key ^ key>>31&math.MaxInt32))
+}
+
+// Total is the sum of x in float64. It is for when Has.
+func Total(x []float32) float64 {
+	n := wholly(len(x))
+	var sum float64
+	if n > 0 {
+		var out [lanes]float64
+		totalLine(n, &x[0], &out[0])
+		for _, v := range out[:active.lanes/2] {
+			sum += v
+		}
+	}
+	for _, v := range x[n:] {
+		sum += float64(v)
+	}
+	return sum
+}
+
+// Squares is the sum in float64 of the squares of x[i]-mean. It is for when Has.
+func Squares(x []float32, mean float32) float64 {
+	n := wholly(len(x))
+	var sum float64
+	if n > 0 {
+		var out [lanes]float64
+		squareLine(n, &x[0], mean, &out[0])
+		for _, v := range out[:active.lanes/2] {
+			sum += v
+		}
+	}
+	for _, v := range x[n:] {
+		d := float64(v - mean)
+		sum += d * d
+	}
+	return sum
+}

@@ -1,0 +1,160 @@
+package vector
+
+import "unsafe"
+
+// The functions of this file work on whole vectors and return how many elements they have done, the first ones; the
+// rest, fewer than a vector, is the caller's. Without loops for this processor they do none. d and x have the same length.
+
+// wholly is the number of elements in whole vectors of n.
+func wholly(n int) int {
+	if active == nil {
+		return 0
+	}
+	return n &^ (active.lanes - 1)
+}
+
+func whole[D, X any](f func(n int, d *D, x *X), d []D, x []X) int {
+	n := wholly(len(d))
+	if n > 0 {
+		f(n, &d[0], &x[:n][0])
+	}
+	return n
+}
+
+// storageFuncs are the loops of one level.
+type storageFuncs struct {
+	fromF16, fromBF16 func(n int, d *float32, x *uint16)
+	toF16, toBF16     func(n int, d *uint16, x *float32)
+	toI32             func(n int, d *int32, x *float32)
+	fromI32           func(n int, d *float32, x *int32)
+	fromU8            func(n int, d *float32, x *uint8)
+	fromI8            func(n int, d *float32, x *int8)
+	stream            func(n int, d, x *float32)
+	choose            func(n int, d *float32, cond *uint8, a, b *float32)
+	quantize          func(n int, d *uint8, x *float32, scale, zero, lo, hi float32)
+	dequantizeU8      func(n int, d *float32, x *uint8, scale float32, zero int32)
+	dequantizeI8      func(n int, d *float32, x *int8, scale float32, zero int32)
+	transpose         func(lines, depth int, src *float32, line int, dst *float32, width int)
+	square            func(depth int, src *float32, line int, dst *float32, width int)
+}
+
+// FromF16 widens binary16 numbers.
+func FromF16(d []float32, x []uint16) int {
+	if active == nil {
+		return 0
+	}
+	return whole(active.fromF16, d, x)
+}
+
+// FromBF16 widens numbers of 8 and 7 bits.
+func FromBF16(d []float32, x []uint16) int {
+	if active == nil {
+		return 0
+	}
+	return whole(active.fromBF16, d, x)
+}
+
+// ToF16 rounds to binary16, to even.
+func ToF16(d []uint16, x []float32) int {
+	if active == nil {
+		return 0
+	}
+	return whole(active.toF16, d, x)
+}
+
+// ToBF16 rounds to even.
+func ToBF16(d []uint16, x []float32) int {
+	if active == nil {
+		return 0
+	}
+	return whole(active.toBF16, d, x)
+}
+
+// ToI32 truncates; what does not fit becomes the nearest bound and NaN 0.
+func ToI32(d []int32, x []float32) int {
+	if active == nil {
+		return 0
+	}
+	return whole(active.toI32, d, x)
+}
+
+// FromI32 rounds to even.
+func FromI32(d []float32, x []int32) int {
+	if active == nil {
+		return 0
+	}
+	return whole(active.fromI32, d, x)
+}
+
+// FromU8 converts bytes.
+func FromU8(d []float32, x []uint8) int {
+	if active == nil {
+		return 0
+	}
+	return whole(active.fromU8, d, x)
+}
+
+// FromI8 converts signed bytes.
+func FromI8(d []float32, x []int8) int {
+	if active == nil {
+		return 0
+	}
+	return whole(active.fromI8, d, x)
+}
+
+// Choose takes a[i] where cond[i] is not zero and b[i] elsewhere; only the bits of numbers count.
+func Choose(d []float32, cond []uint8, a, b []float32) int {
+	n := wholly(len(d))
+	if n > 0 {
+		active.choose(n, &d[0], &cond[:n][0], &a[:n][0], &b[:n][0])
+	}
+	return n
+}
+
+// Quantize divides by scale, rounds to even, takes NaN for 0, adds zero, and brings the sum into [lo, hi], integers of
+// which the low 8 bits are kept.
+func Quantize(d []uint8, x []float32, scale, zero, lo, hi float32) int {
+	n := wholly(len(d))
+	if n > 0 {
+		active.quantize(n, &d[0], &x[:n][0], scale, zero, lo, hi)
+	}
+	return n
+}
+
+// DequantizeU8 sets d[i] to (x[i]-zero)·scale.
+func DequantizeU8(d []float32, x []uint8, scale float32, zero int32) int {
+	n := wholly(len(d))
+	if n > 0 {
+		active.dequantizeU8(n, &d[0], &x[:n][0], scale, zero)
+	}
+	return n
+}
+
+// DequantizeI8 is DequantizeU8 of signed bytes.
+func DequantizeI8(d []float32, x []int8, scale float32, zero int32) int {
+	n := wholly(len(d))
+	if n > 0 {
+		active.dequantizeI8(n, &d[0], &x[:n][0], scale, zero)
+	}
+	return n
+}
+
+// Stream copies x to d past the caches, which is for results that no cache holds. Without loops for this processor it is
+// an ordinary copy.
+func Stream(d, x []byte) {
+	d = d[:len(x)]
+	size := 0
+	if active != nil {
+		size = 4 * active.lanes
+	}
+	if size == 0 || len(x) < 4*size {
+		copy(d, x)
+		return
+	}
+	head := -int(uintptr(unsafe.Pointer(&d[0]))) & (size - 1)
+	copy(d[:head], x)
+	d, x = d[head:], x[head:]
+	n := len(d) &^ (size - 1)
+	active.stream(n/4, (*float32)(unsafe.Pointer(&d[0])), (*float32)(unsafe.Pointer(&x[0])))
+	copy(d[n:], x[n:])
+}
