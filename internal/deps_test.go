@@ -39,7 +39,10 @@ const arrows = `
 
 	core < internal/fakeplugin
 	sdk/serve/... < internal/fakeplugin
-	internal/* < internal/cli/..., tools/*, [examples/*]
+	internal/photo < internal/imagein, model/...
+	internal/imagein < internal/cli/..., tools/*, [examples/*]
+	core, tensor, model/..., plugins/* < internal/bench
+	internal/*, internal/bench < internal/cli/..., tools/*, [examples/*]
 	host/..., plugins/*, conformance, model/..., tensor < internal/cli/..., tools/*, [examples/*]
 	internal/cli/... < cmd/burn
 `

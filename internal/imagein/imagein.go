@@ -1,4 +1,4 @@
-// Package imagein turns PNG and JPEG images into the input of a network.
+// Package imagein turns PNG, JPEG and WebP images into the input of a network.
 package imagein
 
 import (
@@ -6,12 +6,13 @@ import (
 	"bytes"
 	"fmt"
 	"image"
-	"image/jpeg"
 	"image/png"
 	"io"
 	"math"
 
 	"golang.org/x/image/draw"
+
+	"github.com/goburn/burn/internal/photo"
 )
 
 // MaxPixels and MaxSide bound the size of an image, as stored and as asked for. A small file can claim any size, and
@@ -37,7 +38,7 @@ type Options struct {
 	Filter        string    // "catmullrom", "bilinear" or "nearest"; empty means catmullrom
 }
 
-// Load decodes a PNG or JPEG, whichever r holds, and returns it as float32 with its shape, [1 C H W] or [1 H W C].
+// Load decodes a PNG, JPEG or WebP, whichever r holds, and returns it as float32 with its shape, [1 C H W] or [1 H W C].
 // Samples have 8 bits on the way: those of 16 bits lose the lower half. The orientation that a camera wrote beside the
 // image is not applied.
 func Load(r io.Reader, o Options) (data []float32, shape []int, err error) {
@@ -139,9 +140,11 @@ func decode(r io.Reader) (image.Image, error) {
 	case bytes.HasPrefix(start, []byte("\x89PNG\r\n\x1a\n")):
 		format, config, read = "png", png.DecodeConfig, png.Decode
 	case bytes.HasPrefix(start, []byte("\xff\xd8")):
-		format, config, read = "jpeg", jpeg.DecodeConfig, jpeg.Decode
+		return whole(br, photo.JPEG)
+	case bytes.HasPrefix(start, []byte("RIFF")):
+		return whole(br, photo.WebP)
 	default:
-		return nil, fmt.Errorf("want a PNG or JPEG file, got one that starts with %q", start)
+		return nil, fmt.Errorf("want a PNG, JPEG or WebP file, got one that starts with %q", start)
 	}
 	var head bytes.Buffer
 	c, err := config(io.TeeReader(br, &head))
@@ -156,6 +159,21 @@ func decode(r io.Reader) (image.Image, error) {
 		return nil, fmt.Errorf("%s: %w", format, err)
 	}
 	return img, nil
+}
+
+// maxFile bounds the files that are read whole: more than a photograph of MaxPixels takes.
+const maxFile = 1 << 28
+
+// whole decodes what needs the file in memory.
+func whole(r io.Reader, decode func([]byte, int) (image.Image, error)) (image.Image, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("file: want at most %d bytes", maxFile)
+	}
+	return decode(data, MaxPixels)
 }
 
 // opaque draws img over white.

@@ -191,8 +191,8 @@ func TestErrors(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{nil, Options{}, `imagein: want a PNG or JPEG file, got one that starts with ""`},
-		{[]byte("GIF89a and so on"), Options{}, `imagein: want a PNG or JPEG file, got one that starts with "GIF89a a"`},
+		{nil, Options{}, `imagein: want a PNG, JPEG or WebP file, got one that starts with ""`},
+		{[]byte("GIF89a and so on"), Options{}, `imagein: want a PNG, JPEG or WebP file, got one that starts with "GIF89a a"`},
 		{good[:20], Options{}, "imagein: png: unexpected EOF"},
 		{good[:len(good)-20], Options{}, "imagein: png: "},
 		{[]byte("\xff\xd8\xff"), Options{}, "imagein: jpeg: "},

@@ -5,6 +5,6 @@
 // the programs are executed. Where the graph's course depends on data (the condition of a loop, a shape that is computed
 // from an input), the trace reads the value, and what it read selects the way of later runs.
 //
-// Opsets 7 to 28 of the default domain are understood, external data, control flow, functions, symbolic and unknown
+// Opsets 1 to 28 of the default domain are understood, external data, control flow, functions, symbolic and unknown
 // dimensions too. Strings, maps, sparse inputs and element types below 8 bits are not.
 package onnx

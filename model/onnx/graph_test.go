@@ -55,8 +55,8 @@ func TestChecks(t *testing.T) {
 		{"needs itself", wrap(add("x", "y", "y")), []string{"cycle", `Add "y" -> Add "y"`}, onnx.ErrModel},
 		{"cycle through a subgraph", self, []string{"cycle", `If "y"`}, onnx.ErrModel},
 		{"undefined in a subgraph", inner, []string{`"nowhere"`, `If "y"`}, onnx.ErrModel},
-		{"opset too low", modelOf(6, wrap(add("x", "x", "y")).Graph), []string{"opset version 6", "7 to 28"}, core.ErrUnsupported},
-		{"opset too high", modelOf(29, wrap(add("x", "x", "y")).Graph), []string{"opset version 29", "7 to 28"}, core.ErrUnsupported},
+		{"opset too low", modelOf(0, wrap(add("x", "x", "y")).Graph), []string{"opset version 0", "1 to 28"}, core.ErrUnsupported},
+		{"opset too high", modelOf(29, wrap(add("x", "x", "y")).Graph), []string{"opset version 29", "1 to 28"}, core.ErrUnsupported},
 		{"no opset", noImport, []string{"no opset"}, onnx.ErrModel},
 		{"opset twice", imports, []string{"imported twice"}, onnx.ErrModel},
 	} {

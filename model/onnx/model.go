@@ -52,7 +52,7 @@ func (o Options) withDefaults() Options {
 
 // The opsets of the default domain that are understood.
 const (
-	MinOpset = 7
+	MinOpset = 1
 	MaxOpset = 28
 )
 
@@ -104,6 +104,9 @@ func Parse(b []byte, dir string, o Options) (*Model, error) {
 	m := &Model{proto: proto, options: o.withDefaults()}
 	if m.opsets, err = importsOf(proto.OpsetImports); err != nil {
 		return nil, err
+	}
+	if len(m.opsets) == 0 && proto.IRVersion < 3 { // the format had no imports yet
+		m.opsets[""] = 1
 	}
 	if v, ok := m.opsets[""]; ok && (v < MinOpset || v > MaxOpset) {
 		return nil, fmt.Errorf("onnx: opset version %d of the default domain, want %d to %d: %w", v, MinOpset, MaxOpset, errors.ErrUnsupported)

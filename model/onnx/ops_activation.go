@@ -1,6 +1,8 @@
 package onnx
 
 import (
+	"math"
+
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
@@ -19,11 +21,11 @@ var parameterOps = []struct {
 	code   op.Code
 	params []parameter
 }{
-	{"LeakyRelu", 6, op.LeakyRelu, []parameter{{"alpha", "alpha", 0.01}}},
-	{"Elu", 6, op.Elu, []parameter{{"alpha", "alpha", 1}}},
+	{"LeakyRelu", 1, op.LeakyRelu, []parameter{{"alpha", "alpha", 0.01}}},
+	{"Elu", 1, op.Elu, []parameter{{"alpha", "alpha", 1}}},
 	{"Selu", 6, op.Selu, []parameter{{"alpha", "alpha", 1.67326319217681884765625}, {"gamma", "gamma", 1.05070102214813232421875}}},
 	{"Celu", 12, op.Celu, []parameter{{"alpha", "alpha", 1}}},
-	{"HardSigmoid", 6, op.HardSigmoid, []parameter{{"alpha", "alpha", 0.2}, {"beta", "beta", 0.5}}},
+	{"HardSigmoid", 1, op.HardSigmoid, []parameter{{"alpha", "alpha", 0.2}, {"beta", "beta", 0.5}}},
 	{"ThresholdedRelu", 10, op.ThresholdedRelu, []parameter{{"alpha", "alpha", 1}}},
 	{"Swish", 24, op.Silu, []parameter{{"alpha", "alpha", 1}}},
 }
@@ -45,7 +47,9 @@ func init() {
 	})
 	register("SwiGLU", 28, swiglu)
 	register("Shrink", 9, shrink)
-	register("Clip", 6, clipAttrs)
+	register("Clip", 6, func(t *tracer, n *node) []value {
+		return clipAttrs(t, n, map[string]float64{"min": -math.MaxFloat32, "max": math.MaxFloat32})
+	})
 	register("Clip", 11, clipInputs)
 	register("Softmax", 1, flattened(1, softmaxOf(op.Softmax)))
 	register("Softmax", 13, alongAxis(-1, softmaxOf(op.Softmax)))
@@ -84,12 +88,13 @@ func shrink(t *tracer, n *node) []value {
 	return []value{t.cast(y, d)}
 }
 
-func clipAttrs(t *tracer, n *node) []value {
+// clipAttrs clips by attributes; def has the bounds that hold without them.
+func clipAttrs(t *tracer, n *node, def map[string]float64) []value {
 	t.need(n, 0)
 	var attrs []op.Attr
 	for _, bound := range []string{"min", "max"} {
-		if n.has(bound) {
-			attrs = append(attrs, op.ScalarFloat(bound, n.float(bound, 0)))
+		if fallback, ok := def[bound]; ok || n.has(bound) {
+			attrs = append(attrs, op.ScalarFloat(bound, n.float(bound, fallback)))
 		}
 	}
 	return []value{t.do(op.Clamp, []value{n.input(0)}, attrs...)}

@@ -58,7 +58,7 @@ func init() {
 		})
 	}
 	for _, v := range variadicOps {
-		register(v.name, 6, func(t *tracer, n *node) []value { return []value{fold(t, n, v.code, v.mean)} })
+		register(v.name, 1, func(t *tracer, n *node) []value { return []value{fold(t, n, v.code, v.mean)} })
 	}
 	register("IsInf", 10, isInf)
 	register("Mod", 10, mod)
@@ -98,20 +98,23 @@ func mod(t *tracer, n *node) []value {
 	return []value{t.do(op.FloorMod, []value{n.input(0), n.input(1)})}
 }
 
-// pow computes in the type that holds both operands; the result has the type of the base.
 func pow(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
-	x, y := n.input(0), n.input(1)
+	return []value{t.power(n.input(0), n.input(1))}
+}
+
+// power computes in the type that holds both operands; the result has the type of the base.
+func (t *tracer) power(x, y value) value {
 	if y.constant() && y.shape().Size() == 1 && y.rank() <= x.rank() {
 		switch t.hostFloats(y)[0] { // exact, and much faster
 		case 2:
-			return []value{t.do(op.Square, []value{x})}
+			return t.do(op.Square, []value{x})
 		case 3:
-			return []value{t.do(op.Mul, []value{t.do(op.Square, []value{x}), x})}
+			return t.do(op.Mul, []value{t.do(op.Square, []value{x}), x})
 		}
 	}
 	d := powType(x.dtype(), y.dtype())
-	return []value{t.cast(t.do(op.Pow, []value{t.cast(x, d), t.cast(y, d)}), x.dtype())}
+	return t.cast(t.do(op.Pow, []value{t.cast(x, d), t.cast(y, d)}), x.dtype())
 }
 
 func powType(base, exponent dtype.DType) dtype.DType {

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -13,7 +14,10 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/internal/photo"
 )
+
+const imageFormats = "JPEG, WebP, PNG, BMP, TIFF or PNM"
 
 // maxPixels bounds the images that are decoded.
 const maxPixels = 1 << 26
@@ -32,8 +36,8 @@ func init() {
 	})
 }
 
-// decodeImage gives the pixels [height, width, channels]. The formats that lose information (JPEG, JPEG 2000, WebP) are
-// unsupported: their decoders differ in the pixels they give, and a model that was made with another would be off.
+// decodeImage gives the pixels [height, width, channels], without transparency. Those of lossy formats are what libjpeg-turbo
+// and libwebp give.
 func decodeImage(data []byte, format string) ([]hostTensor, error) {
 	img, err := openImage(data)
 	if err != nil {
@@ -72,18 +76,38 @@ func openImage(data []byte) (image.Image, error) {
 	if len(data) >= 2 && data[0] == 'P' && (data[1] == '5' || data[1] == '6') {
 		return decodePNM(data)
 	}
+	if bytes.HasPrefix(data, []byte("\xff\xd8")) {
+		return photographed(photo.JPEG(data, maxPixels))
+	}
+	if len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP" {
+		return photographed(photo.WebP(data, maxPixels))
+	}
+	if bytes.Contains(data[:min(16, len(data))], []byte("jP  ")) || bytes.HasPrefix(data, []byte("\xff\x4f\xff\x51")) {
+		return nil, fmt.Errorf("JPEG 2000 image, want %s: %w", imageFormats, core.ErrUnsupported)
+	}
 	conf, format, err := image.DecodeConfig(bytes.NewReader(data))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("image, want PNG, BMP, TIFF or PNM: %w: %v", core.ErrUnsupported, err)
+		return nil, fmt.Errorf("image, want %s: %w: %v", imageFormats, core.ErrUnsupported, err)
 	case format != "png" && format != "bmp" && format != "tiff": // registered by another package
-		return nil, fmt.Errorf("%s image, want PNG, BMP, TIFF or PNM: %w", format, core.ErrUnsupported)
+		return nil, fmt.Errorf("%s image, want %s: %w", format, imageFormats, core.ErrUnsupported)
 	case conf.Width < 1 || conf.Height < 1 || conf.Width > maxPixels/conf.Height:
 		return nil, fmt.Errorf("%w: image of %d×%d pixels, at most %d", ErrLimit, conf.Width, conf.Height, maxPixels)
 	}
 	img, _, err := image.Decode(bytes.NewReader(data))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s image: %v", ErrInput, format, err)
+	}
+	return img, nil
+}
+
+// photographed names the kind of an error of package photo.
+func photographed(img image.Image, err error) (image.Image, error) {
+	switch {
+	case errors.Is(err, photo.ErrTooLarge):
+		return nil, fmt.Errorf("%w: %v", ErrLimit, err)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %v", ErrInput, err)
 	}
 	return img, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"image"
 	"image/color"
+	"image/jpeg"
 	"image/png"
 	"testing"
 
@@ -31,8 +32,20 @@ func TestDecodeImage(t *testing.T) {
 			require.Equal(t, []int{1, 2, len(want) / 2}, []int(out[0].Shape))
 		}
 	}
-	_, err := decodeImage([]byte("\xff\xd8\xff\xe0 a photograph"), "RGB")
-	require.ErrorIs(t, err, core.ErrUnsupported)
+	for _, other := range []string{"\x00\x00\x00\x0cjP  \r\n\x87\n and more", "\xff\x4f\xff\x51\x00", "GIF89a", ""} {
+		_, err := decodeImage([]byte(other), "RGB")
+		require.ErrorIs(t, err, core.ErrUnsupported, other)
+	}
+	for _, broken := range []string{"\xff\xd8\xff\xe0 a photograph", "RIFF\x08\x00\x00\x00WEBPVP8 "} {
+		_, err := decodeImage([]byte(broken), "RGB")
+		require.ErrorIs(t, err, ErrInput, broken)
+	}
+	var large bytes.Buffer
+	require.NoError(t, jpeg.Encode(&large, image.NewGray(image.Rect(0, 0, 8, 8)), nil))
+	frame := bytes.Index(large.Bytes(), []byte{0xff, 0xc0})
+	copy(large.Bytes()[frame+5:], []byte{0xff, 0xff, 0xff, 0xff}) // height and width
+	_, err := decodeImage(large.Bytes(), "RGB")
+	require.ErrorIs(t, err, ErrLimit)
 	_, err = decodeImage(encoded.Bytes()[:40], "RGB")
 	require.Error(t, err)
 	for _, bad := range []string{"P6", "P6 2 1 255", "P6 2 2 255\nabc", "P6 99999999 99999999 255\n", "P5 1 1 65535\n  "} {

@@ -26,7 +26,7 @@ func init() {
 	register("Transpose", 1, transpose)
 	register("Expand", 8, expandNode)
 	register("Tile", 6, tile)
-	register("Concat", 4, concatNode)
+	register("Concat", 4, func(t *tracer, n *node) []value { return concatNode(t, n, 0) })
 	register("DepthToSpace", 1, depthToSpace)
 	register("SpaceToDepth", 1, spaceToDepth)
 }
@@ -41,10 +41,14 @@ func (t *tracer) optionalInts(n *node, i int) []int {
 
 func reshapeNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
+	return reshapeTo(t, n, t.hostInts(n.input(1)))
+}
+
+func reshapeTo(t *tracer, n *node, want []int) []value {
 	x := n.input(0)
-	dims, err := reshapeDims(x.shape(), t.hostInts(n.input(1)), n.int("allowzero", 0) != 0)
+	dims, err := reshapeDims(x.shape(), want, n.int("allowzero", 0) != 0)
 	if err != "" {
-		t.fail("shape %v: %s for %v", t.hostInts(n.input(1)), err, x.shape())
+		t.fail("shape %v: %s for %v", want, err, x.shape())
 	}
 	return []value{t.reshape(x, dims...)}
 }
@@ -152,7 +156,10 @@ func expandNode(t *tracer, n *node) []value {
 
 func tile(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
-	x, reps := n.input(0), t.hostInts(n.input(1))
+	return tileBy(t, n.input(0), t.hostInts(n.input(1)))
+}
+
+func tileBy(t *tracer, x value, reps []int) []value {
 	if len(reps) != x.rank() {
 		t.fail("repeats has %d entries, want %d", len(reps), x.rank())
 	}
@@ -172,12 +179,12 @@ func tile(t *tracer, n *node) []value {
 	return []value{x}
 }
 
-func concatNode(t *tracer, n *node) []value {
+func concatNode(t *tracer, n *node, def int) []value {
 	t.need(n, 0)
 	for i := range n.in {
 		t.need(n, i)
 	}
-	return []value{t.concat(t.axis(n.int("axis", 0), n.input(0).rank()), n.in...)}
+	return []value{t.concat(t.axis(n.int("axis", def), n.input(0).rank()), n.in...)}
 }
 
 func depthToSpace(t *tracer, n *node) []value {

@@ -138,8 +138,14 @@ func dropout(t *tracer, n *node) []value {
 		t.need(n, 1)
 		r = t.reshape(t.cast(ratio, dtype.F32))
 	}
-	mask := t.do(op.LessEqual, []value{r, t.chances(uint32(n.int("seed", 0)), n.has("seed"), x.shape())})
+	y, mask := t.drop(x, r, uint32(n.int("seed", 0)), n.has("seed"))
+	return []value{y, mask}
+}
+
+// drop makes elements of x zero, each with probability r (f32), and scales the others; mask is where they stay.
+func (t *tracer) drop(x, r value, seed uint32, seeded bool) (y, mask value) {
+	mask = t.do(op.LessEqual, []value{r, t.chances(seed, seeded, x.shape())})
 	scale := t.do(op.Div, []value{t.scalar(dtype.F32, 1), t.do(op.Sub, []value{t.scalar(dtype.F32, 1), r})})
-	y := t.do(op.Mul, []value{x, t.cast(scale, x.dtype())})
-	return []value{t.do(op.Where, []value{mask, y, t.scalar(x.dtype(), 0)}), mask}
+	y = t.do(op.Mul, []value{x, t.cast(scale, x.dtype())})
+	return t.do(op.Where, []value{mask, y, t.scalar(x.dtype(), 0)}), mask
 }

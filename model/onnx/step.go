@@ -162,7 +162,7 @@ func (s *Session) execute(ctx context.Context, r *run, st *step) (answer, error)
 	case stepRun:
 		return answer{}, r.execute(st)
 	case stepRead:
-		b, err := r.slots[st.slot].Bytes(ctx)
+		b, err := content(ctx, r.slots[st.slot])
 		a := answer{content: b}
 		r.answers = append(r.answers, a)
 		return a, err
@@ -170,6 +170,14 @@ func (s *Session) execute(ctx context.Context, r *run, st *step) (answer, error)
 	a, err := s.executeHost(ctx, r, st)
 	r.answers = append(r.answers, a)
 	return a, err
+}
+
+// content gives the elements of a tensor, which must not be changed.
+func content(ctx context.Context, t *tensor.Tensor) ([]byte, error) {
+	if b, ok := t.Known(); ok {
+		return b, nil
+	}
+	return t.Bytes(ctx)
 }
 
 func (r *run) execute(st *step) error {
@@ -200,7 +208,7 @@ func (s *Session) executeHost(ctx context.Context, r *run, st *step) (answer, er
 	for i, a := range st.args {
 		args[i] = hostTensor{a.desc.DType, a.desc.Shape, a.data}
 		if a.data == nil && a.desc.DType.Valid() {
-			b, err := r.slots[a.slot].Bytes(ctx)
+			b, err := content(ctx, r.slots[a.slot])
 			if err != nil {
 				return answer{}, err
 			}

@@ -1,0 +1,85 @@
+package photo
+
+import (
+	"encoding/json"
+	"image"
+	"image/color"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// sample is a file with the pixels that libjpeg-turbo or libwebp gives, made by testdata/pixels.py.
+type sample struct {
+	Name                    string
+	Width, Height, Channels int
+	File, Pixels            []byte
+}
+
+func samples(t testing.TB) []sample {
+	b, err := os.ReadFile("testdata/pixels.json")
+	require.NoError(t, err)
+	var all struct{ Cases []sample }
+	require.NoError(t, json.Unmarshal(b, &all))
+	require.Greater(t, len(all.Cases), 45)
+	return all.Cases
+}
+
+func (s sample) decode(maxPixels int) (image.Image, error) {
+	if strings.HasPrefix(s.Name, "webp") {
+		return WebP(s.File, maxPixels)
+	}
+	return JPEG(s.File, maxPixels)
+}
+
+// TestPixels wants every byte as the C libraries have it.
+func TestPixels(t *testing.T) {
+	for _, s := range samples(t) {
+		t.Run(s.Name, func(t *testing.T) {
+			img, err := s.decode(s.Width * s.Height)
+			require.NoError(t, err)
+			require.Equal(t, image.Rect(0, 0, s.Width, s.Height), img.Bounds())
+			var got []byte
+			for y := range s.Height {
+				for x := range s.Width {
+					if g, ok := img.At(x, y).(color.Gray); ok && s.Channels == 1 {
+						got = append(got, g.Y)
+						continue
+					}
+					c := color.NRGBAModel.Convert(img.At(x, y)).(color.NRGBA)
+					got = append(got, []byte{c.R, c.G, c.B, c.A}[:s.Channels]...)
+				}
+			}
+			require.Equal(t, s.Pixels, got)
+		})
+	}
+}
+
+func TestLimits(t *testing.T) {
+	for _, s := range samples(t) {
+		_, err := s.decode(s.Width*s.Height - 1)
+		require.ErrorIs(t, err, ErrTooLarge, s.Name)
+		for _, n := range []int{0, 3, 11, 20, len(s.File) / 2} {
+			s.File = s.File[:min(n, len(s.File))]
+			_, err = s.decode(1 << 20)
+			require.Error(t, err, "%s of %d bytes", s.Name, n)
+		}
+	}
+}
+
+// FuzzDecode proves that no file makes decoding panic, and that what is decoded has the size that was allowed.
+func FuzzDecode(f *testing.F) {
+	for _, s := range samples(f) {
+		f.Add(s.File)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, decode := range []func([]byte, int) (image.Image, error){JPEG, WebP} {
+			if img, err := decode(b, 1<<12); err == nil {
+				size := img.Bounds().Size()
+				require.LessOrEqual(t, size.X*size.Y, 1<<12)
+			}
+		}
+	})
+}
