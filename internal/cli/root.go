@@ -70,7 +70,7 @@ folder burn of the user's configuration directory:
 	f.StringVar(&a.flags.config, "config", "", "`FILE` to read settings from")
 	f.StringSliceVar(&a.flags.pluginPath, "plugin-path", nil, "`DIR` to search for plugins first; may be repeated")
 	f.StringVar(&a.flags.log, "log", "", "what host and plugins report, one `LEVEL` of "+strings.Join(config.Levels, ", "))
-	root.AddCommand(a.runCommand(), a.inspectCommand(), a.devicesCommand(), a.conformanceCommand(), a.pluginCommand(), a.doctorCommand(), a.versionCommand(), a.docsCommand())
+	root.AddCommand(a.runCommand(), a.inspectCommand(), a.devicesCommand(), a.conformanceCommand(), a.benchCommand(), a.pluginCommand(), a.doctorCommand(), a.versionCommand(), a.docsCommand())
 	root.CompletionOptions.HiddenDefaultCmd = false
 	must(root.RegisterFlagCompletionFunc("log", cobra.FixedCompletions(config.Levels, cobra.ShellCompDirectiveNoFileComp)))
 	return root

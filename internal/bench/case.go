@@ -1,0 +1,122 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+)
+
+// Case is one op on operands of given types and shapes.
+type Case struct {
+	Name  string // unique: "matmul/1024x1024x1024"
+	Set   string // group of the table
+	Op    op.Code
+	In    []Operand
+	Attrs []op.Attr
+	Terms int64 // products of a contraction; 0 for ops that move more than they compute
+	// Copied: the result is brought into row-major order by a copy, as a permutation alone may be a view.
+	Copied bool
+	// Memory: one pass over memory with few instructions an element, so that at a size beyond the caches a copy of as many
+	// bytes is the limit.
+	Memory bool
+}
+
+// Operand is an operand's type, shape and values.
+type Operand struct {
+	DType dtype.DType
+	Shape shape.Shape
+	Fill  Fill
+	Below int // of Index: the bound
+}
+
+// Fill says which values an operand has.
+type Fill uint8
+
+// The fills. All are the same on every machine, and the first 2^24 numbers of one operand differ from each other, so that
+// the greatest has one place.
+const (
+	Signed   Fill = iota // in (-1, 1]
+	Positive             // in (0, 1]
+	Index                // in [0, Below)
+	Truth                // true and false
+)
+
+// Node builds the case's node; in are its operands with ids.
+func (c Case) Node(in []op.Desc) (op.Node, error) {
+	n, err := op.New(c.Op, in, c.Attrs...)
+	if err != nil {
+		return n, fmt.Errorf("bench: case %s: %w", c.Name, err)
+	}
+	return n, nil
+}
+
+// Descs is type and shape of each operand.
+func (c Case) Descs() []op.Desc {
+	ds := make([]op.Desc, len(c.In))
+	for i, x := range c.In {
+		ds[i] = op.Desc{DType: x.DType, Shape: x.Shape}
+	}
+	return ds
+}
+
+// Bytes is the size of all operands and results: what must be read and written at least. Of what is gathered from, as much
+// counts as is taken.
+func (c Case) Bytes() (int64, error) {
+	ds := c.Descs()
+	n, err := c.Node(ds)
+	if err != nil {
+		return 0, err
+	}
+	total := int64(0)
+	for i, d := range slices.Concat(ds, n.Outputs) {
+		size := int64(d.Bytes())
+		if c.Op == op.Gather && i == 0 {
+			size = min(size, int64(n.Outputs[0].Bytes()))
+		}
+		total += size
+	}
+	return total, nil
+}
+
+// Flops counts two for each product.
+func (c Case) Flops() int64 { return 2 * c.Terms }
+
+// Attributes is the attributes as JSON values: numbers, booleans, strings and lists.
+func (c Case) Attributes() map[string]any {
+	m := map[string]any{}
+	for _, a := range c.Attrs {
+		switch v := a.Value; v.Kind() {
+		case op.KindInt:
+			m[a.Name] = v.Int()
+		case op.KindFloat, op.KindScalar:
+			m[a.Name] = v.Float()
+		case op.KindBool:
+			m[a.Name] = v.Bool()
+		case op.KindString:
+			m[a.Name] = v.Str()
+		case op.KindDType:
+			m[a.Name] = v.DType().String()
+		case op.KindInts:
+			m[a.Name] = v.Ints()
+		case op.KindFloats:
+			m[a.Name] = v.Floats()
+		}
+	}
+	return m
+}
+
+// Size prints a number of bytes: "64 KiB".
+func Size(n int) string {
+	for _, u := range []struct {
+		name string
+		size int
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n >= u.size && n%u.size == 0 {
+			return fmt.Sprintf("%d %s", n/u.size, u.name)
+		}
+	}
+	return fmt.Sprintf("%d B", n)
+}

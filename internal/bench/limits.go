@@ -1,0 +1,132 @@
+package bench
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/plugins/cpu/peak"
+)
+
+// Limits are what this machine's processor does at most on a number of threads. They are of loops that do nothing else.
+type Limits struct {
+	Threads int            `json:"threads"`
+	Flops   []ComputeLimit `json:"flops"`
+	Copy    []CopyLimit    `json:"copy"`
+}
+
+// ComputeLimit is a rate of multiplications and additions.
+type ComputeLimit struct {
+	Type   string  `json:"type"`
+	Level  string  `json:"level"` // of instructions
+	GFlops float64 `json:"gflops"`
+}
+
+// CopyLimit is a rate of copying, reading and writing both counted.
+type CopyLimit struct {
+	Bytes int     `json:"bytes"` // of source and destination together, of all threads
+	GBps  float64 `json:"gbps"`
+}
+
+// CopySizes are the working sets that copying is measured at: within each level of cache, and beyond. The last is a copy of
+// 64 MiB.
+var CopySizes = []int{16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 128 << 20}
+
+// computeTypes are the types whose peak is measured.
+var computeTypes = []dtype.DType{dtype.F32, dtype.F64, dtype.I8}
+
+// Measure takes about d for each limit.
+func Measure(ctx context.Context, threads int, d time.Duration) (Limits, error) {
+	threads = Threads(threads)
+	l := Limits{Threads: threads}
+	for _, t := range computeTypes {
+		p, ok := Compute(t, threads)
+		if !ok {
+			continue
+		}
+		if err := p.Turn(ctx, d); err != nil {
+			return l, err
+		}
+		l.Flops = append(l.Flops, ComputeLimit{t.String(), p.Level, Rate(p.Work, p.Stats().Best)})
+	}
+	for _, n := range CopySizes {
+		p := Copy(n, threads)
+		if err := p.Turn(ctx, d); err != nil {
+			return l, err
+		}
+		l.Copy = append(l.Copy, CopyLimit{n, Rate(p.Work, p.Stats().Best)})
+	}
+	return l, nil
+}
+
+// Threads is the number of threads that a configured n stands for.
+func Threads(n int) int {
+	if n > 0 {
+		return n
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// Probe is a Contestant that measures a limit, next to what is held against it.
+type Probe struct {
+	sampler
+	Name  string // "f32 peak", "copy of 64 KiB"
+	Level string // of instructions, for computation
+	Work  int64  // of one call: flops, or bytes read and written
+	run   func(calls int)
+}
+
+// Turn runs the loop for about d.
+func (p *Probe) Turn(ctx context.Context, d time.Duration) error {
+	return p.turn(ctx, d, func(calls int) error {
+		p.run(calls)
+		return nil
+	})
+}
+
+// Limit is the best rate seen, in GFLOP/s or GB/s.
+func (p *Probe) Limit() float64 { return Rate(p.Work, p.Stats().Best) }
+
+// Compute is the probe of multiply-adds on operands of type d; ok is false where there is none.
+func Compute(d dtype.DType, threads int) (p *Probe, ok bool) {
+	l, ok := peak.Of(d)
+	if !ok {
+		return nil, false
+	}
+	const turns = 4096
+	return &Probe{Name: d.String() + " peak", Level: l.Name, Work: l.Flops * turns * int64(threads), run: func(calls int) {
+		spread(threads, func(int) { l.Run(turns * calls) })
+	}}, true
+}
+
+// Copy is the probe of copying with a working set of that many bytes, source and destination together; each thread has its
+// part of it.
+func Copy(bytes, threads int) *Probe {
+	part := max(64, bytes/2/threads)
+	src, dst := make([]byte, part*threads), make([]byte, part*threads)
+	for i := range src {
+		src[i] = byte(i) // pages of their own
+	}
+	return &Probe{Name: "copy of " + Size(bytes/2), Work: int64(2 * part * threads), run: func(calls int) {
+		spread(threads, func(i int) {
+			for range calls {
+				copy(dst[i*part:(i+1)*part], src[i*part:(i+1)*part])
+			}
+		})
+	}}
+}
+
+// spread runs f on that many goroutines at once.
+func spread(threads int, f func(i int)) {
+	if threads == 1 {
+		f(0)
+		return
+	}
+	var wg sync.WaitGroup
+	for i := range threads {
+		wg.Go(func() { f(i) })
+	}
+	wg.Wait()
+}

@@ -1,0 +1,110 @@
+package bench
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/goburn/burn/core"
+)
+
+// pause lets threads that spin go to sleep before another contestant begins.
+const pause = 5 * time.Millisecond
+
+// Row is the result of one case on one device.
+type Row struct {
+	Name string `json:"name"`
+	Set  string `json:"set"`
+	Op   string `json:"op"`
+	Stats
+	Native bool    `json:"native"` // the device has the op itself
+	Bytes  int64   `json:"bytes"`  // of operands and results
+	Flops  int64   `json:"flops,omitempty"`
+	GBps   float64 `json:"gbps"`
+	GFlops float64 `json:"gflops,omitempty"`
+	// Limit is what the machine does at most, measured in turns with the case: its name, its rate in GFLOP/s or GB/s, and the
+	// part of it that was reached. Empty for devices that are not a processor of this machine.
+	Limit     string  `json:"limit,omitempty"`
+	LimitRate float64 `json:"limit_rate,omitempty"`
+	OfLimit   float64 `json:"of_limit,omitempty"`
+	Error     string  `json:"error,omitempty"` // why there are no figures
+}
+
+// balance is how many multiplications and additions a core does about in the time in which it reads a byte from its last cache.
+const balance = 4
+
+// LimitOf is the probe that a case is held against: the peak of its type for contractions with more to compute
+// than to read, else a copy of about the same size.
+func LimitOf(c Case, threads int) (*Probe, error) {
+	bytes, err := c.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	if c.Flops() > balance*bytes {
+		if p, ok := Compute(c.In[0].DType, threads); ok {
+			return p, nil
+		}
+	}
+	return Copy(nearest(bytes), threads), nil
+}
+
+// nearest is the copy whose working set is next to n, in ratio.
+func nearest(n int64) int {
+	return slices.MinFunc(CopySizes, func(a, b int) int {
+		return int(1000 * (ratio(float64(a), float64(n)) - ratio(float64(b), float64(n))))
+	})
+}
+
+func ratio(a, b float64) float64 { return max(a/b, b/a) }
+
+// MeasureOp times a case on a device for about total; with threads above 0 the limit takes turns with it. An error of the case
+// alone stands in the row.
+func MeasureOp(ctx context.Context, d *core.Device, c Case, threads int, total time.Duration) (Row, error) {
+	r := Row{Name: c.Name, Set: c.Set, Op: c.Op.String()}
+	err := func() error {
+		o, err := OpenOp(ctx, d, c)
+		if err != nil {
+			return err
+		}
+		defer o.Close()
+		if threads <= 0 {
+			if err := Race(ctx, total, pause, o); err != nil {
+				return err
+			}
+			return r.Fill(o, nil)
+		}
+		p, err := LimitOf(c, threads)
+		if err != nil {
+			return err
+		}
+		if err := Race(ctx, total, pause, o, p); err != nil {
+			return err
+		}
+		return r.Fill(o, p)
+	}()
+	if ctx.Err() != nil {
+		return r, context.Cause(ctx)
+	}
+	if err != nil {
+		r.Error = err.Error()
+	}
+	return r, nil
+}
+
+// Fill takes the figures of a case that has run, and of its limit, which may be nil.
+func (r *Row) Fill(o *Op, p *Probe) error {
+	bytes, err := o.Case.Bytes()
+	if err != nil {
+		return err
+	}
+	r.Stats, r.Native, r.Bytes, r.Flops = o.Stats(), o.Native(), bytes, o.Case.Flops()
+	r.GBps, r.GFlops = Rate(r.Bytes, r.Median), Rate(r.Flops, r.Median)
+	if p != nil {
+		r.Limit, r.LimitRate = p.Name, p.Limit()
+		r.OfLimit = r.GBps / r.LimitRate
+		if p.Level != "" {
+			r.OfLimit = r.GFlops / r.LimitRate
+		}
+	}
+	return nil
+}

@@ -1,0 +1,188 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/model/onnx"
+	"github.com/goburn/burn/model/onnx/onnxtest"
+	tensors "github.com/goburn/burn/tensor"
+)
+
+// Model is a model on a device with its inputs uploaded. It is used by one goroutine.
+type Model struct {
+	Info    *onnx.Model
+	dev     *tensors.Device
+	session *onnx.Session
+	feed    map[string]onnx.Value
+	calls   []time.Duration
+}
+
+// ModelRow is the result of one model on one device.
+type ModelRow struct {
+	Name  string `json:"name"`
+	Batch int    `json:"batch,omitempty"`
+	Input string `json:"input"` // where the inputs came from: a folder, or "generated"
+	Stats
+	PerSecond float64 `json:"per_second"` // calls
+	Error     string  `json:"error,omitempty"`
+}
+
+// OpenModel puts a model on a device with inputs. Those that are missing from inputs must have a default. The caller closes
+// it.
+func OpenModel(ctx context.Context, d *core.Device, m *onnx.Model, inputs map[string]onnxtest.Value) (*Model, error) {
+	dev, err := tensors.On(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	p := &Model{Info: m, dev: dev, feed: map[string]onnx.Value{}}
+	if p.session, err = m.Open(dev); err != nil {
+		return nil, errors.Join(err, dev.Close())
+	}
+	for name, v := range inputs {
+		if p.feed[name], err = onnxtest.Upload(ctx, dev, v); err != nil {
+			return nil, errors.Join(fmt.Errorf("input %s: %w", name, err), p.Close())
+		}
+	}
+	return p, nil
+}
+
+// Once runs the model and brings its outputs to the host.
+func (p *Model) Once(ctx context.Context) (map[string]onnxtest.Value, error) {
+	results, err := p.session.Run(ctx, p.feed)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]onnxtest.Value{}
+	for name, v := range results {
+		if out[name], err = onnxtest.Download(ctx, v); err != nil {
+			return nil, fmt.Errorf("output %s: %w", name, err)
+		}
+		v.Release()
+	}
+	return out, nil
+}
+
+// Turn runs the model for about d. The first call of all is not counted: it traces the graph.
+func (p *Model) Turn(ctx context.Context, d time.Duration) error {
+	if p.calls == nil {
+		if _, err := p.Once(ctx); err != nil {
+			return err
+		}
+	}
+	for end := time.Now().Add(d); ; {
+		start := time.Now()
+		if _, err := p.Once(ctx); err != nil {
+			return err
+		}
+		p.calls = append(p.calls, time.Since(start))
+		if time.Now().After(end) {
+			return nil
+		}
+	}
+}
+
+// Stats sums up the calls.
+func (p *Model) Stats() Stats { return Summarize(p.calls) }
+
+// Close gives the model and its inputs up; the device stays open.
+func (p *Model) Close() error { return errors.Join(p.session.Close(), p.dev.Close()) }
+
+// ReadInputs reads the inputs input_N.pb of a folder in the layout of the ONNX backend tests. Inputs with a default may be
+// missing.
+func ReadInputs(m *onnx.Model, dir string) (map[string]onnxtest.Value, error) {
+	feed := map[string]onnxtest.Value{}
+	for i, in := range m.Inputs() {
+		v, err := onnxtest.ReadFile(filepath.Join(dir, fmt.Sprintf("input_%d.pb", i)), in)
+		if errors.Is(err, os.ErrNotExist) && in.Default {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		feed[in.Name] = v
+	}
+	return feed, nil
+}
+
+// ErrBatch says that a model's first dimension is fixed to another size than was asked for.
+var ErrBatch = errors.New("the model fixes its batch")
+
+// MakeInputs generates inputs: numbers in (-1, 1] for floats, zeros for the rest, so that indices are valid. A first
+// dimension that the model leaves open is batch (0: 1), others that it leaves open are 1.
+func MakeInputs(m *onnx.Model, batch int) (map[string]onnxtest.Value, error) {
+	feed := map[string]onnxtest.Value{}
+	for k, in := range m.Inputs() {
+		if in.Default {
+			continue
+		}
+		if in.Kind != onnx.TensorKind || !in.DType.Valid() || !in.Ranked {
+			return nil, fmt.Errorf("input %s: %s cannot be generated, want a tensor of known type and rank: put test_data_set_0 beside the model", in.Name, in.Type())
+		}
+		s := make(shape.Shape, len(in.Shape))
+		for i, d := range in.Shape {
+			s[i] = d.Size
+			switch {
+			case i == 0 && batch > 0 && d.Size >= 0 && d.Size != batch:
+				return nil, fmt.Errorf("input %s: %s, want %d: %w", in.Name, in.Type(), batch, ErrBatch)
+			case d.Size < 0 && i == 0:
+				s[i] = max(1, batch)
+			case d.Size < 0:
+				s[i] = 1
+			}
+		}
+		if err := s.Check(); err != nil {
+			return nil, fmt.Errorf("input %s: %w", in.Name, err)
+		}
+		a := onnxtest.Array{DType: in.DType, Shape: s, Data: make([]byte, s.Size()*in.DType.Size())}
+		if in.DType == dtype.F32 || in.DType == dtype.F64 || in.DType == dtype.F16 {
+			data, err := tensor(in.DType, Signed, s...).Data(k)
+			if err != nil {
+				return nil, err
+			}
+			a.Data = data
+		}
+		feed[in.Name] = onnxtest.Value{Tensor: a}
+	}
+	return feed, nil
+}
+
+// MeasureModel times a model, loaded from path, on a device for about total. With batch 0 the inputs are those of test_data_set_0 beside the
+// model, if there are any; else they are generated. A fault of the model is an error.
+func MeasureModel(ctx context.Context, d *core.Device, m *onnx.Model, path string, batch int, total time.Duration) (ModelRow, error) {
+	r := ModelRow{Name: path, Batch: batch, Input: "generated"}
+	var feed map[string]onnxtest.Value
+	var err error
+	if dir := filepath.Join(filepath.Dir(path), "test_data_set_0"); batch == 0 && exists(dir) {
+		r.Input = dir
+		feed, err = ReadInputs(m, dir)
+	} else {
+		feed, err = MakeInputs(m, batch)
+	}
+	if err != nil {
+		return r, err
+	}
+	p, err := OpenModel(ctx, d, m, feed)
+	if err != nil {
+		return r, err
+	}
+	defer p.Close()
+	if err := Race(ctx, total, pause, p); err != nil {
+		return r, err
+	}
+	r.Stats = p.Stats()
+	r.PerSecond = 1 / r.Median.Seconds()
+	return r, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,46 @@
+package bench
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	_ "github.com/goburn/burn/plugins/cpu"
+	"github.com/stretchr/testify/require"
+)
+
+// Every case is legal, named once, and runs on the built-in backend or has a decomposition for it.
+func TestCases(t *testing.T) {
+	d, err := core.OpenDevice("cpu", core.Config{})
+	require.NoError(t, err)
+	defer d.Close()
+	seen := map[string]bool{}
+	for _, c := range Cases() {
+		require.False(t, seen[c.Name], c.Name)
+		seen[c.Name] = true
+		ds := c.Descs()
+		for i := range ds {
+			ds[i].ID = op.TensorID(i + 1)
+		}
+		n, err := c.Node(ds)
+		require.NoError(t, err)
+		bytes, err := c.Bytes()
+		require.NoError(t, err)
+		require.Positive(t, bytes)
+		if d.Backend.Supports(&n, ds) != nil {
+			_, _, err = core.Lower(d.Backend, &n, ds, counter())
+			require.NoError(t, err, c.Name)
+		}
+	}
+	for _, set := range Sets() {
+		require.NotEmpty(t, Select(Cases(), set, nil))
+	}
+	require.Len(t, Select(Cases(), "", regexp.MustCompile("^matmul/square/1024x1024x1024$")), 1)
+	require.Empty(t, Select(Cases(), "nosuch", nil))
+}
+
+func counter() func() op.TensorID {
+	last := op.TensorID(1000)
+	return func() op.TensorID { last++; return last }
+}

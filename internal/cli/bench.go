@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/goburn/burn/internal/bench"
+	"github.com/goburn/burn/internal/config"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) benchCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure the speed of ops and models on a device",
+		Long: `Measure how fast a device is: its ops, or models, after a warm-up, by the median of many repetitions.
+
+` + exitHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("bench: no command %q, want ops or model", args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	cmd.AddCommand(a.benchOpsCommand(), a.benchModelCommand())
+	return cmd
+}
+
+// benchFlags are common to both.
+type benchFlags struct {
+	json    string
+	minTime time.Duration
+}
+
+func (f *benchFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.json, "json", "", "`FILE` to write the figures to as JSON, - for stdout instead of the table")
+	fl.DurationVar(&f.minTime, "min-time", 400*time.Millisecond, "how long each is run at least, in turns")
+}
+
+func (f *benchFlags) check() error {
+	if f.minTime <= 0 || f.minTime > time.Hour {
+		return usage("--min-time: want a time above 0 and up to 1h, got %v", f.minTime)
+	}
+	return nil
+}
+
+// finishBench writes the report as it is, of a run that failed or was interrupted too, and passes its error on.
+func (a *app) finishBench(ctx context.Context, r *bench.Report, f benchFlags, err error) error {
+	r.Interrupted = ctx.Err() != nil
+	switch f.json {
+	case "":
+	case "-":
+		if werr := r.Write(a.out); werr != nil {
+			return werr
+		}
+	default:
+		if werr := writeFile(f.json, func(w *os.File) error { return r.Write(w) }); werr != nil {
+			return werr
+		}
+	}
+	return err
+}
+
+// table reports whether a table is printed.
+func (f *benchFlags) table() bool { return f.json != "-" }
+
+// limits measures those of the machine, for devices that are a processor of it.
+func (a *app) limits(ctx context.Context, threads int, f benchFlags) (*bench.Limits, error) {
+	l, err := bench.Measure(ctx, threads, min(f.minTime, 100*time.Millisecond))
+	if err != nil {
+		return nil, err
+	}
+	if f.table() {
+		fmt.Fprintf(a.out, "limits of this machine on %s\n", count(l.Threads, "thread"))
+		for _, c := range l.Flops {
+			fmt.Fprintf(a.out, "  %-4s %-9s %10.1f GFLOP/s\n", c.Type, c.Level, c.GFlops)
+		}
+		for _, c := range l.Copy {
+			fmt.Fprintf(a.out, "  copy %-9s %10.1f GB/s\n", bench.Size(c.Bytes/2), c.GBps)
+		}
+		fmt.Fprintln(a.out)
+	}
+	return &l, nil
+}
+
+// duration prints with three digits.
+func duration(d time.Duration) string {
+	switch us := float64(d.Nanoseconds()) / 1e3; {
+	case us < 100:
+		return fmt.Sprintf("%.2f µs", us)
+	case us < 1e4:
+		return fmt.Sprintf("%.0f µs", us)
+	default:
+		return fmt.Sprintf("%.1f ms", us/1e3)
+	}
+}
+
+// benchThreads is how many threads the configured number stands for.
+func (a *app) benchThreads() (int, error) {
+	if err := config.CheckThreads(a.config.Threads); err != nil {
+		return 0, usage("--threads: %w", err)
+	}
+	return bench.Threads(a.config.Threads), nil
+}
+
+var errNoCase = errors.New("no case is selected")

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/goburn/burn/internal/bench"
+	"github.com/goburn/burn/model/onnx"
+	"github.com/spf13/cobra"
+)
+
+// benchModelFlags are those of burn bench model.
+type benchModelFlags struct {
+	benchFlags
+	batch int
+}
+
+func (a *app) benchModelCommand() *cobra.Command {
+	var f benchModelFlags
+	cmd := &cobra.Command{
+		Use:   "model MODEL...",
+		Short: "Measure the speed of ONNX models",
+		Long: `Measure how long a model takes with its inputs on the device, until its outputs are in host memory: the median of many
+runs, the spread (between the quartiles, as a part of the median) and the best. The first run, which prepares the model for
+the shapes of its inputs, is not counted.
+
+Inputs are those of the folder test_data_set_0 beside the model, if there is one, else generated: numbers from -1 to 1 for
+floats, zeros for the rest, dimensions of 1 where the model leaves them open, --batch for an open first one.
+An interrupt ends the run and keeps what was measured.
+
+` + exitHelp,
+		Example: `  burn bench model resnet.onnx --threads 2
+  burn bench model a.onnx b.onnx --batch 64 --device process:cpu --json models.json`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: completeModels,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.benchModels(cmd.Context(), args, f) },
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.IntVar(&f.batch, "batch", 0, "`N` for first dimensions that the model leaves open")
+	f.add(cmd)
+	a.deviceFlags(cmd)
+	return cmd
+}
+
+func (a *app) benchModels(ctx context.Context, paths []string, f benchModelFlags) (err error) {
+	if err := f.check(); err != nil {
+		return err
+	}
+	if f.batch < 0 || f.batch > 1<<20 {
+		return usage("--batch: want 1 to %d, got %d", 1<<20, f.batch)
+	}
+	models, err := loadModels(paths)
+	if err != nil {
+		return err
+	}
+	threads, err := a.benchThreads()
+	if err != nil {
+		return err
+	}
+	d, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := d.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	r := bench.NewReport(d, threads)
+	if f.table() {
+		fmt.Fprintf(a.out, "%s on %s\n%-40s %10s %7s %10s %9s  %s\n", r.Device, count(threads, "thread"), "model", "median", "spread", "best", "per s", "inputs")
+	}
+	bar := newProgress(a.err, len(paths))
+	for i, path := range paths {
+		bar.step(path)
+		row, merr := bench.MeasureModel(ctx, d, models[i], path, f.batch, f.minTime)
+		bar.clear()
+		if merr != nil {
+			return a.finishBench(ctx, r, f.benchFlags, lost(d, benchFault(path, merr)))
+		}
+		r.Models = append(r.Models, row)
+		if f.table() {
+			fmt.Fprintf(a.out, "%-40s %10s %5.0f %% %10s %9.1f  %s\n", row.Name[max(0, len(row.Name)-40):], duration(row.Median), 100*row.Spread(),
+				duration(row.Best), row.PerSecond, row.Input)
+		}
+	}
+	return a.finishBench(ctx, r, f.benchFlags, nil)
+}
+
+func loadModels(paths []string) ([]*onnx.Model, error) {
+	var models []*onnx.Model
+	for _, path := range paths {
+		m, err := onnx.Load(path, onnx.Options{})
+		if err != nil {
+			return nil, badModel(err)
+		}
+		if err := m.Unsupported(); err != nil {
+			return nil, badModel(fmt.Errorf("%s: %w", path, err))
+		}
+		models = append(models, m)
+	}
+	return models, nil
+}
+
+// benchFault gives errors of loading and running the exit code they deserve.
+func benchFault(path string, err error) error {
+	if errors.Is(err, bench.ErrBatch) {
+		return usage("--batch: %s: %w", path, err)
+	}
+	return modelFault(path, err)
+}
