@@ -99,16 +99,10 @@ func earlyTile(t *tracer, n *node) []value {
 func earlyCast(t *tracer, n *node) []value {
 	t.need(n, 0)
 	name := strings.ToUpper(n.str("to", ""))
-	for p := pb.Float; p <= pb.Double; p++ { // the types of the time, but for the unsigned and complex ones below
+	for p := pb.Float; p <= pb.Uint64; p++ {
 		if p.String() == name {
 			return []value{t.castNode(n, t.elementType(int(p)))}
 		}
-	}
-	switch name {
-	case "UINT32":
-		return []value{t.cast(n.input(0), dtype.U32)}
-	case "UINT64":
-		return []value{t.cast(n.input(0), dtype.U64)}
 	}
 	t.fail("to is %q, want the name of an element type", name)
 	return nil
