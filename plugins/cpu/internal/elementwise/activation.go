@@ -23,6 +23,9 @@ func coefficient(d dtype.DType, f float64) float64 {
 
 // activation gives the loop of a composite with coefficients on elements of type dt.
 func activation[T float](c op.Code, dt dtype.DType, a op.Attrs) func(d, x []T) {
+	if f := nativeActivation[T](c, dt, a); f != nil {
+		return f
+	}
 	al := T(a.Float("alpha"))
 	switch c {
 	case op.LeakyRelu:

@@ -1,9 +1,12 @@
 package elementwise
 
 import (
+	"unsafe"
+
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 // whereKernel selects; only the size of the elements matters.
@@ -37,6 +40,10 @@ func selects[T any](c *kernel.Call) error {
 	c.In, c.Desc = in[:], desc[:]
 	err := ternary(c, cheap, func(d []T, cond []uint8, a, b []T) {
 		cond, a, b = cond[:len(d)], a[:len(d)], b[:len(d)]
+		if unsafe.Sizeof(d[0]) == 4 {
+			done := vector.Choose(float32s(d), cond, float32s(a), float32s(b))
+			d, cond, a, b = d[done:], cond[done:], a[done:], b[done:]
+		}
 		for i := range d {
 			v := b[i]
 			if cond[i] != 0 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 // castKernel converts from to to. Same types are the caller's to copy.
@@ -51,7 +52,7 @@ func fromFloat[T float](to dtype.DType) kernel.Func {
 	case dtype.I64:
 		return one(saturate[T, int64])
 	case dtype.I32:
-		return one(saturate[T, int32])
+		return one(toInts[T])
 	case dtype.I16:
 		return one(saturate[T, int16])
 	case dtype.I8:
@@ -73,7 +74,7 @@ func fromInt[T integer](to dtype.DType) kernel.Func {
 	case dtype.F64:
 		return one(plain[T, float64])
 	case dtype.F32:
-		return one(plain[T, float32])
+		return one(toFloats[T])
 	case dtype.F16, dtype.BF16:
 		return one(func(d []dtype.Float16, x []T) { roundInts(to, d, x) })
 	case dtype.I64:
@@ -101,6 +102,29 @@ func plain[T, R number](d []R, x []T) {
 	for i, v := range x {
 		d[i] = R(v)
 	}
+}
+
+// toFloats is plain, in assembly for the types that it has.
+func toFloats[T integer](d []float32, x []T) {
+	done := 0
+	switch x := any(x).(type) {
+	case []int32:
+		done = vector.FromI32(d[:len(x)], x)
+	case []uint8:
+		done = vector.FromU8(d[:len(x)], x)
+	case []int8:
+		done = vector.FromI8(d[:len(x)], x)
+	}
+	plain(d[done:], x[done:])
+}
+
+// toInts is saturate, in assembly for float32.
+func toInts[T float](d []int32, x []T) {
+	done := 0
+	if x, ok := any(x).([]float32); ok {
+		done = vector.ToI32(d[:len(x)], x)
+	}
+	saturate(d[done:], x[done:])
 }
 
 func nonzero[T number](d []uint8, x []T) {

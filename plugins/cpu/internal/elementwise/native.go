@@ -1,6 +1,9 @@
 package elementwise
 
 import (
+	"math"
+
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
@@ -29,6 +32,82 @@ func native32(c op.Code) *pair[float32, float32] {
 	}
 	return &pair[float32, float32]{p.Both, p.To, p.From}
 }
+
+// functions is the unary ops of float32 that are in assembly.
+var functions = map[op.Code]vector.Function{op.Log1p: vector.Log1p, op.Expm1: vector.Expm1, op.Neg: vector.Neg, op.Abs: vector.Abs,
+	op.Square: vector.Square, op.Sqrt: vector.Sqrt, op.Rsqrt: vector.Rsqrt, op.Reciprocal: vector.Reciprocal, op.Round: vector.Round,
+	op.Floor: vector.Floor, op.Ceil: vector.Ceil, op.Trunc: vector.Trunc, op.Softplus: vector.Softplus, op.Mish: vector.Mish}
+
+// nativeUnary is the loop of one of functions, or of sine and cosine, on this processor; nil for others.
+func nativeUnary(c op.Code) func(d, x []float32) {
+	if !vector.Has() {
+		return nil
+	}
+	if f, ok := functions[c]; ok {
+		return func(d, x []float32) { f.Apply(d[:len(x)], x) }
+	}
+	switch c {
+	case op.Sin:
+		return reaching(vector.Sine, transcendental[float32](c))
+	case op.Cos:
+		return reaching(vector.Cosine, transcendental[float32](c))
+	}
+	return nil
+}
+
+// reaching is f where all arguments of a block are within its reach, and else the loop in Go.
+func reaching(f vector.Function, far func(d, x []float32)) func(d, x []float32) {
+	return func(d, x []float32) {
+		for len(x) > 0 {
+			n := min(len(x), block)
+			if m := vector.Greatest(x[:n]); m <= vector.Reach && vector.Least(x[:n]) >= -vector.Reach {
+				f.Apply(d[:n], x[:n])
+			} else {
+				far(d[:n], x[:n])
+			}
+			d, x = d[n:], x[n:]
+		}
+	}
+}
+
+// nativeActivation is the loop of an activation with coefficients, of the type that T is; nil where there is none.
+func nativeActivation[T float](c op.Code, dt dtype.DType, a op.Attrs) func(d, x []T) {
+	var f func(d, x []float32)
+	alpha := a.Float("alpha")
+	if !vector.Has() {
+		return nil
+	}
+	switch c {
+	case op.LeakyRelu:
+		al := float32(coefficient(dt, alpha))
+		if !(al > 0 && al < 1) {
+			return nil
+		}
+		f = func(d, x []float32) { vector.Leaky(d[:len(x)], x, al) }
+	case op.Elu:
+		f = func(d, x []float32) { vector.Elu(d[:len(x)], x, float32(alpha), 1, 1) }
+	case op.Selu:
+		gamma := float32(a.Float("gamma"))
+		f = func(d, x []float32) { vector.Elu(d[:len(x)], x, float32(alpha), gamma, 1) }
+	case op.Celu:
+		f = func(d, x []float32) { vector.Elu(d[:len(x)], x, float32(alpha), 1, float32(alpha)) }
+	case op.HardSigmoid:
+		beta := a.Float("beta")
+		if !usual(alpha) || !usual(beta) {
+			return nil
+		}
+		f = func(d, x []float32) { vector.Gate(d[:len(x)], x, alpha, beta, false) }
+	case op.HardSwish:
+		f = func(d, x []float32) { vector.Gate(d[:len(x)], x, 1.0/6, 0.5, true) }
+	default:
+		return nil
+	}
+	loop, _ := any(f).(func(d, x []T))
+	return loop
+}
+
+// usual reports whether a coefficient and what its halves lose are far from the bounds of float32.
+func usual(f float64) bool { return f == 0 || math.Abs(f) > 1e-6 && math.Abs(f) < 1e6 }
 
 // nativeClamp is clampLoop in assembly, nil where there is none.
 func nativeClamp[T number](lo, hi T) func(d, x []T) {

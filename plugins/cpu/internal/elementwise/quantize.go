@@ -2,10 +2,12 @@ package elementwise
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 // alongAxis is a scale or zero point, laid so that it broadcasts along axis of a tensor of the given rank. One by blocks
@@ -54,6 +56,9 @@ func quantize[T float, Z integer](n *op.Node) kernel.Func {
 		least, most = -T(int64(1)<<(bits-1)), T(int64(1)<<(bits-1)-1)
 	}
 	loop := func(d []Z, zero []Z, x, scale []T) {
+		if done := quantizeBytes(d, zero, x, scale, least, most); done > 0 {
+			d, zero, x, scale = d[done:], zero[done:], x[done:], scale[done:]
+		}
 		var v [block]T
 		for i := range d {
 			r := T(math.RoundToEven(float64(x[i] / scale[i])))
@@ -76,6 +81,48 @@ func quantize[T float, Z integer](n *op.Node) kernel.Func {
 	})
 }
 
+// uniform reports whether all elements are alike.
+func uniform[T number](x []T) bool {
+	for _, v := range x {
+		if v != x[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// quantizeBytes does what it can in assembly, where one scale and zero point hold, and returns how many elements it has
+// done.
+func quantizeBytes[T float, Z integer](d, zero []Z, x, scale []T, least, most T) int {
+	xs, ok := any(x).([]float32)
+	if !ok || len(d) < 64 || !uniform(zero) || !uniform(scale) || most == least || most > 255 {
+		return 0
+	}
+	switch d := any(d).(type) {
+	case []uint8:
+		return vector.Quantize(d, xs, float32(scale[0]), float32(zero[0]), float32(least), float32(most))
+	case []int8:
+		bytes := unsafe.Slice((*uint8)(unsafe.Pointer(unsafe.SliceData(d))), len(d))
+		return vector.Quantize(bytes, xs, float32(scale[0]), float32(zero[0]), float32(least), float32(most))
+	}
+	return 0
+}
+
+// dequantizeBytes likewise.
+func dequantizeBytes[Z integer, T float](d, scale []T, x, zero []Z) int {
+	ds, ok := any(d).([]float32)
+	if !ok || len(d) < 64 || !uniform(zero) || !uniform(scale) {
+		return 0
+	}
+	switch x := any(x).(type) {
+	case []uint8:
+		return vector.DequantizeU8(ds, x, float32(scale[0]), int32(zero[0]))
+	case []int8:
+		return vector.DequantizeI8(ds, x, float32(scale[0]), int32(zero[0]))
+	}
+	return 0
+}
+
 func dequantizeFrom[Z integer](n *op.Node) kernel.Func {
 	if n.Outputs[0].DType == dtype.F64 {
 		return dequantize[Z, float64](n)
@@ -86,6 +133,9 @@ func dequantizeFrom[Z integer](n *op.Node) kernel.Func {
 func dequantize[Z integer, T float](n *op.Node) kernel.Func {
 	axis := n.Attrs.Int("axis")
 	loop := func(d []T, scale []T, x, zero []Z) {
+		if done := dequantizeBytes(d, scale, x, zero); done > 0 {
+			d, scale, x, zero = d[done:], scale[done:], x[done:], zero[done:]
+		}
 		for i := range d {
 			d[i] = T(int32(x[i])-int32(zero[i])) * scale[i]
 		}

@@ -249,7 +249,7 @@ func fast(c op.Code) func(d, x []float32) {
 	case op.Erf:
 		return vecmath.Erf
 	}
-	return nil
+	return nativeUnary(c)
 }
 
 func intUnary[T integer](c op.Code) func(d, x []T) {

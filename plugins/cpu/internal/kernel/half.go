@@ -3,6 +3,7 @@ package kernel
 import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 // IsHalf reports whether d is one of the 16-bit floats, which are computed in f32.
@@ -19,6 +20,13 @@ func Wide(d dtype.DType) dtype.DType {
 // Decode widens halves of type d.
 func Decode(d dtype.DType, dst []float32, src []uint16) {
 	src = src[:len(dst)]
+	done := 0
+	if d == dtype.BF16 {
+		done = vector.FromBF16(dst, src)
+	} else {
+		done = vector.FromF16(dst, src)
+	}
+	dst, src = dst[done:], src[done:]
 	if d == dtype.BF16 {
 		for i, h := range src {
 			dst[i] = dtype.BFloat16(h).Float32()
@@ -33,6 +41,13 @@ func Decode(d dtype.DType, dst []float32, src []uint16) {
 // Encode rounds to halves of type d, to nearest, ties to even.
 func Encode(d dtype.DType, dst []uint16, src []float32) {
 	dst = dst[:len(src)]
+	done := 0
+	if d == dtype.BF16 {
+		done = vector.ToBF16(dst, src)
+	} else {
+		done = vector.ToF16(dst, src)
+	}
+	dst, src = dst[done:], src[done:]
 	if d == dtype.BF16 {
 		for i, v := range src {
 			dst[i] = uint16(dtype.ToBFloat16(v))

@@ -6,6 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 // batchNorm is a multiplication and an addition by channel.
@@ -31,6 +32,11 @@ func batchNorm[T float](n *op.Node, in []op.Desc) kernel.Func {
 				k := i % channels
 				mean, f, bias := p[2][k], factor[k], p[1][k]
 				to := y[i*inner:][:inner]
+				if f, ok := float32s(to); ok {
+					vector.Standard(f, any(x).([]float32)[i*inner:][:inner], float32(mean), float32(factor[k]))
+					vector.Add().To(f, f, float32(bias))
+					continue
+				}
 				for j, v := range x[i*inner:][:len(to)] {
 					to[j] = (v-mean)*f + bias
 				}
@@ -80,6 +86,15 @@ func spread[T float](c *kernel.Call, a kernel.Array, tail shape.Shape) []T {
 }
 
 func affine[T float](y, scale, bias []T) {
+	if f, ok := float32s(y); ok {
+		if scale != nil {
+			vector.Mul().Both(f, f, any(scale).([]float32))
+		}
+		if bias != nil {
+			vector.Add().Both(f, f, any(bias).([]float32))
+		}
+		return
+	}
 	if scale != nil {
 		scale = scale[:len(y)]
 		for j := range y {
@@ -111,6 +126,10 @@ func total[T float](x []T) float64 {
 
 // standardise brings x to mean 0 and variance 1.
 func standardise[T float](y, x []T, epsilon float64) {
+	if f, ok := float32s(x); ok {
+		standardiseLine(any(y).([]float32), f, epsilon)
+		return
+	}
 	mean := T(total(x) / float64(len(x)))
 	var a, b float64
 	for i, v := range x {
@@ -130,6 +149,10 @@ func standardise[T float](y, x []T, epsilon float64) {
 
 // rms divides x by the root of its mean square.
 func rms[T float](y, x []T, epsilon float64) {
+	if f, ok := float32s(x); ok {
+		rmsLine(any(y).([]float32), f, epsilon)
+		return
+	}
 	var a, b float64
 	for i, v := range x {
 		if i&1 == 0 {
@@ -162,6 +185,10 @@ func groupNorm[T float](n *op.Node, in []op.Desc) kernel.Func {
 				for p := range per {
 					k := i%groups*per + p
 					channel := to[p*inner:][:inner]
+					if f, ok := float32s(channel); ok {
+						vector.Linear(f, f, float32(scale[k]), float32(bias[k]))
+						continue
+					}
 					for j, v := range channel {
 						channel[j] = v*scale[k] + bias[k]
 					}

@@ -65,6 +65,10 @@ func expSub[T float](y, x []T, m T) T {
 }
 
 func softmaxLine[T float](y, x []T) {
+	if f, ok := float32s(x); ok {
+		softmaxOf(any(y).([]float32), f)
+		return
+	}
 	sum := expSub(y, x, greatest(x))
 	for i := range y {
 		y[i] /= sum
@@ -72,6 +76,10 @@ func softmaxLine[T float](y, x []T) {
 }
 
 func logSoftmaxLine[T float](y, x []T) {
+	if f, ok := float32s(x); ok {
+		logSoftmaxOf(any(y).([]float32), f)
+		return
+	}
 	m := greatest(x)
 	var sum float64
 	for _, v := range x {

@@ -5,9 +5,36 @@ import (
 	"unsafe"
 
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
+// native is the reducers of float32 that are in assembly on this processor, nil for others.
+func native[T number](c op.Code) *reducer[T] {
+	if !vector.Has() {
+		return nil
+	}
+	var r *reducer[float32]
+	switch c {
+	case op.Sum:
+		add := vector.Add().Both
+		r = &reducer[float32]{line: vector.Sum, join: func(a, b float32) float32 { return a + b }, rows: func(acc, x []float32) { add(acc, acc, x) }}
+	case op.ReduceMax:
+		most := vector.Max().Both
+		r = &reducer[float32]{none: lowest[float32](), line: vector.Greatest, join: func(a, b float32) float32 { return max(a, b) },
+			rows: func(acc, x []float32) { most(acc, acc, x) }}
+	case op.ReduceMin:
+		least := vector.Min().Both
+		r = &reducer[float32]{none: highest[float32](), line: vector.Least, join: func(a, b float32) float32 { return min(a, b) },
+			rows: func(acc, x []float32) { least(acc, acc, x) }}
+	}
+	found, _ := any(r).(*reducer[T])
+	return found
+}
+
 func reducerOf[T number](c op.Code) *reducer[T] {
+	if r := native[T](c); r != nil {
+		return r
+	}
 	switch c {
 	case op.Prod:
 		return &reducer[T]{none: 1, line: prodLine[T], join: func(a, b T) T { return a * b }, rows: func(acc, x []T) {
@@ -35,6 +62,9 @@ func reducerOf[T number](c op.Code) *reducer[T] {
 }
 
 func sums[T number]() *reducer[T] {
+	if r := native[T](op.Sum); r != nil {
+		return r
+	}
 	return &reducer[T]{line: sumLine[T], join: func(a, b T) T { return a + b }, rows: func(acc, x []T) {
 		acc = acc[:len(x)]
 		for i, v := range x {

@@ -22,6 +22,10 @@ func Exp(dst, x []float32) {
 // Log sets dst[i] to the natural logarithm of x[i].
 func Log(dst, x []float32) {
 	dst = dst[:len(x)]
+	if vector.Has() {
+		vector.Log.Apply(dst, x)
+		return
+	}
 	for i, v := range x {
 		dst[i] = log(v)
 	}
@@ -81,6 +85,10 @@ func ExpSub(dst, x []float32, shift float32) float32 {
 // Erf sets dst[i] to the error function of x[i].
 func Erf(dst, x []float32) {
 	dst = dst[:len(x)]
+	if vector.Has() {
+		vector.Erf.Apply(dst, x)
+		return
+	}
 	for i, v := range x {
 		dst[i] = erf(v)
 	}
@@ -90,6 +98,10 @@ func Erf(dst, x []float32) {
 // last place that grow with |x|.
 func Gelu(dst, x []float32) {
 	dst = dst[:len(x)]
+	if vector.Has() {
+		vector.Gelu.Apply(dst, x)
+		return
+	}
 	for i, v := range x {
 		dst[i] = gelu(v)
 	}
@@ -98,6 +110,10 @@ func Gelu(dst, x []float32) {
 // GeluTanh sets dst[i] to x[i]/2·(1+tanh(√(2/π)·(x[i]+0.044715·x[i]³))), likewise.
 func GeluTanh(dst, x []float32) {
 	dst = dst[:len(x)]
+	if vector.Has() {
+		vector.GeluTanh.Apply(dst, x)
+		return
+	}
 	for i, v := range x {
 		// (1+tanh(u))/2 is 1/(1+exp(-2u))
 		u := v * (1.5957691216057308 + 0.07135481627260025*v*v)
