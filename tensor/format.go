@@ -6,21 +6,43 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/shape"
 )
 
-// PrintOptions say how much of a tensor is printed. The zero value stands for the defaults.
+// PrintOptions say how much of a tensor is printed, and how. The zero value stands for the defaults.
 type PrintOptions struct {
-	Precision int // digits after the point of floats, 4
-	EdgeItems int // elements shown at each end of a long dimension, 3
-	Threshold int // tensors of more elements are shortened, 1000
+	Precision int      // digits after the point of floats; 0 for 4, negative for none
+	EdgeItems int      // elements shown at each end of a long dimension; 0 for 3
+	Threshold int      // tensors of more elements are shortened; 0 for 1000, negative for never
+	Notation  Notation // of floats
 }
 
-// String waits for the tensor and prints it with the default options; a fault is printed in place of the elements.
+// Notation is how floats are printed.
+type Notation int
+
+// Auto is Scientific where a tensor's range asks for it, else Fixed.
+const (
+	Auto Notation = iota
+	Fixed
+	Scientific
+)
+
+var defaultPrint atomic.Pointer[PrintOptions]
+
+// SetPrintOptions sets what String uses in the whole program. It is safe for concurrent use.
+func SetPrintOptions(o PrintOptions) { defaultPrint.Store(&o) }
+
+// String waits for the tensor and prints it with the options of SetPrintOptions; a fault is printed in place of the
+// elements.
 func (t *Tensor) String() string {
-	s, err := t.Format(context.Background(), PrintOptions{})
+	var o PrintOptions
+	if p := defaultPrint.Load(); p != nil {
+		o = *p
+	}
+	s, err := t.Format(context.Background(), o)
 	if err != nil {
 		return fmt.Sprintf("tensor(%v, device=%s, error=%q)", t.desc, t.dev, err)
 	}
@@ -40,16 +62,22 @@ func (t *Tensor) Format(ctx context.Context, o PrintOptions) (string, error) {
 // Elements prints the elements alone: nested brackets, columns aligned, long dimensions shortened to their ends. data
 // has the format of Tensor.Bytes.
 func Elements(d dtype.DType, s shape.Shape, data []byte, o PrintOptions) string {
-	if o.Precision == 0 {
+	switch {
+	case o.Precision == 0:
 		o.Precision = 4
+	case o.Precision < 0:
+		o.Precision = 0
 	}
 	if o.EdgeItems == 0 {
 		o.EdgeItems = 3
 	}
-	if o.Threshold == 0 {
+	switch {
+	case o.Threshold == 0:
 		o.Threshold = 1000
+	case o.Threshold < 0:
+		o.Threshold = math.MaxInt
 	}
-	p := printer{shape: s, strides: s.Strides(), edge: o.EdgeItems, short: s.Size() > o.Threshold, at: texts(d, data, o.Precision)}
+	p := printer{shape: s, strides: s.Strides(), edge: o.EdgeItems, short: s.Size() > o.Threshold, at: texts(d, data, o)}
 	p.measure(0, 0)
 	p.write(0, 0, len("tensor("))
 	return p.out.String()
@@ -123,7 +151,7 @@ func (p *printer) write(dim, pos, indent int) {
 
 // texts prints single elements. Floats that are all whole are printed with a bare point, others with a fixed number of
 // digits, or with exponents when their range asks for it.
-func texts(d dtype.DType, data []byte, precision int) func(i int) string {
+func texts(d dtype.DType, data []byte, o PrintOptions) func(i int) string {
 	switch d {
 	case dtype.Bool:
 		return func(i int) string { return strconv.FormatBool(data[i] != 0) }
@@ -146,9 +174,12 @@ func texts(d dtype.DType, data []byte, precision int) func(i int) string {
 			least, most = min(least, a), max(most, a)
 		}
 	}
-	format, digits := byte('f'), precision
+	format, digits := byte('f'), o.Precision
 	switch {
-	case most >= 1e8 || !whole && (least < 1e-4 || most/least > 1e5 && most >= 1e4):
+	case o.Notation == Scientific:
+		format = 'e'
+	case o.Notation == Fixed && !whole:
+	case o.Notation == Auto && (most >= 1e8 || !whole && (least < 1e-4 || most/least > 1e5 && most >= 1e4)):
 		format = 'e'
 	case whole:
 		digits = 0
@@ -169,59 +200,4 @@ func texts(d dtype.DType, data []byte, precision int) func(i int) string {
 			return s
 		}
 	}
-}
-
-// Float64s widens elements of any type, in the format of Tensor.Bytes. 64-bit integers may lose low bits.
-func Float64s(d dtype.DType, data []byte) []float64 {
-	switch d {
-	case dtype.F64:
-		return dtype.Slice[float64](data)
-	case dtype.F32:
-		return widen(dtype.Slice[float32](data), func(v float32) float64 { return float64(v) })
-	case dtype.F16:
-		return widen(dtype.Slice[dtype.Float16](data), func(v dtype.Float16) float64 { return float64(v.Float32()) })
-	case dtype.BF16:
-		return widen(dtype.Slice[dtype.BFloat16](data), func(v dtype.BFloat16) float64 { return float64(v.Float32()) })
-	case dtype.U64:
-		return widen(dtype.Slice[uint64](data), func(v uint64) float64 { return float64(v) })
-	}
-	if dtype.Smalls.Has(d) {
-		v := make([]float32, len(data))
-		dtype.FromSmall(d, data, v)
-		return widen(v, func(v float32) float64 { return float64(v) })
-	}
-	return widen(Int64s(d, data), func(v int64) float64 { return float64(v) })
-}
-
-// Int64s widens integer and bool elements, in the format of Tensor.Bytes; u64 keeps its bits, floats of 8 and 4 bits give
-// their codes, other floats nil.
-func Int64s(d dtype.DType, data []byte) []int64 {
-	switch d {
-	case dtype.I64, dtype.U64:
-		return dtype.Slice[int64](data)
-	case dtype.I32:
-		return widen(dtype.Slice[int32](data), func(v int32) int64 { return int64(v) })
-	case dtype.I16:
-		return widen(dtype.Slice[int16](data), func(v int16) int64 { return int64(v) })
-	case dtype.I8:
-		return widen(dtype.Slice[int8](data), func(v int8) int64 { return int64(v) })
-	case dtype.U32:
-		return widen(dtype.Slice[uint32](data), func(v uint32) int64 { return int64(v) })
-	case dtype.U16:
-		return widen(dtype.Slice[uint16](data), func(v uint16) int64 { return int64(v) })
-	case dtype.I4, dtype.I2:
-		return widen(data, func(v byte) int64 { return int64(int8(v)) })
-	}
-	if d.IsFloat() {
-		return nil
-	}
-	return widen(data, func(v byte) int64 { return int64(v) })
-}
-
-func widen[S, D any](in []S, f func(S) D) []D {
-	out := make([]D, len(in))
-	for i, v := range in {
-		out[i] = f(v)
-	}
-	return out
 }

@@ -26,7 +26,15 @@ type Tensor struct {
 	state   *state
 	scope   *scope
 	cleanup runtime.Cleanup
+	host    []byte // a copy of the content, of small tensors that FromBytes made
 }
+
+// hostSize is the size in bytes up to which FromBytes keeps a copy: numbers that steer control flow.
+const hostSize = 64
+
+// Known is the content of a small tensor that came from this process, which so need not be read. It must not be changed. ok is
+// false for all others.
+func (t *Tensor) Known() (content []byte, ok bool) { return t.host, t.host != nil }
 
 type state struct{ released atomic.Bool }
 
@@ -191,5 +199,9 @@ func (d *Device) FromBytes(ctx context.Context, dt dtype.DType, s shape.Shape, d
 	if err != nil {
 		return nil, err
 	}
-	return d.handle(desc, d.scope), nil
+	t := d.handle(desc, d.scope)
+	if n := len(data); n > 0 && n <= hostSize {
+		t.host = append(make([]byte, 0, n), data...)
+	}
+	return t, nil
 }

@@ -1,0 +1,38 @@
+package tensor
+
+import "github.com/goburn/burn/core/op"
+
+// QuantizeOptions say what a scale and a zero point are for. The zero value is one scale for all.
+type QuantizeOptions struct {
+	PerAxis bool // scale and zero point run along Axis
+	Axis    int
+	Block   int // with PerAxis: how many elements along Axis share a scale; 0 for one scale for each element of it
+}
+
+func (o QuantizeOptions) attrs(t *Tensor, name string) []op.Attr {
+	if !o.PerAxis {
+		return nil
+	}
+	return []op.Attr{op.Int("axis", t.axis(name, o.Axis, t.Rank())), op.Int("block", o.Block)}
+}
+
+// Quantize is round(t/scale)+zero, ties to even, saturated to the type of zero, which is that of the result.
+func (t *Tensor) Quantize(scale, zero *Tensor, o QuantizeOptions) *Tensor {
+	return Op(op.Quantize, []*Tensor{t, scale, zero}, o.attrs(t, "quantize")...)[0]
+}
+
+// Dequantize is (t-zero)·scale.
+func (t *Tensor) Dequantize(scale, zero *Tensor, o QuantizeOptions) *Tensor {
+	return Op(op.Dequantize, []*Tensor{t, scale, zero}, o.attrs(t, "dequantize")...)[0]
+}
+
+// FakeQuantize is what Dequantize gives for what Quantize gives for t.
+func (t *Tensor) FakeQuantize(scale, zero *Tensor, o QuantizeOptions) *Tensor {
+	return Op(op.FakeQuantize, []*Tensor{t, scale, zero}, o.attrs(t, "fake_quantize")...)[0]
+}
+
+// QuantizeDynamic is t quantized to u8 by the scale that its range asks for, the scale, and the zero point.
+func (t *Tensor) QuantizeDynamic() (y, scale, zero *Tensor) {
+	r := Op(op.DynamicQuantize, []*Tensor{t})
+	return r[0], r[1], r[2]
+}

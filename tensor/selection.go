@@ -1,0 +1,88 @@
+package tensor
+
+import (
+	"context"
+
+	"github.com/goburn/burn/core/op"
+)
+
+// Methods whose result's shape depends on data. They wait for one number, how many results there are.
+
+// first is the first count elements of t along axis.
+func (t *Tensor) first(ctx context.Context, count *Tensor, axis int) (*Tensor, error) {
+	n, err := Item[int64](ctx, count)
+	if err != nil {
+		return nil, err
+	}
+	return t.Narrow(axis, 0, int(n)), nil
+}
+
+// ArgWhere gives the index tuples of the elements that are not zero, in row-major order: [count, rank] (i64).
+func (t *Tensor) ArgWhere(ctx context.Context) (*Tensor, error) {
+	r := Op(op.NonZero, []*Tensor{t})
+	return r[0].first(ctx, r[1], 0)
+}
+
+// NonZero is ArgWhere as a vector of indices per dimension.
+func (t *Tensor) NonZero(ctx context.Context) ([]*Tensor, error) {
+	at, err := t.ArgWhere(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return at.Unbind(1), nil
+}
+
+// MaskSelect gives the elements of t where mask holds as a vector, in row-major order. t and mask broadcast.
+func (t *Tensor) MaskSelect(ctx context.Context, mask *Tensor) (*Tensor, error) {
+	s := mask.Where(t, t).desc.Shape
+	return t.Expand(s...).Flatten().Compress(ctx, 0, mask.Expand(s...).Flatten())
+}
+
+// Compress gives the slices of t along axis where the vector mask holds.
+func (t *Tensor) Compress(ctx context.Context, axis int, mask *Tensor) (*Tensor, error) {
+	a := t.axis("compress", axis, t.Rank())
+	r := Op(op.Compress, []*Tensor{t, mask}, op.Int("axis", a))
+	return r[0].first(ctx, r[1], a)
+}
+
+// Uniques are the different elements of a tensor.
+type Uniques struct {
+	Values  *Tensor // each once
+	First   *Tensor // index (i64) of its first occurrence
+	Counts  *Tensor // how often it occurs (i64)
+	Inverse *Tensor // which of Values each element is (i64), in the tensor's shape
+}
+
+// Unique gives the different elements of t, taken as a vector: in ascending order, or else in that of first occurrence. NaN
+// equals NaN.
+func (t *Tensor) Unique(ctx context.Context, ascending bool) (*Uniques, error) {
+	r := Op(op.Unique, []*Tensor{t.Flatten()}, op.Flag("sorted", ascending))
+	n, err := Item[int64](ctx, r[4])
+	if err != nil {
+		return nil, err
+	}
+	part := func(x *Tensor) *Tensor { return x.Narrow(0, 0, int(n)) }
+	return &Uniques{part(r[0]), part(r[1]), part(r[3]), r[2].Reshape(t.desc.Shape...)}, nil
+}
+
+// NMSOptions are the settings of NMS. A zero MaxOutput is as many as there are boxes.
+type NMSOptions struct {
+	MaxOutput      int
+	IoU            float64  // greatest overlap, as intersection over union, that stays; 0 stays 0
+	ScoreThreshold *float64 // scores up to it are never chosen; nil for no limit
+}
+
+// NMS is greedy non-maximum suppression of boxes t[N, 4], each two opposite corners, with scores[N]: the indices (i64) of
+// the boxes that are chosen, best first.
+func (t *Tensor) NMS(ctx context.Context, scores *Tensor, o NMSOptions) (*Tensor, error) {
+	most := o.MaxOutput
+	if most == 0 && t.Rank() > 0 {
+		most = t.desc.Shape[0]
+	}
+	attrs := []op.Attr{op.Int("max_output", most), op.Float("iou_threshold", o.IoU)}
+	if o.ScoreThreshold != nil {
+		attrs = append(attrs, op.Float("score_threshold", *o.ScoreThreshold))
+	}
+	r := Op(op.NMS, []*Tensor{t, scores}, attrs...)
+	return r[0].first(ctx, r[1], 0)
+}

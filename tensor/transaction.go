@@ -1,0 +1,66 @@
+package tensor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+)
+
+// Transaction reads several tensors with one wait: what is queued is sent once for all of them. The zero value is empty. It
+// is not safe for concurrent use.
+//
+//	var tx tensor.Transaction
+//	var losses []float32
+//	var labels []int64
+//	tensor.Fetch(&tx, loss, &losses)
+//	tensor.Fetch(&tx, label, &labels)
+//	err := tx.Execute(ctx)
+type Transaction struct{ reads []fetch }
+
+type fetch struct {
+	t      *Tensor
+	buf    []byte
+	assign func()
+}
+
+// Fetch registers t to be read into *dst, which Execute replaces. T must be t's element type.
+func Fetch[T dtype.Native](tx *Transaction, t *Tensor, dst *[]T) {
+	if want := dtype.Of[T](); want != t.desc.DType {
+		fail("fetch: %v as %v, want its type, or a Cast first: %w", t.desc, want, core.ErrDType)
+	}
+	v := make([]T, t.Size())
+	tx.reads = append(tx.reads, fetch{t, dtype.Bytes(v), func() { *dst = v }})
+}
+
+// Len is how many tensors are registered.
+func (tx *Transaction) Len() int { return len(tx.reads) }
+
+// Execute waits for all registered tensors, of any devices, and leaves the transaction empty. After an error no destination
+// has changed.
+func (tx *Transaction) Execute(ctx context.Context) error {
+	reads := tx.reads
+	tx.reads = nil
+	for _, r := range reads { // every device computes before the first is waited for
+		if err := r.t.dev.send(); err != nil {
+			return err
+		}
+	}
+	for i, r := range reads {
+		if err := r.t.ReadInto(ctx, r.buf); err != nil {
+			return fmt.Errorf("transaction: tensor %d of %d: %w", i, len(reads), err)
+		}
+	}
+	for _, r := range reads {
+		r.assign()
+	}
+	return nil
+}
+
+// send submits what is queued, without waiting.
+func (e *engine) send() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.flush()
+}
