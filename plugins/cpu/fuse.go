@@ -8,6 +8,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/cpu/internal/contraction"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/recurrent"
 )
 
 // fuse turns nodes into units. A product or convolution takes in the addition of a bias and the clamp that follow it, and
@@ -36,7 +37,7 @@ func (b *builder) fuse() ([]unit, error) {
 				continue
 			}
 		}
-		f, err := prepare(n, b.inputs(n))
+		f, err := b.kernel(n)
 		if err != nil {
 			return nil, err
 		}
@@ -49,6 +50,21 @@ func (b *builder) fuse() ([]unit, error) {
 		}
 	}
 	return kept, nil
+}
+
+// kernel makes the kernel of a node by itself. Recurrent layers keep what they make of constant weights.
+func (b *builder) kernel(n *op.Node) (kernel.Func, error) {
+	in := b.inputs(n)
+	if (n.Op == op.LSTM || n.Op == op.GRU) && !kernel.IsHalf(in[0].DType) {
+		fixed := make([]bool, len(n.Inputs))
+		for i, id := range n.Inputs {
+			if _, fixed[i] = b.consts[id]; fixed[i] && i < 3 {
+				b.packed += int64(in[i].Bytes())
+			}
+		}
+		return recurrent.Prepare(n, in, fixed), nil
+	}
+	return prepare(n, in)
 }
 
 // contractor is a product or convolution while it takes nodes in.

@@ -20,7 +20,8 @@ const (
 
 // tiles writes one function for each number of rows, and for levels without
 // mask registers another set for tiles whose columns are not all there; the
-// others have another set for tiles of which one vector is enough.
+// others have another set for tiles of which one vector is enough, and one for
+// few rows.
 func (k *kernels) tiles() {
 	for rows := 1; rows <= k.rows; rows++ {
 		k.tile(rows, 2, k.wide)
@@ -30,6 +31,9 @@ func (k *kernels) tiles() {
 	}
 	for rows := 1; rows <= k.maskedRows; rows++ {
 		k.tile(rows, 2, true)
+	}
+	for rows := 1; rows <= groupRows && k.wide; rows++ {
+		k.panels(rows)
 	}
 }
 

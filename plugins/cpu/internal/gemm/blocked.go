@@ -159,7 +159,13 @@ func (r *product[T]) mulBlock(i0, i1, j0, j1 int, tile []T) {
 		// The rows of A stay in the first cache, the columns of B in the second.
 		for i := i0; i < i1; i += mr {
 			rows := min(mr, i1-i)
-			for j := j0; j < j1; j += nr {
+			j := j0
+			if kern.Panels != nil && rows <= GroupRows {
+				for ; j+GroupPanels*nr <= j1; j += GroupPanels * nr {
+					kern.Panels(rows, kc, a[i*kc:], 1, mr, b[j*kc:], g.C[(r.ic+i)*ldc+r.jc+j:], ldc, accumulate)
+				}
+			}
+			for ; j < j1; j += nr {
 				kern.Tile(rows, min(nr, j1-j), kc, a[i*kc:], 1, mr, b[j*kc:], nr, g.C[(r.ic+i)*ldc+r.jc+j:], ldc, accumulate)
 			}
 			if r.last {

@@ -37,6 +37,10 @@ type Kernel[T Number] struct {
 	// of A is a[i*aRow+p*aCol] and element (p, j) of B is b[p*bRow+j]. Nothing
 	// else is read or written. k, rows and cols are not zero.
 	Tile func(rows, cols, k int, a []T, aRow, aCol int, b []T, bRow int, c []T, ldc int, accumulate bool)
+	// Panels computes, from packed operands, rows rows and the columns of
+	// GroupPanels whole panels of B that follow each other, with the same bits
+	// as Run; rows is at most GroupRows. The panels are k*NR elements apart.
+	Panels func(rows, k int, a []T, aRow, aCol int, b []T, c []T, ldc int, accumulate bool)
 	// Finish does what e says to rows x cols elements of C, of which the first
 	// has place (i, j) in e.
 	Finish func(rows, cols int, c []T, ldc int, e *Epilogue[T], i, j int)
@@ -56,6 +60,13 @@ type Kernel[T Number] struct {
 	// p < len(offsets); lines is at most NR and offsets are not negative.
 	Collect func(dst, src []T, lines int, offsets []int, width int)
 }
+
+// GroupPanels and GroupRows are the panels of B and the most rows of A that
+// Kernel.Panels takes.
+const (
+	GroupPanels = 4
+	GroupRows   = 3
+)
 
 // candidate is a kernel and whether this processor can run it.
 type candidate[T Number] struct {

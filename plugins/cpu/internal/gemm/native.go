@@ -26,6 +26,9 @@ type native[T Float] struct {
 	cols   int
 	masked bool
 
+	// panels[r-1] computes r rows of four panels; nil where there are none.
+	panels [GroupRows]func(k int, a, b, c *T, aRow, aCol, bPanel, ldc int, accumulate bool)
+
 	finish func(rows, cols int, c *T, ldc int, biasRow, biasCol *T, lo, hi T)
 
 	dot4, dot1   func(n int, x, m *T, row int, out *T)
@@ -38,6 +41,9 @@ type native[T Float] struct {
 func (n *native[T]) kernel(k Kernel[T]) *Kernel[T] {
 	k.Tile, k.Finish, k.Dot, k.Axpy = n.runTile, n.runFinish, n.runDot, n.runAxpy
 	k.Transpose, k.Strip, k.Collect = n.runTranspose, n.runStrip, n.runCollect
+	if n.panels[0] != nil {
+		k.Panels = n.runPanels
+	}
 	k.Run = func(depth int, a, b, c []T, ldc int, accumulate bool) {
 		n.runTile(k.MR, k.NR, depth, a, 1, k.MR, b, k.NR, c, ldc, accumulate)
 	}
@@ -57,6 +63,11 @@ func (n *native[T]) runTile(rows, cols, k int, a []T, aRow, aCol int, b []T, bRo
 	for i := 0; i < rows; i += maxPartRows {
 		n.part[min(rows-i, maxPartRows)-1](k, &a[i*aRow], &b[0], &c[i*ldc], aRow, aCol, bRow, ldc, cols, accumulate)
 	}
+}
+
+func (n *native[T]) runPanels(rows, k int, a []T, aRow, aCol int, b []T, c []T, ldc int, accumulate bool) {
+	_, _, _ = a[(rows-1)*aRow+(k-1)*aCol], b[GroupPanels*k*n.cols-1], c[(rows-1)*ldc+GroupPanels*n.cols-1]
+	n.panels[rows-1](k, &a[0], &b[0], &c[0], aRow, aCol, k*n.cols, ldc, accumulate)
 }
 
 func (n *native[T]) runFinish(rows, cols int, c []T, ldc int, e *Epilogue[T], i, j int) {

@@ -18,7 +18,8 @@ func native32() []candidate[float32] {
 			tile32AVX512Halfx8, tile32AVX512Halfx9, tile32AVX512Halfx10, tile32AVX512Halfx11, tile32AVX512Halfx12, tile32AVX512Halfx13, tile32AVX512Halfx14,
 		},
 		cols: 32, masked: true, finish: finish32AVX512,
-		dot4: dot32AVX512x4, dot1: dot32AVX512x1, axpy8: axpy32AVX512x8, axpy1: axpy32AVX512x1,
+		panels: [GroupRows]func(k int, a, b, c *float32, aRow, aCol, bPanel, ldc int, accumulate bool){panels32AVX512x1, panels32AVX512x2, panels32AVX512x3},
+		dot4:   dot32AVX512x4, dot1: dot32AVX512x1, axpy8: axpy32AVX512x8, axpy1: axpy32AVX512x1,
 		packing: packing[float32]{strip: strip32AVX512, collect: collect32AVX512, stripMasked: true, transpose: transpose32AVX512, transposeLines: 16},
 	}, &native[float32]{
 		tile: [maxTileRows]tileFunc[float32]{tile32AVX2x1, tile32AVX2x2, tile32AVX2x3, tile32AVX2x4, tile32AVX2x5, tile32AVX2x6},
@@ -44,7 +45,8 @@ func native64() []candidate[float64] {
 			tile64AVX512Halfx8, tile64AVX512Halfx9, tile64AVX512Halfx10, tile64AVX512Halfx11, tile64AVX512Halfx12, tile64AVX512Halfx13, tile64AVX512Halfx14,
 		},
 		cols: 16, masked: true, finish: finish64AVX512,
-		dot4: dot64AVX512x4, dot1: dot64AVX512x1, axpy8: axpy64AVX512x8, axpy1: axpy64AVX512x1,
+		panels: [GroupRows]func(k int, a, b, c *float64, aRow, aCol, bPanel, ldc int, accumulate bool){panels64AVX512x1, panels64AVX512x2, panels64AVX512x3},
+		dot4:   dot64AVX512x4, dot1: dot64AVX512x1, axpy8: axpy64AVX512x8, axpy1: axpy64AVX512x1,
 		packing: packing[float64]{strip: strip64AVX512, collect: collect64AVX512, stripMasked: true, transpose: transpose64AVX512, transposeLines: 8},
 	}, &native[float64]{
 		tile: [maxTileRows]tileFunc[float64]{tile64AVX2x1, tile64AVX2x2, tile64AVX2x3, tile64AVX2x4, tile64AVX2x5, tile64AVX2x6},

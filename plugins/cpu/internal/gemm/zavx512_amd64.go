@@ -89,6 +89,15 @@ func tile32AVX512Halfx13(k int, a *float32, b *float32, c *float32, aRow int, aC
 func tile32AVX512Halfx14(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
 
 //go:noescape
+func panels32AVX512x1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bPanel int, ldc int, accumulate bool)
+
+//go:noescape
+func panels32AVX512x2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bPanel int, ldc int, accumulate bool)
+
+//go:noescape
+func panels32AVX512x3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bPanel int, ldc int, accumulate bool)
+
+//go:noescape
 func finish32AVX512(rows int, cols int, c *float32, ldc int, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
@@ -198,6 +207,15 @@ func tile64AVX512Halfx13(k int, a *float64, b *float64, c *float64, aRow int, aC
 
 //go:noescape
 func tile64AVX512Halfx14(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+
+//go:noescape
+func panels64AVX512x1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bPanel int, ldc int, accumulate bool)
+
+//go:noescape
+func panels64AVX512x2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bPanel int, ldc int, accumulate bool)
+
+//go:noescape
+func panels64AVX512x3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bPanel int, ldc int, accumulate bool)
 
 //go:noescape
 func finish64AVX512(rows int, cols int, c *float64, ldc int, biasRow *float64, biasCol *float64, lo float64, hi float64)

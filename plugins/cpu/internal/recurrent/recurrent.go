@@ -3,13 +3,11 @@
 package recurrent
 
 import (
-	"math"
-
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
-	"github.com/goburn/burn/plugins/cpu/internal/vecmath"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
 type float interface{ float32 | float64 }
@@ -18,6 +16,8 @@ type float interface{ float32 | float64 }
 type layer struct {
 	steps, batch, inputs, hidden, gates, directions int
 	reverse, resetAfter                             bool
+
+	fixed []bool // by input: a constant
 }
 
 // Rules gives the kernels of this package by op.
@@ -25,21 +25,31 @@ func Rules() map[op.Code]kernel.Rule {
 	rules := map[op.Code]kernel.Rule{}
 	for _, c := range []op.Code{op.LSTM, op.GRU} {
 		rules[c] = kernel.Halves(kernel.Rule{Types: dtype.Floats, Prepare: func(n *op.Node, in []op.Desc) kernel.Func {
-			if in[0].DType == dtype.F64 {
-				return prepare[float64](n, in)
-			}
-			return prepare[float32](n, in)
+			return Prepare(n, in, make([]bool, len(in)))
 		}})
 	}
 	return rules
 }
 
-func prepare[T float](n *op.Node, in []op.Desc) kernel.Func {
+// Prepare makes the kernel of a lstm or gru, other than of 16-bit floats. fixed says of each input whether it is the same
+// in every call: such weights are packed once.
+func Prepare(n *op.Node, in []op.Desc, fixed []bool) kernel.Func {
+	if in[0].DType == dtype.F64 {
+		return prepare[float64](n, in, fixed)
+	}
+	return prepare[float32](n, in, fixed)
+}
+
+func prepare[T float](n *op.Node, in []op.Desc, fixed []bool) kernel.Func {
 	x, y := in[0].Shape, n.Outputs[0].Shape
-	l := &layer{steps: x[0], batch: x[1], inputs: x[2], directions: y[1], hidden: y[3], gates: 4,
+	l := &layer{steps: x[0], batch: x[1], inputs: x[2], directions: y[1], hidden: y[3], gates: 4, fixed: fixed,
 		reverse: n.Attrs.Str("direction") == "reverse", resetAfter: n.Attrs.Bool("reset_after")}
 	if n.Op == op.GRU {
 		l.gates = 3
+	}
+	directions := make([]direction[T], l.directions)
+	for d := range directions {
+		directions[d] = direction[T]{layer: l, number: d}
 	}
 	return func(c *kernel.Call) error {
 		flat := make([][]T, len(c.In))
@@ -50,174 +60,148 @@ func prepare[T float](n *op.Node, in []op.Desc) kernel.Func {
 		for i := range outs {
 			outs[i] = kernel.Flat[T](c.Alloc(i))
 		}
-		for d := range l.directions {
-			run(c, l, d, flat, outs)
+		for d := range directions {
+			directions[d].begin(c, flat, outs)
+		}
+		if l.steps > 0 && l.batch*l.hidden > 0 {
+			c.Pool.For(l.directions, l.grain(), func(lo, hi int) {
+				for d := lo; d < hi; d++ {
+					directions[d].run(flat, outs)
+				}
+			})
+		}
+		for d := range directions {
+			directions[d].end()
 		}
 		return nil
 	}
 }
 
+// grain is how many directions are worth a thread: one, unless they take less than waking it does.
+func (l *layer) grain() int {
+	if l.steps*l.batch*l.gates*l.hidden*(l.inputs+l.hidden) < 256<<10 {
+		return l.directions
+	}
+	return 1
+}
+
 // direction is what the steps of one direction work with.
 type direction[T float] struct {
 	*layer
-	c          *kernel.Call
-	recurrent  weights[T] // [H, gates·H], or its first two gates
-	candidate  weights[T] // the third gate of a GRU that resets before
-	biasR      []T
-	h, cell    []T // state, [B, H]
-	sums, held []T // products of a step; room for a GRU
-}
-
-// weights are the right operand of a product, packed where it is multiplied often enough.
-type weights[T float] struct {
-	inputs, outputs int
-	packed          *gemm.PackedB[T]
-	plain           []T // [outputs, inputs]
-}
-
-// worthPacking is the fewest steps for which weights are packed.
-const worthPacking = 4
-
-func newWeights[T float](c *kernel.Call, steps, inputs, outputs int, w []T) weights[T] {
-	r := weights[T]{inputs: inputs, outputs: outputs, plain: w}
-	if steps >= worthPacking {
-		r.packed = gemm.PackB(c.Pool, inputs, outputs, gemm.Row(w, inputs).T())
-	}
-	return r
-}
-
-// mul multiplies rows of x, and leaves the products in y, whose rows are width elements apart.
-func (w *weights[T]) mul(c *kernel.Call, rows int, x, y []T, width int, bias []T) {
-	g := gemm.Args[T]{M: rows, N: w.outputs, K: w.inputs, A: gemm.Row(x, w.inputs), PackedB: w.packed, C: y, LDC: width}
-	if w.packed == nil {
-		g.B = gemm.Row(w.plain, w.inputs).T()
-	}
-	if bias != nil {
-		g.Epilogue = &gemm.Epilogue[T]{BiasCol: bias}
-	}
-	gemm.Mul(c.Pool, &g)
+	number    int
+	pool      *par.Pool
+	input     weights[T] // [I, gates·H]
+	recurrent weights[T] // [H, gates·H], or its first two gates
+	candidate weights[T] // the third gate of a GRU that resets before
+	biasR     []T
+	h, cell   []T // state, [B, H]
+	projected []T // [S, B, gates·H]
+	held      []T // room for a step
 }
 
 // part is entry d of operands stacked by direction.
 func part[T float](v []T, d, n int) []T { return v[d*n : (d+1)*n] }
 
-func run[T float](c *kernel.Call, l *layer, d int, in, outs [][]T) {
-	width, state := l.gates*l.hidden, l.batch*l.hidden
-	r := &direction[T]{layer: l, c: c}
-	w, rec, bias := part(in[1], d, width*l.inputs), part(in[2], d, width*l.hidden), part(in[3], d, width)
+// begin takes the memory of a call.
+func (r *direction[T]) begin(c *kernel.Call, in, outs [][]T) {
+	width, state, d := r.gates*r.hidden, r.batch*r.hidden, r.number
+	r.pool = c.Pool
 	initial := in[4]
-	if l.gates == 3 {
+	if r.gates == 3 {
 		r.biasR, initial = part(in[4], d, width), in[5]
 	}
 	r.h = part(outs[1], d, state)
 	copy(r.h, part(initial, d, state))
-	if l.gates == 4 {
+	if r.gates == 4 {
 		r.cell = part(outs[2], d, state)
 		copy(r.cell, part(in[5], d, state))
 	}
-	if state == 0 || l.steps == 0 {
-		return
+	r.projected = kernel.TempOf[T](c, r.steps*r.batch*width)
+	r.held = kernel.TempOf[T](c, state+r.batch*max(width, 2*r.hidden))
+}
+
+// end lets go of what belongs to a call.
+func (r *direction[T]) end() {
+	for _, v := range []*[]T{&r.biasR, &r.h, &r.cell, &r.projected, &r.held} {
+		*v = nil
 	}
-	projected := kernel.TempOf[T](c, l.steps*l.batch*width)
-	gemm.Mul(c.Pool, &gemm.Args[T]{M: l.steps * l.batch, N: width, K: l.inputs, A: gemm.Row(in[0], l.inputs), B: gemm.Row(w, l.inputs).T(),
-		C: projected, LDC: width, Epilogue: &gemm.Epilogue[T]{BiasCol: bias}})
-	r.sums = kernel.TempOf[T](c, l.batch*width)
-	if l.gates == 3 && !l.resetAfter {
-		r.recurrent = newWeights(c, l.steps, l.hidden, 2*l.hidden, rec)
-		r.candidate = newWeights(c, l.steps, l.hidden, l.hidden, rec[2*l.hidden*l.hidden:])
+	r.pool = nil
+}
+
+// run takes all steps of a direction.
+func (r *direction[T]) run(in, outs [][]T) {
+	d, width, state := r.number, r.gates*r.hidden, r.batch*r.hidden
+	w, rec, bias := part(in[1], d, width*r.inputs), part(in[2], d, width*r.hidden), part(in[3], d, width)
+	rows := r.steps * r.batch
+	r.input.set(r.pool, r.fixed[1], 1, r.inputs, width, w)
+	r.input.mul(r.pool, &gemm.Args[T]{M: rows, A: gemm.Row(in[0], r.inputs), C: r.projected, LDC: width, Epilogue: &gemm.Epilogue[T]{BiasCol: bias}})
+	if r.gates == 3 && !r.resetAfter {
+		r.recurrent.set(r.pool, r.fixed[2], r.steps, r.hidden, 2*r.hidden, rec)
+		r.candidate.set(r.pool, r.fixed[2], r.steps, r.hidden, r.hidden, rec[2*r.hidden*r.hidden:])
 	} else {
-		r.recurrent = newWeights(c, l.steps, l.hidden, width, rec)
+		r.recurrent.set(r.pool, r.fixed[2], r.steps, r.hidden, width, rec)
 	}
-	r.held = kernel.TempOf[T](c, 2*state)
-	for k := range l.steps {
-		if l.reverse || d == 1 {
-			k = l.steps - 1 - k
+	for k := range r.steps {
+		if r.reverse || d == 1 {
+			k = r.steps - 1 - k
 		}
-		xw := projected[k*l.batch*width:][:l.batch*width]
-		if l.gates == 4 {
+		xw := r.projected[k*r.batch*width:][:r.batch*width]
+		if r.gates == 4 {
 			r.lstm(xw)
 		} else {
 			r.gru(xw)
 		}
-		copy(outs[0][(k*l.directions+d)*state:], r.h)
+		copy(outs[0][(k*r.directions+d)*state:], r.h)
 	}
 }
 
-// lstm takes one step. Gates lie in the order i, o, f, c.
+// lstm takes one step: the products with the state are added to xw in place. Gates lie in the order i, o, f, c.
 func (r *direction[T]) lstm(xw []T) {
 	h := r.hidden
-	r.recurrent.mul(r.c, r.batch, r.h, r.sums, 4*h, nil)
+	r.recurrent.mul(r.pool, &gemm.Args[T]{M: r.batch, A: gemm.Row(r.h, h), C: xw, LDC: 4 * h, Accumulate: true})
 	for b := range r.batch {
-		g := r.sums[b*4*h:][:4*h]
-		for j, v := range xw[b*4*h:][:4*h] {
-			g[j] += v
-		}
+		g := xw[b*4*h:][:4*h]
 		sigmoid(g[:3*h])
 		tanh(g[3*h:])
 		cell, out := r.cell[b*h:][:h], r.h[b*h:][:h]
 		i, o, f, c := g[:h], g[h:2*h], g[2*h:3*h], g[3*h:]
-		for j := range cell {
-			cell[j] = T(f[j]*cell[j]) + T(i[j]*c[j])
-		}
+		mul(cell, f, cell)
+		mul(c, i, c)
+		add(cell, cell, c)
 		copy(out, cell)
 		tanh(out)
-		for j := range out {
-			out[j] *= o[j]
-		}
+		mul(out, o, out)
 	}
 }
 
 // gru takes one step. Gates lie in the order z, r, h.
 func (r *direction[T]) gru(xw []T) {
-	h := r.hidden
-	width := 3 * h
-	r.recurrent.mul(r.c, r.batch, r.h, r.sums, width, r.biasR[:r.recurrent.outputs])
-	reset, next := r.held[:r.batch*h], r.held[r.batch*h:]
+	h, size := r.hidden, r.batch*r.hidden
+	reset, sums := r.held[:size], r.held[size:]
+	width := r.recurrent.outputs // of the sums
+	r.recurrent.mul(r.pool, &gemm.Args[T]{M: r.batch, A: gemm.Row(r.h, h), C: sums, LDC: width,
+		Epilogue: &gemm.Epilogue[T]{BiasCol: r.biasR[:width]}})
 	for b := range r.batch {
-		g := r.sums[b*width:][:width]
-		for j, v := range xw[b*width:][:2*h] {
-			g[j] += v
-		}
+		g, s := xw[b*3*h:][:3*h], sums[b*width:][:width]
+		add(g[:2*h], s[:2*h], g[:2*h])
 		sigmoid(g[:2*h])
-		for j, v := range g[h : 2*h] {
-			if r.resetAfter {
-				next[b*h+j] = v * g[2*h+j]
-			} else {
-				reset[b*h+j] = v * r.h[b*h+j]
-			}
+		if r.resetAfter {
+			mul(reset[b*h:][:h], g[h:2*h], s[2*h:])
+		} else {
+			mul(reset[b*h:][:h], g[h:2*h], r.h[b*h:][:h])
 		}
 	}
 	if !r.resetAfter {
-		r.candidate.mul(r.c, r.batch, reset, next, h, r.biasR[2*h:])
+		r.candidate.mul(r.pool, &gemm.Args[T]{M: r.batch, A: gemm.Row(reset, h), C: sums, LDC: h,
+			Epilogue: &gemm.Epilogue[T]{BiasCol: r.biasR[2*h:]}})
+		copy(reset, sums[:size])
 	}
 	for b := range r.batch {
-		z, row, state := r.sums[b*width:][:h], next[b*h:][:h], r.h[b*h:][:h]
-		for j, v := range xw[b*width+2*h:][:h] {
-			row[j] += v
-		}
-		tanh(row)
-		for j := range state {
-			state[j] = row[j] + T(z[j]*(state[j]-row[j]))
-		}
-	}
-}
-
-func sigmoid[T float](x []T) {
-	if x, ok := any(x).([]float32); ok {
-		vecmath.Sigmoid(x, x)
-		return
-	}
-	for i, v := range x {
-		x[i] = T(1 / (1 + math.Exp(-float64(v))))
-	}
-}
-
-func tanh[T float](x []T) {
-	if x, ok := any(x).([]float32); ok {
-		vecmath.Tanh(x, x)
-		return
-	}
-	for i, v := range x {
-		x[i] = T(math.Tanh(float64(v)))
+		z, c, state, row := xw[b*3*h:][:h], xw[b*3*h+2*h:][:h], r.h[b*h:][:h], reset[b*h:][:h]
+		add(c, row, c)
+		tanh(c)
+		sub(state, state, c)
+		mul(state, z, state)
+		add(state, c, state)
 	}
 }

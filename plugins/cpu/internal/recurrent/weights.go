@@ -1,0 +1,38 @@
+package recurrent
+
+import (
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
+
+// weights are the right operand of a product, packed where that pays.
+type weights[T float] struct {
+	inputs, outputs int
+	packed          *gemm.PackedB[T]
+	plain           []T // [outputs, inputs]
+}
+
+// worthPacking is the fewest products for which weights are packed.
+const worthPacking = 4
+
+// set makes w the weights given, [outputs, inputs], for products of which there are uses in a call. Fixed ones are the same
+// in every call.
+func (w *weights[T]) set(pool *par.Pool, fixed bool, uses, inputs, outputs int, given []T) {
+	w.plain = given
+	if fixed && w.packed != nil {
+		return
+	}
+	w.inputs, w.outputs, w.packed = inputs, outputs, nil
+	if fixed || uses >= worthPacking {
+		w.packed = gemm.PackB(pool, inputs, outputs, gemm.Row(given, inputs).T())
+	}
+}
+
+// mul completes g with the weights, and computes it.
+func (w *weights[T]) mul(pool *par.Pool, g *gemm.Args[T]) {
+	g.N, g.K, g.PackedB = w.outputs, w.inputs, w.packed
+	if w.packed == nil {
+		g.B = gemm.Row(w.plain, w.inputs).T()
+	}
+	gemm.Mul(pool, g)
+}
