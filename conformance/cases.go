@@ -21,6 +21,8 @@ type testCase struct {
 	// spec and body are what run does, for cases that can be shrunk.
 	spec *spec
 	body body
+	// training: the case belongs to the profile of that name.
+	training bool
 	// redraws: the body draws values for the spec's shapes and takes none from it.
 	redraws bool
 }
@@ -127,6 +129,7 @@ func opCases(c op.Code, p plan, first dtype.DType) []testCase {
 			}
 			cases = append(cases, s.valueCase(id, plain))
 			cases = append(cases, s.decomposed(id)...)
+			cases = append(cases, s.gradients(id, isMain && k == 0)...)
 			if !isMain || k > 0 {
 				continue
 			}

@@ -18,6 +18,8 @@ const (
 	Core Profile = "core"
 	// NN is the composites on the required types, claimed or decomposed.
 	NN Profile = "nn"
+	// Training is the gradients of every op that has them, against finite differences.
+	Training Profile = "training"
 	// Half is everything that touches f16 or bf16.
 	Half Profile = "half"
 	// Quant is the ops of the quantization group.
@@ -25,7 +27,7 @@ const (
 )
 
 // Profiles lists them.
-func Profiles() []Profile { return []Profile{Core, NN, Half, Quant, All} }
+func Profiles() []Profile { return []Profile{Core, NN, Training, Half, Quant, All} }
 
 func (p Profile) valid() bool { return p == "" || slices.Contains(Profiles(), p) }
 
@@ -35,6 +37,9 @@ var halves = dtype.SetOf(dtype.F16, dtype.BF16)
 func (c testCase) profiles() []Profile {
 	var l []Profile
 	required := c.types&^dtype.Required == 0
+	if c.training {
+		return []Profile{Training}
+	}
 	if c.op == op.NoOp {
 		if required {
 			l = append(l, Core)

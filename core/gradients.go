@@ -8,7 +8,8 @@ import (
 // decorators/autodiff adds it to any backend. Without it there are no gradients. Streams may be wrapped more than once:
 // a command of an outer level also reaches the levels below, so that gradients have gradients.
 //
-// Like all commands of a Stream, these are called by one goroutine at a time.
+// Like all commands of a Stream, these are called by one goroutine at a time. Tensors that the recorder makes have sequence
+// numbers from OwnIDs up, which hosts do not reach.
 type Gradients interface {
 	// Track marks tensors of a float type as ones that gradients are wanted for, on this level and those below: what is
 	// computed from them is recorded until nothing can ask for it any more. Tracking twice is no fault.
@@ -17,9 +18,9 @@ type Gradients interface {
 	Tracked(id op.TensorID) bool
 	// Backward computes the gradient of the sum of root·seed over all roots, with respect to each tensor of wrt, or, when
 	// wrt is nil, to every tracked tensor that a root depends on and that was not itself computed from others. seeds have
-	// the types of their roots and stay the caller's. The results are new tensors, numbered by next, that this level
-	// does not track; they become the caller's to free. A tensor of wrt that no root depends on has a zero Desc.
-	Backward(roots, seeds []op.Desc, wrt []op.TensorID, next func() op.TensorID) ([]Gradient, error)
+	// the types of their roots and stay the caller's. The results are new tensors that this level does not track; they
+	// become the caller's to free. A tensor of wrt that no root depends on has a zero Desc.
+	Backward(roots, seeds []op.Desc, wrt []op.TensorID) ([]Gradient, error)
 	// Custom records that outputs were computed from inputs, by commands that Untracked took, with a gradient of the
 	// caller's own. saved tensors are kept for it.
 	Custom(c CustomGradient) error
@@ -27,6 +28,9 @@ type Gradients interface {
 	// computed there counts as constant on this level.
 	Untracked() Stream
 }
+
+// OwnIDs is the first sequence number of tensors that decorators make by themselves.
+const OwnIDs = 1 << 47
 
 // Gradient is the gradient of one tensor.
 type Gradient struct {
@@ -40,8 +44,8 @@ type CustomGradient struct {
 	Inputs  []op.Desc
 	Outputs []op.Desc
 	Saved   []op.Desc
-	// Backward computes the gradients of Inputs on s from those of Outputs; an output without a gradient has a zero Desc, and
-	// so may an input. The results are new tensors, numbered by next, which become the recorder's. It must not call the
-	// stream that the gradient was recorded on.
-	Backward func(s Stream, grads []op.Desc, next func() op.TensorID) ([]op.Desc, error)
+	// Backward computes the gradients of Inputs on s from the saved tensors and the gradients of Outputs; an output
+	// without a gradient has a zero Desc, and so may an input. The results are new tensors, numbered by next, which become the
+	// recorder's. It must not call the stream that the gradient was recorded on.
+	Backward func(s Stream, saved, grads []op.Desc, next func() op.TensorID) ([]op.Desc, error)
 }

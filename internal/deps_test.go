@@ -29,7 +29,8 @@ const arrows = `
 
 	core < sdk/wire/... < sdk/serve/..., sdk/client/... < host/..., [decorators/remote/...]
 	sdk/wire/... < host/...
-	core < [decorators/*]
+	core < decorators/*
+	decorators/autodiff < conformance
 	core < [sdk/gpu/...] < [plugins/cuda/...], [plugins/rocm/...], [plugins/metal/...], [plugins/wgpu/...]
 	core < plugins/*
 	plugins/*, sdk/serve/... < plugins/*/cmd/...
@@ -44,6 +45,7 @@ const arrows = `
 	core, tensor, model/..., plugins/* < internal/bench
 	internal/*, internal/bench < internal/cli/..., tools/*, [examples/*]
 	host/..., plugins/*, conformance, model/..., tensor < internal/cli/..., tools/*, [examples/*]
+	decorators/* < internal/cli/..., tools/*, [examples/*]
 	internal/cli/... < cmd/burn
 `
 

@@ -191,16 +191,8 @@ func ctc(b *Builder, x []Desc, a Attrs) Desc {
 	return reduceLoss(b, y, a)
 }
 
-// logSum is the logarithm of the sum of exponentials of tensors, element by element; all may be -Inf.
+// logSum is the logarithm of the sum of exponentials of tensors, element by element; all may be -Inf, which its gradient
+// bears too.
 func logSum(b *Builder, xs ...Desc) Desc {
-	top := xs[0]
-	for _, x := range xs[1:] {
-		top = b.Do(Max, top, x)
-	}
-	base := b.Do(Where, b.Do(IsInf, top), b.Like(top, 0), top)
-	sum := b.Like(top, 0)
-	for _, x := range xs {
-		sum = b.Do(Add, sum, b.Do(Exp, b.Do(Sub, x, base)))
-	}
-	return b.Do(Add, b.Do(Log, sum), base)
+	return b.Reduce(LogSumExp, b.All(Stack, xs, Int("axis", 0))[0], false, 0)
 }

@@ -1,0 +1,278 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/decorators/autodiff"
+)
+
+// gradientTypes are those that gradients are tested in.
+var gradientTypes = dtype.SetOf(dtype.F64, dtype.F32, dtype.F16, dtype.BF16)
+
+// mostElements bounds the operands of a gradient case, each of whose differences is two runs of the reference.
+const mostElements = 2048
+
+// gradients are the cases that compare the gradient of a spec's node, computed by decorators/autodiff on the backend, with
+// finite differences of the reference in f64.
+func (s spec) gradients(id string, isMain bool) []testCase {
+	how, _ := autodiff.Gradient(s.op)
+	if how == "none" || len(s.in) == 0 || !gradientTypes.Has(s.in[0].DType) && s.op != op.Where || !s.smooth() {
+		return nil
+	}
+	size := 0
+	for _, d := range s.in {
+		size += d.Shape.Size()
+	}
+	n, err := s.node(s.in)
+	if err != nil || size > mostElements || size == 0 || !differentiable(s.in) || !differentiable(n.Outputs[:1]) && !differentiable(n.Outputs) {
+		return nil
+	}
+	if !isMain && s.in[0].DType != dtype.F64 && s.in[0].DType != dtype.F32 {
+		return nil
+	}
+	c := s.testCase(id+"/gradient", gradient(false))
+	c.training = true
+	cases := []testCase{c}
+	if isMain && len(s.in[0].Shape) > 1 {
+		c = s.testCase(id+"/gradient-strided", gradient(true))
+		c.training = true
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+func differentiable(ds []op.Desc) bool {
+	return slices.ContainsFunc(ds, func(d op.Desc) bool { return gradientTypes.Has(d.DType) })
+}
+
+// smooth is false where finite differences say nothing: results are rounded to another type.
+func (s spec) smooth() bool {
+	for _, a := range s.variant.attrs {
+		if a.Name == "body" && (strings.Contains(a.Value.Str(), "cast") || strings.Contains(s.variant.name, "half")) {
+			return false
+		}
+	}
+	if s.op == op.FakeQuantize {
+		return false // straight through: not the derivative, which is zero
+	}
+	for _, a := range s.variant.attrs {
+		if a.Name == "dtype" && s.op == op.Cast && a.Value.DType() != dtype.F64 {
+			return false
+		}
+	}
+	return true
+}
+
+// gradient runs the case. With strided, the first operand is a view of a transposed tensor.
+func gradient(strided bool) body {
+	return func(ctx context.Context, q *queue, s spec, id string) error {
+		r := q.random(id)
+		in := s.inputs(r, plain)
+		wrapped := autodiff.Wrap(q.backend)
+		st, err := wrapped.OpenStream(ctx, q.options.Device)
+		if err != nil {
+			return fmt.Errorf("open a stream: %w", err)
+		}
+		defer func() { _ = st.Close() }()
+		t := &queue{Stream: st, backend: wrapped, options: q.options, seed: q.seed}
+		g, _ := core.As[core.Gradients](st)
+		var descs []op.Desc
+		var wanted []op.TensorID
+		for i, x := range in {
+			d, err := t.operand(ctx, x, strided && i == 0)
+			if err != nil {
+				return err
+			}
+			descs = append(descs, d)
+			if gradientTypes.Has(d.DType) {
+				wanted = append(wanted, d.ID)
+			}
+		}
+		if err := g.Track(wanted); err != nil {
+			return err
+		}
+		n, err := s.node(descs)
+		if err != nil {
+			return err
+		}
+		for i := range n.Outputs {
+			n.Outputs[i].ID = t.id()
+		}
+		nodes, _, err := core.Lower(wrapped, &n, descs, t.id)
+		if err != nil {
+			return skip{fmt.Sprintf("not supported: %v", err)}
+		}
+		if err := t.Submit(nodes); err != nil {
+			return fmt.Errorf("submit: %w", err)
+		}
+		var roots, seeds []op.Desc
+		weights := make([]ref.Tensor, len(n.Outputs))
+		for i, d := range n.Outputs {
+			if !g.Tracked(d.ID) {
+				continue
+			}
+			weights[i] = fill(r, d, op.Domain{Lo: -1, Hi: 1}, false)
+			c, err := t.put(ctx, weights[i])
+			if err != nil {
+				return err
+			}
+			roots, seeds = append(roots, d), append(seeds, c)
+		}
+		if len(roots) == 0 {
+			return skip{"no result depends on an operand of a float type"}
+		}
+		grads, err := g.Backward(roots, seeds, wanted)
+		if err != nil {
+			return fmt.Errorf("backward: %w", err)
+		}
+		k := 0
+		for i, x := range in {
+			if !gradientTypes.Has(x.Desc.DType) {
+				continue
+			}
+			got := ref.Zeros(x.Desc) // of an operand that nothing depends on
+			if d := grads[k].Desc; d.ID != 0 {
+				var err error
+				if got, err = t.get(ctx, d); err != nil {
+					return fmt.Errorf("read of the gradient of operand %d: %w", i, err)
+				}
+			}
+			k++
+			if err := s.differences(ctx, in, i, weights, got, r.IntN); err != nil {
+				return err
+			}
+		}
+		return t.Sync(ctx)
+	}
+}
+
+// operand writes x, as a transposed view if strided.
+func (q *queue) operand(ctx context.Context, x ref.Tensor, strided bool) (op.Desc, error) {
+	rank := len(x.Desc.Shape)
+	if !strided || rank < 2 {
+		return q.put(ctx, x)
+	}
+	axes := make([]int, rank)
+	for i := range axes {
+		axes[i] = rank - 1 - i
+	}
+	n, err := op.New(op.Permute, []op.Desc{x.Desc}, op.Ints("axes", axes...))
+	if err != nil {
+		return op.Desc{}, err
+	}
+	turned, err := ref.Eval(&n, []ref.Tensor{x})
+	if err != nil {
+		return op.Desc{}, err
+	}
+	base, err := q.put(ctx, turned[0])
+	if err != nil {
+		return base, err
+	}
+	back, err := q.do(op.Permute, []op.Desc{base}, op.Ints("axes", axes...))
+	if err != nil {
+		return base, err
+	}
+	return back[0], nil
+}
+
+// closeness of gradients by type, relative to the greatest of the operand: a gradient is a longer computation than its op.
+var gradientTolerance = map[dtype.DType]float64{dtype.F64: 2e-5, dtype.F32: 2e-3, dtype.F16: 5e-2, dtype.BF16: 2e-1}
+
+// differences compares got, the gradient of operand i, with central differences of the weighted sum of the results at some
+// of its elements. Elements whose differences to the right and to the left disagree lie at a kink and are left out.
+func (s spec) differences(ctx context.Context, in []ref.Tensor, i int, weights []ref.Tensor, got ref.Tensor, random func(int) int) error {
+	wide := make([]ref.Tensor, len(in))
+	ds := make([]op.Desc, len(in))
+	for k, x := range in {
+		wide[k] = x.Clone()
+		if gradientTypes.Has(x.Desc.DType) {
+			wide[k].Desc.DType = dtype.F64
+		}
+		ds[k] = wide[k].Desc
+	}
+	n, err := s.node(ds)
+	if err != nil {
+		return err
+	}
+	total := func() (float64, error) {
+		outs, err := ref.Eval(&n, wide)
+		if err != nil {
+			return 0, fmt.Errorf("the suite made a faulty case: %w", err)
+		}
+		sum := 0.0
+		for k, w := range weights {
+			for j, c := range w.F {
+				sum += c * outs[k].F[j]
+			}
+		}
+		return sum, nil
+	}
+	mirrored := s.domain(i).Matrix == op.Symmetric || s.domain(i).Matrix == op.PositiveDefinite
+	rank := len(in[i].Desc.Shape)
+	// slopes are the differences to the right and to the left of element e, and how much rounding may have changed them.
+	slopes := func(e, m int, h float64) (right, left, noise float64, err error) {
+		var at [3]float64
+		x := wide[i].F
+		old, other := x[e], x[m]
+		for k, sign := range []float64{-1, 0, 1} {
+			x[e] = old + sign*h
+			if m != e {
+				x[m] = other + sign*h
+			}
+			if at[k], err = total(); err != nil {
+				return 0, 0, 0, err
+			}
+		}
+		x[e], x[m] = old, other
+		return (at[2] - at[1]) / h, (at[1] - at[0]) / h, 1e-15 * math.Abs(at[1]) / h, nil
+	}
+	count := in[i].Desc.Shape.Size()
+	scale := 0.0
+	for _, f := range got.F {
+		if !math.IsInf(f, 0) && !math.IsNaN(f) {
+			scale = max(scale, math.Abs(f))
+		}
+	}
+	tol := gradientTolerance[got.Desc.DType]
+	for range min(count, 10) {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		e := random(count)
+		m, have := e, got.F[e]
+		if cols := 0; mirrored {
+			cols = in[i].Desc.Shape[rank-1]
+			matrix, row, col := e/(cols*cols), e/cols%cols, e%cols
+			if m = matrix*cols*cols + col*cols + row; m != e {
+				have += got.F[m]
+			}
+		}
+		h := 1e-6 * max(0.1, math.Abs(wide[i].F[e]))
+		right, left, noise, err := slopes(e, m, h)
+		if err != nil {
+			return err
+		}
+		near, _, _, err := slopes(e, m, h/4)
+		if err != nil {
+			return err
+		}
+		want := (right + left) / 2
+		allowed := tol * (math.Abs(want) + scale + 1e-3)
+		switch {
+		case !(math.Abs(right-left) <= allowed && math.Abs(right-near) <= allowed+4*noise): // a kink, a jump, or no number
+		case noise > allowed/4:
+		case got.Desc.DType == dtype.F16 && math.Abs(want)+scale > 8192: // intermediate results may overflow
+		case !(math.Abs(have-want) <= allowed):
+			return fmt.Errorf("gradient of operand %d at element %d is %g, differences give %g", i, e, have, want)
+		}
+	}
+	return nil
+}

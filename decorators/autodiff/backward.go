@@ -1,0 +1,546 @@
+package autodiff
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// Track marks tensors as leaves, on the levels below too.
+func (s *stream) Track(ids []op.TensorID) error {
+	for _, id := range ids {
+		v := s.values[id]
+		switch {
+		case v == nil || !v.host:
+			return fmt.Errorf("autodiff: track %v: %w", id, core.ErrUnknownTensor)
+		case !v.desc.DType.IsFloat():
+			return fmt.Errorf("autodiff: track a tensor of %v, want a float type: cast it first: %w", v.desc.DType, core.ErrDType)
+		}
+		v.tracked = true
+	}
+	if g, ok := core.As[core.Gradients](s.inner); ok {
+		return g.Track(ids)
+	}
+	return nil
+}
+
+// Tracked reports whether id is a leaf or was computed from one.
+func (s *stream) Tracked(id op.TensorID) bool {
+	v := s.values[id]
+	return v != nil && v.tracked
+}
+
+// Custom records a computation with a gradient of its own. The outputs exist already, untracked.
+func (s *stream) Custom(c core.CustomGradient) error {
+	track := false
+	lists := [3][]*value{}
+	for k, list := range [][]op.Desc{c.Inputs, c.Outputs, c.Saved} {
+		for _, d := range list {
+			v := s.values[d.ID]
+			if v == nil {
+				return fmt.Errorf("autodiff: custom gradient %q: tensor %v: %w", c.Name, d.ID, core.ErrUnknownTensor)
+			}
+			lists[k] = append(lists[k], v)
+			track = track || k == 0 && v.tracked
+		}
+	}
+	for i, v := range lists[1] {
+		if v.tracked || slices.Contains(lists[0], v) {
+			return fmt.Errorf("autodiff: custom gradient %q: result %d is an operand or recorded already: compute it under Untracked", c.Name, i)
+		}
+	}
+	if !track {
+		return nil
+	}
+	e := &entry{in: lists[0], out: lists[1], custom: &c, sequence: s.sequence}
+	s.sequence++
+	for _, v := range e.in {
+		need := v.tracked && v.desc.DType.IsFloat()
+		e.need = append(e.need, need)
+		if need {
+			v.children++
+		}
+	}
+	for _, v := range e.out {
+		if v.desc.DType.IsFloat() {
+			v.tracked, v.linked, v.entry = true, true, e
+			e.alive++
+		}
+	}
+	for _, v := range lists[2] {
+		e.saved = append(e.saved, s.hold(v))
+		if v.entry == e {
+			v.own++
+		}
+	}
+	return nil
+}
+
+// pass is one backward pass.
+type pass struct {
+	*tape
+	grads   map[*value]op.Desc  // accumulated so far
+	holders map[op.TensorID]int // of gradients that the pass made
+	again   map[*value]op.Desc  // elements computed again
+	wanted  map[*value]bool     // what a gradient was asked for
+	useful  map[*entry]bool     // entries on a way to something wanted; nil: all
+}
+
+// Backward differentiates. The entries are visited from the latest to the earliest, so that a gradient is complete
+// before it is passed on.
+func (s *stream) Backward(roots, seeds []op.Desc, wrt []op.TensorID) ([]core.Gradient, error) {
+	if len(roots) == 0 || len(roots) != len(seeds) {
+		return nil, fmt.Errorf("autodiff: backward of %d roots with %d seeds, want as many, at least one: %w", len(roots), len(seeds), core.ErrShape)
+	}
+	p := &pass{tape: s.tape, grads: map[*value]op.Desc{}, holders: map[op.TensorID]int{}, again: map[*value]op.Desc{}, wanted: map[*value]bool{}}
+	defer func() { s.out = s.out[:0] }() // of a pass that failed
+	var starts []*value
+	for i, r := range roots {
+		v := s.values[r.ID]
+		switch {
+		case v == nil:
+			return nil, fmt.Errorf("autodiff: backward: root %v: %w", r.ID, core.ErrUnknownTensor)
+		case !v.tracked:
+			return nil, fmt.Errorf("autodiff: backward: root %v was not computed from a tracked tensor: track the parameters before they are used", r)
+		case !v.desc.SameType(seeds[i]):
+			return nil, fmt.Errorf("autodiff: backward: seed %v for root %v, want the same type: %w", seeds[i], r, core.ErrShape)
+		}
+		starts = append(starts, v)
+	}
+	entries, leaves := reach(starts)
+	if wrt == nil {
+		for _, v := range leaves {
+			p.wanted[v] = true
+		}
+	} else {
+		for _, id := range wrt {
+			if v := s.values[id]; v != nil {
+				p.wanted[v] = true
+			}
+		}
+		p.narrow(entries)
+	}
+	for i, v := range starts {
+		if err := p.add(v, seeds[i]); err != nil {
+			return nil, err
+		}
+	}
+	for _, e := range entries {
+		if err := p.visit(e); err != nil {
+			return nil, fmt.Errorf("autodiff: gradient of %s: %w", e.name(), err)
+		}
+	}
+	return p.results(leaves, wrt)
+}
+
+func (e *entry) name() string {
+	if e.custom != nil {
+		return e.custom.Name
+	}
+	return e.node.Op.String()
+}
+
+// reach gives the entries that values depend on, latest first, and the leaves.
+func reach(values []*value) (entries []*entry, leaves []*value) {
+	seen := map[*entry]bool{}
+	leaf := map[*value]bool{}
+	for work := slices.Clone(values); len(work) > 0; {
+		v := work[len(work)-1]
+		work = work[:len(work)-1]
+		if v.entry == nil {
+			if !leaf[v] {
+				leaf[v] = true
+				leaves = append(leaves, v)
+			}
+			continue
+		}
+		if seen[v.entry] {
+			continue
+		}
+		seen[v.entry] = true
+		entries = append(entries, v.entry)
+		for i, p := range v.entry.in {
+			if v.entry.need[i] {
+				work = append(work, p)
+			}
+		}
+	}
+	slices.SortFunc(entries, func(a, b *entry) int {
+		if a.sequence > b.sequence {
+			return -1
+		}
+		return 1
+	})
+	return entries, leaves
+}
+
+// narrow finds the entries from which something wanted is reached.
+func (p *pass) narrow(entries []*entry) {
+	p.useful = map[*entry]bool{}
+	for _, e := range slices.Backward(entries) {
+		for i, v := range e.in {
+			if e.need[i] && (p.wanted[v] || v.entry != nil && p.useful[v.entry]) {
+				p.useful[e] = true
+			}
+		}
+	}
+}
+
+// add accumulates g, of which the pass may or may not be the owner, into v's gradient.
+func (p *pass) add(v *value, g op.Desc) error {
+	old, has := p.grads[v]
+	if _, ours := p.holders[g.ID]; ours {
+		p.holders[g.ID]++
+	}
+	if !has {
+		p.grads[v] = g
+		return nil
+	}
+	b := op.NewBuilder(p.next)
+	sum := b.Do(op.Add, old, g)
+	if b.Err() != nil {
+		return b.Err()
+	}
+	n := &b.Nodes[0]
+	p.holders[sum.ID] = 1
+	p.grads[v] = sum
+	for i, id := range []op.TensorID{old.ID, g.ID} {
+		if _, ours := p.holders[id]; !ours {
+			continue
+		}
+		if p.holders[id]--; p.holders[id] == 0 {
+			delete(p.holders, id)
+			n.Drop |= 1 << i
+		}
+	}
+	return p.emit(b.Nodes, map[op.TensorID]op.Desc{old.ID: old, g.ID: g})
+}
+
+// release gives up one hold on a gradient.
+func (p *pass) release(g op.Desc) {
+	if _, ours := p.holders[g.ID]; !ours {
+		return
+	}
+	if p.holders[g.ID]--; p.holders[g.ID] == 0 {
+		delete(p.holders, g.ID)
+		p.dead = append(p.dead, g.ID)
+	}
+}
+
+// visit passes the gradients of e's results on to its operands.
+func (p *pass) visit(e *entry) error {
+	defer p.passed(e)
+	if p.useful != nil && !p.useful[e] {
+		return p.leave(e)
+	}
+	dy := make([]op.Desc, len(e.out))
+	some := false
+	for i, v := range e.out {
+		if g, ok := p.grads[v]; ok {
+			dy[i], some = g, true
+		}
+	}
+	if !some {
+		return nil
+	}
+	need := slices.Clone(e.need)
+	if p.useful != nil {
+		for i, v := range e.in {
+			need[i] = need[i] && (p.wanted[v] || v.entry != nil && p.useful[v.entry])
+		}
+	}
+	grads, err := p.apply(e, need, dy)
+	if err != nil {
+		return err
+	}
+	for i, g := range grads {
+		if !need[i] || g.ID == 0 {
+			continue
+		}
+		if !g.SameType(e.in[i].desc) {
+			return fmt.Errorf("operand %d, got a gradient of %v, want %v: %w", i, g, e.in[i].desc, core.ErrShape)
+		}
+		if err := p.add(e.in[i], g); err != nil {
+			return err
+		}
+	}
+	for _, g := range grads {
+		p.release(g) // apply's hold
+	}
+	return p.leave(e)
+}
+
+// leave drops the gradients of e's results, unless they were asked for.
+func (p *pass) leave(e *entry) error {
+	for _, v := range e.out {
+		if g, ok := p.grads[v]; ok && !p.wanted[v] {
+			delete(p.grads, v)
+			p.release(g)
+		}
+	}
+	return p.room()
+}
+
+// passed drops what was computed again from e: later entries alone read its results.
+func (p *pass) passed(e *entry) {
+	for _, v := range e.out {
+		if d, ok := p.again[v]; ok {
+			delete(p.again, v)
+			p.dead = append(p.dead, d.ID)
+		}
+	}
+}
+
+// apply runs e's rule. Its results have one hold each, unless they are not the pass's own.
+func (p *pass) apply(e *entry, need []bool, dy []op.Desc) ([]op.Desc, error) {
+	if e.custom != nil {
+		return p.custom(e, dy)
+	}
+	if e.rule.grad == nil {
+		return nil, fmt.Errorf("the op has no gradient: register one, or detach its operands: %w", core.ErrUnsupported)
+	}
+	g := &grad{Builder: op.NewBuilder(p.next), Attrs: e.node.Attrs, need: need, dy: dy, has: map[op.TensorID]bool{}}
+	for _, v := range e.in {
+		g.x = append(g.x, v.desc)
+	}
+	for _, v := range e.out {
+		g.y = append(g.y, v.desc)
+	}
+	readable := map[op.TensorID]op.Desc{}
+	for _, v := range e.saved {
+		d, err := p.elements(v)
+		if err != nil {
+			return nil, err
+		}
+		readable[d.ID], g.has[d.ID] = d, true
+		for i, w := range e.in {
+			if w == v {
+				g.x[i] = d
+			}
+		}
+		for i, w := range e.out {
+			if w == v {
+				g.y[i] = d
+			}
+		}
+	}
+	for _, d := range dy {
+		if d.ID != 0 {
+			readable[d.ID], g.has[d.ID] = d, true
+		}
+	}
+	grads := e.rule.grad(g)
+	if g.Err() != nil {
+		return nil, g.Err()
+	}
+	return p.finish(g.Nodes, grads, readable)
+}
+
+// finish queues the nodes of a rule and drops what they alone use.
+func (p *pass) finish(nodes []op.Node, grads []op.Desc, readable map[op.TensorID]op.Desc) ([]op.Desc, error) {
+	last := map[op.TensorID]int{} // of what the nodes make: the node that uses it last
+	for i := range nodes {
+		for _, id := range nodes[i].Inputs {
+			if _, made := last[id]; made {
+				last[id] = i
+			} else if _, ok := readable[id]; !ok {
+				return nil, fmt.Errorf("%v reads %v, which was not saved: %w", nodes[i].Op, id, core.ErrUnknownTensor)
+			}
+		}
+		for _, d := range nodes[i].Outputs {
+			readable[d.ID] = d
+			last[d.ID] = -1
+		}
+	}
+	for _, g := range grads {
+		_, made := last[g.ID]
+		if _, ours := p.holders[g.ID]; g.ID != 0 && (made || ours) {
+			p.holders[g.ID]++
+		}
+	}
+	for i := range nodes {
+		n := &nodes[i]
+		for k, id := range n.Inputs {
+			if at, made := last[id]; made && at == i && p.holders[id] == 0 && k < 64 {
+				n.Drop |= 1 << k
+				delete(last, id)
+			}
+		}
+	}
+	if err := p.emit(nodes, readable); err != nil {
+		return nil, err
+	}
+	for id := range last {
+		if p.holders[id] == 0 {
+			p.dead = append(p.dead, id)
+		}
+	}
+	return grads, nil
+}
+
+// emit queues nodes for the stream below, decomposed where it lacks them.
+func (p *pass) emit(nodes []op.Node, descs map[op.TensorID]op.Desc) error {
+	var in []op.Desc
+	for i := range nodes {
+		n := &nodes[i]
+		in = in[:0]
+		for _, id := range n.Inputs {
+			in = append(in, descs[id])
+		}
+		if p.below.Supports(n, in) == nil {
+			p.out = append(p.out, *n)
+			continue
+		}
+		parts, free, err := core.Lower(p.below, n, in, p.next)
+		if err != nil {
+			return err
+		}
+		p.out = append(p.out, parts...)
+		p.dead = append(p.dead, free...)
+	}
+	return nil
+}
+
+// room sends what is queued once it is worth a message.
+func (p *pass) room() error {
+	if len(p.out) < 64 {
+		return nil
+	}
+	return p.flush()
+}
+
+// elements is v below, computed again if it was evicted.
+func (p *pass) elements(v *value) (op.Desc, error) {
+	if v.live {
+		return v.desc, nil
+	}
+	if d, ok := p.again[v]; ok {
+		return d, nil
+	}
+	e := v.entry
+	if e == nil || e.replay == nil {
+		return op.Desc{}, fmt.Errorf("%v was lost from the tape: %w", v.desc.ID, core.ErrUnknownTensor)
+	}
+	n := e.node
+	n.Inputs = make([]op.TensorID, len(e.in))
+	descs := map[op.TensorID]op.Desc{}
+	for i, w := range e.in {
+		d, err := p.elements(w)
+		if err != nil {
+			return d, err
+		}
+		n.Inputs[i] = d.ID
+		descs[d.ID] = d
+	}
+	n.Outputs = slices.Clone(n.Outputs)
+	for i, w := range e.out {
+		n.Outputs[i].ID = p.next()
+		if _, has := p.again[w]; w.live || has {
+			p.dead = append(p.dead, n.Outputs[i].ID) // another result of the same node
+			continue
+		}
+		p.again[w] = n.Outputs[i]
+	}
+	return p.again[v], p.emit([]op.Node{n}, descs)
+}
+
+// custom runs a gradient of the caller's own on the stream below.
+func (p *pass) custom(e *entry, dy []op.Desc) ([]op.Desc, error) {
+	saved := make([]op.Desc, len(e.saved))
+	for i, v := range e.saved {
+		d, err := p.elements(v)
+		if err != nil {
+			return nil, err
+		}
+		saved[i] = d
+	}
+	if err := p.flush(); err != nil {
+		return nil, err
+	}
+	grads, err := e.custom.Backward(p.inner, saved, slices.Clone(dy), p.next)
+	if err != nil {
+		return nil, err
+	}
+	if len(grads) != len(e.in) {
+		return nil, fmt.Errorf("got %d gradients, want one for each of %d operands: %w", len(grads), len(e.in), core.ErrShape)
+	}
+	for _, g := range grads {
+		if g.ID != 0 {
+			p.holders[g.ID]++
+		}
+	}
+	return grads, nil
+}
+
+// results hands the gradients out, each as a tensor of its own.
+func (p *pass) results(leaves []*value, wrt []op.TensorID) ([]core.Gradient, error) {
+	reached := map[*value]bool{}
+	var list []*value
+	for _, v := range leaves {
+		reached[v] = true
+	}
+	if wrt == nil {
+		list = leaves
+	} else {
+		for _, id := range wrt {
+			list = append(list, p.values[id])
+		}
+	}
+	grads := make([]core.Gradient, len(list))
+	for i, v := range list {
+		if v == nil {
+			grads[i].Of = wrt[i]
+			continue
+		}
+		grads[i].Of = v.desc.ID
+		g, has := p.grads[v]
+		if !has && !reached[v] {
+			continue
+		}
+		b := op.NewBuilder(p.next)
+		switch {
+		case !has: // a leaf whose every way to the roots is flat
+			g = b.Un(op.Copy, b.Expand(b.Like(v.desc, 0), v.desc.Shape))
+		case p.holders[g.ID] != 1:
+			copied := b.Un(op.Copy, g)
+			p.release(g)
+			g = copied
+		default:
+			delete(p.holders, g.ID)
+		}
+		if b.Err() != nil {
+			return nil, b.Err()
+		}
+		descs := map[op.TensorID]op.Desc{g.ID: g, p.grads[v].ID: p.grads[v]}
+		for k := range b.Nodes {
+			for _, d := range b.Nodes[k].Outputs {
+				descs[d.ID] = d
+			}
+			if k > 0 {
+				b.Nodes[k].Drop = 1
+			}
+		}
+		if err := p.emit(b.Nodes, descs); err != nil {
+			return nil, err
+		}
+		delete(p.grads, v)
+		grads[i].Desc = g
+	}
+	for _, g := range p.grads { // wanted twice, or of values that nothing asked for
+		p.release(g)
+	}
+	for _, d := range p.again {
+		p.dead = append(p.dead, d.ID)
+	}
+	if err := p.flush(); err != nil {
+		return nil, err
+	}
+	for _, g := range grads {
+		if g.Desc.ID != 0 {
+			p.define(g.Desc)
+		}
+	}
+	return grads, nil
+}

@@ -1,0 +1,113 @@
+package autodiff
+
+import (
+	"github.com/goburn/burn/core/op"
+)
+
+// Checkpointing says which tensors of the forward pass are kept for the backward pass and which are computed again. The
+// gradients are the same bits either way on a deterministic backend.
+type Checkpointing struct {
+	balanced bool
+	budget   int64
+}
+
+var (
+	// KeepAll keeps whatever a gradient reads: most memory, least time.
+	KeepAll = Checkpointing{}
+	// Balanced keeps what is dear to compute (contractions, recurrences, factorisations) and computes the rest again: elementwise
+	// ops, movement, reductions, activations and normalisations cost a pass over memory each.
+	Balanced = Checkpointing{balanced: true}
+)
+
+// Budget keeps at most about that many bytes for backward passes, as far as evicting can reach that: beyond it, the oldest
+// tensors that can be computed again from what is kept are given up, every second one first, then longer stretches
+// (Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016).
+func Budget(bytes int64) Checkpointing { return Checkpointing{budget: max(1, bytes)} }
+
+// cheap are the groups of ops that are bound by memory.
+var cheap = map[string]bool{"creation": true, "movement": true, "unary": true, "binary": true, "ternary": true, "reduction": true,
+	"arithmetic": true, "activation": true, "statistics": true, "normalisation": true, "arrangement": true, "loss": true}
+
+// deepest bounds how many entries a budget lets be run again for one tensor.
+const deepest = 64
+
+// plan decides at once which results of e are not kept.
+func (t *tape) plan(e *entry) {
+	if !t.checkpoint.balanced || e.custom != nil || !cheap[op.Lookup(e.node.Op).Group] {
+		return
+	}
+	for _, v := range e.in {
+		e.replay = append(e.replay, t.hold(v))
+	}
+	for _, v := range e.out {
+		if v.entry == e {
+			v.evicted, v.depth = true, below(e)+1
+		}
+	}
+}
+
+// below is the greatest depth among e's operands.
+func below(e *entry) int {
+	d := 0
+	for _, p := range e.in {
+		if p.evicted {
+			d = max(d, p.depth)
+		}
+	}
+	return d
+}
+
+// fit evicts until the budget holds or nothing is left to evict.
+func (t *tape) fit() {
+	budget := t.checkpoint.budget
+	if budget == 0 || t.kept <= max(budget, t.stuck) {
+		return
+	}
+	for limit := 1; limit <= deepest && t.kept > budget; limit *= 2 {
+		left := t.evictable[:0]
+		for _, v := range t.evictable {
+			switch {
+			case v.saves == 0 || v.evicted:
+			case t.kept > budget && below(v.entry) < limit && t.evict(v):
+			default:
+				left = append(left, v)
+			}
+		}
+		clear(t.evictable[len(left):])
+		t.evictable = left
+	}
+	t.stuck = 0
+	if t.kept > budget { // try again when a tenth more is held
+		t.stuck = t.kept + t.kept/10
+	}
+}
+
+// evict gives up v's elements if they can be computed again and that saves memory.
+func (t *tape) evict(v *value) bool {
+	e := v.entry
+	if e.custom != nil {
+		return false
+	}
+	gain := int64(v.desc.Bytes())
+	if e.replay == nil {
+		for _, p := range e.in {
+			switch {
+			case p.evicted && p.linked:
+			case !p.live:
+				return false
+			case p.saves == 0:
+				gain -= int64(p.desc.Bytes())
+			}
+		}
+		if gain <= 0 {
+			return false
+		}
+		for _, p := range e.in {
+			e.replay = append(e.replay, t.hold(p))
+		}
+	}
+	v.evicted, v.depth = true, below(e)+1
+	t.kept -= int64(v.desc.Bytes())
+	t.settle(v)
+	return true
+}

@@ -1,0 +1,333 @@
+package autodiff
+
+import (
+	"fmt"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// tape is what is known of the tensors of one stream. It is used by one goroutine at a time, as the stream is.
+type tape struct {
+	below      core.Backend
+	inner      core.Stream
+	checkpoint Checkpointing
+	values     map[op.TensorID]*value
+	programs   map[core.ProgramID]*recorded
+	first      uint64 // of the ids of this level
+	made       uint64
+	sequence   uint64
+
+	out  []op.Node     // to submit next
+	dead []op.TensorID // to free after that
+
+	kept      int64    // bytes of tensors whose elements the tape holds
+	stuck     int64    // kept bytes up to which evicting more was found to be in vain
+	evictable []*value // oldest first, with a memory budget
+}
+
+// value is a tensor of the stream: its elements below, and its place in the graph.
+type value struct {
+	desc    op.Desc
+	tracked bool
+	entry   *entry // what computed it; nil for leaves and constants
+	linked  bool   // it counts among the results that keep entry
+	// host: the host has not freed it. saves: holds on its elements, own of them by entry itself. children: entries that pass
+	// it a gradient.
+	host                 bool
+	saves, own, children int
+	// evicted: saves do not hold its elements, which are computed again from entry's operands.
+	evicted bool
+	live    bool // the elements exist below
+	depth   int  // of evicted values: entries to run again, one after the other
+}
+
+// entry is one node that tracked tensors went through.
+type entry struct {
+	node     op.Node
+	in       []*value
+	out      []*value
+	need     []bool // operands that are tracked
+	rule     rule
+	custom   *core.CustomGradient
+	saved    []*value // operands and results that the rule reads
+	replay   []*value // operands held to run the node again; nil when nothing may ask for that
+	alive    int      // results that something holds
+	sequence uint64
+}
+
+func (t *tape) next() op.TensorID {
+	t.made++
+	return op.NewTensorID(0, t.first+t.made)
+}
+
+func (t *tape) define(d op.Desc) *value {
+	v := &value{desc: d, host: true, live: true}
+	t.values[d.ID] = v
+	return v
+}
+
+// hold keeps the elements of v within reach.
+func (t *tape) hold(v *value) *value {
+	if v.saves++; v.saves == 1 && !v.evicted {
+		t.kept += int64(v.desc.Bytes())
+		if t.checkpoint.budget > 0 && v.entry != nil {
+			t.evictable = append(t.evictable, v)
+		}
+	}
+	return v
+}
+
+// unhold is the opposite; settle follows.
+func (t *tape) unhold(v *value) {
+	if v.saves--; v.saves == 0 && !v.evicted {
+		t.kept -= int64(v.desc.Bytes())
+	}
+}
+
+// drop ends the host's hold on v.
+func (t *tape) drop(v *value) {
+	v.host = false
+	t.settle(v)
+}
+
+// settle lets go of v and of what only v held.
+func (t *tape) settle(v *value) {
+	for work := []*value{v}; len(work) > 0; {
+		v := work[len(work)-1]
+		work = work[:len(work)-1]
+		if v.host {
+			continue
+		}
+		if v.linked && v.children == 0 && !(v.evicted && v.saves > v.own) {
+			v.linked = false
+			if v.entry.alive--; v.entry.alive == 0 {
+				work = append(work, t.forget(v.entry)...)
+			}
+		}
+		if v.live && (v.saves == 0 || v.evicted) {
+			v.live = false
+			t.dead = append(t.dead, v.desc.ID)
+		}
+		if !v.live && !v.linked && v.saves == 0 && v.children == 0 && t.values[v.desc.ID] == v {
+			delete(t.values, v.desc.ID)
+		}
+	}
+}
+
+// forget gives up what e holds, which is returned to be settled.
+func (t *tape) forget(e *entry) (loose []*value) {
+	for i, p := range e.in {
+		if e.need[i] {
+			p.children--
+			loose = append(loose, p)
+		}
+	}
+	for _, p := range e.saved {
+		if p.entry == e {
+			p.own--
+		}
+	}
+	for _, list := range [][]*value{e.saved, e.replay} {
+		for _, p := range list {
+			t.unhold(p)
+		}
+		loose = append(loose, list...)
+	}
+	e.saved, e.replay = nil, nil
+	return loose
+}
+
+// node records n where it must and queues it for the stream below.
+func (t *tape) node(n op.Node, mute bool) error {
+	var room [8]*value
+	in := room[:0]
+	track := false
+	for _, id := range n.Inputs {
+		v := t.values[id]
+		if v == nil { // the stream below says what is wrong
+			t.out = append(t.out, n)
+			for _, d := range n.Outputs {
+				t.define(d)
+			}
+			return nil
+		}
+		in = append(in, v)
+		track = track || v.tracked
+	}
+	if track && !mute {
+		r, ok := rules[n.Op]
+		if custom, has := customRules.Load(n.Op); !ok && has {
+			r, ok = custom.(rule), true
+		}
+		if !ok && op.HasDecomposition(n.Op) && anyFloat(n.Outputs) {
+			return t.expand(n, in)
+		}
+		t.record(n, in, r)
+	} else {
+		for _, d := range n.Outputs {
+			t.define(d)
+		}
+	}
+	// The host's drops stand unless the tape holds what is dropped.
+	for i, v := range in {
+		if i >= 64 || n.Drop>>i&1 == 0 {
+			continue
+		}
+		v.host = false
+		if v.saves > 0 && !v.evicted {
+			n.Drop &^= 1 << i
+		} else {
+			v.live = false // freed with the node
+		}
+		t.settle(v)
+	}
+	if op.Lookup(n.Op).Class == op.Primitive {
+		t.out = append(t.out, n)
+	} else if err := t.lower(n, in); err != nil {
+		return err
+	}
+	if len(t.out) >= 64 {
+		return t.flush()
+	}
+	return nil
+}
+
+// lower queues a composite as the backend below can run it.
+func (t *tape) lower(n op.Node, in []*value) error {
+	descs := make([]op.Desc, len(in))
+	for i, v := range in {
+		descs[i] = v.desc
+	}
+	if t.below.Supports(&n, descs) == nil {
+		t.out = append(t.out, n)
+		return nil
+	}
+	parts, free, err := core.Lower(t.below, &n, descs, t.next)
+	t.out, t.dead = append(t.out, parts...), append(t.dead, free...)
+	return err
+}
+
+func anyFloat(ds []op.Desc) bool {
+	for _, d := range ds {
+		if d.DType.IsFloat() {
+			return true
+		}
+	}
+	return false
+}
+
+// expand records a node without a rule as its decomposition.
+func (t *tape) expand(n op.Node, in []*value) error {
+	descs := make([]op.Desc, len(in))
+	for i, v := range in {
+		descs[i] = v.desc
+	}
+	parts, _, err := op.Decompose(&n, descs, t.next)
+	if err != nil {
+		return err
+	}
+	results := map[op.TensorID]bool{}
+	for _, d := range n.Outputs {
+		results[d.ID] = true
+	}
+	var temporary []*value
+	for _, p := range parts {
+		if err := t.lowered(p); err != nil {
+			return err
+		}
+		for _, d := range p.Outputs {
+			if v := t.values[d.ID]; v != nil && !results[d.ID] {
+				temporary = append(temporary, v)
+			}
+		}
+	}
+	for _, v := range temporary {
+		t.drop(v)
+	}
+	for i, v := range in {
+		if i < 64 && n.Drop>>i&1 != 0 {
+			t.drop(v)
+		}
+	}
+	return nil
+}
+
+// lowered records a part of a decomposition, itself decomposed where the backend below lacks it.
+func (t *tape) lowered(p op.Node) error {
+	in := make([]*value, len(p.Inputs))
+	descs := make([]op.Desc, len(p.Inputs))
+	for i, id := range p.Inputs {
+		v := t.values[id]
+		if v == nil {
+			return fmt.Errorf("autodiff: %v: operand %v: %w", p.Op, id, core.ErrUnknownTensor)
+		}
+		in[i], descs[i] = v, v.desc
+	}
+	if _, ok := rules[p.Op]; !ok && t.below.Supports(&p, descs) != nil && op.HasDecomposition(p.Op) {
+		return t.expand(p, in)
+	}
+	return t.node(p, false)
+}
+
+// record makes the entry of n and its results.
+func (t *tape) record(n op.Node, in []*value, r rule) *entry {
+	e := &entry{node: n, in: append([]*value(nil), in...), need: make([]bool, len(in)), rule: r, sequence: t.sequence}
+	t.sequence++
+	e.node.Inputs, e.node.Drop = nil, 0
+	for i, v := range in {
+		e.need[i] = v.tracked && v.desc.DType.IsFloat()
+	}
+	for _, d := range n.Outputs {
+		v := t.define(d)
+		if d.DType.IsFloat() {
+			v.tracked, v.linked, v.entry = true, true, e
+			e.alive++
+		}
+		e.out = append(e.out, v)
+	}
+	if e.alive == 0 {
+		return e
+	}
+	for i, v := range in {
+		if e.need[i] {
+			v.children++
+		}
+	}
+	t.plan(e)
+	if r.reads != nil {
+		ins, outs := r.reads(e.need)
+		for i, v := range in {
+			if i < 64 && ins>>i&1 != 0 {
+				e.saved = append(e.saved, t.hold(v))
+			}
+		}
+		for i, v := range e.out {
+			if outs>>i&1 != 0 {
+				e.saved = append(e.saved, t.hold(v))
+				if v.entry == e {
+					v.own++
+				}
+			}
+		}
+	}
+	t.fit()
+	return e
+}
+
+// flush sends what is queued to the stream below.
+func (t *tape) flush() error {
+	if len(t.out) > 0 {
+		err := t.inner.Submit(t.out)
+		clear(t.out)
+		if t.out = t.out[:0]; err != nil {
+			return err
+		}
+	}
+	if len(t.dead) > 0 {
+		err := t.inner.Free(t.dead)
+		t.dead = t.dead[:0]
+		return err
+	}
+	return nil
+}
