@@ -98,6 +98,7 @@ func (t *tracer) transposedPads(n *node, spatial []int, g *geometry) (lo, hi []i
 		t.fail("output_padding %v, pads %v and output_shape %v, want them for %d spatial dimensions", extra, pads, want, rank)
 	}
 	mode := n.str("auto_pad", "NOTSET")
+	same := want == nil
 	if want == nil && (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
 		for i, d := range spatial {
 			want = append(want, d*g.inputDilation[i])
@@ -112,7 +113,10 @@ func (t *tracer) transposedPads(n *node, spatial []int, g *geometry) (lo, hi []i
 			full := (d-1)*g.inputDilation[i] + g.extent(i)
 			total := full + extra[i] - want[i]
 			l, h = halves(total, mode != "SAME_UPPER")
-			if total < 0 {
+			switch {
+			case total < 0 && same: // strides beyond the kernel leave gaps, not padding
+				l, h = 0, 0
+			case total < 0:
 				l, h = 0, total
 			}
 		}

@@ -48,7 +48,7 @@ func (r *resampling) origin(i int) float64 {
 		return x*(r.end-r.start)*(in-1)/(out-1) + r.start*(in-1)
 	case "pytorch_half_pixel":
 		if out == 1 {
-			return -0.5
+			return 0
 		}
 	case "tf_half_pixel_for_nn":
 		return (x + 0.5) / r.scale
@@ -56,6 +56,21 @@ func (r *resampling) origin(i int) float64 {
 		return in/2*(1-float64(r.out)/out) + (x+0.5)/r.scale - 0.5
 	}
 	return (x+0.5)/r.scale - 0.5
+}
+
+// single is origin in steps of f32. Other runtimes compute so, and where positions lie in the middle between two elements,
+// or on one, the last bit decides which is nearest.
+func (r *resampling) single(i int) float64 {
+	x, scale := float32(i), float32(r.scale)
+	switch r.transform {
+	case "asymmetric":
+		return float64(x / scale)
+	case "half_pixel", "pytorch_half_pixel":
+		if r.transform == "half_pixel" || r.scale*float64(r.in) != 1 {
+			return float64(float32((x+0.5)/scale) - 0.5)
+		}
+	}
+	return r.origin(i)
 }
 
 // round is the input position that nearest takes for x.
@@ -96,7 +111,7 @@ func (r *resampling) table() taps {
 		}
 		if r.interpolate == "nearest" {
 			t.width = 1
-			t.index, t.weight = append(t.index, r.round(x)), append(t.weight, 1)
+			t.index, t.weight = append(t.index, r.round(r.single(i))), append(t.weight, 1)
 			continue
 		}
 		base := math.Ceil(x) - 1 // the ratio is in (0, 1]

@@ -321,5 +321,142 @@ case("Cast", 13, [A([300, -1, 129], i32)], to=TensorProto.UINT8)
 case("CastLike", 15, [A([1.5, 2.5]), R(0, d=i64)])
 case("BitCast", 26, [A([1.5, -2.0, 0.0])], to=TensorProto.INT32)
 
+# Attributes that few models use, one by one.
+tokens = I(94, 17, 36, 12, 28, 17, 36)
+bag = dict(min_gram_length=1, max_gram_length=2, max_skip_count=1, ngram_counts=[0, 2], ngram_indexes=[2, 0, 1, 4],
+           pool_int64s=[94, 17, 17, 36, 94, 36])
+weighted = dict(bag, weights=[10.0, 20.0, 30.0, 40.0])
+for mode in "TF", "IDF", "TFIDF":
+    case("TfIdfVectorizer", 9, [tokens], mode=mode, **weighted)
+    case("TfIdfVectorizer", 9, [np.stack([tokens, tokens[::-1]]).astype(i32)], mode=mode, **bag)
+    case("TfIdfVectorizer", 9, [tokens], name=f"TfIdfVectorizer_shared_place_{mode}", mode=mode, **dict(weighted, ngram_indexes=[2, 0, 0, 1]))
+case("TfIdfVectorizer", 9, [tokens], mode="TF", **dict(bag, min_gram_length=2, max_skip_count=5))
+case("TfIdfVectorizer", 9, [np.zeros((2, 0), i64)], mode="TF", **bag)
+case("TfIdfVectorizer", 9, [tokens], mode="TF", name="TfIdfVectorizer_three_lengths", min_gram_length=1, max_gram_length=3, max_skip_count=2,
+     ngram_counts=[0, 1, 3], ngram_indexes=[0, 1, 2, 3], pool_int64s=[17, 17, 36, 94, 36, 28, 17, 12, 36])
+
+for ceil in 0, 1:
+    for count in 0, 1:
+        case("AveragePool", 19, [R(1, 2, 9, 8)], kernel_shape=[3, 2], strides=[2, 3], pads=[1, 0, 1, 1], dilations=[2, 1], ceil_mode=ceil, count_include_pad=count)
+    case("LpPool", 18, [R(1, 2, 9, 8)], kernel_shape=[3, 2], strides=[2, 3], pads=[1, 0, 1, 1], dilations=[2, 1], ceil_mode=ceil, p=3)
+    case("MaxPool", 12, [R(1, 2, 9, 8)], outputs=2, kernel_shape=[3, 2], strides=[2, 3], pads=[1, 0, 1, 1], dilations=[2, 1], ceil_mode=ceil, storage_order=ceil)
+case("AveragePool", 10, [R(1, 1, 7)], kernel_shape=[3], strides=[2], auto_pad="SAME_LOWER")
+case("AveragePool", 11, [R(1, 1, 5, 4, 6)], kernel_shape=[3, 2, 2], strides=[2, 2, 2], auto_pad="SAME_UPPER", count_include_pad=1)
+case("MaxPool", 12, [R(1, 1, 7, 6, d=i8, hi=100)], kernel_shape=[3, 3], strides=[2, 2], auto_pad="VALID")
+
+image = R(1, 2, 7, 9)
+for mode in "linear", "cubic":
+    for transform in "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel", "half_pixel_symmetric":
+        for size in [4, 5], [13, 11], [1, 1]:
+            case("Resize", 19, [image, None, None, I(1, 2, *size)], const=(3,), mode=mode, coordinate_transformation_mode=transform)
+    for size in [4, 5], [13, 4]:
+        case("Resize", 18, [image, None, None, I(1, 2, *size)], const=(3,), mode=mode, antialias=1)
+        case("Resize", 18, [image, None, None, I(1, 2, *size)], const=(3,), mode=mode, antialias=1, exclude_outside=1)
+case("Resize", 13, [image, None, None, I(1, 2, 10, 12)], const=(3,), mode="cubic", cubic_coeff_a=-0.5, exclude_outside=1)
+for policy in "stretch", "not_larger", "not_smaller":
+    case("Resize", 18, [image, None, None, I(5, 12)], const=(3,), mode="linear", axes=[2, 3], keep_aspect_ratio_policy=policy)
+for nearest in "round_prefer_floor", "round_prefer_ceil", "floor", "ceil":
+    case("Resize", 13, [image, None, A([1, 1, 0.6, 1.7])], const=(2,), mode="nearest", nearest_mode=nearest)
+    case("Resize", 13, [image, None, A([1, 1, 0.5, 2])], const=(2,), mode="nearest", nearest_mode=nearest, coordinate_transformation_mode="asymmetric")
+case("Resize", 13, [image, A([0, 0, 0.2, 0.1, 1, 1, 0.9, 1.2]), None, I(1, 2, 5, 6)], const=(1, 3), mode="linear",
+     coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=7.5)
+
+heads = lambda n, s, d=4: R(2, n, s, d)
+for mode in range(4):
+    case("Attention", 23, [heads(4, 3), heads(2, 5), heads(2, 5, 6), R(3, 5), None, None], 4, softcap=2.0, qk_matmul_output_mode=mode,
+         is_causal=mode % 2, name=f"Attention_scores_{mode}")
+case("Attention", 23, [heads(4, 3), heads(2, 2), heads(2, 2), R(2, 1, 3, 5, d=bool), heads(2, 3), heads(2, 3)], 4, scale=0.3, name="Attention_past")
+case("Attention", 23, [R(2, 3, 16), R(2, 2, 8), R(2, 2, 8), None, heads(2, 3), heads(2, 3)], 4, q_num_heads=4, kv_num_heads=2, is_causal=1,
+     name="Attention_past_rank_3")
+case("Attention", 24, [heads(2, 3), heads(2, 5), heads(2, 5), None, None, None, I(3, 5)], 1, is_causal=1, name="Attention_padded_cache")
+case("RMSNormalization", 23, [R(2, 3, 4), R(3, 4)], axis=1, epsilon=0.1)
+for partial in 0, 4:
+    for interleaved in 0, 1:
+        half = (partial or 8) // 2
+        case("RotaryEmbedding", 23, [R(2, 3, 5, 8), R(9, half), R(9, half), R(2, 5, d=i64, lo=0, hi=8)], rotary_embedding_dim=partial, interleaved=interleaved)
+case("RotaryEmbedding", 23, [R(2, 5, 24), R(2, 5, 4), R(2, 5, 4)], num_heads=3)
+case("TensorScatter", 24, [R(2, 3, 6, 2), R(2, 3, 2, 2), I(1, 5)], axis=2, mode="circular")
+case("TensorScatter", 24, [R(2, 6, 2), R(2, 2, 2), I(1, 4)])
+case("Swish", 24, [R(3, 4)], alpha=1.5)
+
+for reduction in "add", "mul", "max", "min":
+    case("ScatterElements", 18, [R(4, 3), R(2, 3, d=i64, lo=0, hi=3), R(2, 3)], axis=0, reduction=reduction)
+    case("ScatterND", 18, [R(4, 3), A([[1], [-1], [1]], i64), R(3, 3)], reduction=reduction)
+for mode in "linear", "nearest", "cubic":
+    for padding in "zeros", "border", "reflection":
+        for align in 0, 1:
+            case("GridSample", 20, [R(2, 2, 4, 5), R(2, 3, 2, 2, lo=-2, hi=2)], mode=mode, padding_mode=padding, align_corners=align)
+            if mode != "cubic":
+                case("GridSample", 20, [R(1, 2, 3, 4, 5), R(1, 2, 3, 2, 3, lo=-2, hi=2)], mode=mode, padding_mode=padding, align_corners=align)
+for op, gates in dict(RNN=1, GRU=3, LSTM=4).items():
+    for direction, n in dict(forward=1, reverse=1, bidirectional=2).items():
+        states = [R(n, 2, 3)] * (2 if op == "LSTM" else 1)
+        peep = [R(n, 9)] if op == "LSTM" else []
+        case(op, 14, [R(4, 2, 5), R(n, gates * 3, 5), R(n, gates * 3, 3), R(n, gates * 6), A([4, 2], i32)] + states + peep, 3 if op == "LSTM" else 2,
+             hidden_size=3, direction=direction, clip=0.8, name=f"{op}_{direction}_lengths_clip")
+    case(op, 14, [R(4, 2, 5), R(1, gates * 3, 5), R(1, gates * 3, 3)], 2, hidden_size=3, activations=["HardSigmoid", "LeakyRelu", "Elu"][:max(1, gates - 1 if gates > 1 else 1)],
+         activation_alpha=[0.3, 0.1, 0.5][:max(1, gates - 1 if gates > 1 else 1)], activation_beta=[0.4], name=f"{op}_other_functions")
+case("GRU", 14, [R(4, 2, 5), R(1, 9, 5), R(1, 9, 3), R(1, 18)], 2, hidden_size=3, linear_before_reset=1)
+case("LSTM", 14, [R(4, 2, 5), R(1, 12, 5), R(1, 12, 3), R(1, 24)], 3, hidden_size=3, input_forget=1)
+for axis in 0, 1, -1:
+    case("ArgMax", 13, [A([[1, 3, 3], [3, 1, 3]])], axis=axis, select_last_index=1, keepdims=0)
+    case("ArgMin", 13, [A([[1, 3, 1], [1, 1, 3]])], axis=axis, select_last_index=1)
+case("TopK", 11, [R(3, 5), I(2)], 2, const=(1,), axis=0, largest=0)
+case("CumSum", 14, [R(3, 4), A(1, i32)], exclusive=1, reverse=1)
+for inverse in 0, 1:
+    case("DFT", 20, [R(2, 6, 3, 2), A(7, i64), A(1, i64)], const=(1, 2), inverse=inverse)
+case("DFT", 20, [R(2, 6, 1), None, A(-2, i64)], const=(2,), onesided=1)
+case("STFT", 17, [R(1, 20, 1), A(5, i64), R(8), A(8, i64)], const=(1, 3), onesided=0)
+case("QuantizeLinear", 21, [R(4, 6), A([[0.1, 0.2], [0.05, 0.3], [0.1, 0.1], [0.2, 0.4]]), R(4, 2, d=u8, hi=9)], axis=1, block_size=3)
+case("DequantizeLinear", 21, [R(4, 6, d=i8, lo=-99, hi=99), A([[0.1, 0.2], [0.05, 0.3], [0.1, 0.1], [0.2, 0.4]]), R(4, 2, d=i8)], axis=1, block_size=3)
+case("QuantizeLinear", 13, [R(3, 4), A([0.1, 0.02, 0.5, 1]), R(4, d=i8)], axis=-1)
+case("OneHot", 11, [A([[0, -1], [9, 2]], i64), A(3, i64), A([5, 7])], const=(1,), axis=0)
+case("ReverseSequence", 10, [R(4, 3, 2), I(1, 4, 2)], time_axis=0, batch_axis=1)
+case("EyeLike", 22, [R(3, 4)], k=-1, dtype=TensorProto.INT32)
+case("Trilu", 14, [R(2, 3, 4), A(-1, i64)], upper=0)
+case("GatherElements", 13, [R(3, 4), A([[0, -1, 2, 1]], i64)], axis=0)
+case("GatherND", 13, [R(2, 3, 4), A([[[1]], [[2]]], i64)], batch_dims=1)
+case("Compress", 11, [R(3, 4), A([True, False, True], bool)], axis=1)
+case("Unique", 11, [A([[2, 1, 2], [1, 3, 1], [2, 1, 2]])], 4, axis=0, sorted=0)
+case("Hardmax", 13, [A([[1, 3, 3], [2, 2, 1]])], axis=0)
+case("LpNormalization", 22, [R(3, 4)], axis=0, p=1)
+case("LRN", 13, [R(2, 5, 3, 2)], size=3, alpha=0.5, beta=0.6, bias=1.5)
+case("MeanVarianceNormalization", 13, [R(2, 3, 4)], axes=[0, 2])
+case("GroupNormalization", 21, [R(2, 6, 3), R(6), R(6)], num_groups=3, epsilon=0.1)
+case("LayerNormalization", 17, [R(2, 3, 4), R(3, 4), R(3, 4)], 3, axis=1, epsilon=0.1)
+case("InstanceNormalization", 22, [R(2, 3, 4, 2), R(3), R(3)], epsilon=0.1)
+case("BatchNormalization", 15, [R(3, 2, 4), R(2), R(2), R(2), R(2, lo=1)], 3, training_mode=1, momentum=0.7, epsilon=0.1)
+case("ConvTranspose", 22, [R(1, 4, 3, 4), R(4, 3, 3, 2), R(6)], group=2, strides=[2, 3], dilations=[2, 1], output_padding=[1, 2], pads=[1, 0, 2, 1])
+for auto in "SAME_UPPER", "SAME_LOWER":
+    case("Conv", 22, [R(1, 2, 6, 7), R(3, 2, 3, 2)], strides=[2, 3], auto_pad=auto)
+    case("ConvTranspose", 22, [R(1, 2, 4, 3), R(2, 3, 3, 2)], strides=[2, 3], auto_pad=auto)
+case("Conv", 22, [R(1, 4, 5, 4, 6), R(4, 2, 2, 3, 1), R(4)], group=2, strides=[1, 2, 2], dilations=[2, 1, 1], pads=[1, 0, 0, 1, 1, 0])
+case("ConvTranspose", 22, [R(1, 2, 4, 3), R(2, 1, 3, 3)], strides=[2, 2], output_shape=[9, 6])
+for op in "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare":
+    case(op, 18, [R(3, 2, 4, lo=1), I(0, -1)], const=(1,), keepdims=0)
+    case(op, 18, [R(3, 2, lo=1)], noop_with_empty_axes=1)
+    case(op, 18, [R(3, 2, lo=1)], keepdims=0)
+for op in "HannWindow", "HammingWindow", "BlackmanWindow":
+    case(op, 17, [A(7, i64)], const=(0,), periodic=0)
+    case(op, 17, [A(6, i64)], const=(0,))
+case("MelWeightMatrix", 17, [A(5, i64), A(16, i64), A(8000, i64), A(100, f32), A(3500, f32)], const=(0, 1, 2, 3, 4))
+for mode in "DCR", "CRD":
+    case("DepthToSpace", 13, [R(1, 8, 2, 3)], blocksize=2, mode=mode)
+case("Pad", 19, [R(2, 3), I(0, 2, 0, 1), None, I(0, 1)], const=(1, 3), mode="wrap")
+case("Pad", 18, [R(2, 3), I(1, -1), A(2.5), I(-1)], const=(1, 2, 3))
+case("Shrink", 9, [R(3, 4)], lambd=1.5, bias=0.5)
+case("BitwiseAnd", 18, [R(3, 4, d=i16, lo=-99, hi=99), R(4, d=i16, lo=-99, hi=99)])
+case("Det", 22, [R(2, 3, 3)])
+case("CenterCropPad", 18, [R(4, 3, 5), I(6, 2)], const=(1,), axes=[0, 2])
+case("RoiAlign", 16, [R(1, 2, 6, 7), A([[0.5, 1, 4, 5], [1, 0, 6, 3]]), I(0, 0)], output_height=2, output_width=3, sampling_ratio=2, spatial_scale=0.8,
+     coordinate_transformation_mode="output_half_pixel")
+case("MaxUnpool", 11, [A([[[[5, 6], [7, 8]]]]), A([[[[5, 7], [13, 15]]]], i64)], kernel_shape=[2, 2], strides=[2, 2])
+case("NonMaxSuppression", 11, [R(1, 6, 4, lo=0, hi=5), R(1, 2, 6, lo=0, hi=1), I(3), A([0.3]), A([0.2])], const=(2, 3, 4), center_point_box=1)
+case("QLinearConv", 10, [R(1, 2, 5, 5, d=u8, hi=255), A(0.02), A(120, u8), R(3, 2, 3, 3, d=i8, lo=-99, hi=99), A([0.01, 0.02, 0.03]), A([0, 0, 0], i8),
+                         A(0.5), A(100, u8), R(3, d=i32, lo=-500, hi=500)], const=(1, 2, 3, 4, 5, 6, 7, 8), pads=[1, 1, 1, 1])
+case("ConvInteger", 10, [R(1, 2, 5, 5, d=u8, hi=255), R(3, 2, 3, 3, d=u8, hi=99), A(7, u8), A([50], u8)], const=(3,), strides=[2, 1])
+case("SoftmaxCrossEntropyLoss", 13, [R(3, 4, 2), R(3, 2, d=i64, lo=0, hi=3), R(4, lo=1)], 2, ignore_index=1, reduction="mean")
+case("NegativeLogLikelihoodLoss", 13, [R(3, 4), R(3, d=i64, lo=0, hi=3), R(4, lo=1)], ignore_index=1, reduction="none")
+
 print(json.dumps({"cases": cases}, indent=0, sort_keys=True))
 print(len(cases), "cases;", [c["name"] for c in cases if c["peer"] != "onnxruntime"], file=sys.stderr)
