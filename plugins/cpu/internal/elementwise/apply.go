@@ -53,9 +53,16 @@ func unary[T, R any](c *kernel.Call, grain int, loop func(d []R, x []T)) error {
 		return unaryAny(c, grain, loop)
 	}
 	x := kernel.Flat[T](*a)
-	y := kernel.Flat[R](c.Reuse(0, 0))
+	out := c.Reuse(0, 0)
+	y := kernel.Flat[R](out)
 	if len(y) <= grain {
 		loop(y, x)
+		return nil
+	}
+	if streams(c, out) {
+		c.Pool.For(len(y), grain, func(lo, hi int) {
+			stream(y[lo:hi], func(d []R, at int) { loop(d, x[lo+at:][:len(d)]) })
+		})
 		return nil
 	}
 	c.Pool.For(len(y), grain, func(lo, hi int) { loop(y[lo:hi], x[lo:hi]) })
@@ -66,8 +73,8 @@ func unary[T, R any](c *kernel.Call, grain int, loop func(d []R, x []T)) error {
 func unaryAny[T, R any](c *kernel.Call, grain int, loop func(d []R, x []T)) error {
 	l := new(layout)
 	most, blocks := begin(c, l)
-	x, y := reads[T](c.In[0], 0), writes[R](c.Reuse(0, 0))
-	if l.same[0] {
+	x, y := reads[T](c.In[0], 0), writes[R](c, c.Reuse(0, 0))
+	if l.same[0] || y.past {
 		most, blocks = block, true // one element for all
 	}
 	c.Pool.For(l.n, grain, func(lo, hi int) {
@@ -107,9 +114,16 @@ func binary[T, R any](c *kernel.Call, grain int, loop *pair[T, R]) error {
 		return binaryAny(c, grain, loop)
 	}
 	a, b := kernel.Flat[T](c.In[0]), kernel.Flat[T](c.In[1])
-	y := kernel.Flat[R](c.Reuse(0, 0, 1))
+	out := c.Reuse(0, 0, 1)
+	y := kernel.Flat[R](out)
 	if len(y) <= grain {
 		loop.vv(y, a, b)
+		return nil
+	}
+	if streams(c, out) {
+		c.Pool.For(len(y), grain, func(lo, hi int) {
+			stream(y[lo:hi], func(d []R, at int) { loop.vv(d, a[lo+at:][:len(d)], b[lo+at:][:len(d)]) })
+		})
 		return nil
 	}
 	c.Pool.For(len(y), grain, func(lo, hi int) { loop.vv(y[lo:hi], a[lo:hi], b[lo:hi]) })
@@ -120,8 +134,8 @@ func binary[T, R any](c *kernel.Call, grain int, loop *pair[T, R]) error {
 func binaryAny[T, R any](c *kernel.Call, grain int, loop *pair[T, R]) error {
 	l := new(layout)
 	most, blocks := begin(c, l)
-	a, b, y := reads[T](c.In[0], 0), reads[T](c.In[1], 1), writes[R](c.Reuse(0, 0, 1))
-	if needsFill(l, loop.vs == nil, loop.sv == nil) {
+	a, b, y := reads[T](c.In[0], 0), reads[T](c.In[1], 1), writes[R](c, c.Reuse(0, 0, 1))
+	if y.past || needsFill(l, loop.vs == nil, loop.sv == nil) {
 		most, blocks = block, true
 	}
 	c.Pool.For(l.n, grain, func(lo, hi int) {
@@ -167,7 +181,7 @@ func ternary[S, T, R any](c *kernel.Call, grain int, loop func(d []R, a []S, b, 
 	l := new(layout)
 	begin(c, l)
 	x, a, b := reads[S](c.In[0], 0), reads[T](c.In[1], 1), reads[T](c.In[2], 2)
-	y := writes[R](c.Reuse(0, reuse...))
+	y := writes[R](c, c.Reuse(0, reuse...))
 	c.Pool.For(l.n, grain, func(lo, hi int) {
 		s := blocksOf(true)
 		var p piece

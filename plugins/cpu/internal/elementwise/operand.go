@@ -5,6 +5,7 @@ import (
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 // operand reads an array as elements of type T: its own type, or float32 for the 16-bit floats.
@@ -104,19 +105,20 @@ type result[R any] struct {
 	data []R
 	half []uint16
 	dt   dtype.DType
+	past bool // the caches
 }
 
-func writes[R any](a kernel.Array) result[R] {
+func writes[R any](c *kernel.Call, a kernel.Array) result[R] {
 	var z R
 	if kernel.IsHalf(a.DType) && unsafe.Sizeof(z) == 4 {
 		return result[R]{half: kernel.Data[uint16](a), dt: a.DType}
 	}
-	return result[R]{data: kernel.Data[R](a), dt: a.DType}
+	return result[R]{data: kernel.Data[R](a), dt: a.DType, past: streams(c, a)}
 }
 
 // place is where the elements of a piece are to be computed.
 func (r *result[R]) place(p *piece, tmp []R) []R {
-	if r.half == nil {
+	if r.half == nil && !r.past {
 		return r.data[p.at : p.at+p.n]
 	}
 	return tmp[:p.n]
@@ -124,8 +126,11 @@ func (r *result[R]) place(p *piece, tmp []R) []R {
 
 // store takes what was computed at place.
 func (r *result[R]) store(p *piece, v []R) {
-	if r.half != nil {
+	switch {
+	case r.half != nil:
 		kernel.Encode(r.dt, r.half[p.at:p.at+p.n], float32s(v))
+	case r.past:
+		vector.Stream(kernel.Bytes(r.data[p.at:p.at+p.n]), kernel.Bytes(v))
 	}
 }
 

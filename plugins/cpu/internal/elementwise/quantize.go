@@ -76,9 +76,32 @@ func quantize[T float, Z integer](n *op.Node) kernel.Func {
 	}
 	return byBlocks(n, func(c *kernel.Call) error {
 		rank := len(c.In[0].View.Shape)
+		if c.In[1].Size() == 1 && c.In[2].Size() == 1 {
+			scale, zero := first[T](c.In[1]), first[Z](c.In[2])
+			return unary(c, cheap, func(d []Z, x []T) {
+				var scales [block]T
+				var zeros [block]Z
+				rest := quantizeBytes(d, []Z{zero}, x, []T{scale}, least, most)
+				if d, x = d[rest:], x[rest:]; len(d) == 0 {
+					return
+				}
+				fill(scales[:], scale, min(block, len(d)))
+				fill(zeros[:], zero, min(block, len(d)))
+				for at := 0; at < len(d); at += block {
+					n := min(block, len(d)-at)
+					loop(d[at:at+n], zeros[:n], x[at:at+n], scales[:n])
+				}
+			})
+		}
 		return reordered(c, func(c *kernel.Call) error { return ternary(c, dear, loop) },
 			alongAxis(c.In[2], axis, rank), c.In[0], alongAxis(c.In[1], axis, rank))
 	})
+}
+
+// first is the first element of a.
+func first[T any](a kernel.Array) T {
+	o := reads[T](a, 0)
+	return o.one(a.View.Offset)
 }
 
 // uniform reports whether all elements are alike.
@@ -142,6 +165,15 @@ func dequantize[Z integer, T float](n *op.Node) kernel.Func {
 	}
 	return byBlocks(n, func(c *kernel.Call) error {
 		rank := len(c.In[0].View.Shape)
+		if c.In[1].Size() == 1 && c.In[2].Size() == 1 {
+			scale, zero := first[T](c.In[1]), first[Z](c.In[2])
+			return unary(c, cheap, func(d []T, x []Z) {
+				rest := dequantizeBytes(d, []T{scale}, x, []Z{zero})
+				for i := rest; i < len(d); i++ {
+					d[i] = T(int32(x[i])-int32(zero)) * scale
+				}
+			})
+		}
 		return reordered(c, func(c *kernel.Call) error { return ternary(c, cheap, loop) },
 			alongAxis(c.In[1], axis, rank), c.In[0], alongAxis(c.In[2], axis, rank))
 	})

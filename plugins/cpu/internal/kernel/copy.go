@@ -1,8 +1,11 @@
 package kernel
 
 import (
+	"unsafe"
+
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 // copyGrain is the fewest bytes that are worth another thread.
@@ -143,6 +146,16 @@ func near(stride int) bool { return stride == 1 || stride == -1 }
 const tile = 32
 
 func (c *move[T]) tiles(d, s, rows int) {
+	if c.dStep == 1 && c.sRow == 1 && c.sStep > 0 && c.dRow > 0 && unsafe.Sizeof(c.dst[0]) == 4 && vector.Has() {
+		dst, src := Cast[float32](Bytes(c.dst[d:])), Cast[float32](Bytes(c.src[s:]))
+		const side = 4 * tile
+		for j := 0; j < c.n; j += side {
+			for i := 0; i < rows; i += side {
+				vector.Transpose(min(side, c.n-j), min(side, rows-i), dst[i*c.dRow+j:], c.dRow, src[j*c.sStep+i:], c.sStep)
+			}
+		}
+		return
+	}
 	for i := 0; i < rows; i += tile {
 		iEnd := min(i+tile, rows)
 		for j := 0; j < c.n; j += tile {

@@ -12,6 +12,10 @@ import (
 	"github.com/goburn/burn/core"
 )
 
+// hugeFrom is the size from which buffers ask for big pages: fewer faults when they are first written, and fewer misses
+// of the address cache.
+const hugeFrom = 4 << 20
+
 // Align is the alignment of every buffer in bytes.
 const Align = 64
 
@@ -120,7 +124,11 @@ func (a *Account) New(size int) (*Buffer, error) {
 	p.inUse += int64(room)
 	p.mu.Unlock()
 	a.inUse.Add(int64(room))
-	return &Buffer{data: aligned(room), size: size, refs: 1, class: class, account: a}, nil
+	data := aligned(room)
+	if room >= hugeFrom {
+		hugePages(data)
+	}
+	return &Buffer{data: data, size: size, refs: 1, class: class, account: a}, nil
 }
 
 // Adopt makes a buffer with one holder of memory that lies elsewhere, aligned to Align bytes, which counts as in use until

@@ -23,6 +23,9 @@ func softmax[T float](n *op.Node, in []op.Desc) kernel.Func {
 	if n.Op == op.LogSoftmax {
 		f = logSoftmaxLine[T]
 	}
+	if f := softmaxRows(n, in); f != nil {
+		return f
+	}
 	return func(c *kernel.Call) error {
 		x := kernel.Input[T](c, l, c.In[0])
 		y, done := kernel.Output[T](c, l, 0, 0)

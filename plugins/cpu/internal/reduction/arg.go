@@ -6,11 +6,29 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
+// strip is how many columns are searched at a time.
+const strip = 512
+
 func arg[T number](n *op.Node, in []op.Desc) kernel.Func {
-	l := kernel.LinesOf(in[0].Shape, n.Attrs.Int("axis"))
-	find := argMax[T]
+	axis := n.Attrs.Int("axis")
+	l := kernel.LinesOf(in[0].Shape, axis)
+	find, better := argMax[T], greater[T]
 	if n.Op == op.ArgMin {
-		find = argMin[T]
+		find, better = argMin[T], lesser[T]
+	}
+	if outer, length, inner := in[0].Shape[:axis].Size(), in[0].Shape[axis], in[0].Shape[axis+1:].Size(); inner >= 16 && length > 0 && outer > 0 {
+		return func(c *kernel.Call) error {
+			x, y := kernel.Flat[T](c.Contiguous(c.In[0])), kernel.Flat[int64](c.Alloc(0))
+			width := min(inner, strip)
+			strips := (inner + width - 1) / width
+			c.Pool.For(outer*strips, grain/(length*width)+1, func(lo, hi int) {
+				for i := lo; i < hi; i++ {
+					o, from := i/strips, i%strips*width
+					argColumns(y[o*inner:][:inner], x[o*length*inner:][:length*inner], length, inner, from, min(from+width, inner), better)
+				}
+			})
+			return nil
+		}
 	}
 	return func(c *kernel.Call) error {
 		x, y := kernel.Input[T](c, l, c.In[0]), kernel.Flat[int64](c.Alloc(0))
@@ -76,4 +94,33 @@ func first(x []float32, extreme func(x []float32) float32, better func(a, b floa
 		}
 	}
 	return at
+}
+
+// argColumns finds along the rows of x, [length, inner], a strip of columns at a time.
+func argColumns[T number](y []int64, x []T, length, inner, from, to int, better func(best []T, at []int64, row []T, k int64)) {
+	best := make([]T, to-from)
+	copy(best, x[from:to])
+	at := y[from:to]
+	clear(at)
+	for k := 1; k < length; k++ {
+		better(best, at, x[k*inner+from:][:to-from], int64(k))
+	}
+}
+
+func greater[T number](best []T, at []int64, row []T, k int64) {
+	best, at = best[:len(row)], at[:len(row)]
+	for i, v := range row {
+		if b := best[i]; v > b || v != v && b == b {
+			best[i], at[i] = v, k
+		}
+	}
+}
+
+func lesser[T number](best []T, at []int64, row []T, k int64) {
+	best, at = best[:len(row)], at[:len(row)]
+	for i, v := range row {
+		if b := best[i]; v < b || v != v && b == b {
+			best[i], at[i] = v, k
+		}
+	}
 }

@@ -110,6 +110,7 @@ func wideScan(c op.Code, outer, length, inner int, exclusive, reverse bool) kern
 			}
 		}
 	}
+	product := c == op.CumProd
 	return func(c *kernel.Call) error {
 		x, y := kernel.Flat[float32](c.Contiguous(c.In[0])), kernel.Flat[float32](c.Alloc(0))
 		if len(y) == 0 {
@@ -118,6 +119,10 @@ func wideScan(c op.Code, outer, length, inner int, exclusive, reverse bool) kern
 		sums := kernel.TempOf[float64](c, outer*inner)
 		c.Pool.For(outer, grain/(length*inner)+1, func(lo, hi int) {
 			for o := lo; o < hi; o++ {
+				if inner == 1 {
+					running(y[o*length:][:length], x[o*length:][:length], product, exclusive, reverse)
+					continue
+				}
 				acc := sums[o*inner:][:inner]
 				for i := range acc {
 					acc[i] = none
@@ -140,5 +145,31 @@ func wideScan(c op.Code, outer, length, inner int, exclusive, reverse bool) kern
 			}
 		})
 		return nil
+	}
+}
+
+// running is a scan of one line.
+func running(y, x []float32, product, exclusive, reverse bool) {
+	acc, at, step := 0.0, 0, 1
+	if product {
+		acc = 1
+	}
+	if reverse {
+		at, step = len(x)-1, -1
+	}
+	y = y[:len(x)]
+	for range x {
+		before, v := acc, float64(x[at])
+		if product {
+			acc *= v
+		} else {
+			acc += v
+		}
+		if exclusive {
+			y[at] = float32(before)
+		} else {
+			y[at] = float32(acc)
+		}
+		at += step
 	}
 }

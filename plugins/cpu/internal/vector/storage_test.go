@@ -173,3 +173,23 @@ func TestLines(t *testing.T) {
 		same(t, zeros[33], Least(zeros))
 	})
 }
+
+func TestTranspose(t *testing.T) {
+	each(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(1, 1))
+		for lines := 1; lines < 40; lines++ {
+			for depth := 1; depth < 40; depth += 1 + depth/5 {
+				line, width := depth+rng.IntN(3), lines+rng.IntN(3)
+				src, dst := random(rng, (lines-1)*line+depth), random(rng, (depth-1)*width+lines)
+				want := append([]float32(nil), dst...)
+				for l := range lines {
+					for p := range depth {
+						want[p*width+l] = src[l*line+p]
+					}
+				}
+				Transpose(lines, depth, dst, width, src, line)
+				require.Equal(t, want, dst)
+			}
+		}
+	})
+}
