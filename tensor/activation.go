@@ -29,8 +29,10 @@ func (t *Tensor) PRelu(slope *Tensor) *Tensor {
 // Elu is t, or alpha·(exp(t)-1) below zero. PyTorch's alpha is 1.
 func (t *Tensor) Elu(alpha float64) *Tensor { return t.un(op.Elu, op.Float("alpha", alpha)) }
 
-// Selu is the scaled Elu of self-normalizing networks.
-func (t *Tensor) Selu() *Tensor { return t.un(op.Selu) }
+// Selu is the scaled Elu of self-normalizing networks (Klambauer and others 2017), with its constants in f64.
+func (t *Tensor) Selu() *Tensor {
+	return t.un(op.Selu, op.Float("alpha", 1.6732632423543772848), op.Float("gamma", 1.0507009873554804934))
+}
 
 // Celu is t, or alpha·(exp(t/alpha)-1) below zero. PyTorch's alpha is 1.
 func (t *Tensor) Celu(alpha float64) *Tensor { return t.un(op.Celu, op.Float("alpha", alpha)) }

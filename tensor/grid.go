@@ -81,5 +81,6 @@ func (t *Tensor) Interpolate(o InterpolateOptions, size ...int) *Tensor {
 		coordinates = "align_corners"
 	}
 	return t.un(op.Interpolate, op.Ints("size", size...), op.Str("mode", mode), op.Str("coordinates", coordinates),
-		op.Str("rounding", rounding), op.Floats("scales", o.Scales...), op.Flag("antialias", o.Antialias))
+		op.Str("rounding", rounding), op.Floats("scales", o.Scales...), op.Flag("antialias", o.Antialias),
+		op.Flag("exclude_outside", o.Antialias)) // as Pillow and PyTorch do
 }

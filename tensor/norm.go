@@ -71,9 +71,16 @@ func (t *Tensor) BatchNormTrain(scale, bias *Tensor, epsilon float64) (y, mean, 
 	return t.BatchNorm(scale, bias, mean, variance, epsilon), mean, variance
 }
 
-// LocalResponseNorm is t[N, C, ...] over (k + alpha/size·s)^beta, with s the sum of t² over size channels around each.
-// PyTorch has alpha 1e-4, beta 0.75 and k 1.
+// LocalResponseNorm is t[N, C, ...] over (k + alpha/size·s)^beta, with s the sum of t² over size channels around each; of an
+// even size, one more is before than after. PyTorch has alpha 1e-4, beta 0.75 and k 1.
 func (t *Tensor) LocalResponseNorm(size int, alpha, beta, k float64) *Tensor {
+	if size%2 == 0 && t.Rank() > 1 { // the op has one more after
+		return t.Flip(1).localResponseNorm(size, alpha, beta, k).Flip(1)
+	}
+	return t.localResponseNorm(size, alpha, beta, k)
+}
+
+func (t *Tensor) localResponseNorm(size int, alpha, beta, k float64) *Tensor {
 	return t.un(op.LocalResponseNorm, op.Int("size", size), op.Float("alpha", alpha), op.Float("beta", beta), op.Float("bias", k))
 }
 
