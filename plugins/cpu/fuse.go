@@ -11,8 +11,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/recurrent"
 )
 
-// fuse turns nodes into units. A product or convolution takes in the addition of a bias and the clamp that follow it, and
-// a convolution with constant weights a batch normalisation with constant parameters; constant weights are packed.
+// fuse turns nodes into units. A product or convolution takes in the addition of a bias, of another tensor of its shape,
+// and the clamp that follow it, and a convolution with constant weights a batch normalisation with constant parameters; constant weights are packed.
 func (b *builder) fuse() ([]unit, error) {
 	users := map[op.TensorID][]int{}
 	for i := range b.nodes {
@@ -73,6 +73,7 @@ type contractor struct {
 	x      op.TensorID
 	weight op.TensorID
 	w      *kernel.Array // when constant
+	sum    op.TensorID   // 0: none
 	bias   op.TensorID   // 0: none
 	b      *kernel.Array // a constant bias, of one element per channel
 	fusion contraction.Fusion
@@ -113,6 +114,10 @@ func (b *builder) chain(i int, users map[op.TensorID][]int, taken []bool) (unit,
 	c.fusion.Weight = c.w
 	if c.w == nil {
 		u.inputs = append(u.inputs, c.weight)
+	}
+	if c.sum != 0 {
+		c.fusion.Sum = true
+		u.inputs = append(u.inputs, c.sum)
 	}
 	if c.bias != 0 {
 		c.fusion.Bias = true
@@ -174,11 +179,17 @@ func (b *builder) takeIn(c *contractor, n *op.Node) bool {
 		if other == c.desc[0].ID {
 			other = n.Inputs[1]
 		}
-		if c.bias != 0 || other == c.desc[0].ID || !n.Outputs[0].SameType(c.desc[0]) || !c.perChannel(b.descs[other].Shape) {
+		switch {
+		case other == c.desc[0].ID || !n.Outputs[0].SameType(c.desc[0]):
 			return false
+		case c.bias == 0 && c.perChannel(b.descs[other].Shape):
+			c.setBias(b, other)
+			return true
+		case c.sum == 0 && b.descs[other].SameType(c.desc[0]) && contraction.Sums(c.n, b.inputs(c.n)):
+			c.sum = other
+			return true
 		}
-		c.setBias(b, other)
-		return true
+		return false
 	case op.BatchNorm:
 		return n.Inputs[0] == c.desc[0].ID && b.normalise(c, n)
 	}
@@ -212,7 +223,7 @@ func (c *contractor) perChannel(s shape.Shape) bool {
 
 // normalise folds a batch normalisation with constant parameters into constant weights and bias.
 func (b *builder) normalise(c *contractor, n *op.Node) bool {
-	if c.n.Op != op.Conv || c.w == nil || c.bias != 0 && c.b == nil {
+	if c.n.Op != op.Conv || c.w == nil || c.sum != 0 || c.bias != 0 && c.b == nil {
 		return false
 	}
 	var p [4]kernel.Array

@@ -118,6 +118,26 @@ func TestFusion(t *testing.T) {
 			y := k.Do(op.Add, k.constant(6, 1, 1), k.conv(x, k.constant(6, 4, 3, 3), 1))
 			return k.Do(op.BatchNorm, y, k.constant(6), k.constant(6), k.constant(6), k.constant(6))
 		}, 1},
+		"conv sum relu": {shape.Of(2, 6, 7, 8), func(k *sketch, x op.Desc) op.Desc {
+			y := k.Do(op.Add, k.conv(x, k.constant(6, 6, 3, 3), 1), k.constant(6, 1, 1))
+			return k.Do(op.Relu, k.Do(op.Add, x, y))
+		}, 1},
+		"conv of what is added": {shape.Of(1, 6, 7, 8), func(k *sketch, x op.Desc) op.Desc {
+			y := k.Do(op.Exp, x)
+			return k.Do(op.Add, k.conv(y, k.constant(6, 6, 3, 3), 1), y)
+		}, 2},
+		"sum in place": {shape.Of(1, 6, 7, 8), func(k *sketch, x op.Desc) op.Desc {
+			return k.Do(op.Add, k.conv(x, k.constant(6, 6, 3, 3), 1), k.Do(op.Exp, x))
+		}, 2},
+		"sum of two convs": {shape.Of(1, 6, 7, 8), func(k *sketch, x op.Desc) op.Desc {
+			return k.Do(op.Relu, k.Do(op.Add, k.conv(x, k.constant(6, 6, 3, 3), 1), k.conv(x, k.constant(6, 6, 3, 3), 1)))
+		}, 2},
+		"sum that is permuted": {shape.Of(5, 5), func(k *sketch, x op.Desc) op.Desc {
+			return k.Do(op.Add, k.Do(op.MatMul, x, k.constant(5, 5)), k.Permute(x, 1, 0))
+		}, 2},
+		"depthwise sum": {shape.Of(1, 6, 6, 6), func(k *sketch, x op.Desc) op.Desc {
+			return k.Do(op.Add, k.conv(x, k.constant(6, 1, 3, 3), 6), x)
+		}, 2},
 		"depthwise": {shape.Of(1, 6, 6, 6), func(k *sketch, x op.Desc) op.Desc {
 			return k.Do(op.Relu, k.Do(op.Add, k.conv(x, k.constant(6, 1, 3, 3), 6), k.constant(6, 1, 1)))
 		}, 1},

@@ -10,12 +10,15 @@ import (
 
 // unroll is how many steps of the inner dimension one turn takes in a whole
 // tile; ahead, how many steps before its use a row of B is fetched; beyond, how
-// many bytes before its use a packed A is, which comes from memory when weights
-// are many.
+// many bytes before its use a packed operand is, which comes from memory when
+// weights are many; farRows, from how many rows on there is time to fetch B from
+// that far.
 const (
 	unroll = 4
 	ahead  = 8
 	beyond = 4096
+
+	farRows = 8
 )
 
 // tiles writes one function for each number of rows, and for levels without
@@ -98,6 +101,9 @@ func (k *kernels) tile(rows, vectors int, masked bool) {
 		}
 		for at := 0; at < vectors*k.size(); at += 64 {
 			PREFETCHT0(operand.Mem{Base: b, Index: bRow, Scale: ahead, Disp: at})
+			if rows >= farRows {
+				PREFETCHT0(operand.Mem{Base: b, Disp: beyond + at})
+			}
 		}
 		PREFETCHT0(operand.Mem{Base: a, Disp: beyond})
 		for row := range rows {

@@ -16,6 +16,8 @@ type Fusion struct {
 	// Weight is the second operand when it is a constant, which the kernel then keeps in a form of its own. The call
 	// lacks it, so that later inputs move down by one.
 	Weight *kernel.Array
+	// Sum adds an input of the shape of the result: the call's last, or the one before Bias.
+	Sum bool
 	// Bias adds the call's last input: one element per column of a product, per output channel of a convolution.
 	Bias bool
 	// Clamp brings results into [Lo, Hi].
@@ -99,4 +101,29 @@ func forward(c *kernel.Call, a kernel.Array) kernel.Array {
 // vector is the elements of a tensor that has one dimension longer than one at most.
 func vector[T gemm.Number](c *kernel.Call, a kernel.Array) []T {
 	return kernel.Flat[T](c.Contiguous(a))
+}
+
+// Sums reports whether a node takes Fusion.Sum.
+func Sums(n *op.Node, in []op.Desc) bool {
+	if n.Op != op.Conv {
+		return true
+	}
+	x, w, groups := in[0].Shape, in[1].Shape, max(1, n.Attrs.Int("groups"))
+	return x[1] > groups && w[0] > 2*groups
+}
+
+// begin makes the result: with f.Sum, filled with what is added to.
+func (f *Fusion) begin(c *kernel.Call) kernel.Array {
+	if !f.Sum {
+		return c.Alloc(0)
+	}
+	k := len(c.In) - 1
+	if f.Bias {
+		k--
+	}
+	out := c.Reuse(0, k)
+	if out.Buf != c.In[k].Buf {
+		kernel.Copy(c.Pool, out, c.In[k])
+	}
+	return out
 }

@@ -21,16 +21,21 @@ func prepareConv[T gemm.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fus
 		kernel.Read(env.Pool, kernel.Bytes(w), *f.Weight)
 		packed = conv.PackWeights(env.Pool, plan, w)
 	}
+	runPlan, runPacked := conv.RunPlan[T], conv.RunPacked[T]
+	if f.Sum {
+		runPlan, runPacked = conv.AddPlan[T], conv.AddPacked[T]
+	}
 	return func(c *kernel.Call) error {
 		if f.Bias {
 			epi.BiasRow = vector[T](c, c.In[len(c.In)-1])
 			defer func() { epi.BiasRow = nil }()
 		}
 		x := kernel.Flat[T](c.Contiguous(c.In[0]))
+		out := kernel.Flat[T](f.begin(c))
 		if packed != nil {
-			return conv.RunPacked(c.Pool, plan, x, packed, kernel.Flat[T](c.Alloc(0)), epi)
+			return runPacked(c.Pool, plan, x, packed, out, epi)
 		}
 		w := kernel.Flat[T](c.Contiguous(c.In[1]))
-		return conv.RunPlan(c.Pool, plan, x, w, kernel.Flat[T](c.Alloc(0)), epi)
+		return runPlan(c.Pool, plan, x, w, out, epi)
 	}
 }

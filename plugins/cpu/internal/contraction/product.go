@@ -65,11 +65,11 @@ func (p *product[T]) pack(env *kernel.Env, w kernel.Array) {
 }
 
 func (p *product[T]) run(c *kernel.Call) error {
-	out := kernel.Flat[T](c.Alloc(0))
+	out := kernel.Flat[T](p.fusion.begin(c))
 	if len(out) == 0 {
 		return nil
 	}
-	args := gemm.Args[T]{M: p.m, N: p.n, K: p.k, C: out, LDC: p.n, PackedB: p.packed, Epilogue: p.epilogue}
+	args := gemm.Args[T]{M: p.m, N: p.n, K: p.k, C: out, LDC: p.n, PackedB: p.packed, Accumulate: p.fusion.Sum, Epilogue: p.epilogue}
 	if p.fusion.Bias {
 		args.Epilogue.BiasCol = vector[T](c, c.In[len(c.In)-1])
 		defer func() { args.Epilogue.BiasCol = nil }()

@@ -10,11 +10,12 @@ import (
 
 // Weights are the weights of a convolution in the form it uses, made once for
 // many runs. They are immutable, safe for concurrent use, and valid for every
-// plan whose weight shape and groups are those they were made for.
+// plan of the shapes and groups that they were made for.
 type Weights[T gemm.Number] struct {
 	outputs, groups, depth int
 	plain                  []T                // for the direct way
 	packed                 []*gemm.PackedA[T] // one for each group
+	turned                 []*gemm.PackedB[T] // likewise, for plans that exchange the roles
 }
 
 // PackWeights prepares the weights w of the plan's weight shape. Weights for
@@ -28,6 +29,10 @@ func PackWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
 	ready.plain = nil
 	for g := range p.groups {
 		a := gemm.Row(w[g*perGroup*depth:], depth)
+		if p.turned && gemm.CanTurn[T]() {
+			ready.turned = append(ready.turned, gemm.PackB(pool, depth, perGroup, a.T()))
+			continue
+		}
 		ready.packed = append(ready.packed, gemm.PackA(pool, perGroup, depth, a))
 	}
 	return ready
@@ -49,15 +54,40 @@ func Run[T gemm.Number](pool *par.Pool, x []T, xShape []int, w []T, wShape []int
 
 // RunPlan is Run for shapes that have been laid out.
 func RunPlan[T gemm.Number](pool *par.Pool, p *Plan, x, w, out []T, epilogue *gemm.Epilogue[T]) error {
+	return RunPacked(pool, p, x, weightsFor(pool, p, w), out, epilogue)
+}
+
+// AddPlan is RunPlan that adds to what out holds, before the epilogue. The plan
+// must add (see Adds).
+func AddPlan[T gemm.Number](pool *par.Pool, p *Plan, x, w, out []T, epilogue *gemm.Epilogue[T]) error {
+	return AddPacked(pool, p, x, weightsFor(pool, p, w), out, epilogue)
+}
+
+// weightsFor is w in the form for a single run.
+func weightsFor[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
 	if p.batch == 1 || isDirect[T](p) {
-		weights := Weights[T]{outputs: p.outputs, groups: p.groups, depth: p.depth(), plain: w}
-		return RunPacked(pool, p, x, &weights, out, epilogue)
+		return &Weights[T]{outputs: p.outputs, groups: p.groups, depth: p.depth(), plain: w}
 	}
-	return RunPacked(pool, p, x, PackWeights(pool, p, w), out, epilogue)
+	return PackWeights(pool, p, w)
 }
 
 // RunPacked is Run for shapes that have been laid out and prepared weights.
 func RunPacked[T gemm.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out []T, epilogue *gemm.Epilogue[T]) error {
+	return start(pool, p, x, w, out, false, epilogue)
+}
+
+// AddPacked is AddPlan for prepared weights.
+func AddPacked[T gemm.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out []T, epilogue *gemm.Epilogue[T]) error {
+	if !p.Adds() {
+		return fmt.Errorf("conv: sum with an output, got a convolution of one input or two outputs for each group, want more")
+	}
+	return start(pool, p, x, w, out, true, epilogue)
+}
+
+// Adds reports whether a plan computes sums with what its output holds.
+func (p *Plan) Adds() bool { return !p.direct && !p.thin }
+
+func start[T gemm.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out []T, accumulate bool, epilogue *gemm.Epilogue[T]) error {
 	if epilogue != nil && epilogue.BiasCol != nil {
 		return fmt.Errorf("conv: epilogue, got a bias for columns, want one for output channels only")
 	}
@@ -70,7 +100,7 @@ func RunPacked[T gemm.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out
 	if len(out) == 0 {
 		return nil
 	}
-	r := run[T]{pool, p, x, w, out, epilogue}
+	r := run[T]{pool, p, x, w, out, accumulate, epilogue}
 	work := max(p.outputs/p.groups*p.outSize*p.depth(), 1)
 	switch {
 	case isDirect[T](p) && (p.batch*p.outputs >= 4*pool.Threads() || pool.Threads() == 1):
@@ -94,12 +124,14 @@ func leastWork() int {
 
 // run is one execution.
 type run[T gemm.Number] struct {
-	pool     *par.Pool
-	plan     *Plan
-	x        []T
-	weights  *Weights[T]
-	out      []T
-	epilogue *gemm.Epilogue[T]
+	pool    *par.Pool
+	plan    *Plan
+	x       []T
+	weights *Weights[T]
+	out     []T
+	// accumulate adds to out.
+	accumulate bool
+	epilogue   *gemm.Epilogue[T]
 }
 
 // items computes groups lo to hi, counted over the whole batch.
@@ -144,10 +176,14 @@ func (r *run[T]) multiply(f *frame[T], i, g int) {
 		return
 	}
 	perGroup := p.outputs / p.groups
+	if r.weights.turned != nil {
+		r.multiplyTurned(f, i, g)
+		return
+	}
 	args := gemm.Args[T]{
 		M: perGroup, N: p.outSize, K: p.depth(),
 		C:   r.out[(i*p.outputs+g*perGroup)*p.outSize:],
-		LDC: p.outSize, Epilogue: r.epilogue.Rows(g * perGroup),
+		LDC: p.outSize, Accumulate: r.accumulate, Epilogue: r.epilogue.Rows(g * perGroup),
 	}
 	if r.weights.packed != nil {
 		args.PackedA = r.weights.packed[g]
@@ -163,4 +199,22 @@ func (r *run[T]) multiply(f *frame[T], i, g int) {
 		args.PackB = f.packPatches
 	}
 	gemm.Mul(r.pool, &args)
+}
+
+// multiplyTurned is multiply with the places as rows and the outputs as
+// columns.
+func (r *run[T]) multiplyTurned(f *frame[T], i, g int) {
+	p := r.plan
+	perGroup := p.outputs / p.groups
+	args := gemm.Turned[T]{
+		M: p.outSize, N: perGroup, K: p.depth(), B: r.weights.turned[g],
+		C:   r.out[(i*p.outputs+g*perGroup)*p.outSize:],
+		LDC: p.outSize, Accumulate: r.accumulate, Epilogue: r.epilogue.Rows(g * perGroup),
+	}
+	if p.pointwise || p.sampled {
+		args.A = gemm.Row(f.source(), p.outSize).T()
+	} else {
+		args.PackA = f.packPatches
+	}
+	gemm.MulTurned(r.pool, &args)
 }

@@ -60,6 +60,11 @@ var specs = []spec{
 	{"1d framed, neighbours", []int{1, 1, 200}, []int{6, 1, 20}, Params{}},
 	{"depthwise strides", []int{1, 9, 14, 37}, []int{9, 1, 5, 5}, Params{Groups: 9, Stride: []int{2, 2}, PadLo: []int{2, 2}, PadHi: []int{2, 2}}},
 	{"wide", []int{1, 6, 11, 40}, []int{17, 6, 3, 3}, Params{PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
+	{"turned", []int{2, 9, 7, 7}, []int{70, 9, 3, 3}, Params{PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
+	{"turned, deep", []int{1, 50, 5, 5}, []int{128, 50, 3, 3}, Params{PadLo: []int{1, 1}, PadHi: []int{1, 1}, Stride: []int{2, 2}}},
+	{"turned pointwise", []int{1, 33, 7, 7}, []int{96, 33, 1, 1}, Params{}},
+	{"turned groups", []int{1, 34, 7, 7}, []int{136, 17, 1, 1}, Params{Groups: 2}},
+	{"turned sampled", []int{1, 33, 13, 13}, []int{96, 33, 1, 1}, Params{Stride: []int{2, 2}}},
 	{"deep", []int{1, 70, 6, 6}, []int{9, 70, 3, 3}, Params{PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
 }
 
@@ -197,5 +202,29 @@ func check[T gemm.Number](t *testing.T, pool *par.Pool, s spec) {
 			require.NoError(t, RunPacked(pool, plan, x, ready, out, e))
 			near(t, want, out)
 		}
+		checkSum(t, pool, plan, x, w, e, s)
 	}
+}
+
+// checkSum adds to an output that holds numbers.
+func checkSum[T gemm.Number](t *testing.T, pool *par.Pool, plan *Plan, x, w []T, e *gemm.Epilogue[T], s spec) {
+	t.Helper()
+	want, _ := naive(x, s.x, w, s.w, s.p, nil)
+	held := random[T](rand.New(rand.NewPCG(5, 6)), len(want))
+	for i := range want {
+		want[i] += held[i]
+		if e != nil {
+			want[i] = min(max(want[i]+e.BiasRow[i/max(plan.outSize, 1)%s.w[0]], e.Lo), e.Hi)
+		}
+	}
+	out := append([]T(nil), held...)
+	if !plan.Adds() {
+		require.Error(t, AddPlan(pool, plan, x, w, out, e))
+		return
+	}
+	require.NoError(t, AddPlan(pool, plan, x, w, out, e))
+	near(t, want, out)
+	copy(out, held)
+	require.NoError(t, AddPacked(pool, plan, x, PackWeights(pool, plan, w), out, e))
+	near(t, want, out)
 }

@@ -100,6 +100,7 @@ type Plan struct {
 	direct                   bool  // one input channel for each group, few outputs
 	thin                     bool  // so few outputs for each group that patches are not worth packing
 	sampled                  bool  // the patches are the padded input
+	turned                   bool  // places are the rows of the product, not its columns
 	framed                   bool  // a matrix of which neighbouring columns overlap is the input
 
 	idle sync.Pool // *frame[T]
@@ -230,6 +231,7 @@ func (p *Plan) choose() {
 	p.thin = p.outputs/p.groups <= maxThin && p.taps > 0 && perGroup > 0
 	last := &p.axes[len(p.axes)-1]
 	p.framed = p.plain && perGroup == 1 && p.outSize == last.out && p.taps == last.kernel && last.kernelDilation == 1 && !p.pointwise
+	p.turned = p.isTurned()
 	p.direct = perGroup == 1 && p.outputs/p.groups <= maxDirect && p.taps > 0
 	if p.pointwise && !p.direct && !p.thin || p.outSize == 0 {
 		return
@@ -238,6 +240,15 @@ func (p *Plan) choose() {
 	for c := range perGroup {
 		p.offsets = appendTaps(p.offsets, p.axes, c*p.paddedSize)
 	}
+}
+
+// isTurned reports whether the roles of the operands are exchanged: the places
+// are few and fill vectors badly, the outputs are many and fill them.
+func (p *Plan) isTurned() bool {
+	const lanes, most, least = 16, 128, 64
+	outputs := p.outputs / p.groups
+	waste := func(n, unit int) int { return (n + unit - 1) / unit * unit * 64 / n } // in parts of 64
+	return p.outSize > 0 && p.outSize <= most && outputs >= least && !p.framed && waste(p.outSize, lanes) > waste(outputs, 2*lanes)+4
 }
 
 // maxThin is the most outputs of a group that are computed without packing

@@ -52,7 +52,7 @@ func (r *product[T]) pick() {
 		r.kernel = b.panel.kernel
 	}
 	if a != nil {
-		if b != nil && a.panel.kernel != b.panel.kernel {
+		if b != nil && a.panel.kernel.Name != b.panel.kernel.Name {
 			panic("gemm: operands packed for different kernels, got " + a.panel.kernel.Name + " and " + b.panel.kernel.Name)
 		}
 		r.kernel = a.panel.kernel

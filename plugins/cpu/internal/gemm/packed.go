@@ -30,7 +30,7 @@ type panels[T Number] struct {
 
 // PackA packs the m x k matrix a for the kernel in use.
 func PackA[T Number](pool *par.Pool, m, k int, a Mat[T]) *PackedA[T] {
-	kernel := Active[T]()
+	kernel := Active[T]().balanced(m)
 	return &PackedA[T]{m, k, packAll(pool, kernel, kernel.MR, m, a.RowStride, k, a.ColStride, a.Data)}
 }
 
@@ -38,6 +38,22 @@ func PackA[T Number](pool *par.Pool, m, k int, a Mat[T]) *PackedA[T] {
 func PackB[T Number](pool *par.Pool, k, n int, b Mat[T]) *PackedB[T] {
 	kernel := Active[T]()
 	return &PackedB[T]{n, k, packAll(pool, kernel, kernel.NR, n, b.ColStride, k, b.RowStride, b.Data)}
+}
+
+// balanced is the kernel for a left operand of m rows that is packed: tiles of
+// nearly the same height, where a few rows would be left over. A tile of few
+// rows waits for the sums of its own.
+func (kern *Kernel[T]) balanced(m int) *Kernel[T] {
+	if kern.Tile == nil || m <= kern.MR {
+		return kern
+	}
+	rows := ceil(m, ceil(m, kern.MR))
+	if rows == kern.MR {
+		return kern
+	}
+	own := *kern
+	own.MR, own.MC = rows, kern.MC/rows*rows
+	return &own
 }
 
 // Size returns the rows and columns.
