@@ -98,6 +98,10 @@ func fromInt[T integer](to dtype.DType) kernel.Func {
 }
 
 func plain[T, R number](d []R, x []T) {
+	if same, ok := any(x).([]R); ok {
+		copy(d, same)
+		return
+	}
 	d = d[:len(x)]
 	for i, v := range x {
 		d[i] = R(v)

@@ -118,13 +118,19 @@ func uniform[T number](x []T) bool {
 // done.
 func quantizeBytes[T float, Z integer](d, zero []Z, x, scale []T, least, most T) int {
 	xs, ok := any(x).([]float32)
-	if !ok || len(d) < 64 || !uniform(zero) || !uniform(scale) || most == least || most > 255 {
+	if !ok || len(d) < 64 || unsafe.Sizeof(d[0]) > 1 || !uniform(zero) || !uniform(scale) {
 		return 0
 	}
 	switch d := any(d).(type) {
 	case []uint8:
+		if least == most { // what the type holds
+			least, most = 0, 255
+		}
 		return vector.Quantize(d, xs, float32(scale[0]), float32(zero[0]), float32(least), float32(most))
 	case []int8:
+		if least == most {
+			least, most = -128, 127
+		}
 		bytes := unsafe.Slice((*uint8)(unsafe.Pointer(unsafe.SliceData(d))), len(d))
 		return vector.Quantize(bytes, xs, float32(scale[0]), float32(zero[0]), float32(least), float32(most))
 	}

@@ -133,31 +133,31 @@ func transcendental[T float](c op.Code) func(d, x []T) {
 	case op.Sin:
 		return func(d, x []T) {
 			for i, v := range x {
-				d[i] = T(math.Sin(float64(v)))
+				d[i] = T(sin(float64(v)))
 			}
 		}
 	case op.Cos:
 		return func(d, x []T) {
 			for i, v := range x {
-				d[i] = T(math.Cos(float64(v)))
+				d[i] = T(cos(float64(v)))
 			}
 		}
 	case op.Tan:
 		return func(d, x []T) {
 			for i, v := range x {
-				d[i] = T(math.Tan(float64(v)))
+				d[i] = T(tan(float64(v)))
 			}
 		}
 	case op.Asin:
 		return func(d, x []T) {
 			for i, v := range x {
-				d[i] = T(math.Asin(float64(v)))
+				d[i] = T(asin(float64(v)))
 			}
 		}
 	case op.Acos:
 		return func(d, x []T) {
 			for i, v := range x {
-				d[i] = T(math.Acos(float64(v)))
+				d[i] = T(acos(float64(v)))
 			}
 		}
 	case op.Atan:
@@ -181,7 +181,7 @@ func hyperbolic[T float](c op.Code) func(d, x []T) {
 	case op.Cosh:
 		return func(d, x []T) {
 			for i, v := range x {
-				d[i] = T(math.Cosh(float64(v)))
+				d[i] = T(cosh(float64(v)))
 			}
 		}
 	case op.Tanh:
@@ -218,13 +218,33 @@ func hyperbolic[T float](c op.Code) func(d, x []T) {
 	return nil
 }
 
-// sinh is math.Sinh with the digits near zero that it loses, by way of expm1.
+// asin has the digits near 1 and -1 that math.Asin loses.
+func asin(x float64) float64 { return math.Atan2(x, math.Sqrt((1-x)*(1+x))) }
+
+// acos has the digits near 1 that math.Acos loses.
+func acos(x float64) float64 { return 2 * math.Atan2(math.Sqrt(1-x), math.Sqrt(1+x)) }
+
+// sinh is math.Sinh with the digits near zero that it loses, by way of expm1, and without its overflow before the result is
+// too large.
 func sinh(x float64) float64 {
-	if math.Abs(x) > 1 || x == 0 {
+	switch a := math.Abs(x); {
+	case a > 700:
+		half := math.Exp(a / 2)
+		return math.Copysign(half/2*half, x)
+	case a > 1 || x == 0:
 		return math.Sinh(x)
 	}
 	e := math.Expm1(x)
 	return (e + e/(e+1)) / 2
+}
+
+// cosh is math.Cosh without its overflow before the result is too large.
+func cosh(x float64) float64 {
+	if a := math.Abs(x); a > 700 {
+		half := math.Exp(a / 2)
+		return half / 2 * half
+	}
+	return math.Cosh(x)
 }
 
 // log is math.Log, which takes denormals for the least normal number on some processors.

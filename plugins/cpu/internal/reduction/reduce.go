@@ -180,6 +180,10 @@ func columns[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) 
 	if strips := (n + width - 1) / width * kept.Count(); strips < 2*c.Pool.Threads() { // narrower, so that all threads have some
 		width = max(min(n, 64), n*kept.Count()/(2*c.Pool.Threads())/max(1, kept.Count()))
 	}
+	if kept.Count() == 1 && joined.Count() >= 2*tall {
+		byParts(c, at(&kept), &joined, data, r, y)
+		return
+	}
 	strips := (n + width - 1) / width
 	c.Pool.For(kept.Count()*strips, grain/(width*joined.Count())+1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -195,4 +199,43 @@ func columns[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) 
 			}
 		}
 	})
+}
+
+// tall is the fewest rows that make one partial result; parts bounds how many there are.
+const (
+	tall  = 64
+	parts = 32
+)
+
+func at(w *kernel.Walk) int {
+	first := w.Start(0)
+	return first.Pos[0]
+}
+
+// byParts joins many rows to one: partial results are those of fixed ranges of rows, each read from beginning to end.
+func byParts[T number](c *kernel.Call, from int, joined *kernel.Walk, data []T, r *reducer[T], y []T) {
+	rows, n := joined.Count(), len(y)
+	count := min(parts, rows/tall)
+	partial := kernel.TempOf[T](c, count*n)
+	c.Pool.For(count, grain/(rows/count*n)+1, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			first, last := rows*i/count, rows*(i+1)/count
+			in := joined.Start(first)
+			for k := first; k < last; k++ {
+				for at := 0; at < n; at += cols { // what is summed stays in the first level cache
+					acc := partial[i*n+at : i*n+min(at+cols, n)]
+					if k == first {
+						copy(acc, data[from+in.Pos[0]+at:])
+					} else {
+						r.rows(acc, data[from+in.Pos[0]+at:][:len(acc)])
+					}
+				}
+				in.Next()
+			}
+		}
+	})
+	copy(y, partial)
+	for i := 1; i < count; i++ {
+		r.rows(y, partial[i*n:][:n])
+	}
 }
