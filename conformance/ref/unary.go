@@ -27,9 +27,9 @@ var unaryKernels = map[op.Code]kernel{
 		},
 	}),
 	op.Exp: floats(math.Exp), op.Log: floats(log), op.Log1p: floats(math.Log1p), op.Expm1: floats(math.Expm1),
-	op.Sqrt: floats(math.Sqrt), op.Sin: floats(math.Sin), op.Cos: floats(math.Cos), op.Tan: floats(math.Tan),
-	op.Asin: floats(math.Asin), op.Acos: floats(math.Acos), op.Atan: floats(math.Atan), op.Sinh: floats(math.Sinh),
-	op.Cosh: floats(math.Cosh), op.Tanh: floats(math.Tanh), op.Erf: floats(math.Erf), op.Floor: floats(math.Floor),
+	op.Sqrt: floats(math.Sqrt), op.Sin: floats(sin), op.Cos: floats(cos), op.Tan: floats(tan),
+	op.Asin: floats(asin), op.Acos: floats(acos), op.Atan: floats(math.Atan), op.Sinh: floats(sinh),
+	op.Cosh: floats(cosh), op.Tanh: floats(math.Tanh), op.Erf: floats(math.Erf), op.Floor: floats(math.Floor),
 	op.Ceil: floats(math.Ceil), op.Round: floats(math.RoundToEven), op.Trunc: floats(math.Trunc),
 	op.Asinh: floats(math.Asinh), op.Acosh: floats(math.Acosh), op.Atanh: floats(math.Atanh),
 	op.Not: elementwise(scalarRule{i: func(e element, x []int64) int64 {
