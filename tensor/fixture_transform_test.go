@@ -45,6 +45,7 @@ var transformCalls = map[string]call{
 	"Interpolate/3d": one(func(x ts) tt { return x[0].Interpolate(tensor.InterpolateOptions{Mode: "linear"}, 3, 5, 6) }),
 	"Interpolate/1d": one(func(x ts) tt { return x[0].Interpolate(tensor.InterpolateOptions{Mode: "linear"}, 5) }),
 	"MeshGrid":       many(func(x ts) ts { return tensor.MeshGrid(x...) }),
+	"MeshGridStack":  one(func(x ts) tt { return tensor.MeshGridStack(x...) }),
 	"MeshGridXY":     many(func(x ts) ts { return tensor.MeshGridXY(x...) }),
 	"ArgWhere": func(t *testing.T, _ *tensor.Device, x []*tensor.Tensor) []*tensor.Tensor {
 		y, err := x[0].ArgWhere(ctx)

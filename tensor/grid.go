@@ -25,13 +25,16 @@ func MeshGridXY(vs ...*Tensor) []*Tensor {
 	return grids
 }
 
+// MeshGridStack is MeshGrid along a new last axis: element (i, j, ...) is the tuple of the vectors' elements i, j, ...
+func MeshGridStack(vs ...*Tensor) *Tensor { return Stack(-1, MeshGrid(vs...)...) }
+
 // CartesianGrid makes all index tuples (i64) of the given dimensions: [dims..., len(dims)].
 func (d *Device) CartesianGrid(dims ...int) *Tensor {
 	vs := make([]*Tensor, len(dims))
 	for i, n := range dims {
 		vs[i] = d.Iota(dtype.I64, n)
 	}
-	return Stack(-1, MeshGrid(vs...)...)
+	return MeshGridStack(vs...)
 }
 
 // AffineGrid is the points of a regular grid of the given spatial size, each mapped by t[N, d, d+1]: [N, size..., d].

@@ -472,6 +472,7 @@ case("ISTFT", torch.istft(st.mT, 8, 2, 8, win, length=40), ri(st), win)
 # grids
 case("MeshGrid", list(torch.meshgrid(row, b4, indexing="ij")), row, b4)
 case("MeshGridXY", list(torch.meshgrid(row, b4, indexing="xy")), row, b4)
+case("MeshGridStack", torch.cartesian_prod(row, b4).reshape(3, 4, 2), row, b4)
 th2, th3 = rnd(2, 2, 3), rnd(1, 3, 4)
 case("AffineGrid", F.affine_grid(th2, (2, 3, 4, 3), align_corners=False), th2)
 case("AffineGrid/3d", F.affine_grid(th3, (1, 2, 2, 3, 4), align_corners=True), th3)
