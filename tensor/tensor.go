@@ -26,7 +26,8 @@ type Tensor struct {
 	state   *state
 	scope   *scope
 	cleanup runtime.Cleanup
-	host    []byte // a copy of the content, of small tensors that FromBytes made
+	origin  *Tensor // of a view from another scope: the handle that owns the memory
+	host    []byte  // a copy of the content, of small tensors that FromBytes made
 }
 
 // hostSize is the size in bytes up to which FromBytes keeps a copy: numbers that steer control flow.
@@ -36,10 +37,13 @@ const hostSize = 64
 // false for all others.
 func (t *Tensor) Known() (content []byte, ok bool) { return t.host, t.host != nil }
 
-type state struct{ released atomic.Bool }
+type state struct {
+	released atomic.Bool
+	lent     bool // somebody else's to release
+}
 
 // claim is true for the one caller that may release.
-func (s *state) claim() bool { return s.released.CompareAndSwap(false, true) }
+func (s *state) claim() bool { return !s.lent && s.released.CompareAndSwap(false, true) }
 
 // Error is the panic value of a programmer's error. It wraps the contract's error, so that errors.Is and errors.As see
 // core.ErrShape and *op.Error.
@@ -92,6 +96,9 @@ func (t *Tensor) Release() {
 	if !t.state.claim() {
 		return
 	}
+	if t.origin != nil {
+		t.origin.cleanup.Stop()
+	}
 	t.cleanup.Stop()
 	t.dev.mu.Lock()
 	defer t.dev.mu.Unlock()
@@ -114,12 +121,19 @@ func (d *Device) Op(c op.Code, in []*Tensor, attrs ...op.Attr) []*Tensor {
 
 func apply(d *Device, c op.Code, in []*Tensor, attrs []op.Attr) []*Tensor {
 	s := d.scope
+	for _, t := range in {
+		s = deeper(s, t.scope)
+	}
+	return applyIn(d, c, in, attrs, s, s)
+}
+
+// applyIn is apply whose node is recorded as in scope s, and whose results belong to owner.
+func applyIn(d *Device, c op.Code, in []*Tensor, attrs []op.Attr, s, owner *scope) []*Tensor {
 	descs := make([]op.Desc, len(in))
 	for i, t := range in {
 		if t.dev != d.engine {
 			fail("%v: operand %d is on %s, want %s: move it with To", c, i, t.dev, d.engine)
 		}
-		s = deeper(s, t.scope)
 		descs[i] = t.desc
 	}
 	n, err := op.New(c, descs, attrs...)
@@ -136,7 +150,7 @@ func apply(d *Device, c op.Code, in []*Tensor, attrs []op.Attr) []*Tensor {
 	for i := range n.Outputs {
 		n.Outputs[i].ID = d.nextID()
 	}
-	err = d.enqueue(&n, descs)
+	err = d.enqueue(&n, descs, s != nil && s.mute)
 	if err != nil && !unsupported(err) && d.failed == nil {
 		d.failed = err // reported by the next wait
 	}
@@ -146,7 +160,7 @@ func apply(d *Device, c op.Code, in []*Tensor, attrs []op.Attr) []*Tensor {
 	}
 	outs := make([]*Tensor, len(n.Outputs))
 	for i, o := range n.Outputs {
-		outs[i] = d.handle(o, s)
+		outs[i] = d.handle(o, owner)
 	}
 	runtime.KeepAlive(in)
 	return outs

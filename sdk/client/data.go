@@ -110,8 +110,13 @@ func (s *stream) Read(ctx context.Context, id op.TensorID, dst []byte) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
+	if r := s.ahead.take(id, len(dst)); r != nil {
+		s.mu.Unlock()
+		return s.collect(ctx, r, dst)
+	}
 	r := s.requests.add(dst)
 	s.enc.Read(r.id, id, len(dst))
+	s.readAhead(id, len(dst))
 	s.flush()
 	s.mu.Unlock()
 	return s.wait(ctx, r)

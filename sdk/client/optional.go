@@ -90,6 +90,7 @@ func (p *programs) Run(id core.ProgramID, inputs, outputs []op.TensorID) error {
 		return err
 	}
 	s.enc.Run(uint64(id), inputs, outputs)
+	s.ahead.run(uint64(id), outputs)
 	return s.added()
 }
 
@@ -103,6 +104,7 @@ func (p *programs) Undefine(id core.ProgramID) error {
 		return err
 	}
 	s.enc.Undefine(uint64(id))
+	s.ahead.undefine(uint64(id))
 	return s.added()
 }
 

@@ -25,6 +25,11 @@ type request struct {
 	there int           // bytes of it that are there
 	parts chan struct{} // there has grown
 
+	// Of a read that nobody has asked for yet.
+	ahead   []byte // dst
+	program uint64
+	output  int
+
 	// late is called with the answer to a request that was dropped before it came: what the plugin holds for it is to be
 	// given back then.
 	late    func(err error)
@@ -206,36 +211,44 @@ func (q *requests) data(p *wire.Reply, f *wire.Frame) error {
 // receive takes replies until the stream ends.
 func (s *stream) receive() {
 	defer close(s.finished)
-	var p wire.Reply
 	for {
-		f, err := s.fs.Receive()
-		if err != nil {
+		if err := s.fs.Next(s.handle); err != nil {
 			s.fail(s.receiveError(err))
 			return
 		}
-		err = p.Parse(f)
-		if err == nil {
-			switch p.Tag {
-			case wire.TagData:
-				err = s.requests.data(&p, f)
-			case wire.TagDone, wire.TagUsage, wire.TagKept:
-				err = s.requests.answer(&p)
-			case wire.TagPart:
-				err = s.requests.part(&p)
-			case wire.TagRelease:
-				err = s.released(p.Segment)
-			case wire.TagFail:
-				err = p.Err
-			default:
-				err = fmt.Errorf("reply 0x%02x: %w", byte(p.Tag), core.ErrProtocol)
-			}
-		}
-		f.Free()
-		if err != nil {
-			s.fail(fmt.Errorf("plugin %s: stream: %w", s.b.proc.name, err))
-			return
+	}
+}
+
+// fault is what is wrong with a reply.
+type fault struct{ error }
+
+func (f fault) Unwrap() error { return f.error }
+
+// handle takes a reply. It never waits. Replies are handled one at a time.
+func (s *stream) handle(f *wire.Frame) error {
+	p := &s.reply
+	err := p.Parse(f)
+	if err == nil {
+		switch p.Tag {
+		case wire.TagData:
+			err = s.requests.data(p, f)
+		case wire.TagDone, wire.TagUsage, wire.TagKept:
+			err = s.requests.answer(p)
+		case wire.TagPart:
+			err = s.requests.part(p)
+		case wire.TagRelease:
+			err = s.released(p.Segment)
+		case wire.TagFail:
+			err = p.Err
+		default:
+			err = fmt.Errorf("reply 0x%02x: %w", byte(p.Tag), core.ErrProtocol)
 		}
 	}
+	f.Free()
+	if err != nil {
+		return fault{fmt.Errorf("plugin %s: stream: %w", s.b.proc.name, err)}
+	}
+	return nil
 }
 
 // receiveError says why no more replies come.
@@ -243,7 +256,10 @@ func (s *stream) receiveError(err error) error {
 	s.mu.Lock()
 	ended := s.ended
 	s.mu.Unlock()
+	var f fault
 	switch {
+	case errors.As(err, &f):
+		return f.error
 	case errors.Is(err, core.ErrProtocol):
 		return err
 	case ended:

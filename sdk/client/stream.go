@@ -45,7 +45,11 @@ type stream struct {
 
 	shared *segments // nil: none
 
+	ahead    ahead
 	requests requests
+	reply    wire.Reply // of handle
+	pace     wire.Pace  // of the answers
+	watches  bool       // looks for answers instead of sleeping
 	missed   missed
 	over     chan struct{} // closed with err: the stream takes no more
 	overOnce sync.Once
@@ -105,7 +109,7 @@ func openStream(ctx context.Context, b *Backend, device int) (core.Stream, error
 		return nil, canceled(b.proc.name, ctx)
 	}
 	opened = true
-	s := &stream{b: b, fs: fs, cancel: cancel, device: device, enc: wire.NewEncoder(b.ids),
+	s := &stream{b: b, fs: fs, watches: b.idle, cancel: cancel, device: device, enc: wire.NewEncoder(b.ids),
 		work: make(chan struct{}, 1), over: make(chan struct{}), finished: make(chan struct{})}
 	if b.memfd && fs.Direct() {
 		s.shared = &segments{s: s}
@@ -312,7 +316,13 @@ func (s *stream) Submit(nodes []op.Node) error {
 		return err
 	}
 	for i := range nodes {
-		s.enc.Node(&nodes[i])
+		n := &nodes[i]
+		s.enc.Node(n)
+		for k := range n.Inputs {
+			if k < 64 && n.Drop>>k&1 != 0 {
+				s.forgetAhead(n.Inputs[k : k+1])
+			}
+		}
 		if s.enc.Len() >= flushSize {
 			s.flush()
 		}
@@ -328,6 +338,7 @@ func (s *stream) Free(ids []op.TensorID) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
+	s.forgetAhead(ids)
 	for len(ids) > 0 {
 		n := min(len(ids), flushSize/10)
 		s.enc.Free(ids[:n])
@@ -357,20 +368,35 @@ func (s *stream) Sync(ctx context.Context) error {
 
 // wait waits for the answer to a request. When ctx ends first, the plugin is told, and a late answer is dropped.
 func (s *stream) wait(ctx context.Context, r *request) error {
+	start := time.Now()
+	s.watch(ctx, r)
+	select {
+	case err := <-r.done:
+		s.pace.Note(time.Since(start))
+		return err
+	case <-ctx.Done():
+	}
 	select {
 	case err := <-r.done:
 		return err
 	default:
 	}
-	select {
-	case err := <-r.done:
-		return err
-	case <-ctx.Done():
-	}
 	if !s.giveUp(r) {
 		return <-r.done
 	}
 	return canceled(s.b.proc.name, ctx)
+}
+
+// watch waits for the answer to a request for a short time, where answers came soon of late, and receives itself: being
+// woken costs more than a short answer does.
+func (s *stream) watch(ctx context.Context, r *request) {
+	if !s.watches || !s.fs.Direct() {
+		return
+	}
+	done := func() bool { return len(r.done) > 0 || len(r.parts) > 0 || ctx.Err() != nil }
+	if err := s.pace.Watch(done, func() (bool, error) { return s.fs.Poll(s.handle) }); err != nil {
+		s.fail(s.receiveError(err))
+	}
 }
 
 // giveUp drops a request and tells the plugin. It is false when the answer came at the same moment.

@@ -22,6 +22,9 @@ type tensor struct {
 type session struct {
 	*server
 	fs         *wire.FrameStream
+	inbox      []*wire.Frame // taken by next, before those in the queue
+	pace       wire.Pace     // of the host
+	watches    bool          // looks for frames instead of sleeping
 	ctx        context.Context
 	generation uint16
 	decoder    *wire.Decoder
@@ -44,14 +47,17 @@ type session struct {
 
 // execute takes frames until there are no more. An error is a fault of the protocol or the transport.
 func (t *session) execute(frames <-chan *wire.Frame) error {
-	for f := range frames {
-		err := t.frame(f)
+	for {
+		f, ok, err := t.next(frames)
+		if !ok || err != nil {
+			return err
+		}
+		err = t.frame(f)
 		f.Free()
 		if err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 func (t *session) frame(f *wire.Frame) error {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
+	"time"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/sdk/wire"
@@ -43,6 +45,9 @@ func (s *server) Stream(fs *wire.FrameStream) {
 		_ = fs.Send(wire.FailFrame(err))
 	}
 	cancel()
+	for _, f := range t.inbox {
+		f.Free()
+	}
 	go func() { // the receiver ends when this call returns
 		for f := range frames {
 			f.Free()
@@ -83,7 +88,7 @@ func (s *server) openSession(ctx context.Context, fs *wire.FrameStream) (*sessio
 		return nil, err
 	}
 	t := &session{server: s, fs: fs, ctx: ctx, generation: c.Generation, decoder: wire.NewDecoder(c.Generation),
-		tensors: map[tensorID]tensor{}, programs: map[uint64]*defined{}}
+		tensors: map[tensorID]tensor{}, programs: map[uint64]*defined{}, watches: fs.Direct() && wire.Leftover(runtime.GOMAXPROCS(0))}
 	if err := s.guard("open stream", func() (err error) { t.be, err = b.OpenStream(ctx, c.Device); return err }); err != nil {
 		return nil, err
 	}
@@ -105,39 +110,75 @@ func (s *server) openSession(ctx context.Context, fs *wire.FrameStream) (*sessio
 // receive puts frames into the queue until the host ends the stream, which is nil, or the stream breaks.
 func (t *session) receive(ctx context.Context, frames chan<- *wire.Frame) error {
 	for {
-		f, err := t.fs.Receive()
+		err := t.fs.Next(func(f *wire.Frame) error {
+			queue, err := t.arrived(f)
+			if !queue {
+				return err
+			}
+			select {
+			case frames <- f:
+				return nil
+			case <-ctx.Done():
+				f.Free()
+				return ctx.Err()
+			}
+		})
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if f.Len() > wire.MaxFrame {
-			err := fmt.Errorf("stream: %w: frame of %d bytes, at most %d", core.ErrProtocol, f.Len(), wire.MaxFrame)
-			f.Free()
-			return err
-		}
-		if number, size, ok := wire.ParseSegment(f); ok {
-			f.Free()
-			if err := t.segment(number, size); err != nil {
+	}
+}
+
+// arrived deals with a frame that does not wait for its turn. queue says that f is one that does.
+func (t *session) arrived(f *wire.Frame) (queue bool, err error) {
+	if f.Len() > wire.MaxFrame {
+		err := fmt.Errorf("stream: %w: frame of %d bytes, at most %d", core.ErrProtocol, f.Len(), wire.MaxFrame)
+		f.Free()
+		return false, err
+	}
+	if number, size, ok := wire.ParseSegment(f); ok {
+		f.Free()
+		return false, t.segment(number, size)
+	}
+	if tag, request, ok := wire.Overtakes(f); ok {
+		f.Free()
+		return false, t.overtake(tag, request)
+	}
+	return true, nil
+}
+
+// next gives the frame whose turn it is, and false when there are no more. Where the host's frames follow each other
+// closely, this goroutine looks for the next itself, as waking it takes longer.
+func (t *session) next(frames <-chan *wire.Frame) (f *wire.Frame, ok bool, err error) {
+	if len(t.inbox) == 0 && t.watches {
+		start := time.Now()
+		err := t.pace.Watch(func() bool { return len(t.inbox) > 0 || len(frames) > 0 }, func() (bool, error) {
+			return t.fs.Poll(func(f *wire.Frame) error {
+				for len(frames) > 0 { // the receiver puts none meanwhile
+					t.inbox = append(t.inbox, <-frames)
+				}
+				queue, err := t.arrived(f)
+				if queue {
+					t.inbox = append(t.inbox, f)
+				}
 				return err
-			}
-			continue
-		}
-		if tag, request, ok := wire.Overtakes(f); ok {
-			f.Free()
-			if err := t.overtake(tag, request); err != nil {
-				return err
-			}
-			continue
-		}
-		select {
-		case frames <- f:
-		case <-ctx.Done():
-			f.Free()
-			return ctx.Err()
+			})
+		})
+		defer func() { t.pace.Note(time.Since(start)) }()
+		if err != nil {
+			return nil, false, err
 		}
 	}
+	if len(t.inbox) > 0 {
+		f = t.inbox[0]
+		t.inbox = t.inbox[:copy(t.inbox, t.inbox[1:])]
+		return f, true, nil
+	}
+	f, ok = <-frames
+	return f, ok, nil
 }
 
 func (t *session) overtake(tag wire.Tag, request uint64) error {

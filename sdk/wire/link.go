@@ -6,23 +6,16 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"io"
 	"net"
 	"os"
 	"sync"
 	"syscall"
-
-	"google.golang.org/grpc/mem"
-
-	"github.com/goburn/burn/core"
 )
 
 const (
 	linkBuffer = 128 << 10 // of the reader
 	socketRoom = 1 << 20   // asked of the system for each direction
 	directSize = 64 << 10  // frames up to this length are sent with one copy and one call
-	maxFiles   = 16        // descriptors that may wait for their frames
 )
 
 // link carries frames over a unix socket: four bytes of length, then the frame. A length of zero is the host's orderly end.
@@ -31,13 +24,8 @@ type link struct {
 	raw    syscall.RawConn
 	ctx    context.Context
 	cancel context.CancelFunc
-	host   bool
 
-	// Of the receiver.
-	buf    []byte // received; lo to hi is not yet consumed
-	lo, hi int
-	takes  bool // descriptors
-	files  []int
+	receiver
 
 	mu     sync.Mutex // held while sending
 	out    []byte
@@ -61,7 +49,7 @@ func newLink(ctx context.Context, conn *net.UnixConn, host, takes bool) (*FrameS
 		return nil, err
 	}
 	_, _ = conn.SetWriteBuffer(socketRoom), conn.SetReadBuffer(socketRoom)
-	l := &link{conn: conn, raw: raw, host: host, takes: takes, buf: make([]byte, linkBuffer)}
+	l := &link{conn: conn, raw: raw, receiver: receiver{host: host, takes: takes, buf: make([]byte, linkBuffer)}}
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	context.AfterFunc(l.ctx, func() { conn.Close() })
 	return &FrameStream{link: l}, nil
@@ -73,130 +61,6 @@ func (s *FrameStream) Close() {
 		s.link.cancel()
 		s.link.conn.Close()
 	}
-}
-
-// ReleaseFiles closes the descriptors that no frame has claimed. It is for the receiver.
-func (s *FrameStream) ReleaseFiles() {
-	if s.link != nil {
-		for _, fd := range s.link.files {
-			_ = syscall.Close(fd)
-		}
-		s.link.files = nil
-	}
-}
-
-// File gives the oldest descriptor that was received and not yet given. It is for the receiver.
-func (s *FrameStream) File() (fd int, ok bool) {
-	if s.link == nil || len(s.link.files) == 0 {
-		return -1, false
-	}
-	fd = s.link.files[0]
-	s.link.files = s.link.files[1:]
-	return fd, true
-}
-
-// read fills b with what is there, at least a byte.
-func (l *link) read(b []byte) (int, error) {
-	if !l.takes {
-		return l.conn.Read(b)
-	}
-	var oob [64]byte
-	n, m, _, _, err := l.conn.ReadMsgUnix(b, oob[:])
-	if m > 0 {
-		if e := l.collect(oob[:m]); e != nil {
-			return n, e
-		}
-	}
-	if n == 0 && err == nil {
-		err = io.EOF
-	}
-	return n, err
-}
-
-// collect keeps the descriptors of a message.
-func (l *link) collect(oob []byte) error {
-	messages, err := syscall.ParseSocketControlMessage(oob)
-	if err != nil {
-		return fmt.Errorf("stream: %w: %v", core.ErrProtocol, err)
-	}
-	for i := range messages {
-		fds, err := syscall.ParseUnixRights(&messages[i])
-		if err != nil {
-			continue // another kind of message
-		}
-		l.files = append(l.files, fds...)
-	}
-	if len(l.files) > maxFiles {
-		return fmt.Errorf("stream: %w: %d descriptors wait for their frames, at most %d", core.ErrProtocol, len(l.files), maxFiles)
-	}
-	return nil
-}
-
-// fill reads until n bytes, at most those of buf, are there.
-func (l *link) fill(n int) error {
-	if l.hi-l.lo >= n {
-		return nil
-	}
-	if l.lo+n > len(l.buf) || l.lo == l.hi {
-		l.hi = copy(l.buf, l.buf[l.lo:l.hi])
-		l.lo = 0
-	}
-	for l.hi-l.lo < n {
-		k, err := l.read(l.buf[l.hi:])
-		l.hi += k
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (l *link) receive() (*Frame, error) {
-	if err := l.fill(4); err != nil {
-		return nil, l.ended(err)
-	}
-	n := int(binary.LittleEndian.Uint32(l.buf[l.lo:]))
-	switch {
-	case n == 0 && !l.host:
-		return nil, io.EOF
-	case n == 0 || n > MaxFrame+slackSize:
-		return nil, fmt.Errorf("wire: %w: a frame of %d bytes, at most %d", core.ErrProtocol, n, MaxFrame)
-	}
-	l.lo += 4
-	f := &Frame{}
-	var to []byte
-	if n < 1<<10 {
-		to = make([]byte, n)
-		f.parts = mem.BufferSlice{mem.SliceBuffer(to)}
-	} else {
-		b := framePool.Get(n)
-		to = *b
-		f.parts = mem.BufferSlice{mem.NewBuffer(b, framePool)}
-	}
-	k := copy(to, l.buf[l.lo:l.hi])
-	l.lo += k
-	for k < n {
-		m, err := l.read(to[k:])
-		k += m
-		if err != nil && k < n {
-			f.Free()
-			return nil, l.ended(err)
-		}
-	}
-	return f, nil
-}
-
-// ended says why nothing more comes: a socket that ends without a word belongs to a peer that is gone.
-func (l *link) ended(err error) error {
-	switch {
-	case errors.Is(err, core.ErrProtocol):
-		return err
-	case l.ctx.Err() != nil:
-		return l.ctx.Err()
-	case errors.Is(err, io.EOF):
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 func (l *link) send(f *Frame) error {

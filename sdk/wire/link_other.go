@@ -27,6 +27,12 @@ func PluginLink(context.Context, *net.UnixConn, bool) (*FrameStream, error) { re
 // Close does nothing: streams over gRPC end with their call.
 func (s *FrameStream) Close() {}
 
+// Next waits for a frame and calls handle with it, as Receive does.
+func (s *FrameStream) Next(handle func(*Frame) error) error { return s.next(handle) }
+
+// Poll finds none.
+func (s *FrameStream) Poll(func(*Frame) error) (some bool, err error) { return false, nil }
+
 // ReleaseFiles does nothing.
 func (s *FrameStream) ReleaseFiles() {}
 

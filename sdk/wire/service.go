@@ -52,6 +52,15 @@ type Handler interface {
 	Stream(s *FrameStream)
 }
 
+// next is Next over gRPC.
+func (s *FrameStream) next(handle func(*Frame) error) error {
+	f, err := s.Receive()
+	if err != nil {
+		return err
+	}
+	return handle(f)
+}
+
 // FrameStream carries the frames of one stream, in either direction. One goroutine may receive while others send.
 type FrameStream struct {
 	stream interface {

@@ -1,0 +1,6 @@
+//go:build unix && !linux
+
+package wire
+
+// closeOnExec is not there; only Linux passes descriptors with frames.
+const closeOnExec = 0

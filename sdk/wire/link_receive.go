@@ -1,0 +1,252 @@
+//go:build unix
+
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"syscall"
+
+	"google.golang.org/grpc/mem"
+
+	"github.com/goburn/burn/core"
+)
+
+const (
+	maxFiles = 16       // descriptors that may wait for their frames
+	directTo = 64 << 10 // what is missing of a frame, from which on it is received where it belongs
+)
+
+// errCut is a socket that ended without a word.
+var errCut = errors.New("wire: the socket has ended")
+
+// receiver takes frames apart. Whoever holds mu receives: one goroutine that waits for frames in Next, and any others that
+// look for them with Poll. The system wakes the first whenever something has come, so what the others leave is never lost.
+type receiver struct {
+	receiving sync.Mutex // guards what follows, and the order in which frames are handled
+
+	host   bool   // whose end it is
+	buf    []byte // received; lo to hi is not yet consumed
+	lo, hi int
+	part   *Frame // begun; its first got bytes are in to
+	to     []byte
+	got    int
+	takes  bool // descriptors
+	files  []int
+	broken error // nothing more can be received
+}
+
+// ReleaseFiles closes the descriptors that no frame has claimed. It is for the receiver.
+func (s *FrameStream) ReleaseFiles() {
+	if s.link != nil {
+		s.link.receiving.Lock()
+		defer s.link.receiving.Unlock()
+		for _, fd := range s.link.files {
+			_ = syscall.Close(fd)
+		}
+		s.link.files = nil
+	}
+}
+
+// File gives the oldest descriptor that was received and not yet given. It is for the receiver.
+func (s *FrameStream) File() (fd int, ok bool) {
+	if s.link == nil || len(s.link.files) == 0 {
+		return -1, false
+	}
+	fd = s.link.files[0]
+	s.link.files = s.link.files[1:]
+	return fd, true
+}
+
+// recv fills b with what is there, without waiting.
+func (r *receiver) recv(fd int, b []byte) (int, error) {
+	for {
+		n, err := r.recvOnce(fd, b)
+		switch {
+		case err == syscall.EINTR:
+			continue
+		case err != nil:
+			return 0, err
+		case n <= 0:
+			return 0, io.EOF
+		}
+		return n, nil
+	}
+}
+
+func (r *receiver) recvOnce(fd int, b []byte) (int, error) {
+	if !r.takes {
+		return syscall.Read(fd, b) // the socket does not block
+	}
+	var oob [64]byte
+	n, m, _, _, err := syscall.Recvmsg(fd, b, oob[:], closeOnExec)
+	if m > 0 {
+		if e := r.collect(oob[:m]); e != nil {
+			return n, e
+		}
+	}
+	return n, err
+}
+
+// collect keeps the descriptors of a message.
+func (r *receiver) collect(oob []byte) error {
+	messages, err := syscall.ParseSocketControlMessage(oob)
+	if err != nil {
+		return fmt.Errorf("stream: %w: %v", core.ErrProtocol, err)
+	}
+	for i := range messages {
+		fds, err := syscall.ParseUnixRights(&messages[i])
+		if err != nil {
+			continue // another kind of message
+		}
+		r.files = append(r.files, fds...)
+	}
+	if len(r.files) > maxFiles {
+		return fmt.Errorf("stream: %w: %d descriptors wait for their frames, at most %d", core.ErrProtocol, len(r.files), maxFiles)
+	}
+	return nil
+}
+
+// take gives the next frame if it is there, after at most reads calls of the system, nil if it is not. An error comes again
+// at the next call.
+func (r *receiver) take(fd, reads int) (*Frame, error) {
+	for {
+		if r.broken != nil {
+			return nil, r.broken
+		}
+		if r.part == nil && r.hi-r.lo >= 4 {
+			n := int(binary.LittleEndian.Uint32(r.buf[r.lo:]))
+			switch {
+			case n == 0 && !r.host:
+				r.broken = io.EOF
+				continue
+			case n == 0 || n > MaxFrame+slackSize:
+				r.broken = fmt.Errorf("wire: %w: a frame of %d bytes, at most %d", core.ErrProtocol, n, MaxFrame)
+				continue
+			}
+			r.lo += 4
+			r.start(n)
+		}
+		if r.part != nil {
+			k := copy(r.to[r.got:], r.buf[r.lo:r.hi])
+			r.lo, r.got = r.lo+k, r.got+k
+			if r.got == len(r.to) {
+				f := r.part
+				r.part, r.to, r.got = nil, nil, 0
+				return f, nil
+			}
+		}
+		if reads--; reads < 0 {
+			return nil, nil
+		}
+		switch err := r.more(fd); err {
+		case nil:
+		case syscall.EAGAIN:
+			return nil, nil
+		case io.EOF:
+			r.broken = errCut
+		default:
+			r.broken = err
+		}
+	}
+}
+
+// start begins a frame of n bytes.
+func (r *receiver) start(n int) {
+	r.part = &Frame{}
+	if n < 1<<10 {
+		r.to = make([]byte, n)
+		r.part.parts = mem.BufferSlice{mem.SliceBuffer(r.to)}
+	} else {
+		b := framePool.Get(n)
+		r.to = *b
+		r.part.parts = mem.BufferSlice{mem.NewBuffer(b, framePool)}
+	}
+}
+
+// more receives once: to the frame that is begun if much of it is missing, else to the buffer.
+func (r *receiver) more(fd int) error {
+	if len(r.to)-r.got >= directTo { // the buffer is empty
+		n, err := r.recv(fd, r.to[r.got:])
+		r.got += n
+		return err
+	}
+	r.hi = copy(r.buf, r.buf[r.lo:r.hi])
+	r.lo = 0
+	n, err := r.recv(fd, r.buf[r.hi:])
+	r.hi += n
+	return err
+}
+
+// Next waits for a frame and calls handle with it, before anyone handles the next. It is for one goroutine at a time. io.EOF
+// says that the other side ended the stream as it should; a frame above the limit is an ErrProtocol. The error of handle is
+// given as it is. Over a socket it returns without a frame when Poll took what had come.
+func (s *FrameStream) Next(handle func(*Frame) error) error {
+	l := s.link
+	if l == nil {
+		return s.next(handle)
+	}
+	var f *Frame
+	var failed error
+	err := l.raw.Read(func(fd uintptr) bool {
+		l.receiving.Lock()
+		f, failed = l.take(int(fd), 1<<30)
+		if f == nil && failed == nil {
+			l.receiving.Unlock()
+			return false
+		}
+		return true
+	})
+	if err != nil {
+		return l.ended(err)
+	}
+	defer l.receiving.Unlock()
+	if failed != nil {
+		return l.ended(failed)
+	}
+	return handle(f)
+}
+
+// Poll calls handle with the frames that are there, in order, and waits for none. It reports whether there was one; the error
+// is that of handle. Frames are left to Next where that is at work, where the transport is not a socket, and when there is
+// something wrong with them.
+func (s *FrameStream) Poll(handle func(*Frame) error) (some bool, err error) {
+	l := s.link
+	if l == nil || !l.receiving.TryLock() {
+		return false, nil
+	}
+	defer l.receiving.Unlock()
+	reads := 1
+	for {
+		var f *Frame
+		e := l.raw.Control(func(fd uintptr) { f, _ = l.take(int(fd), reads) })
+		if e != nil || f == nil {
+			return some, nil
+		}
+		some, reads = true, 0
+		if err := handle(f); err != nil {
+			return some, err
+		}
+	}
+}
+
+func (l *link) receive() (f *Frame, err error) {
+	err = (&FrameStream{link: l}).Next(func(g *Frame) error { f = g; return nil })
+	return f, err
+}
+
+// ended says why nothing more comes: a socket that ends without a word belongs to a peer that is gone.
+func (l *link) ended(err error) error {
+	switch {
+	case errors.Is(err, core.ErrProtocol), err == io.EOF:
+		return err
+	case l.ctx.Err() != nil:
+		return l.ctx.Err()
+	case err == errCut:
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

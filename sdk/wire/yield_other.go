@@ -1,0 +1,6 @@
+//go:build !linux
+
+package wire
+
+// yield does nothing.
+func yield() {}
