@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins dist test race check soak conformance backends fuzz bench bench-models status generate clean
+.PHONY: help build plugins dist test race check soak conformance backends fuzz bench bench-peers status generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -60,8 +60,13 @@ fuzz: ## every fuzz target for FUZZTIME each
 bench: ## Go benchmarks of submission, transfer and kernels
 	$(GO) test -run '^$$' -bench . -benchtime 0.5s ./plugins/cpu/... ./sdk/... ./host/... ./tensor/...
 
-bench-models: plugins ## the models against ONNX Runtime: docs/BENCHMARKS.md
-	$(GO) run ./tools/benchmodels -models $(DATA)/models -python "$(PYTHON)" -out docs/BENCHMARKS.md
+PEER_VENV ?=
+PARTS     ?= ops,models,cold
+bench-peers: build plugins ## burn beside PyTorch and ONNX Runtime: docs/BENCHMARKS.md; PEER_VENV=DIR keeps the Python environment
+	@venv="$(PEER_VENV)"; if [ -z "$$venv" ]; then venv=$$(mktemp -d) && trap 'rm -rf "$$venv"' EXIT; fi; \
+	if [ ! -e "$$venv/bin/python" ]; then $(PYTHON) -m venv "$$venv" && \
+		"$$venv/bin/pip" install -q --disable-pip-version-check -r tools/benchpeers/peers/requirements.txt || exit 1; fi; \
+	$(GO) run ./tools/benchpeers -python "$$venv/bin/python" -data "$(DATA)" -burn bin/burn$(EXE) -parts "$(PARTS)" -out docs/BENCHMARKS.md
 
 status: ## docs/STATUS.md from the ONNX cases in CASES
 	$(GO) run ./tools/status -cases $(CASES) -models $(DATA)/models -out docs/STATUS.md

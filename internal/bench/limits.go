@@ -37,7 +37,7 @@ var CopySizes = []int{16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20,
 // computeTypes are the types whose peak is measured.
 var computeTypes = []dtype.DType{dtype.F32, dtype.F64, dtype.I8}
 
-// Measure takes about d for each limit.
+// Measure takes about d for each limit, and gives the best rate seen.
 func Measure(ctx context.Context, threads int, d time.Duration) (Limits, error) {
 	threads = Threads(threads)
 	l := Limits{Threads: threads}

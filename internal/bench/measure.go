@@ -22,8 +22,8 @@ type Row struct {
 	Flops  int64   `json:"flops,omitempty"`
 	GBps   float64 `json:"gbps"`
 	GFlops float64 `json:"gflops,omitempty"`
-	// Limit is what the machine does at most, measured in turns with the case: its name, its rate in GFLOP/s or GB/s, and the
-	// part of it that was reached. Empty for devices that are not a processor of this machine.
+	// Limit is what the machine does at most, measured in turns with the case: its name, its best rate in GFLOP/s or GB/s, and
+	// the part of it that the case reached at its best. Empty for devices that are not a processor of this machine.
 	Limit     string  `json:"limit,omitempty"`
 	LimitRate float64 `json:"limit_rate,omitempty"`
 	OfLimit   float64 `json:"of_limit,omitempty"`
@@ -101,10 +101,11 @@ func (r *Row) Fill(o *Op, p *Probe) error {
 	r.GBps, r.GFlops = Rate(r.Bytes, r.Median), Rate(r.Flops, r.Median)
 	if p != nil {
 		r.Limit, r.LimitRate = p.Name, p.Limit()
-		r.OfLimit = r.GBps / r.LimitRate
+		work := r.Bytes
 		if p.Level != "" {
-			r.OfLimit = r.GFlops / r.LimitRate
+			work = r.Flops
 		}
+		r.OfLimit = Rate(work, r.Best) / r.LimitRate
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func TestMeasureOp(t *testing.T) {
 	require.EqualValues(t, 3*64*64*4, r.Bytes)
 	require.Equal(t, "copy of 32 KiB", r.Limit)
 	require.InDelta(t, float64(r.Bytes)/float64(r.Median.Nanoseconds()), r.GBps, 1e-9)
-	require.InDelta(t, r.GBps/r.LimitRate, r.OfLimit, 1e-12)
+	require.InDelta(t, float64(r.Bytes)/float64(r.Best.Nanoseconds())/r.LimitRate, r.OfLimit, 1e-12)
 
 	m := matmuls()[0]
 	r, err = MeasureOp(t.Context(), d, m, 1, 4*time.Millisecond)

@@ -71,7 +71,7 @@ func (f *benchFlags) table() bool { return f.json != "-" }
 
 // limits measures those of the machine, for devices that are a processor of it.
 func (a *app) limits(ctx context.Context, threads int, f benchFlags) (*bench.Limits, error) {
-	l, err := bench.Measure(ctx, threads, min(f.minTime, 100*time.Millisecond))
+	l, err := bench.Measure(ctx, threads, min(f.minTime, 50*time.Millisecond))
 	if err != nil {
 		return nil, err
 	}

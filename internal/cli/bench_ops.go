@@ -23,9 +23,9 @@ func (a *app) benchOpsCommand() *cobra.Command {
 		Use:   "ops",
 		Short: "Measure the speed of ops",
 		Long: `Measure the speed of ops on shapes that models have, in cache and in memory: the median time of one call, the spread
-(between the quartiles, as a part of the median), the rate, and on a processor of this machine which part that is of what
-the machine does at most: of its peak of multiply-adds for contractions that reuse their operands, of copying as many bytes
-for the rest. The limit takes turns with the op, so that both meet the same machine.
+(between the quartiles, as a part of the median) and the rate; and on a processor of this machine, which part the best call
+reached of what the machine does at most: of its peak of multiply-adds for contractions that reuse their operands, of
+copying as many bytes for the rest. The limit takes turns with the op, so that both meet the same machine.
 
 Ops that the device does not have are marked with *: they run decomposed. An interrupt ends the run and keeps what was measured.
 

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"time"
+
+	"github.com/goburn/burn/internal/bench"
+)
+
+// Result is the figures of a run: what the report is made of.
+type Result struct {
+	Time     time.Time
+	Platform string
+	CPU      string
+	CPUs     int
+	Torch    string // versions
+	ORT      string
+	Limits   []bench.Limits // by number of threads
+	Ops      []OpResult
+	Models   []ModelResult
+	Cold     []ColdResult
+	Sizes    []SizeResult
+}
+
+// OpResult is one op on a number of threads.
+type OpResult struct {
+	Threads int
+	Memory  bool // bound by memory
+	bench.Row
+	Torch bench.Stats
+}
+
+// Speed is the speed relative to the peer: above 1 is faster than it.
+func (r OpResult) Speed() float64 { return ratio(r.Torch.Median, r.Median) }
+
+// ModelResult is one model on a number of threads. Contestants that did not run have no calls.
+type ModelResult struct {
+	Name    string
+	Threads int
+	Builtin bench.Stats
+	Process bench.Stats
+	ORT     bench.Stats
+	Torch   bench.Stats
+}
+
+func ratio(a, b time.Duration) float64 {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
+}
+
+// ColdResult is one program from its start to its first answer.
+type ColdResult struct {
+	Model, Program string
+	First          bench.Stats // until the first line of the answer
+	Peak           int64       // bytes of resident memory, 0 when unknown
+}
+
+// SizeResult is what is installed.
+type SizeResult struct {
+	What  string
+	Bytes int64
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goburn/burn/internal/bench"
+)
+
+// target is a line of the table of targets.
+type target struct {
+	what, want, got string
+	reached         bool
+}
+
+// The floors of speed relative to a peer: of the worst row.
+const floor = 0.7
+
+// targets holds the figures against what was aimed for. Lines whose figures were not measured are left out.
+func targets(r *Result) []target {
+	var t []target
+	for _, want := range []struct {
+		name    string
+		threads int
+		part    float64
+	}{{"matmul/square/1024x1024x1024", 1, 0.85}, {"matmul/square/1024x1024x1024", 2, 0.80}, {"matmul/square/256x256x256", 1, 0.70}, {"matmul/square/256x256x256", 2, 0.70}} {
+		for _, o := range r.Ops {
+			if o.Name == want.name && o.Threads == want.threads && o.LimitRate > 0 {
+				t = append(t, target{fmt.Sprintf("%s, %s, of the f32 peak", o.Name, threadsText(o.Threads)), fmt.Sprintf("≥ %.0f %%", 100*want.part),
+					fmt.Sprintf("%.0f %%", 100*o.OfLimit), o.OfLimit >= want.part})
+			}
+		}
+	}
+	for _, n := range threadCounts(r) {
+		var speeds []float64
+		worst := ""
+		for _, m := range r.Models {
+			if m.Threads == n && m.ORT.Median > 0 {
+				speeds = append(speeds, ratio(m.ORT.Median, m.Builtin.Median))
+				if slices.Min(speeds) == speeds[len(speeds)-1] {
+					worst = m.Name
+				}
+			}
+		}
+		t = append(t, against("models against ONNX Runtime, "+threadsText(n), 1, speeds, worst)...)
+	}
+	for _, n := range threadCounts(r) {
+		var speeds []float64
+		worst := ""
+		for _, o := range r.Ops {
+			if o.Threads == n {
+				speeds = append(speeds, o.Speed())
+				if slices.Min(speeds) == speeds[len(speeds)-1] {
+					worst = o.Name
+				}
+			}
+		}
+		t = append(t, against("ops against PyTorch, "+threadsText(n), 1.2, speeds, worst)...)
+	}
+	for _, n := range threadCounts(r) {
+		bound := memoryBound(r, n)
+		if len(bound) == 0 {
+			continue
+		}
+		worst := slices.MinFunc(bound, func(a, b OpResult) int { return order(a.OfLimit, b.OfLimit) })
+		fit := 0
+		for _, o := range bound {
+			if o.OfLimit >= memoryPart {
+				fit++
+			}
+		}
+		t = append(t, target{fmt.Sprintf("memory-bound ops at 64 MiB, %s, of copying", threadsText(n)), fmt.Sprintf("all ≥ %.0f %%", 100*memoryPart),
+			fmt.Sprintf("%d of %d; worst %.0f %%, %s", fit, len(bound), 100*worst.OfLimit, worst.Name), fit == len(bound)})
+	}
+	return t
+}
+
+// memoryPart is the part of the copy bandwidth that memory-bound ops are to reach.
+const memoryPart = 0.85
+
+// memoryBound lists the memory-bound ops beyond the caches.
+func memoryBound(r *Result, threads int) []OpResult {
+	var list []OpResult
+	for _, o := range r.Ops {
+		if o.Threads == threads && o.Memory && o.Bytes >= 64<<20 && o.LimitRate > 0 {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// against is two lines: the geometric mean and the worst.
+func against(what string, mean float64, speeds []float64, worst string) []target {
+	if len(speeds) == 0 {
+		return nil
+	}
+	g, low := bench.GeoMean(speeds), slices.Min(speeds)
+	below := 0
+	for _, s := range speeds {
+		if s < floor {
+			below++
+		}
+	}
+	return []target{
+		{what + ", geometric mean of speeds", fmt.Sprintf("≥ %.1f", mean), fmt.Sprintf("%.2f", g), g >= mean},
+		{what + ", worst", fmt.Sprintf("≥ %.1f", floor), fmt.Sprintf("%.2f, %s; %d of %d below", low, worst, below, len(speeds)), low >= floor},
+	}
+}
+
+func order(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// threadCounts are those that were measured, in their order.
+func threadCounts(r *Result) []int {
+	var ns []int
+	for _, o := range r.Ops {
+		ns = append(ns, o.Threads)
+	}
+	for _, m := range r.Models {
+		ns = append(ns, m.Threads)
+	}
+	slices.Sort(ns)
+	return slices.Compact(ns)
+}
+
+func threadsText(n int) string {
+	if n == 1 {
+		return "1 thread"
+	}
+	return fmt.Sprintf("%d threads", n)
+}
