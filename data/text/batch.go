@@ -1,0 +1,85 @@
+package text
+
+import (
+	"fmt"
+
+	"github.com/goburn/burn/data"
+	"github.com/goburn/burn/tensor"
+)
+
+// Padded is a batch of texts of different lengths.
+type Padded struct {
+	IDs     *tensor.Tensor // i64 [N, L], texts in front, pad behind
+	Mask    *tensor.Tensor // bool [N, L], true where IDs is padding
+	Lengths []int          // of each text, after truncation
+}
+
+// Release gives the tensors' memory back.
+func (p *Padded) Release() { p.IDs.Release(); p.Mask.Release() }
+
+// Pad brings texts to the length of the longest, at most most tokens if most is above 0: longer ones lose their end.
+func Pad(dev *tensor.Device, texts [][]int64, pad int64, most int) (*Padded, error) {
+	p := &Padded{Lengths: make([]int, len(texts))}
+	long := 0
+	for i, t := range texts {
+		p.Lengths[i] = len(t)
+		if most > 0 {
+			p.Lengths[i] = min(len(t), most)
+		}
+		long = max(long, p.Lengths[i])
+	}
+	ids, mask := make([]int64, len(texts)*long), make([]bool, len(texts)*long)
+	for i, t := range texts {
+		row := ids[i*long : (i+1)*long]
+		n := copy(row, t[:p.Lengths[i]])
+		for k := n; k < long; k++ {
+			row[k], mask[i*long+k] = pad, true
+		}
+	}
+	err := tensor.Try(func() {
+		p.IDs = tensor.From(dev, ids, len(texts), long)
+		p.Mask = tensor.From(dev, mask, len(texts), long)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Stream is a dataset of runs of length tokens out of one long text, each with the run that is one token later: what a
+// language model reads and what it is to predict.
+type Stream struct {
+	ids          []int64
+	length, step int
+}
+
+// Next is an item of a Stream. Both are parts of the text and must not be changed.
+type Next struct{ Input, Target []int64 }
+
+var _ data.Dataset[Next] = (*Stream)(nil)
+
+// NewStream makes the dataset of runs that start at tokens 0, step, 2·step, ...; ids is kept.
+func NewStream(ids []int64, length, step int) (*Stream, error) {
+	if length < 1 || step < 1 {
+		return nil, fmt.Errorf("text: stream of length %d and step %d, want 1 or more", length, step)
+	}
+	return &Stream{ids, length, step}, nil
+}
+
+// Len is the number of whole runs.
+func (s *Stream) Len() int {
+	if n := len(s.ids) - 1 - s.length; n >= 0 {
+		return n/s.step + 1
+	}
+	return 0
+}
+
+// Get is run i.
+func (s *Stream) Get(i int) (Next, error) {
+	if err := data.Check(i, s.Len()); err != nil {
+		return Next{}, err
+	}
+	at := i * s.step
+	end := at + s.length
+	return Next{s.ids[at:end:end], s.ids[at+1 : end+1 : end+1]}, nil
+}

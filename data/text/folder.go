@@ -1,0 +1,87 @@
+package text
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goburn/burn/data"
+)
+
+// Labelled is a text of one class.
+type Labelled struct {
+	Text  string
+	Label int // of Folder.Classes
+	Path  string
+}
+
+// Folder is a dataset of text files whose folder is their class. Files are read when their item is.
+type Folder struct {
+	classes []string
+	paths   []string
+	labels  []int
+}
+
+var _ data.Dataset[Labelled] = (*Folder)(nil)
+
+// maxText bounds a file, in bytes.
+const maxText = 1 << 28
+
+// OpenFolder finds the files in dir/CLASS/ whose names end in .txt, at any depth. The classes are the names of the folders,
+// in the order of their bytes, or those that are given, in the order that is given; other folders are passed over then.
+func OpenFolder(dir string, classes ...string) (*Folder, error) {
+	if len(classes) == 0 {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return nil, fmt.Errorf("text: %w", err)
+		}
+		for _, e := range entries {
+			if e.IsDir() {
+				classes = append(classes, e.Name())
+			}
+		}
+	}
+	f := &Folder{classes: classes}
+	for label, class := range classes {
+		err := filepath.WalkDir(filepath.Join(dir, class), func(p string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && strings.EqualFold(filepath.Ext(p), ".txt") {
+				f.paths, f.labels = append(f.paths, p), append(f.labels, label)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("text: %w", err)
+		}
+	}
+	if len(f.paths) == 0 {
+		return nil, fmt.Errorf("text: no files in the folders of %s, want CLASS/NAME.txt", dir)
+	}
+	return f, nil
+}
+
+// Classes are the names of the classes, by label.
+func (f *Folder) Classes() []string { return f.classes }
+
+// Len is the number of files.
+func (f *Folder) Len() int { return len(f.paths) }
+
+// Get reads file i.
+func (f *Folder) Get(i int) (Labelled, error) {
+	if err := data.Check(i, len(f.paths)); err != nil {
+		return Labelled{}, err
+	}
+	info, err := os.Stat(f.paths[i])
+	if err == nil && info.Size() > maxText {
+		err = fmt.Errorf("%s: %d bytes, want at most %d", f.paths[i], info.Size(), maxText)
+	}
+	if err != nil {
+		return Labelled{}, fmt.Errorf("text: %w", err)
+	}
+	b, err := os.ReadFile(f.paths[i])
+	if err != nil {
+		return Labelled{}, fmt.Errorf("text: %w", err)
+	}
+	return Labelled{string(b), f.labels[i], f.paths[i]}, nil
+}
