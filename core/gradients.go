@@ -21,11 +21,11 @@ type Gradients interface {
 	// the types of their roots and stay the caller's. The results are new tensors that this level does not track; they
 	// become the caller's to free. A tensor of wrt that no root depends on has a zero Desc.
 	Backward(roots, seeds []op.Desc, wrt []op.TensorID) ([]Gradient, error)
-	// Custom records that outputs were computed from inputs, by commands that Untracked took, with a gradient of the
-	// caller's own. saved tensors are kept for it.
+	// Custom records, on this level and those below, that outputs were computed from inputs, by commands that Untracked took,
+	// with a gradient of the caller's own. saved tensors are kept for it.
 	Custom(c CustomGradient) error
-	// Untracked is the same stream without recording on this level: the same tensors, the same order of commands. What is
-	// computed there counts as constant on this level.
+	// Untracked is the same stream without recording, on this level and those below: the same tensors, the same order of
+	// commands. What is computed there counts as constant.
 	Untracked() Stream
 }
 
@@ -44,8 +44,15 @@ type CustomGradient struct {
 	Inputs  []op.Desc
 	Outputs []op.Desc
 	Saved   []op.Desc
-	// Backward computes the gradients of Inputs on s from the saved tensors and the gradients of Outputs; an output
-	// without a gradient has a zero Desc, and so may an input. The results are new tensors, numbered by next, which become the
+	// Backward computes the gradients of Inputs, below the recorder, from the saved tensors and the gradients of Outputs;
+	// an output without a gradient has a zero Desc, and so may an input. The results are new tensors, which become the
 	// recorder's. It must not call the stream that the gradient was recorded on.
-	Backward func(s Stream, saved, grads []op.Desc, next func() op.TensorID) ([]op.Desc, error)
+	Backward func(b Below, saved, grads []op.Desc) ([]op.Desc, error)
+}
+
+// Below is what a custom gradient computes with: the backend and stream under a recorder, and ids for new tensors.
+type Below struct {
+	Backend Backend
+	Stream  Stream
+	Next    func() op.TensorID
 }

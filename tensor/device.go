@@ -28,6 +28,8 @@ type engine struct {
 	stream  core.Stream
 	seq     uint64
 	pending []op.Node
+	muted   bool               // pending is not recorded for gradients
+	next    func() op.TensorID // where ids come from when not from seq
 	dead    []op.TensorID
 	failed  error // of a command that could not be submitted
 	closed  bool
@@ -115,14 +117,23 @@ func (e *engine) Memory() (core.Memory, bool) {
 }
 
 func (e *engine) nextID() op.TensorID {
+	if e.next != nil {
+		return e.next()
+	}
 	e.seq++
 	return op.NewTensorID(0, e.seq)
 }
 
-// enqueue lowers n and appends it. The caller holds mu. n's outputs have ids.
-func (e *engine) enqueue(n *op.Node, in []op.Desc) error {
+// enqueue lowers n and appends it, to be recorded for gradients unless mute. The caller holds mu. n's outputs have ids.
+func (e *engine) enqueue(n *op.Node, in []op.Desc, mute bool) error {
 	if e.closed {
 		return fmt.Errorf("tensor: device %s: %w", e.device.Spec, core.ErrClosed)
+	}
+	if mute != e.muted {
+		if err := e.flush(); err != nil {
+			return err
+		}
+		e.muted = mute
 	}
 	if err := e.device.Backend.Supports(n, in); err == nil {
 		e.pending = append(e.pending, *n)
@@ -156,7 +167,11 @@ func (e *engine) flush() error {
 		e.release(id)
 	}
 	if len(e.pending) > 0 {
-		if err := e.stream.Submit(e.pending); err != nil {
+		to := e.stream
+		if g, ok := core.As[core.Gradients](e.stream); ok && e.muted {
+			to = g.Untracked()
+		}
+		if err := to.Submit(e.pending); err != nil {
 			e.failed = err
 			return err
 		}

@@ -68,7 +68,7 @@ func (d *Device) Compile(ctx context.Context, p *program.Program, consts []*Tens
 			return nil, err
 		}
 		n.Outputs[0].ID = d.nextID()
-		if err := d.enqueue(&n, []op.Desc{c.desc}); err != nil {
+		if err := d.enqueue(&n, []op.Desc{c.desc}, false); err != nil {
 			return nil, err
 		}
 		desc := p.Consts[i]

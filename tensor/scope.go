@@ -11,6 +11,7 @@ import (
 type scope struct {
 	parent *scope
 	depth  int
+	mute   bool // ops in it are not recorded for gradients
 
 	mu   sync.Mutex
 	made map[*Tensor]struct{}
@@ -36,7 +37,11 @@ func deeper(a, b *scope) *scope {
 // panic. The tensors that f returns are kept: they pass to the enclosing scope, or to the caller. Tensors from outside
 // are not touched. Scopes nest, and several may be used at once, each by its own goroutine.
 func Scope(d *Device, f func(d *Device) []*Tensor) []*Tensor {
-	s := &scope{parent: d.scope, depth: 1, made: map[*Tensor]struct{}{}}
+	return scoped(d, d.scope != nil && d.scope.mute, f)
+}
+
+func scoped(d *Device, mute bool, f func(d *Device) []*Tensor) []*Tensor {
+	s := &scope{parent: d.scope, depth: 1, mute: mute, made: map[*Tensor]struct{}{}}
 	if d.scope != nil {
 		s.depth = d.scope.depth + 1
 	}

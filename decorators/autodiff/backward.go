@@ -75,6 +75,9 @@ func (s *stream) Custom(c core.CustomGradient) error {
 			v.own++
 		}
 	}
+	if g, ok := core.As[core.Gradients](s.inner); ok {
+		return g.Custom(c)
+	}
 	return nil
 }
 
@@ -459,7 +462,7 @@ func (p *pass) custom(e *entry, dy []op.Desc) ([]op.Desc, error) {
 	if err := p.flush(); err != nil {
 		return nil, err
 	}
-	grads, err := e.custom.Backward(p.inner, saved, slices.Clone(dy), p.next)
+	grads, err := e.custom.Backward(core.Below{Backend: p.below, Stream: p.inner, Next: p.next}, saved, slices.Clone(dy))
 	if err != nil {
 		return nil, err
 	}

@@ -88,26 +88,65 @@ func (t *tape) evict(v *value) bool {
 	if e.custom != nil {
 		return false
 	}
-	gain := int64(v.desc.Bytes())
 	if e.replay == nil {
-		for _, p := range e.in {
-			switch {
-			case p.evicted && p.linked:
-			case !p.live:
-				return false
-			case p.saves == 0:
-				gain -= int64(p.desc.Bytes())
-			}
-		}
-		if gain <= 0 {
+		if cost, ok := price(e, 0); !ok || cost >= int64(v.desc.Bytes()) {
 			return false
 		}
-		for _, p := range e.in {
-			e.replay = append(e.replay, t.hold(p))
-		}
+		t.rerun(e, 0)
 	}
 	v.evicted, v.depth = true, below(e)+1
 	t.kept -= int64(v.desc.Bytes())
 	t.settle(v)
 	return true
+}
+
+// farthest bounds how many steps back are looked at for what can be computed again instead of being held.
+const farthest = 4
+
+// price is the number of bytes to hold, beyond what is held, so that e can be run again.
+func price(e *entry, step int) (bytes int64, ok bool) {
+	for _, p := range e.in {
+		c, ok := priceOf(p, step)
+		if !ok {
+			return 0, false
+		}
+		bytes += c
+	}
+	return bytes, true
+}
+
+func priceOf(p *value, step int) (bytes int64, ok bool) {
+	switch {
+	case p.evicted && p.linked:
+		return 0, true
+	case !p.live:
+		return 0, false
+	case p.saves > 0:
+		return 0, true
+	}
+	whole := int64(p.desc.Bytes())
+	if again(p, step) {
+		if c, ok := price(p.entry, step+1); ok && c < whole {
+			return c, true
+		}
+	}
+	return whole, true
+}
+
+// again reports whether p, which nothing saves, may be computed again rather than held.
+func again(p *value, step int) bool {
+	return step < farthest && p.linked && p.saves == 0 && p.entry.custom == nil && p.entry.replay == nil
+}
+
+// rerun holds what price counted.
+func (t *tape) rerun(e *entry, step int) {
+	for _, p := range e.in {
+		if !p.evicted && p.live && again(p, step) {
+			if c, ok := price(p.entry, step+1); ok && c < int64(p.desc.Bytes()) {
+				t.rerun(p.entry, step+1)
+				p.evicted, p.depth = true, below(p.entry)+1
+			}
+		}
+		e.replay = append(e.replay, t.hold(p))
+	}
 }

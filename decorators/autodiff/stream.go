@@ -54,11 +54,18 @@ func dress(s *stream) core.Stream {
 // Unwrap gives the stream below.
 func (s *stream) Unwrap() any { return s.inner }
 
-// Untracked is the view that does not record. It is one of the same level: Track and Backward work on it.
+// Untracked is the view that does not record. It shares the tape: Track and Backward work on it.
 func (s *stream) Untracked() core.Stream { return dress(&stream{tape: s.tape, mute: true}) }
 
 // Submit records the nodes that tracked tensors go through and passes all of them on.
 func (s *stream) Submit(nodes []op.Node) error {
+	if s.mute {
+		if g, ok := core.As[core.Gradients](s.inner); ok {
+			inner := s.inner
+			s.inner = g.Untracked()
+			defer func() { s.inner = inner }()
+		}
+	}
 	for i := range nodes {
 		if err := s.node(nodes[i], s.mute); err != nil {
 			s.out = s.out[:0]

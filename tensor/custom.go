@@ -1,0 +1,132 @@
+package tensor
+
+import (
+	"context"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// Function is a computation with a gradient of its own.
+type Function struct {
+	Name string
+	// Forward computes the results from constants, and says which tensors, of its operands, results or others, Backward needs.
+	Forward func(x []*Tensor) (y, saved []*Tensor)
+	// Backward gives the gradient of each operand, nil for none, from the saved tensors and the gradients of the results, nil for
+	// those that nothing came back to. Its tensors live on a device of their own, and only there.
+	Backward func(saved, grads []*Tensor) []*Tensor
+}
+
+// Apply runs f on x, which are of one device. With autodiff the results are recorded as f's; without, they are what Forward gives.
+func (f Function) Apply(x ...*Tensor) []*Tensor {
+	if len(x) == 0 {
+		fail("%s: no operands", f.Name)
+	}
+	in := make([]*Tensor, len(x))
+	for i, t := range x {
+		in[i] = t.Detach()
+	}
+	y, saved := f.Forward(in)
+	e := x[0].dev
+	g, ok := core.As[core.Gradients](e.stream)
+	if !ok {
+		return y
+	}
+	c := core.CustomGradient{Name: f.Name, Backward: f.backward}
+	list := func(ts []*Tensor) (ds []op.Desc) {
+		for _, t := range ts {
+			if t.dev != e {
+				fail("%s: a tensor of Forward is on %s, want %s", f.Name, t.dev, e)
+			}
+			ds = append(ds, t.desc)
+		}
+		return ds
+	}
+	c.Inputs, c.Outputs, c.Saved = list(x), list(y), list(saved)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, l := range [][]*Tensor{x, y, saved} {
+		for _, t := range l {
+			t.live(f.Name)
+		}
+	}
+	if err := e.flush(); err != nil {
+		return y // reported by the next wait
+	}
+	if err := g.Custom(c); err != nil {
+		panic(&Error{err})
+	}
+	return y
+}
+
+// backward runs Backward on a device over the stream below the recorder. Everything but the results is released at its end.
+func (f Function) backward(b core.Below, saved, grads []op.Desc) (out []op.Desc, err error) {
+	e := &engine{device: &core.Device{Backend: b.Backend, Spec: "backward of " + f.Name}, stream: b.Stream, next: b.Next}
+	terr := Try(func() {
+		Scope(&Device{engine: e}, func(d *Device) []*Tensor {
+			borrow := func(ds []op.Desc) []*Tensor {
+				ts := make([]*Tensor, len(ds))
+				for i, desc := range ds {
+					if desc.ID != 0 {
+						ts[i] = &Tensor{dev: e, desc: desc, state: &state{lent: true}, scope: d.scope}
+					}
+				}
+				return ts
+			}
+			lent := map[op.TensorID]bool{}
+			for _, ds := range [][]op.Desc{saved, grads} {
+				for _, desc := range ds {
+					lent[desc.ID] = true
+				}
+			}
+			for _, t := range f.Backward(borrow(saved), borrow(grads)) {
+				if t == nil {
+					out = append(out, op.Desc{})
+					continue
+				}
+				if t.dev != e {
+					fail("%s: a gradient is on %s, want it computed from what Backward was given", f.Name, t.dev)
+				}
+				if lent[t.desc.ID] {
+					t = Op(op.Copy, []*Tensor{t})[0]
+				}
+				lent[t.desc.ID] = true
+				t.state.claim() // the recorder's from now on
+				t.cleanup.Stop()
+				out = append(out, t.desc)
+			}
+			return nil
+		})
+	})
+	if terr != nil {
+		return nil, terr
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return out, e.flush()
+}
+
+// Hook passes t on, and f the gradient that comes back to it, for which f gives another; nil leaves it.
+func (t *Tensor) Hook(f func(grad *Tensor) *Tensor) *Tensor {
+	return Function{
+		Name:    "hook",
+		Forward: func(x []*Tensor) (y, saved []*Tensor) { return x, nil },
+		Backward: func(_, grads []*Tensor) []*Tensor {
+			if grads[0] == nil {
+				return grads
+			}
+			if g := f(grads[0]); g != nil {
+				return []*Tensor{g}
+			}
+			return grads
+		},
+	}.Apply(t)[0]
+}
+
+// Checked waits for the gradients' device, so that a fault of the backward pass is reported here.
+func (g *Gradients) Checked(ctx context.Context) error {
+	for _, t := range g.of {
+		return t.dev.Sync(ctx)
+	}
+	return nil
+}
