@@ -55,6 +55,8 @@ var outside = map[string][]string{
 	"github.com/ebitengine/purego":   {"host/..."},
 	"github.com/hashicorp":           {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest", "internal/cli/..."}, // hclog too
 	"google.golang.org/protobuf":     {"sdk/wire/...", "model/..."},
+	"modernc.org":                    {"data/sqlite"},
+	"github.com/parquet-go":          {"data/parquet"},
 	"github.com/spf13":               {"internal/cli/..."},
 	"github.com/stretchr/testify":    {}, // tests alone
 	"github.com/hashicorp/go-plugin": {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest"},

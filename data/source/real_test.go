@@ -3,6 +3,7 @@ package source_test
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,12 +23,14 @@ func TestSetsHere(t *testing.T) {
 		n     int
 		first []int // labels of the first training images, as published
 		shape [3]int
+		mean  float64 // of the training images and
+		std   float64 // in units of white, as used everywhere for these sets; 0 for those not compared
 	}{
-		"mnist":    {source.MNIST, 60000, []int{5, 0, 4, 1, 9, 2, 1, 3, 1, 4}, [3]int{1, 28, 28}},
-		"fashion":  {source.FashionMNIST, 60000, []int{9, 0, 0, 3, 0, 2, 7, 2, 5, 5}, [3]int{1, 28, 28}},
-		"kmnist":   {source.KMNIST, 60000, []int{8, 7, 0, 1, 4}, [3]int{1, 28, 28}},
-		"cifar10":  {source.CIFAR10, 50000, []int{6, 9, 9, 4, 1, 1, 2, 7, 8, 3}, [3]int{3, 32, 32}},
-		"cifar100": {source.CIFAR100, 50000, []int{19, 29, 0, 11, 1}, [3]int{3, 32, 32}},
+		"mnist":    {source.MNIST, 60000, []int{5, 0, 4, 1, 9, 2, 1, 3, 1, 4}, [3]int{1, 28, 28}, 0.1307, 0.3081},
+		"fashion":  {source.FashionMNIST, 60000, []int{9, 0, 0, 3, 0, 2, 7, 2, 5, 5}, [3]int{1, 28, 28}, 0.2860, 0.3530},
+		"kmnist":   {source.KMNIST, 60000, []int{8, 7, 0, 1, 4}, [3]int{1, 28, 28}, 0, 0},
+		"cifar10":  {source.CIFAR10, 50000, []int{6, 9, 9, 4, 1, 1, 2, 7, 8, 3}, [3]int{3, 32, 32}, 0, 0},
+		"cifar100": {source.CIFAR100, 50000, []int{19, 29, 0, 11, 1}, [3]int{3, 32, 32}, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			train, test, err := c.read(context.Background(), source.Options{Offline: true})
@@ -50,6 +53,21 @@ func TestSetsHere(t *testing.T) {
 				count[p.Label]++
 			}
 			require.Len(t, count, len(test.Classes))
+			if c.mean == 0 {
+				return
+			}
+			var sum, squares float64
+			for i := range train.Len() {
+				p, err := train.Get(i)
+				require.NoError(t, err)
+				for _, v := range p.Pixels {
+					sum += float64(v)
+					squares += float64(v) * float64(v)
+				}
+			}
+			n := float64(train.Len() * 784)
+			require.InDelta(t, c.mean, sum/n/255, 5e-5)
+			require.InDelta(t, c.std, math.Sqrt(squares/n-sum*sum/n/n)/255, 5e-5)
 		})
 	}
 }
