@@ -13,6 +13,7 @@ import (
 
 // fuse turns nodes into units. A product or convolution takes in the addition of a bias, of another tensor of its shape,
 // and the clamp that follow it, and a convolution with constant weights a batch normalisation with constant parameters; constant weights are packed.
+// Elementwise nodes that feed each other become one unit.
 func (b *builder) fuse() ([]unit, error) {
 	users := map[op.TensorID][]int{}
 	for i := range b.nodes {
@@ -36,6 +37,10 @@ func (b *builder) fuse() ([]unit, error) {
 				units[last] = u
 				continue
 			}
+		}
+		if u, last := b.link(i, users, taken); u.run != nil {
+			units[last] = u
+			continue
 		}
 		f, err := b.kernel(n)
 		if err != nil {

@@ -38,23 +38,26 @@ func selects[T any](c *kernel.Call) error {
 	}
 	given, wanted := c.In, c.Desc
 	c.In, c.Desc = in[:], desc[:]
-	err := ternary(c, cheap, func(d []T, cond []uint8, a, b []T) {
-		cond, a, b = cond[:len(d)], a[:len(d)], b[:len(d)]
-		if unsafe.Sizeof(d[0]) == 4 {
-			done := vector.Choose(float32s(d), cond, float32s(a), float32s(b))
-			d, cond, a, b = d[done:], cond[done:], a[done:], b[done:]
-		}
-		for i := range d {
-			v := b[i]
-			if cond[i] != 0 {
-				v = a[i]
-			}
-			d[i] = v
-		}
-	}, 1, 2)
+	err := ternary(c, cheap, choose[T], 1, 2)
 	c.In, c.Desc = given, wanted
 	c.Out[0].DType = wanted[0].DType
 	return err
+}
+
+func choose[T any](d []T, cond []uint8, a, b []T) {
+	cond, a, b = cond[:len(d)], a[:len(d)], b[:len(d)]
+	var z T
+	if unsafe.Sizeof(z) == 4 {
+		done := vector.Choose(float32s(d), cond, float32s(a), float32s(b))
+		d, cond, a, b = d[done:], cond[done:], a[done:], b[done:]
+	}
+	for i := range d {
+		v := b[i]
+		if cond[i] != 0 {
+			v = a[i]
+		}
+		d[i] = v
+	}
 }
 
 func isNaN[T float](d []uint8, x []T) {

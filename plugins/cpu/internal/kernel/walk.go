@@ -7,7 +7,7 @@ import (
 )
 
 // MaxOperands is the most arrays that are walked together.
-const MaxOperands = 4
+const MaxOperands = 6
 
 // Walk steps through the index tuples of dims in row-major order and keeps the position of each of up to MaxOperands
 // arrays. It is immutable; Start makes the cursor that moves.
