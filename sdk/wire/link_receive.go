@@ -9,6 +9,7 @@ import (
 	"io"
 	"sync"
 	"syscall"
+	"time"
 
 	"google.golang.org/grpc/mem"
 
@@ -23,8 +24,9 @@ const (
 // errCut is a socket that ended without a word.
 var errCut = errors.New("wire: the socket has ended")
 
-// receiver takes frames apart. Whoever holds mu receives: one goroutine that waits for frames in Next, and any others that
-// look for them with Poll. The system wakes the first whenever something has come, so what the others leave is never lost.
+// receiver takes frames apart. Whoever holds the mutex receives: one goroutine that waits for frames in Next, and any others
+// that look for them with Poll. The system wakes the first when there is something in the socket, so what the others leave
+// there is never lost; they leave no whole frame in the buffer, and wake it themselves when nothing more can be received.
 type receiver struct {
 	receiving sync.Mutex // guards what follows, and the order in which frames are handled
 
@@ -201,6 +203,11 @@ func (s *FrameStream) Next(handle func(*Frame) error) error {
 		return true
 	})
 	if err != nil {
+		l.receiving.Lock()
+		defer l.receiving.Unlock()
+		if l.broken != nil { // Poll has found it, and woken us
+			err = l.broken
+		}
 		return l.ended(err)
 	}
 	defer l.receiving.Unlock()
@@ -222,7 +229,11 @@ func (s *FrameStream) Poll(handle func(*Frame) error) (some bool, err error) {
 	reads := 1
 	for {
 		var f *Frame
-		e := l.raw.Control(func(fd uintptr) { f, _ = l.take(int(fd), reads) })
+		var failed error
+		e := l.raw.Control(func(fd uintptr) { f, failed = l.take(int(fd), reads) })
+		if failed != nil {
+			_ = l.conn.SetReadDeadline(time.Unix(1, 0)) // wakes Next, which tells
+		}
 		if e != nil || f == nil {
 			return some, nil
 		}
