@@ -32,6 +32,15 @@ var benchmarks = []struct {
 	{"depthwise 3x3 of 15", []int{1, 256, 15, 15}, []int{256, 1, 3, 3}, Params{Groups: 256, PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
 	{"depthwise 5x5 of 2x96", []int{1, 200, 2, 96}, []int{200, 1, 5, 5}, Params{Groups: 200, PadLo: []int{2, 2}, PadHi: []int{2, 2}}},
 	{"depthwise 3x3 of 113, strides", []int{1, 32, 113, 113}, []int{32, 1, 3, 3}, Params{Groups: 32, Stride: []int{2, 2}, PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
+	{"weights of 1 to 8", []int{1, 64, 28, 28}, []int{8, 64, 26, 26}, Params{}},
+	{"weights of 8 to 16", []int{8, 64, 26, 26}, []int{16, 64, 24, 24}, Params{}},
+	{"weights of 64 to 64", []int{64, 8, 56, 56}, []int{64, 8, 56, 56}, Params{PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
+	{"weights of 64 to 64, strides", []int{64, 8, 56, 56}, []int{64, 8, 28, 28}, Params{PadLo: []int{1, 1}, KernelDilation: []int{2, 2}}},
+	{"weights of 256 to 256", []int{256, 8, 14, 14}, []int{256, 8, 14, 14}, Params{PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
+	{"weights of 64, depthwise", []int{1, 512, 28, 28}, []int{64, 8, 28, 28}, Params{PadLo: []int{1, 1}, PadHi: []int{1, 1}, Groups: 64}},
+	{"weights of 1x1", []int{64, 8, 56, 56}, []int{256, 8, 56, 56}, Params{}},
+	{"input of 16 to 8", []int{64, 16, 24, 24}, []int{8, 16, 3, 3}, Params{PadLo: []int{2, 2}, PadHi: []int{2, 2}}},
+	{"input of 64 to 64, strides", []int{8, 64, 28, 28}, []int{64, 64, 3, 3}, Params{InputDilation: []int{2, 2}, PadLo: []int{1, 1}, PadHi: []int{2, 2}}},
 	{"3x39 8 of 172x264", []int{1, 8, 172, 264}, []int{8, 8, 3, 39}, Params{PadLo: []int{1, 19}, PadHi: []int{1, 19}}},
 }
 

@@ -23,7 +23,7 @@ type Weights[T gemm.Number] struct {
 func PackWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
 	perGroup, depth := p.outputs/p.groups, p.depth()
 	ready := &Weights[T]{outputs: p.outputs, groups: p.groups, depth: depth, plain: w[:p.outputs*depth]}
-	if isDirect[T](p) {
+	if isDirect[T](p) || isLong[T](p) {
 		return ready
 	}
 	ready.plain = nil
@@ -65,7 +65,7 @@ func AddPlan[T gemm.Number](pool *par.Pool, p *Plan, x, w, out []T, epilogue *ge
 
 // weightsFor is w in the form for a single run.
 func weightsFor[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
-	if p.batch == 1 || isDirect[T](p) {
+	if p.batch == 1 || isDirect[T](p) || isLong[T](p) {
 		return &Weights[T]{outputs: p.outputs, groups: p.groups, depth: p.depth(), plain: w}
 	}
 	return PackWeights(pool, p, w)
@@ -91,7 +91,7 @@ func start[T gemm.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out []T
 	if epilogue != nil && epilogue.BiasCol != nil {
 		return fmt.Errorf("conv: epilogue, got a bias for columns, want one for output channels only")
 	}
-	if w.outputs != p.outputs || w.groups != p.groups || w.depth != p.depth() || isDirect[T](p) && w.plain == nil {
+	if w.outputs != p.outputs || w.groups != p.groups || w.depth != p.depth() || (isDirect[T](p) || isLong[T](p)) && w.plain == nil {
 		return fmt.Errorf("conv: prepared weights, got %d outputs of %d in %d groups, want %d of %d in %d",
 			w.outputs, w.depth, w.groups, p.outputs, p.depth(), p.groups)
 	}
@@ -103,6 +103,8 @@ func start[T gemm.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out []T
 	r := run[T]{pool, p, x, w, out, accumulate, epilogue}
 	work := max(p.outputs/p.groups*p.outSize*p.depth(), 1)
 	switch {
+	case !isDirect[T](p) && isLong[T](p):
+		r.runLong()
 	case isDirect[T](p) && (p.batch*p.outputs >= 4*pool.Threads() || pool.Threads() == 1):
 		pool.For(p.batch*p.outputs, leastWork()/max(p.outSize*p.depth(), 1)+1, r.directItems)
 	case items >= 4*pool.Threads() || items >= pool.Threads() && work < 16*leastWork():

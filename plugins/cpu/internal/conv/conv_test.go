@@ -65,6 +65,11 @@ var specs = []spec{
 	{"turned pointwise", []int{1, 33, 7, 7}, []int{96, 33, 1, 1}, Params{}},
 	{"turned groups", []int{1, 34, 7, 7}, []int{136, 17, 1, 1}, Params{Groups: 2}},
 	{"turned sampled", []int{1, 33, 13, 13}, []int{96, 33, 1, 1}, Params{Stride: []int{2, 2}}},
+	{"long", []int{5, 3, 14, 13}, []int{20, 3, 12, 11}, Params{}},
+	{"long, padded", []int{3, 2, 12, 13}, []int{4, 2, 12, 13}, Params{PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
+	{"long, of strides", []int{3, 2, 16, 17}, []int{4, 2, 8, 8}, Params{PadLo: []int{1, 1}, KernelDilation: []int{2, 2}}},
+	{"long, cut", []int{1, 4, 16, 18}, []int{33, 4, 6, 8}, Params{PadLo: []int{1, 1}, PadHi: []int{-4, -1}, KernelDilation: []int{2, 2}}},
+	{"long, tall", []int{40, 2, 13, 15}, []int{3, 2, 12, 12}, Params{Stride: []int{1, 1}, PadHi: []int{3, 0}}},
 	{"deep", []int{1, 70, 6, 6}, []int{9, 70, 3, 3}, Params{PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
 }
 

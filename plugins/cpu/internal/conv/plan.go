@@ -101,6 +101,7 @@ type Plan struct {
 	thin                     bool  // so few outputs for each group that patches are not worth packing
 	sampled                  bool  // the patches are the padded input
 	turned                   bool  // places are the rows of the product, not its columns
+	long                     bool  // few places, a large kernel
 	framed                   bool  // a matrix of which neighbouring columns overlap is the input
 
 	idle sync.Pool // *frame[T]
@@ -231,7 +232,7 @@ func (p *Plan) choose() {
 	p.thin = p.outputs/p.groups <= maxThin && p.taps > 0 && perGroup > 0
 	last := &p.axes[len(p.axes)-1]
 	p.framed = p.plain && perGroup == 1 && p.outSize == last.out && p.taps == last.kernel && last.kernelDilation == 1 && !p.pointwise
-	p.turned = p.isTurned()
+	p.turned, p.long = p.isTurned(), p.chooseLong()
 	p.direct = perGroup == 1 && p.outputs/p.groups <= maxDirect && p.taps > 0
 	if p.pointwise && !p.direct && !p.thin || p.outSize == 0 {
 		return
