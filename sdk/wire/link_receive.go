@@ -38,7 +38,7 @@ type receiver struct {
 	got    int
 	takes  bool // descriptors
 	files  []int
-	broken error // nothing more can be received
+	over   error // nothing more can be received
 }
 
 // ReleaseFiles closes the descriptors that no frame has claimed. It is for the receiver.
@@ -116,17 +116,17 @@ func (r *receiver) collect(oob []byte) error {
 // at the next call.
 func (r *receiver) take(fd, reads int) (*Frame, error) {
 	for {
-		if r.broken != nil {
-			return nil, r.broken
+		if r.over != nil {
+			return nil, r.over
 		}
 		if r.part == nil && r.hi-r.lo >= 4 {
 			n := int(binary.LittleEndian.Uint32(r.buf[r.lo:]))
 			switch {
 			case n == 0 && !r.host:
-				r.broken = io.EOF
+				r.over = io.EOF
 				continue
 			case n == 0 || n > MaxFrame+slackSize:
-				r.broken = fmt.Errorf("wire: %w: a frame of %d bytes, at most %d", core.ErrProtocol, n, MaxFrame)
+				r.over = fmt.Errorf("wire: %w: a frame of %d bytes, at most %d", core.ErrProtocol, n, MaxFrame)
 				continue
 			}
 			r.lo += 4
@@ -149,9 +149,9 @@ func (r *receiver) take(fd, reads int) (*Frame, error) {
 		case syscall.EAGAIN:
 			return nil, nil
 		case io.EOF:
-			r.broken = errCut
+			r.over = errCut
 		default:
-			r.broken = err
+			r.over = err
 		}
 	}
 }
@@ -205,8 +205,8 @@ func (s *FrameStream) Next(handle func(*Frame) error) error {
 	if err != nil {
 		l.receiving.Lock()
 		defer l.receiving.Unlock()
-		if l.broken != nil { // Poll has found it, and woken us
-			err = l.broken
+		if l.over != nil { // Poll has found it, and woken us
+			err = l.over
 		}
 		return l.ended(err)
 	}
