@@ -15,15 +15,11 @@ func (t *Tensor) LeakyRelu(slope float64) *Tensor {
 
 // PRelu is t, or slope·t below zero; slope holds one number, or one for each channel, which is axis 1.
 func (t *Tensor) PRelu(slope *Tensor) *Tensor {
+	m := temps{from: t}
 	if slope.Rank() == 1 && t.Rank() > 1 {
-		dims := make([]int, t.Rank())
-		for i := range dims {
-			dims[i] = 1
-		}
-		dims[1] = slope.Size()
-		slope = slope.Reshape(dims...)
+		slope = m.of(slope.channels(t.Rank()))
 	}
-	return Op(op.PRelu, []*Tensor{t, slope})[0]
+	return m.done(Op(op.PRelu, []*Tensor{t, slope})[0])
 }
 
 // Elu is t, or alpha·(exp(t)-1) below zero. PyTorch's alpha is 1.
@@ -76,7 +72,8 @@ func (t *Tensor) Softplus(beta float64) *Tensor {
 	if beta == 1 {
 		return t.un(op.Softplus)
 	}
-	return t.MulScalar(beta).un(op.Softplus).DivScalar(beta)
+	m := temps{from: t}
+	return m.done(m.of(m.of(t.MulScalar(beta)).un(op.Softplus)).DivScalar(beta))
 }
 
 // Softsign is t/(1+|t|).
@@ -94,8 +91,10 @@ func (t *Tensor) SoftShrink(lambda float64) *Tensor {
 
 // Shrink is 0 in [-lambda, lambda], t-bias above and t+bias below, as ONNX has it; NaN gives 0.
 func (t *Tensor) Shrink(lambda, bias float64) *Tensor {
-	up, down := t.GreaterScalar(lambda), t.LessScalar(-lambda)
-	return up.Where(t.SubScalar(bias), down.Where(t.AddScalar(bias), t.scalarOf(0)))
+	m := temps{from: t}
+	up, down := m.of(t.GreaterScalar(lambda)), m.of(t.LessScalar(-lambda))
+	below := m.of(down.Where(m.of(t.AddScalar(bias)), m.of(t.scalarOf(0))))
+	return m.done(up.Where(m.of(t.SubScalar(bias)), below))
 }
 
 // TanhShrink is t-tanh(t).
@@ -103,7 +102,8 @@ func (t *Tensor) TanhShrink() *Tensor { return t.un(op.TanhShrink) }
 
 // Threshold is t above threshold, else v.
 func (t *Tensor) Threshold(threshold, v float64) *Tensor {
-	return t.GreaterScalar(threshold).Where(t, t.scalarOf(v))
+	m := temps{from: t}
+	return m.done(m.of(t.GreaterScalar(threshold)).Where(t, m.of(t.scalarOf(v))))
 }
 
 // ThresholdedRelu is t above alpha, else 0. ONNX's alpha is 1.
@@ -127,9 +127,10 @@ func (t *Tensor) Softmin(axis int) *Tensor { return t.along(op.Softmin, axis) }
 // QuietSoftmax is exp(t) over 1 plus its sum along axis: it can be near zero everywhere.
 func (t *Tensor) QuietSoftmax(axis int) *Tensor {
 	a := t.axis("quiet_softmax", axis, t.Rank())
-	top := t.MaxKeep(a).ClampMin(0)
-	e := t.Sub(top).Exp()
-	return e.Div(e.SumKeep(a).Add(top.Neg().Exp()))
+	m := temps{from: t}
+	top := m.of(m.of(t.MaxKeep(a)).ClampMin(0))
+	e := m.of(m.of(t.Sub(top)).Exp())
+	return m.done(e.Div(m.of(m.of(e.SumKeep(a)).Add(m.of(m.of(top.Neg()).Exp())))))
 }
 
 // Hardmax is 1 at the greatest element along axis, the first of equals, else 0.

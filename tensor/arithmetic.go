@@ -28,7 +28,10 @@ func (t *Tensor) FloorMod(o *Tensor) *Tensor { return t.bin(op.FloorMod, o) }
 func (t *Tensor) FloorDiv(o *Tensor) *Tensor { return t.bin(op.FloorDiv, o) }
 
 // TruncDiv is the quotient without its fraction.
-func (t *Tensor) TruncDiv(o *Tensor) *Tensor { return t.Div(o).Trunc() }
+func (t *Tensor) TruncDiv(o *Tensor) *Tensor {
+	m := temps{from: t}
+	return m.done(m.of(t.Div(o)).Trunc())
+}
 
 // Pow is t to the power o.
 func (t *Tensor) Pow(o *Tensor) *Tensor { return t.bin(op.Pow, o) }
@@ -44,14 +47,14 @@ func (t *Tensor) Atan2(o *Tensor) *Tensor { return t.bin(op.Atan2, o) }
 
 // Hypot is sqrt(t²+o²) without overflow; infinite if one is infinite.
 func (t *Tensor) Hypot(o *Tensor) *Tensor {
-	a, b := t.Abs(), o.Abs()
-	hi, lo := a.Maximum(b), a.Minimum(b)
-	zero, inf := hi.EqualScalar(0), a.IsInf().Or(b.IsInf())
-	unit := hi.scalarOf(1)
-	safe := zero.Or(inf).Where(unit, hi)
-	ratio := inf.Where(hi.scalarOf(0), lo.Div(safe))
-	y := hi.Mul(ratio.Square().AddScalar(1).Sqrt())
-	return inf.Where(hi.scalarOf(math.Inf(1)), y)
+	m := temps{from: t}
+	a, b := m.of(t.Abs()), m.of(o.Abs())
+	hi, lo := m.of(a.Maximum(b)), m.of(a.Minimum(b))
+	inf := m.of(m.of(a.IsInf()).Or(m.of(b.IsInf())))
+	safe := m.of(hi.MaskFill(m.of(m.of(hi.EqualScalar(0)).Or(inf)), 1))
+	ratio := m.of(m.of(lo.Div(safe)).MaskFill(inf, 0))
+	root := m.of(m.of(m.of(ratio.Square()).AddScalar(1)).Sqrt())
+	return m.done(m.of(hi.Mul(root)).MaskFill(inf, math.Inf(1)))
 }
 
 // LogAddExp is log(exp(t)+exp(o)) without overflow.

@@ -27,11 +27,7 @@ func Stack(axis int, ts ...*Tensor) *Tensor {
 		fail("stack: no tensors: %w", op.ErrShape)
 	}
 	a := ts[0].axis("stack", axis, ts[0].Rank()+1)
-	us := make([]*Tensor, len(ts))
-	for i, t := range ts {
-		us[i] = t.Unsqueeze(a)
-	}
-	return Concat(a, us...)
+	return Op(op.Stack, ts, op.Int("axis", a))[0]
 }
 
 // Modes of Extend: what stands beyond the ends.
@@ -131,9 +127,10 @@ func (t *Tensor) Unfold(axis, n, step int) *Tensor {
 		fail("unfold: windows of %d, %d apart, along axis %d of %v, want at most %d and a step of 1 or more: %w", n, step, a, t.desc,
 			t.desc.Shape[a], op.ErrShape)
 	}
-	d := t.within()
-	starts := d.Arange(dtype.I64, 0, float64((t.desc.Shape[a]-n)/step*step+1), float64(step)).Unsqueeze(1)
-	return t.Gather(a, starts.Add(d.Iota(dtype.I64, n))).MoveAxis([]int{a + 1}, []int{-1})
+	m, d := temps{from: t}, t.within()
+	starts := m.of(m.of(d.Arange(dtype.I64, 0, float64((t.desc.Shape[a]-n)/step*step+1), float64(step))).Unsqueeze(1))
+	at := m.of(starts.Add(m.of(d.Iota(dtype.I64, n))))
+	return m.done(m.of(t.Gather(a, at)).MoveAxis([]int{a + 1}, []int{-1}))
 }
 
 // PixelShuffle spreads channels over blocks: t[N, C·r², H, W] becomes [N, C, H·r, W·r].

@@ -26,36 +26,44 @@ func (t *Tensor) Greater(o *Tensor) *Tensor { return t.bin(op.Greater, o) }
 func (t *Tensor) GreaterEqual(o *Tensor) *Tensor { return t.bin(op.GreaterEqual, o) }
 
 // EqualScalar is true where t equals v.
-func (t *Tensor) EqualScalar(v float64) *Tensor { return t.Equal(t.scalarOf(v)) }
+func (t *Tensor) EqualScalar(v float64) *Tensor { return t.withNumber((*Tensor).Equal, v) }
 
 // NotEqualScalar is true where t differs from v.
-func (t *Tensor) NotEqualScalar(v float64) *Tensor { return t.NotEqual(t.scalarOf(v)) }
+func (t *Tensor) NotEqualScalar(v float64) *Tensor { return t.withNumber((*Tensor).NotEqual, v) }
 
 // LessScalar is true where t is below v.
-func (t *Tensor) LessScalar(v float64) *Tensor { return t.Less(t.scalarOf(v)) }
+func (t *Tensor) LessScalar(v float64) *Tensor { return t.withNumber((*Tensor).Less, v) }
 
 // LessEqualScalar is true where t is v or below.
-func (t *Tensor) LessEqualScalar(v float64) *Tensor { return t.LessEqual(t.scalarOf(v)) }
+func (t *Tensor) LessEqualScalar(v float64) *Tensor { return t.withNumber((*Tensor).LessEqual, v) }
 
 // GreaterScalar is true where t is above v.
-func (t *Tensor) GreaterScalar(v float64) *Tensor { return t.Greater(t.scalarOf(v)) }
+func (t *Tensor) GreaterScalar(v float64) *Tensor { return t.withNumber((*Tensor).Greater, v) }
 
 // GreaterEqualScalar is true where t is v or above.
-func (t *Tensor) GreaterEqualScalar(v float64) *Tensor { return t.GreaterEqual(t.scalarOf(v)) }
+func (t *Tensor) GreaterEqualScalar(v float64) *Tensor {
+	return t.withNumber((*Tensor).GreaterEqual, v)
+}
 
 // IsClose is true where |t-o| is at most atol + rtol·|o|. Infinities are close to themselves, NaN to nothing.
 func (t *Tensor) IsClose(o *Tensor, rtol, atol float64) *Tensor {
 	if !t.desc.DType.IsFloat() {
-		return t.Cast(dtype.F64).IsClose(o.Cast(dtype.F64), rtol, atol)
+		m := temps{from: t}
+		return m.done(m.of(t.Cast(dtype.F64)).IsClose(m.of(o.Cast(dtype.F64)), rtol, atol))
 	}
-	finite := t.IsFinite().And(o.IsFinite())
-	near := t.Sub(o).Abs().LessEqual(o.Abs().MulScalar(rtol).AddScalar(atol))
-	return t.Equal(o).Or(finite.And(near))
+	m := temps{from: t}
+	finite := m.of(m.of(t.IsFinite()).And(m.of(o.IsFinite())))
+	bound := m.of(m.of(m.of(o.Abs()).MulScalar(rtol)).AddScalar(atol))
+	near := m.of(m.of(m.of(t.Sub(o)).Abs()).LessEqual(bound))
+	return m.done(m.of(t.Equal(o)).Or(m.of(finite.And(near))))
 }
 
 // AllClose waits and says whether IsClose holds everywhere.
 func (t *Tensor) AllClose(ctx context.Context, o *Tensor, rtol, atol float64) (bool, error) {
-	return Item[bool](ctx, t.IsClose(o, rtol, atol).All())
+	m := temps{from: t}
+	all := m.of(m.of(t.IsClose(o, rtol, atol)).All())
+	defer m.done(nil)
+	return Item[bool](ctx, all)
 }
 
 // AllEqual waits and says whether t and o have one shape and equal elements; NaN equals nothing.
@@ -63,5 +71,8 @@ func (t *Tensor) AllEqual(ctx context.Context, o *Tensor) (bool, error) {
 	if !t.desc.Shape.Equal(o.desc.Shape) {
 		return false, nil
 	}
-	return Item[bool](ctx, t.Equal(o).All())
+	m := temps{from: t}
+	all := m.of(m.of(t.Equal(o)).All())
+	defer m.done(nil)
+	return Item[bool](ctx, all)
 }

@@ -40,7 +40,7 @@ func pads(n int, both, lo, hi []int) []op.Attr {
 	return []op.Attr{spatial("pad_lo", n, lo, 0), spatial("pad_hi", n, hi, 0)}
 }
 
-// perChannel adds bias along axis 1; nil adds nothing.
+// perChannel adds bias along axis 1 to t, which it releases; nil adds nothing.
 func (t *Tensor) perChannel(bias *Tensor) *Tensor {
 	if bias == nil {
 		return t
@@ -48,7 +48,8 @@ func (t *Tensor) perChannel(bias *Tensor) *Tensor {
 	if bias.Rank() != 1 || bias.Size() != t.desc.Shape[1] {
 		fail("bias: %v for %v, want one for each of %d channels: %w", bias.desc, t.desc, t.desc.Shape[1], op.ErrShape)
 	}
-	return t.Add(bias.channels(t.Rank()))
+	var m temps // t is a result on its way
+	return m.done(m.of(t).Add(m.of(bias.channels(t.Rank()))))
 }
 
 // channels brings a vector of channels into the shape that broadcasts along axis 1 of rank.

@@ -71,7 +71,8 @@ func (d *Device) Arange(dt dtype.DType, start, end, step float64) *Tensor {
 	}
 	n := max(0, int(math.Ceil((end-start)/step)))
 	if !dt.IsFloat() {
-		return d.Iota(dtype.I64, n).MulScalar(step).AddScalar(start).Cast(dt)
+		var m temps
+		return m.done(m.of(m.of(m.of(d.Iota(dtype.I64, n)).MulScalar(step)).AddScalar(start)).Cast(dt))
 	}
 	return d.Op(op.LinSpace, nil, op.Float("start", start), op.Float("stop", start+float64(n)*step), op.Int("count", n),
 		op.Flag("endpoint", false), op.Type("dtype", dt))[0]
@@ -89,17 +90,20 @@ func (d *Device) Eye(dt dtype.DType, rows, columns int) *Tensor {
 
 // TrilMask makes bools that are true where column - row is at most offset, in the last two of the given dimensions.
 func (d *Device) TrilMask(offset int, dims ...int) *Tensor {
-	return d.Full(dtype.Bool, 1, dims...).Tril(offset)
+	var m temps
+	return m.done(m.of(d.Full(dtype.Bool, 1, dims...)).Tril(offset))
 }
 
 // TriuMask makes bools that are true where column - row is at least offset, in the last two of the given dimensions.
 func (d *Device) TriuMask(offset int, dims ...int) *Tensor {
-	return d.Full(dtype.Bool, 1, dims...).Triu(offset)
+	var m temps
+	return m.done(m.of(d.Full(dtype.Bool, 1, dims...)).Triu(offset))
 }
 
 // DiagMask makes bools that are true where column - row is offset, in the last two of the given dimensions.
 func (d *Device) DiagMask(offset int, dims ...int) *Tensor {
-	return d.TrilMask(offset, dims...).Triu(offset)
+	var m temps
+	return m.done(m.of(d.TrilMask(offset, dims...)).Triu(offset))
 }
 
 // FullLike makes a tensor of t's type and shape with every element v.

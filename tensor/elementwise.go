@@ -66,7 +66,10 @@ func (t *Tensor) Reciprocal() *Tensor { return t.un(op.Reciprocal) }
 func (t *Tensor) Erf() *Tensor { return t.un(op.Erf) }
 
 // Erfc is 1-erf(t).
-func (t *Tensor) Erfc() *Tensor { return t.Erf().Neg().AddScalar(1) }
+func (t *Tensor) Erfc() *Tensor {
+	m := temps{from: t}
+	return m.done(m.of(t.Erf()).RSubScalar(1))
+}
 
 // Floor is the greatest integer not above t.
 func (t *Tensor) Floor() *Tensor { return t.un(op.Floor) }
@@ -107,7 +110,10 @@ func (t *Tensor) IsInf() *Tensor { return t.un(op.IsInf) }
 func (t *Tensor) IsFinite() *Tensor { return t.un(op.IsFinite) }
 
 // ContainsNaN is one bool: whether an element is NaN.
-func (t *Tensor) ContainsNaN() *Tensor { return t.IsNaN().Any() }
+func (t *Tensor) ContainsNaN() *Tensor {
+	m := temps{from: t}
+	return m.done(m.of(t.IsNaN()).Any())
+}
 
 // Clamp brings t into [lo, hi].
 func (t *Tensor) Clamp(lo, hi float64) *Tensor {

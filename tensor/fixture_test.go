@@ -172,7 +172,7 @@ func TestEveryMethodHasACase(t *testing.T) {
 }
 
 // autodiff are methods of a device that records; their tests are with it.
-var autodiff = map[string]bool{"Known": true, "RequireGrad": true, "RequiresGrad": true, "Detach": true, "Backward": true, "Grad": true, "Retain": true, "RetainGrad": true}
+var autodiff = map[string]bool{"Known": true, "Tracked": true, "Hook": true, "In": true, "Keep": true, "RequireGrad": true, "RequiresGrad": true, "Detach": true, "Backward": true, "Grad": true, "Retain": true, "RetainGrad": true}
 
 func one(f func(x ts) tt) call {
 	return func(_ *testing.T, _ *tensor.Device, x []*tensor.Tensor) []*tensor.Tensor { return ts{f(x)} }

@@ -20,21 +20,29 @@ func MeshGridXY(vs ...*Tensor) []*Tensor {
 	if len(vs) > 1 {
 		for i, g := range grids {
 			grids[i] = g.Transpose(0, 1)
+			g.Release()
 		}
 	}
 	return grids
 }
 
 // MeshGridStack is MeshGrid along a new last axis: element (i, j, ...) is the tuple of the vectors' elements i, j, ...
-func MeshGridStack(vs ...*Tensor) *Tensor { return Stack(-1, MeshGrid(vs...)...) }
+func MeshGridStack(vs ...*Tensor) *Tensor {
+	var m temps
+	grids := MeshGrid(vs...)
+	for _, g := range grids {
+		m.of(g)
+	}
+	return m.done(Stack(-1, grids...))
+}
 
 // CartesianGrid makes all index tuples (i64) of the given dimensions: [dims..., len(dims)].
 func (d *Device) CartesianGrid(dims ...int) *Tensor {
-	vs := make([]*Tensor, len(dims))
-	for i, n := range dims {
-		vs[i] = d.Iota(dtype.I64, n)
+	var m temps
+	for _, n := range dims {
+		m.of(d.Iota(dtype.I64, n))
 	}
-	return MeshGridStack(vs...)
+	return m.done(MeshGridStack(m.made...))
 }
 
 // AffineGrid is the points of a regular grid of the given spatial size, each mapped by t[N, d, d+1]: [N, size..., d].

@@ -49,7 +49,8 @@ func (t *Tensor) Select(axis, i int) *Tensor {
 	if i < 0 {
 		i += n
 	}
-	return t.Narrow(a, i, 1).Squeeze(a)
+	m := temps{from: t}
+	return m.done(m.of(t.strided(a, i, 1, 1)).Squeeze(a))
 }
 
 // OneHot is of type dt, 1 where the position along a new axis of length depth equals the index in t, else 0. An index
@@ -60,6 +61,6 @@ func (t *Tensor) OneHot(dt dtype.DType, depth, axis int) *Tensor {
 
 // OneHotFill is OneHot with on and off instead of 1 and 0.
 func (t *Tensor) OneHotFill(dt dtype.DType, depth, axis int, on, off float64) *Tensor {
-	d := t.within()
-	return t.OneHot(dtype.Bool, depth, axis).Where(d.Full(dt, on), d.Full(dt, off))
+	m, d := temps{from: t}, t.within()
+	return m.done(m.of(t.OneHot(dtype.Bool, depth, axis)).Where(m.of(d.Full(dt, on)), m.of(d.Full(dt, off))))
 }

@@ -43,14 +43,16 @@ func (t *Tensor) LU() (lu, pivots, permutation *Tensor) {
 
 // LUDecomposition gives p, l and u with p·l·u = t: a permutation, lower triangular with a diagonal of 1, and upper triangular.
 func (t *Tensor) LUDecomposition() (p, l, u *Tensor) {
-	lu, _, order := t.LU()
+	d := temps{from: t}
+	lu, pivots, order := t.LU()
+	d.of(pivots)
 	rank := t.Rank()
 	m, n := t.desc.Shape[rank-2], t.desc.Shape[rank-1]
 	k := min(m, n)
-	eye := t.within().Eye(t.desc.DType, m, k)
-	l = lu.Narrow(-1, 0, k).Tril(-1).Add(eye)
-	u = lu.Narrow(-2, 0, k).Triu(0)
-	return order.OneHot(t.desc.DType, m, -1).T(), l, u
+	eye := d.of(t.within().Eye(t.desc.DType, m, k))
+	l = d.of(d.of(d.of(lu).Narrow(-1, 0, k)).Tril(-1)).Add(eye)
+	u = d.of(lu.Narrow(-2, 0, k)).Triu(0)
+	return d.done(d.of(d.of(order).OneHot(t.desc.DType, m, -1)).T()), l, u
 }
 
 // Det is the determinant.

@@ -18,21 +18,19 @@ func (t *Tensor) Shl(o *Tensor) *Tensor { return t.bin(op.Shl, o) }
 func (t *Tensor) Shr(o *Tensor) *Tensor { return t.bin(op.Shr, o) }
 
 // AndScalar is the bitwise and with v.
-func (t *Tensor) AndScalar(v int64) *Tensor { return t.And(t.intOf(v)) }
+func (t *Tensor) AndScalar(v int64) *Tensor { return t.withInt((*Tensor).And, v) }
 
 // OrScalar is the bitwise or with v.
-func (t *Tensor) OrScalar(v int64) *Tensor { return t.Or(t.intOf(v)) }
+func (t *Tensor) OrScalar(v int64) *Tensor { return t.withInt((*Tensor).Or, v) }
 
 // XorScalar is the bitwise exclusive or with v.
-func (t *Tensor) XorScalar(v int64) *Tensor { return t.Xor(t.intOf(v)) }
+func (t *Tensor) XorScalar(v int64) *Tensor { return t.withInt((*Tensor).Xor, v) }
 
 // ShlScalar is t shifted left by n bits.
-func (t *Tensor) ShlScalar(n int) *Tensor { return t.Shl(t.intOf(int64(n))) }
+func (t *Tensor) ShlScalar(n int) *Tensor { return t.withInt((*Tensor).Shl, int64(n)) }
 
 // ShrScalar is t shifted right by n bits, keeping the sign of signed types.
-func (t *Tensor) ShrScalar(n int) *Tensor { return t.Shr(t.intOf(int64(n))) }
-
-func (t *Tensor) intOf(v int64) *Tensor { return t.within().scalarInt(t.desc.DType, v) }
+func (t *Tensor) ShrScalar(n int) *Tensor { return t.withInt((*Tensor).Shr, int64(n)) }
 
 // Where is a where t holds, else b; t is bool and all broadcast together.
 func (t *Tensor) Where(a, b *Tensor) *Tensor { return Op(op.Where, []*Tensor{t, a, b})[0] }
@@ -41,4 +39,6 @@ func (t *Tensor) Where(a, b *Tensor) *Tensor { return Op(op.Where, []*Tensor{t, 
 func (t *Tensor) MaskWhere(mask, o *Tensor) *Tensor { return mask.Where(o, t) }
 
 // MaskFill is v where mask holds, else t.
-func (t *Tensor) MaskFill(mask *Tensor, v float64) *Tensor { return mask.Where(t.scalarOf(v), t) }
+func (t *Tensor) MaskFill(mask *Tensor, v float64) *Tensor {
+	return t.withNumber(func(a, b *Tensor) *Tensor { return mask.Where(b, a) }, v)
+}

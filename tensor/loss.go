@@ -50,7 +50,8 @@ func (t *Tensor) CrossEntropyLoss(target *Tensor, o ClassOptions) *Tensor {
 
 // CrossEntropyWithProbabilities is -Σ target·LogSoftmax(t) along the last axis, meant over the others.
 func (t *Tensor) CrossEntropyWithProbabilities(target *Tensor) *Tensor {
-	return t.LogSoftmax(-1).Mul(target).Sum(-1).Mean().Neg()
+	m := temps{from: t}
+	return m.done(m.of(m.of(m.of(m.of(t.LogSoftmax(-1)).Mul(target)).Sum(-1)).Mean()).Neg())
 }
 
 // MSELoss is (t-target)².

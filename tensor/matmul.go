@@ -11,7 +11,10 @@ func (t *Tensor) MatMulT(o *Tensor, transposeT, transposeO bool) *Tensor {
 }
 
 // MatVec is the product of matrices t[..., M, K] and vectors o[..., K]: [..., M].
-func (t *Tensor) MatVec(o *Tensor) *Tensor { return t.MatMul(o.Unsqueeze(-1)).Squeeze(-1) }
+func (t *Tensor) MatVec(o *Tensor) *Tensor {
+	m := temps{from: t}
+	return m.done(m.of(t.MatMul(m.of(o.Unsqueeze(-1)))).Squeeze(-1))
+}
 
 // Dot is the sum of the products of two vectors' elements.
 func (t *Tensor) Dot(o *Tensor) *Tensor {
@@ -20,7 +23,8 @@ func (t *Tensor) Dot(o *Tensor) *Tensor {
 	if t.Size() != o.Size() {
 		fail("dot: %v and %v, want the same length: %w", t.desc, o.desc, op.ErrShape)
 	}
-	return t.Mul(o).Sum()
+	m := temps{from: t}
+	return m.done(m.of(t.Mul(o)).Sum())
 }
 
 // Outer is the product of each element of t[..., M] with each of o[..., N]: [..., M, N].

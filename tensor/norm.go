@@ -75,7 +75,8 @@ func (t *Tensor) BatchNormTrain(scale, bias *Tensor, epsilon float64) (y, mean, 
 // even size, one more is before than after. PyTorch has alpha 1e-4, beta 0.75 and k 1.
 func (t *Tensor) LocalResponseNorm(size int, alpha, beta, k float64) *Tensor {
 	if size%2 == 0 && t.Rank() > 1 { // the op has one more after
-		return t.Flip(1).localResponseNorm(size, alpha, beta, k).Flip(1)
+		m := temps{from: t}
+		return m.done(m.of(m.of(t.Flip(1)).localResponseNorm(size, alpha, beta, k)).Flip(1))
 	}
 	return t.localResponseNorm(size, alpha, beta, k)
 }

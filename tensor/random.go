@@ -110,18 +110,24 @@ func (r *Random) Int(d *Device, dt dtype.DType, low, high int, dims ...int) *Ten
 	if r := high - low; r >= 1<<62 {
 		fail("random int: a range of %d, want less than 2^62: %w", r, op.ErrAttr)
 	}
-	return r.wide(d, dims).FloorMod(d.scalarInt(dtype.I64, int64(high-low))).Add(d.scalarInt(dtype.I64, int64(low))).Cast(dt)
+	var m temps
+	at := m.of(m.of(r.wide(d, dims)).FloorMod(m.of(d.scalarInt(dtype.I64, int64(high-low)))))
+	return m.done(m.of(at.Add(m.of(d.scalarInt(dtype.I64, int64(low))))).Cast(dt))
 }
 
 // wide draws i64 of 62 random bits.
 func (r *Random) wide(d *Device, dims []int) *Tensor {
-	w := r.Bits(d, append([]int{2}, dims...)...).Cast(dtype.I64)
-	part := func(i, bits int) *Tensor { return w.Select(0, i).And(d.scalarInt(dtype.I64, 1<<bits-1)) }
-	return part(0, 31).Mul(d.scalarInt(dtype.I64, 1<<31)).Add(part(1, 31))
+	var m temps
+	w := m.of(m.of(m.of(r.Bits(d, append([]int{2}, dims...)...)).Cast(dtype.I64)).AndScalar(1<<31 - 1))
+	hi, lo := m.of(w.Select(0, 0)), m.of(w.Select(0, 1))
+	return m.done(m.of(hi.ShlScalar(31)).Add(lo))
 }
 
 // Permutation draws an order of 0, 1, ..., n-1 (i64).
-func (r *Random) Permutation(d *Device, n int) *Tensor { return r.wide(d, []int{n}).ArgSort(0, false) }
+func (r *Random) Permutation(d *Device, n int) *Tensor {
+	var m temps
+	return m.done(m.of(r.wide(d, []int{n})).ArgSort(0, false))
+}
 
 // Bernoulli is 1 with probability p, else 0, of the given type, for each element p of a float tensor.
 func (r *Random) Bernoulli(p *Tensor, dt dtype.DType) *Tensor {
@@ -136,26 +142,23 @@ func (r *Random) Multinomial(weights *Tensor, count int, replace bool) *Tensor {
 		return weights.un(op.Multinomial, append(r.take(weights.rows()*max(count, 0)), op.Int("count", count))...)
 	}
 	// The greatest of log(weight) + Gumbel noise are a sample without replacement (Efraimidis and Spirakis; Gumbel top-k).
-	dt := weights.DType()
-	u := r.Uniform(weights.within(), dt, 0, 1, weights.Shape()...).AddScalar(tiny(dt))
-	_, at := weights.Log().Sub(u.Log().Neg().Log()).TopK(count, -1)
-	return at
-}
-
-// tiny is far below the distance of random numbers of a type and above zero in it.
-func tiny(dt dtype.DType) float64 {
-	switch dt {
-	case dtype.F64:
-		return 0x1p-60
-	case dtype.F16:
-		return 0x1p-20
+	m := temps{from: weights}
+	if dt := weights.DType(); dt.IsFloat() && dt != dtype.F64 {
+		weights = m.of(weights.Cast(dtype.F32))
 	}
-	return 0x1p-30
+	u := m.of(r.Uniform(weights.within(), weights.DType(), 0, 1, weights.Shape()...))
+	u = m.of(u.AddScalar(0x1p-60)) // above zero, and far below the distance of random numbers
+	noise := m.of(m.of(m.of(u.Log()).Neg()).Log())
+	values, at := m.of(m.of(weights.Log()).Sub(noise)).TopK(count, -1)
+	m.of(values)
+	return m.done(at)
 }
 
 // Dropout is x/(1-p) where an element is kept, and 0 with probability p.
 func (r *Random) Dropout(x *Tensor, p float64) *Tensor {
-	return Op(op.Dropout, []*Tensor{x}, append(r.take(x.Size()), op.Float("p", p))...)[0]
+	o := Op(op.Dropout, []*Tensor{x}, append(r.take(x.Size()), op.Float("p", p))...)
+	o[1].Release()
+	return o[0]
 }
 
 // Uniform draws floats evenly from [low, high) by the device's generator.
@@ -180,7 +183,8 @@ func (d *Device) Permutation(n int) *Tensor {
 
 // Bernoulli is 1 with probability p, else 0, by the device's generator.
 func (d *Device) Bernoulli(dt dtype.DType, p float64, dims ...int) *Tensor {
-	return d.Full(dtype.F32, p, dims...).Bernoulli(dt)
+	var m temps
+	return m.done(m.of(d.Full(dtype.F32, p, dims...)).Bernoulli(dt))
 }
 
 // Bernoulli is 1 with the probability that t holds, else 0, of type dt, by the device's generator.

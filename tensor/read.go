@@ -27,7 +27,10 @@ func Read[T dtype.Native](ctx context.Context, t *Tensor, dst []T) error {
 
 // DataAs is Data after a cast on the device to T.
 func DataAs[T dtype.Native](ctx context.Context, t *Tensor) ([]T, error) {
-	return Data[T](ctx, t.Cast(dtype.Of[T]()))
+	m := temps{from: t}
+	c := m.of(t.Cast(dtype.Of[T]()))
+	defer m.done(nil)
+	return Data[T](ctx, c)
 }
 
 // Item waits for t, which has one element of type T, and gives it.

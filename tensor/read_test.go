@@ -3,6 +3,7 @@ package tensor_test
 import (
 	"context"
 	"math"
+	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -146,4 +147,49 @@ func TestQuantizeDynamic(t *testing.T) {
 	require.InDelta(t, 0.01, data[float32](t, scale)[0], 1e-8)
 	require.Equal(t, []uint8{100}, data[uint8](t, zero))
 	require.Equal(t, []uint8{0, 100, 255, 150}, data[uint8](t, y))
+}
+
+// Methods made of several ops give the memory of what they made on the way back at once, not at the next collection.
+func TestMethodsReleaseWhatTheyMake(t *testing.T) {
+	d := open(t)
+	gc := debug.SetGCPercent(-1)
+	defer debug.SetGCPercent(gc)
+	x := tensor.From(d, []float32{1, 2, 3, 4, 5, 6}, 2, 3)
+	img := d.Ones(dtype.F32, 1, 2, 4, 4)
+	n := tensor.From(d, []int64{1, 0}, 2)
+	tensors := func() int {
+		require.NoError(t, d.Sync(ctx))
+		m, ok := d.Memory()
+		require.True(t, ok)
+		return int(m.Tensors)
+	}
+	for name, f := range map[string]func() ts{
+		"scalars": func() ts {
+			return ts{x.AddScalar(1), x.RSubScalar(1), x.EqualScalar(2), n.ShlScalar(2), x.MaskFill(x.Cast(dtype.Bool), 1)}
+		},
+		"hypot":   func() ts { return ts{x.Hypot(x)} },
+		"shrink":  func() ts { return ts{x.Shrink(1, 1), x.Threshold(1, 1), x.QuietSoftmax(1), x.Softplus(2)} },
+		"close":   func() ts { return ts{x.IsClose(x, 1, 1), x.Any(), x.All(0), x.CountNonZero(), x.MaxAbs()} },
+		"indices": func() ts { v, i := x.MaxWithIndices(1); w, j := x.MedianWithIndices(0); return ts{v, i, w, j} },
+		"conv":    func() ts { return ts{img.Conv2d(img, d.Ones(dtype.F32, 1), tensor.ConvOptions{})} },
+		"norm":    func() ts { return ts{img.LocalResponseNorm(2, 1, 1, 1)} },
+		"slice": func() ts {
+			return ts{x.SliceFill(1, tensor.Range{}, tensor.Range{Step: 2}), x.Select(0, 1), x.Unfold(1, 2, 1)}
+		},
+		"one hot":  func() ts { return ts{n.OneHotFill(dtype.F32, 3, -1, 1, 0), x.MatVec(d.Ones(dtype.F32, 3))} },
+		"creation": func() ts { return ts{d.Arange(dtype.I32, 0, 5, 1), d.DiagMask(0, 2, 2), d.CartesianGrid(2, 2)} },
+		"random": func() ts {
+			return ts{d.RandomInt(dtype.I32, 0, 5, 4), d.Permutation(4), x.Multinomial(2, false), x.Dropout(0.5)}
+		},
+		"lu":        func() ts { p, l, u := x.LUDecomposition(); return ts{p, l, u} },
+		"entropy":   func() ts { return ts{x.CrossEntropyWithProbabilities(x)} },
+		"same type": func() ts { return ts{x.Cast(dtype.F32).AddScalar(0)} },
+	} {
+		before := tensors()
+		results := f()
+		extra := map[string]int{"scalars": 1, "conv": 1, "one hot": 1}[name] // operands that the case itself makes
+		require.Equal(t, before+len(results)+extra, tensors(), name)
+	}
+	require.Equal(t, []float32{1, 2, 3, 4, 5, 6}, data[float32](t, x), "operands stay")
+	require.NoError(t, d.Sync(ctx))
 }

@@ -36,10 +36,16 @@ func (t *Tensor) Min(axes ...int) *Tensor { return t.reduce(op.ReduceMin, false,
 func (t *Tensor) MinKeep(axes ...int) *Tensor { return t.reduce(op.ReduceMin, true, axes) }
 
 // MaxAbs is the greatest magnitude over axes.
-func (t *Tensor) MaxAbs(axes ...int) *Tensor { return t.Abs().Max(axes...) }
+func (t *Tensor) MaxAbs(axes ...int) *Tensor {
+	m := temps{from: t}
+	return m.done(m.of(t.Abs()).Max(axes...))
+}
 
 // MaxAbsKeep is MaxAbs that keeps the axes with length 1.
-func (t *Tensor) MaxAbsKeep(axes ...int) *Tensor { return t.Abs().MaxKeep(axes...) }
+func (t *Tensor) MaxAbsKeep(axes ...int) *Tensor {
+	m := temps{from: t}
+	return m.done(m.of(t.Abs()).MaxKeep(axes...))
+}
 
 // Mean is the arithmetic mean over axes.
 func (t *Tensor) Mean(axes ...int) *Tensor { return t.reduce(op.Mean, false, axes) }
@@ -53,24 +59,28 @@ func (t *Tensor) LogSumExp(axes ...int) *Tensor { return t.reduce(op.LogSumExp, 
 // LogSumExpKeep is LogSumExp that keeps the axes with length 1.
 func (t *Tensor) LogSumExpKeep(axes ...int) *Tensor { return t.reduce(op.LogSumExp, true, axes) }
 
-// flags are u8, 1 where t is not zero.
-func (t *Tensor) flags() *Tensor { return t.Cast(dtype.Bool).Cast(dtype.U8) }
+// flags joins u8, 1 where t is not zero, and gives bools.
+func (t *Tensor) flags(join func(t *Tensor, axes ...int) *Tensor, axes []int) *Tensor {
+	m := temps{from: t}
+	return m.done(m.of(join(m.of(m.of(t.Cast(dtype.Bool)).Cast(dtype.U8)), axes...)).Cast(dtype.Bool))
+}
 
 // Any is whether an element over axes is not zero; false of none.
-func (t *Tensor) Any(axes ...int) *Tensor { return t.flags().Max(axes...).Cast(dtype.Bool) }
+func (t *Tensor) Any(axes ...int) *Tensor { return t.flags((*Tensor).Max, axes) }
 
 // AnyKeep is Any that keeps the axes with length 1.
-func (t *Tensor) AnyKeep(axes ...int) *Tensor { return t.flags().MaxKeep(axes...).Cast(dtype.Bool) }
+func (t *Tensor) AnyKeep(axes ...int) *Tensor { return t.flags((*Tensor).MaxKeep, axes) }
 
 // All is whether no element over axes is zero; true of none.
-func (t *Tensor) All(axes ...int) *Tensor { return t.flags().Min(axes...).Cast(dtype.Bool) }
+func (t *Tensor) All(axes ...int) *Tensor { return t.flags((*Tensor).Min, axes) }
 
 // AllKeep is All that keeps the axes with length 1.
-func (t *Tensor) AllKeep(axes ...int) *Tensor { return t.flags().MinKeep(axes...).Cast(dtype.Bool) }
+func (t *Tensor) AllKeep(axes ...int) *Tensor { return t.flags((*Tensor).MinKeep, axes) }
 
 // CountNonZero is how many elements over axes are not zero (i64).
 func (t *Tensor) CountNonZero(axes ...int) *Tensor {
-	return t.Cast(dtype.Bool).Cast(dtype.I64).Sum(axes...)
+	m := temps{from: t}
+	return m.done(m.of(m.of(t.Cast(dtype.Bool)).Cast(dtype.I64)).Sum(axes...))
 }
 
 // ArgMax is the index (i64) of the greatest element along axis, the first of equals.
@@ -90,5 +100,8 @@ func (t *Tensor) MinWithIndices(axis int) (values, indices *Tensor) {
 }
 
 func (t *Tensor) picked(axis int, at *Tensor) (values, indices *Tensor) {
-	return t.TakeAlong(axis, at).Squeeze(axis), at.Squeeze(axis)
+	m := temps{from: t}
+	v := m.of(t.TakeAlong(axis, m.of(at))).Squeeze(axis)
+	indices = at.Squeeze(axis)
+	return m.done(v), indices
 }

@@ -3,31 +3,35 @@ package tensor
 // Methods with a number as the other operand. The number is converted to t's type as Cast does.
 
 // AddScalar is t+v, with v converted to t's type.
-func (t *Tensor) AddScalar(v float64) *Tensor { return t.Add(t.scalarOf(v)) }
+func (t *Tensor) AddScalar(v float64) *Tensor { return t.withNumber((*Tensor).Add, v) }
 
 // SubScalar is t-v.
-func (t *Tensor) SubScalar(v float64) *Tensor { return t.Sub(t.scalarOf(v)) }
+func (t *Tensor) SubScalar(v float64) *Tensor { return t.withNumber((*Tensor).Sub, v) }
 
 // MulScalar is t·v.
-func (t *Tensor) MulScalar(v float64) *Tensor { return t.Mul(t.scalarOf(v)) }
+func (t *Tensor) MulScalar(v float64) *Tensor { return t.withNumber((*Tensor).Mul, v) }
 
 // DivScalar is t/v.
-func (t *Tensor) DivScalar(v float64) *Tensor { return t.Div(t.scalarOf(v)) }
+func (t *Tensor) DivScalar(v float64) *Tensor { return t.withNumber((*Tensor).Div, v) }
 
 // RSubScalar is v-t.
-func (t *Tensor) RSubScalar(v float64) *Tensor { return t.scalarOf(v).Sub(t) }
+func (t *Tensor) RSubScalar(v float64) *Tensor {
+	return t.withNumber(func(a, b *Tensor) *Tensor { return b.Sub(a) }, v)
+}
 
 // RDivScalar is v/t.
-func (t *Tensor) RDivScalar(v float64) *Tensor { return t.scalarOf(v).Div(t) }
+func (t *Tensor) RDivScalar(v float64) *Tensor {
+	return t.withNumber(func(a, b *Tensor) *Tensor { return b.Div(a) }, v)
+}
 
 // RemScalar is the remainder of t/v with the sign of t.
-func (t *Tensor) RemScalar(v float64) *Tensor { return t.Rem(t.scalarOf(v)) }
+func (t *Tensor) RemScalar(v float64) *Tensor { return t.withNumber((*Tensor).Rem, v) }
 
 // FloorModScalar is the remainder of t/v with the sign of v, as Python's %.
-func (t *Tensor) FloorModScalar(v float64) *Tensor { return t.FloorMod(t.scalarOf(v)) }
+func (t *Tensor) FloorModScalar(v float64) *Tensor { return t.withNumber((*Tensor).FloorMod, v) }
 
 // FloorDivScalar is t/v brought to the integer not above it.
-func (t *Tensor) FloorDivScalar(v float64) *Tensor { return t.FloorDiv(t.scalarOf(v)) }
+func (t *Tensor) FloorDivScalar(v float64) *Tensor { return t.withNumber((*Tensor).FloorDiv, v) }
 
 // PowScalar is t to the power v; small whole powers are products.
 func (t *Tensor) PowScalar(v float64) *Tensor {
@@ -37,13 +41,14 @@ func (t *Tensor) PowScalar(v float64) *Tensor {
 	case 2:
 		return t.Square()
 	case 3:
-		return t.Square().Mul(t)
+		m := temps{from: t}
+		return m.done(m.of(t.Square()).Mul(t))
 	}
-	return t.Pow(t.scalarOf(v))
+	return t.withNumber((*Tensor).Pow, v)
 }
 
 // MaximumScalar is the greater of t and v.
-func (t *Tensor) MaximumScalar(v float64) *Tensor { return t.Maximum(t.scalarOf(v)) }
+func (t *Tensor) MaximumScalar(v float64) *Tensor { return t.withNumber((*Tensor).Maximum, v) }
 
 // MinimumScalar is the lesser of t and v.
-func (t *Tensor) MinimumScalar(v float64) *Tensor { return t.Minimum(t.scalarOf(v)) }
+func (t *Tensor) MinimumScalar(v float64) *Tensor { return t.withNumber((*Tensor).Minimum, v) }

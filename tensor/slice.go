@@ -5,6 +5,7 @@ import (
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
 )
 
 // Range is a part of a dimension, as Python's Start:End:Step. Negative bounds count from the end, and bounds are cut to the
@@ -105,21 +106,21 @@ func (t *Tensor) SliceRanges(rs ...Range) *Tensor {
 // SliceAssign is t with the part that SliceRanges takes replaced by v, which broadcasts.
 func (t *Tensor) SliceAssign(v *Tensor, rs ...Range) *Tensor {
 	starts, sizes, steps := t.ranges("slice_assign", rs)
-	v = v.Expand(sizes...)
-	if v.Size() == 0 {
+	if shape.Shape(sizes).Size() == 0 {
 		return t
 	}
-	return t.assign(0, starts, sizes, steps, v)
+	m := temps{from: t}
+	return m.done(t.assign(&m, 0, starts, sizes, steps, m.of(v.Expand(sizes...))))
 }
 
 // SliceFill is t with the part that SliceRanges takes replaced by a number.
 func (t *Tensor) SliceFill(v float64, rs ...Range) *Tensor {
-	return t.SliceAssign(t.scalarOf(v), rs...)
+	return t.withNumber(func(a, b *Tensor) *Tensor { return a.SliceAssign(b, rs...) }, v)
 }
 
 // assign replaces a part of the dimensions from a on: the slices along a that it touches are taken, get their part of the
 // later dimensions replaced, and are put back.
-func (t *Tensor) assign(a int, starts, sizes, steps []int, v *Tensor) *Tensor {
+func (t *Tensor) assign(m *temps, a int, starts, sizes, steps []int, v *Tensor) *Tensor {
 	for a < t.Rank() && steps[a] == 1 && sizes[a] == t.desc.Shape[a] {
 		a++
 	}
@@ -127,10 +128,12 @@ func (t *Tensor) assign(a int, starts, sizes, steps []int, v *Tensor) *Tensor {
 		return v
 	}
 	start, n, step := starts[a], sizes[a], steps[a]
-	v = t.strided(a, start, n, step).assign(a+1, starts, sizes, steps, v)
+	if slices.ContainsFunc(steps[a+1:], func(s int) bool { return s != 1 }) || !slices.Equal(sizes[a+1:], t.desc.Shape[a+1:]) {
+		v = m.of(m.of(t.strided(a, start, n, step)).assign(m, a+1, starts, sizes, steps, v))
+	}
 	if step != 1 {
-		at := t.within().Iota(dtype.I64, n).MulScalar(float64(step)).AddScalar(float64(start))
+		at := m.of(m.of(m.of(t.within().Iota(dtype.I64, n)).MulScalar(float64(step))).AddScalar(float64(start)))
 		return t.Scatter(a, at, v, "assign")
 	}
-	return Concat(a, t.strided(a, 0, start, 1), v, t.strided(a, start+n, t.desc.Shape[a]-start-n, 1))
+	return Concat(a, m.of(t.strided(a, 0, start, 1)), v, m.of(t.strided(a, start+n, t.desc.Shape[a]-start-n, 1)))
 }

@@ -44,7 +44,9 @@ func (t *Tensor) MedianWithIndices(axis int) (values, indices *Tensor) {
 	}
 	v, at := t.Sort(a, false)
 	mid := (t.desc.Shape[a] - 1) / 2
-	return v.Select(a, mid), at.Select(a, mid)
+	m := temps{from: t}
+	values = m.of(v).Select(a, mid)
+	return values, m.done(m.of(at).Select(a, mid))
 }
 
 // Quantile gives for each q, along a new first axis, the element at q·(n-1) of the n elements over axes in order, with
