@@ -35,7 +35,9 @@ const arrows = `
 	core < plugins/*
 	plugins/*, sdk/serve/... < plugins/*/cmd/...
 	core < conformance/ref < conformance, conformance/graphs
-	core < tensor < [nn/...] < [optim/...] < [train/...]
+	core < tensor < nn/... < [optim/...] < [train/...]
+	data/... < [train/...]
+	nn/... < [model/record/...] < [train/...]
 	tensor < data/..., model/...
 
 	core < internal/fakeplugin
@@ -45,7 +47,7 @@ const arrows = `
 	core, tensor, model/..., plugins/* < internal/bench
 	internal/*, internal/bench < internal/cli/..., tools/*, [examples/*]
 	host/..., plugins/*, conformance, model/..., tensor < internal/cli/..., tools/*, [examples/*]
-	decorators/* < internal/cli/..., tools/*, [examples/*]
+	decorators/*, nn/..., [optim/...], [train/...] < internal/cli/..., tools/*, [examples/*]
 	internal/cli/... < cmd/burn
 `
 

@@ -65,3 +65,14 @@ func scoped(d *Device, mute bool, f func(d *Device) []*Tensor) []*Tensor {
 }
 
 func unsupported(err error) bool { return errors.Is(err, core.ErrUnsupported) }
+
+// Keep takes t out of the scope that it was made in: it lives until it is released or nothing reaches it. It returns t.
+func (t *Tensor) Keep() *Tensor {
+	if s := t.scope; s != nil {
+		s.mu.Lock()
+		delete(s.made, t)
+		s.mu.Unlock()
+		t.scope = nil
+	}
+	return t
+}

@@ -1,0 +1,181 @@
+package nn
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Named is a parameter and its path in a module.
+type Named struct {
+	Name string
+	*Param
+}
+
+// Params lists the parameters and buffers of a module in the order of its fields, those of maps by key. One that is reached on two
+// paths, as tied weights are, is listed once. m is a module or a pointer to one; it panics on a nil module and on modules that
+// contain themselves.
+func Params(m any) []Named {
+	var list []Named
+	seen := map[*Param]bool{}
+	walk(reflect.ValueOf(m), "", func(name string, v reflect.Value) bool {
+		p, ok := v.Interface().(*Param)
+		if ok && !seen[p] {
+			seen[p] = true
+			list = append(list, Named{name, p})
+		}
+		return !ok
+	})
+	return list
+}
+
+// Visit calls f for every parameter and buffer of m, in the order of Params.
+func Visit(m any, f func(name string, p *Param)) {
+	for _, p := range Params(m) {
+		f(p.Name, p.Param)
+	}
+}
+
+// Trained lists the parameters that are neither frozen nor buffers.
+func Trained(m any) []Named {
+	return slices.DeleteFunc(Params(m), func(p Named) bool { return !p.Trainable() })
+}
+
+// Count is the number of elements of the trained parameters, and of all parameters and buffers.
+func Count(m any) (trained, all int) {
+	for _, p := range Params(m) {
+		all += p.Size()
+		if p.Trainable() {
+			trained += p.Size()
+		}
+	}
+	return trained, all
+}
+
+// Moded is a layer that computes differently in training.
+type Moded interface {
+	// SetTraining chooses; layers start in training mode.
+	SetTraining(on bool)
+}
+
+// Train puts every layer of m in training mode: dropout drops, batch norm uses and updates the statistics of the batch.
+func Train(m any) { setMode(m, true) }
+
+// Eval puts every layer of m in inference mode.
+func Eval(m any) { setMode(m, false) }
+
+func setMode(m any, on bool) {
+	walk(reflect.ValueOf(m), "", func(_ string, v reflect.Value) bool {
+		if l, ok := v.Interface().(Moded); ok {
+			l.SetTraining(on)
+		}
+		return true
+	})
+}
+
+// depth bounds nesting; only modules that contain themselves reach it.
+const depth = 64
+
+// walk calls f for every pointer to a struct on the way through v, parents first, with its path; f says whether to go on into it.
+func walk(v reflect.Value, path string, f func(path string, v reflect.Value) bool) {
+	step(v, path, 0, f)
+}
+
+func step(v reflect.Value, path string, level int, f func(string, reflect.Value) bool) {
+	if level > depth {
+		panic(fmt.Sprintf("nn: %s: a module contains itself", path))
+	}
+	switch v.Kind() {
+	case reflect.Interface:
+		if !v.IsNil() {
+			step(v.Elem(), path, level+1, f)
+		}
+	case reflect.Pointer:
+		if v.IsNil() {
+			if level == 0 {
+				panic(fmt.Sprintf("nn: a nil %v", v.Type()))
+			}
+			return
+		}
+		if v.Elem().Kind() != reflect.Struct || !f(path, v) {
+			return
+		}
+		fields(v.Elem(), path, level, f)
+	case reflect.Struct:
+		if v.CanAddr() {
+			step(v.Addr(), path, level+1, f)
+			return
+		}
+		fields(v, path, level, f)
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			step(v.Index(i), join(path, strconv.Itoa(i)), level+1, f)
+		}
+	case reflect.Map:
+		if v.Type().Key().Kind() != reflect.String {
+			return
+		}
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, k := range keys {
+			step(v.MapIndex(k), join(path, k.String()), level+1, f)
+		}
+	}
+}
+
+func fields(v reflect.Value, path string, level int, f func(string, reflect.Value) bool) {
+	t := v.Type()
+	for i := range t.NumField() {
+		field := t.Field(i)
+		name := field.Tag.Get("nn")
+		if !field.IsExported() || name == "-" || !holds(field.Type) {
+			continue
+		}
+		at := path
+		if !field.Anonymous {
+			if name == "" {
+				name = snake(field.Name)
+			}
+			at = join(path, name)
+		}
+		step(v.Field(i), at, level+1, f)
+	}
+}
+
+// holds is false for types that no parameter can be in.
+func holds(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map:
+		return holds(t.Elem())
+	case reflect.Interface:
+		return true
+	case reflect.Pointer:
+		return t.Elem().Kind() == reflect.Struct
+	case reflect.Struct:
+		return true
+	}
+	return false
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// snake turns the name of a field into that of a parameter: InProj to in_proj, Conv1 to conv1, QKV to qkv.
+func snake(s string) string {
+	var b strings.Builder
+	runes := []rune(s)
+	for i, r := range runes {
+		if unicode.IsUpper(r) && i > 0 && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
