@@ -16,6 +16,7 @@ type Weights[T gemm.Number] struct {
 	plain                  []T                // for the direct way
 	packed                 []*gemm.PackedA[T] // one for each group
 	turned                 []*gemm.PackedB[T] // likewise, for plans that exchange the roles
+	phases                 []*Weights[T]      // of the phases of a plan
 }
 
 // PackWeights prepares the weights w of the plan's weight shape. Weights for
@@ -25,6 +26,9 @@ func PackWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
 	ready := &Weights[T]{outputs: p.outputs, groups: p.groups, depth: depth, plain: w[:p.outputs*depth]}
 	if isDirect[T](p) || isLong[T](p) {
 		return ready
+	}
+	if ready.phases = phaseWeights(pool, p, w); ready.phases != nil {
+		return ready // plain ones are for sums
 	}
 	ready.plain = nil
 	for g := range p.groups {
@@ -65,7 +69,7 @@ func AddPlan[T gemm.Number](pool *par.Pool, p *Plan, x, w, out []T, epilogue *ge
 
 // weightsFor is w in the form for a single run.
 func weightsFor[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
-	if p.batch == 1 || isDirect[T](p) || isLong[T](p) {
+	if (p.batch == 1 && len(p.phases) == 0) || isDirect[T](p) || isLong[T](p) {
 		return &Weights[T]{outputs: p.outputs, groups: p.groups, depth: p.depth(), plain: w}
 	}
 	return PackWeights(pool, p, w)
@@ -103,6 +107,8 @@ func start[T gemm.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out []T
 	r := run[T]{pool, p, x, w, out, accumulate, epilogue}
 	work := max(p.outputs/p.groups*p.outSize*p.depth(), 1)
 	switch {
+	case w.phases != nil && !accumulate:
+		return r.runPhases()
 	case !isDirect[T](p) && isLong[T](p):
 		r.runLong()
 	case isDirect[T](p) && (p.batch*p.outputs >= 4*pool.Threads() || pool.Threads() == 1):

@@ -70,6 +70,10 @@ var specs = []spec{
 	{"long, of strides", []int{3, 2, 16, 17}, []int{4, 2, 8, 8}, Params{PadLo: []int{1, 1}, KernelDilation: []int{2, 2}}},
 	{"long, cut", []int{1, 4, 16, 18}, []int{33, 4, 6, 8}, Params{PadLo: []int{1, 1}, PadHi: []int{-4, -1}, KernelDilation: []int{2, 2}}},
 	{"long, tall", []int{40, 2, 13, 15}, []int{3, 2, 12, 12}, Params{Stride: []int{1, 1}, PadHi: []int{3, 0}}},
+	{"phases of strides", []int{2, 5, 7, 6}, []int{9, 5, 3, 3}, Params{InputDilation: []int{2, 2}, PadLo: []int{1, 1}, PadHi: []int{2, 1}}},
+	{"phases, some without taps", []int{1, 3, 5, 4}, []int{4, 3, 2, 1}, Params{InputDilation: []int{3, 2}, PadLo: []int{0, 2}, PadHi: []int{1, 1}}},
+	{"phases in groups, cut", []int{2, 6, 5, 9}, []int{8, 3, 4, 3}, Params{InputDilation: []int{2, 3}, PadLo: []int{-3, 1}, PadHi: []int{2, -4}, Groups: 2}},
+	{"phases 1d", []int{2, 3, 9}, []int{4, 3, 7}, Params{InputDilation: []int{4}, PadLo: []int{5}, PadHi: []int{3}}},
 	{"deep", []int{1, 70, 6, 6}, []int{9, 70, 3, 3}, Params{PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
 }
 

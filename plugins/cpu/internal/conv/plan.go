@@ -104,7 +104,9 @@ type Plan struct {
 	long                     bool  // few places, a large kernel
 	framed                   bool  // a matrix of which neighbouring columns overlap is the input
 
-	idle sync.Pool // *frame[T]
+	phases []phase   // of a dilated input
+	idle   sync.Pool // *frame[T]
+	spare  sync.Pool // *[]T, a phase of the output
 }
 
 // New checks shapes and parameters and lays out the convolution.
@@ -137,7 +139,7 @@ func New(xShape, wShape []int, params Params) (*Plan, error) {
 		return nil, err
 	}
 	p.choose()
-	return p, nil
+	return p, p.cut(params, xShape, wShape)
 }
 
 var errTooLarge = errors.New("conv: padded input is too large")
