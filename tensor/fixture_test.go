@@ -144,7 +144,7 @@ var elsewhere = map[string]string{
 	"Shape": "handle", "DType": "handle", "Rank": "handle", "Size": "handle", "Desc": "handle", "Device": "handle", "Release": "tensor_test",
 	"Bytes": "read_test", "ReadInto": "read_test", "To": "read_test", "Float64": "read_test", "String": "format", "Format": "format",
 	"AllClose": "read_test", "AllEqual": "read_test", "NMS": "read_test", "QuantizeDynamic": "read_test",
-	"Known": "the tracer", "Tracked": "decorators/autodiff", "Hook": "decorators/autodiff", "In": "decorators/autodiff", "Detach": "decorators/autodiff",
+	"Keep": "scope_test", "Known": "the tracer", "Tracked": "decorators/autodiff", "Hook": "decorators/autodiff", "In": "decorators/autodiff", "Detach": "decorators/autodiff",
 	"RequireGrad": "decorators/autodiff", "Backward": "decorators/autodiff",
 	"Bernoulli": "random_test", "Multinomial": "random_test", "Dropout": "random_test", "UniformLike": "random_test", "NormalLike": "random_test",
 }

@@ -1,0 +1,138 @@
+package tensor_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/decorators/autodiff"
+	"github.com/goburn/burn/tensor"
+)
+
+// constant are cases without a gradient, and why.
+var constant = map[string]string{"RoundAway": "its inputs are where it jumps", "VectorNorm/zero": "it counts"}
+
+// symmetric are cases whose gradients are those of symmetric matrices.
+var symmetric = map[string]bool{"Cholesky": true, "Cholesky/upper": true, "Eigh": true}
+
+// TestEveryMethodHasAGradient compares, for every case of fixtures.json in f64, the gradient along a random direction with
+// central differences: methods are made of device ops that differentiate, and releasing what they make on the way loses nothing.
+func TestEveryMethodHasAGradient(t *testing.T) {
+	inner, err := core.OpenDevice("cpu", core.Config{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, inner.Close()) }()
+	d, err := tensor.On(ctx, autodiff.Device(inner))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, d.Close()) }()
+	all, file, checked := calls(t), load(t), 0
+	for _, f := range file.Cases {
+		in := make([]value, len(f.In))
+		smooth := false
+		for i, k := range f.In {
+			in[i] = file.Values[k]
+			smooth = smooth || in[i].DType == "f64" && len(in[i].Data) > 0
+			for _, v := range in[i].floats() {
+				smooth = smooth && !math.IsNaN(v) && !math.IsInf(v, 0) && math.Abs(v) < 1e6
+			}
+		}
+		if !smooth || constant[f.Name] != "" {
+			continue
+		}
+		t.Run(f.Name, func(t *testing.T) {
+			if slope(t, d, all[f.Name], in, symmetric[f.Name]) {
+				checked++
+			}
+		})
+	}
+	require.Greater(t, checked, 200)
+}
+
+// slope is false when no result is of floats.
+func slope(t *testing.T, d *tensor.Device, c call, in []value, symmetric bool) bool {
+	const h = 1e-6
+	r := rand.New(rand.NewPCG(1, 2))
+	var along [][]float64 // the direction, by input
+	for _, v := range in {
+		dir := make([]float64, len(v.Data))
+		for i := range dir {
+			dir[i] = r.NormFloat64()
+		}
+		if n := v.Shape[max(0, len(v.Shape)-1):].Size(); symmetric {
+			for i := range dir {
+				row, column := i/n%n, i%n
+				dir[i] = dir[i-row*n-column+max(row, column)*n+min(row, column)]
+			}
+		}
+		along = append(along, dir)
+	}
+	weights := map[int]*tensor.Tensor{}
+	eval := func(step float64, track bool) (sum *tensor.Tensor, xs ts) {
+		for i, v := range in {
+			f := v.floats()
+			if v.DType == "f64" {
+				for k := range f {
+					f[k] += step * along[i][k]
+				}
+			}
+			dt, err := dtype.Parse(v.DType)
+			require.NoError(t, err)
+			x := tensor.From(d, f, append([]int{}, v.Shape...)...).Cast(dt)
+			if track && v.DType == "f64" {
+				x.RequireGrad()
+			}
+			xs = append(xs, x)
+		}
+		for i, o := range c(t, d, xs) {
+			if o.DType() != dtype.F64 || o.Size() == 0 {
+				continue
+			}
+			if weights[i] == nil {
+				w := make([]float64, o.Size())
+				for k := range w {
+					w[k] = r.NormFloat64()
+				}
+				weights[i] = tensor.From(d, w, append([]int{}, o.Shape()...)...)
+			}
+			part := o.Mul(weights[i]).Sum()
+			if sum == nil {
+				sum = part
+			} else {
+				sum = sum.Add(part)
+			}
+		}
+		return sum, xs
+	}
+	root, xs := eval(0, true)
+	if root == nil {
+		return false
+	}
+	grads, err := root.Backward()
+	if err != nil && errors.Is(err, core.ErrUnsupported) {
+		t.Fatalf("no gradient: %v", err)
+	}
+	require.NoError(t, err)
+	got := 0.0
+	for i, x := range xs {
+		g := grads.Of(x)
+		if g == nil {
+			continue
+		}
+		for k, v := range data[float64](t, g) {
+			got += v * along[i][k]
+		}
+	}
+	up, _ := eval(h, false)
+	down, _ := eval(-h, false)
+	a, err := up.Float64(ctx)
+	require.NoError(t, err)
+	b, err := down.Float64(ctx)
+	require.NoError(t, err)
+	want := (a - b) / (2 * h)
+	require.InDelta(t, want, got, 1e-5*(1+math.Abs(want)))
+	return true
+}
