@@ -194,8 +194,13 @@ func prepare(n *op.Node, in []op.Desc) (f kernel.Func, err error) {
 }
 
 // invoke runs a kernel; what it panics with becomes its error.
-func (s *stream) invoke(f kernel.Func, in []kernel.Array, own uint64, desc []op.Desc, out []kernel.Array) (err error) {
-	s.call.Begin(&s.env, in, own, desc, out)
+func (s *stream) invoke(f kernel.Func, in []kernel.Array, own uint64, desc []op.Desc, out []kernel.Array) error {
+	return s.invokeWith(&s.env, f, in, own, desc, out)
+}
+
+// invokeWith is invoke on the threads of env.
+func (s *stream) invokeWith(env *kernel.Env, f kernel.Func, in []kernel.Array, own uint64, desc []op.Desc, out []kernel.Array) (err error) {
+	s.call.Begin(env, in, own, desc, out)
 	done := false
 	defer func() {
 		if !done {

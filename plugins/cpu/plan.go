@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
@@ -22,6 +23,7 @@ type plan struct {
 	steps   []step
 	account *mem.Account
 	packed  int64 // bytes that kernels keep, on the account
+	tuner   tuner // when there is more than one thread
 }
 
 // step is one kernel of a plan.
@@ -49,6 +51,12 @@ func (pl *plan) free() {
 // runSteps executes the plan on the frame, whose inputs are bound, and leaves the outputs in results, each with a holder
 // of its own.
 func (s *stream) runSteps(pl *plan) error {
+	tune := &pl.tuner
+	if s.env.Pool.Threads() == 1 {
+		tune = nil
+	} else {
+		tune.begin()
+	}
 	for i := range pl.steps {
 		st := &pl.steps[i]
 		if s.closed.Load() {
@@ -58,7 +66,19 @@ func (s *stream) runSteps(pl *plan) error {
 		for k, slot := range st.in {
 			st.args[k] = pl.frame[slot]
 		}
-		err := s.invoke(st.run, st.args, st.own, st.desc, st.outs)
+		env, began := &s.env, time.Time{}
+		if tune != nil {
+			if !tune.on(i) {
+				env = &s.alone
+			}
+			if tune.measured {
+				began = time.Now()
+			}
+		}
+		err := s.invokeWith(env, st.run, st.args, st.own, st.desc, st.outs)
+		if !began.IsZero() {
+			tune.took(i, time.Since(began))
+		}
 		clear(st.args)
 		if err != nil {
 			pl.release()
@@ -72,6 +92,9 @@ func (s *stream) runSteps(pl *plan) error {
 			pl.frame[slot].Buf.Release()
 			pl.frame[slot] = kernel.Array{}
 		}
+	}
+	if tune != nil {
+		tune.end()
 	}
 	for i, slot := range pl.outputs {
 		pl.results[i] = pl.frame[slot]
@@ -93,6 +116,7 @@ func (pl *plan) release() {
 
 // schedule fills in what steps may overwrite and what they give back.
 func (pl *plan) schedule() {
+	pl.tuner.init(len(pl.steps))
 	needed := make([]bool, len(pl.frame))
 	for i := range pl.temps {
 		needed[i] = true

@@ -77,6 +77,10 @@ func New(threads int) *Pool {
 	return p
 }
 
+// Alone returns a pool without workers that cuts ranges as p does: its loops run on their callers, part by part. It need
+// not be closed.
+func (p *Pool) Alone() *Pool { return &Pool{threads: p.threads} }
+
 // Threads returns how many threads a loop can run on, the caller's included.
 func (p *Pool) Threads() int { return p.threads }
 
