@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/goburn/burn/internal/bench"
 	"github.com/stretchr/testify/require"
@@ -64,4 +66,20 @@ func TestBenchUsage(t *testing.T) {
 		require.Equal(t, c.code, r.code, "%v: %s", c.args, r.err)
 		require.Contains(t, r.err, c.text)
 	}
+}
+
+// An interrupt keeps what was measured.
+func TestBenchInterrupted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ops.json")
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	r := callWith(t, ctx, nil, "bench", "ops", "--min-time", "20ms", "--json", file)
+	require.Equal(t, 130, r.code)
+	require.Contains(t, r.err, "burn: interrupted\n")
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var got bench.Report
+	require.NoError(t, json.Unmarshal(b, &got))
+	require.True(t, got.Interrupted)
+	require.Less(t, len(got.Ops), len(bench.Cases()))
 }

@@ -41,7 +41,7 @@ func parse(args []string) (options, error) {
 	threads := f.String("threads", "", "`LIST` of thread counts; empty: 1 and 2, or 1 where there is one processor")
 	filter := f.String("filter", "", "regular expression `RE` of the names of ops and models")
 	f.DurationVar(&o.seconds, "time", 400*time.Millisecond, "how long each contestant runs each case")
-	f.StringVar(&o.out, "out", "", "`FILE` whose generated part is replaced; empty: print")
+	f.StringVar(&o.out, "out", "", "`FILE` whose generated part is replaced when all parts are measured; else the report is printed")
 	f.StringVar(&o.json, "json", "", "`FILE` for all figures")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -94,7 +94,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	r := &Result{Time: time.Now().UTC().Truncate(time.Second), Platform: runtime.GOOS + "/" + runtime.GOARCH, CPU: processor(), CPUs: runtime.NumCPU()}
+	r := &Result{Time: time.Now().UTC().Truncate(time.Second), Platform: runtime.GOOS + "/" + runtime.GOARCH, CPU: processor(), CPUs: runtime.NumCPU(), Load: load()}
 	for _, part := range o.parts {
 		switch part {
 		case "ops":
@@ -121,13 +121,34 @@ func run(ctx context.Context, o options) error {
 			return err
 		}
 	}
+	if err := publish(ctx, o, r); err != nil {
+		return err
+	}
+	if n := len(r.Failed); n > 0 {
+		return fmt.Errorf("%d cases have no figures: see the failures of the report", n)
+	}
+	return nil
+}
+
+// publish writes the report. A file is replaced as a whole, so by a whole run only.
+func publish(ctx context.Context, o options, r *Result) error {
 	var text strings.Builder
 	writeReport(&text, r)
-	if o.out == "" || ctx.Err() != nil {
-		_, err = os.Stdout.WriteString(text.String())
+	if o.out == "" || ctx.Err() != nil || len(o.parts) < len(parts) {
+		_, err := os.Stdout.WriteString(text.String())
 		return err
 	}
 	return replaceGenerated(o.out, text.String())
+}
+
+// load is the system's average over the last minute, where the system tells.
+func load() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	minute, _, _ := strings.Cut(string(b), " ")
+	return minute
 }
 
 // processor is the name of the processor, where the system tells.

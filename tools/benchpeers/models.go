@@ -114,8 +114,12 @@ func modelsOn(ctx context.Context, o options, s *scripts, r *Result, list []entr
 	r.ORT, r.Torch = ort.version, torch.version
 	for _, e := range list {
 		row, err := raceModel(ctx, devices, ort, torch, newStore(s.dir), e, o)
+		if ctx.Err() != nil || ort.ended || torch.ended {
+			return err
+		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", e.name, err)
+			r.fail(e.name, threads, err)
+			continue
 		}
 		row.Threads = threads
 		fmt.Fprintf(os.Stderr, "%d  %-26s builtin %9.0f µs  process %9.0f µs  onnxruntime %9.0f µs  torch %9.0f µs  speed %5.2f\n", threads, e.name,

@@ -51,8 +51,12 @@ func opsOn(ctx context.Context, o options, s *scripts, r *Result, files *store, 
 	r.Limits = append(r.Limits, l)
 	for _, c := range bench.Select(bench.Cases(), "", o.filter) {
 		row, err := raceOp(ctx, d, p, files, c, threads, o.seconds)
+		if ctx.Err() != nil || p.ended {
+			return err
+		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", c.Name, err)
+			r.fail(c.Name, threads, err)
+			continue
 		}
 		fmt.Fprintf(os.Stderr, "%d  %-34s %11.2f µs  torch %11.2f µs  speed %5.2f  %3.0f %% of %s\n", threads, c.Name,
 			micros(row.Median), micros(row.Torch.Median), row.Speed(), 100*row.OfLimit, row.Limit)

@@ -62,6 +62,7 @@ type peer struct {
 	single        bool // a sample is one call
 	calls         int
 	samples       []time.Duration
+	ended         bool // the process is gone
 }
 
 // answer is what a peer says.
@@ -104,6 +105,7 @@ func (p *peer) read() (answer, error) {
 	var a answer
 	line, err := p.out.ReadBytes('\n')
 	if err != nil {
+		p.ended = true
 		return a, fmt.Errorf("%s ended: %w", p.name, err)
 	}
 	if err := json.Unmarshal(line, &a); err != nil {
@@ -121,6 +123,7 @@ func (p *peer) ask(req map[string]any) (answer, error) {
 		return answer{}, err
 	}
 	if _, err := p.in.Write(append(b, '\n')); err != nil {
+		p.ended = true
 		return answer{}, fmt.Errorf("%s: %w", p.name, err)
 	}
 	return p.read()

@@ -20,12 +20,22 @@ func writeReport(w io.Writer, r *Result) {
 	if r.ORT != "" {
 		fmt.Fprintf(w, ", ONNX Runtime %s", r.ORT)
 	}
-	fmt.Fprint(w, ".\n")
+	fmt.Fprint(w, ".")
+	if r.Load != "" {
+		fmt.Fprintf(w, " Load of the machine before the run: %s.", r.Load)
+	}
+	fmt.Fprintln(w)
 	writeTargets(w, r)
 	writeLimits(w, r)
 	writeOps(w, r)
 	writeModels(w, r)
 	writeCold(w, r)
+	if len(r.Failed) > 0 {
+		fmt.Fprint(w, "\n### Failures\n\n")
+		for _, f := range r.Failed {
+			fmt.Fprintf(w, "- %s, %s: %s\n", f.Name, threadsText(f.Threads), strings.ReplaceAll(f.Error, "\n", ": "))
+		}
+	}
 }
 
 // table lays out rows under a head; columns named in left are flush left, the others flush right.
@@ -115,7 +125,7 @@ func writeOps(w io.Writer, r *Result) {
 			if strings.HasSuffix(o.Limit, "peak") {
 				rate = fmt.Sprintf("%.1f GFLOP/s", o.GFlops)
 			}
-			rows = append(rows, []string{o.Name, microsText(o.Median), microsText(o.Torch.Median), fmt.Sprintf("%.2f", o.Speed()), fmt.Sprintf("%.2f", ratio(o.Torch.Best, o.Best)),
+			rows = append(rows, []string{o.Name, microsText(o.Median), microsText(o.Torch.Median), fmt.Sprintf("%.2f", o.Speed()), fmt.Sprintf("%.2f", o.BestSpeed()),
 				rate, fmt.Sprintf("%.0f %% of %s", 100*o.OfLimit, o.Limit)})
 		}
 		table(w, []string{"op", "burn, µs", "PyTorch, µs", "speed", "of the best", "rate", "limit"}, 1, rows)

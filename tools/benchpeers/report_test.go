@@ -27,7 +27,7 @@ func canned() *Result {
 			Row: bench.Row{Name: name, Set: "binary", Op: "add", Stats: took(us), Bytes: 192 << 20, GBps: 40 * part, Limit: "copy of 64 MiB", LimitRate: 40, OfLimit: part}}
 	}
 	return &Result{
-		Time: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Platform: "linux/amd64", CPU: "a processor", CPUs: 2, Torch: "2.0", ORT: "1.0",
+		Time: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Load: "0.10", Platform: "linux/amd64", CPU: "a processor", CPUs: 2, Torch: "2.0", ORT: "1.0",
 		Limits: []bench.Limits{{Threads: 1, Flops: []bench.ComputeLimit{{Type: "f32", Level: "avx512", GFlops: 250}}, Copy: []bench.CopyLimit{{Bytes: 128 << 20, GBps: 40}}}},
 		Ops: []OpResult{
 			peak("matmul/square/1024x1024x1024", 1, 0.9, 100, 200), peak("matmul/square/256x256x256", 1, 0.6, 10, 10),
@@ -37,8 +37,9 @@ func canned() *Result {
 			{Name: "small", Threads: 1, Builtin: took(10), Process: took(11), ORT: took(40)},
 			{Name: "encoder", Threads: 1, Builtin: took(1000), Process: took(1000), ORT: took(1000), Torch: took(3000)},
 		},
-		Cold:  []ColdResult{{"small", "burn run", took(20_000), 30 << 20}, {"small", "PyTorch", took(2_000_000), 300 << 20}},
-		Sizes: []SizeResult{{"burn, one file", 20 << 20}},
+		Cold:   []ColdResult{{"small", "burn run", took(20_000), 30 << 20}, {"small", "PyTorch", took(2_000_000), 300 << 20}},
+		Sizes:  []SizeResult{{"burn, one file", 20 << 20}},
+		Failed: []Failure{{"sin/64MiB", 2, "PyTorch and burn differ\nby much"}},
 	}
 }
 
@@ -53,10 +54,10 @@ func TestTargets(t *testing.T) {
 	}{
 		"matmul/square/1024x1024x1024, 1 thread, of the f32 peak":         {"90 %", true},
 		"matmul/square/256x256x256, 1 thread, of the f32 peak":            {"60 %", false},
-		"models against ONNX Runtime, 1 thread, geometric mean of speeds": {"2.00", true},
-		"models against ONNX Runtime, 1 thread, worst":                    {"1.00, encoder; 0 of 2 below", true},
-		"ops against PyTorch, 1 thread, geometric mean of speeds":         {"1.00", false},
-		"ops against PyTorch, 1 thread, worst":                            {"0.50, add/64MiB; 1 of 4 below", false},
+		"models against ONNX Runtime, 1 thread, geometric mean of speeds": {"2.00 (2.00 of the best)", true},
+		"models against ONNX Runtime, 1 thread, worst":                    {"1.00 (1.00), encoder; 0 of 2 below", true},
+		"ops against PyTorch, 1 thread, geometric mean of speeds":         {"1.00 (1.00 of the best)", false},
+		"ops against PyTorch, 1 thread, worst":                            {"0.50 (0.50), add/64MiB; 1 of 4 below", false},
 		"memory-bound ops at 64 MiB, 1 thread, of copying":                {"1 of 2; worst 50 %, mul/64MiB", false},
 	} {
 		require.Equal(t, want.text, got[what].got, what)
@@ -70,7 +71,7 @@ func TestReport(t *testing.T) {
 	var text strings.Builder
 	writeReport(&text, canned())
 	for _, want := range []string{
-		"Of 2 January 2026 on a processor (2 processors), linux/amd64, PyTorch 2.0, ONNX Runtime 1.0.",
+		"Of 2 January 2026 on a processor (2 processors), linux/amd64, PyTorch 2.0, ONNX Runtime 1.0. Load of the machine before the run: 0.10.",
 		"| copy of 64 MiB, GB/s                | 40.0     |",
 		"| matmul | 2     | 1.41                     | 1.00  |", // sqrt(2·1)
 		"| binary | 2     | 0.71                     | 0.50  |", // sqrt(0.5·1)
@@ -79,6 +80,7 @@ func TestReport(t *testing.T) {
 		"| geometric mean |             |             | 1.05              |", // sqrt(1.1·1)
 		"| small | burn run | 20               |",
 		"| burn, one file | 20  |",
+		"- sin/64MiB, 2 threads: PyTorch and burn differ: by much\n",
 	} {
 		require.Contains(t, text.String(), want)
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/goburn/burn/internal/bench"
@@ -12,6 +14,7 @@ type Result struct {
 	Platform string
 	CPU      string
 	CPUs     int
+	Load     string // of the system before the run, averaged over a minute; empty when unknown
 	Torch    string // versions
 	ORT      string
 	Limits   []bench.Limits // by number of threads
@@ -19,6 +22,20 @@ type Result struct {
 	Models   []ModelResult
 	Cold     []ColdResult
 	Sizes    []SizeResult
+	Failed   []Failure
+}
+
+// Failure is a case without figures: its results differ from the peer's, or it does not run.
+type Failure struct {
+	Name    string
+	Threads int
+	Error   string
+}
+
+// fail keeps a failure and reports it at once.
+func (r *Result) fail(name string, threads int, err error) {
+	fmt.Fprintf(os.Stderr, "%d  %s: %v\n", threads, name, err)
+	r.Failed = append(r.Failed, Failure{name, threads, err.Error()})
 }
 
 // OpResult is one op on a number of threads.
@@ -31,6 +48,9 @@ type OpResult struct {
 
 // Speed is the speed relative to the peer: above 1 is faster than it.
 func (r OpResult) Speed() float64 { return ratio(r.Torch.Median, r.Median) }
+
+// BestSpeed is the same of the best samples.
+func (r OpResult) BestSpeed() float64 { return ratio(r.Torch.Best, r.Best) }
 
 // ModelResult is one model on a number of threads. Contestants that did not run have no calls.
 type ModelResult struct {

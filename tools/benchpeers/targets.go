@@ -32,30 +32,22 @@ func targets(r *Result) []target {
 		}
 	}
 	for _, n := range threadCounts(r) {
-		var speeds []float64
-		worst := ""
+		var list []speed
 		for _, m := range r.Models {
 			if m.Threads == n && m.ORT.Median > 0 {
-				speeds = append(speeds, ratio(m.ORT.Median, m.Builtin.Median))
-				if slices.Min(speeds) == speeds[len(speeds)-1] {
-					worst = m.Name
-				}
+				list = append(list, speed{m.Name, ratio(m.ORT.Median, m.Builtin.Median), ratio(m.ORT.Best, m.Builtin.Best)})
 			}
 		}
-		t = append(t, against("models against ONNX Runtime, "+threadsText(n), 1, speeds, worst)...)
+		t = append(t, against("models against ONNX Runtime, "+threadsText(n), 1, list)...)
 	}
 	for _, n := range threadCounts(r) {
-		var speeds []float64
-		worst := ""
+		var list []speed
 		for _, o := range r.Ops {
 			if o.Threads == n {
-				speeds = append(speeds, o.Speed())
-				if slices.Min(speeds) == speeds[len(speeds)-1] {
-					worst = o.Name
-				}
+				list = append(list, speed{o.Name, o.Speed(), o.BestSpeed()})
 			}
 		}
-		t = append(t, against("ops against PyTorch, "+threadsText(n), 1.2, speeds, worst)...)
+		t = append(t, against("ops against PyTorch, "+threadsText(n), 1.2, list)...)
 	}
 	for _, n := range threadCounts(r) {
 		bound := memoryBound(r, n)
@@ -89,21 +81,30 @@ func memoryBound(r *Result, threads int) []OpResult {
 	return list
 }
 
-// against is two lines: the geometric mean and the worst.
-func against(what string, mean float64, speeds []float64, worst string) []target {
-	if len(speeds) == 0 {
+// speed is relative to a peer: of medians, and of the best samples.
+type speed struct {
+	name         string
+	median, best float64
+}
+
+// against is two lines: the geometric mean and the worst, both of medians, with those of the best samples behind.
+func against(what string, mean float64, list []speed) []target {
+	if len(list) == 0 {
 		return nil
 	}
-	g, low := bench.GeoMean(speeds), slices.Min(speeds)
+	var medians, bests []float64
 	below := 0
-	for _, s := range speeds {
-		if s < floor {
+	for _, s := range list {
+		medians, bests = append(medians, s.median), append(bests, s.best)
+		if s.median < floor {
 			below++
 		}
 	}
+	low := slices.MinFunc(list, func(a, b speed) int { return order(a.median, b.median) })
+	g := bench.GeoMean(medians)
 	return []target{
-		{what + ", geometric mean of speeds", fmt.Sprintf("≥ %.1f", mean), fmt.Sprintf("%.2f", g), g >= mean},
-		{what + ", worst", fmt.Sprintf("≥ %.1f", floor), fmt.Sprintf("%.2f, %s; %d of %d below", low, worst, below, len(speeds)), low >= floor},
+		{what + ", geometric mean of speeds", fmt.Sprintf("≥ %.1f", mean), fmt.Sprintf("%.2f (%.2f of the best)", g, bench.GeoMean(bests)), g >= mean},
+		{what + ", worst", fmt.Sprintf("≥ %.1f", floor), fmt.Sprintf("%.2f (%.2f), %s; %d of %d below", low.median, low.best, low.name, below, len(list)), low.median >= floor},
 	}
 }
 
