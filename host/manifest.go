@@ -11,29 +11,17 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/host/manifest"
 	"github.com/goburn/burn/host/sealed"
 	"github.com/goburn/burn/sdk/client"
 	"github.com/goburn/burn/sdk/wire"
 )
 
 // Manifest is what burn-backend-NAME.toml says of a plugin. Empty fields say nothing.
-type Manifest struct {
-	Name      string   `toml:"name" json:"name,omitempty"`
-	Namespace string   `toml:"namespace,omitempty" json:"namespace,omitempty"` // HOST/NAMESPACE of the maker
-	Version   string   `toml:"version" json:"version,omitempty"`
-	Kind      string   `toml:"kind" json:"kind,omitempty"` // how it is loaded: "process" or "shared"
-	OS        string   `toml:"os" json:"os,omitempty"`
-	Arch      string   `toml:"arch" json:"arch,omitempty"`
-	SHA256    string   `toml:"sha256" json:"sha256,omitempty"` // of the executable, in hex
-	Signer    string   `toml:"signer" json:"signer,omitempty"`
-	Protocol  Protocol `toml:"protocol" json:"protocol,omitzero"`
-}
+type Manifest = manifest.Manifest
 
 // Protocol is the range of protocol versions that a plugin speaks.
-type Protocol struct {
-	Min uint32 `toml:"min" json:"min"`
-	Max uint32 `toml:"max" json:"max"`
-}
+type Protocol = manifest.Protocol
 
 const (
 	manifestExt = ".toml"
@@ -93,10 +81,13 @@ func (p *Plugin) Check() *Failure {
 	return f
 }
 
-// check compares the manifest with this program and with the name of the file.
+// check asks whether an installed plugin may start, and compares the manifest with this program and with the name of the file.
 func (p *Plugin) check() *Failure {
 	if p.found != nil {
 		return p.found
+	}
+	if f := p.admit(); f != nil {
+		return f
 	}
 	m := p.Manifest
 	if m == nil {

@@ -44,6 +44,10 @@ type Options struct {
 	// Devices describes shared objects with its help, and process:NAME runs them so. Empty: neither is possible.
 	Carrier []string
 
+	// LockFile and TrustFile decide about installed plugins, as package store says; empty: ./burn.lock or that of the store, and
+	// the trust file of the user.
+	LockFile, TrustFile string
+
 	generation uint16 // of the process, when one is restored
 }
 

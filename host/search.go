@@ -8,10 +8,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/host/manifest"
+	"github.com/goburn/burn/host/store"
 	"github.com/goburn/burn/sdk/client"
 )
 
@@ -100,6 +101,8 @@ type Plugin struct {
 	// Development: it is one of Options.Development, whose content is not checked.
 	Development bool
 
+	admission *store.Admission // of an installed plugin
+
 	found *Failure // what is wrong with the place or the manifest
 }
 
@@ -112,7 +115,7 @@ func Find(o Options) (winners, shadowed []Plugin) {
 		groups = append(groups, []Plugin{development(name, o.Development[name])})
 	}
 	for _, f := range Folders(o) {
-		groups = append(groups, append(flat(f), stored(f)...))
+		groups = append(groups, append(flat(f), stored(f, &o)...))
 	}
 	for _, g := range groups {
 		for _, p := range g {
@@ -204,8 +207,9 @@ func flat(f Folder) []Plugin {
 }
 
 // stored lists what lies in HOST/NAMESPACE/NAME/VERSION/OS_ARCH: of each HOST/NAMESPACE/NAME the newest version for this
-// platform or, when there is none, the newest of any, as a failure.
-func stored(f Folder) []Plugin {
+// platform or, when there is none, the newest of any, as a failure. A version that the lock holds wins over newer ones.
+func stored(f Folder, o *Options) []Plugin {
+	admission := o.admission(f.Path)
 	paths, err := filepath.Glob(filepath.Join(escape(f.Path), "*", "*", "*", "*", "*", filePrefix+"*"))
 	if err != nil {
 		return nil
@@ -214,7 +218,7 @@ func stored(f Folder) []Plugin {
 		path, version string
 		native        bool
 	}
-	newest := map[string]best{}
+	newest, locked := map[string]best{}, map[string]string{}
 	for _, path := range paths {
 		platform := filepath.Dir(path)
 		version := filepath.Dir(platform)
@@ -225,6 +229,15 @@ func stored(f Folder) []Plugin {
 		}
 		b := best{path, filepath.Base(version), filepath.Base(platform) == runtime.GOOS+"_"+runtime.GOARCH}
 		old, ok := newest[pkg]
+		if !ok {
+			locked[pkg] = admission.Locked(idOf(path).Address.String())
+		}
+		if ok && b.native && b.version == locked[pkg] || ok && old.native && old.version == locked[pkg] {
+			if b.native && b.version == locked[pkg] {
+				newest[pkg] = b
+			}
+			continue
+		}
 		if !ok || b.native && !old.native || b.native == old.native && CompareVersions(b.version, old.version) > 0 {
 			newest[pkg] = b
 		}
@@ -232,6 +245,7 @@ func stored(f Folder) []Plugin {
 	var ps []Plugin
 	for _, b := range newest {
 		p := f.plugin(b.path)
+		p.admission = &admission
 		if !b.native && p.found == nil {
 			p.found = &Failure{client.CauseWrongPlatform,
 				fmt.Sprintf("only the build for %s is installed, this is %s", filepath.Base(filepath.Dir(b.path)), core.Platform()),
@@ -252,45 +266,4 @@ func escape(path string) string {
 }
 
 // CompareVersions orders semantic versions as cmp.Compare does: numbers by value, and a pre-release before its release.
-func CompareVersions(a, b string) int {
-	clean := func(v string) (core, pre string) {
-		v, _, _ = strings.Cut(strings.TrimPrefix(v, "v"), "+")
-		core, pre, _ = strings.Cut(v, "-")
-		return core, pre
-	}
-	ac, ap := clean(a)
-	bc, bp := clean(b)
-	if c := compareDotted(ac, bc); c != 0 {
-		return c
-	}
-	switch {
-	case ap == bp:
-		return 0
-	case ap == "":
-		return 1
-	case bp == "":
-		return -1
-	}
-	return compareDotted(ap, bp)
-}
-
-func compareDotted(a, b string) int {
-	as, bs := strings.Split(a, "."), strings.Split(b, ".")
-	for i := range min(len(as), len(bs)) {
-		x, errX := strconv.ParseUint(as[i], 10, 64)
-		y, errY := strconv.ParseUint(bs[i], 10, 64)
-		c := cmp.Compare(as[i], bs[i])
-		switch {
-		case errX == nil && errY == nil:
-			c = cmp.Compare(x, y)
-		case errX == nil: // numbers come before words
-			c = -1
-		case errY == nil:
-			c = 1
-		}
-		if c != 0 {
-			return c
-		}
-	}
-	return cmp.Compare(len(as), len(bs))
-}
+func CompareVersions(a, b string) int { return manifest.CompareVersions(a, b) }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/host/manifest"
 )
 
 // Constraint says which versions will do.
@@ -73,7 +73,7 @@ func (c Constraint) Allows(version string) bool {
 }
 
 func (t term) allows(v string) bool {
-	cmp := host.CompareVersions(v, t.version)
+	cmp := manifest.CompareVersions(v, t.version)
 	switch t.op {
 	case "!=":
 		return !t.within(v)
@@ -96,7 +96,7 @@ func (t term) allows(v string) bool {
 // within reports whether v is t's version in the parts that were given: 1.2.9 is within 1.2.
 func (t term) within(v string) bool {
 	if t.parts == 3 {
-		return host.CompareVersions(v, t.version) == 0
+		return manifest.CompareVersions(v, t.version) == 0
 	}
 	return same(v, t.version, t.parts)
 }
@@ -129,7 +129,7 @@ func numbers(version string) []uint64 {
 func (c Constraint) Newest(versions []string) (string, bool) {
 	best := ""
 	for _, v := range versions {
-		if c.Allows(v) && (best == "" || host.CompareVersions(v, best) > 0) {
+		if c.Allows(v) && (best == "" || manifest.CompareVersions(v, best) > 0) {
 			best = v
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/host/manifest"
 )
 
 // IndexName is the file at the top of a mirror that lists what it has.
@@ -35,7 +35,7 @@ type IndexPlugin struct {
 // IndexVersion is a version with its builds.
 type IndexVersion struct {
 	Version   string                `toml:"version" json:"version"`
-	Protocol  host.Protocol         `toml:"protocol" json:"protocol"`
+	Protocol  manifest.Protocol     `toml:"protocol" json:"protocol"`
 	Platforms map[string]IndexBuild `toml:"platforms" json:"platforms"` // by OS_ARCH
 }
 
@@ -80,7 +80,7 @@ func ParseIndex(text []byte) (*Index, error) {
 func (x *Index) Encode() ([]byte, error) {
 	slices.SortFunc(x.Plugins, func(a, b IndexPlugin) int { return strings.Compare(a.Plugin, b.Plugin) })
 	for _, p := range x.Plugins {
-		slices.SortFunc(p.Versions, func(a, b IndexVersion) int { return host.CompareVersions(a.Version, b.Version) })
+		slices.SortFunc(p.Versions, func(a, b IndexVersion) int { return manifest.CompareVersions(a.Version, b.Version) })
 	}
 	var b bytes.Buffer
 	b.WriteString("# Written by burn plugin index.\n\n")

@@ -11,7 +11,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/host/manifest"
 )
 
 // LockName is the name of lock files.
@@ -158,4 +158,4 @@ func (l *Lock) Write() error {
 	return writeFile(l.File, b, 0o644)
 }
 
-func newest(a, b string) bool { return host.CompareVersions(a, b) > 0 }
+func newest(a, b string) bool { return manifest.CompareVersions(a, b) > 0 }

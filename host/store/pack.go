@@ -16,13 +16,13 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/host/manifest"
 )
 
 // Content is what Pack puts into an archive.
 type Content struct {
 	Executable string            // path of the plugin
-	Manifest   host.Manifest     // Pack fills in the hash
+	Manifest   manifest.Manifest // Pack fills in the hash
 	Extra      map[string]string // further files: path in the archive to path on disk
 }
 
@@ -33,7 +33,7 @@ var packedTime = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 func Pack(path string, c Content) (*Package, error) {
 	m := c.Manifest
 	if m.Kind == "" {
-		m.Kind = host.Process
+		m.Kind = "process"
 	}
 	exe, err := os.Open(c.Executable)
 	if err != nil {
@@ -71,7 +71,7 @@ func Pack(path string, c Content) (*Package, error) {
 	return p, os.Rename(f.Name(), path)
 }
 
-func (c *Content) write(w io.Writer, m host.Manifest, manifest []byte) error {
+func (c *Content) write(w io.Writer, m manifest.Manifest, manifest []byte) error {
 	gz, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {
 		return err

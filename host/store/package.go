@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/host/manifest"
 	"github.com/goburn/burn/sdk/client"
 )
 
 // Package is what an archive holds.
 type Package struct {
 	ID             ID
-	Manifest       host.Manifest
+	Manifest       manifest.Manifest
 	Archive        string // digest of the archive
 	Size           int64  // of the archive
 	ManifestDigest string

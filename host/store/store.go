@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/host/manifest"
 )
 
 // Store is a folder of installed plugins. Methods may be called at once, from several processes too.
@@ -91,15 +91,15 @@ func (s *Store) stage() (string, error) {
 
 // Installed is a build in the store.
 type Installed struct {
-	ID       ID            `json:"-"`
-	Plugin   string        `json:"plugin"`
-	Version  string        `json:"version"`
-	Platform string        `json:"platform"`
-	Dir      string        `json:"dir"`
-	Active   bool          `json:"active"` // host uses it: the newest for this platform
-	Manifest host.Manifest `json:"manifest"`
-	Receipt  *Receipt      `json:"receipt,omitempty"`
-	Err      error         `json:"-"` // why manifest or receipt cannot be read
+	ID       ID                `json:"-"`
+	Plugin   string            `json:"plugin"`
+	Version  string            `json:"version"`
+	Platform string            `json:"platform"`
+	Dir      string            `json:"dir"`
+	Active   bool              `json:"active"` // host uses it: the newest for this platform
+	Manifest manifest.Manifest `json:"manifest"`
+	Receipt  *Receipt          `json:"receipt,omitempty"`
+	Err      error             `json:"-"` // why manifest or receipt cannot be read
 }
 
 // List gives what is installed, in order of address, newest version first.
@@ -128,7 +128,7 @@ func (s *Store) List() ([]Installed, error) {
 		if c := strings.Compare(a.Plugin, b.Plugin); c != 0 {
 			return c
 		}
-		if c := host.CompareVersions(b.Version, a.Version); c != 0 {
+		if c := manifest.CompareVersions(b.Version, a.Version); c != 0 {
 			return c
 		}
 		return strings.Compare(a.Platform, b.Platform)

@@ -20,7 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/host/manifest"
 )
 
 // TestMain is also the process that is killed in TestKilled.
@@ -54,10 +54,10 @@ func trusted(k PrivateKey, namespaces ...string) Key {
 	return Key{ID: k.Public().ID(), Public: k.Public().String(), Owner: "ACME", Namespaces: namespaces}
 }
 
-func manifestOf(name, version, platform string) host.Manifest {
+func manifestOf(name, version, platform string) manifest.Manifest {
 	goos, arch, _ := strings.Cut(platform, "_")
-	return host.Manifest{Name: name, Namespace: "example.org/acme", Version: version, Kind: "process", OS: goos, Arch: arch,
-		Protocol: host.Protocol{Min: 1, Max: 1}}
+	return manifest.Manifest{Name: name, Namespace: "example.org/acme", Version: version, Kind: "process", OS: goos, Arch: arch,
+		Protocol: manifest.Protocol{Min: 1, Max: 1}}
 }
 
 // archive packs a plugin whose program is a text, and signs it with the bench's key if sign is set.
@@ -117,12 +117,6 @@ func TestInstall(t *testing.T) {
 	require.Equal(t, "one", string(content))
 	require.FileExists(t, filepath.Join(r.Dir, "doc", "LICENSE"))
 	require.Len(t, b.sound().Checked, 1)
-
-	// It is where package host looks for it.
-	t.Setenv(host.EnvPath, "")
-	winners, _ := host.Find(host.Options{Dirs: []string{b.store.Dir}})
-	require.Equal(t, "demo", winners[0].Name)
-	require.Equal(t, filepath.Join(r.Dir, Executable("demo", "process", Native())), winners[0].Path)
 
 	r, err = b.install(one, InstallOptions{})
 	require.NoError(t, err)

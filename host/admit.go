@@ -1,0 +1,49 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/host/store"
+	"github.com/goburn/burn/sdk/client"
+)
+
+// CauseRefused: the plugin is installed, and lock, trust or signature forbid its start.
+const CauseRefused client.Cause = "not admitted"
+
+// admission is what decides about the plugins of a folder.
+func (o *Options) admission(dir string) store.Admission {
+	return store.Admission{Dir: dir, LockFile: o.LockFile, TrustFile: o.TrustFile}
+}
+
+// idOf is the build that lies at HOST/NAMESPACE/NAME/VERSION/OS_ARCH/FILE of a store.
+func idOf(path string) store.ID {
+	var parts [5]string
+	for i := 4; i >= 0; i-- {
+		path = filepath.Dir(path)
+		parts[i] = filepath.Base(path)
+	}
+	return store.ID{Address: store.Address{Host: parts[0], Namespace: parts[1], Name: parts[2]}, Version: parts[3], Platform: parts[4]}
+}
+
+// admit asks lock, trust file and signature about an installed plugin, and takes the manifest that they vouch for.
+func (p *Plugin) admit() *Failure {
+	if p.admission == nil || p.Development {
+		return nil
+	}
+	m, err := p.admission.Admit(idOf(p.Path))
+	if err == nil {
+		if m != nil {
+			p.Manifest = m
+		}
+		return nil
+	}
+	f := &Failure{CauseRefused, err.Error(), "run `burn plugin verify` to see what is wrong", fmt.Errorf("%w: %w", core.ErrProtocol, err)}
+	var r *store.Refusal
+	if errors.As(err, &r) && r.Remedy != "" {
+		f.Detail, f.Remedy = (&store.Refusal{What: r.What, Err: r.Err}).Error(), r.Remedy
+	}
+	return f
+}

@@ -1,0 +1,132 @@
+package host
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/host/manifest"
+	"github.com/goburn/burn/host/store"
+)
+
+// TestAdmitted installs this test binary as a plugin and opens it, and then again after each thing that lock, trust file,
+// signature and receipt are there to prevent.
+func TestAdmitted(t *testing.T) {
+	isolate(t)
+	dir := t.TempDir()
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
+	key, err := store.GenerateKey()
+	require.NoError(t, err)
+	maker := store.Key{ID: key.Public().ID(), Public: key.Public().String(), Owner: "ACME", Namespaces: []string{"example.org/acme"}}
+	trust := &store.Trust{File: filepath.Join(dir, "trust.toml"), Keys: []store.Key{maker}}
+	require.NoError(t, trust.Write())
+	s := &store.Store{Dir: filepath.Join(dir, "store"), Trust: trust, LockFile: filepath.Join(dir, store.LockName)}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	archive := func(version string, signed bool) string {
+		path := filepath.Join(dir, version+".tar.gz")
+		p, err := store.Pack(path, store.Content{Executable: self, Manifest: manifest.Manifest{Name: "fake", Namespace: "example.org/acme",
+			Version: version, Kind: Process, OS: runtime.GOOS, Arch: runtime.GOARCH, Protocol: manifest.Protocol{Min: 1, Max: 1}}})
+		require.NoError(t, err)
+		if signed {
+			require.NoError(t, key.SignFile(path, p))
+		}
+		return path
+	}
+	install := func(path string, o store.InstallOptions) *store.Result {
+		a, err := (&store.Fetcher{}).File(path)
+		require.NoError(t, err)
+		defer a.Close()
+		r, err := s.Install(context.Background(), a, o)
+		require.NoError(t, err)
+		return r
+	}
+	o := Options{Dirs: []string{s.Dir}, LockFile: s.LockFile, TrustFile: trust.File}
+	opens := func(version string) {
+		t.Helper()
+		d, err := Open(context.Background(), "process:fake", o)
+		require.NoError(t, err)
+		require.NoError(t, d.Close())
+		found, _ := Find(o)
+		require.Equal(t, version, filepath.Base(filepath.Dir(filepath.Dir(found[0].Path))))
+	}
+	refused := func(reason error, remedy string) {
+		t.Helper()
+		_, err := Open(context.Background(), "process:fake", o)
+		require.ErrorIs(t, err, reason)
+		require.ErrorIs(t, err, core.ErrProtocol)
+		require.ErrorContains(t, err, remedy)
+		dev := o
+		dev.Development = map[string]string{"fake": self}
+		d, err := Open(context.Background(), "process:fake", dev)
+		require.NoError(t, err, "the override is not asked about")
+		require.NoError(t, d.Close())
+	}
+	one := install(archive("1.0.0", true), store.InstallOptions{})
+	opens("1.0.0")
+
+	edit := func(path string, change func([]byte) []byte) (undo func()) {
+		t.Helper()
+		old, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, os.Remove(path))
+		if text := change(old); text != nil {
+			require.NoError(t, os.WriteFile(path, text, 0o644))
+		}
+		return func() { require.NoError(t, os.WriteFile(path, old, 0o644)) }
+	}
+	gone := func([]byte) []byte { return nil }
+
+	undo := edit(trust.File, gone)
+	refused(store.ErrUntrusted, "burn plugin trust")
+	undo()
+	revoked := *trust
+	revoked.Keys = []store.Key{maker}
+	revoked.Keys[0].Revoked = "it leaked"
+	require.NoError(t, revoked.Write())
+	refused(store.ErrUntrusted, "signed with another key")
+	require.NoError(t, (&store.Trust{File: trust.File, Keys: []store.Key{maker}}).Write())
+	opens("1.0.0")
+
+	// Somebody exchanges the program and puts its hash into the manifest.
+	undo = edit(filepath.Join(one.Dir, "burn-backend-fake.toml"), func(b []byte) []byte { return append(b, "# more\n"...) })
+	refused(store.ErrExists, "--force")
+	undo()
+	undo = edit(filepath.Join(one.Dir, ".burn-receipt.toml"), gone)
+	refused(store.ErrLocked, "--force")
+	undo()
+
+	// The lock holds another build, another version, or cannot be read.
+	lock, err := store.ReadLock(s.LockFile)
+	require.NoError(t, err)
+	h := lock.Plugins[0].Platforms[store.Native()]
+	good := h
+	h.Tree = h.Archive
+	lock.Plugins[0].Platforms[store.Native()] = h
+	require.NoError(t, lock.Write())
+	refused(store.ErrLocked, "--force")
+	lock.Plugins[0].Platforms[store.Native()] = good
+	lock.Plugins[0].Version = "0.9.0"
+	require.NoError(t, lock.Write())
+	refused(store.ErrLocked, "burn plugin upgrade")
+	lock.Plugins[0].Version = "1.0.0"
+	require.NoError(t, lock.Write())
+	opens("1.0.0")
+
+	// Of two versions the one of the lock is used, and the newest without one.
+	install(archive("1.1.0", true), store.InstallOptions{Upgrade: true, Keep: true})
+	opens("1.1.0")
+	require.NoError(t, lock.Write())
+	opens("1.0.0")
+
+	// An archive without signature, which the user has allowed, is held to the lock alone.
+	install(archive("2.0.0", false), store.InstallOptions{Upgrade: true, Unsigned: true})
+	opens("2.0.0")
+	o.LockFile = filepath.Join(dir, "none.lock")
+	opens("2.0.0")
+}

@@ -1,0 +1,71 @@
+// Package manifest is what stands beside a plugin about it, and the order of versions.
+package manifest
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
+
+// Manifest is what burn-backend-NAME.toml says of a plugin. Empty fields say nothing.
+type Manifest struct {
+	Name      string   `toml:"name" json:"name,omitempty"`
+	Namespace string   `toml:"namespace,omitempty" json:"namespace,omitempty"` // HOST/NAMESPACE of the maker
+	Version   string   `toml:"version" json:"version,omitempty"`
+	Kind      string   `toml:"kind" json:"kind,omitempty"` // how it is loaded: "process" or "shared"
+	OS        string   `toml:"os" json:"os,omitempty"`
+	Arch      string   `toml:"arch" json:"arch,omitempty"`
+	SHA256    string   `toml:"sha256" json:"sha256,omitempty"` // of the executable, in hex
+	Signer    string   `toml:"signer" json:"signer,omitempty"`
+	Protocol  Protocol `toml:"protocol" json:"protocol,omitzero"`
+}
+
+// Protocol is the range of protocol versions that a plugin speaks.
+type Protocol struct {
+	Min uint32 `toml:"min" json:"min"`
+	Max uint32 `toml:"max" json:"max"`
+}
+
+// CompareVersions orders semantic versions as cmp.Compare does: numbers by value, and a pre-release before its release.
+func CompareVersions(a, b string) int {
+	clean := func(v string) (core, pre string) {
+		v, _, _ = strings.Cut(strings.TrimPrefix(v, "v"), "+")
+		core, pre, _ = strings.Cut(v, "-")
+		return core, pre
+	}
+	ac, ap := clean(a)
+	bc, bp := clean(b)
+	if c := compareDotted(ac, bc); c != 0 {
+		return c
+	}
+	switch {
+	case ap == bp:
+		return 0
+	case ap == "":
+		return 1
+	case bp == "":
+		return -1
+	}
+	return compareDotted(ap, bp)
+}
+
+func compareDotted(a, b string) int {
+	as, bs := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range min(len(as), len(bs)) {
+		x, errX := strconv.ParseUint(as[i], 10, 64)
+		y, errY := strconv.ParseUint(bs[i], 10, 64)
+		c := cmp.Compare(as[i], bs[i])
+		switch {
+		case errX == nil && errY == nil:
+			c = cmp.Compare(x, y)
+		case errX == nil: // numbers come before words
+			c = -1
+		case errY == nil:
+			c = 1
+		}
+		if c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(len(as), len(bs))
+}
