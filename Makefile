@@ -45,6 +45,7 @@ backends: ## the example backends in Python and C, and what `burn plugin new` wr
 conformance: plugins ## the whole suite on the cpu backend, built in and as a plugin, and through all doors
 	$(GO) run ./cmd/burn conformance run builtin:cpu
 	$(GO) run ./cmd/burn conformance run $(PLUGINS)/burn-backend-cpu$(EXE)
+	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run 'TestReferencePasses' ./conformance
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run TestDoorsAgree -v ./conformance/wiretest
 
 KILLS ?= 500

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +20,9 @@ type Options struct {
 	Run string
 	// Profile limits the run to the cases of one profile; empty: All.
 	Profile Profile
+	// Sample, above 1, runs about one in so many of these cases: always the same ones, and at least one of each test of each
+	// op; cases of the contract run all. A report of a sample is no proof of conformance.
+	Sample int
 	// Device is the index of the device under test.
 	Device int
 	// Seed of the values; 0 stands for 1.
@@ -149,10 +155,30 @@ func selected(all []testCase, o Options) ([]testCase, error) {
 			cases = append(cases, c)
 		}
 	}
+	if o.Sample > 1 {
+		cases = sample(cases, o.Sample)
+	}
 	for id := range expected {
 		return nil, fmt.Errorf("conformance: %q is expected to fail and is no case of the suite", id)
 	}
 	return cases, nil
+}
+
+// sample takes one in n cases by the hash of their ids, and the first of each op (the first part of an id) and test (the
+// last one).
+func sample(cases []testCase, n int) []testCase {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(cases, func(c testCase) bool {
+		parts := strings.Split(c.id, "/")
+		kind := parts[0] + "/" + parts[len(parts)-1]
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(c.id)) // never fails
+		if c.spec != nil && seen[kind] && h.Sum32()%uint32(n) != 0 {
+			return true
+		}
+		seen[kind] = true
+		return false
+	})
 }
 
 // skip is the error of a case that does not apply.

@@ -16,7 +16,7 @@ import (
 // The built-in backend passes every case of what it claims.
 func TestCPU(t *testing.T) {
 	open := func() (core.Backend, error) { return core.Open("cpu", core.Config{Threads: 2}) }
-	r, err := conformance.Check(context.Background(), open, conformance.Options{})
+	r, err := conformance.Check(context.Background(), open, conformance.Options{Sample: sampled()})
 	require.NoError(t, err)
 	if err := r.Err(); err != nil {
 		require.NoError(t, r.Write(os.Stdout))

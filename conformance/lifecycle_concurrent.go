@@ -21,27 +21,41 @@ func concurrencyCases() []testCase {
 	}
 }
 
-// atOnce runs f on n streams, each from a goroutine of its own.
+// atOnce opens n streams and then runs f on them, each from a goroutine of its own. Without all of them it runs none.
 func (q *queue) atOnce(ctx context.Context, n int, f func(i int, s *queue) error) error {
+	streams := make([]*queue, n)
+	err := inParallel(n, func(i int) (err error) {
+		streams[i], err = q.another(ctx)
+		return err
+	})
+	if err == nil {
+		err = inParallel(n, func(i int) error {
+			if err := f(i, streams[i]); err != nil {
+				return fmt.Errorf("stream %d: %w", i, err)
+			}
+			return nil
+		})
+	}
+	for _, s := range streams {
+		if s != nil {
+			err = errors.Join(err, ignoreClosed(s.Close()))
+		}
+	}
+	return err
+}
+
+// inParallel calls f for 0 to n-1, each in a goroutine of its own, and joins what they report. A panic is an error.
+func inParallel(n int, f func(i int) error) error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			errs[i] = func() (err error) {
-				defer func() {
-					if p := recover(); p != nil {
-						err = fmt.Errorf("panic: %v", p)
-					}
-				}()
-				s, err := q.another(ctx)
-				if err != nil {
-					return err
+			defer func() {
+				if p := recover(); p != nil {
+					errs[i] = fmt.Errorf("panic: %v", p)
 				}
-				if err := f(i, s); err != nil {
-					return fmt.Errorf("stream %d: %w", i, errors.Join(err, ignoreClosed(s.Close())))
-				}
-				return ignoreClosed(s.Close())
 			}()
+			errs[i] = f(i)
 		})
 	}
 	wg.Wait()
@@ -57,8 +71,12 @@ func ignoreClosed(err error) error {
 
 // concurrentUpdates: every stream adds up in a tensor of its own, under the same ids; no update is lost or goes elsewhere.
 func concurrentUpdates(ctx context.Context, q *queue) error {
-	const rounds = 100
-	return q.atOnce(ctx, 4, func(i int, s *queue) error {
+	const rounds, streams = 100, 4
+	var ready sync.WaitGroup // no stream adds before all have written
+	ready.Add(streams)
+	return q.atOnce(ctx, streams, func(i int, s *queue) error {
+		arrive := sync.OnceFunc(ready.Done)
+		defer arrive()
 		step := ref.Tensor{Desc: op.DescOf(dtype.I64, 1), I: []int64{int64(i + 1)}}
 		total, err := s.put(ctx, ref.Zeros(op.DescOf(dtype.I64, 257)))
 		if err != nil {
@@ -68,6 +86,8 @@ func concurrentUpdates(ctx context.Context, q *queue) error {
 		if err != nil {
 			return err
 		}
+		arrive()
+		ready.Wait()
 		for k := range rounds {
 			n, err := op.New(op.Add, []op.Desc{total, inc})
 			if err != nil {

@@ -42,20 +42,23 @@ func matmul(n *op.Node, in []Tensor) Tensor {
 	if n.Attrs.Bool("transpose_a") {
 		inner = as[len(as)-2]
 	}
-	place := func(batch []int, row, col int, transposed bool) []int {
-		if transposed {
-			row, col = col, row
-		}
-		return slices.Concat(batch, []int{row, col})
+	// Rows and columns of the stored matrices are this many elements apart.
+	aRow, aCol := as[len(as)-1], 1
+	if n.Attrs.Bool("transpose_a") {
+		aRow, aCol = aCol, aRow
+	}
+	bRow, bCol := bs[len(bs)-1], 1
+	if n.Attrs.Bool("transpose_b") {
+		bRow, bCol = bCol, bRow
 	}
 	each(n.Outputs[0].Shape, func(pos int, idx []int) {
 		batch, row, col := idx[:len(idx)-2], idx[len(idx)-2], idx[len(idx)-1]
+		// Batch dimensions of length 1 broadcast.
+		p := stretched(as[:len(as)-2], batch)*as[len(as)-2]*as[len(as)-1] + row*aRow
+		q := stretched(bs[:len(bs)-2], batch)*bs[len(bs)-2]*bs[len(bs)-1] + col*bCol
 		var sum dot
 		for k := range inner {
-			// Batch dimensions of length 1 broadcast; the matrix dimensions are indexed in full.
-			p := stretched(as, place(batch, row, k, n.Attrs.Bool("transpose_a")))
-			q := stretched(bs, place(batch, k, col, n.Attrs.Bool("transpose_b")))
-			sum.add(a, p, b, q)
+			sum.add(a, p+k*aCol, b, q+k*bRow)
 		}
 		sum.store(out, pos)
 	})

@@ -1,8 +1,6 @@
 package ref
 
 import (
-	"slices"
-
 	"github.com/goburn/burn/core/shape"
 )
 
@@ -32,13 +30,14 @@ func at(s shape.Shape, idx []int) int {
 // stretched is the position in s of the element that broadcasting puts at idx, an index of a shape of the same or a
 // higher rank.
 func stretched(s shape.Shape, idx []int) int {
-	own := slices.Clone(idx[len(idx)-len(s):])
-	for d := range s {
+	pos := 0
+	for d, i := range idx[len(idx)-len(s):] {
 		if s[d] == 1 {
-			own[d] = 0
+			i = 0
 		}
+		pos = pos*s[d] + i
 	}
-	return at(s, own)
+	return pos
 }
 
 // lines lists, for every line of s along axis, the positions of its elements in order.
