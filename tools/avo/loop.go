@@ -11,19 +11,20 @@ import (
 // numbers is the table of constants that the loops of a file use, each of them
 // filling a vector.
 type numbers struct {
-	table operand.Mem
-	at    map[uint32]int
+	table   operand.Mem
+	at      map[uint32]int
+	doubles map[uint64]int
 }
 
 func newNumbers() *numbers {
-	return &numbers{table: GLOBL("numbers", 8|16), at: map[uint32]int{}} // read only, no pointers
+	return &numbers{table: GLOBL("numbers", 8|16), at: map[uint32]int{}, doubles: map[uint64]int{}} // read only, no pointers
 }
 
 // bits is the place of a constant given by its bits.
 func (n *numbers) bits(b uint32) operand.Mem {
 	at, ok := n.at[b]
 	if !ok {
-		at = 64 * len(n.at)
+		at = 64 * (len(n.at) + len(n.doubles))
 		n.at[b] = at
 		for i := range 16 {
 			DATA(at+4*i, operand.U32(b))
@@ -31,6 +32,21 @@ func (n *numbers) bits(b uint32) operand.Mem {
 	}
 	return n.table.Offset(at)
 }
+
+// bits64 is the place of a constant of 64 bits.
+func (n *numbers) bits64(b uint64) operand.Mem {
+	at, ok := n.doubles[b]
+	if !ok {
+		at = 64 * (len(n.at) + len(n.doubles))
+		n.doubles[b] = at
+		for i := range 8 {
+			DATA(at+8*i, operand.U64(b))
+		}
+	}
+	return n.table.Offset(at)
+}
+
+func (n *numbers) double(f float64) operand.Mem { return n.bits64(math.Float64bits(f)) }
 
 func (n *numbers) of(f float32) operand.Mem { return n.bits(math.Float32bits(f)) }
 

@@ -82,6 +82,7 @@ func loops(level *level) {
 	k.simple(c)
 	k.elementary(c)
 	k.trig(c)
+	k.pow(c)
 	k.storage(c)
 	k.quantized(c)
 	k.lineSums(c)

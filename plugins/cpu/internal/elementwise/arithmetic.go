@@ -179,6 +179,10 @@ func powBy[T float](d, a []T, b T) {
 		}
 		return
 	}
+	if x, ok := any(a).([]float32); ok {
+		powers(any(d).([]float32), x, float64(b))
+		return
+	}
 	for i := range d {
 		d[i] = T(math.Pow(float64(a[i]), float64(b)))
 	}

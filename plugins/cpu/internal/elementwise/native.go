@@ -109,6 +109,23 @@ func nativeActivation[T float](c op.Code, dt dtype.DType, a op.Attrs) func(d, x 
 // usual reports whether a coefficient and what its halves lose are far from the bounds of float32.
 func usual(f float64) bool { return f == 0 || math.Abs(f) > 1e-6 && math.Abs(f) < 1e6 }
 
+// powers raises to one exponent, block by block in assembly where all numbers allow it.
+func powers(d, x []float32, y float64) {
+	for len(x) > 0 {
+		n, done := min(len(x), block), 0
+		if vector.Has() && math.Abs(y) <= math.MaxFloat32 {
+			least := vector.Least(x[:n])
+			if (least > 0 || least == 0 && !math.Signbit(float64(least)) && y > 0.2) && vector.Greatest(x[:n]) <= math.MaxFloat32 {
+				done = vector.Pow(d[:n], x[:n], y)
+			}
+		}
+		for i := done; i < n; i++ {
+			d[i] = float32(math.Pow(float64(x[i]), y))
+		}
+		d, x = d[n:], x[n:]
+	}
+}
+
 // nativeClamp is clampLoop in assembly, nil where there is none.
 func nativeClamp[T number](lo, hi T) func(d, x []T) {
 	least, ok := any(lo).(float32)

@@ -176,3 +176,25 @@ func BenchmarkFunctions(b *testing.B) {
 		})
 	}
 }
+
+func TestPow(t *testing.T) {
+	each(t, func(t *testing.T) {
+		for _, y := range []float64{0, 1, 2, 3, -1, -2, 0.5, -0.5, 1.7, 1. / 3, 2.4, 10.25, -37.5, 300, 1e-3, 1e9} {
+			var x []float32
+			for _, v := range sweep() {
+				if v > 0 && !math.IsInf(float64(v), 0) || y > 0.2 && math.Float32bits(v) == 0 {
+					x = append(x, v)
+				}
+			}
+			for i := range 4096 {
+				x = append(x, 1+float32(i-2048)/(1<<21), float32(i+1)/64)
+			}
+			x = x[:len(x)&^15]
+			d := make([]float32, len(x))
+			require.Equal(t, len(x), Pow(d, x, y))
+			for i, v := range x {
+				require.LessOrEqual(t, distance(d[i], math.Pow(float64(v), y)), 1.0, "%g to the power %g: got %g", v, y, d[i])
+			}
+		}
+	})
+}

@@ -29,6 +29,7 @@ type storageFuncs struct {
 	fromI32           func(n int, d *float32, x *int32)
 	fromU8            func(n int, d *float32, x *uint8)
 	fromI8            func(n int, d *float32, x *int8)
+	pow               func(n int, d, x *float32, y float64)
 	stream            func(n int, d, x *float32)
 	choose            func(n int, d *float32, cond *uint8, a, b *float32)
 	quantize          func(n int, d *uint8, x *float32, scale, zero, lo, hi float32)
@@ -157,4 +158,14 @@ func Stream(d, x []byte) {
 	n := len(d) &^ (size - 1)
 	active.stream(n/4, (*float32)(unsafe.Pointer(&d[0])), (*float32)(unsafe.Pointer(&x[0])))
 	copy(d[n:], x[n:])
+}
+
+// Pow sets d[i] to x[i] to the power y, within a unit in the last place. Numbers are finite and positive or, if y is more
+// than 1/5, zero.
+func Pow(d, x []float32, y float64) int {
+	n := wholly(len(d))
+	if n > 0 {
+		active.pow(n, &d[0], &x[:n][0], y)
+	}
+	return n
 }

@@ -2987,87 +2987,263 @@ DATA numbers<>+5808(SB)/4, $0x00000001
 DATA numbers<>+5812(SB)/4, $0x00000001
 DATA numbers<>+5816(SB)/4, $0x00000001
 DATA numbers<>+5820(SB)/4, $0x00000001
-DATA numbers<>+5824(SB)/4, $0x00007fff
-DATA numbers<>+5828(SB)/4, $0x00007fff
-DATA numbers<>+5832(SB)/4, $0x00007fff
-DATA numbers<>+5836(SB)/4, $0x00007fff
-DATA numbers<>+5840(SB)/4, $0x00007fff
-DATA numbers<>+5844(SB)/4, $0x00007fff
-DATA numbers<>+5848(SB)/4, $0x00007fff
-DATA numbers<>+5852(SB)/4, $0x00007fff
-DATA numbers<>+5856(SB)/4, $0x00007fff
-DATA numbers<>+5860(SB)/4, $0x00007fff
-DATA numbers<>+5864(SB)/4, $0x00007fff
-DATA numbers<>+5868(SB)/4, $0x00007fff
-DATA numbers<>+5872(SB)/4, $0x00007fff
-DATA numbers<>+5876(SB)/4, $0x00007fff
-DATA numbers<>+5880(SB)/4, $0x00007fff
-DATA numbers<>+5884(SB)/4, $0x00007fff
-DATA numbers<>+5888(SB)/4, $0x00000040
-DATA numbers<>+5892(SB)/4, $0x00000040
-DATA numbers<>+5896(SB)/4, $0x00000040
-DATA numbers<>+5900(SB)/4, $0x00000040
-DATA numbers<>+5904(SB)/4, $0x00000040
-DATA numbers<>+5908(SB)/4, $0x00000040
-DATA numbers<>+5912(SB)/4, $0x00000040
-DATA numbers<>+5916(SB)/4, $0x00000040
-DATA numbers<>+5920(SB)/4, $0x00000040
-DATA numbers<>+5924(SB)/4, $0x00000040
-DATA numbers<>+5928(SB)/4, $0x00000040
-DATA numbers<>+5932(SB)/4, $0x00000040
-DATA numbers<>+5936(SB)/4, $0x00000040
-DATA numbers<>+5940(SB)/4, $0x00000040
-DATA numbers<>+5944(SB)/4, $0x00000040
-DATA numbers<>+5948(SB)/4, $0x00000040
-DATA numbers<>+5952(SB)/4, $0x4f000000
-DATA numbers<>+5956(SB)/4, $0x4f000000
-DATA numbers<>+5960(SB)/4, $0x4f000000
-DATA numbers<>+5964(SB)/4, $0x4f000000
-DATA numbers<>+5968(SB)/4, $0x4f000000
-DATA numbers<>+5972(SB)/4, $0x4f000000
-DATA numbers<>+5976(SB)/4, $0x4f000000
-DATA numbers<>+5980(SB)/4, $0x4f000000
-DATA numbers<>+5984(SB)/4, $0x4f000000
-DATA numbers<>+5988(SB)/4, $0x4f000000
-DATA numbers<>+5992(SB)/4, $0x4f000000
-DATA numbers<>+5996(SB)/4, $0x4f000000
-DATA numbers<>+6000(SB)/4, $0x4f000000
-DATA numbers<>+6004(SB)/4, $0x4f000000
-DATA numbers<>+6008(SB)/4, $0x4f000000
-DATA numbers<>+6012(SB)/4, $0x4f000000
-DATA numbers<>+6016(SB)/4, $0x000000ff
-DATA numbers<>+6020(SB)/4, $0x000000ff
-DATA numbers<>+6024(SB)/4, $0x000000ff
-DATA numbers<>+6028(SB)/4, $0x000000ff
-DATA numbers<>+6032(SB)/4, $0x000000ff
-DATA numbers<>+6036(SB)/4, $0x000000ff
-DATA numbers<>+6040(SB)/4, $0x000000ff
-DATA numbers<>+6044(SB)/4, $0x000000ff
-DATA numbers<>+6048(SB)/4, $0x000000ff
-DATA numbers<>+6052(SB)/4, $0x000000ff
-DATA numbers<>+6056(SB)/4, $0x000000ff
-DATA numbers<>+6060(SB)/4, $0x000000ff
-DATA numbers<>+6064(SB)/4, $0x000000ff
-DATA numbers<>+6068(SB)/4, $0x000000ff
-DATA numbers<>+6072(SB)/4, $0x000000ff
-DATA numbers<>+6076(SB)/4, $0x000000ff
-DATA numbers<>+6080(SB)/4, $0x807fffff
-DATA numbers<>+6084(SB)/4, $0x807fffff
-DATA numbers<>+6088(SB)/4, $0x807fffff
-DATA numbers<>+6092(SB)/4, $0x807fffff
-DATA numbers<>+6096(SB)/4, $0x807fffff
-DATA numbers<>+6100(SB)/4, $0x807fffff
-DATA numbers<>+6104(SB)/4, $0x807fffff
-DATA numbers<>+6108(SB)/4, $0x807fffff
-DATA numbers<>+6112(SB)/4, $0x807fffff
-DATA numbers<>+6116(SB)/4, $0x807fffff
-DATA numbers<>+6120(SB)/4, $0x807fffff
-DATA numbers<>+6124(SB)/4, $0x807fffff
-DATA numbers<>+6128(SB)/4, $0x807fffff
-DATA numbers<>+6132(SB)/4, $0x807fffff
-DATA numbers<>+6136(SB)/4, $0x807fffff
-DATA numbers<>+6140(SB)/4, $0x807fffff
-GLOBL numbers<>(SB), RODATA|NOPTR, $6144
+DATA numbers<>+5824(SB)/8, $0x3ff0000000000000
+DATA numbers<>+5832(SB)/8, $0x3ff0000000000000
+DATA numbers<>+5840(SB)/8, $0x3ff0000000000000
+DATA numbers<>+5848(SB)/8, $0x3ff0000000000000
+DATA numbers<>+5856(SB)/8, $0x3ff0000000000000
+DATA numbers<>+5864(SB)/8, $0x3ff0000000000000
+DATA numbers<>+5872(SB)/8, $0x3ff0000000000000
+DATA numbers<>+5880(SB)/8, $0x3ff0000000000000
+DATA numbers<>+5888(SB)/8, $0x3fe6a09e667f3bcd
+DATA numbers<>+5896(SB)/8, $0x3fe6a09e667f3bcd
+DATA numbers<>+5904(SB)/8, $0x3fe6a09e667f3bcd
+DATA numbers<>+5912(SB)/8, $0x3fe6a09e667f3bcd
+DATA numbers<>+5920(SB)/8, $0x3fe6a09e667f3bcd
+DATA numbers<>+5928(SB)/8, $0x3fe6a09e667f3bcd
+DATA numbers<>+5936(SB)/8, $0x3fe6a09e667f3bcd
+DATA numbers<>+5944(SB)/8, $0x3fe6a09e667f3bcd
+DATA numbers<>+5952(SB)/8, $0x4330000000000000
+DATA numbers<>+5960(SB)/8, $0x4330000000000000
+DATA numbers<>+5968(SB)/8, $0x4330000000000000
+DATA numbers<>+5976(SB)/8, $0x4330000000000000
+DATA numbers<>+5984(SB)/8, $0x4330000000000000
+DATA numbers<>+5992(SB)/8, $0x4330000000000000
+DATA numbers<>+6000(SB)/8, $0x4330000000000000
+DATA numbers<>+6008(SB)/8, $0x4330000000000000
+DATA numbers<>+6016(SB)/8, $0x43300000000003ff
+DATA numbers<>+6024(SB)/8, $0x43300000000003ff
+DATA numbers<>+6032(SB)/8, $0x43300000000003ff
+DATA numbers<>+6040(SB)/8, $0x43300000000003ff
+DATA numbers<>+6048(SB)/8, $0x43300000000003ff
+DATA numbers<>+6056(SB)/8, $0x43300000000003ff
+DATA numbers<>+6064(SB)/8, $0x43300000000003ff
+DATA numbers<>+6072(SB)/8, $0x43300000000003ff
+DATA numbers<>+6080(SB)/8, $0x000fffffffffffff
+DATA numbers<>+6088(SB)/8, $0x000fffffffffffff
+DATA numbers<>+6096(SB)/8, $0x000fffffffffffff
+DATA numbers<>+6104(SB)/8, $0x000fffffffffffff
+DATA numbers<>+6112(SB)/8, $0x000fffffffffffff
+DATA numbers<>+6120(SB)/8, $0x000fffffffffffff
+DATA numbers<>+6128(SB)/8, $0x000fffffffffffff
+DATA numbers<>+6136(SB)/8, $0x000fffffffffffff
+DATA numbers<>+6144(SB)/8, $0x3fcc68f568d31760
+DATA numbers<>+6152(SB)/8, $0x3fcc68f568d31760
+DATA numbers<>+6160(SB)/8, $0x3fcc68f568d31760
+DATA numbers<>+6168(SB)/8, $0x3fcc68f568d31760
+DATA numbers<>+6176(SB)/8, $0x3fcc68f568d31760
+DATA numbers<>+6184(SB)/8, $0x3fcc68f568d31760
+DATA numbers<>+6192(SB)/8, $0x3fcc68f568d31760
+DATA numbers<>+6200(SB)/8, $0x3fcc68f568d31760
+DATA numbers<>+6208(SB)/8, $0x3fd0c9a84994022d
+DATA numbers<>+6216(SB)/8, $0x3fd0c9a84994022d
+DATA numbers<>+6224(SB)/8, $0x3fd0c9a84994022d
+DATA numbers<>+6232(SB)/8, $0x3fd0c9a84994022d
+DATA numbers<>+6240(SB)/8, $0x3fd0c9a84994022d
+DATA numbers<>+6248(SB)/8, $0x3fd0c9a84994022d
+DATA numbers<>+6256(SB)/8, $0x3fd0c9a84994022d
+DATA numbers<>+6264(SB)/8, $0x3fd0c9a84994022d
+DATA numbers<>+6272(SB)/8, $0x3fd484b13d7c02a9
+DATA numbers<>+6280(SB)/8, $0x3fd484b13d7c02a9
+DATA numbers<>+6288(SB)/8, $0x3fd484b13d7c02a9
+DATA numbers<>+6296(SB)/8, $0x3fd484b13d7c02a9
+DATA numbers<>+6304(SB)/8, $0x3fd484b13d7c02a9
+DATA numbers<>+6312(SB)/8, $0x3fd484b13d7c02a9
+DATA numbers<>+6320(SB)/8, $0x3fd484b13d7c02a9
+DATA numbers<>+6328(SB)/8, $0x3fd484b13d7c02a9
+DATA numbers<>+6336(SB)/8, $0x3fda61762a7aded9
+DATA numbers<>+6344(SB)/8, $0x3fda61762a7aded9
+DATA numbers<>+6352(SB)/8, $0x3fda61762a7aded9
+DATA numbers<>+6360(SB)/8, $0x3fda61762a7aded9
+DATA numbers<>+6368(SB)/8, $0x3fda61762a7aded9
+DATA numbers<>+6376(SB)/8, $0x3fda61762a7aded9
+DATA numbers<>+6384(SB)/8, $0x3fda61762a7aded9
+DATA numbers<>+6392(SB)/8, $0x3fda61762a7aded9
+DATA numbers<>+6400(SB)/8, $0x3fe2776c50ef9bfe
+DATA numbers<>+6408(SB)/8, $0x3fe2776c50ef9bfe
+DATA numbers<>+6416(SB)/8, $0x3fe2776c50ef9bfe
+DATA numbers<>+6424(SB)/8, $0x3fe2776c50ef9bfe
+DATA numbers<>+6432(SB)/8, $0x3fe2776c50ef9bfe
+DATA numbers<>+6440(SB)/8, $0x3fe2776c50ef9bfe
+DATA numbers<>+6448(SB)/8, $0x3fe2776c50ef9bfe
+DATA numbers<>+6456(SB)/8, $0x3fe2776c50ef9bfe
+DATA numbers<>+6464(SB)/8, $0x3feec709dc3a03fd
+DATA numbers<>+6472(SB)/8, $0x3feec709dc3a03fd
+DATA numbers<>+6480(SB)/8, $0x3feec709dc3a03fd
+DATA numbers<>+6488(SB)/8, $0x3feec709dc3a03fd
+DATA numbers<>+6496(SB)/8, $0x3feec709dc3a03fd
+DATA numbers<>+6504(SB)/8, $0x3feec709dc3a03fd
+DATA numbers<>+6512(SB)/8, $0x3feec709dc3a03fd
+DATA numbers<>+6520(SB)/8, $0x3feec709dc3a03fd
+DATA numbers<>+6528(SB)/8, $0x40071547652b82fe
+DATA numbers<>+6536(SB)/8, $0x40071547652b82fe
+DATA numbers<>+6544(SB)/8, $0x40071547652b82fe
+DATA numbers<>+6552(SB)/8, $0x40071547652b82fe
+DATA numbers<>+6560(SB)/8, $0x40071547652b82fe
+DATA numbers<>+6568(SB)/8, $0x40071547652b82fe
+DATA numbers<>+6576(SB)/8, $0x40071547652b82fe
+DATA numbers<>+6584(SB)/8, $0x40071547652b82fe
+DATA numbers<>+6592(SB)/8, $0xc064000000000000
+DATA numbers<>+6600(SB)/8, $0xc064000000000000
+DATA numbers<>+6608(SB)/8, $0xc064000000000000
+DATA numbers<>+6616(SB)/8, $0xc064000000000000
+DATA numbers<>+6624(SB)/8, $0xc064000000000000
+DATA numbers<>+6632(SB)/8, $0xc064000000000000
+DATA numbers<>+6640(SB)/8, $0xc064000000000000
+DATA numbers<>+6648(SB)/8, $0xc064000000000000
+DATA numbers<>+6656(SB)/8, $0x4064000000000000
+DATA numbers<>+6664(SB)/8, $0x4064000000000000
+DATA numbers<>+6672(SB)/8, $0x4064000000000000
+DATA numbers<>+6680(SB)/8, $0x4064000000000000
+DATA numbers<>+6688(SB)/8, $0x4064000000000000
+DATA numbers<>+6696(SB)/8, $0x4064000000000000
+DATA numbers<>+6704(SB)/8, $0x4064000000000000
+DATA numbers<>+6712(SB)/8, $0x4064000000000000
+DATA numbers<>+6720(SB)/8, $0x3fe62e42fefa39ef
+DATA numbers<>+6728(SB)/8, $0x3fe62e42fefa39ef
+DATA numbers<>+6736(SB)/8, $0x3fe62e42fefa39ef
+DATA numbers<>+6744(SB)/8, $0x3fe62e42fefa39ef
+DATA numbers<>+6752(SB)/8, $0x3fe62e42fefa39ef
+DATA numbers<>+6760(SB)/8, $0x3fe62e42fefa39ef
+DATA numbers<>+6768(SB)/8, $0x3fe62e42fefa39ef
+DATA numbers<>+6776(SB)/8, $0x3fe62e42fefa39ef
+DATA numbers<>+6784(SB)/8, $0x3efa01a01a01a01a
+DATA numbers<>+6792(SB)/8, $0x3efa01a01a01a01a
+DATA numbers<>+6800(SB)/8, $0x3efa01a01a01a01a
+DATA numbers<>+6808(SB)/8, $0x3efa01a01a01a01a
+DATA numbers<>+6816(SB)/8, $0x3efa01a01a01a01a
+DATA numbers<>+6824(SB)/8, $0x3efa01a01a01a01a
+DATA numbers<>+6832(SB)/8, $0x3efa01a01a01a01a
+DATA numbers<>+6840(SB)/8, $0x3efa01a01a01a01a
+DATA numbers<>+6848(SB)/8, $0x3f2a01a01a01a01a
+DATA numbers<>+6856(SB)/8, $0x3f2a01a01a01a01a
+DATA numbers<>+6864(SB)/8, $0x3f2a01a01a01a01a
+DATA numbers<>+6872(SB)/8, $0x3f2a01a01a01a01a
+DATA numbers<>+6880(SB)/8, $0x3f2a01a01a01a01a
+DATA numbers<>+6888(SB)/8, $0x3f2a01a01a01a01a
+DATA numbers<>+6896(SB)/8, $0x3f2a01a01a01a01a
+DATA numbers<>+6904(SB)/8, $0x3f2a01a01a01a01a
+DATA numbers<>+6912(SB)/8, $0x3f56c16c16c16c17
+DATA numbers<>+6920(SB)/8, $0x3f56c16c16c16c17
+DATA numbers<>+6928(SB)/8, $0x3f56c16c16c16c17
+DATA numbers<>+6936(SB)/8, $0x3f56c16c16c16c17
+DATA numbers<>+6944(SB)/8, $0x3f56c16c16c16c17
+DATA numbers<>+6952(SB)/8, $0x3f56c16c16c16c17
+DATA numbers<>+6960(SB)/8, $0x3f56c16c16c16c17
+DATA numbers<>+6968(SB)/8, $0x3f56c16c16c16c17
+DATA numbers<>+6976(SB)/8, $0x3f81111111111111
+DATA numbers<>+6984(SB)/8, $0x3f81111111111111
+DATA numbers<>+6992(SB)/8, $0x3f81111111111111
+DATA numbers<>+7000(SB)/8, $0x3f81111111111111
+DATA numbers<>+7008(SB)/8, $0x3f81111111111111
+DATA numbers<>+7016(SB)/8, $0x3f81111111111111
+DATA numbers<>+7024(SB)/8, $0x3f81111111111111
+DATA numbers<>+7032(SB)/8, $0x3f81111111111111
+DATA numbers<>+7040(SB)/8, $0x3fa5555555555555
+DATA numbers<>+7048(SB)/8, $0x3fa5555555555555
+DATA numbers<>+7056(SB)/8, $0x3fa5555555555555
+DATA numbers<>+7064(SB)/8, $0x3fa5555555555555
+DATA numbers<>+7072(SB)/8, $0x3fa5555555555555
+DATA numbers<>+7080(SB)/8, $0x3fa5555555555555
+DATA numbers<>+7088(SB)/8, $0x3fa5555555555555
+DATA numbers<>+7096(SB)/8, $0x3fa5555555555555
+DATA numbers<>+7104(SB)/8, $0x3fc5555555555555
+DATA numbers<>+7112(SB)/8, $0x3fc5555555555555
+DATA numbers<>+7120(SB)/8, $0x3fc5555555555555
+DATA numbers<>+7128(SB)/8, $0x3fc5555555555555
+DATA numbers<>+7136(SB)/8, $0x3fc5555555555555
+DATA numbers<>+7144(SB)/8, $0x3fc5555555555555
+DATA numbers<>+7152(SB)/8, $0x3fc5555555555555
+DATA numbers<>+7160(SB)/8, $0x3fc5555555555555
+DATA numbers<>+7168(SB)/8, $0x3fe0000000000000
+DATA numbers<>+7176(SB)/8, $0x3fe0000000000000
+DATA numbers<>+7184(SB)/8, $0x3fe0000000000000
+DATA numbers<>+7192(SB)/8, $0x3fe0000000000000
+DATA numbers<>+7200(SB)/8, $0x3fe0000000000000
+DATA numbers<>+7208(SB)/8, $0x3fe0000000000000
+DATA numbers<>+7216(SB)/8, $0x3fe0000000000000
+DATA numbers<>+7224(SB)/8, $0x3fe0000000000000
+DATA numbers<>+7232(SB)/4, $0x00007fff
+DATA numbers<>+7236(SB)/4, $0x00007fff
+DATA numbers<>+7240(SB)/4, $0x00007fff
+DATA numbers<>+7244(SB)/4, $0x00007fff
+DATA numbers<>+7248(SB)/4, $0x00007fff
+DATA numbers<>+7252(SB)/4, $0x00007fff
+DATA numbers<>+7256(SB)/4, $0x00007fff
+DATA numbers<>+7260(SB)/4, $0x00007fff
+DATA numbers<>+7264(SB)/4, $0x00007fff
+DATA numbers<>+7268(SB)/4, $0x00007fff
+DATA numbers<>+7272(SB)/4, $0x00007fff
+DATA numbers<>+7276(SB)/4, $0x00007fff
+DATA numbers<>+7280(SB)/4, $0x00007fff
+DATA numbers<>+7284(SB)/4, $0x00007fff
+DATA numbers<>+7288(SB)/4, $0x00007fff
+DATA numbers<>+7292(SB)/4, $0x00007fff
+DATA numbers<>+7296(SB)/4, $0x00000040
+DATA numbers<>+7300(SB)/4, $0x00000040
+DATA numbers<>+7304(SB)/4, $0x00000040
+DATA numbers<>+7308(SB)/4, $0x00000040
+DATA numbers<>+7312(SB)/4, $0x00000040
+DATA numbers<>+7316(SB)/4, $0x00000040
+DATA numbers<>+7320(SB)/4, $0x00000040
+DATA numbers<>+7324(SB)/4, $0x00000040
+DATA numbers<>+7328(SB)/4, $0x00000040
+DATA numbers<>+7332(SB)/4, $0x00000040
+DATA numbers<>+7336(SB)/4, $0x00000040
+DATA numbers<>+7340(SB)/4, $0x00000040
+DATA numbers<>+7344(SB)/4, $0x00000040
+DATA numbers<>+7348(SB)/4, $0x00000040
+DATA numbers<>+7352(SB)/4, $0x00000040
+DATA numbers<>+7356(SB)/4, $0x00000040
+DATA numbers<>+7360(SB)/4, $0x4f000000
+DATA numbers<>+7364(SB)/4, $0x4f000000
+DATA numbers<>+7368(SB)/4, $0x4f000000
+DATA numbers<>+7372(SB)/4, $0x4f000000
+DATA numbers<>+7376(SB)/4, $0x4f000000
+DATA numbers<>+7380(SB)/4, $0x4f000000
+DATA numbers<>+7384(SB)/4, $0x4f000000
+DATA numbers<>+7388(SB)/4, $0x4f000000
+DATA numbers<>+7392(SB)/4, $0x4f000000
+DATA numbers<>+7396(SB)/4, $0x4f000000
+DATA numbers<>+7400(SB)/4, $0x4f000000
+DATA numbers<>+7404(SB)/4, $0x4f000000
+DATA numbers<>+7408(SB)/4, $0x4f000000
+DATA numbers<>+7412(SB)/4, $0x4f000000
+DATA numbers<>+7416(SB)/4, $0x4f000000
+DATA numbers<>+7420(SB)/4, $0x4f000000
+DATA numbers<>+7424(SB)/4, $0x000000ff
+DATA numbers<>+7428(SB)/4, $0x000000ff
+DATA numbers<>+7432(SB)/4, $0x000000ff
+DATA numbers<>+7436(SB)/4, $0x000000ff
+DATA numbers<>+7440(SB)/4, $0x000000ff
+DATA numbers<>+7444(SB)/4, $0x000000ff
+DATA numbers<>+7448(SB)/4, $0x000000ff
+DATA numbers<>+7452(SB)/4, $0x000000ff
+DATA numbers<>+7456(SB)/4, $0x000000ff
+DATA numbers<>+7460(SB)/4, $0x000000ff
+DATA numbers<>+7464(SB)/4, $0x000000ff
+DATA numbers<>+7468(SB)/4, $0x000000ff
+DATA numbers<>+7472(SB)/4, $0x000000ff
+DATA numbers<>+7476(SB)/4, $0x000000ff
+DATA numbers<>+7480(SB)/4, $0x000000ff
+DATA numbers<>+7484(SB)/4, $0x000000ff
+DATA numbers<>+7488(SB)/4, $0x807fffff
+DATA numbers<>+7492(SB)/4, $0x807fffff
+DATA numbers<>+7496(SB)/4, $0x807fffff
+DATA numbers<>+7500(SB)/4, $0x807fffff
+DATA numbers<>+7504(SB)/4, $0x807fffff
+DATA numbers<>+7508(SB)/4, $0x807fffff
+DATA numbers<>+7512(SB)/4, $0x807fffff
+DATA numbers<>+7516(SB)/4, $0x807fffff
+DATA numbers<>+7520(SB)/4, $0x807fffff
+DATA numbers<>+7524(SB)/4, $0x807fffff
+DATA numbers<>+7528(SB)/4, $0x807fffff
+DATA numbers<>+7532(SB)/4, $0x807fffff
+DATA numbers<>+7536(SB)/4, $0x807fffff
+DATA numbers<>+7540(SB)/4, $0x807fffff
+DATA numbers<>+7544(SB)/4, $0x807fffff
+DATA numbers<>+7548(SB)/4, $0x807fffff
+GLOBL numbers<>(SB), RODATA|NOPTR, $7552
 
 // func exp32AVX2(n int, dst *float32, x *float32)
 // Requires: AVX, AVX2, FMA3
@@ -5477,6 +5653,112 @@ done:
 	VZEROUPPER
 	RET
 
+// func powTo32AVX2(n int, dst *float32, x *float32, y float64)
+// Requires: AVX, AVX2, FMA3
+TEXT ·powTo32AVX2(SB), NOSPLIT, $0-32
+	VBROADCASTSD y+24(FP), Y8
+	MOVQ         n+0(FP), DX
+	MOVQ         dst+8(FP), DI
+	MOVQ         x+16(FP), SI
+
+vector:
+	VCVTPS2PD (SI), Y0
+
+	// Exponent and mantissa.
+	VMOVUPD     numbers<>+5824(SB), Y1
+	VPSUBQ      numbers<>+5888(SB), Y0, Y0
+	VPADDQ      Y1, Y0, Y0
+	VPSRLQ      $0x34, Y0, Y1
+	VORPD       numbers<>+5952(SB), Y1, Y1
+	VSUBPD      numbers<>+6016(SB), Y1, Y1
+	VANDPD      numbers<>+6080(SB), Y0, Y2
+	VPADDQ      numbers<>+5888(SB), Y2, Y2
+	VADDPD      numbers<>+5824(SB), Y2, Y3
+	VSUBPD      numbers<>+5824(SB), Y2, Y2
+	VDIVPD      Y3, Y2, Y2
+	VMULPD      Y2, Y2, Y3
+	VMOVUPD     numbers<>+6144(SB), Y4
+	VFMADD213PD numbers<>+6208(SB), Y3, Y4
+	VFMADD213PD numbers<>+6272(SB), Y3, Y4
+	VFMADD213PD numbers<>+6336(SB), Y3, Y4
+	VFMADD213PD numbers<>+6400(SB), Y3, Y4
+	VFMADD213PD numbers<>+6464(SB), Y3, Y4
+	VFMADD213PD numbers<>+6528(SB), Y3, Y4
+	VFMADD231PD Y4, Y2, Y1
+	VMULPD      Y8, Y1, Y1
+	VMOVUPD     numbers<>+6592(SB), Y3
+	VMAXPD      Y1, Y3, Y1
+	VMOVUPD     numbers<>+6656(SB), Y3
+	VMINPD      Y1, Y3, Y1
+	VROUNDPD    $0x00, Y1, Y2
+	VSUBPD      Y2, Y1, Y1
+	VMULPD      numbers<>+6720(SB), Y1, Y1
+	VMOVUPD     numbers<>+6784(SB), Y4
+	VFMADD213PD numbers<>+6848(SB), Y1, Y4
+	VFMADD213PD numbers<>+6912(SB), Y1, Y4
+	VFMADD213PD numbers<>+6976(SB), Y1, Y4
+	VFMADD213PD numbers<>+7040(SB), Y1, Y4
+	VFMADD213PD numbers<>+7104(SB), Y1, Y4
+	VFMADD213PD numbers<>+7168(SB), Y1, Y4
+	VFMADD213PD numbers<>+5824(SB), Y1, Y4
+	VFMADD213PD numbers<>+5824(SB), Y1, Y4
+	VADDPD      numbers<>+6016(SB), Y2, Y2
+	VPSLLQ      $0x34, Y2, Y2
+	VMULPD      Y2, Y4, Y4
+	VCVTPD2PSY  Y4, X4
+	VMOVUPS     X4, (DI)
+	VCVTPS2PD   16(SI), Y0
+
+	// Exponent and mantissa.
+	VMOVUPD     numbers<>+5824(SB), Y1
+	VPSUBQ      numbers<>+5888(SB), Y0, Y0
+	VPADDQ      Y1, Y0, Y0
+	VPSRLQ      $0x34, Y0, Y1
+	VORPD       numbers<>+5952(SB), Y1, Y1
+	VSUBPD      numbers<>+6016(SB), Y1, Y1
+	VANDPD      numbers<>+6080(SB), Y0, Y2
+	VPADDQ      numbers<>+5888(SB), Y2, Y2
+	VADDPD      numbers<>+5824(SB), Y2, Y3
+	VSUBPD      numbers<>+5824(SB), Y2, Y2
+	VDIVPD      Y3, Y2, Y2
+	VMULPD      Y2, Y2, Y3
+	VMOVUPD     numbers<>+6144(SB), Y4
+	VFMADD213PD numbers<>+6208(SB), Y3, Y4
+	VFMADD213PD numbers<>+6272(SB), Y3, Y4
+	VFMADD213PD numbers<>+6336(SB), Y3, Y4
+	VFMADD213PD numbers<>+6400(SB), Y3, Y4
+	VFMADD213PD numbers<>+6464(SB), Y3, Y4
+	VFMADD213PD numbers<>+6528(SB), Y3, Y4
+	VFMADD231PD Y4, Y2, Y1
+	VMULPD      Y8, Y1, Y1
+	VMOVUPD     numbers<>+6592(SB), Y3
+	VMAXPD      Y1, Y3, Y1
+	VMOVUPD     numbers<>+6656(SB), Y3
+	VMINPD      Y1, Y3, Y1
+	VROUNDPD    $0x00, Y1, Y2
+	VSUBPD      Y2, Y1, Y1
+	VMULPD      numbers<>+6720(SB), Y1, Y1
+	VMOVUPD     numbers<>+6784(SB), Y4
+	VFMADD213PD numbers<>+6848(SB), Y1, Y4
+	VFMADD213PD numbers<>+6912(SB), Y1, Y4
+	VFMADD213PD numbers<>+6976(SB), Y1, Y4
+	VFMADD213PD numbers<>+7040(SB), Y1, Y4
+	VFMADD213PD numbers<>+7104(SB), Y1, Y4
+	VFMADD213PD numbers<>+7168(SB), Y1, Y4
+	VFMADD213PD numbers<>+5824(SB), Y1, Y4
+	VFMADD213PD numbers<>+5824(SB), Y1, Y4
+	VADDPD      numbers<>+6016(SB), Y2, Y2
+	VPSLLQ      $0x34, Y2, Y2
+	VMULPD      Y2, Y4, Y4
+	VCVTPD2PSY  Y4, X4
+	VMOVUPS     X4, 16(DI)
+	ADDQ        $+32, DI
+	ADDQ        $+32, SI
+	SUBQ        $0x08, DX
+	JNE         vector
+	VZEROUPPER
+	RET
+
 // func fromF1632AVX2(n int, dst *float32, x *uint16)
 // Requires: AVX, F16C
 TEXT ·fromF1632AVX2(SB), NOSPLIT, $0-24
@@ -5540,10 +5822,10 @@ vector:
 	VMOVUPS   (SI), Y0
 	VPSRLD    $0x10, Y0, Y1
 	VANDPS    numbers<>+5760(SB), Y1, Y2
-	VPADDD    numbers<>+5824(SB), Y2, Y2
+	VPADDD    numbers<>+7232(SB), Y2, Y2
 	VPADDD    Y0, Y2, Y2
 	VPSRLD    $0x10, Y2, Y2
-	VORPS     numbers<>+5888(SB), Y1, Y1
+	VORPS     numbers<>+7296(SB), Y1, Y1
 	VCMPPS    $0x03, Y0, Y0, Y14
 	VBLENDVPS Y14, Y1, Y2, Y0
 	VPACKUSDW Y0, Y0, Y0
@@ -5568,7 +5850,7 @@ vector:
 	VMOVUPS    (SI), Y0
 	VCVTTPS2DQ Y0, Y1
 	VMOVUPS    numbers<>+896(SB), Y2
-	VCMPPS     $0x0d, numbers<>+5952(SB), Y0, Y14
+	VCMPPS     $0x0d, numbers<>+7360(SB), Y0, Y14
 	VBLENDVPS  Y14, Y2, Y1, Y1
 	VXORPS     Y2, Y2, Y2
 	VCMPPS     $0x03, Y0, Y0, Y14
@@ -5700,7 +5982,7 @@ vector:
 	VMAXPS       Y10, Y0, Y0
 	VMINPS       Y11, Y0, Y0
 	VCVTPS2DQ    Y0, Y0
-	VANDPS       numbers<>+6016(SB), Y0, Y0
+	VANDPS       numbers<>+7424(SB), Y0, Y0
 	VPACKUSDW    Y0, Y0, Y0
 	VPACKUSWB    Y0, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
@@ -5788,8 +6070,8 @@ vector:
 // func maxLine32AVX2(n int, x *float32, out *int32)
 // Requires: AVX, AVX2
 TEXT ·maxLine32AVX2(SB), NOSPLIT, $0-24
-	VMOVUPS numbers<>+6080(SB), Y4
-	VMOVUPS numbers<>+6080(SB), Y5
+	VMOVUPS numbers<>+7488(SB), Y4
+	VMOVUPS numbers<>+7488(SB), Y5
 	VXORPS  Y6, Y6, Y6
 	MOVQ    n+0(FP), DX
 	MOVQ    x+8(FP), DI

@@ -193,6 +193,11 @@ func sin32AVX512(n int, dst *float32, x *float32)
 //go:noescape
 func cos32AVX512(n int, dst *float32, x *float32)
 
+// powTo32AVX512 is for finite numbers that are positive or, if the exponent is more than 1/5, zero.
+//
+//go:noescape
+func powTo32AVX512(n int, dst *float32, x *float32, y float64)
+
 //go:noescape
 func fromF1632AVX512(n int, dst *float32, x *uint16)
 
