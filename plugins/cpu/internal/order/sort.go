@@ -65,8 +65,8 @@ const grain = 2048
 
 func sorting[T number](n *op.Node, in []op.Desc) kernel.Func {
 	l := kernel.LinesOf(in[0].Shape, n.Attrs.Int("axis"))
-	less := compare[T]
-	if n.Attrs.Bool("descending") {
+	less, descending := compare[T], n.Attrs.Bool("descending")
+	if descending {
 		less = reversed[T]
 	}
 	return func(c *kernel.Call) error {
@@ -77,6 +77,15 @@ func sorting[T number](n *op.Node, in []op.Desc) kernel.Func {
 			return nil
 		}
 		c.Pool.For(l.Count, grain/l.N+1, func(lo, hi int) {
+			if k := make([]uint64, l.N); keys(k, x[lo*l.N:][:l.N], descending) {
+				room := make([]uint64, l.N)
+				for r := lo; r < hi; r++ {
+					keys(k, x[r*l.N:][:l.N], descending)
+					sortKeys(k, room)
+					read(k, x[r*l.N:][:l.N], v[r*l.N:], i[r*l.N:])
+				}
+				return
+			}
 			items := make([]item[T], l.N)
 			for k := lo; k < hi; k++ {
 				for j, e := range x[k*l.N:][:l.N] {
@@ -102,8 +111,8 @@ func write[T number](items []item[T], v []T, i []int64) {
 func topK[T number](n *op.Node, in []op.Desc) kernel.Func {
 	axis, k := n.Attrs.Int("axis"), n.Attrs.Int("k")
 	from, to := kernel.LinesOf(in[0].Shape, axis), kernel.LinesOf(n.Outputs[0].Shape, axis)
-	less := compare[T]
-	if n.Attrs.Bool("largest") {
+	less, largest := compare[T], n.Attrs.Bool("largest")
+	if largest {
 		less = reversed[T]
 	}
 	return func(c *kernel.Call) error {
@@ -114,6 +123,14 @@ func topK[T number](n *op.Node, in []op.Desc) kernel.Func {
 			return nil
 		}
 		c.Pool.For(from.Count, grain/from.N+1, func(lo, hi int) {
+			if ks := make([]uint64, from.N); keys(ks, x[lo*from.N:][:from.N], largest) {
+				for r := lo; r < hi; r++ {
+					keys(ks, x[r*from.N:][:from.N], largest)
+					leastKeys(ks, k)
+					read(ks[:k], x[r*from.N:][:from.N], v[r*k:], i[r*k:])
+				}
+				return
+			}
 			items := make([]item[T], k)
 			for r := lo; r < hi; r++ {
 				best(items, x[r*from.N:][:from.N], less)

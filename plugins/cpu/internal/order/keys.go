@@ -1,0 +1,137 @@
+package order
+
+import (
+	"math"
+	"slices"
+)
+
+// A key is an element of at most 32 bits as a number that sorts as it does, NaN last and the zeros equal, above its
+// place in the line: keys of a line are different, and their order is that of a stable sort.
+
+// keys fills to with those of x, for greatest first if reverse is set. It is false for elements of 64 bits.
+func keys[T number](to []uint64, x []T, reverse bool) bool {
+	to = to[:len(x)]
+	flip := uint32(0)
+	if reverse {
+		flip = math.MaxUint32
+	}
+	switch x := any(x).(type) {
+	case []float32:
+		for i, v := range x {
+			b := math.Float32bits(v + 0) // no minus zero
+			if b&0x7fffffff > 0x7f800000 {
+				b = 0x7fffffff
+			}
+			b ^= uint32(int32(b)>>31) | 1<<31
+			to[i] = uint64(b^flip)<<32 | uint64(i)
+		}
+	case []int32:
+		signed(to, x, flip)
+	case []int16:
+		signed(to, x, flip)
+	case []int8:
+		signed(to, x, flip)
+	case []uint32:
+		unsigned(to, x, flip)
+	case []uint16:
+		unsigned(to, x, flip)
+	case []uint8:
+		unsigned(to, x, flip)
+	default:
+		return false
+	}
+	return true
+}
+
+func signed[T int32 | int16 | int8](to []uint64, x []T, flip uint32) {
+	for i, v := range x {
+		to[i] = uint64(uint32(int32(v))^1<<31^flip)<<32 | uint64(i)
+	}
+}
+
+func unsigned[T uint32 | uint16 | uint8](to []uint64, x []T, flip uint32) {
+	for i, v := range x {
+		to[i] = uint64(uint32(v)^flip)<<32 | uint64(i)
+	}
+}
+
+// few is the length up to which comparing beats counting.
+const few = 512
+
+// sortKeys sorts; room has the length of k and is overwritten.
+func sortKeys(k, room []uint64) {
+	if len(k) <= few {
+		slices.Sort(k)
+		return
+	}
+	// Least significant digit first: places are in order already.
+	var counts [4][256]int
+	for _, v := range k {
+		for d := range 4 {
+			counts[d][v>>(32+8*d)&255]++
+		}
+	}
+	from, to := k, room[:len(k)]
+	for d := range 4 {
+		count := &counts[d]
+		if count[from[0]>>(32+8*d)&255] == len(k) {
+			continue
+		}
+		at := 0
+		for i, n := range count {
+			count[i] = at
+			at += n
+		}
+		for _, v := range from {
+			digit := v >> (32 + 8*d) & 255
+			to[count[digit]] = v
+			count[digit]++
+		}
+		from, to = to, from
+	}
+	if &from[0] != &k[0] {
+		copy(k, from)
+	}
+}
+
+// leastKeys moves the least n keys to the beginning, in order.
+func leastKeys(k []uint64, n int) {
+	heap := k[:n] // the greatest of the least on top
+	for j := n/2 - 1; j >= 0; j-- {
+		sinkKey(heap, j)
+	}
+	for _, v := range k[n:] {
+		if v < heap[0] {
+			heap[0] = v
+			sinkKey(heap, 0)
+		}
+	}
+	slices.Sort(heap)
+}
+
+func sinkKey(heap []uint64, j int) {
+	v := heap[j]
+	for {
+		child := 2*j + 1
+		if child >= len(heap) {
+			break
+		}
+		if child+1 < len(heap) && heap[child] < heap[child+1] {
+			child++
+		}
+		if heap[child] <= v {
+			break
+		}
+		heap[j] = heap[child]
+		j = child
+	}
+	heap[j] = v
+}
+
+// read writes the elements of x, and their places, that keys mean.
+func read[T number](k []uint64, x, v []T, i []int64) {
+	for j, key := range k {
+		at := int64(key & math.MaxUint32)
+		v[j], i[j] = x[at], at
+	}
+}

@@ -1,0 +1,72 @@
+package order
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// check compares with a stable sort by comparison.
+func check[T number](t *testing.T, x []T) {
+	t.Helper()
+	for _, reverse := range []bool{false, true} {
+		items := make([]item[T], len(x))
+		for i, v := range x {
+			items[i] = item[T]{v, i}
+		}
+		less := compare[T]
+		if reverse {
+			less = reversed[T]
+		}
+		slices.SortStableFunc(items, less)
+		k, room := make([]uint64, len(x)), make([]uint64, len(x))
+		require.True(t, keys(k, x, reverse))
+		for n := 1; n < len(x); n += 1 + n/2 {
+			some := slices.Clone(k)
+			leastKeys(some, n)
+			for j, it := range items[:n] {
+				require.Equal(t, it.i, int(some[j]&math.MaxUint32), "first %d of %d, reverse %v: place %d", n, len(x), reverse, j)
+			}
+		}
+		sortKeys(k, room)
+		for j, it := range items {
+			require.Equal(t, it.i, int(k[j]&math.MaxUint32), "of %d, reverse %v: place %d", len(x), reverse, j)
+		}
+	}
+}
+
+func TestKeys(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for n := 1; n < 3000; n += 1 + n/2 {
+		f, i32, i8, u16 := make([]float32, n), make([]int32, n), make([]int8, n), make([]uint16, n)
+		for i := range n {
+			f[i] = math.Float32frombits(rng.Uint32())
+			if i%3 == 0 {
+				f[i] = []float32{0, float32(math.Copysign(0, -1)), float32(math.NaN()), -float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1, -1}[rng.IntN(8)]
+			}
+			i32[i], i8[i], u16[i] = int32(rng.Uint32()), int8(rng.Uint32()), uint16(rng.Uint32()>>20)
+		}
+		check(t, f)
+		check(t, i32)
+		check(t, i8)
+		check(t, u16)
+	}
+	require.False(t, keys(make([]uint64, 1), []int64{1}, false))
+}
+
+func BenchmarkSort(b *testing.B) {
+	x := make([]float32, 1<<16)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range x {
+		x[i] = rng.Float32()
+	}
+	k, room := make([]uint64, len(x)), make([]uint64, len(x))
+	b.SetBytes(4 << 16)
+	for b.Loop() {
+		keys(k, x, false)
+		sortKeys(k, room)
+	}
+}
