@@ -136,3 +136,19 @@ func slope(t *testing.T, d *tensor.Device, c call, in []value, symmetric bool) b
 	require.InDelta(t, want, got, 1e-5*(1+math.Abs(want)))
 	return true
 }
+
+// Of ones, the gradient of the sum of what dropout keeps is what it keeps.
+func TestDropoutHasTheGradientOfItsMask(t *testing.T) {
+	inner, err := core.OpenDevice("cpu", core.Config{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, inner.Close()) }()
+	d, err := tensor.On(ctx, autodiff.Device(inner))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, d.Close()) }()
+	d.Seed(1)
+	x := d.Ones(dtype.F64, 100).RequireGrad()
+	y := x.Dropout(0.3)
+	grads, err := y.Sum().Backward()
+	require.NoError(t, err)
+	require.Equal(t, data[float64](t, y), data[float64](t, grads.Of(x)))
+}
