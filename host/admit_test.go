@@ -28,9 +28,11 @@ func TestAdmitted(t *testing.T) {
 	s := &store.Store{Dir: filepath.Join(dir, "store"), Trust: trust, LockFile: filepath.Join(dir, store.LockName)}
 	self, err := os.Executable()
 	require.NoError(t, err)
-	archive := func(version string, signed bool) string {
+	small := filepath.Join(dir, "small")
+	require.NoError(t, os.WriteFile(small, []byte("#!/bin/sh\n"), 0o755))
+	archive := func(version, program string, signed bool) string {
 		path := filepath.Join(dir, version+".tar.gz")
-		p, err := store.Pack(path, store.Content{Executable: self, Manifest: manifest.Manifest{Name: "fake", Namespace: "example.org/acme",
+		p, err := store.Pack(path, store.Content{Executable: program, Manifest: manifest.Manifest{Name: "fake", Namespace: "example.org/acme",
 			Version: version, Kind: Process, OS: runtime.GOOS, Arch: runtime.GOARCH, Protocol: manifest.Protocol{Min: 1, Max: 1}}})
 		require.NoError(t, err)
 		if signed {
@@ -47,27 +49,29 @@ func TestAdmitted(t *testing.T) {
 		return r
 	}
 	o := Options{Dirs: []string{s.Dir}, LockFile: s.LockFile, TrustFile: trust.File}
+	open := func(o Options) error {
+		d, err := Open(context.Background(), "process:fake", o)
+		if err == nil {
+			err = d.Close()
+		}
+		return err
+	}
 	opens := func(version string) {
 		t.Helper()
-		d, err := Open(context.Background(), "process:fake", o)
-		require.NoError(t, err)
-		require.NoError(t, d.Close())
 		found, _ := Find(o)
+		require.Nil(t, found[0].Check())
 		require.Equal(t, version, filepath.Base(filepath.Dir(filepath.Dir(found[0].Path))))
 	}
 	refused := func(reason error, remedy string) {
 		t.Helper()
-		_, err := Open(context.Background(), "process:fake", o)
+		err := open(o)
 		require.ErrorIs(t, err, reason)
 		require.ErrorIs(t, err, core.ErrProtocol)
 		require.ErrorContains(t, err, remedy)
-		dev := o
-		dev.Development = map[string]string{"fake": self}
-		d, err := Open(context.Background(), "process:fake", dev)
-		require.NoError(t, err, "the override is not asked about")
-		require.NoError(t, d.Close())
+		found, _ := Find(o)
+		require.Equal(t, CauseRefused, found[0].Check().Cause)
 	}
-	one := install(archive("1.0.0", true), store.InstallOptions{})
+	one := install(archive("1.0.0", small, true), store.InstallOptions{})
 	opens("1.0.0")
 
 	edit := func(path string, change func([]byte) []byte) (undo func()) {
@@ -119,14 +123,19 @@ func TestAdmitted(t *testing.T) {
 	opens("1.0.0")
 
 	// Of two versions the one of the lock is used, and the newest without one.
-	install(archive("1.1.0", true), store.InstallOptions{Upgrade: true, Keep: true})
+	install(archive("1.1.0", small, true), store.InstallOptions{Upgrade: true, Keep: true})
 	opens("1.1.0")
 	require.NoError(t, lock.Write())
 	opens("1.0.0")
 
 	// An archive without signature, which the user has allowed, is held to the lock alone.
-	install(archive("2.0.0", false), store.InstallOptions{Upgrade: true, Unsigned: true})
+	install(archive("2.0.0", self, false), store.InstallOptions{Upgrade: true, Unsigned: true})
 	opens("2.0.0")
-	o.LockFile = filepath.Join(dir, "none.lock")
-	opens("2.0.0")
+	require.NoError(t, open(o))
+
+	// The development override is asked nothing.
+	require.NoError(t, os.WriteFile(s.LockFile, []byte("broken"), 0o644))
+	require.Error(t, open(o))
+	o.Development = map[string]string{"fake": self}
+	require.NoError(t, open(o))
 }

@@ -12,7 +12,7 @@ func (p *Plugin) openLasting(ctx context.Context, transport string, o Options) (
 	if !o.Restore || transport != Process {
 		return p.open(ctx, transport, o)
 	}
-	b, err := restore.Open(ctx, restore.Options{Logger: o.Logger, Open: func(ctx context.Context, generation uint16) (core.Backend, error) {
+	b, err := restore.Open(ctx, restore.Options{Logger: o.Logger, Attempts: o.Attempts, Backoff: o.Backoff, Open: func(ctx context.Context, generation uint16) (core.Backend, error) {
 		o := o
 		o.generation = generation
 		return p.open(ctx, transport, o)

@@ -33,6 +33,10 @@ type Options struct {
 	// were lost, as package host/restore says. It costs a copy in this process of everything that is written. Backends
 	// within this process, and those of BURN_REATTACH, are opened as without it.
 	Restore bool
+	// Attempts is how often a lost plugin is started in a row and one call is tried, and Backoff the pause before the second
+	// start, doubled before each further one; 0: 5 and 20 ms.
+	Attempts int
+	Backoff  time.Duration
 	// Heartbeat is how long a plugin process may take to answer when it is asked whether it is alive, before it is killed
 	// and taken for lost; 0: 10 seconds; less: it is not asked.
 	Heartbeat time.Duration

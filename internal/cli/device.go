@@ -9,6 +9,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/sdk/client"
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,8 @@ import (
 // hostOptions are the settings of the host: plugins to search, threads, and the log, which goes to stderr.
 func (a *app) hostOptions() host.Options {
 	o := host.Options{Config: core.Config{Threads: a.config.Threads}, Dirs: a.config.PluginPath, Development: a.config.DevPlugins, Version: buildInfo().Version,
-		Carrier: carrier()}
+		Carrier: carrier(), Heartbeat: a.config.Plugins.Heartbeat, Attempts: a.config.Plugins.RestartAttempts, Backoff: a.config.Plugins.RestartBackoff,
+		Limits: client.Limits{Memory: a.config.Plugins.Memory, Threads: a.config.Plugins.Threads, Files: a.config.Plugins.Files}}
 	if level := hclog.LevelFromString(a.config.Log); level != hclog.Off && level != hclog.NoLevel {
 		o.Logger = hclog.New(&hclog.LoggerOptions{Name: "burn", Level: level, Output: a.err})
 	}

@@ -188,9 +188,16 @@ func settings(c config.Config) []settingState {
 	for _, name := range sortedKeys(c.DevPlugins) {
 		dev = append(dev, name+"="+c.DevPlugins[name])
 	}
-	return []settingState{{Key: "device", Value: c.Device}, {Key: "threads", Value: fmt.Sprint(c.Threads)},
+	values := []settingState{{Key: "device", Value: c.Device}, {Key: "threads", Value: fmt.Sprint(c.Threads)},
 		{Key: "plugin_path", Value: strings.Join(c.PluginPath, string(os.PathListSeparator))}, {Key: "log", Value: c.Log},
 		{Key: "mirror", Value: c.Mirror}, {Key: "dev_plugins", Value: strings.Join(dev, string(os.PathListSeparator))}}
+	texts := c.Plugins.Texts()
+	for _, key := range config.Keys {
+		if text, ok := texts[key]; ok {
+			values = append(values, settingState{Key: key, Value: text})
+		}
+	}
+	return values
 }
 
 func folderStates(o host.Options) []folderState {

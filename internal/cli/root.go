@@ -37,8 +37,8 @@ func (a *app) root() *cobra.Command {
 		Long: `burn runs, inspects and tests deep-learning models. Its backends are plugins that are found at run time; the cpu
 backend is built in, so that nothing has to be installed.
 
-Settings are taken from flags, then from the variables BURN_DEVICE, BURN_THREADS, BURN_PLUGIN_PATH, BURN_LOG, BURN_MIRROR
-and BURN_DEV_PLUGINS (NAME=PATH, separated as in PATH), then from the file that BURN_CONFIG names or else config.toml in the
+Settings are taken from flags, then from variables (BURN_ and the name in capitals: BURN_DEVICE, BURN_PLUGIN_MEMORY; BURN_PLUGIN_PATH and
+BURN_DEV_PLUGINS, of NAME=PATH, are separated as in PATH), then from the file that BURN_CONFIG names or else config.toml in the
 folder burn of the user's configuration directory:
 
   device = "cpu"                          # NAME[:INDEX], or with a transport: builtin:cpu:0, process:cpu, shared:npu
@@ -47,6 +47,12 @@ folder burn of the user's configuration directory:
   log = "warn"                            # off, error, warn, info, debug, trace
   mirror = "https://example.org/burn"     # folder or address that plugins are installed from
   dev_plugins = {npu = "/src/npu/burn-backend-npu"}     # come before all others, unchecked
+  plugin_memory = "8GiB"                  # private memory of a plugin process (Linux); 0: no bound
+  plugin_threads = 0                      # of a plugin process; 0: as threads
+  plugin_files = 0                        # that a plugin process may have open (Linux); 0: no bound of its own
+  heartbeat = "10s"                       # in which a plugin has to show that it is alive, or "off"
+  restart_attempts = 5                    # starts of a lost plugin in a row, and tries of a call
+  restart_backoff = "20ms"                # before the second start in a row; doubled each time, up to 2s
 
 ` + exitHelp,
 		Example: `  burn run model.onnx --input image=photo.jpg --top 3 --labels labels.txt

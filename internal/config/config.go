@@ -25,11 +25,13 @@ type Config struct {
 	Mirror     string   // folder or address that plugins are installed from
 	// DevPlugins are plugins by name and path that come before all others and are not checked.
 	DevPlugins map[string]string
+	Plugins    Plugins
 	File       string // that was read, empty when there is none
 }
 
 // Keys are those of a configuration file.
-var Keys = []string{"device", "threads", "plugin_path", "log", "mirror", "dev_plugins"}
+var Keys = []string{"device", "threads", "plugin_path", "log", "mirror", "dev_plugins",
+	"plugin_memory", "plugin_threads", "plugin_files", "heartbeat", "restart_attempts", "restart_backoff"}
 
 // Variable is the environment variable that overrides a key.
 func Variable(key string) string { return "BURN_" + strings.ToUpper(key) }
@@ -59,8 +61,7 @@ func Path(env func(string) string) (path string, must bool) {
 	return filepath.Join(dir, "burn", "config.toml"), false
 }
 
-// Load reads the file at Path, if there is one, and lays the variables BURN_DEVICE, BURN_THREADS, BURN_PLUGIN_PATH, BURN_LOG,
-// BURN_MIRROR and BURN_DEV_PLUGINS over it. Errors name the file and line, or the variable, at fault.
+// Load reads the file at Path, if there is one, and lays the variables of Keys over it. Errors name the file and line, or the variable, at fault.
 func Load(env func(string) string) (Config, error) {
 	c, _, err := Trace(env)
 	return c, err
@@ -128,6 +129,13 @@ func (c *Config) lay(env func(string) string) error {
 				return fmt.Errorf("config: BURN_DEV_PLUGINS: want NAME=PATH, several separated by %q, got %q", string(os.PathListSeparator), pair)
 			}
 			c.DevPlugins[name] = path
+		}
+	}
+	for _, key := range Keys {
+		if set := pluginKeys[key]; set != nil && env(Variable(key)) != "" {
+			if err := set(&c.Plugins, env(Variable(key))); err != nil {
+				return fmt.Errorf("config: %s: %w", Variable(key), err)
+			}
 		}
 	}
 	return nil
@@ -227,6 +235,17 @@ func (c *Config) set(key string, v any) error {
 			c.DevPlugins[name] = s
 		}
 	default:
+		if set := pluginKeys[key]; set != nil {
+			switch v.(type) {
+			case string, int64:
+			default:
+				return wrong("a number or a text")
+			}
+			if err := set(&c.Plugins, fmt.Sprint(v)); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+			return nil
+		}
 		return fmt.Errorf("unknown key %q, want one of %s", key, strings.Join(Keys, ", "))
 	}
 	return nil

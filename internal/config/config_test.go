@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -52,7 +53,8 @@ func TestPlugins(t *testing.T) {
 	require.Equal(t, "/mirror", c.Mirror)
 	require.Equal(t, map[string]string{"cpu": "/a/cpu"}, c.DevPlugins)
 	require.Equal(t, map[string]string{"device": "default", "threads": "default", "plugin_path": "default", "log": "BURN_LOG",
-		"mirror": path, "dev_plugins": path}, origins)
+		"mirror": path, "dev_plugins": path, "plugin_memory": "default", "plugin_threads": "default", "plugin_files": "default",
+		"heartbeat": "default", "restart_attempts": "default", "restart_backoff": "default"}, origins)
 	c, origins, err = Trace(environ("BURN_CONFIG", path, "BURN_MIRROR", "https://example.org/m", "BURN_DEV_PLUGINS",
 		"x=/x"+string(os.PathListSeparator)+"y=/y=z"))
 	require.NoError(t, err)
@@ -126,4 +128,29 @@ func TestFaults(t *testing.T) {
 	_, err := Load(environ("BURN_CONFIG", missing))
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, missing)
+}
+
+func TestPluginLimits(t *testing.T) {
+	path := write(t, "plugin_memory = \"2GiB\"\nplugin_threads = 3\nplugin_files = 64\nheartbeat = \"off\"\nrestart_attempts = 2\nrestart_backoff = \"1s\"\n")
+	c, err := Load(environ("BURN_CONFIG", path))
+	require.NoError(t, err)
+	require.Equal(t, Plugins{Memory: 2 << 30, Threads: 3, Files: 64, Heartbeat: -1, RestartAttempts: 2, RestartBackoff: time.Second}, c.Plugins)
+	c, origins, err := Trace(environ("BURN_CONFIG", path, "BURN_PLUGIN_MEMORY", "536870912", "BURN_HEARTBEAT", "1.5s", "BURN_RESTART_ATTEMPTS", "9"))
+	require.NoError(t, err)
+	require.Equal(t, Plugins{Memory: 512 << 20, Threads: 3, Files: 64, Heartbeat: 1500 * time.Millisecond, RestartAttempts: 9, RestartBackoff: time.Second}, c.Plugins)
+	require.Equal(t, "BURN_HEARTBEAT", origins["heartbeat"])
+	require.Equal(t, map[string]string{"plugin_memory": "536870912", "plugin_threads": "3", "plugin_files": "64", "heartbeat": "1.5s",
+		"restart_attempts": "9", "restart_backoff": "1s"}, c.Plugins.Texts())
+	for key, bad := range map[string][]string{"plugin_memory": {"1K", "-1", "x", "9999999999999T", "1.5GiB"}, "plugin_threads": {"-1", "4097", "x"},
+		"plugin_files": {"1", "31", "2000000"}, "heartbeat": {"1ms", "0s", "2h", "never"}, "restart_attempts": {"0", "1001"}, "restart_backoff": {"0s", "-1s", "3"}} {
+		for _, v := range bad {
+			_, err := Load(environ("BURN_CONFIG", write(t, "log = \"off\"\n"), Variable(key), v))
+			require.ErrorContains(t, err, Variable(key)+": want", v)
+			p := write(t, "\n"+key+" = \""+v+"\"\n")
+			_, err = Load(environ("BURN_CONFIG", p))
+			require.ErrorContains(t, err, p+":2: "+key+": want")
+		}
+	}
+	_, err = Load(environ("BURN_CONFIG", write(t, "heartbeat = [1]\n")))
+	require.ErrorContains(t, err, "heartbeat: want a number or a text")
 }

@@ -16,6 +16,8 @@ type Limits struct {
 	Memory int64
 	// Threads is what GOMAXPROCS and OMP_NUM_THREADS are set to for the plugin; 0: they are left alone.
 	Threads int
+	// Files is how many files it may have open (on Linux; elsewhere it is not enforced); 0: as many as the host.
+	Files int
 }
 
 // passed are the variables of the host that a plugin sees, and passedPrefixes those with these beginnings: what programs need to

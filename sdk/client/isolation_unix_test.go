@@ -161,3 +161,15 @@ func TestNoise(t *testing.T) {
 	require.Contains(t, m["begins"], "loading the firmware")
 	require.NoError(t, open(t, b).Sync(context.Background()))
 }
+
+// TestOpenFiles bounds what a plugin may have open.
+func TestOpenFiles(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the bound is enforced on Linux alone")
+	}
+	b, _, err := logged(t, fake.Good, client.Options{Limits: client.Limits{Files: 77}})
+	require.NoError(t, err)
+	text, err := os.ReadFile("/proc/" + b.PID() + "/limits")
+	require.NoError(t, err)
+	require.Regexp(t, `Max open files +77 +77 `, string(text))
+}

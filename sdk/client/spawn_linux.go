@@ -32,10 +32,16 @@ func spawn(cmd *exec.Cmd) error {
 	return <-done
 }
 
-// limit bounds a process that has just been started: its memory, and the images that it leaves when it crashes.
+// limit bounds a process that has just been started: its memory and open files, and the images that it leaves when it crashes.
 func limit(pid int, l Limits) error {
 	if err := unix.Prlimit(pid, unix.RLIMIT_CORE, &unix.Rlimit{}, nil); err != nil {
 		return err
+	}
+	if l.Files > 0 {
+		n := uint64(l.Files)
+		if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: n, Max: n}, nil); err != nil {
+			return err
+		}
 	}
 	if l.Memory <= 0 {
 		return nil

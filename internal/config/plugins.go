@@ -1,0 +1,118 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Plugins are the bounds of plugin processes, and what is done when one is lost. Zero values are the usual.
+type Plugins struct {
+	Memory          int64         // bytes of private memory; 0: no bound
+	Threads         int           // 0: as Config.Threads
+	Files           int           // open files; 0: no bound of its own
+	Heartbeat       time.Duration // how long one may take to say that it is alive, asked twice in that time; 0: 10 s; less: never asked
+	RestartAttempts int           // starts in a row, and tries of one call; 0: 5
+	RestartBackoff  time.Duration // before the second start in a row, doubled before each further one, up to 2 s; 0: 20 ms
+}
+
+const (
+	minMemory   = 64 << 20 // less than any plugin needs to start
+	minFiles    = 32
+	maxFiles    = 1 << 20
+	maxAttempts = 1000
+	maxPause    = time.Hour
+)
+
+// pluginKeys are the keys of Plugins. text is as in a variable; a file may have numbers too.
+var pluginKeys = map[string]func(p *Plugins, text string) error{
+	"plugin_memory": func(p *Plugins, text string) (err error) { p.Memory, err = size(text, minMemory); return err },
+	"plugin_threads": func(p *Plugins, text string) (err error) {
+		p.Threads, err = number(text, 0, maxThreads)
+		return err
+	},
+	"plugin_files": func(p *Plugins, text string) (err error) {
+		if p.Files, err = number(text, 0, maxFiles); err == nil && p.Files > 0 && p.Files < minFiles {
+			err = fmt.Errorf("want 0 or %d to %d, got %d", minFiles, maxFiles, p.Files)
+		}
+		return err
+	},
+	"heartbeat": func(p *Plugins, text string) (err error) {
+		if text == "off" {
+			p.Heartbeat = -1
+			return nil
+		}
+		p.Heartbeat, err = pause(text, 100*time.Millisecond)
+		if err != nil {
+			err = fmt.Errorf("%w, or \"off\"", err)
+		}
+		return err
+	},
+	"restart_attempts": func(p *Plugins, text string) (err error) {
+		p.RestartAttempts, err = number(text, 1, maxAttempts)
+		return err
+	},
+	"restart_backoff": func(p *Plugins, text string) (err error) {
+		p.RestartBackoff, err = pause(text, time.Millisecond)
+		return err
+	},
+}
+
+// Texts are the settings as they are written, by key; those that were not set have the value that holds then.
+func (p Plugins) Texts() map[string]string {
+	t := map[string]string{"plugin_memory": strconv.FormatInt(p.Memory, 10), "plugin_threads": strconv.Itoa(p.Threads),
+		"plugin_files": strconv.Itoa(p.Files), "heartbeat": "10s", "restart_attempts": "5", "restart_backoff": "20ms"}
+	switch {
+	case p.Heartbeat < 0:
+		t["heartbeat"] = "off"
+	case p.Heartbeat > 0:
+		t["heartbeat"] = p.Heartbeat.String()
+	}
+	if p.RestartAttempts > 0 {
+		t["restart_attempts"] = strconv.Itoa(p.RestartAttempts)
+	}
+	if p.RestartBackoff > 0 {
+		t["restart_backoff"] = p.RestartBackoff.String()
+	}
+	return t
+}
+
+func number(text string, low, high int) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < low || n > high {
+		return 0, fmt.Errorf("want a number from %d to %d, got %q", low, high, text)
+	}
+	return n, nil
+}
+
+func pause(text string, low time.Duration) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < low || d > maxPause {
+		return 0, fmt.Errorf("want a time from %v to %v such as \"1.5s\", got %q", low, maxPause, text)
+	}
+	return d, nil
+}
+
+// units are in the order in which they are looked for.
+var units = []struct {
+	name  string
+	shift int
+}{{"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}, {"K", 10}, {"M", 20}, {"G", 30}, {"T", 40}}
+
+// size reads bytes: a number, with K, M, G or T (powers of 1024, KiB too) behind it.
+func size(text string, low int64) (int64, error) {
+	digits, shift := text, 0
+	for _, u := range units {
+		if s, ok := strings.CutSuffix(text, u.name); ok {
+			digits, shift = strings.TrimSpace(s), u.shift
+			break
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64>>shift || n > 0 && n<<shift < low {
+		return 0, fmt.Errorf("want 0 or at least %d bytes, such as \"4GiB\", got %q", low, text)
+	}
+	return n << shift, nil
+}
