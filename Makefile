@@ -63,11 +63,12 @@ bench: ## Go benchmarks of submission, transfer and kernels
 
 PEER_VENV ?=
 PARTS     ?= ops,models,cold
+BENCHTIME ?= 400ms
 bench-peers: build plugins ## burn beside PyTorch and ONNX Runtime: docs/BENCHMARKS.md; PEER_VENV=DIR keeps the Python environment
 	@venv="$(PEER_VENV)"; if [ -z "$$venv" ]; then venv=$$(mktemp -d) && trap 'rm -rf "$$venv"' EXIT; fi; \
 	if [ ! -e "$$venv/bin/python" ]; then $(PYTHON) -m venv "$$venv" && \
 		"$$venv/bin/pip" install -q --disable-pip-version-check -r tools/benchpeers/peers/requirements.txt || exit 1; fi; \
-	$(GO) run ./tools/benchpeers -python "$$venv/bin/python" -data "$(DATA)" -burn bin/burn$(EXE) -parts "$(PARTS)" -out docs/BENCHMARKS.md
+	$(GO) run ./tools/benchpeers -python "$$venv/bin/python" -data "$(DATA)" -burn bin/burn$(EXE) -parts "$(PARTS)" -time $(BENCHTIME) -out docs/BENCHMARKS.md
 
 status: ## docs/STATUS.md from the ONNX cases in CASES
 	$(GO) run ./tools/status -cases $(CASES) -models $(DATA)/models -out docs/STATUS.md

@@ -41,22 +41,29 @@ var computeTypes = []dtype.DType{dtype.F32, dtype.F64, dtype.I8}
 func Measure(ctx context.Context, threads int, d time.Duration) (Limits, error) {
 	threads = Threads(threads)
 	l := Limits{Threads: threads}
+	var probes []*Probe
 	for _, t := range computeTypes {
-		p, ok := Compute(t, threads)
-		if !ok {
-			continue
+		if p, ok := Compute(t, threads); ok {
+			probes = append(probes, p)
 		}
-		if err := p.Turn(ctx, d); err != nil {
-			return l, err
-		}
-		l.Flops = append(l.Flops, ComputeLimit{t.String(), p.Level, Rate(p.Work, p.Stats().Best)})
 	}
+	compute := len(probes)
 	for _, n := range CopySizes {
-		p := Copy(n, threads)
-		if err := p.Turn(ctx, d); err != nil {
-			return l, err
+		probes = append(probes, Copy(n, threads))
+	}
+	for range Rounds {
+		for _, p := range probes {
+			if err := p.Turn(ctx, d/Rounds); err != nil {
+				return l, err
+			}
 		}
-		l.Copy = append(l.Copy, CopyLimit{n, Rate(p.Work, p.Stats().Best)})
+	}
+	for i, p := range probes {
+		if i < compute {
+			l.Flops = append(l.Flops, ComputeLimit{p.Type, p.Level, p.Limit()})
+		} else {
+			l.Copy = append(l.Copy, CopyLimit{CopySizes[i-compute], p.Limit()})
+		}
 	}
 	return l, nil
 }
@@ -73,6 +80,7 @@ func Threads(n int) int {
 type Probe struct {
 	sampler
 	Name  string // "f32 peak", "copy of 64 KiB"
+	Type  string // of operands, for computation
 	Level string // of instructions, for computation
 	Work  int64  // of one call: flops, or bytes read and written
 	run   func(calls int)
@@ -95,8 +103,8 @@ func Compute(d dtype.DType, threads int) (p *Probe, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	const turns = 4096
-	return &Probe{Name: d.String() + " peak", Level: l.Name, Work: l.Flops * turns * int64(threads), run: func(calls int) {
+	const turns = 1024
+	return &Probe{sampler: sampler{atLeast: probeSample}, Name: d.String() + " peak", Type: d.String(), Level: l.Name, Work: l.Flops * turns * int64(threads), run: func(calls int) {
 		spread(threads, func(int) { l.Run(turns * calls) })
 	}}, true
 }
@@ -109,7 +117,7 @@ func Copy(bytes, threads int) *Probe {
 	for i := range src {
 		src[i] = byte(i) // pages of their own
 	}
-	return &Probe{Name: "copy of " + Size(bytes/2), Work: int64(2 * part * threads), run: func(calls int) {
+	return &Probe{sampler: sampler{atLeast: probeSample}, Name: "copy of " + Size(bytes/2), Work: int64(2 * part * threads), run: func(calls int) {
 		spread(threads, func(i int) {
 			for range calls {
 				copy(dst[i*part:(i+1)*part], src[i*part:(i+1)*part])

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/goburn/burn/core"
@@ -34,7 +33,7 @@ type Row struct {
 const balance = 4
 
 // LimitOf is the probe that a case is held against: the peak of its type for contractions with more to compute
-// than to read, else a copy of about the same size.
+// than to read, else a copy of as much or, below 64 MiB, somewhat more.
 func LimitOf(c Case, threads int) (*Probe, error) {
 	bytes, err := c.Bytes()
 	if err != nil {
@@ -45,17 +44,18 @@ func LimitOf(c Case, threads int) (*Probe, error) {
 			return p, nil
 		}
 	}
-	return Copy(nearest(bytes), threads), nil
+	return Copy(atLeast(bytes), threads), nil
 }
 
-// nearest is the copy whose working set is next to n, in ratio.
-func nearest(n int64) int {
-	return slices.MinFunc(CopySizes, func(a, b int) int {
-		return int(1000 * (ratio(float64(a), float64(n)) - ratio(float64(b), float64(n))))
-	})
+// atLeast is the first working set of copying that is not below n, or the last.
+func atLeast(n int64) int {
+	for _, size := range CopySizes {
+		if int64(size) >= n {
+			return size
+		}
+	}
+	return CopySizes[len(CopySizes)-1]
 }
-
-func ratio(a, b float64) float64 { return max(a/b, b/a) }
 
 // MeasureOp times a case on a device for about total; with threads above 0 the limit takes turns with it. An error of the case
 // alone stands in the row.

@@ -37,19 +37,28 @@ func Race(ctx context.Context, total, pause time.Duration, cs ...Contestant) err
 
 // sampler times calls in batches long enough for the clock.
 type sampler struct {
-	batch   int // calls in a sample; 0: not known yet
+	atLeast time.Duration // how long a sample takes; 0: minSample
+	batch   int           // calls in a sample; 0: not known yet
 	calls   int
 	samples []time.Duration
 }
 
-// minSample is how long a sample takes at least.
-const minSample = time.Millisecond
+// minSample is how long a sample takes at least; probes, which do not wait for anyone, make do with probeSample, so that some
+// are undisturbed on a machine with other work.
+const (
+	minSample   = time.Millisecond
+	probeSample = 200 * time.Microsecond
+)
 
 // maxBatch bounds the calls in a sample, and with them what a device's queue holds.
 const maxBatch = 4096
 
 // turn samples run, which makes that many calls and waits for the last, for about d.
 func (s *sampler) turn(ctx context.Context, d time.Duration, run func(calls int) error) error {
+	least := s.atLeast
+	if least == 0 {
+		least = minSample
+	}
 	for end := time.Now().Add(d); ; {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
@@ -60,11 +69,11 @@ func (s *sampler) turn(ctx context.Context, d time.Duration, run func(calls int)
 			return err
 		}
 		took := time.Since(start)
-		if s.batch == 0 || took < minSample/2 && s.batch < maxBatch { // warm-up
-			if took >= minSample/2 || n >= maxBatch {
+		if s.batch == 0 || took < least/2 && s.batch < maxBatch { // warm-up
+			if took >= least/2 || n >= maxBatch {
 				s.batch = n
 			} else {
-				s.batch = min(maxBatch, max(n+1, int(float64(n)*1.2*float64(minSample)/float64(max(took, 1)))))
+				s.batch = min(maxBatch, max(n+1, int(float64(n)*1.2*float64(least)/float64(max(took, 1)))))
 			}
 			continue
 		}
