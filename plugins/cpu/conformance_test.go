@@ -2,12 +2,62 @@ package cpu
 
 import (
 	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/goburn/burn/conformance"
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
+// openGuarded opens the backend with guard bands, which the suite looks at after every case.
+func openGuarded() (core.Backend, error) {
+	return New(core.Config{Threads: 2, Options: map[string]string{"guard_bands": "128"}})
+}
+
 // TestConformance compares every claim with the reference backend.
-func TestConformance(t *testing.T) {
-	conformance.Run(t, func() (core.Backend, error) { return New(core.Config{Threads: 2}) })
+func TestConformance(t *testing.T) { conformance.Run(t, openGuarded) }
+
+// TestGuardBandsCatchWritesBeyond plants a kernel of neg that writes one element too many, or one before the first. Results
+// are right, and tensors beside the result unharmed, as buffers are rounded up: only the guard bands show it.
+func TestGuardBandsCatchWritesBeyond(t *testing.T) {
+	table := ruleTable()
+	old := table[op.Neg]
+	defer func() { table[op.Neg] = old }()
+	for _, before := range []bool{false, true} {
+		table[op.Neg].Prepare = func(n *op.Node, in []op.Desc) kernel.Func {
+			f := old.Prepare(n, in)
+			return func(c *kernel.Call) error {
+				err := f(c)
+				if out := c.Out[0]; err == nil && out.View.IsContiguous() {
+					at := out.Buf.Size()
+					if before {
+						at = -out.DType.Size()
+					}
+					*(*byte)(unsafe.Add(out.Buf.Pointer(), at)) ^= 0xff
+				}
+				return err
+			}
+		}
+		o := conformance.Options{Run: "^neg/f32/(matrix|odd|one)/plain$", Shrink: -1}
+		r, err := conformance.Check(t.Context(), openGuarded, o)
+		require.NoError(t, err)
+		require.Positive(t, r.Failed)
+		require.Zero(t, r.Passed)
+		for _, x := range r.Results {
+			require.Contains(t, x.Reason, "guard bands: byte")
+		}
+		r, err = conformance.Check(t.Context(), func() (core.Backend, error) { return New(core.Config{Threads: 2}) }, o)
+		require.NoError(t, err)
+		require.Zero(t, r.Failed, "without guard bands nothing shows")
+	}
+}
+
+func TestGuardBandsOption(t *testing.T) {
+	for _, text := range []string{"-1", "1G", "x"} {
+		_, err := New(core.Config{Options: map[string]string{"guard_bands": text}})
+		require.ErrorIs(t, err, core.ErrAttr)
+	}
 }

@@ -3,7 +3,9 @@
 //
 // Options of core.Config: "memory_limit" is the greatest number of bytes that tensors may take, with an optional suffix
 // K, M, G or T (powers of 1024); without it the limit is the memory of the machine or container. "idle_limit", in the
-// same form, bounds the freed memory that is kept for reuse; without it, a quarter of the limit.
+// same form, bounds the freed memory that is kept for reuse; without it, a quarter of the limit. "guard_bands" is for tests:
+// a number of bytes, in the same form, that are put on both sides of each tensor and watched; CheckGuards of a stream reports
+// a write into them.
 package cpu
 
 import (
@@ -29,6 +31,9 @@ func init() { core.Register(Name, New) }
 // fallbackLimit bounds memory where the size of the machine's is not known.
 const fallbackLimit = 16 << 30
 
+// maxBand bounds guard bands, which no limit counts.
+const maxBand = 1 << 16
+
 // New makes the backend. Threads of zero means as many as the process may run at once. Unknown options and values that
 // do not parse are ErrAttr.
 func New(c core.Config) (core.Backend, error) {
@@ -36,7 +41,7 @@ func New(c core.Config) (core.Backend, error) {
 	if limit <= 0 {
 		limit = fallbackLimit
 	}
-	idle := int64(-1)
+	idle, band := int64(-1), int64(0)
 	for name, text := range c.Options {
 		n, err := parseBytes(text)
 		if err != nil {
@@ -47,8 +52,13 @@ func New(c core.Config) (core.Backend, error) {
 			limit = n
 		case "idle_limit":
 			idle = n
+		case "guard_bands":
+			if n > maxBand {
+				return nil, fmt.Errorf("cpu: option guard_bands, got %d bytes, want at most %d: %w", n, maxBand, core.ErrAttr)
+			}
+			band = n
 		default:
-			return nil, fmt.Errorf("cpu: option %q, want memory_limit or idle_limit: %w", name, core.ErrAttr)
+			return nil, fmt.Errorf("cpu: option %q, want memory_limit, idle_limit or guard_bands: %w", name, core.ErrAttr)
 		}
 	}
 	if err := cpuid.Err(); err != nil {
@@ -64,7 +74,7 @@ func New(c core.Config) (core.Backend, error) {
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	return &Backend{pool: par.New(threads), memory: mem.NewPool(limit, idle), streams: map[*stream]struct{}{}}, nil
+	return &Backend{pool: par.New(threads), memory: mem.NewGuardedPool(limit, idle, int(band)), streams: map[*stream]struct{}{}}, nil
 }
 
 func parseBytes(text string) (int64, error) {

@@ -41,6 +41,17 @@ func TestPastTheCaches(t *testing.T) {
 		return y[i%cols]
 	})
 	same(b.do(op.Copy, b.do(op.Permute, list(dx), op.Ints("axes", 1, 0)))[0], func(i int) float32 { return x[i%rows*cols+i/rows] })
+	same(b.do(op.Concat, list(dx, dy), op.Int("axis", 1))[0], func(i int) float32 {
+		if j := i % (2 * cols); j >= cols {
+			return y[i/(2*cols)*cols+j-cols]
+		}
+		return x[i/(2*cols)*cols+i%cols]
+	})
+	index := make([]int64, rows)
+	for i := range index {
+		index[i] = int64(i * 7 % rows)
+	}
+	same(b.do(op.Gather, list(dx, put(b, index, rows)), op.Int("axis", 0))[0], func(i int) float32 { return x[int(index[i/cols])*cols+i%cols] })
 	h := b.do(op.Cast, list(dx), op.Type("dtype", dtype.BF16))[0]
 	same(b.do(op.Cast, list(h), op.Type("dtype", dtype.F32))[0], func(i int) float32 { return dtype.ToBFloat16(x[i]).Float32() })
 	q := b.do(op.Quantize, list(dx, put(b, []float32{0.01}), put(b, []int8{3})))[0]

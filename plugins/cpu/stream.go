@@ -151,6 +151,10 @@ func (s *stream) Memory() core.Memory {
 	return core.Memory{InUse: s.env.Account.InUse(), Reserved: s.env.Account.Pool().Reserved(), Tensors: s.tensors.Load()}
 }
 
+// CheckGuards reports the first write into a guard band of the backend's tensors. Without the option guard_bands it has
+// nothing to report. Commands that are not done yet are not looked at: Sync before.
+func (s *stream) CheckGuards() error { return s.env.Account.Pool().CheckGuards() }
+
 // Close implements core.Stream.
 func (s *stream) Close() error {
 	if s.closed.Swap(true) {

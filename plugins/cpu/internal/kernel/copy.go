@@ -30,7 +30,14 @@ type move[T any] struct {
 	walk            Walk // over all but the last dimension, or all but two when tiled
 	n, dStep, sStep int  // last dimension
 	m, dRow, sRow   int  // the dimension that is tiled with it
+	past            bool // lines go past the caches
 }
+
+// streamed is the bytes from which copies go past the caches, longLine those of a line from which that pays.
+const (
+	streamed = 16 << 20
+	longLine = 1 << 10
+)
 
 func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.View) {
 	if dv.Shape.Size() == 0 {
@@ -57,6 +64,8 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 		return
 	}
 	c := move[T]{dst: dst, src: src, n: dims[last], dStep: ds[last], sStep: ss[last], m: 1}
+	size := int(unsafe.Sizeof(dst[0]))
+	c.past = c.dStep == 1 && c.sStep == 1 && c.n*size >= longLine && dims.Size()*size >= streamed
 	elem := 8 // a guess at bytes, for the grain
 	outer := last
 	if k := tileWith(dims, ds, ss); k >= 0 {
@@ -72,6 +81,10 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 	work := c.n * c.m * elem
 	if outer == 0 && c.m == 1 { // one long line
 		pool.For(c.n, copyGrain/elem, func(lo, hi int) {
+			if c.past {
+				vector.Stream(Bytes(dst[do+lo:do+hi]), Bytes(src[so+lo:so+hi]))
+				return
+			}
 			line(dst, do+lo*c.dStep, c.dStep, src, so+lo*c.sStep, c.sStep, hi-lo)
 		})
 		return
@@ -85,9 +98,12 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 	pool.For(c.walk.Count(), copyGrain/work+1, func(lo, hi int) {
 		at := c.walk.Start(lo)
 		for i := lo; i < hi; i++ {
-			if c.m > 1 {
+			switch {
+			case c.m > 1:
 				c.tiles(at.Pos[0], at.Pos[1], c.m)
-			} else {
+			case c.past:
+				vector.Stream(Bytes(dst[at.Pos[0]:][:c.n]), Bytes(src[at.Pos[1]:][:c.n]))
+			default:
 				line(dst, at.Pos[0], c.dStep, src, at.Pos[1], c.sStep, c.n)
 			}
 			at.Next()

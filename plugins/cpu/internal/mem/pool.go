@@ -24,11 +24,14 @@ const Align = 64
 type Pool struct {
 	limit   int64 // bytes that buffers, idle ones included, may take
 	maxIdle int64
+	band    int // bytes of a guard band, a multiple of Align; 0: none
 
 	mu      sync.Mutex
 	inUse   int64
 	idle    int64
 	byClass [classes][]*Buffer
+	guarded map[*Buffer]struct{} // buffers in use, with guard bands
+	written error                // the first guard band that was found written
 }
 
 // NewPool makes a pool that holds at most limit bytes, and at most idle bytes in buffers that nobody uses.
@@ -87,6 +90,7 @@ func (a *Account) Drop(n int64) {
 // one goroutine at a time; the memory goes back to the pool with the last one.
 type Buffer struct {
 	data    []byte // of the class size
+	whole   []byte // with the guard bands on both sides; nil without
 	size    int
 	refs    int
 	class   int
@@ -111,6 +115,7 @@ func (a *Account) New(size int) (*Buffer, error) {
 		p.mu.Unlock()
 		b.size, b.refs, b.account = size, 1, a
 		a.inUse.Add(int64(room))
+		p.guard(b)
 		return b, nil
 	}
 	if p.inUse+p.idle+int64(room) > p.limit {
@@ -124,11 +129,16 @@ func (a *Account) New(size int) (*Buffer, error) {
 	p.inUse += int64(room)
 	p.mu.Unlock()
 	a.inUse.Add(int64(room))
-	data := aligned(room)
+	whole := aligned(room + 2*p.band)
+	b := &Buffer{data: whole[p.band : p.band+room : p.band+room], size: size, refs: 1, class: class, account: a}
 	if room >= hugeFrom {
-		hugePages(data)
+		hugePages(b.data)
 	}
-	return &Buffer{data: data, size: size, refs: 1, class: class, account: a}, nil
+	if p.band > 0 {
+		b.whole = whole
+		p.guard(b)
+	}
+	return b, nil
 }
 
 // Adopt makes a buffer with one holder of memory that lies elsewhere, aligned to Align bytes, which counts as in use until
@@ -158,6 +168,8 @@ func (p *Pool) put(b *Buffer) {
 	room := int64(len(b.data))
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.inspect(b)
+	delete(p.guarded, b)
 	p.inUse -= room
 	if p.idle+room <= p.maxIdle {
 		p.idle += room

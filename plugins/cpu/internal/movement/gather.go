@@ -8,6 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 // indices reads an index tensor and checks that every entry is in [0, size).
@@ -39,6 +40,12 @@ type plan struct {
 func layout(x, idx shape.Shape, axis, batch int) plan {
 	return plan{x[:batch].Size(), x[batch:axis].Size(), x[axis], x[axis+1:].Size(), idx[batch:].Size()}
 }
+
+// streamed is the bytes of a result from which it is written past the caches, longRow those of a row from which that pays.
+const (
+	streamed = 16 << 20
+	longRow  = 1 << 10
+)
 
 // grain is the fewest elements that are worth another thread.
 const grain = 32 << 10
@@ -73,6 +80,8 @@ func take[T any](c *kernel.Call, p plan, dst, src []T, idx []int) {
 	if len(dst) == 0 {
 		return
 	}
+	bytes := len(kernel.Bytes(dst))
+	past := bytes >= streamed && bytes/rows >= longRow
 	c.Pool.For(rows, grain/p.inner+1, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
 			block := r / p.count // batch and outer
@@ -80,6 +89,10 @@ func take[T any](c *kernel.Call, p plan, dst, src []T, idx []int) {
 			from := (block*p.length + i) * p.inner
 			if p.inner == 1 {
 				dst[r] = src[from]
+				continue
+			}
+			if past {
+				vector.Stream(kernel.Bytes(dst[r*p.inner:][:p.inner]), kernel.Bytes(src[from:][:p.inner]))
 				continue
 			}
 			copy(dst[r*p.inner:][:p.inner], src[from:])

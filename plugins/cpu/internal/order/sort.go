@@ -80,7 +80,9 @@ func sorting[T number](n *op.Node, in []op.Desc) kernel.Func {
 			if k := make([]uint64, l.N); keys(k, x[lo*l.N:][:l.N], descending) {
 				room := make([]uint64, l.N)
 				for r := lo; r < hi; r++ {
-					keys(k, x[r*l.N:][:l.N], descending)
+					if r > lo {
+						keys(k, x[r*l.N:][:l.N], descending)
+					}
 					sortKeys(k, room)
 					read(k, x[r*l.N:][:l.N], v[r*l.N:], i[r*l.N:])
 				}
@@ -125,7 +127,9 @@ func topK[T number](n *op.Node, in []op.Desc) kernel.Func {
 		c.Pool.For(from.Count, grain/from.N+1, func(lo, hi int) {
 			if ks := make([]uint64, from.N); keys(ks, x[lo*from.N:][:from.N], largest) {
 				for r := lo; r < hi; r++ {
-					keys(ks, x[r*from.N:][:from.N], largest)
+					if r > lo {
+						keys(ks, x[r*from.N:][:from.N], largest)
+					}
 					leastKeys(ks, k)
 					read(ks[:k], x[r*from.N:][:from.N], v[r*k:], i[r*k:])
 				}

@@ -2,9 +2,11 @@ package reduction
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 func mean[T float](n *op.Node, in []op.Desc) kernel.Func {
@@ -36,6 +38,10 @@ func perLine[T float](n *op.Node, in []op.Desc, f func(x []T) T) kernel.Func {
 func variance[T float](n *op.Node, in []op.Desc) kernel.Func {
 	correction := n.Attrs.Float("correction")
 	return perLine(n, in, func(x []T) T {
+		if f, ok := any(x).([]float32); ok && vector.Has() {
+			m := float32(vector.Total(f) / float64(len(f)))
+			return T(vector.Squares(f, m)) / T(float64(len(x))-correction)
+		}
 		m := sumLine(x) / T(len(x))
 		return T(squares(x, m)) / T(float64(len(x))-correction)
 	})
@@ -51,6 +57,20 @@ func squares[T float](x []T, m T) float64 {
 	return s
 }
 
+// expSum is the sum of exp(x-m).
+func expSum(x []float32, m float32) float64 {
+	s := scratches.Get().(*scratch)
+	room := unsafe.Slice((*float32)(unsafe.Pointer(s)), 2*block)
+	var sum float64
+	for len(x) > 0 {
+		n := min(len(x), len(room))
+		sum += float64(vector.ExpSub(room[:n], x[:n], m))
+		x = x[n:]
+	}
+	scratches.Put(s)
+	return sum
+}
+
 func logSumExp[T float](n *op.Node, in []op.Desc) kernel.Func {
 	return perLine(n, in, func(x []T) T {
 		m := math.Inf(-1)
@@ -59,6 +79,9 @@ func logSumExp[T float](n *op.Node, in []op.Desc) kernel.Func {
 		}
 		if math.IsInf(m, 0) {
 			m = 0
+		}
+		if f, ok := any(x).([]float32); ok && vector.Has() {
+			return T(math.Log(expSum(f, float32(m))) + m)
 		}
 		var s float64
 		for _, v := range x {
