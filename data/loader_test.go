@@ -263,3 +263,18 @@ func TestLoaderCancelledBefore(t *testing.T) {
 	}
 	require.LessOrEqual(t, n, 5)
 }
+
+type badEpochs struct{ data.Memory[int] }
+
+func (badEpochs) Epoch(int) data.Dataset[int] { panic("no epoch") }
+
+func TestLoaderEpochPanics(t *testing.T) {
+	var errs []error
+	for _, err := range loader(t, badEpochs{upTo(9)}, data.Options{Batch: 2, Workers: 2}).Batches(context.Background()) {
+		errs = append(errs, err)
+	}
+	require.Len(t, errs, 1)
+	var contained *data.PanicError
+	require.ErrorAs(t, errs[0], &contained)
+	require.Equal(t, "no epoch", contained.Value)
+}
