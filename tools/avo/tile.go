@@ -24,7 +24,7 @@ const (
 // tiles writes one function for each number of rows, and for levels without
 // mask registers another set for tiles whose columns are not all there; the
 // others have another set for tiles of which one vector is enough, and one for
-// few rows.
+// few rows, and one for rows of B at any place.
 func (k *kernels) tiles() {
 	for rows := 1; rows <= k.rows; rows++ {
 		k.tile(rows, 2, k.wide)
@@ -37,6 +37,9 @@ func (k *kernels) tiles() {
 	}
 	for rows := 1; rows <= groupRows && k.wide; rows++ {
 		k.panels(rows)
+	}
+	for rows := 1; rows <= k.rows && k.wide; rows++ {
+		k.placed(rows)
 	}
 }
 
@@ -118,7 +121,7 @@ func (k *kernels) tile(rows, vectors int, masked bool) {
 		}
 		ADDQ(bRow, b)
 	}
-	if rows == k.rows && vectors == 2 {
+	if (rows == k.rows || rows >= farRows) && vectors == 2 {
 		SUBQ(operand.U8(unroll), n)
 		JLT(operand.LabelRef("rest"))
 		Label("turn")

@@ -188,6 +188,13 @@ func (r *run[T]) multiply(f *frame[T], i, g int) {
 		r.multiplyTurned(f, i, g)
 		return
 	}
+	last := &p.axes[len(p.axes)-1]
+	if r.weights.packed != nil && p.inPlaces(gemm.PlaceCols[T]()) {
+		gemm.MulPlaced(r.pool, &gemm.Placed[T]{A: r.weights.packed[g], Src: f.source(), Offsets: p.offsets, Reach: p.reach,
+			Rows: p.outSize / last.out, Cols: last.out, Step: p.axes[0].advance,
+			C: r.out[(i*p.outputs+g*perGroup)*p.outSize:], LDC: p.outSize, Accumulate: r.accumulate, Epilogue: r.epilogue.Rows(g * perGroup)})
+		return
+	}
 	args := gemm.Args[T]{
 		M: perGroup, N: p.outSize, K: p.depth(),
 		C:   r.out[(i*p.outputs+g*perGroup)*p.outSize:],
@@ -198,7 +205,7 @@ func (r *run[T]) multiply(f *frame[T], i, g int) {
 	} else {
 		args.A = gemm.Row(r.weights.plain[g*perGroup*args.K:], args.K)
 	}
-	switch last := &p.axes[len(p.axes)-1]; {
+	switch {
 	case p.pointwise || p.sampled:
 		args.B = gemm.Row(f.source(), p.outSize)
 	case p.framed:

@@ -101,6 +101,8 @@ type Plan struct {
 	thin                     bool  // so few outputs for each group that patches are not worth packing
 	sampled                  bool  // the patches are the padded input
 	turned                   bool  // places are the rows of the product, not its columns
+	placed                   bool  // rows of places are read where they stand
+	reach                    int   // the greatest offset
 	long                     bool  // few places, a large kernel
 	framed                   bool  // a matrix of which neighbouring columns overlap is the input
 
@@ -243,7 +245,31 @@ func (p *Plan) choose() {
 	for c := range perGroup {
 		p.offsets = appendTaps(p.offsets, p.axes, c*p.paddedSize)
 	}
+	for _, o := range p.offsets {
+		p.reach = max(p.reach, o)
+	}
+	p.placed = len(p.axes) <= 2 && last.advance == 1 && len(p.offsets) > 0 && p.taps > 1 && !p.framed
 }
+
+// inPlaces reports whether rows of places are read where they stand by kernels
+// for which they are best a multiple of unit. Otherwise what stands between
+// the rows is computed too, which is worth it the sooner the fewer outputs pay
+// for packing.
+func (p *Plan) inPlaces(unit int) bool {
+	if !p.placed || unit == 0 {
+		return false
+	}
+	cols, step := p.axes[len(p.axes)-1].out, p.axes[0].advance
+	few := p.outputs/p.groups <= maxFew
+	return cols%unit == 0 || len(p.axes) == 1 || cols*100 >= step*leastFull || few && cols*4 >= step*3
+}
+
+// leastFull is the percentage of places among the elements of a row from which
+// on the others are computed too; for maxFew outputs it is 75.
+const (
+	leastFull = 90
+	maxFew    = 32
+)
 
 // isTurned reports whether the roles of the operands are exchanged: the places
 // are few and fill vectors badly, the outputs are many and fill them.

@@ -41,6 +41,11 @@ type Kernel[T Number] struct {
 	// GroupPanels whole panels of B that follow each other, with the same bits
 	// as Run; rows is at most GroupRows. The panels are k*NR elements apart.
 	Panels func(rows, k int, a []T, aRow, aCol int, b []T, c []T, ldc int, accumulate bool)
+	// Places is Tile for an A that is packed in panels of width rows and a B
+	// whose rows stand anywhere: element (p, j) is src[offsets[p]+j] for the
+	// first half of the NR columns, src[offsets[p]+next+j-NR/2] for the others.
+	// Offsets are not negative and at most reach.
+	Places func(rows, cols, k int, a []T, width int, src []T, offsets []int, reach, next int, c []T, ldc int, accumulate bool)
 	// Finish does what e says to rows x cols elements of C, of which the first
 	// has place (i, j) in e.
 	Finish func(rows, cols int, c []T, ldc int, e *Epilogue[T], i, j int)

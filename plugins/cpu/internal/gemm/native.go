@@ -29,6 +29,9 @@ type native[T Float] struct {
 	// panels[r-1] computes r rows of four panels; nil where there are none.
 	panels [GroupRows]func(k int, a, b, c *T, aRow, aCol, bPanel, ldc int, accumulate bool)
 
+	// places[r-1] computes r rows; nil where there are none.
+	places [maxTileRows]func(k int, a *T, aCol int, src *T, offsets *int, next int, c *T, ldc, cols int, accumulate bool)
+
 	finish func(rows, cols int, c *T, ldc int, biasRow, biasCol *T, lo, hi T)
 
 	dot4, dot1   func(n int, x, m *T, row int, out *T)
@@ -43,6 +46,9 @@ func (n *native[T]) kernel(k Kernel[T]) *Kernel[T] {
 	k.Transpose, k.Strip, k.Collect = n.runTranspose, n.runStrip, n.runCollect
 	if n.panels[0] != nil {
 		k.Panels = n.runPanels
+	}
+	if n.places[0] != nil {
+		k.Places = n.runPlaces
 	}
 	k.Run = func(depth int, a, b, c []T, ldc int, accumulate bool) {
 		n.runTile(k.MR, k.NR, depth, a, 1, k.MR, b, k.NR, c, ldc, accumulate)
@@ -68,6 +74,15 @@ func (n *native[T]) runTile(rows, cols, k int, a []T, aRow, aCol int, b []T, bRo
 func (n *native[T]) runPanels(rows, k int, a []T, aRow, aCol int, b []T, c []T, ldc int, accumulate bool) {
 	_, _, _ = a[(rows-1)*aRow+(k-1)*aCol], b[GroupPanels*k*n.cols-1], c[(rows-1)*ldc+GroupPanels*n.cols-1]
 	n.panels[rows-1](k, &a[0], &b[0], &c[0], aRow, aCol, k*n.cols, ldc, accumulate)
+}
+
+func (n *native[T]) runPlaces(rows, cols, k int, a []T, width int, src []T, offsets []int, reach, next int, c []T, ldc int, accumulate bool) {
+	last := cols - 1
+	if half := n.cols / 2; cols > half {
+		last = max(half-1, next+cols-half-1)
+	}
+	_, _, _, _ = a[(k-1)*width+rows-1], src[reach+last], offsets[k-1], c[(rows-1)*ldc+cols-1]
+	n.places[rows-1](k, &a[0], width, &src[0], &offsets[0], next, &c[0], ldc, cols, accumulate)
 }
 
 func (n *native[T]) runFinish(rows, cols int, c []T, ldc int, e *Epilogue[T], i, j int) {

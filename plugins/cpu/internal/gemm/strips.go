@@ -10,6 +10,10 @@ const (
 	// stripPanels is the fewest panels for each thread, where there are
 	// several, for which columns alone are shared evenly enough.
 	stripPanels = 3
+	// maxInPlace is the most rows of B that several tiles of rows read where
+	// they stand, unless their distance is a multiple of aliasing bytes, which
+	// puts all of them in few sets of the cache.
+	maxInPlace, aliasing = 96, 1024
 )
 
 // mulStrips computes a product with a packed A strip of columns by strip: a
@@ -57,7 +61,7 @@ func (r *product[T]) stripPart(lo, hi int) {
 func (r *product[T]) strip(j0, j1 int, buffer []T) {
 	g, kern := &r.args, r.kernel
 	mr, nr, ldc := kern.MR, kern.NR, g.LDC
-	inPlace := g.PackB == nil && g.B.ColStride == 1 && g.M <= mr
+	inPlace := g.PackB == nil && g.B.ColStride == 1 && (g.M <= mr || g.K <= maxInPlace && g.B.RowStride*sizeOf[T]()%aliasing != 0)
 	for pc := 0; pc < g.K; pc += r.kc {
 		kc := min(r.kc, g.K-pc)
 		a := g.PackedA.panel.block(pc, kc, 0)

@@ -1,0 +1,115 @@
+package gemm
+
+import "github.com/goburn/burn/plugins/cpu/internal/par"
+
+// Placed is a product with a B that stands in Src as rows of overlapping
+// places: C has Rows*Cols columns, and column y*Cols+x of row p of B is
+// Src[Offsets[p]+y*Step+x]. Offsets, of which the greatest is Reach, are not
+// negative.
+type Placed[T Number] struct {
+	A                *PackedA[T]
+	Src              []T
+	Offsets          []int
+	Reach            int
+	Rows, Cols, Step int
+
+	C          []T
+	LDC        int
+	Accumulate bool
+	Epilogue   *Epilogue[T]
+}
+
+// PlaceCols is the columns of which rows of places are best a multiple with the
+// kernel in use, zero if it computes no Placed product. With others what
+// stands between the rows is computed too, if that is less.
+func PlaceCols[T Number]() int {
+	kern := Active[T]()
+	if kern.Places == nil {
+		return 0
+	}
+	return kern.NR / 2
+}
+
+const (
+	// placedElements bounds what is read of B before the next rows of A.
+	placedElements = 32 << 10
+	// placedCols is about how many columns of rows with gaps are computed at a
+	// time.
+	placedCols = 512
+)
+
+// MulPlaced computes g. Nothing is packed.
+func MulPlaced[T Number](pool *par.Pool, g *Placed[T]) {
+	kern := g.A.panel.kernel
+	if g.Rows > 1 && g.Cols%(kern.NR/2) != 0 {
+		g.mulGaps(pool, kern)
+		return
+	}
+	pairs := ceil(g.Rows*g.Cols, kern.NR)
+	work := max(g.A.m*g.A.k*kern.NR, 1)
+	pool.For(pairs, minNativeWork/work+1, func(lo, hi int) {
+		group := max(placedElements/(g.A.k*kern.NR), 1)
+		for ; lo < hi; lo += group {
+			j0, j1 := lo*kern.NR, min(min(lo+group, hi)*kern.NR, g.Rows*g.Cols)
+			g.part(kern, j0, j1, g.C[j0:], g.LDC)
+			g.Epilogue.apply(g.C, g.LDC, 0, g.A.m, j0, j1)
+		}
+	})
+}
+
+// mulGaps computes rows together with what stands between them, which is left
+// behind when they are copied to C.
+func (g *Placed[T]) mulGaps(pool *par.Pool, kern *Kernel[T]) {
+	whole := *g
+	whole.Rows, whole.Cols, whole.Step = 1, (g.Rows-1)*g.Step+g.Cols, 0
+	rows := min(max(placedCols/g.Step, 1), g.Rows)
+	parts := ceil(g.Rows, rows)
+	if threads := pool.Threads(); threads > 1 {
+		parts = min(ceil(parts, threads)*threads, g.Rows)
+	}
+	rows = ceil(g.Rows, parts)
+	parts = ceil(g.Rows, rows)
+	m := g.A.m
+	pool.For(parts, minNativeWork/(m*g.A.k*rows*g.Step)+1, func(lo, hi int) {
+		r := take[T]()
+		r.bbuf = grow(r.bbuf, m*rows*g.Step)
+		for ; lo < hi; lo++ {
+			y0, y1 := lo*rows, min((lo+1)*rows, g.Rows)
+			width := rows * g.Step
+			for i := 0; g.Accumulate && i < m; i++ {
+				for y := y0; y < y1; y++ {
+					copy(r.bbuf[i*width+(y-y0)*g.Step:], g.C[i*g.LDC+y*g.Cols:][:g.Cols])
+				}
+			}
+			whole.part(kern, y0*g.Step, min(y1*g.Step, whole.Cols), r.bbuf, width)
+			for i := range m {
+				for y := y0; y < y1; y++ {
+					copy(g.C[i*g.LDC+y*g.Cols:][:g.Cols], r.bbuf[i*width+(y-y0)*g.Step:])
+				}
+			}
+			g.Epilogue.apply(g.C, g.LDC, 0, m, y0*g.Cols, y1*g.Cols)
+		}
+		give(r)
+	})
+}
+
+// part computes columns j0 to j1, of which j0 is that of c.
+func (g *Placed[T]) part(kern *Kernel[T], j0, j1 int, c []T, ldc int) {
+	mr, nr, m := kern.MR, kern.NR, g.A.m
+	depth := kern.depth(g.A.k)
+	at := func(j int) int { return j/g.Cols*g.Step + j%g.Cols }
+	for pc := 0; pc < g.A.k; pc += depth {
+		kc := min(depth, g.A.k-pc)
+		a := g.A.panel.block(pc, kc, 0)
+		for i := 0; i < m; i += mr {
+			for j := j0; j < j1; j += nr {
+				cols, from, next := min(nr, j1-j), at(j), 0
+				if cols > nr/2 {
+					next = at(j+nr/2) - from
+				}
+				kern.Places(min(mr, m-i), cols, kc, a[i*kc:], mr, g.Src[from:], g.Offsets[pc:pc+kc], g.Reach, next,
+					c[i*ldc+j-j0:], ldc, g.Accumulate || pc > 0)
+			}
+		}
+	}
+}

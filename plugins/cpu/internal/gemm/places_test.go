@@ -1,0 +1,55 @@
+package gemm
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestPlaces(t *testing.T) {
+	natives(t, kernels32, checkPlaces[float32])
+	natives(t, kernels64, checkPlaces[float64])
+}
+
+// checkPlaces compares tiles, to the bit, with those of a B that was collected.
+func checkPlaces[T Float](t *testing.T, kern *Kernel[T], rng *rand.Rand) {
+	if kern.Places == nil {
+		t.Skip("no loop in assembly")
+	}
+	half := kern.NR / 2
+	for rows := 1; rows <= kern.MR; rows++ {
+		for _, k := range []int{1, 3, 4, 9} {
+			for _, cols := range []int{1, half - 1, half, half + 1, kern.NR} {
+				const reach, next = 70, 41
+				offsets := make([]int, k)
+				for i := range offsets {
+					offsets[i] = rng.IntN(reach + 1)
+				}
+				offsets[k-1] = reach
+				end := reach + cols
+				if cols > half {
+					end = reach + max(half, next+cols-half)
+				}
+				src, a := random[T](rng, end), random[T](rng, (k-1)*(rows+1)+rows)
+				b := make([]T, k*kern.NR)
+				for p, o := range offsets {
+					for j := range cols {
+						at := o + j
+						if j >= half {
+							at += next - half
+						}
+						b[p*kern.NR+j] = src[at]
+					}
+				}
+				for _, accumulate := range []bool{false, true} {
+					got := random[T](rng, rows*cols)
+					want := append([]T(nil), got...)
+					kern.Places(rows, cols, k, a, rows+1, src, offsets, reach, next, got, cols, accumulate)
+					kern.Tile(rows, cols, k, a, 1, rows+1, b, kern.NR, want, cols, accumulate)
+					require.Equal(t, want, got, "%d rows, %d cols, %d deep", rows, cols, k)
+				}
+			}
+		}
+	}
+}
