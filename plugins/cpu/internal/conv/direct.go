@@ -55,25 +55,27 @@ func (r *run[T]) channel(src []T, i, lo, hi int) {
 	out := r.out[i*p.outSize:][lo*size : hi*size]
 	channel := i % p.outputs
 	weights := r.weights.plain[channel*p.depth():][:p.depth()]
-	e := r.epilogue.Rows(channel)
 	if vector.Has() && p.axes[len(p.axes)-1].advance == 1 {
 		if out, ok := any(out).([]float32); ok {
-			p.vectors(out, any(src).([]float32), any(weights).([]float32), any(e).(*gemm.Epilogue[float32]), lo)
+			p.vectors(out, any(src).([]float32), any(weights).([]float32), any(r.epilogue).(*gemm.Epilogue[float32]), channel, lo)
 			return
 		}
 	}
 	rows(p, out, src, weights, lo)
-	if e != nil {
+	if e := r.epilogue.Rows(channel); e != nil {
 		e.Apply(out, len(out), 1, len(out))
 	}
 }
 
-// vectors computes an output from line lo on, in assembly.
-func (p *Plan) vectors(out, src, weights []float32, e *gemm.Epilogue[float32], lo int) {
+// planeRows is how many rows vector.Plane computes at a time.
+const planeRows = 4
+
+// vectors computes an output channel from line lo on, in assembly.
+func (p *Plan) vectors(out, src, weights []float32, e *gemm.Epilogue[float32], channel, lo int) {
 	bias, least, most := float32(0), float32(math.Inf(-1)), float32(math.Inf(1))
 	if e != nil {
 		if e.BiasRow != nil {
-			bias = e.BiasRow[0]
+			bias = e.BiasRow[channel]
 		}
 		if e.HasClamp {
 			least, most = e.Lo, e.Hi
@@ -81,6 +83,12 @@ func (p *Plan) vectors(out, src, weights []float32, e *gemm.Epilogue[float32], l
 	}
 	if size, stride := p.square(); size > 0 && vector.HasPlane(size, stride) {
 		p.planes(out, src, lo, func(r vector.Rows, dst, src []float32) {
+			// The last rows are computed with some that are there already: one by one they take longer.
+			if rest := r.Count % planeRows; rest > 0 && r.Count > planeRows {
+				tail, at := r, r.Count-planeRows
+				r.Count, tail.Count = r.Count-rest, planeRows
+				vector.Plane(tail, size, stride, dst[at*r.DstStep:], src[at*r.SrcStep:], p.offsets[:size], weights, bias, least, most)
+			}
 			vector.Plane(r, size, stride, dst, src, p.offsets[:size], weights, bias, least, most)
 		})
 		return
