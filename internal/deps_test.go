@@ -29,8 +29,8 @@ const arrows = `
 
 	core < sdk/wire/... < sdk/serve/..., sdk/client/... < host/..., [decorators/remote/...]
 	sdk/wire/... < host/...
-	core < decorators/*
-	decorators/autodiff < conformance
+	core < [decorators/*]
+	core < decorators/autodiff < conformance
 	core < [sdk/gpu/...] < [plugins/cuda/...], [plugins/rocm/...], [plugins/metal/...], [plugins/wgpu/...]
 	core < plugins/*
 	plugins/*, sdk/serve/... < plugins/*/cmd/...
@@ -47,7 +47,7 @@ const arrows = `
 	core, tensor, model/..., plugins/* < internal/bench
 	internal/*, internal/bench < internal/cli/..., tools/*, [examples/*]
 	host/..., plugins/*, conformance, model/..., tensor < internal/cli/..., tools/*, [examples/*]
-	decorators/*, nn/..., [optim/...], [train/...] < internal/cli/..., tools/*, [examples/*]
+	decorators/autodiff, [decorators/*], nn/..., [optim/...], [train/...] < internal/cli/..., tools/*, [examples/*]
 	internal/cli/... < cmd/burn
 `
 

@@ -16,6 +16,7 @@ type level struct {
 	// maskedRows is how many rows a tile has whose columns are masked.
 	maskedRows int
 	table      operand.Mem // 64 bytes of ones and 64 of zeros
+	counters   operand.Mem // 0 to 7
 	places     operand.Mem // of the even elements of two vectors, then of the odd ones
 }
 
@@ -43,6 +44,14 @@ func (l *level) parting() {
 	l.places = GLOBL("places", 8|16) // read only, no pointers
 	for i := range 32 {
 		DATA(4*i, operand.U32(uint32(2*(i%16)+i/16)))
+	}
+}
+
+// counting lays out 0, 1, 2, ..., 7 in 64 bits each.
+func (l *level) counting() {
+	l.counters = GLOBL("counters", 8|16) // read only, no pointers
+	for i := range 8 {
+		DATA(8*i, operand.U64(i))
 	}
 }
 

@@ -64,6 +64,7 @@ func products(level *level) {
 func loops(level *level) {
 	level.masks()
 	level.parting()
+	level.counting()
 	k := &kernels{level: level, elem: 4}
 	for _, s := range tapShapes {
 		k.taps(s[0], s[1])
@@ -86,6 +87,7 @@ func loops(level *level) {
 	k.storage(c)
 	k.quantized(c)
 	k.lineSums(c)
+	k.philox(c)
 	if level.wide {
 		k.transpose()
 	} else {

@@ -7,6 +7,7 @@ import (
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 // types is what an op takes; ops without operands make every type that their inference allows.
@@ -98,6 +99,7 @@ func randomBits(n *op.Node, _ []op.Desc) kernel.Func {
 	return func(c *kernel.Call) error {
 		dst := kernel.Flat[uint32](c.Alloc(0))
 		c.Pool.For((len(dst)+3)/4, 2048, func(lo, hi int) {
+			lo += vector.PhiloxBlocks(dst[4*lo:min(4*hi, len(dst))], seed, first+uint64(lo))
 			for b := lo; b < hi; b++ {
 				words := philox(seed, first+uint64(b))
 				copy(dst[4*b:min(4*b+4, len(dst))], words[:])

@@ -64,6 +64,14 @@ func sumLine(n int, x, out *float32) {
 	}
 }
 
+func philox(groups int, dst *uint32, key, counter uint64) {
+	if active == &wide {
+		philox32AVX512(groups, dst, key, counter)
+	} else {
+		philox32AVX2(groups, dst, key, counter)
+	}
+}
+
 func maxLine(n int, x *float32, out *int32) {
 	if active == &wide {
 		maxLine32AVX512(n, x, out)

@@ -22,6 +22,16 @@ DATA masks<>+112(SB)/8, $0x0000000000000000
 DATA masks<>+120(SB)/8, $0x0000000000000000
 GLOBL masks<>(SB), RODATA|NOPTR, $128
 
+DATA counters<>+0(SB)/8, $0x0000000000000000
+DATA counters<>+8(SB)/8, $0x0000000000000001
+DATA counters<>+16(SB)/8, $0x0000000000000002
+DATA counters<>+24(SB)/8, $0x0000000000000003
+DATA counters<>+32(SB)/8, $0x0000000000000004
+DATA counters<>+40(SB)/8, $0x0000000000000005
+DATA counters<>+48(SB)/8, $0x0000000000000006
+DATA counters<>+56(SB)/8, $0x0000000000000007
+GLOBL counters<>(SB), RODATA|NOPTR, $64
+
 // func taps32AVX2x4x1(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, weights *float32, taps int, bias float32, lo float32, hi float32)
 // Requires: AVX, FMA3
 TEXT ·taps32AVX2x4x1(SB), NOSPLIT, $0-84
@@ -3243,7 +3253,79 @@ DATA numbers<>+7536(SB)/4, $0x807fffff
 DATA numbers<>+7540(SB)/4, $0x807fffff
 DATA numbers<>+7544(SB)/4, $0x807fffff
 DATA numbers<>+7548(SB)/4, $0x807fffff
-GLOBL numbers<>(SB), RODATA|NOPTR, $7552
+DATA numbers<>+7552(SB)/8, $0x0000000000000004
+DATA numbers<>+7560(SB)/8, $0x0000000000000004
+DATA numbers<>+7568(SB)/8, $0x0000000000000004
+DATA numbers<>+7576(SB)/8, $0x0000000000000004
+DATA numbers<>+7584(SB)/8, $0x0000000000000004
+DATA numbers<>+7592(SB)/8, $0x0000000000000004
+DATA numbers<>+7600(SB)/8, $0x0000000000000004
+DATA numbers<>+7608(SB)/8, $0x0000000000000004
+DATA numbers<>+7616(SB)/4, $0xd2511f53
+DATA numbers<>+7620(SB)/4, $0xd2511f53
+DATA numbers<>+7624(SB)/4, $0xd2511f53
+DATA numbers<>+7628(SB)/4, $0xd2511f53
+DATA numbers<>+7632(SB)/4, $0xd2511f53
+DATA numbers<>+7636(SB)/4, $0xd2511f53
+DATA numbers<>+7640(SB)/4, $0xd2511f53
+DATA numbers<>+7644(SB)/4, $0xd2511f53
+DATA numbers<>+7648(SB)/4, $0xd2511f53
+DATA numbers<>+7652(SB)/4, $0xd2511f53
+DATA numbers<>+7656(SB)/4, $0xd2511f53
+DATA numbers<>+7660(SB)/4, $0xd2511f53
+DATA numbers<>+7664(SB)/4, $0xd2511f53
+DATA numbers<>+7668(SB)/4, $0xd2511f53
+DATA numbers<>+7672(SB)/4, $0xd2511f53
+DATA numbers<>+7676(SB)/4, $0xd2511f53
+DATA numbers<>+7680(SB)/4, $0xcd9e8d57
+DATA numbers<>+7684(SB)/4, $0xcd9e8d57
+DATA numbers<>+7688(SB)/4, $0xcd9e8d57
+DATA numbers<>+7692(SB)/4, $0xcd9e8d57
+DATA numbers<>+7696(SB)/4, $0xcd9e8d57
+DATA numbers<>+7700(SB)/4, $0xcd9e8d57
+DATA numbers<>+7704(SB)/4, $0xcd9e8d57
+DATA numbers<>+7708(SB)/4, $0xcd9e8d57
+DATA numbers<>+7712(SB)/4, $0xcd9e8d57
+DATA numbers<>+7716(SB)/4, $0xcd9e8d57
+DATA numbers<>+7720(SB)/4, $0xcd9e8d57
+DATA numbers<>+7724(SB)/4, $0xcd9e8d57
+DATA numbers<>+7728(SB)/4, $0xcd9e8d57
+DATA numbers<>+7732(SB)/4, $0xcd9e8d57
+DATA numbers<>+7736(SB)/4, $0xcd9e8d57
+DATA numbers<>+7740(SB)/4, $0xcd9e8d57
+DATA numbers<>+7744(SB)/4, $0x9e3779b9
+DATA numbers<>+7748(SB)/4, $0x9e3779b9
+DATA numbers<>+7752(SB)/4, $0x9e3779b9
+DATA numbers<>+7756(SB)/4, $0x9e3779b9
+DATA numbers<>+7760(SB)/4, $0x9e3779b9
+DATA numbers<>+7764(SB)/4, $0x9e3779b9
+DATA numbers<>+7768(SB)/4, $0x9e3779b9
+DATA numbers<>+7772(SB)/4, $0x9e3779b9
+DATA numbers<>+7776(SB)/4, $0x9e3779b9
+DATA numbers<>+7780(SB)/4, $0x9e3779b9
+DATA numbers<>+7784(SB)/4, $0x9e3779b9
+DATA numbers<>+7788(SB)/4, $0x9e3779b9
+DATA numbers<>+7792(SB)/4, $0x9e3779b9
+DATA numbers<>+7796(SB)/4, $0x9e3779b9
+DATA numbers<>+7800(SB)/4, $0x9e3779b9
+DATA numbers<>+7804(SB)/4, $0x9e3779b9
+DATA numbers<>+7808(SB)/4, $0xbb67ae85
+DATA numbers<>+7812(SB)/4, $0xbb67ae85
+DATA numbers<>+7816(SB)/4, $0xbb67ae85
+DATA numbers<>+7820(SB)/4, $0xbb67ae85
+DATA numbers<>+7824(SB)/4, $0xbb67ae85
+DATA numbers<>+7828(SB)/4, $0xbb67ae85
+DATA numbers<>+7832(SB)/4, $0xbb67ae85
+DATA numbers<>+7836(SB)/4, $0xbb67ae85
+DATA numbers<>+7840(SB)/4, $0xbb67ae85
+DATA numbers<>+7844(SB)/4, $0xbb67ae85
+DATA numbers<>+7848(SB)/4, $0xbb67ae85
+DATA numbers<>+7852(SB)/4, $0xbb67ae85
+DATA numbers<>+7856(SB)/4, $0xbb67ae85
+DATA numbers<>+7860(SB)/4, $0xbb67ae85
+DATA numbers<>+7864(SB)/4, $0xbb67ae85
+DATA numbers<>+7868(SB)/4, $0xbb67ae85
+GLOBL numbers<>(SB), RODATA|NOPTR, $7872
 
 // func exp32AVX2(n int, dst *float32, x *float32)
 // Requires: AVX, AVX2, FMA3
@@ -6250,6 +6332,284 @@ tail:
 	VMASKMOVPS  Y0, Y15, (DI)
 
 done:
+	VZEROUPPER
+	RET
+
+// func philox32AVX2(groups int, dst *uint32, key uint64, counter uint64)
+// Requires: AVX, AVX2
+TEXT ·philox32AVX2(SB), NOSPLIT, $0-32
+	MOVQ         groups+0(FP), DX
+	MOVQ         dst+8(FP), DI
+	VPBROADCASTQ counter+24(FP), Y14
+	MOVQ         key+16(FP), SI
+	MOVQ         SI, R8
+	SHRQ         $0x20, R8
+	VPADDQ       counters<>+0(SB), Y14, Y14
+
+group:
+	VMOVD        SI, X12
+	VPBROADCASTD X12, Y12
+	VMOVD        R8, X13
+	VPBROADCASTD X13, Y13
+	VMOVAPS      Y14, Y0
+	VPSRLQ       $0x20, Y14, Y1
+	VPXOR        Y2, Y2, Y2
+	VPXOR        Y3, Y3, Y3
+	VPADDQ       numbers<>+7552(SB), Y14, Y14
+	VMOVAPS      Y14, Y6
+	VPSRLQ       $0x20, Y14, Y7
+	VPXOR        Y8, Y8, Y8
+	VPXOR        Y9, Y9, Y9
+	VPADDQ       numbers<>+7552(SB), Y14, Y14
+	VPMULUDQ     numbers<>+7616(SB), Y0, Y4
+	VPMULUDQ     numbers<>+7680(SB), Y2, Y5
+	VPSRLQ       $0x20, Y5, Y0
+	VPXOR        Y1, Y0, Y0
+	VPXOR        Y12, Y0, Y0
+	VPSRLQ       $0x20, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VMOVAPS      Y5, Y1
+	VMOVAPS      Y4, Y3
+	VPMULUDQ     numbers<>+7616(SB), Y6, Y10
+	VPMULUDQ     numbers<>+7680(SB), Y8, Y11
+	VPSRLQ       $0x20, Y11, Y6
+	VPXOR        Y7, Y6, Y6
+	VPXOR        Y12, Y6, Y6
+	VPSRLQ       $0x20, Y10, Y8
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VMOVAPS      Y11, Y7
+	VMOVAPS      Y10, Y9
+	VPADDD       numbers<>+7744(SB), Y12, Y12
+	VPADDD       numbers<>+7808(SB), Y13, Y13
+	VPMULUDQ     numbers<>+7616(SB), Y0, Y4
+	VPMULUDQ     numbers<>+7680(SB), Y2, Y5
+	VPSRLQ       $0x20, Y5, Y0
+	VPXOR        Y1, Y0, Y0
+	VPXOR        Y12, Y0, Y0
+	VPSRLQ       $0x20, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VMOVAPS      Y5, Y1
+	VMOVAPS      Y4, Y3
+	VPMULUDQ     numbers<>+7616(SB), Y6, Y10
+	VPMULUDQ     numbers<>+7680(SB), Y8, Y11
+	VPSRLQ       $0x20, Y11, Y6
+	VPXOR        Y7, Y6, Y6
+	VPXOR        Y12, Y6, Y6
+	VPSRLQ       $0x20, Y10, Y8
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VMOVAPS      Y11, Y7
+	VMOVAPS      Y10, Y9
+	VPADDD       numbers<>+7744(SB), Y12, Y12
+	VPADDD       numbers<>+7808(SB), Y13, Y13
+	VPMULUDQ     numbers<>+7616(SB), Y0, Y4
+	VPMULUDQ     numbers<>+7680(SB), Y2, Y5
+	VPSRLQ       $0x20, Y5, Y0
+	VPXOR        Y1, Y0, Y0
+	VPXOR        Y12, Y0, Y0
+	VPSRLQ       $0x20, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VMOVAPS      Y5, Y1
+	VMOVAPS      Y4, Y3
+	VPMULUDQ     numbers<>+7616(SB), Y6, Y10
+	VPMULUDQ     numbers<>+7680(SB), Y8, Y11
+	VPSRLQ       $0x20, Y11, Y6
+	VPXOR        Y7, Y6, Y6
+	VPXOR        Y12, Y6, Y6
+	VPSRLQ       $0x20, Y10, Y8
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VMOVAPS      Y11, Y7
+	VMOVAPS      Y10, Y9
+	VPADDD       numbers<>+7744(SB), Y12, Y12
+	VPADDD       numbers<>+7808(SB), Y13, Y13
+	VPMULUDQ     numbers<>+7616(SB), Y0, Y4
+	VPMULUDQ     numbers<>+7680(SB), Y2, Y5
+	VPSRLQ       $0x20, Y5, Y0
+	VPXOR        Y1, Y0, Y0
+	VPXOR        Y12, Y0, Y0
+	VPSRLQ       $0x20, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VMOVAPS      Y5, Y1
+	VMOVAPS      Y4, Y3
+	VPMULUDQ     numbers<>+7616(SB), Y6, Y10
+	VPMULUDQ     numbers<>+7680(SB), Y8, Y11
+	VPSRLQ       $0x20, Y11, Y6
+	VPXOR        Y7, Y6, Y6
+	VPXOR        Y12, Y6, Y6
+	VPSRLQ       $0x20, Y10, Y8
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VMOVAPS      Y11, Y7
+	VMOVAPS      Y10, Y9
+	VPADDD       numbers<>+7744(SB), Y12, Y12
+	VPADDD       numbers<>+7808(SB), Y13, Y13
+	VPMULUDQ     numbers<>+7616(SB), Y0, Y4
+	VPMULUDQ     numbers<>+7680(SB), Y2, Y5
+	VPSRLQ       $0x20, Y5, Y0
+	VPXOR        Y1, Y0, Y0
+	VPXOR        Y12, Y0, Y0
+	VPSRLQ       $0x20, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VMOVAPS      Y5, Y1
+	VMOVAPS      Y4, Y3
+	VPMULUDQ     numbers<>+7616(SB), Y6, Y10
+	VPMULUDQ     numbers<>+7680(SB), Y8, Y11
+	VPSRLQ       $0x20, Y11, Y6
+	VPXOR        Y7, Y6, Y6
+	VPXOR        Y12, Y6, Y6
+	VPSRLQ       $0x20, Y10, Y8
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VMOVAPS      Y11, Y7
+	VMOVAPS      Y10, Y9
+	VPADDD       numbers<>+7744(SB), Y12, Y12
+	VPADDD       numbers<>+7808(SB), Y13, Y13
+	VPMULUDQ     numbers<>+7616(SB), Y0, Y4
+	VPMULUDQ     numbers<>+7680(SB), Y2, Y5
+	VPSRLQ       $0x20, Y5, Y0
+	VPXOR        Y1, Y0, Y0
+	VPXOR        Y12, Y0, Y0
+	VPSRLQ       $0x20, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VMOVAPS      Y5, Y1
+	VMOVAPS      Y4, Y3
+	VPMULUDQ     numbers<>+7616(SB), Y6, Y10
+	VPMULUDQ     numbers<>+7680(SB), Y8, Y11
+	VPSRLQ       $0x20, Y11, Y6
+	VPXOR        Y7, Y6, Y6
+	VPXOR        Y12, Y6, Y6
+	VPSRLQ       $0x20, Y10, Y8
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VMOVAPS      Y11, Y7
+	VMOVAPS      Y10, Y9
+	VPADDD       numbers<>+7744(SB), Y12, Y12
+	VPADDD       numbers<>+7808(SB), Y13, Y13
+	VPMULUDQ     numbers<>+7616(SB), Y0, Y4
+	VPMULUDQ     numbers<>+7680(SB), Y2, Y5
+	VPSRLQ       $0x20, Y5, Y0
+	VPXOR        Y1, Y0, Y0
+	VPXOR        Y12, Y0, Y0
+	VPSRLQ       $0x20, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VMOVAPS      Y5, Y1
+	VMOVAPS      Y4, Y3
+	VPMULUDQ     numbers<>+7616(SB), Y6, Y10
+	VPMULUDQ     numbers<>+7680(SB), Y8, Y11
+	VPSRLQ       $0x20, Y11, Y6
+	VPXOR        Y7, Y6, Y6
+	VPXOR        Y12, Y6, Y6
+	VPSRLQ       $0x20, Y10, Y8
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VMOVAPS      Y11, Y7
+	VMOVAPS      Y10, Y9
+	VPADDD       numbers<>+7744(SB), Y12, Y12
+	VPADDD       numbers<>+7808(SB), Y13, Y13
+	VPMULUDQ     numbers<>+7616(SB), Y0, Y4
+	VPMULUDQ     numbers<>+7680(SB), Y2, Y5
+	VPSRLQ       $0x20, Y5, Y0
+	VPXOR        Y1, Y0, Y0
+	VPXOR        Y12, Y0, Y0
+	VPSRLQ       $0x20, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VMOVAPS      Y5, Y1
+	VMOVAPS      Y4, Y3
+	VPMULUDQ     numbers<>+7616(SB), Y6, Y10
+	VPMULUDQ     numbers<>+7680(SB), Y8, Y11
+	VPSRLQ       $0x20, Y11, Y6
+	VPXOR        Y7, Y6, Y6
+	VPXOR        Y12, Y6, Y6
+	VPSRLQ       $0x20, Y10, Y8
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VMOVAPS      Y11, Y7
+	VMOVAPS      Y10, Y9
+	VPADDD       numbers<>+7744(SB), Y12, Y12
+	VPADDD       numbers<>+7808(SB), Y13, Y13
+	VPMULUDQ     numbers<>+7616(SB), Y0, Y4
+	VPMULUDQ     numbers<>+7680(SB), Y2, Y5
+	VPSRLQ       $0x20, Y5, Y0
+	VPXOR        Y1, Y0, Y0
+	VPXOR        Y12, Y0, Y0
+	VPSRLQ       $0x20, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VMOVAPS      Y5, Y1
+	VMOVAPS      Y4, Y3
+	VPMULUDQ     numbers<>+7616(SB), Y6, Y10
+	VPMULUDQ     numbers<>+7680(SB), Y8, Y11
+	VPSRLQ       $0x20, Y11, Y6
+	VPXOR        Y7, Y6, Y6
+	VPXOR        Y12, Y6, Y6
+	VPSRLQ       $0x20, Y10, Y8
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VMOVAPS      Y11, Y7
+	VMOVAPS      Y10, Y9
+	VPADDD       numbers<>+7744(SB), Y12, Y12
+	VPADDD       numbers<>+7808(SB), Y13, Y13
+	VPMULUDQ     numbers<>+7616(SB), Y0, Y4
+	VPMULUDQ     numbers<>+7680(SB), Y2, Y5
+	VPSRLQ       $0x20, Y5, Y0
+	VPXOR        Y1, Y0, Y0
+	VPXOR        Y12, Y0, Y0
+	VPSRLQ       $0x20, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPXOR        Y13, Y2, Y2
+	VMOVAPS      Y5, Y1
+	VMOVAPS      Y4, Y3
+	VPMULUDQ     numbers<>+7616(SB), Y6, Y10
+	VPMULUDQ     numbers<>+7680(SB), Y8, Y11
+	VPSRLQ       $0x20, Y11, Y6
+	VPXOR        Y7, Y6, Y6
+	VPXOR        Y12, Y6, Y6
+	VPSRLQ       $0x20, Y10, Y8
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y13, Y8, Y8
+	VMOVAPS      Y11, Y7
+	VMOVAPS      Y10, Y9
+	VPSLLQ       $0x20, Y0, Y0
+	VPSRLQ       $0x20, Y0, Y0
+	VPSLLQ       $0x20, Y1, Y1
+	VPOR         Y1, Y0, Y0
+	VPSLLQ       $0x20, Y2, Y2
+	VPSRLQ       $0x20, Y2, Y2
+	VPSLLQ       $0x20, Y3, Y3
+	VPOR         Y3, Y2, Y2
+	VPUNPCKLQDQ  Y2, Y0, Y4
+	VPUNPCKHQDQ  Y2, Y0, Y5
+	VEXTRACTI128 $0x00, Y4, (DI)
+	VEXTRACTI128 $0x00, Y5, 16(DI)
+	VEXTRACTI128 $0x01, Y4, 32(DI)
+	VEXTRACTI128 $0x01, Y5, 48(DI)
+	VPSLLQ       $0x20, Y6, Y6
+	VPSRLQ       $0x20, Y6, Y6
+	VPSLLQ       $0x20, Y7, Y7
+	VPOR         Y7, Y6, Y6
+	VPSLLQ       $0x20, Y8, Y8
+	VPSRLQ       $0x20, Y8, Y8
+	VPSLLQ       $0x20, Y9, Y9
+	VPOR         Y9, Y8, Y8
+	VPUNPCKLQDQ  Y8, Y6, Y10
+	VPUNPCKHQDQ  Y8, Y6, Y11
+	VEXTRACTI128 $0x00, Y10, 64(DI)
+	VEXTRACTI128 $0x00, Y11, 80(DI)
+	VEXTRACTI128 $0x01, Y10, 96(DI)
+	VEXTRACTI128 $0x01, Y11, 112(DI)
+	ADDQ         $0x00000080, DI
+	DECQ         DX
+	JNZ          group
 	VZEROUPPER
 	RET
 

@@ -276,5 +276,10 @@ func standard32AVX512(n int, dst *float32, x *float32, mean float32, factor floa
 //go:noescape
 func linear32AVX512(n int, dst *float32, x *float32, factor float32, bias float32)
 
+// philox32AVX512 writes groups of 2·lanes blocks of four words, lanes being those of 64 bits, for counters from the given one on.
+//
+//go:noescape
+func philox32AVX512(groups int, dst *uint32, key uint64, counter uint64)
+
 //go:noescape
 func transpose32AVX512(lines int, depth int, src *float32, line int, dst *float32, width int)

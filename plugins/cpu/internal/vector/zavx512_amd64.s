@@ -38,6 +38,16 @@ DATA places<>+120(SB)/4, $0x0000001d
 DATA places<>+124(SB)/4, $0x0000001f
 GLOBL places<>(SB), RODATA|NOPTR, $128
 
+DATA counters<>+0(SB)/8, $0x0000000000000000
+DATA counters<>+8(SB)/8, $0x0000000000000001
+DATA counters<>+16(SB)/8, $0x0000000000000002
+DATA counters<>+24(SB)/8, $0x0000000000000003
+DATA counters<>+32(SB)/8, $0x0000000000000004
+DATA counters<>+40(SB)/8, $0x0000000000000005
+DATA counters<>+48(SB)/8, $0x0000000000000006
+DATA counters<>+56(SB)/8, $0x0000000000000007
+GLOBL counters<>(SB), RODATA|NOPTR, $64
+
 // func taps32AVX512x4x1(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int, offsets *int, weights *float32, taps int, bias float32, lo float32, hi float32)
 // Requires: AVX, AVX512F
 TEXT ·taps32AVX512x4x1(SB), NOSPLIT, $0-84
@@ -4081,7 +4091,79 @@ DATA numbers<>+7472(SB)/4, $0x807fffff
 DATA numbers<>+7476(SB)/4, $0x807fffff
 DATA numbers<>+7480(SB)/4, $0x807fffff
 DATA numbers<>+7484(SB)/4, $0x807fffff
-GLOBL numbers<>(SB), RODATA|NOPTR, $7488
+DATA numbers<>+7488(SB)/8, $0x0000000000000008
+DATA numbers<>+7496(SB)/8, $0x0000000000000008
+DATA numbers<>+7504(SB)/8, $0x0000000000000008
+DATA numbers<>+7512(SB)/8, $0x0000000000000008
+DATA numbers<>+7520(SB)/8, $0x0000000000000008
+DATA numbers<>+7528(SB)/8, $0x0000000000000008
+DATA numbers<>+7536(SB)/8, $0x0000000000000008
+DATA numbers<>+7544(SB)/8, $0x0000000000000008
+DATA numbers<>+7552(SB)/4, $0xd2511f53
+DATA numbers<>+7556(SB)/4, $0xd2511f53
+DATA numbers<>+7560(SB)/4, $0xd2511f53
+DATA numbers<>+7564(SB)/4, $0xd2511f53
+DATA numbers<>+7568(SB)/4, $0xd2511f53
+DATA numbers<>+7572(SB)/4, $0xd2511f53
+DATA numbers<>+7576(SB)/4, $0xd2511f53
+DATA numbers<>+7580(SB)/4, $0xd2511f53
+DATA numbers<>+7584(SB)/4, $0xd2511f53
+DATA numbers<>+7588(SB)/4, $0xd2511f53
+DATA numbers<>+7592(SB)/4, $0xd2511f53
+DATA numbers<>+7596(SB)/4, $0xd2511f53
+DATA numbers<>+7600(SB)/4, $0xd2511f53
+DATA numbers<>+7604(SB)/4, $0xd2511f53
+DATA numbers<>+7608(SB)/4, $0xd2511f53
+DATA numbers<>+7612(SB)/4, $0xd2511f53
+DATA numbers<>+7616(SB)/4, $0xcd9e8d57
+DATA numbers<>+7620(SB)/4, $0xcd9e8d57
+DATA numbers<>+7624(SB)/4, $0xcd9e8d57
+DATA numbers<>+7628(SB)/4, $0xcd9e8d57
+DATA numbers<>+7632(SB)/4, $0xcd9e8d57
+DATA numbers<>+7636(SB)/4, $0xcd9e8d57
+DATA numbers<>+7640(SB)/4, $0xcd9e8d57
+DATA numbers<>+7644(SB)/4, $0xcd9e8d57
+DATA numbers<>+7648(SB)/4, $0xcd9e8d57
+DATA numbers<>+7652(SB)/4, $0xcd9e8d57
+DATA numbers<>+7656(SB)/4, $0xcd9e8d57
+DATA numbers<>+7660(SB)/4, $0xcd9e8d57
+DATA numbers<>+7664(SB)/4, $0xcd9e8d57
+DATA numbers<>+7668(SB)/4, $0xcd9e8d57
+DATA numbers<>+7672(SB)/4, $0xcd9e8d57
+DATA numbers<>+7676(SB)/4, $0xcd9e8d57
+DATA numbers<>+7680(SB)/4, $0x9e3779b9
+DATA numbers<>+7684(SB)/4, $0x9e3779b9
+DATA numbers<>+7688(SB)/4, $0x9e3779b9
+DATA numbers<>+7692(SB)/4, $0x9e3779b9
+DATA numbers<>+7696(SB)/4, $0x9e3779b9
+DATA numbers<>+7700(SB)/4, $0x9e3779b9
+DATA numbers<>+7704(SB)/4, $0x9e3779b9
+DATA numbers<>+7708(SB)/4, $0x9e3779b9
+DATA numbers<>+7712(SB)/4, $0x9e3779b9
+DATA numbers<>+7716(SB)/4, $0x9e3779b9
+DATA numbers<>+7720(SB)/4, $0x9e3779b9
+DATA numbers<>+7724(SB)/4, $0x9e3779b9
+DATA numbers<>+7728(SB)/4, $0x9e3779b9
+DATA numbers<>+7732(SB)/4, $0x9e3779b9
+DATA numbers<>+7736(SB)/4, $0x9e3779b9
+DATA numbers<>+7740(SB)/4, $0x9e3779b9
+DATA numbers<>+7744(SB)/4, $0xbb67ae85
+DATA numbers<>+7748(SB)/4, $0xbb67ae85
+DATA numbers<>+7752(SB)/4, $0xbb67ae85
+DATA numbers<>+7756(SB)/4, $0xbb67ae85
+DATA numbers<>+7760(SB)/4, $0xbb67ae85
+DATA numbers<>+7764(SB)/4, $0xbb67ae85
+DATA numbers<>+7768(SB)/4, $0xbb67ae85
+DATA numbers<>+7772(SB)/4, $0xbb67ae85
+DATA numbers<>+7776(SB)/4, $0xbb67ae85
+DATA numbers<>+7780(SB)/4, $0xbb67ae85
+DATA numbers<>+7784(SB)/4, $0xbb67ae85
+DATA numbers<>+7788(SB)/4, $0xbb67ae85
+DATA numbers<>+7792(SB)/4, $0xbb67ae85
+DATA numbers<>+7796(SB)/4, $0xbb67ae85
+DATA numbers<>+7800(SB)/4, $0xbb67ae85
+DATA numbers<>+7804(SB)/4, $0xbb67ae85
+GLOBL numbers<>(SB), RODATA|NOPTR, $7808
 
 // func exp32AVX512(n int, dst *float32, x *float32)
 // Requires: AVX, AVX512F
@@ -6914,6 +6996,292 @@ tail:
 	VMOVUPS     Z0, K1, (DI)
 
 done:
+	VZEROUPPER
+	RET
+
+// func philox32AVX512(groups int, dst *uint32, key uint64, counter uint64)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·philox32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         groups+0(FP), DX
+	MOVQ         dst+8(FP), DI
+	VPBROADCASTQ counter+24(FP), Z14
+	MOVQ         key+16(FP), SI
+	MOVQ         SI, R8
+	SHRQ         $0x20, R8
+	VPADDQ       counters<>+0(SB), Z14, Z14
+
+group:
+	VMOVD         SI, X12
+	VPBROADCASTD  X12, Z12
+	VMOVD         R8, X13
+	VPBROADCASTD  X13, Z13
+	VMOVAPS       Z14, Z0
+	VPSRLQ        $0x20, Z14, Z1
+	VPXORD        Z2, Z2, Z2
+	VPXORD        Z3, Z3, Z3
+	VPADDQ        numbers<>+7488(SB), Z14, Z14
+	VMOVAPS       Z14, Z6
+	VPSRLQ        $0x20, Z14, Z7
+	VPXORD        Z8, Z8, Z8
+	VPXORD        Z9, Z9, Z9
+	VPADDQ        numbers<>+7488(SB), Z14, Z14
+	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPSRLQ        $0x20, Z5, Z0
+	VPXORD        Z1, Z0, Z0
+	VPXORD        Z12, Z0, Z0
+	VPSRLQ        $0x20, Z4, Z2
+	VPXORD        Z3, Z2, Z2
+	VPXORD        Z13, Z2, Z2
+	VMOVAPS       Z5, Z1
+	VMOVAPS       Z4, Z3
+	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPSRLQ        $0x20, Z11, Z6
+	VPXORD        Z7, Z6, Z6
+	VPXORD        Z12, Z6, Z6
+	VPSRLQ        $0x20, Z10, Z8
+	VPXORD        Z9, Z8, Z8
+	VPXORD        Z13, Z8, Z8
+	VMOVAPS       Z11, Z7
+	VMOVAPS       Z10, Z9
+	VPADDD        numbers<>+7680(SB), Z12, Z12
+	VPADDD        numbers<>+7744(SB), Z13, Z13
+	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPSRLQ        $0x20, Z5, Z0
+	VPXORD        Z1, Z0, Z0
+	VPXORD        Z12, Z0, Z0
+	VPSRLQ        $0x20, Z4, Z2
+	VPXORD        Z3, Z2, Z2
+	VPXORD        Z13, Z2, Z2
+	VMOVAPS       Z5, Z1
+	VMOVAPS       Z4, Z3
+	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPSRLQ        $0x20, Z11, Z6
+	VPXORD        Z7, Z6, Z6
+	VPXORD        Z12, Z6, Z6
+	VPSRLQ        $0x20, Z10, Z8
+	VPXORD        Z9, Z8, Z8
+	VPXORD        Z13, Z8, Z8
+	VMOVAPS       Z11, Z7
+	VMOVAPS       Z10, Z9
+	VPADDD        numbers<>+7680(SB), Z12, Z12
+	VPADDD        numbers<>+7744(SB), Z13, Z13
+	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPSRLQ        $0x20, Z5, Z0
+	VPXORD        Z1, Z0, Z0
+	VPXORD        Z12, Z0, Z0
+	VPSRLQ        $0x20, Z4, Z2
+	VPXORD        Z3, Z2, Z2
+	VPXORD        Z13, Z2, Z2
+	VMOVAPS       Z5, Z1
+	VMOVAPS       Z4, Z3
+	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPSRLQ        $0x20, Z11, Z6
+	VPXORD        Z7, Z6, Z6
+	VPXORD        Z12, Z6, Z6
+	VPSRLQ        $0x20, Z10, Z8
+	VPXORD        Z9, Z8, Z8
+	VPXORD        Z13, Z8, Z8
+	VMOVAPS       Z11, Z7
+	VMOVAPS       Z10, Z9
+	VPADDD        numbers<>+7680(SB), Z12, Z12
+	VPADDD        numbers<>+7744(SB), Z13, Z13
+	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPSRLQ        $0x20, Z5, Z0
+	VPXORD        Z1, Z0, Z0
+	VPXORD        Z12, Z0, Z0
+	VPSRLQ        $0x20, Z4, Z2
+	VPXORD        Z3, Z2, Z2
+	VPXORD        Z13, Z2, Z2
+	VMOVAPS       Z5, Z1
+	VMOVAPS       Z4, Z3
+	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPSRLQ        $0x20, Z11, Z6
+	VPXORD        Z7, Z6, Z6
+	VPXORD        Z12, Z6, Z6
+	VPSRLQ        $0x20, Z10, Z8
+	VPXORD        Z9, Z8, Z8
+	VPXORD        Z13, Z8, Z8
+	VMOVAPS       Z11, Z7
+	VMOVAPS       Z10, Z9
+	VPADDD        numbers<>+7680(SB), Z12, Z12
+	VPADDD        numbers<>+7744(SB), Z13, Z13
+	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPSRLQ        $0x20, Z5, Z0
+	VPXORD        Z1, Z0, Z0
+	VPXORD        Z12, Z0, Z0
+	VPSRLQ        $0x20, Z4, Z2
+	VPXORD        Z3, Z2, Z2
+	VPXORD        Z13, Z2, Z2
+	VMOVAPS       Z5, Z1
+	VMOVAPS       Z4, Z3
+	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPSRLQ        $0x20, Z11, Z6
+	VPXORD        Z7, Z6, Z6
+	VPXORD        Z12, Z6, Z6
+	VPSRLQ        $0x20, Z10, Z8
+	VPXORD        Z9, Z8, Z8
+	VPXORD        Z13, Z8, Z8
+	VMOVAPS       Z11, Z7
+	VMOVAPS       Z10, Z9
+	VPADDD        numbers<>+7680(SB), Z12, Z12
+	VPADDD        numbers<>+7744(SB), Z13, Z13
+	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPSRLQ        $0x20, Z5, Z0
+	VPXORD        Z1, Z0, Z0
+	VPXORD        Z12, Z0, Z0
+	VPSRLQ        $0x20, Z4, Z2
+	VPXORD        Z3, Z2, Z2
+	VPXORD        Z13, Z2, Z2
+	VMOVAPS       Z5, Z1
+	VMOVAPS       Z4, Z3
+	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPSRLQ        $0x20, Z11, Z6
+	VPXORD        Z7, Z6, Z6
+	VPXORD        Z12, Z6, Z6
+	VPSRLQ        $0x20, Z10, Z8
+	VPXORD        Z9, Z8, Z8
+	VPXORD        Z13, Z8, Z8
+	VMOVAPS       Z11, Z7
+	VMOVAPS       Z10, Z9
+	VPADDD        numbers<>+7680(SB), Z12, Z12
+	VPADDD        numbers<>+7744(SB), Z13, Z13
+	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPSRLQ        $0x20, Z5, Z0
+	VPXORD        Z1, Z0, Z0
+	VPXORD        Z12, Z0, Z0
+	VPSRLQ        $0x20, Z4, Z2
+	VPXORD        Z3, Z2, Z2
+	VPXORD        Z13, Z2, Z2
+	VMOVAPS       Z5, Z1
+	VMOVAPS       Z4, Z3
+	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPSRLQ        $0x20, Z11, Z6
+	VPXORD        Z7, Z6, Z6
+	VPXORD        Z12, Z6, Z6
+	VPSRLQ        $0x20, Z10, Z8
+	VPXORD        Z9, Z8, Z8
+	VPXORD        Z13, Z8, Z8
+	VMOVAPS       Z11, Z7
+	VMOVAPS       Z10, Z9
+	VPADDD        numbers<>+7680(SB), Z12, Z12
+	VPADDD        numbers<>+7744(SB), Z13, Z13
+	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPSRLQ        $0x20, Z5, Z0
+	VPXORD        Z1, Z0, Z0
+	VPXORD        Z12, Z0, Z0
+	VPSRLQ        $0x20, Z4, Z2
+	VPXORD        Z3, Z2, Z2
+	VPXORD        Z13, Z2, Z2
+	VMOVAPS       Z5, Z1
+	VMOVAPS       Z4, Z3
+	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPSRLQ        $0x20, Z11, Z6
+	VPXORD        Z7, Z6, Z6
+	VPXORD        Z12, Z6, Z6
+	VPSRLQ        $0x20, Z10, Z8
+	VPXORD        Z9, Z8, Z8
+	VPXORD        Z13, Z8, Z8
+	VMOVAPS       Z11, Z7
+	VMOVAPS       Z10, Z9
+	VPADDD        numbers<>+7680(SB), Z12, Z12
+	VPADDD        numbers<>+7744(SB), Z13, Z13
+	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPSRLQ        $0x20, Z5, Z0
+	VPXORD        Z1, Z0, Z0
+	VPXORD        Z12, Z0, Z0
+	VPSRLQ        $0x20, Z4, Z2
+	VPXORD        Z3, Z2, Z2
+	VPXORD        Z13, Z2, Z2
+	VMOVAPS       Z5, Z1
+	VMOVAPS       Z4, Z3
+	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPSRLQ        $0x20, Z11, Z6
+	VPXORD        Z7, Z6, Z6
+	VPXORD        Z12, Z6, Z6
+	VPSRLQ        $0x20, Z10, Z8
+	VPXORD        Z9, Z8, Z8
+	VPXORD        Z13, Z8, Z8
+	VMOVAPS       Z11, Z7
+	VMOVAPS       Z10, Z9
+	VPADDD        numbers<>+7680(SB), Z12, Z12
+	VPADDD        numbers<>+7744(SB), Z13, Z13
+	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPSRLQ        $0x20, Z5, Z0
+	VPXORD        Z1, Z0, Z0
+	VPXORD        Z12, Z0, Z0
+	VPSRLQ        $0x20, Z4, Z2
+	VPXORD        Z3, Z2, Z2
+	VPXORD        Z13, Z2, Z2
+	VMOVAPS       Z5, Z1
+	VMOVAPS       Z4, Z3
+	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPSRLQ        $0x20, Z11, Z6
+	VPXORD        Z7, Z6, Z6
+	VPXORD        Z12, Z6, Z6
+	VPSRLQ        $0x20, Z10, Z8
+	VPXORD        Z9, Z8, Z8
+	VPXORD        Z13, Z8, Z8
+	VMOVAPS       Z11, Z7
+	VMOVAPS       Z10, Z9
+	VPSLLQ        $0x20, Z0, Z0
+	VPSRLQ        $0x20, Z0, Z0
+	VPSLLQ        $0x20, Z1, Z1
+	VPORD         Z1, Z0, Z0
+	VPSLLQ        $0x20, Z2, Z2
+	VPSRLQ        $0x20, Z2, Z2
+	VPSLLQ        $0x20, Z3, Z3
+	VPORD         Z3, Z2, Z2
+	VPUNPCKLQDQ   Z2, Z0, Z4
+	VPUNPCKHQDQ   Z2, Z0, Z5
+	VEXTRACTI64X2 $0x00, Z4, (DI)
+	VEXTRACTI64X2 $0x00, Z5, 16(DI)
+	VEXTRACTI64X2 $0x01, Z4, 32(DI)
+	VEXTRACTI64X2 $0x01, Z5, 48(DI)
+	VEXTRACTI64X2 $0x02, Z4, 64(DI)
+	VEXTRACTI64X2 $0x02, Z5, 80(DI)
+	VEXTRACTI64X2 $0x03, Z4, 96(DI)
+	VEXTRACTI64X2 $0x03, Z5, 112(DI)
+	VPSLLQ        $0x20, Z6, Z6
+	VPSRLQ        $0x20, Z6, Z6
+	VPSLLQ        $0x20, Z7, Z7
+	VPORD         Z7, Z6, Z6
+	VPSLLQ        $0x20, Z8, Z8
+	VPSRLQ        $0x20, Z8, Z8
+	VPSLLQ        $0x20, Z9, Z9
+	VPORD         Z9, Z8, Z8
+	VPUNPCKLQDQ   Z8, Z6, Z10
+	VPUNPCKHQDQ   Z8, Z6, Z11
+	VEXTRACTI64X2 $0x00, Z10, 128(DI)
+	VEXTRACTI64X2 $0x00, Z11, 144(DI)
+	VEXTRACTI64X2 $0x01, Z10, 160(DI)
+	VEXTRACTI64X2 $0x01, Z11, 176(DI)
+	VEXTRACTI64X2 $0x02, Z10, 192(DI)
+	VEXTRACTI64X2 $0x02, Z11, 208(DI)
+	VEXTRACTI64X2 $0x03, Z10, 224(DI)
+	VEXTRACTI64X2 $0x03, Z11, 240(DI)
+	ADDQ          $0x00000100, DI
+	DECQ          DX
+	JNZ           group
 	VZEROUPPER
 	RET
 
