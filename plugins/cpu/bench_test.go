@@ -56,6 +56,23 @@ func BenchmarkSubmit(b *testing.B) {
 		}
 		require.NoError(b, bed.Sync(ctx))
 	})
+	b.Run("scalar", func(b *testing.B) {
+		bed := newBed(b)
+		x, one := put(bed, []float32{1, 2, 3, 4}, 4), put(bed, []float32{1})
+		nodes := make([]op.Node, 1)
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			nodes[0] = op.Node{Op: op.Mul, Version: 1, Inputs: []op.TensorID{x.ID, one.ID}, Outputs: []op.Desc{{ID: bed.id(), DType: x.DType, Shape: x.Shape}}, Drop: 1}
+			x.ID = bed.last
+			if err := bed.Submit(nodes); err != nil {
+				b.Fatal(err)
+			}
+			if i&1023 == 1023 {
+				require.NoError(b, bed.Sync(ctx))
+			}
+		}
+		require.NoError(b, bed.Sync(ctx))
+	})
 	b.Run("round trip", func(b *testing.B) {
 		bed := newBed(b)
 		x := put(bed, []float32{1, 2, 3, 4}, 4)

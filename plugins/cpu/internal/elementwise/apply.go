@@ -52,8 +52,13 @@ func unary[T, R any](c *kernel.Call, grain int, loop func(d []R, x []T)) error {
 	if !native(*a) || kernel.IsHalf(c.Desc[0].DType) || !a.View.IsContiguous() {
 		return unaryAny(c, grain, loop)
 	}
-	x := kernel.Flat[T](*a)
-	out := c.Reuse(0, 0)
+	return unaryFrom(c, grain, 0, loop)
+}
+
+// unaryFrom runs a loop over the elements of operand k, which lie in row-major order and are what loops take.
+func unaryFrom[T, R any](c *kernel.Call, grain, k int, loop func(d []R, x []T)) error {
+	x := kernel.Flat[T](c.In[k])
+	out := c.Reuse(0, k)
 	y := kernel.Flat[R](out)
 	if len(y) <= grain {
 		loop(y, x)
@@ -102,6 +107,9 @@ func fill[T any](d []T, v T, n int) []T {
 	return d
 }
 
+// full reports whether a has n elements, more than one, in row-major order.
+func full(a *kernel.Array, n int) bool { return n > 1 && a.Size() == n && a.View.IsContiguous() }
+
 // binary runs a loop over the elements of two operands.
 func binary[T, R any](c *kernel.Call, grain int, loop *pair[T, R]) error {
 	n := c.Desc[0].Shape.Size()
@@ -111,6 +119,16 @@ func binary[T, R any](c *kernel.Call, grain int, loop *pair[T, R]) error {
 		plain = plain && v.Shape.Size() == n && v.IsContiguous()
 	}
 	if !plain {
+		if native(c.In[0]) && native(c.In[1]) {
+			switch {
+			case loop.vs != nil && full(&c.In[0], n) && c.In[1].Size() == 1:
+				b := kernel.Data[T](c.In[1])[c.In[1].View.Offset]
+				return unaryFrom(c, grain, 0, func(d []R, a []T) { loop.vs(d, a, b) })
+			case loop.sv != nil && full(&c.In[1], n) && c.In[0].Size() == 1:
+				a := kernel.Data[T](c.In[0])[c.In[0].View.Offset]
+				return unaryFrom(c, grain, 1, func(d []R, b []T) { loop.sv(d, a, b) })
+			}
+		}
 		return binaryAny(c, grain, loop)
 	}
 	a, b := kernel.Flat[T](c.In[0]), kernel.Flat[T](c.In[1])
