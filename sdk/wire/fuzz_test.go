@@ -25,10 +25,20 @@ func seeds(t testing.TB) [][]byte {
 	e.Read(1, d.ID, 8)
 	e.Sync(2)
 	e.BeginWrite(3, d)
+	e.WriteShared(4, d, 1)
+	e.ReadShared(5, d.ID, 8, 1)
 	all := [][]byte{content(t, e)}
 	require.NoError(t, e.Define(1, 1, &program.Program{Name: "p", Inputs: []op.Desc{d}, Nodes: []op.Node{{Op: code(t, "neg"), Version: 1,
 		Inputs: []op.TensorID{3}, Outputs: []op.Desc{{ID: 4, DType: dtype.F32}}}}, Outputs: []op.TensorID{4}}, nil))
-	return append(all, content(t, e), []byte{0x01, 0, 0}, []byte{0x06, 1, 2, 3}, []byte{0x09, 1}, []byte{0xff})
+	return append(all, content(t, e), []byte{0x01, 0, 0}, []byte{0x06, 1, 2, 3}, []byte{0x09, 1}, []byte{0x0d, 1}, []byte{0x0e, 1, 0x80, 0x20},
+		[]byte{0x0f, 1}, []byte{0xff})
+}
+
+// replySeeds are frames of all replies.
+func replySeeds() []*Frame {
+	return []*Frame{OpenedFrame(1), DoneFrame(1, &core.NodeError{Op: "x", Outputs: []op.Desc{{ID: 1}}, Err: core.ErrShape}),
+		UsageFrame(1, core.Memory{InUse: 1}), FailFrame(core.ErrProtocol), DataFrame(1, NewBuffer(4), 0, 4, true), KeptFrame(1), PartFrame(1, 1<<20),
+		ReleaseFrame(1)}
 }
 
 // bounded runs f and asserts that it allocated no more than a multiple of the size of its input.
@@ -45,6 +55,9 @@ func FuzzCommands(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
+		_, _, _ = ParseSegment(NewFrame(b))
+		_, _, _ = Overtakes(NewFrame(b))
+		_, _, _ = Chunk(NewFrame(b))
 		bounded(t, len(b), func() {
 			if _, err := decodeAll(NewDecoder(1), b); err != nil {
 				require.ErrorIs(t, err, core.ErrProtocol)
@@ -66,8 +79,7 @@ func FuzzQuery(f *testing.F) {
 }
 
 func FuzzReply(f *testing.F) {
-	for _, fr := range []*Frame{OpenedFrame(1), DoneFrame(1, &core.NodeError{Op: "x", Outputs: []op.Desc{{ID: 1}}, Err: core.ErrShape}),
-		UsageFrame(1, core.Memory{InUse: 1}), FailFrame(core.ErrProtocol), DataFrame(1, NewBuffer(4), 0, 4, true)} {
+	for _, fr := range replySeeds() {
 		require.NoError(f, fr.Bytes(func(b []byte) error { f.Add(append([]byte(nil), b...)); return nil }))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
