@@ -15,7 +15,9 @@ import (
 
 // The built-in backend passes every case of what it claims, and writes nowhere but into its tensors.
 func TestCPU(t *testing.T) {
-	open := func() (core.Backend, error) { return core.Open("cpu", core.Config{Threads: 2, Options: map[string]string{"guard_bands": "128"}}) }
+	open := func() (core.Backend, error) {
+		return core.Open("cpu", core.Config{Threads: 2, Options: map[string]string{"guard_bands": "128"}})
+	}
 	r, err := conformance.Check(context.Background(), open, conformance.Options{Sample: sampled()})
 	require.NoError(t, err)
 	if err := r.Err(); err != nil {

@@ -142,7 +142,7 @@ func (x matrix) scaleColumns(by []float64) matrix {
 	return y
 }
 
-// decomposed is the thin singular value decomposition u·diag(s)·vᵀ of x of full rank.
+// decomposed is the thin singular value decomposition u·diag(s)·vᵀ of x.
 func decomposed(x matrix) (u matrix, s []float64, v matrix) {
 	if len(x) < len(x[0]) {
 		v, s, u = decomposed(x.transpose())
@@ -171,11 +171,12 @@ func decomposed(x matrix) (u matrix, s []float64, v matrix) {
 		}
 		lengths := s
 		s, v = byValue(lengths, v, true)
-		_, u = byValue(lengths, w, true)
-		for j, length := range s {
-			for _, row := range u {
-				row[j] /= length
-			}
+		_, w = byValue(lengths, w, true)
+		// The columns are orthogonal: q has them over their lengths, and orthonormal ones in place of those of length 0.
+		q, _ := reflected(w)
+		u = newMatrix(len(q), len(s))
+		for i := range u {
+			copy(u[i], q[i])
 		}
 	}
 	signs := columnSigns(u)

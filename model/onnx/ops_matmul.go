@@ -43,7 +43,7 @@ func gemmNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
 	a, b, bias := n.input(0), n.input(1), n.input(2)
 	if a.rank() != 2 || b.rank() != 2 {
-		if n.opset() < 7 && a.rank() > 2 && n.int("transA", 0) == 0 { // early exporters leave out Flatten
+		if n.opset() < 7 && a.rank() > 2 && b.rank() == 2 && n.int("transA", 0) == 0 { // early exporters leave out Flatten
 			a = t.reshape(a, a.shape()[0], a.shape()[1:].Size())
 		} else {
 			t.fail("a is %v and b %v, want rank 2", a.shape(), b.shape())
