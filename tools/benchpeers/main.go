@@ -25,7 +25,7 @@ type options struct {
 	threads                       []int
 	filter                        *regexp.Regexp
 	seconds                       time.Duration // of each contestant
-	out, json                     string
+	out, json, from               string
 }
 
 // The parts of a run.
@@ -43,6 +43,7 @@ func parse(args []string) (options, error) {
 	f.DurationVar(&o.seconds, "time", 400*time.Millisecond, "how long each contestant runs each case")
 	f.StringVar(&o.out, "out", "", "`FILE` whose generated part is replaced when all parts are measured; else the report is printed")
 	f.StringVar(&o.json, "json", "", "`FILE` for all figures")
+	f.StringVar(&o.from, "from", "", "`FILE` of -json whose report is written; nothing is measured")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -85,6 +86,17 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
+	if o.from != "" {
+		b, err := os.ReadFile(filepath.Clean(o.from))
+		if err != nil {
+			return err
+		}
+		var r Result
+		if err := json.Unmarshal(b, &r); err != nil {
+			return fmt.Errorf("%s: %w", o.from, err)
+		}
+		return publish(ctx, o, &r)
+	}
 	dir, err := os.MkdirTemp("", "benchpeers")
 	if err != nil {
 		return err

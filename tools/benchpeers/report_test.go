@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -141,4 +142,23 @@ func TestScripts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, data, v.Tensor.Data)
 	require.Equal(t, x.Shape, v.Tensor.Shape)
+}
+
+// Figures that were kept give the report again.
+func TestFrom(t *testing.T) {
+	b, err := json.Marshal(canned())
+	require.NoError(t, err)
+	dir := t.TempDir()
+	kept, doc := filepath.Join(dir, "figures.json"), filepath.Join(dir, "B.md")
+	require.NoError(t, os.WriteFile(kept, b, 0o600))
+	require.NoError(t, os.WriteFile(doc, []byte(begin+end), 0o600))
+	o, err := parse([]string{"-from", kept, "-out", doc})
+	require.NoError(t, err)
+	require.NoError(t, run(t.Context(), o))
+	got, err := os.ReadFile(doc)
+	require.NoError(t, err)
+	var want strings.Builder
+	writeReport(&want, canned())
+	require.Equal(t, begin+"\n"+want.String()+"\n"+end, string(got))
+	require.ErrorContains(t, run(t.Context(), options{from: doc}), "invalid character")
 }
