@@ -15,7 +15,7 @@ func init() {
 	register("MaxRoiPool", 1, maxRoiPoolNode)
 }
 
-// nonMaxSuppressionNode picks boxes on the host, as their number depends on the data. The limits are inputs of the host
+// nonMaxSuppressionNode picks boxes on the host, see RATIONALE.md, "Why is NonMaxSuppression not the contract's nms?". The limits are inputs of the host
 // op, not constants of the program.
 func nonMaxSuppressionNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
