@@ -163,13 +163,13 @@ func Backward(roots, seeds []*Tensor, wrt ...*Tensor) (*Gradients, error) {
 		grads, err = g.Backward(rs, ss, ids)
 	}
 	e.mu.Unlock()
-	if err != nil {
-		return nil, fmt.Errorf("tensor: %w", err)
-	}
-	if seeds == nil {
-		for _, h := range hold {
+	for i, h := range hold {
+		if seeds == nil || seeds[i] == nil {
 			h.Release()
 		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("tensor: %w", err)
 	}
 	out := &Gradients{of: make(map[op.TensorID]*Tensor, len(grads))}
 	d := &Device{engine: e}

@@ -98,7 +98,6 @@ func (s *stream) Backward(roots, seeds []op.Desc, wrt []op.TensorID) ([]core.Gra
 		return nil, fmt.Errorf("autodiff: backward of %d roots with %d seeds, want as many, at least one: %w", len(roots), len(seeds), core.ErrShape)
 	}
 	p := &pass{tape: s.tape, grads: map[*value]op.Desc{}, holders: map[op.TensorID]int{}, again: map[*value]op.Desc{}, wanted: map[*value]bool{}}
-	defer func() { s.out = s.out[:0] }() // of a pass that failed
 	var starts []*value
 	for i, r := range roots {
 		v := s.values[r.ID]
@@ -112,6 +111,25 @@ func (s *stream) Backward(roots, seeds []op.Desc, wrt []op.TensorID) ([]core.Gra
 		}
 		starts = append(starts, v)
 	}
+	grads, err := p.run(starts, seeds, wrt)
+	if err != nil {
+		p.abandon()
+	}
+	return grads, err
+}
+
+// abandon frees what a pass that failed has made.
+func (p *pass) abandon() {
+	for id := range p.holders {
+		p.dead = append(p.dead, id)
+	}
+	for _, d := range p.again {
+		p.dead = append(p.dead, d.ID)
+	}
+	_ = p.flush() // the fault of the pass is the one to report
+}
+
+func (p *pass) run(starts []*value, seeds []op.Desc, wrt []op.TensorID) ([]core.Gradient, error) {
 	entries, leaves := reach(starts)
 	if wrt == nil {
 		for _, v := range leaves {
@@ -119,7 +137,7 @@ func (s *stream) Backward(roots, seeds []op.Desc, wrt []op.TensorID) ([]core.Gra
 		}
 	} else {
 		for _, id := range wrt {
-			if v := s.values[id]; v != nil {
+			if v := p.values[id]; v != nil {
 				p.wanted[v] = true
 			}
 		}
@@ -296,185 +314,12 @@ func (p *pass) passed(e *entry) {
 	}
 }
 
-// apply runs e's rule. Its results have one hold each, unless they are not the pass's own.
-func (p *pass) apply(e *entry, need []bool, dy []op.Desc) ([]op.Desc, error) {
-	if e.custom != nil {
-		return p.custom(e, dy)
-	}
-	if e.rule.grad == nil {
-		return nil, fmt.Errorf("the op has no gradient: register one, or detach its operands: %w", core.ErrUnsupported)
-	}
-	g := &grad{Builder: op.NewBuilder(p.next), Attrs: e.node.Attrs, need: need, dy: dy, has: map[op.TensorID]bool{}}
-	for _, v := range e.in {
-		g.x = append(g.x, v.desc)
-	}
-	for _, v := range e.out {
-		g.y = append(g.y, v.desc)
-	}
-	readable := map[op.TensorID]op.Desc{}
-	for _, v := range e.saved {
-		d, err := p.elements(v)
-		if err != nil {
-			return nil, err
-		}
-		readable[d.ID], g.has[d.ID] = d, true
-		for i, w := range e.in {
-			if w == v {
-				g.x[i] = d
-			}
-		}
-		for i, w := range e.out {
-			if w == v {
-				g.y[i] = d
-			}
-		}
-	}
-	for _, d := range dy {
-		if d.ID != 0 {
-			readable[d.ID], g.has[d.ID] = d, true
-		}
-	}
-	grads := e.rule.grad(g)
-	if g.Err() != nil {
-		return nil, g.Err()
-	}
-	return p.finish(g.Nodes, grads, readable)
-}
-
-// finish queues the nodes of a rule and drops what they alone use.
-func (p *pass) finish(nodes []op.Node, grads []op.Desc, readable map[op.TensorID]op.Desc) ([]op.Desc, error) {
-	last := map[op.TensorID]int{} // of what the nodes make: the node that uses it last
-	for i := range nodes {
-		for _, id := range nodes[i].Inputs {
-			if _, made := last[id]; made {
-				last[id] = i
-			} else if _, ok := readable[id]; !ok {
-				return nil, fmt.Errorf("%v reads %v, which was not saved: %w", nodes[i].Op, id, core.ErrUnknownTensor)
-			}
-		}
-		for _, d := range nodes[i].Outputs {
-			readable[d.ID] = d
-			last[d.ID] = -1
-		}
-	}
-	for _, g := range grads {
-		_, made := last[g.ID]
-		if _, ours := p.holders[g.ID]; g.ID != 0 && (made || ours) {
-			p.holders[g.ID]++
-		}
-	}
-	for i := range nodes {
-		n := &nodes[i]
-		for k, id := range n.Inputs {
-			if at, made := last[id]; made && at == i && p.holders[id] == 0 && k < 64 {
-				n.Drop |= 1 << k
-				delete(last, id)
-			}
-		}
-	}
-	if err := p.emit(nodes, readable); err != nil {
-		return nil, err
-	}
-	for id := range last {
-		if p.holders[id] == 0 {
-			p.dead = append(p.dead, id)
-		}
-	}
-	return grads, nil
-}
-
-// emit queues nodes for the stream below, decomposed where it lacks them.
-func (p *pass) emit(nodes []op.Node, descs map[op.TensorID]op.Desc) error {
-	var in []op.Desc
-	for i := range nodes {
-		n := &nodes[i]
-		in = in[:0]
-		for _, id := range n.Inputs {
-			in = append(in, descs[id])
-		}
-		if p.below.Supports(n, in) == nil {
-			p.out = append(p.out, *n)
-			continue
-		}
-		parts, free, err := core.Lower(p.below, n, in, p.next)
-		if err != nil {
-			return err
-		}
-		p.out = append(p.out, parts...)
-		p.dead = append(p.dead, free...)
-	}
-	return nil
-}
-
 // room sends what is queued once it is worth a message.
 func (p *pass) room() error {
 	if len(p.out) < 64 {
 		return nil
 	}
 	return p.flush()
-}
-
-// elements is v below, computed again if it was evicted.
-func (p *pass) elements(v *value) (op.Desc, error) {
-	if v.live {
-		return v.desc, nil
-	}
-	if d, ok := p.again[v]; ok {
-		return d, nil
-	}
-	e := v.entry
-	if e == nil || e.replay == nil {
-		return op.Desc{}, fmt.Errorf("%v was lost from the tape: %w", v.desc.ID, core.ErrUnknownTensor)
-	}
-	n := e.node
-	n.Inputs = make([]op.TensorID, len(e.in))
-	descs := map[op.TensorID]op.Desc{}
-	for i, w := range e.in {
-		d, err := p.elements(w)
-		if err != nil {
-			return d, err
-		}
-		n.Inputs[i] = d.ID
-		descs[d.ID] = d
-	}
-	n.Outputs = slices.Clone(n.Outputs)
-	for i, w := range e.out {
-		n.Outputs[i].ID = p.next()
-		if _, has := p.again[w]; w.live || has {
-			p.dead = append(p.dead, n.Outputs[i].ID) // another result of the same node
-			continue
-		}
-		p.again[w] = n.Outputs[i]
-	}
-	return p.again[v], p.emit([]op.Node{n}, descs)
-}
-
-// custom runs a gradient of the caller's own on the stream below.
-func (p *pass) custom(e *entry, dy []op.Desc) ([]op.Desc, error) {
-	saved := make([]op.Desc, len(e.saved))
-	for i, v := range e.saved {
-		d, err := p.elements(v)
-		if err != nil {
-			return nil, err
-		}
-		saved[i] = d
-	}
-	if err := p.flush(); err != nil {
-		return nil, err
-	}
-	grads, err := e.custom.Backward(core.Below{Backend: p.below, Stream: p.inner, Next: p.next}, saved, slices.Clone(dy))
-	if err != nil {
-		return nil, err
-	}
-	if len(grads) != len(e.in) {
-		return nil, fmt.Errorf("got %d gradients, want one for each of %d operands: %w", len(grads), len(e.in), core.ErrShape)
-	}
-	for _, g := range grads {
-		if g.ID != 0 {
-			p.holders[g.ID]++
-		}
-	}
-	return grads, nil
 }
 
 // results hands the gradients out, each as a tensor of its own.

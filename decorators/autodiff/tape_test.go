@@ -303,3 +303,28 @@ func TestPrograms(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{2, 3 * math.Exp(3)}, g, 1e-12)
 	require.NoError(t, e.Close())
 }
+
+// A backward pass that fails half-way frees what it had made, and the device goes on.
+func TestFailedPassFrees(t *testing.T) {
+	dev := open(t, 1)
+	broken := tensor.Function{
+		Name:    "broken",
+		Forward: func(x []*tensor.Tensor) (y, saved []*tensor.Tensor) { return []*tensor.Tensor{x[0].Exp()}, nil },
+		Backward: func(_, grads []*tensor.Tensor) []*tensor.Tensor {
+			return []*tensor.Tensor{grads[0].Reshape(7)} // panics
+		},
+	}
+	x := tensor.From(dev, []float64{1, 2}, 2).RequireGrad()
+	y := broken.Apply(x.Mul(x))[0].Sin().Mul(x)
+	require.NoError(t, dev.Sync(context.Background()))
+	before, _ := dev.Memory()
+	for range 3 {
+		_, err := y.Backward()
+		require.ErrorIs(t, err, core.ErrShape)
+		require.ErrorContains(t, err, "gradient of broken")
+	}
+	require.NoError(t, dev.Sync(context.Background()))
+	after, _ := dev.Memory()
+	assert.Equal(t, before.Tensors, after.Tensors)
+	assert.Equal(t, []float64{2, 4}, values(t, backward(t, x.Mul(x)).Of(x)))
+}
