@@ -107,6 +107,7 @@ func start[T gemm.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out []T
 	r := run[T]{pool, p, x, w, out, accumulate, epilogue}
 	work := max(p.outputs/p.groups*p.outSize*p.depth(), 1)
 	switch {
+	case areDots[T](p) && w.plain != nil && r.runDots():
 	case w.phases != nil && !accumulate:
 		return r.runPhases()
 	case !isDirect[T](p) && isLong[T](p):

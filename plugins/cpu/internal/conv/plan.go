@@ -103,6 +103,7 @@ type Plan struct {
 	turned                   bool  // places are the rows of the product, not its columns
 	placed                   bool  // rows of places are read where they stand
 	reach                    int   // the greatest offset
+	dots                     bool  // long, and one image
 	long                     bool  // few places, a large kernel
 	framed                   bool  // a matrix of which neighbouring columns overlap is the input
 
@@ -236,7 +237,7 @@ func (p *Plan) choose() {
 	p.thin = p.outputs/p.groups <= maxThin && p.taps > 0 && perGroup > 0
 	last := &p.axes[len(p.axes)-1]
 	p.framed = p.plain && perGroup == 1 && p.outSize == last.out && p.taps == last.kernel && last.kernelDilation == 1 && !p.pointwise
-	p.turned, p.long = p.isTurned(), p.chooseLong()
+	p.turned, p.long, p.dots = p.isTurned(), p.chooseLong(), p.chooseDots()
 	p.direct = perGroup == 1 && p.outputs/p.groups <= maxDirect && p.taps > 0
 	if p.pointwise && !p.direct && !p.thin || p.outSize == 0 {
 		return

@@ -1,0 +1,88 @@
+package conv
+
+import (
+	"sync/atomic"
+
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+)
+
+// A long convolution of one image, or of one channel for each group, as the
+// gradient of the weights of a first or a depthwise layer is, has too few
+// columns for a product. Its outputs are products of vectors: with zeros in the
+// gaps between the rows of the kernel, all of a kernel's channel is one vector,
+// and so is what it covers of the input.
+
+// areDots reports whether the plan is computed by products of vectors.
+func areDots[T gemm.Number](p *Plan) bool { return p.dots && gemm.Active[T]().Dot != nil }
+
+func (p *Plan) chooseDots() bool {
+	if len(p.axes) != 2 || p.batch != 1 || p.outSize == 0 || p.outSize > mostLong || p.taps < worthTap*p.outSize || p.channels == 0 {
+		return false
+	}
+	for _, a := range p.axes {
+		if a.phases != 0 || a.kernelDilation != 1 || a.stride != 1 {
+			return false
+		}
+	}
+	return p.axes[1].kernel >= 2*worthTap
+}
+
+// runDots reports false, and has done nothing, where an element of the input is
+// not finite: the zeros in the gaps would make it a NaN for all outputs.
+func (r *run[T]) runDots() bool {
+	p, kern := r.plan, gemm.Active[T]()
+	planes := r.x
+	if !p.plain {
+		spare, _ := p.spare.Get().(*[]T)
+		if spare == nil {
+			spare = new([]T)
+		}
+		defer p.spare.Put(spare)
+		*spare = room(*spare, p.channels*p.paddedSize)
+		planes = *spare
+	}
+	zeros := make([]T, p.paddedSize)
+	var infinite atomic.Bool
+	r.pool.For(p.channels, padGrain/p.paddedSize+1, func(lo, hi int) {
+		var sum [1]T
+		for c := lo; c < hi; c++ {
+			plane := planes[c*p.paddedSize:][:p.paddedSize]
+			if !p.plain {
+				clear(plane)
+				padAxes(plane, r.x[c*p.inSize:][:p.inSize], p.axes)
+			}
+			if kern.Dot(plane, zeros, 0, sum[:]); sum[0] != sum[0] {
+				infinite.Store(true)
+			}
+		}
+	})
+	if infinite.Load() {
+		return false
+	}
+	r.pool.For(p.outputs, leastWork()/(p.depth()*p.outSize)+1, func(lo, hi int) {
+		rows, cols := &p.axes[0], &p.axes[1]
+		kernel, sums := make([]T, (rows.kernel-1)*rows.step+cols.kernel), make([]T, cols.out)
+		channels, perGroup := p.channels/p.groups, p.outputs/p.groups
+		for o := lo; o < hi; o++ {
+			out := r.out[o*p.outSize:][:p.outSize]
+			if !r.accumulate {
+				clear(out)
+			}
+			for c := range channels {
+				w := r.weights.plain[(o*channels+c)*p.taps:][:p.taps]
+				for y := range rows.kernel {
+					copy(kernel[y*rows.step:][:cols.kernel], w[y*cols.kernel:])
+				}
+				plane := planes[(o/perGroup*channels+c)*p.paddedSize:][:p.paddedSize]
+				for y := range rows.out {
+					kern.Dot(kernel, plane[y*rows.step:], 1, sums)
+					for x, v := range sums {
+						out[y*cols.out+x] += v
+					}
+				}
+			}
+			r.epilogue.Rows(o).Apply(out, p.outSize, 1, p.outSize)
+		}
+	})
+	return true
+}
