@@ -9,9 +9,10 @@ import (
 // Param is a tensor that a module owns: trained, or, as a buffer, only kept with it, as running statistics are. On a device
 // with autodiff a trained parameter is tracked.
 type Param struct {
-	value  *tensor.Tensor
-	buffer bool
-	frozen bool
+	value   *tensor.Tensor
+	buffer  bool
+	derived bool
+	frozen  bool
 }
 
 // NewParam makes a trained parameter of t, which it takes over.
@@ -26,6 +27,25 @@ func NewBuffer(t *tensor.Tensor) *Param {
 	p := &Param{buffer: true}
 	p.Set(t)
 	return p
+}
+
+// NewDerived makes a buffer of t that follows from the settings of its module, as a table of positions does: it moves with the module
+// and is no part of the state dict.
+func NewDerived(t *tensor.Tensor) *Param {
+	p := NewBuffer(t)
+	p.derived = true
+	return p
+}
+
+// Derived reports whether p was made by NewDerived.
+func (p *Param) Derived() bool { return p.derived }
+
+// get is the value, nil of a parameter that a layer lacks.
+func (p *Param) get() *tensor.Tensor {
+	if p == nil {
+		return nil
+	}
+	return p.value
 }
 
 // Value is the current tensor, to compute with. It is the parameter's: it must not be released, and is valid until the next Set.

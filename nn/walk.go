@@ -18,10 +18,12 @@ type Named struct {
 // Params lists the parameters and buffers of a module in the order of its fields, those of maps by key. One that is reached on two
 // paths, as tied weights are, is listed once. m is a module or a pointer to one; it panics on a nil module and on modules that
 // contain themselves.
-func Params(m any) []Named {
+func Params(m any) []Named { return params(reflect.ValueOf(m)) }
+
+func params(v reflect.Value) []Named {
 	var list []Named
 	seen := map[*Param]bool{}
-	walk(reflect.ValueOf(m), "", func(name string, v reflect.Value) bool {
+	walk(v, "", func(name string, v reflect.Value) bool {
 		p, ok := v.Interface().(*Param)
 		if ok && !seen[p] {
 			seen[p] = true
@@ -45,8 +47,10 @@ func Trained(m any) []Named {
 }
 
 // Count is the number of elements of the trained parameters, and of all parameters and buffers.
-func Count(m any) (trained, all int) {
-	for _, p := range Params(m) {
+func Count(m any) (trained, all int) { return count(reflect.ValueOf(m)) }
+
+func count(v reflect.Value) (trained, all int) {
+	for _, p := range params(v) {
 		all += p.Size()
 		if p.Trainable() {
 			trained += p.Size()
@@ -118,31 +122,39 @@ func step(v reflect.Value, path string, level int, f func(string, reflect.Value)
 		if v.Type().Key().Kind() != reflect.String {
 			return
 		}
-		keys := v.MapKeys()
-		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
-		for _, k := range keys {
+		for _, k := range sortedKeys(v) {
 			step(v.MapIndex(k), join(path, k.String()), level+1, f)
 		}
 	}
+}
+
+func sortedKeys(v reflect.Value) []reflect.Value {
+	keys := v.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+	return keys
 }
 
 func fields(v reflect.Value, path string, level int, f func(string, reflect.Value) bool) {
 	t := v.Type()
 	for i := range t.NumField() {
 		field := t.Field(i)
-		name := field.Tag.Get("nn")
-		if !field.IsExported() || name == "-" || !holds(field.Type) {
+		if !field.IsExported() || field.Tag.Get("nn") == "-" || !holds(field.Type) {
 			continue
 		}
 		at := path
 		if !field.Anonymous {
-			if name == "" {
-				name = snake(field.Name)
-			}
-			at = join(path, name)
+			at = join(path, fieldName(field))
 		}
 		step(v.Field(i), at, level+1, f)
 	}
+}
+
+// fieldName is a field's part of the names of parameters.
+func fieldName(f reflect.StructField) string {
+	if name := f.Tag.Get("nn"); name != "" {
+		return name
+	}
+	return snake(f.Name)
 }
 
 // holds is false for types that no parameter can be in.

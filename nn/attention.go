@@ -1,0 +1,246 @@
+package nn
+
+import (
+	"math"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/tensor"
+)
+
+// AttentionConfig is the settings of attention layers.
+type AttentionConfig struct {
+	Dropout  float64 // of the weights, in training
+	NoBias   bool
+	Quiet    bool // quiet softmax: a query may attend to nothing
+	Init     Init // of the projections, by default uniform after Glorot
+	KVHeads  int  // of CrossAttention: heads of keys and values, which groups of query heads share; 0 for as many
+	HeadSize int  // of CrossAttention; 0 for size/heads
+}
+
+// AttendOptions change one call of an attention layer. The zero value lets every query see every key.
+type AttendOptions struct {
+	Mask    *tensor.Tensor // broadcasts to [B, heads, S, T]: bools say which keys are seen, floats are added to scores; or nil
+	KeyMask *tensor.Tensor // bools [B, T] that say which keys are real, not padding; or nil
+	Causal  bool           // later keys are not seen
+	Cache   *KVCache       // of earlier positions, which come before those given and are extended by them; or nil
+}
+
+// masks joins what says which keys are seen. Given masks are not remembered by m.
+func (o AttendOptions) mask(m *temps) *tensor.Tensor {
+	if o.KeyMask == nil {
+		return o.Mask
+	}
+	if o.KeyMask.Rank() != 2 {
+		fail("attention: key mask %v, want [B, T]: %w", o.KeyMask.Desc(), core.ErrShape)
+	}
+	keys := m.of(o.KeyMask.Reshape(o.KeyMask.Shape()[0], 1, 1, o.KeyMask.Shape()[1]))
+	switch {
+	case o.Mask == nil:
+		return keys
+	case o.Mask.DType().IsFloat():
+		return m.of(o.Mask.MaskFill(m.of(keys.Not()), math.Inf(-1)))
+	}
+	return m.of(o.Mask.And(keys))
+}
+
+// core is the part of attention layers between the projections.
+type scores struct {
+	mode
+	Dropout float64
+	Quiet   bool
+}
+
+// attend weighs v[B, H, T, E] by the scores of q[B, Hq, S, D] and k[B, H, T, D]; past keys come before the first query. It gives
+// [B, S, Hq·E].
+func (a *scores) attend(m *temps, q, k, v *tensor.Tensor, o AttendOptions, past int) *tensor.Tensor {
+	var y *tensor.Tensor
+	if a.Quiet || a.Dropout > 0 && !a.inference {
+		y = a.explicit(m, q, k, v, o, past)
+	} else {
+		y = m.of(q.Attention(k, v, tensor.AttentionOptions{Mask: o.mask(m), Causal: o.Causal, Past: past}))
+	}
+	s := y.Shape()
+	return m.of(m.of(y.Permute(0, 2, 1, 3)).Reshape(s[0], s[2], s[1]*s[3]))
+}
+
+// explicit is attention whose weights are at hand.
+func (a *scores) explicit(m *temps, q, k, v *tensor.Tensor, o AttendOptions, past int) *tensor.Tensor {
+	w := a.weights(m, q, k, o, past)
+	if a.Dropout > 0 && !a.inference {
+		w = m.of(w.Dropout(a.Dropout))
+	}
+	return m.of(w.MatMul(m.of(shared(v, q))))
+}
+
+// shared repeats the heads of k for those of q that share them.
+func shared(k, q *tensor.Tensor) *tensor.Tensor {
+	if n := q.Shape()[1] / max(1, k.Shape()[1]); n > 1 {
+		return k.RepeatInterleave(1, n)
+	}
+	return k.Reshape(k.Shape()...) // a handle of our own
+}
+
+// weights are how much each query [B, Hq, S, D] attends to each key: [B, Hq, S, T].
+func (a *scores) weights(m *temps, q, k *tensor.Tensor, o AttendOptions, past int) *tensor.Tensor {
+	w := m.of(m.of(q.MulScalar(1/math.Sqrt(float64(q.Shape()[3])))).MatMulT(m.of(shared(k, q)), false, true))
+	if mask := o.mask(m); mask != nil {
+		if mask.DType().IsFloat() {
+			w = m.of(w.Add(mask))
+		} else {
+			w = m.of(w.MaskFill(m.of(mask.Not()), math.Inf(-1)))
+		}
+	}
+	if o.Causal {
+		later := m.of(q.Device().TriuMask(past+1, q.Shape()[2], k.Shape()[2]))
+		w = m.of(w.MaskFill(later, math.Inf(-1)))
+	}
+	if a.Quiet {
+		return m.of(w.QuietSoftmax(-1))
+	}
+	return m.of(w.Softmax(-1))
+}
+
+// heads brings x[B, S, n·D] to [B, n, S, D].
+func heads(m *temps, x *tensor.Tensor, n int) *tensor.Tensor {
+	s := x.Shape()
+	return m.of(m.of(x.Reshape(s[0], s[1], n, s[2]/n)).Permute(0, 2, 1, 3))
+}
+
+// MultiHeadAttention is attention in Heads parts of the features, with projections before and after. The projections of
+// queries, keys and values are one weight [3·size, size], as in PyTorch's layer, so that attention of x to itself is one product.
+type MultiHeadAttention struct {
+	scores
+	InWeight *Param `nn:"in_proj_weight"`
+	InBias   *Param `nn:"in_proj_bias"` // [3·size], or nil
+	OutProj  *Linear
+	Heads    int
+}
+
+// NewMultiHeadAttention makes attention over size features; heads divides size.
+func NewMultiHeadAttention(d *tensor.Device, size, heads int, c AttentionConfig) *MultiHeadAttention {
+	positive("attention", size, heads)
+	if size%heads != 0 {
+		fail("attention: %d heads of %d features, want a number that divides them: %w", heads, size, core.ErrShape)
+	}
+	l := &MultiHeadAttention{Heads: heads}
+	l.Dropout, l.Quiet = fraction("attention", c.Dropout), c.Quiet
+	l.InWeight = NewParam(c.Init.or(XavierUniform(1)).New(d, size, 3*size, 3*size, size))
+	if !c.NoBias {
+		l.InBias = NewParam(Zeros().New(d, 0, 0, 3*size))
+	}
+	l.OutProj = NewLinear(d, size, size, LinearConfig{NoBias: c.NoBias, Init: c.Init, BiasInit: Zeros()})
+	return l
+}
+
+// Forward is attention of x[B, S, size] to itself.
+func (l *MultiHeadAttention) Forward(x *tensor.Tensor) *tensor.Tensor {
+	return l.Attend(x, x, x, AttendOptions{})
+}
+
+// Attend is attention of queries q[B, S, size] to k and v[B, T, size], giving [B, S, size].
+func (l *MultiHeadAttention) Attend(q, k, v *tensor.Tensor, o AttendOptions) *tensor.Tensor {
+	m := keeping(q, k, v, o.Mask, o.KeyMask)
+	qh, kh, vh := l.project(m, q, k, v)
+	past := o.Cache.Len()
+	if o.Cache != nil {
+		kh, vh = o.Cache.extend(m.own(kh), m.own(vh))
+	}
+	return m.done(l.OutProj.Forward(l.attend(m, qh, kh, vh, o, past)))
+}
+
+// Weights are how much each query attends to each key, without dropout: [B, Heads, S, T].
+func (l *MultiHeadAttention) Weights(q, k *tensor.Tensor, o AttendOptions) *tensor.Tensor {
+	m := keeping(q, k, o.Mask, o.KeyMask)
+	qh, kh, _ := l.project(m, q, k, k)
+	return m.done(l.weights(m, qh, kh, o, 0))
+}
+
+// project gives the heads of queries, keys and values.
+func (l *MultiHeadAttention) project(m *temps, q, k, v *tensor.Tensor) (qh, kh, vh *tensor.Tensor) {
+	switch {
+	case q == k && k == v:
+		p := l.parts(m, q, 0, 3)
+		return p[0], p[1], p[2]
+	case k == v:
+		p := l.parts(m, k, 1, 2)
+		return l.parts(m, q, 0, 1)[0], p[0], p[1]
+	}
+	return l.parts(m, q, 0, 1)[0], l.parts(m, k, 1, 1)[0], l.parts(m, v, 2, 1)[0]
+}
+
+// parts gives the heads of x by n of the three projections, from first on, as one product.
+func (l *MultiHeadAttention) parts(m *temps, x *tensor.Tensor, first, n int) []*tensor.Tensor {
+	w, b, size := l.InWeight.Value(), l.InBias.get(), l.InWeight.Shape()[1]
+	if x.Rank() != 3 {
+		fail("attention: %v, want [B, S, %d]: %w", x.Desc(), size, core.ErrShape)
+	}
+	if n < 3 {
+		w = m.of(w.Narrow(0, first*size, n*size))
+		if b != nil {
+			b = m.of(b.Narrow(0, first*size, n*size))
+		}
+	}
+	y := m.of(x.LinearT(w, b))
+	if n == 1 {
+		return []*tensor.Tensor{heads(m, y, l.Heads)}
+	}
+	s := x.Shape()
+	y = m.of(m.of(y.Reshape(s[0], s[1], n, l.Heads, size/l.Heads)).Permute(2, 0, 3, 1, 4))
+	out := make([]*tensor.Tensor, n)
+	for i := range out {
+		out[i] = m.of(y.Select(0, i))
+	}
+	return out
+}
+
+// toMemory is Attend to a memory whose keys and values the cache holds once it was called.
+func (l *MultiHeadAttention) toMemory(x, memory *tensor.Tensor, o AttendOptions) *tensor.Tensor {
+	m := keeping(x, memory, o.Mask, o.KeyMask)
+	var k, v *tensor.Tensor
+	if o.Cache.Len() > 0 {
+		k, v = o.Cache.k, o.Cache.v
+	} else {
+		p := l.parts(m, memory, 1, 2)
+		if k, v = p[0], p[1]; o.Cache != nil {
+			k, v = o.Cache.extend(m.own(k), m.own(v))
+		}
+	}
+	return m.done(l.OutProj.Forward(l.attend(m, l.parts(m, x, 0, 1)[0], k, v, o, 0)))
+}
+
+// CrossAttention is attention of x[B, S, size] to a context[B, T, contextSize], with grouped keys and values if wanted.
+type CrossAttention struct {
+	scores
+	Query, Key, Value, Output *Linear
+	Heads, KVHeads            int
+}
+
+// NewCrossAttention makes attention of size features to a context of contextSize.
+func NewCrossAttention(d *tensor.Device, size, contextSize, heads int, c AttentionConfig) *CrossAttention {
+	positive("cross_attention", size, contextSize, heads)
+	kv, each := or(c.KVHeads, heads), or(c.HeadSize, size/heads)
+	if kv < 1 || heads%kv != 0 || each < 1 {
+		fail("cross_attention: %d heads of %d features, %d of keys: want the latter to divide the former: %w", heads, each, kv, core.ErrShape)
+	}
+	lc := LinearConfig{NoBias: c.NoBias, Init: c.Init.or(XavierUniform(1)), BiasInit: Zeros()}
+	l := &CrossAttention{Heads: heads, KVHeads: kv, Query: NewLinear(d, size, heads*each, lc), Key: NewLinear(d, contextSize, kv*each, lc),
+		Value: NewLinear(d, contextSize, kv*each, lc), Output: NewLinear(d, heads*each, size, lc)}
+	l.Dropout, l.Quiet = fraction("cross_attention", c.Dropout), c.Quiet
+	return l
+}
+
+// Attend computes the layer. A cache holds the keys and values of the context, which is then not read again.
+func (l *CrossAttention) Attend(x, context *tensor.Tensor, o AttendOptions) *tensor.Tensor {
+	m := keeping(x, context, o.Mask, o.KeyMask)
+	var k, v *tensor.Tensor
+	if o.Cache.Len() > 0 {
+		k, v = o.Cache.k, o.Cache.v
+	} else {
+		k = heads(m, m.of(l.Key.Forward(context)), l.KVHeads)
+		v = heads(m, m.of(l.Value.Forward(context)), l.KVHeads)
+		if o.Cache != nil {
+			k, v = o.Cache.extend(m.own(k), m.own(v))
+		}
+	}
+	return m.done(l.Output.Forward(l.attend(m, heads(m, m.of(l.Query.Forward(x)), l.Heads), k, v, o, 0)))
+}

@@ -1,0 +1,103 @@
+package nn
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/tensor"
+)
+
+// ConvConfig is the settings of convolutions. Lists have one entry for each spatial dimension; one entry alone stands for all.
+// Missing ones are stride 1, no padding and dilation 1.
+type ConvConfig struct {
+	Stride, Padding, Dilation []int
+	Same                      bool // padding such that a stride of 1 keeps the size, with one more after than before where it is odd
+	Groups                    int  // of channels; 0 is 1
+	NoBias                    bool
+	Init, BiasInit            Init // by default uniform within ±1/√(operands per result), as PyTorch does
+}
+
+// spread brings a setting to n entries.
+func spread(name string, v []int, n, missing int) []int {
+	switch len(v) {
+	case 0:
+		return slices.Repeat([]int{missing}, n)
+	case 1:
+		return slices.Repeat(v, n)
+	case n:
+		return slices.Clone(v)
+	}
+	fail("%s: %v has %d entries, want 1 or %d: %w", name, v, len(v), n, core.ErrAttr)
+	return nil
+}
+
+// Conv is the convolution of x[N, in, spatial...] with Weight[out, in/Groups, kernel...] plus Bias[out], in as many spatial dimensions
+// as the kernel has. PadLo and PadHi are the zeros before and after.
+type Conv struct {
+	Weight                         *Param
+	Bias                           *Param // or nil
+	Stride, PadLo, PadHi, Dilation []int
+	Groups                         int
+}
+
+func newConv(name string, d *tensor.Device, in, out int, kernel []int, c ConvConfig) Conv {
+	n, groups := len(kernel), max(1, c.Groups)
+	positive(name, append([]int{in, out}, kernel...)...)
+	if in%groups != 0 || out%groups != 0 {
+		fail("%s: %d groups of %d and %d channels, want a number that divides both: %w", name, groups, in, out, core.ErrShape)
+	}
+	l := Conv{Groups: groups, Stride: spread(name+": stride", c.Stride, n, 1), Dilation: spread(name+": dilation", c.Dilation, n, 1)}
+	l.PadLo = spread(name+": padding", c.Padding, n, 0)
+	l.PadHi = slices.Clone(l.PadLo)
+	if c.Same {
+		for i, k := range kernel {
+			total := l.Dilation[i] * (k - 1)
+			l.PadLo[i], l.PadHi[i] = total/2, total-total/2
+		}
+	}
+	size := shape.Shape(kernel).Size()
+	l.Weight, l.Bias = convParams(d, c.Init, c.BiasInit, c.NoBias, fan{in / groups * size, out / groups * size}, out,
+		append([]int{out, in / groups}, kernel...))
+	return l
+}
+
+// convParams are weight and bias of a convolution; PyTorch takes the fan in from the weight's second dimension.
+func convParams(d *tensor.Device, init, biasInit Init, noBias bool, f fan, out int, dims []int) (w, b *Param) {
+	def := fanIn(shape.Shape(dims[1:]).Size())
+	w = NewParam(init.or(def).New(d, f.in, f.out, dims...))
+	if !noBias {
+		b = NewParam(biasInit.or(def).New(d, f.in, f.out, out))
+	}
+	return w, b
+}
+
+// Forward computes the layer: [N, out, spatial...].
+func (l *Conv) Forward(x *tensor.Tensor) *tensor.Tensor {
+	return x.Conv(l.Weight.Value(), tensor.ConvOptions{Strides: l.Stride, PadLo: l.PadLo, PadHi: l.PadHi, Dilation: l.Dilation,
+		Groups: l.Groups, Bias: l.Bias.get()})
+}
+
+// Conv1d is Conv over x[N, in, L].
+type Conv1d struct{ Conv }
+
+// Conv2d is Conv over x[N, in, H, W].
+type Conv2d struct{ Conv }
+
+// Conv3d is Conv over x[N, in, D, H, W].
+type Conv3d struct{ Conv }
+
+// NewConv1d makes a convolution of in to out channels.
+func NewConv1d(d *tensor.Device, in, out, kernel int, c ConvConfig) *Conv1d {
+	return &Conv1d{newConv("conv1d", d, in, out, []int{kernel}, c)}
+}
+
+// NewConv2d makes a convolution of in to out channels with a kernel of the given height and width.
+func NewConv2d(d *tensor.Device, in, out int, kernel [2]int, c ConvConfig) *Conv2d {
+	return &Conv2d{newConv("conv2d", d, in, out, kernel[:], c)}
+}
+
+// NewConv3d makes a convolution of in to out channels with a kernel of the given depth, height and width.
+func NewConv3d(d *tensor.Device, in, out int, kernel [3]int, c ConvConfig) *Conv3d {
+	return &Conv3d{newConv("conv3d", d, in, out, kernel[:], c)}
+}

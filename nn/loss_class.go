@@ -1,0 +1,159 @@
+package nn
+
+import (
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/tensor"
+)
+
+// Losses compare what a model gave with a target. They are plain structs of settings whose zero values are PyTorch's defaults;
+// Reduction says what becomes of the losses of the elements, their mean by default.
+
+// CrossEntropyLoss is the negative log likelihood of classes under the softmax of logits x[N, C, ...].
+type CrossEntropyLoss struct {
+	Weight         *tensor.Tensor // [C], of each class, or nil
+	Ignore         *int           // a label that does not count; nil for -100
+	LabelSmoothing float64        // the share of the target that goes to all classes
+	Probabilities  bool           // x is probabilities, not logits
+	Reduction      tensor.Reduction
+}
+
+// Forward takes labels [N, ...] of an integer type, or probabilities of the classes [N, C, ...] in x's type.
+func (l CrossEntropyLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
+	m := keeping(x, target)
+	if target.DType().IsFloat() {
+		return l.soft(m, x, target)
+	}
+	o := tensor.ClassOptions{Weight: l.Weight, Ignore: l.Ignore, LabelSmoothing: l.LabelSmoothing, Reduction: l.Reduction}
+	if !l.Probabilities {
+		return x.CrossEntropyLoss(target, o)
+	}
+	if l.LabelSmoothing == 0 {
+		return m.done(m.of(x.Log()).NLLLoss(target, o))
+	}
+	return m.done(m.of(x.Log()).CrossEntropyLoss(target, o)) // the softmax of logarithms of probabilities is the probabilities
+}
+
+// soft is the loss of probabilities of the classes; the mean is over the positions.
+func (l CrossEntropyLoss) soft(m *temps, x, target *tensor.Tensor) *tensor.Tensor {
+	if x.Rank() < 2 || !x.Shape().Equal(target.Shape()) {
+		fail("cross_entropy: logits %v and probabilities %v, want one shape [N, C, ...]: %w", x.Desc(), target.Desc(), core.ErrShape)
+	}
+	logp, classes := x, float64(x.Shape()[1])
+	if l.Probabilities {
+		logp = m.of(x.Log())
+	} else {
+		logp = m.of(x.LogSoftmax(1))
+	}
+	if e := l.LabelSmoothing; e != 0 {
+		target = m.of(m.of(target.MulScalar(1 - e)).AddScalar(e / classes))
+	}
+	y := m.of(logp.Mul(target))
+	if l.Weight != nil {
+		dims := make([]int, x.Rank()-1)
+		for i := range dims {
+			dims[i] = 1
+		}
+		dims[0] = x.Shape()[1]
+		y = m.of(y.Mul(m.of(l.Weight.Reshape(dims...))))
+	}
+	return m.done(reduced(m, m.of(m.of(y.Sum(1)).Neg()), l.Reduction))
+}
+
+// reduced joins the losses of elements.
+func reduced(m *temps, y *tensor.Tensor, r tensor.Reduction) *tensor.Tensor {
+	switch r {
+	case tensor.EachLoss:
+		return y
+	case tensor.SumLoss:
+		return y.Sum()
+	case "", tensor.MeanLoss:
+		return y.Mean()
+	}
+	fail("loss: reduction %q, want mean, sum or none: %w", string(r), core.ErrAttr)
+	return nil
+}
+
+// NLLLoss is the negative log likelihood of labels [N, ...] under log probabilities x[N, C, ...].
+type NLLLoss struct {
+	Weight    *tensor.Tensor // [C], of each class, or nil
+	Ignore    *int           // a label that does not count; nil for -100
+	Reduction tensor.Reduction
+}
+
+// Forward computes the loss.
+func (l NLLLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
+	return x.NLLLoss(target, tensor.ClassOptions{Weight: l.Weight, Ignore: l.Ignore, Reduction: l.Reduction})
+}
+
+// BCELoss is the binary cross entropy of probabilities, or with Logits of what sigmoid is still to be taken of.
+type BCELoss struct {
+	Logits         bool
+	Weight         *tensor.Tensor // of each element, broadcasts; or nil
+	PosWeight      *tensor.Tensor // of positive targets, with Logits; or nil
+	LabelSmoothing float64        // targets become t·(1-s) + s/2
+	Reduction      tensor.Reduction
+}
+
+// Forward takes targets in [0, 1] of x's shape and type.
+func (l BCELoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
+	m := keeping(x, target)
+	if target.DType() != x.DType() {
+		target = m.of(target.Cast(x.DType()))
+	}
+	if s := l.LabelSmoothing; s != 0 {
+		target = m.of(m.of(target.MulScalar(1 - s)).AddScalar(s / 2))
+	}
+	loss := func(r tensor.Reduction) *tensor.Tensor {
+		switch {
+		case l.Logits:
+			return x.BCEWithLogitsLoss(target, l.PosWeight, r)
+		case l.PosWeight != nil:
+			fail("bce: a weight of positive targets without Logits, want both: %w", core.ErrAttr)
+		}
+		return x.BCELoss(target, r)
+	}
+	if l.Weight == nil {
+		return m.done(loss(l.Reduction))
+	}
+	return m.done(reduced(m, m.of(m.of(loss(tensor.EachLoss)).Mul(l.Weight)), l.Reduction))
+}
+
+// MultiMarginLoss is the sum over the wrong classes of max(0, Margin - x[label] + x[class])^P, over their number, for scores x[N, C].
+type MultiMarginLoss struct {
+	Margin    *float64       // nil for 1
+	P         int            // 1 or 2; 0 stands for 1
+	Weight    *tensor.Tensor // [C], of each class, or nil
+	Reduction tensor.Reduction
+}
+
+// Forward takes labels [N].
+func (l MultiMarginLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
+	if x.Rank() != 2 || target.Rank() != 1 {
+		fail("multi_margin: %v and labels %v, want [N, C] and [N]: %w", x.Desc(), target.Desc(), core.ErrShape)
+	}
+	m := keeping(x, target)
+	right := m.of(target.OneHot(dtype.Bool, x.Shape()[1], -1))
+	own := m.of(m.of(x.MaskFill(m.of(right.Not()), 0)).SumKeep(1))
+	y := m.of(m.of(m.of(m.of(x.Sub(own)).AddScalar(value(l.Margin, 1))).ClampMin(0)).MaskFill(right, 0))
+	switch or(l.P, 1) {
+	case 1:
+	case 2:
+		y = m.of(y.Square())
+	default:
+		fail("multi_margin: power %d, want 1 or 2: %w", l.P, core.ErrAttr)
+	}
+	y = m.of(y.Mean(1))
+	if l.Weight != nil {
+		y = m.of(y.Mul(m.of(l.Weight.Gather(0, target))))
+	}
+	return m.done(reduced(m, y, l.Reduction))
+}
+
+// value is *p, or def where p is nil.
+func value(p *float64, def float64) float64 {
+	if p == nil {
+		return def
+	}
+	return *p
+}
