@@ -60,15 +60,21 @@ func (t *tracer) foldOnHost(n *op.Node, in []value) *data {
 	return d
 }
 
+// adoptAt is the size in bytes from which constants of the model lend their memory to the device instead of being copied.
+const adoptAt = 4 << 10
+
 // device is a constant's content on the device.
 func (t *tracer) device(d *data) *tensor.Tensor {
 	if d.dev != nil {
 		return d.dev
 	}
 	var err error
-	if d.host != nil {
+	switch {
+	case d.host != nil && d.shared && len(d.host) >= adoptAt: // the model's memory, which nobody changes and the collector frees
+		d.dev, err = t.s.dev.Adopt(t.ctx, d.dtype, d.shape, d.host, func() {})
+	case d.host != nil:
 		d.dev, err = t.s.dev.FromBytes(t.ctx, d.dtype, d.shape, d.host)
-	} else {
+	default:
 		v := op.Attr{Name: "value", Value: d.fill}
 		err = tensor.Try(func() {
 			d.dev = t.s.dev.Op(op.Full, nil, v, op.Type("dtype", d.dtype), op.Dims("shape", d.shape))[0]

@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/host/restore"
+	"github.com/goburn/burn/model/onnx"
+	"github.com/goburn/burn/sdk/client"
+	"github.com/goburn/burn/tensor"
+)
+
+// buildPlugin builds the cpu plugin into a folder that is searched for plugins.
+func buildPlugin(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "burn-backend-cpu"), "../../plugins/cpu/cmd/burn-backend-cpu").CombinedOutput()
+	require.NoError(t, err, string(out))
+	return dir
+}
+
+// inferer is a session of the model of the examples, whose answers are compared to the bit.
+func inferer(t *testing.T, d *core.Device) func(image int) []byte {
+	t.Helper()
+	ctx := context.Background()
+	dev, err := tensor.On(ctx, d)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = dev.Close() })
+	m, err := onnx.Load("../../examples/digits/digits.onnx", onnx.Options{})
+	require.NoError(t, err)
+	s, err := m.Open(dev)
+	require.NoError(t, err)
+	in := m.Inputs()[0]
+	return func(image int) []byte {
+		dims := []int{1, 1, 28, 28}
+		r := rand.New(rand.NewPCG(uint64(image), 0))
+		pixels := make([]float32, 28*28)
+		for i := range pixels {
+			pixels[i] = r.Float32()
+		}
+		x, err := dev.FromBytes(ctx, dtype.F32, dims, dtype.Bytes(pixels))
+		require.NoError(t, err)
+		defer x.Release()
+		outs, err := s.Run(ctx, map[string]onnx.Value{in.Name: onnx.TensorValue(x)})
+		require.NoError(t, err)
+		var all []byte
+		for _, o := range m.Outputs() {
+			b, err := outs[o.Name].Tensor().Bytes(ctx)
+			require.NoError(t, err)
+			all = append(all, b...)
+			outs[o.Name].Release()
+		}
+		return all
+	}
+}
+
+// TestSessionOutlivesKills infers on process:cpu while the plugin is killed again and again: every answer is that of the built-in
+// backend, and the process after the last kill is the only one left.
+func TestSessionOutlivesKills(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a plugin")
+	}
+	dir := buildPlugin(t)
+	ctx := context.Background()
+	one := core.Config{Threads: 1}
+	b, err := host.Open(ctx, "builtin:cpu", host.Options{Config: one})
+	require.NoError(t, err)
+	defer b.Close()
+	const images = 16
+	want := make([][]byte, images)
+	truth := inferer(t, b)
+	for i := range want {
+		want[i] = truth(i)
+	}
+	p, err := host.Open(ctx, "process:cpu", host.Options{Config: one, Dirs: []string{dir}, Restore: true, Attempts: 50, Backoff: time.Millisecond})
+	require.NoError(t, err)
+	defer p.Close()
+	r := p.Backend.(*restore.Backend)
+	infer := inferer(t, p)
+	stop, ended := make(chan struct{}), make(chan []int)
+	go func() {
+		rnd := rand.New(rand.NewPCG(7, 7))
+		var pids []int
+		for {
+			select {
+			case <-stop:
+				ended <- pids
+				return
+			case <-time.After(time.Duration(rnd.IntN(120)) * time.Millisecond):
+			}
+			if pid, err := strconv.Atoi(r.Inner().(*client.Backend).PID()); err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}()
+	runs := 0
+	for ; r.Restarts() < 8; runs++ {
+		require.Equal(t, want[runs%images], infer(runs%images), "run %d after %d restarts", runs, r.Restarts())
+	}
+	close(stop)
+	killed := <-ended
+	require.Equal(t, want[0], infer(0))
+	t.Logf("%d runs, %d restarts", runs, r.Restarts())
+	for _, pid := range killed {
+		require.Eventually(t, func() bool { return syscall.Kill(pid, 0) == syscall.ESRCH }, 5*time.Second, time.Millisecond)
+	}
+}
+
+// child is the process that a process has started, 0 for none.
+func child(of int) int {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		_, rest, ok := strings.Cut(string(text), ") ")
+		if f := strings.Fields(rest); ok && len(f) > 1 && f[1] == strconv.Itoa(of) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			return pid
+		}
+	}
+	return 0
+}
+
+// TestRunOutlivesKill kills the plugin of `burn run` while it works: the answer is the same, and the log says what happened.
+func TestRunOutlivesKill(t *testing.T) {
+	data := os.Getenv("BURN_TESTDATA")
+	if testing.Short() || data == "" {
+		t.Skip("builds burn and a plugin, and needs BURN_TESTDATA")
+	}
+	dir := buildPlugin(t)
+	burn := filepath.Join(dir, "burn")
+	out, err := exec.Command("go", "build", "-o", burn, "../../cmd/burn").CombinedOutput()
+	require.NoError(t, err, string(out))
+	model := filepath.Join(data, "models", "bodypix_mobilenetv1", "model.onnx")
+	run := func(kill time.Duration) (stdout, stderr string) {
+		cmd := exec.Command(burn, "run", model, "@zeros", "--device", "process:cpu", "--plugin-path", dir, "--threads", "1", "--json")
+		var o, e bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &o, &e
+		require.NoError(t, cmd.Start())
+		if kill > 0 {
+			pid := 0
+			require.Eventually(t, func() bool { pid = child(cmd.Process.Pid); return pid != 0 }, 20*time.Second, time.Millisecond)
+			time.Sleep(kill)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if err := cmd.Wait(); err != nil {
+			return "", err.Error() + ": " + e.String()
+		}
+		_, outputs, ok := strings.Cut(o.String(), "\"outputs\"") // before it are times
+		require.True(t, ok)
+		return outputs, e.String()
+	}
+	want, log := run(0)
+	require.NotEmpty(t, want, log)
+	wait := 150 * time.Millisecond
+	for range 12 {
+		got, log := run(wait)
+		switch {
+		case strings.Contains(log, "burn: open process:cpu"): // it was not open yet
+			wait += wait / 2
+			continue
+		case strings.Contains(log, "backend lost, it is started again"):
+			require.Equal(t, want, got, log)
+			return
+		}
+		require.Equal(t, want, got, log)
+		wait -= wait / 3 // it had answered already
+	}
+	require.Fail(t, fmt.Sprint("the plugin was never killed while it was in use"))
+}
+
+// TestMappedShadow writes a mapped file to a plugin and kills it: the file itself is what the tensor is restored from, so nothing is
+// copied to the memory of this process, and it is given back when the device is closed.
+func TestMappedShadow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a plugin")
+	}
+	const n = 64 << 20
+	dir := buildPlugin(t)
+	path := filepath.Join(t.TempDir(), "weights")
+	content := make([]byte, n)
+	for i := 0; i < n; i += 4096 {
+		content[i] = byte(i >> 12)
+	}
+	require.NoError(t, os.WriteFile(path, content, 0o600))
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	mapped, err := syscall.Mmap(int(f.Fd()), 0, n, syscall.PROT_READ, syscall.MAP_SHARED)
+	require.NoError(t, err)
+	ctx := context.Background()
+	p, err := host.Open(ctx, "process:cpu", host.Options{Dirs: []string{dir}, Restore: true})
+	require.NoError(t, err)
+	defer p.Close()
+	dev, err := tensor.On(ctx, p)
+	require.NoError(t, err)
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, released := heap(), 0
+	x, err := dev.Adopt(ctx, dtype.U8, []int{n}, mapped, func() { released++ })
+	require.NoError(t, err)
+	require.Less(t, heap(), before+n/8)
+	r := p.Backend.(*restore.Backend)
+	pid, err := strconv.Atoi(r.Inner().(*client.Backend).PID())
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	got := make([]byte, n)
+	require.NoError(t, x.ReadInto(ctx, got))
+	require.True(t, bytes.Equal(content, got))
+	require.EqualValues(t, 1, r.Restarts())
+	require.Zero(t, released)
+	require.NoError(t, dev.Close())
+	require.Equal(t, 1, released)
+	require.NoError(t, syscall.Munmap(mapped))
+
+	copied, err := tensor.On(ctx, p)
+	require.NoError(t, err)
+	defer copied.Close()
+	before = heap()
+	y, err := copied.FromBytes(ctx, dtype.U8, []int{n}, content)
+	require.NoError(t, err)
+	require.Greater(t, heap(), before+n/2, "what is not lent is copied, so the measure can tell")
+	runtime.KeepAlive(got)
+	y.Release()
+}
