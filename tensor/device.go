@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
@@ -33,6 +34,8 @@ type engine struct {
 	dead    []op.TensorID
 	failed  error // of a command that could not be submitted
 	closed  bool
+
+	held, mark atomic.Int64 // bytes of handles, and of them when a collection was last asked for
 
 	// Releases by the garbage collector must not wait for mu.
 	lostMu sync.Mutex
@@ -213,8 +216,11 @@ func (e *engine) collect(id op.TensorID) {
 func (d *Device) handle(desc op.Desc, s *scope) *Tensor {
 	t := &Tensor{dev: d.engine, desc: desc, state: &state{}, scope: s}
 	st, e, id := t.state, d.engine, desc.ID
+	st.size = int64(desc.Bytes())
+	e.hold(st.size)
 	t.cleanup = runtime.AddCleanup(t, func(op.TensorID) {
 		if st.claim() {
+			e.held.Add(-st.size)
 			e.collect(id)
 		}
 	}, id)
@@ -222,4 +228,20 @@ func (d *Device) handle(desc op.Desc, s *scope) *Tensor {
 		s.add(t)
 	}
 	return t
+}
+
+// collectAfter is how many bytes of tensors may be made, beyond what is released, until the garbage collector is asked for those
+// that nothing reaches: it knows nothing of device memory, and handles are small.
+const collectAfter = 1 << 30
+
+// hold counts a new handle.
+func (e *engine) hold(size int64) {
+	held := e.held.Add(size)
+	mark := e.mark.Load()
+	switch {
+	case held-mark > collectAfter && e.mark.CompareAndSwap(mark, held):
+		go runtime.GC()
+	case held < mark:
+		e.mark.CompareAndSwap(mark, held)
+	}
 }

@@ -39,7 +39,8 @@ func (t *Tensor) Known() (content []byte, ok bool) { return t.host, t.host != ni
 
 type state struct {
 	released atomic.Bool
-	lent     bool // somebody else's to release
+	lent     bool  // somebody else's to release
+	size     int64 // bytes
 }
 
 // claim is true for the one caller that may release.
@@ -96,6 +97,7 @@ func (t *Tensor) Release() {
 	if !t.state.claim() {
 		return
 	}
+	t.dev.held.Add(-t.state.size)
 	if t.origin != nil {
 		t.origin.cleanup.Stop()
 	}

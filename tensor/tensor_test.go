@@ -235,3 +235,18 @@ func TestOpenErrors(t *testing.T) {
 		require.ErrorIs(t, err, core.ErrNotFound, spec)
 	}
 }
+
+// A loop that releases nothing lives on what the garbage collector finds.
+func TestUnreachableTensorsAreCollected(t *testing.T) {
+	dev := open(t)
+	x := tensor.From(dev, make([]float32, 4<<20), 4<<20) // 16 MiB
+	most := int64(0)
+	for i := range 250 { // 3.9 GiB in all
+		x.AddScalar(float64(i))
+		require.NoError(t, dev.Sync(ctx))
+		m, ok := dev.Memory()
+		require.True(t, ok)
+		most = max(most, m.InUse)
+	}
+	require.Less(t, most, int64(2<<30))
+}
