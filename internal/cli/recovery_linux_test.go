@@ -242,6 +242,6 @@ func TestMappedShadow(t *testing.T) {
 	y, err := copied.FromBytes(ctx, dtype.U8, []int{n}, content)
 	require.NoError(t, err)
 	require.Greater(t, heap(), before+n/2, "what is not lent is copied, so the measure can tell")
-	runtime.KeepAlive(got)
+	runtime.KeepAlive([][]byte{got, content})
 	y.Release()
 }
