@@ -44,3 +44,41 @@ func TestNothingBeyondIsTouched(t *testing.T) {
 		}
 	})
 }
+
+func TestLinesTouchNothingBeyond(t *testing.T) {
+	each(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(7, 8))
+		for n := 1; n < 150; n += 1 + n/20 {
+			x, d := fence(t, rng, n), fence(t, rng, n)
+			for f := range functions {
+				f.Apply(d, x)
+			}
+			Elu(d, x, 1, 1, 1)
+			Leaky(d, x, 0.5)
+			Gate(d, x, 0.2, 0.5, true)
+			Linear(d, x, 2, 1)
+			Standard(d, x, 2, 1)
+			Sum(x)
+			Total(x)
+			Squares(x, 1)
+			Greatest(x)
+			Least(x)
+			Pow(d, x, 2)
+			bytes := unsafe.Slice((*byte)(unsafe.Pointer(&d[0])), 4*n)
+			Stream(bytes, unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), 4*n))
+			halves := unsafe.Slice((*uint16)(unsafe.Pointer(&bytes[2*n])), n)
+			ToF16(halves, x)
+			ToBF16(halves, x)
+			FromF16(x, halves)
+			FromBF16(x, halves)
+			last := bytes[3*n:]
+			Quantize(last, x, 1, 0, 0, 255)
+			DequantizeU8(x, last, 1, 0)
+			FromU8(x, last)
+			Choose(x, last, x, x)
+			for _, lines := range []int{1, 3, 16, 17} {
+				Transpose(lines, n, fence(t, rng, lines*n), lines, fence(t, rng, lines*n), n)
+			}
+		}
+	})
+}
