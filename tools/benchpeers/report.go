@@ -64,9 +64,14 @@ func writeTargets(w io.Writer, r *Result) {
 	fmt.Fprint(w, "\n### Targets\n\n")
 	var rows [][]string
 	for _, t := range list {
-		rows = append(rows, []string{t.what, t.want, t.got, map[bool]string{true: "yes", false: "no"}[t.reached]})
+		rows = append(rows, []string{t.what, t.want, t.got, t.verdict(r)})
 	}
 	table(w, []string{"what", "target", "measured", "reached"}, 4, rows)
+	for _, l := range r.Limits {
+		if crowded(r, l.Threads) {
+			fmt.Fprintf(w, "\nUndecided: other work kept %s from running at once (their peak is not that of as many processors).\n", threadsText(l.Threads))
+		}
+	}
 }
 
 func writeLimits(w io.Writer, r *Result) {

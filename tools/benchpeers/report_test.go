@@ -66,6 +66,19 @@ func TestTargets(t *testing.T) {
 	}
 	require.Len(t, got, 7)
 	require.Empty(t, targets(&Result{}))
+
+	// Two threads that shared a processor decide nothing.
+	r := canned()
+	two := func(gflops float64) {
+		r.Limits = append(r.Limits[:1], bench.Limits{Threads: 2, Flops: []bench.ComputeLimit{{Type: "f32", GFlops: gflops}}})
+	}
+	line := target{reached: true, threads: 2}
+	two(260)
+	require.Equal(t, "undecided", line.verdict(r))
+	two(490)
+	require.Equal(t, "yes", line.verdict(r))
+	require.Equal(t, "no", target{threads: 2}.verdict(r))
+	require.Equal(t, "yes", target{reached: true, threads: 1}.verdict(r))
 }
 
 func TestReport(t *testing.T) {

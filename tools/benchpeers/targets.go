@@ -11,6 +11,32 @@ import (
 type target struct {
 	what, want, got string
 	reached         bool
+	threads         int
+}
+
+// verdict says whether a target was reached.
+func (t target) verdict(r *Result) string {
+	switch {
+	case t.threads > 1 && crowded(r, t.threads):
+		return "undecided"
+	case t.reached:
+		return "yes"
+	}
+	return "no"
+}
+
+// crowded reports whether threads did not have a processor each: their peak together is much less than as many times that of
+// one. Ratios of such a run say little.
+func crowded(r *Result, threads int) bool {
+	rate := func(n int) float64 {
+		for _, l := range r.Limits {
+			if l.Threads == n && len(l.Flops) > 0 {
+				return l.Flops[0].GFlops
+			}
+		}
+		return 0
+	}
+	return rate(1) > 0 && rate(threads) > 0 && rate(threads) < 0.75*float64(threads)*rate(1)
 }
 
 // The floors of speed relative to a peer: of the worst row.
@@ -27,7 +53,7 @@ func targets(r *Result) []target {
 		for _, o := range r.Ops {
 			if o.Name == want.name && o.Threads == want.threads && o.LimitRate > 0 {
 				t = append(t, target{fmt.Sprintf("%s, %s, of the f32 peak", o.Name, threadsText(o.Threads)), fmt.Sprintf("≥ %.0f %%", 100*want.part),
-					fmt.Sprintf("%.0f %%", 100*o.OfLimit), o.OfLimit >= want.part})
+					fmt.Sprintf("%.0f %%", 100*o.OfLimit), o.OfLimit >= want.part, o.Threads})
 			}
 		}
 	}
@@ -38,7 +64,7 @@ func targets(r *Result) []target {
 				list = append(list, speed{m.Name, ratio(m.ORT.Median, m.Builtin.Median), ratio(m.ORT.Best, m.Builtin.Best)})
 			}
 		}
-		t = append(t, against("models against ONNX Runtime, "+threadsText(n), 1, list)...)
+		t = append(t, against("models against ONNX Runtime", n, 1, list)...)
 	}
 	for _, n := range threadCounts(r) {
 		var list []speed
@@ -47,7 +73,7 @@ func targets(r *Result) []target {
 				list = append(list, speed{o.Name, o.Speed(), o.BestSpeed()})
 			}
 		}
-		t = append(t, against("ops against PyTorch, "+threadsText(n), 1.2, list)...)
+		t = append(t, against("ops against PyTorch", n, 1.2, list)...)
 	}
 	for _, n := range threadCounts(r) {
 		bound := memoryBound(r, n)
@@ -62,7 +88,7 @@ func targets(r *Result) []target {
 			}
 		}
 		t = append(t, target{fmt.Sprintf("memory-bound ops at 64 MiB, %s, of copying", threadsText(n)), fmt.Sprintf("all ≥ %.0f %%", 100*memoryPart),
-			fmt.Sprintf("%d of %d; worst %.0f %%, %s", fit, len(bound), 100*worst.OfLimit, worst.Name), fit == len(bound)})
+			fmt.Sprintf("%d of %d; worst %.0f %%, %s", fit, len(bound), 100*worst.OfLimit, worst.Name), fit == len(bound), n})
 	}
 	return t
 }
@@ -88,7 +114,8 @@ type speed struct {
 }
 
 // against is two lines: the geometric mean and the worst, both of medians, with those of the best samples behind.
-func against(what string, mean float64, list []speed) []target {
+func against(what string, threads int, mean float64, list []speed) []target {
+	what += ", " + threadsText(threads)
 	if len(list) == 0 {
 		return nil
 	}
@@ -103,8 +130,8 @@ func against(what string, mean float64, list []speed) []target {
 	low := slices.MinFunc(list, func(a, b speed) int { return order(a.median, b.median) })
 	g := bench.GeoMean(medians)
 	return []target{
-		{what + ", geometric mean of speeds", fmt.Sprintf("≥ %.1f", mean), fmt.Sprintf("%.2f (%.2f of the best)", g, bench.GeoMean(bests)), g >= mean},
-		{what + ", worst", fmt.Sprintf("≥ %.1f", floor), fmt.Sprintf("%.2f (%.2f), %s; %d of %d below", low.median, low.best, low.name, below, len(list)), low.median >= floor},
+		{what + ", geometric mean of speeds", fmt.Sprintf("≥ %.1f", mean), fmt.Sprintf("%.2f (%.2f of the best)", g, bench.GeoMean(bests)), g >= mean, threads},
+		{what + ", worst", fmt.Sprintf("≥ %.1f", floor), fmt.Sprintf("%.2f (%.2f), %s; %d of %d below", low.median, low.best, low.name, below, len(list)), low.median >= floor, threads},
 	}
 }
 
