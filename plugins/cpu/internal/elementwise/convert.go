@@ -189,3 +189,21 @@ func roundInts[T integer](to dtype.DType, d []dtype.Float16, x []T) {
 		}
 	}
 }
+
+// widen makes 16-bit floats float32.
+func widen(c *kernel.Call) error {
+	a := c.In[0]
+	if !a.View.IsContiguous() {
+		return unaryAny(c, cheap, plain[float32, float32])
+	}
+	out := c.Alloc(0)
+	x, y, past := kernel.Flat[uint16](a), kernel.Flat[float32](out), streams(c, out)
+	c.Pool.For(len(y), cheap, func(lo, hi int) {
+		if past {
+			stream(y[lo:hi], func(d []float32, at int) { kernel.Decode(a.DType, d, x[lo+at:][:len(d)]) })
+			return
+		}
+		kernel.Decode(a.DType, y[lo:hi], x[lo:hi])
+	})
+	return nil
+}

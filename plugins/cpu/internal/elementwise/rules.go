@@ -35,6 +35,9 @@ func Rules() map[op.Code]kernel.Rule {
 		if dtype.Smalls.Has(to) || dtype.Smalls.Has(in[0].DType) {
 			return smallKernel(in[0].DType, to, n.Attrs.Bool("saturate"))
 		}
+		if kernel.IsHalf(in[0].DType) && to == dtype.F32 {
+			return widen
+		}
 		return castKernel(in[0].DType, to)
 	}, op.Cast)
 	put(func(n *op.Node, in []op.Desc) kernel.Func {
