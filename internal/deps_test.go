@@ -35,9 +35,9 @@ const arrows = `
 	core < plugins/*
 	plugins/*, sdk/serve/... < plugins/*/cmd/...
 	core < conformance/ref < conformance, conformance/graphs
-	core < tensor < nn/... < [optim/...] < [train/...]
-	data/... < [train/...]
-	nn/... < [model/record/...] < [train/...]
+	core < tensor < nn/... < [optim/...] < train/...
+	data/... < train/...
+	nn/... < [model/record/...] < train/...
 	tensor < data/..., model/...
 
 	core < internal/fakeplugin
@@ -47,7 +47,7 @@ const arrows = `
 	core, tensor, model/..., plugins/* < internal/bench
 	internal/*, internal/bench < internal/cli/..., tools/*, [examples/*]
 	host/..., plugins/*, conformance, model/..., tensor < internal/cli/..., tools/*, [examples/*]
-	decorators/autodiff, [decorators/*], nn/..., [optim/...], [train/...] < internal/cli/..., tools/*, [examples/*]
+	decorators/autodiff, [decorators/*], nn/..., [optim/...], train/... < internal/cli/..., tools/*, [examples/*]
 	internal/cli/... < cmd/burn
 `
 
@@ -57,6 +57,7 @@ var outside = map[string][]string{
 	"github.com/ebitengine/purego":   {"host/..."},
 	"github.com/hashicorp":           {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest", "internal/cli/..."}, // hclog too
 	"google.golang.org/protobuf":     {"sdk/wire/...", "model/..."},
+	"charm.land":                     {"train/dashboard"},
 	"modernc.org":                    {"data/sqlite"},
 	"github.com/parquet-go":          {"data/parquet"},
 	"github.com/spf13":               {"internal/cli/..."},

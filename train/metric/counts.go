@@ -1,0 +1,248 @@
+package metric
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/tensor"
+)
+
+// Average says how numbers of classes become one.
+type Average int
+
+// Averages. Of labels that exclude each other, micro averages of precision, recall and F-beta all equal the accuracy.
+const (
+	Macro    Average = iota // the plain mean over classes that are predicted or a target
+	Micro                   // of the sums over classes
+	Weighted                // the mean over classes by how often each is a target
+)
+
+func (a Average) String() string {
+	return [...]string{"macro", "micro", "weighted"}[a]
+}
+
+// LabelOptions are the settings of metrics that count hits by class.
+type LabelOptions struct {
+	ClassOptions
+	Average Average
+	// Threshold decides for predictions in the shape of the targets, whose columns are labels that do not exclude each other (or
+	// one label): a score above it is a yes. 0 fits logits, 0.5 probabilities.
+	Threshold float64
+}
+
+// counts are hits by class.
+type counts struct {
+	TP []float64 `json:"tp"` // predicted and a target
+	FP []float64 `json:"fp"` // predicted and no target
+	FN []float64 `json:"fn"` // a target and not predicted
+	TN []float64 `json:"tn"`
+}
+
+func (c *counts) State() any { return c }
+func (c *counts) Reset()     { *c = counts{} }
+
+// measure gives predicted and target: class indices [M], or yes and no [M, labels], as i64, and how many classes there are.
+func (o LabelOptions) measure(what string, out Output) []*tensor.Tensor {
+	p, t := out.Predictions, out.Targets
+	if p != nil && t != nil && p.Rank() == t.Rank() && p.Size() == t.Size() {
+		yes := p.GreaterScalar(o.Threshold).Cast(dtype.I64)
+		if p.Rank() < 2 {
+			return []*tensor.Tensor{yes.Reshape(p.Size(), 1), t.Cast(dtype.I64).Reshape(p.Size(), 1)}
+		}
+		labels := p.Shape()[p.Rank()-1]
+		rows := p.Size() / max(labels, 1)
+		return []*tensor.Tensor{yes.Reshape(rows, labels), t.Cast(dtype.I64).Reshape(rows, labels)}
+	}
+	scores, targets := classes(what, out)
+	// The third tensor carries the number of classes in its shape.
+	return []*tensor.Tensor{scores.ArgMax(-1), targets, scores.Slice(0, 0, 0, 1)}
+}
+
+func (c *counts) grow(n int) {
+	for len(c.TP) < n {
+		c.TP, c.FP, c.FN, c.TN = append(c.TP, 0), append(c.FP, 0), append(c.FN, 0), append(c.TN, 0)
+	}
+}
+
+func (c *counts) add(s Sample, padding int) {
+	p, t := s.Values[0], s.Values[1]
+	if len(p.Shape) == 2 {
+		c.grow(p.Shape[1])
+		for i := range p.Data {
+			k := i % p.Shape[1]
+			switch yes, want := p.Data[i] != 0, t.Data[i] != 0; {
+			case yes && want:
+				c.TP[k]++
+			case yes:
+				c.FP[k]++
+			case want:
+				c.FN[k]++
+			default:
+				c.TN[k]++
+			}
+		}
+		return
+	}
+	c.grow(s.Values[2].Shape[1])
+	for i := range p.Data {
+		got, want := int(p.Data[i]), int(t.Data[i])
+		switch {
+		case want == padding || want < 0 || want >= len(c.TP):
+		case got == want:
+			c.TP[got]++
+		default:
+			c.FP[got]++
+			c.FN[want]++
+		}
+	}
+}
+
+func sum(v []float64) (s float64) {
+	for _, x := range v {
+		s += x
+	}
+	return s
+}
+
+// average is f(tp, fp, fn) over classes. Without samples it is NaN.
+func (c *counts) average(a Average, f func(tp, fp, fn float64) float64) float64 {
+	if len(c.TP) == 0 {
+		return math.NaN()
+	}
+	if a == Micro {
+		return f(sum(c.TP), sum(c.FP), sum(c.FN))
+	}
+	var total, weight float64
+	for k := range c.TP {
+		w := 1.0
+		if c.TP[k]+c.FP[k]+c.FN[k] == 0 { // neither predicted nor a target
+			continue
+		}
+		if a == Weighted {
+			w = c.TP[k] + c.FN[k]
+		}
+		total += w * f(c.TP[k], c.FP[k], c.FN[k])
+		weight += w
+	}
+	return share(total, weight)
+}
+
+type labelled struct {
+	counts
+	name string
+	o    LabelOptions
+	f    func(tp, fp, fn float64) float64
+}
+
+// Precision is the share, in percent, of what was predicted that is right; 0 where nothing was.
+func Precision(o LabelOptions) Metric {
+	return &labelled{name: "precision", o: o, f: func(tp, fp, _ float64) float64 { return 100 * share(tp, tp+fp) }}
+}
+
+// Recall is the share, in percent, of targets that were predicted; 0 where there are none.
+func Recall(o LabelOptions) Metric {
+	return &labelled{name: "recall", o: o, f: func(tp, _, fn float64) float64 { return 100 * share(tp, tp+fn) }}
+}
+
+// FBeta is the harmonic mean, in percent, of precision and recall, in which recall counts beta times as much.
+func FBeta(beta float64, o LabelOptions) Metric {
+	return &labelled{name: fmt.Sprintf("F%g", beta), o: o, f: func(tp, fp, fn float64) float64 {
+		b := beta * beta
+		return 100 * share((1+b)*tp, (1+b)*tp+b*fn+fp)
+	}}
+}
+
+func (m *labelled) Info() Info {
+	return Info{Name: m.o.Average.String() + " " + m.name, Unit: "%", Better: Higher}
+}
+func (m *labelled) Measure(o Output) []*tensor.Tensor { return m.o.measure(m.name, o) }
+func (m *labelled) Update(s Sample)                   { m.add(s, m.o.padding()) }
+func (m *labelled) Value() float64                    { return m.average(m.o.Average, m.f) }
+
+type hamming struct {
+	counts
+	o LabelOptions
+}
+
+// Hamming is the share, in percent, of labels that are right: 100 less the Hamming loss. Predictions have the shape of targets.
+func Hamming(o LabelOptions) Metric { return &hamming{o: o} }
+
+func (*hamming) Info() Info { return Info{Name: "hamming score", Unit: "%", Better: Higher} }
+
+func (m *hamming) Measure(o Output) []*tensor.Tensor {
+	if p, t := o.Predictions, o.Targets; p == nil || t == nil || p.Rank() != t.Rank() {
+		fail("hamming score: predictions %v and targets %v, want equal shapes: %w", desc(p), desc(t), core.ErrShape)
+	}
+	return m.o.measure("hamming score", o)
+}
+func (m *hamming) Update(s Sample) { m.add(s, none) }
+
+func (m *hamming) Value() float64 {
+	right := sum(m.TP) + sum(m.TN)
+	return 100 * ratio(right, right+sum(m.FP)+sum(m.FN))
+}
+
+// Confusion counts targets (rows) by what was predicted (columns). Its Value is the accuracy in percent.
+type Confusion struct {
+	o     ClassOptions
+	Cells [][]float64 `json:"cells"`
+}
+
+// NewConfusion counts class indices [...] and scores [..., classes].
+func NewConfusion(o ClassOptions) *Confusion { return &Confusion{o: o} }
+
+// Info names it "confusion accuracy".
+func (*Confusion) Info() Info { return Info{Name: "confusion accuracy", Unit: "%", Better: Higher} }
+
+// Measure takes the class of the greatest score.
+func (m *Confusion) Measure(o Output) []*tensor.Tensor {
+	classes("confusion", o)
+	return LabelOptions{}.measure("confusion", o)
+}
+
+// Update counts a step.
+func (m *Confusion) Update(s Sample) {
+	for n := s.Values[2].Shape[1]; len(m.Cells) < n; {
+		m.Cells = append(m.Cells, make([]float64, n))
+	}
+	for i, want := range s.Values[1].Data {
+		if w := int(want); w != m.o.padding() && w >= 0 && w < len(m.Cells) {
+			m.Cells[w][int(s.Values[0].Data[i])]++
+		}
+	}
+}
+
+// Value is the accuracy in percent.
+func (m *Confusion) Value() float64 {
+	var right, all float64
+	for k, row := range m.Cells {
+		right += row[k]
+		all += sum(row)
+	}
+	return 100 * ratio(right, all)
+}
+
+// Reset forgets all counts.
+func (m *Confusion) Reset() { m.Cells = nil }
+
+// State is m itself.
+func (m *Confusion) State() any { return m }
+
+// String is the matrix as a table, with a row for each target.
+func (m *Confusion) String() string {
+	var b strings.Builder
+	b.WriteString("target\\predicted")
+	for k := range m.Cells {
+		fmt.Fprintf(&b, "%8d", k)
+	}
+	for k, row := range m.Cells {
+		fmt.Fprintf(&b, "\n%16d", k)
+		for _, n := range row {
+			fmt.Fprintf(&b, "%8.0f", n)
+		}
+	}
+	return b.String() + "\n"
+}

@@ -1,0 +1,118 @@
+package metric
+
+import (
+	"math"
+	"slices"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/tensor"
+)
+
+// curve keeps all scores, by class or label, since areas need their order.
+type curve struct {
+	Scores [][]float64 `json:"scores"`
+	Hits   [][]bool    `json:"hits"`
+	name   string
+	area   func(scores []float64, hits []bool) float64
+}
+
+// AUROC is the area, in percent, under the curve of true over false positive rates. Predictions are scores in the shape of targets of 0
+// and 1 (labels are columns), or scores [..., classes] for class indices [...], each class against the rest. With several columns it
+// is the plain mean of those that have both kinds of target. Scores need not be probabilities. All are kept until Reset.
+func AUROC() Metric { return &curve{name: "AUROC", area: rocArea} }
+
+// AUPRC is the average precision, in percent: the area under the steps of precision over recall. It takes what AUROC takes.
+func AUPRC() Metric { return &curve{name: "AUPRC", area: prArea} }
+
+func (m *curve) Info() Info { return Info{Name: m.name, Unit: "%", Better: Higher} }
+func (m *curve) State() any { return m }
+func (m *curve) Reset()     { m.Scores, m.Hits = nil, nil }
+
+func (m *curve) Measure(o Output) []*tensor.Tensor {
+	p, t := o.Predictions, o.Targets
+	if p != nil && t != nil && p.Rank() == t.Rank() {
+		if p.Size() != t.Size() {
+			fail("%s: predictions %v and targets %v, want equal shapes: %w", m.name, desc(p), desc(t), core.ErrShape)
+		}
+		return []*tensor.Tensor{p, t}
+	}
+	scores, targets := classes(m.name, o)
+	return []*tensor.Tensor{scores, targets.OneHot(dtype.U8, scores.Shape()[1], -1)}
+}
+
+func (m *curve) Update(s Sample) {
+	p, t := s.Values[0], s.Values[1]
+	columns := 1
+	if len(p.Shape) > 1 {
+		columns = p.Shape[len(p.Shape)-1]
+	}
+	for len(m.Scores) < columns {
+		m.Scores, m.Hits = append(m.Scores, nil), append(m.Hits, nil)
+	}
+	for i, v := range p.Data {
+		k := i % columns
+		m.Scores[k] = append(m.Scores[k], v)
+		m.Hits[k] = append(m.Hits[k], t.Data[i] != 0)
+	}
+}
+
+func (m *curve) Value() float64 {
+	var mean Mean
+	for k := range m.Scores {
+		if a := m.area(m.Scores[k], m.Hits[k]); !math.IsNaN(a) {
+			mean.Add(100*a, 1)
+		}
+	}
+	return mean.Value()
+}
+
+// steps calls f after each group of equal scores, from the greatest down, with how many hits and misses there are up to it.
+func steps(scores []float64, hits []bool, f func(tp, fp float64)) (positives, negatives float64) {
+	order := make([]int, len(scores))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		switch {
+		case scores[a] > scores[b]:
+			return -1
+		case scores[a] < scores[b]:
+			return 1
+		}
+		return a - b
+	})
+	for i, at := range order {
+		if hits[at] {
+			positives++
+		} else {
+			negatives++
+		}
+		if i+1 == len(order) || scores[order[i+1]] != scores[at] {
+			f(positives, negatives)
+		}
+	}
+	return positives, negatives
+}
+
+// rocArea is by trapezoids, in which ties count one half (Fawcett 2006).
+func rocArea(scores []float64, hits []bool) float64 {
+	var area, lastTP, lastFP float64
+	p, n := steps(scores, hits, func(tp, fp float64) {
+		area += (fp - lastFP) * (tp + lastTP) / 2
+		lastTP, lastFP = tp, fp
+	})
+	return ratio(area, p*n)
+}
+
+func prArea(scores []float64, hits []bool) float64 {
+	var area, last float64
+	p, n := steps(scores, hits, func(tp, fp float64) {
+		area += (tp - last) * tp / (tp + fp)
+		last = tp
+	})
+	if n == 0 && p == 0 {
+		return math.NaN()
+	}
+	return ratio(area, p)
+}

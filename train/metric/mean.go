@@ -1,0 +1,78 @@
+package metric
+
+import (
+	"math"
+
+	"github.com/goburn/burn/tensor"
+)
+
+// Mean is a sum and the weight of what it is made of.
+type Mean struct {
+	Sum    float64 `json:"sum"`
+	Weight float64 `json:"weight"`
+}
+
+// Add adds v with weight w.
+func (m *Mean) Add(v, w float64) {
+	m.Sum += v * w
+	m.Weight += w
+}
+
+// Value is the weighted mean, NaN of nothing.
+func (m *Mean) Value() float64 { return ratio(m.Sum, m.Weight) }
+
+// Reset forgets everything.
+func (m *Mean) Reset() { *m = Mean{} }
+
+// State is m itself.
+func (m *Mean) State() any { return m }
+
+// ratio is a/b, NaN for b = 0.
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return math.NaN()
+	}
+	return a / b
+}
+
+// share is a/b, 0 for b = 0, as scikit-learn has precision and recall of classes that are absent.
+func share(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
+
+type loss struct{ Mean }
+
+// Loss is the mean loss of an item.
+func Loss() Metric { return &loss{} }
+
+func (*loss) Info() Info                        { return Info{Name: "loss", Better: Lower} }
+func (*loss) Measure(o Output) []*tensor.Tensor { return []*tensor.Tensor{o.Loss} }
+func (m *loss) Update(s Sample)                 { m.Add(s.Values[0].Data[0], float64(s.Items)) }
+
+type perplexity struct{ Mean }
+
+// Perplexity is exp of the mean loss, which must be the cross-entropy in nats; batches are weighted by Items, which should count
+// tokens.
+func Perplexity() Metric { return &perplexity{} }
+
+func (*perplexity) Info() Info                        { return Info{Name: "perplexity", Better: Lower} }
+func (*perplexity) Measure(o Output) []*tensor.Tensor { return []*tensor.Tensor{o.Loss} }
+func (m *perplexity) Update(s Sample)                 { m.Add(s.Values[0].Data[0], float64(s.Items)) }
+func (m *perplexity) Value() float64                  { return math.Exp(m.Mean.Value()) }
+
+// value is a metric that the caller computes on the device.
+type value struct {
+	Mean
+	info Info
+	f    func(Output) *tensor.Tensor
+}
+
+// Func is the mean over items of a number that f computes on the device from a step, a tensor of one element.
+func Func(info Info, f func(Output) *tensor.Tensor) Metric { return &value{info: info, f: f} }
+
+func (m *value) Info() Info                        { return m.info }
+func (m *value) Measure(o Output) []*tensor.Tensor { return []*tensor.Tensor{m.f(o)} }
+func (m *value) Update(s Sample)                   { m.Add(s.Values[0].Data[0], float64(s.Items)) }

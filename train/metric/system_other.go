@@ -1,0 +1,20 @@
+//go:build !linux
+
+package metric
+
+import (
+	"runtime"
+	"runtime/metrics"
+	"time"
+)
+
+var started = time.Now()
+
+// cpuTimes are seconds of this process by the Go runtime's count, which is brought up to date by garbage collections.
+func cpuTimes() (busy, total float64) {
+	s := []metrics.Sample{{Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}
+	metrics.Read(s)
+	return s[0].Value.Float64() - s[1].Value.Float64(), time.Since(started).Seconds() * float64(runtime.NumCPU())
+}
+
+func resident() int64 { return goMemory() }
