@@ -181,7 +181,8 @@ func TestConfiguration(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("# mine\ndevise = \"cpu\"\n"), 0o600))
 	r := call(t, "version", "--config", path)
 	require.Equal(t, 2, r.code)
-	require.Equal(t, "burn: config: "+path+":2: unknown key \"devise\", want one of device, threads, plugin_path, log, mirror, dev_plugins\n", r.err)
+	require.Equal(t, "burn: config: "+path+":2: unknown key \"devise\", want one of device, threads, plugin_path, log, mirror, "+
+		"dev_plugins, plugin_memory, plugin_threads, plugin_files, heartbeat, restart_attempts, restart_backoff\n", r.err)
 	for _, args := range [][]string{{"--log", "loud"}, {"--config", path + ".none"}} {
 		r = call(t, append([]string{"version"}, args...)...)
 		require.Equal(t, 2, r.code)

@@ -117,7 +117,8 @@ func TestDoctor(t *testing.T) {
 		origins[v.Key] = v.Value + " " + v.Origin
 	}
 	require.Equal(t, map[string]string{"device": "npu " + file, "threads": "2 " + file, "plugin_path": " default", "log": "off flag --log",
-		"mirror": "/no/such " + file, "dev_plugins": " default"}, origins)
+		"mirror": "/no/such " + file, "dev_plugins": " default", "plugin_memory": "0 default", "plugin_threads": "0 default",
+		"plugin_files": "0 default", "heartbeat": "10s default", "restart_attempts": "5 default", "restart_backoff": "20ms default"}, origins)
 	var errs []string
 	for _, f := range d.Findings {
 		if f.Severity == "error" {
