@@ -1,0 +1,336 @@
+package optim
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/nn"
+	"github.com/goburn/burn/tensor"
+)
+
+// LBFGSConfig is the settings of LBFGS.
+type LBFGSConfig struct {
+	Iterations      int     // of one step; 0 stands for 20
+	Evaluations     int     // of one step; 0 stands for 5/4 of Iterations
+	GradTolerance   float64 // greatest element of a gradient that counts as zero; 0 stands for 1e-7
+	ChangeTolerance float64 // least change of loss and parameters to go on for; 0 stands for 1e-9
+	History         int     // how many steps the curvature is estimated from; 0 stands for 100
+	Fixed           bool    // steps of the learning rate, without a line search
+}
+
+// LBFGS is the limited-memory method of Liu and Nocedal, On the limited memory BFGS method for large scale optimization, 1989, with
+// a line search for the strong Wolfe conditions. It evaluates the loss several times in a step and waits for each: it is for small
+// problems that are not drawn anew in each batch. All parameters are on one device and of one type, f32 or f64.
+type LBFGS struct {
+	LBFGSConfig
+	iterations int // of all steps
+	direction  *tensor.Tensor
+	length     float64 // of the last step along direction
+	before     *tensor.Tensor
+	loss       float64 // before the last step
+	diagonal   float64
+	changes    []*tensor.Tensor // of the gradient, oldest first
+	moves      []*tensor.Tensor // of the parameters
+}
+
+// NewLBFGS makes the optimiser.
+func NewLBFGS(c LBFGSConfig) *LBFGS {
+	whole := func(v *int, def int) {
+		if *v == 0 {
+			*v = def
+		}
+	}
+	whole(&c.Iterations, 20)
+	whole(&c.Evaluations, c.Iterations*5/4)
+	whole(&c.History, 100)
+	c.GradTolerance, c.ChangeTolerance = or(c.GradTolerance, 1e-7), or(c.ChangeTolerance, 1e-9)
+	return &LBFGS{LBFGSConfig: c}
+}
+
+// Closure evaluates the loss, of one element, and its gradients at the current values of the parameters. Both become the
+// optimiser's.
+type Closure func() (loss *tensor.Tensor, grads *tensor.Gradients, err error)
+
+// Step moves params, and gives the loss before. An error of the closure ends it where it is.
+func (o *LBFGS) Step(ctx context.Context, lr float64, params []nn.Named, f Closure) (loss float64, err error) {
+	p, err := newProblem(ctx, params, f)
+	if err != nil {
+		return 0, err
+	}
+	terr := tensor.Try(func() { loss, err = o.step(p, lr) })
+	if terr != nil {
+		return 0, fmt.Errorf("optim: lbfgs: %w", terr)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("optim: lbfgs: %w", err)
+	}
+	return loss, nil
+}
+
+func (o *LBFGS) step(p *problem, lr float64) (float64, error) {
+	first, err := p.evaluate()
+	if err != nil {
+		return 0, err
+	}
+	at := first
+	top, err := p.top(at.grad)
+	if err != nil || top <= o.GradTolerance {
+		return first.loss, err
+	}
+	for n, evaluations := 1, 1; ; n++ {
+		o.iterations++
+		if err := o.aim(p, at.grad); err != nil {
+			return 0, err
+		}
+		o.before = replace(o.before, at.grad)
+		o.loss = at.loss
+		o.length = lr
+		if o.iterations == 1 {
+			sum, err := p.number(at.grad.Abs().Sum())
+			if err != nil {
+				return 0, err
+			}
+			o.length = min(1, 1/sum) * lr
+		}
+		slope, err := p.dot(at.grad, o.direction)
+		if err != nil {
+			return 0, err
+		}
+		if slope > -o.ChangeTolerance {
+			break
+		}
+		used := 0
+		if o.Fixed {
+			p.move(o.direction, o.length)
+			if n != o.Iterations {
+				if at, err = p.evaluate(); err != nil {
+					return 0, err
+				}
+				used = 1
+			}
+		} else {
+			if at, o.length, used, err = p.search(o, at, slope, o.Evaluations-evaluations); err != nil {
+				return 0, err
+			}
+			p.move(o.direction, o.length)
+		}
+		evaluations += used
+		if n == o.Iterations || evaluations >= o.Evaluations {
+			break
+		}
+		if top, err = p.top(at.grad); err != nil {
+			return 0, err
+		}
+		reach, err := p.top(o.direction)
+		if err != nil {
+			return 0, err
+		}
+		if top <= o.GradTolerance || reach*abs(o.length) <= o.ChangeTolerance || abs(at.loss-o.loss) < o.ChangeTolerance {
+			break
+		}
+	}
+	return first.loss, nil
+}
+
+// aim takes the last move into the estimate of the curvature, and sets the direction to go from where the gradient is g.
+func (o *LBFGS) aim(p *problem, g *tensor.Tensor) error {
+	if o.iterations == 1 {
+		o.direction, o.diagonal = replace(o.direction, g.Neg()), 1
+		return nil
+	}
+	change, moved := g.Sub(o.before), o.direction.MulScalar(o.length)
+	along, err := p.dot(change, moved)
+	if err != nil {
+		return err
+	}
+	if along > 1e-10 {
+		square, err := p.dot(change, change)
+		if err != nil {
+			return err
+		}
+		if len(o.changes) == o.History {
+			o.changes[0].Release()
+			o.moves[0].Release()
+			o.changes, o.moves = o.changes[1:], o.moves[1:]
+		}
+		o.changes, o.moves = append(o.changes, change.Keep()), append(o.moves, moved.Keep())
+		o.diagonal = along / square
+	}
+	// Two loops over the history (Nocedal, 1980): the direction is the inverse Hessian's estimate times the gradient.
+	n := len(o.changes)
+	alpha, rho := make([]float64, n), make([]float64, n)
+	q := g.Neg()
+	for i := n - 1; i >= 0; i-- {
+		curve, err := p.dot(o.changes[i], o.moves[i])
+		if err != nil {
+			return err
+		}
+		rho[i] = 1 / curve
+		a, err := p.dot(o.moves[i], q)
+		if err != nil {
+			return err
+		}
+		alpha[i] = a * rho[i]
+		q = q.Sub(o.changes[i].MulScalar(alpha[i]))
+	}
+	q = q.MulScalar(o.diagonal)
+	for i := range n {
+		b, err := p.dot(o.changes[i], q)
+		if err != nil {
+			return err
+		}
+		q = q.Add(o.moves[i].MulScalar(alpha[i] - b*rho[i]))
+	}
+	o.direction = replace(o.direction, q)
+	return nil
+}
+
+func abs(v float64) float64 { return max(v, -v) }
+
+// replace is t, kept, after old was released.
+func replace(old, t *tensor.Tensor) *tensor.Tensor {
+	t = t.Detach().Keep()
+	if old != nil {
+		old.Release()
+	}
+	return t
+}
+
+// State is what the next step depends on, beside the parameters: flat vectors of all of them.
+func (o *LBFGS) State() State {
+	s := NewState()
+	if o.iterations == 0 {
+		return s
+	}
+	s.Numbers["iterations"], s.Numbers["length"] = float64(o.iterations), o.length
+	s.Numbers["loss"], s.Numbers["diagonal"] = o.loss, o.diagonal
+	s.Tensors["direction"], s.Tensors["before"] = o.direction.Detach(), o.before.Detach()
+	for i := range o.changes {
+		s.Tensors["change/"+strconv.Itoa(i)] = o.changes[i].Detach()
+		s.Tensors["move/"+strconv.Itoa(i)] = o.moves[i].Detach()
+	}
+	return s
+}
+
+// Restore replaces what the optimiser remembers by s, which stays the caller's.
+func (o *LBFGS) Restore(s State) error {
+	n := 0
+	for s.Tensors["change/"+strconv.Itoa(n)] != nil {
+		n++
+	}
+	next := &LBFGS{LBFGSConfig: o.LBFGSConfig}
+	if len(s.Numbers)+len(s.Tensors) > 0 {
+		if s.Tensors["direction"] == nil || s.Tensors["before"] == nil || len(s.Tensors) != 2+2*n || s.Numbers["iterations"] < 1 {
+			return badState("%d tensors, want direction, before and pairs of change and move: is this the state of lbfgs?", len(s.Tensors))
+		}
+		next.iterations, next.length = int(s.Numbers["iterations"]), s.Numbers["length"]
+		next.loss, next.diagonal = s.Numbers["loss"], s.Numbers["diagonal"]
+		for i := range n {
+			m := s.Tensors["move/"+strconv.Itoa(i)]
+			if m == nil {
+				return badState("no tensor move/%d", i)
+			}
+			next.changes = append(next.changes, s.Tensors["change/"+strconv.Itoa(i)].Detach().Keep())
+			next.moves = append(next.moves, m.Detach().Keep())
+		}
+		next.direction, next.before = s.Tensors["direction"].Detach().Keep(), s.Tensors["before"].Detach().Keep()
+	}
+	release(append(append(o.changes, o.moves...), o.direction, o.before))
+	*o = *next
+	return nil
+}
+
+// problem is the loss as a function of one flat vector.
+type problem struct {
+	ctx    context.Context
+	params []nn.Named
+	f      Closure
+}
+
+// point is the loss and its gradient somewhere.
+type point struct {
+	loss float64
+	grad *tensor.Tensor
+}
+
+func newProblem(ctx context.Context, params []nn.Named, f Closure) (*problem, error) {
+	p := &problem{ctx: ctx, f: f}
+	for _, q := range params {
+		if !q.Trainable() {
+			continue
+		}
+		if d := q.DType(); d != dtype.F32 && d != dtype.F64 || len(p.params) > 0 && d != p.params[0].DType() {
+			return nil, fmt.Errorf("optim: lbfgs: %s is %v, want all of f32 or all of f64: %w", q.Name, d, core.ErrDType)
+		}
+		if len(p.params) > 0 && q.Value().Device().Core() != p.params[0].Value().Device().Core() {
+			return nil, fmt.Errorf("optim: lbfgs: %s is on %s, want one device: %w", q.Name, q.Value().Device(), core.ErrAttr)
+		}
+		p.params = append(p.params, q)
+	}
+	if len(p.params) == 0 {
+		return nil, fmt.Errorf("optim: lbfgs: no trained parameters: %w", core.ErrAttr)
+	}
+	return p, nil
+}
+
+// evaluate gives loss and gradient at the current values. Parameters that take no part have a gradient of zero.
+func (p *problem) evaluate() (point, error) {
+	loss, grads, err := p.f()
+	if err != nil {
+		return point{}, err
+	}
+	var parts []*tensor.Tensor
+	for _, q := range p.params {
+		g := grads.Of(q.Value())
+		if g == nil {
+			g = q.Value().Device().Zeros(q.DType(), q.Size())
+		}
+		parts = append(parts, g.Reshape(q.Size()))
+	}
+	flat := tensor.Concat(0, parts...).Keep()
+	release(parts)
+	v, err := loss.Float64(p.ctx)
+	grads.Release()
+	loss.Release()
+	return point{v, flat}, err
+}
+
+// move adds t·d to the parameters.
+func (p *problem) move(d *tensor.Tensor, t float64) {
+	at := 0
+	for _, q := range p.params {
+		part := d.Narrow(0, at, q.Size()).Reshape(q.Shape()...)
+		at += q.Size()
+		old := q.Value().Detach()
+		q.Param.Set(old.Add(part.MulScalar(t)))
+		old.Release()
+	}
+}
+
+// values are the current values, and set puts them back.
+func (p *problem) values() []*tensor.Tensor {
+	vs := make([]*tensor.Tensor, len(p.params))
+	for i, q := range p.params {
+		vs[i] = q.Value().Detach()
+	}
+	return vs
+}
+
+func (p *problem) set(vs []*tensor.Tensor) {
+	for i, q := range p.params {
+		q.Param.Set(vs[i].Detach())
+	}
+}
+
+func (p *problem) number(t *tensor.Tensor) (float64, error) {
+	defer t.Release()
+	return t.Float64(p.ctx)
+}
+
+func (p *problem) dot(a, b *tensor.Tensor) (float64, error) { return p.number(a.Dot(b)) }
+
+// top is the greatest absolute value.
+func (p *problem) top(t *tensor.Tensor) (float64, error) { return p.number(t.Abs().Max()) }

@@ -1,0 +1,103 @@
+package optim
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// Adjust says how Muon's learning rate depends on the rows a and columns b of a parameter.
+type Adjust int
+
+// The adjustments.
+const (
+	Original    Adjust = iota // √max(1, a/b)
+	MatchAdamW                // 0.2·√max(a, b), so that the learning rate of AdamW fits
+	NoAdjusting               // 1
+)
+
+// MuonConfig is the settings of Muon.
+type MuonConfig struct {
+	Momentum     float64    // 0 stands for 0.95
+	Plain        bool       // no Nesterov momentum
+	WeightDecay  float64    // decoupled: parameters shrink by lr·WeightDecay. PyTorch's is 0.1
+	Coefficients [3]float64 // of the Newton-Schulz iteration; zeros stand for 3.4445, -4.7750 and 2.0315
+	Iterations   int        // 0 stands for 5
+	Epsilon      float64    // least norm to divide by; 0 stands for 1e-7
+	Adjust       Adjust
+}
+
+// Muon is momentum made orthogonal by Newton-Schulz iterations, after Jordan et al., Muon: an optimizer for hidden layers in neural
+// networks, 2024. It is for matrices alone: biases, norms, embeddings and heads belong in a group of another optimiser. The
+// iterations are in the type of the parameter, where PyTorch's are in bf16.
+type Muon struct{ engine }
+
+// NewMuon makes the optimiser.
+func NewMuon(c MuonConfig) *Muon {
+	c.Momentum, c.Epsilon = or(c.Momentum, 0.95), or(c.Epsilon, 1e-7)
+	if c.Coefficients == [3]float64{} {
+		c.Coefficients = [3]float64{3.4445, -4.7750, 2.0315}
+	}
+	if c.Iterations == 0 {
+		c.Iterations = 5
+	}
+	return &Muon{newEngine("muon", muon{c})}
+}
+
+type muon struct{ MuonConfig }
+
+func (r muon) check(p op.Desc) error {
+	if len(p.Shape) != 2 {
+		return fmt.Errorf("%v, want a matrix: give other parameters another optimiser with optim.Groups: %w", p, core.ErrShape)
+	}
+	return nil
+}
+
+func (r muon) slots(p op.Desc) []slot { return []slot{{"momentum", p.Shape, 0}} }
+
+func (r muon) numbers(lr float64, _ int) []float64 { return []float64{lr, 1 - lr*r.WeightDecay} }
+
+func (r muon) update(b *body, p, g op.Desc, kept, n []op.Desc) (op.Desc, []op.Desc) {
+	m := b.blend(kept[0], g, r.Momentum)
+	step := m
+	if !r.Plain {
+		step = b.blend(g, m, 1-r.Momentum)
+	}
+	rows, columns := float64(p.Shape[0]), float64(p.Shape[1])
+	factor := 1.0
+	switch r.Adjust {
+	case Original:
+		factor = math.Sqrt(max(1, rows/columns))
+	case MatchAdamW:
+		factor = 0.2 * math.Sqrt(max(rows, columns))
+	}
+	if r.WeightDecay != 0 {
+		p = b.mul(p, n[1])
+	}
+	step = b.times(r.orthogonal(b, step), factor)
+	return b.sub(p, b.mul(step, n[0])), []op.Desc{m}
+}
+
+// orthogonal brings the singular values of x near 1. A matrix of more rows than columns is iterated from the other side.
+func (r muon) orthogonal(b *body, x op.Desc) op.Desc {
+	tall := x.Shape[0] > x.Shape[1]
+	x = b.div(x, b.max(b.sqrt(b.dot(x, x)), b.c(x, r.Epsilon)))
+	product := func(a, c op.Desc, ta, tc bool) op.Desc {
+		return b.With(op.MatMul, []op.Desc{a, c}, op.Flag("transpose_a", ta), op.Flag("transpose_b", tc))
+	}
+	k := r.Coefficients
+	for range r.Iterations {
+		gram := product(x, x, tall, !tall)
+		u := b.add(b.times(gram, k[1]), b.times(product(gram, gram, false, false), k[2]))
+		var ux op.Desc
+		if tall {
+			ux = product(x, u, false, false)
+		} else {
+			ux = product(u, x, false, false)
+		}
+		x = b.add(b.times(x, k[0]), ux)
+	}
+	return x
+}

@@ -1,0 +1,193 @@
+package optim_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/nn"
+	"github.com/goburn/burn/optim"
+	"github.com/goburn/burn/tensor"
+)
+
+// pair makes two parameters and a loss whose gradients are the given numbers.
+func pair(t *testing.T, d *tensor.Device, a, b []float32) ([]nn.Named, *tensor.Gradients) {
+	params := []nn.Named{{Name: "a", Param: nn.NewParam(d.Ones(dtype.F32, len(a)))}, {Name: "b", Param: nn.NewParam(d.Ones(dtype.F32, len(b)))}}
+	return params, gradsOf(t, params, a, b)
+}
+
+func gradsOf(t *testing.T, params []nn.Named, vs ...[]float32) *tensor.Gradients {
+	var roots []*tensor.Tensor
+	for i, v := range vs {
+		if v != nil {
+			roots = append(roots, params[i].Value().Mul(tensor.From(params[i].Value().Device(), v)).Sum())
+		}
+	}
+	g, err := tensor.Backward(roots, nil)
+	require.NoError(t, err)
+	return g
+}
+
+func TestClip(t *testing.T) {
+	dev := open(t)
+	for _, c := range []struct {
+		clip optim.Clip
+		norm float64
+		a, b []float64
+	}{ // 3, 4 and 12 have the norm 13; PyTorch divides by the norm + 1e-6
+		{optim.Clip{}, 13, []float64{3, -4}, []float64{12}},
+		{optim.Clip{Value: 4}, math.Sqrt(41), []float64{3, -4}, []float64{4}},
+		{optim.Clip{Norm: 26}, 13, []float64{3, -4}, []float64{12}},
+		{optim.Clip{Norm: 1.3}, 13, []float64{0.3, -0.4}, []float64{1.2}},
+		{optim.Clip{Value: 12, Norm: 6.5}, 13, []float64{1.5, -2}, []float64{6}},
+	} {
+		params, g := pair(t, dev, []float32{3, -4}, []float32{12})
+		for range 2 { // compiled, then from the cache
+			_, g = params, gradsOf(t, params, []float32{3, -4}, []float32{12})
+			norm, err := c.clip.Apply(params, g)
+			require.NoError(t, err)
+			require.InDelta(t, c.norm, values(t, norm)[0], 1e-5)
+			require.InDeltaSlice(t, c.a, values(t, g.Of(params[0].Value())), 1e-5)
+			require.InDeltaSlice(t, c.b, values(t, g.Of(params[1].Value())), 1e-5)
+		}
+	}
+	params, g := pair(t, dev, []float32{1}, []float32{1})
+	_, err := (&optim.Clip{Norm: -1}).Apply(params, g)
+	require.ErrorIs(t, err, core.ErrAttr)
+	norm, err := (&optim.Clip{Norm: 1}).Apply(nil, g)
+	require.NoError(t, err)
+	require.Nil(t, norm)
+}
+
+func TestAccumulator(t *testing.T) {
+	dev := open(t)
+	params, first := pair(t, dev, []float32{1, 2}, nil)
+	var acc optim.Accumulator
+	_, err := acc.Take(params, true)
+	require.Error(t, err)
+	for _, mean := range []bool{true, false} {
+		if !mean {
+			first = gradsOf(t, params, []float32{1, 2}, nil)
+		}
+		require.NoError(t, acc.Add(params, first))
+		require.NoError(t, acc.Add(params, gradsOf(t, params, []float32{10, 20}, nil)))
+		require.Equal(t, 2, acc.Len())
+		g, err := acc.Take(params, mean)
+		require.NoError(t, err)
+		want := []float64{11, 22}
+		if mean {
+			want = []float64{5.5, 11}
+		}
+		require.Equal(t, want, values(t, g.Of(params[0].Value())))
+	}
+}
+
+func TestAccumulatorUnion(t *testing.T) {
+	dev := open(t)
+	params, first := pair(t, dev, []float32{1}, []float32{2})
+	first.Set(params[1].Value(), nil)
+	var acc optim.Accumulator
+	require.NoError(t, acc.Add(params, first))
+	require.NoError(t, acc.Add(params, gradsOf(t, params, nil, []float32{6})))
+	g, err := acc.Take(params, true)
+	require.NoError(t, err)
+	require.Equal(t, []float64{0.5}, values(t, g.Of(params[0].Value())))
+	require.Equal(t, []float64{3}, values(t, g.Of(params[1].Value())))
+}
+
+func TestGroups(t *testing.T) {
+	dev := open(t)
+	params, g := pair(t, dev, []float32{1}, []float32{1})
+	params = append(params, nn.Named{Name: "c", Param: nn.NewParam(dev.Ones(dtype.F32, 1))})
+	gs := optim.Groups{
+		{Match: optim.Matching("^a$"), Optimizer: optim.NewSGD(optim.SGDConfig{Momentum: 0.5}), Scale: 0.1},
+		{Match: optim.Matching("b"), Optimizer: optim.NewSGD(optim.SGDConfig{}), Rate: func() float64 { return 0.25 }},
+	}
+	require.NoError(t, gs.Step(1, params, g))
+	for i, want := range []float64{0.9, 0.75, 1} {
+		require.InDelta(t, want, values(t, params[i].Value())[0], 1e-6)
+	}
+	s := gs.State()
+	require.Equal(t, []string{"0/a/momentum"}, s.Names())
+	require.Equal(t, map[string]float64{"0/a/step": 1, "1/b/step": 1}, s.Numbers)
+	require.NoError(t, gs.Restore(s))
+	s.Numbers["7/b/step"] = 1
+	require.Error(t, gs.Restore(s))
+	matrices := optim.Matrices("embed")
+	m := nn.NewParam(dev.Ones(dtype.F32, 2, 2))
+	require.True(t, matrices(nn.Named{Name: "w", Param: m}))
+	require.False(t, matrices(nn.Named{Name: "embed.w", Param: m}))
+	require.False(t, matrices(params[0]))
+}
+
+func TestFaults(t *testing.T) {
+	dev := open(t)
+	params, g := pair(t, dev, []float32{1}, []float32{1})
+	before := values(t, params[0].Value())
+	opt := optim.NewAdam(optim.AdamConfig{})
+	require.ErrorContains(t, opt.Step(math.NaN(), params, g), "learning rate")
+	require.ErrorContains(t, opt.Step(1, append(params, params[0]), g), `two parameters are named "a"`)
+	require.ErrorContains(t, optim.NewMuon(optim.MuonConfig{}).Step(1, params, g), "want a matrix")
+	g.Set(params[0].Value(), tensor.From(dev, []float32{1, 2}))
+	require.ErrorIs(t, opt.Step(1, params, g), core.ErrShape)
+	require.Equal(t, before, values(t, params[0].Value()))
+	// The state of another model.
+	params, g = pair(t, dev, []float32{1}, []float32{1})
+	require.NoError(t, opt.Step(1, params, g))
+	other, g2 := pair(t, dev, []float32{1, 2}, []float32{1})
+	require.ErrorContains(t, opt.Step(1, other, g2), "does not fit")
+	// Frozen parameters and those without a gradient stay.
+	params[0].SetTrainable(false)
+	v := params[0].Value()
+	require.NoError(t, optim.NewSGD(optim.SGDConfig{}).Step(1, params, gradsOf(t, params[1:], []float32{1})))
+	require.Same(t, v, params[0].Value())
+}
+
+// TestHalf has a parameter whose steps are less than its type can add at once: the slots hold them in f32.
+func TestHalf(t *testing.T) {
+	dev := open(t)
+	p := nn.NewParam(dev.Ones(dtype.BF16, 4))
+	params := []nn.Named{{Name: "w", Param: p}}
+	opt := optim.NewAdamW(optim.AdamWConfig{})
+	for range 3 {
+		g, err := p.Value().MulScalar(1e-5).Sum().Backward()
+		require.NoError(t, err)
+		require.NoError(t, opt.Step(0.125, params, g))
+	}
+	require.Equal(t, dtype.BF16, p.DType())
+	s := opt.State()
+	require.Equal(t, dtype.F32, s.Tensors["w/mean"].DType())
+	require.InDelta(t, 0.625, values(t, p.Value())[0], 0.01) // three steps of the learning rate
+}
+
+// TestMemory says that steps leave nothing behind.
+func TestMemory(t *testing.T) {
+	dev := open(t)
+	p := nn.NewParam(dev.Ones(dtype.F32, 64, 64))
+	params := []nn.Named{{Name: "w", Param: p}}
+	opt, clip := optim.NewAdamW(optim.AdamWConfig{WeightDecay: 0.1}), &optim.Clip{Norm: 1}
+	var first int64
+	for i := range 20 {
+		loss := p.Value().Sum()
+		g, err := loss.Backward()
+		require.NoError(t, err)
+		norm, err := clip.Apply(params, g)
+		require.NoError(t, err)
+		require.NoError(t, opt.Step(0.1, params, g))
+		g.Release()
+		norm.Release()
+		loss.Release()
+		require.NoError(t, dev.Sync(ctx))
+		m, ok := dev.Memory()
+		require.True(t, ok)
+		if i == 2 {
+			first = m.InUse
+		}
+		if i > 2 {
+			require.Equal(t, first, m.InUse)
+		}
+	}
+}

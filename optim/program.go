@@ -1,0 +1,93 @@
+package optim
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/tensor"
+)
+
+// programs are compiled steps by what they were compiled for. They are few: another set of parameters is another program.
+type programs struct{ made map[string]*tensor.Executable }
+
+// mostPrograms is how many are kept; with more, all are given up.
+const mostPrograms = 16
+
+// get is the program of key on d, which build writes when it is not there. build records from the inputs to the outputs.
+func (ps *programs) get(d *tensor.Device, name string, key []byte, inputs []op.Desc, build func(b *body, in []op.Desc) ([]op.Desc, error)) (*tensor.Executable, error) {
+	if e := ps.made[string(key)]; e != nil {
+		return e, nil
+	}
+	if len(ps.made) >= mostPrograms {
+		for _, e := range ps.made {
+			if err := e.Close(); err != nil {
+				return nil, fmt.Errorf("optim: %w", err)
+			}
+		}
+		ps.made = nil
+	}
+	p := &program.Program{Name: name}
+	last := op.TensorID(0)
+	next := func() op.TensorID { last++; return last }
+	for _, in := range inputs {
+		in.ID = next()
+		p.Inputs = append(p.Inputs, in)
+	}
+	b := &body{op.NewBuilder(next), map[constant]op.Desc{}}
+	outs, err := build(b, p.Inputs)
+	if err == nil {
+		err = b.Err()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("optim: %s: %w", name, err)
+	}
+	p.Nodes = b.Nodes
+	for _, o := range outs {
+		p.Outputs = append(p.Outputs, o.ID)
+	}
+	e, err := d.Compile(context.Background(), p, nil)
+	if err != nil {
+		return nil, fmt.Errorf("optim: %s: %w", name, err)
+	}
+	if ps.made == nil {
+		ps.made = map[string]*tensor.Executable{}
+	}
+	ps.made[string(key)] = e
+	return e, nil
+}
+
+// appendKey adds what a program depends on of a tensor.
+func appendKey(key []byte, d dtype.DType, s shape.Shape, more int) []byte {
+	key = append(key, byte(d), byte(len(s)))
+	for _, n := range s {
+		key = binary.AppendUvarint(key, uint64(n))
+	}
+	return binary.AppendUvarint(key, uint64(more))
+}
+
+// numbers writes a vector of type dt.
+func numbers(d *tensor.Device, dt dtype.DType, v []float64) *tensor.Tensor {
+	if dt == dtype.F64 {
+		return tensor.From(d, v)
+	}
+	w := make([]float32, len(v))
+	for i, x := range v {
+		w[i] = float32(x)
+	}
+	return tensor.From(d, w)
+}
+
+// release releases all of ts but those that are in kept.
+func release(ts []*tensor.Tensor, kept ...*tensor.Tensor) {
+	for _, t := range ts {
+		if t != nil && !slices.Contains(kept, t) {
+			t.Release()
+		}
+	}
+}

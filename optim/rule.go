@@ -1,0 +1,100 @@
+package optim
+
+import (
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+)
+
+// rule is how an optimiser updates one parameter, written in ops of the contract.
+type rule interface {
+	// check refuses parameters that the rule is not for.
+	check(p op.Desc) error
+	// slots are the tensors that are kept for a parameter p, whose type is that of the arithmetic.
+	slots(p op.Desc) []slot
+	// numbers are the scalars of step number step, from 1 on; always as many.
+	numbers(lr float64, step int) []float64
+	// update records the new value and slots, given parameter, gradient, slots and numbers in the type of the arithmetic.
+	update(b *body, p, g op.Desc, kept, n []op.Desc) (next op.Desc, newKept []op.Desc)
+}
+
+// slot is a tensor that an optimiser keeps for a parameter.
+type slot struct {
+	name  string
+	shape shape.Shape
+	start float64
+}
+
+// anyShape is embedded by rules for all parameters.
+type anyShape struct{}
+
+func (anyShape) check(op.Desc) error { return nil }
+
+// arithmetic is the type that a parameter of type d is updated in.
+func arithmetic(d dtype.DType) dtype.DType {
+	if d == dtype.F64 {
+		return d
+	}
+	return dtype.F32
+}
+
+// body is the program of a step while it is written. Equal constants are recorded once.
+type body struct {
+	*op.Builder
+	constants map[constant]op.Desc
+}
+
+type constant struct {
+	d dtype.DType
+	v float64
+}
+
+// c is a number of x's type.
+func (b *body) c(x op.Desc, v float64) op.Desc {
+	k := constant{x.DType, v}
+	d, ok := b.constants[k]
+	if !ok {
+		d = b.Scalar(x.DType, v)
+		b.constants[k] = d
+	}
+	return d
+}
+
+func (b *body) add(x, y op.Desc) op.Desc { return b.Do(op.Add, x, y) }
+func (b *body) sub(x, y op.Desc) op.Desc { return b.Do(op.Sub, x, y) }
+func (b *body) mul(x, y op.Desc) op.Desc { return b.Do(op.Mul, x, y) }
+func (b *body) div(x, y op.Desc) op.Desc { return b.Do(op.Div, x, y) }
+func (b *body) max(x, y op.Desc) op.Desc { return b.Do(op.Max, x, y) }
+func (b *body) sqrt(x op.Desc) op.Desc   { return b.Do(op.Sqrt, x) }
+
+// times is x·v.
+func (b *body) times(x op.Desc, v float64) op.Desc {
+	if v == 1 {
+		return x
+	}
+	return b.mul(x, b.c(x, v))
+}
+
+// plus is x+v.
+func (b *body) plus(x op.Desc, v float64) op.Desc { return b.add(x, b.c(x, v)) }
+
+// blend is the moving average x·beta + y·(1-beta).
+func (b *body) blend(x, y op.Desc, beta float64) op.Desc {
+	return b.add(b.times(x, beta), b.times(y, 1-beta))
+}
+
+// dot is the sum of x·y over all elements: rank 0.
+func (b *body) dot(x, y op.Desc) op.Desc {
+	n := x.Shape.Size()
+	p := b.With(op.MatMul, []op.Desc{b.Reshape(x, shape.Of(1, n)), b.Reshape(y, shape.Of(n, 1))})
+	return b.Reshape(p, shape.Of())
+}
+
+// scalars are the elements of vector v as tensors of rank 0.
+func (b *body) scalars(v op.Desc) []op.Desc {
+	out := make([]op.Desc, v.Shape[0])
+	for i := range out {
+		out[i] = b.Reshape(b.Narrow(v, 0, i, 1), shape.Of())
+	}
+	return out
+}

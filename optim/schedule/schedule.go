@@ -1,0 +1,60 @@
+// Package schedule gives learning rates: constant, by curves over the steps, by what a metric does, and joined from others.
+package schedule
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goburn/burn/core"
+)
+
+// Scheduler gives one learning rate after the other. It is used by one goroutine at a time.
+type Scheduler interface {
+	// Rate is the learning rate of the current step.
+	Rate() float64
+	// Advance goes on to the next step.
+	Advance()
+	// State is where the scheduler stands, in numbers by name. Settings are no part of it.
+	State() map[string]float64
+	// Restore goes where a scheduler of the same kind and settings stood. With an error nothing has changed.
+	Restore(state map[string]float64) error
+}
+
+// Next is the rate of the current step; it advances s.
+func Next(s Scheduler) float64 {
+	r := s.Rate()
+	s.Advance()
+	return r
+}
+
+// Curve is a learning rate as a function of the step, from 0 on.
+type Curve func(step int) float64
+
+// Of is a scheduler that follows c.
+func (c Curve) Of() Scheduler { return &curve{f: c} }
+
+type curve struct {
+	f    Curve
+	step int
+}
+
+func (c *curve) Rate() float64             { return c.f(c.step) }
+func (c *curve) Advance()                  { c.step++ }
+func (c *curve) State() map[string]float64 { return map[string]float64{"step": float64(c.step)} }
+
+func (c *curve) Restore(s map[string]float64) error {
+	n, err := whole(s, "step")
+	if err == nil {
+		c.step = n
+	}
+	return err
+}
+
+// whole is the number of that name, a count.
+func whole(s map[string]float64, name string) (int, error) {
+	v, ok := s[name]
+	if !ok || v < 0 || v != math.Trunc(v) || v > 1<<53 {
+		return 0, fmt.Errorf("schedule: restore: %s is %v, want a whole number of at least 0: %w", name, v, core.ErrAttr)
+	}
+	return int(v), nil
+}

@@ -1,0 +1,58 @@
+package optim
+
+import "github.com/goburn/burn/core/op"
+
+// SGDConfig is the settings of SGD. The zero value is plain descent.
+type SGDConfig struct {
+	Momentum    float64
+	Dampening   float64 // of what the gradient adds to the momentum
+	Nesterov    bool    // look ahead along the momentum
+	WeightDecay float64 // added to the gradient, times the parameter
+}
+
+// SGD is stochastic gradient descent (Sutskever et al., On the importance of initialization and momentum in deep learning, 2013), in
+// PyTorch's form: the learning rate is no part of the momentum.
+type SGD struct{ engine }
+
+// NewSGD makes the optimiser.
+func NewSGD(c SGDConfig) *SGD { return &SGD{newEngine("sgd", sgd{SGDConfig: c})} }
+
+type sgd struct {
+	anyShape
+	SGDConfig
+}
+
+func (r sgd) slots(p op.Desc) []slot {
+	if r.Momentum == 0 {
+		return nil
+	}
+	return []slot{{"momentum", p.Shape, 0}}
+}
+
+// The first gradient becomes the momentum undampened.
+func (r sgd) numbers(lr float64, step int) []float64 {
+	if step == 1 {
+		return []float64{lr, 1}
+	}
+	return []float64{lr, 1 - r.Dampening}
+}
+
+func (r sgd) update(b *body, p, g op.Desc, kept, n []op.Desc) (op.Desc, []op.Desc) {
+	if r.WeightDecay != 0 {
+		g = b.add(g, b.times(p, r.WeightDecay))
+	}
+	if r.Momentum == 0 {
+		return b.sub(p, b.mul(g, n[0])), nil
+	}
+	part := g
+	if r.Dampening != 0 {
+		part = b.mul(g, n[1])
+	}
+	m := b.add(b.times(kept[0], r.Momentum), part)
+	if r.Nesterov {
+		g = b.add(g, b.times(m, r.Momentum))
+	} else {
+		g = m
+	}
+	return b.sub(p, b.mul(g, n[0])), []op.Desc{m}
+}
