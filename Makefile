@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins dist test race check soak conformance backends fuzz bench bench-peers status generate clean
+.PHONY: help build plugins dist test race check soak conformance levels backends fuzz bench bench-peers status generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -26,7 +26,7 @@ test: ## what the README says
 	$(GO) test ./...
 
 race: ## the concurrent packages under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -short ./core/... ./tensor/... ./sdk/... ./host/... ./plugins/...
+	CGO_ENABLED=1 $(GO) test -race -short ./core/... ./decorators/... ./tensor/... ./sdk/... ./host/... ./plugins/...
 
 check: ## formatting, vet with and without cgo, cross builds, import rules
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
@@ -47,6 +47,12 @@ conformance: plugins ## the whole suite on the cpu backend, built in and as a pl
 	$(GO) run ./cmd/burn conformance run $(PLUGINS)/burn-backend-cpu$(EXE)
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run 'TestReferencePasses' ./conformance
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run TestDoorsAgree -v ./conformance/wiretest
+
+QEMU ?= qemu-aarch64-static
+levels: ## the cpu backend at its lesser levels: AVX2 and portable through the whole suite, NEON under qemu-user
+	BURN_CPU=avx2 $(GO) run ./cmd/burn conformance run builtin:cpu
+	BURN_CPU=portable $(GO) run ./cmd/burn conformance run builtin:cpu
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -short -exec $(QEMU) ./plugins/cpu/internal/...
 
 KILLS ?= 500
 soak: ## kill a plugin at random moments under four clients, until it was restored KILLS times
