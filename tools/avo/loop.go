@@ -53,10 +53,10 @@ func (n *numbers) of(f float32) operand.Mem { return n.bits(math.Float32bits(f))
 // loop writes a loop over n elements: body computes a vector from what was
 // loaded from each of from into vectors 0, 1 ..., and leaves the result in
 // vector 0, which is stored at dst. The tail is masked. It uses RDX, RDI, RSI,
-// R8 and RBX, and for levels without mask registers vector 15.
+// R8, R9 and RBX, and for levels without mask registers vector 15.
 func (k *kernels) loop(from []string, dst bool, body func()) {
 	n, to := reg.RDX, reg.RDI
-	places := []reg.GPPhysical{reg.RSI, reg.R8}[:len(from)]
+	places := []reg.GPPhysical{reg.RSI, reg.R8, reg.R9}[:len(from)]
 	tail := mask{reg.K1, k.vec(15)}
 	Load(Param("n"), n)
 	MOVQ(n, reg.RBX)

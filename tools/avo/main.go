@@ -87,6 +87,13 @@ func loops(level *level) {
 	k.storage(c)
 	k.quantized(c)
 	k.lineSums(c)
+	for _, j := range k.joints() {
+		k.joinRows(c, j)
+		k.joinColumns(c, j)
+	}
+	k.finds()
+	k.cumulate()
+	k.norms()
 	k.philox(c)
 	if level.wide {
 		k.transpose()

@@ -19,7 +19,7 @@ const groupRows = 3
 func (k *kernels) panels(rows int) {
 	const vectors = 8
 	TEXT(fmt.Sprintf("%sx%d", k.name("panels"), rows), 4, fmt.Sprintf(
-		"func(k int, a, b, c *%s, aRow, aCol, bPanel, ldc int, accumulate bool)", k.typ()))
+		"func(k int, a, b, c *%s, aRow, aCol, bPanel, ldc int, accumulate bool, %s)", k.typ(), k.ending()))
 	Pragma("noescape")
 	a, b, c, n := reg.RSI, reg.RDI, reg.RDX, reg.RCX
 	aRow, aCol, bPanel, ldc, last := reg.R8, reg.R9, reg.R10, reg.R11, reg.R12
@@ -86,6 +86,7 @@ func (k *kernels) panels(rows int) {
 		}
 	}
 	Label("store")
+	k.end(rows, make([]mask, vectors), sums)
 	for row := range rows {
 		for v := range vectors {
 			k.store(sums(row, v), operand.Mem{Base: c, Disp: v * k.size()})

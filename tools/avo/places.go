@@ -15,7 +15,7 @@ import (
 // Registers: vectors 0 and 1 hold B, 2 and 3 elements of A, the rest the sums.
 func (k *kernels) placed(rows int) {
 	TEXT(fmt.Sprintf("%sx%d", k.name("places"), rows), 4, fmt.Sprintf(
-		"func(k int, a *%s, aCol int, src *%[1]s, offsets *int, next int, c *%[1]s, ldc, cols int, accumulate bool)", k.typ()))
+		"func(k int, a *%s, aCol int, src *%[1]s, offsets *int, next int, c *%[1]s, ldc, cols int, accumulate bool, %s)", k.typ(), k.ending()))
 	Pragma("noescape")
 	n, a, aCol, src, offsets, second, c, ldc, off := reg.RCX, reg.RSI, reg.R9, reg.RDI, reg.R10, reg.R12, reg.RDX, reg.R11, reg.R13
 	masks := []mask{{k: reg.K1}, {k: reg.K2}}
@@ -93,6 +93,7 @@ func (k *kernels) placed(rows int) {
 		}
 	}
 	Label("store")
+	k.end(rows, masks, sums)
 	for row := range rows {
 		for half := range 2 {
 			k.storeMasked(sums(row, half), masks[half], operand.Mem{Base: c, Disp: half * k.size()})

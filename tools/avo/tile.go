@@ -56,7 +56,7 @@ func (k *kernels) tile(rows, vectors int, masked bool) {
 		name += "Half"
 	}
 	TEXT(fmt.Sprintf("%sx%d", name, rows), 4, fmt.Sprintf(
-		"func(k int, a, b, c *%s, aRow, aCol, bRow, ldc, cols int, accumulate bool)", k.typ()))
+		"func(k int, a, b, c *%s, aRow, aCol, bRow, ldc, cols int, accumulate bool, %s)", k.typ(), k.ending()))
 	Pragma("noescape")
 	a, b, c, n := reg.RSI, reg.RDI, reg.RDX, reg.RCX
 	aRow, aCol, bRow, ldc, cols := reg.R8, reg.R9, reg.R10, reg.R11, reg.RBX
@@ -161,6 +161,11 @@ func (k *kernels) tile(rows, vectors int, masked bool) {
 		}
 	}
 	Label("store")
+	if masked {
+		k.end(rows, masks, sums)
+	} else {
+		k.end(rows, make([]mask, vectors), sums)
+	}
 	for row := range rows {
 		for half := range vectors {
 			to := operand.Mem{Base: c, Disp: half * k.size()}

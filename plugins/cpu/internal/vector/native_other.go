@@ -17,3 +17,11 @@ func minLine(int, *float32, *int32) {}
 func totalLine(int, *float32, *float64) {}
 
 func squareLine(int, *float32, float32, *float64) {}
+
+func joinRows(Joint, int, int, *float32, int, *float32) bool { return false }
+
+func joinColumns(Joint, int, int, *float32, int, *float32) bool { return false }
+
+func find(Bound, int, *float32, float32) int { return 0 }
+
+func cumulate(int, *float64, *float32, *float32) {}

@@ -32,6 +32,8 @@ type loops struct {
 	leaky            oneFunc
 	gate             func(n int, dst, x *float32, alpha, alphaLow, beta, betaLow, times float32)
 	standard, linear func(n int, dst, x *float32, a, b float32)
+	standardScaled   func(n int, dst, x, scale *float32, mean, factor float32)
+	standardAffine   func(n int, dst, x, scale, bias *float32, mean, factor float32)
 	storageFuncs
 }
 

@@ -264,6 +264,71 @@ func standard32AVX2(n int, dst *float32, x *float32, mean float32, factor float3
 //go:noescape
 func linear32AVX2(n int, dst *float32, x *float32, factor float32, bias float32)
 
+// rowSums32AVX2 joins each row to a number; if it gives true, one of them met a NaN and the results are void.
+//
+//go:noescape
+func rowSums32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
+
+// columnSums32AVX2 joins rows, at least one, to one; if it gives true, one of the columns met a NaN and the results are void.
+//
+//go:noescape
+func columnSums32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
+
+// rowMaxima32AVX2 joins each row to a number; if it gives true, one of them met a NaN and the results are void.
+//
+//go:noescape
+func rowMaxima32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
+
+// columnMaxima32AVX2 joins rows, at least one, to one; if it gives true, one of the columns met a NaN and the results are void.
+//
+//go:noescape
+func columnMaxima32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
+
+// rowMinima32AVX2 joins each row to a number; if it gives true, one of them met a NaN and the results are void.
+//
+//go:noescape
+func rowMinima32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
+
+// columnMinima32AVX2 joins rows, at least one, to one; if it gives true, one of the columns met a NaN and the results are void.
+//
+//go:noescape
+func columnMinima32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
+
+// findAbove32AVX2 gives the place of the first element that is not at most bound, n if there is none.
+//
+//go:noescape
+func findAbove32AVX2(n int, x *float32, bound float32) int
+
+// findBelow32AVX2 gives the place of the first element that is not at least bound, n if there is none.
+//
+//go:noescape
+func findBelow32AVX2(n int, x *float32, bound float32) int
+
+// findAtLeast32AVX2 gives the place of the first element that is not less than bound, n if there is none.
+//
+//go:noescape
+func findAtLeast32AVX2(n int, x *float32, bound float32) int
+
+// findAtMost32AVX2 gives the place of the first element that is not more than bound, n if there is none.
+//
+//go:noescape
+func findAtMost32AVX2(n int, x *float32, bound float32) int
+
+// cumulate32AVX2 adds x to sums and sets dst to these.
+//
+//go:noescape
+func cumulate32AVX2(n int, sums *float64, dst *float32, x *float32)
+
+// standardAffine32AVX2 sets dst to (x-mean)*factor, times scale and, if there is one, plus bias.
+//
+//go:noescape
+func standardAffine32AVX2(n int, dst *float32, x *float32, scale *float32, bias *float32, mean float32, factor float32)
+
+// standardScaled32AVX2 sets dst to (x-mean)*factor, times scale and, if there is one, plus bias.
+//
+//go:noescape
+func standardScaled32AVX2(n int, dst *float32, x *float32, scale *float32, mean float32, factor float32)
+
 // philox32AVX2 writes groups of 2·lanes blocks of four words, lanes being those of 64 bits, for counters from the given one on.
 //
 //go:noescape

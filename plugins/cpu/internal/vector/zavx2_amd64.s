@@ -6335,6 +6335,1254 @@ done:
 	VZEROUPPER
 	RET
 
+// func rowSums32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
+// Requires: AVX
+TEXT ·rowSums32AVX2(SB), NOSPLIT, $0-41
+	MOVQ    rows+0(FP), R8
+	MOVQ    cols+8(FP), R9
+	MOVQ    x+16(FP), SI
+	MOVQ    row+24(FP), R10
+	SHLQ    $0x02, R10
+	MOVQ    out+32(FP), DI
+	VXORPS  Y13, Y13, Y13
+	MOVQ    R9, BX
+	ANDQ    $+7, BX
+	LEAQ    masks<>+64(SB), AX
+	SHLQ    $0x02, BX
+	SUBQ    BX, AX
+	VMOVUPS (AX), Y15
+	LEAQ    (R10)(R10*2), R11
+	SUBQ    $0x04, R8
+	JLT     rest
+
+group:
+	VMOVUPS numbers<>+2432(SB), Y4
+	VMOVUPS numbers<>+2432(SB), Y5
+	VMOVUPS numbers<>+2432(SB), Y6
+	VMOVUPS numbers<>+2432(SB), Y7
+	MOVQ    SI, R12
+	MOVQ    R9, R13
+	SUBQ    $0x08, R13
+	JLT     groupTail
+
+groupVector:
+	VMOVUPS (R12), Y0
+	VMOVUPS (R12)(R10*1), Y1
+	VMOVUPS (R12)(R10*2), Y2
+	VMOVUPS (R12)(R11*1), Y3
+	VADDPS  Y0, Y4, Y4
+	VADDPS  Y1, Y5, Y5
+	VADDPS  Y2, Y6, Y6
+	VADDPS  Y3, Y7, Y7
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     groupVector
+
+groupTail:
+	ADDQ       $0x08, R13
+	JZ         groupJoin
+	VMASKMOVPS (R12), Y15, Y0
+	VMASKMOVPS (R12)(R10*1), Y15, Y1
+	VMASKMOVPS (R12)(R10*2), Y15, Y2
+	VMASKMOVPS (R12)(R11*1), Y15, Y3
+	VADDPS     Y0, Y4, Y4
+	VADDPS     Y1, Y5, Y5
+	VADDPS     Y2, Y6, Y6
+	VADDPS     Y3, Y7, Y7
+
+groupJoin:
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPS       X0, X4, X4
+	VEXTRACTF128 $0x01, Y5, X1
+	VADDPS       X1, X5, X5
+	VEXTRACTF128 $0x01, Y6, X2
+	VADDPS       X2, X6, X6
+	VEXTRACTF128 $0x01, Y7, X3
+	VADDPS       X3, X7, X7
+	VUNPCKLPS    X5, X4, X0
+	VUNPCKHPS    X5, X4, X1
+	VADDPS       X0, X1, X1
+	VUNPCKLPS    X7, X6, X2
+	VUNPCKHPS    X7, X6, X3
+	VADDPS       X2, X3, X3
+	VMOVLHPS     X3, X1, X4
+	VMOVHLPS     X1, X3, X0
+	VADDPS       X0, X4, X4
+	VMOVUPS      X4, (DI)
+	ADDQ         $0x10, DI
+	LEAQ         (SI)(R10*4), SI
+	SUBQ         $0x04, R8
+	JGE          group
+
+rest:
+	ADDQ $0x04, R8
+	JZ   done
+
+	// One row, as if it were four.
+	MOVQ R10, DX
+	XORQ R10, R10
+	XORQ R11, R11
+
+single:
+	VMOVUPS numbers<>+2432(SB), Y4
+	VMOVUPS numbers<>+2432(SB), Y5
+	VMOVUPS numbers<>+2432(SB), Y6
+	VMOVUPS numbers<>+2432(SB), Y7
+	MOVQ    SI, R12
+	MOVQ    R9, R13
+	SUBQ    $0x08, R13
+	JLT     singleTail
+
+singleVector:
+	VMOVUPS (R12), Y0
+	VMOVUPS (R12)(R10*1), Y1
+	VMOVUPS (R12)(R10*2), Y2
+	VMOVUPS (R12)(R11*1), Y3
+	VADDPS  Y0, Y4, Y4
+	VADDPS  Y1, Y5, Y5
+	VADDPS  Y2, Y6, Y6
+	VADDPS  Y3, Y7, Y7
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     singleVector
+
+singleTail:
+	ADDQ       $0x08, R13
+	JZ         singleJoin
+	VMASKMOVPS (R12), Y15, Y0
+	VMASKMOVPS (R12)(R10*1), Y15, Y1
+	VMASKMOVPS (R12)(R10*2), Y15, Y2
+	VMASKMOVPS (R12)(R11*1), Y15, Y3
+	VADDPS     Y0, Y4, Y4
+	VADDPS     Y1, Y5, Y5
+	VADDPS     Y2, Y6, Y6
+	VADDPS     Y3, Y7, Y7
+
+singleJoin:
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPS       X0, X4, X4
+	VEXTRACTF128 $0x01, Y5, X1
+	VADDPS       X1, X5, X5
+	VEXTRACTF128 $0x01, Y6, X2
+	VADDPS       X2, X6, X6
+	VEXTRACTF128 $0x01, Y7, X3
+	VADDPS       X3, X7, X7
+	VUNPCKLPS    X5, X4, X0
+	VUNPCKHPS    X5, X4, X1
+	VADDPS       X0, X1, X1
+	VUNPCKLPS    X7, X6, X2
+	VUNPCKHPS    X7, X6, X3
+	VADDPS       X2, X3, X3
+	VMOVLHPS     X3, X1, X4
+	VMOVHLPS     X1, X3, X0
+	VADDPS       X0, X4, X4
+	VMOVSS       X4, (DI)
+	ADDQ         $0x04, DI
+	ADDQ         DX, SI
+	DECQ         R8
+	JNZ          single
+
+done:
+	VMOVMSKPS Y13, AX
+	TESTL     AX, AX
+	SETNE     ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func columnSums32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
+// Requires: AVX
+TEXT ·columnSums32AVX2(SB), NOSPLIT, $0-41
+	MOVQ   rows+0(FP), R8
+	MOVQ   cols+8(FP), R9
+	MOVQ   x+16(FP), SI
+	MOVQ   row+24(FP), R10
+	SHLQ   $0x02, R10
+	MOVQ   out+32(FP), DI
+	VXORPS Y13, Y13, Y13
+	SUBQ   $+64, R9
+	JLT    stripEnd
+
+strip:
+	MOVQ    SI, R12
+	MOVQ    R8, R13
+	VMOVUPS (R12), Y2
+	VMOVUPS 32(R12), Y3
+	VMOVUPS 64(R12), Y4
+	VMOVUPS 96(R12), Y5
+	VMOVUPS 128(R12), Y6
+	VMOVUPS 160(R12), Y7
+	VMOVUPS 192(R12), Y8
+	VMOVUPS 224(R12), Y9
+	ADDQ    R10, R12
+	DECQ    R13
+	JZ      stripJoined
+
+stripRow:
+	VMOVUPS (R12), Y0
+	VMOVUPS 32(R12), Y1
+	VADDPS  Y0, Y2, Y2
+	VADDPS  Y1, Y3, Y3
+	VMOVUPS 64(R12), Y0
+	VMOVUPS 96(R12), Y1
+	VADDPS  Y0, Y4, Y4
+	VADDPS  Y1, Y5, Y5
+	VMOVUPS 128(R12), Y0
+	VMOVUPS 160(R12), Y1
+	VADDPS  Y0, Y6, Y6
+	VADDPS  Y1, Y7, Y7
+	VMOVUPS 192(R12), Y0
+	VMOVUPS 224(R12), Y1
+	VADDPS  Y0, Y8, Y8
+	VADDPS  Y1, Y9, Y9
+	ADDQ    R10, R12
+	DECQ    R13
+	JNZ     stripRow
+
+stripJoined:
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y3, 32(DI)
+	VMOVUPS Y4, 64(DI)
+	VMOVUPS Y5, 96(DI)
+	VMOVUPS Y6, 128(DI)
+	VMOVUPS Y7, 160(DI)
+	VMOVUPS Y8, 192(DI)
+	VMOVUPS Y9, 224(DI)
+	ADDQ    $+256, DI
+	ADDQ    $+256, SI
+	SUBQ    $+64, R9
+	JGE     strip
+
+stripEnd:
+	ADDQ $+64, R9
+	SUBQ $+16, R9
+	JLT  pairEnd
+
+pair:
+	MOVQ    SI, R12
+	MOVQ    R8, R13
+	VMOVUPS (R12), Y2
+	VMOVUPS 32(R12), Y3
+	ADDQ    R10, R12
+	DECQ    R13
+	JZ      pairJoined
+
+pairRow:
+	VMOVUPS (R12), Y0
+	VMOVUPS 32(R12), Y1
+	VADDPS  Y0, Y2, Y2
+	VADDPS  Y1, Y3, Y3
+	ADDQ    R10, R12
+	DECQ    R13
+	JNZ     pairRow
+
+pairJoined:
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y3, 32(DI)
+	ADDQ    $+64, DI
+	ADDQ    $+64, SI
+	SUBQ    $+16, R9
+	JGE     pair
+
+pairEnd:
+	ADDQ $+16, R9
+	JZ   done
+
+last:
+	MOVQ R9, BX
+	CMPQ BX, $0x08
+	JLE  masks
+	MOVQ $0x00000008, BX
+
+masks:
+	LEAQ       masks<>+64(SB), AX
+	SHLQ       $0x02, BX
+	SUBQ       BX, AX
+	VMOVUPS    (AX), Y15
+	MOVQ       SI, R12
+	MOVQ       R8, R13
+	VMASKMOVPS (R12), Y15, Y2
+	ADDQ       R10, R12
+	DECQ       R13
+	JZ         lastJoined
+
+lastRow:
+	VMASKMOVPS (R12), Y15, Y0
+	VADDPS     Y0, Y2, Y2
+	ADDQ       R10, R12
+	DECQ       R13
+	JNZ        lastRow
+
+lastJoined:
+	VMASKMOVPS Y2, Y15, (DI)
+	ADDQ       $0x20, DI
+	ADDQ       $0x20, SI
+	SUBQ       $0x08, R9
+	JG         last
+
+done:
+	VMOVMSKPS Y13, AX
+	TESTL     AX, AX
+	SETNE     ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func rowMaxima32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
+// Requires: AVX
+TEXT ·rowMaxima32AVX2(SB), NOSPLIT, $0-41
+	MOVQ    rows+0(FP), R8
+	MOVQ    cols+8(FP), R9
+	MOVQ    x+16(FP), SI
+	MOVQ    row+24(FP), R10
+	SHLQ    $0x02, R10
+	MOVQ    out+32(FP), DI
+	VXORPS  Y13, Y13, Y13
+	MOVQ    R9, BX
+	ANDQ    $+7, BX
+	LEAQ    masks<>+64(SB), AX
+	SHLQ    $0x02, BX
+	SUBQ    BX, AX
+	VMOVUPS (AX), Y15
+	LEAQ    (R10)(R10*2), R11
+	SUBQ    $0x04, R8
+	JLT     rest
+
+group:
+	VMOVUPS numbers<>+2496(SB), Y4
+	VMOVUPS numbers<>+2496(SB), Y5
+	VMOVUPS numbers<>+2496(SB), Y6
+	VMOVUPS numbers<>+2496(SB), Y7
+	MOVQ    SI, R12
+	MOVQ    R9, R13
+	SUBQ    $0x08, R13
+	JLT     groupTail
+
+groupVector:
+	VMOVUPS (R12), Y0
+	VMOVUPS (R12)(R10*1), Y1
+	VCMPPS  $0x03, Y0, Y1, Y14
+	VORPS   Y14, Y13, Y13
+	VMOVUPS (R12)(R10*2), Y2
+	VMOVUPS (R12)(R11*1), Y3
+	VCMPPS  $0x03, Y2, Y3, Y14
+	VORPS   Y14, Y13, Y13
+	VMAXPS  Y0, Y4, Y4
+	VMAXPS  Y1, Y5, Y5
+	VMAXPS  Y2, Y6, Y6
+	VMAXPS  Y3, Y7, Y7
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     groupVector
+
+groupTail:
+	ADDQ       $0x08, R13
+	JZ         groupJoin
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2496(SB), Y8
+	VBLENDVPS  Y15, Y0, Y8, Y0
+	VMASKMOVPS (R12)(R10*1), Y15, Y1
+	VMOVUPS    numbers<>+2496(SB), Y8
+	VBLENDVPS  Y15, Y1, Y8, Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMASKMOVPS (R12)(R10*2), Y15, Y2
+	VMOVUPS    numbers<>+2496(SB), Y8
+	VBLENDVPS  Y15, Y2, Y8, Y2
+	VMASKMOVPS (R12)(R11*1), Y15, Y3
+	VMOVUPS    numbers<>+2496(SB), Y8
+	VBLENDVPS  Y15, Y3, Y8, Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y4, Y4
+	VMAXPS     Y1, Y5, Y5
+	VMAXPS     Y2, Y6, Y6
+	VMAXPS     Y3, Y7, Y7
+
+groupJoin:
+	VEXTRACTF128 $0x01, Y4, X0
+	VMAXPS       X0, X4, X4
+	VEXTRACTF128 $0x01, Y5, X1
+	VMAXPS       X1, X5, X5
+	VEXTRACTF128 $0x01, Y6, X2
+	VMAXPS       X2, X6, X6
+	VEXTRACTF128 $0x01, Y7, X3
+	VMAXPS       X3, X7, X7
+	VUNPCKLPS    X5, X4, X0
+	VUNPCKHPS    X5, X4, X1
+	VMAXPS       X0, X1, X1
+	VUNPCKLPS    X7, X6, X2
+	VUNPCKHPS    X7, X6, X3
+	VMAXPS       X2, X3, X3
+	VMOVLHPS     X3, X1, X4
+	VMOVHLPS     X1, X3, X0
+	VMAXPS       X0, X4, X4
+	VMOVUPS      X4, (DI)
+	ADDQ         $0x10, DI
+	LEAQ         (SI)(R10*4), SI
+	SUBQ         $0x04, R8
+	JGE          group
+
+rest:
+	ADDQ $0x04, R8
+	JZ   done
+
+	// One row, as if it were four.
+	MOVQ R10, DX
+	XORQ R10, R10
+	XORQ R11, R11
+
+single:
+	VMOVUPS numbers<>+2496(SB), Y4
+	VMOVUPS numbers<>+2496(SB), Y5
+	VMOVUPS numbers<>+2496(SB), Y6
+	VMOVUPS numbers<>+2496(SB), Y7
+	MOVQ    SI, R12
+	MOVQ    R9, R13
+	SUBQ    $0x08, R13
+	JLT     singleTail
+
+singleVector:
+	VMOVUPS (R12), Y0
+	VMOVUPS (R12)(R10*1), Y1
+	VCMPPS  $0x03, Y0, Y1, Y14
+	VORPS   Y14, Y13, Y13
+	VMOVUPS (R12)(R10*2), Y2
+	VMOVUPS (R12)(R11*1), Y3
+	VCMPPS  $0x03, Y2, Y3, Y14
+	VORPS   Y14, Y13, Y13
+	VMAXPS  Y0, Y4, Y4
+	VMAXPS  Y1, Y5, Y5
+	VMAXPS  Y2, Y6, Y6
+	VMAXPS  Y3, Y7, Y7
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     singleVector
+
+singleTail:
+	ADDQ       $0x08, R13
+	JZ         singleJoin
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2496(SB), Y8
+	VBLENDVPS  Y15, Y0, Y8, Y0
+	VMASKMOVPS (R12)(R10*1), Y15, Y1
+	VMOVUPS    numbers<>+2496(SB), Y8
+	VBLENDVPS  Y15, Y1, Y8, Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMASKMOVPS (R12)(R10*2), Y15, Y2
+	VMOVUPS    numbers<>+2496(SB), Y8
+	VBLENDVPS  Y15, Y2, Y8, Y2
+	VMASKMOVPS (R12)(R11*1), Y15, Y3
+	VMOVUPS    numbers<>+2496(SB), Y8
+	VBLENDVPS  Y15, Y3, Y8, Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y4, Y4
+	VMAXPS     Y1, Y5, Y5
+	VMAXPS     Y2, Y6, Y6
+	VMAXPS     Y3, Y7, Y7
+
+singleJoin:
+	VEXTRACTF128 $0x01, Y4, X0
+	VMAXPS       X0, X4, X4
+	VEXTRACTF128 $0x01, Y5, X1
+	VMAXPS       X1, X5, X5
+	VEXTRACTF128 $0x01, Y6, X2
+	VMAXPS       X2, X6, X6
+	VEXTRACTF128 $0x01, Y7, X3
+	VMAXPS       X3, X7, X7
+	VUNPCKLPS    X5, X4, X0
+	VUNPCKHPS    X5, X4, X1
+	VMAXPS       X0, X1, X1
+	VUNPCKLPS    X7, X6, X2
+	VUNPCKHPS    X7, X6, X3
+	VMAXPS       X2, X3, X3
+	VMOVLHPS     X3, X1, X4
+	VMOVHLPS     X1, X3, X0
+	VMAXPS       X0, X4, X4
+	VMOVSS       X4, (DI)
+	ADDQ         $0x04, DI
+	ADDQ         DX, SI
+	DECQ         R8
+	JNZ          single
+
+done:
+	VMOVMSKPS Y13, AX
+	TESTL     AX, AX
+	SETNE     ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func columnMaxima32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
+// Requires: AVX
+TEXT ·columnMaxima32AVX2(SB), NOSPLIT, $0-41
+	MOVQ   rows+0(FP), R8
+	MOVQ   cols+8(FP), R9
+	MOVQ   x+16(FP), SI
+	MOVQ   row+24(FP), R10
+	SHLQ   $0x02, R10
+	MOVQ   out+32(FP), DI
+	VXORPS Y13, Y13, Y13
+	SUBQ   $+64, R9
+	JLT    stripEnd
+
+strip:
+	MOVQ    SI, R12
+	MOVQ    R8, R13
+	VMOVUPS (R12), Y2
+	VMOVUPS 32(R12), Y3
+	VMOVUPS 64(R12), Y4
+	VMOVUPS 96(R12), Y5
+	VMOVUPS 128(R12), Y6
+	VMOVUPS 160(R12), Y7
+	VMOVUPS 192(R12), Y8
+	VMOVUPS 224(R12), Y9
+
+stripRow:
+	VMOVUPS (R12), Y0
+	VMOVUPS 32(R12), Y1
+	VCMPPS  $0x03, Y0, Y1, Y14
+	VORPS   Y14, Y13, Y13
+	VMAXPS  Y0, Y2, Y2
+	VMAXPS  Y1, Y3, Y3
+	VMOVUPS 64(R12), Y0
+	VMOVUPS 96(R12), Y1
+	VCMPPS  $0x03, Y0, Y1, Y14
+	VORPS   Y14, Y13, Y13
+	VMAXPS  Y0, Y4, Y4
+	VMAXPS  Y1, Y5, Y5
+	VMOVUPS 128(R12), Y0
+	VMOVUPS 160(R12), Y1
+	VCMPPS  $0x03, Y0, Y1, Y14
+	VORPS   Y14, Y13, Y13
+	VMAXPS  Y0, Y6, Y6
+	VMAXPS  Y1, Y7, Y7
+	VMOVUPS 192(R12), Y0
+	VMOVUPS 224(R12), Y1
+	VCMPPS  $0x03, Y0, Y1, Y14
+	VORPS   Y14, Y13, Y13
+	VMAXPS  Y0, Y8, Y8
+	VMAXPS  Y1, Y9, Y9
+	ADDQ    R10, R12
+	DECQ    R13
+	JNZ     stripRow
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y3, 32(DI)
+	VMOVUPS Y4, 64(DI)
+	VMOVUPS Y5, 96(DI)
+	VMOVUPS Y6, 128(DI)
+	VMOVUPS Y7, 160(DI)
+	VMOVUPS Y8, 192(DI)
+	VMOVUPS Y9, 224(DI)
+	ADDQ    $+256, DI
+	ADDQ    $+256, SI
+	SUBQ    $+64, R9
+	JGE     strip
+
+stripEnd:
+	ADDQ $+64, R9
+	SUBQ $+16, R9
+	JLT  pairEnd
+
+pair:
+	MOVQ    SI, R12
+	MOVQ    R8, R13
+	VMOVUPS (R12), Y2
+	VMOVUPS 32(R12), Y3
+
+pairRow:
+	VMOVUPS (R12), Y0
+	VMOVUPS 32(R12), Y1
+	VCMPPS  $0x03, Y0, Y1, Y14
+	VORPS   Y14, Y13, Y13
+	VMAXPS  Y0, Y2, Y2
+	VMAXPS  Y1, Y3, Y3
+	ADDQ    R10, R12
+	DECQ    R13
+	JNZ     pairRow
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y3, 32(DI)
+	ADDQ    $+64, DI
+	ADDQ    $+64, SI
+	SUBQ    $+16, R9
+	JGE     pair
+
+pairEnd:
+	ADDQ $+16, R9
+	JZ   done
+
+last:
+	MOVQ R9, BX
+	CMPQ BX, $0x08
+	JLE  masks
+	MOVQ $0x00000008, BX
+
+masks:
+	LEAQ       masks<>+64(SB), AX
+	SHLQ       $0x02, BX
+	SUBQ       BX, AX
+	VMOVUPS    (AX), Y15
+	MOVQ       SI, R12
+	MOVQ       R8, R13
+	VMASKMOVPS (R12), Y15, Y2
+
+lastRow:
+	VMASKMOVPS (R12), Y15, Y0
+	VCMPPS     $0x03, Y0, Y0, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y2, Y2
+	ADDQ       R10, R12
+	DECQ       R13
+	JNZ        lastRow
+	VMASKMOVPS Y2, Y15, (DI)
+	ADDQ       $0x20, DI
+	ADDQ       $0x20, SI
+	SUBQ       $0x08, R9
+	JG         last
+
+done:
+	VMOVMSKPS Y13, AX
+	TESTL     AX, AX
+	SETNE     ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func rowMinima32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
+// Requires: AVX
+TEXT ·rowMinima32AVX2(SB), NOSPLIT, $0-41
+	MOVQ    rows+0(FP), R8
+	MOVQ    cols+8(FP), R9
+	MOVQ    x+16(FP), SI
+	MOVQ    row+24(FP), R10
+	SHLQ    $0x02, R10
+	MOVQ    out+32(FP), DI
+	VXORPS  Y13, Y13, Y13
+	MOVQ    R9, BX
+	ANDQ    $+7, BX
+	LEAQ    masks<>+64(SB), AX
+	SHLQ    $0x02, BX
+	SUBQ    BX, AX
+	VMOVUPS (AX), Y15
+	LEAQ    (R10)(R10*2), R11
+	SUBQ    $0x04, R8
+	JLT     rest
+
+group:
+	VMOVUPS numbers<>+2624(SB), Y4
+	VMOVUPS numbers<>+2624(SB), Y5
+	VMOVUPS numbers<>+2624(SB), Y6
+	VMOVUPS numbers<>+2624(SB), Y7
+	MOVQ    SI, R12
+	MOVQ    R9, R13
+	SUBQ    $0x08, R13
+	JLT     groupTail
+
+groupVector:
+	VMOVUPS (R12), Y0
+	VMOVUPS (R12)(R10*1), Y1
+	VCMPPS  $0x03, Y0, Y1, Y14
+	VORPS   Y14, Y13, Y13
+	VMOVUPS (R12)(R10*2), Y2
+	VMOVUPS (R12)(R11*1), Y3
+	VCMPPS  $0x03, Y2, Y3, Y14
+	VORPS   Y14, Y13, Y13
+	VMINPS  Y0, Y4, Y4
+	VMINPS  Y1, Y5, Y5
+	VMINPS  Y2, Y6, Y6
+	VMINPS  Y3, Y7, Y7
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     groupVector
+
+groupTail:
+	ADDQ       $0x08, R13
+	JZ         groupJoin
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2624(SB), Y8
+	VBLENDVPS  Y15, Y0, Y8, Y0
+	VMASKMOVPS (R12)(R10*1), Y15, Y1
+	VMOVUPS    numbers<>+2624(SB), Y8
+	VBLENDVPS  Y15, Y1, Y8, Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMASKMOVPS (R12)(R10*2), Y15, Y2
+	VMOVUPS    numbers<>+2624(SB), Y8
+	VBLENDVPS  Y15, Y2, Y8, Y2
+	VMASKMOVPS (R12)(R11*1), Y15, Y3
+	VMOVUPS    numbers<>+2624(SB), Y8
+	VBLENDVPS  Y15, Y3, Y8, Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y4, Y4
+	VMINPS     Y1, Y5, Y5
+	VMINPS     Y2, Y6, Y6
+	VMINPS     Y3, Y7, Y7
+
+groupJoin:
+	VEXTRACTF128 $0x01, Y4, X0
+	VMINPS       X0, X4, X4
+	VEXTRACTF128 $0x01, Y5, X1
+	VMINPS       X1, X5, X5
+	VEXTRACTF128 $0x01, Y6, X2
+	VMINPS       X2, X6, X6
+	VEXTRACTF128 $0x01, Y7, X3
+	VMINPS       X3, X7, X7
+	VUNPCKLPS    X5, X4, X0
+	VUNPCKHPS    X5, X4, X1
+	VMINPS       X0, X1, X1
+	VUNPCKLPS    X7, X6, X2
+	VUNPCKHPS    X7, X6, X3
+	VMINPS       X2, X3, X3
+	VMOVLHPS     X3, X1, X4
+	VMOVHLPS     X1, X3, X0
+	VMINPS       X0, X4, X4
+	VMOVUPS      X4, (DI)
+	ADDQ         $0x10, DI
+	LEAQ         (SI)(R10*4), SI
+	SUBQ         $0x04, R8
+	JGE          group
+
+rest:
+	ADDQ $0x04, R8
+	JZ   done
+
+	// One row, as if it were four.
+	MOVQ R10, DX
+	XORQ R10, R10
+	XORQ R11, R11
+
+single:
+	VMOVUPS numbers<>+2624(SB), Y4
+	VMOVUPS numbers<>+2624(SB), Y5
+	VMOVUPS numbers<>+2624(SB), Y6
+	VMOVUPS numbers<>+2624(SB), Y7
+	MOVQ    SI, R12
+	MOVQ    R9, R13
+	SUBQ    $0x08, R13
+	JLT     singleTail
+
+singleVector:
+	VMOVUPS (R12), Y0
+	VMOVUPS (R12)(R10*1), Y1
+	VCMPPS  $0x03, Y0, Y1, Y14
+	VORPS   Y14, Y13, Y13
+	VMOVUPS (R12)(R10*2), Y2
+	VMOVUPS (R12)(R11*1), Y3
+	VCMPPS  $0x03, Y2, Y3, Y14
+	VORPS   Y14, Y13, Y13
+	VMINPS  Y0, Y4, Y4
+	VMINPS  Y1, Y5, Y5
+	VMINPS  Y2, Y6, Y6
+	VMINPS  Y3, Y7, Y7
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     singleVector
+
+singleTail:
+	ADDQ       $0x08, R13
+	JZ         singleJoin
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2624(SB), Y8
+	VBLENDVPS  Y15, Y0, Y8, Y0
+	VMASKMOVPS (R12)(R10*1), Y15, Y1
+	VMOVUPS    numbers<>+2624(SB), Y8
+	VBLENDVPS  Y15, Y1, Y8, Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMASKMOVPS (R12)(R10*2), Y15, Y2
+	VMOVUPS    numbers<>+2624(SB), Y8
+	VBLENDVPS  Y15, Y2, Y8, Y2
+	VMASKMOVPS (R12)(R11*1), Y15, Y3
+	VMOVUPS    numbers<>+2624(SB), Y8
+	VBLENDVPS  Y15, Y3, Y8, Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y4, Y4
+	VMINPS     Y1, Y5, Y5
+	VMINPS     Y2, Y6, Y6
+	VMINPS     Y3, Y7, Y7
+
+singleJoin:
+	VEXTRACTF128 $0x01, Y4, X0
+	VMINPS       X0, X4, X4
+	VEXTRACTF128 $0x01, Y5, X1
+	VMINPS       X1, X5, X5
+	VEXTRACTF128 $0x01, Y6, X2
+	VMINPS       X2, X6, X6
+	VEXTRACTF128 $0x01, Y7, X3
+	VMINPS       X3, X7, X7
+	VUNPCKLPS    X5, X4, X0
+	VUNPCKHPS    X5, X4, X1
+	VMINPS       X0, X1, X1
+	VUNPCKLPS    X7, X6, X2
+	VUNPCKHPS    X7, X6, X3
+	VMINPS       X2, X3, X3
+	VMOVLHPS     X3, X1, X4
+	VMOVHLPS     X1, X3, X0
+	VMINPS       X0, X4, X4
+	VMOVSS       X4, (DI)
+	ADDQ         $0x04, DI
+	ADDQ         DX, SI
+	DECQ         R8
+	JNZ          single
+
+done:
+	VMOVMSKPS Y13, AX
+	TESTL     AX, AX
+	SETNE     ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func columnMinima32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
+// Requires: AVX
+TEXT ·columnMinima32AVX2(SB), NOSPLIT, $0-41
+	MOVQ   rows+0(FP), R8
+	MOVQ   cols+8(FP), R9
+	MOVQ   x+16(FP), SI
+	MOVQ   row+24(FP), R10
+	SHLQ   $0x02, R10
+	MOVQ   out+32(FP), DI
+	VXORPS Y13, Y13, Y13
+	SUBQ   $+64, R9
+	JLT    stripEnd
+
+strip:
+	MOVQ    SI, R12
+	MOVQ    R8, R13
+	VMOVUPS (R12), Y2
+	VMOVUPS 32(R12), Y3
+	VMOVUPS 64(R12), Y4
+	VMOVUPS 96(R12), Y5
+	VMOVUPS 128(R12), Y6
+	VMOVUPS 160(R12), Y7
+	VMOVUPS 192(R12), Y8
+	VMOVUPS 224(R12), Y9
+
+stripRow:
+	VMOVUPS (R12), Y0
+	VMOVUPS 32(R12), Y1
+	VCMPPS  $0x03, Y0, Y1, Y14
+	VORPS   Y14, Y13, Y13
+	VMINPS  Y0, Y2, Y2
+	VMINPS  Y1, Y3, Y3
+	VMOVUPS 64(R12), Y0
+	VMOVUPS 96(R12), Y1
+	VCMPPS  $0x03, Y0, Y1, Y14
+	VORPS   Y14, Y13, Y13
+	VMINPS  Y0, Y4, Y4
+	VMINPS  Y1, Y5, Y5
+	VMOVUPS 128(R12), Y0
+	VMOVUPS 160(R12), Y1
+	VCMPPS  $0x03, Y0, Y1, Y14
+	VORPS   Y14, Y13, Y13
+	VMINPS  Y0, Y6, Y6
+	VMINPS  Y1, Y7, Y7
+	VMOVUPS 192(R12), Y0
+	VMOVUPS 224(R12), Y1
+	VCMPPS  $0x03, Y0, Y1, Y14
+	VORPS   Y14, Y13, Y13
+	VMINPS  Y0, Y8, Y8
+	VMINPS  Y1, Y9, Y9
+	ADDQ    R10, R12
+	DECQ    R13
+	JNZ     stripRow
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y3, 32(DI)
+	VMOVUPS Y4, 64(DI)
+	VMOVUPS Y5, 96(DI)
+	VMOVUPS Y6, 128(DI)
+	VMOVUPS Y7, 160(DI)
+	VMOVUPS Y8, 192(DI)
+	VMOVUPS Y9, 224(DI)
+	ADDQ    $+256, DI
+	ADDQ    $+256, SI
+	SUBQ    $+64, R9
+	JGE     strip
+
+stripEnd:
+	ADDQ $+64, R9
+	SUBQ $+16, R9
+	JLT  pairEnd
+
+pair:
+	MOVQ    SI, R12
+	MOVQ    R8, R13
+	VMOVUPS (R12), Y2
+	VMOVUPS 32(R12), Y3
+
+pairRow:
+	VMOVUPS (R12), Y0
+	VMOVUPS 32(R12), Y1
+	VCMPPS  $0x03, Y0, Y1, Y14
+	VORPS   Y14, Y13, Y13
+	VMINPS  Y0, Y2, Y2
+	VMINPS  Y1, Y3, Y3
+	ADDQ    R10, R12
+	DECQ    R13
+	JNZ     pairRow
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y3, 32(DI)
+	ADDQ    $+64, DI
+	ADDQ    $+64, SI
+	SUBQ    $+16, R9
+	JGE     pair
+
+pairEnd:
+	ADDQ $+16, R9
+	JZ   done
+
+last:
+	MOVQ R9, BX
+	CMPQ BX, $0x08
+	JLE  masks
+	MOVQ $0x00000008, BX
+
+masks:
+	LEAQ       masks<>+64(SB), AX
+	SHLQ       $0x02, BX
+	SUBQ       BX, AX
+	VMOVUPS    (AX), Y15
+	MOVQ       SI, R12
+	MOVQ       R8, R13
+	VMASKMOVPS (R12), Y15, Y2
+
+lastRow:
+	VMASKMOVPS (R12), Y15, Y0
+	VCMPPS     $0x03, Y0, Y0, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y2, Y2
+	ADDQ       R10, R12
+	DECQ       R13
+	JNZ        lastRow
+	VMASKMOVPS Y2, Y15, (DI)
+	ADDQ       $0x20, DI
+	ADDQ       $0x20, SI
+	SUBQ       $0x08, R9
+	JG         last
+
+done:
+	VMOVMSKPS Y13, AX
+	TESTL     AX, AX
+	SETNE     ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func findAbove32AVX2(n int, x *float32, bound float32) int
+// Requires: AVX
+TEXT ·findAbove32AVX2(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), DX
+	MOVQ         x+8(FP), SI
+	MOVQ         DX, BX
+	ANDQ         $+7, BX
+	LEAQ         masks<>+64(SB), AX
+	SHLQ         $0x02, BX
+	SUBQ         BX, AX
+	VMOVUPS      (AX), Y15
+	VBROADCASTSS bound+16(FP), Y8
+	XORQ         DI, DI
+	SUBQ         $0x08, DX
+	JLT          tail
+
+vector:
+	VMOVUPS   (SI)(DI*4), Y0
+	VCMPPS    $0x16, Y8, Y0, Y1
+	VMOVMSKPS Y1, AX
+	TESTL     AX, AX
+	JNZ       found
+	ADDQ      $0x08, DI
+	SUBQ      $0x08, DX
+	JGE       vector
+
+tail:
+	ADDQ       $0x08, DX
+	JZ         none
+	VMASKMOVPS (SI)(DI*4), Y15, Y0
+	VCMPPS     $0x16, Y8, Y0, Y1
+	VANDPS     Y15, Y1, Y1
+	VMOVMSKPS  Y1, AX
+	TESTL      AX, AX
+	JNZ        found
+	ADDQ       DX, DI
+
+none:
+	MOVQ DI, ret+24(FP)
+	VZEROUPPER
+	RET
+
+found:
+	BSFL AX, AX
+	ADDQ AX, DI
+	MOVQ DI, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func findBelow32AVX2(n int, x *float32, bound float32) int
+// Requires: AVX
+TEXT ·findBelow32AVX2(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), DX
+	MOVQ         x+8(FP), SI
+	MOVQ         DX, BX
+	ANDQ         $+7, BX
+	LEAQ         masks<>+64(SB), AX
+	SHLQ         $0x02, BX
+	SUBQ         BX, AX
+	VMOVUPS      (AX), Y15
+	VBROADCASTSS bound+16(FP), Y8
+	XORQ         DI, DI
+	SUBQ         $0x08, DX
+	JLT          tail
+
+vector:
+	VMOVUPS   (SI)(DI*4), Y0
+	VCMPPS    $0x19, Y8, Y0, Y1
+	VMOVMSKPS Y1, AX
+	TESTL     AX, AX
+	JNZ       found
+	ADDQ      $0x08, DI
+	SUBQ      $0x08, DX
+	JGE       vector
+
+tail:
+	ADDQ       $0x08, DX
+	JZ         none
+	VMASKMOVPS (SI)(DI*4), Y15, Y0
+	VCMPPS     $0x19, Y8, Y0, Y1
+	VANDPS     Y15, Y1, Y1
+	VMOVMSKPS  Y1, AX
+	TESTL      AX, AX
+	JNZ        found
+	ADDQ       DX, DI
+
+none:
+	MOVQ DI, ret+24(FP)
+	VZEROUPPER
+	RET
+
+found:
+	BSFL AX, AX
+	ADDQ AX, DI
+	MOVQ DI, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func findAtLeast32AVX2(n int, x *float32, bound float32) int
+// Requires: AVX
+TEXT ·findAtLeast32AVX2(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), DX
+	MOVQ         x+8(FP), SI
+	MOVQ         DX, BX
+	ANDQ         $+7, BX
+	LEAQ         masks<>+64(SB), AX
+	SHLQ         $0x02, BX
+	SUBQ         BX, AX
+	VMOVUPS      (AX), Y15
+	VBROADCASTSS bound+16(FP), Y8
+	XORQ         DI, DI
+	SUBQ         $0x08, DX
+	JLT          tail
+
+vector:
+	VMOVUPS   (SI)(DI*4), Y0
+	VCMPPS    $0x15, Y8, Y0, Y1
+	VMOVMSKPS Y1, AX
+	TESTL     AX, AX
+	JNZ       found
+	ADDQ      $0x08, DI
+	SUBQ      $0x08, DX
+	JGE       vector
+
+tail:
+	ADDQ       $0x08, DX
+	JZ         none
+	VMASKMOVPS (SI)(DI*4), Y15, Y0
+	VCMPPS     $0x15, Y8, Y0, Y1
+	VANDPS     Y15, Y1, Y1
+	VMOVMSKPS  Y1, AX
+	TESTL      AX, AX
+	JNZ        found
+	ADDQ       DX, DI
+
+none:
+	MOVQ DI, ret+24(FP)
+	VZEROUPPER
+	RET
+
+found:
+	BSFL AX, AX
+	ADDQ AX, DI
+	MOVQ DI, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func findAtMost32AVX2(n int, x *float32, bound float32) int
+// Requires: AVX
+TEXT ·findAtMost32AVX2(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), DX
+	MOVQ         x+8(FP), SI
+	MOVQ         DX, BX
+	ANDQ         $+7, BX
+	LEAQ         masks<>+64(SB), AX
+	SHLQ         $0x02, BX
+	SUBQ         BX, AX
+	VMOVUPS      (AX), Y15
+	VBROADCASTSS bound+16(FP), Y8
+	XORQ         DI, DI
+	SUBQ         $0x08, DX
+	JLT          tail
+
+vector:
+	VMOVUPS   (SI)(DI*4), Y0
+	VCMPPS    $0x1a, Y8, Y0, Y1
+	VMOVMSKPS Y1, AX
+	TESTL     AX, AX
+	JNZ       found
+	ADDQ      $0x08, DI
+	SUBQ      $0x08, DX
+	JGE       vector
+
+tail:
+	ADDQ       $0x08, DX
+	JZ         none
+	VMASKMOVPS (SI)(DI*4), Y15, Y0
+	VCMPPS     $0x1a, Y8, Y0, Y1
+	VANDPS     Y15, Y1, Y1
+	VMOVMSKPS  Y1, AX
+	TESTL      AX, AX
+	JNZ        found
+	ADDQ       DX, DI
+
+none:
+	MOVQ DI, ret+24(FP)
+	VZEROUPPER
+	RET
+
+found:
+	BSFL AX, AX
+	ADDQ AX, DI
+	MOVQ DI, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func cumulate32AVX2(n int, sums *float64, dst *float32, x *float32)
+// Requires: AVX
+TEXT ·cumulate32AVX2(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), DX
+	MOVQ sums+8(FP), DI
+	MOVQ dst+16(FP), SI
+	MOVQ x+24(FP), R8
+
+vector:
+	VCVTPS2PD  (R8), Y0
+	VADDPD     (DI), Y0, Y0
+	VMOVUPD    Y0, (DI)
+	VCVTPD2PSY Y0, X0
+	VMOVUPS    X0, (SI)
+	VCVTPS2PD  16(R8), Y1
+	VADDPD     32(DI), Y1, Y1
+	VMOVUPD    Y1, 32(DI)
+	VCVTPD2PSY Y1, X1
+	VMOVUPS    X1, 16(SI)
+	ADDQ       $+64, DI
+	ADDQ       $+32, SI
+	ADDQ       $+32, R8
+	SUBQ       $0x08, DX
+	JNE        vector
+	VZEROUPPER
+	RET
+
+// func standardAffine32AVX2(n int, dst *float32, x *float32, scale *float32, bias *float32, mean float32, factor float32)
+// Requires: AVX, FMA3
+TEXT ·standardAffine32AVX2(SB), NOSPLIT, $0-48
+	VBROADCASTSS mean+40(FP), Y8
+	VBROADCASTSS factor+44(FP), Y9
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+7, BX
+	LEAQ         masks<>+64(SB), AX
+	SHLQ         $0x02, BX
+	SUBQ         BX, AX
+	VMOVUPS      (AX), Y15
+	MOVQ         dst+8(FP), DI
+	MOVQ         x+16(FP), SI
+	MOVQ         scale+24(FP), R8
+	MOVQ         bias+32(FP), R9
+	SUBQ         $0x08, DX
+	JLT          tail
+
+vector:
+	VMOVUPS     (SI), Y0
+	ADDQ        $0x20, SI
+	VMOVUPS     (R8), Y1
+	ADDQ        $0x20, R8
+	VMOVUPS     (R9), Y2
+	ADDQ        $0x20, R9
+	VSUBPS      Y8, Y0, Y0
+	VMULPS      Y9, Y0, Y0
+	VFMADD213PS Y2, Y1, Y0
+	VMOVUPS     Y0, (DI)
+	ADDQ        $0x20, DI
+	SUBQ        $0x08, DX
+	JGE         vector
+
+tail:
+	ADDQ        $0x08, DX
+	JZ          done
+	VMASKMOVPS  (SI), Y15, Y0
+	VMASKMOVPS  (R8), Y15, Y1
+	VMASKMOVPS  (R9), Y15, Y2
+	VSUBPS      Y8, Y0, Y0
+	VMULPS      Y9, Y0, Y0
+	VFMADD213PS Y2, Y1, Y0
+	VMASKMOVPS  Y0, Y15, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func standardScaled32AVX2(n int, dst *float32, x *float32, scale *float32, mean float32, factor float32)
+// Requires: AVX
+TEXT ·standardScaled32AVX2(SB), NOSPLIT, $0-40
+	VBROADCASTSS mean+32(FP), Y8
+	VBROADCASTSS factor+36(FP), Y9
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+7, BX
+	LEAQ         masks<>+64(SB), AX
+	SHLQ         $0x02, BX
+	SUBQ         BX, AX
+	VMOVUPS      (AX), Y15
+	MOVQ         dst+8(FP), DI
+	MOVQ         x+16(FP), SI
+	MOVQ         scale+24(FP), R8
+	SUBQ         $0x08, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI), Y0
+	ADDQ    $0x20, SI
+	VMOVUPS (R8), Y1
+	ADDQ    $0x20, R8
+	VSUBPS  Y8, Y0, Y0
+	VMULPS  Y9, Y0, Y0
+	VMULPS  Y1, Y0, Y0
+	VMOVUPS Y0, (DI)
+	ADDQ    $0x20, DI
+	SUBQ    $0x08, DX
+	JGE     vector
+
+tail:
+	ADDQ       $0x08, DX
+	JZ         done
+	VMASKMOVPS (SI), Y15, Y0
+	VMASKMOVPS (R8), Y15, Y1
+	VSUBPS     Y8, Y0, Y0
+	VMULPS     Y9, Y0, Y0
+	VMULPS     Y1, Y0, Y0
+	VMASKMOVPS Y0, Y15, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
 // func philox32AVX2(groups int, dst *uint32, key uint64, counter uint64)
 // Requires: AVX, AVX2
 TEXT ·philox32AVX2(SB), NOSPLIT, $0-32

@@ -6999,6 +6999,1408 @@ done:
 	VZEROUPPER
 	RET
 
+// func rowSums32AVX512(rows int, cols int, x *float32, row int, out *float32) bool
+// Requires: AVX, AVX512F
+TEXT ·rowSums32AVX512(SB), NOSPLIT, $0-41
+	MOVQ  rows+0(FP), R8
+	MOVQ  cols+8(FP), R9
+	MOVQ  x+16(FP), SI
+	MOVQ  row+24(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  out+32(FP), DI
+	KXORW K3, K3, K3
+	MOVQ  R9, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	LEAQ  (R10)(R10*2), R11
+	SUBQ  $0x04, R8
+	JLT   rest
+
+group:
+	VMOVUPS numbers<>+2368(SB), Z4
+	VMOVUPS numbers<>+2368(SB), Z5
+	VMOVUPS numbers<>+2368(SB), Z6
+	VMOVUPS numbers<>+2368(SB), Z7
+	MOVQ    SI, R12
+	MOVQ    R9, R13
+	SUBQ    $0x10, R13
+	JLT     groupTail
+
+groupVector:
+	VMOVUPS (R12), Z0
+	VMOVUPS (R12)(R10*1), Z1
+	VMOVUPS (R12)(R10*2), Z2
+	VMOVUPS (R12)(R11*1), Z3
+	VADDPS  Z0, Z4, Z4
+	VADDPS  Z1, Z5, Z5
+	VADDPS  Z2, Z6, Z6
+	VADDPS  Z3, Z7, Z7
+	ADDQ    $0x40, R12
+	SUBQ    $0x10, R13
+	JGE     groupVector
+
+groupTail:
+	ADDQ    $0x10, R13
+	JZ      groupJoin
+	VMOVUPS numbers<>+2368(SB), Z0
+	VMOVUPS (R12), K1, Z0
+	VMOVUPS numbers<>+2368(SB), Z1
+	VMOVUPS (R12)(R10*1), K1, Z1
+	VMOVUPS numbers<>+2368(SB), Z2
+	VMOVUPS (R12)(R10*2), K1, Z2
+	VMOVUPS numbers<>+2368(SB), Z3
+	VMOVUPS (R12)(R11*1), K1, Z3
+	VADDPS  Z0, Z4, Z4
+	VADDPS  Z1, Z5, Z5
+	VADDPS  Z2, Z6, Z6
+	VADDPS  Z3, Z7, Z7
+
+groupJoin:
+	VEXTRACTF64X4 $0x01, Z4, Y0
+	VADDPS        Y0, Y4, Y4
+	VEXTRACTF128  $0x01, Y4, X0
+	VADDPS        X0, X4, X4
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VADDPS        Y1, Y5, Y5
+	VEXTRACTF128  $0x01, Y5, X1
+	VADDPS        X1, X5, X5
+	VEXTRACTF64X4 $0x01, Z6, Y2
+	VADDPS        Y2, Y6, Y6
+	VEXTRACTF128  $0x01, Y6, X2
+	VADDPS        X2, X6, X6
+	VEXTRACTF64X4 $0x01, Z7, Y3
+	VADDPS        Y3, Y7, Y7
+	VEXTRACTF128  $0x01, Y7, X3
+	VADDPS        X3, X7, X7
+	VUNPCKLPS     X5, X4, X0
+	VUNPCKHPS     X5, X4, X1
+	VADDPS        X0, X1, X1
+	VUNPCKLPS     X7, X6, X2
+	VUNPCKHPS     X7, X6, X3
+	VADDPS        X2, X3, X3
+	VMOVLHPS      X3, X1, X4
+	VMOVHLPS      X1, X3, X0
+	VADDPS        X0, X4, X4
+	VMOVUPS       X4, (DI)
+	ADDQ          $0x10, DI
+	LEAQ          (SI)(R10*4), SI
+	SUBQ          $0x04, R8
+	JGE           group
+
+rest:
+	ADDQ $0x04, R8
+	JZ   done
+
+	// One row, as if it were four.
+	MOVQ R10, DX
+	XORQ R10, R10
+	XORQ R11, R11
+
+single:
+	VMOVUPS numbers<>+2368(SB), Z4
+	VMOVUPS numbers<>+2368(SB), Z5
+	VMOVUPS numbers<>+2368(SB), Z6
+	VMOVUPS numbers<>+2368(SB), Z7
+	MOVQ    SI, R12
+	MOVQ    R9, R13
+	SUBQ    $0x10, R13
+	JLT     singleTail
+
+singleVector:
+	VMOVUPS (R12), Z0
+	VMOVUPS (R12)(R10*1), Z1
+	VMOVUPS (R12)(R10*2), Z2
+	VMOVUPS (R12)(R11*1), Z3
+	VADDPS  Z0, Z4, Z4
+	VADDPS  Z1, Z5, Z5
+	VADDPS  Z2, Z6, Z6
+	VADDPS  Z3, Z7, Z7
+	ADDQ    $0x40, R12
+	SUBQ    $0x10, R13
+	JGE     singleVector
+
+singleTail:
+	ADDQ    $0x10, R13
+	JZ      singleJoin
+	VMOVUPS numbers<>+2368(SB), Z0
+	VMOVUPS (R12), K1, Z0
+	VMOVUPS numbers<>+2368(SB), Z1
+	VMOVUPS (R12)(R10*1), K1, Z1
+	VMOVUPS numbers<>+2368(SB), Z2
+	VMOVUPS (R12)(R10*2), K1, Z2
+	VMOVUPS numbers<>+2368(SB), Z3
+	VMOVUPS (R12)(R11*1), K1, Z3
+	VADDPS  Z0, Z4, Z4
+	VADDPS  Z1, Z5, Z5
+	VADDPS  Z2, Z6, Z6
+	VADDPS  Z3, Z7, Z7
+
+singleJoin:
+	VEXTRACTF64X4 $0x01, Z4, Y0
+	VADDPS        Y0, Y4, Y4
+	VEXTRACTF128  $0x01, Y4, X0
+	VADDPS        X0, X4, X4
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VADDPS        Y1, Y5, Y5
+	VEXTRACTF128  $0x01, Y5, X1
+	VADDPS        X1, X5, X5
+	VEXTRACTF64X4 $0x01, Z6, Y2
+	VADDPS        Y2, Y6, Y6
+	VEXTRACTF128  $0x01, Y6, X2
+	VADDPS        X2, X6, X6
+	VEXTRACTF64X4 $0x01, Z7, Y3
+	VADDPS        Y3, Y7, Y7
+	VEXTRACTF128  $0x01, Y7, X3
+	VADDPS        X3, X7, X7
+	VUNPCKLPS     X5, X4, X0
+	VUNPCKHPS     X5, X4, X1
+	VADDPS        X0, X1, X1
+	VUNPCKLPS     X7, X6, X2
+	VUNPCKHPS     X7, X6, X3
+	VADDPS        X2, X3, X3
+	VMOVLHPS      X3, X1, X4
+	VMOVHLPS      X1, X3, X0
+	VADDPS        X0, X4, X4
+	VMOVSS        X4, (DI)
+	ADDQ          $0x04, DI
+	ADDQ          DX, SI
+	DECQ          R8
+	JNZ           single
+
+done:
+	KORTESTW K3, K3
+	SETNE    ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func columnSums32AVX512(rows int, cols int, x *float32, row int, out *float32) bool
+// Requires: AVX, AVX512F
+TEXT ·columnSums32AVX512(SB), NOSPLIT, $0-41
+	MOVQ  rows+0(FP), R8
+	MOVQ  cols+8(FP), R9
+	MOVQ  x+16(FP), SI
+	MOVQ  row+24(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  out+32(FP), DI
+	KXORW K3, K3, K3
+	SUBQ  $+256, R9
+	JLT   stripEnd
+
+strip:
+	MOVQ    SI, R12
+	MOVQ    R8, R13
+	VMOVUPS (R12), Z16
+	VMOVUPS 64(R12), Z17
+	VMOVUPS 128(R12), Z18
+	VMOVUPS 192(R12), Z19
+	VMOVUPS 256(R12), Z20
+	VMOVUPS 320(R12), Z21
+	VMOVUPS 384(R12), Z22
+	VMOVUPS 448(R12), Z23
+	VMOVUPS 512(R12), Z24
+	VMOVUPS 576(R12), Z25
+	VMOVUPS 640(R12), Z26
+	VMOVUPS 704(R12), Z27
+	VMOVUPS 768(R12), Z28
+	VMOVUPS 832(R12), Z29
+	VMOVUPS 896(R12), Z30
+	VMOVUPS 960(R12), Z31
+	ADDQ    R10, R12
+	DECQ    R13
+	JZ      stripJoined
+
+stripRow:
+	VMOVUPS (R12), Z0
+	VMOVUPS 64(R12), Z1
+	VADDPS  Z0, Z16, Z16
+	VADDPS  Z1, Z17, Z17
+	VMOVUPS 128(R12), Z0
+	VMOVUPS 192(R12), Z1
+	VADDPS  Z0, Z18, Z18
+	VADDPS  Z1, Z19, Z19
+	VMOVUPS 256(R12), Z0
+	VMOVUPS 320(R12), Z1
+	VADDPS  Z0, Z20, Z20
+	VADDPS  Z1, Z21, Z21
+	VMOVUPS 384(R12), Z0
+	VMOVUPS 448(R12), Z1
+	VADDPS  Z0, Z22, Z22
+	VADDPS  Z1, Z23, Z23
+	VMOVUPS 512(R12), Z0
+	VMOVUPS 576(R12), Z1
+	VADDPS  Z0, Z24, Z24
+	VADDPS  Z1, Z25, Z25
+	VMOVUPS 640(R12), Z0
+	VMOVUPS 704(R12), Z1
+	VADDPS  Z0, Z26, Z26
+	VADDPS  Z1, Z27, Z27
+	VMOVUPS 768(R12), Z0
+	VMOVUPS 832(R12), Z1
+	VADDPS  Z0, Z28, Z28
+	VADDPS  Z1, Z29, Z29
+	VMOVUPS 896(R12), Z0
+	VMOVUPS 960(R12), Z1
+	VADDPS  Z0, Z30, Z30
+	VADDPS  Z1, Z31, Z31
+	ADDQ    R10, R12
+	DECQ    R13
+	JNZ     stripRow
+
+stripJoined:
+	VMOVUPS Z16, (DI)
+	VMOVUPS Z17, 64(DI)
+	VMOVUPS Z18, 128(DI)
+	VMOVUPS Z19, 192(DI)
+	VMOVUPS Z20, 256(DI)
+	VMOVUPS Z21, 320(DI)
+	VMOVUPS Z22, 384(DI)
+	VMOVUPS Z23, 448(DI)
+	VMOVUPS Z24, 512(DI)
+	VMOVUPS Z25, 576(DI)
+	VMOVUPS Z26, 640(DI)
+	VMOVUPS Z27, 704(DI)
+	VMOVUPS Z28, 768(DI)
+	VMOVUPS Z29, 832(DI)
+	VMOVUPS Z30, 896(DI)
+	VMOVUPS Z31, 960(DI)
+	ADDQ    $+1024, DI
+	ADDQ    $+1024, SI
+	SUBQ    $+256, R9
+	JGE     strip
+
+stripEnd:
+	ADDQ $+256, R9
+	SUBQ $+32, R9
+	JLT  pairEnd
+
+pair:
+	MOVQ    SI, R12
+	MOVQ    R8, R13
+	VMOVUPS (R12), Z16
+	VMOVUPS 64(R12), Z17
+	ADDQ    R10, R12
+	DECQ    R13
+	JZ      pairJoined
+
+pairRow:
+	VMOVUPS (R12), Z0
+	VMOVUPS 64(R12), Z1
+	VADDPS  Z0, Z16, Z16
+	VADDPS  Z1, Z17, Z17
+	ADDQ    R10, R12
+	DECQ    R13
+	JNZ     pairRow
+
+pairJoined:
+	VMOVUPS Z16, (DI)
+	VMOVUPS Z17, 64(DI)
+	ADDQ    $+128, DI
+	ADDQ    $+128, SI
+	SUBQ    $+32, R9
+	JGE     pair
+
+pairEnd:
+	ADDQ $+32, R9
+	JZ   done
+
+last:
+	MOVQ R9, BX
+	CMPQ BX, $0x10
+	JLE  masks
+	MOVQ $0x00000010, BX
+
+masks:
+	MOVQ      BX, CX
+	MOVQ      $-1, AX
+	SHLQ      CL, AX
+	NOTQ      AX
+	KMOVW     AX, K1
+	MOVQ      SI, R12
+	MOVQ      R8, R13
+	VMOVUPS.Z (R12), K1, Z16
+	ADDQ      R10, R12
+	DECQ      R13
+	JZ        lastJoined
+
+lastRow:
+	VMOVUPS.Z (R12), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	ADDQ      R10, R12
+	DECQ      R13
+	JNZ       lastRow
+
+lastJoined:
+	VMOVUPS Z16, K1, (DI)
+	ADDQ    $0x40, DI
+	ADDQ    $0x40, SI
+	SUBQ    $0x10, R9
+	JG      last
+
+done:
+	KORTESTW K3, K3
+	SETNE    ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func rowMaxima32AVX512(rows int, cols int, x *float32, row int, out *float32) bool
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
+TEXT ·rowMaxima32AVX512(SB), NOSPLIT, $0-41
+	MOVQ  rows+0(FP), R8
+	MOVQ  cols+8(FP), R9
+	MOVQ  x+16(FP), SI
+	MOVQ  row+24(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  out+32(FP), DI
+	KXORW K3, K3, K3
+	MOVQ  R9, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	LEAQ  (R10)(R10*2), R11
+	SUBQ  $0x04, R8
+	JLT   rest
+
+group:
+	VMOVUPS numbers<>+2432(SB), Z4
+	VMOVUPS numbers<>+2432(SB), Z5
+	VMOVUPS numbers<>+2432(SB), Z6
+	VMOVUPS numbers<>+2432(SB), Z7
+	MOVQ    SI, R12
+	MOVQ    R9, R13
+	SUBQ    $0x10, R13
+	JLT     groupTail
+
+groupVector:
+	VMOVUPS  (R12), Z0
+	VMOVUPS  (R12)(R10*1), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VMOVUPS  (R12)(R10*2), Z2
+	VMOVUPS  (R12)(R11*1), Z3
+	VCMPPS   $0x03, Z2, Z3, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z4, Z4
+	VRANGEPS $0x05, Z1, Z5, Z5
+	VRANGEPS $0x05, Z2, Z6, Z6
+	VRANGEPS $0x05, Z3, Z7, Z7
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      groupVector
+
+groupTail:
+	ADDQ     $0x10, R13
+	JZ       groupJoin
+	VMOVUPS  numbers<>+2432(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VMOVUPS  numbers<>+2432(SB), Z1
+	VMOVUPS  (R12)(R10*1), K1, Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VMOVUPS  numbers<>+2432(SB), Z2
+	VMOVUPS  (R12)(R10*2), K1, Z2
+	VMOVUPS  numbers<>+2432(SB), Z3
+	VMOVUPS  (R12)(R11*1), K1, Z3
+	VCMPPS   $0x03, Z2, Z3, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z4, Z4
+	VRANGEPS $0x05, Z1, Z5, Z5
+	VRANGEPS $0x05, Z2, Z6, Z6
+	VRANGEPS $0x05, Z3, Z7, Z7
+
+groupJoin:
+	VEXTRACTF64X4 $0x01, Z4, Y0
+	VRANGEPS      $0x05, Y0, Y4, Y4
+	VEXTRACTF128  $0x01, Y4, X0
+	VRANGEPS      $0x05, X0, X4, X4
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VRANGEPS      $0x05, Y1, Y5, Y5
+	VEXTRACTF128  $0x01, Y5, X1
+	VRANGEPS      $0x05, X1, X5, X5
+	VEXTRACTF64X4 $0x01, Z6, Y2
+	VRANGEPS      $0x05, Y2, Y6, Y6
+	VEXTRACTF128  $0x01, Y6, X2
+	VRANGEPS      $0x05, X2, X6, X6
+	VEXTRACTF64X4 $0x01, Z7, Y3
+	VRANGEPS      $0x05, Y3, Y7, Y7
+	VEXTRACTF128  $0x01, Y7, X3
+	VRANGEPS      $0x05, X3, X7, X7
+	VUNPCKLPS     X5, X4, X0
+	VUNPCKHPS     X5, X4, X1
+	VRANGEPS      $0x05, X0, X1, X1
+	VUNPCKLPS     X7, X6, X2
+	VUNPCKHPS     X7, X6, X3
+	VRANGEPS      $0x05, X2, X3, X3
+	VMOVLHPS      X3, X1, X4
+	VMOVHLPS      X1, X3, X0
+	VRANGEPS      $0x05, X0, X4, X4
+	VMOVUPS       X4, (DI)
+	ADDQ          $0x10, DI
+	LEAQ          (SI)(R10*4), SI
+	SUBQ          $0x04, R8
+	JGE           group
+
+rest:
+	ADDQ $0x04, R8
+	JZ   done
+
+	// One row, as if it were four.
+	MOVQ R10, DX
+	XORQ R10, R10
+	XORQ R11, R11
+
+single:
+	VMOVUPS numbers<>+2432(SB), Z4
+	VMOVUPS numbers<>+2432(SB), Z5
+	VMOVUPS numbers<>+2432(SB), Z6
+	VMOVUPS numbers<>+2432(SB), Z7
+	MOVQ    SI, R12
+	MOVQ    R9, R13
+	SUBQ    $0x10, R13
+	JLT     singleTail
+
+singleVector:
+	VMOVUPS  (R12), Z0
+	VMOVUPS  (R12)(R10*1), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VMOVUPS  (R12)(R10*2), Z2
+	VMOVUPS  (R12)(R11*1), Z3
+	VCMPPS   $0x03, Z2, Z3, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z4, Z4
+	VRANGEPS $0x05, Z1, Z5, Z5
+	VRANGEPS $0x05, Z2, Z6, Z6
+	VRANGEPS $0x05, Z3, Z7, Z7
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      singleVector
+
+singleTail:
+	ADDQ     $0x10, R13
+	JZ       singleJoin
+	VMOVUPS  numbers<>+2432(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VMOVUPS  numbers<>+2432(SB), Z1
+	VMOVUPS  (R12)(R10*1), K1, Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VMOVUPS  numbers<>+2432(SB), Z2
+	VMOVUPS  (R12)(R10*2), K1, Z2
+	VMOVUPS  numbers<>+2432(SB), Z3
+	VMOVUPS  (R12)(R11*1), K1, Z3
+	VCMPPS   $0x03, Z2, Z3, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z4, Z4
+	VRANGEPS $0x05, Z1, Z5, Z5
+	VRANGEPS $0x05, Z2, Z6, Z6
+	VRANGEPS $0x05, Z3, Z7, Z7
+
+singleJoin:
+	VEXTRACTF64X4 $0x01, Z4, Y0
+	VRANGEPS      $0x05, Y0, Y4, Y4
+	VEXTRACTF128  $0x01, Y4, X0
+	VRANGEPS      $0x05, X0, X4, X4
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VRANGEPS      $0x05, Y1, Y5, Y5
+	VEXTRACTF128  $0x01, Y5, X1
+	VRANGEPS      $0x05, X1, X5, X5
+	VEXTRACTF64X4 $0x01, Z6, Y2
+	VRANGEPS      $0x05, Y2, Y6, Y6
+	VEXTRACTF128  $0x01, Y6, X2
+	VRANGEPS      $0x05, X2, X6, X6
+	VEXTRACTF64X4 $0x01, Z7, Y3
+	VRANGEPS      $0x05, Y3, Y7, Y7
+	VEXTRACTF128  $0x01, Y7, X3
+	VRANGEPS      $0x05, X3, X7, X7
+	VUNPCKLPS     X5, X4, X0
+	VUNPCKHPS     X5, X4, X1
+	VRANGEPS      $0x05, X0, X1, X1
+	VUNPCKLPS     X7, X6, X2
+	VUNPCKHPS     X7, X6, X3
+	VRANGEPS      $0x05, X2, X3, X3
+	VMOVLHPS      X3, X1, X4
+	VMOVHLPS      X1, X3, X0
+	VRANGEPS      $0x05, X0, X4, X4
+	VMOVSS        X4, (DI)
+	ADDQ          $0x04, DI
+	ADDQ          DX, SI
+	DECQ          R8
+	JNZ           single
+
+done:
+	KORTESTW K3, K3
+	SETNE    ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func columnMaxima32AVX512(rows int, cols int, x *float32, row int, out *float32) bool
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·columnMaxima32AVX512(SB), NOSPLIT, $0-41
+	MOVQ  rows+0(FP), R8
+	MOVQ  cols+8(FP), R9
+	MOVQ  x+16(FP), SI
+	MOVQ  row+24(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  out+32(FP), DI
+	KXORW K3, K3, K3
+	SUBQ  $+256, R9
+	JLT   stripEnd
+
+strip:
+	MOVQ    SI, R12
+	MOVQ    R8, R13
+	VMOVUPS (R12), Z16
+	VMOVUPS 64(R12), Z17
+	VMOVUPS 128(R12), Z18
+	VMOVUPS 192(R12), Z19
+	VMOVUPS 256(R12), Z20
+	VMOVUPS 320(R12), Z21
+	VMOVUPS 384(R12), Z22
+	VMOVUPS 448(R12), Z23
+	VMOVUPS 512(R12), Z24
+	VMOVUPS 576(R12), Z25
+	VMOVUPS 640(R12), Z26
+	VMOVUPS 704(R12), Z27
+	VMOVUPS 768(R12), Z28
+	VMOVUPS 832(R12), Z29
+	VMOVUPS 896(R12), Z30
+	VMOVUPS 960(R12), Z31
+
+stripRow:
+	VMOVUPS  (R12), Z0
+	VMOVUPS  64(R12), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z16, Z16
+	VRANGEPS $0x05, Z1, Z17, Z17
+	VMOVUPS  128(R12), Z0
+	VMOVUPS  192(R12), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z18, Z18
+	VRANGEPS $0x05, Z1, Z19, Z19
+	VMOVUPS  256(R12), Z0
+	VMOVUPS  320(R12), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z20, Z20
+	VRANGEPS $0x05, Z1, Z21, Z21
+	VMOVUPS  384(R12), Z0
+	VMOVUPS  448(R12), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z22, Z22
+	VRANGEPS $0x05, Z1, Z23, Z23
+	VMOVUPS  512(R12), Z0
+	VMOVUPS  576(R12), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z24, Z24
+	VRANGEPS $0x05, Z1, Z25, Z25
+	VMOVUPS  640(R12), Z0
+	VMOVUPS  704(R12), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z26, Z26
+	VRANGEPS $0x05, Z1, Z27, Z27
+	VMOVUPS  768(R12), Z0
+	VMOVUPS  832(R12), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z28, Z28
+	VRANGEPS $0x05, Z1, Z29, Z29
+	VMOVUPS  896(R12), Z0
+	VMOVUPS  960(R12), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z30, Z30
+	VRANGEPS $0x05, Z1, Z31, Z31
+	ADDQ     R10, R12
+	DECQ     R13
+	JNZ      stripRow
+	VMOVUPS  Z16, (DI)
+	VMOVUPS  Z17, 64(DI)
+	VMOVUPS  Z18, 128(DI)
+	VMOVUPS  Z19, 192(DI)
+	VMOVUPS  Z20, 256(DI)
+	VMOVUPS  Z21, 320(DI)
+	VMOVUPS  Z22, 384(DI)
+	VMOVUPS  Z23, 448(DI)
+	VMOVUPS  Z24, 512(DI)
+	VMOVUPS  Z25, 576(DI)
+	VMOVUPS  Z26, 640(DI)
+	VMOVUPS  Z27, 704(DI)
+	VMOVUPS  Z28, 768(DI)
+	VMOVUPS  Z29, 832(DI)
+	VMOVUPS  Z30, 896(DI)
+	VMOVUPS  Z31, 960(DI)
+	ADDQ     $+1024, DI
+	ADDQ     $+1024, SI
+	SUBQ     $+256, R9
+	JGE      strip
+
+stripEnd:
+	ADDQ $+256, R9
+	SUBQ $+32, R9
+	JLT  pairEnd
+
+pair:
+	MOVQ    SI, R12
+	MOVQ    R8, R13
+	VMOVUPS (R12), Z16
+	VMOVUPS 64(R12), Z17
+
+pairRow:
+	VMOVUPS  (R12), Z0
+	VMOVUPS  64(R12), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z16, Z16
+	VRANGEPS $0x05, Z1, Z17, Z17
+	ADDQ     R10, R12
+	DECQ     R13
+	JNZ      pairRow
+	VMOVUPS  Z16, (DI)
+	VMOVUPS  Z17, 64(DI)
+	ADDQ     $+128, DI
+	ADDQ     $+128, SI
+	SUBQ     $+32, R9
+	JGE      pair
+
+pairEnd:
+	ADDQ $+32, R9
+	JZ   done
+
+last:
+	MOVQ R9, BX
+	CMPQ BX, $0x10
+	JLE  masks
+	MOVQ $0x00000010, BX
+
+masks:
+	MOVQ      BX, CX
+	MOVQ      $-1, AX
+	SHLQ      CL, AX
+	NOTQ      AX
+	KMOVW     AX, K1
+	MOVQ      SI, R12
+	MOVQ      R8, R13
+	VMOVUPS.Z (R12), K1, Z16
+
+lastRow:
+	VMOVUPS.Z (R12), K1, Z0
+	VCMPPS    $0x03, Z0, Z0, K2
+	KORW      K2, K3, K3
+	VRANGEPS  $0x05, Z0, Z16, Z16
+	ADDQ      R10, R12
+	DECQ      R13
+	JNZ       lastRow
+	VMOVUPS   Z16, K1, (DI)
+	ADDQ      $0x40, DI
+	ADDQ      $0x40, SI
+	SUBQ      $0x10, R9
+	JG        last
+
+done:
+	KORTESTW K3, K3
+	SETNE    ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func rowMinima32AVX512(rows int, cols int, x *float32, row int, out *float32) bool
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
+TEXT ·rowMinima32AVX512(SB), NOSPLIT, $0-41
+	MOVQ  rows+0(FP), R8
+	MOVQ  cols+8(FP), R9
+	MOVQ  x+16(FP), SI
+	MOVQ  row+24(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  out+32(FP), DI
+	KXORW K3, K3, K3
+	MOVQ  R9, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	LEAQ  (R10)(R10*2), R11
+	SUBQ  $0x04, R8
+	JLT   rest
+
+group:
+	VMOVUPS numbers<>+2560(SB), Z4
+	VMOVUPS numbers<>+2560(SB), Z5
+	VMOVUPS numbers<>+2560(SB), Z6
+	VMOVUPS numbers<>+2560(SB), Z7
+	MOVQ    SI, R12
+	MOVQ    R9, R13
+	SUBQ    $0x10, R13
+	JLT     groupTail
+
+groupVector:
+	VMOVUPS  (R12), Z0
+	VMOVUPS  (R12)(R10*1), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VMOVUPS  (R12)(R10*2), Z2
+	VMOVUPS  (R12)(R11*1), Z3
+	VCMPPS   $0x03, Z2, Z3, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z4, Z4
+	VRANGEPS $0x04, Z1, Z5, Z5
+	VRANGEPS $0x04, Z2, Z6, Z6
+	VRANGEPS $0x04, Z3, Z7, Z7
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      groupVector
+
+groupTail:
+	ADDQ     $0x10, R13
+	JZ       groupJoin
+	VMOVUPS  numbers<>+2560(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VMOVUPS  numbers<>+2560(SB), Z1
+	VMOVUPS  (R12)(R10*1), K1, Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VMOVUPS  numbers<>+2560(SB), Z2
+	VMOVUPS  (R12)(R10*2), K1, Z2
+	VMOVUPS  numbers<>+2560(SB), Z3
+	VMOVUPS  (R12)(R11*1), K1, Z3
+	VCMPPS   $0x03, Z2, Z3, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z4, Z4
+	VRANGEPS $0x04, Z1, Z5, Z5
+	VRANGEPS $0x04, Z2, Z6, Z6
+	VRANGEPS $0x04, Z3, Z7, Z7
+
+groupJoin:
+	VEXTRACTF64X4 $0x01, Z4, Y0
+	VRANGEPS      $0x04, Y0, Y4, Y4
+	VEXTRACTF128  $0x01, Y4, X0
+	VRANGEPS      $0x04, X0, X4, X4
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VRANGEPS      $0x04, Y1, Y5, Y5
+	VEXTRACTF128  $0x01, Y5, X1
+	VRANGEPS      $0x04, X1, X5, X5
+	VEXTRACTF64X4 $0x01, Z6, Y2
+	VRANGEPS      $0x04, Y2, Y6, Y6
+	VEXTRACTF128  $0x01, Y6, X2
+	VRANGEPS      $0x04, X2, X6, X6
+	VEXTRACTF64X4 $0x01, Z7, Y3
+	VRANGEPS      $0x04, Y3, Y7, Y7
+	VEXTRACTF128  $0x01, Y7, X3
+	VRANGEPS      $0x04, X3, X7, X7
+	VUNPCKLPS     X5, X4, X0
+	VUNPCKHPS     X5, X4, X1
+	VRANGEPS      $0x04, X0, X1, X1
+	VUNPCKLPS     X7, X6, X2
+	VUNPCKHPS     X7, X6, X3
+	VRANGEPS      $0x04, X2, X3, X3
+	VMOVLHPS      X3, X1, X4
+	VMOVHLPS      X1, X3, X0
+	VRANGEPS      $0x04, X0, X4, X4
+	VMOVUPS       X4, (DI)
+	ADDQ          $0x10, DI
+	LEAQ          (SI)(R10*4), SI
+	SUBQ          $0x04, R8
+	JGE           group
+
+rest:
+	ADDQ $0x04, R8
+	JZ   done
+
+	// One row, as if it were four.
+	MOVQ R10, DX
+	XORQ R10, R10
+	XORQ R11, R11
+
+single:
+	VMOVUPS numbers<>+2560(SB), Z4
+	VMOVUPS numbers<>+2560(SB), Z5
+	VMOVUPS numbers<>+2560(SB), Z6
+	VMOVUPS numbers<>+2560(SB), Z7
+	MOVQ    SI, R12
+	MOVQ    R9, R13
+	SUBQ    $0x10, R13
+	JLT     singleTail
+
+singleVector:
+	VMOVUPS  (R12), Z0
+	VMOVUPS  (R12)(R10*1), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VMOVUPS  (R12)(R10*2), Z2
+	VMOVUPS  (R12)(R11*1), Z3
+	VCMPPS   $0x03, Z2, Z3, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z4, Z4
+	VRANGEPS $0x04, Z1, Z5, Z5
+	VRANGEPS $0x04, Z2, Z6, Z6
+	VRANGEPS $0x04, Z3, Z7, Z7
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      singleVector
+
+singleTail:
+	ADDQ     $0x10, R13
+	JZ       singleJoin
+	VMOVUPS  numbers<>+2560(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VMOVUPS  numbers<>+2560(SB), Z1
+	VMOVUPS  (R12)(R10*1), K1, Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VMOVUPS  numbers<>+2560(SB), Z2
+	VMOVUPS  (R12)(R10*2), K1, Z2
+	VMOVUPS  numbers<>+2560(SB), Z3
+	VMOVUPS  (R12)(R11*1), K1, Z3
+	VCMPPS   $0x03, Z2, Z3, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z4, Z4
+	VRANGEPS $0x04, Z1, Z5, Z5
+	VRANGEPS $0x04, Z2, Z6, Z6
+	VRANGEPS $0x04, Z3, Z7, Z7
+
+singleJoin:
+	VEXTRACTF64X4 $0x01, Z4, Y0
+	VRANGEPS      $0x04, Y0, Y4, Y4
+	VEXTRACTF128  $0x01, Y4, X0
+	VRANGEPS      $0x04, X0, X4, X4
+	VEXTRACTF64X4 $0x01, Z5, Y1
+	VRANGEPS      $0x04, Y1, Y5, Y5
+	VEXTRACTF128  $0x01, Y5, X1
+	VRANGEPS      $0x04, X1, X5, X5
+	VEXTRACTF64X4 $0x01, Z6, Y2
+	VRANGEPS      $0x04, Y2, Y6, Y6
+	VEXTRACTF128  $0x01, Y6, X2
+	VRANGEPS      $0x04, X2, X6, X6
+	VEXTRACTF64X4 $0x01, Z7, Y3
+	VRANGEPS      $0x04, Y3, Y7, Y7
+	VEXTRACTF128  $0x01, Y7, X3
+	VRANGEPS      $0x04, X3, X7, X7
+	VUNPCKLPS     X5, X4, X0
+	VUNPCKHPS     X5, X4, X1
+	VRANGEPS      $0x04, X0, X1, X1
+	VUNPCKLPS     X7, X6, X2
+	VUNPCKHPS     X7, X6, X3
+	VRANGEPS      $0x04, X2, X3, X3
+	VMOVLHPS      X3, X1, X4
+	VMOVHLPS      X1, X3, X0
+	VRANGEPS      $0x04, X0, X4, X4
+	VMOVSS        X4, (DI)
+	ADDQ          $0x04, DI
+	ADDQ          DX, SI
+	DECQ          R8
+	JNZ           single
+
+done:
+	KORTESTW K3, K3
+	SETNE    ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func columnMinima32AVX512(rows int, cols int, x *float32, row int, out *float32) bool
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·columnMinima32AVX512(SB), NOSPLIT, $0-41
+	MOVQ  rows+0(FP), R8
+	MOVQ  cols+8(FP), R9
+	MOVQ  x+16(FP), SI
+	MOVQ  row+24(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  out+32(FP), DI
+	KXORW K3, K3, K3
+	SUBQ  $+256, R9
+	JLT   stripEnd
+
+strip:
+	MOVQ    SI, R12
+	MOVQ    R8, R13
+	VMOVUPS (R12), Z16
+	VMOVUPS 64(R12), Z17
+	VMOVUPS 128(R12), Z18
+	VMOVUPS 192(R12), Z19
+	VMOVUPS 256(R12), Z20
+	VMOVUPS 320(R12), Z21
+	VMOVUPS 384(R12), Z22
+	VMOVUPS 448(R12), Z23
+	VMOVUPS 512(R12), Z24
+	VMOVUPS 576(R12), Z25
+	VMOVUPS 640(R12), Z26
+	VMOVUPS 704(R12), Z27
+	VMOVUPS 768(R12), Z28
+	VMOVUPS 832(R12), Z29
+	VMOVUPS 896(R12), Z30
+	VMOVUPS 960(R12), Z31
+
+stripRow:
+	VMOVUPS  (R12), Z0
+	VMOVUPS  64(R12), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z16, Z16
+	VRANGEPS $0x04, Z1, Z17, Z17
+	VMOVUPS  128(R12), Z0
+	VMOVUPS  192(R12), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z18, Z18
+	VRANGEPS $0x04, Z1, Z19, Z19
+	VMOVUPS  256(R12), Z0
+	VMOVUPS  320(R12), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z20, Z20
+	VRANGEPS $0x04, Z1, Z21, Z21
+	VMOVUPS  384(R12), Z0
+	VMOVUPS  448(R12), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z22, Z22
+	VRANGEPS $0x04, Z1, Z23, Z23
+	VMOVUPS  512(R12), Z0
+	VMOVUPS  576(R12), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z24, Z24
+	VRANGEPS $0x04, Z1, Z25, Z25
+	VMOVUPS  640(R12), Z0
+	VMOVUPS  704(R12), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z26, Z26
+	VRANGEPS $0x04, Z1, Z27, Z27
+	VMOVUPS  768(R12), Z0
+	VMOVUPS  832(R12), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z28, Z28
+	VRANGEPS $0x04, Z1, Z29, Z29
+	VMOVUPS  896(R12), Z0
+	VMOVUPS  960(R12), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z30, Z30
+	VRANGEPS $0x04, Z1, Z31, Z31
+	ADDQ     R10, R12
+	DECQ     R13
+	JNZ      stripRow
+	VMOVUPS  Z16, (DI)
+	VMOVUPS  Z17, 64(DI)
+	VMOVUPS  Z18, 128(DI)
+	VMOVUPS  Z19, 192(DI)
+	VMOVUPS  Z20, 256(DI)
+	VMOVUPS  Z21, 320(DI)
+	VMOVUPS  Z22, 384(DI)
+	VMOVUPS  Z23, 448(DI)
+	VMOVUPS  Z24, 512(DI)
+	VMOVUPS  Z25, 576(DI)
+	VMOVUPS  Z26, 640(DI)
+	VMOVUPS  Z27, 704(DI)
+	VMOVUPS  Z28, 768(DI)
+	VMOVUPS  Z29, 832(DI)
+	VMOVUPS  Z30, 896(DI)
+	VMOVUPS  Z31, 960(DI)
+	ADDQ     $+1024, DI
+	ADDQ     $+1024, SI
+	SUBQ     $+256, R9
+	JGE      strip
+
+stripEnd:
+	ADDQ $+256, R9
+	SUBQ $+32, R9
+	JLT  pairEnd
+
+pair:
+	MOVQ    SI, R12
+	MOVQ    R8, R13
+	VMOVUPS (R12), Z16
+	VMOVUPS 64(R12), Z17
+
+pairRow:
+	VMOVUPS  (R12), Z0
+	VMOVUPS  64(R12), Z1
+	VCMPPS   $0x03, Z0, Z1, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z16, Z16
+	VRANGEPS $0x04, Z1, Z17, Z17
+	ADDQ     R10, R12
+	DECQ     R13
+	JNZ      pairRow
+	VMOVUPS  Z16, (DI)
+	VMOVUPS  Z17, 64(DI)
+	ADDQ     $+128, DI
+	ADDQ     $+128, SI
+	SUBQ     $+32, R9
+	JGE      pair
+
+pairEnd:
+	ADDQ $+32, R9
+	JZ   done
+
+last:
+	MOVQ R9, BX
+	CMPQ BX, $0x10
+	JLE  masks
+	MOVQ $0x00000010, BX
+
+masks:
+	MOVQ      BX, CX
+	MOVQ      $-1, AX
+	SHLQ      CL, AX
+	NOTQ      AX
+	KMOVW     AX, K1
+	MOVQ      SI, R12
+	MOVQ      R8, R13
+	VMOVUPS.Z (R12), K1, Z16
+
+lastRow:
+	VMOVUPS.Z (R12), K1, Z0
+	VCMPPS    $0x03, Z0, Z0, K2
+	KORW      K2, K3, K3
+	VRANGEPS  $0x04, Z0, Z16, Z16
+	ADDQ      R10, R12
+	DECQ      R13
+	JNZ       lastRow
+	VMOVUPS   Z16, K1, (DI)
+	ADDQ      $0x40, DI
+	ADDQ      $0x40, SI
+	SUBQ      $0x10, R9
+	JG        last
+
+done:
+	KORTESTW K3, K3
+	SETNE    ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func findAbove32AVX512(n int, x *float32, bound float32) int
+// Requires: AVX, AVX512F
+TEXT ·findAbove32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), DX
+	MOVQ         x+8(FP), SI
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	VBROADCASTSS bound+16(FP), Z8
+	XORQ         DI, DI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI)(DI*4), Z0
+	VCMPPS  $0x16, Z8, Z0, K2
+	KMOVW   K2, AX
+	TESTL   AX, AX
+	JNZ     found
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        none
+	VMOVUPS.Z (SI)(DI*4), K1, Z0
+	VCMPPS    $0x16, Z8, Z0, K1, K2
+	KMOVW     K2, AX
+	TESTL     AX, AX
+	JNZ       found
+	ADDQ      DX, DI
+
+none:
+	MOVQ DI, ret+24(FP)
+	VZEROUPPER
+	RET
+
+found:
+	BSFL AX, AX
+	ADDQ AX, DI
+	MOVQ DI, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func findBelow32AVX512(n int, x *float32, bound float32) int
+// Requires: AVX, AVX512F
+TEXT ·findBelow32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), DX
+	MOVQ         x+8(FP), SI
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	VBROADCASTSS bound+16(FP), Z8
+	XORQ         DI, DI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI)(DI*4), Z0
+	VCMPPS  $0x19, Z8, Z0, K2
+	KMOVW   K2, AX
+	TESTL   AX, AX
+	JNZ     found
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        none
+	VMOVUPS.Z (SI)(DI*4), K1, Z0
+	VCMPPS    $0x19, Z8, Z0, K1, K2
+	KMOVW     K2, AX
+	TESTL     AX, AX
+	JNZ       found
+	ADDQ      DX, DI
+
+none:
+	MOVQ DI, ret+24(FP)
+	VZEROUPPER
+	RET
+
+found:
+	BSFL AX, AX
+	ADDQ AX, DI
+	MOVQ DI, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func findAtLeast32AVX512(n int, x *float32, bound float32) int
+// Requires: AVX, AVX512F
+TEXT ·findAtLeast32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), DX
+	MOVQ         x+8(FP), SI
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	VBROADCASTSS bound+16(FP), Z8
+	XORQ         DI, DI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI)(DI*4), Z0
+	VCMPPS  $0x15, Z8, Z0, K2
+	KMOVW   K2, AX
+	TESTL   AX, AX
+	JNZ     found
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        none
+	VMOVUPS.Z (SI)(DI*4), K1, Z0
+	VCMPPS    $0x15, Z8, Z0, K1, K2
+	KMOVW     K2, AX
+	TESTL     AX, AX
+	JNZ       found
+	ADDQ      DX, DI
+
+none:
+	MOVQ DI, ret+24(FP)
+	VZEROUPPER
+	RET
+
+found:
+	BSFL AX, AX
+	ADDQ AX, DI
+	MOVQ DI, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func findAtMost32AVX512(n int, x *float32, bound float32) int
+// Requires: AVX, AVX512F
+TEXT ·findAtMost32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), DX
+	MOVQ         x+8(FP), SI
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	VBROADCASTSS bound+16(FP), Z8
+	XORQ         DI, DI
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI)(DI*4), Z0
+	VCMPPS  $0x1a, Z8, Z0, K2
+	KMOVW   K2, AX
+	TESTL   AX, AX
+	JNZ     found
+	ADDQ    $0x10, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        none
+	VMOVUPS.Z (SI)(DI*4), K1, Z0
+	VCMPPS    $0x1a, Z8, Z0, K1, K2
+	KMOVW     K2, AX
+	TESTL     AX, AX
+	JNZ       found
+	ADDQ      DX, DI
+
+none:
+	MOVQ DI, ret+24(FP)
+	VZEROUPPER
+	RET
+
+found:
+	BSFL AX, AX
+	ADDQ AX, DI
+	MOVQ DI, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func cumulate32AVX512(n int, sums *float64, dst *float32, x *float32)
+// Requires: AVX, AVX512F
+TEXT ·cumulate32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), DX
+	MOVQ sums+8(FP), DI
+	MOVQ dst+16(FP), SI
+	MOVQ x+24(FP), R8
+
+vector:
+	VCVTPS2PD (R8), Z0
+	VADDPD    (DI), Z0, Z0
+	VMOVUPD   Z0, (DI)
+	VCVTPD2PS Z0, Y0
+	VMOVUPS   Y0, (SI)
+	VCVTPS2PD 32(R8), Z1
+	VADDPD    64(DI), Z1, Z1
+	VMOVUPD   Z1, 64(DI)
+	VCVTPD2PS Z1, Y1
+	VMOVUPS   Y1, 32(SI)
+	ADDQ      $+128, DI
+	ADDQ      $+64, SI
+	ADDQ      $+64, R8
+	SUBQ      $0x10, DX
+	JNE       vector
+	VZEROUPPER
+	RET
+
+// func standardAffine32AVX512(n int, dst *float32, x *float32, scale *float32, bias *float32, mean float32, factor float32)
+// Requires: AVX, AVX512F
+TEXT ·standardAffine32AVX512(SB), NOSPLIT, $0-48
+	VBROADCASTSS mean+40(FP), Z8
+	VBROADCASTSS factor+44(FP), Z9
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	MOVQ         dst+8(FP), DI
+	MOVQ         x+16(FP), SI
+	MOVQ         scale+24(FP), R8
+	MOVQ         bias+32(FP), R9
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS     (SI), Z0
+	ADDQ        $0x40, SI
+	VMOVUPS     (R8), Z1
+	ADDQ        $0x40, R8
+	VMOVUPS     (R9), Z2
+	ADDQ        $0x40, R9
+	VSUBPS      Z8, Z0, Z0
+	VMULPS      Z9, Z0, Z0
+	VFMADD213PS Z2, Z1, Z0
+	VMOVUPS     Z0, (DI)
+	ADDQ        $0x40, DI
+	SUBQ        $0x10, DX
+	JGE         vector
+
+tail:
+	ADDQ        $0x10, DX
+	JZ          done
+	VMOVUPS.Z   (SI), K1, Z0
+	VMOVUPS.Z   (R8), K1, Z1
+	VMOVUPS.Z   (R9), K1, Z2
+	VSUBPS      Z8, Z0, Z0
+	VMULPS      Z9, Z0, Z0
+	VFMADD213PS Z2, Z1, Z0
+	VMOVUPS     Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func standardScaled32AVX512(n int, dst *float32, x *float32, scale *float32, mean float32, factor float32)
+// Requires: AVX, AVX512F
+TEXT ·standardScaled32AVX512(SB), NOSPLIT, $0-40
+	VBROADCASTSS mean+32(FP), Z8
+	VBROADCASTSS factor+36(FP), Z9
+	MOVQ         n+0(FP), DX
+	MOVQ         DX, BX
+	ANDQ         $+15, BX
+	MOVQ         BX, CX
+	MOVQ         $-1, AX
+	SHLQ         CL, AX
+	NOTQ         AX
+	KMOVW        AX, K1
+	MOVQ         dst+8(FP), DI
+	MOVQ         x+16(FP), SI
+	MOVQ         scale+24(FP), R8
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS (SI), Z0
+	ADDQ    $0x40, SI
+	VMOVUPS (R8), Z1
+	ADDQ    $0x40, R8
+	VSUBPS  Z8, Z0, Z0
+	VMULPS  Z9, Z0, Z0
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z0
+	VMOVUPS.Z (R8), K1, Z1
+	VSUBPS    Z8, Z0, Z0
+	VMULPS    Z9, Z0, Z0
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
 // func philox32AVX512(groups int, dst *uint32, key uint64, counter uint64)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·philox32AVX512(SB), NOSPLIT, $0-32

@@ -1,0 +1,116 @@
+package vector
+
+// Joint is what joins numbers to one.
+type Joint int
+
+// Joints: the sum; the greatest and the least, with NaN and zeros as Greatest and Least.
+const (
+	Sums Joint = iota
+	Maxima
+	Minima
+)
+
+// RowLimit is the longest row that Rows of sums is for: each lane adds in order.
+const RowLimit = 1024
+
+// batch is how many rows are joined between two looks at what they met.
+const batch = 256
+
+// OfRows sets out[r] to what the cols elements from x[r*row] on join to. cols is at least one. It is for when Has.
+func (j Joint) OfRows(out, x []float32, cols, row int) {
+	for len(out) > 0 {
+		n := min(len(out), batch)
+		j.check(x, n, cols, row)
+		met := joinRows(j, n, cols, &x[0], row, &out[0])
+		for r := 0; j != Sums && r < n; r++ {
+			if met || out[r] == 0 && active.lanes == 8 { // the narrow level takes any zero
+				out[r] = j.line(x[r*row:][:cols])
+			}
+		}
+		out = out[n:]
+		if len(out) > 0 {
+			x = x[n*row:]
+		}
+	}
+}
+
+// OfColumns sets out[c] to what x[r*row+c] join to for r < rows, which is at least one. It is for when Has.
+func (j Joint) OfColumns(out, x []float32, rows, row int) {
+	if len(out) == 0 {
+		return
+	}
+	j.check(x, rows, len(out), row)
+	met := joinColumns(j, rows, len(out), &x[0], row, &out[0])
+	for c := 0; j != Sums && c < len(out); c++ {
+		if met || out[c] == 0 && active.lanes == 8 {
+			out[c] = j.column(x[c:], rows, row)
+		}
+	}
+}
+
+func (j Joint) check(x []float32, rows, cols, row int) {
+	if cols < 1 || rows < 1 || row < 0 {
+		panic("vector: no elements, or a negative step")
+	}
+	_ = x[(rows-1)*row+cols-1]
+}
+
+func (j Joint) line(x []float32) float32 {
+	if j == Maxima {
+		return Greatest(x)
+	}
+	return Least(x)
+}
+
+func (j Joint) column(x []float32, rows, row int) float32 {
+	m := x[0]
+	for r := 1; r < rows; r++ {
+		if j == Maxima {
+			m = max(m, x[r*row])
+		} else {
+			m = min(m, x[r*row])
+		}
+	}
+	return m
+}
+
+// Bound is a comparison that Find looks for; a NaN answers to each.
+type Bound int
+
+// The comparisons.
+const (
+	Above Bound = iota
+	Below
+	AtLeast
+	AtMost
+)
+
+// Find is the place of the first element of x that is so to bound, or a NaN; len(x) if there is none. It is for when Has.
+func (b Bound) Find(x []float32, bound float32) int {
+	if len(x) == 0 {
+		return 0
+	}
+	return find(b, len(x), &x[0], bound)
+}
+
+// Cumulate adds x to sums and sets d to these; it is for whole vectors and returns how many elements it has done.
+func Cumulate(sums []float64, d, x []float32) int {
+	n := wholly(len(d))
+	if n > 0 {
+		cumulate(n, &sums[:n][0], &d[0], &x[:n][0])
+	}
+	return n
+}
+
+// StandardAffine sets d[i] to (x[i]-mean)·factor·scale[i]+bias[i]; without bias, nil, nothing is added.
+func StandardAffine(d, x, scale, bias []float32, mean, factor float32) {
+	n := len(d)
+	if n == 0 {
+		return
+	}
+	if bias == nil {
+		active.standardScaled(n, &d[0], &x[:n][0], &scale[:n][0], mean, factor)
+		return
+	}
+	active.standardAffine(n, &d[0], &x[:n][0], &scale[:n][0], &bias[:n][0], mean, factor)
+}
