@@ -141,7 +141,7 @@ func (l *long[T]) multiply(y, lo, hi int) {
 				a := l.kernels[i*mr*p.depth()+k*mr:]
 				sums := l.sums[(y*p.outputs+i*mr)*width:]
 				for j := 0; j < width; j += nr {
-					l.kern.Tile(min(mr, p.outputs-i*mr), min(nr, width-j), cols.kernel, a, 1, mr, from[j:], step, sums[j:], width, k > 0)
+					l.kern.Tile(min(mr, p.outputs-i*mr), min(nr, width-j), cols.kernel, a, 1, mr, from[j:], step, sums[j:], width, k > 0, nil, 0, 0)
 				}
 			}
 		}

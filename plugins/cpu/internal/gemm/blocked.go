@@ -157,19 +157,17 @@ func (r *product[T]) mulBlock(i0, i1, j0, j1 int, tile []T) {
 	accumulate := g.Accumulate || r.pc > 0
 	if kern.Tile != nil {
 		// The rows of A stay in the first cache, the columns of B in the second.
+		e := g.Epilogue.only(r.last)
 		for i := i0; i < i1; i += mr {
 			rows := min(mr, i1-i)
 			j := j0
 			if kern.Panels != nil && rows <= GroupRows {
 				for ; j+GroupPanels*nr <= j1; j += GroupPanels * nr {
-					kern.Panels(rows, kc, a[i*kc:], 1, mr, b[j*kc:], g.C[(r.ic+i)*ldc+r.jc+j:], ldc, accumulate)
+					kern.Panels(rows, kc, a[i*kc:], 1, mr, b[j*kc:], g.C[(r.ic+i)*ldc+r.jc+j:], ldc, accumulate, e, r.ic+i, r.jc+j)
 				}
 			}
 			for ; j < j1; j += nr {
-				kern.Tile(rows, min(nr, j1-j), kc, a[i*kc:], 1, mr, b[j*kc:], nr, g.C[(r.ic+i)*ldc+r.jc+j:], ldc, accumulate)
-			}
-			if r.last {
-				g.Epilogue.apply(g.C, ldc, r.ic+i, r.ic+i+rows, r.jc+j0, r.jc+j1)
+				kern.Tile(rows, min(nr, j1-j), kc, a[i*kc:], 1, mr, b[j*kc:], nr, g.C[(r.ic+i)*ldc+r.jc+j:], ldc, accumulate, e, r.ic+i, r.jc+j)
 			}
 		}
 		return

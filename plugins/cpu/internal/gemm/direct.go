@@ -46,15 +46,15 @@ func (r *product[T]) directPart(lo, hi int) {
 // direct computes rows i0 to i1, columns j0 to j1.
 func (g *Args[T]) direct(kern *Kernel[T], i0, i1, j0, j1 int) {
 	a, b := &g.A, &g.B
+	depth := min(directDepth, g.K)
 	for i := i0; i < i1; i += kern.MR {
 		rows := min(kern.MR, i1-i)
 		for j := j0; j < j1; j += kern.NR {
-			for p := 0; p < g.K; p += directDepth {
-				kern.Tile(rows, min(kern.NR, j1-j), min(directDepth, g.K-p),
+			for p := 0; p < g.K; p += depth {
+				kern.Tile(rows, min(kern.NR, j1-j), min(depth, g.K-p),
 					a.Data[i*a.RowStride+p*a.ColStride:], a.RowStride, a.ColStride,
-					b.Data[p*b.RowStride+j:], b.RowStride, g.C[i*g.LDC+j:], g.LDC, g.Accumulate || p > 0)
+					b.Data[p*b.RowStride+j:], b.RowStride, g.C[i*g.LDC+j:], g.LDC, g.Accumulate || p > 0, g.Epilogue.only(p+depth >= g.K), i, j)
 			}
 		}
-		g.Epilogue.apply(g.C, g.LDC, i, i+rows, j0, j1)
 	}
 }

@@ -15,7 +15,7 @@ func (e *Epilogue[T]) Apply(c []T, ldc, m, n int) { e.apply(c, ldc, 0, m, 0, n) 
 
 // apply finishes rows i0 to i1, columns j0 to j1.
 func (e *Epilogue[T]) apply(c []T, ldc, i0, i1, j0, j1 int) {
-	if e == nil || e.BiasRow == nil && e.BiasCol == nil && !e.HasClamp {
+	if e = e.only(true); e == nil {
 		return
 	}
 	if kern := Active[T](); kern.Finish != nil {
@@ -41,6 +41,14 @@ func (e *Epilogue[T]) apply(c []T, ldc, i0, i1, j0, j1 int) {
 			clamp(row, e.Lo, e.Hi)
 		}
 	}
+}
+
+// only is e if it does anything and yes holds, else nil.
+func (e *Epilogue[T]) only(yes bool) *Epilogue[T] {
+	if !yes || e == nil || e.BiasRow == nil && e.BiasCol == nil && !e.HasClamp {
+		return nil
+	}
+	return e
 }
 
 func clamp[T Number](row []T, lo, hi T) {

@@ -35,17 +35,18 @@ type Kernel[T Number] struct {
 	// Tile computes the first rows rows and cols columns of a tile, with the
 	// same bits as Run, from operands that need not be packed: element (i, p)
 	// of A is a[i*aRow+p*aCol] and element (p, j) of B is b[p*bRow+j]. Nothing
-	// else is read or written. k, rows and cols are not zero.
-	Tile func(rows, cols, k int, a []T, aRow, aCol int, b []T, bRow int, c []T, ldc int, accumulate bool)
+	// else is read or written. k, rows and cols are not zero. To the sums is
+	// done what e says, which may be nil; the first has place (y, x) in e.
+	Tile func(rows, cols, k int, a []T, aRow, aCol int, b []T, bRow int, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int)
 	// Panels computes, from packed operands, rows rows and the columns of
 	// GroupPanels whole panels of B that follow each other, with the same bits
 	// as Run; rows is at most GroupRows. The panels are k*NR elements apart.
-	Panels func(rows, k int, a []T, aRow, aCol int, b []T, c []T, ldc int, accumulate bool)
+	Panels func(rows, k int, a []T, aRow, aCol int, b []T, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int)
 	// Places is Tile for an A that is packed in panels of width rows and a B
 	// whose rows stand anywhere: element (p, j) is src[offsets[p]+j] for the
 	// first half of the NR columns, src[offsets[p]+next+j-NR/2] for the others.
 	// Offsets are not negative and at most reach.
-	Places func(rows, cols, k int, a []T, width int, src []T, offsets []int, reach, next int, c []T, ldc int, accumulate bool)
+	Places func(rows, cols, k int, a []T, width int, src []T, offsets []int, reach, next int, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int)
 	// Finish does what e says to rows x cols elements of C, of which the first
 	// has place (i, j) in e.
 	Finish func(rows, cols int, c []T, ldc int, e *Epilogue[T], i, j int)

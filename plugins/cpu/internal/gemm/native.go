@@ -11,7 +11,13 @@ const (
 )
 
 // tileFunc is a tile in assembly: strides are counted in elements.
-type tileFunc[T Float] func(k int, a, b, c *T, aRow, aCol, bRow, ldc, cols int, accumulate bool)
+type tileFunc[T Float] func(k int, a, b, c *T, aRow, aCol, bRow, ldc, cols int, accumulate, finish bool, biasRow, biasCol *T, lo, hi T)
+
+type (
+	panelsFunc[T Float] func(k int, a, b, c *T, aRow, aCol, bPanel, ldc int, accumulate, finish bool, biasRow, biasCol *T, lo, hi T)
+	placesFunc[T Float] func(k int, a *T, aCol int, src *T, offsets *int, next int, c *T, ldc, cols int, accumulate, finish bool,
+		biasRow, biasCol *T, lo, hi T)
+)
 
 // native makes the functions of a Kernel from those in assembly. The slices
 // are measured here: the assembly trusts its arguments.
@@ -27,10 +33,10 @@ type native[T Float] struct {
 	masked bool
 
 	// panels[r-1] computes r rows of four panels; nil where there are none.
-	panels [GroupRows]func(k int, a, b, c *T, aRow, aCol, bPanel, ldc int, accumulate bool)
+	panels [GroupRows]panelsFunc[T]
 
 	// places[r-1] computes r rows; nil where there are none.
-	places [maxTileRows]func(k int, a *T, aCol int, src *T, offsets *int, next int, c *T, ldc, cols int, accumulate bool)
+	places [maxTileRows]placesFunc[T]
 
 	finish func(rows, cols int, c *T, ldc int, biasRow, biasCol *T, lo, hi T)
 
@@ -51,38 +57,64 @@ func (n *native[T]) kernel(k Kernel[T]) *Kernel[T] {
 		k.Places = n.runPlaces
 	}
 	k.Run = func(depth int, a, b, c []T, ldc int, accumulate bool) {
-		n.runTile(k.MR, k.NR, depth, a, 1, k.MR, b, k.NR, c, ldc, accumulate)
+		n.runTile(k.MR, k.NR, depth, a, 1, k.MR, b, k.NR, c, ldc, accumulate, nil, 0, 0)
 	}
 	return &k
 }
 
-func (n *native[T]) runTile(rows, cols, k int, a []T, aRow, aCol int, b []T, bRow int, c []T, ldc int, accumulate bool) {
+func (n *native[T]) runTile(rows, cols, k int, a []T, aRow, aCol int, b []T, bRow int, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int) {
 	_, _, _ = a[(rows-1)*aRow+(k-1)*aCol], b[(k-1)*bRow+cols-1], c[(rows-1)*ldc+cols-1]
+	biasRow, biasCol, lo, hi := e.native(rows, cols, y, x)
 	if half := n.half[rows-1]; half != nil && cols <= n.cols/2 {
-		half(k, &a[0], &b[0], &c[0], aRow, aCol, bRow, ldc, cols, accumulate)
+		half(k, &a[0], &b[0], &c[0], aRow, aCol, bRow, ldc, cols, accumulate, e != nil, biasRow, biasCol, lo, hi)
 		return
 	}
 	if n.masked || cols == n.cols {
-		n.tile[rows-1](k, &a[0], &b[0], &c[0], aRow, aCol, bRow, ldc, cols, accumulate)
+		n.tile[rows-1](k, &a[0], &b[0], &c[0], aRow, aCol, bRow, ldc, cols, accumulate, e != nil, biasRow, biasCol, lo, hi)
 		return
 	}
 	for i := 0; i < rows; i += maxPartRows {
-		n.part[min(rows-i, maxPartRows)-1](k, &a[i*aRow], &b[0], &c[i*ldc], aRow, aCol, bRow, ldc, cols, accumulate)
+		part := min(rows-i, maxPartRows)
+		biasRow, biasCol, lo, hi = e.native(part, cols, y+i, x)
+		n.part[part-1](k, &a[i*aRow], &b[0], &c[i*ldc], aRow, aCol, bRow, ldc, cols, accumulate, e != nil, biasRow, biasCol, lo, hi)
 	}
 }
 
-func (n *native[T]) runPanels(rows, k int, a []T, aRow, aCol int, b []T, c []T, ldc int, accumulate bool) {
+func (n *native[T]) runPanels(rows, k int, a []T, aRow, aCol int, b []T, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int) {
 	_, _, _ = a[(rows-1)*aRow+(k-1)*aCol], b[GroupPanels*k*n.cols-1], c[(rows-1)*ldc+GroupPanels*n.cols-1]
-	n.panels[rows-1](k, &a[0], &b[0], &c[0], aRow, aCol, k*n.cols, ldc, accumulate)
+	biasRow, biasCol, lo, hi := e.native(rows, GroupPanels*n.cols, y, x)
+	n.panels[rows-1](k, &a[0], &b[0], &c[0], aRow, aCol, k*n.cols, ldc, accumulate, e != nil, biasRow, biasCol, lo, hi)
 }
 
-func (n *native[T]) runPlaces(rows, cols, k int, a []T, width int, src []T, offsets []int, reach, next int, c []T, ldc int, accumulate bool) {
+func (n *native[T]) runPlaces(rows, cols, k int, a []T, width int, src []T, offsets []int, reach, next int, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int) {
 	last := cols - 1
 	if half := n.cols / 2; cols > half {
 		last = max(half-1, next+cols-half-1)
 	}
 	_, _, _, _ = a[(k-1)*width+rows-1], src[reach+last], offsets[k-1], c[(rows-1)*ldc+cols-1]
-	n.places[rows-1](k, &a[0], width, &src[0], &offsets[0], next, &c[0], ldc, cols, accumulate)
+	biasRow, biasCol, lo, hi := e.native(rows, cols, y, x)
+	n.places[rows-1](k, &a[0], width, &src[0], &offsets[0], next, &c[0], ldc, cols, accumulate, e != nil, biasRow, biasCol, lo, hi)
+}
+
+// native is e in the form for assembly, for rows x cols elements from (i, j)
+// on.
+func (e *Epilogue[T]) native(rows, cols, i, j int) (biasRow, biasCol *T, lo, hi T) {
+	if e == nil {
+		return nil, nil, 0, 0
+	}
+	if e.HasClamp {
+		lo, hi = e.Lo, e.Hi
+	} else {
+		infinity := math.Inf(1) // a variable: T may be an integer type, which never comes here
+		lo, hi = T(-infinity), T(infinity)
+	}
+	if e.BiasRow != nil {
+		biasRow = &e.BiasRow[i : i+rows][0]
+	}
+	if e.BiasCol != nil {
+		biasCol = &e.BiasCol[j : j+cols][0]
+	}
+	return biasRow, biasCol, lo, hi
 }
 
 func (n *native[T]) runFinish(rows, cols int, c []T, ldc int, e *Epilogue[T], i, j int) {
@@ -90,17 +122,7 @@ func (n *native[T]) runFinish(rows, cols int, c []T, ldc int, e *Epilogue[T], i,
 		return
 	}
 	_ = c[(rows-1)*ldc+cols-1]
-	lo, hi := T(math.Inf(-1)), T(math.Inf(1))
-	if e.HasClamp {
-		lo, hi = e.Lo, e.Hi
-	}
-	var biasRow, biasCol *T
-	if e.BiasRow != nil {
-		biasRow = &e.BiasRow[i : i+rows][0]
-	}
-	if e.BiasCol != nil {
-		biasCol = &e.BiasCol[j : j+cols][0]
-	}
+	biasRow, biasCol, lo, hi := e.native(rows, cols, i, j)
 	n.finish(rows, cols, &c[0], ldc, biasRow, biasCol, lo, hi)
 }
 

@@ -18,10 +18,10 @@ func native32() []candidate[float32] {
 			tile32AVX512Halfx8, tile32AVX512Halfx9, tile32AVX512Halfx10, tile32AVX512Halfx11, tile32AVX512Halfx12, tile32AVX512Halfx13, tile32AVX512Halfx14,
 		},
 		cols: 32, masked: true, finish: finish32AVX512,
-		places: [maxTileRows]func(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc, cols int, accumulate bool){
+		places: [maxTileRows]placesFunc[float32]{
 			places32AVX512x1, places32AVX512x2, places32AVX512x3, places32AVX512x4, places32AVX512x5, places32AVX512x6, places32AVX512x7, places32AVX512x8, places32AVX512x9, places32AVX512x10, places32AVX512x11, places32AVX512x12, places32AVX512x13, places32AVX512x14,
 		},
-		panels: [GroupRows]func(k int, a, b, c *float32, aRow, aCol, bPanel, ldc int, accumulate bool){panels32AVX512x1, panels32AVX512x2, panels32AVX512x3},
+		panels: [GroupRows]panelsFunc[float32]{panels32AVX512x1, panels32AVX512x2, panels32AVX512x3},
 		dot4:   dot32AVX512x4, dot1: dot32AVX512x1, axpy8: axpy32AVX512x8, axpy1: axpy32AVX512x1,
 		packing: packing[float32]{strip: strip32AVX512, collect: collect32AVX512, stripMasked: true, transpose: transpose32AVX512, transposeLines: 16},
 	}, &native[float32]{
@@ -48,10 +48,10 @@ func native64() []candidate[float64] {
 			tile64AVX512Halfx8, tile64AVX512Halfx9, tile64AVX512Halfx10, tile64AVX512Halfx11, tile64AVX512Halfx12, tile64AVX512Halfx13, tile64AVX512Halfx14,
 		},
 		cols: 16, masked: true, finish: finish64AVX512,
-		places: [maxTileRows]func(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc, cols int, accumulate bool){
+		places: [maxTileRows]placesFunc[float64]{
 			places64AVX512x1, places64AVX512x2, places64AVX512x3, places64AVX512x4, places64AVX512x5, places64AVX512x6, places64AVX512x7, places64AVX512x8, places64AVX512x9, places64AVX512x10, places64AVX512x11, places64AVX512x12, places64AVX512x13, places64AVX512x14,
 		},
-		panels: [GroupRows]func(k int, a, b, c *float64, aRow, aCol, bPanel, ldc int, accumulate bool){panels64AVX512x1, panels64AVX512x2, panels64AVX512x3},
+		panels: [GroupRows]panelsFunc[float64]{panels64AVX512x1, panels64AVX512x2, panels64AVX512x3},
 		dot4:   dot64AVX512x4, dot1: dot64AVX512x1, axpy8: axpy64AVX512x8, axpy1: axpy64AVX512x1,
 		packing: packing[float64]{strip: strip64AVX512, collect: collect64AVX512, stripMasked: true, transpose: transpose64AVX512, transposeLines: 8},
 	}, &native[float64]{

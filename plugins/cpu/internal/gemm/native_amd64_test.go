@@ -48,7 +48,7 @@ func BenchmarkTile(b *testing.B) {
 				k := 128
 				x, y, z := aligned[float32](kern.MR*k), aligned[float32](kern.NR*k), aligned[float32](kern.MR*kern.NR)
 				for b.Loop() {
-					kern.Tile(rows, kern.NR, k, x, 1, kern.MR, y, kern.NR, z, kern.NR, true)
+					kern.Tile(rows, kern.NR, k, x, 1, kern.MR, y, kern.NR, z, kern.NR, true, nil, 0, 0)
 				}
 				rate(b, 2*rows*kern.NR*k)
 			})

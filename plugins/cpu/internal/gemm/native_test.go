@@ -68,16 +68,16 @@ func checkTile[T Float](t *testing.T, kern *Kernel[T], rng *rand.Rand) {
 					A: Mat[T]{random[T](rng, (rows-1)*aRow+(k-1)*aCol+1), aRow, aCol},
 					B: Mat[T]{random[T](rng, (k-1)*bRow+cols), bRow, 1}}
 				want := naive(g, g.A, g.B)
-				kern.Tile(rows, cols, k, g.A.Data, aRow, aCol, g.B.Data, bRow, g.C, ldc, g.Accumulate)
+				kern.Tile(rows, cols, k, g.A.Data, aRow, aCol, g.B.Data, bRow, g.C, ldc, g.Accumulate, nil, 0, 0)
 				equal(t, want, g.C, k, fmt.Sprintf("%dx%dx%d", rows, cols, k))
 			}
 		}
 	}
 	// What is too short panics and is not touched.
 	short := make([]T, kern.NR-1)
-	require.Panics(t, func() { kern.Tile(1, kern.NR, 1, short, 1, 1, short, 1, make([]T, kern.NR), 1, false) })
-	require.Panics(t, func() { kern.Tile(1, kern.NR, 1, short, 1, 1, make([]T, kern.NR), 1, short, 1, false) })
-	require.Panics(t, func() { kern.Tile(2, 1, 1, short[:1], 1, 1, short, 1, make([]T, 9), 1, false) })
+	require.Panics(t, func() { kern.Tile(1, kern.NR, 1, short, 1, 1, short, 1, make([]T, kern.NR), 1, false, nil, 0, 0) })
+	require.Panics(t, func() { kern.Tile(1, kern.NR, 1, short, 1, 1, make([]T, kern.NR), 1, short, 1, false, nil, 0, 0) })
+	require.Panics(t, func() { kern.Tile(2, 1, 1, short[:1], 1, 1, short, 1, make([]T, 9), 1, false, nil, 0, 0) })
 }
 
 func TestFinish(t *testing.T) {

@@ -16,7 +16,7 @@ type Placed[T Number] struct {
 	C          []T
 	LDC        int
 	Accumulate bool
-	Epilogue   *Epilogue[T]
+	Epilogue   *Epilogue[T] // without BiasCol
 }
 
 // PlaceCols is the columns of which rows of places are best a multiple with the
@@ -52,7 +52,6 @@ func MulPlaced[T Number](pool *par.Pool, g *Placed[T]) {
 		for ; lo < hi; lo += group {
 			j0, j1 := lo*kern.NR, min(min(lo+group, hi)*kern.NR, g.Rows*g.Cols)
 			g.part(kern, j0, j1, g.C[j0:], g.LDC)
-			g.Epilogue.apply(g.C, g.LDC, 0, g.A.m, j0, j1)
 		}
 	})
 }
@@ -87,7 +86,6 @@ func (g *Placed[T]) mulGaps(pool *par.Pool, kern *Kernel[T]) {
 					copy(g.C[i*g.LDC+y*g.Cols:][:g.Cols], r.bbuf[i*width+(y-y0)*g.Step:])
 				}
 			}
-			g.Epilogue.apply(g.C, g.LDC, 0, m, y0*g.Cols, y1*g.Cols)
 		}
 		give(r)
 	})
@@ -100,6 +98,7 @@ func (g *Placed[T]) part(kern *Kernel[T], j0, j1 int, c []T, ldc int) {
 	at := func(j int) int { return j/g.Cols*g.Step + j%g.Cols }
 	for pc := 0; pc < g.A.k; pc += depth {
 		kc := min(depth, g.A.k-pc)
+		e := g.Epilogue.only(pc+kc == g.A.k)
 		a := g.A.panel.block(pc, kc, 0)
 		for i := 0; i < m; i += mr {
 			for j := j0; j < j1; j += nr {
@@ -108,7 +107,7 @@ func (g *Placed[T]) part(kern *Kernel[T], j0, j1 int, c []T, ldc int) {
 					next = at(j+nr/2) - from
 				}
 				kern.Places(min(mr, m-i), cols, kc, a[i*kc:], mr, g.Src[from:], g.Offsets[pc:pc+kc], g.Reach, next,
-					c[i*ldc+j-j0:], ldc, g.Accumulate || pc > 0)
+					c[i*ldc+j-j0:], ldc, g.Accumulate || pc > 0, e, i, j)
 			}
 		}
 	}

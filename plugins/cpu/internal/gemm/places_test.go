@@ -45,8 +45,8 @@ func checkPlaces[T Float](t *testing.T, kern *Kernel[T], rng *rand.Rand) {
 				for _, accumulate := range []bool{false, true} {
 					got := random[T](rng, rows*cols)
 					want := append([]T(nil), got...)
-					kern.Places(rows, cols, k, a, rows+1, src, offsets, reach, next, got, cols, accumulate)
-					kern.Tile(rows, cols, k, a, 1, rows+1, b, kern.NR, want, cols, accumulate)
+					kern.Places(rows, cols, k, a, rows+1, src, offsets, reach, next, got, cols, accumulate, nil, 0, 0)
+					kern.Tile(rows, cols, k, a, 1, rows+1, b, kern.NR, want, cols, accumulate, nil, 0, 0)
 					require.Equal(t, want, got, "%d rows, %d cols, %d deep", rows, cols, k)
 				}
 			}

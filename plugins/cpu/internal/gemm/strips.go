@@ -73,7 +73,7 @@ func (r *product[T]) strip(j0, j1 int, buffer []T) {
 			src := g.B.Data[pc*g.B.RowStride+j0*g.B.ColStride:]
 			pack(buffer, src, j1-j0, g.B.ColStride, kc, g.B.RowStride, nr, kern)
 		}
-		accumulate, last := g.Accumulate || pc > 0, pc+kc == g.K
+		accumulate, e := g.Accumulate || pc > 0, g.Epilogue.only(pc+kc == g.K)
 		for i := 0; i < g.M; i += mr {
 			rows := min(mr, g.M-i)
 			for j := j0; j < j1; j += nr {
@@ -81,10 +81,7 @@ func (r *product[T]) strip(j0, j1 int, buffer []T) {
 				if inPlace {
 					b, row = g.B.Data[pc*g.B.RowStride+j:], g.B.RowStride
 				}
-				kern.Tile(rows, min(nr, j1-j), kc, a[i*kc:], 1, mr, b, row, g.C[i*ldc+j:], ldc, accumulate)
-			}
-			if last {
-				g.Epilogue.apply(g.C, ldc, i, i+rows, j0, j1)
+				kern.Tile(rows, min(nr, j1-j), kc, a[i*kc:], 1, mr, b, row, g.C[i*ldc+j:], ldc, accumulate, e, i, j)
 			}
 		}
 	}

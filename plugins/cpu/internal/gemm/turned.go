@@ -61,7 +61,7 @@ func (g *Turned[T]) part(kern *Kernel[T], j0, j1 int, room, sums []T, width int)
 		for j := j0; j < j1; j += nr {
 			for i := 0; i < g.M; i += mr {
 				kern.Tile(min(mr, g.M-i), min(nr, j1-j), kc, room[i*kc:], 1, mr, b[j*kc:], nr,
-					sums[i*width+j-j0:], width, g.Accumulate || pc > 0)
+					sums[i*width+j-j0:], width, g.Accumulate || pc > 0, nil, 0, 0)
 			}
 		}
 	}

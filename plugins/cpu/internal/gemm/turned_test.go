@@ -26,9 +26,9 @@ func checkPanels[T Float](t *testing.T, kern *Kernel[T], rng *rand.Rand) {
 				a, b := random[T](rng, rows*k), random[T](rng, k*n)
 				got := random[T](rng, rows*(n+1))
 				want := append([]T(nil), got...)
-				kern.Panels(rows, k, a, k, 1, b, got, n+1, accumulate)
+				kern.Panels(rows, k, a, k, 1, b, got, n+1, accumulate, nil, 0, 0)
 				for q := range GroupPanels { // to the bit what tiles give
-					kern.Tile(rows, kern.NR, k, a, k, 1, b[q*k*kern.NR:], kern.NR, want[q*kern.NR:], n+1, accumulate)
+					kern.Tile(rows, kern.NR, k, a, k, 1, b[q*k*kern.NR:], kern.NR, want[q*kern.NR:], n+1, accumulate, nil, 0, 0)
 				}
 				require.Equal(t, want, got, "%d rows, %d deep", rows, k)
 			}

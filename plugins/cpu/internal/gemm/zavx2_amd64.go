@@ -5,34 +5,34 @@
 package gemm
 
 //go:noescape
-func tile32AVX2x1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX2x1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX2x2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX2x2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX2x3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX2x3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX2x4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX2x4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX2x5(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX2x5(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX2x6(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX2x6(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX2Partx1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX2Partx1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX2Partx2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX2Partx2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX2Partx3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX2Partx3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX2Partx4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX2Partx4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
 func finish32AVX2(rows int, cols int, c *float32, ldc int, biasRow *float32, biasCol *float32, lo float32, hi float32)
@@ -65,34 +65,34 @@ func square32AVX2x4(depth int, src *float32, line int, dst *float32, width int)
 func square32AVX2x2(depth int, src *float32, line int, dst *float32, width int)
 
 //go:noescape
-func tile64AVX2x1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX2x1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX2x2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX2x2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX2x3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX2x3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX2x4(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX2x4(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX2x5(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX2x5(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX2x6(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX2x6(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX2Partx1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX2Partx1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX2Partx2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX2Partx2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX2Partx3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX2Partx3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX2Partx4(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX2Partx4(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
 func finish64AVX2(rows int, cols int, c *float64, ldc int, biasRow *float64, biasCol *float64, lo float64, hi float64)

@@ -22,9 +22,9 @@ DATA masks<>+112(SB)/8, $0x0000000000000000
 DATA masks<>+120(SB)/8, $0x0000000000000000
 GLOBL masks<>(SB), RODATA|NOPTR, $128
 
-// func tile32AVX2x1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX2x1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile32AVX2x1(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX2x1(SB), NOSPLIT, $0-104
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ b+16(FP), DI
@@ -68,14 +68,42 @@ done:
 	VADDPS 32(AX), Y5, Y5
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Y0
+	VADDPS       Y0, Y4, Y4
+	VADDPS       Y0, Y5, Y5
+
+columns:
+	MOVQ    biasCol+88(FP), AX
+	TESTQ   AX, AX
+	JZ      bounds
+	VMOVUPS (AX), Y0
+	VADDPS  Y0, Y4, Y4
+	VMOVUPS 32(AX), Y1
+	VADDPS  Y1, Y5, Y5
+
+bounds:
+	VBROADCASTSS lo+96(FP), Y0
+	VBROADCASTSS hi+100(FP), Y1
+	VMAXPS       Y4, Y0, Y4
+	VMINPS       Y4, Y1, Y4
+	VMAXPS       Y5, Y0, Y5
+	VMINPS       Y5, Y1, Y5
+
+ended:
 	VMOVUPS Y4, (DX)
 	VMOVUPS Y5, 32(DX)
 	VZEROUPPER
 	RET
 
-// func tile32AVX2x2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX2x2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile32AVX2x2(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX2x2(SB), NOSPLIT, $0-104
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ b+16(FP), DI
@@ -129,6 +157,43 @@ done:
 	VADDPS 32(AX), Y7, Y7
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Y0
+	VADDPS       Y0, Y4, Y4
+	VADDPS       Y0, Y5, Y5
+	VBROADCASTSS 4(AX), Y1
+	VADDPS       Y1, Y6, Y6
+	VADDPS       Y1, Y7, Y7
+
+columns:
+	MOVQ    biasCol+88(FP), AX
+	TESTQ   AX, AX
+	JZ      bounds
+	VMOVUPS (AX), Y0
+	VADDPS  Y0, Y4, Y4
+	VADDPS  Y0, Y6, Y6
+	VMOVUPS 32(AX), Y1
+	VADDPS  Y1, Y5, Y5
+	VADDPS  Y1, Y7, Y7
+
+bounds:
+	VBROADCASTSS lo+96(FP), Y0
+	VBROADCASTSS hi+100(FP), Y1
+	VMAXPS       Y4, Y0, Y4
+	VMINPS       Y4, Y1, Y4
+	VMAXPS       Y5, Y0, Y5
+	VMINPS       Y5, Y1, Y5
+	VMAXPS       Y6, Y0, Y6
+	VMINPS       Y6, Y1, Y6
+	VMAXPS       Y7, Y0, Y7
+	VMINPS       Y7, Y1, Y7
+
+ended:
 	VMOVUPS Y4, (DX)
 	VMOVUPS Y5, 32(DX)
 	ADDQ    R11, DX
@@ -137,9 +202,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX2x3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX2x3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile32AVX2x3(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX2x3(SB), NOSPLIT, $0-104
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ b+16(FP), DI
@@ -203,6 +268,52 @@ done:
 	VADDPS 32(AX), Y9, Y9
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Y0
+	VADDPS       Y0, Y4, Y4
+	VADDPS       Y0, Y5, Y5
+	VBROADCASTSS 4(AX), Y1
+	VADDPS       Y1, Y6, Y6
+	VADDPS       Y1, Y7, Y7
+	VBROADCASTSS 8(AX), Y0
+	VADDPS       Y0, Y8, Y8
+	VADDPS       Y0, Y9, Y9
+
+columns:
+	MOVQ    biasCol+88(FP), AX
+	TESTQ   AX, AX
+	JZ      bounds
+	VMOVUPS (AX), Y0
+	VADDPS  Y0, Y4, Y4
+	VADDPS  Y0, Y6, Y6
+	VADDPS  Y0, Y8, Y8
+	VMOVUPS 32(AX), Y1
+	VADDPS  Y1, Y5, Y5
+	VADDPS  Y1, Y7, Y7
+	VADDPS  Y1, Y9, Y9
+
+bounds:
+	VBROADCASTSS lo+96(FP), Y0
+	VBROADCASTSS hi+100(FP), Y1
+	VMAXPS       Y4, Y0, Y4
+	VMINPS       Y4, Y1, Y4
+	VMAXPS       Y5, Y0, Y5
+	VMINPS       Y5, Y1, Y5
+	VMAXPS       Y6, Y0, Y6
+	VMINPS       Y6, Y1, Y6
+	VMAXPS       Y7, Y0, Y7
+	VMINPS       Y7, Y1, Y7
+	VMAXPS       Y8, Y0, Y8
+	VMINPS       Y8, Y1, Y8
+	VMAXPS       Y9, Y0, Y9
+	VMINPS       Y9, Y1, Y9
+
+ended:
 	VMOVUPS Y4, (DX)
 	VMOVUPS Y5, 32(DX)
 	ADDQ    R11, DX
@@ -214,9 +325,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX2x4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX2x4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile32AVX2x4(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX2x4(SB), NOSPLIT, $0-104
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ b+16(FP), DI
@@ -291,6 +402,61 @@ done:
 	VADDPS 32(AX), Y11, Y11
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Y0
+	VADDPS       Y0, Y4, Y4
+	VADDPS       Y0, Y5, Y5
+	VBROADCASTSS 4(AX), Y1
+	VADDPS       Y1, Y6, Y6
+	VADDPS       Y1, Y7, Y7
+	VBROADCASTSS 8(AX), Y0
+	VADDPS       Y0, Y8, Y8
+	VADDPS       Y0, Y9, Y9
+	VBROADCASTSS 12(AX), Y1
+	VADDPS       Y1, Y10, Y10
+	VADDPS       Y1, Y11, Y11
+
+columns:
+	MOVQ    biasCol+88(FP), AX
+	TESTQ   AX, AX
+	JZ      bounds
+	VMOVUPS (AX), Y0
+	VADDPS  Y0, Y4, Y4
+	VADDPS  Y0, Y6, Y6
+	VADDPS  Y0, Y8, Y8
+	VADDPS  Y0, Y10, Y10
+	VMOVUPS 32(AX), Y1
+	VADDPS  Y1, Y5, Y5
+	VADDPS  Y1, Y7, Y7
+	VADDPS  Y1, Y9, Y9
+	VADDPS  Y1, Y11, Y11
+
+bounds:
+	VBROADCASTSS lo+96(FP), Y0
+	VBROADCASTSS hi+100(FP), Y1
+	VMAXPS       Y4, Y0, Y4
+	VMINPS       Y4, Y1, Y4
+	VMAXPS       Y5, Y0, Y5
+	VMINPS       Y5, Y1, Y5
+	VMAXPS       Y6, Y0, Y6
+	VMINPS       Y6, Y1, Y6
+	VMAXPS       Y7, Y0, Y7
+	VMINPS       Y7, Y1, Y7
+	VMAXPS       Y8, Y0, Y8
+	VMINPS       Y8, Y1, Y8
+	VMAXPS       Y9, Y0, Y9
+	VMINPS       Y9, Y1, Y9
+	VMAXPS       Y10, Y0, Y10
+	VMINPS       Y10, Y1, Y10
+	VMAXPS       Y11, Y0, Y11
+	VMINPS       Y11, Y1, Y11
+
+ended:
 	VMOVUPS Y4, (DX)
 	VMOVUPS Y5, 32(DX)
 	ADDQ    R11, DX
@@ -305,9 +471,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX2x5(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX2x5(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile32AVX2x5(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX2x5(SB), NOSPLIT, $0-104
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ b+16(FP), DI
@@ -392,6 +558,70 @@ done:
 	VADDPS 32(AX), Y13, Y13
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Y0
+	VADDPS       Y0, Y4, Y4
+	VADDPS       Y0, Y5, Y5
+	VBROADCASTSS 4(AX), Y1
+	VADDPS       Y1, Y6, Y6
+	VADDPS       Y1, Y7, Y7
+	VBROADCASTSS 8(AX), Y0
+	VADDPS       Y0, Y8, Y8
+	VADDPS       Y0, Y9, Y9
+	VBROADCASTSS 12(AX), Y1
+	VADDPS       Y1, Y10, Y10
+	VADDPS       Y1, Y11, Y11
+	VBROADCASTSS 16(AX), Y0
+	VADDPS       Y0, Y12, Y12
+	VADDPS       Y0, Y13, Y13
+
+columns:
+	MOVQ    biasCol+88(FP), AX
+	TESTQ   AX, AX
+	JZ      bounds
+	VMOVUPS (AX), Y0
+	VADDPS  Y0, Y4, Y4
+	VADDPS  Y0, Y6, Y6
+	VADDPS  Y0, Y8, Y8
+	VADDPS  Y0, Y10, Y10
+	VADDPS  Y0, Y12, Y12
+	VMOVUPS 32(AX), Y1
+	VADDPS  Y1, Y5, Y5
+	VADDPS  Y1, Y7, Y7
+	VADDPS  Y1, Y9, Y9
+	VADDPS  Y1, Y11, Y11
+	VADDPS  Y1, Y13, Y13
+
+bounds:
+	VBROADCASTSS lo+96(FP), Y0
+	VBROADCASTSS hi+100(FP), Y1
+	VMAXPS       Y4, Y0, Y4
+	VMINPS       Y4, Y1, Y4
+	VMAXPS       Y5, Y0, Y5
+	VMINPS       Y5, Y1, Y5
+	VMAXPS       Y6, Y0, Y6
+	VMINPS       Y6, Y1, Y6
+	VMAXPS       Y7, Y0, Y7
+	VMINPS       Y7, Y1, Y7
+	VMAXPS       Y8, Y0, Y8
+	VMINPS       Y8, Y1, Y8
+	VMAXPS       Y9, Y0, Y9
+	VMINPS       Y9, Y1, Y9
+	VMAXPS       Y10, Y0, Y10
+	VMINPS       Y10, Y1, Y10
+	VMAXPS       Y11, Y0, Y11
+	VMINPS       Y11, Y1, Y11
+	VMAXPS       Y12, Y0, Y12
+	VMINPS       Y12, Y1, Y12
+	VMAXPS       Y13, Y0, Y13
+	VMINPS       Y13, Y1, Y13
+
+ended:
 	VMOVUPS Y4, (DX)
 	VMOVUPS Y5, 32(DX)
 	ADDQ    R11, DX
@@ -409,9 +639,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX2x6(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX2x6(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile32AVX2x6(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX2x6(SB), NOSPLIT, $0-104
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ b+16(FP), DI
@@ -611,6 +841,79 @@ done:
 	VADDPS 32(AX), Y15, Y15
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Y0
+	VADDPS       Y0, Y4, Y4
+	VADDPS       Y0, Y5, Y5
+	VBROADCASTSS 4(AX), Y1
+	VADDPS       Y1, Y6, Y6
+	VADDPS       Y1, Y7, Y7
+	VBROADCASTSS 8(AX), Y0
+	VADDPS       Y0, Y8, Y8
+	VADDPS       Y0, Y9, Y9
+	VBROADCASTSS 12(AX), Y1
+	VADDPS       Y1, Y10, Y10
+	VADDPS       Y1, Y11, Y11
+	VBROADCASTSS 16(AX), Y0
+	VADDPS       Y0, Y12, Y12
+	VADDPS       Y0, Y13, Y13
+	VBROADCASTSS 20(AX), Y1
+	VADDPS       Y1, Y14, Y14
+	VADDPS       Y1, Y15, Y15
+
+columns:
+	MOVQ    biasCol+88(FP), AX
+	TESTQ   AX, AX
+	JZ      bounds
+	VMOVUPS (AX), Y0
+	VADDPS  Y0, Y4, Y4
+	VADDPS  Y0, Y6, Y6
+	VADDPS  Y0, Y8, Y8
+	VADDPS  Y0, Y10, Y10
+	VADDPS  Y0, Y12, Y12
+	VADDPS  Y0, Y14, Y14
+	VMOVUPS 32(AX), Y1
+	VADDPS  Y1, Y5, Y5
+	VADDPS  Y1, Y7, Y7
+	VADDPS  Y1, Y9, Y9
+	VADDPS  Y1, Y11, Y11
+	VADDPS  Y1, Y13, Y13
+	VADDPS  Y1, Y15, Y15
+
+bounds:
+	VBROADCASTSS lo+96(FP), Y0
+	VBROADCASTSS hi+100(FP), Y1
+	VMAXPS       Y4, Y0, Y4
+	VMINPS       Y4, Y1, Y4
+	VMAXPS       Y5, Y0, Y5
+	VMINPS       Y5, Y1, Y5
+	VMAXPS       Y6, Y0, Y6
+	VMINPS       Y6, Y1, Y6
+	VMAXPS       Y7, Y0, Y7
+	VMINPS       Y7, Y1, Y7
+	VMAXPS       Y8, Y0, Y8
+	VMINPS       Y8, Y1, Y8
+	VMAXPS       Y9, Y0, Y9
+	VMINPS       Y9, Y1, Y9
+	VMAXPS       Y10, Y0, Y10
+	VMINPS       Y10, Y1, Y10
+	VMAXPS       Y11, Y0, Y11
+	VMINPS       Y11, Y1, Y11
+	VMAXPS       Y12, Y0, Y12
+	VMINPS       Y12, Y1, Y12
+	VMAXPS       Y13, Y0, Y13
+	VMINPS       Y13, Y1, Y13
+	VMAXPS       Y14, Y0, Y14
+	VMINPS       Y14, Y1, Y14
+	VMAXPS       Y15, Y0, Y15
+	VMINPS       Y15, Y1, Y15
+
+ended:
 	VMOVUPS Y4, (DX)
 	VMOVUPS Y5, 32(DX)
 	ADDQ    R11, DX
@@ -631,9 +934,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX2Partx1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX2Partx1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile32AVX2Partx1(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX2Partx1(SB), NOSPLIT, $0-104
 	MOVQ    cols+64(FP), BX
 	LEAQ    masks<>+64(SB), AX
 	SHLQ    $0x02, BX
@@ -685,14 +988,42 @@ done:
 	VADDPS     Y1, Y5, Y5
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Y0
+	VADDPS       Y0, Y4, Y4
+	VADDPS       Y0, Y5, Y5
+
+columns:
+	MOVQ       biasCol+88(FP), AX
+	TESTQ      AX, AX
+	JZ         bounds
+	VMASKMOVPS (AX), Y12, Y0
+	VADDPS     Y0, Y4, Y4
+	VMASKMOVPS 32(AX), Y13, Y1
+	VADDPS     Y1, Y5, Y5
+
+bounds:
+	VBROADCASTSS lo+96(FP), Y0
+	VBROADCASTSS hi+100(FP), Y1
+	VMAXPS       Y4, Y0, Y4
+	VMINPS       Y4, Y1, Y4
+	VMAXPS       Y5, Y0, Y5
+	VMINPS       Y5, Y1, Y5
+
+ended:
 	VMASKMOVPS Y4, Y12, (DX)
 	VMASKMOVPS Y5, Y13, 32(DX)
 	VZEROUPPER
 	RET
 
-// func tile32AVX2Partx2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX2Partx2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile32AVX2Partx2(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX2Partx2(SB), NOSPLIT, $0-104
 	MOVQ    cols+64(FP), BX
 	LEAQ    masks<>+64(SB), AX
 	SHLQ    $0x02, BX
@@ -756,6 +1087,43 @@ done:
 	VADDPS     Y1, Y7, Y7
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Y0
+	VADDPS       Y0, Y4, Y4
+	VADDPS       Y0, Y5, Y5
+	VBROADCASTSS 4(AX), Y1
+	VADDPS       Y1, Y6, Y6
+	VADDPS       Y1, Y7, Y7
+
+columns:
+	MOVQ       biasCol+88(FP), AX
+	TESTQ      AX, AX
+	JZ         bounds
+	VMASKMOVPS (AX), Y12, Y0
+	VADDPS     Y0, Y4, Y4
+	VADDPS     Y0, Y6, Y6
+	VMASKMOVPS 32(AX), Y13, Y1
+	VADDPS     Y1, Y5, Y5
+	VADDPS     Y1, Y7, Y7
+
+bounds:
+	VBROADCASTSS lo+96(FP), Y0
+	VBROADCASTSS hi+100(FP), Y1
+	VMAXPS       Y4, Y0, Y4
+	VMINPS       Y4, Y1, Y4
+	VMAXPS       Y5, Y0, Y5
+	VMINPS       Y5, Y1, Y5
+	VMAXPS       Y6, Y0, Y6
+	VMINPS       Y6, Y1, Y6
+	VMAXPS       Y7, Y0, Y7
+	VMINPS       Y7, Y1, Y7
+
+ended:
 	VMASKMOVPS Y4, Y12, (DX)
 	VMASKMOVPS Y5, Y13, 32(DX)
 	ADDQ       R11, DX
@@ -764,9 +1132,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX2Partx3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX2Partx3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile32AVX2Partx3(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX2Partx3(SB), NOSPLIT, $0-104
 	MOVQ    cols+64(FP), BX
 	LEAQ    masks<>+64(SB), AX
 	SHLQ    $0x02, BX
@@ -842,6 +1210,52 @@ done:
 	VADDPS     Y1, Y9, Y9
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Y0
+	VADDPS       Y0, Y4, Y4
+	VADDPS       Y0, Y5, Y5
+	VBROADCASTSS 4(AX), Y1
+	VADDPS       Y1, Y6, Y6
+	VADDPS       Y1, Y7, Y7
+	VBROADCASTSS 8(AX), Y0
+	VADDPS       Y0, Y8, Y8
+	VADDPS       Y0, Y9, Y9
+
+columns:
+	MOVQ       biasCol+88(FP), AX
+	TESTQ      AX, AX
+	JZ         bounds
+	VMASKMOVPS (AX), Y12, Y0
+	VADDPS     Y0, Y4, Y4
+	VADDPS     Y0, Y6, Y6
+	VADDPS     Y0, Y8, Y8
+	VMASKMOVPS 32(AX), Y13, Y1
+	VADDPS     Y1, Y5, Y5
+	VADDPS     Y1, Y7, Y7
+	VADDPS     Y1, Y9, Y9
+
+bounds:
+	VBROADCASTSS lo+96(FP), Y0
+	VBROADCASTSS hi+100(FP), Y1
+	VMAXPS       Y4, Y0, Y4
+	VMINPS       Y4, Y1, Y4
+	VMAXPS       Y5, Y0, Y5
+	VMINPS       Y5, Y1, Y5
+	VMAXPS       Y6, Y0, Y6
+	VMINPS       Y6, Y1, Y6
+	VMAXPS       Y7, Y0, Y7
+	VMINPS       Y7, Y1, Y7
+	VMAXPS       Y8, Y0, Y8
+	VMINPS       Y8, Y1, Y8
+	VMAXPS       Y9, Y0, Y9
+	VMINPS       Y9, Y1, Y9
+
+ended:
 	VMASKMOVPS Y4, Y12, (DX)
 	VMASKMOVPS Y5, Y13, 32(DX)
 	ADDQ       R11, DX
@@ -853,9 +1267,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX2Partx4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX2Partx4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile32AVX2Partx4(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX2Partx4(SB), NOSPLIT, $0-104
 	MOVQ    cols+64(FP), BX
 	LEAQ    masks<>+64(SB), AX
 	SHLQ    $0x02, BX
@@ -944,6 +1358,61 @@ done:
 	VADDPS     Y1, Y11, Y11
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Y0
+	VADDPS       Y0, Y4, Y4
+	VADDPS       Y0, Y5, Y5
+	VBROADCASTSS 4(AX), Y1
+	VADDPS       Y1, Y6, Y6
+	VADDPS       Y1, Y7, Y7
+	VBROADCASTSS 8(AX), Y0
+	VADDPS       Y0, Y8, Y8
+	VADDPS       Y0, Y9, Y9
+	VBROADCASTSS 12(AX), Y1
+	VADDPS       Y1, Y10, Y10
+	VADDPS       Y1, Y11, Y11
+
+columns:
+	MOVQ       biasCol+88(FP), AX
+	TESTQ      AX, AX
+	JZ         bounds
+	VMASKMOVPS (AX), Y12, Y0
+	VADDPS     Y0, Y4, Y4
+	VADDPS     Y0, Y6, Y6
+	VADDPS     Y0, Y8, Y8
+	VADDPS     Y0, Y10, Y10
+	VMASKMOVPS 32(AX), Y13, Y1
+	VADDPS     Y1, Y5, Y5
+	VADDPS     Y1, Y7, Y7
+	VADDPS     Y1, Y9, Y9
+	VADDPS     Y1, Y11, Y11
+
+bounds:
+	VBROADCASTSS lo+96(FP), Y0
+	VBROADCASTSS hi+100(FP), Y1
+	VMAXPS       Y4, Y0, Y4
+	VMINPS       Y4, Y1, Y4
+	VMAXPS       Y5, Y0, Y5
+	VMINPS       Y5, Y1, Y5
+	VMAXPS       Y6, Y0, Y6
+	VMINPS       Y6, Y1, Y6
+	VMAXPS       Y7, Y0, Y7
+	VMINPS       Y7, Y1, Y7
+	VMAXPS       Y8, Y0, Y8
+	VMINPS       Y8, Y1, Y8
+	VMAXPS       Y9, Y0, Y9
+	VMINPS       Y9, Y1, Y9
+	VMAXPS       Y10, Y0, Y10
+	VMINPS       Y10, Y1, Y10
+	VMAXPS       Y11, Y0, Y11
+	VMINPS       Y11, Y1, Y11
+
+ended:
 	VMASKMOVPS Y4, Y12, (DX)
 	VMASKMOVPS Y5, Y13, 32(DX)
 	ADDQ       R11, DX
@@ -1449,9 +1918,9 @@ square:
 	JG        square
 	RET
 
-// func tile64AVX2x1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX2x1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile64AVX2x1(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX2x1(SB), NOSPLIT, $0-112
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ b+16(FP), DI
@@ -1495,14 +1964,42 @@ done:
 	VADDPD 32(AX), Y5, Y5
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Y0
+	VADDPD       Y0, Y4, Y4
+	VADDPD       Y0, Y5, Y5
+
+columns:
+	MOVQ    biasCol+88(FP), AX
+	TESTQ   AX, AX
+	JZ      bounds
+	VMOVUPD (AX), Y0
+	VADDPD  Y0, Y4, Y4
+	VMOVUPD 32(AX), Y1
+	VADDPD  Y1, Y5, Y5
+
+bounds:
+	VBROADCASTSD lo+96(FP), Y0
+	VBROADCASTSD hi+104(FP), Y1
+	VMAXPD       Y4, Y0, Y4
+	VMINPD       Y4, Y1, Y4
+	VMAXPD       Y5, Y0, Y5
+	VMINPD       Y5, Y1, Y5
+
+ended:
 	VMOVUPD Y4, (DX)
 	VMOVUPD Y5, 32(DX)
 	VZEROUPPER
 	RET
 
-// func tile64AVX2x2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX2x2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile64AVX2x2(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX2x2(SB), NOSPLIT, $0-112
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ b+16(FP), DI
@@ -1556,6 +2053,43 @@ done:
 	VADDPD 32(AX), Y7, Y7
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Y0
+	VADDPD       Y0, Y4, Y4
+	VADDPD       Y0, Y5, Y5
+	VBROADCASTSD 8(AX), Y1
+	VADDPD       Y1, Y6, Y6
+	VADDPD       Y1, Y7, Y7
+
+columns:
+	MOVQ    biasCol+88(FP), AX
+	TESTQ   AX, AX
+	JZ      bounds
+	VMOVUPD (AX), Y0
+	VADDPD  Y0, Y4, Y4
+	VADDPD  Y0, Y6, Y6
+	VMOVUPD 32(AX), Y1
+	VADDPD  Y1, Y5, Y5
+	VADDPD  Y1, Y7, Y7
+
+bounds:
+	VBROADCASTSD lo+96(FP), Y0
+	VBROADCASTSD hi+104(FP), Y1
+	VMAXPD       Y4, Y0, Y4
+	VMINPD       Y4, Y1, Y4
+	VMAXPD       Y5, Y0, Y5
+	VMINPD       Y5, Y1, Y5
+	VMAXPD       Y6, Y0, Y6
+	VMINPD       Y6, Y1, Y6
+	VMAXPD       Y7, Y0, Y7
+	VMINPD       Y7, Y1, Y7
+
+ended:
 	VMOVUPD Y4, (DX)
 	VMOVUPD Y5, 32(DX)
 	ADDQ    R11, DX
@@ -1564,9 +2098,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX2x3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX2x3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile64AVX2x3(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX2x3(SB), NOSPLIT, $0-112
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ b+16(FP), DI
@@ -1630,6 +2164,52 @@ done:
 	VADDPD 32(AX), Y9, Y9
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Y0
+	VADDPD       Y0, Y4, Y4
+	VADDPD       Y0, Y5, Y5
+	VBROADCASTSD 8(AX), Y1
+	VADDPD       Y1, Y6, Y6
+	VADDPD       Y1, Y7, Y7
+	VBROADCASTSD 16(AX), Y0
+	VADDPD       Y0, Y8, Y8
+	VADDPD       Y0, Y9, Y9
+
+columns:
+	MOVQ    biasCol+88(FP), AX
+	TESTQ   AX, AX
+	JZ      bounds
+	VMOVUPD (AX), Y0
+	VADDPD  Y0, Y4, Y4
+	VADDPD  Y0, Y6, Y6
+	VADDPD  Y0, Y8, Y8
+	VMOVUPD 32(AX), Y1
+	VADDPD  Y1, Y5, Y5
+	VADDPD  Y1, Y7, Y7
+	VADDPD  Y1, Y9, Y9
+
+bounds:
+	VBROADCASTSD lo+96(FP), Y0
+	VBROADCASTSD hi+104(FP), Y1
+	VMAXPD       Y4, Y0, Y4
+	VMINPD       Y4, Y1, Y4
+	VMAXPD       Y5, Y0, Y5
+	VMINPD       Y5, Y1, Y5
+	VMAXPD       Y6, Y0, Y6
+	VMINPD       Y6, Y1, Y6
+	VMAXPD       Y7, Y0, Y7
+	VMINPD       Y7, Y1, Y7
+	VMAXPD       Y8, Y0, Y8
+	VMINPD       Y8, Y1, Y8
+	VMAXPD       Y9, Y0, Y9
+	VMINPD       Y9, Y1, Y9
+
+ended:
 	VMOVUPD Y4, (DX)
 	VMOVUPD Y5, 32(DX)
 	ADDQ    R11, DX
@@ -1641,9 +2221,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX2x4(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX2x4(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile64AVX2x4(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX2x4(SB), NOSPLIT, $0-112
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ b+16(FP), DI
@@ -1718,6 +2298,61 @@ done:
 	VADDPD 32(AX), Y11, Y11
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Y0
+	VADDPD       Y0, Y4, Y4
+	VADDPD       Y0, Y5, Y5
+	VBROADCASTSD 8(AX), Y1
+	VADDPD       Y1, Y6, Y6
+	VADDPD       Y1, Y7, Y7
+	VBROADCASTSD 16(AX), Y0
+	VADDPD       Y0, Y8, Y8
+	VADDPD       Y0, Y9, Y9
+	VBROADCASTSD 24(AX), Y1
+	VADDPD       Y1, Y10, Y10
+	VADDPD       Y1, Y11, Y11
+
+columns:
+	MOVQ    biasCol+88(FP), AX
+	TESTQ   AX, AX
+	JZ      bounds
+	VMOVUPD (AX), Y0
+	VADDPD  Y0, Y4, Y4
+	VADDPD  Y0, Y6, Y6
+	VADDPD  Y0, Y8, Y8
+	VADDPD  Y0, Y10, Y10
+	VMOVUPD 32(AX), Y1
+	VADDPD  Y1, Y5, Y5
+	VADDPD  Y1, Y7, Y7
+	VADDPD  Y1, Y9, Y9
+	VADDPD  Y1, Y11, Y11
+
+bounds:
+	VBROADCASTSD lo+96(FP), Y0
+	VBROADCASTSD hi+104(FP), Y1
+	VMAXPD       Y4, Y0, Y4
+	VMINPD       Y4, Y1, Y4
+	VMAXPD       Y5, Y0, Y5
+	VMINPD       Y5, Y1, Y5
+	VMAXPD       Y6, Y0, Y6
+	VMINPD       Y6, Y1, Y6
+	VMAXPD       Y7, Y0, Y7
+	VMINPD       Y7, Y1, Y7
+	VMAXPD       Y8, Y0, Y8
+	VMINPD       Y8, Y1, Y8
+	VMAXPD       Y9, Y0, Y9
+	VMINPD       Y9, Y1, Y9
+	VMAXPD       Y10, Y0, Y10
+	VMINPD       Y10, Y1, Y10
+	VMAXPD       Y11, Y0, Y11
+	VMINPD       Y11, Y1, Y11
+
+ended:
 	VMOVUPD Y4, (DX)
 	VMOVUPD Y5, 32(DX)
 	ADDQ    R11, DX
@@ -1732,9 +2367,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX2x5(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX2x5(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile64AVX2x5(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX2x5(SB), NOSPLIT, $0-112
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ b+16(FP), DI
@@ -1819,6 +2454,70 @@ done:
 	VADDPD 32(AX), Y13, Y13
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Y0
+	VADDPD       Y0, Y4, Y4
+	VADDPD       Y0, Y5, Y5
+	VBROADCASTSD 8(AX), Y1
+	VADDPD       Y1, Y6, Y6
+	VADDPD       Y1, Y7, Y7
+	VBROADCASTSD 16(AX), Y0
+	VADDPD       Y0, Y8, Y8
+	VADDPD       Y0, Y9, Y9
+	VBROADCASTSD 24(AX), Y1
+	VADDPD       Y1, Y10, Y10
+	VADDPD       Y1, Y11, Y11
+	VBROADCASTSD 32(AX), Y0
+	VADDPD       Y0, Y12, Y12
+	VADDPD       Y0, Y13, Y13
+
+columns:
+	MOVQ    biasCol+88(FP), AX
+	TESTQ   AX, AX
+	JZ      bounds
+	VMOVUPD (AX), Y0
+	VADDPD  Y0, Y4, Y4
+	VADDPD  Y0, Y6, Y6
+	VADDPD  Y0, Y8, Y8
+	VADDPD  Y0, Y10, Y10
+	VADDPD  Y0, Y12, Y12
+	VMOVUPD 32(AX), Y1
+	VADDPD  Y1, Y5, Y5
+	VADDPD  Y1, Y7, Y7
+	VADDPD  Y1, Y9, Y9
+	VADDPD  Y1, Y11, Y11
+	VADDPD  Y1, Y13, Y13
+
+bounds:
+	VBROADCASTSD lo+96(FP), Y0
+	VBROADCASTSD hi+104(FP), Y1
+	VMAXPD       Y4, Y0, Y4
+	VMINPD       Y4, Y1, Y4
+	VMAXPD       Y5, Y0, Y5
+	VMINPD       Y5, Y1, Y5
+	VMAXPD       Y6, Y0, Y6
+	VMINPD       Y6, Y1, Y6
+	VMAXPD       Y7, Y0, Y7
+	VMINPD       Y7, Y1, Y7
+	VMAXPD       Y8, Y0, Y8
+	VMINPD       Y8, Y1, Y8
+	VMAXPD       Y9, Y0, Y9
+	VMINPD       Y9, Y1, Y9
+	VMAXPD       Y10, Y0, Y10
+	VMINPD       Y10, Y1, Y10
+	VMAXPD       Y11, Y0, Y11
+	VMINPD       Y11, Y1, Y11
+	VMAXPD       Y12, Y0, Y12
+	VMINPD       Y12, Y1, Y12
+	VMAXPD       Y13, Y0, Y13
+	VMINPD       Y13, Y1, Y13
+
+ended:
 	VMOVUPD Y4, (DX)
 	VMOVUPD Y5, 32(DX)
 	ADDQ    R11, DX
@@ -1836,9 +2535,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX2x6(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX2x6(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile64AVX2x6(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX2x6(SB), NOSPLIT, $0-112
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ b+16(FP), DI
@@ -2038,6 +2737,79 @@ done:
 	VADDPD 32(AX), Y15, Y15
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Y0
+	VADDPD       Y0, Y4, Y4
+	VADDPD       Y0, Y5, Y5
+	VBROADCASTSD 8(AX), Y1
+	VADDPD       Y1, Y6, Y6
+	VADDPD       Y1, Y7, Y7
+	VBROADCASTSD 16(AX), Y0
+	VADDPD       Y0, Y8, Y8
+	VADDPD       Y0, Y9, Y9
+	VBROADCASTSD 24(AX), Y1
+	VADDPD       Y1, Y10, Y10
+	VADDPD       Y1, Y11, Y11
+	VBROADCASTSD 32(AX), Y0
+	VADDPD       Y0, Y12, Y12
+	VADDPD       Y0, Y13, Y13
+	VBROADCASTSD 40(AX), Y1
+	VADDPD       Y1, Y14, Y14
+	VADDPD       Y1, Y15, Y15
+
+columns:
+	MOVQ    biasCol+88(FP), AX
+	TESTQ   AX, AX
+	JZ      bounds
+	VMOVUPD (AX), Y0
+	VADDPD  Y0, Y4, Y4
+	VADDPD  Y0, Y6, Y6
+	VADDPD  Y0, Y8, Y8
+	VADDPD  Y0, Y10, Y10
+	VADDPD  Y0, Y12, Y12
+	VADDPD  Y0, Y14, Y14
+	VMOVUPD 32(AX), Y1
+	VADDPD  Y1, Y5, Y5
+	VADDPD  Y1, Y7, Y7
+	VADDPD  Y1, Y9, Y9
+	VADDPD  Y1, Y11, Y11
+	VADDPD  Y1, Y13, Y13
+	VADDPD  Y1, Y15, Y15
+
+bounds:
+	VBROADCASTSD lo+96(FP), Y0
+	VBROADCASTSD hi+104(FP), Y1
+	VMAXPD       Y4, Y0, Y4
+	VMINPD       Y4, Y1, Y4
+	VMAXPD       Y5, Y0, Y5
+	VMINPD       Y5, Y1, Y5
+	VMAXPD       Y6, Y0, Y6
+	VMINPD       Y6, Y1, Y6
+	VMAXPD       Y7, Y0, Y7
+	VMINPD       Y7, Y1, Y7
+	VMAXPD       Y8, Y0, Y8
+	VMINPD       Y8, Y1, Y8
+	VMAXPD       Y9, Y0, Y9
+	VMINPD       Y9, Y1, Y9
+	VMAXPD       Y10, Y0, Y10
+	VMINPD       Y10, Y1, Y10
+	VMAXPD       Y11, Y0, Y11
+	VMINPD       Y11, Y1, Y11
+	VMAXPD       Y12, Y0, Y12
+	VMINPD       Y12, Y1, Y12
+	VMAXPD       Y13, Y0, Y13
+	VMINPD       Y13, Y1, Y13
+	VMAXPD       Y14, Y0, Y14
+	VMINPD       Y14, Y1, Y14
+	VMAXPD       Y15, Y0, Y15
+	VMINPD       Y15, Y1, Y15
+
+ended:
 	VMOVUPD Y4, (DX)
 	VMOVUPD Y5, 32(DX)
 	ADDQ    R11, DX
@@ -2058,9 +2830,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX2Partx1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX2Partx1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile64AVX2Partx1(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX2Partx1(SB), NOSPLIT, $0-112
 	MOVQ    cols+64(FP), BX
 	LEAQ    masks<>+64(SB), AX
 	SHLQ    $0x03, BX
@@ -2112,14 +2884,42 @@ done:
 	VADDPD     Y1, Y5, Y5
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Y0
+	VADDPD       Y0, Y4, Y4
+	VADDPD       Y0, Y5, Y5
+
+columns:
+	MOVQ       biasCol+88(FP), AX
+	TESTQ      AX, AX
+	JZ         bounds
+	VMASKMOVPD (AX), Y12, Y0
+	VADDPD     Y0, Y4, Y4
+	VMASKMOVPD 32(AX), Y13, Y1
+	VADDPD     Y1, Y5, Y5
+
+bounds:
+	VBROADCASTSD lo+96(FP), Y0
+	VBROADCASTSD hi+104(FP), Y1
+	VMAXPD       Y4, Y0, Y4
+	VMINPD       Y4, Y1, Y4
+	VMAXPD       Y5, Y0, Y5
+	VMINPD       Y5, Y1, Y5
+
+ended:
 	VMASKMOVPD Y4, Y12, (DX)
 	VMASKMOVPD Y5, Y13, 32(DX)
 	VZEROUPPER
 	RET
 
-// func tile64AVX2Partx2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX2Partx2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile64AVX2Partx2(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX2Partx2(SB), NOSPLIT, $0-112
 	MOVQ    cols+64(FP), BX
 	LEAQ    masks<>+64(SB), AX
 	SHLQ    $0x03, BX
@@ -2183,6 +2983,43 @@ done:
 	VADDPD     Y1, Y7, Y7
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Y0
+	VADDPD       Y0, Y4, Y4
+	VADDPD       Y0, Y5, Y5
+	VBROADCASTSD 8(AX), Y1
+	VADDPD       Y1, Y6, Y6
+	VADDPD       Y1, Y7, Y7
+
+columns:
+	MOVQ       biasCol+88(FP), AX
+	TESTQ      AX, AX
+	JZ         bounds
+	VMASKMOVPD (AX), Y12, Y0
+	VADDPD     Y0, Y4, Y4
+	VADDPD     Y0, Y6, Y6
+	VMASKMOVPD 32(AX), Y13, Y1
+	VADDPD     Y1, Y5, Y5
+	VADDPD     Y1, Y7, Y7
+
+bounds:
+	VBROADCASTSD lo+96(FP), Y0
+	VBROADCASTSD hi+104(FP), Y1
+	VMAXPD       Y4, Y0, Y4
+	VMINPD       Y4, Y1, Y4
+	VMAXPD       Y5, Y0, Y5
+	VMINPD       Y5, Y1, Y5
+	VMAXPD       Y6, Y0, Y6
+	VMINPD       Y6, Y1, Y6
+	VMAXPD       Y7, Y0, Y7
+	VMINPD       Y7, Y1, Y7
+
+ended:
 	VMASKMOVPD Y4, Y12, (DX)
 	VMASKMOVPD Y5, Y13, 32(DX)
 	ADDQ       R11, DX
@@ -2191,9 +3028,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX2Partx3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX2Partx3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile64AVX2Partx3(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX2Partx3(SB), NOSPLIT, $0-112
 	MOVQ    cols+64(FP), BX
 	LEAQ    masks<>+64(SB), AX
 	SHLQ    $0x03, BX
@@ -2269,6 +3106,52 @@ done:
 	VADDPD     Y1, Y9, Y9
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Y0
+	VADDPD       Y0, Y4, Y4
+	VADDPD       Y0, Y5, Y5
+	VBROADCASTSD 8(AX), Y1
+	VADDPD       Y1, Y6, Y6
+	VADDPD       Y1, Y7, Y7
+	VBROADCASTSD 16(AX), Y0
+	VADDPD       Y0, Y8, Y8
+	VADDPD       Y0, Y9, Y9
+
+columns:
+	MOVQ       biasCol+88(FP), AX
+	TESTQ      AX, AX
+	JZ         bounds
+	VMASKMOVPD (AX), Y12, Y0
+	VADDPD     Y0, Y4, Y4
+	VADDPD     Y0, Y6, Y6
+	VADDPD     Y0, Y8, Y8
+	VMASKMOVPD 32(AX), Y13, Y1
+	VADDPD     Y1, Y5, Y5
+	VADDPD     Y1, Y7, Y7
+	VADDPD     Y1, Y9, Y9
+
+bounds:
+	VBROADCASTSD lo+96(FP), Y0
+	VBROADCASTSD hi+104(FP), Y1
+	VMAXPD       Y4, Y0, Y4
+	VMINPD       Y4, Y1, Y4
+	VMAXPD       Y5, Y0, Y5
+	VMINPD       Y5, Y1, Y5
+	VMAXPD       Y6, Y0, Y6
+	VMINPD       Y6, Y1, Y6
+	VMAXPD       Y7, Y0, Y7
+	VMINPD       Y7, Y1, Y7
+	VMAXPD       Y8, Y0, Y8
+	VMINPD       Y8, Y1, Y8
+	VMAXPD       Y9, Y0, Y9
+	VMINPD       Y9, Y1, Y9
+
+ended:
 	VMASKMOVPD Y4, Y12, (DX)
 	VMASKMOVPD Y5, Y13, 32(DX)
 	ADDQ       R11, DX
@@ -2280,9 +3163,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX2Partx4(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX2Partx4(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile64AVX2Partx4(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX2Partx4(SB), NOSPLIT, $0-112
 	MOVQ    cols+64(FP), BX
 	LEAQ    masks<>+64(SB), AX
 	SHLQ    $0x03, BX
@@ -2371,6 +3254,61 @@ done:
 	VADDPD     Y1, Y11, Y11
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Y0
+	VADDPD       Y0, Y4, Y4
+	VADDPD       Y0, Y5, Y5
+	VBROADCASTSD 8(AX), Y1
+	VADDPD       Y1, Y6, Y6
+	VADDPD       Y1, Y7, Y7
+	VBROADCASTSD 16(AX), Y0
+	VADDPD       Y0, Y8, Y8
+	VADDPD       Y0, Y9, Y9
+	VBROADCASTSD 24(AX), Y1
+	VADDPD       Y1, Y10, Y10
+	VADDPD       Y1, Y11, Y11
+
+columns:
+	MOVQ       biasCol+88(FP), AX
+	TESTQ      AX, AX
+	JZ         bounds
+	VMASKMOVPD (AX), Y12, Y0
+	VADDPD     Y0, Y4, Y4
+	VADDPD     Y0, Y6, Y6
+	VADDPD     Y0, Y8, Y8
+	VADDPD     Y0, Y10, Y10
+	VMASKMOVPD 32(AX), Y13, Y1
+	VADDPD     Y1, Y5, Y5
+	VADDPD     Y1, Y7, Y7
+	VADDPD     Y1, Y9, Y9
+	VADDPD     Y1, Y11, Y11
+
+bounds:
+	VBROADCASTSD lo+96(FP), Y0
+	VBROADCASTSD hi+104(FP), Y1
+	VMAXPD       Y4, Y0, Y4
+	VMINPD       Y4, Y1, Y4
+	VMAXPD       Y5, Y0, Y5
+	VMINPD       Y5, Y1, Y5
+	VMAXPD       Y6, Y0, Y6
+	VMINPD       Y6, Y1, Y6
+	VMAXPD       Y7, Y0, Y7
+	VMINPD       Y7, Y1, Y7
+	VMAXPD       Y8, Y0, Y8
+	VMINPD       Y8, Y1, Y8
+	VMAXPD       Y9, Y0, Y9
+	VMINPD       Y9, Y1, Y9
+	VMAXPD       Y10, Y0, Y10
+	VMINPD       Y10, Y1, Y10
+	VMAXPD       Y11, Y0, Y11
+	VMINPD       Y11, Y1, Y11
+
+ended:
 	VMASKMOVPD Y4, Y12, (DX)
 	VMASKMOVPD Y5, Y13, 32(DX)
 	ADDQ       R11, DX

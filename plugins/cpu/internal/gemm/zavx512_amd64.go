@@ -5,139 +5,139 @@
 package gemm
 
 //go:noescape
-func tile32AVX512x1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512x1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512x2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512x2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512x3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512x3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512x4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512x4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512x5(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512x5(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512x6(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512x6(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512x7(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512x7(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512x8(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512x8(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512x9(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512x9(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512x10(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512x10(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512x11(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512x11(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512x12(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512x12(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512x13(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512x13(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512x14(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512x14(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512Halfx1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512Halfx1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512Halfx2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512Halfx2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512Halfx3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512Halfx3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512Halfx4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512Halfx4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512Halfx5(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512Halfx5(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512Halfx6(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512Halfx6(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512Halfx7(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512Halfx7(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512Halfx8(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512Halfx8(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512Halfx9(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512Halfx9(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512Halfx10(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512Halfx10(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512Halfx11(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512Halfx11(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512Halfx12(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512Halfx12(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512Halfx13(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512Halfx13(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func tile32AVX512Halfx14(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile32AVX512Halfx14(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func panels32AVX512x1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bPanel int, ldc int, accumulate bool)
+func panels32AVX512x1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bPanel int, ldc int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func panels32AVX512x2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bPanel int, ldc int, accumulate bool)
+func panels32AVX512x2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bPanel int, ldc int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func panels32AVX512x3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bPanel int, ldc int, accumulate bool)
+func panels32AVX512x3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bPanel int, ldc int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x1(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+func places32AVX512x1(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x2(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+func places32AVX512x2(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x3(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+func places32AVX512x3(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x4(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+func places32AVX512x4(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x5(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+func places32AVX512x5(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x6(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+func places32AVX512x6(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x7(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+func places32AVX512x7(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x8(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+func places32AVX512x8(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x9(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+func places32AVX512x9(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x10(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+func places32AVX512x10(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x11(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+func places32AVX512x11(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x12(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+func places32AVX512x12(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x13(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+func places32AVX512x13(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
-func places32AVX512x14(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+func places32AVX512x14(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 
 //go:noescape
 func finish32AVX512(rows int, cols int, c *float32, ldc int, biasRow *float32, biasCol *float32, lo float32, hi float32)
@@ -167,139 +167,139 @@ func collect32AVX512(lines int, depth int, src *float32, offsets *int, dst *floa
 func transpose32AVX512(lines int, depth int, src *float32, line int, dst *float32, width int)
 
 //go:noescape
-func tile64AVX512x1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512x1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512x2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512x2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512x3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512x3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512x4(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512x4(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512x5(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512x5(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512x6(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512x6(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512x7(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512x7(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512x8(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512x8(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512x9(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512x9(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512x10(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512x10(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512x11(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512x11(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512x12(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512x12(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512x13(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512x13(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512x14(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512x14(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512Halfx1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512Halfx1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512Halfx2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512Halfx2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512Halfx3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512Halfx3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512Halfx4(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512Halfx4(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512Halfx5(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512Halfx5(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512Halfx6(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512Halfx6(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512Halfx7(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512Halfx7(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512Halfx8(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512Halfx8(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512Halfx9(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512Halfx9(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512Halfx10(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512Halfx10(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512Halfx11(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512Halfx11(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512Halfx12(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512Halfx12(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512Halfx13(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512Halfx13(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func tile64AVX512Halfx14(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+func tile64AVX512Halfx14(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func panels64AVX512x1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bPanel int, ldc int, accumulate bool)
+func panels64AVX512x1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bPanel int, ldc int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func panels64AVX512x2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bPanel int, ldc int, accumulate bool)
+func panels64AVX512x2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bPanel int, ldc int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func panels64AVX512x3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bPanel int, ldc int, accumulate bool)
+func panels64AVX512x3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bPanel int, ldc int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x1(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+func places64AVX512x1(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x2(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+func places64AVX512x2(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x3(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+func places64AVX512x3(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x4(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+func places64AVX512x4(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x5(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+func places64AVX512x5(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x6(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+func places64AVX512x6(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x7(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+func places64AVX512x7(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x8(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+func places64AVX512x8(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x9(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+func places64AVX512x9(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x10(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+func places64AVX512x10(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x11(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+func places64AVX512x11(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x12(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+func places64AVX512x12(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x13(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+func places64AVX512x13(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
-func places64AVX512x14(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+func places64AVX512x14(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 
 //go:noescape
 func finish64AVX512(rows int, cols int, c *float64, ldc int, biasRow *float64, biasCol *float64, lo float64, hi float64)

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func tile32AVX512x1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512x1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512x1(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512x1(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -62,14 +62,42 @@ done:
 	VADDPS    Z1, Z5, Z5
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	VZEROUPPER
 	RET
 
-// func tile32AVX512x2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512x2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512x2(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512x2(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -138,6 +166,43 @@ done:
 	VADDPS    Z1, Z7, Z7
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -146,9 +211,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512x3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512x3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512x3(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512x3(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -230,6 +295,52 @@ done:
 	VADDPS    Z1, Z9, Z9
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -241,9 +352,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512x4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512x4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512x4(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512x4(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -339,6 +450,61 @@ done:
 	VADDPS    Z1, Z11, Z11
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -353,9 +519,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512x5(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512x5(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512x5(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512x5(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -464,6 +630,70 @@ done:
 	VADDPS    Z1, Z13, Z13
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -481,9 +711,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512x6(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512x6(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512x6(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512x6(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -606,6 +836,79 @@ done:
 	VADDPS    Z1, Z15, Z15
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -626,9 +929,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512x7(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512x7(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512x7(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512x7(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -764,6 +1067,88 @@ done:
 	VADDPS    Z1, Z17, Z17
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -787,9 +1172,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512x8(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512x8(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512x8(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512x8(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -1087,6 +1472,97 @@ done:
 	VADDPS    Z1, Z19, Z19
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -1113,9 +1589,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512x9(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512x9(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512x9(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512x9(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -1438,6 +1914,106 @@ done:
 	VADDPS    Z1, Z21, Z21
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VADDPS       Z0, Z21, Z21
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+	VADDPS    Z1, Z21, Z21
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -1467,9 +2043,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512x10(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512x10(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512x10(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512x10(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -1817,6 +2393,115 @@ done:
 	VADDPS    Z1, Z23, Z23
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VADDPS       Z0, Z21, Z21
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VADDPS       Z1, Z23, Z23
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+	VADDPS    Z1, Z21, Z21
+	VADDPS    Z1, Z23, Z23
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z23, Z0, Z23
+	VMINPS       Z23, Z1, Z23
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -1849,9 +2534,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512x11(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512x11(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512x11(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512x11(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -2224,6 +2909,124 @@ done:
 	VADDPS    Z1, Z25, Z25
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VADDPS       Z0, Z21, Z21
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VADDPS       Z1, Z23, Z23
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+	VADDPS       Z0, Z25, Z25
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+	VADDPS    Z1, Z21, Z21
+	VADDPS    Z1, Z23, Z23
+	VADDPS    Z1, Z25, Z25
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z23, Z0, Z23
+	VMINPS       Z23, Z1, Z23
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+	VMAXPS       Z25, Z0, Z25
+	VMINPS       Z25, Z1, Z25
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -2259,9 +3062,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512x12(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512x12(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512x12(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512x12(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -2659,6 +3462,133 @@ done:
 	VADDPS    Z1, Z27, Z27
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VADDPS       Z0, Z21, Z21
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VADDPS       Z1, Z23, Z23
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+	VADDPS       Z0, Z25, Z25
+	VBROADCASTSS 44(AX), Z1
+	VADDPS       Z1, Z26, Z26
+	VADDPS       Z1, Z27, Z27
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+	VADDPS    Z0, Z26, Z26
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+	VADDPS    Z1, Z21, Z21
+	VADDPS    Z1, Z23, Z23
+	VADDPS    Z1, Z25, Z25
+	VADDPS    Z1, Z27, Z27
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z23, Z0, Z23
+	VMINPS       Z23, Z1, Z23
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+	VMAXPS       Z25, Z0, Z25
+	VMINPS       Z25, Z1, Z25
+	VMAXPS       Z26, Z0, Z26
+	VMINPS       Z26, Z1, Z26
+	VMAXPS       Z27, Z0, Z27
+	VMINPS       Z27, Z1, Z27
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -2697,9 +3627,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512x13(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512x13(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512x13(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512x13(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -3122,6 +4052,142 @@ done:
 	VADDPS    Z1, Z29, Z29
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VADDPS       Z0, Z21, Z21
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VADDPS       Z1, Z23, Z23
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+	VADDPS       Z0, Z25, Z25
+	VBROADCASTSS 44(AX), Z1
+	VADDPS       Z1, Z26, Z26
+	VADDPS       Z1, Z27, Z27
+	VBROADCASTSS 48(AX), Z0
+	VADDPS       Z0, Z28, Z28
+	VADDPS       Z0, Z29, Z29
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+	VADDPS    Z0, Z26, Z26
+	VADDPS    Z0, Z28, Z28
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+	VADDPS    Z1, Z21, Z21
+	VADDPS    Z1, Z23, Z23
+	VADDPS    Z1, Z25, Z25
+	VADDPS    Z1, Z27, Z27
+	VADDPS    Z1, Z29, Z29
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z23, Z0, Z23
+	VMINPS       Z23, Z1, Z23
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+	VMAXPS       Z25, Z0, Z25
+	VMINPS       Z25, Z1, Z25
+	VMAXPS       Z26, Z0, Z26
+	VMINPS       Z26, Z1, Z26
+	VMAXPS       Z27, Z0, Z27
+	VMINPS       Z27, Z1, Z27
+	VMAXPS       Z28, Z0, Z28
+	VMINPS       Z28, Z1, Z28
+	VMAXPS       Z29, Z0, Z29
+	VMINPS       Z29, Z1, Z29
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -3163,9 +4229,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512x14(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512x14(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512x14(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512x14(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -3613,6 +4679,151 @@ done:
 	VADDPS    Z1, Z31, Z31
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VADDPS       Z0, Z21, Z21
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VADDPS       Z1, Z23, Z23
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+	VADDPS       Z0, Z25, Z25
+	VBROADCASTSS 44(AX), Z1
+	VADDPS       Z1, Z26, Z26
+	VADDPS       Z1, Z27, Z27
+	VBROADCASTSS 48(AX), Z0
+	VADDPS       Z0, Z28, Z28
+	VADDPS       Z0, Z29, Z29
+	VBROADCASTSS 52(AX), Z1
+	VADDPS       Z1, Z30, Z30
+	VADDPS       Z1, Z31, Z31
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+	VADDPS    Z0, Z26, Z26
+	VADDPS    Z0, Z28, Z28
+	VADDPS    Z0, Z30, Z30
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+	VADDPS    Z1, Z21, Z21
+	VADDPS    Z1, Z23, Z23
+	VADDPS    Z1, Z25, Z25
+	VADDPS    Z1, Z27, Z27
+	VADDPS    Z1, Z29, Z29
+	VADDPS    Z1, Z31, Z31
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z23, Z0, Z23
+	VMINPS       Z23, Z1, Z23
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+	VMAXPS       Z25, Z0, Z25
+	VMINPS       Z25, Z1, Z25
+	VMAXPS       Z26, Z0, Z26
+	VMINPS       Z26, Z1, Z26
+	VMAXPS       Z27, Z0, Z27
+	VMINPS       Z27, Z1, Z27
+	VMAXPS       Z28, Z0, Z28
+	VMINPS       Z28, Z1, Z28
+	VMAXPS       Z29, Z0, Z29
+	VMINPS       Z29, Z1, Z29
+	VMAXPS       Z30, Z0, Z30
+	VMINPS       Z30, Z1, Z30
+	VMAXPS       Z31, Z0, Z31
+	VMINPS       Z31, Z1, Z31
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -3657,9 +4868,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512Halfx1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512Halfx1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512Halfx1(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512Halfx1(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -3706,13 +4917,36 @@ done:
 	VADDPS    Z0, Z4, Z4
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VZEROUPPER
 	RET
 
-// func tile32AVX512Halfx2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512Halfx2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512Halfx2(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512Halfx2(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -3767,15 +5001,43 @@ done:
 	VADDPS    Z0, Z6, Z6
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPS Z6, K1, (DX)
 	VZEROUPPER
 	RET
 
-// func tile32AVX512Halfx3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512Halfx3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512Halfx3(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512Halfx3(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -3838,6 +5100,39 @@ done:
 	VADDPS    Z0, Z8, Z8
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPS Z6, K1, (DX)
@@ -3846,9 +5141,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512Halfx4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512Halfx4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512Halfx4(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512Halfx4(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -3920,6 +5215,44 @@ done:
 	VADDPS    Z0, Z10, Z10
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPS Z6, K1, (DX)
@@ -3930,9 +5263,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512Halfx5(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512Halfx5(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512Halfx5(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512Halfx5(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -4012,6 +5345,49 @@ done:
 	VADDPS    Z0, Z12, Z12
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPS Z6, K1, (DX)
@@ -4024,9 +5400,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512Halfx6(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512Halfx6(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512Halfx6(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512Halfx6(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -4115,6 +5491,54 @@ done:
 	VADDPS    Z0, Z14, Z14
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPS Z6, K1, (DX)
@@ -4129,9 +5553,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512Halfx7(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512Halfx7(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512Halfx7(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512Halfx7(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -4228,6 +5652,59 @@ done:
 	VADDPS    Z0, Z16, Z16
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPS Z6, K1, (DX)
@@ -4244,9 +5721,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512Halfx8(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512Halfx8(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512Halfx8(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512Halfx8(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -4355,6 +5832,64 @@ done:
 	VADDPS    Z0, Z18, Z18
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPS Z6, K1, (DX)
@@ -4373,9 +5908,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512Halfx9(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512Halfx9(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512Halfx9(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512Halfx9(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -4492,6 +6027,69 @@ done:
 	VADDPS    Z0, Z20, Z20
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPS Z6, K1, (DX)
@@ -4512,9 +6110,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512Halfx10(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512Halfx10(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512Halfx10(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512Halfx10(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -4639,6 +6237,74 @@ done:
 	VADDPS    Z0, Z22, Z22
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPS Z6, K1, (DX)
@@ -4661,9 +6327,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512Halfx11(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512Halfx11(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512Halfx11(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512Halfx11(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -4796,6 +6462,79 @@ done:
 	VADDPS    Z0, Z24, Z24
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPS Z6, K1, (DX)
@@ -4820,9 +6559,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512Halfx12(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512Halfx12(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512Halfx12(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512Halfx12(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -4963,6 +6702,84 @@ done:
 	VADDPS    Z0, Z26, Z26
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+	VBROADCASTSS 44(AX), Z1
+	VADDPS       Z1, Z26, Z26
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+	VADDPS    Z0, Z26, Z26
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+	VMAXPS       Z26, Z0, Z26
+	VMINPS       Z26, Z1, Z26
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPS Z6, K1, (DX)
@@ -4989,9 +6806,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512Halfx13(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512Halfx13(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512Halfx13(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512Halfx13(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -5140,6 +6957,89 @@ done:
 	VADDPS    Z0, Z28, Z28
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+	VBROADCASTSS 44(AX), Z1
+	VADDPS       Z1, Z26, Z26
+	VBROADCASTSS 48(AX), Z0
+	VADDPS       Z0, Z28, Z28
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+	VADDPS    Z0, Z26, Z26
+	VADDPS    Z0, Z28, Z28
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+	VMAXPS       Z26, Z0, Z26
+	VMINPS       Z26, Z1, Z26
+	VMAXPS       Z28, Z0, Z28
+	VMINPS       Z28, Z1, Z28
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPS Z6, K1, (DX)
@@ -5168,9 +7068,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile32AVX512Halfx14(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile32AVX512Halfx14(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile32AVX512Halfx14(SB), NOSPLIT, $0-73
+TEXT ·tile32AVX512Halfx14(SB), NOSPLIT, $0-104
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -5327,6 +7227,94 @@ done:
 	VADDPS    Z0, Z30, Z30
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+	VBROADCASTSS 44(AX), Z1
+	VADDPS       Z1, Z26, Z26
+	VBROADCASTSS 48(AX), Z0
+	VADDPS       Z0, Z28, Z28
+	VBROADCASTSS 52(AX), Z1
+	VADDPS       Z1, Z30, Z30
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+	VADDPS    Z0, Z26, Z26
+	VADDPS    Z0, Z28, Z28
+	VADDPS    Z0, Z30, Z30
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+	VMAXPS       Z26, Z0, Z26
+	VMINPS       Z26, Z1, Z26
+	VMAXPS       Z28, Z0, Z28
+	VMINPS       Z28, Z1, Z28
+	VMAXPS       Z30, Z0, Z30
+	VMINPS       Z30, Z1, Z30
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPS Z6, K1, (DX)
@@ -5357,9 +7345,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func panels32AVX512x1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bPanel int, ldc int, accumulate bool)
+// func panels32AVX512x1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bPanel int, ldc int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F
-TEXT ·panels32AVX512x1(SB), NOSPLIT, $0-65
+TEXT ·panels32AVX512x1(SB), NOSPLIT, $0-96
 	MOVQ   k+0(FP), CX
 	MOVQ   a+8(FP), SI
 	MOVQ   b+16(FP), DI
@@ -5410,6 +7398,64 @@ step:
 	VADDPS       448(AX), Z15, Z15
 
 store:
+	MOVB         finish+65(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+72(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VADDPS       Z0, Z10, Z10
+	VADDPS       Z0, Z11, Z11
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VADDPS       Z0, Z14, Z14
+	VADDPS       Z0, Z15, Z15
+
+columns:
+	MOVQ    biasCol+80(FP), AX
+	TESTQ   AX, AX
+	JZ      bounds
+	VMOVUPS (AX), Z0
+	VADDPS  Z0, Z8, Z8
+	VMOVUPS 64(AX), Z1
+	VADDPS  Z1, Z9, Z9
+	VMOVUPS 128(AX), Z0
+	VADDPS  Z0, Z10, Z10
+	VMOVUPS 192(AX), Z1
+	VADDPS  Z1, Z11, Z11
+	VMOVUPS 256(AX), Z0
+	VADDPS  Z0, Z12, Z12
+	VMOVUPS 320(AX), Z1
+	VADDPS  Z1, Z13, Z13
+	VMOVUPS 384(AX), Z0
+	VADDPS  Z0, Z14, Z14
+	VMOVUPS 448(AX), Z1
+	VADDPS  Z1, Z15, Z15
+
+bounds:
+	VBROADCASTSS lo+88(FP), Z0
+	VBROADCASTSS hi+92(FP), Z1
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+
+ended:
 	VMOVUPS Z8, (DX)
 	VMOVUPS Z9, 64(DX)
 	VMOVUPS Z10, 128(DX)
@@ -5421,9 +7467,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func panels32AVX512x2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bPanel int, ldc int, accumulate bool)
+// func panels32AVX512x2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bPanel int, ldc int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F
-TEXT ·panels32AVX512x2(SB), NOSPLIT, $0-65
+TEXT ·panels32AVX512x2(SB), NOSPLIT, $0-96
 	MOVQ   k+0(FP), CX
 	MOVQ   a+8(FP), SI
 	MOVQ   b+16(FP), DI
@@ -5508,6 +7554,97 @@ step:
 	VADDPS       448(AX), Z23, Z23
 
 store:
+	MOVB         finish+65(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+72(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VADDPS       Z0, Z10, Z10
+	VADDPS       Z0, Z11, Z11
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VADDPS       Z0, Z14, Z14
+	VADDPS       Z0, Z15, Z15
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z16, Z16
+	VADDPS       Z1, Z17, Z17
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VADDPS       Z1, Z20, Z20
+	VADDPS       Z1, Z21, Z21
+	VADDPS       Z1, Z22, Z22
+	VADDPS       Z1, Z23, Z23
+
+columns:
+	MOVQ    biasCol+80(FP), AX
+	TESTQ   AX, AX
+	JZ      bounds
+	VMOVUPS (AX), Z0
+	VADDPS  Z0, Z8, Z8
+	VADDPS  Z0, Z16, Z16
+	VMOVUPS 64(AX), Z1
+	VADDPS  Z1, Z9, Z9
+	VADDPS  Z1, Z17, Z17
+	VMOVUPS 128(AX), Z0
+	VADDPS  Z0, Z10, Z10
+	VADDPS  Z0, Z18, Z18
+	VMOVUPS 192(AX), Z1
+	VADDPS  Z1, Z11, Z11
+	VADDPS  Z1, Z19, Z19
+	VMOVUPS 256(AX), Z0
+	VADDPS  Z0, Z12, Z12
+	VADDPS  Z0, Z20, Z20
+	VMOVUPS 320(AX), Z1
+	VADDPS  Z1, Z13, Z13
+	VADDPS  Z1, Z21, Z21
+	VMOVUPS 384(AX), Z0
+	VADDPS  Z0, Z14, Z14
+	VADDPS  Z0, Z22, Z22
+	VMOVUPS 448(AX), Z1
+	VADDPS  Z1, Z15, Z15
+	VADDPS  Z1, Z23, Z23
+
+bounds:
+	VBROADCASTSS lo+88(FP), Z0
+	VBROADCASTSS hi+92(FP), Z1
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z23, Z0, Z23
+	VMINPS       Z23, Z1, Z23
+
+ended:
 	VMOVUPS Z8, (DX)
 	VMOVUPS Z9, 64(DX)
 	VMOVUPS Z10, 128(DX)
@@ -5528,9 +7665,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func panels32AVX512x3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bPanel int, ldc int, accumulate bool)
+// func panels32AVX512x3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bPanel int, ldc int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F
-TEXT ·panels32AVX512x3(SB), NOSPLIT, $0-65
+TEXT ·panels32AVX512x3(SB), NOSPLIT, $0-96
 	MOVQ   k+0(FP), CX
 	MOVQ   a+8(FP), SI
 	MOVQ   b+16(FP), DI
@@ -5641,6 +7778,130 @@ step:
 	VADDPS       448(AX), Z31, Z31
 
 store:
+	MOVB         finish+65(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+72(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VADDPS       Z0, Z10, Z10
+	VADDPS       Z0, Z11, Z11
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VADDPS       Z0, Z14, Z14
+	VADDPS       Z0, Z15, Z15
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z16, Z16
+	VADDPS       Z1, Z17, Z17
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VADDPS       Z1, Z20, Z20
+	VADDPS       Z1, Z21, Z21
+	VADDPS       Z1, Z22, Z22
+	VADDPS       Z1, Z23, Z23
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z24, Z24
+	VADDPS       Z0, Z25, Z25
+	VADDPS       Z0, Z26, Z26
+	VADDPS       Z0, Z27, Z27
+	VADDPS       Z0, Z28, Z28
+	VADDPS       Z0, Z29, Z29
+	VADDPS       Z0, Z30, Z30
+	VADDPS       Z0, Z31, Z31
+
+columns:
+	MOVQ    biasCol+80(FP), AX
+	TESTQ   AX, AX
+	JZ      bounds
+	VMOVUPS (AX), Z0
+	VADDPS  Z0, Z8, Z8
+	VADDPS  Z0, Z16, Z16
+	VADDPS  Z0, Z24, Z24
+	VMOVUPS 64(AX), Z1
+	VADDPS  Z1, Z9, Z9
+	VADDPS  Z1, Z17, Z17
+	VADDPS  Z1, Z25, Z25
+	VMOVUPS 128(AX), Z0
+	VADDPS  Z0, Z10, Z10
+	VADDPS  Z0, Z18, Z18
+	VADDPS  Z0, Z26, Z26
+	VMOVUPS 192(AX), Z1
+	VADDPS  Z1, Z11, Z11
+	VADDPS  Z1, Z19, Z19
+	VADDPS  Z1, Z27, Z27
+	VMOVUPS 256(AX), Z0
+	VADDPS  Z0, Z12, Z12
+	VADDPS  Z0, Z20, Z20
+	VADDPS  Z0, Z28, Z28
+	VMOVUPS 320(AX), Z1
+	VADDPS  Z1, Z13, Z13
+	VADDPS  Z1, Z21, Z21
+	VADDPS  Z1, Z29, Z29
+	VMOVUPS 384(AX), Z0
+	VADDPS  Z0, Z14, Z14
+	VADDPS  Z0, Z22, Z22
+	VADDPS  Z0, Z30, Z30
+	VMOVUPS 448(AX), Z1
+	VADDPS  Z1, Z15, Z15
+	VADDPS  Z1, Z23, Z23
+	VADDPS  Z1, Z31, Z31
+
+bounds:
+	VBROADCASTSS lo+88(FP), Z0
+	VBROADCASTSS hi+92(FP), Z1
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z23, Z0, Z23
+	VMINPS       Z23, Z1, Z23
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+	VMAXPS       Z25, Z0, Z25
+	VMINPS       Z25, Z1, Z25
+	VMAXPS       Z26, Z0, Z26
+	VMINPS       Z26, Z1, Z26
+	VMAXPS       Z27, Z0, Z27
+	VMINPS       Z27, Z1, Z27
+	VMAXPS       Z28, Z0, Z28
+	VMINPS       Z28, Z1, Z28
+	VMAXPS       Z29, Z0, Z29
+	VMINPS       Z29, Z1, Z29
+	VMAXPS       Z30, Z0, Z30
+	VMINPS       Z30, Z1, Z30
+	VMAXPS       Z31, Z0, Z31
+	VMINPS       Z31, Z1, Z31
+
+ended:
 	VMOVUPS Z8, (DX)
 	VMOVUPS Z9, 64(DX)
 	VMOVUPS Z10, 128(DX)
@@ -5670,9 +7931,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x1(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+// func places32AVX512x1(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x1(SB), NOSPLIT, $0-73
+TEXT ·places32AVX512x1(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -5769,14 +8030,42 @@ done:
 	VADDPS    Z1, Z5, Z5
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	VZEROUPPER
 	RET
 
-// func places32AVX512x2(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+// func places32AVX512x2(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x2(SB), NOSPLIT, $0-73
+TEXT ·places32AVX512x2(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -5898,6 +8187,43 @@ done:
 	VADDPS    Z1, Z7, Z7
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -5906,9 +8232,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x3(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+// func places32AVX512x3(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x3(SB), NOSPLIT, $0-73
+TEXT ·places32AVX512x3(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -6055,6 +8381,52 @@ done:
 	VADDPS    Z1, Z9, Z9
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -6066,9 +8438,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x4(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+// func places32AVX512x4(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x4(SB), NOSPLIT, $0-73
+TEXT ·places32AVX512x4(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -6240,6 +8612,61 @@ done:
 	VADDPS    Z1, Z11, Z11
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -6254,9 +8681,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x5(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+// func places32AVX512x5(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x5(SB), NOSPLIT, $0-73
+TEXT ·places32AVX512x5(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -6453,6 +8880,70 @@ done:
 	VADDPS    Z1, Z13, Z13
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -6470,9 +8961,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x6(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+// func places32AVX512x6(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x6(SB), NOSPLIT, $0-73
+TEXT ·places32AVX512x6(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -6694,6 +9185,79 @@ done:
 	VADDPS    Z1, Z15, Z15
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -6714,9 +9278,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x7(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+// func places32AVX512x7(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x7(SB), NOSPLIT, $0-73
+TEXT ·places32AVX512x7(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -6963,6 +9527,88 @@ done:
 	VADDPS    Z1, Z17, Z17
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -6986,9 +9632,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x8(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+// func places32AVX512x8(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x8(SB), NOSPLIT, $0-73
+TEXT ·places32AVX512x8(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -7260,6 +9906,97 @@ done:
 	VADDPS    Z1, Z19, Z19
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -7286,9 +10023,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x9(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+// func places32AVX512x9(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x9(SB), NOSPLIT, $0-73
+TEXT ·places32AVX512x9(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -7585,6 +10322,106 @@ done:
 	VADDPS    Z1, Z21, Z21
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VADDPS       Z0, Z21, Z21
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+	VADDPS    Z1, Z21, Z21
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -7614,9 +10451,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x10(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+// func places32AVX512x10(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x10(SB), NOSPLIT, $0-73
+TEXT ·places32AVX512x10(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -7938,6 +10775,115 @@ done:
 	VADDPS    Z1, Z23, Z23
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VADDPS       Z0, Z21, Z21
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VADDPS       Z1, Z23, Z23
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+	VADDPS    Z1, Z21, Z21
+	VADDPS    Z1, Z23, Z23
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z23, Z0, Z23
+	VMINPS       Z23, Z1, Z23
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -7970,9 +10916,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x11(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+// func places32AVX512x11(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x11(SB), NOSPLIT, $0-73
+TEXT ·places32AVX512x11(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -8319,6 +11265,124 @@ done:
 	VADDPS    Z1, Z25, Z25
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VADDPS       Z0, Z21, Z21
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VADDPS       Z1, Z23, Z23
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+	VADDPS       Z0, Z25, Z25
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+	VADDPS    Z1, Z21, Z21
+	VADDPS    Z1, Z23, Z23
+	VADDPS    Z1, Z25, Z25
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z23, Z0, Z23
+	VMINPS       Z23, Z1, Z23
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+	VMAXPS       Z25, Z0, Z25
+	VMINPS       Z25, Z1, Z25
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -8354,9 +11418,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x12(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+// func places32AVX512x12(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x12(SB), NOSPLIT, $0-73
+TEXT ·places32AVX512x12(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -8728,6 +11792,133 @@ done:
 	VADDPS    Z1, Z27, Z27
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VADDPS       Z0, Z21, Z21
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VADDPS       Z1, Z23, Z23
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+	VADDPS       Z0, Z25, Z25
+	VBROADCASTSS 44(AX), Z1
+	VADDPS       Z1, Z26, Z26
+	VADDPS       Z1, Z27, Z27
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+	VADDPS    Z0, Z26, Z26
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+	VADDPS    Z1, Z21, Z21
+	VADDPS    Z1, Z23, Z23
+	VADDPS    Z1, Z25, Z25
+	VADDPS    Z1, Z27, Z27
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z23, Z0, Z23
+	VMINPS       Z23, Z1, Z23
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+	VMAXPS       Z25, Z0, Z25
+	VMINPS       Z25, Z1, Z25
+	VMAXPS       Z26, Z0, Z26
+	VMINPS       Z26, Z1, Z26
+	VMAXPS       Z27, Z0, Z27
+	VMINPS       Z27, Z1, Z27
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -8766,9 +11957,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x13(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+// func places32AVX512x13(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x13(SB), NOSPLIT, $0-73
+TEXT ·places32AVX512x13(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -9165,6 +12356,142 @@ done:
 	VADDPS    Z1, Z29, Z29
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VADDPS       Z0, Z21, Z21
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VADDPS       Z1, Z23, Z23
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+	VADDPS       Z0, Z25, Z25
+	VBROADCASTSS 44(AX), Z1
+	VADDPS       Z1, Z26, Z26
+	VADDPS       Z1, Z27, Z27
+	VBROADCASTSS 48(AX), Z0
+	VADDPS       Z0, Z28, Z28
+	VADDPS       Z0, Z29, Z29
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+	VADDPS    Z0, Z26, Z26
+	VADDPS    Z0, Z28, Z28
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+	VADDPS    Z1, Z21, Z21
+	VADDPS    Z1, Z23, Z23
+	VADDPS    Z1, Z25, Z25
+	VADDPS    Z1, Z27, Z27
+	VADDPS    Z1, Z29, Z29
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z23, Z0, Z23
+	VMINPS       Z23, Z1, Z23
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+	VMAXPS       Z25, Z0, Z25
+	VMINPS       Z25, Z1, Z25
+	VMAXPS       Z26, Z0, Z26
+	VMINPS       Z26, Z1, Z26
+	VMAXPS       Z27, Z0, Z27
+	VMINPS       Z27, Z1, Z27
+	VMAXPS       Z28, Z0, Z28
+	VMINPS       Z28, Z1, Z28
+	VMAXPS       Z29, Z0, Z29
+	VMINPS       Z29, Z1, Z29
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -9206,9 +12533,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places32AVX512x14(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool)
+// func places32AVX512x14(k int, a *float32, aCol int, src *float32, offsets *int, next int, c *float32, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places32AVX512x14(SB), NOSPLIT, $0-73
+TEXT ·places32AVX512x14(SB), NOSPLIT, $0-104
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -9630,6 +12957,151 @@ done:
 	VADDPS    Z1, Z31, Z31
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VADDPS       Z0, Z21, Z21
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VADDPS       Z1, Z23, Z23
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+	VADDPS       Z0, Z25, Z25
+	VBROADCASTSS 44(AX), Z1
+	VADDPS       Z1, Z26, Z26
+	VADDPS       Z1, Z27, Z27
+	VBROADCASTSS 48(AX), Z0
+	VADDPS       Z0, Z28, Z28
+	VADDPS       Z0, Z29, Z29
+	VBROADCASTSS 52(AX), Z1
+	VADDPS       Z1, Z30, Z30
+	VADDPS       Z1, Z31, Z31
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+	VADDPS    Z0, Z26, Z26
+	VADDPS    Z0, Z28, Z28
+	VADDPS    Z0, Z30, Z30
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+	VADDPS    Z1, Z21, Z21
+	VADDPS    Z1, Z23, Z23
+	VADDPS    Z1, Z25, Z25
+	VADDPS    Z1, Z27, Z27
+	VADDPS    Z1, Z29, Z29
+	VADDPS    Z1, Z31, Z31
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z23, Z0, Z23
+	VMINPS       Z23, Z1, Z23
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+	VMAXPS       Z25, Z0, Z25
+	VMINPS       Z25, Z1, Z25
+	VMAXPS       Z26, Z0, Z26
+	VMINPS       Z26, Z1, Z26
+	VMAXPS       Z27, Z0, Z27
+	VMINPS       Z27, Z1, Z27
+	VMAXPS       Z28, Z0, Z28
+	VMINPS       Z28, Z1, Z28
+	VMAXPS       Z29, Z0, Z29
+	VMINPS       Z29, Z1, Z29
+	VMAXPS       Z30, Z0, Z30
+	VMINPS       Z30, Z1, Z30
+	VMAXPS       Z31, Z0, Z31
+	VMINPS       Z31, Z1, Z31
+
+ended:
 	VMOVUPS Z4, K1, (DX)
 	VMOVUPS Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -10404,9 +13876,9 @@ stored:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512x1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512x1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512x1(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512x1(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -10462,14 +13934,42 @@ done:
 	VADDPD    Z1, Z5, Z5
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	VZEROUPPER
 	RET
 
-// func tile64AVX512x2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512x2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512x2(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512x2(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -10538,6 +14038,43 @@ done:
 	VADDPD    Z1, Z7, Z7
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -10546,9 +14083,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512x3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512x3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512x3(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512x3(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -10630,6 +14167,52 @@ done:
 	VADDPD    Z1, Z9, Z9
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -10641,9 +14224,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512x4(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512x4(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512x4(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512x4(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -10739,6 +14322,61 @@ done:
 	VADDPD    Z1, Z11, Z11
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -10753,9 +14391,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512x5(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512x5(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512x5(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512x5(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -10864,6 +14502,70 @@ done:
 	VADDPD    Z1, Z13, Z13
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -10881,9 +14583,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512x6(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512x6(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512x6(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512x6(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -11006,6 +14708,79 @@ done:
 	VADDPD    Z1, Z15, Z15
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VADDPD       Z1, Z15, Z15
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+	VADDPD    Z1, Z15, Z15
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -11026,9 +14801,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512x7(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512x7(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512x7(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512x7(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -11164,6 +14939,88 @@ done:
 	VADDPD    Z1, Z17, Z17
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VADDPD       Z1, Z15, Z15
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VADDPD       Z0, Z17, Z17
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+	VADDPD    Z1, Z15, Z15
+	VADDPD    Z1, Z17, Z17
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z17, Z0, Z17
+	VMINPD       Z17, Z1, Z17
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -11187,9 +15044,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512x8(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512x8(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512x8(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512x8(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -11487,6 +15344,97 @@ done:
 	VADDPD    Z1, Z19, Z19
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VADDPD       Z1, Z15, Z15
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VADDPD       Z0, Z17, Z17
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VADDPD       Z1, Z19, Z19
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+	VADDPD    Z1, Z15, Z15
+	VADDPD    Z1, Z17, Z17
+	VADDPD    Z1, Z19, Z19
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z17, Z0, Z17
+	VMINPD       Z17, Z1, Z17
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z19, Z0, Z19
+	VMINPD       Z19, Z1, Z19
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -11513,9 +15461,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512x9(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512x9(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512x9(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512x9(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -11838,6 +15786,106 @@ done:
 	VADDPD    Z1, Z21, Z21
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VADDPD       Z1, Z15, Z15
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VADDPD       Z0, Z17, Z17
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VADDPD       Z1, Z19, Z19
+	VBROADCASTSD 64(AX), Z0
+	VADDPD       Z0, Z20, Z20
+	VADDPD       Z0, Z21, Z21
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VADDPD    Z0, Z20, Z20
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+	VADDPD    Z1, Z15, Z15
+	VADDPD    Z1, Z17, Z17
+	VADDPD    Z1, Z19, Z19
+	VADDPD    Z1, Z21, Z21
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z17, Z0, Z17
+	VMINPD       Z17, Z1, Z17
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z19, Z0, Z19
+	VMINPD       Z19, Z1, Z19
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+	VMAXPD       Z21, Z0, Z21
+	VMINPD       Z21, Z1, Z21
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -11867,9 +15915,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512x10(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512x10(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512x10(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512x10(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -12217,6 +16265,115 @@ done:
 	VADDPD    Z1, Z23, Z23
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VADDPD       Z1, Z15, Z15
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VADDPD       Z0, Z17, Z17
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VADDPD       Z1, Z19, Z19
+	VBROADCASTSD 64(AX), Z0
+	VADDPD       Z0, Z20, Z20
+	VADDPD       Z0, Z21, Z21
+	VBROADCASTSD 72(AX), Z1
+	VADDPD       Z1, Z22, Z22
+	VADDPD       Z1, Z23, Z23
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VADDPD    Z0, Z20, Z20
+	VADDPD    Z0, Z22, Z22
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+	VADDPD    Z1, Z15, Z15
+	VADDPD    Z1, Z17, Z17
+	VADDPD    Z1, Z19, Z19
+	VADDPD    Z1, Z21, Z21
+	VADDPD    Z1, Z23, Z23
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z17, Z0, Z17
+	VMINPD       Z17, Z1, Z17
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z19, Z0, Z19
+	VMINPD       Z19, Z1, Z19
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+	VMAXPD       Z21, Z0, Z21
+	VMINPD       Z21, Z1, Z21
+	VMAXPD       Z22, Z0, Z22
+	VMINPD       Z22, Z1, Z22
+	VMAXPD       Z23, Z0, Z23
+	VMINPD       Z23, Z1, Z23
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -12249,9 +16406,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512x11(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512x11(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512x11(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512x11(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -12624,6 +16781,124 @@ done:
 	VADDPD    Z1, Z25, Z25
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VADDPD       Z1, Z15, Z15
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VADDPD       Z0, Z17, Z17
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VADDPD       Z1, Z19, Z19
+	VBROADCASTSD 64(AX), Z0
+	VADDPD       Z0, Z20, Z20
+	VADDPD       Z0, Z21, Z21
+	VBROADCASTSD 72(AX), Z1
+	VADDPD       Z1, Z22, Z22
+	VADDPD       Z1, Z23, Z23
+	VBROADCASTSD 80(AX), Z0
+	VADDPD       Z0, Z24, Z24
+	VADDPD       Z0, Z25, Z25
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VADDPD    Z0, Z20, Z20
+	VADDPD    Z0, Z22, Z22
+	VADDPD    Z0, Z24, Z24
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+	VADDPD    Z1, Z15, Z15
+	VADDPD    Z1, Z17, Z17
+	VADDPD    Z1, Z19, Z19
+	VADDPD    Z1, Z21, Z21
+	VADDPD    Z1, Z23, Z23
+	VADDPD    Z1, Z25, Z25
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z17, Z0, Z17
+	VMINPD       Z17, Z1, Z17
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z19, Z0, Z19
+	VMINPD       Z19, Z1, Z19
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+	VMAXPD       Z21, Z0, Z21
+	VMINPD       Z21, Z1, Z21
+	VMAXPD       Z22, Z0, Z22
+	VMINPD       Z22, Z1, Z22
+	VMAXPD       Z23, Z0, Z23
+	VMINPD       Z23, Z1, Z23
+	VMAXPD       Z24, Z0, Z24
+	VMINPD       Z24, Z1, Z24
+	VMAXPD       Z25, Z0, Z25
+	VMINPD       Z25, Z1, Z25
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -12659,9 +16934,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512x12(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512x12(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512x12(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512x12(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -13059,6 +17334,133 @@ done:
 	VADDPD    Z1, Z27, Z27
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VADDPD       Z1, Z15, Z15
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VADDPD       Z0, Z17, Z17
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VADDPD       Z1, Z19, Z19
+	VBROADCASTSD 64(AX), Z0
+	VADDPD       Z0, Z20, Z20
+	VADDPD       Z0, Z21, Z21
+	VBROADCASTSD 72(AX), Z1
+	VADDPD       Z1, Z22, Z22
+	VADDPD       Z1, Z23, Z23
+	VBROADCASTSD 80(AX), Z0
+	VADDPD       Z0, Z24, Z24
+	VADDPD       Z0, Z25, Z25
+	VBROADCASTSD 88(AX), Z1
+	VADDPD       Z1, Z26, Z26
+	VADDPD       Z1, Z27, Z27
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VADDPD    Z0, Z20, Z20
+	VADDPD    Z0, Z22, Z22
+	VADDPD    Z0, Z24, Z24
+	VADDPD    Z0, Z26, Z26
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+	VADDPD    Z1, Z15, Z15
+	VADDPD    Z1, Z17, Z17
+	VADDPD    Z1, Z19, Z19
+	VADDPD    Z1, Z21, Z21
+	VADDPD    Z1, Z23, Z23
+	VADDPD    Z1, Z25, Z25
+	VADDPD    Z1, Z27, Z27
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z17, Z0, Z17
+	VMINPD       Z17, Z1, Z17
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z19, Z0, Z19
+	VMINPD       Z19, Z1, Z19
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+	VMAXPD       Z21, Z0, Z21
+	VMINPD       Z21, Z1, Z21
+	VMAXPD       Z22, Z0, Z22
+	VMINPD       Z22, Z1, Z22
+	VMAXPD       Z23, Z0, Z23
+	VMINPD       Z23, Z1, Z23
+	VMAXPD       Z24, Z0, Z24
+	VMINPD       Z24, Z1, Z24
+	VMAXPD       Z25, Z0, Z25
+	VMINPD       Z25, Z1, Z25
+	VMAXPD       Z26, Z0, Z26
+	VMINPD       Z26, Z1, Z26
+	VMAXPD       Z27, Z0, Z27
+	VMINPD       Z27, Z1, Z27
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -13097,9 +17499,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512x13(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512x13(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512x13(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512x13(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -13522,6 +17924,142 @@ done:
 	VADDPD    Z1, Z29, Z29
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VADDPD       Z1, Z15, Z15
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VADDPD       Z0, Z17, Z17
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VADDPD       Z1, Z19, Z19
+	VBROADCASTSD 64(AX), Z0
+	VADDPD       Z0, Z20, Z20
+	VADDPD       Z0, Z21, Z21
+	VBROADCASTSD 72(AX), Z1
+	VADDPD       Z1, Z22, Z22
+	VADDPD       Z1, Z23, Z23
+	VBROADCASTSD 80(AX), Z0
+	VADDPD       Z0, Z24, Z24
+	VADDPD       Z0, Z25, Z25
+	VBROADCASTSD 88(AX), Z1
+	VADDPD       Z1, Z26, Z26
+	VADDPD       Z1, Z27, Z27
+	VBROADCASTSD 96(AX), Z0
+	VADDPD       Z0, Z28, Z28
+	VADDPD       Z0, Z29, Z29
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VADDPD    Z0, Z20, Z20
+	VADDPD    Z0, Z22, Z22
+	VADDPD    Z0, Z24, Z24
+	VADDPD    Z0, Z26, Z26
+	VADDPD    Z0, Z28, Z28
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+	VADDPD    Z1, Z15, Z15
+	VADDPD    Z1, Z17, Z17
+	VADDPD    Z1, Z19, Z19
+	VADDPD    Z1, Z21, Z21
+	VADDPD    Z1, Z23, Z23
+	VADDPD    Z1, Z25, Z25
+	VADDPD    Z1, Z27, Z27
+	VADDPD    Z1, Z29, Z29
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z17, Z0, Z17
+	VMINPD       Z17, Z1, Z17
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z19, Z0, Z19
+	VMINPD       Z19, Z1, Z19
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+	VMAXPD       Z21, Z0, Z21
+	VMINPD       Z21, Z1, Z21
+	VMAXPD       Z22, Z0, Z22
+	VMINPD       Z22, Z1, Z22
+	VMAXPD       Z23, Z0, Z23
+	VMINPD       Z23, Z1, Z23
+	VMAXPD       Z24, Z0, Z24
+	VMINPD       Z24, Z1, Z24
+	VMAXPD       Z25, Z0, Z25
+	VMINPD       Z25, Z1, Z25
+	VMAXPD       Z26, Z0, Z26
+	VMINPD       Z26, Z1, Z26
+	VMAXPD       Z27, Z0, Z27
+	VMINPD       Z27, Z1, Z27
+	VMAXPD       Z28, Z0, Z28
+	VMINPD       Z28, Z1, Z28
+	VMAXPD       Z29, Z0, Z29
+	VMINPD       Z29, Z1, Z29
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -13563,9 +18101,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512x14(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512x14(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512x14(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512x14(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -14013,6 +18551,151 @@ done:
 	VADDPD    Z1, Z31, Z31
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VADDPD       Z1, Z15, Z15
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VADDPD       Z0, Z17, Z17
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VADDPD       Z1, Z19, Z19
+	VBROADCASTSD 64(AX), Z0
+	VADDPD       Z0, Z20, Z20
+	VADDPD       Z0, Z21, Z21
+	VBROADCASTSD 72(AX), Z1
+	VADDPD       Z1, Z22, Z22
+	VADDPD       Z1, Z23, Z23
+	VBROADCASTSD 80(AX), Z0
+	VADDPD       Z0, Z24, Z24
+	VADDPD       Z0, Z25, Z25
+	VBROADCASTSD 88(AX), Z1
+	VADDPD       Z1, Z26, Z26
+	VADDPD       Z1, Z27, Z27
+	VBROADCASTSD 96(AX), Z0
+	VADDPD       Z0, Z28, Z28
+	VADDPD       Z0, Z29, Z29
+	VBROADCASTSD 104(AX), Z1
+	VADDPD       Z1, Z30, Z30
+	VADDPD       Z1, Z31, Z31
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VADDPD    Z0, Z20, Z20
+	VADDPD    Z0, Z22, Z22
+	VADDPD    Z0, Z24, Z24
+	VADDPD    Z0, Z26, Z26
+	VADDPD    Z0, Z28, Z28
+	VADDPD    Z0, Z30, Z30
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+	VADDPD    Z1, Z15, Z15
+	VADDPD    Z1, Z17, Z17
+	VADDPD    Z1, Z19, Z19
+	VADDPD    Z1, Z21, Z21
+	VADDPD    Z1, Z23, Z23
+	VADDPD    Z1, Z25, Z25
+	VADDPD    Z1, Z27, Z27
+	VADDPD    Z1, Z29, Z29
+	VADDPD    Z1, Z31, Z31
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z17, Z0, Z17
+	VMINPD       Z17, Z1, Z17
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z19, Z0, Z19
+	VMINPD       Z19, Z1, Z19
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+	VMAXPD       Z21, Z0, Z21
+	VMINPD       Z21, Z1, Z21
+	VMAXPD       Z22, Z0, Z22
+	VMINPD       Z22, Z1, Z22
+	VMAXPD       Z23, Z0, Z23
+	VMINPD       Z23, Z1, Z23
+	VMAXPD       Z24, Z0, Z24
+	VMINPD       Z24, Z1, Z24
+	VMAXPD       Z25, Z0, Z25
+	VMINPD       Z25, Z1, Z25
+	VMAXPD       Z26, Z0, Z26
+	VMINPD       Z26, Z1, Z26
+	VMAXPD       Z27, Z0, Z27
+	VMINPD       Z27, Z1, Z27
+	VMAXPD       Z28, Z0, Z28
+	VMINPD       Z28, Z1, Z28
+	VMAXPD       Z29, Z0, Z29
+	VMINPD       Z29, Z1, Z29
+	VMAXPD       Z30, Z0, Z30
+	VMINPD       Z30, Z1, Z30
+	VMAXPD       Z31, Z0, Z31
+	VMINPD       Z31, Z1, Z31
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -14057,9 +18740,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512Halfx1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512Halfx1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512Halfx1(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512Halfx1(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -14106,13 +18789,36 @@ done:
 	VADDPD    Z0, Z4, Z4
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VZEROUPPER
 	RET
 
-// func tile64AVX512Halfx2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512Halfx2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512Halfx2(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512Halfx2(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -14167,15 +18873,43 @@ done:
 	VADDPD    Z0, Z6, Z6
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPD Z6, K1, (DX)
 	VZEROUPPER
 	RET
 
-// func tile64AVX512Halfx3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512Halfx3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512Halfx3(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512Halfx3(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -14238,6 +18972,39 @@ done:
 	VADDPD    Z0, Z8, Z8
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPD Z6, K1, (DX)
@@ -14246,9 +19013,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512Halfx4(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512Halfx4(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512Halfx4(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512Halfx4(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -14320,6 +19087,44 @@ done:
 	VADDPD    Z0, Z10, Z10
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPD Z6, K1, (DX)
@@ -14330,9 +19135,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512Halfx5(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512Halfx5(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512Halfx5(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512Halfx5(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -14412,6 +19217,49 @@ done:
 	VADDPD    Z0, Z12, Z12
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPD Z6, K1, (DX)
@@ -14424,9 +19272,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512Halfx6(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512Halfx6(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512Halfx6(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512Halfx6(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -14515,6 +19363,54 @@ done:
 	VADDPD    Z0, Z14, Z14
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPD Z6, K1, (DX)
@@ -14529,9 +19425,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512Halfx7(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512Halfx7(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512Halfx7(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512Halfx7(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -14628,6 +19524,59 @@ done:
 	VADDPD    Z0, Z16, Z16
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPD Z6, K1, (DX)
@@ -14644,9 +19593,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512Halfx8(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512Halfx8(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512Halfx8(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512Halfx8(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -14755,6 +19704,64 @@ done:
 	VADDPD    Z0, Z18, Z18
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPD Z6, K1, (DX)
@@ -14773,9 +19780,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512Halfx9(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512Halfx9(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512Halfx9(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512Halfx9(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -14892,6 +19899,69 @@ done:
 	VADDPD    Z0, Z20, Z20
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VBROADCASTSD 64(AX), Z0
+	VADDPD       Z0, Z20, Z20
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VADDPD    Z0, Z20, Z20
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPD Z6, K1, (DX)
@@ -14912,9 +19982,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512Halfx10(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512Halfx10(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512Halfx10(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512Halfx10(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -15039,6 +20109,74 @@ done:
 	VADDPD    Z0, Z22, Z22
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VBROADCASTSD 64(AX), Z0
+	VADDPD       Z0, Z20, Z20
+	VBROADCASTSD 72(AX), Z1
+	VADDPD       Z1, Z22, Z22
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VADDPD    Z0, Z20, Z20
+	VADDPD    Z0, Z22, Z22
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+	VMAXPD       Z22, Z0, Z22
+	VMINPD       Z22, Z1, Z22
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPD Z6, K1, (DX)
@@ -15061,9 +20199,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512Halfx11(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512Halfx11(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512Halfx11(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512Halfx11(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -15196,6 +20334,79 @@ done:
 	VADDPD    Z0, Z24, Z24
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VBROADCASTSD 64(AX), Z0
+	VADDPD       Z0, Z20, Z20
+	VBROADCASTSD 72(AX), Z1
+	VADDPD       Z1, Z22, Z22
+	VBROADCASTSD 80(AX), Z0
+	VADDPD       Z0, Z24, Z24
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VADDPD    Z0, Z20, Z20
+	VADDPD    Z0, Z22, Z22
+	VADDPD    Z0, Z24, Z24
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+	VMAXPD       Z22, Z0, Z22
+	VMINPD       Z22, Z1, Z22
+	VMAXPD       Z24, Z0, Z24
+	VMINPD       Z24, Z1, Z24
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPD Z6, K1, (DX)
@@ -15220,9 +20431,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512Halfx12(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512Halfx12(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512Halfx12(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512Halfx12(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -15363,6 +20574,84 @@ done:
 	VADDPD    Z0, Z26, Z26
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VBROADCASTSD 64(AX), Z0
+	VADDPD       Z0, Z20, Z20
+	VBROADCASTSD 72(AX), Z1
+	VADDPD       Z1, Z22, Z22
+	VBROADCASTSD 80(AX), Z0
+	VADDPD       Z0, Z24, Z24
+	VBROADCASTSD 88(AX), Z1
+	VADDPD       Z1, Z26, Z26
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VADDPD    Z0, Z20, Z20
+	VADDPD    Z0, Z22, Z22
+	VADDPD    Z0, Z24, Z24
+	VADDPD    Z0, Z26, Z26
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+	VMAXPD       Z22, Z0, Z22
+	VMINPD       Z22, Z1, Z22
+	VMAXPD       Z24, Z0, Z24
+	VMINPD       Z24, Z1, Z24
+	VMAXPD       Z26, Z0, Z26
+	VMINPD       Z26, Z1, Z26
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPD Z6, K1, (DX)
@@ -15389,9 +20678,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512Halfx13(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512Halfx13(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512Halfx13(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512Halfx13(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -15540,6 +20829,89 @@ done:
 	VADDPD    Z0, Z28, Z28
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VBROADCASTSD 64(AX), Z0
+	VADDPD       Z0, Z20, Z20
+	VBROADCASTSD 72(AX), Z1
+	VADDPD       Z1, Z22, Z22
+	VBROADCASTSD 80(AX), Z0
+	VADDPD       Z0, Z24, Z24
+	VBROADCASTSD 88(AX), Z1
+	VADDPD       Z1, Z26, Z26
+	VBROADCASTSD 96(AX), Z0
+	VADDPD       Z0, Z28, Z28
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VADDPD    Z0, Z20, Z20
+	VADDPD    Z0, Z22, Z22
+	VADDPD    Z0, Z24, Z24
+	VADDPD    Z0, Z26, Z26
+	VADDPD    Z0, Z28, Z28
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+	VMAXPD       Z22, Z0, Z22
+	VMINPD       Z22, Z1, Z22
+	VMAXPD       Z24, Z0, Z24
+	VMINPD       Z24, Z1, Z24
+	VMAXPD       Z26, Z0, Z26
+	VMINPD       Z26, Z1, Z26
+	VMAXPD       Z28, Z0, Z28
+	VMINPD       Z28, Z1, Z28
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPD Z6, K1, (DX)
@@ -15568,9 +20940,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile64AVX512Halfx14(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool)
+// func tile64AVX512Halfx14(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile64AVX512Halfx14(SB), NOSPLIT, $0-73
+TEXT ·tile64AVX512Halfx14(SB), NOSPLIT, $0-112
 	MOVQ  cols+64(FP), BX
 	MOVQ  BX, CX
 	MOVQ  $-1, AX
@@ -15727,6 +21099,94 @@ done:
 	VADDPD    Z0, Z30, Z30
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VBROADCASTSD 64(AX), Z0
+	VADDPD       Z0, Z20, Z20
+	VBROADCASTSD 72(AX), Z1
+	VADDPD       Z1, Z22, Z22
+	VBROADCASTSD 80(AX), Z0
+	VADDPD       Z0, Z24, Z24
+	VBROADCASTSD 88(AX), Z1
+	VADDPD       Z1, Z26, Z26
+	VBROADCASTSD 96(AX), Z0
+	VADDPD       Z0, Z28, Z28
+	VBROADCASTSD 104(AX), Z1
+	VADDPD       Z1, Z30, Z30
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VADDPD    Z0, Z20, Z20
+	VADDPD    Z0, Z22, Z22
+	VADDPD    Z0, Z24, Z24
+	VADDPD    Z0, Z26, Z26
+	VADDPD    Z0, Z28, Z28
+	VADDPD    Z0, Z30, Z30
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+	VMAXPD       Z22, Z0, Z22
+	VMINPD       Z22, Z1, Z22
+	VMAXPD       Z24, Z0, Z24
+	VMINPD       Z24, Z1, Z24
+	VMAXPD       Z26, Z0, Z26
+	VMINPD       Z26, Z1, Z26
+	VMAXPD       Z28, Z0, Z28
+	VMINPD       Z28, Z1, Z28
+	VMAXPD       Z30, Z0, Z30
+	VMINPD       Z30, Z1, Z30
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	ADDQ    R11, DX
 	VMOVUPD Z6, K1, (DX)
@@ -15757,9 +21217,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func panels64AVX512x1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bPanel int, ldc int, accumulate bool)
+// func panels64AVX512x1(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bPanel int, ldc int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F
-TEXT ·panels64AVX512x1(SB), NOSPLIT, $0-65
+TEXT ·panels64AVX512x1(SB), NOSPLIT, $0-104
 	MOVQ   k+0(FP), CX
 	MOVQ   a+8(FP), SI
 	MOVQ   b+16(FP), DI
@@ -15810,6 +21270,64 @@ step:
 	VADDPD       448(AX), Z15, Z15
 
 store:
+	MOVB         finish+65(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+72(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VADDPD       Z0, Z10, Z10
+	VADDPD       Z0, Z11, Z11
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VADDPD       Z0, Z14, Z14
+	VADDPD       Z0, Z15, Z15
+
+columns:
+	MOVQ    biasCol+80(FP), AX
+	TESTQ   AX, AX
+	JZ      bounds
+	VMOVUPD (AX), Z0
+	VADDPD  Z0, Z8, Z8
+	VMOVUPD 64(AX), Z1
+	VADDPD  Z1, Z9, Z9
+	VMOVUPD 128(AX), Z0
+	VADDPD  Z0, Z10, Z10
+	VMOVUPD 192(AX), Z1
+	VADDPD  Z1, Z11, Z11
+	VMOVUPD 256(AX), Z0
+	VADDPD  Z0, Z12, Z12
+	VMOVUPD 320(AX), Z1
+	VADDPD  Z1, Z13, Z13
+	VMOVUPD 384(AX), Z0
+	VADDPD  Z0, Z14, Z14
+	VMOVUPD 448(AX), Z1
+	VADDPD  Z1, Z15, Z15
+
+bounds:
+	VBROADCASTSD lo+88(FP), Z0
+	VBROADCASTSD hi+96(FP), Z1
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+
+ended:
 	VMOVUPD Z8, (DX)
 	VMOVUPD Z9, 64(DX)
 	VMOVUPD Z10, 128(DX)
@@ -15821,9 +21339,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func panels64AVX512x2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bPanel int, ldc int, accumulate bool)
+// func panels64AVX512x2(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bPanel int, ldc int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F
-TEXT ·panels64AVX512x2(SB), NOSPLIT, $0-65
+TEXT ·panels64AVX512x2(SB), NOSPLIT, $0-104
 	MOVQ   k+0(FP), CX
 	MOVQ   a+8(FP), SI
 	MOVQ   b+16(FP), DI
@@ -15908,6 +21426,97 @@ step:
 	VADDPD       448(AX), Z23, Z23
 
 store:
+	MOVB         finish+65(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+72(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VADDPD       Z0, Z10, Z10
+	VADDPD       Z0, Z11, Z11
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VADDPD       Z0, Z14, Z14
+	VADDPD       Z0, Z15, Z15
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z16, Z16
+	VADDPD       Z1, Z17, Z17
+	VADDPD       Z1, Z18, Z18
+	VADDPD       Z1, Z19, Z19
+	VADDPD       Z1, Z20, Z20
+	VADDPD       Z1, Z21, Z21
+	VADDPD       Z1, Z22, Z22
+	VADDPD       Z1, Z23, Z23
+
+columns:
+	MOVQ    biasCol+80(FP), AX
+	TESTQ   AX, AX
+	JZ      bounds
+	VMOVUPD (AX), Z0
+	VADDPD  Z0, Z8, Z8
+	VADDPD  Z0, Z16, Z16
+	VMOVUPD 64(AX), Z1
+	VADDPD  Z1, Z9, Z9
+	VADDPD  Z1, Z17, Z17
+	VMOVUPD 128(AX), Z0
+	VADDPD  Z0, Z10, Z10
+	VADDPD  Z0, Z18, Z18
+	VMOVUPD 192(AX), Z1
+	VADDPD  Z1, Z11, Z11
+	VADDPD  Z1, Z19, Z19
+	VMOVUPD 256(AX), Z0
+	VADDPD  Z0, Z12, Z12
+	VADDPD  Z0, Z20, Z20
+	VMOVUPD 320(AX), Z1
+	VADDPD  Z1, Z13, Z13
+	VADDPD  Z1, Z21, Z21
+	VMOVUPD 384(AX), Z0
+	VADDPD  Z0, Z14, Z14
+	VADDPD  Z0, Z22, Z22
+	VMOVUPD 448(AX), Z1
+	VADDPD  Z1, Z15, Z15
+	VADDPD  Z1, Z23, Z23
+
+bounds:
+	VBROADCASTSD lo+88(FP), Z0
+	VBROADCASTSD hi+96(FP), Z1
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z17, Z0, Z17
+	VMINPD       Z17, Z1, Z17
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z19, Z0, Z19
+	VMINPD       Z19, Z1, Z19
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+	VMAXPD       Z21, Z0, Z21
+	VMINPD       Z21, Z1, Z21
+	VMAXPD       Z22, Z0, Z22
+	VMINPD       Z22, Z1, Z22
+	VMAXPD       Z23, Z0, Z23
+	VMINPD       Z23, Z1, Z23
+
+ended:
 	VMOVUPD Z8, (DX)
 	VMOVUPD Z9, 64(DX)
 	VMOVUPD Z10, 128(DX)
@@ -15928,9 +21537,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func panels64AVX512x3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bPanel int, ldc int, accumulate bool)
+// func panels64AVX512x3(k int, a *float64, b *float64, c *float64, aRow int, aCol int, bPanel int, ldc int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F
-TEXT ·panels64AVX512x3(SB), NOSPLIT, $0-65
+TEXT ·panels64AVX512x3(SB), NOSPLIT, $0-104
 	MOVQ   k+0(FP), CX
 	MOVQ   a+8(FP), SI
 	MOVQ   b+16(FP), DI
@@ -16041,6 +21650,130 @@ step:
 	VADDPD       448(AX), Z31, Z31
 
 store:
+	MOVB         finish+65(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+72(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VADDPD       Z0, Z10, Z10
+	VADDPD       Z0, Z11, Z11
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VADDPD       Z0, Z14, Z14
+	VADDPD       Z0, Z15, Z15
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z16, Z16
+	VADDPD       Z1, Z17, Z17
+	VADDPD       Z1, Z18, Z18
+	VADDPD       Z1, Z19, Z19
+	VADDPD       Z1, Z20, Z20
+	VADDPD       Z1, Z21, Z21
+	VADDPD       Z1, Z22, Z22
+	VADDPD       Z1, Z23, Z23
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z24, Z24
+	VADDPD       Z0, Z25, Z25
+	VADDPD       Z0, Z26, Z26
+	VADDPD       Z0, Z27, Z27
+	VADDPD       Z0, Z28, Z28
+	VADDPD       Z0, Z29, Z29
+	VADDPD       Z0, Z30, Z30
+	VADDPD       Z0, Z31, Z31
+
+columns:
+	MOVQ    biasCol+80(FP), AX
+	TESTQ   AX, AX
+	JZ      bounds
+	VMOVUPD (AX), Z0
+	VADDPD  Z0, Z8, Z8
+	VADDPD  Z0, Z16, Z16
+	VADDPD  Z0, Z24, Z24
+	VMOVUPD 64(AX), Z1
+	VADDPD  Z1, Z9, Z9
+	VADDPD  Z1, Z17, Z17
+	VADDPD  Z1, Z25, Z25
+	VMOVUPD 128(AX), Z0
+	VADDPD  Z0, Z10, Z10
+	VADDPD  Z0, Z18, Z18
+	VADDPD  Z0, Z26, Z26
+	VMOVUPD 192(AX), Z1
+	VADDPD  Z1, Z11, Z11
+	VADDPD  Z1, Z19, Z19
+	VADDPD  Z1, Z27, Z27
+	VMOVUPD 256(AX), Z0
+	VADDPD  Z0, Z12, Z12
+	VADDPD  Z0, Z20, Z20
+	VADDPD  Z0, Z28, Z28
+	VMOVUPD 320(AX), Z1
+	VADDPD  Z1, Z13, Z13
+	VADDPD  Z1, Z21, Z21
+	VADDPD  Z1, Z29, Z29
+	VMOVUPD 384(AX), Z0
+	VADDPD  Z0, Z14, Z14
+	VADDPD  Z0, Z22, Z22
+	VADDPD  Z0, Z30, Z30
+	VMOVUPD 448(AX), Z1
+	VADDPD  Z1, Z15, Z15
+	VADDPD  Z1, Z23, Z23
+	VADDPD  Z1, Z31, Z31
+
+bounds:
+	VBROADCASTSD lo+88(FP), Z0
+	VBROADCASTSD hi+96(FP), Z1
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z17, Z0, Z17
+	VMINPD       Z17, Z1, Z17
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z19, Z0, Z19
+	VMINPD       Z19, Z1, Z19
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+	VMAXPD       Z21, Z0, Z21
+	VMINPD       Z21, Z1, Z21
+	VMAXPD       Z22, Z0, Z22
+	VMINPD       Z22, Z1, Z22
+	VMAXPD       Z23, Z0, Z23
+	VMINPD       Z23, Z1, Z23
+	VMAXPD       Z24, Z0, Z24
+	VMINPD       Z24, Z1, Z24
+	VMAXPD       Z25, Z0, Z25
+	VMINPD       Z25, Z1, Z25
+	VMAXPD       Z26, Z0, Z26
+	VMINPD       Z26, Z1, Z26
+	VMAXPD       Z27, Z0, Z27
+	VMINPD       Z27, Z1, Z27
+	VMAXPD       Z28, Z0, Z28
+	VMINPD       Z28, Z1, Z28
+	VMAXPD       Z29, Z0, Z29
+	VMINPD       Z29, Z1, Z29
+	VMAXPD       Z30, Z0, Z30
+	VMINPD       Z30, Z1, Z30
+	VMAXPD       Z31, Z0, Z31
+	VMINPD       Z31, Z1, Z31
+
+ended:
 	VMOVUPD Z8, (DX)
 	VMOVUPD Z9, 64(DX)
 	VMOVUPD Z10, 128(DX)
@@ -16070,9 +21803,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x1(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+// func places64AVX512x1(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x1(SB), NOSPLIT, $0-73
+TEXT ·places64AVX512x1(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -16169,14 +21902,42 @@ done:
 	VADDPD    Z1, Z5, Z5
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	VZEROUPPER
 	RET
 
-// func places64AVX512x2(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+// func places64AVX512x2(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x2(SB), NOSPLIT, $0-73
+TEXT ·places64AVX512x2(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -16298,6 +22059,43 @@ done:
 	VADDPD    Z1, Z7, Z7
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -16306,9 +22104,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x3(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+// func places64AVX512x3(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x3(SB), NOSPLIT, $0-73
+TEXT ·places64AVX512x3(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -16455,6 +22253,52 @@ done:
 	VADDPD    Z1, Z9, Z9
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -16466,9 +22310,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x4(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+// func places64AVX512x4(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x4(SB), NOSPLIT, $0-73
+TEXT ·places64AVX512x4(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -16640,6 +22484,61 @@ done:
 	VADDPD    Z1, Z11, Z11
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -16654,9 +22553,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x5(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+// func places64AVX512x5(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x5(SB), NOSPLIT, $0-73
+TEXT ·places64AVX512x5(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -16853,6 +22752,70 @@ done:
 	VADDPD    Z1, Z13, Z13
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -16870,9 +22833,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x6(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+// func places64AVX512x6(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x6(SB), NOSPLIT, $0-73
+TEXT ·places64AVX512x6(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -17094,6 +23057,79 @@ done:
 	VADDPD    Z1, Z15, Z15
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VADDPD       Z1, Z15, Z15
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+	VADDPD    Z1, Z15, Z15
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -17114,9 +23150,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x7(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+// func places64AVX512x7(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x7(SB), NOSPLIT, $0-73
+TEXT ·places64AVX512x7(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -17363,6 +23399,88 @@ done:
 	VADDPD    Z1, Z17, Z17
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VADDPD       Z1, Z15, Z15
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VADDPD       Z0, Z17, Z17
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+	VADDPD    Z1, Z15, Z15
+	VADDPD    Z1, Z17, Z17
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z17, Z0, Z17
+	VMINPD       Z17, Z1, Z17
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -17386,9 +23504,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x8(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+// func places64AVX512x8(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x8(SB), NOSPLIT, $0-73
+TEXT ·places64AVX512x8(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -17660,6 +23778,97 @@ done:
 	VADDPD    Z1, Z19, Z19
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VADDPD       Z1, Z15, Z15
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VADDPD       Z0, Z17, Z17
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VADDPD       Z1, Z19, Z19
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+	VADDPD    Z1, Z15, Z15
+	VADDPD    Z1, Z17, Z17
+	VADDPD    Z1, Z19, Z19
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z17, Z0, Z17
+	VMINPD       Z17, Z1, Z17
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z19, Z0, Z19
+	VMINPD       Z19, Z1, Z19
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -17686,9 +23895,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x9(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+// func places64AVX512x9(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x9(SB), NOSPLIT, $0-73
+TEXT ·places64AVX512x9(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -17985,6 +24194,106 @@ done:
 	VADDPD    Z1, Z21, Z21
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VADDPD       Z1, Z15, Z15
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VADDPD       Z0, Z17, Z17
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VADDPD       Z1, Z19, Z19
+	VBROADCASTSD 64(AX), Z0
+	VADDPD       Z0, Z20, Z20
+	VADDPD       Z0, Z21, Z21
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VADDPD    Z0, Z20, Z20
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+	VADDPD    Z1, Z15, Z15
+	VADDPD    Z1, Z17, Z17
+	VADDPD    Z1, Z19, Z19
+	VADDPD    Z1, Z21, Z21
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z17, Z0, Z17
+	VMINPD       Z17, Z1, Z17
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z19, Z0, Z19
+	VMINPD       Z19, Z1, Z19
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+	VMAXPD       Z21, Z0, Z21
+	VMINPD       Z21, Z1, Z21
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -18014,9 +24323,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x10(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+// func places64AVX512x10(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x10(SB), NOSPLIT, $0-73
+TEXT ·places64AVX512x10(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -18338,6 +24647,115 @@ done:
 	VADDPD    Z1, Z23, Z23
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VADDPD       Z1, Z15, Z15
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VADDPD       Z0, Z17, Z17
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VADDPD       Z1, Z19, Z19
+	VBROADCASTSD 64(AX), Z0
+	VADDPD       Z0, Z20, Z20
+	VADDPD       Z0, Z21, Z21
+	VBROADCASTSD 72(AX), Z1
+	VADDPD       Z1, Z22, Z22
+	VADDPD       Z1, Z23, Z23
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VADDPD    Z0, Z20, Z20
+	VADDPD    Z0, Z22, Z22
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+	VADDPD    Z1, Z15, Z15
+	VADDPD    Z1, Z17, Z17
+	VADDPD    Z1, Z19, Z19
+	VADDPD    Z1, Z21, Z21
+	VADDPD    Z1, Z23, Z23
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z17, Z0, Z17
+	VMINPD       Z17, Z1, Z17
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z19, Z0, Z19
+	VMINPD       Z19, Z1, Z19
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+	VMAXPD       Z21, Z0, Z21
+	VMINPD       Z21, Z1, Z21
+	VMAXPD       Z22, Z0, Z22
+	VMINPD       Z22, Z1, Z22
+	VMAXPD       Z23, Z0, Z23
+	VMINPD       Z23, Z1, Z23
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -18370,9 +24788,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x11(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+// func places64AVX512x11(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x11(SB), NOSPLIT, $0-73
+TEXT ·places64AVX512x11(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -18719,6 +25137,124 @@ done:
 	VADDPD    Z1, Z25, Z25
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VADDPD       Z1, Z15, Z15
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VADDPD       Z0, Z17, Z17
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VADDPD       Z1, Z19, Z19
+	VBROADCASTSD 64(AX), Z0
+	VADDPD       Z0, Z20, Z20
+	VADDPD       Z0, Z21, Z21
+	VBROADCASTSD 72(AX), Z1
+	VADDPD       Z1, Z22, Z22
+	VADDPD       Z1, Z23, Z23
+	VBROADCASTSD 80(AX), Z0
+	VADDPD       Z0, Z24, Z24
+	VADDPD       Z0, Z25, Z25
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VADDPD    Z0, Z20, Z20
+	VADDPD    Z0, Z22, Z22
+	VADDPD    Z0, Z24, Z24
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+	VADDPD    Z1, Z15, Z15
+	VADDPD    Z1, Z17, Z17
+	VADDPD    Z1, Z19, Z19
+	VADDPD    Z1, Z21, Z21
+	VADDPD    Z1, Z23, Z23
+	VADDPD    Z1, Z25, Z25
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z17, Z0, Z17
+	VMINPD       Z17, Z1, Z17
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z19, Z0, Z19
+	VMINPD       Z19, Z1, Z19
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+	VMAXPD       Z21, Z0, Z21
+	VMINPD       Z21, Z1, Z21
+	VMAXPD       Z22, Z0, Z22
+	VMINPD       Z22, Z1, Z22
+	VMAXPD       Z23, Z0, Z23
+	VMINPD       Z23, Z1, Z23
+	VMAXPD       Z24, Z0, Z24
+	VMINPD       Z24, Z1, Z24
+	VMAXPD       Z25, Z0, Z25
+	VMINPD       Z25, Z1, Z25
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -18754,9 +25290,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x12(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+// func places64AVX512x12(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x12(SB), NOSPLIT, $0-73
+TEXT ·places64AVX512x12(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -19128,6 +25664,133 @@ done:
 	VADDPD    Z1, Z27, Z27
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VADDPD       Z1, Z15, Z15
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VADDPD       Z0, Z17, Z17
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VADDPD       Z1, Z19, Z19
+	VBROADCASTSD 64(AX), Z0
+	VADDPD       Z0, Z20, Z20
+	VADDPD       Z0, Z21, Z21
+	VBROADCASTSD 72(AX), Z1
+	VADDPD       Z1, Z22, Z22
+	VADDPD       Z1, Z23, Z23
+	VBROADCASTSD 80(AX), Z0
+	VADDPD       Z0, Z24, Z24
+	VADDPD       Z0, Z25, Z25
+	VBROADCASTSD 88(AX), Z1
+	VADDPD       Z1, Z26, Z26
+	VADDPD       Z1, Z27, Z27
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VADDPD    Z0, Z20, Z20
+	VADDPD    Z0, Z22, Z22
+	VADDPD    Z0, Z24, Z24
+	VADDPD    Z0, Z26, Z26
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+	VADDPD    Z1, Z15, Z15
+	VADDPD    Z1, Z17, Z17
+	VADDPD    Z1, Z19, Z19
+	VADDPD    Z1, Z21, Z21
+	VADDPD    Z1, Z23, Z23
+	VADDPD    Z1, Z25, Z25
+	VADDPD    Z1, Z27, Z27
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z17, Z0, Z17
+	VMINPD       Z17, Z1, Z17
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z19, Z0, Z19
+	VMINPD       Z19, Z1, Z19
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+	VMAXPD       Z21, Z0, Z21
+	VMINPD       Z21, Z1, Z21
+	VMAXPD       Z22, Z0, Z22
+	VMINPD       Z22, Z1, Z22
+	VMAXPD       Z23, Z0, Z23
+	VMINPD       Z23, Z1, Z23
+	VMAXPD       Z24, Z0, Z24
+	VMINPD       Z24, Z1, Z24
+	VMAXPD       Z25, Z0, Z25
+	VMINPD       Z25, Z1, Z25
+	VMAXPD       Z26, Z0, Z26
+	VMINPD       Z26, Z1, Z26
+	VMAXPD       Z27, Z0, Z27
+	VMINPD       Z27, Z1, Z27
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -19166,9 +25829,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x13(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+// func places64AVX512x13(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x13(SB), NOSPLIT, $0-73
+TEXT ·places64AVX512x13(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -19565,6 +26228,142 @@ done:
 	VADDPD    Z1, Z29, Z29
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VADDPD       Z1, Z15, Z15
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VADDPD       Z0, Z17, Z17
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VADDPD       Z1, Z19, Z19
+	VBROADCASTSD 64(AX), Z0
+	VADDPD       Z0, Z20, Z20
+	VADDPD       Z0, Z21, Z21
+	VBROADCASTSD 72(AX), Z1
+	VADDPD       Z1, Z22, Z22
+	VADDPD       Z1, Z23, Z23
+	VBROADCASTSD 80(AX), Z0
+	VADDPD       Z0, Z24, Z24
+	VADDPD       Z0, Z25, Z25
+	VBROADCASTSD 88(AX), Z1
+	VADDPD       Z1, Z26, Z26
+	VADDPD       Z1, Z27, Z27
+	VBROADCASTSD 96(AX), Z0
+	VADDPD       Z0, Z28, Z28
+	VADDPD       Z0, Z29, Z29
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VADDPD    Z0, Z20, Z20
+	VADDPD    Z0, Z22, Z22
+	VADDPD    Z0, Z24, Z24
+	VADDPD    Z0, Z26, Z26
+	VADDPD    Z0, Z28, Z28
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+	VADDPD    Z1, Z15, Z15
+	VADDPD    Z1, Z17, Z17
+	VADDPD    Z1, Z19, Z19
+	VADDPD    Z1, Z21, Z21
+	VADDPD    Z1, Z23, Z23
+	VADDPD    Z1, Z25, Z25
+	VADDPD    Z1, Z27, Z27
+	VADDPD    Z1, Z29, Z29
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z17, Z0, Z17
+	VMINPD       Z17, Z1, Z17
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z19, Z0, Z19
+	VMINPD       Z19, Z1, Z19
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+	VMAXPD       Z21, Z0, Z21
+	VMINPD       Z21, Z1, Z21
+	VMAXPD       Z22, Z0, Z22
+	VMINPD       Z22, Z1, Z22
+	VMAXPD       Z23, Z0, Z23
+	VMINPD       Z23, Z1, Z23
+	VMAXPD       Z24, Z0, Z24
+	VMINPD       Z24, Z1, Z24
+	VMAXPD       Z25, Z0, Z25
+	VMINPD       Z25, Z1, Z25
+	VMAXPD       Z26, Z0, Z26
+	VMINPD       Z26, Z1, Z26
+	VMAXPD       Z27, Z0, Z27
+	VMINPD       Z27, Z1, Z27
+	VMAXPD       Z28, Z0, Z28
+	VMINPD       Z28, Z1, Z28
+	VMAXPD       Z29, Z0, Z29
+	VMINPD       Z29, Z1, Z29
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX
@@ -19606,9 +26405,9 @@ store:
 	VZEROUPPER
 	RET
 
-// func places64AVX512x14(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool)
+// func places64AVX512x14(k int, a *float64, aCol int, src *float64, offsets *int, next int, c *float64, ldc int, cols int, accumulate bool, finish bool, biasRow *float64, biasCol *float64, lo float64, hi float64)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·places64AVX512x14(SB), NOSPLIT, $0-73
+TEXT ·places64AVX512x14(SB), NOSPLIT, $0-112
 	MOVQ       cols+64(FP), BX
 	MOVQ       BX, CX
 	MOVQ       $-1, AX
@@ -20030,6 +26829,151 @@ done:
 	VADDPD    Z1, Z31, Z31
 
 store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSD (AX), Z0
+	VADDPD       Z0, Z4, Z4
+	VADDPD       Z0, Z5, Z5
+	VBROADCASTSD 8(AX), Z1
+	VADDPD       Z1, Z6, Z6
+	VADDPD       Z1, Z7, Z7
+	VBROADCASTSD 16(AX), Z0
+	VADDPD       Z0, Z8, Z8
+	VADDPD       Z0, Z9, Z9
+	VBROADCASTSD 24(AX), Z1
+	VADDPD       Z1, Z10, Z10
+	VADDPD       Z1, Z11, Z11
+	VBROADCASTSD 32(AX), Z0
+	VADDPD       Z0, Z12, Z12
+	VADDPD       Z0, Z13, Z13
+	VBROADCASTSD 40(AX), Z1
+	VADDPD       Z1, Z14, Z14
+	VADDPD       Z1, Z15, Z15
+	VBROADCASTSD 48(AX), Z0
+	VADDPD       Z0, Z16, Z16
+	VADDPD       Z0, Z17, Z17
+	VBROADCASTSD 56(AX), Z1
+	VADDPD       Z1, Z18, Z18
+	VADDPD       Z1, Z19, Z19
+	VBROADCASTSD 64(AX), Z0
+	VADDPD       Z0, Z20, Z20
+	VADDPD       Z0, Z21, Z21
+	VBROADCASTSD 72(AX), Z1
+	VADDPD       Z1, Z22, Z22
+	VADDPD       Z1, Z23, Z23
+	VBROADCASTSD 80(AX), Z0
+	VADDPD       Z0, Z24, Z24
+	VADDPD       Z0, Z25, Z25
+	VBROADCASTSD 88(AX), Z1
+	VADDPD       Z1, Z26, Z26
+	VADDPD       Z1, Z27, Z27
+	VBROADCASTSD 96(AX), Z0
+	VADDPD       Z0, Z28, Z28
+	VADDPD       Z0, Z29, Z29
+	VBROADCASTSD 104(AX), Z1
+	VADDPD       Z1, Z30, Z30
+	VADDPD       Z1, Z31, Z31
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPD.Z (AX), K1, Z0
+	VADDPD    Z0, Z4, Z4
+	VADDPD    Z0, Z6, Z6
+	VADDPD    Z0, Z8, Z8
+	VADDPD    Z0, Z10, Z10
+	VADDPD    Z0, Z12, Z12
+	VADDPD    Z0, Z14, Z14
+	VADDPD    Z0, Z16, Z16
+	VADDPD    Z0, Z18, Z18
+	VADDPD    Z0, Z20, Z20
+	VADDPD    Z0, Z22, Z22
+	VADDPD    Z0, Z24, Z24
+	VADDPD    Z0, Z26, Z26
+	VADDPD    Z0, Z28, Z28
+	VADDPD    Z0, Z30, Z30
+	VMOVUPD.Z 64(AX), K2, Z1
+	VADDPD    Z1, Z5, Z5
+	VADDPD    Z1, Z7, Z7
+	VADDPD    Z1, Z9, Z9
+	VADDPD    Z1, Z11, Z11
+	VADDPD    Z1, Z13, Z13
+	VADDPD    Z1, Z15, Z15
+	VADDPD    Z1, Z17, Z17
+	VADDPD    Z1, Z19, Z19
+	VADDPD    Z1, Z21, Z21
+	VADDPD    Z1, Z23, Z23
+	VADDPD    Z1, Z25, Z25
+	VADDPD    Z1, Z27, Z27
+	VADDPD    Z1, Z29, Z29
+	VADDPD    Z1, Z31, Z31
+
+bounds:
+	VBROADCASTSD lo+96(FP), Z0
+	VBROADCASTSD hi+104(FP), Z1
+	VMAXPD       Z4, Z0, Z4
+	VMINPD       Z4, Z1, Z4
+	VMAXPD       Z5, Z0, Z5
+	VMINPD       Z5, Z1, Z5
+	VMAXPD       Z6, Z0, Z6
+	VMINPD       Z6, Z1, Z6
+	VMAXPD       Z7, Z0, Z7
+	VMINPD       Z7, Z1, Z7
+	VMAXPD       Z8, Z0, Z8
+	VMINPD       Z8, Z1, Z8
+	VMAXPD       Z9, Z0, Z9
+	VMINPD       Z9, Z1, Z9
+	VMAXPD       Z10, Z0, Z10
+	VMINPD       Z10, Z1, Z10
+	VMAXPD       Z11, Z0, Z11
+	VMINPD       Z11, Z1, Z11
+	VMAXPD       Z12, Z0, Z12
+	VMINPD       Z12, Z1, Z12
+	VMAXPD       Z13, Z0, Z13
+	VMINPD       Z13, Z1, Z13
+	VMAXPD       Z14, Z0, Z14
+	VMINPD       Z14, Z1, Z14
+	VMAXPD       Z15, Z0, Z15
+	VMINPD       Z15, Z1, Z15
+	VMAXPD       Z16, Z0, Z16
+	VMINPD       Z16, Z1, Z16
+	VMAXPD       Z17, Z0, Z17
+	VMINPD       Z17, Z1, Z17
+	VMAXPD       Z18, Z0, Z18
+	VMINPD       Z18, Z1, Z18
+	VMAXPD       Z19, Z0, Z19
+	VMINPD       Z19, Z1, Z19
+	VMAXPD       Z20, Z0, Z20
+	VMINPD       Z20, Z1, Z20
+	VMAXPD       Z21, Z0, Z21
+	VMINPD       Z21, Z1, Z21
+	VMAXPD       Z22, Z0, Z22
+	VMINPD       Z22, Z1, Z22
+	VMAXPD       Z23, Z0, Z23
+	VMINPD       Z23, Z1, Z23
+	VMAXPD       Z24, Z0, Z24
+	VMINPD       Z24, Z1, Z24
+	VMAXPD       Z25, Z0, Z25
+	VMINPD       Z25, Z1, Z25
+	VMAXPD       Z26, Z0, Z26
+	VMINPD       Z26, Z1, Z26
+	VMAXPD       Z27, Z0, Z27
+	VMINPD       Z27, Z1, Z27
+	VMAXPD       Z28, Z0, Z28
+	VMINPD       Z28, Z1, Z28
+	VMAXPD       Z29, Z0, Z29
+	VMINPD       Z29, Z1, Z29
+	VMAXPD       Z30, Z0, Z30
+	VMINPD       Z30, Z1, Z30
+	VMAXPD       Z31, Z0, Z31
+	VMINPD       Z31, Z1, Z31
+
+ended:
 	VMOVUPD Z4, K1, (DX)
 	VMOVUPD Z5, K2, 64(DX)
 	ADDQ    R11, DX

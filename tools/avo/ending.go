@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// ending is the parameters of a product for what is done to complete sums: to
+// all of them nothing if finish is not set, else biases, which may be nil, and
+// bounds.
+func (k *kernels) ending() string {
+	return fmt.Sprintf("finish bool, biasRow, biasCol *%s, lo, hi %s", k.typ(), k.typ())
+}
+
+// end writes that for rows rows of sums, which are one vector for each mask,
+// with the same bits as finish. A mask that is not set stands for a whole
+// vector. It overwrites RAX and vectors 0 and 1.
+func (k *kernels) end(rows int, masks []mask, sums func(row, v int) reg.VecPhysical) {
+	Load(Param("finish"), reg.AL)
+	TESTB(reg.AL, reg.AL)
+	JZ(operand.LabelRef("ended"))
+	Load(Param("biasRow"), reg.RAX)
+	TESTQ(reg.RAX, reg.RAX)
+	JZ(operand.LabelRef("columns"))
+	for row := range rows {
+		k.broadcast(operand.Mem{Base: reg.RAX, Disp: row * k.elem}, k.vec(row%2))
+		for v := range masks {
+			k.add(k.vec(row%2), sums(row, v), sums(row, v))
+		}
+	}
+	Label("columns")
+	Load(Param("biasCol"), reg.RAX)
+	TESTQ(reg.RAX, reg.RAX)
+	JZ(operand.LabelRef("bounds"))
+	for v, m := range masks {
+		from := operand.Mem{Base: reg.RAX, Disp: v * k.size()}
+		if m == (mask{}) {
+			k.load(from, k.vec(v%2))
+		} else {
+			k.loadMasked(from, m, k.vec(v%2))
+		}
+		for row := range rows {
+			k.add(k.vec(v%2), sums(row, v), sums(row, v))
+		}
+	}
+	Label("bounds")
+	k.broadcastParam("lo", k.vec(0))
+	k.broadcastParam("hi", k.vec(1))
+	for row := range rows {
+		for v := range masks {
+			k.pick(VMAXPS, VMAXPD)(sums(row, v), k.vec(0), sums(row, v))
+			k.pick(VMINPS, VMINPD)(sums(row, v), k.vec(1), sums(row, v))
+		}
+	}
+	Label("ended")
+}
