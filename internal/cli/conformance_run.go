@@ -344,7 +344,7 @@ the run printed. The exit code is 1 for a package that was changed or is incompl
 				fmt.Fprintf(a.out, "sha256 %s of %s\n", m.Plugin.SHA256, what)
 			}
 			for _, p := range m.Profiles {
-				fmt.Fprintf(a.out, "profile %-6s %-13s %d passed, %d failed, %d skipped\n", p.Profile, p.Verdict, p.Passed, p.Failed+p.Expected, p.Skipped)
+				fmt.Fprintf(a.out, "profile %-8s %-13s %d passed, %d failed, %d skipped\n", p.Profile, p.Verdict, p.Passed, p.Failed+p.Expected, p.Skipped)
 			}
 			fmt.Fprintln(a.out, "the package is unchanged and complete")
 			return nil
