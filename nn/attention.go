@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/tensor"
 )
 
@@ -54,7 +55,8 @@ type scores struct {
 // [B, S, Hq·E].
 func (a *scores) attend(m *temps, q, k, v *tensor.Tensor, o AttendOptions, past int) *tensor.Tensor {
 	var y *tensor.Tensor
-	if a.Quiet || a.Dropout > 0 && !a.inference {
+	drop := a.Dropout > 0 && !a.inference
+	if a.Quiet || drop || !a.inference && o.Mask == nil && o.KeyMask == nil { // in training the gradient of softmax is the cheaper one
 		y = a.explicit(m, q, k, v, o, past)
 	} else {
 		y = m.of(q.Attention(k, v, tensor.AttentionOptions{Mask: o.mask(m), Causal: o.Causal, Past: past}))
@@ -87,17 +89,25 @@ func (a *scores) weights(m *temps, q, k *tensor.Tensor, o AttendOptions, past in
 		if mask.DType().IsFloat() {
 			w = m.of(w.Add(mask))
 		} else {
-			w = m.of(w.MaskFill(m.of(mask.Not()), math.Inf(-1)))
+			w = m.of(w.MaskFill(m.of(mask.Not()), lowest(w)))
 		}
 	}
 	if o.Causal {
 		later := m.of(q.Device().TriuMask(past+1, q.Shape()[2], k.Shape()[2]))
-		w = m.of(w.MaskFill(later, math.Inf(-1)))
+		w = m.of(w.MaskFill(later, lowest(w)))
 	}
 	if a.Quiet {
 		return m.of(w.QuietSoftmax(-1))
 	}
 	return m.of(w.Softmax(-1))
+}
+
+// lowest is the score of a key that is not seen: finite, so that a query that sees none has weights.
+func lowest(w *tensor.Tensor) float64 {
+	if w.DType() == dtype.F16 {
+		return -65504
+	}
+	return -3e38
 }
 
 // heads brings x[B, S, n·D] to [B, n, S, D].

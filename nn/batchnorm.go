@@ -43,7 +43,7 @@ func (l *BatchNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
 	if n < 2 {
 		fail("batch_norm: %v has %d element per channel, want more than one to train with; call nn.Eval to infer: %w", x.Desc(), n, core.ErrShape)
 	}
-	y, mean, variance := x.BatchNormTrain(l.Weight.get(), l.Bias.get(), l.Epsilon)
+	y, mean, variance := batchNorm(x, l.Weight.get(), l.Bias.get(), l.Epsilon)
 	l.blend(l.RunningMean, mean, 1)
 	l.blend(l.RunningVar, variance, float64(n)/float64(n-1))
 	mean.Release()
@@ -57,4 +57,48 @@ func (l *BatchNorm) blend(p *Param, batch *tensor.Tensor, factor float64) {
 		return []*tensor.Tensor{p.Value().In(d).MulScalar(1 - l.Momentum).Add(batch.In(d).MulScalar(l.Momentum * factor))}
 	})
 	p.Set(next[0])
+}
+
+// batchNorm is Tensor.BatchNormTrain with its gradient as one: that of the normalised x goes through the statistics too, and is
+// gain·(dy - mean(dy) - hat·mean(dy·hat)) by channel (Ioffe and Szegedy 2015).
+func batchNorm(x, weight, bias *tensor.Tensor, epsilon float64) (y, mean, variance *tensor.Tensor) {
+	axes := []int{0}
+	for i := 2; i < x.Rank(); i++ {
+		axes = append(axes, i)
+	}
+	in := []*tensor.Tensor{x}
+	if weight != nil {
+		in = append(in, weight, bias)
+	}
+	f := tensor.Function{Name: "batch_norm",
+		Forward: func(in []*tensor.Tensor) (y, saved []*tensor.Tensor) {
+			var w, b *tensor.Tensor
+			if len(in) > 1 {
+				w, b = in[1], in[2]
+			}
+			variance, mean = in[0].VarMean(0, axes...)
+			return []*tensor.Tensor{in[0].BatchNorm(w, b, mean, variance, epsilon)}, append(append(saved, in...), mean, variance)
+		},
+		Backward: func(saved, grads []*tensor.Tensor) []*tensor.Tensor {
+			x, dy := saved[0], grads[0]
+			mean, variance := saved[len(saved)-2], saved[len(saved)-1]
+			total := dy.Sum(axes...)
+			along := dy.Mul(x.BatchNorm(nil, nil, mean, variance, epsilon)).Sum(axes...)
+			gain := variance.AddScalar(epsilon).Rsqrt()
+			if len(saved) > 3 {
+				gain = gain.Mul(saved[1])
+			}
+			part := gain.DivScalar(-float64(x.Size() / x.Shape()[1]))
+			dims := make([]int, x.Rank()-1)
+			for i := range dims {
+				dims[i] = 1
+			}
+			dims[0] = x.Shape()[1]
+			dx := dy.Mul(gain.Reshape(dims...)).Add(x.BatchNorm(part.Mul(along), part.Mul(total), mean, variance, epsilon))
+			if len(saved) > 3 {
+				return []*tensor.Tensor{dx, along, total}
+			}
+			return []*tensor.Tensor{dx}
+		}}
+	return f.Apply(in...)[0], mean, variance
 }

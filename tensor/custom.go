@@ -17,7 +17,8 @@ type Function struct {
 	Backward func(saved, grads []*Tensor) []*Tensor
 }
 
-// Apply runs f on x, which are of one device. With autodiff the results are recorded as f's; without, they are what Forward gives.
+// Apply runs f on x, which are of one device. With autodiff the results are recorded as f's; without, and in NoGrad, they are what
+// Forward gives.
 func (f Function) Apply(x ...*Tensor) []*Tensor {
 	if len(x) == 0 {
 		fail("%s: no operands", f.Name)
@@ -28,8 +29,12 @@ func (f Function) Apply(x ...*Tensor) []*Tensor {
 	}
 	y, saved := f.Forward(in)
 	e := x[0].dev
+	var s *scope
+	for _, t := range x {
+		s = deeper(s, t.scope)
+	}
 	g, ok := core.As[core.Gradients](e.stream)
-	if !ok {
+	if !ok || s != nil && s.mute {
 		return y
 	}
 	c := core.CustomGradient{Name: f.Name, Backward: f.backward}
