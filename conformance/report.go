@@ -172,7 +172,7 @@ func (r *Report) Write(w io.Writer) error {
 	}
 	errs = append(errs, r.Matrix().Write(w))
 	for _, p := range r.Profiles {
-		print("profile %-6s %-13s %5d passed %5d failed %5d skipped of %d\n", p.Profile, p.Verdict, p.Passed, p.Failed+p.Expected, p.Skipped, p.Total)
+		print("profile %-8s %-13s %5d passed %5d failed %5d skipped of %d\n", p.Profile, p.Verdict, p.Passed, p.Failed+p.Expected, p.Skipped, p.Total)
 	}
 	print("%s\n", r.counts())
 	return errors.Join(errs...)
