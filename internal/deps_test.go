@@ -43,11 +43,11 @@ const arrows = `
 	core < internal/fakeplugin
 	sdk/serve/... < internal/fakeplugin
 	internal/photo < internal/imagein, model/...
-	internal/imagein < internal/cli/..., tools/*, [examples/*]
+	internal/imagein < internal/cli/..., tools/*, examples/*
 	core, tensor, model/..., plugins/* < internal/bench
-	internal/*, internal/bench < internal/cli/..., tools/*, [examples/*]
-	host/..., plugins/*, conformance, model/..., tensor < internal/cli/..., tools/*, [examples/*]
-	decorators/autodiff, [decorators/*], nn/..., optim/..., train/... < internal/cli/..., tools/*, [examples/*]
+	internal/*, internal/bench < internal/cli/..., tools/*, examples/*
+	host/..., plugins/*, conformance, model/..., tensor < internal/cli/..., tools/*, examples/*
+	decorators/autodiff, [decorators/*], nn/..., optim/..., train/... < internal/cli/..., tools/*, examples/*
 	internal/cli/... < cmd/burn
 `
 
