@@ -106,17 +106,23 @@ func TestFixtures(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			l, ok := all[c.Name]
 			require.True(t, ok, "no layer of this name")
-			tensor.Scope(dev, func(d *tensor.Device) []tt {
-				c.check(t, d, l, func(i int) value { return file.Values[i] })
-				return nil
-			})
+			_, sequence := sequenceLayers[c.Name]
+			for _, inference := range []bool{false, true} {
+				if inference && !sequence { // other layers that compute differently have cases of their own
+					break
+				}
+				tensor.Scope(dev, func(d *tensor.Device) []tt {
+					c.check(t, d, l, inference, func(i int) value { return file.Values[i] })
+					return nil
+				})
+			}
 		})
 	}
 	slices.Sort(seen)
 	require.Equal(t, slices.Sorted(maps.Keys(all)), seen, "every layer has a fixture")
 }
 
-func (c fixture) check(t *testing.T, d *tensor.Device, l layer, at func(int) value) {
+func (c fixture) check(t *testing.T, d *tensor.Device, l layer, inference bool, at func(int) value) {
 	m, f := l(d)
 	if m != nil {
 		nn.Cast(m, dtype.F64)
@@ -126,6 +132,9 @@ func (c fixture) check(t *testing.T, d *tensor.Device, l layer, at func(int) val
 		}
 		_, err := nn.LoadStateDict(t.Context(), m, source, nn.LoadOptions{})
 		require.NoError(t, err)
+		if inference {
+			nn.Eval(m)
+		}
 	}
 	var x []tt
 	for k, i := range c.In {

@@ -178,8 +178,12 @@ func (l *Rnn) Forward(x, h0 *tensor.Tensor) (y, h *tensor.Tensor) {
 		o := l.options()
 		o.Relu = l.Relu
 		bi, bh := l.biases(m, x, layer, nil)
-		y, h := x.RNN(l.gathered(m, "weight_ih", layer, nil), l.gathered(m, "weight_hh", layer, nil), m.of(bi.Add(bh)), s[0], o)
-		return y, []*tensor.Tensor{h}
+		in := []*tensor.Tensor{x, l.gathered(m, "weight_ih", layer, nil), l.gathered(m, "weight_hh", layer, nil), m.of(bi.Add(bh)), s[0]}
+		out := l.trained("rnn", in, 1, func(in []*tensor.Tensor) []*tensor.Tensor {
+			y, h := in[0].RNN(in[1], in[2], in[3], in[4], o)
+			return []*tensor.Tensor{y, h}
+		}, rnnBack(l.Relu))
+		return out[0], out[1:]
 	})
 	return y, last[0]
 }
@@ -201,8 +205,12 @@ func (l *Gru) Forward(x, h0 *tensor.Tensor) (y, h *tensor.Tensor) {
 		o := l.options()
 		o.ResetAfter = true
 		bi, bh := l.biases(m, x, layer, gruGates)
-		y, h := x.GRU(l.gathered(m, "weight_ih", layer, gruGates), l.gathered(m, "weight_hh", layer, gruGates), bi, bh, s[0], o)
-		return y, []*tensor.Tensor{h}
+		in := []*tensor.Tensor{x, l.gathered(m, "weight_ih", layer, gruGates), l.gathered(m, "weight_hh", layer, gruGates), bi, bh, s[0]}
+		out := l.trained("gru", in, 1, func(in []*tensor.Tensor) []*tensor.Tensor {
+			y, h := in[0].GRU(in[1], in[2], in[3], in[4], in[5], o)
+			return []*tensor.Tensor{y, h}
+		}, gruBack)
+		return out[0], out[1:]
 	})
 	return y, last[0]
 }
@@ -225,8 +233,12 @@ var lstmGates = []int{0, 3, 1, 2}
 func (l *Lstm) Forward(x *tensor.Tensor, first LstmState) (y *tensor.Tensor, last LstmState) {
 	y, ends := l.run("lstm", x, []*tensor.Tensor{first.H, first.C}, func(m *temps, layer int, x *tensor.Tensor, s []*tensor.Tensor) (*tensor.Tensor, []*tensor.Tensor) {
 		bi, bh := l.biases(m, x, layer, lstmGates)
-		y, h, c := x.LSTM(l.gathered(m, "weight_ih", layer, lstmGates), l.gathered(m, "weight_hh", layer, lstmGates), m.of(bi.Add(bh)), s[0], s[1], l.options())
-		return y, []*tensor.Tensor{h, c}
+		in := []*tensor.Tensor{x, l.gathered(m, "weight_ih", layer, lstmGates), l.gathered(m, "weight_hh", layer, lstmGates), m.of(bi.Add(bh)), s[0], s[1]}
+		out := l.trained("lstm", in, 2, func(in []*tensor.Tensor) []*tensor.Tensor {
+			y, h, c := in[0].LSTM(in[1], in[2], in[3], in[4], in[5], l.options())
+			return []*tensor.Tensor{y, h, c}
+		}, lstmBack)
+		return out[0], out[1:]
 	})
 	return y, LstmState{ends[0], ends[1]}
 }
