@@ -77,6 +77,8 @@ func (m *accuracy) Measure(o Output) []*tensor.Tensor {
 }
 
 func (m *accuracy) Update(s Sample) {
-	m.Sum += 100 * s.Values[0].Data[0]
-	m.Weight += s.Values[1].Data[0]
+	hits, n := s.Values[0].Data[0], s.Values[1].Data[0]
+	m.Sum += 100 * hits
+	m.Weight += n
+	m.last = ratio(100*hits, n)
 }

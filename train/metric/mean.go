@@ -10,16 +10,21 @@ import (
 type Mean struct {
 	Sum    float64 `json:"sum"`
 	Weight float64 `json:"weight"`
+	last   float64
 }
 
 // Add adds v with weight w.
 func (m *Mean) Add(v, w float64) {
 	m.Sum += v * w
 	m.Weight += w
+	m.last = v
 }
 
 // Value is the weighted mean, NaN of nothing.
 func (m *Mean) Value() float64 { return ratio(m.Sum, m.Weight) }
+
+// Last is what was added last.
+func (m *Mean) Last() float64 { return m.last }
 
 // Reset forgets everything.
 func (m *Mean) Reset() { *m = Mean{} }
@@ -62,6 +67,7 @@ func (*perplexity) Info() Info                        { return Info{Name: "perpl
 func (*perplexity) Measure(o Output) []*tensor.Tensor { return []*tensor.Tensor{o.Loss} }
 func (m *perplexity) Update(s Sample)                 { m.Add(s.Values[0].Data[0], float64(s.Items)) }
 func (m *perplexity) Value() float64                  { return math.Exp(m.Mean.Value()) }
+func (m *perplexity) Last() float64                   { return math.Exp(m.Mean.Last()) }
 
 // value is a metric that the caller computes on the device.
 type value struct {

@@ -101,3 +101,6 @@ type Stateful interface {
 	// State is a pointer to what JSON can write and read back.
 	State() any
 }
+
+// Momentary is implemented by metrics that know the value of the last step alone.
+type Momentary interface{ Last() float64 }

@@ -36,6 +36,7 @@ func (*speed) Measure(Output) []*tensor.Tensor { return nil }
 func (m *speed) Update(s Sample) {
 	m.Sum += float64(s.Items)
 	m.Weight += s.Took.Seconds()
+	m.last = ratio(float64(s.Items), s.Took.Seconds())
 }
 
 // LearningRate is the learning rate of the last step.

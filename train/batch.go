@@ -1,0 +1,120 @@
+package train
+
+import (
+	"reflect"
+
+	"github.com/goburn/burn/tensor"
+)
+
+// Releaser is implemented by batches that free themselves.
+type Releaser interface{ Release() }
+
+// Viewer is implemented by batches that know how to be seen from a scope of their device: every tensor t of them as t.In(d).
+type Viewer[B any] interface{ In(d *tensor.Device) B }
+
+var tensorType = reflect.TypeFor[*tensor.Tensor]()
+
+// view is b with its tensors seen from d: by its method In, or else a copy in which the tensors in exported fields, slices, arrays and
+// maps are views.
+func view[B any](b B, d *tensor.Device) B {
+	if v, ok := any(b).(Viewer[B]); ok {
+		return v.In(d)
+	}
+	v := reflect.ValueOf(&b).Elem()
+	v.Set(mapped(v, func(t *tensor.Tensor) *tensor.Tensor { return t.In(d) }))
+	return b
+}
+
+// release frees b: by its method Release, or else the tensors that view finds.
+func release[B any](b B) {
+	if r, ok := any(b).(Releaser); ok {
+		r.Release()
+		return
+	}
+	mapped(reflect.ValueOf(&b).Elem(), func(t *tensor.Tensor) *tensor.Tensor {
+		t.Release()
+		return t
+	})
+}
+
+// mapped is a copy of v with f of its tensors.
+func mapped(v reflect.Value, f func(*tensor.Tensor) *tensor.Tensor) reflect.Value {
+	t := v.Type()
+	if t == tensorType {
+		if v.IsNil() {
+			return v
+		}
+		return reflect.ValueOf(f(v.Interface().(*tensor.Tensor)))
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() || t.Elem().Kind() != reflect.Struct {
+			return v
+		}
+		c := reflect.New(t.Elem())
+		c.Elem().Set(mapped(v.Elem(), f))
+		return c
+	case reflect.Struct:
+		c := reflect.New(t).Elem()
+		c.Set(v)
+		for i := range t.NumField() {
+			if t.Field(i).IsExported() && holds(t.Field(i).Type) {
+				c.Field(i).Set(mapped(v.Field(i), f))
+			}
+		}
+		return c
+	case reflect.Slice:
+		if v.IsNil() || !holds(t.Elem()) {
+			return v
+		}
+		c := reflect.MakeSlice(t, v.Len(), v.Len())
+		for i := range v.Len() {
+			c.Index(i).Set(mapped(v.Index(i), f))
+		}
+		return c
+	case reflect.Array:
+		if !holds(t.Elem()) {
+			return v
+		}
+		c := reflect.New(t).Elem()
+		for i := range v.Len() {
+			c.Index(i).Set(mapped(v.Index(i), f))
+		}
+		return c
+	case reflect.Map:
+		if v.IsNil() || !holds(t.Elem()) {
+			return v
+		}
+		c := reflect.MakeMapWithSize(t, v.Len())
+		for it := v.MapRange(); it.Next(); {
+			c.SetMapIndex(it.Key(), mapped(it.Value(), f))
+		}
+		return c
+	}
+	return v
+}
+
+// nesting bounds how deep types are searched for tensors: those that contain themselves are searched that far.
+const nesting = 8
+
+// holds is false for types that no tensor can be in: their values are copied whole.
+func holds(t reflect.Type) bool { return within(t, nesting) }
+
+func within(t reflect.Type, depth int) bool {
+	if depth == 0 {
+		return false
+	}
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Map:
+		return within(t.Elem(), depth-1)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() && within(f.Type, depth-1) {
+				return true
+			}
+		}
+	case reflect.Pointer:
+		return t == tensorType || t.Elem().Kind() == reflect.Struct && within(t.Elem(), depth-1)
+	}
+	return false
+}

@@ -1,0 +1,139 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/goburn/burn/train/metric"
+)
+
+// Number is a float64 that JSON can hold when it is not finite too: as "NaN", "+Inf" and "-Inf".
+type Number float64
+
+// MarshalJSON writes a number or a string.
+func (n Number) MarshalJSON() ([]byte, error) {
+	v := float64(n)
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return strconv.AppendQuote(nil, strconv.FormatFloat(v, 'g', -1, 64)), nil
+	}
+	return json.Marshal(v)
+}
+
+// UnmarshalJSON reads a number or a string.
+func (n *Number) UnmarshalJSON(b []byte) error {
+	var s string
+	if json.Unmarshal(b, &s) == nil {
+		v, err := strconv.ParseFloat(s, 64)
+		*n = Number(v)
+		return err
+	}
+	return json.Unmarshal(b, (*float64)(n))
+}
+
+// Record is the metrics of a split at the end of an epoch.
+type Record struct {
+	Split   Split             `json:"split"`
+	Epoch   int               `json:"epoch"` // from 0
+	Step    int               `json:"step"`
+	Values  map[string]Number `json:"values"`
+	Seconds float64           `json:"seconds"` // the split took in this process
+}
+
+// History is the records of a run, in order.
+type History []Record
+
+// Series is a metric by epoch.
+func (h History) Series(split Split, name string) (epochs []int, values []float64) {
+	for _, r := range h {
+		if v, ok := r.Values[name]; ok && r.Split == split {
+			epochs, values = append(epochs, r.Epoch), append(values, float64(v))
+		}
+	}
+	return epochs, values
+}
+
+// Watch names a metric of a split that decisions go by. The zero value is the loss in validation.
+type Watch struct {
+	Split  Split  // Valid if empty
+	Metric string // "loss" if empty
+}
+
+func (w Watch) fill() Watch {
+	if w.Split == "" {
+		w.Split = Valid
+	}
+	if w.Metric == "" {
+		w.Metric = "loss"
+	}
+	return w
+}
+
+// String is "valid loss".
+func (w Watch) String() string {
+	w = w.fill()
+	return fmt.Sprintf("%s %s", w.Split, w.Metric)
+}
+
+// Best is the first record with the best value of w, and whether there is one that is a number.
+func (h History) Best(w Watch, d metric.Direction) (Record, bool) {
+	w = w.fill()
+	var best Record
+	found := false
+	for _, r := range h {
+		v, ok := r.Values[w.Metric]
+		if !ok || r.Split != w.Split || math.IsNaN(float64(v)) {
+			continue
+		}
+		if !found || d.Better(float64(v), float64(best.Values[w.Metric])) {
+			best, found = r, true
+		}
+	}
+	return best, found
+}
+
+// EarlyStop ends training when a metric no longer gets better.
+type EarlyStop struct {
+	Watch
+	Patience int     // epochs in a row without a better value after which training ends; 0 stands for 1
+	MinDelta float64 // by how much a value must be better to count
+}
+
+// done says whether to stop after the epochs of h. It depends on h alone, so that a resumed run stops where it would have.
+func (s *EarlyStop) done(h History, d metric.Direction) bool {
+	w := s.fill()
+	_, values := h.Series(w.Split, w.Metric)
+	delta := s.MinDelta
+	if d == metric.Higher {
+		delta = -delta
+	}
+	best, bad := math.NaN(), 0
+	for _, v := range values {
+		if math.IsNaN(best) && !math.IsNaN(v) || d.Better(v, best-delta) {
+			best, bad = v, 0
+		} else {
+			bad++
+		}
+	}
+	return bad >= max(s.Patience, 1)
+}
+
+// sortedNames lists a set by name, the loss first.
+func sortedNames(set map[string]bool) []string {
+	names := slices.Sorted(maps.Keys(set))
+	slices.SortStableFunc(names, func(a, b string) int {
+		switch {
+		case a == b:
+			return 0
+		case a == "loss":
+			return -1
+		case b == "loss":
+			return 1
+		}
+		return 0
+	})
+	return names
+}

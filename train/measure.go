@@ -1,0 +1,124 @@
+package train
+
+import (
+	"context"
+	"time"
+
+	"github.com/goburn/burn/tensor"
+	"github.com/goburn/burn/train/metric"
+)
+
+// gauge runs the metrics of a split: it measures steps when they are queued, and reads several at once.
+type gauge struct {
+	metrics []metric.Metric
+	waiting []measured
+	last    time.Time // of the reading before
+	now     func() time.Time
+}
+
+// measured is a step whose values are not read yet.
+type measured struct {
+	items   int
+	rate    float64
+	dev     *tensor.Device
+	tensors []*tensor.Tensor // of all metrics, each once
+	parts   [][]int          // for each metric, which of them it asked for
+}
+
+func newGauge(metrics []metric.Metric, now func() time.Time) *gauge {
+	return &gauge{metrics: metrics, now: now}
+}
+
+// start begins an epoch; with resumed, sums go on from what they are.
+func (g *gauge) start(resumed bool) {
+	if !resumed {
+		for _, m := range g.metrics {
+			m.Reset()
+		}
+	}
+	g.drop()
+	g.last = g.now()
+}
+
+// add queues what the metrics need of a step. It waits for nothing. What is to be read is taken out of the step's scope.
+func (g *gauge) add(o Output, rate float64, dev *tensor.Device) {
+	m := measured{items: o.Count(), rate: rate, dev: dev}
+	cut := func(t *tensor.Tensor) *tensor.Tensor {
+		if t != nil {
+			return t.Detach() // nothing is recorded, and the batch's own tensors are released with it
+		}
+		return nil
+	}
+	o.Loss, o.Predictions, o.Targets = cut(o.Loss), cut(o.Predictions), cut(o.Targets)
+	at := map[*tensor.Tensor]int{}
+	for _, x := range g.metrics {
+		var part []int
+		for _, t := range x.Measure(o) {
+			i, ok := at[t]
+			if !ok {
+				i = len(m.tensors)
+				at[t] = i
+				m.tensors = append(m.tensors, t.Keep())
+			}
+			part = append(part, i)
+		}
+		m.parts = append(m.parts, part)
+	}
+	g.waiting = append(g.waiting, m)
+}
+
+// read waits for what is waiting and updates the metrics.
+func (g *gauge) read(ctx context.Context) ([]Reading, error) {
+	for _, m := range g.waiting {
+		arrays := make([]metric.Array, len(m.tensors))
+		for i, t := range m.tensors {
+			b, err := t.Bytes(ctx)
+			if err != nil {
+				return nil, err
+			}
+			arrays[i] = metric.Array{Shape: t.Shape(), Data: tensor.Float64s(t.DType(), b)}
+		}
+		now := g.now()
+		s := metric.Sample{Items: m.items, Rate: m.rate, Device: m.dev, Took: now.Sub(g.last)}
+		g.last = now
+		for i, x := range g.metrics {
+			s.Values = make([]metric.Array, len(m.parts[i]))
+			for k, at := range m.parts[i] {
+				s.Values[k] = arrays[at]
+			}
+			x.Update(s)
+		}
+	}
+	g.drop()
+	return g.readings(), nil
+}
+
+// drop gives up what is waiting.
+func (g *gauge) drop() {
+	for _, m := range g.waiting {
+		for _, t := range m.tensors {
+			t.Release()
+		}
+	}
+	g.waiting = nil
+}
+
+func (g *gauge) readings() []Reading {
+	out := make([]Reading, len(g.metrics))
+	for i, m := range g.metrics {
+		v := m.Value()
+		out[i] = Reading{m.Info().Name, v, v}
+		if l, ok := m.(metric.Momentary); ok {
+			out[i].Last = l.Last()
+		}
+	}
+	return out
+}
+
+func (g *gauge) infos() []metric.Info {
+	out := make([]metric.Info, len(g.metrics))
+	for i, m := range g.metrics {
+		out[i] = m.Info()
+	}
+	return out
+}

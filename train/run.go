@@ -1,0 +1,307 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/data"
+	"github.com/goburn/burn/nn"
+	"github.com/goburn/burn/optim"
+	"github.com/goburn/burn/train/checkpoint"
+	"github.com/goburn/burn/train/metric"
+)
+
+// run is one call of Run.
+type run[M, B any] struct {
+	*Learner[M, B]
+	soft, hard context.Context // ends after the step; ends at once
+
+	parts  *Parts[M, B]
+	params []nn.Named
+	train  *gauge
+	valid  *gauge
+	sum    optim.Accumulator
+	store  *checkpoint.Store // or nil
+
+	epoch   int
+	phase   Split // of the epoch: Train or Valid
+	step    int
+	history History
+	resumed bool // the epoch goes on in its midst
+	rate    float64
+
+	restarts int
+	began    time.Time
+
+	mu        sync.Mutex // one event at a time
+	listeners []Listener
+}
+
+// errInterrupted ends the loop after a step.
+var errInterrupted = errors.New("interrupted")
+
+// Run trains. When ctx ends, it finishes the step, writes a checkpoint and returns with the reason Interrupted and no error. With an
+// error everything that was opened is closed, and the last checkpoint is on the disk.
+func (l *Learner[M, B]) Run(ctx context.Context) (*Result[M, B], error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	r := &run[M, B]{Learner: l, soft: ctx, hard: l.Kill, phase: Train, began: time.Now(), listeners: l.Listeners}
+	if r.hard == nil {
+		r.hard = context.WithoutCancel(ctx)
+	}
+	r.train = newGauge(l.metrics(Train), time.Now)
+	r.valid = newGauge(l.metrics(Valid), time.Now)
+	if l.Dir != "" {
+		logs, err := openArtifacts(l.Dir, l.Config)
+		if err != nil {
+			return nil, err
+		}
+		defer logs.close()
+		r.listeners = append([]Listener{logs}, l.Listeners...)
+	}
+	reason, err := r.all()
+	var saved error
+	if r.store != nil {
+		saved = r.store.Wait()
+	}
+	took := time.Since(r.began)
+	r.emit(Ended{Reason: reason, Err: err, Epochs: r.epoch, Step: r.step, History: r.history, Took: took, Time: time.Now()})
+	if err != nil {
+		if r.parts != nil {
+			err = errors.Join(err, ignoreLost(r.parts.close()))
+		}
+		return nil, err
+	}
+	return &Result[M, B]{r.parts, reason, r.epoch, r.step, r.history, took, saved}, nil
+}
+
+// ignoreLost drops what closing a lost backend reports.
+func ignoreLost(err error) error {
+	if errors.Is(err, core.ErrBackendLost) || errors.Is(err, core.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+func (r *run[M, B]) emit(e Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, l := range r.listeners {
+		l.Event(e)
+	}
+}
+
+func (r *run[M, B]) warn(format string, args ...any) { r.emit(Warned{fmt.Sprintf(format, args...)}) }
+
+// all runs until the end, over lost backends.
+func (r *run[M, B]) all() (Reason, error) {
+	if r.Dir != "" && !r.Checkpoints.Off {
+		var err error
+		r.store, err = checkpoint.Open(r.checkpointDir(), r.Checkpoints.Keep, func(path string, best bool, err error) {
+			r.emit(Saved{path, best, err})
+		})
+		if err != nil {
+			return Failed, err
+		}
+	}
+	resume := r.Resume
+	for {
+		err := r.open(resume)
+		if err == nil {
+			err = r.epochs()
+		}
+		switch {
+		case err == nil:
+			if r.epoch < r.Epochs {
+				return StoppedEarly, nil
+			}
+			return Completed, nil
+		case errors.Is(err, errInterrupted):
+			return Interrupted, nil
+		case !errors.Is(err, core.ErrBackendLost) || r.restarts >= r.Restarts || r.hard.Err() != nil:
+			return Failed, err
+		}
+		if err := r.restart(err); err != nil {
+			return Failed, err
+		}
+		resume = true
+	}
+}
+
+// restart gives the lost parts up and waits a little.
+func (r *run[M, B]) restart(cause error) error {
+	r.restarts++
+	r.train.drop()
+	r.valid.drop()
+	r.sum = optim.Accumulator{}
+	if r.parts != nil {
+		if err := ignoreLost(r.parts.close()); err != nil {
+			r.warn("closing the lost backend: %v", err)
+		}
+		r.parts = nil
+	}
+	wait := r.Backoff
+	if wait == 0 {
+		wait = 100 * time.Millisecond
+	}
+	wait <<= min(r.restarts-1, 8)
+	r.warn("the backend was lost: %v; opening it again (try %d of %d)", cause, r.restarts, r.Restarts)
+	select {
+	case <-time.After(wait):
+		return nil
+	case <-r.soft.Done():
+		return cause
+	case <-r.hard.Done():
+		return cause
+	}
+}
+
+// open makes the parts and brings them to the last checkpoint.
+func (r *run[M, B]) open(resume bool) error {
+	p, err := r.Learner.Open(r.hard)
+	if err != nil {
+		return fmt.Errorf("train: open: %w", err)
+	}
+	r.parts = p
+	if p == nil || p.Device == nil || p.Optimizer == nil || p.Rate == nil || p.Train == nil {
+		r.parts = nil
+		return fmt.Errorf("train: open gave parts without Device, Optimizer, Rate or Train, want all of them")
+	}
+	if !p.Device.Autodiff() {
+		return fmt.Errorf("train: device %s records no gradients: wrap it when it is opened, tensor.On(ctx, autodiff.Device(device)): %w", p.Device, core.ErrUnsupported)
+	}
+	if p.Train.Len() == 0 {
+		return fmt.Errorf("train: the training loader has no batches: is the dataset empty, or smaller than a batch that DropLast drops?")
+	}
+	r.epoch, r.step, r.phase, r.history, r.resumed, r.rate = 0, 0, Train, nil, false, p.Rate.Rate()
+	if err := r.watched(); err != nil {
+		return err
+	}
+	if resume {
+		if err := r.restore(); err != nil {
+			return err
+		}
+	}
+	r.params = nn.Trained(p.Model)
+	s := Started{Name: r.Name, Dir: r.Dir, Device: p.Device.String(), Epochs: r.Epochs, Epoch: r.epoch, Step: r.step, History: r.history,
+		Batches: map[Split]int{Train: p.Train.Len()}, Metrics: map[Split][]metric.Info{Train: r.train.infos(), Valid: r.valid.infos()}, Time: time.Now()}
+	if p.Valid != nil {
+		s.Batches[Valid] = p.Valid.Len()
+	}
+	s.Params.Trained, s.Params.All = nn.Count(p.Model)
+	r.emit(s)
+	return nil
+}
+
+// watched checks that what decisions go by will be there, and fills in the split that there is.
+func (r *run[M, B]) watched() error {
+	if r.Stop != nil {
+		if _, err := r.direction(r.watch(r.Stop.Watch)); err != nil {
+			return err
+		}
+	}
+	if r.store != nil && r.Checkpoints.Best != (Watch{}) {
+		if _, err := r.direction(r.watch(r.Checkpoints.Best)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watch is w, whose split is Train by default when there is no validation.
+func (r *run[M, B]) watch(w Watch) Watch {
+	if w.Split == "" && r.parts.Valid == nil {
+		w.Split = Train
+	}
+	return w.fill()
+}
+
+// epochs trains from where the run stands.
+func (r *run[M, B]) epochs() error {
+	for r.epoch < r.Epochs {
+		if r.phase == Train {
+			if err := r.trainEpoch(); err != nil {
+				return err
+			}
+			r.phase = Valid
+		}
+		if r.parts.Valid != nil {
+			if err := r.validEpoch(); err != nil {
+				return err
+			}
+		}
+		if r.RatePerEpoch {
+			r.parts.Rate.Advance()
+		}
+		r.observe()
+		best := r.isBest()
+		r.epoch++
+		r.phase, r.resumed, r.restarts = Train, false, 0
+		if err := r.save(best); err != nil {
+			return err
+		}
+		if r.Stop != nil && r.epoch < r.Epochs {
+			w := r.watch(r.Stop.Watch)
+			d, err := r.direction(w)
+			if err != nil {
+				return err
+			}
+			stop := *r.Stop
+			stop.Watch = w
+			if stop.done(r.history, d) {
+				return nil
+			}
+		}
+		if r.soft.Err() != nil && r.epoch < r.Epochs {
+			return errInterrupted
+		}
+	}
+	return nil
+}
+
+// observe shows a scheduler that follows a metric the value of the epoch.
+func (r *run[M, B]) observe() {
+	o, ok := r.parts.Rate.(interface{ Observe(metric float64) })
+	if !ok {
+		return
+	}
+	w := r.watch(r.Checkpoints.Best)
+	if _, values := r.history.Series(w.Split, w.Metric); len(values) > 0 {
+		o.Observe(values[len(values)-1])
+	}
+}
+
+// isBest says whether the epoch that ended is the best so far.
+func (r *run[M, B]) isBest() bool {
+	w := r.watch(r.Checkpoints.Best)
+	d, err := r.direction(w)
+	if err != nil {
+		return false
+	}
+	best, ok := r.history.Best(w, d)
+	return ok && best.Epoch == r.epoch
+}
+
+// finish records the end of a split.
+func (r *run[M, B]) finish(s Split, g *gauge, began time.Time) {
+	readings := g.readings()
+	rec := Record{Split: s, Epoch: r.epoch, Step: r.step, Values: map[string]Number{}, Seconds: time.Since(began).Seconds()}
+	for _, x := range readings {
+		rec.Values[x.Name] = Number(x.Value)
+	}
+	r.history = append(r.history[:len(r.history):len(r.history)], rec)
+	r.emit(EpochEnded{Record: rec, Readings: readings, Best: s == r.watch(r.Checkpoints.Best).Split && r.isBest(), Time: time.Now()})
+}
+
+// seekEpoch puts a loader at the start of the epoch, unless it stands in it.
+func seekEpoch[B any](l Loader[B], epoch int) error {
+	if l.Position().Epoch == epoch {
+		return nil
+	}
+	return l.Seek(data.Position{Epoch: epoch})
+}

@@ -1,0 +1,226 @@
+package train
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/data"
+	"github.com/goburn/burn/nn"
+	"github.com/goburn/burn/optim"
+	"github.com/goburn/burn/tensor"
+	"github.com/goburn/burn/train/checkpoint"
+	"github.com/goburn/burn/train/metric"
+)
+
+// The groups of a snapshot.
+const (
+	modelGroup     = "model"
+	optimizerGroup = "optimizer"
+)
+
+// state is what a snapshot holds beside tensors.
+type state struct {
+	Epoch     int                        `json:"epoch"` // under way, from 0
+	Phase     Split                      `json:"phase"` // of the epoch that comes next
+	Midst     bool                       `json:"midst"` // of the training split
+	Step      int                        `json:"step"`
+	Train     data.Position              `json:"train"`
+	Valid     *data.Position             `json:"valid,omitempty"`
+	Random    tensor.Random              `json:"random"`
+	Optimizer map[string]Number          `json:"optimizer"`
+	Rate      map[string]Number          `json:"rate"`
+	Metrics   map[string]json.RawMessage `json:"metrics,omitempty"` // unfinished sums
+	History   History                    `json:"history"`
+}
+
+func numbers(m map[string]float64) map[string]Number {
+	out := make(map[string]Number, len(m))
+	for k, v := range m {
+		out[k] = Number(v)
+	}
+	return out
+}
+
+func floats(m map[string]Number) map[string]float64 {
+	out := make(map[string]float64, len(m))
+	for k, v := range m {
+		out[k] = float64(v)
+	}
+	return out
+}
+
+// save takes a snapshot, which waits for the device, and has it written, which is not waited for. A write that failed was told by the
+// event Saved and is no error here.
+func (r *run[M, B]) save(best bool) error {
+	if r.store == nil {
+		return nil
+	}
+	s, err := r.snapshot()
+	if err != nil {
+		return fmt.Errorf("train: checkpoint: %w", err)
+	}
+	_ = r.store.Save(s, best)
+	return nil
+}
+
+func (r *run[M, B]) snapshot() (*checkpoint.Snapshot, error) {
+	p := r.parts
+	s := &checkpoint.Snapshot{Step: r.step, Groups: map[string][]checkpoint.Tensor{}}
+	for _, e := range nn.StateDict(p.Model) {
+		t, err := fetch(r.hard, e.Name, e.Tensor)
+		if err != nil {
+			return nil, err
+		}
+		s.Groups[modelGroup] = append(s.Groups[modelGroup], t)
+	}
+	kept := p.Optimizer.State()
+	defer kept.Release()
+	s.Groups[optimizerGroup] = []checkpoint.Tensor{}
+	for _, name := range kept.Names() {
+		t, err := fetch(r.hard, name, kept.Tensors[name])
+		if err != nil {
+			return nil, err
+		}
+		s.Groups[optimizerGroup] = append(s.Groups[optimizerGroup], t)
+	}
+	at := p.Train.Position()
+	st := state{Epoch: r.epoch, Phase: r.phase, Midst: r.phase == Train && at.Epoch == r.epoch && at.Batch > 0, Step: r.step, Train: at,
+		Random: p.Device.Random(), Optimizer: numbers(kept.Numbers), Rate: numbers(p.Rate.State()), History: r.history}
+	if p.Valid != nil {
+		v := p.Valid.Position()
+		st.Valid = &v
+	}
+	if st.Midst {
+		st.Metrics = map[string]json.RawMessage{}
+		for _, m := range r.train.metrics {
+			if x, ok := m.(metric.Stateful); ok {
+				b, err := json.Marshal(x.State())
+				if err != nil {
+					return nil, fmt.Errorf("metric %s: %w", m.Info().Name, err)
+				}
+				st.Metrics[m.Info().Name] = b
+			}
+		}
+	}
+	b, err := json.MarshalIndent(st, "", "\t")
+	s.State = b
+	return s, err
+}
+
+func fetch(ctx context.Context, name string, t *tensor.Tensor) (checkpoint.Tensor, error) {
+	b, err := t.Bytes(ctx)
+	if err != nil {
+		return checkpoint.Tensor{}, fmt.Errorf("read %s: %w", name, err)
+	}
+	return checkpoint.Tensor{Name: name, DType: t.DType(), Shape: t.Shape(), Data: b}, nil
+}
+
+// source is a group of a snapshot, to load a module from.
+type source map[string]checkpoint.Tensor
+
+func (s source) Names() []string {
+	names := make([]string, 0, len(s))
+	for n := range s {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (s source) Tensor(ctx context.Context, d *tensor.Device, name string) (*tensor.Tensor, error) {
+	t, ok := s[name]
+	if !ok {
+		return nil, fmt.Errorf("train: no tensor %q in the checkpoint: %w", name, core.ErrAttr)
+	}
+	return d.FromBytes(ctx, t.DType, t.Shape, t.Data)
+}
+
+// restore brings the parts to the newest checkpoint that is whole. Without any they stay as they are.
+func (r *run[M, B]) restore() error {
+	if err := r.store.Wait(); err != nil {
+		r.warn("the last checkpoint was not written: %v", err)
+	}
+	s, damaged, err := r.store.Latest()
+	if errors.Is(err, checkpoint.ErrNone) && len(damaged) == 0 {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("train: resume: %w", err)
+	}
+	for _, d := range damaged {
+		r.warn("%v; going on from step %d before it", d, s.Step)
+	}
+	if err := r.apply(s); err != nil {
+		return fmt.Errorf("train: resume from step %d: %w", s.Step, err)
+	}
+	return nil
+}
+
+func (r *run[M, B]) apply(s *checkpoint.Snapshot) error {
+	var st state
+	if err := json.Unmarshal(s.State, &st); err != nil {
+		return err
+	}
+	p := r.parts
+	if _, err := nn.LoadStateDict(r.hard, p.Model, source(s.Group(modelGroup)), nn.LoadOptions{}); err != nil {
+		return err
+	}
+	kept := optim.NewState()
+	defer kept.Release()
+	src := source(s.Group(optimizerGroup))
+	for _, name := range src.Names() {
+		t, err := src.Tensor(r.hard, p.Device, name)
+		if err != nil {
+			return err
+		}
+		kept.Tensors[name] = t
+	}
+	kept.Numbers = floats(st.Optimizer)
+	if err := p.Optimizer.Restore(kept); err != nil {
+		return err
+	}
+	if err := p.Rate.Restore(floats(st.Rate)); err != nil {
+		return err
+	}
+	if err := p.Train.Seek(st.Train); err != nil {
+		return err
+	}
+	if p.Valid != nil && st.Valid != nil {
+		if err := p.Valid.Seek(*st.Valid); err != nil {
+			return err
+		}
+	}
+	p.Device.SetRandom(st.Random)
+	r.epoch, r.phase, r.step, r.history, r.resumed = st.Epoch, st.Phase, st.Step, st.History, st.Midst
+	r.rate = p.Rate.Rate()
+	if st.Midst {
+		for _, m := range r.train.metrics {
+			m.Reset()
+			x, ok := m.(metric.Stateful)
+			if b := st.Metrics[m.Info().Name]; ok && b != nil {
+				if err := json.Unmarshal(b, x.State()); err != nil {
+					return fmt.Errorf("metric %s: %w", m.Info().Name, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// LoadBest gives the model of p the parameters of the best checkpoint in Dir. Without one the error wraps checkpoint.ErrNone.
+func (l *Learner[M, B]) LoadBest(ctx context.Context, p *Parts[M, B]) error {
+	store, err := checkpoint.Open(l.checkpointDir(), -1, nil)
+	if err != nil {
+		return err
+	}
+	s, err := store.Best()
+	if err != nil {
+		return err
+	}
+	_, err = nn.LoadStateDict(ctx, p.Model, source(s.Group(modelGroup)), nn.LoadOptions{})
+	return err
+}

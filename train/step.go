@@ -1,0 +1,221 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/goburn/burn/nn"
+	"github.com/goburn/burn/tensor"
+)
+
+// trainEpoch is the rest of the training split of the epoch.
+func (r *run[M, B]) trainEpoch() error {
+	began := time.Now()
+	nn.Train(r.parts.Model)
+	if err := seekEpoch(r.parts.Train, r.epoch); err != nil {
+		return err
+	}
+	r.train.start(r.resumed)
+	r.emit(EpochStarted{Train, r.epoch, r.parts.Train.Position().Batch})
+	batches := r.parts.Train.Len()
+	var readings []Reading
+	for b, err := range r.parts.Train.Batches(r.hard) {
+		if err != nil {
+			return fmt.Errorf("train: epoch %d: %w", r.epoch+1, err)
+		}
+		done := r.parts.Train.Position().Batch
+		items, updated, err := r.trainBatch(b, done == batches)
+		if err != nil {
+			return fmt.Errorf("train: epoch %d, batch %d: %w", r.epoch+1, done, err)
+		}
+		stop := r.soft.Err() != nil && updated
+		every := r.Checkpoints.Every
+		save := r.store != nil && updated && every > 0 && r.step%every == 0 && done < batches
+		fresh := len(r.train.waiting) >= max(r.ReadEvery, 1) || done == batches || save || stop
+		if fresh {
+			if readings, err = r.train.read(r.hard); err != nil {
+				return fmt.Errorf("train: epoch %d, batch %d: %w", r.epoch+1, done, err)
+			}
+		}
+		r.emit(Stepped{Split: Train, Epoch: r.epoch, Batch: done, Batches: batches, Step: r.step, Items: items, Rate: r.rate,
+			Readings: readings, Fresh: fresh, Time: time.Now()})
+		if save || stop {
+			if err := r.save(false); err != nil {
+				return err
+			}
+		}
+		if stop {
+			return errInterrupted
+		}
+	}
+	r.finish(Train, r.train, began)
+	return nil
+}
+
+// trainBatch is one batch: forward, backward and, if enough were added up or it is the last, an update.
+func (r *run[M, B]) trainBatch(b B, last bool) (items int, updated bool, err error) {
+	defer release(b)
+	err = r.guarded(false, b, func(d *tensor.Device, b B) error {
+		o, err := r.TrainStep(r.hard, r.parts.Model, b)
+		if err != nil {
+			return err
+		}
+		if err := checkLoss(o); err != nil {
+			return err
+		}
+		items = o.Count()
+		grads, err := o.Loss.Backward()
+		if err != nil {
+			return err
+		}
+		if every := max(r.Accumulate, 1); every > 1 {
+			if err := r.sum.Add(r.params, grads); err != nil {
+				return err
+			}
+			if updated = r.sum.Len() == every || last; updated {
+				if grads, err = r.sum.Take(r.params, true); err != nil {
+					return err
+				}
+			}
+		} else {
+			updated = true
+		}
+		r.rate = r.parts.Rate.Rate()
+		if updated {
+			if err := r.update(grads); err != nil {
+				return err
+			}
+		}
+		r.train.add(o, r.rate, r.parts.Device)
+		return nil
+	})
+	return items, updated, err
+}
+
+// update moves the parameters, and takes grads over.
+func (r *run[M, B]) update(grads *tensor.Gradients) error {
+	defer grads.Release()
+	if r.Clip != nil {
+		norm, err := r.Clip.Apply(r.params, grads)
+		if err != nil {
+			return err
+		}
+		if norm != nil {
+			norm.Release()
+		}
+	}
+	if err := r.parts.Optimizer.Step(r.rate, r.params, grads); err != nil {
+		return err
+	}
+	r.step++
+	if !r.RatePerEpoch {
+		r.parts.Rate.Advance()
+	}
+	return nil
+}
+
+// validEpoch is the validation split of the epoch, from its start.
+func (r *run[M, B]) validEpoch() error {
+	began := time.Now()
+	if err := seekEpoch(r.parts.Valid, r.epoch); err != nil {
+		return err
+	}
+	if p := r.parts.Valid.Position(); p.Batch != 0 {
+		p.Batch = 0
+		if err := r.parts.Valid.Seek(p); err != nil {
+			return err
+		}
+	}
+	interrupted := false
+	err := r.judge(Valid, r.parts.Valid, r.ValidStep, func() bool {
+		interrupted = r.soft.Err() != nil
+		return interrupted
+	})
+	if err != nil {
+		return err
+	}
+	if interrupted {
+		if err := r.save(false); err != nil { // resumes with the whole validation
+			return err
+		}
+		return errInterrupted
+	}
+	r.finish(Valid, r.valid, began)
+	return nil
+}
+
+// judge runs the metrics of validation over a loader, until it ends or stop says so after a batch.
+func (r *run[M, B]) judge(split Split, l Loader[B], step Step[M, B], stop func() bool) error {
+	if step == nil {
+		step = r.TrainStep
+	}
+	nn.Eval(r.parts.Model)
+	defer nn.Train(r.parts.Model)
+	r.valid.start(false)
+	r.emit(EpochStarted{split, r.epoch, 0})
+	batches, done := l.Len(), 0
+	for b, err := range l.Batches(r.hard) {
+		done++
+		items := 0
+		if err == nil {
+			err = r.judgeBatch(b, step, &items)
+		}
+		var readings []Reading
+		if err == nil {
+			readings, err = r.valid.read(r.hard)
+		}
+		if err != nil {
+			return fmt.Errorf("train: epoch %d, %s batch %d: %w", r.epoch+1, split, done, err)
+		}
+		r.emit(Stepped{Split: split, Epoch: r.epoch, Batch: done, Batches: batches, Step: r.step, Items: items, Rate: r.rate,
+			Readings: readings, Fresh: true, Time: time.Now()})
+		if done < batches && stop() {
+			break
+		}
+	}
+	return nil
+}
+
+func (r *run[M, B]) judgeBatch(b B, step Step[M, B], items *int) error {
+	defer release(b)
+	return r.guarded(true, b, func(d *tensor.Device, b B) error {
+		o, err := step(r.hard, r.parts.Model, b)
+		if err != nil {
+			return err
+		}
+		if err := checkLoss(o); err != nil {
+			return err
+		}
+		*items = o.Count()
+		r.valid.add(o, math.NaN(), r.parts.Device)
+		return nil
+	})
+}
+
+// guarded runs f in a scope of the device, in which nothing is recorded if mute, with b seen from it. A *tensor.Error panic is an error.
+func (r *run[M, B]) guarded(mute bool, b B, f func(d *tensor.Device, b B) error) error {
+	scope := tensor.Scope
+	if mute {
+		scope = tensor.NoGrad
+	}
+	var ferr error
+	err := tensor.Try(func() {
+		scope(r.parts.Device, func(d *tensor.Device) []*tensor.Tensor {
+			ferr = f(d, view(b, d))
+			return nil
+		})
+	})
+	return errors.Join(err, ferr)
+}
+
+func checkLoss(o Output) error {
+	if o.Loss == nil {
+		return errors.New("the step gave no loss, want a tensor of one element in Output.Loss")
+	}
+	if o.Loss.Size() != 1 {
+		return fmt.Errorf("the step gave a loss %v, want one element: take its mean", o.Loss.Desc())
+	}
+	return nil
+}
