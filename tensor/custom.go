@@ -23,16 +23,16 @@ func (f Function) Apply(x ...*Tensor) []*Tensor {
 	if len(x) == 0 {
 		fail("%s: no operands", f.Name)
 	}
-	in := make([]*Tensor, len(x))
-	for i, t := range x {
-		in[i] = t.Detach()
-	}
-	y, saved := f.Forward(in)
 	e := x[0].dev
 	var s *scope
 	for _, t := range x {
 		s = deeper(s, t.scope)
 	}
+	in := make([]*Tensor, len(x))
+	for i, t := range x {
+		in[i] = t.detached(s) // of parameters too, which are in no scope themselves
+	}
+	y, saved := f.Forward(in)
 	g, ok := core.As[core.Gradients](e.stream)
 	if !ok || s != nil && s.mute {
 		return y

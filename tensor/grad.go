@@ -71,8 +71,11 @@ func tracking(g core.Gradients, id op.TensorID) core.Gradients {
 }
 
 // Detach is t as a constant: nothing flows back through it. It shares t's memory where the backend can.
-func (t *Tensor) Detach() *Tensor {
-	return applyIn(&Device{engine: t.dev}, op.Reshape, []*Tensor{t}, []op.Attr{op.Dims("shape", t.desc.Shape)}, &scope{mute: true}, t.scope)[0]
+func (t *Tensor) Detach() *Tensor { return t.detached(t.scope) }
+
+// detached is Detach whose result belongs to owner.
+func (t *Tensor) detached(owner *scope) *Tensor {
+	return applyIn(&Device{engine: t.dev}, op.Reshape, []*Tensor{t}, []op.Attr{op.Dims("shape", t.desc.Shape)}, &scope{mute: true}, owner)[0]
 }
 
 // NoGrad is Scope in which nothing is recorded for gradients: ops on a tensor made in it are not. The tensors that f
