@@ -119,17 +119,10 @@ func binary[T, R any](c *kernel.Call, grain int, loop *pair[T, R]) error {
 		plain = plain && v.Shape.Size() == n && v.IsContiguous()
 	}
 	if !plain {
-		if native(c.In[0]) && native(c.In[1]) {
-			switch {
-			case loop.vs != nil && full(&c.In[0], n) && c.In[1].Size() == 1:
-				b := kernel.Data[T](c.In[1])[c.In[1].View.Offset]
-				return unaryFrom(c, grain, 0, func(d []R, a []T) { loop.vs(d, a, b) })
-			case loop.sv != nil && full(&c.In[1], n) && c.In[0].Size() == 1:
-				a := kernel.Data[T](c.In[0])[c.In[0].View.Offset]
-				return unaryFrom(c, grain, 1, func(d []R, b []T) { loop.sv(d, a, b) })
-			}
+		if !native(c.In[0]) || !native(c.In[1]) {
+			return binaryAny(c, grain, loop)
 		}
-		return binaryAny(c, grain, loop)
+		return unequal(c, grain, loop, n)
 	}
 	a, b := kernel.Flat[T](c.In[0]), kernel.Flat[T](c.In[1])
 	out := c.Reuse(0, 0, 1)
@@ -146,6 +139,34 @@ func binary[T, R any](c *kernel.Call, grain int, loop *pair[T, R]) error {
 	}
 	c.Pool.For(len(y), grain, func(lo, hi int) { loop.vv(y[lo:hi], a[lo:hi], b[lo:hi]) })
 	return nil
+}
+
+// unequal is binary for operands of n elements and less.
+func unequal[T, R any](c *kernel.Call, grain int, loop *pair[T, R], n int) error {
+	switch {
+	case loop.vs != nil && full(&c.In[0], n) && c.In[1].Size() == 1:
+		b := kernel.Data[T](c.In[1])[c.In[1].View.Offset]
+		if n <= grain {
+			loop.vs(kernel.Flat[R](c.Reuse(0, 0)), kernel.Flat[T](c.In[0]), b)
+			return nil
+		}
+		return unaryFrom(c, grain, 0, func(d []R, a []T) { loop.vs(d, a, b) })
+	case loop.sv != nil && full(&c.In[1], n) && c.In[0].Size() == 1:
+		a := kernel.Data[T](c.In[0])[c.In[0].View.Offset]
+		if n <= grain {
+			loop.sv(kernel.Flat[R](c.Reuse(0, 1)), a, kernel.Flat[T](c.In[1]))
+			return nil
+		}
+		return unaryFrom(c, grain, 1, func(d []R, b []T) { loop.sv(d, a, b) })
+	}
+	if c.Desc[0].Bytes() < streamed {
+		for whole := range c.In {
+			if full(&c.In[whole], n) && spreading(c, grain, loop, whole) {
+				return nil
+			}
+		}
+	}
+	return binaryAny(c, grain, loop)
 }
 
 // binaryAny is binary for operands of any layout and type.

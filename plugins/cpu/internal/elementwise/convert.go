@@ -207,3 +207,21 @@ func widen(c *kernel.Call) error {
 	})
 	return nil
 }
+
+// narrow makes float32 16-bit floats.
+func narrow(c *kernel.Call) error {
+	a := c.In[0]
+	if !a.View.IsContiguous() {
+		return unaryAny(c, cheap, plain[float32, float32])
+	}
+	out := c.Alloc(0)
+	x, y, past := kernel.Flat[float32](a), kernel.Flat[uint16](out), streams(c, out)
+	c.Pool.For(len(y), cheap, func(lo, hi int) {
+		if past {
+			stream(y[lo:hi], func(d []uint16, at int) { kernel.Encode(out.DType, d, x[lo+at:][:len(d)]) })
+			return
+		}
+		kernel.Encode(out.DType, y[lo:hi], x[lo:hi])
+	})
+	return nil
+}

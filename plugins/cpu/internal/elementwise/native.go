@@ -8,30 +8,23 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// native32 is the binary ops of float32 that are in assembly on this processor, nil for the others.
-func native32(c op.Code) *pair[float32, float32] {
+// pairs is the binary ops of float32 that are in assembly on this processor.
+var pairs = assemble()
+
+func assemble() map[op.Code]*pair[float32, float32] {
 	if !vector.Has() {
 		return nil
 	}
-	var p vector.Pair
-	switch c {
-	case op.Add:
-		p = vector.Add()
-	case op.Sub:
-		p = vector.Sub()
-	case op.Mul:
-		p = vector.Mul()
-	case op.Div:
-		p = vector.Div()
-	case op.Max:
-		p = vector.Max()
-	case op.Min:
-		p = vector.Min()
-	default:
-		return nil
+	found := map[op.Code]*pair[float32, float32]{}
+	for c, p := range map[op.Code]vector.Pair{op.Add: vector.Add(), op.Sub: vector.Sub(), op.Mul: vector.Mul(), op.Div: vector.Div(),
+		op.Max: vector.Max(), op.Min: vector.Min()} {
+		found[c] = &pair[float32, float32]{p.Both, p.To, p.From}
 	}
-	return &pair[float32, float32]{p.Both, p.To, p.From}
+	return found
 }
+
+// native32 is one of pairs, nil for others.
+func native32(c op.Code) *pair[float32, float32] { return pairs[c] }
 
 // functions is the unary ops of float32 that are in assembly.
 var functions = map[op.Code]vector.Function{op.Log1p: vector.Log1p, op.Expm1: vector.Expm1, op.Neg: vector.Neg, op.Abs: vector.Abs,

@@ -14,15 +14,24 @@ func Rules() map[op.Code]kernel.Rule {
 			rules[c] = kernel.Rule{Types: op.Lookup(c).Operands[0].Types, Prepare: prepare}
 		}
 	}
-	put(prepareUnary, op.Neg, op.Abs, op.Exp, op.Log, op.Log1p, op.Expm1, op.Sqrt, op.Sin, op.Cos, op.Tan, op.Asin, op.Acos, op.Atan,
+	// Ops without attributes have one kernel for each type of their operands.
+	plainly := func(prepare func(n *op.Node, in []op.Desc) kernel.Func, codes ...op.Code) {
+		put(prepare, codes...)
+		for _, c := range codes {
+			if row := op.Lookup(c); len(row.Attrs) == 0 {
+				rules[c] = kernel.Rule{Types: row.Operands[0].Types, Prepare: ready(c, row.Operands[0].Types, prepare)}
+			}
+		}
+	}
+	plainly(prepareUnary, op.Neg, op.Abs, op.Exp, op.Log, op.Log1p, op.Expm1, op.Sqrt, op.Sin, op.Cos, op.Tan, op.Asin, op.Acos, op.Atan,
 		op.Sinh, op.Cosh, op.Tanh, op.Erf, op.Floor, op.Ceil, op.Round, op.Not,
 		op.Reciprocal, op.Rsqrt, op.Square, op.Sign, op.Trunc, op.Asinh, op.Acosh, op.Atanh, op.Relu, op.Clamp,
 		op.LeakyRelu, op.Elu, op.Selu, op.Celu, op.Sigmoid, op.HardSigmoid, op.HardSwish, op.Silu, op.Gelu, op.Mish, op.Softplus,
 		op.Softsign, op.ThresholdedRelu)
 	put(prepareTest, op.IsNaN, op.IsInf)
-	put(prepareBinary, op.Add, op.Sub, op.Mul, op.Div, op.Rem, op.Pow, op.Max, op.Min, op.Atan2, op.And, op.Or, op.Xor, op.Shl, op.Shr,
+	plainly(prepareBinary, op.Add, op.Sub, op.Mul, op.Div, op.Rem, op.Pow, op.Max, op.Min, op.Atan2, op.And, op.Or, op.Xor, op.Shl, op.Shr,
 		op.FloorMod, op.PRelu)
-	put(prepareComparison, op.Equal, op.Less, op.NotEqual, op.Greater, op.GreaterEqual, op.LessEqual)
+	plainly(prepareComparison, op.Equal, op.Less, op.NotEqual, op.Greater, op.GreaterEqual, op.LessEqual)
 	put(func(_ *op.Node, in []op.Desc) kernel.Func { return whereKernel(in[1].DType) }, op.Where)
 	put(func(n *op.Node, in []op.Desc) kernel.Func {
 		to := n.Attrs.DType("dtype")
@@ -38,6 +47,9 @@ func Rules() map[op.Code]kernel.Rule {
 		if kernel.IsHalf(in[0].DType) && to == dtype.F32 {
 			return widen
 		}
+		if in[0].DType == dtype.F32 && kernel.IsHalf(to) {
+			return narrow
+		}
 		return castKernel(in[0].DType, to)
 	}, op.Cast)
 	put(func(n *op.Node, in []op.Desc) kernel.Func {
@@ -48,6 +60,19 @@ func Rules() map[op.Code]kernel.Rule {
 	}, op.Quantize)
 	put(prepareDequantize, op.Dequantize)
 	return rules
+}
+
+// ready makes the kernels of an op for all types beforehand, so that a node costs a look into a table.
+func ready(c op.Code, types dtype.Set, prepare func(n *op.Node, in []op.Desc) kernel.Func) func(n *op.Node, in []op.Desc) kernel.Func {
+	var made [32]kernel.Func // as many types as a set has
+	n := op.Node{Op: c, Outputs: make([]op.Desc, 1)}
+	for d := range dtype.DType(len(made)) {
+		if types.Has(d) {
+			n.Outputs[0].DType = d
+			made[d] = prepare(&n, []op.Desc{{DType: d}, {DType: d}})
+		}
+	}
+	return func(_ *op.Node, in []op.Desc) kernel.Func { return made[in[0].DType%32] }
 }
 
 func prepareUnary(n *op.Node, in []op.Desc) kernel.Func {

@@ -95,6 +95,22 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 		})
 		return
 	}
+	if c.byRows(ds[outer-1], ss[outer-1]) {
+		count, row, from := dims[outer-1], ds[outer-1], ss[outer-1]
+		w := NewWalk(dims[:outer-1], []int{do, so}, ds[:outer-1], ss[:outer-1])
+		if outer == 1 {
+			pool.For(count, copyGrain/work+1, func(lo, hi int) { c.copyRows(do+lo*row, row, so+lo*from, from, hi-lo) })
+			return
+		}
+		pool.For(w.Count(), copyGrain/(work*count)+1, func(lo, hi int) {
+			at := w.Start(lo)
+			for i := lo; i < hi; i++ {
+				c.copyRows(at.Pos[0], row, at.Pos[1], from, count)
+				at.Next()
+			}
+		})
+		return
+	}
 	pool.For(c.walk.Count(), copyGrain/work+1, func(lo, hi int) {
 		at := c.walk.Start(lo)
 		for i := lo; i < hi; i++ {
@@ -109,6 +125,19 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 			at.Next()
 		}
 	})
+}
+
+// rowLimit is the longest line, in elements, that is not worth a copy of its own.
+const rowLimit = 1 << 10
+
+// byRows reports whether lines, row and from apart, are worth the loop over rows of float32.
+func (c *move[T]) byRows(row, from int) bool {
+	return c.dStep == 1 && c.sStep == 1 && c.m == 1 && !c.past && unsafe.Sizeof(c.dst[0]) == 4 && c.n <= rowLimit && vector.Has() &&
+		row >= 0 && from >= 0
+}
+
+func (c *move[T]) copyRows(d, row, s, from, count int) {
+	vector.Copy(vector.Rows{Count: count, Cols: c.n, DstStep: row, SrcStep: from}, Cast[float32](Bytes(c.dst[d:])), Cast[float32](Bytes(c.src[s:])))
 }
 
 // shortRun is the longest run of equal elements that is not worth a loop.

@@ -115,8 +115,18 @@ func (c *Call) buffer(size int) *mem.Buffer {
 // Alloc makes output i a new array with undefined elements, contiguous.
 func (c *Call) Alloc(i int) Array {
 	d := c.Desc[i]
-	c.Out[i] = Array{Buf: c.buffer(d.Bytes()), DType: d.DType, View: shape.Contiguous(d.Shape)}
+	c.Out[i] = Array{Buf: c.buffer(d.Bytes()), DType: d.DType, View: c.contiguous(d.Shape)}
 	return c.Out[i]
+}
+
+// contiguous is shape.Contiguous, with the strides of an input that has them.
+func (c *Call) contiguous(s shape.Shape) shape.View {
+	for k := range c.In {
+		if v := &c.In[k].View; v.Shape.Equal(s) && v.IsContiguous() {
+			return shape.View{Shape: s, Strides: v.Strides}
+		}
+	}
+	return shape.Contiguous(s)
 }
 
 // Reuse makes output i the first of the inputs from that is owned, held by nobody else, whole, of the output's shape and

@@ -80,6 +80,10 @@ func take[T any](c *kernel.Call, p plan, dst, src []T, idx []int) {
 	if len(dst) == 0 {
 		return
 	}
+	if p.inner == 1 {
+		pickColumns(c, p, dst, src, idx)
+		return
+	}
 	bytes := len(kernel.Bytes(dst))
 	past := bytes >= streamed && bytes/rows >= longRow
 	c.Pool.For(rows, grain/p.inner+1, func(lo, hi int) {
@@ -87,15 +91,29 @@ func take[T any](c *kernel.Call, p plan, dst, src []T, idx []int) {
 			block := r / p.count // batch and outer
 			i := idx[block/p.outer*p.count+r%p.count]
 			from := (block*p.length + i) * p.inner
-			if p.inner == 1 {
-				dst[r] = src[from]
-				continue
-			}
 			if past {
 				vector.Stream(kernel.Bytes(dst[r*p.inner:][:p.inner]), kernel.Bytes(src[from:][:p.inner]))
 				continue
 			}
 			copy(dst[r*p.inner:][:p.inner], src[from:])
+		}
+	})
+}
+
+// pickColumns takes single elements, line by line.
+func pickColumns[T any](c *kernel.Call, p plan, dst, src []T, idx []int) {
+	c.Pool.For(p.batch*p.outer, grain/4/p.count+1, func(lo, hi int) {
+		for b := lo; b < hi; b++ {
+			from, to := src[b*p.length:][:p.length], dst[b*p.count:][:p.count]
+			places := idx[b/p.outer*p.count:][:p.count]
+			for len(places) >= 4 {
+				i, d := places[:4:4], to[:4:4]
+				d[0], d[1], d[2], d[3] = from[i[0]], from[i[1]], from[i[2]], from[i[3]]
+				places, to = places[4:], to[4:]
+			}
+			for k, i := range places {
+				to[k] = from[i]
+			}
 		}
 	})
 }

@@ -35,7 +35,13 @@ func arg[T number](n *op.Node, in []op.Desc) kernel.Func {
 		if len(y) == 0 {
 			return nil
 		}
+		f, quick := any(x).([]float32)
+		quick = quick && vector.Has() && l.N <= shortLine
 		c.Pool.For(l.Count, grain/l.N+1, func(lo, hi int) {
+			if quick {
+				argRows(y[lo:hi], f[lo*l.N:hi*l.N], l.N, n.Op == op.ArgMin)
+				return
+			}
 			for i := lo; i < hi; i++ {
 				y[i] = int64(find(x[i*l.N:][:l.N]))
 			}
@@ -44,10 +50,43 @@ func arg[T number](n *op.Node, in []op.Desc) kernel.Func {
 	}
 }
 
+// shortLine is the length up to which lines are searched many at a time.
+const shortLine = 512
+
+// argRows finds along rows of n elements.
+func argRows(y []int64, x []float32, n int, least bool) {
+	extreme, bound := vector.Maxima, vector.AtLeast
+	if least {
+		extreme, bound = vector.Minima, vector.AtMost
+	}
+	var best [64]float32
+	for len(y) > 0 {
+		some := best[:min(len(y), len(best))]
+		extreme.OfRows(some, x, n, n)
+		for r, b := range some {
+			y[r] = int64(placeOf(x[r*n:][:n], b, bound))
+		}
+		y, x = y[len(some):], x[len(some)*n:]
+	}
+}
+
+// placeOf is the place of the first element as extreme as best or, if that is NaN, of the first NaN.
+func placeOf(x []float32, best float32, bound vector.Bound) int {
+	if best == best {
+		return bound.Find(x, best)
+	}
+	for i, v := range x {
+		if v != v {
+			return i
+		}
+	}
+	return len(x)
+}
+
 // argMax is the first of the greatest, or of NaN.
 func argMax[T number](x []T) int {
 	if f, ok := any(x).([]float32); ok && vector.Has() {
-		return first(f, vector.Greatest, func(a, b float32) bool { return a > b })
+		return first(f, vector.Greatest, vector.AtLeast, func(a, b float32) bool { return a > b })
 	}
 	at, best := 0, x[0]
 	for i, v := range x {
@@ -62,7 +101,7 @@ func argMax[T number](x []T) int {
 
 func argMin[T number](x []T) int {
 	if f, ok := any(x).([]float32); ok && vector.Has() {
-		return first(f, vector.Least, func(a, b float32) bool { return a < b })
+		return first(f, vector.Least, vector.AtMost, func(a, b float32) bool { return a < b })
 	}
 	at, best := 0, x[0]
 	for i, v := range x {
@@ -77,7 +116,7 @@ func argMin[T number](x []T) int {
 
 // first is the place of the first NaN or, if there is none, of the first element that is as extreme as any: parts of the
 // line are joined, and the place is looked for in the best of them.
-func first(x []float32, extreme func(x []float32) float32, better func(a, b float32) bool) int {
+func first(x []float32, extreme func(x []float32) float32, bound vector.Bound, better func(a, b float32) bool) int {
 	const part = 512
 	at, best := 0, float32(0)
 	for i := 0; i < len(x); i += part {
@@ -88,12 +127,7 @@ func first(x []float32, extreme func(x []float32) float32, better func(a, b floa
 			}
 		}
 	}
-	for i, v := range x[at:] {
-		if v == best || v != v {
-			return at + i
-		}
-	}
-	return at
+	return at + placeOf(x[at:], best, bound)
 }
 
 // argColumns finds along the rows of x, [length, inner], a strip of columns at a time.

@@ -10,6 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 type float interface{ float32 | float64 }
@@ -24,6 +25,11 @@ type reducer[T number] struct {
 	line func(x []T) T    // of a line, never empty
 	join func(a, b T) T   // of two results
 	rows func(acc, x []T) // element by element, acc of the length of x
+
+	// ofRows joins rows of cols elements, row apart, each to one of out; ofColumns joins rows to one, out. They are nil
+	// where there are no such loops.
+	ofRows    func(out, x []T, cols, row int)
+	ofColumns func(out, x []T, rows, row int)
 }
 
 const (
@@ -31,6 +37,8 @@ const (
 	chunk = 64 << 10 // elements of a long line that make one partial result
 	grain = 32 << 10 // fewest elements worth another thread
 	cols  = 2048     // columns that are summed at a time
+	whole = 256      // columns up to which a row is read in one go, strip by strip
+	near  = 64 << 10 // elements that a cache holds, so that strips may be read in any order
 )
 
 // form is a view split into the dimensions that stay and those that are joined.
@@ -115,6 +123,11 @@ func lines[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) {
 		}
 		return
 	}
+	if row, ok := only(f.kept); ok && r.ofRows != nil && step == 1 && per == n && n <= vector.RowLimit && row >= 0 {
+		from := f.kept.Offset
+		c.Pool.For(len(y), grain/n+1, func(lo, hi int) { r.ofRows(y[lo:hi], data[from+lo*row:], n, row) })
+		return
+	}
 	inner := kernel.NewWalk(outer.Shape, []int{0}, outer.Strides)
 	c.Pool.For(len(y), grain/per+1, func(lo, hi int) {
 		s := scratches.Get().(*scratch)
@@ -132,6 +145,14 @@ func lines[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) {
 		}
 		scratches.Put(s)
 	})
+}
+
+// only is the step of a view of at most one dimension.
+func only(v shape.View) (step int, ok bool) {
+	if len(v.Shape) == 1 {
+		return v.Strides[0], true
+	}
+	return 0, len(v.Shape) == 0
 }
 
 type scratch [block]uint64
@@ -181,9 +202,11 @@ func columns[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) 
 		width = max(min(n, 64), n*kept.Count()/(2*c.Pool.Threads())/max(1, kept.Count()))
 	}
 	if kept.Count() == 1 && joined.Count() >= 2*tall {
-		byParts(c, at(&kept), &joined, data, r, y)
+		byParts(c, at(&kept), f.joined, data, r, y)
 		return
 	}
+	row, single := only(f.joined)
+	kernels := r.ofColumns != nil && single && row >= 0 && (n <= whole && row == n || joined.Count()*row <= near)
 	strips := (n + width - 1) / width
 	c.Pool.For(kept.Count()*strips, grain/(width*joined.Count())+1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -191,6 +214,10 @@ func columns[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) 
 			from := i % strips * width
 			to := min(from+width, n)
 			acc := y[i/strips*n+from : i/strips*n+to]
+			if kernels {
+				r.ofColumns(acc, data[at.Pos[0]+from:], joined.Count(), row)
+				continue
+			}
 			in := joined.Start(0)
 			copy(acc, data[at.Pos[0]+in.Pos[0]+from:])
 			for range joined.Count() - 1 {
@@ -213,13 +240,20 @@ func at(w *kernel.Walk) int {
 }
 
 // byParts joins many rows to one: partial results are those of fixed ranges of rows, each read from beginning to end.
-func byParts[T number](c *kernel.Call, from int, joined *kernel.Walk, data []T, r *reducer[T], y []T) {
+func byParts[T number](c *kernel.Call, from int, view shape.View, data []T, r *reducer[T], y []T) {
+	joined := kernel.NewWalk(view.Shape, []int{0}, view.Strides)
 	rows, n := joined.Count(), len(y)
+	row, single := only(view)
+	kernels := r.ofColumns != nil && single && row >= 0 && n <= whole
 	count := min(parts, rows/tall)
 	partial := kernel.TempOf[T](c, count*n)
 	c.Pool.For(count, grain/(rows/count*n)+1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			first, last := rows*i/count, rows*(i+1)/count
+			if kernels {
+				r.ofColumns(partial[i*n:][:n], data[from+first*row:], last-first, row)
+				continue
+			}
 			in := joined.Start(first)
 			for k := first; k < last; k++ {
 				for at := 0; at < n; at += cols { // what is summed stays in the first level cache

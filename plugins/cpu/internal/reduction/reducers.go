@@ -8,27 +8,28 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// native is the reducers of float32 that are in assembly on this processor, nil for others.
-func native[T number](c op.Code) *reducer[T] {
+// assembled are the reducers of float32 in assembly, where this processor has them.
+var assembled = assemble()
+
+func assemble() map[op.Code]any {
 	if !vector.Has() {
 		return nil
 	}
-	var r *reducer[float32]
-	switch c {
-	case op.Sum:
-		add := vector.Add().Both
-		r = &reducer[float32]{line: vector.Sum, join: func(a, b float32) float32 { return a + b }, rows: func(acc, x []float32) { add(acc, acc, x) }}
-	case op.ReduceMax:
-		most := vector.Max().Both
-		r = &reducer[float32]{none: lowest[float32](), line: vector.Greatest, join: func(a, b float32) float32 { return max(a, b) },
-			rows: func(acc, x []float32) { most(acc, acc, x) }}
-	case op.ReduceMin:
-		least := vector.Min().Both
-		r = &reducer[float32]{none: highest[float32](), line: vector.Least, join: func(a, b float32) float32 { return min(a, b) },
-			rows: func(acc, x []float32) { least(acc, acc, x) }}
+	add, most, least := vector.Add().Both, vector.Max().Both, vector.Min().Both
+	return map[op.Code]any{
+		op.Sum: &reducer[float32]{line: vector.Sum, join: func(a, b float32) float32 { return a + b },
+			rows: func(acc, x []float32) { add(acc, acc, x) }, ofRows: vector.Sums.OfRows, ofColumns: vector.Sums.OfColumns},
+		op.ReduceMax: &reducer[float32]{none: lowest[float32](), line: vector.Greatest, join: func(a, b float32) float32 { return max(a, b) },
+			rows: func(acc, x []float32) { most(acc, acc, x) }, ofRows: vector.Maxima.OfRows, ofColumns: vector.Maxima.OfColumns},
+		op.ReduceMin: &reducer[float32]{none: highest[float32](), line: vector.Least, join: func(a, b float32) float32 { return min(a, b) },
+			rows: func(acc, x []float32) { least(acc, acc, x) }, ofRows: vector.Minima.OfRows, ofColumns: vector.Minima.OfColumns},
 	}
-	found, _ := any(r).(*reducer[T])
-	return found
+}
+
+// native is the reducer in assembly of elements of type T, nil where there is none.
+func native[T number](c op.Code) *reducer[T] {
+	r, _ := assembled[c].(*reducer[T])
+	return r
 }
 
 func reducerOf[T number](c op.Code) *reducer[T] {

@@ -5,6 +5,7 @@ import (
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 // scan runs along an axis. Elements behind the axis lie side by side, so that a scan along an outer axis is a loop over
@@ -120,6 +121,11 @@ func wideScan(c op.Code, outer, length, inner int, exclusive, reverse bool) kern
 		c.Pool.For(outer, grain/(length*inner)+1, func(lo, hi int) {
 			for o := lo; o < hi; o++ {
 				if inner == 1 {
+					if !product && !exclusive && !reverse && hi-o >= 4 {
+						runningFour(y[o*length:][:4*length], x[o*length:][:4*length])
+						o += 3
+						continue
+					}
 					running(y[o*length:][:length], x[o*length:][:length], product, exclusive, reverse)
 					continue
 				}
@@ -132,6 +138,14 @@ func wideScan(c op.Code, outer, length, inner int, exclusive, reverse bool) kern
 						k = length - 1 - k
 					}
 					at := (o*length + k) * inner
+					if !product && !exclusive {
+						to, from := y[at:][:inner], x[at:][:inner]
+						for i := vector.Cumulate(acc, to, from); i < inner; i++ {
+							acc[i] += float64(from[i])
+							to[i] = float32(acc[i])
+						}
+						continue
+					}
 					if !exclusive {
 						join(acc, x[at:][:inner])
 					}
@@ -171,5 +185,20 @@ func running(y, x []float32, product, exclusive, reverse bool) {
 			y[at] = float32(acc)
 		}
 		at += step
+	}
+}
+
+// runningFour is the running sums of four lines: one alone would wait for each addition.
+func runningFour(y, x []float32) {
+	n := len(x) / 4
+	x0, x1, x2, x3 := x[:n], x[n:][:n], x[2*n:][:n], x[3*n:][:n]
+	y0, y1, y2, y3 := y[:n], y[n:][:n], y[2*n:][:n], y[3*n:][:n]
+	var a, b, c, d float64
+	for i := range n {
+		a += float64(x0[i])
+		b += float64(x1[i])
+		c += float64(x2[i])
+		d += float64(x3[i])
+		y0[i], y1[i], y2[i], y3[i] = float32(a), float32(b), float32(c), float32(d)
 	}
 }

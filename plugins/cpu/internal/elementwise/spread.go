@@ -1,0 +1,77 @@
+package elementwise
+
+import (
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+)
+
+// fewest is the shortest run of elements that is worth a loop of its own.
+const fewest = 16
+
+// spread is how an operand with less elements than the result is repeated: the result is [outer, mid, inner], the operand
+// [1, mid, 1] and contiguous. A row that is added to all has inner 1, a column that is added to all has outer 1.
+type spread struct{ mid, inner int }
+
+// spreadOver finds how v, which broadcasts to s, is repeated; ok is false when it is in another way.
+func spreadOver(s shape.Shape, v *shape.View) (r spread, ok bool) {
+	r = spread{1, 1}
+	off, begun, over := len(s)-len(v.Shape), false, false
+	for d := len(s) - 1; d >= 0; d-- {
+		if s[d] == 1 {
+			continue
+		}
+		stride := 0
+		if d >= off && v.Shape[d-off] != 1 {
+			stride = v.Strides[d-off]
+		}
+		switch {
+		case stride == 0 && !begun:
+			r.inner *= s[d]
+		case stride == 0:
+			over = true
+		case over || stride != r.mid:
+			return r, false
+		default:
+			begun = true
+			r.mid *= s[d]
+		}
+	}
+	return r, true
+}
+
+// spreading runs a binary op whose operand full is as large as the result, and the other one repeated; done is false when
+// the operands do not lie so.
+func spreading[T, R any](c *kernel.Call, grain int, loop *pair[T, R], whole int) (done bool) {
+	s, other := c.Desc[0].Shape, &c.In[1-whole]
+	r, ok := spreadOver(s, &other.View)
+	run := r.inner
+	if run == 1 {
+		run = r.mid
+	}
+	if !ok || run < fewest || r.inner > 1 && (whole == 0 && loop.vs == nil || whole == 1 && loop.sv == nil) {
+		return false
+	}
+	x, few := kernel.Flat[T](c.In[whole]), kernel.Data[T](*other)[other.View.Offset:][:r.mid]
+	out := c.Reuse(0, whole)
+	y := kernel.Flat[R](out)
+	c.Pool.For(len(y)/run, grain/run+1, func(lo, hi int) {
+		k := lo % r.mid
+		for i := lo; i < hi; i++ {
+			d, v := y[i*run:][:run], x[i*run:][:run]
+			switch {
+			case r.inner == 1 && whole == 0:
+				loop.vv(d, v, few)
+			case r.inner == 1:
+				loop.vv(d, few, v)
+			case whole == 0:
+				loop.vs(d, v, few[k])
+			default:
+				loop.sv(d, few[k], v)
+			}
+			if k++; k == r.mid {
+				k = 0
+			}
+		}
+	})
+	return true
+}

@@ -1,0 +1,104 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/core/op"
+)
+
+// TestRepeatedOperands subtracts, which knows its operands apart, with one operand repeated in every way.
+func TestRepeatedOperands(t *testing.T) {
+	for _, c := range []struct{ s, v [3]int }{
+		{[3]int{3, 5, 40}, [3]int{1, 1, 40}}, {[3]int{3, 5, 40}, [3]int{1, 5, 40}}, {[3]int{3, 5, 40}, [3]int{1, 5, 1}},
+		{[3]int{3, 5, 40}, [3]int{3, 5, 1}}, {[3]int{3, 5, 40}, [3]int{3, 1, 40}}, {[3]int{3, 5, 40}, [3]int{3, 1, 1}},
+		{[3]int{1, 70, 3}, [3]int{1, 1, 3}}, {[3]int{2, 70, 3}, [3]int{2, 70, 1}}, {[3]int{40, 50, 64}, [3]int{40, 50, 1}},
+		{[3]int{40, 50, 64}, [3]int{1, 1, 64}}, {[3]int{40, 50, 64}, [3]int{1, 50, 1}}, {[3]int{3, 5, 40}, [3]int{1, 1, 1}},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			bed := newBed(t)
+			size := func(d [3]int) int { return d[0] * d[1] * d[2] }
+			a, b := random(1, size(c.s)), random(2, size(c.v))
+			x, y := put(bed, a, c.s[:]...), put(bed, b, c.v[:]...)
+			left, right := get[float32](bed, bed.do(op.Sub, list(x, y))[0]), get[float32](bed, bed.do(op.Sub, list(y, x))[0])
+			i := 0
+			for p := range c.s[0] {
+				for q := range c.s[1] {
+					for r := range c.s[2] {
+						v := b[(p%c.v[0]*c.v[1]+q%c.v[1])*c.v[2]+r%c.v[2]]
+						require.Equal(t, a[i]-v, left[i])
+						require.Equal(t, v-a[i], right[i])
+						i++
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestGatherColumns takes elements along the last axis.
+func TestGatherColumns(t *testing.T) {
+	bed := newBed(t)
+	const rows, length, count = 37, 19, 23
+	a, idx := random(1, rows*length), make([]int64, count)
+	for i := range idx {
+		idx[i] = int64(i * 7 % length)
+	}
+	got := get[float32](bed, bed.do(op.Gather, list(put(bed, a, rows, length), put(bed, idx, count)), op.Int("axis", 1))[0])
+	for r := range rows {
+		for k, i := range idx {
+			require.Equal(t, a[r*length+int(i)], got[r*count+k])
+		}
+	}
+}
+
+// TestRunningSums covers lines side by side, lines behind each other and lines that are left over.
+func TestRunningSums(t *testing.T) {
+	for _, c := range []struct{ outer, length, inner int }{{1, 50, 1}, {7, 33, 1}, {40, 9, 1}, {3, 20, 37}, {2, 5, 16}} {
+		bed := newBed(t)
+		a := random(1, c.outer*c.length*c.inner)
+		got := get[float32](bed, bed.do(op.CumSum, list(put(bed, a, c.outer, c.length, c.inner)), op.Int("axis", 1))[0])
+		for o := range c.outer {
+			for i := range c.inner {
+				sum := 0.0
+				for k := range c.length {
+					at := (o*c.length+k)*c.inner + i
+					sum += float64(a[at])
+					require.Equal(t, float32(sum), got[at])
+				}
+			}
+		}
+	}
+}
+
+// TestArgOfShortLines has NaN, equal elements and all lengths about a vector.
+func TestArgOfShortLines(t *testing.T) {
+	for _, n := range []int{1, 5, 16, 31, 33, 200} {
+		bed := newBed(t)
+		const rows = 90
+		a := random(1, rows*n)
+		for i := range a {
+			if a[i] = float32(math.Round(float64(a[i] * 4))); i%157 == 5 {
+				a[i] = float32(math.NaN())
+			}
+		}
+		x := put(bed, a, rows, n)
+		most, least := get[int64](bed, bed.do(op.ArgMax, list(x), op.Int("axis", 1))[0]), get[int64](bed, bed.do(op.ArgMin, list(x), op.Int("axis", 1))[0])
+		for r := range rows {
+			hi, lo := 0, 0
+			for i, v := range a[r*n:][:n] {
+				if best := a[r*n+hi]; best == best && (v > best || v != v) {
+					hi = i
+				}
+				if best := a[r*n+lo]; best == best && (v < best || v != v) {
+					lo = i
+				}
+			}
+			require.EqualValues(t, hi, most[r], "greatest of row %d of %d", r, n)
+			require.EqualValues(t, lo, least[r], "least of row %d of %d", r, n)
+		}
+	}
+}
