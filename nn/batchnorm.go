@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"slices"
+
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/tensor"
 )
@@ -71,34 +73,54 @@ func batchNorm(x, weight, bias *tensor.Tensor, epsilon float64) (y, mean, varian
 		in = append(in, weight, bias)
 	}
 	f := tensor.Function{Name: "batch_norm",
-		Forward: func(in []*tensor.Tensor) (y, saved []*tensor.Tensor) {
+		Forward: func(constants []*tensor.Tensor) (y, saved []*tensor.Tensor) {
 			var w, b *tensor.Tensor
 			if len(in) > 1 {
-				w, b = in[1], in[2]
+				w, b = constants[1], constants[2]
 			}
-			variance, mean = in[0].VarMean(0, axes...)
-			return []*tensor.Tensor{in[0].BatchNorm(w, b, mean, variance, epsilon)}, append(append(saved, in...), mean, variance)
+			variance, mean := constants[0].VarMean(0, axes...)
+			y = []*tensor.Tensor{constants[0].BatchNorm(w, b, mean, variance, epsilon), mean, variance}
+			return y, append(append(saved, in...), mean, variance)
 		},
 		Backward: func(saved, grads []*tensor.Tensor) []*tensor.Tensor {
-			x, dy := saved[0], grads[0]
-			mean, variance := saved[len(saved)-2], saved[len(saved)-1]
-			total := dy.Sum(axes...)
-			along := dy.Mul(x.BatchNorm(nil, nil, mean, variance, epsilon)).Sum(axes...)
-			gain := variance.AddScalar(epsilon).Rsqrt()
-			if len(saved) > 3 {
-				gain = gain.Mul(saved[1])
-			}
-			part := gain.DivScalar(-float64(x.Size() / x.Shape()[1]))
-			dims := make([]int, x.Rank()-1)
-			for i := range dims {
-				dims[i] = 1
-			}
-			dims[0] = x.Shape()[1]
-			dx := dy.Mul(gain.Reshape(dims...)).Add(x.BatchNorm(part.Mul(along), part.Mul(total), mean, variance, epsilon))
-			if len(saved) > 3 {
-				return []*tensor.Tensor{dx, along, total}
-			}
-			return []*tensor.Tensor{dx}
+			return batchNormGrad(saved, grads, axes, epsilon)
 		}}
-	return f.Apply(in...)[0], mean, variance
+	out := f.Apply(in...)
+	return out[0], out[1], out[2]
+}
+
+// batchNormGrad gives the gradients of x, and of weight and bias if there are, from those of y, and those of mean and variance, which
+// second derivatives have.
+func batchNormGrad(saved, grads []*tensor.Tensor, axes []int, epsilon float64) []*tensor.Tensor {
+	x, mean, variance := saved[0], saved[len(saved)-2], saved[len(saved)-1]
+	n := float64(x.Size() / x.Shape()[1])
+	byChannel := func(v *tensor.Tensor) *tensor.Tensor {
+		dims := slices.Repeat([]int{1}, x.Rank()-1)
+		dims[0] = x.Shape()[1]
+		return v.Reshape(dims...)
+	}
+	out := make([]*tensor.Tensor, len(saved)-2)
+	add := func(g *tensor.Tensor) {
+		if out[0] != nil {
+			g = out[0].Add(g)
+		}
+		out[0] = g
+	}
+	if dy := grads[0]; dy != nil {
+		total := dy.Sum(axes...)
+		along := dy.Mul(x.BatchNorm(nil, nil, mean, variance, epsilon)).Sum(axes...)
+		gain := variance.AddScalar(epsilon).Rsqrt()
+		if len(out) > 1 {
+			gain, out[1], out[2] = gain.Mul(saved[1]), along, total
+		}
+		part := gain.DivScalar(-n)
+		add(dy.Mul(byChannel(gain)).Add(x.BatchNorm(part.Mul(along), part.Mul(total), mean, variance, epsilon)))
+	}
+	if d := grads[1]; d != nil {
+		add(byChannel(d.DivScalar(n)).Expand(x.Shape()...))
+	}
+	if d := grads[2]; d != nil {
+		add(x.Sub(byChannel(mean)).Mul(byChannel(d.MulScalar(2 / n))))
+	}
+	return out
 }

@@ -9,8 +9,15 @@
 //	}
 //
 //	func (m *Classifier) Forward(x *tensor.Tensor) *tensor.Tensor {
-//		return m.Head.Forward(m.Conv.Forward(x).Relu().Flatten(1, -1))
+//		return m.Head.Forward(m.Conv.Forward(x).Relu().FlattenFrom(1, -1))
 //	}
+//
+// Layers are made by constructors that take the device, sizes, and a configuration whose zero value is the default. Their
+// parameters have PyTorch's names and layouts, so that its weights load as they are. Device.Seed before makes models reproducible, on
+// every backend. Layers start in training mode: Eval changes a model, Inference makes a frozen copy. Tensors that layers make on
+// the way are released; results belong to the scope of their operands.
+//
+// Losses are plain structs of settings: CrossEntropyLoss{LabelSmoothing: 0.1}.Forward(logits, labels).
 //
 // Like tensors, modules panic with *tensor.Error on a wrong shape or type; tensor.Try makes an error of that. Forward passes of one
 // module may run at once, except where a layer in training mode updates statistics; changing parameters while a forward

@@ -143,7 +143,7 @@ func setting(v reflect.Value) string {
 		return setting(v.Elem())
 	case reflect.Slice, reflect.Array:
 		if v.Len() > 0 && setting(v.Index(v.Len()-1)) != "" || v.Type().Elem().Kind() == reflect.Int {
-			return fmt.Sprint(v.Interface())
+			return strings.ReplaceAll(fmt.Sprint(v.Interface()), " ", ",")
 		}
 	}
 	return ""

@@ -43,8 +43,8 @@ func (r *Recurrent) trained(name string, in []*tensor.Tensor, states int, forwar
 	}
 	n := len(in) - states
 	return tensor.Function{Name: name,
-		Forward: func(in []*tensor.Tensor) (y, saved []*tensor.Tensor) {
-			y = forward(in)
+		Forward: func(constants []*tensor.Tensor) (y, saved []*tensor.Tensor) {
+			y = forward(constants)
 			return y, append(append(saved, in...), y[0])
 		},
 		Backward: func(saved, grads []*tensor.Tensor) []*tensor.Tensor {

@@ -1,12 +1,9 @@
 package nn
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path"
-	"slices"
-	"strings"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/tensor"
@@ -19,7 +16,7 @@ type Entry struct {
 }
 
 // StateDict lists the parameters and buffers of m in the order of Params, without those that follow from settings. The tensors are
-// the module's own: they must not be released, and are what they are even when the module is trained on.
+// the parameters' values: they must not be released, and are gone when a parameter is set. What is to last is taken from a Clone.
 func StateDict(m any) []Entry {
 	var list []Entry
 	for _, p := range Params(m) {
@@ -28,163 +25,6 @@ func StateDict(m any) []Entry {
 		}
 	}
 	return list
-}
-
-// Source is named tensors to load a module from: a file, or Tensors.
-type Source interface {
-	// Names lists all tensors.
-	Names() []string
-	// Tensor reads one onto d. The caller owns the result.
-	Tensor(ctx context.Context, d *tensor.Device, name string) (*tensor.Tensor, error)
-}
-
-// Tensors is a Source in memory.
-type Tensors map[string]*tensor.Tensor
-
-// Entries is a state dict as a Source.
-func Entries(list []Entry) Tensors {
-	t := make(Tensors, len(list))
-	for _, e := range list {
-		t[e.Name] = e.Tensor
-	}
-	return t
-}
-
-// Names lists the names in order.
-func (t Tensors) Names() []string {
-	var names []string
-	for n := range t {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// Tensor gives a handle of its own on the named tensor, copied to d if it is on another device.
-func (t Tensors) Tensor(ctx context.Context, d *tensor.Device, name string) (*tensor.Tensor, error) {
-	v, ok := t[name]
-	if !ok {
-		return nil, fmt.Errorf("nn: no tensor %q: %w", name, core.ErrAttr)
-	}
-	c, err := v.To(ctx, d)
-	if err != nil || c != v {
-		return c, err
-	}
-	return v.Detach(), nil
-}
-
-// LoadOptions change LoadStateDict.
-type LoadOptions struct {
-	Rename  func(name string) string // the name in the source of a parameter of the module; nil for the same
-	Partial bool                     // parameters that the source lacks stay as they are
-	Ignore  []string                 // patterns, as Freeze has them, of names in the source that need not be in the module
-	Extra   bool                     // the source may have names that are not in the module
-}
-
-// LoadReport says what became of each name.
-type LoadReport struct {
-	Loaded     []string // parameters with new values
-	Missing    []string // parameters that the source lacks
-	Unexpected []string // names in the source that no parameter has
-	Mismatched []string // parameters of another shape, with both shapes
-}
-
-// String is a line for each kind that is not empty.
-func (r *LoadReport) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d loaded", len(r.Loaded))
-	for _, part := range []struct {
-		name string
-		list []string
-	}{{"missing", r.Missing}, {"unexpected", r.Unexpected}, {"of another shape", r.Mismatched}} {
-		if len(part.list) > 0 {
-			fmt.Fprintf(&b, "\n%d %s: %s", len(part.list), part.name, strings.Join(part.list, ", "))
-		}
-	}
-	return b.String()
-}
-
-// LoadStateDict replaces the parameters and buffers of m by the tensors of the same names in src, cast to the parameters' types.
-// All are read before one is replaced: with an error m is as it was. The report is never nil. A parameter that the source lacks,
-// a name that m lacks, and a different shape are errors, unless o says otherwise.
-func LoadStateDict(ctx context.Context, m any, src Source, o LoadOptions) (*LoadReport, error) {
-	r := &LoadReport{}
-	left := map[string]bool{}
-	for _, n := range src.Names() {
-		left[n] = true
-	}
-	var to []*Param
-	var values []*tensor.Tensor
-	drop := func() {
-		for _, v := range values {
-			v.Release()
-		}
-	}
-	for _, p := range Params(m) {
-		if p.Derived() {
-			continue
-		}
-		name := p.Name
-		if o.Rename != nil {
-			name = o.Rename(name)
-		}
-		if !left[name] {
-			r.Missing = append(r.Missing, p.Name)
-			continue
-		}
-		delete(left, name)
-		v, err := src.Tensor(ctx, p.Value().Device(), name)
-		if err != nil {
-			drop()
-			return r, fmt.Errorf("nn: load %s: %w", p.Name, err)
-		}
-		if !v.Shape().Equal(p.Shape()) {
-			r.Mismatched = append(r.Mismatched, fmt.Sprintf("%s is %v, want %v", p.Name, v.Shape(), p.Shape()))
-			v.Release()
-			continue
-		}
-		if v.DType() != p.DType() {
-			c := v.Cast(p.DType())
-			v.Release()
-			v = c
-		}
-		r.Loaded, to, values = append(r.Loaded, p.Name), append(to, p.Param), append(values, v)
-	}
-	for _, n := range src.Names() {
-		if left[n] && !o.Extra {
-			ok, err := matches(o.Ignore, n)
-			if err != nil {
-				drop()
-				return r, err
-			}
-			if !ok {
-				r.Unexpected = append(r.Unexpected, n)
-			}
-		}
-	}
-	if len(r.Mismatched) > 0 || len(r.Unexpected) > 0 || len(r.Missing) > 0 && !o.Partial {
-		drop()
-		r.Loaded = nil
-		return r, fmt.Errorf("nn: load state: %v: rename with LoadOptions.Rename, or allow it with Partial, Extra or Ignore: %w", r, core.ErrShape)
-	}
-	for i, p := range to {
-		p.Set(values[i])
-	}
-	return r, nil
-}
-
-// matches says whether name fits one of the patterns.
-func matches(patterns []string, name string) (bool, error) {
-	for _, p := range patterns {
-		ok, err := path.Match(p, name)
-		if err != nil {
-			return false, fmt.Errorf("nn: pattern %q: %w", p, err)
-		}
-		if ok {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 // Freeze stops the training of the parameters whose names fit a pattern, all of them without patterns: they are constants until

@@ -56,10 +56,10 @@ func TestFormat(t *testing.T) {
   place: PositionalEncoding {table: f32[3,4], params: 0 of 12}
   drop: Dropout {p: 0.1}
   head: Linear {weight: f32[5,4], bias: f32[5] frozen, params: 20 of 25}
-  size: [1 2]
+  size: [1,2]
   params: 44 of 69
 }`, nn.Format(n))
-	require.Equal(t, "MaxPool2d {window: [2 2], stride: [2 2], padding: [0 0], dilation: [1 1]}", nn.Format(nn.NewMaxPool2d([2]int{2, 2}, nn.PoolConfig{})))
+	require.Equal(t, "MaxPool2d {window: [2,2], stride: [2,2], padding: [0,0], dilation: [1,1]}", nn.Format(nn.NewMaxPool2d([2]int{2, 2}, nn.PoolConfig{})))
 	require.Equal(t, "Rnn {bias_hh_l0: f32[3], bias_ih_l0: f32[3], weight_hh_l0: f32[3,3], weight_ih_l0: f32[3,2], in: 2, hidden: 3, layers: 1, params: 21}",
 		nn.Format(nn.NewRnn(open(t), 2, 3, nn.RecurrentConfig{})))
 }
@@ -85,6 +85,16 @@ func TestStateDict(t *testing.T) {
 	require.Equal(t, want, floats(t, b.Forward(x)))
 	require.Equal(t, want, floats(t, a.Forward(x)), "a keeps its own")
 	require.True(t, b.Head.Weight == b.Embed.Weight && b.Head.Weight.Value().Tracked())
+
+	// A tied parameter is stored under each of its names, or under the second alone.
+	both := nn.Entries(state)
+	both["head.weight"] = both["embed.weight"]
+	_, err = nn.LoadStateDict(t.Context(), newNet(dev), both, nn.LoadOptions{})
+	require.NoError(t, err)
+	delete(both, "embed.weight")
+	_, err = nn.LoadStateDict(t.Context(), b, both, nn.LoadOptions{})
+	require.NoError(t, err)
+	require.Equal(t, want, floats(t, b.Forward(x)))
 
 	// Onto another device and from another type.
 	plain, err := tensor.Open(t.Context(), "cpu")

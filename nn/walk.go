@@ -23,15 +23,24 @@ func Params(m any) []Named { return params(reflect.ValueOf(m)) }
 func params(v reflect.Value) []Named {
 	var list []Named
 	seen := map[*Param]bool{}
-	walk(v, "", func(name string, v reflect.Value) bool {
-		p, ok := v.Interface().(*Param)
-		if ok && !seen[p] {
+	every(v, func(name string, p *Param) {
+		if !seen[p] {
 			seen[p] = true
 			list = append(list, Named{name, p})
 		}
-		return !ok
 	})
 	return list
+}
+
+// every calls f for each path to a parameter.
+func every(v reflect.Value, f func(name string, p *Param)) {
+	walk(v, "", func(name string, v reflect.Value) bool {
+		p, ok := v.Interface().(*Param)
+		if ok {
+			f(name, p)
+		}
+		return !ok
+	})
 }
 
 // Visit calls f for every parameter and buffer of m, in the order of Params.
