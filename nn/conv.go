@@ -12,8 +12,9 @@ import (
 // Missing ones are stride 1, no padding and dilation 1.
 type ConvConfig struct {
 	Stride, Padding, Dilation []int
-	Same                      bool // padding such that a stride of 1 keeps the size, with one more after than before where it is odd
-	Groups                    int  // of channels; 0 is 1
+	PadLo, PadHi              []int // zeros before and after, where they differ; both or none
+	Same                      bool  // padding such that a stride of 1 keeps the size, with one more after than before where it is odd
+	Groups                    int   // of channels; 0 is 1
 	NoBias                    bool
 	Init, BiasInit            Init // by default uniform within ±1/√(operands per result), as PyTorch does
 }
@@ -50,6 +51,12 @@ func newConv(name string, d *tensor.Device, in, out int, kernel []int, c ConvCon
 	l := Conv{Groups: groups, Stride: spread(name+": stride", c.Stride, n, 1), Dilation: spread(name+": dilation", c.Dilation, n, 1)}
 	l.PadLo = spread(name+": padding", c.Padding, n, 0)
 	l.PadHi = slices.Clone(l.PadLo)
+	if c.PadLo != nil || c.PadHi != nil {
+		if c.PadLo == nil || c.PadHi == nil || c.Padding != nil || c.Same {
+			fail("%s: padding %v, %v before and %v after, same %v: want one kind of padding: %w", name, c.Padding, c.PadLo, c.PadHi, c.Same, core.ErrAttr)
+		}
+		l.PadLo, l.PadHi = spread(name+": padding before", c.PadLo, n, 0), spread(name+": padding after", c.PadHi, n, 0)
+	}
 	if c.Same {
 		for i, k := range kernel {
 			total := l.Dilation[i] * (k - 1)

@@ -43,10 +43,11 @@ var basicLayers = map[string]layer{
 	"Conv1d": of(func(d dev) *nn.Conv1d {
 		return nn.NewConv1d(d, 2, 3, 3, nn.ConvConfig{Stride: ints(2), Padding: ints(1)})
 	}),
-	"Conv2d":           conv2d(2, 3, [2]int{3, 2}, nn.ConvConfig{Padding: ints(1, 0)}),
-	"Conv2d/groups":    conv2d(4, 6, [2]int{3, 3}, nn.ConvConfig{Stride: ints(2, 1), Padding: ints(2), Dilation: ints(2), Groups: 2, NoBias: true}),
-	"Conv2d/same":      conv2d(2, 3, [2]int{2, 3}, nn.ConvConfig{Same: true}),
-	"Conv2d/depthwise": conv2d(3, 3, [2]int{3, 3}, nn.ConvConfig{Padding: ints(1), Groups: 3}),
+	"Conv2d":            conv2d(2, 3, [2]int{3, 2}, nn.ConvConfig{Padding: ints(1, 0)}),
+	"Conv2d/groups":     conv2d(4, 6, [2]int{3, 3}, nn.ConvConfig{Stride: ints(2, 1), Padding: ints(2), Dilation: ints(2), Groups: 2, NoBias: true}),
+	"Conv2d/same":       conv2d(2, 3, [2]int{2, 3}, nn.ConvConfig{Same: true}),
+	"Conv2d/depthwise":  conv2d(3, 3, [2]int{3, 3}, nn.ConvConfig{Padding: ints(1), Groups: 3}),
+	"Conv2d/asymmetric": conv2d(2, 2, [2]int{3, 2}, nn.ConvConfig{PadLo: ints(0, 1), PadHi: ints(2, 0)}),
 	"Conv3d": of(func(d dev) *nn.Conv3d {
 		return nn.NewConv3d(d, 1, 2, [3]int{2, 2, 3}, nn.ConvConfig{Stride: ints(1, 2, 1), Padding: ints(0, 1, 1)})
 	}),

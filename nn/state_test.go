@@ -195,6 +195,30 @@ func TestClone(t *testing.T) {
 	require.NotSame(t, n.Head, s[0])
 }
 
+// Every kind of layer can be copied: its settings and parameters are its own.
+func TestCloneLayers(t *testing.T) {
+	dev := open(t)
+	for _, m := range []any{nn.NewMaxPool2d([2]int{2, 3}, nn.PoolConfig{}), nn.NewAvgPool1d(2, nn.PoolConfig{}), nn.NewAdaptiveAvgPool1d(3),
+		nn.NewInterpolate1d(nn.InterpolateConfig{Scale: []float64{2}}), nn.NewUnfold4d([2]int{2, 2}, nn.UnfoldConfig{Stride: ints(2)}), nn.NewConv3d(dev, 1, 1, [3]int{1, 1, 1}, nn.ConvConfig{}),
+		nn.NewConvTranspose1d(dev, 2, 2, 3, nn.ConvTransposeConfig{}), nn.NewLstm(dev, 2, 3, nn.RecurrentConfig{Bidirectional: true, Layers: 2}), nn.NewGroupNorm(dev, 1, 2, nn.NormConfig{}),
+		nn.NewTransformerDecoder(dev, 2, 4, 2, nn.TransformerConfig{FeedForward: 4}), nn.NewCrossAttention(dev, 4, 4, 2, nn.AttentionConfig{}), nn.NewRotaryEncoding(dev, 4, nn.PositionConfig{MaxLength: 3}),
+		nn.NewPRelu(dev, 2), nn.NewRRelu(), nn.CrossEntropyLoss{Weight: dev.Ones(dtype.F32, 2)}, &nn.Flatten{First: 2}} {
+		c := nn.Clone(m)
+		require.Equal(t, nn.Format(m), nn.Format(c))
+		a, b := nn.Params(m), nn.Params(c)
+		require.Len(t, b, len(a))
+		for i := range a {
+			require.Equal(t, a[i].Name, b[i].Name)
+			require.NotSame(t, a[i].Param, b[i].Param)
+			require.Equal(t, floats(t, a[i].Value()), floats(t, b[i].Value()))
+		}
+	}
+	p := nn.NewMaxPool2d([2]int{2, 3}, nn.PoolConfig{})
+	q := nn.Clone(p)
+	q.Window[0] = 5
+	require.Equal(t, ints(2, 3), p.Window)
+}
+
 // Forward passes of one module at once, as with several data loaders or servers.
 func TestConcurrentForward(t *testing.T) {
 	dev := open(t)

@@ -77,6 +77,8 @@ def torch_cases():
     case("Conv2d/groups", nn.Conv2d(4, 6, 3, stride=(2, 1), padding=2, dilation=2, groups=2, bias=False), rnd(1, 4, 6, 5))
     case("Conv2d/same", nn.Conv2d(2, 3, (2, 3), padding="same"), rnd(1, 2, 4, 5))
     case("Conv2d/depthwise", nn.Conv2d(3, 3, 3, padding=1, groups=3), rnd(2, 3, 4, 5))
+    m = nn.Conv2d(2, 2, (3, 2))
+    case("Conv2d/asymmetric", lambda x: m(F.pad(x, (1, 0, 0, 2))), rnd(1, 2, 4, 4), params=m)
     case("Conv3d", nn.Conv3d(1, 2, (2, 2, 3), stride=(1, 2, 1), padding=(0, 1, 1)), rnd(1, 1, 3, 4, 3))
     case("ConvTranspose1d", nn.ConvTranspose1d(2, 3, 3, stride=2, padding=1, output_padding=1), rnd(2, 2, 4))
     case("ConvTranspose2d", nn.ConvTranspose2d(4, 2, (3, 2), stride=(2, 3), padding=(1, 0), groups=2, dilation=(1, 2)), rnd(1, 4, 3, 3))
