@@ -98,8 +98,8 @@ func forward(c *kernel.Call, a kernel.Array) kernel.Array {
 	return t
 }
 
-// vector is the elements of a tensor that has one dimension longer than one at most.
-func vector[T gemm.Number](c *kernel.Call, a kernel.Array) []T {
+// line is the elements of a tensor that has one dimension longer than one at most.
+func line[T gemm.Number](c *kernel.Call, a kernel.Array) []T {
 	return kernel.Flat[T](c.Contiguous(a))
 }
 

@@ -27,7 +27,7 @@ func prepareConv[T gemm.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fus
 	}
 	return func(c *kernel.Call) error {
 		if f.Bias {
-			epi.BiasRow = vector[T](c, c.In[len(c.In)-1])
+			epi.BiasRow = line[T](c, c.In[len(c.In)-1])
 			defer func() { epi.BiasRow = nil }()
 		}
 		x := kernel.Flat[T](c.Contiguous(c.In[0]))

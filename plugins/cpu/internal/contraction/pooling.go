@@ -1,12 +1,15 @@
 package contraction
 
 import (
+	"slices"
+
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/cpu/internal/conv"
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
 	"github.com/goburn/burn/plugins/cpu/internal/window"
 )
 
@@ -32,7 +35,8 @@ func prepareWindow(n *op.Node, in []op.Desc) kernel.Func {
 	}
 	first := len(in[0].Shape) - len(n.Attrs.Ints("window"))
 	max := n.Attrs.Str("reduce") == "max"
-	if fast := fastWindows(n, in[0], n.Attrs.Ints("pad_lo"), n.Attrs.Ints("pad_hi")); fast != nil && len(n.Outputs) == 1 {
+	ready := max && plan.FastMax() || !max && plan.FastSum()
+	if fast := fastWindows(n, in[0], n.Attrs.Ints("pad_lo"), n.Attrs.Ints("pad_hi")); fast != nil && len(n.Outputs) == 1 && !ready {
 		reduce := conv.SumWindows
 		if max {
 			reduce = conv.MaxWindows
@@ -120,15 +124,20 @@ func avgPool[T float32 | float64](n *op.Node, in op.Desc) kernel.Func {
 	}
 	fast := fastWindows(n, in, lo, hi)
 	counts := divisors[T](a, x[len(x)-len(lo):], n.Outputs[0].Shape[len(x)-len(lo):])
+	same := !slices.ContainsFunc(counts, func(n T) bool { return n != counts[0] })
 	return func(c *kernel.Call) error {
 		y := kernel.Flat[T](c.Alloc(0))
 		x := kernel.Flat[T](c.Contiguous(c.In[0]))
-		if fast != nil {
+		if fast != nil && !plan.FastSum() {
 			conv.SumWindows(c.Pool, fast, any(x).([]float32), any(y).([]float32))
 		} else {
 			window.Sum(c.Pool, plan, x, y)
 		}
 		if len(y) == 0 {
+			return nil
+		}
+		if y, ok := any(y).([]float32); ok && vector.Has() {
+			divide(c, y, any(counts).([]float32), same)
 			return nil
 		}
 		c.Pool.For(len(y)/len(counts), 16<<10/len(counts)+1, func(lo, hi int) {
@@ -141,6 +150,20 @@ func avgPool[T float32 | float64](n *op.Node, in op.Desc) kernel.Func {
 		})
 		return nil
 	}
+}
+
+// divide divides planes by counts, element by element, in assembly; same is whether all of counts are the same.
+func divide(c *kernel.Call, y, counts []float32, same bool) {
+	if same {
+		c.Pool.For(len(y), 64<<10, func(lo, hi int) { vector.Div().To(y[lo:hi], y[lo:hi], counts[0]) })
+		return
+	}
+	c.Pool.For(len(y)/len(counts), 64<<10/len(counts)+1, func(lo, hi int) {
+		for p := lo; p < hi; p++ {
+			plane := y[p*len(counts):][:len(counts)]
+			vector.Div().Both(plane, plane, counts)
+		}
+	})
 }
 
 // divisors counts, for each window of a plane, the elements of the plane that it covers, padding included when the

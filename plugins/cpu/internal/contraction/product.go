@@ -71,7 +71,7 @@ func (p *product[T]) run(c *kernel.Call) error {
 	}
 	args := gemm.Args[T]{M: p.m, N: p.n, K: p.k, C: out, LDC: p.n, PackedB: p.packed, Accumulate: p.fusion.Sum, Epilogue: p.epilogue}
 	if p.fusion.Bias {
-		args.Epilogue.BiasCol = vector[T](c, c.In[len(c.In)-1])
+		args.Epilogue.BiasCol = line[T](c, c.In[len(c.In)-1])
 		defer func() { args.Epilogue.BiasCol = nil }()
 	}
 	rank := len(p.batch)

@@ -27,6 +27,9 @@ func MaxFrom[T gemm.Number](pool *par.Pool, p *Plan, axis int, x, out []T, index
 		planes *= a.in
 	}
 	lowest := Lowest[T]()
+	x32, native := any(x).([]float32)
+	out32, _ := any(out).([]float32)
+	native = native && index == nil && p.FastMax()
 	pool.For(p.planes, p.grain(), func(lo, hi int) {
 		var walk walker
 		for i := lo; i < hi; i++ {
@@ -35,7 +38,9 @@ func MaxFrom[T gemm.Number](pool *par.Pool, p *Plan, axis int, x, out []T, index
 			if index != nil {
 				at = index[i*p.outSize:][:p.outSize]
 			}
-			if len(p.plane) == 2 {
+			if native {
+				p.maxFast(x32[i*p.inSize:][:p.inSize], out32[i*p.outSize:][:p.outSize], float32(lowest))
+			} else if len(p.plane) == 2 {
 				max2(p.plane, from, to, at, lowest)
 			} else {
 				maxAny(&walk, p.plane, from, to, at, lowest)

@@ -40,6 +40,7 @@ type Plan struct {
 	plane           []axis // the other axes; a single one has an axis of one element before it
 	planes          int
 	inSize, outSize int // elements of a plane
+	fast            fast
 }
 
 // maxLength bounds sizes, strides, paddings and dilations.
@@ -108,6 +109,7 @@ func (p *Plan) lay() {
 		unit := axis{in: 1, out: 1, size: 1, stride: 1, dilation: 1, end: 1, inStep: p.inSize}
 		p.plane = []axis{unit, p.plane[0]}
 	}
+	p.chooseFast()
 }
 
 // inPlace reports whether each output of the axis is its input.
@@ -155,11 +157,24 @@ func Sum[T gemm.Number](pool *par.Pool, p *Plan, x, out []T) {
 	if len(out) == 0 {
 		return
 	}
+	x32, native := any(x).([]float32)
+	out32, _ := any(out).([]float32)
+	if native && p.fast.whole && gemm.Active[float32]().Dot != nil {
+		ones := make([]float32, p.inSize)
+		for i := range ones {
+			ones[i] = 1
+		}
+		pool.For(p.planes, p.grain(), func(lo, hi int) { p.sumWhole(x32, out32, ones, lo, hi) })
+		return
+	}
+	native = native && p.fast.shape >= 0
 	pool.For(p.planes, p.grain(), func(lo, hi int) {
 		var walk walker
 		for i := lo; i < hi; i++ {
 			from, to := x[i*p.inSize:][:p.inSize], out[i*p.outSize:][:p.outSize]
-			if len(p.plane) == 2 {
+			if native {
+				p.sumFast(x32[i*p.inSize:][:p.inSize], out32[i*p.outSize:][:p.outSize])
+			} else if len(p.plane) == 2 {
 				sum2(p.plane, from, to)
 			} else {
 				sumAny(&walk, p.plane, from, to)
@@ -178,12 +193,19 @@ func Max[T gemm.Number](pool *par.Pool, p *Plan, x, out []T, index []int64) {
 	MaxFrom(pool, p, p.outer, x, out, index)
 }
 
-// minWork is the fewest elements that are worth another thread.
-const minWork = 16 << 10
+// minWork is the fewest elements that are worth another thread in plain Go; in assembly they are nativeGain times as
+// many.
+const (
+	minWork    = 16 << 10
+	nativeGain = 16
+)
 
 // grain returns how many planes are worth another thread.
 func (p *Plan) grain() int {
 	work := p.outSize
+	if p.fast.shape >= 0 {
+		work = (work + nativeGain - 1) / nativeGain
+	}
 	for _, a := range p.axes {
 		if work < minWork {
 			work *= a.size

@@ -37,6 +37,15 @@ var specs = []spec{
 	{"9d", []int{2, 2, 1, 2, 3, 2, 1, 3, 2}, Params{Size: []int{2, 2, 1, 2, 2, 1, 1, 2, 1}}},
 	{"no planes", []int{0, 3, 4}, Params{Size: []int{1, 2, 2}}},
 	{"nothing but padding", []int{2, 0, 3}, Params{Size: []int{1, 2, 2}, PadLo: []int{0, 3, 0}}},
+	{"wide 2/1", []int{2, 11, 83}, Params{Size: []int{1, 2, 2}}},
+	{"wide 3/1 pads", []int{3, 19, 45}, Params{Size: []int{1, 3, 3}, PadLo: []int{0, 1, 1}, PadHi: []int{0, 1, 1}}},
+	{"wide 5/1 pads", []int{2, 9, 40}, Params{Size: []int{1, 5, 5}, PadLo: []int{0, 2, 2}, PadHi: []int{0, 2, 2}}},
+	{"wide 2/2", []int{2, 24, 66}, Params{Size: []int{1, 2, 2}, Stride: []int{1, 2, 2}}},
+	{"wide 3/2", []int{2, 55, 111}, Params{Size: []int{1, 3, 3}, Stride: []int{1, 2, 2}}},
+	{"wide 3/2 pads", []int{2, 14, 70}, Params{Size: []int{1, 3, 3}, Stride: []int{1, 2, 2}, PadLo: []int{0, 1, 1}, PadHi: []int{0, 2, 2}}},
+	{"wide 3/3", []int{2, 24, 98}, Params{Size: []int{1, 3, 3}, Stride: []int{1, 3, 3}}},
+	{"wide 3/3 beyond", []int{2, 5, 50}, Params{Size: []int{1, 2, 3}, Stride: []int{1, 1, 3}, PadLo: []int{0, 4, 0}, PadHi: []int{0, 4, 1}, Dilation: []int{1, 2, 1}}},
+	{"wide negative pads", []int{2, 9, 90}, Params{Size: []int{1, 2, 3}, Stride: []int{1, 1, 2}, PadLo: []int{0, -2, -1}, PadHi: []int{0, 1, -3}}},
 	{"too large", []int{2, 3, 3}, Params{Size: []int{1, 4, 2}}},
 }
 

@@ -1,0 +1,5 @@
+//go:build !amd64
+
+package window
+
+func nativeLoops() *native { return nil }
