@@ -107,3 +107,31 @@ func TestStepsFreeMemory(t *testing.T) {
 	require.Len(t, used, 8)
 	require.Equal(t, used[2:4], used[6:8])
 }
+
+// What is kept for the way back and what is computed again does not change gradients, with dropout and layers with gradients of
+// their own between.
+func TestCheckpointing(t *testing.T) {
+	var want [][]float32
+	for _, c := range []autodiff.Checkpointing{autodiff.KeepAll, autodiff.Balanced, autodiff.Budget(2000)} {
+		d, err := core.OpenDevice("cpu", core.Config{Threads: 1})
+		require.NoError(t, err)
+		dev, err := tensor.On(t.Context(), autodiff.Device(d, autodiff.WithCheckpointing(c)))
+		require.NoError(t, err)
+		dev.Seed(4)
+		lstm := nn.NewLstm(dev, 4, 4, nn.RecurrentConfig{Bidirectional: true, Dropout: 0.2, Layers: 2})
+		m := nn.Sequential{nn.NewConv1d(dev, 4, 4, 3, nn.ConvConfig{Same: true}), nn.NewBatchNorm(dev, 4, nn.BatchNormConfig{}), &nn.Gelu{},
+			nn.NewTransformerEncoder(dev, 2, 4, 2, nn.TransformerConfig{FeedForward: 8, Dropout: 0.2, NormFirst: true}),
+			nn.Func(func(x tt) tt { y, _ := lstm.Forward(x, nn.LstmState{}); return y })}
+		g, err := m.Forward(dev.Normal(dtype.F32, 0, 1, 3, 4, 4)).Square().Backward()
+		require.NoError(t, err)
+		var got [][]float32
+		for _, p := range append(nn.Trained(m), nn.Trained(lstm)...) {
+			got = append(got, floats(t, g.Of(p.Value())))
+		}
+		require.NoError(t, dev.Close())
+		if want == nil {
+			want = got
+		}
+		require.Equal(t, want, got)
+	}
+}

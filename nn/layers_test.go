@@ -80,6 +80,11 @@ func TestQuietAttention(t *testing.T) {
 
 // Decoding step by step with a cache gives what one causal pass gives.
 func TestCaches(t *testing.T) {
+	t.Run("training", func(t *testing.T) { testCaches(t, nn.Train) })
+	t.Run("inference", func(t *testing.T) { testCaches(t, nn.Eval) })
+}
+
+func testCaches(t *testing.T, mode func(m any)) {
 	dev := open(t)
 	dev.Seed(3)
 	c := nn.TransformerConfig{FeedForward: 8, NormFirst: true, FinalNorm: true}
@@ -87,6 +92,7 @@ func TestCaches(t *testing.T) {
 	x, memory := dev.Normal(dtype.F32, 0, 1, 2, 5, 6), dev.Normal(dtype.F32, 0, 1, 2, 4, 6)
 	cross := nn.NewCrossAttention(dev, 6, 6, 2, nn.AttentionConfig{KVHeads: 1})
 	causal := nn.AttendOptions{Causal: true}
+	mode([]any{enc, dec, cross})
 	want := [][]float32{floats(t, enc.Encode(x, causal, nil)), floats(t, dec.Forward(x, memory, nn.DecodeOptions{Target: causal})),
 		floats(t, cross.Attend(x, memory, nn.AttendOptions{}))}
 	var ec nn.EncoderCache
