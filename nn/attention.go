@@ -26,7 +26,7 @@ type AttendOptions struct {
 	Cache   *KVCache       // of earlier positions, which come before those given and are extended by them; or nil
 }
 
-// masks joins what says which keys are seen. Given masks are not remembered by m.
+// mask joins Mask and KeyMask. Given masks are not remembered by m.
 func (o AttendOptions) mask(m *temps) *tensor.Tensor {
 	if o.KeyMask == nil {
 		return o.Mask
@@ -44,7 +44,7 @@ func (o AttendOptions) mask(m *temps) *tensor.Tensor {
 	return m.of(o.Mask.And(keys))
 }
 
-// core is the part of attention layers between the projections.
+// scores is the part of attention layers between the projections.
 type scores struct {
 	mode
 	Dropout float64
@@ -55,23 +55,28 @@ type scores struct {
 // [B, S, Hq·E].
 func (a *scores) attend(m *temps, q, k, v *tensor.Tensor, o AttendOptions, past int) *tensor.Tensor {
 	var y *tensor.Tensor
-	drop := a.Dropout > 0 && !a.inference
-	if a.Quiet || drop || !a.inference && o.Mask == nil && o.KeyMask == nil { // in training the gradient of softmax is the cheaper one
-		y = a.explicit(m, q, k, v, o, past)
+	mask, drop := o.mask(m), a.Dropout > 0 && !a.inference
+	added := mask != nil && mask.DType().IsFloat()
+	if a.Quiet || drop || !a.inference && !added { // in training the gradient of softmax is the cheaper one
+		y = a.explicit(m, q, k, v, mask, o.Causal, past)
 	} else {
-		y = m.of(q.Attention(k, v, tensor.AttentionOptions{Mask: o.mask(m), Causal: o.Causal, Past: past}))
+		y = m.of(q.Attention(k, v, tensor.AttentionOptions{Mask: mask, Causal: o.Causal, Past: past}))
 	}
 	s := y.Shape()
 	return m.of(m.of(y.Permute(0, 2, 1, 3)).Reshape(s[0], s[2], s[1]*s[3]))
 }
 
-// explicit is attention whose weights are at hand.
-func (a *scores) explicit(m *temps, q, k, v *tensor.Tensor, o AttendOptions, past int) *tensor.Tensor {
-	w := a.weights(m, q, k, o, past)
+// explicit is attention whose weights are at hand. As in the op, a query that sees no key gives 0.
+func (a *scores) explicit(m *temps, q, k, v, mask *tensor.Tensor, causal bool, past int) *tensor.Tensor {
+	w, seen := a.weights(m, q, k, mask, causal, past)
 	if a.Dropout > 0 && !a.inference {
 		w = m.of(w.Dropout(a.Dropout))
 	}
-	return m.of(w.MatMul(m.of(shared(v, q))))
+	y := m.of(w.MatMul(m.of(shared(v, q))))
+	if mask != nil && seen != nil {
+		y = m.of(y.MaskFill(m.of(m.of(seen.AnyKeep(-1)).Not()), 0))
+	}
+	return y
 }
 
 // shared repeats the heads of k for those of q that share them.
@@ -82,24 +87,29 @@ func shared(k, q *tensor.Tensor) *tensor.Tensor {
 	return k.Reshape(k.Shape()...) // a handle of our own
 }
 
-// weights are how much each query [B, Hq, S, D] attends to each key: [B, Hq, S, T].
-func (a *scores) weights(m *temps, q, k *tensor.Tensor, o AttendOptions, past int) *tensor.Tensor {
-	w := m.of(m.of(q.MulScalar(1/math.Sqrt(float64(q.Shape()[3])))).MatMulT(m.of(shared(k, q)), false, true))
-	if mask := o.mask(m); mask != nil {
-		if mask.DType().IsFloat() {
-			w = m.of(w.Add(mask))
-		} else {
-			w = m.of(w.MaskFill(m.of(mask.Not()), lowest(w)))
+// weights are how much each query [B, Hq, S, D] attends to each key, [B, Hq, S, T], and which keys it sees, nil for all.
+func (a *scores) weights(m *temps, q, k, mask *tensor.Tensor, causal bool, past int) (w, seen *tensor.Tensor) {
+	w = m.of(m.of(q.MulScalar(1/math.Sqrt(float64(q.Shape()[3])))).MatMulT(m.of(shared(k, q)), false, true))
+	if mask != nil {
+		if seen = mask; mask.DType().IsFloat() {
+			w, seen = m.of(m.of(w.Add(mask)).ClampMin(lowest(w))), nil
 		}
 	}
-	if o.Causal {
-		later := m.of(q.Device().TriuMask(past+1, q.Shape()[2], k.Shape()[2]))
-		w = m.of(w.MaskFill(later, lowest(w)))
+	if causal {
+		earlier := m.of(q.Device().TrilMask(past, q.Shape()[2], k.Shape()[2]))
+		if seen == nil {
+			seen = earlier
+		} else {
+			seen = m.of(seen.And(earlier))
+		}
+	}
+	if seen != nil {
+		w = m.of(w.MaskFill(m.of(seen.Not()), lowest(w)))
 	}
 	if a.Quiet {
-		return m.of(w.QuietSoftmax(-1))
+		return m.of(w.QuietSoftmax(-1)), seen
 	}
-	return m.of(w.Softmax(-1))
+	return m.of(w.Softmax(-1)), seen
 }
 
 // lowest is the score of a key that is not seen: finite, so that a query that sees none has weights.
@@ -162,7 +172,8 @@ func (l *MultiHeadAttention) Attend(q, k, v *tensor.Tensor, o AttendOptions) *te
 func (l *MultiHeadAttention) Weights(q, k *tensor.Tensor, o AttendOptions) *tensor.Tensor {
 	m := keeping(q, k, o.Mask, o.KeyMask)
 	qh, kh, _ := l.project(m, q, k, k)
-	return m.done(l.weights(m, qh, kh, o, 0))
+	w, _ := l.weights(m, qh, kh, o.mask(m), o.Causal, 0)
+	return m.done(w)
 }
 
 // project gives the heads of queries, keys and values.

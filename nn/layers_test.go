@@ -70,6 +70,27 @@ func TestAttentionDropout(t *testing.T) {
 	require.InDeltaSlice(t, floats(t, l.Forward(one)), noisy, 0.03)
 }
 
+// A query that sees no key gives nothing but the bias of the projection, in training too, and its gradient is finite. With padding on
+// the left and causal attention such queries are common.
+func TestBlindQueries(t *testing.T) {
+	dev := open(t)
+	dev.Seed(8)
+	l := nn.NewMultiHeadAttention(dev, 4, 2, nn.AttentionConfig{})
+	l.OutProj.Bias.Set(tensor.From(dev, []float32{1, 2, 3, 4}, 4))
+	x := dev.Normal(dtype.F32, 0, 1, 1, 3, 4).RequireGrad()
+	o := nn.AttendOptions{KeyMask: tensor.From(dev, []bool{false, true, true}, 1, 3), Causal: true}
+	train := l.Attend(x, x, x, o)
+	v := floats(t, train)
+	require.Equal(t, []float32{1, 2, 3, 4}, v[:4])
+	g, err := train.Backward()
+	require.NoError(t, err)
+	for _, e := range floats(t, g.Of(x)) {
+		require.False(t, math.IsNaN(float64(e)))
+	}
+	nn.Eval(l)
+	require.InDeltaSlice(t, v, floats(t, l.Attend(x, x, x, o)), 1e-6)
+}
+
 // Quiet softmax gives weights that sum to less than one: exp(s)/(1+Σexp(s)).
 func TestQuietAttention(t *testing.T) {
 	dev := open(t)
