@@ -109,7 +109,12 @@ type Result[M, B any] struct {
 	History      History
 	Took         time.Duration // in this process
 	Saved        error         // of writing the last checkpoint; a failure does not end training
+
+	infos []metric.Info
 }
+
+// Summary is History.Summary with what the metrics are.
+func (r *Result[M, B]) Summary() string { return r.History.Summary(r.infos...) }
 
 // Close closes the parts.
 func (r *Result[M, B]) Close() error { return r.close() }

@@ -77,7 +77,7 @@ func (l *Learner[M, B]) Run(ctx context.Context) (*Result[M, B], error) {
 		}
 		return nil, err
 	}
-	return &Result[M, B]{r.parts, reason, r.epoch, r.step, r.history, took, saved}, nil
+	return &Result[M, B]{r.parts, reason, r.epoch, r.step, r.history, took, saved, append(r.train.infos(), r.valid.infos()...)}, nil
 }
 
 // ignoreLost drops what closing a lost backend reports.

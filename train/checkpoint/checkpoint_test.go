@@ -130,6 +130,27 @@ func TestInterruptedSave(t *testing.T) {
 	require.Empty(t, left)
 }
 
+// TestSaveWaitsForNoDisk goes on while a write is held up, and waits for it with the next save alone.
+func TestSaveWaitsForNoDisk(t *testing.T) {
+	slow := make(chan struct{})
+	st, err := Open(t.TempDir(), 2, func(string, bool, error) { <-slow })
+	require.NoError(t, err)
+	require.NoError(t, st.Save(snapshot(1), false)) // returns, though slow is not closed yet
+	next := make(chan error)
+	go func() { next <- st.Save(snapshot(2), false) }()
+	select {
+	case <-next:
+		t.Fatal("two writes at once")
+	default:
+	}
+	close(slow)
+	require.NoError(t, <-next)
+	require.NoError(t, st.Wait())
+	steps, err := st.Steps()
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 2}, steps)
+}
+
 func TestFailedSave(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
 	st, err := Open(dir, 1, nil)

@@ -8,47 +8,6 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// curve is points in ascending x, of which at most most are kept: when there are more, two neighbours become their mean.
-type curve struct {
-	x, y []float64
-	per  int // values in a point
-	n    int // values in the last point
-}
-
-const most = 1024
-
-func (c *curve) add(x, y float64) {
-	if math.IsNaN(y) || math.IsInf(y, 0) {
-		return
-	}
-	if c.per == 0 {
-		c.per = 1
-	}
-	if last := len(c.x) - 1; last >= 0 && c.n < c.per {
-		n := float64(c.n)
-		c.x[last], c.y[last] = (c.x[last]*n+x)/(n+1), (c.y[last]*n+y)/(n+1)
-		c.n++
-		return
-	}
-	if len(c.x) == most {
-		for i := range most / 2 {
-			c.x[i], c.y[i] = (c.x[2*i]+c.x[2*i+1])/2, (c.y[2*i]+c.y[2*i+1])/2
-		}
-		c.x, c.y = c.x[:most/2], c.y[:most/2]
-		c.per *= 2
-	}
-	c.x, c.y, c.n = append(c.x, x), append(c.y, y), 1
-}
-
-// cut removes what came after x.
-func (c *curve) cut(x float64) {
-	n := len(c.x)
-	for n > 0 && c.x[n-1] > x {
-		n--
-	}
-	c.x, c.y, c.n = c.x[:n], c.y[:n], c.per
-}
-
 // plot is a chart of a metric in the coordinates of the page.
 type plot struct {
 	Title  string
@@ -87,7 +46,7 @@ func (r *Report) plots(system bool) (out []plot) {
 		}
 		var series []drawn
 		if c := r.curve[i.Name]; c != nil {
-			series = append(series, drawn{"batch", c.x, c.y})
+			series = append(series, drawn{"batch", c.X, c.Y})
 		}
 		for _, s := range []train.Split{train.Train, train.Valid} {
 			d := drawn{class: string(s)}

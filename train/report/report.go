@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/goburn/burn/train"
+	"github.com/goburn/burn/train/internal/curve"
 	"github.com/goburn/burn/train/metric"
 )
 
@@ -20,7 +21,7 @@ type Report struct {
 	start train.Started
 	end   train.Ended
 	infos []metric.Info
-	curve map[string]*curve // of training batches, by metric
+	curve map[string]*curve.Curve // of training batches, by metric
 	notes []string
 	tests []train.Record
 	past  train.History
@@ -28,7 +29,7 @@ type Report struct {
 }
 
 // New makes a report that is written to path when training ends, atomically; an empty path is written to by nobody.
-func New(path string) *Report { return &Report{path: path, curve: map[string]*curve{}} }
+func New(path string) *Report { return &Report{path: path, curve: map[string]*curve.Curve{}} }
 
 // Err is why the page was not written.
 func (r *Report) Err() error { return r.err }
@@ -50,7 +51,7 @@ func (r *Report) Event(e train.Event) {
 			}
 		}
 		for _, c := range r.curve {
-			c.cut(float64(e.Step))
+			c.Cut(float64(e.Step))
 		}
 	case train.Stepped:
 		if e.Split != train.Train || !e.Fresh {
@@ -59,10 +60,10 @@ func (r *Report) Event(e train.Event) {
 		for _, x := range e.Readings {
 			c := r.curve[x.Name]
 			if c == nil {
-				c = &curve{}
+				c = &curve.Curve{}
 				r.curve[x.Name] = c
 			}
-			c.add(float64(e.Step), x.Last)
+			c.Add(float64(e.Step), x.Last)
 		}
 	case train.EpochEnded:
 		if e.Split == train.Test {

@@ -80,30 +80,6 @@ func TestUnwritable(t *testing.T) {
 	require.ErrorContains(t, r.Err(), "report: ")
 }
 
-// TestCurve keeps the mean of everything, in order, in bounded memory.
-func TestCurve(t *testing.T) {
-	var c curve
-	const n = 1 << 14
-	for i := range n {
-		c.add(float64(i), float64(i%7))
-	}
-	c.add(n, math.NaN())
-	require.LessOrEqual(t, len(c.x), most)
-	require.Greater(t, len(c.x), most/2-1)
-	for i := 1; i < len(c.x); i++ {
-		require.Greater(t, c.x[i], c.x[i-1])
-	}
-	var sum float64
-	for _, y := range c.y {
-		sum += y
-	}
-	require.InDelta(t, 3, sum/float64(len(c.y)), 0.05)
-	c.cut(100)
-	require.LessOrEqual(t, c.x[len(c.x)-1], 100.0)
-	c.add(200, 1)
-	require.Equal(t, 200.0, c.x[len(c.x)-1])
-}
-
 func TestFlatAndHuge(t *testing.T) {
 	for _, y := range [][]float64{{0, 0}, {5}, {-math.MaxFloat64, math.MaxFloat64}, {1e-320, 2e-320}} {
 		x := make([]float64, len(y))

@@ -1,0 +1,101 @@
+// Package dashboard shows training in a terminal: progress, the time that is left, and a live plot of each metric. Programs that do not
+// import it do not link a terminal library.
+package dashboard
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/mattn/go-isatty"
+
+	"github.com/goburn/burn/train"
+)
+
+// Options are the settings of a Dashboard.
+type Options struct {
+	Output io.Writer // a terminal; nil for standard output
+	Input  io.Reader // keys; nil for standard input
+	// Interrupt ends training after the step: the key q, or the first Ctrl-C. It cancels the context of Run.
+	Interrupt func()
+	// Kill ends training at once: the second Ctrl-C. It cancels Learner.Kill.
+	Kill func()
+	// Stay keeps the last frame after the end until a key is pressed.
+	Stay bool
+}
+
+// Usable reports whether f is a terminal that a dashboard can be shown on, and nothing asks for plain lines: no CI, no TERM=dumb.
+func Usable(f *os.File) bool {
+	return os.Getenv("CI") == "" && os.Getenv("TERM") != "dumb" && (isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()))
+}
+
+// frame is how long events wait before they are shown.
+const frame = 100 * time.Millisecond
+
+// Dashboard is a listener that draws in its own goroutine. Until Close, the terminal is its.
+type Dashboard struct {
+	program *tea.Program
+	inbox   *inbox
+	done    chan error
+}
+
+// inbox holds events until the next frame.
+type inbox struct {
+	mu     sync.Mutex
+	events []train.Event
+}
+
+func (b *inbox) put(e train.Event) {
+	b.mu.Lock()
+	b.events = append(b.events, e)
+	b.mu.Unlock()
+}
+
+func (b *inbox) take() []train.Event {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.events
+	b.events = nil
+	return e
+}
+
+// Start takes the terminal over.
+func Start(o Options) *Dashboard {
+	d := &Dashboard{inbox: &inbox{}, done: make(chan error, 1)}
+	options := []tea.ProgramOption{tea.WithoutSignalHandler(), tea.WithFPS(20)}
+	if o.Output != nil {
+		options = append(options, tea.WithOutput(o.Output))
+	}
+	if o.Input != nil {
+		options = append(options, tea.WithInput(o.Input))
+	}
+	d.program = tea.NewProgram(newScreen(o, d.inbox), options...)
+	go func() {
+		_, err := d.program.Run()
+		d.done <- err
+	}()
+	return d
+}
+
+// Event shows e with the next frame.
+func (d *Dashboard) Event(e train.Event) { d.inbox.put(e) }
+
+// Wait returns when the dashboard has ended: after training, or with Options.Stay when a key was pressed then. The terminal is given
+// back.
+func (d *Dashboard) Wait() error {
+	err := <-d.done
+	d.done <- err
+	if errors.Is(err, tea.ErrProgramKilled) || errors.Is(err, tea.ErrInterrupted) {
+		return nil
+	}
+	return err
+}
+
+// Close ends the dashboard now, whatever is shown, and gives the terminal back.
+func (d *Dashboard) Close() error {
+	d.program.Quit()
+	return d.Wait()
+}

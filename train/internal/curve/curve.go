@@ -1,0 +1,47 @@
+// Package curve keeps long series of points in little memory.
+package curve
+
+import "math"
+
+// Most is how many points a Curve has at most.
+const Most = 1024
+
+// Curve is points in ascending X. When there are more than Most, neighbours become their mean. The zero value is empty.
+type Curve struct {
+	X, Y []float64 // to be read only
+	per  int       // values in a point
+	n    int       // values in the last point
+}
+
+// Add appends a point; one that is not finite is left out.
+func (c *Curve) Add(x, y float64) {
+	if math.IsNaN(y) || math.IsInf(y, 0) {
+		return
+	}
+	if c.per == 0 {
+		c.per = 1
+	}
+	if last := len(c.X) - 1; last >= 0 && c.n < c.per {
+		n := float64(c.n)
+		c.X[last], c.Y[last] = (c.X[last]*n+x)/(n+1), (c.Y[last]*n+y)/(n+1)
+		c.n++
+		return
+	}
+	if len(c.X) == Most {
+		for i := range Most / 2 {
+			c.X[i], c.Y[i] = (c.X[2*i]+c.X[2*i+1])/2, (c.Y[2*i]+c.Y[2*i+1])/2
+		}
+		c.X, c.Y = c.X[:Most/2], c.Y[:Most/2]
+		c.per *= 2
+	}
+	c.X, c.Y, c.n = append(c.X, x), append(c.Y, y), 1
+}
+
+// Cut removes what came after x.
+func (c *Curve) Cut(x float64) {
+	n := len(c.X)
+	for n > 0 && c.X[n-1] > x {
+		n--
+	}
+	c.X, c.Y, c.n = c.X[:n], c.Y[:n], c.per
+}
