@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins dist test race check soak conformance levels backends fuzz bench bench-peers status generate clean
+.PHONY: help build plugins dist test race check soak conformance levels backends fuzz bench bench-peers bench-train status generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -75,6 +75,9 @@ bench-peers: build plugins ## burn beside PyTorch and ONNX Runtime: docs/BENCHMA
 	if [ ! -e "$$venv/bin/python" ]; then $(PYTHON) -m venv "$$venv" && \
 		"$$venv/bin/pip" install -q --disable-pip-version-check -r tools/benchpeers/peers/requirements.txt || exit 1; fi; \
 	$(GO) run ./tools/benchpeers -python "$$venv/bin/python" -data "$(DATA)" -burn bin/burn$(EXE) -parts "$(PARTS)" -time $(BENCHTIME) -out docs/BENCHMARKS.md
+
+bench-train: ## training steps beside PyTorch: a part of docs/BENCHMARKS.md; PEER_VENV is a Python environment with torch and numpy
+	$(GO) run ./tools/benchtrain -python "$(if $(PEER_VENV),$(PEER_VENV)/bin/python,$(PYTHON))" -out docs/BENCHMARKS.md
 
 status: ## docs/STATUS.md from the ONNX cases in CASES
 	$(GO) run ./tools/status -cases $(CASES) -models $(DATA)/models -out docs/STATUS.md
