@@ -1,0 +1,171 @@
+package export
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/model/onnx/pb"
+	"github.com/goburn/burn/nn"
+	"github.com/goburn/burn/tensor"
+)
+
+// Any as a dimension of an input stands for the symbolic dimension. All of them are the same one.
+const Any = -1
+
+// Opset is the version of the operators that are written, of 2023.
+const Opset = 20
+
+// irVersion is the file format that came with it.
+const irVersion = 9
+
+// sizes of the symbolic dimension that a pass is traced at. 1 would broadcast, and the third proves what two suggest.
+var sizes = []int{2, 3, 5}
+
+// Input describes an input of the model.
+type Input struct {
+	Name  string
+	DType dtype.DType
+	Shape []int // dimensions, or Any
+}
+
+// Options change what is written.
+type Options struct {
+	Name     string            // of the graph; "module" when empty
+	Outputs  []string          // names; missing ones are output, output_1, ...
+	Symbol   string            // name of the symbolic dimension; "batch" when empty
+	Metadata map[string]string // kept in the file
+}
+
+// Module exports a forward pass of m for one input and one output, in inference mode. m itself is not touched.
+func Module[M any](ctx context.Context, m M, forward func(m M, x *tensor.Tensor) *tensor.Tensor, input Input, o Options) (*pb.Model, error) {
+	return Modules(ctx, m, func(m M, in []*tensor.Tensor) []*tensor.Tensor {
+		return []*tensor.Tensor{forward(m, in[0])}
+	}, []Input{input}, o)
+}
+
+// Modules is Module for any number of inputs and outputs. forward computes with the copy of m that it is given and with nothing else.
+func Modules[M any](ctx context.Context, m M, forward func(m M, in []*tensor.Tensor) []*tensor.Tensor, inputs []Input, o Options) (*pb.Model, error) {
+	r := &recorder{}
+	dev, err := tensor.On(ctx, &core.Device{Backend: &backend{r}, Spec: "onnx-export"})
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	c, err := nn.Fork(ctx, m, dev)
+	if err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	var params []nn.Named
+	if terr := tensor.Try(func() { nn.Eval(c); params = nn.Params(c) }); terr != nil {
+		return nil, fmt.Errorf("export: %w", terr)
+	}
+	if err := dev.Sync(ctx); err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	names := map[op.TensorID]string{}
+	for _, p := range params {
+		names[p.Value().Desc().ID] = p.Name
+	}
+	from, err := findSymbol(inputs)
+	if err != nil {
+		return nil, err
+	}
+	at := sizes
+	if from.input == "" {
+		at = sizes[:1]
+	}
+	shared := *r
+	var passes []*pass
+	for _, size := range at {
+		*r = recorder{defs: shared.defs[:len(shared.defs):len(shared.defs)], nodes: shared.nodes[:len(shared.nodes):len(shared.nodes)], index: map[op.TensorID]int{}}
+		for i, d := range r.defs {
+			r.index[d.desc.ID] = i
+		}
+		p, err := trace(ctx, dev, r, inputs, size, func(in []*tensor.Tensor) []*tensor.Tensor { return forward(c, in) })
+		if err != nil {
+			return nil, err
+		}
+		passes = append(passes, p)
+	}
+	g, err := merge(passes)
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range shared.defs {
+		g.values[i].name = names[d.desc.ID]
+	}
+	for i, in := range inputs {
+		v := g.values[len(shared.defs)+i]
+		v.name, v.data = in.Name, nil
+	}
+	return write(g, inputs, from, o)
+}
+
+// findSymbol finds where the symbolic dimension can be read, and checks the inputs.
+func findSymbol(inputs []Input) (symbol, error) {
+	var s symbol
+	seen := map[string]bool{}
+	for _, in := range inputs {
+		if in.Name == "" || seen[in.Name] {
+			return s, fmt.Errorf("export: input %q: a name that is empty or given twice: %w", in.Name, core.ErrAttr)
+		}
+		seen[in.Name] = true
+		if elementType(in.DType) == 0 {
+			return s, fmt.Errorf("export: input %s of type %v: %w", in.Name, in.DType, core.ErrDType)
+		}
+		for axis, n := range in.Shape {
+			if n < Any {
+				return s, fmt.Errorf("export: input %s of shape %v, want dimensions or Any: %w", in.Name, in.Shape, core.ErrShape)
+			}
+			if n == Any && s.input == "" {
+				s = symbol{in.Name, axis}
+			}
+		}
+	}
+	return s, nil
+}
+
+// trace runs one forward pass. Faults of it, such as an op that ONNX lacks, are errors.
+func trace(ctx context.Context, dev *tensor.Device, r *recorder, inputs []Input, size int, forward func([]*tensor.Tensor) []*tensor.Tensor) (*pass, error) {
+	var in, out []*tensor.Tensor
+	for _, i := range inputs {
+		dims := make([]int, len(i.Shape))
+		for k, n := range i.Shape {
+			if dims[k] = n; n == Any {
+				dims[k] = size
+			}
+		}
+		d := op.DescOf(i.DType, dims...)
+		t, err := dev.FromBytes(ctx, i.DType, dims, make([]byte, d.Bytes()))
+		if err != nil {
+			return nil, fmt.Errorf("export: input %s: %w", i.Name, err)
+		}
+		in = append(in, t)
+	}
+	if err := tensor.Try(func() { out = forward(in) }); err != nil {
+		return nil, fmt.Errorf("export: the forward pass: %w", err)
+	}
+	p := &pass{size: size}
+	for i, t := range out {
+		if t == nil || t.Device().Core() != dev.Core() {
+			return nil, fmt.Errorf("export: output %d was not computed from what forward was given: %w", i, core.ErrAttr)
+		}
+		p.outputs = append(p.outputs, t.Desc().ID)
+	}
+	if err := dev.Sync(ctx); err != nil {
+		return nil, fmt.Errorf("export: the forward pass: %w", err)
+	}
+	p.defs, p.nodes, p.index = r.defs, r.nodes, r.index
+	return p, nil
+}
+
+// Save writes a model to a file.
+func Save(path string, m *pb.Model) error {
+	if err := os.WriteFile(path, m.Append(nil), 0o666); err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	return nil
+}
