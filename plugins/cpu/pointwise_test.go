@@ -17,6 +17,7 @@ func TestRepeatedOperands(t *testing.T) {
 		{[3]int{3, 5, 40}, [3]int{3, 5, 1}}, {[3]int{3, 5, 40}, [3]int{3, 1, 40}}, {[3]int{3, 5, 40}, [3]int{3, 1, 1}},
 		{[3]int{1, 70, 3}, [3]int{1, 1, 3}}, {[3]int{2, 70, 3}, [3]int{2, 70, 1}}, {[3]int{40, 50, 64}, [3]int{40, 50, 1}},
 		{[3]int{40, 50, 64}, [3]int{1, 1, 64}}, {[3]int{40, 50, 64}, [3]int{1, 50, 1}}, {[3]int{3, 5, 40}, [3]int{1, 1, 1}},
+		{[3]int{1, 2100, 2101}, [3]int{1, 1, 2101}}, {[3]int{1, 2101, 2100}, [3]int{1, 2101, 1}}, // past the caches
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			bed := newBed(t)
@@ -29,8 +30,9 @@ func TestRepeatedOperands(t *testing.T) {
 				for q := range c.s[1] {
 					for r := range c.s[2] {
 						v := b[(p%c.v[0]*c.v[1]+q%c.v[1])*c.v[2]+r%c.v[2]]
-						require.Equal(t, a[i]-v, left[i])
-						require.Equal(t, v-a[i], right[i])
+						if left[i] != a[i]-v || right[i] != v-a[i] {
+							t.Fatalf("element %d: %g and %g, got %g and %g", i, a[i], v, left[i], right[i])
+						}
 						i++
 					}
 				}
@@ -99,6 +101,30 @@ func TestArgOfShortLines(t *testing.T) {
 			}
 			require.EqualValues(t, hi, most[r], "greatest of row %d of %d", r, n)
 			require.EqualValues(t, lo, least[r], "least of row %d of %d", r, n)
+		}
+	}
+}
+
+// TestLargeNorms compares results that are stored past the caches with those of the same lines in smaller tensors.
+func TestLargeNorms(t *testing.T) {
+	const rows, length = 2049, 2060
+	bed := newBed(t)
+	a := random(1, rows*length)
+	scale := put(bed, random(2, length), length)
+	for _, c := range []struct {
+		code  op.Code
+		more  []op.Desc
+		attrs []op.Attr
+	}{
+		{op.Softmax, nil, []op.Attr{op.Int("axis", 1)}}, {op.LogSoftmax, nil, []op.Attr{op.Int("axis", 1)}},
+		{op.LayerNorm, list(scale, scale), []op.Attr{op.Int("axis", 1), op.Float("epsilon", 1e-5)}},
+		{op.RMSNorm, list(scale), []op.Attr{op.Int("axis", 1), op.Float("epsilon", 1e-5)}},
+	} {
+		large := get[float32](bed, bed.do(c.code, append(list(put(bed, a, rows, length)), c.more...), c.attrs...)[0])
+		for _, from := range []int{0, 1000, rows - 100} {
+			part := put(bed, a[from*length:][:100*length], 100, length)
+			want := get[float32](bed, bed.do(c.code, append(list(part), c.more...), c.attrs...)[0])
+			require.Equal(t, want, large[from*length:][:100*length])
 		}
 	}
 }

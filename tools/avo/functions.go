@@ -36,6 +36,8 @@ func (k *kernels) functions(c *numbers) {
 	Doc(k.name("expSub") + " sets dst to the exponentials of x less shift and returns their sum.")
 	k.broadcastParam("shift", k.vec(8))
 	k.zero(k.vec(9))
+	VMOVUPS(c.of(89), k.vec(10))
+	VMOVUPS(c.of(-104), k.vec(11))
 	k.sumLoop(c)
 }
 
@@ -54,7 +56,7 @@ func (k *kernels) sumLoop(c *numbers) {
 	Label("vector")
 	k.load(from, k.vec(0))
 	VSUBPS(k.vec(8), k.vec(0), k.vec(0))
-	k.exp(c)
+	k.expWithin(c, k.vec(10), k.vec(11))
 	VADDPS(k.vec(0), k.vec(9), k.vec(9))
 	k.store(k.vec(0), to)
 	ADDQ(operand.U8(k.size()), reg.RSI)
@@ -66,7 +68,7 @@ func (k *kernels) sumLoop(c *numbers) {
 	JZ(operand.LabelRef("done"))
 	k.loadMasked(from, tail, k.vec(0))
 	VSUBPS(k.vec(8), k.vec(0), k.vec(0))
-	k.exp(c)
+	k.expWithin(c, k.vec(10), k.vec(11))
 	k.storeMasked(k.vec(0), tail, to)
 	if k.wide {
 		VADDPS(k.vec(0), k.vec(9), reg.K1, k.vec(9))
@@ -105,12 +107,22 @@ func (k *kernels) horner(c *numbers, x, p int, coefficients ...float32) {
 
 // exp sets vector 0 to its exponential. It uses vectors 1 to 3.
 func (k *kernels) exp(c *numbers) {
+	k.expWithin(c, nil, nil)
+}
+
+// expWithin is exp with the bounds of arguments, 89 and -104, in vectors, or nil.
+func (k *kernels) expWithin(c *numbers, hi, lo operand.Op) {
 	x, n, p, t := k.vec(0), k.vec(1), k.vec(2), k.vec(3)
 	Comment("What lies outside overflows or vanishes as its bound does; a NaN stays one.")
-	VMOVUPS(c.of(89), t)
-	VMINPS(x, t, x)
-	VMOVUPS(c.of(-104), t)
-	VMAXPS(x, t, x)
+	bound := func(v operand.Op, f float32) operand.Op {
+		if v != nil {
+			return v
+		}
+		VMOVUPS(c.of(f), t)
+		return t
+	}
+	VMINPS(x, bound(hi, 89), x)
+	VMAXPS(x, bound(lo, -104), x)
 	VMULPS(c.of(1.44269504088896341), x, n)
 	if k.wide {
 		VRNDSCALEPS(operand.U8(0), n, n)

@@ -118,7 +118,22 @@ func (k *kernels) storage(c *numbers) {
 		k.load(at[1], x)
 		VMOVNTPS(x, at[0])
 	})
+	k.done()
+
+	TEXT(k.name("fence"), 4, "func()")
+	Doc(k.name("fence") + " makes what was stored past the caches visible to other threads.")
 	SFENCE()
+	RET()
+
+	TEXT(k.name("streamAhead"), 4, "func(n int, dst, x, next, other *float32)")
+	Pragma("noescape")
+	Doc(k.name("streamAhead") + " is stream that meanwhile fetches as many bytes from next and from other.")
+	k.whole([]stride{{"dst", 4}, {"x", 4}, {"next", 4}, {"other", 4}}, func(at []operand.Mem) {
+		PREFETCHT0(at[2])
+		PREFETCHT0(at[3])
+		k.load(at[1], x)
+		VMOVNTPS(x, at[0])
+	})
 	k.done()
 
 	TEXT(k.name("choose"), 4, "func(n int, dst *float32, cond *uint8, a, b *float32)")
@@ -250,42 +265,61 @@ func (k *kernels) lineSums(c *numbers) {
 		out(4, 6)
 	}
 
-	wide := func(v operand.Op, at operand.Mem, half int) {
-		VCVTPS2PD(at.Offset(half*k.size()/2), v)
+	for _, p := range []struct {
+		name, params, doc string
+	}{{"total", "x *float32, out *float64", "sums numbers"},
+		{"squares", "x *float32, mean float32, out *float64", "sums the squares of what numbers differ from mean by"}} {
+		TEXT(k.name(p.name), 4, "func(n int, "+p.params+")")
+		Pragma("noescape")
+		Doc(k.name(p.name) + " " + p.doc + ".")
+		if p.name == "squares" {
+			k.broadcastParam("mean", k.vec(8))
+		}
+		for i := range 4 {
+			k.zero(k.vec(4 + i))
+		}
+		step := func(at operand.Mem, sum int) {
+			if p.name == "total" {
+				for h := range 2 {
+					VCVTPS2PD(at.Offset(h*k.size()/2), k.vec(h))
+					VADDPD(k.vec(h), k.vec(sum+h), k.vec(sum+h))
+				}
+				return
+			}
+			k.load(at, x)
+			VSUBPS(k.vec(8), x, x)
+			if k.wide {
+				VEXTRACTF64X4(operand.U8(1), x, k.half(1))
+			} else {
+				VEXTRACTF128(operand.U8(1), x, k.half(1))
+			}
+			VCVTPS2PD(k.half(0), k.vec(2))
+			VCVTPS2PD(k.half(1), k.vec(3))
+			VFMADD231PD(k.vec(2), k.vec(2), k.vec(sum))
+			VFMADD231PD(k.vec(3), k.vec(3), k.vec(sum+1))
+		}
+		Comment("Two vectors at a time have four sums, which do not wait for each other.")
+		at := operand.Mem{Base: reg.RSI}
+		Load(Param("n"), reg.RDX)
+		Load(Param("x"), reg.RSI)
+		SUBQ(operand.U8(2*k.lanes()), reg.RDX)
+		JLT(operand.LabelRef("rest"))
+		Label("two")
+		step(at, 4)
+		step(at.Offset(k.size()), 6)
+		ADDQ(operand.I32(2*k.size()), reg.RSI)
+		SUBQ(operand.U8(2*k.lanes()), reg.RDX)
+		JGE(operand.LabelRef("two"))
+		Label("rest")
+		ADDQ(operand.U8(2*k.lanes()), reg.RDX)
+		JZ(operand.LabelRef("done"))
+		step(at, 4)
+		Label("done")
+		VADDPD(k.vec(5), k.vec(4), k.vec(4))
+		VADDPD(k.vec(7), k.vec(6), k.vec(6))
+		VADDPD(k.vec(6), k.vec(4), k.vec(4))
+		out(4)
 	}
-	TEXT(k.name("total"), 4, "func(n int, x *float32, out *float64)")
-	Pragma("noescape")
-	k.zero(k.vec(4))
-	k.zero(k.vec(5))
-	k.whole([]stride{{"x", 4}}, func(at []operand.Mem) {
-		for h := range 2 {
-			wide(k.vec(h), at[0], h)
-			VADDPD(k.vec(h), k.vec(4+h), k.vec(4+h))
-		}
-	})
-	VADDPD(k.vec(5), k.vec(4), k.vec(4))
-	out(4)
-	TEXT(k.name("squares"), 4, "func(n int, x *float32, mean float32, out *float64)")
-	Pragma("noescape")
-	Doc(k.name("squares") + " sums the squares of what numbers differ from mean by.")
-	k.broadcastParam("mean", k.vec(8))
-	k.zero(k.vec(4))
-	k.zero(k.vec(5))
-	k.whole([]stride{{"x", 4}}, func(at []operand.Mem) {
-		k.load(at[0], x)
-		VSUBPS(k.vec(8), x, x)
-		if k.wide {
-			VEXTRACTF64X4(operand.U8(1), x, k.half(1))
-		} else {
-			VEXTRACTF128(operand.U8(1), x, k.half(1))
-		}
-		VCVTPS2PD(k.half(0), k.vec(2))
-		VCVTPS2PD(k.half(1), k.vec(3))
-		VFMADD231PD(k.vec(2), k.vec(2), k.vec(4))
-		VFMADD231PD(k.vec(3), k.vec(3), k.vec(5))
-	})
-	VADDPD(k.vec(5), k.vec(4), k.vec(4))
-	out(4)
 
 	TEXT(k.name("standard"), 4, "func(n int, dst, x *float32, mean, factor float32)")
 	Pragma("noescape")

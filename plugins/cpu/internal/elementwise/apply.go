@@ -66,7 +66,7 @@ func unaryFrom[T, R any](c *kernel.Call, grain, k int, loop func(d []R, x []T)) 
 	}
 	if streams(c, out) {
 		c.Pool.For(len(y), grain, func(lo, hi int) {
-			stream(y[lo:hi], func(d []R, at int) { loop(d, x[lo+at:][:len(d)]) })
+			stream(y[lo:hi], func(d []R, at int) { loop(d, x[lo+at:][:len(d)]) }, begins(x[lo:hi]))
 		})
 		return nil
 	}
@@ -94,6 +94,7 @@ func unaryAny[T, R any](c *kernel.Call, grain int, loop func(d []R, x []T)) erro
 			loop(d, v)
 			y.store(&p, d)
 		}
+		y.finish()
 		s.free()
 	})
 	return nil
@@ -133,7 +134,7 @@ func binary[T, R any](c *kernel.Call, grain int, loop *pair[T, R]) error {
 	}
 	if streams(c, out) {
 		c.Pool.For(len(y), grain, func(lo, hi int) {
-			stream(y[lo:hi], func(d []R, at int) { loop.vv(d, a[lo+at:][:len(d)], b[lo+at:][:len(d)]) })
+			stream(y[lo:hi], func(d []R, at int) { loop.vv(d, a[lo+at:][:len(d)], b[lo+at:][:len(d)]) }, begins(a[lo:hi]), begins(b[lo:hi]))
 		})
 		return nil
 	}
@@ -159,11 +160,9 @@ func unequal[T, R any](c *kernel.Call, grain int, loop *pair[T, R], n int) error
 		}
 		return unaryFrom(c, grain, 1, func(d []R, b []T) { loop.sv(d, a, b) })
 	}
-	if c.Desc[0].Bytes() < streamed {
-		for whole := range c.In {
-			if full(&c.In[whole], n) && spreading(c, grain, loop, whole) {
-				return nil
-			}
+	for whole := range c.In {
+		if full(&c.In[whole], n) && spreading(c, grain, loop, whole) {
+			return nil
 		}
 	}
 	return binaryAny(c, grain, loop)
@@ -204,6 +203,7 @@ func binaryAny[T, R any](c *kernel.Call, grain int, loop *pair[T, R]) error {
 			}
 			y.store(&p, d)
 		}
+		y.finish()
 		s.free()
 	})
 	return nil
@@ -241,6 +241,7 @@ func ternary[S, T, R any](c *kernel.Call, grain int, loop func(d []R, a []S, b, 
 			loop(d, vx, va, vb)
 			y.store(&p, d)
 		}
+		y.finish()
 		s.free()
 	})
 	return nil

@@ -155,6 +155,7 @@ func Chain(links []Link, inputs []op.Desc) kernel.Func {
 				s.compute(steps, d, nil, p.n)
 				y.store(&p, d)
 			}
+			y.finish()
 			s.release()
 		})
 		return nil
@@ -196,6 +197,7 @@ func chainBools(c *kernel.Call, l *layout, steps []step, in []operand[float32], 
 			s.compute(steps, nil, d, p.n)
 			y.store(&p, d)
 		}
+		y.finish()
 		s.release()
 	})
 	return nil

@@ -134,5 +134,12 @@ func (r *result[R]) store(p *piece, v []R) {
 	}
 }
 
+// finish ends what one thread stores.
+func (r *result[R]) finish() {
+	if r.past {
+		vector.Fence()
+	}
+}
+
 // float32s is s, whose elements are float32 whenever 16-bit floats are at hand.
 func float32s[T any](s []T) []float32 { return *(*[]float32)(unsafe.Pointer(&s)) }

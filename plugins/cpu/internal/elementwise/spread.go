@@ -54,24 +54,34 @@ func spreading[T, R any](c *kernel.Call, grain int, loop *pair[T, R], whole int)
 	x, few := kernel.Flat[T](c.In[whole]), kernel.Data[T](*other)[other.View.Offset:][:r.mid]
 	out := c.Reuse(0, whole)
 	y := kernel.Flat[R](out)
-	c.Pool.For(len(y)/run, grain/run+1, func(lo, hi int) {
-		k := lo % r.mid
-		for i := lo; i < hi; i++ {
-			d, v := y[i*run:][:run], x[i*run:][:run]
+	fill := func(d []R, at int) { // the elements of the result from at on
+		for k, col := at/run%r.mid, at%run; len(d) > 0; col = 0 {
+			n := min(run-col, len(d))
+			to, v := d[:n], x[at:at+n]
 			switch {
 			case r.inner == 1 && whole == 0:
-				loop.vv(d, v, few)
+				loop.vv(to, v, few[col:col+n])
 			case r.inner == 1:
-				loop.vv(d, few, v)
+				loop.vv(to, few[col:col+n], v)
 			case whole == 0:
-				loop.vs(d, v, few[k])
+				loop.vs(to, v, few[k])
 			default:
-				loop.sv(d, few[k], v)
+				loop.sv(to, few[k], v)
 			}
 			if k++; k == r.mid {
 				k = 0
 			}
+			d, at = d[n:], at+n
 		}
+	}
+	far := streams(c, out)
+	c.Pool.For(len(y)/run, grain/run+1, func(lo, hi int) {
+		lo, hi = lo*run, hi*run
+		if far {
+			stream(y[lo:hi], func(d []R, at int) { fill(d, lo+at) }, begins(x[lo:hi]))
+			return
+		}
+		fill(y[lo:hi], lo)
 	})
 	return true
 }

@@ -2,6 +2,7 @@ package elementwise
 
 import (
 	"sync"
+	"unsafe"
 
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
@@ -26,18 +27,29 @@ func streams(c *kernel.Call, out kernel.Array) bool {
 }
 
 // sheet is room for what is computed before it is written past the caches.
-type sheet [2048]uint64
+type sheet [1024]uint64
 
 var sheets = sync.Pool{New: func() any { return new(sheet) }}
 
-// stream computes y part by part: f computes the elements from at on.
-func stream[R any](y []R, f func(d []R, at int)) {
+// stream computes y part by part: f computes the elements from at on. The elements that f reads for y[i] are element i from each of
+// from on, two at most; those of the next part are fetched while one is written.
+func stream[R any](y []R, f func(d []R, at int), from ...unsafe.Pointer) {
 	s := sheets.Get().(*sheet)
 	room := kernel.Cast[R](kernel.Bytes(s[:]))
 	for at := 0; at < len(y); at += len(room) {
 		d := room[:min(len(room), len(y)-at)]
 		f(d, at)
-		vector.Stream(kernel.Bytes(y[at:at+len(d)]), kernel.Bytes(d))
+		to, done := kernel.Bytes(y[at:at+len(d)]), kernel.Bytes(d)
+		if next := at + len(d); len(from) > 0 && next < len(y) && vector.CanStream(to) {
+			ahead := next * int(unsafe.Sizeof(d[0]))
+			vector.StreamAhead(to, done, unsafe.Add(from[0], ahead), unsafe.Add(from[len(from)-1], ahead))
+			continue
+		}
+		vector.Stream(to, done)
 	}
+	vector.Fence()
 	sheets.Put(s)
 }
+
+// begins is where a part of a slice begins.
+func begins[T any](x []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x)) }

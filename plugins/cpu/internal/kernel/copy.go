@@ -83,6 +83,7 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 		pool.For(c.n, copyGrain/elem, func(lo, hi int) {
 			if c.past {
 				vector.Stream(Bytes(dst[do+lo:do+hi]), Bytes(src[so+lo:so+hi]))
+				vector.Fence()
 				return
 			}
 			line(dst, do+lo*c.dStep, c.dStep, src, so+lo*c.sStep, c.sStep, hi-lo)
@@ -123,6 +124,9 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 				line(dst, at.Pos[0], c.dStep, src, at.Pos[1], c.sStep, c.n)
 			}
 			at.Next()
+		}
+		if c.past {
+			vector.Fence()
 		}
 	})
 }

@@ -69,13 +69,15 @@ type Call struct {
 	Own  uint64 // bit i: nobody needs In[i] afterwards
 	Desc []op.Desc
 	Out  []Array
+	// Into, if it has a buffer, is where Alloc and Reuse make output 0, which is of its shape.
+	Into Array
 
 	temps []*mem.Buffer
 }
 
 // Begin makes c ready for a kernel.
 func (c *Call) Begin(env *Env, in []Array, own uint64, desc []op.Desc, out []Array) {
-	c.Env, c.In, c.Own, c.Desc, c.Out = env, in, own, desc, out
+	c.Env, c.In, c.Own, c.Desc, c.Out, c.Into = env, in, own, desc, out, Array{}
 	clear(out)
 }
 
@@ -115,6 +117,10 @@ func (c *Call) buffer(size int) *mem.Buffer {
 // Alloc makes output i a new array with undefined elements, contiguous.
 func (c *Call) Alloc(i int) Array {
 	d := c.Desc[i]
+	if i == 0 && c.Into.Buf != nil {
+		c.Out[0] = Array{Buf: c.Into.Buf.Retain(), DType: d.DType, View: c.Into.View}
+		return c.Out[0]
+	}
 	c.Out[i] = Array{Buf: c.buffer(d.Bytes()), DType: d.DType, View: c.contiguous(d.Shape)}
 	return c.Out[i]
 }
@@ -133,6 +139,9 @@ func (c *Call) contiguous(s shape.Shape) shape.View {
 // of its element size; else a new array. It is for kernels that read an element before they write it.
 func (c *Call) Reuse(i int, from ...int) Array {
 	d := c.Desc[i]
+	if i == 0 && c.Into.Buf != nil {
+		return c.Alloc(0)
+	}
 	for _, k := range from {
 		a := c.In[k]
 		if c.Own>>k&1 != 0 && a.Buf.Sole() && a.DType.Size() == d.DType.Size() && a.View.Shape.Equal(d.Shape) && a.Whole() && c.once(k) {

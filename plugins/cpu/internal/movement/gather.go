@@ -97,6 +97,9 @@ func take[T any](c *kernel.Call, p plan, dst, src []T, idx []int) {
 			}
 			copy(dst[r*p.inner:][:p.inner], src[from:])
 		}
+		if past {
+			vector.Fence()
+		}
 	})
 }
 

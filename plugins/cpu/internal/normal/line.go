@@ -12,21 +12,50 @@ func float32s[T float](x []T) ([]float32, bool) {
 	return f, ok && vector.Has()
 }
 
-// standardiseLine is standardise in assembly.
-func standardiseLine(y, x []float32, epsilon float64) {
-	mean := float32(vector.Total(x) / float64(len(x)))
-	vector.Standard(y, x, mean, float32(1/math.Sqrt(vector.Squares(x, mean)/float64(len(x))+epsilon)))
+// moments are what brings a line to mean 0 and variance 1: what to take away and what to multiply by.
+func moments(x []float32, epsilon float64) (mean, factor float32) {
+	mean = float32(vector.Total(x) / float64(len(x)))
+	return mean, float32(1 / math.Sqrt(vector.Squares(x, mean)/float64(len(x))+epsilon))
 }
 
-// rmsLine is rms in assembly.
-func rmsLine(y, x []float32, epsilon float64) {
-	vector.Standard(y, x, 0, float32(1/math.Sqrt(vector.Squares(x, 0)/float64(len(x))+epsilon)))
+// rootMeanSquare is the factor that brings a line to a mean square of 1.
+func rootMeanSquare(x []float32, epsilon float64) float32 {
+	return float32(1 / math.Sqrt(vector.Squares(x, 0)/float64(len(x))+epsilon))
 }
 
-// softmaxOf is softmaxLine in assembly.
-func softmaxOf(y, x []float32) {
-	sum := vector.ExpSub(y, x, vector.Greatest(x))
-	vector.Div().To(y, y, sum)
+// tailLine normalises a line in assembly; scale and bias may be nil.
+func tailLine(y, x, scale, bias []float32, root bool, epsilon float64) {
+	var mean, factor float32
+	if root {
+		factor = rootMeanSquare(x, epsilon)
+	} else {
+		mean, factor = moments(x, epsilon)
+	}
+	if scale == nil {
+		vector.Standard(y, x, mean, factor)
+		return
+	}
+	vector.StandardAffine(y, x, scale, bias, mean, factor)
+}
+
+// softmaxLines is softmax of lines of n elements in assembly.
+func softmaxLines(y, x []float32, n int) {
+	var room [64]float32
+	for len(y) > 0 {
+		most := room[:min(len(y)/n, len(room))]
+		if n <= vector.RowLimit {
+			vector.Maxima.OfRows(most, x, n, n)
+		} else {
+			most = most[:1]
+			most[0] = vector.Greatest(x[:n])
+		}
+		for r, m := range most {
+			line := y[r*n:][:n]
+			sum := vector.ExpSub(line, x[r*n:][:n], m)
+			vector.Standard(line, line, 0, 1/sum)
+		}
+		y, x = y[len(most)*n:], x[len(most)*n:]
+	}
 }
 
 // part is the elements of a line that are exponentiated at a time.
@@ -42,5 +71,12 @@ func logSoftmaxOf(y, x []float32) {
 		sum += float64(vector.ExpSub(room[:len(some)], some, m))
 	}
 	vector.Standard(y, x, m, 1)
-	vector.Sub().To(y, y, float32(math.Log(sum)))
+	vector.Standard(y, y, float32(math.Log(sum)), 1)
+}
+
+// logSoftmaxLines is logSoftmaxOf line by line.
+func logSoftmaxLines(y, x []float32, n int) {
+	for i := 0; i < len(y); i += n {
+		logSoftmaxOf(y[i:i+n], x[i:i+n])
+	}
 }

@@ -34,7 +34,7 @@ func batchNorm[T float](n *op.Node, in []op.Desc) kernel.Func {
 				to := y[i*inner:][:inner]
 				if f, ok := float32s(to); ok {
 					vector.Standard(f, any(x).([]float32)[i*inner:][:inner], float32(mean), float32(factor[k]))
-					vector.Add().To(f, f, float32(bias))
+					vector.Linear(f, f, 1, float32(bias))
 					continue
 				}
 				for j, v := range x[i*inner:][:len(to)] {
@@ -64,6 +64,23 @@ func tailNorm[T float](n *op.Node, in []op.Desc) kernel.Func {
 		if len(y) == 0 {
 			return nil
 		}
+		if from, ok := float32s(x); ok {
+			to, factors, biases, far := any(y).([]float32), any(scale).([]float32), any(bias).([]float32), past(c, c.Out[0], length)
+			lines := func(y, x []float32) {
+				for i := 0; i < len(y); i += length {
+					tailLine(y[i:i+length], x[i:i+length], factors, biases, n.Op == op.RMSNorm, epsilon)
+				}
+			}
+			c.Pool.For(count, grain/length+1, func(lo, hi int) {
+				from, to := from[lo*length:hi*length], to[lo*length:hi*length]
+				if far {
+					streamLines(to, length, func(d []float32, at int) { lines(d, from[at:]) })
+					return
+				}
+				lines(to, from)
+			})
+			return nil
+		}
 		c.Pool.For(count, grain/length+1, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
 				from, to := x[i*length:][:length], y[i*length:][:length]
@@ -86,15 +103,6 @@ func spread[T float](c *kernel.Call, a kernel.Array, tail shape.Shape) []T {
 }
 
 func affine[T float](y, scale, bias []T) {
-	if f, ok := float32s(y); ok {
-		if scale != nil {
-			vector.Mul().Both(f, f, any(scale).([]float32))
-		}
-		if bias != nil {
-			vector.Add().Both(f, f, any(bias).([]float32))
-		}
-		return
-	}
 	if scale != nil {
 		scale = scale[:len(y)]
 		for j := range y {
@@ -127,7 +135,7 @@ func total[T float](x []T) float64 {
 // standardise brings x to mean 0 and variance 1.
 func standardise[T float](y, x []T, epsilon float64) {
 	if f, ok := float32s(x); ok {
-		standardiseLine(any(y).([]float32), f, epsilon)
+		tailLine(any(y).([]float32), f, nil, nil, false, epsilon)
 		return
 	}
 	mean := T(total(x) / float64(len(x)))
@@ -149,10 +157,6 @@ func standardise[T float](y, x []T, epsilon float64) {
 
 // rms divides x by the root of its mean square.
 func rms[T float](y, x []T, epsilon float64) {
-	if f, ok := float32s(x); ok {
-		rmsLine(any(y).([]float32), f, epsilon)
-		return
-	}
 	var a, b float64
 	for i, v := range x {
 		if i&1 == 0 {

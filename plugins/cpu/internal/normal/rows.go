@@ -44,11 +44,7 @@ func softmaxRows(n *op.Node, in []op.Desc) kernel.Func {
 
 // mostOf sets m to the greatest of each column of width columns of x, rows step apart.
 func mostOf(m, x []float32, rows, step int) {
-	copy(m, x)
-	most := vector.Max().Both
-	for k := 1; k < rows; k++ {
-		most(m, m, x[k*step:][:len(m)])
-	}
+	vector.Maxima.OfColumns(m, x, rows, step)
 }
 
 func softmaxStrip(y, x []float32, width, rows, step int) {

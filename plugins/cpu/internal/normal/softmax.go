@@ -26,10 +26,27 @@ func softmax[T float](n *op.Node, in []op.Desc) kernel.Func {
 	if f := softmaxRows(n, in); f != nil {
 		return f
 	}
+	lines := softmaxLines
+	if n.Op == op.LogSoftmax {
+		lines = logSoftmaxLines
+	}
 	return func(c *kernel.Call) error {
 		x := kernel.Input[T](c, l, c.In[0])
 		y, done := kernel.Output[T](c, l, 0, 0)
 		if len(y) == 0 {
+			return nil
+		}
+		if from, ok := float32s(x); ok {
+			to, far := any(y).([]float32), past(c, c.Out[0], l.N)
+			c.Pool.For(l.Count, dearGrain/l.N+1, func(lo, hi int) {
+				from, to := from[lo*l.N:hi*l.N], to[lo*l.N:hi*l.N]
+				if far {
+					streamLines(to, l.N, func(d []float32, at int) { lines(d, from[at:], l.N) })
+					return
+				}
+				lines(to, from, l.N)
+			})
+			done()
 			return nil
 		}
 		c.Pool.For(l.Count, dearGrain/l.N+1, func(lo, hi int) {
@@ -68,10 +85,6 @@ func expSub[T float](y, x []T, m T) T {
 }
 
 func softmaxLine[T float](y, x []T) {
-	if f, ok := float32s(x); ok {
-		softmaxOf(any(y).([]float32), f)
-		return
-	}
 	sum := expSub(y, x, greatest(x))
 	for i := range y {
 		y[i] /= sum
@@ -79,10 +92,6 @@ func softmaxLine[T float](y, x []T) {
 }
 
 func logSoftmaxLine[T float](y, x []T) {
-	if f, ok := float32s(x); ok {
-		logSoftmaxOf(any(y).([]float32), f)
-		return
-	}
 	m := greatest(x)
 	var sum float64
 	for _, v := range x {

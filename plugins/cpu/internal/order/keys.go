@@ -3,6 +3,8 @@ package order
 import (
 	"math"
 	"slices"
+
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 // A key is an element of at most 32 bits as a number that sorts as it does, NaN last and the zeros equal, above its
@@ -18,12 +20,7 @@ func keys[T number](to []uint64, x []T, reverse bool) bool {
 	switch x := any(x).(type) {
 	case []float32:
 		for i, v := range x {
-			b := math.Float32bits(v + 0) // no minus zero
-			if b&0x7fffffff > 0x7f800000 {
-				b = 0x7fffffff
-			}
-			b ^= uint32(int32(b)>>31) | 1<<31
-			to[i] = uint64(b^flip)<<32 | uint64(i)
+			to[i] = keyOf(v, i, flip)
 		}
 	case []int32:
 		signed(to, x, flip)
@@ -41,6 +38,50 @@ func keys[T number](to []uint64, x []T, reverse bool) bool {
 		return false
 	}
 	return true
+}
+
+// keyOf is the key of element i.
+func keyOf(v float32, i int, flip uint32) uint64 {
+	b := math.Float32bits(v + 0) // no minus zero
+	if b&0x7fffffff > 0x7f800000 {
+		b = 0x7fffffff
+	}
+	b ^= uint32(int32(b)>>31) | 1<<31
+	return uint64(b^flip)<<32 | uint64(i)
+}
+
+// sparse is how many elements there are for each one that is wanted, at least, where searching for candidates pays.
+const sparse = 16
+
+// searchKeys sets heap to the least keys of x, in order. Elements are looked for that may be among the best so far: once
+// these are good ones, most are passed over without a key being made.
+func searchKeys(heap []uint64, x []float32, reverse bool) {
+	k, flip, bound := len(heap), uint32(0), vector.Below
+	if reverse {
+		flip, bound = math.MaxUint32, vector.Above
+	}
+	for i := range heap {
+		heap[i] = keyOf(x[i], i, flip)
+	}
+	for j := k/2 - 1; j >= 0; j-- {
+		sinkKey(heap, j)
+	}
+	for i := k; i < len(x); i++ {
+		worst := x[heap[0]&math.MaxUint32]
+		if worst != worst && !reverse { // anything but NaN is less
+			bound, worst = vector.AtMost, float32(math.Inf(1))
+		} else if !reverse {
+			bound = vector.Below
+		}
+		if i += bound.Find(x[i:], worst); i == len(x) {
+			break
+		}
+		if v := keyOf(x[i], i, flip); v < heap[0] {
+			heap[0] = v
+			sinkKey(heap, 0)
+		}
+	}
+	slices.Sort(heap)
 }
 
 func signed[T int32 | int16 | int8](to []uint64, x []T, flip uint32) {

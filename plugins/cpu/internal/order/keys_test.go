@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 // check compares with a stable sort by comparison.
@@ -55,6 +57,45 @@ func TestKeys(t *testing.T) {
 		check(t, u16)
 	}
 	require.False(t, keys(make([]uint64, 1), []int64{1}, false))
+}
+
+// TestSearchKeys compares a search with a sort of all keys.
+func TestSearchKeys(t *testing.T) {
+	if !vector.Has() {
+		t.Skip("no vector loops on this processor")
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for kind := range 5 {
+		for _, n := range []int{1, 16, 50, 333, 5000} {
+			x := make([]float32, n)
+			for i := range x {
+				switch kind {
+				case 0:
+					x[i] = rng.Float32()
+				case 1:
+					x[i] = float32(rng.IntN(4))
+				case 2:
+					x[i] = []float32{0, float32(math.Copysign(0, -1)), float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1, -1}[rng.IntN(7)]
+				case 3:
+					x[i] = float32(math.NaN())
+				case 4:
+					x[i] = float32(i)
+				}
+			}
+			for _, reverse := range []bool{false, true} {
+				all := make([]uint64, n)
+				keys(all, x, reverse)
+				slices.Sort(all)
+				for _, k := range []int{1, 2, 7, 50} {
+					if k <= n {
+						got := make([]uint64, k)
+						searchKeys(got, x, reverse)
+						require.Equal(t, all[:k], got, "kind %d, %d of %d, reverse %v", kind, k, n, reverse)
+					}
+				}
+			}
+		}
+	}
 }
 
 func BenchmarkSort(b *testing.B) {

@@ -9,6 +9,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 type number interface {
@@ -124,7 +125,17 @@ func topK[T number](n *op.Node, in []op.Desc) kernel.Func {
 		if len(v) == 0 {
 			return nil
 		}
+		f, quick := any(x).([]float32)
+		quick = quick && vector.Has() && k > 0 && from.N >= sparse*k
 		c.Pool.For(from.Count, grain/from.N+1, func(lo, hi int) {
+			if quick {
+				ks := make([]uint64, k)
+				for r := lo; r < hi; r++ {
+					searchKeys(ks, f[r*from.N:][:from.N], largest)
+					read(ks, x[r*from.N:][:from.N], v[r*k:], i[r*k:])
+				}
+				return
+			}
 			if ks := make([]uint64, from.N); keys(ks, x[lo*from.N:][:from.N], largest) {
 				for r := lo; r < hi; r++ {
 					if r > lo {

@@ -35,6 +35,9 @@ func Sum(x []float32) float32 {
 
 // Greatest is the greatest of x, which is not empty: NaN if one of them is, and zero rather than minus zero. It is for when Has.
 func Greatest(x []float32) float32 {
+	if m, ok := Maxima.quarters(x); ok {
+		return m
+	}
 	n := wholly(len(x))
 	m := float32(math.Inf(-1))
 	if n > 0 {
@@ -57,6 +60,9 @@ func Greatest(x []float32) float32 {
 
 // Least is the least of x, likewise; minus zero rather than zero.
 func Least(x []float32) float32 {
+	if m, ok := Minima.quarters(x); ok {
+		return m
+	}
 	n := wholly(len(x))
 	m := float32(math.Inf(1))
 	if n > 0 {

@@ -48,6 +48,29 @@ func (j Joint) OfColumns(out, x []float32, rows, row int) {
 	}
 }
 
+// quarters is the extreme of a long line, taken as four rows; ok is false where that does not tell.
+func (j Joint) quarters(x []float32) (m float32, ok bool) {
+	n := wholly(len(x) / 4)
+	if n < 64 {
+		return 0, false
+	}
+	var out [4]float32
+	if joinRows(j, 4, n, &x[0], n, &out[0]) {
+		return 0, false
+	}
+	m = out[0]
+	for _, rest := range [][]float32{out[1:], x[4*n:]} {
+		for _, v := range rest {
+			if j == Maxima {
+				m = max(m, v)
+			} else {
+				m = min(m, v)
+			}
+		}
+	}
+	return m, m != 0 || active.lanes > 8
+}
+
 func (j Joint) check(x []float32, rows, cols, row int) {
 	if cols < 1 || rows < 1 || row < 0 {
 		panic("vector: no elements, or a negative step")

@@ -31,6 +31,8 @@ type storageFuncs struct {
 	fromI8            func(n int, d *float32, x *int8)
 	pow               func(n int, d, x *float32, y float64)
 	stream            func(n int, d, x *float32)
+	streamAhead       func(n int, d, x, next, other *float32)
+	fence             func()
 	choose            func(n int, d *float32, cond *uint8, a, b *float32)
 	quantize          func(n int, d *uint8, x *float32, scale, zero, lo, hi float32)
 	dequantizeU8      func(n int, d *float32, x *uint8, scale float32, zero int32)
@@ -141,7 +143,7 @@ func DequantizeI8(d []float32, x []int8, scale float32, zero int32) int {
 }
 
 // Stream copies x to d past the caches, which is for results that no cache holds. Without loops for this processor it is
-// an ordinary copy.
+// an ordinary copy. Before another thread reads d, Fence has to be called.
 func Stream(d, x []byte) {
 	d = d[:len(x)]
 	size := 0
@@ -158,6 +160,27 @@ func Stream(d, x []byte) {
 	n := len(d) &^ (size - 1)
 	active.stream(n/4, (*float32)(unsafe.Pointer(&d[0])), (*float32)(unsafe.Pointer(&x[0])))
 	copy(d[n:], x[n:])
+}
+
+// StreamAhead is Stream that meanwhile fetches what will be read next: as many bytes from next and from other on, which need not
+// be there. d and x are of whole vectors; d is aligned to one.
+func StreamAhead(d, x []byte, next, other unsafe.Pointer) {
+	d = d[:len(x)]
+	if n := len(x) / 4; n > 0 {
+		active.streamAhead(n, (*float32)(unsafe.Pointer(&d[0])), (*float32)(unsafe.Pointer(&x[0])), (*float32)(next), (*float32)(other))
+	}
+}
+
+// Fence makes what this thread has stored past the caches visible to others.
+func Fence() {
+	if active != nil {
+		active.fence()
+	}
+}
+
+// CanStream reports whether StreamAhead takes d.
+func CanStream(d []byte) bool {
+	return active != nil && len(d) > 0 && (uintptr(unsafe.Pointer(&d[0]))|uintptr(len(d)))&uintptr(4*active.lanes-1) == 0
 }
 
 // Pow sets d[i] to x[i] to the power y, within a unit in the last place. Numbers are finite and positive or, if y is more

@@ -215,6 +215,14 @@ func fromI832AVX2(n int, dst *float32, x *int8)
 //go:noescape
 func stream32AVX2(n int, dst *float32, x *float32)
 
+// fence32AVX2 makes what was stored past the caches visible to other threads.
+func fence32AVX2()
+
+// streamAhead32AVX2 is stream that meanwhile fetches as many bytes from next and from other.
+//
+//go:noescape
+func streamAhead32AVX2(n int, dst *float32, x *float32, next *float32, other *float32)
+
 // choose32AVX2 takes a where cond is not zero and b elsewhere.
 //
 //go:noescape
@@ -246,6 +254,8 @@ func maxLine32AVX2(n int, x *float32, out *int32)
 //go:noescape
 func minLine32AVX2(n int, x *float32, out *int32)
 
+// total32AVX2 sums numbers.
+//
 //go:noescape
 func total32AVX2(n int, x *float32, out *float64)
 

@@ -3775,6 +3775,8 @@ done:
 TEXT ·expSub32AVX2(SB), NOSPLIT, $0-36
 	VBROADCASTSS shift+24(FP), Y8
 	VXORPS       Y9, Y9, Y9
+	VMOVUPS      numbers<>+0(SB), Y10
+	VMOVUPS      numbers<>+64(SB), Y11
 	MOVQ         n+0(FP), DX
 	MOVQ         DX, BX
 	ANDQ         $+7, BX
@@ -3792,10 +3794,8 @@ vector:
 	VSUBPS  Y8, Y0, Y0
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Y3
-	VMINPS       Y0, Y3, Y0
-	VMOVUPS      numbers<>+64(SB), Y3
-	VMAXPS       Y0, Y3, Y0
+	VMINPS       Y0, Y10, Y0
+	VMAXPS       Y0, Y11, Y0
 	VMULPS       numbers<>+128(SB), Y0, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS numbers<>+192(SB), Y1, Y0
@@ -3834,10 +3834,8 @@ tail:
 	VSUBPS     Y8, Y0, Y0
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Y3
-	VMINPS       Y0, Y3, Y0
-	VMOVUPS      numbers<>+64(SB), Y3
-	VMAXPS       Y0, Y3, Y0
+	VMINPS       Y0, Y10, Y0
+	VMAXPS       Y0, Y11, Y0
 	VMULPS       numbers<>+128(SB), Y0, Y1
 	VROUNDPS     $0x00, Y1, Y1
 	VFNMADD231PS numbers<>+192(SB), Y1, Y0
@@ -5999,7 +5997,7 @@ vector:
 	RET
 
 // func stream32AVX2(n int, dst *float32, x *float32)
-// Requires: AVX, MMX+
+// Requires: AVX
 TEXT ·stream32AVX2(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), DX
 	MOVQ dst+8(FP), DI
@@ -6012,7 +6010,35 @@ vector:
 	ADDQ     $+32, SI
 	SUBQ     $0x08, DX
 	JNE      vector
+	VZEROUPPER
+	RET
+
+// func fence32AVX2()
+// Requires: MMX+
+TEXT ·fence32AVX2(SB), NOSPLIT, $0
 	SFENCE
+	RET
+
+// func streamAhead32AVX2(n int, dst *float32, x *float32, next *float32, other *float32)
+// Requires: AVX, MMX+
+TEXT ·streamAhead32AVX2(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), DX
+	MOVQ dst+8(FP), DI
+	MOVQ x+16(FP), SI
+	MOVQ next+24(FP), R8
+	MOVQ other+32(FP), R9
+
+vector:
+	PREFETCHT0 (R8)
+	PREFETCHT0 (R9)
+	VMOVUPS    (SI), Y0
+	VMOVNTPS   Y0, (DI)
+	ADDQ       $+32, DI
+	ADDQ       $+32, SI
+	ADDQ       $+32, R8
+	ADDQ       $+32, R9
+	SUBQ       $0x08, DX
+	JNE        vector
 	VZEROUPPER
 	RET
 
@@ -6216,20 +6242,42 @@ vector:
 TEXT ·total32AVX2(SB), NOSPLIT, $0-24
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
-	MOVQ   n+0(FP), DX
-	MOVQ   x+8(FP), DI
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
 
-vector:
-	VCVTPS2PD (DI), Y0
+	// Two vectors at a time have four sums, which do not wait for each other.
+	MOVQ n+0(FP), DX
+	MOVQ x+8(FP), SI
+	SUBQ $0x10, DX
+	JLT  rest
+
+two:
+	VCVTPS2PD (SI), Y0
 	VADDPD    Y0, Y4, Y4
-	VCVTPS2PD 16(DI), Y1
+	VCVTPS2PD 16(SI), Y1
 	VADDPD    Y1, Y5, Y5
-	ADDQ      $+32, DI
-	SUBQ      $0x08, DX
-	JNE       vector
-	VADDPD    Y5, Y4, Y4
-	MOVQ      out+16(FP), DI
-	VMOVUPS   Y4, (DI)
+	VCVTPS2PD 32(SI), Y0
+	VADDPD    Y0, Y6, Y6
+	VCVTPS2PD 48(SI), Y1
+	VADDPD    Y1, Y7, Y7
+	ADDQ      $+64, SI
+	SUBQ      $0x10, DX
+	JGE       two
+
+rest:
+	ADDQ      $0x10, DX
+	JZ        done
+	VCVTPS2PD (SI), Y0
+	VADDPD    Y0, Y4, Y4
+	VCVTPS2PD 16(SI), Y1
+	VADDPD    Y1, Y5, Y5
+
+done:
+	VADDPD  Y5, Y4, Y4
+	VADDPD  Y7, Y6, Y6
+	VADDPD  Y6, Y4, Y4
+	MOVQ    out+16(FP), DI
+	VMOVUPS Y4, (DI)
 	VZEROUPPER
 	RET
 
@@ -6239,23 +6287,51 @@ TEXT ·squares32AVX2(SB), NOSPLIT, $0-32
 	VBROADCASTSS mean+16(FP), Y8
 	VXORPS       Y4, Y4, Y4
 	VXORPS       Y5, Y5, Y5
-	MOVQ         n+0(FP), DX
-	MOVQ         x+8(FP), DI
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
 
-vector:
-	VMOVUPS      (DI), Y0
+	// Two vectors at a time have four sums, which do not wait for each other.
+	MOVQ n+0(FP), DX
+	MOVQ x+8(FP), SI
+	SUBQ $0x10, DX
+	JLT  rest
+
+two:
+	VMOVUPS      (SI), Y0
 	VSUBPS       Y8, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VCVTPS2PD    X0, Y2
 	VCVTPS2PD    X1, Y3
 	VFMADD231PD  Y2, Y2, Y4
 	VFMADD231PD  Y3, Y3, Y5
-	ADDQ         $+32, DI
-	SUBQ         $0x08, DX
-	JNE          vector
-	VADDPD       Y5, Y4, Y4
-	MOVQ         out+24(FP), DI
-	VMOVUPS      Y4, (DI)
+	VMOVUPS      32(SI), Y0
+	VSUBPS       Y8, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VCVTPS2PD    X0, Y2
+	VCVTPS2PD    X1, Y3
+	VFMADD231PD  Y2, Y2, Y6
+	VFMADD231PD  Y3, Y3, Y7
+	ADDQ         $+64, SI
+	SUBQ         $0x10, DX
+	JGE          two
+
+rest:
+	ADDQ         $0x10, DX
+	JZ           done
+	VMOVUPS      (SI), Y0
+	VSUBPS       Y8, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VCVTPS2PD    X0, Y2
+	VCVTPS2PD    X1, Y3
+	VFMADD231PD  Y2, Y2, Y4
+	VFMADD231PD  Y3, Y3, Y5
+
+done:
+	VADDPD  Y5, Y4, Y4
+	VADDPD  Y7, Y6, Y6
+	VADDPD  Y6, Y4, Y4
+	MOVQ    out+24(FP), DI
+	VMOVUPS Y4, (DI)
 	VZEROUPPER
 	RET
 

@@ -227,6 +227,14 @@ func fromI832AVX512(n int, dst *float32, x *int8)
 //go:noescape
 func stream32AVX512(n int, dst *float32, x *float32)
 
+// fence32AVX512 makes what was stored past the caches visible to other threads.
+func fence32AVX512()
+
+// streamAhead32AVX512 is stream that meanwhile fetches as many bytes from next and from other.
+//
+//go:noescape
+func streamAhead32AVX512(n int, dst *float32, x *float32, next *float32, other *float32)
+
 // choose32AVX512 takes a where cond is not zero and b elsewhere.
 //
 //go:noescape
@@ -258,6 +266,8 @@ func maxLine32AVX512(n int, x *float32, out *int32)
 //go:noescape
 func minLine32AVX512(n int, x *float32, out *int32)
 
+// total32AVX512 sums numbers.
+//
 //go:noescape
 func total32AVX512(n int, x *float32, out *float64)
 

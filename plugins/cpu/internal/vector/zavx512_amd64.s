@@ -4539,6 +4539,8 @@ done:
 TEXT ·expSub32AVX512(SB), NOSPLIT, $0-36
 	VBROADCASTSS shift+24(FP), Z8
 	VPXORD       Z9, Z9, Z9
+	VMOVUPS      numbers<>+0(SB), Z10
+	VMOVUPS      numbers<>+64(SB), Z11
 	MOVQ         n+0(FP), DX
 	MOVQ         DX, BX
 	ANDQ         $+15, BX
@@ -4557,10 +4559,8 @@ vector:
 	VSUBPS  Z8, Z0, Z0
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
-	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
-	VMAXPS       Z0, Z3, Z0
+	VMINPS       Z0, Z10, Z0
+	VMAXPS       Z0, Z11, Z0
 	VMULPS       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS numbers<>+192(SB), Z1, Z0
@@ -4589,10 +4589,8 @@ tail:
 	VSUBPS    Z8, Z0, Z0
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
-	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
-	VMAXPS       Z0, Z3, Z0
+	VMINPS       Z0, Z10, Z0
+	VMAXPS       Z0, Z11, Z0
 	VMULPS       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
 	VFNMADD231PS numbers<>+192(SB), Z1, Z0
@@ -6666,7 +6664,7 @@ vector:
 	RET
 
 // func stream32AVX512(n int, dst *float32, x *float32)
-// Requires: AVX, AVX512F, MMX+
+// Requires: AVX, AVX512F
 TEXT ·stream32AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+0(FP), DX
 	MOVQ dst+8(FP), DI
@@ -6679,7 +6677,35 @@ vector:
 	ADDQ     $+64, SI
 	SUBQ     $0x10, DX
 	JNE      vector
+	VZEROUPPER
+	RET
+
+// func fence32AVX512()
+// Requires: MMX+
+TEXT ·fence32AVX512(SB), NOSPLIT, $0
 	SFENCE
+	RET
+
+// func streamAhead32AVX512(n int, dst *float32, x *float32, next *float32, other *float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·streamAhead32AVX512(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), DX
+	MOVQ dst+8(FP), DI
+	MOVQ x+16(FP), SI
+	MOVQ next+24(FP), R8
+	MOVQ other+32(FP), R9
+
+vector:
+	PREFETCHT0 (R8)
+	PREFETCHT0 (R9)
+	VMOVUPS    (SI), Z0
+	VMOVNTPS   Z0, (DI)
+	ADDQ       $+64, DI
+	ADDQ       $+64, SI
+	ADDQ       $+64, R8
+	ADDQ       $+64, R9
+	SUBQ       $0x10, DX
+	JNE        vector
 	VZEROUPPER
 	RET
 
@@ -6878,20 +6904,42 @@ vector:
 TEXT ·total32AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
-	MOVQ   n+0(FP), DX
-	MOVQ   x+8(FP), DI
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
 
-vector:
-	VCVTPS2PD (DI), Z0
+	// Two vectors at a time have four sums, which do not wait for each other.
+	MOVQ n+0(FP), DX
+	MOVQ x+8(FP), SI
+	SUBQ $0x20, DX
+	JLT  rest
+
+two:
+	VCVTPS2PD (SI), Z0
 	VADDPD    Z0, Z4, Z4
-	VCVTPS2PD 32(DI), Z1
+	VCVTPS2PD 32(SI), Z1
 	VADDPD    Z1, Z5, Z5
-	ADDQ      $+64, DI
-	SUBQ      $0x10, DX
-	JNE       vector
-	VADDPD    Z5, Z4, Z4
-	MOVQ      out+16(FP), DI
-	VMOVUPS   Z4, (DI)
+	VCVTPS2PD 64(SI), Z0
+	VADDPD    Z0, Z6, Z6
+	VCVTPS2PD 96(SI), Z1
+	VADDPD    Z1, Z7, Z7
+	ADDQ      $+128, SI
+	SUBQ      $0x20, DX
+	JGE       two
+
+rest:
+	ADDQ      $0x20, DX
+	JZ        done
+	VCVTPS2PD (SI), Z0
+	VADDPD    Z0, Z4, Z4
+	VCVTPS2PD 32(SI), Z1
+	VADDPD    Z1, Z5, Z5
+
+done:
+	VADDPD  Z5, Z4, Z4
+	VADDPD  Z7, Z6, Z6
+	VADDPD  Z6, Z4, Z4
+	MOVQ    out+16(FP), DI
+	VMOVUPS Z4, (DI)
 	VZEROUPPER
 	RET
 
@@ -6901,23 +6949,51 @@ TEXT ·squares32AVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS mean+16(FP), Z8
 	VPXORD       Z4, Z4, Z4
 	VPXORD       Z5, Z5, Z5
-	MOVQ         n+0(FP), DX
-	MOVQ         x+8(FP), DI
+	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
 
-vector:
-	VMOVUPS       (DI), Z0
+	// Two vectors at a time have four sums, which do not wait for each other.
+	MOVQ n+0(FP), DX
+	MOVQ x+8(FP), SI
+	SUBQ $0x20, DX
+	JLT  rest
+
+two:
+	VMOVUPS       (SI), Z0
 	VSUBPS        Z8, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VCVTPS2PD     Y0, Z2
 	VCVTPS2PD     Y1, Z3
 	VFMADD231PD   Z2, Z2, Z4
 	VFMADD231PD   Z3, Z3, Z5
-	ADDQ          $+64, DI
-	SUBQ          $0x10, DX
-	JNE           vector
-	VADDPD        Z5, Z4, Z4
-	MOVQ          out+24(FP), DI
-	VMOVUPS       Z4, (DI)
+	VMOVUPS       64(SI), Z0
+	VSUBPS        Z8, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VCVTPS2PD     Y0, Z2
+	VCVTPS2PD     Y1, Z3
+	VFMADD231PD   Z2, Z2, Z6
+	VFMADD231PD   Z3, Z3, Z7
+	ADDQ          $+128, SI
+	SUBQ          $0x20, DX
+	JGE           two
+
+rest:
+	ADDQ          $0x20, DX
+	JZ            done
+	VMOVUPS       (SI), Z0
+	VSUBPS        Z8, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VCVTPS2PD     Y0, Z2
+	VCVTPS2PD     Y1, Z3
+	VFMADD231PD   Z2, Z2, Z4
+	VFMADD231PD   Z3, Z3, Z5
+
+done:
+	VADDPD  Z5, Z4, Z4
+	VADDPD  Z7, Z6, Z6
+	VADDPD  Z6, Z4, Z4
+	MOVQ    out+24(FP), DI
+	VMOVUPS Z4, (DI)
 	VZEROUPPER
 	RET
 

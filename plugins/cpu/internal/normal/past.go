@@ -1,0 +1,45 @@
+package normal
+
+import (
+	"sync"
+
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
+)
+
+const (
+	// streamed is the bytes of a result from which it is written past the caches.
+	streamed = 16 << 20
+	// sheetSize is the longest line that is computed before it is written, sheetFull the elements that suffice.
+	sheetSize, sheetFull = 16 << 10, 4 << 10
+)
+
+type sheet [sheetSize]float32
+
+var sheets = sync.Pool{New: func() any { return new(sheet) }}
+
+// past reports whether lines of n elements of out, the first output of c, are to be written past the caches.
+func past(c *kernel.Call, out kernel.Array, n int) bool {
+	if out.Buf.Size() < streamed || n > sheetSize || !vector.Has() {
+		return false
+	}
+	for i := range c.In {
+		if c.In[i].Buf == out.Buf {
+			return false
+		}
+	}
+	return true
+}
+
+// streamLines computes lines of n elements, some at a time, and stores them past the caches: f computes those from at on.
+func streamLines(y []float32, n int, f func(d []float32, at int)) {
+	s := sheets.Get().(*sheet)
+	size := max(1, sheetFull/n) * n
+	for at := 0; at < len(y); at += size {
+		d := s[:min(size, len(y)-at)]
+		f(d, at)
+		vector.Stream(kernel.Bytes(y[at:at+len(d)]), kernel.Bytes(d))
+	}
+	vector.Fence()
+	sheets.Put(s)
+}
