@@ -15,7 +15,8 @@
 // Layers are made by constructors that take the device, sizes, and a configuration whose zero value is the default. Their
 // parameters have PyTorch's names and layouts, so that its weights load as they are. Device.Seed before makes models reproducible, on
 // every backend. Layers start in training mode: Eval changes a model, Inference makes a frozen copy. Tensors that layers make on
-// the way are released; results belong to the scope of their operands.
+// the way are released; results, those between the modules of a Sequential too, belong to the scope of their operands: a step of
+// training or of inference is best run in tensor.Scope.
 //
 // Losses are plain structs of settings: CrossEntropyLoss{LabelSmoothing: 0.1}.Forward(logits, labels).
 //
