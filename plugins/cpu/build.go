@@ -17,6 +17,7 @@ type builder struct {
 	consts map[op.TensorID]kernel.Array // each with a holder of the builder's
 	made   []kernel.Array               // constants without an id, likewise
 	packed int64                        // bytes that kernels keep of constants
+	last   op.TensorID                  // that fresh gave
 }
 
 // unit is a kernel to be: a node, or several that were fused.
@@ -25,6 +26,7 @@ type unit struct {
 	inputs []op.TensorID
 	desc   []op.Desc
 	run    kernel.Func
+	place  place
 }
 
 // foldLimit is the size of a result, in bytes, up to which nodes on constants are computed once; larger ones are when
@@ -59,7 +61,7 @@ func (s *stream) build(ctx context.Context, p *program.Program, arrays []kernel.
 	if err := s.env.Account.Hold(b.packed); err != nil {
 		return nil, err
 	}
-	return b.plan(units), nil
+	return b.plan(b.join(units)), nil
 }
 
 func (b *builder) free() {
@@ -158,7 +160,10 @@ func (b *builder) plan(units []unit) *plan {
 	pl.temps = len(pl.frame)
 	for i := range units {
 		u := &units[i]
-		st := step{run: u.run, node: u.node, desc: u.desc}
+		st := step{run: u.run, node: u.node, desc: u.desc, into: -1}
+		if u.place.id != 0 {
+			st.into, st.part = slots[u.place.id], u.place.view
+		}
 		for _, id := range u.inputs {
 			st.in = append(st.in, slots[id])
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 	"github.com/goburn/burn/plugins/cpu/internal/mem"
 )
@@ -35,6 +36,8 @@ type step struct {
 	desc []op.Desc
 	own  uint64
 	free []int // slots that nobody needs afterwards
+	into int   // the slot of which the result is to be part, -1: none
+	part shape.View
 	args []kernel.Array
 	outs []kernel.Array
 }
@@ -75,7 +78,11 @@ func (s *stream) runSteps(pl *plan) error {
 				began = time.Now()
 			}
 		}
-		err := s.invokeWith(env, st.run, st.args, st.own, st.desc, st.outs)
+		into := kernel.Array{}
+		if st.into >= 0 {
+			into = kernel.Array{Buf: pl.frame[st.into].Buf, View: st.part}
+		}
+		err := s.invokeWith(env, st.run, st.args, st.own, st.desc, st.outs, into)
 		if !began.IsZero() {
 			tune.took(i, time.Since(began))
 		}

@@ -135,6 +135,20 @@ func TestFusion(t *testing.T) {
 		"sum that is permuted": {shape.Of(5, 5), func(k *sketch, x op.Desc) op.Desc {
 			return k.Do(op.Add, k.Do(op.MatMul, x, k.constant(5, 5)), k.Permute(x, 1, 0))
 		}, 2},
+		"concatenation": {shape.Of(1, 6, 7, 8), func(k *sketch, x op.Desc) op.Desc {
+			y := k.conv(x, k.constant(5, 6, 3, 3), 1)
+			z := k.Do(op.Relu, k.conv(x, k.constant(6, 6, 3, 3), 1))
+			return k.With(op.Concat, list(y, x, z), op.Int("axis", 1))
+		}, 4},
+		"concatenation of what is added": {shape.Of(1, 6, 7, 8), func(k *sketch, x op.Desc) op.Desc {
+			y := k.conv(x, k.constant(6, 6, 3, 3), 1)
+			z := k.Do(op.Add, k.conv(x, k.constant(6, 6, 3, 3), 1), y)
+			w := k.conv(y, k.constant(6, 6, 3, 3), 1)
+			return k.Do(op.Add, k.Do(op.Exp, k.With(op.Concat, list(z, y, w, y), op.Int("axis", 1))), k.constant(24, 1, 1))
+		}, 6},
+		"concatenation within rows": {shape.Of(3, 4), func(k *sketch, x op.Desc) op.Desc {
+			return k.With(op.Concat, list(k.Do(op.MatMul, x, k.constant(4, 4)), x), op.Int("axis", 1))
+		}, 2},
 		"depthwise sum": {shape.Of(1, 6, 6, 6), func(k *sketch, x op.Desc) op.Desc {
 			return k.Do(op.Add, k.conv(x, k.constant(6, 1, 3, 3), 6), x)
 		}, 2},

@@ -122,7 +122,7 @@ func (f *Fusion) begin(c *kernel.Call) kernel.Array {
 		k--
 	}
 	out := c.Reuse(0, k)
-	if out.Buf != c.In[k].Buf {
+	if out.Buf != c.In[k].Buf || out.View.Offset != c.In[k].View.Offset { // results may be parts of one buffer
 		kernel.Copy(c.Pool, out, c.In[k])
 	}
 	return out
