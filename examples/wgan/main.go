@@ -30,12 +30,7 @@ func main() {
 	}
 }
 
-const (
-	heaps, spread = 8, 0.1
-	batch, noise  = 128, 2
-	criticSteps   = 5
-	penalty       = 0.1
-)
+const heaps, spread, batch, noise, criticSteps, penalty = 8, 0.1, 128, 2, 5, 0.1
 
 // real is points of the heaps, on the unit circle.
 func real(d *tensor.Device) *tensor.Tensor {
@@ -44,11 +39,8 @@ func real(d *tensor.Device) *tensor.Tensor {
 }
 
 func network(d *tensor.Device, in, out int) nn.Sequential {
-	const hidden = 64
-	return nn.Sequential{
-		nn.NewLinear(d, in, hidden, nn.LinearConfig{}), nn.NewLeakyRelu(),
-		nn.NewLinear(d, hidden, hidden, nn.LinearConfig{}), nn.NewLeakyRelu(), nn.NewLinear(d, hidden, out, nn.LinearConfig{}),
-	}
+	linear := func(in, out int) nn.Module { return nn.NewLinear(d, in, out, nn.LinearConfig{}) }
+	return nn.Sequential{linear(in, 64), nn.NewLeakyRelu(), linear(64, 64), nn.NewLeakyRelu(), linear(64, out)}
 }
 
 type gan struct {
@@ -69,10 +61,10 @@ func descend(opt *optim.Adam, m nn.Sequential, losses ...*tensor.Tensor) error {
 		}
 	}
 	grads, err := sum.Take(params, false)
-	if err != nil {
-		return err
+	if err == nil {
+		err = opt.Step(1e-3, params, grads)
 	}
-	return opt.Step(1e-3, params, grads)
+	return err
 }
 
 // judge is a step of the critic: real points up, generated ones down, and slopes of 1 between them.

@@ -1,0 +1,153 @@
+// Command charlm trains a small transformer on tiny Shakespeare, character by character, and lets it write. twin.py is the same in PyTorch.
+//
+//	go run ./examples/charlm
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/goburn/burn/data"
+	"github.com/goburn/burn/data/source"
+	"github.com/goburn/burn/data/text"
+	"github.com/goburn/burn/decorators/autodiff"
+	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/nn"
+	"github.com/goburn/burn/optim"
+	"github.com/goburn/burn/optim/schedule"
+	_ "github.com/goburn/burn/plugins/cpu"
+	"github.com/goburn/burn/tensor"
+	"github.com/goburn/burn/train"
+	"github.com/goburn/burn/train/metric"
+)
+
+func main() {
+	ctx, stop := train.Interrupt(context.Background())
+	defer stop()
+	if _, err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "charlm:", err)
+		os.Exit(1)
+	}
+}
+
+const layers, size, heads, seen, batch, rate = 3, 128, 4, 64, 32, 2e-3 // seen: characters
+
+// Model says at each place of a text how likely each character is to come next.
+type Model struct {
+	Embed, Places *nn.Embedding
+	Encoder       *nn.TransformerEncoder
+	Head          *nn.Linear
+}
+
+func newModel(d *tensor.Device, alphabet int) *Model {
+	small := nn.EmbeddingConfig{Init: nn.Normal(0, 0.02)}
+	return &Model{
+		nn.NewEmbedding(d, alphabet, size, small), nn.NewEmbedding(d, seen, size, small),
+		nn.NewTransformerEncoder(d, layers, size, heads, nn.TransformerConfig{FeedForward: 4 * size, Activation: "gelu", NormFirst: true, FinalNorm: true}),
+		nn.NewLinear(d, size, alphabet, nn.LinearConfig{}),
+	}
+}
+
+// Forward gives scores [N, T, alphabet] of ids [N, T].
+func (m *Model) Forward(ids *tensor.Tensor) *tensor.Tensor {
+	x := m.Embed.Forward(ids).Add(m.Places.Weight.Value().Narrow(0, 0, ids.Shape()[1]))
+	return m.Head.Forward(m.Encoder.Encode(x, nn.AttendOptions{Causal: true}, nil))
+}
+
+type pair struct{ X, Y *tensor.Tensor } // i64 [N, T]: ids, and those one place later
+
+func pairs(items []text.Next, d *tensor.Device) (p pair, err error) {
+	if p.X, err = data.Stack(d, items, func(n text.Next) []int64 { return n.Input }); err == nil {
+		p.Y, err = data.Stack(d, items, func(n text.Next) []int64 { return n.Target })
+	}
+	return p, err
+}
+
+func step(_ context.Context, m *Model, p pair) (train.Output, error) {
+	loss := m.Forward(p.X).FlattenFrom(0, 1).CrossEntropyLoss(p.Y.Flatten(), tensor.ClassOptions{})
+	return train.Output{Loss: loss, Items: p.X.Shape()[0]}, nil
+}
+
+// run gives the loss in validation at the end.
+func run(ctx context.Context, args []string, out io.Writer) (loss float64, err error) {
+	flags := flag.NewFlagSet("charlm", flag.ContinueOnError)
+	device := flags.String("device", "cpu", "where to compute")
+	quick := flags.Bool("quick", false, "small settings, and a text of its own")
+	epochs := flags.Int("epochs", 3, "how often to go through the text")
+	if err := flags.Parse(args); err != nil {
+		return 0, err
+	}
+	play, err := source.TinyShakespeare(ctx, source.Options{Offline: *quick})
+	if *quick {
+		play, *epochs, err = strings.Repeat("to be, or not to be, that is the question:\n", 3000), 1, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	chars := text.Chars(text.Alphabet(play))
+	ids := chars.Encode(play)
+	held := len(ids) / 10
+	streams := make([]*text.Stream, 2)
+	for i, part := range [][]int64{ids[:len(ids)-held], ids[len(ids)-held:]} {
+		if streams[i], err = text.NewStream(part, seen, seen); err != nil {
+			return 0, err
+		}
+	}
+	learner := &train.Learner[*Model, pair]{
+		Name: "charlm", TrainStep: step, Epochs: *epochs, ReadEvery: 10, Clip: &optim.Clip{Norm: 1},
+		TrainMetrics: []metric.Metric{metric.Speed()}, Listeners: []train.Listener{train.NewPlain(out, train.PlainOptions{})},
+		Open: func(ctx context.Context) (*train.Parts[*Model, pair], error) {
+			inner, err := host.Open(ctx, *device, host.Options{})
+			if err != nil {
+				return nil, err
+			}
+			dev, err := tensor.On(ctx, autodiff.Device(inner))
+			if err != nil {
+				return nil, errors.Join(err, inner.Close())
+			}
+			dev.Seed(1)
+			fit, err := data.NewLoader(streams[0], pairs, dev, data.Options{Batch: batch, Shuffle: true, DropLast: true, Seed: 1})
+			valid, other := data.NewLoader(streams[1], pairs, dev, data.Options{Batch: batch})
+			return &train.Parts[*Model, pair]{
+				Device: dev, Model: newModel(dev, chars.Size()), Optimizer: optim.NewAdamW(optim.AdamWConfig{WeightDecay: 0.01}),
+				Rate: schedule.Cosine(rate, rate/10, *epochs*fit.Len()), Train: fit, Valid: valid,
+				Close: func() error { return errors.Join(dev.Close(), inner.Close()) },
+			}, errors.Join(err, other)
+		},
+	}
+	res, err := learner.Run(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Close()
+	last := res.History[len(res.History)-1]
+	sample, err := write(ctx, res.Model, res.Device, chars, 300)
+	fmt.Fprintf(out, "%s loss %.4f\n\n%s\n", last.Split, float64(last.Values["loss"]), sample)
+	return float64(last.Values["loss"]), err
+}
+
+// write lets the model go on from a line break for n characters.
+func write(ctx context.Context, m *Model, dev *tensor.Device, chars *text.Pieces, n int) (string, error) {
+	nn.Eval(m)
+	ids := chars.Encode("\n")
+	for range n {
+		var next []int64
+		var err error
+		last := ids[max(0, len(ids)-seen):]
+		tensor.NoGrad(dev, func(d *tensor.Device) []*tensor.Tensor {
+			scores := m.Forward(tensor.From(d, last, 1, len(last))).Select(1, -1)
+			next, err = tensor.DataAs[int64](ctx, scores.Softmax(-1).Multinomial(1, true))
+			return nil
+		})
+		if err != nil {
+			return "", err
+		}
+		ids = append(ids, next...)
+	}
+	return chars.Decode(ids)
+}
