@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/goburn/burn/core"
-	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/tensor"
 )
@@ -61,6 +59,8 @@ func (o *LBFGS) Step(ctx context.Context, lr float64, params []nn.Named, f Closu
 		return 0, err
 	}
 	terr := tensor.Try(func() { loss, err = o.step(p, lr) })
+	p.free()
+	release(p.points)
 	if terr != nil {
 		return 0, fmt.Errorf("optim: lbfgs: %w", terr)
 	}
@@ -89,7 +89,7 @@ func (o *LBFGS) step(p *problem, lr float64) (float64, error) {
 		o.loss = at.loss
 		o.length = lr
 		if o.iterations == 1 {
-			sum, err := p.number(at.grad.Abs().Sum())
+			sum, err := p.number(p.of(at.grad.Abs()).Sum())
 			if err != nil {
 				return 0, err
 			}
@@ -137,11 +137,12 @@ func (o *LBFGS) step(p *problem, lr float64) (float64, error) {
 
 // aim takes the last move into the estimate of the curvature, and sets the direction to go from where the gradient is g.
 func (o *LBFGS) aim(p *problem, g *tensor.Tensor) error {
+	defer p.free()
 	if o.iterations == 1 {
-		o.direction, o.diagonal = replace(o.direction, g.Neg()), 1
+		o.direction, o.diagonal = replace(o.direction, p.of(g.Neg())), 1
 		return nil
 	}
-	change, moved := g.Sub(o.before), o.direction.MulScalar(o.length)
+	change, moved := p.of(g.Sub(o.before)), p.of(o.direction.MulScalar(o.length))
 	along, err := p.dot(change, moved)
 	if err != nil {
 		return err
@@ -156,13 +157,13 @@ func (o *LBFGS) aim(p *problem, g *tensor.Tensor) error {
 			o.moves[0].Release()
 			o.changes, o.moves = o.changes[1:], o.moves[1:]
 		}
-		o.changes, o.moves = append(o.changes, change.Keep()), append(o.moves, moved.Keep())
+		o.changes, o.moves = append(o.changes, replace(nil, change)), append(o.moves, replace(nil, moved))
 		o.diagonal = along / square
 	}
 	// Two loops over the history (Nocedal, 1980): the direction is the inverse Hessian's estimate times the gradient.
 	n := len(o.changes)
 	alpha, rho := make([]float64, n), make([]float64, n)
-	q := g.Neg()
+	q := p.of(g.Neg())
 	for i := n - 1; i >= 0; i-- {
 		curve, err := p.dot(o.changes[i], o.moves[i])
 		if err != nil {
@@ -174,15 +175,15 @@ func (o *LBFGS) aim(p *problem, g *tensor.Tensor) error {
 			return err
 		}
 		alpha[i] = a * rho[i]
-		q = q.Sub(o.changes[i].MulScalar(alpha[i]))
+		q = p.of(q.Sub(p.of(o.changes[i].MulScalar(alpha[i]))))
 	}
-	q = q.MulScalar(o.diagonal)
+	q = p.of(q.MulScalar(o.diagonal))
 	for i := range n {
 		b, err := p.dot(o.changes[i], q)
 		if err != nil {
 			return err
 		}
-		q = q.Add(o.moves[i].MulScalar(alpha[i] - b*rho[i]))
+		q = p.of(q.Add(p.of(o.moves[i].MulScalar(alpha[i] - b*rho[i]))))
 	}
 	o.direction = replace(o.direction, q)
 	return nil
@@ -242,95 +243,3 @@ func (o *LBFGS) Restore(s State) error {
 	*o = *next
 	return nil
 }
-
-// problem is the loss as a function of one flat vector.
-type problem struct {
-	ctx    context.Context
-	params []nn.Named
-	f      Closure
-}
-
-// point is the loss and its gradient somewhere.
-type point struct {
-	loss float64
-	grad *tensor.Tensor
-}
-
-func newProblem(ctx context.Context, params []nn.Named, f Closure) (*problem, error) {
-	p := &problem{ctx: ctx, f: f}
-	for _, q := range params {
-		if !q.Trainable() {
-			continue
-		}
-		if d := q.DType(); d != dtype.F32 && d != dtype.F64 || len(p.params) > 0 && d != p.params[0].DType() {
-			return nil, fmt.Errorf("optim: lbfgs: %s is %v, want all of f32 or all of f64: %w", q.Name, d, core.ErrDType)
-		}
-		if len(p.params) > 0 && q.Value().Device().Core() != p.params[0].Value().Device().Core() {
-			return nil, fmt.Errorf("optim: lbfgs: %s is on %s, want one device: %w", q.Name, q.Value().Device(), core.ErrAttr)
-		}
-		p.params = append(p.params, q)
-	}
-	if len(p.params) == 0 {
-		return nil, fmt.Errorf("optim: lbfgs: no trained parameters: %w", core.ErrAttr)
-	}
-	return p, nil
-}
-
-// evaluate gives loss and gradient at the current values. Parameters that take no part have a gradient of zero.
-func (p *problem) evaluate() (point, error) {
-	loss, grads, err := p.f()
-	if err != nil {
-		return point{}, err
-	}
-	var parts []*tensor.Tensor
-	for _, q := range p.params {
-		g := grads.Of(q.Value())
-		if g == nil {
-			g = q.Value().Device().Zeros(q.DType(), q.Size())
-		}
-		parts = append(parts, g.Reshape(q.Size()))
-	}
-	flat := tensor.Concat(0, parts...).Keep()
-	release(parts)
-	v, err := loss.Float64(p.ctx)
-	grads.Release()
-	loss.Release()
-	return point{v, flat}, err
-}
-
-// move adds t·d to the parameters.
-func (p *problem) move(d *tensor.Tensor, t float64) {
-	at := 0
-	for _, q := range p.params {
-		part := d.Narrow(0, at, q.Size()).Reshape(q.Shape()...)
-		at += q.Size()
-		old := q.Value().Detach()
-		q.Param.Set(old.Add(part.MulScalar(t)))
-		old.Release()
-	}
-}
-
-// values are the current values, and set puts them back.
-func (p *problem) values() []*tensor.Tensor {
-	vs := make([]*tensor.Tensor, len(p.params))
-	for i, q := range p.params {
-		vs[i] = q.Value().Detach()
-	}
-	return vs
-}
-
-func (p *problem) set(vs []*tensor.Tensor) {
-	for i, q := range p.params {
-		q.Param.Set(vs[i].Detach())
-	}
-}
-
-func (p *problem) number(t *tensor.Tensor) (float64, error) {
-	defer t.Release()
-	return t.Float64(p.ctx)
-}
-
-func (p *problem) dot(a, b *tensor.Tensor) (float64, error) { return p.number(a.Dot(b)) }
-
-// top is the greatest absolute value.
-func (p *problem) top(t *tensor.Tensor) (float64, error) { return p.number(t.Abs().Max()) }

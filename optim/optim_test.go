@@ -202,12 +202,15 @@ func TestLBFGS(t *testing.T) {
 			a := nn.NewParam(tensor.From(dev, []float64{-1.2, 1}))
 			b := nn.NewParam(tensor.From(dev, []float64{0.7, -0.4}))
 			params := []nn.Named{{Name: "a", Param: a}, {Name: "b", Param: b}}
-			closure := func() (*tensor.Tensor, *tensor.Gradients, error) {
-				x := tensor.Concat(0, a.Value(), b.Value())
-				hi, lo := x.Narrow(0, 1, 3), x.Narrow(0, 0, 3)
-				loss := hi.Sub(lo.Square()).Square().MulScalar(100).Add(lo.RSubScalar(1).Square()).Sum()
-				g, err := loss.Backward()
-				return loss, g, err
+			closure := func() (loss *tensor.Tensor, g *tensor.Gradients, err error) {
+				kept := tensor.Scope(dev, func(d *tensor.Device) []*tensor.Tensor {
+					x := tensor.Concat(0, a.Value().In(d), b.Value().In(d))
+					hi, lo := x.Narrow(0, 1, 3), x.Narrow(0, 0, 3)
+					loss := hi.Sub(lo.Square()).Square().MulScalar(100).Add(lo.RSubScalar(1).Square()).Sum()
+					g, err = loss.Backward()
+					return []*tensor.Tensor{loss, g.Of(a.Value()), g.Of(b.Value())}
+				})
+				return kept[0], g, err
 			}
 			opt := optim.NewLBFGS(c.cfg)
 			for i, want := range f.LBFGS[name] {
@@ -219,6 +222,8 @@ func TestLBFGS(t *testing.T) {
 				loss, err := opt.Step(ctx, c.lr, params, closure)
 				require.NoError(t, err)
 				require.InDelta(t, want.Loss, loss, 1e-8, "step %d", i)
+				m, _ := dev.Memory()
+				require.Less(t, m.Tensors, int64(60+24*i), "two optimisers with their histories, and nothing else")
 				require.InDeltaSlice(t, want.X, append(values(t, a.Value()), values(t, b.Value())...), 1e-8, "step %d", i)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/model/record"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/optim"
 	"github.com/goburn/burn/tensor"
@@ -189,5 +190,33 @@ func TestMemory(t *testing.T) {
 		if i > 2 {
 			require.Equal(t, first, m.InUse)
 		}
+	}
+}
+
+// TestStateFile saves a state and goes on from the file.
+func TestStateFile(t *testing.T) {
+	f := load(t)
+	dev := open(t)
+	for _, format := range []record.Format{record.Record, record.Safetensors} {
+		opt := optim.NewAdan(optim.AdanConfig{})
+		params := f.params(dev, dtype.F32, f.Trajectories["adan"][0])
+		for step := range 3 {
+			require.NoError(t, opt.Step(0.0123, params, f.gradients(t, params, step)))
+		}
+		s := opt.State()
+		b, err := record.Bytes(ctx, s.Entries(), record.Options{Format: format, Metadata: s.Metadata()})
+		require.NoError(t, err)
+		r, err := record.Parse(b)
+		require.NoError(t, err)
+		back, err := optim.ReadState(ctx, dev, r, r.Metadata())
+		require.NoError(t, err)
+		require.Equal(t, s.Numbers, back.Numbers)
+		require.Equal(t, s.Names(), back.Names())
+		require.NoError(t, optim.NewAdan(optim.AdanConfig{}).Restore(back))
+		for n, x := range s.Tensors {
+			require.Equal(t, values(t, x), values(t, back.Tensors[n]))
+		}
+		_, err = optim.ReadState(ctx, dev, r, map[string]string{"a/step": "x"})
+		require.Error(t, err)
 	}
 }
