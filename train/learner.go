@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"path/filepath"
@@ -33,7 +34,8 @@ type Parts[M, B any] struct {
 	Rate      schedule.Scheduler
 	Train     Loader[B]
 	Valid     Loader[B] // or nil
-	// Close gives up everything; nil closes Device.
+	Replicas  []Replica[M, B]
+	// Close gives up everything; nil closes the devices.
 	Close func() error
 }
 
@@ -41,7 +43,11 @@ func (p *Parts[M, B]) close() error {
 	if p.Close != nil {
 		return p.Close()
 	}
-	return p.Device.Close()
+	errs := []error{p.Device.Close()}
+	for _, r := range p.Replicas {
+		errs = append(errs, r.Device.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // Step computes the output of a batch. b's tensors belong to the scope of the step; a *tensor.Error that it panics with becomes an

@@ -239,27 +239,37 @@ func TestMemory(t *testing.T) {
 		"accumulated": func(l *learner) { l.Accumulate = 2 },
 		"clipped":     func(l *learner) { l.Clip = &optim.Clip{Norm: 1} },
 		"read late":   func(l *learner) { l.ReadEvery = 3 },
+		"two devices": func(l *learner) { l.Open = openSeveral(2, 96) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			var dev *tensor.Device
 			l := newLearner("", 4)
+			change(l)
+			var devices []*tensor.Device
+			opens := l.Open
 			l.Open = func(ctx context.Context) (*parts, error) {
-				p, err := open(ctx)
+				p, err := opens(ctx)
 				if err == nil {
-					dev = p.Device
+					devices = append(devices, p.Device)
+					for _, r := range p.Replicas {
+						devices = append(devices, r.Device)
+					}
 				}
 				return p, err
 			}
 			var held []int64
 			l.Listeners = []train.Listener{train.ListenerFunc(func(e train.Event) {
-				if _, ok := e.(train.EpochEnded); ok {
-					require.NoError(t, dev.Sync(context.Background()))
-					m, ok := dev.Memory()
-					require.True(t, ok)
-					held = append(held, m.Tensors)
+				if _, ok := e.(train.EpochEnded); !ok {
+					return
 				}
+				var n int64
+				for _, d := range devices {
+					require.NoError(t, d.Sync(context.Background()))
+					m, ok := d.Memory()
+					require.True(t, ok)
+					n += m.Tensors
+				}
+				held = append(held, n)
 			})}
-			change(l)
 			run(t, context.Background(), l)
 			require.Len(t, held, 8)
 			for _, n := range held {

@@ -25,6 +25,12 @@ type measured struct {
 	parts   [][]int          // for each metric, which of them it asked for
 }
 
+func (m *measured) release() {
+	for _, t := range m.tensors {
+		t.Release()
+	}
+}
+
 func newGauge(metrics []metric.Metric, now func() time.Time) *gauge {
 	return &gauge{metrics: metrics, now: now}
 }
@@ -40,8 +46,9 @@ func (g *gauge) start(resumed bool) {
 	g.last = g.now()
 }
 
-// add queues what the metrics need of a step. It waits for nothing. What is to be read is taken out of the step's scope.
-func (g *gauge) add(o Output, rate float64, dev *tensor.Device) {
+// measure queues what the metrics need of a step. It waits for nothing. What is to be read is taken out of the step's scope. It may be
+// called by several goroutines at once.
+func (g *gauge) measure(o Output, rate float64, dev *tensor.Device) measured {
 	m := measured{items: o.Count(), rate: rate, dev: dev}
 	cut := func(t *tensor.Tensor) *tensor.Tensor {
 		if t != nil {
@@ -64,8 +71,11 @@ func (g *gauge) add(o Output, rate float64, dev *tensor.Device) {
 		}
 		m.parts = append(m.parts, part)
 	}
-	g.waiting = append(g.waiting, m)
+	return m
 }
+
+// push adds a step to what is to be read.
+func (g *gauge) push(m measured) { g.waiting = append(g.waiting, m) }
 
 // read waits for what is waiting and updates the metrics.
 func (g *gauge) read(ctx context.Context) ([]Reading, error) {
@@ -96,9 +106,7 @@ func (g *gauge) read(ctx context.Context) ([]Reading, error) {
 // drop gives up what is waiting.
 func (g *gauge) drop() {
 	for _, m := range g.waiting {
-		for _, t := range m.tensors {
-			t.Release()
-		}
+		m.release()
 	}
 	g.waiting = nil
 }

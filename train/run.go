@@ -188,6 +188,9 @@ func (r *run[M, B]) open(resume bool) error {
 		}
 	}
 	r.params = nn.Trained(p.Model)
+	if err := r.align(r.hard); err != nil {
+		return err
+	}
 	s := Started{Name: r.Name, Dir: r.Dir, Device: p.Device.String(), Epochs: r.Epochs, Epoch: r.epoch, Step: r.step, History: r.history,
 		Batches: map[Split]int{Train: p.Train.Len()}, Metrics: map[Split][]metric.Info{Train: r.train.infos(), Valid: r.valid.infos()}, Time: time.Now()}
 	if p.Valid != nil {

@@ -31,10 +31,17 @@ type state struct {
 	Train     data.Position              `json:"train"`
 	Valid     *data.Position             `json:"valid,omitempty"`
 	Random    tensor.Random              `json:"random"`
+	Replicas  []standing                 `json:"replicas,omitempty"`
 	Optimizer map[string]Number          `json:"optimizer"`
 	Rate      map[string]Number          `json:"rate"`
 	Metrics   map[string]json.RawMessage `json:"metrics,omitempty"` // unfinished sums
 	History   History                    `json:"history"`
+}
+
+// standing is where a replica stands.
+type standing struct {
+	Train  data.Position `json:"train"`
+	Random tensor.Random `json:"random"`
 }
 
 func numbers(m map[string]float64) map[string]Number {
@@ -93,6 +100,9 @@ func (r *run[M, B]) snapshot() (*checkpoint.Snapshot, error) {
 	if p.Valid != nil {
 		v := p.Valid.Position()
 		st.Valid = &v
+	}
+	for _, x := range p.Replicas {
+		st.Replicas = append(st.Replicas, standing{x.Train.Position(), x.Device.Random()})
 	}
 	if st.Midst {
 		st.Metrics = map[string]json.RawMessage{}
@@ -166,6 +176,9 @@ func (r *run[M, B]) apply(s *checkpoint.Snapshot) error {
 		return err
 	}
 	p := r.parts
+	if len(st.Replicas) != len(p.Replicas) {
+		return fmt.Errorf("the checkpoint is of %d devices, want %d: open as many", len(st.Replicas)+1, len(p.Replicas)+1)
+	}
 	if _, err := nn.LoadStateDict(r.hard, p.Model, source(s.Group(modelGroup)), nn.LoadOptions{}); err != nil {
 		return err
 	}
@@ -195,6 +208,12 @@ func (r *run[M, B]) apply(s *checkpoint.Snapshot) error {
 		}
 	}
 	p.Device.SetRandom(st.Random)
+	for i, x := range st.Replicas {
+		if err := p.Replicas[i].Train.Seek(x.Train); err != nil {
+			return err
+		}
+		p.Replicas[i].Device.SetRandom(x.Random)
+	}
 	r.epoch, r.phase, r.step, r.history, r.resumed = st.Epoch, st.Phase, st.Step, st.History, st.Midst
 	r.rate = p.Rate.Rate()
 	if st.Midst {

@@ -20,21 +20,29 @@ func (r *run[M, B]) trainEpoch() error {
 	r.train.start(r.resumed)
 	r.emit(EpochStarted{Train, r.epoch, r.parts.Train.Position().Batch})
 	batches := r.parts.Train.Len()
+	others, end, err := r.feeds()
+	defer end()
+	if err != nil {
+		return err
+	}
+	unread := 0
 	var readings []Reading
 	for b, err := range r.parts.Train.Batches(r.hard) {
 		if err != nil {
 			return fmt.Errorf("train: epoch %d: %w", r.epoch+1, err)
 		}
 		done := r.parts.Train.Position().Batch
-		items, updated, err := r.trainBatch(b, done == batches)
+		items, updated, err := r.trainBatch(b, others, done == batches)
 		if err != nil {
 			return fmt.Errorf("train: epoch %d, batch %d: %w", r.epoch+1, done, err)
 		}
+		unread++
 		stop := r.soft.Err() != nil && updated
 		every := r.Checkpoints.Every
 		save := r.store != nil && updated && every > 0 && r.step%every == 0 && done < batches
-		fresh := len(r.train.waiting) >= max(r.ReadEvery, 1) || done == batches || save || stop
+		fresh := unread >= max(r.ReadEvery, 1) || done == batches || save || stop
 		if fresh {
+			unread = 0
 			if readings, err = r.train.read(r.hard); err != nil {
 				return fmt.Errorf("train: epoch %d, batch %d: %w", r.epoch+1, done, err)
 			}
@@ -54,10 +62,21 @@ func (r *run[M, B]) trainEpoch() error {
 	return nil
 }
 
-// trainBatch is one batch: forward, backward and, if enough were added up or it is the last, an update.
-func (r *run[M, B]) trainBatch(b B, last bool) (items int, updated bool, err error) {
+// trainBatch is one batch on each device: forward, backward and, if enough were added up or it is the last, an update.
+func (r *run[M, B]) trainBatch(b B, others []feed[B], last bool) (items int, updated bool, err error) {
 	defer release(b)
-	err = r.guarded(false, b, func(d *tensor.Device, b B) error {
+	r.rate = r.parts.Rate.Rate()
+	join := r.fork(others)
+	pushed := false
+	defer func() {
+		for _, s := range join() {
+			s.release()
+			if !pushed {
+				s.measured.release()
+			}
+		}
+	}()
+	err = guarded(r.parts.Device, false, b, func(b B) error {
 		o, err := r.TrainStep(r.hard, r.parts.Model, b)
 		if err != nil {
 			return err
@@ -70,28 +89,42 @@ func (r *run[M, B]) trainBatch(b B, last bool) (items int, updated bool, err err
 		if err != nil {
 			return err
 		}
-		if every := max(r.Accumulate, 1); every > 1 {
-			if err := r.sum.Add(r.params, grads); err != nil {
-				return err
-			}
-			if updated = r.sum.Len() == every || last; updated {
-				if grads, err = r.sum.Take(r.params, true); err != nil {
-					return err
-				}
-			}
-		} else {
-			updated = true
+		if err := r.merge(items, grads, join()); err != nil {
+			return err
 		}
-		r.rate = r.parts.Rate.Rate()
-		if updated {
-			if err := r.update(grads); err != nil {
-				return err
+		if updated, err = r.gather(grads, last); err != nil {
+			return err
+		}
+		r.train.push(r.train.measure(o, r.rate, r.parts.Device))
+		for _, s := range join() {
+			if s.items > 0 {
+				r.train.push(s.measured)
+				items += s.items
 			}
 		}
-		r.train.add(o, r.rate, r.parts.Device)
+		pushed = true
 		return nil
 	})
+	if err == nil && updated && len(r.parts.Replicas) > 0 {
+		err = r.spread()
+	}
 	return items, updated, err
+}
+
+// gather updates the parameters when enough gradients were added up, and takes grads over.
+func (r *run[M, B]) gather(grads *tensor.Gradients, last bool) (updated bool, err error) {
+	if every := max(r.Accumulate, 1); every > 1 {
+		if err := r.sum.Add(r.params, grads); err != nil {
+			return false, err
+		}
+		if r.sum.Len() < every && !last {
+			return false, nil
+		}
+		if grads, err = r.sum.Take(r.params, true); err != nil {
+			return false, err
+		}
+	}
+	return true, r.update(grads)
 }
 
 // update moves the parameters, and takes grads over.
@@ -180,7 +213,7 @@ func (r *run[M, B]) judge(split Split, l Loader[B], step Step[M, B], stop func()
 
 func (r *run[M, B]) judgeBatch(b B, step Step[M, B], items *int) error {
 	defer release(b)
-	return r.guarded(true, b, func(d *tensor.Device, b B) error {
+	return guarded(r.parts.Device, true, b, func(b B) error {
 		o, err := step(r.hard, r.parts.Model, b)
 		if err != nil {
 			return err
@@ -189,21 +222,21 @@ func (r *run[M, B]) judgeBatch(b B, step Step[M, B], items *int) error {
 			return err
 		}
 		*items = o.Count()
-		r.valid.add(o, math.NaN(), r.parts.Device)
+		r.valid.push(r.valid.measure(o, math.NaN(), r.parts.Device))
 		return nil
 	})
 }
 
-// guarded runs f in a scope of the device, in which nothing is recorded if mute, with b seen from it. A *tensor.Error panic is an error.
-func (r *run[M, B]) guarded(mute bool, b B, f func(d *tensor.Device, b B) error) error {
+// guarded runs f in a scope of dev, in which nothing is recorded if mute, with b seen from it. A *tensor.Error panic is an error.
+func guarded[B any](dev *tensor.Device, mute bool, b B, f func(b B) error) error {
 	scope := tensor.Scope
 	if mute {
 		scope = tensor.NoGrad
 	}
 	var ferr error
 	err := tensor.Try(func() {
-		scope(r.parts.Device, func(d *tensor.Device) []*tensor.Tensor {
-			ferr = f(d, view(b, d))
+		scope(dev, func(d *tensor.Device) []*tensor.Tensor {
+			ferr = f(view(b, d))
 			return nil
 		})
 	})

@@ -1,0 +1,199 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+
+	"github.com/goburn/burn/nn"
+	"github.com/goburn/burn/tensor"
+)
+
+// Replica is a copy of the model on another device, which works off batches of its own: a step is over one batch of each device, its
+// gradient the mean over the items of all. Parameters are kept equal to those of Parts.Model; buffers, such as running statistics,
+// are each device's own, and those of Parts.Model are validated and saved. data.Loader.Shards makes the loaders; Parts.Train is
+// the first of them.
+type Replica[M, B any] struct {
+	Device *tensor.Device // with autodiff
+	Model  M
+	Train  Loader[B]
+}
+
+// feed gives the batches of a replica.
+type feed[B any] struct {
+	next func() (B, error, bool)
+	stop func()
+}
+
+// feeds starts the loaders of the replicas; stop ends them.
+func (r *run[M, B]) feeds() (list []feed[B], stop func(), err error) {
+	stop = func() {
+		for _, f := range list {
+			f.stop()
+		}
+	}
+	for _, p := range r.parts.Replicas {
+		if err := seekEpoch(p.Train, r.epoch); err != nil {
+			return nil, stop, err
+		}
+		nn.Train(p.Model)
+		next, end := iter.Pull2(p.Train.Batches(r.hard))
+		list = append(list, feed[B]{next, end})
+	}
+	return list, stop, nil
+}
+
+// share is what one replica did in a step.
+type share struct {
+	items int
+	grads []*tensor.Tensor // of the run's parameters, on the main device; nil for none
+	measured
+	err error
+}
+
+func (s *share) release() {
+	for _, g := range s.grads {
+		if g != nil {
+			g.Release()
+		}
+	}
+}
+
+// fork starts the step on every replica that still has a batch. join waits for all of them, and may be called again.
+func (r *run[M, B]) fork(feeds []feed[B]) (join func() []share) {
+	shares := make([]share, len(feeds))
+	var wg sync.WaitGroup
+	for i, f := range feeds {
+		wg.Go(func() {
+			b, err, ok := f.next()
+			switch {
+			case !ok:
+			case err != nil:
+				shares[i].err = err
+			default:
+				shares[i] = r.share(&r.parts.Replicas[i], b)
+			}
+		})
+	}
+	return func() []share {
+		wg.Wait()
+		return shares
+	}
+}
+
+func (r *run[M, B]) share(p *Replica[M, B], b B) (s share) {
+	defer release(b)
+	s.err = guarded(p.Device, false, b, func(b B) error {
+		o, err := r.TrainStep(r.hard, p.Model, b)
+		if err != nil {
+			return err
+		}
+		if err := checkLoss(o); err != nil {
+			return err
+		}
+		s.items = o.Count()
+		grads, err := o.Loss.Backward()
+		if err != nil {
+			return err
+		}
+		defer grads.Release()
+		own := nn.Trained(p.Model)
+		if len(own) != len(r.params) {
+			return fmt.Errorf("a replica has %d trained parameters, the model %d: want equal models", len(own), len(r.params))
+		}
+		for _, x := range own {
+			g := grads.Of(x.Value())
+			if g != nil {
+				if g, err = g.To(r.hard, r.parts.Device); err != nil {
+					return err
+				}
+			}
+			s.grads = append(s.grads, g)
+		}
+		s.measured = r.train.measure(o, r.rate, p.Device)
+		return nil
+	})
+	return s
+}
+
+// merge makes the gradients of the main device, over its items, those of all devices over all items.
+func (r *run[M, B]) merge(items int, grads *tensor.Gradients, shares []share) error {
+	total := items
+	for _, s := range shares {
+		if s.err != nil {
+			return s.err
+		}
+		total += s.items
+	}
+	if total == items {
+		return nil
+	}
+	for k, p := range r.params {
+		var sum *tensor.Tensor
+		add := func(g *tensor.Tensor, items int) {
+			if g == nil {
+				return
+			}
+			part := g.MulScalar(float64(items) / float64(total))
+			if sum == nil {
+				sum = part
+				return
+			}
+			next := sum.Add(part)
+			sum.Release()
+			part.Release()
+			sum = next
+		}
+		old := grads.Of(p.Value())
+		add(old, items)
+		for _, s := range shares {
+			if s.items > 0 {
+				add(s.grads[k], s.items)
+			}
+		}
+		if sum != nil {
+			grads.Set(p.Value(), sum)
+		}
+		if old != nil {
+			old.Release()
+		}
+	}
+	return nil
+}
+
+// spread gives the replicas the parameters of the model.
+func (r *run[M, B]) spread() error {
+	errs := make([]error, len(r.parts.Replicas))
+	var wg sync.WaitGroup
+	for i := range r.parts.Replicas {
+		wg.Go(func() {
+			p := &r.parts.Replicas[i]
+			for k, x := range nn.Trained(p.Model) {
+				t, err := r.params[k].Value().To(r.hard, p.Device)
+				if err != nil {
+					errs[i] = err
+					return
+				}
+				x.Set(t)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// align makes the replicas equal to the model, buffers included.
+func (r *run[M, B]) align(ctx context.Context) error {
+	for i := range r.parts.Replicas {
+		p := &r.parts.Replicas[i]
+		if p.Device == nil || p.Train == nil || !p.Device.Autodiff() {
+			return fmt.Errorf("train: replica %d without Device, Train or gradients, want all of them", i)
+		}
+		if _, err := nn.LoadStateDict(ctx, p.Model, nn.Entries(nn.StateDict(r.parts.Model)), nn.LoadOptions{}); err != nil {
+			return fmt.Errorf("train: replica %d: %w", i, err)
+		}
+	}
+	return nil
+}
