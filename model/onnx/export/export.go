@@ -162,9 +162,16 @@ func trace(ctx context.Context, dev *tensor.Device, r *recorder, inputs []Input,
 	return p, nil
 }
 
+// maxFile is the most that a protobuf message holds.
+const maxFile = 1<<31 - 1
+
 // Save writes a model to a file.
 func Save(path string, m *pb.Model) error {
-	if err := os.WriteFile(path, m.Append(nil), 0o666); err != nil {
+	b := m.Append(nil)
+	if len(b) > maxFile {
+		return fmt.Errorf("export: a model of %d bytes, ONNX files hold at most %d: save its parameters as safetensors, or cast them to f16: %w", len(b), maxFile, core.ErrUnsupported)
+	}
+	if err := os.WriteFile(path, b, 0o666); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
 	return nil
