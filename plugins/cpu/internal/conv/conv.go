@@ -104,19 +104,33 @@ func start[T gemm.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out []T
 	if len(out) == 0 {
 		return nil
 	}
-	r := run[T]{pool, p, x, w, out, accumulate, epilogue}
+	r, ok := p.runs.Get().(*run[T])
+	if !ok {
+		r = &run[T]{}
+		r.itemsLoop, r.directLoop = r.items, r.directItems
+	}
+	r.pool, r.plan, r.x, r.weights, r.out, r.accumulate, r.epilogue = pool, p, x, w, out, accumulate, epilogue
+	err := r.start(items)
+	r.x, r.weights, r.out, r.epilogue = nil, nil, nil, nil
+	p.runs.Put(r)
+	return err
+}
+
+// start picks the way; items is the groups of the whole batch.
+func (r *run[T]) start(items int) error {
+	p, pool := r.plan, r.pool
 	work := max(p.outputs/p.groups*p.outSize*p.depth(), 1)
 	switch {
-	case areDots[T](p) && w.plain != nil && r.runDots():
-	case w.phases != nil && !accumulate:
+	case areDots[T](p) && r.weights.plain != nil && r.runDots():
+	case r.weights.phases != nil && !r.accumulate:
 		return r.runPhases()
 	case !isDirect[T](p) && isLong[T](p):
 		r.runLong()
 	case isDirect[T](p) && (p.batch*p.outputs >= 4*pool.Threads() || pool.Threads() == 1):
-		pool.For(p.batch*p.outputs, leastWork()/max(p.outSize*p.depth(), 1)+1, r.directItems)
+		pool.For(p.batch*p.outputs, leastWork()/max(p.outSize*p.depth(), 1)+1, r.directLoop)
 	case items >= 4*pool.Threads() || items >= pool.Threads() && work < 16*leastWork():
 		// Side by side: each thread pads the groups that it computes.
-		pool.For(items, leastWork()/work+1, r.items)
+		pool.For(items, leastWork()/work+1, r.itemsLoop)
 	default:
 		r.onAllThreads()
 	}
@@ -131,7 +145,7 @@ func leastWork() int {
 	return 64 << 10
 }
 
-// run is one execution.
+// run is one execution, kept for the next one.
 type run[T gemm.Number] struct {
 	pool    *par.Pool
 	plan    *Plan
@@ -141,6 +155,8 @@ type run[T gemm.Number] struct {
 	// accumulate adds to out.
 	accumulate bool
 	epilogue   *gemm.Epilogue[T]
+
+	itemsLoop, directLoop func(lo, hi int)
 }
 
 // items computes groups lo to hi, counted over the whole batch.

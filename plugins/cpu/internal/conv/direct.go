@@ -83,6 +83,10 @@ func (p *Plan) vectors(out, src, weights []float32, e *gemm.Epilogue[float32], c
 	}
 	if size, stride := p.square(); size > 0 && vector.HasPlane(size, stride) {
 		p.planes(out, src, lo, func(r vector.Rows, dst, src []float32) {
+			if r.Count < planeRows {
+				vector.Taps(r, dst, src, p.offsets, weights, bias, least, most)
+				return
+			}
 			// The last rows are computed with some that are there already: one by one they take longer.
 			if rest := r.Count % planeRows; rest > 0 && r.Count > planeRows {
 				tail, at := r, r.Count-planeRows

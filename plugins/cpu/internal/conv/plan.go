@@ -110,6 +110,7 @@ type Plan struct {
 	phases []phase   // of a dilated input
 	idle   sync.Pool // *frame[T]
 	spare  sync.Pool // *[]T, a phase of the output
+	runs   sync.Pool // *run[T]
 }
 
 // New checks shapes and parameters and lays out the convolution.

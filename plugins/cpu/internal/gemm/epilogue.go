@@ -66,7 +66,7 @@ func clamp[T Number](row []T, lo, hi T) {
 // Rows returns the epilogue as seen by a product whose row 0 is row i of this
 // one, for callers that cut C by rows.
 func (e *Epilogue[T]) Rows(i int) *Epilogue[T] {
-	if e == nil || e.BiasRow == nil {
+	if e == nil || e.BiasRow == nil || i == 0 {
 		return e
 	}
 	cut := *e
