@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"context"
+	"slices"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
@@ -10,7 +11,8 @@ import (
 // Function is a computation with a gradient of its own.
 type Function struct {
 	Name string
-	// Forward computes the results from constants, and says which tensors, of its operands, results or others, Backward needs.
+	// Forward computes the results from constants, and says which tensors Backward needs: operands and results, which carry second
+	// derivatives, or others, which are constants then.
 	Forward func(x []*Tensor) (y, saved []*Tensor)
 	// Backward gives the gradient of each operand, nil for none, from the saved tensors and the gradients of the results, nil for
 	// those that nothing came back to. Its tensors live on a device of their own, and only there.
@@ -33,6 +35,12 @@ func (f Function) Apply(x ...*Tensor) []*Tensor {
 		in[i] = t.detached(s) // of parameters too, which are in no scope themselves
 	}
 	y, saved := f.Forward(in)
+	saved = slices.Clone(saved)
+	for i, t := range saved { // the operand itself, from which a second derivative finds its way on
+		if k := slices.Index(in, t); k >= 0 {
+			saved[i] = x[k]
+		}
+	}
 	g, ok := core.As[core.Gradients](e.stream)
 	if !ok || s != nil && s.mute {
 		return y

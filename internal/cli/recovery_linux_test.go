@@ -155,13 +155,22 @@ func TestRunOutlivesKill(t *testing.T) {
 		var o, e bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &o, &e
 		require.NoError(t, cmd.Start())
-		if kill > 0 {
-			pid := 0
-			require.Eventually(t, func() bool { pid = child(cmd.Process.Pid); return pid != 0 }, 20*time.Second, time.Millisecond)
-			time.Sleep(kill)
-			_ = syscall.Kill(pid, syscall.SIGKILL)
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		var err error
+		for over := false; !over; {
+			if pid := child(cmd.Process.Pid); kill > 0 && pid != 0 {
+				time.Sleep(kill)
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+				kill = 0
+			}
+			select {
+			case err = <-ended:
+				over = true
+			case <-time.After(time.Millisecond):
+			}
 		}
-		if err := cmd.Wait(); err != nil {
+		if err != nil {
 			return "", err.Error() + ": " + e.String()
 		}
 		_, outputs, ok := strings.Cut(o.String(), "\"outputs\"") // before it are times
