@@ -128,3 +128,37 @@ func TestLargeNorms(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeTranspose covers results past the caches whose rows are whole vectors, and others.
+func TestLargeTranspose(t *testing.T) {
+	for _, d := range [][2]int{{2064, 2128}, {2063, 2130}, {2130, 2064}} {
+		bed := newBed(t)
+		a := random(1, d[0]*d[1])
+		turned := bed.do(op.Permute, list(put(bed, a, d[0], d[1])), op.Ints("axes", 1, 0))[0]
+		got := get[float32](bed, bed.do(op.Copy, list(turned))[0])
+		for i := range d[0] {
+			for j := range d[1] {
+				if got[j*d[0]+i] != a[i*d[1]+j] {
+					t.Fatalf("%v: element %d of row %d, got %g, want %g", d, i, j, got[j*d[0]+i], a[i*d[1]+j])
+				}
+			}
+		}
+	}
+}
+
+// TestLargeHeads exchanges the middle dimensions of results past the caches, with rows that are whole vectors and others.
+func TestLargeHeads(t *testing.T) {
+	for _, n := range []int{32, 33} {
+		bed := newBed(t)
+		const a, b, c = 3, 200, 220
+		x := random(1, a*b*c*n)
+		turned := bed.do(op.Permute, list(put(bed, x, a, b, c, n)), op.Ints("axes", 0, 2, 1, 3))[0]
+		got := get[float32](bed, bed.do(op.Copy, list(turned))[0])
+		for i := range got {
+			l, j, k, h := i%n, i/n%b, i/n/b%c, i/n/b/c
+			if want := x[((h*b+j)*c+k)*n+l]; got[i] != want {
+				t.Fatalf("rows of %d: element %d, got %g, want %g", n, i, got[i], want)
+			}
+		}
+	}
+}

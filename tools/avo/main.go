@@ -75,7 +75,8 @@ func loops(level *level) {
 		k.plane(3, stride)
 		k.plane(5, stride)
 	}
-	k.copyRows()
+	k.copyRows("copyRows", false)
+	k.copyRows("copyRowsPast", true)
 	k.splitRows()
 	k.pairs()
 	k.clamp()
@@ -98,6 +99,7 @@ func loops(level *level) {
 	k.philox(c)
 	if level.wide {
 		k.transpose()
+		k.transposeTo("transposePast", true)
 	} else {
 		k.square(4)
 	}

@@ -93,9 +93,10 @@ func (k *kernels) plane(size, stride int) {
 	RET()
 }
 
-// copyRows writes the copying of rows rows of cols elements.
-func (k *kernels) copyRows() {
-	TEXT(k.name("copyRows"), 4, fmt.Sprintf("func(rows, cols int, dst *%s, dstRow int, src *%[1]s, srcRow int)", k.typ()))
+// copyRows writes the copying of rows rows of cols elements; past the caches, dst is aligned to a vector and cols and dstRow are
+// multiples of one.
+func (k *kernels) copyRows(name string, past bool) {
+	TEXT(k.name(name), 4, fmt.Sprintf("func(rows, cols int, dst *%s, dstRow int, src *%[1]s, srcRow int)", k.typ()))
 	Pragma("noescape")
 	rows, cols, dst, dstRow, src, srcRow := reg.R8, reg.RDX, reg.RDI, reg.R9, reg.RSI, reg.R10
 	from, to, n := reg.R11, reg.R12, reg.R13
@@ -112,7 +113,11 @@ func (k *kernels) copyRows() {
 	JLT(operand.LabelRef("tail"))
 	Label("vector")
 	k.load(operand.Mem{Base: from}, k.vec(0))
-	k.store(k.vec(0), operand.Mem{Base: to})
+	if past {
+		VMOVNTPS(k.vec(0), operand.Mem{Base: to})
+	} else {
+		k.store(k.vec(0), operand.Mem{Base: to})
+	}
 	ADDQ(operand.U8(k.size()), from)
 	ADDQ(operand.U8(k.size()), to)
 	SUBQ(operand.U8(k.lanes()), n)

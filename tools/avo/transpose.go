@@ -12,8 +12,11 @@ import (
 // along the inner dimension: dst[p*width+l] = src[l*line+p] for l < lines and
 // p < depth. It goes square by square: line l is vector l, then, after four
 // (for float64, three) rounds of interleaving, place p is a vector.
-func (k *kernels) transpose() {
-	TEXT(k.name("transpose"), 4, fmt.Sprintf(
+func (k *kernels) transpose() { k.transposeTo("transpose", false) }
+
+// transposeTo is transpose or, past the caches, for a whole vector of lines and places aligned to one.
+func (k *kernels) transposeTo(name string, past bool) {
+	TEXT(k.name(name), 4, fmt.Sprintf(
 		"func(lines, depth int, src *%s, line int, dst *%s, width int)", k.typ(), k.typ()))
 	Pragma("noescape")
 	shift := operand.U8(map[int]int{4: 2, 8: 3}[k.elem])
@@ -51,7 +54,11 @@ func (k *kernels) transpose() {
 	}
 	Label("turn")
 	for _, from := range k.interleave() {
-		k.storeMasked(k.vec(from), across, operand.Mem{Base: dst})
+		if past {
+			VMOVNTPS(k.vec(from), operand.Mem{Base: dst})
+		} else {
+			k.storeMasked(k.vec(from), across, operand.Mem{Base: dst})
+		}
 		ADDQ(width, dst)
 		DECQ(count)
 		JZ(operand.LabelRef("stored"))

@@ -31,6 +31,7 @@ type move[T any] struct {
 	n, dStep, sStep int  // last dimension
 	m, dRow, sRow   int  // the dimension that is tiled with it
 	past            bool // lines go past the caches
+	far             bool // the result is for no cache
 }
 
 // streamed is the bytes from which copies go past the caches, longLine those of a line from which that pays.
@@ -65,7 +66,8 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 	}
 	c := move[T]{dst: dst, src: src, n: dims[last], dStep: ds[last], sStep: ss[last], m: 1}
 	size := int(unsafe.Sizeof(dst[0]))
-	c.past = c.dStep == 1 && c.sStep == 1 && c.n*size >= longLine && dims.Size()*size >= streamed
+	c.far = dims.Size()*size >= streamed
+	c.past = c.far && c.dStep == 1 && c.sStep == 1 && c.n*size >= longLine
 	elem := 8 // a guess at bytes, for the grain
 	outer := last
 	if k := tileWith(dims, ds, ss); k >= 0 {
@@ -100,7 +102,10 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 		count, row, from := dims[outer-1], ds[outer-1], ss[outer-1]
 		w := NewWalk(dims[:outer-1], []int{do, so}, ds[:outer-1], ss[:outer-1])
 		if outer == 1 {
-			pool.For(count, copyGrain/work+1, func(lo, hi int) { c.copyRows(do+lo*row, row, so+lo*from, from, hi-lo) })
+			pool.For(count, copyGrain/work+1, func(lo, hi int) {
+				c.copyRows(do+lo*row, row, so+lo*from, from, hi-lo)
+				c.fence()
+			})
 			return
 		}
 		pool.For(w.Count(), copyGrain/(work*count)+1, func(lo, hi int) {
@@ -109,6 +114,7 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 				c.copyRows(at.Pos[0], row, at.Pos[1], from, count)
 				at.Next()
 			}
+			c.fence()
 		})
 		return
 	}
@@ -125,9 +131,7 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 			}
 			at.Next()
 		}
-		if c.past {
-			vector.Fence()
-		}
+		c.fence()
 	})
 }
 
@@ -140,8 +144,20 @@ func (c *move[T]) byRows(row, from int) bool {
 		row >= 0 && from >= 0
 }
 
+// fence ends what one thread stores.
+func (c *move[T]) fence() {
+	if c.far {
+		vector.Fence()
+	}
+}
+
 func (c *move[T]) copyRows(d, row, s, from, count int) {
-	vector.Copy(vector.Rows{Count: count, Cols: c.n, DstStep: row, SrcStep: from}, Cast[float32](Bytes(c.dst[d:])), Cast[float32](Bytes(c.src[s:])))
+	r, dst, src := vector.Rows{Count: count, Cols: c.n, DstStep: row, SrcStep: from}, Cast[float32](Bytes(c.dst[d:])), Cast[float32](Bytes(c.src[s:]))
+	if c.far {
+		vector.CopyPast(r, dst, src)
+		return
+	}
+	vector.Copy(r, dst, src)
 }
 
 // shortRun is the longest run of equal elements that is not worth a loop.
@@ -197,10 +213,14 @@ const tile = 32
 func (c *move[T]) tiles(d, s, rows int) {
 	if c.dStep == 1 && c.sRow == 1 && c.sStep > 0 && c.dRow > 0 && unsafe.Sizeof(c.dst[0]) == 4 && vector.Has() {
 		dst, src := Cast[float32](Bytes(c.dst[d:])), Cast[float32](Bytes(c.src[s:]))
-		const side = 4 * tile
+		side, turn := 4*tile, vector.Transpose
+		if c.far { // few lines at a time, which are read from beginning to end
+			side, turn = tile, vector.TransposePast
+			defer vector.Fence()
+		}
 		for j := 0; j < c.n; j += side {
 			for i := 0; i < rows; i += side {
-				vector.Transpose(min(side, c.n-j), min(side, rows-i), dst[i*c.dRow+j:], c.dRow, src[j*c.sStep+i:], c.sStep)
+				turn(min(side, c.n-j), min(side, rows-i), dst[i*c.dRow+j:], c.dRow, src[j*c.sStep+i:], c.sStep)
 			}
 		}
 		return

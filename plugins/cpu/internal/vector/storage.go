@@ -37,6 +37,7 @@ type storageFuncs struct {
 	quantize          func(n int, d *uint8, x *float32, scale, zero, lo, hi float32)
 	dequantizeU8      func(n int, d *float32, x *uint8, scale float32, zero int32)
 	dequantizeI8      func(n int, d *float32, x *int8, scale float32, zero int32)
+	transposePast     func(lines, depth int, src *float32, line int, dst *float32, width int)
 	transpose         func(lines, depth int, src *float32, line int, dst *float32, width int)
 	square            func(depth int, src *float32, line int, dst *float32, width int)
 }

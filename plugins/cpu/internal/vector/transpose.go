@@ -1,7 +1,18 @@
 package vector
 
+import "unsafe"
+
 // Transpose sets dst[p*width+l] to src[l*line+p] for l < lines and p < depth. It is for when Has.
 func Transpose(lines, depth int, dst []float32, width int, src []float32, line int) {
+	transpose(lines, depth, dst, width, src, line, false)
+}
+
+// TransposePast is Transpose that stores past the caches where it can. Before another thread reads dst, Fence has to be called.
+func TransposePast(lines, depth int, dst []float32, width int, src []float32, line int) {
+	transpose(lines, depth, dst, width, src, line, true)
+}
+
+func transpose(lines, depth int, dst []float32, width int, src []float32, line int, past bool) {
 	if lines <= 0 || depth <= 0 {
 		return
 	}
@@ -11,6 +22,10 @@ func Transpose(lines, depth int, dst []float32, width int, src []float32, line i
 	_, _ = dst[(depth-1)*width+lines-1], src[(lines-1)*line+depth-1]
 	if f := active.transpose; f != nil {
 		for l := 0; l < lines; l += active.lanes {
+			if past && lines-l >= active.lanes && (uintptr(unsafe.Pointer(&dst[l]))|uintptr(4*width))%64 == 0 {
+				active.transposePast(active.lanes, depth, &src[l*line], line, &dst[l], width)
+				continue
+			}
 			f(min(active.lanes, lines-l), depth, &src[l*line], line, &dst[l], width)
 		}
 		return

@@ -17,9 +17,9 @@ type loops struct {
 	most  [6]mostFunc
 	// plane is by size of the kernel, 3 or 5, and stride, 1 or 2; nil where
 	// there is none.
-	plane     [2][2]planeFunc
-	copyRows  func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int)
-	splitRows func(rows, cols int, dst, odd *float32, dstRow int, src *float32, srcRow int)
+	plane                  [2][2]planeFunc
+	copyRows, copyRowsPast func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int)
+	splitRows              func(rows, cols int, dst, odd *float32, dstRow int, src *float32, srcRow int)
 
 	add, sub, mul, div, max, min pairLoops
 	clamp                        func(n int, dst, x *float32, lo, hi float32)

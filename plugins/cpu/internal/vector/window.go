@@ -1,6 +1,9 @@
 package vector
 
-import "slices"
+import (
+	"slices"
+	"unsafe"
+)
 
 // Rows are rows of a plane: Count rows of Cols elements, of which the first
 // begin at the beginning of a slice, Step elements apart.
@@ -127,6 +130,19 @@ func Copy(r Rows, dst, src []float32) {
 		r.check(dst, src, []int{0})
 		active.copyRows(r.Count, r.Cols, &dst[0], r.DstStep, &src[0], r.SrcStep)
 	}
+}
+
+// CopyPast is Copy that stores past the caches where it can. Before another thread reads dst, Fence has to be called.
+func CopyPast(r Rows, dst, src []float32) {
+	if r.Count <= 0 || r.Cols <= 0 {
+		return
+	}
+	r.check(dst, src, []int{0})
+	copied := active.copyRows
+	if (uintptr(unsafe.Pointer(&dst[0]))|uintptr(4*r.DstStep)|uintptr(4*r.Cols))&uintptr(4*active.lanes-1) == 0 {
+		copied = active.copyRowsPast
+	}
+	copied(r.Count, r.Cols, &dst[0], r.DstStep, &src[0], r.SrcStep)
 }
 
 // Split parts rows of r.Cols elements of src: even[y*DstStep+i] is set to

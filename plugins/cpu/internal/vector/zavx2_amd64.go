@@ -44,6 +44,9 @@ func most32AVX2x1x4(rows int, cols int, dst *float32, dstRow int, src *float32, 
 func copyRows32AVX2(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
 
 //go:noescape
+func copyRowsPast32AVX2(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
+
+//go:noescape
 func splitRows32AVX2(rows int, cols int, dst *float32, odd *float32, dstRow int, src *float32, srcRow int)
 
 //go:noescape

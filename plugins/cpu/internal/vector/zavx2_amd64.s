@@ -863,6 +863,53 @@ next:
 	VZEROUPPER
 	RET
 
+// func copyRowsPast32AVX2(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
+// Requires: AVX
+TEXT ·copyRowsPast32AVX2(SB), NOSPLIT, $0-48
+	MOVQ    rows+0(FP), R8
+	MOVQ    cols+8(FP), DX
+	MOVQ    dst+16(FP), DI
+	MOVQ    dstRow+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    src+32(FP), SI
+	MOVQ    srcRow+40(FP), R10
+	SHLQ    $0x02, R10
+	MOVQ    DX, BX
+	ANDQ    $+7, BX
+	LEAQ    masks<>+64(SB), AX
+	SHLQ    $0x02, BX
+	SUBQ    BX, AX
+	VMOVUPS (AX), Y15
+
+row:
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ DX, R13
+	SUBQ $0x08, R13
+	JLT  tail
+
+vector:
+	VMOVUPS  (R11), Y0
+	VMOVNTPS Y0, (R12)
+	ADDQ     $0x20, R11
+	ADDQ     $0x20, R12
+	SUBQ     $0x08, R13
+	JGE      vector
+
+tail:
+	ADDQ       $0x08, R13
+	JZ         next
+	VMASKMOVPS (R11), Y15, Y0
+	VMASKMOVPS Y0, Y15, (R12)
+
+next:
+	ADDQ R10, SI
+	ADDQ R9, DI
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
 // func splitRows32AVX2(rows int, cols int, dst *float32, odd *float32, dstRow int, src *float32, srcRow int)
 // Requires: AVX, AVX2
 TEXT ·splitRows32AVX2(SB), NOSPLIT, $0-56

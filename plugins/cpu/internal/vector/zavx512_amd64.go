@@ -56,6 +56,9 @@ func plane32AVX512x5x2(groups int, cols int, dst *float32, dstRow int, src *floa
 func copyRows32AVX512(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
 
 //go:noescape
+func copyRowsPast32AVX512(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
+
+//go:noescape
 func splitRows32AVX512(rows int, cols int, dst *float32, odd *float32, dstRow int, src *float32, srcRow int)
 
 //go:noescape
@@ -358,3 +361,6 @@ func philox32AVX512(groups int, dst *uint32, key uint64, counter uint64)
 
 //go:noescape
 func transpose32AVX512(lines int, depth int, src *float32, line int, dst *float32, width int)
+
+//go:noescape
+func transposePast32AVX512(lines int, depth int, src *float32, line int, dst *float32, width int)

@@ -1688,6 +1688,54 @@ next:
 	VZEROUPPER
 	RET
 
+// func copyRowsPast32AVX512(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
+// Requires: AVX, AVX512F
+TEXT ·copyRowsPast32AVX512(SB), NOSPLIT, $0-48
+	MOVQ  rows+0(FP), R8
+	MOVQ  cols+8(FP), DX
+	MOVQ  dst+16(FP), DI
+	MOVQ  dstRow+24(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  src+32(FP), SI
+	MOVQ  srcRow+40(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+
+row:
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ DX, R13
+	SUBQ $0x10, R13
+	JLT  tail
+
+vector:
+	VMOVUPS  (R11), Z0
+	VMOVNTPS Z0, (R12)
+	ADDQ     $0x40, R11
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      vector
+
+tail:
+	ADDQ      $0x10, R13
+	JZ        next
+	VMOVUPS.Z (R11), K1, Z0
+	VMOVUPS   Z0, K1, (R12)
+
+next:
+	ADDQ R10, SI
+	ADDQ R9, DI
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
 // func splitRows32AVX512(rows int, cols int, dst *float32, odd *float32, dstRow int, src *float32, srcRow int)
 // Requires: AVX, AVX512F
 TEXT ·splitRows32AVX512(SB), NOSPLIT, $0-56
@@ -8984,6 +9032,238 @@ turn:
 	DECQ       R13
 	JZ         stored
 	VMOVUPS    Z15, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+
+stored:
+	ADDQ $0x40, SI
+	SUBQ $0x10, DX
+	JG   square
+	VZEROUPPER
+	RET
+
+// func transposePast32AVX512(lines int, depth int, src *float32, line int, dst *float32, width int)
+// Requires: AVX, AVX512F
+TEXT ·transposePast32AVX512(SB), NOSPLIT, $0-48
+	MOVQ  lines+0(FP), R8
+	MOVQ  R8, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  depth+8(FP), DX
+	MOVQ  src+16(FP), SI
+	MOVQ  line+24(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  dst+32(FP), DI
+	MOVQ  width+40(FP), R10
+	SHLQ  $0x02, R10
+
+square:
+	MOVQ DX, R13
+	CMPQ R13, $0x10
+	JLE  narrow
+	MOVQ $0x00000010, R13
+
+narrow:
+	MOVQ      R13, BX
+	MOVQ      BX, CX
+	MOVQ      $-1, AX
+	SHLQ      CL, AX
+	NOTQ      AX
+	KMOVW     AX, K2
+	MOVQ      SI, R11
+	MOVQ      R8, R12
+	VMOVUPS.Z (R11), K2, Z0
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z1
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z2
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z3
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z4
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z5
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z6
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z7
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z8
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z9
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z10
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z11
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z12
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z13
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z14
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z15
+
+turn:
+	VUNPCKLPS  Z1, Z0, Z16
+	VUNPCKHPS  Z1, Z0, Z17
+	VUNPCKLPS  Z3, Z2, Z18
+	VUNPCKHPS  Z3, Z2, Z19
+	VUNPCKLPS  Z5, Z4, Z20
+	VUNPCKHPS  Z5, Z4, Z21
+	VUNPCKLPS  Z7, Z6, Z22
+	VUNPCKHPS  Z7, Z6, Z23
+	VUNPCKLPS  Z9, Z8, Z24
+	VUNPCKHPS  Z9, Z8, Z25
+	VUNPCKLPS  Z11, Z10, Z26
+	VUNPCKHPS  Z11, Z10, Z27
+	VUNPCKLPS  Z13, Z12, Z28
+	VUNPCKHPS  Z13, Z12, Z29
+	VUNPCKLPS  Z15, Z14, Z30
+	VUNPCKHPS  Z15, Z14, Z31
+	VUNPCKLPD  Z18, Z16, Z0
+	VUNPCKHPD  Z18, Z16, Z1
+	VUNPCKLPD  Z19, Z17, Z2
+	VUNPCKHPD  Z19, Z17, Z3
+	VUNPCKLPD  Z22, Z20, Z4
+	VUNPCKHPD  Z22, Z20, Z5
+	VUNPCKLPD  Z23, Z21, Z6
+	VUNPCKHPD  Z23, Z21, Z7
+	VUNPCKLPD  Z26, Z24, Z8
+	VUNPCKHPD  Z26, Z24, Z9
+	VUNPCKLPD  Z27, Z25, Z10
+	VUNPCKHPD  Z27, Z25, Z11
+	VUNPCKLPD  Z30, Z28, Z12
+	VUNPCKHPD  Z30, Z28, Z13
+	VUNPCKLPD  Z31, Z29, Z14
+	VUNPCKHPD  Z31, Z29, Z15
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z20
+	VSHUFF32X4 $0x88, Z12, Z8, Z24
+	VSHUFF32X4 $0xdd, Z12, Z8, Z28
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z21
+	VSHUFF32X4 $0x88, Z13, Z9, Z25
+	VSHUFF32X4 $0xdd, Z13, Z9, Z29
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z22
+	VSHUFF32X4 $0x88, Z14, Z10, Z26
+	VSHUFF32X4 $0xdd, Z14, Z10, Z30
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z23
+	VSHUFF32X4 $0x88, Z15, Z11, Z27
+	VSHUFF32X4 $0xdd, Z15, Z11, Z31
+	VSHUFF32X4 $0x88, Z24, Z16, Z0
+	VSHUFF32X4 $0xdd, Z24, Z16, Z8
+	VSHUFF32X4 $0x88, Z28, Z20, Z4
+	VSHUFF32X4 $0xdd, Z28, Z20, Z12
+	VSHUFF32X4 $0x88, Z25, Z17, Z1
+	VSHUFF32X4 $0xdd, Z25, Z17, Z9
+	VSHUFF32X4 $0x88, Z29, Z21, Z5
+	VSHUFF32X4 $0xdd, Z29, Z21, Z13
+	VSHUFF32X4 $0x88, Z26, Z18, Z2
+	VSHUFF32X4 $0xdd, Z26, Z18, Z10
+	VSHUFF32X4 $0x88, Z30, Z22, Z6
+	VSHUFF32X4 $0xdd, Z30, Z22, Z14
+	VSHUFF32X4 $0x88, Z27, Z19, Z3
+	VSHUFF32X4 $0xdd, Z27, Z19, Z11
+	VSHUFF32X4 $0x88, Z31, Z23, Z7
+	VSHUFF32X4 $0xdd, Z31, Z23, Z15
+	VMOVNTPS   Z0, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVNTPS   Z1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVNTPS   Z2, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVNTPS   Z3, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVNTPS   Z4, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVNTPS   Z5, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVNTPS   Z6, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVNTPS   Z7, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVNTPS   Z8, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVNTPS   Z9, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVNTPS   Z10, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVNTPS   Z11, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVNTPS   Z12, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVNTPS   Z13, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVNTPS   Z14, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVNTPS   Z15, (DI)
 	ADDQ       R10, DI
 	DECQ       R13
 	JZ         stored
