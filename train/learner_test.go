@@ -87,8 +87,8 @@ type (
 func cpu() (*core.Device, error) { return core.OpenDevice("cpu", core.Config{Threads: 1}) }
 
 // opened makes parts on a device, always the same.
-func opened(ctx context.Context, c *core.Device) (*parts, error) {
-	d, err := tensor.On(ctx, autodiff.Device(c))
+func opened(ctx context.Context, c *core.Device, options ...autodiff.Option) (*parts, error) {
+	d, err := tensor.On(ctx, autodiff.Device(c, options...))
 	if err != nil {
 		return nil, err
 	}

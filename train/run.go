@@ -36,6 +36,7 @@ type run[M, B any] struct {
 
 	restarts int
 	began    time.Time
+	broken   bool // a loss that is no number was told
 
 	mu        sync.Mutex // one event at a time
 	listeners []Listener
@@ -227,6 +228,9 @@ func (r *run[M, B]) watch(w Watch) Watch {
 // epochs trains from where the run stands.
 func (r *run[M, B]) epochs() error {
 	for r.epoch < r.Epochs {
+		if r.phase == Train && !r.resumed && r.stopped() {
+			return nil
+		}
 		if r.phase == Train {
 			if err := r.trainEpoch(); err != nil {
 				return err
@@ -248,23 +252,22 @@ func (r *run[M, B]) epochs() error {
 		if err := r.save(best); err != nil {
 			return err
 		}
-		if r.Stop != nil && r.epoch < r.Epochs {
-			w := r.watch(r.Stop.Watch)
-			d, err := r.direction(w)
-			if err != nil {
-				return err
-			}
-			stop := *r.Stop
-			stop.Watch = w
-			if stop.done(r.history, d) {
-				return nil
-			}
-		}
-		if r.soft.Err() != nil && r.epoch < r.Epochs {
+		if r.soft.Err() != nil && r.epoch < r.Epochs && !r.stopped() {
 			return errInterrupted
 		}
 	}
 	return nil
+}
+
+// stopped says whether the early stop ends training here.
+func (r *run[M, B]) stopped() bool {
+	if r.Stop == nil {
+		return false
+	}
+	stop := *r.Stop
+	stop.Watch = r.watch(stop.Watch)
+	d, err := r.direction(stop.Watch)
+	return err == nil && len(r.history) > 0 && stop.done(r.history, d) // open checked the error
 }
 
 // observe shows a scheduler that follows a metric the value of the epoch.

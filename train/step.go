@@ -46,6 +46,7 @@ func (r *run[M, B]) trainEpoch() error {
 			if readings, err = r.train.read(r.hard); err != nil {
 				return fmt.Errorf("train: epoch %d, batch %d: %w", r.epoch+1, done, err)
 			}
+			r.checkFinite(readings)
 		}
 		r.emit(Stepped{Split: Train, Epoch: r.epoch, Batch: done, Batches: batches, Step: r.step, Items: items, Rate: r.rate,
 			Readings: readings, Fresh: fresh, Time: time.Now()})
@@ -125,6 +126,16 @@ func (r *run[M, B]) gather(grads *tensor.Gradients, last bool) (updated bool, er
 		}
 	}
 	return true, r.update(grads)
+}
+
+// checkFinite warns, once, of a loss that is not finite: no step after it can be of use.
+func (r *run[M, B]) checkFinite(readings []Reading) {
+	for _, x := range readings {
+		if x.Name == "loss" && !r.broken && (math.IsNaN(x.Last) || math.IsInf(x.Last, 0)) {
+			r.broken = true
+			r.warn("the loss is %v in epoch %d, step %d: lower the learning rate, clip gradients, or go back to an earlier checkpoint", x.Last, r.epoch+1, r.step)
+		}
+	}
 }
 
 // update moves the parameters, and takes grads over.

@@ -28,7 +28,8 @@ type Report struct {
 	err   error
 }
 
-// New makes a report that is written to path when training ends, atomically; an empty path is written to by nobody.
+// New makes a report that is written to path, atomically, when training ends and after each test that follows; an empty path is for
+// those who call Write.
 func New(path string) *Report { return &Report{path: path, curve: map[string]*curve.Curve{}} }
 
 // Err is why the page was not written.
@@ -68,6 +69,9 @@ func (r *Report) Event(e train.Event) {
 	case train.EpochEnded:
 		if e.Split == train.Test {
 			r.tests = append(r.tests, e.Record)
+			if !r.end.Time.IsZero() { // the page is written already
+				r.finish()
+			}
 			return
 		}
 		r.past = append(r.past[:len(r.past):len(r.past)], e.Record)
@@ -79,9 +83,13 @@ func (r *Report) Event(e train.Event) {
 		r.notes = append(r.notes, e.Text)
 	case train.Ended:
 		r.end = e
-		if r.path != "" {
-			r.err = r.save()
-		}
+		r.finish()
+	}
+}
+
+func (r *Report) finish() {
+	if r.path != "" {
+		r.err = r.save()
 	}
 }
 

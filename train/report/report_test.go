@@ -74,6 +74,19 @@ func TestPage(t *testing.T) {
 	require.Empty(t, left)
 }
 
+// TestTest evaluates when training has ended.
+func TestTest(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "report.html")
+	r := New(path)
+	play(r)
+	r.Event(train.EpochEnded{Record: train.Record{Split: train.Test, Values: map[string]train.Number{"loss": 0.125}}})
+	require.NoError(t, r.Err())
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(b), "<h2>Test</h2>")
+	require.Contains(t, string(b), "<td>loss</td><td>0.125</td>")
+}
+
 func TestUnwritable(t *testing.T) {
 	r := New(filepath.Join(t.TempDir(), "none", "report.html"))
 	play(r)
