@@ -79,9 +79,13 @@ func (k *kernels) pool(what string, places operand.Mem, size, stride int) {
 	var flags []reg.VecPhysical
 	if most {
 		zero, start, flags = vec(), vec(), []reg.VecPhysical{vec(), vec()}
+		if k.wide {
+			flags = append(flags, vec(), vec(), vec(), vec())
+		}
 		k.zero(zero)
-		k.zero(flags[0])
-		k.zero(flags[1])
+		for _, flag := range flags {
+			k.zero(flag)
+		}
 		k.constant(0xff800000, start)
 	}
 	phases := &phases{kernels: k, stride: stride, part: part}
@@ -166,7 +170,7 @@ func (k *kernels) pool(what string, places operand.Mem, size, stride int) {
 		k.loadMasked(operand.Mem{Base: at, Disp: 4*g*stride + w*k.size()}, masks[i], v)
 		if most {
 			VMAXPS(v, acc, acc)
-			VFMADD231PS(v, zero, flags[i%2])
+			VFMADD231PS(v, zero, flags[i%len(flags)])
 		} else {
 			VADDPS(v, acc, acc)
 		}
@@ -215,7 +219,9 @@ func (k *kernels) pool(what string, places operand.Mem, size, stride int) {
 	SUBQ(operand.U8(k.lanes()), cols)
 	JG(operand.LabelRef("column"))
 	if most {
-		VADDPS(flags[0], flags[1], flags[0])
+		for _, flag := range flags[1:] {
+			VADDPS(flag, flags[0], flags[0])
+		}
 		if k.wide {
 			VCMPPS(operand.U8(3), flags[0], flags[0], reg.K1)
 			KMOVW(reg.K1, reg.EAX)

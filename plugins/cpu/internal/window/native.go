@@ -1,9 +1,11 @@
 package window
 
 import (
+	"math"
 	"slices"
 
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
 // native is the loops in assembly over lines of windows, by what poolShapes says: dst[y*dstRow+i] is the sum or maximum of
@@ -30,7 +32,7 @@ type fast struct {
 	shape       int // in poolShapes, -1 if it is not there
 	whole       bool
 	top, bottom int // lines whose windows have all their rows
-	lo, hi      int // columns whose windows have all their elements in a row
+	width       int // of a row with its padding
 }
 
 // chooseFast is called when the plane is laid out.
@@ -43,8 +45,16 @@ func (p *Plan) chooseFast() {
 	p.fast.whole = p.outSize == 1 && rows.all() && cols.all()
 	f := &p.fast
 	f.top, f.bottom = rows.interior()
-	f.lo, f.hi = cols.interior()
-	if cols.dilation == 1 && f.lo < f.hi && (f.lo+cols.out-f.hi)*4 <= cols.out {
+	f.width = cols.in
+	if lo, hi := cols.interior(); lo > 0 || hi < cols.out || cols.lo != 0 {
+		f.width = max((cols.out-1)*cols.stride+cols.size, max(0, cols.lo))
+	}
+	empty := false // is there a window of padding alone, within a row
+	for _, o := range []int{0, cols.out - 1} {
+		t0, t1, _ := cols.within(o)
+		empty = empty || t0 == t1
+	}
+	if cols.dilation == 1 && !empty && rows.in > 0 && cols.in > 0 {
 		f.shape = slices.Index(poolShapes[:], [2]int{cols.size, cols.stride})
 	}
 }
@@ -58,82 +68,89 @@ func (p *Plan) FastSum() bool { return p.fast.shape >= 0 || p.fast.whole }
 // FastMax is described with FastSum.
 func (p *Plan) FastMax() bool { return p.fast.shape >= 0 }
 
-// sumFast is sum2 for a plan that has a shape.
-func (p *Plan) sumFast(x, out []float32) {
-	sum, dstRow := active.sum[p.fast.shape], p.plane[1].out
-	p.lines(x, out, 0, func(lines, rows, n int, dst, src []float32, srcRow, lineStep int) {
-		sum(lines, rows, n, &dst[0], dstRow, &src[0], srcRow, lineStep)
+// sumFast is sum2 for a plan that has a shape. room is what roomFast gave for zero.
+func (p *Plan) sumFast(x, out, room []float32) {
+	sum, cols := active.sum[p.fast.shape], p.plane[1].out
+	p.lines(x, room, out, 0, func(lines, rows int, dst, src []float32, srcRow, lineStep int) {
+		sum(lines, rows, cols, &dst[0], cols, &src[0], srcRow, lineStep)
 	})
-	for o := range p.plane[1].out {
-		if o < p.fast.lo || o >= p.fast.hi {
-			p.column(x, out, o, false, 0)
-		}
-	}
 }
 
-// maxFast is max2 for a plan that has a shape, without places.
-func (p *Plan) maxFast(x, out []float32, lowest float32) {
-	finite, most, dstRow := true, active.max[p.fast.shape], p.plane[1].out
-	p.lines(x, out, lowest, func(lines, rows, n int, dst, src []float32, srcRow, lineStep int) {
-		finite = most(lines, rows, n, &dst[0], dstRow, &src[0], srcRow, lineStep) && finite
+// lowestFinite stands for padding: the loops take infinities for a NaN that may have been lost.
+const lowestFinite = -math.MaxFloat32
+
+// maxFast is max2 for a plan that has a shape, without places. room is what roomFast gave for lowestFinite.
+func (p *Plan) maxFast(x, out, room []float32, lowest float32) {
+	finite, most, cols := true, active.max[p.fast.shape], p.plane[1].out
+	p.lines(x, room, out, lowest, func(lines, rows int, dst, src []float32, srcRow, lineStep int) {
+		finite = most(lines, rows, cols, &dst[0], cols, &src[0], srcRow, lineStep) && finite
 	})
 	if !finite {
 		max2(p.plane, x, out, nil, lowest)
-		return
-	}
-	for o := range p.plane[1].out {
-		if o < p.fast.lo || o >= p.fast.hi {
-			p.column(x, out, o, true, lowest)
-		}
 	}
 }
 
-// lines calls f for groups of lines that have the same number of rows, with the n columns whose windows are whole in their
-// rows, and sets lines without rows to nothing.
-func (p *Plan) lines(x, out []float32, nothing float32, f func(lines, rows, n int, dst, src []float32, srcRow, lineStep int)) {
+// band is how many elements are read before the next lines: they stay in the first cache.
+const band = 4 << 10
+
+// bandLines is how many lines are reduced at a time, and the rows that they read.
+func (p *Plan) bandLines() (lines, rows int) {
+	a := &p.plane[0]
+	lines = max(1, min(a.out, band/(a.stride*p.fast.width+1)))
+	return lines, (lines-1)*a.stride + (a.size-1)*a.dilation + 1
+}
+
+// roomFast is memory for the rows of a band with their padding, nil where they need none.
+func (p *Plan) roomFast(padding float32) []float32 {
+	if p.fast.width == p.plane[1].in {
+		return nil
+	}
+	_, rows := p.bandLines()
+	room := make([]float32, rows*p.fast.width)
+	for i := range room {
+		room[i] = padding
+	}
+	return room
+}
+
+// widen gives rows of a plane from number first on, copied to where they are padded.
+func (p *Plan) widen(x, room []float32, first, rows int) []float32 {
+	cols := &p.plane[1]
+	if room == nil {
+		return x[first*cols.in:][:rows*cols.in]
+	}
+	from, to := max(0, -cols.lo), max(0, cols.lo)
+	r := vector.Rows{Count: rows, Cols: min(cols.end-from, p.fast.width-to), DstStep: p.fast.width, SrcStep: cols.in}
+	if vector.Has() {
+		vector.Copy(r, room[to:], x[first*cols.in+from:])
+		return room
+	}
+	for y := range rows {
+		copy(room[y*r.DstStep+to:][:r.Cols], x[(first+y)*cols.in+from:])
+	}
+	return room
+}
+
+// lines calls f for groups of lines that have the same number of rows, and sets lines without rows to nothing.
+func (p *Plan) lines(x, room, out []float32, nothing float32, f func(lines, rows int, dst, src []float32, srcRow, lineStep int)) {
 	rows, cols := &p.plane[0], &p.plane[1]
-	left, n := p.fast.lo*cols.stride-cols.lo, p.fast.hi-p.fast.lo
-	srcRow, lineStep := rows.dilation*cols.in, rows.stride*cols.in
+	most, _ := p.bandLines()
 	for i := 0; i < rows.out; {
 		r0, r1, top := rows.within(i)
 		lines := 1
-		if i == p.fast.top {
-			lines = max(1, p.fast.bottom-p.fast.top)
+		if i >= p.fast.top && i < p.fast.bottom {
+			lines = min(most, p.fast.bottom-i)
 		}
-		dst := out[i*cols.out+p.fast.lo:][:(lines-1)*cols.out+n]
+		dst := out[i*cols.out:][:lines*cols.out]
+		i += lines
 		if r0 == r1 {
 			for o := range dst {
 				dst[o] = nothing
 			}
-		} else {
-			f(lines, r1-r0, n, dst, x[top*cols.in+left:][:(lines-1)*lineStep+(r1-r0-1)*srcRow+(n-1)*cols.stride+cols.size], srcRow, lineStep)
+			continue
 		}
-		i += lines
-	}
-}
-
-// column takes the maxima of the windows of column o and first, or their sums.
-func (p *Plan) column(x, out []float32, o int, most bool, first float32) {
-	rows, cols := &p.plane[0], &p.plane[1]
-	c0, c1, left := cols.within(o)
-	step, width := rows.dilation*cols.in, c1-c0
-	if width == 0 {
-		left = 0 // it may lie outside
-	}
-	for i := range rows.out {
-		r0, r1, at := rows.within(i)
-		result := first
-		for from := at*cols.in + left; r0 < r1; r0++ {
-			for _, v := range x[from : from+width] {
-				if most {
-					result = max(result, v)
-				} else {
-					result += v
-				}
-			}
-			from += step
-		}
-		out[i*cols.out+o] = result
+		src := p.widen(x, room, top, (lines-1)*rows.stride+(r1-r0-1)*rows.dilation+1)
+		f(lines, r1-r0, dst, src, rows.dilation*p.fast.width, rows.stride*p.fast.width)
 	}
 }
 

@@ -170,10 +170,14 @@ func Sum[T gemm.Number](pool *par.Pool, p *Plan, x, out []T) {
 	native = native && p.fast.shape >= 0
 	pool.For(p.planes, p.grain(), func(lo, hi int) {
 		var walk walker
+		var room []float32
+		if native {
+			room = p.roomFast(0)
+		}
 		for i := lo; i < hi; i++ {
 			from, to := x[i*p.inSize:][:p.inSize], out[i*p.outSize:][:p.outSize]
 			if native {
-				p.sumFast(x32[i*p.inSize:][:p.inSize], out32[i*p.outSize:][:p.outSize])
+				p.sumFast(x32[i*p.inSize:][:p.inSize], out32[i*p.outSize:][:p.outSize], room)
 			} else if len(p.plane) == 2 {
 				sum2(p.plane, from, to)
 			} else {

@@ -145,7 +145,7 @@ row:
 	ADDQ        $0x20, DI
 	SUBQ        $0x08, R8
 	JG          column
-	VADDPS      Y5, Y6, Y5
+	VADDPS      Y6, Y5, Y5
 	VCMPPS      $0x03, Y5, Y5, Y5
 	VMOVMSKPS   Y5, AX
 	TESTL       AX, AX
@@ -317,7 +317,7 @@ row:
 	ADDQ        $0x20, DI
 	SUBQ        $0x08, R8
 	JG          column
-	VADDPS      Y5, Y6, Y5
+	VADDPS      Y6, Y5, Y5
 	VCMPPS      $0x03, Y5, Y5, Y5
 	VMOVMSKPS   Y5, AX
 	TESTL       AX, AX
@@ -506,7 +506,7 @@ row:
 	ADDQ        $0x20, DI
 	SUBQ        $0x08, R8
 	JG          column
-	VADDPS      Y5, Y6, Y5
+	VADDPS      Y6, Y5, Y5
 	VCMPPS      $0x03, Y5, Y5, Y5
 	VMOVMSKPS   Y5, AX
 	TESTL       AX, AX
@@ -704,7 +704,7 @@ row:
 	ADDQ        $0x20, DI
 	SUBQ        $0x08, R8
 	JG          column
-	VADDPS      Y5, Y6, Y5
+	VADDPS      Y6, Y5, Y5
 	VCMPPS      $0x03, Y5, Y5, Y5
 	VMOVMSKPS   Y5, AX
 	TESTL       AX, AX
@@ -943,7 +943,7 @@ row:
 	ADDQ        $0x20, DI
 	SUBQ        $0x08, R8
 	JG          column
-	VADDPS      Y5, Y6, Y5
+	VADDPS      Y6, Y5, Y5
 	VCMPPS      $0x03, Y5, Y5, Y5
 	VMOVMSKPS   Y5, AX
 	TESTL       AX, AX
@@ -1214,7 +1214,7 @@ row:
 	ADDQ        $0x20, DI
 	SUBQ        $0x08, R8
 	JG          column
-	VADDPS      Y5, Y6, Y5
+	VADDPS      Y6, Y5, Y5
 	VCMPPS      $0x03, Y5, Y5, Y5
 	VMOVMSKPS   Y5, AX
 	TESTL       AX, AX

@@ -101,6 +101,10 @@ TEXT ·poolMax32AVX512x2x1(SB), NOSPLIT, $0-65
 	VPXORD       Z3, Z3, Z3
 	VPXORD       Z5, Z5, Z5
 	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
 	MOVL         $0xff800000, AX
 	VMOVD        AX, X4
 	VBROADCASTSS X4, Z4
@@ -137,8 +141,8 @@ narrow:
 	MOVQ    lines+0(FP), R12
 
 line:
-	VMOVAPS Z4, Z7
-	VMOVAPS Z4, Z8
+	VMOVAPS Z4, Z11
+	VMOVAPS Z4, Z12
 	MOVQ    R13, DX
 	MOVQ    rows+8(FP), BX
 
@@ -146,16 +150,16 @@ row:
 	LEAQ        (DX)(R11*4), AX
 	PREFETCHT0  (AX)
 	VMOVUPS.Z   (DX), K1, Z1
-	VMAXPS      Z1, Z7, Z7
+	VMAXPS      Z1, Z11, Z11
 	VFMADD231PS Z1, Z3, Z5
 	VMOVUPS.Z   4(DX), K1, Z1
-	VMAXPS      Z1, Z8, Z8
+	VMAXPS      Z1, Z12, Z12
 	VFMADD231PS Z1, Z3, Z6
 	ADDQ        R10, DX
 	DECQ        BX
 	JNZ         row
-	VMOVAPS     Z7, Z0
-	VMOVAPS     Z8, Z1
+	VMOVAPS     Z11, Z0
+	VMOVAPS     Z12, Z1
 	VMAXPS      Z1, Z0, Z0
 	VMOVUPS     Z0, K5, (R15)
 	ADDQ        R9, R15
@@ -166,7 +170,11 @@ row:
 	ADDQ        $0x40, DI
 	SUBQ        $0x10, R8
 	JG          column
-	VADDPS      Z5, Z6, Z5
+	VADDPS      Z6, Z5, Z5
+	VADDPS      Z7, Z5, Z5
+	VADDPS      Z8, Z5, Z5
+	VADDPS      Z9, Z5, Z5
+	VADDPS      Z10, Z5, Z5
 	VCMPPS      $0x03, Z5, Z5, K1
 	KMOVW       K1, AX
 	TESTL       AX, AX
@@ -265,6 +273,10 @@ TEXT ·poolMax32AVX512x3x1(SB), NOSPLIT, $0-65
 	VPXORD       Z3, Z3, Z3
 	VPXORD       Z5, Z5, Z5
 	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
 	MOVL         $0xff800000, AX
 	VMOVD        AX, X4
 	VBROADCASTSS X4, Z4
@@ -301,9 +313,9 @@ narrow:
 	MOVQ    lines+0(FP), R12
 
 line:
-	VMOVAPS Z4, Z7
-	VMOVAPS Z4, Z8
-	VMOVAPS Z4, Z9
+	VMOVAPS Z4, Z11
+	VMOVAPS Z4, Z12
+	VMOVAPS Z4, Z13
 	MOVQ    R13, DX
 	MOVQ    rows+8(FP), BX
 
@@ -311,21 +323,21 @@ row:
 	LEAQ        (DX)(R11*4), AX
 	PREFETCHT0  (AX)
 	VMOVUPS.Z   (DX), K1, Z1
-	VMAXPS      Z1, Z7, Z7
+	VMAXPS      Z1, Z11, Z11
 	VFMADD231PS Z1, Z3, Z5
 	VMOVUPS.Z   4(DX), K1, Z1
-	VMAXPS      Z1, Z8, Z8
+	VMAXPS      Z1, Z12, Z12
 	VFMADD231PS Z1, Z3, Z6
 	VMOVUPS.Z   8(DX), K1, Z1
-	VMAXPS      Z1, Z9, Z9
-	VFMADD231PS Z1, Z3, Z5
+	VMAXPS      Z1, Z13, Z13
+	VFMADD231PS Z1, Z3, Z7
 	ADDQ        R10, DX
 	DECQ        BX
 	JNZ         row
-	VMOVAPS     Z7, Z0
-	VMOVAPS     Z8, Z1
+	VMOVAPS     Z11, Z0
+	VMOVAPS     Z12, Z1
 	VMAXPS      Z1, Z0, Z0
-	VMOVAPS     Z9, Z1
+	VMOVAPS     Z13, Z1
 	VMAXPS      Z1, Z0, Z0
 	VMOVUPS     Z0, K5, (R15)
 	ADDQ        R9, R15
@@ -336,7 +348,11 @@ row:
 	ADDQ        $0x40, DI
 	SUBQ        $0x10, R8
 	JG          column
-	VADDPS      Z5, Z6, Z5
+	VADDPS      Z6, Z5, Z5
+	VADDPS      Z7, Z5, Z5
+	VADDPS      Z8, Z5, Z5
+	VADDPS      Z9, Z5, Z5
+	VADDPS      Z10, Z5, Z5
 	VCMPPS      $0x03, Z5, Z5, K1
 	KMOVW       K1, AX
 	TESTL       AX, AX
@@ -440,6 +456,10 @@ TEXT ·poolMax32AVX512x5x1(SB), NOSPLIT, $0-65
 	VPXORD       Z3, Z3, Z3
 	VPXORD       Z5, Z5, Z5
 	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
 	MOVL         $0xff800000, AX
 	VMOVD        AX, X4
 	VBROADCASTSS X4, Z4
@@ -476,11 +496,11 @@ narrow:
 	MOVQ    lines+0(FP), R12
 
 line:
-	VMOVAPS Z4, Z7
-	VMOVAPS Z4, Z8
-	VMOVAPS Z4, Z9
-	VMOVAPS Z4, Z10
 	VMOVAPS Z4, Z11
+	VMOVAPS Z4, Z12
+	VMOVAPS Z4, Z13
+	VMOVAPS Z4, Z14
+	VMOVAPS Z4, Z15
 	MOVQ    R13, DX
 	MOVQ    rows+8(FP), BX
 
@@ -488,31 +508,31 @@ row:
 	LEAQ        (DX)(R11*4), AX
 	PREFETCHT0  (AX)
 	VMOVUPS.Z   (DX), K1, Z1
-	VMAXPS      Z1, Z7, Z7
-	VFMADD231PS Z1, Z3, Z5
-	VMOVUPS.Z   4(DX), K1, Z1
-	VMAXPS      Z1, Z8, Z8
-	VFMADD231PS Z1, Z3, Z6
-	VMOVUPS.Z   8(DX), K1, Z1
-	VMAXPS      Z1, Z9, Z9
-	VFMADD231PS Z1, Z3, Z5
-	VMOVUPS.Z   12(DX), K1, Z1
-	VMAXPS      Z1, Z10, Z10
-	VFMADD231PS Z1, Z3, Z6
-	VMOVUPS.Z   16(DX), K1, Z1
 	VMAXPS      Z1, Z11, Z11
 	VFMADD231PS Z1, Z3, Z5
+	VMOVUPS.Z   4(DX), K1, Z1
+	VMAXPS      Z1, Z12, Z12
+	VFMADD231PS Z1, Z3, Z6
+	VMOVUPS.Z   8(DX), K1, Z1
+	VMAXPS      Z1, Z13, Z13
+	VFMADD231PS Z1, Z3, Z7
+	VMOVUPS.Z   12(DX), K1, Z1
+	VMAXPS      Z1, Z14, Z14
+	VFMADD231PS Z1, Z3, Z8
+	VMOVUPS.Z   16(DX), K1, Z1
+	VMAXPS      Z1, Z15, Z15
+	VFMADD231PS Z1, Z3, Z9
 	ADDQ        R10, DX
 	DECQ        BX
 	JNZ         row
-	VMOVAPS     Z7, Z0
-	VMOVAPS     Z8, Z1
+	VMOVAPS     Z11, Z0
+	VMOVAPS     Z12, Z1
 	VMAXPS      Z1, Z0, Z0
-	VMOVAPS     Z9, Z1
+	VMOVAPS     Z13, Z1
 	VMAXPS      Z1, Z0, Z0
-	VMOVAPS     Z10, Z1
+	VMOVAPS     Z14, Z1
 	VMAXPS      Z1, Z0, Z0
-	VMOVAPS     Z11, Z1
+	VMOVAPS     Z15, Z1
 	VMAXPS      Z1, Z0, Z0
 	VMOVUPS     Z0, K5, (R15)
 	ADDQ        R9, R15
@@ -523,7 +543,11 @@ row:
 	ADDQ        $0x40, DI
 	SUBQ        $0x10, R8
 	JG          column
-	VADDPS      Z5, Z6, Z5
+	VADDPS      Z6, Z5, Z5
+	VADDPS      Z7, Z5, Z5
+	VADDPS      Z8, Z5, Z5
+	VADDPS      Z9, Z5, Z5
+	VADDPS      Z10, Z5, Z5
 	VCMPPS      $0x03, Z5, Z5, K1
 	KMOVW       K1, AX
 	TESTL       AX, AX
@@ -637,11 +661,15 @@ TEXT ·poolMax32AVX512x2x2(SB), NOSPLIT, $0-65
 	VPXORD       Z3, Z3, Z3
 	VPXORD       Z5, Z5, Z5
 	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
 	MOVL         $0xff800000, AX
 	VMOVD        AX, X4
 	VBROADCASTSS X4, Z4
-	VMOVUPS      phases<>+0(SB), Z7
-	VMOVUPS      phases<>+64(SB), Z8
+	VMOVUPS      phases<>+0(SB), Z11
+	VMOVUPS      phases<>+64(SB), Z12
 
 column:
 	MOVQ R8, R12
@@ -690,8 +718,8 @@ narrow:
 	MOVQ    lines+0(FP), R12
 
 line:
-	VMOVAPS Z4, Z9
-	VMOVAPS Z4, Z10
+	VMOVAPS Z4, Z13
+	VMOVAPS Z4, Z14
 	MOVQ    R13, DX
 	MOVQ    rows+8(FP), BX
 
@@ -700,18 +728,18 @@ row:
 	PREFETCHT0  (AX)
 	PREFETCHT0  64(AX)
 	VMOVUPS.Z   (DX), K1, Z1
-	VMAXPS      Z1, Z9, Z9
+	VMAXPS      Z1, Z13, Z13
 	VFMADD231PS Z1, Z3, Z5
 	VMOVUPS.Z   64(DX), K2, Z1
-	VMAXPS      Z1, Z10, Z10
+	VMAXPS      Z1, Z14, Z14
 	VFMADD231PS Z1, Z3, Z6
 	ADDQ        R10, DX
 	DECQ        BX
 	JNZ         row
-	VMOVAPS     Z7, Z0
-	VPERMI2PS   Z10, Z9, Z0
-	VMOVAPS     Z8, Z1
-	VPERMI2PS   Z10, Z9, Z1
+	VMOVAPS     Z11, Z0
+	VPERMI2PS   Z14, Z13, Z0
+	VMOVAPS     Z12, Z1
+	VPERMI2PS   Z14, Z13, Z1
 	VMAXPS      Z1, Z0, Z0
 	VMOVUPS     Z0, K5, (R15)
 	ADDQ        R9, R15
@@ -722,7 +750,11 @@ row:
 	ADDQ        $0x40, DI
 	SUBQ        $0x10, R8
 	JG          column
-	VADDPS      Z5, Z6, Z5
+	VADDPS      Z6, Z5, Z5
+	VADDPS      Z7, Z5, Z5
+	VADDPS      Z8, Z5, Z5
+	VADDPS      Z9, Z5, Z5
+	VADDPS      Z10, Z5, Z5
 	VCMPPS      $0x03, Z5, Z5, K1
 	KMOVW       K1, AX
 	TESTL       AX, AX
@@ -841,11 +873,15 @@ TEXT ·poolMax32AVX512x3x2(SB), NOSPLIT, $0-65
 	VPXORD       Z3, Z3, Z3
 	VPXORD       Z5, Z5, Z5
 	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
 	MOVL         $0xff800000, AX
 	VMOVD        AX, X4
 	VBROADCASTSS X4, Z4
-	VMOVUPS      phases<>+0(SB), Z7
-	VMOVUPS      phases<>+64(SB), Z8
+	VMOVUPS      phases<>+0(SB), Z11
+	VMOVUPS      phases<>+64(SB), Z12
 
 column:
 	MOVQ R8, R12
@@ -909,9 +945,9 @@ narrow:
 	MOVQ    lines+0(FP), R12
 
 line:
-	VMOVAPS Z4, Z9
-	VMOVAPS Z4, Z10
-	VMOVAPS Z4, Z11
+	VMOVAPS Z4, Z13
+	VMOVAPS Z4, Z14
+	VMOVAPS Z4, Z15
 	MOVQ    R13, DX
 	MOVQ    rows+8(FP), BX
 
@@ -920,24 +956,24 @@ row:
 	PREFETCHT0  (AX)
 	PREFETCHT0  64(AX)
 	VMOVUPS.Z   (DX), K1, Z1
-	VMAXPS      Z1, Z9, Z9
+	VMAXPS      Z1, Z13, Z13
 	VFMADD231PS Z1, Z3, Z5
 	VMOVUPS.Z   64(DX), K2, Z1
-	VMAXPS      Z1, Z10, Z10
+	VMAXPS      Z1, Z14, Z14
 	VFMADD231PS Z1, Z3, Z6
 	VMOVUPS.Z   128(DX), K3, Z1
-	VMAXPS      Z1, Z11, Z11
-	VFMADD231PS Z1, Z3, Z5
+	VMAXPS      Z1, Z15, Z15
+	VFMADD231PS Z1, Z3, Z7
 	ADDQ        R10, DX
 	DECQ        BX
 	JNZ         row
-	VMOVAPS     Z7, Z2
-	VPERMI2PS   Z10, Z9, Z2
+	VMOVAPS     Z11, Z2
+	VPERMI2PS   Z14, Z13, Z2
 	VMOVAPS     Z2, Z0
-	VMOVAPS     Z8, Z1
-	VPERMI2PS   Z10, Z9, Z1
+	VMOVAPS     Z12, Z1
+	VPERMI2PS   Z14, Z13, Z1
 	VMAXPS      Z1, Z0, Z0
-	VALIGND     $0x01, Z2, Z11, Z1
+	VALIGND     $0x01, Z2, Z15, Z1
 	VMAXPS      Z1, Z0, Z0
 	VMOVUPS     Z0, K5, (R15)
 	ADDQ        R9, R15
@@ -948,7 +984,11 @@ row:
 	ADDQ        $0x40, DI
 	SUBQ        $0x10, R8
 	JG          column
-	VADDPS      Z5, Z6, Z5
+	VADDPS      Z6, Z5, Z5
+	VADDPS      Z7, Z5, Z5
+	VADDPS      Z8, Z5, Z5
+	VADDPS      Z9, Z5, Z5
+	VADDPS      Z10, Z5, Z5
 	VCMPPS      $0x03, Z5, Z5, K1
 	KMOVW       K1, AX
 	TESTL       AX, AX
@@ -1088,16 +1128,20 @@ TEXT ·poolMax32AVX512x3x3(SB), NOSPLIT, $0-65
 	VPXORD       Z3, Z3, Z3
 	VPXORD       Z5, Z5, Z5
 	VPXORD       Z6, Z6, Z6
+	VPXORD       Z7, Z7, Z7
+	VPXORD       Z8, Z8, Z8
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
 	MOVL         $0xff800000, AX
 	VMOVD        AX, X4
 	VBROADCASTSS X4, Z4
-	VMOVUPS      phases<>+128(SB), Z7
+	VMOVUPS      phases<>+128(SB), Z11
 	MOVL         $0x0000f800, AX
 	KMOVW        AX, K4
-	VMOVUPS      phases<>+192(SB), Z8
+	VMOVUPS      phases<>+192(SB), Z12
 	MOVL         $0x0000f800, AX
 	KMOVW        AX, K6
-	VMOVUPS      phases<>+256(SB), Z9
+	VMOVUPS      phases<>+256(SB), Z13
 	MOVL         $0x0000fc00, AX
 	KMOVW        AX, K7
 
@@ -1163,9 +1207,9 @@ narrow:
 	MOVQ    lines+0(FP), R12
 
 line:
-	VMOVAPS Z4, Z10
-	VMOVAPS Z4, Z11
-	VMOVAPS Z4, Z12
+	VMOVAPS Z4, Z14
+	VMOVAPS Z4, Z15
+	VMOVAPS Z4, Z16
 	MOVQ    R13, DX
 	MOVQ    rows+8(FP), BX
 
@@ -1175,27 +1219,27 @@ row:
 	PREFETCHT0  64(AX)
 	PREFETCHT0  128(AX)
 	VMOVUPS.Z   (DX), K1, Z1
-	VMAXPS      Z1, Z10, Z10
+	VMAXPS      Z1, Z14, Z14
 	VFMADD231PS Z1, Z3, Z5
 	VMOVUPS.Z   64(DX), K2, Z1
-	VMAXPS      Z1, Z11, Z11
+	VMAXPS      Z1, Z15, Z15
 	VFMADD231PS Z1, Z3, Z6
 	VMOVUPS.Z   128(DX), K3, Z1
-	VMAXPS      Z1, Z12, Z12
-	VFMADD231PS Z1, Z3, Z5
+	VMAXPS      Z1, Z16, Z16
+	VFMADD231PS Z1, Z3, Z7
 	ADDQ        R10, DX
 	DECQ        BX
 	JNZ         row
-	VMOVAPS     Z7, Z0
-	VPERMI2PS   Z11, Z10, Z0
-	VPERMPS     Z12, Z7, K4, Z0
-	VMOVAPS     Z8, Z1
-	VPERMI2PS   Z11, Z10, Z1
-	VPERMPS     Z12, Z8, K6, Z1
+	VMOVAPS     Z11, Z0
+	VPERMI2PS   Z15, Z14, Z0
+	VPERMPS     Z16, Z11, K4, Z0
+	VMOVAPS     Z12, Z1
+	VPERMI2PS   Z15, Z14, Z1
+	VPERMPS     Z16, Z12, K6, Z1
 	VMAXPS      Z1, Z0, Z0
-	VMOVAPS     Z9, Z1
-	VPERMI2PS   Z11, Z10, Z1
-	VPERMPS     Z12, Z9, K7, Z1
+	VMOVAPS     Z13, Z1
+	VPERMI2PS   Z15, Z14, Z1
+	VPERMPS     Z16, Z13, K7, Z1
 	VMAXPS      Z1, Z0, Z0
 	VMOVUPS     Z0, K5, (R15)
 	ADDQ        R9, R15
@@ -1206,7 +1250,11 @@ row:
 	ADDQ        $0x40, DI
 	SUBQ        $0x10, R8
 	JG          column
-	VADDPS      Z5, Z6, Z5
+	VADDPS      Z6, Z5, Z5
+	VADDPS      Z7, Z5, Z5
+	VADDPS      Z8, Z5, Z5
+	VADDPS      Z9, Z5, Z5
+	VADDPS      Z10, Z5, Z5
 	VCMPPS      $0x03, Z5, Z5, K1
 	KMOVW       K1, AX
 	TESTL       AX, AX
