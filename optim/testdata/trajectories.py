@@ -107,15 +107,24 @@ trajectories = {
 }
 
 
-def lbfgs(steps, **options):
-    """The Rosenbrock function of 4 numbers, in two parameters."""
+def rosenbrock(x):
+    return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+
+def wavy(x):
+    """Has many minima, so that line searches have to narrow down."""
+    return (0.05 * x**2 + torch.sin(5 * x) + (x**2 + 0.001).sqrt()).sum() + 0.1 * x.sum() ** 2
+
+
+def lbfgs(steps, f=rosenbrock, **options):
+    """f of 4 numbers, in two parameters."""
     a, b = torch.nn.Parameter(torch.tensor([-1.2, 1.0])), torch.nn.Parameter(torch.tensor([0.7, -0.4]))
     opt = O.LBFGS([a, b], **options)
 
     def closure():
         opt.zero_grad()
         x = torch.cat([a, b])
-        loss = (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+        loss = f(x)
         loss.backward()
         return loss
 
@@ -181,5 +190,7 @@ schedules = {
 
 json.dump({"shapes": SHAPES, "start": {n: v.ravel().tolist() for n, v in START.items()}, "scale": {n: v.ravel().tolist() for n, v in SCALE.items()},
            "keep": KEEP, "trajectories": trajectories, "schedules": schedules, "metric": METRIC,
-           "lbfgs": {"wolfe": lbfgs(6, line_search_fn="strong_wolfe", max_iter=8, history_size=5), "fixed": lbfgs(4, lr=0.01, max_iter=12)}},
+           "lbfgs": {"wolfe": lbfgs(6, line_search_fn="strong_wolfe", max_iter=8, history_size=5), "fixed": lbfgs(4, lr=0.01, max_iter=12),
+                     "far": lbfgs(5, lr=40, line_search_fn="strong_wolfe", max_iter=12, history_size=4),
+                     **{f"wavy_{lr}": lbfgs(4, wavy, lr=lr, line_search_fn="strong_wolfe", max_iter=10, max_eval=40, history_size=4) for lr in (1, 7, 30)}}},
           sys.stdout)
