@@ -1,14 +1,14 @@
 package train
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
-	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/data"
+	"github.com/goburn/burn/model/record"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/optim"
 	"github.com/goburn/burn/tensor"
@@ -16,26 +16,26 @@ import (
 	"github.com/goburn/burn/train/metric"
 )
 
-// The groups of a snapshot.
+// The files of a snapshot.
 const (
-	modelGroup     = "model"
-	optimizerGroup = "optimizer"
+	modelFile     = "model.safetensors"
+	optimizerFile = "optimizer.safetensors"
+	stateFile     = "state.json"
 )
 
 // state is what a snapshot holds beside tensors.
 type state struct {
-	Epoch     int                        `json:"epoch"` // under way, from 0
-	Phase     Split                      `json:"phase"` // of the epoch that comes next
-	Midst     bool                       `json:"midst"` // of the training split
-	Step      int                        `json:"step"`
-	Train     data.Position              `json:"train"`
-	Valid     *data.Position             `json:"valid,omitempty"`
-	Random    tensor.Random              `json:"random"`
-	Replicas  []standing                 `json:"replicas,omitempty"`
-	Optimizer map[string]Number          `json:"optimizer"`
-	Rate      map[string]Number          `json:"rate"`
-	Metrics   map[string]json.RawMessage `json:"metrics,omitempty"` // unfinished sums
-	History   History                    `json:"history"`
+	Epoch    int                        `json:"epoch"` // under way, from 0
+	Phase    Split                      `json:"phase"` // of the epoch that comes next
+	Midst    bool                       `json:"midst"` // of the training split
+	Step     int                        `json:"step"`
+	Train    data.Position              `json:"train"`
+	Valid    *data.Position             `json:"valid,omitempty"`
+	Random   tensor.Random              `json:"random"`
+	Replicas []standing                 `json:"replicas,omitempty"`
+	Rate     map[string]Number          `json:"rate"`
+	Metrics  map[string]json.RawMessage `json:"metrics,omitempty"` // unfinished sums
+	History  History                    `json:"history"`
 }
 
 // standing is where a replica stands.
@@ -76,27 +76,19 @@ func (r *run[M, B]) save(best bool) error {
 
 func (r *run[M, B]) snapshot() (*checkpoint.Snapshot, error) {
 	p := r.parts
-	s := &checkpoint.Snapshot{Step: r.step, Groups: map[string][]checkpoint.Tensor{}}
-	for _, e := range nn.StateDict(p.Model) {
-		t, err := fetch(r.hard, e.Name, e.Tensor)
-		if err != nil {
-			return nil, err
-		}
-		s.Groups[modelGroup] = append(s.Groups[modelGroup], t)
+	s := &checkpoint.Snapshot{Step: r.step, Files: map[string][]byte{}}
+	var err error
+	if s.Files[modelFile], err = serialize(r.hard, nn.StateDict(p.Model), nil); err != nil {
+		return nil, err
 	}
 	kept := p.Optimizer.State()
 	defer kept.Release()
-	s.Groups[optimizerGroup] = []checkpoint.Tensor{}
-	for _, name := range kept.Names() {
-		t, err := fetch(r.hard, name, kept.Tensors[name])
-		if err != nil {
-			return nil, err
-		}
-		s.Groups[optimizerGroup] = append(s.Groups[optimizerGroup], t)
+	if s.Files[optimizerFile], err = serialize(r.hard, kept.Entries(), kept.Metadata()); err != nil {
+		return nil, err
 	}
 	at := p.Train.Position()
 	st := state{Epoch: r.epoch, Phase: r.phase, Midst: r.phase == Train && at.Epoch == r.epoch && at.Batch > 0, Step: r.step, Train: at,
-		Random: p.Device.Random(), Optimizer: numbers(kept.Numbers), Rate: numbers(p.Rate.State()), History: r.history}
+		Random: p.Device.Random(), Rate: numbers(p.Rate.State()), History: r.history}
 	if p.Valid != nil {
 		v := p.Valid.Position()
 		st.Valid = &v
@@ -116,37 +108,19 @@ func (r *run[M, B]) snapshot() (*checkpoint.Snapshot, error) {
 			}
 		}
 	}
-	b, err := json.MarshalIndent(st, "", "\t")
-	s.State = b
+	s.Files[stateFile], err = json.MarshalIndent(st, "", "\t")
 	return s, err
 }
 
-func fetch(ctx context.Context, name string, t *tensor.Tensor) (checkpoint.Tensor, error) {
-	b, err := t.Bytes(ctx)
-	if err != nil {
-		return checkpoint.Tensor{}, fmt.Errorf("read %s: %w", name, err)
+// serialize reads tensors into the content of a file.
+func serialize(ctx context.Context, entries []nn.Entry, metadata map[string]string) ([]byte, error) {
+	size := 1 << 16 // for the header
+	for _, e := range entries {
+		size += e.Tensor.Desc().Bytes()
 	}
-	return checkpoint.Tensor{Name: name, DType: t.DType(), Shape: t.Shape(), Data: b}, nil
-}
-
-// source is a group of a snapshot, to load a module from.
-type source map[string]checkpoint.Tensor
-
-func (s source) Names() []string {
-	names := make([]string, 0, len(s))
-	for n := range s {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
-}
-
-func (s source) Tensor(ctx context.Context, d *tensor.Device, name string) (*tensor.Tensor, error) {
-	t, ok := s[name]
-	if !ok {
-		return nil, fmt.Errorf("train: no tensor %q in the checkpoint: %w", name, core.ErrAttr)
-	}
-	return d.FromBytes(ctx, t.DType, t.Shape, t.Data)
+	b := bytes.NewBuffer(make([]byte, 0, size))
+	err := record.Write(ctx, b, entries, record.Options{Format: record.Safetensors, Metadata: metadata})
+	return b.Bytes(), err
 }
 
 // restore brings the parts to the newest checkpoint that is whole. Without any they stay as they are.
@@ -172,27 +146,25 @@ func (r *run[M, B]) restore() error {
 
 func (r *run[M, B]) apply(s *checkpoint.Snapshot) error {
 	var st state
-	if err := json.Unmarshal(s.State, &st); err != nil {
+	if err := json.Unmarshal(s.Files[stateFile], &st); err != nil {
 		return err
 	}
 	p := r.parts
 	if len(st.Replicas) != len(p.Replicas) {
 		return fmt.Errorf("the checkpoint is of %d devices, want %d: open as many", len(st.Replicas)+1, len(p.Replicas)+1)
 	}
-	if _, err := nn.LoadStateDict(r.hard, p.Model, source(s.Group(modelGroup)), nn.LoadOptions{}); err != nil {
+	if err := loadModel(r.hard, p.Model, s); err != nil {
 		return err
 	}
-	kept := optim.NewState()
-	defer kept.Release()
-	src := source(s.Group(optimizerGroup))
-	for _, name := range src.Names() {
-		t, err := src.Tensor(r.hard, p.Device, name)
-		if err != nil {
-			return err
-		}
-		kept.Tensors[name] = t
+	file, err := record.Parse(s.Files[optimizerFile])
+	if err != nil {
+		return err
 	}
-	kept.Numbers = floats(st.Optimizer)
+	kept, err := optim.ReadState(r.hard, p.Device, file, file.Metadata())
+	if err != nil {
+		return err
+	}
+	defer kept.Release()
 	if err := p.Optimizer.Restore(kept); err != nil {
 		return err
 	}
@@ -240,6 +212,14 @@ func (l *Learner[M, B]) LoadBest(ctx context.Context, p *Parts[M, B]) error {
 	if err != nil {
 		return err
 	}
-	_, err = nn.LoadStateDict(ctx, p.Model, source(s.Group(modelGroup)), nn.LoadOptions{})
+	return loadModel(ctx, p.Model, s)
+}
+
+func loadModel(ctx context.Context, m any, s *checkpoint.Snapshot) error {
+	file, err := record.Parse(s.Files[modelFile])
+	if err != nil {
+		return err
+	}
+	_, err = nn.LoadStateDict(ctx, m, file, nn.LoadOptions{})
 	return err
 }
