@@ -32,6 +32,7 @@ type fast struct {
 	shape       int // in poolShapes, -1 if it is not there
 	whole       bool
 	top, bottom int // lines whose windows have all their rows
+	padded      bool
 	width       int // of a row with its padding
 }
 
@@ -47,6 +48,7 @@ func (p *Plan) chooseFast() {
 	f.top, f.bottom = rows.interior()
 	f.width = cols.in
 	if lo, hi := cols.interior(); lo > 0 || hi < cols.out || cols.lo != 0 {
+		f.padded = true
 		f.width = max((cols.out-1)*cols.stride+cols.size, max(0, cols.lo))
 	}
 	empty := false // is there a window of padding alone, within a row
@@ -102,7 +104,7 @@ func (p *Plan) bandLines() (lines, rows int) {
 
 // roomFast is memory for the rows of a band with their padding, nil where they need none.
 func (p *Plan) roomFast(padding float32) []float32 {
-	if p.fast.width == p.plane[1].in {
+	if !p.fast.padded {
 		return nil
 	}
 	_, rows := p.bandLines()

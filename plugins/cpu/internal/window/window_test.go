@@ -43,6 +43,7 @@ var specs = []spec{
 	{"wide 2/2", []int{2, 24, 66}, Params{Size: []int{1, 2, 2}, Stride: []int{1, 2, 2}}},
 	{"wide 3/2", []int{2, 55, 111}, Params{Size: []int{1, 3, 3}, Stride: []int{1, 2, 2}}},
 	{"wide 3/2 pads", []int{2, 14, 70}, Params{Size: []int{1, 3, 3}, Stride: []int{1, 2, 2}, PadLo: []int{0, 1, 1}, PadHi: []int{0, 2, 2}}},
+	{"wide 3/2 as wide as with its padding", []int{2, 11, 71}, Params{Size: []int{1, 3, 3}, Stride: []int{1, 2, 2}, PadLo: []int{0, 1, 1}}},
 	{"wide 3/3", []int{2, 24, 98}, Params{Size: []int{1, 3, 3}, Stride: []int{1, 3, 3}}},
 	{"wide 3/3 beyond", []int{2, 5, 50}, Params{Size: []int{1, 2, 3}, Stride: []int{1, 1, 3}, PadLo: []int{0, 4, 0}, PadHi: []int{0, 4, 1}, Dilation: []int{1, 2, 1}}},
 	{"wide negative pads", []int{2, 9, 90}, Params{Size: []int{1, 2, 3}, Stride: []int{1, 1, 2}, PadLo: []int{0, -2, -1}, PadHi: []int{0, 1, -3}}},
