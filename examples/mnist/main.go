@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/goburn/burn/data"
 	"github.com/goburn/burn/data/source"
@@ -131,7 +132,7 @@ func run(ctx context.Context, args []string, out io.Writer) (accuracy float64, e
 	}
 	rec, err := learner.Evaluate(ctx, res.Parts, loader)
 	if err == nil && *dir != "" {
-		err = record.SaveModule(ctx, *dir+"/model.burn", res.Model, record.Options{})
+		err = record.SaveModule(ctx, filepath.Join(*dir, "model.burn"), res.Model, record.Options{})
 	}
 	return float64(rec.Values["accuracy"]), err
 }

@@ -27,6 +27,7 @@ type trainer struct {
 	params  []nn.Named
 	x, y    *tensor.Tensor
 	opt     *optim.Adam
+	rate    float64
 	samples []time.Duration
 }
 
@@ -40,7 +41,7 @@ func newTrainer(ctx context.Context, c contest, threads int) (*trainer, error) {
 		return nil, errors.Join(err, inner.Close())
 	}
 	dev.Seed(1)
-	t := &trainer{inner: inner, dev: dev, model: c.model(dev), opt: optim.NewAdam(optim.AdamConfig{})}
+	t := &trainer{inner: inner, dev: dev, model: c.model(dev), opt: optim.NewAdam(optim.AdamConfig{}), rate: 1e-4}
 	t.x, t.y = c.batch(dev)
 	t.params = nn.Trained(t.model)
 	return t, nil
@@ -56,7 +57,7 @@ func (t *trainer) step(ctx context.Context) (loss float64, err error) {
 		if err = e; err != nil {
 			return nil
 		}
-		if err = t.opt.Step(1e-4, t.params, grads); err == nil {
+		if err = t.opt.Step(t.rate, t.params, grads); err == nil {
 			loss, err = l.Float64(ctx)
 		}
 		return nil
