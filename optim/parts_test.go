@@ -63,6 +63,18 @@ func TestClip(t *testing.T) {
 	require.Nil(t, norm)
 }
 
+// One Clip serves a device, and after it another: a run goes on after its backend was lost.
+func TestClipMovesOn(t *testing.T) {
+	clip := optim.Clip{Norm: 1.3}
+	for range 2 {
+		params, g := pair(t, open(t), []float32{3, -4}, []float32{12})
+		norm, err := clip.Apply(params, g)
+		require.NoError(t, err)
+		require.InDelta(t, 13, values(t, norm)[0], 1e-5)
+		require.InDeltaSlice(t, []float64{0.3, -0.4}, values(t, g.Of(params[0].Value())), 1e-5)
+	}
+}
+
 func TestAccumulator(t *testing.T) {
 	dev := open(t)
 	params, first := pair(t, dev, []float32{1, 2}, nil)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
@@ -13,14 +14,24 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// programs are compiled steps by what they were compiled for. They are few: another set of parameters is another program.
-type programs struct{ made map[string]*tensor.Executable }
+// programs are compiled steps by what they were compiled for. They are few: another set of parameters is another program. They are of
+// one device, and are given up when another comes, as after a backend was lost.
+type programs struct {
+	on   *core.Device
+	made map[string]*tensor.Executable
+}
 
 // mostPrograms is how many are kept; with more, all are given up.
 const mostPrograms = 16
 
 // get is the program of key on d, which build writes when it is not there. build records from the inputs to the outputs.
 func (ps *programs) get(d *tensor.Device, name string, key []byte, inputs []op.Desc, build func(b *body, in []op.Desc) ([]op.Desc, error)) (*tensor.Executable, error) {
+	if ps.on != d.Core() {
+		for _, e := range ps.made {
+			_ = e.Close() // the device may be gone
+		}
+		ps.on, ps.made = d.Core(), nil
+	}
 	if e := ps.made[string(key)]; e != nil {
 		return e, nil
 	}

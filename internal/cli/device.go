@@ -27,15 +27,18 @@ func (a *app) hostOptions() host.Options {
 	return o
 }
 
-// open opens the device that flags or configuration name.
-func (a *app) open(ctx context.Context) (*core.Device, error) {
+// open opens the device that flags or configuration name. What a plugin that dies held is put back where it can be.
+func (a *app) open(ctx context.Context) (*core.Device, error) { return a.openDevice(ctx, true) }
+
+// openDevice is open; without restore, a plugin that dies is core.ErrBackendLost for whoever begins anew by himself.
+func (a *app) openDevice(ctx context.Context, restore bool) (*core.Device, error) {
 	s, err := host.ParseSpec(a.config.Device)
 	if err == nil && s.Transport == host.Builtin && !slices.Contains(core.Registered(), s.Name) {
 		return nil, usage("device %s: no such backend is built in, want one of %s\nsee: burn devices", a.config.Device,
 			strings.Join(core.Registered(), ", "))
 	}
 	o := a.hostOptions()
-	o.Restore = true // a plugin that dies costs a moment
+	o.Restore = restore // a plugin that dies costs a moment
 	d, err := host.Open(ctx, a.config.Device, o)
 	switch {
 	case err == nil:

@@ -164,7 +164,7 @@ func (r *trainRun) prepare(dir string) error {
 
 // openParts opens the device and what is on it.
 func openParts[M, B any](ctx context.Context, r *trainRun, open func(dev *tensor.Device) (*train.Parts[M, B], error)) (*train.Parts[M, B], error) {
-	inner, err := r.app.open(ctx)
+	inner, err := r.app.openDevice(ctx, false) // the learner goes on from a checkpoint
 	if err != nil {
 		return nil, err
 	}
