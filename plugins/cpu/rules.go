@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/cpu/internal/attention"
 	"github.com/goburn/burn/plugins/cpu/internal/contraction"
 	"github.com/goburn/burn/plugins/cpu/internal/elementwise"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
@@ -19,7 +20,7 @@ import (
 var rules = sync.OnceValue(func() map[op.Code]kernel.Rule {
 	all := map[op.Code]kernel.Rule{}
 	for _, some := range []map[op.Code]kernel.Rule{elementwise.Rules(), movement.Rules(), contraction.Rules(),
-		reduction.Rules(), order.Rules(), normal.Rules(), recurrent.Rules()} {
+		reduction.Rules(), order.Rules(), normal.Rules(), recurrent.Rules(), attention.Rules()} {
 		maps.Copy(all, some)
 	}
 	return all

@@ -40,6 +40,27 @@ func PackB[T Number](pool *par.Pool, k, n int, b Mat[T]) *PackedB[T] {
 	return &PackedB[T]{n, k, packAll(pool, kernel, kernel.NR, n, b.ColStride, k, b.RowStride, b.Data)}
 }
 
+// PackedSizeB is how many elements PackBInto needs for a k x n matrix.
+func PackedSizeB[T Number](k, n int) int {
+	nr := Active[T]().NR
+	return ceil(n, nr) * nr * k
+}
+
+// PackBInto is PackB into memory of the caller's, which the result refers to.
+func PackBInto[T Number](pool *par.Pool, data []T, k, n int, b Mat[T]) PackedB[T] {
+	kernel := Active[T]()
+	return PackedB[T]{n, k, packInto(pool, data, kernel, kernel.NR, n, b.ColStride, k, b.RowStride, b.Data)}
+}
+
+// First is the first n columns of b, or all of them where they do not stand together.
+func (b *PackedB[T]) First(n int) PackedB[T] {
+	first := *b
+	if b.k <= b.panel.kernel.KC {
+		first.n = min(n, b.n)
+	}
+	return first
+}
+
 // balanced is the kernel for a left operand of m rows that is packed: tiles of
 // nearly the same height, where a few rows would be left over. A tile of few
 // rows waits for the sums of its own.
@@ -69,8 +90,12 @@ func (a *PackedA[T]) Elements() int { return len(a.panel.data) }
 func (b *PackedB[T]) Elements() int { return len(b.panel.data) }
 
 func packAll[T Number](pool *par.Pool, kernel *Kernel[T], width, lines, lineStride, k, depthStride int, src []T) panels[T] {
+	return packInto(pool, aligned[T](ceil(lines, width)*width*k), kernel, width, lines, lineStride, k, depthStride, src)
+}
+
+func packInto[T Number](pool *par.Pool, data []T, kernel *Kernel[T], width, lines, lineStride, k, depthStride int, src []T) panels[T] {
 	n := ceil(lines, width)
-	packed := panels[T]{kernel: kernel, width: width, padded: n * width, data: aligned[T](n * width * k)}
+	packed := panels[T]{kernel: kernel, width: width, padded: n * width, data: data}
 	kc := kernel.depth(k)
 	for pc := 0; pc < k; pc += kc {
 		depth := min(kc, k-pc)
