@@ -19,7 +19,7 @@ type float interface{ float32 | float64 }
 const (
 	// tileRows is about how many query rows a block has, tileElements about how many scores a tile, valueBytes the most
 	// of the values that a tile meets: they are multiplied where they stand.
-	tileRows     = 112
+	tileRows     = 56
 	tileElements = 28 << 10
 	valueBytes   = 96 << 10
 	// fewestPacked is the fewest query rows for which the keys of a head are packed once and for all.

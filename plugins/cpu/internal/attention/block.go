@@ -90,6 +90,11 @@ func (w *worker[T]) load(h, from, n int) {
 		return
 	}
 	s := w.run.q.strides
+	if s[3] == 1 && s[2] == w.depth && (from%w.queries+n <= w.queries || s[1] == w.queries*w.depth) { // one piece
+		b, head, query := w.place(h, from)
+		scale(w.q[:n*w.depth], w.run.q.data[s[4]+b*s[0]+head*s[1]+query*s[2]:][:n*w.depth], T(w.scale))
+		return
+	}
 	for i := range n {
 		b, head, query := w.place(h, from+i)
 		at := s[4] + b*s[0] + head*s[1] + query*s[2]

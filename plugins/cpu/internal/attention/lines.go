@@ -22,7 +22,7 @@ func fill[T float](x []T, v T) {
 // scale sets y to x·factor.
 func scale[T float](y, x []T, factor T) {
 	if to, ok := float32s(y); ok {
-		vector.Mul().To(to, any(x).([]float32), float32(factor))
+		vector.Standard(to, any(x).([]float32), 0, float32(factor))
 		return
 	}
 	for i, v := range x {
