@@ -1,7 +1,7 @@
 // Command avo generates the vector kernels of the cpu backend for amd64 at one
 // level of instruction sets. The set "gemm" is the tiles of the matrix
 // product, its epilogue, products with vectors, and the packing of panels, for
-// float32 and float64; the set "vector" is loops over float32, the set "window"
+// float32 and float64, and those of products of bytes; the set "vector" is loops over float32, the set "window"
 // reductions of windows. It is run by
 // `go generate` in the packages that hold the kernels.
 package main
@@ -59,6 +59,8 @@ func products(level *level) {
 		}
 		k.square(2)
 	}
+	k := &kernels{level: level, elem: 4}
+	k.bytes()
 }
 
 // loops writes what package vector needs.

@@ -6,6 +6,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
@@ -13,9 +14,18 @@ import (
 // sums stay below 2^24. In f64 any number that memory holds is exact.
 const exactTerms = 256
 
-// prepareInteger makes the kernel of a product or convolution of bytes in i32. The operands, without their zero points, are
-// multiplied as floats in which every sum is exact, for which there are fast kernels.
+// prepareInteger makes the kernel of a product or convolution of bytes in i32. Where there is no kernel for bytes, the
+// operands, without their zero points, are multiplied as floats in which every sum is exact, for which there are fast ones.
 func prepareInteger(n *op.Node, in []op.Desc) kernel.Func {
+	if gemm.CanMulBytes() {
+		prepare := prepareBytes
+		if n.Op == op.ConvInteger {
+			prepare = prepareByteConv
+		}
+		if run := prepare(n, in); run != nil {
+			return run
+		}
+	}
 	terms := slices.Max(in[0].Shape[max(0, len(in[0].Shape)-2):]) // whichever of them is summed over
 	if n.Op == op.ConvInteger {
 		terms = in[1].Shape[1:].Size()

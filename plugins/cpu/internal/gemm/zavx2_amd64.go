@@ -120,3 +120,24 @@ func collect64AVX2(lines int, depth int, src *float64, offsets *int, dst *float6
 
 //go:noescape
 func square64AVX2x2(depth int, src *float64, line int, dst *float64, width int)
+
+//go:noescape
+func bytesAVX2x1(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func bytesAVX2x2(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func bytesAVX2x3(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func bytesAVX2x4(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func bytesAVX2x5(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func bytesAVX2x6(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func pairsAVX2(groups int, src *uint8, row int, dst *int32, width int, flip uint32)

@@ -3766,3 +3766,1320 @@ square:
 	SUBQ      $0x02, DX
 	JG        square
 	RET
+
+// func bytesAVX2x1(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+// Requires: AVX, AVX2
+TEXT ·bytesAVX2x1(SB), NOSPLIT, $0-88
+	MOVQ   k+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   b+16(FP), DI
+	MOVQ   c+24(FP), DX
+	MOVQ   aCol+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   bRow+40(FP), R10
+	SHLQ   $0x02, R10
+	MOVQ   ldc+48(FP), R11
+	SHLQ   $0x02, R11
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	SUBQ   $0x04, CX
+	JLT    rest
+
+turn:
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	SUBQ         $0x04, CX
+	JGE          turn
+
+rest:
+	ADDQ $0x04, CX
+	JZ   done
+
+single:
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVQ       cols+56(FP), BX
+	LEAQ       masks<>+64(SB), AX
+	SHLQ       $0x02, BX
+	SUBQ       BX, AX
+	VMOVUPS    (AX), Y0
+	VMOVUPS    32(AX), Y1
+	MOVB       accumulate+64(FP), AL
+	TESTB      AL, AL
+	JZ         rows
+	MOVQ       DX, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y4, Y4
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y5, Y5
+
+rows:
+	MOVQ         biasRow+72(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Y2
+	VPADDD       Y2, Y4, Y4
+	VPADDD       Y2, Y5, Y5
+
+columns:
+	MOVQ       biasCol+80(FP), AX
+	TESTQ      AX, AX
+	JZ         store
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y4, Y4
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y5, Y5
+
+store:
+	VMASKMOVPS Y4, Y0, (DX)
+	VMASKMOVPS Y5, Y1, 32(DX)
+	VZEROUPPER
+	RET
+
+// func bytesAVX2x2(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+// Requires: AVX, AVX2
+TEXT ·bytesAVX2x2(SB), NOSPLIT, $0-88
+	MOVQ   k+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   b+16(FP), DI
+	MOVQ   c+24(FP), DX
+	MOVQ   aCol+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   bRow+40(FP), R10
+	SHLQ   $0x02, R10
+	MOVQ   ldc+48(FP), R11
+	SHLQ   $0x02, R11
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	SUBQ   $0x04, CX
+	JLT    rest
+
+turn:
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	SUBQ         $0x04, CX
+	JGE          turn
+
+rest:
+	ADDQ $0x04, CX
+	JZ   done
+
+single:
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVQ       cols+56(FP), BX
+	LEAQ       masks<>+64(SB), AX
+	SHLQ       $0x02, BX
+	SUBQ       BX, AX
+	VMOVUPS    (AX), Y0
+	VMOVUPS    32(AX), Y1
+	MOVB       accumulate+64(FP), AL
+	TESTB      AL, AL
+	JZ         rows
+	MOVQ       DX, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y4, Y4
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y5, Y5
+	ADDQ       R11, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y6, Y6
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y7, Y7
+
+rows:
+	MOVQ         biasRow+72(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Y2
+	VPADDD       Y2, Y4, Y4
+	VPADDD       Y2, Y5, Y5
+	VBROADCASTSS 4(AX), Y2
+	VPADDD       Y2, Y6, Y6
+	VPADDD       Y2, Y7, Y7
+
+columns:
+	MOVQ       biasCol+80(FP), AX
+	TESTQ      AX, AX
+	JZ         store
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y4, Y4
+	VPADDD     Y2, Y6, Y6
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y5, Y5
+	VPADDD     Y2, Y7, Y7
+
+store:
+	VMASKMOVPS Y4, Y0, (DX)
+	VMASKMOVPS Y5, Y1, 32(DX)
+	ADDQ       R11, DX
+	VMASKMOVPS Y6, Y0, (DX)
+	VMASKMOVPS Y7, Y1, 32(DX)
+	VZEROUPPER
+	RET
+
+// func bytesAVX2x3(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+// Requires: AVX, AVX2
+TEXT ·bytesAVX2x3(SB), NOSPLIT, $0-88
+	MOVQ   k+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   b+16(FP), DI
+	MOVQ   c+24(FP), DX
+	MOVQ   aCol+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   bRow+40(FP), R10
+	SHLQ   $0x02, R10
+	MOVQ   ldc+48(FP), R11
+	SHLQ   $0x02, R11
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	SUBQ   $0x04, CX
+	JLT    rest
+
+turn:
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	SUBQ         $0x04, CX
+	JGE          turn
+
+rest:
+	ADDQ $0x04, CX
+	JZ   done
+
+single:
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVQ       cols+56(FP), BX
+	LEAQ       masks<>+64(SB), AX
+	SHLQ       $0x02, BX
+	SUBQ       BX, AX
+	VMOVUPS    (AX), Y0
+	VMOVUPS    32(AX), Y1
+	MOVB       accumulate+64(FP), AL
+	TESTB      AL, AL
+	JZ         rows
+	MOVQ       DX, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y4, Y4
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y5, Y5
+	ADDQ       R11, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y6, Y6
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y7, Y7
+	ADDQ       R11, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y8, Y8
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y9, Y9
+
+rows:
+	MOVQ         biasRow+72(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Y2
+	VPADDD       Y2, Y4, Y4
+	VPADDD       Y2, Y5, Y5
+	VBROADCASTSS 4(AX), Y2
+	VPADDD       Y2, Y6, Y6
+	VPADDD       Y2, Y7, Y7
+	VBROADCASTSS 8(AX), Y2
+	VPADDD       Y2, Y8, Y8
+	VPADDD       Y2, Y9, Y9
+
+columns:
+	MOVQ       biasCol+80(FP), AX
+	TESTQ      AX, AX
+	JZ         store
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y4, Y4
+	VPADDD     Y2, Y6, Y6
+	VPADDD     Y2, Y8, Y8
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y5, Y5
+	VPADDD     Y2, Y7, Y7
+	VPADDD     Y2, Y9, Y9
+
+store:
+	VMASKMOVPS Y4, Y0, (DX)
+	VMASKMOVPS Y5, Y1, 32(DX)
+	ADDQ       R11, DX
+	VMASKMOVPS Y6, Y0, (DX)
+	VMASKMOVPS Y7, Y1, 32(DX)
+	ADDQ       R11, DX
+	VMASKMOVPS Y8, Y0, (DX)
+	VMASKMOVPS Y9, Y1, 32(DX)
+	VZEROUPPER
+	RET
+
+// func bytesAVX2x4(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+// Requires: AVX, AVX2
+TEXT ·bytesAVX2x4(SB), NOSPLIT, $0-88
+	MOVQ   k+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   b+16(FP), DI
+	MOVQ   c+24(FP), DX
+	MOVQ   aCol+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   bRow+40(FP), R10
+	SHLQ   $0x02, R10
+	MOVQ   ldc+48(FP), R11
+	SHLQ   $0x02, R11
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	SUBQ   $0x04, CX
+	JLT    rest
+
+turn:
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	VBROADCASTSS 12(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y10, Y10
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y11, Y11
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	VBROADCASTSS 12(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y10, Y10
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y11, Y11
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	VBROADCASTSS 12(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y10, Y10
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y11, Y11
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	VBROADCASTSS 12(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y10, Y10
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y11, Y11
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	SUBQ         $0x04, CX
+	JGE          turn
+
+rest:
+	ADDQ $0x04, CX
+	JZ   done
+
+single:
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	VBROADCASTSS 12(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y10, Y10
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y11, Y11
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVQ       cols+56(FP), BX
+	LEAQ       masks<>+64(SB), AX
+	SHLQ       $0x02, BX
+	SUBQ       BX, AX
+	VMOVUPS    (AX), Y0
+	VMOVUPS    32(AX), Y1
+	MOVB       accumulate+64(FP), AL
+	TESTB      AL, AL
+	JZ         rows
+	MOVQ       DX, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y4, Y4
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y5, Y5
+	ADDQ       R11, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y6, Y6
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y7, Y7
+	ADDQ       R11, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y8, Y8
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y9, Y9
+	ADDQ       R11, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y10, Y10
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y11, Y11
+
+rows:
+	MOVQ         biasRow+72(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Y2
+	VPADDD       Y2, Y4, Y4
+	VPADDD       Y2, Y5, Y5
+	VBROADCASTSS 4(AX), Y2
+	VPADDD       Y2, Y6, Y6
+	VPADDD       Y2, Y7, Y7
+	VBROADCASTSS 8(AX), Y2
+	VPADDD       Y2, Y8, Y8
+	VPADDD       Y2, Y9, Y9
+	VBROADCASTSS 12(AX), Y2
+	VPADDD       Y2, Y10, Y10
+	VPADDD       Y2, Y11, Y11
+
+columns:
+	MOVQ       biasCol+80(FP), AX
+	TESTQ      AX, AX
+	JZ         store
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y4, Y4
+	VPADDD     Y2, Y6, Y6
+	VPADDD     Y2, Y8, Y8
+	VPADDD     Y2, Y10, Y10
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y5, Y5
+	VPADDD     Y2, Y7, Y7
+	VPADDD     Y2, Y9, Y9
+	VPADDD     Y2, Y11, Y11
+
+store:
+	VMASKMOVPS Y4, Y0, (DX)
+	VMASKMOVPS Y5, Y1, 32(DX)
+	ADDQ       R11, DX
+	VMASKMOVPS Y6, Y0, (DX)
+	VMASKMOVPS Y7, Y1, 32(DX)
+	ADDQ       R11, DX
+	VMASKMOVPS Y8, Y0, (DX)
+	VMASKMOVPS Y9, Y1, 32(DX)
+	ADDQ       R11, DX
+	VMASKMOVPS Y10, Y0, (DX)
+	VMASKMOVPS Y11, Y1, 32(DX)
+	VZEROUPPER
+	RET
+
+// func bytesAVX2x5(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+// Requires: AVX, AVX2
+TEXT ·bytesAVX2x5(SB), NOSPLIT, $0-88
+	MOVQ   k+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   b+16(FP), DI
+	MOVQ   c+24(FP), DX
+	MOVQ   aCol+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   bRow+40(FP), R10
+	SHLQ   $0x02, R10
+	MOVQ   ldc+48(FP), R11
+	SHLQ   $0x02, R11
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	SUBQ   $0x04, CX
+	JLT    rest
+
+turn:
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	VBROADCASTSS 12(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y10, Y10
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y11, Y11
+	VBROADCASTSS 16(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y12, Y12
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y13, Y13
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	VBROADCASTSS 12(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y10, Y10
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y11, Y11
+	VBROADCASTSS 16(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y12, Y12
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y13, Y13
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	VBROADCASTSS 12(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y10, Y10
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y11, Y11
+	VBROADCASTSS 16(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y12, Y12
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y13, Y13
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	VBROADCASTSS 12(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y10, Y10
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y11, Y11
+	VBROADCASTSS 16(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y12, Y12
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y13, Y13
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	SUBQ         $0x04, CX
+	JGE          turn
+
+rest:
+	ADDQ $0x04, CX
+	JZ   done
+
+single:
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	VBROADCASTSS 12(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y10, Y10
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y11, Y11
+	VBROADCASTSS 16(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y12, Y12
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y13, Y13
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVQ       cols+56(FP), BX
+	LEAQ       masks<>+64(SB), AX
+	SHLQ       $0x02, BX
+	SUBQ       BX, AX
+	VMOVUPS    (AX), Y0
+	VMOVUPS    32(AX), Y1
+	MOVB       accumulate+64(FP), AL
+	TESTB      AL, AL
+	JZ         rows
+	MOVQ       DX, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y4, Y4
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y5, Y5
+	ADDQ       R11, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y6, Y6
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y7, Y7
+	ADDQ       R11, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y8, Y8
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y9, Y9
+	ADDQ       R11, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y10, Y10
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y11, Y11
+	ADDQ       R11, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y12, Y12
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y13, Y13
+
+rows:
+	MOVQ         biasRow+72(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Y2
+	VPADDD       Y2, Y4, Y4
+	VPADDD       Y2, Y5, Y5
+	VBROADCASTSS 4(AX), Y2
+	VPADDD       Y2, Y6, Y6
+	VPADDD       Y2, Y7, Y7
+	VBROADCASTSS 8(AX), Y2
+	VPADDD       Y2, Y8, Y8
+	VPADDD       Y2, Y9, Y9
+	VBROADCASTSS 12(AX), Y2
+	VPADDD       Y2, Y10, Y10
+	VPADDD       Y2, Y11, Y11
+	VBROADCASTSS 16(AX), Y2
+	VPADDD       Y2, Y12, Y12
+	VPADDD       Y2, Y13, Y13
+
+columns:
+	MOVQ       biasCol+80(FP), AX
+	TESTQ      AX, AX
+	JZ         store
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y4, Y4
+	VPADDD     Y2, Y6, Y6
+	VPADDD     Y2, Y8, Y8
+	VPADDD     Y2, Y10, Y10
+	VPADDD     Y2, Y12, Y12
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y5, Y5
+	VPADDD     Y2, Y7, Y7
+	VPADDD     Y2, Y9, Y9
+	VPADDD     Y2, Y11, Y11
+	VPADDD     Y2, Y13, Y13
+
+store:
+	VMASKMOVPS Y4, Y0, (DX)
+	VMASKMOVPS Y5, Y1, 32(DX)
+	ADDQ       R11, DX
+	VMASKMOVPS Y6, Y0, (DX)
+	VMASKMOVPS Y7, Y1, 32(DX)
+	ADDQ       R11, DX
+	VMASKMOVPS Y8, Y0, (DX)
+	VMASKMOVPS Y9, Y1, 32(DX)
+	ADDQ       R11, DX
+	VMASKMOVPS Y10, Y0, (DX)
+	VMASKMOVPS Y11, Y1, 32(DX)
+	ADDQ       R11, DX
+	VMASKMOVPS Y12, Y0, (DX)
+	VMASKMOVPS Y13, Y1, 32(DX)
+	VZEROUPPER
+	RET
+
+// func bytesAVX2x6(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+// Requires: AVX, AVX2
+TEXT ·bytesAVX2x6(SB), NOSPLIT, $0-88
+	MOVQ   k+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   b+16(FP), DI
+	MOVQ   c+24(FP), DX
+	MOVQ   aCol+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   bRow+40(FP), R10
+	SHLQ   $0x02, R10
+	MOVQ   ldc+48(FP), R11
+	SHLQ   $0x02, R11
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+	SUBQ   $0x04, CX
+	JLT    rest
+
+turn:
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	VBROADCASTSS 12(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y10, Y10
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y11, Y11
+	VBROADCASTSS 16(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y12, Y12
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y13, Y13
+	VBROADCASTSS 20(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y14, Y14
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y15, Y15
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	VBROADCASTSS 12(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y10, Y10
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y11, Y11
+	VBROADCASTSS 16(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y12, Y12
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y13, Y13
+	VBROADCASTSS 20(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y14, Y14
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y15, Y15
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	VBROADCASTSS 12(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y10, Y10
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y11, Y11
+	VBROADCASTSS 16(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y12, Y12
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y13, Y13
+	VBROADCASTSS 20(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y14, Y14
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y15, Y15
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	VBROADCASTSS 12(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y10, Y10
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y11, Y11
+	VBROADCASTSS 16(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y12, Y12
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y13, Y13
+	VBROADCASTSS 20(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y14, Y14
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y15, Y15
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	SUBQ         $0x04, CX
+	JGE          turn
+
+rest:
+	ADDQ $0x04, CX
+	JZ   done
+
+single:
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VBROADCASTSS (SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y4, Y4
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y6, Y6
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y8, Y8
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y9, Y9
+	VBROADCASTSS 12(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y10, Y10
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y11, Y11
+	VBROADCASTSS 16(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y12, Y12
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y13, Y13
+	VBROADCASTSS 20(SI), Y2
+	VPMADDWD     Y2, Y0, Y3
+	VPADDD       Y3, Y14, Y14
+	VPMADDWD     Y2, Y1, Y3
+	VPADDD       Y3, Y15, Y15
+	ADDQ         R9, SI
+	ADDQ         R10, DI
+	DECQ         CX
+	JNZ          single
+
+done:
+	MOVQ       cols+56(FP), BX
+	LEAQ       masks<>+64(SB), AX
+	SHLQ       $0x02, BX
+	SUBQ       BX, AX
+	VMOVUPS    (AX), Y0
+	VMOVUPS    32(AX), Y1
+	MOVB       accumulate+64(FP), AL
+	TESTB      AL, AL
+	JZ         rows
+	MOVQ       DX, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y4, Y4
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y5, Y5
+	ADDQ       R11, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y6, Y6
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y7, Y7
+	ADDQ       R11, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y8, Y8
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y9, Y9
+	ADDQ       R11, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y10, Y10
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y11, Y11
+	ADDQ       R11, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y12, Y12
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y13, Y13
+	ADDQ       R11, AX
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y14, Y14
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y15, Y15
+
+rows:
+	MOVQ         biasRow+72(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Y2
+	VPADDD       Y2, Y4, Y4
+	VPADDD       Y2, Y5, Y5
+	VBROADCASTSS 4(AX), Y2
+	VPADDD       Y2, Y6, Y6
+	VPADDD       Y2, Y7, Y7
+	VBROADCASTSS 8(AX), Y2
+	VPADDD       Y2, Y8, Y8
+	VPADDD       Y2, Y9, Y9
+	VBROADCASTSS 12(AX), Y2
+	VPADDD       Y2, Y10, Y10
+	VPADDD       Y2, Y11, Y11
+	VBROADCASTSS 16(AX), Y2
+	VPADDD       Y2, Y12, Y12
+	VPADDD       Y2, Y13, Y13
+	VBROADCASTSS 20(AX), Y2
+	VPADDD       Y2, Y14, Y14
+	VPADDD       Y2, Y15, Y15
+
+columns:
+	MOVQ       biasCol+80(FP), AX
+	TESTQ      AX, AX
+	JZ         store
+	VMASKMOVPS (AX), Y0, Y2
+	VPADDD     Y2, Y4, Y4
+	VPADDD     Y2, Y6, Y6
+	VPADDD     Y2, Y8, Y8
+	VPADDD     Y2, Y10, Y10
+	VPADDD     Y2, Y12, Y12
+	VPADDD     Y2, Y14, Y14
+	VMASKMOVPS 32(AX), Y1, Y2
+	VPADDD     Y2, Y5, Y5
+	VPADDD     Y2, Y7, Y7
+	VPADDD     Y2, Y9, Y9
+	VPADDD     Y2, Y11, Y11
+	VPADDD     Y2, Y13, Y13
+	VPADDD     Y2, Y15, Y15
+
+store:
+	VMASKMOVPS Y4, Y0, (DX)
+	VMASKMOVPS Y5, Y1, 32(DX)
+	ADDQ       R11, DX
+	VMASKMOVPS Y6, Y0, (DX)
+	VMASKMOVPS Y7, Y1, 32(DX)
+	ADDQ       R11, DX
+	VMASKMOVPS Y8, Y0, (DX)
+	VMASKMOVPS Y9, Y1, 32(DX)
+	ADDQ       R11, DX
+	VMASKMOVPS Y10, Y0, (DX)
+	VMASKMOVPS Y11, Y1, 32(DX)
+	ADDQ       R11, DX
+	VMASKMOVPS Y12, Y0, (DX)
+	VMASKMOVPS Y13, Y1, 32(DX)
+	ADDQ       R11, DX
+	VMASKMOVPS Y14, Y0, (DX)
+	VMASKMOVPS Y15, Y1, 32(DX)
+	VZEROUPPER
+	RET
+
+// func pairsAVX2(groups int, src *uint8, row int, dst *int32, width int, flip uint32)
+// Requires: AVX, AVX2
+TEXT ·pairsAVX2(SB), NOSPLIT, $0-44
+	MOVQ         groups+0(FP), CX
+	MOVQ         src+8(FP), SI
+	MOVQ         row+16(FP), R8
+	MOVQ         dst+24(FP), DI
+	MOVQ         width+32(FP), R9
+	SHLQ         $0x02, R9
+	MOVL         flip+40(FP), AX
+	VMOVD        AX, X15
+	VPBROADCASTD X15, Y15
+
+group:
+	VPMOVZXBW  (SI), Y0
+	VPMOVZXBW  (SI)(R8*1), Y1
+	VPXOR      Y15, Y0, Y0
+	VPSUBW     Y15, Y0, Y0
+	VPXOR      Y15, Y1, Y1
+	VPSUBW     Y15, Y1, Y1
+	VPUNPCKLWD Y1, Y0, Y2
+	VPUNPCKHWD Y1, Y0, Y3
+	VPERM2I128 $0x20, Y3, Y2, Y0
+	VPERM2I128 $0x31, Y3, Y2, Y1
+	VMOVDQU    Y0, (DI)
+	VMOVDQU    Y1, 32(DI)
+	LEAQ       (SI)(R8*2), SI
+	ADDQ       R9, DI
+	DECQ       CX
+	JNZ        group
+	VZEROUPPER
+	RET

@@ -327,3 +327,48 @@ func collect64AVX512(lines int, depth int, src *float64, offsets *int, dst *floa
 
 //go:noescape
 func transpose64AVX512(lines int, depth int, src *float64, line int, dst *float64, width int)
+
+//go:noescape
+func bytesAVX512x1(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func bytesAVX512x2(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func bytesAVX512x3(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func bytesAVX512x4(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func bytesAVX512x5(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func bytesAVX512x6(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func bytesAVX512x7(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func bytesAVX512x8(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func bytesAVX512x9(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func bytesAVX512x10(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func bytesAVX512x11(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func bytesAVX512x12(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func bytesAVX512x13(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func bytesAVX512x14(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc int, cols int, accumulate bool, biasRow *int32, biasCol *int32)
+
+//go:noescape
+func quadsAVX512(groups int, src *uint8, row int, dst *int32, width int, flip uint32)

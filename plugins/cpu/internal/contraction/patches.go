@@ -1,0 +1,170 @@
+package contraction
+
+import (
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+)
+
+const (
+	// patchBytes bounds the patches that stand in memory at a time, leastPlaces is how many of them do at least.
+	patchBytes, leastPlaces = 512 << 10, 256
+	// leastOutputs is the fewest outputs of a group for which patches are worth their copy.
+	leastOutputs = 4
+	// patchGrain is the fewest bytes of patches that are worth another thread.
+	patchGrain = 64 << 10
+)
+
+// patches is a convolution of bytes as a product of the weights with the patches of the input.
+type patches struct {
+	channels, outputs, taps int // of a group
+	groups                  int
+	in, kern, out           shape.Shape // spatial
+	stride, lo, dilation    []int
+	inSize, places          int
+	plain                   bool // the patches are the input
+}
+
+// prepareByteConv makes the kernel of a convolution of bytes that multiplies them as they are, nil where there is none or
+// where it does not pay.
+func prepareByteConv(n *op.Node, in []op.Desc) kernel.Func {
+	x, w, y, a := in[0].Shape, in[1].Shape, n.Outputs[0].Shape, n.Attrs
+	groups, rank := max(1, a.Int("groups")), len(x)-2
+	p := &patches{channels: w[1], outputs: w[0] / groups, taps: w[2:].Size(), groups: groups, in: x[2:], kern: w[2:], out: y[2:],
+		stride: orAll(a.Ints("strides"), rank, 1), lo: orAll(a.Ints("pad_lo"), rank, 0), dilation: orAll(a.Ints("kernel_dilation"), rank, 1),
+		inSize: x[2:].Size(), places: y[2:].Size()}
+	for _, d := range a.Ints("input_dilation") {
+		if d != 1 {
+			return nil
+		}
+	}
+	if p.outputs < leastOutputs {
+		return nil
+	}
+	p.plain = p.taps == 1 && p.in.Equal(p.out)
+	for d := range rank {
+		p.plain = p.plain && p.stride[d] == 1 && p.lo[d] == 0
+	}
+	return func(c *kernel.Call) error {
+		x, w := c.Contiguous(c.In[0]), c.Contiguous(c.In[1])
+		out := kernel.Flat[int32](c.Alloc(0))
+		if len(out) == 0 {
+			return nil
+		}
+		depth := p.channels * p.taps
+		left, right := byteMat(c, w, depth, 1, 3), byteMat(c, x, p.inSize, 1, 2)
+		p.run(c, left, right, x.View.Shape[0], out)
+		return nil
+	}
+}
+
+// orAll is values, or n times one value where there are none.
+func orAll(values []int, n, one int) []int {
+	if values != nil {
+		return values
+	}
+	all := make([]int, n)
+	for i := range all {
+		all[i] = one
+	}
+	return all
+}
+
+func (p *patches) run(c *kernel.Call, w, x gemm.ByteMat, images int, out []int32) {
+	depth := p.channels * p.taps
+	chunk := p.places
+	var buffer []byte
+	if !p.plain {
+		chunk = min(p.places, max(leastPlaces, patchBytes/max(depth, 1)))
+		buffer = kernel.TempOf[byte](c, depth*chunk)
+	}
+	zero := byte(0) // padding is 0 when the zero point is taken off
+	if len(x.Zero) > 0 {
+		zero = byte(x.Zero[0])
+	}
+	for i := range images * p.groups {
+		group := i % p.groups
+		from := x.Data[min(len(x.Data), i*p.channels*p.inSize):]
+		a := w
+		a.Data = w.Data[min(len(w.Data), group*p.outputs*depth):]
+		if len(w.Zero) > 1 {
+			a.Zero = w.Zero[group*p.outputs:][:p.outputs]
+		}
+		to := out[i*p.outputs*p.places:][:p.outputs*p.places]
+		for p0 := 0; p0 < p.places; p0 += chunk {
+			p1 := min(p0+chunk, p.places)
+			b := x
+			if p.plain {
+				b.Data = from
+			} else {
+				b.Data, b.RowStride = buffer, p1-p0
+				c.Pool.For(depth, patchGrain/(p1-p0)+1, func(lo, hi int) {
+					for r := lo; r < hi; r++ {
+						p.row(buffer[r*(p1-p0):][:p1-p0], from[r/p.taps*p.inSize:], r%p.taps, p0, zero)
+					}
+				})
+			}
+			gemm.MulBytes(c.Pool, &gemm.ByteArgs{M: p.outputs, N: p1 - p0, K: depth, A: a, B: b, C: to[p0:], LDC: p.places})
+		}
+	}
+}
+
+// row writes what one tap of the kernel sees of a channel, from place p0 on.
+func (p *patches) row(dst, channel []byte, tap, p0 int, zero byte) {
+	var at [shape.MaxRank]int // of the tap, in the padded input, less the low padding
+	last := len(p.in) - 1
+	for d := last; d >= 0; d-- {
+		at[d] = tap%p.kern[d]*p.dilation[d] - p.lo[d]
+		tap /= p.kern[d]
+	}
+	for len(dst) > 0 {
+		first := p0 % p.out[last]
+		n := min(p.out[last]-first, len(dst))
+		rest, base, step, inside := p0/p.out[last], 0, p.in[last], true
+		for d := last - 1; d >= 0; d-- {
+			i := rest%p.out[d]*p.stride[d] + at[d]
+			rest /= p.out[d]
+			inside = inside && i >= 0 && i < p.in[d]
+			base += i * step
+			step *= p.in[d]
+		}
+		if inside {
+			p.line(dst[:n], channel[base:][:p.in[last]], first*p.stride[last]+at[last], p.stride[last], zero)
+		} else {
+			fill(dst[:n], zero)
+		}
+		dst = dst[n:]
+		p0 += n
+	}
+}
+
+// line takes elements of src, stride apart, from place at on, which may lie outside.
+func (p *patches) line(dst, src []byte, at, stride int, zero byte) {
+	before := 0
+	if at < 0 {
+		before = min((-at+stride-1)/stride, len(dst))
+	}
+	fill(dst[:before], zero)
+	dst = dst[before:]
+	at += before * stride
+	n := 0
+	if at < len(src) {
+		n = min((len(src)-at+stride-1)/stride, len(dst))
+	}
+	if stride == 1 && n > 0 {
+		copy(dst[:n], src[at:])
+	} else {
+		for i := range dst[:n] {
+			dst[i] = src[at]
+			at += stride
+		}
+	}
+	fill(dst[n:], zero)
+}
+
+func fill(dst []byte, v byte) {
+	for i := range dst {
+		dst[i] = v
+	}
+}

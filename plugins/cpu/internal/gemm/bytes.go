@@ -1,0 +1,234 @@
+package gemm
+
+import (
+	"sync"
+
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
+
+// ByteMat is a view of a matrix of eight-bit integers, less zero points:
+// element (i, j) stands for Data[i*RowStride+j*ColStride] minus its zero
+// point. The bits are those of int8 if Signed is set, else of uint8. Strides
+// are zero or positive. A row of the left operand, a column of the right one,
+// has one zero point: Zero holds none (they are zero), one for all, or one for
+// each.
+type ByteMat struct {
+	Data                 []byte
+	Signed               bool
+	RowStride, ColStride int
+	Zero                 []int32
+}
+
+// ByteArgs is one product C = A·B of bytes, of sizes M x K and K x N, in
+// integers that wrap around. C is row-major, row i at C[i*LDC].
+type ByteArgs struct {
+	M, N, K int
+	A, B    ByteMat
+	C       []int32
+	LDC     int
+}
+
+// byteTileFunc is a tile in assembly: strides are counted in units.
+type byteTileFunc func(k int, a, b, c *int32, aCol, bRow, ldc, cols int, accumulate bool, biasRow, biasCol *int32)
+
+// byteKernel multiplies units of 32 bits, which hold group neighbours along
+// the inner dimension: bytes of which those of A are unsigned and those of B
+// signed, or words.
+type byteKernel struct {
+	Kernel[int32] // of units
+	group         int
+	tile          [maxTileRows]byteTileFunc
+	// gather makes units of sixteen neighbouring lines: of groups groups of
+	// rows of src, row bytes apart. What flip says is 0x80 in each element that
+	// is to change between signed and unsigned, or to be extended as signed.
+	gather func(groups int, src *byte, row int, dst *int32, width int, flip uint32)
+}
+
+const gathered = 16
+
+// CanMulBytes reports whether there is a kernel for MulBytes.
+func CanMulBytes() bool { return activeBytes != nil }
+
+// byteProduct is the state of one product, reused from call to call.
+type byteProduct struct {
+	kern             *byteKernel
+	args             *ByteArgs
+	a                PackedA[int32]
+	flipA, flipB     bool
+	zeroA, zeroB     []int32 // as the units have them, one for all or for each
+	rowSums, colSums []int32
+	rowBias, colBias []int32
+	epilogue         Epilogue[int32]
+	packB            PackFunc[int32]
+}
+
+var idleBytes = sync.Pool{New: func() any {
+	r := &byteProduct{}
+	r.packB = r.right
+	return r
+}}
+
+// MulBytes computes a product of bytes; CanMulBytes must hold. It panics when
+// a slice is too short.
+func MulBytes(pool *par.Pool, args *ByteArgs) {
+	if args.M <= 0 || args.N <= 0 {
+		return
+	}
+	if args.K <= 0 {
+		for i := range args.M {
+			clear(args.C[i*args.LDC:][:args.N])
+		}
+		return
+	}
+	r := idleBytes.Get().(*byteProduct)
+	r.run(pool, args)
+	r.args = nil
+	if cap(r.a.panel.data) > maxKept {
+		r.a.panel.data = nil
+	}
+	idleBytes.Put(r)
+}
+
+func (r *byteProduct) run(pool *par.Pool, args *ByteArgs) {
+	kern := activeBytes
+	r.kern, r.args = kern, args
+	// Bytes of A become unsigned and those of B signed: both move by 128.
+	r.flipA, r.flipB = kern.group == 4 && args.A.Signed, kern.group == 4 && !args.B.Signed
+	r.zeroA, r.zeroB = zeros(r.zeroA, args.A.Zero, r.flipA, 128), zeros(r.zeroB, args.B.Zero, r.flipB, -128)
+	r.rowSums, r.colSums, r.rowBias, r.colBias = nil, nil, nil, nil
+	simple := len(r.zeroA) == 1 && len(r.zeroB) == 1
+	if !simple || r.zeroA[0] != 0 {
+		r.colSums = make([]int32, args.N)
+		if simple {
+			r.colBias = make([]int32, args.N)
+		}
+	}
+	if !simple || r.zeroB[0] != 0 {
+		r.rowSums = make([]int32, args.M)
+	}
+	r.left(pool)
+	if simple && r.rowSums != nil {
+		r.rowBias = r.rowSums
+		for i, s := range r.rowSums {
+			r.rowBias[i] = -r.zeroB[0] * (s - int32(args.K)*r.zeroA[0])
+		}
+	}
+	r.epilogue = Epilogue[int32]{BiasRow: r.rowBias, BiasCol: r.colBias}
+	Mul(pool, &Args[int32]{M: args.M, N: args.N, K: ceil(args.K, kern.group), PackedA: &r.a, PackB: r.packB,
+		C: args.C, LDC: args.LDC, Epilogue: &r.epilogue})
+	if !simple {
+		pool.For(args.M, packGrain/args.N+1, r.correct)
+	}
+}
+
+// zeros is the zero points of units that moved by off; one if all are equal.
+func zeros(to, from []int32, moved bool, off int32) []int32 {
+	if !moved {
+		off = 0
+	}
+	to = to[:0]
+	equal := true
+	for _, z := range from {
+		equal = equal && z == from[0]
+		to = append(to, z+off)
+	}
+	if len(to) == 0 {
+		return append(to, off)
+	}
+	if equal {
+		return to[:1]
+	}
+	return to
+}
+
+// correct takes off zero points of which there are several, in rows lo to hi.
+func (r *byteProduct) correct(lo, hi int) {
+	g := r.args
+	for i := lo; i < hi; i++ {
+		za := r.zeroA[min(i, len(r.zeroA)-1)]
+		rest := r.rowSums[i] - int32(g.K)*za
+		for j := range g.N {
+			g.C[i*g.LDC+j] -= za*r.colSums[j] + r.zeroB[min(j, len(r.zeroB)-1)]*rest
+		}
+	}
+}
+
+// left packs A and sums its rows.
+func (r *byteProduct) left(pool *par.Pool) {
+	g, kern := r.args, r.kern
+	units := ceil(g.K, kern.group)
+	balanced := kern.balanced(g.M)
+	mr := balanced.MR
+	panels := ceil(g.M, mr)
+	r.a.m, r.a.k = g.M, units
+	p := &r.a.panel
+	p.kernel, p.width, p.padded = balanced, mr, panels*mr
+	p.data = grow(p.data, panels*mr*units)
+	kc := balanced.depth(units)
+	pool.For(panels, packGrain/(units*mr)+1, func(lo, hi int) {
+		i0, i1 := lo*mr, min(hi*mr, g.M)
+		for pc := 0; pc < units; pc += kc {
+			depth := min(kc, units-pc)
+			dst := p.block(pc, depth, lo)
+			k0 := pc * kern.group
+			kern.pack(dst, g.A.Data[i0*g.A.RowStride+k0*g.A.ColStride:], i1-i0, g.A.RowStride, min(depth*kern.group, g.K-k0), g.A.ColStride, mr, g.A.Signed, r.flipA)
+			if r.rowSums == nil {
+				continue
+			}
+			ones := onesOf(kern)
+			for i := i0; i < i1; i += mr {
+				rows := min(mr, i1-i)
+				kern.tile[rows-1](depth, &dst[(i-i0)*depth], &ones[0], &r.rowSums[i : i+rows][0], mr, 0, 1, 1, pc > 0, nil, nil)
+			}
+		}
+	})
+}
+
+// right packs columns of B and sums them.
+func (r *byteProduct) right(dst []int32, width, p0, p1, j0, j1 int) {
+	g, kern := r.args, r.kern
+	depth, k0 := p1-p0, p0*kern.group
+	kern.pack(dst, g.B.Data[k0*g.B.RowStride+j0*g.B.ColStride:], j1-j0, g.B.ColStride, min(depth*kern.group, g.K-k0), g.B.RowStride, width, g.B.Signed, r.flipB)
+	if r.colSums == nil {
+		return
+	}
+	ones := onesOf(kern)
+	for j := j0; j < j1; j += width {
+		cols := min(width, j1-j)
+		kern.tile[0](depth, &ones[0], &dst[(j-j0)*depth], &r.colSums[j : j+cols][0], 0, width, cols, cols, p0 > 0, nil, nil)
+	}
+	if r.colBias != nil && p1 == ceil(g.K, kern.group) {
+		to := r.colBias[j0:j1]
+		for j, s := range r.colSums[j0:j1] {
+			to[j] = -r.zeroA[0] * s
+		}
+	}
+}
+
+// onesOf is a vector of two registers of ones.
+func onesOf(kern *byteKernel) *[32]int32 {
+	if kern.group == 4 {
+		return &ones4
+	}
+	return &ones2
+}
+
+var ones4, ones2 = func() (q, p [32]int32) {
+	for i := range q {
+		q[i], p[i] = 0x01010101, 0x00010001
+	}
+	return q, p
+}()
+
+// runTile is Kernel.Tile for packed operands.
+func (kern *byteKernel) runTile(rows, cols, k int, a []int32, _, aCol int, b []int32, bRow int, c []int32, ldc int, accumulate bool, e *Epilogue[int32], y, x int) {
+	_, _, _ = a[(rows-1)+(k-1)*aCol], b[k*kern.NR-1], c[(rows-1)*ldc+cols-1]
+	var biasRow, biasCol *int32
+	if e != nil && e.BiasRow != nil {
+		biasRow = &e.BiasRow[y : y+rows][0]
+	}
+	if e != nil && e.BiasCol != nil {
+		biasCol = &e.BiasCol[x : x+cols][0]
+	}
+	kern.tile[rows-1](k, &a[0], &b[0], &c[0], aCol, bRow, ldc, cols, accumulate, biasRow, biasCol)
+}

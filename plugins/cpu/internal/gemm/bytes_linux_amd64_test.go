@@ -1,0 +1,223 @@
+package gemm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/plugins/cpu/internal/cpuid"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
+
+// eachByteKernel calls f with every kernel for bytes that this processor can
+// run, in use.
+func eachByteKernel(t *testing.T, f func(t *testing.T)) {
+	best := activeBytes
+	defer func() { activeBytes = best }()
+	for _, c := range byteKernels() {
+		if c.usable() {
+			activeBytes = c.kernel
+			t.Run(c.kernel.Name, f)
+		}
+	}
+}
+
+// byteValue is what element (i, j) of m stands for; zero points are by row,
+// or else by column.
+func byteValue(m *ByteMat, i, j int, byRow bool) int32 {
+	b := m.Data[i*m.RowStride+j*m.ColStride]
+	v := int32(b)
+	if m.Signed {
+		v = int32(int8(b))
+	}
+	at := j
+	if byRow {
+		at = i
+	}
+	switch len(m.Zero) {
+	case 0:
+		return v
+	case 1:
+		return v - m.Zero[0]
+	}
+	return v - m.Zero[at]
+}
+
+func checkBytes(t *testing.T, pool *par.Pool, g *ByteArgs, name string) {
+	t.Helper()
+	want := make([]int32, len(g.C))
+	for i := range want {
+		want[i], g.C[i] = 77, 77
+	}
+	for i := range g.M {
+		for j := range g.N {
+			var sum int32
+			for p := range g.K {
+				sum += byteValue(&g.A, i, p, true) * byteValue(&g.B, p, j, false)
+			}
+			want[i*g.LDC+j] = sum
+		}
+	}
+	MulBytes(pool, g)
+	require.Equal(t, want, g.C, name)
+}
+
+// byteOperand makes a matrix in one of five layouts, guarded behind its end;
+// its bytes are random or the extremes alone.
+func byteOperand(t *testing.T, rng *rand.Rand, rows, cols int, byRow bool) ByteMat {
+	m := ByteMat{Signed: rng.IntN(2) == 0}
+	switch rng.IntN(5) {
+	case 0, 1:
+		m.RowStride, m.ColStride = cols, 1
+	case 2:
+		m.RowStride, m.ColStride = 1, rows
+	case 3:
+		m.RowStride, m.ColStride = 2*cols+3, 2
+	case 4:
+		m.RowStride, m.ColStride = 0, 1
+	}
+	data := make([]byte, max(0, (rows-1)*m.RowStride+(cols-1)*m.ColStride+1))
+	extreme := rng.IntN(3)
+	for i := range data {
+		switch v := byte(rng.Uint32()); extreme {
+		case 0:
+			data[i] = v
+		case 1: // -128, 127; 128, 127
+			data[i] = 127 + v%2
+		default: // -1, -128; 255, 128
+			data[i] = 128 + v%2*127
+		}
+	}
+	m.Data = fence(t, data)
+	n := []int{0, 1, rows}[rng.IntN(3)]
+	if !byRow && n == rows {
+		n = cols
+	}
+	low := 0
+	if m.Signed {
+		low = -128
+	}
+	for range n {
+		m.Zero = append(m.Zero, int32(low+[]int{0, 255, 128, rng.IntN(256)}[rng.IntN(4)]))
+	}
+	return m
+}
+
+func TestMulBytes(t *testing.T) {
+	eachByteKernel(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(61, 62))
+		for _, threads := range []int{1, 2} {
+			pool := par.New(threads)
+			defer pool.Close()
+			sizes := [][3]int{{1, 1, 1}, {1, 33, 7}, {33, 1, 9}, {14, 32, 4}, {15, 31, 5}, {13, 48, 3}, {29, 65, 1537}, {7, 300, 1600}, {130, 17, 40}, {2, 5, 0}, {61, 63, 67}, {16, 4100, 6}, {1030, 40, 20}, {40, 700, 3100}}
+			for i := range 150 {
+				s := [3]int{1 + rng.IntN(40), 1 + rng.IntN(80), 1 + rng.IntN(70)}
+				if i < len(sizes) {
+					s = sizes[i]
+				}
+				m, n, k := s[0], s[1], s[2]
+				ldc := n + rng.IntN(3)
+				g := &ByteArgs{M: m, N: n, K: k, LDC: ldc, C: fence(t, make([]int32, (m-1)*ldc+n))}
+				g.A, g.B = byteOperand(t, rng, m, k, true), byteOperand(t, rng, k, n, false)
+				checkBytes(t, pool, g, fmt.Sprintf("%v %d threads", s, threads))
+			}
+		}
+	})
+}
+
+// TestBytesExtremes sums products of the greatest magnitude, in which
+// instructions that saturate would.
+func TestBytesExtremes(t *testing.T) {
+	pool := par.New(1)
+	eachByteKernel(t, func(t *testing.T) {
+		for bits := range 16 {
+			g := &ByteArgs{M: 5, N: 35, K: 4099, LDC: 35, C: make([]int32, 5*35)}
+			fill := func(m *ByteMat, rows, cols int, signed, low bool) {
+				*m = ByteMat{Data: make([]byte, rows*cols), Signed: signed, RowStride: cols, ColStride: 1}
+				for i := range m.Data {
+					m.Data[i] = map[bool]byte{true: 255, false: 128}[low != signed]
+				}
+			}
+			fill(&g.A, 5, g.K, bits&1 != 0, bits&2 != 0)
+			fill(&g.B, g.K, 35, bits&4 != 0, bits&8 != 0)
+			checkBytes(t, pool, g, fmt.Sprint(bits))
+		}
+	})
+}
+
+// TestBytesWrap sums beyond 32 bits.
+func TestBytesWrap(t *testing.T) {
+	pool := par.New(1)
+	eachByteKernel(t, func(t *testing.T) {
+		k := 40000
+		g := &ByteArgs{M: 1, N: 2, K: k, LDC: 2, C: make([]int32, 2)}
+		g.A = ByteMat{Data: make([]byte, k), ColStride: 1}
+		g.B = ByteMat{Data: make([]byte, 2*k), RowStride: 2, ColStride: 1}
+		for i := range g.B.Data {
+			g.A.Data[i/2], g.B.Data[i] = 255, 255
+		}
+		checkBytes(t, pool, g, "wraps")
+		require.Equal(t, int32(40000*65025-1<<32), g.C[0])
+	})
+}
+
+func TestBytesLevels(t *testing.T) {
+	switch f := cpuid.Active(); {
+	case f.Has(cpuid.LevelAVX512 | cpuid.AVX512VNNI):
+		require.Equal(t, "vnni", activeBytes.Name)
+	case f.Has(cpuid.LevelAVX2):
+		require.Equal(t, "avx2", activeBytes.Name)
+	default:
+		require.False(t, CanMulBytes())
+	}
+}
+
+func FuzzMulBytes(f *testing.F) {
+	f.Add(uint16(14), uint16(32), uint16(4), uint64(1))
+	f.Add(uint16(15), uint16(33), uint16(1541), uint64(2))
+	pool := par.New(2)
+	f.Fuzz(func(t *testing.T, m, n, k uint16, seed uint64) {
+		eachByteKernel(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 3))
+			m, n, k := 1+int(m%100), 1+int(n%200), int(k%2000)
+			g := &ByteArgs{M: m, N: n, K: k, LDC: n, C: fence(t, make([]int32, m*n))}
+			g.A, g.B = byteOperand(t, rng, m, k, true), byteOperand(t, rng, k, n, false)
+			checkBytes(t, pool, g, "fuzzed")
+		})
+	})
+}
+
+// BenchmarkBytes is the product of square matrices of bytes beside that of
+// float32.
+func BenchmarkBytes(b *testing.B) {
+	best := activeBytes
+	defer func() { activeBytes = best }()
+	pool := par.New(1)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, n := range []int{64, 256, 1024} {
+		benchmarkSquare[float32](b, pool, Active[float32]().Name, n)
+		for _, c := range byteKernels() {
+			if !c.usable() {
+				continue
+			}
+			activeBytes = c.kernel
+			for _, signs := range [][2]bool{{false, true}, {true, true}, {false, false}} {
+				g := &ByteArgs{M: n, N: n, K: n, LDC: n, C: make([]int32, n*n)}
+				for i, m := range []*ByteMat{&g.A, &g.B} {
+					*m = ByteMat{Data: make([]byte, n*n), Signed: signs[i], RowStride: n, ColStride: 1}
+					for p := range m.Data {
+						m.Data[p] = byte(rng.Uint32())
+					}
+				}
+				b.Run(fmt.Sprintf("%s/%d/signed=%v", c.kernel.Name, n, signs), func(b *testing.B) {
+					for b.Loop() {
+						MulBytes(pool, g)
+					}
+					rate(b, 2*n*n*n)
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package gemm
+
+import (
+	"encoding/binary"
+	"unsafe"
+)
+
+// pack brings lines x depth bytes, as pack does, into panels of units. A unit
+// that the inner dimension does not fill, and lines that the last panel lacks,
+// are filled up with zeros.
+func (kern *byteKernel) pack(dst []int32, src []byte, lines, lineStride, depth, depthStride, width int, signed, flip bool) {
+	units := ceil(depth, kern.group)
+	if rest := lines % width; rest != 0 {
+		clear(dst[(lines-rest)*units:][:units*width])
+	}
+	x := byteUnits{kern: kern, signed: signed}
+	if flip {
+		x.flip = 0x80808080
+	}
+	for l := 0; l < lines; l += width {
+		x.panel(dst[l*units:][:units*width], src[l*lineStride:], min(width, lines-l), lineStride, depth, depthStride, width)
+	}
+}
+
+// byteUnits makes units of bytes.
+type byteUnits struct {
+	kern   *byteKernel
+	signed bool
+	flip   uint32 // of four bytes
+}
+
+// panel packs one panel.
+func (x byteUnits) panel(dst []int32, src []byte, lines, lineStride, depth, depthStride, width int) {
+	group, first := x.kern.group, 0
+	whole := depth / group
+	if whole > 0 && lineStride == 1 {
+		_ = src[(whole*group-1)*depthStride+lines-1]
+		flip := x.flip
+		if group == 2 && x.signed {
+			flip = 0x00800080
+		}
+		for ; first+gathered <= lines; first += gathered {
+			x.kern.gather(whole, &src[first], depthStride, &dst[first], width, flip)
+		}
+	}
+	if whole > 0 && depthStride == 1 && group == 4 {
+		if x.transpose(dst, src, lines, lineStride, whole, width) {
+			first = lines
+		}
+		for ; first < lines; first++ {
+			row, at := src[first*lineStride:][:whole*4], first
+			for len(row) >= 4 {
+				dst[at] = int32(binary.LittleEndian.Uint32(row) ^ x.flip)
+				row = row[4:]
+				at += width
+			}
+		}
+	}
+	if depthStride == 1 && group == 2 {
+		for ; first < lines; first++ {
+			x.words(dst[first:], src[first*lineStride:][:whole*2], width)
+		}
+	}
+	for l := range lines {
+		from := whole
+		if l >= first {
+			from = 0
+		}
+		for u := from; u*group < depth; u++ {
+			var unit uint32
+			for t := range min(group, depth-u*group) {
+				b := src[l*lineStride+(u*group+t)*depthStride]
+				switch {
+				case group == 4:
+					unit |= uint32(b^byte(x.flip)) << (8 * t)
+				case x.signed:
+					unit |= uint32(uint16(int8(b))) << (16 * t)
+				default:
+					unit |= uint32(b) << (16 * t)
+				}
+			}
+			dst[u*width+l] = int32(unit)
+		}
+	}
+}
+
+// words packs pairs of one line, width units apart.
+func (x byteUnits) words(dst []int32, row []byte, width int) {
+	at := 0
+	if x.signed {
+		for len(row) >= 2 {
+			dst[at] = int32(uint32(uint16(int8(row[0]))) | uint32(int8(row[1]))<<16)
+			row = row[2:]
+			at += width
+		}
+		return
+	}
+	for len(row) >= 2 {
+		dst[at] = int32(row[0]) | int32(row[1])<<16
+		row = row[2:]
+		at += width
+	}
+}
+
+// transpose packs units of four neighbours that stand in lines of whole units.
+// It reports false, and has done nothing, where they do not.
+func (x byteUnits) transpose(dst []int32, src []byte, lines, lineStride, units, width int) bool {
+	turn := active32.Load().Transpose
+	if turn == nil || lineStride%4 != 0 && lines > 1 {
+		return false
+	}
+	_, _ = src[(lines-1)*lineStride+4*units-1], dst[(units-1)*width+lines-1]
+	from := unsafe.Slice((*float32)(unsafe.Pointer(&src[0])), (lines-1)*(lineStride/4)+units)
+	to := unsafe.Slice((*float32)(unsafe.Pointer(&dst[0])), len(dst))
+	turn(to, from, lines, lineStride/4, units, width)
+	if x.flip == 0 {
+		return true
+	}
+	for u := range units {
+		row := dst[u*width:][:lines]
+		for l := range row {
+			row[l] ^= int32(-0x7f7f7f80) // the sign of each byte
+		}
+	}
+	return true
+}
