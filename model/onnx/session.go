@@ -239,13 +239,20 @@ func (s *Session) compile(t *tracer, p *program.Program, consts []*data) (*compi
 	for i, c := range consts {
 		args[i] = t.device(c)
 	}
-	exec, err := s.dev.Compile(t.ctx, p, args)
+	exec, err := s.dev.Compile(t.ctx, s.composed(t, p, consts), args)
 	if err != nil {
 		return nil, err
 	}
 	c := &compiled{key: key, exec: exec, uses: 1}
 	s.programs[key] = c
 	return c, nil
+}
+
+// composed is p with the composite ops that the device has in place of what exporters write for them.
+func (s *Session) composed(t *tracer, p *program.Program, consts []*data) *program.Program {
+	b := s.dev.Core().Backend
+	return p.Rewrite(func(i int) []byte { return t.content(consts[i]) },
+		func(n *op.Node, in []op.Desc) bool { return b.Supports(n, in) == nil })
 }
 
 // tensorOf is the constant of a tensor of the model.

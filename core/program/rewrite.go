@@ -1,0 +1,213 @@
+package program
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core/op"
+)
+
+// Rewrite replaces composite ops that p has written out, as exporters write them, by the ops of the table: gelu, silu,
+// hard_swish, sigmoid, softmax, layer_norm, rms_norm, linear and attention. The result computes the same within the
+// tolerances of their rows, but for scores of attention that overflow; p itself is not changed, and is the result when
+// nothing is found. Inputs, constants and outputs stay as they are; dead nodes go, and so do drop bits.
+//
+// A pattern is replaced only where nothing else needs what is computed inside it. known gives the elements of constant i,
+// little-endian, or nil; supports says which new nodes are welcome. Either may be nil: no content, and all nodes.
+func (p *Program) Rewrite(known func(i int) []byte, supports func(n *op.Node, in []op.Desc) bool) *Program {
+	r := newRewriter(p, known, supports)
+	for i := 0; i < len(r.nodes); i++ {
+		for r.improve(i) { // what was put in place may be a part of something greater
+		}
+	}
+	if !r.changed {
+		return p
+	}
+	q := *p
+	q.Nodes = q.Nodes[:0:0]
+	for i := range r.nodes {
+		for _, n := range r.nodes[i] {
+			n.Drop = 0
+			q.Nodes = append(q.Nodes, n)
+		}
+	}
+	return q.Live()
+}
+
+// patterns are tried in this order at every node of the ops that they may end in.
+var patterns = map[op.Code][]func(r *rewriter, i int) bool{
+	op.Mul:    {(*rewriter).gelu, (*rewriter).silu, (*rewriter).hardSwish, (*rewriter).layerNorm, (*rewriter).rmsNorm, (*rewriter).normScale},
+	op.Div:    {(*rewriter).sigmoid, (*rewriter).gelu, (*rewriter).silu, (*rewriter).siluQuotient, (*rewriter).hardSwish, (*rewriter).softmax, (*rewriter).layerNorm, (*rewriter).rmsNorm},
+	op.Add:    {(*rewriter).normBias, (*rewriter).linear},
+	op.MatMul: {(*rewriter).attention},
+
+	op.Reciprocal: {(*rewriter).sigmoid},
+}
+
+// rewriter is a program under change. Place i of nodes holds node i of the program, or what replaced it: the last node of
+// a place has the outputs of the old one.
+type rewriter struct {
+	nodes    [][]op.Node
+	descs    map[op.TensorID]op.Desc
+	place    map[op.TensorID]int // of the node that computes it
+	users    map[op.TensorID][]int
+	returned map[op.TensorID]bool
+	consts   map[op.TensorID]int
+	known    func(i int) []byte
+	supports func(n *op.Node, in []op.Desc) bool
+	last     op.TensorID
+	changed  bool
+}
+
+func newRewriter(p *Program, known func(i int) []byte, supports func(n *op.Node, in []op.Desc) bool) *rewriter {
+	r := &rewriter{nodes: make([][]op.Node, len(p.Nodes)), descs: map[op.TensorID]op.Desc{}, place: map[op.TensorID]int{},
+		users: map[op.TensorID][]int{}, returned: map[op.TensorID]bool{}, consts: map[op.TensorID]int{}, known: known, supports: supports}
+	define := func(ds []op.Desc) {
+		for _, d := range ds {
+			r.descs[d.ID] = d
+			r.last = max(r.last, d.ID)
+		}
+	}
+	define(p.Inputs)
+	define(p.Consts)
+	for i, d := range p.Consts {
+		r.consts[d.ID] = i
+	}
+	for _, id := range p.Outputs {
+		r.returned[id] = true
+	}
+	for i, n := range p.Nodes {
+		define(n.Outputs)
+		r.nodes[i] = []op.Node{n}
+		for _, d := range n.Outputs {
+			r.place[d.ID] = i
+		}
+		for _, id := range n.Inputs {
+			r.users[id] = append(r.users[id], i)
+		}
+	}
+	return r
+}
+
+// root is the node whose result place i gives, nil for a place that is empty.
+func (r *rewriter) root(i int) *op.Node {
+	if len(r.nodes[i]) == 0 {
+		return nil
+	}
+	return &r.nodes[i][len(r.nodes[i])-1]
+}
+
+// maker is the node with one output that computes id, nil if there is none, and its place.
+func (r *rewriter) maker(id op.TensorID) (*op.Node, int) {
+	i, ok := r.place[id]
+	if !ok {
+		return nil, -1
+	}
+	n := r.root(i)
+	if n == nil || len(n.Outputs) != 1 || n.Outputs[0].ID != id {
+		return nil, -1
+	}
+	return n, i
+}
+
+// made is maker for a node of one of the given ops.
+func (r *rewriter) made(id op.TensorID, codes ...op.Code) (*op.Node, int, bool) {
+	n, i := r.maker(id)
+	return n, i, n != nil && slices.Contains(codes, n.Op)
+}
+
+func (r *rewriter) improve(i int) bool {
+	n := r.root(i)
+	if n == nil || len(n.Outputs) != 1 {
+		return false
+	}
+	for _, f := range patterns[n.Op] {
+		if f(r, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// private reports whether the results of the inner places are used by inner places and by place i alone.
+func (r *rewriter) private(i int, inner []int) bool {
+	for _, k := range inner {
+		for _, d := range r.root(k).Outputs {
+			if r.returned[d.ID] {
+				return false
+			}
+			for _, u := range r.users[d.ID] {
+				if u != i && !slices.Contains(inner, u) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// replace puts what build records in place i, whose result it must give, and takes away the inner places. Nothing changes
+// when something else needs an inner result, when a rule of the table is broken, or when a composite op among the new nodes
+// is not supported.
+func (r *rewriter) replace(i int, inner []int, build func(b *op.Builder) op.Desc) bool {
+	if !r.private(i, inner) {
+		return false
+	}
+	before, old := r.last, r.root(i).Outputs[0]
+	b := op.NewBuilder(func() op.TensorID { r.last++; return r.last })
+	y := build(b)
+	if b.Err() != nil || len(b.Nodes) == 0 || !y.SameType(old) || b.Nodes[len(b.Nodes)-1].Outputs[0].ID != y.ID || !r.welcome(b.Nodes) {
+		r.last = before
+		return false
+	}
+	for m := range b.Nodes {
+		for _, d := range b.Nodes[m].Outputs {
+			r.descs[d.ID], r.place[d.ID] = d, i
+		}
+	}
+	outs := slices.Clone(b.Nodes[len(b.Nodes)-1].Outputs)
+	outs[0].ID = old.ID
+	b.Nodes[len(b.Nodes)-1].Outputs = outs
+	for _, k := range inner {
+		r.put(k, nil)
+	}
+	r.put(i, b.Nodes)
+	r.changed = true
+	return true
+}
+
+// put replaces the last node of place k. What stands before it there stays, as the new nodes may use it.
+func (r *rewriter) put(k int, nodes []op.Node) {
+	for m := range r.nodes[k] {
+		for _, id := range r.nodes[k][m].Inputs {
+			r.users[id] = slices.DeleteFunc(r.users[id], func(u int) bool { return u == k })
+		}
+	}
+	r.nodes[k] = append(slices.Clip(r.nodes[k][:len(r.nodes[k])-1]), nodes...)
+	for m := range r.nodes[k] {
+		for _, id := range r.nodes[k][m].Inputs {
+			r.users[id] = append(r.users[id], k)
+		}
+	}
+}
+
+func (r *rewriter) welcome(nodes []op.Node) bool {
+	descs := map[op.TensorID]op.Desc{}
+	for i := range nodes {
+		n := &nodes[i]
+		in := make([]op.Desc, len(n.Inputs))
+		for k, id := range n.Inputs {
+			if d, ok := descs[id]; ok {
+				in[k] = d
+			} else {
+				in[k] = r.descs[id]
+			}
+		}
+		for _, d := range n.Outputs {
+			descs[d.ID] = d
+		}
+		if op.Lookup(n.Op).Class == op.Composite && r.supports != nil && !r.supports(n, in) {
+			return false
+		}
+	}
+	return true
+}

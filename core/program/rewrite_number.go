@@ -1,0 +1,89 @@
+package program
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// content is the elements of a constant of a float or bool type, bools as 0 and 1, nil where they are not known.
+func (r *rewriter) content(id op.TensorID) []float64 {
+	i, ok := r.consts[id]
+	if !ok || r.known == nil {
+		return nil
+	}
+	d := r.descs[id]
+	if !d.DType.IsFloat() && d.DType != dtype.Bool {
+		return nil
+	}
+	raw, size := r.known(i), d.DType.Size()
+	if len(raw) == 0 || len(raw) != d.Bytes() {
+		return nil
+	}
+	v := make([]float64, d.Shape.Size())
+	for k := range v {
+		b := raw[k*size:]
+		switch d.DType {
+		case dtype.F64:
+			v[k] = math.Float64frombits(binary.LittleEndian.Uint64(b))
+		case dtype.F32:
+			v[k] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
+		case dtype.F16:
+			v[k] = float64(dtype.Float16(binary.LittleEndian.Uint16(b)).Float32())
+		case dtype.BF16:
+			v[k] = float64(dtype.BFloat16(binary.LittleEndian.Uint16(b)).Float32())
+		case dtype.Bool:
+			v[k] = float64(b[0])
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+// number is the value of a tensor all of whose elements are one known number, rounded to the tensor's type. Constants
+// count when they have one element.
+func (r *rewriter) number(id op.TensorID) (float64, bool) {
+	d := r.descs[id]
+	if n, _, ok := r.made(id, op.Full); ok && d.DType.IsFloat() {
+		v := n.Attrs.Value("value").Float()
+		switch d.DType {
+		case dtype.F32:
+			v = float64(float32(v))
+		case dtype.F16:
+			v = float64(dtype.Float16From64(v).Float32())
+		case dtype.BF16:
+			v = float64(dtype.BFloat16From64(v).Float32())
+		}
+		return v, true
+	}
+	if d.Shape.Size() != 1 || !d.DType.IsFloat() {
+		return 0, false
+	}
+	v := r.content(id)
+	if len(v) != 1 {
+		return 0, false
+	}
+	return v[0], true
+}
+
+// about reports whether v is what want may have become by being rounded to d, and by a few roundings in f64.
+func about(d dtype.DType, v, want float64) bool {
+	unit := map[dtype.DType]float64{dtype.F64: 0x1p-51, dtype.F32: 0x1p-22, dtype.F16: 0x1p-10, dtype.BF16: 0x1p-7}[d]
+	return math.Abs(v-want) <= unit*math.Abs(want)
+}
+
+// operands gives the operands of a node of two as a tensor and a number, in either order where the op commutes.
+func (r *rewriter) operands(n *op.Node) (x op.TensorID, v float64, ok bool) {
+	if v, ok := r.number(n.Inputs[1]); ok {
+		return n.Inputs[0], v, true
+	}
+	if n.Op == op.Add || n.Op == op.Mul {
+		if v, ok := r.number(n.Inputs[0]); ok {
+			return n.Inputs[1], v, true
+		}
+	}
+	return 0, 0, false
+}

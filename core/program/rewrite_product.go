@@ -1,0 +1,158 @@
+package program
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+)
+
+// linear is a product with a matrix plus a row.
+func (r *rewriter) linear(i int) bool {
+	n := r.root(i)
+	for k := range 2 {
+		m, at, ok := r.made(n.Inputs[k], op.MatMul)
+		if !ok || m.Attrs.Bool("transpose_a") {
+			continue
+		}
+		x, w, row := r.descs[m.Inputs[0]], r.descs[m.Inputs[1]], r.descs[n.Inputs[1-k]]
+		width := m.Outputs[0].Shape[len(m.Outputs[0].Shape)-1]
+		if len(w.Shape) != 2 || len(row.Shape) == 0 || row.Shape.Size() != width || row.Shape[len(row.Shape)-1] != width {
+			continue
+		}
+		done := r.replace(i, []int{at}, func(b *op.Builder) op.Desc {
+			row = b.Reshape(row, shape.Of(width))
+			return b.With(op.Linear, []op.Desc{x, w, row}, op.Flag("transpose_w", m.Attrs.Bool("transpose_b")))
+		})
+		if done {
+			return true
+		}
+	}
+	return false
+}
+
+// attention is softmax(scale·q·kᵀ [+ mask])·v over the last two axes of tensors of rank 4, or of rank 3, whose first
+// dimension then counts as heads. The scale may stand on either operand or on the product; k may be transposed by a
+// permutation or by the product.
+func (r *rewriter) attention(i int) bool {
+	n := r.root(i)
+	if n.Attrs.Bool("transpose_a") || n.Attrs.Bool("transpose_b") || !n.Outputs[0].DType.IsFloat() {
+		return false
+	}
+	v := r.descs[n.Inputs[1]]
+	rank := len(v.Shape)
+	soft, at, ok := r.made(n.Inputs[0], op.Softmax)
+	if !ok || rank != 3 && rank != 4 || len(soft.Outputs[0].Shape) != rank || soft.Attrs.Int("axis") != rank-1 {
+		return false
+	}
+	inner := []int{at}
+	scores, mask := soft.Inputs[0], op.Desc{}
+	if s, at, ok := r.made(scores, op.Add); ok {
+		for k := range 2 {
+			id, _, _ := r.scaled(s.Inputs[k])
+			if p, _, ok := r.made(id, op.MatMul); ok && p.Outputs[0].SameType(s.Outputs[0]) && r.masks(s.Inputs[1-k], s.Outputs[0]) {
+				scores, mask = s.Inputs[k], r.descs[s.Inputs[1-k]]
+				inner = append(inner, at)
+				break
+			}
+		}
+	}
+	id, scale, through := r.scaled(scores)
+	inner = append(inner, through...)
+	m, at, ok := r.made(id, op.MatMul)
+	if !ok || m.Attrs.Bool("transpose_a") || len(m.Outputs[0].Shape) != rank {
+		return false
+	}
+	inner = append(inner, at)
+	qid, c, through := r.scaled(m.Inputs[0])
+	q := r.descs[qid]
+	scale, inner = scale*c, append(inner, through...)
+	kid, c, through := r.scaled(m.Inputs[1])
+	scale, inner = scale*c, append(inner, through...)
+	k, axes := r.descs[kid], []int(nil)
+	if !m.Attrs.Bool("transpose_b") {
+		axes = swapped(rank)
+		if p, at, ok := r.made(kid, op.Permute); ok && r.private(r.placeOf(m), []int{at}) {
+			under, c, through := r.scaled(p.Inputs[0])
+			scale, inner, k = scale*c, append(append(inner, through...), at), r.descs[under]
+			axes = slices.Clone(p.Attrs.Ints("axes"))
+			axes[rank-2], axes[rank-1] = axes[rank-1], axes[rank-2]
+		}
+	}
+	if len(q.Shape) != rank || len(k.Shape) != rank || scale == 0 || !q.Shape[:rank-2].Equal(v.Shape[:rank-2]) {
+		return false
+	}
+	return r.replace(i, without(inner, i), func(b *op.Builder) op.Desc {
+		if axes != nil {
+			k = b.Permute(k, axes...)
+		}
+		in := []op.Desc{four(b, q), four(b, k), four(b, v)}
+		if mask.ID != 0 {
+			in = append(in, mask)
+		}
+		return b.Reshape(b.With(op.Attention, in, op.Float("scale", scale)), n.Outputs[0].Shape)
+	})
+}
+
+// placeOf is where a node stands.
+func (r *rewriter) placeOf(n *op.Node) int { return r.place[n.Outputs[0].ID] }
+
+// swapped is the permutation of the last two axes.
+func swapped(rank int) []int {
+	axes := make([]int, rank)
+	for i := range axes {
+		axes[i] = i
+	}
+	axes[rank-2], axes[rank-1] = axes[rank-1], axes[rank-2]
+	return axes
+}
+
+// four is x with leading dimensions of 1 up to rank 4.
+func four(b *op.Builder, x op.Desc) op.Desc {
+	if len(x.Shape) == 4 {
+		return x
+	}
+	return b.Reshape(x, append(shape.Of(1), x.Shape...))
+}
+
+// scaled follows multiplications and divisions by numbers: id is factor times the result.
+func (r *rewriter) scaled(id op.TensorID) (x op.TensorID, factor float64, inner []int) {
+	factor = 1
+	for {
+		n, at, ok := r.made(id, op.Mul, op.Div)
+		if !ok {
+			return id, factor, inner
+		}
+		y, v, ok := r.operands(n)
+		if !ok || !r.descs[y].SameType(r.descs[id]) || v == 0 {
+			return id, factor, inner
+		}
+		if n.Op == op.Div {
+			v = 1 / v
+		}
+		id, factor, inner = y, factor*v, append(inner, at)
+	}
+}
+
+// masks reports whether a tensor may be the mask of attention for these scores: it broadcasts to them, and no query is
+// known to see nothing, for which the op gives 0 and the softmax NaN.
+func (r *rewriter) masks(id op.TensorID, scores op.Desc) bool {
+	d := r.descs[id]
+	if d.DType != scores.DType || shape.CanExpand(d.Shape, scores.Shape) != nil {
+		return false
+	}
+	if r.within(id, 0).finite(d.DType) {
+		return true
+	}
+	v := r.content(id)
+	if len(v) == 0 || len(d.Shape) == 0 {
+		return false
+	}
+	width := d.Shape[len(d.Shape)-1]
+	for at := 0; at < len(v); at += width {
+		if !slices.ContainsFunc(v[at:at+width], func(f float64) bool { return f > -greatest(d.DType) }) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(v, func(f float64) bool { return f != f || f > greatest(d.DType) })
+}
