@@ -30,6 +30,8 @@ type ModelRow struct {
 	Name  string `json:"name"`
 	Batch int    `json:"batch,omitempty"`
 	Input string `json:"input"` // where the inputs came from: a folder, or "generated"
+	// Device is what it ran on.
+	Device string `json:"device"`
 	Stats
 	PerSecond float64 `json:"per_second"` // calls
 	Error     string  `json:"error,omitempty"`
@@ -154,9 +156,10 @@ func MakeInputs(m *onnx.Model, batch int) (map[string]onnxtest.Value, error) {
 	return feed, nil
 }
 
-// MeasureModel times a model, loaded from path, on a device for about total. With batch 0 the inputs are those of test_data_set_0 beside the
-// model, if there are any; else they are generated. A fault of the model is an error.
-func MeasureModel(ctx context.Context, d *core.Device, m *onnx.Model, path string, batch int, total time.Duration) (ModelRow, error) {
+// MeasureModel times a model, loaded from path, for about total on each device, in turns; the results must agree. There is a row for
+// each device. With batch 0 the inputs are those of test_data_set_0 beside the model, if there are any; else they are
+// generated. A fault of the model is an error.
+func MeasureModel(ctx context.Context, ds []*core.Device, m *onnx.Model, path string, batch int, total time.Duration) ([]ModelRow, error) {
 	r := ModelRow{Name: path, Batch: batch, Input: "generated"}
 	var feed map[string]onnxtest.Value
 	var err error
@@ -167,19 +170,44 @@ func MeasureModel(ctx context.Context, d *core.Device, m *onnx.Model, path strin
 		feed, err = MakeInputs(m, batch)
 	}
 	if err != nil {
-		return r, err
+		return nil, err
 	}
-	p, err := OpenModel(ctx, d, m, feed)
-	if err != nil {
-		return r, err
+	var models []*Model
+	var contestants []Contestant
+	var want map[string]onnxtest.Value
+	for i, d := range ds {
+		p, err := OpenModel(ctx, d, m, feed)
+		if err != nil {
+			return nil, err
+		}
+		defer p.Close()
+		models, contestants = append(models, p), append(contestants, p)
+		if len(ds) == 1 {
+			break
+		}
+		got, err := p.Once(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			want = got
+		}
+		for name := range want {
+			if m := onnxtest.CompareValues(name, got[name], want[name], nil); m != nil {
+				return nil, fmt.Errorf("%s and %s disagree: %w", d.Spec, ds[0].Spec, m)
+			}
+		}
 	}
-	defer p.Close()
-	if err := Race(ctx, total, pause, p); err != nil {
-		return r, err
+	if err := Race(ctx, total, pause, contestants...); err != nil {
+		return nil, err
 	}
-	r.Stats = p.Stats()
-	r.PerSecond = 1 / r.Median.Seconds()
-	return r, nil
+	rows := make([]ModelRow, len(models))
+	for i, p := range models {
+		rows[i] = r
+		rows[i].Stats, rows[i].Device = p.Stats(), ds[i].Spec
+		rows[i].PerSecond = 1 / rows[i].Median.Seconds()
+	}
+	return rows, nil
 }
 
 func exists(path string) bool {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/model/onnx"
 	"github.com/goburn/burn/model/onnx/onnxtest"
 	"github.com/stretchr/testify/require"
@@ -29,10 +30,14 @@ func TestMeasureModel(t *testing.T) {
 	d := device(t)
 	m, err := onnx.Load(digits, onnx.Options{})
 	require.NoError(t, err)
-	r, err := MeasureModel(t.Context(), d, m, digits, 2, 8*time.Millisecond)
+	rows, err := MeasureModel(t.Context(), []*core.Device{d, d}, m, digits, 2, 8*time.Millisecond)
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, r.Runs, Rounds)
-	require.InDelta(t, 1/r.Median.Seconds(), r.PerSecond, 1e-6)
+	require.Len(t, rows, 2)
+	for _, r := range rows {
+		require.GreaterOrEqual(t, r.Runs, Rounds)
+		require.InDelta(t, 1/r.Median.Seconds(), r.PerSecond, 1e-6)
+		require.Equal(t, d.Spec, r.Device)
+	}
 
 	// What is timed gives what the model gives: probabilities of each image.
 	feed, err := MakeInputs(m, 2)

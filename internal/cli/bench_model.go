@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/internal/bench"
 	"github.com/goburn/burn/model/onnx"
 	"github.com/spf13/cobra"
@@ -13,7 +14,8 @@ import (
 // benchModelFlags are those of burn bench model.
 type benchModelFlags struct {
 	benchFlags
-	batch int
+	batch   int
+	against string
 }
 
 func (a *app) benchModelCommand() *cobra.Command {
@@ -27,11 +29,13 @@ the shapes of its inputs, is not counted.
 
 Inputs are those of the folder test_data_set_0 beside the model, if there is one, else generated: numbers from -1 to 1 for
 floats, zeros for the rest, dimensions of 1 where the model leaves them open, --batch for an open first one.
+With --against a second device runs the same in turns, and its results must agree.
 An interrupt ends the run and keeps what was measured.
 
 ` + exitHelp,
 		Example: `  burn bench model resnet.onnx --threads 2
-  burn bench model a.onnx b.onnx --batch 64 --device process:cpu --json models.json`,
+  burn bench model a.onnx b.onnx --batch 64 --device process:cpu --json models.json
+  burn bench model a.onnx --device builtin:cpu --against process:cpu --threads 1`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeModels,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.benchModels(cmd.Context(), args, f) },
@@ -39,6 +43,7 @@ An interrupt ends the run and keeps what was measured.
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.IntVar(&f.batch, "batch", 0, "`N` for first dimensions that the model leaves open")
+	fl.StringVar(&f.against, "against", "", "`DEVICE` to compare with, as --device has it")
 	f.add(cmd)
 	a.deviceFlags(cmd)
 	return cmd
@@ -68,6 +73,15 @@ func (a *app) benchModels(ctx context.Context, paths []string, f benchModelFlags
 			err = cerr
 		}
 	}()
+	ds := []*core.Device{d}
+	if f.against != "" {
+		o, err := a.openSpec(ctx, f.against, true)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, o.Close()) }()
+		ds = append(ds, o)
+	}
 	r := bench.NewReport(d, threads)
 	if f.table() {
 		fmt.Fprintf(a.out, "%s on %s\n%-40s %10s %7s %10s %9s  %s\n", r.Device, count(threads, "thread"), "model", "median", "spread", "best", "per s", "inputs")
@@ -75,15 +89,23 @@ func (a *app) benchModels(ctx context.Context, paths []string, f benchModelFlags
 	bar := newProgress(a.err, len(paths))
 	for i, path := range paths {
 		bar.step(path)
-		row, merr := bench.MeasureModel(ctx, d, models[i], path, f.batch, f.minTime)
+		rows, merr := bench.MeasureModel(ctx, ds, models[i], path, f.batch, f.minTime)
 		bar.clear()
 		if merr != nil {
 			return a.finishBench(ctx, r, f.benchFlags, lost(d, benchFault(path, merr)))
 		}
-		r.Models = append(r.Models, row)
-		if f.table() {
+		r.Models = append(r.Models, rows...)
+		if !f.table() {
+			continue
+		}
+		for k, row := range rows {
+			note := row.Input
+			if k > 0 {
+				note = fmt.Sprintf("%s: %.2f times as long, %+.0f µs", row.Device, row.Median.Seconds()/rows[0].Median.Seconds(),
+					(row.Median-rows[0].Median).Seconds()*1e6)
+			}
 			fmt.Fprintf(a.out, "%-40s %10s %5.0f %% %10s %9.1f  %s\n", row.Name[max(0, len(row.Name)-40):], duration(row.Median), 100*row.Spread(),
-				duration(row.Best), row.PerSecond, row.Input)
+				duration(row.Best), row.PerSecond, note)
 		}
 	}
 	return a.finishBench(ctx, r, f.benchFlags, nil)

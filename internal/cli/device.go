@@ -32,21 +32,25 @@ func (a *app) open(ctx context.Context) (*core.Device, error) { return a.openDev
 
 // openDevice is open; without restore, a plugin that dies is core.ErrBackendLost for whoever begins anew by himself.
 func (a *app) openDevice(ctx context.Context, restore bool) (*core.Device, error) {
-	s, err := host.ParseSpec(a.config.Device)
+	return a.openSpec(ctx, a.config.Device, restore)
+}
+
+func (a *app) openSpec(ctx context.Context, spec string, restore bool) (*core.Device, error) {
+	s, err := host.ParseSpec(spec)
 	if err == nil && s.Transport == host.Builtin && !slices.Contains(core.Registered(), s.Name) {
-		return nil, usage("device %s: no such backend is built in, want one of %s\nsee: burn devices", a.config.Device,
+		return nil, usage("device %s: no such backend is built in, want one of %s\nsee: burn devices", spec,
 			strings.Join(core.Registered(), ", "))
 	}
 	o := a.hostOptions()
 	o.Restore = restore // a plugin that dies costs a moment
-	d, err := host.Open(ctx, a.config.Device, o)
+	d, err := host.Open(ctx, spec, o)
 	switch {
 	case err == nil:
 		return d, nil
 	case errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrUnsupported):
 		return nil, usage("%w\nsee: burn devices", err)
 	}
-	return nil, fmt.Errorf("open %s: %w", a.config.Device, err)
+	return nil, fmt.Errorf("open %s: %w", spec, err)
 }
 
 // lost names the device in the error of a backend that is gone.
