@@ -76,7 +76,7 @@ func (p *patches) run(c *kernel.Call, w, x gemm.ByteMat, images int, out []int32
 	chunk := p.places
 	var buffer []byte
 	if !p.plain {
-		chunk = min(p.places, max(leastPlaces, patchBytes/max(depth, 1)))
+		chunk = min(p.places, max(leastPlaces, patchBytes/max(depth, 1)/leastPlaces*leastPlaces))
 		buffer = kernel.TempOf[byte](c, depth*chunk)
 	}
 	zero := byte(0) // padding is 0 when the zero point is taken off
@@ -112,35 +112,47 @@ func (p *patches) run(c *kernel.Call, w, x gemm.ByteMat, images int, out []int32
 
 // row writes what one tap of the kernel sees of a channel, from place p0 on.
 func (p *patches) row(dst, channel []byte, tap, p0 int, zero byte) {
-	var at [shape.MaxRank]int // of the tap, in the padded input, less the low padding
 	last := len(p.in) - 1
+	var at, index [shape.MaxRank]int // of the tap, in the padded input, less the low padding; of the line
+	rest := p0 / p.out[last]
 	for d := last; d >= 0; d-- {
 		at[d] = tap%p.kern[d]*p.dilation[d] - p.lo[d]
 		tap /= p.kern[d]
-	}
-	for len(dst) > 0 {
-		first := p0 % p.out[last]
-		n := min(p.out[last]-first, len(dst))
-		rest, base, step, inside := p0/p.out[last], 0, p.in[last], true
-		for d := last - 1; d >= 0; d-- {
-			i := rest%p.out[d]*p.stride[d] + at[d]
+		if d < last {
+			index[d] = rest % p.out[d]
 			rest /= p.out[d]
-			inside = inside && i >= 0 && i < p.in[d]
-			base += i * step
-			step *= p.in[d]
+		}
+	}
+	first := p0 % p.out[last]
+	for len(dst) > 0 {
+		n := min(p.out[last]-first, len(dst))
+		base, inside := 0, true
+		for d := range last {
+			i := index[d]*p.stride[d] + at[d]
+			inside = inside && uint(i) < uint(p.in[d])
+			base = base*p.in[d] + i
 		}
 		if inside {
-			p.line(dst[:n], channel[base:][:p.in[last]], first*p.stride[last]+at[last], p.stride[last], zero)
+			p.line(dst[:n], channel[base*p.in[last]:][:p.in[last]], first*p.stride[last]+at[last], p.stride[last], zero)
 		} else {
 			fill(dst[:n], zero)
 		}
-		dst = dst[n:]
-		p0 += n
+		dst, first = dst[n:], 0
+		for d := last - 1; d >= 0; d-- {
+			if index[d]++; index[d] < p.out[d] {
+				break
+			}
+			index[d] = 0
+		}
 	}
 }
 
 // line takes elements of src, stride apart, from place at on, which may lie outside.
 func (p *patches) line(dst, src []byte, at, stride int, zero byte) {
+	if stride == 1 && at >= 0 && at+len(dst) <= len(src) {
+		copy(dst, src[at:])
+		return
+	}
 	before := 0
 	if at < 0 {
 		before = min((-at+stride-1)/stride, len(dst))

@@ -2,6 +2,7 @@ package gemm
 
 import (
 	"encoding/binary"
+	"sync"
 	"unsafe"
 )
 
@@ -32,15 +33,21 @@ type byteUnits struct {
 // panel packs one panel.
 func (x byteUnits) panel(dst []int32, src []byte, lines, lineStride, depth, depthStride, width int) {
 	group, first := x.kern.group, 0
-	whole := depth / group
-	if whole > 0 && lineStride == 1 {
-		_ = src[(whole*group-1)*depthStride+lines-1]
+	whole, gatheredLines := depth/group, 0
+	if depth > 0 && lineStride == 1 {
+		_ = src[(depth-1)*depthStride+lines-1]
 		flip := x.flip
 		if group == 2 && x.signed {
 			flip = 0x00800080
 		}
 		for ; first+gathered <= lines; first += gathered {
-			x.kern.gather(whole, &src[first], depthStride, &dst[first], width, flip)
+			if whole > 0 {
+				x.kern.gather(whole, &src[first], depthStride, &dst[first], width, flip)
+			}
+		}
+		gatheredLines = first
+		if whole*group < depth && first > 0 {
+			x.last(dst[whole*width:], src[whole*group*depthStride:], first, depth-whole*group, depthStride, width, flip)
 		}
 	}
 	if whole > 0 && depthStride == 1 && group == 4 {
@@ -61,7 +68,7 @@ func (x byteUnits) panel(dst []int32, src []byte, lines, lineStride, depth, dept
 			x.words(dst[first:], src[first*lineStride:][:whole*2], width)
 		}
 	}
-	for l := range lines {
+	for l := gatheredLines; l < lines; l++ {
 		from := whole
 		if l >= first {
 			from = 0
@@ -82,6 +89,25 @@ func (x byteUnits) panel(dst []int32, src []byte, lines, lineStride, depth, dept
 			dst[u*width+l] = int32(unit)
 		}
 	}
+}
+
+// quarters are idle memory for last.
+var quarters = sync.Pool{New: func() any { return new([4 * gathered]byte) }}
+
+// last packs the unit of each line that rows rows do not fill; lines is a
+// multiple of gathered.
+func (x byteUnits) last(dst []int32, src []byte, lines, rows, row, width int, flip uint32) {
+	held := quarters.Get().(*[4 * gathered]byte)
+	for i := range held {
+		held[i] = byte(x.flip) // which becomes zero
+	}
+	for l := 0; l < lines; l += gathered {
+		for t := range rows {
+			copy(held[t*gathered:][:gathered], src[t*row+l:])
+		}
+		x.kern.gather(1, &held[0], gathered, &dst[l:][:gathered][0], width, flip)
+	}
+	quarters.Put(held)
 }
 
 // words packs pairs of one line, width units apart.
