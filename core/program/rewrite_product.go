@@ -31,7 +31,7 @@ func (r *rewriter) linear(i int) bool {
 	return false
 }
 
-// attention is softmax(scale·q·kᵀ [+ mask])·v over the last two axes of tensors of rank 4, or of rank 3, whose first
+// attention is softmax(scale·q·kᵀ)·v, with or without a mask, over the last two axes of tensors of rank 4, or of rank 3, whose first
 // dimension then counts as heads. The scale may stand on either operand or on the product; k may be transposed by a
 // permutation or by the product.
 func (r *rewriter) attention(i int) bool {
@@ -47,15 +47,8 @@ func (r *rewriter) attention(i int) bool {
 	}
 	inner := []int{at}
 	scores, mask := soft.Inputs[0], op.Desc{}
-	if s, at, ok := r.made(scores, op.Add); ok {
-		for k := range 2 {
-			id, _, _ := r.scaled(s.Inputs[k])
-			if p, _, ok := r.made(id, op.MatMul); ok && p.Outputs[0].SameType(s.Outputs[0]) && r.masks(s.Inputs[1-k], s.Outputs[0]) {
-				scores, mask = s.Inputs[k], r.descs[s.Inputs[1-k]]
-				inner = append(inner, at)
-				break
-			}
-		}
+	if under, m, at, ok := r.masked(scores); ok {
+		scores, mask, inner = under, r.descs[m], append(inner, at)
 	}
 	id, scale, through := r.scaled(scores)
 	inner = append(inner, through...)
@@ -134,6 +127,30 @@ func (r *rewriter) scaled(id op.TensorID) (x op.TensorID, factor float64, inner 
 	}
 }
 
+// masked reads scores under a mask: a sum, or a choice between scores and what is as good as -Inf.
+func (r *rewriter) masked(id op.TensorID) (scores, mask op.TensorID, at int, ok bool) {
+	n, at, ok := r.made(id, op.Add, op.Where)
+	if !ok {
+		return 0, 0, 0, false
+	}
+	product := func(id op.TensorID) bool {
+		under, _, _ := r.scaled(id)
+		p, _, ok := r.made(under, op.MatMul)
+		return ok && p.Outputs[0].SameType(n.Outputs[0])
+	}
+	if n.Op == op.Where {
+		low, ok := r.number(n.Inputs[2])
+		ok = ok && low <= -greatest(n.Outputs[0].DType) && product(n.Inputs[1]) && r.shows(n.Inputs[0], n.Outputs[0], 0)
+		return n.Inputs[1], n.Inputs[0], at, ok
+	}
+	for k := range 2 {
+		if product(n.Inputs[k]) && r.masks(n.Inputs[1-k], n.Outputs[0]) {
+			return n.Inputs[k], n.Inputs[1-k], at, true
+		}
+	}
+	return 0, 0, 0, false
+}
+
 // masks reports whether a tensor may be the mask of attention for these scores: it broadcasts to them, and no query is
 // known to see nothing, for which the op gives 0 and the softmax NaN.
 func (r *rewriter) masks(id op.TensorID, scores op.Desc) bool {
@@ -144,15 +161,22 @@ func (r *rewriter) masks(id op.TensorID, scores op.Desc) bool {
 	if r.within(id, 0).finite(d.DType) {
 		return true
 	}
-	v := r.content(id)
-	if len(v) == 0 || len(d.Shape) == 0 {
+	g := greatest(d.DType)
+	return r.shows(id, scores, -g) && !slices.ContainsFunc(r.content(id), func(f float64) bool { return f != f || f > g })
+}
+
+// shows reports whether a constant that broadcasts to the scores is known to have, for every query, a number that is low or
+// above, or, for flags, one that is set.
+func (r *rewriter) shows(id op.TensorID, scores op.Desc, low float64) bool {
+	d, v := r.descs[id], r.content(id)
+	if len(v) == 0 || len(d.Shape) == 0 || shape.CanExpand(d.Shape, scores.Shape) != nil {
 		return false
 	}
-	width := d.Shape[len(d.Shape)-1]
-	for at := 0; at < len(v); at += width {
-		if !slices.ContainsFunc(v[at:at+width], func(f float64) bool { return f > -greatest(d.DType) }) {
+	seen := func(f float64) bool { return f >= low && (d.DType.IsFloat() || f != 0) }
+	for row := range slices.Chunk(v, d.Shape[len(d.Shape)-1]) {
+		if !slices.ContainsFunc(row, seen) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(v, func(f float64) bool { return f != f || f > greatest(d.DType) })
+	return true
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goburn/burn/conformance/ref"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 )
@@ -47,6 +48,15 @@ func product(s *sketch, q, k op.Desc) op.Desc {
 	return s.With(op.MatMul, []op.Desc{q, k}, op.Flag("transpose_b", true))
 }
 
+// flags is a constant of 3 by 3 flags.
+func flags(s *sketch, v ...int64) op.Desc {
+	s.last++
+	t := ref.Tensor{Desc: op.Desc{ID: s.last, DType: dtype.Bool, Shape: []int{3, 3}}, I: v}
+	s.values[s.last] = t
+	s.p.Consts = append(s.p.Consts, t.Desc)
+	return t.Desc
+}
+
 func TestRewriteAttention(t *testing.T) {
 	found(t, []form{
 		{"k permuted from heads last, score divided", func(s *sketch) op.Desc {
@@ -78,12 +88,16 @@ func TestRewriteAttention(t *testing.T) {
 			y := s.Do(op.Div, product(s, s.x(2, 2, 3, 5), s.x(2, 2, 3, 5)), s.n(2))
 			return s.Do(op.MatMul, soft(s, s.Do(op.Add, m, y)), s.x(2, 2, 3, 4))
 		}},
+		{"constant flags", func(s *sketch) op.Desc {
+			y := s.Do(op.Div, product(s, s.x(2, 2, 3, 5), s.x(2, 2, 3, 5)), s.n(2))
+			return s.Do(op.MatMul, soft(s, s.Do(op.Where, flags(s, 1, 0, 0, 1, 1, 0, 1, 1, 1), y, s.n(math.Inf(-1)))), s.x(2, 2, 3, 4))
+		}},
 	}, op.Attention)
 	found(t, []form{
 		{"mask of flags, (1-m)·-10000", func(s *sketch) op.Desc {
-			flags := s.input(dtype.Bool, 2, 3)
-			s.values[flags.ID].I[0], s.values[flags.ID].I[4] = 1, 1 // scores near -10000 alone have few digits
-			m := s.Cast(s.Reshape(flags, []int{2, 1, 1, 3}), s.d)
+			given := s.input(dtype.Bool, 2, 3)
+			s.values[given.ID].I[0], s.values[given.ID].I[4] = 1, 1 // scores near -10000 alone have few digits
+			m := s.Cast(s.Reshape(given, []int{2, 1, 1, 3}), s.d)
 			m = s.Do(op.Mul, s.Do(op.Sub, s.n(1), m), s.n(-10000))
 			return s.Do(op.MatMul, soft(s, s.Do(op.Add, product(s, s.x(2, 2, 3, 5), s.x(2, 2, 3, 5)), m)), s.x(2, 2, 3, 4))
 		}},
@@ -104,6 +118,14 @@ func TestRewriteAttention(t *testing.T) {
 			inf := math.Inf(-1)
 			return s.Do(op.MatMul, soft(s, s.Do(op.Add, product(s, s.x(1, 1, 2, 5), s.x(1, 1, 2, 5)), s.constant([]int{2, 2}, inf, inf, 0, 0))),
 				s.x(1, 1, 2, 4))
+		}},
+		{"flags that hide all keys of a query", func(s *sketch) op.Desc {
+			y := product(s, s.x(1, 1, 3, 5), s.x(1, 1, 3, 5))
+			return s.Do(op.MatMul, soft(s, s.Do(op.Where, flags(s, 1, 0, 0, 0, 0, 0, 1, 1, 1), y, s.n(math.Inf(-1)))), s.x(1, 1, 3, 4))
+		}},
+		{"flags with a bound that scores may reach", func(s *sketch) op.Desc {
+			y := product(s, s.x(1, 1, 3, 5), s.x(1, 1, 3, 5))
+			return s.Do(op.MatMul, soft(s, s.Do(op.Where, flags(s, 1, 0, 0, 1, 1, 0, 1, 1, 1), y, s.n(-4))), s.x(1, 1, 3, 4))
 		}},
 		{"scale after the mask", func(s *sketch) op.Desc {
 			y, v := plain(s)
