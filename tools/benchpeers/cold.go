@@ -100,6 +100,7 @@ func firstAnswer(ctx context.Context, args []string) (time.Duration, int64, erro
 	if err := c.Start(); err != nil {
 		return 0, 0, err
 	}
+	memory := watchMemory(c.Process.Pid)
 	r := bufio.NewReader(out)
 	_, err = r.ReadString('\n')
 	first := time.Since(start)
@@ -109,7 +110,7 @@ func firstAnswer(ctx context.Context, args []string) (time.Duration, int64, erro
 	if werr := c.Wait(); err == nil || werr != nil {
 		err = werr
 	}
-	return first, peakMemory(c.ProcessState), err
+	return first, memory(), err
 }
 
 func sizes(ctx context.Context, o options, s *scripts, r *Result) error {
