@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
@@ -24,7 +23,6 @@ type plan struct {
 	steps   []step
 	account *mem.Account
 	packed  int64 // bytes that kernels keep, on the account
-	tuner   tuner // when there is more than one thread
 }
 
 // step is one kernel of a plan.
@@ -54,12 +52,6 @@ func (pl *plan) free() {
 // runSteps executes the plan on the frame, whose inputs are bound, and leaves the outputs in results, each with a holder
 // of its own.
 func (s *stream) runSteps(pl *plan) error {
-	tune := &pl.tuner
-	if s.env.Pool.Threads() == 1 {
-		tune = nil
-	} else {
-		tune.begin()
-	}
 	for i := range pl.steps {
 		st := &pl.steps[i]
 		if s.closed.Load() {
@@ -69,23 +61,11 @@ func (s *stream) runSteps(pl *plan) error {
 		for k, slot := range st.in {
 			st.args[k] = pl.frame[slot]
 		}
-		env, began := &s.env, time.Time{}
-		if tune != nil {
-			if !tune.on(i) {
-				env = &s.alone
-			}
-			if tune.measured {
-				began = time.Now()
-			}
-		}
 		into := kernel.Array{}
 		if st.into >= 0 {
 			into = kernel.Array{Buf: pl.frame[st.into].Buf, View: st.part}
 		}
-		err := s.invokeWith(env, st.run, st.args, st.own, st.desc, st.outs, into)
-		if !began.IsZero() {
-			tune.took(i, time.Since(began))
-		}
+		err := s.invokeInto(st.run, st.args, st.own, st.desc, st.outs, into)
 		clear(st.args)
 		if err != nil {
 			pl.release()
@@ -99,9 +79,6 @@ func (s *stream) runSteps(pl *plan) error {
 			pl.frame[slot].Buf.Release()
 			pl.frame[slot] = kernel.Array{}
 		}
-	}
-	if tune != nil {
-		tune.end()
 	}
 	for i, slot := range pl.outputs {
 		pl.results[i] = pl.frame[slot]
@@ -123,7 +100,6 @@ func (pl *plan) release() {
 
 // schedule fills in what steps may overwrite and what they give back.
 func (pl *plan) schedule() {
-	pl.tuner.init(len(pl.steps))
 	needed := make([]bool, len(pl.frame))
 	for i := range pl.temps {
 		needed[i] = true

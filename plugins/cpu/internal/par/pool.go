@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 const (
@@ -15,19 +16,20 @@ const (
 	perThread = 4
 	// maxThreads keeps a chunk number within the sixteen bits of a ticket.
 	maxThreads = 1 << 12
-	// spinTurns is how often an idle thread looks for work before it parks,
-	// some ten microseconds: loops come in bursts and waking costs more.
-	spinTurns = 4000
-	// yieldEvery is how many of those turns pass between two offers of the
-	// processor to other goroutines.
-	yieldEvery = 256
+	// spinFor is how long an idle thread looks for work before it parks: loops
+	// come in bursts, and waking costs more than the steps between them take.
+	spinFor = 200 * time.Microsecond
+	// yieldEvery is how many looks pass between two offers of the processor to
+	// other goroutines, some ten microseconds. An offer takes a lock of the
+	// scheduler and may wake a thread that finds nothing.
+	yieldEvery = 1 << 13
 )
 
 // Pool is a set of parked workers. All methods may be called from any number
 // of goroutines at once. A Pool must be closed to let its workers go.
 type Pool struct {
 	threads int
-	turns   int // idle turns before parking
+	patient bool // idle threads spin before they park
 	workers []*worker
 
 	// busy is held by the one For that the workers serve, and for good by
@@ -43,7 +45,8 @@ type Pool struct {
 	// take a chunk of a loop other than the one it looked at.
 	ticket  atomic.Uint64
 	pending atomic.Int64  // chunks of the current loop that have not finished
-	done    chan struct{} // the last finisher's word to the caller
+	waiting atomic.Bool   // the caller sleeps until it is told that none is pending
+	done    chan struct{} // holds at most one token; a token is owed only to a caller seen waiting
 	failed  atomic.Pointer[Panic]
 
 	closing atomic.Bool
@@ -65,9 +68,7 @@ func New(threads int) *Pool {
 	}
 	threads = min(threads, maxThreads)
 	p := &Pool{threads: threads, done: make(chan struct{}, 1)}
-	if threads <= procs {
-		p.turns = spinTurns
-	}
+	p.patient = threads <= procs
 	for range threads - 1 {
 		w := &worker{wake: make(chan struct{}, 1)}
 		p.workers = append(p.workers, w)
@@ -76,10 +77,6 @@ func New(threads int) *Pool {
 	}
 	return p
 }
-
-// Alone returns a pool without workers that cuts ranges as p does: its loops run on their callers, part by part. It need
-// not be closed.
-func (p *Pool) Alone() *Pool { return &Pool{threads: p.threads} }
 
 // Threads returns how many threads a loop can run on, the caller's included.
 func (p *Pool) Threads() int { return p.threads }
@@ -185,17 +182,18 @@ func (p *Pool) abandon(last *bool) {
 
 // await returns when the last chunk, run by a worker, has finished.
 func (p *Pool) await() {
-	for turn := range p.turns {
-		select {
-		case <-p.done:
-			return
-		default:
-		}
-		if turn%yieldEvery == yieldEvery-1 {
-			runtime.Gosched()
-		}
+	finished := func() bool { return p.pending.Load() == 0 }
+	if p.patient && spin(finished) {
+		return
 	}
-	<-p.done
+	for !finished() {
+		p.waiting.Store(true)
+		// The last chunk may have finished before the store above.
+		if finished() && p.waiting.CompareAndSwap(true, false) {
+			return
+		}
+		<-p.done // or a late word of the loop before
+	}
 }
 
 // runOne claims and runs a chunk of the current loop. It reports whether
@@ -239,7 +237,7 @@ func (p *Pool) serve(w *worker) {
 		go p.serve(w)
 	}()
 	for !p.closing.Load() {
-		if p.work() || p.spin() {
+		if p.work() || p.patient && spin(p.open) {
 			continue
 		}
 		w.parked.Store(true)
@@ -258,7 +256,7 @@ func (p *Pool) serve(w *worker) {
 func (p *Pool) work() bool {
 	ran, last := false, false
 	defer func() {
-		if last {
+		if last && p.waiting.CompareAndSwap(true, false) {
 			p.done <- struct{}{}
 		}
 	}()
@@ -271,17 +269,20 @@ func (p *Pool) work() bool {
 	return ran
 }
 
-// spin reports whether work came up within the idle turns.
-func (p *Pool) spin() bool {
-	for turn := range p.turns {
-		if p.open() {
-			return true
+// spin reports whether ready became true before its time was up.
+func spin(ready func() bool) bool {
+	start := time.Now()
+	for {
+		for range yieldEvery {
+			if ready() {
+				return true
+			}
 		}
-		if turn%yieldEvery == yieldEvery-1 {
-			runtime.Gosched()
+		if time.Since(start) > spinFor {
+			return false
 		}
+		runtime.Gosched()
 	}
-	return false
 }
 
 // open reports whether the current loop has an unclaimed chunk.
