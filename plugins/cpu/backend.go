@@ -19,6 +19,8 @@ import (
 type Backend struct {
 	pool   *par.Pool
 	memory *mem.Pool
+	// crowded says that short programs are to run on one thread.
+	crowded bool
 
 	mu      sync.Mutex
 	closed  bool

@@ -77,6 +77,19 @@ func New(c core.Config) (core.Backend, error) {
 	return &Backend{pool: par.New(threads), memory: mem.NewGuardedPool(limit, idle, int(band)), streams: map[*stream]struct{}{}}, nil
 }
 
+// NewForClient is New for a process whose only work is that of a client in another process on the same machine. Where the
+// backend has all processors, a worker that wakes for a short program takes the place of the client that waits for it:
+// such programs run on one thread, with the same results.
+func NewForClient(c core.Config) (core.Backend, error) {
+	b, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	cpu := b.(*Backend)
+	cpu.crowded = cpu.pool.Threads() >= runtime.NumCPU()
+	return cpu, nil
+}
+
 func parseBytes(text string) (int64, error) {
 	digits, shift := strings.TrimSpace(text), 0
 	if n := len(digits); n > 0 {

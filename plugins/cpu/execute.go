@@ -195,12 +195,12 @@ func prepare(n *op.Node, in []op.Desc) (f kernel.Func, err error) {
 
 // invoke runs a kernel; what it panics with becomes its error.
 func (s *stream) invoke(f kernel.Func, in []kernel.Array, own uint64, desc []op.Desc, out []kernel.Array) error {
-	return s.invokeInto(f, in, own, desc, out, kernel.Array{})
+	return s.invokeWith(&s.env, f, in, own, desc, out, kernel.Array{})
 }
 
-// invokeInto is invoke with a place for the first result.
-func (s *stream) invokeInto(f kernel.Func, in []kernel.Array, own uint64, desc []op.Desc, out []kernel.Array, into kernel.Array) (err error) {
-	s.call.Begin(&s.env, in, own, desc, out)
+// invokeWith is invoke on the threads of env, with a place for the first result.
+func (s *stream) invokeWith(env *kernel.Env, f kernel.Func, in []kernel.Array, own uint64, desc []op.Desc, out []kernel.Array, into kernel.Array) (err error) {
+	s.call.Begin(env, in, own, desc, out)
 	s.call.Into = into
 	done := false
 	defer func() {

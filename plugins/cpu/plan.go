@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
@@ -23,6 +24,7 @@ type plan struct {
 	steps   []step
 	account *mem.Account
 	packed  int64 // bytes that kernels keep, on the account
+	length  length
 }
 
 // step is one kernel of a plan.
@@ -52,6 +54,11 @@ func (pl *plan) free() {
 // runSteps executes the plan on the frame, whose inputs are bound, and leaves the outputs in results, each with a holder
 // of its own.
 func (s *stream) runSteps(pl *plan) error {
+	env := &s.env
+	if s.backend.crowded && pl.length.short() {
+		env = &s.alone
+		defer pl.length.measure(time.Now())
+	}
 	for i := range pl.steps {
 		st := &pl.steps[i]
 		if s.closed.Load() {
@@ -65,7 +72,7 @@ func (s *stream) runSteps(pl *plan) error {
 		if st.into >= 0 {
 			into = kernel.Array{Buf: pl.frame[st.into].Buf, View: st.part}
 		}
-		err := s.invokeInto(st.run, st.args, st.own, st.desc, st.outs, into)
+		err := s.invokeWith(env, st.run, st.args, st.own, st.desc, st.outs, into)
 		clear(st.args)
 		if err != nil {
 			pl.release()
@@ -86,6 +93,30 @@ func (s *stream) runSteps(pl *plan) error {
 	}
 	pl.release()
 	return nil
+}
+
+// length is how long a plan takes on one thread, as far as it is known.
+type length struct {
+	runs  int
+	least time.Duration
+}
+
+const (
+	// shortRun is the time on one thread up to which a program is short: waking a worker, and the client that it is in the
+	// way of, takes about as long.
+	shortRun = 150 * time.Microsecond
+	// trialRuns is how many runs a program is short for until it is known.
+	trialRuns = 3
+)
+
+func (l *length) short() bool { return l.runs < trialRuns || l.least <= shortRun }
+
+// measure counts a run since began.
+func (l *length) measure(began time.Time) {
+	if took := time.Since(began); l.runs == 0 || took < l.least {
+		l.least = took
+	}
+	l.runs = min(l.runs+1, trialRuns)
 }
 
 // release gives back what steps have filled.

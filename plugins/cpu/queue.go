@@ -87,6 +87,8 @@ func (s *stream) work() {
 
 // drain executes until the queue is empty or the stream is closed. The caller holds exec.
 func (s *stream) drain() {
+	s.env.Pool.Hold()
+	defer s.env.Pool.Release()
 	for {
 		s.mu.Lock()
 		if len(s.queue.commands) == 0 || s.closed.Load() {

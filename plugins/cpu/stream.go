@@ -19,6 +19,7 @@ import (
 type stream struct {
 	backend *Backend
 	env     kernel.Env
+	alone   kernel.Env // env with one thread that cuts work as all of them would
 	tensors atomic.Int64
 
 	mu     sync.Mutex // guards queue, spare, asleep
@@ -42,6 +43,7 @@ var (
 func newStream(b *Backend) *stream {
 	s := &stream{backend: b, wake: make(chan struct{}, 1), quit: make(chan struct{}), asleep: true}
 	s.env = kernel.Env{Pool: b.pool, Account: b.memory.NewAccount()}
+	s.alone = kernel.Env{Pool: b.pool.Alone(), Account: s.env.Account}
 	s.state.begin()
 	go s.work()
 	return s

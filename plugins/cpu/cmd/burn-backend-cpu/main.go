@@ -7,5 +7,5 @@ import (
 )
 
 func main() {
-	serve.Main("cpu", cpu.New)
+	serve.Main("cpu", cpu.NewForClient)
 }

@@ -127,7 +127,7 @@ func (r *run[T]) start(items int) error {
 	case !isDirect[T](p) && isLong[T](p):
 		r.runLong()
 	case isDirect[T](p) && (p.batch*p.outputs >= 4*pool.Threads() || pool.Threads() == 1):
-		pool.For(p.batch*p.outputs, leastWork()/max(p.outSize*p.depth(), 1)+1, r.directLoop)
+		pool.For(p.batch*p.outputs, leastDirect()/max(p.outSize*p.depth(), 1)+1, r.directLoop)
 	case items >= 4*pool.Threads() || items >= pool.Threads() && work < 16*leastWork():
 		// Side by side: each thread pads the groups that it computes.
 		pool.For(items, leastWork()/work+1, r.itemsLoop)
@@ -144,6 +144,9 @@ func leastWork() int {
 	}
 	return 64 << 10
 }
+
+// leastDirect is leastWork for outputs that are computed tap by tap, which takes longer.
+func leastDirect() int { return leastWork() / 4 }
 
 // run is one execution, kept for the next one.
 type run[T gemm.Number] struct {

@@ -38,7 +38,7 @@ func (r *run[T]) directItems(lo, hi int) {
 func (r *run[T]) directLines(f *frame[T], group int) {
 	p := r.plan
 	perGroup, lines := p.outputs/p.groups, p.lines()
-	grain := leastWork()/max(p.outSize/lines*p.depth(), 1) + 1
+	grain := leastDirect()/max(p.outSize/lines*p.depth(), 1) + 1
 	for o := range perGroup {
 		r.pool.For(lines, grain, func(lo, hi int) { r.channel(f.source(), group*perGroup+o, lo, hi) })
 	}

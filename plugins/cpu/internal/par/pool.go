@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 const (
@@ -16,13 +15,17 @@ const (
 	perThread = 4
 	// maxThreads keeps a chunk number within the sixteen bits of a ticket.
 	maxThreads = 1 << 12
-	// spinFor is how long an idle thread looks for work before it parks: loops
-	// come in bursts, and waking costs more than the steps between them take.
-	spinFor = 200 * time.Microsecond
-	// yieldEvery is how many looks pass between two offers of the processor to
-	// other goroutines, some ten microseconds. An offer takes a lock of the
-	// scheduler and may wake a thread that finds nothing.
-	yieldEvery = 1 << 13
+	// looks is how often a thread that has nothing to do looks for work before
+	// it offers its processor to other goroutines, some ten microseconds. An
+	// offer takes a lock of the scheduler and may wake a thread that finds
+	// nothing.
+	looks = 1 << 13
+	// spinHeld and spinFree are after how many offers it parks, while the pool
+	// is held and otherwise. Waking costs more than what lies between two loops
+	// of a program; between programs the processor may be wanted elsewhere, by
+	// the process that waits for the result.
+	spinHeld = 100
+	spinFree = 3
 )
 
 // Pool is a set of parked workers. All methods may be called from any number
@@ -48,6 +51,7 @@ type Pool struct {
 	waiting atomic.Bool   // the caller sleeps until it is told that none is pending
 	done    chan struct{} // holds at most one token; a token is owed only to a caller seen waiting
 	failed  atomic.Pointer[Panic]
+	held    atomic.Int32 // calls of Hold less those of Release
 
 	closing atomic.Bool
 	closed  sync.Once
@@ -78,8 +82,18 @@ func New(threads int) *Pool {
 	return p
 }
 
+// Alone returns a pool without workers that cuts ranges as p does: its loops run on their callers, part by part. It need
+// not be closed.
+func (p *Pool) Alone() *Pool { return &Pool{threads: p.threads} }
+
 // Threads returns how many threads a loop can run on, the caller's included.
 func (p *Pool) Threads() int { return p.threads }
+
+// Hold says that loops will follow one another until Release is called as often: workers stay awake between them.
+func (p *Pool) Hold() { p.held.Add(1) }
+
+// Release ends what Hold began.
+func (p *Pool) Release() { p.held.Add(-1) }
 
 // Close waits for the loop in progress and ends the workers. A For after
 // Close runs on its caller alone. Close may be called more than once, but not
@@ -183,7 +197,7 @@ func (p *Pool) abandon(last *bool) {
 // await returns when the last chunk, run by a worker, has finished.
 func (p *Pool) await() {
 	finished := func() bool { return p.pending.Load() == 0 }
-	if p.patient && spin(finished) {
+	if p.patient && p.spin(finished) {
 		return
 	}
 	for !finished() {
@@ -237,7 +251,7 @@ func (p *Pool) serve(w *worker) {
 		go p.serve(w)
 	}()
 	for !p.closing.Load() {
-		if p.work() || p.patient && spin(p.open) {
+		if p.work() || p.patient && p.spin(p.open) {
 			continue
 		}
 		w.parked.Store(true)
@@ -269,16 +283,20 @@ func (p *Pool) work() bool {
 	return ran
 }
 
-// spin reports whether ready became true before its time was up.
-func spin(ready func() bool) bool {
-	start := time.Now()
-	for {
-		for range yieldEvery {
+// spin reports whether ready became true before its patience ended.
+func (p *Pool) spin(ready func() bool) bool {
+	for held, free := 0, 0; ; {
+		for range looks {
 			if ready() {
 				return true
 			}
 		}
-		if time.Since(start) > spinFor {
+		if p.held.Load() > 0 {
+			held++
+		} else {
+			free++
+		}
+		if held > spinHeld || free > spinFree {
 			return false
 		}
 		runtime.Gosched()

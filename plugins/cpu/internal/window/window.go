@@ -200,8 +200,8 @@ func Max[T gemm.Number](pool *par.Pool, p *Plan, x, out []T, index []int64) {
 // minWork is the fewest elements that are worth another thread in plain Go; in assembly they are nativeGain times as
 // many.
 const (
-	minWork    = 16 << 10
-	nativeGain = 16
+	minWork    = 4 << 10
+	nativeGain = 8
 )
 
 // grain returns how many planes are worth another thread.
