@@ -122,6 +122,8 @@ func (r *run[T]) start(items int) error {
 	work := max(p.outputs/p.groups*p.outSize*p.depth(), 1)
 	switch {
 	case areDots[T](p) && r.weights.plain != nil && r.runDots():
+	case inPlanes[T](p):
+		r.runPlanes()
 	case r.weights.phases != nil && !r.accumulate:
 		return r.runPhases()
 	case !isDirect[T](p) && isLong[T](p):

@@ -17,6 +17,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/goburn/burn/plugins/cpu/internal/depthwise"
 )
 
 // MaxRank is the most spatial dimensions.
@@ -107,10 +109,12 @@ type Plan struct {
 	long                     bool  // few places, a large kernel
 	framed                   bool  // a matrix of which neighbouring columns overlap is the input
 
-	phases []phase   // of a dilated input
-	idle   sync.Pool // *frame[T]
-	spare  sync.Pool // *[]T, a phase of the output
-	runs   sync.Pool // *run[T]
+	phases    []phase // of a dilated input
+	depthwise *depthwise.Plan
+	noBias    []float32 // zeros for planes
+	idle      sync.Pool // *frame[T]
+	spare     sync.Pool // *[]T, a phase of the output
+	runs      sync.Pool // *run[T]
 }
 
 // New checks shapes and parameters and lays out the convolution.
@@ -240,6 +244,9 @@ func (p *Plan) choose() {
 	p.framed = p.plain && perGroup == 1 && p.outSize == last.out && p.taps == last.kernel && last.kernelDilation == 1 && !p.pointwise
 	p.turned, p.long, p.dots = p.isTurned(), p.chooseLong(), p.chooseDots()
 	p.direct = perGroup == 1 && p.outputs/p.groups <= maxDirect && p.taps > 0
+	if p.depthwise = p.layPlanes(); p.depthwise != nil {
+		p.noBias = make([]float32, p.outputs)
+	}
 	if p.pointwise && !p.direct && !p.thin || p.outSize == 0 {
 		return
 	}
