@@ -80,6 +80,7 @@ func loops(level *level) {
 	k.copyRows("copyRows", false)
 	k.copyRows("copyRowsPast", true)
 	k.splitRows()
+	k.interleaveRows()
 	k.pairs()
 	k.clamp()
 	c := newNumbers()

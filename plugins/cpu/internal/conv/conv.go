@@ -17,6 +17,7 @@ type Weights[T gemm.Number] struct {
 	packed                 []*gemm.PackedA[T] // one for each group
 	turned                 []*gemm.PackedB[T] // likewise, for plans that exchange the roles
 	phases                 []*Weights[T]      // of the phases of a plan
+	flat                   []*gemm.PackedA[T] // likewise, for phases computed together
 }
 
 // PackWeights prepares the weights w of the plan's weight shape. Weights for
@@ -27,7 +28,12 @@ func PackWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
 	if isDirect[T](p) || isLong[T](p) {
 		return ready
 	}
-	if ready.phases = phaseWeights(pool, p, w); ready.phases != nil {
+	if len(p.phases) > 0 && finite(ready.plain) {
+		if isFlat[T](p) {
+			ready.flat = flatWeights(pool, p, w)
+		} else {
+			ready.phases = phaseWeights(pool, p, w)
+		}
 		return ready // plain ones are for sums
 	}
 	ready.plain = nil
@@ -124,6 +130,8 @@ func (r *run[T]) start(items int) error {
 	case areDots[T](p) && r.weights.plain != nil && r.runDots():
 	case inPlanes[T](p):
 		r.runPlanes()
+	case r.weights.flat != nil && !r.accumulate:
+		r.runFlat()
 	case r.weights.phases != nil && !r.accumulate:
 		return r.runPhases()
 	case !isDirect[T](p) && isLong[T](p):

@@ -13,61 +13,80 @@ import (
 // with every dilation-th element of the kernel, whose outputs lie a dilation
 // apart. (This is the gradient of the input of a convolution with strides.)
 
-// phase is the part of the output at places first, first+dilation ...
+// phase is the part of the output at places first, first+dilation ...: a
+// convolution without strides of the input, padded by lo.
 type phase struct {
-	*Plan
+	*Plan                       // once planned
 	first, taps, dilation []int // by axis: of the output, the first element of the kernel, and the steps of both
+	lo, out, kernel       []int // by axis: padding, outputs and elements of the kernel
+	base, reach, end      int   // see layout
+	offsets               []int
 }
 
 // cut makes the phases of a plan that has them: dilated, no strides and no
 // dilated kernel.
-func (p *Plan) cut(params Params, xShape, wShape []int) error {
+func (p *Plan) cut() {
 	phases := 1
 	for _, a := range p.axes {
 		if a.stride != 1 || a.kernelDilation != 1 || a.kernel == 0 || a.in == 0 {
-			return nil
+			return
 		}
 		phases *= a.dilation
 	}
 	if phases == 1 || phases > mostPhases || p.outSize == 0 || p.outputs*p.batch*p.depth() == 0 {
-		return nil
+		return
 	}
 	for i := range phases {
 		n := len(p.axes)
-		ph := phase{first: make([]int, n), taps: make([]int, n), dilation: make([]int, n)}
-		part := Params{PadLo: make([]int, n), PadHi: make([]int, n), Groups: params.Groups}
-		kernel := append([]int(nil), wShape...)
+		steps := make([]int, 6*n)
+		part := func(i int) []int { return steps[i*n:][:n:n] }
+		ph := phase{first: part(0), taps: part(1), dilation: part(2), lo: part(3), out: part(4), kernel: part(5)}
 		empty := false
 		for d := n - 1; d >= 0; d-- {
 			a := &p.axes[d]
 			r := i % a.dilation
 			i /= a.dilation
 			k := ((a.lo-r)%a.dilation + a.dilation) % a.dilation
-			out, left := (a.out-r+a.dilation-1)/a.dilation, max(0, (a.kernel-k+a.dilation-1)/a.dilation)
-			empty = empty || out <= 0
-			ph.first[d], ph.taps[d], ph.dilation[d], kernel[2+d] = r, k, a.dilation, left
-			part.PadLo[d] = -(r + k - a.lo) / a.dilation
-			part.PadHi[d] = out + left - 1 - a.in - part.PadLo[d]
+			ph.out[d], ph.kernel[d] = (a.out-r+a.dilation-1)/a.dilation, max(0, (a.kernel-k+a.dilation-1)/a.dilation)
+			ph.first[d], ph.taps[d], ph.dilation[d], ph.lo[d] = r, k, a.dilation, -(r+k-a.lo)/a.dilation
+			empty = empty || ph.out[d] <= 0
 		}
-		if empty {
-			continue
+		if !empty {
+			p.phases = append(p.phases, ph)
 		}
-		var err error
-		if ph.Plan, err = New(xShape, kernel, part); err != nil {
-			return err
-		}
-		p.phases = append(p.phases, ph)
 	}
-	return nil
+	p.flat = newLayout(p)
+}
+
+// planned makes the plans of the phases, which not every way needs.
+func (p *Plan) planned() error {
+	p.planPhases.Do(func() {
+		x, w := []int{p.batch, p.channels}, []int{p.outputs, p.channels / p.groups}
+		for _, a := range p.axes {
+			x, w = append(x, a.in), append(w, 0)
+		}
+		for i := range p.phases {
+			ph := &p.phases[i]
+			hi := make([]int, len(ph.lo))
+			for d := range hi {
+				hi[d] = ph.out[d] + ph.kernel[d] - 1 - p.axes[d].in - ph.lo[d]
+				w[2+d] = ph.kernel[d]
+			}
+			var err error
+			if ph.Plan, err = New(x, w, Params{PadLo: ph.lo, PadHi: hi, Groups: p.groups}); err != nil {
+				p.planError = err
+			}
+		}
+	})
+	return p.planError
 }
 
 // mostPhases bounds the plans that one is cut into.
 const mostPhases = 64
 
-// phaseWeights prepares the weights of all phases. It gives nil where holes
-// must be computed: a zero times a weight that is not finite is NaN.
+// phaseWeights prepares the weights of all phases.
 func phaseWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) []*Weights[T] {
-	if len(p.phases) == 0 || !finite(w[:p.outputs*p.depth()]) {
+	if p.planned() != nil {
 		return nil
 	}
 	kernel := make([]int, len(p.axes))
@@ -99,7 +118,25 @@ func (ph *phase) within(kernel, list []int, d, base int) []int {
 	return list
 }
 
+// finite reports whether w holds numbers alone: a zero times another is a NaN,
+// so that holes must be computed.
 func finite[T gemm.Number](w []T) bool {
+	if kern := gemm.Active[T](); kern.Dot != nil {
+		var zeros [1024]T
+		var sums [16]T
+		for len(w) > 0 {
+			n := min(len(w), len(zeros))
+			rows := min(len(w)/n, len(sums))
+			kern.Dot(zeros[:n], w, n, sums[:rows])
+			for _, v := range sums[:rows] {
+				if v != v {
+					return false
+				}
+			}
+			w = w[rows*n:]
+		}
+		return true
+	}
 	for _, v := range w {
 		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
 			return false

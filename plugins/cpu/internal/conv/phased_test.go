@@ -1,7 +1,9 @@
 package conv
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,4 +31,85 @@ func TestHolesAreZeros(t *testing.T) {
 		}
 	}
 	require.Equal(t, make([]float32, 16), out[4:])
+}
+
+// together are convolutions whose phases are computed together.
+var together = []spec{
+	{"2x2", []int{1, 5, 7, 9}, []int{6, 5, 2, 2}, Params{InputDilation: []int{2, 2}, PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
+	{"4x4, wide", []int{1, 3, 9, 33}, []int{4, 3, 4, 4}, Params{InputDilation: []int{2, 2}, PadLo: []int{3, 3}, PadHi: []int{3, 3}}},
+	{"4x4, shifted", []int{2, 3, 8, 11}, []int{5, 3, 4, 4}, Params{InputDilation: []int{2, 2}, PadLo: []int{2, 2}, PadHi: []int{2, 2}}},
+	{"3x3, odd output", []int{1, 4, 11, 12}, []int{7, 4, 3, 3}, Params{InputDilation: []int{2, 2}, PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
+	{"many outputs", []int{1, 6, 7, 8}, []int{131, 6, 3, 2}, Params{InputDilation: []int{2, 2}, PadLo: []int{1, 1}, PadHi: []int{2, 1}}},
+	{"a batch, groups", []int{9, 6, 6, 7}, []int{12, 2, 3, 3}, Params{InputDilation: []int{2, 2}, PadLo: []int{1, 1}, PadHi: []int{1, 2}, Groups: 3}},
+	{"one axis", []int{1, 3, 8, 19}, []int{4, 3, 2, 4}, Params{InputDilation: []int{1, 2}, PadLo: []int{1, 2}, PadHi: []int{0, 1}}},
+	{"the other axis", []int{1, 3, 8, 19}, []int{4, 3, 3, 2}, Params{InputDilation: []int{2, 1}, PadLo: []int{1, 1}, PadHi: []int{1, 0}}},
+	{"thirds", []int{1, 3, 8, 13}, []int{4, 3, 5, 4}, Params{InputDilation: []int{2, 3}, PadLo: []int{4, 3}, PadHi: []int{1, 2}}},
+	{"without taps", []int{1, 3, 8, 13}, []int{4, 3, 1, 2}, Params{InputDilation: []int{2, 3}, PadHi: []int{1, 2}}},
+	{"cut", []int{1, 3, 12, 17}, []int{4, 3, 4, 4}, Params{InputDilation: []int{2, 2}, PadLo: []int{-2, 1}, PadHi: []int{1, -4}}},
+	{"line", []int{2, 3, 150}, []int{5, 3, 8}, Params{InputDilation: []int{2}, PadLo: []int{4}, PadHi: []int{3}}},
+	{"volume", []int{1, 2, 9, 8, 10}, []int{3, 2, 2, 4, 4}, Params{InputDilation: []int{1, 2, 2}, PadLo: []int{0, 2, 2}, PadHi: []int{0, 2, 1}}},
+	{"volume of strides", []int{1, 2, 5, 8, 10}, []int{3, 2, 2, 3, 2}, Params{InputDilation: []int{2, 2, 2}, PadLo: []int{1, 1, 1}, PadHi: []int{1, 1, 1}}},
+	{"one column", []int{1, 3, 30, 1}, []int{4, 3, 3, 1}, Params{InputDilation: []int{2, 2}, PadLo: []int{1, 0}, PadHi: []int{1, 0}}},
+	{"deep, cut among threads", []int{1, 390, 2, 40}, []int{3, 390, 2, 2}, Params{InputDilation: []int{2, 2}, PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
+}
+
+func TestPhasesTogether(t *testing.T) {
+	for _, threads := range []int{1, 3} {
+		pool := par.New(threads)
+		for _, s := range together {
+			t.Run(fmt.Sprintf("%s/threads=%d", s.name, threads), func(t *testing.T) {
+				p, err := New(s.x, s.w, s.p)
+				require.NoError(t, err)
+				require.NotNil(t, p.flat)
+				check[float32](t, pool, s)
+				if threads == 1 {
+					check[float64](t, pool, s)
+					check[int32](t, pool, s)
+				}
+			})
+		}
+		pool.Close()
+	}
+}
+
+// TestPhasesOfInfinity puts an infinity at an edge, where rows that follow each
+// other meet: only outputs that its taps reach may see it.
+func TestPhasesOfInfinity(t *testing.T) {
+	pool := par.New(2)
+	defer pool.Close()
+	s := spec{"", []int{1, 2, 6, 7}, []int{3, 2, 4, 4}, Params{InputDilation: []int{2, 2}, PadLo: []int{2, 2}, PadHi: []int{2, 2}}}
+	p, err := New(s.x, s.w, s.p)
+	require.NoError(t, err)
+	rng := rand.New(rand.NewPCG(9, 10))
+	x, w := random[float32](rng, count(s.x)), random[float32](rng, count(s.w))
+	x[6] = float32(math.Inf(1))
+	want, _ := naive(x, s.x, w, s.w, s.p, nil)
+	got := make([]float32, len(want))
+	require.NoError(t, RunPlan(pool, p, x, w, got, nil))
+	for i, v := range want {
+		if math.IsInf(float64(v), 0) {
+			require.Equal(t, v, got[i], "element %d", i)
+		} else {
+			require.InDelta(t, v, got[i], 1e-4, "element %d", i)
+		}
+	}
+}
+
+func TestFinite(t *testing.T) {
+	for _, n := range []int{0, 1, 5, 1023, 1024, 1025, 20000} {
+		w := make([]float32, n)
+		for i := range w {
+			w[i] = math.MaxFloat32
+		}
+		require.True(t, finite(w), "%d", n)
+		for _, at := range []int{0, n / 2, n - 1} {
+			for _, v := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {
+				if n > 0 {
+					w[at] = float32(v)
+					require.False(t, finite(w), "%v at %d of %d", v, at, n)
+					w[at] = math.MaxFloat32
+				}
+			}
+		}
+	}
 }

@@ -109,12 +109,15 @@ type Plan struct {
 	long                     bool  // few places, a large kernel
 	framed                   bool  // a matrix of which neighbouring columns overlap is the input
 
-	phases    []phase // of a dilated input
-	depthwise *depthwise.Plan
-	noBias    []float32 // zeros for planes
-	idle      sync.Pool // *frame[T]
-	spare     sync.Pool // *[]T, a phase of the output
-	runs      sync.Pool // *run[T]
+	phases     []phase // of a dilated input
+	flat       *layout // how they are computed together
+	planPhases sync.Once
+	planError  error
+	depthwise  *depthwise.Plan
+	noBias     []float32 // zeros for planes
+	idle       sync.Pool // *frame[T]
+	spare      sync.Pool // *[]T, a phase of the output
+	runs       sync.Pool // *run[T]
 }
 
 // New checks shapes and parameters and lays out the convolution.
@@ -147,7 +150,8 @@ func New(xShape, wShape []int, params Params) (*Plan, error) {
 		return nil, err
 	}
 	p.choose()
-	return p, p.cut(params, xShape, wShape)
+	p.cut()
+	return p, nil
 }
 
 var errTooLarge = errors.New("conv: padded input is too large")

@@ -987,6 +987,83 @@ next:
 	VZEROUPPER
 	RET
 
+// func interleaveRows32AVX2(rows int, cols int, dst *float32, dstRow int, src *float32, odd *float32, srcRow int)
+// Requires: AVX
+TEXT ·interleaveRows32AVX2(SB), NOSPLIT, $0-56
+	MOVQ    rows+0(FP), R8
+	MOVQ    cols+8(FP), DX
+	MOVQ    dst+16(FP), DI
+	MOVQ    dstRow+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    src+32(FP), SI
+	MOVQ    srcRow+48(FP), R10
+	SHLQ    $0x02, R10
+	MOVQ    odd+40(FP), R11
+	MOVQ    DX, BX
+	ANDQ    $+15, BX
+	LEAQ    masks<>+64(SB), AX
+	SHLQ    $0x02, BX
+	SUBQ    BX, AX
+	VMOVUPS (AX), Y15
+	VMOVUPS 32(AX), Y14
+	MOVQ    DX, BX
+	ANDQ    $+15, BX
+	ADDQ    $0x01, BX
+	SHRQ    $0x01, BX
+	LEAQ    masks<>+64(SB), AX
+	SHLQ    $0x02, BX
+	SUBQ    BX, AX
+	VMOVUPS (AX), Y13
+	MOVQ    DX, BX
+	ANDQ    $+15, BX
+	SHRQ    $0x01, BX
+	LEAQ    masks<>+64(SB), AX
+	SHLQ    $0x02, BX
+	SUBQ    BX, AX
+	VMOVUPS (AX), Y12
+
+row:
+	MOVQ DI, R15
+	XORQ R12, R12
+	MOVQ DX, R13
+	SUBQ $0x10, R13
+	JLT  tail
+
+vector:
+	VMOVUPS    (SI)(R12*1), Y0
+	VMOVUPS    (R11)(R12*1), Y1
+	VUNPCKLPS  Y1, Y0, Y4
+	VUNPCKHPS  Y1, Y0, Y5
+	VPERM2F128 $0x20, Y5, Y4, Y2
+	VPERM2F128 $0x31, Y5, Y4, Y3
+	VMOVUPS    Y2, (R15)
+	VMOVUPS    Y3, 32(R15)
+	ADDQ       $+64, R15
+	ADDQ       $0x20, R12
+	SUBQ       $0x10, R13
+	JGE        vector
+
+tail:
+	ADDQ       $0x10, R13
+	JZ         next
+	VMASKMOVPS (SI)(R12*1), Y13, Y0
+	VMASKMOVPS (R11)(R12*1), Y12, Y1
+	VUNPCKLPS  Y1, Y0, Y4
+	VUNPCKHPS  Y1, Y0, Y5
+	VPERM2F128 $0x20, Y5, Y4, Y2
+	VPERM2F128 $0x31, Y5, Y4, Y3
+	VMASKMOVPS Y2, Y15, (R15)
+	VMASKMOVPS Y3, Y14, 32(R15)
+
+next:
+	ADDQ R10, SI
+	ADDQ R10, R11
+	ADDQ R9, DI
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
 // func add32AVX2(n int, dst *float32, a *float32, b *float32)
 // Requires: AVX
 TEXT ·add32AVX2(SB), NOSPLIT, $0-32

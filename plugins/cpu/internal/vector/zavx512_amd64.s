@@ -1819,6 +1819,123 @@ next:
 	VZEROUPPER
 	RET
 
+DATA mergePlaces<>+0(SB)/4, $0x00000000
+DATA mergePlaces<>+4(SB)/4, $0x00000010
+DATA mergePlaces<>+8(SB)/4, $0x00000001
+DATA mergePlaces<>+12(SB)/4, $0x00000011
+DATA mergePlaces<>+16(SB)/4, $0x00000002
+DATA mergePlaces<>+20(SB)/4, $0x00000012
+DATA mergePlaces<>+24(SB)/4, $0x00000003
+DATA mergePlaces<>+28(SB)/4, $0x00000013
+DATA mergePlaces<>+32(SB)/4, $0x00000004
+DATA mergePlaces<>+36(SB)/4, $0x00000014
+DATA mergePlaces<>+40(SB)/4, $0x00000005
+DATA mergePlaces<>+44(SB)/4, $0x00000015
+DATA mergePlaces<>+48(SB)/4, $0x00000006
+DATA mergePlaces<>+52(SB)/4, $0x00000016
+DATA mergePlaces<>+56(SB)/4, $0x00000007
+DATA mergePlaces<>+60(SB)/4, $0x00000017
+DATA mergePlaces<>+64(SB)/4, $0x00000008
+DATA mergePlaces<>+68(SB)/4, $0x00000018
+DATA mergePlaces<>+72(SB)/4, $0x00000009
+DATA mergePlaces<>+76(SB)/4, $0x00000019
+DATA mergePlaces<>+80(SB)/4, $0x0000000a
+DATA mergePlaces<>+84(SB)/4, $0x0000001a
+DATA mergePlaces<>+88(SB)/4, $0x0000000b
+DATA mergePlaces<>+92(SB)/4, $0x0000001b
+DATA mergePlaces<>+96(SB)/4, $0x0000000c
+DATA mergePlaces<>+100(SB)/4, $0x0000001c
+DATA mergePlaces<>+104(SB)/4, $0x0000000d
+DATA mergePlaces<>+108(SB)/4, $0x0000001d
+DATA mergePlaces<>+112(SB)/4, $0x0000000e
+DATA mergePlaces<>+116(SB)/4, $0x0000001e
+DATA mergePlaces<>+120(SB)/4, $0x0000000f
+DATA mergePlaces<>+124(SB)/4, $0x0000001f
+GLOBL mergePlaces<>(SB), RODATA|NOPTR, $128
+
+// func interleaveRows32AVX512(rows int, cols int, dst *float32, dstRow int, src *float32, odd *float32, srcRow int)
+// Requires: AVX, AVX512F
+TEXT ·interleaveRows32AVX512(SB), NOSPLIT, $0-56
+	MOVQ      rows+0(FP), R8
+	MOVQ      cols+8(FP), DX
+	MOVQ      dst+16(FP), DI
+	MOVQ      dstRow+24(FP), R9
+	SHLQ      $0x02, R9
+	MOVQ      src+32(FP), SI
+	MOVQ      srcRow+48(FP), R10
+	SHLQ      $0x02, R10
+	MOVQ      odd+40(FP), R11
+	MOVQ      DX, BX
+	ANDQ      $+31, BX
+	MOVQ      BX, CX
+	MOVQ      $-1, AX
+	SHLQ      CL, AX
+	NOTQ      AX
+	KMOVW     AX, K1
+	SHRQ      $0x10, AX
+	KMOVW     AX, K2
+	MOVQ      DX, BX
+	ANDQ      $+31, BX
+	ADDQ      $0x01, BX
+	SHRQ      $0x01, BX
+	MOVQ      BX, CX
+	MOVQ      $-1, AX
+	SHLQ      CL, AX
+	NOTQ      AX
+	KMOVW     AX, K3
+	MOVQ      DX, BX
+	ANDQ      $+31, BX
+	SHRQ      $0x01, BX
+	MOVQ      BX, CX
+	MOVQ      $-1, AX
+	SHLQ      CL, AX
+	NOTQ      AX
+	KMOVW     AX, K4
+	VMOVDQU32 mergePlaces<>+0(SB), Z4
+	VMOVDQU32 mergePlaces<>+64(SB), Z5
+
+row:
+	MOVQ DI, R15
+	XORQ R12, R12
+	MOVQ DX, R13
+	SUBQ $0x20, R13
+	JLT  tail
+
+vector:
+	VMOVUPS   (SI)(R12*1), Z0
+	VMOVUPS   (R11)(R12*1), Z1
+	VMOVAPS   Z4, Z2
+	VMOVAPS   Z5, Z3
+	VPERMI2PS Z1, Z0, Z2
+	VPERMI2PS Z1, Z0, Z3
+	VMOVUPS   Z2, (R15)
+	VMOVUPS   Z3, 64(R15)
+	ADDQ      $+128, R15
+	ADDQ      $0x40, R12
+	SUBQ      $0x20, R13
+	JGE       vector
+
+tail:
+	ADDQ      $0x20, R13
+	JZ        next
+	VMOVUPS.Z (SI)(R12*1), K3, Z0
+	VMOVUPS.Z (R11)(R12*1), K4, Z1
+	VMOVAPS   Z4, Z2
+	VMOVAPS   Z5, Z3
+	VPERMI2PS Z1, Z0, Z2
+	VPERMI2PS Z1, Z0, Z3
+	VMOVUPS   Z2, K1, (R15)
+	VMOVUPS   Z3, K2, 64(R15)
+
+next:
+	ADDQ R10, SI
+	ADDQ R10, R11
+	ADDQ R9, DI
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
 // func add32AVX512(n int, dst *float32, a *float32, b *float32)
 // Requires: AVX, AVX512F
 TEXT ·add32AVX512(SB), NOSPLIT, $0-32

@@ -1,0 +1,155 @@
+package conv
+
+import (
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
+
+// The phases of a dilated input read the same elements. So the input is padded
+// once, as far as any of them reads, and each phase is a product over the
+// padded rows as if they were one: column j of it is the place j elements
+// after the first, and those between the rows are left behind. A thread
+// computes some columns of all phases of some outputs and puts them to their
+// places in the output while they are in its cache.
+
+// layout is the geometry that the phases of a plan share. Of each phase, base is
+// where its first patch begins in the padded input, offsets are those of the
+// patch, tap by tap and channel by channel within a tap, reach is the greatest,
+// and end is how many columns there are up to its last output.
+type layout struct {
+	axes  []axis
+	size  int  // elements of a padded channel
+	plain bool // the padded input is the input
+	end   int  // of the longest phase
+	rows  int  // outputs that are computed together, at most
+}
+
+const (
+	// flatRows is about how many outputs are computed together.
+	flatRows = 64
+	// flatElements bounds what a task computes before it goes to the output.
+	flatElements = 32 << 10
+	// leastFlat is the percentage of the columns that have to be outputs.
+	leastFlat = 60
+)
+
+// newLayout is nil where too many columns would be left behind, or where the
+// roles of the operands are better exchanged.
+func newLayout(p *Plan) *layout {
+	f := &layout{axes: make([]axis, len(p.axes)), size: 1, plain: true}
+	for d := range f.axes {
+		first, end := 0, p.axes[d].in
+		for _, ph := range p.phases {
+			if ph.kernel[d] > 0 {
+				first, end = min(first, -ph.lo[d]), max(end, ph.out[d]+ph.kernel[d]-1-ph.lo[d])
+			}
+		}
+		f.axes[d] = axis{in: p.axes[d].in, lo: -first, padded: end - first, stride: 1, dilation: 1}
+		f.plain = f.plain && end-first == p.axes[d].in
+	}
+	for d := len(f.axes) - 1; d >= 0; d-- {
+		f.axes[d].step = f.size
+		if f.axes[d].padded > maxLength/f.size {
+			return nil
+		}
+		f.size *= f.axes[d].padded
+	}
+	perGroup, outputs := p.channels/p.groups, p.outputs/p.groups
+	if perGroup*f.size > maxLength || outputs <= maxThin || perGroup == 1 {
+		return nil
+	}
+	most := 0
+	for i := range p.phases {
+		ph := &p.phases[i]
+		size := 1
+		ph.end = 1
+		taps := []int{0}
+		for d := range f.axes {
+			a := &f.axes[d]
+			ph.base += (a.lo - ph.lo[d]) * a.step
+			ph.end += (ph.out[d] - 1) * a.step
+			size *= ph.out[d]
+			var next []int
+			for _, o := range taps {
+				for k := range ph.kernel[d] {
+					next = append(next, o+k*a.step)
+				}
+			}
+			taps = next
+		}
+		if len(taps) == 0 {
+			ph.base = 0
+		}
+		ph.offsets = make([]int, 0, len(taps)*perGroup)
+		for _, o := range taps {
+			for c := range perGroup {
+				ph.offsets = append(ph.offsets, c*f.size+o)
+			}
+			ph.reach = (perGroup-1)*f.size + o
+		}
+		f.end, most = max(f.end, ph.end), max(most, size)
+	}
+	probe := Plan{outSize: most, outputs: p.outputs, groups: p.groups}
+	if probe.isTurned() || most*100 < f.end*leastFlat {
+		return nil
+	}
+	f.rows = (outputs + (outputs+flatRows-1)/flatRows - 1) / ((outputs + flatRows - 1) / flatRows)
+	return f
+}
+
+// isFlat reports whether phases are computed together.
+func isFlat[T gemm.Number](p *Plan) bool { return p.flat != nil && gemm.PlaceCols[T]() > 0 }
+
+// blocks is into how many parts the outputs of a group are cut.
+func (p *Plan) blocks() int { return (p.outputs/p.groups + p.flat.rows - 1) / p.flat.rows }
+
+// block returns the outputs of part b of a group.
+func (p *Plan) block(b int) (lo, hi int) {
+	return b * p.flat.rows, min((b+1)*p.flat.rows, p.outputs/p.groups)
+}
+
+// flatWeights prepares the weights by phase, group and part of the outputs.
+func flatWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) []*gemm.PackedA[T] {
+	kernel := make([]int, len(p.axes))
+	for i, a := range p.axes {
+		kernel[i] = a.kernel
+	}
+	channels := p.channels / p.groups
+	within, parts := make([][]int, len(p.phases)), make([][]T, len(p.phases))
+	for i := range p.phases {
+		within[i] = p.phases[i].within(kernel, nil, 0, 0)
+		parts[i] = make([]T, p.outputs*len(within[i])*channels)
+	}
+	turn := gemm.Active[T]().Transpose
+	pool.For(p.outputs, padGrain/p.depth()+1, func(lo, hi int) {
+		turned := make([]T, p.depth())
+		for o := lo; o < hi; o++ {
+			from := w[o*p.depth():][:p.depth()]
+			if turn != nil {
+				turn(turned, from, channels, p.taps, p.taps, channels)
+			} else {
+				for i, v := range from {
+					turned[i%p.taps*channels+i/p.taps] = v
+				}
+			}
+			for i, taps := range within {
+				to := parts[i][o*len(taps)*channels:]
+				for k, tap := range taps {
+					copy(to[k*channels:][:channels], turned[tap*channels:])
+				}
+			}
+		}
+	})
+	var all []*gemm.PackedA[T]
+	for i := range p.phases {
+		depth := len(within[i]) * channels
+		for g := range p.groups {
+			for b := range p.blocks() {
+				lo, hi := p.block(b)
+				a := gemm.Row(parts[i][(g*(p.outputs/p.groups)+lo)*depth:], depth)
+				all = append(all, gemm.PackA(pool, hi-lo, depth, a))
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,211 @@
+package conv
+
+import (
+	"sync"
+
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
+)
+
+// flatRun is the memory of an execution by one thread, or of what the threads
+// share.
+type flatRun[T gemm.Number] struct {
+	padded []T
+	// Of a task: the outputs, the columns, and their sums by phase and output,
+	// in rows of row elements.
+	rows, j0, j1, row int
+	sums              []T
+}
+
+var flatScratch sync.Map // by element type: *sync.Pool
+
+func takeFlat[T gemm.Number]() *flatRun[T] {
+	var zero T
+	pool, _ := flatScratch.LoadOrStore(any(zero), &sync.Pool{})
+	if s, ok := pool.(*sync.Pool).Get().(*flatRun[T]); ok {
+		return s
+	}
+	return &flatRun[T]{}
+}
+
+func giveFlat[T gemm.Number](s *flatRun[T]) {
+	var zero T
+	if pool, ok := flatScratch.Load(any(zero)); ok && len(s.padded)+len(s.sums) <= 16<<20 {
+		pool.(*sync.Pool).Put(s)
+	}
+}
+
+// onOne runs the products of a task on the thread that has it.
+var onOne = par.New(1)
+
+// runFlat computes all phases of all groups of the batch.
+func (r *run[T]) runFlat() {
+	p, pool := r.plan, r.pool
+	items, channels := p.batch*p.groups, p.channels/p.groups
+	work := p.outputs / p.groups * p.inSize * p.depth()
+	one := pool.Threads() == 1 || items >= 4*pool.Threads()
+	cut := r.cutFlat(one)
+	if one {
+		pool.For(items, leastWork()/max(work, 1)+1, func(lo, hi int) {
+			s := takeFlat[T]()
+			for i := lo; i < hi; i++ {
+				r.padFlat(s, i, 0, channels)
+				r.flatTasks(s, s, cut, i, 0, cut.tasks)
+			}
+			giveFlat(s)
+		})
+		return
+	}
+	shared := takeFlat[T]()
+	shared.padded = room(shared.padded, channels*p.flat.size)
+	for i := range items {
+		if !p.flat.plain {
+			pool.For(channels, padGrain/4/p.flat.size+1, func(lo, hi int) { r.padFlat(shared, i, lo, hi) })
+		}
+		pool.For(cut.tasks, leastWork()/max(work/cut.tasks, 1)+1, func(lo, hi int) {
+			s := takeFlat[T]()
+			r.flatTasks(shared, s, cut, i, lo, hi)
+			giveFlat(s)
+		})
+	}
+	giveFlat(shared)
+}
+
+// flatCut is how the columns of an item are cut: each task computes cols of
+// one part of the outputs.
+type flatCut struct{ cols, tasks int }
+
+func (r *run[T]) cutFlat(one bool) flatCut {
+	p, unit := r.plan, 2*gemm.PlaceCols[T]()
+	units := (p.flat.end + unit - 1) / unit
+	width := min(max(flatElements/(p.flat.rows*len(p.phases)*unit), 1), units)
+	across := (units + width - 1) / width
+	if threads := r.pool.Threads(); !one {
+		across = min((across+threads-1)/threads*threads, units)
+	}
+	width = (units + across - 1) / across
+	across = (units + width - 1) / width
+	return flatCut{width * unit, across * p.blocks()}
+}
+
+// padFlat pads channels lo to hi of an item.
+func (r *run[T]) padFlat(s *flatRun[T], item, lo, hi int) {
+	p := r.plan
+	f := p.flat
+	if f.plain {
+		return
+	}
+	channels := p.channels / p.groups
+	s.padded = room(s.padded, channels*f.size)
+	for c := lo; c < hi; c++ {
+		to := s.padded[c*f.size:][:f.size]
+		clear(to)
+		padAxes(to, r.x[(item*channels+c)*p.inSize:][:p.inSize], f.axes)
+	}
+}
+
+// flatTasks computes tasks lo to hi of an item, whose padded input src holds.
+func (r *run[T]) flatTasks(src, s *flatRun[T], cut flatCut, item, lo, hi int) {
+	p := r.plan
+	outputs := p.outputs / p.groups
+	from := src.padded
+	if p.flat.plain {
+		from = r.x[item*(p.channels/p.groups)*p.inSize:]
+	}
+	s.row = cut.cols + 16 // not a power of two: rows would share few sets of the cache
+	group := item % p.groups
+	for t := lo; t < hi; t++ {
+		b, j0 := t%p.blocks(), t/p.blocks()*cut.cols
+		o0, o1 := p.block(b)
+		first := group*outputs + o0
+		s.rows, s.j0, s.j1 = o1-o0, j0, min(j0+cut.cols, p.flat.end)
+		s.sums = room(s.sums, len(p.phases)*s.rows*s.row)
+		e := r.epilogue.Rows(first)
+		for i := range p.phases {
+			ph := &p.phases[i]
+			n := min(s.j1, ph.end) - j0
+			if n <= 0 {
+				continue
+			}
+			sums := s.of(i, 0)[:s.rows*s.row]
+			if len(ph.offsets) == 0 {
+				clear(sums)
+				e.Apply(sums, s.row, s.rows, n)
+				continue
+			}
+			gemm.MulPlaced(onOne, &gemm.Placed[T]{A: r.weights.flat[(i*p.groups+group)*p.blocks()+b], Src: from[ph.base+j0:], Offsets: ph.offsets,
+				Reach: ph.reach, Rows: 1, Cols: n, C: sums, LDC: s.row, Epilogue: e})
+		}
+		s.interlace(p, r.out[(item/p.groups*p.outputs+first)*p.outSize:][:s.rows*p.outSize])
+	}
+}
+
+// of is what was computed for an output, of the task's, of phase i.
+func (s *flatRun[T]) of(i, output int) []T { return s.sums[(i*s.rows+output)*s.row:] }
+
+// interlace puts columns j0 to j1 of all phases to their places in out.
+func (s *flatRun[T]) interlace(p *Plan, out []T) {
+	a := &p.axes[len(p.axes)-1]
+	into, is32 := any(out).([]float32)
+	step := 1
+	if is32 && vector.Has() && a.dilation == 2 && a.out > 1 {
+		step = 2 // those of a row follow each other
+	}
+	width := p.flat.axes[len(p.axes)-1].padded
+	for i := 0; i < len(p.phases); i += step {
+		p.phases[i].eachLine(p, s.j0, s.j1, func(count, to, toStep, at, n int) {
+			at -= s.j0
+			for o := range s.rows {
+				if step == 2 {
+					vector.Interleave(vector.Rows{Count: count, Cols: min(2*n, a.out-to%a.out), DstStep: toStep, SrcStep: width},
+						into[o*p.outSize+to:], any(s.of(i, o)[at:]).([]float32), any(s.of(i+1, o)[at:]).([]float32))
+					continue
+				}
+				for y := range count {
+					place(out[o*p.outSize+to+y*toStep:], s.of(i, o)[at+y*width:][:n], a.dilation)
+				}
+			}
+		})
+	}
+}
+
+// eachLine calls f for the rows of the outputs that are among columns j0 to j1:
+// for count rows of n outputs, the first of them column at, that go to place to
+// of the output and toStep elements on for each row.
+func (ph *phase) eachLine(p *Plan, j0, j1 int, f func(count, to, toStep, at, n int)) {
+	last := len(p.axes) - 1
+	width, n := p.flat.axes[last].padded, ph.out[last]
+	j1 = min(j1, ph.end)
+	for l := j0 / width; l*width < j1; {
+		x0, x1 := max(0, j0-l*width), min(n, j1-l*width)
+		count, to, toStep := 1, ph.first[last]+x0*ph.dilation[last], 0
+		stride, left, valid := p.axes[last].out, l, x0 < x1
+		for d := last - 1; d >= 0; d-- {
+			i := left % p.flat.axes[d].padded
+			left /= p.flat.axes[d].padded
+			valid = valid && i < ph.out[d]
+			to += (ph.first[d] + i*ph.dilation[d]) * stride
+			if d == last-1 {
+				toStep = ph.dilation[d] * stride
+				if x0 == 0 && x1 == n {
+					count = max(1, min(ph.out[d]-i, (j1-l*width-n)/width+1))
+				}
+			}
+			stride *= p.axes[d].out
+		}
+		if valid {
+			f(count, to, toStep, l*width+x0, x1-x0)
+		}
+		l += count
+	}
+}
+
+// place copies elements to every step-th place.
+func place[T gemm.Number](to, from []T, step int) {
+	at := 0
+	for _, v := range from {
+		to[at] = v
+		at += step
+	}
+}
