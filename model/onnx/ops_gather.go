@@ -13,7 +13,11 @@ func init() {
 		t.need(n, 0, 1)
 		x := n.input(0)
 		axis := t.axis(n.int("axis", 0), x.rank())
-		return []value{t.do(op.Gather, []value{x, t.wrapIndices(n.input(1), x.shape()[axis])}, op.Int("axis", axis))}
+		index := t.wrapIndices(n.input(1), x.shape()[axis])
+		if y, ok := t.gatherRun(x, index, axis); ok {
+			return []value{y}
+		}
+		return []value{t.do(op.Gather, []value{x, index}, op.Int("axis", axis))}
 	})
 	register("GatherElements", 11, func(t *tracer, n *node) []value {
 		t.need(n, 0, 1)
@@ -28,6 +32,31 @@ func init() {
 	})
 	register("ReverseSequence", 10, reverseSequence)
 	register("OneHot", 9, oneHot)
+}
+
+// gatherRun is the elements of x along axis at constant indices that are equally far apart and all there, as a slice: a view
+// where a gather would be a copy. Exporters write the choice of one row of a tensor so.
+func (t *tracer) gatherRun(x, index value, axis int) (value, bool) {
+	n := index.shape().Size()
+	if !index.constant() || n == 0 {
+		return x, false
+	}
+	at, step := t.hostInts(index), 1
+	if n > 1 {
+		step = at[1] - at[0]
+	}
+	for i, v := range at {
+		if v != at[0]+i*step || v < 0 || v >= x.shape()[axis] || step == 0 {
+			return x, false
+		}
+	}
+	s := x.shape()
+	start, size, steps := make([]int, len(s)), slices.Clone(s), make([]int, len(s))
+	for i := range steps {
+		steps[i] = 1
+	}
+	start[axis], size[axis], steps[axis] = at[0], n, step
+	return t.reshape(t.slice(x, start, size, steps), slices.Concat(s[:axis], index.shape(), s[axis+1:])...), true
 }
 
 // wrapIndices adds d to negative indices. Those of a constant are wrapped here and now.
