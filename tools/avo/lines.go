@@ -12,6 +12,9 @@ type stride struct {
 	elem int
 }
 
+// fetchAhead is how many bytes before its use a line is fetched by loops that only read.
+const fetchAhead = 6 << 10
+
 // whole writes a loop over n elements, a multiple of the lanes and not zero. body computes one vector from and to the
 // places it is given, in the order of the operands.
 func (k *kernels) whole(operands []stride, body func(at []operand.Mem)) {
@@ -226,6 +229,9 @@ func (k *kernels) lineSums(c *numbers) {
 	Load(Param("n"), reg.RDX)
 	Load(Param("x"), reg.RSI)
 	Label("vector")
+	for at := 0; at < 4*k.size(); at += 64 {
+		PREFETCHT0(operand.Mem{Base: reg.RSI, Disp: fetchAhead + at})
+	}
 	for i := range 4 {
 		VADDPS(operand.Mem{Base: reg.RSI, Disp: i * k.size()}, k.vec(4+i), k.vec(4+i))
 	}

@@ -95,6 +95,7 @@ func loops(level *level) {
 	for _, j := range k.joints() {
 		k.joinRows(c, j)
 		k.joinColumns(c, j)
+		k.joinStack(c, j)
 	}
 	k.finds()
 	k.cumulate()

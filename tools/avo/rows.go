@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -8,10 +10,25 @@ import (
 
 // joint is an operation that joins numbers of float32 to one.
 type joint struct {
-	rows, columns string // names of the loops
-	join          func(x, acc operand.Op)
-	neutral       uint32 // bits of what changes nothing
-	nan           bool   // join may drop a NaN, which is then reported
+	rows, columns, stack string // names of the loops
+	join                 func(x, acc operand.Op)
+	neutral              uint32 // bits of what changes nothing
+	nan                  bool   // join may drop a NaN, which is then reported
+	// both joins two zeros of either sign at a level where join does not.
+	both func(...operand.Op)
+}
+
+// exact joins vector x to vector acc, zeros by their signs. It uses vector 9.
+func (j joint) exact(k *kernels, x, acc int) {
+	if !j.nan || k.wide {
+		j.join(k.vec(x), k.vec(acc))
+		return
+	}
+	VMOVAPS(k.vec(acc), k.vec(9))
+	j.join(k.vec(x), k.vec(acc))
+	Comment("The other way round: the zero that was second.")
+	j.join(k.vec(9), k.vec(x))
+	j.both(k.vec(x), k.vec(acc), k.vec(acc))
 }
 
 // joints are the sum and the extremes. The extremes of the narrow level take no account of the sign of zero.
@@ -26,17 +43,20 @@ func (k *kernels) joints() []joint {
 		}
 	}
 	return []joint{
-		{"rowSums", "columnSums", func(x, acc operand.Op) { VADDPS(x, acc, acc) }, 0, false},
-		{"rowMaxima", "columnMaxima", extreme(VMAXPS, 5), infinity | 1<<31, true},
-		{"rowMinima", "columnMinima", extreme(VMINPS, 4), infinity, true},
+		{"rowSums", "columnSums", "stackSums", func(x, acc operand.Op) { VADDPS(x, acc, acc) }, 0, false, nil},
+		{"rowMaxima", "columnMaxima", "stackMaxima", extreme(VMAXPS, 5), infinity | 1<<31, true, VANDPS},
+		{"rowMinima", "columnMinima", "stackMinima", extreme(VMINPS, 4), infinity, true, VORPS},
 	}
 }
 
 const joined = "func(rows, cols int, x *float32, row int, out *float32) bool"
 
+// quietNaN is the bits of a NaN.
+const quietNaN = 0x7fc00000
+
 // rowsOf are registers of a loop over rows.
-var rowsOf = struct{ rows, cols, x, row, out, three, at, left reg.GPPhysical }{
-	reg.R8, reg.R9, reg.RSI, reg.R10, reg.RDI, reg.R11, reg.R12, reg.R13}
+var rowsOf = struct{ rows, cols, x, row, out, three, at, left, ahead reg.GPPhysical }{
+	reg.R8, reg.R9, reg.RSI, reg.R10, reg.RDI, reg.R11, reg.R12, reg.R13, reg.RCX}
 
 // seen is the vector, or on a wide level K3, that remembers a NaN.
 const seen = 13
@@ -140,32 +160,50 @@ func (k *kernels) joinGroup(c *numbers, j joint, tail mask, label string) {
 			j.join(k.vec(i), k.vec(4+i))
 		}
 	}
+	CMPQ(r.cols, operand.U32(longRow))
+	JGE(operand.LabelRef(label + "Long"))
 	MOVQ(r.x, r.at)
+	LEAQ(operand.Mem{Base: r.x, Disp: fetchAhead}, r.ahead)
 	MOVQ(r.cols, r.left)
 	SUBQ(operand.U8(k.lanes()), r.left)
 	JLT(operand.LabelRef(label + "Tail"))
 	Label(label + "Vector")
+	for at := 0; at < 4*k.size(); at += 64 {
+		PREFETCHT0(operand.Mem{Base: r.ahead, Disp: at})
+	}
 	step(func(from operand.Mem, to operand.Op) { k.load(from, to) })
 	ADDQ(operand.U8(k.size()), r.at)
+	ADDQ(operand.I32(4*k.size()), r.ahead)
 	SUBQ(operand.U8(k.lanes()), r.left)
 	JGE(operand.LabelRef(label + "Vector"))
 	Label(label + "Tail")
 	ADDQ(operand.U8(k.lanes()), r.left)
 	JZ(operand.LabelRef(label + "Join"))
-	step(func(from operand.Mem, to operand.Op) {
-		if k.wide {
-			VMOVUPS(c.bits(j.neutral), to)
-			VMOVUPS(from, tail.k, to)
-			return
-		}
-		k.loadMasked(from, tail, to)
-		if j.neutral != 0 {
-			VMOVUPS(c.bits(j.neutral), k.vec(8))
-			VBLENDVPS(tail.v, to, k.vec(8), to)
-		}
-	})
+	step(func(from operand.Mem, to operand.Op) { k.loadElse(c, j, from, tail, to) })
+	JMP(operand.LabelRef(label + "Join"))
+	Label(label + "Long")
+	for i, p := range places {
+		p.Base = r.x
+		LEAQ(p, r.at)
+		k.joinLong(c, j, tail, fmt.Sprintf("%sLong%d", label, i))
+		VMOVAPS(k.longSum(0), k.vec(4+i))
+	}
 	Label(label + "Join")
 	k.across(j)
+}
+
+// loadElse reads the lanes of a mask; the others become what changes nothing. It uses, at a narrow level, vector 12.
+func (k *kernels) loadElse(c *numbers, j joint, from operand.Mem, m mask, to operand.Op) {
+	if k.wide {
+		VMOVUPS(c.bits(j.neutral), to)
+		VMOVUPS(from, m.k, to)
+		return
+	}
+	k.loadMasked(from, m, to)
+	if j.neutral != 0 {
+		VMOVUPS(c.bits(j.neutral), k.vec(12))
+		VBLENDVPS(m.v, to, k.vec(12), to)
+	}
 }
 
 // across joins the lanes of vectors 4 to 7, each to one lane of X4. It uses vectors 0 to 3.

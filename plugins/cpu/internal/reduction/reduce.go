@@ -30,6 +30,10 @@ type reducer[T number] struct {
 	// where there are no such loops.
 	ofRows    func(out, x []T, cols, row int)
 	ofColumns func(out, x []T, rows, row int)
+
+	// stack joins vector.Stacked rows, row apart, to acc, which may be filled with start; nil where there is no such loop.
+	stack func(acc, x []T, row int)
+	start T
 }
 
 const (
@@ -37,6 +41,7 @@ const (
 	chunk = 64 << 10 // elements of a long line that make one partial result
 	grain = 32 << 10 // fewest elements worth another thread
 	cols  = 2048     // columns that are summed at a time
+	piled = 64 << 10 // columns that are summed at a time, several rows in one go
 	whole = 256      // columns up to which a row is read in one go, strip by strip
 	near  = 64 << 10 // elements that a cache holds, so that strips may be read in any order
 )
@@ -207,6 +212,7 @@ func columns[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) 
 	}
 	row, single := only(f.joined)
 	kernels := r.ofColumns != nil && single && row >= 0 && (n <= whole && row == n || joined.Count()*row <= near)
+	stacks := r.stack != nil && single && row >= 0
 	strips := (n + width - 1) / width
 	c.Pool.For(kept.Count()*strips, grain/(width*joined.Count())+1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -214,8 +220,12 @@ func columns[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) 
 			from := i % strips * width
 			to := min(from+width, n)
 			acc := y[i/strips*n+from : i/strips*n+to]
-			if kernels {
+			switch {
+			case kernels:
 				r.ofColumns(acc, data[at.Pos[0]+from:], joined.Count(), row)
+				continue
+			case stacks:
+				r.pile(acc, data[at.Pos[0]+from:], joined.Count(), row)
 				continue
 			}
 			in := joined.Start(0)
@@ -226,6 +236,22 @@ func columns[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) 
 			}
 		}
 	})
+}
+
+// pile joins rows, row apart, to one, acc: some rows at a time, and of a long row what a cache holds of its result.
+func (r *reducer[T]) pile(acc, x []T, rows, row int) {
+	for at := 0; at < len(acc); at += piled {
+		some, k := acc[at:min(at+piled, len(acc))], 0
+		for i := range some {
+			some[i] = r.start
+		}
+		for ; rows-k >= vector.Stacked; k += vector.Stacked {
+			r.stack(some, x[at+k*row:], row)
+		}
+		for ; k < rows; k++ {
+			r.rows(some, x[at+k*row:][:len(some)])
+		}
+	}
 }
 
 // tall is the fewest rows that make one partial result; parts bounds how many there are.
@@ -245,13 +271,18 @@ func byParts[T number](c *kernel.Call, from int, view shape.View, data []T, r *r
 	rows, n := joined.Count(), len(y)
 	row, single := only(view)
 	kernels := r.ofColumns != nil && single && row >= 0 && n <= whole
+	stacks := r.stack != nil && single && row >= 0
 	count := min(parts, rows/tall)
 	partial := kernel.TempOf[T](c, count*n)
 	c.Pool.For(count, grain/(rows/count*n)+1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			first, last := rows*i/count, rows*(i+1)/count
-			if kernels {
+			switch {
+			case kernels:
 				r.ofColumns(partial[i*n:][:n], data[from+first*row:], last-first, row)
+				continue
+			case stacks:
+				r.pile(partial[i*n:][:n], data[from+first*row:], last-first, row)
 				continue
 			}
 			in := joined.Start(first)

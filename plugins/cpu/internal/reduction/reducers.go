@@ -18,11 +18,14 @@ func assemble() map[op.Code]any {
 	add, most, least := vector.Add().Both, vector.Max().Both, vector.Min().Both
 	return map[op.Code]any{
 		op.Sum: &reducer[float32]{line: vector.Sum, join: func(a, b float32) float32 { return a + b },
-			rows: func(acc, x []float32) { add(acc, acc, x) }, ofRows: vector.Sums.OfRows, ofColumns: vector.Sums.OfColumns},
+			rows: func(acc, x []float32) { add(acc, acc, x) }, ofRows: vector.Sums.OfRows, ofColumns: vector.Sums.OfColumns,
+			stack: vector.Sums.OfStack, start: float32(math.Copysign(0, -1))},
 		op.ReduceMax: &reducer[float32]{none: lowest[float32](), line: vector.Greatest, join: func(a, b float32) float32 { return max(a, b) },
-			rows: func(acc, x []float32) { most(acc, acc, x) }, ofRows: vector.Maxima.OfRows, ofColumns: vector.Maxima.OfColumns},
+			rows: func(acc, x []float32) { most(acc, acc, x) }, ofRows: vector.Maxima.OfRows, ofColumns: vector.Maxima.OfColumns,
+			stack: vector.Maxima.OfStack, start: lowest[float32]()},
 		op.ReduceMin: &reducer[float32]{none: highest[float32](), line: vector.Least, join: func(a, b float32) float32 { return min(a, b) },
-			rows: func(acc, x []float32) { least(acc, acc, x) }, ofRows: vector.Minima.OfRows, ofColumns: vector.Minima.OfColumns},
+			rows: func(acc, x []float32) { least(acc, acc, x) }, ofRows: vector.Minima.OfRows, ofColumns: vector.Minima.OfColumns,
+			stack: vector.Minima.OfStack, start: highest[float32]()},
 	}
 }
 

@@ -144,6 +144,28 @@ func joinColumns(j Joint, rows, cols int, x *float32, row int, out *float32) boo
 	return columnMinima32AVX2(rows, cols, x, row, out)
 }
 
+func joinStack(j Joint, n int, acc, x *float32, row int) {
+	if active == &wide {
+		switch j {
+		case Sums:
+			stackSums32AVX512(n, acc, x, row)
+		case Maxima:
+			stackMaxima32AVX512(n, acc, x, row)
+		case Minima:
+			stackMinima32AVX512(n, acc, x, row)
+		}
+		return
+	}
+	switch j {
+	case Sums:
+		stackSums32AVX2(n, acc, x, row)
+	case Maxima:
+		stackMaxima32AVX2(n, acc, x, row)
+	case Minima:
+		stackMinima32AVX2(n, acc, x, row)
+	}
+}
+
 func find(b Bound, n int, x *float32, bound float32) int {
 	if active == &wide {
 		switch b {

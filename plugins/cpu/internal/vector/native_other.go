@@ -22,6 +22,8 @@ func joinRows(Joint, int, int, *float32, int, *float32) bool { return false }
 
 func joinColumns(Joint, int, int, *float32, int, *float32) bool { return false }
 
+func joinStack(Joint, int, *float32, *float32, int) {}
+
 func find(Bound, int, *float32, float32) int { return 0 }
 
 func cumulate(int, *float64, *float32, *float32) {}

@@ -48,6 +48,19 @@ func (j Joint) OfColumns(out, x []float32, rows, row int) {
 	}
 }
 
+// Stacked is how many rows OfStack joins.
+const Stacked = 8
+
+// OfStack joins Stacked rows of x, row apart, to acc, which has their length, element by element: NaN if one of them is, zero and
+// minus zero as Greatest and Least have them. Each row is read from beginning to end, so that they may lie far apart. It is for
+// when Has.
+func (j Joint) OfStack(acc, x []float32, row int) {
+	if n := len(acc); n > 0 {
+		j.check(x, Stacked, n, row)
+		joinStack(j, n, &acc[0], &x[0], row)
+	}
+}
+
 // quarters is the extreme of a long line, taken as four rows; ok is false where that does not tell.
 func (j Joint) quarters(x []float32) (m float32, ok bool) {
 	n := wholly(len(x) / 4)

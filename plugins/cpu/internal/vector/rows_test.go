@@ -43,7 +43,7 @@ func TestJoints(t *testing.T) {
 	each(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
 		for _, rows := range []int{1, 2, 3, 4, 5, 7, 8, 17, 300} {
-			for _, cols := range []int{1, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 100, 127, 128, 129, 257, 515} {
+			for _, cols := range []int{1, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 100, 127, 128, 129, 257, 515, 1024, 1025, 1100, 1167} {
 				row := cols + r.IntN(3)
 				for kind, few := range [][]float32{nil, {0, zero, zero}, {zero}, {nan, 1, 0}, {float32(math.Inf(1)), -1}, {float32(math.Inf(-1)), float32(math.Inf(-1))}} {
 					x := make([]float32, (rows-1)*row+cols)

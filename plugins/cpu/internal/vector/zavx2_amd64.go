@@ -290,6 +290,11 @@ func rowSums32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
 //go:noescape
 func columnSums32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
 
+// stackSums32AVX2 joins eight rows of n elements to acc.
+//
+//go:noescape
+func stackSums32AVX2(n int, acc *float32, x *float32, row int)
+
 // rowMaxima32AVX2 joins each row to a number; if it gives true, one of them met a NaN and the results are void.
 //
 //go:noescape
@@ -300,6 +305,11 @@ func rowMaxima32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
 //go:noescape
 func columnMaxima32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
 
+// stackMaxima32AVX2 joins eight rows of n elements to acc.
+//
+//go:noescape
+func stackMaxima32AVX2(n int, acc *float32, x *float32, row int)
+
 // rowMinima32AVX2 joins each row to a number; if it gives true, one of them met a NaN and the results are void.
 //
 //go:noescape
@@ -309,6 +319,11 @@ func rowMinima32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
 //
 //go:noescape
 func columnMinima32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
+
+// stackMinima32AVX2 joins eight rows of n elements to acc.
+//
+//go:noescape
+func stackMinima32AVX2(n int, acc *float32, x *float32, row int)
 
 // findAbove32AVX2 gives the place of the first element that is not at most bound, n if there is none.
 //

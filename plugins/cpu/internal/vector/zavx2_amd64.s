@@ -6272,7 +6272,7 @@ vector:
 	RET
 
 // func sumLine32AVX2(n int, x *float32, out *float32)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·sumLine32AVX2(SB), NOSPLIT, $0-24
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
@@ -6282,18 +6282,20 @@ TEXT ·sumLine32AVX2(SB), NOSPLIT, $0-24
 	MOVQ   x+8(FP), SI
 
 vector:
-	VADDPS  (SI), Y4, Y4
-	VADDPS  32(SI), Y5, Y5
-	VADDPS  64(SI), Y6, Y6
-	VADDPS  96(SI), Y7, Y7
-	ADDQ    $+128, SI
-	SUBQ    $0x20, DX
-	JNE     vector
-	VADDPS  Y5, Y4, Y4
-	VADDPS  Y7, Y6, Y6
-	VADDPS  Y6, Y4, Y4
-	MOVQ    out+16(FP), DI
-	VMOVUPS Y4, (DI)
+	PREFETCHT0 6144(SI)
+	PREFETCHT0 6208(SI)
+	VADDPS     (SI), Y4, Y4
+	VADDPS     32(SI), Y5, Y5
+	VADDPS     64(SI), Y6, Y6
+	VADDPS     96(SI), Y7, Y7
+	ADDQ       $+128, SI
+	SUBQ       $0x20, DX
+	JNE        vector
+	VADDPS     Y5, Y4, Y4
+	VADDPS     Y7, Y6, Y6
+	VADDPS     Y6, Y4, Y4
+	MOVQ       out+16(FP), DI
+	VMOVUPS    Y4, (DI)
 	VZEROUPPER
 	RET
 
@@ -6536,7 +6538,7 @@ done:
 	RET
 
 // func rowSums32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·rowSums32AVX2(SB), NOSPLIT, $0-41
 	MOVQ    rows+0(FP), R8
 	MOVQ    cols+8(FP), R9
@@ -6560,23 +6562,29 @@ group:
 	VMOVUPS numbers<>+2432(SB), Y5
 	VMOVUPS numbers<>+2432(SB), Y6
 	VMOVUPS numbers<>+2432(SB), Y7
+	CMPQ    R9, $0x00000400
+	JGE     groupLong
 	MOVQ    SI, R12
+	LEAQ    6144(SI), CX
 	MOVQ    R9, R13
 	SUBQ    $0x08, R13
 	JLT     groupTail
 
 groupVector:
-	VMOVUPS (R12), Y0
-	VMOVUPS (R12)(R10*1), Y1
-	VMOVUPS (R12)(R10*2), Y2
-	VMOVUPS (R12)(R11*1), Y3
-	VADDPS  Y0, Y4, Y4
-	VADDPS  Y1, Y5, Y5
-	VADDPS  Y2, Y6, Y6
-	VADDPS  Y3, Y7, Y7
-	ADDQ    $0x20, R12
-	SUBQ    $0x08, R13
-	JGE     groupVector
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    (R12)(R10*1), Y1
+	VMOVUPS    (R12)(R10*2), Y2
+	VMOVUPS    (R12)(R11*1), Y3
+	VADDPS     Y0, Y4, Y4
+	VADDPS     Y1, Y5, Y5
+	VADDPS     Y2, Y6, Y6
+	VADDPS     Y3, Y7, Y7
+	ADDQ       $0x20, R12
+	ADDQ       $+128, CX
+	SUBQ       $0x08, R13
+	JGE        groupVector
 
 groupTail:
 	ADDQ       $0x08, R13
@@ -6589,6 +6597,185 @@ groupTail:
 	VADDPS     Y1, Y5, Y5
 	VADDPS     Y2, Y6, Y6
 	VADDPS     Y3, Y7, Y7
+	JMP        groupJoin
+
+groupLong:
+	LEAQ    (SI), R12
+	VMOVUPS numbers<>+2432(SB), Y8
+	VMOVUPS numbers<>+2432(SB), Y9
+	VMOVUPS numbers<>+2432(SB), Y10
+	VMOVUPS numbers<>+2432(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+groupLong0:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VADDPS     Y0, Y8, Y8
+	VADDPS     Y1, Y9, Y9
+	VADDPS     Y2, Y10, Y10
+	VADDPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        groupLong0
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        groupLong0Tail
+
+groupLong0Vector:
+	VMOVUPS (R12), Y0
+	VADDPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     groupLong0Vector
+
+groupLong0Tail:
+	ADDQ       $0x08, R13
+	JZ         groupLong0Done
+	VMASKMOVPS (R12), Y15, Y0
+	VADDPS     Y0, Y8, Y8
+
+groupLong0Done:
+	VADDPS  Y9, Y8, Y8
+	VADDPS  Y11, Y10, Y10
+	VADDPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y4
+	LEAQ    (SI)(R10*1), R12
+	VMOVUPS numbers<>+2432(SB), Y8
+	VMOVUPS numbers<>+2432(SB), Y9
+	VMOVUPS numbers<>+2432(SB), Y10
+	VMOVUPS numbers<>+2432(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+groupLong1:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VADDPS     Y0, Y8, Y8
+	VADDPS     Y1, Y9, Y9
+	VADDPS     Y2, Y10, Y10
+	VADDPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        groupLong1
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        groupLong1Tail
+
+groupLong1Vector:
+	VMOVUPS (R12), Y0
+	VADDPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     groupLong1Vector
+
+groupLong1Tail:
+	ADDQ       $0x08, R13
+	JZ         groupLong1Done
+	VMASKMOVPS (R12), Y15, Y0
+	VADDPS     Y0, Y8, Y8
+
+groupLong1Done:
+	VADDPS  Y9, Y8, Y8
+	VADDPS  Y11, Y10, Y10
+	VADDPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y5
+	LEAQ    (SI)(R10*2), R12
+	VMOVUPS numbers<>+2432(SB), Y8
+	VMOVUPS numbers<>+2432(SB), Y9
+	VMOVUPS numbers<>+2432(SB), Y10
+	VMOVUPS numbers<>+2432(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+groupLong2:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VADDPS     Y0, Y8, Y8
+	VADDPS     Y1, Y9, Y9
+	VADDPS     Y2, Y10, Y10
+	VADDPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        groupLong2
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        groupLong2Tail
+
+groupLong2Vector:
+	VMOVUPS (R12), Y0
+	VADDPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     groupLong2Vector
+
+groupLong2Tail:
+	ADDQ       $0x08, R13
+	JZ         groupLong2Done
+	VMASKMOVPS (R12), Y15, Y0
+	VADDPS     Y0, Y8, Y8
+
+groupLong2Done:
+	VADDPS  Y9, Y8, Y8
+	VADDPS  Y11, Y10, Y10
+	VADDPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y6
+	LEAQ    (SI)(R11*1), R12
+	VMOVUPS numbers<>+2432(SB), Y8
+	VMOVUPS numbers<>+2432(SB), Y9
+	VMOVUPS numbers<>+2432(SB), Y10
+	VMOVUPS numbers<>+2432(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+groupLong3:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VADDPS     Y0, Y8, Y8
+	VADDPS     Y1, Y9, Y9
+	VADDPS     Y2, Y10, Y10
+	VADDPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        groupLong3
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        groupLong3Tail
+
+groupLong3Vector:
+	VMOVUPS (R12), Y0
+	VADDPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     groupLong3Vector
+
+groupLong3Tail:
+	ADDQ       $0x08, R13
+	JZ         groupLong3Done
+	VMASKMOVPS (R12), Y15, Y0
+	VADDPS     Y0, Y8, Y8
+
+groupLong3Done:
+	VADDPS  Y9, Y8, Y8
+	VADDPS  Y11, Y10, Y10
+	VADDPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y7
 
 groupJoin:
 	VEXTRACTF128 $0x01, Y4, X0
@@ -6628,23 +6815,29 @@ single:
 	VMOVUPS numbers<>+2432(SB), Y5
 	VMOVUPS numbers<>+2432(SB), Y6
 	VMOVUPS numbers<>+2432(SB), Y7
+	CMPQ    R9, $0x00000400
+	JGE     singleLong
 	MOVQ    SI, R12
+	LEAQ    6144(SI), CX
 	MOVQ    R9, R13
 	SUBQ    $0x08, R13
 	JLT     singleTail
 
 singleVector:
-	VMOVUPS (R12), Y0
-	VMOVUPS (R12)(R10*1), Y1
-	VMOVUPS (R12)(R10*2), Y2
-	VMOVUPS (R12)(R11*1), Y3
-	VADDPS  Y0, Y4, Y4
-	VADDPS  Y1, Y5, Y5
-	VADDPS  Y2, Y6, Y6
-	VADDPS  Y3, Y7, Y7
-	ADDQ    $0x20, R12
-	SUBQ    $0x08, R13
-	JGE     singleVector
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    (R12)(R10*1), Y1
+	VMOVUPS    (R12)(R10*2), Y2
+	VMOVUPS    (R12)(R11*1), Y3
+	VADDPS     Y0, Y4, Y4
+	VADDPS     Y1, Y5, Y5
+	VADDPS     Y2, Y6, Y6
+	VADDPS     Y3, Y7, Y7
+	ADDQ       $0x20, R12
+	ADDQ       $+128, CX
+	SUBQ       $0x08, R13
+	JGE        singleVector
 
 singleTail:
 	ADDQ       $0x08, R13
@@ -6657,6 +6850,185 @@ singleTail:
 	VADDPS     Y1, Y5, Y5
 	VADDPS     Y2, Y6, Y6
 	VADDPS     Y3, Y7, Y7
+	JMP        singleJoin
+
+singleLong:
+	LEAQ    (SI), R12
+	VMOVUPS numbers<>+2432(SB), Y8
+	VMOVUPS numbers<>+2432(SB), Y9
+	VMOVUPS numbers<>+2432(SB), Y10
+	VMOVUPS numbers<>+2432(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+singleLong0:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VADDPS     Y0, Y8, Y8
+	VADDPS     Y1, Y9, Y9
+	VADDPS     Y2, Y10, Y10
+	VADDPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        singleLong0
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        singleLong0Tail
+
+singleLong0Vector:
+	VMOVUPS (R12), Y0
+	VADDPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     singleLong0Vector
+
+singleLong0Tail:
+	ADDQ       $0x08, R13
+	JZ         singleLong0Done
+	VMASKMOVPS (R12), Y15, Y0
+	VADDPS     Y0, Y8, Y8
+
+singleLong0Done:
+	VADDPS  Y9, Y8, Y8
+	VADDPS  Y11, Y10, Y10
+	VADDPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y4
+	LEAQ    (SI)(R10*1), R12
+	VMOVUPS numbers<>+2432(SB), Y8
+	VMOVUPS numbers<>+2432(SB), Y9
+	VMOVUPS numbers<>+2432(SB), Y10
+	VMOVUPS numbers<>+2432(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+singleLong1:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VADDPS     Y0, Y8, Y8
+	VADDPS     Y1, Y9, Y9
+	VADDPS     Y2, Y10, Y10
+	VADDPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        singleLong1
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        singleLong1Tail
+
+singleLong1Vector:
+	VMOVUPS (R12), Y0
+	VADDPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     singleLong1Vector
+
+singleLong1Tail:
+	ADDQ       $0x08, R13
+	JZ         singleLong1Done
+	VMASKMOVPS (R12), Y15, Y0
+	VADDPS     Y0, Y8, Y8
+
+singleLong1Done:
+	VADDPS  Y9, Y8, Y8
+	VADDPS  Y11, Y10, Y10
+	VADDPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y5
+	LEAQ    (SI)(R10*2), R12
+	VMOVUPS numbers<>+2432(SB), Y8
+	VMOVUPS numbers<>+2432(SB), Y9
+	VMOVUPS numbers<>+2432(SB), Y10
+	VMOVUPS numbers<>+2432(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+singleLong2:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VADDPS     Y0, Y8, Y8
+	VADDPS     Y1, Y9, Y9
+	VADDPS     Y2, Y10, Y10
+	VADDPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        singleLong2
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        singleLong2Tail
+
+singleLong2Vector:
+	VMOVUPS (R12), Y0
+	VADDPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     singleLong2Vector
+
+singleLong2Tail:
+	ADDQ       $0x08, R13
+	JZ         singleLong2Done
+	VMASKMOVPS (R12), Y15, Y0
+	VADDPS     Y0, Y8, Y8
+
+singleLong2Done:
+	VADDPS  Y9, Y8, Y8
+	VADDPS  Y11, Y10, Y10
+	VADDPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y6
+	LEAQ    (SI)(R11*1), R12
+	VMOVUPS numbers<>+2432(SB), Y8
+	VMOVUPS numbers<>+2432(SB), Y9
+	VMOVUPS numbers<>+2432(SB), Y10
+	VMOVUPS numbers<>+2432(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+singleLong3:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VADDPS     Y0, Y8, Y8
+	VADDPS     Y1, Y9, Y9
+	VADDPS     Y2, Y10, Y10
+	VADDPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        singleLong3
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        singleLong3Tail
+
+singleLong3Vector:
+	VMOVUPS (R12), Y0
+	VADDPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     singleLong3Vector
+
+singleLong3Tail:
+	ADDQ       $0x08, R13
+	JZ         singleLong3Done
+	VMASKMOVPS (R12), Y15, Y0
+	VADDPS     Y0, Y8, Y8
+
+singleLong3Done:
+	VADDPS  Y9, Y8, Y8
+	VADDPS  Y11, Y10, Y10
+	VADDPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y7
 
 singleJoin:
 	VEXTRACTF128 $0x01, Y4, X0
@@ -6826,8 +7198,78 @@ done:
 	VZEROUPPER
 	RET
 
-// func rowMaxima32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
+// func stackSums32AVX2(n int, acc *float32, x *float32, row int)
 // Requires: AVX
+TEXT ·stackSums32AVX2(SB), NOSPLIT, $0-32
+	MOVQ    n+0(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $+7, BX
+	LEAQ    masks<>+64(SB), AX
+	SHLQ    $0x02, BX
+	SUBQ    BX, AX
+	VMOVUPS (AX), Y15
+	MOVQ    acc+8(FP), DI
+	MOVQ    x+16(FP), SI
+	MOVQ    row+24(FP), R8
+	SHLQ    $0x02, R8
+	LEAQ    (R8)(R8*2), R9
+	LEAQ    (SI)(R8*4), R10
+	SUBQ    $0x08, DX
+	JLT     tail
+
+vector:
+	VMOVUPS (SI), Y1
+	VMOVUPS (SI)(R8*1), Y2
+	VMOVUPS (SI)(R8*2), Y3
+	VMOVUPS (SI)(R9*1), Y4
+	VMOVUPS (R10), Y5
+	VMOVUPS (R10)(R8*1), Y6
+	VMOVUPS (R10)(R8*2), Y7
+	VMOVUPS (R10)(R9*1), Y8
+	VMOVUPS (DI), Y0
+	VADDPS  Y2, Y1, Y1
+	VADDPS  Y4, Y3, Y3
+	VADDPS  Y6, Y5, Y5
+	VADDPS  Y8, Y7, Y7
+	VADDPS  Y3, Y1, Y1
+	VADDPS  Y7, Y5, Y5
+	VADDPS  Y5, Y1, Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, (DI)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, SI
+	ADDQ    $0x20, R10
+	SUBQ    $0x08, DX
+	JGE     vector
+
+tail:
+	ADDQ       $0x08, DX
+	JZ         done
+	VMASKMOVPS (SI), Y15, Y1
+	VMASKMOVPS (SI)(R8*1), Y15, Y2
+	VMASKMOVPS (SI)(R8*2), Y15, Y3
+	VMASKMOVPS (SI)(R9*1), Y15, Y4
+	VMASKMOVPS (R10), Y15, Y5
+	VMASKMOVPS (R10)(R8*1), Y15, Y6
+	VMASKMOVPS (R10)(R8*2), Y15, Y7
+	VMASKMOVPS (R10)(R9*1), Y15, Y8
+	VMASKMOVPS (DI), Y15, Y0
+	VADDPS     Y2, Y1, Y1
+	VADDPS     Y4, Y3, Y3
+	VADDPS     Y6, Y5, Y5
+	VADDPS     Y8, Y7, Y7
+	VADDPS     Y3, Y1, Y1
+	VADDPS     Y7, Y5, Y5
+	VADDPS     Y5, Y1, Y1
+	VADDPS     Y1, Y0, Y0
+	VMASKMOVPS Y0, Y15, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func rowMaxima32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
+// Requires: AVX, MMX+
 TEXT ·rowMaxima32AVX2(SB), NOSPLIT, $0-41
 	MOVQ    rows+0(FP), R8
 	MOVQ    cols+8(FP), R9
@@ -6851,51 +7293,276 @@ group:
 	VMOVUPS numbers<>+2496(SB), Y5
 	VMOVUPS numbers<>+2496(SB), Y6
 	VMOVUPS numbers<>+2496(SB), Y7
+	CMPQ    R9, $0x00000400
+	JGE     groupLong
 	MOVQ    SI, R12
+	LEAQ    6144(SI), CX
 	MOVQ    R9, R13
 	SUBQ    $0x08, R13
 	JLT     groupTail
 
 groupVector:
-	VMOVUPS (R12), Y0
-	VMOVUPS (R12)(R10*1), Y1
-	VCMPPS  $0x03, Y0, Y1, Y14
-	VORPS   Y14, Y13, Y13
-	VMOVUPS (R12)(R10*2), Y2
-	VMOVUPS (R12)(R11*1), Y3
-	VCMPPS  $0x03, Y2, Y3, Y14
-	VORPS   Y14, Y13, Y13
-	VMAXPS  Y0, Y4, Y4
-	VMAXPS  Y1, Y5, Y5
-	VMAXPS  Y2, Y6, Y6
-	VMAXPS  Y3, Y7, Y7
-	ADDQ    $0x20, R12
-	SUBQ    $0x08, R13
-	JGE     groupVector
-
-groupTail:
-	ADDQ       $0x08, R13
-	JZ         groupJoin
-	VMASKMOVPS (R12), Y15, Y0
-	VMOVUPS    numbers<>+2496(SB), Y8
-	VBLENDVPS  Y15, Y0, Y8, Y0
-	VMASKMOVPS (R12)(R10*1), Y15, Y1
-	VMOVUPS    numbers<>+2496(SB), Y8
-	VBLENDVPS  Y15, Y1, Y8, Y1
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    (R12)(R10*1), Y1
 	VCMPPS     $0x03, Y0, Y1, Y14
 	VORPS      Y14, Y13, Y13
-	VMASKMOVPS (R12)(R10*2), Y15, Y2
-	VMOVUPS    numbers<>+2496(SB), Y8
-	VBLENDVPS  Y15, Y2, Y8, Y2
-	VMASKMOVPS (R12)(R11*1), Y15, Y3
-	VMOVUPS    numbers<>+2496(SB), Y8
-	VBLENDVPS  Y15, Y3, Y8, Y3
+	VMOVUPS    (R12)(R10*2), Y2
+	VMOVUPS    (R12)(R11*1), Y3
 	VCMPPS     $0x03, Y2, Y3, Y14
 	VORPS      Y14, Y13, Y13
 	VMAXPS     Y0, Y4, Y4
 	VMAXPS     Y1, Y5, Y5
 	VMAXPS     Y2, Y6, Y6
 	VMAXPS     Y3, Y7, Y7
+	ADDQ       $0x20, R12
+	ADDQ       $+128, CX
+	SUBQ       $0x08, R13
+	JGE        groupVector
+
+groupTail:
+	ADDQ       $0x08, R13
+	JZ         groupJoin
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2496(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VMASKMOVPS (R12)(R10*1), Y15, Y1
+	VMOVUPS    numbers<>+2496(SB), Y12
+	VBLENDVPS  Y15, Y1, Y12, Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMASKMOVPS (R12)(R10*2), Y15, Y2
+	VMOVUPS    numbers<>+2496(SB), Y12
+	VBLENDVPS  Y15, Y2, Y12, Y2
+	VMASKMOVPS (R12)(R11*1), Y15, Y3
+	VMOVUPS    numbers<>+2496(SB), Y12
+	VBLENDVPS  Y15, Y3, Y12, Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y4, Y4
+	VMAXPS     Y1, Y5, Y5
+	VMAXPS     Y2, Y6, Y6
+	VMAXPS     Y3, Y7, Y7
+	JMP        groupJoin
+
+groupLong:
+	LEAQ    (SI), R12
+	VMOVUPS numbers<>+2496(SB), Y8
+	VMOVUPS numbers<>+2496(SB), Y9
+	VMOVUPS numbers<>+2496(SB), Y10
+	VMOVUPS numbers<>+2496(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+groupLong0:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y8, Y8
+	VMAXPS     Y1, Y9, Y9
+	VMAXPS     Y2, Y10, Y10
+	VMAXPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        groupLong0
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        groupLong0Tail
+
+groupLong0Vector:
+	VMOVUPS (R12), Y0
+	VCMPPS  $0x03, Y0, Y0, Y14
+	VORPS   Y14, Y13, Y13
+	VMAXPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     groupLong0Vector
+
+groupLong0Tail:
+	ADDQ       $0x08, R13
+	JZ         groupLong0Done
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2496(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VCMPPS     $0x03, Y0, Y0, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y8, Y8
+
+groupLong0Done:
+	VMAXPS  Y9, Y8, Y8
+	VMAXPS  Y11, Y10, Y10
+	VMAXPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y4
+	LEAQ    (SI)(R10*1), R12
+	VMOVUPS numbers<>+2496(SB), Y8
+	VMOVUPS numbers<>+2496(SB), Y9
+	VMOVUPS numbers<>+2496(SB), Y10
+	VMOVUPS numbers<>+2496(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+groupLong1:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y8, Y8
+	VMAXPS     Y1, Y9, Y9
+	VMAXPS     Y2, Y10, Y10
+	VMAXPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        groupLong1
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        groupLong1Tail
+
+groupLong1Vector:
+	VMOVUPS (R12), Y0
+	VCMPPS  $0x03, Y0, Y0, Y14
+	VORPS   Y14, Y13, Y13
+	VMAXPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     groupLong1Vector
+
+groupLong1Tail:
+	ADDQ       $0x08, R13
+	JZ         groupLong1Done
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2496(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VCMPPS     $0x03, Y0, Y0, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y8, Y8
+
+groupLong1Done:
+	VMAXPS  Y9, Y8, Y8
+	VMAXPS  Y11, Y10, Y10
+	VMAXPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y5
+	LEAQ    (SI)(R10*2), R12
+	VMOVUPS numbers<>+2496(SB), Y8
+	VMOVUPS numbers<>+2496(SB), Y9
+	VMOVUPS numbers<>+2496(SB), Y10
+	VMOVUPS numbers<>+2496(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+groupLong2:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y8, Y8
+	VMAXPS     Y1, Y9, Y9
+	VMAXPS     Y2, Y10, Y10
+	VMAXPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        groupLong2
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        groupLong2Tail
+
+groupLong2Vector:
+	VMOVUPS (R12), Y0
+	VCMPPS  $0x03, Y0, Y0, Y14
+	VORPS   Y14, Y13, Y13
+	VMAXPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     groupLong2Vector
+
+groupLong2Tail:
+	ADDQ       $0x08, R13
+	JZ         groupLong2Done
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2496(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VCMPPS     $0x03, Y0, Y0, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y8, Y8
+
+groupLong2Done:
+	VMAXPS  Y9, Y8, Y8
+	VMAXPS  Y11, Y10, Y10
+	VMAXPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y6
+	LEAQ    (SI)(R11*1), R12
+	VMOVUPS numbers<>+2496(SB), Y8
+	VMOVUPS numbers<>+2496(SB), Y9
+	VMOVUPS numbers<>+2496(SB), Y10
+	VMOVUPS numbers<>+2496(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+groupLong3:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y8, Y8
+	VMAXPS     Y1, Y9, Y9
+	VMAXPS     Y2, Y10, Y10
+	VMAXPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        groupLong3
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        groupLong3Tail
+
+groupLong3Vector:
+	VMOVUPS (R12), Y0
+	VCMPPS  $0x03, Y0, Y0, Y14
+	VORPS   Y14, Y13, Y13
+	VMAXPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     groupLong3Vector
+
+groupLong3Tail:
+	ADDQ       $0x08, R13
+	JZ         groupLong3Done
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2496(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VCMPPS     $0x03, Y0, Y0, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y8, Y8
+
+groupLong3Done:
+	VMAXPS  Y9, Y8, Y8
+	VMAXPS  Y11, Y10, Y10
+	VMAXPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y7
 
 groupJoin:
 	VEXTRACTF128 $0x01, Y4, X0
@@ -6935,51 +7602,276 @@ single:
 	VMOVUPS numbers<>+2496(SB), Y5
 	VMOVUPS numbers<>+2496(SB), Y6
 	VMOVUPS numbers<>+2496(SB), Y7
+	CMPQ    R9, $0x00000400
+	JGE     singleLong
 	MOVQ    SI, R12
+	LEAQ    6144(SI), CX
 	MOVQ    R9, R13
 	SUBQ    $0x08, R13
 	JLT     singleTail
 
 singleVector:
-	VMOVUPS (R12), Y0
-	VMOVUPS (R12)(R10*1), Y1
-	VCMPPS  $0x03, Y0, Y1, Y14
-	VORPS   Y14, Y13, Y13
-	VMOVUPS (R12)(R10*2), Y2
-	VMOVUPS (R12)(R11*1), Y3
-	VCMPPS  $0x03, Y2, Y3, Y14
-	VORPS   Y14, Y13, Y13
-	VMAXPS  Y0, Y4, Y4
-	VMAXPS  Y1, Y5, Y5
-	VMAXPS  Y2, Y6, Y6
-	VMAXPS  Y3, Y7, Y7
-	ADDQ    $0x20, R12
-	SUBQ    $0x08, R13
-	JGE     singleVector
-
-singleTail:
-	ADDQ       $0x08, R13
-	JZ         singleJoin
-	VMASKMOVPS (R12), Y15, Y0
-	VMOVUPS    numbers<>+2496(SB), Y8
-	VBLENDVPS  Y15, Y0, Y8, Y0
-	VMASKMOVPS (R12)(R10*1), Y15, Y1
-	VMOVUPS    numbers<>+2496(SB), Y8
-	VBLENDVPS  Y15, Y1, Y8, Y1
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    (R12)(R10*1), Y1
 	VCMPPS     $0x03, Y0, Y1, Y14
 	VORPS      Y14, Y13, Y13
-	VMASKMOVPS (R12)(R10*2), Y15, Y2
-	VMOVUPS    numbers<>+2496(SB), Y8
-	VBLENDVPS  Y15, Y2, Y8, Y2
-	VMASKMOVPS (R12)(R11*1), Y15, Y3
-	VMOVUPS    numbers<>+2496(SB), Y8
-	VBLENDVPS  Y15, Y3, Y8, Y3
+	VMOVUPS    (R12)(R10*2), Y2
+	VMOVUPS    (R12)(R11*1), Y3
 	VCMPPS     $0x03, Y2, Y3, Y14
 	VORPS      Y14, Y13, Y13
 	VMAXPS     Y0, Y4, Y4
 	VMAXPS     Y1, Y5, Y5
 	VMAXPS     Y2, Y6, Y6
 	VMAXPS     Y3, Y7, Y7
+	ADDQ       $0x20, R12
+	ADDQ       $+128, CX
+	SUBQ       $0x08, R13
+	JGE        singleVector
+
+singleTail:
+	ADDQ       $0x08, R13
+	JZ         singleJoin
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2496(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VMASKMOVPS (R12)(R10*1), Y15, Y1
+	VMOVUPS    numbers<>+2496(SB), Y12
+	VBLENDVPS  Y15, Y1, Y12, Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMASKMOVPS (R12)(R10*2), Y15, Y2
+	VMOVUPS    numbers<>+2496(SB), Y12
+	VBLENDVPS  Y15, Y2, Y12, Y2
+	VMASKMOVPS (R12)(R11*1), Y15, Y3
+	VMOVUPS    numbers<>+2496(SB), Y12
+	VBLENDVPS  Y15, Y3, Y12, Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y4, Y4
+	VMAXPS     Y1, Y5, Y5
+	VMAXPS     Y2, Y6, Y6
+	VMAXPS     Y3, Y7, Y7
+	JMP        singleJoin
+
+singleLong:
+	LEAQ    (SI), R12
+	VMOVUPS numbers<>+2496(SB), Y8
+	VMOVUPS numbers<>+2496(SB), Y9
+	VMOVUPS numbers<>+2496(SB), Y10
+	VMOVUPS numbers<>+2496(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+singleLong0:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y8, Y8
+	VMAXPS     Y1, Y9, Y9
+	VMAXPS     Y2, Y10, Y10
+	VMAXPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        singleLong0
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        singleLong0Tail
+
+singleLong0Vector:
+	VMOVUPS (R12), Y0
+	VCMPPS  $0x03, Y0, Y0, Y14
+	VORPS   Y14, Y13, Y13
+	VMAXPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     singleLong0Vector
+
+singleLong0Tail:
+	ADDQ       $0x08, R13
+	JZ         singleLong0Done
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2496(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VCMPPS     $0x03, Y0, Y0, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y8, Y8
+
+singleLong0Done:
+	VMAXPS  Y9, Y8, Y8
+	VMAXPS  Y11, Y10, Y10
+	VMAXPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y4
+	LEAQ    (SI)(R10*1), R12
+	VMOVUPS numbers<>+2496(SB), Y8
+	VMOVUPS numbers<>+2496(SB), Y9
+	VMOVUPS numbers<>+2496(SB), Y10
+	VMOVUPS numbers<>+2496(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+singleLong1:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y8, Y8
+	VMAXPS     Y1, Y9, Y9
+	VMAXPS     Y2, Y10, Y10
+	VMAXPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        singleLong1
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        singleLong1Tail
+
+singleLong1Vector:
+	VMOVUPS (R12), Y0
+	VCMPPS  $0x03, Y0, Y0, Y14
+	VORPS   Y14, Y13, Y13
+	VMAXPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     singleLong1Vector
+
+singleLong1Tail:
+	ADDQ       $0x08, R13
+	JZ         singleLong1Done
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2496(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VCMPPS     $0x03, Y0, Y0, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y8, Y8
+
+singleLong1Done:
+	VMAXPS  Y9, Y8, Y8
+	VMAXPS  Y11, Y10, Y10
+	VMAXPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y5
+	LEAQ    (SI)(R10*2), R12
+	VMOVUPS numbers<>+2496(SB), Y8
+	VMOVUPS numbers<>+2496(SB), Y9
+	VMOVUPS numbers<>+2496(SB), Y10
+	VMOVUPS numbers<>+2496(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+singleLong2:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y8, Y8
+	VMAXPS     Y1, Y9, Y9
+	VMAXPS     Y2, Y10, Y10
+	VMAXPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        singleLong2
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        singleLong2Tail
+
+singleLong2Vector:
+	VMOVUPS (R12), Y0
+	VCMPPS  $0x03, Y0, Y0, Y14
+	VORPS   Y14, Y13, Y13
+	VMAXPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     singleLong2Vector
+
+singleLong2Tail:
+	ADDQ       $0x08, R13
+	JZ         singleLong2Done
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2496(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VCMPPS     $0x03, Y0, Y0, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y8, Y8
+
+singleLong2Done:
+	VMAXPS  Y9, Y8, Y8
+	VMAXPS  Y11, Y10, Y10
+	VMAXPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y6
+	LEAQ    (SI)(R11*1), R12
+	VMOVUPS numbers<>+2496(SB), Y8
+	VMOVUPS numbers<>+2496(SB), Y9
+	VMOVUPS numbers<>+2496(SB), Y10
+	VMOVUPS numbers<>+2496(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+singleLong3:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y8, Y8
+	VMAXPS     Y1, Y9, Y9
+	VMAXPS     Y2, Y10, Y10
+	VMAXPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        singleLong3
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        singleLong3Tail
+
+singleLong3Vector:
+	VMOVUPS (R12), Y0
+	VCMPPS  $0x03, Y0, Y0, Y14
+	VORPS   Y14, Y13, Y13
+	VMAXPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     singleLong3Vector
+
+singleLong3Tail:
+	ADDQ       $0x08, R13
+	JZ         singleLong3Done
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2496(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VCMPPS     $0x03, Y0, Y0, Y14
+	VORPS      Y14, Y13, Y13
+	VMAXPS     Y0, Y8, Y8
+
+singleLong3Done:
+	VMAXPS  Y9, Y8, Y8
+	VMAXPS  Y11, Y10, Y10
+	VMAXPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y7
 
 singleJoin:
 	VEXTRACTF128 $0x01, Y4, X0
@@ -7146,8 +8038,186 @@ done:
 	VZEROUPPER
 	RET
 
-// func rowMinima32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
+// func stackMaxima32AVX2(n int, acc *float32, x *float32, row int)
 // Requires: AVX
+TEXT ·stackMaxima32AVX2(SB), NOSPLIT, $0-32
+	MOVQ    n+0(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $+7, BX
+	LEAQ    masks<>+64(SB), AX
+	SHLQ    $0x02, BX
+	SUBQ    BX, AX
+	VMOVUPS (AX), Y15
+	MOVQ    acc+8(FP), DI
+	MOVQ    x+16(FP), SI
+	MOVQ    row+24(FP), R8
+	SHLQ    $0x02, R8
+	LEAQ    (R8)(R8*2), R9
+	LEAQ    (SI)(R8*4), R10
+	SUBQ    $0x08, DX
+	JLT     tail
+
+vector:
+	VMOVUPS (SI), Y1
+	VMOVUPS (SI)(R8*1), Y2
+	VMOVUPS (SI)(R8*2), Y3
+	VMOVUPS (SI)(R9*1), Y4
+	VMOVUPS (R10), Y5
+	VMOVUPS (R10)(R8*1), Y6
+	VMOVUPS (R10)(R8*2), Y7
+	VMOVUPS (R10)(R9*1), Y8
+	VMOVUPS (DI), Y0
+
+	// Where a number is missing.
+	VCMPPS  $0x03, Y1, Y2, Y10
+	VCMPPS  $0x03, Y3, Y4, Y9
+	VORPS   Y9, Y10, Y10
+	VCMPPS  $0x03, Y5, Y6, Y9
+	VORPS   Y9, Y10, Y10
+	VCMPPS  $0x03, Y7, Y8, Y9
+	VORPS   Y9, Y10, Y10
+	VCMPPS  $0x03, Y0, Y0, Y9
+	VORPS   Y9, Y10, Y10
+	VMOVAPS Y1, Y9
+	VMAXPS  Y2, Y1, Y1
+
+	// The other way round: the zero that was second.
+	VMAXPS  Y9, Y2, Y2
+	VANDPS  Y2, Y1, Y1
+	VMOVAPS Y3, Y9
+	VMAXPS  Y4, Y3, Y3
+
+	// The other way round: the zero that was second.
+	VMAXPS  Y9, Y4, Y4
+	VANDPS  Y4, Y3, Y3
+	VMOVAPS Y5, Y9
+	VMAXPS  Y6, Y5, Y5
+
+	// The other way round: the zero that was second.
+	VMAXPS  Y9, Y6, Y6
+	VANDPS  Y6, Y5, Y5
+	VMOVAPS Y7, Y9
+	VMAXPS  Y8, Y7, Y7
+
+	// The other way round: the zero that was second.
+	VMAXPS  Y9, Y8, Y8
+	VANDPS  Y8, Y7, Y7
+	VMOVAPS Y1, Y9
+	VMAXPS  Y3, Y1, Y1
+
+	// The other way round: the zero that was second.
+	VMAXPS  Y9, Y3, Y3
+	VANDPS  Y3, Y1, Y1
+	VMOVAPS Y5, Y9
+	VMAXPS  Y7, Y5, Y5
+
+	// The other way round: the zero that was second.
+	VMAXPS  Y9, Y7, Y7
+	VANDPS  Y7, Y5, Y5
+	VMOVAPS Y1, Y9
+	VMAXPS  Y5, Y1, Y1
+
+	// The other way round: the zero that was second.
+	VMAXPS  Y9, Y5, Y5
+	VANDPS  Y5, Y1, Y1
+	VMOVAPS Y0, Y9
+	VMAXPS  Y1, Y0, Y0
+
+	// The other way round: the zero that was second.
+	VMAXPS Y9, Y1, Y1
+	VANDPS Y1, Y0, Y0
+
+	// All bits set are a NaN too.
+	VORPS   Y10, Y0, Y0
+	VMOVUPS Y0, (DI)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, SI
+	ADDQ    $0x20, R10
+	SUBQ    $0x08, DX
+	JGE     vector
+
+tail:
+	ADDQ       $0x08, DX
+	JZ         done
+	VMASKMOVPS (SI), Y15, Y1
+	VMASKMOVPS (SI)(R8*1), Y15, Y2
+	VMASKMOVPS (SI)(R8*2), Y15, Y3
+	VMASKMOVPS (SI)(R9*1), Y15, Y4
+	VMASKMOVPS (R10), Y15, Y5
+	VMASKMOVPS (R10)(R8*1), Y15, Y6
+	VMASKMOVPS (R10)(R8*2), Y15, Y7
+	VMASKMOVPS (R10)(R9*1), Y15, Y8
+	VMASKMOVPS (DI), Y15, Y0
+
+	// Where a number is missing.
+	VCMPPS  $0x03, Y1, Y2, Y10
+	VCMPPS  $0x03, Y3, Y4, Y9
+	VORPS   Y9, Y10, Y10
+	VCMPPS  $0x03, Y5, Y6, Y9
+	VORPS   Y9, Y10, Y10
+	VCMPPS  $0x03, Y7, Y8, Y9
+	VORPS   Y9, Y10, Y10
+	VCMPPS  $0x03, Y0, Y0, Y9
+	VORPS   Y9, Y10, Y10
+	VMOVAPS Y1, Y9
+	VMAXPS  Y2, Y1, Y1
+
+	// The other way round: the zero that was second.
+	VMAXPS  Y9, Y2, Y2
+	VANDPS  Y2, Y1, Y1
+	VMOVAPS Y3, Y9
+	VMAXPS  Y4, Y3, Y3
+
+	// The other way round: the zero that was second.
+	VMAXPS  Y9, Y4, Y4
+	VANDPS  Y4, Y3, Y3
+	VMOVAPS Y5, Y9
+	VMAXPS  Y6, Y5, Y5
+
+	// The other way round: the zero that was second.
+	VMAXPS  Y9, Y6, Y6
+	VANDPS  Y6, Y5, Y5
+	VMOVAPS Y7, Y9
+	VMAXPS  Y8, Y7, Y7
+
+	// The other way round: the zero that was second.
+	VMAXPS  Y9, Y8, Y8
+	VANDPS  Y8, Y7, Y7
+	VMOVAPS Y1, Y9
+	VMAXPS  Y3, Y1, Y1
+
+	// The other way round: the zero that was second.
+	VMAXPS  Y9, Y3, Y3
+	VANDPS  Y3, Y1, Y1
+	VMOVAPS Y5, Y9
+	VMAXPS  Y7, Y5, Y5
+
+	// The other way round: the zero that was second.
+	VMAXPS  Y9, Y7, Y7
+	VANDPS  Y7, Y5, Y5
+	VMOVAPS Y1, Y9
+	VMAXPS  Y5, Y1, Y1
+
+	// The other way round: the zero that was second.
+	VMAXPS  Y9, Y5, Y5
+	VANDPS  Y5, Y1, Y1
+	VMOVAPS Y0, Y9
+	VMAXPS  Y1, Y0, Y0
+
+	// The other way round: the zero that was second.
+	VMAXPS Y9, Y1, Y1
+	VANDPS Y1, Y0, Y0
+
+	// All bits set are a NaN too.
+	VORPS      Y10, Y0, Y0
+	VMASKMOVPS Y0, Y15, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
+// func rowMinima32AVX2(rows int, cols int, x *float32, row int, out *float32) bool
+// Requires: AVX, MMX+
 TEXT ·rowMinima32AVX2(SB), NOSPLIT, $0-41
 	MOVQ    rows+0(FP), R8
 	MOVQ    cols+8(FP), R9
@@ -7171,51 +8241,276 @@ group:
 	VMOVUPS numbers<>+2624(SB), Y5
 	VMOVUPS numbers<>+2624(SB), Y6
 	VMOVUPS numbers<>+2624(SB), Y7
+	CMPQ    R9, $0x00000400
+	JGE     groupLong
 	MOVQ    SI, R12
+	LEAQ    6144(SI), CX
 	MOVQ    R9, R13
 	SUBQ    $0x08, R13
 	JLT     groupTail
 
 groupVector:
-	VMOVUPS (R12), Y0
-	VMOVUPS (R12)(R10*1), Y1
-	VCMPPS  $0x03, Y0, Y1, Y14
-	VORPS   Y14, Y13, Y13
-	VMOVUPS (R12)(R10*2), Y2
-	VMOVUPS (R12)(R11*1), Y3
-	VCMPPS  $0x03, Y2, Y3, Y14
-	VORPS   Y14, Y13, Y13
-	VMINPS  Y0, Y4, Y4
-	VMINPS  Y1, Y5, Y5
-	VMINPS  Y2, Y6, Y6
-	VMINPS  Y3, Y7, Y7
-	ADDQ    $0x20, R12
-	SUBQ    $0x08, R13
-	JGE     groupVector
-
-groupTail:
-	ADDQ       $0x08, R13
-	JZ         groupJoin
-	VMASKMOVPS (R12), Y15, Y0
-	VMOVUPS    numbers<>+2624(SB), Y8
-	VBLENDVPS  Y15, Y0, Y8, Y0
-	VMASKMOVPS (R12)(R10*1), Y15, Y1
-	VMOVUPS    numbers<>+2624(SB), Y8
-	VBLENDVPS  Y15, Y1, Y8, Y1
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    (R12)(R10*1), Y1
 	VCMPPS     $0x03, Y0, Y1, Y14
 	VORPS      Y14, Y13, Y13
-	VMASKMOVPS (R12)(R10*2), Y15, Y2
-	VMOVUPS    numbers<>+2624(SB), Y8
-	VBLENDVPS  Y15, Y2, Y8, Y2
-	VMASKMOVPS (R12)(R11*1), Y15, Y3
-	VMOVUPS    numbers<>+2624(SB), Y8
-	VBLENDVPS  Y15, Y3, Y8, Y3
+	VMOVUPS    (R12)(R10*2), Y2
+	VMOVUPS    (R12)(R11*1), Y3
 	VCMPPS     $0x03, Y2, Y3, Y14
 	VORPS      Y14, Y13, Y13
 	VMINPS     Y0, Y4, Y4
 	VMINPS     Y1, Y5, Y5
 	VMINPS     Y2, Y6, Y6
 	VMINPS     Y3, Y7, Y7
+	ADDQ       $0x20, R12
+	ADDQ       $+128, CX
+	SUBQ       $0x08, R13
+	JGE        groupVector
+
+groupTail:
+	ADDQ       $0x08, R13
+	JZ         groupJoin
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2624(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VMASKMOVPS (R12)(R10*1), Y15, Y1
+	VMOVUPS    numbers<>+2624(SB), Y12
+	VBLENDVPS  Y15, Y1, Y12, Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMASKMOVPS (R12)(R10*2), Y15, Y2
+	VMOVUPS    numbers<>+2624(SB), Y12
+	VBLENDVPS  Y15, Y2, Y12, Y2
+	VMASKMOVPS (R12)(R11*1), Y15, Y3
+	VMOVUPS    numbers<>+2624(SB), Y12
+	VBLENDVPS  Y15, Y3, Y12, Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y4, Y4
+	VMINPS     Y1, Y5, Y5
+	VMINPS     Y2, Y6, Y6
+	VMINPS     Y3, Y7, Y7
+	JMP        groupJoin
+
+groupLong:
+	LEAQ    (SI), R12
+	VMOVUPS numbers<>+2624(SB), Y8
+	VMOVUPS numbers<>+2624(SB), Y9
+	VMOVUPS numbers<>+2624(SB), Y10
+	VMOVUPS numbers<>+2624(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+groupLong0:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y8, Y8
+	VMINPS     Y1, Y9, Y9
+	VMINPS     Y2, Y10, Y10
+	VMINPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        groupLong0
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        groupLong0Tail
+
+groupLong0Vector:
+	VMOVUPS (R12), Y0
+	VCMPPS  $0x03, Y0, Y0, Y14
+	VORPS   Y14, Y13, Y13
+	VMINPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     groupLong0Vector
+
+groupLong0Tail:
+	ADDQ       $0x08, R13
+	JZ         groupLong0Done
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2624(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VCMPPS     $0x03, Y0, Y0, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y8, Y8
+
+groupLong0Done:
+	VMINPS  Y9, Y8, Y8
+	VMINPS  Y11, Y10, Y10
+	VMINPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y4
+	LEAQ    (SI)(R10*1), R12
+	VMOVUPS numbers<>+2624(SB), Y8
+	VMOVUPS numbers<>+2624(SB), Y9
+	VMOVUPS numbers<>+2624(SB), Y10
+	VMOVUPS numbers<>+2624(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+groupLong1:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y8, Y8
+	VMINPS     Y1, Y9, Y9
+	VMINPS     Y2, Y10, Y10
+	VMINPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        groupLong1
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        groupLong1Tail
+
+groupLong1Vector:
+	VMOVUPS (R12), Y0
+	VCMPPS  $0x03, Y0, Y0, Y14
+	VORPS   Y14, Y13, Y13
+	VMINPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     groupLong1Vector
+
+groupLong1Tail:
+	ADDQ       $0x08, R13
+	JZ         groupLong1Done
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2624(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VCMPPS     $0x03, Y0, Y0, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y8, Y8
+
+groupLong1Done:
+	VMINPS  Y9, Y8, Y8
+	VMINPS  Y11, Y10, Y10
+	VMINPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y5
+	LEAQ    (SI)(R10*2), R12
+	VMOVUPS numbers<>+2624(SB), Y8
+	VMOVUPS numbers<>+2624(SB), Y9
+	VMOVUPS numbers<>+2624(SB), Y10
+	VMOVUPS numbers<>+2624(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+groupLong2:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y8, Y8
+	VMINPS     Y1, Y9, Y9
+	VMINPS     Y2, Y10, Y10
+	VMINPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        groupLong2
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        groupLong2Tail
+
+groupLong2Vector:
+	VMOVUPS (R12), Y0
+	VCMPPS  $0x03, Y0, Y0, Y14
+	VORPS   Y14, Y13, Y13
+	VMINPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     groupLong2Vector
+
+groupLong2Tail:
+	ADDQ       $0x08, R13
+	JZ         groupLong2Done
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2624(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VCMPPS     $0x03, Y0, Y0, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y8, Y8
+
+groupLong2Done:
+	VMINPS  Y9, Y8, Y8
+	VMINPS  Y11, Y10, Y10
+	VMINPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y6
+	LEAQ    (SI)(R11*1), R12
+	VMOVUPS numbers<>+2624(SB), Y8
+	VMOVUPS numbers<>+2624(SB), Y9
+	VMOVUPS numbers<>+2624(SB), Y10
+	VMOVUPS numbers<>+2624(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+groupLong3:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y8, Y8
+	VMINPS     Y1, Y9, Y9
+	VMINPS     Y2, Y10, Y10
+	VMINPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        groupLong3
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        groupLong3Tail
+
+groupLong3Vector:
+	VMOVUPS (R12), Y0
+	VCMPPS  $0x03, Y0, Y0, Y14
+	VORPS   Y14, Y13, Y13
+	VMINPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     groupLong3Vector
+
+groupLong3Tail:
+	ADDQ       $0x08, R13
+	JZ         groupLong3Done
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2624(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VCMPPS     $0x03, Y0, Y0, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y8, Y8
+
+groupLong3Done:
+	VMINPS  Y9, Y8, Y8
+	VMINPS  Y11, Y10, Y10
+	VMINPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y7
 
 groupJoin:
 	VEXTRACTF128 $0x01, Y4, X0
@@ -7255,51 +8550,276 @@ single:
 	VMOVUPS numbers<>+2624(SB), Y5
 	VMOVUPS numbers<>+2624(SB), Y6
 	VMOVUPS numbers<>+2624(SB), Y7
+	CMPQ    R9, $0x00000400
+	JGE     singleLong
 	MOVQ    SI, R12
+	LEAQ    6144(SI), CX
 	MOVQ    R9, R13
 	SUBQ    $0x08, R13
 	JLT     singleTail
 
 singleVector:
-	VMOVUPS (R12), Y0
-	VMOVUPS (R12)(R10*1), Y1
-	VCMPPS  $0x03, Y0, Y1, Y14
-	VORPS   Y14, Y13, Y13
-	VMOVUPS (R12)(R10*2), Y2
-	VMOVUPS (R12)(R11*1), Y3
-	VCMPPS  $0x03, Y2, Y3, Y14
-	VORPS   Y14, Y13, Y13
-	VMINPS  Y0, Y4, Y4
-	VMINPS  Y1, Y5, Y5
-	VMINPS  Y2, Y6, Y6
-	VMINPS  Y3, Y7, Y7
-	ADDQ    $0x20, R12
-	SUBQ    $0x08, R13
-	JGE     singleVector
-
-singleTail:
-	ADDQ       $0x08, R13
-	JZ         singleJoin
-	VMASKMOVPS (R12), Y15, Y0
-	VMOVUPS    numbers<>+2624(SB), Y8
-	VBLENDVPS  Y15, Y0, Y8, Y0
-	VMASKMOVPS (R12)(R10*1), Y15, Y1
-	VMOVUPS    numbers<>+2624(SB), Y8
-	VBLENDVPS  Y15, Y1, Y8, Y1
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    (R12)(R10*1), Y1
 	VCMPPS     $0x03, Y0, Y1, Y14
 	VORPS      Y14, Y13, Y13
-	VMASKMOVPS (R12)(R10*2), Y15, Y2
-	VMOVUPS    numbers<>+2624(SB), Y8
-	VBLENDVPS  Y15, Y2, Y8, Y2
-	VMASKMOVPS (R12)(R11*1), Y15, Y3
-	VMOVUPS    numbers<>+2624(SB), Y8
-	VBLENDVPS  Y15, Y3, Y8, Y3
+	VMOVUPS    (R12)(R10*2), Y2
+	VMOVUPS    (R12)(R11*1), Y3
 	VCMPPS     $0x03, Y2, Y3, Y14
 	VORPS      Y14, Y13, Y13
 	VMINPS     Y0, Y4, Y4
 	VMINPS     Y1, Y5, Y5
 	VMINPS     Y2, Y6, Y6
 	VMINPS     Y3, Y7, Y7
+	ADDQ       $0x20, R12
+	ADDQ       $+128, CX
+	SUBQ       $0x08, R13
+	JGE        singleVector
+
+singleTail:
+	ADDQ       $0x08, R13
+	JZ         singleJoin
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2624(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VMASKMOVPS (R12)(R10*1), Y15, Y1
+	VMOVUPS    numbers<>+2624(SB), Y12
+	VBLENDVPS  Y15, Y1, Y12, Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMASKMOVPS (R12)(R10*2), Y15, Y2
+	VMOVUPS    numbers<>+2624(SB), Y12
+	VBLENDVPS  Y15, Y2, Y12, Y2
+	VMASKMOVPS (R12)(R11*1), Y15, Y3
+	VMOVUPS    numbers<>+2624(SB), Y12
+	VBLENDVPS  Y15, Y3, Y12, Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y4, Y4
+	VMINPS     Y1, Y5, Y5
+	VMINPS     Y2, Y6, Y6
+	VMINPS     Y3, Y7, Y7
+	JMP        singleJoin
+
+singleLong:
+	LEAQ    (SI), R12
+	VMOVUPS numbers<>+2624(SB), Y8
+	VMOVUPS numbers<>+2624(SB), Y9
+	VMOVUPS numbers<>+2624(SB), Y10
+	VMOVUPS numbers<>+2624(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+singleLong0:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y8, Y8
+	VMINPS     Y1, Y9, Y9
+	VMINPS     Y2, Y10, Y10
+	VMINPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        singleLong0
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        singleLong0Tail
+
+singleLong0Vector:
+	VMOVUPS (R12), Y0
+	VCMPPS  $0x03, Y0, Y0, Y14
+	VORPS   Y14, Y13, Y13
+	VMINPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     singleLong0Vector
+
+singleLong0Tail:
+	ADDQ       $0x08, R13
+	JZ         singleLong0Done
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2624(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VCMPPS     $0x03, Y0, Y0, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y8, Y8
+
+singleLong0Done:
+	VMINPS  Y9, Y8, Y8
+	VMINPS  Y11, Y10, Y10
+	VMINPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y4
+	LEAQ    (SI)(R10*1), R12
+	VMOVUPS numbers<>+2624(SB), Y8
+	VMOVUPS numbers<>+2624(SB), Y9
+	VMOVUPS numbers<>+2624(SB), Y10
+	VMOVUPS numbers<>+2624(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+singleLong1:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y8, Y8
+	VMINPS     Y1, Y9, Y9
+	VMINPS     Y2, Y10, Y10
+	VMINPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        singleLong1
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        singleLong1Tail
+
+singleLong1Vector:
+	VMOVUPS (R12), Y0
+	VCMPPS  $0x03, Y0, Y0, Y14
+	VORPS   Y14, Y13, Y13
+	VMINPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     singleLong1Vector
+
+singleLong1Tail:
+	ADDQ       $0x08, R13
+	JZ         singleLong1Done
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2624(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VCMPPS     $0x03, Y0, Y0, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y8, Y8
+
+singleLong1Done:
+	VMINPS  Y9, Y8, Y8
+	VMINPS  Y11, Y10, Y10
+	VMINPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y5
+	LEAQ    (SI)(R10*2), R12
+	VMOVUPS numbers<>+2624(SB), Y8
+	VMOVUPS numbers<>+2624(SB), Y9
+	VMOVUPS numbers<>+2624(SB), Y10
+	VMOVUPS numbers<>+2624(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+singleLong2:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y8, Y8
+	VMINPS     Y1, Y9, Y9
+	VMINPS     Y2, Y10, Y10
+	VMINPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        singleLong2
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        singleLong2Tail
+
+singleLong2Vector:
+	VMOVUPS (R12), Y0
+	VCMPPS  $0x03, Y0, Y0, Y14
+	VORPS   Y14, Y13, Y13
+	VMINPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     singleLong2Vector
+
+singleLong2Tail:
+	ADDQ       $0x08, R13
+	JZ         singleLong2Done
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2624(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VCMPPS     $0x03, Y0, Y0, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y8, Y8
+
+singleLong2Done:
+	VMINPS  Y9, Y8, Y8
+	VMINPS  Y11, Y10, Y10
+	VMINPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y6
+	LEAQ    (SI)(R11*1), R12
+	VMOVUPS numbers<>+2624(SB), Y8
+	VMOVUPS numbers<>+2624(SB), Y9
+	VMOVUPS numbers<>+2624(SB), Y10
+	VMOVUPS numbers<>+2624(SB), Y11
+	MOVQ    R9, R13
+	SUBQ    $0x20, R13
+
+singleLong3:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	VMOVUPS    (R12), Y0
+	VMOVUPS    32(R12), Y1
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VORPS      Y14, Y13, Y13
+	VMOVUPS    64(R12), Y2
+	VMOVUPS    96(R12), Y3
+	VCMPPS     $0x03, Y2, Y3, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y8, Y8
+	VMINPS     Y1, Y9, Y9
+	VMINPS     Y2, Y10, Y10
+	VMINPS     Y3, Y11, Y11
+	ADDQ       $+128, R12
+	SUBQ       $0x20, R13
+	JGE        singleLong3
+	ADDQ       $0x20, R13
+	SUBQ       $0x08, R13
+	JLT        singleLong3Tail
+
+singleLong3Vector:
+	VMOVUPS (R12), Y0
+	VCMPPS  $0x03, Y0, Y0, Y14
+	VORPS   Y14, Y13, Y13
+	VMINPS  Y0, Y8, Y8
+	ADDQ    $0x20, R12
+	SUBQ    $0x08, R13
+	JGE     singleLong3Vector
+
+singleLong3Tail:
+	ADDQ       $0x08, R13
+	JZ         singleLong3Done
+	VMASKMOVPS (R12), Y15, Y0
+	VMOVUPS    numbers<>+2624(SB), Y12
+	VBLENDVPS  Y15, Y0, Y12, Y0
+	VCMPPS     $0x03, Y0, Y0, Y14
+	VORPS      Y14, Y13, Y13
+	VMINPS     Y0, Y8, Y8
+
+singleLong3Done:
+	VMINPS  Y9, Y8, Y8
+	VMINPS  Y11, Y10, Y10
+	VMINPS  Y10, Y8, Y8
+	VMOVAPS Y8, Y7
 
 singleJoin:
 	VEXTRACTF128 $0x01, Y4, X0
@@ -7463,6 +8983,184 @@ done:
 	VMOVMSKPS Y13, AX
 	TESTL     AX, AX
 	SETNE     ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func stackMinima32AVX2(n int, acc *float32, x *float32, row int)
+// Requires: AVX
+TEXT ·stackMinima32AVX2(SB), NOSPLIT, $0-32
+	MOVQ    n+0(FP), DX
+	MOVQ    DX, BX
+	ANDQ    $+7, BX
+	LEAQ    masks<>+64(SB), AX
+	SHLQ    $0x02, BX
+	SUBQ    BX, AX
+	VMOVUPS (AX), Y15
+	MOVQ    acc+8(FP), DI
+	MOVQ    x+16(FP), SI
+	MOVQ    row+24(FP), R8
+	SHLQ    $0x02, R8
+	LEAQ    (R8)(R8*2), R9
+	LEAQ    (SI)(R8*4), R10
+	SUBQ    $0x08, DX
+	JLT     tail
+
+vector:
+	VMOVUPS (SI), Y1
+	VMOVUPS (SI)(R8*1), Y2
+	VMOVUPS (SI)(R8*2), Y3
+	VMOVUPS (SI)(R9*1), Y4
+	VMOVUPS (R10), Y5
+	VMOVUPS (R10)(R8*1), Y6
+	VMOVUPS (R10)(R8*2), Y7
+	VMOVUPS (R10)(R9*1), Y8
+	VMOVUPS (DI), Y0
+
+	// Where a number is missing.
+	VCMPPS  $0x03, Y1, Y2, Y10
+	VCMPPS  $0x03, Y3, Y4, Y9
+	VORPS   Y9, Y10, Y10
+	VCMPPS  $0x03, Y5, Y6, Y9
+	VORPS   Y9, Y10, Y10
+	VCMPPS  $0x03, Y7, Y8, Y9
+	VORPS   Y9, Y10, Y10
+	VCMPPS  $0x03, Y0, Y0, Y9
+	VORPS   Y9, Y10, Y10
+	VMOVAPS Y1, Y9
+	VMINPS  Y2, Y1, Y1
+
+	// The other way round: the zero that was second.
+	VMINPS  Y9, Y2, Y2
+	VORPS   Y2, Y1, Y1
+	VMOVAPS Y3, Y9
+	VMINPS  Y4, Y3, Y3
+
+	// The other way round: the zero that was second.
+	VMINPS  Y9, Y4, Y4
+	VORPS   Y4, Y3, Y3
+	VMOVAPS Y5, Y9
+	VMINPS  Y6, Y5, Y5
+
+	// The other way round: the zero that was second.
+	VMINPS  Y9, Y6, Y6
+	VORPS   Y6, Y5, Y5
+	VMOVAPS Y7, Y9
+	VMINPS  Y8, Y7, Y7
+
+	// The other way round: the zero that was second.
+	VMINPS  Y9, Y8, Y8
+	VORPS   Y8, Y7, Y7
+	VMOVAPS Y1, Y9
+	VMINPS  Y3, Y1, Y1
+
+	// The other way round: the zero that was second.
+	VMINPS  Y9, Y3, Y3
+	VORPS   Y3, Y1, Y1
+	VMOVAPS Y5, Y9
+	VMINPS  Y7, Y5, Y5
+
+	// The other way round: the zero that was second.
+	VMINPS  Y9, Y7, Y7
+	VORPS   Y7, Y5, Y5
+	VMOVAPS Y1, Y9
+	VMINPS  Y5, Y1, Y1
+
+	// The other way round: the zero that was second.
+	VMINPS  Y9, Y5, Y5
+	VORPS   Y5, Y1, Y1
+	VMOVAPS Y0, Y9
+	VMINPS  Y1, Y0, Y0
+
+	// The other way round: the zero that was second.
+	VMINPS Y9, Y1, Y1
+	VORPS  Y1, Y0, Y0
+
+	// All bits set are a NaN too.
+	VORPS   Y10, Y0, Y0
+	VMOVUPS Y0, (DI)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, SI
+	ADDQ    $0x20, R10
+	SUBQ    $0x08, DX
+	JGE     vector
+
+tail:
+	ADDQ       $0x08, DX
+	JZ         done
+	VMASKMOVPS (SI), Y15, Y1
+	VMASKMOVPS (SI)(R8*1), Y15, Y2
+	VMASKMOVPS (SI)(R8*2), Y15, Y3
+	VMASKMOVPS (SI)(R9*1), Y15, Y4
+	VMASKMOVPS (R10), Y15, Y5
+	VMASKMOVPS (R10)(R8*1), Y15, Y6
+	VMASKMOVPS (R10)(R8*2), Y15, Y7
+	VMASKMOVPS (R10)(R9*1), Y15, Y8
+	VMASKMOVPS (DI), Y15, Y0
+
+	// Where a number is missing.
+	VCMPPS  $0x03, Y1, Y2, Y10
+	VCMPPS  $0x03, Y3, Y4, Y9
+	VORPS   Y9, Y10, Y10
+	VCMPPS  $0x03, Y5, Y6, Y9
+	VORPS   Y9, Y10, Y10
+	VCMPPS  $0x03, Y7, Y8, Y9
+	VORPS   Y9, Y10, Y10
+	VCMPPS  $0x03, Y0, Y0, Y9
+	VORPS   Y9, Y10, Y10
+	VMOVAPS Y1, Y9
+	VMINPS  Y2, Y1, Y1
+
+	// The other way round: the zero that was second.
+	VMINPS  Y9, Y2, Y2
+	VORPS   Y2, Y1, Y1
+	VMOVAPS Y3, Y9
+	VMINPS  Y4, Y3, Y3
+
+	// The other way round: the zero that was second.
+	VMINPS  Y9, Y4, Y4
+	VORPS   Y4, Y3, Y3
+	VMOVAPS Y5, Y9
+	VMINPS  Y6, Y5, Y5
+
+	// The other way round: the zero that was second.
+	VMINPS  Y9, Y6, Y6
+	VORPS   Y6, Y5, Y5
+	VMOVAPS Y7, Y9
+	VMINPS  Y8, Y7, Y7
+
+	// The other way round: the zero that was second.
+	VMINPS  Y9, Y8, Y8
+	VORPS   Y8, Y7, Y7
+	VMOVAPS Y1, Y9
+	VMINPS  Y3, Y1, Y1
+
+	// The other way round: the zero that was second.
+	VMINPS  Y9, Y3, Y3
+	VORPS   Y3, Y1, Y1
+	VMOVAPS Y5, Y9
+	VMINPS  Y7, Y5, Y5
+
+	// The other way round: the zero that was second.
+	VMINPS  Y9, Y7, Y7
+	VORPS   Y7, Y5, Y5
+	VMOVAPS Y1, Y9
+	VMINPS  Y5, Y1, Y1
+
+	// The other way round: the zero that was second.
+	VMINPS  Y9, Y5, Y5
+	VORPS   Y5, Y1, Y1
+	VMOVAPS Y0, Y9
+	VMINPS  Y1, Y0, Y0
+
+	// The other way round: the zero that was second.
+	VMINPS Y9, Y1, Y1
+	VORPS  Y1, Y0, Y0
+
+	// All bits set are a NaN too.
+	VORPS      Y10, Y0, Y0
+	VMASKMOVPS Y0, Y15, (DI)
+
+done:
 	VZEROUPPER
 	RET
 

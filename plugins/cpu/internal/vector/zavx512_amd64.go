@@ -302,6 +302,11 @@ func rowSums32AVX512(rows int, cols int, x *float32, row int, out *float32) bool
 //go:noescape
 func columnSums32AVX512(rows int, cols int, x *float32, row int, out *float32) bool
 
+// stackSums32AVX512 joins eight rows of n elements to acc.
+//
+//go:noescape
+func stackSums32AVX512(n int, acc *float32, x *float32, row int)
+
 // rowMaxima32AVX512 joins each row to a number; if it gives true, one of them met a NaN and the results are void.
 //
 //go:noescape
@@ -312,6 +317,11 @@ func rowMaxima32AVX512(rows int, cols int, x *float32, row int, out *float32) bo
 //go:noescape
 func columnMaxima32AVX512(rows int, cols int, x *float32, row int, out *float32) bool
 
+// stackMaxima32AVX512 joins eight rows of n elements to acc.
+//
+//go:noescape
+func stackMaxima32AVX512(n int, acc *float32, x *float32, row int)
+
 // rowMinima32AVX512 joins each row to a number; if it gives true, one of them met a NaN and the results are void.
 //
 //go:noescape
@@ -321,6 +331,11 @@ func rowMinima32AVX512(rows int, cols int, x *float32, row int, out *float32) bo
 //
 //go:noescape
 func columnMinima32AVX512(rows int, cols int, x *float32, row int, out *float32) bool
+
+// stackMinima32AVX512 joins eight rows of n elements to acc.
+//
+//go:noescape
+func stackMinima32AVX512(n int, acc *float32, x *float32, row int)
 
 // findAbove32AVX512 gives the place of the first element that is not at most bound, n if there is none.
 //

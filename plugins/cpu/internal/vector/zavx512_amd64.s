@@ -6975,7 +6975,7 @@ vector:
 	RET
 
 // func sumLine32AVX512(n int, x *float32, out *float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·sumLine32AVX512(SB), NOSPLIT, $0-24
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
@@ -6985,18 +6985,22 @@ TEXT ·sumLine32AVX512(SB), NOSPLIT, $0-24
 	MOVQ   x+8(FP), SI
 
 vector:
-	VADDPS  (SI), Z4, Z4
-	VADDPS  64(SI), Z5, Z5
-	VADDPS  128(SI), Z6, Z6
-	VADDPS  192(SI), Z7, Z7
-	ADDQ    $+256, SI
-	SUBQ    $0x40, DX
-	JNE     vector
-	VADDPS  Z5, Z4, Z4
-	VADDPS  Z7, Z6, Z6
-	VADDPS  Z6, Z4, Z4
-	MOVQ    out+16(FP), DI
-	VMOVUPS Z4, (DI)
+	PREFETCHT0 6144(SI)
+	PREFETCHT0 6208(SI)
+	PREFETCHT0 6272(SI)
+	PREFETCHT0 6336(SI)
+	VADDPS     (SI), Z4, Z4
+	VADDPS     64(SI), Z5, Z5
+	VADDPS     128(SI), Z6, Z6
+	VADDPS     192(SI), Z7, Z7
+	ADDQ       $+256, SI
+	SUBQ       $0x40, DX
+	JNE        vector
+	VADDPS     Z5, Z4, Z4
+	VADDPS     Z7, Z6, Z6
+	VADDPS     Z6, Z4, Z4
+	MOVQ       out+16(FP), DI
+	VMOVUPS    Z4, (DI)
 	VZEROUPPER
 	RET
 
@@ -7241,7 +7245,7 @@ done:
 	RET
 
 // func rowSums32AVX512(rows int, cols int, x *float32, row int, out *float32) bool
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·rowSums32AVX512(SB), NOSPLIT, $0-41
 	MOVQ  rows+0(FP), R8
 	MOVQ  cols+8(FP), R9
@@ -7266,23 +7270,31 @@ group:
 	VMOVUPS numbers<>+2368(SB), Z5
 	VMOVUPS numbers<>+2368(SB), Z6
 	VMOVUPS numbers<>+2368(SB), Z7
+	CMPQ    R9, $0x00000400
+	JGE     groupLong
 	MOVQ    SI, R12
+	LEAQ    6144(SI), CX
 	MOVQ    R9, R13
 	SUBQ    $0x10, R13
 	JLT     groupTail
 
 groupVector:
-	VMOVUPS (R12), Z0
-	VMOVUPS (R12)(R10*1), Z1
-	VMOVUPS (R12)(R10*2), Z2
-	VMOVUPS (R12)(R11*1), Z3
-	VADDPS  Z0, Z4, Z4
-	VADDPS  Z1, Z5, Z5
-	VADDPS  Z2, Z6, Z6
-	VADDPS  Z3, Z7, Z7
-	ADDQ    $0x40, R12
-	SUBQ    $0x10, R13
-	JGE     groupVector
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	PREFETCHT0 128(CX)
+	PREFETCHT0 192(CX)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    (R12)(R10*1), Z1
+	VMOVUPS    (R12)(R10*2), Z2
+	VMOVUPS    (R12)(R11*1), Z3
+	VADDPS     Z0, Z4, Z4
+	VADDPS     Z1, Z5, Z5
+	VADDPS     Z2, Z6, Z6
+	VADDPS     Z3, Z7, Z7
+	ADDQ       $0x40, R12
+	ADDQ       $+256, CX
+	SUBQ       $0x10, R13
+	JGE        groupVector
 
 groupTail:
 	ADDQ    $0x10, R13
@@ -7299,6 +7311,197 @@ groupTail:
 	VADDPS  Z1, Z5, Z5
 	VADDPS  Z2, Z6, Z6
 	VADDPS  Z3, Z7, Z7
+	JMP     groupJoin
+
+groupLong:
+	LEAQ    (SI), R12
+	VMOVUPS numbers<>+2368(SB), Z16
+	VMOVUPS numbers<>+2368(SB), Z17
+	VMOVUPS numbers<>+2368(SB), Z18
+	VMOVUPS numbers<>+2368(SB), Z19
+	MOVQ    R9, R13
+	SUBQ    $0x40, R13
+
+groupLong0:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VADDPS     Z0, Z16, Z16
+	VADDPS     Z1, Z17, Z17
+	VADDPS     Z2, Z18, Z18
+	VADDPS     Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        groupLong0
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        groupLong0Tail
+
+groupLong0Vector:
+	VMOVUPS (R12), Z0
+	VADDPS  Z0, Z16, Z16
+	ADDQ    $0x40, R12
+	SUBQ    $0x10, R13
+	JGE     groupLong0Vector
+
+groupLong0Tail:
+	ADDQ    $0x10, R13
+	JZ      groupLong0Done
+	VMOVUPS numbers<>+2368(SB), Z0
+	VMOVUPS (R12), K1, Z0
+	VADDPS  Z0, Z16, Z16
+
+groupLong0Done:
+	VADDPS  Z17, Z16, Z16
+	VADDPS  Z19, Z18, Z18
+	VADDPS  Z18, Z16, Z16
+	VMOVAPS Z16, Z4
+	LEAQ    (SI)(R10*1), R12
+	VMOVUPS numbers<>+2368(SB), Z16
+	VMOVUPS numbers<>+2368(SB), Z17
+	VMOVUPS numbers<>+2368(SB), Z18
+	VMOVUPS numbers<>+2368(SB), Z19
+	MOVQ    R9, R13
+	SUBQ    $0x40, R13
+
+groupLong1:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VADDPS     Z0, Z16, Z16
+	VADDPS     Z1, Z17, Z17
+	VADDPS     Z2, Z18, Z18
+	VADDPS     Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        groupLong1
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        groupLong1Tail
+
+groupLong1Vector:
+	VMOVUPS (R12), Z0
+	VADDPS  Z0, Z16, Z16
+	ADDQ    $0x40, R12
+	SUBQ    $0x10, R13
+	JGE     groupLong1Vector
+
+groupLong1Tail:
+	ADDQ    $0x10, R13
+	JZ      groupLong1Done
+	VMOVUPS numbers<>+2368(SB), Z0
+	VMOVUPS (R12), K1, Z0
+	VADDPS  Z0, Z16, Z16
+
+groupLong1Done:
+	VADDPS  Z17, Z16, Z16
+	VADDPS  Z19, Z18, Z18
+	VADDPS  Z18, Z16, Z16
+	VMOVAPS Z16, Z5
+	LEAQ    (SI)(R10*2), R12
+	VMOVUPS numbers<>+2368(SB), Z16
+	VMOVUPS numbers<>+2368(SB), Z17
+	VMOVUPS numbers<>+2368(SB), Z18
+	VMOVUPS numbers<>+2368(SB), Z19
+	MOVQ    R9, R13
+	SUBQ    $0x40, R13
+
+groupLong2:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VADDPS     Z0, Z16, Z16
+	VADDPS     Z1, Z17, Z17
+	VADDPS     Z2, Z18, Z18
+	VADDPS     Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        groupLong2
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        groupLong2Tail
+
+groupLong2Vector:
+	VMOVUPS (R12), Z0
+	VADDPS  Z0, Z16, Z16
+	ADDQ    $0x40, R12
+	SUBQ    $0x10, R13
+	JGE     groupLong2Vector
+
+groupLong2Tail:
+	ADDQ    $0x10, R13
+	JZ      groupLong2Done
+	VMOVUPS numbers<>+2368(SB), Z0
+	VMOVUPS (R12), K1, Z0
+	VADDPS  Z0, Z16, Z16
+
+groupLong2Done:
+	VADDPS  Z17, Z16, Z16
+	VADDPS  Z19, Z18, Z18
+	VADDPS  Z18, Z16, Z16
+	VMOVAPS Z16, Z6
+	LEAQ    (SI)(R11*1), R12
+	VMOVUPS numbers<>+2368(SB), Z16
+	VMOVUPS numbers<>+2368(SB), Z17
+	VMOVUPS numbers<>+2368(SB), Z18
+	VMOVUPS numbers<>+2368(SB), Z19
+	MOVQ    R9, R13
+	SUBQ    $0x40, R13
+
+groupLong3:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VADDPS     Z0, Z16, Z16
+	VADDPS     Z1, Z17, Z17
+	VADDPS     Z2, Z18, Z18
+	VADDPS     Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        groupLong3
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        groupLong3Tail
+
+groupLong3Vector:
+	VMOVUPS (R12), Z0
+	VADDPS  Z0, Z16, Z16
+	ADDQ    $0x40, R12
+	SUBQ    $0x10, R13
+	JGE     groupLong3Vector
+
+groupLong3Tail:
+	ADDQ    $0x10, R13
+	JZ      groupLong3Done
+	VMOVUPS numbers<>+2368(SB), Z0
+	VMOVUPS (R12), K1, Z0
+	VADDPS  Z0, Z16, Z16
+
+groupLong3Done:
+	VADDPS  Z17, Z16, Z16
+	VADDPS  Z19, Z18, Z18
+	VADDPS  Z18, Z16, Z16
+	VMOVAPS Z16, Z7
 
 groupJoin:
 	VEXTRACTF64X4 $0x01, Z4, Y0
@@ -7346,23 +7549,31 @@ single:
 	VMOVUPS numbers<>+2368(SB), Z5
 	VMOVUPS numbers<>+2368(SB), Z6
 	VMOVUPS numbers<>+2368(SB), Z7
+	CMPQ    R9, $0x00000400
+	JGE     singleLong
 	MOVQ    SI, R12
+	LEAQ    6144(SI), CX
 	MOVQ    R9, R13
 	SUBQ    $0x10, R13
 	JLT     singleTail
 
 singleVector:
-	VMOVUPS (R12), Z0
-	VMOVUPS (R12)(R10*1), Z1
-	VMOVUPS (R12)(R10*2), Z2
-	VMOVUPS (R12)(R11*1), Z3
-	VADDPS  Z0, Z4, Z4
-	VADDPS  Z1, Z5, Z5
-	VADDPS  Z2, Z6, Z6
-	VADDPS  Z3, Z7, Z7
-	ADDQ    $0x40, R12
-	SUBQ    $0x10, R13
-	JGE     singleVector
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	PREFETCHT0 128(CX)
+	PREFETCHT0 192(CX)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    (R12)(R10*1), Z1
+	VMOVUPS    (R12)(R10*2), Z2
+	VMOVUPS    (R12)(R11*1), Z3
+	VADDPS     Z0, Z4, Z4
+	VADDPS     Z1, Z5, Z5
+	VADDPS     Z2, Z6, Z6
+	VADDPS     Z3, Z7, Z7
+	ADDQ       $0x40, R12
+	ADDQ       $+256, CX
+	SUBQ       $0x10, R13
+	JGE        singleVector
 
 singleTail:
 	ADDQ    $0x10, R13
@@ -7379,6 +7590,197 @@ singleTail:
 	VADDPS  Z1, Z5, Z5
 	VADDPS  Z2, Z6, Z6
 	VADDPS  Z3, Z7, Z7
+	JMP     singleJoin
+
+singleLong:
+	LEAQ    (SI), R12
+	VMOVUPS numbers<>+2368(SB), Z16
+	VMOVUPS numbers<>+2368(SB), Z17
+	VMOVUPS numbers<>+2368(SB), Z18
+	VMOVUPS numbers<>+2368(SB), Z19
+	MOVQ    R9, R13
+	SUBQ    $0x40, R13
+
+singleLong0:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VADDPS     Z0, Z16, Z16
+	VADDPS     Z1, Z17, Z17
+	VADDPS     Z2, Z18, Z18
+	VADDPS     Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        singleLong0
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        singleLong0Tail
+
+singleLong0Vector:
+	VMOVUPS (R12), Z0
+	VADDPS  Z0, Z16, Z16
+	ADDQ    $0x40, R12
+	SUBQ    $0x10, R13
+	JGE     singleLong0Vector
+
+singleLong0Tail:
+	ADDQ    $0x10, R13
+	JZ      singleLong0Done
+	VMOVUPS numbers<>+2368(SB), Z0
+	VMOVUPS (R12), K1, Z0
+	VADDPS  Z0, Z16, Z16
+
+singleLong0Done:
+	VADDPS  Z17, Z16, Z16
+	VADDPS  Z19, Z18, Z18
+	VADDPS  Z18, Z16, Z16
+	VMOVAPS Z16, Z4
+	LEAQ    (SI)(R10*1), R12
+	VMOVUPS numbers<>+2368(SB), Z16
+	VMOVUPS numbers<>+2368(SB), Z17
+	VMOVUPS numbers<>+2368(SB), Z18
+	VMOVUPS numbers<>+2368(SB), Z19
+	MOVQ    R9, R13
+	SUBQ    $0x40, R13
+
+singleLong1:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VADDPS     Z0, Z16, Z16
+	VADDPS     Z1, Z17, Z17
+	VADDPS     Z2, Z18, Z18
+	VADDPS     Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        singleLong1
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        singleLong1Tail
+
+singleLong1Vector:
+	VMOVUPS (R12), Z0
+	VADDPS  Z0, Z16, Z16
+	ADDQ    $0x40, R12
+	SUBQ    $0x10, R13
+	JGE     singleLong1Vector
+
+singleLong1Tail:
+	ADDQ    $0x10, R13
+	JZ      singleLong1Done
+	VMOVUPS numbers<>+2368(SB), Z0
+	VMOVUPS (R12), K1, Z0
+	VADDPS  Z0, Z16, Z16
+
+singleLong1Done:
+	VADDPS  Z17, Z16, Z16
+	VADDPS  Z19, Z18, Z18
+	VADDPS  Z18, Z16, Z16
+	VMOVAPS Z16, Z5
+	LEAQ    (SI)(R10*2), R12
+	VMOVUPS numbers<>+2368(SB), Z16
+	VMOVUPS numbers<>+2368(SB), Z17
+	VMOVUPS numbers<>+2368(SB), Z18
+	VMOVUPS numbers<>+2368(SB), Z19
+	MOVQ    R9, R13
+	SUBQ    $0x40, R13
+
+singleLong2:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VADDPS     Z0, Z16, Z16
+	VADDPS     Z1, Z17, Z17
+	VADDPS     Z2, Z18, Z18
+	VADDPS     Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        singleLong2
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        singleLong2Tail
+
+singleLong2Vector:
+	VMOVUPS (R12), Z0
+	VADDPS  Z0, Z16, Z16
+	ADDQ    $0x40, R12
+	SUBQ    $0x10, R13
+	JGE     singleLong2Vector
+
+singleLong2Tail:
+	ADDQ    $0x10, R13
+	JZ      singleLong2Done
+	VMOVUPS numbers<>+2368(SB), Z0
+	VMOVUPS (R12), K1, Z0
+	VADDPS  Z0, Z16, Z16
+
+singleLong2Done:
+	VADDPS  Z17, Z16, Z16
+	VADDPS  Z19, Z18, Z18
+	VADDPS  Z18, Z16, Z16
+	VMOVAPS Z16, Z6
+	LEAQ    (SI)(R11*1), R12
+	VMOVUPS numbers<>+2368(SB), Z16
+	VMOVUPS numbers<>+2368(SB), Z17
+	VMOVUPS numbers<>+2368(SB), Z18
+	VMOVUPS numbers<>+2368(SB), Z19
+	MOVQ    R9, R13
+	SUBQ    $0x40, R13
+
+singleLong3:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VADDPS     Z0, Z16, Z16
+	VADDPS     Z1, Z17, Z17
+	VADDPS     Z2, Z18, Z18
+	VADDPS     Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        singleLong3
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        singleLong3Tail
+
+singleLong3Vector:
+	VMOVUPS (R12), Z0
+	VADDPS  Z0, Z16, Z16
+	ADDQ    $0x40, R12
+	SUBQ    $0x10, R13
+	JGE     singleLong3Vector
+
+singleLong3Tail:
+	ADDQ    $0x10, R13
+	JZ      singleLong3Done
+	VMOVUPS numbers<>+2368(SB), Z0
+	VMOVUPS (R12), K1, Z0
+	VADDPS  Z0, Z16, Z16
+
+singleLong3Done:
+	VADDPS  Z17, Z16, Z16
+	VADDPS  Z19, Z18, Z18
+	VADDPS  Z18, Z16, Z16
+	VMOVAPS Z16, Z7
 
 singleJoin:
 	VEXTRACTF64X4 $0x01, Z4, Y0
@@ -7587,8 +7989,79 @@ done:
 	VZEROUPPER
 	RET
 
+// func stackSums32AVX512(n int, acc *float32, x *float32, row int)
+// Requires: AVX, AVX512F
+TEXT ·stackSums32AVX512(SB), NOSPLIT, $0-32
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  acc+8(FP), DI
+	MOVQ  x+16(FP), SI
+	MOVQ  row+24(FP), R8
+	SHLQ  $0x02, R8
+	LEAQ  (R8)(R8*2), R9
+	LEAQ  (SI)(R8*4), R10
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z1
+	VMOVUPS (SI)(R8*1), Z2
+	VMOVUPS (SI)(R8*2), Z3
+	VMOVUPS (SI)(R9*1), Z4
+	VMOVUPS (R10), Z5
+	VMOVUPS (R10)(R8*1), Z6
+	VMOVUPS (R10)(R8*2), Z7
+	VMOVUPS (R10)(R9*1), Z8
+	VMOVUPS (DI), Z0
+	VADDPS  Z2, Z1, Z1
+	VADDPS  Z4, Z3, Z3
+	VADDPS  Z6, Z5, Z5
+	VADDPS  Z8, Z7, Z7
+	VADDPS  Z3, Z1, Z1
+	VADDPS  Z7, Z5, Z5
+	VADDPS  Z5, Z1, Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (DI)
+	ADDQ    $0x40, DI
+	ADDQ    $0x40, SI
+	ADDQ    $0x40, R10
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z1
+	VMOVUPS.Z (SI)(R8*1), K1, Z2
+	VMOVUPS.Z (SI)(R8*2), K1, Z3
+	VMOVUPS.Z (SI)(R9*1), K1, Z4
+	VMOVUPS.Z (R10), K1, Z5
+	VMOVUPS.Z (R10)(R8*1), K1, Z6
+	VMOVUPS.Z (R10)(R8*2), K1, Z7
+	VMOVUPS.Z (R10)(R9*1), K1, Z8
+	VMOVUPS.Z (DI), K1, Z0
+	VADDPS    Z2, Z1, Z1
+	VADDPS    Z4, Z3, Z3
+	VADDPS    Z6, Z5, Z5
+	VADDPS    Z8, Z7, Z7
+	VADDPS    Z3, Z1, Z1
+	VADDPS    Z7, Z5, Z5
+	VADDPS    Z5, Z1, Z1
+	VADDPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
 // func rowMaxima32AVX512(rows int, cols int, x *float32, row int, out *float32) bool
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
 TEXT ·rowMaxima32AVX512(SB), NOSPLIT, $0-41
 	MOVQ  rows+0(FP), R8
 	MOVQ  cols+8(FP), R9
@@ -7613,27 +8086,35 @@ group:
 	VMOVUPS numbers<>+2432(SB), Z5
 	VMOVUPS numbers<>+2432(SB), Z6
 	VMOVUPS numbers<>+2432(SB), Z7
+	CMPQ    R9, $0x00000400
+	JGE     groupLong
 	MOVQ    SI, R12
+	LEAQ    6144(SI), CX
 	MOVQ    R9, R13
 	SUBQ    $0x10, R13
 	JLT     groupTail
 
 groupVector:
-	VMOVUPS  (R12), Z0
-	VMOVUPS  (R12)(R10*1), Z1
-	VCMPPS   $0x03, Z0, Z1, K2
-	KORW     K2, K3, K3
-	VMOVUPS  (R12)(R10*2), Z2
-	VMOVUPS  (R12)(R11*1), Z3
-	VCMPPS   $0x03, Z2, Z3, K2
-	KORW     K2, K3, K3
-	VRANGEPS $0x05, Z0, Z4, Z4
-	VRANGEPS $0x05, Z1, Z5, Z5
-	VRANGEPS $0x05, Z2, Z6, Z6
-	VRANGEPS $0x05, Z3, Z7, Z7
-	ADDQ     $0x40, R12
-	SUBQ     $0x10, R13
-	JGE      groupVector
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	PREFETCHT0 128(CX)
+	PREFETCHT0 192(CX)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    (R12)(R10*1), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    (R12)(R10*2), Z2
+	VMOVUPS    (R12)(R11*1), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x05, Z0, Z4, Z4
+	VRANGEPS   $0x05, Z1, Z5, Z5
+	VRANGEPS   $0x05, Z2, Z6, Z6
+	VRANGEPS   $0x05, Z3, Z7, Z7
+	ADDQ       $0x40, R12
+	ADDQ       $+256, CX
+	SUBQ       $0x10, R13
+	JGE        groupVector
 
 groupTail:
 	ADDQ     $0x10, R13
@@ -7654,6 +8135,229 @@ groupTail:
 	VRANGEPS $0x05, Z1, Z5, Z5
 	VRANGEPS $0x05, Z2, Z6, Z6
 	VRANGEPS $0x05, Z3, Z7, Z7
+	JMP      groupJoin
+
+groupLong:
+	LEAQ    (SI), R12
+	VMOVUPS numbers<>+2432(SB), Z16
+	VMOVUPS numbers<>+2432(SB), Z17
+	VMOVUPS numbers<>+2432(SB), Z18
+	VMOVUPS numbers<>+2432(SB), Z19
+	MOVQ    R9, R13
+	SUBQ    $0x40, R13
+
+groupLong0:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x05, Z0, Z16, Z16
+	VRANGEPS   $0x05, Z1, Z17, Z17
+	VRANGEPS   $0x05, Z2, Z18, Z18
+	VRANGEPS   $0x05, Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        groupLong0
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        groupLong0Tail
+
+groupLong0Vector:
+	VMOVUPS  (R12), Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z16, Z16
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      groupLong0Vector
+
+groupLong0Tail:
+	ADDQ     $0x10, R13
+	JZ       groupLong0Done
+	VMOVUPS  numbers<>+2432(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z16, Z16
+
+groupLong0Done:
+	VRANGEPS $0x05, Z17, Z16, Z16
+	VRANGEPS $0x05, Z19, Z18, Z18
+	VRANGEPS $0x05, Z18, Z16, Z16
+	VMOVAPS  Z16, Z4
+	LEAQ     (SI)(R10*1), R12
+	VMOVUPS  numbers<>+2432(SB), Z16
+	VMOVUPS  numbers<>+2432(SB), Z17
+	VMOVUPS  numbers<>+2432(SB), Z18
+	VMOVUPS  numbers<>+2432(SB), Z19
+	MOVQ     R9, R13
+	SUBQ     $0x40, R13
+
+groupLong1:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x05, Z0, Z16, Z16
+	VRANGEPS   $0x05, Z1, Z17, Z17
+	VRANGEPS   $0x05, Z2, Z18, Z18
+	VRANGEPS   $0x05, Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        groupLong1
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        groupLong1Tail
+
+groupLong1Vector:
+	VMOVUPS  (R12), Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z16, Z16
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      groupLong1Vector
+
+groupLong1Tail:
+	ADDQ     $0x10, R13
+	JZ       groupLong1Done
+	VMOVUPS  numbers<>+2432(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z16, Z16
+
+groupLong1Done:
+	VRANGEPS $0x05, Z17, Z16, Z16
+	VRANGEPS $0x05, Z19, Z18, Z18
+	VRANGEPS $0x05, Z18, Z16, Z16
+	VMOVAPS  Z16, Z5
+	LEAQ     (SI)(R10*2), R12
+	VMOVUPS  numbers<>+2432(SB), Z16
+	VMOVUPS  numbers<>+2432(SB), Z17
+	VMOVUPS  numbers<>+2432(SB), Z18
+	VMOVUPS  numbers<>+2432(SB), Z19
+	MOVQ     R9, R13
+	SUBQ     $0x40, R13
+
+groupLong2:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x05, Z0, Z16, Z16
+	VRANGEPS   $0x05, Z1, Z17, Z17
+	VRANGEPS   $0x05, Z2, Z18, Z18
+	VRANGEPS   $0x05, Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        groupLong2
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        groupLong2Tail
+
+groupLong2Vector:
+	VMOVUPS  (R12), Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z16, Z16
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      groupLong2Vector
+
+groupLong2Tail:
+	ADDQ     $0x10, R13
+	JZ       groupLong2Done
+	VMOVUPS  numbers<>+2432(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z16, Z16
+
+groupLong2Done:
+	VRANGEPS $0x05, Z17, Z16, Z16
+	VRANGEPS $0x05, Z19, Z18, Z18
+	VRANGEPS $0x05, Z18, Z16, Z16
+	VMOVAPS  Z16, Z6
+	LEAQ     (SI)(R11*1), R12
+	VMOVUPS  numbers<>+2432(SB), Z16
+	VMOVUPS  numbers<>+2432(SB), Z17
+	VMOVUPS  numbers<>+2432(SB), Z18
+	VMOVUPS  numbers<>+2432(SB), Z19
+	MOVQ     R9, R13
+	SUBQ     $0x40, R13
+
+groupLong3:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x05, Z0, Z16, Z16
+	VRANGEPS   $0x05, Z1, Z17, Z17
+	VRANGEPS   $0x05, Z2, Z18, Z18
+	VRANGEPS   $0x05, Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        groupLong3
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        groupLong3Tail
+
+groupLong3Vector:
+	VMOVUPS  (R12), Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z16, Z16
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      groupLong3Vector
+
+groupLong3Tail:
+	ADDQ     $0x10, R13
+	JZ       groupLong3Done
+	VMOVUPS  numbers<>+2432(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z16, Z16
+
+groupLong3Done:
+	VRANGEPS $0x05, Z17, Z16, Z16
+	VRANGEPS $0x05, Z19, Z18, Z18
+	VRANGEPS $0x05, Z18, Z16, Z16
+	VMOVAPS  Z16, Z7
 
 groupJoin:
 	VEXTRACTF64X4 $0x01, Z4, Y0
@@ -7701,27 +8405,35 @@ single:
 	VMOVUPS numbers<>+2432(SB), Z5
 	VMOVUPS numbers<>+2432(SB), Z6
 	VMOVUPS numbers<>+2432(SB), Z7
+	CMPQ    R9, $0x00000400
+	JGE     singleLong
 	MOVQ    SI, R12
+	LEAQ    6144(SI), CX
 	MOVQ    R9, R13
 	SUBQ    $0x10, R13
 	JLT     singleTail
 
 singleVector:
-	VMOVUPS  (R12), Z0
-	VMOVUPS  (R12)(R10*1), Z1
-	VCMPPS   $0x03, Z0, Z1, K2
-	KORW     K2, K3, K3
-	VMOVUPS  (R12)(R10*2), Z2
-	VMOVUPS  (R12)(R11*1), Z3
-	VCMPPS   $0x03, Z2, Z3, K2
-	KORW     K2, K3, K3
-	VRANGEPS $0x05, Z0, Z4, Z4
-	VRANGEPS $0x05, Z1, Z5, Z5
-	VRANGEPS $0x05, Z2, Z6, Z6
-	VRANGEPS $0x05, Z3, Z7, Z7
-	ADDQ     $0x40, R12
-	SUBQ     $0x10, R13
-	JGE      singleVector
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	PREFETCHT0 128(CX)
+	PREFETCHT0 192(CX)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    (R12)(R10*1), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    (R12)(R10*2), Z2
+	VMOVUPS    (R12)(R11*1), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x05, Z0, Z4, Z4
+	VRANGEPS   $0x05, Z1, Z5, Z5
+	VRANGEPS   $0x05, Z2, Z6, Z6
+	VRANGEPS   $0x05, Z3, Z7, Z7
+	ADDQ       $0x40, R12
+	ADDQ       $+256, CX
+	SUBQ       $0x10, R13
+	JGE        singleVector
 
 singleTail:
 	ADDQ     $0x10, R13
@@ -7742,6 +8454,229 @@ singleTail:
 	VRANGEPS $0x05, Z1, Z5, Z5
 	VRANGEPS $0x05, Z2, Z6, Z6
 	VRANGEPS $0x05, Z3, Z7, Z7
+	JMP      singleJoin
+
+singleLong:
+	LEAQ    (SI), R12
+	VMOVUPS numbers<>+2432(SB), Z16
+	VMOVUPS numbers<>+2432(SB), Z17
+	VMOVUPS numbers<>+2432(SB), Z18
+	VMOVUPS numbers<>+2432(SB), Z19
+	MOVQ    R9, R13
+	SUBQ    $0x40, R13
+
+singleLong0:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x05, Z0, Z16, Z16
+	VRANGEPS   $0x05, Z1, Z17, Z17
+	VRANGEPS   $0x05, Z2, Z18, Z18
+	VRANGEPS   $0x05, Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        singleLong0
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        singleLong0Tail
+
+singleLong0Vector:
+	VMOVUPS  (R12), Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z16, Z16
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      singleLong0Vector
+
+singleLong0Tail:
+	ADDQ     $0x10, R13
+	JZ       singleLong0Done
+	VMOVUPS  numbers<>+2432(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z16, Z16
+
+singleLong0Done:
+	VRANGEPS $0x05, Z17, Z16, Z16
+	VRANGEPS $0x05, Z19, Z18, Z18
+	VRANGEPS $0x05, Z18, Z16, Z16
+	VMOVAPS  Z16, Z4
+	LEAQ     (SI)(R10*1), R12
+	VMOVUPS  numbers<>+2432(SB), Z16
+	VMOVUPS  numbers<>+2432(SB), Z17
+	VMOVUPS  numbers<>+2432(SB), Z18
+	VMOVUPS  numbers<>+2432(SB), Z19
+	MOVQ     R9, R13
+	SUBQ     $0x40, R13
+
+singleLong1:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x05, Z0, Z16, Z16
+	VRANGEPS   $0x05, Z1, Z17, Z17
+	VRANGEPS   $0x05, Z2, Z18, Z18
+	VRANGEPS   $0x05, Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        singleLong1
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        singleLong1Tail
+
+singleLong1Vector:
+	VMOVUPS  (R12), Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z16, Z16
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      singleLong1Vector
+
+singleLong1Tail:
+	ADDQ     $0x10, R13
+	JZ       singleLong1Done
+	VMOVUPS  numbers<>+2432(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z16, Z16
+
+singleLong1Done:
+	VRANGEPS $0x05, Z17, Z16, Z16
+	VRANGEPS $0x05, Z19, Z18, Z18
+	VRANGEPS $0x05, Z18, Z16, Z16
+	VMOVAPS  Z16, Z5
+	LEAQ     (SI)(R10*2), R12
+	VMOVUPS  numbers<>+2432(SB), Z16
+	VMOVUPS  numbers<>+2432(SB), Z17
+	VMOVUPS  numbers<>+2432(SB), Z18
+	VMOVUPS  numbers<>+2432(SB), Z19
+	MOVQ     R9, R13
+	SUBQ     $0x40, R13
+
+singleLong2:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x05, Z0, Z16, Z16
+	VRANGEPS   $0x05, Z1, Z17, Z17
+	VRANGEPS   $0x05, Z2, Z18, Z18
+	VRANGEPS   $0x05, Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        singleLong2
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        singleLong2Tail
+
+singleLong2Vector:
+	VMOVUPS  (R12), Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z16, Z16
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      singleLong2Vector
+
+singleLong2Tail:
+	ADDQ     $0x10, R13
+	JZ       singleLong2Done
+	VMOVUPS  numbers<>+2432(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z16, Z16
+
+singleLong2Done:
+	VRANGEPS $0x05, Z17, Z16, Z16
+	VRANGEPS $0x05, Z19, Z18, Z18
+	VRANGEPS $0x05, Z18, Z16, Z16
+	VMOVAPS  Z16, Z6
+	LEAQ     (SI)(R11*1), R12
+	VMOVUPS  numbers<>+2432(SB), Z16
+	VMOVUPS  numbers<>+2432(SB), Z17
+	VMOVUPS  numbers<>+2432(SB), Z18
+	VMOVUPS  numbers<>+2432(SB), Z19
+	MOVQ     R9, R13
+	SUBQ     $0x40, R13
+
+singleLong3:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x05, Z0, Z16, Z16
+	VRANGEPS   $0x05, Z1, Z17, Z17
+	VRANGEPS   $0x05, Z2, Z18, Z18
+	VRANGEPS   $0x05, Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        singleLong3
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        singleLong3Tail
+
+singleLong3Vector:
+	VMOVUPS  (R12), Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z16, Z16
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      singleLong3Vector
+
+singleLong3Tail:
+	ADDQ     $0x10, R13
+	JZ       singleLong3Done
+	VMOVUPS  numbers<>+2432(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z0, Z16, Z16
+
+singleLong3Done:
+	VRANGEPS $0x05, Z17, Z16, Z16
+	VRANGEPS $0x05, Z19, Z18, Z18
+	VRANGEPS $0x05, Z18, Z16, Z16
+	VMOVAPS  Z16, Z7
 
 singleJoin:
 	VEXTRACTF64X4 $0x01, Z4, Y0
@@ -7955,8 +8890,103 @@ done:
 	VZEROUPPER
 	RET
 
+// func stackMaxima32AVX512(n int, acc *float32, x *float32, row int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·stackMaxima32AVX512(SB), NOSPLIT, $0-32
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  acc+8(FP), DI
+	MOVQ  x+16(FP), SI
+	MOVQ  row+24(FP), R8
+	SHLQ  $0x02, R8
+	LEAQ  (R8)(R8*2), R9
+	LEAQ  (SI)(R8*4), R10
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z1
+	VMOVUPS (SI)(R8*1), Z2
+	VMOVUPS (SI)(R8*2), Z3
+	VMOVUPS (SI)(R9*1), Z4
+	VMOVUPS (R10), Z5
+	VMOVUPS (R10)(R8*1), Z6
+	VMOVUPS (R10)(R8*2), Z7
+	VMOVUPS (R10)(R9*1), Z8
+	VMOVUPS (DI), Z0
+
+	// Where a number is missing.
+	VCMPPS   $0x03, Z1, Z2, K3
+	VCMPPS   $0x03, Z3, Z4, K2
+	KORW     K2, K3, K3
+	VCMPPS   $0x03, Z5, Z6, K2
+	KORW     K2, K3, K3
+	VCMPPS   $0x03, Z7, Z8, K2
+	KORW     K2, K3, K3
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z2, Z1, Z1
+	VRANGEPS $0x05, Z4, Z3, Z3
+	VRANGEPS $0x05, Z6, Z5, Z5
+	VRANGEPS $0x05, Z8, Z7, Z7
+	VRANGEPS $0x05, Z3, Z1, Z1
+	VRANGEPS $0x05, Z7, Z5, Z5
+	VRANGEPS $0x05, Z5, Z1, Z1
+	VRANGEPS $0x05, Z1, Z0, Z0
+	VMOVUPS  numbers<>+2496(SB), K3, Z0
+	VMOVUPS  Z0, (DI)
+	ADDQ     $0x40, DI
+	ADDQ     $0x40, SI
+	ADDQ     $0x40, R10
+	SUBQ     $0x10, DX
+	JGE      vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z1
+	VMOVUPS.Z (SI)(R8*1), K1, Z2
+	VMOVUPS.Z (SI)(R8*2), K1, Z3
+	VMOVUPS.Z (SI)(R9*1), K1, Z4
+	VMOVUPS.Z (R10), K1, Z5
+	VMOVUPS.Z (R10)(R8*1), K1, Z6
+	VMOVUPS.Z (R10)(R8*2), K1, Z7
+	VMOVUPS.Z (R10)(R9*1), K1, Z8
+	VMOVUPS.Z (DI), K1, Z0
+
+	// Where a number is missing.
+	VCMPPS   $0x03, Z1, Z2, K3
+	VCMPPS   $0x03, Z3, Z4, K2
+	KORW     K2, K3, K3
+	VCMPPS   $0x03, Z5, Z6, K2
+	KORW     K2, K3, K3
+	VCMPPS   $0x03, Z7, Z8, K2
+	KORW     K2, K3, K3
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x05, Z2, Z1, Z1
+	VRANGEPS $0x05, Z4, Z3, Z3
+	VRANGEPS $0x05, Z6, Z5, Z5
+	VRANGEPS $0x05, Z8, Z7, Z7
+	VRANGEPS $0x05, Z3, Z1, Z1
+	VRANGEPS $0x05, Z7, Z5, Z5
+	VRANGEPS $0x05, Z5, Z1, Z1
+	VRANGEPS $0x05, Z1, Z0, Z0
+	VMOVUPS  numbers<>+2496(SB), K3, Z0
+	VMOVUPS  Z0, K1, (DI)
+
+done:
+	VZEROUPPER
+	RET
+
 // func rowMinima32AVX512(rows int, cols int, x *float32, row int, out *float32) bool
-// Requires: AVX, AVX512DQ, AVX512F, AVX512VL
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, MMX+
 TEXT ·rowMinima32AVX512(SB), NOSPLIT, $0-41
 	MOVQ  rows+0(FP), R8
 	MOVQ  cols+8(FP), R9
@@ -7981,27 +9011,35 @@ group:
 	VMOVUPS numbers<>+2560(SB), Z5
 	VMOVUPS numbers<>+2560(SB), Z6
 	VMOVUPS numbers<>+2560(SB), Z7
+	CMPQ    R9, $0x00000400
+	JGE     groupLong
 	MOVQ    SI, R12
+	LEAQ    6144(SI), CX
 	MOVQ    R9, R13
 	SUBQ    $0x10, R13
 	JLT     groupTail
 
 groupVector:
-	VMOVUPS  (R12), Z0
-	VMOVUPS  (R12)(R10*1), Z1
-	VCMPPS   $0x03, Z0, Z1, K2
-	KORW     K2, K3, K3
-	VMOVUPS  (R12)(R10*2), Z2
-	VMOVUPS  (R12)(R11*1), Z3
-	VCMPPS   $0x03, Z2, Z3, K2
-	KORW     K2, K3, K3
-	VRANGEPS $0x04, Z0, Z4, Z4
-	VRANGEPS $0x04, Z1, Z5, Z5
-	VRANGEPS $0x04, Z2, Z6, Z6
-	VRANGEPS $0x04, Z3, Z7, Z7
-	ADDQ     $0x40, R12
-	SUBQ     $0x10, R13
-	JGE      groupVector
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	PREFETCHT0 128(CX)
+	PREFETCHT0 192(CX)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    (R12)(R10*1), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    (R12)(R10*2), Z2
+	VMOVUPS    (R12)(R11*1), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x04, Z0, Z4, Z4
+	VRANGEPS   $0x04, Z1, Z5, Z5
+	VRANGEPS   $0x04, Z2, Z6, Z6
+	VRANGEPS   $0x04, Z3, Z7, Z7
+	ADDQ       $0x40, R12
+	ADDQ       $+256, CX
+	SUBQ       $0x10, R13
+	JGE        groupVector
 
 groupTail:
 	ADDQ     $0x10, R13
@@ -8022,6 +9060,229 @@ groupTail:
 	VRANGEPS $0x04, Z1, Z5, Z5
 	VRANGEPS $0x04, Z2, Z6, Z6
 	VRANGEPS $0x04, Z3, Z7, Z7
+	JMP      groupJoin
+
+groupLong:
+	LEAQ    (SI), R12
+	VMOVUPS numbers<>+2560(SB), Z16
+	VMOVUPS numbers<>+2560(SB), Z17
+	VMOVUPS numbers<>+2560(SB), Z18
+	VMOVUPS numbers<>+2560(SB), Z19
+	MOVQ    R9, R13
+	SUBQ    $0x40, R13
+
+groupLong0:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x04, Z0, Z16, Z16
+	VRANGEPS   $0x04, Z1, Z17, Z17
+	VRANGEPS   $0x04, Z2, Z18, Z18
+	VRANGEPS   $0x04, Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        groupLong0
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        groupLong0Tail
+
+groupLong0Vector:
+	VMOVUPS  (R12), Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z16, Z16
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      groupLong0Vector
+
+groupLong0Tail:
+	ADDQ     $0x10, R13
+	JZ       groupLong0Done
+	VMOVUPS  numbers<>+2560(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z16, Z16
+
+groupLong0Done:
+	VRANGEPS $0x04, Z17, Z16, Z16
+	VRANGEPS $0x04, Z19, Z18, Z18
+	VRANGEPS $0x04, Z18, Z16, Z16
+	VMOVAPS  Z16, Z4
+	LEAQ     (SI)(R10*1), R12
+	VMOVUPS  numbers<>+2560(SB), Z16
+	VMOVUPS  numbers<>+2560(SB), Z17
+	VMOVUPS  numbers<>+2560(SB), Z18
+	VMOVUPS  numbers<>+2560(SB), Z19
+	MOVQ     R9, R13
+	SUBQ     $0x40, R13
+
+groupLong1:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x04, Z0, Z16, Z16
+	VRANGEPS   $0x04, Z1, Z17, Z17
+	VRANGEPS   $0x04, Z2, Z18, Z18
+	VRANGEPS   $0x04, Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        groupLong1
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        groupLong1Tail
+
+groupLong1Vector:
+	VMOVUPS  (R12), Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z16, Z16
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      groupLong1Vector
+
+groupLong1Tail:
+	ADDQ     $0x10, R13
+	JZ       groupLong1Done
+	VMOVUPS  numbers<>+2560(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z16, Z16
+
+groupLong1Done:
+	VRANGEPS $0x04, Z17, Z16, Z16
+	VRANGEPS $0x04, Z19, Z18, Z18
+	VRANGEPS $0x04, Z18, Z16, Z16
+	VMOVAPS  Z16, Z5
+	LEAQ     (SI)(R10*2), R12
+	VMOVUPS  numbers<>+2560(SB), Z16
+	VMOVUPS  numbers<>+2560(SB), Z17
+	VMOVUPS  numbers<>+2560(SB), Z18
+	VMOVUPS  numbers<>+2560(SB), Z19
+	MOVQ     R9, R13
+	SUBQ     $0x40, R13
+
+groupLong2:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x04, Z0, Z16, Z16
+	VRANGEPS   $0x04, Z1, Z17, Z17
+	VRANGEPS   $0x04, Z2, Z18, Z18
+	VRANGEPS   $0x04, Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        groupLong2
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        groupLong2Tail
+
+groupLong2Vector:
+	VMOVUPS  (R12), Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z16, Z16
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      groupLong2Vector
+
+groupLong2Tail:
+	ADDQ     $0x10, R13
+	JZ       groupLong2Done
+	VMOVUPS  numbers<>+2560(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z16, Z16
+
+groupLong2Done:
+	VRANGEPS $0x04, Z17, Z16, Z16
+	VRANGEPS $0x04, Z19, Z18, Z18
+	VRANGEPS $0x04, Z18, Z16, Z16
+	VMOVAPS  Z16, Z6
+	LEAQ     (SI)(R11*1), R12
+	VMOVUPS  numbers<>+2560(SB), Z16
+	VMOVUPS  numbers<>+2560(SB), Z17
+	VMOVUPS  numbers<>+2560(SB), Z18
+	VMOVUPS  numbers<>+2560(SB), Z19
+	MOVQ     R9, R13
+	SUBQ     $0x40, R13
+
+groupLong3:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x04, Z0, Z16, Z16
+	VRANGEPS   $0x04, Z1, Z17, Z17
+	VRANGEPS   $0x04, Z2, Z18, Z18
+	VRANGEPS   $0x04, Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        groupLong3
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        groupLong3Tail
+
+groupLong3Vector:
+	VMOVUPS  (R12), Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z16, Z16
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      groupLong3Vector
+
+groupLong3Tail:
+	ADDQ     $0x10, R13
+	JZ       groupLong3Done
+	VMOVUPS  numbers<>+2560(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z16, Z16
+
+groupLong3Done:
+	VRANGEPS $0x04, Z17, Z16, Z16
+	VRANGEPS $0x04, Z19, Z18, Z18
+	VRANGEPS $0x04, Z18, Z16, Z16
+	VMOVAPS  Z16, Z7
 
 groupJoin:
 	VEXTRACTF64X4 $0x01, Z4, Y0
@@ -8069,27 +9330,35 @@ single:
 	VMOVUPS numbers<>+2560(SB), Z5
 	VMOVUPS numbers<>+2560(SB), Z6
 	VMOVUPS numbers<>+2560(SB), Z7
+	CMPQ    R9, $0x00000400
+	JGE     singleLong
 	MOVQ    SI, R12
+	LEAQ    6144(SI), CX
 	MOVQ    R9, R13
 	SUBQ    $0x10, R13
 	JLT     singleTail
 
 singleVector:
-	VMOVUPS  (R12), Z0
-	VMOVUPS  (R12)(R10*1), Z1
-	VCMPPS   $0x03, Z0, Z1, K2
-	KORW     K2, K3, K3
-	VMOVUPS  (R12)(R10*2), Z2
-	VMOVUPS  (R12)(R11*1), Z3
-	VCMPPS   $0x03, Z2, Z3, K2
-	KORW     K2, K3, K3
-	VRANGEPS $0x04, Z0, Z4, Z4
-	VRANGEPS $0x04, Z1, Z5, Z5
-	VRANGEPS $0x04, Z2, Z6, Z6
-	VRANGEPS $0x04, Z3, Z7, Z7
-	ADDQ     $0x40, R12
-	SUBQ     $0x10, R13
-	JGE      singleVector
+	PREFETCHT0 (CX)
+	PREFETCHT0 64(CX)
+	PREFETCHT0 128(CX)
+	PREFETCHT0 192(CX)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    (R12)(R10*1), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    (R12)(R10*2), Z2
+	VMOVUPS    (R12)(R11*1), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x04, Z0, Z4, Z4
+	VRANGEPS   $0x04, Z1, Z5, Z5
+	VRANGEPS   $0x04, Z2, Z6, Z6
+	VRANGEPS   $0x04, Z3, Z7, Z7
+	ADDQ       $0x40, R12
+	ADDQ       $+256, CX
+	SUBQ       $0x10, R13
+	JGE        singleVector
 
 singleTail:
 	ADDQ     $0x10, R13
@@ -8110,6 +9379,229 @@ singleTail:
 	VRANGEPS $0x04, Z1, Z5, Z5
 	VRANGEPS $0x04, Z2, Z6, Z6
 	VRANGEPS $0x04, Z3, Z7, Z7
+	JMP      singleJoin
+
+singleLong:
+	LEAQ    (SI), R12
+	VMOVUPS numbers<>+2560(SB), Z16
+	VMOVUPS numbers<>+2560(SB), Z17
+	VMOVUPS numbers<>+2560(SB), Z18
+	VMOVUPS numbers<>+2560(SB), Z19
+	MOVQ    R9, R13
+	SUBQ    $0x40, R13
+
+singleLong0:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x04, Z0, Z16, Z16
+	VRANGEPS   $0x04, Z1, Z17, Z17
+	VRANGEPS   $0x04, Z2, Z18, Z18
+	VRANGEPS   $0x04, Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        singleLong0
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        singleLong0Tail
+
+singleLong0Vector:
+	VMOVUPS  (R12), Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z16, Z16
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      singleLong0Vector
+
+singleLong0Tail:
+	ADDQ     $0x10, R13
+	JZ       singleLong0Done
+	VMOVUPS  numbers<>+2560(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z16, Z16
+
+singleLong0Done:
+	VRANGEPS $0x04, Z17, Z16, Z16
+	VRANGEPS $0x04, Z19, Z18, Z18
+	VRANGEPS $0x04, Z18, Z16, Z16
+	VMOVAPS  Z16, Z4
+	LEAQ     (SI)(R10*1), R12
+	VMOVUPS  numbers<>+2560(SB), Z16
+	VMOVUPS  numbers<>+2560(SB), Z17
+	VMOVUPS  numbers<>+2560(SB), Z18
+	VMOVUPS  numbers<>+2560(SB), Z19
+	MOVQ     R9, R13
+	SUBQ     $0x40, R13
+
+singleLong1:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x04, Z0, Z16, Z16
+	VRANGEPS   $0x04, Z1, Z17, Z17
+	VRANGEPS   $0x04, Z2, Z18, Z18
+	VRANGEPS   $0x04, Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        singleLong1
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        singleLong1Tail
+
+singleLong1Vector:
+	VMOVUPS  (R12), Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z16, Z16
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      singleLong1Vector
+
+singleLong1Tail:
+	ADDQ     $0x10, R13
+	JZ       singleLong1Done
+	VMOVUPS  numbers<>+2560(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z16, Z16
+
+singleLong1Done:
+	VRANGEPS $0x04, Z17, Z16, Z16
+	VRANGEPS $0x04, Z19, Z18, Z18
+	VRANGEPS $0x04, Z18, Z16, Z16
+	VMOVAPS  Z16, Z5
+	LEAQ     (SI)(R10*2), R12
+	VMOVUPS  numbers<>+2560(SB), Z16
+	VMOVUPS  numbers<>+2560(SB), Z17
+	VMOVUPS  numbers<>+2560(SB), Z18
+	VMOVUPS  numbers<>+2560(SB), Z19
+	MOVQ     R9, R13
+	SUBQ     $0x40, R13
+
+singleLong2:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x04, Z0, Z16, Z16
+	VRANGEPS   $0x04, Z1, Z17, Z17
+	VRANGEPS   $0x04, Z2, Z18, Z18
+	VRANGEPS   $0x04, Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        singleLong2
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        singleLong2Tail
+
+singleLong2Vector:
+	VMOVUPS  (R12), Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z16, Z16
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      singleLong2Vector
+
+singleLong2Tail:
+	ADDQ     $0x10, R13
+	JZ       singleLong2Done
+	VMOVUPS  numbers<>+2560(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z16, Z16
+
+singleLong2Done:
+	VRANGEPS $0x04, Z17, Z16, Z16
+	VRANGEPS $0x04, Z19, Z18, Z18
+	VRANGEPS $0x04, Z18, Z16, Z16
+	VMOVAPS  Z16, Z6
+	LEAQ     (SI)(R11*1), R12
+	VMOVUPS  numbers<>+2560(SB), Z16
+	VMOVUPS  numbers<>+2560(SB), Z17
+	VMOVUPS  numbers<>+2560(SB), Z18
+	VMOVUPS  numbers<>+2560(SB), Z19
+	MOVQ     R9, R13
+	SUBQ     $0x40, R13
+
+singleLong3:
+	PREFETCHT0 6144(R12)
+	PREFETCHT0 6208(R12)
+	PREFETCHT0 6272(R12)
+	PREFETCHT0 6336(R12)
+	VMOVUPS    (R12), Z0
+	VMOVUPS    64(R12), Z1
+	VCMPPS     $0x03, Z0, Z1, K2
+	KORW       K2, K3, K3
+	VMOVUPS    128(R12), Z2
+	VMOVUPS    192(R12), Z3
+	VCMPPS     $0x03, Z2, Z3, K2
+	KORW       K2, K3, K3
+	VRANGEPS   $0x04, Z0, Z16, Z16
+	VRANGEPS   $0x04, Z1, Z17, Z17
+	VRANGEPS   $0x04, Z2, Z18, Z18
+	VRANGEPS   $0x04, Z3, Z19, Z19
+	ADDQ       $+256, R12
+	SUBQ       $0x40, R13
+	JGE        singleLong3
+	ADDQ       $0x40, R13
+	SUBQ       $0x10, R13
+	JLT        singleLong3Tail
+
+singleLong3Vector:
+	VMOVUPS  (R12), Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z16, Z16
+	ADDQ     $0x40, R12
+	SUBQ     $0x10, R13
+	JGE      singleLong3Vector
+
+singleLong3Tail:
+	ADDQ     $0x10, R13
+	JZ       singleLong3Done
+	VMOVUPS  numbers<>+2560(SB), Z0
+	VMOVUPS  (R12), K1, Z0
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z0, Z16, Z16
+
+singleLong3Done:
+	VRANGEPS $0x04, Z17, Z16, Z16
+	VRANGEPS $0x04, Z19, Z18, Z18
+	VRANGEPS $0x04, Z18, Z16, Z16
+	VMOVAPS  Z16, Z7
 
 singleJoin:
 	VEXTRACTF64X4 $0x01, Z4, Y0
@@ -8320,6 +9812,101 @@ lastRow:
 done:
 	KORTESTW K3, K3
 	SETNE    ret+40(FP)
+	VZEROUPPER
+	RET
+
+// func stackMinima32AVX512(n int, acc *float32, x *float32, row int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·stackMinima32AVX512(SB), NOSPLIT, $0-32
+	MOVQ  n+0(FP), DX
+	MOVQ  DX, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  acc+8(FP), DI
+	MOVQ  x+16(FP), SI
+	MOVQ  row+24(FP), R8
+	SHLQ  $0x02, R8
+	LEAQ  (R8)(R8*2), R9
+	LEAQ  (SI)(R8*4), R10
+	SUBQ  $0x10, DX
+	JLT   tail
+
+vector:
+	VMOVUPS (SI), Z1
+	VMOVUPS (SI)(R8*1), Z2
+	VMOVUPS (SI)(R8*2), Z3
+	VMOVUPS (SI)(R9*1), Z4
+	VMOVUPS (R10), Z5
+	VMOVUPS (R10)(R8*1), Z6
+	VMOVUPS (R10)(R8*2), Z7
+	VMOVUPS (R10)(R9*1), Z8
+	VMOVUPS (DI), Z0
+
+	// Where a number is missing.
+	VCMPPS   $0x03, Z1, Z2, K3
+	VCMPPS   $0x03, Z3, Z4, K2
+	KORW     K2, K3, K3
+	VCMPPS   $0x03, Z5, Z6, K2
+	KORW     K2, K3, K3
+	VCMPPS   $0x03, Z7, Z8, K2
+	KORW     K2, K3, K3
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z2, Z1, Z1
+	VRANGEPS $0x04, Z4, Z3, Z3
+	VRANGEPS $0x04, Z6, Z5, Z5
+	VRANGEPS $0x04, Z8, Z7, Z7
+	VRANGEPS $0x04, Z3, Z1, Z1
+	VRANGEPS $0x04, Z7, Z5, Z5
+	VRANGEPS $0x04, Z5, Z1, Z1
+	VRANGEPS $0x04, Z1, Z0, Z0
+	VMOVUPS  numbers<>+2496(SB), K3, Z0
+	VMOVUPS  Z0, (DI)
+	ADDQ     $0x40, DI
+	ADDQ     $0x40, SI
+	ADDQ     $0x40, R10
+	SUBQ     $0x10, DX
+	JGE      vector
+
+tail:
+	ADDQ      $0x10, DX
+	JZ        done
+	VMOVUPS.Z (SI), K1, Z1
+	VMOVUPS.Z (SI)(R8*1), K1, Z2
+	VMOVUPS.Z (SI)(R8*2), K1, Z3
+	VMOVUPS.Z (SI)(R9*1), K1, Z4
+	VMOVUPS.Z (R10), K1, Z5
+	VMOVUPS.Z (R10)(R8*1), K1, Z6
+	VMOVUPS.Z (R10)(R8*2), K1, Z7
+	VMOVUPS.Z (R10)(R9*1), K1, Z8
+	VMOVUPS.Z (DI), K1, Z0
+
+	// Where a number is missing.
+	VCMPPS   $0x03, Z1, Z2, K3
+	VCMPPS   $0x03, Z3, Z4, K2
+	KORW     K2, K3, K3
+	VCMPPS   $0x03, Z5, Z6, K2
+	KORW     K2, K3, K3
+	VCMPPS   $0x03, Z7, Z8, K2
+	KORW     K2, K3, K3
+	VCMPPS   $0x03, Z0, Z0, K2
+	KORW     K2, K3, K3
+	VRANGEPS $0x04, Z2, Z1, Z1
+	VRANGEPS $0x04, Z4, Z3, Z3
+	VRANGEPS $0x04, Z6, Z5, Z5
+	VRANGEPS $0x04, Z8, Z7, Z7
+	VRANGEPS $0x04, Z3, Z1, Z1
+	VRANGEPS $0x04, Z7, Z5, Z5
+	VRANGEPS $0x04, Z5, Z1, Z1
+	VRANGEPS $0x04, Z1, Z0, Z0
+	VMOVUPS  numbers<>+2496(SB), K3, Z0
+	VMOVUPS  Z0, K1, (DI)
+
+done:
 	VZEROUPPER
 	RET
 
