@@ -13,7 +13,7 @@ const (
 	// maxInPlace is the most rows of B that several tiles of rows read where
 	// they stand, unless their distance is a multiple of aliasing bytes, which
 	// puts all of them in few sets of the cache.
-	maxInPlace, aliasing = 96, 1024
+	maxInPlace, aliasing = 96, 2048
 )
 
 // mulStrips computes a product with a packed A strip of columns by strip: a
