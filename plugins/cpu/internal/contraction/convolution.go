@@ -35,6 +35,11 @@ func prepareConv[T gemm.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fus
 		if packed != nil {
 			return runPacked(c.Pool, plan, x, packed, out, epi)
 		}
+		if v := c.In[1].View; !f.Sum {
+			if w := conv.PackView(c.Pool, plan, kernel.Data[T](c.In[1]), v.Offset, v.Strides); w != nil {
+				return conv.RunPacked(c.Pool, plan, x, w, out, epi)
+			}
+		}
 		w := kernel.Flat[T](c.Contiguous(c.In[1]))
 		return runPlan(c.Pool, plan, x, w, out, epi)
 	}

@@ -30,7 +30,7 @@ func PackWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
 	}
 	if len(p.phases) > 0 && finite(ready.plain) {
 		if isFlat[T](p) {
-			ready.flat = flatWeights(pool, p, w)
+			ready.flat = flatWeights(pool, p, w, 0, p.weightStrides())
 		} else {
 			ready.phases = phaseWeights(pool, p, w)
 		}

@@ -1,6 +1,8 @@
 package conv
 
 import (
+	"slices"
+
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
@@ -108,48 +110,111 @@ func (p *Plan) block(b int) (lo, hi int) {
 	return b * p.flat.rows, min((b+1)*p.flat.rows, p.outputs/p.groups)
 }
 
-// flatWeights prepares the weights by phase, group and part of the outputs.
-func flatWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) []*gemm.PackedA[T] {
+// PackView is PackWeights for weights of which the element at an index stands
+// at offset plus the products of index and strides, in the order of the weight
+// shape. It gives nil where they have to be brought together first. What it
+// gives is not for sums.
+func PackView[T gemm.Number](pool *par.Pool, p *Plan, w []T, offset int, strides []int) *Weights[T] {
+	if !isFlat[T](p) {
+		return nil
+	}
+	least, most := offset, offset
+	shape := []int{p.outputs, p.channels / p.groups}
+	for _, a := range p.axes {
+		shape = append(shape, a.kernel)
+	}
+	for d, n := range shape {
+		least, most = least+min(0, (n-1)*strides[d]), most+max(0, (n-1)*strides[d])
+	}
+	if most-least+1 != p.outputs*p.depth() || !finite(w[least:most+1]) {
+		return nil
+	}
+	flat := flatWeights(pool, p, w, offset, strides)
+	if flat == nil {
+		return nil
+	}
+	return &Weights[T]{outputs: p.outputs, groups: p.groups, depth: p.depth(), flat: flat}
+}
+
+// flatWeights prepares the weights, which stand as PackView says, by phase,
+// group and part of the outputs. It gives nil where the elements of a channel's
+// kernel do not stand together.
+func flatWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T, offset int, strides []int) []*gemm.PackedA[T] {
+	places := []int{0} // of the elements of a kernel
+	for d, a := range p.axes {
+		var next []int
+		for _, o := range places {
+			for k := range a.kernel {
+				next = append(next, o+k*strides[2+d])
+			}
+		}
+		places = next
+	}
+	least, most := slices.Min(places), slices.Max(places)
+	if most-least+1 != p.taps || strides[0] < 0 || strides[1] < 0 {
+		return nil
+	}
 	kernel := make([]int, len(p.axes))
 	for i, a := range p.axes {
 		kernel[i] = a.kernel
 	}
 	channels := p.channels / p.groups
-	within, parts := make([][]int, len(p.phases)), make([][]T, len(p.phases))
+	within, starts := make([][]int, len(p.phases)), make([]int, len(p.phases)+1)
 	for i := range p.phases {
 		within[i] = p.phases[i].within(kernel, nil, 0, 0)
-		parts[i] = make([]T, p.outputs*len(within[i])*channels)
+		starts[i+1] = starts[i] + p.outputs*len(within[i])*channels
 	}
+	s := takeFlat[T]()
+	defer giveFlat(s)
+	s.sums = room(s.sums, starts[len(p.phases)])
+	parts := s.sums
 	turn := gemm.Active[T]().Transpose
-	pool.For(p.outputs, padGrain/p.depth()+1, func(lo, hi int) {
-		turned := make([]T, p.depth())
+	pool.For(p.outputs, packGrain/p.depth()+1, func(lo, hi int) {
+		own := takeFlat[T]()
+		defer giveFlat(own)
+		own.sums = room(own.sums, p.depth())
+		turned := own.sums
 		for o := lo; o < hi; o++ {
-			from := w[o*p.depth():][:p.depth()]
+			from := w[offset+o*strides[0]+least:]
 			if turn != nil {
-				turn(turned, from, channels, p.taps, p.taps, channels)
+				turn(turned, from, channels, strides[1], p.taps, channels)
 			} else {
-				for i, v := range from {
-					turned[i%p.taps*channels+i/p.taps] = v
+				for i := range turned {
+					turned[i] = from[i%channels*strides[1]+i/channels]
 				}
 			}
 			for i, taps := range within {
-				to := parts[i][o*len(taps)*channels:]
+				to := parts[starts[i]+o*len(taps)*channels:]
 				for k, tap := range taps {
-					copy(to[k*channels:][:channels], turned[tap*channels:])
+					copy(to[k*channels:][:channels], turned[(places[tap]-least)*channels:])
 				}
 			}
 		}
 	})
-	var all []*gemm.PackedA[T]
-	for i := range p.phases {
-		depth := len(within[i]) * channels
-		for g := range p.groups {
-			for b := range p.blocks() {
-				lo, hi := p.block(b)
-				a := gemm.Row(parts[i][(g*(p.outputs/p.groups)+lo)*depth:], depth)
-				all = append(all, gemm.PackA(pool, hi-lo, depth, a))
-			}
+	all := make([]*gemm.PackedA[T], len(p.phases)*p.groups*p.blocks())
+	pool.For(len(all), packGrain*len(all)/(p.outputs*p.depth())+1, func(lo, hi int) {
+		for n := lo; n < hi; n++ {
+			i, b := n/(p.groups*p.blocks()), n%p.blocks()
+			depth := len(within[i]) * channels
+			o0, o1 := p.block(b)
+			first := n/p.blocks()%p.groups*(p.outputs/p.groups) + o0
+			all[n] = gemm.PackA(onOne, o1-o0, depth, gemm.Row(parts[starts[i]+first*depth:], depth))
 		}
-	}
+	})
 	return all
 }
+
+// weightStrides are those of weights in row-major order.
+func (p *Plan) weightStrides() []int {
+	strides := make([]int, 2+len(p.axes))
+	n := 1
+	for d := len(p.axes) - 1; d >= 0; d-- {
+		strides[2+d] = n
+		n *= p.axes[d].kernel
+	}
+	strides[0], strides[1] = p.depth(), p.taps
+	return strides
+}
+
+// packGrain is the fewest weights that a thread prepares at a time.
+const packGrain = 4 << 10

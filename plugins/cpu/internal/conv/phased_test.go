@@ -113,3 +113,41 @@ func TestFinite(t *testing.T) {
 		}
 	}
 }
+
+// TestWeightsByStrides prepares weights as a transposed convolution has them:
+// channels first, and the kernel turned round.
+func TestWeightsByStrides(t *testing.T) {
+	pool := par.New(2)
+	defer pool.Close()
+	for _, s := range together {
+		p, err := New(s.x, s.w, s.p)
+		require.NoError(t, err)
+		rng := rand.New(rand.NewPCG(11, 12))
+		x, w := random[float32](rng, count(s.x)), random[float32](rng, count(s.w))
+		want, _ := naive(x, s.x, w, s.w, s.p, nil)
+		held, taps := make([]float32, len(w)+3), p.taps
+		for i, v := range w {
+			at := index(i, []int{s.w[0], s.w[1], taps})
+			held[3+(at[1]*s.w[0]+at[0])*taps+taps-1-at[2]] = v
+		}
+		strides := p.weightStrides()
+		strides[0], strides[1] = taps, s.w[0]*taps
+		for d := range p.axes {
+			strides[2+d] = -strides[2+d]
+		}
+		ready := PackView(pool, p, held, 3+taps-1, strides)
+		if !isFlat[float32](p) {
+			require.Nil(t, ready)
+			continue
+		}
+		require.NotNil(t, ready, s.name)
+		got := make([]float32, len(want))
+		require.NoError(t, RunPacked(pool, p, x, ready, got, nil))
+		near(t, want, got)
+
+		held[3] = float32(math.NaN())
+		require.Nil(t, PackView(pool, p, held, 3+taps-1, strides))
+		strides[0]++
+		require.Nil(t, PackView(pool, p, make([]float32, 2*len(held)), 3+taps-1, strides))
+	}
+}
