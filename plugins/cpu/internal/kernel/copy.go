@@ -53,15 +53,7 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 	}
 	last := len(dims) - 1
 	if repeats(dims, ds, ss) {
-		w := NewWalk(dims[:last-1], []int{do, so}, ds[:last-1], ss[:last-1])
-		m, n := dims[last-1], dims[last]
-		pool.For(w.Count(), copyGrain/(8*m*n)+1, func(lo, hi int) {
-			at := w.Start(lo)
-			for i := lo; i < hi; i++ {
-				repeat(dst[at.Pos[0]:][:m*n], n, src, at.Pos[1], ss[last-1])
-				at.Next()
-			}
-		})
+		copyRepeated(pool, dst[do:], src[so:], dims, ds, ss)
 		return
 	}
 	c := move[T]{dst: dst, src: src, n: dims[last], dStep: ds[last], sStep: ss[last], m: 1}
@@ -158,36 +150,6 @@ func (c *move[T]) copyRows(d, row, s, from, count int) {
 		return
 	}
 	vector.Copy(r, dst, src)
-}
-
-// shortRun is the longest run of equal elements that is not worth a loop.
-const shortRun = 8
-
-// repeats reports whether elements of a line are each repeated a few times, as nearest neighbours are in interpolation.
-func repeats(dims shape.Shape, ds, ss []int) bool {
-	last := len(dims) - 1
-	return last > 0 && ss[last] == 0 && ds[last] == 1 && dims[last] <= shortRun && ds[last-1] == dims[last]
-}
-
-// repeat writes elements of src, step apart, n times each.
-func repeat[T any](dst []T, n int, src []T, s, step int) {
-	if n == 2 {
-		for len(dst) >= 2 {
-			v := src[s]
-			dst[0], dst[1] = v, v
-			dst = dst[2:]
-			s += step
-		}
-		return
-	}
-	for len(dst) >= n {
-		v, to := src[s], dst[:n]
-		for i := range to {
-			to[i] = v
-		}
-		dst = dst[n:]
-		s += step
-	}
 }
 
 // tileWith finds the dimension to copy in tiles with the last one: a transposition, where the source steps far along the

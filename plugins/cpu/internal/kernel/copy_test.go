@@ -13,8 +13,8 @@ import (
 func TestCopyRepeats(t *testing.T) {
 	pool := par.New(2)
 	defer pool.Close()
-	for _, times := range []int{1, 2, 3, 8, 9} {
-		planes, rows, cols := 3, 4, 5
+	for _, c := range [][4]int{{1, 3, 4, 5}, {2, 3, 4, 5}, {3, 3, 4, 5}, {8, 3, 4, 5}, {9, 3, 4, 5}, {2, 70, 40, 33}, {2, 1, 1, 70}, {2, 300, 3, 17}, {3, 50, 60, 20}} {
+		times, planes, rows, cols := c[0], c[1], c[2], c[3]
 		src := make([]uint32, planes*rows*cols)
 		for i := range src {
 			src[i] = uint32(i)
