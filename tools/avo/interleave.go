@@ -99,3 +99,66 @@ func (k *kernels) mergeHalves() {
 	VPERM2F128(operand.U8(0x20), reg.Y5, reg.Y4, reg.Y2)
 	VPERM2F128(operand.U8(0x31), reg.Y5, reg.Y4, reg.Y3)
 }
+
+// sampleRows writes the copying of every other element of rows: of cols
+// elements of src those at even places.
+func (k *kernels) sampleRows() {
+	TEXT(k.name("sampleRows"), 4, fmt.Sprintf("func(rows, cols int, dst *%s, dstRow int, src *%[1]s, srcRow int)", k.typ()))
+	Pragma("noescape")
+	rows, cols, dst, dstRow, src, srcRow := reg.R8, reg.RDX, reg.RDI, reg.R9, reg.RSI, reg.R10
+	from, to, n := reg.R11, reg.R12, reg.R13
+	in := []mask{{reg.K1, k.vec(15)}, {reg.K2, k.vec(14)}}
+	out := mask{reg.K3, k.vec(13)}
+	k.loadRows(rows, cols, dst, dstRow, src, srcRow)
+	rest := func() {
+		MOVQ(cols, reg.RBX)
+		ANDQ(operand.I32(2*k.lanes()-1), reg.RBX)
+	}
+	rest()
+	k.masksFor(reg.RBX, in...)
+	rest()
+	ADDQ(operand.U8(1), reg.RBX)
+	SHRQ(operand.U8(1), reg.RBX)
+	k.masksFor(reg.RBX, out)
+	if k.wide {
+		VMOVDQU32(k.places, reg.Z4)
+	}
+	sample := func() {
+		if k.wide {
+			VMOVAPS(reg.Z4, reg.Z2)
+			VPERMI2PS(reg.Z1, reg.Z0, reg.Z2)
+			return
+		}
+		VSHUFPS(operand.U8(0x88), reg.Y1, reg.Y0, reg.Y2)
+		VPERMPD(operand.U8(0xd8), reg.Y2, reg.Y2)
+	}
+	Label("row")
+	MOVQ(src, from)
+	MOVQ(dst, to)
+	MOVQ(cols, n)
+	SUBQ(operand.U8(2*k.lanes()), n)
+	JLT(operand.LabelRef("tail"))
+	Label("vector")
+	k.load(operand.Mem{Base: from}, k.vec(0))
+	k.load(operand.Mem{Base: from, Disp: k.size()}, k.vec(1))
+	sample()
+	k.store(k.vec(2), operand.Mem{Base: to})
+	ADDQ(operand.I32(2*k.size()), from)
+	ADDQ(operand.U8(k.size()), to)
+	SUBQ(operand.U8(2*k.lanes()), n)
+	JGE(operand.LabelRef("vector"))
+	Label("tail")
+	ADDQ(operand.U8(2*k.lanes()), n)
+	JZ(operand.LabelRef("next"))
+	k.loadMasked(operand.Mem{Base: from}, in[0], k.vec(0))
+	k.loadMasked(operand.Mem{Base: from, Disp: k.size()}, in[1], k.vec(1))
+	sample()
+	k.storeMasked(k.vec(2), out, operand.Mem{Base: to})
+	Label("next")
+	ADDQ(srcRow, src)
+	ADDQ(dstRow, dst)
+	DECQ(rows)
+	JNZ(operand.LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}

@@ -81,6 +81,7 @@ func loops(level *level) {
 	k.copyRows("copyRowsPast", true)
 	k.splitRows()
 	k.interleaveRows()
+	k.sampleRows()
 	k.pairs()
 	k.clamp()
 	c := newNumbers()

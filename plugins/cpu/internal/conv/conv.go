@@ -75,7 +75,7 @@ func AddPlan[T gemm.Number](pool *par.Pool, p *Plan, x, w, out []T, epilogue *ge
 
 // weightsFor is w in the form for a single run.
 func weightsFor[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
-	if (p.batch == 1 && len(p.phases) == 0) || isDirect[T](p) || isLong[T](p) {
+	if (p.batch == 1 && len(p.phases) == 0 && (areDots[T](p) || !p.inPlaces(gemm.PlaceCols[T]()))) || isDirect[T](p) || isLong[T](p) {
 		return &Weights[T]{outputs: p.outputs, groups: p.groups, depth: p.depth(), plain: w}
 	}
 	return PackWeights(pool, p, w)
@@ -198,7 +198,7 @@ func (r *run[T]) onAllThreads() {
 			f.x = r.x[(i*p.channels+g*perGroup)*p.inSize:][:perGroup*p.inSize]
 			if !p.plain {
 				f.reserve(perGroup)
-				r.pool.For(perGroup, padGrain/max(p.paddedSize, 1)+1, f.padLoop)
+				f.padOnAll(r.pool, perGroup)
 			}
 			r.multiply(f, i, g)
 		}

@@ -2,6 +2,7 @@ package conv
 
 import (
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
@@ -19,6 +20,7 @@ type frame[T gemm.Number] struct {
 	padding T // what is to stand around the input and in its holes
 	filled  T // what stands there
 
+	parts       int // of a channel, for padLoop
 	padLoop     func(lo, hi int)
 	packPatches gemm.PackFunc[T]
 }
@@ -28,7 +30,8 @@ func takeFrame[T gemm.Number](p *Plan) *frame[T] {
 		return f
 	}
 	f := &frame[T]{plan: p}
-	f.padLoop, f.packPatches = f.pad, f.patches
+	f.padLoop = func(lo, hi int) { f.padParts(lo, hi, f.parts) }
+	f.packPatches = f.patches
 	return f
 }
 
@@ -55,11 +58,39 @@ func (f *frame[T]) reserve(channels int) {
 }
 
 // pad fills in padded channels lo to hi.
-func (f *frame[T]) pad(lo, hi int) {
+func (f *frame[T]) pad(lo, hi int) { f.padParts(lo, hi, 1) }
+
+// padOnAll fills in the padded channels on all threads.
+func (f *frame[T]) padOnAll(pool *par.Pool, channels int) {
 	p := f.plan
-	for c := lo; c < hi; c++ {
-		to := f.padded[c*p.paddedSize:][:p.paddedSize]
-		padAxes(to, f.x[c*p.inSize:][:p.inSize], p.axes)
+	f.parts = 1
+	if even := partsPerThread * pool.Threads(); pool.Threads() > 1 && channels < even {
+		f.parts = max(1, min((even+channels-1)/max(channels, 1), p.axes[0].in))
+	}
+	pool.For(channels*f.parts, padGrain/max(p.paddedSize/f.parts, 1)+1, f.padLoop)
+}
+
+// partsPerThread is into how many parts the padding is cut for each thread.
+const partsPerThread = 4
+
+// padParts fills in parts lo to hi of the padded channels, of which each is cut
+// into as many parts of its first axis.
+func (f *frame[T]) padParts(lo, hi, parts int) {
+	p := f.plan
+	if parts == 1 {
+		for c := lo; c < hi; c++ {
+			padAxes(f.padded[c*p.paddedSize:][:p.paddedSize], f.x[c*p.inSize:][:p.inSize], p.axes)
+		}
+		return
+	}
+	var own [MaxRank]axis
+	axes := own[:copy(own[:], p.axes)]
+	a, size := &axes[0], p.inSize/p.axes[0].in
+	for i := lo; i < hi; i++ {
+		c, part := i/parts, i%parts
+		first, end := p.axes[0].in*part/parts, p.axes[0].in*(part+1)/parts
+		a.in, a.lo = end-first, p.axes[0].lo+first*a.dilation
+		padAxes(f.padded[c*p.paddedSize:][:p.paddedSize], f.x[c*p.inSize+first*size:][:a.in*size], axes)
 	}
 }
 
@@ -85,6 +116,14 @@ func padAxes[T gemm.Number](to, from []T, axes []axis) {
 	size := len(from) / a.in
 	if len(axes) == 2 && a.dilation == 1 && a.phases == 0 && padPlane(to[(a.lo+first)*a.step:], from[first*size:end*size], &a, &axes[1]) {
 		return
+	}
+	if len(axes) == 2 && a.dilation == 1 && a.phases == 1 {
+		for first < end && (a.lo+first)%a.stride != 0 {
+			first++
+		}
+		if first == end || samplePlane(to[a.at(a.lo+first)*a.step:], from[first*size:end*size], &a, &axes[1]) {
+			return
+		}
 	}
 	for i := first; i < end; i++ {
 		at := a.lo + i*a.dilation
@@ -147,6 +186,24 @@ func padPlane[T gemm.Number](to, from []T, rows, cols *axis) bool {
 		odd = to32[cols.at(at+1):]
 	}
 	vector.Split(r, to32[cols.at(at):], odd, from32[first:])
+	return true
+}
+
+// samplePlane is padAxes for two axes of which one phase is kept, from a row on
+// that is, where there is a loop in assembly for it.
+func samplePlane[T gemm.Number](to, from []T, rows, cols *axis) bool {
+	from32, ok := any(from).([]float32)
+	if !ok || !vector.Has() || cols.dilation != 1 || cols.phases != 1 || cols.stride != 2 {
+		return false
+	}
+	first := max(0, -cols.lo)
+	first += (cols.lo + first) % 2
+	end := min(cols.in, cols.padded-cols.lo)
+	count := (len(from)/cols.in + rows.stride - 1) / rows.stride
+	if first < end {
+		vector.Sample(vector.Rows{Count: count, Cols: end - first, DstStep: rows.step, SrcStep: rows.stride * cols.in},
+			any(to).([]float32)[cols.at(cols.lo+first):], from32[first:])
+	}
 	return true
 }
 

@@ -35,6 +35,7 @@ func TestNothingBeyondIsTouched(t *testing.T) {
 			one := Rows{Count: 2, Cols: cols, DstStep: cols, SrcStep: cols}
 			Copy(one, fence(t, rng, 2*cols), fence(t, rng, 2*cols))
 			Split(one, fence(t, rng, cols+(cols+1)/2), fence(t, rng, cols+cols/2), fence(t, rng, 2*cols))
+			Sample(one, fence(t, rng, cols+(cols+1)/2), fence(t, rng, 2*cols))
 			Interleave(one, fence(t, rng, 2*cols), fence(t, rng, cols+(cols+1)/2), fence(t, rng, cols+cols/2))
 			for _, size := range []int{3, 5} {
 				if HasPlane(size, 1) {

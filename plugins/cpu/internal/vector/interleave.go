@@ -19,3 +19,16 @@ func Interleave(r Rows, dst, even, odd []float32) {
 	_ = dst[(r.Count-1)*r.DstStep+r.Cols-1]
 	interleaveRows(r.Count, r.Cols, &dst[0], r.DstStep, &even[0], &odd[0], r.SrcStep)
 }
+
+// Sample sets dst[y*DstStep+i] to src[y*SrcStep+2*i] for rows of r.Cols
+// elements of src. It is for when Has.
+func Sample(r Rows, dst, src []float32) {
+	if r.Count <= 0 || r.Cols <= 0 {
+		return
+	}
+	_ = src[(r.Count-1)*r.SrcStep+r.Cols-1]
+	half := r
+	half.Cols = (r.Cols + 1) / 2
+	half.check(dst, src, []int{0})
+	sampleRows(r.Count, r.Cols, &dst[0], r.DstStep, &src[0], r.SrcStep)
+}

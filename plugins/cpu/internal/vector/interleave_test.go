@@ -36,3 +36,24 @@ func TestInterleave(t *testing.T) {
 		})
 	})
 }
+
+func TestSample(t *testing.T) {
+	each(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(5, 6))
+		for cols := 1; cols < 140; cols++ {
+			r := Rows{Count: 1 + cols%4, Cols: cols, DstStep: (cols+1)/2 + rng.IntN(3), SrcStep: cols + rng.IntN(3)}
+			src := random(rng, r.Count*r.SrcStep+1)
+			dst := random(rng, r.Count*r.DstStep+3)
+			want := append([]float32(nil), dst...)
+			for y := range r.Count {
+				for i := range (cols + 1) / 2 {
+					want[y*r.DstStep+i] = src[y*r.SrcStep+2*i]
+				}
+			}
+			Sample(r, dst, src)
+			require.Equal(t, want, dst, fmt.Sprintf("%+v", r))
+		}
+		require.Panics(t, func() { Sample(Rows{Count: 2, Cols: 4, DstStep: 2, SrcStep: 4}, make([]float32, 3), make([]float32, 8)) })
+		require.Panics(t, func() { Sample(Rows{Count: 2, Cols: 4, DstStep: 2, SrcStep: 4}, make([]float32, 4), make([]float32, 7)) })
+	})
+}

@@ -53,6 +53,9 @@ func splitRows32AVX2(rows int, cols int, dst *float32, odd *float32, dstRow int,
 func interleaveRows32AVX2(rows int, cols int, dst *float32, dstRow int, src *float32, odd *float32, srcRow int)
 
 //go:noescape
+func sampleRows32AVX2(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
+
+//go:noescape
 func add32AVX2(n int, dst *float32, a *float32, b *float32)
 
 //go:noescape

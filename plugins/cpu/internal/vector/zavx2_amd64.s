@@ -1064,6 +1064,68 @@ next:
 	VZEROUPPER
 	RET
 
+// func sampleRows32AVX2(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
+// Requires: AVX, AVX2
+TEXT ·sampleRows32AVX2(SB), NOSPLIT, $0-48
+	MOVQ    rows+0(FP), R8
+	MOVQ    cols+8(FP), DX
+	MOVQ    dst+16(FP), DI
+	MOVQ    dstRow+24(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    src+32(FP), SI
+	MOVQ    srcRow+40(FP), R10
+	SHLQ    $0x02, R10
+	MOVQ    DX, BX
+	ANDQ    $+15, BX
+	LEAQ    masks<>+64(SB), AX
+	SHLQ    $0x02, BX
+	SUBQ    BX, AX
+	VMOVUPS (AX), Y15
+	VMOVUPS 32(AX), Y14
+	MOVQ    DX, BX
+	ANDQ    $+15, BX
+	ADDQ    $0x01, BX
+	SHRQ    $0x01, BX
+	LEAQ    masks<>+64(SB), AX
+	SHLQ    $0x02, BX
+	SUBQ    BX, AX
+	VMOVUPS (AX), Y13
+
+row:
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ DX, R13
+	SUBQ $0x10, R13
+	JLT  tail
+
+vector:
+	VMOVUPS (R11), Y0
+	VMOVUPS 32(R11), Y1
+	VSHUFPS $0x88, Y1, Y0, Y2
+	VPERMPD $0xd8, Y2, Y2
+	VMOVUPS Y2, (R12)
+	ADDQ    $+64, R11
+	ADDQ    $0x20, R12
+	SUBQ    $0x10, R13
+	JGE     vector
+
+tail:
+	ADDQ       $0x10, R13
+	JZ         next
+	VMASKMOVPS (R11), Y15, Y0
+	VMASKMOVPS 32(R11), Y14, Y1
+	VSHUFPS    $0x88, Y1, Y0, Y2
+	VPERMPD    $0xd8, Y2, Y2
+	VMASKMOVPS Y2, Y13, (R12)
+
+next:
+	ADDQ R10, SI
+	ADDQ R9, DI
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
 // func add32AVX2(n int, dst *float32, a *float32, b *float32)
 // Requires: AVX
 TEXT ·add32AVX2(SB), NOSPLIT, $0-32

@@ -65,6 +65,9 @@ func splitRows32AVX512(rows int, cols int, dst *float32, odd *float32, dstRow in
 func interleaveRows32AVX512(rows int, cols int, dst *float32, dstRow int, src *float32, odd *float32, srcRow int)
 
 //go:noescape
+func sampleRows32AVX512(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
+
+//go:noescape
 func add32AVX512(n int, dst *float32, a *float32, b *float32)
 
 //go:noescape

@@ -1936,6 +1936,72 @@ next:
 	VZEROUPPER
 	RET
 
+// func sampleRows32AVX512(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
+// Requires: AVX, AVX512F
+TEXT ·sampleRows32AVX512(SB), NOSPLIT, $0-48
+	MOVQ      rows+0(FP), R8
+	MOVQ      cols+8(FP), DX
+	MOVQ      dst+16(FP), DI
+	MOVQ      dstRow+24(FP), R9
+	SHLQ      $0x02, R9
+	MOVQ      src+32(FP), SI
+	MOVQ      srcRow+40(FP), R10
+	SHLQ      $0x02, R10
+	MOVQ      DX, BX
+	ANDQ      $+31, BX
+	MOVQ      BX, CX
+	MOVQ      $-1, AX
+	SHLQ      CL, AX
+	NOTQ      AX
+	KMOVW     AX, K1
+	SHRQ      $0x10, AX
+	KMOVW     AX, K2
+	MOVQ      DX, BX
+	ANDQ      $+31, BX
+	ADDQ      $0x01, BX
+	SHRQ      $0x01, BX
+	MOVQ      BX, CX
+	MOVQ      $-1, AX
+	SHLQ      CL, AX
+	NOTQ      AX
+	KMOVW     AX, K3
+	VMOVDQU32 places<>+0(SB), Z4
+
+row:
+	MOVQ SI, R11
+	MOVQ DI, R12
+	MOVQ DX, R13
+	SUBQ $0x20, R13
+	JLT  tail
+
+vector:
+	VMOVUPS   (R11), Z0
+	VMOVUPS   64(R11), Z1
+	VMOVAPS   Z4, Z2
+	VPERMI2PS Z1, Z0, Z2
+	VMOVUPS   Z2, (R12)
+	ADDQ      $+128, R11
+	ADDQ      $0x40, R12
+	SUBQ      $0x20, R13
+	JGE       vector
+
+tail:
+	ADDQ      $0x20, R13
+	JZ        next
+	VMOVUPS.Z (R11), K1, Z0
+	VMOVUPS.Z 64(R11), K2, Z1
+	VMOVAPS   Z4, Z2
+	VPERMI2PS Z1, Z0, Z2
+	VMOVUPS   Z2, K3, (R12)
+
+next:
+	ADDQ R10, SI
+	ADDQ R9, DI
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
 // func add32AVX512(n int, dst *float32, a *float32, b *float32)
 // Requires: AVX, AVX512F
 TEXT ·add32AVX512(SB), NOSPLIT, $0-32
