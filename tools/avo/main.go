@@ -2,7 +2,8 @@
 // level of instruction sets. The set "gemm" is the tiles of the matrix
 // product, its epilogue, products with vectors, and the packing of panels, for
 // float32 and float64, and those of products of bytes; the set "vector" is loops over float32, the set "window"
-// reductions of windows, the set "depthwise" convolutions of single planes. It is run by
+// reductions of windows, the set "winograd" the transforms of a convolution, the set
+// "depthwise" convolutions of single planes. It is run by
 // `go generate` in the packages that hold the kernels.
 package main
 
@@ -16,7 +17,7 @@ import (
 
 func main() {
 	name := flag.String("level", "", "avx512 or avx2")
-	set := flag.String("set", "gemm", "gemm, vector, window or depthwise")
+	set := flag.String("set", "gemm", "gemm, vector, window, winograd or depthwise")
 	flag.Parse()
 	level, ok := levels[*name]
 	if !ok {
@@ -25,7 +26,7 @@ func main() {
 	}
 	write, ok := sets[*set]
 	if !ok {
-		fmt.Fprintf(os.Stderr, "avo: set, got %q, want gemm, vector, window or depthwise\n", *set)
+		fmt.Fprintf(os.Stderr, "avo: set, got %q, want gemm, vector, window, winograd or depthwise\n", *set)
 		os.Exit(2)
 	}
 	ConstraintExpr("amd64")
@@ -34,7 +35,7 @@ func main() {
 }
 
 // sets are what is written together into one package.
-var sets = map[string]func(*level){"gemm": products, "vector": loops, "window": pools, "depthwise": depthwise}
+var sets = map[string]func(*level){"gemm": products, "vector": loops, "window": pools, "winograd": tileSets, "depthwise": depthwise}
 
 // products writes what package gemm needs.
 func products(level *level) {

@@ -6,6 +6,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
+	"github.com/goburn/burn/plugins/cpu/internal/winograd"
 )
 
 // Weights are the weights of a convolution in the form it uses, made once for
@@ -13,16 +14,25 @@ import (
 // plan of the shapes and groups that they were made for.
 type Weights[T gemm.Number] struct {
 	outputs, groups, depth int
-	plain                  []T                // for the direct way
-	packed                 []*gemm.PackedA[T] // one for each group
-	turned                 []*gemm.PackedB[T] // likewise, for plans that exchange the roles
-	phases                 []*Weights[T]      // of the phases of a plan
-	flat                   []*gemm.PackedA[T] // likewise, for phases computed together
+	plain                  []T                 // for the direct way
+	packed                 []*gemm.PackedA[T]  // one for each group
+	turned                 []*gemm.PackedB[T]  // likewise, for plans that exchange the roles
+	phases                 []*Weights[T]       // of the phases of a plan
+	flat                   []*gemm.PackedA[T]  // likewise, for phases computed together
+	tiled                  []*winograd.Weights // one for each group, beside the plain ones
 }
 
-// PackWeights prepares the weights w of the plan's weight shape. Weights for
-// the direct way are not copied: w must then not change while they are used.
+// PackWeights prepares the weights w of the plan's weight shape for many runs.
+// Plain weights are not copied: w must not change while the result is used.
 func PackWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
+	if tiled := tiledWeights(pool, p, w); tiled != nil {
+		return &Weights[T]{outputs: p.outputs, groups: p.groups, depth: p.depth(), plain: w[:p.outputs*p.depth()], tiled: tiled}
+	}
+	return packWeights(pool, p, w)
+}
+
+// packWeights is PackWeights for few runs.
+func packWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
 	perGroup, depth := p.outputs/p.groups, p.depth()
 	ready := &Weights[T]{outputs: p.outputs, groups: p.groups, depth: depth, plain: w[:p.outputs*depth]}
 	if isDirect[T](p) || isLong[T](p) {
@@ -78,7 +88,7 @@ func weightsFor[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
 	if (p.batch == 1 && len(p.phases) == 0 && (areDots[T](p) || !p.inPlaces(gemm.PlaceCols[T]()))) || isDirect[T](p) || isLong[T](p) {
 		return &Weights[T]{outputs: p.outputs, groups: p.groups, depth: p.depth(), plain: w}
 	}
-	return PackWeights(pool, p, w)
+	return packWeights(pool, p, w)
 }
 
 // RunPacked is Run for shapes that have been laid out and prepared weights.
@@ -127,6 +137,7 @@ func (r *run[T]) start(items int) error {
 	p, pool := r.plan, r.pool
 	work := max(p.outputs/p.groups*p.outSize*p.depth(), 1)
 	switch {
+	case r.weights.tiled != nil && r.runTiled():
 	case areDots[T](p) && r.weights.plain != nil && r.runDots():
 	case inPlanes[T](p):
 		r.runPlanes()

@@ -102,7 +102,7 @@ func phaseWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) []*Weights[T] {
 				part = append(part, w[i*p.taps+o])
 			}
 		}
-		all = append(all, PackWeights(pool, ph.Plan, part))
+		all = append(all, packWeights(pool, ph.Plan, part))
 	}
 	return all
 }

@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"github.com/goburn/burn/plugins/cpu/internal/depthwise"
+	"github.com/goburn/burn/plugins/cpu/internal/winograd"
 )
 
 // MaxRank is the most spatial dimensions.
@@ -108,6 +109,8 @@ type Plan struct {
 	dots                     bool  // long, and one image
 	long                     bool  // few places, a large kernel
 	framed                   bool  // a matrix of which neighbouring columns overlap is the input
+
+	tiled *winograd.Plan // nil where tiles do not win
 
 	phases     []phase // of a dilated input
 	flat       *layout // how they are computed together
@@ -247,6 +250,7 @@ func (p *Plan) choose() {
 	last := &p.axes[len(p.axes)-1]
 	p.framed = p.plain && perGroup == 1 && p.outSize == last.out && p.taps == last.kernel && last.kernelDilation == 1 && !p.pointwise
 	p.turned, p.long, p.dots = p.isTurned(), p.chooseLong(), p.chooseDots()
+	p.tiled = p.layTiles()
 	p.direct = perGroup == 1 && p.outputs/p.groups <= maxDirect && p.taps > 0
 	if p.depthwise = p.layPlanes(); p.depthwise != nil {
 		p.noBias = make([]float32, p.outputs)

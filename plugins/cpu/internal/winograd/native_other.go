@@ -1,0 +1,5 @@
+//go:build !amd64
+
+package winograd
+
+func nativeTransforms() *native { return nil }

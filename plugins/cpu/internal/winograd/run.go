@@ -1,0 +1,244 @@
+package winograd
+
+import (
+	"math"
+	"sync/atomic"
+
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
+)
+
+// Call is an execution of a plan for all images and groups: X is [Batch,
+// groups*Channels, Height, Width], Out [Batch, groups*Outputs, OutHeight,
+// OutWidth]. The rows of the epilogue, which may be nil, are the outputs of
+// all groups; BiasCol must be nil.
+type Call struct {
+	Batch      int
+	X, Out     []float32
+	Weights    []*Weights // of each group
+	Accumulate bool       // add to what Out holds
+	Epilogue   *gemm.Epilogue[float32]
+}
+
+// Run computes c. It reports false, and has done nothing, if X is not finite or
+// so great that a sum might overflow.
+func (p *Plan) Run(pool *par.Pool, c *Call) bool {
+	r, ok := p.runs.Get().(*run)
+	if !ok {
+		r = &run{plan: p}
+		r.measureLoop, r.taskLoop = r.measure, r.tasks
+	}
+	r.Call = *c
+	done := r.start(pool)
+	r.Call = Call{}
+	p.runs.Put(r)
+	return done
+}
+
+// run is one execution, kept for the next one.
+type run struct {
+	Call
+	plan     *Plan
+	greatest atomic.Uint32 // the bits of a magnitude
+	cut      cut
+
+	measureLoop, taskLoop func(lo, hi int)
+}
+
+const (
+	// leastWork is the fewest multiply-adds that are worth another thread.
+	leastWork = 256 << 10
+	// stretch is how many inputs are measured at a time, leastStretches how
+	// many stretches are worth another thread.
+	stretch, leastStretches = 4 << 10, 8
+)
+
+func (r *run) start(pool *par.Pool) bool {
+	p := r.plan
+	n := r.Batch * len(r.Weights) * p.Channels * p.Height * p.Width
+	r.X, r.Out = r.X[:n], r.Out[:r.Batch*len(r.Weights)*p.Outputs*p.OutHeight*p.OutWidth]
+	limit := float32(math.MaxFloat32)
+	for _, w := range r.Weights {
+		limit = min(limit, w.limit)
+	}
+	r.greatest.Store(0)
+	pool.For(ceil(n, stretch), leastStretches, r.measureLoop)
+	if r.greatest.Load() > math.Float32bits(limit) {
+		return false
+	}
+	items := r.Batch * len(r.Weights)
+	r.cut = p.cut(pool.Threads(), items, r.Weights[0])
+	tasks := items * r.cut.across * r.cut.down
+	work := p.units * active.unit * active.lanes * elements * p.Channels * p.Outputs / (r.cut.across * r.cut.down)
+	pool.For(tasks, leastWork/max(work, 1)+1, r.taskLoop)
+	return true
+}
+
+// measure finds the greatest magnitude of stretches lo to hi of the input.
+func (r *run) measure(lo, hi int) {
+	x := r.X[lo*stretch : min(hi*stretch, len(r.X))]
+	found := active.greatest(len(x), &x[0])
+	for {
+		held := r.greatest.Load()
+		if found <= held || r.greatest.CompareAndSwap(held, found) {
+			return
+		}
+	}
+}
+
+// tasks computes tasks lo to hi: those of an image and group are neighbours.
+func (r *run) tasks(lo, hi int) {
+	p := r.plan
+	s, ok := p.scratch.Get().(*scratch)
+	if !ok {
+		s = &scratch{}
+	}
+	for t := lo; t < hi; t++ {
+		item, part := t/(r.cut.across*r.cut.down), t%(r.cut.across*r.cut.down)
+		w := r.Weights[item%len(r.Weights)]
+		u0, u1 := share(p.units, r.cut.across, part/r.cut.down)
+		p0, p1 := share(w.panels(), r.cut.down, part%r.cut.down)
+		for u := u0; u < u1; u += p.block {
+			r.block(s, item, w, u, min(u+p.block, u1), p0, p1)
+		}
+	}
+	p.scratch.Put(s)
+}
+
+// share is part i of n that are shared among parts.
+func share(n, parts, i int) (lo, hi int) { return n * i / parts, n * (i + 1) / parts }
+
+// scratch is what a thread works in.
+type scratch struct {
+	padded   []float32    // rows of a channel
+	split    [2][]float32 // their columns modulo four, of two channels in turns
+	inputs   []float32    // transformed: [element][pair of vectors][channel][lane]
+	products []float32    // [output of a panel][element][lane]
+	tiles    []float32    // of an output: [row][tile][column]
+	segments []segment
+}
+
+// block computes units u0 to u1 of tiles for panels p0 to p1 of outputs.
+func (r *run) block(s *scratch, item int, w *Weights, u0, u1, p0, p1 int) {
+	p, kern := r.plan, w.kernel
+	lanes := active.lanes
+	vectors := (u1 - u0) * active.unit
+	t0, t1 := u0*active.unit*lanes, min(u1*active.unit*lanes, p.rows*p.cols)
+	pairs := ceil(vectors, 2)
+	step := pairs*p.Channels*2*lanes + lanes // not a power of two, of which all would stand in few sets of the cache
+	s.inputs = grow(s.inputs, elements*step)
+	p.transform(s, r.X[item*p.Channels*p.Height*p.Width:], t0, t1, vectors, step)
+
+	ldc := elements * vectors * lanes
+	s.products = grow(s.products, w.height*ldc)
+	s.tiles = grow(s.tiles, side*side*vectors*lanes)
+	s.segments = p.appendSegments(s.segments[:0], t0, t1, vectors*lanes)
+	group := item % len(r.Weights) * p.Outputs
+	for i := p0; i < p1; i++ {
+		height := min(w.height, p.Outputs-i*w.height)
+		for e := range elements {
+			a := w.data[(i*elements+e)*w.height*p.Channels:][:w.height*p.Channels]
+			for q := range pairs {
+				b := s.inputs[e*step+q*p.Channels*2*lanes:]
+				to := s.products[(e*vectors+2*q)*lanes:]
+				width := min(2*lanes, (vectors-2*q)*lanes)
+				for c := 0; c < p.Channels; c += maxDepth {
+					kern.Tile(height, width, min(maxDepth, p.Channels-c), a[c*w.height:], 1, w.height, b[c*2*lanes:], 2*lanes, to, ldc, c > 0, nil, 0, 0)
+				}
+			}
+		}
+		for y := range height {
+			active.output(vectors, &s.products[y*ldc], vectors*lanes, &s.tiles[0], side*vectors*lanes)
+			output := i*w.height + y
+			r.settle(s, r.Out[(item*p.Outputs+output)*p.OutHeight*p.OutWidth:][:p.OutHeight*p.OutWidth], group+output)
+		}
+	}
+}
+
+// maxDepth is the most channels that are summed at a time: the weights of a
+// panel stay in the first cache.
+const maxDepth = 640
+
+// transform computes the transformed inputs of tiles t0 to t1, and of what
+// else the vectors hold.
+func (p *Plan) transform(s *scratch, x []float32, t0, t1, vectors, step int) {
+	lanes := active.lanes
+	y0 := t0 / p.cols
+	down := (t1-1)/p.cols - y0 + 2 // rows of tiles, of which the last lends two rows of elements
+	count := (down-1)*side + reach - side
+	first := y0*side - p.Top // the row of the input that the first padded one is
+	from, to := min(max(-first, 0), count), max(min(p.Height-first, count), 0)
+	slack := 8 * lanes // what is read of a vector beyond the last row
+	if n := count*p.pitch + slack; len(s.padded) < n {
+		s.padded = make([]float32, n)
+	}
+	clear(s.padded[:from*p.pitch])
+	clear(s.padded[max(to, from)*p.pitch:][:(count-max(to, from))*p.pitch])
+	plane := down*p.cols + 2*lanes
+	s.split[0], s.split[1] = grow(s.split[0], side*reach*plane), grow(s.split[1], side*reach*plane)
+	rows := vector.Rows{Count: to - from, Cols: p.Width, DstStep: p.pitch, SrcStep: p.Width}
+	for c := range p.Channels + 1 {
+		if c < p.Channels {
+			if rows.Count > 0 {
+				vector.Copy(rows, s.padded[from*p.pitch+p.Left:], x[(c*p.Height+first+from)*p.Width:])
+			}
+			for i := range side {
+				active.split(ceil(count-i, side), p.cols, &s.padded[i*p.pitch], side*p.pitch, &s.split[c%2][i*reach*plane], p.cols, plane)
+			}
+		}
+		// One channel behind: its vectors straddle rows, which cannot be read before they have left the store queue.
+		if c := c - 1; c >= 0 {
+			active.input(vectors, &s.split[c%2][t0-y0*p.cols], reach*plane, plane, p.cols, &s.inputs[c*2*lanes], step, p.Channels*2*lanes)
+		}
+	}
+}
+
+// segment is rows of the output that a block holds alike, side rows apart.
+type segment struct{ rows, cols, out, at int }
+
+// appendSegments lists the segments of tiles t0 to t1. width is how many tiles
+// there is room for.
+func (p *Plan) appendSegments(list []segment, t0, t1, width int) []segment {
+	for t := t0; t < t1; {
+		y, x := t/p.cols, t%p.cols
+		rows, end := 1, min(p.cols, x+t1-t)
+		if x == 0 && end == p.cols {
+			rows = (t1 - t) / p.cols
+		}
+		for i := range side {
+			if n := min(rows, ceil(p.OutHeight-y*side-i, side)); n > 0 {
+				list = append(list, segment{n, min(end*side, p.OutWidth) - x*side, (y*side+i)*p.OutWidth + x*side, (i*width + t - t0) * side})
+			}
+		}
+		t += rows * (end - x)
+	}
+	return list
+}
+
+// settle writes the tiles of one output channel to out.
+func (r *run) settle(s *scratch, out []float32, channel int) {
+	p := r.plan
+	bias, lo, hi := float32(0), float32(math.Inf(-1)), float32(math.Inf(1))
+	if e := r.Epilogue; e != nil {
+		if e.BiasRow != nil {
+			bias = e.BiasRow[channel]
+		}
+		if e.HasClamp {
+			lo, hi = e.Lo, e.Hi
+		}
+	}
+	for _, g := range s.segments {
+		_ = out[g.out+(g.rows-1)*side*p.OutWidth+g.cols-1]
+		active.settle(g.rows, g.cols, &out[g.out], side*p.OutWidth, &s.tiles[g.at], side*p.cols, r.Accumulate, bias, lo, hi)
+	}
+}
+
+// grow returns a slice of n elements of unknown values that begins at a cache
+// line.
+func grow(s []float32, n int) []float32 {
+	if cap(s) < n {
+		return aligned(n)
+	}
+	return s[:n]
+}

@@ -1,0 +1,100 @@
+package winograd
+
+import (
+	"math"
+
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+)
+
+// Weights are transformed weights of a group, packed for the matrix product.
+// They are immutable, safe for concurrent use and hold no other memory.
+type Weights struct {
+	outputs, channels int
+	kernel            *gemm.Kernel[float32]
+	height            int       // outputs of a panel
+	data              []float32 // [panel][element][channel][output of the panel]
+	limit             float32   // of the inputs: no sum overflows
+}
+
+// kernelTransform is G.
+var kernelTransform = func() (g [reach][3]float64) {
+	points := []float64{0, math.Sqrt2 / 2, -math.Sqrt2 / 2, math.Sqrt2, -math.Sqrt2}
+	for i, p := range points {
+		scale := 1.0
+		for j, q := range points {
+			if i != j {
+				scale /= p - q
+			}
+		}
+		g[i] = [3]float64{scale, p * scale, p * p * scale}
+	}
+	g[reach-1][2] = 1
+	return g
+}()
+
+// growth bounds what the transforms make of the greatest magnitude: the square
+// of the greatest sum of magnitudes of a row, of B and of A.
+const growth = (3 * (1 + math.Sqrt2/2)) * (3 * (1 + math.Sqrt2/2)) * 7.4 * 7.4
+
+// Pack transforms weights [outputs, channels, 3, 3]. It gives nil where there
+// are no kernels, or if the weights are not finite or too great.
+func Pack(pool *par.Pool, outputs, channels int, w []float32) *Weights {
+	kernel := gemm.Active[float32]()
+	if !usable(kernel) {
+		return nil
+	}
+	panels := ceil(outputs, kernel.MR)
+	p := &Weights{outputs: outputs, channels: channels, kernel: kernel, height: ceil(outputs, panels)}
+	panels = ceil(outputs, p.height)
+	p.data = make([]float32, panels*p.height*channels*elements)
+	sums := make([]float64, panels) // the greatest of a panel
+	pool.For(panels, 1, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			sums[i] = p.pack(i, w)
+		}
+	})
+	most := 0.0
+	for _, s := range sums {
+		most = math.Max(most, s) // a NaN stays
+	}
+	limit := math.MaxFloat32 / 2 / (1 + growth*most)
+	if !(limit > 1) { // nor if there is a NaN
+		return nil
+	}
+	p.limit = float32(limit)
+	return p
+}
+
+// pack transforms panel i and gives the greatest sum of magnitudes over the
+// channels.
+func (p *Weights) pack(i int, w []float32) (most float64) {
+	size := p.height * p.channels
+	panel := p.data[i*size*elements:][:size*elements]
+	for y := range min(p.height, p.outputs-i*p.height) {
+		var sums [elements]float64
+		for c := range p.channels {
+			g := w[((i*p.height+y)*p.channels+c)*9:][:9]
+			var half [reach][3]float64
+			for a := range reach {
+				for b := range 3 {
+					t := &kernelTransform[a]
+					half[a][b] = t[0]*float64(g[b]) + t[1]*float64(g[3+b]) + t[2]*float64(g[6+b])
+				}
+			}
+			for e := range elements {
+				t, h := &kernelTransform[e%reach], &half[e/reach]
+				v := t[0]*h[0] + t[1]*h[1] + t[2]*h[2]
+				panel[e*size+c*p.height+y] = float32(v)
+				sums[e] += math.Abs(v)
+			}
+		}
+		for _, s := range sums {
+			most = math.Max(most, s)
+		}
+	}
+	return most
+}
+
+// panels is how many panels there are.
+func (p *Weights) panels() int { return ceil(p.outputs, p.height) }

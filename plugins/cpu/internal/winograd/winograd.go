@@ -1,0 +1,106 @@
+// Package winograd computes 3x3 convolutions of float32 with a quarter of the
+// multiplications: Y = Aᵀ[(GgGᵀ)⊙(BᵀdB)]A over tiles of 4x4 outputs and 6x6
+// inputs (Lavin and Gray, "Fast algorithms for convolutional neural networks",
+// 2016). The transforms interpolate at 0, ±√½, ±√2 and infinity, which costs
+// about one bit of accuracy (for the choice of points see Barabasz, Anderson,
+// Soodhalter and Gregg, "Error analysis and improving the accuracy of Winograd
+// convolution for deep neural networks", 2020).
+//
+// A tile mixes its inputs: an error is relative to the greatest products of
+// the tile, and an element that is not finite would reach all of its outputs.
+// Run refuses inputs that are not finite or so great that a sum might not be,
+// Pack such weights.
+package winograd
+
+import (
+	"sync"
+
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/vector"
+)
+
+const (
+	side     = 4             // of a tile of outputs
+	reach    = side + 2      // of a tile of inputs
+	elements = reach * reach // of a transformed tile
+)
+
+// Shape is a convolution of one image and group, of stride one. The input has
+// Top rows and Left columns of zeros before it, and after it as many as the
+// outputs ask for.
+type Shape struct {
+	Channels, Outputs   int
+	Height, Width       int
+	Top, Left           int
+	OutHeight, OutWidth int
+}
+
+// Plan is a convolution of a given shape, none of whose sizes is zero. It is
+// immutable and safe for concurrent use.
+type Plan struct {
+	Shape
+	rows, cols int // of tiles
+	units      int // that hold all tiles
+	block      int // units that are transformed at a time
+	pitch      int // elements in a row of the padded input
+
+	scratch sync.Pool // *scratch
+	runs    sync.Pool // *run
+}
+
+// blockElements bounds the transformed inputs that are multiplied at a time.
+// They outlast a cache of the second level, and still weights that come from
+// the third cost more.
+const blockElements = 192 << 10
+
+// New lays out a convolution. It gives nil where there are no kernels for it or
+// plain sums are faster.
+func New(s Shape) *Plan {
+	if !usable(gemm.Active[float32]()) || s.Channels < active.leastChannels || s.Outputs < active.leastOutputs {
+		return nil
+	}
+	p := lay(s)
+	if s.OutHeight*s.OutWidth*100 < p.units*active.unit*active.lanes*side*side*leastFull {
+		return nil
+	}
+	return p
+}
+
+// leastFull is the percentage of the computed outputs that must be wanted.
+const leastFull = 45
+
+func lay(s Shape) *Plan {
+	p := &Plan{Shape: s, rows: ceil(s.OutHeight, side), cols: ceil(s.OutWidth, side)}
+	p.units = ceil(p.rows*p.cols, active.unit*active.lanes)
+	p.pitch = side*p.cols + reach - side
+	p.block = max(blockElements/(elements*s.Channels*active.lanes*2), 1) * 2 / active.unit
+	return p
+}
+
+// Tiles is how many tiles an image has.
+func (p *Plan) Tiles() int { return p.rows * p.cols }
+
+// usable reports whether a kernel of the matrix product goes with the
+// transforms.
+func usable(k *gemm.Kernel[float32]) bool {
+	return active != nil && vector.Has() && k.Tile != nil && k.NR == 2*active.lanes
+}
+
+// native is the transforms of a level. They trust their arguments.
+type native struct {
+	lanes int
+	unit  int // vectors of tiles that are computed together
+
+	leastChannels, leastOutputs int // with which tiles win
+
+	greatest func(n int, x *float32) uint32
+	split    func(rows, cols int, src *float32, srcRow int, dst *float32, dstRow, plane int)
+	input    func(count int, src *float32, row, col, down int, dst *float32, step, pair int)
+	output   func(count int, src *float32, step int, dst *float32, row int)
+	settle   func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, accumulate bool, bias, lo, hi float32)
+}
+
+// active is nil where there are none.
+var active = nativeTransforms()
+
+func ceil(n, d int) int { return (n + d - 1) / d }

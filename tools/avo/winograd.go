@@ -1,0 +1,328 @@
+package main
+
+import (
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The points of interpolation are 0, a and -a, b and -b, and infinity.
+const (
+	pointA = math.Sqrt2 / 2
+	pointB = math.Sqrt2
+)
+
+// tileSets writes what package winograd needs: the transforms of Lavin and
+// Gray, "Fast algorithms for convolutional neural networks" (2016), for tiles
+// of 4x4 outputs and kernels of 3x3. The lanes of a vector are neighbouring
+// tiles.
+func tileSets(level *level) {
+	level.masks()
+	w := &winograd{kernels: &kernels{level: level, elem: 4}}
+	if level.wide {
+		w.layPlaces()
+	}
+	w.numbers = newNumbers() // the last table: it grows with every kernel
+	w.greatest()
+	w.split()
+	w.input()
+	w.output()
+	w.settle()
+}
+
+type winograd struct {
+	*kernels
+	*numbers
+	order operand.Mem // of elements, for levels with 64-byte vectors
+}
+
+// Orders of elements in the table.
+const (
+	phases01  = 64 * iota // the elements 4i of two vectors, then 4i+1
+	phases23              // 4i+2, 4i+3
+	lower                 // pairs of the first halves of two vectors
+	upper                 // of the second halves
+	lowerTwos             // the same for elements of 8 bytes
+	upperTwos
+)
+
+func (w *winograd) layPlaces() {
+	w.order = GLOBL("order", 8|16) // read only, no pointers
+	at := 0
+	for _, place := range []func(i int) int{
+		func(i int) int { return i%8*4 + i/8 },
+		func(i int) int { return i%8*4 + i/8 + 2 },
+		func(i int) int { return i/2 + i%2*16 },
+		func(i int) int { return i/2 + i%2*16 + 8 },
+	} {
+		for i := range 16 {
+			DATA(at, operand.U32(uint32(place(i))))
+			at += 4
+		}
+	}
+	for _, first := range []int{0, 4} {
+		for i := range 8 {
+			DATA(at, operand.U64(uint64(first+i/2+i%2*8)))
+			at += 8
+		}
+	}
+}
+
+// param is a parameter to be loaded; a stride is turned into bytes.
+type param struct {
+	name   string
+	to     reg.GPPhysical
+	stride bool
+}
+
+func (w *winograd) params(list ...param) {
+	for _, p := range list {
+		Load(Param(p.name), p.to)
+		if p.stride {
+			SHLQ(operand.U8(2), p.to)
+		}
+	}
+}
+
+// greatest writes the greatest magnitude of n numbers, as the bits of a
+// float32: those of a NaN are more than those of an infinity.
+func (w *winograd) greatest() {
+	TEXT(w.name("greatest"), 4, "func(n int, x *float32) uint32")
+	Pragma("noescape")
+	const sums = 4
+	n, x, tail := reg.RDX, reg.RSI, mask{reg.K1, w.vec(15)}
+	magnitude, v := w.vec(4), w.vec(5)
+	w.params(param{"n", n, false}, param{"x", x, false})
+	MOVQ(n, reg.RBX)
+	ANDQ(operand.I32(w.lanes()-1), reg.RBX)
+	w.masksFor(reg.RBX, tail)
+	w.constant(1<<31-1, magnitude)
+	for i := range sums {
+		w.zero(w.vec(i))
+	}
+	and := func(from, to operand.Op) {
+		if w.wide {
+			VPANDD(from, magnitude, to)
+		} else {
+			VPAND(from, magnitude, to)
+		}
+	}
+	loop := func(label string, vectors int) {
+		SUBQ(operand.I32(vectors*w.lanes()), n)
+		JLT(operand.LabelRef(label + "Done"))
+		Label(label)
+		for i := range vectors {
+			and(operand.Mem{Base: x, Disp: i * w.size()}, w.vec(6+i))
+			VPMAXUD(w.vec(6+i), w.vec(i), w.vec(i))
+		}
+		ADDQ(operand.I32(vectors*w.size()), x)
+		SUBQ(operand.I32(vectors*w.lanes()), n)
+		JGE(operand.LabelRef(label))
+		Label(label + "Done")
+		ADDQ(operand.I32(vectors*w.lanes()), n)
+	}
+	loop("four", sums)
+	loop("one", 1)
+	TESTQ(n, n)
+	JZ(operand.LabelRef("end"))
+	w.loadMasked(operand.Mem{Base: x}, tail, v)
+	and(v, v)
+	VPMAXUD(v, w.vec(0), w.vec(0))
+	Label("end")
+	for i := 1; i < sums; i++ {
+		VPMAXUD(w.vec(i), w.vec(0), w.vec(0))
+	}
+	if w.wide {
+		VEXTRACTI64X4(operand.U8(1), w.vec(0), reg.Y1)
+		VPMAXUD(reg.Y1, reg.Y0, reg.Y0)
+	}
+	VEXTRACTI128(operand.U8(1), reg.Y0, reg.X1)
+	VPMAXUD(reg.X1, reg.X0, reg.X0)
+	for _, order := range []uint8{0x4e, 0xb1} {
+		VPSHUFD(operand.U8(order), reg.X0, reg.X1)
+		VPMAXUD(reg.X1, reg.X0, reg.X0)
+	}
+	VMOVD(reg.X0, reg.EAX)
+	Store(reg.EAX, ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+}
+
+// split writes the parting of rows into their columns modulo four: for j < 6,
+// dst[j*plane+y*dstRow+i] = src[y*srcRow+4*i+j] for i < cols. cols is rounded
+// up to whole vectors: rows are written in order, and what is beyond a row is
+// unknown.
+func (w *winograd) split() {
+	TEXT(w.name("split"), 4, "func(rows, cols int, src *float32, srcRow int, dst *float32, dstRow, plane int)")
+	Pragma("noescape")
+	rows, cols, src, srcRow, dst, dstRow, plane := reg.R8, reg.R9, reg.RSI, reg.R10, reg.RDI, reg.R11, reg.R12
+	from, to, left, plane3, plane5 := reg.RAX, reg.RBX, reg.RCX, reg.R13, reg.R15
+	w.params(param{"rows", rows, false}, param{"cols", cols, false}, param{"src", src, false}, param{"srcRow", srcRow, true},
+		param{"dst", dst, false}, param{"dstRow", dstRow, true}, param{"plane", plane, true})
+	LEAQ(operand.Mem{Base: plane, Index: plane, Scale: 2}, plane3)
+	LEAQ(operand.Mem{Base: plane, Index: plane, Scale: 4}, plane5)
+	if w.wide {
+		VMOVUPS(w.order.Offset(phases01), w.vec(30))
+		VMOVUPS(w.order.Offset(phases23), w.vec(31))
+	}
+	Label("row")
+	MOVQ(src, from)
+	MOVQ(dst, to)
+	MOVQ(cols, left)
+	Label("columns")
+	at := []operand.Mem{{Base: to}, {Base: to, Index: plane, Scale: 1}, {Base: to, Index: plane, Scale: 2}, {Base: to, Index: plane3, Scale: 1},
+		{Base: to, Index: plane, Scale: 4}, {Base: to, Index: plane5, Scale: 1}}
+	for i, v := range w.quarters(from, 0, 4) {
+		w.store(v, at[i])
+	}
+	for i, v := range w.quarters(from, 16, 2) {
+		w.store(v, at[4+i])
+	}
+	ADDQ(operand.I32(4*w.size()), from)
+	ADDQ(operand.I32(w.size()), to)
+	SUBQ(operand.I32(w.lanes()), left)
+	JG(operand.LabelRef("columns"))
+	ADDQ(srcRow, src)
+	ADDQ(dstRow, dst)
+	DECQ(rows)
+	JNZ(operand.LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
+
+// quarters loads four vectors and gives the first of the vectors of elements
+// 4i, 4i+1, 4i+2 and 4i+3.
+func (w *winograd) quarters(from reg.GPPhysical, disp, first int) []reg.VecPhysical {
+	v := func(i int) reg.VecPhysical { return w.vec(i) }
+	if w.wide {
+		var out []reg.VecPhysical
+		for half := range first / 2 {
+			x, y, order := v(4*half), v(4*half+1), v(30+half)
+			w.load(operand.Mem{Base: from, Disp: disp}, x)
+			w.load(operand.Mem{Base: from, Disp: disp + 2*64}, y)
+			VPERMT2PS(operand.Mem{Base: from, Disp: disp + 64}, order, x)
+			VPERMT2PS(operand.Mem{Base: from, Disp: disp + 3*64}, order, y)
+			VSHUFF32X4(operand.U8(0x44), y, x, v(4*half+2))
+			VSHUFF32X4(operand.U8(0xee), y, x, v(4*half+3))
+			out = append(out, v(4*half+2), v(4*half+3))
+		}
+		return out
+	}
+	// Registers 0 to 3: tiles i and i+4 side by side.
+	for i := range 4 {
+		VMOVUPS(operand.Mem{Base: from, Disp: disp + 16*i}, v(i).AsX())
+		VINSERTF128(operand.U8(1), operand.Mem{Base: from, Disp: disp + 64 + 16*i}, v(i), v(i))
+	}
+	VUNPCKLPS(v(1), v(0), v(4))
+	VUNPCKLPS(v(3), v(2), v(5))
+	VUNPCKLPD(v(5), v(4), v(8))
+	VUNPCKHPD(v(5), v(4), v(9))
+	if first == 2 {
+		return []reg.VecPhysical{v(8), v(9)}
+	}
+	VUNPCKHPS(v(1), v(0), v(6))
+	VUNPCKHPS(v(3), v(2), v(7))
+	VUNPCKLPD(v(7), v(6), v(10))
+	VUNPCKHPD(v(7), v(6), v(11))
+	return []reg.VecPhysical{v(8), v(9), v(10), v(11)}
+}
+
+// settle writes the last step: rows of src are added to those of dst, or take
+// their place, the bias is added and the sum bounded.
+func (w *winograd) settle() {
+	TEXT(w.name("settle"), 4, "func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, accumulate bool, bias, lo, hi float32)")
+	Pragma("noescape")
+	rows, cols, src, srcRow, dst, dstRow := reg.R8, reg.R9, reg.RSI, reg.R10, reg.RDI, reg.R11
+	at, left, adds := reg.RAX, reg.RDX, reg.R12
+	tail := mask{reg.K1, w.vec(15)}
+	w.params(param{"rows", rows, false}, param{"cols", cols, false}, param{"src", src, false}, param{"srcRow", srcRow, true},
+		param{"dst", dst, false}, param{"dstRow", dstRow, true})
+	bias, lo, hi, v := w.vec(1), w.vec(2), w.vec(3), w.vec(0)
+	for i, name := range []string{"bias", "lo", "hi"} {
+		w.broadcastParam(name, w.vec(1+i))
+	}
+	MOVQ(cols, reg.RBX)
+	ANDQ(operand.I32(w.lanes()-1), reg.RBX)
+	w.masksFor(reg.RBX, tail)
+	Load(Param("accumulate"), adds.As8())
+	TESTB(adds.As8(), adds.As8())
+	JNZ(operand.LabelRef("add"))
+	finish := func() {
+		VADDPS(v, bias, v)
+		VMAXPS(v, lo, v)
+		VMINPS(v, hi, v)
+	}
+	for _, label := range []string{"set", "add"} {
+		add := label == "add"
+		Label(label)
+		XORQ(at, at)
+		MOVQ(cols, left)
+		SUBQ(operand.U8(w.lanes()), left)
+		JLT(operand.LabelRef(label + "Tail"))
+		from, to := operand.Mem{Base: src, Index: at, Scale: 1}, operand.Mem{Base: dst, Index: at, Scale: 1}
+		Label(label + "Vector")
+		w.load(from, v)
+		if add {
+			VADDPS(to, v, v)
+		}
+		finish()
+		w.store(v, to)
+		ADDQ(operand.I32(w.size()), at)
+		SUBQ(operand.U8(w.lanes()), left)
+		JGE(operand.LabelRef(label + "Vector"))
+		Label(label + "Tail")
+		CMPQ(left, operand.I8(-w.lanes()))
+		JE(operand.LabelRef(label + "Next"))
+		w.loadMasked(from, tail, v)
+		if add {
+			w.loadMasked(to, tail, w.vec(4))
+			VADDPS(w.vec(4), v, v)
+		}
+		finish()
+		w.storeMasked(v, tail, to)
+		Label(label + "Next")
+		ADDQ(srcRow, src)
+		ADDQ(dstRow, dst)
+		DECQ(rows)
+		JNZ(operand.LabelRef(label))
+		VZEROUPPER()
+		RET()
+	}
+}
+
+// six addresses six places step apart, of which step3 and step5 are multiples.
+func six(base, step, step3, step5 reg.GPPhysical) []operand.Mem {
+	return []operand.Mem{{Base: base}, {Base: base, Index: step, Scale: 1}, {Base: base, Index: step, Scale: 2},
+		{Base: base, Index: step3, Scale: 1}, {Base: base, Index: step, Scale: 4}, {Base: base, Index: step5, Scale: 1}}
+}
+
+// number is a constant in register to.
+func (w *winograd) number(f float64, to reg.VecPhysical) reg.VecPhysical {
+	VMOVUPS(w.of(float32(f)), to)
+	return to
+}
+
+// address is where a parameter stands.
+func (w *winograd) address(name string) operand.Mem {
+	p, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return p.Addr
+}
+
+// times adds f*x to acc.
+func (w *winograd) times(f float64, x, acc operand.Op) {
+	switch {
+	case f == 1:
+		VADDPS(x, acc, acc)
+	case f == -1:
+		VSUBPS(x, acc, acc)
+	case f < 0:
+		VFNMADD231PS(w.of(float32(-f)), x, acc)
+	default:
+		VFMADD231PS(w.of(float32(f)), x, acc)
+	}
+}
