@@ -20,6 +20,7 @@ type Weights[T gemm.Number] struct {
 	phases                 []*Weights[T]       // of the phases of a plan
 	flat                   []*gemm.PackedA[T]  // likewise, for phases computed together
 	tiled                  []*winograd.Weights // one for each group, beside the plain ones
+	single                 bool                // made for one run
 }
 
 // PackWeights prepares the weights w of the plan's weight shape for many runs.
@@ -86,9 +87,11 @@ func AddPlan[T gemm.Number](pool *par.Pool, p *Plan, x, w, out []T, epilogue *ge
 // weightsFor is w in the form for a single run.
 func weightsFor[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
 	if (p.batch == 1 && len(p.phases) == 0 && (areDots[T](p) || !p.inPlaces(gemm.PlaceCols[T]()))) || isDirect[T](p) || isLong[T](p) {
-		return &Weights[T]{outputs: p.outputs, groups: p.groups, depth: p.depth(), plain: w}
+		return &Weights[T]{outputs: p.outputs, groups: p.groups, depth: p.depth(), plain: w, single: true}
 	}
-	return packWeights(pool, p, w)
+	ready := packWeights(pool, p, w)
+	ready.single = true
+	return ready
 }
 
 // RunPacked is Run for shapes that have been laid out and prepared weights.
@@ -196,7 +199,7 @@ func (r *run[T]) items(lo, hi int) {
 		}
 		r.multiply(f, i/p.groups, i%p.groups)
 	}
-	giveFrame(p, f)
+	giveFrame(f, r.weights.single)
 }
 
 // onAllThreads computes image by image, group by group, each on all threads.
@@ -214,7 +217,7 @@ func (r *run[T]) onAllThreads() {
 			r.multiply(f, i, g)
 		}
 	}
-	giveFrame(p, f)
+	giveFrame(f, r.weights.single)
 }
 
 // multiply computes group g of image i, whose input f holds.

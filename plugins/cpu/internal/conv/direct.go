@@ -30,7 +30,7 @@ func (r *run[T]) directItems(lo, hi int) {
 		}
 		r.channel(f.source(), i, 0, p.lines())
 	}
-	giveFrame(p, f)
+	giveFrame(f, r.weights.single)
 }
 
 // directLines computes the outputs of the group that f holds, which is number

@@ -1,6 +1,8 @@
 package conv
 
 import (
+	"sync"
+
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
@@ -17,8 +19,9 @@ type frame[T gemm.Number] struct {
 	x       []T // the channels
 	padded  []T
 	buffer  []T
-	padding T // what is to stand around the input and in its holes
-	filled  T // what stands there
+	padding T    // what is to stand around the input and in its holes
+	filled  T    // what stands there
+	stale   bool // what stands there is another plan's
 
 	parts       int // of a channel, for padLoop
 	padLoop     func(lo, hi int)
@@ -29,32 +32,59 @@ func takeFrame[T gemm.Number](p *Plan) *frame[T] {
 	if f, ok := p.idle.Get().(*frame[T]); ok {
 		return f
 	}
-	f := &frame[T]{plan: p}
-	f.padLoop = func(lo, hi int) { f.padParts(lo, hi, f.parts) }
-	f.packPatches = f.patches
+	var zero T
+	f := &frame[T]{}
+	if pool, ok := freeFrames.Load(any(zero)); ok {
+		if free, ok := pool.(*sync.Pool).Get().(*frame[T]); ok {
+			f = free
+		}
+	}
+	f.plan, f.stale = p, true
+	if f.padLoop == nil {
+		f.padLoop = func(lo, hi int) { f.padParts(lo, hi, f.parts) }
+		f.packPatches = f.patches
+	}
 	return f
 }
 
-func giveFrame[T gemm.Number](p *Plan, f *frame[T]) {
+// freeFrames holds frames of plans that are not expected to run again.
+var freeFrames sync.Map // by element type: *sync.Pool
+
+// giveFrame keeps f for the next run of its plan, or of any.
+func giveFrame[T gemm.Number](f *frame[T], single bool) {
 	f.x, f.padded = nil, nil
-	p.idle.Put(f)
+	if !single {
+		f.plan.idle.Put(f)
+		return
+	}
+	var zero T
+	f.plan = nil
+	if cap(f.buffer) <= 16<<20 {
+		pool, _ := freeFrames.LoadOrStore(any(zero), &sync.Pool{})
+		pool.(*sync.Pool).Put(f)
+	}
 }
 
-// reserve makes room for the padded channels. What stands around the input and
-// in its holes is filled in once: nothing else is ever written there.
+// reserve makes room for the padded channels, of which a plan always has as
+// many. What stands around the input and in its holes is filled in once:
+// nothing else is ever written there.
 func (f *frame[T]) reserve(channels int) {
 	n := channels * f.plan.paddedSize
 	if cap(f.buffer) < n {
-		f.buffer, f.filled = make([]T, n), 0
+		f.buffer, f.filled, f.stale = make([]T, n), 0, false
 	}
 	f.padded = f.buffer[:n]
-	if f.filled != f.padding {
-		all := f.buffer[:cap(f.buffer)]
-		for i := range all {
-			all[i] = f.padding
+	switch {
+	case !f.stale && f.filled == f.padding:
+		return
+	case f.padding == 0:
+		clear(f.padded)
+	default:
+		for i := range f.padded {
+			f.padded[i] = f.padding
 		}
-		f.filled = f.padding
 	}
+	f.filled, f.stale = f.padding, false
 }
 
 // pad fills in padded channels lo to hi.

@@ -53,6 +53,6 @@ func (p *Plan) windows(pool *par.Pool, x, out []float32, padding float32, reduce
 			}
 			p.planes(out[i*p.outSize:][:p.outSize], f.source(), 0, func(r vector.Rows, dst, src []float32) { reduce(r, dst, src, p.offsets) })
 		}
-		giveFrame(p, f)
+		giveFrame(f, false)
 	})
 }
