@@ -64,6 +64,7 @@ func (k *kernels) storage(c *numbers) {
 		k.load(from, x)
 		VCVTPS2PH(operand.U8(0), x, to)
 	})
+	k.toF16Past()
 	convert("fromBF16", "uint16", "float32", 2, 4, func(from, to operand.Mem) {
 		VPMOVZXWD(from, x)
 		VPSLLD(operand.U8(16), x, x)
@@ -139,23 +140,17 @@ func (k *kernels) storage(c *numbers) {
 	})
 	k.done()
 
-	TEXT(k.name("choose"), 4, "func(n int, dst *float32, cond *uint8, a, b *float32)")
+	TEXT(k.name("copyAhead"), 4, "func(n int, dst, x, next *float32)")
 	Pragma("noescape")
-	Doc(k.name("choose") + " takes a where cond is not zero and b elsewhere.")
-	k.whole([]stride{{"dst", 4}, {"cond", 1}, {"a", 4}, {"b", 4}}, func(at []operand.Mem) {
-		VPMOVZXBD(at[1], t)
-		k.zero(k.vec(2))
-		k.load(at[2], x)
-		k.load(at[3], k.vec(3))
-		if k.wide {
-			VPCMPD(operand.U8(4), k.vec(2), t, reg.K2)
-		} else {
-			VPCMPGTD(k.vec(2), t, k.vec(14))
-		}
-		k.blend(x, k.vec(3), x)
+	Doc(k.name("copyAhead") + " copies and meanwhile fetches as many bytes from next.")
+	k.whole([]stride{{"dst", 4}, {"x", 4}, {"next", 4}}, func(at []operand.Mem) {
+		PREFETCHT0(at[2])
+		k.load(at[1], x)
 		k.store(x, at[0])
 	})
 	k.done()
+
+	k.choices()
 }
 
 // quantized writes the conversions to and from bytes by a scale and a zero point.

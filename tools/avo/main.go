@@ -102,6 +102,8 @@ func loops(level *level) {
 	k.finds()
 	k.cumulate()
 	k.norms()
+	k.standardRows(false)
+	k.standardRows(true)
 	k.philox(c)
 	if level.wide {
 		k.transpose()

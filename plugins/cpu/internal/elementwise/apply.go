@@ -66,7 +66,7 @@ func unaryFrom[T, R any](c *kernel.Call, grain, k int, loop func(d []R, x []T)) 
 	}
 	if streams(c, out) {
 		c.Pool.For(len(y), grain, func(lo, hi int) {
-			stream(y[lo:hi], func(d []R, at int) { loop(d, x[lo+at:][:len(d)]) }, begins(x[lo:hi]))
+			stream(y[lo:hi], func(d []R, at int) { loop(d, x[lo+at:][:len(d)]) }, source1(x[lo:hi]))
 		})
 		return nil
 	}
@@ -134,7 +134,7 @@ func binary[T, R any](c *kernel.Call, grain int, loop *pair[T, R]) error {
 	}
 	if streams(c, out) {
 		c.Pool.For(len(y), grain, func(lo, hi int) {
-			stream(y[lo:hi], func(d []R, at int) { loop.vv(d, a[lo+at:][:len(d)], b[lo+at:][:len(d)]) }, begins(a[lo:hi]), begins(b[lo:hi]))
+			stream(y[lo:hi], func(d []R, at int) { loop.vv(d, a[lo+at:][:len(d)], b[lo+at:][:len(d)]) }, source2(a[lo:hi], b[lo:hi]))
 		})
 		return nil
 	}
@@ -217,6 +217,9 @@ func needsFill(l *layout, noVS, noSV bool) bool {
 
 // ternary runs a loop over the elements of three operands, the first of another type. Single elements are written out.
 func ternary[S, T, R any](c *kernel.Call, grain int, loop func(d []R, a []S, b, c []T), reuse ...int) error {
+	if n := c.Desc[0].Shape.Size(); !anyHalf(c) && full(&c.In[0], n) && full(&c.In[1], n) && full(&c.In[2], n) {
+		return ternaryFlat(c, grain, loop, reuse...)
+	}
 	l := new(layout)
 	begin(c, l)
 	x, a, b := reads[S](c.In[0], 0), reads[T](c.In[1], 1), reads[T](c.In[2], 2)
@@ -243,6 +246,34 @@ func ternary[S, T, R any](c *kernel.Call, grain int, loop func(d []R, a []S, b, 
 		}
 		y.finish()
 		s.free()
+	})
+	return nil
+}
+
+// anyHalf reports whether an operand or the result of c is a 16-bit float.
+func anyHalf(c *kernel.Call) bool {
+	for i := range c.In {
+		if !native(c.In[i]) {
+			return true
+		}
+	}
+	return kernel.IsHalf(c.Desc[0].DType)
+}
+
+// ternaryFlat is ternary for operands that lie as the result does.
+func ternaryFlat[S, T, R any](c *kernel.Call, grain int, loop func(d []R, a []S, b, c []T), reuse ...int) error {
+	x, a, b := kernel.Flat[S](c.In[0]), kernel.Flat[T](c.In[1]), kernel.Flat[T](c.In[2])
+	out := c.Reuse(0, reuse...)
+	y, far := kernel.Flat[R](out), streams(c, out)
+	c.Pool.For(len(y), grain, func(lo, hi int) {
+		if !far {
+			loop(y[lo:hi], x[lo:hi], a[lo:hi], b[lo:hi])
+			return
+		}
+		stream(y[lo:hi], func(d []R, at int) {
+			at += lo
+			loop(d, x[at:][:len(d)], a[at:][:len(d)], b[at:][:len(d)])
+		}, source2(a[lo:hi], b[lo:hi]))
 	})
 	return nil
 }

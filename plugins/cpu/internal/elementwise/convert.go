@@ -200,7 +200,7 @@ func widen(c *kernel.Call) error {
 	x, y, past := kernel.Flat[uint16](a), kernel.Flat[float32](out), streams(c, out)
 	c.Pool.For(len(y), cheap, func(lo, hi int) {
 		if past {
-			stream(y[lo:hi], func(d []float32, at int) { kernel.Decode(a.DType, d, x[lo+at:][:len(d)]) })
+			stream(y[lo:hi], func(d []float32, at int) { kernel.Decode(a.DType, d, x[lo+at:][:len(d)]) }, source1(x[lo:hi]))
 			return
 		}
 		kernel.Decode(a.DType, y[lo:hi], x[lo:hi])
@@ -217,8 +217,15 @@ func narrow(c *kernel.Call) error {
 	out := c.Alloc(0)
 	x, y, past := kernel.Flat[float32](a), kernel.Flat[uint16](out), streams(c, out)
 	c.Pool.For(len(y), cheap, func(lo, hi int) {
+		if past && out.DType == dtype.F16 {
+			from, to := vector.ToF16Past(y[lo:hi], x[lo:hi])
+			kernel.Encode(out.DType, y[lo:lo+from], x[lo:lo+from])
+			kernel.Encode(out.DType, y[lo+to:hi], x[lo+to:hi])
+			vector.Fence()
+			return
+		}
 		if past {
-			stream(y[lo:hi], func(d []uint16, at int) { kernel.Encode(out.DType, d, x[lo+at:][:len(d)]) })
+			stream(y[lo:hi], func(d []uint16, at int) { kernel.Encode(out.DType, d, x[lo+at:][:len(d)]) }, source1(x[lo:hi]))
 			return
 		}
 		kernel.Encode(out.DType, y[lo:hi], x[lo:hi])

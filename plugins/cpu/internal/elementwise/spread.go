@@ -78,7 +78,7 @@ func spreading[T, R any](c *kernel.Call, grain int, loop *pair[T, R], whole int)
 	c.Pool.For(len(y)/run, grain/run+1, func(lo, hi int) {
 		lo, hi = lo*run, hi*run
 		if far {
-			stream(y[lo:hi], func(d []R, at int) { fill(d, lo+at) }, begins(x[lo:hi]))
+			stream(y[lo:hi], func(d []R, at int) { fill(d, lo+at) }, source1(x[lo:hi]))
 			return
 		}
 		fill(y[lo:hi], lo)

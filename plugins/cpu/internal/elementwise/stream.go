@@ -31,18 +31,46 @@ type sheet [1024]uint64
 
 var sheets = sync.Pool{New: func() any { return new(sheet) }}
 
-// stream computes y part by part: f computes the elements from at on. The elements that f reads for y[i] are element i from each of
-// from on, two at most; those of the next part are fetched while one is written.
-func stream[R any](y []R, f func(d []R, at int), from ...unsafe.Pointer) {
+// source is what a part of a result is computed from: its first element, the bytes that an element of the result takes from it,
+// and another operand, or nil, of the same element size.
+type source struct {
+	from, other unsafe.Pointer
+	size        int
+}
+
+// source1 is the source of one operand, source2 that of two.
+func source1[T any](x []T) source {
+	var z T
+	return source{from: unsafe.Pointer(unsafe.SliceData(x)), size: int(unsafe.Sizeof(z))}
+}
+
+func source2[T any](a, b []T) source {
+	s := source1(a)
+	s.other = unsafe.Pointer(unsafe.SliceData(b))
+	return s
+}
+
+// at is where the elements for n bytes of the result from element i on begin: two places, of as many bytes each.
+func (s *source) at(i, n int) (a, b unsafe.Pointer) {
+	a = unsafe.Add(s.from, i*s.size)
+	if s.other == nil {
+		return a, unsafe.Add(a, n) // the rest of a wider operand, or what comes next
+	}
+	return a, unsafe.Add(s.other, i*s.size)
+}
+
+// stream computes y part by part: f computes the elements from at on. What the next part is computed from is fetched while one is
+// written.
+func stream[R any](y []R, f func(d []R, at int), from source) {
 	s := sheets.Get().(*sheet)
 	room := kernel.Cast[R](kernel.Bytes(s[:]))
 	for at := 0; at < len(y); at += len(room) {
 		d := room[:min(len(room), len(y)-at)]
 		f(d, at)
 		to, done := kernel.Bytes(y[at:at+len(d)]), kernel.Bytes(d)
-		if next := at + len(d); len(from) > 0 && next < len(y) && vector.CanStream(to) {
-			ahead := next * int(unsafe.Sizeof(d[0]))
-			vector.StreamAhead(to, done, unsafe.Add(from[0], ahead), unsafe.Add(from[len(from)-1], ahead))
+		if next := at + len(d); next < len(y) && vector.CanStream(to) {
+			a, b := from.at(next, len(to))
+			vector.StreamAhead(to, done, a, b)
 			continue
 		}
 		vector.Stream(to, done)
@@ -50,6 +78,3 @@ func stream[R any](y []R, f func(d []R, at int), from ...unsafe.Pointer) {
 	vector.Fence()
 	sheets.Put(s)
 }
-
-// begins is where a part of a slice begins.
-func begins[T any](x []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x)) }

@@ -2,6 +2,7 @@ package movement
 
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
@@ -91,11 +92,22 @@ func take[T any](c *kernel.Call, p plan, dst, src []T, idx []int) {
 			block := r / p.count // batch and outer
 			i := idx[block/p.outer*p.count+r%p.count]
 			from := (block*p.length + i) * p.inner
-			if past {
-				vector.Stream(kernel.Bytes(dst[r*p.inner:][:p.inner]), kernel.Bytes(src[from:][:p.inner]))
+			to, row := dst[r*p.inner:][:p.inner], src[from:][:p.inner]
+			if bytes/rows < longRow || r+1 == hi {
+				copy(to, row)
 				continue
 			}
-			copy(dst[r*p.inner:][:p.inner], src[from:])
+			next := (r + 1) / p.count
+			ahead := unsafe.Pointer(&src[(next*p.length+idx[next/p.outer*p.count+(r+1)%p.count])*p.inner])
+			d, s := kernel.Bytes(to), kernel.Bytes(row)
+			switch {
+			case past && vector.CanStream(d):
+				vector.StreamAhead(d, s, ahead, ahead)
+			case past:
+				vector.Stream(d, s)
+			default:
+				vector.CopyAhead(d, s, ahead)
+			}
 		}
 		if past {
 			vector.Fence()

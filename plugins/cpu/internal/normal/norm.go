@@ -27,16 +27,27 @@ func batchNorm[T float](n *op.Node, in []op.Desc) kernel.Func {
 		if len(y) == 0 {
 			return nil
 		}
+		if to, ok := float32s(y); ok {
+			from, scale, bias, mean := any(x).([]float32), any(factor).([]float32), any(p[1]).([]float32), any(p[2]).([]float32)
+			far := past(c, c.Out[0], inner)
+			c.Pool.For(s[0]*channels, grain/inner+1, func(lo, hi int) {
+				for i := lo; i < hi; {
+					k := i % channels
+					count := min(channels-k, hi-i)
+					vector.StandardRows(to[i*inner:][:count*inner], from[i*inner:], inner, mean[k:k+count], scale[k:k+count], bias[k:k+count], far)
+					i += count
+				}
+				if far {
+					vector.Fence()
+				}
+			})
+			return nil
+		}
 		c.Pool.For(s[0]*channels, grain/inner+1, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
 				k := i % channels
 				mean, f, bias := p[2][k], factor[k], p[1][k]
 				to := y[i*inner:][:inner]
-				if f, ok := float32s(to); ok {
-					vector.Standard(f, any(x).([]float32)[i*inner:][:inner], float32(mean), float32(factor[k]))
-					vector.Linear(f, f, 1, float32(bias))
-					continue
-				}
 				for j, v := range x[i*inner:][:len(to)] {
 					to[j] = (v-mean)*f + bias
 				}
@@ -74,7 +85,7 @@ func tailNorm[T float](n *op.Node, in []op.Desc) kernel.Func {
 			c.Pool.For(count, grain/length+1, func(lo, hi int) {
 				from, to := from[lo*length:hi*length], to[lo*length:hi*length]
 				if far {
-					streamLines(to, length, func(d []float32, at int) { lines(d, from[at:]) })
+					streamLines(to, from, length, func(d []float32, at int) { lines(d, from[at:]) })
 					return
 				}
 				lines(to, from)

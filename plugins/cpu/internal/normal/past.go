@@ -2,6 +2,7 @@ package normal
 
 import (
 	"sync"
+	"unsafe"
 
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
@@ -31,14 +32,21 @@ func past(c *kernel.Call, out kernel.Array, n int) bool {
 	return true
 }
 
-// streamLines computes lines of n elements, some at a time, and stores them past the caches: f computes those from at on.
-func streamLines(y []float32, n int, f func(d []float32, at int)) {
+// streamLines computes lines of n elements from those of x, some at a time, and stores them past the caches: f computes those from
+// at on. Those that come next are fetched meanwhile.
+func streamLines(y, x []float32, n int, f func(d []float32, at int)) {
 	s := sheets.Get().(*sheet)
 	size := max(1, sheetFull/n) * n
 	for at := 0; at < len(y); at += size {
 		d := s[:min(size, len(y)-at)]
 		f(d, at)
-		vector.Stream(kernel.Bytes(y[at:at+len(d)]), kernel.Bytes(d))
+		to, done := kernel.Bytes(y[at:at+len(d)]), kernel.Bytes(d)
+		if next := at + len(d); next < len(y) && vector.CanStream(to) {
+			from := unsafe.Pointer(&x[next])
+			vector.StreamAhead(to, done, from, from)
+			continue
+		}
+		vector.Stream(to, done)
 	}
 	vector.Fence()
 	sheets.Put(s)

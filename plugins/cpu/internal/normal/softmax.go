@@ -41,7 +41,7 @@ func softmax[T float](n *op.Node, in []op.Desc) kernel.Func {
 			c.Pool.For(l.Count, dearGrain/l.N+1, func(lo, hi int) {
 				from, to := from[lo*l.N:hi*l.N], to[lo*l.N:hi*l.N]
 				if far {
-					streamLines(to, l.N, func(d []float32, at int) { lines(d, from[at:], l.N) })
+					streamLines(to, from, l.N, func(d []float32, at int) { lines(d, from[at:], l.N) })
 					return
 				}
 				lines(to, from, l.N)

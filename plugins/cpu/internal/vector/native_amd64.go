@@ -16,8 +16,8 @@ var wide = loops{
 
 	apply: [functions]mapFunc{log32AVX512, log1p32AVX512, expm132AVX512, erf32AVX512, gelu32AVX512, geluTanh32AVX512, softplus32AVX512, mish32AVX512, sin32AVX512, cos32AVX512, neg32AVX512, abs32AVX512, square32AVX512, sqrt32AVX512, rsqrt32AVX512, reciprocal32AVX512, round32AVX512, floor32AVX512, ceil32AVX512, trunc32AVX512},
 	elu:   elu32AVX512, leaky: leaky32AVX512, gate: gate32AVX512, standard: standard32AVX512, linear: linear32AVX512,
-	standardScaled: standardScaled32AVX512, standardAffine: standardAffine32AVX512,
-	storageFuncs: storageFuncs{fromF16: fromF1632AVX512, fromBF16: fromBF1632AVX512, toF16: toF1632AVX512, toBF16: toBF1632AVX512, toI32: toI3232AVX512, fromI32: fromI3232AVX512, fromU8: fromU832AVX512, fromI8: fromI832AVX512, pow: powTo32AVX512, stream: stream32AVX512, streamAhead: streamAhead32AVX512, fence: fence32AVX512, choose: choose32AVX512, quantize: quantize32AVX512, dequantizeU8: dequantizeU832AVX512, dequantizeI8: dequantizeI832AVX512, transpose: transpose32AVX512, transposePast: transposePast32AVX512},
+	standardScaled: standardScaled32AVX512, standardAffine: standardAffine32AVX512, standardRows: standardRows32AVX512, standardRowsPast: standardRowsPast32AVX512,
+	storageFuncs: storageFuncs{fromF16: fromF1632AVX512, fromBF16: fromBF1632AVX512, toF16: toF1632AVX512, toF16Past: toF16Past32AVX512, toBF16: toBF1632AVX512, toI32: toI3232AVX512, fromI32: fromI3232AVX512, fromU8: fromU832AVX512, fromI8: fromI832AVX512, pow: powTo32AVX512, stream: stream32AVX512, streamAhead: streamAhead32AVX512, copyAhead: copyAhead32AVX512, fence: fence32AVX512, choose: choose32AVX512, choosePast: choosePast32AVX512, quantize: quantize32AVX512, dequantizeU8: dequantizeU832AVX512, dequantizeI8: dequantizeI832AVX512, transpose: transpose32AVX512, transposePast: transposePast32AVX512},
 }
 
 var narrow = loops{
@@ -33,8 +33,8 @@ var narrow = loops{
 
 	apply: [functions]mapFunc{log32AVX2, log1p32AVX2, expm132AVX2, erf32AVX2, gelu32AVX2, geluTanh32AVX2, softplus32AVX2, mish32AVX2, sin32AVX2, cos32AVX2, neg32AVX2, abs32AVX2, square32AVX2, sqrt32AVX2, rsqrt32AVX2, reciprocal32AVX2, round32AVX2, floor32AVX2, ceil32AVX2, trunc32AVX2},
 	elu:   elu32AVX2, leaky: leaky32AVX2, gate: gate32AVX2, standard: standard32AVX2, linear: linear32AVX2,
-	standardScaled: standardScaled32AVX2, standardAffine: standardAffine32AVX2,
-	storageFuncs: storageFuncs{fromF16: fromF1632AVX2, fromBF16: fromBF1632AVX2, toF16: toF1632AVX2, toBF16: toBF1632AVX2, toI32: toI3232AVX2, fromI32: fromI3232AVX2, fromU8: fromU832AVX2, fromI8: fromI832AVX2, pow: powTo32AVX2, stream: stream32AVX2, streamAhead: streamAhead32AVX2, fence: fence32AVX2, choose: choose32AVX2, quantize: quantize32AVX2, dequantizeU8: dequantizeU832AVX2, dequantizeI8: dequantizeI832AVX2, square: square32AVX2x4},
+	standardScaled: standardScaled32AVX2, standardAffine: standardAffine32AVX2, standardRows: standardRows32AVX2, standardRowsPast: standardRowsPast32AVX2,
+	storageFuncs: storageFuncs{fromF16: fromF1632AVX2, fromBF16: fromBF1632AVX2, toF16: toF1632AVX2, toF16Past: toF16Past32AVX2, toBF16: toBF1632AVX2, toI32: toI3232AVX2, fromI32: fromI3232AVX2, fromU8: fromU832AVX2, fromI8: fromI832AVX2, pow: powTo32AVX2, stream: stream32AVX2, streamAhead: streamAhead32AVX2, copyAhead: copyAhead32AVX2, fence: fence32AVX2, choose: choose32AVX2, choosePast: choosePast32AVX2, quantize: quantize32AVX2, dequantizeU8: dequantizeU832AVX2, dequantizeI8: dequantizeI832AVX2, square: square32AVX2x4},
 }
 
 func best() *loops {

@@ -1,5 +1,7 @@
 package vector
 
+import "unsafe"
+
 // Joint is what joins numbers to one.
 type Joint int
 
@@ -136,6 +138,20 @@ func Cumulate(sums []float64, d, x []float32) int {
 		cumulate(n, &sums[:n][0], &d[0], &x[:n][0])
 	}
 	return n
+}
+
+// StandardRows sets each row of cols elements of d to (x-mean)·factor+bias, with one of each for a row, which ends with d. If past,
+// it stores past the caches where it can; then, before another thread reads d, Fence has to be called. It is for when Has.
+func StandardRows(d, x []float32, cols int, mean, factor, bias []float32, past bool) {
+	rows := len(mean)
+	if rows == 0 || cols <= 0 {
+		return
+	}
+	f := active.standardRows
+	if past && (uintptr(unsafe.Pointer(&d[0]))|uintptr(4*cols))&uintptr(4*active.lanes-1) == 0 {
+		f = active.standardRowsPast
+	}
+	f(rows, cols, &d[:rows*cols][0], &x[:rows*cols][0], &mean[0], &factor[:rows][0], &bias[:rows][0])
 }
 
 // StandardAffine sets d[i] to (x[i]-mean)·factor·scale[i]+bias[i]; without bias, nil, nothing is added.

@@ -25,6 +25,7 @@ func whole[D, X any](f func(n int, d *D, x *X), d []D, x []X) int {
 type storageFuncs struct {
 	fromF16, fromBF16 func(n int, d *float32, x *uint16)
 	toF16, toBF16     func(n int, d *uint16, x *float32)
+	toF16Past         func(n int, d *uint16, x *float32)
 	toI32             func(n int, d *int32, x *float32)
 	fromI32           func(n int, d *float32, x *int32)
 	fromU8            func(n int, d *float32, x *uint8)
@@ -32,8 +33,10 @@ type storageFuncs struct {
 	pow               func(n int, d, x *float32, y float64)
 	stream            func(n int, d, x *float32)
 	streamAhead       func(n int, d, x, next, other *float32)
+	copyAhead         func(n int, d, x, next *float32)
 	fence             func()
 	choose            func(n int, d *float32, cond *uint8, a, b *float32)
+	choosePast        func(n int, d *float32, cond *uint8, a, b *float32)
 	quantize          func(n int, d *uint8, x *float32, scale, zero, lo, hi float32)
 	dequantizeU8      func(n int, d *float32, x *uint8, scale float32, zero int32)
 	dequantizeI8      func(n int, d *float32, x *int8, scale float32, zero int32)
@@ -64,6 +67,21 @@ func ToF16(d []uint16, x []float32) int {
 		return 0
 	}
 	return whole(active.toF16, d, x)
+}
+
+// ToF16Past is ToF16 that stores past the caches: it does none of the elements before the first whole vector of d that is aligned.
+// It returns the bounds of those that it has done. Before another thread reads d, Fence has to be called.
+func ToF16Past(d []uint16, x []float32) (from, to int) {
+	if active == nil || len(d) < 4*active.lanes {
+		return 0, 0
+	}
+	size := uintptr(4 * active.lanes)
+	from = int(-uintptr(unsafe.Pointer(&d[0]))&(size-1)) / 2
+	n := (len(d) - from) &^ (2*active.lanes - 1)
+	if n > 0 {
+		active.toF16Past(n, &d[from], &x[:from+n][from])
+	}
+	return from, from + n
 }
 
 // ToBF16 rounds to even.
@@ -112,6 +130,17 @@ func Choose(d []float32, cond []uint8, a, b []float32) int {
 	if n > 0 {
 		active.choose(n, &d[0], &cond[:n][0], &a[:n][0], &b[:n][0])
 	}
+	return n
+}
+
+// ChoosePast is Choose that stores past the caches if d is aligned to a vector; then, before another thread reads d, Fence has to be
+// called.
+func ChoosePast(d []float32, cond []uint8, a, b []float32) int {
+	n := wholly(len(d))
+	if n == 0 || Ahead(d) != 0 {
+		return Choose(d, cond, a, b)
+	}
+	active.choosePast(n, &d[0], &cond[:n][0], &a[:n][0], &b[:n][0])
 	return n
 }
 
@@ -170,6 +199,19 @@ func StreamAhead(d, x []byte, next, other unsafe.Pointer) {
 	if n := len(x) / 4; n > 0 {
 		active.streamAhead(n, (*float32)(unsafe.Pointer(&d[0])), (*float32)(unsafe.Pointer(&x[0])), (*float32)(next), (*float32)(other))
 	}
+}
+
+// CopyAhead copies x to d and meanwhile fetches as many bytes from next on, which need not be there.
+func CopyAhead(d, x []byte, next unsafe.Pointer) {
+	d = d[:len(x)]
+	n := 0
+	if active != nil {
+		n = len(x) &^ (4*active.lanes - 1)
+	}
+	if n > 0 {
+		active.copyAhead(n/4, (*float32)(unsafe.Pointer(&d[0])), (*float32)(unsafe.Pointer(&x[0])), (*float32)(next))
+	}
+	copy(d[n:], x[n:])
 }
 
 // Fence makes what this thread has stored past the caches visible to others.

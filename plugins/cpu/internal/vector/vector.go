@@ -34,6 +34,8 @@ type loops struct {
 	standard, linear func(n int, dst, x *float32, a, b float32)
 	standardScaled   func(n int, dst, x, scale *float32, mean, factor float32)
 	standardAffine   func(n int, dst, x, scale, bias *float32, mean, factor float32)
+	standardRows     func(rows, cols int, dst, x, mean, factor, bias *float32)
+	standardRowsPast func(rows, cols int, dst, x, mean, factor, bias *float32)
 	storageFuncs
 }
 

@@ -201,6 +201,11 @@ func fromF1632AVX2(n int, dst *float32, x *uint16)
 //go:noescape
 func toF1632AVX2(n int, dst *uint16, x *float32)
 
+// toF16Past32AVX2 takes a multiple of two vectors.
+//
+//go:noescape
+func toF16Past32AVX2(n int, dst *uint16, x *float32)
+
 //go:noescape
 func fromBF1632AVX2(n int, dst *float32, x *uint16)
 
@@ -232,10 +237,20 @@ func fence32AVX2()
 //go:noescape
 func streamAhead32AVX2(n int, dst *float32, x *float32, next *float32, other *float32)
 
+// copyAhead32AVX2 copies and meanwhile fetches as many bytes from next.
+//
+//go:noescape
+func copyAhead32AVX2(n int, dst *float32, x *float32, next *float32)
+
 // choose32AVX2 takes a where cond is not zero and b elsewhere.
 //
 //go:noescape
 func choose32AVX2(n int, dst *float32, cond *uint8, a *float32, b *float32)
+
+// choosePast32AVX2 takes a where cond is not zero and b elsewhere.
+//
+//go:noescape
+func choosePast32AVX2(n int, dst *float32, cond *uint8, a *float32, b *float32)
 
 // quantize32AVX2 divides by scale, rounds to even, adds zero, and brings the sum into [lo, hi]; NaN counts as 0.
 //
@@ -362,6 +377,16 @@ func standardAffine32AVX2(n int, dst *float32, x *float32, scale *float32, bias 
 //
 //go:noescape
 func standardScaled32AVX2(n int, dst *float32, x *float32, scale *float32, mean float32, factor float32)
+
+// standardRows32AVX2 sets each row of dst to (x-mean)*factor+bias.
+//
+//go:noescape
+func standardRows32AVX2(rows int, cols int, dst *float32, x *float32, mean *float32, factor *float32, bias *float32)
+
+// standardRowsPast32AVX2 sets each row of dst to (x-mean)*factor+bias.
+//
+//go:noescape
+func standardRowsPast32AVX2(rows int, cols int, dst *float32, x *float32, mean *float32, factor *float32, bias *float32)
 
 // philox32AVX2 writes groups of 2·lanes blocks of four words, lanes being those of 64 bits, for counters from the given one on.
 //

@@ -6059,6 +6059,29 @@ vector:
 	VZEROUPPER
 	RET
 
+// func toF16Past32AVX2(n int, dst *uint16, x *float32)
+// Requires: AVX, F16C, MMX+
+TEXT ·toF16Past32AVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), DX
+	MOVQ dst+8(FP), DI
+	MOVQ x+16(FP), SI
+
+vector:
+	PREFETCHT0  6144(SI)
+	VMOVUPS     (SI), Y0
+	VCVTPS2PH   $0x00, Y0, X0
+	PREFETCHT0  6176(SI)
+	VMOVUPS     32(SI), Y1
+	VCVTPS2PH   $0x00, Y1, X1
+	VINSERTF128 $0x01, X1, Y0, Y0
+	VMOVNTPS    Y0, (DI)
+	ADDQ        $+64, SI
+	ADDQ        $+32, DI
+	SUBQ        $0x10, DX
+	JNE         vector
+	VZEROUPPER
+	RET
+
 // func fromBF1632AVX2(n int, dst *float32, x *uint16)
 // Requires: AVX, AVX2
 TEXT ·fromBF1632AVX2(SB), NOSPLIT, $0-24
@@ -6228,6 +6251,26 @@ vector:
 	VZEROUPPER
 	RET
 
+// func copyAhead32AVX2(n int, dst *float32, x *float32, next *float32)
+// Requires: AVX, MMX+
+TEXT ·copyAhead32AVX2(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), DX
+	MOVQ dst+8(FP), DI
+	MOVQ x+16(FP), SI
+	MOVQ next+24(FP), R8
+
+vector:
+	PREFETCHT0 (R8)
+	VMOVUPS    (SI), Y0
+	VMOVUPS    Y0, (DI)
+	ADDQ       $+32, DI
+	ADDQ       $+32, SI
+	ADDQ       $+32, R8
+	SUBQ       $0x08, DX
+	JNE        vector
+	VZEROUPPER
+	RET
+
 // func choose32AVX2(n int, dst *float32, cond *uint8, a *float32, b *float32)
 // Requires: AVX, AVX2
 TEXT ·choose32AVX2(SB), NOSPLIT, $0-40
@@ -6251,6 +6294,35 @@ vector:
 	ADDQ      $+32, R9
 	SUBQ      $0x08, DX
 	JNE       vector
+	VZEROUPPER
+	RET
+
+// func choosePast32AVX2(n int, dst *float32, cond *uint8, a *float32, b *float32)
+// Requires: AVX, AVX2, MMX+
+TEXT ·choosePast32AVX2(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), DX
+	MOVQ dst+8(FP), DI
+	MOVQ cond+16(FP), SI
+	MOVQ a+24(FP), R8
+	MOVQ b+32(FP), R9
+
+vector:
+	PREFETCHT0 6144(SI)
+	PREFETCHT0 6144(R8)
+	PREFETCHT0 6144(R9)
+	VPMOVZXBD  (SI), Y1
+	VXORPS     Y2, Y2, Y2
+	VMOVUPS    (R8), Y0
+	VMOVUPS    (R9), Y3
+	VPCMPGTD   Y2, Y1, Y14
+	VBLENDVPS  Y14, Y0, Y3, Y0
+	VMOVNTPS   Y0, (DI)
+	ADDQ       $+32, DI
+	ADDQ       $+8, SI
+	ADDQ       $+32, R8
+	ADDQ       $+32, R9
+	SUBQ       $0x08, DX
+	JNE        vector
 	VZEROUPPER
 	RET
 
@@ -9540,6 +9612,115 @@ tail:
 	VMASKMOVPS Y0, Y15, (DI)
 
 done:
+	VZEROUPPER
+	RET
+
+// func standardRows32AVX2(rows int, cols int, dst *float32, x *float32, mean *float32, factor *float32, bias *float32)
+// Requires: AVX, FMA3
+TEXT ·standardRows32AVX2(SB), NOSPLIT, $0-56
+	MOVQ    rows+0(FP), R8
+	MOVQ    cols+8(FP), R9
+	MOVQ    R9, BX
+	ANDQ    $+7, BX
+	LEAQ    masks<>+64(SB), AX
+	SHLQ    $0x02, BX
+	SUBQ    BX, AX
+	VMOVUPS (AX), Y15
+	MOVQ    dst+16(FP), DI
+	MOVQ    x+24(FP), SI
+	MOVQ    mean+32(FP), R10
+	MOVQ    factor+40(FP), R11
+	MOVQ    bias+48(FP), R12
+
+row:
+	VBROADCASTSS (R10), Y8
+	ADDQ         $0x04, R10
+	VBROADCASTSS (R11), Y9
+	ADDQ         $0x04, R11
+	VBROADCASTSS (R12), Y10
+	ADDQ         $0x04, R12
+	MOVQ         R9, DX
+	SUBQ         $0x08, DX
+	JLT          tail
+
+vector:
+	VMOVUPS     (SI), Y0
+	VSUBPS      Y8, Y0, Y0
+	VFMADD213PS Y10, Y9, Y0
+	VMOVUPS     Y0, (DI)
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, DI
+	SUBQ        $0x08, DX
+	JGE         vector
+
+tail:
+	ADDQ        $0x08, DX
+	JZ          next
+	VMASKMOVPS  (SI), Y15, Y0
+	VSUBPS      Y8, Y0, Y0
+	VFMADD213PS Y10, Y9, Y0
+	VMASKMOVPS  Y0, Y15, (DI)
+	LEAQ        (SI)(DX*4), SI
+	LEAQ        (DI)(DX*4), DI
+
+next:
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func standardRowsPast32AVX2(rows int, cols int, dst *float32, x *float32, mean *float32, factor *float32, bias *float32)
+// Requires: AVX, FMA3, MMX+
+TEXT ·standardRowsPast32AVX2(SB), NOSPLIT, $0-56
+	MOVQ    rows+0(FP), R8
+	MOVQ    cols+8(FP), R9
+	MOVQ    R9, BX
+	ANDQ    $+7, BX
+	LEAQ    masks<>+64(SB), AX
+	SHLQ    $0x02, BX
+	SUBQ    BX, AX
+	VMOVUPS (AX), Y15
+	MOVQ    dst+16(FP), DI
+	MOVQ    x+24(FP), SI
+	MOVQ    mean+32(FP), R10
+	MOVQ    factor+40(FP), R11
+	MOVQ    bias+48(FP), R12
+
+row:
+	VBROADCASTSS (R10), Y8
+	ADDQ         $0x04, R10
+	VBROADCASTSS (R11), Y9
+	ADDQ         $0x04, R11
+	VBROADCASTSS (R12), Y10
+	ADDQ         $0x04, R12
+	MOVQ         R9, DX
+	SUBQ         $0x08, DX
+	JLT          tail
+
+vector:
+	PREFETCHT0  6144(SI)
+	VMOVUPS     (SI), Y0
+	VSUBPS      Y8, Y0, Y0
+	VFMADD213PS Y10, Y9, Y0
+	VMOVNTPS    Y0, (DI)
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, DI
+	SUBQ        $0x08, DX
+	JGE         vector
+
+tail:
+	ADDQ        $0x08, DX
+	JZ          next
+	VMASKMOVPS  (SI), Y15, Y0
+	VSUBPS      Y8, Y0, Y0
+	VFMADD213PS Y10, Y9, Y0
+	VMASKMOVPS  Y0, Y15, (DI)
+	LEAQ        (SI)(DX*4), SI
+	LEAQ        (DI)(DX*4), DI
+
+next:
+	DECQ R8
+	JNZ  row
 	VZEROUPPER
 	RET
 

@@ -213,6 +213,11 @@ func fromF1632AVX512(n int, dst *float32, x *uint16)
 //go:noescape
 func toF1632AVX512(n int, dst *uint16, x *float32)
 
+// toF16Past32AVX512 takes a multiple of two vectors.
+//
+//go:noescape
+func toF16Past32AVX512(n int, dst *uint16, x *float32)
+
 //go:noescape
 func fromBF1632AVX512(n int, dst *float32, x *uint16)
 
@@ -244,10 +249,20 @@ func fence32AVX512()
 //go:noescape
 func streamAhead32AVX512(n int, dst *float32, x *float32, next *float32, other *float32)
 
+// copyAhead32AVX512 copies and meanwhile fetches as many bytes from next.
+//
+//go:noescape
+func copyAhead32AVX512(n int, dst *float32, x *float32, next *float32)
+
 // choose32AVX512 takes a where cond is not zero and b elsewhere.
 //
 //go:noescape
 func choose32AVX512(n int, dst *float32, cond *uint8, a *float32, b *float32)
+
+// choosePast32AVX512 takes a where cond is not zero and b elsewhere.
+//
+//go:noescape
+func choosePast32AVX512(n int, dst *float32, cond *uint8, a *float32, b *float32)
 
 // quantize32AVX512 divides by scale, rounds to even, adds zero, and brings the sum into [lo, hi]; NaN counts as 0.
 //
@@ -374,6 +389,16 @@ func standardAffine32AVX512(n int, dst *float32, x *float32, scale *float32, bia
 //
 //go:noescape
 func standardScaled32AVX512(n int, dst *float32, x *float32, scale *float32, mean float32, factor float32)
+
+// standardRows32AVX512 sets each row of dst to (x-mean)*factor+bias.
+//
+//go:noescape
+func standardRows32AVX512(rows int, cols int, dst *float32, x *float32, mean *float32, factor *float32, bias *float32)
+
+// standardRowsPast32AVX512 sets each row of dst to (x-mean)*factor+bias.
+//
+//go:noescape
+func standardRowsPast32AVX512(rows int, cols int, dst *float32, x *float32, mean *float32, factor *float32, bias *float32)
 
 // philox32AVX512 writes groups of 2·lanes blocks of four words, lanes being those of 64 bits, for counters from the given one on.
 //

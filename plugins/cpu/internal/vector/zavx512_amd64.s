@@ -6773,6 +6773,29 @@ vector:
 	VZEROUPPER
 	RET
 
+// func toF16Past32AVX512(n int, dst *uint16, x *float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·toF16Past32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), DX
+	MOVQ dst+8(FP), DI
+	MOVQ x+16(FP), SI
+
+vector:
+	PREFETCHT0   6144(SI)
+	VMOVUPS      (SI), Z0
+	VCVTPS2PH    $0x00, Z0, Y0
+	PREFETCHT0   6208(SI)
+	VMOVUPS      64(SI), Z1
+	VCVTPS2PH    $0x00, Z1, Y1
+	VINSERTF64X4 $0x01, Y1, Z0, Z0
+	VMOVNTPS     Z0, (DI)
+	ADDQ         $+128, SI
+	ADDQ         $+64, DI
+	SUBQ         $0x20, DX
+	JNE          vector
+	VZEROUPPER
+	RET
+
 // func fromBF1632AVX512(n int, dst *float32, x *uint16)
 // Requires: AVX, AVX512F
 TEXT ·fromBF1632AVX512(SB), NOSPLIT, $0-24
@@ -6940,6 +6963,26 @@ vector:
 	VZEROUPPER
 	RET
 
+// func copyAhead32AVX512(n int, dst *float32, x *float32, next *float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·copyAhead32AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), DX
+	MOVQ dst+8(FP), DI
+	MOVQ x+16(FP), SI
+	MOVQ next+24(FP), R8
+
+vector:
+	PREFETCHT0 (R8)
+	VMOVUPS    (SI), Z0
+	VMOVUPS    Z0, (DI)
+	ADDQ       $+64, DI
+	ADDQ       $+64, SI
+	ADDQ       $+64, R8
+	SUBQ       $0x10, DX
+	JNE        vector
+	VZEROUPPER
+	RET
+
 // func choose32AVX512(n int, dst *float32, cond *uint8, a *float32, b *float32)
 // Requires: AVX, AVX512F
 TEXT ·choose32AVX512(SB), NOSPLIT, $0-40
@@ -6963,6 +7006,35 @@ vector:
 	ADDQ      $+64, R9
 	SUBQ      $0x10, DX
 	JNE       vector
+	VZEROUPPER
+	RET
+
+// func choosePast32AVX512(n int, dst *float32, cond *uint8, a *float32, b *float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·choosePast32AVX512(SB), NOSPLIT, $0-40
+	MOVQ n+0(FP), DX
+	MOVQ dst+8(FP), DI
+	MOVQ cond+16(FP), SI
+	MOVQ a+24(FP), R8
+	MOVQ b+32(FP), R9
+
+vector:
+	PREFETCHT0 6144(SI)
+	PREFETCHT0 6144(R8)
+	PREFETCHT0 6144(R9)
+	VPMOVZXBD  (SI), Z1
+	VPXORD     Z2, Z2, Z2
+	VMOVUPS    (R8), Z0
+	VMOVUPS    (R9), Z3
+	VPCMPD     $0x04, Z2, Z1, K2
+	VBLENDMPS  Z0, Z3, K2, Z0
+	VMOVNTPS   Z0, (DI)
+	ADDQ       $+64, DI
+	ADDQ       $+16, SI
+	ADDQ       $+64, R8
+	ADDQ       $+64, R9
+	SUBQ       $0x10, DX
+	JNE        vector
 	VZEROUPPER
 	RET
 
@@ -10292,6 +10364,117 @@ tail:
 	VMOVUPS   Z0, K1, (DI)
 
 done:
+	VZEROUPPER
+	RET
+
+// func standardRows32AVX512(rows int, cols int, dst *float32, x *float32, mean *float32, factor *float32, bias *float32)
+// Requires: AVX, AVX512F
+TEXT ·standardRows32AVX512(SB), NOSPLIT, $0-56
+	MOVQ  rows+0(FP), R8
+	MOVQ  cols+8(FP), R9
+	MOVQ  R9, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+16(FP), DI
+	MOVQ  x+24(FP), SI
+	MOVQ  mean+32(FP), R10
+	MOVQ  factor+40(FP), R11
+	MOVQ  bias+48(FP), R12
+
+row:
+	VBROADCASTSS (R10), Z8
+	ADDQ         $0x04, R10
+	VBROADCASTSS (R11), Z9
+	ADDQ         $0x04, R11
+	VBROADCASTSS (R12), Z10
+	ADDQ         $0x04, R12
+	MOVQ         R9, DX
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	VMOVUPS     (SI), Z0
+	VSUBPS      Z8, Z0, Z0
+	VFMADD213PS Z10, Z9, Z0
+	VMOVUPS     Z0, (DI)
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	SUBQ        $0x10, DX
+	JGE         vector
+
+tail:
+	ADDQ        $0x10, DX
+	JZ          next
+	VMOVUPS.Z   (SI), K1, Z0
+	VSUBPS      Z8, Z0, Z0
+	VFMADD213PS Z10, Z9, Z0
+	VMOVUPS     Z0, K1, (DI)
+	LEAQ        (SI)(DX*4), SI
+	LEAQ        (DI)(DX*4), DI
+
+next:
+	DECQ R8
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func standardRowsPast32AVX512(rows int, cols int, dst *float32, x *float32, mean *float32, factor *float32, bias *float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·standardRowsPast32AVX512(SB), NOSPLIT, $0-56
+	MOVQ  rows+0(FP), R8
+	MOVQ  cols+8(FP), R9
+	MOVQ  R9, BX
+	ANDQ  $+15, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  dst+16(FP), DI
+	MOVQ  x+24(FP), SI
+	MOVQ  mean+32(FP), R10
+	MOVQ  factor+40(FP), R11
+	MOVQ  bias+48(FP), R12
+
+row:
+	VBROADCASTSS (R10), Z8
+	ADDQ         $0x04, R10
+	VBROADCASTSS (R11), Z9
+	ADDQ         $0x04, R11
+	VBROADCASTSS (R12), Z10
+	ADDQ         $0x04, R12
+	MOVQ         R9, DX
+	SUBQ         $0x10, DX
+	JLT          tail
+
+vector:
+	PREFETCHT0  6144(SI)
+	VMOVUPS     (SI), Z0
+	VSUBPS      Z8, Z0, Z0
+	VFMADD213PS Z10, Z9, Z0
+	VMOVNTPS    Z0, (DI)
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	SUBQ        $0x10, DX
+	JGE         vector
+
+tail:
+	ADDQ        $0x10, DX
+	JZ          next
+	VMOVUPS.Z   (SI), K1, Z0
+	VSUBPS      Z8, Z0, Z0
+	VFMADD213PS Z10, Z9, Z0
+	VMOVUPS     Z0, K1, (DI)
+	LEAQ        (SI)(DX*4), SI
+	LEAQ        (DI)(DX*4), DI
+
+next:
+	DECQ R8
+	JNZ  row
 	VZEROUPPER
 	RET
 

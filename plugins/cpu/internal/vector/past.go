@@ -1,0 +1,11 @@
+package vector
+
+import "unsafe"
+
+// Ahead is how many elements, from the first of d on, lie before one that is aligned to a vector. It is for when Has.
+func Ahead(d []float32) int {
+	if len(d) == 0 {
+		return 0
+	}
+	return int(-uintptr(unsafe.Pointer(&d[0]))&uintptr(4*active.lanes-1)) / 4
+}
