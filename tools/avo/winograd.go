@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -30,6 +31,9 @@ func tileSets(level *level) {
 	w.input()
 	w.output()
 	w.settle()
+	for rows := 2; rows <= tallRows && level.wide; rows += 2 {
+		w.product(rows)
+	}
 }
 
 type winograd struct {
@@ -68,6 +72,43 @@ func (w *winograd) layPlaces() {
 			at += 8
 		}
 	}
+}
+
+// tallRows is the most rows of a product of one vector: with as many the loads
+// of the left operand are nearly all that is loaded.
+const tallRows = 28
+
+// product writes c[y*ldc+i] = sum over p < depth of a[p*aCol+y]*b[p*bRow+i] for
+// y < rows and the lanes i of a vector.
+func (w *winograd) product(rows int) {
+	TEXT(fmt.Sprintf("%sx%d", w.name("product"), rows), 4, "func(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)")
+	Pragma("noescape")
+	depth, a, aCol, b, bRow, c, ldc := reg.RCX, reg.RSI, reg.R8, reg.RDI, reg.R9, reg.RDX, reg.R10
+	w.params(param{"depth", depth, false}, param{"a", a, false}, param{"aCol", aCol, true}, param{"b", b, false}, param{"bRow", bRow, true},
+		param{"c", c, false}, param{"ldc", ldc, true})
+	for y := range rows {
+		w.zero(w.vec(4 + y))
+	}
+	Label("depth")
+	w.load(operand.Mem{Base: b}, w.vec(0))
+	for ahead := 0; ahead < 4*rows; ahead += 64 {
+		PREFETCHT0(operand.Mem{Base: a, Disp: 4096 + ahead})
+	}
+	for y := range rows {
+		VFMADD231PS_BCST(operand.Mem{Base: a, Disp: 4 * y}, w.vec(0), w.vec(4+y))
+	}
+	ADDQ(aCol, a)
+	ADDQ(bRow, b)
+	DECQ(depth)
+	JNZ(operand.LabelRef("depth"))
+	for y := range rows {
+		w.store(w.vec(4+y), operand.Mem{Base: c})
+		if y < rows-1 {
+			ADDQ(ldc, c)
+		}
+	}
+	VZEROUPPER()
+	RET()
 }
 
 // param is a parameter to be loaded; a stride is turned into bytes.
@@ -154,12 +195,16 @@ func (w *winograd) greatest() {
 // dst[j*plane+y*dstRow+i] = src[y*srcRow+4*i+j] for i < cols. cols is rounded
 // up to whole vectors: rows are written in order, and what is beyond a row is
 // unknown.
+//
+// A vector may hold tiles of several rows: the elements of its quarters stand
+// at 0, near, far and near plus far in vectors of 64 bytes, those of its halves
+// at 0 and far in shorter ones.
 func (w *winograd) split() {
-	TEXT(w.name("split"), 4, "func(rows, cols int, src *float32, srcRow int, dst *float32, dstRow, plane int)")
+	TEXT(w.name("split"), 4, "func(rows, cols int, src *float32, srcRow, near, far int, dst *float32, dstRow, plane int)")
 	Pragma("noescape")
-	rows, cols, src, srcRow, dst, dstRow, plane := reg.R8, reg.R9, reg.RSI, reg.R10, reg.RDI, reg.R11, reg.R12
-	from, to, left, plane3, plane5 := reg.RAX, reg.RBX, reg.RCX, reg.R13, reg.R15
-	w.params(param{"rows", rows, false}, param{"cols", cols, false}, param{"src", src, false}, param{"srcRow", srcRow, true},
+	src, srcRow, near, far, dst, dstRow, plane := reg.RSI, reg.R10, reg.RDX, reg.R9, reg.RDI, reg.R11, reg.R12
+	from, beyond, to, left, plane3, plane5 := reg.RAX, reg.R8, reg.RBX, reg.RCX, reg.R13, reg.R15
+	w.params(param{"src", src, false}, param{"srcRow", srcRow, true}, param{"near", near, true}, param{"far", far, true},
 		param{"dst", dst, false}, param{"dstRow", dstRow, true}, param{"plane", plane, true})
 	LEAQ(operand.Mem{Base: plane, Index: plane, Scale: 2}, plane3)
 	LEAQ(operand.Mem{Base: plane, Index: plane, Scale: 4}, plane5)
@@ -170,14 +215,14 @@ func (w *winograd) split() {
 	Label("row")
 	MOVQ(src, from)
 	MOVQ(dst, to)
-	MOVQ(cols, left)
+	Load(Param("cols"), left)
 	Label("columns")
-	at := []operand.Mem{{Base: to}, {Base: to, Index: plane, Scale: 1}, {Base: to, Index: plane, Scale: 2}, {Base: to, Index: plane3, Scale: 1},
-		{Base: to, Index: plane, Scale: 4}, {Base: to, Index: plane5, Scale: 1}}
-	for i, v := range w.quarters(from, 0, 4) {
+	LEAQ(operand.Mem{Base: from, Index: far, Scale: 1}, beyond)
+	at := six(to, plane, plane3, plane5)
+	for i, v := range w.quarters(from, beyond, near, 0, 4) {
 		w.store(v, at[i])
 	}
-	for i, v := range w.quarters(from, 16, 2) {
+	for i, v := range w.quarters(from, beyond, near, 16, 2) {
 		w.store(v, at[4+i])
 	}
 	ADDQ(operand.I32(4*w.size()), from)
@@ -186,7 +231,7 @@ func (w *winograd) split() {
 	JG(operand.LabelRef("columns"))
 	ADDQ(srcRow, src)
 	ADDQ(dstRow, dst)
-	DECQ(rows)
+	DECQ(w.address("rows"))
 	JNZ(operand.LabelRef("row"))
 	VZEROUPPER()
 	RET()
@@ -194,16 +239,16 @@ func (w *winograd) split() {
 
 // quarters loads four vectors and gives the first of the vectors of elements
 // 4i, 4i+1, 4i+2 and 4i+3.
-func (w *winograd) quarters(from reg.GPPhysical, disp, first int) []reg.VecPhysical {
+func (w *winograd) quarters(from, beyond, near reg.GPPhysical, disp, first int) []reg.VecPhysical {
 	v := func(i int) reg.VecPhysical { return w.vec(i) }
 	if w.wide {
 		var out []reg.VecPhysical
 		for half := range first / 2 {
 			x, y, order := v(4*half), v(4*half+1), v(30+half)
 			w.load(operand.Mem{Base: from, Disp: disp}, x)
-			w.load(operand.Mem{Base: from, Disp: disp + 2*64}, y)
-			VPERMT2PS(operand.Mem{Base: from, Disp: disp + 64}, order, x)
-			VPERMT2PS(operand.Mem{Base: from, Disp: disp + 3*64}, order, y)
+			w.load(operand.Mem{Base: beyond, Disp: disp}, y)
+			VPERMT2PS(operand.Mem{Base: from, Index: near, Scale: 1, Disp: disp}, order, x)
+			VPERMT2PS(operand.Mem{Base: beyond, Index: near, Scale: 1, Disp: disp}, order, y)
 			VSHUFF32X4(operand.U8(0x44), y, x, v(4*half+2))
 			VSHUFF32X4(operand.U8(0xee), y, x, v(4*half+3))
 			out = append(out, v(4*half+2), v(4*half+3))
@@ -213,7 +258,7 @@ func (w *winograd) quarters(from reg.GPPhysical, disp, first int) []reg.VecPhysi
 	// Registers 0 to 3: tiles i and i+4 side by side.
 	for i := range 4 {
 		VMOVUPS(operand.Mem{Base: from, Disp: disp + 16*i}, v(i).AsX())
-		VINSERTF128(operand.U8(1), operand.Mem{Base: from, Disp: disp + 64 + 16*i}, v(i), v(i))
+		VINSERTF128(operand.U8(1), operand.Mem{Base: beyond, Disp: disp + 16*i}, v(i), v(i))
 	}
 	VUNPCKLPS(v(1), v(0), v(4))
 	VUNPCKLPS(v(3), v(2), v(5))

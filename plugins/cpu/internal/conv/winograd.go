@@ -30,7 +30,7 @@ func tiledWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) (all []*winogra
 	}
 	perGroup := p.outputs / p.groups
 	for g := range p.groups {
-		one := winograd.Pack(pool, perGroup, p.channels/p.groups, plain[g*perGroup*p.depth():][:perGroup*p.depth()])
+		one := p.tiled.Pack(pool, plain[g*perGroup*p.depth():][:perGroup*p.depth()])
 		if one == nil {
 			return nil
 		}

@@ -121,10 +121,10 @@ type scratch struct {
 
 // block computes units u0 to u1 of tiles for panels p0 to p1 of outputs.
 func (r *run) block(s *scratch, item int, w *Weights, u0, u1, p0, p1 int) {
-	p, kern := r.plan, w.kernel
+	p := r.plan
 	lanes := active.lanes
 	vectors := (u1 - u0) * active.unit
-	t0, t1 := u0*active.unit*lanes, min(u1*active.unit*lanes, p.rows*p.cols)
+	t0, t1 := u0*active.unit*lanes, min(u1*active.unit*lanes, p.tiles())
 	pairs := ceil(vectors, 2)
 	step := pairs*p.Channels*2*lanes + lanes // not a power of two, of which all would stand in few sets of the cache
 	s.inputs = grow(s.inputs, elements*step)
@@ -140,18 +140,29 @@ func (r *run) block(s *scratch, item int, w *Weights, u0, u1, p0, p1 int) {
 		for e := range elements {
 			a := w.data[(i*elements+e)*w.height*p.Channels:][:w.height*p.Channels]
 			for q := range pairs {
-				b := s.inputs[e*step+q*p.Channels*2*lanes:]
-				to := s.products[(e*vectors+2*q)*lanes:]
-				width := min(2*lanes, (vectors-2*q)*lanes)
-				for c := 0; c < p.Channels; c += maxDepth {
-					kern.Tile(height, width, min(maxDepth, p.Channels-c), a[c*w.height:], 1, w.height, b[c*2*lanes:], 2*lanes, to, ldc, c > 0, nil, 0, 0)
-				}
+				w.multiply(height, min(2, vectors-2*q), a, s.inputs[e*step+q*p.Channels*2*lanes:][:p.Channels*2*lanes], s.products[(e*vectors+2*q)*lanes:], ldc)
 			}
 		}
 		for y := range height {
 			active.output(vectors, &s.products[y*ldc], vectors*lanes, &s.tiles[0], side*vectors*lanes)
 			output := i*w.height + y
 			r.settle(s, r.Out[(item*p.Outputs+output)*p.OutHeight*p.OutWidth:][:p.OutHeight*p.OutWidth], group+output)
+		}
+	}
+}
+
+// multiply computes height rows and one or two vectors of columns.
+func (w *Weights) multiply(height, vectors int, a, b, c []float32, ldc int) {
+	lanes := active.lanes
+	if even := ceil(height, 2); vectors == 1 && w.height%2 == 0 && active.product[0] != nil {
+		_ = c[(2*even-1)*ldc+lanes-1]
+		active.product[even-1](w.channels, &a[0], w.height, &b[0], 2*lanes, &c[0], ldc)
+		return
+	}
+	for y := 0; y < height; y += w.kernel.MR {
+		for k := 0; k < w.channels; k += maxDepth {
+			w.kernel.Tile(min(w.kernel.MR, height-y), vectors*lanes, min(maxDepth, w.channels-k), a[k*w.height+y:], 1, w.height,
+				b[k*2*lanes:], 2*lanes, c[y*ldc:], ldc, k > 0, nil, 0, 0)
 		}
 	}
 }
@@ -164,19 +175,26 @@ const maxDepth = 640
 // else the vectors hold.
 func (p *Plan) transform(s *scratch, x []float32, t0, t1, vectors, step int) {
 	lanes := active.lanes
-	y0 := t0 / p.cols
-	down := (t1-1)/p.cols - y0 + 2 // rows of tiles, of which the last lends two rows of elements
+	y0 := t0 / p.span
+	down := (t1-1)/p.span - y0 + 2 // rows of tiles, of which the last lends two rows of elements
 	count := (down-1)*side + reach - side
 	first := y0*side - p.Top // the row of the input that the first padded one is
 	from, to := min(max(-first, 0), count), max(min(p.Height-first, count), 0)
-	slack := 8 * lanes // what is read of a vector beyond the last row
+	slack := 8*lanes + (p.shared-1)*side*p.pitch // what is read beyond the last row
 	if n := count*p.pitch + slack; len(s.padded) < n {
 		s.padded = make([]float32, n)
 	}
 	clear(s.padded[:from*p.pitch])
 	clear(s.padded[max(to, from)*p.pitch:][:(count-max(to, from))*p.pitch])
-	plane := down*p.cols + 2*lanes
+	plane := down*p.span + 3*lanes
 	s.split[0], s.split[1] = grow(s.split[0], side*reach*plane), grow(s.split[1], side*reach*plane)
+	near, far := lanes, 2*lanes // places of the parts of a vector
+	switch p.shared {
+	case 2:
+		far = side * p.pitch
+	case 4:
+		near, far = side*p.pitch, 2*side*p.pitch
+	}
 	rows := vector.Rows{Count: to - from, Cols: p.Width, DstStep: p.pitch, SrcStep: p.Width}
 	for c := range p.Channels + 1 {
 		if c < p.Channels {
@@ -184,12 +202,13 @@ func (p *Plan) transform(s *scratch, x []float32, t0, t1, vectors, step int) {
 				vector.Copy(rows, s.padded[from*p.pitch+p.Left:], x[(c*p.Height+first+from)*p.Width:])
 			}
 			for i := range side {
-				active.split(ceil(count-i, side), p.cols, &s.padded[i*p.pitch], side*p.pitch, &s.split[c%2][i*reach*plane], p.cols, plane)
+				active.split(ceil(ceil(count-i, side), p.shared), p.shared*p.span, &s.padded[i*p.pitch], p.shared*side*p.pitch, near, far,
+					&s.split[c%2][i*reach*plane], p.shared*p.span, plane)
 			}
 		}
 		// One channel behind: its vectors straddle rows, which cannot be read before they have left the store queue.
 		if c := c - 1; c >= 0 {
-			active.input(vectors, &s.split[c%2][t0-y0*p.cols], reach*plane, plane, p.cols, &s.inputs[c*2*lanes], step, p.Channels*2*lanes)
+			active.input(vectors, &s.split[c%2][t0-y0*p.span], reach*plane, plane, p.span, &s.inputs[c*2*lanes], step, p.Channels*2*lanes)
 		}
 	}
 }
@@ -201,17 +220,17 @@ type segment struct{ rows, cols, out, at int }
 // there is room for.
 func (p *Plan) appendSegments(list []segment, t0, t1, width int) []segment {
 	for t := t0; t < t1; {
-		y, x := t/p.cols, t%p.cols
+		y, x := t/p.span, t%p.span
 		rows, end := 1, min(p.cols, x+t1-t)
 		if x == 0 && end == p.cols {
-			rows = (t1 - t) / p.cols
+			rows += (t1 - t - p.cols) / p.span
 		}
 		for i := range side {
-			if n := min(rows, ceil(p.OutHeight-y*side-i, side)); n > 0 {
+			if n := min(rows, ceil(p.OutHeight-y*side-i, side)); n > 0 && x < end {
 				list = append(list, segment{n, min(end*side, p.OutWidth) - x*side, (y*side+i)*p.OutWidth + x*side, (i*width + t - t0) * side})
 			}
 		}
-		t += rows * (end - x)
+		t = (y + rows) * p.span
 	}
 	return list
 }
@@ -230,7 +249,7 @@ func (r *run) settle(s *scratch, out []float32, channel int) {
 	}
 	for _, g := range s.segments {
 		_ = out[g.out+(g.rows-1)*side*p.OutWidth+g.cols-1]
-		active.settle(g.rows, g.cols, &out[g.out], side*p.OutWidth, &s.tiles[g.at], side*p.cols, r.Accumulate, bias, lo, hi)
+		active.settle(g.rows, g.cols, &out[g.out], side*p.OutWidth, &s.tiles[g.at], side*p.span, r.Accumulate, bias, lo, hi)
 	}
 }
 

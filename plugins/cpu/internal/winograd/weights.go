@@ -37,16 +37,24 @@ var kernelTransform = func() (g [reach][3]float64) {
 // of the greatest sum of magnitudes of a row, of B and of A.
 const growth = (3 * (1 + math.Sqrt2/2)) * (3 * (1 + math.Sqrt2/2)) * 7.4 * 7.4
 
-// Pack transforms weights [outputs, channels, 3, 3]. It gives nil where there
-// are no kernels, or if the weights are not finite or too great.
-func Pack(pool *par.Pool, outputs, channels int, w []float32) *Weights {
+// Pack transforms weights [Outputs, Channels, 3, 3] for the plan and all others
+// with as many. It gives nil where there are no kernels, or if the weights are
+// not finite or too great.
+func (plan *Plan) Pack(pool *par.Pool, w []float32) *Weights {
 	kernel := gemm.Active[float32]()
 	if !usable(kernel) {
 		return nil
 	}
-	panels := ceil(outputs, kernel.MR)
-	p := &Weights{outputs: outputs, channels: channels, kernel: kernel, height: ceil(outputs, panels)}
-	panels = ceil(outputs, p.height)
+	outputs, channels := plan.Outputs, plan.Channels
+	p := &Weights{outputs: outputs, channels: channels, kernel: kernel, height: ceil(outputs, ceil(outputs, kernel.MR))}
+	if plan.units == 1 && active.product[0] != nil {
+		panels, threads := ceil(outputs, tallRows), pool.Threads()
+		if even := ceil(panels, threads) * threads; outputs >= even*shortRows {
+			panels = even // as many for each thread
+		}
+		p.height = ceil(ceil(outputs, panels), 2) * 2
+	}
+	panels := p.panels()
 	p.data = make([]float32, panels*p.height*channels*elements)
 	sums := make([]float64, panels) // the greatest of a panel
 	pool.For(panels, 1, func(lo, hi int) {
@@ -95,6 +103,9 @@ func (p *Weights) pack(i int, w []float32) (most float64) {
 	}
 	return most
 }
+
+// shortRows is the fewest rows of panels that are cut for the threads' sake.
+const shortRows = 8
 
 // panels is how many panels there are.
 func (p *Weights) panels() int { return ceil(p.outputs, p.height) }

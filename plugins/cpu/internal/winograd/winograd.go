@@ -40,6 +40,8 @@ type Shape struct {
 type Plan struct {
 	Shape
 	rows, cols int // of tiles
+	span       int // tiles from one row to the next, of which the last may be none
+	shared     int // rows of tiles that share a vector
 	units      int // that hold all tiles
 	block      int // units that are transformed at a time
 	pitch      int // elements in a row of the padded input
@@ -71,14 +73,25 @@ const leastFull = 45
 
 func lay(s Shape) *Plan {
 	p := &Plan{Shape: s, rows: ceil(s.OutHeight, side), cols: ceil(s.OutWidth, side)}
-	p.units = ceil(p.rows*p.cols, active.unit*active.lanes)
-	p.pitch = side*p.cols + reach - side
+	p.units, p.span, p.shared = p.unitsOf(p.cols), p.cols, 1
+	for _, span := range []int{4, 8} {
+		if p.cols <= span && span <= active.lanes && p.unitsOf(span) == p.units {
+			p.span, p.shared = span, active.lanes/span
+			break
+		}
+	}
+	p.pitch = side*p.span + reach - side
 	p.block = max(blockElements/(elements*s.Channels*active.lanes*2), 1) * 2 / active.unit
 	return p
 }
 
-// Tiles is how many tiles an image has.
-func (p *Plan) Tiles() int { return p.rows * p.cols }
+// unitsOf is how many units hold all tiles of rows that are span apart.
+func (p *Plan) unitsOf(span int) int {
+	return ceil((p.rows-1)*span+p.cols, active.unit*active.lanes)
+}
+
+// tiles is how many tiles there are from the first to the last.
+func (p *Plan) tiles() int { return (p.rows-1)*p.span + p.cols }
 
 // usable reports whether a kernel of the matrix product goes with the
 // transforms.
@@ -94,11 +107,18 @@ type native struct {
 	leastChannels, leastOutputs int // with which tiles win
 
 	greatest func(n int, x *float32) uint32
-	split    func(rows, cols int, src *float32, srcRow int, dst *float32, dstRow, plane int)
+	split    func(rows, cols int, src *float32, srcRow, near, far int, dst *float32, dstRow, plane int)
 	input    func(count int, src *float32, row, col, down int, dst *float32, step, pair int)
 	output   func(count int, src *float32, step int, dst *float32, row int)
-	settle   func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, accumulate bool, bias, lo, hi float32)
+	// product[n-1], where it is not nil, multiplies 2n rows by one vector.
+	product [tallRows / 2]productFunc
+	settle  func(rows, cols int, dst *float32, dstRow int, src *float32, srcRow int, accumulate bool, bias, lo, hi float32)
 }
+
+type productFunc func(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+
+// tallRows is the most rows of a product of one vector.
+const tallRows = 28
 
 // active is nil where there are none.
 var active = nativeTransforms()

@@ -65,7 +65,7 @@ func (p *problem) exact() (sum, size []float64) {
 // weights packs the weights of each group.
 func (p *problem) weights(t testing.TB, pool *par.Pool) (list []*Weights) {
 	for g := range p.groups {
-		w := Pack(pool, p.Outputs, p.Channels, p.w[g*p.Outputs*p.Channels*9:])
+		w := lay(p.Shape).Pack(pool, p.w[g*p.Outputs*p.Channels*9:])
 		require.NotNil(t, w)
 		list = append(list, w)
 	}
@@ -145,6 +145,15 @@ func TestShapes(t *testing.T) {
 	}
 }
 
+func TestWidths(t *testing.T) {
+	need(t)
+	rng := rand.New(rand.NewPCG(2, 3))
+	for n := 1; n <= 70; n++ {
+		newProblem(rng, shape(2, 3, 11+n%9, n, 1, 1, 1, 1), 1, 1).check(t, 1+n%2, false, nil)
+		newProblem(rng, shape(2, 3, n, 11+n%6, 1, 1, 1, 1), 1, 1).check(t, 1+n%2, true, nil)
+	}
+}
+
 func TestChannels(t *testing.T) {
 	need(t)
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -152,6 +161,9 @@ func TestChannels(t *testing.T) {
 		for _, threads := range []int{1, 2, 3} {
 			newProblem(rng, shape(n, 65-n, 9, 13, 1, 1, 1, 1), 1, 2).check(t, threads, false, nil)
 		}
+	}
+	for _, outputs := range []int{1, 27, 28, 29, 31, 57} { // one vector of tiles
+		newProblem(rng, shape(33, outputs, 14, 13, 1, 1, 1, 1), 1, 1).check(t, 2, false, nil)
 	}
 	newProblem(rng, shape(maxDepth+70, 15, 8, 9, 1, 1, 1, 1), 1, 1).check(t, 2, false, nil)
 }
@@ -181,6 +193,24 @@ func TestError(t *testing.T) {
 		most := newProblem(rng, shape(channels, 16, 22, 22, 1, 1, 1, 1), 1, 1).check(t, 1, false, nil)
 		t.Logf("%d channels: error %.2g of the sum of magnitudes", channels, most)
 		require.Less(t, most, 1.5e-6)
+	}
+}
+
+// Weights that were packed for another size of the input.
+func TestOtherPlan(t *testing.T) {
+	need(t)
+	pool := par.New(2)
+	defer pool.Close()
+	small, large := newProblem(rand.New(rand.NewPCG(1, 1)), shape(5, 50, 13, 13, 1, 1, 1, 1), 1, 1), newProblem(rand.New(rand.NewPCG(1, 2)), shape(5, 50, 21, 30, 1, 1, 1, 1), 1, 1)
+	large.w = small.w
+	for _, run := range []struct{ packed, used *problem }{{small, large}, {large, small}} {
+		out := make([]float32, run.used.Outputs*run.used.OutHeight*run.used.OutWidth)
+		call := &Call{Batch: 1, X: run.used.x, Out: out, Weights: run.packed.weights(t, pool)}
+		require.True(t, lay(run.used.Shape).Run(pool, call))
+		want, _ := run.used.exact()
+		for i := range want {
+			require.InDelta(t, want[i], out[i], 1e-4)
+		}
 	}
 }
 
@@ -220,7 +250,7 @@ func TestRefused(t *testing.T) {
 		for _, at := range []int{0, len(p.w) / 2, len(p.w) - 1} {
 			held := p.w[at]
 			p.w[at] = bad
-			require.True(t, Pack(pool, p.Outputs, p.Channels, p.w) == nil)
+			require.True(t, lay(p.Shape).Pack(pool, p.w) == nil)
 			p.w[at] = held
 		}
 	}

@@ -8,7 +8,7 @@ package winograd
 func greatest32AVX2(n int, x *float32) uint32
 
 //go:noescape
-func split32AVX2(rows int, cols int, src *float32, srcRow int, dst *float32, dstRow int, plane int)
+func split32AVX2(rows int, cols int, src *float32, srcRow int, near int, far int, dst *float32, dstRow int, plane int)
 
 //go:noescape
 func input32AVX2(count int, src *float32, row int, col int, down int, dst *float32, step int, pair int)

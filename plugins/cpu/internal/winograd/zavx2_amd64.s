@@ -205,18 +205,20 @@ end:
 	VZEROUPPER
 	RET
 
-// func split32AVX2(rows int, cols int, src *float32, srcRow int, dst *float32, dstRow int, plane int)
+// func split32AVX2(rows int, cols int, src *float32, srcRow int, near int, far int, dst *float32, dstRow int, plane int)
 // Requires: AVX
-TEXT ·split32AVX2(SB), NOSPLIT, $0-56
-	MOVQ rows+0(FP), R8
-	MOVQ cols+8(FP), R9
+TEXT ·split32AVX2(SB), NOSPLIT, $0-72
 	MOVQ src+16(FP), SI
 	MOVQ srcRow+24(FP), R10
 	SHLQ $0x02, R10
-	MOVQ dst+32(FP), DI
-	MOVQ dstRow+40(FP), R11
+	MOVQ near+32(FP), DX
+	SHLQ $0x02, DX
+	MOVQ far+40(FP), R9
+	SHLQ $0x02, R9
+	MOVQ dst+48(FP), DI
+	MOVQ dstRow+56(FP), R11
 	SHLQ $0x02, R11
-	MOVQ plane+48(FP), R12
+	MOVQ plane+64(FP), R12
 	SHLQ $0x02, R12
 	LEAQ (R12)(R12*2), R13
 	LEAQ (R12)(R12*4), R15
@@ -224,17 +226,18 @@ TEXT ·split32AVX2(SB), NOSPLIT, $0-56
 row:
 	MOVQ SI, AX
 	MOVQ DI, BX
-	MOVQ R9, CX
+	MOVQ cols+8(FP), CX
 
 columns:
+	LEAQ        (AX)(R9*1), R8
 	VMOVUPS     (AX), X0
-	VINSERTF128 $0x01, 64(AX), Y0, Y0
+	VINSERTF128 $0x01, (R8), Y0, Y0
 	VMOVUPS     16(AX), X1
-	VINSERTF128 $0x01, 80(AX), Y1, Y1
+	VINSERTF128 $0x01, 16(R8), Y1, Y1
 	VMOVUPS     32(AX), X2
-	VINSERTF128 $0x01, 96(AX), Y2, Y2
+	VINSERTF128 $0x01, 32(R8), Y2, Y2
 	VMOVUPS     48(AX), X3
-	VINSERTF128 $0x01, 112(AX), Y3, Y3
+	VINSERTF128 $0x01, 48(R8), Y3, Y3
 	VUNPCKLPS   Y1, Y0, Y4
 	VUNPCKLPS   Y3, Y2, Y5
 	VUNPCKLPD   Y5, Y4, Y8
@@ -248,13 +251,13 @@ columns:
 	VMOVUPS     Y10, (BX)(R12*2)
 	VMOVUPS     Y11, (BX)(R13*1)
 	VMOVUPS     16(AX), X0
-	VINSERTF128 $0x01, 80(AX), Y0, Y0
+	VINSERTF128 $0x01, 16(R8), Y0, Y0
 	VMOVUPS     32(AX), X1
-	VINSERTF128 $0x01, 96(AX), Y1, Y1
+	VINSERTF128 $0x01, 32(R8), Y1, Y1
 	VMOVUPS     48(AX), X2
-	VINSERTF128 $0x01, 112(AX), Y2, Y2
+	VINSERTF128 $0x01, 48(R8), Y2, Y2
 	VMOVUPS     64(AX), X3
-	VINSERTF128 $0x01, 128(AX), Y3, Y3
+	VINSERTF128 $0x01, 64(R8), Y3, Y3
 	VUNPCKLPS   Y1, Y0, Y4
 	VUNPCKLPS   Y3, Y2, Y5
 	VUNPCKLPD   Y5, Y4, Y8
@@ -267,7 +270,7 @@ columns:
 	JG          columns
 	ADDQ        R10, SI
 	ADDQ        R11, DI
-	DECQ        R8
+	DECQ        rows+0(FP)
 	JNZ         row
 	VZEROUPPER
 	RET

@@ -8,7 +8,7 @@ package winograd
 func greatest32AVX512(n int, x *float32) uint32
 
 //go:noescape
-func split32AVX512(rows int, cols int, src *float32, srcRow int, dst *float32, dstRow int, plane int)
+func split32AVX512(rows int, cols int, src *float32, srcRow int, near int, far int, dst *float32, dstRow int, plane int)
 
 //go:noescape
 func input32AVX512(count int, src *float32, row int, col int, down int, dst *float32, step int, pair int)
@@ -18,3 +18,45 @@ func output32AVX512(count int, src *float32, step int, dst *float32, row int)
 
 //go:noescape
 func settle32AVX512(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int, accumulate bool, bias float32, lo float32, hi float32)
+
+//go:noescape
+func product32AVX512x2(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+
+//go:noescape
+func product32AVX512x4(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+
+//go:noescape
+func product32AVX512x6(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+
+//go:noescape
+func product32AVX512x8(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+
+//go:noescape
+func product32AVX512x10(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+
+//go:noescape
+func product32AVX512x12(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+
+//go:noescape
+func product32AVX512x14(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+
+//go:noescape
+func product32AVX512x16(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+
+//go:noescape
+func product32AVX512x18(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+
+//go:noescape
+func product32AVX512x20(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+
+//go:noescape
+func product32AVX512x22(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+
+//go:noescape
+func product32AVX512x24(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+
+//go:noescape
+func product32AVX512x26(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+
+//go:noescape
+func product32AVX512x28(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)

@@ -272,18 +272,20 @@ end:
 	VZEROUPPER
 	RET
 
-// func split32AVX512(rows int, cols int, src *float32, srcRow int, dst *float32, dstRow int, plane int)
+// func split32AVX512(rows int, cols int, src *float32, srcRow int, near int, far int, dst *float32, dstRow int, plane int)
 // Requires: AVX, AVX512F
-TEXT ·split32AVX512(SB), NOSPLIT, $0-56
-	MOVQ    rows+0(FP), R8
-	MOVQ    cols+8(FP), R9
+TEXT ·split32AVX512(SB), NOSPLIT, $0-72
 	MOVQ    src+16(FP), SI
 	MOVQ    srcRow+24(FP), R10
 	SHLQ    $0x02, R10
-	MOVQ    dst+32(FP), DI
-	MOVQ    dstRow+40(FP), R11
+	MOVQ    near+32(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    far+40(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    dst+48(FP), DI
+	MOVQ    dstRow+56(FP), R11
 	SHLQ    $0x02, R11
-	MOVQ    plane+48(FP), R12
+	MOVQ    plane+64(FP), R12
 	SHLQ    $0x02, R12
 	LEAQ    (R12)(R12*2), R13
 	LEAQ    (R12)(R12*4), R15
@@ -293,19 +295,20 @@ TEXT ·split32AVX512(SB), NOSPLIT, $0-56
 row:
 	MOVQ SI, AX
 	MOVQ DI, BX
-	MOVQ R9, CX
+	MOVQ cols+8(FP), CX
 
 columns:
+	LEAQ       (AX)(R9*1), R8
 	VMOVUPS    (AX), Z0
-	VMOVUPS    128(AX), Z1
-	VPERMT2PS  64(AX), Z30, Z0
-	VPERMT2PS  192(AX), Z30, Z1
+	VMOVUPS    (R8), Z1
+	VPERMT2PS  (AX)(DX*1), Z30, Z0
+	VPERMT2PS  (R8)(DX*1), Z30, Z1
 	VSHUFF32X4 $0x44, Z1, Z0, Z2
 	VSHUFF32X4 $0xee, Z1, Z0, Z3
 	VMOVUPS    (AX), Z4
-	VMOVUPS    128(AX), Z5
-	VPERMT2PS  64(AX), Z31, Z4
-	VPERMT2PS  192(AX), Z31, Z5
+	VMOVUPS    (R8), Z5
+	VPERMT2PS  (AX)(DX*1), Z31, Z4
+	VPERMT2PS  (R8)(DX*1), Z31, Z5
 	VSHUFF32X4 $0x44, Z5, Z4, Z6
 	VSHUFF32X4 $0xee, Z5, Z4, Z7
 	VMOVUPS    Z2, (BX)
@@ -313,9 +316,9 @@ columns:
 	VMOVUPS    Z6, (BX)(R12*2)
 	VMOVUPS    Z7, (BX)(R13*1)
 	VMOVUPS    16(AX), Z0
-	VMOVUPS    144(AX), Z1
-	VPERMT2PS  80(AX), Z30, Z0
-	VPERMT2PS  208(AX), Z30, Z1
+	VMOVUPS    16(R8), Z1
+	VPERMT2PS  16(AX)(DX*1), Z30, Z0
+	VPERMT2PS  16(R8)(DX*1), Z30, Z1
 	VSHUFF32X4 $0x44, Z1, Z0, Z2
 	VSHUFF32X4 $0xee, Z1, Z0, Z3
 	VMOVUPS    Z2, (BX)(R12*4)
@@ -326,7 +329,7 @@ columns:
 	JG         columns
 	ADDQ       R10, SI
 	ADDQ       R11, DI
-	DECQ       R8
+	DECQ       rows+0(FP)
 	JNZ        row
 	VZEROUPPER
 	RET
@@ -1030,5 +1033,1173 @@ addNext:
 	ADDQ R11, DI
 	DECQ R8
 	JNZ  add
+	VZEROUPPER
+	RET
+
+// func product32AVX512x2(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·product32AVX512x2(SB), NOSPLIT, $0-56
+	MOVQ   depth+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   aCol+16(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   b+24(FP), DI
+	MOVQ   bRow+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   c+40(FP), DX
+	MOVQ   ldc+48(FP), R10
+	SHLQ   $0x02, R10
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+
+depth:
+	VMOVUPS          (DI), Z0
+	PREFETCHT0       4096(SI)
+	VFMADD231PS.BCST (SI), Z0, Z4
+	VFMADD231PS.BCST 4(SI), Z0, Z5
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNZ              depth
+	VMOVUPS          Z4, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z5, (DX)
+	VZEROUPPER
+	RET
+
+// func product32AVX512x4(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·product32AVX512x4(SB), NOSPLIT, $0-56
+	MOVQ   depth+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   aCol+16(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   b+24(FP), DI
+	MOVQ   bRow+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   c+40(FP), DX
+	MOVQ   ldc+48(FP), R10
+	SHLQ   $0x02, R10
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+depth:
+	VMOVUPS          (DI), Z0
+	PREFETCHT0       4096(SI)
+	VFMADD231PS.BCST (SI), Z0, Z4
+	VFMADD231PS.BCST 4(SI), Z0, Z5
+	VFMADD231PS.BCST 8(SI), Z0, Z6
+	VFMADD231PS.BCST 12(SI), Z0, Z7
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNZ              depth
+	VMOVUPS          Z4, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z5, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z6, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z7, (DX)
+	VZEROUPPER
+	RET
+
+// func product32AVX512x6(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·product32AVX512x6(SB), NOSPLIT, $0-56
+	MOVQ   depth+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   aCol+16(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   b+24(FP), DI
+	MOVQ   bRow+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   c+40(FP), DX
+	MOVQ   ldc+48(FP), R10
+	SHLQ   $0x02, R10
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+
+depth:
+	VMOVUPS          (DI), Z0
+	PREFETCHT0       4096(SI)
+	VFMADD231PS.BCST (SI), Z0, Z4
+	VFMADD231PS.BCST 4(SI), Z0, Z5
+	VFMADD231PS.BCST 8(SI), Z0, Z6
+	VFMADD231PS.BCST 12(SI), Z0, Z7
+	VFMADD231PS.BCST 16(SI), Z0, Z8
+	VFMADD231PS.BCST 20(SI), Z0, Z9
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNZ              depth
+	VMOVUPS          Z4, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z5, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z6, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z7, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z8, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z9, (DX)
+	VZEROUPPER
+	RET
+
+// func product32AVX512x8(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·product32AVX512x8(SB), NOSPLIT, $0-56
+	MOVQ   depth+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   aCol+16(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   b+24(FP), DI
+	MOVQ   bRow+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   c+40(FP), DX
+	MOVQ   ldc+48(FP), R10
+	SHLQ   $0x02, R10
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+depth:
+	VMOVUPS          (DI), Z0
+	PREFETCHT0       4096(SI)
+	VFMADD231PS.BCST (SI), Z0, Z4
+	VFMADD231PS.BCST 4(SI), Z0, Z5
+	VFMADD231PS.BCST 8(SI), Z0, Z6
+	VFMADD231PS.BCST 12(SI), Z0, Z7
+	VFMADD231PS.BCST 16(SI), Z0, Z8
+	VFMADD231PS.BCST 20(SI), Z0, Z9
+	VFMADD231PS.BCST 24(SI), Z0, Z10
+	VFMADD231PS.BCST 28(SI), Z0, Z11
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNZ              depth
+	VMOVUPS          Z4, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z5, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z6, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z7, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z8, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z9, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z10, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z11, (DX)
+	VZEROUPPER
+	RET
+
+// func product32AVX512x10(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·product32AVX512x10(SB), NOSPLIT, $0-56
+	MOVQ   depth+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   aCol+16(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   b+24(FP), DI
+	MOVQ   bRow+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   c+40(FP), DX
+	MOVQ   ldc+48(FP), R10
+	SHLQ   $0x02, R10
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+
+depth:
+	VMOVUPS          (DI), Z0
+	PREFETCHT0       4096(SI)
+	VFMADD231PS.BCST (SI), Z0, Z4
+	VFMADD231PS.BCST 4(SI), Z0, Z5
+	VFMADD231PS.BCST 8(SI), Z0, Z6
+	VFMADD231PS.BCST 12(SI), Z0, Z7
+	VFMADD231PS.BCST 16(SI), Z0, Z8
+	VFMADD231PS.BCST 20(SI), Z0, Z9
+	VFMADD231PS.BCST 24(SI), Z0, Z10
+	VFMADD231PS.BCST 28(SI), Z0, Z11
+	VFMADD231PS.BCST 32(SI), Z0, Z12
+	VFMADD231PS.BCST 36(SI), Z0, Z13
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNZ              depth
+	VMOVUPS          Z4, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z5, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z6, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z7, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z8, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z9, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z10, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z11, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z12, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z13, (DX)
+	VZEROUPPER
+	RET
+
+// func product32AVX512x12(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·product32AVX512x12(SB), NOSPLIT, $0-56
+	MOVQ   depth+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   aCol+16(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   b+24(FP), DI
+	MOVQ   bRow+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   c+40(FP), DX
+	MOVQ   ldc+48(FP), R10
+	SHLQ   $0x02, R10
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+depth:
+	VMOVUPS          (DI), Z0
+	PREFETCHT0       4096(SI)
+	VFMADD231PS.BCST (SI), Z0, Z4
+	VFMADD231PS.BCST 4(SI), Z0, Z5
+	VFMADD231PS.BCST 8(SI), Z0, Z6
+	VFMADD231PS.BCST 12(SI), Z0, Z7
+	VFMADD231PS.BCST 16(SI), Z0, Z8
+	VFMADD231PS.BCST 20(SI), Z0, Z9
+	VFMADD231PS.BCST 24(SI), Z0, Z10
+	VFMADD231PS.BCST 28(SI), Z0, Z11
+	VFMADD231PS.BCST 32(SI), Z0, Z12
+	VFMADD231PS.BCST 36(SI), Z0, Z13
+	VFMADD231PS.BCST 40(SI), Z0, Z14
+	VFMADD231PS.BCST 44(SI), Z0, Z15
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNZ              depth
+	VMOVUPS          Z4, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z5, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z6, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z7, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z8, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z9, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z10, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z11, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z12, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z13, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z14, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z15, (DX)
+	VZEROUPPER
+	RET
+
+// func product32AVX512x14(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·product32AVX512x14(SB), NOSPLIT, $0-56
+	MOVQ   depth+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   aCol+16(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   b+24(FP), DI
+	MOVQ   bRow+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   c+40(FP), DX
+	MOVQ   ldc+48(FP), R10
+	SHLQ   $0x02, R10
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+
+depth:
+	VMOVUPS          (DI), Z0
+	PREFETCHT0       4096(SI)
+	VFMADD231PS.BCST (SI), Z0, Z4
+	VFMADD231PS.BCST 4(SI), Z0, Z5
+	VFMADD231PS.BCST 8(SI), Z0, Z6
+	VFMADD231PS.BCST 12(SI), Z0, Z7
+	VFMADD231PS.BCST 16(SI), Z0, Z8
+	VFMADD231PS.BCST 20(SI), Z0, Z9
+	VFMADD231PS.BCST 24(SI), Z0, Z10
+	VFMADD231PS.BCST 28(SI), Z0, Z11
+	VFMADD231PS.BCST 32(SI), Z0, Z12
+	VFMADD231PS.BCST 36(SI), Z0, Z13
+	VFMADD231PS.BCST 40(SI), Z0, Z14
+	VFMADD231PS.BCST 44(SI), Z0, Z15
+	VFMADD231PS.BCST 48(SI), Z0, Z16
+	VFMADD231PS.BCST 52(SI), Z0, Z17
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNZ              depth
+	VMOVUPS          Z4, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z5, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z6, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z7, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z8, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z9, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z10, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z11, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z12, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z13, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z14, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z15, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z16, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z17, (DX)
+	VZEROUPPER
+	RET
+
+// func product32AVX512x16(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·product32AVX512x16(SB), NOSPLIT, $0-56
+	MOVQ   depth+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   aCol+16(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   b+24(FP), DI
+	MOVQ   bRow+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   c+40(FP), DX
+	MOVQ   ldc+48(FP), R10
+	SHLQ   $0x02, R10
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+
+depth:
+	VMOVUPS          (DI), Z0
+	PREFETCHT0       4096(SI)
+	VFMADD231PS.BCST (SI), Z0, Z4
+	VFMADD231PS.BCST 4(SI), Z0, Z5
+	VFMADD231PS.BCST 8(SI), Z0, Z6
+	VFMADD231PS.BCST 12(SI), Z0, Z7
+	VFMADD231PS.BCST 16(SI), Z0, Z8
+	VFMADD231PS.BCST 20(SI), Z0, Z9
+	VFMADD231PS.BCST 24(SI), Z0, Z10
+	VFMADD231PS.BCST 28(SI), Z0, Z11
+	VFMADD231PS.BCST 32(SI), Z0, Z12
+	VFMADD231PS.BCST 36(SI), Z0, Z13
+	VFMADD231PS.BCST 40(SI), Z0, Z14
+	VFMADD231PS.BCST 44(SI), Z0, Z15
+	VFMADD231PS.BCST 48(SI), Z0, Z16
+	VFMADD231PS.BCST 52(SI), Z0, Z17
+	VFMADD231PS.BCST 56(SI), Z0, Z18
+	VFMADD231PS.BCST 60(SI), Z0, Z19
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNZ              depth
+	VMOVUPS          Z4, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z5, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z6, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z7, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z8, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z9, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z10, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z11, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z12, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z13, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z14, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z15, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z16, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z17, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z18, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z19, (DX)
+	VZEROUPPER
+	RET
+
+// func product32AVX512x18(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·product32AVX512x18(SB), NOSPLIT, $0-56
+	MOVQ   depth+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   aCol+16(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   b+24(FP), DI
+	MOVQ   bRow+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   c+40(FP), DX
+	MOVQ   ldc+48(FP), R10
+	SHLQ   $0x02, R10
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+
+depth:
+	VMOVUPS          (DI), Z0
+	PREFETCHT0       4096(SI)
+	PREFETCHT0       4160(SI)
+	VFMADD231PS.BCST (SI), Z0, Z4
+	VFMADD231PS.BCST 4(SI), Z0, Z5
+	VFMADD231PS.BCST 8(SI), Z0, Z6
+	VFMADD231PS.BCST 12(SI), Z0, Z7
+	VFMADD231PS.BCST 16(SI), Z0, Z8
+	VFMADD231PS.BCST 20(SI), Z0, Z9
+	VFMADD231PS.BCST 24(SI), Z0, Z10
+	VFMADD231PS.BCST 28(SI), Z0, Z11
+	VFMADD231PS.BCST 32(SI), Z0, Z12
+	VFMADD231PS.BCST 36(SI), Z0, Z13
+	VFMADD231PS.BCST 40(SI), Z0, Z14
+	VFMADD231PS.BCST 44(SI), Z0, Z15
+	VFMADD231PS.BCST 48(SI), Z0, Z16
+	VFMADD231PS.BCST 52(SI), Z0, Z17
+	VFMADD231PS.BCST 56(SI), Z0, Z18
+	VFMADD231PS.BCST 60(SI), Z0, Z19
+	VFMADD231PS.BCST 64(SI), Z0, Z20
+	VFMADD231PS.BCST 68(SI), Z0, Z21
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNZ              depth
+	VMOVUPS          Z4, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z5, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z6, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z7, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z8, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z9, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z10, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z11, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z12, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z13, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z14, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z15, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z16, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z17, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z18, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z19, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z20, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z21, (DX)
+	VZEROUPPER
+	RET
+
+// func product32AVX512x20(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·product32AVX512x20(SB), NOSPLIT, $0-56
+	MOVQ   depth+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   aCol+16(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   b+24(FP), DI
+	MOVQ   bRow+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   c+40(FP), DX
+	MOVQ   ldc+48(FP), R10
+	SHLQ   $0x02, R10
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+
+depth:
+	VMOVUPS          (DI), Z0
+	PREFETCHT0       4096(SI)
+	PREFETCHT0       4160(SI)
+	VFMADD231PS.BCST (SI), Z0, Z4
+	VFMADD231PS.BCST 4(SI), Z0, Z5
+	VFMADD231PS.BCST 8(SI), Z0, Z6
+	VFMADD231PS.BCST 12(SI), Z0, Z7
+	VFMADD231PS.BCST 16(SI), Z0, Z8
+	VFMADD231PS.BCST 20(SI), Z0, Z9
+	VFMADD231PS.BCST 24(SI), Z0, Z10
+	VFMADD231PS.BCST 28(SI), Z0, Z11
+	VFMADD231PS.BCST 32(SI), Z0, Z12
+	VFMADD231PS.BCST 36(SI), Z0, Z13
+	VFMADD231PS.BCST 40(SI), Z0, Z14
+	VFMADD231PS.BCST 44(SI), Z0, Z15
+	VFMADD231PS.BCST 48(SI), Z0, Z16
+	VFMADD231PS.BCST 52(SI), Z0, Z17
+	VFMADD231PS.BCST 56(SI), Z0, Z18
+	VFMADD231PS.BCST 60(SI), Z0, Z19
+	VFMADD231PS.BCST 64(SI), Z0, Z20
+	VFMADD231PS.BCST 68(SI), Z0, Z21
+	VFMADD231PS.BCST 72(SI), Z0, Z22
+	VFMADD231PS.BCST 76(SI), Z0, Z23
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNZ              depth
+	VMOVUPS          Z4, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z5, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z6, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z7, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z8, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z9, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z10, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z11, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z12, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z13, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z14, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z15, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z16, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z17, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z18, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z19, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z20, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z21, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z22, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z23, (DX)
+	VZEROUPPER
+	RET
+
+// func product32AVX512x22(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·product32AVX512x22(SB), NOSPLIT, $0-56
+	MOVQ   depth+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   aCol+16(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   b+24(FP), DI
+	MOVQ   bRow+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   c+40(FP), DX
+	MOVQ   ldc+48(FP), R10
+	SHLQ   $0x02, R10
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+
+depth:
+	VMOVUPS          (DI), Z0
+	PREFETCHT0       4096(SI)
+	PREFETCHT0       4160(SI)
+	VFMADD231PS.BCST (SI), Z0, Z4
+	VFMADD231PS.BCST 4(SI), Z0, Z5
+	VFMADD231PS.BCST 8(SI), Z0, Z6
+	VFMADD231PS.BCST 12(SI), Z0, Z7
+	VFMADD231PS.BCST 16(SI), Z0, Z8
+	VFMADD231PS.BCST 20(SI), Z0, Z9
+	VFMADD231PS.BCST 24(SI), Z0, Z10
+	VFMADD231PS.BCST 28(SI), Z0, Z11
+	VFMADD231PS.BCST 32(SI), Z0, Z12
+	VFMADD231PS.BCST 36(SI), Z0, Z13
+	VFMADD231PS.BCST 40(SI), Z0, Z14
+	VFMADD231PS.BCST 44(SI), Z0, Z15
+	VFMADD231PS.BCST 48(SI), Z0, Z16
+	VFMADD231PS.BCST 52(SI), Z0, Z17
+	VFMADD231PS.BCST 56(SI), Z0, Z18
+	VFMADD231PS.BCST 60(SI), Z0, Z19
+	VFMADD231PS.BCST 64(SI), Z0, Z20
+	VFMADD231PS.BCST 68(SI), Z0, Z21
+	VFMADD231PS.BCST 72(SI), Z0, Z22
+	VFMADD231PS.BCST 76(SI), Z0, Z23
+	VFMADD231PS.BCST 80(SI), Z0, Z24
+	VFMADD231PS.BCST 84(SI), Z0, Z25
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNZ              depth
+	VMOVUPS          Z4, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z5, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z6, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z7, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z8, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z9, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z10, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z11, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z12, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z13, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z14, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z15, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z16, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z17, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z18, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z19, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z20, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z21, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z22, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z23, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z24, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z25, (DX)
+	VZEROUPPER
+	RET
+
+// func product32AVX512x24(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·product32AVX512x24(SB), NOSPLIT, $0-56
+	MOVQ   depth+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   aCol+16(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   b+24(FP), DI
+	MOVQ   bRow+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   c+40(FP), DX
+	MOVQ   ldc+48(FP), R10
+	SHLQ   $0x02, R10
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+
+depth:
+	VMOVUPS          (DI), Z0
+	PREFETCHT0       4096(SI)
+	PREFETCHT0       4160(SI)
+	VFMADD231PS.BCST (SI), Z0, Z4
+	VFMADD231PS.BCST 4(SI), Z0, Z5
+	VFMADD231PS.BCST 8(SI), Z0, Z6
+	VFMADD231PS.BCST 12(SI), Z0, Z7
+	VFMADD231PS.BCST 16(SI), Z0, Z8
+	VFMADD231PS.BCST 20(SI), Z0, Z9
+	VFMADD231PS.BCST 24(SI), Z0, Z10
+	VFMADD231PS.BCST 28(SI), Z0, Z11
+	VFMADD231PS.BCST 32(SI), Z0, Z12
+	VFMADD231PS.BCST 36(SI), Z0, Z13
+	VFMADD231PS.BCST 40(SI), Z0, Z14
+	VFMADD231PS.BCST 44(SI), Z0, Z15
+	VFMADD231PS.BCST 48(SI), Z0, Z16
+	VFMADD231PS.BCST 52(SI), Z0, Z17
+	VFMADD231PS.BCST 56(SI), Z0, Z18
+	VFMADD231PS.BCST 60(SI), Z0, Z19
+	VFMADD231PS.BCST 64(SI), Z0, Z20
+	VFMADD231PS.BCST 68(SI), Z0, Z21
+	VFMADD231PS.BCST 72(SI), Z0, Z22
+	VFMADD231PS.BCST 76(SI), Z0, Z23
+	VFMADD231PS.BCST 80(SI), Z0, Z24
+	VFMADD231PS.BCST 84(SI), Z0, Z25
+	VFMADD231PS.BCST 88(SI), Z0, Z26
+	VFMADD231PS.BCST 92(SI), Z0, Z27
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNZ              depth
+	VMOVUPS          Z4, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z5, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z6, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z7, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z8, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z9, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z10, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z11, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z12, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z13, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z14, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z15, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z16, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z17, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z18, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z19, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z20, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z21, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z22, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z23, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z24, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z25, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z26, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z27, (DX)
+	VZEROUPPER
+	RET
+
+// func product32AVX512x26(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·product32AVX512x26(SB), NOSPLIT, $0-56
+	MOVQ   depth+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   aCol+16(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   b+24(FP), DI
+	MOVQ   bRow+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   c+40(FP), DX
+	MOVQ   ldc+48(FP), R10
+	SHLQ   $0x02, R10
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+
+depth:
+	VMOVUPS          (DI), Z0
+	PREFETCHT0       4096(SI)
+	PREFETCHT0       4160(SI)
+	VFMADD231PS.BCST (SI), Z0, Z4
+	VFMADD231PS.BCST 4(SI), Z0, Z5
+	VFMADD231PS.BCST 8(SI), Z0, Z6
+	VFMADD231PS.BCST 12(SI), Z0, Z7
+	VFMADD231PS.BCST 16(SI), Z0, Z8
+	VFMADD231PS.BCST 20(SI), Z0, Z9
+	VFMADD231PS.BCST 24(SI), Z0, Z10
+	VFMADD231PS.BCST 28(SI), Z0, Z11
+	VFMADD231PS.BCST 32(SI), Z0, Z12
+	VFMADD231PS.BCST 36(SI), Z0, Z13
+	VFMADD231PS.BCST 40(SI), Z0, Z14
+	VFMADD231PS.BCST 44(SI), Z0, Z15
+	VFMADD231PS.BCST 48(SI), Z0, Z16
+	VFMADD231PS.BCST 52(SI), Z0, Z17
+	VFMADD231PS.BCST 56(SI), Z0, Z18
+	VFMADD231PS.BCST 60(SI), Z0, Z19
+	VFMADD231PS.BCST 64(SI), Z0, Z20
+	VFMADD231PS.BCST 68(SI), Z0, Z21
+	VFMADD231PS.BCST 72(SI), Z0, Z22
+	VFMADD231PS.BCST 76(SI), Z0, Z23
+	VFMADD231PS.BCST 80(SI), Z0, Z24
+	VFMADD231PS.BCST 84(SI), Z0, Z25
+	VFMADD231PS.BCST 88(SI), Z0, Z26
+	VFMADD231PS.BCST 92(SI), Z0, Z27
+	VFMADD231PS.BCST 96(SI), Z0, Z28
+	VFMADD231PS.BCST 100(SI), Z0, Z29
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNZ              depth
+	VMOVUPS          Z4, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z5, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z6, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z7, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z8, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z9, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z10, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z11, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z12, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z13, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z14, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z15, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z16, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z17, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z18, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z19, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z20, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z21, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z22, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z23, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z24, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z25, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z26, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z27, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z28, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z29, (DX)
+	VZEROUPPER
+	RET
+
+// func product32AVX512x28(depth int, a *float32, aCol int, b *float32, bRow int, c *float32, ldc int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·product32AVX512x28(SB), NOSPLIT, $0-56
+	MOVQ   depth+0(FP), CX
+	MOVQ   a+8(FP), SI
+	MOVQ   aCol+16(FP), R8
+	SHLQ   $0x02, R8
+	MOVQ   b+24(FP), DI
+	MOVQ   bRow+32(FP), R9
+	SHLQ   $0x02, R9
+	MOVQ   c+40(FP), DX
+	MOVQ   ldc+48(FP), R10
+	SHLQ   $0x02, R10
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+
+depth:
+	VMOVUPS          (DI), Z0
+	PREFETCHT0       4096(SI)
+	PREFETCHT0       4160(SI)
+	VFMADD231PS.BCST (SI), Z0, Z4
+	VFMADD231PS.BCST 4(SI), Z0, Z5
+	VFMADD231PS.BCST 8(SI), Z0, Z6
+	VFMADD231PS.BCST 12(SI), Z0, Z7
+	VFMADD231PS.BCST 16(SI), Z0, Z8
+	VFMADD231PS.BCST 20(SI), Z0, Z9
+	VFMADD231PS.BCST 24(SI), Z0, Z10
+	VFMADD231PS.BCST 28(SI), Z0, Z11
+	VFMADD231PS.BCST 32(SI), Z0, Z12
+	VFMADD231PS.BCST 36(SI), Z0, Z13
+	VFMADD231PS.BCST 40(SI), Z0, Z14
+	VFMADD231PS.BCST 44(SI), Z0, Z15
+	VFMADD231PS.BCST 48(SI), Z0, Z16
+	VFMADD231PS.BCST 52(SI), Z0, Z17
+	VFMADD231PS.BCST 56(SI), Z0, Z18
+	VFMADD231PS.BCST 60(SI), Z0, Z19
+	VFMADD231PS.BCST 64(SI), Z0, Z20
+	VFMADD231PS.BCST 68(SI), Z0, Z21
+	VFMADD231PS.BCST 72(SI), Z0, Z22
+	VFMADD231PS.BCST 76(SI), Z0, Z23
+	VFMADD231PS.BCST 80(SI), Z0, Z24
+	VFMADD231PS.BCST 84(SI), Z0, Z25
+	VFMADD231PS.BCST 88(SI), Z0, Z26
+	VFMADD231PS.BCST 92(SI), Z0, Z27
+	VFMADD231PS.BCST 96(SI), Z0, Z28
+	VFMADD231PS.BCST 100(SI), Z0, Z29
+	VFMADD231PS.BCST 104(SI), Z0, Z30
+	VFMADD231PS.BCST 108(SI), Z0, Z31
+	ADDQ             R8, SI
+	ADDQ             R9, DI
+	DECQ             CX
+	JNZ              depth
+	VMOVUPS          Z4, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z5, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z6, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z7, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z8, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z9, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z10, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z11, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z12, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z13, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z14, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z15, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z16, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z17, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z18, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z19, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z20, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z21, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z22, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z23, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z24, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z25, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z26, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z27, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z28, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z29, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z30, (DX)
+	ADDQ             R10, DX
+	VMOVUPS          Z31, (DX)
 	VZEROUPPER
 	RET
