@@ -23,6 +23,7 @@ type layout struct {
 	size  int  // elements of a padded channel
 	plain bool // the padded input is the input
 	end   int  // of the longest phase
+	most  int  // outputs of a phase
 	rows  int  // outputs that are computed together, at most
 }
 
@@ -31,12 +32,24 @@ const (
 	flatRows = 64
 	// flatElements bounds what a task computes before it goes to the output.
 	flatElements = 32 << 10
-	// leastFlat is the percentage of the columns that have to be outputs.
-	leastFlat = 60
+	// leastFlat is the percentage of the columns, in whole tiles of flatTile,
+	// that have to be outputs.
+	leastFlat, flatTile = 80, 32
 )
 
-// newLayout is nil where too many columns would be left behind, or where the
-// roles of the operands are better exchanged.
+// worthFlat reports whether phases are better computed together: not where too
+// many columns would be left behind, or where the roles of the operands are
+// better exchanged.
+func (p *Plan) worthFlat() bool {
+	if p.flat == nil {
+		return false
+	}
+	probe := Plan{outSize: p.flat.most, outputs: p.outputs, groups: p.groups}
+	columns := (p.flat.end + flatTile - 1) / flatTile * flatTile
+	return !probe.isTurned() && p.flat.most*100 >= columns*leastFlat
+}
+
+// newLayout is nil for plans whose phases are not products of matrices.
 func newLayout(p *Plan) *layout {
 	f := &layout{axes: make([]axis, len(p.axes)), size: 1, plain: true}
 	for d := range f.axes {
@@ -60,11 +73,10 @@ func newLayout(p *Plan) *layout {
 	if perGroup*f.size > maxLength || outputs <= maxThin || perGroup == 1 {
 		return nil
 	}
-	most := 0
 	for i := range p.phases {
 		ph := &p.phases[i]
 		size := 1
-		ph.end = 1
+		ph.base, ph.reach, ph.end = 0, 0, 1
 		taps := []int{0}
 		for d := range f.axes {
 			a := &f.axes[d]
@@ -89,11 +101,7 @@ func newLayout(p *Plan) *layout {
 			}
 			ph.reach = (perGroup-1)*f.size + o
 		}
-		f.end, most = max(f.end, ph.end), max(most, size)
-	}
-	probe := Plan{outSize: most, outputs: p.outputs, groups: p.groups}
-	if probe.isTurned() || most*100 < f.end*leastFlat {
-		return nil
+		f.end, f.most = max(f.end, ph.end), max(f.most, size)
 	}
 	f.rows = (outputs + (outputs+flatRows-1)/flatRows - 1) / ((outputs + flatRows - 1) / flatRows)
 	return f

@@ -55,7 +55,9 @@ func (p *Plan) cut() {
 			p.phases = append(p.phases, ph)
 		}
 	}
-	p.flat = newLayout(p)
+	if p.flat = newLayout(p); !p.worthFlat() {
+		p.flat = nil
+	}
 }
 
 // planned makes the plans of the phases, which not every way needs.

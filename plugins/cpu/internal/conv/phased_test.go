@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
@@ -58,17 +59,50 @@ func TestPhasesTogether(t *testing.T) {
 		pool := par.New(threads)
 		for _, s := range together {
 			t.Run(fmt.Sprintf("%s/threads=%d", s.name, threads), func(t *testing.T) {
-				p, err := New(s.x, s.w, s.p)
-				require.NoError(t, err)
-				require.NotNil(t, p.flat)
-				check[float32](t, pool, s)
+				checkTogether[float32](t, pool, s)
 				if threads == 1 {
-					check[float64](t, pool, s)
-					check[int32](t, pool, s)
+					checkTogether[float64](t, pool, s)
+					checkTogether[int32](t, pool, s)
 				}
 			})
 		}
 		pool.Close()
+	}
+}
+
+// flatPlan computes phases together whether it is worth it or not.
+func flatPlan(t *testing.T, s spec) *Plan {
+	p, err := New(s.x, s.w, s.p)
+	require.NoError(t, err)
+	p.flat = newLayout(p)
+	require.NotNil(t, p.flat)
+	return p
+}
+
+func checkTogether[T gemm.Number](t *testing.T, pool *par.Pool, s spec) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 2))
+	p, x, w := flatPlan(t, s), random[T](rng, count(s.x)), random[T](rng, count(s.w))
+	for _, e := range []*gemm.Epilogue[T]{nil, {BiasRow: random[T](rng, s.w[0]), HasClamp: true, Lo: 0, Hi: 100}} {
+		want, _ := naive(x, s.x, w, s.w, s.p, e)
+		ready := PackWeights(pool, p, w)
+		for range 2 { // the second run finds the scratch of the first
+			out := random[T](rng, len(want))
+			require.NoError(t, RunPacked(pool, p, x, ready, out, e))
+			near(t, want, out)
+		}
+		checkSum(t, pool, p, x, w, e, s)
+	}
+}
+
+func TestPhasesWorthIt(t *testing.T) {
+	for _, c := range []struct {
+		size, kernel, pad int
+		want              bool
+	}{{28, 4, 3, true}, {28, 2, 1, true}, {8, 2, 1, true}, {16, 4, 2, true}, {8, 4, 2, false}, {4, 4, 2, false}} {
+		p, err := New([]int{1, 64, c.size, c.size}, []int{32, 64, c.kernel, c.kernel}, Params{InputDilation: []int{2, 2}, PadLo: []int{c.pad, c.pad}, PadHi: []int{c.pad, c.pad}})
+		require.NoError(t, err)
+		require.Equal(t, c.want, p.flat != nil, "%+v", c)
 	}
 }
 
@@ -78,8 +112,7 @@ func TestPhasesOfInfinity(t *testing.T) {
 	pool := par.New(2)
 	defer pool.Close()
 	s := spec{"", []int{1, 2, 6, 7}, []int{3, 2, 4, 4}, Params{InputDilation: []int{2, 2}, PadLo: []int{2, 2}, PadHi: []int{2, 2}}}
-	p, err := New(s.x, s.w, s.p)
-	require.NoError(t, err)
+	p := flatPlan(t, s)
 	rng := rand.New(rand.NewPCG(9, 10))
 	x, w := random[float32](rng, count(s.x)), random[float32](rng, count(s.w))
 	x[6] = float32(math.Inf(1))
@@ -120,8 +153,7 @@ func TestWeightsByStrides(t *testing.T) {
 	pool := par.New(2)
 	defer pool.Close()
 	for _, s := range together {
-		p, err := New(s.x, s.w, s.p)
-		require.NoError(t, err)
+		p := flatPlan(t, s)
 		rng := rand.New(rand.NewPCG(11, 12))
 		x, w := random[float32](rng, count(s.x)), random[float32](rng, count(s.w))
 		want, _ := naive(x, s.x, w, s.w, s.p, nil)
