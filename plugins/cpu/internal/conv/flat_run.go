@@ -15,7 +15,7 @@ type flatRun[T gemm.Number] struct {
 	// Of a task: the outputs, the columns, and their sums by phase and output,
 	// in rows of row elements.
 	rows, j0, j1, row int
-	sums              []T
+	sums, spare       []T
 }
 
 var flatScratch sync.Map // by element type: *sync.Pool
@@ -147,26 +147,58 @@ func (s *flatRun[T]) of(i, output int) []T { return s.sums[(i*s.rows+output)*s.r
 // interlace puts columns j0 to j1 of all phases to their places in out.
 func (s *flatRun[T]) interlace(p *Plan, out []T) {
 	a := &p.axes[len(p.axes)-1]
-	into, is32 := any(out).([]float32)
-	step := 1
-	if is32 && vector.Has() && a.dilation == 2 && a.out > 1 {
-		step = 2 // those of a row follow each other
+	width, step := p.flat.axes[len(p.axes)-1].padded, a.dilation
+	into, woven := any(out).([]float32)
+	var w weaver
+	if woven = woven && vector.Has() && a.out >= step && step > 1 && step&(step-1) == 0; woven {
+		s.spare = room(s.spare, 2*step*(s.j1-s.j0))
+		w = weaver{any(s.sums).([]float32), any(s.spare).([]float32), s.rows * s.row}
 	}
-	width := p.flat.axes[len(p.axes)-1].padded
-	for i := 0; i < len(p.phases); i += step {
+	for i := 0; i < len(p.phases); {
 		p.phases[i].eachLine(p, s.j0, s.j1, func(count, to, toStep, at, n int) {
 			at -= s.j0
 			for o := range s.rows {
-				if step == 2 {
-					vector.Interleave(vector.Rows{Count: count, Cols: min(2*n, a.out-to%a.out), DstStep: toStep, SrcStep: width},
-						into[o*p.outSize+to:], any(s.of(i, o)[at:]).([]float32), any(s.of(i+1, o)[at:]).([]float32))
+				if woven {
+					r := vector.Rows{Count: count, Cols: min(step*n, a.out-to%a.out), DstStep: toStep, SrcStep: width}
+					w.weave(r, into[o*p.outSize+to:], (i*s.rows+o)*s.row+at, 1, step)
 					continue
 				}
 				for y := range count {
-					place(out[o*p.outSize+to+y*toStep:], s.of(i, o)[at+y*width:][:n], a.dilation)
+					place(out[o*p.outSize+to+y*toStep:], s.of(i, o)[at+y*width:][:n], step)
 				}
 			}
 		})
+		if woven {
+			i += step // those of a row follow each other
+		} else {
+			i++
+		}
+	}
+}
+
+// weaver puts rows of phases together. sums holds the phases, phase elements
+// apart; spare is for what is put together in part.
+type weaver struct {
+	sums, spare []float32
+	phase       int
+}
+
+// weave puts n phases, of which the first is at place at and each stands skip
+// phases further, to every n-th place of the rows of dst. n is a power of two.
+func (w weaver) weave(r vector.Rows, dst []float32, at, skip, n int) {
+	next := at + skip*w.phase
+	if n == 2 {
+		vector.Interleave(r, dst, w.sums[at:], w.sums[next:])
+		return
+	}
+	half := (r.Cols + 1) / 2
+	even, odd := w.spare[:half], w.spare[half:2*half]
+	w.spare = w.spare[2*half:]
+	for range r.Count {
+		w.weave(vector.Rows{Count: 1, Cols: half}, even, at, 2*skip, n/2)
+		w.weave(vector.Rows{Count: 1, Cols: r.Cols / 2}, odd, next, 2*skip, n/2)
+		vector.Interleave(vector.Rows{Count: 1, Cols: r.Cols}, dst, even, odd)
+		at, next, dst = at+r.SrcStep, next+r.SrcStep, dst[min(r.DstStep, len(dst)):]
 	}
 }
 
