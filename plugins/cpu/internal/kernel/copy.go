@@ -53,7 +53,7 @@ func copyViews[T any](pool *par.Pool, dst []T, dv shape.View, src []T, sv shape.
 	}
 	last := len(dims) - 1
 	if repeats(dims, ds, ss) {
-		copyRepeated(pool, dst[do:], src[so:], dims, ds, ss)
+		copyRepeated(pool, dst, do, src, so, dims, ds, ss)
 		return
 	}
 	c := move[T]{dst: dst, src: src, n: dims[last], dStep: ds[last], sStep: ss[last], m: 1}

@@ -38,16 +38,16 @@ func repeat[T any](dst []T, n int, src []T, s, step int) {
 	}
 }
 
-// copyRepeated copies what repeats says is repeated, from the first elements of dst and src on.
-func copyRepeated[T any](pool *par.Pool, dst, src []T, dims shape.Shape, ds, ss []int) {
+// copyRepeated copies what repeats says is repeated, from elements do of dst and so of src on.
+func copyRepeated[T any](pool *par.Pool, dst []T, do int, src []T, so int, dims shape.Shape, ds, ss []int) {
 	last := len(dims) - 1
 	m, n, step := dims[last-1], dims[last], ss[last-1]
 	dims, ds, ss = dims[:last-1].Clone(), append([]int(nil), ds[:last-1]...), append([]int(nil), ss[:last-1]...)
 	if n == 2 && step == 1 && unsafe.Sizeof(dst[0]) == 4 && vector.Has() && len(dims) > 0 && forward(ds) && forward(ss) {
-		copyDoubled(pool, Cast[float32](Bytes(dst)), Cast[float32](Bytes(src)), m, dims, ds, ss)
+		copyDoubled(pool, Cast[float32](Bytes(dst[do:])), Cast[float32](Bytes(src[so:])), m, dims, ds, ss)
 		return
 	}
-	w := NewWalk(dims, []int{0, 0}, ds, ss)
+	w := NewWalk(dims, []int{do, so}, ds, ss)
 	pool.For(w.Count(), copyGrain/(8*m*n)+1, func(lo, hi int) {
 		at := w.Start(lo)
 		for i := lo; i < hi; i++ {
