@@ -15,6 +15,10 @@ type stride struct {
 // fetchAhead is how many bytes before its use a line is fetched by loops that only read.
 const fetchAhead = 6 << 10
 
+// fetchBeside is how many bytes before its use a line is fetched by loops over short rows that lie far apart, whose neighbours are
+// read soon after.
+const fetchBeside = 512
+
 // whole writes a loop over n elements, a multiple of the lanes and not zero. body computes one vector from and to the
 // places it is given, in the order of the operands.
 func (k *kernels) whole(operands []stride, body func(at []operand.Mem)) {

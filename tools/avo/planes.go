@@ -114,6 +114,7 @@ func (k *kernels) copyRows(name string, past bool) {
 	Label("vector")
 	k.load(operand.Mem{Base: from}, k.vec(0))
 	if past {
+		PREFETCHT1(operand.Mem{Base: from, Disp: fetchBeside})
 		VMOVNTPS(k.vec(0), operand.Mem{Base: to})
 	} else {
 		k.store(k.vec(0), operand.Mem{Base: to})

@@ -45,6 +45,9 @@ func (k *kernels) transposeTo(name string, past bool) {
 	MOVQ(src, at)
 	MOVQ(lines, left)
 	for i := range n {
+		if past {
+			PREFETCHT1(operand.Mem{Base: at, Disp: fetchBeside})
+		}
 		k.loadMasked(operand.Mem{Base: at}, along, k.vec(i))
 		if i+1 < n {
 			DECQ(left)

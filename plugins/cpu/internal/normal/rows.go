@@ -2,6 +2,7 @@ package normal
 
 import (
 	"math"
+	"sync"
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
@@ -11,8 +12,10 @@ import (
 )
 
 const (
-	// strip is how many columns are normalised at a time.
-	strip = 256
+	// least is how many columns are normalised at a time if there are not more, most how many at most: where a strip leaves the
+	// caches, wide ones are faster, as long runs of memory are.
+	least, most = 256, 4096
+	cached      = 128 << 10 // elements of a strip that stays in a cache
 	// fewest neighbours behind the axis for which columns pay.
 	fewest = 32
 )
@@ -25,36 +28,60 @@ func softmaxRows(n *op.Node, in []op.Desc) kernel.Func {
 	if in[0].DType != dtype.F32 || !vector.Has() || inner < fewest || outer*length == 0 {
 		return nil
 	}
-	strips := (inner + strip - 1) / strip
 	line := softmaxStrip
 	if n.Op == op.LogSoftmax {
 		line = logSoftmaxStrip
 	}
 	return func(c *kernel.Call) error {
 		x, y := kernel.Flat[float32](c.Contiguous(c.In[0])), kernel.Flat[float32](c.Reuse(0, 0))
+		strip := least
+		if length*least > cached { // as wide as leaves every thread one
+			strip = min(most, max(least, outer*inner/c.Pool.Threads()&^15))
+		}
+		strips := (inner + strip - 1) / strip
 		c.Pool.For(outer*strips, dearGrain/(length*min(inner, strip))+1, func(lo, hi int) {
+			room := columns.Get().(*numbers)
 			for i := lo; i < hi; i++ {
 				from := i/strips*length*inner + i%strips*strip
-				line(y[from:], x[from:], min(strip, inner-i%strips*strip), length, inner)
+				line(y[from:], x[from:], min(strip, inner-i%strips*strip), length, inner, room)
 			}
+			columns.Put(room)
 		})
 		return nil
 	}
 }
 
-// mostOf sets m to the greatest of each column of width columns of x, rows step apart.
+// mostOf sets m to the greatest of each column of x, whose rows are step apart.
 func mostOf(m, x []float32, rows, step int) {
-	vector.Maxima.OfColumns(m, x, rows, step)
+	if len(m) <= least {
+		vector.Maxima.OfColumns(m, x, rows, step)
+		return
+	}
+	for i := range m {
+		m[i] = float32(math.Inf(-1))
+	}
+	k := 0
+	for ; rows-k >= vector.Stacked; k += vector.Stacked {
+		vector.Maxima.OfStack(m, x[k*step:], step)
+	}
+	for most := vector.Max().Both; k < rows; k++ {
+		most(m, m, x[k*step:][:len(m)])
+	}
 }
 
-func softmaxStrip(y, x []float32, width, rows, step int) {
-	var m, sum [strip]float32
-	most, sums := m[:width], sum[:width]
-	mostOf(most, x, rows, step)
+// numbers are some for each column of a strip.
+type numbers [3][most]float32
+
+var columns = sync.Pool{New: func() any { return new(numbers) }}
+
+func softmaxStrip(y, x []float32, width, rows, step int, room *numbers) {
+	tops, sums := room[0][:width], room[1][:width]
+	clear(sums)
+	mostOf(tops, x, rows, step)
 	add, sub, div := vector.Add().Both, vector.Sub().Both, vector.Div().Both
 	for k := range rows {
 		to := y[k*step:][:width]
-		sub(to, x[k*step:][:width], most)
+		sub(to, x[k*step:][:width], tops)
 		vector.Exp(to, to)
 		add(sums, sums, to)
 	}
@@ -64,13 +91,13 @@ func softmaxStrip(y, x []float32, width, rows, step int) {
 	}
 }
 
-func logSoftmaxStrip(y, x []float32, width, rows, step int) {
-	var m, sum, e [strip]float32
-	most, sums, exps := m[:width], sum[:width], e[:width]
-	mostOf(most, x, rows, step)
+func logSoftmaxStrip(y, x []float32, width, rows, step int, room *numbers) {
+	tops, sums, exps := room[0][:width], room[1][:width], room[2][:width]
+	clear(sums)
+	mostOf(tops, x, rows, step)
 	add, sub := vector.Add().Both, vector.Sub().Both
 	for k := range rows {
-		sub(exps, x[k*step:][:width], most)
+		sub(exps, x[k*step:][:width], tops)
 		vector.Exp(exps, exps)
 		add(sums, sums, exps)
 	}
@@ -79,7 +106,7 @@ func logSoftmaxStrip(y, x []float32, width, rows, step int) {
 	}
 	for k := range rows {
 		to := y[k*step:][:width]
-		sub(to, x[k*step:][:width], most)
+		sub(to, x[k*step:][:width], tops)
 		sub(to, to, sums)
 	}
 }

@@ -864,7 +864,7 @@ next:
 	RET
 
 // func copyRowsPast32AVX2(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·copyRowsPast32AVX2(SB), NOSPLIT, $0-48
 	MOVQ    rows+0(FP), R8
 	MOVQ    cols+8(FP), DX
@@ -889,12 +889,13 @@ row:
 	JLT  tail
 
 vector:
-	VMOVUPS  (R11), Y0
-	VMOVNTPS Y0, (R12)
-	ADDQ     $0x20, R11
-	ADDQ     $0x20, R12
-	SUBQ     $0x08, R13
-	JGE      vector
+	VMOVUPS    (R11), Y0
+	PREFETCHT1 512(R11)
+	VMOVNTPS   Y0, (R12)
+	ADDQ       $0x20, R11
+	ADDQ       $0x20, R12
+	SUBQ       $0x08, R13
+	JGE        vector
 
 tail:
 	ADDQ       $0x08, R13

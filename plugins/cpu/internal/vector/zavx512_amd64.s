@@ -1689,7 +1689,7 @@ next:
 	RET
 
 // func copyRowsPast32AVX512(rows int, cols int, dst *float32, dstRow int, src *float32, srcRow int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·copyRowsPast32AVX512(SB), NOSPLIT, $0-48
 	MOVQ  rows+0(FP), R8
 	MOVQ  cols+8(FP), DX
@@ -1715,12 +1715,13 @@ row:
 	JLT  tail
 
 vector:
-	VMOVUPS  (R11), Z0
-	VMOVNTPS Z0, (R12)
-	ADDQ     $0x40, R11
-	ADDQ     $0x40, R12
-	SUBQ     $0x10, R13
-	JGE      vector
+	VMOVUPS    (R11), Z0
+	PREFETCHT1 512(R11)
+	VMOVNTPS   Z0, (R12)
+	ADDQ       $0x40, R11
+	ADDQ       $0x40, R12
+	SUBQ       $0x10, R13
+	JGE        vector
 
 tail:
 	ADDQ      $0x10, R13
@@ -10997,7 +10998,7 @@ stored:
 	RET
 
 // func transposePast32AVX512(lines int, depth int, src *float32, line int, dst *float32, width int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·transposePast32AVX512(SB), NOSPLIT, $0-48
 	MOVQ  lines+0(FP), R8
 	MOVQ  R8, BX
@@ -11021,75 +11022,91 @@ square:
 	MOVQ $0x00000010, R13
 
 narrow:
-	MOVQ      R13, BX
-	MOVQ      BX, CX
-	MOVQ      $-1, AX
-	SHLQ      CL, AX
-	NOTQ      AX
-	KMOVW     AX, K2
-	MOVQ      SI, R11
-	MOVQ      R8, R12
-	VMOVUPS.Z (R11), K2, Z0
-	DECQ      R12
-	JZ        turn
-	ADDQ      R9, R11
-	VMOVUPS.Z (R11), K2, Z1
-	DECQ      R12
-	JZ        turn
-	ADDQ      R9, R11
-	VMOVUPS.Z (R11), K2, Z2
-	DECQ      R12
-	JZ        turn
-	ADDQ      R9, R11
-	VMOVUPS.Z (R11), K2, Z3
-	DECQ      R12
-	JZ        turn
-	ADDQ      R9, R11
-	VMOVUPS.Z (R11), K2, Z4
-	DECQ      R12
-	JZ        turn
-	ADDQ      R9, R11
-	VMOVUPS.Z (R11), K2, Z5
-	DECQ      R12
-	JZ        turn
-	ADDQ      R9, R11
-	VMOVUPS.Z (R11), K2, Z6
-	DECQ      R12
-	JZ        turn
-	ADDQ      R9, R11
-	VMOVUPS.Z (R11), K2, Z7
-	DECQ      R12
-	JZ        turn
-	ADDQ      R9, R11
-	VMOVUPS.Z (R11), K2, Z8
-	DECQ      R12
-	JZ        turn
-	ADDQ      R9, R11
-	VMOVUPS.Z (R11), K2, Z9
-	DECQ      R12
-	JZ        turn
-	ADDQ      R9, R11
-	VMOVUPS.Z (R11), K2, Z10
-	DECQ      R12
-	JZ        turn
-	ADDQ      R9, R11
-	VMOVUPS.Z (R11), K2, Z11
-	DECQ      R12
-	JZ        turn
-	ADDQ      R9, R11
-	VMOVUPS.Z (R11), K2, Z12
-	DECQ      R12
-	JZ        turn
-	ADDQ      R9, R11
-	VMOVUPS.Z (R11), K2, Z13
-	DECQ      R12
-	JZ        turn
-	ADDQ      R9, R11
-	VMOVUPS.Z (R11), K2, Z14
-	DECQ      R12
-	JZ        turn
-	ADDQ      R9, R11
-	VMOVUPS.Z (R11), K2, Z15
+	MOVQ       R13, BX
+	MOVQ       BX, CX
+	MOVQ       $-1, AX
+	SHLQ       CL, AX
+	NOTQ       AX
+	KMOVW      AX, K2
+	MOVQ       SI, R11
+	MOVQ       R8, R12
+	PREFETCHT1 512(R11)
+	VMOVUPS.Z  (R11), K2, Z0
+	DECQ       R12
+	JZ         turn
+	ADDQ       R9, R11
+	PREFETCHT1 512(R11)
+	VMOVUPS.Z  (R11), K2, Z1
+	DECQ       R12
+	JZ         turn
+	ADDQ       R9, R11
+	PREFETCHT1 512(R11)
+	VMOVUPS.Z  (R11), K2, Z2
+	DECQ       R12
+	JZ         turn
+	ADDQ       R9, R11
+	PREFETCHT1 512(R11)
+	VMOVUPS.Z  (R11), K2, Z3
+	DECQ       R12
+	JZ         turn
+	ADDQ       R9, R11
+	PREFETCHT1 512(R11)
+	VMOVUPS.Z  (R11), K2, Z4
+	DECQ       R12
+	JZ         turn
+	ADDQ       R9, R11
+	PREFETCHT1 512(R11)
+	VMOVUPS.Z  (R11), K2, Z5
+	DECQ       R12
+	JZ         turn
+	ADDQ       R9, R11
+	PREFETCHT1 512(R11)
+	VMOVUPS.Z  (R11), K2, Z6
+	DECQ       R12
+	JZ         turn
+	ADDQ       R9, R11
+	PREFETCHT1 512(R11)
+	VMOVUPS.Z  (R11), K2, Z7
+	DECQ       R12
+	JZ         turn
+	ADDQ       R9, R11
+	PREFETCHT1 512(R11)
+	VMOVUPS.Z  (R11), K2, Z8
+	DECQ       R12
+	JZ         turn
+	ADDQ       R9, R11
+	PREFETCHT1 512(R11)
+	VMOVUPS.Z  (R11), K2, Z9
+	DECQ       R12
+	JZ         turn
+	ADDQ       R9, R11
+	PREFETCHT1 512(R11)
+	VMOVUPS.Z  (R11), K2, Z10
+	DECQ       R12
+	JZ         turn
+	ADDQ       R9, R11
+	PREFETCHT1 512(R11)
+	VMOVUPS.Z  (R11), K2, Z11
+	DECQ       R12
+	JZ         turn
+	ADDQ       R9, R11
+	PREFETCHT1 512(R11)
+	VMOVUPS.Z  (R11), K2, Z12
+	DECQ       R12
+	JZ         turn
+	ADDQ       R9, R11
+	PREFETCHT1 512(R11)
+	VMOVUPS.Z  (R11), K2, Z13
+	DECQ       R12
+	JZ         turn
+	ADDQ       R9, R11
+	PREFETCHT1 512(R11)
+	VMOVUPS.Z  (R11), K2, Z14
+	DECQ       R12
+	JZ         turn
+	ADDQ       R9, R11
+	PREFETCHT1 512(R11)
+	VMOVUPS.Z  (R11), K2, Z15
 
 turn:
 	VUNPCKLPS  Z1, Z0, Z16
