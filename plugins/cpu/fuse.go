@@ -90,7 +90,7 @@ type contractor struct {
 func (b *builder) chain(i int, users map[op.TensorID][]int, taken []bool) (unit, int) {
 	n := &b.nodes[i]
 	in := b.inputs(n)
-	if kernel.IsHalf(in[0].DType) {
+	if kernel.IsHalf(in[0].DType) && n.Op == op.Conv {
 		return unit{}, 0
 	}
 	c := &contractor{n: n, x: n.Inputs[0], weight: n.Inputs[1], desc: n.Outputs}

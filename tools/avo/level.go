@@ -58,7 +58,8 @@ func (l *level) counting() {
 // kernels writes the kernels of one element type.
 type kernels struct {
 	*level
-	elem int // bytes
+	elem   int  // bytes
+	paired bool // elements are pairs of bfloat16 numbers, sums float32
 }
 
 // typ is the Go name of the element type.
@@ -66,6 +67,9 @@ func (k *kernels) typ() string { return fmt.Sprintf("float%d", 8*k.elem) }
 
 // name is that of a function.
 func (k *kernels) name(what string) string {
+	if k.paired {
+		return what + "Pairs" + k.level.name
+	}
 	return fmt.Sprintf("%s%d%s", what, 8*k.elem, k.level.name)
 }
 
@@ -103,7 +107,14 @@ func (k *kernels) pick(single, double func(...operand.Op)) func(...operand.Op) {
 }
 
 // fma adds x*y to acc.
-func (k *kernels) fma(x, y, acc operand.Op)  { k.pick(VFMADD231PS, VFMADD231PD)(x, y, acc) }
+func (k *kernels) fma(x, y, acc operand.Op) {
+	if k.paired {
+		k.pairsDot(x, y, acc)
+		return
+	}
+	k.pick(VFMADD231PS, VFMADD231PD)(x, y, acc)
+}
+
 func (k *kernels) add(x, y, to operand.Op)   { k.pick(VADDPS, VADDPD)(x, y, to) }
 func (k *kernels) load(from, to operand.Op)  { k.pick(VMOVUPS, VMOVUPD)(from, to) }
 func (k *kernels) store(from, to operand.Op) { k.pick(VMOVUPS, VMOVUPD)(from, to) }

@@ -62,6 +62,7 @@ func products(level *level) {
 	}
 	k := &kernels{level: level, elem: 4}
 	k.bytes()
+	level.halves()
 }
 
 // loops writes what package vector needs.

@@ -30,7 +30,11 @@ func (k *kernels) transposeTo(name string, past bool) {
 	Load(Param("depth"), depth)
 	Load(Param("src"), src)
 	Load(Param("line"), line)
-	SHLQ(shift, line)
+	if k.paired {
+		SHLQ(operand.U8(1), line)
+	} else {
+		SHLQ(shift, line)
+	}
 	Load(Param("dst"), dst)
 	Load(Param("width"), width)
 	SHLQ(shift, width)

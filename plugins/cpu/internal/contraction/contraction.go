@@ -29,10 +29,11 @@ type Fusion struct {
 func Rules() map[op.Code]kernel.Rule {
 	rules := map[op.Code]kernel.Rule{}
 	for _, c := range []op.Code{op.MatMul, op.Linear, op.Conv} {
-		rules[c] = kernel.Halves(kernel.Rule{Types: op.Lookup(c).Operands[0].Types, Prepare: func(n *op.Node, in []op.Desc) kernel.Func {
+		rules[c] = kernel.Rule{Types: op.Lookup(c).Operands[0].Types, Prepare: func(n *op.Node, in []op.Desc) kernel.Func {
 			return Prepare(nil, n, in, Fusion{Bias: len(in) > 2})
-		}})
+		}}
 	}
+	rules[op.Conv] = kernel.Halves(rules[op.Conv])
 	for _, c := range []op.Code{op.MatMulInteger, op.ConvInteger} {
 		rules[c] = kernel.Rule{Types: op.Lookup(c).Operands[0].Types, Prepare: prepareInteger}
 	}
@@ -41,7 +42,7 @@ func Rules() map[op.Code]kernel.Rule {
 	return rules
 }
 
-// Prepare makes the kernel of a matmul, linear or conv, other than of 16-bit floats, with what is fused to it. env is
+// Prepare makes the kernel of a matmul, linear or conv, other than a conv of 16-bit floats, with what is fused to it. env is
 // needed when the weight is given, which is not used afterwards.
 func Prepare(env *kernel.Env, n *op.Node, in []op.Desc, f Fusion) kernel.Func {
 	switch in[0].DType {
@@ -65,6 +66,10 @@ func Prepare(env *kernel.Env, n *op.Node, in []op.Desc, f Fusion) kernel.Func {
 		return prepareAs[uint16](env, n, in, f)
 	case dtype.U8:
 		return prepareAs[uint8](env, n, in, f)
+	case dtype.BF16, dtype.F16:
+		if n.Op != op.Conv {
+			return prepareHalves(env, n, in, f)
+		}
 	}
 	return nil
 }

@@ -19,7 +19,17 @@ type product[T gemm.Number] struct {
 }
 
 func prepareProduct[T gemm.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fusion) kernel.Func {
-	p := &product[T]{fusion: f, epilogue: epilogue[T](in[0].DType, f)}
+	p := shaped[T](n, in, f)
+	p.epilogue = epilogue[T](in[0].DType, f)
+	if f.Weight != nil {
+		p.packed = gemm.PackB(env.Pool, p.k, p.n, p.weight(*f.Weight))
+	}
+	return p.run
+}
+
+// shaped is the product of a node with its shapes settled.
+func shaped[T gemm.Number](n *op.Node, in []op.Desc, f Fusion) product[T] {
+	p := product[T]{fusion: f}
 	y := n.Outputs[0].Shape
 	a := in[0].Shape
 	if n.Op == op.Linear {
@@ -37,10 +47,7 @@ func prepareProduct[T gemm.Number](env *kernel.Env, n *op.Node, in []op.Desc, f 
 	if p.transA {
 		p.k = a[len(a)-2]
 	}
-	if f.Weight != nil {
-		p.pack(env, *f.Weight)
-	}
-	return p.run
+	return p
 }
 
 // Packs reports whether a constant weight of a node is worth keeping in packed form: it is one matrix, and the product
@@ -54,14 +61,15 @@ func Packs(n *op.Node, in []op.Desc) bool {
 	return w.Size() > 0 && w[:len(w)-2].Size() == 1 && y.Size()/max(1, y[len(y)-1]) > 1 && y[len(y)-1] > 1
 }
 
-func (p *product[T]) pack(env *kernel.Env, w kernel.Array) {
+// weight is a constant second operand as a matrix of k rows.
+func (p *product[T]) weight(w kernel.Array) gemm.Mat[T] {
 	v := w.View
 	rank := len(v.Shape)
 	rows, cols := v.Strides[rank-2], v.Strides[rank-1]
 	if p.transB {
 		rows, cols = cols, rows
 	}
-	p.packed = gemm.PackB(env.Pool, p.k, p.n, gemm.Mat[T]{Data: kernel.Data[T](w)[v.Offset:], RowStride: rows, ColStride: cols})
+	return gemm.Mat[T]{Data: from[T](w, p.k), RowStride: rows, ColStride: cols}
 }
 
 func (p *product[T]) run(c *kernel.Call) error {
@@ -69,31 +77,48 @@ func (p *product[T]) run(c *kernel.Call) error {
 	if len(out) == 0 {
 		return nil
 	}
-	args := gemm.Args[T]{M: p.m, N: p.n, K: p.k, C: out, LDC: p.n, PackedB: p.packed, Accumulate: p.fusion.Sum, Epilogue: p.epilogue}
+	args := gemm.Args[T]{N: p.n, K: p.k, C: out, LDC: p.n, PackedB: p.packed, Accumulate: p.fusion.Sum, Epilogue: p.epilogue}
 	if p.fusion.Bias {
 		args.Epilogue.BiasCol = line[T](c, c.In[len(c.In)-1])
 		defer func() { args.Epilogue.BiasCol = nil }()
 	}
-	rank := len(p.batch)
-	a := forward(c, c.In[0])
-	av := p.matrix(a.View, p.transA, p.m, p.k)
-	args.A = gemm.Mat[T]{Data: from[T](a, p.k), RowStride: av.Strides[rank], ColStride: av.Strides[rank+1]}
-	batch := gemm.Batch{Dims: p.batch, A: av.Strides[:rank], C: p.out.Strides()[:rank]}
-	if p.packed != nil {
-		batch.B = make([]int, rank)
-	} else {
-		b := forward(c, c.In[1])
-		bv := p.matrix(b.View, p.transB, p.k, p.n)
-		args.B = gemm.Mat[T]{Data: from[T](b, p.k), RowStride: bv.Strides[rank], ColStride: bv.Strides[rank+1]}
-		batch.B = bv.Strides[:rank]
-	}
-	if rows, ok := joined(av, batch.B); ok {
-		args.M, args.A.RowStride = rows.n, rows.stride
+	o := p.operands(c, p.packed != nil)
+	args.M, args.A, args.B = o.m, o.a, o.b
+	if o.joined {
 		gemm.Mul(c.Pool, &args)
 		return nil
 	}
-	gemm.MulBatch(c.Pool, batch, &args)
+	gemm.MulBatch(c.Pool, o.batch, &args)
 	return nil
+}
+
+// operands is what a call multiplies: one product of m rows if joined, else batch products of as many.
+type operands[T gemm.Number] struct {
+	a, b   gemm.Mat[T]
+	m      int
+	batch  gemm.Batch
+	joined bool
+}
+
+// operands lays out the inputs of a call; with packed, the second operand is none of them.
+func (p *product[T]) operands(c *kernel.Call, packed bool) operands[T] {
+	rank := len(p.batch)
+	a := forward(c, c.In[0])
+	av := p.matrix(a.View, p.transA, p.m, p.k)
+	o := operands[T]{m: p.m, a: gemm.Mat[T]{Data: from[T](a, p.k), RowStride: av.Strides[rank], ColStride: av.Strides[rank+1]}}
+	o.batch = gemm.Batch{Dims: p.batch, A: av.Strides[:rank], C: p.out.Strides()[:rank]}
+	if packed {
+		o.batch.B = make([]int, rank)
+	} else {
+		b := forward(c, c.In[1])
+		bv := p.matrix(b.View, p.transB, p.k, p.n)
+		o.b = gemm.Mat[T]{Data: from[T](b, p.k), RowStride: bv.Strides[rank], ColStride: bv.Strides[rank+1]}
+		o.batch.B = bv.Strides[:rank]
+	}
+	if rows, ok := joined(av, o.batch.B); ok {
+		o.m, o.a.RowStride, o.joined = rows.n, rows.stride, true
+	}
+	return o
 }
 
 // from is the elements of a from its first on.

@@ -141,3 +141,33 @@ func bytesAVX2x6(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc in
 
 //go:noescape
 func pairsAVX2(groups int, src *uint8, row int, dst *int32, width int, flip uint32)
+
+//go:noescape
+func dotBF16AVX2x4(n int, x *float32, m *uint16, row int, out *float32)
+
+//go:noescape
+func dotBF16AVX2x1(n int, x *float32, m *uint16, row int, out *float32)
+
+//go:noescape
+func axpyBF16AVX2x8(n int, y *float32, x *float32, m *uint16, row int)
+
+//go:noescape
+func axpyBF16AVX2x1(n int, y *float32, x *float32, m *uint16, row int)
+
+//go:noescape
+func stripBF16AVX2(lines int, depth int, src *uint16, row int, dst *float32, width int)
+
+//go:noescape
+func dotF16AVX2x4(n int, x *float32, m *uint16, row int, out *float32)
+
+//go:noescape
+func dotF16AVX2x1(n int, x *float32, m *uint16, row int, out *float32)
+
+//go:noescape
+func axpyF16AVX2x8(n int, y *float32, x *float32, m *uint16, row int)
+
+//go:noescape
+func axpyF16AVX2x1(n int, y *float32, x *float32, m *uint16, row int)
+
+//go:noescape
+func stripF16AVX2(lines int, depth int, src *uint16, row int, dst *float32, width int)

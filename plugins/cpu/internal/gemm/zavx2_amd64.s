@@ -5083,3 +5083,491 @@ group:
 	JNZ        group
 	VZEROUPPER
 	RET
+
+// func dotBF16AVX2x4(n int, x *float32, m *uint16, row int, out *float32)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·dotBF16AVX2x4(SB), NOSPLIT, $0-40
+	MOVQ   n+0(FP), DX
+	MOVQ   x+8(FP), SI
+	MOVQ   m+16(FP), DI
+	MOVQ   row+24(FP), R8
+	SHLQ   $0x01, R8
+	LEAQ   (R8)(R8*2), R9
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	SUBQ   $0x10, DX
+	JLT    one
+
+two:
+	PREFETCHT0  1024(DI)
+	PREFETCHT0  1024(DI)(R8*1)
+	PREFETCHT0  1024(DI)(R8*2)
+	PREFETCHT0  1024(DI)(R9*1)
+	VMOVUPS     (SI), Y0
+	VPMOVZXWD   (DI), Y1
+	VPSLLD      $0x10, Y1, Y1
+	VFMADD231PS Y1, Y0, Y4
+	VPMOVZXWD   (DI)(R8*1), Y2
+	VPSLLD      $0x10, Y2, Y2
+	VFMADD231PS Y2, Y0, Y6
+	VPMOVZXWD   (DI)(R8*2), Y1
+	VPSLLD      $0x10, Y1, Y1
+	VFMADD231PS Y1, Y0, Y8
+	VPMOVZXWD   (DI)(R9*1), Y2
+	VPSLLD      $0x10, Y2, Y2
+	VFMADD231PS Y2, Y0, Y10
+	VMOVUPS     32(SI), Y0
+	VPMOVZXWD   16(DI), Y1
+	VPSLLD      $0x10, Y1, Y1
+	VFMADD231PS Y1, Y0, Y5
+	VPMOVZXWD   16(DI)(R8*1), Y2
+	VPSLLD      $0x10, Y2, Y2
+	VFMADD231PS Y2, Y0, Y7
+	VPMOVZXWD   16(DI)(R8*2), Y1
+	VPSLLD      $0x10, Y1, Y1
+	VFMADD231PS Y1, Y0, Y9
+	VPMOVZXWD   16(DI)(R9*1), Y2
+	VPSLLD      $0x10, Y2, Y2
+	VFMADD231PS Y2, Y0, Y11
+	ADDQ        $+64, SI
+	ADDQ        $+32, DI
+	SUBQ        $0x10, DX
+	JGE         two
+
+one:
+	ADDQ        $0x08, DX
+	JLT         reduce
+	VMOVUPS     (SI), Y0
+	VPMOVZXWD   (DI), Y1
+	VPSLLD      $0x10, Y1, Y1
+	VFMADD231PS Y1, Y0, Y4
+	VPMOVZXWD   (DI)(R8*1), Y2
+	VPSLLD      $0x10, Y2, Y2
+	VFMADD231PS Y2, Y0, Y6
+	VPMOVZXWD   (DI)(R8*2), Y1
+	VPSLLD      $0x10, Y1, Y1
+	VFMADD231PS Y1, Y0, Y8
+	VPMOVZXWD   (DI)(R9*1), Y2
+	VPSLLD      $0x10, Y2, Y2
+	VFMADD231PS Y2, Y0, Y10
+
+reduce:
+	MOVQ         out+32(FP), R10
+	VADDPS       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X2
+	VADDPS       X2, X4, X4
+	VHADDPS      X4, X4, X4
+	VHADDPS      X4, X4, X4
+	VMOVSS       X4, (R10)
+	VADDPS       Y7, Y6, Y6
+	VEXTRACTF128 $0x01, Y6, X2
+	VADDPS       X2, X6, X6
+	VHADDPS      X6, X6, X6
+	VHADDPS      X6, X6, X6
+	VMOVSS       X6, 4(R10)
+	VADDPS       Y9, Y8, Y8
+	VEXTRACTF128 $0x01, Y8, X2
+	VADDPS       X2, X8, X8
+	VHADDPS      X8, X8, X8
+	VHADDPS      X8, X8, X8
+	VMOVSS       X8, 8(R10)
+	VADDPS       Y11, Y10, Y10
+	VEXTRACTF128 $0x01, Y10, X2
+	VADDPS       X2, X10, X10
+	VHADDPS      X10, X10, X10
+	VHADDPS      X10, X10, X10
+	VMOVSS       X10, 12(R10)
+	VZEROUPPER
+	RET
+
+// func dotBF16AVX2x1(n int, x *float32, m *uint16, row int, out *float32)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·dotBF16AVX2x1(SB), NOSPLIT, $0-40
+	MOVQ   n+0(FP), DX
+	MOVQ   x+8(FP), SI
+	MOVQ   m+16(FP), DI
+	MOVQ   row+24(FP), R8
+	SHLQ   $0x01, R8
+	LEAQ   (R8)(R8*2), R9
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	SUBQ   $0x10, DX
+	JLT    one
+
+two:
+	PREFETCHT0  1024(DI)
+	VMOVUPS     (SI), Y0
+	VPMOVZXWD   (DI), Y1
+	VPSLLD      $0x10, Y1, Y1
+	VFMADD231PS Y1, Y0, Y4
+	VMOVUPS     32(SI), Y0
+	VPMOVZXWD   16(DI), Y1
+	VPSLLD      $0x10, Y1, Y1
+	VFMADD231PS Y1, Y0, Y5
+	ADDQ        $+64, SI
+	ADDQ        $+32, DI
+	SUBQ        $0x10, DX
+	JGE         two
+
+one:
+	ADDQ        $0x08, DX
+	JLT         reduce
+	VMOVUPS     (SI), Y0
+	VPMOVZXWD   (DI), Y1
+	VPSLLD      $0x10, Y1, Y1
+	VFMADD231PS Y1, Y0, Y4
+
+reduce:
+	MOVQ         out+32(FP), R10
+	VADDPS       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X2
+	VADDPS       X2, X4, X4
+	VHADDPS      X4, X4, X4
+	VHADDPS      X4, X4, X4
+	VMOVSS       X4, (R10)
+	VZEROUPPER
+	RET
+
+// func axpyBF16AVX2x8(n int, y *float32, x *float32, m *uint16, row int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·axpyBF16AVX2x8(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), DX
+	MOVQ         y+8(FP), DI
+	MOVQ         x+16(FP), AX
+	MOVQ         m+24(FP), SI
+	MOVQ         row+32(FP), R8
+	SHLQ         $0x01, R8
+	VBROADCASTSS (AX), Y4
+	VBROADCASTSS 4(AX), Y5
+	VBROADCASTSS 8(AX), Y6
+	VBROADCASTSS 12(AX), Y7
+	VBROADCASTSS 16(AX), Y8
+	VBROADCASTSS 20(AX), Y9
+	VBROADCASTSS 24(AX), Y10
+	VBROADCASTSS 28(AX), Y11
+	LEAQ         (R8)(R8*2), R12
+	LEAQ         (R8)(R8*4), R13
+	LEAQ         (SI)(R12*2), BX
+	ADDQ         R8, BX
+
+vector:
+	VMOVUPS     (DI), Y0
+	VPMOVZXWD   (SI), Y1
+	VPSLLD      $0x10, Y1, Y1
+	VFMADD231PS Y1, Y4, Y0
+	VPMOVZXWD   (SI)(R8*1), Y2
+	VPSLLD      $0x10, Y2, Y2
+	VFMADD231PS Y2, Y5, Y0
+	VPMOVZXWD   (SI)(R8*2), Y1
+	VPSLLD      $0x10, Y1, Y1
+	VFMADD231PS Y1, Y6, Y0
+	VPMOVZXWD   (SI)(R12*1), Y2
+	VPSLLD      $0x10, Y2, Y2
+	VFMADD231PS Y2, Y7, Y0
+	VPMOVZXWD   (SI)(R8*4), Y1
+	VPSLLD      $0x10, Y1, Y1
+	VFMADD231PS Y1, Y8, Y0
+	VPMOVZXWD   (SI)(R13*1), Y2
+	VPSLLD      $0x10, Y2, Y2
+	VFMADD231PS Y2, Y9, Y0
+	VPMOVZXWD   (SI)(R12*2), Y1
+	VPSLLD      $0x10, Y1, Y1
+	VFMADD231PS Y1, Y10, Y0
+	VPMOVZXWD   (BX), Y2
+	VPSLLD      $0x10, Y2, Y2
+	VFMADD231PS Y2, Y11, Y0
+	VMOVUPS     Y0, (DI)
+	ADDQ        $0x20, DI
+	ADDQ        $0x10, SI
+	ADDQ        $0x10, BX
+	SUBQ        $0x08, DX
+	JNZ         vector
+	VZEROUPPER
+	RET
+
+// func axpyBF16AVX2x1(n int, y *float32, x *float32, m *uint16, row int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·axpyBF16AVX2x1(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), DX
+	MOVQ         y+8(FP), DI
+	MOVQ         x+16(FP), AX
+	MOVQ         m+24(FP), SI
+	MOVQ         row+32(FP), R8
+	SHLQ         $0x01, R8
+	VBROADCASTSS (AX), Y4
+
+vector:
+	VMOVUPS     (DI), Y0
+	VPMOVZXWD   (SI), Y1
+	VPSLLD      $0x10, Y1, Y1
+	VFMADD231PS Y1, Y4, Y0
+	VMOVUPS     Y0, (DI)
+	ADDQ        $0x20, DI
+	ADDQ        $0x10, SI
+	SUBQ        $0x08, DX
+	JNZ         vector
+	VZEROUPPER
+	RET
+
+// func stripBF16AVX2(lines int, depth int, src *uint16, row int, dst *float32, width int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·stripBF16AVX2(SB), NOSPLIT, $0-48
+	MOVQ depth+8(FP), DX
+	MOVQ src+16(FP), SI
+	MOVQ row+24(FP), R9
+	SHLQ $0x01, R9
+	MOVQ dst+32(FP), DI
+	MOVQ width+40(FP), R10
+	SHLQ $0x02, R10
+
+row:
+	PREFETCHT0 (SI)(R9*8)
+	VPMOVZXWD  (SI), Y0
+	VPSLLD     $0x10, Y0, Y0
+	VMOVUPS    Y0, (DI)
+	VPMOVZXWD  16(SI), Y1
+	VPSLLD     $0x10, Y1, Y1
+	VMOVUPS    Y1, 32(DI)
+	ADDQ       R9, SI
+	ADDQ       R10, DI
+	DECQ       DX
+	JNZ        row
+	VZEROUPPER
+	RET
+
+// func dotF16AVX2x4(n int, x *float32, m *uint16, row int, out *float32)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·dotF16AVX2x4(SB), NOSPLIT, $0-40
+	MOVQ   n+0(FP), DX
+	MOVQ   x+8(FP), SI
+	MOVQ   m+16(FP), DI
+	MOVQ   row+24(FP), R8
+	SHLQ   $0x01, R8
+	LEAQ   (R8)(R8*2), R9
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	SUBQ   $0x10, DX
+	JLT    one
+
+two:
+	PREFETCHT0  1024(DI)
+	PREFETCHT0  1024(DI)(R8*1)
+	PREFETCHT0  1024(DI)(R8*2)
+	PREFETCHT0  1024(DI)(R9*1)
+	VMOVUPS     (SI), Y0
+	VCVTPH2PS   (DI), Y1
+	VFMADD231PS Y1, Y0, Y4
+	VCVTPH2PS   (DI)(R8*1), Y2
+	VFMADD231PS Y2, Y0, Y6
+	VCVTPH2PS   (DI)(R8*2), Y1
+	VFMADD231PS Y1, Y0, Y8
+	VCVTPH2PS   (DI)(R9*1), Y2
+	VFMADD231PS Y2, Y0, Y10
+	VMOVUPS     32(SI), Y0
+	VCVTPH2PS   16(DI), Y1
+	VFMADD231PS Y1, Y0, Y5
+	VCVTPH2PS   16(DI)(R8*1), Y2
+	VFMADD231PS Y2, Y0, Y7
+	VCVTPH2PS   16(DI)(R8*2), Y1
+	VFMADD231PS Y1, Y0, Y9
+	VCVTPH2PS   16(DI)(R9*1), Y2
+	VFMADD231PS Y2, Y0, Y11
+	ADDQ        $+64, SI
+	ADDQ        $+32, DI
+	SUBQ        $0x10, DX
+	JGE         two
+
+one:
+	ADDQ        $0x08, DX
+	JLT         reduce
+	VMOVUPS     (SI), Y0
+	VCVTPH2PS   (DI), Y1
+	VFMADD231PS Y1, Y0, Y4
+	VCVTPH2PS   (DI)(R8*1), Y2
+	VFMADD231PS Y2, Y0, Y6
+	VCVTPH2PS   (DI)(R8*2), Y1
+	VFMADD231PS Y1, Y0, Y8
+	VCVTPH2PS   (DI)(R9*1), Y2
+	VFMADD231PS Y2, Y0, Y10
+
+reduce:
+	MOVQ         out+32(FP), R10
+	VADDPS       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X2
+	VADDPS       X2, X4, X4
+	VHADDPS      X4, X4, X4
+	VHADDPS      X4, X4, X4
+	VMOVSS       X4, (R10)
+	VADDPS       Y7, Y6, Y6
+	VEXTRACTF128 $0x01, Y6, X2
+	VADDPS       X2, X6, X6
+	VHADDPS      X6, X6, X6
+	VHADDPS      X6, X6, X6
+	VMOVSS       X6, 4(R10)
+	VADDPS       Y9, Y8, Y8
+	VEXTRACTF128 $0x01, Y8, X2
+	VADDPS       X2, X8, X8
+	VHADDPS      X8, X8, X8
+	VHADDPS      X8, X8, X8
+	VMOVSS       X8, 8(R10)
+	VADDPS       Y11, Y10, Y10
+	VEXTRACTF128 $0x01, Y10, X2
+	VADDPS       X2, X10, X10
+	VHADDPS      X10, X10, X10
+	VHADDPS      X10, X10, X10
+	VMOVSS       X10, 12(R10)
+	VZEROUPPER
+	RET
+
+// func dotF16AVX2x1(n int, x *float32, m *uint16, row int, out *float32)
+// Requires: AVX, F16C, FMA3, MMX+
+TEXT ·dotF16AVX2x1(SB), NOSPLIT, $0-40
+	MOVQ   n+0(FP), DX
+	MOVQ   x+8(FP), SI
+	MOVQ   m+16(FP), DI
+	MOVQ   row+24(FP), R8
+	SHLQ   $0x01, R8
+	LEAQ   (R8)(R8*2), R9
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	SUBQ   $0x10, DX
+	JLT    one
+
+two:
+	PREFETCHT0  1024(DI)
+	VMOVUPS     (SI), Y0
+	VCVTPH2PS   (DI), Y1
+	VFMADD231PS Y1, Y0, Y4
+	VMOVUPS     32(SI), Y0
+	VCVTPH2PS   16(DI), Y1
+	VFMADD231PS Y1, Y0, Y5
+	ADDQ        $+64, SI
+	ADDQ        $+32, DI
+	SUBQ        $0x10, DX
+	JGE         two
+
+one:
+	ADDQ        $0x08, DX
+	JLT         reduce
+	VMOVUPS     (SI), Y0
+	VCVTPH2PS   (DI), Y1
+	VFMADD231PS Y1, Y0, Y4
+
+reduce:
+	MOVQ         out+32(FP), R10
+	VADDPS       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X2
+	VADDPS       X2, X4, X4
+	VHADDPS      X4, X4, X4
+	VHADDPS      X4, X4, X4
+	VMOVSS       X4, (R10)
+	VZEROUPPER
+	RET
+
+// func axpyF16AVX2x8(n int, y *float32, x *float32, m *uint16, row int)
+// Requires: AVX, F16C, FMA3
+TEXT ·axpyF16AVX2x8(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), DX
+	MOVQ         y+8(FP), DI
+	MOVQ         x+16(FP), AX
+	MOVQ         m+24(FP), SI
+	MOVQ         row+32(FP), R8
+	SHLQ         $0x01, R8
+	VBROADCASTSS (AX), Y4
+	VBROADCASTSS 4(AX), Y5
+	VBROADCASTSS 8(AX), Y6
+	VBROADCASTSS 12(AX), Y7
+	VBROADCASTSS 16(AX), Y8
+	VBROADCASTSS 20(AX), Y9
+	VBROADCASTSS 24(AX), Y10
+	VBROADCASTSS 28(AX), Y11
+	LEAQ         (R8)(R8*2), R12
+	LEAQ         (R8)(R8*4), R13
+	LEAQ         (SI)(R12*2), BX
+	ADDQ         R8, BX
+
+vector:
+	VMOVUPS     (DI), Y0
+	VCVTPH2PS   (SI), Y1
+	VFMADD231PS Y1, Y4, Y0
+	VCVTPH2PS   (SI)(R8*1), Y2
+	VFMADD231PS Y2, Y5, Y0
+	VCVTPH2PS   (SI)(R8*2), Y1
+	VFMADD231PS Y1, Y6, Y0
+	VCVTPH2PS   (SI)(R12*1), Y2
+	VFMADD231PS Y2, Y7, Y0
+	VCVTPH2PS   (SI)(R8*4), Y1
+	VFMADD231PS Y1, Y8, Y0
+	VCVTPH2PS   (SI)(R13*1), Y2
+	VFMADD231PS Y2, Y9, Y0
+	VCVTPH2PS   (SI)(R12*2), Y1
+	VFMADD231PS Y1, Y10, Y0
+	VCVTPH2PS   (BX), Y2
+	VFMADD231PS Y2, Y11, Y0
+	VMOVUPS     Y0, (DI)
+	ADDQ        $0x20, DI
+	ADDQ        $0x10, SI
+	ADDQ        $0x10, BX
+	SUBQ        $0x08, DX
+	JNZ         vector
+	VZEROUPPER
+	RET
+
+// func axpyF16AVX2x1(n int, y *float32, x *float32, m *uint16, row int)
+// Requires: AVX, F16C, FMA3
+TEXT ·axpyF16AVX2x1(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), DX
+	MOVQ         y+8(FP), DI
+	MOVQ         x+16(FP), AX
+	MOVQ         m+24(FP), SI
+	MOVQ         row+32(FP), R8
+	SHLQ         $0x01, R8
+	VBROADCASTSS (AX), Y4
+
+vector:
+	VMOVUPS     (DI), Y0
+	VCVTPH2PS   (SI), Y1
+	VFMADD231PS Y1, Y4, Y0
+	VMOVUPS     Y0, (DI)
+	ADDQ        $0x20, DI
+	ADDQ        $0x10, SI
+	SUBQ        $0x08, DX
+	JNZ         vector
+	VZEROUPPER
+	RET
+
+// func stripF16AVX2(lines int, depth int, src *uint16, row int, dst *float32, width int)
+// Requires: AVX, F16C, MMX+
+TEXT ·stripF16AVX2(SB), NOSPLIT, $0-48
+	MOVQ depth+8(FP), DX
+	MOVQ src+16(FP), SI
+	MOVQ row+24(FP), R9
+	SHLQ $0x01, R9
+	MOVQ dst+32(FP), DI
+	MOVQ width+40(FP), R10
+	SHLQ $0x02, R10
+
+row:
+	PREFETCHT0 (SI)(R9*8)
+	VCVTPH2PS  (SI), Y0
+	VMOVUPS    Y0, (DI)
+	VCVTPH2PS  16(SI), Y1
+	VMOVUPS    Y1, 32(DI)
+	ADDQ       R9, SI
+	ADDQ       R10, DI
+	DECQ       DX
+	JNZ        row
+	VZEROUPPER
+	RET

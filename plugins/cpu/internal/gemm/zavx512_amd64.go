@@ -372,3 +372,128 @@ func bytesAVX512x14(k int, a *int32, b *int32, c *int32, aCol int, bRow int, ldc
 
 //go:noescape
 func quadsAVX512(groups int, src *uint8, row int, dst *int32, width int, flip uint32)
+
+//go:noescape
+func dotBF16AVX512x4(n int, x *float32, m *uint16, row int, out *float32)
+
+//go:noescape
+func dotBF16AVX512x1(n int, x *float32, m *uint16, row int, out *float32)
+
+//go:noescape
+func axpyBF16AVX512x8(n int, y *float32, x *float32, m *uint16, row int)
+
+//go:noescape
+func axpyBF16AVX512x1(n int, y *float32, x *float32, m *uint16, row int)
+
+//go:noescape
+func stripBF16AVX512(lines int, depth int, src *uint16, row int, dst *float32, width int)
+
+//go:noescape
+func dotF16AVX512x4(n int, x *float32, m *uint16, row int, out *float32)
+
+//go:noescape
+func dotF16AVX512x1(n int, x *float32, m *uint16, row int, out *float32)
+
+//go:noescape
+func axpyF16AVX512x8(n int, y *float32, x *float32, m *uint16, row int)
+
+//go:noescape
+func axpyF16AVX512x1(n int, y *float32, x *float32, m *uint16, row int)
+
+//go:noescape
+func stripF16AVX512(lines int, depth int, src *uint16, row int, dst *float32, width int)
+
+//go:noescape
+func tilePairsAVX512x1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512Halfx1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512x2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512Halfx2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512x3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512Halfx3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512x4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512Halfx4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512x5(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512Halfx5(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512x6(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512Halfx6(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512x7(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512Halfx7(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512x8(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512Halfx8(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512x9(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512Halfx9(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512x10(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512Halfx10(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512x11(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512Halfx11(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512x12(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512Halfx12(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512x13(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512Halfx13(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512x14(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func tilePairsAVX512Halfx14(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+
+//go:noescape
+func transposePairsAVX512(lines int, depth int, src *float32, line int, dst *float32, width int)
+
+//go:noescape
+func zipPairsAVX512(lines int, depth int, src *uint16, row int, dst *float32, width int)
+
+// subnormalAVX512 reports whether n units hold one.
+//
+//go:noescape
+func subnormalAVX512(n int, x *float32) bool

@@ -31893,3 +31893,10973 @@ group:
 	DECQ       CX
 	JNZ        group
 	RET
+
+// func dotBF16AVX512x4(n int, x *float32, m *uint16, row int, out *float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·dotBF16AVX512x4(SB), NOSPLIT, $0-40
+	MOVQ   n+0(FP), DX
+	MOVQ   x+8(FP), SI
+	MOVQ   m+16(FP), DI
+	MOVQ   row+24(FP), R8
+	SHLQ   $0x01, R8
+	LEAQ   (R8)(R8*2), R9
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	SUBQ   $0x20, DX
+	JLT    one
+
+two:
+	PREFETCHT0  1024(DI)
+	PREFETCHT0  1024(DI)(R8*1)
+	PREFETCHT0  1024(DI)(R8*2)
+	PREFETCHT0  1024(DI)(R9*1)
+	VMOVUPS     (SI), Z0
+	VPMOVZXWD   (DI), Z1
+	VPSLLD      $0x10, Z1, Z1
+	VFMADD231PS Z1, Z0, Z4
+	VPMOVZXWD   (DI)(R8*1), Z2
+	VPSLLD      $0x10, Z2, Z2
+	VFMADD231PS Z2, Z0, Z6
+	VPMOVZXWD   (DI)(R8*2), Z1
+	VPSLLD      $0x10, Z1, Z1
+	VFMADD231PS Z1, Z0, Z8
+	VPMOVZXWD   (DI)(R9*1), Z2
+	VPSLLD      $0x10, Z2, Z2
+	VFMADD231PS Z2, Z0, Z10
+	VMOVUPS     64(SI), Z0
+	VPMOVZXWD   32(DI), Z1
+	VPSLLD      $0x10, Z1, Z1
+	VFMADD231PS Z1, Z0, Z5
+	VPMOVZXWD   32(DI)(R8*1), Z2
+	VPSLLD      $0x10, Z2, Z2
+	VFMADD231PS Z2, Z0, Z7
+	VPMOVZXWD   32(DI)(R8*2), Z1
+	VPSLLD      $0x10, Z1, Z1
+	VFMADD231PS Z1, Z0, Z9
+	VPMOVZXWD   32(DI)(R9*1), Z2
+	VPSLLD      $0x10, Z2, Z2
+	VFMADD231PS Z2, Z0, Z11
+	ADDQ        $+128, SI
+	ADDQ        $+64, DI
+	SUBQ        $0x20, DX
+	JGE         two
+
+one:
+	ADDQ        $0x10, DX
+	JLT         reduce
+	VMOVUPS     (SI), Z0
+	VPMOVZXWD   (DI), Z1
+	VPSLLD      $0x10, Z1, Z1
+	VFMADD231PS Z1, Z0, Z4
+	VPMOVZXWD   (DI)(R8*1), Z2
+	VPSLLD      $0x10, Z2, Z2
+	VFMADD231PS Z2, Z0, Z6
+	VPMOVZXWD   (DI)(R8*2), Z1
+	VPSLLD      $0x10, Z1, Z1
+	VFMADD231PS Z1, Z0, Z8
+	VPMOVZXWD   (DI)(R9*1), Z2
+	VPSLLD      $0x10, Z2, Z2
+	VFMADD231PS Z2, Z0, Z10
+
+reduce:
+	MOVQ          out+32(FP), R10
+	VADDPS        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y2
+	VADDPS        Y2, Y4, Y4
+	VEXTRACTF128  $0x01, Y4, X2
+	VADDPS        X2, X4, X4
+	VHADDPS       X4, X4, X4
+	VHADDPS       X4, X4, X4
+	VMOVSS        X4, (R10)
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y2
+	VADDPS        Y2, Y6, Y6
+	VEXTRACTF128  $0x01, Y6, X2
+	VADDPS        X2, X6, X6
+	VHADDPS       X6, X6, X6
+	VHADDPS       X6, X6, X6
+	VMOVSS        X6, 4(R10)
+	VADDPS        Z9, Z8, Z8
+	VEXTRACTF64X4 $0x01, Z8, Y2
+	VADDPS        Y2, Y8, Y8
+	VEXTRACTF128  $0x01, Y8, X2
+	VADDPS        X2, X8, X8
+	VHADDPS       X8, X8, X8
+	VHADDPS       X8, X8, X8
+	VMOVSS        X8, 8(R10)
+	VADDPS        Z11, Z10, Z10
+	VEXTRACTF64X4 $0x01, Z10, Y2
+	VADDPS        Y2, Y10, Y10
+	VEXTRACTF128  $0x01, Y10, X2
+	VADDPS        X2, X10, X10
+	VHADDPS       X10, X10, X10
+	VHADDPS       X10, X10, X10
+	VMOVSS        X10, 12(R10)
+	VZEROUPPER
+	RET
+
+// func dotBF16AVX512x1(n int, x *float32, m *uint16, row int, out *float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·dotBF16AVX512x1(SB), NOSPLIT, $0-40
+	MOVQ   n+0(FP), DX
+	MOVQ   x+8(FP), SI
+	MOVQ   m+16(FP), DI
+	MOVQ   row+24(FP), R8
+	SHLQ   $0x01, R8
+	LEAQ   (R8)(R8*2), R9
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	SUBQ   $0x20, DX
+	JLT    one
+
+two:
+	PREFETCHT0  1024(DI)
+	VMOVUPS     (SI), Z0
+	VPMOVZXWD   (DI), Z1
+	VPSLLD      $0x10, Z1, Z1
+	VFMADD231PS Z1, Z0, Z4
+	VMOVUPS     64(SI), Z0
+	VPMOVZXWD   32(DI), Z1
+	VPSLLD      $0x10, Z1, Z1
+	VFMADD231PS Z1, Z0, Z5
+	ADDQ        $+128, SI
+	ADDQ        $+64, DI
+	SUBQ        $0x20, DX
+	JGE         two
+
+one:
+	ADDQ        $0x10, DX
+	JLT         reduce
+	VMOVUPS     (SI), Z0
+	VPMOVZXWD   (DI), Z1
+	VPSLLD      $0x10, Z1, Z1
+	VFMADD231PS Z1, Z0, Z4
+
+reduce:
+	MOVQ          out+32(FP), R10
+	VADDPS        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y2
+	VADDPS        Y2, Y4, Y4
+	VEXTRACTF128  $0x01, Y4, X2
+	VADDPS        X2, X4, X4
+	VHADDPS       X4, X4, X4
+	VHADDPS       X4, X4, X4
+	VMOVSS        X4, (R10)
+	VZEROUPPER
+	RET
+
+// func axpyBF16AVX512x8(n int, y *float32, x *float32, m *uint16, row int)
+// Requires: AVX, AVX512F
+TEXT ·axpyBF16AVX512x8(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), DX
+	MOVQ         y+8(FP), DI
+	MOVQ         x+16(FP), AX
+	MOVQ         m+24(FP), SI
+	MOVQ         row+32(FP), R8
+	SHLQ         $0x01, R8
+	VBROADCASTSS (AX), Z4
+	VBROADCASTSS 4(AX), Z5
+	VBROADCASTSS 8(AX), Z6
+	VBROADCASTSS 12(AX), Z7
+	VBROADCASTSS 16(AX), Z8
+	VBROADCASTSS 20(AX), Z9
+	VBROADCASTSS 24(AX), Z10
+	VBROADCASTSS 28(AX), Z11
+	LEAQ         (R8)(R8*2), R12
+	LEAQ         (R8)(R8*4), R13
+	LEAQ         (SI)(R12*2), BX
+	ADDQ         R8, BX
+
+vector:
+	VMOVUPS     (DI), Z0
+	VPMOVZXWD   (SI), Z1
+	VPSLLD      $0x10, Z1, Z1
+	VFMADD231PS Z1, Z4, Z0
+	VPMOVZXWD   (SI)(R8*1), Z2
+	VPSLLD      $0x10, Z2, Z2
+	VFMADD231PS Z2, Z5, Z0
+	VPMOVZXWD   (SI)(R8*2), Z1
+	VPSLLD      $0x10, Z1, Z1
+	VFMADD231PS Z1, Z6, Z0
+	VPMOVZXWD   (SI)(R12*1), Z2
+	VPSLLD      $0x10, Z2, Z2
+	VFMADD231PS Z2, Z7, Z0
+	VPMOVZXWD   (SI)(R8*4), Z1
+	VPSLLD      $0x10, Z1, Z1
+	VFMADD231PS Z1, Z8, Z0
+	VPMOVZXWD   (SI)(R13*1), Z2
+	VPSLLD      $0x10, Z2, Z2
+	VFMADD231PS Z2, Z9, Z0
+	VPMOVZXWD   (SI)(R12*2), Z1
+	VPSLLD      $0x10, Z1, Z1
+	VFMADD231PS Z1, Z10, Z0
+	VPMOVZXWD   (BX), Z2
+	VPSLLD      $0x10, Z2, Z2
+	VFMADD231PS Z2, Z11, Z0
+	VMOVUPS     Z0, (DI)
+	ADDQ        $0x40, DI
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, BX
+	SUBQ        $0x10, DX
+	JNZ         vector
+	VZEROUPPER
+	RET
+
+// func axpyBF16AVX512x1(n int, y *float32, x *float32, m *uint16, row int)
+// Requires: AVX, AVX512F
+TEXT ·axpyBF16AVX512x1(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), DX
+	MOVQ         y+8(FP), DI
+	MOVQ         x+16(FP), AX
+	MOVQ         m+24(FP), SI
+	MOVQ         row+32(FP), R8
+	SHLQ         $0x01, R8
+	VBROADCASTSS (AX), Z4
+
+vector:
+	VMOVUPS     (DI), Z0
+	VPMOVZXWD   (SI), Z1
+	VPSLLD      $0x10, Z1, Z1
+	VFMADD231PS Z1, Z4, Z0
+	VMOVUPS     Z0, (DI)
+	ADDQ        $0x40, DI
+	ADDQ        $0x20, SI
+	SUBQ        $0x10, DX
+	JNZ         vector
+	VZEROUPPER
+	RET
+
+// func stripBF16AVX512(lines int, depth int, src *uint16, row int, dst *float32, width int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·stripBF16AVX512(SB), NOSPLIT, $0-48
+	MOVQ  lines+0(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	MOVQ  depth+8(FP), DX
+	MOVQ  src+16(FP), SI
+	MOVQ  row+24(FP), R9
+	SHLQ  $0x01, R9
+	MOVQ  dst+32(FP), DI
+	MOVQ  width+40(FP), R10
+	SHLQ  $0x02, R10
+
+row:
+	PREFETCHT0  (SI)(R9*8)
+	VPMOVZXWD.Z (SI), K1, Z0
+	VPSLLD      $0x10, Z0, Z0
+	VMOVUPS     Z0, K1, (DI)
+	VPMOVZXWD.Z 32(SI), K2, Z1
+	VPSLLD      $0x10, Z1, Z1
+	VMOVUPS     Z1, K2, 64(DI)
+	ADDQ        R9, SI
+	ADDQ        R10, DI
+	DECQ        DX
+	JNZ         row
+	VZEROUPPER
+	RET
+
+// func dotF16AVX512x4(n int, x *float32, m *uint16, row int, out *float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·dotF16AVX512x4(SB), NOSPLIT, $0-40
+	MOVQ   n+0(FP), DX
+	MOVQ   x+8(FP), SI
+	MOVQ   m+16(FP), DI
+	MOVQ   row+24(FP), R8
+	SHLQ   $0x01, R8
+	LEAQ   (R8)(R8*2), R9
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	SUBQ   $0x20, DX
+	JLT    one
+
+two:
+	PREFETCHT0  1024(DI)
+	PREFETCHT0  1024(DI)(R8*1)
+	PREFETCHT0  1024(DI)(R8*2)
+	PREFETCHT0  1024(DI)(R9*1)
+	VMOVUPS     (SI), Z0
+	VCVTPH2PS   (DI), Z1
+	VFMADD231PS Z1, Z0, Z4
+	VCVTPH2PS   (DI)(R8*1), Z2
+	VFMADD231PS Z2, Z0, Z6
+	VCVTPH2PS   (DI)(R8*2), Z1
+	VFMADD231PS Z1, Z0, Z8
+	VCVTPH2PS   (DI)(R9*1), Z2
+	VFMADD231PS Z2, Z0, Z10
+	VMOVUPS     64(SI), Z0
+	VCVTPH2PS   32(DI), Z1
+	VFMADD231PS Z1, Z0, Z5
+	VCVTPH2PS   32(DI)(R8*1), Z2
+	VFMADD231PS Z2, Z0, Z7
+	VCVTPH2PS   32(DI)(R8*2), Z1
+	VFMADD231PS Z1, Z0, Z9
+	VCVTPH2PS   32(DI)(R9*1), Z2
+	VFMADD231PS Z2, Z0, Z11
+	ADDQ        $+128, SI
+	ADDQ        $+64, DI
+	SUBQ        $0x20, DX
+	JGE         two
+
+one:
+	ADDQ        $0x10, DX
+	JLT         reduce
+	VMOVUPS     (SI), Z0
+	VCVTPH2PS   (DI), Z1
+	VFMADD231PS Z1, Z0, Z4
+	VCVTPH2PS   (DI)(R8*1), Z2
+	VFMADD231PS Z2, Z0, Z6
+	VCVTPH2PS   (DI)(R8*2), Z1
+	VFMADD231PS Z1, Z0, Z8
+	VCVTPH2PS   (DI)(R9*1), Z2
+	VFMADD231PS Z2, Z0, Z10
+
+reduce:
+	MOVQ          out+32(FP), R10
+	VADDPS        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y2
+	VADDPS        Y2, Y4, Y4
+	VEXTRACTF128  $0x01, Y4, X2
+	VADDPS        X2, X4, X4
+	VHADDPS       X4, X4, X4
+	VHADDPS       X4, X4, X4
+	VMOVSS        X4, (R10)
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y2
+	VADDPS        Y2, Y6, Y6
+	VEXTRACTF128  $0x01, Y6, X2
+	VADDPS        X2, X6, X6
+	VHADDPS       X6, X6, X6
+	VHADDPS       X6, X6, X6
+	VMOVSS        X6, 4(R10)
+	VADDPS        Z9, Z8, Z8
+	VEXTRACTF64X4 $0x01, Z8, Y2
+	VADDPS        Y2, Y8, Y8
+	VEXTRACTF128  $0x01, Y8, X2
+	VADDPS        X2, X8, X8
+	VHADDPS       X8, X8, X8
+	VHADDPS       X8, X8, X8
+	VMOVSS        X8, 8(R10)
+	VADDPS        Z11, Z10, Z10
+	VEXTRACTF64X4 $0x01, Z10, Y2
+	VADDPS        Y2, Y10, Y10
+	VEXTRACTF128  $0x01, Y10, X2
+	VADDPS        X2, X10, X10
+	VHADDPS       X10, X10, X10
+	VHADDPS       X10, X10, X10
+	VMOVSS        X10, 12(R10)
+	VZEROUPPER
+	RET
+
+// func dotF16AVX512x1(n int, x *float32, m *uint16, row int, out *float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·dotF16AVX512x1(SB), NOSPLIT, $0-40
+	MOVQ   n+0(FP), DX
+	MOVQ   x+8(FP), SI
+	MOVQ   m+16(FP), DI
+	MOVQ   row+24(FP), R8
+	SHLQ   $0x01, R8
+	LEAQ   (R8)(R8*2), R9
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	SUBQ   $0x20, DX
+	JLT    one
+
+two:
+	PREFETCHT0  1024(DI)
+	VMOVUPS     (SI), Z0
+	VCVTPH2PS   (DI), Z1
+	VFMADD231PS Z1, Z0, Z4
+	VMOVUPS     64(SI), Z0
+	VCVTPH2PS   32(DI), Z1
+	VFMADD231PS Z1, Z0, Z5
+	ADDQ        $+128, SI
+	ADDQ        $+64, DI
+	SUBQ        $0x20, DX
+	JGE         two
+
+one:
+	ADDQ        $0x10, DX
+	JLT         reduce
+	VMOVUPS     (SI), Z0
+	VCVTPH2PS   (DI), Z1
+	VFMADD231PS Z1, Z0, Z4
+
+reduce:
+	MOVQ          out+32(FP), R10
+	VADDPS        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y2
+	VADDPS        Y2, Y4, Y4
+	VEXTRACTF128  $0x01, Y4, X2
+	VADDPS        X2, X4, X4
+	VHADDPS       X4, X4, X4
+	VHADDPS       X4, X4, X4
+	VMOVSS        X4, (R10)
+	VZEROUPPER
+	RET
+
+// func axpyF16AVX512x8(n int, y *float32, x *float32, m *uint16, row int)
+// Requires: AVX, AVX512F
+TEXT ·axpyF16AVX512x8(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), DX
+	MOVQ         y+8(FP), DI
+	MOVQ         x+16(FP), AX
+	MOVQ         m+24(FP), SI
+	MOVQ         row+32(FP), R8
+	SHLQ         $0x01, R8
+	VBROADCASTSS (AX), Z4
+	VBROADCASTSS 4(AX), Z5
+	VBROADCASTSS 8(AX), Z6
+	VBROADCASTSS 12(AX), Z7
+	VBROADCASTSS 16(AX), Z8
+	VBROADCASTSS 20(AX), Z9
+	VBROADCASTSS 24(AX), Z10
+	VBROADCASTSS 28(AX), Z11
+	LEAQ         (R8)(R8*2), R12
+	LEAQ         (R8)(R8*4), R13
+	LEAQ         (SI)(R12*2), BX
+	ADDQ         R8, BX
+
+vector:
+	VMOVUPS     (DI), Z0
+	VCVTPH2PS   (SI), Z1
+	VFMADD231PS Z1, Z4, Z0
+	VCVTPH2PS   (SI)(R8*1), Z2
+	VFMADD231PS Z2, Z5, Z0
+	VCVTPH2PS   (SI)(R8*2), Z1
+	VFMADD231PS Z1, Z6, Z0
+	VCVTPH2PS   (SI)(R12*1), Z2
+	VFMADD231PS Z2, Z7, Z0
+	VCVTPH2PS   (SI)(R8*4), Z1
+	VFMADD231PS Z1, Z8, Z0
+	VCVTPH2PS   (SI)(R13*1), Z2
+	VFMADD231PS Z2, Z9, Z0
+	VCVTPH2PS   (SI)(R12*2), Z1
+	VFMADD231PS Z1, Z10, Z0
+	VCVTPH2PS   (BX), Z2
+	VFMADD231PS Z2, Z11, Z0
+	VMOVUPS     Z0, (DI)
+	ADDQ        $0x40, DI
+	ADDQ        $0x20, SI
+	ADDQ        $0x20, BX
+	SUBQ        $0x10, DX
+	JNZ         vector
+	VZEROUPPER
+	RET
+
+// func axpyF16AVX512x1(n int, y *float32, x *float32, m *uint16, row int)
+// Requires: AVX, AVX512F
+TEXT ·axpyF16AVX512x1(SB), NOSPLIT, $0-40
+	MOVQ         n+0(FP), DX
+	MOVQ         y+8(FP), DI
+	MOVQ         x+16(FP), AX
+	MOVQ         m+24(FP), SI
+	MOVQ         row+32(FP), R8
+	SHLQ         $0x01, R8
+	VBROADCASTSS (AX), Z4
+
+vector:
+	VMOVUPS     (DI), Z0
+	VCVTPH2PS   (SI), Z1
+	VFMADD231PS Z1, Z4, Z0
+	VMOVUPS     Z0, (DI)
+	ADDQ        $0x40, DI
+	ADDQ        $0x20, SI
+	SUBQ        $0x10, DX
+	JNZ         vector
+	VZEROUPPER
+	RET
+
+// func stripF16AVX512(lines int, depth int, src *uint16, row int, dst *float32, width int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·stripF16AVX512(SB), NOSPLIT, $0-48
+	MOVQ  lines+0(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	MOVQ  depth+8(FP), DX
+	MOVQ  src+16(FP), SI
+	MOVQ  row+24(FP), R9
+	SHLQ  $0x01, R9
+	MOVQ  dst+32(FP), DI
+	MOVQ  width+40(FP), R10
+	SHLQ  $0x02, R10
+
+row:
+	PREFETCHT0  (SI)(R9*8)
+	VCVTPH2PS.Z (SI), K1, Z0
+	VMOVUPS     Z0, K1, (DI)
+	VCVTPH2PS.Z 32(SI), K2, Z1
+	VMOVUPS     Z1, K2, 64(DI)
+	ADDQ        R9, SI
+	ADDQ        R10, DI
+	DECQ        DX
+	JNZ         row
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512x1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512x1(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG $0x4876f262
+	WORD $0xea52
+	ADDQ R9, SI
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	VMOVUPS Z5, K2, 64(DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512Halfx1(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512Halfx1(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+	ADDQ R9, SI
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512x2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512x2(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG $0x4876f262
+	WORD $0xfb52
+	ADDQ R9, SI
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z7, Z7
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	VMOVUPS Z5, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	VMOVUPS Z7, K2, 64(DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512Halfx2(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512Halfx2(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG         $0x487ef262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+	ADDQ R9, SI
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512x3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512x3(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG $0x48767262
+	WORD $0xca52
+	ADDQ R9, SI
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z7, Z7
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z9, Z9
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	VMOVUPS Z5, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	VMOVUPS Z7, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	VMOVUPS Z9, K2, 64(DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512Halfx3(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512Halfx3(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG         $0x487ef262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG         $0x487ef262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+	ADDQ R9, SI
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512x4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512x4(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	LEAQ       (R8)(R8*2), R12
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG $0x48767262
+	WORD $0xdb52
+	ADDQ R9, SI
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z7, Z7
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z9, Z9
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z11, Z11
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	VMOVUPS Z5, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	VMOVUPS Z7, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	VMOVUPS Z9, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	VMOVUPS Z11, K2, 64(DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512Halfx4(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512Halfx4(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	LEAQ       (R8)(R8*2), R12
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG         $0x487ef262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG         $0x487ef262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG         $0x487e7262
+	WORD         $0xc252
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+	ADDQ R9, SI
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512x5(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512x5(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	LEAQ       (R8)(R8*2), R12
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG $0x48767262
+	WORD $0xea52
+	ADDQ R9, SI
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z7, Z7
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z9, Z9
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z11, Z11
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z13, Z13
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	VMOVUPS Z5, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	VMOVUPS Z7, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	VMOVUPS Z9, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	VMOVUPS Z11, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	VMOVUPS Z13, K2, 64(DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512Halfx5(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512Halfx5(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	LEAQ       (R8)(R8*2), R12
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG         $0x487ef262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG         $0x487ef262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG         $0x487e7262
+	WORD         $0xc252
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG         $0x487e7262
+	WORD         $0xd352
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+	ADDQ R9, SI
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512x6(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512x6(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG $0x48767262
+	WORD $0xfb52
+	ADDQ R9, SI
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z7, Z7
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z9, Z9
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z11, Z11
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z13, Z13
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z15, Z15
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	VMOVUPS Z5, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	VMOVUPS Z7, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	VMOVUPS Z9, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	VMOVUPS Z11, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	VMOVUPS Z13, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	VMOVUPS Z15, K2, 64(DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512Halfx6(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512Halfx6(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG         $0x487ef262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG         $0x487ef262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG         $0x487e7262
+	WORD         $0xc252
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG         $0x487e7262
+	WORD         $0xd352
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG         $0x487e7262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+	ADDQ R9, SI
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512x7(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512x7(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG $0x4876e262
+	WORD $0xca52
+	ADDQ R9, SI
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z7, Z7
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z9, Z9
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z11, Z11
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z13, Z13
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z15, Z15
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z17, Z17
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	VMOVUPS Z5, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	VMOVUPS Z7, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	VMOVUPS Z9, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	VMOVUPS Z11, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	VMOVUPS Z13, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	VMOVUPS Z15, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	VMOVUPS Z17, K2, 64(DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512Halfx7(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512Halfx7(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG         $0x487ef262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG         $0x487ef262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG         $0x487e7262
+	WORD         $0xc252
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG         $0x487e7262
+	WORD         $0xd352
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG         $0x487e7262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG         $0x487e7262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+	ADDQ R9, SI
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512x8(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512x8(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	SUBQ       $0x04, CX
+	JLT        rest
+
+turn:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG $0x4876e262
+	WORD $0xdb52
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	SUBQ $0x04, CX
+	JGE  turn
+
+rest:
+	ADDQ $0x04, CX
+	JZ   done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG $0x4876e262
+	WORD $0xdb52
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z7, Z7
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z9, Z9
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z11, Z11
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z13, Z13
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z15, Z15
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z17, Z17
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z19, Z19
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	VMOVUPS Z5, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	VMOVUPS Z7, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	VMOVUPS Z9, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	VMOVUPS Z11, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	VMOVUPS Z13, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	VMOVUPS Z15, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	VMOVUPS Z17, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	VMOVUPS Z19, K2, 64(DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512Halfx8(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512Halfx8(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG         $0x487ef262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG         $0x487ef262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG         $0x487e7262
+	WORD         $0xc252
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG         $0x487e7262
+	WORD         $0xd352
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG         $0x487e7262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG         $0x487e7262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG         $0x487ee262
+	WORD         $0xc252
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512x9(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512x9(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	SUBQ       $0x04, CX
+	JLT        rest
+
+turn:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG $0x4876e262
+	WORD $0xea52
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	SUBQ $0x04, CX
+	JGE  turn
+
+rest:
+	ADDQ $0x04, CX
+	JZ   done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG $0x4876e262
+	WORD $0xea52
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z7, Z7
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z9, Z9
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z11, Z11
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z13, Z13
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z15, Z15
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z17, Z17
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z19, Z19
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z20, Z20
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z21, Z21
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VADDPS       Z0, Z21, Z21
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+	VADDPS    Z1, Z21, Z21
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	VMOVUPS Z5, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	VMOVUPS Z7, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	VMOVUPS Z9, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	VMOVUPS Z11, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	VMOVUPS Z13, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	VMOVUPS Z15, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	VMOVUPS Z17, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	VMOVUPS Z19, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z20, K1, (DX)
+	VMOVUPS Z21, K2, 64(DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512Halfx9(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512Halfx9(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z20, Z20, Z20
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG         $0x487ef262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG         $0x487ef262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG         $0x487e7262
+	WORD         $0xc252
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG         $0x487e7262
+	WORD         $0xd352
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG         $0x487e7262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG         $0x487e7262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG         $0x487ee262
+	WORD         $0xc252
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG         $0x487ee262
+	WORD         $0xd352
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z20, Z20
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z20, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512x10(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512x10(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	SUBQ       $0x04, CX
+	JLT        rest
+
+turn:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG $0x4876e262
+	WORD $0xfb52
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	SUBQ $0x04, CX
+	JGE  turn
+
+rest:
+	ADDQ $0x04, CX
+	JZ   done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG $0x4876e262
+	WORD $0xfb52
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z7, Z7
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z9, Z9
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z11, Z11
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z13, Z13
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z15, Z15
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z17, Z17
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z19, Z19
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z20, Z20
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z21, Z21
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z22, Z22
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z23, Z23
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VADDPS       Z0, Z21, Z21
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VADDPS       Z1, Z23, Z23
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+	VADDPS    Z1, Z21, Z21
+	VADDPS    Z1, Z23, Z23
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z23, Z0, Z23
+	VMINPS       Z23, Z1, Z23
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	VMOVUPS Z5, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	VMOVUPS Z7, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	VMOVUPS Z9, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	VMOVUPS Z11, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	VMOVUPS Z13, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	VMOVUPS Z15, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	VMOVUPS Z17, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	VMOVUPS Z19, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z20, K1, (DX)
+	VMOVUPS Z21, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z22, K1, (DX)
+	VMOVUPS Z23, K2, 64(DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512Halfx10(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512Halfx10(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z20, Z20, Z20
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z22, Z22, Z22
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG         $0x487ef262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG         $0x487ef262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG         $0x487e7262
+	WORD         $0xc252
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG         $0x487e7262
+	WORD         $0xd352
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG         $0x487e7262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG         $0x487e7262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG         $0x487ee262
+	WORD         $0xc252
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG         $0x487ee262
+	WORD         $0xd352
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG         $0x487ee262
+	WORD         $0xe252
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z20, Z20
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z22, Z22
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z20, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z22, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512x11(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512x11(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	SUBQ       $0x04, CX
+	JLT        rest
+
+turn:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG         $0x48766262
+	WORD         $0xca52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG         $0x48766262
+	WORD         $0xca52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG         $0x48766262
+	WORD         $0xca52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG $0x48766262
+	WORD $0xca52
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	SUBQ $0x04, CX
+	JGE  turn
+
+rest:
+	ADDQ $0x04, CX
+	JZ   done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG $0x48766262
+	WORD $0xca52
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z7, Z7
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z9, Z9
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z11, Z11
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z13, Z13
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z15, Z15
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z17, Z17
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z19, Z19
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z20, Z20
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z21, Z21
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z22, Z22
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z23, Z23
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z24, Z24
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z25, Z25
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VADDPS       Z0, Z21, Z21
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VADDPS       Z1, Z23, Z23
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+	VADDPS       Z0, Z25, Z25
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+	VADDPS    Z1, Z21, Z21
+	VADDPS    Z1, Z23, Z23
+	VADDPS    Z1, Z25, Z25
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z23, Z0, Z23
+	VMINPS       Z23, Z1, Z23
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+	VMAXPS       Z25, Z0, Z25
+	VMINPS       Z25, Z1, Z25
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	VMOVUPS Z5, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	VMOVUPS Z7, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	VMOVUPS Z9, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	VMOVUPS Z11, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	VMOVUPS Z13, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	VMOVUPS Z15, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	VMOVUPS Z17, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	VMOVUPS Z19, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z20, K1, (DX)
+	VMOVUPS Z21, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z22, K1, (DX)
+	VMOVUPS Z23, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z24, K1, (DX)
+	VMOVUPS Z25, K2, 64(DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512Halfx11(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512Halfx11(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z20, Z20, Z20
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z22, Z22, Z22
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z24, Z24, Z24
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG         $0x487ef262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG         $0x487ef262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG         $0x487e7262
+	WORD         $0xc252
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG         $0x487e7262
+	WORD         $0xd352
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG         $0x487e7262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG         $0x487e7262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG         $0x487ee262
+	WORD         $0xc252
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG         $0x487ee262
+	WORD         $0xd352
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG         $0x487ee262
+	WORD         $0xe252
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG         $0x487ee262
+	WORD         $0xf352
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z20, Z20
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z22, Z22
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z24, Z24
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z20, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z22, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z24, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512x12(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512x12(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z27, Z27, Z27
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	SUBQ       $0x04, CX
+	JLT        rest
+
+turn:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG         $0x48766262
+	WORD         $0xca52
+	VBROADCASTSS (BX)(R8*4), Z3
+
+	// VDPBF16PS Z3, Z0, Z26
+	LONG $0x487e6262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z27
+	LONG         $0x48766262
+	WORD         $0xdb52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG         $0x48766262
+	WORD         $0xca52
+	VBROADCASTSS (BX)(R8*4), Z3
+
+	// VDPBF16PS Z3, Z0, Z26
+	LONG $0x487e6262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z27
+	LONG         $0x48766262
+	WORD         $0xdb52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG         $0x48766262
+	WORD         $0xca52
+	VBROADCASTSS (BX)(R8*4), Z3
+
+	// VDPBF16PS Z3, Z0, Z26
+	LONG $0x487e6262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z27
+	LONG         $0x48766262
+	WORD         $0xdb52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG         $0x48766262
+	WORD         $0xca52
+	VBROADCASTSS (BX)(R8*4), Z3
+
+	// VDPBF16PS Z3, Z0, Z26
+	LONG $0x487e6262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z27
+	LONG $0x48766262
+	WORD $0xdb52
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	SUBQ $0x04, CX
+	JGE  turn
+
+rest:
+	ADDQ $0x04, CX
+	JZ   done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG         $0x48766262
+	WORD         $0xca52
+	VBROADCASTSS (BX)(R8*4), Z3
+
+	// VDPBF16PS Z3, Z0, Z26
+	LONG $0x487e6262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z27
+	LONG $0x48766262
+	WORD $0xdb52
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z7, Z7
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z9, Z9
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z11, Z11
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z13, Z13
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z15, Z15
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z17, Z17
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z19, Z19
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z20, Z20
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z21, Z21
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z22, Z22
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z23, Z23
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z24, Z24
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z25, Z25
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z26, Z26
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z27, Z27
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VADDPS       Z0, Z21, Z21
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VADDPS       Z1, Z23, Z23
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+	VADDPS       Z0, Z25, Z25
+	VBROADCASTSS 44(AX), Z1
+	VADDPS       Z1, Z26, Z26
+	VADDPS       Z1, Z27, Z27
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+	VADDPS    Z0, Z26, Z26
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+	VADDPS    Z1, Z21, Z21
+	VADDPS    Z1, Z23, Z23
+	VADDPS    Z1, Z25, Z25
+	VADDPS    Z1, Z27, Z27
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z23, Z0, Z23
+	VMINPS       Z23, Z1, Z23
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+	VMAXPS       Z25, Z0, Z25
+	VMINPS       Z25, Z1, Z25
+	VMAXPS       Z26, Z0, Z26
+	VMINPS       Z26, Z1, Z26
+	VMAXPS       Z27, Z0, Z27
+	VMINPS       Z27, Z1, Z27
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	VMOVUPS Z5, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	VMOVUPS Z7, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	VMOVUPS Z9, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	VMOVUPS Z11, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	VMOVUPS Z13, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	VMOVUPS Z15, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	VMOVUPS Z17, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	VMOVUPS Z19, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z20, K1, (DX)
+	VMOVUPS Z21, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z22, K1, (DX)
+	VMOVUPS Z23, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z24, K1, (DX)
+	VMOVUPS Z25, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z26, K1, (DX)
+	VMOVUPS Z27, K2, 64(DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512Halfx12(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512Halfx12(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z20, Z20, Z20
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z22, Z22, Z22
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z24, Z24, Z24
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z26, Z26, Z26
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG         $0x487ef262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG         $0x487ef262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG         $0x487e7262
+	WORD         $0xc252
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG         $0x487e7262
+	WORD         $0xd352
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG         $0x487e7262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG         $0x487e7262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG         $0x487ee262
+	WORD         $0xc252
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG         $0x487ee262
+	WORD         $0xd352
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG         $0x487ee262
+	WORD         $0xe252
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG         $0x487ee262
+	WORD         $0xf352
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG         $0x487e6262
+	WORD         $0xc252
+	VBROADCASTSS (BX)(R8*4), Z3
+
+	// VDPBF16PS Z3, Z0, Z26
+	LONG $0x487e6262
+	WORD $0xd352
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z20, Z20
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z22, Z22
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z24, Z24
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z26, Z26
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+	VBROADCASTSS 44(AX), Z1
+	VADDPS       Z1, Z26, Z26
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+	VADDPS    Z0, Z26, Z26
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+	VMAXPS       Z26, Z0, Z26
+	VMINPS       Z26, Z1, Z26
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z20, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z22, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z24, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z26, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512x13(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512x13(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z27, Z27, Z27
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z29, Z29, Z29
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	SUBQ       $0x04, CX
+	JLT        rest
+
+turn:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG         $0x48766262
+	WORD         $0xca52
+	VBROADCASTSS (BX)(R8*4), Z3
+
+	// VDPBF16PS Z3, Z0, Z26
+	LONG $0x487e6262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z27
+	LONG         $0x48766262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R13*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z28
+	LONG $0x487e6262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z29
+	LONG         $0x48766262
+	WORD         $0xea52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG         $0x48766262
+	WORD         $0xca52
+	VBROADCASTSS (BX)(R8*4), Z3
+
+	// VDPBF16PS Z3, Z0, Z26
+	LONG $0x487e6262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z27
+	LONG         $0x48766262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R13*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z28
+	LONG $0x487e6262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z29
+	LONG         $0x48766262
+	WORD         $0xea52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG         $0x48766262
+	WORD         $0xca52
+	VBROADCASTSS (BX)(R8*4), Z3
+
+	// VDPBF16PS Z3, Z0, Z26
+	LONG $0x487e6262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z27
+	LONG         $0x48766262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R13*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z28
+	LONG $0x487e6262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z29
+	LONG         $0x48766262
+	WORD         $0xea52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG         $0x48766262
+	WORD         $0xca52
+	VBROADCASTSS (BX)(R8*4), Z3
+
+	// VDPBF16PS Z3, Z0, Z26
+	LONG $0x487e6262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z27
+	LONG         $0x48766262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R13*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z28
+	LONG $0x487e6262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z29
+	LONG $0x48766262
+	WORD $0xea52
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	SUBQ $0x04, CX
+	JGE  turn
+
+rest:
+	ADDQ $0x04, CX
+	JZ   done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG         $0x48766262
+	WORD         $0xca52
+	VBROADCASTSS (BX)(R8*4), Z3
+
+	// VDPBF16PS Z3, Z0, Z26
+	LONG $0x487e6262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z27
+	LONG         $0x48766262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R13*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z28
+	LONG $0x487e6262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z29
+	LONG $0x48766262
+	WORD $0xea52
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z7, Z7
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z9, Z9
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z11, Z11
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z13, Z13
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z15, Z15
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z17, Z17
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z19, Z19
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z20, Z20
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z21, Z21
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z22, Z22
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z23, Z23
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z24, Z24
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z25, Z25
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z26, Z26
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z27, Z27
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z28, Z28
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z29, Z29
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VADDPS       Z0, Z21, Z21
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VADDPS       Z1, Z23, Z23
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+	VADDPS       Z0, Z25, Z25
+	VBROADCASTSS 44(AX), Z1
+	VADDPS       Z1, Z26, Z26
+	VADDPS       Z1, Z27, Z27
+	VBROADCASTSS 48(AX), Z0
+	VADDPS       Z0, Z28, Z28
+	VADDPS       Z0, Z29, Z29
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+	VADDPS    Z0, Z26, Z26
+	VADDPS    Z0, Z28, Z28
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+	VADDPS    Z1, Z21, Z21
+	VADDPS    Z1, Z23, Z23
+	VADDPS    Z1, Z25, Z25
+	VADDPS    Z1, Z27, Z27
+	VADDPS    Z1, Z29, Z29
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z23, Z0, Z23
+	VMINPS       Z23, Z1, Z23
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+	VMAXPS       Z25, Z0, Z25
+	VMINPS       Z25, Z1, Z25
+	VMAXPS       Z26, Z0, Z26
+	VMINPS       Z26, Z1, Z26
+	VMAXPS       Z27, Z0, Z27
+	VMINPS       Z27, Z1, Z27
+	VMAXPS       Z28, Z0, Z28
+	VMINPS       Z28, Z1, Z28
+	VMAXPS       Z29, Z0, Z29
+	VMINPS       Z29, Z1, Z29
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	VMOVUPS Z5, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	VMOVUPS Z7, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	VMOVUPS Z9, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	VMOVUPS Z11, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	VMOVUPS Z13, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	VMOVUPS Z15, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	VMOVUPS Z17, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	VMOVUPS Z19, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z20, K1, (DX)
+	VMOVUPS Z21, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z22, K1, (DX)
+	VMOVUPS Z23, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z24, K1, (DX)
+	VMOVUPS Z25, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z26, K1, (DX)
+	VMOVUPS Z27, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z28, K1, (DX)
+	VMOVUPS Z29, K2, 64(DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512Halfx13(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512Halfx13(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z20, Z20, Z20
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z22, Z22, Z22
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z24, Z24, Z24
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z26, Z26, Z26
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z28, Z28, Z28
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG         $0x487ef262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG         $0x487ef262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG         $0x487e7262
+	WORD         $0xc252
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG         $0x487e7262
+	WORD         $0xd352
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG         $0x487e7262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG         $0x487e7262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG         $0x487ee262
+	WORD         $0xc252
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG         $0x487ee262
+	WORD         $0xd352
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG         $0x487ee262
+	WORD         $0xe252
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG         $0x487ee262
+	WORD         $0xf352
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG         $0x487e6262
+	WORD         $0xc252
+	VBROADCASTSS (BX)(R8*4), Z3
+
+	// VDPBF16PS Z3, Z0, Z26
+	LONG         $0x487e6262
+	WORD         $0xd352
+	VBROADCASTSS (BX)(R13*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z28
+	LONG $0x487e6262
+	WORD $0xe252
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z20, Z20
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z22, Z22
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z24, Z24
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z26, Z26
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z28, Z28
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+	VBROADCASTSS 44(AX), Z1
+	VADDPS       Z1, Z26, Z26
+	VBROADCASTSS 48(AX), Z0
+	VADDPS       Z0, Z28, Z28
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+	VADDPS    Z0, Z26, Z26
+	VADDPS    Z0, Z28, Z28
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+	VMAXPS       Z26, Z0, Z26
+	VMINPS       Z26, Z1, Z26
+	VMAXPS       Z28, Z0, Z28
+	VMINPS       Z28, Z1, Z28
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z20, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z22, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z24, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z26, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z28, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512x14(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512x14(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z27, Z27, Z27
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z29, Z29, Z29
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	PREFETCHT0 64(AX)
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z31, Z31, Z31
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	SUBQ       $0x04, CX
+	JLT        rest
+
+turn:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG         $0x48766262
+	WORD         $0xca52
+	VBROADCASTSS (BX)(R8*4), Z3
+
+	// VDPBF16PS Z3, Z0, Z26
+	LONG $0x487e6262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z27
+	LONG         $0x48766262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R13*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z28
+	LONG $0x487e6262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z29
+	LONG         $0x48766262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R12*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z30
+	LONG $0x487e6262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z31
+	LONG         $0x48766262
+	WORD         $0xfb52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG         $0x48766262
+	WORD         $0xca52
+	VBROADCASTSS (BX)(R8*4), Z3
+
+	// VDPBF16PS Z3, Z0, Z26
+	LONG $0x487e6262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z27
+	LONG         $0x48766262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R13*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z28
+	LONG $0x487e6262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z29
+	LONG         $0x48766262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R12*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z30
+	LONG $0x487e6262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z31
+	LONG         $0x48766262
+	WORD         $0xfb52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG         $0x48766262
+	WORD         $0xca52
+	VBROADCASTSS (BX)(R8*4), Z3
+
+	// VDPBF16PS Z3, Z0, Z26
+	LONG $0x487e6262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z27
+	LONG         $0x48766262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R13*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z28
+	LONG $0x487e6262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z29
+	LONG         $0x48766262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R12*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z30
+	LONG $0x487e6262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z31
+	LONG         $0x48766262
+	WORD         $0xfb52
+	ADDQ         R9, SI
+	ADDQ         R9, BX
+	ADDQ         R10, DI
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG         $0x48766262
+	WORD         $0xca52
+	VBROADCASTSS (BX)(R8*4), Z3
+
+	// VDPBF16PS Z3, Z0, Z26
+	LONG $0x487e6262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z27
+	LONG         $0x48766262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R13*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z28
+	LONG $0x487e6262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z29
+	LONG         $0x48766262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R12*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z30
+	LONG $0x487e6262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z31
+	LONG $0x48766262
+	WORD $0xfb52
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	SUBQ $0x04, CX
+	JGE  turn
+
+rest:
+	ADDQ $0x04, CX
+	JZ   done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	VMOVUPS.Z    64(DI), K2, Z1
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   64(DI)(R10*8)
+	PREFETCHT0   4160(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG $0x487ef262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z5
+	LONG         $0x4876f262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG $0x487ef262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z7
+	LONG         $0x4876f262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG $0x487e7262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z9
+	LONG         $0x48767262
+	WORD         $0xca52
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG $0x487e7262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z11
+	LONG         $0x48767262
+	WORD         $0xdb52
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG $0x487e7262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z13
+	LONG         $0x48767262
+	WORD         $0xea52
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG $0x487e7262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z15
+	LONG         $0x48767262
+	WORD         $0xfb52
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG $0x487ee262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z17
+	LONG         $0x4876e262
+	WORD         $0xca52
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG $0x487ee262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z19
+	LONG         $0x4876e262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG $0x487ee262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z21
+	LONG         $0x4876e262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG $0x487ee262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z23
+	LONG         $0x4876e262
+	WORD         $0xfb52
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG $0x487e6262
+	WORD $0xc252
+
+	// VDPBF16PS Z2, Z1, Z25
+	LONG         $0x48766262
+	WORD         $0xca52
+	VBROADCASTSS (BX)(R8*4), Z3
+
+	// VDPBF16PS Z3, Z0, Z26
+	LONG $0x487e6262
+	WORD $0xd352
+
+	// VDPBF16PS Z3, Z1, Z27
+	LONG         $0x48766262
+	WORD         $0xdb52
+	VBROADCASTSS (BX)(R13*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z28
+	LONG $0x487e6262
+	WORD $0xe252
+
+	// VDPBF16PS Z2, Z1, Z29
+	LONG         $0x48766262
+	WORD         $0xea52
+	VBROADCASTSS (BX)(R12*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z30
+	LONG $0x487e6262
+	WORD $0xf352
+
+	// VDPBF16PS Z3, Z1, Z31
+	LONG $0x48766262
+	WORD $0xfb52
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z7, Z7
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z9, Z9
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z11, Z11
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z13, Z13
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z15, Z15
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z17, Z17
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z19, Z19
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z20, Z20
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z21, Z21
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z22, Z22
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z23, Z23
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z24, Z24
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z25, Z25
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z26, Z26
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z27, Z27
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z28, Z28
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z29, Z29
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z30, Z30
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z31, Z31
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VADDPS       Z0, Z5, Z5
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VADDPS       Z1, Z7, Z7
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VADDPS       Z0, Z9, Z9
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VADDPS       Z1, Z11, Z11
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VADDPS       Z0, Z13, Z13
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VADDPS       Z1, Z15, Z15
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VADDPS       Z0, Z17, Z17
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VADDPS       Z1, Z19, Z19
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VADDPS       Z0, Z21, Z21
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VADDPS       Z1, Z23, Z23
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+	VADDPS       Z0, Z25, Z25
+	VBROADCASTSS 44(AX), Z1
+	VADDPS       Z1, Z26, Z26
+	VADDPS       Z1, Z27, Z27
+	VBROADCASTSS 48(AX), Z0
+	VADDPS       Z0, Z28, Z28
+	VADDPS       Z0, Z29, Z29
+	VBROADCASTSS 52(AX), Z1
+	VADDPS       Z1, Z30, Z30
+	VADDPS       Z1, Z31, Z31
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+	VADDPS    Z0, Z26, Z26
+	VADDPS    Z0, Z28, Z28
+	VADDPS    Z0, Z30, Z30
+	VMOVUPS.Z 64(AX), K2, Z1
+	VADDPS    Z1, Z5, Z5
+	VADDPS    Z1, Z7, Z7
+	VADDPS    Z1, Z9, Z9
+	VADDPS    Z1, Z11, Z11
+	VADDPS    Z1, Z13, Z13
+	VADDPS    Z1, Z15, Z15
+	VADDPS    Z1, Z17, Z17
+	VADDPS    Z1, Z19, Z19
+	VADDPS    Z1, Z21, Z21
+	VADDPS    Z1, Z23, Z23
+	VADDPS    Z1, Z25, Z25
+	VADDPS    Z1, Z27, Z27
+	VADDPS    Z1, Z29, Z29
+	VADDPS    Z1, Z31, Z31
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z5, Z0, Z5
+	VMINPS       Z5, Z1, Z5
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z7, Z0, Z7
+	VMINPS       Z7, Z1, Z7
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z9, Z0, Z9
+	VMINPS       Z9, Z1, Z9
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z11, Z0, Z11
+	VMINPS       Z11, Z1, Z11
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z13, Z0, Z13
+	VMINPS       Z13, Z1, Z13
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z15, Z0, Z15
+	VMINPS       Z15, Z1, Z15
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z17, Z0, Z17
+	VMINPS       Z17, Z1, Z17
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z19, Z0, Z19
+	VMINPS       Z19, Z1, Z19
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z21, Z0, Z21
+	VMINPS       Z21, Z1, Z21
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z23, Z0, Z23
+	VMINPS       Z23, Z1, Z23
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+	VMAXPS       Z25, Z0, Z25
+	VMINPS       Z25, Z1, Z25
+	VMAXPS       Z26, Z0, Z26
+	VMINPS       Z26, Z1, Z26
+	VMAXPS       Z27, Z0, Z27
+	VMINPS       Z27, Z1, Z27
+	VMAXPS       Z28, Z0, Z28
+	VMINPS       Z28, Z1, Z28
+	VMAXPS       Z29, Z0, Z29
+	VMINPS       Z29, Z1, Z29
+	VMAXPS       Z30, Z0, Z30
+	VMINPS       Z30, Z1, Z30
+	VMAXPS       Z31, Z0, Z31
+	VMINPS       Z31, Z1, Z31
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	VMOVUPS Z5, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	VMOVUPS Z7, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	VMOVUPS Z9, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	VMOVUPS Z11, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	VMOVUPS Z13, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	VMOVUPS Z15, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	VMOVUPS Z17, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	VMOVUPS Z19, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z20, K1, (DX)
+	VMOVUPS Z21, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z22, K1, (DX)
+	VMOVUPS Z23, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z24, K1, (DX)
+	VMOVUPS Z25, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z26, K1, (DX)
+	VMOVUPS Z27, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z28, K1, (DX)
+	VMOVUPS Z29, K2, 64(DX)
+	ADDQ    R11, DX
+	VMOVUPS Z30, K1, (DX)
+	VMOVUPS Z31, K2, 64(DX)
+	VZEROUPPER
+	RET
+
+// func tilePairsAVX512Halfx14(k int, a *float32, b *float32, c *float32, aRow int, aCol int, bRow int, ldc int, cols int, accumulate bool, finish bool, biasRow *float32, biasCol *float32, lo float32, hi float32)
+// Requires: AVX, AVX512F, AVX512_BF16, MMX+
+TEXT ·tilePairsAVX512Halfx14(SB), NOSPLIT, $0-104
+	MOVQ  cols+64(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  k+0(FP), CX
+	MOVQ  a+8(FP), SI
+	MOVQ  b+16(FP), DI
+	MOVQ  c+24(FP), DX
+	MOVQ  aRow+32(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  aCol+40(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  bRow+48(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  ldc+56(FP), R11
+	SHLQ  $0x02, R11
+
+	// The tile is fetched while the sums are made.
+	MOVQ       DX, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z4, Z4, Z4
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z6, Z6, Z6
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z8, Z8, Z8
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z10, Z10, Z10
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z12, Z12, Z12
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z14, Z14, Z14
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z16, Z16, Z16
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z18, Z18, Z18
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z20, Z20, Z20
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z22, Z22, Z22
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z24, Z24, Z24
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z26, Z26, Z26
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z28, Z28, Z28
+	ADDQ       R11, AX
+	PREFETCHT0 (AX)
+	VPXORD     Z30, Z30, Z30
+	LEAQ       (R8)(R8*2), R12
+	LEAQ       (R8)(R8*4), R13
+	LEAQ       (SI)(R12*2), BX
+	ADDQ       R8, BX
+	TESTQ      CX, CX
+	JZ         done
+
+single:
+	VMOVUPS.Z    (DI), K1, Z0
+	PREFETCHT0   (DI)(R10*8)
+	PREFETCHT0   4096(DI)
+	PREFETCHT0   4096(SI)
+	VBROADCASTSS (SI), Z2
+
+	// VDPBF16PS Z2, Z0, Z4
+	LONG         $0x487ef262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R8*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z6
+	LONG         $0x487ef262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R8*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z8
+	LONG         $0x487e7262
+	WORD         $0xc252
+	VBROADCASTSS (SI)(R12*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z10
+	LONG         $0x487e7262
+	WORD         $0xd352
+	VBROADCASTSS (SI)(R8*4), Z2
+
+	// VDPBF16PS Z2, Z0, Z12
+	LONG         $0x487e7262
+	WORD         $0xe252
+	VBROADCASTSS (SI)(R13*1), Z3
+
+	// VDPBF16PS Z3, Z0, Z14
+	LONG         $0x487e7262
+	WORD         $0xf352
+	VBROADCASTSS (SI)(R12*2), Z2
+
+	// VDPBF16PS Z2, Z0, Z16
+	LONG         $0x487ee262
+	WORD         $0xc252
+	VBROADCASTSS (BX), Z3
+
+	// VDPBF16PS Z3, Z0, Z18
+	LONG         $0x487ee262
+	WORD         $0xd352
+	VBROADCASTSS (BX)(R8*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z20
+	LONG         $0x487ee262
+	WORD         $0xe252
+	VBROADCASTSS (BX)(R8*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z22
+	LONG         $0x487ee262
+	WORD         $0xf352
+	VBROADCASTSS (BX)(R12*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z24
+	LONG         $0x487e6262
+	WORD         $0xc252
+	VBROADCASTSS (BX)(R8*4), Z3
+
+	// VDPBF16PS Z3, Z0, Z26
+	LONG         $0x487e6262
+	WORD         $0xd352
+	VBROADCASTSS (BX)(R13*1), Z2
+
+	// VDPBF16PS Z2, Z0, Z28
+	LONG         $0x487e6262
+	WORD         $0xe252
+	VBROADCASTSS (BX)(R12*2), Z3
+
+	// VDPBF16PS Z3, Z0, Z30
+	LONG $0x487e6262
+	WORD $0xf352
+	ADDQ R9, SI
+	ADDQ R9, BX
+	ADDQ R10, DI
+	DECQ CX
+	JNZ  single
+
+done:
+	MOVB      accumulate+72(FP), AL
+	TESTB     AL, AL
+	JZ        store
+	MOVQ      DX, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z6, Z6
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z8, Z8
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z10, Z10
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z12, Z12
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z14, Z14
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z16, Z16
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z18, Z18
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z20, Z20
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z22, Z22
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z24, Z24
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z26, Z26
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z28, Z28
+	ADDQ      R11, AX
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z30, Z30
+
+store:
+	MOVB         finish+73(FP), AL
+	TESTB        AL, AL
+	JZ           ended
+	MOVQ         biasRow+80(FP), AX
+	TESTQ        AX, AX
+	JZ           columns
+	VBROADCASTSS (AX), Z0
+	VADDPS       Z0, Z4, Z4
+	VBROADCASTSS 4(AX), Z1
+	VADDPS       Z1, Z6, Z6
+	VBROADCASTSS 8(AX), Z0
+	VADDPS       Z0, Z8, Z8
+	VBROADCASTSS 12(AX), Z1
+	VADDPS       Z1, Z10, Z10
+	VBROADCASTSS 16(AX), Z0
+	VADDPS       Z0, Z12, Z12
+	VBROADCASTSS 20(AX), Z1
+	VADDPS       Z1, Z14, Z14
+	VBROADCASTSS 24(AX), Z0
+	VADDPS       Z0, Z16, Z16
+	VBROADCASTSS 28(AX), Z1
+	VADDPS       Z1, Z18, Z18
+	VBROADCASTSS 32(AX), Z0
+	VADDPS       Z0, Z20, Z20
+	VBROADCASTSS 36(AX), Z1
+	VADDPS       Z1, Z22, Z22
+	VBROADCASTSS 40(AX), Z0
+	VADDPS       Z0, Z24, Z24
+	VBROADCASTSS 44(AX), Z1
+	VADDPS       Z1, Z26, Z26
+	VBROADCASTSS 48(AX), Z0
+	VADDPS       Z0, Z28, Z28
+	VBROADCASTSS 52(AX), Z1
+	VADDPS       Z1, Z30, Z30
+
+columns:
+	MOVQ      biasCol+88(FP), AX
+	TESTQ     AX, AX
+	JZ        bounds
+	VMOVUPS.Z (AX), K1, Z0
+	VADDPS    Z0, Z4, Z4
+	VADDPS    Z0, Z6, Z6
+	VADDPS    Z0, Z8, Z8
+	VADDPS    Z0, Z10, Z10
+	VADDPS    Z0, Z12, Z12
+	VADDPS    Z0, Z14, Z14
+	VADDPS    Z0, Z16, Z16
+	VADDPS    Z0, Z18, Z18
+	VADDPS    Z0, Z20, Z20
+	VADDPS    Z0, Z22, Z22
+	VADDPS    Z0, Z24, Z24
+	VADDPS    Z0, Z26, Z26
+	VADDPS    Z0, Z28, Z28
+	VADDPS    Z0, Z30, Z30
+
+bounds:
+	VBROADCASTSS lo+96(FP), Z0
+	VBROADCASTSS hi+100(FP), Z1
+	VMAXPS       Z4, Z0, Z4
+	VMINPS       Z4, Z1, Z4
+	VMAXPS       Z6, Z0, Z6
+	VMINPS       Z6, Z1, Z6
+	VMAXPS       Z8, Z0, Z8
+	VMINPS       Z8, Z1, Z8
+	VMAXPS       Z10, Z0, Z10
+	VMINPS       Z10, Z1, Z10
+	VMAXPS       Z12, Z0, Z12
+	VMINPS       Z12, Z1, Z12
+	VMAXPS       Z14, Z0, Z14
+	VMINPS       Z14, Z1, Z14
+	VMAXPS       Z16, Z0, Z16
+	VMINPS       Z16, Z1, Z16
+	VMAXPS       Z18, Z0, Z18
+	VMINPS       Z18, Z1, Z18
+	VMAXPS       Z20, Z0, Z20
+	VMINPS       Z20, Z1, Z20
+	VMAXPS       Z22, Z0, Z22
+	VMINPS       Z22, Z1, Z22
+	VMAXPS       Z24, Z0, Z24
+	VMINPS       Z24, Z1, Z24
+	VMAXPS       Z26, Z0, Z26
+	VMINPS       Z26, Z1, Z26
+	VMAXPS       Z28, Z0, Z28
+	VMINPS       Z28, Z1, Z28
+	VMAXPS       Z30, Z0, Z30
+	VMINPS       Z30, Z1, Z30
+
+ended:
+	VMOVUPS Z4, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z6, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z8, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z10, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z12, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z14, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z16, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z18, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z20, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z22, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z24, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z26, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z28, K1, (DX)
+	ADDQ    R11, DX
+	VMOVUPS Z30, K1, (DX)
+	VZEROUPPER
+	RET
+
+// func transposePairsAVX512(lines int, depth int, src *float32, line int, dst *float32, width int)
+// Requires: AVX, AVX512F
+TEXT ·transposePairsAVX512(SB), NOSPLIT, $0-48
+	MOVQ  lines+0(FP), R8
+	MOVQ  R8, BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	MOVQ  depth+8(FP), DX
+	MOVQ  src+16(FP), SI
+	MOVQ  line+24(FP), R9
+	SHLQ  $0x01, R9
+	MOVQ  dst+32(FP), DI
+	MOVQ  width+40(FP), R10
+	SHLQ  $0x02, R10
+
+square:
+	MOVQ DX, R13
+	CMPQ R13, $0x10
+	JLE  narrow
+	MOVQ $0x00000010, R13
+
+narrow:
+	MOVQ      R13, BX
+	MOVQ      BX, CX
+	MOVQ      $-1, AX
+	SHLQ      CL, AX
+	NOTQ      AX
+	KMOVW     AX, K2
+	MOVQ      SI, R11
+	MOVQ      R8, R12
+	VMOVUPS.Z (R11), K2, Z0
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z1
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z2
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z3
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z4
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z5
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z6
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z7
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z8
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z9
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z10
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z11
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z12
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z13
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z14
+	DECQ      R12
+	JZ        turn
+	ADDQ      R9, R11
+	VMOVUPS.Z (R11), K2, Z15
+
+turn:
+	VUNPCKLPS  Z1, Z0, Z16
+	VUNPCKHPS  Z1, Z0, Z17
+	VUNPCKLPS  Z3, Z2, Z18
+	VUNPCKHPS  Z3, Z2, Z19
+	VUNPCKLPS  Z5, Z4, Z20
+	VUNPCKHPS  Z5, Z4, Z21
+	VUNPCKLPS  Z7, Z6, Z22
+	VUNPCKHPS  Z7, Z6, Z23
+	VUNPCKLPS  Z9, Z8, Z24
+	VUNPCKHPS  Z9, Z8, Z25
+	VUNPCKLPS  Z11, Z10, Z26
+	VUNPCKHPS  Z11, Z10, Z27
+	VUNPCKLPS  Z13, Z12, Z28
+	VUNPCKHPS  Z13, Z12, Z29
+	VUNPCKLPS  Z15, Z14, Z30
+	VUNPCKHPS  Z15, Z14, Z31
+	VUNPCKLPD  Z18, Z16, Z0
+	VUNPCKHPD  Z18, Z16, Z1
+	VUNPCKLPD  Z19, Z17, Z2
+	VUNPCKHPD  Z19, Z17, Z3
+	VUNPCKLPD  Z22, Z20, Z4
+	VUNPCKHPD  Z22, Z20, Z5
+	VUNPCKLPD  Z23, Z21, Z6
+	VUNPCKHPD  Z23, Z21, Z7
+	VUNPCKLPD  Z26, Z24, Z8
+	VUNPCKHPD  Z26, Z24, Z9
+	VUNPCKLPD  Z27, Z25, Z10
+	VUNPCKHPD  Z27, Z25, Z11
+	VUNPCKLPD  Z30, Z28, Z12
+	VUNPCKHPD  Z30, Z28, Z13
+	VUNPCKLPD  Z31, Z29, Z14
+	VUNPCKHPD  Z31, Z29, Z15
+	VSHUFF32X4 $0x88, Z4, Z0, Z16
+	VSHUFF32X4 $0xdd, Z4, Z0, Z20
+	VSHUFF32X4 $0x88, Z12, Z8, Z24
+	VSHUFF32X4 $0xdd, Z12, Z8, Z28
+	VSHUFF32X4 $0x88, Z5, Z1, Z17
+	VSHUFF32X4 $0xdd, Z5, Z1, Z21
+	VSHUFF32X4 $0x88, Z13, Z9, Z25
+	VSHUFF32X4 $0xdd, Z13, Z9, Z29
+	VSHUFF32X4 $0x88, Z6, Z2, Z18
+	VSHUFF32X4 $0xdd, Z6, Z2, Z22
+	VSHUFF32X4 $0x88, Z14, Z10, Z26
+	VSHUFF32X4 $0xdd, Z14, Z10, Z30
+	VSHUFF32X4 $0x88, Z7, Z3, Z19
+	VSHUFF32X4 $0xdd, Z7, Z3, Z23
+	VSHUFF32X4 $0x88, Z15, Z11, Z27
+	VSHUFF32X4 $0xdd, Z15, Z11, Z31
+	VSHUFF32X4 $0x88, Z24, Z16, Z0
+	VSHUFF32X4 $0xdd, Z24, Z16, Z8
+	VSHUFF32X4 $0x88, Z28, Z20, Z4
+	VSHUFF32X4 $0xdd, Z28, Z20, Z12
+	VSHUFF32X4 $0x88, Z25, Z17, Z1
+	VSHUFF32X4 $0xdd, Z25, Z17, Z9
+	VSHUFF32X4 $0x88, Z29, Z21, Z5
+	VSHUFF32X4 $0xdd, Z29, Z21, Z13
+	VSHUFF32X4 $0x88, Z26, Z18, Z2
+	VSHUFF32X4 $0xdd, Z26, Z18, Z10
+	VSHUFF32X4 $0x88, Z30, Z22, Z6
+	VSHUFF32X4 $0xdd, Z30, Z22, Z14
+	VSHUFF32X4 $0x88, Z27, Z19, Z3
+	VSHUFF32X4 $0xdd, Z27, Z19, Z11
+	VSHUFF32X4 $0x88, Z31, Z23, Z7
+	VSHUFF32X4 $0xdd, Z31, Z23, Z15
+	VMOVUPS    Z0, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z1, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z2, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z3, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z4, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z5, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z6, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z7, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z8, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z9, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z10, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z11, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z12, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z13, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z14, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+	VMOVUPS    Z15, K1, (DI)
+	ADDQ       R10, DI
+	DECQ       R13
+	JZ         stored
+
+stored:
+	ADDQ $0x40, SI
+	SUBQ $0x10, DX
+	JG   square
+	VZEROUPPER
+	RET
+
+// func zipPairsAVX512(lines int, depth int, src *uint16, row int, dst *float32, width int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·zipPairsAVX512(SB), NOSPLIT, $0-48
+	MOVQ  lines+0(FP), BX
+	MOVQ  BX, CX
+	MOVQ  $-1, AX
+	SHLQ  CL, AX
+	NOTQ  AX
+	KMOVW AX, K1
+	SHRQ  $0x10, AX
+	KMOVW AX, K2
+	MOVQ  depth+8(FP), DX
+	MOVQ  src+16(FP), SI
+	MOVQ  row+24(FP), R9
+	SHLQ  $0x01, R9
+	MOVQ  dst+32(FP), DI
+	MOVQ  width+40(FP), R10
+	SHLQ  $0x02, R10
+
+pair:
+	LEAQ        (SI)(R9*1), R8
+	PREFETCHT0  (SI)(R9*8)
+	PREFETCHT0  (R8)(R9*8)
+	VPMOVZXWD.Z (SI), K1, Z0
+	VPMOVZXWD.Z (R8), K1, Z1
+	VPSLLD      $0x10, Z1, Z1
+	VPORD       Z1, Z0, Z0
+	VMOVUPS     Z0, K1, (DI)
+	VPMOVZXWD.Z 32(SI), K2, Z2
+	VPMOVZXWD.Z 32(R8), K2, Z3
+	VPSLLD      $0x10, Z3, Z3
+	VPORD       Z3, Z2, Z2
+	VMOVUPS     Z2, K2, 64(DI)
+	LEAQ        (SI)(R9*2), SI
+	ADDQ        R10, DI
+	DECQ        DX
+	JNZ         pair
+	VZEROUPPER
+	RET
+
+// func subnormalAVX512(n int, x *float32) bool
+// Requires: AVX, AVX512BW, AVX512F
+TEXT ·subnormalAVX512(SB), NOSPLIT, $0-17
+	MOVQ       n+0(FP), DX
+	MOVQ       DX, BX
+	ANDQ       $+15, BX
+	MOVQ       BX, CX
+	MOVQ       $-1, AX
+	SHLQ       CL, AX
+	NOTQ       AX
+	KMOVW      AX, K1
+	MOVQ       x+8(FP), SI
+	VPTERNLOGD $0xff, Z2, Z2, Z2
+	VMOVDQA32  Z2, Z3
+	VPSRLW     $0x01, Z2, Z1
+	SUBQ       $0x10, DX
+	JLT        tail
+
+vector:
+	VMOVUPS (SI), Z0
+	VPANDD  Z1, Z0, Z0
+	VPADDW  Z2, Z0, Z0
+	VPMINUW Z0, Z3, Z3
+	ADDQ    $0x40, SI
+	SUBQ    $0x10, DX
+	JGE     vector
+
+tail:
+	VMOVUPS.Z (SI), K1, Z0
+	VPANDD    Z1, Z0, Z0
+	VPADDW    Z2, Z0, Z0
+	VPMINUW   Z0, Z3, Z3
+	VPSRLW    $0x09, Z2, Z0
+	VPCMPUW   $0x01, Z0, Z3, K2
+	KORTESTD  K2, K2
+	SETNE     AL
+	MOVB      AL, ret+16(FP)
+	VZEROUPPER
+	RET

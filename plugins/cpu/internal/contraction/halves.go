@@ -1,0 +1,62 @@
+package contraction
+
+import (
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+)
+
+// halfTypes are the 16-bit floats as package gemm takes them.
+var halfTypes = map[dtype.DType]*gemm.HalfType{dtype.BF16: halfType(dtype.BF16), dtype.F16: halfType(dtype.F16)}
+
+func halfType(d dtype.DType) *gemm.HalfType {
+	return &gemm.HalfType{BF16: d == dtype.BF16,
+		Decode: func(dst []float32, src []uint16) { kernel.Decode(d, dst, src) },
+		Encode: func(dst []uint16, src []float32) { kernel.Encode(d, dst, src) },
+	}
+}
+
+// halfProduct is a matmul or linear of 16-bit floats of given shapes, which are summed in f32.
+type halfProduct struct {
+	product[uint16]
+	element  *gemm.HalfType
+	packed   *gemm.PackedHalves
+	epilogue *gemm.Epilogue[float32]
+}
+
+func prepareHalves(env *kernel.Env, n *op.Node, in []op.Desc, f Fusion) kernel.Func {
+	d := in[0].DType
+	p := &halfProduct{product: shaped[uint16](n, in, f), element: halfTypes[d]}
+	p.epilogue = epilogue[float32](dtype.F32, f)
+	if f.Clamp {
+		var bounds [2]float32
+		p.element.Decode(bounds[:], []uint16{uint16(kernel.Scalar(d, f.Lo)), uint16(kernel.Scalar(d, f.Hi))})
+		p.epilogue.Lo, p.epilogue.Hi = bounds[0], bounds[1]
+	}
+	if f.Weight != nil {
+		p.packed = gemm.PackHalves(env.Pool, p.element, p.k, p.n, p.weight(*f.Weight))
+	}
+	return p.run
+}
+
+func (p *halfProduct) run(c *kernel.Call) error {
+	out := kernel.Flat[uint16](p.fusion.begin(c))
+	if len(out) == 0 {
+		return nil
+	}
+	args := gemm.HalfArgs{Type: p.element, N: p.n, K: p.k, C: out, LDC: p.n, PackedB: p.packed, Accumulate: p.fusion.Sum, Epilogue: p.epilogue}
+	if p.fusion.Bias {
+		args.Epilogue.BiasCol = kernel.TempOf[float32](c, p.n)
+		defer func() { args.Epilogue.BiasCol = nil }()
+		p.element.Decode(args.Epilogue.BiasCol, line[uint16](c, c.In[len(c.In)-1]))
+	}
+	o := p.operands(c, p.packed != nil)
+	args.M, args.A, args.B = o.m, o.a, o.b
+	if o.joined {
+		gemm.MulHalves(c.Pool, &args)
+		return nil
+	}
+	gemm.MulHalfBatch(c.Pool, o.batch, &args)
+	return nil
+}
