@@ -7,9 +7,14 @@ import (
 )
 
 // Rewrite replaces composite ops that p has written out, as exporters write them, by the ops of the table: gelu, silu,
-// hard_swish, sigmoid, softmax, layer_norm, rms_norm, linear and attention. The result computes the same within the
-// tolerances of their rows, but for scores of attention that overflow; p itself is not changed, and is the result when
-// nothing is found. Inputs, constants and outputs stay as they are; dead nodes go, and so do drop bits.
+// hard_swish, sigmoid, softmax, layer_norm, rms_norm, linear, attention, matmul_integer and conv_integer. The result computes
+// the same within the tolerances of their rows, but for scores of attention that overflow; p itself is not changed, and is
+// the result when nothing is found. Inputs, constants and outputs stay as they are; dead nodes go, and so do drop bits.
+//
+// Products and convolutions of what was dequantized from bytes are summed in integers, which is exact, and dequantized then.
+// Their floats are nearer to the true ones than the sums of floats in their place; where these are quantized again, and lie
+// within the tolerance of the middle between two steps, the neighbouring step may be taken. What is only moved between a
+// dequantization and a quantization by the same scale is moved as bytes, with the same result.
 //
 // A pattern is replaced only where nothing else needs what is computed inside it. known gives the elements of constant i,
 // little-endian, or nil; supports says which new nodes are welcome. Either may be nil: no content, and all nodes.
@@ -38,7 +43,11 @@ var patterns = map[op.Code][]func(r *rewriter, i int) bool{
 	op.Mul:    {(*rewriter).gelu, (*rewriter).silu, (*rewriter).hardSwish, (*rewriter).layerNorm, (*rewriter).rmsNorm, (*rewriter).normScale},
 	op.Div:    {(*rewriter).sigmoid, (*rewriter).gelu, (*rewriter).silu, (*rewriter).siluQuotient, (*rewriter).hardSwish, (*rewriter).softmax, (*rewriter).layerNorm, (*rewriter).rmsNorm},
 	op.Add:    {(*rewriter).normBias, (*rewriter).linear},
-	op.MatMul: {(*rewriter).attention},
+	op.MatMul: {(*rewriter).attention, (*rewriter).byteProduct, (*rewriter).integerProduct},
+	op.Linear: {(*rewriter).integerProduct},
+	op.Conv:   {(*rewriter).byteConv, (*rewriter).integerConv},
+
+	op.Quantize: {(*rewriter).movedBytes},
 
 	op.Reciprocal: {(*rewriter).sigmoid},
 }

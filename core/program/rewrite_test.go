@@ -146,6 +146,7 @@ func (s *sketch) rewrite(t *testing.T, supports func(*op.Node, []op.Desc) bool) 
 		for k, w := range want[i].F {
 			require.InDelta(t, w, got[i].F[k], unit*(1+math.Abs(w)), "output %d, element %d\n%v", i, k, q)
 		}
+		require.Equal(t, want[i].I, got[i].I, "output %d\n%v", i, q)
 	}
 	return q
 }

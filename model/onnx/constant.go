@@ -32,7 +32,7 @@ func (t *tracer) fold(n *op.Node, in []value) []value {
 	out := make([]value, len(results))
 	for i, r := range results {
 		d := t.newData(r.DType(), r.Shape())
-		d.constant, d.dev = true, r
+		d.constant, d.dev, d.origin = true, r, originOf(n, in)
 		t.made = append(t.made, d)
 		out[i] = tensorOf(d)
 	}
@@ -52,7 +52,7 @@ func (t *tracer) foldOnHost(n *op.Node, in []value) *data {
 		d.fill = in[0].data.fill
 	case n.Op == op.Reshape && in[0].data.host != nil && in[0].data.dev == nil:
 		d = t.newData(out.DType, out.Shape)
-		d.host = in[0].data.host
+		d.host, d.origin = in[0].data.host, originOf(n, in)
 	default:
 		return nil
 	}

@@ -235,11 +235,12 @@ func (s *Session) compile(t *tracer, p *program.Program, consts []*data) (*compi
 		c.uses++
 		return c, nil
 	}
+	p, consts = s.composed(t, p, consts)
 	args := make([]*tensor.Tensor, len(consts))
 	for i, c := range consts {
 		args[i] = t.device(c)
 	}
-	exec, err := s.dev.Compile(t.ctx, s.composed(t, p, consts), args)
+	exec, err := s.dev.Compile(t.ctx, p, args)
 	if err != nil {
 		return nil, err
 	}
@@ -248,11 +249,15 @@ func (s *Session) compile(t *tracer, p *program.Program, consts []*data) (*compi
 	return c, nil
 }
 
-// composed is p with the composite ops that the device has in place of what exporters write for them.
-func (s *Session) composed(t *tracer, p *program.Program, consts []*data) *program.Program {
-	b := s.dev.Core().Backend
-	return p.Rewrite(func(i int) []byte { return t.content(consts[i]) },
+// composed is p with the composite ops that the device has in place of what exporters write for them, and its constants.
+func (s *Session) composed(t *tracer, p *program.Program, consts []*data) (*program.Program, []*data) {
+	b, w := s.dev.Core().Backend, withOrigins(p, consts)
+	q := w.p.Rewrite(func(i int) []byte { return t.content(w.consts[i]) },
 		func(n *op.Node, in []op.Desc) bool { return b.Supports(n, in) == nil })
+	if q == &w.p {
+		return p, consts
+	}
+	return w.settle(q)
 }
 
 // tensorOf is the constant of a tensor of the model.

@@ -53,6 +53,8 @@ type data struct {
 	dev  *tensor.Tensor // of constants
 	fill op.Value       // of constants all of whose elements are this number
 
+	origin *origin // of constants that were dequantized
+
 	constant bool
 	shared   bool // a constant of the session: it depends on the model alone
 	bound    bool // live, but given to programs as an input that is the same tensor in every run

@@ -13,7 +13,8 @@ import (
 
 // fuse turns nodes into units. A product or convolution takes in the addition of a bias, of another tensor of its shape,
 // and the clamp that follow it, and a convolution with constant weights a batch normalisation with constant parameters; constant weights are packed.
-// Elementwise nodes that feed each other become one unit.
+// A product or convolution of bytes takes in what makes floats, and bytes again, of its sums. Elementwise nodes that feed
+// each other become one unit.
 func (b *builder) fuse() ([]unit, error) {
 	users := map[op.TensorID][]int{}
 	for i := range b.nodes {
@@ -34,6 +35,11 @@ func (b *builder) fuse() ([]unit, error) {
 		switch n.Op {
 		case op.MatMul, op.Linear, op.Conv:
 			if u, last := b.chain(i, users, taken); u.run != nil {
+				units[last] = u
+				continue
+			}
+		case op.MatMulInteger, op.ConvInteger:
+			if u, last := b.integerChain(i, users, taken); u.run != nil {
 				units[last] = u
 				continue
 			}

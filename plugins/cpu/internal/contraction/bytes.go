@@ -8,9 +8,25 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
+const (
+	// byteGrain is the fewest products of bytes that are worth another thread.
+	byteGrain = 1 << 20
+	// sumBytes bounds the sums that wait at a time for what is made of them.
+	sumBytes = 256 << 10
+)
+
+// byteProduct is a product of bytes of given shapes.
+type byteProduct struct {
+	node          *op.Node
+	batch         shape.Shape
+	rows, cols, k int
+	packed        *gemm.PackedBytes
+	fusion        IntegerFusion
+}
+
 // prepareBytes makes the kernel of a product of bytes that multiplies them as they are. It is nil where there is no kernel
 // for that, or where a zero point changes along the inner dimension or from matrix to matrix.
-func prepareBytes(n *op.Node, in []op.Desc) kernel.Func {
+func prepareBytes(env *kernel.Env, n *op.Node, in []op.Desc, s IntegerFusion) kernel.Func {
 	y := n.Outputs[0].Shape
 	last := len(y) - 1
 	for i, z := range in[min(2, len(in)):] {
@@ -18,42 +34,110 @@ func prepareBytes(n *op.Node, in []op.Desc) kernel.Func {
 			return nil
 		}
 	}
-	batch, rows, cols, k := y[:last-1], y[last-1], y[last], fromEnd(in[0].Shape, 1)
-	to := func(rows, cols int) shape.Shape {
-		return append(append(make(shape.Shape, 0, len(y)), batch...), rows, cols)
-	}
-	return func(c *kernel.Call) error {
-		a, b := forward(c, c.In[0]), forward(c, c.In[1])
-		out := kernel.Flat[int32](c.Alloc(0))
-		if len(out) == 0 {
+	p := &byteProduct{node: n, batch: y[:last-1], rows: y[last-1], cols: y[last], k: fromEnd(in[0].Shape, 1), fusion: s}
+	if s.Weight != nil {
+		v := s.Weight.View
+		if p.k == 0 {
 			return nil
 		}
-		av, bv := a.View.Expand(to(rows, k)), b.View.Expand(to(k, cols))
-		args := gemm.ByteArgs{M: rows, N: cols, K: k, C: out, LDC: cols}
-		args.A, args.B = byteMat(c, a, av.Strides[last-1], av.Strides[last], 2), byteMat(c, b, bv.Strides[last-1], bv.Strides[last], 3)
-		if run, ok := joined(av, bv.Strides[:last-1]); ok && (len(args.A.Zero) < 2 || run.n == rows) {
-			args.M, args.A.RowStride = run.n, run.stride
-			gemm.MulBytes(c.Pool, &args)
-			return nil
-		}
-		w := kernel.NewWalk(batch, []int{a.View.Offset, b.View.Offset}, av.Strides[:last-1], bv.Strides[:last-1])
-		c.Pool.For(w.Count(), byteGrain/(rows*cols*max(k, 1))+1, func(lo, hi int) {
-			at, one := w.Start(lo), args
-			for i := lo; i < hi; i++ {
-				if k > 0 {
-					one.A.Data, one.B.Data = kernel.Data[byte](a)[at.Pos[0]:], kernel.Data[byte](b)[at.Pos[1]:]
-				}
-				one.C = out[i*rows*cols:][:rows*cols]
-				gemm.MulBytes(c.Pool, &one)
-				at.Next()
-			}
-		})
-		return nil
+		b := gemm.ByteMat{Signed: s.Weight.DType == dtype.I8, Data: make([]byte, v.Shape.Size()), RowStride: p.cols, ColStride: 1, Zero: constantZeros(env, s.Zero)}
+		kernel.Read(env.Pool, b.Data, *s.Weight)
+		p.packed = gemm.PackBytesB(env.Pool, p.k, p.cols, b)
 	}
+	return p.run
 }
 
-// byteGrain is the fewest products of bytes that are worth another thread.
-const byteGrain = 1 << 20
+// constantZeros is the zero points of a constant weight.
+func constantZeros(env *kernel.Env, zero *kernel.Array) []int32 {
+	if zero == nil {
+		return nil
+	}
+	b := make([]byte, zero.Size())
+	kernel.Read(env.Pool, b, *zero)
+	z := make([]int32, len(b))
+	for i := range z {
+		z[i] = byteNumber(zero.DType, b[i])
+	}
+	return z
+}
+
+// shape is batch + [rows, cols].
+func (p *byteProduct) shape(rows, cols int) shape.Shape {
+	return append(append(make(shape.Shape, 0, len(p.batch)+2), p.batch...), rows, cols)
+}
+
+func (p *byteProduct) run(c *kernel.Call) error {
+	if p.fusion.Finish == nil {
+		p.multiply(c, kernel.Flat[int32](c.Alloc(0)))
+		return nil
+	}
+	total := p.batch.Size() * p.rows
+	if p.packed == nil || total*p.cols*4 <= sumBytes {
+		sums := kernel.TempOf[int32](c, total*p.cols)
+		p.multiply(c, sums)
+		p.fusion.finish(c, p.node, sums)
+		return nil
+	}
+	o := p.fusion.operands(c)
+	x := c.Contiguous(o.x)
+	args := gemm.ByteArgs{N: p.cols, K: p.k, LDC: p.cols, PackedB: p.packed, A: byteMat(c, x, p.k, 1, o.xZero)}
+	data, zero, count := args.A.Data, args.A.Zero, max(1, sumBytes/4/p.cols)
+	if len(zero) > 1 { // by row of each matrix
+		count = p.rows
+	}
+	to := p.fusion.Finish.outcome(c.Alloc(0))
+	args.C = kernel.TempOf[int32](c, count*p.cols)
+	for r := 0; r < total; r += count {
+		args.M, args.A.Data = min(count, total-r), data[r*p.k:]
+		gemm.MulBytes(c.Pool, &args)
+		c.Pool.For(args.M, finishGrain/p.cols+1, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				p.fusion.Finish.columns(to, (r+i)*p.cols, args.C[i*p.cols:][:p.cols])
+			}
+		})
+	}
+	return nil
+}
+
+// multiply sums into out.
+func (p *byteProduct) multiply(c *kernel.Call, out []int32) {
+	if len(out) == 0 {
+		return
+	}
+	o := p.fusion.operands(c)
+	rank := len(p.batch)
+	a := forward(c, o.x)
+	av := a.View.Expand(p.shape(p.rows, p.k))
+	args := gemm.ByteArgs{M: p.rows, N: p.cols, K: p.k, C: out, LDC: p.cols, PackedB: p.packed}
+	args.A = byteMat(c, a, av.Strides[rank], av.Strides[rank+1], o.xZero)
+	var b kernel.Array
+	bv := shape.View{Strides: make([]int, rank+2)}
+	if p.packed == nil {
+		b = forward(c, o.w)
+		bv = b.View.Expand(p.shape(p.k, p.cols))
+		args.B = byteMat(c, b, bv.Strides[rank], bv.Strides[rank+1], o.wZero)
+	}
+	if run, ok := joined(av, bv.Strides[:rank]); ok && (len(args.A.Zero) < 2 || run.n == p.rows) {
+		args.M, args.A.RowStride = run.n, run.stride
+		gemm.MulBytes(c.Pool, &args)
+		return
+	}
+	w := kernel.NewWalk(p.batch, []int{a.View.Offset, bv.Offset}, av.Strides[:rank], bv.Strides[:rank])
+	c.Pool.For(w.Count(), byteGrain/(p.rows*p.cols*max(p.k, 1))+1, func(lo, hi int) {
+		at, one := w.Start(lo), args
+		for i := lo; i < hi; i++ {
+			if p.k > 0 {
+				one.A.Data = kernel.Data[byte](a)[at.Pos[0]:]
+				if p.packed == nil {
+					one.B.Data = kernel.Data[byte](b)[at.Pos[1]:]
+				}
+			}
+			one.C = out[i*p.rows*p.cols:][:p.rows*p.cols]
+			gemm.MulBytes(c.Pool, &one)
+			at.Next()
+		}
+	})
+}
 
 // fromEnd is a dimension counted from the last, which is 1; those before the first are 1.
 func fromEnd(s shape.Shape, i int) int {
@@ -63,19 +147,15 @@ func fromEnd(s shape.Shape, i int) int {
 	return s[len(s)-i]
 }
 
-// byteMat is a as an operand, with input zero, if there is one, as its zero points.
-func byteMat(c *kernel.Call, a kernel.Array, row, col, zero int) gemm.ByteMat {
+// byteMat is a as an operand, with zero, unless it is nil, as its zero points.
+func byteMat(c *kernel.Call, a kernel.Array, row, col int, zero *kernel.Array) gemm.ByteMat {
 	m := gemm.ByteMat{Signed: a.DType == dtype.I8, RowStride: row, ColStride: col}
 	if a.Size() > 0 {
 		m.Data = kernel.Data[byte](a)[a.View.Offset:]
 	}
-	if zero < len(c.In) {
-		for _, z := range kernel.Flat[byte](c.Contiguous(c.In[zero])) {
-			v := int32(z)
-			if m.Signed {
-				v = int32(int8(z))
-			}
-			m.Zero = append(m.Zero, v)
+	if zero != nil {
+		for _, z := range kernel.Flat[byte](c.Contiguous(*zero)) {
+			m.Zero = append(m.Zero, byteNumber(a.DType, z))
 		}
 	}
 	return m

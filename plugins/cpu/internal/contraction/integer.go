@@ -14,15 +14,45 @@ import (
 // sums stay below 2^24. In f64 any number that memory holds is exact.
 const exactTerms = 256
 
-// prepareInteger makes the kernel of a product or convolution of bytes in i32. Where there is no kernel for bytes, the
-// operands, without their zero points, are multiplied as floats in which every sum is exact, for which there are fast ones.
-func prepareInteger(n *op.Node, in []op.Desc) kernel.Func {
+// IntegerFusion is what is computed along with a product or convolution of bytes.
+type IntegerFusion struct {
+	// Weight is the second operand when it is a constant, one matrix for all in a product, which the kernel then keeps in a
+	// form of its own, and Zero its zero points, nil for none. The call lacks them: later inputs move down.
+	Weight, Zero *kernel.Array
+	// Finish is what is made of the sums, nil for nothing.
+	Finish *Finish
+}
+
+// byteOperands are the inputs of a call. Zero points may be missing.
+type byteOperands struct {
+	x, w         kernel.Array
+	xZero, wZero *kernel.Array
+}
+
+func (s *IntegerFusion) operands(c *kernel.Call) byteOperands {
+	if s.Weight != nil {
+		return byteOperands{x: c.In[0], xZero: optional(c.In, 1)}
+	}
+	return byteOperands{c.In[0], c.In[1], optional(c.In, 2), optional(c.In, 3)}
+}
+
+func optional(in []kernel.Array, k int) *kernel.Array {
+	if k < len(in) {
+		return &in[k]
+	}
+	return nil
+}
+
+// PrepareInteger makes the kernel of a product or convolution of bytes, summed in i32. Where there is no kernel for bytes,
+// the operands, without their zero points, are multiplied as floats in which every sum is exact, for which there are fast
+// ones. env is needed when the weight is given, which is not used afterwards.
+func PrepareInteger(env *kernel.Env, n *op.Node, in []op.Desc, s IntegerFusion) kernel.Func {
 	if gemm.CanMulBytes() {
 		prepare := prepareBytes
 		if n.Op == op.ConvInteger {
 			prepare = prepareByteConv
 		}
-		if run := prepare(n, in); run != nil {
+		if run := prepare(env, n, in, s); run != nil {
 			return run
 		}
 	}
@@ -31,42 +61,71 @@ func prepareInteger(n *op.Node, in []op.Desc) kernel.Func {
 		terms = in[1].Shape[1:].Size()
 	}
 	if terms <= exactTerms {
-		return integers[float32](dtype.F32, n, in)
+		return integers[float32](env, dtype.F32, n, in, s)
 	}
-	return integers[float64](dtype.F64, n, in)
+	return integers[float64](env, dtype.F64, n, in, s)
 }
 
-func integers[T float32 | float64](d dtype.DType, n *op.Node, in []op.Desc) kernel.Func {
+func prepareInteger(n *op.Node, in []op.Desc) kernel.Func {
+	return PrepareInteger(nil, n, in, IntegerFusion{})
+}
+
+// PacksInteger reports whether a constant weight of a node is worth keeping: it is one matrix, or that of a convolution.
+func PacksInteger(n *op.Node, in []op.Desc) bool {
+	w := in[1].Shape
+	return w.Size() > 0 && (n.Op == op.ConvInteger || w[:len(w)-2].Size() == 1)
+}
+
+// finish makes the results of sums. Those of a convolution run along places, those of a product along channels.
+func (s *IntegerFusion) finish(c *kernel.Call, n *op.Node, sums []int32) {
+	y := n.Outputs[0].Shape
+	to := s.Finish.outcome(c.Alloc(0))
+	if len(sums) == 0 {
+		return
+	}
+	if n.Op == op.ConvInteger {
+		channels, places := y[1], y[2:].Size()
+		c.Pool.For(y[0]*channels, finishGrain/places+1, func(lo, hi int) {
+			for r := lo; r < hi; r++ {
+				s.Finish.row(to, r*places, sums[r*places:][:places], r%channels)
+			}
+		})
+		return
+	}
+	cols := y[len(y)-1]
+	c.Pool.For(len(sums)/cols, finishGrain/cols+1, func(lo, hi int) {
+		for r := lo; r < hi; r++ {
+			s.Finish.columns(to, r*cols, sums[r*cols:][:cols])
+		}
+	})
+}
+
+// finishGrain is the fewest sums whose results are worth another thread.
+const finishGrain = 1 << 14
+
+func integers[T float32 | float64](env *kernel.Env, d dtype.DType, n *op.Node, in []op.Desc, s IntegerFusion) kernel.Func {
 	wide := []op.Desc{{DType: d, Shape: in[0].Shape}, {DType: d, Shape: in[1].Shape}}
 	sums := []op.Desc{{DType: d, Shape: n.Outputs[0].Shape}}
-	prepare, zeroOfRows := prepareProduct[T], false
+	prepare, byRows := prepareProduct[T], false
 	if n.Op == op.ConvInteger {
-		prepare, zeroOfRows = prepareConv[T], true
+		prepare, byRows = prepareConv[T], true
 	}
-	multiply := prepare(nil, n, wide, Fusion{})
+	var fusion Fusion
+	if s.Weight != nil {
+		if w, ok := constantly[T](env, d, *s.Weight, s.Zero, byRows); ok {
+			defer w.Buf.Release()
+			fusion.Weight = &w
+		} else {
+			return nil
+		}
+	}
+	multiply := prepare(env, n, wide, fusion)
 	return func(c *kernel.Call) error {
 		given, own, desc, outs := c.In, c.Own, c.Desc, c.Out
-		operands := make([]kernel.Array, 2)
-		for i := range operands {
-			var zero *kernel.Array
-			if 2+i < len(given) {
-				z := given[2+i]
-				if zeroOfRows && len(z.View.Shape) == 1 { // by output channel
-					rank := len(in[i].Shape)
-					v := shape.View{Shape: make(shape.Shape, rank), Strides: make([]int, rank), Offset: z.View.Offset}
-					for d := range v.Shape {
-						v.Shape[d] = 1
-					}
-					v.Shape[0], v.Strides[0] = z.View.Shape[0], z.View.Strides[0]
-					z.View = v
-				}
-				zero = &z
-			}
-			if given[i].DType == dtype.U8 {
-				operands[i] = centred[T, uint8](c, d, given[i], zero)
-			} else {
-				operands[i] = centred[T, int8](c, d, given[i], zero)
-			}
+		o := s.operands(c)
+		operands := []kernel.Array{withoutZero[T](c, d, o.x, o.xZero, byRows)}
+		if s.Weight == nil {
+			operands = append(operands, withoutZero[T](c, d, o.w, o.wZero, byRows))
 		}
 		var held [1]kernel.Array
 		c.In, c.Own, c.Desc, c.Out = operands, 0, sums, held[:]
@@ -78,14 +137,85 @@ func integers[T float32 | float64](d dtype.DType, n *op.Node, in []op.Desc) kern
 		if err != nil {
 			return err
 		}
-		to, from := kernel.Flat[int32](c.Alloc(0)), kernel.Flat[T](held[0])
+		from := kernel.Flat[T](held[0])
+		var to []int32
+		if s.Finish == nil {
+			to = kernel.Flat[int32](c.Alloc(0))
+		} else {
+			to = kernel.TempOf[int32](c, len(from))
+		}
 		c.Pool.For(len(to), 1<<14, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
 				to[i] = int32(int64(from[i])) // wraps around
 			}
 		})
+		if s.Finish != nil {
+			s.finish(c, n, to)
+		}
 		return nil
 	}
+}
+
+// constantly is withoutZero of a constant, with one holder; false when there is no memory.
+func constantly[T float32 | float64](env *kernel.Env, d dtype.DType, a kernel.Array, zero *kernel.Array, byRows bool) (kernel.Array, bool) {
+	buf, err := env.Account.New(a.Size() * d.Size())
+	if err != nil {
+		return kernel.Array{}, false
+	}
+	out := kernel.Array{Buf: buf, DType: d, View: shape.Contiguous(a.View.Shape)}
+	to := kernel.Flat[T](out)
+	bytes := make([]byte, len(to))
+	kernel.Read(env.Pool, bytes, a)
+	var zeros []byte
+	if zero != nil {
+		z := *zero
+		if z.Size() != 1 {
+			z = alongRows(z, len(a.View.Shape), byRows)
+			z.View = z.View.Expand(a.View.Shape)
+		}
+		zeros = make([]byte, z.Size())
+		kernel.Read(env.Pool, zeros, z)
+	}
+	for i, b := range bytes {
+		to[i] = T(byteNumber(a.DType, b))
+		if zero != nil {
+			to[i] -= T(byteNumber(a.DType, zeros[min(i, len(zeros)-1)]))
+		}
+	}
+	return out, true
+}
+
+func byteNumber(d dtype.DType, b byte) int32 {
+	if d == dtype.I8 {
+		return int32(int8(b))
+	}
+	return int32(b)
+}
+
+// alongRows is zero points laid so that they broadcast to a tensor of the given rank: with byRows, one per output channel.
+func alongRows(z kernel.Array, rank int, byRows bool) kernel.Array {
+	if !byRows || len(z.View.Shape) != 1 {
+		return z
+	}
+	v := shape.View{Shape: make(shape.Shape, rank), Strides: make([]int, rank), Offset: z.View.Offset}
+	for d := range v.Shape {
+		v.Shape[d] = 1
+	}
+	v.Shape[0], v.Strides[0] = z.View.Shape[0], z.View.Strides[0]
+	z.View = v
+	return z
+}
+
+// withoutZero is a less its zero points as floats of type d, in memory that lives until the kernel returns.
+func withoutZero[T float32 | float64](c *kernel.Call, d dtype.DType, a kernel.Array, zero *kernel.Array, byRows bool) kernel.Array {
+	if zero != nil {
+		z := alongRows(*zero, len(a.View.Shape), byRows)
+		zero = &z
+	}
+	if a.DType == dtype.U8 {
+		return centred[T, uint8](c, d, a, zero)
+	}
+	return centred[T, int8](c, d, a, zero)
 }
 
 // centred is a-zero as floats of type d, in memory that lives until the kernel returns. zero broadcasts to a.

@@ -1,6 +1,7 @@
 package contraction
 
 import (
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
@@ -28,7 +29,7 @@ type patches struct {
 
 // prepareByteConv makes the kernel of a convolution of bytes that multiplies them as they are, nil where there is none or
 // where it does not pay.
-func prepareByteConv(n *op.Node, in []op.Desc) kernel.Func {
+func prepareByteConv(env *kernel.Env, n *op.Node, in []op.Desc, s IntegerFusion) kernel.Func {
 	x, w, y, a := in[0].Shape, in[1].Shape, n.Outputs[0].Shape, n.Attrs
 	groups, rank := max(1, a.Int("groups")), len(x)-2
 	p := &patches{channels: w[1], outputs: w[0] / groups, taps: w[2:].Size(), groups: groups, in: x[2:], kern: w[2:], out: y[2:],
@@ -46,17 +47,44 @@ func prepareByteConv(n *op.Node, in []op.Desc) kernel.Func {
 	for d := range rank {
 		p.plain = p.plain && p.stride[d] == 1 && p.lo[d] == 0
 	}
-	return func(c *kernel.Call) error {
-		x, w := c.Contiguous(c.In[0]), c.Contiguous(c.In[1])
-		out := kernel.Flat[int32](c.Alloc(0))
-		if len(out) == 0 {
-			return nil
+	if run := preparePlanes(env, n, in, s); run != nil && !p.plain {
+		return run
+	}
+	depth := p.channels * p.taps
+	var packed []*gemm.PackedBytes
+	if s.Weight != nil && depth > 0 {
+		data, zero := make([]byte, s.Weight.Size()), constantZeros(env, s.Zero)
+		kernel.Read(env.Pool, data, *s.Weight)
+		for g := range groups {
+			packed = append(packed, gemm.PackBytesA(env.Pool, p.outputs, depth, p.group(gemm.ByteMat{Signed: s.Weight.DType == dtype.I8,
+				RowStride: depth, ColStride: 1, Data: data, Zero: zero}, g)))
 		}
-		depth := p.channels * p.taps
-		left, right := byteMat(c, w, depth, 1, 3), byteMat(c, x, p.inSize, 1, 2)
-		p.run(c, left, right, x.View.Shape[0], out)
+	} else if s.Weight != nil {
 		return nil
 	}
+	return func(c *kernel.Call) error {
+		o := s.operands(c)
+		x := c.Contiguous(o.x)
+		out := c.Alloc(0)
+		if out.Size() == 0 {
+			return nil
+		}
+		var left gemm.ByteMat
+		if packed == nil {
+			left = byteMat(c, c.Contiguous(o.w), depth, 1, o.wZero)
+		}
+		p.run(c, left, packed, byteMat(c, x, p.inSize, 1, o.xZero), x.View.Shape[0], out, s.Finish)
+		return nil
+	}
+}
+
+// group is the weights of one group.
+func (p *patches) group(w gemm.ByteMat, g int) gemm.ByteMat {
+	w.Data = w.Data[min(len(w.Data), g*p.outputs*p.channels*p.taps):]
+	if len(w.Zero) > 1 {
+		w.Zero = w.Zero[g*p.outputs:][:p.outputs]
+	}
+	return w
 }
 
 // orAll is values, or n times one value where there are none.
@@ -71,41 +99,61 @@ func orAll(values []int, n, one int) []int {
 	return all
 }
 
-func (p *patches) run(c *kernel.Call, w, x gemm.ByteMat, images int, out []int32) {
+// run convolves with weights that are packed by group, or w. The results are sums, or what finish makes of them.
+func (p *patches) run(c *kernel.Call, w gemm.ByteMat, packed []*gemm.PackedBytes, x gemm.ByteMat, images int, out kernel.Array, finish *Finish) {
 	depth := p.channels * p.taps
 	chunk := p.places
 	var buffer []byte
 	if !p.plain {
-		chunk = min(p.places, max(leastPlaces, patchBytes/max(depth, 1)/leastPlaces*leastPlaces))
+		chunk = min(chunk, max(leastPlaces, patchBytes/max(depth, 1)/leastPlaces*leastPlaces))
 		buffer = kernel.TempOf[byte](c, depth*chunk)
+	}
+	var sums []int32
+	var to outcome
+	if finish == nil {
+		sums = kernel.Flat[int32](out)
+	} else {
+		chunk = min(chunk, max(leastPlaces, sumBytes/4/p.outputs/leastPlaces*leastPlaces))
+		sums, to = kernel.TempOf[int32](c, p.outputs*chunk), finish.outcome(out)
 	}
 	zero := byte(0) // padding is 0 when the zero point is taken off
 	if len(x.Zero) > 0 {
 		zero = byte(x.Zero[0])
 	}
 	for i := range images * p.groups {
-		group := i % p.groups
+		group, at := i%p.groups, i*p.outputs*p.places
 		from := x.Data[min(len(x.Data), i*p.channels*p.inSize):]
-		a := w
-		a.Data = w.Data[min(len(w.Data), group*p.outputs*depth):]
-		if len(w.Zero) > 1 {
-			a.Zero = w.Zero[group*p.outputs:][:p.outputs]
+		args := gemm.ByteArgs{M: p.outputs, K: depth}
+		if packed != nil {
+			args.PackedA = packed[group]
+		} else {
+			args.A = p.group(w, group)
 		}
-		to := out[i*p.outputs*p.places:][:p.outputs*p.places]
 		for p0 := 0; p0 < p.places; p0 += chunk {
 			p1 := min(p0+chunk, p.places)
-			b := x
+			args.N, args.B = p1-p0, x
 			if p.plain {
-				b.Data = from
+				args.B.Data = from[min(len(from), p0):]
 			} else {
-				b.Data, b.RowStride = buffer, p1-p0
+				args.B.Data, args.B.RowStride = buffer, p1-p0
 				c.Pool.For(depth, patchGrain/(p1-p0)+1, func(lo, hi int) {
 					for r := lo; r < hi; r++ {
 						p.row(buffer[r*(p1-p0):][:p1-p0], from[r/p.taps*p.inSize:], r%p.taps, p0, zero)
 					}
 				})
 			}
-			gemm.MulBytes(c.Pool, &gemm.ByteArgs{M: p.outputs, N: p1 - p0, K: depth, A: a, B: b, C: to[p0:], LDC: p.places})
+			if finish == nil {
+				args.C, args.LDC = sums[at+p0:], p.places
+				gemm.MulBytes(c.Pool, &args)
+				continue
+			}
+			args.C, args.LDC = sums, p1-p0
+			gemm.MulBytes(c.Pool, &args)
+			c.Pool.For(p.outputs, finishGrain/(p1-p0)+1, func(lo, hi int) {
+				for o := lo; o < hi; o++ {
+					finish.row(to, at+o*p.places+p0, sums[o*(p1-p0):][:p1-p0], group*p.outputs+o)
+				}
+			})
 		}
 	}
 }

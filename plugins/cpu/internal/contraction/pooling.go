@@ -33,6 +33,9 @@ func prepareWindow(n *op.Node, in []op.Desc) kernel.Func {
 	if err != nil {
 		return func(*kernel.Call) error { return err }
 	}
+	if run := prepareByteMax(n, in); run != nil {
+		return run
+	}
 	first := len(in[0].Shape) - len(n.Attrs.Ints("window"))
 	max := n.Attrs.Str("reduce") == "max"
 	ready := max && plan.FastMax() || !max && plan.FastSum()

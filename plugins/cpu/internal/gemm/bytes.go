@@ -20,12 +20,15 @@ type ByteMat struct {
 }
 
 // ByteArgs is one product C = A·B of bytes, of sizes M x K and K x N, in
-// integers that wrap around. C is row-major, row i at C[i*LDC].
+// integers that wrap around. An operand is given packed or as a view: the
+// packed one wins. With Units, K is what the left operand has. C is row-major, row i at C[i*LDC].
 type ByteArgs struct {
-	M, N, K int
-	A, B    ByteMat
-	C       []int32
-	LDC     int
+	M, N, K          int
+	A, B             ByteMat
+	PackedA, PackedB *PackedBytes
+	Units            *ByteUnits // in place of B, with a PackedA of PackBytesTaps
+	C                []int32
+	LDC              int
 }
 
 // byteTileFunc is a tile in assembly: strides are counted in units.
@@ -54,17 +57,21 @@ type byteProduct struct {
 	kern             *byteKernel
 	args             *ByteArgs
 	a                PackedA[int32]
+	b                PackedB[int32]
 	flipA, flipB     bool
 	zeroA, zeroB     []int32 // as the units have them, one for all or for each
 	rowSums, colSums []int32
 	rowBias, colBias []int32
+	room             [4][]int32 // that the sums and biases are made in
+	unitZero         [1]int32
+	depth            int // products that are summed
 	epilogue         Epilogue[int32]
-	packB            PackFunc[int32]
+	packB, packUnits PackFunc[int32]
 }
 
 var idleBytes = sync.Pool{New: func() any {
 	r := &byteProduct{}
-	r.packB = r.right
+	r.packB, r.packUnits = r.right, r.units
 	return r
 }}
 
@@ -91,31 +98,81 @@ func MulBytes(pool *par.Pool, args *ByteArgs) {
 
 func (r *byteProduct) run(pool *par.Pool, args *ByteArgs) {
 	kern := activeBytes
+	packedA, packedB := args.PackedA, args.PackedB
+	for _, p := range []*PackedBytes{packedA, packedB} {
+		if p != nil {
+			kern = p.kern
+		}
+	}
 	r.kern, r.args = kern, args
+	if packedA != nil && (packedA.lines != args.M || packedA.k != args.K) || packedB != nil && (packedB.lines != args.N || packedB.k != args.K) {
+		panic("gemm: packed bytes of another size")
+	}
 	// Bytes of A become unsigned and those of B signed: both move by 128.
 	r.flipA, r.flipB = kern.group == 4 && args.A.Signed, kern.group == 4 && !args.B.Signed
-	r.zeroA, r.zeroB = zeros(r.zeroA, args.A.Zero, r.flipA, 128), zeros(r.zeroB, args.B.Zero, r.flipB, -128)
+	if packedA != nil {
+		r.zeroA = append(r.zeroA[:0], packedA.zero...)
+	} else {
+		r.zeroA = zeros(r.zeroA, args.A.Zero, r.flipA, 128)
+	}
+	depth, units := args.K, ceil(args.K, kern.group)
+	if args.Units != nil {
+		depth, units = packedA.depth, len(args.Units.Starts)
+		r.flipB, r.unitZero[0] = args.Units.Flip, args.Units.Zero
+		r.zeroB = zeros(r.zeroB, r.unitZero[:], r.flipB, -128)
+	} else if packedB != nil {
+		r.zeroB = append(r.zeroB[:0], packedB.zero...)
+	} else {
+		r.zeroB = zeros(r.zeroB, args.B.Zero, r.flipB, -128)
+	}
 	r.rowSums, r.colSums, r.rowBias, r.colBias = nil, nil, nil, nil
 	simple := len(r.zeroA) == 1 && len(r.zeroB) == 1
 	if !simple || r.zeroA[0] != 0 {
-		r.colSums = make([]int32, args.N)
+		if packedB == nil {
+			r.colSums = r.take(0, args.N)
+		} else {
+			r.colSums = packedB.sums
+		}
 		if simple {
-			r.colBias = make([]int32, args.N)
+			r.colBias = r.take(1, args.N)
 		}
 	}
 	if !simple || r.zeroB[0] != 0 {
-		r.rowSums = make([]int32, args.M)
-	}
-	r.left(pool)
-	if simple && r.rowSums != nil {
-		r.rowBias = r.rowSums
-		for i, s := range r.rowSums {
-			r.rowBias[i] = -r.zeroB[0] * (s - int32(args.K)*r.zeroA[0])
+		if packedA == nil {
+			r.rowSums = r.take(2, args.M)
+		} else {
+			r.rowSums = packedA.sums
 		}
 	}
+	r.a.m, r.a.k = args.M, units
+	held := r.a.panel
+	if packedA == nil {
+		r.a.panel = kern.panelsA(held.data, args.M, args.K)
+		held.data = r.a.panel.data
+		kern.packA(pool, &r.a.panel, args.M, args.K, &args.A, r.flipA, r.rowSums)
+	} else {
+		r.a.panel = packedA.panel
+	}
+	if simple && r.rowSums != nil {
+		r.rowBias = r.take(3, args.M)
+		for i, s := range r.rowSums {
+			r.rowBias[i] = -r.zeroB[0] * (s - int32(depth)*r.zeroA[0])
+		}
+	}
+	r.depth = depth
+	whole := Args[int32]{M: args.M, N: args.N, K: units, PackedA: &r.a, C: args.C, LDC: args.LDC, Epilogue: &r.epilogue}
+	if packedB != nil {
+		r.b = PackedB[int32]{n: args.N, k: units, panel: packedB.panel}
+		whole.PackedB = &r.b
+		for j := range r.colBias {
+			r.colBias[j] = -r.zeroA[0] * r.colSums[j]
+		}
+	} else if whole.PackB = r.packB; args.Units != nil {
+		whole.PackB = r.packUnits
+	}
 	r.epilogue = Epilogue[int32]{BiasRow: r.rowBias, BiasCol: r.colBias}
-	Mul(pool, &Args[int32]{M: args.M, N: args.N, K: ceil(args.K, kern.group), PackedA: &r.a, PackB: r.packB,
-		C: args.C, LDC: args.LDC, Epilogue: &r.epilogue})
+	Mul(pool, &whole)
+	r.a.panel, r.b.panel = held, panels[int32]{}
 	if !simple {
 		pool.For(args.M, packGrain/args.N+1, r.correct)
 	}
@@ -146,39 +203,38 @@ func (r *byteProduct) correct(lo, hi int) {
 	g := r.args
 	for i := lo; i < hi; i++ {
 		za := r.zeroA[min(i, len(r.zeroA)-1)]
-		rest := r.rowSums[i] - int32(g.K)*za
+		rest := r.rowSums[i] - int32(r.depth)*za
 		for j := range g.N {
 			g.C[i*g.LDC+j] -= za*r.colSums[j] + r.zeroB[min(j, len(r.zeroB)-1)]*rest
 		}
 	}
 }
 
-// left packs A and sums its rows.
-func (r *byteProduct) left(pool *par.Pool) {
-	g, kern := r.args, r.kern
-	units := ceil(g.K, kern.group)
-	balanced := kern.balanced(g.M)
-	mr := balanced.MR
-	panels := ceil(g.M, mr)
-	r.a.m, r.a.k = g.M, units
-	p := &r.a.panel
-	p.kernel, p.width, p.padded = balanced, mr, panels*mr
-	p.data = grow(p.data, panels*mr*units)
-	kc := balanced.depth(units)
-	pool.For(panels, packGrain/(units*mr)+1, func(lo, hi int) {
-		i0, i1 := lo*mr, min(hi*mr, g.M)
+// panelsA is room, in data if that is enough, for a left operand.
+func (kern *byteKernel) panelsA(data []int32, m, k int) panels[int32] {
+	balanced := kern.balanced(m)
+	padded := ceil(m, balanced.MR) * balanced.MR
+	return panels[int32]{kernel: balanced, width: balanced.MR, padded: padded, data: grow(data, padded*ceil(k, kern.group))}
+}
+
+// packA packs a left operand into p and sums its rows, unless sums is nil.
+func (kern *byteKernel) packA(pool *par.Pool, p *panels[int32], m, k int, a *ByteMat, flip bool, sums []int32) {
+	mr, units := p.width, ceil(k, kern.group)
+	kc := p.kernel.depth(units)
+	pool.For(p.padded/mr, packGrain/max(units*mr, 1)+1, func(lo, hi int) {
+		i0, i1 := lo*mr, min(hi*mr, m)
 		for pc := 0; pc < units; pc += kc {
 			depth := min(kc, units-pc)
 			dst := p.block(pc, depth, lo)
 			k0 := pc * kern.group
-			kern.pack(dst, g.A.Data[i0*g.A.RowStride+k0*g.A.ColStride:], i1-i0, g.A.RowStride, min(depth*kern.group, g.K-k0), g.A.ColStride, mr, g.A.Signed, r.flipA)
-			if r.rowSums == nil {
+			kern.pack(dst, a.Data[i0*a.RowStride+k0*a.ColStride:], i1-i0, a.RowStride, min(depth*kern.group, k-k0), a.ColStride, mr, a.Signed, flip)
+			if sums == nil {
 				continue
 			}
 			ones := onesOf(kern)
 			for i := i0; i < i1; i += mr {
 				rows := min(mr, i1-i)
-				kern.tile[rows-1](depth, &dst[(i-i0)*depth], &ones[0], &r.rowSums[i : i+rows][0], mr, 0, 1, 1, pc > 0, nil, nil)
+				kern.tile[rows-1](depth, &dst[(i-i0)*depth], &ones[0], &sums[i : i+rows][0], mr, 0, 1, 1, pc > 0, nil, nil)
 			}
 		}
 	})
@@ -187,21 +243,39 @@ func (r *byteProduct) left(pool *par.Pool) {
 // right packs columns of B and sums them.
 func (r *byteProduct) right(dst []int32, width, p0, p1, j0, j1 int) {
 	g, kern := r.args, r.kern
-	depth, k0 := p1-p0, p0*kern.group
-	kern.pack(dst, g.B.Data[k0*g.B.RowStride+j0*g.B.ColStride:], j1-j0, g.B.ColStride, min(depth*kern.group, g.K-k0), g.B.RowStride, width, g.B.Signed, r.flipB)
+	kern.pack(dst, g.B.Data[p0*kern.group*g.B.RowStride+j0*g.B.ColStride:], j1-j0, g.B.ColStride, min((p1-p0)*kern.group, g.K-p0*kern.group),
+		g.B.RowStride, width, g.B.Signed, r.flipB)
+	r.sumColumns(dst, width, p0, p1, j0, j1)
+}
+
+// sumColumns sums packed columns, and makes the bias of the last sums.
+func (r *byteProduct) sumColumns(packed []int32, width, p0, p1, j0, j1 int) {
 	if r.colSums == nil {
 		return
 	}
-	ones := onesOf(kern)
-	for j := j0; j < j1; j += width {
-		cols := min(width, j1-j)
-		kern.tile[0](depth, &ones[0], &dst[(j-j0)*depth], &r.colSums[j : j+cols][0], 0, width, cols, cols, p0 > 0, nil, nil)
-	}
-	if r.colBias != nil && p1 == ceil(g.K, kern.group) {
+	r.kern.sumColumns(packed, width, p0, p1, j0, j1, r.colSums)
+	if r.colBias != nil && p1 == r.a.k {
 		to := r.colBias[j0:j1]
 		for j, s := range r.colSums[j0:j1] {
 			to[j] = -r.zeroA[0] * s
 		}
+	}
+}
+
+// take is n of the room for sums.
+func (r *byteProduct) take(i, n int) []int32 {
+	if cap(r.room[i]) < n {
+		r.room[i] = make([]int32, n)
+	}
+	return r.room[i][:n]
+}
+
+// sumColumns adds units p0 to p1 of packed columns j0 to j1 to sums, which begin with units 0.
+func (kern *byteKernel) sumColumns(packed []int32, width, p0, p1, j0, j1 int, sums []int32) {
+	ones, depth := onesOf(kern), p1-p0
+	for j := j0; j < j1; j += width {
+		cols := min(width, j1-j)
+		kern.tile[0](depth, &ones[0], &packed[(j-j0)*depth], &sums[j : j+cols][0], 0, width, cols, cols, p0 > 0, nil, nil)
 	}
 }
 

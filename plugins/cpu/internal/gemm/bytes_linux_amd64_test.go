@@ -62,6 +62,22 @@ func checkBytes(t *testing.T, pool *par.Pool, g *ByteArgs, name string) {
 	}
 	MulBytes(pool, g)
 	require.Equal(t, want, g.C, name)
+	for bits := 1; bits < 4 && g.K > 0; bits++ {
+		packed := *g
+		if bits&1 != 0 {
+			packed.PackedA, packed.A = PackBytesA(pool, g.M, g.K, g.A), ByteMat{}
+		}
+		if bits&2 != 0 {
+			packed.PackedB, packed.B = PackBytesB(pool, g.K, g.N, g.B), ByteMat{}
+		}
+		for range 2 { // the second product finds what the first has left
+			for i := range g.M {
+				clear(g.C[i*g.LDC:][:g.N])
+			}
+			MulBytes(pool, &packed)
+			require.Equal(t, want, g.C, "%s, packed %d", name, bits)
+		}
+	}
 }
 
 // byteOperand makes a matrix in one of five layouts, guarded behind its end;

@@ -1,0 +1,97 @@
+package program
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// centred is bytes that were widened to i32 and had a zero point taken off.
+type centred struct{ x, zero op.Desc }
+
+func (r *rewriter) widenedBytes(id op.TensorID) (op.Desc, bool) {
+	n, _, ok := r.made(id, op.Cast)
+	if !ok {
+		return op.Desc{}, false
+	}
+	d := r.descs[n.Inputs[0]]
+	return d, d.DType == dtype.U8 || d.DType == dtype.I8
+}
+
+func (r *rewriter) centredBytes(id op.TensorID) (centred, bool) {
+	if x, ok := r.widenedBytes(id); ok {
+		return centred{x: x}, true
+	}
+	n, _, ok := r.made(id, op.Sub)
+	if !ok {
+		return centred{}, false
+	}
+	x, okX := r.widenedBytes(n.Inputs[0])
+	zero, okZero := r.widenedBytes(n.Inputs[1])
+	if !okX || !okZero || x.DType != zero.DType || !x.Shape.Equal(n.Outputs[0].Shape) {
+		return centred{}, false
+	}
+	return centred{x, zero}, true
+}
+
+// zeros are the zero points of two operands, both or none.
+func zeros(b *op.Builder, x, w centred) (op.Desc, op.Desc, bool) {
+	if x.zero.ID == 0 && w.zero.ID == 0 {
+		return x.zero, w.zero, false
+	}
+	for _, c := range []*centred{&x, &w} {
+		if c.zero.ID == 0 {
+			c.zero = b.FullInt(c.x.DType, 0, nil)
+		}
+	}
+	return x.zero, w.zero, true
+}
+
+// byteProduct is a product in i32 of bytes, with their zero points taken off.
+func (r *rewriter) byteProduct(i int) bool {
+	n := r.root(i)
+	if n.Outputs[0].DType != dtype.I32 || n.Attrs.Bool("transpose_a") || n.Attrs.Bool("transpose_b") {
+		return false
+	}
+	x, okX := r.centredBytes(n.Inputs[0])
+	w, okW := r.centredBytes(n.Inputs[1])
+	if !okX || !okW {
+		return false
+	}
+	return r.replace(i, nil, func(b *op.Builder) op.Desc {
+		in := []op.Desc{x.x, w.x}
+		if xz, wz, some := zeros(b, x, w); some {
+			in = append(in, xz, wz)
+		}
+		return b.With(op.MatMulInteger, in)
+	})
+}
+
+// byteConv is a convolution in i32 of bytes, with their zero points taken off.
+func (r *rewriter) byteConv(i int) bool {
+	n := r.root(i)
+	if n.Outputs[0].DType != dtype.I32 || n.Outputs[0].Shape[1]/max(1, n.Attrs.Int("groups")) < leastOutputs {
+		return false
+	}
+	x, okX := r.centredBytes(n.Inputs[0])
+	w, okW := r.centredBytes(n.Inputs[1])
+	if !okX || !okW || x.zero.Shape.Size() != 1 {
+		return false
+	}
+	outputs := w.x.Shape[0]
+	if s := w.zero.Shape; s.Size() != 1 && (len(s) != len(w.x.Shape) || s[0] != outputs || s.Size() != outputs) {
+		return false
+	}
+	return r.replace(i, nil, func(b *op.Builder) op.Desc {
+		in := []op.Desc{x.x, w.x}
+		if xz, wz, some := zeros(b, x, w); some {
+			dims := []int(nil)
+			if wz.Shape.Size() != 1 {
+				dims = []int{outputs}
+			}
+			in = append(in, b.Reshape(xz, nil), b.Reshape(wz, slices.Clone(dims)))
+		}
+		return b.With(op.ConvInteger, in, n.Attrs...)
+	})
+}

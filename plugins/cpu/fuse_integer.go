@@ -1,0 +1,191 @@
+package cpu
+
+import (
+	"math"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/cpu/internal/contraction"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+)
+
+// summer is a product or convolution of bytes while it takes in what is made of its sums.
+type summer struct {
+	desc   []op.Desc
+	axis   int // of the result, that channels run along
+	finish contraction.Finish
+	floats bool // the sums are dequantized
+}
+
+// integerChain makes the unit that begins with node i, a product or convolution of bytes, and says at which node it runs. A
+// constant weight is packed. It gives no kernel for what it leaves to the ordinary way.
+func (b *builder) integerChain(i int, users map[op.TensorID][]int, taken []bool) (unit, int) {
+	n := &b.nodes[i]
+	in := b.inputs(n)
+	s := &summer{desc: n.Outputs, axis: len(n.Outputs[0].Shape) - 1}
+	if n.Op == op.ConvInteger {
+		s.axis = 1
+	}
+	last := i
+	var joined []int
+	for !s.finish.Quantize {
+		next := users[s.desc[0].ID]
+		if len(next) != 1 || next[0] < 0 || taken[next[0]] || !b.finishes(s, &b.nodes[next[0]]) {
+			break
+		}
+		last = next[0]
+		joined = append(joined, last)
+		s.desc = b.nodes[last].Outputs
+	}
+	var fusion contraction.IntegerFusion
+	if s.floats {
+		fusion.Finish = &s.finish
+	}
+	u := unit{node: n, inputs: n.Inputs, desc: s.desc}
+	if w, zero, ok := b.byteWeight(n, in); ok {
+		fusion.Weight, fusion.Zero = w, zero
+		u.inputs = append([]op.TensorID{n.Inputs[0]}, n.Inputs[2:min(3, len(n.Inputs))]...)
+	} else if !s.floats {
+		return unit{}, 0
+	}
+	u.run = contraction.PrepareInteger(&b.s.env, n, in, fusion)
+	if u.run == nil {
+		return unit{}, 0
+	}
+	if fusion.Weight != nil {
+		b.packed += 4 * int64(fusion.Weight.Size())
+	}
+	for _, k := range joined {
+		taken[k] = true
+	}
+	return u, last
+}
+
+// byteWeight is a constant second operand that is worth keeping, and its zero points, which are nil for none.
+func (b *builder) byteWeight(n *op.Node, in []op.Desc) (w, zero *kernel.Array, ok bool) {
+	a, ok := b.consts[n.Inputs[1]]
+	if !ok || !contraction.PacksInteger(n, in) {
+		return nil, nil, false
+	}
+	if len(n.Inputs) < 4 {
+		return &a, nil, true
+	}
+	z, ok := b.consts[n.Inputs[3]]
+	return &a, &z, ok
+}
+
+// finishes reports whether s has taken node n, the only user of its result, in.
+func (b *builder) finishes(s *summer, n *op.Node) bool {
+	switch n.Op {
+	case op.Dequantize:
+		return !s.floats && b.dequantizes(s, n)
+	case op.Cast:
+		if s.floats || n.Outputs[0].DType != dtype.F32 {
+			return false
+		}
+		s.floats, s.finish.Scale = true, []float32{1}
+		return true
+	case op.Mul:
+		v, ok := b.perChannel(s, n)
+		if !ok || s.finish.Bias != nil || s.finish.Clamp || len(s.finish.Scale) != 1 || s.finish.Scale[0] != 1 {
+			return false
+		}
+		s.finish.Scale = v
+		return true
+	case op.Add:
+		v, ok := b.perChannel(s, n)
+		if !ok || s.finish.Bias != nil || s.finish.Clamp {
+			return false
+		}
+		s.finish.Bias = v
+		return true
+	case op.Relu:
+		return s.clamp(0, math.Inf(1))
+	case op.Clamp:
+		return s.clamp(n.Attrs.Value("min").Float(), n.Attrs.Value("max").Float())
+	case op.Quantize:
+		return s.floats && n.Inputs[0] == s.desc[0].ID && b.quantizes(s, n)
+	}
+	return false
+}
+
+func (s *summer) clamp(lo, hi float64) bool {
+	if !s.floats || s.finish.Clamp || !(lo <= hi) {
+		return false
+	}
+	s.finish.Clamp, s.finish.Lo, s.finish.Hi = true, float32(lo), float32(hi)
+	return true
+}
+
+// floats is the elements of a constant of type f32.
+func (b *builder) floats(id op.TensorID) ([]float32, bool) {
+	a, ok := b.consts[id]
+	if !ok || a.DType != dtype.F32 {
+		return nil, false
+	}
+	v := make([]float32, a.Size())
+	kernel.Read(b.s.env.Pool, kernel.Bytes(v), a)
+	return v, len(v) > 0
+}
+
+// perChannel is the constant that n has with the result of s, if that has one element for all or one for each channel.
+func (b *builder) perChannel(s *summer, n *op.Node) ([]float32, bool) {
+	y := s.desc[0]
+	other := n.Inputs[0]
+	if other == y.ID {
+		other = n.Inputs[1]
+	}
+	if !s.floats || !n.Outputs[0].SameType(y) {
+		return nil, false
+	}
+	v, ok := b.floats(other)
+	shape := b.descs[other].Shape
+	at := s.axis - (len(y.Shape) - len(shape))
+	if !ok || len(v) > 1 && (at < 0 || shape[at] != len(v) || len(v) != y.Shape[s.axis]) {
+		return nil, false
+	}
+	return v, true
+}
+
+// dequantizes takes a dequantization with zero points of zero in.
+func (b *builder) dequantizes(s *summer, n *op.Node) bool {
+	axis := n.Attrs.Int("axis")
+	if n.Attrs.Int("block") != 0 || axis != -1 && axis != s.axis {
+		return false
+	}
+	v, ok := b.floats(n.Inputs[1])
+	zero, okZero := b.consts[n.Inputs[2]]
+	if !ok || !okZero {
+		return false
+	}
+	z := make([]int32, zero.Size())
+	kernel.Read(b.s.env.Pool, kernel.Bytes(z), zero)
+	for _, k := range z {
+		if k != 0 {
+			return false
+		}
+	}
+	s.floats, s.finish.Scale = true, v
+	return true
+}
+
+// quantizes takes a quantization to bytes by one scale in.
+func (b *builder) quantizes(s *summer, n *op.Node) bool {
+	to := n.Outputs[0].DType
+	if n.Attrs.Int("axis") != -1 || n.Attrs.Int("bits") != 0 || to != dtype.U8 && to != dtype.I8 {
+		return false
+	}
+	v, ok := b.floats(n.Inputs[1])
+	zero, okZero := b.consts[n.Inputs[2]]
+	if !ok || !okZero {
+		return false
+	}
+	z := make([]byte, 1)
+	kernel.Read(b.s.env.Pool, z, zero)
+	f := &s.finish
+	f.Quantize, f.Step, f.Zero, f.Least, f.Most = true, v[0], float32(z[0]), 0, 255
+	if to == dtype.I8 {
+		f.Zero, f.Least, f.Most = float32(int8(z[0])), -128, 127
+	}
+	return true
+}

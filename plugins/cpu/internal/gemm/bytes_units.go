@@ -1,0 +1,84 @@
+package gemm
+
+import "github.com/goburn/burn/plugins/cpu/internal/par"
+
+// ByteUnits is a right operand that stands in memory as units of groups of
+// bytes, as ByteGroup counts them: row u of units begins at
+// Units[Starts[u]], its columns side by side. Behind the last column of a row
+// there is room for UnitSlack more units, whatever they are. Bytes without a
+// meaning are zero in the left operand, and where Sums says so in this one.
+type ByteUnits struct {
+	Units  []int32
+	Starts []int
+	Flip   bool  // the bytes have moved by 128, as FlipsB has it
+	Zero   int32 // zero point of all, of the bytes before they moved
+}
+
+// UnitSlack is how many units past a row are read.
+const UnitSlack = 32
+
+// ByteGroup is how many bytes make a unit; CanMulBytes must hold.
+func ByteGroup() int { return activeBytes.group }
+
+// FlipsB reports whether units of a right operand have moved by 128.
+func FlipsB(signed bool) bool { return activeBytes.group == 4 && !signed }
+
+// UnitOf is the unit of n equal bytes, the others being zero.
+func UnitOf(b byte, n int, signed bool) int32 {
+	kern := activeBytes
+	src, dst := make([]byte, n), make([]int32, 1)
+	for i := range src {
+		src[i] = b
+	}
+	kern.pack(dst, src, 1, 1, n, 1, 1, signed, FlipsB(signed))
+	return dst[0]
+}
+
+// PackUnits makes units of up to ByteGroup rows of n bytes, stride apart.
+func PackUnits(dst []int32, src []byte, n, rows, stride int, signed bool) {
+	activeBytes.pack(dst, src, n, 1, rows, stride, n, signed, FlipsB(signed))
+}
+
+// PackBytesTaps packs the weights a of m outputs as a left operand whose inner
+// dimension is taps of channels, filled up to whole units each: element
+// (i, c, t) of a is at [i*RowStride+c*taps+t].
+func PackBytesTaps(pool *par.Pool, m, channels, taps int, a ByteMat) *PackedBytes {
+	kern := activeBytes
+	flip := kern.group == 4 && a.Signed
+	padded := ceil(channels, kern.group) * kern.group
+	turned := make([]byte, m*taps*padded)
+	if flip {
+		for i := range turned {
+			turned[i] = 0x80 // zero when moved
+		}
+	}
+	for i := range m {
+		for c := range channels {
+			for t := range taps {
+				turned[(i*taps+t)*padded+c] = a.Data[i*a.RowStride+c*taps+t]
+			}
+		}
+	}
+	whole := a
+	whole.Data, whole.RowStride, whole.ColStride = turned, taps*padded, 1
+	p := PackBytesA(pool, m, taps*padded, whole)
+	p.depth = channels * taps
+	return p
+}
+
+// units packs columns of B that stand as units and sums them.
+func (r *byteProduct) units(dst []int32, width, p0, p1, j0, j1 int) {
+	u, depth := r.args.Units, p1-p0
+	for j := j0; j < j1; j += width {
+		to := dst[(j-j0)*depth:][:depth*width]
+		for _, start := range u.Starts[p0:p1] {
+			if width == 32 {
+				*(*[32]int32)(to) = *(*[32]int32)(u.Units[start+j:])
+			} else {
+				copy(to[:width], u.Units[start+j:])
+			}
+			to = to[width:]
+		}
+	}
+	r.sumColumns(dst, width, p0, p1, j0, j1)
+}
