@@ -151,6 +151,7 @@ type halfProduct struct {
 	ic, mc           int // the rows in hand
 	rows, cols, down int // of a task; tasks in a strip
 	a                []float32
+	line             int // elements between rows of a, if it is not in panels
 	subnormal        atomic.Bool
 	left             []bool // tasks that are left for the next pass
 
@@ -231,7 +232,14 @@ func (r *halfProduct) pass(pool *par.Pool, kern *Kernel[float32], paired bool) b
 	}
 	r.subnormal.Store(paired && g.PackedB != nil && g.PackedB.subnormal)
 	panels := ceil(r.mc, r.mr)
-	r.a = grow(r.a, panels*r.mr*r.units)
+	r.line = 0
+	if !paired && kern.Tile != nil && g.A.ColStride == 1 {
+		r.line = g.K
+		if g.K*4%aliasing == 0 {
+			r.line += 16
+		}
+	}
+	r.a = grow(r.a, panels*r.mr*max(r.units, r.line))
 	pool.For(panels, packGrain/(r.units*r.mr)+1, r.packLoop)
 	if r.subnormal.Load() {
 		return true
@@ -277,8 +285,15 @@ func (r *halfProduct) cut(pool *par.Pool, paired bool) int {
 func (r *halfProduct) packPart(lo, hi int) {
 	g, w := r.args, idleWork.Get().(*halfWork)
 	i0, i1 := lo*r.mr, min(hi*r.mr, r.mc)
-	dst := r.a[i0*r.units : hi*r.mr*r.units]
-	if r.pack(w, dst, g.A.Data[(r.ic+i0)*g.A.RowStride:], i1-i0, g.A.RowStride, g.K, g.A.ColStride, r.mr) {
+	src := g.A.Data[(r.ic+i0)*g.A.RowStride:]
+	switch {
+	case r.line == g.K && g.A.RowStride == g.K:
+		g.Type.Decode(r.a[i0*g.K:i1*g.K], src[:(i1-i0)*g.K])
+	case r.line > 0:
+		for i := i0; i < i1; i++ {
+			g.Type.Decode(r.a[i*r.line:][:g.K], src[(i-i0)*g.A.RowStride:][:g.K])
+		}
+	case r.pack(w, r.a[i0*r.units:hi*r.mr*r.units], src, i1-i0, g.A.RowStride, g.K, g.A.ColStride, r.mr):
 		r.subnormal.Store(true)
 	}
 	w.done()
@@ -363,11 +378,15 @@ func (r *halfProduct) panel(w *halfWork, b *halfBlock, i, rows, at int) {
 	for pc := 0; pc < steps; pc += depth {
 		kc, accumulate := min(depth, steps-pc), g.Accumulate || b.p0+pc > 0
 		e := g.Epilogue.only(b.p0+pc+kc == r.units)
-		a := r.a[i*r.units+(b.p0+pc)*mr:]
+		a, aRow, aCol := r.a[i*r.units:], 1, mr
+		if r.line > 0 {
+			a, aRow, aCol = r.a[i*r.line:], r.line, 1
+		}
+		a = a[(b.p0+pc)*aCol:]
 		for j := 0; j < n; j += nr {
 			from := b.data[j*steps+pc*nr:]
 			if kern.Tile != nil {
-				kern.Tile(rows, min(nr, n-j), kc, a, 1, mr, from, nr, sums[j:], width, accumulate, e, r.ic+i, b.j0+j)
+				kern.Tile(rows, min(nr, n-j), kc, a, aRow, aCol, from, nr, sums[j:], width, accumulate, e, r.ic+i, b.j0+j)
 			} else {
 				kern.Run(kc, a[:kc*mr], from[:kc*nr], sums[j:], width, accumulate)
 			}
