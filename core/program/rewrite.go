@@ -48,6 +48,7 @@ var patterns = map[op.Code][]func(r *rewriter, i int) bool{
 	op.Conv:   {(*rewriter).byteConv, (*rewriter).integerConv},
 
 	op.Quantize: {(*rewriter).movedBytes},
+	op.Cast:     {(*rewriter).roundedBytes},
 
 	op.Reciprocal: {(*rewriter).sigmoid},
 }

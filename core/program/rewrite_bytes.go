@@ -1,6 +1,7 @@
 package program
 
 import (
+	"math"
 	"slices"
 
 	"github.com/goburn/burn/core/dtype"
@@ -94,4 +95,49 @@ func (r *rewriter) byteConv(i int) bool {
 		}
 		return b.With(op.ConvInteger, in, n.Attrs...)
 	})
+}
+
+// roundedBytes is sums in i32 times known factors, rounded, moved by a zero point and cast to bytes: a quantization by a step
+// of 1.
+func (r *rewriter) roundedBytes(i int) bool {
+	n := r.root(i)
+	d := n.Outputs[0].DType
+	if d != dtype.U8 && d != dtype.I8 {
+		return false
+	}
+	sum, at, ok := r.made(n.Inputs[0], op.Add)
+	if !ok {
+		return false
+	}
+	round, under, ok := r.made(sum.Inputs[0], op.Round)
+	zero := r.numbers(sum.Inputs[1])
+	if !ok || len(zero) != 1 || !round.Outputs[0].Shape.Equal(n.Outputs[0].Shape) || !inBytes(d, zero[0]) {
+		return false
+	}
+	product, _, ok := r.made(round.Inputs[0], op.Mul)
+	if !ok || !r.finiteTimesInts(product.Inputs[0], product.Inputs[1]) && !r.finiteTimesInts(product.Inputs[1], product.Inputs[0]) {
+		return false
+	}
+	return r.replace(i, []int{at, under}, func(b *op.Builder) op.Desc {
+		return b.Do(op.Quantize, product.Outputs[0], b.Like(product.Outputs[0], 1), b.FullInt(d, int64(zero[0]), nil))
+	})
+}
+
+// inBytes reports whether v is a number of the type.
+func inBytes(d dtype.DType, v float64) bool {
+	lo, hi := 0.0, 255.0
+	if d == dtype.I8 {
+		lo, hi = -128, 127
+	}
+	return v == math.Trunc(v) && v >= lo && v <= hi
+}
+
+// finiteTimesInts reports whether id is i32 as floats and factor known and finite, so that no product is NaN.
+func (r *rewriter) finiteTimesInts(id, factor op.TensorID) bool {
+	c, _, ok := r.made(id, op.Cast)
+	if !ok || r.descs[c.Inputs[0]].DType != dtype.I32 {
+		return false
+	}
+	v := r.numbers(factor)
+	return len(v) > 0 && !slices.ContainsFunc(v, func(f float64) bool { return math.IsNaN(f) || math.IsInf(f, 0) })
 }

@@ -198,6 +198,29 @@ func TestRewriteBytes(t *testing.T) {
 	}, op.MatMulInteger, op.ConvInteger)
 }
 
+func TestRewriteRoundedBytes(t *testing.T) {
+	sums := func(s *sketch, factor op.Desc) op.Desc {
+		y := s.Do(op.MatMul, s.Cast(s.random(s.input(dtype.U8, 3, 7)), dtype.I32), s.Cast(s.bytes(dtype.I8, 7, 5), dtype.I32))
+		return s.Do(op.Round, s.Do(op.Mul, s.Cast(y, s.d), factor))
+	}
+	found(t, []form{
+		{"u8", func(s *sketch) op.Desc {
+			return s.Cast(s.Do(op.Add, sums(s, s.constant([]int{5}, 0.001, 0.03)), s.constant(nil, 200)), dtype.U8)
+		}},
+		{"i8", func(s *sketch) op.Desc {
+			return s.Cast(s.Do(op.Add, sums(s, s.constant(nil, 0.01)), s.constant(nil, -3)), dtype.I8)
+		}},
+	}, op.MatMulInteger, op.Cast, op.Mul, op.Quantize)
+	missed(t, []form{
+		{"a zero point that is no byte", func(s *sketch) op.Desc {
+			return s.Cast(s.Do(op.Add, sums(s, s.constant(nil, 0.01)), s.constant(nil, 300)), dtype.U8)
+		}},
+		{"a factor from outside", func(s *sketch) op.Desc {
+			return s.Cast(s.Do(op.Add, sums(s, s.x()), s.constant(nil, 3)), dtype.U8)
+		}},
+	}, op.Quantize)
+}
+
 // quantizedLayers is random layers between bytes.
 func quantizedLayers(seed uint64) *sketch {
 	s := newSketch(dtype.F64, seed)

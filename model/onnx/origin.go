@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// origin is how a constant was made: dequantized from bytes, or moved when it had been.
+// origin is how a constant was made: dequantized from bytes or widened to i32, less a zero point, or moved when it had been.
 type origin struct {
 	node op.Node // but for its tensors
 	in   []*data
@@ -15,8 +15,12 @@ type origin struct {
 // originOf is the origin of what n makes of constants, nil for none.
 func originOf(n *op.Node, in []value) *origin {
 	switch n.Op {
-	case op.Dequantize:
-		if d := in[0].data.dtype; d != dtype.U8 && d != dtype.I8 {
+	case op.Dequantize, op.Cast:
+		if d := in[0].data.dtype; d != dtype.U8 && d != dtype.I8 || n.Op == op.Cast && n.Outputs[0].DType != dtype.I32 {
+			return nil
+		}
+	case op.Sub:
+		if in[0].data.origin == nil || in[1].data.origin == nil || n.Outputs[0].DType != dtype.I32 {
 			return nil
 		}
 	case op.Permute, op.Reshape:
