@@ -83,7 +83,7 @@ func (j Joint) quarters(x []float32) (m float32, ok bool) {
 			}
 		}
 	}
-	return m, m != 0 || active.lanes > 8
+	return m, m != 0 || active.lanes != 8
 }
 
 func (j Joint) check(x []float32, rows, cols, row int) {

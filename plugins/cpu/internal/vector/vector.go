@@ -3,7 +3,7 @@
 // odd elements, arithmetic, and elementary functions, whose results are within
 // 3 units in the last place. Has says whether this processor, as package cpuid allows
 // it, runs them; where it does not, callers keep to plain Go. Those for amd64
-// are written by tools/avo.
+// are written by tools/avo, those for arm64 by tools/neon.
 //
 // Functions panic, as indexing does, when a slice is too short for what they
 // are told to read or write. They are safe for concurrent use.
