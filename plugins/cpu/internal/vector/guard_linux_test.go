@@ -38,9 +38,10 @@ func TestNothingBeyondIsTouched(t *testing.T) {
 			Sample(one, fence(t, rng, cols+(cols+1)/2), fence(t, rng, 2*cols))
 			Interleave(one, fence(t, rng, 2*cols), fence(t, rng, cols+(cols+1)/2), fence(t, rng, cols+cols/2))
 			for _, size := range []int{3, 5} {
-				if HasPlane(size, 1) {
-					p := Rows{Count: 4, Cols: cols, DstStep: cols, SrcStep: cols + size - 1}
-					Plane(p, size, 1, fence(t, rng, 4*cols), fence(t, rng, (3+size)*p.SrcStep), []int{0, 1, 2, 3, 4}[:size], fence(t, rng, size*size), 0, -1, 1)
+				for stride := 1; stride <= 2 && HasPlane(size, stride); stride++ {
+					step := cols + size - 1
+					p := Rows{Count: 4, Cols: cols, DstStep: cols, SrcStep: stride * step}
+					Plane(p, size, stride, fence(t, rng, 4*cols), fence(t, rng, (3*stride+size)*step), []int{0, 1, 2, 3, 4}[:size], fence(t, rng, size*size), 0, -1, 1)
 				}
 			}
 		}
