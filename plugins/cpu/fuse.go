@@ -13,7 +13,8 @@ import (
 
 // fuse turns nodes into units. A product or convolution takes in the addition of a bias, of another tensor of its shape,
 // and the clamp that follow it, and a convolution with constant weights a batch normalisation with constant parameters; constant weights are packed.
-// A product or convolution of bytes takes in what makes floats, and bytes again, of its sums. Elementwise nodes that feed
+// A product or convolution of bytes takes in what makes floats, and bytes again, of its sums; bytes that are
+// added in between as floats are one unit. Elementwise nodes that feed
 // each other become one unit.
 func (b *builder) fuse() ([]unit, error) {
 	users := map[op.TensorID][]int{}
@@ -40,6 +41,11 @@ func (b *builder) fuse() ([]unit, error) {
 			}
 		case op.MatMulInteger, op.ConvInteger:
 			if u, last := b.integerChain(i, users, taken); u.run != nil {
+				units[last] = u
+				continue
+			}
+		case op.Dequantize:
+			if u, last := b.byteSum(i, users, taken); u.run != nil {
 				units[last] = u
 				continue
 			}

@@ -53,7 +53,7 @@ func (b *builder) integerChain(i int, users map[op.TensorID][]int, taken []bool)
 		return unit{}, 0
 	}
 	if fusion.Weight != nil {
-		b.packed += 4 * int64(fusion.Weight.Size())
+		b.packed += int64(fusion.Weight.Size())
 	}
 	for _, k := range joined {
 		taken[k] = true

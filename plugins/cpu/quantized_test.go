@@ -234,3 +234,28 @@ func TestByteMaxima(t *testing.T) {
 		s.check(t, 1+int(seed%2), y)
 	}
 }
+
+// TestByteSums adds bytes by way of floats.
+func TestByteSums(t *testing.T) {
+	for seed := range uint64(60) {
+		s := newSums(seed)
+		dims := []int{1 + s.r.IntN(3), 1 + s.r.IntN(40), 1 + s.r.IntN(300)}
+		bytes := func() op.Desc {
+			d := s.byteType()
+			x := s.tensor(false, d, dims...)
+			return s.With(op.Dequantize, []op.Desc{x, s.tensor(true, dtype.F32), s.tensor(true, d)}, op.Int("axis", -1))
+		}
+		y := bytes()
+		switch s.r.IntN(4) {
+		case 0, 1:
+			y = s.Do(op.Add, y, bytes())
+		case 2:
+			y = s.Do(op.Add, y, y)
+		}
+		if s.r.IntN(2) == 0 {
+			y = s.Do(op.Relu, y)
+		}
+		y = s.Do(op.Quantize, y, s.tensor(true, dtype.F32), s.tensor(true, s.byteType()))
+		s.check(t, 1+int(seed%2), y)
+	}
+}

@@ -74,6 +74,7 @@ func preparePlanes(env *kernel.Env, n *op.Node, in []op.Desc, s IntegerFusion) k
 	}
 }
 
+// run convolves.
 func (p *planes) run(c *kernel.Call, x kernel.Array, xZero *kernel.Array, out kernel.Array) {
 	zero := byte(0)
 	if xZero != nil {

@@ -97,34 +97,8 @@ func MulBytes(pool *par.Pool, args *ByteArgs) {
 }
 
 func (r *byteProduct) run(pool *par.Pool, args *ByteArgs) {
-	kern := activeBytes
-	packedA, packedB := args.PackedA, args.PackedB
-	for _, p := range []*PackedBytes{packedA, packedB} {
-		if p != nil {
-			kern = p.kern
-		}
-	}
-	r.kern, r.args = kern, args
-	if packedA != nil && (packedA.lines != args.M || packedA.k != args.K) || packedB != nil && (packedB.lines != args.N || packedB.k != args.K) {
-		panic("gemm: packed bytes of another size")
-	}
-	// Bytes of A become unsigned and those of B signed: both move by 128.
-	r.flipA, r.flipB = kern.group == 4 && args.A.Signed, kern.group == 4 && !args.B.Signed
-	if packedA != nil {
-		r.zeroA = append(r.zeroA[:0], packedA.zero...)
-	} else {
-		r.zeroA = zeros(r.zeroA, args.A.Zero, r.flipA, 128)
-	}
-	depth, units := args.K, ceil(args.K, kern.group)
-	if args.Units != nil {
-		depth, units = packedA.depth, len(args.Units.Starts)
-		r.flipB, r.unitZero[0] = args.Units.Flip, args.Units.Zero
-		r.zeroB = zeros(r.zeroB, r.unitZero[:], r.flipB, -128)
-	} else if packedB != nil {
-		r.zeroB = append(r.zeroB[:0], packedB.zero...)
-	} else {
-		r.zeroB = zeros(r.zeroB, args.B.Zero, r.flipB, -128)
-	}
+	r.settle(args)
+	kern, packedA, packedB := r.kern, args.PackedA, args.PackedB
 	r.rowSums, r.colSums, r.rowBias, r.colBias = nil, nil, nil, nil
 	simple := len(r.zeroA) == 1 && len(r.zeroB) == 1
 	if !simple || r.zeroA[0] != 0 {
@@ -144,7 +118,6 @@ func (r *byteProduct) run(pool *par.Pool, args *ByteArgs) {
 			r.rowSums = packedA.sums
 		}
 	}
-	r.a.m, r.a.k = args.M, units
 	held := r.a.panel
 	if packedA == nil {
 		r.a.panel = kern.panelsA(held.data, args.M, args.K)
@@ -156,13 +129,12 @@ func (r *byteProduct) run(pool *par.Pool, args *ByteArgs) {
 	if simple && r.rowSums != nil {
 		r.rowBias = r.take(3, args.M)
 		for i, s := range r.rowSums {
-			r.rowBias[i] = -r.zeroB[0] * (s - int32(depth)*r.zeroA[0])
+			r.rowBias[i] = -r.zeroB[0] * (s - int32(r.depth)*r.zeroA[0])
 		}
 	}
-	r.depth = depth
-	whole := Args[int32]{M: args.M, N: args.N, K: units, PackedA: &r.a, C: args.C, LDC: args.LDC, Epilogue: &r.epilogue}
+	whole := Args[int32]{M: args.M, N: args.N, K: r.a.k, PackedA: &r.a, C: args.C, LDC: args.LDC, Epilogue: &r.epilogue}
 	if packedB != nil {
-		r.b = PackedB[int32]{n: args.N, k: units, panel: packedB.panel}
+		r.b = PackedB[int32]{n: args.N, k: r.a.k, panel: packedB.panel}
 		whole.PackedB = &r.b
 		for j := range r.colBias {
 			r.colBias[j] = -r.zeroA[0] * r.colSums[j]
@@ -175,6 +147,39 @@ func (r *byteProduct) run(pool *par.Pool, args *ByteArgs) {
 	r.a.panel, r.b.panel = held, panels[int32]{}
 	if !simple {
 		pool.For(args.M, packGrain/args.N+1, r.correct)
+	}
+}
+
+// settle finds the kernel, which packed operands dictate, the moves and zero
+// points of the operands, and the depth.
+func (r *byteProduct) settle(args *ByteArgs) {
+	kern := activeBytes
+	packedA, packedB := args.PackedA, args.PackedB
+	for _, p := range []*PackedBytes{packedA, packedB} {
+		if p != nil {
+			kern = p.kern
+		}
+	}
+	r.kern, r.args = kern, args
+	if packedA != nil && (packedA.lines != args.M || packedA.k != args.K) || packedB != nil && (packedB.lines != args.N || packedB.k != args.K) {
+		panic("gemm: packed bytes of another size")
+	}
+	// Bytes of A become unsigned and those of B signed: both move by 128.
+	r.flipA, r.flipB = kern.group == 4 && args.A.Signed, kern.group == 4 && !args.B.Signed
+	if packedA != nil {
+		r.zeroA = append(r.zeroA[:0], packedA.zero...)
+	} else {
+		r.zeroA = zeros(r.zeroA, args.A.Zero, r.flipA, 128)
+	}
+	r.depth, r.a.m, r.a.k = args.K, args.M, ceil(args.K, kern.group)
+	if args.Units != nil {
+		r.depth, r.a.k = packedA.depth, len(args.Units.Starts)
+		r.flipB, r.unitZero[0] = args.Units.Flip, args.Units.Zero
+		r.zeroB = zeros(r.zeroB, r.unitZero[:], r.flipB, -128)
+	} else if packedB != nil {
+		r.zeroB = append(r.zeroB[:0], packedB.zero...)
+	} else {
+		r.zeroB = zeros(r.zeroB, args.B.Zero, r.flipB, -128)
 	}
 }
 
