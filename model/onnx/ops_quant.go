@@ -44,7 +44,7 @@ func (t *tracer) scaling(n *node, x, scale, zero value) (scaling, value, value) 
 		return scaling{axis: axis, block: size}, scale, zero
 	}
 	if scale.rank() == 1 {
-		if axis := n.int("axis", 1); n.opset() >= 13 && (scale.shape()[0] != 1 || x.rank() == 1 && x.shape()[0] == 1) {
+		if axis := n.int("axis", 1); n.opset() >= 13 && scale.shape()[0] != 1 {
 			axis = t.axis(axis, x.rank())
 			return scaling{axis: axis}, scale, zero
 		}
