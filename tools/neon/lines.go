@@ -15,8 +15,12 @@ func (k *kernels) lineSums() {
 		k.line("more:")
 		k.line("PRFM %d(R1), PLDL1KEEP", fetchAhead)
 		k.emit(func() {
-			for _, s := range sums {
-				k.into(s, "fadd", 0, s, k.load("Q.P", "16(R1)"))
+			x := make([]value, len(sums))
+			for i := range x {
+				x[i] = k.load("Q.P", "16(R1)")
+			}
+			for i, s := range sums {
+				k.into(s, "fadd", 0, s, x[i])
 			}
 		})
 		k.line("SUBS $16, R0")
@@ -155,10 +159,16 @@ func (k *kernels) joinGroup(j joint, rows int, label string) {
 	})
 	join := func(vectors int, load func(base string) value) {
 		k.emit(func() {
+			x := make([]value, len(acc))
+			for r, base := range at {
+				for v := range vectors {
+					x[r*rowSums+v] = load(base)
+				}
+			}
 			for v := range vectors {
-				for r, base := range at {
+				for r := range at {
 					a := acc[r*rowSums+v]
-					k.into(a, j.op, 0, a, load(base))
+					k.into(a, j.op, 0, a, x[r*rowSums+v])
 				}
 			}
 		})
@@ -326,9 +336,13 @@ func (k *kernels) finds() {
 			k.line("many:")
 			k.emit(func() {
 				k.raw("PRFM %d(R1), PLDL1KEEP", fetchAhead)
-				all := passes(k.load("Q", "(R1)"))
-				for i := 1; i < 4; i++ {
-					all = k.do("and", all, passes(k.load("Q", fmt.Sprintf("%d(R1)", 16*i))))
+				x := make([]value, 4)
+				for i := range x {
+					x[i] = k.load("Q", fmt.Sprintf("%d(R1)", 16*i))
+				}
+				all := passes(x[0])
+				for _, v := range x[1:] {
+					all = k.do("and", all, passes(v))
 				}
 				k.move(register(0), k.do("uminv", all))
 			})

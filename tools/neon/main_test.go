@@ -173,7 +173,7 @@ func TestSignature(t *testing.T) {
 
 func TestPaired(t *testing.T) {
 	got := paired([]string{"FMOVQ (R1), F0", "FMOVQ 16(R1), F3", "FMOVQ 32(R1), F4", "FMOVQ 48(R2), F5", "FMOVQ 1024(R3), F1", "FMOVQ 1040(R3), F2",
-		"FMOVQ F0, 16(R1)", "FMOVQ F1, 32(R1)", "FMOVQ F1, 0(R1)", "FMOVQ F1, 0(R1)", "FMOVQ.P 16(R1), F0", "FMOVQ 16(R1), F1"})
+		"FMOVQ F0, 16(R1)", "FMOVQ F1, 32(R1)", "FMOVQ F1, 0(R1)", "FMOVQ F1, 0(R1)", "FMOVQ.P 16(R1), F0", "FMOVQ 16(R1), F1", "FMOVQ.P 16(R1), F0", "FMOVQ.P 16(R1), F1", "FMOVQ.P 16(R2), F1"})
 	require.Equal(t, []string{"FLDPQ 0(R1), (F0, F3)", "FMOVQ 32(R1), F4", "FMOVQ 48(R2), F5", "FMOVQ 1024(R3), F1", "FMOVQ 1040(R3), F2",
-		"FSTPQ (F0, F1), 16(R1)", "FMOVQ F1, 0(R1)", "FMOVQ F1, 0(R1)", "FMOVQ.P 16(R1), F0", "FMOVQ 16(R1), F1"}, got)
+		"FSTPQ (F0, F1), 16(R1)", "FMOVQ F1, 0(R1)", "FMOVQ F1, 0(R1)", "FMOVQ.P 16(R1), F0", "FMOVQ 16(R1), F1", "FLDPQ.P 32(R1), (F0, F1)", "FMOVQ.P 16(R2), F1"}, got)
 }

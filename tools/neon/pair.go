@@ -11,6 +11,9 @@ var (
 	storesVector = regexp.MustCompile(`^FMOVQ (F\d+), (?:(\d+))?\((R\d+)\)$`)
 )
 
+// loadsOn is a load after which the base goes on by what was loaded.
+var loadsOn = regexp.MustCompile(`^FMOVQ\.P 16\((R\d+)\), (F\d+)$`)
+
 // access is a load or a store of a vector.
 type access struct {
 	store        bool
@@ -46,6 +49,12 @@ func paired(lines []string) (out []string) {
 				} else {
 					out = append(out, fmt.Sprintf("FLDPQ %d(%s), (%s, %s)", a.at, a.base, a.vector, b.vector))
 				}
+				i++
+				continue
+			}
+			first, second := loadsOn.FindStringSubmatch(lines[i]), loadsOn.FindStringSubmatch(lines[i+1])
+			if first != nil && second != nil && first[1] == second[1] && first[2] != second[2] {
+				out = append(out, fmt.Sprintf("FLDPQ.P 32(%s), (%s, %s)", first[1], first[2], second[2]))
 				i++
 				continue
 			}

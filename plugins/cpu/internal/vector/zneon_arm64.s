@@ -6775,14 +6775,12 @@ TEXT ·sumLineNEON(SB), NOSPLIT, $0-24
 
 more:
 	PRFM 1024(R1), PLDL1KEEP
-	FMOVQ.P 16(R1), F0
+	FLDPQ.P 32(R1), (F0, F1)
+	FLDPQ.P 32(R1), (F2, F3)
 	WORD $0x4e20d7ff // fadd v31.4s, v31.4s, v0.4s
-	FMOVQ.P 16(R1), F0
-	WORD $0x4e20d7de // fadd v30.4s, v30.4s, v0.4s
-	FMOVQ.P 16(R1), F0
-	WORD $0x4e20d7bd // fadd v29.4s, v29.4s, v0.4s
-	FMOVQ.P 16(R1), F0
-	WORD $0x4e20d79c // fadd v28.4s, v28.4s, v0.4s
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	WORD $0x4e22d7bd // fadd v29.4s, v29.4s, v2.4s
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
 	SUBS $16, R0
 	BNE more
 	WORD $0x4e3ed7e0 // fadd v0.4s, v31.4s, v30.4s
@@ -7015,22 +7013,18 @@ four:
 	BLT fourLess
 
 fourMore:
-	FMOVQ.P 16(R5), F0
+	FLDPQ.P 32(R5), (F0, F1)
+	FLDPQ.P 32(R6), (F2, F3)
+	FLDPQ.P 32(R7), (F4, F5)
+	FLDPQ.P 32(R8), (F6, F7)
 	WORD $0x4e20d7ff // fadd v31.4s, v31.4s, v0.4s
-	FMOVQ.P 16(R6), F0
-	WORD $0x4e20d7bd // fadd v29.4s, v29.4s, v0.4s
-	FMOVQ.P 16(R7), F0
-	WORD $0x4e20d77b // fadd v27.4s, v27.4s, v0.4s
-	FMOVQ.P 16(R8), F0
-	WORD $0x4e20d739 // fadd v25.4s, v25.4s, v0.4s
-	FMOVQ.P 16(R5), F0
-	WORD $0x4e20d7de // fadd v30.4s, v30.4s, v0.4s
-	FMOVQ.P 16(R6), F0
-	WORD $0x4e20d79c // fadd v28.4s, v28.4s, v0.4s
-	FMOVQ.P 16(R7), F0
-	WORD $0x4e20d75a // fadd v26.4s, v26.4s, v0.4s
-	FMOVQ.P 16(R8), F0
-	WORD $0x4e20d718 // fadd v24.4s, v24.4s, v0.4s
+	WORD $0x4e22d7bd // fadd v29.4s, v29.4s, v2.4s
+	WORD $0x4e24d77b // fadd v27.4s, v27.4s, v4.4s
+	WORD $0x4e26d739 // fadd v25.4s, v25.4s, v6.4s
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
+	WORD $0x4e23d79c // fadd v28.4s, v28.4s, v3.4s
+	WORD $0x4e25d75a // fadd v26.4s, v26.4s, v5.4s
+	WORD $0x4e27d718 // fadd v24.4s, v24.4s, v7.4s
 	SUBS $8, R10
 	BGE fourMore
 
@@ -7038,13 +7032,13 @@ fourLess:
 	ADDS $4, R10
 	BLT fourTail
 	FMOVQ.P 16(R5), F0
+	FMOVQ.P 16(R6), F1
+	FMOVQ.P 16(R7), F2
+	FMOVQ.P 16(R8), F3
 	WORD $0x4e20d7ff // fadd v31.4s, v31.4s, v0.4s
-	FMOVQ.P 16(R6), F0
-	WORD $0x4e20d7bd // fadd v29.4s, v29.4s, v0.4s
-	FMOVQ.P 16(R7), F0
-	WORD $0x4e20d77b // fadd v27.4s, v27.4s, v0.4s
-	FMOVQ.P 16(R8), F0
-	WORD $0x4e20d739 // fadd v25.4s, v25.4s, v0.4s
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
+	WORD $0x4e23d739 // fadd v25.4s, v25.4s, v3.4s
 	SUB $4, R10
 
 fourTail:
@@ -7053,13 +7047,13 @@ fourTail:
 
 fourElement:
 	FMOVS.P 4(R5), F0
+	FMOVS.P 4(R6), F1
+	FMOVS.P 4(R7), F2
+	FMOVS.P 4(R8), F3
 	WORD $0x4e20d7ff // fadd v31.4s, v31.4s, v0.4s
-	FMOVS.P 4(R6), F0
-	WORD $0x4e20d7bd // fadd v29.4s, v29.4s, v0.4s
-	FMOVS.P 4(R7), F0
-	WORD $0x4e20d77b // fadd v27.4s, v27.4s, v0.4s
-	FMOVS.P 4(R8), F0
-	WORD $0x4e20d739 // fadd v25.4s, v25.4s, v0.4s
+	WORD $0x4e21d7bd // fadd v29.4s, v29.4s, v1.4s
+	WORD $0x4e22d77b // fadd v27.4s, v27.4s, v2.4s
+	WORD $0x4e23d739 // fadd v25.4s, v25.4s, v3.4s
 	SUBS $1, R10
 	BNE fourElement
 
@@ -7091,10 +7085,9 @@ one:
 	BLT oneLess
 
 oneMore:
-	FMOVQ.P 16(R5), F0
+	FLDPQ.P 32(R5), (F0, F1)
 	WORD $0x4e20d7ff // fadd v31.4s, v31.4s, v0.4s
-	FMOVQ.P 16(R5), F0
-	WORD $0x4e20d7de // fadd v30.4s, v30.4s, v0.4s
+	WORD $0x4e21d7de // fadd v30.4s, v30.4s, v1.4s
 	SUBS $8, R10
 	BGE oneMore
 
@@ -7457,22 +7450,18 @@ four:
 	BLT fourLess
 
 fourMore:
-	FMOVQ.P 16(R5), F0
+	FLDPQ.P 32(R5), (F0, F1)
+	FLDPQ.P 32(R6), (F2, F3)
+	FLDPQ.P 32(R7), (F4, F5)
+	FLDPQ.P 32(R8), (F6, F7)
 	WORD $0x4e20f7ff // fmax v31.4s, v31.4s, v0.4s
-	FMOVQ.P 16(R6), F0
-	WORD $0x4e20f7bd // fmax v29.4s, v29.4s, v0.4s
-	FMOVQ.P 16(R7), F0
-	WORD $0x4e20f77b // fmax v27.4s, v27.4s, v0.4s
-	FMOVQ.P 16(R8), F0
-	WORD $0x4e20f739 // fmax v25.4s, v25.4s, v0.4s
-	FMOVQ.P 16(R5), F0
-	WORD $0x4e20f7de // fmax v30.4s, v30.4s, v0.4s
-	FMOVQ.P 16(R6), F0
-	WORD $0x4e20f79c // fmax v28.4s, v28.4s, v0.4s
-	FMOVQ.P 16(R7), F0
-	WORD $0x4e20f75a // fmax v26.4s, v26.4s, v0.4s
-	FMOVQ.P 16(R8), F0
-	WORD $0x4e20f718 // fmax v24.4s, v24.4s, v0.4s
+	WORD $0x4e22f7bd // fmax v29.4s, v29.4s, v2.4s
+	WORD $0x4e24f77b // fmax v27.4s, v27.4s, v4.4s
+	WORD $0x4e26f739 // fmax v25.4s, v25.4s, v6.4s
+	WORD $0x4e21f7de // fmax v30.4s, v30.4s, v1.4s
+	WORD $0x4e23f79c // fmax v28.4s, v28.4s, v3.4s
+	WORD $0x4e25f75a // fmax v26.4s, v26.4s, v5.4s
+	WORD $0x4e27f718 // fmax v24.4s, v24.4s, v7.4s
 	SUBS $8, R10
 	BGE fourMore
 
@@ -7480,13 +7469,13 @@ fourLess:
 	ADDS $4, R10
 	BLT fourTail
 	FMOVQ.P 16(R5), F0
+	FMOVQ.P 16(R6), F1
+	FMOVQ.P 16(R7), F2
+	FMOVQ.P 16(R8), F3
 	WORD $0x4e20f7ff // fmax v31.4s, v31.4s, v0.4s
-	FMOVQ.P 16(R6), F0
-	WORD $0x4e20f7bd // fmax v29.4s, v29.4s, v0.4s
-	FMOVQ.P 16(R7), F0
-	WORD $0x4e20f77b // fmax v27.4s, v27.4s, v0.4s
-	FMOVQ.P 16(R8), F0
-	WORD $0x4e20f739 // fmax v25.4s, v25.4s, v0.4s
+	WORD $0x4e21f7bd // fmax v29.4s, v29.4s, v1.4s
+	WORD $0x4e22f77b // fmax v27.4s, v27.4s, v2.4s
+	WORD $0x4e23f739 // fmax v25.4s, v25.4s, v3.4s
 	SUB $4, R10
 
 fourTail:
@@ -7495,13 +7484,13 @@ fourTail:
 
 fourElement:
 	VLD1R.P 4(R5), [V0.S4]
+	VLD1R.P 4(R6), [V1.S4]
+	VLD1R.P 4(R7), [V2.S4]
+	VLD1R.P 4(R8), [V3.S4]
 	WORD $0x4e20f7ff // fmax v31.4s, v31.4s, v0.4s
-	VLD1R.P 4(R6), [V0.S4]
-	WORD $0x4e20f7bd // fmax v29.4s, v29.4s, v0.4s
-	VLD1R.P 4(R7), [V0.S4]
-	WORD $0x4e20f77b // fmax v27.4s, v27.4s, v0.4s
-	VLD1R.P 4(R8), [V0.S4]
-	WORD $0x4e20f739 // fmax v25.4s, v25.4s, v0.4s
+	WORD $0x4e21f7bd // fmax v29.4s, v29.4s, v1.4s
+	WORD $0x4e22f77b // fmax v27.4s, v27.4s, v2.4s
+	WORD $0x4e23f739 // fmax v25.4s, v25.4s, v3.4s
 	SUBS $1, R10
 	BNE fourElement
 
@@ -7533,10 +7522,9 @@ one:
 	BLT oneLess
 
 oneMore:
-	FMOVQ.P 16(R5), F0
+	FLDPQ.P 32(R5), (F0, F1)
 	WORD $0x4e20f7ff // fmax v31.4s, v31.4s, v0.4s
-	FMOVQ.P 16(R5), F0
-	WORD $0x4e20f7de // fmax v30.4s, v30.4s, v0.4s
+	WORD $0x4e21f7de // fmax v30.4s, v30.4s, v1.4s
 	SUBS $8, R10
 	BGE oneMore
 
@@ -7899,22 +7887,18 @@ four:
 	BLT fourLess
 
 fourMore:
-	FMOVQ.P 16(R5), F0
+	FLDPQ.P 32(R5), (F0, F1)
+	FLDPQ.P 32(R6), (F2, F3)
+	FLDPQ.P 32(R7), (F4, F5)
+	FLDPQ.P 32(R8), (F6, F7)
 	WORD $0x4ea0f7ff // fmin v31.4s, v31.4s, v0.4s
-	FMOVQ.P 16(R6), F0
-	WORD $0x4ea0f7bd // fmin v29.4s, v29.4s, v0.4s
-	FMOVQ.P 16(R7), F0
-	WORD $0x4ea0f77b // fmin v27.4s, v27.4s, v0.4s
-	FMOVQ.P 16(R8), F0
-	WORD $0x4ea0f739 // fmin v25.4s, v25.4s, v0.4s
-	FMOVQ.P 16(R5), F0
-	WORD $0x4ea0f7de // fmin v30.4s, v30.4s, v0.4s
-	FMOVQ.P 16(R6), F0
-	WORD $0x4ea0f79c // fmin v28.4s, v28.4s, v0.4s
-	FMOVQ.P 16(R7), F0
-	WORD $0x4ea0f75a // fmin v26.4s, v26.4s, v0.4s
-	FMOVQ.P 16(R8), F0
-	WORD $0x4ea0f718 // fmin v24.4s, v24.4s, v0.4s
+	WORD $0x4ea2f7bd // fmin v29.4s, v29.4s, v2.4s
+	WORD $0x4ea4f77b // fmin v27.4s, v27.4s, v4.4s
+	WORD $0x4ea6f739 // fmin v25.4s, v25.4s, v6.4s
+	WORD $0x4ea1f7de // fmin v30.4s, v30.4s, v1.4s
+	WORD $0x4ea3f79c // fmin v28.4s, v28.4s, v3.4s
+	WORD $0x4ea5f75a // fmin v26.4s, v26.4s, v5.4s
+	WORD $0x4ea7f718 // fmin v24.4s, v24.4s, v7.4s
 	SUBS $8, R10
 	BGE fourMore
 
@@ -7922,13 +7906,13 @@ fourLess:
 	ADDS $4, R10
 	BLT fourTail
 	FMOVQ.P 16(R5), F0
+	FMOVQ.P 16(R6), F1
+	FMOVQ.P 16(R7), F2
+	FMOVQ.P 16(R8), F3
 	WORD $0x4ea0f7ff // fmin v31.4s, v31.4s, v0.4s
-	FMOVQ.P 16(R6), F0
-	WORD $0x4ea0f7bd // fmin v29.4s, v29.4s, v0.4s
-	FMOVQ.P 16(R7), F0
-	WORD $0x4ea0f77b // fmin v27.4s, v27.4s, v0.4s
-	FMOVQ.P 16(R8), F0
-	WORD $0x4ea0f739 // fmin v25.4s, v25.4s, v0.4s
+	WORD $0x4ea1f7bd // fmin v29.4s, v29.4s, v1.4s
+	WORD $0x4ea2f77b // fmin v27.4s, v27.4s, v2.4s
+	WORD $0x4ea3f739 // fmin v25.4s, v25.4s, v3.4s
 	SUB $4, R10
 
 fourTail:
@@ -7937,13 +7921,13 @@ fourTail:
 
 fourElement:
 	VLD1R.P 4(R5), [V0.S4]
+	VLD1R.P 4(R6), [V1.S4]
+	VLD1R.P 4(R7), [V2.S4]
+	VLD1R.P 4(R8), [V3.S4]
 	WORD $0x4ea0f7ff // fmin v31.4s, v31.4s, v0.4s
-	VLD1R.P 4(R6), [V0.S4]
-	WORD $0x4ea0f7bd // fmin v29.4s, v29.4s, v0.4s
-	VLD1R.P 4(R7), [V0.S4]
-	WORD $0x4ea0f77b // fmin v27.4s, v27.4s, v0.4s
-	VLD1R.P 4(R8), [V0.S4]
-	WORD $0x4ea0f739 // fmin v25.4s, v25.4s, v0.4s
+	WORD $0x4ea1f7bd // fmin v29.4s, v29.4s, v1.4s
+	WORD $0x4ea2f77b // fmin v27.4s, v27.4s, v2.4s
+	WORD $0x4ea3f739 // fmin v25.4s, v25.4s, v3.4s
 	SUBS $1, R10
 	BNE fourElement
 
@@ -7975,10 +7959,9 @@ one:
 	BLT oneLess
 
 oneMore:
-	FMOVQ.P 16(R5), F0
+	FLDPQ.P 32(R5), (F0, F1)
 	WORD $0x4ea0f7ff // fmin v31.4s, v31.4s, v0.4s
-	FMOVQ.P 16(R5), F0
-	WORD $0x4ea0f7de // fmin v30.4s, v30.4s, v0.4s
+	WORD $0x4ea1f7de // fmin v30.4s, v30.4s, v1.4s
 	SUBS $8, R10
 	BGE oneMore
 
@@ -8322,16 +8305,14 @@ TEXT ·findAboveNEON(SB), NOSPLIT, $0-32
 
 many:
 	PRFM 1024(R1), PLDL1KEEP
-	FMOVQ (R1), F0
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
 	WORD $0x6e20e7e0 // fcmge v0.4s, v31.4s, v0.4s
-	FMOVQ 16(R1), F1
 	WORD $0x6e21e7e1 // fcmge v1.4s, v31.4s, v1.4s
 	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
-	FMOVQ 32(R1), F1
-	WORD $0x6e21e7e1 // fcmge v1.4s, v31.4s, v1.4s
+	WORD $0x6e22e7e1 // fcmge v1.4s, v31.4s, v2.4s
 	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
-	FMOVQ 48(R1), F1
-	WORD $0x6e21e7e1 // fcmge v1.4s, v31.4s, v1.4s
+	WORD $0x6e23e7e1 // fcmge v1.4s, v31.4s, v3.4s
 	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
 	WORD $0x6eb1a800 // uminv s0, v0.4s
 	WORD $0x4ea01c00 // mov v0.16b, v0.16b
@@ -8373,16 +8354,14 @@ TEXT ·findBelowNEON(SB), NOSPLIT, $0-32
 
 many:
 	PRFM 1024(R1), PLDL1KEEP
-	FMOVQ (R1), F0
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
 	WORD $0x6e3fe400 // fcmge v0.4s, v0.4s, v31.4s
-	FMOVQ 16(R1), F1
 	WORD $0x6e3fe421 // fcmge v1.4s, v1.4s, v31.4s
 	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
-	FMOVQ 32(R1), F1
-	WORD $0x6e3fe421 // fcmge v1.4s, v1.4s, v31.4s
+	WORD $0x6e3fe441 // fcmge v1.4s, v2.4s, v31.4s
 	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
-	FMOVQ 48(R1), F1
-	WORD $0x6e3fe421 // fcmge v1.4s, v1.4s, v31.4s
+	WORD $0x6e3fe461 // fcmge v1.4s, v3.4s, v31.4s
 	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
 	WORD $0x6eb1a800 // uminv s0, v0.4s
 	WORD $0x4ea01c00 // mov v0.16b, v0.16b
@@ -8424,16 +8403,14 @@ TEXT ·findAtLeastNEON(SB), NOSPLIT, $0-32
 
 many:
 	PRFM 1024(R1), PLDL1KEEP
-	FMOVQ (R1), F0
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
 	WORD $0x6ea0e7e0 // fcmgt v0.4s, v31.4s, v0.4s
-	FMOVQ 16(R1), F1
 	WORD $0x6ea1e7e1 // fcmgt v1.4s, v31.4s, v1.4s
 	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
-	FMOVQ 32(R1), F1
-	WORD $0x6ea1e7e1 // fcmgt v1.4s, v31.4s, v1.4s
+	WORD $0x6ea2e7e1 // fcmgt v1.4s, v31.4s, v2.4s
 	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
-	FMOVQ 48(R1), F1
-	WORD $0x6ea1e7e1 // fcmgt v1.4s, v31.4s, v1.4s
+	WORD $0x6ea3e7e1 // fcmgt v1.4s, v31.4s, v3.4s
 	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
 	WORD $0x6eb1a800 // uminv s0, v0.4s
 	WORD $0x4ea01c00 // mov v0.16b, v0.16b
@@ -8475,16 +8452,14 @@ TEXT ·findAtMostNEON(SB), NOSPLIT, $0-32
 
 many:
 	PRFM 1024(R1), PLDL1KEEP
-	FMOVQ (R1), F0
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
 	WORD $0x6ebfe400 // fcmgt v0.4s, v0.4s, v31.4s
-	FMOVQ 16(R1), F1
 	WORD $0x6ebfe421 // fcmgt v1.4s, v1.4s, v31.4s
 	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
-	FMOVQ 32(R1), F1
-	WORD $0x6ebfe421 // fcmgt v1.4s, v1.4s, v31.4s
+	WORD $0x6ebfe441 // fcmgt v1.4s, v2.4s, v31.4s
 	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
-	FMOVQ 48(R1), F1
-	WORD $0x6ebfe421 // fcmgt v1.4s, v1.4s, v31.4s
+	WORD $0x6ebfe461 // fcmgt v1.4s, v3.4s, v31.4s
 	WORD $0x4e211c00 // and v0.16b, v0.16b, v1.16b
 	WORD $0x6eb1a800 // uminv s0, v0.4s
 	WORD $0x4ea01c00 // mov v0.16b, v0.16b
@@ -10114,8 +10089,7 @@ TEXT ·planex3x1NEON(SB), NOSPLIT, $0-76
 	LSL $2, R11
 	MOVD.P 8(R6), R12
 	LSL $2, R12
-	FMOVQ.P 16(R7), F28
-	FMOVQ.P 16(R7), F27
+	FLDPQ.P 32(R7), (F28, F27)
 	FMOVS.P 4(R7), F26
 
 group:
@@ -10515,8 +10489,7 @@ TEXT ·planex3x2NEON(SB), NOSPLIT, $0-76
 	LSL $2, R11
 	MOVD.P 8(R6), R12
 	LSL $2, R12
-	FMOVQ.P 16(R7), F28
-	FMOVQ.P 16(R7), F27
+	FLDPQ.P 32(R7), (F28, F27)
 	FMOVS.P 4(R7), F26
 
 group:
@@ -10972,12 +10945,9 @@ TEXT ·planex5x1NEON(SB), NOSPLIT, $0-76
 	LSL $2, R13
 	MOVD.P 8(R6), R14
 	LSL $2, R14
-	FMOVQ.P 16(R7), F28
-	FMOVQ.P 16(R7), F27
-	FMOVQ.P 16(R7), F26
-	FMOVQ.P 16(R7), F25
-	FMOVQ.P 16(R7), F24
-	FMOVQ.P 16(R7), F23
+	FLDPQ.P 32(R7), (F28, F27)
+	FLDPQ.P 32(R7), (F26, F25)
+	FLDPQ.P 32(R7), (F24, F23)
 	FMOVS.P 4(R7), F22
 
 group:
@@ -11733,12 +11703,9 @@ TEXT ·planex5x2NEON(SB), NOSPLIT, $0-76
 	LSL $2, R13
 	MOVD.P 8(R6), R14
 	LSL $2, R14
-	FMOVQ.P 16(R7), F28
-	FMOVQ.P 16(R7), F27
-	FMOVQ.P 16(R7), F26
-	FMOVQ.P 16(R7), F25
-	FMOVQ.P 16(R7), F24
-	FMOVQ.P 16(R7), F23
+	FLDPQ.P 32(R7), (F28, F27)
+	FLDPQ.P 32(R7), (F26, F25)
+	FLDPQ.P 32(R7), (F24, F23)
 	FMOVS.P 4(R7), F22
 
 group:
