@@ -53,6 +53,7 @@ levels: ## the cpu backend at its lesser levels: AVX2 and portable through the w
 	BURN_CPU=avx2 $(GO) run ./cmd/burn conformance run builtin:cpu
 	BURN_CPU=portable $(GO) run ./cmd/burn conformance run builtin:cpu
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -short -skip '^TestEnvironment$$' -exec $(QEMU) ./plugins/cpu/internal/... # it starts itself, which only an emulated kernel could
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -short -run '^TestConformance$$/./^(f32|f16|bf16)$$' -exec $(QEMU) ./plugins/cpu/ # the types with loops
 
 KILLS ?= 500
 soak: ## kill a plugin at random moments under four clients, until it was restored KILLS times
