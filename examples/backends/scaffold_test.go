@@ -93,7 +93,7 @@ func TestScaffoldGo(t *testing.T) {
 	for _, args := range [][]string{{"vet", "."}, {"test", "."}, {"build", "-o", filepath.Join(out, "burn-backend-npu-1"), "."}} {
 		cmd := exec.Command(goTool, args...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 		text, err := cmd.CombinedOutput()
 		require.NoError(t, err, "go %v: %s", args, text)
 	}

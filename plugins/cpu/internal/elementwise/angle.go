@@ -45,7 +45,7 @@ func delicate(x, y float64) bool {
 func reduced(x float64) (quarter int, rest float64) {
 	const first, second, third = 0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110
 	q := math.RoundToEven(x * (2 / math.Pi))
-	p1, p2 := q*first, q*second
+	p1, p2 := float64(q*first), float64(q*second) // rounded here: a processor that fuses would subtract what was not
 	low1, low2 := math.FMA(q, first, -p1), math.FMA(q, second, -p2)
 	s, c1 := twoSum(x-p1, -low1) // x-p1 is exact, as they are close
 	s, c2 := twoSum(s, -p2)

@@ -53,7 +53,11 @@ func TestSample(t *testing.T) {
 			Sample(r, dst, src)
 			require.Equal(t, want, dst, fmt.Sprintf("%+v", r))
 		}
-		require.Panics(t, func() { Sample(Rows{Count: 2, Cols: 4, DstStep: 2, SrcStep: 4}, make([]float32, 3), make([]float32, 8)) })
-		require.Panics(t, func() { Sample(Rows{Count: 2, Cols: 4, DstStep: 2, SrcStep: 4}, make([]float32, 4), make([]float32, 7)) })
+		require.Panics(t, func() {
+			Sample(Rows{Count: 2, Cols: 4, DstStep: 2, SrcStep: 4}, make([]float32, 3), make([]float32, 8))
+		})
+		require.Panics(t, func() {
+			Sample(Rows{Count: 2, Cols: 4, DstStep: 2, SrcStep: 4}, make([]float32, 4), make([]float32, 7))
+		})
 	})
 }
