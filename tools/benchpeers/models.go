@@ -185,7 +185,7 @@ func raceModel(ctx context.Context, devices []*core.Device, ort, torch *peer, fi
 		}
 		cs = append(cs, p)
 	}
-	if err := bench.Race(ctx, o.seconds, pause, cs...); err != nil {
+	if err := bench.Race(ctx, o.seconds, pauseModels, cs...); err != nil {
 		return r, err
 	}
 	r.Builtin = cs[0].Stats()
