@@ -32,7 +32,7 @@ type Backend struct {
 	protocol   wire.Range
 	carrier    *wire.Carrier // of streams; nil: they run over gRPC
 	memfd      bool          // large tensors go through shared memory
-	idle       bool          // the plugin leaves a processor to this process while it computes
+	looks      bool          // who waits may look for frames
 
 	ctx    context.Context // of all streams
 	cancel context.CancelFunc
@@ -53,7 +53,7 @@ func newBackend(p *process, conn *grpc.ClientConn, c *wire.Caller, w *wire.Welco
 		version: w.Version, protocol: w.Protocol, exact: slices.Contains(w.Capabilities.Features, wire.FeatureExact),
 		lost: make(chan struct{})}
 	b.carrier, b.memfd = carrier(w, o)
-	b.idle = wire.Leftover(max(o.Config.Threads, o.Limits.Threads))
+	b.looks = wire.Spare()
 	if !o.Rebase {
 		b.ids = o.Generation
 	}

@@ -109,7 +109,7 @@ func openStream(ctx context.Context, b *Backend, device int) (core.Stream, error
 		return nil, canceled(b.proc.name, ctx)
 	}
 	opened = true
-	s := &stream{b: b, fs: fs, watches: b.idle, cancel: cancel, device: device, enc: wire.NewEncoder(b.ids),
+	s := &stream{b: b, fs: fs, watches: b.looks, cancel: cancel, device: device, enc: wire.NewEncoder(b.ids),
 		work: make(chan struct{}, 1), over: make(chan struct{}), finished: make(chan struct{})}
 	if b.memfd && fs.Direct() {
 		s.shared = &segments{s: s}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"sync"
 	"time"
 
@@ -88,7 +87,7 @@ func (s *server) openSession(ctx context.Context, fs *wire.FrameStream) (*sessio
 		return nil, err
 	}
 	t := &session{server: s, fs: fs, ctx: ctx, generation: c.Generation, decoder: wire.NewDecoder(c.Generation),
-		tensors: map[tensorID]tensor{}, programs: map[uint64]*defined{}, watches: fs.Direct() && wire.Leftover(runtime.GOMAXPROCS(0))}
+		tensors: map[tensorID]tensor{}, programs: map[uint64]*defined{}, watches: fs.Direct() && wire.Spare()}
 	if err := s.guard("open stream", func() (err error) { t.be, err = b.OpenStream(ctx, c.Device); return err }); err != nil {
 		return nil, err
 	}

@@ -16,9 +16,10 @@ const (
 	goschedEvery = 16
 )
 
-// Leftover reports whether work with that many threads leaves a processor to the other side of a stream, which then may look
-// for frames without taking the place of who makes them. threads of zero means all.
-func Leftover(threads int) bool { return threads > 0 && threads < runtime.NumCPU() }
+// Spare reports whether one side of a stream may look for frames without taking the place of the other, which makes them: there
+// is a second processor. A backend that computes on all of them is in the way of who looks for the short time that Pace
+// allows, and should run programs that are as short on fewer.
+func Spare() bool { return runtime.NumCPU() > 1 }
 
 // Pace is how soon frames came of late. It decides whether the one who waits for the next keeps looking for it, and for how
 // long, instead of sleeping until it is woken. The zero Pace is that of slow ones. It is safe for concurrent use.
