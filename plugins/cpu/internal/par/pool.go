@@ -43,10 +43,11 @@ type Pool struct {
 	n      int
 	chunks int
 
-	// ticket is generation<<32 | chunks<<16 | next unclaimed chunk. Claiming
-	// by compare-and-swap on the whole word means that a late worker can never
-	// take a chunk of a loop other than the one it looked at.
-	ticket  atomic.Uint64
+	// tickets hand out the chunks of the current loop, a run of them each: that
+	// of a thread's own number first, which is the same part of the range in
+	// every loop. What a thread wrote is likely what it reads next, and in its
+	// cache.
+	tickets []ticket
 	pending atomic.Int64  // chunks of the current loop that have not finished
 	waiting atomic.Bool   // the caller sleeps until it is told that none is pending
 	done    chan struct{} // holds at most one token; a token is owed only to a caller seen waiting
@@ -58,7 +59,23 @@ type Pool struct {
 	exited  sync.WaitGroup
 }
 
+// ticket is generation<<32 | end<<16 | next unclaimed chunk. Claiming by
+// compare-and-swap on the whole word means that a late worker can never take a
+// chunk of a loop other than the one it looked at. Tickets lie in cache lines
+// of their own.
+type ticket struct {
+	atomic.Uint64
+	_ [120]byte
+}
+
+// open reports whether an unclaimed chunk is left.
+func (t *ticket) open() bool {
+	v := t.Load()
+	return v&0xffff < v>>16&0xffff
+}
+
 type worker struct {
+	number int
 	parked atomic.Bool
 	wake   chan struct{} // holds at most one token; a token is owed only to a worker seen parked
 }
@@ -71,10 +88,10 @@ func New(threads int) *Pool {
 		threads = procs
 	}
 	threads = min(threads, maxThreads)
-	p := &Pool{threads: threads, done: make(chan struct{}, 1)}
+	p := &Pool{threads: threads, tickets: make([]ticket, threads), done: make(chan struct{}, 1)}
 	p.patient = threads <= procs
-	for range threads - 1 {
-		w := &worker{wake: make(chan struct{}, 1)}
+	for i := range threads - 1 {
+		w := &worker{number: i + 1, wake: make(chan struct{}, 1)}
 		p.workers = append(p.workers, w)
 		p.exited.Add(1)
 		go p.serve(w)
@@ -147,8 +164,11 @@ func (p *Pool) For(n, grain int, body func(lo, hi int)) {
 	}
 	p.body, p.n, p.chunks = body, n, chunks
 	p.pending.Store(int64(chunks))
-	generation := p.ticket.Load()>>32 + 1
-	p.ticket.Store(generation<<32 | uint64(chunks)<<16)
+	generation := p.tickets[0].Load()>>32 + 1
+	for i := range p.tickets {
+		first, end := part(i, chunks, p.threads)
+		p.tickets[i].Store(generation<<32 | uint64(end)<<16 | uint64(first))
+	}
 	for i := 0; i < len(p.workers) && i < chunks-1; i++ {
 		p.workers[i].unpark()
 	}
@@ -158,7 +178,7 @@ func (p *Pool) For(n, grain int, body func(lo, hi int)) {
 			p.abandon(&last) // a body ended this goroutine
 		}
 	}()
-	for p.runOne(&last) {
+	for p.runOne(0, &last) {
 	}
 	returned = true
 	if failed := p.finish(last); failed != nil {
@@ -180,15 +200,17 @@ func (p *Pool) finish(last bool) *Panic {
 // abandon ends a loop whose caller is gone: chunks nobody has claimed are
 // counted as finished without being run.
 func (p *Pool) abandon(last *bool) {
-	for {
-		t := p.ticket.Load()
-		next, chunks := t&0xffff, t>>16&0xffff
-		if next >= chunks {
-			break
-		}
-		if p.ticket.CompareAndSwap(t, t-next+chunks) {
-			*last = p.pending.Add(-int64(chunks-next)) == 0
-			break
+	for i := range p.tickets {
+		for {
+			t := p.tickets[i].Load()
+			next, end := t&0xffff, t>>16&0xffff
+			if next >= end {
+				break
+			}
+			if p.tickets[i].CompareAndSwap(t, t-next+end) {
+				*last = p.pending.Add(-int64(end-next)) == 0
+				break
+			}
 		}
 	}
 	p.finish(*last)
@@ -210,20 +232,25 @@ func (p *Pool) await() {
 	}
 }
 
-// runOne claims and runs a chunk of the current loop. It reports whether
-// there was one, and sets last if it was the last of the loop to finish.
-func (p *Pool) runOne(last *bool) bool {
-	for {
-		t := p.ticket.Load()
-		next, chunks := t&0xffff, t>>16&0xffff
-		if next >= chunks {
-			return false
-		}
-		if p.ticket.CompareAndSwap(t, t+1) {
-			p.runChunk(int(next), last)
-			return true
+// runOne claims and runs a chunk of the current loop, of its own ticket's where
+// there is one. It reports whether there was one, and sets last if it was the
+// last of the loop to finish.
+func (p *Pool) runOne(own int, last *bool) bool {
+	for i := range p.tickets {
+		ticket := &p.tickets[(own+i)%len(p.tickets)]
+		for {
+			t := ticket.Load()
+			next := t & 0xffff
+			if next >= t>>16&0xffff {
+				break
+			}
+			if ticket.CompareAndSwap(t, t+1) {
+				p.runChunk(int(next), last)
+				return true
+			}
 		}
 	}
+	return false
 }
 
 func (p *Pool) runChunk(i int, last *bool) {
@@ -251,7 +278,7 @@ func (p *Pool) serve(w *worker) {
 		go p.serve(w)
 	}()
 	for !p.closing.Load() {
-		if p.work() || p.patient && p.spin(p.open) {
+		if p.work(w.number) || p.patient && p.spin(p.open) {
 			continue
 		}
 		w.parked.Store(true)
@@ -267,14 +294,14 @@ func (p *Pool) serve(w *worker) {
 }
 
 // work runs chunks until none is unclaimed and reports whether it ran any.
-func (p *Pool) work() bool {
+func (p *Pool) work(own int) bool {
 	ran, last := false, false
 	defer func() {
 		if last && p.waiting.CompareAndSwap(true, false) {
 			p.done <- struct{}{}
 		}
 	}()
-	for p.runOne(&last) {
+	for p.runOne(own, &last) {
 		ran = true
 		if last {
 			return true
@@ -305,8 +332,12 @@ func (p *Pool) spin(ready func() bool) bool {
 
 // open reports whether the current loop has an unclaimed chunk.
 func (p *Pool) open() bool {
-	t := p.ticket.Load()
-	return t&0xffff < t>>16&0xffff
+	for i := range p.tickets {
+		if p.tickets[i].open() {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *worker) unpark() {
