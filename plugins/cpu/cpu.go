@@ -86,7 +86,9 @@ func NewForClient(c core.Config) (core.Backend, error) {
 		return nil, err
 	}
 	cpu := b.(*Backend)
-	cpu.crowded = cpu.pool.Threads() >= runtime.NumCPU()
+	if cpu.crowded = cpu.pool.Threads() >= runtime.NumCPU(); cpu.crowded {
+		cpu.pool.Brief()
+	}
 	return cpu, nil
 }
 

@@ -21,18 +21,21 @@ const (
 	// nothing.
 	looks = 1 << 13
 	// spinHeld and spinFree are after how many offers it parks, while the pool
-	// is held and otherwise. Waking costs more than what lies between two loops
-	// of a program; between programs the processor may be wanted elsewhere, by
-	// the process that waits for the result.
-	spinHeld = 100
-	spinFree = 3
+	// is held and otherwise: waking costs more than what lies between two loops
+	// of a program, or between two programs of a caller that is in a hurry.
+	// spinBrief is spinFree where the processor may be wanted by the process
+	// that waits for the result.
+	spinHeld  = 100
+	spinFree  = 16
+	spinBrief = 3
 )
 
 // Pool is a set of parked workers. All methods may be called from any number
 // of goroutines at once. A Pool must be closed to let its workers go.
 type Pool struct {
 	threads int
-	patient bool // idle threads spin before they park
+	patient bool        // idle threads spin before they park
+	brief   atomic.Bool // for a short time, when the pool is not held
 	workers []*worker
 
 	// busy is held by the one For that the workers serve, and for good by
@@ -105,6 +108,9 @@ func (p *Pool) Alone() *Pool { return &Pool{threads: p.threads} }
 
 // Threads returns how many threads a loop can run on, the caller's included.
 func (p *Pool) Threads() int { return p.threads }
+
+// Brief makes workers park soon when the pool is not held.
+func (p *Pool) Brief() { p.brief.Store(true) }
 
 // Hold says that loops will follow one another until Release is called as often: workers stay awake between them.
 func (p *Pool) Hold() { p.held.Add(1) }
@@ -312,6 +318,10 @@ func (p *Pool) work(own int) bool {
 
 // spin reports whether ready became true before its patience ended.
 func (p *Pool) spin(ready func() bool) bool {
+	most := spinFree
+	if p.brief.Load() {
+		most = spinBrief
+	}
 	for held, free := 0, 0; ; {
 		for range looks {
 			if ready() {
@@ -323,7 +333,7 @@ func (p *Pool) spin(ready func() bool) bool {
 		} else {
 			free++
 		}
-		if held > spinHeld || free > spinFree {
+		if held > spinHeld || free > most {
 			return false
 		}
 		runtime.Gosched()
