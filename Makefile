@@ -5,17 +5,19 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins dist test race check soak conformance levels backends fuzz bench bench-peers bench-train train-mnist train-fashion digits status generate clean
+.PHONY: help build plugins dist test long modules race check soak attack conformance levels backends newop fuzz bench bench-peers bench-train train-mnist train-fashion digits status docblocks site generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 
-build: ## bin/burn
-	$(GO) build -o bin/burn$(EXE) ./cmd/burn
+STRIP := -ldflags="-s -w"
+build: ## bin/burn, without symbols for debuggers; STRIP= keeps them
+	$(GO) build $(STRIP) -o bin/burn$(EXE) ./cmd/burn
 
-plugins: ## the cpu backend as a plugin process, with its manifest, in ./burn_plugins
-	$(GO) build -o $(PLUGINS)/burn-backend-cpu$(EXE) ./plugins/cpu/cmd/burn-backend-cpu
+plugins: ## the cpu backend as a plugin process, with its manifest, in ./burn_plugins, allowed for this user
+	$(GO) build $(STRIP) -o $(PLUGINS)/burn-backend-cpu$(EXE) ./plugins/cpu/cmd/burn-backend-cpu
 	$(GO) run ./tools/manifest $(PLUGINS)/burn-backend-cpu$(EXE)
+	$(GO) run ./cmd/burn plugin allow $(PLUGINS)
 
 DIST ?= dist
 KEY  ?=
@@ -25,14 +27,25 @@ dist: ## archives of every plugin for every platform in DIST, as a mirror, signe
 test: ## what the README says
 	$(GO) test ./...
 
-race: ## the concurrent packages under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -short ./core/... ./decorators/... ./tensor/... ./sdk/... ./host/... ./plugins/...
+LONG := ./examples/backends ./examples/backends/plain ./plugins/cpu ./plugins/cpu/internal/gemm ./tools/dist
+long: ## the tests that `make test` leaves out or runs on a sample
+	BURN_LONG=1 $(GO) test -count=1 -timeout 30m $(LONG)
 
-check: ## formatting, vet with and without cgo, cross builds, import rules
+PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
+MODULES   := data/parquet data/sqlite tools/avo tools/site
+modules: ## vet, cross builds and tests of what has a go.mod of its own
+	@for m in $(MODULES); do echo "module $$m"; ( cd $$m && $(GO) vet ./... && CGO_ENABLED=0 $(GO) vet ./... && \
+		for t in $(PLATFORMS); do CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./... || exit 1; done && \
+		$(GO) test ./... ) || exit 1; done
+
+race: ## the concurrent packages under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -timeout 30m -race -short ./core/... ./decorators/... ./tensor/... ./sdk/... ./host/... ./plugins/...
+
+check: ## formatting, vet with and without cgo, cross builds, refusal of 32-bit platforms, import rules
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
 	$(GO) vet ./...
 	CGO_ENABLED=0 $(GO) vet ./...
-	for t in linux/arm64 darwin/arm64 windows/amd64; do \
+	for t in $(PLATFORMS); do \
 		echo "build $$t"; CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./... || exit 1; done
 	$(GO) test ./internal/
 
@@ -40,7 +53,10 @@ PYTHON ?= python3
 backends: ## the example backends in Python and C, and what `burn plugin new` writes, through the suite
 	@venv=$$(mktemp -d) && trap 'rm -rf "$$venv"' EXIT && $(PYTHON) -m venv "$$venv" && \
 		"$$venv/bin/pip" install -q --disable-pip-version-check -r examples/backends/numpy/requirements.txt && \
-		BURN_PYTHON="$$venv/bin/python" $(GO) test -count=1 -v ./examples/backends/ ./host/shared/ ./internal/scaffold/
+		BURN_LONG=1 BURN_PYTHON="$$venv/bin/python" $(GO) test -count=1 -v ./examples/backends/ ./host/shared/ ./internal/scaffold/
+
+newop: ## the files that a new op takes, as CONTRIBUTING.md lists them, tried out in a copy of the tree
+	BURN_NEWOP=1 $(GO) test -count=1 -timeout 20m -run TestNewOp ./tools/newop
 
 conformance: plugins ## the whole suite on the cpu backend, built in and as a plugin, and through all doors
 	$(GO) run ./cmd/burn conformance run builtin:cpu
@@ -52,12 +68,17 @@ QEMU ?= qemu-aarch64-static
 levels: ## the cpu backend at its lesser levels: AVX2 and portable through the whole suite, NEON under qemu-user
 	BURN_CPU=avx2 $(GO) run ./cmd/burn conformance run builtin:cpu
 	BURN_CPU=portable $(GO) run ./cmd/burn conformance run builtin:cpu
-	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -short -skip '^TestEnvironment$$' -exec $(QEMU) ./plugins/cpu/internal/... # it starts itself, which only an emulated kernel could
-	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -short -run '^TestConformance$$/./^(f32|f16|bf16)$$' -exec $(QEMU) ./plugins/cpu/ # the types with loops
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) test -timeout 30m -short -skip '^TestEnvironment$$' -exec $(QEMU) ./plugins/cpu/internal/... # it starts itself, which only an emulated kernel could
+	BURN_LONG=1 GOARCH=arm64 CGO_ENABLED=0 $(GO) test -timeout 30m -short -run '^TestConformance$$/./^(f32|f16|bf16)$$' -exec $(QEMU) ./plugins/cpu/ # the types with loops
 
 KILLS ?= 500
 soak: ## kill a plugin at random moments under four clients, until it was restored KILLS times
 	BURN_SOAK_KILLS=$(KILLS) $(GO) test -count 1 -run TestSoak -timeout 30m -v ./host/restore
+
+attack: ## the attacks in full, about 10 minutes: mutations of every format, lying plugins, kills, exchanged programs, containment
+	BURN_ATTACK=full $(GO) test -count=1 -timeout 15m -v ./internal/attack
+	$(GO) test -count=1 -timeout 5m -run 'Hostile|Contain|Needs|KernelSays|StaysFree|Descendants|Swept|HostKilled|Forks|Silent|OwnSocket' ./sdk/client
+	$(GO) test -count=1 -timeout 5m -run 'Hostile|Contain|BadNeeds|Sealed|Admit' ./host ./host/store ./host/sealed ./host/shared
 
 FUZZTIME ?= 20s
 fuzz: ## every fuzz target for FUZZTIME each
@@ -93,6 +114,13 @@ bench-train: ## training steps beside PyTorch: a part of docs/BENCHMARKS.md; PEE
 
 status: ## docs/STATUS.md from the ONNX cases in CASES
 	$(GO) run ./tools/status -cases $(CASES) -models $(DATA)/models -out docs/STATUS.md
+
+docblocks: ## every console block and program of the documents, in a copy of the repository (minutes)
+	BURN_DOCBLOCKS=1 $(GO) test -count=1 -timeout 60m -v -run TestConsoleBlocksRun ./internal/docblocks
+
+SITE ?= public
+site: ## the documents as a site in SITE, made by Hugo (the first time builds it: minutes)
+	cd tools/site && CGO_ENABLED=0 $(GO) tool hugo --quiet --panicOnWarning --noBuildLock --destination "$(abspath $(SITE))" --cleanDestinationDir
 
 generate: ## regenerate z*.go, protobuf stubs and docs; the tree must be clean afterwards
 	$(GO) generate ./...

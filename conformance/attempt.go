@@ -11,10 +11,10 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// GuardChecker is an optional interface of a stream for tests: a backend in the process of the suite may put guard bands
-// around its buffers and be asked for them after every case. Without it the suite watches tensors that lie beside those a
-// node works on.
-type GuardChecker interface {
+// GuardChecker is an extension of a device for tests: a backend in the process of the suite may put guard bands around its
+// buffers and be asked for them after every case. Without it the suite watches tensors that lie beside those a node works
+// on. It is an alias, so that a device can have it without importing this package.
+type GuardChecker = interface {
 	// CheckGuards reports a byte outside of every tensor that was written.
 	CheckGuards() error
 }
@@ -37,6 +37,9 @@ func (s *session) result(ctx context.Context, c testCase) Result {
 		r.Status, r.Reason = Expected, err.Error()
 	case err != nil:
 		r.Status, r.Reason = Failed, err.Error()
+		if c.rule != "" {
+			r.Reason += "; the rule: " + c.rule
+		}
 		if !errors.Is(err, errHung) && s.mayShrink() {
 			r.Minimal = s.shrink(ctx, c, err)
 		}
@@ -67,10 +70,10 @@ func (s *session) limit() time.Duration {
 // attempt runs a case on a stream of its own, in a goroutine of its own. A panic on this side of the backend is the case's
 // failure, and so is a case that does not end in time: its goroutine is left behind, and the backend with it.
 func (s *session) attempt(ctx context.Context, c testCase) error {
-	if err := s.ensure(); err != nil {
+	if err := s.deviceFor(ctx, c); err != nil {
 		return err
 	}
-	if missing := c.types &^ s.backend.Capabilities().Types; missing != 0 {
+	if missing := c.types &^ s.device.Capabilities().Types; missing != 0 {
 		return skip{fmt.Sprintf("type not claimed: %v", missing)}
 	}
 	limit := s.limit()
@@ -125,7 +128,7 @@ func (s *session) onStream(ctx context.Context, c testCase) error {
 		return err
 	}
 	err = c.run(ctx, q)
-	if g, ok := core.As[GuardChecker](q.Stream); ok && err == nil {
+	if g, ok := core.Extension[GuardChecker](q.dev); ok && err == nil {
 		if err = g.CheckGuards(); err != nil {
 			err = fmt.Errorf("guard bands: %w", err)
 		}

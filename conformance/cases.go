@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/goburn/burn/conformance/ref"
 	"github.com/goburn/burn/core/dtype"
@@ -23,8 +24,12 @@ type testCase struct {
 	body body
 	// training: the case belongs to the profile of that name.
 	training bool
+	// storage: the case belongs to the profile of that name, of whatever op.
+	storage bool
 	// redraws: the body draws values for the spec's shapes and takes none from it.
 	redraws bool
+	// rule is what the case checks, for cases of the contract.
+	rule string
 }
 
 // body runs a case of a spec; id is where values are drawn from.
@@ -47,13 +52,20 @@ func contract(id string, run func(ctx context.Context, q *queue) error) testCase
 	return testCase{id: id, run: run}
 }
 
-// allCases generates the suite. It is the same for every backend: what a backend does not have is skipped when it runs. The
-// order is that of the table.
-func allCases() []testCase {
+// ruled is a case of the contract with its rule.
+func ruled(id, rule string, run func(ctx context.Context, q *queue) error) testCase {
+	return testCase{id: id, rule: rule, run: run}
+}
+
+// allCases is the suite. It is the same for every backend: what a backend does not have is skipped when it runs. The order
+// is that of the table.
+var allCases = sync.OnceValue(generate)
+
+func generate() []testCase {
 	cases := claimCases()
 	for _, c := range op.All() {
 		row := op.Lookup(c)
-		p, ok := plans[c]
+		p, ok := planOf(c)
 		if !ok {
 			continue // custom ops have no plan
 		}
@@ -64,7 +76,12 @@ func allCases() []testCase {
 	cases = append(cases, emptyIndexCases()...)
 	cases = append(cases, zeroTieCases()...)
 	cases = append(cases, streamCases()...)
-	return append(cases, lifecycleCases()...)
+	cases = append(cases, lifecycleCases()...)
+	for _, more := range []func() []testCase{ownershipCases, eventCases, donationCases, ticketCases, blameCases, refusedCases, wordCases, extensionCases, profilingCases, hostMemoryCases,
+		peerCases, collectiveCases} {
+		cases = append(cases, more()...)
+	}
+	return cases
 }
 
 // firstTypes are the types of the first operand, or of the result of a creation op.

@@ -43,22 +43,24 @@ type Options struct {
 // Check runs the suite on the backend that open opens, one case after the other. open is called again after a case that
 // lost the backend, hung or panicked. The error says that the suite could not run: a bad pattern, an expectation of a case
 // that does not exist, a backend that does not open, or a context that ended. What cases found stands in the report; see
-// Report.Err.
+// Report.Err. With the error of a context that ended, the report has the cases that were done.
 //
 // A backend in this process can be kept from failing the suite by panics and hangs, of which the goroutine is left behind,
 // but not by ending the process. One in a process of its own can do anything.
 func Check(ctx context.Context, open func() (core.Backend, error), o Options) (*Report, error) {
-	s, cases, err := prepare(open, o)
+	s, cases, err := prepare(ctx, open, o)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
 	for _, c := range cases {
-		if err := ctx.Err(); err != nil {
+		if ctx.Err() != nil {
+			s.report.finish()
 			return s.report, context.Cause(ctx)
 		}
 		r := s.result(ctx, c)
 		if ctx.Err() != nil { // the case was cut short
+			s.report.finish()
 			return s.report, context.Cause(ctx)
 		}
 		s.report.add(r)
@@ -77,7 +79,7 @@ func Run(t *testing.T, open func() (core.Backend, error), options ...Options) {
 	if len(options) > 0 {
 		o = options[0]
 	}
-	s, cases, err := prepare(open, o)
+	s, cases, err := prepare(t.Context(), open, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +119,7 @@ func IDs(o Options) ([]string, error) {
 	return ids, nil
 }
 
-func prepare(open func() (core.Backend, error), o Options) (*session, []testCase, error) {
+func prepare(ctx context.Context, open func() (core.Backend, error), o Options) (*session, []testCase, error) {
 	all := allCases()
 	cases, err := selected(all, o)
 	if err != nil {
@@ -125,12 +127,9 @@ func prepare(open func() (core.Backend, error), o Options) (*session, []testCase
 	}
 	s := &session{options: o, open: open, seed: max(1, o.Seed)}
 	s.report = newReport(all, o, s.seed)
-	if err := s.ensure(); err != nil {
-		return nil, nil, err
-	}
-	if n := len(s.backend.Info().Devices); o.Device < 0 || o.Device >= n {
+	if err := s.ensure(ctx); err != nil {
 		s.close()
-		return nil, nil, fmt.Errorf("conformance: device %d of %d: %w", o.Device, n, core.ErrNotFound)
+		return nil, nil, err
 	}
 	return s, cases, nil
 }

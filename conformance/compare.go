@@ -12,11 +12,11 @@ import (
 func compare(n *op.Node, in []op.Desc, output int, want, got ref.Tensor) error {
 	d := want.Desc.DType
 	tolerance := op.Lookup(n.Op).Tolerance
-	terms := 1
+	joined := 1
 	if tolerance.PerTerm {
-		terms = termCounts[n.Op](n, in)
+		joined = terms(n, in)
 	}
-	rel, abs := tolerance.Bounds(d, terms)
+	rel, abs := tolerance.Bounds(d, joined)
 	wrong, first := 0, -1
 	for i := range want.Desc.Shape.Size() {
 		ok := false

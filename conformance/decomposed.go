@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/goburn/burn/conformance/ref"
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 )
@@ -18,15 +17,7 @@ func (s spec) decomposed(id string) []testCase {
 	}
 	return []testCase{s.testCase(id+"/decomposed", func(ctx context.Context, q *queue, s spec, id string) error {
 		in := s.inputs(q.random(id), plain)
-		descs, err := q.putAll(ctx, in)
-		if err != nil {
-			return err
-		}
-		n, err := s.node(descs)
-		if err != nil {
-			return err
-		}
-		want, err := ref.Eval(&n, in)
+		descs, n, want, err := s.evaluated(ctx, q, in)
 		if err != nil {
 			return err
 		}
@@ -40,7 +31,7 @@ func (s spec) decomposed(id string) []testCase {
 		if err := q.claimsAll(nodes, descs); err != nil {
 			return err
 		}
-		if err := q.Submit(nodes); err != nil {
+		if err := q.Submit(nodes, nil); err != nil {
 			return fmt.Errorf("submit of the decomposition: %w", err)
 		}
 		if err := q.same(ctx, &n, descs, n.Outputs, want); err != nil {

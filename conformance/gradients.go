@@ -12,6 +12,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/decorators/autodiff"
 )
 
@@ -77,14 +78,11 @@ func gradient(strided bool) body {
 	return func(ctx context.Context, q *queue, s spec, id string) error {
 		r := q.random(id)
 		in := s.inputs(r, plain)
-		wrapped := autodiff.Wrap(q.backend)
-		st, err := wrapped.OpenStream(ctx, q.options.Device)
+		t, g, err := q.differentiating(ctx)
 		if err != nil {
-			return fmt.Errorf("open a stream: %w", err)
+			return err
 		}
-		defer func() { _ = st.Close() }()
-		t := &queue{Stream: st, backend: wrapped, options: q.options, seed: q.seed}
-		g, _ := core.As[core.Gradients](st)
+		defer func() { _, _ = t.Close(), t.dev.Close() }() // what they say, the case has said
 		var descs []op.Desc
 		var wanted []op.TensorID
 		for i, x := range in {
@@ -107,11 +105,11 @@ func gradient(strided bool) body {
 		for i := range n.Outputs {
 			n.Outputs[i].ID = t.id()
 		}
-		nodes, _, err := core.Lower(wrapped, &n, descs, t.id)
+		nodes, _, err := program.LowerNode(core.TargetOf("autodiff", t.dev), &n, descs, t.id)
 		if err != nil {
 			return skip{fmt.Sprintf("not supported: %v", err)}
 		}
-		if err := t.Submit(nodes); err != nil {
+		if err := t.Submit(nodes, nil); err != nil {
 			return fmt.Errorf("submit: %w", err)
 		}
 		var roots, seeds []op.Desc
@@ -130,8 +128,8 @@ func gradient(strided bool) body {
 		if len(roots) == 0 {
 			return skip{"no result depends on an operand of a float type"}
 		}
-		grads, err := g.Backward(roots, seeds, wanted)
-		if missing := (*core.MissingError)(nil); errors.As(err, &missing) {
+		grads, err := g.Backward(t.Stream, roots, seeds, wanted)
+		if missing := (*program.MissingError)(nil); errors.As(err, &missing) {
 			return skip{fmt.Sprintf("the gradient needs %s, which is not claimed", missing.Op)}
 		}
 		if err != nil {
@@ -154,9 +152,37 @@ func gradient(strided bool) body {
 				return err
 			}
 		}
-		return t.Sync(ctx)
+		return t.sync(ctx)
 	}
 }
+
+// differentiating is a stream of the same device behind decorators/autodiff.
+func (q *queue) differentiating(ctx context.Context) (*queue, core.Gradients, error) {
+	t := *q
+	t.backend = autodiff.Wrap(opened{q.backend, q.dev})
+	var err error
+	if t.dev, err = t.backend.Open(ctx, q.options.Device); err != nil {
+		return nil, nil, fmt.Errorf("open behind autodiff: %w", err)
+	}
+	g, ok := core.Extension[core.Gradients](t.dev)
+	if !ok {
+		return nil, nil, errors.New("autodiff has no gradients")
+	}
+	s, err := t.another(ctx)
+	return s, g, err
+}
+
+// opened is a backend whose device is one that is open already, and stays so.
+type opened struct {
+	core.Backend
+	device core.Device
+}
+
+func (o opened) Open(context.Context, int) (core.Device, error) { return kept{o.device}, nil }
+
+type kept struct{ core.Device }
+
+func (kept) Close() error { return nil }
 
 // operand writes x, as a transposed view if strided.
 func (q *queue) operand(ctx context.Context, x ref.Tensor, strided bool) (op.Desc, error) {

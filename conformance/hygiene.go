@@ -61,10 +61,10 @@ func guarded(ctx context.Context, q *queue, s spec, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := q.Free(idsOf(gaps)); err != nil {
+	if err := q.free(idsOf(gaps)); err != nil {
 		return err
 	}
-	if err := q.Sync(ctx); err != nil {
+	if err := q.sync(ctx); err != nil {
 		return err
 	}
 	n, err := s.node(inDescs)
@@ -80,74 +80,69 @@ func guarded(ctx context.Context, q *queue, s spec, id string) error {
 	return q.unchanged(ctx, inDescs, in)
 }
 
-// leaks runs the node and frees all of it, some times over. Then as much memory is in use as before.
-func leaks(ctx context.Context, q *queue, s spec, id string) error {
-	stats, ok := core.As[core.MemoryStats](q.Stream)
-	if !ok {
-		return skip{"the stream has no memory statistics"}
-	}
-	in := s.inputs(q.random(id), plain)
-	if probe, err := s.node(s.in); err != nil {
-		return err
-	} else if err := q.claims(&probe, s.in); err != nil {
+// givesBack checks that as much memory is in use after f as before. What f made it gives up.
+func (q *queue) givesBack(ctx context.Context, when string, f func() error) error {
+	stats, err := needs[core.MemoryStats](q.dev, "memory statistics")
+	if err != nil {
 		return err
 	}
-	if err := q.Sync(ctx); err != nil {
+	if err := q.sync(ctx); err != nil {
 		return err
 	}
 	before := stats.Memory()
-	for range 3 {
-		descs, err := q.putAll(ctx, in)
-		if err != nil {
-			return err
-		}
-		n, err := s.node(descs)
-		if err != nil {
-			return err
-		}
-		outs, err := q.submit(n)
-		if err != nil {
-			return err
-		}
-		if err := q.Free(idsOf(slices.Concat(descs, outs))); err != nil {
-			return err
-		}
+	if err := f(); err != nil {
+		return err
 	}
-	if err := q.Sync(ctx); err != nil {
+	if err := q.sync(ctx); err != nil {
 		return err
 	}
 	if after := stats.Memory(); after.InUse != before.InUse || after.Tensors != before.Tensors {
-		return fmt.Errorf("memory is %+v after everything was freed, was %+v", after, before)
+		return fmt.Errorf("memory is %+v after %s, was %+v", after, when, before)
 	}
 	return nil
 }
 
+// leaks runs the node and frees all of it, some times over. Then as much memory is in use as before.
+func leaks(ctx context.Context, q *queue, s spec, id string) error {
+	in := s.inputs(q.random(id), plain)
+	return q.givesBack(ctx, "everything was freed", func() error {
+		for range 3 {
+			descs, n, err := s.placed(ctx, q, in)
+			if err != nil {
+				return err
+			}
+			outs, err := q.submit(n)
+			if err != nil {
+				return err
+			}
+			if err := q.free(idsOf(slices.Concat(descs, outs))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // twice runs the node again, with other tensors made in between: a deterministic backend gives the same bits.
 func twice(ctx context.Context, q *queue, s spec, id string) error {
-	if !q.backend.Capabilities().Deterministic {
+	if !q.dev.Capabilities().Deterministic {
 		return skip{"the backend does not say that it is deterministic"}
 	}
 	r := q.random(id)
 	in := s.inputs(r, plain)
-	descs, err := q.putAll(ctx, in)
-	if err != nil {
-		return err
-	}
-	n, err := s.supported(q, descs)
+	_, n, err := s.placed(ctx, q, in)
 	if err != nil {
 		return err
 	}
 	var first [][]byte
 	for round := range 3 {
-		m := n
-		m.Outputs = slices.Clone(n.Outputs)
-		outs, err := q.submit(m)
+		outs, err := q.submit(n)
 		if err != nil {
 			return err
 		}
 		for i, d := range outs {
 			got := make([]byte, d.Bytes())
-			if err := q.Read(ctx, d.ID, got); err != nil {
+			if err := q.read(ctx, d.ID, got); err != nil {
 				return fmt.Errorf("read of output %d: %w", i, err)
 			}
 			if round == 0 {

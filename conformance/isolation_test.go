@@ -43,18 +43,18 @@ func TestHangIsIsolated(t *testing.T) {
 }
 
 // panicking panics in the caller's goroutine.
-type panicking struct{ core.Stream }
+type panicking struct{ base }
 
-func (p panicking) Submit(nodes []op.Node) error {
-	if nodes[0].Op == op.Tan {
+func (p panicking) Submit(nodes []op.Node, free []op.TensorID) error {
+	if len(nodes) > 0 && nodes[0].Op == op.Tan {
 		panic("planted")
 	}
-	return p.Stream.Submit(nodes)
+	return p.Stream.Submit(nodes, free)
 }
 
 func TestPanicIsIsolated(t *testing.T) {
 	open := func() (core.Backend, error) {
-		return wrapped{ref.New(), func(s core.Stream) core.Stream { return panicking{s} }}, nil
+		return tampered{Backend: ref.New(), stream: func(s core.Stream) core.Stream { return panicking{base{s}} }}, nil
 	}
 	r, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^(tan|sin)/f32/odd/plain", Shrink: -1})
 	require.NoError(t, err)

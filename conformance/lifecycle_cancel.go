@@ -16,10 +16,10 @@ import (
 func cancelCases() []testCase {
 	return []testCase{
 		contract("cancel/read", func(ctx context.Context, q *queue) error {
-			return canceledMidway(ctx, q, func(ctx context.Context, d op.Desc) error { return q.Read(ctx, d.ID, make([]byte, d.Bytes())) })
+			return canceledMidway(ctx, q, func(ctx context.Context, d op.Desc) error { return q.read(ctx, d.ID, make([]byte, d.Bytes())) })
 		}),
 		contract("cancel/sync", func(ctx context.Context, q *queue) error {
-			return canceledMidway(ctx, q, func(ctx context.Context, _ op.Desc) error { return q.Sync(ctx) })
+			return canceledMidway(ctx, q, func(ctx context.Context, _ op.Desc) error { return q.sync(ctx) })
 		}),
 		contract("cancel/keeps-failure", cancelKeepsFailure),
 	}
@@ -27,16 +27,19 @@ func cancelCases() []testCase {
 
 // busy submits a chain of n nodes over vectors, and gives its last result, every element of which is n.
 func (q *queue) busy(ctx context.Context, n int) (op.Desc, error) {
-	x, err := q.put(ctx, ref.Zeros(op.DescOf(dtype.I32, 4096)))
+	x, err := q.put(ctx, ref.Zeros(op.DescOf(dtype.I32, 1024)))
 	if err != nil {
 		return x, err
 	}
-	one := ref.Zeros(op.DescOf(dtype.I32))
-	one.I[0] = 1
-	inc, err := q.put(ctx, one)
+	inc, err := q.put(ctx, numbersOf(x, 1))
 	if err != nil {
 		return x, err
 	}
+	return q.chain(x, inc, n)
+}
+
+// chain submits a list of n nodes that add inc to x; each gives its operand up. It gives the last result.
+func (q *queue) chain(x, inc op.Desc, n int) (op.Desc, error) {
 	var nodes []op.Node
 	for range n {
 		n, err := op.New(op.Add, []op.Desc{x, inc})
@@ -47,10 +50,10 @@ func (q *queue) busy(ctx context.Context, n int) (op.Desc, error) {
 		x = n.Outputs[0]
 		nodes = append(nodes, n)
 	}
-	return x, q.Submit(nodes)
+	return x, q.Submit(nodes, nil)
 }
 
-// counts checks a result of busy.
+// counted checks a result of busy.
 func (q *queue) counted(ctx context.Context, d op.Desc, n int) error {
 	got, err := q.get(ctx, d)
 	if err != nil {
@@ -65,6 +68,24 @@ func (q *queue) counted(ctx context.Context, d op.Desc, n int) error {
 }
 
 var errEnough = errors.New("enough")
+
+// enough is a context that has ended for errEnough.
+func enough(ctx context.Context) context.Context {
+	ended, cancel := context.WithCancelCause(ctx)
+	cancel(errEnough)
+	return ended
+}
+
+// wantEnough checks that a call ended with its context, and tells why.
+func wantEnough(err error) error {
+	if err := wantError(err, core.ErrCanceled); err != nil {
+		return err
+	}
+	if err := wantError(err, errEnough); err != nil {
+		return fmt.Errorf("the cause is lost: %w", err)
+	}
+	return nil
+}
 
 // canceledMidway: the call gives up with ErrCanceled and the cause, soon, or was done before; the work goes on.
 func canceledMidway(ctx context.Context, q *queue, call func(context.Context, op.Desc) error) error {
@@ -81,11 +102,8 @@ func canceledMidway(ctx context.Context, q *queue, call func(context.Context, op
 	took := time.Since(start)
 	cancel(errEnough)
 	if err != nil {
-		if err := wantError(err, core.ErrCanceled); err != nil {
+		if err := wantEnough(err); err != nil {
 			return err
-		}
-		if err := wantError(err, errEnough); err != nil {
-			return fmt.Errorf("the cause is lost: %w", err)
 		}
 		const patience = 5 * time.Second // far above what any machine needs to notice
 		if took > patience {
@@ -105,14 +123,14 @@ func cancelKeepsFailure(ctx context.Context, q *queue) error {
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	switch err := q.Sync(ended); {
+	switch err := q.sync(ended); {
 	case errors.Is(err, core.ErrCanceled):
 	case errors.Is(err, core.ErrIndex): // it needed no wait
 		return q.stillGood(ctx)
 	default:
 		return fmt.Errorf("sync with an ended context: error is %v, want %v", err, core.ErrCanceled)
 	}
-	if err := wantNodeError(q.Sync(ctx), op.Gather, core.ErrIndex); err != nil {
+	if err := wantNodeError(q.sync(ctx), op.Gather, core.ErrIndex); err != nil {
 		return fmt.Errorf("sync after a canceled one: %w", err)
 	}
 	return q.stillGood(ctx)

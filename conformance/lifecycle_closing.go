@@ -31,7 +31,7 @@ func closeAtWork(ctx context.Context, q *queue) error {
 	if err := s.Close(); err != nil {
 		return fmt.Errorf("close with work in the queue: %w", err)
 	}
-	if err := wantError(s.Read(ctx, d.ID, make([]byte, d.Bytes())), core.ErrClosed); err != nil {
+	if err := wantError(s.read(ctx, d.ID, make([]byte, d.Bytes())), core.ErrClosed); err != nil {
 		return err
 	}
 	return q.stillGood(ctx)
@@ -54,16 +54,11 @@ func closeTwice(ctx context.Context, q *queue) error {
 
 // closeBackend: a backend that closes ends its streams; everything afterwards is ErrClosed. Another instance goes on.
 func closeBackend(ctx context.Context, q *queue) error {
-	b, err := q.open()
+	s, err := q.instance(ctx)
 	if err != nil {
-		return fmt.Errorf("open the backend a second time: %w", err)
+		return err
 	}
-	other := *q
-	other.backend = b
-	s, err := other.another(ctx)
-	if err != nil {
-		return errors.Join(err, b.Close())
-	}
+	b := s.backend
 	d, err := s.busy(ctx, 100)
 	if err != nil {
 		return errors.Join(err, b.Close())
@@ -71,19 +66,12 @@ func closeBackend(ctx context.Context, q *queue) error {
 	if err := b.Close(); err != nil {
 		return fmt.Errorf("close with a stream at work: %w", err)
 	}
-	n, in := negNode()
-	n.Inputs[0], n.Outputs[0].ID = d.ID, s.id()
-	_, open := b.OpenStream(ctx, q.options.Device)
-	for _, c := range []struct {
-		name string
-		err  error
-	}{
-		{"read", s.Read(ctx, d.ID, make([]byte, d.Bytes()))}, {"sync", s.Sync(ctx)}, {"free", s.Free([]op.TensorID{d.ID})},
-		{"write", s.Write(ctx, in[0], make([]byte, 8))}, {"submit", s.Submit([]op.Node{n})}, {"open", open},
-	} {
-		if !errors.Is(c.err, core.ErrClosed) {
-			return fmt.Errorf("%s after the backend was closed: error is %v, want %v", c.name, c.err, core.ErrClosed)
-		}
+	_, open := b.Open(ctx, q.options.Device)
+	_, stream := s.dev.OpenStream(ctx)
+	calls := append(s.calls(ctx, d), called{"sync", s.sync(ctx)}, called{"free", s.free([]op.TensorID{d.ID})},
+		called{"open", open}, called{"stream", stream})
+	if err := allAre(core.ErrClosed, "the backend was closed", calls...); err != nil {
+		return err
 	}
 	if err := b.Close(); err != nil && !errors.Is(err, core.ErrClosed) {
 		return fmt.Errorf("second close: error is %v, want none or %v", err, core.ErrClosed)
@@ -94,17 +82,7 @@ func closeBackend(ctx context.Context, q *queue) error {
 // reopen: a backend that was closed can be opened again, some times over.
 func reopen(ctx context.Context, q *queue) error {
 	for range 2 {
-		b, err := q.open()
-		if err != nil {
-			return fmt.Errorf("open the backend again: %w", err)
-		}
-		other := *q
-		other.backend = b
-		s, err := other.another(ctx)
-		if err == nil {
-			err = s.stillGood(ctx)
-		}
-		if err := errors.Join(err, b.Close()); err != nil {
+		if err := q.withInstance(ctx, func(s *queue) error { return s.stillGood(ctx) }); err != nil {
 			return err
 		}
 	}
@@ -132,7 +110,7 @@ func killedAtRest(ctx context.Context, q *queue) error {
 		if err != nil {
 			return d, err
 		}
-		return d, s.Sync(ctx)
+		return d, s.sync(ctx)
 	})
 }
 
@@ -140,17 +118,12 @@ func (q *queue) kill(ctx context.Context, work func(s *queue) (op.Desc, error)) 
 	if q.options.Kill == nil {
 		return skip{"the backend has no process of its own that the suite may end"}
 	}
-	b, err := q.open()
+	s, err := q.instance(ctx)
 	if err != nil {
 		return err
 	}
+	b := s.backend
 	defer func() { _ = b.Close() }() // it is gone
-	other := *q
-	other.backend = b
-	s, err := other.another(ctx)
-	if err != nil {
-		return err
-	}
 	d, err := work(s)
 	if err != nil {
 		return err
@@ -159,7 +132,7 @@ func (q *queue) kill(ctx context.Context, work func(s *queue) (op.Desc, error)) 
 		return fmt.Errorf("kill: %w", err)
 	}
 	start := time.Now()
-	for err = s.Sync(ctx); err == nil && time.Since(start) < lostWithin; err = s.Sync(ctx) { // an answer may have been on its way
+	for err = s.sync(ctx); err == nil && time.Since(start) < lostWithin; err = s.sync(ctx) { // an answer may have been on its way
 	}
 	if err := wantError(err, core.ErrBackendLost); err != nil {
 		return fmt.Errorf("sync after the kill: %w", err)
@@ -167,33 +140,18 @@ func (q *queue) kill(ctx context.Context, work func(s *queue) (op.Desc, error)) 
 	if took := time.Since(start); took > lostWithin {
 		return fmt.Errorf("the end of the process was noticed after %v", took)
 	}
-	n, in := negNode()
-	n.Inputs[0], n.Outputs[0].ID = d.ID, s.id()
-	_, open := b.OpenStream(ctx, q.options.Device)
-	for _, c := range []struct {
-		name string
-		err  error
-	}{
-		{"read", s.Read(ctx, d.ID, make([]byte, d.Bytes()))}, {"write", s.Write(ctx, in[0], make([]byte, 8))},
-		{"submit", s.Submit([]op.Node{n})}, {"open", open},
-	} {
-		if !errors.Is(c.err, core.ErrBackendLost) {
-			return fmt.Errorf("%s after the kill: error is %v, want %v", c.name, c.err, core.ErrBackendLost)
-		}
+	_, open := b.Open(ctx, q.options.Device)
+	if err := allAre(core.ErrBackendLost, "the kill", append(s.calls(ctx, d), called{"open", open})...); err != nil {
+		return err
 	}
-	again, err := q.open()
+	err = q.withInstance(ctx, func(s *queue) error {
+		if _, err := s.get(ctx, d); !errors.Is(err, core.ErrUnknownTensor) && !errors.Is(err, core.ErrStale) {
+			return fmt.Errorf("read of a tensor from before the kill: error is %v, want %v", err, core.ErrUnknownTensor)
+		}
+		return s.stillGood(ctx)
+	})
 	if err != nil {
-		return fmt.Errorf("start after the kill: %w", err)
+		return fmt.Errorf("a new process after the kill: %w", err)
 	}
-	other.backend = again
-	s, err = other.another(ctx)
-	if err == nil {
-		if _, e := s.get(ctx, d); !errors.Is(e, core.ErrUnknownTensor) && !errors.Is(e, core.ErrStale) {
-			err = fmt.Errorf("read of a tensor from before the kill: error is %v, want %v", e, core.ErrUnknownTensor)
-		}
-	}
-	if err == nil {
-		err = s.stillGood(ctx)
-	}
-	return errors.Join(err, again.Close(), q.stillGood(ctx))
+	return q.stillGood(ctx)
 }

@@ -17,7 +17,7 @@ func concurrencyCases() []testCase {
 	return []testCase{
 		contract("concurrent/updates", concurrentUpdates), contract("concurrent/same-bits", concurrentBits),
 		contract("concurrent/failures", concurrentFailures), contract("concurrent/open-close", concurrentOpenClose),
-		contract("concurrent/supports", concurrentSupports),
+		contract("concurrent/questions", concurrentQuestions),
 	}
 }
 
@@ -62,14 +62,7 @@ func inParallel(n int, f func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-func ignoreClosed(err error) error {
-	if errors.Is(err, core.ErrClosed) {
-		return nil
-	}
-	return err
-}
-
-// concurrentUpdates: every stream adds up in a tensor of its own, under the same ids; no update is lost or goes elsewhere.
+// concurrentUpdates: every stream adds up in a tensor of its own; no update is lost or goes elsewhere.
 func concurrentUpdates(ctx context.Context, q *queue) error {
 	const rounds, streams = 100, 4
 	var ready sync.WaitGroup // no stream adds before all have written
@@ -89,18 +82,11 @@ func concurrentUpdates(ctx context.Context, q *queue) error {
 		arrive()
 		ready.Wait()
 		for k := range rounds {
-			n, err := op.New(op.Add, []op.Desc{total, inc})
-			if err != nil {
+			if total, err = s.consume(op.Add, total, inc); err != nil {
 				return err
 			}
-			n.Drop = 1
-			outs, err := s.submit(n)
-			if err != nil {
-				return err
-			}
-			total = outs[0]
 			if k%25 == 0 {
-				if err := s.Sync(ctx); err != nil {
+				if err := s.sync(ctx); err != nil {
 					return err
 				}
 			}
@@ -146,7 +132,7 @@ func concurrentBits(ctx context.Context, q *queue) error {
 	if err != nil {
 		return err
 	}
-	exact := q.backend.Capabilities().Deterministic
+	exact := q.dev.Capabilities().Deterministic
 	return q.atOnce(ctx, 4, func(_ int, s *queue) error {
 		for range 5 {
 			got, err := run(s)
@@ -171,7 +157,7 @@ func concurrentFailures(ctx context.Context, q *queue) error {
 				if _, err := s.failing(ctx); err != nil {
 					return err
 				}
-				if err := wantNodeError(s.Sync(ctx), op.Gather, core.ErrIndex); err != nil {
+				if err := wantNodeError(s.sync(ctx), op.Gather, core.ErrIndex); err != nil {
 					return err
 				}
 				continue
@@ -196,7 +182,7 @@ func concurrentOpenClose(ctx context.Context, q *queue) error {
 				return err
 			}
 			if i%2 == 0 {
-				if err := t.Sync(ctx); err != nil {
+				if err := t.sync(ctx); err != nil {
 					return err
 				}
 			}
@@ -208,16 +194,17 @@ func concurrentOpenClose(ctx context.Context, q *queue) error {
 	})
 }
 
-// concurrentSupports: the methods of a backend may be called from anywhere.
-func concurrentSupports(ctx context.Context, q *queue) error {
+// concurrentQuestions: what a backend and a device say of themselves may be asked from anywhere, and stays the same.
+func concurrentQuestions(ctx context.Context, q *queue) error {
 	n, in := negNode()
-	want := q.backend.Supports(&n, in)
+	want := q.dev.Capabilities().Check(&n, in)
+	info := q.backend.Info()
 	return q.atOnce(ctx, 4, func(_ int, s *queue) error {
 		for range 50 {
-			if err := s.backend.Supports(&n, in); (err == nil) != (want == nil) {
-				return fmt.Errorf("supports answers %v, and %v before", err, want)
+			if err := s.dev.Capabilities().Check(&n, in); (err == nil) != (want == nil) {
+				return fmt.Errorf("the document says of neg: %v among others, %v alone", err, want)
 			}
-			if s.backend.Info().Name != q.backend.Info().Name {
+			if s.backend.Info().Name != info.Name {
 				return fmt.Errorf("info changes while the backend is open")
 			}
 		}

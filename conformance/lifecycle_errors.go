@@ -23,7 +23,7 @@ func errorCases() []testCase {
 	}
 	return []testCase{
 		of("read-short", core.ErrShape, readOf(-1)), of("read-long", core.ErrShape, readOf(4)),
-		of("read-unknown", core.ErrUnknownTensor, func(ctx context.Context, q *queue) error { return q.Read(ctx, q.id(), make([]byte, 4)) }),
+		of("read-unknown", core.ErrUnknownTensor, func(ctx context.Context, q *queue) error { return q.read(ctx, q.id(), make([]byte, 4)) }),
 		of("write-short", core.ErrShape, writeOf(op.DescOf(dtype.F32, 2), 7)), of("write-long", core.ErrShape, writeOf(op.DescOf(dtype.F32, 2), 9)),
 		of("write-rank", core.ErrShape, writeOf(op.Desc{DType: dtype.F32, Shape: make(shape.Shape, shape.MaxRank+1)}, 0)),
 		of("write-negative", core.ErrShape, writeOf(op.DescOf(dtype.F32, -1), 4)),
@@ -32,7 +32,7 @@ func errorCases() []testCase {
 			if _, err := q.failing(ctx); err != nil {
 				return err
 			}
-			return q.Sync(ctx)
+			return q.sync(ctx)
 		}),
 		of("unknown-input", core.ErrUnknownTensor, func(ctx context.Context, q *queue) error {
 			d := op.DescOf(dtype.F32, 2)
@@ -40,16 +40,16 @@ func errorCases() []testCase {
 			if _, err := q.do(op.Neg, []op.Desc{d}); err != nil {
 				return err
 			}
-			return q.Sync(ctx)
+			return q.sync(ctx)
 		}),
 		of("no-device", core.ErrNotFound, func(ctx context.Context, q *queue) error {
-			_, err := q.backend.OpenStream(ctx, len(q.backend.Info().Devices)+3)
+			_, err := q.backend.Open(ctx, len(q.backend.Info().Devices)+3)
 			return err
 		}),
 		of("open-canceled", core.ErrCanceled, func(ctx context.Context, q *queue) error {
 			ended, cancel := context.WithCancel(ctx)
 			cancel()
-			s, err := q.backend.OpenStream(ended, q.options.Device)
+			s, err := q.dev.OpenStream(ended)
 			if err == nil { // a stream that needs no wait may be opened
 				return fmt.Errorf("opened: %w", orClose(s.Close(), core.ErrCanceled))
 			}
@@ -58,7 +58,7 @@ func errorCases() []testCase {
 		contract("errors/version", func(_ context.Context, q *queue) error {
 			n, in := negNode()
 			n.Version += 900
-			return wantError(q.backend.Supports(&n, in), core.ErrUnsupported)
+			return wantError(q.dev.Capabilities().Check(&n, in), core.ErrUnsupported)
 		}),
 		contract("errors/node-fields", nodeFields),
 	}
@@ -89,7 +89,7 @@ func readOf(more int) func(ctx context.Context, q *queue) error {
 		if err != nil {
 			return err
 		}
-		return q.Read(ctx, d.ID, make([]byte, d.Bytes()+more))
+		return q.read(ctx, d.ID, make([]byte, d.Bytes()+more))
 	}
 }
 

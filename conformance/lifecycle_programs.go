@@ -9,14 +9,13 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
-	"github.com/goburn/burn/core/program"
 )
 
 // programCases check programs beyond single ops.
 func programCases() []testCase {
 	return []testCase{
 		contract("program/many-runs", manyRuns), contract("program/chained", chainedRuns), contract("program/two", twoPrograms),
-		contract("program/memory", programMemory), contract("program/streams", programStreams), contract("program/wrong-bindings", wrongBindings),
+		contract("program/memory", programMemory), contract("program/unknown", programUnknown), contract("program/wrong-bindings", wrongBindings),
 		contract("program/wrong-constants", wrongConstants), contract("program/undefine-twice", undefineTwice),
 		contract("program/failure-inside", programFailure), contract("program/free-after-run", freeAfterRun),
 	}
@@ -24,7 +23,7 @@ func programCases() []testCase {
 
 // manyRuns: every run sees its own inputs, and the constants stay what they were.
 func manyRuns(ctx context.Context, q *queue) error {
-	programs, id, err := defineAffine(ctx, q)
+	p, err := q.affine(ctx, 10, 20)
 	if err != nil {
 		return err
 	}
@@ -35,11 +34,11 @@ func manyRuns(ctx context.Context, q *queue) error {
 		if err != nil {
 			return err
 		}
-		o := q.outputs(3)
-		if err := programs.Run(id, []op.TensorID{x.ID}, idsOf(o)); err != nil {
+		o, err := p.run(q, x)
+		if err != nil {
 			return err
 		}
-		if err := q.Free([]op.TensorID{x.ID, o[2].ID}); err != nil {
+		if err := q.free([]op.TensorID{x.ID, o[2].ID}); err != nil {
 			return err
 		}
 		outs = append(outs, o)
@@ -52,12 +51,12 @@ func manyRuns(ctx context.Context, q *queue) error {
 			return fmt.Errorf("run %d of %d: %w", i, runs, err)
 		}
 	}
-	return q.Sync(ctx)
+	return q.sync(ctx)
 }
 
 // chainedRuns: runs and nodes take effect in the order of the calls.
 func chainedRuns(ctx context.Context, q *queue) error {
-	programs, id, err := defineAffine(ctx, q)
+	p, err := q.affine(ctx, 10, 20)
 	if err != nil {
 		return err
 	}
@@ -66,8 +65,8 @@ func chainedRuns(ctx context.Context, q *queue) error {
 		return err
 	}
 	for range 3 { // times 11 and 21, negated
-		o := q.outputs(3)
-		if err := programs.Run(id, []op.TensorID{x.ID}, idsOf(o)); err != nil {
+		o, err := p.run(q, x)
+		if err != nil {
 			return err
 		}
 		neg, err := q.do(op.Neg, o[:1])
@@ -79,159 +78,103 @@ func chainedRuns(ctx context.Context, q *queue) error {
 	if err := q.holds(ctx, x, -11*11*11, -21*21*21); err != nil {
 		return err
 	}
-	return q.Sync(ctx)
+	return q.sync(ctx)
 }
 
 // twoPrograms: programs of the same ids inside are apart.
 func twoPrograms(ctx context.Context, q *queue) error {
-	programs, first, err := defineAffine(ctx, q)
+	first, err := q.affine(ctx, 10, 20)
 	if err != nil {
 		return err
 	}
-	p, err := affine()
+	second, err := q.affine(ctx, -1, 0)
 	if err != nil {
 		return err
 	}
-	c, err := q.put(ctx, numbers(-1, 0))
-	if err != nil {
-		return err
-	}
-	second, err := programs.Define(ctx, p, []op.TensorID{c.ID})
-	if err != nil {
-		return err
-	}
-	if first == second {
-		return fmt.Errorf("two programs have the id %d", first)
+	if first.id == second.id {
+		return fmt.Errorf("two programs have the id %d", first.id)
 	}
 	x, err := q.put(ctx, numbers(2, 3))
 	if err != nil {
 		return err
 	}
 	for _, r := range []struct {
-		id   core.ProgramID
+		p    *defined
 		want []float64
 	}{{first, []float64{22, 63}}, {second, []float64{0, 3}}, {first, []float64{22, 63}}} {
-		o := q.outputs(3)
-		if err := programs.Run(r.id, []op.TensorID{x.ID}, idsOf(o)); err != nil {
+		o, err := r.p.run(q, x)
+		if err != nil {
 			return err
 		}
 		if err := q.holds(ctx, o[0], r.want...); err != nil {
 			return err
 		}
 	}
-	if err := programs.Undefine(first); err != nil {
+	if err := first.Undefine(first.id); err != nil {
 		return err
 	}
-	o := q.outputs(3)
-	if err := programs.Run(second, []op.TensorID{x.ID}, idsOf(o)); err != nil {
+	o, err := second.run(q, x)
+	if err != nil {
 		return err
 	}
 	if err := q.holds(ctx, o[0], 0, 3); err != nil {
 		return fmt.Errorf("after the other program was given up: %w", err)
 	}
-	return q.Sync(ctx)
+	return q.sync(ctx)
 }
 
 // programMemory: a program that was given up holds nothing.
 func programMemory(ctx context.Context, q *queue) error {
-	stats, ok := core.As[core.MemoryStats](q.Stream)
-	if !ok {
-		return skip{"the stream has no memory statistics"}
-	}
-	programs, ok := core.As[core.Programs](q.Stream)
-	if !ok {
-		return skip{"the stream has no programs"}
-	}
-	if err := q.Sync(ctx); err != nil {
-		return err
-	}
-	before := stats.Memory()
-	for range 3 {
-		p, err := affine()
-		if err != nil {
-			return err
+	return q.givesBack(ctx, "programs and tensors were given up", func() error {
+		for range 3 {
+			c, err := q.put(ctx, numbers(10, 20))
+			if err != nil {
+				return err
+			}
+			x, err := q.put(ctx, numbers(1, 2))
+			if err != nil {
+				return err
+			}
+			p, err := q.define(ctx, affine, c.ID)
+			if err != nil {
+				return err
+			}
+			o, err := p.run(q, x)
+			if err != nil {
+				return err
+			}
+			if err := p.Undefine(p.id); err != nil {
+				return err
+			}
+			if err := q.free(append(idsOf(o), x.ID, c.ID)); err != nil {
+				return err
+			}
 		}
-		c, err := q.put(ctx, numbers(10, 20))
-		if err != nil {
-			return err
-		}
-		x, err := q.put(ctx, numbers(1, 2))
-		if err != nil {
-			return err
-		}
-		id, err := programs.Define(ctx, p, []op.TensorID{c.ID})
-		if err != nil {
-			return err
-		}
-		o := q.outputs(3)
-		if err := programs.Run(id, []op.TensorID{x.ID}, idsOf(o)); err != nil {
-			return err
-		}
-		if err := programs.Undefine(id); err != nil {
-			return err
-		}
-		if err := q.Free(append(idsOf(o), x.ID, c.ID)); err != nil {
-			return err
-		}
-	}
-	if err := q.Sync(ctx); err != nil {
-		return err
-	}
-	if after := stats.Memory(); after.InUse != before.InUse || after.Tensors != before.Tensors {
-		return fmt.Errorf("memory is %+v after programs and tensors were given up, was %+v", after, before)
-	}
-	return nil
+		return nil
+	})
 }
 
-// programStreams: a program belongs to its stream.
-func programStreams(ctx context.Context, q *queue) error {
-	_, id, err := defineAffine(ctx, q)
+// programUnknown: an id of no program is ErrNotFound, at once, and the device goes on.
+func programUnknown(ctx context.Context, q *queue) error {
+	p, x, err := q.affineOnTwo(ctx)
 	if err != nil {
 		return err
 	}
-	other, err := q.another(ctx)
-	if err != nil {
+	none := *p
+	none.id += 1000
+	_, err = none.run(q, x)
+	if err := wantError(err, core.ErrNotFound); err != nil {
 		return err
 	}
-	programs, _ := core.As[core.Programs](other.Stream)
-	x, err := other.put(ctx, numbers(1, 2))
-	if err != nil {
+	if err := q.stillGood(ctx); err != nil {
 		return err
 	}
-	o := other.outputs(3)
-	if err := programs.Run(id+1000, []op.TensorID{x.ID}, idsOf(o)); err == nil {
-		err = other.Sync(ctx)
-		if err := wantError(err, core.ErrNotFound); err != nil {
-			return fmt.Errorf("run of a program that the stream does not have: %w", err)
-		}
-	} else if err := wantError(err, core.ErrNotFound); err != nil {
-		return err
-	}
-	if err := other.stillGood(ctx); err != nil {
-		return err
-	}
-	if err := other.Close(); err != nil {
-		return err
-	}
-	mine, _ := core.As[core.Programs](q.Stream)
-	y, err := q.put(ctx, numbers(1, 2))
-	if err != nil {
-		return err
-	}
-	o = q.outputs(3)
-	if err := mine.Run(id, []op.TensorID{y.ID}, idsOf(o)); err != nil {
-		return err
-	}
-	return q.holds(ctx, o[0], 11, 42)
+	return p.computes(ctx, q, x)
 }
 
 // wrongBindings: a run with too few inputs, or inputs of another type, fails, and the program stays good.
 func wrongBindings(ctx context.Context, q *queue) error {
-	programs, id, err := defineAffine(ctx, q)
-	if err != nil {
-		return err
-	}
-	x, err := q.put(ctx, numbers(1, 2))
+	p, x, err := q.affineOnTwo(ctx)
 	if err != nil {
 		return err
 	}
@@ -239,15 +182,14 @@ func wrongBindings(ctx context.Context, q *queue) error {
 	if err != nil {
 		return err
 	}
-	for name, in := range map[string][]op.TensorID{"none": nil, "two": {x.ID, x.ID}, "another shape": {wide.ID}, "an unknown tensor": {q.id()}} {
-		o := q.outputs(3)
-		err := programs.Run(id, in, idsOf(o))
+	for name, in := range map[string][]op.Desc{"none": nil, "two": {x, x}, "another shape": {wide}, "an unknown tensor": q.renewed([]op.Desc{x})} {
+		o, err := p.run(q, in...)
 		if err == nil {
 			_, err = q.get(ctx, o[0])
 			if err == nil {
 				return fmt.Errorf("a run on %s gives a result", name)
 			}
-			if serr := q.Sync(ctx); serr == nil {
+			if serr := q.sync(ctx); serr == nil {
 				return fmt.Errorf("a run on %s is not reported by sync", name)
 			}
 		}
@@ -257,18 +199,13 @@ func wrongBindings(ctx context.Context, q *queue) error {
 			}
 		}
 	}
-	o := q.outputs(3)
-	if err := programs.Run(id, []op.TensorID{x.ID}, idsOf(o)); err != nil {
-		return err
-	}
-	return q.holds(ctx, o[0], 11, 42)
+	return p.computes(ctx, q, x)
 }
 
 // wrongConstants: Define refuses constants that are missing, of another type, unknown or poisoned.
 func wrongConstants(ctx context.Context, q *queue) error {
-	programs, ok := core.As[core.Programs](q.Stream)
-	if !ok {
-		return skip{"the stream has no programs"}
+	if _, err := needs[core.Programs](q.dev, "programs"); err != nil {
+		return err
 	}
 	wide, err := q.put(ctx, numbers(1, 2, 3))
 	if err != nil {
@@ -284,11 +221,7 @@ func wrongConstants(ctx context.Context, q *queue) error {
 		want   error
 	}{{"none", nil, nil}, {"another shape", []op.TensorID{wide.ID}, core.ErrShape}, {"unknown", []op.TensorID{q.id()}, core.ErrUnknownTensor},
 		{"poisoned", []op.TensorID{bad.ID}, core.ErrIndex}} {
-		p, err := affine()
-		if err != nil {
-			return err
-		}
-		_, err = programs.Define(ctx, p, c.consts)
+		_, err := q.define(ctx, affine, c.consts...)
 		if err == nil {
 			return fmt.Errorf("define takes constants that are %s", c.name)
 		}
@@ -296,7 +229,7 @@ func wrongConstants(ctx context.Context, q *queue) error {
 			return fmt.Errorf("constants that are %s: error is %v, want %v", c.name, err, c.want)
 		}
 	}
-	if err := wantError(q.Sync(ctx), core.ErrIndex); err != nil { // of the poisoned constant
+	if err := wantError(q.sync(ctx), core.ErrIndex); err != nil { // of the poisoned constant
 		return err
 	}
 	return q.stillGood(ctx)
@@ -304,16 +237,16 @@ func wrongConstants(ctx context.Context, q *queue) error {
 
 // undefineTwice: the second time the program is not found, at once or at the next Sync.
 func undefineTwice(ctx context.Context, q *queue) error {
-	programs, id, err := defineAffine(ctx, q)
+	p, err := q.affine(ctx, 10, 20)
 	if err != nil {
 		return err
 	}
-	if err := programs.Undefine(id); err != nil {
+	if err := p.Undefine(p.id); err != nil {
 		return err
 	}
-	err = programs.Undefine(id)
+	err = p.Undefine(p.id)
 	if err == nil {
-		err = q.Sync(ctx)
+		err = q.sync(ctx)
 	}
 	if err := wantError(err, core.ErrNotFound); err != nil {
 		return err
@@ -323,20 +256,7 @@ func undefineTwice(ctx context.Context, q *queue) error {
 
 // programFailure: a node that fails within a program poisons what depends on it; the next run is good again.
 func programFailure(ctx context.Context, q *queue) error {
-	programs, ok := core.As[core.Programs](q.Stream)
-	if !ok {
-		return skip{"the stream has no programs"}
-	}
-	x, idx := op.DescOf(dtype.F32, 3), op.DescOf(dtype.I64, 2)
-	x.ID, idx.ID = 1, 2
-	last := op.TensorID(2)
-	b := op.NewBuilder(func() op.TensorID { last++; return last })
-	y := b.Do(op.Neg, b.With(op.Gather, []op.Desc{x, idx}, op.Int("axis", 0)))
-	if err := b.Err(); err != nil {
-		return err
-	}
-	p := &program.Program{Name: "picks", Inputs: []op.Desc{x, idx}, Nodes: b.Nodes, Outputs: []op.TensorID{y.ID}}
-	id, err := programs.Define(ctx, p, nil)
+	p, err := q.define(ctx, picks)
 	if err != nil {
 		return err
 	}
@@ -349,8 +269,8 @@ func programFailure(ctx context.Context, q *queue) error {
 		if err != nil {
 			return err
 		}
-		o := q.outputs(1)
-		if err := programs.Run(id, []op.TensorID{data.ID, at.ID}, idsOf(o)); err != nil {
+		o, err := p.run(q, data, at)
+		if err != nil {
 			return err
 		}
 		if i == 9 || i == -4 {
@@ -358,7 +278,7 @@ func programFailure(ctx context.Context, q *queue) error {
 			if err := wantError(err, core.ErrIndex); err != nil {
 				return err
 			}
-			if err := wantError(q.Sync(ctx), core.ErrIndex); err != nil {
+			if err := wantError(q.sync(ctx), core.ErrIndex); err != nil {
 				return err
 			}
 			continue
@@ -367,24 +287,20 @@ func programFailure(ctx context.Context, q *queue) error {
 			return err
 		}
 	}
-	return q.Sync(ctx)
+	return q.sync(ctx)
 }
 
 // freeAfterRun frees inputs and some outputs right after a run is submitted.
 func freeAfterRun(ctx context.Context, q *queue) error {
-	programs, id, err := defineAffine(ctx, q)
+	p, x, err := q.affineOnTwo(ctx)
 	if err != nil {
 		return err
 	}
-	x, err := q.put(ctx, numbers(1, 2))
+	o, err := p.run(q, x)
 	if err != nil {
 		return err
 	}
-	o := q.outputs(3)
-	if err := programs.Run(id, []op.TensorID{x.ID}, idsOf(o)); err != nil {
-		return err
-	}
-	if err := q.Free([]op.TensorID{x.ID, o[0].ID}); err != nil {
+	if err := q.free([]op.TensorID{x.ID, o[0].ID}); err != nil {
 		return err
 	}
 	if _, err := q.put(ctx, numbers(7, 7)); err != nil {

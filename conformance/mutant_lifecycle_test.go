@@ -16,22 +16,16 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
-	"github.com/goburn/burn/core/program"
 )
-
-// base is a wrapped stream that keeps its optional interfaces.
-type base struct{ core.Stream }
-
-func (b base) Unwrap() any { return b.Stream }
 
 // leaky keeps a copy of every result of neg.
 type leaky struct {
 	base
-	hidden op.TensorID
+	dev core.Device
 }
 
-func (l *leaky) Submit(nodes []op.Node) error {
-	if err := l.Stream.Submit(nodes); err != nil {
+func (l leaky) Submit(nodes []op.Node, free []op.TensorID) error {
+	if err := l.Stream.Submit(nodes, nil); err != nil {
 		return err
 	}
 	for i := range nodes {
@@ -40,30 +34,29 @@ func (l *leaky) Submit(nodes []op.Node) error {
 			if err != nil {
 				return err
 			}
-			l.hidden++
-			n.Outputs[0].ID = 1<<40 + l.hidden
-			if err := l.Stream.Submit([]op.Node{n}); err != nil {
+			n.Outputs[0].ID = l.dev.NewIDs(1)
+			if err := l.Stream.Submit([]op.Node{n}, nil); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return l.Stream.Submit(nil, free)
 }
 
-// late works some time after the submission, and its Read does not wait for that.
+// late works some time after the submission, and its reads do not wait for that.
 type late struct {
-	core.Stream
+	base
 	mu sync.Mutex
 	wg sync.WaitGroup
 }
 
-func (l *late) Submit(nodes []op.Node) error {
-	nodes = slices.Clone(nodes)
+func (l *late) Submit(nodes []op.Node, free []op.TensorID) error {
+	nodes, free = slices.Clone(nodes), slices.Clone(free)
 	l.wg.Go(func() {
 		time.Sleep(time.Millisecond)
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		_ = l.Stream.Submit(nodes)
+		_ = l.Stream.Submit(nodes, free)
 	})
 	return nil
 }
@@ -74,13 +67,15 @@ func (l *late) Write(ctx context.Context, d op.Desc, data []byte) error {
 	return l.Stream.Write(ctx, d, data)
 }
 
-func (l *late) Read(ctx context.Context, id op.TensorID, dst []byte) error {
+func (l *late) Read(id op.TensorID, dst []byte) core.Ticket {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.Stream.Read(ctx, id, dst); err != nil {
-		clear(dst) // what is there before the kernel has run
-	}
-	return nil
+	return answer{l.Stream.Read(id, dst), func(ctx context.Context, good core.Ticket) error {
+		if err := good.Wait(ctx); err != nil {
+			clear(dst) // what is there before the kernel has run
+		}
+		return nil
+	}}
 }
 
 func (l *late) Close() error {
@@ -89,48 +84,37 @@ func (l *late) Close() error {
 }
 
 // mistaken gives one sentinel for another.
-type mistaken struct {
-	base
-	from, to error
-}
-
-func (m mistaken) swap(err error) error {
-	var ne *core.NodeError
-	switch {
-	case !errors.Is(err, m.from):
-		return err
-	case errors.As(err, &ne):
-		return &core.NodeError{Op: ne.Op, Outputs: ne.Outputs, Err: m.to}
+func mistaken(from, to error) func(s core.Stream) core.Stream {
+	wait := func(ctx context.Context, good core.Ticket) error {
+		err := good.Wait(ctx)
+		var ne *core.NodeError
+		switch {
+		case !errors.Is(err, from):
+			return err
+		case errors.As(err, &ne):
+			return &core.NodeError{Op: ne.Op, Outputs: ne.Outputs, Err: to}
+		}
+		return to
 	}
-	return m.to
+	return func(s core.Stream) core.Stream { return signaling{base{reading{base{s}, wait}}, wait} }
 }
-
-func (m mistaken) Read(ctx context.Context, id op.TensorID, dst []byte) error {
-	return m.swap(m.Stream.Read(ctx, id, dst))
-}
-func (m mistaken) Sync(ctx context.Context) error { return m.swap(m.Stream.Sync(ctx)) }
 
 // forgetful drops the generation of ids.
 type forgetful struct{ base }
 
-func (f forgetful) Read(ctx context.Context, id op.TensorID, dst []byte) error {
-	return f.Stream.Read(ctx, op.NewTensorID(0, id.Sequence()), dst)
+func (f forgetful) Read(id op.TensorID, dst []byte) core.Ticket {
+	return f.Stream.Read(op.NewTensorID(0, id.Sequence()), dst)
 }
 
 // lenient frees an id twice without a word.
-type lenient struct{ base }
-
-func (l lenient) Free(ids []op.TensorID) error {
-	ids = slices.Clone(ids)
-	slices.Sort(ids)
-	return l.Stream.Free(slices.Compact(ids))
+func lenient(nodes []op.Node, free []op.TensorID) ([]op.Node, []op.TensorID) {
+	slices.Sort(free)
+	return nodes, slices.Compact(free)
 }
 
-// swallowing forgets failures when a Sync is given up.
-type swallowing struct{ base }
-
-func (s swallowing) Sync(ctx context.Context) error {
-	err := s.Stream.Sync(context.WithoutCancel(ctx))
+// swallowing forgets failures when an event is given up.
+func swallowing(ctx context.Context, good core.Ticket) error {
+	err := good.Wait(context.WithoutCancel(ctx))
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", core.ErrCanceled, context.Cause(ctx))
 	}
@@ -138,10 +122,8 @@ func (s swallowing) Sync(ctx context.Context) error {
 }
 
 // causeless cancels without saying why.
-type causeless struct{ base }
-
-func (c causeless) Read(ctx context.Context, id op.TensorID, dst []byte) error {
-	if err := c.Stream.Read(ctx, id, dst); !errors.Is(err, core.ErrCanceled) {
+func causeless(ctx context.Context, good core.Ticket) error {
+	if err := good.Wait(ctx); !errors.Is(err, core.ErrCanceled) {
 		return err
 	}
 	return core.ErrCanceled
@@ -158,59 +140,45 @@ func (o *overrunning) Write(ctx context.Context, d op.Desc, data []byte) error {
 	return o.Stream.Write(ctx, d, data)
 }
 
-func (o *overrunning) Submit(nodes []op.Node) error {
-	if nodes[0].Op == op.Neg && len(o.written) > 1 {
+func (o *overrunning) Submit(nodes []op.Node, free []op.TensorID) error {
+	if len(nodes) > 0 && nodes[0].Op == op.Neg && len(o.written) > 1 {
 		if d := o.written[len(o.written)-2]; d.DType == dtype.U8 {
+			if err := o.Stream.Submit(nil, []op.TensorID{d.ID}); err != nil {
+				return err
+			}
 			if err := o.Stream.Write(context.Background(), d, make([]byte, d.Bytes())); err != nil {
 				return err
 			}
 		}
 	}
-	return o.Stream.Submit(nodes)
+	return o.Stream.Submit(nodes, free)
 }
 
-// confused keeps one program and gives it every id.
-type confused struct {
-	base
-	core.Programs
-	real core.ProgramID
+func onStream(f func(s core.Stream) core.Stream) tampered { return tampered{stream: f} }
+
+func onSubmit(f func(nodes []op.Node, free []op.TensorID) ([]op.Node, []op.TensorID)) tampered {
+	return onStream(func(s core.Stream) core.Stream { return submitting{base{s}, f} })
 }
 
-func (c *confused) Unwrap() any { return nil }
-
-func (c *confused) Define(ctx context.Context, p *program.Program, consts []op.TensorID) (core.ProgramID, error) {
-	id, err := c.Programs.Define(ctx, p, consts)
-	c.real = id
-	return id, err
+func onRead(f func(ctx context.Context, good core.Ticket) error) tampered {
+	return onStream(func(s core.Stream) core.Stream { return reading{base{s}, f} })
 }
 
-func (c *confused) Run(_ core.ProgramID, in, out []op.TensorID) error {
-	return c.Programs.Run(c.real, in, out)
+func onEvent(f func(ctx context.Context, good core.Ticket) error) tampered {
+	return onStream(func(s core.Stream) core.Stream { return signaling{base{s}, f} })
 }
 
-// immortal keeps programs that are given up.
-type immortal struct {
-	base
-	core.Programs
-}
+func onDevice(f func(d core.Device) core.Device) tampered { return tampered{device: f} }
 
-func (immortal) Unwrap() any                     { return nil }
-func (immortal) Undefine(_ core.ProgramID) error { return nil }
-
-// stuck never answers a Read.
-type stuck struct{ base }
-
-func (stuck) Read(context.Context, op.TensorID, []byte) error { select {} }
-
-// shaken has a guard band that was written.
+// shaken has a guard band that was written when ids were asked for.
 type shaken struct {
-	base
+	core.Device
 	ran bool
 }
 
-func (s *shaken) Submit(nodes []op.Node) error {
+func (s *shaken) NewIDs(n int) op.TensorID {
 	s.ran = true
-	return s.Stream.Submit(nodes)
+	return s.Device.NewIDs(n)
 }
 
 func (s *shaken) CheckGuards() error {
@@ -220,112 +188,84 @@ func (s *shaken) CheckGuards() error {
 	return nil
 }
 
-func programs(s core.Stream) core.Programs {
-	p, _ := core.As[core.Programs](s)
-	return p
+func (s *shaken) Extend(target any) bool {
+	if t, ok := target.(*conformance.GuardChecker); ok {
+		*t = s
+		return true
+	}
+	return s.Device.Extend(target)
 }
 
-// A stream that treats tensors, programs or contexts wrongly is caught by the case that is named, and passes others.
-func TestMutantLivesAreCaught(t *testing.T) {
+// caught checks that a backend with a fault fails a case, which one without passes, and passes another.
+func caught(t *testing.T, id string, fault tampered) {
+	t.Helper()
+	for _, f := range []tampered{{}, fault} {
+		o := conformance.Options{Run: "^(" + id + "|claims/info)$", Shrink: -1}
+		want := conformance.Passed
+		if f.planted() {
+			o.Timeout, want = 500*time.Millisecond, conformance.Failed
+		}
+		r, err := conformance.Check(context.Background(), f.open, o)
+		require.NoError(t, err)
+		require.Len(t, r.Results, 2)
+		require.Equal(t, conformance.Passed, r.Results[0].Status, r.Results[0].Reason)
+		require.Equal(t, want, r.Results[1].Status, r.Results[1].Reason)
+		t.Log(r.Results[1].Reason)
+	}
+}
+
+func (b tampered) open() (core.Backend, error) {
+	if b.Backend == nil {
+		b.Backend = ref.New()
+	}
+	return b, nil
+}
+
+func (b tampered) planted() bool {
+	return b.Backend != nil || b.device != nil || b.stream != nil || b.extend != nil
+}
+
+// A stream that treats tensors, memory or contexts wrongly is caught by the case that is named.
+func TestMutantStreamsAreCaught(t *testing.T) {
 	for _, m := range []struct {
-		name string
-		wrap func(core.Stream) core.Stream
-		id   string // a case that fails
+		name  string
+		fault tampered
+		id    string // a case that fails
 	}{
-		{"leak", func(s core.Stream) core.Stream { return &leaky{base: base{s}} }, "neg/f32/matrix/leak"},
-		{"late event", func(s core.Stream) core.Stream { return &late{Stream: s} }, "lifecycle/late-result"},
-		{"index reported as shape", func(s core.Stream) core.Stream { return mistaken{base{s}, core.ErrIndex, core.ErrShape} }, "errors/index"},
-		{"short memory reported as fault", func(s core.Stream) core.Stream { return mistaken{base{s}, core.ErrOutOfMemory, core.ErrKernel} }, "lifecycle/out-of-memory"},
-		{"generation is ignored", func(s core.Stream) core.Stream { return forgetful{base{s}} }, "lifecycle/stale"},
-		{"double free is taken", func(s core.Stream) core.Stream { return lenient{base{s}} }, "lifecycle/double-free"},
-		{"canceled sync swallows failures", func(s core.Stream) core.Stream { return swallowing{base{s}} }, "cancel/keeps-failure"},
-		{"cause of a cancellation is lost", func(s core.Stream) core.Stream { return causeless{base{s}} }, "stream/canceled"},
-		{"neighbour is overwritten", func(s core.Stream) core.Stream { return &overrunning{base: base{s}} }, "neg/f32/matrix/guard"},
-		{"guard band is overwritten", func(s core.Stream) core.Stream { return &shaken{base: base{s}} }, "add/f32/same/plain"},
-		{"programs are mixed up", func(s core.Stream) core.Stream { return &confused{base: base{s}, Programs: programs(s)} }, "program/two"},
-		{"programs are not given up", func(s core.Stream) core.Stream { return immortal{base{s}, programs(s)} }, "program/undefine-twice"},
-		{"read hangs", func(s core.Stream) core.Stream { return stuck{base{s}} }, "add/f32/same/plain"},
+		{"free does nothing", onSubmit(func(n []op.Node, _ []op.TensorID) ([]op.Node, []op.TensorID) { return n, nil }), "stream/free"},
+		{"write keeps the caller's data", onStream(func(s core.Stream) core.Stream { return &borrower{base: base{s}} }), "stream/write-copies"},
+		{"events forget failures", onEvent(quiet), "stream/sync-once"},
+		{"errors lose their identity", onRead(mumbled), "stream/poison"},
+		{"drop is ignored", onSubmit(func(n []op.Node, f []op.TensorID) ([]op.Node, []op.TensorID) {
+			for i := range n {
+				n[i].Drop = 0
+			}
+			return n, f
+		}), "neg/f32/matrix/dropped"},
+		{"calls after close are taken", onStream(func(s core.Stream) core.Stream { return zombie{base{s}} }), "stream/closed"},
+		{"leak", tampered{device: func(d core.Device) core.Device { return leaking{d} }}, "neg/f32/matrix/leak"},
+		{"late event", onStream(func(s core.Stream) core.Stream { return &late{base: base{s}} }), "lifecycle/late-result"},
+		{"index reported as shape", onStream(mistaken(core.ErrIndex, core.ErrShape)), "errors/index"},
+		{"short memory reported as fault", onStream(mistaken(core.ErrOutOfMemory, core.ErrKernel)), "lifecycle/out-of-memory"},
+		{"generation is ignored", onStream(func(s core.Stream) core.Stream { return forgetful{base{s}} }), "lifecycle/stale"},
+		{"double free is taken", onSubmit(lenient), "lifecycle/double-free"},
+		{"canceled event swallows failures", onEvent(swallowing), "cancel/keeps-failure"},
+		{"cause of a cancellation is lost", onRead(causeless), "stream/canceled"},
+		{"neighbour is overwritten", onStream(func(s core.Stream) core.Stream { return &overrunning{base: base{s}} }), "neg/f32/matrix/guard"},
+		{"guard band is overwritten", onDevice(func(d core.Device) core.Device { return &shaken{Device: d} }), "add/f32/same/plain"},
+		{"read hangs", onRead(func(context.Context, core.Ticket) error { select {} }), "add/f32/same/plain"},
 	} {
 		t.Run(m.name, func(t *testing.T) {
-			open := func() (core.Backend, error) { return wrapped{ref.New(), m.wrap}, nil }
-			r, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^(" + m.id + "|claims/info)$", Timeout: 300 * time.Millisecond, Shrink: -1})
-			require.NoError(t, err)
-			require.Len(t, r.Results, 2)
-			require.Equal(t, conformance.Passed, r.Results[0].Status)
-			require.Equal(t, conformance.Failed, r.Results[1].Status, "not caught")
+			caught(t, m.id, m.fault)
 		})
 	}
 }
 
-// shared gives every stream the same tensors.
-type shared struct {
-	core.Backend
-	once   sync.Once
-	stream core.Stream
-	mu     sync.Mutex
-}
+type leaking struct{ core.Device }
 
-type part struct {
-	base
-	mu *sync.Mutex
-}
-
-func (p part) Submit(nodes []op.Node) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.Stream.Submit(nodes)
-}
-
-func (p part) Close() error { return nil }
-
-func (s *shared) OpenStream(ctx context.Context, device int) (core.Stream, error) {
-	var err error
-	s.once.Do(func() { s.stream, err = s.Backend.OpenStream(ctx, device) })
-	return part{base{s.stream}, &s.mu}, err
-}
-
-// unstoppable leaves its streams open when it is closed.
-type unstoppable struct{ core.Backend }
-
-func (unstoppable) Close() error { return nil }
-
-// refusing claims what Supports then refuses.
-type refusing struct{ core.Backend }
-
-func (r refusing) Supports(n *op.Node, in []op.Desc) error {
-	if n.Op == op.Neg {
-		return core.ErrUnsupported
-	}
-	return r.Backend.Supports(n, in)
-}
-
-// boasting names a feature that its streams lack.
-type boasting struct{ core.Backend }
-
-func (b boasting) OpenStream(ctx context.Context, device int) (core.Stream, error) {
-	s, err := b.Backend.OpenStream(ctx, device)
-	return struct{ core.Stream }{s}, err
-}
-
-// A backend that is wrong as a whole is caught.
-func TestMutantBackendsAreCaught(t *testing.T) {
-	for _, m := range []struct {
-		name string
-		wrap func(core.Backend) core.Backend
-		id   string
-	}{
-		{"streams share tensors", func(b core.Backend) core.Backend { return &shared{Backend: b} }, "concurrent/updates"},
-		{"close leaves streams open", func(b core.Backend) core.Backend { return unstoppable{b} }, "close/backend-at-work"},
-		{"claimed primitive is refused", func(b core.Backend) core.Backend { return refusing{b} }, "neg/f32/matrix/plain"},
-		{"feature that is not there", func(b core.Backend) core.Backend { return boasting{b} }, "claims/features"},
-	} {
-		t.Run(m.name, func(t *testing.T) {
-			open := func() (core.Backend, error) { return m.wrap(ref.New()), nil }
-			r, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^" + m.id + "$", Shrink: -1})
-			require.NoError(t, err)
-			require.Equal(t, 1, r.Failed, "not caught")
-		})
-	}
+func (l leaking) OpenStream(ctx context.Context) (core.Stream, error) {
+	s, err := l.Device.OpenStream(ctx)
+	return leaky{base{s}, l}, err
 }
 
 // Results that change from run to run are caught where the backend says that it is deterministic, and only there.
@@ -340,8 +280,7 @@ func TestNondeterminismIsCaught(t *testing.T) {
 					flip = 0x1p-23 - flip
 				}
 				return out, err
-			}))
-			b.Capabilities().Deterministic = claims
+			}), ref.Declaring(func(c *core.Capabilities) { c.Deterministic = claims }))
 			return b, nil
 		}
 		r, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^exp/f32/matrix/(twice|plain)$", Shrink: -1})
@@ -374,4 +313,14 @@ func TestNarrowAccumulationIsCaught(t *testing.T) {
 	require.NoError(t, err)
 	require.NotZero(t, r.Failed)
 	require.NotZero(t, r.Passed)
+}
+
+// caughtAlone is caught for a case that a backend without faults skips.
+func caughtAlone(t *testing.T, id string, fault tampered) {
+	t.Helper()
+	r, err := conformance.Check(context.Background(), fault.open, conformance.Options{Run: "^" + id + "$", Shrink: -1})
+	require.NoError(t, err)
+	require.Len(t, r.Results, 1)
+	require.Equal(t, conformance.Failed, r.Results[0].Status, r.Results[0].Reason)
+	t.Log(r.Results[0].Reason)
 }

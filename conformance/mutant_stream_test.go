@@ -6,30 +6,187 @@ import (
 	"slices"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
 )
 
-// wrapped gives every stream of a backend a fault.
-type wrapped struct {
+// tampered is a backend with planted faults. What is nil is as it should be.
+type tampered struct {
 	core.Backend
-	wrap func(core.Stream) core.Stream
+	device func(core.Device) core.Device // changes a device, around all else
+	stream func(core.Stream) core.Stream // changes each stream
+	extend func(target any)              // changes the extension that target points to
 }
 
-func (w wrapped) OpenStream(ctx context.Context, device int) (core.Stream, error) {
-	s, err := w.Backend.OpenStream(ctx, device)
+func (b tampered) Open(ctx context.Context, device int) (core.Device, error) {
+	d, err := b.Backend.Open(ctx, device)
 	if err != nil {
 		return nil, err
 	}
-	return w.wrap(s), nil
+	d = &tamperedDevice{d, b}
+	if b.device != nil {
+		d = b.device(d)
+	}
+	return d, nil
 }
 
-type keeper struct{ core.Stream }
+type tamperedDevice struct {
+	core.Device
+	b tampered
+}
 
-func (keeper) Free([]op.TensorID) error { return nil }
+func (d *tamperedDevice) OpenStream(ctx context.Context) (core.Stream, error) {
+	s, err := d.Device.OpenStream(ctx)
+	if err != nil || d.b.stream == nil {
+		return s, err
+	}
+	return d.b.stream(s), nil
+}
 
-// borrower writes when the tensor is first read.
+// Extend gives the extensions of the good device streams of the good device.
+func (d *tamperedDevice) Extend(target any) bool {
+	if !d.Device.Extend(target) {
+		return false
+	}
+	switch t := target.(type) {
+	case *core.Programs:
+		*t = programsOver{*t}
+	case *core.HostMemory:
+		*t = hostMemoryOver{*t}
+	case *core.PeerCopy:
+		*t = peerCopyOver{*t}
+	case *core.Collectives:
+		*t = collectivesOver{*t}
+	}
+	if d.b.extend != nil {
+		d.b.extend(target)
+	}
+	return true
+}
+
+// base is a changed stream over a good one. Events go through unchanged.
+type base struct{ core.Stream }
+
+func (b base) under() core.Stream { return under(b.Stream) }
+
+func (b base) Wait(e core.Event) error { return b.Stream.Wait(goodEvent(e)) }
+
+// under is the good stream.
+func under(s core.Stream) core.Stream {
+	if b, ok := s.(interface{ under() core.Stream }); ok {
+		return b.under()
+	}
+	return s
+}
+
+// answer is a ticket or an event with another way to wait for it.
+type answer struct {
+	core.Ticket
+	wait func(ctx context.Context, good core.Ticket) error
+}
+
+func (a answer) Wait(ctx context.Context) error { return a.wait(ctx, a.Ticket) }
+
+func goodEvent(e core.Event) core.Event {
+	if a, ok := e.(answer); ok {
+		return goodEvent(a.Ticket)
+	}
+	return e
+}
+
+type programsOver struct{ core.Programs }
+
+func (p programsOver) Define(ctx context.Context, s core.Stream, q *program.Program, consts []op.TensorID) (core.ProgramID, error) {
+	return p.Programs.Define(ctx, under(s), q, consts)
+}
+
+func (p programsOver) Run(s core.Stream, r core.Run) error { return p.Programs.Run(under(s), r) }
+
+type hostMemoryOver struct{ core.HostMemory }
+
+func (h hostMemoryOver) Adopt(s core.Stream, d op.Desc, data []byte, release func()) error {
+	return h.HostMemory.Adopt(under(s), d, data, release)
+}
+
+func (h hostMemoryOver) View(ctx context.Context, s core.Stream, id op.TensorID, use func(data []byte) error) error {
+	return h.HostMemory.View(ctx, under(s), id, use)
+}
+
+type peerCopyOver struct{ core.PeerCopy }
+
+func (p peerCopyOver) CopyFrom(s core.Stream, d op.Desc, src core.Device, id op.TensorID) error {
+	return p.PeerCopy.CopyFrom(under(s), d, goodDevice(src), id)
+}
+
+// goodDevice is the device behind all faults.
+func goodDevice(d core.Device) core.Device {
+	switch t := d.(type) {
+	case *tamperedDevice:
+		return goodDevice(t.Device)
+	case *changing[core.PeerCopy]:
+		return goodDevice(t.Device)
+	}
+	return d
+}
+
+type collectivesOver struct{ core.Collectives }
+
+func (c collectivesOver) Join(ctx context.Context, key string, rank, size int) (core.Group, error) {
+	g, err := c.Collectives.Join(ctx, key, rank, size)
+	return groupOver{g}, err
+}
+
+type groupOver struct{ core.Group }
+
+func (g groupOver) AllReduce(s core.Stream, by core.Reduction, in op.TensorID, out op.Desc) error {
+	return g.Group.AllReduce(under(s), by, in, out)
+}
+
+func (g groupOver) AllGather(s core.Stream, in op.TensorID, out op.Desc) error {
+	return g.Group.AllGather(under(s), in, out)
+}
+
+func (g groupOver) Broadcast(s core.Stream, root int, in op.TensorID, out op.Desc) error {
+	return g.Group.Broadcast(under(s), root, in, out)
+}
+
+// vector is f32 of some dimensions.
+func vector(dims ...int) op.Desc { return op.DescOf(dtype.F32, dims...) }
+
+// The faults of streams.
+
+// reading changes how tickets are waited for.
+type reading struct {
+	base
+	wait func(ctx context.Context, good core.Ticket) error
+}
+
+func (r reading) Read(id op.TensorID, dst []byte) core.Ticket {
+	return answer{r.Stream.Read(id, dst), r.wait}
+}
+
+// signaling changes how events are waited for.
+type signaling struct {
+	base
+	wait func(ctx context.Context, good core.Ticket) error
+}
+
+func (s signaling) Signal() core.Event { return answer{s.Stream.Signal(), s.wait} }
+
+// submitting changes what is submitted.
+type submitting struct {
+	base
+	change func(nodes []op.Node, free []op.TensorID) ([]op.Node, []op.TensorID)
+}
+
+func (s submitting) Submit(nodes []op.Node, free []op.TensorID) error {
+	return s.Stream.Submit(s.change(slices.Clone(nodes), slices.Clone(free)))
+}
+
+// borrower keeps the data of the last Write until something else is asked for.
 type borrower struct {
-	core.Stream
+	base
 	d    op.Desc
 	data []byte
 }
@@ -39,39 +196,27 @@ func (b *borrower) Write(_ context.Context, d op.Desc, data []byte) error {
 	return nil
 }
 
-func (b *borrower) Read(ctx context.Context, id op.TensorID, dst []byte) error {
-	if err := b.Stream.Write(ctx, b.d, b.data); err != nil {
-		return err
+func (b *borrower) Read(id op.TensorID, dst []byte) core.Ticket {
+	if err := b.Stream.Write(context.Background(), b.d, b.data); err != nil {
+		return core.Failed(err)
 	}
-	return b.Stream.Read(ctx, id, dst)
+	return b.Stream.Read(id, dst)
 }
 
-type quiet struct{ core.Stream }
+type zombie struct{ base }
 
-func (q quiet) Sync(ctx context.Context) error {
-	_ = q.Stream.Sync(ctx)
+func (zombie) Submit([]op.Node, []op.TensorID) error { return nil }
+
+// The faults by which tickets and events are waited for.
+
+func quiet(ctx context.Context, good core.Ticket) error {
+	_ = good.Wait(ctx)
 	return nil
 }
 
-type mumbler struct{ core.Stream }
-
-func (m mumbler) Read(ctx context.Context, id op.TensorID, dst []byte) error {
-	if err := m.Stream.Read(ctx, id, dst); err != nil {
+func mumbled(ctx context.Context, good core.Ticket) error {
+	if err := good.Wait(ctx); err != nil {
 		return errors.New(err.Error())
 	}
 	return nil
 }
-
-type hoarder struct{ core.Stream }
-
-func (h hoarder) Submit(nodes []op.Node) error {
-	nodes = slices.Clone(nodes)
-	for i := range nodes {
-		nodes[i].Drop = 0
-	}
-	return h.Stream.Submit(nodes)
-}
-
-type zombie struct{ core.Stream }
-
-func (*zombie) Submit([]op.Node) error { return nil }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
 )
 
 // The files of a report package. Digest holds the SHA-256 of the manifest, and the manifest that of every other file.
@@ -48,31 +49,51 @@ type Manifest struct {
 	Files        map[string]string `json:"files"`
 }
 
-const packageFormat = 1
+const packageFormat = 2
 
 // capabilities is the document in words, so that it can be read by who does not have this program.
 type capabilities struct {
 	Types         string               `json:"types"`
+	Emulated      string               `json:"emulated,omitempty"`
 	Ops           map[string]opSupport `json:"ops"`
-	MaxRank       int                  `json:"max_rank"`
-	MaxBytes      int64                `json:"max_bytes"`
+	Limits        limits               `json:"limits"`
 	Deterministic bool                 `json:"deterministic"`
 	Features      []string             `json:"features"`
 }
 
 type opSupport struct {
-	Version uint16 `json:"version"`
-	Types   string `json:"types"`
+	Version  uint16   `json:"version"`
+	Operands []string `json:"operands,omitempty"` // types by operand; the last entry holds for all behind it
+	Results  []string `json:"results,omitempty"`
+	Limits   limits   `json:"limits,omitzero"`
+}
+
+// limits is core.Limits; 0 is no bound.
+type limits struct {
+	Rank     int   `json:"rank,omitempty"`
+	Bytes    int64 `json:"bytes,omitempty"`
+	Elements int64 `json:"elements,omitempty"`
+	Buffers  int   `json:"buffers,omitempty"`
+}
+
+func typeNames(sets []dtype.Set) []string {
+	var names []string
+	for _, s := range sets {
+		names = append(names, s.String())
+	}
+	return names
 }
 
 func capabilitiesOf(c *core.Capabilities) capabilities {
 	if c == nil {
 		return capabilities{}
 	}
-	d := capabilities{Types: c.Types.String(), Ops: map[string]opSupport{}, MaxRank: c.MaxRank, MaxBytes: c.MaxBytes, Deterministic: c.Deterministic,
-		Features: c.Features}
+	d := capabilities{Types: c.Types.String(), Ops: map[string]opSupport{}, Limits: limits(c.Limits), Deterministic: c.Deterministic, Features: c.Features}
+	if c.Emulated != 0 {
+		d.Emulated = c.Emulated.String()
+	}
 	for name, o := range c.Ops {
-		d.Ops[name] = opSupport{o.Version, o.Types.String()}
+		d.Ops[name] = opSupport{o.Version, typeNames(o.Operands), typeNames(o.Results), limits(o.Limits)}
 	}
 	return d
 }

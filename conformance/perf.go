@@ -40,17 +40,21 @@ func Perf(ctx context.Context, open func() (core.Backend, error), o Options, tel
 		return fmt.Errorf("conformance: pattern of ops: %w", err)
 	}
 	s := &session{options: o, open: open, seed: max(1, o.Seed), report: &Report{}}
-	if err := s.ensure(); err != nil {
+	if err := s.ensure(ctx); err != nil {
 		return err
 	}
 	defer s.close()
 	for _, c := range op.All() {
 		row := op.Lookup(c)
-		claim, ok := s.backend.Capabilities().Ops[row.Name]
+		caps := s.device.Capabilities()
+		claim, ok := caps.Ops[row.Name]
 		if !ok || !o.Profile.valid() {
 			continue
 		}
-		types := firstTypes(row) & claim.Types
+		types := firstTypes(row) & caps.Types & allowed(claim.Operands, 0)
+		if len(row.Operands) == 0 {
+			types &= allowed(claim.Results, 0)
+		}
 		d := dtype.F32
 		if !types.Has(d) {
 			if l := types.List(); len(l) > 0 {
@@ -70,7 +74,7 @@ func Perf(ctx context.Context, open func() (core.Backend, error), o Options, tel
 			continue
 		}
 		t := Timing{Op: row.Name, Type: d}
-		if err := s.ensure(); err != nil {
+		if err := s.ensure(ctx); err != nil {
 			return err
 		}
 		err := s.attempt(ctx, contract("perf/"+row.Name, func(ctx context.Context, q *queue) error { return q.time(ctx, sp, &t) }))
@@ -86,7 +90,7 @@ func Perf(ctx context.Context, open func() (core.Backend, error), o Options, tel
 
 // perfSpec makes a node that takes long enough to be timed.
 func perfSpec(c op.Code, d dtype.DType) (spec, bool) {
-	p, ok := plans[c]
+	p, ok := planOf(c)
 	if !ok {
 		return spec{}, false
 	}
@@ -203,7 +207,7 @@ func (q *queue) time(ctx context.Context, s spec, t *Timing) error {
 	if err != nil {
 		return err
 	}
-	t.Bytes, t.Flops = int64(total(descs)+total(n.Outputs)), flops(&n, descs)
+	t.Bytes, t.Flops = int64(total(descs)+total(n.Outputs)), op.Flops(&n, descs)
 	t.Node = n.String()
 	round := func(count int) (time.Duration, error) {
 		nodes := make([]op.Node, count)
@@ -213,18 +217,18 @@ func (q *queue) time(ctx context.Context, s spec, t *Timing) error {
 			nodes[i].Outputs = slices.Clone(n.Outputs)
 			for k := range nodes[i].Outputs {
 				nodes[i].Outputs[k].ID = q.id()
-				outs = append(outs, q.last)
+				outs = append(outs, nodes[i].Outputs[k].ID)
 			}
 		}
 		start := time.Now()
-		if err := q.Submit(nodes); err != nil {
+		if err := q.Submit(nodes, nil); err != nil {
 			return 0, err
 		}
-		if err := q.Sync(ctx); err != nil {
+		if err := q.sync(ctx); err != nil {
 			return 0, err
 		}
 		took := time.Since(start)
-		return took, q.Free(outs)
+		return took, q.free(outs)
 	}
 	one, err := round(1)
 	if err != nil {
@@ -245,13 +249,4 @@ func (q *queue) time(ctx context.Context, s spec, t *Timing) error {
 	slices.Sort(times)
 	t.Median = max(1, times[len(times)/2])
 	return nil
-}
-
-// flops counts two for each product of a contraction.
-func flops(n *op.Node, in []op.Desc) int64 {
-	switch n.Op {
-	case op.MatMul, op.Linear, op.Conv:
-		return 2 * int64(n.Outputs[0].Shape.Size()) * int64(termCounts[n.Op](n, in))
-	}
-	return 0
 }

@@ -62,16 +62,11 @@ func poisonDropped(ctx context.Context, q *queue) error {
 	if err != nil {
 		return err
 	}
-	n, err := op.New(op.Neg, []op.Desc{bad})
+	neg, err := q.consume(op.Neg, bad)
 	if err != nil {
 		return err
 	}
-	n.Drop = 1
-	outs, err := q.submit(n)
-	if err != nil {
-		return err
-	}
-	_, err = q.get(ctx, outs[0])
+	_, err = q.get(ctx, neg)
 	if err := wantNodeError(err, op.Gather, core.ErrIndex); err != nil {
 		return err
 	}
@@ -87,10 +82,10 @@ func syncOnce(ctx context.Context, q *queue) error {
 	if _, err := q.do(op.Neg, []op.Desc{bad}); err != nil {
 		return err
 	}
-	if err := wantNodeError(q.Sync(ctx), op.Gather, core.ErrIndex); err != nil {
+	if err := wantNodeError(q.sync(ctx), op.Gather, core.ErrIndex); err != nil {
 		return fmt.Errorf("first sync: %w", err)
 	}
-	if err := q.Sync(ctx); err != nil {
+	if err := q.sync(ctx); err != nil {
 		return fmt.Errorf("second sync reports again: %w", err)
 	}
 	_, err = q.get(ctx, bad)

@@ -16,18 +16,21 @@ const (
 	All Profile = "all"
 	// Core is what every backend owes: the claims, the contract of streams, and the primitives on the required types.
 	Core Profile = "core"
+	// Storage is i64 and u8 as types of storage and indices: what devices owe that have no arithmetic for them and emulate it
+	// (core.Capabilities.Emulated). It is a part of Core and NN.
+	Storage Profile = "storage"
 	// NN is the composites on the required types, claimed or decomposed.
 	NN Profile = "nn"
 	// Training is the gradients of every op that has them, against finite differences.
 	Training Profile = "training"
 	// Half is everything that touches f16 or bf16.
 	Half Profile = "half"
-	// Quant is the ops of the quantization group.
+	// Quant is the ops on quantized elements.
 	Quant Profile = "quant"
 )
 
 // Profiles lists them.
-func Profiles() []Profile { return []Profile{Core, NN, Training, Half, Quant, All} }
+func Profiles() []Profile { return []Profile{Core, Storage, NN, Training, Half, Quant, All} }
 
 func (p Profile) valid() bool { return p == "" || slices.Contains(Profiles(), p) }
 
@@ -47,7 +50,7 @@ func (c testCase) profiles() []Profile {
 	} else {
 		row := op.Lookup(c.op)
 		switch {
-		case row.Group == "quantization":
+		case row.Traits.Has(op.Quantized):
 			l = append(l, Quant)
 		case required && row.Class == op.Primitive:
 			l = append(l, Core)
@@ -55,10 +58,21 @@ func (c testCase) profiles() []Profile {
 			l = append(l, NN)
 		}
 	}
+	if c.storage || required && c.stores() {
+		l = append(l, Storage)
+	}
 	if c.types&halves != 0 {
 		l = append(l, Half)
 	}
 	return l
+}
+
+// stores says that the case holds i64 or u8 and does no arithmetic on them.
+func (c testCase) stores() bool {
+	if c.op == op.NoOp || c.types&dtype.SetOf(dtype.I64, dtype.U8) == 0 {
+		return false
+	}
+	return op.Lookup(c.op).Traits.Has(op.Stores)
 }
 
 func (c testCase) in(p Profile) bool {

@@ -17,16 +17,11 @@ func (s spec) program(id string) []testCase {
 		return nil
 	}
 	return []testCase{s.testCase(id+"/program", func(ctx context.Context, q *queue, s spec, id string) error {
-		programs, ok := core.As[core.Programs](q.Stream)
-		if !ok {
-			return skip{"the stream has no programs"}
-		}
-		in := s.inputs(q.random(id), plain)
-		descs, err := q.putAll(ctx, in)
-		if err != nil {
+		if _, err := needs[core.Programs](q.dev, "programs"); err != nil {
 			return err
 		}
-		n, err := s.supported(q, descs)
+		in := s.inputs(q.random(id), plain)
+		descs, n, err := s.placed(ctx, q, in)
 		if err != nil {
 			return err
 		}
@@ -34,24 +29,17 @@ func (s spec) program(id string) []testCase {
 		if err != nil {
 			return err
 		}
-		p, err := s.asProgram()
+		last := len(descs) - 1
+		p, err := q.define(ctx, s.asProgram, descs[last].ID)
 		if err != nil {
 			return err
 		}
-		last := len(descs) - 1
-		pid, err := programs.Define(ctx, p, idsOf(descs[last:]))
-		if err != nil {
-			return fmt.Errorf("define: %w", err)
-		}
-		if err := q.Free(idsOf(descs[last:])); err != nil { // the program keeps what it needs
+		if err := q.free(idsOf(descs[last:])); err != nil { // the program keeps what it needs
 			return err
 		}
 		for range 2 {
-			outs := append([]op.Desc(nil), alone...)
-			for i := range outs {
-				outs[i].ID = q.id()
-			}
-			if err := programs.Run(pid, idsOf(descs[:last]), idsOf(outs)); err != nil {
+			outs, err := p.run(q, descs[:last]...)
+			if err != nil {
 				return fmt.Errorf("run: %w", err)
 			}
 			for i := range outs {
@@ -60,10 +48,10 @@ func (s spec) program(id string) []testCase {
 				}
 			}
 		}
-		if err := programs.Undefine(pid); err != nil {
+		if err := p.Undefine(p.id); err != nil {
 			return fmt.Errorf("undefine: %w", err)
 		}
-		return q.Sync(ctx)
+		return q.sync(ctx)
 	})}
 }
 
@@ -96,7 +84,7 @@ func (q *queue) equal(ctx context.Context, n *op.Node, in []op.Desc, output int,
 	if err != nil {
 		return err
 	}
-	if q.backend.Capabilities().Deterministic && !bytes.Equal(want.Bytes(), got.Bytes()) {
+	if q.dev.Capabilities().Deterministic && !bytes.Equal(want.Bytes(), got.Bytes()) {
 		return fmt.Errorf("output %d has other bits than the node by itself", output)
 	}
 	return compare(n, in, output, want, got)

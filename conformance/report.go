@@ -72,7 +72,7 @@ type Plugin struct {
 }
 
 func newReport(all []testCase, o Options, seed uint64) *Report {
-	r := &Report{Suite: suiteOf(all), Options: o, Seed: seed, Started: time.Now().UTC(), Environment: environment()}
+	r := &Report{Suite: Current(), Options: o, Seed: seed, Started: time.Now().UTC(), Environment: environment()}
 	for _, p := range Profiles() {
 		x := ProfileResult{Profile: p, Verdict: NotExecuted}
 		for _, c := range all {

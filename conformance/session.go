@@ -12,28 +12,60 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// session holds the open backend over the cases.
+// session holds the open backend over the cases, and a device of it.
 type session struct {
 	options Options
 	open    func() (core.Backend, error)
 	backend core.Backend
+	device  core.Device
+	used    int // cases that the device has seen
 	report  *Report
 	seed    uint64
 	hangs   int
 }
 
-// ensure opens the backend if it is not.
-func (s *session) ensure() error {
-	if s.backend != nil {
-		return nil
+// casesPerDevice is how many cases of ops share a device, which keeps what they leave behind. A case of the contract has
+// one of its own.
+const casesPerDevice = 64
+
+// ensure opens the backend and the device if they are not.
+func (s *session) ensure(ctx context.Context) error {
+	if s.backend == nil {
+		b, err := s.open()
+		if err != nil {
+			return fmt.Errorf("conformance: open the backend: %w", err)
+		}
+		s.backend = b
 	}
-	b, err := s.open()
-	if err != nil {
-		return fmt.Errorf("conformance: open the backend: %w", err)
+	if s.device == nil {
+		if n := len(s.backend.Info().Devices); s.options.Device < 0 || s.options.Device >= n {
+			return fmt.Errorf("conformance: device %d of %d: %w", s.options.Device, n, core.ErrNotFound)
+		}
+		d, err := s.backend.Open(ctx, s.options.Device)
+		if err != nil {
+			return fmt.Errorf("conformance: open device %d: %w", s.options.Device, err)
+		}
+		s.device, s.used = d, 0
 	}
-	s.backend = b
 	if s.report.Backend.Name == "" {
-		s.report.Backend, s.report.Capabilities = b.Info(), b.Capabilities()
+		s.report.Backend, s.report.Capabilities = s.backend.Info(), s.device.Capabilities()
+	}
+	return nil
+}
+
+// deviceFor gives the device of earlier cases up if c should not have it, and opens one if there is none.
+func (s *session) deviceFor(ctx context.Context, c testCase) error {
+	if alone := c.spec == nil; s.device != nil && (s.used >= casesPerDevice || alone && s.used > 0) {
+		d := s.device
+		s.device = nil
+		s.shut(d.Close)
+	}
+	if err := s.ensure(ctx); err != nil {
+		return err
+	}
+	s.used++
+	if c.spec == nil {
+		s.used = casesPerDevice // nobody has it afterwards
 	}
 	return nil
 }
@@ -44,15 +76,18 @@ const closePatience = 5 * time.Second
 // close gives the backend up. What Close says of a backend that a case broke has been reported by that case.
 func (s *session) close() {
 	b := s.backend
-	s.backend = nil
-	if b == nil {
-		return
+	s.backend, s.device = nil, nil
+	if b != nil {
+		s.shut(b.Close)
 	}
+}
+
+func (s *session) shut(closing func() error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		defer func() { _ = recover() }()
-		_ = b.Close()
+		_ = closing()
 	}()
 	within(done, min(closePatience, max(s.limit(), 100*time.Millisecond)))
 }
@@ -69,36 +104,56 @@ func within(done <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// queue is the stream of one case, with ids to give out.
+// queue is the stream of one case, with the device and backend that it is of.
 type queue struct {
 	core.Stream
+	dev     core.Device
 	backend core.Backend
 	options *Options
 	open    func() (core.Backend, error)
 	seed    uint64
-	last    op.TensorID
 }
 
 // queue opens a stream for a case.
 func (s *session) queue(ctx context.Context) (*queue, error) {
-	q := &queue{backend: s.backend, options: &s.options, open: s.open, seed: s.seed}
+	q := &queue{dev: s.device, backend: s.backend, options: &s.options, open: s.open, seed: s.seed}
 	return q.another(ctx)
 }
 
-// another opens a further stream of the backend.
+// another opens a further stream of the device.
 func (q *queue) another(ctx context.Context) (*queue, error) {
-	st, err := q.backend.OpenStream(ctx, q.options.Device)
+	st, err := q.dev.OpenStream(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("open a stream: %w", err)
 	}
 	other := *q
-	other.Stream, other.last = st, 0
+	other.Stream = st
 	return &other, nil
 }
 
-func (q *queue) id() op.TensorID {
-	q.last++
-	return q.last
+// apart opens the device a further time, with a stream. Closing the device is the caller's.
+func (q *queue) apart(ctx context.Context) (*queue, error) {
+	d, err := q.backend.Open(ctx, q.options.Device)
+	if err != nil {
+		return nil, fmt.Errorf("open the device: %w", err)
+	}
+	other := *q
+	other.dev = d
+	s, err := other.another(ctx)
+	if err != nil {
+		_ = d.Close() // the other error is the one to tell
+	}
+	return s, err
+}
+
+func (q *queue) id() op.TensorID { return q.dev.NewIDs(1) }
+
+func (q *queue) sync(ctx context.Context) error { return core.Sync(ctx, q.Stream) }
+
+func (q *queue) free(ids []op.TensorID) error { return q.Submit(nil, ids) }
+
+func (q *queue) read(ctx context.Context, id op.TensorID, dst []byte) error {
+	return core.Read(ctx, q.Stream, id, dst)
 }
 
 // put writes t under a new id.
@@ -117,7 +172,7 @@ func (q *queue) get(ctx context.Context, d op.Desc) (ref.Tensor, error) {
 	for i := range data {
 		data[i] = 0xa5 // a backend that writes nothing is found out
 	}
-	if err := q.Read(ctx, d.ID, data); err != nil {
+	if err := q.read(ctx, d.ID, data); err != nil {
 		return ref.Tensor{}, err
 	}
 	return ref.FromBytes(d, data)
@@ -132,12 +187,24 @@ func (q *queue) do(c op.Code, in []op.Desc, attrs ...op.Attr) ([]op.Desc, error)
 	return q.submit(n)
 }
 
+// consume submits one node that gives its first operand up.
+func (q *queue) consume(c op.Code, in ...op.Desc) (op.Desc, error) {
+	n, err := op.New(c, in)
+	if err != nil {
+		return op.Desc{}, err
+	}
+	n.Drop = 1
+	outs, err := q.submit(n)
+	if err != nil {
+		return op.Desc{}, err
+	}
+	return outs[0], nil
+}
+
 // submit gives ids to the outputs of n and submits it.
 func (q *queue) submit(n op.Node) ([]op.Desc, error) {
-	for i := range n.Outputs {
-		n.Outputs[i].ID = q.id()
-	}
-	if err := q.Submit([]op.Node{n}); err != nil {
+	n.Outputs = q.renewed(n.Outputs)
+	if err := q.Submit([]op.Node{n}, nil); err != nil {
 		return nil, fmt.Errorf("submit: %w", err)
 	}
 	return n.Outputs, nil

@@ -7,7 +7,16 @@ import (
 
 type termCount func(n *op.Node, in []op.Desc) int
 
-// termCounts says, for each row whose tolerance is per term, how many terms meet in one element of the result.
+// terms is how many terms meet in one element of the result of a node whose row's tolerance is per term. Elementwise ops join
+// two numbers unless they say otherwise.
+func terms(n *op.Node, in []op.Desc) int {
+	if f, ok := termCounts[n.Op]; ok {
+		return f(n, in)
+	}
+	return two(n, in)
+}
+
+// termCounts are the counts of ops that have their own.
 var termCounts = map[op.Code]termCount{
 	// The elements that are joined.
 	op.Sum: overAxes, op.Prod: overAxes, op.Mean: overAxes, op.Variance: overAxes, op.LogSumExp: overAxes,

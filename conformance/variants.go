@@ -65,7 +65,7 @@ func (x variant) domain(operand int, d op.Domain) variant {
 	return x
 }
 
-// plans is the variants of every op, by op.
+// plans is the variants of ops that have their own.
 var plans = map[op.Code]plan{}
 
 func init() {
@@ -74,6 +74,24 @@ func init() {
 			plans[c] = p
 		}
 	}
+}
+
+// planOf is the variants of c: its own, or those of every elementwise op without attributes. Custom ops have none.
+func planOf(c op.Code) (plan, bool) {
+	if p, ok := plans[c]; ok {
+		return p, true
+	}
+	row := op.Lookup(c)
+	if row.Class == op.Custom || !row.Traits.Has(op.Elementwise) || len(row.Attrs) > 0 {
+		return plan{}, false
+	}
+	switch len(row.Operands) {
+	case 1:
+		return one(ordinary), true
+	case 2:
+		return pairs(ordinary), true
+	}
+	return plan{}, false
 }
 
 // primary is the variant that layouts and programs are tested with: the first of rank 2 or more without empty dimensions,

@@ -33,13 +33,13 @@ func dropped(name string, attrs ...op.Attr) variant {
 func lambdas(l float64) []op.Attr { return set(op.Float("lambda", l)) }
 
 var arrangePlans = map[op.Code]plan{
-	op.GLU: gatedPlan, op.SwiGLU: gatedPlan, op.GeGLU: gatedPlan, op.HardTanh: one(extreme, set(op.Float("min", -0.3), op.Float("max", 2.7))), op.Relu6: one(extreme), op.LogSigmoid: one(ordinary),
-	op.HardShrink: one(extreme, lambdas(0.3), lambdas(0)), op.SoftShrink: one(extreme, lambdas(0.3)), op.TanhShrink: one(ordinary), op.QuickGelu: one(ordinary, alpha(1.3)),
+	op.GLU: gatedPlan, op.SwiGLU: gatedPlan, op.GeGLU: gatedPlan, op.HardTanh: one(extreme, set(op.Float("min", -0.3), op.Float("max", 2.7))), op.Relu6: one(extreme),
+	op.HardShrink: one(extreme, lambdas(0.3), lambdas(0)), op.SoftShrink: one(extreme, lambdas(0.3)), op.QuickGelu: one(ordinary, alpha(1.3)),
 	op.Softmin: axial(ordinary), op.Hardmax: axial(extreme).ties(),
 
 	op.Lerp: {special: ordinary, variants: []variant{v("same", shapes(dims(3, 5), dims(3, 5), dims(3, 5))), v("scalar-weight", shapes(dims(3, 5), dims(3, 5), dims())), v("broadcast", shapes(dims(3, 1), dims(4), dims(2, 1, 1))),
 		v("rank0", shapes(dims(), dims(), dims())), v("empty", shapes(dims(0), dims(1), dims()))}},
-	op.Frac: one(extreme), op.RoundAway: one(extreme), op.Exp2: one(ordinary), op.Log2: one(ordinary), op.Log10: one(ordinary), op.LogAddExp: pairs(ordinary), op.FloorDiv: pairs(ordinary), op.IsFinite: one(extreme),
+	op.Frac: one(extreme), op.RoundAway: one(extreme), op.IsFinite: one(extreme),
 	op.BitCount: one(extreme),
 
 	op.Roll: {special: extreme, variants: []variant{

@@ -1,13 +1,16 @@
 // Package core is the contract between burn and its backends: what a backend is, what it can be asked, and which errors
-// it answers with. Nothing here needs a process, a network or cgo. A backend author implements Backend and Stream for
-// the ops of core/op; sdk/serve makes a plugin process of it.
+// it answers with. Nothing here needs a process, a network or cgo.
+//
+// A Backend opens Devices. A Device owns memory: tensors and programs belong to it, and exist once however many callers
+// use them. A Stream is an ordered queue of work on a Device and owns nothing. These three interfaces are what every
+// backend has; everything else is an extension (Extension). Backend authors in Go write the few methods that sdk/engine
+// asks for instead of implementing this package; sdk/serve makes a plugin process of the result.
 package core
 
 import (
 	"context"
 
 	"github.com/goburn/burn/core/op"
-	"github.com/goburn/burn/core/program"
 )
 
 // Backend is an implementation of the ops on one kind of hardware, with any number of devices of that kind.
@@ -17,96 +20,95 @@ type Backend interface {
 	// Info describes the backend and its devices. It does not block for long and does not change while the backend is
 	// open, memory figures apart.
 	Info() Info
-	// Capabilities says which ops, types and features the backend has. The host trusts it and does not change it.
-	Capabilities() *Capabilities
-	// Supports answers for a concrete node with inputs in: nil, or an error that wraps ErrUnsupported and means that the
-	// host should decompose the node or run it elsewhere. Any other error is a fault of the node itself.
-	Supports(n *op.Node, in []op.Desc) error
-	// OpenStream starts a command queue on the device with that index. The context bounds the call only.
-	OpenStream(ctx context.Context, device int) (Stream, error)
-	// Close ends all streams and frees everything. Calls after Close, and a second Close, return ErrClosed or nil.
+	// Open opens the device with that index of Info. Each call gives a Device with tensors and programs of its own, also
+	// for an index that is open already. An index that is not there is ErrNotFound. The context bounds the call only.
+	Open(ctx context.Context, device int) (Device, error)
+	// Close closes all devices. Calls after Close, and a second Close, return ErrClosed or nil.
 	Close() error
 }
 
-// Stream is one ordered command queue on one device. Commands take effect in the order of the calls. Submit, Free and
-// Run of Programs are one-way: they return before the work is done, and an error they return means that the command was
-// not accepted at all.
+// Device owns tensors and programs. Their ids are valid on all of its streams.
+//
+// All methods are safe for concurrent use.
+type Device interface {
+	// Capabilities returns what the device claims. The host trusts it and does not change it: a node that the document
+	// allows is submitted without a question (see Selective for devices whose document cannot say everything).
+	Capabilities() *Capabilities
+	// NewIDs returns the first of n new consecutive tensor ids. Every tensor of the device has an id from here; the host
+	// and decorators take theirs from the same place. Ids carry the generation of the connection to the device.
+	NewIDs(n int) op.TensorID
+	// OpenStream starts a queue. The context bounds the call only.
+	OpenStream(ctx context.Context) (Stream, error)
+	// Extend sets *target, which is a pointer to one of the extension interfaces of this package, and reports whether the
+	// device has that extension. Decorators answer for the extensions that they know, and deny the rest. Extension is the
+	// typed form.
+	Extend(target any) bool
+	// Close ends all streams and frees all tensors and programs. Later calls return ErrClosed.
+	Close() error
+}
+
+// Stream is one ordered queue of work on a Device. Commands take effect in the order of the calls. Commands return before
+// their work is done, and an error that they return means that the command was not accepted at all.
+//
+// Streams of a device run concurrently. A command on one stream may use what a command on another makes, or free what
+// another uses, only if Signal and Wait put them in order; decorators/verify finds uses without order. Without order, a
+// tensor that is not there yet is ErrUnknownTensor.
 //
 // A node that fails poisons its outputs, and a node with a poisoned input poisons its own with the same error, a
-// *NodeError that names the first node. The error is reported by every Read of a poisoned tensor, and by the next
-// Sync, once. Other tensors stay good, and the stream goes on.
+// *NodeError that names the first node, or the program where the device learned of it late; never another node. The
+// error is reported by every Read of a poisoned tensor, and once by the next event of the stream that the host waits
+// for. Other tensors stay good, and the stream goes on.
 //
-// A Stream is used by one goroutine at a time. Different streams of a Backend are independent and run concurrently.
+// The methods of a Stream are called by one goroutine at a time. What they return may be waited for by any other.
 type Stream interface {
-	// Submit appends nodes. Every node has passed op.Check, has a row or decomposition that the backend Supports, and
-	// uses ids that the host assigned and that earlier commands defined. The stream does not keep or change the slice
-	// after it returned, but may keep what Inputs, Outputs and Attrs point to.
-	Submit(nodes []op.Node) error
-	// Free gives up tensors once all commands submitted before have used them. Freeing an unknown id is ErrUnknownTensor
-	// at the next Sync.
-	Free(ids []op.TensorID) error
+	// Submit appends nodes, then frees the tensors of free. Every node has passed op.Check, is allowed by the device's
+	// Capabilities, and uses ids that earlier commands defined. The stream does not keep or change the slices after it
+	// returned, but may keep what Inputs, Outputs and Attrs of nodes point to. Freeing an unknown id is ErrUnknownTensor
+	// at the next event.
+	Submit(nodes []op.Node, free []op.TensorID) error
 	// Write makes tensor d.ID from d.Bytes() bytes of data: elements in row-major order, little-endian, bool one byte.
-	// data may be reused when Write returns.
+	// data may be reused when Write returns; HostMemory.Adopt does not copy first. The context bounds the wait for room.
 	Write(ctx context.Context, d op.Desc, data []byte) error
-	// Read waits until tensor id is computed and fills dst, whose length is exactly the tensor's size in bytes, in the
-	// format of Write. When ctx ends first, it returns ErrCanceled (wrapping the context's cause), and the stream stays
-	// usable.
-	Read(ctx context.Context, id op.TensorID, dst []byte) error
-	// Sync waits until all commands are done and reports the first failure since the last Sync.
-	Sync(ctx context.Context) error
-	// Close waits for running work, drops the rest and frees all tensors of the stream. Later calls return ErrClosed.
+	// Read asks for the elements of tensor id, in the format of Write, and returns at once. The tensor's value is that
+	// at this place in the queue, whatever follows. dst, whose length is exactly the tensor's size in bytes, is written
+	// by Ticket.Wait alone.
+	Read(id op.TensorID, dst []byte) Ticket
+	// Signal marks this place in the queue. Waiting for the event on the host waits for all commands before it and
+	// reports the first failure among them that was not reported before.
+	Signal() Event
+	// Wait puts all later commands behind the event e of a stream of the same backend. It does not wait on the host, and
+	// passes on no failure. An event of another backend is ErrAttr.
+	Wait(e Event) error
+	// Close waits for the work that runs, drops the rest and gives the queue up. Tensors stay, but for those that dropped
+	// commands were to free. Tickets and events that were not reached, and later calls, return ErrClosed.
 	Close() error
 }
 
-// Programs is an optional interface of a Stream. Without it the host submits the nodes of a program one batch at a time,
-// each time anew.
-type Programs interface {
-	// Define hands the whole program to the backend, which may choose layouts, fuse, plan memory and pack constants.
-	// consts are tensors of this stream, one for each entry of p.Consts in order; the backend keeps what it needs of
-	// them, and the host may free them afterwards. The program is not changed by either side from then on. Faults of
-	// the program are returned here.
-	Define(ctx context.Context, p *program.Program, consts []op.TensorID) (ProgramID, error)
-	// Run appends one execution: inputs are bound to p.Inputs in order and stay alive; outputs are new ids for
-	// p.Outputs in order. One-way; failures poison the outputs.
-	Run(id ProgramID, inputs, outputs []op.TensorID) error
-	// Undefine gives the program up once all commands submitted before are done.
-	Undefine(id ProgramID) error
+// Ticket is an answer that is waited for apart from the stream that owes it.
+type Ticket interface {
+	// Wait returns when the answer is there, or with ErrCanceled (wrapping the context's cause) when ctx ends first. It
+	// is called once, from any goroutine. A ticket of Read holds on to the tensor's memory until then; after Wait
+	// returned, with whatever error, its destination is the caller's alone.
+	Wait(ctx context.Context) error
 }
 
-// ProgramID names a program on the stream that defined it.
-type ProgramID uint64
-
-// MemoryStats is an optional interface of a Stream. Without it the host reports that memory use is unknown.
-type MemoryStats interface {
-	// Memory gives the current use. It may be called at any time from any goroutine.
-	Memory() Memory
+// Event is a place in a stream. Its Wait may be called any number of times, by the host, and it may be given to
+// Stream.Wait of other streams before it is reached.
+type Event interface {
+	Ticket
 }
 
-// Memory is the memory use of a stream in bytes.
-type Memory struct {
-	InUse    int64 // held by live tensors and programs
-	Reserved int64 // held from the system, pools included
-	Tensors  int64 // number of live tensors
+// Sync waits until all commands of s are done and reports the first failure since it was last asked.
+func Sync(ctx context.Context, s Stream) error { return s.Signal().Wait(ctx) }
+
+// Read waits until tensor id is computed on s and fills dst with its elements.
+func Read(ctx context.Context, s Stream, id op.TensorID, dst []byte) error {
+	return s.Read(id, dst).Wait(ctx)
 }
 
-// Unwrapper is implemented by decorators, of backends and of streams.
-type Unwrapper interface {
-	// Unwrap gives the wrapped Backend or Stream.
-	Unwrap() any
-}
+// Failed is a Ticket or Event whose Wait returns err: the answer to a request that was not accepted.
+func Failed(err error) Event { return failed{err} }
 
-// As finds an optional interface T in v, a Backend or a Stream, or in what it wraps. A decorator that must intercept
-// T implements T itself.
-func As[T any](v any) (T, bool) {
-	for {
-		if t, ok := v.(T); ok {
-			return t, true
-		}
-		u, ok := v.(Unwrapper)
-		if !ok {
-			var zero T
-			return zero, false
-		}
-		v = u.Unwrap()
-	}
-}
+type failed struct{ err error }
+
+func (f failed) Wait(context.Context) error { return f.err }

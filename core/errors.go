@@ -2,6 +2,8 @@ package core
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/goburn/burn/core/op"
 )
@@ -26,7 +28,7 @@ var (
 	ErrBackendLost = errors.New("backend lost")
 	// ErrStale: the tensor id is from before a restart of the backend.
 	ErrStale = errors.New("stale tensor")
-	// ErrUnknownTensor: no such tensor on this stream: never made, or already freed.
+	// ErrUnknownTensor: no such tensor on this device: never made, or already freed.
 	ErrUnknownTensor = errors.New("unknown tensor")
 	// ErrProtocol: the peer broke the wire protocol, or speaks another version.
 	ErrProtocol = errors.New("protocol error")
@@ -46,24 +48,39 @@ func Sentinels() []error {
 		ErrUnknownTensor, ErrProtocol, ErrClosed, ErrCanceled, ErrNotFound, ErrKernel}
 }
 
-// NodeError is the failure of one node on a stream. It is sticky: it arrives at the next Read or Sync that depends on
-// the node.
+// NodeError is the failure of one node, or of a program of which the device cannot say which node failed. It is sticky: it
+// arrives at the next Read, or event that is waited for, of what depends on it.
 type NodeError struct {
-	Op      string
+	Op      string // name of the op; empty where only the program is known
+	Program string // name of the program that the node belongs to, if there is one
 	Outputs []op.Desc
-	Err     error // wraps a sentinel
+	Err     error
 }
 
-// Error prints "add t3 f32[2]: cause".
+// maxNamed is how many outputs a NodeError prints.
+const maxNamed = 4
+
+// Error prints "add t3 f32[2]: cause", or `program "step": add t3 f32[2]: cause`.
 func (e *NodeError) Error() string {
-	s := e.Op
-	for i, d := range e.Outputs {
-		if i > 0 {
-			s += ","
-		}
-		s += " " + d.ID.String() + " " + d.String()
+	var b strings.Builder
+	if e.Program != "" {
+		fmt.Fprintf(&b, "program %q: ", e.Program)
 	}
-	return s + ": " + e.Err.Error()
+	if e.Op != "" {
+		b.WriteString(e.Op)
+		for i, d := range e.Outputs {
+			if i == maxNamed {
+				fmt.Fprintf(&b, " and %d more", len(e.Outputs)-i)
+				break
+			}
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, " %v %v", d.ID, d)
+		}
+		b.WriteString(": ")
+	}
+	return b.String() + e.Err.Error()
 }
 
 // Unwrap gives the cause.

@@ -1,36 +1,31 @@
 package core
 
-import (
-	"github.com/goburn/burn/core/op"
-)
+import "github.com/goburn/burn/core/op"
 
-// Gradients is an optional interface of a Stream that remembers how tensors were computed and differentiates them;
-// decorators/autodiff adds it to any backend. Without it there are no gradients. Streams may be wrapped more than once:
-// a command of an outer level also reaches the levels below, so that gradients have gradients.
+// Gradients is an extension of a Device that remembers how tensors were computed and differentiates them;
+// decorators/autodiff adds it to any backend. Without it there are no gradients. Devices may be wrapped more than once: a
+// command of an outer level also reaches the levels below, so that gradients have gradients.
 //
-// Like all commands of a Stream, these are called by one goroutine at a time. Tensors that the recorder makes have sequence
-// numbers from OwnIDs up, which hosts do not reach.
+// All methods are safe for concurrent use, with the rule of Stream for the streams they are given.
 type Gradients interface {
 	// Track marks tensors of a float type as ones that gradients are wanted for, on this level and those below: what is
 	// computed from them is recorded until nothing can ask for it any more. Tracking twice is no fault.
 	Track(ids []op.TensorID) error
-	// Tracked reports whether this level has id recorded as tracked or as computed from tracked tensors.
+	// Tracked reports whether this level, or one below, has id recorded as tracked or as computed from tracked tensors.
 	Tracked(id op.TensorID) bool
-	// Backward computes the gradient of the sum of root·seed over all roots, with respect to each tensor of wrt, or, when
-	// wrt is nil, to every tracked tensor that a root depends on and that was not itself computed from others. seeds have
-	// the types of their roots and stay the caller's. The results are new tensors that this level does not track; they
-	// become the caller's to free. A tensor of wrt that no root depends on has a zero Desc.
-	Backward(roots, seeds []op.Desc, wrt []op.TensorID) ([]Gradient, error)
+	// Backward computes, on s, the gradient of the sum of root·seed over all roots, with respect to each tensor of wrt,
+	// or, when wrt is nil, to every tracked tensor that a root depends on and that was not itself computed from others.
+	// seeds have the types of their roots and stay the caller's. The results are new tensors that this level does not
+	// track; they become the caller's to free. A tensor of wrt that no root depends on has a zero Desc. Where this level has
+	// recorded none of the roots, the level below answers: so gradients that it recorded are differentiated.
+	Backward(s Stream, roots, seeds []op.Desc, wrt []op.TensorID) ([]Gradient, error)
 	// Custom records, on this level and those below, that outputs were computed from inputs, by commands that Untracked took,
 	// with a gradient of the caller's own. saved tensors are kept for it.
-	Custom(c CustomGradient) error
-	// Untracked is the same stream without recording, on this level and those below: the same tensors, the same order of
-	// commands. What is computed there counts as constant.
-	Untracked() Stream
+	Custom(s Stream, c CustomGradient) error
+	// Untracked returns the same stream without recording, on this level and those below: the same tensors, the same order
+	// of commands. What is computed there counts as constant.
+	Untracked(s Stream) Stream
 }
-
-// OwnIDs is the first sequence number of tensors that decorators make by themselves.
-const OwnIDs = 1 << 47
 
 // Gradient is the gradient of one tensor.
 type Gradient struct {
@@ -50,9 +45,8 @@ type CustomGradient struct {
 	Backward func(b Below, saved, grads []op.Desc) ([]op.Desc, error)
 }
 
-// Below is what a custom gradient computes with: the backend and stream under a recorder, and ids for new tensors.
+// Below is what a custom gradient computes with: the device and stream under a recorder.
 type Below struct {
-	Backend Backend
-	Stream  Stream
-	Next    func() op.TensorID
+	Device Device
+	Stream Stream
 }

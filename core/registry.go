@@ -67,9 +67,9 @@ func Open(name string, c Config) (Backend, error) {
 	return b, nil
 }
 
-// OpenDevice opens one device of a registered backend: "cpu" or "cpu:0", also written "builtin:cpu:0". Closing the
-// device closes the backend.
-func OpenDevice(spec string, c Config) (*Device, error) {
+// OpenPlace opens a registered backend and finds one of its devices: "cpu" or "cpu:0", also written "builtin:cpu:0".
+// Closing the place closes the backend.
+func OpenPlace(spec string, c Config) (*Place, error) {
 	name, index, err := splitSpec(strings.TrimPrefix(spec, "builtin:"))
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func OpenDevice(spec string, c Config) (*Device, error) {
 		err := fmt.Errorf("core: device %q: %w: backend %s has %d devices", spec, ErrNotFound, name, n)
 		return nil, errors.Join(err, b.Close())
 	}
-	return &Device{Backend: b, Index: index, Spec: fmt.Sprintf("builtin:%s:%d", name, index), Transport: "builtin"}, nil
+	return &Place{Backend: b, Index: index, Spec: fmt.Sprintf("builtin:%s:%d", name, index), Transport: "builtin"}, nil
 }
 
 // splitSpec takes NAME[:INDEX] apart.

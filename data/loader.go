@@ -41,7 +41,28 @@ func NewLoader[T, B any](ds Dataset[T], batcher Batcher[T, B], dev *tensor.Devic
 	if ds == nil || batcher == nil {
 		return nil, fmt.Errorf("data: loader without dataset or batcher, want both")
 	}
-	return &Loader[T, B]{ds: ds, batcher: batcher, dev: dev, o: o, n: ds.Len(), shards: 1}, nil
+	n := ds.Len()
+	o.Batch = min(o.Batch, n+1) // more makes no other batches, and would take memory
+	return &Loader[T, B]{ds: ds, batcher: batcher, dev: dev, o: o, n: n, shards: 1}, nil
+}
+
+// Device is what batches are made on.
+func (l *Loader[T, B]) Device() *tensor.Device {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dev
+}
+
+// MakeOn has the batches of later loops made on dev: on another stream of the loader's device, so that they are copied while the
+// device computes. While a loop runs it returns ErrBusy.
+func (l *Loader[T, B]) MakeOn(dev *tensor.Device) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.running {
+		return ErrBusy
+	}
+	l.dev = dev
+	return nil
 }
 
 // Shards gives one loader per device, which together give every batch of the epoch once: loader i makes batches i, i+n,

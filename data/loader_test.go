@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -42,6 +43,10 @@ func TestLoaderOrder(t *testing.T) {
 	require.Equal(t, [][]int{{0, 1, 2}, {3, 4, 5}}, epoch(t, l))
 	require.Equal(t, 2, l.Len())
 	require.Empty(t, epoch(t, loader(t, upTo(0), data.Options{})))
+	for _, batch := range []int{8, 999999999, math.MaxInt} { // memory is taken for items that there are
+		require.Equal(t, [][]int{{0, 1, 2, 3, 4, 5, 6}}, epoch(t, loader(t, upTo(7), data.Options{Batch: batch, Prefetch: math.MaxInt})))
+		require.Empty(t, epoch(t, loader(t, upTo(7), data.Options{Batch: batch, DropLast: true})))
+	}
 	for _, o := range []data.Options{{Batch: -1}, {Workers: -1}, {Prefetch: -1}} {
 		_, err := data.NewLoader(upTo(1), batched, nil, o)
 		require.Error(t, err)

@@ -32,7 +32,7 @@ type job[B any] struct {
 }
 
 func (l *Loader[T, B]) start(ctx context.Context, at Position) *run[T, B] {
-	r := &run[T, B]{l: l, epoch: at.Epoch, slots: make(chan chan result[B], l.o.Prefetch), jobs: make(chan job[B])}
+	r := &run[T, B]{l: l, epoch: at.Epoch, slots: make(chan chan result[B], min(l.o.Prefetch, l.Len())), jobs: make(chan job[B])}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	if l.o.Shuffle {
 		r.order = Permutation(l.n, l.o.Seed, at.Epoch)
@@ -71,7 +71,7 @@ func (r *run[T, B]) dispatch(first, n int) {
 }
 
 func (r *run[T, B]) work() {
-	items := make([]T, r.l.o.Batch)
+	items := make([]T, min(r.l.o.Batch, r.l.n))
 	for j := range r.jobs {
 		batch, err := r.make(j.batch, items)
 		if err != nil && r.ctx.Err() == nil {

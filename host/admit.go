@@ -28,18 +28,26 @@ func idOf(path string) store.ID {
 	return store.ID{Address: store.Address{Host: parts[0], Namespace: parts[1], Name: parts[2]}, Version: parts[3], Platform: parts[4]}
 }
 
-// admit asks lock, trust file and signature about an installed plugin, and takes the manifest that they vouch for.
+// admit asks lock, trust file and signature about an installed plugin, and takes the manifest and files that they vouch for.
 func (p *Plugin) admit() *Failure {
 	if p.admission == nil || p.Development {
 		return nil
 	}
-	m, err := p.admission.Admit(idOf(p.Path))
+	got, err := p.admission.Admit(idOf(p.Path))
 	if err == nil {
-		if m != nil {
-			p.Manifest = m
+		if got != nil {
+			p.Manifest = got.Manifest
+			if p.files == nil { // else it lies in a folder that the user allowed, whose content is known already
+				p.files = got.Files
+			}
 		}
 		return nil
 	}
+	return refused(err)
+}
+
+// refused makes a failure of an error of package store.
+func refused(err error) *Failure {
 	f := &Failure{CauseRefused, err.Error(), "run `burn plugin verify` to see what is wrong", fmt.Errorf("%w: %w", core.ErrProtocol, err)}
 	var r *store.Refusal
 	if errors.As(err, &r) && r.Remedy != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/host/manifest"
 	"github.com/goburn/burn/host/store"
+	"github.com/goburn/burn/sdk/wire"
 )
 
 // TestAdmitted installs this test binary as a plugin and opens it, and then again after each thing that lock, trust file,
@@ -33,7 +34,7 @@ func TestAdmitted(t *testing.T) {
 	archive := func(version, program string, signed bool) string {
 		path := filepath.Join(dir, version+".tar.gz")
 		p, err := store.Pack(path, store.Content{Executable: program, Manifest: manifest.Manifest{Name: "fake", Namespace: "example.org/acme",
-			Version: version, Kind: Process, OS: runtime.GOOS, Arch: runtime.GOARCH, Protocol: manifest.Protocol{Min: 1, Max: 1}}})
+			Version: version, Kind: Process, OS: runtime.GOOS, Arch: runtime.GOARCH, Protocol: manifest.Protocol{Min: wire.Oldest, Max: wire.Version}}})
 		require.NoError(t, err)
 		if signed {
 			require.NoError(t, key.SignFile(path, p))

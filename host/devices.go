@@ -11,6 +11,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/sdk/client"
+	"github.com/goburn/burn/sdk/client/contain"
 )
 
 // State is how a backend is.
@@ -26,24 +27,53 @@ const (
 
 // Status is what is known of one backend, built in or a plugin.
 type Status struct {
-	Name      string            `json:"name"`
-	Transport string            `json:"transport"`
-	State     State             `json:"state"`
-	Path      string            `json:"path,omitempty"`
-	Origin    string            `json:"origin,omitempty"`   // why its folder is searched; "BURN_REATTACH" for one that runs already
-	Version   string            `json:"version,omitempty"`  // of the backend
-	Protocol  string            `json:"protocol,omitempty"` // versions the plugin speaks
-	Vendor    string            `json:"vendor,omitempty"`
-	Devices   []core.DeviceInfo `json:"devices,omitempty"`
-	Manifest  *Manifest         `json:"manifest,omitempty"`
-	Failure   *Failure          `json:"failure,omitempty"` // of Failed and Shadowed
+	Name      string    `json:"name"`
+	Transport string    `json:"transport"`
+	State     State     `json:"state"`
+	Path      string    `json:"path,omitempty"`
+	Origin    string    `json:"origin,omitempty"`   // why its folder is searched; "BURN_REATTACH" for one that runs already
+	Version   string    `json:"version,omitempty"`  // of the backend
+	Protocol  string    `json:"protocol,omitempty"` // versions the plugin speaks
+	Vendor    string    `json:"vendor,omitempty"`
+	Devices   []Device  `json:"devices,omitempty"`
+	Manifest  *Manifest `json:"manifest,omitempty"`
+	Failure   *Failure  `json:"failure,omitempty"` // of Failed and Shadowed
+	// Containment says which rules the process of a plugin ran under; nil for one that was not started.
+	Containment contain.Report `json:"containment,omitempty"`
+}
+
+// Device is one device of a backend, as it was found when it was opened.
+type Device struct {
+	core.DeviceInfo
+	// Emulated names the element types that the hardware has no arithmetic for.
+	Emulated []string `json:"emulated,omitempty"`
+	// Error is why the device cannot be opened, while others of the backend may.
+	Error string `json:"error,omitempty"`
+}
+
+// devicesOf opens each device of a backend and closes it again.
+func devicesOf(ctx context.Context, b core.Backend) []Device {
+	var all []Device
+	for _, info := range b.Info().Devices {
+		x := Device{DeviceInfo: info}
+		if d, err := b.Open(ctx, info.Index); err != nil {
+			x.Error = err.Error()
+		} else {
+			for _, t := range d.Capabilities().Emulated.List() {
+				x.Emulated = append(x.Emulated, t.String())
+			}
+			_ = d.Close()
+		}
+		all = append(all, x)
+	}
+	return all
 }
 
 // probeTimeout bounds one probe when Options do not.
 const probeTimeout = 10 * time.Second
 
-// Devices opens every backend there is, built in and plugins, each plugin in its own process, shared objects too, all at
-// once, describes them and closes them again. What fails is in the result, with its cause and remedy. The context bounds
+// Devices opens every backend there is and its devices, built in and plugins, each plugin in its own process, shared objects
+// too, all at once, describes them and closes them again. What fails is in the result, with its cause and remedy. The context bounds
 // the whole.
 func Devices(ctx context.Context, o Options) []Status {
 	if o.StartTimeout == 0 {
@@ -64,10 +94,10 @@ func Devices(ctx context.Context, o Options) []Status {
 		jobs = append(jobs, func() Status {
 			s := Status{Name: name, Transport: Process, Origin: "BURN_REATTACH", Path: at.Addr}
 			b, err := client.Attach(ctx, at, o.client(name))
-			return s.describe(b, err)
+			return s.describe(ctx, b, err)
 		})
 	}
-	winners, shadowed := Find(o)
+	winners, shadowed := find(ctx, o, "")
 	for _, p := range winners {
 		if _, ok := running[p.Name]; !ok {
 			jobs = append(jobs, func() Status { return p.probe(ctx, o) })
@@ -108,7 +138,7 @@ func (p *Plugin) probe(ctx context.Context, o Options) Status {
 		return s
 	}
 	b, err := p.start(ctx, o)
-	s = s.describe(b, err)
+	s = s.describe(ctx, b, err)
 	if p.Kind == Shared {
 		s.Protocol = "" // the carrier's
 	}
@@ -116,7 +146,7 @@ func (p *Plugin) probe(ctx context.Context, o Options) Status {
 }
 
 // describe fills in what an opened plugin says of itself, and closes it.
-func (s Status) describe(b *client.Backend, err error) Status {
+func (s Status) describe(ctx context.Context, b *client.Backend, err error) Status {
 	if err != nil {
 		s.State, s.Failure = Failed, &Failure{client.CauseSystem, err.Error(), "see the error", err}
 		var f *Failure
@@ -136,7 +166,8 @@ func (s Status) describe(b *client.Backend, err error) Status {
 	defer b.Close()
 	info := b.Info()
 	_, speaks := b.Protocol()
-	s.State, s.Version, s.Vendor, s.Devices, s.Protocol = Ready, info.Version, info.Vendor, info.Devices, speaks.String()
+	s.containment(b)
+	s.State, s.Version, s.Vendor, s.Devices, s.Protocol = Ready, info.Version, info.Vendor, devicesOf(ctx, b), speaks.String()
 	return s
 }
 
@@ -150,8 +181,9 @@ func probeBuiltin(ctx context.Context, name string, o Options) Status {
 		return s
 	}
 	type result struct {
-		info core.Info
-		err  error
+		info    core.Info
+		devices []Device
+		err     error
 	}
 	done := make(chan result, 1)
 	go func() {
@@ -163,8 +195,8 @@ func probeBuiltin(ctx context.Context, name string, o Options) Status {
 			done <- r
 		}()
 		var b core.Backend
-		if b, r.err = core.Open(name, o.Config); r.err == nil {
-			r.info = b.Info()
+		if b, r.err = core.Open(name, o.config(name)); r.err == nil {
+			r.info, r.devices = b.Info(), devicesOf(ctx, b)
 			r.err = b.Close()
 		}
 	}()
@@ -173,7 +205,7 @@ func probeBuiltin(ctx context.Context, name string, o Options) Status {
 		if r.err != nil {
 			return fail(r.err)
 		}
-		s.State, s.Version, s.Vendor, s.Devices = Ready, r.info.Version, r.info.Vendor, r.info.Devices
+		s.State, s.Version, s.Vendor, s.Devices = Ready, r.info.Version, r.info.Vendor, r.devices
 		return s
 	case <-ctx.Done():
 		return fail(fmt.Errorf("%w: %w", core.ErrCanceled, context.Cause(ctx)))

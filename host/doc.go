@@ -4,5 +4,6 @@
 // Plugins are executables named burn-backend-NAME, or shared objects burn-backend-NAME.so (.dylib, .dll), with an optional
 // manifest burn-backend-NAME.toml beside them, in the folders of BURN_PLUGIN_PATH, in ./burn_plugins, in the user's data
 // folder, in the system's, and beside the program, in this order; or in the layout HOST/NAMESPACE/NAME/VERSION/OS_ARCH
-// below one of them. The first of a name wins.
+// below one of them. The first of a name wins, but what lies in ./burn_plugins is used when the user has allowed it, and never in
+// the place of an installed or locked plugin: see Find and Options.Ask.
 package host

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/host/sealed"
+	"github.com/goburn/burn/host/store"
 	"github.com/goburn/burn/sdk/client"
 )
 
@@ -29,36 +31,77 @@ func (p *Plugin) load(o Options) (core.Backend, error) {
 	if l == nil {
 		return nil, &Failure{CauseNoLoader, "this program is built without one", "import github.com/goburn/burn/host/shared in it", core.ErrUnsupported}
 	}
-	f, failure := p.seal(sealed.Load)
+	f, failure := p.sealOnce()
 	if failure != nil {
 		return nil, failure
 	}
-	defer f.Close()
-	return (*l)(f.Path(), o.Config)
+	if f.Dir() == "" {
+		defer f.Close()
+	}
+	return (*l)(f.Path(), o.config(p.Name))
+}
+
+// placed are the copies of packages with an object that was loaded into this process. An object stays loaded, and may open what lies
+// beside it at any time: so its copy stays, and is used again.
+var placed = struct {
+	sync.Mutex
+	by map[string]content // by path and content
+}{by: map[string]content{}}
+
+// sealOnce is seal for an object that is loaded into this process.
+func (p *Plugin) sealOnce() (content, *Failure) {
+	placed.Lock()
+	defer placed.Unlock()
+	key := p.Path + " " + store.Tree(p.files)
+	if p.Manifest != nil {
+		key += " " + p.Manifest.SHA256
+	}
+	if f := placed.by[key]; f != nil {
+		return f, nil
+	}
+	f, failure := p.seal(sealed.Load)
+	if failure == nil && f.Dir() != "" {
+		placed.by[key] = f
+	}
+	return f, failure
 }
 
 // start starts the plugin in a process of its own: a shared object in that of the carrier.
 func (p *Plugin) start(ctx context.Context, o Options) (*client.Backend, error) {
 	c := o.client(p.Name)
-	c.Env = append(c.Env, EnvPluginDir+"="+filepath.Dir(p.Path))
+	if failure := p.contained(&c, &o); failure != nil {
+		return nil, failure
+	}
 	how := sealed.Execute
 	if p.Kind == Shared {
+		if len(o.Carrier) == 0 {
+			return nil, &Failure{CauseNoLoader, "there is no carrier to run it as a process", "set Carrier in the options of host", core.ErrUnsupported}
+		}
 		how = sealed.Load
 	}
 	f, failure := p.seal(how)
 	if failure != nil {
 		return nil, failure
 	}
-	defer f.Close()
-	if p.Kind != Shared {
+	dir := filepath.Dir(p.Path)
+	if f.Dir() != "" {
+		if p.files != nil {
+			dir = f.Dir()
+		}
+		c.Ended = func() { _ = f.Close() }
+	}
+	c.Env = append(c.Env, EnvPluginDir+"="+dir)
+	path := p.Path
+	if p.Kind == Shared {
+		path, c.Args = o.Carrier[0], append(append(c.Args, o.Carrier[1:]...), f.Path())
+	} else {
 		c.Image = f.Path()
-		return client.Start(ctx, p.Path, c)
 	}
-	if len(o.Carrier) == 0 {
-		return nil, &Failure{CauseNoLoader, "there is no carrier to run it as a process", "set Carrier in the options of host", core.ErrUnsupported}
+	b, err := client.Start(ctx, path, c)
+	if f.Dir() == "" || err != nil {
+		_ = f.Close()
 	}
-	c.Args = append(append(c.Args, o.Carrier[1:]...), f.Path())
-	return client.Start(ctx, o.Carrier[0], c)
+	return b, err
 }
 
 // open checks a plugin and opens it by a transport.

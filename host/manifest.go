@@ -3,16 +3,14 @@ package host
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"runtime"
-
-	"github.com/BurntSushi/toml"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/host/manifest"
 	"github.com/goburn/burn/host/sealed"
+	"github.com/goburn/burn/internal/tomlfile"
 	"github.com/goburn/burn/sdk/client"
 	"github.com/goburn/burn/sdk/wire"
 )
@@ -23,26 +21,18 @@ type Manifest = manifest.Manifest
 // Protocol is the range of protocol versions that a plugin speaks.
 type Protocol = manifest.Protocol
 
-const (
-	manifestExt = ".toml"
-	maxManifest = 64 << 10
-)
+const manifestExt = ".toml"
 
 // readManifest reads the manifest beside a plugin. It is nil when there is none.
 func readManifest(exe string) (*Manifest, error) {
 	stem, _ := plainName(exe)
-	path := stem + manifestExt
-	f, err := os.Open(path)
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
 	m := &Manifest{}
-	if _, err := toml.NewDecoder(io.LimitReader(f, maxManifest)).Decode(m); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	_, err := tomlfile.Load(tomlfile.Manifest, stem+manifestExt, m)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
 	}
 	return m, nil
 }
@@ -89,6 +79,9 @@ func (p *Plugin) check() *Failure {
 	if f := p.admit(); f != nil {
 		return f
 	}
+	if f := p.guarded(); f != nil {
+		return f
+	}
 	m := p.Manifest
 	if m == nil {
 		return nil
@@ -106,7 +99,7 @@ func (p *Plugin) check() *Failure {
 			"rename the file to burn-backend-" + m.Name + ", or correct the manifest", core.ErrNotFound}
 	case goos+"/"+arch != core.Platform():
 		return &Failure{client.CauseWrongPlatform, fmt.Sprintf("the plugin is for %s/%s, this is %s", goos, arch, core.Platform()),
-			"install the build for " + core.Platform() + ": `burn plugin install " + p.Name + "`", core.ErrUnsupported}
+			"get the build for " + core.Platform() + ": " + wire.InstallRemedy(p.Name), core.ErrUnsupported}
 	case m.Kind != "" && m.Kind != p.Kind:
 		return &Failure{CauseManifest, fmt.Sprintf("kind %q, want %q for %s", m.Kind, p.Kind, filepath.Base(p.Path)),
 			"upgrade burn, or install the " + p.Kind + " build of the plugin", core.ErrUnsupported}
@@ -118,36 +111,4 @@ func (p *Plugin) check() *Failure {
 		}
 	}
 	return nil
-}
-
-// EnvPluginDir names, to a plugin, the folder that it lies in: what is executed may be a checked copy elsewhere.
-const EnvPluginDir = "BURN_PLUGIN_DIR"
-
-// content is what is executed or loaded.
-type content interface {
-	Path() string
-	Close() error
-}
-
-// unchecked is a file without a hash, as it lies.
-type unchecked string
-
-func (u unchecked) Path() string { return string(u) }
-func (u unchecked) Close() error { return nil }
-
-// seal gives the content of the plugin's file: the very bytes that have the hash of the manifest, if that has one.
-func (p *Plugin) seal(how sealed.How) (content, *Failure) {
-	if p.Manifest == nil || p.Manifest.SHA256 == "" || p.Development {
-		return unchecked(p.Path), nil
-	}
-	f, err := sealed.Open(p.Path, p.Manifest.SHA256, how)
-	switch {
-	case errors.Is(err, sealed.ErrMismatch):
-		return nil, &Failure{CauseChecksum, err.Error() + " as in the manifest",
-			"the file was changed or is damaged: run `burn plugin verify` to see what else, `burn plugin install --force " + p.Name +
-				"` to put it right, or correct the manifest if you built it", fmt.Errorf("%w: %w", core.ErrProtocol, err)}
-	case err != nil:
-		return nil, &Failure{client.CauseNotExecutable, err.Error(), "make " + p.Path + " readable", fmt.Errorf("%w: %w", core.ErrNotFound, err)}
-	}
-	return f, nil
 }

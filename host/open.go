@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -12,14 +13,16 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/internal/nearest"
 	"github.com/goburn/burn/sdk/client"
 	"github.com/goburn/burn/sdk/wire"
 )
 
 // Options say how backends are found and opened. The zero Options are the usual.
 type Options struct {
-	// Config is handed to the backend.
-	Config core.Config
+	// Config is handed to the backend, and with it the options of BackendOptions under its name, which come before those of Config.
+	Config         core.Config
+	BackendOptions map[string]map[string]string
 	// Logger takes the log of plugins; nil: it is dropped.
 	Logger hclog.Logger
 	// Dirs are searched for plugins before all others.
@@ -29,11 +32,16 @@ type Options struct {
 	Development map[string]string
 	// Limits bound what a plugin process may use; Threads is that of Config where it is 0.
 	Limits client.Limits
+	// Containment is ContainOn, ContainStrict or ContainOff: whether plugin processes are confined to their folder, the system's
+	// programs and libraries, and what their manifests declare. Uncontained are plugins by name that are not. What is in force is in
+	// Status.Containment.
+	Containment string
+	Uncontained []string
 	// Restore starts a plugin process anew when it is lost, puts back what was on its streams and repeats the calls that
 	// were lost, as package host/restore says. It costs a copy in this process of everything that is written. Backends
 	// within this process, and those of BURN_REATTACH, are opened as without it.
 	Restore bool
-	// Attempts is how often a lost plugin is started in a row and one call is tried, and Backoff the pause before the second
+	// Attempts is how often a lost plugin is started in a row without a call that succeeds, and Backoff the pause before the second
 	// start, doubled before each further one; 0: 5 and 20 ms.
 	Attempts int
 	Backoff  time.Duration
@@ -42,6 +50,9 @@ type Options struct {
 	Heartbeat time.Duration
 	// StartTimeout bounds the start of one plugin; 0: 30 seconds for Open, 10 for Devices.
 	StartTimeout time.Duration
+	// OpenTimeout and DefineTimeout bound the opening of a device or stream of a plugin process and the definition of a program,
+	// as those of client.Options; 0: a minute and five minutes; less: no bound.
+	OpenTimeout, DefineTimeout time.Duration
 	// Version is that of the program, told to plugins.
 	Version string
 	// Carrier is a command line to which the path of a shared object is appended: a program that calls shared.Serve with it.
@@ -52,7 +63,25 @@ type Options struct {
 	// the trust file of the user.
 	LockFile, TrustFile string
 
+	// Ask is called when a plugin of ./burn_plugins is wanted and the user has not allowed that folder. It returns his answer; yes is
+	// remembered for this path and content. nil: the plugin is refused, with an error that names the command which allows it.
+	Ask func(LocalFolder) bool
+
 	generation uint16 // of the process, when one is restored
+}
+
+// config is what the backend of a name is handed.
+func (o *Options) config(name string) core.Config {
+	c := o.Config
+	if own := o.BackendOptions[name]; len(own) > 0 {
+		c.Options = maps.Clone(own)
+		for k, v := range o.Config.Options {
+			if _, ok := own[k]; !ok {
+				c.Options[k] = v
+			}
+		}
+	}
+	return c
 }
 
 func (o *Options) client(name string) client.Options {
@@ -60,16 +89,17 @@ func (o *Options) client(name string) client.Options {
 	if limits.Threads == 0 {
 		limits.Threads = o.Config.Threads
 	}
-	return client.Options{Name: name, Config: o.Config, Logger: o.Logger, StartTimeout: o.StartTimeout, HostVersion: o.Version,
-		Generation: o.generation, Rebase: true, Heartbeat: o.Heartbeat, Limits: limits}
+	return client.Options{Name: name, Config: o.config(name), Logger: o.Logger, StartTimeout: o.StartTimeout, HostVersion: o.Version,
+		Generation: o.generation, Rebase: true, Heartbeat: o.Heartbeat, Limits: limits,
+		OpenTimeout: o.OpenTimeout, DefineTimeout: o.DefineTimeout}
 }
 
 // Open opens a device: NAME[:INDEX], with prefix "builtin:", "process:" or "shared:" to force the transport. Without a
 // prefix a backend of this program wins over a plugin of the same name, and a plugin that is a shared object is loaded into
-// this process, if it has a loader. Close of the Device ends the plugin.
+// this process, if it has a loader. Close of the Place ends the plugin.
 //
 // An unknown name or index is ErrNotFound; a plugin that does not start gives a *client.StartError or a *Failure.
-func Open(ctx context.Context, spec string, o Options) (*core.Device, error) {
+func Open(ctx context.Context, spec string, o Options) (*core.Place, error) {
 	s, err := ParseSpec(spec)
 	if err != nil {
 		return nil, err
@@ -79,7 +109,7 @@ func Open(ctx context.Context, spec string, o Options) (*core.Device, error) {
 	}
 	var b core.Backend
 	if s.Transport == Builtin {
-		b, err = core.Open(s.Name, o.Config)
+		b, err = core.Open(s.Name, o.config(s.Name))
 	} else {
 		b, s.Transport, err = openPlugin(ctx, s, o)
 	}
@@ -90,7 +120,7 @@ func Open(ctx context.Context, spec string, o Options) (*core.Device, error) {
 		_ = b.Close()
 		return nil, fmt.Errorf("device %v: backend %s has %d devices, want an index below: %w", s, s.Name, n, core.ErrNotFound)
 	}
-	return &core.Device{Backend: b, Index: s.Index, Spec: s.String(), Transport: s.Transport}, nil
+	return &core.Place{Backend: b, Index: s.Index, Spec: s.String(), Transport: s.Transport}, nil
 }
 
 // openPlugin opens a plugin and says by which transport.
@@ -106,7 +136,7 @@ func openPlugin(ctx context.Context, s Spec, o Options) (core.Backend, string, e
 		}
 		return b, Process, nil
 	}
-	winners, _ := Find(o)
+	winners, _ := find(ctx, o, s.Name)
 	for i := range winners {
 		if p := &winners[i]; p.Name == s.Name {
 			transport := s.Transport
@@ -131,8 +161,12 @@ func notFound(name string, found []Plugin, o Options) error {
 	for _, f := range Folders(o) {
 		folders = append(folders, f.Path)
 	}
-	return fmt.Errorf("plugin %q: %w: built in: %v, plugins: %v, searched: %s; install it with `burn plugin install %s`",
-		name, core.ErrNotFound, core.Registered(), plugins, strings.Join(folders, ", "), name)
+	remedy := wire.InstallRemedy(name)
+	if hint := nearest.Hint(name, append(core.Registered(), plugins...)); hint != "" {
+		remedy = strings.TrimPrefix(hint, "; ") + " If not, " + remedy
+	}
+	return fmt.Errorf("plugin %q: %w: built in: %v, plugins: %v, searched: %s; %s",
+		name, core.ErrNotFound, core.Registered(), plugins, strings.Join(folders, ", "), remedy)
 }
 
 // attachable reads BURN_REATTACH.

@@ -39,7 +39,7 @@ func copied(t *testing.T, dir, name string) string {
 // A file that is exchanged after it was checked is not the one that runs.
 func TestSwappedBeforeStart(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("the checked file is held open there: see package sealed")
+		t.Skip("on Windows: the checked file is held open, see package sealed")
 	}
 	path := copied(t, isolate(t), "fake")
 	winners, _ := Find(Options{})

@@ -14,6 +14,7 @@ import (
 	"github.com/goburn/burn/host/manifest"
 	"github.com/goburn/burn/host/store"
 	"github.com/goburn/burn/sdk/client"
+	"github.com/goburn/burn/sdk/wire"
 )
 
 // EnvPath lists folders that are searched first, separated as in PATH.
@@ -46,9 +47,9 @@ func Folders(o Options) []Folder {
 			}
 		}
 	}
-	add("options", o.Dirs...)
+	add(originOptions, o.Dirs...)
 	add(EnvPath, filepath.SplitList(os.Getenv(EnvPath))...)
-	add("working folder", localDir)
+	add(originLocal, localDir)
 	add("user", UserDir())
 	add("system", systemDirs()...)
 	if exe, err := os.Executable(); err == nil {
@@ -61,25 +62,7 @@ func Folders(o Options) []Folder {
 }
 
 // UserDir is the folder for plugins of this user, where they are installed. It is empty when the system names no such folder.
-func UserDir() string {
-	if d := os.Getenv("XDG_DATA_HOME"); d != "" {
-		return filepath.Join(d, "burn", "plugins")
-	}
-	if runtime.GOOS == "windows" {
-		if d := os.Getenv("LocalAppData"); d != "" {
-			return filepath.Join(d, "burn", "plugins")
-		}
-		return ""
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return ""
-	}
-	if runtime.GOOS == "darwin" {
-		return filepath.Join(home, "Library", "Application Support", "burn", "plugins")
-	}
-	return filepath.Join(home, ".local", "share", "burn", "plugins")
-}
+func UserDir() string { return store.UserDir() }
 
 func systemDirs() []string {
 	if runtime.GOOS == "windows" {
@@ -102,27 +85,40 @@ type Plugin struct {
 	Development bool
 
 	admission *store.Admission // of an installed plugin
+	files     []store.File     // all of its files with their hashes, when somebody vouches for them
 
 	found *Failure // what is wrong with the place or the manifest
 }
 
 // Find searches the folders. winners has one plugin for each name, in order of name; shadowed are those that an earlier
-// one of the same name hides. Nothing is started and nothing is hashed.
+// one of the same name hides. In a folder, what is installed comes before a file that lies in the folder itself. Plugins of the working
+// folder come last when the user has not allowed them, and so does what has the name of an installed or locked plugin and is
+// neither, nor lies in a folder that the user named. Nothing is started, and nothing is hashed but ./burn_plugins if it is allowed.
 func Find(o Options) (winners, shadowed []Plugin) {
 	seen := map[string]string{}
 	var groups [][]Plugin
 	for _, name := range slices.Sorted(maps.Keys(o.Development)) {
 		groups = append(groups, []Plugin{development(name, o.Development[name])})
 	}
-	for _, f := range Folders(o) {
-		groups = append(groups, append(flat(f), stored(f, &o)...))
+	folders := Folders(o)
+	found := make([][]Plugin, len(folders))
+	for i, f := range folders {
+		found[i] = append(stored(f, &o), flat(f)...)
+		if f.Origin == originLocal {
+			judge(f, found[i])
+		}
 	}
+	groups = append(groups, yield(folders, found, &o)...)
 	for _, g := range groups {
 		for _, p := range g {
 			first, dup := seen[p.Name]
 			if !dup {
 				seen[p.Name] = p.Path
 				winners = append(winners, p)
+				continue
+			}
+			if p.found != nil && (p.found.Cause == CauseRefused || p.found.Cause == CauseNotAllowed) {
+				shadowed = append(shadowed, p) // which says more
 				continue
 			}
 			p.found = &Failure{CauseShadowed, fmt.Sprintf("%s comes first", first), "remove one of the two", core.ErrNotFound}
@@ -199,11 +195,17 @@ func flat(f Folder) []Plugin {
 	}
 	var ps []Plugin
 	for _, e := range entries {
-		if PluginName(e.Name()) != "" && !e.IsDir() {
-			ps = append(ps, f.plugin(filepath.Join(f.Path, e.Name())))
+		if path := filepath.Join(f.Path, e.Name()); PluginName(e.Name()) != "" && regular(path) {
+			ps = append(ps, f.plugin(path))
 		}
 	}
 	return ps
+}
+
+// regular reports whether path leads to a file, and not to a folder, named pipe, socket or device.
+func regular(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // stored lists what lies in HOST/NAMESPACE/NAME/VERSION/OS_ARCH: of each HOST/NAMESPACE/NAME the newest version for this
@@ -224,7 +226,7 @@ func stored(f Folder, o *Options) []Plugin {
 		version := filepath.Dir(platform)
 		pkg := filepath.Dir(version)
 		name := PluginName(path)
-		if name == "" || name != filepath.Base(pkg) || strings.HasPrefix(filepath.Base(filepath.Dir(filepath.Dir(pkg))), ".") {
+		if name == "" || name != filepath.Base(pkg) || !regular(path) || strings.HasPrefix(filepath.Base(filepath.Dir(filepath.Dir(pkg))), ".") {
 			continue
 		}
 		b := best{path, filepath.Base(version), filepath.Base(platform) == runtime.GOOS+"_"+runtime.GOARCH}
@@ -249,7 +251,7 @@ func stored(f Folder, o *Options) []Plugin {
 		if !b.native && p.found == nil {
 			p.found = &Failure{client.CauseWrongPlatform,
 				fmt.Sprintf("only the build for %s is installed, this is %s", filepath.Base(filepath.Dir(b.path)), core.Platform()),
-				"run `burn plugin install " + p.Name + "`", core.ErrUnsupported}
+				wire.InstallRemedy(p.Name), core.ErrUnsupported}
 		}
 		ps = append(ps, p)
 	}

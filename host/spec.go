@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/internal/nearest"
 )
 
 // The transports of a Spec.
@@ -48,6 +49,11 @@ func ParseSpec(text string) (Spec, error) {
 	name, index, ok := strings.Cut(rest, ":")
 	if ok {
 		n, err := strconv.ParseUint(index, 10, 16)
+		if err != nil && s.Transport == "" {
+			if hint := nearest.Hint(name, []string{Builtin, Process, Shared}); hint != "" {
+				return s, fmt.Errorf("device %q: transport %q, want builtin, process or shared%s: %w", text, name, hint, core.ErrNotFound)
+			}
+		}
 		if err != nil {
 			return s, fmt.Errorf("device %q: index %q, want a number from 0: %w", text, index, core.ErrNotFound)
 		}

@@ -33,35 +33,45 @@ func maybeCPU() {
 }
 
 // cpuProcess starts the cpu backend as a plugin.
-func cpuProcess(t testing.TB, plane string) *core.Device {
+func cpuProcess(t testing.TB, plane string) *core.Place {
 	b, err := client.Start(context.Background(), os.Args[0], client.Options{Name: "cpu", Env: []string{envCPU + "=1"}, DataPlane: plane})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close()) })
-	return &core.Device{Backend: b, Spec: "process:cpu:0", Transport: "process"}
+	return &core.Place{Backend: b, Spec: "process:cpu:0", Transport: "process"}
 }
 
 // lastingCPU is the same with its process restored.
-func lastingCPU(t testing.TB) *core.Device {
+func lastingCPU(t testing.TB) *core.Place {
 	b, err := restore.Open(context.Background(), restore.Options{Open: func(ctx context.Context, g uint16) (core.Backend, error) {
 		return client.Start(ctx, os.Args[0], client.Options{Name: "cpu", Env: []string{envCPU + "=1"}, Generation: g, Rebase: true})
 	}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close()) })
-	return &core.Device{Backend: b, Spec: "process:cpu:0", Transport: "process"}
+	return &core.Place{Backend: b, Spec: "process:cpu:0", Transport: "process"}
 }
 
-func cpuBuiltin(t testing.TB) *core.Device {
-	d, err := core.OpenDevice("cpu", core.Config{})
+func cpuBuiltin(t testing.TB) *core.Place {
+	d, err := core.OpenPlace("cpu", core.Config{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.Close()) })
 	return d
 }
 
+// opened opens a device and a stream on it.
+func opened(t testing.TB, p *core.Place) (core.Device, core.Stream) {
+	d, err := p.Open(context.Background())
+	require.NoError(t, err)
+	s, err := d.OpenStream(context.Background())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = d.Close() })
+	return d, s
+}
+
 // inference is a model on a device: each call writes the inputs, runs, and reads the outputs.
-func inference(t testing.TB, d *core.Device, model string) func() {
+func inference(t testing.TB, d *core.Place, model string) func() {
 	data := os.Getenv("BURN_TESTDATA")
 	if data == "" {
-		t.Skip("BURN_TESTDATA is not set")
+		t.Skip("BURN_TESTDATA is not set: it names the folder that holds models/")
 	}
 	dir := filepath.Join(data, "models", model)
 	m, err := onnx.Load(filepath.Join(dir, "model.onnx"), onnx.Options{})
@@ -110,7 +120,7 @@ func BenchmarkTransport(b *testing.B) {
 				here := inference(b, cpuBuiltin(b), model)
 				device := lastingCPU
 				if way != "restored" {
-					device = func(t testing.TB) *core.Device { return cpuProcess(t, way) }
+					device = func(t testing.TB) *core.Place { return cpuProcess(t, way) }
 				}
 				there := inference(b, device(b), model)
 				var times [2][]time.Duration
@@ -151,9 +161,7 @@ func BenchmarkBulk(b *testing.B) {
 	const size = 256 << 20
 	for _, way := range []string{"off", "socket", "on"} {
 		b.Run(way, func(b *testing.B) {
-			s, err := cpuProcess(b, way).Backend.OpenStream(context.Background(), 0)
-			require.NoError(b, err)
-			defer s.Close()
+			dev, s := opened(b, cpuProcess(b, way))
 			src, dst := make([]byte, size), make([]byte, size)
 			for i := range src {
 				src[i] = byte(i >> 12)
@@ -161,17 +169,15 @@ func BenchmarkBulk(b *testing.B) {
 			copy(dst, src)
 			ctx := context.Background()
 			var write, read, plain time.Duration
-			next := uint64(0)
 			round := func() {
-				next++
-				d := op.Desc{ID: op.NewTensorID(0, next), DType: dtype.U8, Shape: []int{size}}
+				d := op.Desc{ID: dev.NewIDs(1), DType: dtype.U8, Shape: []int{size}}
 				t0 := time.Now()
 				require.NoError(b, s.Write(ctx, d, src))
 				t1 := time.Now()
-				require.NoError(b, s.Read(ctx, d.ID, dst))
+				require.NoError(b, core.Read(ctx, s, d.ID, dst))
 				t2 := time.Now()
-				require.NoError(b, s.Free([]op.TensorID{d.ID}))
-				require.NoError(b, s.Sync(ctx))
+				require.NoError(b, s.Submit(nil, []op.TensorID{d.ID}))
+				require.NoError(b, core.Sync(ctx, s))
 				t3 := time.Now()
 				copy(dst, src)
 				write, read, plain = write+t1.Sub(t0), read+t2.Sub(t1), plain+time.Since(t3)
@@ -201,11 +207,9 @@ func BenchmarkOps(b *testing.B) {
 				d = cpuProcess(b, way)
 			}
 			ctx := context.Background()
-			s, err := d.Backend.OpenStream(ctx, 0)
-			require.NoError(b, err)
-			defer s.Close()
+			dev, s := opened(b, d)
 			const n, batch = 10_000, 100
-			x := op.Desc{ID: op.NewTensorID(0, 1), DType: dtype.F32, Shape: []int{4}}
+			x := op.Desc{ID: dev.NewIDs(1), DType: dtype.F32, Shape: []int{4}}
 			require.NoError(b, s.Write(ctx, x, make([]byte, 16)))
 			last := x.ID
 			for b.Loop() {
@@ -214,14 +218,14 @@ func BenchmarkOps(b *testing.B) {
 					for i := range nodes {
 						in := x
 						in.ID = last
-						nodes[i], err = op.New(op.Neg, []op.Desc{in})
+						n, err := op.New(op.Neg, []op.Desc{in})
 						require.NoError(b, err)
-						last++
+						nodes[i], last = n, dev.NewIDs(1)
 						nodes[i].Outputs[0].ID, nodes[i].Drop = last, 1
 					}
-					require.NoError(b, s.Submit(nodes))
+					require.NoError(b, s.Submit(nodes, nil))
 				}
-				require.NoError(b, s.Sync(ctx))
+				require.NoError(b, core.Sync(ctx, s))
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/node")
 		})

@@ -14,7 +14,7 @@ func linked(t *testing.T, cgo string, packages ...string) []string {
 	t.Helper()
 	goTool, err := exec.LookPath("go")
 	if err != nil {
-		t.Skip("the go command is not in PATH")
+		t.Skip("the go command is not in PATH: this test builds programs with it")
 	}
 	cmd := exec.Command(goTool, append([]string{"list", "-deps"}, packages...)...)
 	cmd.Dir = ".."
@@ -49,4 +49,16 @@ func TestPluginProgramIsHeavy(t *testing.T) {
 	deps := linked(t, "0", module+"/host")
 	require.Contains(t, deps, "google.golang.org/grpc")
 	require.Contains(t, deps, "github.com/hashicorp/go-plugin")
+}
+
+// The command links no readers of data that it does not offer, and none of what writes documentation.
+func TestCommandLinksNoTools(t *testing.T) {
+	deps := linked(t, "0", module+"/cmd/burn")
+	require.Contains(t, deps, "github.com/spf13/cobra")
+	for _, p := range deps {
+		for _, heavy := range []string{"github.com/spf13/cobra/doc", "github.com/cpuguy83/", "github.com/russross/", "go.yaml.in/", "modernc.org/", "github.com/parquet-go/",
+			"github.com/stretchr/"} {
+			require.False(t, strings.HasPrefix(p, heavy), "links %s", p)
+		}
+	}
 }

@@ -34,6 +34,9 @@ func (o AttendOptions) mask(m *temps) *tensor.Tensor {
 	if o.KeyMask.Rank() != 2 {
 		fail("attention: key mask %v, want [B, T]: %w", o.KeyMask.Desc(), core.ErrShape)
 	}
+	if o.KeyMask.DType() != dtype.Bool { // floats would be added to scores
+		fail("attention: key mask %v, want bools, true where a key is seen: %w", o.KeyMask.Desc(), core.ErrDType)
+	}
 	keys := m.of(o.KeyMask.Reshape(o.KeyMask.Shape()[0], 1, 1, o.KeyMask.Shape()[1]))
 	switch {
 	case o.Mask == nil:
@@ -163,7 +166,7 @@ func (l *MultiHeadAttention) Attend(q, k, v *tensor.Tensor, o AttendOptions) *te
 	qh, kh, vh := l.project(m, q, k, v)
 	past := o.Cache.Len()
 	if o.Cache != nil {
-		kh, vh = o.Cache.extend(m.own(kh), m.own(vh))
+		kh, vh = o.Cache.extend(m, m.own(kh), m.own(vh))
 	}
 	return m.done(l.OutProj.Forward(l.attend(m, qh, kh, vh, o, past)))
 }
@@ -219,11 +222,11 @@ func (l *MultiHeadAttention) toMemory(x, memory *tensor.Tensor, o AttendOptions)
 	m := keeping(x, memory, o.Mask, o.KeyMask)
 	var k, v *tensor.Tensor
 	if o.Cache.Len() > 0 {
-		k, v = o.Cache.k, o.Cache.v
+		k, v = o.Cache.get(m)
 	} else {
 		p := l.parts(m, memory, 1, 2)
 		if k, v = p[0], p[1]; o.Cache != nil {
-			k, v = o.Cache.extend(m.own(k), m.own(v))
+			k, v = o.Cache.extend(m, m.own(k), m.own(v))
 		}
 	}
 	return m.done(l.OutProj.Forward(l.attend(m, l.parts(m, x, 0, 1)[0], k, v, o, 0)))
@@ -255,12 +258,12 @@ func (l *CrossAttention) Attend(x, context *tensor.Tensor, o AttendOptions) *ten
 	m := keeping(x, context, o.Mask, o.KeyMask)
 	var k, v *tensor.Tensor
 	if o.Cache.Len() > 0 {
-		k, v = o.Cache.k, o.Cache.v
+		k, v = o.Cache.get(m)
 	} else {
 		k = heads(m, m.of(l.Key.Forward(context)), l.KVHeads)
 		v = heads(m, m.of(l.Value.Forward(context)), l.KVHeads)
 		if o.Cache != nil {
-			k, v = o.Cache.extend(m.own(k), m.own(v))
+			k, v = o.Cache.extend(m, m.own(k), m.own(v))
 		}
 	}
 	return m.done(l.Output.Forward(l.attend(m, heads(m, m.of(l.Query.Forward(x)), l.Heads), k, v, o, 0)))

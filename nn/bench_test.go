@@ -26,7 +26,7 @@ func benchStep(b *testing.B, m nn.Module, dev *tensor.Device, x, y tt) {
 }
 
 func openTwo(b *testing.B) *tensor.Device {
-	d, err := core.OpenDevice("cpu", core.Config{Threads: 2})
+	d, err := core.OpenPlace("cpu", core.Config{Threads: 2})
 	require.NoError(b, err)
 	dev, err := tensor.On(b.Context(), autodiff.Device(d))
 	require.NoError(b, err)

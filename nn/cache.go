@@ -1,17 +1,24 @@
 package nn
 
-import "github.com/goburn/burn/tensor"
+import (
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/tensor"
+)
 
 // KVCache is the keys and values that an attention layer has seen, so that each step of decoding computes those of new positions
-// alone. It belongs to one sequence or batch of sequences, and is used by one goroutine at a time. The zero value is empty.
-type KVCache struct{ k, v *tensor.Tensor }
+// alone. They are written in place into memory that doubles when it is full, so that a step costs the new positions and not
+// all of them. It belongs to one sequence or batch of sequences, and is used by one goroutine at a time. The zero value is empty.
+type KVCache struct {
+	k, v *tensor.Tensor // [B, H, capacity, D], of which the first n positions are filled
+	n    int
+}
 
 // Len is the number of positions.
 func (c *KVCache) Len() int {
-	if c == nil || c.k == nil {
+	if c == nil {
 		return 0
 	}
-	return c.k.Shape()[2]
+	return c.n
 }
 
 // Reset empties the cache and releases its memory.
@@ -19,19 +26,43 @@ func (c *KVCache) Reset() {
 	if c.k != nil {
 		c.k.Release()
 		c.v.Release()
-		c.k, c.v = nil, nil
 	}
+	*c = KVCache{}
 }
 
-// extend appends k and v [B, H, T, D], which it takes over, and gives all. They stay the cache's.
-func (c *KVCache) extend(k, v *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor) {
-	if c.k != nil {
-		m := keeping()
-		nk := tensor.Concat(2, m.of(c.k), m.of(k))
-		nv := tensor.Concat(2, m.of(c.v), m.of(v))
-		m.done(nil)
-		k, v = nk, nv
+// extend appends k and v [B, H, T, D], which it takes over, and gives all as get does. Those given first are kept as they
+// are: a cache that never grows takes no more memory than they do.
+func (c *KVCache) extend(m *temps, k, v *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor) {
+	if c.k == nil {
+		c.k, c.v, c.n = k.Keep(), v.Keep(), k.Shape()[2]
+		return c.get(m)
 	}
-	c.k, c.v = k.Keep(), v.Keep()
-	return k, v
+	add := k.Shape()[2]
+	at := k.Device().Full(dtype.I64, float64(c.n))
+	c.k, c.v = c.append(c.k, k, at), c.append(c.v, v, at)
+	at.Release()
+	c.n += add
+	return c.get(m)
+}
+
+// append writes x behind the positions of all, and releases x.
+func (c *KVCache) append(all, x, at *tensor.Tensor) *tensor.Tensor {
+	if capacity, need := all.Shape()[2], c.n+x.Shape()[2]; need > capacity {
+		grown := all.Pad(2, 0, max(2*capacity, need)-capacity, 0)
+		all.Release()
+		all = grown
+	}
+	all = all.WriteCache(2, at, x).Keep()
+	x.Release()
+	return all
+}
+
+// get is all keys and values, of which m releases what is not the cache's.
+func (c *KVCache) get(m *temps) (k, v *tensor.Tensor) { return c.filled(m, c.k), c.filled(m, c.v) }
+
+func (c *KVCache) filled(m *temps, x *tensor.Tensor) *tensor.Tensor {
+	if x.Shape()[2] == c.n {
+		return x
+	}
+	return m.of(x.Narrow(2, 0, c.n))
 }

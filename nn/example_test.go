@@ -15,7 +15,7 @@ import (
 // A line is fitted by plain gradient descent.
 func Example() {
 	ctx := context.Background()
-	d, err := core.OpenDevice("cpu", core.Config{})
+	d, err := core.OpenPlace("cpu", core.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 // Layers with gradients of their own have second derivatives on a device that is wrapped twice: those of the sum of squares of
 // the gradient of Σy³, against differences.
 func TestSecondDerivatives(t *testing.T) {
-	d, err := core.OpenDevice("cpu", core.Config{Threads: 1})
+	d, err := core.OpenPlace("cpu", core.Config{Threads: 1})
 	require.NoError(t, err)
 	dev, err := tensor.On(t.Context(), autodiff.Device(autodiff.Device(d)))
 	require.NoError(t, err)
@@ -113,7 +113,7 @@ func TestStepsFreeMemory(t *testing.T) {
 func TestCheckpointing(t *testing.T) {
 	var want [][]float32
 	for _, c := range []autodiff.Checkpointing{autodiff.KeepAll, autodiff.Balanced, autodiff.Budget(2000)} {
-		d, err := core.OpenDevice("cpu", core.Config{Threads: 1})
+		d, err := core.OpenPlace("cpu", core.Config{Threads: 1})
 		require.NoError(t, err)
 		dev, err := tensor.On(t.Context(), autodiff.Device(d, autodiff.WithCheckpointing(c)))
 		require.NoError(t, err)

@@ -85,7 +85,7 @@ func TestOrthogonal(t *testing.T) {
 
 // TestSeed: after Seed a model has equal parameters, on other backends too.
 func TestSeed(t *testing.T) {
-	slow, err := tensor.On(t.Context(), &core.Device{Backend: ref.New(), Spec: "ref"})
+	slow, err := tensor.On(t.Context(), &core.Place{Backend: ref.New(), Spec: "ref"})
 	require.NoError(t, err)
 	cpu := open(t)
 	model := func(d dev, seed int) []float32 {

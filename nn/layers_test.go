@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/tensor"
@@ -146,6 +147,30 @@ func testCaches(t *testing.T, mode func(m any)) {
 	}
 }
 
+// A cache gives what joining all keys and values gives, however often it grows, and what one pass over all gives.
+func TestCacheGrows(t *testing.T) {
+	dev := open(t)
+	dev.Seed(5)
+	l := nn.NewMultiHeadAttention(dev, 8, 2, nn.AttentionConfig{})
+	nn.Eval(l)
+	x := dev.Normal(dtype.F32, 0, 1, 2, 23, 8)
+	whole := floats(t, l.Attend(x, x, x, nn.AttendOptions{Causal: true}))
+	var c nn.KVCache
+	var parts []tt
+	at := 0
+	for _, n := range []int{1, 1, 1, 1, 3, 1, 8, 1, 1, 5} {
+		seen, step := x.Narrow(1, 0, at+n), x.Narrow(1, at, n)
+		y := l.Attend(step, step, step, nn.AttendOptions{Causal: true, Cache: &c})
+		at += n
+		require.Equal(t, at, c.Len())
+		joined := l.Attend(step, seen, seen, nn.AttendOptions{Mask: dev.TrilMask(at-n, n, at)})
+		require.InDeltaSlice(t, floats(t, joined), floats(t, y), 1e-6, "%d of %d", n, at)
+		parts = append(parts, y)
+	}
+	require.Equal(t, 23, at)
+	require.InDeltaSlice(t, whole, floats(t, tensor.Concat(1, parts...)), 1e-5)
+}
+
 // Positions as the paper has them, and rotation as a product of complex numbers.
 func TestPositions(t *testing.T) {
 	dev := open(t)
@@ -210,4 +235,13 @@ func TestFaults(t *testing.T) {
 		var e *tensor.Error
 		require.ErrorAs(t, tensor.Try(f), &e, name)
 	}
+}
+
+func TestKeyMaskIsBool(t *testing.T) {
+	dev := open(t)
+	l := nn.NewMultiHeadAttention(dev, 4, 2, nn.AttentionConfig{})
+	x := dev.Ones(dtype.F32, 1, 3, 4)
+	err := tensor.Try(func() { l.Attend(x, x, x, nn.AttendOptions{KeyMask: dev.Ones(dtype.F32, 1, 3)}) })
+	require.ErrorIs(t, err, core.ErrDType)
+	require.ErrorContains(t, err, "true where a key is seen")
 }

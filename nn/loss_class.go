@@ -145,7 +145,7 @@ func (l MultiMarginLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 	}
 	y = m.of(y.Mean(1))
 	if l.Weight != nil {
-		y = m.of(y.Mul(m.of(l.Weight.Gather(0, target))))
+		y = m.of(y.Mul(m.of(l.Weight.IndexSelect(0, target))))
 	}
 	return m.done(reduced(m, y, l.Reduction))
 }

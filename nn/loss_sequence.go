@@ -36,7 +36,7 @@ func (l RNNTLoss) Forward(x, targets, inputLengths, targetLengths *tensor.Tensor
 	blank := m.of(logp.Select(3, l.Blank)) // [B, T, U+1]
 	var before *tensor.Tensor              // log probability of the labels before each, [B, T, U+1]
 	at := m.of(m.of(targets.Reshape(b, 1, labels, 1)).Expand(b, steps, labels, 1))
-	emit := m.of(m.of(m.of(logp.Narrow(2, 0, labels)).TakeAlong(3, at)).Squeeze(3))
+	emit := m.of(m.of(m.of(logp.Narrow(2, 0, labels)).Gather(3, at)).Squeeze(3))
 	before = m.of(m.of(emit.CumSum(2)).Pad(2, 1, 0, 0))
 	// Within a step the forward variables follow from those of the step before by a running sum: that of u is the sum over k <= u of
 	// that of k before, times blank, times the labels from k to u.
@@ -50,6 +50,6 @@ func (l RNNTLoss) Forward(x, targets, inputLengths, targetLengths *tensor.Tensor
 	}
 	all := m.of(m.of(m.of(tensor.Stack(1, alphas...)).Add(blank)).Reshape(b, steps*(labels+1)))
 	end := m.of(m.of(m.of(inputLengths.SubScalar(1)).MulScalar(float64(labels + 1))).Add(targetLengths))
-	y := m.of(m.of(m.of(all.TakeAlong(1, m.of(end.Unsqueeze(1)))).Squeeze(1)).Neg())
+	y := m.of(m.of(m.of(all.Gather(1, m.of(end.Unsqueeze(1)))).Squeeze(1)).Neg())
 	return m.done(reduced(m, y, l.Reduction))
 }

@@ -16,7 +16,7 @@ import (
 
 func open(t testing.TB) *tensor.Device {
 	t.Helper()
-	d, err := core.OpenDevice("cpu", core.Config{Threads: 1})
+	d, err := core.OpenPlace("cpu", core.Config{Threads: 1})
 	require.NoError(t, err)
 	dev, err := tensor.On(context.Background(), autodiff.Device(d))
 	require.NoError(t, err)

@@ -20,6 +20,14 @@ func (a *Accumulator) Len() int { return a.count }
 
 // Add adds the gradients of params, and takes g over.
 func (a *Accumulator) Add(params []nn.Named, g *tensor.Gradients) error {
+	if g == nil {
+		return fmt.Errorf("optim: accumulate: gradients are nil, want those of Backward: %w", core.ErrAttr)
+	}
+	for i, p := range params {
+		if p.Param == nil || p.Value() == nil {
+			return fmt.Errorf("optim: accumulate: parameter %d, %q, is nil: %w", i, p.Name, core.ErrAttr)
+		}
+	}
 	if a.sum == nil {
 		for _, p := range params {
 			if t := g.Of(p.Value()); t != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
@@ -69,13 +70,12 @@ func (c *Clip) Apply(params []nn.Named, grads *tensor.Gradients) (norm *tensor.T
 	if err != nil {
 		return nil, err
 	}
-	outs, err := exec.Run(inputs)
+	outs, err := apply(dev, exec, inputs, slices.Repeat([]bool{true}, len(inputs)))
 	if err != nil {
 		return nil, fmt.Errorf("optim: clip: %w", err)
 	}
 	for i, it := range items {
 		grads.Set(it.Value(), outs[i])
-		it.grad.Release()
 	}
 	return outs[len(items)], nil
 }

@@ -18,7 +18,7 @@ type engine struct {
 	name   string
 	rule   rule
 	memory map[string]*memory
-	progs  map[*core.Device]*programs // by device
+	progs  map[core.Device]*programs
 }
 
 // memory is what is kept for one parameter.
@@ -28,7 +28,7 @@ type memory struct {
 }
 
 func newEngine(name string, r rule) engine {
-	return engine{name: name, rule: r, memory: map[string]*memory{}, progs: map[*core.Device]*programs{}}
+	return engine{name: name, rule: r, memory: map[string]*memory{}, progs: map[core.Device]*programs{}}
 }
 
 // item is a parameter that takes part in a step.
@@ -48,6 +48,9 @@ func (e *engine) Step(lr float64, params []nn.Named, grads *tensor.Gradients) er
 	if err != nil {
 		return err
 	}
+	if !anyTrained(params) {
+		return noParams(e.name, params)
+	}
 	var devices []*tensor.Device
 	for _, it := range items {
 		if err := e.rule.check(it.Value().Desc()); err != nil {
@@ -58,28 +61,32 @@ func (e *engine) Step(lr float64, params []nn.Named, grads *tensor.Gradients) er
 			devices = append(devices, d)
 		}
 	}
-	var runs []*run
-	for _, d := range devices {
-		r, err := e.run(d, lr, items)
-		if err != nil {
-			for _, r := range runs {
-				r.drop()
-			}
-			return err
+	runs := make([]*run, len(devices))
+	for i, d := range devices {
+		if runs[i], err = e.prepare(d, lr, items, grads.GivenUp()); err != nil {
+			break
 		}
-		runs = append(runs, r)
 	}
 	for _, r := range runs {
-		e.take(r)
+		if err == nil {
+			err = e.run(r)
+		}
+		r.drop()
 	}
-	return nil
+	return err
 }
 
 // collect finds the parameters that have gradients, and checks them.
 func collect(name string, params []nn.Named, grads *tensor.Gradients) ([]item, error) {
+	if grads == nil {
+		return nil, fmt.Errorf("optim: %s: gradients are nil, want those of Backward: %w", name, core.ErrAttr)
+	}
 	items := make([]item, 0, len(params))
 	seen := make(map[string]bool, len(params))
-	for _, p := range params {
+	for i, p := range params {
+		if p.Param == nil || p.Value() == nil {
+			return nil, fmt.Errorf("optim: %s: parameter %d, %q, is nil: %w", name, i, p.Name, core.ErrAttr)
+		}
 		if !p.Trainable() {
 			continue
 		}
@@ -95,7 +102,7 @@ func collect(name string, params []nn.Named, grads *tensor.Gradients) ([]item, e
 		case !g.Shape().Equal(p.Shape()) || !g.DType().IsFloat():
 			return nil, fmt.Errorf("optim: %s: %s: gradient %v, want floats of shape %v: %w", name, p.Name, g.Desc(), p.Shape(), core.ErrShape)
 		case g.Device().Core() != p.Value().Device().Core():
-			return nil, fmt.Errorf("optim: %s: %s: gradient on %s, want %s: move it with To: %w", name, p.Name, g.Device(), p.Value().Device(), core.ErrAttr)
+			return nil, fmt.Errorf("optim: %s: %s: gradient on another device or opening of one, %s, want the %s of the parameter: move it with To: %w", name, p.Name, g.Device(), p.Value().Device(), core.ErrAttr)
 		}
 		seen[p.Name] = true
 		items = append(items, item{Named: p, grad: g})
@@ -103,16 +110,45 @@ func collect(name string, params []nn.Named, grads *tensor.Gradients) ([]item, e
 	return items, nil
 }
 
-// run is a step on one device that was queued.
-type run struct {
-	items []item
-	outs  []*tensor.Tensor
+func anyTrained(params []nn.Named) bool {
+	return slices.ContainsFunc(params, func(p nn.Named) bool { return p.Param != nil && p.Trainable() })
 }
 
-func (r *run) drop() { release(r.outs) }
+// noParams is the error of a step that has nothing to update.
+func noParams(name string, params []nn.Named) error {
+	if len(params) > 0 {
+		return fmt.Errorf("optim: %s: none of %d parameters is trained, want at least one that is neither frozen nor a buffer: %w", name, len(params), core.ErrAttr)
+	}
+	return fmt.Errorf("optim: %s: no parameters, want at least one: nn.Trained lists those in exported fields, nn.Hidden the fields that it cannot see: %w", name, core.ErrAttr)
+}
 
-// run queues the step of the parameters on d.
-func (e *engine) run(d *tensor.Device, lr float64, all []item) (*run, error) {
+// run is a step on one device.
+type run struct {
+	device *tensor.Device
+	exec   *tensor.Executable
+	items  []item
+	inputs []*tensor.Tensor
+	give   []bool           // inputs that nobody needs afterwards
+	temps  []*tensor.Tensor // made for the run
+}
+
+// drop releases what is left of the run; nil has nothing.
+func (r *run) drop() {
+	if r != nil {
+		release(r.temps)
+	}
+}
+
+// add appends inputs.
+func (r *run) add(give bool, ts ...*tensor.Tensor) {
+	for _, t := range ts {
+		r.inputs, r.give = append(r.inputs, t), append(r.give, give)
+	}
+}
+
+// prepare makes the step of the parameters on d ready. The run is to be dropped, also after an error.
+func (e *engine) prepare(d *tensor.Device, lr float64, all []item, given bool) (*run, error) {
+	r := &run{device: d}
 	var items []item
 	var steps []int // a row of numbers for each
 	key := []byte{}
@@ -143,30 +179,26 @@ func (e *engine) run(d *tensor.Device, lr float64, all []item) (*run, error) {
 		values = append(values, n...)
 	}
 	key = append(key, byte(len(types)))
-	var inputs, temps []*tensor.Tensor
 	for _, dt := range types {
 		key = append(key, byte(dt))
-		temps = append(temps, numbers(d, dt, values))
+		r.temps = append(r.temps, numbers(d, dt, values))
 	}
-	inputs = append(inputs, temps...)
+	r.add(true, r.temps...)
 	for i := range items {
 		it := &items[i]
-		v := it.Value().Detach()
-		temps = append(temps, v)
-		inputs = append(inputs, v, it.grad)
 		kept, err := e.slots(d, it)
 		if err != nil {
-			release(temps)
-			return nil, err
+			return r, err
 		}
 		if it.mem.slots == nil {
-			temps = append(temps, kept...)
+			r.temps = append(r.temps, kept...)
 		}
-		inputs = append(inputs, kept...)
+		r.add(true, it.Value())
+		r.add(given, it.grad)
+		r.add(true, kept...)
 	}
-	defer release(temps)
-	descs := make([]op.Desc, len(inputs))
-	for i, t := range inputs {
+	descs := make([]op.Desc, len(r.inputs))
+	for i, t := range r.inputs {
 		descs[i] = op.Desc{DType: t.DType(), Shape: t.Shape()}
 	}
 	ps := e.progs[d.Core()]
@@ -174,17 +206,32 @@ func (e *engine) run(d *tensor.Device, lr float64, all []item) (*run, error) {
 		ps = &programs{}
 		e.progs[d.Core()] = ps
 	}
-	exec, err := ps.get(d, e.name, key, descs, func(b *body, in []op.Desc) ([]op.Desc, error) {
+	var err error
+	r.items = items
+	r.exec, err = ps.get(d, e.name, key, descs, func(b *body, in []op.Desc) ([]op.Desc, error) {
 		return e.build(b, in, items, types, len(steps), width), nil
 	})
+	return r, err
+}
+
+// run queues a step and puts its results in their places. Values and slots are donated, so that both are there once.
+func (e *engine) run(r *run) error {
+	outs, err := apply(r.device, r.exec, r.inputs, r.give)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("optim: %s: %w", e.name, err)
 	}
-	outs, err := exec.Run(inputs)
-	if err != nil {
-		return nil, fmt.Errorf("optim: %s: %w", e.name, err)
+	for _, it := range r.items {
+		count := len(e.rule.slots(it.Value().Desc()))
+		it.Param.Set(outs[0])
+		it.mem.slots = slices.Clone(outs[1 : 1+count])
+		for _, t := range it.mem.slots {
+			t.Keep()
+		}
+		it.mem.step++
+		e.memory[it.Name] = it.mem
+		outs = outs[1+count:]
 	}
-	return &run{items, outs}, nil
+	return nil
 }
 
 // slots are the tensors kept for a parameter, made when it is new.
@@ -232,23 +279,4 @@ func (e *engine) build(b *body, in []op.Desc, items []item, types []dtype.DType,
 		in = in[2+count:]
 	}
 	return outs
-}
-
-// take puts the results of a step in their places.
-func (e *engine) take(r *run) {
-	outs := r.outs
-	for _, it := range r.items {
-		count := len(e.rule.slots(it.Value().Desc()))
-		it.Param.Set(outs[0])
-		for i, t := range outs[1 : 1+count] {
-			t.Keep()
-			if it.mem.slots != nil {
-				it.mem.slots[i].Release()
-			}
-		}
-		it.mem.slots = slices.Clone(outs[1 : 1+count])
-		it.mem.step++
-		e.memory[it.Name] = it.mem
-		outs = outs[1+count:]
-	}
 }

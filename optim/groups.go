@@ -48,6 +48,9 @@ type Groups []Group
 // Step implements Optimizer. After an error of a later group, earlier ones have been updated.
 func (gs Groups) Step(lr float64, params []nn.Named, grads *tensor.Gradients) error {
 	of := make([][]nn.Named, len(gs))
+	if !anyTrained(params) {
+		return noParams("groups", params)
+	}
 	for _, p := range params {
 		for i, g := range gs {
 			if g.Match == nil || g.Match(p) {
@@ -59,6 +62,9 @@ func (gs Groups) Step(lr float64, params []nn.Named, grads *tensor.Gradients) er
 	for i, g := range gs {
 		if g.Optimizer == nil {
 			return fmt.Errorf("optim: group %d has no optimiser: %w", i, core.ErrAttr)
+		}
+		if !anyTrained(of[i]) {
+			continue
 		}
 		rate := lr * or(g.Scale, 1)
 		if g.Rate != nil {
@@ -75,7 +81,9 @@ func (gs Groups) Step(lr float64, params []nn.Named, grads *tensor.Gradients) er
 func (gs Groups) State() State {
 	s := NewState()
 	for i, g := range gs {
-		s.join(strconv.Itoa(i)+"/", g.Optimizer.State())
+		if g.Optimizer != nil {
+			s.join(strconv.Itoa(i)+"/", g.Optimizer.State())
+		}
 	}
 	return s
 }
@@ -92,6 +100,9 @@ func (gs Groups) Restore(s State) error {
 		return badState("%d entries are of no group, of %d", want-count, want)
 	}
 	for i, g := range gs {
+		if g.Optimizer == nil {
+			return fmt.Errorf("optim: group %d has no optimiser: %w", i, core.ErrAttr)
+		}
 		if err := g.Optimizer.Restore(parts[i]); err != nil {
 			return fmt.Errorf("optim: group %d: %w", i, err)
 		}

@@ -23,7 +23,7 @@ var ctx = context.Background()
 
 func open(t testing.TB) *tensor.Device {
 	t.Helper()
-	d, err := core.OpenDevice("cpu", core.Config{Threads: 2})
+	d, err := core.OpenPlace("cpu", core.Config{Threads: 2})
 	require.NoError(t, err)
 	dev, err := tensor.On(ctx, autodiff.Device(d))
 	require.NoError(t, err)

@@ -13,8 +13,10 @@ import (
 
 // Optimizer updates parameters by their gradients. It is used by one goroutine at a time.
 type Optimizer interface {
-	// Step replaces the value of every trained parameter that has a gradient. The gradients stay the caller's. An
-	// error means that no parameter has changed; faults that only running can show arrive when a parameter is read.
+	// Step replaces the value of every trained parameter that has a gradient. The old value is given up, and its memory
+	// may become that of the new one: handles on it are dead, what was computed from it is not touched. The gradients stay
+	// the caller's, unless it gave them up (tensor.Gradients.GiveUp). An error means that no parameter has changed, on the
+	// device that refused its part; params without one that is trained are an error, and faults that only running can show arrive when a parameter is read.
 	Step(lr float64, params []nn.Named, grads *tensor.Gradients) error
 	// State is what the next step depends on, beside parameters and gradients.
 	State() State

@@ -1,6 +1,7 @@
 package optim_test
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -231,4 +232,45 @@ func TestStateFile(t *testing.T) {
 		_, err = optim.ReadState(ctx, dev, r, map[string]string{"a/step": "x"})
 		require.Error(t, err)
 	}
+}
+
+// A step without parameters, or with parts that are nil, is an error and not a step that does nothing.
+func TestNothingToTrain(t *testing.T) {
+	ctx := context.Background()
+	dev := open(t)
+	params, g := pair(t, dev, []float32{1}, []float32{1})
+	frozen, _ := pair(t, dev, []float32{1}, []float32{1})
+	for _, p := range frozen {
+		p.SetTrainable(false)
+	}
+	for name, opt := range map[string]optim.Optimizer{"adam": optim.NewAdam(optim.AdamConfig{}), "groups": optim.Groups{{Optimizer: optim.NewSGD(optim.SGDConfig{})}}} {
+		err := opt.Step(1, nil, g)
+		require.ErrorIs(t, err, core.ErrAttr, name)
+		require.ErrorContains(t, err, "no parameters", name)
+		require.ErrorContains(t, opt.Step(1, frozen, g), "none of 2 parameters is trained", name)
+		require.ErrorIs(t, opt.Step(1, params, nil), core.ErrAttr, name)
+		require.ErrorIs(t, opt.Step(1, []nn.Named{{Name: "a"}}, g), core.ErrAttr, name)
+		require.ErrorIs(t, opt.Step(1, append([]nn.Named{{Name: "x"}}, params...), g), core.ErrAttr, name)
+	}
+	// A group that matches nothing is none.
+	require.NoError(t, optim.Groups{{Match: optim.Matching("^none$"), Optimizer: optim.NewSGD(optim.SGDConfig{})}, {Optimizer: optim.NewSGD(optim.SGDConfig{})}}.Step(1, params, g))
+	empty := optim.Groups{{}}
+	require.ErrorIs(t, empty.Step(1, params, g), core.ErrAttr)
+	require.ErrorIs(t, empty.Restore(optim.NewState()), core.ErrAttr)
+	require.Empty(t, empty.State().Tensors)
+	var sum optim.Accumulator
+	require.ErrorIs(t, sum.Add(params, nil), core.ErrAttr)
+	require.ErrorIs(t, sum.Add([]nn.Named{{Name: "a"}}, g), core.ErrAttr)
+	_, err := (&optim.Clip{Norm: 1}).Apply(params, nil)
+	require.ErrorIs(t, err, core.ErrAttr)
+	l := optim.NewLBFGS(optim.LBFGSConfig{})
+	f := func() (*tensor.Tensor, *tensor.Gradients, error) { return nil, nil, nil }
+	_, err = l.Step(ctx, 1, params, nil)
+	require.ErrorIs(t, err, core.ErrAttr)
+	_, err = l.Step(nil, 1, params, f) //nolint:staticcheck // what a caller may pass
+	require.ErrorIs(t, err, core.ErrAttr)
+	_, err = l.Step(ctx, 1, params, f)
+	require.ErrorIs(t, err, core.ErrAttr)
+	_, err = l.Step(ctx, 1, nil, f)
+	require.ErrorIs(t, err, core.ErrAttr)
 }

@@ -16,7 +16,7 @@ import (
 func TestReference(t *testing.T) {
 	f := load(t)
 	b := ref.New()
-	dev, err := tensor.On(ctx, autodiff.Device(&core.Device{Backend: b, Spec: "ref"}))
+	dev, err := tensor.On(ctx, autodiff.Device(&core.Place{Backend: b, Spec: "ref"}))
 	require.NoError(t, err)
 	for name, want := range f.Trajectories {
 		o := optimisers[name]

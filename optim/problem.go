@@ -37,8 +37,14 @@ type point struct {
 }
 
 func newProblem(ctx context.Context, params []nn.Named, f Closure) (*problem, error) {
+	if ctx == nil || f == nil {
+		return nil, fmt.Errorf("optim: lbfgs: the context or the closure is nil, want both: %w", core.ErrAttr)
+	}
 	p := &problem{ctx: ctx, f: f}
-	for _, q := range params {
+	for i, q := range params {
+		if q.Param == nil || q.Value() == nil {
+			return nil, fmt.Errorf("optim: lbfgs: parameter %d, %q, is nil: %w", i, q.Name, core.ErrAttr)
+		}
 		if !q.Trainable() {
 			continue
 		}
@@ -51,7 +57,7 @@ func newProblem(ctx context.Context, params []nn.Named, f Closure) (*problem, er
 		p.params = append(p.params, q)
 	}
 	if len(p.params) == 0 {
-		return nil, fmt.Errorf("optim: lbfgs: no trained parameters: %w", core.ErrAttr)
+		return nil, noParams("lbfgs", params)
 	}
 	return p, nil
 }
@@ -61,6 +67,9 @@ func (p *problem) evaluate() (point, error) {
 	loss, grads, err := p.f()
 	if err != nil {
 		return point{}, err
+	}
+	if loss == nil || grads == nil {
+		return point{}, fmt.Errorf("the closure gave a nil loss or nil gradients, want both: %w", core.ErrAttr)
 	}
 	defer p.free()
 	var parts []*tensor.Tensor
@@ -85,7 +94,10 @@ func (p *problem) move(d *tensor.Tensor, t float64) {
 	for _, q := range p.params {
 		part := p.of(p.of(d.Narrow(0, at, q.Size())).Reshape(q.Shape()...))
 		at += q.Size()
-		q.Param.Set(p.of(q.Value().Detach()).Add(p.of(part.MulScalar(t))))
+		step := p.of(part.MulScalar(t))
+		q.Param.Set(tensor.NoGrad(q.Value().Device(), func(d *tensor.Device) []*tensor.Tensor {
+			return []*tensor.Tensor{q.Value().In(d).Add(step)}
+		})[0])
 	}
 	p.free()
 }

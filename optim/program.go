@@ -17,7 +17,7 @@ import (
 // programs are compiled steps by what they were compiled for. They are few: another set of parameters is another program. They are of
 // one device, and are given up when another comes, as after a backend was lost.
 type programs struct {
-	on   *core.Device
+	on   core.Device
 	made map[string]*tensor.Executable
 }
 
@@ -71,6 +71,32 @@ func (ps *programs) get(d *tensor.Device, name string, key []byte, inputs []op.D
 	}
 	ps.made[string(key)] = e
 	return e, nil
+}
+
+// apply runs e, unrecorded, on the queue of d. Inputs that give names are dead afterwards: they are
+// donated, or, where they stand more than once, released.
+func apply(d *tensor.Device, e *tensor.Executable, inputs []*tensor.Tensor, give []bool) (outs []*tensor.Tensor, err error) {
+	count := make(map[op.TensorID]int, len(inputs))
+	for _, t := range inputs {
+		count[t.Desc().ID]++
+	}
+	donated := make([]bool, len(inputs))
+	for i, t := range inputs {
+		donated[i] = give[i] && count[t.Desc().ID] == 1
+	}
+	tensor.NoGrad(d, func(d *tensor.Device) []*tensor.Tensor {
+		outs, err = e.RunOn(d, inputs, donated)
+		return outs
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range inputs {
+		if give[i] {
+			t.Release()
+		}
+	}
+	return outs, nil
 }
 
 // appendKey adds what a program depends on of a tensor.

@@ -130,7 +130,7 @@ func (t *Tensor) Unfold(axis, n, step int) *Tensor {
 	m, d := temps{from: t}, t.within()
 	starts := m.of(m.of(d.Arange(dtype.I64, 0, float64((t.desc.Shape[a]-n)/step*step+1), float64(step))).Unsqueeze(1))
 	at := m.of(starts.Add(m.of(d.Iota(dtype.I64, n))))
-	return m.done(m.of(t.Gather(a, at)).MoveAxis([]int{a + 1}, []int{-1}))
+	return m.done(m.of(t.IndexSelect(a, at)).MoveAxis([]int{a + 1}, []int{-1}))
 }
 
 // PixelShuffle spreads channels over blocks: t[N, C·r², H, W] becomes [N, C, H·r, W·r].

@@ -35,17 +35,22 @@ func Scalar[T dtype.Native](d *Device, v T) *Tensor {
 // write is FromBytes for checked arguments, with faults left for the next wait.
 func (d *Device) write(dt dtype.DType, s shape.Shape, data []byte) *Tensor {
 	desc := op.Desc{DType: dt, Shape: s}
+	t, err := d.define(desc, func(desc op.Desc) error { return d.stream.Write(context.Background(), desc, data) })
+	if err != nil {
+		return d.faulty(desc, err)
+	}
+	return t
+}
+
+// faulty makes a tensor that is not there.
+func (d *Device) faulty(desc op.Desc, err error) *Tensor {
 	d.mu.Lock()
-	err := d.flush()
 	desc.ID = d.nextID()
-	if err == nil {
-		err = d.stream.Write(context.Background(), desc, data)
-	}
-	if err != nil && d.failed == nil {
-		d.failed = err
-	}
+	d.complain(err)
+	d.dev.faults.set(desc.ID, err)
+	n := d.sent
 	d.mu.Unlock()
-	return d.handle(desc, d.scope)
+	return d.handle(desc, n, d.scope)
 }
 
 // Full makes a tensor with every element v.
@@ -116,15 +121,3 @@ func (t *Tensor) ZerosLike() *Tensor { return t.FullLike(0) }
 
 // OnesLike makes ones of t's type and shape.
 func (t *Tensor) OnesLike() *Tensor { return t.FullLike(1) }
-
-// To copies t to another device, or returns t if it is there already. It waits for t.
-func (t *Tensor) To(ctx context.Context, d *Device) (*Tensor, error) {
-	if t.dev == d.engine {
-		return t, nil
-	}
-	b, err := t.Bytes(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return d.FromBytes(ctx, t.desc.DType, t.desc.Shape, b)
-}

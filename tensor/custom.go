@@ -25,7 +25,7 @@ func (f Function) Apply(x ...*Tensor) []*Tensor {
 	if len(x) == 0 {
 		fail("%s: no operands", f.Name)
 	}
-	e := x[0].dev
+	q := x[0].queue.live()
 	var s *scope
 	for _, t := range x {
 		s = deeper(s, t.scope)
@@ -41,32 +41,32 @@ func (f Function) Apply(x ...*Tensor) []*Tensor {
 			saved[i] = x[k]
 		}
 	}
-	g, ok := core.As[core.Gradients](e.stream)
-	if !ok || s != nil && s.mute {
+	g := q.dev.gradients
+	if g == nil || s != nil && s.mute {
 		return y
 	}
 	c := core.CustomGradient{Name: f.Name, Backward: f.backward}
 	list := func(ts []*Tensor) (ds []op.Desc) {
 		for _, t := range ts {
-			if t.dev != e {
-				fail("%s: a tensor of Forward is on %s, want %s", f.Name, t.dev, e)
+			if t.queue.dev != q.dev {
+				fail("%s: a tensor of Forward is on %s", f.Name, apart(t.queue, q))
 			}
 			ds = append(ds, t.desc)
 		}
 		return ds
 	}
 	c.Inputs, c.Outputs, c.Saved = list(x), list(y), list(saved)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, l := range [][]*Tensor{x, y, saved} {
-		for _, t := range l {
-			t.live(f.Name)
+	all := slices.Concat(x, y, saved)
+	q.lockFor(all)
+	defer q.mu.Unlock()
+	q.flush()
+	for _, t := range all {
+		t.live(f.Name)
+		if q.closed.Load() || q.dev.faults.get(t.desc.ID) != nil {
+			return y // reported by the next wait
 		}
 	}
-	if err := e.flush(); err != nil {
-		return y // reported by the next wait
-	}
-	if err := g.Custom(c); err != nil {
+	if err := g.Custom(q.stream, c); err != nil {
 		panic(&Error{err})
 	}
 	return y
@@ -74,14 +74,14 @@ func (f Function) Apply(x ...*Tensor) []*Tensor {
 
 // backward runs Backward on a device over the stream below the recorder. Everything but the results is released at its end.
 func (f Function) backward(b core.Below, saved, grads []op.Desc) (out []op.Desc, err error) {
-	e := &engine{device: &core.Device{Backend: b.Backend, Spec: "backward of " + f.Name}, stream: b.Stream, next: b.Next}
+	q := newDevice(&core.Place{Spec: "backward of " + f.Name}, b.Device, b.Stream)
 	terr := Try(func() {
-		Scope(&Device{engine: e}, func(d *Device) []*Tensor {
+		Scope(&Device{queue: q}, func(d *Device) []*Tensor {
 			borrow := func(ds []op.Desc) []*Tensor {
 				ts := make([]*Tensor, len(ds))
 				for i, desc := range ds {
 					if desc.ID != 0 {
-						ts[i] = &Tensor{dev: e, desc: desc, state: &state{lent: true}, scope: d.scope}
+						ts[i] = &Tensor{queue: q, desc: desc, state: &state{home: q, id: desc.ID, lent: true}, scope: d.scope}
 					}
 				}
 				return ts
@@ -97,15 +97,14 @@ func (f Function) backward(b core.Below, saved, grads []op.Desc) (out []op.Desc,
 					out = append(out, op.Desc{})
 					continue
 				}
-				if t.dev != e {
-					fail("%s: a gradient is on %s, want it computed from what Backward was given", f.Name, t.dev)
+				if t.queue.dev != q.dev {
+					fail("%s: a gradient is on %s, want it computed from what Backward was given", f.Name, t.queue)
 				}
 				if lent[t.desc.ID] {
 					t = Op(op.Copy, []*Tensor{t})[0]
 				}
 				lent[t.desc.ID] = true
-				t.state.claim() // the recorder's from now on
-				t.cleanup.Stop()
+				t.claim() // the recorder's from now on
 				out = append(out, t.desc)
 			}
 			return nil
@@ -114,9 +113,10 @@ func (f Function) backward(b core.Below, saved, grads []op.Desc) (out []op.Desc,
 	if terr != nil {
 		return nil, terr
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return out, e.flush()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.flush()
+	return out, q.refused
 }
 
 // Hook passes t on, and f the gradient that comes back to it, for which f gives another; nil leaves it.
@@ -139,7 +139,7 @@ func (t *Tensor) Hook(f func(grad *Tensor) *Tensor) *Tensor {
 // Checked waits for the gradients' device, so that a fault of the backward pass is reported here.
 func (g *Gradients) Checked(ctx context.Context) error {
 	for _, t := range g.of {
-		return t.dev.Sync(ctx)
+		return t.queue.Sync(ctx)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -9,225 +10,177 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
 )
 
-// Device is where tensors live: one stream on one device of a backend. Ops on its tensors are queued and sent in
-// batches; only Data, Read and Sync wait. A Device is safe for concurrent use; its commands run in the order in which
-// they were called.
+// Device is a handle on a device of a backend, where tensors live, with a queue to compute on. Ops are queued and sent in
+// batches; only Data, Read and Sync wait. NewStream gives further handles on the same tensors, each with a queue of its
+// own; work on different queues runs concurrently. A Device is safe for concurrent use; commands on its queue run in the
+// order in which they were called.
 type Device struct {
-	*engine
+	*queue
 	scope *scope // nil outside Scope
 }
 
-// engine is what all scopes of a device share.
-type engine struct {
-	device *core.Device
-	owned  bool
-	random generator
-
-	mu      sync.Mutex // guards the stream and everything below
-	stream  core.Stream
-	seq     uint64
-	pending []op.Node
-	muted   bool               // pending is not recorded for gradients
-	next    func() op.TensorID // where ids come from when not from seq
-	dead    []op.TensorID
-	failed  error // of a command that could not be submitted
-	closed  bool
+// device is what all queues share.
+type device struct {
+	place     *core.Place
+	owned     bool // place is closed with it
+	core      core.Device
+	target    program.Target
+	gradients core.Gradients // nil without
+	first     *queue
+	random    generator
+	faults    faults
+	origins   origins
+	lost      lost
 
 	held, mark atomic.Int64 // bytes of handles, and of them when a collection was last asked for
 
-	// Releases by the garbage collector must not wait for mu.
-	lostMu sync.Mutex
-	lost   []op.TensorID
+	mu     sync.Mutex // guards what follows
+	queues map[*queue]struct{}
+	closed bool
 }
 
-// flushAt is how many queued nodes are sent without waiting for more: few, so that work starts early.
-const flushAt = 32
-
-// On starts a stream on a device that host.Open or core.OpenDevice gave. The device stays the caller's to close, after
-// this one.
-func On(ctx context.Context, d *core.Device) (*Device, error) {
-	s, err := d.Backend.OpenStream(ctx, d.Index)
+// On opens a device that host.Open or core.OpenPlace found, and a queue on it. The place stays the caller's to close,
+// after the device.
+func On(ctx context.Context, p *core.Place) (*Device, error) {
+	c, err := p.Open(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("tensor: open a stream on %s: %w", d.Spec, err)
+		return nil, fmt.Errorf("tensor: open %s: %w", p.Spec, err)
 	}
-	return &Device{engine: &engine{device: d, stream: s}}, nil
+	s, err := c.OpenStream(ctx)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("tensor: open a stream on %s: %w", p.Spec, err), c.Close())
+	}
+	return &Device{queue: newDevice(p, c, s)}, nil
 }
 
-// Open opens a backend that is registered in this program, "cpu" or "cpu:0", and starts a stream on it. Close ends both.
-// Backends in plugins are opened with host.Open and On.
+// newDevice makes a device with its first queue.
+func newDevice(p *core.Place, c core.Device, s core.Stream) *queue {
+	name := p.Spec
+	if p.Backend != nil { // not below a recorder
+		name = p.Backend.Info().Name
+	}
+	d := &device{place: p, core: c, target: core.TargetOf(name, c), queues: map[*queue]struct{}{}}
+	d.gradients, _ = core.Extension[core.Gradients](c)
+	d.first = d.newQueue(s)
+	return d.first
+}
+
+// newQueue adds a queue over s.
+func (d *device) newQueue(s core.Stream) *queue {
+	q := &queue{dev: d, stream: s, untracked: s, waited: map[*queue]uint64{}}
+	if d.gradients != nil {
+		q.untracked = d.gradients.Untracked(s)
+	}
+	d.mu.Lock()
+	d.queues[q] = struct{}{}
+	d.mu.Unlock()
+	return q
+}
+
+// Own is On for a place that nobody else uses: Close of the device closes p too, which ends the process of a plugin. p is
+// closed as well when Own fails.
+func Own(ctx context.Context, p *core.Place) (*Device, error) {
+	d, err := On(ctx, p)
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	d.dev.owned = true
+	return d, nil
+}
+
+// Open opens a backend that is registered in this program, "cpu" or "cpu:0", and a queue on its device. Close ends all.
+// Devices of plugins are opened with burn.Open, those that record gradients too.
 func Open(ctx context.Context, spec string) (*Device, error) {
-	d, err := core.OpenDevice(spec, core.Config{})
+	p, err := core.OpenPlace(spec, core.Config{})
 	if err != nil {
 		return nil, err
 	}
-	dev, err := On(ctx, d)
-	if err != nil {
-		return nil, fmt.Errorf("%w", closeAfter(d, err))
-	}
-	dev.owned = true
-	return dev, nil
+	return Own(ctx, p)
 }
 
-func closeAfter(d *core.Device, err error) error {
-	if cerr := d.Close(); cerr != nil {
-		return fmt.Errorf("%w; closing the device: %v", err, cerr)
+// apart tells two devices apart in an error: "got, want want" with as much as it takes, since devices that were opened at one place have
+// one name.
+func apart(got, want *queue) string {
+	a, b := got.String(), want.String()
+	switch x, y := got.dev, want.dev; {
+	case a != b:
+	case (x.gradients != nil) != (y.gradients != nil):
+		with := map[bool]string{true: " with autodiff", false: " without autodiff"}
+		a, b = a+with[x.gradients != nil], b+with[y.gradients != nil]
+	case x.target.Name != y.target.Name:
+		a, b = a+" behind "+x.target.Name, b+" behind "+y.target.Name
+	default:
+		a = "another opening of " + a
 	}
-	return err
+	return a + ", want " + b
+}
+
+// NewStream gives a second handle on the device, with a queue of its own, whose work runs beside that of the others. An
+// op runs on the queue of its first operand, and its results are of that queue; On and In show a tensor from another
+// queue. Queues put themselves in order where one uses tensors of another. Close of the handle waits for the work of its
+// queue and ends the queue alone; tensors that were made on it stay, and compute on the first queue from then on.
+func (d *Device) NewStream(ctx context.Context) (*Device, error) {
+	s, err := d.dev.core.OpenStream(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("tensor: open a stream on %s: %w", d, err)
+	}
+	return &Device{queue: d.dev.newQueue(s)}, nil
 }
 
 // String is the name the device was opened by, transport and index included.
-func (e *engine) String() string { return e.device.Spec }
+func (d *device) String() string { return d.place.Spec }
 
-// Core is the device of the contract below.
-func (e *engine) Core() *core.Device { return e.device }
+// String is the name the device was opened by, transport and index included.
+func (q *queue) String() string { return q.dev.String() }
 
-// Sync waits until everything queued is done and reports the first failure since the last Sync.
-func (e *engine) Sync(ctx context.Context) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if err := e.flush(); err != nil {
-		return err
-	}
-	return e.stream.Sync(ctx)
-}
+// Place is what the device was opened at: its backend and index.
+func (q *queue) Place() *core.Place { return q.dev.place }
 
-// Close frees all tensors of the device and ends its stream. Handles that are left report core.ErrClosed.
-func (e *engine) Close() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
-		return nil
-	}
-	e.closed = true
-	err := e.stream.Close()
-	if e.owned {
-		if cerr := e.device.Close(); err == nil {
-			err = cerr
-		}
-	}
-	return err
-}
+// Core is the device of the contract below. Two handles are on the same tensors when it is equal for them.
+func (q *queue) Core() core.Device { return q.dev.core }
+
+// Target is what programs and nodes for the device are lowered to.
+func (q *queue) Target() program.Target { return q.dev.target }
 
 // Memory is the device memory in use, and whether the backend reports it.
-func (e *engine) Memory() (core.Memory, bool) {
-	m, ok := core.As[core.MemoryStats](e.stream)
+func (q *queue) Memory() (core.Memory, bool) {
+	m, ok := core.Extension[core.MemoryStats](q.dev.core)
 	if !ok {
 		return core.Memory{}, false
 	}
 	return m.Memory(), true
 }
 
-func (e *engine) nextID() op.TensorID {
-	if e.next != nil {
-		return e.next()
+// Close closes the device, where d is the handle that On or Open gave: it frees all tensors and ends all queues, and
+// handles on tensors report core.ErrClosed from then on. Of a handle that NewStream gave it ends the queue, after its
+// work is done; it returns the first failure of that work which was not reported before. A second Close does nothing.
+func (q *queue) Close() error {
+	if q == q.dev.first {
+		return q.dev.close()
 	}
-	e.seq++
-	return op.NewTensorID(0, e.seq)
+	return q.end()
 }
 
-// enqueue lowers n and appends it, to be recorded for gradients unless mute. The caller holds mu. n's outputs have ids.
-func (e *engine) enqueue(n *op.Node, in []op.Desc, mute bool) error {
-	if e.closed {
-		return fmt.Errorf("tensor: device %s: %w", e.device.Spec, core.ErrClosed)
+func (d *device) close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil
 	}
-	if mute != e.muted {
-		if err := e.flush(); err != nil {
-			return err
-		}
-		e.muted = mute
+	d.closed = true
+	for q := range d.queues {
+		q.mu.Lock()
+		q.closed.Store(true)
+		q.mu.Unlock()
 	}
-	if err := e.device.Backend.Supports(n, in); err == nil {
-		e.pending = append(e.pending, *n)
-	} else {
-		nodes, free, err := core.Lower(e.device.Backend, n, in, e.nextID)
-		if err != nil {
-			return err
-		}
-		e.pending = append(e.pending, nodes...)
-		e.dead = append(e.dead, free...)
+	err := d.core.Close()
+	if d.owned {
+		err = errors.Join(err, d.place.Close())
 	}
-	if len(e.pending) >= flushAt {
-		return e.flush()
-	}
-	return nil
-}
-
-// flush sends what is queued. The caller holds mu. A refusal sticks: the queue is lost, so every later wait reports it.
-func (e *engine) flush() error {
-	if e.closed {
-		return fmt.Errorf("tensor: device %s: %w", e.device.Spec, core.ErrClosed)
-	}
-	if e.failed != nil {
-		return e.failed
-	}
-	e.lostMu.Lock()
-	lost := e.lost
-	e.lost = nil
-	e.lostMu.Unlock()
-	for _, id := range lost {
-		e.release(id)
-	}
-	if len(e.pending) > 0 {
-		to := e.stream
-		if g, ok := core.As[core.Gradients](e.stream); ok && e.muted {
-			to = g.Untracked()
-		}
-		if err := to.Submit(e.pending); err != nil {
-			e.failed = err
-			return err
-		}
-		clear(e.pending)
-		e.pending = e.pending[:0]
-	}
-	if len(e.dead) > 0 {
-		if err := e.stream.Free(e.dead); err != nil {
-			e.failed = err
-			return err
-		}
-		e.dead = e.dead[:0]
-	}
-	return nil
-}
-
-// release gives id up: with the queued node that uses it last if there is one, else by Free. The caller holds mu.
-func (e *engine) release(id op.TensorID) {
-	for i := len(e.pending) - 1; i >= 0; i-- {
-		n := &e.pending[i]
-		for k, in := range n.Inputs {
-			if in == id && k < 64 {
-				n.Drop |= 1 << k
-				return
-			}
-		}
-	}
-	e.dead = append(e.dead, id)
-}
-
-// collect is release from a finalizer.
-func (e *engine) collect(id op.TensorID) {
-	e.lostMu.Lock()
-	e.lost = append(e.lost, id)
-	e.lostMu.Unlock()
-}
-
-// handle makes the Tensor of a desc and registers its release.
-func (d *Device) handle(desc op.Desc, s *scope) *Tensor {
-	t := &Tensor{dev: d.engine, desc: desc, state: &state{}, scope: s}
-	st, e, id := t.state, d.engine, desc.ID
-	st.size = int64(desc.Bytes())
-	e.hold(st.size)
-	t.cleanup = runtime.AddCleanup(t, func(op.TensorID) {
-		if st.claim() {
-			e.held.Add(-st.size)
-			e.collect(id)
-		}
-	}, id)
-	if s != nil {
-		s.add(t)
-	}
-	return t
+	return err
 }
 
 // collectAfter is how many bytes of tensors may be made, beyond what is released, until the garbage collector is asked for those
@@ -235,13 +188,27 @@ func (d *Device) handle(desc op.Desc, s *scope) *Tensor {
 const collectAfter = 1 << 30
 
 // hold counts a new handle.
-func (e *engine) hold(size int64) {
-	held := e.held.Add(size)
-	mark := e.mark.Load()
+func (d *device) hold(size int64) {
+	held := d.held.Add(size)
+	mark := d.mark.Load()
 	switch {
-	case held-mark > collectAfter && e.mark.CompareAndSwap(mark, held):
+	case held-mark > collectAfter && d.mark.CompareAndSwap(mark, held):
 		go runtime.GC()
 	case held < mark:
-		e.mark.CompareAndSwap(mark, held)
+		d.mark.CompareAndSwap(mark, held)
 	}
+}
+
+// idBlock is how many tensor ids a queue takes at once.
+const idBlock = 64
+
+// nextID returns an id for a new tensor. The caller holds mu.
+func (q *queue) nextID() op.TensorID {
+	if q.ids == 0 {
+		q.id, q.ids = q.dev.core.NewIDs(idBlock), idBlock
+	}
+	id := q.id
+	q.id++
+	q.ids--
+	return id
 }

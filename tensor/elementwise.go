@@ -10,7 +10,7 @@ func (t *Tensor) un(c op.Code, attrs ...op.Attr) *Tensor { return Op(c, []*Tenso
 func (t *Tensor) bin(c op.Code, o *Tensor) *Tensor { return Op(c, []*Tensor{t, o})[0] }
 
 // within is t's device, in t's scope.
-func (t *Tensor) within() *Device { return &Device{engine: t.dev, scope: t.scope} }
+func (t *Tensor) within() *Device { return &Device{queue: t.queue.live(), scope: t.scope} }
 
 // scalarOf is a rank-0 tensor of t's type, in t's scope.
 func (t *Tensor) scalarOf(v float64) *Tensor { return t.within().Full(t.desc.DType, v) }

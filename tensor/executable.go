@@ -2,222 +2,259 @@ package tensor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
+	"slices"
+	"sync/atomic"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
 )
 
-// Executable is a program that was defined on a device. It is safe for concurrent use.
+// Executable is a program that was defined on a device. It runs on any queue of the device, on several at once, and is safe
+// for concurrent use.
 type Executable struct {
-	dev     *engine
-	program *program.Program // lowered for the device
-	outputs []op.Desc
-	closed  bool // guarded by the device
+	dev      *device
+	compiled *program.Compiled // lowered for the device
+	closed   atomic.Bool
 
 	// With core.Programs:
 	programs core.Programs
 	id       core.ProgramID
 
 	// Without: the constants are kept, and each run submits all nodes.
-	consts []op.TensorID
-	last   [][]op.TensorID
+	consts []*Tensor
 }
 
 // Compile defines p on the device, with consts for p.Consts in order; the caller may release them afterwards. Ops that
-// the device lacks are decomposed. A program that is not legal, or that cannot run on the device, is an error here.
+// the device lacks are decomposed. A program that is not legal, or that cannot run on the device, is an error here. It waits
+// for the queue of d.
 func (d *Device) Compile(ctx context.Context, p *program.Program, consts []*Tensor) (*Executable, error) {
 	if len(consts) != len(p.Consts) {
 		return nil, fmt.Errorf("tensor: program %q: %d constants, want %d: %w", p.Name, len(consts), len(p.Consts), core.ErrShape)
 	}
 	for i, c := range consts {
-		if c.dev != d.engine || !c.desc.SameType(p.Consts[i]) {
-			return nil, fmt.Errorf("tensor: program %q: constant %d is %v on %s, want %v on %s: %w", p.Name, i, c.desc, c.dev,
-				p.Consts[i], d.engine, core.ErrShape)
+		if c.queue.dev != d.dev || !c.desc.SameType(p.Consts[i]) {
+			return nil, fmt.Errorf("tensor: program %q: constant %d is %v on %s, want %v on %s: %w", p.Name, i, c.desc, c.queue,
+				p.Consts[i], d, core.ErrShape)
 		}
 	}
-	if err := p.Check(); err != nil {
-		return nil, err
-	}
-	lowered, err := core.LowerProgram(d.device.Backend, p.Live())
+	compiled, err := program.Compile(p, d.dev.target, program.Options{})
 	if err != nil {
 		return nil, err
 	}
-	e := &Executable{dev: d.engine, program: lowered, outputs: lowered.OutputDescs()}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.flush(); err != nil {
-		return nil, err
-	}
-	if ps, ok := core.As[core.Programs](d.stream); ok {
-		ids := make([]op.TensorID, len(consts))
-		for i, c := range consts {
-			ids[i] = c.desc.ID
-		}
-		e.programs = ps
-		e.id, err = ps.Define(ctx, lowered, ids)
-		runtime.KeepAlive(consts)
+	e := &Executable{dev: d.dev, compiled: compiled}
+	var ok bool
+	if e.programs, ok = core.Extension[core.Programs](d.dev.core); ok {
+		e.id, err = d.defineProgram(ctx, e.programs, compiled.Program, consts)
 		return e, err
 	}
-	e.last = lowered.LastUse()
-	for i, c := range consts { // tensors of its own, so that the caller may release its
-		n, err := op.New(op.Copy, []op.Desc{c.desc})
-		if err != nil {
-			return nil, err
-		}
-		n.Outputs[0].ID = d.nextID()
-		if err := d.enqueue(&n, []op.Desc{c.desc}, false); err != nil {
-			return nil, err
-		}
-		desc := p.Consts[i]
-		desc.ID = n.Outputs[0].ID
-		e.consts = append(e.consts, desc.ID)
+	for _, c := range consts { // tensors of its own, so that the caller may release its
+		e.consts = append(e.consts, d.Op(op.Copy, []*Tensor{c})[0].Keep())
 	}
-	runtime.KeepAlive(consts)
 	return e, nil
 }
 
-// Program is the program as it was defined: lowered to what the device supports.
-func (e *Executable) Program() *program.Program { return e.program }
-
-// Run queues one execution. inputs fit p.Inputs in order and are not consumed. The results are new tensors. It waits for
-// nothing; faults arrive with the results.
-func (e *Executable) Run(inputs []*Tensor) ([]*Tensor, error) {
-	p := e.program
-	if len(inputs) != len(p.Inputs) {
-		return nil, fmt.Errorf("tensor: program %q: %d inputs, want %d: %w", p.Name, len(inputs), len(p.Inputs), core.ErrShape)
+func (q *queue) defineProgram(ctx context.Context, ps core.Programs, p *program.Program, consts []*Tensor) (core.ProgramID, error) {
+	q.lockFor(consts)
+	defer q.mu.Unlock()
+	if q.closed.Load() {
+		return 0, q.closedError()
 	}
-	d := &Device{engine: e.dev}
-	var s *scope
-	ids := make([]op.TensorID, len(inputs))
-	e.dev.mu.Lock()
-	for i, t := range inputs {
-		if t.dev != e.dev || !t.desc.SameType(p.Inputs[i]) || t.state.released.Load() {
-			e.dev.mu.Unlock()
-			return nil, fmt.Errorf("tensor: program %q: input %d is %v on %s, want %v on %s, not released: %w", p.Name, i, t.desc, t.dev,
-				p.Inputs[i], e.dev, core.ErrShape)
+	q.flush()
+	ids, err := q.operands(consts, nil, "constant")
+	if err == nil {
+		err = q.dev.faults.first(ids)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("tensor: program %q: %w", p.Name, err)
+	}
+	q.sent++
+	id, err := ps.Define(ctx, q.stream, p, ids)
+	runtime.KeepAlive(consts)
+	return id, err
+}
+
+// operands notes that the next command of q uses ts and gives their ids. Those that own says are claimed already. The
+// caller holds mu.
+func (q *queue) operands(ts []*Tensor, own []bool, what string) ([]op.TensorID, error) {
+	ids := make([]op.TensorID, len(ts))
+	for i, t := range ts {
+		if (own == nil || !own[i]) && !t.state.use(q, q.sent+1) {
+			return nil, fmt.Errorf("%s %d, %v, was released: %w", what, i, t.desc, core.ErrUnknownTensor)
 		}
-		s = deeper(s, t.scope)
 		ids[i] = t.desc.ID
 	}
-	outs := make([]op.Desc, len(e.outputs))
-	copy(outs, e.outputs)
-	var err error
-	if e.closed {
-		err = fmt.Errorf("tensor: program %q: %w", p.Name, core.ErrClosed)
-	} else {
-		err = e.submit(ids, outs)
+	return ids, nil
+}
+
+// Program is the program as it was defined: lowered to what the device supports.
+func (e *Executable) Program() *program.Program { return e.compiled.Program }
+
+// Run is RunOn the queue of the first input, or the first queue of the device where there are no inputs, without
+// donations.
+func (e *Executable) Run(inputs []*Tensor) ([]*Tensor, error) {
+	q := e.dev.first
+	if len(inputs) > 0 {
+		q = inputs[0].queue.live()
 	}
-	e.dev.mu.Unlock()
+	return e.RunOn(&Device{queue: q}, inputs, nil)
+}
+
+// RunOn queues one execution on the queue of d. inputs fit p.Inputs in order. donated, nil for none, says of each input
+// whether it is given up with the run: results may take its memory, and all handles on it are dead afterwards, as if it had
+// been released. A tensor that is donated stands once among the inputs. The results are new tensors of the scope of an input
+// or of d, whichever is deeper; in a NoGrad scope of d nothing is recorded for gradients. It waits for nothing; faults
+// arrive with the results. With an error nothing was queued, and nothing given up.
+func (e *Executable) RunOn(d *Device, inputs []*Tensor, donated []bool) ([]*Tensor, error) {
+	q := d.queue
+	if err := e.check(q, inputs, donated); err != nil {
+		return nil, fmt.Errorf("tensor: program %q: %w", e.compiled.Program.Name, err)
+	}
+	var s *scope
+	for _, t := range inputs {
+		s = deeper(s, t.scope)
+	}
+	s = deeper(s, d.scope)
+	given, err := give(inputs, donated)
+	if err == nil {
+		for _, t := range given {
+			t.state.settle(q)
+		}
+		var outs []op.Desc
+		var n uint64
+		if outs, n, err = e.run(q, inputs, donated, d.scope != nil && d.scope.mute); err == nil {
+			for _, t := range given {
+				t.gone()
+			}
+			results := make([]*Tensor, len(outs))
+			for i, o := range outs {
+				results[i] = q.handle(o, n, s)
+			}
+			runtime.KeepAlive(inputs)
+			return results, nil
+		}
+	}
+	for _, t := range given {
+		t.state.released.Store(false)
+	}
+	return nil, fmt.Errorf("tensor: program %q: %w", e.compiled.Program.Name, err)
+}
+
+func (e *Executable) check(q *queue, inputs []*Tensor, donated []bool) error {
+	p := e.compiled.Program
+	switch {
+	case e.closed.Load():
+		return core.ErrClosed
+	case q.dev != e.dev:
+		return fmt.Errorf("run on %s: %w", apart(q, e.dev.first), core.ErrAttr)
+	case len(inputs) != len(p.Inputs):
+		return fmt.Errorf("%d inputs, want %d: %w", len(inputs), len(p.Inputs), core.ErrShape)
+	case donated != nil && len(donated) != len(inputs):
+		return fmt.Errorf("%d donations for %d inputs: %w", len(donated), len(inputs), core.ErrAttr)
+	}
+	for i, t := range inputs {
+		if t.queue.dev != e.dev || !t.desc.SameType(p.Inputs[i]) {
+			return fmt.Errorf("input %d is %v on %s, want %v on %s: %w", i, t.desc, t.queue, p.Inputs[i], e.dev, core.ErrShape)
+		}
+	}
+	return nil
+}
+
+// give claims the inputs that are donated, and gives them.
+func give(inputs []*Tensor, donated []bool) (given []*Tensor, err error) {
+	if donated == nil {
+		return nil, nil
+	}
+	for i, t := range inputs {
+		if !donated[i] {
+			continue
+		}
+		if !t.state.claim() {
+			return given, fmt.Errorf("input %d, %v, is donated, and was released, or stands twice, or is somebody else's: %w", i, t.desc, core.ErrAttr)
+		}
+		given = append(given, t)
+	}
+	return given, nil
+}
+
+// run queues one execution and gives the results and the number of the command.
+func (e *Executable) run(q *queue, inputs []*Tensor, donated []bool, mute bool) ([]op.Desc, uint64, error) {
+	q.dev.sweep()
+	q.lockFor(append(slices.Clip(inputs), e.consts...))
+	defer q.mu.Unlock()
+	if q.closed.Load() {
+		return nil, 0, q.closedError()
+	}
+	q.record(mute)
+	q.flush()
+	ids, err := q.operands(inputs, donated, "input")
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	results := make([]*Tensor, len(outs))
-	for i, o := range outs {
-		results[i] = d.handle(o, s)
+	if _, err := q.operands(e.consts, nil, "constant"); err != nil {
+		return nil, 0, err
 	}
-	runtime.KeepAlive(inputs)
-	return results, nil
-}
-
-// submit assigns ids to outs and queues the run. The caller holds the device.
-func (e *Executable) submit(inputs []op.TensorID, outs []op.Desc) error {
-	if err := e.dev.flush(); err != nil {
-		return err
-	}
-	ids := make([]op.TensorID, len(outs))
+	outs := slices.Clone(e.compiled.Outputs)
 	for i := range outs {
-		outs[i].ID = e.dev.nextID()
-		ids[i] = outs[i].ID
+		outs[i].ID = q.nextID()
 	}
-	if e.programs != nil {
-		return e.programs.Run(e.id, inputs, ids)
+	if err := q.dev.faults.first(ids); err != nil {
+		for _, o := range outs {
+			q.dev.faults.set(o.ID, err)
+		}
+		for i, given := range donated {
+			if given {
+				q.release(ids[i])
+			}
+		}
+		return outs, q.sent, nil
 	}
-	return e.replay(inputs, ids)
+	made := make([]op.TensorID, len(outs))
+	for i := range outs {
+		made[i] = outs[i].ID
+	}
+	if e.programs == nil {
+		err = e.replay(q, ids, donated, made)
+	} else {
+		err = e.programs.Run(q.to(), core.Run{Program: e.id, Inputs: ids, Donated: donated, Outputs: made})
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	q.sent++
+	return outs, q.sent, nil
 }
 
-// replay submits all nodes with fresh ids. The results are copied to ids of their own, as an output may be an input, a
-// constant, or given twice.
-func (e *Executable) replay(inputs, outs []op.TensorID) error {
-	p := e.program
-	at := make(map[op.TensorID]op.TensorID, len(p.Nodes)+len(inputs))
-	for i, d := range p.Inputs {
-		at[d.ID] = inputs[i]
+// replay submits the nodes of one run. The caller holds q.
+func (e *Executable) replay(q *queue, inputs []op.TensorID, donated []bool, outputs []op.TensorID) error {
+	consts := make([]op.TensorID, len(e.consts))
+	for i, c := range e.consts {
+		consts[i] = c.desc.ID
 	}
-	for i, d := range p.Consts {
-		at[d.ID] = e.consts[i]
-	}
-	var temporary []op.TensorID
-	held := map[op.TensorID]bool{}
-	nodes := make([]op.Node, 0, len(p.Nodes)+len(outs))
-	for i := range p.Nodes {
-		n := p.Nodes[i]
-		n.Inputs = append([]op.TensorID(nil), n.Inputs...)
-		n.Outputs = append([]op.Desc(nil), n.Outputs...)
-		for k, o := range n.Outputs {
-			n.Outputs[k].ID = e.dev.nextID()
-			at[o.ID] = n.Outputs[k].ID
-		}
-		for k, id := range n.Inputs {
-			n.Inputs[k] = at[id]
-		}
-		for _, id := range e.last[i] {
-			dropped := false
-			for k, in := range n.Inputs {
-				if in == at[id] && k < 64 {
-					n.Drop |= 1 << k
-					dropped = true
-					break
-				}
-			}
-			if !dropped {
-				temporary = append(temporary, at[id])
-			}
-		}
-		nodes = append(nodes, n)
-	}
-	for i, id := range p.Outputs {
-		d := e.outputs[i]
-		d.ID = at[id]
-		c, err := op.New(op.Copy, []op.Desc{d})
-		if err != nil {
-			return err
-		}
-		c.Outputs[0].ID = outs[i]
-		nodes = append(nodes, c)
-		held[id] = true
-	}
-	for i := range p.Nodes {
-		for _, o := range p.Nodes[i].Outputs {
-			if held[o.ID] {
-				temporary = append(temporary, at[o.ID])
-			}
-		}
-	}
-	if err := e.dev.stream.Submit(nodes); err != nil {
+	nodes, free, err := e.compiled.Instantiate(inputs, donated, consts, outputs, q.nextID)
+	if err != nil {
 		return err
 	}
-	if len(temporary) == 0 {
-		return nil
-	}
-	return e.dev.stream.Free(temporary)
+	return q.to().Submit(nodes, free)
 }
 
 // Close gives the program up. Runs that are queued still complete.
 func (e *Executable) Close() error {
-	e.dev.mu.Lock()
-	defer e.dev.mu.Unlock()
-	if e.closed || e.dev.closed {
+	if e.closed.Swap(true) || e.dev.first.closed.Load() {
 		return nil
 	}
-	e.closed = true
+	for _, c := range e.consts {
+		c.Release()
+	}
 	if e.programs == nil {
-		for _, id := range e.consts {
-			e.dev.release(id)
-		}
 		return nil
 	}
-	return e.programs.Undefine(e.id)
+	err := e.programs.Undefine(e.id)
+	if errors.Is(err, core.ErrClosed) {
+		return nil
+	}
+	return err
 }

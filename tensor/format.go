@@ -44,7 +44,7 @@ func (t *Tensor) String() string {
 	}
 	s, err := t.Format(context.Background(), o)
 	if err != nil {
-		return fmt.Sprintf("tensor(%v, device=%s, error=%q)", t.desc, t.dev, err)
+		return fmt.Sprintf("tensor(%v, device=%s, error=%q)", t.desc, t.queue, err)
 	}
 	return s
 }
@@ -56,7 +56,7 @@ func (t *Tensor) Format(ctx context.Context, o PrintOptions) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("tensor(%s, shape=%v, dtype=%v, device=%s)", Elements(t.desc.DType, t.desc.Shape, b, o), t.desc.Shape,
-		t.desc.DType, t.dev), nil
+		t.desc.DType, t.queue), nil
 }
 
 // Elements prints the elements alone: nested brackets, columns aligned, long dimensions shortened to their ends. data

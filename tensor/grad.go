@@ -2,6 +2,7 @@ package tensor
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
@@ -9,27 +10,27 @@ import (
 
 // Autodiff reports whether the device records what tracked tensors go through: whether its backend is wrapped by
 // decorators/autodiff.
-func (d *Device) Autodiff() bool {
-	_, ok := core.As[core.Gradients](d.stream)
-	return ok
-}
+func (d *Device) Autodiff() bool { return d.dev.gradients != nil }
 
-func (e *engine) gradients(what string) core.Gradients {
-	g, ok := core.As[core.Gradients](e.stream)
-	if !ok {
-		fail("%s: device %s records no gradients: wrap it when it is opened, tensor.On(ctx, autodiff.Device(device)): %w", what, e, core.ErrUnsupported)
-	}
-	return g
+// noGradients is the error of a device that records none.
+func (d *device) noGradients(what string) error {
+	return fmt.Errorf("%s: device %s records no gradients: open it with them, burn.Open(ctx, name, burn.WithGradients()): %w", what, d,
+		core.ErrUnsupported)
 }
 
 // RequireGrad marks t, of a float type, as a tensor that gradients are wanted for, and returns it. What is computed from it
-// afterwards is recorded. On a device without autodiff it panics with *Error, and says how to wrap it.
+// afterwards is recorded. On a device without autodiff it panics with *Error, and says how to open one with it.
 func (t *Tensor) RequireGrad() *Tensor {
-	g := t.dev.gradients("require_grad")
-	t.dev.mu.Lock()
-	defer t.dev.mu.Unlock()
+	q := t.state.home.live()
+	g := q.dev.gradients
+	if g == nil {
+		panic(&Error{q.dev.noGradients("require_grad")})
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	t.live("require_grad")
-	if err := t.dev.flush(); err != nil {
+	q.flush()
+	if q.closed.Load() || q.dev.faults.get(t.desc.ID) != nil {
 		return t // reported by the next wait
 	}
 	if err := g.Track([]op.TensorID{t.desc.ID}); err != nil {
@@ -38,7 +39,7 @@ func (t *Tensor) RequireGrad() *Tensor {
 	return t
 }
 
-// live panics when t was released. The caller holds the device.
+// live panics when t was released.
 func (t *Tensor) live(what string) {
 	if t.state.released.Load() {
 		fail("%s: %v was released", what, t.desc)
@@ -47,27 +48,13 @@ func (t *Tensor) live(what string) {
 
 // Tracked reports whether t was marked by RequireGrad or computed from such a tensor.
 func (t *Tensor) Tracked() bool {
-	g, ok := core.As[core.Gradients](t.dev.stream)
-	if !ok {
+	g := t.queue.dev.gradients
+	if g == nil {
 		return false
 	}
-	t.dev.mu.Lock()
-	defer t.dev.mu.Unlock()
-	return t.dev.flush() == nil && tracking(g, t.desc.ID) != nil
-}
-
-// tracking is the outermost level that tracks id.
-func tracking(g core.Gradients, id op.TensorID) core.Gradients {
-	for g != nil && !g.Tracked(id) {
-		u, ok := g.(core.Unwrapper)
-		if !ok {
-			return nil
-		}
-		if g, ok = core.As[core.Gradients](u.Unwrap()); !ok {
-			return nil
-		}
-	}
-	return g
+	q := t.state.home.live()
+	q.send()
+	return g.Tracked(t.desc.ID)
 }
 
 // Detach is t as a constant: nothing flows back through it. It shares t's memory where the backend can.
@@ -75,7 +62,7 @@ func (t *Tensor) Detach() *Tensor { return t.detached(t.scope) }
 
 // detached is Detach whose result belongs to owner.
 func (t *Tensor) detached(owner *scope) *Tensor {
-	return applyIn(&Device{engine: t.dev}, op.Reshape, []*Tensor{t}, []op.Attr{op.Dims("shape", t.desc.Shape)}, &scope{mute: true}, owner)[0]
+	return applyIn(t.queue.live(), op.Reshape, []*Tensor{t}, []op.Attr{op.Dims("shape", t.desc.Shape)}, &scope{mute: true}, owner, false)[0]
 }
 
 // NoGrad is Scope in which nothing is recorded for gradients: ops on a tensor made in it are not. The tensors that f
@@ -84,7 +71,10 @@ func NoGrad(d *Device, f func(d *Device) []*Tensor) []*Tensor { return scoped(d,
 
 // Gradients are what a backward pass computed, by tensor. They are ordinary tensors, untracked, that belong to the scope of what
 // they are gradients of and can be released one by one or together. It is used by one goroutine at a time.
-type Gradients struct{ of map[op.TensorID]*Tensor }
+type Gradients struct {
+	of    map[op.TensorID]*Tensor
+	given bool
+}
 
 // Of is the gradient of t, nil when t took no part.
 func (g *Gradients) Of(t *Tensor) *Tensor { return g.of[t.desc.ID] }
@@ -97,6 +87,16 @@ func (g *Gradients) Set(t, grad *Tensor) {
 	}
 	g.of[t.desc.ID] = grad
 }
+
+// GiveUp says that a step of an optimiser is the last to need the gradients: it releases those that it used, and may
+// compute in their memory. It returns g.
+func (g *Gradients) GiveUp() *Gradients {
+	g.given = true
+	return g
+}
+
+// GivenUp reports whether GiveUp was called.
+func (g *Gradients) GivenUp() bool { return g.given }
 
 // Len is the number of tensors with a gradient.
 func (g *Gradients) Len() int { return len(g.of) }
@@ -121,11 +121,10 @@ func Backward(roots, seeds []*Tensor, wrt ...*Tensor) (*Gradients, error) {
 	if len(roots) == 0 || seeds != nil && len(seeds) != len(roots) {
 		return nil, fmt.Errorf("tensor: backward of %d roots with %d seeds, want as many, at least one: %w", len(roots), len(seeds), core.ErrShape)
 	}
-	e := roots[0].dev
-	outer, ok := core.As[core.Gradients](e.stream)
-	if !ok {
-		return nil, fmt.Errorf("tensor: backward: device %s records no gradients: wrap it when it is opened, tensor.On(ctx, autodiff.Device(device)): %w",
-			e, core.ErrUnsupported)
+	q := roots[0].queue.live()
+	g := q.dev.gradients
+	if g == nil {
+		return nil, q.dev.noGradients("tensor: backward")
 	}
 	var s *scope
 	rs, ss := make([]op.Desc, len(roots)), make([]op.Desc, len(roots))
@@ -138,8 +137,12 @@ func Backward(roots, seeds []*Tensor, wrt ...*Tensor) (*Gradients, error) {
 		if hold[i] == nil {
 			hold[i] = r.OnesLike()
 		}
-		if r.dev != e || hold[i].dev != e {
-			return nil, fmt.Errorf("tensor: backward: roots and seeds of one device, got %s and %s, want %s", r.dev, hold[i].dev, e)
+		if r.queue.dev != q.dev || hold[i].queue.dev != q.dev {
+			other := r
+			if r.queue.dev == q.dev {
+				other = hold[i]
+			}
+			return nil, fmt.Errorf("tensor: backward: roots and seeds of one device, got %s", apart(other.queue, q))
 		}
 		rs[i], ss[i] = r.desc, hold[i].desc
 	}
@@ -147,25 +150,7 @@ func Backward(roots, seeds []*Tensor, wrt ...*Tensor) (*Gradients, error) {
 	for _, t := range wrt {
 		ids = append(ids, t.desc.ID)
 	}
-	e.mu.Lock()
-	for _, l := range [][]*Tensor{roots, hold, wrt} {
-		for _, t := range l {
-			if t.state.released.Load() {
-				e.mu.Unlock()
-				return nil, fmt.Errorf("tensor: backward: %v was released: %w", t.desc, core.ErrUnknownTensor)
-			}
-		}
-	}
-	err := e.flush()
-	var grads []core.Gradient
-	if err == nil {
-		g := tracking(outer, rs[0].ID)
-		if g == nil {
-			g = outer // says what is wrong
-		}
-		grads, err = g.Backward(rs, ss, ids)
-	}
-	e.mu.Unlock()
+	grads, n, err := q.backward(g, slices.Concat(roots, hold, wrt), rs, ss, ids)
 	for i, h := range hold {
 		if seeds == nil || seeds[i] == nil {
 			h.Release()
@@ -175,20 +160,33 @@ func Backward(roots, seeds []*Tensor, wrt ...*Tensor) (*Gradients, error) {
 		return nil, fmt.Errorf("tensor: %w", err)
 	}
 	out := &Gradients{of: make(map[op.TensorID]*Tensor, len(grads))}
-	d := &Device{engine: e}
 	for _, g := range grads {
 		if g.Desc.ID != 0 {
-			out.of[g.Of] = d.handle(g.Desc, s)
+			out.of[g.Of] = q.handle(g.Desc, n, s)
 		}
 	}
 	return out, nil
 }
 
-// In is t seen from d, a view of t's device that Scope or NoGrad gave: what is computed from it belongs there. It is no
-// tensor of its own: t must live for as long as it is used.
-func (t *Tensor) In(d *Device) *Tensor {
-	if t.dev != d.engine {
-		fail("in: %v is on %s, want %s: move it with To", t.desc, t.dev, d.engine)
+// backward runs the pass on the queue, and gives the number of the command.
+func (q *queue) backward(g core.Gradients, all []*Tensor, roots, seeds []op.Desc, wrt []op.TensorID) ([]core.Gradient, uint64, error) {
+	q.lockFor(all)
+	defer q.mu.Unlock()
+	if q.closed.Load() {
+		return nil, 0, q.closedError()
 	}
-	return &Tensor{dev: t.dev, desc: t.desc, state: t.state, scope: d.scope, origin: t}
+	q.flush()
+	for _, t := range all {
+		if !t.state.use(q, q.sent+1) {
+			return nil, 0, fmt.Errorf("backward: %v was released: %w", t.desc, core.ErrUnknownTensor)
+		}
+		if err := q.dev.faults.get(t.desc.ID); err != nil {
+			return nil, 0, err
+		}
+	}
+	grads, err := g.Backward(q.stream, roots, seeds, wrt)
+	if err == nil {
+		q.sent++
+	}
+	return grads, q.sent, err
 }

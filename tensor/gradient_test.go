@@ -23,7 +23,7 @@ var symmetric = map[string]bool{"Cholesky": true, "Cholesky/upper": true, "Eigh"
 // TestEveryMethodHasAGradient compares, for every case of fixtures.json in f64, the gradient along a random direction with
 // central differences: methods are made of device ops that differentiate, and releasing what they make on the way loses nothing.
 func TestEveryMethodHasAGradient(t *testing.T) {
-	inner, err := core.OpenDevice("cpu", core.Config{})
+	inner, err := core.OpenPlace("cpu", core.Config{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, inner.Close()) }()
 	d, err := tensor.On(ctx, autodiff.Device(inner))
@@ -139,7 +139,7 @@ func slope(t *testing.T, d *tensor.Device, c call, in []value, symmetric bool) b
 
 // Of ones, the gradient of the sum of what dropout keeps is what it keeps.
 func TestDropoutHasTheGradientOfItsMask(t *testing.T) {
-	inner, err := core.OpenDevice("cpu", core.Config{})
+	inner, err := core.OpenPlace("cpu", core.Config{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, inner.Close()) }()
 	d, err := tensor.On(ctx, autodiff.Device(inner))
@@ -151,4 +151,44 @@ func TestDropoutHasTheGradientOfItsMask(t *testing.T) {
 	grads, err := y.Sum().Backward()
 	require.NoError(t, err)
 	require.Equal(t, data[float64](t, y), data[float64](t, grads.Of(x)))
+}
+
+// Parameters of one queue, data of another, a loss on a third: the pass is in order with all of them. Values by hand:
+// loss = Σ (w·x)², with the gradient 2·w·x².
+func TestGradientsAcrossQueues(t *testing.T) {
+	place, err := core.OpenPlace("cpu", core.Config{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, place.Close()) }()
+	d, err := tensor.On(ctx, autodiff.Device(place))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, d.Close()) }()
+	second, third := stream(t, d), stream(t, d)
+	square := tensor.Function{
+		Name:    "square",
+		Forward: func(x []*tensor.Tensor) (y, saved []*tensor.Tensor) { return []*tensor.Tensor{x[0].Square()}, x },
+		Backward: func(saved, grads []*tensor.Tensor) []*tensor.Tensor {
+			return []*tensor.Tensor{saved[0].Mul(grads[0]).MulScalar(2)}
+		},
+	}
+	for i := range 30 {
+		w := tensor.From(d, []float64{1, 2, float64(i)}).RequireGrad()
+		x := tensor.From(second, []float64{3, 1, 2})
+		y := x.Mul(w) // on second
+		require.True(t, y.Tracked())
+		var z *tensor.Tensor
+		if i%2 == 0 {
+			z = y.On(third).Square()
+		} else {
+			z = square.Apply(y.On(third))[0]
+		}
+		y.Release()
+		loss := z.Sum()
+		grads, err := tensor.Backward([]*tensor.Tensor{loss}, nil, w)
+		require.NoError(t, err)
+		loss.Release()
+		next := w.Sub(grads.Of(w)) // on d
+		require.Equal(t, []float64{-17, -2, -7 * float64(i)}, data[float64](t, next))
+	}
+	require.NoError(t, second.Close())
+	require.NoError(t, third.Close())
 }

@@ -8,27 +8,27 @@ import (
 // Indices are i64 or i32 and at least 0. An index outside its dimension is core.ErrIndex when a result is read.
 // Updates meet what is there by a mode: "assign" (the last of equal indices wins), "add", "mul", "min" or "max".
 
-// Gather takes slices along axis at indices; their shape replaces the axis.
+// Gather takes elements along axis, as torch.gather and numpy.take_along_axis do: element (i, j, k) is t[indices[i,j,k], j, k] for axis
+// 0, and so on. indices has t's rank, and no greater dimension but at axis. Whole slices are taken by IndexSelect.
 func (t *Tensor) Gather(axis int, indices *Tensor) *Tensor {
-	return Op(op.Gather, []*Tensor{t, indices}, op.Int("axis", t.axis("gather", axis, t.Rank())))[0]
+	return Op(op.GatherElements, []*Tensor{t, indices}, op.Int("axis", t.axis("gather", axis, t.Rank())))[0]
 }
 
-// Scatter is t with updates put into or combined with, by mode, the slices that Gather reads.
+// Scatter is t with updates put into or combined with, by mode, the elements that Gather reads, as torch.scatter and
+// torch.scatter_reduce do.
 func (t *Tensor) Scatter(axis int, indices, updates *Tensor, mode string) *Tensor {
-	return Op(op.Scatter, []*Tensor{t, indices, updates}, op.Int("axis", t.axis("scatter", axis, t.Rank())), op.Str("mode", mode))[0]
+	return Op(op.ScatterElements, []*Tensor{t, indices, updates}, op.Int("axis", t.axis("scatter", axis, t.Rank())), op.Str("mode", mode))[0]
 }
 
-// TakeAlong takes elements along axis: element (i, j, k) is t[indices[i,j,k], j, k] for axis 0, and so on. indices has t's
-// rank, and no greater dimension but at axis. PyTorch calls it gather.
-func (t *Tensor) TakeAlong(axis int, indices *Tensor) *Tensor {
-	return Op(op.GatherElements, []*Tensor{t, indices}, op.Int("axis", t.axis("take_along", axis, t.Rank())))[0]
+// IndexSelect takes slices along axis at indices, as torch.index_select and numpy.take do; the shape of indices, of any rank, replaces
+// the axis.
+func (t *Tensor) IndexSelect(axis int, indices *Tensor) *Tensor {
+	return Op(op.Gather, []*Tensor{t, indices}, op.Int("axis", t.axis("index_select", axis, t.Rank())))[0]
 }
 
-// ScatterAlong is t with updates put into or combined with, by mode, the elements that TakeAlong reads. PyTorch calls it
-// scatter.
-func (t *Tensor) ScatterAlong(axis int, indices, updates *Tensor, mode string) *Tensor {
-	return Op(op.ScatterElements, []*Tensor{t, indices, updates}, op.Int("axis", t.axis("scatter_along", axis, t.Rank())),
-		op.Str("mode", mode))[0]
+// IndexScatter is t with updates put into or combined with, by mode, the slices that IndexSelect reads.
+func (t *Tensor) IndexScatter(axis int, indices, updates *Tensor, mode string) *Tensor {
+	return Op(op.Scatter, []*Tensor{t, indices, updates}, op.Int("axis", t.axis("index_scatter", axis, t.Rank())), op.Str("mode", mode))[0]
 }
 
 // GatherND takes the slices of t that the tuples in the last dimension of indices name.

@@ -57,9 +57,18 @@ func (t *Tensor) RotaryEmbedding(cos, sin *Tensor, interleaved bool) *Tensor {
 	return Op(op.RotaryEmbedding, []*Tensor{t, cos, sin}, op.Flag("interleaved", interleaved))[0]
 }
 
-// CacheWrite is t with update written along axis from position on: one position (rank 0), or one for each entry of axis 0.
+// CacheWrite is t with update written along axis from position on: one position (rank 0), or one for each entry of axis 0. Where
+// update does not fit at a position, reading the result gives core.ErrIndex.
 func (t *Tensor) CacheWrite(axis int, position, update *Tensor) *Tensor {
 	return Op(op.CacheWrite, []*Tensor{t, position, update}, op.Int("axis", t.axis("cache_write", axis, t.Rank())))[0]
+}
+
+// WriteCache is CacheWrite that gives t up, as if t.Release were called with it: no other tensor needs t's memory then, and the
+// device may write update in place, however large t is. Using t afterwards is a programmer's error. A tensor that shares t's
+// memory, such as a part that Narrow gave and that is not released, keeps its elements: the device copies.
+func (t *Tensor) WriteCache(axis int, position, update *Tensor) *Tensor {
+	attrs := []op.Attr{op.Int("axis", t.axis("cache_write", axis, t.Rank()))}
+	return consume(op.CacheWrite, []*Tensor{t, position, update}, attrs)[0]
 }
 
 // RecurrentOptions change RNN, GRU and LSTM.

@@ -52,18 +52,18 @@ func (g *generator) take(n int) *Random {
 
 // Seed restarts the device's generator. Draws after it give the same numbers on every backend, if they come in the same
 // order. All scopes of a device share the generator.
-func (d *Device) Seed(n int) { d.random.seed(n) }
+func (d *Device) Seed(n int) { d.dev.random.seed(n) }
 
 // Random gives the state of the device's generator: what the next draw will use. Set with SetRandom, it continues there.
 func (d *Device) Random() Random {
-	return *d.random.take(0)
+	return *d.dev.random.take(0)
 }
 
 // SetRandom sets the state of the device's generator.
 func (d *Device) SetRandom(r Random) {
-	d.random.mu.Lock()
-	defer d.random.mu.Unlock()
-	d.random.Random, d.random.seeded = r, true
+	d.dev.random.mu.Lock()
+	defer d.dev.random.mu.Unlock()
+	d.dev.random.Random, d.dev.random.seeded = r, true
 }
 
 // words of 32 bits that n elements of a distribution use.
@@ -163,22 +163,22 @@ func (r *Random) Dropout(x *Tensor, p float64) *Tensor {
 
 // Uniform draws floats evenly from [low, high) by the device's generator.
 func (d *Device) Uniform(dt dtype.DType, low, high float64, dims ...int) *Tensor {
-	return d.random.take(uniformWords(dt, size("uniform", dims))).Uniform(d, dt, low, high, dims...)
+	return d.dev.random.take(uniformWords(dt, size("uniform", dims))).Uniform(d, dt, low, high, dims...)
 }
 
 // Normal draws floats from a normal distribution by the device's generator.
 func (d *Device) Normal(dt dtype.DType, mean, std float64, dims ...int) *Tensor {
-	return d.random.take(2*size("normal", dims)).Normal(d, dt, mean, std, dims...)
+	return d.dev.random.take(2*size("normal", dims)).Normal(d, dt, mean, std, dims...)
 }
 
 // RandomInt draws integers evenly from [low, high) by the device's generator.
 func (d *Device) RandomInt(dt dtype.DType, low, high int, dims ...int) *Tensor {
-	return d.random.take(2*size("random int", dims)).Int(d, dt, low, high, dims...)
+	return d.dev.random.take(2*size("random int", dims)).Int(d, dt, low, high, dims...)
 }
 
 // Permutation draws an order of 0, 1, ..., n-1 (i64) by the device's generator.
 func (d *Device) Permutation(n int) *Tensor {
-	return d.random.take(2*size("permutation", []int{n})).Permutation(d, n)
+	return d.dev.random.take(2*size("permutation", []int{n})).Permutation(d, n)
 }
 
 // Bernoulli is 1 with probability p, else 0, by the device's generator.
@@ -189,7 +189,7 @@ func (d *Device) Bernoulli(dt dtype.DType, p float64, dims ...int) *Tensor {
 
 // Bernoulli is 1 with the probability that t holds, else 0, of type dt, by the device's generator.
 func (t *Tensor) Bernoulli(dt dtype.DType) *Tensor {
-	return t.dev.random.take(t.Size()).Bernoulli(t, dt)
+	return t.queue.dev.random.take(t.Size()).Bernoulli(t, dt)
 }
 
 // Multinomial is Random.Multinomial of the weights t by the device's generator.
@@ -198,11 +198,11 @@ func (t *Tensor) Multinomial(count int, replace bool) *Tensor {
 	if !replace {
 		words = uniformWords(t.DType(), t.Size())
 	}
-	return t.dev.random.take(words).Multinomial(t, count, replace)
+	return t.queue.dev.random.take(words).Multinomial(t, count, replace)
 }
 
 // Dropout is t/(1-p) where an element is kept, and 0 with probability p, by the device's generator.
-func (t *Tensor) Dropout(p float64) *Tensor { return t.dev.random.take(t.Size()).Dropout(t, p) }
+func (t *Tensor) Dropout(p float64) *Tensor { return t.queue.dev.random.take(t.Size()).Dropout(t, p) }
 
 // UniformLike is Device.Uniform of t's type and shape.
 func (t *Tensor) UniformLike(low, high float64) *Tensor {

@@ -91,7 +91,7 @@ func TestTransaction(t *testing.T) {
 	require.Zero(t, tx.Len())
 	require.ErrorIs(t, tensor.Try(func() { tensor.Fetch(&tx, x, &n) }), core.ErrDType)
 	tensor.Fetch(&tx, x, &f)
-	tensor.Fetch(&tx, x.Gather(0, tensor.From(d, []int64{9})), &f)
+	tensor.Fetch(&tx, x.IndexSelect(0, tensor.From(d, []int64{9})), &f)
 	require.ErrorIs(t, tx.Execute(ctx), core.ErrIndex)
 	require.Equal(t, []float32{2, 2}, f, "kept after an error")
 	canceled, cancel := context.WithCancel(ctx)
@@ -115,7 +115,7 @@ func TestDependentShapesWithoutResults(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int64{0, 1, 2}, data[int64](t, u.First))
 	require.Equal(t, []int64{2, 2, 1}, data[int64](t, u.Counts))
-	_, err = x.Gather(0, tensor.From(d, []int64{5})).ArgWhere(ctx)
+	_, err = x.IndexSelect(0, tensor.From(d, []int64{5})).ArgWhere(ctx)
 	require.ErrorIs(t, err, core.ErrIndex)
 }
 

@@ -101,7 +101,7 @@ func (t *Tensor) MinWithIndices(axis int) (values, indices *Tensor) {
 
 func (t *Tensor) picked(axis int, at *Tensor) (values, indices *Tensor) {
 	m := temps{from: t}
-	v := m.of(t.TakeAlong(axis, m.of(at))).Squeeze(axis)
+	v := m.of(t.Gather(axis, m.of(at))).Squeeze(axis)
 	indices = at.Squeeze(axis)
 	return m.done(v), indices
 }

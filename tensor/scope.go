@@ -60,7 +60,7 @@ func scoped(d *Device, mute bool, f func(d *Device) []*Tensor) []*Tensor {
 			t.Release()
 		}
 	}()
-	kept = f(&Device{engine: d.engine, scope: s})
+	kept = f(&Device{queue: d.queue, scope: s})
 	return kept
 }
 

@@ -133,7 +133,7 @@ func (t *Tensor) assign(m *temps, a int, starts, sizes, steps []int, v *Tensor) 
 	}
 	if step != 1 {
 		at := m.of(m.of(m.of(t.within().Iota(dtype.I64, n)).MulScalar(float64(step))).AddScalar(float64(start)))
-		return t.Scatter(a, at, v, "assign")
+		return t.IndexScatter(a, at, v, "assign")
 	}
 	return Concat(a, m.of(t.strided(a, 0, start, 1)), v, m.of(t.strided(a, start+n, t.desc.Shape[a]-start-n, 1)))
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync/atomic"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
@@ -21,12 +20,12 @@ import (
 // Memory is freed by the end of the Scope that the tensor was made in, by Release, and last, some time after the handle
 // became unreachable, by the garbage collector.
 type Tensor struct {
-	dev     *engine
+	queue   *queue // that computes with it
 	desc    op.Desc
 	state   *state
 	scope   *scope
 	cleanup runtime.Cleanup
-	origin  *Tensor // of a view from another scope: the handle that owns the memory
+	origin  *Tensor // of a view: the handle that owns the memory
 	host    []byte  // a copy of the content, of small tensors that FromBytes made
 }
 
@@ -36,15 +35,6 @@ const hostSize = 64
 // Known is the content of a small tensor that came from this process, which so need not be read. It must not be changed. ok is
 // false for all others.
 func (t *Tensor) Known() (content []byte, ok bool) { return t.host, t.host != nil }
-
-type state struct {
-	released atomic.Bool
-	lent     bool  // somebody else's to release
-	size     int64 // bytes
-}
-
-// claim is true for the one caller that may release.
-func (s *state) claim() bool { return !s.lent && s.released.CompareAndSwap(false, true) }
 
 // Error is the panic value of a programmer's error. It wraps the contract's error, so that errors.Is and errors.As see
 // core.ErrShape and *op.Error.
@@ -85,56 +75,94 @@ func (t *Tensor) Rank() int { return len(t.desc.Shape) }
 // Size is the number of elements.
 func (t *Tensor) Size() int { return t.desc.Shape.Size() }
 
-// Desc is type and shape as the contract has them, and the id on the device's stream.
+// Desc is type and shape as the contract has them, and the id on the device.
 func (t *Tensor) Desc() op.Desc { return t.desc }
 
-// Device is where the tensor lives, outside any scope.
-func (t *Tensor) Device() *Device { return &Device{engine: t.dev} }
+// Device is where the tensor lives, with the queue that computes with it, outside any scope.
+func (t *Tensor) Device() *Device { return &Device{queue: t.queue.live()} }
 
-// Release gives the tensor's memory back once queued work has used it. Using t afterwards is a programmer's error;
-// releasing it again is not.
-func (t *Tensor) Release() {
-	if !t.state.claim() {
-		return
+// On is t seen from another queue of its device: what has it as first operand is computed there. It is no tensor of its
+// own: t must live for as long as it is used. Scopes stay those of t.
+func (t *Tensor) On(d *Device) *Tensor { return t.view("on", d.queue, t.scope) }
+
+// In is t seen from d, a handle on t's device that Scope, NoGrad or NewStream gave: what has it as first operand is
+// computed on the queue of d, and what is computed from it belongs to the scope of d. It is no tensor of its own: t must
+// live for as long as it is used.
+func (t *Tensor) In(d *Device) *Tensor { return t.view("in", d.queue, d.scope) }
+
+func (t *Tensor) view(name string, q *queue, s *scope) *Tensor {
+	if t.queue.dev != q.dev {
+		fail("%s: %v is on %s: move it with To", name, t.desc, apart(t.queue, q))
 	}
-	t.dev.held.Add(-t.state.size)
+	return &Tensor{queue: q, desc: t.desc, state: t.state, scope: s, origin: t, host: t.host}
+}
+
+// Release gives the tensor's memory back once queued work has used it, on all queues. Using t afterwards is a programmer's
+// error; releasing it again is not.
+func (t *Tensor) Release() {
+	if t.claim() {
+		t.state.free()
+	}
+}
+
+// claim takes the tensor away from all its handles, for the one caller that it is true for.
+func (t *Tensor) claim() bool {
+	if !t.state.claim() {
+		return false
+	}
+	t.gone()
+	return true
+}
+
+// gone ends the account of a tensor that was claimed.
+func (t *Tensor) gone() {
+	t.queue.dev.held.Add(-t.state.size)
 	if t.origin != nil {
 		t.origin.cleanup.Stop()
 	}
 	t.cleanup.Stop()
-	t.dev.mu.Lock()
-	defer t.dev.mu.Unlock()
-	t.dev.release(t.desc.ID)
 }
 
-// Op applies an op of the contract's table to tensors of one device and gives all its results. The typed methods are
-// written with it; it reaches custom ops too. It panics with *Error when the node is not legal.
+// Op applies an op of the contract's table to tensors of one device and gives all its results. It runs on the queue of the
+// first. The typed methods are written with it; it reaches custom ops too. It panics with *Error when the node is not legal.
 func Op(c op.Code, in []*Tensor, attrs ...op.Attr) []*Tensor {
 	if len(in) == 0 {
 		fail("%v: no operands: use Device.Op", c)
 	}
-	return apply(&Device{engine: in[0].dev}, c, in, attrs)
+	return apply(in[0].queue.live(), nil, c, in, attrs)
 }
 
-// Op applies an op without operands, such as full, on the device.
+// Op applies an op on the queue of d: one without operands, such as full, or any other.
 func (d *Device) Op(c op.Code, in []*Tensor, attrs ...op.Attr) []*Tensor {
-	return apply(d, c, in, attrs)
+	return apply(d.queue, d.scope, c, in, attrs)
 }
 
-func apply(d *Device, c op.Code, in []*Tensor, attrs []op.Attr) []*Tensor {
-	s := d.scope
-	for _, t := range in {
+// consume is Op that gives up the first operand, as Release does: the result may take its memory.
+func consume(c op.Code, in []*Tensor, attrs []op.Attr) []*Tensor {
+	s := deepest(nil, in)
+	return applyIn(in[0].queue.live(), c, in, attrs, s, s, true)
+}
+
+func apply(q *queue, s *scope, c op.Code, in []*Tensor, attrs []op.Attr) []*Tensor {
+	s = deepest(s, in)
+	return applyIn(q, c, in, attrs, s, s, false)
+}
+
+// deepest is the innermost scope of s and those of ts.
+func deepest(s *scope, ts []*Tensor) *scope {
+	for _, t := range ts {
 		s = deeper(s, t.scope)
 	}
-	return applyIn(d, c, in, attrs, s, s)
+	return s
 }
 
-// applyIn is apply whose node is recorded as in scope s, and whose results belong to owner.
-func applyIn(d *Device, c op.Code, in []*Tensor, attrs []op.Attr, s, owner *scope) []*Tensor {
+// applyIn is apply whose node is recorded as in scope s, and whose results belong to owner. With consume, the node gives up
+// the first operand if that is the caller's to release.
+func applyIn(q *queue, c op.Code, in []*Tensor, attrs []op.Attr, s, owner *scope, consume bool) []*Tensor {
 	descs := make([]op.Desc, len(in))
 	for i, t := range in {
-		if t.dev != d.engine {
-			fail("%v: operand %d is on %s, want %s: move it with To", c, i, t.dev, d.engine)
+		if t.queue.dev != q.dev {
+			fail("%v: operand %d is on %s: move it with To", c, i, apart(t.queue, q))
 		}
 		descs[i] = t.desc
 	}
@@ -142,27 +170,47 @@ func applyIn(d *Device, c op.Code, in []*Tensor, attrs []op.Attr, s, owner *scop
 	if err != nil {
 		panic(&Error{err})
 	}
-	d.mu.Lock()
+	q.dev.sweep()
+	if consume = consume && in[0].state.claim(); consume {
+		in[0].state.settle(q)
+		n.Drop = 1
+	}
+	q.lockFor(in)
+	q.record(s != nil && s.mute)
+	number := q.sent + 1
 	for i, t := range in {
-		if t.state.released.Load() {
-			d.mu.Unlock()
+		if !(consume && i == 0) && !t.state.use(q, number) {
+			q.mu.Unlock()
+			if consume {
+				in[0].state.released.Store(false)
+			}
 			fail("%v: operand %d was released", c, i)
 		}
 	}
 	for i := range n.Outputs {
-		n.Outputs[i].ID = d.nextID()
+		n.Outputs[i].ID = q.nextID()
 	}
-	err = d.enqueue(&n, descs, s != nil && s.mute)
-	if err != nil && !unsupported(err) && d.failed == nil {
-		d.failed = err // reported by the next wait
+	err = q.enqueue(&n, descs)
+	if err != nil {
+		if consume {
+			q.release(in[0].desc.ID) // no node took it
+			n.Drop = 0
+		}
+		if !unsupported(err) {
+			q.complain(err) // reported by the next wait
+			q.fail(&n, err)
+		}
 	}
-	d.mu.Unlock()
+	q.mu.Unlock()
+	if consume {
+		in[0].gone()
+	}
 	if err != nil && unsupported(err) {
 		panic(&Error{err})
 	}
 	outs := make([]*Tensor, len(n.Outputs))
 	for i, o := range n.Outputs {
-		outs[i] = d.handle(o, owner)
+		outs[i] = q.handle(o, number, owner)
 	}
 	runtime.KeepAlive(in)
 	return outs
@@ -177,47 +225,94 @@ func (t *Tensor) Bytes(ctx context.Context) ([]byte, error) {
 	return dst, nil
 }
 
-// ReadInto waits for the tensor and fills dst, of exactly the tensor's size in bytes, in the format of Bytes.
+// ReadInto waits for the tensor and fills dst, of exactly the tensor's size in bytes, in the format of Bytes. Meanwhile
+// others may use the queue.
 func (t *Tensor) ReadInto(ctx context.Context, dst []byte) error {
-	if len(dst) != t.desc.Bytes() {
-		return fmt.Errorf("tensor: read %v into %d bytes, want %d: %w", t.desc, len(dst), t.desc.Bytes(), core.ErrShape)
-	}
-	t.dev.mu.Lock()
-	defer t.dev.mu.Unlock()
-	if t.state.released.Load() {
-		return fmt.Errorf("tensor: read a released tensor %v: %w", t.desc, core.ErrUnknownTensor)
-	}
-	if err := t.dev.flush(); err != nil {
+	ticket, err := t.read(dst)
+	if err != nil {
 		return err
 	}
-	err := t.dev.stream.Read(ctx, t.desc.ID, dst)
+	return ticket.Wait(ctx)
+}
+
+// read asks for the elements as they are at this place of the queue.
+func (t *Tensor) read(dst []byte) (core.Ticket, error) {
+	if len(dst) != t.desc.Bytes() {
+		return nil, fmt.Errorf("tensor: read %v into %d bytes, want %d: %w", t.desc, len(dst), t.desc.Bytes(), core.ErrShape)
+	}
+	q := t.queue.live()
+	q.dev.sweep()
+	q.lockFor([]*Tensor{t})
+	defer q.mu.Unlock()
+	if err := t.next(q, "read"); err != nil {
+		return nil, err
+	}
+	ticket := q.stream.Read(t.desc.ID, dst)
+	q.sent++
 	runtime.KeepAlive(t)
-	return err
+	return passing{ticket, q, q.sent}, nil
+}
+
+// next makes t an operand of the next command of q, which the caller has locked and counts as sent: what makes t is sent
+// before it. A queue that is closed and a tensor that was released or has failed are errors.
+func (t *Tensor) next(q *queue, command string) error {
+	if q.closed.Load() {
+		return q.closedError()
+	}
+	q.flush()
+	if !t.state.use(q, q.sent+1) {
+		return fmt.Errorf("tensor: %s a released tensor %v: %w", command, t.desc, core.ErrUnknownTensor)
+	}
+	return q.dev.faults.get(t.desc.ID)
 }
 
 // FromBytes makes a tensor from elements in row-major order, little-endian. data may be reused afterwards.
 func (d *Device) FromBytes(ctx context.Context, dt dtype.DType, s shape.Shape, data []byte) (*Tensor, error) {
-	desc := op.Desc{DType: dt, Shape: s.Clone()}
-	if err := s.Check(); err != nil {
-		return nil, fmt.Errorf("tensor: %w", err)
-	}
-	if !dt.Valid() || len(data) != desc.Bytes() {
-		return nil, fmt.Errorf("tensor: %d bytes for %v, want %d: %w", len(data), desc, desc.Bytes(), core.ErrShape)
-	}
-	d.mu.Lock()
-	if err := d.flush(); err != nil {
-		d.mu.Unlock()
-		return nil, err
-	}
-	desc.ID = d.nextID()
-	err := d.stream.Write(ctx, desc, data)
-	d.mu.Unlock()
+	desc, err := describe("from bytes", dt, s, data)
 	if err != nil {
 		return nil, err
 	}
-	t := d.handle(desc, d.scope)
+	t, err := d.define(desc, func(desc op.Desc) error { return d.stream.Write(ctx, desc, data) })
+	if err != nil {
+		return nil, err
+	}
 	if n := len(data); n > 0 && n <= hostSize {
 		t.host = append(make([]byte, 0, n), data...)
 	}
 	return t, nil
+}
+
+// describe is a tensor that is to be made of data.
+func describe(what string, dt dtype.DType, s shape.Shape, data []byte) (op.Desc, error) {
+	desc := op.Desc{DType: dt, Shape: s.Clone()}
+	if err := s.Check(); err != nil {
+		return desc, fmt.Errorf("tensor: %s: %w", what, err)
+	}
+	if !dt.Valid() || len(data) != desc.Bytes() {
+		return desc, fmt.Errorf("tensor: %s: %d bytes for %v, want %d: %w", what, len(data), desc, desc.Bytes(), core.ErrShape)
+	}
+	return desc, nil
+}
+
+// define makes a tensor by a command of the queue.
+func (d *Device) define(desc op.Desc, command func(desc op.Desc) error) (*Tensor, error) {
+	q := d.queue
+	q.dev.sweep()
+	q.mu.Lock()
+	if q.closed.Load() {
+		q.mu.Unlock()
+		return nil, q.closedError()
+	}
+	q.flush()
+	desc.ID = q.nextID()
+	err := command(desc)
+	if err == nil {
+		q.sent++
+	}
+	n := q.sent
+	q.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	return q.handle(desc, n, d.scope), nil
 }

@@ -57,7 +57,7 @@ func TestMovement(t *testing.T) {
 	require.Equal(t, []int32{5, 4, 3, 2, 1, 0}, data[int32](t, a.Flip()))
 	require.Equal(t, []int32{0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5}, data[int32](t, tensor.Stack(0, a, a)))
 	require.Equal(t, []int32{9, 0, 1, 9, 3, 4}, data[int32](t, a.Pad(1, 1, -1, 9)))
-	require.Equal(t, []int32{3, 4, 5}, data[int32](t, a.Gather(0, tensor.Scalar[int64](d, 1))))
+	require.Equal(t, []int32{3, 4, 5}, data[int32](t, a.IndexSelect(0, tensor.Scalar[int64](d, 1))))
 }
 
 // softmax, matmul and layer_norm against values computed with NumPy in float64.
@@ -102,7 +102,7 @@ func TestMistakesPanicWithTypedErrors(t *testing.T) {
 func TestRunTimeFaultsArriveWithTheData(t *testing.T) {
 	d := open(t)
 	x := d.Iota(dtype.F32, 3)
-	bad := x.Gather(0, tensor.From(d, []int64{1, 7})).AddScalar(1)
+	bad := x.IndexSelect(0, tensor.From(d, []int64{1, 7})).AddScalar(1)
 	_, err := bad.Bytes(ctx)
 	require.ErrorIs(t, err, core.ErrIndex)
 	var ne *core.NodeError

@@ -34,6 +34,12 @@ func Fetch[T dtype.Native](tx *Transaction, t *Tensor, dst *[]T) {
 	tx.reads = append(tx.reads, fetch{t, dtype.Bytes(v), func() { *dst = v }})
 }
 
+// FetchBytes registers t, of any type, to be read into *dst as Tensor.Bytes gives it.
+func FetchBytes(tx *Transaction, t *Tensor, dst *[]byte) {
+	b := make([]byte, t.desc.Bytes())
+	tx.reads = append(tx.reads, fetch{t, b, func() { *dst = b }})
+}
+
 // Len is how many tensors are registered.
 func (tx *Transaction) Len() int { return len(tx.reads) }
 
@@ -42,25 +48,25 @@ func (tx *Transaction) Len() int { return len(tx.reads) }
 func (tx *Transaction) Execute(ctx context.Context) error {
 	reads := tx.reads
 	tx.reads = nil
-	for _, r := range reads { // every device computes before the first is waited for
-		if err := r.t.dev.send(); err != nil {
-			return err
+	tickets := make([]core.Ticket, len(reads)) // every device computes before the first is waited for
+	var failed error
+	for i, r := range reads {
+		ticket, err := r.t.read(r.buf)
+		if err != nil {
+			ticket = core.Failed(err)
+		}
+		tickets[i] = ticket
+	}
+	for i, t := range tickets {
+		if err := t.Wait(ctx); err != nil && failed == nil {
+			failed = fmt.Errorf("transaction: tensor %d of %d: %w", i, len(reads), err)
 		}
 	}
-	for i, r := range reads {
-		if err := r.t.ReadInto(ctx, r.buf); err != nil {
-			return fmt.Errorf("transaction: tensor %d of %d: %w", i, len(reads), err)
-		}
+	if failed != nil {
+		return failed
 	}
 	for _, r := range reads {
 		r.assign()
 	}
 	return nil
-}
-
-// send submits what is queued, without waiting.
-func (e *engine) send() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.flush()
 }

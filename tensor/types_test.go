@@ -64,7 +64,7 @@ func TestFixturesInNarrowTypes(t *testing.T) {
 // exact and within the row's tolerance elsewhere.
 func TestSeedsAreEqualOnEveryBackend(t *testing.T) {
 	d := open(t)
-	other, err := tensor.On(ctx, &core.Device{Backend: ref.New(), Spec: "ref"})
+	other, err := tensor.On(ctx, &core.Place{Backend: ref.New(), Spec: "ref"})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, other.Close()) }()
 	d.Seed(42)

@@ -4,13 +4,18 @@
 //
 //	learner := &train.Learner[*Model, Batch]{
 //		Open: func(ctx context.Context) (*train.Parts[*Model, Batch], error) {
-//			dev, err := tensor.Open(...) // wrapped by autodiff.Device
-//			...
-//			return &train.Parts[*Model, Batch]{Device: dev, Model: m, Optimizer: optim.NewAdam(...), Rate: schedule.Constant(1e-3), Train: loader, Valid: valid}, nil
+//			dev, err := burn.Open(ctx, "cpu", burn.WithGradients())
+//			if err != nil {
+//				return nil, err
+//			}
+//			loader, err := newLoader(dev)
+//			return &train.Parts[*Model, Batch]{Device: dev, Model: NewModel(dev), Optimizer: optim.NewAdam(optim.AdamConfig{}),
+//				Rate: schedule.Constant(1e-3), Train: loader}, err
 //		},
 //		TrainStep: func(ctx context.Context, m *Model, b Batch) (train.Output, error) {
 //			scores := m.Forward(b.Images)
-//			return train.Output{Loss: scores.CrossEntropyLoss(b.Labels, ...), Predictions: scores, Targets: b.Labels, Items: b.Len}, nil
+//			loss := scores.CrossEntropyLoss(b.Labels, tensor.ClassOptions{})
+//			return train.Output{Loss: loss, Predictions: scores, Targets: b.Labels, Items: b.Images.Shape()[0]}, nil
 //		},
 //		Epochs:  10,
 //		Metrics: []metric.Metric{metric.Loss(), metric.Accuracy(metric.ClassOptions{})},
@@ -19,5 +24,5 @@
 //	result, err := learner.Run(ctx)
 //
 // A step runs in a tensor.Scope, so that nothing it made is left behind, and is waited for once, where metrics are read. What memory the
-// backward pass may use is chosen where the device is wrapped, by autodiff.WithCheckpointing.
+// backward pass may use is chosen where the device is opened, by burn.WithGradients(autodiff.WithCheckpointing(...)).
 package train

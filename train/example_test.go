@@ -21,7 +21,7 @@ func Example() {
 	learner := &train.Learner[*nn.Linear, pairs]{
 		Epochs: 30,
 		Open: func(ctx context.Context) (*train.Parts[*nn.Linear, pairs], error) {
-			device, err := core.OpenDevice("cpu", core.Config{})
+			device, err := core.OpenPlace("cpu", core.Config{})
 			if err != nil {
 				return nil, err
 			}

@@ -72,6 +72,14 @@ func (w Watch) fill() Watch {
 	return w
 }
 
+// in is w with its defaults filled in, where validation says whether there is any.
+func (w Watch) in(validation bool) Watch {
+	if w.Split == "" && !validation {
+		w.Split = Train
+	}
+	return w.fill()
+}
+
 // String is "valid loss".
 func (w Watch) String() string {
 	w = w.fill()

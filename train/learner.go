@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"time"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/data"
 	"github.com/goburn/burn/optim"
 	"github.com/goburn/burn/optim/schedule"
@@ -39,13 +42,29 @@ type Parts[M, B any] struct {
 	Close func() error
 }
 
+// check reports parts that are nil.
+func (p *Parts[M, B]) check() error {
+	if p == nil || p.Device == nil || missing(p.Model) {
+		return fmt.Errorf("train: parts without Device or Model, want both: %w", core.ErrAttr)
+	}
+	return nil
+}
+
+// missing reports whether m is nil or a nil pointer.
+func missing(m any) bool {
+	v := reflect.ValueOf(m)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
 func (p *Parts[M, B]) close() error {
 	if p.Close != nil {
 		return p.Close()
 	}
 	errs := []error{p.Device.Close()}
 	for _, r := range p.Replicas {
-		errs = append(errs, r.Device.Close())
+		if r.Device != nil {
+			errs = append(errs, r.Device.Close())
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -93,8 +112,14 @@ type Learner[M, B any] struct {
 	Resume      bool       // go on from the last checkpoint in Dir, if there is one
 	Stop        *EarlyStop // or nil
 
+	// NonFinite is how many training batches in a row may have a loss that is NaN or infinite: that many end the run with an error
+	// that wraps ErrDiverged, and so does a trained parameter that is not finite when an epoch ends or a checkpoint is due. No
+	// checkpoint is written meanwhile, so that the last good one stays. 0 stands for 3, less than 0 for no such end.
+	NonFinite int
+
 	// Restarts is how many times Open is tried anew after the backend was lost (core.ErrBackendLost); a lost backend after
-	// that is an error. The count starts again whenever an epoch ends.
+	// that is an error, and so is one that is lost twice in a row at the same step with the same error, unless that has a method
+	// Transient that reports true, as when somebody killed the process. The count starts again whenever an epoch ends.
 	Restarts int
 	Backoff  time.Duration // before the first try, doubled for each; 0 stands for 100 ms
 
@@ -127,8 +152,12 @@ func (r *Result[M, B]) Close() error { return r.close() }
 
 func (l *Learner[M, B]) check() error {
 	switch {
+	case l == nil:
+		return fmt.Errorf("train: the learner is nil: %w", core.ErrAttr)
 	case l.Open == nil || l.TrainStep == nil:
-		return fmt.Errorf("train: learner without Open or TrainStep, want both")
+		return fmt.Errorf("train: learner without Open or TrainStep, want both: %w", core.ErrAttr)
+	case slices.ContainsFunc(l.Listeners, func(x Listener) bool { return x == nil }):
+		return fmt.Errorf("train: a listener is nil: %w", core.ErrAttr)
 	case l.Epochs < 1:
 		return fmt.Errorf("train: %d epochs, want at least 1", l.Epochs)
 	case l.Accumulate < 0 || l.ReadEvery < 0 || l.Restarts < 0 || l.Checkpoints.Every < 0:
@@ -140,7 +169,10 @@ func (l *Learner[M, B]) check() error {
 	}
 	for split, list := range map[Split][]metric.Metric{Train: l.metrics(Train), Valid: l.metrics(Valid)} {
 		seen := map[string]bool{}
-		for _, m := range list {
+		for i, m := range list {
+			if m == nil {
+				return fmt.Errorf("train: metric %d in %s is nil: %w", i, split, core.ErrAttr)
+			}
 			if name := m.Info().Name; seen[name] {
 				return fmt.Errorf("train: two metrics in %s are named %q, want names that differ", split, name)
 			} else {

@@ -84,10 +84,10 @@ type (
 	learner = train.Learner[*model, batch]
 )
 
-func cpu() (*core.Device, error) { return core.OpenDevice("cpu", core.Config{Threads: 1}) }
+func cpu() (*core.Place, error) { return core.OpenPlace("cpu", core.Config{Threads: 1}) }
 
 // opened makes parts on a device, always the same.
-func opened(ctx context.Context, c *core.Device, options ...autodiff.Option) (*parts, error) {
+func opened(ctx context.Context, c *core.Place, options ...autodiff.Option) (*parts, error) {
 	d, err := tensor.On(ctx, autodiff.Device(c, options...))
 	if err != nil {
 		return nil, err
@@ -336,7 +336,9 @@ func TestBestAndEvaluate(t *testing.T) {
 	defer r.Close()
 	best, ok := r.History.Best(train.Watch{}, metric.Lower)
 	require.True(t, ok)
-	require.NoError(t, l.LoadBest(ctx, r.Parts))
+	chosen, err := l.LoadBest(ctx, r.Parts)
+	require.NoError(t, err)
+	require.Equal(t, best, chosen)
 	rec, err := l.Evaluate(ctx, r.Parts, r.Parts.Valid)
 	require.NoError(t, err)
 	require.Equal(t, train.Test, rec.Split)

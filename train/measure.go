@@ -12,17 +12,20 @@ import (
 type gauge struct {
 	metrics []metric.Metric
 	waiting []measured
-	last    time.Time // of the reading before
+	losses  []stepLoss // of the last reading, in order
+	last    time.Time  // of the reading before
 	now     func() time.Time
 }
 
 // measured is a step whose values are not read yet.
 type measured struct {
 	items   int
+	step    int // the update that it is part of
 	rate    float64
 	dev     *tensor.Device
 	tensors []*tensor.Tensor // of all metrics, each once
 	parts   [][]int          // for each metric, which of them it asked for
+	loss    int              // which of them is the loss
 }
 
 func (m *measured) release() {
@@ -58,36 +61,52 @@ func (g *gauge) measure(o Output, rate float64, dev *tensor.Device) measured {
 	}
 	o.Loss, o.Predictions, o.Targets = cut(o.Loss), cut(o.Predictions), cut(o.Targets)
 	at := map[*tensor.Tensor]int{}
+	index := func(t *tensor.Tensor) int {
+		i, ok := at[t]
+		if !ok {
+			i = len(m.tensors)
+			at[t] = i
+			m.tensors = append(m.tensors, t.Keep())
+		}
+		return i
+	}
+	m.loss = index(o.Loss)
 	for _, x := range g.metrics {
 		var part []int
 		for _, t := range x.Measure(o) {
-			i, ok := at[t]
-			if !ok {
-				i = len(m.tensors)
-				at[t] = i
-				m.tensors = append(m.tensors, t.Keep())
-			}
-			part = append(part, i)
+			part = append(part, index(t))
 		}
 		m.parts = append(m.parts, part)
 	}
 	return m
 }
 
-// push adds a step to what is to be read.
-func (g *gauge) push(m measured) { g.waiting = append(g.waiting, m) }
+// push adds a batch to what is to be read, which is part of update number step.
+func (g *gauge) push(m measured, step int) {
+	m.step = step
+	g.waiting = append(g.waiting, m)
+}
 
 // read waits for what is waiting and updates the metrics.
 func (g *gauge) read(ctx context.Context) ([]Reading, error) {
-	for _, m := range g.waiting {
+	var tx tensor.Transaction // one wait for all of them
+	read := make([][][]byte, len(g.waiting))
+	for k, m := range g.waiting {
+		read[k] = make([][]byte, len(m.tensors))
+		for i, t := range m.tensors {
+			tensor.FetchBytes(&tx, t, &read[k][i])
+		}
+	}
+	if err := tx.Execute(ctx); err != nil {
+		return nil, err
+	}
+	g.losses = g.losses[:0]
+	for k, m := range g.waiting {
 		arrays := make([]metric.Array, len(m.tensors))
 		for i, t := range m.tensors {
-			b, err := t.Bytes(ctx)
-			if err != nil {
-				return nil, err
-			}
-			arrays[i] = metric.Array{Shape: t.Shape(), Data: tensor.Float64s(t.DType(), b)}
+			arrays[i] = metric.Array{Shape: t.Shape(), Data: tensor.Float64s(t.DType(), read[k][i])}
 		}
+		g.losses = append(g.losses, stepLoss{m.step, arrays[m.loss].Data[0]})
 		now := g.now()
 		s := metric.Sample{Items: m.items, Rate: m.rate, Device: m.dev, Took: now.Sub(g.last)}
 		g.last = now

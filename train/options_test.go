@@ -96,7 +96,7 @@ func TestLossIsNoNumber(t *testing.T) {
 		o.Loss = o.Loss.MulScalar(math.Inf(1))
 		return o, err
 	}
-	l.ValidStep = step
+	l.ValidStep, l.NonFinite = step, -1
 	var warnings []string
 	l.Listeners = []train.Listener{train.ListenerFunc(func(e train.Event) {
 		if w, ok := e.(train.Warned); ok {

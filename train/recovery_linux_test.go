@@ -22,15 +22,15 @@ import (
 // than the steps since, and ends with the parameters of a run that nothing happened to.
 func TestLostBackend(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds a plugin")
+		t.Skip("-short is set: this test builds a plugin")
 	}
 	ctx := context.Background()
 	plugins := t.TempDir()
-	out, err := exec.Command("go", "build", "-o", filepath.Join(plugins, "burn-backend-cpu"), "../plugins/cpu/cmd/burn-backend-cpu").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Join(plugins, "burn-backend-cpu"), "../plugins/cpu/cmd/burn-backend-cpu").CombinedOutput()
 	require.NoError(t, err, string(out))
 	want, whole := run(t, ctx, newLearner("", 3))
 
-	var device *core.Device
+	var device *core.Place
 	opens := 0
 	dir := t.TempDir()
 	process := func(ctx context.Context) (*parts, error) {
@@ -43,7 +43,7 @@ func TestLostBackend(t *testing.T) {
 		return opened(ctx, c)
 	}
 	kill := func() {
-		b, ok := core.As[*client.Backend](device.Backend)
+		b, ok := device.Backend.(*client.Backend)
 		require.True(t, ok)
 		pid, err := strconv.Atoi(b.PID())
 		require.NoError(t, err)

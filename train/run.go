@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/data"
+	"github.com/goburn/burn/internal/lost"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/optim"
 	"github.com/goburn/burn/train/checkpoint"
@@ -22,6 +24,7 @@ type run[M, B any] struct {
 
 	parts  *Parts[M, B]
 	params []nn.Named
+	copies []copying
 	train  *gauge
 	valid  *gauge
 	sum    optim.Accumulator
@@ -35,8 +38,11 @@ type run[M, B any] struct {
 	rate    float64
 
 	restarts int
+	lostAt   int    // step of the last loss
+	lostWay  string // how it was lost
 	began    time.Time
-	broken   bool // a loss that is no number was told
+	diverged divergence
+	warned   bool // of a loss that is not finite
 
 	mu        sync.Mutex // one event at a time
 	listeners []Listener
@@ -50,6 +56,9 @@ var errInterrupted = errors.New("interrupted")
 func (l *Learner[M, B]) Run(ctx context.Context) (*Result[M, B], error) {
 	if err := l.check(); err != nil {
 		return nil, err
+	}
+	if ctx == nil {
+		return nil, fmt.Errorf("train: the context is nil: %w", core.ErrAttr)
 	}
 	r := &run[M, B]{Learner: l, soft: ctx, hard: l.Kill, phase: Train, began: time.Now(), listeners: l.Listeners}
 	if r.hard == nil {
@@ -66,6 +75,7 @@ func (l *Learner[M, B]) Run(ctx context.Context) (*Result[M, B], error) {
 		r.listeners = append([]Listener{logs}, l.Listeners...)
 	}
 	reason, err := r.all()
+	r.unite()
 	var saved error
 	if r.store != nil {
 		saved = r.store.Wait()
@@ -118,6 +128,9 @@ func (r *run[M, B]) all() (Reason, error) {
 		}
 		switch {
 		case err == nil:
+			if r.diverged.row > 0 && r.patience() > 0 {
+				return Failed, r.divergedError()
+			}
 			if r.epoch < r.Epochs {
 				return StoppedEarly, nil
 			}
@@ -127,6 +140,11 @@ func (r *run[M, B]) all() (Reason, error) {
 		case !errors.Is(err, core.ErrBackendLost) || r.restarts >= r.Restarts || r.hard.Err() != nil:
 			return Failed, err
 		}
+		way := lost.Way(err)
+		if r.restarts > 0 && r.step == r.lostAt && way == r.lostWay && !lost.Transient(err) {
+			return Failed, fmt.Errorf("train: the backend was lost twice in the same way at step %d, which is not tried again: %w", r.step, err)
+		}
+		r.lostAt, r.lostWay = r.step, way
 		if err := r.restart(err); err != nil {
 			return Failed, err
 		}
@@ -140,6 +158,8 @@ func (r *run[M, B]) restart(cause error) error {
 	r.train.drop()
 	r.valid.drop()
 	r.sum = optim.Accumulator{}
+	r.diverged = divergence{}
+	r.copies = nil // they end with the device
 	if r.parts != nil {
 		if err := ignoreLost(r.parts.close()); err != nil {
 			r.warn("closing the lost backend: %v", err)
@@ -169,12 +189,16 @@ func (r *run[M, B]) open(resume bool) error {
 		return fmt.Errorf("train: open: %w", err)
 	}
 	r.parts = p
-	if p == nil || p.Device == nil || p.Optimizer == nil || p.Rate == nil || p.Train == nil {
+	if p == nil || p.Device == nil || p.Optimizer == nil || p.Rate == nil || p.Train == nil || missing(p.Model) {
 		r.parts = nil
-		return fmt.Errorf("train: open gave parts without Device, Optimizer, Rate or Train, want all of them")
+		var cerr error
+		if p != nil && (p.Close != nil || p.Device != nil) {
+			cerr = p.close()
+		}
+		return errors.Join(fmt.Errorf("train: open gave parts without Device, Model, Optimizer, Rate or Train, want all of them: %w", core.ErrAttr), cerr)
 	}
 	if !p.Device.Autodiff() {
-		return fmt.Errorf("train: device %s records no gradients: wrap it when it is opened, tensor.On(ctx, autodiff.Device(device)): %w", p.Device, core.ErrUnsupported)
+		return fmt.Errorf("train: device %s records no gradients: open it with them, burn.Open(ctx, name, burn.WithGradients()): %w", p.Device, core.ErrUnsupported)
 	}
 	if p.Train.Len() == 0 {
 		return fmt.Errorf("train: the training loader has no batches: is the dataset empty, or smaller than a batch that DropLast drops?")
@@ -188,8 +212,13 @@ func (r *run[M, B]) open(resume bool) error {
 			return err
 		}
 	}
-	r.params = nn.Trained(p.Model)
+	if r.params, err = trained(p.Model); err != nil {
+		return err
+	}
 	if err := r.align(r.hard); err != nil {
+		return err
+	}
+	if err := r.split(); err != nil {
 		return err
 	}
 	s := Started{Name: r.Name, Dir: r.Dir, Device: p.Device.String(), Epochs: r.Epochs, Epoch: r.epoch, Step: r.step, History: r.history,
@@ -200,6 +229,19 @@ func (r *run[M, B]) open(resume bool) error {
 	s.Params.Trained, s.Params.All = nn.Count(p.Model)
 	r.emit(s)
 	return nil
+}
+
+// trained lists the parameters to train. A model that has none, or hides some, is an error.
+func trained(m any) ([]nn.Named, error) {
+	list := nn.Trained(m)
+	if hidden := nn.Hidden(m); len(hidden) > 0 {
+		return nil, fmt.Errorf("train: %T has parameters that training cannot see, in %s: export the fields (Proj, not proj), or give them the tag `nn:\"-\"` to leave them as they are: %w",
+			m, strings.Join(hidden, ", "), core.ErrAttr)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("train: %T has no trained parameters, want at least one: are all of them frozen?: %w", m, core.ErrAttr)
+	}
+	return list, nil
 }
 
 // watched checks that what decisions go by will be there, and fills in the split that there is.
@@ -218,12 +260,7 @@ func (r *run[M, B]) watched() error {
 }
 
 // watch is w, whose split is Train by default when there is no validation.
-func (r *run[M, B]) watch(w Watch) Watch {
-	if w.Split == "" && r.parts.Valid == nil {
-		w.Split = Train
-	}
-	return w.fill()
-}
+func (r *run[M, B]) watch(w Watch) Watch { return w.in(r.parts.Valid != nil) }
 
 // epochs trains from where the run stands.
 func (r *run[M, B]) epochs() error {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/data"
 	"github.com/goburn/burn/model/record"
 	"github.com/goburn/burn/nn"
@@ -61,10 +62,14 @@ func floats(m map[string]Number) map[string]float64 {
 }
 
 // save takes a snapshot, which waits for the device, and has it written, which is not waited for. A write that failed was told by the
-// event Saved and is no error here.
+// event Saved and is no error here. While the loss is not finite nothing is written, so that the last good checkpoint stays; a parameter
+// that is not finite is an error.
 func (r *run[M, B]) save(best bool) error {
-	if r.store == nil {
+	if r.patience() > 0 && r.diverged.row > 0 {
 		return nil
+	}
+	if err := r.checkParams(); err != nil || r.store == nil {
+		return err
 	}
 	s, err := r.snapshot()
 	if err != nil {
@@ -202,17 +207,40 @@ func (r *run[M, B]) apply(s *checkpoint.Snapshot) error {
 	return nil
 }
 
-// LoadBest gives the model of p the parameters of the best checkpoint in Dir. Without one the error wraps checkpoint.ErrNone.
-func (l *Learner[M, B]) LoadBest(ctx context.Context, p *Parts[M, B]) error {
+// LoadBest gives the model of p the parameters of the best checkpoint in Dir, and returns the record by which Checkpoints.Best chose it.
+// Without one the error wraps checkpoint.ErrNone.
+func (l *Learner[M, B]) LoadBest(ctx context.Context, p *Parts[M, B]) (Record, error) {
+	if ctx == nil {
+		return Record{}, fmt.Errorf("train: the context is nil: %w", core.ErrAttr)
+	}
+	if err := p.check(); err != nil {
+		return Record{}, err
+	}
+	if l.Dir == "" {
+		return Record{}, fmt.Errorf("train: the best checkpoint: the learner has no Dir: %w", checkpoint.ErrNone)
+	}
 	store, err := checkpoint.Open(l.checkpointDir(), -1, nil)
 	if err != nil {
-		return err
+		return Record{}, err
 	}
 	s, err := store.Best()
 	if err != nil {
-		return err
+		return Record{}, err
 	}
-	return loadModel(ctx, p.Model, s)
+	var st state
+	if err := json.Unmarshal(s.Files[stateFile], &st); err != nil {
+		return Record{}, fmt.Errorf("train: the best checkpoint: %w", err)
+	}
+	w := l.Checkpoints.Best.in(p.Valid != nil)
+	d, err := l.direction(w)
+	if err != nil {
+		return Record{}, err
+	}
+	best, ok := st.History.Best(w, d)
+	if !ok {
+		return Record{}, fmt.Errorf("train: the best checkpoint, of step %d, has no %v: %w", st.Step, w, checkpoint.ErrNone)
+	}
+	return best, loadModel(ctx, p.Model, s)
 }
 
 func loadModel(ctx context.Context, m any, s *checkpoint.Snapshot) error {

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/tensor"
 )
@@ -46,10 +48,14 @@ func (r *run[M, B]) trainEpoch() error {
 			if readings, err = r.train.read(r.hard); err != nil {
 				return fmt.Errorf("train: epoch %d, batch %d: %w", r.epoch+1, done, err)
 			}
-			r.checkFinite(readings)
 		}
 		r.emit(Stepped{Split: Train, Epoch: r.epoch, Batch: done, Batches: batches, Step: r.step, Items: items, Rate: r.rate,
 			Readings: readings, Fresh: fresh, Time: time.Now()})
+		if fresh {
+			if err := r.follow(r.train.losses); err != nil {
+				return err
+			}
+		}
 		if save || stop {
 			if err := r.save(false); err != nil {
 				return err
@@ -77,6 +83,7 @@ func (r *run[M, B]) trainBatch(b B, others []feed[B], last bool) (items int, upd
 			}
 		}
 	}()
+	var grads *tensor.Gradients // of the parameters; they outlive the scope
 	err = guarded(r.parts.Device, false, b, func(b B) error {
 		o, err := r.TrainStep(r.hard, r.parts.Model, b)
 		if err != nil {
@@ -86,27 +93,41 @@ func (r *run[M, B]) trainBatch(b B, others []feed[B], last bool) (items int, upd
 			return err
 		}
 		items = o.Count()
-		grads, err := o.Loss.Backward()
+		g, err := o.Loss.Backward()
 		if err != nil {
 			return err
 		}
-		if err := r.merge(items, grads, join()); err != nil {
+		if err := r.merge(items, g, join()); err != nil {
 			return err
 		}
-		if updated, err = r.gather(grads, last); err != nil {
-			return err
+		if !slices.ContainsFunc(r.params, func(p nn.Named) bool { return g.Of(p.Value()) != nil }) {
+			g.Release()
+			return fmt.Errorf("no trained parameter has a gradient: does the loss depend on the model, and was nothing detached on the way?: %w", core.ErrAttr)
 		}
-		r.train.push(r.train.measure(o, r.rate, r.parts.Device))
+		for _, p := range r.params {
+			if t := g.Of(p.Value()); t != nil {
+				t.Keep()
+			}
+		}
+		grads = g
+		r.train.push(r.train.measure(o, r.rate, r.parts.Device), r.step+1)
 		for _, s := range join() {
 			if s.items > 0 {
-				r.train.push(s.measured)
+				r.train.push(s.measured, r.step+1)
 				items += s.items
 			}
 		}
 		pushed = true
 		return nil
 	})
-	if err == nil && updated && len(r.parts.Replicas) > 0 {
+	if err != nil {
+		if grads != nil {
+			grads.Release()
+		}
+		return items, false, err
+	}
+	// The tape of the step has ended with the scope: nothing but the model holds the parameters, which are updated in place.
+	if updated, err = r.gather(grads, last); err == nil && updated && len(r.parts.Replicas) > 0 {
 		err = r.spread()
 	}
 	return items, updated, err
@@ -128,19 +149,9 @@ func (r *run[M, B]) gather(grads *tensor.Gradients, last bool) (updated bool, er
 	return true, r.update(grads)
 }
 
-// checkFinite warns, once, of a loss that is not finite: no step after it can be of use.
-func (r *run[M, B]) checkFinite(readings []Reading) {
-	for _, x := range readings {
-		if x.Name == "loss" && !r.broken && (math.IsNaN(x.Last) || math.IsInf(x.Last, 0)) {
-			r.broken = true
-			r.warn("the loss is %v in epoch %d, step %d: lower the learning rate, clip gradients, or go back to an earlier checkpoint", x.Last, r.epoch+1, r.step)
-		}
-	}
-}
-
 // update moves the parameters, and takes grads over.
 func (r *run[M, B]) update(grads *tensor.Gradients) error {
-	defer grads.Release()
+	defer grads.GiveUp().Release()
 	if r.Clip != nil {
 		norm, err := r.Clip.Apply(r.params, grads)
 		if err != nil {
@@ -233,7 +244,7 @@ func (r *run[M, B]) judgeBatch(b B, step Step[M, B], items *int) error {
 			return err
 		}
 		*items = o.Count()
-		r.valid.push(r.valid.measure(o, math.NaN(), r.parts.Device))
+		r.valid.push(r.valid.measure(o, math.NaN(), r.parts.Device), r.step)
 		return nil
 	})
 }

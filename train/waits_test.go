@@ -2,6 +2,7 @@ package train_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,53 +12,68 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// watched counts how often a stream is waited for: reads and syncs with no command between them are one wait.
+// watched counts how often the host waits for a stream: waits with no command between them are one.
 type watched struct {
 	core.Backend
-	waits *int
+	waits *atomic.Int32
 }
 
-func (w watched) Unwrap() any { return w.Backend }
+func (w watched) Open(ctx context.Context, device int) (core.Device, error) {
+	d, err := w.Backend.Open(ctx, device)
+	return watchedDevice{d, w.waits}, err
+}
 
-func (w watched) OpenStream(ctx context.Context, device int) (core.Stream, error) {
-	s, err := w.Backend.OpenStream(ctx, device)
-	return &watchedStream{Stream: s, waits: w.waits}, err
+type watchedDevice struct {
+	core.Device
+	waits *atomic.Int32
+}
+
+func (watchedDevice) Extend(any) bool { return false }
+
+func (d watchedDevice) OpenStream(ctx context.Context) (core.Stream, error) {
+	s, err := d.Device.OpenStream(ctx)
+	return &watchedStream{Stream: s, waits: d.waits}, err
 }
 
 type watchedStream struct {
 	core.Stream
-	waits   *int
-	waiting bool
+	waits   *atomic.Int32
+	waiting atomic.Bool
 }
 
-func (s *watchedStream) Unwrap() any { return s.Stream }
+type watchedEvent struct {
+	core.Ticket
+	s *watchedStream
+}
 
-func (s *watchedStream) wait() {
-	if !s.waiting {
-		*s.waits++
+func (e watchedEvent) Wait(ctx context.Context) error {
+	if !e.s.waiting.Swap(true) {
+		e.s.waits.Add(1)
 	}
-	s.waiting = true
+	return e.Ticket.Wait(ctx)
 }
 
-func (s *watchedStream) Submit(n []op.Node) error {
-	s.waiting = false
-	return s.Stream.Submit(n)
+func (s *watchedStream) Submit(n []op.Node, free []op.TensorID) error {
+	if len(n) > 0 {
+		s.waiting.Store(false)
+	}
+	return s.Stream.Submit(n, free)
 }
 
-func (s *watchedStream) Read(ctx context.Context, id op.TensorID, dst []byte) error {
-	s.wait()
-	return s.Stream.Read(ctx, id, dst)
+func (s *watchedStream) Read(id op.TensorID, dst []byte) core.Ticket {
+	return watchedEvent{s.Stream.Read(id, dst), s}
 }
 
-func (s *watchedStream) Sync(ctx context.Context) error {
-	s.wait()
-	return s.Stream.Sync(ctx)
+func (s *watchedStream) Signal() core.Event { return watchedEvent{s.Stream.Signal(), s} }
+
+func (s *watchedStream) Wait(e core.Event) error {
+	return s.Stream.Wait(e.(watchedEvent).Ticket.(core.Event))
 }
 
 // TestWaits: a training step waits once, with ReadEvery less often, and a validation step once.
 func TestWaits(t *testing.T) {
 	for every, want := range map[int][]int{0: {6, 3}, 2: {3, 3}, 4: {2, 3}} {
-		waits := 0
+		var waits atomic.Int32
 		l := newLearner("", 1)
 		l.ReadEvery = every
 		l.Open = func(ctx context.Context) (*parts, error) {
@@ -68,13 +84,13 @@ func TestWaits(t *testing.T) {
 			return opened(ctx, c.With(func(b core.Backend) core.Backend { return watched{b, &waits} }))
 		}
 		var got []int
-		last := 0
+		last := int32(0)
 		l.Listeners = []train.Listener{train.ListenerFunc(func(e train.Event) {
 			switch e.(type) {
 			case train.EpochStarted:
-				last = waits
+				last = waits.Load()
 			case train.EpochEnded:
-				got = append(got, waits-last)
+				got = append(got, int(waits.Load()-last))
 			}
 		})}
 		r, err := l.Run(context.Background())

@@ -3,6 +3,7 @@ package graphs
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/goburn/burn/conformance/ref"
 	"github.com/goburn/burn/core"
@@ -16,110 +17,156 @@ type Mode string
 // The modes.
 const (
 	Nodes      Mode = "nodes"      // submitted node by node, inputs dropped at their last use
-	AsProgram  Mode = "program"    // defined and run
+	AsProgram  Mode = "program"    // defined and run twice
+	Donating   Mode = "donating"   // defined and run twice, the second time with all inputs donated
 	Primitives Mode = "primitives" // decomposed into primitives first, then as Nodes
 )
 
 // Modes lists them.
-func Modes() []Mode { return []Mode{Nodes, AsProgram, Primitives} }
+func Modes() []Mode { return []Mode{Nodes, AsProgram, Donating, Primitives} }
 
-// Run has b compute g and gives its outputs.
+// Run has a device of b compute g and gives its outputs.
 func (g *Graph) Run(ctx context.Context, b core.Backend, m Mode) ([]ref.Tensor, error) {
-	s, err := b.OpenStream(ctx, 0)
+	dev, err := b.Open(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close()
-	target := b
+	defer dev.Close()
+	s, err := dev.OpenStream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	target := core.TargetOf(b.Info().Name, dev)
 	if m == Primitives {
-		target = primitive{b}
+		supports := target.Supports
+		target.Supports = func(n *op.Node, in []op.Desc) error {
+			if op.Lookup(n.Op).Class != op.Primitive {
+				return fmt.Errorf("%v is a composite: %w", n.Op, core.ErrUnsupported)
+			}
+			return supports(n, in)
+		}
 	}
-	p, err := core.LowerProgram(target, g.Program)
+	p, err := program.Lower(target, g.Program)
 	if err != nil {
 		return nil, err
 	}
+	r := runner{dev, s, dev.NewIDs(greatest(p) + 1)}
 	for _, side := range []struct {
 		descs  []op.Desc
 		values []ref.Tensor
 	}{{p.Inputs, g.Inputs}, {p.Consts, g.Consts}} {
 		for i, d := range side.descs {
+			d.ID = r.id(d.ID)
 			if err := s.Write(ctx, d, side.values[i].Bytes()); err != nil {
 				return nil, err
 			}
 		}
 	}
-	ids := p.Outputs
-	if programs, ok := core.As[core.Programs](s); ok && m == AsProgram {
-		if ids, err = define(ctx, programs, p); err != nil {
+	ids := r.ids(p.Outputs)
+	if programs, ok := core.Extension[core.Programs](dev); ok && (m == AsProgram || m == Donating) {
+		if ids, err = r.program(ctx, programs, p, m == Donating); err != nil {
 			return nil, err
 		}
-	} else if err := s.Submit(dropped(p)); err != nil {
+	} else if err := s.Submit(r.nodes(p), nil); err != nil {
 		return nil, err
 	}
 	outs := make([]ref.Tensor, len(ids))
 	for i, d := range p.OutputDescs() {
 		data := make([]byte, d.Bytes())
-		if err := s.Read(ctx, ids[i], data); err != nil {
+		if err := core.Read(ctx, s, ids[i], data); err != nil {
 			return nil, fmt.Errorf("output %d: %w", i, err)
 		}
 		if outs[i], err = ref.FromBytes(d, data); err != nil {
 			return nil, err
 		}
 	}
-	return outs, s.Sync(ctx)
+	return outs, core.Sync(ctx, s)
 }
 
-// define runs p as a program, twice, for what a first run leaves behind must not change a second; the ids are those of
-// the second.
-func define(ctx context.Context, s core.Programs, p *program.Program) ([]op.TensorID, error) {
-	consts := make([]op.TensorID, len(p.Consts))
-	for i, d := range p.Consts {
-		consts[i] = d.ID
+// runner gives the ids of a program places among those of a device, behind base.
+type runner struct {
+	dev    core.Device
+	stream core.Stream
+	base   op.TensorID
+}
+
+func greatest(p *program.Program) int {
+	last := op.TensorID(0)
+	for _, ds := range [][]op.Desc{p.Inputs, p.Consts} {
+		for _, d := range ds {
+			last = max(last, d.ID)
+		}
 	}
-	id, err := s.Define(ctx, p, consts)
+	for i := range p.Nodes {
+		for _, d := range p.Nodes[i].Outputs {
+			last = max(last, d.ID)
+		}
+	}
+	return int(last)
+}
+
+func (r runner) id(local op.TensorID) op.TensorID {
+	return op.NewTensorID(r.base.Generation(), r.base.Sequence()+local.Sequence())
+}
+
+func (r runner) ids(local []op.TensorID) []op.TensorID {
+	l := make([]op.TensorID, len(local))
+	for i, id := range local {
+		l[i] = r.id(id)
+	}
+	return l
+}
+
+func (r runner) idsOf(ds []op.Desc) []op.TensorID {
+	l := make([]op.TensorID, len(ds))
+	for i, d := range ds {
+		l[i] = r.id(d.ID)
+	}
+	return l
+}
+
+// program runs p as a program, twice, for what a first run leaves behind must not change a second; the ids are those of
+// the second.
+func (r runner) program(ctx context.Context, programs core.Programs, p *program.Program, donating bool) ([]op.TensorID, error) {
+	id, err := programs.Define(ctx, r.stream, p, r.idsOf(p.Consts))
 	if err != nil {
 		return nil, err
 	}
-	inputs := make([]op.TensorID, len(p.Inputs))
-	for i, d := range p.Inputs {
-		inputs[i] = d.ID
-	}
 	var outs []op.TensorID
-	for run := range 2 {
-		outs = outs[:0:0]
-		for i := range p.Outputs {
-			outs = append(outs, op.NewTensorID(0, uint64(1<<20+run*1000+i)))
+	for second := range 2 {
+		run := core.Run{Program: id, Inputs: r.idsOf(p.Inputs)}
+		for range p.Outputs {
+			run.Outputs = append(run.Outputs, r.dev.NewIDs(1))
 		}
-		if err := s.Run(id, inputs, outs); err != nil {
+		if donating && second == 1 {
+			run.Donated = slices.Repeat([]bool{true}, len(run.Inputs))
+		}
+		if err := programs.Run(r.stream, run); err != nil {
 			return nil, err
 		}
+		outs = run.Outputs
 	}
 	return outs, nil
 }
 
-// dropped is p's nodes with every value given up at its last use.
-func dropped(p *program.Program) []op.Node {
+// nodes is p's nodes with every value given up at its last use.
+func (r runner) nodes(p *program.Program) []op.Node {
 	nodes := make([]op.Node, len(p.Nodes))
 	for i, last := range p.LastUse() {
-		nodes[i] = p.Nodes[i]
+		n := p.Nodes[i]
 		for _, id := range last {
-			for k, in := range nodes[i].Inputs {
+			for k, in := range n.Inputs {
 				if in == id && k < 64 {
-					nodes[i].Drop |= 1 << k
+					n.Drop |= 1 << k
 					break
 				}
 			}
 		}
+		n.Inputs, n.Outputs = r.ids(n.Inputs), slices.Clone(n.Outputs)
+		for k := range n.Outputs {
+			n.Outputs[k].ID = r.id(n.Outputs[k].ID)
+		}
+		nodes[i] = n
 	}
 	return nodes
-}
-
-// primitive is a backend that claims no composite.
-type primitive struct{ core.Backend }
-
-func (p primitive) Supports(n *op.Node, in []op.Desc) error {
-	if op.Lookup(n.Op).Class != op.Primitive {
-		return fmt.Errorf("%v is a composite: %w", n.Op, core.ErrUnsupported)
-	}
-	return p.Backend.Supports(n, in)
 }

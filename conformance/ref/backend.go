@@ -3,36 +3,33 @@ package ref
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/sdk/engine"
 )
 
-// Backend runs nodes through Eval as they are submitted. It has one device, every element type, and every op that it is
-// asked to claim. It is meant for tests: of hosts, of decorators, and of the suite itself.
-type Backend struct {
+// driver computes nodes through Eval. It has one device, every element type, and every op that it is asked to claim. It is
+// meant for tests: of hosts, of decorators, and of the suite itself.
+type driver struct {
 	eval func(n *op.Node, in []Tensor) ([]Tensor, error)
 	caps *core.Capabilities
-
-	mu      sync.Mutex
-	closed  bool
-	streams map[*stream]bool
 }
 
-var _ core.Backend = (*Backend)(nil)
+// maxResult bounds the bytes of one result, so that a node beyond any machine fails by itself.
+const maxResult = 1 << 32
 
 // Option changes what New makes.
-type Option func(*Backend)
+type Option func(*driver)
 
 // Claiming limits the claimed ops to those that f accepts.
 func Claiming(f func(op.Code) bool) Option {
-	return func(b *Backend) {
+	return func(d *driver) {
 		for _, c := range op.All() {
 			if !f(c) {
-				delete(b.caps.Ops, c.String())
+				delete(d.caps.Ops, c.String())
 			}
 		}
 	}
@@ -40,24 +37,29 @@ func Claiming(f func(op.Code) bool) Option {
 
 // Evaluating replaces Eval, for backends with a planted fault.
 func Evaluating(eval func(n *op.Node, in []Tensor) ([]Tensor, error)) Option {
-	return func(b *Backend) { b.eval = eval }
+	return func(d *driver) { d.eval = eval }
+}
+
+// Declaring changes the capability document, for devices with limits.
+func Declaring(change func(*core.Capabilities)) Option {
+	return func(d *driver) { change(d.caps) }
 }
 
 // New opens the backend. It claims the whole table unless an option says otherwise.
-func New(options ...Option) *Backend {
-	b := &Backend{eval: Eval, streams: map[*stream]bool{}, caps: &core.Capabilities{
-		Types: dtype.Any | dtype.Smalls, Ops: map[string]core.OpCapability{}, MaxRank: shape.MaxRank, Deterministic: true,
+func New(options ...Option) core.Backend {
+	d := &driver{eval: Eval, caps: &core.Capabilities{
+		Types: dtype.Any | dtype.Smalls, Ops: map[string]core.OpCapability{}, Limits: core.Limits{Rank: shape.MaxRank}, Deterministic: true,
 		Features: []string{"programs", "memory_stats"},
 	}}
 	for _, c := range op.All() {
 		if row := op.Lookup(c); Has(c) {
-			b.caps.Ops[row.Name] = core.OpCapability{Version: row.Version, Types: claimed(row)}
+			d.caps.Ops[row.Name] = core.Claim(row, claimed(row))
 		}
 	}
 	for _, o := range options {
-		o(b)
+		o(d)
 	}
-	return b
+	return engine.New(d)
 }
 
 // claimed is every type of the first operand, or of the result of an op without operands.
@@ -68,51 +70,58 @@ func claimed(row *op.Row) dtype.Set {
 	return dtype.Any
 }
 
-// Info implements core.Backend.
-func (b *Backend) Info() core.Info {
+// Info implements engine.Driver.
+func (d *driver) Info() core.Info {
 	return core.Info{Name: "ref", Version: "1.0.0", Vendor: "burn",
 		Devices: []core.DeviceInfo{{Name: "reference", Kind: "cpu", Detail: "slow and obvious"}}}
 }
 
-// Capabilities implements core.Backend.
-func (b *Backend) Capabilities() *core.Capabilities { return b.caps }
+// Open implements engine.Driver.
+func (d *driver) Open(context.Context, int) (engine.Device[Tensor], error) { return device{d}, nil }
 
-// Supports implements core.Backend.
-func (b *Backend) Supports(n *op.Node, in []op.Desc) error { return b.caps.Check(n, in) }
+// Close implements engine.Driver.
+func (d *driver) Close() error { return nil }
 
-// OpenStream implements core.Backend.
-func (b *Backend) OpenStream(ctx context.Context, device int) (core.Stream, error) {
-	if err := canceled(ctx); err != nil {
-		return nil, err
-	}
-	if device != 0 {
-		return nil, fmt.Errorf("ref: device %d, want 0: %w", device, core.ErrNotFound)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return nil, fmt.Errorf("ref: %w", core.ErrClosed)
-	}
-	s := &stream{backend: b, tensors: map[op.TensorID]slot{}, programs: map[core.ProgramID]*defined{}}
-	b.streams[s] = true
-	return s, nil
-}
+// device is a driver's, and its queue too: nothing is kept between calls.
+type device struct{ d *driver }
 
-// Close implements core.Backend.
-func (b *Backend) Close() error {
-	b.mu.Lock()
-	streams := b.streams
-	b.closed, b.streams = true, nil
-	b.mu.Unlock()
-	for s := range streams {
-		s.end()
-	}
+// Capabilities implements engine.Device.
+func (v device) Capabilities() *core.Capabilities { return v.d.caps }
+
+// Upload implements engine.Device.
+func (v device) Upload(d op.Desc, data []byte) (Tensor, error) { return FromBytes(d, data) }
+
+// Download implements engine.Device.
+func (v device) Download(dst []byte, _ op.Desc, t Tensor) error {
+	copy(dst, t.Bytes())
 	return nil
 }
 
-func canceled(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("ref: %w: %w", core.ErrCanceled, context.Cause(ctx))
+// Release implements engine.Device.
+func (v device) Release(Tensor) {}
+
+// OpenQueue implements engine.Device.
+func (v device) OpenQueue() (engine.Queue[Tensor], error) { return queue{v.d}, nil }
+
+// Close implements engine.Device.
+func (v device) Close() {}
+
+type queue struct{ d *driver }
+
+// Execute implements engine.Queue.
+func (q queue) Execute(c *engine.Call[Tensor]) error {
+	if err := q.d.caps.Check(c.Node, c.Descs); err != nil {
+		return err
 	}
-	return nil
+	for _, d := range c.Node.Outputs {
+		if d.Bytes() > maxResult {
+			return fmt.Errorf("result %v: %w", d, core.ErrOutOfMemory)
+		}
+	}
+	outs, err := q.d.eval(c.Node, c.In)
+	copy(c.Out, outs)
+	return err
 }
+
+// Close implements engine.Queue.
+func (q queue) Close() {}

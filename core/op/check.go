@@ -151,7 +151,7 @@ func (r *Row) infer(in []Desc, a Attrs) ([]Desc, error) {
 			return nil, violation(ErrDType, "", "%s is %v, want one of %v", o.Name, in[i].DType, o.Types)
 		}
 		as := o.SameAs
-		if o.Variadic && !o.Mixed && i >= len(r.Operands) {
+		if o.Variadic && i >= len(r.Operands) {
 			as = len(r.Operands)
 		}
 		if as > 0 && in[i].DType != in[as-1].DType {

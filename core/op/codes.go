@@ -275,9 +275,6 @@ const (
 	LocalResponseNorm
 	Dropout
 
-	// composite: a body of elementwise ops
-	Fused
-
 	// composite: pooling
 	MaxPool
 	LpPool

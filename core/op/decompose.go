@@ -82,39 +82,13 @@ var decompositions map[Code]Decomposition
 func init() {
 	decompositions = map[Code]Decomposition{}
 	for _, m := range []map[Code]Decomposition{
-		selectionRules, attentionRules, lossRules, gateRules, numericRules, arrangeRules, neighbourRules, fusedRules,
+		selectionRules, attentionRules, lossRules, gateRules, numericRules, arrangeRules, neighbourRules,
 		arithmeticRules, activationRules, statisticsRules, layerRules, indexingRules, quantizationRules, searchRules, randomRules, einsumRules, spectralRules,
 		matrixRules, factorRules, spectrumRules,
 		poolingRules, interpolateRules, gridRules, patchRules, quantizedRules} {
 		for c, r := range m {
 			decompositions[c] = r
 		}
-	}
-	for _, section := range [][]entry{activationRows, statisticsRows, layerRows} {
-		for i := range section {
-			if c := section[i].code; !section[i].row.Tolerance.Exact && c != Linear {
-				decompositions[c] = widened(decompositions[c])
-			}
-		}
-	}
-}
-
-// widened makes a rule compute in f32 on narrow floats and round its results once: a chain of narrow roundings would be
-// further from the op's definition than its tolerance.
-func widened(rule Decomposition) Decomposition {
-	return func(b *Builder, in []Desc, a Attrs) []Desc {
-		d := in[0].DType
-		x := make([]Desc, len(in))
-		for i := range in {
-			x[i] = wide(b, in[i])
-		}
-		outs := rule(b, x, a)
-		if d == dtype.F16 || d == dtype.BF16 {
-			for i := range outs {
-				outs[i] = b.Cast(outs[i], d)
-			}
-		}
-		return outs
 	}
 }
 

@@ -77,7 +77,7 @@ func (s sample) retyped(d dtype.DType) (sample, bool) {
 		_, err := op.New(s.op, nil, s.attrs...)
 		return s, err == nil
 	}
-	if !row.Operands[0].Types.Has(d) || s.op == op.OneHot && d != dtype.I64 || s.op == op.Fused && d == dtype.Bool {
+	if !row.Operands[0].Types.Has(d) || s.op == op.OneHot && d != dtype.I64 {
 		return s, false
 	}
 	if mode, ok := op.Attrs(s.attrs).Get("mode"); ok && mode.Str() != "assign" && d == dtype.Bool {
@@ -214,7 +214,7 @@ func random(r *rand.Rand, c op.Code, operand int, d op.Desc) ref.Tensor {
 			x.F[k] = dom.Lo + float64(r.IntN(int(dom.Hi-dom.Lo)))
 		case d.DType.IsFloat() && c == op.Bernoulli:
 			x.F[k] = ref.Round(d.DType, r.Float64())
-		case d.DType.IsFloat() && (c == op.BatchNorm && operand == 4 || operand == 1 && row.Group == "quantization" || c == op.Rsqrt):
+		case d.DType.IsFloat() && (c == op.BatchNorm && operand == 4 || c == op.Rsqrt):
 			x.F[k] = ref.Round(d.DType, 0.1+r.Float64())
 		case d.DType.IsFloat() && c == op.Acosh:
 			x.F[k] = ref.Round(d.DType, 1+r.Float64())

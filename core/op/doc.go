@@ -13,4 +13,6 @@
 // The protocol needs nothing from a stream: Submit stays one-way, and the read of eight bytes is the only point at which
 // the host waits, on an asynchronous or remote backend as on any other. A program keeps its static shapes and may be
 // stored, planned and captured; the shape after narrowing belongs to the node that the host submits next.
+//
+//go:generate go test -run ^TestTableGolden$ . -update
 package op

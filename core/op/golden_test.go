@@ -40,9 +40,6 @@ func describe(r *op.Row) string {
 		if o.Variadic {
 			b.WriteString(" variadic")
 		}
-		if o.Mixed {
-			b.WriteString(" mixed")
-		}
 		b.WriteByte('\n')
 	}
 	for i, name := range r.Results {

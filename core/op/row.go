@@ -33,8 +33,10 @@ type Row struct {
 	Name    string
 	Version uint16
 	Class   Class
-	Group   string // section of docs/OPS.md: "creation", "movement", ...
+	// Section is the heading in docs/OPS.md: "creation", "movement", ... It is for display: what code decides by is in Traits.
+	Section string
 	Doc     string // one line
+	Traits  Traits
 	// Operands in order. If the last is Variadic, it stands for any number of inputs from Min on.
 	Operands []Operand
 	// Results names the outputs. A row whose number of outputs depends on attributes lists the greatest number.
@@ -58,7 +60,6 @@ type Operand struct {
 	SameAs   int  // 1-based number of an earlier operand whose dtype this one shares; 0: none
 	Optional bool // trailing operands only
 	Variadic bool // last operand only
-	Mixed    bool // a variadic operand whose tensors need not have one dtype
 }
 
 // AttrSpec is one attribute in a row's schema.

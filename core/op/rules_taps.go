@@ -18,7 +18,6 @@ func (c sums) and(x, y Desc) Desc          { return c.Do(And, x, y) }
 func (c sums) addN(x Desc, n float64) Desc { return c.Do(Add, x, c.n(x, n)) }
 func (c sums) mulN(x Desc, n float64) Desc { return c.Do(Mul, x, c.n(x, n)) }
 func (c sums) divN(x Desc, n float64) Desc { return c.Do(Div, x, c.n(x, n)) }
-func (c sums) remN(x Desc, n float64) Desc { return c.Do(Rem, x, c.n(x, n)) }
 func (c sums) minN(x Desc, n float64) Desc { return c.Do(Min, x, c.n(x, n)) }
 func (c sums) maxN(x Desc, n float64) Desc { return c.Do(Max, x, c.n(x, n)) }
 func (c sums) where(p, x, y Desc) Desc     { return c.Do(Where, p, x, y) }

@@ -16,7 +16,7 @@ type entry struct {
 
 // The table proper is spread over table_*.go by group.
 var sections = [][]entry{
-	selectionRows, attentionRows, lossRows, gateRows, numericRows, arrangeRows, neighbourRows, fusedRows,
+	selectionRows, attentionRows, lossRows, gateRows, numericRows, arrangeRows, neighbourRows,
 	creationRows, movementRows, unaryRows, binaryRows, reductionRows, contractionRows,
 	arithmeticRows, activationRows, statisticsRows, layerRows, indexingRows, quantizationRows, searchRows, randomRows, einsumRows, spectralRows,
 	matrixRows, factorRows, spectrumRows,

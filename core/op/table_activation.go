@@ -10,13 +10,14 @@ import (
 var moderate = Domain{Lo: -20, Hi: 20}
 
 func activation(c Code, name, doc string, tol Tolerance, attrs ...AttrSpec) entry {
-	return entry{c, Row{Name: name, Class: Composite, Group: "activation", Doc: doc, Operands: []Operand{in("x", dtype.Floats)},
+	return entry{c, Row{Name: name, Class: Composite, Section: "activation", Traits: Elementwise | Cheap, Doc: doc, Operands: []Operand{in("x", dtype.Floats)},
 		Results: result, Attrs: attrs, Tolerance: tol, Domain: []Domain{moderate}, Infer: inferSame}}
 }
 
 func alpha(v float64) AttrSpec { return defaults(Float("alpha", v), "coefficient") }
 
 func alongAxis(e entry) entry {
+	e.row.Traits = Cheap
 	e.row.Attrs = []AttrSpec{required("axis", KindInt, "axis to normalise along")}
 	e.row.Constraints = []Constraint{{"C1", "axis is in [0, rank)"}}
 	e.row.Infer = inferAxis
@@ -24,10 +25,10 @@ func alongAxis(e entry) entry {
 }
 
 var activationRows = []entry{
-	{Relu, Row{Name: "relu", Class: Composite, Group: "activation", Doc: "max(x, 0).", Operands: []Operand{in("x", dtype.Numbers)},
+	{Relu, Row{Name: "relu", Class: Composite, Section: "activation", Traits: Elementwise | Cheap, Doc: "max(x, 0).", Operands: []Operand{in("x", dtype.Numbers)},
 		Results: result, Tolerance: exact, Infer: inferSame}},
 	activation(LeakyRelu, "leaky_relu", "x, or alpha·x below zero.", exact, alpha(0.01)),
-	{PRelu, Row{Name: "prelu", Class: Composite, Group: "activation", Doc: "x, or slope·x below zero; slope broadcasts.",
+	{PRelu, Row{Name: "prelu", Class: Composite, Section: "activation", Traits: Elementwise | Cheap, Doc: "x, or slope·x below zero; slope broadcasts.",
 		Operands: []Operand{in("x", dtype.Numbers), same("slope", 1)}, Results: result, Constraints: broadcastRule, Tolerance: exact,
 		Infer: inferBroadcast}},
 	activation(Elu, "elu", "x, or alpha·(exp(x)-1) below zero.", ulps(8), alpha(1)),
@@ -54,35 +55,35 @@ var activationRules = map[Code]Decomposition{
 		return negative(b, x[0], b.Do(Mul, x[0], b.Like(x[0], a.Float("alpha"))), x[0])
 	}),
 	PRelu: elementwise(func(b *Builder, x []Desc, _ Attrs) Desc { return negative(b, x[0], b.Do(Mul, x[0], x[1]), x[0]) }),
-	Elu: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
+	Elu: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		return negative(b, x[0], b.Do(Mul, b.Do(Expm1, x[0]), b.Like(x[0], a.Float("alpha"))), x[0])
 	}),
-	Selu: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
+	Selu: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		return b.Do(Mul, b.Like(x[0], a.Float("gamma")), b.Un(Elu, x[0], Float("alpha", a.Float("alpha"))))
 	}),
-	Celu: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
+	Celu: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		al := b.Like(x[0], a.Float("alpha"))
 		return negative(b, x[0], b.Do(Mul, al, b.Do(Expm1, b.Do(Div, x[0], al))), x[0])
 	}),
-	Sigmoid: elementwise(func(b *Builder, x []Desc, _ Attrs) Desc {
+	Sigmoid: wideOne(func(b *Builder, x []Desc, _ Attrs) Desc {
 		one := b.Like(x[0], 1)
 		return b.Do(Div, one, b.Do(Add, one, b.Do(Exp, b.Do(Neg, x[0]))))
 	}),
-	HardSigmoid: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
+	HardSigmoid: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		y := b.Do(Add, b.Do(Mul, x[0], b.Like(x[0], a.Float("alpha"))), b.Like(x[0], a.Float("beta")))
 		return b.Un(Clamp, y, ScalarFloat("min", 0), ScalarFloat("max", 1))
 	}),
-	HardSwish: elementwise(func(b *Builder, x []Desc, _ Attrs) Desc {
+	HardSwish: wideOne(func(b *Builder, x []Desc, _ Attrs) Desc {
 		return b.Do(Mul, x[0], b.Un(HardSigmoid, x[0], Float("alpha", 1.0/6), Float("beta", 0.5)))
 	}),
-	Silu: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
+	Silu: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		y := x[0]
 		if al := a.Float("alpha"); al != 1 {
 			y = b.Do(Mul, y, b.Like(y, al))
 		}
 		return b.Do(Mul, x[0], b.Do(Sigmoid, y))
 	}),
-	Gelu: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
+	Gelu: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		half, one := b.Like(x[0], 0.5), b.Like(x[0], 1)
 		var inner Desc
 		if a.Str("approximate") == "tanh" {
@@ -94,21 +95,21 @@ var activationRules = map[Code]Decomposition{
 		}
 		return b.Do(Mul, b.Do(Mul, x[0], half), b.Do(Add, one, inner))
 	}),
-	Mish: elementwise(func(b *Builder, x []Desc, _ Attrs) Desc { return b.Do(Mul, x[0], b.Do(Tanh, b.Do(Softplus, x[0]))) }),
-	Softplus: elementwise(func(b *Builder, x []Desc, _ Attrs) Desc {
+	Mish: wideOne(func(b *Builder, x []Desc, _ Attrs) Desc { return b.Do(Mul, x[0], b.Do(Tanh, b.Do(Softplus, x[0]))) }),
+	Softplus: wideOne(func(b *Builder, x []Desc, _ Attrs) Desc {
 		return b.Do(Add, b.Do(Max, x[0], b.Like(x[0], 0)), b.Do(Log1p, b.Do(Exp, b.Do(Neg, b.Do(Abs, x[0])))))
 	}),
-	Softsign: elementwise(func(b *Builder, x []Desc, _ Attrs) Desc {
+	Softsign: wideOne(func(b *Builder, x []Desc, _ Attrs) Desc {
 		return b.Do(Div, x[0], b.Do(Add, b.Like(x[0], 1), b.Do(Abs, x[0])))
 	}),
 	ThresholdedRelu: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
 		return b.Do(Where, b.Do(Less, b.Like(x[0], a.Float("alpha")), x[0]), x[0], b.Like(x[0], 0))
 	}),
-	Softmax: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
+	Softmax: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		e := b.Do(Exp, shifted(b, x[0], a.Int("axis")))
 		return b.Do(Div, e, b.Reduce(Sum, e, true, a.Int("axis")))
 	}),
-	LogSoftmax: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
+	LogSoftmax: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		s := shifted(b, x[0], a.Int("axis"))
 		return b.Do(Sub, s, b.Do(Log, b.Reduce(Sum, b.Do(Exp, s), true, a.Int("axis"))))
 	}),

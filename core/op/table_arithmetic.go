@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-func composite(e entry, group string) entry {
-	e.row.Class, e.row.Group = Composite, group
+func composite(e entry, section string) entry {
+	e.row.Class, e.row.Section = Composite, section
 	return e
 }
 
@@ -22,7 +22,7 @@ var arithmeticRows = []entry{
 	arith(unary(Asinh, "asinh", "Inverse hyperbolic sine.", dtype.Floats, ulps(16), Domain{Lo: -1e3, Hi: 1e3})),
 	arith(unary(Acosh, "acosh", "Inverse hyperbolic cosine; NaN below 1.", dtype.Floats, ulps(16), Domain{Lo: 1, Hi: 1e3})),
 	arith(unary(Atanh, "atanh", "Inverse hyperbolic tangent; NaN outside [-1, 1].", dtype.Floats, ulps(16), Domain{Lo: -0.99, Hi: 0.99})),
-	{IsInf, Row{Name: "is_inf", Class: Composite, Group: "arithmetic", Doc: "Whether x is infinite, of a sign that is asked for.",
+	{IsInf, Row{Name: "is_inf", Class: Composite, Section: "arithmetic", Traits: Elementwise | Cheap, Doc: "Whether x is infinite, of a sign that is asked for.",
 		Operands: []Operand{in("x", dtype.Floats)}, Results: result, Tolerance: exact,
 		Attrs: []AttrSpec{defaults(Flag("positive", true), "+Inf counts"), defaults(Flag("negative", true), "-Inf counts")},
 		Infer: inferToBool}},
@@ -32,7 +32,7 @@ var arithmeticRows = []entry{
 	arith(compare(LessEqual, "less_equal", "Whether a is b or below; false with NaN.", dtype.Numbers)),
 	arith(binary(FloorMod, "floor_mod", "Remainder of the floored quotient, with the sign of b, as Python's %.", dtype.Numbers, oneULP,
 		Domain{}, Domain{NonZero: true})),
-	{Clamp, Row{Name: "clamp", Class: Composite, Group: "arithmetic", Doc: "x brought into [min, max]; NaN stays; max wins when min is above it.",
+	{Clamp, Row{Name: "clamp", Class: Composite, Section: "arithmetic", Traits: Elementwise | Cheap, Doc: "x brought into [min, max]; NaN stays; max wins when min is above it.",
 		Operands: []Operand{in("x", dtype.Numbers)}, Results: result, Tolerance: exact,
 		Attrs: []AttrSpec{defaults(ScalarFloat("min", math.Inf(-1)), "lower bound, converted as cast does"),
 			defaults(ScalarFloat("max", math.Inf(1)), "upper bound, converted as cast does")},

@@ -8,7 +8,7 @@ import (
 )
 
 func arrangement(c Code, name, doc string, attrs []AttrSpec, constraints []Constraint, infer InferFunc) entry {
-	return entry{c, Row{Name: name, Class: Composite, Group: "arrangement", Doc: doc, Operands: []Operand{in("x", dtype.Any)}, Results: result,
+	return entry{c, Row{Name: name, Class: Composite, Section: "arrangement", Traits: Cheap, Doc: doc, Operands: []Operand{in("x", dtype.Any)}, Results: result,
 		Attrs: attrs, Constraints: constraints, Tolerance: exact, Infer: infer}}
 }
 
@@ -55,7 +55,7 @@ var arrangeRows = []entry{
 			s[axis] *= n
 			return one(in[0].DType, s), nil
 		}),
-	{Stack, Row{Name: "stack", Class: Composite, Group: "arrangement", Operands: []Operand{variadic(in("x", dtype.Any))}, Results: result, Tolerance: exact,
+	{Stack, Row{Name: "stack", Class: Composite, Section: "arrangement", Traits: Cheap, Operands: []Operand{variadic(in("x", dtype.Any))}, Results: result, Tolerance: exact,
 		Doc: "The operands one after the other along a new axis.", Attrs: []AttrSpec{required("axis", KindInt, "place of the new axis")},
 		Constraints: []Constraint{{"C1", "axis is in [0, rank]"}, {"C2", "the operands have one shape"}},
 		Infer: func(in []Desc, a Attrs) ([]Desc, error) {
@@ -88,7 +88,7 @@ var arrangeRows = []entry{
 			}
 			return outs, nil
 		}),
-	{MeshGrid, Row{Name: "mesh_grid", Class: Composite, Group: "arrangement", Operands: []Operand{variadic(in("x", dtype.Any))},
+	{MeshGrid, Row{Name: "mesh_grid", Class: Composite, Section: "arrangement", Traits: Cheap, Operands: []Operand{variadic(in("x", dtype.Any))},
 		Results: []string{"y1", "y2", "y3", "y4", "y5", "y6", "y7", "y8"}, Tolerance: exact,
 		Doc:         "For vectors of lengths n1, n2, ..., as many tensors [n1, n2, ...]: element (i, j, ...) of the k-th is the element of the k-th vector that its k-th index names.",
 		Constraints: []Constraint{{"C1", "the operands have rank 1"}, {"C2", "at most 8 operands"}},
@@ -105,7 +105,7 @@ var arrangeRows = []entry{
 			}
 			return slices.Repeat(one(in[0].DType, s), len(in)), nil
 		}}},
-	{Eye, Row{Name: "eye", Class: Composite, Group: "creation", Results: result, Tolerance: exact,
+	{Eye, Row{Name: "eye", Class: Composite, Section: "creation", Traits: Cheap | Stores, Results: result, Tolerance: exact,
 		Doc: "A matrix [rows, columns] with 1 where the column is the row plus diagonal, else 0.",
 		Attrs: []AttrSpec{required("rows", KindInt, "number of rows"), required("columns", KindInt, "number of columns"),
 			defaults(Int("diagonal", 0), "which diagonal; above the main one if positive"), required("dtype", KindDType, "element type")},
@@ -120,7 +120,7 @@ var arrangeRows = []entry{
 			}
 			return one(a.DType("dtype"), s), nil
 		}}},
-	{LinSpace, Row{Name: "linspace", Class: Composite, Group: "creation", Results: result, Tolerance: perTerm(4),
+	{LinSpace, Row{Name: "linspace", Class: Composite, Section: "creation", Traits: Cheap, Results: result, Tolerance: perTerm(4),
 		Doc: "count numbers from start on, (stop-start)/(count-1) apart, so that stop is the last; without endpoint (stop-start)/count apart.",
 		Attrs: []AttrSpec{required("start", KindFloat, "first number"), required("stop", KindFloat, "last number, or the one after it"),
 			required("count", KindInt, "how many"), defaults(Flag("endpoint", true), "stop is among them"), required("dtype", KindDType, "a float type")},

@@ -8,7 +8,7 @@ import (
 )
 
 func sequence(c Code, name, doc string, tol Tolerance, operands []Operand, attrs []AttrSpec, constraints []Constraint, infer InferFunc) entry {
-	return entry{c, Row{Name: name, Class: Composite, Group: "sequence", Doc: doc, Operands: operands, Results: result, Attrs: attrs,
+	return entry{c, Row{Name: name, Class: Composite, Section: "sequence", Doc: doc, Operands: operands, Results: result, Attrs: attrs,
 		Constraints: constraints, Tolerance: tol, Infer: infer}}
 }
 
@@ -24,7 +24,7 @@ var attentionRows = []entry{
 		[]Constraint{{"C1", "q, k and v have rank 4"}, {"C2", "k and v agree with q in B and with each other in B, H and T, and k with q in D"},
 			{"C3", "H divides Hq"}, {"C4", "mask broadcasts to [B, Hq, S, T]"}, {"C5", "window is not negative, and past is within 2^48"}},
 		inferAttention),
-	{CacheWrite, Row{Name: "cache_write", Class: Composite, Group: "sequence", Results: result, Tolerance: exact,
+	{CacheWrite, Row{Name: "cache_write", Class: Composite, Section: "sequence", Results: result, Tolerance: exact,
 		Operands: []Operand{in("cache", dtype.Any), in("position", dtype.Indices), same("update", 1)},
 		Doc: "cache with update written along axis from position on. position is a scalar, or [cache[0]]: one for each entry of the batch. " +
 			"A position at which update does not fit is ErrIndex.",
@@ -50,14 +50,14 @@ var attentionRows = []entry{
 			}
 			return one(in[0].DType, x), nil
 		}),
-	{RNN, Row{Name: "rnn", Class: Composite, Group: "layer", Results: []string{"y", "h"}, Tolerance: perTerm(16),
+	{RNN, Row{Name: "rnn", Class: Composite, Section: "layer", Results: []string{"y", "h"}, Tolerance: perTerm(16),
 		Doc: "Recurrent layer h = f(w·x + bias + r·h) over x[T, B, I] from state h0 [D, B, H], with w[D, H, I], r[D, H, H], bias[D, H]; D is 2 when " +
 			"bidirectional. Gives all h [T, D, B, H] and the last h.",
 		Operands: []Operand{in("x", dtype.Floats), same("w", 1), same("r", 1), same("bias", 1), same("h0", 1)},
 		Attrs:    []AttrSpec{direction, choice("activation", "tanh", "f", "tanh", "relu")}, Domain: slices.Repeat([]Domain{{Lo: -1, Hi: 1}}, 5),
 		Constraints: []Constraint{{"C1", "x has rank 3"}, {"C2", "h0 has shape [D, B, H]"}, {"C3", "the other operands fit x and h0"}},
 		Infer:       func(in []Desc, a Attrs) ([]Desc, error) { return inferRecurrent(in, a, 1) }}},
-	{Embedding, Row{Name: "embedding", Class: Composite, Group: "layer", Results: result, Tolerance: exact,
+	{Embedding, Row{Name: "embedding", Class: Composite, Section: "layer", Traits: Stores, Results: result, Tolerance: exact,
 		Operands:    []Operand{in("table", dtype.Any), in("indices", dtype.Indices)},
 		Doc:         "Rows of table [V, E] at indices; zeros for the index padding. An index outside [0, V) is ErrIndex.",
 		Attrs:       []AttrSpec{defaults(Int("padding", -1), "index in [0, V) that gives zeros, -1 for none")},

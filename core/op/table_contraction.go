@@ -8,14 +8,14 @@ import (
 )
 
 var contractionRows = []entry{
-	{MatMul, Row{Name: "matmul", Group: "contraction", Results: result, Operands: []Operand{in("a", dtype.Numbers), same("b", 1)},
+	{MatMul, Row{Name: "matmul", Section: "contraction", Results: result, Operands: []Operand{in("a", dtype.Numbers), same("b", 1)},
 		Doc: "Matrix product of the last two dimensions, the others broadcast: a[...,m,k] · b[...,k,n]. Narrow floats accumulate in " +
 			"f32 or wider and round once; integers wrap. Zero times NaN or Inf is NaN, never skipped.",
 		Attrs: []AttrSpec{defaults(Flag("transpose_a", false), "a is [...,k,m]"), defaults(Flag("transpose_b", false), "b is [...,n,k]")},
 		Constraints: []Constraint{{"C1", "a and b have rank 2 or more"}, {"C2", "the inner dimensions are equal"},
 			{"C3", "the batch dimensions broadcast"}},
 		Tolerance: perTerm(1), Infer: inferMatMul}},
-	{Conv, Row{Name: "conv", Group: "contraction", Results: result, Operands: []Operand{in("x", dtype.Numbers), same("w", 1)},
+	{Conv, Row{Name: "conv", Section: "contraction", Results: result, Operands: []Operand{in("x", dtype.Numbers), same("w", 1)},
 		Doc: "Cross-correlation of x[N, C, spatial...] with w[O, C/groups, kernel...]. x is first dilated (input_dilation-1 zeros between " +
 			"elements), then padded with zeros or cropped by a negative padding; " +
 			"these zeros are elements like others, so that with an infinite or NaN weight they give NaN. Narrow floats accumulate in f32 or wider.",
@@ -25,7 +25,7 @@ var contractionRows = []entry{
 		Constraints: []Constraint{{"C1", "x and w have the same rank, 3 or more"}, {"C2", "one entry per spatial dimension; strides and dilations at least 1"},
 			{"C3", "groups divides C and O"}, {"C4", "w[1] is C/groups"}, {"C5", "kernels are not empty and no padded dimension is negative"}},
 		Tolerance: perTerm(1), Infer: inferConv}},
-	{WindowReduce, Row{Name: "window_reduce", Group: "contraction", Results: []string{"y", "indices"}, Operands: []Operand{in("x", dtype.Numbers)},
+	{WindowReduce, Row{Name: "window_reduce", Section: "contraction", Results: []string{"y", "indices"}, Operands: []Operand{in("x", dtype.Numbers)},
 		Doc: "Sum or maximum of a window sliding over the trailing dimensions of x. Padding counts as the identity. With indices, max " +
 			"also gives the position (i64) of the maximum in the row-major order of the trailing dimensions: the first of equals, as -0 and +0 are, the first NaN " +
 			"if there is one, -1 for a window of padding alone.",

@@ -3,19 +3,19 @@ package op
 import "github.com/goburn/burn/core/dtype"
 
 var creationRows = []entry{
-	{Full, Row{Name: "full", Group: "creation", Results: result, Tolerance: exact,
+	{Full, Row{Name: "full", Section: "creation", Traits: Cheap | Stores, Results: result, Tolerance: exact,
 		Doc: "A tensor with every element equal to value, converted to dtype as cast does.",
 		Attrs: []AttrSpec{required("value", KindScalar, "the value"), required("dtype", KindDType, "element type"),
 			required("shape", KindInts, "shape of the result")},
 		Constraints: []Constraint{{"C1", "shape is a legal shape"}},
 		Infer:       inferCreation}},
-	{Iota, Row{Name: "iota", Group: "creation", Results: result, Tolerance: exact,
+	{Iota, Row{Name: "iota", Section: "creation", Traits: Cheap | Stores, Results: result, Tolerance: exact,
 		Doc: "Each element is its index along axis, converted to dtype.",
 		Attrs: []AttrSpec{required("dtype", KindDType, "element type, not bool"),
 			required("shape", KindInts, "shape of the result"), defaults(Int("axis", 0), "axis that counts, in [0, rank)")},
 		Constraints: []Constraint{{"C1", "shape is a legal shape"}, {"C2", "axis is in [0, rank)"}, {"C3", "dtype is a number type"}},
 		Infer:       inferIota}},
-	{RandomBits, Row{Name: "random_bits", Group: "creation", Results: result, Tolerance: exact,
+	{RandomBits, Row{Name: "random_bits", Section: "creation", Traits: Cheap | Stores, Results: result, Tolerance: exact,
 		Doc: "Philox 4x32-10: element i in row-major order is word i mod 4 of the block with counter " +
 			"(counter + i div 4, 0) and key seed, both as two 32-bit words, low first.",
 		Attrs: []AttrSpec{required("seed", KindInt, "64-bit key"), defaults(Int("counter", 0), "first block, 64 bits"),

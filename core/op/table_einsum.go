@@ -7,7 +7,7 @@ import (
 )
 
 var einsumRows = []entry{
-	{Einsum, Row{Name: "einsum", Class: Composite, Group: "contraction", Operands: []Operand{variadic(in("x", dtype.Numbers))}, Results: result,
+	{Einsum, Row{Name: "einsum", Class: Composite, Section: "contraction", Operands: []Operand{variadic(in("x", dtype.Numbers))}, Results: result,
 		Doc: "Sum of products by an equation like \"bij,bjk->bik\": a term of letters per operand, one letter per dimension; equal letters " +
 			"have equal indices (within a term: the diagonal), letters that the output lacks are summed over. \"...\" stands for the dimensions " +
 			"that have no letter, which broadcast and are summed over where the output has no \"...\". Without \"->\" the output is \"...\" and then the letters that " +

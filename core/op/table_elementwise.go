@@ -7,7 +7,7 @@ import (
 )
 
 func unary(c Code, name, doc string, types dtype.Set, tol Tolerance, domain ...Domain) entry {
-	return entry{c, Row{Name: name, Group: "unary", Doc: doc, Operands: []Operand{in("x", types)}, Results: result,
+	return entry{c, Row{Name: name, Section: "unary", Traits: Elementwise | Cheap, Doc: doc, Operands: []Operand{in("x", types)}, Results: result,
 		Tolerance: tol, Domain: domain, Infer: inferSame}}
 }
 
@@ -33,14 +33,14 @@ var unaryRows = []entry{
 	unary(Ceil, "ceil", "Least integer not below x.", dtype.Floats, exact),
 	unary(Round, "round", "Nearest integer, ties to even.", dtype.Floats, exact),
 	unary(Not, "not", "Logical complement of bool, bitwise complement of integers.", dtype.Ints|dtype.Bools, exact),
-	{IsNaN, Row{Name: "is_nan", Group: "unary", Doc: "Whether x is NaN.", Operands: []Operand{in("x", dtype.Floats)}, Results: result,
+	{IsNaN, Row{Name: "is_nan", Section: "unary", Traits: Elementwise | Cheap, Doc: "Whether x is NaN.", Operands: []Operand{in("x", dtype.Floats)}, Results: result,
 		Tolerance: exact, Infer: inferToBool}},
 }
 
 var broadcastRule = []Constraint{{"C1", "the operands broadcast together"}}
 
 func binary(c Code, name, doc string, types dtype.Set, tol Tolerance, domain ...Domain) entry {
-	return entry{c, Row{Name: name, Group: "binary", Doc: doc, Operands: []Operand{in("a", types), same("b", 1)}, Results: result,
+	return entry{c, Row{Name: name, Section: "binary", Traits: Elementwise | Cheap, Doc: doc, Operands: []Operand{in("a", types), same("b", 1)}, Results: result,
 		Constraints: broadcastRule, Tolerance: tol, Domain: domain, Infer: inferBroadcast}}
 }
 
@@ -72,7 +72,7 @@ var binaryRows = []entry{
 		Domain{Lo: 0, Hi: 7}),
 	binary(Shr, "shr", "a shifted right by b bits, keeping the sign of signed types; b taken as unsigned, and at most the width counts.",
 		dtype.Ints, exact, Domain{}, Domain{Lo: 0, Hi: 7}),
-	{Where, Row{Name: "where", Group: "ternary", Doc: "a where the condition holds, else b.",
+	{Where, Row{Name: "where", Section: "ternary", Traits: Elementwise | Cheap | Stores, Doc: "a where the condition holds, else b.",
 		Operands: []Operand{in("condition", dtype.Bools), in("a", dtype.Any), same("b", 2)}, Results: result,
 		Constraints: broadcastRule, Tolerance: exact,
 		Infer: func(in []Desc, _ Attrs) ([]Desc, error) {

@@ -36,7 +36,7 @@ func inferFilled(s shape.Shape) (batch shape.Shape, m, n int, err error) {
 
 // solver rows find x of a·x = b.
 func solver(c Code, name, doc string, kind MatrixKind, attrs ...AttrSpec) entry {
-	return entry{c, Row{Name: name, Class: Composite, Group: algebra, Doc: doc, Operands: []Operand{in("a", dtype.Floats), same("b", 1)}, Results: []string{"x"},
+	return entry{c, Row{Name: name, Class: Composite, Section: algebra, Doc: doc, Operands: []Operand{in("a", dtype.Floats), same("b", 1)}, Results: []string{"x"},
 		Attrs: attrs, Constraints: []Constraint{{"C1", "a and b have rank 2 or more"}, {"C2", "the matrices of a are square and not empty"},
 			{"C3", "a and b have as many rows"}, {"C4", "the dimensions before broadcast"}},
 		Tolerance: perTerm(32), Domain: []Domain{{Matrix: kind}}, Infer: func(in []Desc, a Attrs) ([]Desc, error) {
@@ -65,7 +65,7 @@ var factorRows = []entry{
 	solver(TriangularSolve, "triangular_solve", "x of op(a)·x = b for triangular a; the other triangle is not read.", Triangular,
 		defaults(Flag("upper", false), "a is upper triangular, not lower"), defaults(Flag("transpose", false), "op(a) is the transpose of a"),
 		defaults(Flag("unit", false), "the diagonal counts as 1 and is not read")),
-	{LU, Row{Name: "lu", Class: Composite, Group: algebra, Operands: []Operand{in("x", dtype.Floats)}, Results: []string{"lu", "pivots", "permutation"},
+	{LU, Row{Name: "lu", Class: Composite, Section: algebra, Operands: []Operand{in("x", dtype.Floats)}, Results: []string{"lu", "pivots", "permutation"},
 		Doc: "x[..., m, n] with rows in the order of permutation (i64, [..., m]) is l·u: u is the upper triangle of lu, l the strictly lower one and a diagonal of 1. Step k swaps row k " +
 			"with row pivots[k] (i64, [..., min(m, n)]), of those from k on the one with the element of largest magnitude in column k, the first of " +
 			"equals. Below a pivot of 0 the multipliers are 0.",

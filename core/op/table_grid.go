@@ -8,7 +8,7 @@ import (
 )
 
 func grid(r Row) Row {
-	r.Class, r.Group, r.Results = Composite, "grid", result
+	r.Class, r.Section, r.Results = Composite, "grid", result
 	return r
 }
 

@@ -9,7 +9,7 @@ import (
 
 func indexed(c Code, name, doc string, tol Tolerance, operands []Operand, attrs []AttrSpec, constraints []Constraint, infer InferFunc) entry {
 	domain := []Domain{{}, {Index: true}}
-	return entry{c, Row{Name: name, Class: Composite, Group: "indexing", Doc: doc, Operands: operands, Results: result, Attrs: attrs,
+	return entry{c, Row{Name: name, Class: Composite, Section: "indexing", Traits: Stores, Doc: doc, Operands: operands, Results: result, Attrs: attrs,
 		Constraints: constraints, Domain: domain, Tolerance: tol, Infer: infer}}
 }
 
@@ -72,7 +72,7 @@ var indexingRows = []entry{
 			}
 			return inferSame(in, a)
 		}),
-	{OneHot, Row{Name: "one_hot", Class: Composite, Group: "indexing", Results: result, Operands: []Operand{in("indices", dtype.Indices)},
+	{OneHot, Row{Name: "one_hot", Class: Composite, Section: "indexing", Traits: Stores, Results: result, Operands: []Operand{in("indices", dtype.Indices)},
 		Doc: "1 where the position along a new axis of length depth equals the index, else 0; an index outside gives zeros.",
 		Attrs: []AttrSpec{required("depth", KindInt, "length of the new axis"), required("axis", KindInt, "place of the new axis"),
 			required("dtype", KindDType, "element type of the result")},
@@ -88,7 +88,7 @@ var indexingRows = []entry{
 			}
 			return one(a.DType("dtype"), slices.Insert(s.Clone(), a.Int("axis"), a.Int("depth"))), nil
 		}}},
-	{TopK, Row{Name: "topk", Class: Composite, Group: "indexing", Results: []string{"values", "indices"}, Operands: []Operand{in("x", dtype.Numbers)},
+	{TopK, Row{Name: "topk", Class: Composite, Section: "indexing", Traits: Stores, Results: []string{"values", "indices"}, Operands: []Operand{in("x", dtype.Numbers)},
 		Doc: "The k greatest (or least) elements along axis, greatest (least) first, equal ones in their order, and where they were (i64). NaN " +
 			"counts as greatest.",
 		Attrs:       []AttrSpec{required("k", KindInt, "how many"), axisAttr, defaults(Flag("largest", true), "greatest elements, not least")},

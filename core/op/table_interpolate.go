@@ -11,7 +11,7 @@ import (
 const largest = 1 << 30
 
 var interpolateRows = []entry{
-	{Interpolate, Row{Name: "interpolate", Class: Composite, Group: "interpolation", Results: result, Tolerance: perTerm(16),
+	{Interpolate, Row{Name: "interpolate", Class: Composite, Section: "interpolation", Results: result, Tolerance: perTerm(16),
 		Operands: []Operand{in("x", dtype.Floats)},
 		Doc: "x with its trailing dimensions sampled anew, one after the other, to the given size. Of a dimension of n elements and size m, result i lies at " +
 			"c = (i+1/2)/s-1/2 (half_pixel), the same but 0 for m = 1 (pytorch_half_pixel), i/s (asymmetric), or i·(n-1)/(m-1), 0 for m = 1 " +

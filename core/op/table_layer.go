@@ -10,14 +10,14 @@ import (
 var direction = choice("direction", "forward", "order of the steps; bidirectional has both", "forward", "reverse", "bidirectional")
 
 var layerRows = []entry{
-	{Linear, Row{Name: "linear", Class: Composite, Group: "layer", Results: result, Tolerance: perTerm(1),
+	{Linear, Row{Name: "linear", Class: Composite, Section: "layer", Results: result, Tolerance: perTerm(1),
 		Operands: []Operand{in("x", dtype.Numbers), same("w", 1), optional(same("bias", 1))},
 		Doc:      "x[..., K] · w[K, N] + bias[N].",
 		Attrs:    []AttrSpec{defaults(Flag("transpose_w", false), "w is [N, K]")},
 		Constraints: []Constraint{{"C1", "x has rank 1 or more and w rank 2"}, {"C2", "the inner dimensions are equal"},
 			{"C3", "bias has shape [N]"}},
 		Infer: inferLinear}},
-	{AvgPool, Row{Name: "avg_pool", Class: Composite, Group: "layer", Results: result, Tolerance: perTerm(2), Operands: []Operand{in("x", dtype.Floats)},
+	{AvgPool, Row{Name: "avg_pool", Class: Composite, Section: "layer", Results: result, Tolerance: perTerm(2), Operands: []Operand{in("x", dtype.Floats)},
 		Doc: "Mean of a window sliding over the trailing dimensions of x. A window's divisor counts its elements inside x, or inside x " +
 			"and its padding; elements in the overhang never count.",
 		Attrs: []AttrSpec{required("window", KindInts, "size per trailing dimension"), required("strides", KindInts, "per trailing dimension"),
@@ -88,7 +88,7 @@ func recurrent(name, doc string, gates int, results []string, attrs ...AttrSpec)
 	} else {
 		ops = append(ops, same("h0", 1), same("c0", 1))
 	}
-	return Row{Name: name, Class: Composite, Group: "layer", Doc: doc, Operands: ops, Results: results, Attrs: attrs, Tolerance: perTerm(16),
+	return Row{Name: name, Class: Composite, Section: "layer", Doc: doc, Operands: ops, Results: results, Attrs: attrs, Tolerance: perTerm(16),
 		Domain:      slices.Repeat([]Domain{{Lo: -1, Hi: 1}}, len(ops)),
 		Constraints: []Constraint{{"C1", "x has rank 3"}, {"C2", "h0 has shape [D, B, H]"}, {"C3", "the other operands fit x and h0"}},
 		Infer: func(in []Desc, a Attrs) ([]Desc, error) {
@@ -136,11 +136,11 @@ func inferRecurrent(in []Desc, a Attrs, gates int) ([]Desc, error) {
 var layerRules = map[Code]Decomposition{
 	Linear: func(b *Builder, in []Desc, a Attrs) []Desc {
 		if len(in) > 2 {
-			return widened(product)(b, in, a) // product and bias may cancel
+			return inWide(product)(b, in, a) // product and bias may cancel
 		}
 		return product(b, in, a)
 	},
-	AvgPool: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
+	AvgPool: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		lo, hi, over := a.Ints("pad_lo"), a.Ints("pad_hi"), a.Ints("overhang")
 		end := plus(hi, over)
 		sum := b.Un(WindowReduce, x[0], windowAttrs("sum", a, lo, end)...)
@@ -152,7 +152,7 @@ var layerRules = map[Code]Decomposition{
 		ones := b.Expand(b.Like(x[0], 1), inner)
 		return b.Do(Div, sum, b.Un(WindowReduce, ones, windowAttrs("sum", a, clo, chi)...))
 	}),
-	LSTM: func(b *Builder, in []Desc, a Attrs) []Desc {
+	LSTM: inWide(func(b *Builder, in []Desc, a Attrs) []Desc {
 		return unroll(b, in, a, in[4:], func(b *Builder, xw Desc, r, _ Desc, state []Desc) []Desc {
 			hidden := state[0].Shape[1]
 			g := b.Do(Add, xw, b.With(MatMul, []Desc{state[0], r}, Flag("transpose_b", true)))
@@ -161,8 +161,8 @@ var layerRules = map[Code]Decomposition{
 			cell := b.Do(Add, b.Do(Mul, f, state[1]), b.Do(Mul, i, c))
 			return []Desc{b.Do(Mul, o, b.Do(Tanh, cell)), cell}
 		})
-	},
-	GRU: func(b *Builder, in []Desc, a Attrs) []Desc {
+	}),
+	GRU: inWide(func(b *Builder, in []Desc, a Attrs) []Desc {
 		after := a.Bool("reset_after")
 		return unroll(b, in, a, in[5:], func(b *Builder, xw Desc, r, rb Desc, state []Desc) []Desc {
 			h, n := state[0], state[0].Shape[1]
@@ -182,7 +182,7 @@ var layerRules = map[Code]Decomposition{
 			// (1-z)·next + z·h
 			return []Desc{b.Do(Add, next, b.Do(Mul, z, b.Do(Sub, h, next)))}
 		})
-	},
+	}),
 }
 
 // unroll runs a recurrent cell over the steps of in[0] in each direction. step is given the projected input [B, gates·H]

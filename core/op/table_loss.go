@@ -11,7 +11,7 @@ var reductionAttr = choice("reduction", "mean", "what becomes of the losses: non
 
 // loss rows give a loss for each element, or their mean or sum. Narrow floats compute in f32.
 func loss(c Code, name, doc string, operands []Operand, attrs []AttrSpec, constraints []Constraint, infer InferFunc) entry {
-	return entry{c, Row{Name: name, Class: Composite, Group: "loss", Doc: doc, Operands: operands, Results: []string{"loss"},
+	return entry{c, Row{Name: name, Class: Composite, Section: "loss", Traits: Cheap, Doc: doc, Operands: operands, Results: []string{"loss"},
 		Attrs: append(attrs, reductionAttr), Constraints: constraints, Tolerance: perTerm(8), Infer: func(in []Desc, a Attrs) ([]Desc, error) {
 			outs, err := infer(in, a)
 			if err == nil && a.Str("reduction") != "none" {

@@ -15,7 +15,7 @@ var matrixRank = Constraint{"C1", "x has rank 2 or more"}
 
 // matrixRow rows have one operand x of a kind of matrices.
 func matrixRow(c Code, name, doc string, types dtype.Set, tol Tolerance, kind MatrixKind, attrs []AttrSpec, constraints []Constraint, infer InferFunc) entry {
-	return entry{c, Row{Name: name, Class: Composite, Group: algebra, Doc: doc, Operands: []Operand{in("x", types)}, Results: result, Attrs: attrs,
+	return entry{c, Row{Name: name, Class: Composite, Section: algebra, Doc: doc, Operands: []Operand{in("x", types)}, Results: result, Attrs: attrs,
 		Constraints: constraints, Tolerance: tol, Domain: []Domain{{Matrix: kind}}, Infer: infer}}
 }
 
@@ -88,7 +88,7 @@ var matrixRows = []entry{
 			}
 			return one(in[0].DType, in[0].Shape[:len(in[0].Shape)-2]), nil
 		}),
-	{Outer, Row{Name: "outer", Class: Composite, Group: algebra, Operands: []Operand{in("a", dtype.Numbers), same("b", 1)}, Results: result, Tolerance: exact,
+	{Outer, Row{Name: "outer", Class: Composite, Section: algebra, Operands: []Operand{in("a", dtype.Numbers), same("b", 1)}, Results: result, Tolerance: exact,
 		Doc:         "Products of each element of a[..., m] with each of b[..., n]: [..., m, n]; integers wrap.",
 		Constraints: []Constraint{{"C1", "a and b have rank 1 or more"}, batchesRule},
 		Infer: func(in []Desc, _ Attrs) ([]Desc, error) {
@@ -101,7 +101,7 @@ var matrixRows = []entry{
 			}
 			return one(in[0].DType, slices.Concat(batch, in[0].Shape[len(in[0].Shape)-1:], in[1].Shape[len(in[1].Shape)-1:])), nil
 		}}},
-	{Kron, Row{Name: "kron", Class: Composite, Group: algebra, Operands: []Operand{in("a", dtype.Numbers), same("b", 1)}, Results: result, Tolerance: exact,
+	{Kron, Row{Name: "kron", Class: Composite, Section: algebra, Operands: []Operand{in("a", dtype.Numbers), same("b", 1)}, Results: result, Tolerance: exact,
 		Doc:         "Kronecker product of a[..., m, n] and b[..., p, q]: element (i·p+k, j·q+l) is a[i,j]·b[k,l]; integers wrap.",
 		Constraints: []Constraint{{"C1", "a and b have rank 2 or more"}, batchesRule, {"C3", "m·p and n·q are within 2^48"}},
 		Infer: func(in []Desc, _ Attrs) ([]Desc, error) {
@@ -119,7 +119,7 @@ var matrixRows = []entry{
 			}
 			return one(in[0].DType, append(batch[:len(batch):len(batch)], m*p, n*q)), nil
 		}}},
-	{Cross, Row{Name: "cross", Class: Composite, Group: algebra, Operands: []Operand{in("a", dtype.Numbers), same("b", 1)}, Results: result, Tolerance: perTerm(2),
+	{Cross, Row{Name: "cross", Class: Composite, Section: algebra, Operands: []Operand{in("a", dtype.Numbers), same("b", 1)}, Results: result, Tolerance: perTerm(2),
 		Doc:   "Vector product of the three-dimensional vectors along axis of the broadcast operands; integers wrap.",
 		Attrs: []AttrSpec{required("axis", KindInt, "axis of the vectors, in the broadcast shape")},
 		Constraints: []Constraint{{"C1", "a and b broadcast together"}, {"C2", "axis is in [0, rank) of the broadcast shape"},

@@ -25,7 +25,7 @@ var neighbourRows = []entry{
 			}
 			return inferSame(in, a)
 		}),
-	{Dropout, Row{Name: "dropout", Class: Composite, Group: "random", Results: []string{"y", "kept"}, Operands: []Operand{in("x", dtype.Floats)}, Tolerance: ulps(2),
+	{Dropout, Row{Name: "dropout", Class: Composite, Section: "random", Results: []string{"y", "kept"}, Operands: []Operand{in("x", dtype.Floats)}, Tolerance: ulps(2),
 		Doc: "x/(1-p) where an element is kept, else 0, and which are kept: those whose word of random_bits(seed, counter), in the shape of x and unsigned, " +
 			"is p·2^32, rounded to even, or more.",
 		Attrs:       []AttrSpec{defaults(Float("p", 0.5), "share that is dropped"), required("seed", KindInt, "64-bit key"), defaults(Int("counter", 0), "first block, 64 bits")},

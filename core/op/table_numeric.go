@@ -7,7 +7,7 @@ import (
 )
 
 var numericRows = []entry{
-	{Lerp, Row{Name: "lerp", Class: Composite, Group: "arithmetic", Doc: "a+weight·(b-a).", Operands: []Operand{in("a", dtype.Floats), same("b", 1), same("weight", 1)},
+	{Lerp, Row{Name: "lerp", Class: Composite, Section: "arithmetic", Traits: Elementwise | Cheap, Doc: "a+weight·(b-a).", Operands: []Operand{in("a", dtype.Floats), same("b", 1), same("weight", 1)},
 		Results: result, Constraints: broadcastRule, Tolerance: perTerm(2), Infer: inferBroadcast}},
 	arith(unary(Frac, "frac", "x-trunc(x).", dtype.Floats, exact)),
 	arith(unary(RoundAway, "round_away", "Nearest integer, ties away from zero.", dtype.Floats, exact)),
@@ -16,7 +16,7 @@ var numericRows = []entry{
 	arith(unary(Log10, "log10", "Logarithm to base 10.", dtype.Floats, ulps(8), Domain{Lo: 1e-3, Hi: 1e3})),
 	arith(binary(LogAddExp, "log_add_exp", "log(exp(a)+exp(b)) without overflow.", dtype.Floats, perTerm(8))),
 	arith(binary(FloorDiv, "floor_div", "The quotient of div brought to the integer not above it. Integers by 0 as div.", dtype.Numbers, exact, Domain{}, Domain{NonZero: true})),
-	{IsFinite, Row{Name: "is_finite", Class: Composite, Group: "arithmetic", Doc: "Whether x is neither infinite nor NaN.", Operands: []Operand{in("x", dtype.Floats)},
+	{IsFinite, Row{Name: "is_finite", Class: Composite, Section: "arithmetic", Traits: Elementwise | Cheap, Doc: "Whether x is neither infinite nor NaN.", Operands: []Operand{in("x", dtype.Floats)},
 		Results: result, Tolerance: exact, Infer: inferToBool}},
 	arith(unary(BitCount, "bit_count", "Number of bits set.", dtype.Ints, exact)),
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func patch(r Row) Row {
-	r.Class, r.Group, r.Results = Composite, "patch", result
+	r.Class, r.Section, r.Results = Composite, "patch", result
 	return r
 }
 
@@ -129,7 +129,7 @@ var patchRows = []entry{
 			}
 			return one(in[0].DType, s), nil
 		}})},
-	{ConvTranspose, Row{Name: "conv_transpose", Class: Composite, Group: "layer", Results: result, Tolerance: perTerm(1),
+	{ConvTranspose, Row{Name: "conv_transpose", Class: Composite, Section: "layer", Results: result, Tolerance: perTerm(1),
 		Operands: []Operand{in("x", dtype.Numbers), same("w", 1)},
 		Doc: "The transpose of a convolution: each element of x[N, C, spatial...] adds w[C, O/groups, kernel...] times itself to the result at strides times its place. A " +
 			"spatial dimension of the result is (n-1)·stride + (k-1)·dilation + 1 - pad_lo - pad_hi + output_padding; paddings cut off, output_padding adds at the end.",

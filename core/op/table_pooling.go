@@ -20,7 +20,7 @@ var adaptiveRule = []Constraint{{"C1", "size has 1 to 3 entries, at most the ran
 	{"C3", "no size times its dimension is above 2^48, and the elements of all windows are a legal shape"}}
 
 func pooling(r Row) Row {
-	r.Class, r.Group = Composite, "pooling"
+	r.Class, r.Section = Composite, "pooling"
 	return r
 }
 

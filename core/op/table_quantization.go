@@ -19,7 +19,7 @@ var quantAttrs = []AttrSpec{defaults(Int("axis", -1), "axis that scale and zero_
 var bitsAttr = defaults(Int("bits", 0), "narrower range that results saturate to, of the signedness of zero_point")
 
 var quantizationRows = []entry{
-	{Quantize, Row{Name: "quantize", Version: 2, Class: Composite, Group: "quantization", Results: result, Tolerance: exact,
+	{Quantize, Row{Name: "quantize", Version: 2, Class: Composite, Section: "quantization", Traits: Quantized, Results: result, Tolerance: exact,
 		Operands:    []Operand{in("x", dtype.Floats), same("scale", 1), in("zero_point", byteInts)},
 		Doc:         "round(x/scale)+zero_point, ties to even, saturated to the type of zero_point or to a range of bits; NaN is 0 before the zero point.",
 		Attrs:       append(quantAttrs[:2:2], bitsAttr),
@@ -33,7 +33,7 @@ var quantizationRows = []entry{
 			}
 			return one(in[2].DType, in[0].Shape), nil
 		}}},
-	{Dequantize, Row{Name: "dequantize", Version: 2, Class: Composite, Group: "quantization", Results: result, Tolerance: oneULP,
+	{Dequantize, Row{Name: "dequantize", Version: 2, Class: Composite, Section: "quantization", Traits: Quantized, Results: result, Tolerance: oneULP,
 		Operands:    []Operand{in("x", byteInts), in("scale", dtype.Floats), same("zero_point", 1)},
 		Doc:         "(x-zero_point)·scale.",
 		Attrs:       quantAttrs,

@@ -11,7 +11,7 @@ var (
 )
 
 func quantized(r Row) Row {
-	r.Class, r.Group = Composite, "quantization"
+	r.Class, r.Section, r.Traits = Composite, "quantization", Quantized
 	if r.Results == nil {
 		r.Results = result
 	}

@@ -18,7 +18,7 @@ var (
 func distribution(c Code, name, doc string, tol Tolerance, params []AttrSpec, third string, check func(a Attrs) error) entry {
 	attrs := []AttrSpec{seedAttr, counterAttr, required("shape", KindInts, "shape of the result"),
 		defaults(Type("dtype", dtype.F32), "element type, a float")}
-	return entry{c, Row{Name: name, Class: Composite, Group: "random", Doc: doc, Results: result, Tolerance: tol, Attrs: append(attrs, params...),
+	return entry{c, Row{Name: name, Class: Composite, Section: "random", Doc: doc, Results: result, Tolerance: tol, Attrs: append(attrs, params...),
 		Constraints: []Constraint{{"C1", "shape is a legal shape, and so are two words for each element"}, {"C2", "dtype is a float type"}, {"C3", third}},
 		Infer: func(in []Desc, a Attrs) ([]Desc, error) {
 			outs, err := inferFloatCreation(in, a)
@@ -75,12 +75,12 @@ var randomRows = []entry{
 			}
 			return nil
 		}),
-	{Bernoulli, Row{Name: "bernoulli", Class: Composite, Group: "random", Operands: []Operand{in("p", dtype.Floats)}, Results: result, Tolerance: exact,
+	{Bernoulli, Row{Name: "bernoulli", Class: Composite, Section: "random", Operands: []Operand{in("p", dtype.Floats)}, Results: result, Tolerance: exact,
 		Doc:    "1 where the fraction of word i is below element i of p, else 0: 1 with probability p.",
 		Attrs:  []AttrSpec{seedAttr, counterAttr, defaults(Type("dtype", dtype.F32), "element type of the result")},
 		Domain: []Domain{{Lo: 0, Hi: 1}},
 		Infer:  func(in []Desc, a Attrs) ([]Desc, error) { return one(a.DType("dtype"), in[0].Shape), nil }}},
-	{Multinomial, Row{Name: "multinomial", Class: Composite, Group: "random", Operands: []Operand{in("weights", dtype.Floats)}, Results: []string{"indices"}, Tolerance: exact,
+	{Multinomial, Row{Name: "multinomial", Class: Composite, Section: "random", Operands: []Operand{in("weights", dtype.Floats)}, Results: []string{"indices"}, Tolerance: exact,
 		Doc: "For each line of weights[..., k], count draws (i64) with replacement: draw i of all in row-major order is the number of running sums " +
 			"of its line that are at most u·total, but no more than k-1, where u is the fraction of word i. Running sums and product are in " +
 			"the type of the weights, in f32 for narrow floats. Weights are not negative and need not sum to 1.",

@@ -5,14 +5,14 @@ import "github.com/goburn/burn/core/dtype"
 var axesRule = []Constraint{{"C1", "axes are distinct and in [0, rank)"}}
 
 func reduction(c Code, name, doc string, tol Tolerance) entry {
-	return entry{c, Row{Name: name, Group: "reduction", Doc: doc, Operands: []Operand{in("x", dtype.Numbers)}, Results: result,
+	return entry{c, Row{Name: name, Section: "reduction", Traits: Reduces | Cheap, Doc: doc, Operands: []Operand{in("x", dtype.Numbers)}, Results: result,
 		Attrs: []AttrSpec{required("axes", KindInts, "axes to reduce; none reduces nothing"),
 			defaults(Flag("keep_dims", false), "keep reduced axes with length 1")},
 		Constraints: axesRule, Tolerance: tol, Infer: inferReduce}}
 }
 
 func arg(c Code, name, doc string) entry {
-	return entry{c, Row{Name: name, Group: "reduction", Doc: doc, Operands: []Operand{in("x", dtype.Numbers)}, Results: []string{"indices"},
+	return entry{c, Row{Name: name, Section: "reduction", Traits: Reduces | Cheap | Stores, Doc: doc, Operands: []Operand{in("x", dtype.Numbers)}, Results: []string{"indices"},
 		Attrs:       []AttrSpec{required("axis", KindInt, "axis to reduce"), defaults(Flag("keep_dims", false), "keep the axis with length 1")},
 		Constraints: []Constraint{{"C1", "axis is in [0, rank)"}, {"C2", "the axis is not empty"}}, Tolerance: exact,
 		Infer: func(in []Desc, a Attrs) ([]Desc, error) {
@@ -28,7 +28,7 @@ func arg(c Code, name, doc string) entry {
 }
 
 func scan(c Code, name, doc string, tol Tolerance) entry {
-	return entry{c, Row{Name: name, Group: "scan", Doc: doc, Operands: []Operand{in("x", dtype.Numbers)}, Results: result,
+	return entry{c, Row{Name: name, Section: "scan", Doc: doc, Operands: []Operand{in("x", dtype.Numbers)}, Results: result,
 		Attrs: []AttrSpec{required("axis", KindInt, "axis to run along"),
 			defaults(Flag("exclusive", false), "element i does not include x[i]: the first result is the identity"),
 			defaults(Flag("reverse", false), "run from the end")},
@@ -46,7 +46,7 @@ var reductionRows = []entry{
 	scan(CumProd, "cumprod", "Running product along axis; integers wrap.", perTerm(1)),
 	scan(CumMax, "cummax", "Running maximum along axis, NaN from the first NaN on.", exact),
 	scan(CumMin, "cummin", "Running minimum along axis, NaN from the first NaN on.", exact),
-	{Sort, Row{Name: "sort", Group: "sort", Results: []string{"values", "indices"}, Operands: []Operand{in("x", dtype.Numbers)},
+	{Sort, Row{Name: "sort", Section: "sort", Traits: Stores, Results: []string{"values", "indices"}, Operands: []Operand{in("x", dtype.Numbers)},
 		Doc: "x sorted along axis, stable, and the index (i64) each element came from. NaN counts as greater than everything, " +
 			"-0 equals +0.",
 		Attrs: []AttrSpec{required("axis", KindInt, "axis to sort along"),

@@ -69,12 +69,12 @@ func logCumSumExp() entry {
 var searchRows = []entry{
 	statistic(Std, "std", "Square root of the variance over axes.", perTerm(8),
 		defaults(Float("correction", 0), "subtracted from the count: 1 for the unbiased estimate")),
-	{Median, Row{Name: "median", Class: Composite, Group: "statistics", Operands: []Operand{in("x", dtype.Floats)}, Results: result,
+	{Median, Row{Name: "median", Class: Composite, Section: "statistics", Traits: Reduces, Operands: []Operand{in("x", dtype.Floats)}, Results: result,
 		Doc: "The middle element over axes in the order of sort, of an even count the mean of the middle two; NaN if there is one.",
 		Attrs: []AttrSpec{required("axes", KindInts, "axes to join; none joins nothing"),
 			defaults(Flag("keep_dims", false), "keep joined axes with length 1")},
 		Constraints: joinsRule, Tolerance: perTerm(1), Infer: inferJoined}},
-	{Quantile, Row{Name: "quantile", Class: Composite, Group: "statistics", Operands: []Operand{in("x", dtype.Floats)}, Results: result,
+	{Quantile, Row{Name: "quantile", Class: Composite, Section: "statistics", Operands: []Operand{in("x", dtype.Floats)}, Results: result,
 		Doc: "For each q along a new first axis, the element at h = q·(n-1) of the n elements over axes in the order of sort. Between lo = " +
 			"floor(h) and hi = ceil(h), linear gives x[lo]+(h-lo)·(x[hi]-x[lo]), midpoint their mean, nearest the one at h rounded half to even, " +
 			"lower x[lo], higher x[hi]. NaN if there is one.",
@@ -83,16 +83,16 @@ var searchRows = []entry{
 			defaults(Flag("keep_dims", false), "keep joined axes with length 1"),
 			choice("interpolation", "linear", "what stands between two elements", "linear", "lower", "higher", "midpoint", "nearest")},
 		Constraints: []Constraint{{"C1", "axes are distinct and each in [0, rank)"}, joinsRule[1], {"C3", "every q is in [0, 1]"}}, Tolerance: perTerm(2), Infer: inferQuantile}},
-	{Covariance, Row{Name: "covariance", Class: Composite, Group: "statistics", Operands: []Operand{in("x", dtype.Floats)}, Results: result,
+	{Covariance, Row{Name: "covariance", Class: Composite, Section: "statistics", Operands: []Operand{in("x", dtype.Floats)}, Results: result,
 		Doc: "For x[..., variables, observations], the sum over observations of the products of two variables' distances from their means, " +
 			"divided by count-correction: [..., variables, variables].",
 		Attrs:       []AttrSpec{defaults(Float("correction", 1), "subtracted from the count: 1 for the unbiased estimate")},
 		Constraints: []Constraint{{"C1", "x has rank 2 or more"}}, Tolerance: perTerm(8), Infer: inferCovariance}},
-	{CorrCoef, Row{Name: "corrcoef", Class: Composite, Group: "statistics", Operands: []Operand{in("x", dtype.Floats)}, Results: result,
+	{CorrCoef, Row{Name: "corrcoef", Class: Composite, Section: "statistics", Operands: []Operand{in("x", dtype.Floats)}, Results: result,
 		Doc: "For x[..., variables, observations], the covariance of two variables over both their standard deviations, brought into " +
 			"[-1, 1]: [..., variables, variables]. NaN for a variable that does not vary.",
 		Constraints: []Constraint{{"C1", "x has rank 2 or more"}}, Tolerance: perTerm(16), Infer: inferCovariance}},
-	{Histogram, Row{Name: "histogram", Class: Composite, Group: "statistics", Operands: []Operand{in("x", dtype.Numbers), same("edges", 1)},
+	{Histogram, Row{Name: "histogram", Class: Composite, Section: "statistics", Traits: Cheap, Operands: []Operand{in("x", dtype.Numbers), same("edges", 1)},
 		Results: []string{"counts"}, Tolerance: exact,
 		Doc: "How many elements of x (i64) lie in each bin: bin k holds edges[k] <= x < edges[k+1], the last bin x = edges[k+1] " +
 			"too. Edges usually ascend; NaN lies in no bin.",
@@ -103,7 +103,7 @@ var searchRows = []entry{
 			}
 			return one(dtype.I64, shape.Of(in[1].Shape[0]-1)), nil
 		}}},
-	{SearchSorted, Row{Name: "searchsorted", Class: Composite, Group: "search", Operands: []Operand{in("sorted", dtype.Numbers), same("values", 1)},
+	{SearchSorted, Row{Name: "searchsorted", Class: Composite, Section: "search", Operands: []Operand{in("sorted", dtype.Numbers), same("values", 1)},
 		Results: []string{"indices"}, Tolerance: exact,
 		Doc: "For each value how many elements (i64) of the line of sorted are before it in the order of sort, and with right how many are not " +
 			"after it: the place to insert it. sorted[n] serves all values, sorted[..., n] those of the line at the same place.",
@@ -120,7 +120,7 @@ var searchRows = []entry{
 			}
 			return one(dtype.I64, v), nil
 		}}},
-	{ArgSort, Row{Name: "argsort", Class: Composite, Group: "sort", Operands: []Operand{in("x", dtype.Numbers)}, Results: []string{"indices"},
+	{ArgSort, Row{Name: "argsort", Class: Composite, Section: "sort", Operands: []Operand{in("x", dtype.Numbers)}, Results: []string{"indices"},
 		Doc: "The second result of sort: the index (i64) that each element of the sorted x came from.",
 		Attrs: []AttrSpec{required("axis", KindInt, "axis to sort along"),
 			defaults(Flag("descending", false), "greatest first, equal elements still in their order")},
@@ -134,7 +134,7 @@ var searchRows = []entry{
 	logCumSumExp(),
 	scanIndex(CumArgMax, "cumargmax", "Index (i64) of the running maximum along axis, the first of equals; from the first NaN on, its index."),
 	scanIndex(CumArgMin, "cumargmin", "Index (i64) of the running minimum along axis, the first of equals; from the first NaN on, its index."),
-	{VectorNorm, Row{Name: "vector_norm", Class: Composite, Group: "statistics", Operands: []Operand{in("x", dtype.Floats)}, Results: result,
+	{VectorNorm, Row{Name: "vector_norm", Class: Composite, Section: "statistics", Traits: Reduces | Cheap, Operands: []Operand{in("x", dtype.Floats)}, Results: result,
 		Doc: "The p-norm over axes: the sum of |x|^p to the power 1/p. For +Inf the greatest |x| (of none 0), for -Inf the least (of none +Inf), for 0 " +
 			"how many elements are not 0.",
 		Attrs: []AttrSpec{defaults(Float("p", 2), "the order"), required("axes", KindInts, "axes to join; none joins nothing"),
@@ -147,7 +147,7 @@ var searchRows = []entry{
 			}
 			return outs, err
 		}}},
-	{CosineSimilarity, Row{Name: "cosine_similarity", Class: Composite, Group: "statistics", Operands: []Operand{in("a", dtype.Floats), same("b", 1)},
+	{CosineSimilarity, Row{Name: "cosine_similarity", Class: Composite, Section: "statistics", Traits: Cheap, Operands: []Operand{in("a", dtype.Floats), same("b", 1)},
 		Results: result, Doc: "The sum of a·b along axis of the broadcast operands over the greater of epsilon and the product of their 2-norms.",
 		Attrs: []AttrSpec{required("axis", KindInt, "axis of the vectors, in the broadcast shape; it goes"),
 			defaults(Float("epsilon", 1e-8), "least denominator")},

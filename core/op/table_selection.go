@@ -9,7 +9,7 @@ import (
 
 // selection rows give as many results as the data asks for: see "Sizes that depend on data" in the package comment.
 func selection(c Code, name, doc string, operands []Operand, results []string, attrs []AttrSpec, constraints []Constraint, infer InferFunc) entry {
-	return entry{c, Row{Name: name, Class: Composite, Group: "selection", Doc: doc, Operands: operands, Results: append(results, "count"),
+	return entry{c, Row{Name: name, Class: Composite, Section: "selection", Doc: doc, Operands: operands, Results: append(results, "count"),
 		Attrs: attrs, Constraints: constraints, Tolerance: exact, Infer: func(in []Desc, a Attrs) ([]Desc, error) {
 			outs, err := infer(in, a)
 			return append(outs, Desc{DType: dtype.I64, Shape: shape.Shape{}}), err

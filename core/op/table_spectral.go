@@ -16,7 +16,7 @@ var (
 )
 
 func spectral(c Code, name, doc string, operands []Operand, attrs []AttrSpec, constraints []Constraint, infer InferFunc) entry {
-	return entry{c, Row{Name: name, Class: Composite, Group: "spectral", Doc: doc, Operands: operands, Results: result, Attrs: attrs,
+	return entry{c, Row{Name: name, Class: Composite, Section: "spectral", Doc: doc, Operands: operands, Results: result, Attrs: attrs,
 		Constraints: constraints, Tolerance: perTerm(8), Infer: infer}}
 }
 
@@ -76,7 +76,7 @@ var spectralRows = []entry{
 			s[a.Int("axis")] = a.Int("n")
 			return one(in[0].DType, s[:len(s)-1]), nil
 		}),
-	{FFTShift, Row{Name: "fftshift", Class: Composite, Group: "spectral", Operands: []Operand{in("x", dtype.Any)}, Results: result, Tolerance: exact,
+	{FFTShift, Row{Name: "fftshift", Class: Composite, Section: "spectral", Operands: []Operand{in("x", dtype.Any)}, Results: result, Tolerance: exact,
 		Doc: "x rolled by half the length (rounded down) along axes: the zero frequency comes to the middle. The inverse rolls back.",
 		Attrs: []AttrSpec{required("axes", KindInts, "distinct axes"),
 			defaults(Flag("inverse", false), "roll back")},
@@ -187,7 +187,7 @@ func windowRow(c Code, name, formula string, params ...AttrSpec) entry {
 	if len(params) > 0 {
 		constraints = append(constraints, Constraint{"C3", params[0].Name + " is finite, and in its range"})
 	}
-	return entry{c, Row{Name: name, Class: Composite, Group: "spectral", Results: result, Tolerance: perTerm(8),
+	return entry{c, Row{Name: name, Class: Composite, Section: "spectral", Results: result, Tolerance: perTerm(8),
 		Doc: "Element k of size is " + formula + ", where N is size, or size-1 when not periodic; a window of one element is 1.",
 		Attrs: slices.Concat([]AttrSpec{required("size", KindInt, "number of elements"),
 			defaults(Flag("periodic", true), "one period of a periodic function, as transforms want it; not: symmetric, as filters want it"),

@@ -69,7 +69,7 @@ var spectrumRows = []entry{
 			}
 			return one(in[0].DType, append(batch, n, m)), err
 		}),
-	{LstSq, Row{Name: "lstsq", Class: Composite, Group: algebra, Operands: []Operand{in("a", dtype.Floats), same("b", 1)}, Results: []string{"x"},
+	{LstSq, Row{Name: "lstsq", Class: Composite, Section: algebra, Operands: []Operand{in("a", dtype.Floats), same("b", 1)}, Results: []string{"x"},
 		Doc:   "x[..., n, k] of least norm that minimises the norm of a·x - b: pinv(a)·b.",
 		Attrs: []AttrSpec{rcondAttr}, Constraints: []Constraint{{"C1", "a and b have rank 2 or more"}, {"C2", "the matrices of a are not empty"},
 			{"C3", "a and b have as many rows"}, {"C4", "the dimensions before broadcast"}, {"C5", "rcond is finite and not negative"}},

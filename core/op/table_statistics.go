@@ -7,7 +7,7 @@ import (
 
 func statistic(c Code, name, doc string, tol Tolerance, attrs ...AttrSpec) entry {
 	e := reduction(c, name, doc, tol)
-	e.row.Class, e.row.Group, e.row.Operands = Composite, "statistics", []Operand{in("x", dtype.Floats)}
+	e.row.Class, e.row.Section, e.row.Operands = Composite, "statistics", []Operand{in("x", dtype.Floats)}
 	e.row.Attrs = append(e.row.Attrs, attrs...)
 	return e
 }
@@ -16,7 +16,7 @@ var epsilon = defaults(Float("epsilon", 1e-5), "added to the variance")
 
 // normalisation rows: x, then operands of x's type.
 func norm(c Code, name, doc string, operands []Operand, attrs []AttrSpec, constraints []Constraint, infer InferFunc) entry {
-	return entry{c, Row{Name: name, Class: Composite, Group: "normalisation", Doc: doc,
+	return entry{c, Row{Name: name, Class: Composite, Section: "normalisation", Traits: Cheap, Doc: doc,
 		Operands: append([]Operand{in("x", dtype.Floats)}, operands...), Results: result, Attrs: attrs, Constraints: constraints,
 		Tolerance: perTerm(8), Infer: infer}}
 }
@@ -82,18 +82,18 @@ func inferTailNorm(in []Desc, a Attrs) ([]Desc, error) {
 }
 
 var statisticsRules = map[Code]Decomposition{
-	Mean: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
+	Mean: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		w := wide(b, x[0])
 		sum := b.Reduce(Sum, w, a.Bool("keep_dims"), a.Ints("axes")...)
 		return b.Cast(b.Do(Div, sum, b.Like(w, count(x[0].Shape, a.Ints("axes")))), x[0].DType)
 	}),
-	Variance: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
+	Variance: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		w := wide(b, x[0])
 		d := b.Do(Sub, w, b.Reduce(Mean, w, true, a.Ints("axes")...))
 		sum := b.Reduce(Sum, b.Do(Mul, d, d), a.Bool("keep_dims"), a.Ints("axes")...)
 		return b.Cast(b.Do(Div, sum, b.Like(w, count(x[0].Shape, a.Ints("axes"))-a.Float("correction"))), x[0].DType)
 	}),
-	LogSumExp: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
+	LogSumExp: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		w := wide(b, x[0])
 		axes := a.Ints("axes")
 		m := b.Reduce(ReduceMax, w, true, axes...)
@@ -101,13 +101,13 @@ var statisticsRules = map[Code]Decomposition{
 		sum := b.Reduce(Sum, b.Do(Exp, b.Do(Sub, w, m)), a.Bool("keep_dims"), axes...)
 		return b.Cast(b.Do(Add, b.Do(Log, sum), b.Reshape(m, sum.Shape)), x[0].DType)
 	}),
-	BatchNorm: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
+	BatchNorm: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		rank := len(x[0].Shape)
 		factor := b.Do(Div, x[1], b.Do(Sqrt, b.Do(Add, x[4], b.Like(x[4], a.Float("epsilon")))))
 		y := b.Do(Mul, b.Do(Sub, x[0], channel(b, x[3], rank)), channel(b, factor, rank))
 		return b.Do(Add, y, channel(b, x[2], rank))
 	}),
-	LayerNorm: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
+	LayerNorm: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		y := standardise(b, wide(b, x[0]), tail(a.Int("axis"), len(x[0].Shape)), a.Float("epsilon"))
 		y = b.Cast(y, x[0].DType)
 		for i, c := range []Code{Mul, Add}[:len(x)-1] {
@@ -115,7 +115,7 @@ var statisticsRules = map[Code]Decomposition{
 		}
 		return y
 	}),
-	RMSNorm: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
+	RMSNorm: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		w := wide(b, x[0])
 		ms := b.Reduce(Mean, b.Do(Mul, w, w), true, tail(a.Int("axis"), len(w.Shape))...)
 		y := b.Cast(b.Do(Div, w, b.Do(Sqrt, b.Do(Add, ms, b.Like(w, a.Float("epsilon"))))), x[0].DType)
@@ -124,7 +124,7 @@ var statisticsRules = map[Code]Decomposition{
 		}
 		return y
 	}),
-	GroupNorm: elementwise(func(b *Builder, x []Desc, a Attrs) Desc {
+	GroupNorm: wideOne(func(b *Builder, x []Desc, a Attrs) Desc {
 		s, g := x[0].Shape, a.Int("groups")
 		inner := s[1] / g * shape.Shape(s[2:]).Size()
 		y := standardise(b, wide(b, b.Reshape(x[0], shape.Of(s[0], g, inner))), []int{2}, a.Float("epsilon"))

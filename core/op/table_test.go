@@ -13,7 +13,7 @@ func TestRowsAreComplete(t *testing.T) {
 		r := Lookup(c)
 		t.Run(r.Name, func(t *testing.T) {
 			require.NotEmpty(t, r.Doc)
-			require.NotEmpty(t, r.Group)
+			require.NotEmpty(t, r.Section)
 			require.NotEmpty(t, r.Results)
 			require.NotNil(t, r.Infer)
 			require.NotZero(t, r.Version)

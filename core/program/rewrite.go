@@ -6,10 +6,10 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Rewrite replaces composite ops that p has written out, as exporters write them, by the ops of the table: gelu, silu,
-// hard_swish, sigmoid, softmax, layer_norm, rms_norm, linear, attention, matmul_integer and conv_integer. The result computes
-// the same within the tolerances of their rows, but for scores of attention that overflow; p itself is not changed, and is
-// the result when nothing is found. Inputs, constants and outputs stay as they are; dead nodes go, and so do drop bits.
+// Rewrite replaces composite ops that p has written out, as exporters write them, by the ops of the table; Patterns lists what
+// is looked for. The result computes the same within the tolerances of their rows, but for scores of attention that overflow; p
+// itself is not changed, and is the result when nothing is found. Inputs, constants and outputs stay as they are; dead nodes
+// go, and so do drop bits.
 //
 // Products and convolutions of what was dequantized from bytes are summed in integers, which is exact, and dequantized then.
 // Their floats are nearer to the true ones than the sums of floats in their place; where these are quantized again, and lie
@@ -19,7 +19,17 @@ import (
 // A pattern is replaced only where nothing else needs what is computed inside it. known gives the elements of constant i,
 // little-endian, or nil; supports says which new nodes are welcome. Either may be nil: no content, and all nodes.
 func (p *Program) Rewrite(known func(i int) []byte, supports func(n *op.Node, in []op.Desc) bool) *Program {
+	return p.RewriteBy(patterns, known, supports)
+}
+
+// RewriteBy is Rewrite by some of the patterns alone.
+func (p *Program) RewriteBy(some []Pattern, known func(i int) []byte, supports func(n *op.Node, in []op.Desc) bool) *Program {
 	r := newRewriter(p, known, supports)
+	for _, f := range some {
+		for _, c := range f.Ends {
+			r.patterns[c] = append(r.patterns[c], f.apply)
+		}
+	}
 	for i := 0; i < len(r.nodes); i++ {
 		for r.improve(i) { // what was put in place may be a part of something greater
 		}
@@ -38,21 +48,6 @@ func (p *Program) Rewrite(known func(i int) []byte, supports func(n *op.Node, in
 	return q.Live()
 }
 
-// patterns are tried in this order at every node of the ops that they may end in.
-var patterns = map[op.Code][]func(r *rewriter, i int) bool{
-	op.Mul:    {(*rewriter).gelu, (*rewriter).silu, (*rewriter).hardSwish, (*rewriter).layerNorm, (*rewriter).rmsNorm, (*rewriter).normScale},
-	op.Div:    {(*rewriter).sigmoid, (*rewriter).gelu, (*rewriter).silu, (*rewriter).siluQuotient, (*rewriter).hardSwish, (*rewriter).softmax, (*rewriter).layerNorm, (*rewriter).rmsNorm},
-	op.Add:    {(*rewriter).normBias, (*rewriter).linear},
-	op.MatMul: {(*rewriter).attention, (*rewriter).byteProduct, (*rewriter).integerProduct},
-	op.Linear: {(*rewriter).integerProduct},
-	op.Conv:   {(*rewriter).byteConv, (*rewriter).integerConv},
-
-	op.Quantize: {(*rewriter).movedBytes},
-	op.Cast:     {(*rewriter).roundedBytes},
-
-	op.Reciprocal: {(*rewriter).sigmoid},
-}
-
 // rewriter is a program under change. Place i of nodes holds node i of the program, or what replaced it: the last node of
 // a place has the outputs of the old one.
 type rewriter struct {
@@ -62,6 +57,7 @@ type rewriter struct {
 	users    map[op.TensorID][]int
 	returned map[op.TensorID]bool
 	consts   map[op.TensorID]int
+	patterns map[op.Code][]func(r *rewriter, i int) bool
 	known    func(i int) []byte
 	supports func(n *op.Node, in []op.Desc) bool
 	last     op.TensorID
@@ -70,7 +66,8 @@ type rewriter struct {
 
 func newRewriter(p *Program, known func(i int) []byte, supports func(n *op.Node, in []op.Desc) bool) *rewriter {
 	r := &rewriter{nodes: make([][]op.Node, len(p.Nodes)), descs: map[op.TensorID]op.Desc{}, place: map[op.TensorID]int{},
-		users: map[op.TensorID][]int{}, returned: map[op.TensorID]bool{}, consts: map[op.TensorID]int{}, known: known, supports: supports}
+		users: map[op.TensorID][]int{}, returned: map[op.TensorID]bool{}, consts: map[op.TensorID]int{},
+		patterns: map[op.Code][]func(r *rewriter, i int) bool{}, known: known, supports: supports}
 	define := func(ds []op.Desc) {
 		for _, d := range ds {
 			r.descs[d.ID] = d
@@ -130,7 +127,7 @@ func (r *rewriter) improve(i int) bool {
 	if n == nil || len(n.Outputs) != 1 {
 		return false
 	}
-	for _, f := range patterns[n.Op] {
+	for _, f := range r.patterns[n.Op] {
 		if f(r, i) {
 			return true
 		}

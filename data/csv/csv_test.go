@@ -108,3 +108,14 @@ func TestHousing(t *testing.T) {
 	require.Equal(t, 207, missing)
 	require.Equal(t, block{-122.23, ptr[float32](129), 452600, "NEAR BAY"}, got[0])
 }
+
+// A long value or header does not make a long error.
+func TestLongText(t *testing.T) {
+	type row struct{ A int }
+	long := strings.Repeat("9", 1<<20)
+	for _, text := range []string{"A\n" + long + "\n", long + "\n1\n", "A\nx" + long + "\n"} {
+		_, err := csv.Read[row](strings.NewReader(text), csv.Options{})
+		require.Error(t, err)
+		require.Less(t, len(err.Error()), 4<<10)
+	}
+}

@@ -31,7 +31,7 @@ func plan(t reflect.Type, header []string) ([]column, error) {
 	for _, f := range list {
 		at := slices.Index(names, f.Name)
 		if at < 0 {
-			return nil, fmt.Errorf("no column %q for %v, the file has %s", f.Name, t, strings.Join(names, ", "))
+			return nil, fmt.Errorf("no column %q for %v, the file has %.2000s", f.Name, t, strings.Join(names, ", "))
 		}
 		set, err := setter(f.Type)
 		if err != nil {
@@ -53,9 +53,9 @@ func setter(t reflect.Type) (func(reflect.Value, string) error, error) {
 	}
 	bad := func(err error, s string) error {
 		if errors.Is(err, strconv.ErrRange) {
-			return fmt.Errorf("%q is outside the range of %v", s, t)
+			return fmt.Errorf("%.100q is outside the range of %v", s, t)
 		}
-		return fmt.Errorf("%q, want %v", s, t)
+		return fmt.Errorf("%.100q, want %v", s, t)
 	}
 	switch t.Kind() {
 	case reflect.String:

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sort"
 	"sync"
 
 	"github.com/goburn/burn/data"
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // Load reads all rows of the file at path into memory. It is the fast way for files that fit.
@@ -21,7 +23,7 @@ func Load[T any](path string) (data.Memory[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make(data.Memory[T], 0, f.Len())
+	out := data.Memory[T]{}
 	for g := range f.groups {
 		var rows []T
 		if rows, err = f.read(g); err != nil {
@@ -42,7 +44,9 @@ type File[T any] struct {
 	name   string
 	r      *os.File
 	groups []parquet.RowGroup
-	ends   []int // of each group, in rows of the file
+	meta   *format.FileMetaData
+	schema *parquet.Schema // of T
+	ends   []int           // of each group, in rows of the file
 	held   int
 
 	mu    sync.Mutex
@@ -57,7 +61,8 @@ type group[T any] struct {
 	at   *list.Element
 }
 
-// Open opens the file at path and holds up to held decoded row groups, 0 means 4.
+// Open opens the file at path and holds up to held decoded row groups, 0 means 4. Pages are checked before they are decoded:
+// one whose data do not fit its header, or become more than a gibibyte, is an error of the rows in its group.
 func Open[T any](path string, held int) (*File[T], error) {
 	if held < 0 {
 		return nil, fmt.Errorf("parquet: %d row groups held, want 0 (the default) or more", held)
@@ -82,15 +87,22 @@ func (f *File[T]) index() error {
 		return err
 	}
 	return contain(func() error {
-		p, err := parquet.OpenFile(f.r, info.Size())
+		p, err := parquet.OpenFile(f.r, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 		if err != nil {
 			return err
 		}
-		if err := columns(parquet.SchemaOf(new(T)), p.Schema()); err != nil {
+		f.meta, f.schema = p.Metadata(), parquet.SchemaOf(new(T))
+		if err := columns(f.schema, p.Schema()); err != nil {
 			return err
+		}
+		if len(p.RowGroups()) != len(f.meta.RowGroups) {
+			return fmt.Errorf("%d row groups, the file lists %d", len(p.RowGroups()), len(f.meta.RowGroups))
 		}
 		end := 0
 		for _, g := range p.RowGroups() {
+			if n := g.NumRows(); n < 0 || n > maxRows-int64(end) {
+				return fmt.Errorf("a row group of %d rows after %d, want at most %d in all", n, end, int64(maxRows))
+			}
 			end += int(g.NumRows())
 			f.groups, f.ends = append(f.groups, g), append(f.ends, end)
 		}
@@ -152,13 +164,19 @@ func (f *File[T]) decoded(g int) ([]T, error) {
 
 func (f *File[T]) read(g int) (rows []T, err error) {
 	err = contain(func() (err error) {
+		if err := checkPages(f.r, &f.meta.RowGroups[g], f.schema); err != nil {
+			return err
+		}
 		r := parquet.NewGenericRowGroupReader[T](f.groups[g])
 		defer func() { err = errors.Join(err, r.Close()) }()
-		rows = make([]T, f.groups[g].NumRows())
-		for n := 0; n < len(rows); {
+		total := int(f.groups[g].NumRows())
+		for n := 0; n < total; {
+			if n == len(rows) { // as many as there are, whatever the file says
+				rows = slices.Grow(rows, min(total-n, max(n, chunk)))[:min(total, n+max(n, chunk))]
+			}
 			k, err := r.Read(rows[n:])
 			n += k
-			if n < len(rows) && err != nil {
+			if n < total && err != nil {
 				if err == io.EOF {
 					err = io.ErrUnexpectedEOF
 				}
@@ -175,6 +193,12 @@ func (f *File[T]) read(g int) (rows []T, err error) {
 	}
 	return rows, nil
 }
+
+// maxRows is how many rows a file may have, and chunk how many are read at first, before it is known that there are more.
+const (
+	maxRows = 1 << 40
+	chunk   = 1 << 12
+)
 
 // contain turns panics of the library, which damaged files and unfit types cause, into errors.
 func contain(f func() error) (err error) {

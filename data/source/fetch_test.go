@@ -264,6 +264,25 @@ func TestDownloadCancelled(t *testing.T) {
 	require.False(t, errors.Is(err, ErrNotFound))
 }
 
+func TestOnly(t *testing.T) {
+	url, n := server(t, nil, nil)
+	s, plain, _ := example(t, url+"/")
+	elsewhere, dir := t.TempDir(), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(elsewhere, "numbers"), plain, 0o600))
+	t.Setenv(EnvDir, elsewhere)
+	_, err := s.open(context.Background(), Options{Dir: dir, Only: true}, s.files[0])
+	require.ErrorIs(t, err, ErrNotFound)
+	require.ErrorContains(t, err, dir+": the folder is empty")
+	require.NotContains(t, err.Error(), elsewhere)
+	require.Zero(t, n.Load())
+	_, err = s.open(context.Background(), Options{Only: true}, s.files[0])
+	require.ErrorContains(t, err, "Only without Dir")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "numbers"), plain, 0o600))
+	got, err := s.open(context.Background(), Options{Dir: dir, Only: true}, s.files[0])
+	require.NoError(t, err)
+	require.Equal(t, plain, got)
+}
+
 func TestMissing(t *testing.T) {
 	s, _, _ := example(t, "http://127.0.0.1:1/")
 	_, err := s.open(context.Background(), Options{}, s.files[0])
@@ -276,8 +295,8 @@ func TestMissing(t *testing.T) {
 	_, err = s.open(context.Background(), Options{Dir: "/given"}, s.files[0])
 	text := err.Error()
 	at := -1
-	for _, want := range []string{"no numbers", "/given: not there", filepath.Join("/nowhere", "example") + ": not there", "/nowhere: not there",
-		filepath.Join("burn", "data", "example") + ": not there", "/usr/share/datasets/example", filepath.Join("/opt/modules", "example", "data"),
+	for _, want := range []string{"no numbers", "/given: no such folder", filepath.Join("/nowhere", "example") + ": no such folder", "/nowhere: no such folder",
+		filepath.Join("burn", "data", "example") + ": the folder does not hold it", "/usr/share/datasets/example", filepath.Join("/opt/modules", "example", "data"),
 		"BURN_OFFLINE is set", "example install, or put numbers.gz into a folder and set BURN_DATA"} {
 		i := strings.Index(text, want)
 		require.Greater(t, i, at, "%q is in its place in\n%s", want, text)

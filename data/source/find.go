@@ -45,6 +45,9 @@ func (f file) download() (name, sum string) {
 
 // open gives the contents of one of s's files, unpacked and checked, from the first place that has it.
 func (s *set) open(ctx context.Context, o Options, f file) ([]byte, error) {
+	if o.Only && o.Dir == "" {
+		return nil, fmt.Errorf("source: %s: Only without Dir, want the folder to look in", s.name)
+	}
 	var notes []string
 	for _, dir := range s.places(o) {
 		tried := false
@@ -65,7 +68,7 @@ func (s *set) open(ctx context.Context, o Options, f file) ([]byte, error) {
 			notes, tried = append(notes, fmt.Sprintf("%s: %v", p, reason(err, p))), true
 		}
 		if !tried {
-			notes = append(notes, dir+": not there")
+			notes = append(notes, dir+": "+lacks(dir))
 		}
 	}
 	if o.offline() || len(s.urls) == 0 {
@@ -99,6 +102,9 @@ func (s *set) places(o Options) []string {
 	var out []string
 	if o.Dir != "" {
 		out = append(out, o.Dir)
+	}
+	if o.Only {
+		return out
 	}
 	if dir := os.Getenv(EnvDir); dir != "" {
 		out = append(out, filepath.Join(dir, s.name), dir)
@@ -142,6 +148,20 @@ func modules() []string {
 	return out
 }
 
+// lacks says why a folder gave no file.
+func lacks(dir string) string {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "no such folder"
+	case err != nil:
+		return "not a folder that can be read"
+	case len(entries) == 0:
+		return "the folder is empty"
+	}
+	return "the folder does not hold it"
+}
+
 func isDir(p string) bool {
 	info, err := os.Stat(p)
 	return err == nil && info.IsDir()
@@ -159,12 +179,18 @@ func (s *set) missing(o Options, f file, notes []string, cause error) error {
 		fmt.Fprintf(b, "\nand the download failed: %v", cause)
 	case len(s.urls) == 0:
 		b.WriteString("\nand there is no address to download it from")
+	case o.Only:
+		b.WriteString("\nand nowhere else, because this folder was named")
 	case o.Offline:
 		b.WriteString("\nand downloads are off")
 	default:
 		fmt.Fprintf(b, "\nand downloads are off: %s is set", EnvOffline)
 	}
 	b.WriteString("\nwhat helps: ")
+	if name, _ := f.download(); o.Only {
+		fmt.Fprintf(b, "put %s into %s, or name no folder to look where the data are usually found", name, o.Dir)
+		return &notFound{b.String(), cause}
+	}
 	if s.remedy != "" {
 		fmt.Fprintf(b, "%s, or ", s.remedy)
 	}

@@ -16,6 +16,7 @@ const (
 // Options say where a data set may come from. The zero value is right for most.
 type Options struct {
 	Dir      string         // the folder that is searched first and takes downloads; empty for the usual ones
+	Only     bool           // look in Dir and nowhere else, and never download
 	Offline  bool           // never download
 	Progress func(Download) // is told of a download as it goes on, by one goroutine; nil for silence
 	Client   *http.Client   // for downloads; nil means http.DefaultClient
@@ -29,7 +30,7 @@ type Download struct {
 	Done, Total int64 // bytes, with those of an earlier, broken download
 }
 
-func (o Options) offline() bool { return o.Offline || os.Getenv(EnvOffline) != "" }
+func (o Options) offline() bool { return o.Only || o.Offline || os.Getenv(EnvOffline) != "" }
 
 // cache is the folder that downloads of the named set are kept in.
 func (o Options) cache(name string) (string, error) {

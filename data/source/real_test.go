@@ -16,7 +16,7 @@ import (
 // On machines that have them, the sets are what their authors describe.
 func TestSetsHere(t *testing.T) {
 	if testing.Short() {
-		t.Skip("reads 100 MB")
+		t.Skip("-short is set: this test reads 100 MB of data sets")
 	}
 	for name, c := range map[string]struct {
 		read  func(context.Context, source.Options) (train, test *source.Images, err error)
@@ -35,7 +35,7 @@ func TestSetsHere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			train, test, err := c.read(context.Background(), source.Options{Offline: true})
 			if errors.Is(err, source.ErrNotFound) {
-				t.Skip(err)
+				t.Skip("the data set is not on this machine: fetch it once with package source; ", err)
 			}
 			require.NoError(t, err)
 			require.Equal(t, c.n, train.Len())

@@ -10,12 +10,12 @@ import (
 // Padded is a batch of texts of different lengths.
 type Padded struct {
 	IDs     *tensor.Tensor // i64 [N, L], texts in front, pad behind
-	Mask    *tensor.Tensor // bool [N, L], true where IDs is padding
+	KeyMask *tensor.Tensor // bool [N, L], true where IDs is a token and false where it is padding, as nn.AttendOptions.KeyMask
 	Lengths []int          // of each text, after truncation
 }
 
 // Release gives the tensors' memory back.
-func (p *Padded) Release() { p.IDs.Release(); p.Mask.Release() }
+func (p *Padded) Release() { p.IDs.Release(); p.KeyMask.Release() }
 
 // Pad brings texts to the length of the longest, at most most tokens if most is above 0: longer ones lose their end.
 func Pad(dev *tensor.Device, texts [][]int64, pad int64, most int) (*Padded, error) {
@@ -32,13 +32,16 @@ func Pad(dev *tensor.Device, texts [][]int64, pad int64, most int) (*Padded, err
 	for i, t := range texts {
 		row := ids[i*long : (i+1)*long]
 		n := copy(row, t[:p.Lengths[i]])
+		for k := range n {
+			mask[i*long+k] = true
+		}
 		for k := n; k < long; k++ {
-			row[k], mask[i*long+k] = pad, true
+			row[k] = pad
 		}
 	}
 	err := tensor.Try(func() {
 		p.IDs = tensor.From(dev, ids, len(texts), long)
-		p.Mask = tensor.From(dev, mask, len(texts), long)
+		p.KeyMask = tensor.From(dev, mask, len(texts), long)
 	})
 	if err != nil {
 		return nil, err

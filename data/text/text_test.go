@@ -98,15 +98,15 @@ func TestPad(t *testing.T) {
 		mask        []bool
 		lengths     []int
 	}{
-		{0, 3, []int64{1, 2, 3, 4, 9, 9, 9, 9, 9}, []bool{false, false, false, false, true, true, true, true, true}, []int{3, 1, 0}},
-		{2, 2, []int64{1, 2, 4, 9, 9, 9}, []bool{false, false, false, true, true, true}, []int{2, 1, 0}},
+		{0, 3, []int64{1, 2, 3, 4, 9, 9, 9, 9, 9}, []bool{true, true, true, true, false, false, false, false, false}, []int{3, 1, 0}},
+		{2, 2, []int64{1, 2, 4, 9, 9, 9}, []bool{true, true, true, false, false, false}, []int{2, 1, 0}},
 	} {
 		p, err := text.Pad(dev, [][]int64{{1, 2, 3}, {4}, {}}, 9, c.most)
 		require.NoError(t, err)
 		require.Equal(t, []int{3, c.width}, []int(p.IDs.Shape()))
 		ids, err := tensor.Data[int64](ctx, p.IDs)
 		require.NoError(t, err)
-		mask, err := tensor.Data[bool](ctx, p.Mask)
+		mask, err := tensor.Data[bool](ctx, p.KeyMask)
 		require.NoError(t, err)
 		require.Equal(t, c.ids, ids)
 		require.Equal(t, c.mask, mask)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
 )
 
 // apply runs e's rule. Its results have one hold each, unless they are not the pass's own.
@@ -104,11 +105,7 @@ func (p *pass) emit(nodes []op.Node, descs map[op.TensorID]op.Desc) error {
 		for _, id := range n.Inputs {
 			in = append(in, descs[id])
 		}
-		if p.below.Supports(n, in) == nil {
-			p.out = append(p.out, *n)
-			continue
-		}
-		parts, free, err := core.Lower(p.below, n, in, p.next)
+		parts, free, err := program.LowerNode(p.target, n, in, p.next)
 		if err != nil {
 			return err
 		}
@@ -131,7 +128,7 @@ func (p *pass) custom(e *entry, dy []op.Desc) ([]op.Desc, error) {
 	if err := p.flush(); err != nil {
 		return nil, err
 	}
-	grads, err := e.custom.Backward(core.Below{Backend: p.below, Stream: p.inner, Next: p.next}, saved, slices.Clone(dy))
+	grads, err := p.call(e, saved, slices.Clone(dy))
 	if err != nil {
 		return nil, err
 	}
@@ -146,9 +143,27 @@ func (p *pass) custom(e *entry, dy []op.Desc) ([]op.Desc, error) {
 	return grads, nil
 }
 
+// call lets the caller's function work with the stream below while others record.
+func (p *pass) call(e *entry, saved, dy []op.Desc) ([]op.Desc, error) {
+	for _, v := range e.saved {
+		v.pinned++
+	}
+	p.mu.Unlock()
+	p.queue.mu.Lock()
+	defer func() {
+		p.queue.mu.Unlock()
+		p.mu.Lock()
+		for _, v := range e.saved {
+			v.pinned--
+		}
+	}()
+	return e.custom.Backward(core.Below{Device: p.below, Stream: p.inner}, saved, dy)
+}
+
 // elements is v below, computed again if it was evicted.
 func (p *pass) elements(v *value) (op.Desc, error) {
 	if v.live {
+		p.used(v)
 		return v.desc, nil
 	}
 	if d, ok := p.again[v]; ok {

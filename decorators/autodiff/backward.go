@@ -8,114 +8,14 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Track marks tensors as leaves, on the levels below too.
-func (s *stream) Track(ids []op.TensorID) error {
-	for _, id := range ids {
-		v := s.values[id]
-		switch {
-		case v == nil || !v.host:
-			return fmt.Errorf("autodiff: track %v: %w", id, core.ErrUnknownTensor)
-		case !v.desc.DType.IsFloat():
-			return fmt.Errorf("autodiff: track a tensor of %v, want a float type: cast it first: %w", v.desc.DType, core.ErrDType)
-		}
-		v.tracked = true
-	}
-	if g, ok := core.As[core.Gradients](s.inner); ok {
-		return g.Track(ids)
-	}
-	return nil
-}
-
-// Tracked reports whether id is a leaf or was computed from one.
-func (s *stream) Tracked(id op.TensorID) bool {
-	v := s.values[id]
-	return v != nil && v.tracked
-}
-
-// Custom records a computation with a gradient of its own. The outputs exist already, untracked.
-func (s *stream) Custom(c core.CustomGradient) error {
-	track := false
-	lists := [3][]*value{}
-	for k, list := range [][]op.Desc{c.Inputs, c.Outputs, c.Saved} {
-		for _, d := range list {
-			v := s.values[d.ID]
-			if v == nil {
-				return fmt.Errorf("autodiff: custom gradient %q: tensor %v: %w", c.Name, d.ID, core.ErrUnknownTensor)
-			}
-			lists[k] = append(lists[k], v)
-			track = track || k == 0 && v.tracked
-		}
-	}
-	for i, v := range lists[1] {
-		if v.tracked || slices.Contains(lists[0], v) {
-			return fmt.Errorf("autodiff: custom gradient %q: result %d is an operand or recorded already: compute it under Untracked", c.Name, i)
-		}
-	}
-	if !track {
-		return nil
-	}
-	e := &entry{in: lists[0], out: lists[1], custom: &c, sequence: s.sequence}
-	s.sequence++
-	for _, v := range e.in {
-		need := v.tracked && v.desc.DType.IsFloat()
-		e.need = append(e.need, need)
-		if need {
-			v.children++
-		}
-	}
-	for _, v := range e.out {
-		if v.desc.DType.IsFloat() {
-			v.tracked, v.linked, v.entry = true, true, e
-			e.alive++
-		}
-	}
-	for _, v := range lists[2] {
-		e.saved = append(e.saved, s.hold(v))
-		if v.entry == e {
-			v.own++
-		}
-	}
-	if g, ok := core.As[core.Gradients](s.inner); ok {
-		return g.Custom(c)
-	}
-	return nil
-}
-
 // pass is one backward pass.
 type pass struct {
-	*tape
+	*stream
 	grads   map[*value]op.Desc  // accumulated so far
 	holders map[op.TensorID]int // of gradients that the pass made
 	again   map[*value]op.Desc  // elements computed again
 	wanted  map[*value]bool     // what a gradient was asked for
 	useful  map[*entry]bool     // entries on a way to something wanted; nil: all
-}
-
-// Backward differentiates. The entries are visited from the latest to the earliest, so that a gradient is complete
-// before it is passed on.
-func (s *stream) Backward(roots, seeds []op.Desc, wrt []op.TensorID) ([]core.Gradient, error) {
-	if len(roots) == 0 || len(roots) != len(seeds) {
-		return nil, fmt.Errorf("autodiff: backward of %d roots with %d seeds, want as many, at least one: %w", len(roots), len(seeds), core.ErrShape)
-	}
-	p := &pass{tape: s.tape, grads: map[*value]op.Desc{}, holders: map[op.TensorID]int{}, again: map[*value]op.Desc{}, wanted: map[*value]bool{}}
-	var starts []*value
-	for i, r := range roots {
-		v := s.values[r.ID]
-		switch {
-		case v == nil:
-			return nil, fmt.Errorf("autodiff: backward: root %v: %w", r.ID, core.ErrUnknownTensor)
-		case !v.tracked:
-			return nil, fmt.Errorf("autodiff: backward: root %v was not computed from a tracked tensor: track the parameters before they are used", r)
-		case !v.desc.SameType(seeds[i]):
-			return nil, fmt.Errorf("autodiff: backward: seed %v for root %v, want the same type: %w", seeds[i], r, core.ErrShape)
-		}
-		starts = append(starts, v)
-	}
-	grads, err := p.run(starts, seeds, wrt)
-	if err != nil {
-		p.abandon()
-	}
-	return grads, err
 }
 
 // abandon frees what a pass that failed has made.
@@ -384,11 +284,6 @@ func (p *pass) results(leaves []*value, wrt []op.TensorID) ([]core.Gradient, err
 	}
 	if err := p.flush(); err != nil {
 		return nil, err
-	}
-	for _, g := range grads {
-		if g.Desc.ID != 0 {
-			p.define(g.Desc)
-		}
 	}
 	return grads, nil
 }

@@ -24,16 +24,12 @@ var (
 // (Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016).
 func Budget(bytes int64) Checkpointing { return Checkpointing{budget: max(1, bytes)} }
 
-// cheap are the groups of ops that are bound by memory.
-var cheap = map[string]bool{"creation": true, "movement": true, "unary": true, "binary": true, "ternary": true, "reduction": true,
-	"arithmetic": true, "activation": true, "statistics": true, "normalisation": true, "arrangement": true, "loss": true}
-
 // deepest bounds how many entries a budget lets be run again for one tensor.
 const deepest = 64
 
 // plan decides at once which results of e are not kept.
 func (t *tape) plan(e *entry) {
-	if !t.checkpoint.balanced || e.custom != nil || !cheap[op.Lookup(e.node.Op).Group] {
+	if !t.checkpoint.balanced || e.custom != nil || !op.Lookup(e.node.Op).Traits.Has(op.Cheap) {
 		return
 	}
 	for _, v := range e.in {
@@ -85,7 +81,7 @@ func (t *tape) fit() {
 // evict gives up v's elements if they can be computed again and that saves memory.
 func (t *tape) evict(v *value) bool {
 	e := v.entry
-	if e.custom != nil {
+	if e.custom != nil || v.pinned > 0 {
 		return false
 	}
 	if e.replay == nil {

@@ -102,14 +102,6 @@ func (g *grad) pick(c, a, b op.Desc) op.Desc { return g.Do(op.Where, c, a, b) }
 // zeros is a tensor of zeros like d.
 func (g *grad) zeros(d op.Desc) op.Desc { return g.Expand(g.Like(d, 0), d.Shape) }
 
-// or is the gradient, zeros where there is none.
-func (g *grad) or(dy, like op.Desc) op.Desc {
-	if dy.ID == 0 {
-		return g.zeros(like)
-	}
-	return dy
-}
-
 // fold sums d over the dimensions that were broadcast from s.
 func (g *grad) fold(d op.Desc, s shape.Shape) op.Desc {
 	if d.Shape.Equal(s) {

@@ -2,28 +2,45 @@ package autodiff
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
 )
 
-// tape is what is known of the tensors of one stream. It is used by one goroutine at a time, as the stream is.
+// tape is what is known of the tensors of one device.
 type tape struct {
-	below      core.Backend
-	inner      core.Stream
+	below      core.Device
+	target     program.Target // the device below
+	gradients  core.Gradients // of the device below, if it has them
 	checkpoint Checkpointing
-	values     map[op.TensorID]*value
-	programs   map[core.ProgramID]*recorded
-	first      uint64 // of the ids of this level
-	made       uint64
-	sequence   uint64
 
-	out  []op.Node     // to submit next
-	dead []op.TensorID // to free after that
+	mu       sync.Mutex // guards what follows, and is held by commands that record
+	values   map[op.TensorID]*value
+	programs map[core.ProgramID]*recorded
+	open     [slots][]*queue
+	sequence uint64
+
+	// The command that is recorded: nodes and frees to pass on, tensors that it makes, tensors that the host gives up
+	// with it. All of them are empty between commands.
+	out     []op.Node
+	gone    []op.TensorID
+	made    []*value
+	parting []parted
+
+	dead  []op.TensorID // to free next, on whatever stream
+	after uint64        // slots of the streams that used what is freed next
 
 	kept      int64    // bytes of tensors whose elements the tape holds
 	stuck     int64    // kept bytes up to which evicting more was found to be in vain
 	evictable []*value // oldest first, with a memory budget
+}
+
+// parted is a tensor that the host gives up, and whether the command frees it.
+type parted struct {
+	v     *value
+	freed bool
 }
 
 // value is a tensor of the stream: its elements below, and its place in the graph.
@@ -34,8 +51,11 @@ type value struct {
 	linked  bool   // it counts among the results that keep entry
 	// host: the host has not freed it. saves: holds on its elements, own of them by entry itself. children: entries that pass
 	// it a gradient.
-	host                 bool
+	// parting: the command that is recorded gives it up.
+	host, parting        bool
 	saves, own, children int
+	pinned               int    // backward passes that read it now; it is not evicted
+	users                uint64 // slots of the streams that used it last without the host's knowledge of the order
 	// evicted: saves do not hold its elements, which are computed again from entry's operands.
 	evicted bool
 	live    bool // the elements exist below
@@ -56,15 +76,49 @@ type entry struct {
 	sequence uint64
 }
 
-func (t *tape) next() op.TensorID {
-	t.made++
-	return op.NewTensorID(0, t.first+t.made)
-}
+func (t *tape) next() op.TensorID { return t.below.NewIDs(1) }
 
-func (t *tape) define(d op.Desc) *value {
+// note remembers a tensor that the host has.
+func (t *tape) note(d op.Desc) *value {
 	v := &value{desc: d, host: true, live: true}
 	t.values[d.ID] = v
 	return v
+}
+
+// define notes a tensor that the command makes.
+func (t *tape) define(d op.Desc) *value {
+	v := t.note(d)
+	t.made = append(t.made, v)
+	return v
+}
+
+// find returns what is known of a tensor: nil for an unknown one, and an error for one that the host gave up.
+func (t *tape) find(id op.TensorID) (*value, error) {
+	v := t.values[id]
+	if v != nil && (!v.host || v.parting) {
+		return nil, fmt.Errorf("%v: it was freed: %w", id, core.ErrUnknownTensor)
+	}
+	return v, nil
+}
+
+// tracks reports whether id is a leaf or was computed from one.
+func (t *tape) tracks(id op.TensorID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	v := t.values[id]
+	return v != nil && v.tracked
+}
+
+// part lets the command give v up, and reports whether its elements go with that: the tape does not need them.
+func (t *tape) part(v *value) (freed bool) {
+	freed = v.saves == 0 || v.evicted
+	t.parting = append(t.parting, parted{v, freed && v.live})
+	v.parting = true
+	if freed {
+		v.live = false
+		t.after |= v.users
+	}
+	return freed
 }
 
 // hold keeps the elements of v within reach.
@@ -108,6 +162,7 @@ func (t *tape) settle(v *value) {
 		if v.live && (v.saves == 0 || v.evicted) {
 			v.live = false
 			t.dead = append(t.dead, v.desc.ID)
+			t.after |= v.users
 		}
 		if !v.live && !v.linked && v.saves == 0 && v.children == 0 && t.values[v.desc.ID] == v {
 			delete(t.values, v.desc.ID)
@@ -171,26 +226,15 @@ func (t *tape) node(n op.Node, mute bool) error {
 	}
 	// The host's drops stand unless the tape holds what is dropped.
 	for i, v := range in {
-		if i >= 64 || n.Drop>>i&1 == 0 {
-			continue
-		}
-		v.host = false
-		if v.saves > 0 && !v.evicted {
+		if i < 64 && n.Drop>>i&1 != 0 && !t.part(v) {
 			n.Drop &^= 1 << i
-		} else {
-			v.live = false // freed with the node
 		}
-		t.settle(v)
 	}
 	if op.Lookup(n.Op).Class == op.Primitive {
 		t.out = append(t.out, n)
-	} else if err := t.lower(n, in); err != nil {
-		return err
+		return nil
 	}
-	if len(t.out) >= 64 {
-		return t.flush()
-	}
-	return nil
+	return t.lower(n, in)
 }
 
 // lower queues a composite as the backend below can run it.
@@ -199,12 +243,8 @@ func (t *tape) lower(n op.Node, in []*value) error {
 	for i, v := range in {
 		descs[i] = v.desc
 	}
-	if t.below.Supports(&n, descs) == nil {
-		t.out = append(t.out, n)
-		return nil
-	}
-	parts, free, err := core.Lower(t.below, &n, descs, t.next)
-	t.out, t.dead = append(t.out, parts...), append(t.dead, free...)
+	parts, free, err := program.LowerNode(t.target, &n, descs, t.next)
+	t.out, t.gone = append(t.out, parts...), append(t.gone, free...)
 	return err
 }
 
@@ -242,12 +282,14 @@ func (t *tape) expand(n op.Node, in []*value) error {
 			}
 		}
 	}
-	for _, v := range temporary {
-		t.drop(v)
-	}
 	for i, v := range in {
 		if i < 64 && n.Drop>>i&1 != 0 {
-			t.drop(v)
+			temporary = append(temporary, v)
+		}
+	}
+	for _, v := range temporary {
+		if t.part(v) {
+			t.gone = append(t.gone, v.desc.ID)
 		}
 	}
 	return nil
@@ -264,7 +306,7 @@ func (t *tape) lowered(p op.Node) error {
 		}
 		in[i], descs[i] = v, v.desc
 	}
-	if _, ok := rules[p.Op]; !ok && t.below.Supports(&p, descs) != nil && op.HasDecomposition(p.Op) {
+	if _, ok := rules[p.Op]; !ok && t.target.Supports(&p, descs) != nil && op.HasDecomposition(p.Op) {
 		return t.expand(p, in)
 	}
 	return t.node(p, false)
@@ -313,21 +355,4 @@ func (t *tape) record(n op.Node, in []*value, r rule) *entry {
 	}
 	t.fit()
 	return e
-}
-
-// flush sends what is queued to the stream below.
-func (t *tape) flush() error {
-	if len(t.out) > 0 {
-		err := t.inner.Submit(t.out)
-		clear(t.out)
-		if t.out = t.out[:0]; err != nil {
-			return err
-		}
-	}
-	if len(t.dead) > 0 {
-		err := t.inner.Free(t.dead)
-		t.dead = t.dead[:0]
-		return err
-	}
-	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/host/shared"
+	"github.com/goburn/burn/internal/long"
 )
 
 // The environment of this test binary when it runs again as another program.
@@ -53,6 +54,14 @@ func suite(spec, run string) int {
 	return 0
 }
 
+// sampled is conformance.Options.Sample: all in the long run.
+func sampled() int {
+	if long.Tests() {
+		return 1
+	}
+	return 6
+}
+
 func check(spec, run string, o host.Options) (*conformance.Report, error) {
 	open := func() (core.Backend, error) {
 		d, err := host.Open(context.Background(), spec, o)
@@ -62,9 +71,9 @@ func check(spec, run string, o host.Options) (*conformance.Report, error) {
 		return d.Backend, nil
 	}
 	if run == "" {
-		return conformance.Check(context.Background(), open, conformance.Options{Profile: conformance.Core})
+		return conformance.Check(context.Background(), open, conformance.Options{Profile: conformance.Core, Sample: sampled()})
 	}
-	return conformance.Check(context.Background(), open, conformance.Options{Run: run})
+	return conformance.Check(context.Background(), open, conformance.Options{Run: run, Sample: sampled()})
 }
 
 // failures are the failed cases with their reasons. acos near 1 is left out in f64: there the reference is less exact than
@@ -122,11 +131,11 @@ func buildC(t *testing.T, dir, out string) {
 	t.Helper()
 	for _, tool := range []string{"make", "cc"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("needs %s: %v", tool, err)
+			t.Skipf("%s is not in PATH: this test builds the example with it: %v", tool, err)
 		}
 	}
 	if runtime.GOOS == "windows" {
-		t.Skip("the Makefile is for Unix")
+		t.Skip("on Windows: the Makefile of the example is for Unix")
 	}
 	text, err := exec.Command("make", "-C", dir, "OUT="+out).CombinedOutput()
 	require.NoError(t, err, "%s", text)

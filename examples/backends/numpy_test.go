@@ -1,6 +1,7 @@
 package backends_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/sdk/client/contain"
 )
 
 // python is the interpreter that BURN_PYTHON names, if it has what the Python backends need.
@@ -17,10 +19,10 @@ func python(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("BURN_PYTHON")
 	if path == "" {
-		t.Skip("BURN_PYTHON names no Python with grpcio, numpy and cryptography; make backends makes one")
+		t.Skip("BURN_PYTHON is not set: it names a Python with grpcio, numpy and cryptography; make backends makes one")
 	}
 	if runtime.GOOS == "windows" {
-		t.Skip("the launcher is a shell script")
+		t.Skip("on Windows: the launcher is a shell script")
 	}
 	if out, err := exec.Command(path, "-c", "import grpc, numpy, cryptography").CombinedOutput(); err != nil {
 		t.Skipf("%s lacks grpcio, numpy or cryptography: %v: %s", path, err, out)
@@ -36,6 +38,8 @@ func TestNumpy(t *testing.T) {
 	require.NoError(t, err)
 	script := "#!/bin/sh\nexec '" + launcher + "' \"$@\"\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "burn-backend-numpy"), []byte(script), 0o755))
+	manifest := fmt.Sprintf("name = \"numpy\"\n[needs]\nread = [%q]\n", filepath.Dir(launcher)) // it is not beside the script
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "burn-backend-numpy.toml"), []byte(manifest), 0o644))
 	r, err := check("process:numpy", os.Getenv("BURN_TEST_CASES"), host.Options{})
 	require.NoError(t, err)
 	require.NoError(t, r.Write(os.Stdout))
@@ -51,6 +55,9 @@ func TestNumpyDevices(t *testing.T) {
 		if s.Name == "numpy" {
 			require.Equal(t, host.Ready, s.State, "%+v", s.Failure)
 			require.Equal(t, "NumPy", s.Devices[0].Detail)
+			if runtime.GOOS == "linux" && len(contain.Probe().Missing()) == 0 {
+				require.Empty(t, s.Containment.Missing())
+			}
 			return
 		}
 	}

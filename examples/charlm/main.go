@@ -12,11 +12,10 @@ import (
 	"os"
 	"strings"
 
+	"github.com/goburn/burn"
 	"github.com/goburn/burn/data"
 	"github.com/goburn/burn/data/source"
 	"github.com/goburn/burn/data/text"
-	"github.com/goburn/burn/decorators/autodiff"
-	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/optim"
 	"github.com/goburn/burn/optim/schedule"
@@ -99,13 +98,9 @@ func run(ctx context.Context, args []string, out io.Writer) (loss float64, err e
 		Name: "charlm", TrainStep: step, Epochs: *epochs, ReadEvery: 10, Clip: &optim.Clip{Norm: 1},
 		Listeners: []train.Listener{train.NewPlain(out, train.PlainOptions{})},
 		Open: func(ctx context.Context) (*train.Parts[*Model, pair], error) {
-			inner, err := host.Open(ctx, *device, host.Options{})
+			dev, err := burn.Open(ctx, *device, burn.WithGradients())
 			if err != nil {
 				return nil, err
-			}
-			dev, err := tensor.On(ctx, autodiff.Device(inner))
-			if err != nil {
-				return nil, errors.Join(err, inner.Close())
 			}
 			dev.Seed(1)
 			fit, err := data.NewLoader(before, pairs, dev, data.Options{Batch: batch, Shuffle: true, DropLast: true, Seed: 1})
@@ -113,7 +108,6 @@ func run(ctx context.Context, args []string, out io.Writer) (loss float64, err e
 			return &train.Parts[*Model, pair]{
 				Device: dev, Model: newModel(dev, chars.Size()), Optimizer: optim.NewAdamW(optim.AdamWConfig{WeightDecay: 0.01}),
 				Rate: schedule.Cosine(rate, rate/10, *epochs*fit.Len()), Train: fit, Valid: valid,
-				Close: func() error { return errors.Join(dev.Close(), inner.Close()) },
 			}, errors.Join(err, other)
 		},
 	}

@@ -13,9 +13,8 @@ import (
 	"io"
 	"os"
 
+	"github.com/goburn/burn"
 	"github.com/goburn/burn/core/dtype"
-	"github.com/goburn/burn/decorators/autodiff"
-	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/optim"
 	_ "github.com/goburn/burn/plugins/cpu"
@@ -103,12 +102,7 @@ func run(ctx context.Context, args []string, out io.Writer) (with, without float
 	if *quick {
 		*steps = 700
 	}
-	inner, err := host.Open(ctx, *device, host.Options{})
-	if err != nil {
-		return 0, 0, err
-	}
-	defer inner.Close()
-	dev, err := tensor.On(ctx, autodiff.Device(inner))
+	dev, err := burn.Open(ctx, *device, burn.WithGradients())
 	if err != nil {
 		return 0, 0, err
 	}

@@ -13,10 +13,9 @@ import (
 	"math"
 	"os"
 
+	"github.com/goburn/burn"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/data"
-	"github.com/goburn/burn/decorators/autodiff"
-	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/optim"
 	"github.com/goburn/burn/optim/schedule"
@@ -75,13 +74,7 @@ func run(ctx context.Context, args []string, out io.Writer) (accuracy float64, e
 	if *quick {
 		n, *epochs = 2000, 15
 	}
-	// A device records gradients when it is wrapped by autodiff.
-	inner, err := host.Open(ctx, *device, host.Options{})
-	if err != nil {
-		return 0, err
-	}
-	defer inner.Close()
-	dev, err := tensor.On(ctx, autodiff.Device(inner))
+	dev, err := burn.Open(ctx, *device, burn.WithGradients())
 	if err != nil {
 		return 0, err
 	}

@@ -13,10 +13,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/goburn/burn"
 	"github.com/goburn/burn/data"
 	"github.com/goburn/burn/data/source"
-	"github.com/goburn/burn/decorators/autodiff"
-	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/model/record"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/optim"
@@ -96,13 +95,9 @@ func run(ctx context.Context, args []string, out io.Writer) (accuracy float64, e
 		Metrics:      []metric.Metric{metric.Loss(), metric.Accuracy(metric.ClassOptions{})},
 		TrainMetrics: []metric.Metric{metric.LearningRate(), metric.Speed()},
 		Open: func(ctx context.Context) (*train.Parts[*Model, *source.Batch], error) {
-			inner, err := host.Open(ctx, *device, host.Options{})
+			dev, err := burn.Open(ctx, *device, burn.WithGradients())
 			if err != nil {
 				return nil, err
-			}
-			dev, err := tensor.On(ctx, autodiff.Device(inner))
-			if err != nil {
-				return nil, errors.Join(err, inner.Close())
 			}
 			dev.Seed(42)
 			fit, err := data.NewLoader(split[0], batches, dev, data.Options{Batch: 64, Shuffle: true, Seed: 42})
@@ -110,7 +105,6 @@ func run(ctx context.Context, args []string, out io.Writer) (accuracy float64, e
 			return &train.Parts[*Model, *source.Batch]{
 				Device: dev, Model: NewModel(dev), Optimizer: optim.NewAdamW(optim.AdamWConfig{WeightDecay: 1e-4}),
 				Rate: schedule.Cosine(2e-3, 2e-5, *epochs*fit.Len()), Train: fit, Valid: valid,
-				Close: func() error { return errors.Join(dev.Close(), inner.Close()) },
 			}, errors.Join(err, other)
 		},
 	}

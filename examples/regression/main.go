@@ -13,10 +13,9 @@ import (
 	"math"
 	"os"
 
+	"github.com/goburn/burn"
 	"github.com/goburn/burn/data"
 	"github.com/goburn/burn/data/csv"
-	"github.com/goburn/burn/decorators/autodiff"
-	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/optim"
 	"github.com/goburn/burn/optim/schedule"
@@ -110,13 +109,9 @@ func run(ctx context.Context, args []string, out io.Writer) (rmse float64, err e
 		Name: "regression", TrainStep: step, Epochs: epochs, ReadEvery: 10, Stop: &train.EarlyStop{Patience: 8},
 		Listeners: []train.Listener{train.NewPlain(out, train.PlainOptions{})},
 		Open: func(ctx context.Context) (*train.Parts[*Model, batch], error) {
-			inner, err := host.Open(ctx, *device, host.Options{})
+			dev, err := burn.Open(ctx, *device, burn.WithGradients())
 			if err != nil {
 				return nil, err
-			}
-			dev, err := tensor.On(ctx, autodiff.Device(inner))
-			if err != nil {
-				return nil, errors.Join(err, inner.Close())
 			}
 			dev.Seed(1)
 			linear := func(in, out int) nn.Module { return nn.NewLinear(dev, in, out, nn.LinearConfig{}) }
@@ -125,7 +120,6 @@ func run(ctx context.Context, args []string, out io.Writer) (rmse float64, err e
 			return &train.Parts[*Model, batch]{
 				Device: dev, Model: &Model{nn.Sequential{linear(6, 64), &nn.Relu{}, linear(64, 64), &nn.Relu{}, linear(64, 1)}},
 				Optimizer: optim.NewAdam(optim.AdamConfig{}), Rate: schedule.Cosine(5e-3, 5e-5, epochs*fit.Len()), Train: fit, Valid: valid,
-				Close: func() error { return errors.Join(dev.Close(), inner.Close()) },
 			}, errors.Join(err, other)
 		},
 	}

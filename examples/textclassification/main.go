@@ -13,12 +13,11 @@ import (
 	"os"
 	"strings"
 
+	"github.com/goburn/burn"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/data"
 	"github.com/goburn/burn/data/source"
 	"github.com/goburn/burn/data/text"
-	"github.com/goburn/burn/decorators/autodiff"
-	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/optim"
 	"github.com/goburn/burn/optim/schedule"
@@ -53,11 +52,10 @@ func newModel(d *tensor.Device, words int) *Model {
 		nn.NewTransformerEncoder(d, 2, size, 4, layers), nn.NewLinear(d, size, len(source.AGClasses), nn.LinearConfig{})}
 }
 
-// Forward gives scores [N, classes] of ids [N, T]; mask [N, T] is true for padding.
-func (m *Model) Forward(ids, mask *tensor.Tensor) *tensor.Tensor {
-	real := mask.Not()
-	x := m.Encoder.Encode(m.Places.Forward(m.Words.Forward(ids)), nn.AttendOptions{KeyMask: real}, nil)
-	weight := real.Cast(dtype.F32).Unsqueeze(-1)
+// Forward gives scores [N, classes] of ids [N, T]; words [N, T] is true where there is one, not padding.
+func (m *Model) Forward(ids, words *tensor.Tensor) *tensor.Tensor {
+	x := m.Encoder.Encode(m.Places.Forward(m.Words.Forward(ids)), nn.AttendOptions{KeyMask: words}, nil)
+	weight := words.Cast(dtype.F32).Unsqueeze(-1)
 	return m.Head.Forward(x.Mul(weight).Sum(1).Div(weight.Sum(1)))
 }
 
@@ -110,7 +108,7 @@ func run(ctx context.Context, args []string, out io.Writer) (accuracy float64, e
 		if err = errors.Join(err, other); err != nil {
 			return batch{}, err
 		}
-		return batch{p.IDs, p.Mask, labels}, nil
+		return batch{p.IDs, p.KeyMask, labels}, nil
 	}
 	split, err := data.RandomSplit(data.Dataset[source.Article](articles), 1, 0.9, 0.1)
 	if err != nil {
@@ -121,13 +119,9 @@ func run(ctx context.Context, args []string, out io.Writer) (accuracy float64, e
 		Listeners: []train.Listener{train.NewPlain(out, train.PlainOptions{})},
 		TrainStep: step,
 		Open: func(ctx context.Context) (*train.Parts[*Model, batch], error) {
-			inner, err := host.Open(ctx, *device, host.Options{})
+			dev, err := burn.Open(ctx, *device, burn.WithGradients())
 			if err != nil {
 				return nil, err
-			}
-			dev, err := tensor.On(ctx, autodiff.Device(inner))
-			if err != nil {
-				return nil, errors.Join(err, inner.Close())
 			}
 			dev.Seed(1)
 			fit, err := data.NewLoader(split[0], batches, dev, data.Options{Batch: 32, Shuffle: true, Seed: 1})
@@ -135,7 +129,6 @@ func run(ctx context.Context, args []string, out io.Writer) (accuracy float64, e
 			return &train.Parts[*Model, batch]{
 				Device: dev, Model: newModel(dev, vocabulary.Len()), Optimizer: optim.NewAdam(optim.AdamConfig{}),
 				Rate: schedule.OneCycle(2e-3, *epochs*fit.Len(), schedule.OneCycleConfig{}), Train: fit, Valid: valid,
-				Close: func() error { return errors.Join(dev.Close(), inner.Close()) },
 			}, errors.Join(err, other)
 		},
 	}

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+
+	"github.com/goburn/burn/sdk/client/contain"
 )
 
 // Manifest is what burn-backend-NAME.toml says of a plugin. Empty fields say nothing.
@@ -18,6 +20,8 @@ type Manifest struct {
 	SHA256    string   `toml:"sha256" json:"sha256,omitempty"` // of the executable, in hex
 	Signer    string   `toml:"signer" json:"signer,omitempty"`
 	Protocol  Protocol `toml:"protocol" json:"protocol,omitzero"`
+	// Needs are what its process does beyond computing: it is confined to them. Nil: nothing.
+	Needs *contain.Needs `toml:"needs,omitempty" json:"needs,omitempty"`
 }
 
 // Protocol is the range of protocol versions that a plugin speaks.

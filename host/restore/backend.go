@@ -1,19 +1,21 @@
 // Package restore keeps a backend in a plugin process usable over the death of that process: it restarts it, puts back what
-// was on its streams, and repeats the calls that were lost.
+// was on its devices, and repeats the calls that were lost.
 //
-// Each stream keeps a journal: a copy of everything that was written (memory that was lent by Adopt is its own copy), the
-// programs that are defined, and the commands that made the tensors that are live. After a loss, the next call that waits
-// restarts the process, writes, defines and computes all of it anew, and goes on. One-way calls in between are
-// only noted. So the user of a stream sees nothing but the delay. What cannot be made again, because the journal is
-// bounded, is core.ErrStale from then on. A call that loses the process each time it is tried gives core.ErrBackendLost in the end.
+// A journal holds a copy of everything that was written (memory that was lent by core.HostMemory is its own copy), the
+// programs that are defined, and the commands that made the tensors that are live, in an order that respects events. After a
+// loss, the next call that waits restarts the process once for all devices and streams, makes all of it anew, and goes on;
+// calls that come meanwhile wait for that. Tickets that are open are asked again, and events that are open count as reached.
+// So the user sees nothing but the delay.
+//
+// What cannot be made again is core.ErrStale from then on: what a bounded journal has forgotten, what core.Collectives made,
+// and copies from devices that were closed. A command that loses the process whenever it is made again is left out: what it
+// makes fails with core.ErrBackendLost, and the rest goes on.
 package restore
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,42 +23,51 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/goburn/burn/core"
-	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/internal/lost"
 )
 
 // Options say how a backend is started and how often. The zero values but that of Open are the usual.
 type Options struct {
-	// Open starts the backend for the first time and after each loss. Tensor ids on its streams are of generation 0
+	// Open starts the backend for the first time and after each loss. Tensor ids on its devices are of generation 0
 	// however often that was; the number tells the starts apart, from 0.
 	Open func(ctx context.Context, generation uint16) (core.Backend, error)
-	// Attempts is how often one call is tried and how many starts may fail in a row; 0: 5.
+	// Attempts is how many starts may follow one another without a call that succeeds; 0: 5. Starts that fail twice in the same
+	// way are given up before, unless the error has a method Transient that reports true. The first start is tried again only after
+	// such an error.
 	Attempts int
 	// Backoff is the pause before the second start in a row, twice as long before each further one, up to 2 seconds; 0: 20 ms.
 	Backoff time.Duration
-	// Journal bounds the computing commands that a stream keeps; 0: 65536. The oldest are forgotten, and their tensors are lost
+	// Journal bounds the computing commands that are kept; 0: 65536. The oldest are forgotten, and their tensors are lost
 	// with the process.
 	Journal int
 	// Logger is told of losses; nil: nobody is.
 	Logger hclog.Logger
 }
 
-const maxBackoff = 2 * time.Second
-
 // Backend is a core.Backend over one that may be lost.
 type Backend struct {
 	o        Options
 	info     core.Info
-	caps     *core.Capabilities
-	exact    bool
+	ids      *core.IDs // of all devices, so that an id means one tensor in the journal
 	restarts atomic.Int64
+	turn     chan struct{} // holds one token; its owner may restart
+	done     chan struct{} // closed by Close
 
-	turn chan struct{} // holds one token; its owner may restart
+	// world is held for reading while a command is handed to the process and noted, for writing while everything is put on
+	// another process. It guards the inner values of devices, streams and programs.
+	world sync.RWMutex
 
-	mu         sync.Mutex
-	inner      core.Backend
-	generation uint16
-	row        int // starts since a call has succeeded
-	closed     bool
+	mu      sync.Mutex // guards what follows, and what devices and streams say that it guards
+	inner   core.Backend
+	epoch   int   // starts before the one of inner
+	lost    error // why inner is gone; nil while it is not
+	row     int   // starts since a call has succeeded
+	final   error // of a start that is not tried again
+	closed  bool
+	devices []*device
+	journal journal
+	giving  int        // goroutines that give lent memory back
+	given   *sync.Cond // that there are none
 }
 
 var _ core.Backend = (*Backend)(nil)
@@ -75,21 +86,40 @@ func Open(ctx context.Context, o Options) (*Backend, error) {
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
-	inner, err := o.Open(ctx, 0)
+	inner, err := first(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{o: o, inner: inner, info: inner.Info(), caps: inner.Capabilities(), turn: make(chan struct{}, 1)}
-	b.exact = slices.Contains(b.caps.Features, "exact_capabilities")
+	b := &Backend{o: o, inner: inner, info: inner.Info(), ids: core.NewIDs(0), turn: make(chan struct{}, 1), done: make(chan struct{}),
+		journal: newJournal(o.Journal)}
+	b.given = sync.NewCond(&b.mu)
 	b.turn <- struct{}{}
 	return b, nil
 }
 
+// first starts the backend for the first time.
+func first(ctx context.Context, o Options) (core.Backend, error) {
+	for n := 1; ; n++ {
+		inner, err := o.Open(ctx, 0)
+		if err == nil || n >= o.Attempts || ctx.Err() != nil || !lost.Transient(err) {
+			return inner, err
+		}
+		o.Logger.Warn("the start of the backend failed, it is started again", "error", err, "start", n+1)
+		select {
+		case <-time.After(o.pause(n)):
+		case <-ctx.Done():
+			return nil, canceled(ctx)
+		}
+	}
+}
+
+// pause is the time between start n in a row, from 1, and the next.
+func (o *Options) pause(n int) time.Duration {
+	return min(o.Backoff<<min(n-1, 20), maxBackoff)
+}
+
 // Info describes the backend as it was when it was opened first.
 func (b *Backend) Info() core.Info { return b.info }
-
-// Capabilities are those that it had when it was opened first.
-func (b *Backend) Capabilities() *core.Capabilities { return b.caps }
 
 // Restarts is how often the backend was started again.
 func (b *Backend) Restarts() int64 { return b.restarts.Load() }
@@ -101,116 +131,147 @@ func (b *Backend) Inner() core.Backend {
 	return b.inner
 }
 
-// Supports asks the backend, and restarts it if need be.
-func (b *Backend) Supports(n *op.Node, in []op.Desc) error {
-	if b.exact {
-		return b.caps.Check(n, in)
-	}
-	return b.try(context.Background(), func(inner core.Backend) error { return inner.Supports(n, in) })
-}
-
-// try calls the backend that runs, and anew after each loss.
-func (b *Backend) try(ctx context.Context, call func(core.Backend) error) error {
-	for i := 1; ; i++ {
-		inner := b.Inner()
-		err := call(inner)
-		if !b.isLost(err) || i >= b.o.Attempts {
-			return err
+// Open implements core.Backend. The device outlives the process.
+func (b *Backend) Open(ctx context.Context, index int) (core.Device, error) {
+	d := &device{b: b, index: index, streams: map[*stream]struct{}{}, programs: map[core.ProgramID]*definition{}}
+	err := b.again(ctx, func() string { return fmt.Sprintf("opening device %d", index) }, func() (core.Ticket, error) {
+		inner, err := b.Inner().Open(ctx, index)
+		if err != nil {
+			return nil, err
 		}
-		if _, err := b.renew(ctx, inner, err); err != nil {
-			return err
-		}
-	}
-}
-
-// OpenStream starts a stream that outlives the process.
-func (b *Backend) OpenStream(ctx context.Context, device int) (core.Stream, error) {
-	s := &stream{b: b, device: device}
-	s.journal.begin(b.o.Journal)
-	err := b.try(ctx, func(inner core.Backend) error {
-		x, err := inner.OpenStream(ctx, device)
-		if err == nil {
-			s.use(inner, x)
-		}
-		return err
+		d.use(inner)
+		d.caps, d.had = inner.Capabilities(), d.ext
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.devices = append(b.devices, d)
+		return nil, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.withOptions(), nil
+	return d, nil
 }
 
-// isLost reports whether err says that the process is gone: by itself, or closed by another stream that noticed before.
-func (b *Backend) isLost(err error) bool {
-	if errors.Is(err, core.ErrBackendLost) {
-		return true
+// repeats is how often a command may lose a process on which everything before it was put back.
+const repeats = 2
+
+// again makes a call that waits, and anew after each loss. ask runs while no process is replaced; the ticket that it may
+// return is waited for without that.
+func (b *Backend) again(ctx context.Context, what func() string, ask func() (core.Ticket, error)) error {
+	for losses := 0; ; {
+		b.world.RLock()
+		epoch, down, err := b.state()
+		if err == nil && down {
+			b.world.RUnlock()
+			if err := b.recover(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		var t core.Ticket
+		if err == nil {
+			t, err = ask()
+		}
+		b.world.RUnlock()
+		if err == nil && t != nil {
+			err = t.Wait(ctx)
+		}
+		if !b.isLost(epoch, err) {
+			if err == nil {
+				b.mu.Lock()
+				b.row = 0
+				b.mu.Unlock()
+			}
+			return err
+		}
+		b.lose(epoch, err)
+		if losses++; losses > repeats {
+			return fmt.Errorf("restore: %s lost the process %d times: %w", what(), losses, err)
+		}
 	}
-	if !errors.Is(err, core.ErrClosed) {
+}
+
+// state tells the process that runs and whether it is known to be gone, or that the backend is closed.
+func (b *Backend) state() (epoch int, down bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		err = closedError("backend")
+	}
+	return b.epoch, b.lost != nil, err
+}
+
+// isLost reports whether err says that the process of an epoch is gone: by itself, or closed because somebody noticed before.
+func (b *Backend) isLost(epoch int, err error) bool {
+	var node *core.NodeError
+	switch {
+	case err == nil || errors.As(err, &node):
+		return false
+	case errors.Is(err, core.ErrBackendLost):
+		return true
+	case !errors.Is(err, core.ErrClosed):
 		return false
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return !b.closed
+	return !b.closed && (b.lost != nil || b.epoch != epoch)
 }
 
-// succeeded notes that the process does its work.
-func (b *Backend) succeeded() {
+// lose notes that the process of an epoch is gone.
+func (b *Backend) lose(epoch int, why error) {
 	b.mu.Lock()
-	b.row = 0
-	b.mu.Unlock()
+	defer b.mu.Unlock()
+	if b.epoch == epoch && b.lost == nil {
+		b.lost = why
+	}
 }
 
-// renew gives the backend that follows lost: one that somebody else has started, or a new one.
-func (b *Backend) renew(ctx context.Context, lost core.Backend, why error) (core.Backend, error) {
-	select {
-	case <-b.turn:
-	case <-ctx.Done():
-		return nil, canceled(ctx)
+// closedBy is the result of closing something on the process of an epoch, where a loss leaves nothing to close.
+func (b *Backend) closedBy(epoch int, err error) error {
+	if !b.isLost(epoch, err) {
+		return err
 	}
-	defer func() { b.turn <- struct{}{} }()
-	for {
+	b.lose(epoch, err)
+	return nil
+}
+
+// note changes the journal.
+func (b *Backend) note(change func(j *journal)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	change(&b.journal)
+	b.journal.tidy()
+	b.giveBack()
+}
+
+// giveBack gives back what was lent and is not needed any more, apart from the caller, who may hold locks of its own. The
+// caller holds mu.
+func (b *Backend) giveBack() {
+	over := b.journal.over
+	if len(over) == 0 {
+		return
+	}
+	b.journal.over = nil
+	b.giving++
+	go func() {
+		for _, l := range over {
+			l.drop()
+		}
 		b.mu.Lock()
-		inner, row, closed := b.inner, b.row, b.closed
-		b.mu.Unlock()
-		switch {
-		case closed:
-			return nil, fmt.Errorf("restore: %w", core.ErrClosed)
-		case inner != lost:
-			return inner, nil
-		case row >= b.o.Attempts || b.generation == math.MaxUint16:
-			return nil, fmt.Errorf("restore: %w: given up after %d starts: %w", core.ErrBackendLost, row, why)
-		}
-		b.o.Logger.Warn("backend lost, it is started again", "error", why, "start", row+1)
-		_ = lost.Close()
-		if row > 0 {
-			pause := min(b.o.Backoff<<min(row-1, 20), maxBackoff)
-			select {
-			case <-time.After(pause):
-			case <-ctx.Done():
-				return nil, canceled(ctx)
-			}
-		}
-		next, err := b.o.Open(ctx, b.generation+1)
-		b.mu.Lock()
-		b.row++
-		b.generation++
-		if err == nil && b.closed {
-			b.mu.Unlock()
-			_ = next.Close()
-			return nil, fmt.Errorf("restore: %w", core.ErrClosed)
-		}
-		if err == nil {
-			b.inner = next
-			b.restarts.Add(1)
-		}
-		b.mu.Unlock()
-		switch {
-		case err == nil:
-			return next, nil
-		case ctx.Err() != nil:
-			return nil, canceled(ctx)
-		}
-		why = fmt.Errorf("%w: %w", core.ErrBackendLost, err)
+		defer b.mu.Unlock()
+		b.giving--
+		b.given.Broadcast()
+	}()
+}
+
+// forget takes commands out of the journal for good, and waits until what they held of lent memory is given back.
+func (b *Backend) forget(useless func(*entry) bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.journal.clear(useless)
+	b.giveBack()
+	for b.giving > 0 {
+		b.given.Wait()
 	}
 }
 
@@ -218,7 +279,9 @@ func canceled(ctx context.Context) error {
 	return fmt.Errorf("restore: %w: %w", core.ErrCanceled, context.Cause(ctx))
 }
 
-// Close ends all streams and the process.
+func closedError(what string) error { return fmt.Errorf("restore: %s: %w", what, core.ErrClosed) }
+
+// Close ends all devices and the process.
 func (b *Backend) Close() error {
 	b.mu.Lock()
 	if b.closed {
@@ -226,7 +289,15 @@ func (b *Backend) Close() error {
 		return nil
 	}
 	b.closed = true
-	inner := b.inner
+	close(b.done)
+	inner, lost := b.inner, b.lost
 	b.mu.Unlock()
-	return inner.Close()
+	err := inner.Close()
+	b.world.Lock() // until calls that are on their way are noted
+	b.world.Unlock()
+	b.forget(func(*entry) bool { return true })
+	if lost != nil {
+		return nil // there is nothing left to close
+	}
+	return err
 }

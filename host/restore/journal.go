@@ -1,88 +1,97 @@
 package restore
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
-	"github.com/goburn/burn/core/program"
 )
 
 type tensorID = op.TensorID
 
-// definition is a program of the stream.
-type definition struct {
-	p      *program.Program
-	consts []tensorID
-	id     core.ProgramID // on the process that runs
-	open   bool           // not yet undefined
-	lost   bool           // with its constants
-}
+// kind is what a command is for the journal.
+type kind uint8
 
-// entry is a command that made tensors: a write, a node or a run.
+const (
+	computed kind = iota // counts towards the bound
+	written
+	defined
+	asked
+)
+
+// entry is a command that was accepted.
 type entry struct {
-	number uint64
-	desc   op.Desc // of a write
-	data   []byte
-	lent   func() // gives data back that was lent
-
-	node *op.Node
-
-	def     *definition // of a run
-	inputs  []tensorID
-	outputs []tensorID
+	number  uint64
+	s       *stream
+	kind    kind
+	what    string // for errors
+	ins     []tensorID
+	outs    []op.Desc
+	from    *device     // that has ins; nil: that of s
+	def     *definition // of a definition or a run
+	ticket  *ticket     // of a question
+	data    []byte      // that was written
+	lent    *lent       // nil: data is a copy
+	used    bool        // as prune found
+	strikes int         // processes in a row that were lost at it
+	err     error       // why it is not made again; that it is without play is reason enough
+	// play makes the command again on a stream of the process that runs. dies says which of ins nobody needs afterwards; those
+	// that the command gives up are taken out of it.
+	play func(r *replay, on core.Stream, dies []bool) error
 }
 
-func (e *entry) written() bool { return e.node == nil && e.def == nil }
-
-// reads calls f with the tensors that the command reads.
-func (e *entry) reads(f func(tensorID)) {
-	l := e.inputs
-	if e.node != nil {
-		l = e.node.Inputs
+// fault is the failure of the command.
+func (e *entry) fault(err error) *core.NodeError {
+	n := &core.NodeError{Op: e.what, Outputs: e.outs, Err: err}
+	if e.def != nil {
+		n.Op, n.Program = "", e.what
 	}
-	for _, id := range l {
-		f(id)
-	}
-}
-
-// makes calls f with the tensors that the command makes.
-func (e *entry) makes(f func(tensorID)) {
-	switch {
-	case e.node != nil:
-		for i := range e.node.Outputs {
-			f(e.node.Outputs[i].ID)
-		}
-	case e.def != nil:
-		for _, id := range e.outputs {
-			f(id)
-		}
-	default:
-		f(e.desc.ID)
-	}
+	return n
 }
 
 // journal is what made the tensors that are live, in order.
 type journal struct {
 	limit   int
 	entries []*entry
-	last    uint64
-	bytes   int // of shadows
+	last    uint64 // number of the last command
+	bytes   int    // of data
 	live    map[tensorID]bool
-	defs    map[core.ProgramID]*definition
-	// What prune left behind, to know when it is worth while again.
+	gone    map[tensorID]error // live for the user, and lost: a *core.NodeError, or that the tensor is stale
+	over    []*lent            // to be given back
+	lends   map[tensorID]bool  // live tensors of lent memory
+	// What prune left behind, to know when it is worth while again, or that it is because lent memory may be over.
 	left, leftBytes int
+	due             bool
 }
 
-func (j *journal) begin(limit int) {
-	j.limit, j.live, j.defs = limit, map[tensorID]bool{}, map[core.ProgramID]*definition{}
+func newJournal(limit int) journal {
+	return journal{limit: limit, live: map[tensorID]bool{}, gone: map[tensorID]error{}, lends: map[tensorID]bool{}}
 }
 
-// add notes a command that the stream has accepted.
+// add notes a command that was accepted.
 func (j *journal) add(e *entry) {
 	j.last++
 	e.number = j.last
 	j.entries = append(j.entries, e)
 	j.bytes += len(e.data)
-	e.makes(func(id tensorID) { j.live[id] = true })
+	for i := range e.outs {
+		j.live[e.outs[i].ID] = true
+		if e.lent != nil {
+			j.lends[e.outs[i].ID] = true
+		}
+	}
+}
+
+// end notes that tensors were given up.
+func (j *journal) end(ids []tensorID) {
+	for _, id := range ids {
+		delete(j.live, id)
+		if j.lends[id] {
+			delete(j.lends, id)
+			j.due = true
+		}
+	}
 }
 
 const (
@@ -92,86 +101,58 @@ const (
 
 // tidy prunes when there is much that nobody needs.
 func (j *journal) tidy() {
-	if len(j.entries) > 2*j.left+slack || j.bytes > 2*j.leftBytes+slackBytes {
+	if j.due || len(j.entries) > 2*j.left+slack || j.bytes > 2*j.leftBytes+slackBytes {
 		j.prune()
 	}
 }
 
-// needed are the tensors that must be made to make the live ones and the constants of programs.
-func (j *journal) needed() map[tensorID]bool {
+// prune forgets the commands that nobody needs to make what is live, and of those that compute the oldest beyond the limit.
+func (j *journal) prune() {
 	need := make(map[tensorID]bool, len(j.live))
 	for id := range j.live {
 		need[id] = true
 	}
-	want := func(d *definition) {
-		for _, id := range d.consts {
-			need[id] = true
-		}
-	}
-	for _, d := range j.defs {
-		want(d)
-	}
-	for i := len(j.entries) - 1; i >= 0; i-- {
-		e := j.entries[i]
-		used := false
-		e.makes(func(id tensorID) { used = used || need[id] })
-		if !used {
-			continue
-		}
-		e.makes(func(id tensorID) { need[id] = true })
-		e.reads(func(id tensorID) { need[id] = true })
-		if e.def != nil && !e.def.open {
-			want(e.def)
-		}
-	}
-	return need
-}
-
-// prune forgets the commands that nobody needs, and of those that compute the oldest beyond the limit.
-func (j *journal) prune() {
-	need := j.needed()
-	keep := make([]*entry, 0, len(j.entries))
+	wanted := map[*definition]bool{}
 	computing := 0
-	for _, e := range j.entries {
-		used := false
-		e.makes(func(id tensorID) { used = used || need[id] })
-		if !used {
-			j.forget(e)
+	for _, e := range slices.Backward(j.entries) {
+		used := e.kind == defined && (e.def.open || wanted[e.def]) || e.kind == asked && e.ticket.open
+		for i := range e.outs {
+			used = used || need[e.outs[i].ID]
+		}
+		if e.kind == computed && used {
+			computing++
+			used = computing <= j.limit
+		}
+		if e.used = used; !used {
 			continue
 		}
-		keep = append(keep, e)
-		if !e.written() {
-			computing++
+		if e.def != nil {
+			wanted[e.def] = true
 		}
-	}
-	if excess := computing - j.limit; excess > 0 {
-		all := keep
-		keep = keep[:0]
-		for _, e := range all {
-			if excess > 0 && !e.written() {
-				excess--
-				continue
+		if e.play != nil {
+			for _, id := range e.ins {
+				need[id] = true
 			}
-			keep = append(keep, e)
 		}
-		clear(all[len(keep):])
 	}
-	j.entries = keep
-	j.left, j.leftBytes = len(keep), j.bytes
+	j.clear(func(e *entry) bool { return !e.used })
+	j.left, j.leftBytes, j.due = len(j.entries), j.bytes, false
 }
 
-func (j *journal) forget(e *entry) {
-	j.bytes -= len(e.data)
-	if e.lent != nil {
-		e.lent()
-	}
-	e.data, e.lent = nil, nil
+// clear forgets commands.
+func (j *journal) clear(useless func(*entry) bool) {
+	j.entries = slices.DeleteFunc(j.entries, func(e *entry) bool {
+		if !useless(e) {
+			return false
+		}
+		j.bytes -= len(e.data)
+		if e.lent != nil {
+			j.over = append(j.over, e.lent)
+		}
+		return true
+	})
 }
 
-// close gives back what was lent.
-func (j *journal) close() {
-	for _, e := range j.entries {
-		j.forget(e)
-	}
-	j.entries = nil
+func stale(id tensorID) error {
+	return fmt.Errorf("restore: %v went with the process and cannot be made again: %w", id, core.ErrStale)
 }

@@ -2,340 +2,222 @@ package restore
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"sync/atomic"
+	"slices"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
-	"github.com/goburn/burn/core/program"
 )
 
 // stream is a core.Stream that is made again on the next process when one is lost.
 type stream struct {
-	b      *Backend
-	device int
+	d *device
 
-	backend  core.Backend // that the following belong to
+	// Guarded by Backend.world.
 	inner    core.Stream
-	programs core.Programs // nil: none
-	memory   atomic.Pointer[core.MemoryStats]
-	lost     error // why the process is gone; nil while it is not
+	replayed core.Event // the end of the last replay; everything before it is done
 
-	journal journal
-	synced  uint64            // the last command before the last Sync
-	stale   map[tensorID]bool // live for the user, and lost
-	failure error             // of a command that used one of those
-	last    core.ProgramID
-	closed  bool
+	// Guarded by Backend.mu.
+	reported uint64            // last command whose failure the user would know of
+	proven   uint64            // last command that a process is known to have survived
+	failures []*core.NodeError // of commands that were not handed to a process, not reported yet
+	closed   bool
 }
 
-var (
-	_ core.Stream   = (*stream)(nil)
-	_ core.DirectIO = (*stream)(nil)
-)
+var _ core.Stream = (*stream)(nil)
 
-// use makes x the stream that commands go to.
-func (s *stream) use(b core.Backend, x core.Stream) {
-	s.backend, s.inner, s.lost = b, x, nil
-	s.programs, _ = core.As[core.Programs](x)
-	if m, ok := core.As[core.MemoryStats](x); ok {
-		s.memory.Store(&m)
+// state is that of the backend, or that the stream is closed.
+func (s *stream) state() (epoch int, down bool, err error) {
+	b := s.d.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.closed:
+		err = closedError("backend")
+	case s.closed:
+		err = closedError("stream")
 	}
+	return b.epoch, b.lost != nil, err
 }
 
-// withOptions gives s the optional interfaces that the backend's stream has.
-func (s *stream) withOptions() core.Stream {
-	p, m := programs{s}, memory{s}
-	switch has := s.memory.Load() != nil; {
-	case s.programs != nil && has:
-		return &struct {
-			*stream
-			programs
-			memory
-		}{s, p, m}
-	case s.programs != nil:
-		return &struct {
-			*stream
-			programs
-		}{s, p}
-	case has:
-		return &struct {
-			*stream
-			memory
-		}{s, m}
+// send hands a one-way command to the process and notes it. A process that is gone gets it from the journal later. The
+// caller holds Backend.world.
+func (s *stream) send(call func() error, note func(j *journal)) error {
+	b := s.d.b
+	epoch, down, err := s.state()
+	if err != nil {
+		return err
 	}
-	return s
-}
-
-// send makes a one-way call, unless the process is lost: then it is enough that the command is in the journal. note is
-// called when the command is accepted.
-func (s *stream) send(call func() error, note func()) error {
-	if s.closed {
-		return closed()
-	}
-	if s.lost == nil {
-		if err := call(); s.b.isLost(err) {
-			s.lost = err
+	if !down {
+		if err := call(); b.isLost(epoch, err) {
+			b.lose(epoch, err)
 		} else if err != nil {
 			return err
 		}
 	}
-	note()
-	s.journal.tidy()
+	b.note(note)
 	return nil
 }
 
-// wait makes a call that waits, and again on the next process when one is lost.
-func (s *stream) wait(ctx context.Context, call func() error) error {
-	if s.closed {
-		return closed()
+// one sends a command that gives up the tensors of ends.
+func (s *stream) one(e *entry, ends []tensorID, call func() error) error {
+	b := s.d.b
+	b.world.RLock()
+	defer b.world.RUnlock()
+	b.mu.Lock()
+	refused := s.refuse(e)
+	ends = b.journal.known(ends)
+	b.mu.Unlock()
+	if refused {
+		return s.send(func() error { return s.inner.Submit(nil, ends) }, func(j *journal) { j.end(ends) })
 	}
-	for i := 1; ; i++ {
-		if s.lost != nil {
-			if err := s.recover(ctx); err != nil {
-				return err
-			}
-		}
-		err := call()
+	return s.send(call, func(j *journal) {
+		j.add(e)
+		j.end(ends)
+	})
+}
+
+// refuse reports whether a command has an input that is lost. What it would make is lost then. The caller holds Backend.mu.
+func (s *stream) refuse(e *entry) bool {
+	gone := s.d.b.journal.gone
+	if len(gone) == 0 && (e.def == nil || e.def.err == nil) {
+		return false
+	}
+	var err error
+	if e.def != nil {
+		err = e.def.err
+	}
+	for _, id := range e.ins {
 		if err == nil {
-			s.b.succeeded()
+			err = gone[id]
 		}
-		if !s.b.isLost(err) {
-			return err
-		}
-		s.lost = err
-		if i >= s.b.o.Attempts {
-			return fmt.Errorf("restore: tried %d times: %w", i, err)
-		}
+	}
+	if err == nil {
+		return false
+	}
+	n, ok := err.(*core.NodeError)
+	if !ok {
+		n = e.fault(err)
+		s.fail(n)
+	}
+	for i := range e.outs {
+		gone[e.outs[i].ID] = n
+	}
+	return true
+}
+
+// mostFailures bounds the failures that are kept for reports.
+const mostFailures = 16
+
+// fail keeps a failure for the next event. The caller holds Backend.mu.
+func (s *stream) fail(n *core.NodeError) {
+	if len(s.failures) < mostFailures {
+		s.failures = append(s.failures, n)
 	}
 }
 
-func closed() error { return fmt.Errorf("restore: stream: %w", core.ErrClosed) }
-
-func gone(id tensorID) error {
-	return fmt.Errorf("restore: %v went with the process and cannot be made again: %w", id, core.ErrStale)
-}
-
-// lostInput is the first of ids that is lost.
-func (s *stream) lostInput(ids []tensorID) (tensorID, bool) {
-	if len(s.stale) > 0 {
-		for _, id := range ids {
-			if s.stale[id] {
-				return id, true
-			}
-		}
+// known takes lost tensors that are given up out of ids.
+func (j *journal) known(ids []tensorID) []tensorID {
+	if len(j.gone) == 0 {
+		return ids
 	}
-	return 0, false
-}
-
-// poison loses what a command with lost inputs would have made.
-func (s *stream) poison(what string, outputs []op.Desc, input tensorID) {
-	if s.stale == nil {
-		s.stale = map[tensorID]bool{}
-	}
-	for _, d := range outputs {
-		s.stale[d.ID] = true
-	}
-	if s.failure == nil {
-		s.failure = &core.NodeError{Op: what, Outputs: outputs, Err: gone(input)}
-	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id tensorID) bool {
+		_, lost := j.gone[id]
+		delete(j.gone, id)
+		return lost
+	})
 }
 
 // Submit implements core.Stream.
-func (s *stream) Submit(nodes []op.Node) error {
-	if len(s.stale) > 0 {
-		nodes = s.healthy(nodes)
-	}
-	kept := make([]op.Node, len(nodes))
-	copy(kept, nodes)
-	return s.send(func() error { return s.inner.Submit(nodes) }, func() {
-		for i := range kept {
-			n := &kept[i]
-			s.journal.add(&entry{node: n})
-			for k, id := range n.Inputs {
-				if k < 64 && n.Drop>>k&1 != 0 {
-					delete(s.journal.live, id)
-				}
-			}
-		}
-	})
-}
-
-// healthy leaves out the nodes that use lost tensors.
-func (s *stream) healthy(nodes []op.Node) []op.Node {
-	var good []op.Node
+func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
+	b := s.d.b
+	b.world.RLock()
+	defer b.world.RUnlock()
+	good := slices.Clone(nodes)
+	entries := make([]entry, 0, len(nodes))
+	var ends []tensorID // what nodes drop
+	b.mu.Lock()
+	kept := good[:0]
 	for i := range nodes {
-		n := nodes[i]
-		id, bad := s.lostInput(n.Inputs)
-		if !bad {
-			good = append(good, n)
+		kept = append(kept, nodes[i])
+		n := &kept[len(kept)-1]
+		entries = append(entries, entry{s: s, what: n.Op.String(), ins: n.Inputs, outs: n.Outputs, play: playNode(n)})
+		drops := dropped(n)
+		if s.refuse(&entries[len(entries)-1]) {
+			kept, entries = kept[:len(kept)-1], entries[:len(entries)-1]
+			free = append(slices.Clip(free), drops...)
 			continue
 		}
-		s.poison(n.Op.String(), n.Outputs, id)
-		var drop []tensorID
-		for k, in := range n.Inputs {
-			if k < 64 && n.Drop>>k&1 != 0 {
-				drop = append(drop, in)
-			}
-		}
-		if len(drop) > 0 { // after the nodes before this one
-			if s.Submit(good) == nil {
-				good = nil
-			}
-			_ = s.Free(drop)
-		}
+		ends = append(ends, drops...)
 	}
-	return good
+	free = b.journal.known(free)
+	b.mu.Unlock()
+	return s.send(func() error { return s.inner.Submit(kept, free) }, func(j *journal) {
+		for i := range entries {
+			j.add(&entries[i])
+		}
+		j.end(ends)
+		j.end(free)
+	})
 }
 
-// Free implements core.Stream.
-func (s *stream) Free(ids []op.TensorID) error {
-	good := ids
-	if len(s.stale) > 0 {
-		good = nil
-		for _, id := range ids {
-			if s.stale[id] {
-				delete(s.stale, id)
-			} else {
-				good = append(good, id)
-			}
+// dropped are the inputs that a node gives up.
+func dropped(n *op.Node) (ids []tensorID) {
+	if n.Drop == 0 {
+		return nil
+	}
+	for i, id := range n.Inputs {
+		if i < 64 && n.Drop>>i&1 != 0 {
+			ids = append(ids, id)
 		}
 	}
-	return s.send(func() error { return s.inner.Free(good) }, func() {
-		for _, id := range good {
-			delete(s.journal.live, id)
+	return ids
+}
+
+func playNode(n *op.Node) func(*replay, core.Stream, []bool) error {
+	return func(_ *replay, on core.Stream, dies []bool) error {
+		m := *n
+		m.Drop = 0
+		for i := range min(len(dies), 64) {
+			if dies[i] {
+				m.Drop |= 1 << i
+				dies[i] = false
+			}
 		}
-	})
+		return on.Submit([]op.Node{m}, nil)
+	}
 }
 
 // Write implements core.Stream. The data is copied for the next process.
 func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
-	err := s.wait(ctx, func() error { return s.inner.Write(ctx, d, data) })
-	if err == nil {
-		s.journal.add(&entry{desc: d, data: append(make([]byte, 0, len(data)), data...)})
-		s.journal.tidy()
-	}
-	return err
+	data = append(make([]byte, 0, len(data)), data...)
+	return s.put(ctx, d, data, nil, func(ctx context.Context, on core.Stream) error { return on.Write(ctx, d, data) })
 }
 
-// Adopt implements core.DirectIO: data is kept for the next process without a copy, until the tensor and what was made
-// with it need it no more. A memory-mapped file is its own copy so.
-func (s *stream) Adopt(ctx context.Context, d op.Desc, data []byte, release func()) error {
-	err := s.wait(ctx, func() error { return s.inner.Write(ctx, d, data) })
-	if err == nil {
-		s.journal.add(&entry{desc: d, data: data, lent: release})
-		s.journal.tidy()
-	}
-	return err
-}
-
-// View implements core.DirectIO: never.
-func (s *stream) View(context.Context, op.TensorID, func([]byte) error) error {
-	return fmt.Errorf("restore: view: %w", core.ErrUnsupported)
-}
-
-// Read implements core.Stream.
-func (s *stream) Read(ctx context.Context, id op.TensorID, dst []byte) error {
-	return s.wait(ctx, func() error {
-		if s.stale[id] {
-			return gone(id)
-		}
-		return s.inner.Read(ctx, id, dst)
-	})
-}
-
-// Sync implements core.Stream.
-func (s *stream) Sync(ctx context.Context) error {
-	err := s.wait(ctx, func() error { return s.inner.Sync(ctx) })
-	if errors.Is(err, core.ErrCanceled) || errors.Is(err, core.ErrBackendLost) || errors.Is(err, core.ErrClosed) {
-		return err
-	}
-	s.synced = s.journal.last
-	if err == nil {
-		err = s.failure
-	}
-	s.failure = nil
-	return err
+// put sends a command that makes a tensor of data; hand does it.
+func (s *stream) put(ctx context.Context, d op.Desc, data []byte, l *lent, hand func(ctx context.Context, on core.Stream) error) error {
+	d.Shape = d.Shape.Clone()
+	e := &entry{s: s, kind: written, what: "write", outs: []op.Desc{d}, data: data, lent: l}
+	e.play = func(r *replay, on core.Stream, _ []bool) error { return hand(r.ctx, on) }
+	return s.one(e, nil, func() error { return hand(ctx, s.inner) })
 }
 
 // Close implements core.Stream.
 func (s *stream) Close() error {
-	if s.closed {
-		return closed()
-	}
-	s.closed = true
-	err := s.inner.Close()
-	s.journal.close()
-	if s.lost != nil || errors.Is(err, core.ErrBackendLost) || errors.Is(err, core.ErrClosed) {
-		return nil // there is nothing left to close
-	}
-	return err
-}
-
-// programs is core.Programs over processes that come and go.
-type programs struct{ s *stream }
-
-var _ core.Programs = programs{}
-
-// Define implements core.Programs.
-func (p programs) Define(ctx context.Context, prog *program.Program, consts []op.TensorID) (core.ProgramID, error) {
-	s := p.s
-	d := &definition{p: prog, consts: append([]tensorID(nil), consts...), open: true}
-	err := s.wait(ctx, func() (err error) {
-		if id, bad := s.lostInput(consts); bad {
-			return gone(id)
-		}
-		d.id, err = s.programs.Define(ctx, prog, consts)
-		return err
-	})
+	b := s.d.b
+	b.world.RLock()
+	defer b.world.RUnlock()
+	epoch, down, err := s.state()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	s.last++
-	s.journal.defs[s.last] = d
-	return s.last, nil
+	b.mu.Lock()
+	s.closed = true
+	b.mu.Unlock()
+	if !down {
+		err = s.inner.Close()
+	}
+	b.mu.Lock()
+	delete(s.d.streams, s)
+	b.mu.Unlock()
+	return b.closedBy(epoch, err)
 }
-
-// Run implements core.Programs.
-func (p programs) Run(id core.ProgramID, inputs, outputs []op.TensorID) error {
-	s := p.s
-	d := s.journal.defs[id]
-	if d == nil {
-		return fmt.Errorf("restore: run: program %d: %w", id, core.ErrNotFound)
-	}
-	in, bad := s.lostInput(inputs)
-	if d.lost && !bad {
-		in, bad = d.consts[0], true
-	}
-	if bad {
-		outs := d.p.OutputDescs()
-		for i := range min(len(outs), len(outputs)) {
-			outs[i].ID = outputs[i]
-		}
-		s.poison(d.p.Name, outs, in)
-		return nil
-	}
-	return s.send(func() error { return s.programs.Run(d.id, inputs, outputs) }, func() {
-		s.journal.add(&entry{def: d, inputs: append([]tensorID(nil), inputs...), outputs: append([]tensorID(nil), outputs...)})
-	})
-}
-
-// Undefine implements core.Programs.
-func (p programs) Undefine(id core.ProgramID) error {
-	s := p.s
-	d := s.journal.defs[id]
-	if d == nil {
-		return fmt.Errorf("restore: undefine: program %d: %w", id, core.ErrNotFound)
-	}
-	return s.send(func() error { return s.programs.Undefine(d.id) }, func() {
-		d.open = false
-		delete(s.journal.defs, id)
-	})
-}
-
-// memory is core.MemoryStats of the process that runs.
-type memory struct{ s *stream }
-
-// Memory implements core.MemoryStats.
-func (m memory) Memory() core.Memory { return (*m.s.memory.Load()).Memory() }

@@ -57,7 +57,7 @@ func TestExecute(t *testing.T) {
 // Between the check and the start the file is exchanged, and written to where it stands. What was checked runs.
 func TestSwapped(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("the open handle keeps the file from being changed: see TestHeld")
+		t.Skip("on Windows: the open handle keeps the file from being changed, see TestHeld")
 	}
 	for name, swap := range map[string]func(path string) error{
 		"renamed over": func(path string) error {
@@ -112,7 +112,7 @@ func openFiles(t *testing.T) int {
 // Scripts and objects get a file of their own, in a folder of the user alone, which is gone after Close.
 func TestPrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("files are held where they are")
+		t.Skip("on Windows: files are held where they are")
 	}
 	t.Setenv("TMPDIR", t.TempDir())
 	path := filepath.Join(t.TempDir(), "burn-backend-x")

@@ -11,25 +11,19 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/goburn/burn/internal/tomlfile"
 )
 
-func openRead(path string) (*os.File, error) { return os.Open(path) }
+// openRead opens a regular file; a named pipe or device is an error.
+func openRead(path string) (*os.File, error) { return tomlfile.Open(path) }
 
-func open(src *os.File, path, want string, how How) (*File, error) {
-	program, placed := inspect(src)
+func open(src *os.File, path, want string, how How, takeBeside bool) (*File, error) {
+	program, origins := inspect(src)
 	switch {
-	case placed && how == Load: // a loader finds the libraries beside the object by the object's path
-		return unchanged(src, path, want)
-	case placed:
-		got, err := hash(src)
-		if err != nil {
-			return nil, err
-		}
-		if got != want {
-			return nil, mismatch(path, got, want)
-		}
-		return &File{descriptor(src), src.Close}, nil
-	case how == Load || !program: // an interpreter opens the path itself, when the descriptor is closed already
+	case len(origins) > 0 && takeBeside:
+		return beside(src, path, want, origins)
+	case how == Load || !program || len(origins) > 0: // an interpreter opens the path itself, when the descriptor is closed already
 		return private(src, path, want)
 	}
 	f, err := inMemory(src, path, want)
@@ -39,44 +33,28 @@ func open(src *os.File, path, want string, how How) (*File, error) {
 	return private(src, path, want) // a kernel that lends no memory for it
 }
 
-func descriptor(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
-
-// inspect says whether f is a program or object, and whether it looks for libraries beside itself.
-func inspect(f *os.File) (program, placed bool) {
+// inspect says whether f is a program or object, and in which folders it looks for libraries, from its own: "" is its own folder.
+func inspect(f *os.File) (program bool, origins []string) {
 	e, err := elf.NewFile(f)
 	if err != nil {
-		return false, false
+		return false, nil
 	}
 	for _, tag := range []elf.DynTag{elf.DT_RUNPATH, elf.DT_RPATH} {
-		paths, err := e.DynString(tag)
+		lists, err := e.DynString(tag)
 		if err != nil {
 			continue
 		}
-		for _, p := range paths {
-			placed = placed || strings.Contains(p, "$ORIGIN") || strings.Contains(p, "${ORIGIN}")
+		for _, list := range lists {
+			for _, p := range strings.Split(list, ":") {
+				for _, origin := range []string{"$ORIGIN", "${ORIGIN}"} {
+					if rest, ok := strings.CutPrefix(p, origin); ok {
+						origins = append(origins, strings.Trim(rest, "/"))
+					}
+				}
+			}
 		}
 	}
-	return true, placed
-}
-
-// unchanged hashes src and requires that path still leads to it.
-func unchanged(src *os.File, path, want string) (*File, error) {
-	got, err := hash(src)
-	if err != nil {
-		return nil, err
-	}
-	if got != want {
-		return nil, mismatch(path, got, want)
-	}
-	a, errA := src.Stat()
-	b, errB := os.Stat(path)
-	if err := errors.Join(errA, errB); err != nil {
-		return nil, err
-	}
-	if !os.SameFile(a, b) {
-		return nil, fmt.Errorf("%s was exchanged while it was read: %w", path, ErrMismatch)
-	}
-	return &File{path, src.Close}, nil
+	return true, origins
 }
 
 const seals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
@@ -97,7 +75,7 @@ func inMemory(src *os.File, path, want string) (*File, error) {
 		return nil, err
 	}
 	h := sha256.New()
-	if _, err := io.Copy(io.MultiWriter(mem, h), src); err != nil {
+	if err := copyHashed(mem, h, src); err != nil {
 		mem.Close()
 		return nil, err
 	}
@@ -109,5 +87,5 @@ func inMemory(src *os.File, path, want string) (*File, error) {
 		mem.Close()
 		return nil, err
 	}
-	return &File{descriptor(mem), func() error { return errors.Join(src.Close(), mem.Close()) }}, nil
+	return newFile(fmt.Sprintf("/proc/self/fd/%d", mem.Fd()), "", mem.Close), nil
 }

@@ -2,8 +2,15 @@
 
 package sealed
 
-import "os"
+import (
+	"os"
 
-func openRead(path string) (*os.File, error) { return os.Open(path) }
+	"github.com/goburn/burn/internal/tomlfile"
+)
 
-func open(src *os.File, path, want string, _ How) (*File, error) { return private(src, path, want) }
+// openRead opens a regular file; a named pipe or device is an error.
+func openRead(path string) (*os.File, error) { return tomlfile.Open(path) }
+
+func open(src *os.File, path, want string, _ How, _ bool) (*File, error) {
+	return private(src, path, want)
+}

@@ -1,6 +1,9 @@
 package sealed
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
 	"os"
 
 	"golang.org/x/sys/windows"
@@ -20,13 +23,22 @@ func openRead(path string) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
-func open(src *os.File, path, want string, _ How) (*File, error) {
-	got, err := hash(src)
+func open(src *os.File, path, want string, _ How, _ bool) (*File, error) {
+	got, err := sumOf(src)
 	if err != nil {
 		return nil, err
 	}
 	if got != want {
 		return nil, mismatch(path, got, want)
 	}
-	return &File{path, src.Close}, nil
+	return newFile(path, "", src.Close), nil
+}
+
+// sumOf reads r to its end.
+func sumOf(r io.Reader) (string, error) {
+	h := sha256.New()
+	if _, err := io.Copy(h, r); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }

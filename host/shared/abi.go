@@ -1,21 +1,26 @@
 package shared
 
 import (
-	"math"
 	"unsafe"
 )
 
 // abiVersion is BURN_ABI_VERSION of sdk/c/burn_backend.h, and what follows mirrors its structs, field by field. Addresses
 // are uintptr, as the structs lie in memory that the garbage collector does not look into.
-const abiVersion = 1
+const abiVersion = 2
 
 const (
-	maxRank      = 8
-	errorOutputs = 4
-	errorText    = 512
+	maxRank   = 8
+	errorText = 512
 )
 
 type head struct{ size, abi uint32 }
+
+type cError struct {
+	head
+	code int32
+	node uint32
+	text [errorText]byte
+}
 
 type cDesc struct {
 	head
@@ -39,26 +44,55 @@ type cNode struct {
 	head
 	op, nInputs, nOutputs, nAttrs uint32
 	inputs, outputs, attrs        uintptr
-	drop                          uint64
 }
 
-type cError struct {
+type cCall struct {
 	head
-	code     int32
-	op       uint32
-	nOutputs uint32
-	_        uint32
-	outputs  [errorOutputs]cDesc
-	text     [errorText]byte
+	node, in, out uintptr
+	owned, taken  uint64
+	cancel        uintptr
+}
+
+type cDefinition struct {
+	head
+	name                               uintptr
+	nInputs, nConsts, nNodes, nOutputs uint32
+	inputs, consts, values, keep       uintptr
+	nodes, outputs                     uintptr
+	cancel                             uintptr
+}
+
+type cRun struct {
+	head
+	program           uintptr
+	nInputs, nOutputs uint32
+	in, owned, out    uintptr
+	cancel            uintptr
+}
+
+type cLimits struct {
+	head
+	rank, buffers   uint32
+	bytes, elements int64
 }
 
 type cOp struct {
 	head
-	name           uintptr
-	version, types uint32
+	name                         uintptr
+	version, nOperands, nResults uint32
+	operands, results, limits    uintptr
 }
 
-type cDevice struct {
+type cCapabilities struct {
+	head
+	types, emulated, deterministic uint32
+	_                              uint32
+	limits                         uintptr
+	nOps                           uint64
+	ops                            uintptr
+}
+
+type cDeviceInfo struct {
 	head
 	name, kind uintptr
 	memory     int64
@@ -72,16 +106,6 @@ type cInfo struct {
 	devices               uintptr
 }
 
-type cCapabilities struct {
-	head
-	types, maxRank uint32
-	maxBytes       int64
-	deterministic  uint32
-	_              uint32
-	nOps           uint64
-	ops            uintptr
-}
-
 type cConfig struct {
 	head
 	threads       uint32
@@ -92,14 +116,23 @@ type cConfig struct {
 
 type cMemory struct {
 	head
-	inUse, reserved, tensors int64
+	inUse, reserved int64
+}
+
+type cLoan struct {
+	head
+	data             uintptr
+	bytes            uint64
+	giveBack, lender uintptr
 }
 
 type cAPI struct {
 	head
-	open, close, info, capabilities, supports    uintptr
-	openStream, submit, freeTensors, write, read uintptr
-	sync, memory, closeStream                    uintptr
+	open, close, info, openDevice, closeDevice, capabilities  uintptr
+	upload, download, release, openQueue, closeQueue, execute uintptr
+	supports, memory, adopt, view                             uintptr // optional from here
+	define, run, undefine                                     uintptr
+	record, await, wait, enqueue, fetch                       uintptr
 }
 
 // headOf is the beginning of a T that this side makes.
@@ -126,14 +159,20 @@ const maxList = 1 << 16
 
 // list loads the structs that a list of addresses names.
 func list[T any](address uintptr, n uint64) []T {
-	if address == 0 || n > maxList {
-		return nil
-	}
-	out := make([]T, n)
-	for i, a := range unsafe.Slice((*uintptr)(pointer(address)), n) {
+	addresses := numbers[uintptr](address, n)
+	out := make([]T, len(addresses))
+	for i, a := range addresses {
 		out[i] = load[T](a)
 	}
 	return out
+}
+
+// numbers is a list of numbers that the other side made.
+func numbers[T uint32 | uintptr](address uintptr, n uint64) []T {
+	if address == 0 || n > maxList {
+		return nil
+	}
+	return unsafe.Slice((*T)(pointer(address)), n)
 }
 
 // maxString bounds the text that a backend gives of itself.
@@ -149,52 +188,4 @@ func text(address uintptr) string {
 		n++
 	}
 	return string(unsafe.Slice((*byte)(p), n))
-}
-
-// arena holds the structs of one call. They do not move, and live as long as the arena is kept alive.
-type arena struct{ blocks [][]uint64 }
-
-const arenaBlock = 256 // words
-
-func (a *arena) bytes(size int) unsafe.Pointer {
-	words := max(1, (size+7)/8)
-	if n := len(a.blocks); n == 0 || len(a.blocks[n-1])+words > cap(a.blocks[n-1]) {
-		a.blocks = append(a.blocks, make([]uint64, 0, max(words, arenaBlock)))
-	}
-	b := &a.blocks[len(a.blocks)-1]
-	from := len(*b)
-	*b = (*b)[:from+words]
-	return unsafe.Pointer(&(*b)[from])
-}
-
-// put places a copy of v, which holds no Go pointers, and gives its address.
-func put[T any](a *arena, v T) uintptr {
-	p := a.bytes(int(unsafe.Sizeof(v)))
-	*(*T)(p) = v
-	return uintptr(p)
-}
-
-// putAll places a list, 0 for an empty one.
-func putAll[T any](a *arena, v []T) uintptr {
-	if len(v) == 0 {
-		return 0
-	}
-	p := a.bytes(len(v) * int(unsafe.Sizeof(v[0])))
-	copy(unsafe.Slice((*T)(p), len(v)), v)
-	return uintptr(p)
-}
-
-func (a *arena) text(s string) uintptr { return putAll(a, append([]byte(s), 0)) }
-
-// toInt64 is what a float scalar is as an integer: truncated, brought into range, 0 for NaN.
-func toInt64(f float64) int64 {
-	switch {
-	case math.IsNaN(f):
-		return 0
-	case f >= 1<<63:
-		return math.MaxInt64
-	case f < -1<<63:
-		return math.MinInt64
-	}
-	return int64(f)
 }

@@ -2,42 +2,62 @@ package shared
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/goburn/burn/core"
-	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
-	"github.com/goburn/burn/core/shape"
 )
 
-func (a *arena) desc(d op.Desc) uintptr {
+// packer places nodes and descs for one call after the other. It is not safe for concurrent use.
+type packer struct {
+	arena
+	names map[string]uintptr // of attributes, in text
+	words arena              // is never reset
+}
+
+func (p *packer) desc(d op.Desc) uintptr {
 	c := cDesc{head: headOf[cDesc](), id: uint64(d.ID), dtype: uint32(d.DType), rank: uint32(len(d.Shape))}
 	for i, n := range d.Shape[:min(len(d.Shape), maxRank)] {
 		c.dims[i] = int64(n)
 	}
-	return put(a, c)
+	return put(&p.arena, c)
 }
 
-func (a *arena) descs(ds []op.Desc) uintptr {
-	list := make([]uintptr, len(ds))
+func (p *packer) descs(ds []op.Desc) uintptr {
+	list, address := room[uintptr](&p.arena, len(ds))
 	for i, d := range ds {
-		list[i] = a.desc(d)
+		list[i] = p.desc(d)
 	}
-	return putAll(a, list)
+	return address
 }
 
-func (a *arena) attr(name uintptr, v op.Value) uintptr {
-	c := cAttr{head: headOf[cAttr](), name: name, kind: uint32(v.Kind())}
+// name places the name of an attribute, once.
+func (p *packer) name(s string) uintptr {
+	address, ok := p.names[s]
+	if !ok {
+		if p.names == nil {
+			p.names = map[string]uintptr{}
+		}
+		address = p.words.text(s)
+		p.names[s] = address
+	}
+	return address
+}
+
+func (p *packer) attr(at op.Attr) uintptr {
+	v := at.Value
+	c := cAttr{head: headOf[cAttr](), name: p.name(at.Name), kind: uint32(v.Kind())}
 	switch v.Kind() {
 	case op.KindString:
-		c.text, c.count = a.text(v.Str()), uint64(len(v.Str()))
+		c.text, c.count = p.text(v.Str()), uint64(len(v.Str()))
 	case op.KindInts:
-		ints := make([]int64, len(v.Ints()))
+		ints, address := room[int64](&p.arena, len(v.Ints()))
 		for i, n := range v.Ints() {
 			ints[i] = int64(n)
 		}
-		c.ints, c.count = putAll(a, ints), uint64(len(ints))
+		c.ints, c.count = address, uint64(len(ints))
 	case op.KindFloats:
-		c.floats, c.count = putAll(a, v.Floats()), uint64(len(v.Floats()))
+		c.floats, c.count = putAll(&p.arena, v.Floats()), uint64(len(v.Floats()))
 	case op.KindScalar:
 		c.f = v.Float()
 		if _, isInt := v.Bits(); isInt {
@@ -50,38 +70,30 @@ func (a *arena) attr(name uintptr, v op.Value) uintptr {
 	default:
 		c.i = v.Int()
 	}
-	return put(a, c)
+	return put(&p.arena, c)
 }
 
-// node packs n under the number that the backend gave its op.
-func (a *arena) node(number uint32, n *op.Node, names map[string]uintptr) uintptr {
-	inputs, attrs := make([]uint64, len(n.Inputs)), make([]uintptr, len(n.Attrs))
-	for i, id := range n.Inputs {
-		inputs[i] = uint64(id)
-	}
+// node packs n, with inputs in, under the number that the library gave its op.
+func (p *packer) node(number uint32, n *op.Node, in []op.Desc) uintptr {
+	attrs, attrsAt := room[uintptr](&p.arena, len(n.Attrs))
 	for i, at := range n.Attrs {
-		name, ok := names[at.Name]
-		if !ok {
-			name = a.text(at.Name)
-			names[at.Name] = name
-		}
-		attrs[i] = a.attr(name, at.Value)
+		attrs[i] = p.attr(at)
 	}
-	return put(a, cNode{head: headOf[cNode](), op: number, nInputs: uint32(len(inputs)), nOutputs: uint32(len(n.Outputs)),
-		nAttrs: uint32(len(attrs)), inputs: putAll(a, inputs), outputs: a.descs(n.Outputs), attrs: putAll(a, attrs), drop: n.Drop})
+	return put(&p.arena, cNode{head: headOf[cNode](), op: number, nInputs: uint32(len(in)), nOutputs: uint32(len(n.Outputs)),
+		nAttrs: uint32(len(attrs)), inputs: p.descs(in), outputs: p.descs(n.Outputs), attrs: attrsAt})
 }
 
-func (a *arena) config(c core.Config) uintptr {
+func (p *packer) config(c core.Config) uintptr {
 	var names, values []uintptr
 	for k, v := range c.Options {
-		names, values = append(names, a.text(k)), append(values, a.text(v))
+		names, values = append(names, p.text(k)), append(values, p.text(v))
 	}
-	return put(a, cConfig{head: headOf[cConfig](), threads: uint32(max(0, c.Threads)), nOptions: uint64(len(names)),
-		names: putAll(a, names), values: putAll(a, values)})
+	return put(&p.arena, cConfig{head: headOf[cConfig](), threads: uint32(max(0, c.Threads)), nOptions: uint64(len(names)),
+		names: putAll(&p.arena, names), values: putAll(&p.arena, values)})
 }
 
-// failure is the error of a call that answered with code. ops are the backend's claims by number.
-func (e *cError) failure(code int32, ops []string) error {
+// failure is the error of a call that answered with code.
+func (e *cError) failure(code int32) error {
 	if code == 0 {
 		return nil
 	}
@@ -96,16 +108,18 @@ func (e *cError) failure(code int32, ops []string) error {
 	if n > 0 {
 		err = fmt.Errorf("%s: %w", e.text[:n], err)
 	}
-	if e.nOutputs == 0 || int(e.op) >= len(ops) {
-		return err
+	return err
+}
+
+// toInt64 is what a float scalar is as an integer: truncated, brought into range, 0 for NaN.
+func toInt64(f float64) int64 {
+	switch {
+	case math.IsNaN(f):
+		return 0
+	case f >= 1<<63:
+		return math.MaxInt64
+	case f < -1<<63:
+		return math.MinInt64
 	}
-	node := &core.NodeError{Op: ops[e.op], Err: err}
-	for _, d := range e.outputs[:min(e.nOutputs, errorOutputs)] {
-		s := make(shape.Shape, min(d.rank, maxRank))
-		for i := range s {
-			s[i] = int(d.dims[i])
-		}
-		node.Outputs = append(node.Outputs, op.Desc{ID: op.TensorID(d.id), DType: dtype.DType(d.dtype), Shape: s})
-	}
-	return node
+	return int64(f)
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -8,14 +9,15 @@ import (
 	"time"
 
 	"github.com/goburn/burn/host/manifest"
+	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// LockFileOf is the path of the lock that holds for a store: ./burn.lock where there is one, else that of the store.
+// LockFileOf is the path of the lock that chooses versions from a store: ./burn.lock where there is one, else that of the store.
 func LockFileOf(dir string) string {
 	if _, err := os.Stat(LockName); err == nil {
 		return LockName
 	}
-	return filepath.Join(dir, LockName)
+	return ownLock(dir)
 }
 
 // Admission is what decides whether an installed plugin may be started. Empty paths are the usual.
@@ -26,6 +28,12 @@ type Admission struct {
 	Now       time.Time // zero: now
 }
 
+// Admitted is an installed plugin that may be started.
+type Admitted struct {
+	Manifest *manifest.Manifest // its hash is that of the executable
+	Files    []File             // all of its files; their content is the caller's to check
+}
+
 func (a Admission) lockFile() string {
 	if a.LockFile != "" {
 		return a.LockFile
@@ -33,42 +41,66 @@ func (a Admission) lockFile() string {
 	return LockFileOf(a.Dir)
 }
 
-// Locked is the version of a plugin that the lock holds, empty when it holds none or cannot be read.
+// Locked is the version of a plugin that the lock in force holds, or else that of the store. It is empty when neither holds one or
+// they cannot be read.
 func (a Admission) Locked(plugin string) string {
-	l, err := ReadLock(a.lockFile())
+	address, err := ParseAddress(plugin)
 	if err != nil {
 		return ""
 	}
-	for _, e := range l.Plugins {
-		if e.Plugin == plugin {
+	for _, path := range []string{a.lockFile(), ownLock(a.Dir)} {
+		l, err := ReadLock(path)
+		if err != nil {
+			return ""
+		}
+		if e := l.Find(address); e != nil {
 			return e.Version
 		}
 	}
 	return ""
 }
 
-// Admit checks a build before it is started, by its receipt: the lock holds it, or nothing of that plugin; its signature is of a
-// key that is still trusted; and the manifest is the one that was signed or locked. That manifest is given: its hash is
-// that of the executable, whose content is the caller's to check. It is nil for a folder that was not made by an installation and
-// that no lock knows of. A *Refusal says what to do.
-func (a Admission) Admit(id ID) (*manifest.Manifest, error) {
+// LockedName reports which lock holds a plugin of a name, whatever its maker: the lock in force or that of the store; "" for
+// none. A lock that cannot be read holds every name.
+func (a Admission) LockedName(name string) (lock, plugin string) {
+	for _, path := range []string{a.lockFile(), ownLock(a.Dir)} {
+		l, err := ReadLock(path)
+		if err != nil {
+			return path, name
+		}
+		for _, e := range l.Plugins {
+			if address, err := ParseAddress(e.Plugin); err == nil && address.Name == name {
+				return path, e.Plugin
+			}
+		}
+	}
+	return "", ""
+}
+
+// managed reports whether burn installs into the folder: then everything in it has a receipt, and a lock that holds it.
+func (a Admission) managed() bool {
+	return exists(filepath.Join(a.Dir, lockName)) || samePath(a.Dir, UserDir())
+}
+
+// Admit checks a build before it is started, by its receipt: a lock holds it; its signature is of a key that is still trusted; and the
+// manifest is the one that was signed or locked. It gives nil for a build that no installation made, that no lock knows of, in a folder
+// that burn never installed into. A *Refusal says what to do.
+func (a Admission) Admit(id ID) (*Admitted, error) {
 	if err := id.check(); err != nil {
 		return nil, err
 	}
-	lock, err := ReadLock(a.lockFile())
+	locks, err := a.locks()
 	if err != nil {
 		return nil, err
 	}
-	entry := lock.Find(id.Address)
 	again := "install it again with `burn plugin install --force " + id.Name + "`"
 	dir := filepath.Join(a.Dir, id.Host, id.Namespace, id.Name, id.Version, id.Platform)
 	r, err := readReceipt(dir)
 	if errors.Is(err, ErrFormat) && !exists(filepath.Join(dir, receiptName)) {
-		own, e := ReadLock(filepath.Join(a.Dir, LockName))
-		if e == nil && entry == nil && own.Find(id.Address) == nil {
+		if !a.managed() && locks.inForce.Find(id.Address) == nil && locks.own.Find(id.Address) == nil {
 			return nil, nil
 		}
-		return nil, refuse(ErrLocked, again, "%s is in %s, and its receipt is gone", id.Address, orText(lock.File, LockName))
+		return nil, refuse(ErrLocked, again+", or remove the folder", "%s in %s: its receipt is gone", id.Address, dir)
 	}
 	if err != nil {
 		return nil, err
@@ -76,17 +108,11 @@ func (a Admission) Admit(id ID) (*manifest.Manifest, error) {
 	if Tree(r.Files) != r.Tree {
 		return nil, refuse(ErrExists, again, "the receipt in %s was changed", dir)
 	}
-	if entry != nil {
-		if entry.Version != id.Version {
-			return nil, refuse(ErrLocked, "run `burn plugin install` for the version of the lock, or `burn plugin upgrade "+id.Name+"` to change the lock",
-				"%s: version %s is installed, %s has %s", id.Address, id.Version, lock.File, entry.Version)
-		}
-		if err := lock.checkInstalled(entry, &Installed{ID: id, Platform: id.Platform, Receipt: r}); err != nil {
-			return nil, err
-		}
+	if err := locks.admit(&Installed{ID: id, Platform: id.Platform, Receipt: r}, a.managed(), again); err != nil {
+		return nil, err
 	}
 	name := filePrefix + id.Name + manifestExt
-	text, err := readSmall(filepath.Join(dir, name))
+	text, err := read(tomlfile.Manifest, filepath.Join(dir, name))
 	if err != nil {
 		return nil, err
 	}
@@ -97,8 +123,94 @@ func (a Admission) Admit(id ID) (*manifest.Manifest, error) {
 	if err := a.signed(id, r, digest, again); err != nil {
 		return nil, err
 	}
+	locks.note(id)
 	m := &manifest.Manifest{}
-	return m, decode(text, m)
+	return &Admitted{m, r.Files}, decode(tomlfile.Manifest, text, m)
+}
+
+// locks are those that decide about a store.
+type locks struct {
+	dir          string
+	inForce, own *Lock
+	known        []*Lock // of projects that installed something
+	use          bool    // the lock in force is one that something was installed with, or that the user named
+	noted        bool    // the state knows the lock in force
+}
+
+func (a Admission) locks() (*locks, error) {
+	st, err := ReadState(a.Dir)
+	if err != nil {
+		return nil, err
+	}
+	l := &locks{dir: a.Dir, use: a.LockFile != ""}
+	if l.inForce, err = ReadLock(a.lockFile()); err != nil {
+		return nil, err
+	}
+	if l.own, err = ReadLock(ownLock(a.Dir)); err != nil {
+		return nil, err
+	}
+	if exists(l.own.File) {
+		if err := guarded(l.own.File); err != nil {
+			return nil, err
+		}
+	}
+	for _, k := range st.Locks {
+		if samePath(k.Path, l.inForce.File) {
+			l.noted, l.use = true, l.use || k.Installed
+		}
+		if !k.Installed {
+			continue
+		}
+		if known, err := ReadLock(k.Path); err == nil {
+			l.known = append(l.known, known)
+		}
+	}
+	return l, nil
+}
+
+// admit requires that no lock which decides here has another build of the plugin and, in a store, that a lock which something was
+// installed with holds this one. A lock of the working folder chooses the version; it vouches for nothing until
+// something was installed with it.
+func (l *locks) admit(b *Installed, managed bool, again string) error {
+	entry, chosen := l.inForce.Find(b.ID.Address), l.inForce
+	if entry == nil {
+		entry, chosen = l.own.Find(b.ID.Address), l.own
+	}
+	if entry != nil && entry.Version != b.ID.Version {
+		return refuse(ErrLocked, "run `burn plugin install` for the version of the lock, or `burn plugin upgrade "+b.ID.Name+"` to change the lock",
+			"%s: version %s is installed, %s has %s", b.ID.Address, b.ID.Version, chosen.File, entry.Version)
+	}
+	held := false
+	for _, lock := range []*Lock{l.inForce, l.own} {
+		e := lock.Find(b.ID.Address)
+		if e == nil || e.Version != b.ID.Version {
+			continue
+		}
+		if err := lock.checkInstalled(e, b); err != nil {
+			return err
+		}
+		held = held || lock == l.own || l.use
+	}
+	if held || !managed {
+		return nil
+	}
+	for _, lock := range l.known {
+		if e := lock.Find(b.ID.Address); e != nil && e.Version == b.ID.Version && lock.checkInstalled(e, b) == nil {
+			return nil
+		}
+	}
+	return refuse(ErrLocked, again+", or remove it with `burn plugin remove "+b.ID.Name+"`",
+		"%s is in the store %s, and no lock that it was installed with holds it: %s is gone or was changed", b.ID, l.dir, l.own.File)
+}
+
+// note remembers a lock that chose a version, so that an installation elsewhere leaves that version where it is.
+func (l *locks) note(id ID) {
+	if l.noted || l.inForce.Find(id.Address) == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), noted)
+	defer cancel()
+	_ = KnowLock(ctx, l.dir, l.inForce.File, false) // a store that cannot be written to loses nothing
 }
 
 // signed checks the signature of a receipt, if it has one.
@@ -117,7 +229,7 @@ func (a Admission) signed(id ID, r *Receipt, manifest, again string) error {
 	if now.IsZero() {
 		now = time.Now()
 	}
-	trust, err := ReadTrust(path)
+	trust, err := OpenTrust(path)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,11 @@ var (
 	ErrPlatform  = errors.New("wrong platform")
 	ErrExists    = errors.New("installed with other content")
 	ErrFormat    = errors.New("malformed") // of a file of this package: trust, lock, index, key
+	ErrForeign   = errors.New("not safe from other users")
+	ErrChanged   = errors.New("changed by something other than burn")
+	ErrDowngrade = errors.New("older than what is in use")
+	ErrRollback  = errors.New("older than what the mirror showed before")
+	ErrExpired   = errors.New("expired")
 )
 
 // Refusal is an error that says what to do.

@@ -10,6 +10,9 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/goburn/burn/internal/plain"
+	"github.com/goburn/burn/internal/tomlfile"
 )
 
 // Fetcher gets archives and small files from the network and from disk. The zero Fetcher is usable.
@@ -17,6 +20,9 @@ type Fetcher struct {
 	Limits   Limits
 	Progress func(done, total int64) // of a download; total is -1 when the server does not say
 	Stall    time.Duration           // a download without a byte for so long is given up; 0: 60 seconds
+	Rate     int64                   // bytes a second that a download has to bring in each stretch of Stall; 0: 1024
+	Deadline time.Duration           // for a whole download; 0: 6 hours, and 2 minutes for what is no archive
+	Index    *IndexPolicy            // of mirrors; nil: any index is taken
 	Client   *http.Client            // nil: one that follows few redirects and none from https to http
 }
 
@@ -34,6 +40,7 @@ func (f *Fetcher) client() *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.ResponseHeaderTimeout = 30 * time.Second
 	t.DisableKeepAlives = true
+	t.MaxResponseHeaderBytes = 64 << 10
 	return &http.Client{Transport: t, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		if len(via) >= maxRedirects {
 			return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -47,7 +54,7 @@ func (f *Fetcher) client() *http.Client {
 
 // File opens an archive on disk, with the signature beside it.
 func (f *Fetcher) File(path string) (*Archive, error) {
-	file, err := os.Open(path)
+	file, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +75,7 @@ func (f *Fetcher) URL(ctx context.Context, address string) (*Archive, error) {
 	sigURL := *u
 	sigURL.Path += SignatureExt
 	var sig *Signature
-	text, err := f.small(ctx, sigURL.String())
+	text, err := f.small(ctx, tomlfile.Signature, sigURL.String())
 	switch {
 	case err == nil:
 		if sig, err = ParseSignature(text); err != nil {
@@ -91,14 +98,22 @@ func (f *Fetcher) URL(ctx context.Context, address string) (*Archive, error) {
 }
 
 // small reads a small file, ErrNotFound when there is none.
-func (f *Fetcher) small(ctx context.Context, address string) ([]byte, error) {
+func (f *Fetcher) small(ctx context.Context, k tomlfile.Kind, address string) ([]byte, error) {
 	var b strings.Builder
 	quiet := *f
 	quiet.Progress = nil
-	if err := quiet.get(ctx, address, maxSmall, &b); err != nil {
+	quiet.Deadline = f.deadline(2 * time.Minute)
+	if err := quiet.get(ctx, address, int64(k.Bytes), &b); err != nil {
 		return nil, err
 	}
 	return []byte(b.String()), nil
+}
+
+func (f *Fetcher) deadline(usual time.Duration) time.Duration {
+	if f.Deadline != 0 {
+		return f.Deadline
+	}
+	return usual
 }
 
 // get downloads at most limit bytes to w.
@@ -107,6 +122,9 @@ func (f *Fetcher) get(ctx context.Context, address string, limit int64, w io.Wri
 	if stall == 0 {
 		stall = time.Minute
 	}
+	deadline := f.deadline(6 * time.Hour)
+	ctx, release := context.WithTimeoutCause(ctx, deadline, fmt.Errorf("not done within %v", deadline))
+	defer release()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watchdog := time.AfterFunc(stall, func() { cancel(fmt.Errorf("no data for %v", stall)) })
@@ -118,19 +136,27 @@ func (f *Fetcher) get(ctx context.Context, address string, limit int64, w io.Wri
 	req.Header.Set("Accept-Encoding", "identity")
 	resp, err := f.client().Do(req)
 	if err != nil {
-		return fmt.Errorf("download: %w", orCause(ctx, err))
+		return &quoted{orCause(ctx, err), "download: "}
 	}
 	defer resp.Body.Close()
 	switch {
 	case resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone:
-		return refuse(ErrNotFound, "", "download %s: %s", address, resp.Status)
+		return refuse(ErrNotFound, "", "download %s: %s", address, foreign(resp.Status))
 	case resp.StatusCode != http.StatusOK:
-		return fmt.Errorf("download %s: got status %s, want 200 OK", address, resp.Status)
+		return fmt.Errorf("download %s: got status %s, want 200 OK", address, foreign(resp.Status))
 	case resp.ContentLength > limit:
 		return badArchive("download %s: %d bytes, want at most %d", address, resp.ContentLength, limit)
 	}
+	least := f.least(stall)
+	begin, before := time.Now(), int64(0) // of the stretch
 	body := &meter{r: resp.Body, tick: func(done int64) {
 		watchdog.Reset(stall)
+		if took := time.Since(begin); took >= stall {
+			if done-before < least {
+				cancel(fmt.Errorf("%d bytes in %v, want at least %d", done-before, took.Round(time.Millisecond), least))
+			}
+			begin, before = time.Now(), done
+		}
 		if f.Progress != nil {
 			f.Progress(done, resp.ContentLength)
 		}
@@ -146,6 +172,32 @@ func (f *Fetcher) get(ctx context.Context, address string, limit int64, w io.Wri
 	}
 	return nil
 }
+
+// least is how many bytes a download has to bring in a stretch of time.
+func (f *Fetcher) least(stretch time.Duration) int64 {
+	rate := f.Rate
+	if rate == 0 {
+		rate = 1 << 10
+	}
+	return max(1, int64(float64(rate)*stretch.Seconds()))
+}
+
+// foreign is text of a server, short and safe to print.
+func foreign(s string) string {
+	if s = plain.Text(s); len(s) > 200 {
+		s = s[:200] + "..."
+	}
+	return s
+}
+
+// quoted is an error that may quote what a server said.
+type quoted struct {
+	error
+	what string
+}
+
+func (q *quoted) Error() string { return q.what + foreign(q.error.Error()) }
+func (q *quoted) Unwrap() error { return q.error }
 
 func orCause(ctx context.Context, err error) error {
 	if c := context.Cause(ctx); c != nil {

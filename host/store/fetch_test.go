@@ -122,7 +122,7 @@ func TestMirror(t *testing.T) {
 		}
 	}
 	b.archive("other", "0.1.0", "windows_arm64", "x", true)
-	_, err := WriteIndex(dir, Limits{})
+	_, err := WriteIndex(dir, IndexOptions{})
 	require.NoError(t, err)
 	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
 	defer server.Close()
@@ -180,7 +180,7 @@ func TestMirror(t *testing.T) {
 	a.digest = "" // an index that lies as well
 	_, err = b.store.Install(ctx, a, InstallOptions{Upgrade: true, Force: true})
 	require.ErrorIs(t, err, ErrArchive)
-	_, err = WriteIndex(dir, Limits{})
+	_, err = WriteIndex(dir, IndexOptions{})
 	require.ErrorContains(t, err, "want it at")
 	_, err = (&Fetcher{}).Mirror(ctx, t.TempDir())
 	require.ErrorIs(t, err, ErrNotFound)

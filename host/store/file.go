@@ -9,29 +9,25 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// maxSmall bounds the files of this package that are read into memory.
-const maxSmall = 8 << 20
-
-func readSmall(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
+// read reads a file of a kind. One that is too long or no regular file is an ErrFormat.
+func read(k tomlfile.Kind, path string) ([]byte, error) {
+	b, err := tomlfile.Read(path, k.Bytes)
+	if errors.Is(err, tomlfile.ErrRefused) {
+		err = fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	defer f.Close()
-	return readLimited(f, path)
+	return b, err
 }
 
-func readLimited(r io.Reader, what string) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxSmall+1))
-	if err != nil {
-		return nil, err
+// decode reads TOML of a kind without unknown keys.
+func decode(k tomlfile.Kind, text []byte, to any) error {
+	if err := tomlfile.DecodeStrict(k, text, to); err != nil {
+		return fmt.Errorf("%w: %w", ErrFormat, err)
 	}
-	if len(b) > maxSmall {
-		return nil, fmt.Errorf("%s: more than %d bytes: %w", what, maxSmall, ErrFormat)
-	}
-	return b, nil
+	return nil
 }
 
 // digest is sha256:HEX of what r holds, and its size.
@@ -88,3 +84,12 @@ func syncDir(dir string) error {
 
 // checkpoint is a place where a test may end the process.
 var checkpoint = func(string) {}
+
+// openRegular opens a file to read. What is no regular file is an ErrFormat, and is not waited for.
+func openRegular(path string) (*os.File, error) {
+	f, err := tomlfile.Open(path)
+	if errors.Is(err, tomlfile.ErrRefused) {
+		err = fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	return f, err
+}

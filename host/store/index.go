@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/BurntSushi/toml"
 
 	"github.com/goburn/burn/host/manifest"
+	"github.com/goburn/burn/internal/tomlfile"
 )
 
 // IndexName is the file at the top of a mirror that lists what it has.
@@ -23,6 +25,8 @@ const ArchiveExt = ".tar.gz"
 // Index lists the plugins of a mirror.
 type Index struct {
 	Format  int           `toml:"format" json:"format"`
+	Counter int64         `toml:"counter,omitempty" json:"counter,omitempty"` // greater with each index of the mirror; 0: of an older burn
+	Expires time.Time     `toml:"expires,omitempty" json:"expires,omitzero"`
 	Plugins []IndexPlugin `toml:"plugin" json:"plugins"`
 }
 
@@ -51,7 +55,7 @@ const indexFormat = 1
 // ParseIndex reads an index.
 func ParseIndex(text []byte) (*Index, error) {
 	x := &Index{}
-	if err := decode(text, x); err != nil {
+	if err := decode(tomlfile.Index, text, x); err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}
 	if x.Format != indexFormat {
@@ -140,14 +144,14 @@ func (p *IndexPlugin) Choose(c Constraint, platform string) (ID, *IndexVersion, 
 func (id ID) MirrorPath() string { return id.slashed() + ArchiveExt }
 
 // WriteIndex makes the index of the mirror in dir anew, from the archives that lie there. Each is opened and checked, and its place must
-// be the right one. Signatures are read, not checked: that is the user's part.
-func WriteIndex(dir string, l Limits) (*Index, error) {
+// be the right one. Signatures are read, not checked: that is the user's part. With a key it is signed, in index.toml.sig.
+func WriteIndex(dir string, o IndexOptions) (*Index, error) {
 	x := &Index{Format: indexFormat}
 	err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(file, ArchiveExt) {
 			return err
 		}
-		p, err := Inspect(file, l)
+		p, err := Inspect(file, o.Limits)
 		if err != nil {
 			return err
 		}
@@ -164,11 +168,17 @@ func WriteIndex(dir string, l Limits) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := o.stamp(dir, x); err != nil {
+		return nil, err
+	}
 	text, err := x.Encode()
 	if err != nil {
 		return nil, err
 	}
-	return x, writeFile(filepath.Join(dir, IndexName), text, 0o644)
+	if err := writeFile(filepath.Join(dir, IndexName), text, 0o644); err != nil || o.Key == nil {
+		return x, err
+	}
+	return x, writeFile(filepath.Join(dir, IndexName+SignatureExt), o.Key.SignIndex(text, x.Counter, x.Expires).Encode(), 0o644)
 }
 
 func (x *Index) put(p *Package, sig *Signature) {

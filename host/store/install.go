@@ -37,6 +37,7 @@ type InstallOptions struct {
 	Want     string               // NAME[@CONSTRAINT] that the archive must be; empty: anything
 	Unsigned bool                 // allow an archive without signature
 	Upgrade  bool                 // the lock may be changed
+	Older    bool                 // allow a version that is older than the one in use
 	Force    bool                 // replace what is installed under the same version
 	Keep     bool                 // keep other versions of the plugin
 	Extra    map[string]Hashes    // of other platforms, to be locked too
@@ -50,6 +51,7 @@ type Result struct {
 	Dir     string
 	Already bool     // it was installed before
 	Removed []string // versions
+	Kept    []Kept   // other versions, which locks hold
 }
 
 // Install checks an archive (its signature, the lock, what is in it) and puts the plugin into the store. When it fails,
@@ -98,12 +100,18 @@ func (s *Store) Install(ctx context.Context, a *Archive, o InstallOptions) (*Res
 			lock.Put(id, a.Source, signer, h)
 		}
 	}
+	if err := KnowLock(ctx, s.Dir, s.LockFile, true); err != nil { // before, so that a kill leaves no build that no known lock holds
+		return nil, err
+	}
 	if r.Already, err = s.place(dir, a, p, o.Force, lock, before); err != nil {
 		return nil, err
 	}
 	checkpoint("in place")
+	if err := KnowLock(ctx, s.Dir, s.LockFile, true); err != nil { // once more: another may have found the lock not yet there
+		return r, err
+	}
 	if !o.Keep {
-		r.Removed, err = s.removeOthers(p.ID)
+		r.Removed, r.Kept, err = s.removeOthers(p.ID)
 	}
 	return r, err
 }
@@ -190,10 +198,41 @@ func (s *Store) allowed(p *Package, a *Archive, platform string, lock *Lock, o I
 			return fmt.Errorf("%w: %w", ErrPlatform, wire.Mismatch(p.ID.Name, r, wire.Speaks()))
 		}
 	}
+	if !o.Older {
+		if err := s.newer(p.ID, lock, o.Upgrade); err != nil {
+			return err
+		}
+	}
 	if o.Upgrade {
 		return nil
 	}
 	return lock.Check(p, signer)
+}
+
+// newer requires that a version is not older than the one in use: that of the lock or, where the lock of the store holds none, the newest
+// that is installed.
+func (s *Store) newer(id ID, lock *Lock, upgrade bool) error {
+	used, where := "", lock.File
+	if e := lock.Find(id.Address); e != nil {
+		if upgrade { // else Check wants the same version
+			used = e.Version
+		}
+	} else if samePath(lock.File, ownLock(s.Dir)) || upgrade {
+		all, err := s.List()
+		if err != nil {
+			return err
+		}
+		for _, i := range all {
+			if i.ID.Address == id.Address && i.Platform == id.Platform && (used == "" || newest(i.Version, used)) {
+				used, where = i.Version, s.Dir
+			}
+		}
+	}
+	if used == "" || !newest(used, id.Version) {
+		return nil
+	}
+	return refuse(ErrDowngrade, "if the older version is meant, say --allow-downgrade; if it is not, the mirror may be hiding newer ones",
+		"%s %s: version %s is in %s", id.Address, id.Version, used, where)
 }
 
 // place moves a checked folder to where it belongs, and writes the lock. What is there under the same version is taken away before the lock

@@ -10,6 +10,8 @@ import (
 	"os"
 	"runtime"
 	"strings"
+
+	"github.com/goburn/burn/internal/tomlfile"
 )
 
 // The first words of key files, which hold one line: the word and the key in base64.
@@ -60,7 +62,7 @@ func ParsePublicKey(text string) (PublicKey, error) {
 
 // ReadPublicKey reads a public key file.
 func ReadPublicKey(path string) (PublicKey, error) {
-	b, err := readSmall(path)
+	b, err := read(tomlfile.Signature, path)
 	if err != nil {
 		return PublicKey{}, err
 	}
@@ -77,10 +79,13 @@ func ReadPrivateKey(path string) (PrivateKey, error) {
 	if err != nil {
 		return PrivateKey{}, err
 	}
+	if _, err := ReadPublicKey(path); err == nil {
+		return PrivateKey{}, refuse(ErrFormat, "name the file of the private key: burn plugin keygen writes the two as NAME and NAME.pub", "private key %s: it holds a public key", path)
+	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return PrivateKey{}, refuse(ErrFormat, "run chmod 600 "+path, "private key %s: mode %v lets others read it, want 0600", path, info.Mode().Perm())
 	}
-	b, err := readSmall(path)
+	b, err := read(tomlfile.Signature, path)
 	if err != nil {
 		return PrivateKey{}, err
 	}

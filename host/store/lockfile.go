@@ -12,6 +12,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/goburn/burn/host/manifest"
+	"github.com/goburn/burn/internal/tomlfile"
 )
 
 // LockName is the name of lock files.
@@ -44,14 +45,14 @@ const lockFormat = 1
 // ReadLock reads a lock file; one that does not exist holds nothing.
 func ReadLock(path string) (*Lock, error) {
 	l := &Lock{File: path, Format: lockFormat}
-	text, err := readSmall(path)
+	text, err := read(tomlfile.Lock, path)
 	if errors.Is(err, os.ErrNotExist) {
 		return l, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := decode(text, l); err != nil {
+	if err := decode(tomlfile.Lock, text, l); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	if l.Format != lockFormat {
@@ -149,7 +150,7 @@ func (l *Lock) Write() error {
 	if err != nil {
 		return err
 	}
-	if old, err := os.ReadFile(l.File); err == nil && bytes.Equal(old, b) {
+	if old, err := read(tomlfile.Lock, l.File); err == nil && bytes.Equal(old, b) {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(l.File), 0o755); err != nil {

@@ -8,19 +8,35 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// Mirror opens a mirror: a folder, or an address that ends in one.
+// Mirror opens a mirror: a folder, or an address that ends in one. With Index its index has to be the newest that the mirror has
+// shown, with a signature that holds, as IndexPolicy says.
 func (f *Fetcher) Mirror(ctx context.Context, base string) (*Mirror, error) {
 	m := &Mirror{base: strings.TrimSuffix(base, "/"), fetch: f}
-	text, err := m.small(ctx, IndexName)
+	text, err := m.small(ctx, tomlfile.Index, IndexName)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, ErrNotFound) {
 			return nil, refuse(ErrNotFound, "name a folder or address with an "+IndexName+", or make one with `burn plugin index DIR`", "mirror %s: no %s", base, IndexName)
 		}
 		return nil, fmt.Errorf("mirror %s: %w", base, err)
 	}
+	accept := func(context.Context, *Index) error { return nil }
+	if f.Index != nil {
+		sig, err := m.small(ctx, tomlfile.Signature, IndexName+SignatureExt)
+		if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, ErrNotFound) {
+			return nil, fmt.Errorf("mirror %s: %w", base, err)
+		}
+		if accept, err = f.Index.check(m.place(), text, sig); err != nil {
+			return nil, fmt.Errorf("mirror %s: %w", base, err)
+		}
+	}
 	if m.Index, err = ParseIndex(text); err != nil {
+		return nil, fmt.Errorf("mirror %s: %w", base, err)
+	}
+	if err := accept(ctx, m.Index); err != nil {
 		return nil, fmt.Errorf("mirror %s: %w", base, err)
 	}
 	return m, nil
@@ -50,11 +66,11 @@ func (m *Mirror) path(slashed string) string {
 	return filepath.Join(m.base, filepath.FromSlash(slashed))
 }
 
-func (m *Mirror) small(ctx context.Context, slashed string) ([]byte, error) {
+func (m *Mirror) small(ctx context.Context, k tomlfile.Kind, slashed string) ([]byte, error) {
 	if IsURL(m.base) {
-		return m.fetch.small(ctx, m.path(slashed))
+		return m.fetch.small(ctx, k, m.path(slashed))
 	}
-	return readSmall(m.path(slashed))
+	return read(k, m.path(slashed))
 }
 
 // Archive opens the archive of a build.
@@ -95,7 +111,7 @@ func (m *Mirror) Hashes(ctx context.Context, t *Trust, id ID, v *IndexVersion, s
 	all := map[string]Hashes{}
 	for platform, b := range v.Platforms {
 		other := ID{id.Address, v.Version, platform}
-		text, err := m.small(ctx, other.MirrorPath()+SignatureExt)
+		text, err := m.small(ctx, tomlfile.Signature, other.MirrorPath()+SignatureExt)
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, ErrNotFound) {
 			if signer == "" {
 				all[platform] = b.Hashes

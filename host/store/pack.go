@@ -35,7 +35,7 @@ func Pack(path string, c Content) (*Package, error) {
 	if m.Kind == "" {
 		m.Kind = "process"
 	}
-	exe, err := os.Open(c.Executable)
+	exe, err := openRegular(c.Executable)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/goburn/burn/host/manifest"
+	"github.com/goburn/burn/internal/tomlfile"
 	"github.com/goburn/burn/sdk/client"
 )
 
@@ -26,7 +27,7 @@ type Package struct {
 
 // Inspect unpacks an archive into a temporary folder and describes it.
 func Inspect(path string, l Limits) (*Package, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -82,12 +83,12 @@ func describe(dir string, files []File) (*Package, error) {
 		return nil, badArchive("archive: %d files burn-backend-NAME and %d manifests burn-backend-NAME.toml at the top, want one of each", len(others), len(manifests))
 	}
 	p := &Package{Files: files, Tree: Tree(files), ManifestDigest: manifests[0].Digest, Executable: others[0].Path}
-	text, err := readSmall(filepath.Join(dir, manifests[0].Path))
+	text, err := read(tomlfile.Manifest, filepath.Join(dir, manifests[0].Path))
 	if err != nil {
 		return nil, err
 	}
 	m := &p.Manifest
-	if err := decode(text, m); err != nil {
+	if err := decode(tomlfile.Manifest, text, m); err != nil {
 		return nil, badArchive("%s: %v", manifests[0].Path, err)
 	}
 	return p, p.check(dir, manifests[0].Path, others[0])

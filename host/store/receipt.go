@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/goburn/burn/internal/tomlfile"
 )
 
 // Receipt is what the store keeps of an installation, beside the plugin.
@@ -39,7 +41,7 @@ func (r *Receipt) write(dir string) error {
 }
 
 func readReceipt(dir string) (*Receipt, error) {
-	text, err := readSmall(filepath.Join(dir, receiptName))
+	text, err := read(tomlfile.Receipt, filepath.Join(dir, receiptName))
 	if os.IsNotExist(err) {
 		return nil, refuse(ErrFormat, "install it again with --force, or remove the folder", "%s: no receipt of an installation", dir)
 	}
@@ -47,7 +49,7 @@ func readReceipt(dir string) (*Receipt, error) {
 		return nil, err
 	}
 	r := &Receipt{}
-	if err := decode(text, r); err != nil {
+	if err := decode(tomlfile.Receipt, text, r); err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, receiptName), err)
 	}
 	if r.Signature != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Remove takes builds out of the store, and out of the lock when no build of the plugin is left.
@@ -26,13 +27,21 @@ func (s *Store) Remove(ctx context.Context, builds []Installed) error {
 	if err != nil {
 		return err
 	}
-	for _, b := range builds {
-		still := false
-		for _, l := range left {
-			still = still || l.Plugin == b.Plugin
+	own := lock // a plugin that was installed for a project may be in the lock of the store too
+	if !samePath(lock.File, ownLock(s.Dir)) {
+		if own, err = ReadLock(ownLock(s.Dir)); err != nil {
+			return err
 		}
-		if !still {
+	}
+	for _, b := range builds {
+		if !slices.ContainsFunc(left, func(l Installed) bool { return l.Plugin == b.Plugin }) {
 			lock.Remove(b.ID.Address)
+			own.Remove(b.ID.Address)
+		}
+	}
+	if own != lock && exists(own.File) {
+		if err := own.Write(); err != nil {
+			return err
 		}
 	}
 	return lock.Write()
@@ -58,20 +67,49 @@ func (s *Store) removeDir(id ID) error {
 	return nil
 }
 
-// removeOthers removes the other versions of a plugin on its platform.
-func (s *Store) removeOthers(id ID) ([]string, error) {
+// Kept is a version that is not removed, because a lock holds it.
+type Kept struct {
+	Version string `json:"version"`
+	Lock    string `json:"lock"` // path
+}
+
+// removeOthers removes the other versions of a plugin on its platform, but for those that a lock holds.
+func (s *Store) removeOthers(id ID) (removed []string, kept []Kept, err error) {
 	all, err := s.List()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var removed []string
+	held, err := s.holders(id.Address)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, i := range all {
-		if i.ID.Address == id.Address && i.ID.Platform == id.Platform && i.ID.Version != id.Version {
-			if err := s.removeDir(i.ID); err != nil {
-				return removed, err
-			}
-			removed = append(removed, i.Version)
+		if i.ID.Address != id.Address || i.ID.Platform != id.Platform || i.ID.Version == id.Version {
+			continue
+		}
+		if lock, ok := held[i.Version]; ok {
+			kept = append(kept, Kept{i.Version, lock})
+			continue
+		}
+		if err := s.removeDir(i.ID); err != nil {
+			return removed, kept, err
+		}
+		removed = append(removed, i.Version)
+	}
+	return removed, kept, nil
+}
+
+// HeldElsewhere gives, of some builds, those that the locks of other projects hold.
+func (s *Store) HeldElsewhere(builds []Installed) ([]Kept, error) {
+	var kept []Kept
+	for _, b := range builds {
+		held, err := s.holders(b.ID.Address)
+		if err != nil {
+			return nil, err
+		}
+		if lock := held[b.Version]; lock != "" && !samePath(lock, s.LockFile) && !samePath(lock, ownLock(s.Dir)) {
+			kept = append(kept, Kept{b.Version, lock})
 		}
 	}
-	return removed, nil
+	return kept, nil
 }

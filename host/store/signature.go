@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/goburn/burn/internal/tomlfile"
 )
 
 // Signature is a maker's word for an archive: that its plugin, version, platform and content are these. It is in the file
@@ -86,7 +87,7 @@ func (s *Signature) Encode() []byte {
 // ParseSignature reads a signature file.
 func ParseSignature(text []byte) (*Signature, error) {
 	s := &Signature{}
-	if err := decode(text, s); err != nil {
+	if err := decode(tomlfile.Signature, text, s); err != nil {
 		return nil, fmt.Errorf("signature: %w", err)
 	}
 	return s, s.check()
@@ -94,7 +95,7 @@ func ParseSignature(text []byte) (*Signature, error) {
 
 // ReadSignature reads the signature beside an archive, nil when there is none.
 func ReadSignature(archive string) (*Signature, error) {
-	text, err := readSmall(archive + SignatureExt)
+	text, err := read(tomlfile.Signature, archive+SignatureExt)
 	if os.IsNotExist(err) {
 		return nil, nil
 	}
@@ -102,18 +103,6 @@ func ReadSignature(archive string) (*Signature, error) {
 		return nil, err
 	}
 	return ParseSignature(text)
-}
-
-// decode reads TOML without unknown keys.
-func decode(text []byte, to any) error {
-	md, err := toml.Decode(string(text), to)
-	if err != nil {
-		return fmt.Errorf("%w: %s", ErrFormat, strings.TrimSpace(err.Error()))
-	}
-	if u := md.Undecoded(); len(u) > 0 {
-		return fmt.Errorf("%w: unknown key %q", ErrFormat, u[0].String())
-	}
-	return nil
 }
 
 // SignFile writes the signature of the package in an archive beside it.

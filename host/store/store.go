@@ -10,7 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goburn/burn/host/internal/flock"
 	"github.com/goburn/burn/host/manifest"
+	"github.com/goburn/burn/internal/tomlfile"
 )
 
 // Store is a folder of installed plugins. Methods may be called at once, from several processes too.
@@ -43,28 +45,12 @@ func (s *Store) acquire(ctx context.Context) (release func(), err error) {
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(s.Dir, lockName), os.O_CREATE|os.O_RDWR, 0o644)
+	f, err := flock.Take(ctx, filepath.Join(s.Dir, lockName), s.Waiting)
+	if errors.Is(err, flock.ErrNotRegular) {
+		err = fmt.Errorf("%w: %w", ErrFormat, err)
+	}
 	if err != nil {
 		return nil, err
-	}
-	for first := true; ; first = false {
-		ok, err := tryLock(f)
-		if err != nil {
-			f.Close()
-			return nil, fmt.Errorf("lock of %s: %w", s.Dir, err)
-		}
-		if ok {
-			break
-		}
-		if first && s.Waiting != nil {
-			s.Waiting()
-		}
-		select {
-		case <-ctx.Done():
-			f.Close()
-			return nil, context.Cause(ctx)
-		case <-time.After(20 * time.Millisecond):
-		}
 	}
 	if err := os.RemoveAll(filepath.Join(s.Dir, stagingDir)); err != nil {
 		f.Close()
@@ -96,7 +82,7 @@ type Installed struct {
 	Version  string            `json:"version"`
 	Platform string            `json:"platform"`
 	Dir      string            `json:"dir"`
-	Active   bool              `json:"active"` // host uses it: the newest for this platform
+	Active   bool              `json:"active"` // host uses it: the build for this platform of the version that the lock holds, or else the newest
 	Manifest manifest.Manifest `json:"manifest"`
 	Receipt  *Receipt          `json:"receipt,omitempty"`
 	Err      error             `json:"-"` // why manifest or receipt cannot be read
@@ -118,8 +104,8 @@ func (s *Store) List() ([]Installed, error) {
 		}
 		if i.Err == nil {
 			var text []byte
-			if text, i.Err = readSmall(filepath.Join(i.Dir, filePrefix+id.Name+manifestExt)); i.Err == nil {
-				i.Err = decode(text, &i.Manifest)
+			if text, i.Err = read(tomlfile.Manifest, filepath.Join(i.Dir, filePrefix+id.Name+manifestExt)); i.Err == nil {
+				i.Err = decode(tomlfile.Manifest, text, &i.Manifest)
 			}
 		}
 		all = append(all, i)
@@ -133,11 +119,21 @@ func (s *Store) List() ([]Installed, error) {
 		}
 		return strings.Compare(a.Platform, b.Platform)
 	})
-	seen := map[string]bool{}
+	used := map[string]*Installed{}
+	chosen := Admission{Dir: s.Dir, LockFile: s.LockFile}
 	for i := range all {
-		if p := &all[i]; p.Platform == Native() && !seen[p.Plugin] {
-			p.Active, seen[p.Plugin] = true, true
+		p := &all[i]
+		if p.Platform != Native() {
+			continue
 		}
+		if first := used[p.Plugin]; first == nil {
+			used[p.Plugin] = p
+		} else if chosen.Locked(p.Plugin) == p.Version {
+			used[p.Plugin] = p
+		}
+	}
+	for _, p := range used {
+		p.Active = true
 	}
 	return all, nil
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,7 +50,7 @@ func scan(dir string, executable map[string]bool) ([]File, error) {
 		case !d.Type().IsRegular():
 			return fmt.Errorf("%s: %v, want a regular file: %w", p, d.Type(), ErrArchive)
 		}
-		f, err := os.Open(p)
+		f, err := openRegular(p)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/goburn/burn/internal/tomlfile"
 )
 
 // Key is a public key that a user knows.
@@ -38,17 +41,79 @@ func TrustFile() (string, error) {
 	return filepath.Join(dir, "burn", "trust.toml"), nil
 }
 
+// OpenTrust is ReadTrust for who decides by the file: one that other users can change is refused, and so is one that is not as
+// Write left it.
+func OpenTrust(path string) (*Trust, error) {
+	st, err := ReadState(UserDir())
+	if err != nil {
+		return nil, err
+	}
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	digest := noTrust
+	switch text, err := read(tomlfile.Trust, path); {
+	case err == nil:
+		digest = digestBytes(text)
+		if err := guarded(path); err != nil {
+			return nil, err
+		}
+	case !errors.Is(err, os.ErrNotExist):
+		return nil, err
+	}
+	for _, k := range st.Trusts {
+		if k.File != path || k.Digest == digest {
+			continue
+		}
+		remedy := "see which keys it has now with `burn plugin trust`; if they are right, run `burn plugin trust --accept`"
+		if digest == noTrust {
+			return nil, refuse(ErrUntrusted, remedy, "trust file %s is gone", path)
+		}
+		return nil, refuse(ErrUntrusted, remedy, "trust file %s: %v", path, ErrChanged)
+	}
+	return ReadTrust(path)
+}
+
+// noTrust stands for the digest of a trust file that does not exist.
+const noTrust = "none"
+
+// Accept remembers the trust file as it is: OpenTrust then takes it.
+func (t *Trust) Accept() error {
+	path, err := filepath.Abs(t.File)
+	if err != nil {
+		return err
+	}
+	digest := noTrust
+	switch text, err := read(tomlfile.Trust, path); {
+	case err == nil:
+		digest = digestBytes(text)
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	dir := UserDir()
+	if dir == "" { // a system without folders for data remembers nothing
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return UpdateState(ctx, dir, func(st *State) {
+		st.Trusts = slices.DeleteFunc(st.Trusts, func(k KnownTrust) bool { return k.File == path })
+		st.Trusts = append(st.Trusts, KnownTrust{path, digest})
+	})
+}
+
 // ReadTrust reads a trust file; one that does not exist trusts nobody.
 func ReadTrust(path string) (*Trust, error) {
 	t := &Trust{File: path}
-	text, err := readSmall(path)
+	text, err := read(tomlfile.Trust, path)
 	if errors.Is(err, os.ErrNotExist) {
 		return t, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := decode(text, t); err != nil {
+	if err := decode(tomlfile.Trust, text, t); err != nil {
 		return nil, fmt.Errorf("trust file %s: %w", path, err)
 	}
 	for i := range t.Keys {
@@ -162,7 +227,7 @@ func (t *Trust) Add(k Key) error {
 	return nil
 }
 
-// Write replaces the trust file.
+// Write replaces the trust file, and remembers it as OpenTrust wants it.
 func (t *Trust) Write() error {
 	var b bytes.Buffer
 	b.WriteString("# Keys whose plugins may be installed. See: burn plugin trust --help\n\n")
@@ -172,7 +237,10 @@ func (t *Trust) Write() error {
 	if err := os.MkdirAll(filepath.Dir(t.File), 0o700); err != nil {
 		return err
 	}
-	return writeFile(t.File, b.Bytes(), 0o600)
+	if err := writeFile(t.File, b.Bytes(), 0o600); err != nil {
+		return err
+	}
+	return t.Accept()
 }
 
 func orText(a, b string) string {

@@ -41,6 +41,11 @@ func (s *Store) Verify(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	locks, err := Admission{Dir: s.Dir, LockFile: s.LockFile}.locks()
+	if err != nil {
+		return nil, err
+	}
+	r.strays(s.Dir)
 	if r.Checked, err = s.List(); err != nil {
 		return nil, err
 	}
@@ -59,7 +64,11 @@ func (s *Store) Verify(ctx context.Context) (*Report, error) {
 		e := lock.Find(b.ID.Address)
 		switch {
 		case e == nil:
-			r.Notes = append(r.Notes, fmt.Sprintf("%s is not in %s", b.ID, lock.File))
+			if err := locks.admit(b, true, "install it again with `burn plugin install --force "+b.ID.Name+"`"); err != nil {
+				r.add(b, err)
+			} else {
+				r.Notes = append(r.Notes, fmt.Sprintf("%s is not in %s", b.ID, lock.File))
+			}
 		case e.Version != b.Version:
 			r.Notes = append(r.Notes, fmt.Sprintf("%s: %s has version %s", b.ID, lock.File, e.Version))
 		default:
@@ -76,6 +85,22 @@ func (s *Store) Verify(ctx context.Context) (*Report, error) {
 		}
 	}
 	return r, nil
+}
+
+// strays finds plugins that lie in the store itself, where no installation puts one.
+func (r *Report) strays(dir string) {
+	paths, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range paths {
+		if e.IsDir() || !strings.HasPrefix(e.Name(), filePrefix) || strings.HasSuffix(e.Name(), manifestExt) {
+			continue
+		}
+		err := fmt.Errorf("%s was not installed: it has no signature, no receipt and no entry in a lock", filepath.Join(dir, e.Name()))
+		r.Problems = append(r.Problems, Problem{Plugin: e.Name(), What: err.Error(), Err: err,
+			Remedy: "remove it; if it is yours, put it into a folder that you name with --plugin-path, or make an archive of it with `burn plugin pack`"})
+	}
 }
 
 func (l *Lock) checkInstalled(e *Locked, b *Installed) error {

@@ -59,7 +59,7 @@ func atLeast(n int64) int {
 
 // MeasureOp times a case on a device for about total; with threads above 0 the limit takes turns with it. An error of the case
 // alone stands in the row.
-func MeasureOp(ctx context.Context, d *core.Device, c Case, threads int, total time.Duration) (Row, error) {
+func MeasureOp(ctx context.Context, d *core.Place, c Case, threads int, total time.Duration) (Row, error) {
 	r := Row{Name: c.Name, Set: c.Set, Op: c.Op.String()}
 	err := func() error {
 		o, err := OpenOp(ctx, d, c)

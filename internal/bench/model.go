@@ -16,7 +16,7 @@ import (
 	tensors "github.com/goburn/burn/tensor"
 )
 
-// Model is a model on a device with its inputs uploaded. It is used by one goroutine.
+// Model is a model on a device with its inputs uploaded. Once may be called by several goroutines.
 type Model struct {
 	Info    *onnx.Model
 	dev     *tensors.Device
@@ -34,12 +34,14 @@ type ModelRow struct {
 	Device string `json:"device"`
 	Stats
 	PerSecond float64 `json:"per_second"` // calls
-	Error     string  `json:"error,omitempty"`
+	// Callers is there when several goroutines ran the model at the same time.
+	Callers *CallersRow `json:"callers,omitempty"`
+	Error   string      `json:"error,omitempty"`
 }
 
 // OpenModel puts a model on a device with inputs. Those that are missing from inputs must have a default. The caller closes
 // it.
-func OpenModel(ctx context.Context, d *core.Device, m *onnx.Model, inputs map[string]onnxtest.Value) (*Model, error) {
+func OpenModel(ctx context.Context, d *core.Place, m *onnx.Model, inputs map[string]onnxtest.Value) (*Model, error) {
 	dev, err := tensors.On(ctx, d)
 	if err != nil {
 		return nil, err
@@ -94,6 +96,9 @@ func (p *Model) Turn(ctx context.Context, d time.Duration) error {
 // Stats sums up the calls.
 func (p *Model) Stats() Stats { return Summarize(p.calls) }
 
+// Core is the device that the model runs on.
+func (p *Model) Core() core.Device { return p.dev.Core() }
+
 // Close gives the model and its inputs up; the device stays open.
 func (p *Model) Close() error { return errors.Join(p.session.Close(), p.dev.Close()) }
 
@@ -120,7 +125,7 @@ var ErrBatch = errors.New("the model fixes its batch")
 // MakeInputs generates inputs: numbers in (-1, 1] for floats, zeros for the rest, so that indices are valid. A first
 // dimension that the model leaves open is batch (0: 1), others that it leaves open are 1.
 func MakeInputs(m *onnx.Model, batch int) (map[string]onnxtest.Value, error) {
-	feed := map[string]onnxtest.Value{}
+	feed, left := map[string]onnxtest.Value{}, onnx.HostLimit()
 	for k, in := range m.Inputs() {
 		if in.Default {
 			continue
@@ -143,6 +148,10 @@ func MakeInputs(m *onnx.Model, batch int) (map[string]onnxtest.Value, error) {
 		if err := s.Check(); err != nil {
 			return nil, fmt.Errorf("input %s: %w", in.Name, err)
 		}
+		need := 2 * int64(s.Size()) * int64(in.DType.Size()) // zeros, then numbers
+		if left -= need; left < 0 {
+			return nil, fmt.Errorf("input %s: %v%v takes %d bytes of memory on the host, more than is left of %d: %w", in.Name, in.DType, s, need, onnx.HostLimit(), core.ErrOutOfMemory)
+		}
 		a := onnxtest.Array{DType: in.DType, Shape: s, Data: make([]byte, s.Size()*in.DType.Size())}
 		if in.DType == dtype.F32 || in.DType == dtype.F64 || in.DType == dtype.F16 {
 			data, err := tensor(in.DType, Signed, s...).Data(k)
@@ -159,19 +168,12 @@ func MakeInputs(m *onnx.Model, batch int) (map[string]onnxtest.Value, error) {
 // MeasureModel times a model, loaded from path, for about total on each device, in turns; the results must agree. There is a row for
 // each device. With batch 0 the inputs are those of test_data_set_0 beside the model, if there are any; else they are
 // generated. A fault of the model is an error.
-func MeasureModel(ctx context.Context, ds []*core.Device, m *onnx.Model, path string, batch int, total time.Duration) ([]ModelRow, error) {
-	r := ModelRow{Name: path, Batch: batch, Input: "generated"}
-	var feed map[string]onnxtest.Value
-	var err error
-	if dir := filepath.Join(filepath.Dir(path), "test_data_set_0"); batch == 0 && exists(dir) {
-		r.Input = dir
-		feed, err = ReadInputs(m, dir)
-	} else {
-		feed, err = MakeInputs(m, batch)
-	}
+func MeasureModel(ctx context.Context, ds []*core.Place, m *onnx.Model, path string, batch int, total time.Duration) ([]ModelRow, error) {
+	feed, from, err := Inputs(m, path, batch)
 	if err != nil {
 		return nil, err
 	}
+	r := ModelRow{Name: path, Batch: batch, Input: from}
 	var models []*Model
 	var contestants []Contestant
 	var want map[string]onnxtest.Value
@@ -208,6 +210,17 @@ func MeasureModel(ctx context.Context, ds []*core.Device, m *onnx.Model, path st
 		rows[i].PerSecond = 1 / rows[i].Median.Seconds()
 	}
 	return rows, nil
+}
+
+// Inputs are those of test_data_set_0 beside the model at path, if there are any and batch is 0, else generated ones, and where
+// they came from.
+func Inputs(m *onnx.Model, path string, batch int) (feed map[string]onnxtest.Value, from string, err error) {
+	if dir := filepath.Join(filepath.Dir(path), "test_data_set_0"); batch == 0 && exists(dir) {
+		feed, err = ReadInputs(m, dir)
+		return feed, dir, err
+	}
+	feed, err = MakeInputs(m, batch)
+	return feed, "generated", err
 }
 
 func exists(path string) bool {

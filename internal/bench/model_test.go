@@ -30,7 +30,7 @@ func TestMeasureModel(t *testing.T) {
 	d := device(t)
 	m, err := onnx.Load(digits, onnx.Options{})
 	require.NoError(t, err)
-	rows, err := MeasureModel(t.Context(), []*core.Device{d, d}, m, digits, 2, 8*time.Millisecond)
+	rows, err := MeasureModel(t.Context(), []*core.Place{d, d}, m, digits, 2, 8*time.Millisecond)
 	require.NoError(t, err)
 	require.Len(t, rows, 2)
 	for _, r := range rows {
@@ -60,7 +60,7 @@ func TestMeasureModel(t *testing.T) {
 func TestModelInputs(t *testing.T) {
 	dir := os.Getenv("BURN_TESTDATA")
 	if dir == "" {
-		t.Skip("BURN_TESTDATA does not name the folder with the test models")
+		t.Skip("BURN_TESTDATA is not set: it names the folder that holds models/")
 	}
 	m, err := onnx.Load(dir+"/models/mnist_cnn/model.onnx", onnx.Options{})
 	require.NoError(t, err)

@@ -8,33 +8,38 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
 )
 
-// Op is a case on a stream of its own, its operands uploaded. It is used by one goroutine.
+// Op is a case on an opened device of its own, its operands uploaded. It is used by one goroutine.
 type Op struct {
 	sampler
-	Case    Case
-	backend core.Backend
-	stream  core.Stream
-	in      []op.Desc
-	node    op.Node  // without ids of outputs
-	copy    *op.Node // of the result, for a Copied case
-	last    uint64
-	native  bool // the backend has the op: it is not decomposed
+	Case   Case
+	device core.Device
+	target program.Target
+	stream core.Stream
+	in     []op.Desc
+	node   op.Node  // without ids of outputs
+	copy   *op.Node // of the result, for a Copied case
+	native bool     // the device has the op: it is not decomposed
 }
 
 // OpenOp puts a case on a device. The caller closes it.
-func OpenOp(ctx context.Context, d *core.Device, c Case) (o *Op, err error) {
-	s, err := d.Backend.OpenStream(ctx, d.Index)
+func OpenOp(ctx context.Context, p *core.Place, c Case) (o *Op, err error) {
+	d, err := p.Open(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("bench: open a stream on %s: %w", d.Spec, err)
+		return nil, fmt.Errorf("bench: open %s: %w", p.Spec, err)
 	}
-	o = &Op{Case: c, backend: d.Backend, stream: s}
 	defer func() {
 		if err != nil {
-			_ = s.Close()
+			_ = d.Close()
 		}
 	}()
+	s, err := d.OpenStream(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("bench: open a stream on %s: %w", p.Spec, err)
+	}
+	o = &Op{Case: c, device: d, target: core.TargetOf(p.Backend.Info().Name, d), stream: s}
 	for i, x := range c.In {
 		data, err := x.Data(i)
 		if err != nil {
@@ -49,7 +54,7 @@ func OpenOp(ctx context.Context, d *core.Device, c Case) (o *Op, err error) {
 	if o.node, err = c.Node(o.in); err != nil {
 		return nil, err
 	}
-	o.native = d.Backend.Supports(&o.node, o.in) == nil
+	o.native = o.target.Supports(&o.node, o.in) == nil
 	if c.Copied {
 		n, err := op.New(op.Copy, o.node.Outputs)
 		if err != nil {
@@ -63,13 +68,10 @@ func OpenOp(ctx context.Context, d *core.Device, c Case) (o *Op, err error) {
 // Native reports whether the device has the op itself, not its decomposition alone.
 func (o *Op) Native() bool { return o.native }
 
-func (o *Op) id() op.TensorID {
-	o.last++
-	return op.NewTensorID(0, o.last)
-}
+func (o *Op) id() op.TensorID { return o.device.NewIDs(1) }
 
-// submit queues the op once and gives the ids of its results.
-func (o *Op) submit() ([]op.TensorID, error) {
+// submit queues the op once and gives the ids of its results; with give they are freed at once.
+func (o *Op) submit(give bool) ([]op.TensorID, error) {
 	n := o.node
 	n.Outputs = slices.Clone(n.Outputs)
 	ids := make([]op.TensorID, len(n.Outputs))
@@ -77,61 +79,54 @@ func (o *Op) submit() ([]op.TensorID, error) {
 		n.Outputs[i].ID = o.id()
 		ids[i] = n.Outputs[i].ID
 	}
+	nodes, free := []op.Node{n}, []op.TensorID(nil)
 	if o.copy != nil {
 		c := *o.copy
 		c.Inputs, c.Drop = ids, 1
 		c.Outputs = slices.Clone(c.Outputs)
 		c.Outputs[0].ID = o.id()
-		return []op.TensorID{c.Outputs[0].ID}, o.stream.Submit([]op.Node{n, c})
+		ids = []op.TensorID{c.Outputs[0].ID}
+		nodes = []op.Node{n, c}
+	} else if !o.native {
+		var err error
+		if nodes, free, err = program.LowerNode(o.target, &n, o.in, o.id); err != nil {
+			return nil, err
+		}
 	}
-	if o.native {
-		return ids, o.stream.Submit([]op.Node{n})
+	if give {
+		free = append(free, ids...)
 	}
-	nodes, free, err := core.Lower(o.backend, &n, o.in, o.id)
-	if err != nil {
-		return nil, err
-	}
-	if err := o.stream.Submit(nodes); err != nil {
-		return nil, err
-	}
-	if len(free) > 0 {
-		err = o.stream.Free(free)
-	}
-	return ids, err
+	return ids, o.stream.Submit(nodes, free)
 }
 
 // Turn submits the op again and again for about d; results are given up at once, so that their memory is used anew.
 func (o *Op) Turn(ctx context.Context, d time.Duration) error {
 	return o.turn(ctx, d, func(calls int) error {
 		for range calls {
-			ids, err := o.submit()
-			if err != nil {
-				return err
-			}
-			if err := o.stream.Free(ids); err != nil {
+			if _, err := o.submit(true); err != nil {
 				return err
 			}
 		}
-		return o.stream.Sync(ctx)
+		return core.Sync(ctx, o.stream)
 	})
 }
 
 // Results runs the op once and reads what it gives.
 func (o *Op) Results(ctx context.Context) ([]op.Desc, [][]byte, error) {
-	ids, err := o.submit()
+	ids, err := o.submit(false)
 	if err != nil {
 		return nil, nil, err
 	}
 	var data [][]byte
 	for i, id := range ids {
 		b := make([]byte, o.node.Outputs[i].Bytes())
-		if err := o.stream.Read(ctx, id, b); err != nil {
+		if err := core.Read(ctx, o.stream, id, b); err != nil {
 			return nil, nil, err
 		}
 		data = append(data, b)
 	}
-	return o.node.Outputs, data, o.stream.Free(ids)
+	return o.node.Outputs, data, o.stream.Submit(nil, ids)
 }
 
-// Close ends the stream.
-func (o *Op) Close() error { return o.stream.Close() }
+// Close ends the stream and the device.
+func (o *Op) Close() error { return o.device.Close() }

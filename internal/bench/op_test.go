@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func device(t *testing.T) *core.Device {
-	d, err := core.OpenDevice("cpu", core.Config{Threads: 1})
+func device(t *testing.T) *core.Place {
+	d, err := core.OpenPlace("cpu", core.Config{Threads: 1})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = d.Close() })
 	return d

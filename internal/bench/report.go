@@ -34,7 +34,7 @@ type Machine struct {
 }
 
 // NewReport begins a report on a device.
-func NewReport(d *core.Device, threads int) *Report {
+func NewReport(d *core.Place, threads int) *Report {
 	info := d.Backend.Info()
 	r := &Report{Format: Format, Time: time.Now().UTC().Truncate(time.Second), Device: d.Spec, Backend: info.Name + " " + info.Version, Threads: threads,
 		Machine: Machine{Platform: core.Platform(), CPUs: runtime.NumCPU(), Go: runtime.Version()}}
@@ -45,7 +45,7 @@ func NewReport(d *core.Device, threads int) *Report {
 }
 
 // Host reports whether a device is a processor of this machine, so that the limits measured here are its own.
-func Host(d *core.Device) bool {
+func Host(d *core.Place) bool {
 	info := d.Backend.Info()
 	return (d.Transport == "builtin" || d.Transport == "process" || d.Transport == "shared") && d.Index < len(info.Devices) && info.Devices[d.Index].Kind == "cpu"
 }

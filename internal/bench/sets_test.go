@@ -6,15 +6,19 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
 	_ "github.com/goburn/burn/plugins/cpu"
 	"github.com/stretchr/testify/require"
 )
 
 // Every case is legal, named once, and runs on the built-in backend or has a decomposition for it.
 func TestCases(t *testing.T) {
-	d, err := core.OpenDevice("cpu", core.Config{})
+	p, err := core.OpenPlace("cpu", core.Config{})
 	require.NoError(t, err)
-	defer d.Close()
+	defer p.Close()
+	d, err := p.Open(t.Context())
+	require.NoError(t, err)
+	target := core.TargetOf("cpu", d)
 	seen := map[string]bool{}
 	for _, c := range Cases() {
 		require.False(t, seen[c.Name], c.Name)
@@ -28,8 +32,8 @@ func TestCases(t *testing.T) {
 		bytes, err := c.Bytes()
 		require.NoError(t, err)
 		require.Positive(t, bytes)
-		if d.Backend.Supports(&n, ds) != nil {
-			_, _, err = core.Lower(d.Backend, &n, ds, counter())
+		if target.Supports(&n, ds) != nil {
+			_, _, err = program.LowerNode(target, &n, ds, counter())
 			require.NoError(t, err, c.Name)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/goburn/burn/internal/bench"
 	"github.com/goburn/burn/internal/config"
+	"github.com/goburn/burn/internal/nearest"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/spf13/cobra"
 )
 
@@ -21,7 +23,7 @@ func (a *app) benchCommand() *cobra.Command {
 ` + exitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("bench: no command %q, want ops or model", args[0])
+				return usage("bench: no command %q, want ops or model%s", args[0], nearest.Hint(args[0], commandNames(cmd)))
 			}
 			return cmd.Help()
 		},
@@ -76,12 +78,12 @@ func (a *app) limits(ctx context.Context, threads int, f benchFlags) (*bench.Lim
 		return nil, err
 	}
 	if f.table() {
-		fmt.Fprintf(a.out, "limits of this machine on %s\n", count(l.Threads, "thread"))
+		plain.Fprintf(a.out, "limits of this machine on %s\n", count(l.Threads, "thread"))
 		for _, c := range l.Flops {
-			fmt.Fprintf(a.out, "  %-4s %-9s %10.1f GFLOP/s\n", c.Type, c.Level, c.GFlops)
+			plain.Fprintf(a.out, "  %-4s %-9s %10.1f GFLOP/s\n", c.Type, c.Level, c.GFlops)
 		}
 		for _, c := range l.Copy {
-			fmt.Fprintf(a.out, "  copy %-9s %10.1f GB/s\n", bench.Size(c.Bytes/2), c.GBps)
+			plain.Fprintf(a.out, "  copy %-9s %10.1f GB/s\n", bench.Size(c.Bytes/2), c.GBps)
 		}
 		fmt.Fprintln(a.out)
 	}

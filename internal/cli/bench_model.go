@@ -7,6 +7,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/internal/bench"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/goburn/burn/model/onnx"
 	"github.com/spf13/cobra"
 )
@@ -15,6 +16,7 @@ import (
 type benchModelFlags struct {
 	benchFlags
 	batch   int
+	callers int
 	against string
 }
 
@@ -29,7 +31,8 @@ the shapes of its inputs, is not counted.
 
 Inputs are those of the folder test_data_set_0 beside the model, if there is one, else generated: numbers from -1 to 1 for
 floats, zeros for the rest, dimensions of 1 where the model leaves them open, --batch for an open first one.
-With --against a second device runs the same in turns, and its results must agree.
+With --callers as many goroutines run one session at the same time, in turns with one that runs alone and has all threads: the runs
+per second of both, and the memory in use. With --against a second device runs the same in turns, and its results must agree.
 An interrupt ends the run and keeps what was measured.
 
 ` + exitHelp,
@@ -43,6 +46,7 @@ An interrupt ends the run and keeps what was measured.
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.IntVar(&f.batch, "batch", 0, "`N` for first dimensions that the model leaves open")
+	fl.IntVar(&f.callers, "callers", 0, "also run from `N` goroutines at the same time")
 	fl.StringVar(&f.against, "against", "", "`DEVICE` to compare with, as --device has it")
 	f.add(cmd)
 	a.deviceFlags(cmd)
@@ -55,6 +59,9 @@ func (a *app) benchModels(ctx context.Context, paths []string, f benchModelFlags
 	}
 	if f.batch < 0 || f.batch > 1<<20 {
 		return usage("--batch: want 1 to %d, got %d", 1<<20, f.batch)
+	}
+	if f.callers < 0 || f.callers > 1<<12 {
+		return usage("--callers: want 1 to %d, got %d", 1<<12, f.callers)
 	}
 	models, err := loadModels(paths)
 	if err != nil {
@@ -73,7 +80,7 @@ func (a *app) benchModels(ctx context.Context, paths []string, f benchModelFlags
 			err = cerr
 		}
 	}()
-	ds := []*core.Device{d}
+	ds := []*core.Place{d}
 	if f.against != "" {
 		o, err := a.openSpec(ctx, f.against, true)
 		if err != nil {
@@ -84,7 +91,7 @@ func (a *app) benchModels(ctx context.Context, paths []string, f benchModelFlags
 	}
 	r := bench.NewReport(d, threads)
 	if f.table() {
-		fmt.Fprintf(a.out, "%s on %s\n%-40s %10s %7s %10s %9s  %s\n", r.Device, count(threads, "thread"), "model", "median", "spread", "best", "per s", "inputs")
+		plain.Fprintf(a.out, "%s on %s\n%-40s %10s %7s %10s %9s  %s\n", r.Device, count(threads, "thread"), "model", "median", "spread", "best", "per s", "inputs")
 	}
 	bar := newProgress(a.err, len(paths))
 	for i, path := range paths {
@@ -93,6 +100,13 @@ func (a *app) benchModels(ctx context.Context, paths []string, f benchModelFlags
 		bar.clear()
 		if merr != nil {
 			return a.finishBench(ctx, r, f.benchFlags, lost(d, benchFault(path, merr)))
+		}
+		if f.callers > 0 {
+			c, cerr := bench.MeasureCallers(ctx, d, models[i], path, f.batch, f.callers, f.minTime)
+			if cerr != nil {
+				return a.finishBench(ctx, r, f.benchFlags, lost(d, benchFault(path, cerr)))
+			}
+			rows[0].Callers = &c
 		}
 		r.Models = append(r.Models, rows...)
 		if !f.table() {
@@ -104,8 +118,12 @@ func (a *app) benchModels(ctx context.Context, paths []string, f benchModelFlags
 				note = fmt.Sprintf("%s: %.2f times as long, %+.0f µs", row.Device, row.Median.Seconds()/rows[0].Median.Seconds(),
 					(row.Median-rows[0].Median).Seconds()*1e6)
 			}
-			fmt.Fprintf(a.out, "%-40s %10s %5.0f %% %10s %9.1f  %s\n", row.Name[max(0, len(row.Name)-40):], duration(row.Median), 100*row.Spread(),
+			plain.Fprintf(a.out, "%-40s %10s %5.0f %% %10s %9.1f  %s\n", row.Name[max(0, len(row.Name)-40):], duration(row.Median), 100*row.Spread(),
 				duration(row.Best), row.PerSecond, note)
+			if c := row.Callers; c != nil {
+				plain.Fprintf(a.out, "  %d callers: %.1f runs per s, one alone %.1f, %.2f times as many; memory %s, one alone %s\n", c.Callers, c.Together, c.Alone,
+					c.Together/c.Alone, bytesText(c.Memory), bytesText(c.MemoryAlone))
+			}
 		}
 	}
 	return a.finishBench(ctx, r, f.benchFlags, nil)
@@ -114,9 +132,9 @@ func (a *app) benchModels(ctx context.Context, paths []string, f benchModelFlags
 func loadModels(paths []string) ([]*onnx.Model, error) {
 	var models []*onnx.Model
 	for _, path := range paths {
-		m, err := onnx.Load(path, onnx.Options{})
+		m, err := loadModel(path)
 		if err != nil {
-			return nil, badModel(err)
+			return nil, err
 		}
 		if err := m.Unsupported(); err != nil {
 			return nil, badModel(fmt.Errorf("%s: %w", path, err))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/goburn/burn/internal/bench"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/spf13/cobra"
 )
 
@@ -69,7 +70,7 @@ func (a *app) benchOps(ctx context.Context, f benchOpsFlags) (err error) {
 	}
 	if f.list {
 		for _, c := range cases {
-			fmt.Fprintf(a.out, "%-10s %s\n", c.Set, c.Name)
+			plain.Fprintf(a.out, "%-10s %s\n", c.Set, c.Name)
 		}
 		return nil
 	}
@@ -93,7 +94,7 @@ func (a *app) benchOps(ctx context.Context, f benchOpsFlags) (err error) {
 		return a.finishBench(ctx, r, f.benchFlags, err)
 	}
 	if f.table() {
-		fmt.Fprintf(a.out, "%s on %s\n%-34s %10s %7s %9s %9s  %s\n", r.Device, count(r.Threads, "thread"), "op", "median", "spread", "GB/s", "GFLOP/s", "of limit")
+		plain.Fprintf(a.out, "%s on %s\n%-34s %10s %7s %9s %9s  %s\n", r.Device, count(r.Threads, "thread"), "op", "median", "spread", "GB/s", "GFLOP/s", "of limit")
 	}
 	bar := newProgress(a.err, len(cases))
 	for _, c := range cases {
@@ -120,7 +121,7 @@ func (a *app) printOp(r bench.Row) {
 		name += " *"
 	}
 	if r.Error != "" {
-		fmt.Fprintf(a.out, "%-34s %s\n", r.Name, r.Error)
+		plain.Fprintf(a.out, "%-34s %s\n", r.Name, r.Error)
 		return
 	}
 	flops, limit := "", ""
@@ -130,5 +131,5 @@ func (a *app) printOp(r bench.Row) {
 	if r.Limit != "" {
 		limit = fmt.Sprintf("%3.0f %% of %s", 100*r.OfLimit, r.Limit)
 	}
-	fmt.Fprintf(a.out, "%-34s %10s %5.0f %% %9.1f %9s  %s\n", name, duration(r.Median), 100*r.Spread(), r.GBps, flops, limit)
+	plain.Fprintf(a.out, "%-34s %10s %5.0f %% %9.1f %9s  %s\n", name, duration(r.Median), 100*r.Spread(), r.GBps, flops, limit)
 }

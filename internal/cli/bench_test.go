@@ -59,7 +59,7 @@ func TestBenchUsage(t *testing.T) {
 		{[]string{"bench", "ops", "--set", "nosuch"}, 2, "no case is selected"},
 		{[]string{"bench", "ops", "--min-time", "0s"}, 2, "--min-time: want a time above 0"},
 		{[]string{"bench", "model"}, 2, "requires at least 1 arg"},
-		{[]string{"bench", "model", digits + "labels.txt"}, 3, "no ONNX model"},
+		{[]string{"bench", "model", digits + "labels.txt"}, 3, "want an ONNX model"},
 		{[]string{"bench", "model", digits + "digits.onnx", "--batch", "-1"}, 2, "--batch: want 1 to"},
 	} {
 		r := call(t, c.args...)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/goburn/burn/model/onnx/onnxtest"
 	"github.com/spf13/cobra"
 )
@@ -129,7 +130,7 @@ func (a *app) conformanceOnnx(ctx context.Context, dir string, f conformanceFlag
 	p := newProgress(a.err, len(cases))
 	report := conformanceReport{Cases: []caseResult{}}
 	skips := map[string]int{}
-	open := func(ctx context.Context) (*core.Device, error) {
+	open := func(ctx context.Context) (*core.Place, error) {
 		d, err := a.open(ctx)
 		if err == nil {
 			report.Device = d.Spec
@@ -141,14 +142,14 @@ func (a *app) conformanceOnnx(ctx context.Context, dir string, f conformanceFlag
 		reason := strings.ReplaceAll(r.Reason, "\n", " ")
 		switch {
 		case r.Status == onnxtest.Failed:
-			fmt.Fprintf(a.out, "FAIL  %s  %s\n", r.Case.Name, reason)
+			plain.Fprintf(a.out, "FAIL  %s  %s\n", r.Case.Name, reason)
 			if f.verbose && r.Stack != "" {
-				fmt.Fprintln(a.out, r.Stack)
+				fmt.Fprintln(a.out, plain.Lines(r.Stack))
 			}
 		case f.verbose && r.Status == onnxtest.Skipped:
-			fmt.Fprintf(a.out, "skip  %s  %s\n", r.Case.Name, reason)
+			plain.Fprintf(a.out, "skip  %s  %s\n", r.Case.Name, reason)
 		case f.verbose:
-			fmt.Fprintf(a.out, "pass  %s  %v%s\n", r.Case.Name, r.Duration.Round(time.Millisecond/10), note(reason))
+			plain.Fprintf(a.out, "pass  %s  %v%s\n", r.Case.Name, r.Duration.Round(time.Millisecond/10), note(reason))
 		}
 		if r.Status == onnxtest.Skipped {
 			skips[r.Group]++
@@ -157,7 +158,8 @@ func (a *app) conformanceOnnx(ctx context.Context, dir string, f conformanceFlag
 		p.step(r.Case.Name)
 	})
 	p.clear()
-	if err != nil {
+	interrupted := err != nil && ctx.Err() != nil
+	if err != nil && !interrupted {
 		return err
 	}
 	if !f.verbose {
@@ -172,6 +174,9 @@ func (a *app) conformanceOnnx(ctx context.Context, dir string, f conformanceFlag
 	}
 	fmt.Fprintln(a.out, sum)
 	switch {
+	case interrupted:
+		plain.Fprintf(a.err, "stopped after %d of %d cases\n", len(report.Cases), len(cases))
+		return err
 	case sum.Failed > 0:
 		return errors.New("") // the last line says it
 	case sum.Passed == 0:
@@ -203,7 +208,7 @@ func (a *app) printSkips(skips map[string]int) {
 	}
 	slices.SortFunc(reasons, func(x, y string) int { return cmp.Or(skips[y]-skips[x], cmp.Compare(x, y)) })
 	for _, r := range reasons {
-		fmt.Fprintf(a.out, "skip  %4d  %s\n", skips[r], r)
+		plain.Fprintf(a.out, "skip  %4d  %s\n", skips[r], r)
 	}
 }
 

@@ -1,10 +1,11 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"time"
+
+	"github.com/goburn/burn/internal/plain"
 )
 
 // bar shows how far a run has come: a bar on a terminal, else a line every now and then.
@@ -32,7 +33,7 @@ func (b *bar) step(id string, failed bool) {
 	if b.w == nil {
 		if now.Sub(b.last) >= b.every {
 			b.last = now
-			fmt.Fprintf(b.out, "%d of %d cases, %d failed, now at %s\n", b.done, b.total, b.failed, id)
+			plain.Fprintf(b.out, "%d of %d cases, %d failed, now at %s\n", b.done, b.total, b.failed, id)
 		}
 		return
 	}
@@ -42,6 +43,6 @@ func (b *bar) step(id string, failed bool) {
 	b.last = now
 	full := barWidth * b.done / max(1, b.total)
 	id = id[max(0, len(id)-40):]
-	fmt.Fprintf(b.w, "\r\x1b[K[%s%s] %d/%d  %d failed  %s", strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), b.done, b.total, b.failed, id)
+	plain.Fprintf(b.w, "\r\x1b[K[%s%s] %d/%d  %d failed  %s", strings.Repeat("=", full), strings.Repeat(" ", barWidth-full), b.done, b.total, b.failed, id)
 	b.drawn = true
 }

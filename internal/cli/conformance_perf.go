@@ -5,15 +5,16 @@ import (
 	"fmt"
 
 	"github.com/goburn/burn/conformance"
+	"github.com/goburn/burn/internal/plain"
 )
 
 // conformancePerf prints a line for each op as it is timed.
 func (a *app) conformancePerf(ctx context.Context, t *tested, o conformance.Options) error {
-	fmt.Fprintf(a.out, "%-20s %-5s %10s %10s %10s  %s\n", "op", "type", "median µs", "GB/s", "GFLOP/s", "node")
+	plain.Fprintf(a.out, "%-20s %-5s %10s %10s %10s  %s\n", "op", "type", "median µs", "GB/s", "GFLOP/s", "node")
 	timed := 0
 	err := conformance.Perf(ctx, t.open, o, func(p conformance.Timing) {
 		if p.Err != nil {
-			fmt.Fprintf(a.out, "%-20s %-5s %v\n", p.Op, p.Type, p.Err)
+			plain.Fprintf(a.out, "%-20s %-5s %v\n", p.Op, p.Type, p.Err)
 			return
 		}
 		timed++
@@ -21,7 +22,7 @@ func (a *app) conformancePerf(ctx context.Context, t *tested, o conformance.Opti
 		if p.Flops > 0 {
 			flops = fmt.Sprintf("%.2f", float64(p.Flops)/p.Median.Seconds()/1e9)
 		}
-		fmt.Fprintf(a.out, "%-20s %-5s %10.1f %10.2f %10s  %s\n", p.Op, p.Type, float64(p.Median.Nanoseconds())/1e3,
+		plain.Fprintf(a.out, "%-20s %-5s %10.1f %10.2f %10s  %s\n", p.Op, p.Type, float64(p.Median.Nanoseconds())/1e3,
 			float64(p.Bytes)/p.Median.Seconds()/1e9, flops, p.Node)
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,8 @@ import (
 	"github.com/goburn/burn/conformance"
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/internal/nearest"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/goburn/burn/sdk/client"
 	"github.com/spf13/cobra"
 )
@@ -48,6 +51,8 @@ it did so in and is started again for the next one. The first failures are shrun
 
 --expect names a file of ids, a line each, # before a remark: cases that are known to fail. They fail nothing; one that
 passes does.
+
+An interrupt (Ctrl-C) ends the run after what was done so far is printed, and written by --report as an incomplete package.
 
 --report writes a report package for others, to a directory or to a file that ends in .tar.gz: report.jsonl, junit.xml,
 index.html, and what was tested where. "burn conformance verify" checks it.
@@ -108,7 +113,7 @@ func (a *app) tested(ctx context.Context, arg string) (*tested, error) {
 	}
 	a.config.Device = arg
 	t := &tested{plugin: conformance.Plugin{Device: arg}}
-	d, err := a.open(ctx) // once, to learn what it is
+	d, err := a.openDevice(ctx, false) // once, to learn what it is; the suite itself tests losses
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +123,7 @@ func (a *app) tested(ctx context.Context, arg string) (*tested, error) {
 		return nil, err
 	}
 	t.open = func() (core.Backend, error) {
-		d, err := a.open(ctx)
+		d, err := a.openDevice(ctx, false)
 		if err != nil {
 			return nil, err
 		}
@@ -177,7 +182,7 @@ func (a *app) testedFile(ctx context.Context, path string) (*tested, error) {
 
 // processOf is the id of the process that b runs in, 0 for this one.
 func processOf(b core.Backend) int {
-	p, ok := core.As[interface{ PID() string }](b)
+	p, ok := b.(interface{ PID() string })
 	if !ok {
 		return 0
 	}
@@ -247,6 +252,13 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 		return usage("want a positive --timeout")
 	}
 	o := conformance.Options{Run: f.run, Profile: conformance.Profile(f.profile), Seed: f.seed, Timeout: f.timeout, Expect: expect}
+	if o.Profile != "" && !slices.Contains(conformance.Profiles(), o.Profile) {
+		var names []string
+		for _, p := range conformance.Profiles() {
+			names = append(names, string(p))
+		}
+		return usage("--profile: want one of %s, got %q%s", strings.Join(names, ", "), f.profile, nearest.Hint(f.profile, names))
+	}
 	ids, err := conformance.IDs(o)
 	if err != nil {
 		return usage("%w", err)
@@ -279,16 +291,17 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 		bar.clear()
 		if r.Status == conformance.Failed {
 			reason, _, _ := strings.Cut(r.Reason, "\n")
-			fmt.Fprintf(a.err, "FAIL  %s  %s\n", r.ID, reason)
+			plain.Fprintf(a.err, "FAIL  %s  %s\n", r.ID, reason)
 		}
 		if f.verbose {
-			fmt.Fprintf(a.out, "%-8s  %s  %v%s\n", r.Status, r.ID, r.Duration.Round(time.Millisecond/10), note(strings.ReplaceAll(r.Reason, "\n", " ")))
+			plain.Fprintf(a.out, "%-8s  %s  %v%s\n", r.Status, r.ID, r.Duration.Round(time.Millisecond/10), note(strings.ReplaceAll(r.Reason, "\n", " ")))
 		}
 		bar.step(r.ID, r.Status == conformance.Failed)
 	}
 	report, err := conformance.Check(ctx, t.open, o)
 	bar.clear()
-	if err != nil {
+	interrupted := err != nil && ctx.Err() != nil && report != nil
+	if err != nil && !interrupted {
 		return err
 	}
 	report.Plugin = t.plugin
@@ -297,12 +310,15 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.err, "report %s, digest %s\n", f.report, digest)
+		plain.Fprintf(a.err, "report %s, digest %s\n", f.report, digest)
 	}
 	if err := report.Write(a.out); err != nil {
 		return err
 	}
 	switch {
+	case interrupted:
+		plain.Fprintf(a.err, "stopped after %d of %d cases\n", len(report.Results), len(ids))
+		return err
 	case report.Failed > 0:
 		return errors.New("") // the last line says it
 	case report.Err() != nil:
@@ -334,17 +350,17 @@ the run printed. The exit code is 1 for a package that was changed or is incompl
 			if m.Suite.Hash == conformance.Current().Hash {
 				suite = "the suite of this program"
 			}
-			fmt.Fprintf(a.out, "%s %s on %s, %s, seed %d\nsuite %s (%s)\n", m.Backend.Name, m.Backend.Version, m.Plugin.Device,
+			plain.Fprintf(a.out, "%s %s on %s, %s, seed %d\nsuite %s (%s)\n", m.Backend.Name, m.Backend.Version, m.Plugin.Device,
 				m.Environment.Platform, m.Seed, m.Suite.Hash, suite)
 			if m.Plugin.SHA256 != "" {
 				what := m.Plugin.File
 				if what == "" {
 					what = "the program"
 				}
-				fmt.Fprintf(a.out, "sha256 %s of %s\n", m.Plugin.SHA256, what)
+				plain.Fprintf(a.out, "sha256 %s of %s\n", m.Plugin.SHA256, what)
 			}
 			for _, p := range m.Profiles {
-				fmt.Fprintf(a.out, "profile %-8s %-13s %d passed, %d failed, %d skipped\n", p.Profile, p.Verdict, p.Passed, p.Failed+p.Expected, p.Skipped)
+				plain.Fprintf(a.out, "profile %-8s %-13s %d passed, %d failed, %d skipped\n", p.Profile, p.Verdict, p.Passed, p.Failed+p.Expected, p.Skipped)
 			}
 			fmt.Fprintln(a.out, "the package is unchanged and complete")
 			return nil

@@ -40,7 +40,7 @@ func TestConformanceRun(t *testing.T) {
 		want string
 	}{
 		{[]string{"cpu", "--run", "("}, "pattern"}, {[]string{"cpu", "--run", "no/such"}, "no case of profile all matches"},
-		{[]string{"cpu", "--profile", "best"}, `profile "best"`}, {[]string{"cpu", "--timeout", "0s"}, "positive --timeout"},
+		{[]string{"cpu", "--profile", "best"}, `--profile: want one of core, storage, nn, training, half, quant, all, got "best"`}, {[]string{"cpu", "--timeout", "0s"}, "positive --timeout"},
 		{[]string{"cpu", "--expect", "nowhere"}, "--expect"}, {[]string{"./nowhere"}, "want a file"}, {[]string{"nothing"}, "nothing"},
 		{[]string{}, "accepts 1 arg(s)"},
 	} {
@@ -106,7 +106,7 @@ func TestConformancePluginFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		file += ".exe"
 	}
-	out, err := exec.Command("go", "build", "-o", file, "../../plugins/cpu/cmd/burn-backend-cpu").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, "../../plugins/cpu/cmd/burn-backend-cpu").CombinedOutput()
 	require.NoError(t, err, string(out))
 	r := call(t, "conformance", "run", file, "--run", "^(process/|add/f32/same/plain)")
 	require.Equal(t, 0, r.code, r.err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/internal/nearest"
 	"github.com/goburn/burn/sdk/client"
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
@@ -19,8 +20,16 @@ import (
 // hostOptions are the settings of the host: plugins to search, threads, and the log, which goes to stderr.
 func (a *app) hostOptions() host.Options {
 	o := host.Options{Config: core.Config{Threads: a.config.Threads}, Dirs: a.config.PluginPath, Development: a.config.DevPlugins, Version: buildInfo().Version,
-		Carrier: carrier(), Heartbeat: a.config.Plugins.Heartbeat, Attempts: a.config.Plugins.RestartAttempts, Backoff: a.config.Plugins.RestartBackoff,
-		Limits: client.Limits{Memory: a.config.Plugins.Memory, Threads: a.config.Plugins.Threads, Files: a.config.Plugins.Files}}
+		Carrier: carrier(), BackendOptions: a.config.Options, StartTimeout: a.config.Plugins.StartTimeout, OpenTimeout: a.config.Plugins.OpenTimeout,
+		DefineTimeout: a.config.Plugins.DefineTimeout, Heartbeat: a.config.Plugins.Heartbeat, Attempts: a.config.Plugins.RestartAttempts, Backoff: a.config.Plugins.RestartBackoff,
+		Limits:      client.Limits{Memory: a.config.Plugins.Memory, Threads: a.config.Plugins.Threads, Files: a.config.Plugins.Files},
+		Containment: a.config.Plugins.Containment, Uncontained: a.config.Plugins.Uncontained}
+	if a.interactive() {
+		if a.asked == nil {
+			a.asked = a.ask(a.in)
+		}
+		o.Ask = a.asked
+	}
 	if level := hclog.LevelFromString(a.config.Log); level != hclog.Off && level != hclog.NoLevel {
 		o.Logger = hclog.New(&hclog.LoggerOptions{Name: "burn", Level: level, Output: a.err})
 	}
@@ -28,18 +37,18 @@ func (a *app) hostOptions() host.Options {
 }
 
 // open opens the device that flags or configuration name. What a plugin that dies held is put back where it can be.
-func (a *app) open(ctx context.Context) (*core.Device, error) { return a.openDevice(ctx, true) }
+func (a *app) open(ctx context.Context) (*core.Place, error) { return a.openDevice(ctx, true) }
 
 // openDevice is open; without restore, a plugin that dies is core.ErrBackendLost for whoever begins anew by himself.
-func (a *app) openDevice(ctx context.Context, restore bool) (*core.Device, error) {
+func (a *app) openDevice(ctx context.Context, restore bool) (*core.Place, error) {
 	return a.openSpec(ctx, a.config.Device, restore)
 }
 
-func (a *app) openSpec(ctx context.Context, spec string, restore bool) (*core.Device, error) {
+func (a *app) openSpec(ctx context.Context, spec string, restore bool) (*core.Place, error) {
 	s, err := host.ParseSpec(spec)
 	if err == nil && s.Transport == host.Builtin && !slices.Contains(core.Registered(), s.Name) {
-		return nil, usage("device %s: no such backend is built in, want one of %s\nsee: burn devices", spec,
-			strings.Join(core.Registered(), ", "))
+		return nil, withLine(usage("device %s: no such backend is built in, want one of %s%s", spec, strings.Join(core.Registered(), ", "),
+			nearest.Hint(s.Name, core.Registered())), "see: burn devices")
 	}
 	o := a.hostOptions()
 	o.Restore = restore // a plugin that dies costs a moment
@@ -48,13 +57,13 @@ func (a *app) openSpec(ctx context.Context, spec string, restore bool) (*core.De
 	case err == nil:
 		return d, nil
 	case errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrUnsupported):
-		return nil, usage("%w\nsee: burn devices", err)
+		return nil, withLine(usage("%w", err), "see: burn devices")
 	}
 	return nil, fmt.Errorf("open %s: %w", spec, err)
 }
 
 // lost names the device in the error of a backend that is gone.
-func lost(d *core.Device, err error) error {
+func lost(d *core.Place, err error) error {
 	if err == nil || !errors.Is(err, core.ErrBackendLost) {
 		return err
 	}

@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/spf13/cobra"
 )
 
 func (a *app) devicesCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, verbose bool
 	cmd := &cobra.Command{
 		Use:   "devices",
 		Short: "List all devices, built in and of plugins",
@@ -19,31 +22,40 @@ func (a *app) devicesCommand() *cobra.Command {
 deadline; one that fails is listed with the cause and what to do. The exit code is 1 only when no device is usable.
 
 Plugins are searched in --plugin-path and BURN_PLUGIN_PATH, ./burn_plugins, the user's data folder, the system's, and the
-folder of the burn command. The first of a name is used.`,
+folder of the burn command. The first of a name is used. What lies in ./burn_plugins is not started before you have allowed
+it: you are asked on a terminal, and elsewhere burn plugin allow says yes.
+
+--verbose says of each plugin process which rules the system holds it to, and why not where one is not in force.`,
 		Example: `  burn devices
   burn devices --plugin-path ./bin
+  burn devices --verbose
   burn devices --json`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.devices(cmd.Context(), asJSON) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.devices(cmd.Context(), asJSON, verbose) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "print what each plugin process is confined to")
 	return cmd
 }
 
-func (a *app) devices(ctx context.Context, asJSON bool) error {
+func (a *app) devices(ctx context.Context, asJSON, verbose bool) error {
 	all := host.Devices(ctx, a.hostOptions())
 	if ctx.Err() != nil {
 		return core.ErrCanceled
 	}
 	usable := 0
 	for _, s := range all {
-		usable += len(s.Devices)
+		for _, d := range s.Devices {
+			if d.Error == "" {
+				usable++
+			}
+		}
 	}
 	if asJSON {
 		if err := a.json(map[string]any{"backends": all}); err != nil {
 			return err
 		}
-	} else if err := a.printDevices(all, usable); err != nil {
+	} else if err := errors.Join(a.printDevices(all), a.printContainment(all, verbose)); err != nil {
 		return err
 	}
 	if usable == 0 {
@@ -52,9 +64,9 @@ func (a *app) devices(ctx context.Context, asJSON bool) error {
 	return nil
 }
 
-func (a *app) printDevices(all []host.Status, usable int) error {
+func (a *app) printDevices(all []host.Status) error {
 	t := a.table()
-	if usable > 0 {
+	if slices.ContainsFunc(all, func(s host.Status) bool { return len(s.Devices) > 0 }) {
 		fmt.Fprintln(t, "DEVICE\tKIND\tTRANSPORT\tMEMORY\tVERSION\tPROTOCOL\tSTATE\tHARDWARE")
 	}
 	for _, s := range all {
@@ -67,8 +79,15 @@ func (a *app) printDevices(all []host.Status, usable int) error {
 			if d.Detail != "" {
 				hardware += ", " + d.Detail
 			}
+			if len(d.Emulated) > 0 {
+				hardware += ", emulates " + strings.Join(d.Emulated, " ")
+			}
+			state := string(s.State)
+			if d.Error != "" {
+				state, hardware = string(host.Failed), hardware+": "+oneLine(d.Error)
+			}
 			spec := host.Spec{Transport: s.Transport, Name: s.Name, Index: d.Index}
-			fmt.Fprintf(t, "%v\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", spec, d.Kind, s.Transport, memory, dash(s.Version), dash(s.Protocol), s.State, hardware)
+			plain.Fprintf(t, "%v\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", spec, d.Kind, s.Transport, memory, dash(versionText(s)), dash(s.Protocol), state, hardware)
 		}
 	}
 	if err := t.Flush(); err != nil {
@@ -80,24 +99,36 @@ func (a *app) printDevices(all []host.Status, usable int) error {
 			continue
 		}
 		if !header {
-			fmt.Fprintf(a.out, "\nnot used:\n")
+			plain.Fprintf(a.out, "\nnot used:\n")
 			header = true
 		}
-		fmt.Fprintf(a.out, "  %s:%s  %s\n", s.Transport, s.Name, s.State)
+		plain.Fprintf(a.out, "  %s:%s  %s\n", s.Transport, s.Name, s.State)
 		t := a.table()
 		if s.Path != "" {
-			fmt.Fprintf(t, "    file\t%s\n", s.Path)
+			plain.Fprintf(t, "    file\t%s\n", s.Path)
 		}
 		if s.Origin != "" {
-			fmt.Fprintf(t, "    found in\t%s\n", s.Origin)
+			plain.Fprintf(t, "    found in\t%s\n", s.Origin)
 		}
-		fmt.Fprintf(t, "    cause\t%s: %s\n", s.Failure.Cause, oneLine(s.Failure.Detail))
-		fmt.Fprintf(t, "    remedy\t%s\n", oneLine(s.Failure.Remedy))
+		plain.Fprintf(t, "    cause\t%s: %s\n", s.Failure.Cause, oneLine(s.Failure.Detail))
+		plain.Fprintf(t, "    remedy\t%s\n", oneLine(s.Failure.Remedy))
 		if err := t.Flush(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// versionText is the version of a plugin by its manifest, by which it is installed and locked, else that of the backend. Where the
+// two differ, it is both.
+func versionText(s host.Status) string {
+	if s.Manifest == nil || s.Manifest.Version == "" || s.Manifest.Version == s.Version {
+		return s.Version
+	}
+	if s.Version == "" {
+		return s.Manifest.Version
+	}
+	return s.Manifest.Version + " (backend " + s.Version + ")"
 }
 
 func dash(s string) string {

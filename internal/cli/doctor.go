@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goburn/burn/core"
@@ -30,6 +32,8 @@ type diagnosis struct {
 	Trust    trustState    `json:"trust"`
 	Mirror   mirrorState   `json:"mirror"`
 	Findings []finding     `json:"findings"`
+
+	mirror *store.Mirror // nil: there is none that can be read
 }
 
 // finding is something that does not work, and what to do.
@@ -137,11 +141,14 @@ func (a *app) diagnose(ctx context.Context, f *storeFlags) *diagnosis {
 	d := &diagnosis{Burn: buildInfo(), CPUs: runtime.NumCPU(), Findings: []finding{}}
 	d.Program, _ = os.Executable()
 	d.Config = a.configState()
+	a.mirrorState(ctx, f, d) // first, as remedies go by what the mirror has
+	last := d.Findings
+	d.Findings = []finding{}
 	o := a.hostOptions()
 	d.Folders = folderStates(o)
 	d.Backends = host.Devices(ctx, o)
 	d.backends(a.config.Device)
-	d.Hardware = findHardware(d.Backends)
+	d.Hardware = findHardware(d.Backends, d.install)
 	for _, h := range d.Hardware {
 		if h.Present && !h.Usable {
 			d.note(h.Remedy, "%s: there is hardware (%s) and no usable backend", h.Backend, strings.Join(h.Found, ", "))
@@ -151,7 +158,7 @@ func (a *app) diagnose(ctx context.Context, f *storeFlags) *diagnosis {
 		d.note("unset BURN_DEV_PLUGINS or dev_plugins when you are done", "development plugins are used before all others, unchecked")
 	}
 	a.storeState(ctx, f, d)
-	a.mirrorState(ctx, f, d)
+	d.Findings = append(d.Findings, last...)
 	return d
 }
 
@@ -188,9 +195,16 @@ func settings(c config.Config) []settingState {
 	for _, name := range sortedKeys(c.DevPlugins) {
 		dev = append(dev, name+"="+c.DevPlugins[name])
 	}
+	options := []string{}
+	for _, backend := range sortedKeys(c.Options) {
+		for _, name := range sortedKeys(c.Options[backend]) {
+			options = append(options, backend+"."+name+"="+c.Options[backend][name])
+		}
+	}
 	values := []settingState{{Key: "device", Value: c.Device}, {Key: "threads", Value: fmt.Sprint(c.Threads)},
 		{Key: "plugin_path", Value: strings.Join(c.PluginPath, string(os.PathListSeparator))}, {Key: "log", Value: c.Log},
-		{Key: "mirror", Value: c.Mirror}, {Key: "dev_plugins", Value: strings.Join(dev, string(os.PathListSeparator))}}
+		{Key: "mirror", Value: c.Mirror}, {Key: "mirror_stale", Value: strconv.FormatBool(c.MirrorStale)}, {Key: "dev_plugins", Value: strings.Join(dev, string(os.PathListSeparator))},
+		{Key: "options", Value: strings.Join(options, string(os.PathListSeparator))}}
 	texts := c.Plugins.Texts()
 	for _, key := range config.Keys {
 		if text, ok := texts[key]; ok {
@@ -224,6 +238,8 @@ func folderStates(o host.Options) []folderState {
 func (d *diagnosis) backends(device string) {
 	for _, s := range d.Backends {
 		switch {
+		case s.Failure != nil && s.Failure.Cause == host.CauseNotAllowed:
+			d.note(s.Failure.Remedy, "%s:%s at %s is not used: %s", s.Transport, s.Name, s.Path, s.Failure.Detail)
 		case s.State == host.Failed:
 			d.error(s.Failure.Remedy, "%s:%s: %s: %s", s.Transport, s.Name, s.Failure.Cause, s.Failure.Detail)
 		case s.State == host.Shadowed:
@@ -240,13 +256,39 @@ func (d *diagnosis) backends(device string) {
 			return
 		}
 	}
-	d.error("run `burn plugin install "+spec.Name+"`, or name one of `burn devices`", "the device in force, %s, is not there", device)
+	var there []string
+	for _, s := range d.Backends {
+		for _, x := range s.Devices {
+			there = append(there, host.Spec{Transport: s.Transport, Name: s.Name, Index: x.Index}.String())
+		}
+	}
+	remedy := "name one of " + strings.Join(there, ", ")
+	if !slices.ContainsFunc(d.Backends, func(s host.Status) bool { return s.Name == spec.Name }) {
+		remedy += ", or get the plugin: " + d.install(spec.Name)
+	}
+	d.error(remedy, "the device in force, %s, is not there", device)
+}
+
+// install is how the plugin of a name is had, as far as the mirror in force says.
+func (d *diagnosis) install(name string) string {
+	if d.mirror == nil {
+		return wire.InstallRemedy(name)
+	}
+	if _, err := d.mirror.Index.Find(name); err != nil {
+		return fmt.Sprintf("the mirror %s has no plugin %s; run `burn plugin install FILE.tar.gz` with an archive from its maker", d.Mirror.Base, name)
+	}
+	return "run `burn plugin install " + name + " --mirror " + d.Mirror.Base + "`"
 }
 
 func (a *app) storeState(ctx context.Context, f *storeFlags, d *diagnosis) {
 	s, err := a.store(f)
 	if err != nil {
-		d.error("correct or remove the file", "plugin store: %v", err)
+		remedy := "correct or remove the file"
+		var r *store.Refusal
+		if errors.As(err, &r) && r.Remedy != "" {
+			remedy, err = r.Remedy, &store.Refusal{What: r.What, Err: r.Err}
+		}
+		d.error(remedy, "plugin store: %v", err)
 		return
 	}
 	d.Store = storeState{Dir: s.Dir, Lock: s.LockFile, Locked: []string{}}
@@ -294,6 +336,7 @@ func (a *app) mirrorState(ctx context.Context, f *storeFlags, d *diagnosis) {
 		d.Mirror.State = err.Error()
 		d.error("correct mirror in the configuration, or see whether the network is there", "%v", err)
 	case m != nil:
+		d.mirror = m
 		d.Mirror.State, d.Mirror.Plugins = "ok", len(m.Index.Plugins)
 	}
 }

@@ -38,8 +38,8 @@ var signs = []struct {
 		map[string][]string{"linux": {"/usr/lib/*/libvulkan.so.1", "/usr/lib64/libvulkan.so.1"}, "windows": {`C:\Windows\System32\vulkan-1.dll`}}},
 }
 
-// findHardware looks for the signs of this system.
-func findHardware(backends []host.Status) []hardware {
+// findHardware looks for the signs of this system. install says how a backend that is not there is had.
+func findHardware(backends []host.Status, install func(name string) string) []hardware {
 	var all []hardware
 	for _, s := range signs {
 		h := hardware{Backend: s.backend, Found: []string{}}
@@ -60,11 +60,16 @@ func findHardware(backends []host.Status) []hardware {
 		if len(h.Looked) == 0 {
 			continue // there is none on this system
 		}
+		installed := false
 		for _, b := range backends {
+			installed = installed || b.Name == s.backend
 			h.Usable = h.Usable || b.Name == s.backend && len(b.Devices) > 0
 		}
 		if h.Present && !h.Usable {
-			h.Remedy = "run `burn plugin install " + s.backend + "`, or see why the installed one fails"
+			h.Remedy = "see above why the installed " + s.backend + " fails"
+			if !installed {
+				h.Remedy = "if you have use for it, get a backend: " + install(s.backend)
+			}
 		}
 		all = append(all, h)
 	}

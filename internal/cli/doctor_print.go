@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/goburn/burn/sdk/wire"
 )
 
 func (a *app) printDiagnosis(d *diagnosis) error {
 	t := a.table()
-	fmt.Fprintf(t, "burn\t%s, %s, %s, plugin protocol %v\n", d.Burn.Version, d.Burn.Platform, d.Burn.Go, wire.Range(d.Burn.Protocol))
-	fmt.Fprintf(t, "program\t%s, %s\n", d.Program, count(d.CPUs, "cpu"))
+	plain.Fprintf(t, "burn\t%s, %s, %s, plugin protocol %v\n", d.Burn.Version, d.Burn.Platform, d.Burn.Go, wire.Range(d.Burn.Protocol))
+	plain.Fprintf(t, "program\t%s, %s\n", d.Program, count(d.CPUs, "cpu"))
 	if err := t.Flush(); err != nil {
 		return err
 	}
@@ -19,15 +20,15 @@ func (a *app) printDiagnosis(d *diagnosis) error {
 	if d.Config.Found {
 		state = "read"
 	}
-	fmt.Fprintf(a.out, "\nconfiguration\n")
-	fmt.Fprintf(t, "  file\t%s\t%s\n", d.Config.File, state)
+	plain.Fprintf(a.out, "\nconfiguration\n")
+	plain.Fprintf(t, "  file\t%s\t%s\n", d.Config.File, state)
 	for _, v := range d.Config.Values {
-		fmt.Fprintf(t, "  %s\t%s\tfrom %s\n", v.Key, dash(v.Value), v.Origin)
+		plain.Fprintf(t, "  %s\t%s\tfrom %s\n", v.Key, dash(v.Value), v.Origin)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "\nplugins are looked for in\n")
+	plain.Fprintf(a.out, "\nplugins are looked for in\n")
 	for _, f := range d.Folders {
 		found := f.State
 		if len(f.Plugins) > 0 {
@@ -35,13 +36,13 @@ func (a *app) printDiagnosis(d *diagnosis) error {
 		} else if found == "ok" {
 			found = "no plugin"
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\n", f.Path, f.Origin, found)
+		plain.Fprintf(t, "  %s\t%s\t%s\n", f.Path, f.Origin, found)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	a.printBackends(d)
-	fmt.Fprintf(a.out, "\nhardware\n")
+	plain.Fprintf(a.out, "\nhardware\n")
 	for _, h := range d.Hardware {
 		found := "nothing found"
 		if len(h.Found) > 0 {
@@ -51,7 +52,7 @@ func (a *app) printDiagnosis(d *diagnosis) error {
 		if h.Usable {
 			usable = "in use"
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\n\t  looked for %s\n", h.Backend, usable, found, strings.Join(h.Looked, ", "))
+		plain.Fprintf(t, "  %s\t%s\t%s\n\t  looked for %s\n", h.Backend, usable, found, strings.Join(h.Looked, ", "))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -61,20 +62,20 @@ func (a *app) printDiagnosis(d *diagnosis) error {
 
 func (a *app) printBackends(d *diagnosis) {
 	t := a.table()
-	fmt.Fprintf(a.out, "\nbackends\n")
+	plain.Fprintf(a.out, "\nbackends\n")
 	for _, s := range d.Backends {
 		for _, dev := range s.Devices {
-			fmt.Fprintf(t, "  %v\t%s\t%s %s\n", host.Spec{Transport: s.Transport, Name: s.Name, Index: dev.Index}, s.State, dash(s.Version), dev.Name)
+			plain.Fprintf(t, "  %v\t%s\t%s %s\n", host.Spec{Transport: s.Transport, Name: s.Name, Index: dev.Index}, s.State, dash(versionText(s)), dev.Name)
 		}
 		if len(s.Devices) == 0 {
 			why := ""
 			if s.Failure != nil {
 				why = fmt.Sprintf("%s: %s", s.Failure.Cause, oneLine(s.Failure.Detail))
 			}
-			fmt.Fprintf(t, "  %s:%s\t%s\t%s\n", s.Transport, s.Name, s.State, why)
+			plain.Fprintf(t, "  %s:%s\t%s\t%s\n", s.Transport, s.Name, s.State, why)
 		}
 		if s.Path != "" {
-			fmt.Fprintf(t, "  \t\t%s\n", s.Path)
+			plain.Fprintf(t, "  \t\t%s\n", s.Path)
 		}
 	}
 	_ = t.Flush()
@@ -82,33 +83,33 @@ func (a *app) printBackends(d *diagnosis) {
 
 func (a *app) printStore(d *diagnosis) error {
 	t := a.table()
-	fmt.Fprintf(a.out, "\ninstallation\n")
-	fmt.Fprintf(t, "  store\t%s\t%s checked, %s\n", d.Store.Dir, count(d.Store.Checked, "plugin"), count(d.Store.Problems, "problem"))
+	plain.Fprintf(a.out, "\ninstallation\n")
+	plain.Fprintf(t, "  store\t%s\t%s checked, %s\n", d.Store.Dir, count(d.Store.Checked, "plugin"), count(d.Store.Problems, "problem"))
 	lock := "there is none"
 	if d.Store.LockFound {
 		lock = "holds " + dash(strings.Join(d.Store.Locked, ", "))
 	}
-	fmt.Fprintf(t, "  lock\t%s\t%s\n", d.Store.Lock, lock)
-	fmt.Fprintf(t, "  trust\t%s\t%s\n", d.Trust.File, count(len(d.Trust.Keys), "key"))
+	plain.Fprintf(t, "  lock\t%s\t%s\n", d.Store.Lock, lock)
+	plain.Fprintf(t, "  trust\t%s\t%s\n", d.Trust.File, count(len(d.Trust.Keys), "key"))
 	for _, k := range d.Trust.Keys {
-		fmt.Fprintf(t, "\t  %s %s\t%s for %s\n", k.ID, k.Owner, k.State, strings.Join(k.Namespaces, " "))
+		plain.Fprintf(t, "\t  %s %s\t%s for %s\n", k.ID, k.Owner, k.State, strings.Join(k.Namespaces, " "))
 	}
-	fmt.Fprintf(t, "  mirror\t%s\t%s\n", dash(d.Mirror.Base), oneLine(d.Mirror.State))
+	plain.Fprintf(t, "  mirror\t%s\t%s\n", dash(d.Mirror.Base), oneLine(d.Mirror.State))
 	for _, n := range d.Store.Notes {
-		fmt.Fprintf(t, "  note\t%s\n", n)
+		plain.Fprintf(t, "  note\t%s\n", n)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	if len(d.Findings) == 0 {
-		_, err := fmt.Fprintf(a.out, "\nnothing is wrong\n")
+		_, err := plain.Fprintf(a.out, "\nnothing is wrong\n")
 		return err
 	}
-	fmt.Fprintf(a.out, "\nfindings\n")
+	plain.Fprintf(a.out, "\nfindings\n")
 	for _, f := range d.Findings {
-		fmt.Fprintf(a.out, "  %s: %s\n", f.Severity, f.What)
+		plain.Fprintf(a.out, "  %s: %s\n", f.Severity, f.What)
 		if f.Remedy != "" {
-			fmt.Fprintf(a.out, "    remedy: %s\n", f.Remedy)
+			plain.Fprintf(a.out, "    remedy: %s\n", f.Remedy)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/internal/imagein"
+	"github.com/goburn/burn/internal/nearest"
 	"github.com/goburn/burn/model/onnx"
 	"github.com/goburn/burn/model/onnx/onnxtest"
 	"github.com/spf13/cobra"
@@ -94,7 +95,7 @@ func (i imageFlags) frame(in onnx.ValueInfo) (frame, error) {
 	case "NCHW", "NHWC":
 		f.layout = i.layout
 	default:
-		return f, fmt.Errorf("--layout: want auto, NCHW or NHWC, got %q", i.layout)
+		return f, fmt.Errorf("--layout: want auto, NCHW or NHWC, got %q%s", i.layout, nearest.Hint(i.layout, []string{"auto", "NCHW", "NHWC"}))
 	}
 	c, h, w := dims[0], dims[1], dims[2]
 	if f.layout == "NHWC" {

@@ -9,9 +9,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/internal/npy"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/goburn/burn/model/onnx"
 	"github.com/goburn/burn/model/onnx/onnxtest"
 )
@@ -90,8 +92,8 @@ func names(inputs []onnx.ValueInfo) string {
 }
 
 // readInput makes the value of an input from a file.
-func readInput(in onnx.ValueInfo, file string, img imageFlags) (onnxtest.Value, error) {
-	v, err := readFile(in, file, img)
+func readInput(in onnx.ValueInfo, file string, img imageFlags, room *hostRoom) (onnxtest.Value, error) {
+	v, err := readFile(in, file, img, room)
 	if err == nil {
 		err = fits(in, v)
 	}
@@ -102,25 +104,44 @@ func readInput(in onnx.ValueInfo, file string, img imageFlags) (onnxtest.Value, 
 	if !strings.Contains(text, file) {
 		err = fmt.Errorf("%s: %w", file, err)
 	}
-	return v, usage("input %s: %w", in.Name, err)
+	err = fmt.Errorf("input %s: %w", in.Name, err)
+	if errors.Is(err, core.ErrOutOfMemory) {
+		return v, err
+	}
+	return v, &exitError{exitUsage, err}
 }
 
-func readFile(in onnx.ValueInfo, file string, img imageFlags) (onnxtest.Value, error) {
+func readFile(in onnx.ValueInfo, file string, img imageFlags, room *hostRoom) (onnxtest.Value, error) {
 	if file == zeros || strings.HasPrefix(file, zeros+":") {
-		return zeroInput(in, strings.TrimPrefix(strings.TrimPrefix(file, zeros), ":"))
+		return zeroInput(in, strings.TrimPrefix(strings.TrimPrefix(file, zeros), ":"), room)
 	}
 	switch ext := strings.ToLower(filepath.Ext(file)); ext {
 	case ".npy":
+		if err := room.takeFile(file, 2); err != nil { // grown as it is read
+			return onnxtest.Value{}, err
+		}
 		return readNpy(file)
 	case ".pb":
+		if err := room.takeFile(file, 2); err != nil { // the message and the tensor
+			return onnxtest.Value{}, err
+		}
 		return onnxtest.ReadFile(file, in)
-	case ".png", ".jpg", ".jpeg":
+	case ".png", ".jpg", ".jpeg", ".webp":
 		return img.read(in, file)
+	case ".json", ".txt", ".csv":
+		if err := room.takeFile(file, 32); err != nil { // words, and numbers of them
+			return onnxtest.Value{}, err
+		}
+		return readNumbers(in, file, ext == ".json")
 	}
-	if _, err := os.Stat(file); err != nil {
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
 		return onnxtest.Value{}, err
+	case info.IsDir():
+		return onnxtest.Value{}, fmt.Errorf("%s: a folder: name a file in it, or many by a pattern in quotes such as '%s'", file, filepath.Join(file, "*.jpg"))
 	}
-	return onnxtest.Value{}, errors.New("want a file that ends in .npy, .pb, .png or .jpg")
+	return onnxtest.Value{}, errors.New("want a file that ends in .npy, .pb, .png, .jpg, .webp, .json, .txt or .csv")
 }
 
 func readNpy(file string) (onnxtest.Value, error) {
@@ -172,7 +193,7 @@ func numpyName(d dtype.DType) string {
 }
 
 // zeroInput is a tensor of zeros; dims may give the shape, where dimensions that the model leaves open are 1.
-func zeroInput(in onnx.ValueInfo, dims string) (onnxtest.Value, error) {
+func zeroInput(in onnx.ValueInfo, dims string, room *hostRoom) (onnxtest.Value, error) {
 	if in.Kind != onnx.TensorKind || !in.DType.Valid() {
 		return onnxtest.Value{}, fmt.Errorf("%s stands for tensors, the model wants %s", zeros, in.Type())
 	}
@@ -200,6 +221,9 @@ func zeroInput(in onnx.ValueInfo, dims string) (onnxtest.Value, error) {
 	if err := s.Check(); err != nil {
 		return onnxtest.Value{}, err
 	}
+	if err := room.take(fmt.Sprintf("%v%v", in.DType, s), int64(s.Size())*int64(in.DType.Size())); err != nil {
+		return onnxtest.Value{}, err
+	}
 	return onnxtest.Value{Tensor: onnxtest.Array{DType: in.DType, Shape: s, Data: make([]byte, s.Size()*in.DType.Size())}}, nil
 }
 
@@ -211,7 +235,7 @@ func (a *app) missing(model string, inputs []onnx.ValueInfo, files map[string]st
 		_, ok := files[in.Name]
 		return ok || in.Default || in.Kind == onnx.OptionalKind
 	})
-	fmt.Fprintf(&b, "%s: missing %s: %s\n\ninputs:\n", model, count(len(lacking), "input"), names(lacking))
+	plain.Fprintf(&b, "%s: missing %s: %s\n\ninputs:\n", model, count(len(lacking), "input"), names(lacking))
 	shown, rest := listed(inputs)
 	width := 0
 	for _, in := range shown {
@@ -224,14 +248,14 @@ func (a *app) missing(model string, inputs []onnx.ValueInfo, files map[string]st
 		} else if in.Default {
 			note = "  has a default"
 		} else if takesImages(in) {
-			note = "  .npy, .pb, or an image: .png, .jpg"
+			note = "  .npy, .pb, or an image: .png, .jpg, .webp"
 		}
-		fmt.Fprintf(&b, "  %-*s  %s%s\n", width, in.Name, in.Type(), note)
+		plain.Fprintf(&b, "  %-*s  %s%s\n", width, in.Name, in.Type(), note)
 	}
 	if rest != "" {
-		fmt.Fprintf(&b, "  %s\n", rest)
+		plain.Fprintf(&b, "  %s\n", rest)
 	}
-	fmt.Fprintf(&b, "\nexample:\n  burn run %s", quote(model))
+	plain.Fprintf(&b, "\nexample:\n  burn run %s", quote(model))
 	for i, in := range inputs {
 		file := files[in.Name]
 		if file == "" && in.Default {
@@ -240,16 +264,16 @@ func (a *app) missing(model string, inputs []onnx.ValueInfo, files map[string]st
 		if file == "" {
 			file = example(model, in, i)
 		}
-		fmt.Fprintf(&b, " --input %s", quote(in.Name+"="+file))
+		plain.Fprintf(&b, " --input %s", quote(in.Name+"="+file))
 	}
-	return &exitError{exitUsage, errors.New(b.String())}
+	return &lined{usage("%s: missing inputs", model), b.String()}
 }
 
 // example finds a file for input i in the model's folder.
 func example(model string, in onnx.ValueInfo, i int) string {
 	dir := filepath.Dir(model)
 	fit := func(file string) bool {
-		_, err := readInput(in, file, imageFlags{})
+		_, err := readInput(in, file, imageFlags{}, nil)
 		return err == nil
 	}
 	if f := filepath.Join(dir, "test_data_set_0", fmt.Sprintf("input_%d.pb", i)); fit(f) {
@@ -258,7 +282,7 @@ func example(model string, in onnx.ValueInfo, i int) string {
 	tried := 0
 	kinds := []string{".npy", ".pb"}
 	if takesImages(in) {
-		kinds = append(kinds, ".png", ".jpg")
+		kinds = append(kinds, ".png", ".jpg", ".webp")
 	}
 	for _, ext := range kinds {
 		found, err := filepath.Glob(filepath.Join(dir, "*"+ext))

@@ -77,7 +77,7 @@ func writeArray(t *testing.T, d string, dims []int, data []byte) string {
 func TestReadInput(t *testing.T) {
 	x := input("x", dtype.F32, -1, 2)
 	good := writeArray(t, "f32", []int{1, 2}, dtype.Bytes([]float32{1, 2}))
-	v, err := readInput(x, good, imageFlags{})
+	v, err := readInput(x, good, imageFlags{}, nil)
 	require.NoError(t, err)
 	require.Equal(t, value([]int{1, 2}, float32(1), 2), v)
 
@@ -85,7 +85,7 @@ func TestReadInput(t *testing.T) {
 	require.NoError(t, err)
 	short := filepath.Join(t.TempDir(), "short.npy")
 	require.NoError(t, os.WriteFile(short, b[:len(b)-3], 0o600))
-	text := filepath.Join(t.TempDir(), "x.txt")
+	text := filepath.Join(t.TempDir(), "x.doc")
 	require.NoError(t, os.WriteFile(text, nil, 0o600))
 	f64 := writeArray(t, "f64", []int{1, 2}, dtype.Bytes([]float64{1, 2}))
 	wide := writeArray(t, "f32", []int{1, 3}, dtype.Bytes([]float32{1, 2, 3}))
@@ -95,12 +95,12 @@ func TestReadInput(t *testing.T) {
 		{f64, "input x: " + f64 + `: got f64[1,2], want f32[?,2]: convert it with numpy's astype("float32")`},
 		{wide, "input x: " + wide + ": got f32[1,3], want f32[?,2]"},
 		{flat, "input x: " + flat + ": got f32[2], want f32[?,2]"},
-		{text, "input x: " + text + ": want a file that ends in .npy, .pb, .png or .jpg"},
+		{text, "input x: " + text + ": want a file that ends in .npy, .pb, .png, .jpg, .webp, .json, .txt or .csv"},
 		{"@zeros:2x", "input x: @zeros:2x: want @zeros:1x3x224x224 or the like"},
 		{"@zeros:2x3", "input x: @zeros:2x3: got f32[2,3], want f32[?,2]"},
 		{"photo.png", "input x: photo.png: open photo.png: no such file or directory"},
 	} {
-		_, err := readInput(x, c.file, imageFlags{})
+		_, err := readInput(x, c.file, imageFlags{}, nil)
 		if c.file == "photo.png" {
 			require.Error(t, err) // the words are the system's
 			continue
@@ -110,13 +110,13 @@ func TestReadInput(t *testing.T) {
 		require.ErrorAs(t, err, &e)
 		require.Equal(t, exitUsage, e.code)
 	}
-	_, err = readInput(x, good+".none.npy", imageFlags{})
+	_, err = readInput(x, good+".none.npy", imageFlags{}, nil)
 	require.ErrorIs(t, err, os.ErrNotExist)
 
-	v, err = readInput(input("x", dtype.I64, -1, 3), "@zeros", imageFlags{})
+	v, err = readInput(input("x", dtype.I64, -1, 3), "@zeros", imageFlags{}, nil)
 	require.NoError(t, err)
 	require.Equal(t, value([]int{1, 3}, int64(0), 0, 0), v)
-	_, err = readInput(onnx.ValueInfo{Name: "s", Kind: onnx.SequenceKind}, "@zeros", imageFlags{})
+	_, err = readInput(onnx.ValueInfo{Name: "s", Kind: onnx.SequenceKind}, "@zeros", imageFlags{}, nil)
 	require.ErrorContains(t, err, "@zeros stands for tensors")
 }
 
@@ -161,7 +161,7 @@ func TestImages(t *testing.T) {
 		"size":         {input("x", dtype.F32, -1, 1, -1, -1), imageFlags{size: "1x3", resize: "nearest"}, value([]int{1, 1, 3, 1}, float32(1), 1, 1)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, err := readInput(c.in, path, c.flags)
+			v, err := readInput(c.in, path, c.flags, nil)
 			require.NoError(t, err)
 			require.Equal(t, c.want.Tensor.String(), v.Tensor.String())
 			if c.in.DType != dtype.F32 {
@@ -187,7 +187,7 @@ func TestImages(t *testing.T) {
 		"u8 range": {input("x", dtype.U8, 1, 3, 1, 2), imageFlags{mean: []float32{10}}, "which u8 does not hold"},
 	} {
 		t.Run("bad "+name, func(t *testing.T) {
-			_, err := readInput(c.in, path, c.flags)
+			_, err := readInput(c.in, path, c.flags, nil)
 			require.ErrorContains(t, err, c.want)
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/goburn/burn/model/onnx"
 	"github.com/goburn/burn/tensor"
 	"github.com/spf13/cobra"
@@ -20,8 +21,8 @@ func (a *app) inspectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect MODEL",
 		Short: "Describe a model, and how a device would run it",
-		Long: `Print a model's inputs, outputs, opset, producer, parameters, and its operators with counts. For each operator it says
-whether the device runs it natively, by decomposition into other ops, or not at all: the model is run on zeros to find
+		Long: `Print a model's inputs, outputs, opset, producer, parameters, metadata, and its operators with counts. For each operator it
+says whether the device runs it natively, by decomposition into other ops, or not at all: the model is run on zeros to find
 out, with sizes of 1 where it leaves a dimension open and --dim does not say.`,
 		Example: `  burn inspect model.onnx
   burn inspect model.onnx --dim N=8 --dim tokens.1=128 --device process:cpu`,
@@ -69,6 +70,7 @@ type inspection struct {
 	Opsets     map[string]int `json:"opsets"`
 	Parameters int64          `json:"parameters"`
 	Bytes      int64          `json:"parameter_bytes"`
+	Metadata   []property     `json:"metadata,omitempty"`
 	Nodes      int            `json:"nodes"`
 	Dead       int            `json:"dead_nodes,omitempty"`
 	Inputs     []valueInfo    `json:"inputs"`
@@ -111,9 +113,9 @@ func valueInfos(vs []onnx.ValueInfo) []valueInfo {
 }
 
 func (a *app) inspect(ctx context.Context, path string, dims map[string]int, asJSON, verbose bool) error {
-	m, err := onnx.Load(path, onnx.Options{})
+	m, err := loadModel(path)
 	if err != nil {
-		return badModel(err)
+		return err
 	}
 	if err := checkDims(m, dims); err != nil {
 		return err
@@ -121,7 +123,7 @@ func (a *app) inspect(ctx context.Context, path string, dims map[string]int, asJ
 	i := m.Info()
 	x := inspection{Model: path, Graph: i.Name, Producer: strings.TrimSpace(i.ProducerName + " " + i.ProducerVersion),
 		IRVersion: i.IRVersion, Opsets: map[string]int{}, Parameters: i.Parameters, Bytes: i.ParameterBytes, Nodes: i.Nodes,
-		Dead: i.Dead, Inputs: valueInfos(m.Inputs()), Outputs: valueInfos(m.Outputs())}
+		Dead: i.Dead, Metadata: properties(i.Metadata), Inputs: valueInfos(m.Inputs()), Outputs: valueInfos(m.Outputs())}
 	for _, o := range i.Opsets {
 		x.Opsets[o.Domain] = o.Version
 	}
@@ -254,30 +256,31 @@ func domainOp(domain, name string) string {
 
 func (a *app) printInspection(x inspection, verbose bool) error {
 	t := a.table()
-	fmt.Fprintf(t, "model\t%s\n", x.Model)
+	plain.Fprintf(t, "model\t%s\n", x.Model)
 	if x.Graph != "" {
-		fmt.Fprintf(t, "graph\t%s\n", oneLine(x.Graph))
+		plain.Fprintf(t, "graph\t%s\n", oneLine(x.Graph))
 	}
 	if x.Producer != "" {
-		fmt.Fprintf(t, "producer\t%s\n", oneLine(x.Producer))
+		plain.Fprintf(t, "producer\t%s\n", oneLine(x.Producer))
 	}
 	var opsets []string
 	for d, v := range x.Opsets {
 		opsets = append(opsets, fmt.Sprintf("%s %d", d, v))
 	}
 	slices.Sort(opsets)
-	fmt.Fprintf(t, "opset\t%s, IR version %d\n", strings.Join(opsets, ", "), x.IRVersion)
-	fmt.Fprintf(t, "parameters\t%s, %s\n", thousands(x.Parameters), bytesText(x.Bytes))
+	plain.Fprintf(t, "opset\t%s, IR version %d\n", strings.Join(opsets, ", "), x.IRVersion)
+	plain.Fprintf(t, "parameters\t%s, %s\n", thousands(x.Parameters), bytesText(x.Bytes))
 	dead := ""
 	if x.Dead > 0 {
 		dead = fmt.Sprintf(", %d more that no output depends on", x.Dead)
 	}
-	fmt.Fprintf(t, "nodes\t%d%s\n", x.Nodes, dead)
+	plain.Fprintf(t, "nodes\t%d%s\n", x.Nodes, dead)
+	printMetadata(t, x.Metadata)
 	for _, l := range []struct {
 		title  string
 		values []valueInfo
 	}{{"inputs", x.Inputs}, {"outputs", x.Outputs}} {
-		fmt.Fprintf(t, "\n%s\n", l.title)
+		plain.Fprintf(t, "\n%s\n", l.title)
 		defaults := 0
 		for _, v := range l.values {
 			if v.Default {
@@ -295,33 +298,33 @@ func (a *app) printInspection(x inspection, verbose bool) error {
 			if v.Default {
 				note = "\thas a default"
 			}
-			fmt.Fprintf(t, "  %s\t%s%s\n", v.Name, v.Type, note)
+			plain.Fprintf(t, "  %s\t%s%s\n", v.Name, v.Type, note)
 		}
 		if defaults > 0 {
-			fmt.Fprintf(t, "  %d more that have a default; -v lists them\n", defaults)
+			plain.Fprintf(t, "  %d more that have a default; -v lists them\n", defaults)
 		}
 	}
 	with := ""
 	if len(x.Assumed) > 0 {
 		with = " with " + strings.Join(x.Assumed, ", ")
 	}
-	fmt.Fprintf(t, "\noperators on %s%s\n", x.Device, with)
+	plain.Fprintf(t, "\noperators on %s%s\n", x.Device, with)
 	for _, o := range x.Operators {
-		fmt.Fprintf(t, "  %s\t%d\t%s\n", o.Name, o.Count, o.Support)
+		plain.Fprintf(t, "  %s\t%d\t%s\n", o.Name, o.Count, o.Support)
 	}
 	if verbose && len(x.Ops) > 0 {
-		fmt.Fprintf(t, "\nops executed\n")
+		plain.Fprintf(t, "\nops executed\n")
 		for _, o := range x.Ops {
-			fmt.Fprintf(t, "  %s %s\t%d\t%s\n", o.Op, o.DType, o.Count, o.Support)
+			plain.Fprintf(t, "  %s %s\t%d\t%s\n", o.Op, o.DType, o.Count, o.Support)
 		}
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	if x.Partial != "" {
-		fmt.Fprintf(a.out, "\nnot traced to the end: %s\n", x.Partial)
+		plain.Fprintf(a.out, "\nnot traced to the end: %s\n", x.Partial)
 		if len(x.open) > 0 {
-			fmt.Fprintf(a.out, "other sizes may do: --dim %s=N\n", strings.Join(x.open, "=N --dim "))
+			plain.Fprintf(a.out, "other sizes may do: --dim %s=N\n", strings.Join(x.open, "=N --dim "))
 		}
 	}
 	return nil

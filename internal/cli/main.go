@@ -9,9 +9,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
@@ -41,7 +43,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 func run(ctx context.Context, env func(string) string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{env: env, out: stdout, err: stderr}
+	a := &app{env: env, in: stdin, out: stdout, err: stderr}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -56,7 +58,10 @@ func run(ctx context.Context, env func(string) string, args []string, stdin io.R
 		fmt.Fprintln(stderr, "burn: interrupted")
 		return code
 	}
-	if text := err.Error(); text != "" {
+	if text := a.errorText(err); text != "" {
+		if !a.started {
+			text += suggestion(cmd, err)
+		}
 		fmt.Fprintf(stderr, "burn: %s\n", text)
 	}
 	if !a.started {
@@ -64,6 +69,35 @@ func run(ctx context.Context, env func(string) string, args []string, stdin io.R
 	}
 	return code
 }
+
+// errorText is an error as it is printed. An error may quote a plugin, a model or a mirror: what follows a line break that the
+// command did not put there is indented, so that it is not taken for a line of the command's own.
+func (a *app) errorText(err error) string {
+	var own *lined
+	switch {
+	case errors.As(err, &own):
+		return plain.Lines(err.Error())
+	case !a.started: // cobra's complaints quote the command line alone
+		return strings.ReplaceAll(plain.Lines(err.Error()), `\t`, "\t")
+	}
+	return indented(err)
+}
+
+func indented(err error) string {
+	return strings.ReplaceAll(plain.Lines(err.Error()), "\n", "\n    ")
+}
+
+// lined is an error with a text of several lines, which are the command's own and safe to print.
+type lined struct {
+	error
+	text string
+}
+
+func (l *lined) Error() string { return l.text }
+func (l *lined) Unwrap() error { return l.error }
+
+// withLine adds a line to an error.
+func withLine(err error, line string) error { return &lined{err, indented(err) + "\n" + line} }
 
 // exitError gives an error an exit code other than that of a failure.
 type exitError struct {

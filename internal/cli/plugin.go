@@ -12,6 +12,7 @@ import (
 
 	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/host/store"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/spf13/cobra"
 )
 
@@ -32,12 +33,15 @@ docs/PLUGINS.md goes the whole way, from an archive to a running plugin, and fro
 	}
 	cmd.AddCommand(a.pluginInstallCommand(), a.pluginUpgradeCommand(), a.pluginListCommand(), a.pluginInfoCommand(), a.pluginVerifyCommand(),
 		a.pluginRemoveCommand(), a.pluginLockCommand(), a.pluginTrustCommand(), a.pluginKeygenCommand(), a.pluginPackCommand(),
-		a.pluginSignCommand(), a.pluginIndexCommand(), a.pluginNewCommand(), a.pluginCarryCommand())
+		a.pluginSignCommand(), a.pluginIndexCommand(), a.pluginNewCommand(), a.pluginAllowCommand(), a.pluginCarryCommand())
 	return cmd
 }
 
 // storeFlags are those of commands that use the store.
-type storeFlags struct{ dir, lockFile, trustFile, mirror string }
+type storeFlags struct {
+	dir, lockFile, trustFile, mirror string
+	stale                            bool
+}
 
 func (f *storeFlags) register(cmd *cobra.Command, mirror bool) {
 	fs := cmd.Flags()
@@ -46,6 +50,7 @@ func (f *storeFlags) register(cmd *cobra.Command, mirror bool) {
 	fs.StringVar(&f.trustFile, "trust-file", "", "`FILE` with trusted keys (default: trust.toml of the user's configuration)")
 	if mirror {
 		fs.StringVar(&f.mirror, "mirror", "", "`DIR` or address of a mirror to take plugins from")
+		fs.BoolVar(&f.stale, "allow-stale", false, "take a mirror's index that is expired or older than one seen before: of an offline mirror")
 	}
 }
 
@@ -83,9 +88,9 @@ func (a *app) trust(f *storeFlags) (*store.Trust, error) {
 			return nil, err
 		}
 	}
-	t, err := store.ReadTrust(path)
+	t, err := store.OpenTrust(path)
 	if err != nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, refused(&exitError{exitUsage, err})
 	}
 	return t, nil
 }
@@ -99,6 +104,16 @@ func (a *app) mirror(ctx context.Context, f *storeFlags, fetch *store.Fetcher) (
 	if base == "" {
 		return nil, nil
 	}
+	return a.openMirror(ctx, f, fetch, base)
+}
+
+// openMirror opens a mirror whose index has to be the newest that it has shown.
+func (a *app) openMirror(ctx context.Context, f *storeFlags, fetch *store.Fetcher, base string) (*store.Mirror, error) {
+	s, err := a.store(f)
+	if err != nil {
+		return nil, err
+	}
+	fetch.Index = &store.IndexPolicy{Trust: s.Trust, Dir: s.Dir, Stale: f.stale || a.config.MirrorStale}
 	return fetch.Mirror(ctx, base)
 }
 
@@ -118,7 +133,7 @@ func (a *app) fetcher() (*store.Fetcher, func()) {
 			if total > 0 {
 				of = fmt.Sprintf(" of %s, %d %%", bytesText(total), done*100/total)
 			}
-			fmt.Fprintf(a.err, "\r\x1b[K%s%s", bytesText(done), of)
+			plain.Fprintf(a.err, "\r\x1b[K%s%s", bytesText(done), of)
 		}}, func() {
 			if drawn {
 				fmt.Fprint(a.err, "\r\x1b[K")
@@ -132,21 +147,17 @@ func refused(err error) error {
 	if err == nil || !errors.As(err, &r) || r.Remedy == "" {
 		return err
 	}
-	return &remedied{err, strings.Replace(err.Error(), "; "+r.Remedy, "", 1) + "\nremedy: " + r.Remedy}
+	return &lined{err, plain.Text(strings.Replace(err.Error(), "; "+r.Remedy, "", 1)) + "\nremedy: " + plain.Text(r.Remedy)}
 }
-
-type remedied struct {
-	error
-	text string
-}
-
-func (r *remedied) Error() string { return r.text }
-func (r *remedied) Unwrap() error { return r.error }
 
 // banner draws a frame of attention around lines.
 func (a *app) banner(lines ...string) {
 	rule := strings.Repeat("!", 78)
-	fmt.Fprintf(a.err, "%s\n!! %s\n%s\n", rule, strings.Join(lines, "\n!! "), rule)
+	fmt.Fprintln(a.err, rule)
+	for _, l := range lines {
+		plain.Fprintf(a.err, "!! %s\n", l)
+	}
+	fmt.Fprintln(a.err, rule)
 }
 
 // developmentBanner tells of plugins that nothing is checked of.

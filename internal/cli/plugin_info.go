@@ -3,13 +3,13 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/goburn/burn/host/store"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/goburn/burn/sdk/wire"
 	"github.com/spf13/cobra"
 )
@@ -47,13 +47,14 @@ func (a *app) pluginInfo(ctx context.Context, f *storeFlags, name string, asJSON
 	}
 	for _, i := range found {
 		t := a.table()
-		fmt.Fprintf(t, "plugin\t%s\nversion\t%s\nplatform\t%s\nused\t%t\nfolder\t%s\n", i.Plugin, i.Version, i.Platform, i.Active, i.Dir)
+		plain.Fprintf(t, "plugin\t%s\nversion\t%s\nplatform\t%s\nused\t%t\nfolder\t%s\n", i.Plugin, i.Version, i.Platform, i.Active, i.Dir)
 		if i.Err != nil {
-			fmt.Fprintf(t, "damaged\t%s\n\n", oneLine(i.Err.Error()))
+			plain.Fprintf(t, "damaged\t%s\n\n", oneLine(i.Err.Error()))
 		} else {
-			fmt.Fprintf(t, "kind\t%s\nprotocol\t%v\n", i.Manifest.Kind, wire.Range(i.Manifest.Protocol))
-			fmt.Fprintf(t, "source\t%s\ninstalled\t%s\n", i.Receipt.Source, i.Receipt.Installed.Format("2006-01-02 15:04:05 MST"))
-			fmt.Fprintf(t, "signed by\t%s\narchive\t%s\ntree\t%s\n", a.signerText(s.Trust, i.Receipt.Signature), i.Receipt.Archive, i.Receipt.Tree)
+			plain.Fprintf(t, "kind\t%s\nprotocol\t%v\n", i.Manifest.Kind, wire.Range(i.Manifest.Protocol))
+			plain.Fprintf(t, "source\t%s\ninstalled\t%s\n", i.Receipt.Source, i.Receipt.Installed.Format("2006-01-02 15:04:05 MST"))
+			plain.Fprintf(t, "signed by\t%s\narchive\t%s\ntree\t%s\n", a.signerText(s.Trust, i.Receipt.Signature), i.Receipt.Archive, i.Receipt.Tree)
+			a.printNeedsRow(t, i.Manifest.Needs)
 			a.printFiles(t, i.Receipt.Files)
 		}
 		if err := t.Flush(); err != nil {
@@ -71,7 +72,7 @@ func (a *app) pluginInfo(ctx context.Context, f *storeFlags, name string, asJSON
 		for _, v := range p.Versions {
 			versions = append(versions, v.Version)
 		}
-		fmt.Fprintf(a.out, "mirror %s has %s\n", m, strings.Join(versions, ", "))
+		plain.Fprintf(a.out, "mirror %s has %s\n", m, strings.Join(versions, ", "))
 	}
 	return nil
 }
@@ -90,8 +91,9 @@ func (a *app) archiveInfo(s *store.Store, path string, asJSON bool) error {
 			"archive": p.Archive, "tree": p.Tree, "files": p.Files, "signature": sig})
 	}
 	t := a.table()
-	fmt.Fprintf(t, "plugin\t%s\nversion\t%s\nplatform\t%s\nkind\t%s\nprotocol\t%v\n", p.ID.Address, p.ID.Version, p.ID.Platform, p.Manifest.Kind, wire.Range(p.Manifest.Protocol))
-	fmt.Fprintf(t, "signed by\t%s\narchive\t%s\ntree\t%s\n", a.signerText(s.Trust, sig), p.Archive, p.Tree)
+	plain.Fprintf(t, "plugin\t%s\nversion\t%s\nplatform\t%s\nkind\t%s\nprotocol\t%v\n", p.ID.Address, p.ID.Version, p.ID.Platform, p.Manifest.Kind, wire.Range(p.Manifest.Protocol))
+	plain.Fprintf(t, "signed by\t%s\narchive\t%s\ntree\t%s\n", a.signerText(s.Trust, sig), p.Archive, p.Tree)
+	a.printNeedsRow(t, p.Manifest.Needs)
 	a.printFiles(t, p.Files)
 	return t.Flush()
 }
@@ -99,7 +101,7 @@ func (a *app) archiveInfo(s *store.Store, path string, asJSON bool) error {
 func (a *app) printFiles(t interface{ Write([]byte) (int, error) }, files []store.File) {
 	what := "files"
 	for _, f := range files {
-		fmt.Fprintf(t, "%s\t%s, %s, %s\n", what, f.Path, bytesText(f.Size), f.Digest)
+		plain.Fprintf(t, "%s\t%s, %s, %s\n", what, f.Path, bytesText(f.Size), f.Digest)
 		what = ""
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/goburn/burn/host/store"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/spf13/cobra"
 )
 
@@ -19,6 +20,7 @@ type installFlags struct {
 	force    bool
 	keep     bool
 	upgrade  bool
+	older    bool
 }
 
 func (f *installFlags) register(cmd *cobra.Command) {
@@ -27,6 +29,7 @@ func (f *installFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.platform, "platform", "", "`OS_ARCH` to install for (default: this one)")
 	fs.BoolVar(&f.unsigned, "allow-unsigned", false, "install an archive without signature")
 	fs.BoolVar(&f.force, "force", false, "replace what is installed under the same version")
+	fs.BoolVar(&f.older, "allow-downgrade", false, "install a version that is older than the one in use")
 	fs.BoolVar(&f.keep, "keep", false, "keep other versions of the plugin; the newest is used")
 }
 
@@ -41,11 +44,11 @@ func (a *app) pluginInstallCommand() *cobra.Command {
   http(s)://...      an archive at an address, with its signature at the same address and .sig
   NAME[@VERSION]     a plugin of the mirror, as NAME, NAMESPACE/NAME or HOST/NAMESPACE/NAME; VERSION is 1.2.3, 1.2, ">=1.0,<2",
                      ~1.2.3 or ^1.2; without it the one of burn.lock or else the newest
-  DIR                a mirror, with one plugin
+  DIR                a mirror, with one plugin; one in the working folder as ./DIR
 
 and without SOURCE everything that burn.lock holds is installed. An archive is refused unless a key in the trust file signed it, its
 content is what signature, manifest and burn.lock say, and it is for the platform; every refusal says what to do. Other
-versions of the plugin are removed when the new one is in place.`,
+versions of the plugin are removed when the new one is in place, but for those that a lock holds which was used with the store.`,
 		Example: `  burn plugin install ./cpu_linux_amd64.tar.gz
   burn plugin install cpu@^0.1 --mirror /srv/burn
   burn plugin install https://example.org/burn/cuda_linux_amd64.tar.gz`,
@@ -61,9 +64,10 @@ func (a *app) pluginUpgradeCommand() *cobra.Command {
 		Use:   "upgrade [SOURCE...]",
 		Short: "Install newer versions, and change burn.lock",
 		Long: `Install the newest version of each plugin named, or of all that are installed, from the mirror. It is burn plugin install that
-may change what burn.lock holds: SOURCE may be all that install takes, an older version too.`,
+may change what burn.lock holds: SOURCE may be all that install takes. An older version than the one in use wants --allow-downgrade, for
+a mirror could show you old versions alone.`,
 		Example: `  burn plugin upgrade
-  burn plugin upgrade cpu@0.1.0`,
+  burn plugin upgrade cpu@0.1.0 --allow-downgrade`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.install(cmd.Context(), f, args) },
 	}
 	f.register(cmd)
@@ -120,7 +124,7 @@ func (a *app) everything(s *store.Store, upgrade bool) ([]string, error) {
 }
 
 func (a *app) installOne(ctx context.Context, s *store.Store, f *installFlags, source string) error {
-	o := store.InstallOptions{Platform: f.platform, Unsigned: f.unsigned, Force: f.force, Keep: f.keep, Upgrade: f.upgrade}
+	o := store.InstallOptions{Platform: f.platform, Unsigned: f.unsigned, Force: f.force, Keep: f.keep, Upgrade: f.upgrade, Older: f.older}
 	fetch, clear := a.fetcher()
 	archive, err := a.source(ctx, s, f, fetch, source, &o)
 	clear()
@@ -132,6 +136,11 @@ func (a *app) installOne(ctx context.Context, s *store.Store, f *installFlags, s
 		if k == nil {
 			a.banner("UNSIGNED PLUGIN: "+p.ID.String(), "from "+archive.Source, "Nobody vouches for it. It will run with your rights.", "Its hash from now on is that in "+s.LockFile+".")
 		}
+	}
+	checked := o.Checked
+	o.Checked = func(p *store.Package, k *store.Key) {
+		checked(p, k)
+		a.printNeeds(p)
 	}
 	r, err := s.Install(ctx, archive, o)
 	if err != nil {
@@ -146,7 +155,7 @@ func (a *app) printInstalled(s *store.Store, r *store.Result) {
 	if r.Already {
 		how = "is installed already:"
 	}
-	fmt.Fprintf(a.out, "%s %s\n", how, r.Package.ID)
+	plain.Fprintf(a.out, "%s %s\n", how, r.Package.ID)
 	signed := "nobody"
 	if r.Key != nil {
 		signed = "key " + r.Key.ID
@@ -155,12 +164,15 @@ func (a *app) printInstalled(s *store.Store, r *store.Result) {
 		}
 	}
 	t := a.table()
-	fmt.Fprintf(t, "  in\t%s\n  signed by\t%s\n  archive\t%s\n  lock\t%s\n", r.Dir, signed, r.Package.Archive, s.LockFile)
+	plain.Fprintf(t, "  in\t%s\n  signed by\t%s\n  archive\t%s\n  lock\t%s\n", r.Dir, signed, r.Package.Archive, s.LockFile)
 	if len(r.Removed) > 0 {
-		fmt.Fprintf(t, "  removed\t%s\n", strings.Join(r.Removed, ", "))
+		plain.Fprintf(t, "  removed\t%s\n", strings.Join(r.Removed, ", "))
+	}
+	for _, k := range r.Kept {
+		plain.Fprintf(t, "  kept\t%s, which %s holds\n", k.Version, k.Lock)
 	}
 	if r.Package.ID.Platform == store.Native() {
-		fmt.Fprintf(t, "  device\tprocess:%s, see burn devices\n", r.Package.ID.Name)
+		plain.Fprintf(t, "  device\tprocess:%s, see burn devices\n", r.Package.ID.Name)
 	}
 	_ = t.Flush()
 }
@@ -171,6 +183,9 @@ func (a *app) source(ctx context.Context, s *store.Store, f *installFlags, fetch
 		return fetch.URL(ctx, source)
 	}
 	info, err := os.Stat(source)
+	if bareName(source) { // what lies in the working folder does not take the place of a plugin of the mirror
+		err = os.ErrNotExist
+	}
 	switch {
 	case err == nil && info.Mode().IsRegular():
 		abs, err := filepath.Abs(source)
@@ -179,7 +194,7 @@ func (a *app) source(ctx context.Context, s *store.Store, f *installFlags, fetch
 		}
 		return fetch.File(abs)
 	case err == nil && store.IsMirror(source):
-		m, err := fetch.Mirror(ctx, source)
+		m, err := a.openMirror(ctx, &f.storeFlags, fetch, source)
 		if err != nil {
 			return nil, err
 		}
@@ -198,9 +213,19 @@ func (a *app) source(ctx context.Context, s *store.Store, f *installFlags, fetch
 		return nil, err
 	}
 	if m == nil {
-		return nil, usage("plugin %s: no mirror is known to look it up in\nremedy: name one with --mirror, BURN_MIRROR or mirror in the configuration, or install from an archive: burn plugin install FILE.tar.gz", source)
+		return nil, withLine(usage("plugin %s: no mirror is known to look it up in", source), "remedy: name one with --mirror, BURN_MIRROR or mirror in the configuration, or install from an archive: burn plugin install FILE.tar.gz")
 	}
 	return a.fromMirror(ctx, s, f, m, source, o)
+}
+
+// bareName reports whether a source is the name of a plugin, which a path to an archive or mirror never is: those have a separator
+// or an archive's ending.
+func bareName(source string) bool {
+	if strings.ContainsAny(source, `/\`) || strings.HasSuffix(source, ".tar.gz") || strings.HasSuffix(source, ".zip") {
+		return false
+	}
+	_, _, err := store.ParseName(source)
+	return err == nil
 }
 
 // fromMirror opens the archive of NAME[@VERSION], and takes the hashes of the other platforms along.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/goburn/burn/host/store"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/spf13/cobra"
 )
 
@@ -48,7 +49,7 @@ func (a *app) listInstalled(f *storeFlags, asJSON bool) error {
 		return a.json(map[string]any{"store": s.Dir, "lock": s.LockFile, "plugins": all})
 	}
 	if len(all) == 0 {
-		fmt.Fprintf(a.out, "no plugin is installed in %s\n", s.Dir)
+		plain.Fprintf(a.out, "no plugin is installed in %s\n", s.Dir)
 		return nil
 	}
 	t := a.table()
@@ -66,7 +67,7 @@ func (a *app) listInstalled(f *storeFlags, asJSON bool) error {
 		if i.Err != nil {
 			signer = "damaged: see burn plugin verify"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", i.Plugin, i.Version, i.Platform, used, signer, source)
+		plain.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", i.Plugin, i.Version, i.Platform, used, signer, source)
 	}
 	return t.Flush()
 }
@@ -103,7 +104,7 @@ func (a *app) listMirror(ctx context.Context, f *storeFlags, asJSON bool) error 
 	fmt.Fprintln(t, "PLUGIN\tVERSION\tPLATFORMS")
 	for _, p := range m.Index.Plugins {
 		for _, v := range p.Versions {
-			fmt.Fprintf(t, "%s\t%s\t%s\n", p.Plugin, v.Version, strings.Join(sortedKeys(v.Platforms), " "))
+			plain.Fprintf(t, "%s\t%s\t%s\n", p.Plugin, v.Version, strings.Join(sortedKeys(v.Platforms), " "))
 		}
 	}
 	return t.Flush()

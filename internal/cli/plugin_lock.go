@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goburn/burn/host/store"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/spf13/cobra"
 )
 
@@ -64,9 +65,12 @@ func (a *app) writeLock(ctx context.Context, f *storeFlags) error {
 	if err := lock.Write(); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s in %s\n", count(len(lock.Plugins), "plugin"), to)
+	if err := store.KnowLock(ctx, s.Dir, to, true); err != nil {
+		return err
+	}
+	plain.Fprintf(a.out, "%s in %s\n", count(len(lock.Plugins), "plugin"), to)
 	for _, p := range lock.Plugins {
-		fmt.Fprintf(a.out, "  %s %s  %s\n", p.Plugin, p.Version, strings.Join(sortedKeys(p.Platforms), " "))
+		plain.Fprintf(a.out, "  %s %s  %s\n", p.Plugin, p.Version, strings.Join(sortedKeys(p.Platforms), " "))
 	}
 	if m == nil {
 		fmt.Fprintln(a.out, "only for this platform: name a mirror with --mirror for the others")

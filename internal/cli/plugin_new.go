@@ -3,23 +3,30 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/goburn/burn/internal/nearest"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/goburn/burn/internal/scaffold"
 )
 
 func (a *app) pluginNewCommand() *cobra.Command {
 	p := scaffold.Plugin{}
-	dir := ""
+	dir, burn := "", ""
 	cmd := &cobra.Command{
 		Use:   "new NAME",
 		Short: "Write the first version of a backend plugin",
 		Long: `Write a plugin that builds, starts, lists a device and passes what it claims of the conformance suite, in Go, Python or C. Its
 README.md says how to build and run it; the report of the suite names what is still to be written. A folder that is not
-empty is left alone.`,
+empty is left alone.
+
+A plugin in Go needs burn's module. Where this command was built from a released version, the plugin requires that version. Else its go.mod
+replaces the module by a checkout: the one that --burn names, that this command was built from, or that the working folder is in.`,
 		Example: `  burn plugin new npu --lang c
+  burn plugin new npu --lang go --burn ../burn
   burn plugin new npu --lang python --dir plugins/npu`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -27,9 +34,10 @@ empty is left alone.`,
 			if dir == "" {
 				dir = "burn-backend-" + p.Name
 			}
-			if p.Language == "go" && p.BurnDir == "" {
-				if v := buildInfo().Version; strings.HasPrefix(v, "v") {
-					p.BurnVersion = v
+			if p.Language == "go" {
+				var err error
+				if p.Source, err = burnSource(burn); err != nil {
+					return err
 				}
 			}
 			return a.pluginNew(p, dir)
@@ -38,14 +46,33 @@ empty is left alone.`,
 	f := cmd.Flags()
 	f.StringVar(&p.Language, "lang", "go", "`LANGUAGE` of the plugin: "+strings.Join(scaffold.Languages(), ", "))
 	f.StringVar(&dir, "dir", "", "`DIR` to write it to (default burn-backend-NAME)")
-	f.StringVar(&p.BurnDir, "burn", "", "`DIR` of a local copy of burn to build a plugin in Go with")
+	f.StringVar(&burn, "burn", "", "`DIR` of a checkout of burn to build a plugin in Go with")
 	must(cmd.RegisterFlagCompletionFunc("lang", cobra.FixedCompletions(scaffold.Languages(), cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.MarkFlagDirname("dir"))
 	must(cmd.MarkFlagDirname("burn"))
 	return cmd
 }
 
+// burnSource is where a plugin in Go gets burn from, with dir as the flag --burn.
+func burnSource(dir string) (scaffold.Source, error) {
+	if dir != "" {
+		dir, err := scaffold.Checkout(dir)
+		if err != nil {
+			return scaffold.Source{}, usage("plugin new: --burn: want the folder of a checkout of burn: %w", err)
+		}
+		return scaffold.Source{Dir: dir}, nil
+	}
+	s, err := scaffold.FindSource()
+	if err != nil {
+		return s, usage("plugin new: %w; get one with git clone https://%s and name its folder with --burn DIR", err, scaffold.Module)
+	}
+	return s, nil
+}
+
 func (a *app) pluginNew(p scaffold.Plugin, dir string) error {
+	if all := scaffold.Languages(); !slices.Contains(all, p.Language) {
+		return usage("plugin new: --lang: want one of %s, got %q%s", strings.Join(all, ", "), p.Language, nearest.Hint(p.Language, all))
+	}
 	files, err := p.Write(dir)
 	switch {
 	case errors.Is(err, scaffold.ErrExists):
@@ -56,8 +83,14 @@ func (a *app) pluginNew(p scaffold.Plugin, dir string) error {
 		return fmt.Errorf("plugin new: %w", err)
 	}
 	for _, f := range files {
-		fmt.Fprintf(a.out, "%s/%s\n", dir, f)
+		plain.Fprintf(a.out, "%s/%s\n", dir, f)
 	}
-	fmt.Fprintf(a.out, "\nto build, run and test it: %s/README.md\n", dir)
+	switch s := p.Source; {
+	case s.Dir != "":
+		plain.Fprintf(a.out, "\nit is built with the checkout of burn in %s: go.mod replaces the module by it\n", s.Dir)
+	case s.Version != "":
+		plain.Fprintf(a.out, "\nit is built with burn %s\n", s.Version)
+	}
+	plain.Fprintf(a.out, "\nto build, run and test it: %s/README.md\n", dir)
 	return nil
 }

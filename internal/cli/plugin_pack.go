@@ -5,21 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
-	"github.com/BurntSushi/toml"
 	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/host/store"
+	"github.com/goburn/burn/internal/plain"
+	"github.com/goburn/burn/internal/tomlfile"
 	"github.com/goburn/burn/sdk/client"
 	"github.com/goburn/burn/sdk/wire"
 	"github.com/spf13/cobra"
 )
 
 type packFlags struct {
-	namespace, version, platform, kind, out, mirror, key string
-	files                                                []string
+	namespace, version, platform, kind, out, mirror, key, expires string
+	files                                                         []string
 }
 
 func (a *app) pluginPackCommand() *cobra.Command {
@@ -42,7 +43,8 @@ func (a *app) pluginPackCommand() *cobra.Command {
 	fs.StringArrayVar(&f.files, "file", nil, "`PATH[=NAME]` of a further file, such as a licence; may be repeated")
 	fs.StringVar(&f.out, "out", "", "archive `FILE` (default: NAME_VERSION_OS_ARCH.tar.gz)")
 	fs.StringVar(&f.mirror, "mirror", "", "`DIR` of a mirror to put it into, with the index")
-	fs.StringVar(&f.key, "key", "", "private key `FILE` to sign with")
+	fs.StringVar(&f.key, "key", "", "private key `FILE` to sign with: the archive, and the index of --mirror")
+	fs.StringVar(&f.expires, "expires", "", "`DATE` (YYYY-MM-DD) until which the index of --mirror holds (default: 90 days)")
 	return cmd
 }
 
@@ -75,7 +77,13 @@ func (a *app) pack(f *packFlags, exe string) error {
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	fmt.Fprintf(a.out, "packed %s: %s\n", p.ID, out)
+	plain.Fprintf(a.out, "packed %s: %s\n", p.ID, out)
+	index := store.IndexOptions{}
+	if f.expires != "" {
+		if index.Expires, err = time.Parse(time.DateOnly, f.expires); err != nil {
+			return usage("--expires: want YYYY-MM-DD, got %q", f.expires)
+		}
+	}
 	if f.key != "" {
 		k, err := store.ReadPrivateKey(f.key)
 		if err != nil {
@@ -84,11 +92,16 @@ func (a *app) pack(f *packFlags, exe string) error {
 		if err := k.SignFile(out, p); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.out, "signed with key %s: %s\n", k.Public().ID(), out+store.SignatureExt)
+		index.Key = &k
+		plain.Fprintf(a.out, "signed with key %s: %s\n", k.Public().ID(), out+store.SignatureExt)
 	}
 	if f.mirror != "" {
-		if _, err := store.WriteIndex(f.mirror, store.Limits{}); err != nil {
+		x, err := store.WriteIndex(f.mirror, index)
+		if err != nil {
 			return err
+		}
+		if index.Key != nil {
+			plain.Fprintf(a.out, "index of %s: counter %d, until %s\n", f.mirror, x.Counter, x.Expires.Format(time.DateOnly))
 		}
 	}
 	return nil
@@ -108,12 +121,9 @@ func (f *packFlags) manifest(exe string) (host.Manifest, error) {
 		return host.Manifest{}, usage("%s: want a file named burn-backend-NAME", exe)
 	}
 	m := host.Manifest{Name: name, Kind: kind}
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(exe), stem+".toml"))
-	if err == nil {
-		_, err = toml.Decode(string(text), &m)
-	}
+	_, err := tomlfile.Load(tomlfile.Manifest, filepath.Join(filepath.Dir(exe), stem+".toml"), &m)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return m, usage("%s.toml: %w", stem, err)
+		return m, usage("%w", err)
 	}
 	goos, arch, _ := strings.Cut(client.FormatOf(exe), "/")
 	if f.platform != "" {

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/goburn/burn/host/store"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/spf13/cobra"
 )
 
@@ -22,7 +24,7 @@ with burn plugin trust.`,
 			if err := k.Write(args[0]); err != nil {
 				return &exitError{exitUsage, err}
 			}
-			fmt.Fprintf(a.out, "key %s\n  private  %s\n  public   %s.pub\n", k.Public().ID(), args[0], args[0])
+			plain.Fprintf(a.out, "key %s\n  private  %s\n  public   %s.pub\n", k.Public().ID(), args[0], args[0])
 			return nil
 		},
 	}
@@ -51,7 +53,7 @@ func (a *app) pluginSignCommand() *cobra.Command {
 				if err := k.SignFile(path, p); err != nil {
 					return err
 				}
-				fmt.Fprintf(a.out, "signed %s with key %s: %s\n", p.ID, k.Public().ID(), path+store.SignatureExt)
+				plain.Fprintf(a.out, "signed %s with key %s: %s\n", p.ID, k.Public().ID(), path+store.SignatureExt)
 			}
 			return nil
 		},
@@ -61,14 +63,34 @@ func (a *app) pluginSignCommand() *cobra.Command {
 }
 
 func (a *app) pluginIndexCommand() *cobra.Command {
-	return &cobra.Command{
+	var key, expires string
+	cmd := &cobra.Command{
 		Use:   "index DIR",
 		Short: "Write the index of a mirror",
 		Long: `Make a folder of archives a mirror: check each DIR/HOST/NAMESPACE/NAME/VERSION/OS_ARCH.tar.gz and write DIR/index.toml. A mirror is
-used as it lies on disk, or behind any web server.`,
-		Args: cobra.ExactArgs(1),
+used as it lies on disk, or behind any web server.
+
+With --key the index is signed, in DIR/index.toml.sig. Its counter grows with each index, and it expires: whoever has seen it takes no
+older one, and none that is expired. So write it anew before that day, whether or not there are new archives. The key has to be one that
+users trust for the namespaces in the mirror.`,
+		Example: "  burn plugin index ./mirror --key acme.key\n  burn plugin index ./mirror --key acme.key --expires 2027-01-31",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			x, err := store.WriteIndex(args[0], store.Limits{})
+			o := store.IndexOptions{}
+			if key != "" {
+				k, err := store.ReadPrivateKey(key)
+				if err != nil {
+					return refused(&exitError{exitUsage, err})
+				}
+				o.Key = &k
+			}
+			if expires != "" {
+				var err error
+				if o.Expires, err = time.Parse(time.DateOnly, expires); err != nil {
+					return usage("--expires: want YYYY-MM-DD, got %q", expires)
+				}
+			}
+			x, err := store.WriteIndex(args[0], o)
 			if err != nil {
 				return refused(&exitError{exitUsage, err})
 			}
@@ -78,8 +100,16 @@ used as it lies on disk, or behind any web server.`,
 					builds += len(v.Platforms)
 				}
 			}
-			fmt.Fprintf(a.out, "%s, %s in %s\n", count(len(x.Plugins), "plugin"), count(builds, "archive"), args[0])
+			plain.Fprintf(a.out, "%s, %s in %s\n", count(len(x.Plugins), "plugin"), count(builds, "archive"), args[0])
+			if o.Key == nil {
+				fmt.Fprintln(a.out, "not signed: name a key with --key, so that nobody can show users an old index")
+			} else {
+				plain.Fprintf(a.out, "signed with key %s: counter %d, until %s\n", o.Key.Public().ID(), x.Counter, x.Expires.Format(time.DateOnly))
+			}
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&key, "key", "", "private key `FILE` to sign the index with")
+	cmd.Flags().StringVar(&expires, "expires", "", "`DATE` (YYYY-MM-DD) until which the index holds (default: 90 days)")
+	return cmd
 }

@@ -68,13 +68,14 @@ func TestPluginCommands(t *testing.T) {
 
 	id := plugin(0, append([]string{"trust"}, trust...)...).out
 	id = strings.Fields(strings.Split(id, "\n")[1])[0]
-	plugin(0, with("upgrade", archive)...)
+	require.Contains(t, plugin(1, with("upgrade", archive)...).err, "--allow-downgrade")
+	plugin(0, with("upgrade", archive, "--allow-downgrade")...)
 	plugin(0, append([]string{"trust", "--revoke", id, "--reason", "stolen"}, trust...)...)
 	r = plugin(1, with("verify", "--json")...)
 	var report store.Report
 	require.NoError(t, json.Unmarshal([]byte(r.out), &report))
 	require.Contains(t, report.Problems[0].What, "revoked: stolen")
-	plugin(0, with("remove", "acme/npu")...)
+	require.Contains(t, plugin(0, with("remove", "acme/npu")...).out, "burn.lock: the entry of example.org/acme/npu 1.0.0 is removed, since no version is installed any more\n")
 	require.Contains(t, plugin(1, with("remove", "npu")...).err, "is not installed")
 }
 
@@ -117,8 +118,8 @@ func TestDoctor(t *testing.T) {
 		origins[v.Key] = v.Value + " " + v.Origin
 	}
 	require.Equal(t, map[string]string{"device": "npu " + file, "threads": "2 " + file, "plugin_path": " default", "log": "off flag --log",
-		"mirror": "/no/such " + file, "dev_plugins": " default", "plugin_memory": "0 default", "plugin_threads": "0 default",
-		"plugin_files": "0 default", "heartbeat": "10s default", "restart_attempts": "5 default", "restart_backoff": "20ms default"}, origins)
+		"mirror": "/no/such " + file, "mirror_stale": "false default", "dev_plugins": " default", "options": " default", "plugin_memory": "0 default", "plugin_threads": "0 default",
+		"plugin_files": "0 default", "plugin_containment": "on default", "start_timeout": "30s default", "open_timeout": "1m0s default", "define_timeout": "5m0s default", "heartbeat": "10s default", "restart_attempts": "5 default", "restart_backoff": "20ms default"}, origins)
 	var errs []string
 	for _, f := range d.Findings {
 		if f.Severity == "error" {

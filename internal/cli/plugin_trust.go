@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/goburn/burn/host/store"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/spf13/cobra"
 )
 
@@ -13,16 +14,21 @@ func (a *app) pluginTrustCommand() *cobra.Command {
 	f := &storeFlags{}
 	var namespaces []string
 	var owner, expires, revoke, reason string
+	var accept bool
 	cmd := &cobra.Command{
 		Use:   "trust [FILE.pub]",
 		Short: "List trusted keys, trust one, or revoke one",
 		Long: `Without argument, list the keys of the trust file. With a public key file, trust the key for the namespaces named: whoever has its
-private half may then give you programs under these names. Get public keys from a place you trust, not from beside the archive.`,
+private half may then give you programs under these names. Get public keys from a place you trust, not from beside the archive.
+A trust file that was changed by something other than this command is refused until you have looked at it and said --accept.`,
 		Example: `  burn plugin trust
   burn plugin trust acme.pub --namespace example.org/acme --owner "ACME GPUs"
   burn plugin trust --revoke 0123456789abcdef --reason "private key was lost"`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if accept || revoke == "" && len(args) == 0 { // to look at it, whatever it is
+				return a.lookAtTrust(f, accept)
+			}
 			t, err := a.trust(f)
 			if err != nil {
 				return err
@@ -32,8 +38,6 @@ private half may then give you programs under these names. Get public keys from 
 				return usage("--revoke takes the id of a key and no file")
 			case revoke != "":
 				return a.revoke(t, revoke, reason)
-			case len(args) == 0:
-				return a.listKeys(t)
 			case len(namespaces) == 0:
 				return usage("--namespace: want HOST/NAMESPACE that the key may sign for, HOST/* or *")
 			}
@@ -54,7 +58,7 @@ private half may then give you programs under these names. Get public keys from 
 				return err
 			}
 			added := t.Find(k.ID)
-			fmt.Fprintf(a.out, "%s key %s for %s in %s\n", added.State(now()), k.ID, strings.Join(added.Namespaces, ", "), t.File)
+			plain.Fprintf(a.out, "%s key %s for %s in %s\n", added.State(now()), k.ID, strings.Join(added.Namespaces, ", "), t.File)
 			return nil
 		},
 	}
@@ -64,8 +68,36 @@ private half may then give you programs under these names. Get public keys from 
 	fs.StringVar(&owner, "owner", "", "`NAME` of who has the key")
 	fs.StringVar(&expires, "expires", "", "`DATE` (YYYY-MM-DD) from which the key is not trusted any more")
 	fs.StringVar(&revoke, "revoke", "", "`KEY`, by its id, that is never trusted again")
+	fs.BoolVar(&accept, "accept", false, "take a trust file that something other than this command changed or removed as it is now")
 	fs.StringVar(&reason, "reason", "no reason given", "`TEXT`: why it is revoked")
 	return cmd
+}
+
+// lookAtTrust lists the keys, and says when the file is not as burn left it.
+func (a *app) lookAtTrust(f *storeFlags, accept bool) error {
+	path := f.trustFile
+	if path == "" {
+		var err error
+		if path, err = store.TrustFile(); err != nil {
+			return err
+		}
+	}
+	t, err := store.ReadTrust(path)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	if err := a.listKeys(t); err != nil {
+		return err
+	}
+	if accept {
+		if err := t.Accept(); err != nil {
+			return err
+		}
+		plain.Fprintf(a.out, "accepted %s as it is\n", t.File)
+		return nil
+	}
+	_, err = store.OpenTrust(path)
+	return refused(err)
 }
 
 func (a *app) revoke(t *store.Trust, id, reason string) error {
@@ -77,13 +109,13 @@ func (a *app) revoke(t *store.Trust, id, reason string) error {
 	if err := t.Write(); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "revoked key %s: plugins signed with it are refused; see burn plugin verify\n", id)
+	plain.Fprintf(a.out, "revoked key %s: plugins signed with it are refused; see burn plugin verify\n", id)
 	return nil
 }
 
 func (a *app) listKeys(t *store.Trust) error {
 	if len(t.Keys) == 0 {
-		fmt.Fprintf(a.out, "no key is trusted (%s)\n", t.File)
+		plain.Fprintf(a.out, "no key is trusted (%s)\n", t.File)
 		return nil
 	}
 	w := a.table()
@@ -94,7 +126,7 @@ func (a *app) listKeys(t *store.Trust) error {
 		if !k.Expires.IsZero() {
 			expires = k.Expires.Format(time.DateOnly)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.ID, k.State(now()), strings.Join(k.Namespaces, " "), expires, dash(k.Owner))
+		plain.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", k.ID, k.State(now()), strings.Join(k.Namespaces, " "), expires, dash(k.Owner))
 	}
 	return w.Flush()
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goburn/burn/host/store"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/spf13/cobra"
 )
 
@@ -43,12 +44,12 @@ the trust file and burn.lock. The exit code is 1 when something is wrong.`,
 
 func (a *app) printReport(s *store.Store, r *store.Report) {
 	for _, p := range r.Problems {
-		fmt.Fprintf(a.out, "%s\n  wrong   %s\n  remedy  %s\n", p.Plugin, oneLine(p.What), oneLine(p.Remedy))
+		plain.Fprintf(a.out, "%s\n  wrong   %s\n  remedy  %s\n", p.Plugin, oneLine(p.What), oneLine(p.Remedy))
 	}
 	for _, n := range r.Notes {
-		fmt.Fprintf(a.out, "note: %s\n", n)
+		plain.Fprintf(a.out, "note: %s\n", n)
 	}
 	if len(r.Problems) == 0 {
-		fmt.Fprintf(a.out, "%s in %s: all files are as signed, installed and locked\n", count(len(r.Checked), "plugin"), s.Dir)
+		plain.Fprintf(a.out, "%s in %s: all files are as signed, installed and locked\n", count(len(r.Checked), "plugin"), s.Dir)
 	}
 }

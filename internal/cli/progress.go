@@ -3,12 +3,14 @@ package cli
 import (
 	"fmt"
 	"io"
+
+	"github.com/goburn/burn/internal/plain"
 )
 
 // progress is a line that is drawn over again, on a terminal only.
 type progress struct {
 	w           io.Writer // nil: draw nothing
-	done, total int
+	done, total int       // total 0: not known
 	drawn       bool
 }
 
@@ -26,8 +28,13 @@ func (p *progress) step(what string) {
 	if p.w == nil {
 		return
 	}
+	what = plain.Text(what)
 	what = what[max(0, len(what)-60):]
-	fmt.Fprintf(p.w, "\r\x1b[K%d/%d  %s", p.done, p.total, what)
+	of := ""
+	if p.total > 0 {
+		of = fmt.Sprintf("/%d", p.total)
+	}
+	fmt.Fprintf(p.w, "\r\x1b[K%d%s  %s", p.done, of, what)
 	p.drawn = true
 }
 

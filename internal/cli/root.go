@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/internal/config"
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
@@ -15,10 +16,12 @@ import (
 // app is one invocation.
 type app struct {
 	env      func(string) string
+	in       io.Reader
 	out, err io.Writer
 	flags    flags
 	config   config.Config
-	started  bool // the command line was understood
+	started  bool                        // the command line was understood
+	asked    func(host.LocalFolder) bool // about ./burn_plugins; nil until somebody has to be asked
 }
 
 // flags are those that override the configuration.
@@ -37,21 +40,27 @@ func (a *app) root() *cobra.Command {
 		Long: `burn runs, inspects and tests deep-learning models. Its backends are plugins that are found at run time; the cpu
 backend is built in, so that nothing has to be installed.
 
-Settings are taken from flags, then from variables (BURN_ and the name in capitals: BURN_DEVICE, BURN_PLUGIN_MEMORY; BURN_PLUGIN_PATH and
-BURN_DEV_PLUGINS, of NAME=PATH, are separated as in PATH), then from the file that BURN_CONFIG names or else config.toml in the
-folder burn of the user's configuration directory:
+Settings are taken from flags, then from variables (BURN_ and the name in capitals: BURN_DEVICE, BURN_PLUGIN_MEMORY; BURN_PLUGIN_PATH,
+BURN_DEV_PLUGINS, of NAME=PATH, and BURN_OPTIONS, of BACKEND.OPTION=VALUE, are separated as in PATH), then from the file that
+BURN_CONFIG names or else config.toml in the folder burn of the user's configuration directory:
 
   device = "cpu"                          # NAME[:INDEX], or with a transport: builtin:cpu:0, process:cpu, shared:npu
   threads = 0                             # of a host backend; 0: as many as the process may use
   plugin_path = ["/opt/burn/plugins"]     # searched for plugins before all other places
   log = "warn"                            # off, error, warn, info, debug, trace
   mirror = "https://example.org/burn"     # folder or address that plugins are installed from
+  mirror_stale = false                    # true: take an index that is expired or older than one seen before, of an offline mirror
   dev_plugins = {npu = "/src/npu/burn-backend-npu"}     # come before all others, unchecked
+  options = {cpu = {threads_per_stream = "all"}}        # of backends' own, by their names; those of cpu are in docs/PLUGINS.md
   plugin_memory = "8GiB"                  # private memory of a plugin process (Linux); 0: no bound
   plugin_threads = 0                      # of a plugin process; 0: as threads
   plugin_files = 0                        # that a plugin process may have open (Linux); 0: no bound of its own
+  plugin_containment = "on"               # confine plugin processes (docs/SECURITY.md): on, strict, off, or "on except NAME NAME"
+  start_timeout = "30s"                   # in which a plugin has to start (burn devices: 10s unless set)
+  open_timeout = "1m"                     # in which it has to open a device or stream, or "off"
+  define_timeout = "5m"                   # in which it has to take in a program, or "off"
   heartbeat = "10s"                       # in which a plugin has to show that it is alive, or "off"
-  restart_attempts = 5                    # starts of a lost plugin in a row, and tries of a call
+  restart_attempts = 5                    # starts of a lost plugin in a row
   restart_backoff = "20ms"                # before the second start in a row; doubled each time, up to 2s
 
 ` + exitHelp,
@@ -59,7 +68,9 @@ folder burn of the user's configuration directory:
   burn inspect model.onnx
   burn devices`,
 		SilenceErrors: true,
-		SilenceUsage:  true,
+
+		DisableSuggestions: true, // suggestion makes them, for flags and the commands of all levels
+		SilenceUsage:       true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.started = true
 			if err := a.configure(cmd.Flags()); err != nil {
@@ -76,7 +87,7 @@ folder burn of the user's configuration directory:
 	f.StringVar(&a.flags.config, "config", "", "`FILE` to read settings from")
 	f.StringSliceVar(&a.flags.pluginPath, "plugin-path", nil, "`DIR` to search for plugins first; may be repeated")
 	f.StringVar(&a.flags.log, "log", "", "what host and plugins report, one `LEVEL` of "+strings.Join(config.Levels, ", "))
-	root.AddCommand(a.runCommand(), a.inspectCommand(), a.trainCommand(), a.devicesCommand(), a.conformanceCommand(), a.benchCommand(), a.pluginCommand(), a.doctorCommand(), a.versionCommand(), a.docsCommand())
+	root.AddCommand(a.runCommand(), a.inspectCommand(), a.trainCommand(), a.generateCommand(), a.devicesCommand(), a.conformanceCommand(), a.benchCommand(), a.profileCommand(), a.pluginCommand(), a.doctorCommand(), a.versionCommand(), a.docsCommand())
 	root.CompletionOptions.HiddenDefaultCmd = false
 	must(root.RegisterFlagCompletionFunc("log", cobra.FixedCompletions(config.Levels, cobra.ShellCompDirectiveNoFileComp)))
 	return root

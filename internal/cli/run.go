@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/goburn/burn/model/onnx"
 	"github.com/goburn/burn/model/onnx/onnxtest"
 	"github.com/goburn/burn/tensor"
@@ -26,39 +28,48 @@ type runFlags struct {
 	json      bool
 	verbose   bool
 	image     imageFlags
+	many      manyFlags
 }
 
 func (a *app) runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run MODEL [FILE]",
+		Use:   "run MODEL [FILE...]",
 		Short: "Run a model on input files",
-		Long: `Run an ONNX model once and print its outputs: type, shape, range and elements, or the K best classes.
+		Long: `Run an ONNX model and print its outputs: type, shape, range and elements, or the K best classes.
 
 An input is NAME=FILE; the name may be left out when the model has one input. Files are
   .npy         an array of NumPy, with the type and shape that the model declares
   .pb          a TensorProto of ONNX, or a SequenceProto or OptionalProto where the model declares one
-  .png, .jpg   an image: laid over white, resized, then scaled so that black is 0 and white is 1 (--scale), inverted if
-               asked (--invert), less --mean, divided by --std; its channels, size and layout follow the model
+  .png, .jpg,  an image: laid over white, resized, then scaled so that black is 0 and white is 1 (--scale), inverted if
+  .webp        asked (--invert), less --mean, divided by --std; its channels, size and layout follow the model
+  .txt, .csv   numbers, a row on each line, separated by spaces or commas
+  .json        numbers in nested lists
   @zeros       no file: zeros, with dimensions of 1 where the model leaves them open; @zeros:1x3x224x224 says them
 
 --top prints the best classes of an output [N,C]. The values are those of the model: when they are scores and not
 probabilities, --softmax makes them that.
 
+Many files for one input, each a run of its own: several FILEs, a pattern such as '*.jpg', or -, which reads a path or a line of JSON
+from each line of standard input: the numbers of the input in lists, or an object of all inputs, each with a path or numbers. With
+--batch up to N samples go into one run, if the model leaves its first dimension open. Results come in order, as lines of text, or
+as CSV or JSON lines (--format), to stdout or a file (--out); with --output the arrays of each file are in a folder of its own. A
+file that cannot be used is reported, and the rest goes on; the exit code is then 1. An interrupt ends with what is done.
+
 ` + exitHelp,
 		Example: `  burn run digits.onnx --input image=seven.png --top 3 --labels labels.txt
   burn run resnet.onnx photo.jpg --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --softmax --top 5
-  burn run model.onnx --input a=a.npy --input b=b.npy --output results --device process:cpu`,
-		Args:              cobra.RangeArgs(1, 2),
+  burn run model.onnx --input a=a.npy --input b=b.npy --output results --device process:cpu
+  burn run resnet.onnx 'photos/*.webp' --batch 16 --softmax --top 1 --out classes.csv
+  find photos -name '*.jpg' | burn run resnet.onnx - --top 1 --format jsonl`,
+		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: completeModels,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 2 {
-				f.inputs = append(f.inputs, args[1])
-			}
+			f.inputs = append(f.inputs, args[1:]...)
 			if (cmd.Flags().Changed("top") || f.labels != "" || f.softmax || f.topOutput != "") && f.top < 1 {
 				return usage("--top: want the number of classes to print, from 1, got %d", f.top)
 			}
-			return a.run(cmd.Context(), args[0], f)
+			return a.run(cmd.Context(), args[0], f, f.many.asked(cmd), cmd.InOrStdin())
 		},
 	}
 	fl := cmd.Flags()
@@ -71,6 +82,7 @@ probabilities, --softmax makes them that.
 	fl.StringVar(&f.topOutput, "top-output", "", "`NAME` of the output that --top ranks (default: the first)")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "report device and times on stderr")
+	f.many.add(cmd)
 	a.deviceFlags(cmd)
 	f.image.add(cmd)
 	return cmd
@@ -90,16 +102,23 @@ type runSeconds struct {
 	Run  float64 `json:"run"`
 }
 
-func (a *app) run(ctx context.Context, path string, f runFlags) (err error) {
+func (a *app) run(ctx context.Context, path string, f runFlags, many bool, stdin io.Reader) (err error) {
 	start := time.Now()
-	m, err := onnx.Load(path, onnx.Options{})
+	m, err := loadModel(path)
 	if err != nil {
-		return badModel(err)
+		return err
 	}
 	if err := m.Unsupported(); err != nil {
 		return badModel(fmt.Errorf("%s: %w", path, err))
 	}
 	loaded := time.Now()
+	files, err := manyOf(m.Inputs(), f.inputs, many)
+	if err != nil {
+		return err
+	}
+	if files != nil {
+		return a.runMany(ctx, path, m, files, f, stdin)
+	}
 	feed, err := a.readInputs(path, m, f)
 	if err != nil {
 		return err
@@ -143,7 +162,7 @@ func (a *app) run(ctx context.Context, path string, f runFlags) (err error) {
 	}
 	info.Seconds = runSeconds{loaded.Sub(start).Seconds(), ran.Sub(opening).Seconds(), done.Sub(ran).Seconds()}
 	if f.verbose {
-		fmt.Fprintf(a.err, "%s on %s: loaded in %v, opened in %v, ran in %v\n", path, d.Spec, round(loaded.Sub(start)),
+		plain.Fprintf(a.err, "%s on %s: loaded in %v, opened in %v, ran in %v\n", path, d.Spec, round(loaded.Sub(start)),
 			round(ran.Sub(opening)), round(done.Sub(ran)))
 	}
 	return a.show(m, results, info, f, ranked, labels)
@@ -182,12 +201,12 @@ func (a *app) readInputs(path string, m *onnx.Model, f runFlags) (map[string]onn
 	if err != nil {
 		return nil, err
 	}
-	feed := map[string]onnxtest.Value{}
+	feed, room := map[string]onnxtest.Value{}, newHostRoom()
 	for _, in := range ins {
 		file, ok := files[in.Name]
 		switch {
 		case ok:
-			if feed[in.Name], err = readInput(in, file, f.image); err != nil {
+			if feed[in.Name], err = readInput(in, file, f.image, room); err != nil {
 				return nil, err
 			}
 		case !in.Default && in.Kind != onnx.OptionalKind:
@@ -240,7 +259,7 @@ func (a *app) show(m *onnx.Model, results map[string]onnxtest.Value, info runInf
 		}
 	}
 	if f.output != "" {
-		fmt.Fprintf(a.out, "%s written to %s\n", count(len(written), "file"), f.output)
+		plain.Fprintf(a.out, "%s written to %s\n", count(len(written), "file"), f.output)
 	}
 	return nil
 }
@@ -265,7 +284,7 @@ func save(base string, v onnxtest.Value, o *outputInfo, written map[string]strin
 }
 
 // openSession puts a model on a device. The caller closes the session and then the tensor device.
-func openSession(ctx context.Context, m *onnx.Model, d *core.Device) (*onnx.Session, *tensor.Device, error) {
+func openSession(ctx context.Context, m *onnx.Model, d *core.Place) (*onnx.Session, *tensor.Device, error) {
 	dev, err := tensor.On(ctx, d)
 	if err != nil {
 		return nil, nil, err

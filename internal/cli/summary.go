@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/goburn/burn/model/onnx/onnxtest"
 	"github.com/goburn/burn/tensor"
 )
@@ -111,19 +112,19 @@ func firstValues(a onnxtest.Array, n int) any {
 // summarize prints an output: type and range on one line, elements below.
 func summarize(w io.Writer, name string, v onnxtest.Value) {
 	if v.Kind != onnxtest.Tensor {
-		fmt.Fprintf(w, "%s  %v\n", name, v)
+		plain.Fprintf(w, "%s  %v\n", name, v)
 		for i, e := range v.Elems {
 			summarize(w, elemName(name, v, i), e)
 		}
 		return
 	}
 	a := v.Tensor
-	fmt.Fprintf(w, "%s  %v", name, a)
+	plain.Fprintf(w, "%s  %v", name, a)
 	n := a.Shape.Size()
 	if s := statsOf(a); s != nil && a.DType != dtype.Bool && n > 1 {
-		fmt.Fprintf(w, "  min %s  max %s  mean %s", short(s.Min), short(s.Max), short(s.Mean))
+		plain.Fprintf(w, "  min %s  max %s  mean %s", short(s.Min), short(s.Max), short(s.Mean))
 		if s.NaN > 0 {
-			fmt.Fprintf(w, "  nan %d", s.NaN)
+			plain.Fprintf(w, "  nan %d", s.NaN)
 		}
 	} else if n > 1 && s == nil {
 		fmt.Fprint(w, "  all nan")
@@ -137,7 +138,7 @@ func summarize(w io.Writer, name string, v onnxtest.Value) {
 	}
 	first := onnxtest.Array{DType: a.DType, Shape: []int{shown}, Data: a.Data[:shown*a.DType.Size()]}
 	text := tensor.Elements(first.DType, first.Shape, first.Data, tensor.PrintOptions{})
-	fmt.Fprintf(w, "\n  %s, %d more\n", strings.TrimSuffix(text, "]")+", ...]", n-shown)
+	plain.Fprintf(w, "\n  %s, %d more\n", strings.TrimSuffix(text, "]")+", ...]", n-shown)
 }
 
 // short prints a number with five digits.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/goburn/burn/model/onnx/onnxtest"
 	"github.com/goburn/burn/tensor"
 )
@@ -123,7 +124,7 @@ func sumsToOne(row []float64, d dtype.DType) bool {
 
 // printTop prints the best classes, and what their values are.
 func printTop(w io.Writer, name string, a onnxtest.Array, rows []topRow, softmax bool) {
-	fmt.Fprintf(w, "%s  %v", name, a)
+	plain.Fprintf(w, "%s  %v", name, a)
 	probability := len(rows) > 0
 	samples, index, label := 0, 0, 0
 	for _, r := range rows {
@@ -141,16 +142,16 @@ func printTop(w io.Writer, name string, a onnxtest.Array, rows []topRow, softmax
 	}
 	for i, r := range rows {
 		if samples > 0 && (i == 0 || rows[i-1].Sample != r.Sample) {
-			fmt.Fprintf(w, "sample %d\n", r.Sample)
+			plain.Fprintf(w, "sample %d\n", r.Sample)
 		}
-		fmt.Fprintf(w, "  %*d", index, r.Index)
+		plain.Fprintf(w, "  %*d", index, r.Index)
 		if label > 0 {
-			fmt.Fprintf(w, "  %s%s", r.Label, strings.Repeat(" ", label-len([]rune(r.Label))))
+			plain.Fprintf(w, "  %s%s", r.Label, strings.Repeat(" ", label-len([]rune(r.Label))))
 		}
 		if r.Probability {
-			fmt.Fprintf(w, "  %7.3f %%\n", 100*float64(r.Value))
+			plain.Fprintf(w, "  %7.3f %%\n", 100*float64(r.Value))
 		} else {
-			fmt.Fprintf(w, "  %s\n", short(r.Value))
+			plain.Fprintf(w, "  %s\n", short(r.Value))
 		}
 	}
 }

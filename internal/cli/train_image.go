@@ -17,7 +17,7 @@ import (
 
 // mnistConfig trains the Burn Book's network, as the Book does but for the learning rate, which falls from a greater one.
 func mnistConfig() trainConfig {
-	return trainConfig{Epochs: 10, Batch: 64, Seed: 42, Rate: 2e-3, Schedule: "cosine", WeightDecay: 1e-4, Accumulate: 1, Keep: 2, Memory: "all", ReadEvery: 10,
+	return trainConfig{Epochs: 10, Batch: 64, Seed: 42, Rate: 2e-3, Schedule: "cosine", WeightDecay: 1e-4, Accumulate: 1, Keep: 2, NonFinite: 3, Export: "auto", Memory: "all", ReadEvery: 10,
 		Image: &imageConfig{Channels: []int{8, 16}, Hidden: 512, Dropout: 0.5, Pool: "avg"}}
 }
 
@@ -69,7 +69,7 @@ func trainFashion(r *trainRun) error {
 
 // trainImages trains on grey images of 28 by 28, whose pixels have the given mean and deviation.
 func trainImages(r *trainRun, load func(context.Context, source.Options) (train, test *source.Images, err error), mean, std float32) error {
-	whole, test, err := load(r.ctx, source.Options{Dir: r.flags.data})
+	whole, test, err := load(r.ctx, source.Options{Dir: r.flags.data, Only: r.flags.data != ""})
 	if err != nil {
 		return found(err)
 	}

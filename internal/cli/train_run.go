@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/goburn/burn/data/source"
 	"github.com/goburn/burn/decorators/autodiff"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/goburn/burn/model/record"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/optim"
@@ -50,6 +52,7 @@ type trainJob[M, B any] struct {
 	step    train.Step[M, B]
 	metrics []metric.Metric
 	test    func(dev *tensor.Device) (train.Loader[B], error) // nil for none
+	about   map[string]string                                 // what model.burn says of itself, beside the task
 	// finish writes what the task makes of the model beside its record, into the folder.
 	finish func(ctx context.Context, m M, dir string) error
 }
@@ -57,15 +60,19 @@ type trainJob[M, B any] struct {
 // execute trains, evaluates, exports and reports.
 func execute[M, B any](r *trainRun, job trainJob[M, B]) (err error) {
 	dir := r.dir()
-	if err := r.prepare(dir); err != nil {
+	folder, err := r.prepare(dir)
+	if err != nil {
 		return err
 	}
 	c, page := r.config, report.New("")
 	l := &train.Learner[M, B]{
 		Name: r.name, TrainStep: job.step, Epochs: c.Epochs, Metrics: job.metrics, Dir: dir, Config: c, Resume: r.flags.resume,
 		TrainMetrics: []metric.Metric{metric.LearningRate(), metric.Speed()}, ReadEvery: c.ReadEvery, Accumulate: c.Accumulate,
-		Checkpoints: train.Checkpoints{Every: c.Checkpoint, Keep: c.Keep}, Restarts: 3, Listeners: []train.Listener{page},
+		Checkpoints: train.Checkpoints{Every: c.Checkpoint, Keep: c.Keep}, Restarts: 3, Listeners: []train.Listener{page, folder},
 		Open: func(ctx context.Context) (*train.Parts[M, B], error) { return openParts(ctx, r, job.open) },
+	}
+	if l.NonFinite = c.NonFinite; c.NonFinite == 0 {
+		l.NonFinite = -1
 	}
 	if c.Clip > 0 {
 		l.Clip = &optim.Clip{Norm: c.Clip}
@@ -78,46 +85,81 @@ func execute[M, B any](r *trainRun, job trainJob[M, B]) (err error) {
 	res, err := l.Run(d.ctx)
 	ended := d.close()
 	if err != nil {
-		return fmt.Errorf("train %s: %w", r.name, found(err))
+		return errors.Join(fmt.Errorf("train %s: %w", r.name, found(err)), folder.failed())
 	}
 	defer func() { err = errors.Join(err, ended, res.Close()) }()
+	out := &outputs{dir: dir, name: r.name}
 	if res.Saved != nil {
-		return fmt.Errorf("train %s: the checkpoint was not written: %w", r.name, res.Saved)
+		out.fail("the last checkpoint", res.Saved)
 	}
-	if res.Reason == train.Interrupted {
-		fmt.Fprintf(r.app.err, "stopped after %d of %d epochs, step %d; to go on: %s\n", res.Epochs, c.Epochs, res.Step, r.again(dir))
+	stopped := res.Reason == train.Interrupted
+	if stopped && res.Saved == nil {
+		plain.Fprintf(r.app.err, "stopped after %d of %d epochs, step %d; to go on: %s\n", res.Epochs, c.Epochs, res.Step, r.again(dir))
 		return context.Canceled
 	}
-	history := res.History
-	if job.test != nil {
-		loader, err := job.test(res.Device)
-		if err != nil {
-			return fmt.Errorf("train %s: test: %w", r.name, err)
-		}
-		l.Listeners = []train.Listener{page}
-		rec, err := l.Evaluate(r.ctx, res.Parts, loader)
-		if err != nil {
-			return fmt.Errorf("train %s: test: %w", r.name, err)
-		}
-		history = append(history, rec)
+	ctx := r.ctx
+	if stopped { // what was trained is nowhere but in memory
+		ctx = context.WithoutCancel(ctx)
 	}
+	weights := chosen(ctx, r, l, res, out)
 	meta := record.Options{Metadata: map[string]string{"task": r.name}}
-	if err := record.SaveModule(r.ctx, filepath.Join(dir, "model.burn"), res.Model, meta); err != nil {
-		return fmt.Errorf("train %s: %w", r.name, err)
-	}
+	maps.Copy(meta.Metadata, job.about)
+	out.export("model.burn", func(dir string) error {
+		return record.SaveModule(ctx, filepath.Join(dir, "model.burn"), res.Model, meta)
+	})
 	nn.Eval(res.Model)
-	if err := job.finish(r.ctx, res.Model, dir); err != nil {
-		return fmt.Errorf("train %s: %w", r.name, err)
+	out.export("model.onnx", func(dir string) error { return job.finish(ctx, res.Model, dir) })
+	history := res.History
+	if job.test != nil && !stopped {
+		rec, err := evaluate(r, l, res, job.test, page)
+		if err == nil {
+			history = append(history, rec)
+		}
+		out.try(theTest, err)
 	}
-	if err := writeFile(filepath.Join(dir, "report.html"), func(f *os.File) error { return page.Write(f) }); err != nil {
-		return err
-	}
+	out.try("report.html", writeFile(filepath.Join(dir, "report.html"), func(f *os.File) error { return page.Write(f) }))
 	var infos []metric.Info
 	for _, m := range append(slices.Clone(job.metrics), l.TrainMetrics...) {
 		infos = append(infos, m.Info())
 	}
-	_, err = fmt.Fprintf(r.app.out, "%s%s after %d epochs; model.burn, model.onnx and report.html are in %s\n", history.Summary(infos...), res.Reason, res.Epochs, dir)
-	return err
+	_, err = fmt.Fprint(r.app.out, plain.Lines(history.Summary(infos...)))
+	out.try("the summary", err)
+	_, err = plain.Fprintf(r.app.out, "%s after %d epochs; %s: the weights of %s\n", res.Reason, res.Epochs, out.done(), weights)
+	out.try("the summary", err)
+	for _, line := range out.there() {
+		_, err = plain.Fprintf(r.app.out, "%s\n", line)
+		out.try("the summary", err)
+	}
+	if err := out.err(); err != nil && stopped { // an interrupted command prints no error of its own
+		fmt.Fprintf(r.app.err, "burn: %s\nstopped after %d of %d epochs, step %d, and this run cannot be resumed from there\n", indented(err), res.Epochs, c.Epochs, res.Step)
+		return context.Canceled
+	}
+	return out.err()
+}
+
+// evaluate tests the model on data that training has not seen.
+func evaluate[M, B any](r *trainRun, l *train.Learner[M, B], res *train.Result[M, B], test func(*tensor.Device) (train.Loader[B], error), page train.Listener) (train.Record, error) {
+	loader, err := test(res.Device)
+	if err != nil {
+		return train.Record{}, err
+	}
+	l.Listeners = []train.Listener{page}
+	return l.Evaluate(r.ctx, res.Parts, loader)
+}
+
+// chosen gives the model the weights that the settings ask for, and says which they are. Where the best are not to be had, those of
+// the end are exported, which is better than nothing, and is an error in out.
+func chosen[M, B any](ctx context.Context, r *trainRun, l *train.Learner[M, B], res *train.Result[M, B], out *outputs) string {
+	last := fmt.Sprintf("epoch %d, the last", res.Epochs)
+	if c := r.config; c.Export == "last" || c.Export == "auto" && c.Patience == 0 {
+		return last
+	}
+	best, err := l.LoadBest(ctx, res.Parts)
+	if err != nil {
+		out.fail("the best weights", err)
+		return last + ", as the best are not there"
+	}
+	return fmt.Sprintf("epoch %d, the best by %s loss (%s)", best.Epoch+1, best.Split, train.Format(float64(best.Values["loss"]), ""))
 }
 
 // display draws a run: on a terminal with the dashboard, whose keys can end it, else with lines.
@@ -149,19 +191,6 @@ func (r *trainRun) display() *display {
 	return d
 }
 
-// prepare makes the folder and writes the settings.
-func (r *trainRun) prepare(dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, "checkpoint")); err == nil && !r.flags.resume {
-		return usage("%s holds an earlier run: go on with --resume, name another folder with --out, or remove it", dir)
-	} else if err != nil && r.flags.resume {
-		return usage("%s holds no run to go on from: leave --resume out, or name the folder with --out", dir)
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, "config.toml"), r.config.text(), 0o666)
-}
-
 // openParts opens the device and what is on it.
 func openParts[M, B any](ctx context.Context, r *trainRun, open func(dev *tensor.Device) (*train.Parts[M, B], error)) (*train.Parts[M, B], error) {
 	inner, err := r.app.openDevice(ctx, false) // the learner goes on from a checkpoint
@@ -172,17 +201,16 @@ func openParts[M, B any](ctx context.Context, r *trainRun, open func(dev *tensor
 	if err != nil {
 		return nil, errors.Join(err, inner.Close())
 	}
-	dev, err := tensor.On(ctx, autodiff.Device(inner, autodiff.WithCheckpointing(keep)))
+	dev, err := tensor.Own(ctx, autodiff.Device(inner, autodiff.WithCheckpointing(keep)))
 	if err != nil {
-		return nil, errors.Join(err, inner.Close())
+		return nil, err
 	}
-	closing := func() error { return errors.Join(dev.Close(), inner.Close()) }
 	dev.Seed(r.config.Seed)
 	p, err := open(dev)
 	if err != nil {
-		return nil, errors.Join(err, closing())
+		return nil, errors.Join(err, dev.Close())
 	}
-	p.Device, p.Close = dev, closing
+	p.Device = dev
 	p.Optimizer = optim.NewAdamW(optim.AdamWConfig{WeightDecay: r.config.WeightDecay})
 	steps := (p.Train.Len() + r.config.Accumulate - 1) / r.config.Accumulate
 	p.Rate, err = r.config.rates(steps * r.config.Epochs)

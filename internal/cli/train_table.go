@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,10 +12,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/data"
 	"github.com/goburn/burn/data/source"
+	"github.com/goburn/burn/internal/nearest"
 	"github.com/goburn/burn/model/onnx/export"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/tensor"
@@ -23,7 +26,7 @@ import (
 )
 
 func regressionConfig() trainConfig {
-	return trainConfig{Epochs: 60, Batch: 128, Seed: 42, Rate: 3e-3, Schedule: "cosine", WeightDecay: 1e-3, Clip: 1, Accumulate: 1, Keep: 2, Memory: "all", ReadEvery: 10,
+	return trainConfig{Epochs: 60, Batch: 128, Seed: 42, Rate: 3e-3, Schedule: "cosine", WeightDecay: 1e-3, Clip: 1, Accumulate: 1, Keep: 2, NonFinite: 3, Export: "auto", Memory: "all", ReadEvery: 10,
 		Table: &tableConfig{Target: "median_house_value", Hidden: []int{128, 128, 64}}}
 }
 
@@ -33,21 +36,79 @@ type tableRow struct {
 	out float32
 }
 
+// dataTable is what was read of a file.
+type dataTable struct {
+	names []string // of the columns that are inputs, in order
+	texts []string // of the columns that are no numbers
+	rows  data.Memory[tableRow]
+	gaps  int // rows that were left out, because a number is missing
+}
+
+// about says for people what is used of the file.
+func (t *dataTable) about(target string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "regression: %q from %s: %s", target, counted(len(t.names), "column"), quoted(t.names))
+	if len(t.texts) > 0 {
+		fmt.Fprintf(&b, "\nleft out, because not all of it are numbers: %s: %s", counted(len(t.texts), "column"), quoted(t.texts))
+	}
+	if t.gaps > 0 {
+		fmt.Fprintf(&b, "\nleft out, because a number is missing: %s of %d", counted(t.gaps, "row"), t.gaps+len(t.rows))
+	}
+	return b.String()
+}
+
+// metadata says in a model what its inputs and its output are: lists are JSON.
+func (t *dataTable) metadata(target string) (map[string]string, error) {
+	m := map[string]string{"target": target}
+	for key, list := range map[string][]string{"columns": t.names, "columns_left_out": t.texts} {
+		if len(list) == 0 {
+			continue
+		}
+		b, err := json.Marshal(list)
+		if err != nil {
+			return nil, err
+		}
+		m[key] = string(b)
+	}
+	return m, nil
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func quoted(list []string) string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = strconv.Quote(s)
+	}
+	return strings.Join(out, ", ")
+}
+
 // readTable reads the columns that are numbers in every row that has them. Rows with gaps are left out.
-func readTable(path, target string) (names []string, rows data.Memory[tableRow], err error) {
+func readTable(path, target string) (*dataTable, error) {
 	f, err := os.Open(filepath.Clean(path))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer f.Close()
 	r := csv.NewReader(f)
 	head, err := r.Read()
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	head[0] = strings.TrimPrefix(head[0], "\ufeff") // of files from spreadsheets
+	for i, name := range head {
+		if slices.Contains(head[:i], name) {
+			return nil, fmt.Errorf("%s: two columns are named %q, want names that differ", path, name)
+		}
 	}
 	goal := slices.Index(head, target)
 	if goal < 0 {
-		return nil, nil, fmt.Errorf("%s: no column %q, want one of %v: set target in section [table] of --config", path, target, head)
+		return nil, fmt.Errorf("%s: no column %q, want one of %v: set target in section [table] of --config%s", path, target, head, nearest.Hint(target, head))
 	}
 	numeric := make([]bool, len(head))
 	for i := range numeric {
@@ -60,7 +121,7 @@ func readTable(path, target string) (names []string, rows data.Memory[tableRow],
 			break
 		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", path, err)
+			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 		for i, v := range line {
 			if _, err := strconv.ParseFloat(v, 32); v != "" && err != nil {
@@ -70,11 +131,15 @@ func readTable(path, target string) (names []string, rows data.Memory[tableRow],
 		lines = append(lines, line)
 	}
 	if !numeric[goal] {
-		return nil, nil, fmt.Errorf("%s: column %q is no column of numbers", path, target)
+		return nil, fmt.Errorf("%s: column %q is no column of numbers", path, target)
 	}
+	t := &dataTable{}
 	for i, name := range head {
-		if numeric[i] && i != goal {
-			names = append(names, name)
+		switch {
+		case !numeric[i]:
+			t.texts = append(t.texts, name)
+		case i != goal:
+			t.names = append(t.names, name)
 		}
 	}
 	for _, line := range lines {
@@ -92,13 +157,15 @@ func readTable(path, target string) (names []string, rows data.Memory[tableRow],
 			}
 		}
 		if whole {
-			rows = append(rows, row)
+			t.rows = append(t.rows, row)
+		} else {
+			t.gaps++
 		}
 	}
-	if len(names) == 0 || len(rows) < 100 {
-		return nil, nil, fmt.Errorf("%s: %d columns and %d whole rows, want 1 and 100 or more", path, len(names), len(rows))
+	if len(t.names) == 0 || len(t.rows) < 100 {
+		return nil, fmt.Errorf("%s: %d columns of numbers and %d whole rows, want 1 and 100 or more", path, len(t.names), len(t.rows))
 	}
-	return names, rows, nil
+	return t, nil
 }
 
 // tableNet is layers with relu between them, and what brings columns to mean 0 and deviation 1.
@@ -169,11 +236,16 @@ func trainRegression(r *trainRun) error {
 		return err
 	}
 	c := r.config
-	names, rows, err := readTable(path, c.Table.Target)
+	table, err := readTable(path, c.Table.Target)
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	split, err := data.RandomSplit[tableRow](rows, uint64(c.Seed), 0.8, 0.1, 0.1)
+	about, err := table.metadata(c.Table.Target)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(r.app.err, table.about(c.Table.Target)) // the names are quoted
+	split, err := data.RandomSplit[tableRow](table.rows, uint64(c.Seed), 0.8, 0.1, 0.1)
 	if err != nil {
 		return err
 	}
@@ -190,7 +262,7 @@ func trainRegression(r *trainRun) error {
 			if err != nil {
 				return nil, err
 			}
-			net, err := newTableNet(dev, c.Table.Hidden, split[0], len(names))
+			net, err := newTableNet(dev, c.Table.Hidden, split[0], len(table.names))
 			return &train.Parts[*tableNet, tableBatch]{Model: net, Train: t, Valid: v}, err
 		},
 		step: func(_ context.Context, m *tableNet, b tableBatch) (train.Output, error) {
@@ -199,12 +271,13 @@ func trainRegression(r *trainRun) error {
 			return train.Output{Loss: loss, Predictions: y.Detach().Mul(m.Unit.Value()).Add(m.Goal.Value()), Targets: b.Y, Items: b.Y.Size()}, nil
 		},
 		metrics: []metric.Metric{metric.Loss(), off},
+		about:   about,
 		test: func(dev *tensor.Device) (train.Loader[tableBatch], error) {
 			return data.NewLoader(split[2], tableBatches, dev, data.Options{Batch: 512})
 		},
 		finish: func(ctx context.Context, m *tableNet, dir string) error {
-			model, err := export.Module(ctx, m, (*tableNet).Forward, export.Input{Name: "row", DType: dtype.F32, Shape: []int{export.Any, len(names)}},
-				export.Options{Name: r.name, Outputs: []string{c.Table.Target}, Metadata: map[string]string{"columns": fmt.Sprint(names)}})
+			model, err := export.Module(ctx, m, (*tableNet).Forward, export.Input{Name: "row", DType: dtype.F32, Shape: []int{export.Any, len(table.names)}},
+				export.Options{Name: r.name, Outputs: []string{c.Table.Target}, Metadata: about})
 			if err != nil {
 				return err
 			}
@@ -216,6 +289,12 @@ func trainRegression(r *trainRun) error {
 // tableFile is the file to read.
 func tableFile(r *trainRun) (string, error) {
 	if r.flags.data != "" {
+		if info, err := os.Stat(r.flags.data); err == nil && info.IsDir() {
+			return "", usage("--data %s: a folder, want a CSV file", r.flags.data)
+		}
+		if err := newHostRoom().takeFile(r.flags.data, 8); err != nil { // texts of all fields, and numbers
+			return "", fmt.Errorf("--data: %w", err)
+		}
 		return r.flags.data, nil
 	}
 	const name = "california_housing.csv"

@@ -9,11 +9,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/goburn/burn/data/source"
+	"github.com/goburn/burn/model/record"
 	"github.com/stretchr/testify/require"
 )
 
@@ -87,6 +89,108 @@ func TestTrainRegression(t *testing.T) {
 	require.Contains(t, errs, "--resume")
 }
 
+// Columns that are not used are named, and the model names those that it takes.
+func TestTrainColumns(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	_, errs, code := burn(t, "train", "regression", "--data", table(t), "--config", trainSettings(t, smallTable), "--out", dir, "--epochs", "1")
+	require.Equal(t, exitOK, code, errs)
+	require.Contains(t, errs, `"y" from 2 columns: "a", "b"`)
+	require.Contains(t, errs, `not all of it are numbers: 1 column: "kind"`)
+	require.Contains(t, errs, "a number is missing: 1 row of 601")
+	out, errs, code := burn(t, "inspect", filepath.Join(dir, "model.onnx"))
+	require.Equal(t, exitOK, code, errs)
+	require.Contains(t, out, "\nmetadata\n")
+	require.Regexp(t, `columns +\["a","b"\]\n`, out)
+	require.Regexp(t, `columns_left_out +\["kind"\]\n`, out)
+	require.Regexp(t, `target +y\n`, out)
+	out, _, _ = burn(t, "inspect", "--json", filepath.Join(dir, "model.onnx"))
+	require.Contains(t, out, `"key": "target"`)
+
+	twice := filepath.Join(t.TempDir(), "twice.csv")
+	require.NoError(t, os.WriteFile(twice, []byte("\ufeffy,a,a\n1,2,3\n"), 0o600))
+	_, errs, code = burn(t, "train", "regression", "--data", twice, "--config", trainSettings(t, smallTable), "--out", filepath.Join(t.TempDir(), "run"))
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, `two columns are named "a"`)
+}
+
+// A run that fails before it trains leaves no folder, and one that fails before its first checkpoint occupies none.
+func TestTrainFailedStart(t *testing.T) {
+	data, settings := table(t), trainSettings(t, smallTable)
+	top := t.TempDir()
+	dir := filepath.Join(top, "deep", "[run]")
+	_, errs, code := burn(t, "train", "regression", "--data", data, "--config", settings, "--out", dir, "--device", "cpu:99")
+	require.NotEqual(t, exitOK, code, errs)
+	require.NoDirExists(t, filepath.Join(top, "deep"))
+
+	// What was there before stays.
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("mine"), 0o600))
+	_, errs, code = burn(t, "train", "regression", "--data", data, "--config", settings, "--out", dir, "--device", "cpu:99")
+	require.NotEqual(t, exitOK, code, errs)
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+
+	_, errs, code = burn(t, "train", "regression", "--data", data, "--config", settings, "--out", dir, "--lr", "1e30")
+	require.Equal(t, exitFailure, code, errs)
+	require.FileExists(t, filepath.Join(dir, "experiment.log"))
+	_, errs, code = burn(t, "train", "regression", "--data", data, "--config", settings, "--out", dir, "--resume")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, "holds no run to go on from")
+	_, errs, code = burn(t, "train", "regression", "--data", data, "--config", settings, "--out", dir)
+	require.Equal(t, exitOK, code, errs)
+	_, errs, code = burn(t, "train", "regression", "--data", data, "--config", settings, "--out", dir)
+	require.Equal(t, exitUsage, code, errs)
+}
+
+// What is exported is the best of the run, or the last where the settings say so.
+func TestTrainExport(t *testing.T) {
+	best := func(dir string) string {
+		name, err := os.ReadFile(filepath.Join(dir, "checkpoint", "best"))
+		require.NoError(t, err)
+		return strings.TrimSpace(string(name))
+	}
+	for export, folder := range map[string]func(dir string) string{
+		"best": best,
+		"auto": best,
+		"last": func(dir string) string {
+			steps, err := filepath.Glob(filepath.Join(dir, "checkpoint", "step-*"))
+			require.NoError(t, err)
+			return filepath.Base(slices.Max(steps))
+		},
+	} {
+		dir := filepath.Join(t.TempDir(), "run")
+		settings := "export = \"" + export + "\"\nschedule = \"constant\"\npatience = 2\n" + strings.ReplaceAll(smallTable, "lr = 0.03", "lr = 0.1")
+		out, errs, code := burn(t, "train", "regression", "--data", table(t), "--config", trainSettings(t, strings.ReplaceAll(settings, "epochs = 8", "epochs = 40")), "--out", dir)
+		require.Equal(t, exitOK, code, errs)
+		require.Contains(t, out, "stopped early")
+		require.Contains(t, out, "the "+strings.ReplaceAll(export, "auto", "best"))
+		exported, err := record.Open(filepath.Join(dir, "model.burn"))
+		require.NoError(t, err)
+		kept, err := record.Open(filepath.Join(dir, "checkpoint", folder(dir), "model.safetensors"))
+		require.NoError(t, err)
+		for _, name := range kept.Names() {
+			_, want, err := kept.Bytes(name)
+			require.NoError(t, err)
+			_, got, err := exported.Bytes(name)
+			require.NoError(t, err)
+			require.Equal(t, want, got, "%s: %s", export, name)
+		}
+		require.NoError(t, exported.Close())
+		require.NoError(t, kept.Close())
+	}
+}
+
+// A run whose loss is no number fails, and exports nothing.
+func TestTrainDiverged(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	_, errs, code := burn(t, "train", "regression", "--data", table(t), "--config", trainSettings(t, smallTable), "--out", dir, "--lr", "1e30")
+	require.Equal(t, exitFailure, code, errs)
+	require.Contains(t, errs, "training diverged")
+	require.Contains(t, errs, "since step")
+	require.NoFileExists(t, filepath.Join(dir, "model.onnx"))
+}
+
 // canceled cancels a context when a text was written.
 type canceled struct {
 	all    bytes.Buffer
@@ -155,6 +259,8 @@ func TestTrainSettings(t *testing.T) {
 		"[text]\nlayers = 2":              "section [text] is of another task",
 		"lr = \"high\"":                   "lr",
 		"lr = -1.0":                       "want lr above 0",
+		"export = \"first\"":              "want auto, best or last",
+		"nan_patience = -1":               "nan_patience -1",
 		"schedule = \"up\"":               "want constant, cosine or one-cycle",
 		"memory = \"much\"":               "want all, balanced or bytes",
 		"[image]\nchannels = [1]":         "two channels",
@@ -187,6 +293,28 @@ func TestTrainWithoutData(t *testing.T) {
 	_, errs, code = burn(t, "train", "chess")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, errs, "fashion-mnist")
+}
+
+// Data that are named are not looked for elsewhere.
+func TestTrainNamedData(t *testing.T) {
+	empty, elsewhere := t.TempDir(), t.TempDir()
+	for _, f := range []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte"} {
+		require.NoError(t, os.WriteFile(filepath.Join(elsewhere, f), []byte("x"), 0o600))
+	}
+	t.Setenv(source.EnvDir, elsewhere)
+	for dir, want := range map[string]string{empty: "the folder is empty", filepath.Join(empty, "none"): "no such folder"} {
+		_, errs, code := burn(t, "train", "mnist", "--data", dir, "--out", filepath.Join(t.TempDir(), "run"))
+		require.Equal(t, exitUsage, code)
+		require.Contains(t, errs, dir+": "+want)
+		require.NotContains(t, errs, elsewhere)
+	}
+	for _, task := range []string{"text", "regression"} {
+		for dir, want := range map[string]string{empty: "a folder, want", filepath.Join(empty, "none"): "no such file"} {
+			_, errs, code := burn(t, "train", task, "--data", dir, "--out", filepath.Join(t.TempDir(), "run"))
+			require.Equal(t, exitUsage, code, errs)
+			require.Contains(t, errs, want)
+		}
+	}
 }
 
 func TestTrainMemory(t *testing.T) {

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/data"
@@ -19,7 +21,7 @@ import (
 
 // textConfig is a language model of 0.8 million parameters.
 func textConfig() trainConfig {
-	return trainConfig{Epochs: 4, Batch: 32, Seed: 42, Rate: 2e-3, Schedule: "one-cycle", WeightDecay: 0.01, Clip: 1, Accumulate: 1, Checkpoint: 500, Keep: 2, Memory: "all", ReadEvery: 10,
+	return trainConfig{Epochs: 4, Batch: 32, Seed: 42, Rate: 2e-3, Schedule: "one-cycle", WeightDecay: 0.01, Clip: 1, Accumulate: 1, Checkpoint: 500, Keep: 2, NonFinite: 3, Export: "auto", Memory: "all", ReadEvery: 10,
 		Text: &textModel{Layers: 4, Size: 128, Heads: 4, Sequence: 128, Dropout: 0.1, Sample: 500}}
 }
 
@@ -41,9 +43,16 @@ func newCharNet(d *tensor.Device, c *textModel, pieces int) *charNet {
 }
 
 // Forward gives scores [N, T, pieces] of texts [N, T].
-func (m *charNet) Forward(ids *tensor.Tensor) *tensor.Tensor {
-	places := m.Places.Weight.Value().Narrow(0, 0, ids.Shape()[1])
-	return m.Head.Forward(m.Encoder.Encode(m.Embed.Forward(ids).Add(places), nn.AttendOptions{Causal: true}, nil))
+func (m *charNet) Forward(ids *tensor.Tensor) *tensor.Tensor { return m.after(nil, ids) }
+
+// after is Forward of texts that go on from those that the cache, unless it is nil, has seen.
+func (m *charNet) after(c *nn.EncoderCache, ids *tensor.Tensor) *tensor.Tensor {
+	past := 0
+	if c != nil {
+		past = c.Len()
+	}
+	places := m.Places.Weight.Value().Narrow(0, past, ids.Shape()[1])
+	return m.Head.Forward(m.Encoder.Encode(m.Embed.Forward(ids).Add(places), nn.AttendOptions{Causal: true}, c))
 }
 
 type textBatch struct{ Input, Target *tensor.Tensor } // i64 [N, T]
@@ -62,6 +71,12 @@ func trainText(r *trainRun) error {
 	var err error
 	if r.flags.data != "" {
 		var b []byte
+		if info, serr := os.Stat(r.flags.data); serr == nil && info.IsDir() {
+			return usage("--data %s: a folder, want a text file", r.flags.data)
+		}
+		if err := newHostRoom().takeFile(r.flags.data, 16); err != nil { // characters, and numbers for each
+			return fmt.Errorf("--data: %w", err)
+		}
 		b, err = os.ReadFile(filepath.Clean(r.flags.data))
 		all = string(b)
 	} else {
@@ -85,7 +100,16 @@ func trainText(r *trainRun) error {
 	if err != nil {
 		return err
 	}
+	vocabulary, err := alphabet.Vocabulary().MarshalJSON()
+	if err != nil {
+		return err
+	}
+	about, err := aboutText(c.Text, vocabulary)
+	if err != nil {
+		return err
+	}
 	return execute(r, trainJob[*charNet, textBatch]{
+		about: about,
 		open: func(dev *tensor.Device) (*train.Parts[*charNet, textBatch], error) {
 			t, err := data.NewLoader(fit, textBatches, dev, data.Options{Batch: c.Batch, Shuffle: true, Seed: uint64(c.Seed)})
 			if err != nil {
@@ -104,50 +128,21 @@ func trainText(r *trainRun) error {
 		},
 		metrics: []metric.Metric{metric.Loss(), metric.Perplexity()},
 		finish: func(ctx context.Context, m *charNet, dir string) error {
-			sample, err := m.write(ctx, alphabet, n, c.Text.Sample)
-			if err != nil {
-				return err
-			}
-			if err := os.WriteFile(filepath.Join(dir, "sample.txt"), []byte(sample), 0o666); err != nil {
-				return err
-			}
-			vocabulary, err := alphabet.Vocabulary().MarshalJSON()
-			if err != nil {
-				return err
-			}
-			if err := os.WriteFile(filepath.Join(dir, "vocabulary.json"), vocabulary, 0o666); err != nil {
-				return err
-			}
 			model, err := export.Module(ctx, m, (*charNet).Forward,
 				export.Input{Name: "text", DType: dtype.I64, Shape: []int{export.Any, n}}, export.Options{Name: r.name, Outputs: []string{"scores"}})
-			if err != nil {
-				return err
+			if err == nil {
+				err = export.Save(filepath.Join(dir, "model.onnx"), model)
 			}
-			return export.Save(filepath.Join(dir, "model.onnx"), model)
+			errs := []error{err} // each file on its own
+			errs = append(errs, os.WriteFile(filepath.Join(dir, "vocabulary.json"), vocabulary, 0o666))
+			var sample strings.Builder
+			w := &textWriter{net: m, alphabet: alphabet, window: n, sampler: newSampler(int64(c.Seed))}
+			if err = w.write(ctx, start(alphabet), c.Text.Sample, nil, func(s string) error { sample.WriteString(s); return nil }); err != nil {
+				err = fmt.Errorf("sample: %w", err)
+			} else {
+				err = os.WriteFile(filepath.Join(dir, "sample.txt"), []byte(sample.String()), 0o666)
+			}
+			return errors.Join(append(errs, err)...)
 		},
 	})
-}
-
-// write goes on from a line break for so many characters, each drawn by its probability.
-func (m *charNet) write(ctx context.Context, alphabet *text.Pieces, most, count int) (string, error) {
-	dev := m.Head.Weight.Value().Device()
-	ids := alphabet.Encode("\n")
-	if len(ids) == 0 {
-		ids = []int64{0}
-	}
-	for range count {
-		seen := ids[max(0, len(ids)-most):]
-		var next []int64
-		var err error
-		tensor.NoGrad(dev, func(d *tensor.Device) []*tensor.Tensor {
-			scores := m.Forward(tensor.From(d, seen, 1, len(seen))).Select(1, -1)
-			next, err = tensor.DataAs[int64](ctx, scores.Softmax(-1).Multinomial(1, true))
-			return nil
-		})
-		if err != nil {
-			return "", fmt.Errorf("sample: %w", err)
-		}
-		ids = append(ids, next...)
-	}
-	return alphabet.Decode(ids[1:])
 }

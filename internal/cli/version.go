@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"fmt"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/internal/plain"
 	"github.com/goburn/burn/sdk/wire"
 	"github.com/spf13/cobra"
 )
@@ -37,17 +37,17 @@ func (a *app) versionCommand() *cobra.Command {
 				return a.json(v)
 			}
 			t := a.table()
-			fmt.Fprintf(t, "burn\t%s\n", v.Version)
+			plain.Fprintf(t, "burn\t%s\n", v.Version)
 			if v.Commit != "" {
 				dirty := ""
 				if v.Dirty {
 					dirty = ", with changes"
 				}
-				fmt.Fprintf(t, "commit\t%s%s\n", v.Commit, dirty)
+				plain.Fprintf(t, "commit\t%s%s\n", v.Commit, dirty)
 			}
-			fmt.Fprintf(t, "go\t%s\n", v.Go)
-			fmt.Fprintf(t, "platform\t%s\n", v.Platform)
-			fmt.Fprintf(t, "plugin protocol\t%v\n", wire.Range(v.Protocol))
+			plain.Fprintf(t, "go\t%s\n", v.Go)
+			plain.Fprintf(t, "platform\t%s\n", v.Platform)
+			plain.Fprintf(t, "plugin protocol\t%v\n", wire.Range(v.Protocol))
 			return t.Flush()
 		},
 	}

@@ -1,21 +1,29 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/goburn/burn/internal/plain"
 )
 
 // table aligns columns that are separated by tabs.
 func (a *app) table() *tabwriter.Writer { return tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0) }
 
 func (a *app) json(v any) error {
-	e := json.NewEncoder(a.out)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := a.out.Write(plain.JSON(b.Bytes()))
+	return err
 }
 
 // number is a float that JSON can carry: NaN and the infinities become strings.

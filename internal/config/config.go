@@ -3,7 +3,6 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +13,9 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/goburn/burn/internal/nearest"
+	"github.com/goburn/burn/internal/tomlfile"
 )
 
 // Config is what can be set outside the command line.
@@ -23,15 +25,19 @@ type Config struct {
 	PluginPath []string // folders that are searched for plugins before all others
 	Log        string   // how much plugins and the host report: one of Levels
 	Mirror     string   // folder or address that plugins are installed from
+	// MirrorStale takes an index that is expired or older than one seen before: of an offline mirror.
+	MirrorStale bool
 	// DevPlugins are plugins by name and path that come before all others and are not checked.
 	DevPlugins map[string]string
-	Plugins    Plugins
-	File       string // that was read, empty when there is none
+	// Options are settings that backends have of their own, by backend and name.
+	Options map[string]map[string]string
+	Plugins Plugins
+	File    string // that was read, empty when there is none
 }
 
 // Keys are those of a configuration file.
-var Keys = []string{"device", "threads", "plugin_path", "log", "mirror", "dev_plugins",
-	"plugin_memory", "plugin_threads", "plugin_files", "heartbeat", "restart_attempts", "restart_backoff"}
+var Keys = []string{"device", "threads", "plugin_path", "log", "mirror", "mirror_stale", "dev_plugins", "options",
+	"plugin_memory", "plugin_threads", "plugin_files", "plugin_containment", "start_timeout", "open_timeout", "define_timeout", "heartbeat", "restart_attempts", "restart_backoff"}
 
 // Variable is the environment variable that overrides a key.
 func Variable(key string) string { return "BURN_" + strings.ToUpper(key) }
@@ -44,9 +50,6 @@ func Default() Config { return Config{Device: "cpu", Log: "warn"} }
 
 // maxThreads is far above any machine, and far below what would exhaust one.
 const maxThreads = 1 << 12
-
-// maxFile bounds a configuration file, whose legal content has a few lines.
-const maxFile = 1 << 16
 
 // Path is where the configuration file is looked for: the value of BURN_CONFIG, else burn/config.toml in the user's
 // configuration directory. It is empty when the system names no such directory. must says that the file has to exist.
@@ -121,6 +124,13 @@ func (c *Config) lay(env func(string) string) error {
 	if v := env("BURN_MIRROR"); v != "" {
 		c.Mirror = v
 	}
+	if v := env("BURN_MIRROR_STALE"); v != "" {
+		b, err := strconv.ParseBool(v)
+		if err != nil {
+			return fmt.Errorf("config: BURN_MIRROR_STALE: want true or false, got %q", v)
+		}
+		c.MirrorStale = b
+	}
 	if v := env("BURN_DEV_PLUGINS"); v != "" {
 		c.DevPlugins = map[string]string{}
 		for _, pair := range filepath.SplitList(v) {
@@ -129,6 +139,17 @@ func (c *Config) lay(env func(string) string) error {
 				return fmt.Errorf("config: BURN_DEV_PLUGINS: want NAME=PATH, several separated by %q, got %q", string(os.PathListSeparator), pair)
 			}
 			c.DevPlugins[name] = path
+		}
+	}
+	if v := env("BURN_OPTIONS"); v != "" {
+		c.Options = map[string]map[string]string{}
+		for _, part := range filepath.SplitList(v) {
+			key, value, ok := strings.Cut(part, "=")
+			backend, name, dot := strings.Cut(key, ".")
+			if !ok || !dot || backend == "" || name == "" || value == "" {
+				return fmt.Errorf("config: BURN_OPTIONS: want BACKEND.OPTION=VALUE, several separated by %q, got %q", string(os.PathListSeparator), part)
+			}
+			c.option(backend, name, value)
 		}
 	}
 	for _, key := range Keys {
@@ -141,21 +162,45 @@ func (c *Config) lay(env func(string) string) error {
 	return nil
 }
 
+// option sets one of Options.
+func (c *Config) option(backend, name, value string) {
+	if c.Options[backend] == nil {
+		c.Options[backend] = map[string]string{}
+	}
+	c.Options[backend][name] = value
+}
+
+// setOptions takes the table of options, which has one of each backend.
+func (c *Config) setOptions(v any) bool {
+	c.Options = map[string]map[string]string{}
+	all, ok := v.(map[string]any)
+	for backend, of := range all {
+		table, is := of.(map[string]any)
+		ok = ok && is
+		for name, e := range table {
+			switch e.(type) {
+			case string, int64, float64, bool:
+				c.option(backend, name, fmt.Sprint(e))
+			default:
+				ok = false
+			}
+		}
+	}
+	return ok
+}
+
 // read takes the file, and says which keys it has.
 func (c *Config) read(path string, must bool) (keys []string, err error) {
-	text, err := os.ReadFile(path)
+	text, err := tomlfile.Read(path, tomlfile.Settings.Bytes)
 	if errors.Is(err, fs.ErrNotExist) && !must {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	if len(text) > maxFile {
-		return nil, fmt.Errorf("config: %s: want at most %d bytes, got %d", path, maxFile, len(text))
-	}
 	c.File = path
 	doc := map[string]any{}
-	md, err := toml.Decode(string(text), &doc)
+	md, err := tomlfile.Decode(tomlfile.Settings, text, &doc)
 	var pe toml.ParseError
 	if errors.As(err, &pe) {
 		what := pe.Message
@@ -166,12 +211,13 @@ func (c *Config) read(path string, must bool) (keys []string, err error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("config: %s: %w", path, err)
 	}
+	lines := tomlfile.Lines(text)
 	for _, key := range md.Keys() { // in the order of the file
-		if len(key) > 1 {
+		if slices.Contains(keys, key[0]) {
 			continue // inside a table, which is looked at as a whole
 		}
 		if err := c.set(key[0], doc[key[0]]); err != nil {
-			return nil, fmt.Errorf("config: %s:%d: %w", path, lineOf(text, key[0]), err)
+			return nil, fmt.Errorf("config: %s:%d: %w", path, lines[key[0]], err)
 		}
 		keys = append(keys, key[0])
 	}
@@ -221,6 +267,12 @@ func (c *Config) set(key string, v any) error {
 			return wrong("a folder or address")
 		}
 		c.Mirror = s
+	case "mirror_stale":
+		b, ok := v.(bool)
+		if !ok {
+			return wrong("true or false")
+		}
+		c.MirrorStale = b
 	case "dev_plugins":
 		table, ok := v.(map[string]any)
 		if !ok {
@@ -234,6 +286,10 @@ func (c *Config) set(key string, v any) error {
 			}
 			c.DevPlugins[name] = s
 		}
+	case "options":
+		if !c.setOptions(v) {
+			return wrong("a table of BACKEND = {OPTION = VALUE}")
+		}
 	default:
 		if set := pluginKeys[key]; set != nil {
 			switch v.(type) {
@@ -246,7 +302,7 @@ func (c *Config) set(key string, v any) error {
 			}
 			return nil
 		}
-		return fmt.Errorf("unknown key %q, want one of %s", key, strings.Join(Keys, ", "))
+		return fmt.Errorf("unknown key %q, want one of %s%s", key, strings.Join(Keys, ", "), nearest.Hint(key, Keys))
 	}
 	return nil
 }
@@ -262,26 +318,7 @@ func CheckThreads(n int) error {
 // CheckLog refuses what is not one of Levels.
 func CheckLog(level string) error {
 	if !slices.Contains(Levels, level) {
-		return fmt.Errorf("want one of %s, got %q", strings.Join(Levels, ", "), level)
+		return fmt.Errorf("want one of %s, got %q%s", strings.Join(Levels, ", "), level, nearest.Hint(level, Levels))
 	}
 	return nil
-}
-
-// lineOf finds the line on which the entry of a key starts, which the TOML package does not tell: the document is parsed
-// line by line until it has the key. The entry starts after the last prefix that parsed without it.
-func lineOf(text []byte, key string) int {
-	end, start := 0, 1
-	for i, l := range bytes.SplitAfter(text, []byte("\n")) {
-		end += len(l)
-		doc := map[string]any{}
-		md, err := toml.Decode(string(text[:end]), &doc)
-		if err != nil {
-			continue // in the middle of an entry of several lines
-		}
-		if md.IsDefined(key) {
-			return start
-		}
-		start = i + 2
-	}
-	return start
 }

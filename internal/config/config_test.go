@@ -47,14 +47,15 @@ func TestPrecedence(t *testing.T) {
 }
 
 func TestPlugins(t *testing.T) {
-	path := write(t, "mirror = \"/mirror\"\n[dev_plugins]\ncpu = \"/a/cpu\"\n")
+	path := write(t, "mirror = \"/mirror\"\nmirror_stale = true\n[dev_plugins]\ncpu = \"/a/cpu\"\n")
 	c, origins, err := Trace(environ("BURN_CONFIG", path, "BURN_LOG", "off"))
 	require.NoError(t, err)
 	require.Equal(t, "/mirror", c.Mirror)
+	require.True(t, c.MirrorStale)
 	require.Equal(t, map[string]string{"cpu": "/a/cpu"}, c.DevPlugins)
 	require.Equal(t, map[string]string{"device": "default", "threads": "default", "plugin_path": "default", "log": "BURN_LOG",
-		"mirror": path, "dev_plugins": path, "plugin_memory": "default", "plugin_threads": "default", "plugin_files": "default",
-		"heartbeat": "default", "restart_attempts": "default", "restart_backoff": "default"}, origins)
+		"mirror": path, "mirror_stale": path, "dev_plugins": path, "options": "default", "plugin_memory": "default", "plugin_threads": "default", "plugin_files": "default", "plugin_containment": "default",
+		"start_timeout": "default", "open_timeout": "default", "define_timeout": "default", "heartbeat": "default", "restart_attempts": "default", "restart_backoff": "default"}, origins)
 	c, origins, err = Trace(environ("BURN_CONFIG", path, "BURN_MIRROR", "https://example.org/m", "BURN_DEV_PLUGINS",
 		"x=/x"+string(os.PathListSeparator)+"y=/y=z"))
 	require.NoError(t, err)
@@ -62,6 +63,11 @@ func TestPlugins(t *testing.T) {
 	require.Equal(t, map[string]string{"x": "/x", "y": "/y=z"}, c.DevPlugins)
 	require.Equal(t, "BURN_DEV_PLUGINS", origins["dev_plugins"])
 	require.Equal(t, "BURN_MIRROR", origins["mirror"])
+	c, err = Load(environ("BURN_CONFIG", path, "BURN_MIRROR_STALE", "false"))
+	require.NoError(t, err)
+	require.False(t, c.MirrorStale)
+	_, err = Load(environ("BURN_MIRROR_STALE", "maybe"))
+	require.ErrorContains(t, err, `BURN_MIRROR_STALE: want true or false, got "maybe"`)
 }
 
 func TestUserConfigDir(t *testing.T) {
@@ -89,7 +95,12 @@ func TestFaults(t *testing.T) {
 		text string
 		want string // after the path
 	}{
-		"unknown key":         {"device = \"cpu\"\n\n# a comment\nthread = 3\n", ":4: unknown key \"thread\", want one of device"},
+		"unknown key":         {"device = \"cpu\"\n\n# a comment\nthread = 3\n", ":4: unknown key \"thread\", want one of device, threads, "},
+		"near a key":          {"thread = 3\n", "restart_backoff; did you mean \"threads\"?"},
+		"near a level":        {"log = \"wran\"\n", ":1: log: want one of off, error, warn, info, debug, trace, got \"wran\"; did you mean \"warn\"?"},
+		"options":             {"options = 3\n", ":1: options: want a table of BACKEND = {OPTION = VALUE}"},
+		"options of none":     {"[options]\nmemory_limit = \"1G\"\n", ":1: options: want a table of BACKEND"},
+		"a list of options":   {"[options.cpu]\nmemory_limit = [1]\n", ":1: options: want a table of BACKEND"},
 		"unknown long value":  {"threads = 1\nnames = [\n  \"a\",\n  \"b\",\n]\nlog = \"off\"\n", ":2: unknown key \"names\""},
 		"unknown table":       {"threads = 1\n[cpu]\nthreads = 3\n", ":2: unknown key \"cpu\""},
 		"misspelt in a table": {"[log]\nlevel = \"off\"\n", ":1: log: want one of off"},
@@ -99,15 +110,17 @@ func TestFaults(t *testing.T) {
 		"empty device":        {"device = \"\"", ":1: device: want a device"},
 		"empty folder":        {"plugin_path = [\"\"]", ":1: plugin_path: want a list of folders"},
 		"mirror":              {"mirror = 3", ":1: mirror: want a folder or address"},
+		"mirror_stale":        {"mirror_stale = \"yes\"", ":1: mirror_stale: want true or false"},
 		"dev_plugins":         {"dev_plugins = \"x\"", ":1: dev_plugins: want a table"},
 		"a dev plugin":        {"log = \"off\"\n[dev_plugins]\nx = 1", ":2: dev_plugins: want a table"},
 		"level":               {"log = \"loud\"", ":1: log: want one of off, error, warn, info, debug, trace, got \"loud\""},
-		"huge":                {strings.Repeat("#", maxFile+1), ": want at most 65536 bytes, got 65537"},
+		"huge":                {strings.Repeat("#", 1<<16+1), ": refused: want at most 65536 bytes, got 65537"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := write(t, c.text)
 			_, err := Load(environ("BURN_CONFIG", path))
-			require.ErrorContains(t, err, "config: "+path+c.want)
+			require.ErrorContains(t, err, "config: "+path)
+			require.ErrorContains(t, err, c.want)
 		})
 	}
 	for name, c := range map[string]struct {
@@ -116,6 +129,7 @@ func TestFaults(t *testing.T) {
 	}{
 		"threads":  {[]string{"BURN_THREADS", "many"}, "config: BURN_THREADS: want a number, got \"many\""},
 		"negative": {[]string{"BURN_THREADS", "-2"}, "config: BURN_THREADS: want 0 to 4096, got -2"},
+		"options":  {[]string{"BURN_OPTIONS", "memory_limit=1G"}, "config: BURN_OPTIONS: want BACKEND.OPTION=VALUE"},
 		"dev":      {[]string{"BURN_DEV_PLUGINS", "x"}, "config: BURN_DEV_PLUGINS: want NAME=PATH"},
 		"level":    {[]string{"BURN_LOG", "x"}, "config: BURN_LOG: want one of off, error"},
 	} {
@@ -139,10 +153,11 @@ func TestPluginLimits(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Plugins{Memory: 512 << 20, Threads: 3, Files: 64, Heartbeat: 1500 * time.Millisecond, RestartAttempts: 9, RestartBackoff: time.Second}, c.Plugins)
 	require.Equal(t, "BURN_HEARTBEAT", origins["heartbeat"])
-	require.Equal(t, map[string]string{"plugin_memory": "536870912", "plugin_threads": "3", "plugin_files": "64", "heartbeat": "1.5s",
-		"restart_attempts": "9", "restart_backoff": "1s"}, c.Plugins.Texts())
+	require.Equal(t, map[string]string{"plugin_memory": "536870912", "plugin_threads": "3", "plugin_files": "64", "plugin_containment": "on", "heartbeat": "1.5s",
+		"start_timeout": "30s", "open_timeout": "1m0s", "define_timeout": "5m0s", "restart_attempts": "9", "restart_backoff": "1s"}, c.Plugins.Texts())
 	for key, bad := range map[string][]string{"plugin_memory": {"1K", "-1", "x", "9999999999999T", "1.5GiB"}, "plugin_threads": {"-1", "4097", "x"},
-		"plugin_files": {"1", "31", "2000000"}, "heartbeat": {"1ms", "0s", "2h", "never"}, "restart_attempts": {"0", "1001"}, "restart_backoff": {"0s", "-1s", "3"}} {
+		"plugin_containment": {"yes", "off except cpu", "on except ", "on,cpu"}, "plugin_files": {"1", "31", "2000000"}, "heartbeat": {"1ms", "0s", "2h", "never"}, "restart_attempts": {"0", "1001"}, "restart_backoff": {"0s", "-1s", "3"},
+		"start_timeout": {"off", "0s", "1"}, "open_timeout": {"0s", "never"}, "define_timeout": {"0s", "2h"}} {
 		for _, v := range bad {
 			_, err := Load(environ("BURN_CONFIG", write(t, "log = \"off\"\n"), Variable(key), v))
 			require.ErrorContains(t, err, Variable(key)+": want", v)
@@ -153,4 +168,38 @@ func TestPluginLimits(t *testing.T) {
 	}
 	_, err = Load(environ("BURN_CONFIG", write(t, "heartbeat = [1]\n")))
 	require.ErrorContains(t, err, "heartbeat: want a number or a text")
+}
+
+func TestTimeouts(t *testing.T) {
+	path := write(t, "start_timeout = \"2m\"\nopen_timeout = \"off\"\ndefine_timeout = \"20m\"\n")
+	c, err := Load(environ("BURN_CONFIG", path, "BURN_OPEN_TIMEOUT", "90s"))
+	require.NoError(t, err)
+	require.Equal(t, Plugins{StartTimeout: 2 * time.Minute, OpenTimeout: 90 * time.Second, DefineTimeout: 20 * time.Minute}, c.Plugins)
+	c, err = Load(environ("BURN_CONFIG", path))
+	require.NoError(t, err)
+	require.Negative(t, c.Plugins.OpenTimeout)
+	require.Equal(t, "off", c.Plugins.Texts()["open_timeout"])
+}
+
+func TestOptions(t *testing.T) {
+	path := write(t, "[options.cpu]\nthreads_per_stream = \"all\"\nidle_limit = 0\n[options.npu]\nfast = true\n")
+	c, err := Load(environ("BURN_CONFIG", path))
+	require.NoError(t, err)
+	require.Equal(t, map[string]map[string]string{"cpu": {"threads_per_stream": "all", "idle_limit": "0"}, "npu": {"fast": "true"}}, c.Options)
+	c, err = Load(environ("BURN_CONFIG", path, "BURN_OPTIONS", "cpu.memory_limit=1G"+string(os.PathListSeparator)+"npu.a=b=c"))
+	require.NoError(t, err)
+	require.Equal(t, map[string]map[string]string{"cpu": {"memory_limit": "1G"}, "npu": {"a": "b=c"}}, c.Options)
+}
+
+func TestContainment(t *testing.T) {
+	for text, want := range map[string]Plugins{"on": {Containment: "on"}, "strict": {Containment: "strict"}, "off": {Containment: "off"},
+		"strict except numpy npu": {Containment: "strict", Uncontained: []string{"numpy", "npu"}}} {
+		c, err := Load(environ("BURN_CONFIG", write(t, "plugin_containment = \""+text+"\"\n")))
+		require.NoError(t, err)
+		require.Equal(t, want, c.Plugins)
+		require.Equal(t, text, c.Plugins.Texts()["plugin_containment"])
+		c, err = Load(environ("BURN_CONFIG", write(t, ""), "BURN_PLUGIN_CONTAINMENT", text))
+		require.NoError(t, err)
+		require.Equal(t, want, c.Plugins)
+	}
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,11 @@ type Plugins struct {
 	Memory          int64         // bytes of private memory; 0: no bound
 	Threads         int           // 0: as Config.Threads
 	Files           int           // open files; 0: no bound of its own
+	Containment     string        // "on", "strict" or "off"; empty: on
+	Uncontained     []string      // plugins that are not contained, by name
+	StartTimeout    time.Duration // how long one may take to start; 0: 30 s, and 10 s where all are listed
+	OpenTimeout     time.Duration // how long it may take to open a device or a stream; 0: a minute; less: no bound
+	DefineTimeout   time.Duration // how long it may take to take in a program; 0: five minutes; less: no bound
 	Heartbeat       time.Duration // how long one may take to say that it is alive, asked twice in that time; 0: 10 s; less: never asked
 	RestartAttempts int           // starts in a row, and tries of one call; 0: 5
 	RestartBackoff  time.Duration // before the second start in a row, doubled before each further one, up to 2 s; 0: 20 ms
@@ -39,15 +45,31 @@ var pluginKeys = map[string]func(p *Plugins, text string) error{
 		}
 		return err
 	},
+	"plugin_containment": func(p *Plugins, text string) error {
+		mode, names, ok := strings.Cut(text, " except ")
+		if !slices.Contains([]string{"on", "strict", "off"}, mode) || ok && (mode == "off" || strings.TrimSpace(names) == "") {
+			return fmt.Errorf("want \"on\", \"strict\" or \"off\", or as \"on except NAME NAME\", got %.100q", text)
+		}
+		p.Containment, p.Uncontained = mode, nil
+		if ok {
+			p.Uncontained = strings.Fields(names)
+		}
+		return nil
+	},
+	"start_timeout": func(p *Plugins, text string) (err error) {
+		p.StartTimeout, err = pause(text, 100*time.Millisecond)
+		return err
+	},
+	"open_timeout": func(p *Plugins, text string) (err error) {
+		p.OpenTimeout, err = pauseOrOff(text)
+		return err
+	},
+	"define_timeout": func(p *Plugins, text string) (err error) {
+		p.DefineTimeout, err = pauseOrOff(text)
+		return err
+	},
 	"heartbeat": func(p *Plugins, text string) (err error) {
-		if text == "off" {
-			p.Heartbeat = -1
-			return nil
-		}
-		p.Heartbeat, err = pause(text, 100*time.Millisecond)
-		if err != nil {
-			err = fmt.Errorf("%w, or \"off\"", err)
-		}
+		p.Heartbeat, err = pauseOrOff(text)
 		return err
 	},
 	"restart_attempts": func(p *Plugins, text string) (err error) {
@@ -63,12 +85,22 @@ var pluginKeys = map[string]func(p *Plugins, text string) error{
 // Texts are the settings as they are written, by key; those that were not set have the value that holds then.
 func (p Plugins) Texts() map[string]string {
 	t := map[string]string{"plugin_memory": strconv.FormatInt(p.Memory, 10), "plugin_threads": strconv.Itoa(p.Threads),
-		"plugin_files": strconv.Itoa(p.Files), "heartbeat": "10s", "restart_attempts": "5", "restart_backoff": "20ms"}
-	switch {
-	case p.Heartbeat < 0:
-		t["heartbeat"] = "off"
-	case p.Heartbeat > 0:
-		t["heartbeat"] = p.Heartbeat.String()
+		"plugin_files": strconv.Itoa(p.Files), "plugin_containment": "on", "start_timeout": "30s", "open_timeout": "1m0s", "define_timeout": "5m0s",
+		"heartbeat": "10s", "restart_attempts": "5", "restart_backoff": "20ms"}
+	if p.Containment != "" {
+		t["plugin_containment"] = p.Containment
+	}
+	if len(p.Uncontained) > 0 {
+		t["plugin_containment"] += " except " + strings.Join(p.Uncontained, " ")
+	}
+	for key, d := range map[string]time.Duration{"start_timeout": p.StartTimeout, "open_timeout": p.OpenTimeout,
+		"define_timeout": p.DefineTimeout, "heartbeat": p.Heartbeat} {
+		switch {
+		case d < 0:
+			t[key] = "off"
+		case d > 0:
+			t[key] = d.String()
+		}
 	}
 	if p.RestartAttempts > 0 {
 		t["restart_attempts"] = strconv.Itoa(p.RestartAttempts)
@@ -85,6 +117,18 @@ func number(text string, low, high int) (int, error) {
 		return 0, fmt.Errorf("want a number from %d to %d, got %q", low, high, text)
 	}
 	return n, nil
+}
+
+// pauseOrOff is pause for a bound that can be taken away, which gives less than 0.
+func pauseOrOff(text string) (time.Duration, error) {
+	if text == "off" {
+		return -1, nil
+	}
+	d, err := pause(text, 100*time.Millisecond)
+	if err != nil {
+		err = fmt.Errorf("%w, or \"off\"", err)
+	}
+	return d, err
 }
 
 func pause(text string, low time.Duration) (time.Duration, error) {

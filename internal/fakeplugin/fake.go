@@ -1,10 +1,11 @@
-// Package fakeplugin is a tiny backend for tests of the plugin machinery: f32 full, add, neg and copy, computed one after another
-// by a goroutine for each stream, with programs and memory figures, and with faults that are switched on by options.
+// Package fakeplugin is a tiny backend for tests of the plugin machinery: f32 full, add, neg and copy over sdk/engine, with
+// faults that are switched on by options.
 //
-// Options: "panic_submit", "panic", "hang", "crash" name the N-th node of a stream (from 1) at which Submit panics, the
-// kernel panics, the stream hangs until it is closed, or the process ends with status 7. "slow" is a duration that every
-// node takes. "slow_write" is one that every Write takes, and "write" = "fail" refuses them as out of memory. "open" = "fail", "panic" or "hang" do so when the
-// backend is opened. "plain" leaves the optional interfaces out. "hog" is a number of bytes to take when the backend is opened. "exact" and "batches" declare the features of those names.
+// Options: "panic", "hang", "crash" name the N-th node of a stream (from 1) at which the kernel panics, the stream hangs until
+// it is closed, or the process ends with status 7. "slow" is a duration that every node takes. "slow_write" is one that every
+// Write takes, and "write" = "fail" refuses them as out of memory. "open" = "fail", "panic" or "hang" do so when the backend is
+// opened. "plain" leaves the extensions out. "hog" is a number of bytes to take when the backend is opened. "panic_submit"
+// names the N-th Submit of a stream with nodes that panics. "selective" has neg of rank 5 refused, beyond the document.
 package fakeplugin
 
 import (
@@ -14,26 +15,19 @@ import (
 	"math"
 	"os"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/sdk/engine"
 )
 
-// Backend is the fake.
-type Backend struct {
-	opts     map[string]string
-	threads  int
-	asked    atomic.Int64
-	mu       sync.Mutex
-	streams  []*Stream
-	isClosed bool
+// driver is the fake. The value of a tensor is its elements.
+type driver struct {
+	opts    map[string]string
+	threads int
 }
-
-var _ core.Backend = (*Backend)(nil)
 
 // New is its core.Opener.
 func New(c core.Config) (core.Backend, error) {
@@ -51,109 +45,114 @@ func New(c core.Config) (core.Backend, error) {
 			hogged[i] = 1
 		}
 	}
-	return &Backend{opts: c.Options, threads: c.Threads}, nil
+	d := &driver{opts: c.Options, threads: c.Threads}
+	return wrap(engine.New(d), d.opts), nil
 }
 
 // hogged is memory that a backend with the option "hog" takes.
 var hogged []byte
 
 // Info has two devices; the detail of the first holds the number of threads.
-func (b *Backend) Info() core.Info {
+func (d *driver) Info() core.Info {
 	return core.Info{Name: "fake", Version: "0.9.1", Vendor: "test", Devices: []core.DeviceInfo{
-		{Index: 0, Name: "fake 0", Kind: "npu", Memory: 1 << 30, Detail: fmt.Sprintf("threads %d", b.threads)},
+		{Index: 0, Name: "fake 0", Kind: "npu", Memory: 1 << 30, Detail: fmt.Sprintf("threads %d", d.threads)},
 		{Index: 1, Name: "fake 1", Kind: "npu"},
 	}}
 }
 
+// Open opens one of the two devices.
+func (d *driver) Open(context.Context, int) (engine.Device[[]byte], error) {
+	return device{d.opts}, nil
+}
+
+// Close does nothing.
+func (d *driver) Close() error { return nil }
+
+// device is one of the two.
+type device struct{ opts map[string]string }
+
 // Capabilities claims the four ops on f32.
-func (b *Backend) Capabilities() *core.Capabilities {
-	c := &core.Capabilities{Types: dtype.SetOf(dtype.F32), MaxRank: 8, MaxBytes: 1 << 30, Deterministic: true,
-		Ops: map[string]core.OpCapability{}}
+func (d device) Capabilities() *core.Capabilities {
+	c := &core.Capabilities{Types: dtype.SetOf(dtype.F32), Limits: core.Limits{Rank: 8, Bytes: 1 << 30}, Deterministic: true,
+		Ops: map[string]core.OpCapability{}, Features: []string{"programs", "memory_stats"}}
 	for _, name := range []string{"full", "add", "neg", "copy"} {
 		code, ok := op.ByName(name)
 		if !ok {
 			panic("fake: no op " + name)
 		}
-		c.Ops[name] = core.OpCapability{Version: op.Lookup(code).Version, Types: c.Types}
-	}
-	if b.opts["plain"] == "" {
-		c.Features = append(c.Features, "programs", "memory_stats")
-	}
-	if b.opts["exact"] != "" {
-		c.Features = append(c.Features, "exact_capabilities")
-	}
-	if b.opts["batches"] != "" {
-		c.Features = append(c.Features, "batches")
+		c.Ops[name] = core.Claim(op.Lookup(code), c.Types)
 	}
 	return c
 }
 
-// Supports refuses, beyond the document, neg of rank 5.
-func (b *Backend) Supports(n *op.Node, in []op.Desc) error {
-	b.asked.Add(1)
-	if n.Op.String() == "neg" && len(in[0].Shape) == 5 {
-		return fmt.Errorf("neg of rank 5: %w", core.ErrUnsupported)
+// Upload copies data.
+func (d device) Upload(desc op.Desc, data []byte) ([]byte, error) {
+	if d.opts["write"] == "fail" {
+		return nil, fmt.Errorf("write %v: %w", desc, core.ErrOutOfMemory)
 	}
-	return b.Capabilities().Check(n, in)
+	if t, err := time.ParseDuration(d.opts["slow_write"]); err == nil {
+		time.Sleep(t)
+	}
+	return append([]byte(nil), data...), nil
 }
 
-// Asked is how often Supports was called.
-func (b *Backend) Asked() int64 { return b.asked.Load() }
-
-// OpenStream opens a stream on one of the two devices.
-func (b *Backend) OpenStream(_ context.Context, device int) (core.Stream, error) {
-	if device < 0 || device > 1 {
-		return nil, fmt.Errorf("device %d: %w", device, core.ErrNotFound)
-	}
-	at := func(name string) int { n, _ := strconv.Atoi(b.opts[name]); return n }
-	s := &Stream{b: b, panicSubmit: at("panic_submit"), panicAt: at("panic"), hangAt: at("hang"), crashAt: at("crash"),
-		values: map[op.TensorID]value{}, programs: map[core.ProgramID]prog{}, closing: make(chan struct{})}
-	s.slow, _ = time.ParseDuration(b.opts["slow"])
-	s.cond = sync.NewCond(&s.mu)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.isClosed {
-		return nil, core.ErrClosed
-	}
-	b.streams = append(b.streams, s)
-	go s.work()
-	if b.opts["plain"] != "" {
-		return struct{ core.Stream }{s}, nil
-	}
-	return s, nil
-}
-
-// Close closes all streams.
-func (b *Backend) Close() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.isClosed {
-		return core.ErrClosed
-	}
-	b.isClosed = true
-	for _, s := range b.streams {
-		_ = s.Close()
-	}
+// Download copies the elements.
+func (d device) Download(dst []byte, _ op.Desc, v []byte) error {
+	copy(dst, v)
 	return nil
 }
 
-// value is a tensor, or the error it was poisoned with.
-type value struct {
-	op.Desc
-	data []byte
-	err  error
+// Release does nothing.
+func (d device) Release([]byte) {}
+
+// OpenQueue makes a queue with faults.
+func (d device) OpenQueue() (engine.Queue[[]byte], error) {
+	at := func(name string) int { n, _ := strconv.Atoi(d.opts[name]); return n }
+	q := &queue{panicAt: at("panic"), hangAt: at("hang"), crashAt: at("crash"), closing: make(chan struct{})}
+	q.slow, _ = time.ParseDuration(d.opts["slow"])
+	return q, nil
 }
 
-func crash() {
-	fmt.Fprintln(os.Stderr, "fake: the device is on fire")
-	os.Exit(7)
+// Close does nothing.
+func (d device) Close() {}
+
+// queue computes.
+type queue struct {
+	panicAt, hangAt, crashAt, ran int
+	slow                          time.Duration
+	closing                       chan struct{}
 }
+
+// Execute computes a node, or fails as it was told to.
+func (q *queue) Execute(c *engine.Call[[]byte]) error {
+	q.ran++
+	switch q.ran {
+	case q.panicAt:
+		panic("kernel fell over")
+	case q.hangAt:
+		<-q.closing
+	case q.crashAt:
+		fmt.Fprintln(os.Stderr, "fake: the device is on fire")
+		os.Exit(7)
+	}
+	if q.slow > 0 {
+		time.Sleep(q.slow)
+	}
+	c.Out[0] = compute(c.Node, c.In)
+	return nil
+}
+
+// Interrupt ends what hangs.
+func (q *queue) Interrupt() { close(q.closing) }
+
+// Close does nothing.
+func (q *queue) Close() {}
 
 // compute runs one node on its inputs.
-func compute(n *op.Node, in []value) []byte {
+func compute(n *op.Node, in [][]byte) []byte {
 	out := make([]byte, n.Outputs[0].Bytes())
-	get := func(v value, i int) float32 {
-		return math.Float32frombits(binary.LittleEndian.Uint32(v.data[4*i:]))
+	get := func(v []byte, i int) float32 {
+		return math.Float32frombits(binary.LittleEndian.Uint32(v[4*i:]))
 	}
 	for i := range len(out) / 4 {
 		var y float32
@@ -165,7 +164,7 @@ func compute(n *op.Node, in []value) []byte {
 		case "copy":
 			y = get(in[0], i)
 		case "add":
-			y = get(in[0], i%max(len(in[0].data)/4, 1)) + get(in[1], i%max(len(in[1].data)/4, 1))
+			y = get(in[0], i%max(len(in[0])/4, 1)) + get(in[1], i%max(len(in[1])/4, 1))
 		}
 		binary.LittleEndian.PutUint32(out[4*i:], math.Float32bits(y))
 	}

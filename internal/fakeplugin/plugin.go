@@ -27,13 +27,22 @@ const (
 	OtherCore      = "other_core"      // a handshake of another go-plugin
 	NoLineEnd      = "no_line_end"     // a flood without a line
 	NewerVersion   = "newer_version"
+	FirstVersion   = "first_version"
 	FloodStderr    = "flood_stderr" // without end, while serving
 	FloodStdout    = "flood_stdout" // past Go's os.Stdout, while serving
 	IgnoreHost     = "ignore_host"  // no watch of the host but that of the kernel
 	Forks          = "forks"        // starts a process that sleeps, and logs its pid
+	Leaves         = "leaves"       // starts a process in a session of its own, and logs its pid (Linux)
+	Hides          = "hides"        // as Leaves, and the process has no environment
+	Acts           = "acts"         // tries what it has no business with, and logs how that ended (Linux)
 	Tells          = "tells"        // logs its environment and its folder
 	NoiseOnStdout  = "noise_stdout" // a line after the handshake
+	Killed         = "killed"       // by SIGKILL, before the handshake
+	KilledOnce     = "killed_once"  // as Killed, unless the file that EnvMark names exists, which it makes
 )
+
+// EnvMark names the file of KilledOnce.
+const EnvMark = "BURN_FAKE_MARK"
 
 // Maybe turns the process into a fake plugin when it was started as one.
 func Maybe() {
@@ -69,6 +78,8 @@ func Maybe() {
 		}
 	case NewerVersion:
 		o.Protocol = wire.Range{Min: wire.Version + 4, Max: wire.Version + 6}
+	case FirstVersion:
+		o.Protocol = wire.Range{Min: 1, Max: 1}
 	case FloodStderr:
 		go flood(os.Stderr, "noise on standard error\n")
 	case FloodStdout:
@@ -92,11 +103,22 @@ func Maybe() {
 			os.Exit(1)
 		}
 		fmt.Fprintf(os.Stderr, "child %d\n", cmd.Process.Pid)
+	case Leaves, Hides:
+		leave(mode == Hides)
+	case Acts:
+		acts()
 	case Tells:
 		dir, _ := os.Getwd()
 		line, _ := json.Marshal(map[string]any{"@level": "warn", "@module": "fake.inner", "@message": "told", "dir": dir,
 			"environment": os.Environ()})
 		fmt.Fprintf(os.Stderr, "%s\n", line)
+	case Killed:
+		killSelf()
+	case KilledOnce:
+		if f, err := os.OpenFile(os.Getenv(EnvMark), os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+			_ = f.Close()
+			killSelf()
+		}
 	case IgnoreHost:
 		os.Unsetenv(wire.EnvHostPID)
 		os.Unsetenv(wire.EnvHostPipe)
@@ -109,6 +131,13 @@ func Maybe() {
 		os.Exit(1)
 	}
 	os.Exit(0)
+}
+
+func killSelf() {
+	if p, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = p.Kill()
+	}
+	select {}
 }
 
 func flood(f *os.File, text string) {

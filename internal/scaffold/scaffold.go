@@ -24,10 +24,8 @@ func Languages() []string { return []string{"go", "python", "c"} }
 type Plugin struct {
 	Name     string // of the backend: lower-case letters, digits, - and _, a letter first
 	Language string // one of Languages
-	// BurnVersion is the version of burn that a plugin in Go requires; empty: v0.0.0, which needs BurnDir.
-	BurnVersion string
-	// BurnDir is a local copy of burn that a plugin in Go is built with; empty: none.
-	BurnDir string
+	// Source is where a plugin in Go gets burn from. The other languages need none.
+	Source Source
 }
 
 // ErrExists: the folder is there and is not empty.
@@ -53,13 +51,25 @@ func (p *Plugin) check() error {
 }
 
 // Write writes the plugin into dir, which it makes, and lists the files, relative to dir. A folder with files in it is
-// ErrExists, and nothing is written.
+// ErrExists, a plugin in Go without a Source is ErrNoSource, and nothing is written.
 func (p Plugin) Write(dir string) ([]string, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	if p.BurnVersion == "" {
-		p.BurnVersion = "v0.0.0"
+	var sums []byte
+	if p.Language == "go" {
+		switch s := p.Source; {
+		case s.Version == "" && s.Dir == "":
+			return nil, ErrNoSource
+		case s.Dir != "":
+			var err error
+			if p.Source.Dir, err = Checkout(s.Dir); err != nil {
+				return nil, err
+			}
+			if sums, err = os.ReadFile(filepath.Join(p.Source.Dir, "go.sum")); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return nil, fmt.Errorf("%s: %w", dir, ErrExists)
@@ -86,11 +96,15 @@ func (p Plugin) Write(dir string) ([]string, error) {
 		files = append(files, name)
 		return write(filepath.Join(dir, filepath.FromSlash(name)), text)
 	})
+	if err == nil && sums != nil { // those of burn cover what the plugin builds with
+		files = append(files, "go.sum")
+		err = write(filepath.Join(dir, "go.sum"), sums)
+	}
 	return files, err
 }
 
 func (p Plugin) render(path string, text []byte) ([]byte, error) {
-	t, err := template.New(path).Option("missingkey=error").Parse(string(text))
+	t, err := template.New(path).Funcs(template.FuncMap{"quoted": quoted}).Option("missingkey=error").Parse(string(text))
 	if err != nil {
 		return nil, err
 	}

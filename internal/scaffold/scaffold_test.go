@@ -39,7 +39,7 @@ func TestCopiesAreEqual(t *testing.T) {
 func TestWrite(t *testing.T) {
 	for _, l := range scaffold.Languages() {
 		dir := filepath.Join(t.TempDir(), "new")
-		files, err := scaffold.Plugin{Name: "my-npu", Language: l}.Write(dir)
+		files, err := scaffold.Plugin{Name: "my-npu", Language: l, Source: scaffold.Source{Version: "v0.3.0"}}.Write(dir)
 		require.NoError(t, err)
 		require.Contains(t, files, "README.md")
 		require.Contains(t, files, "burn-backend-my-npu.toml")
@@ -49,7 +49,7 @@ func TestWrite(t *testing.T) {
 			require.NotContains(t, string(text), "{{.", f)
 			require.NotContains(t, string(text), "TODO", f)
 		}
-		_, err = scaffold.Plugin{Name: "my-npu", Language: l}.Write(dir)
+		_, err = scaffold.Plugin{Name: "my-npu", Language: l, Source: scaffold.Source{Version: "v0.3.0"}}.Write(dir)
 		require.ErrorIs(t, err, scaffold.ErrExists)
 	}
 	for _, p := range []scaffold.Plugin{{Name: "", Language: "go"}, {Name: "../x", Language: "go"}, {Name: "A", Language: "go"},

@@ -22,7 +22,6 @@ func (c calc) less(a, b value) value   { return c.bin(op.Less, a, b) }
 func (c calc) atMost(a, b value) value { return c.bin(op.LessEqual, a, b) }
 func (c calc) equal(a, b value) value  { return c.bin(op.Equal, a, b) }
 func (c calc) and(a, b value) value    { return c.bin(op.And, a, b) }
-func (c calc) not(a value) value       { return c.un(op.Not, a) }
 func (c calc) neg(a value) value       { return c.un(op.Neg, a) }
 func (c calc) abs(a value) value       { return c.un(op.Abs, a) }
 func (c calc) sqrt(a value) value      { return c.un(op.Sqrt, a) }
@@ -102,21 +101,6 @@ func (c calc) channels(v value, rank int) value {
 		dims = append(dims, 1)
 	}
 	return c.reshape(v, dims...)
-}
-
-// room checks that a tensor of these dimensions is within the limits, before anything of its size is made on the host.
-// Dimensions of 0 do not make up for others.
-func (t *tracer) room(d dtype.DType, dims ...int) {
-	s := shape.Shape(dims).Clone()
-	for i := range s {
-		if s[i] == 0 {
-			s[i] = 1
-		}
-	}
-	if err := s.Check(); err != nil {
-		t.throw(err)
-	}
-	t.fits(op.Desc{DType: d, Shape: s})
 }
 
 func ones(n int) []int { return filled(n, 1) }

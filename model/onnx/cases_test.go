@@ -19,7 +19,7 @@ var drawn = map[string]bool{
 func TestOfficialCases(t *testing.T) {
 	root := os.Getenv("BURN_ONNX_CASES")
 	if root == "" {
-		t.Skip("BURN_ONNX_CASES names no directory of unpacked ONNX backend tests")
+		t.Skip("BURN_ONNX_CASES is not set: it names the folder of the unpacked ONNX backend tests")
 	}
 	cases, err := onnxtest.Find(root)
 	require.NoError(t, err)
@@ -29,9 +29,9 @@ func TestOfficialCases(t *testing.T) {
 			t.Run(name+"/"+c.Name, func(t *testing.T) {
 				switch r := onnxtest.Run(t.Context(), dev, c, onnxtest.Options{}); {
 				case r.Status == onnxtest.Skipped:
-					t.Skip(r.Reason)
+					t.Skip("the case is not for this reader: ", r.Reason)
 				case r.Status == onnxtest.Failed && drawn[c.Name] && r.Mismatch != nil:
-					t.Skip("random: ", r.Reason)
+					t.Skip("the expected values were drawn at random: ", r.Reason)
 				case r.Status == onnxtest.Failed:
 					t.Error(r.Reason, r.Stack)
 				}

@@ -25,14 +25,20 @@ func (t *tracer) fold(n *op.Node, in []value) []value {
 	for i, v := range in {
 		args[i] = t.device(v.data)
 	}
+	var taken int64
+	for _, d := range n.Outputs {
+		taken += int64(d.Bytes())
+	}
+	t.take(taken + nodeBytes)
 	var results []*tensor.Tensor
-	if err := tensor.Try(func() { results = t.s.dev.Op(n.Op, args, n.Attrs...) }); err != nil {
+	if err := tensor.Try(func() { results = t.now.dev.Op(n.Op, args, n.Attrs...) }); err != nil {
 		t.throw(err)
 	}
 	out := make([]value, len(results))
 	for i, r := range results {
 		d := t.newData(r.DType(), r.Shape())
 		d.constant, d.dev, d.origin = true, r, originOf(n, in)
+		d.taken = int64(d.desc().Bytes())
 		t.made = append(t.made, d)
 		out[i] = tensorOf(d)
 	}
@@ -71,13 +77,15 @@ func (t *tracer) device(d *data) *tensor.Tensor {
 	var err error
 	switch {
 	case d.host != nil && d.shared && len(d.host) >= adoptAt: // the model's memory, which nobody changes and the collector frees
-		d.dev, err = t.s.dev.Adopt(t.ctx, d.dtype, d.shape, d.host, func() {})
+		d.dev, err = t.now.dev.Adopt(t.ctx, d.dtype, d.shape, d.host, func() {})
 	case d.host != nil:
-		d.dev, err = t.s.dev.FromBytes(t.ctx, d.dtype, d.shape, d.host)
+		t.takeFor(d, int64(len(d.host)))
+		d.dev, err = t.now.dev.FromBytes(t.ctx, d.dtype, d.shape, d.host)
 	default:
+		t.takeFor(d, int64(d.desc().Bytes()))
 		v := op.Attr{Name: "value", Value: d.fill}
 		err = tensor.Try(func() {
-			d.dev = t.s.dev.Op(op.Full, nil, v, op.Type("dtype", d.dtype), op.Dims("shape", d.shape))[0]
+			d.dev = t.now.dev.Op(op.Full, nil, v, op.Type("dtype", d.dtype), op.Dims("shape", d.shape))[0]
 		})
 	}
 	if err != nil {
@@ -101,12 +109,16 @@ func (t *tracer) content(d *data) []byte {
 		}
 		d.host = t.read(d)
 	case d.dev != nil:
-		b, err := d.dev.Bytes(t.ctx)
+		t.takeFor(d, int64(d.desc().Bytes()))
+		var b []byte
+		var err error
+		t.aside(func() { b, err = d.dev.Bytes(t.ctx) })
 		if err != nil {
 			t.throw(err)
 		}
 		d.host = b
 	default:
+		t.takeFor(d, int64(d.desc().Bytes()))
 		one := appendNumber(nil, d.dtype, d.fill)
 		d.host = bytes.Repeat(one, d.shape.Size())
 	}

@@ -38,6 +38,7 @@ func (t *tracer) iterate(i int) {
 	if i >= t.s.options.MaxIterations {
 		t.throw(fmt.Errorf("more than %d iterations: %w", t.s.options.MaxIterations, ErrLimit))
 	}
+	t.take(nodeBytes)
 }
 
 // between ends the segment between two iterations when it is long.

@@ -10,6 +10,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/model/onnx/pb"
 	"github.com/goburn/burn/tensor"
@@ -73,10 +74,10 @@ func (r *Report) count(s *Session, n *op.Node, in []op.Desc) {
 		return
 	}
 	support := Native
-	b := s.dev.Core().Backend
-	if err := b.Supports(n, in); err != nil {
+	target := s.dev.Target()
+	if err := target.Supports(n, in); err != nil {
 		last := op.TensorID(1 << 40)
-		_, _, err := core.Lower(b, n, in, func() op.TensorID { last++; return last })
+		_, _, err := program.LowerNode(target, n, in, func() op.TensorID { last++; return last })
 		support = Decomposed
 		if err != nil {
 			support = Missing
@@ -116,14 +117,11 @@ func (r *Report) leave() {
 // the sizes of symbolic dimensions by their symbol, and of inputs' dimensions as "name.0"; others that are not fixed
 // are 1.
 func (s *Session) Explain(ctx context.Context, dims map[string]int) (*Report, error) {
-	if err := s.take(ctx); err != nil {
-		return nil, err
-	}
-	defer s.give()
 	r := &Report{ops: map[opUse]int{}, nodes: map[opKey]*OperatorUse{}}
 	inputs := map[string]Value{}
 	defer func() {
 		for _, v := range inputs {
+			v.each(func(t *tensor.Tensor) { s.model.budget.give(int64(t.Desc().Bytes())) })
 			v.Release()
 		}
 	}()
@@ -143,12 +141,15 @@ func (s *Session) Explain(ctx context.Context, dims map[string]int) (*Report, er
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{}
-	outs, err := s.runOnce(ctx, p, b, r)
+	once, err := s.enter(ctx, b, false)
+	if err != nil {
+		return nil, err
+	}
+	outs, err := s.runOnce(ctx, once, b, r)
 	for _, o := range outs {
 		o.Release()
 	}
-	s.drop(p)
+	s.leave(once)
 	if errors.Is(err, core.ErrCanceled) || errors.Is(err, core.ErrBackendLost) {
 		return nil, err
 	}
@@ -194,11 +195,16 @@ func (s *Session) zeros(decl *ValueInfo, name string, dims map[string]int) (Valu
 		if int64(dimsOf.Size()) > s.options.MaxTensorBytes/int64(decl.DType.Size()) {
 			return Value{}, fmt.Errorf("onnx: input %q of %v: %w", clip(name), dimsOf, ErrLimit)
 		}
+		size := volume(dimsOf.Size(), decl.DType.Size())
+		if err := s.model.budget.take(size); err != nil {
+			return Value{}, fmt.Errorf("onnx: input %q of %v: %w", clip(name), dimsOf, err)
+		}
 		var t *tensor.Tensor
 		err := tensor.Try(func() {
 			t = s.dev.Op(op.Full, nil, op.ScalarInt("value", 0), op.Type("dtype", decl.DType), op.Dims("shape", dimsOf))[0]
 		})
 		if err != nil {
+			s.model.budget.give(size)
 			return Value{}, err
 		}
 		return TensorValue(t), nil

@@ -67,6 +67,8 @@ func (m *Model) readExternal(dir string) error {
 			}
 			if size := int64(t.DataType.Size()); n > (m.options.MaxExternalBytes-total)/size {
 				return fmt.Errorf("onnx: external data is above %d bytes: %w", m.options.MaxExternalBytes, ErrLimit)
+			} else if err := m.budget.take(n * size); err != nil {
+				return fmt.Errorf("onnx: external data of tensor %q: %w", clip(t.Name), err)
 			} else {
 				total += n * size
 			}

@@ -145,7 +145,7 @@ func FuzzOperators(f *testing.F) {
 		f.Add([]byte{byte(i), byte(i >> 8), 10, 2, 1, 0, 2, 2, 3, 5, 6, 7, 8, 9, 10, 3, 1, 1, 2, 4, 5, 0, 1, 0, 4})
 		f.Add([]byte{byte(i), byte(i >> 8), 11, 3, 3, 0, 3, 1, 2, 3, 9, 8, 7, 6, 5, 4, 1, 1, 1, 1, 5, 1, 1, 1, 1, 255, 0, 2, 1, 3, 3, 4, 255, 254})
 	}
-	dev, err := core.OpenDevice("fuzz", core.Config{})
+	dev, err := core.OpenPlace("fuzz", core.Config{})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func FuzzOperators(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := bytesOf(data)
 		proto, feed := fuzzGraph(&b, names)
-		m, err := Parse(proto.Append(nil), "", Options{MaxTensorBytes: 1 << 16, MaxNodes: 64, MaxIterations: 8})
+		m, err := Parse(proto.Append(nil), "", Options{MaxTensorBytes: 1 << 16, MaxHostBytes: 1 << 24, MaxNodes: 64, MaxIterations: 8})
 		if err != nil {
 			return
 		}

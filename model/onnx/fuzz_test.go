@@ -20,6 +20,7 @@ var hostile = onnx.Options{
 	MaxNodes:       400,
 	MaxIterations:  20,
 	MaxTensorBytes: 1 << 12,
+	MaxHostBytes:   1 << 22,
 	MaxSteps:       50,
 }
 
@@ -46,7 +47,10 @@ func FuzzLoad(f *testing.F) {
 	for _, m := range seeds() {
 		f.Add(m.Append(nil))
 	}
-	d, err := core.OpenDevice("ref", core.Config{})
+	for _, m := range greedy(1 << 33) {
+		f.Add(m.Append(nil))
+	}
+	d, err := core.OpenPlace("ref", core.Config{})
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := onnx.Parse(b, "", hostile)

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,55 +106,98 @@ func (v Value) traced(next func() value) value {
 	return value{}
 }
 
-// binding is checked inputs of a run.
+// binding is checked inputs of a run, in the order of their declarations.
 type binding struct {
-	names     []string
-	values    []Value
-	tensors   []*tensor.Tensor // of all values, in order
-	signature string
+	inputs    []given
+	tensors   []*tensor.Tensor // of all values
+	signature []byte           // equal for inputs of equal names, kinds, types and shapes
 }
 
-// bind checks inputs against their declarations.
+// given is an input that the caller gave.
+type given struct {
+	name  string
+	value Value
+}
+
+// bind checks inputs against their declarations. It is on the way of every run.
 func (m *Model) bind(inputs map[string]Value) (*binding, error) {
-	e := &InputError{Expected: m.inputs}
-	b := &binding{}
-	known := make(map[string]bool, len(m.inputs))
-	symbols := map[string]symbol{}
-	var sig strings.Builder
+	var wrong InputError
+	b := &binding{inputs: make([]given, 0, len(m.inputs)), tensors: make([]*tensor.Tensor, 0, len(m.inputs)),
+		signature: make([]byte, 0, 16*len(m.inputs))}
+	var symbols symbols
+	known := 0
 	for i := range m.inputs {
 		decl := &m.inputs[i]
-		known[decl.Name] = true
-		v, given := inputs[decl.Name]
-		if !given || v.kind == NoKind {
+		v, ok := inputs[decl.Name]
+		if ok {
+			known++
+		}
+		if v.kind == NoKind {
 			if decl.Kind == OptionalKind && !decl.Default {
 				v = OptionalValue(Value{})
 			} else {
 				if !decl.Default {
-					e.Missing = append(e.Missing, decl.Name)
+					wrong.Missing = append(wrong.Missing, decl.Name)
 				}
 				continue
 			}
 		}
 		v = v.as(decl.Kind)
-		if wrong := decl.check(v, symbols, decl.Name); wrong != "" {
-			e.Wrong = append(e.Wrong, wrong)
+		if text := decl.check(v, &symbols, decl.Name); text != "" {
+			wrong.Wrong = append(wrong.Wrong, text)
 			continue
 		}
-		b.names, b.values = append(b.names, decl.Name), append(b.values, v)
-		v.each(func(t *tensor.Tensor) { b.tensors = append(b.tensors, t) })
-		fmt.Fprintf(&sig, "%q=%v;", decl.Name, v)
+		b.inputs = append(b.inputs, given{decl.Name, v})
+		b.tensors = v.appendTensors(b.tensors)
+		b.signature = v.appendType(binary.AppendUvarint(b.signature, uint64(i)))
 	}
+	if known < len(inputs) {
+		wrong.Unknown = m.unknown(inputs)
+	}
+	if len(wrong.Missing)+len(wrong.Unknown)+len(wrong.Wrong) > 0 {
+		wrong.Expected = m.inputs
+		return nil, &wrong
+	}
+	return b, nil
+}
+
+// unknown returns the names that the model does not declare, sorted.
+func (m *Model) unknown(inputs map[string]Value) (names []string) {
 	for name := range inputs {
-		if !known[name] {
-			e.Unknown = append(e.Unknown, name)
+		if !slices.ContainsFunc(m.inputs, func(decl ValueInfo) bool { return decl.Name == name }) {
+			names = append(names, name)
 		}
 	}
-	if len(e.Missing)+len(e.Unknown)+len(e.Wrong) > 0 {
-		slices.Sort(e.Unknown)
-		return nil, e
+	slices.Sort(names)
+	return names
+}
+
+func (v Value) appendTensors(to []*tensor.Tensor) []*tensor.Tensor {
+	if v.t != nil {
+		to = append(to, v.t)
 	}
-	b.signature = sig.String()
-	return b, nil
+	for _, e := range v.items {
+		to = e.appendTensors(to)
+	}
+	return to
+}
+
+// appendType appends kinds, element types and shapes, so that values with equal bytes have equal types.
+func (v Value) appendType(to []byte) []byte {
+	to = append(to, byte(v.kind), byte(v.elem))
+	if v.t != nil {
+		s := v.t.Desc().Shape
+		to = append(to, byte(len(s)))
+		for _, n := range s {
+			to = binary.AppendUvarint(to, uint64(n))
+		}
+		return to
+	}
+	to = binary.AppendUvarint(to, uint64(len(v.items)))
+	for _, e := range v.items {
+		to = e.appendType(to)
+	}
+	return to
 }
 
 // as wraps or unwraps v where the declaration is optional and the value is not, or the other way round.
@@ -169,12 +213,27 @@ func (v Value) as(k Kind) Value {
 
 // symbol is the size that a symbolic dimension has in this run, and the input that says so.
 type symbol struct {
+	name  string
 	size  int
 	input string
 }
 
+// symbols is the symbolic dimensions that a run has met, which are few.
+type symbols []symbol
+
+// meet returns what is known of a symbol; one that is new gets this size.
+func (s *symbols) meet(name string, size int, input string) symbol {
+	for _, k := range *s {
+		if k.name == name {
+			return k
+		}
+	}
+	*s = append(*s, symbol{name, size, input})
+	return (*s)[len(*s)-1]
+}
+
 // check says what is wrong with v, in a sentence that names the input, or nothing.
-func (i *ValueInfo) check(v Value, symbols map[string]symbol, name string) string {
+func (i *ValueInfo) check(v Value, known *symbols, name string) string {
 	if i.Kind == NoKind {
 		return ""
 	}
@@ -185,7 +244,7 @@ func (i *ValueInfo) check(v Value, symbols map[string]symbol, name string) strin
 		for _, e := range v.items {
 			if i.Elem != nil {
 				// Elements of a sequence need not agree in their symbols.
-				if wrong := i.Elem.check(e, map[string]symbol{}, name); wrong != "" {
+				if wrong := i.Elem.check(e, new(symbols), name); wrong != "" {
 					return wrong
 				}
 			}
@@ -209,10 +268,7 @@ func (i *ValueInfo) check(v Value, symbols map[string]symbol, name string) strin
 		if dim.Size >= 0 || dim.Symbol == "" {
 			continue
 		}
-		was, ok := symbols[dim.Symbol]
-		if !ok {
-			symbols[dim.Symbol] = symbol{d.Shape[k], name}
-		} else if was.size != d.Shape[k] {
+		if was := known.meet(dim.Symbol, d.Shape[k], name); was.size != d.Shape[k] {
 			return fmt.Sprintf("dimension %d of %q is %d, want %q to be %d as in %q", k, clip(name), d.Shape[k], clip(dim.Symbol), was.size,
 				clip(was.input))
 		}

@@ -99,7 +99,7 @@ func FuzzLayers(f *testing.F) {
 		f.Add(uint16(i), []byte{0, byte(i), byte(i / 7), 255})
 		f.Add(uint16(i), []byte{1, byte(i), 1, byte(i / 3), 3, 2, 1})
 	}
-	dev, err := core.OpenDevice("ref", core.Config{})
+	dev, err := core.OpenPlace("ref", core.Config{})
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, which uint16, bytes []byte) {
 		node, took, err := runDamaged(t, dev, &file.Cases[int(which)%len(file.Cases)], bytes)
@@ -111,7 +111,7 @@ func FuzzLayers(f *testing.F) {
 }
 
 // runDamaged damages a case and runs it. It gives the node, how long the run took, and its fault.
-func runDamaged(t *testing.T, dev *core.Device, c *operatorCase, bytes damage) (*pb.Node, time.Duration, error) {
+func runDamaged(t *testing.T, dev *core.Place, c *operatorCase, bytes damage) (*pb.Node, time.Duration, error) {
 	d := bytes
 	proto, err := pb.DecodeModel(c.Model, pb.Limits{})
 	require.NoError(t, err)

@@ -30,7 +30,7 @@ func TestLayers(t *testing.T) {
 }
 
 // runLayer runs a case with its inputs given, again with what was remembered, and with its inputs as constants.
-func (c *operatorCase) runLayer(t *testing.T, dev *core.Device) {
+func (c *operatorCase) runLayer(t *testing.T, dev *core.Place) {
 	d := onStream(t, dev)
 	feed := map[string]onnx.Value{}
 	proto, err := pb.DecodeModel(c.Model, pb.Limits{})

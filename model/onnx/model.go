@@ -22,12 +22,21 @@ type Options struct {
 	MaxIterations int
 	// MaxTensorBytes is the size of any tensor of a run; default 1<<36.
 	MaxTensorBytes int64
+	// MaxHostBytes is how much memory the model and its sessions take, over all, for what the file asks for: constants that
+	// are computed while tracing, on the host or on the device, the numbers they are computed from, contents that steer a
+	// run, programs of unrolled loops, and external data. A node that needs more fails with core.ErrOutOfMemory. The weights
+	// of the model file itself do not count. Default: three quarters of the machine's memory, or GOMEMLIMIT where that is
+	// less.
+	MaxHostBytes int64
 	// MaxSpecialisations is how many signatures of inputs a session remembers programs for; default 32. The one that was
 	// not used for longest goes first.
 	MaxSpecialisations int
 	// MaxSteps is how many steps a session remembers, over all signatures; default 16384. Beyond it a run is traced
 	// without being remembered.
 	MaxSteps int
+	// MaxStreams is how many runs of a session go on at the same time, each on a stream of its own; default 16. Further
+	// ones wait for their turn.
+	MaxStreams int
 }
 
 func (o Options) withDefaults() Options {
@@ -43,10 +52,14 @@ func (o Options) withDefaults() Options {
 	}
 	def(&o.MaxExternalBytes, 64<<30)
 	def(&o.MaxTensorBytes, 1<<36)
+	if o.MaxHostBytes <= 0 {
+		o.MaxHostBytes = HostLimit()
+	}
 	defInt(&o.MaxNodes, 1<<24)
 	defInt(&o.MaxIterations, 1<<24)
 	defInt(&o.MaxSpecialisations, 32)
 	defInt(&o.MaxSteps, 16384)
+	defInt(&o.MaxStreams, 16)
 	return o
 }
 
@@ -56,7 +69,7 @@ const (
 	MaxOpset = 28
 )
 
-// Model is a checked model. It does not change and is safe for concurrent use; any number of sessions share it.
+// Model is a checked model. It does not change, apart from the memory it counts, and is safe for concurrent use; any number of sessions share it.
 type Model struct {
 	proto     *pb.Model
 	options   Options
@@ -65,6 +78,7 @@ type Model struct {
 	functions map[funcKey]*function
 	inputs    []ValueInfo
 	outputs   []ValueInfo
+	budget    *budget
 }
 
 // Load reads a model from a file. Data in external files is looked up beside it and read as well.
@@ -102,6 +116,7 @@ func Parse(b []byte, dir string, o Options) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{proto: proto, options: o.withDefaults()}
+	m.budget = &budget{limit: m.options.MaxHostBytes}
 	if m.opsets, err = importsOf(proto.OpsetImports); err != nil {
 		return nil, err
 	}

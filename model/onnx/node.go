@@ -14,8 +14,6 @@ type node struct {
 	version int // of the node's domain
 }
 
-func (n *node) op() string { return n.pb.OpType }
-
 // opset is the version of the node's domain that the graph or function around it imports.
 func (n *node) opset() int { return n.version }
 

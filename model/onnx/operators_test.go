@@ -31,17 +31,17 @@ func init() { core.Register("ref", func(core.Config) (core.Backend, error) { ret
 // backends are what the operators are tested on: slow, obvious kernels, and those that applications use.
 var backends = []string{"ref", "cpu"}
 
-func openRef(t *testing.T) *core.Device { return openBackend(t, "ref") }
+func openRef(t *testing.T) *core.Place { return openBackend(t, "ref") }
 
-func openBackend(t *testing.T, name string) *core.Device {
+func openBackend(t *testing.T, name string) *core.Place {
 	t.Helper()
-	d, err := core.OpenDevice(name, core.Config{})
+	d, err := core.OpenPlace(name, core.Config{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.Close()) })
 	return d
 }
 
-func onStream(t *testing.T, d *core.Device) *tensor.Device {
+func onStream(t *testing.T, d *core.Place) *tensor.Device {
 	t.Helper()
 	dev, err := tensor.On(t.Context(), d)
 	require.NoError(t, err)
@@ -90,7 +90,7 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-func (c *operatorCase) run(t *testing.T, dev *core.Device) {
+func (c *operatorCase) run(t *testing.T, dev *core.Place) {
 	d := onStream(t, dev)
 	feed := map[string]onnx.Value{}
 	for _, in := range c.Inputs {

@@ -116,6 +116,8 @@ func (t *tracer) attentionBias(n *node, q, k value, past int) (bias, blind value
 		filled = t.reshape(t.cast(filled, dtype.I64), -1, 1, 1, 1)
 	}
 	// Query i stands at position i+offset of the keys.
+	t.scratch(8, rows)
+	t.scratch(8, cols)
 	key := t.constInts(dtype.I64, []int{1, cols}, span(0, cols))
 	query := t.constInts(dtype.I64, []int{rows, 1}, span(past, past+rows))
 	if filled.present() && past == 0 {

@@ -47,7 +47,7 @@ func constantNode(t *tracer, n *node) []value {
 
 func constantOfShape(t *tracer, n *node) []value {
 	t.need(n, 0)
-	dims := t.hostInts(n.input(0))
+	dims := t.hostDims(n.input(0))
 	fill, d := op.ScalarFloat("value", 0), dtype.F32
 	if n.has("value") {
 		v := t.fromPB(n.tensorAttr("value"))
@@ -99,10 +99,10 @@ func rangeNode(t *tracer, n *node) []value {
 
 // checkedCount refuses lengths above the limit for tensors, and NaN.
 func checkedCount(t *tracer, d dtype.DType, n float64) int {
-	if !(n < 1<<40) {
+	if !(n < 1<<56) {
 		t.fail("%v elements", n)
 	}
-	t.fits(op.Desc{DType: d, Shape: shape.Of(int(max(n, 0)))})
+	t.room(d, int(max(n, 0)))
 	return int(max(n, 0))
 }
 

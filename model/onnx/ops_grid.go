@@ -58,7 +58,7 @@ func gridSampleNode(t *tracer, n *node) []value {
 // affineGridNode maps the points of a regular grid by theta [N, d, d+1].
 func affineGridNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
-	theta, size := n.input(0), t.hostInts(n.input(1))
+	theta, size := n.input(0), t.hostDims(n.input(1))
 	d := len(size) - 2
 	if d < 1 || theta.rank() != 3 || theta.shape()[1] != d || theta.shape()[2] != d+1 {
 		t.fail("theta %v for size %v", theta.shape(), size)
@@ -119,6 +119,7 @@ func deformConvNode(t *tracer, n *node) []value {
 	offset = t.reshape(s.wide(offset), batch*og, taps, rank, points)
 	at := make([]value, rank)
 	for d := range rank {
+		t.room(dtype.I64, taps, points)
 		base := make([]int, 0, taps*points)
 		for k := range taps {
 			for p := range points {

@@ -68,10 +68,10 @@ func determinant(m []float64, n int) float64 {
 func col2imNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1, 2)
 	x, c := n.input(0), calc{t}
-	image, block := shape.Shape(t.hostInts(n.input(1))), shape.Shape(t.hostInts(n.input(2)))
+	image, block := shape.Shape(t.hostDims(n.input(1))), shape.Shape(t.hostDims(n.input(2)))
 	w := t.window(n, image, block)
 	t.room(dtype.I64, block...)
-	t.room(x.dtype(), image...)
+	t.within(x.dtype(), image...)
 	taps, steps := block.Size(), make(shape.Shape, len(image))
 	for i, d := range image {
 		steps[i], _ = w.pooled(i, d, false)
@@ -105,7 +105,7 @@ func col2imNode(t *tracer, n *node) []value {
 // centerCropPadNode cuts or pads with zeros on both sides; the odd element is at the end.
 func centerCropPadNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
-	x, want := n.input(0), t.hostInts(n.input(1))
+	x, want := n.input(0), t.hostDims(n.input(1))
 	axes := span(0, x.rank())
 	if n.has("axes") {
 		axes = t.axes(n.ints("axes"), x.rank())

@@ -49,6 +49,7 @@ func linearAttentionNode(t *tracer, n *node) []value {
 	} else {
 		state = c.zeros(q.dtype(), []int{batch, hkv, dk, dv})
 	}
+	t.scratch(nodeBytes, steps)
 	outs := make([]value, steps)
 	for i := range steps {
 		at := func(v value) value { return t.narrow(v, 2, i, 1) }

@@ -3,7 +3,6 @@ package onnx
 import (
 	"slices"
 
-	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
 )
 
@@ -21,7 +20,7 @@ func init() {
 	register("Unsqueeze", 1, func(t *tracer, n *node) []value { return unsqueezeNode(t, n, n.ints("axes")) })
 	register("Unsqueeze", 13, func(t *tracer, n *node) []value {
 		t.need(n, 1)
-		return unsqueezeNode(t, n, t.hostInts(n.input(1)))
+		return unsqueezeNode(t, n, t.hostDims(n.input(1)))
 	})
 	register("Transpose", 1, transpose)
 	register("Expand", 8, expandNode)
@@ -41,7 +40,7 @@ func (t *tracer) optionalInts(n *node, i int) []int {
 
 func reshapeNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
-	return reshapeTo(t, n, t.hostInts(n.input(1)))
+	return reshapeTo(t, n, t.hostDims(n.input(1)))
 }
 
 func reshapeTo(t *tracer, n *node, want []int) []value {
@@ -147,7 +146,7 @@ func transpose(t *tracer, n *node) []value {
 func expandNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
 	x := n.input(0)
-	s, err := shape.Broadcast(x.shape(), shape.Shape(t.hostInts(n.input(1))))
+	s, err := shape.Broadcast(x.shape(), shape.Shape(t.hostDims(n.input(1))))
 	if err != nil {
 		t.fail("%v", err)
 	}
@@ -156,7 +155,7 @@ func expandNode(t *tracer, n *node) []value {
 
 func tile(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
-	return tileBy(t, n.input(0), t.hostInts(n.input(1)))
+	return tileBy(t, n.input(0), t.hostDims(n.input(1)))
 }
 
 func tileBy(t *tracer, x value, reps []int) []value {
@@ -249,9 +248,4 @@ func linePermutation(rank, axis, to int) (there, back []int) {
 		back[a] = i
 	}
 	return there, back
-}
-
-// flip reverses the order along axes.
-func (t *tracer) flip(x value, axes ...int) value {
-	return t.do(op.Flip, []value{x}, op.Ints("axes", axes...))
 }

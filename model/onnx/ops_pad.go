@@ -28,7 +28,7 @@ func init() {
 				live = v
 			}
 		}
-		return padNode(t, n, t.hostInts(n.input(1)), t.optionalInts(n, 3), fill, live)
+		return padNode(t, n, t.hostDims(n.input(1)), t.optionalInts(n, 3), fill, live)
 	})
 }
 
@@ -85,7 +85,7 @@ func padAxis(t *tracer, x value, axis, lo, hi int, source func(i, d int) int) va
 	if d == 0 {
 		t.fail("axis %d is empty, nothing to pad it with", axis)
 	}
-	t.fits(op.Desc{DType: dtype.I64, Shape: shape.Of(d + lo + hi)})
+	t.room(dtype.I64, d+lo+hi)
 	index := make([]int, d+lo+hi)
 	for i := range index {
 		index[i] = source(i-lo, d)

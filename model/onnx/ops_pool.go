@@ -81,6 +81,7 @@ func maxPoolNode(t *tracer, n *node) []value {
 		at = sum
 	}
 	planes := x.shape()[:2]
+	t.scratch(8, planes...)
 	offsets := span(0, planes.Size())
 	for i := range offsets {
 		offsets[i] *= product(spatial)

@@ -46,10 +46,17 @@ func (t *tracer) draw(seed uint32, seeded bool, d dtype.DType, s shape.Shape, f 
 		}
 		return b
 	}
+	size := volume(append(s.Clone(), d.Size())...)
 	if seeded {
-		return t.constant(d, s, fill(newTwister(seed)))
+		t.take(size)
+		return t.counted(d, s, fill(newTwister(seed)))
 	}
+	budget := t.s.model.budget
 	return t.hostOp(nil, func([]hostTensor) ([]hostTensor, error) {
+		if err := budget.take(size); err != nil {
+			return nil, err
+		}
+		defer budget.give(size)
 		return []hostTensor{{DType: d, Shape: s, Data: fill(fresh{})}}, nil
 	})[0]
 }

@@ -122,6 +122,7 @@ func (t *tracer) unrolled(n *node, k cell, in, states []value, lengths value, f 
 	dirs, hidden := in[2].shape()[0], in[2].shape()[2]
 	rows := k.gates * hidden
 	ys, lasts := []value{}, make([][]value, k.states)
+	t.scratch(nodeBytes, steps)
 	inside := make([]value, steps)
 	for i := 0; lengths.present() && i < steps; i++ {
 		inside[i] = c.less(c.like(lengths, float64(i)), t.reshape(lengths, batch, 1))

@@ -44,7 +44,7 @@ func init() {
 			t.need(n, 0)
 			var axes []int
 			if n.input(1).present() {
-				axes = t.hostInts(n.input(1))
+				axes = t.hostDims(n.input(1))
 			}
 			return reduceNode(t, n, r.f, axes, n.int("noop_with_empty_axes", 0) != 0)
 		})

@@ -95,7 +95,7 @@ func resizeNode(t *tracer, n *node) []value {
 	scales, sizes := n.input(2), n.input(3)
 	switch {
 	case sizes.present() && sizes.shape().Size() > 0:
-		t.resizeTo(n, axes, which, t.hostInts(sizes))
+		t.resizeTo(n, axes, which, t.hostDims(sizes))
 	case scales.present() && scales.shape().Size() > 0:
 		s := t.hostFloats(scales)
 		if len(s) != len(which) {
@@ -153,7 +153,7 @@ func (t *tracer) resample(x value, axes []resampling, extrapolation float64) val
 	for i := range axes {
 		dims[i] = axes[i].out
 	}
-	t.room(x.dtype(), dims...)
+	t.within(x.dtype(), dims...)
 	repeats, lists, outside := ones(x.rank()), make([]*taps, x.rank()), value{}
 	for i := range axes {
 		r := &axes[i]
@@ -163,6 +163,7 @@ func (t *tracer) resample(x value, axes []resampling, extrapolation float64) val
 		if r.in == 0 && r.out > 0 {
 			t.fail("axis %d is empty and becomes %d long", i, r.out)
 		}
+		t.scratch(32, r.out, r.reach())
 		list := r.table()
 		if k := list.repeat(r.in); k > 0 && x.rank() < shape.MaxRank {
 			repeats[i] = k

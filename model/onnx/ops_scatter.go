@@ -52,19 +52,24 @@ func tensorScatter(t *tracer, n *node) []value {
 	if steps > length {
 		t.fail("update has %d steps for a cache of %d", steps, length)
 	}
-	index := t.do(op.Iota, nil, op.Type("dtype", dtype.I64), op.Ints("shape", 1, steps), op.Int("axis", 1))
-	if at := n.input(2); at.present() {
+	at := t.scalarInt(dtype.I64, 0)
+	if start := n.input(2); start.present() {
 		t.need(n, 2)
-		index = t.do(op.Add, []value{index, t.reshape(t.cast(at, dtype.I64), batch, 1)})
+		at = t.reshape(t.cast(start, dtype.I64), batch)
 	}
-	index = t.expand(index, shape.Of(batch, steps))
 	switch mode := n.str("mode", "linear"); mode {
 	case "linear":
+		return []value{t.do(op.CacheWrite, []value{cache, at, update}, op.Int("axis", axis))}
 	case "circular":
-		index = t.do(op.FloorMod, []value{index, t.scalarInt(dtype.I64, int64(length))})
 	default:
 		t.fail("mode is %q, want linear or circular", mode)
 	}
+	index := t.do(op.Iota, nil, op.Type("dtype", dtype.I64), op.Ints("shape", 1, steps), op.Int("axis", 1))
+	if at.rank() > 0 {
+		at = t.reshape(at, batch, 1)
+	}
+	index = t.expand(t.do(op.Add, []value{index, at}), shape.Of(batch, steps))
+	index = t.do(op.FloorMod, []value{index, t.scalarInt(dtype.I64, int64(length))})
 	there, back := linePermutation(cache.rank(), axis, 1)
 	y := t.do(op.Scatter, []value{t.permute(cache, there...), index, t.permute(update, there...)}, op.Int("axis", 1), op.Int("batch", 1))
 	return []value{t.permute(y, back...)}

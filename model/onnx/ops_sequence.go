@@ -121,6 +121,7 @@ func splitToSequence(t *tracer, n *node) []value {
 	var sizes []int
 	switch {
 	case !by.present():
+		t.scratch(nodeBytes, d)
 		sizes = ones(d)
 	case by.rank() == 0:
 		each := t.hostInt(by)
@@ -128,8 +129,10 @@ func splitToSequence(t *tracer, n *node) []value {
 			t.fail("split is %d, want 1 or more", each)
 		}
 		each = min(each, max(d, 1))
+		t.scratch(nodeBytes, (d+each-1)/each)
 		sizes = evenly(d, each, (d+each-1)/each)
 	default:
+		t.scratch(nodeBytes, by.shape()...)
 		sizes = t.hostInts(by)
 	}
 	parts := cut(t, x, axis, sizes)

@@ -50,6 +50,7 @@ func melWeightNode(t *tracer, n *node) []value {
 	}
 	rows := length/2 + 1
 	t.room(dtype.F64, rows, bins)
+	t.scratch(8, bins)
 	mel := func(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
 	edges := make([]int, bins+2) // of the triangles, as bins of the spectrum
 	for i := range edges {
@@ -186,6 +187,7 @@ func stftNode(t *tracer, n *node) []value {
 	}
 	frames := 1 + (x.shape()[1]-length)/step
 	t.room(dtype.F64, frames, length)
+	t.scratch(8, frames, length)
 	var index []int
 	for f := range frames {
 		index = append(index, span(f*step, f*step+length)...)

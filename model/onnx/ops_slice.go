@@ -11,7 +11,7 @@ func init() {
 	})
 	register("Slice", 10, func(t *tracer, n *node) []value {
 		t.need(n, 0, 1, 2)
-		return sliceNode(t, n, t.hostInts(n.input(1)), t.hostInts(n.input(2)), t.optionalInts(n, 3), t.optionalInts(n, 4))
+		return sliceNode(t, n, t.hostDims(n.input(1)), t.hostDims(n.input(2)), t.optionalInts(n, 3), t.optionalInts(n, 4))
 	})
 	register("Split", 2, func(t *tracer, n *node) []value { return splitNode(t, n, n.ints("split")) })
 	register("Split", 13, func(t *tracer, n *node) []value { return splitNode(t, n, t.optionalInts(n, 1)) })

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/goburn/burn/core/dtype"
-	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
 )
 
@@ -67,7 +66,7 @@ func (t *tracer) vectorizer(n *node) *vectorizer {
 	case len(weights) != 0 && len(weights) != len(places):
 		t.fail("%d weights for %d n-grams", len(weights), len(places))
 	}
-	t.fits(op.Desc{DType: dtype.F32, Shape: shape.Of(min(slices.Max(places), 1<<58))})
+	t.within(dtype.F32, min(slices.Max(places), 1<<58))
 	v.width = slices.Max(places) + 1
 	id := 0
 	for i, start := range starts {

@@ -12,23 +12,39 @@ import (
 // follow gives the step at the place that tracing has come to: the one that is there, as tracing is deterministic, or
 // want, once build has completed it.
 func (t *tracer) follow(want *step, build func() error) *step {
-	if st := t.now.plan.at(t.at); st != nil {
+	if st := t.there(); st != nil {
 		if st.kind != want.kind || !slices.Equal(st.out, want.out) || st.slot != want.slot || !slices.Equal(st.release, want.release) {
 			t.throw(fmt.Errorf("internal: tracing took another way than before"))
 		}
 		return st
 	}
-	want.loose = t.at.from != nil && t.at.from.loose || !t.s.room(t.now.plan)
+	s := t.s
+	var gone trash
+	s.mu.Lock()
+	if want.loose = t.private() || !s.room(&gone); !want.loose {
+		s.stats.Steps++ // its room is taken
+	}
+	s.mu.Unlock()
+	gone.empty()
+	built := build == nil
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		switch {
+		case want.loose && built:
+			t.now.loose = append(t.now.loose, want)
+		case built:
+			t.now.plan.put(t.at, want)
+		case !want.loose:
+			s.stats.Steps--
+		}
+		t.yield()
+	}()
 	if build != nil {
 		if err := build(); err != nil {
 			t.throw(err)
 		}
-	}
-	if want.loose {
-		t.now.loose = append(t.now.loose, want)
-	} else {
-		t.now.plan.put(t.at, want)
-		t.s.stats.Steps++
+		built = true
 	}
 	return want
 }
@@ -46,16 +62,16 @@ func (t *tracer) keep(d *data, st *step) {
 // advance executes a step, unless the run has come here before tracing began, and goes on behind it.
 func (t *tracer) advance(st *step) answer {
 	var a answer
-	reads := st.kind != stepRun
+	reads, again := st.kind != stepRun, t.done > 0
 	switch {
-	case t.done > 0:
+	case again:
 		t.done--
 		if reads {
 			a = t.now.answers[t.seen]
 		}
 	default:
 		var err error
-		if a, err = t.s.execute(t.ctx, t.now, st); err != nil {
+		if t.aside(func() { a, err = t.now.execute(t.ctx, st) }); err != nil {
 			t.throw(err)
 		}
 	}
@@ -63,6 +79,9 @@ func (t *tracer) advance(st *step) answer {
 		t.seen++
 	}
 	t.at = link{st, a.key()}
+	if !again {
+		t.arrive()
+	}
 	return a
 }
 
@@ -87,6 +106,7 @@ func (t *tracer) hostOp(in []value, f func(in []hostTensor) ([]hostTensor, error
 	for i, v := range in {
 		if v.present() {
 			args[i] = hostTensor{v.dtype(), v.shape(), t.content(v.data)}
+			t.scratch(8, v.shape()...)
 		}
 	}
 	results, err := f(args)
@@ -129,6 +149,7 @@ func (t *tracer) everyRun(in []value, f func(in []hostTensor) ([]hostTensor, err
 		a := hostArg{desc: v.data.desc(), slot: v.data.slot}
 		if v.data.constant || v.data.host != nil {
 			a.data = t.content(v.data)
+			t.stays += int64(len(a.data))
 		}
 		want.args[i] = a
 	}
@@ -158,11 +179,27 @@ func (t *tracer) finish(outs []value) *step {
 	st := &step{kind: stepFinish}
 	return t.follow(st, func() error {
 		handed := map[int]bool{}
-		for _, v := range outs {
-			st.outputs = append(st.outputs, t.output(st, v, handed))
+		for i, v := range outs {
+			st.outputs = append(st.outputs, t.outputOf(i, st, v, handed))
 		}
 		return nil
 	})
+}
+
+// outputOf is output i of the graph. A fault in it is wrapped to name the node that the output is from.
+func (t *tracer) outputOf(i int, st *step, v value, handed map[int]bool) output {
+	defer func() {
+		if r := recover(); r != nil {
+			g := t.s.model.main
+			for _, n := range g.nodes {
+				if slices.Contains(n.Outputs, g.outputs[i]) {
+					r = fault{t.blame(n, r)}
+				}
+			}
+			panic(r)
+		}
+	}()
+	return t.output(st, v, handed)
 }
 
 func (t *tracer) output(st *step, v value, handed map[int]bool) output {
@@ -188,6 +225,9 @@ func (t *tracer) output(st *step, v value, handed map[int]bool) output {
 
 // settle releases the constants of the trace that no step refers to.
 func (t *tracer) settle() {
+	var gone trash
+	t.s.mu.Lock()
+	t.leaveBudget()
 	for _, d := range t.made {
 		switch {
 		case d.shared:
@@ -196,57 +236,66 @@ func (t *tracer) settle() {
 		case d.lent:
 			t.now.lent = append(t.now.lent, d.dev)
 		default:
-			d.dev.Release()
+			gone.tensors = append(gone.tensors, d.dev)
 			d.dev = nil
 		}
 	}
+	t.s.mu.Unlock()
+	gone.empty()
 	t.made = nil
 }
 
-// planOf is the plan for a signature, a new one if there is none.
-func (s *Session) planOf(signature string) *plan {
+// planOf is the plan for a signature, a new one if there is none. The caller holds mu.
+func (s *Session) planOf(signature []byte, gone *trash) *plan {
 	s.tick++
-	p := s.plans[signature]
+	p := s.plans[string(signature)]
 	if p == nil {
-		p = &plan{signature: signature}
-		s.plans[signature] = p
-		for len(s.plans) > s.options.MaxSpecialisations {
-			s.forgetOldest(p)
+		p = &plan{signature: string(signature)}
+		s.plans[p.signature] = p
+		for len(s.plans) > s.options.MaxSpecialisations && s.forget(s.oldest(func(q *plan) bool { return q != p }), gone) {
 		}
 	}
 	p.used = s.tick
 	return p
 }
 
-// room reports whether p may get another step, after forgetting other plans if need be.
-func (s *Session) room(p *plan) bool {
-	for s.stats.Steps >= s.options.MaxSteps && s.forgetOldest(p) {
+// room reports whether the plan of t may get another step, after forgetting plans that no run uses if need be. The caller
+// holds mu.
+func (s *Session) room(gone *trash) bool {
+	for s.stats.Steps >= s.options.MaxSteps && s.forget(s.oldest(func(q *plan) bool { return q.users == 0 }), gone) {
 	}
 	return s.stats.Steps < s.options.MaxSteps
 }
 
-// forgetOldest drops the plan that was not used for longest, but not p.
-func (s *Session) forgetOldest(p *plan) bool {
+// oldest is the plan that was not used for longest, among those that may be; nil for none. The caller holds mu.
+func (s *Session) oldest(may func(*plan) bool) *plan {
 	var oldest *plan
 	for _, q := range s.plans {
-		if q != p && (oldest == nil || q.used < oldest.used) {
+		if (may == nil || may(q)) && (oldest == nil || q.used < oldest.used) {
 			oldest = q
 		}
 	}
-	if oldest == nil {
+	return oldest
+}
+
+// forget gives a plan up, after the runs that use it, and reports whether there was one. The caller holds mu.
+func (s *Session) forget(p *plan, gone *trash) bool {
+	if p == nil {
 		return false
 	}
-	delete(s.plans, oldest.signature)
-	s.drop(oldest)
+	delete(s.plans, p.signature)
+	if p.forgotten = true; p.users == 0 {
+		s.drop(p, gone)
+	}
 	return true
 }
 
-// drop gives up what the steps of p refer to.
-func (s *Session) drop(p *plan) {
+// drop gives up what the steps of p refer to. The caller holds mu.
+func (s *Session) drop(p *plan, gone *trash) {
 	var walk func(st *step)
 	walk = func(st *step) {
 		for st != nil { // plans are deep where they do not branch
-			s.dropProgram(st.program)
+			s.dropProgram(st.program, gone)
 			s.stats.Steps--
 			var only *step
 			for _, n := range st.next {
@@ -260,55 +309,8 @@ func (s *Session) drop(p *plan) {
 		}
 	}
 	walk(p.root)
-	for _, t := range p.owned {
-		t.Release()
-	}
+	s.model.budget.give(p.held)
+	p.held = 0
+	gone.tensors = append(gone.tensors, p.owned...)
 	p.root, p.owned = nil, nil
-}
-
-func (s *Session) dropProgram(c *compiled) {
-	if c == nil {
-		return
-	}
-	if c.uses--; c.uses == 0 {
-		delete(s.programs, c.key)
-		_ = c.exec.Close() // fails only when the stream is lost, which every later call reports
-	}
-}
-
-// leave gives up what belonged to one run alone.
-func (s *Session) leave(r *run) {
-	for _, st := range r.loose {
-		s.dropProgram(st.program)
-	}
-	for _, t := range r.lent {
-		t.Release()
-	}
-}
-
-// Stats gives the counts up to now. It waits for a run in progress.
-func (s *Session) Stats() Stats {
-	<-s.turn
-	defer s.give()
-	st := s.stats
-	st.Specialisations, st.Programs = len(s.plans), len(s.programs)
-	return st
-}
-
-// Close gives up everything the session holds on the device. Results of earlier runs stay. Later runs report
-// core.ErrClosed.
-func (s *Session) Close() error {
-	<-s.turn
-	defer s.give()
-	if s.closed {
-		return nil
-	}
-	s.closed = true
-	for s.forgetOldest(nil) {
-	}
-	for _, t := range s.owned {
-		t.Release()
-	}
-	s.owned, s.constants, s.memo, s.instances = nil, nil, nil, nil
-	return nil
 }

@@ -23,27 +23,34 @@ type defined struct {
 	ops map[op.Code]int
 }
 
-func (d defined) Unwrap() core.Backend { return d.Backend }
-
-func (d defined) OpenStream(ctx context.Context, device int) (core.Stream, error) {
-	s, err := d.Backend.OpenStream(ctx, device)
-	if err != nil {
-		return nil, err
-	}
-	return definedStream{s, s.(core.Programs), d.ops}, nil
+func (d defined) Open(ctx context.Context, device int) (core.Device, error) {
+	inner, err := d.Backend.Open(ctx, device)
+	return definedDevice{inner, d.ops}, err
 }
 
-type definedStream struct {
-	core.Stream
+type definedDevice struct {
+	core.Device
+	ops map[op.Code]int
+}
+
+func (d definedDevice) Extend(target any) bool {
+	t, ok := target.(*core.Programs)
+	if ok = d.Device.Extend(target) && ok; ok {
+		*t = definedPrograms{*t, d.ops}
+	}
+	return ok
+}
+
+type definedPrograms struct {
 	core.Programs
 	ops map[op.Code]int
 }
 
-func (s definedStream) Define(ctx context.Context, p *program.Program, consts []op.TensorID) (core.ProgramID, error) {
+func (d definedPrograms) Define(ctx context.Context, s core.Stream, p *program.Program, consts []op.TensorID) (core.ProgramID, error) {
 	for i := range p.Nodes {
-		s.ops[p.Nodes[i].Op]++
+		d.ops[p.Nodes[i].Op]++
 	}
-	return s.Programs.Define(ctx, p, consts)
+	return d.Programs.Define(ctx, s, p, consts)
 }
 
 // TestQuantized runs the network of testdata/quantized.py, which is quantized between its layers.

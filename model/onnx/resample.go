@@ -136,6 +136,14 @@ func (r *resampling) table() taps {
 	return t
 }
 
+// reach is about how many input positions an output position is a weighted sum of.
+func (r *resampling) reach() int {
+	if r.interpolate != "nearest" && r.antialias && r.scale < 1 {
+		return int(min(4/max(r.scale, 1e-12)+4, 1e12)) // also of NaN
+	}
+	return 4
+}
+
 // coefficients is the weights of the input positions around a point that lies ratio beyond position 0, and the first of
 // those positions.
 func (r *resampling) coefficients(ratio float64) (first int, w []float64) {

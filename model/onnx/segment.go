@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"slices"
 	"sort"
 	"strings"
 
@@ -112,6 +111,8 @@ func (t *tracer) record(n op.Node) []value {
 }
 
 func (t *tracer) append(n op.Node) {
+	t.take(nodeBytes)
+	t.stays += nodeBytes
 	var owner *pb.Node
 	if len(t.frames) > 0 {
 		owner = t.frames[len(t.frames)-1].node
@@ -131,7 +132,7 @@ func (t *tracer) refused(s *segment, err error) error {
 		for k, id := range n.Inputs {
 			in[k] = s.desc(id)
 		}
-		_, _, cause := core.Lower(t.s.dev.Core().Backend, &n, in, func() op.TensorID { last++; return last })
+		_, _, cause := program.LowerNode(t.s.dev.Target(), &n, in, func() op.TensorID { last++; return last })
 		if o := s.owners[i]; cause != nil && o != nil {
 			return &NodeError{Op: opKey{canonical(o.Domain), o.OpType}.String(), Node: nameOf(o), Err: cause}
 		}
@@ -233,10 +234,12 @@ func (t *tracer) compile(s *segment, st *step, outs []*data) error {
 			p.Consts, consts = append(p.Consts, d), append(consts, s.bound[i])
 		}
 	}
-	var err error
-	if st.program, err = t.s.compile(t, p, consts); err != nil {
+	st.donate()
+	c, err := t.s.compile(t, p, consts)
+	if err != nil {
 		return t.refused(s, err)
 	}
+	st.program = c
 	return nil
 }
 
@@ -270,7 +273,7 @@ func (t *tracer) needed() map[*data]bool {
 		}
 	}
 	for _, f := range t.frames {
-		for _, vs := range [][]value{f.in, f.held} {
+		for _, vs := range append([][]value{f.in, f.held}, f.pinned...) {
 			for _, v := range vs {
 				v.leaves(add)
 			}
@@ -290,8 +293,8 @@ func (t *tracer) hold(vs ...value) {
 }
 
 // pin replaces what the node that is being converted holds. Control flow uses it, which would otherwise hold every value
-// of every iteration.
+// of every iteration. The lists must not change before the next call.
 func (t *tracer) pin(vs ...[]value) {
 	f := t.frames[len(t.frames)-1]
-	f.manual, f.held = true, slices.Concat(vs...)
+	f.manual, f.held, f.pinned = true, nil, vs
 }

@@ -2,39 +2,46 @@ package onnx
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"sync"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
-	"github.com/goburn/burn/core/program"
-	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/model/onnx/pb"
 	"github.com/goburn/burn/tensor"
 )
 
 // Session runs a model on a device. What a first run with inputs of certain shapes works out is remembered, and later
-// runs with inputs of the same shapes only execute it. A Session is safe for concurrent use; its runs take turns.
+// runs with inputs of the same shapes only execute it. A Session is safe for concurrent use: runs go on at the same time,
+// each on a stream of its own, with one copy of the weights and one definition of each program. Where several runs come
+// to what nobody has worked out yet, one does, and the others wait for it.
 type Session struct {
 	model   *Model
 	dev     *tensor.Device
 	options Options
+	streams chan struct{} // one token for each run that may be in progress
 
-	turn chan struct{} // holds one token; its owner uses everything below
-
-	closed    bool
+	// tracing holds one token. Its owner uses what follows, and the data that is shared by traces.
+	tracing   chan struct{}
 	serial    uint64
-	tick      uint64
 	constants map[any]*data // by *pb.Tensor or *pb.SparseTensor
 	memo      map[string][]value
 	instances map[*pb.Node]*graph
 	owned     []*tensor.Tensor // of shared constants
-	plans     map[string]*plan
-	programs  map[string]*compiled
-	stats     Stats
+	held      int64            // bytes of the budget that shared constants take
+
+	mu       sync.Mutex // guards what follows, and plans; held for moments only, and taken after tracing, never before
+	closed   bool
+	quiet    chan struct{} // closed when the session is closed and no run is in progress
+	running  int
+	tick     uint64
+	plans    map[string]*plan
+	programs map[string]*compiled
+	stats    Stats
+	queues   []*tensor.Device // of no run, oldest use first
 }
 
 // Stats counts what a session did and holds.
@@ -47,22 +54,16 @@ type Stats struct {
 	Programs        int // defined on the device
 }
 
-// compiled is a program on the device that steps share.
-type compiled struct {
-	key  string
-	exec *tensor.Executable
-	uses int
-}
-
 // Open starts a session of the model on a device, which must stay open for longer. It reads and uploads nothing yet. A
 // model with operators that are not implemented gives an *UnsupportedError.
 func (m *Model) Open(dev *tensor.Device) (*Session, error) {
 	if err := m.Unsupported(); err != nil {
 		return nil, err
 	}
-	s := &Session{model: m, options: m.options, turn: make(chan struct{}, 1), constants: map[any]*data{}, memo: map[string][]value{},
-		instances: map[*pb.Node]*graph{}, plans: map[string]*plan{}, programs: map[string]*compiled{}}
-	s.turn <- struct{}{}
+	s := &Session{model: m, options: m.options, streams: make(chan struct{}, m.options.MaxStreams), tracing: make(chan struct{}, 1),
+		constants: map[any]*data{}, memo: map[string][]value{}, instances: map[*pb.Node]*graph{}, quiet: make(chan struct{}),
+		plans: map[string]*plan{}, programs: map[string]*compiled{}}
+	s.tracing <- struct{}{}
 	// The session outlives a scope that it may be opened in.
 	err := tensor.Try(func() {
 		x := dev.Op(op.Full, nil, op.ScalarInt("value", 0), op.Type("dtype", dtype.Bool), op.Ints("shape"))[0]
@@ -85,37 +86,21 @@ func canceled(ctx context.Context) error {
 	return fmt.Errorf("onnx: %w: %w", core.ErrCanceled, context.Cause(ctx))
 }
 
-// take waits for the caller's turn.
-func (s *Session) take(ctx context.Context) error {
-	select {
-	case <-s.turn:
-	case <-ctx.Done():
-		return canceled(ctx)
-	}
-	if s.closed {
-		s.turn <- struct{}{}
-		return fmt.Errorf("onnx: session: %w", core.ErrClosed)
-	}
-	return nil
-}
-
-func (s *Session) give() { s.turn <- struct{}{} }
-
 // Run computes the outputs of the model, by name. inputs are not consumed. The results are new tensors that belong to
 // the caller; they may not be computed yet, so faults of the device may arrive with their content. An *InputError says
 // that the inputs do not fit, a *NodeError that a node cannot be executed. When ctx ends, Run stops between two programs
-// and returns core.ErrCanceled.
+// and returns core.ErrCanceled. Runs beyond Options.MaxStreams wait for one in progress to end.
 func (s *Session) Run(ctx context.Context, inputs map[string]Value) (map[string]Value, error) {
 	b, err := s.model.bind(inputs)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.take(ctx); err != nil {
+	r, err := s.enter(ctx, b, true)
+	if err != nil {
 		return nil, err
 	}
-	defer s.give()
-	s.stats.Runs++
-	outs, err := s.runOnce(ctx, s.planOf(b.signature), b, nil)
+	defer s.leave(r)
+	outs, err := s.runOnce(ctx, r, b, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -128,9 +113,82 @@ func (s *Session) Run(ctx context.Context, inputs map[string]Value) (map[string]
 	return named, nil
 }
 
+// enter starts a run: it waits for a stream, and finds the plan for the inputs, or makes one for this run alone.
+func (s *Session) enter(ctx context.Context, b *binding, remember bool) (*run, error) {
+	select {
+	case s.streams <- struct{}{}:
+	case <-ctx.Done():
+		return nil, canceled(ctx)
+	}
+	r := &run{slots: slices.Clone(b.tensors), inputs: len(b.tensors), budget: s.model.budget}
+	var gone trash
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		<-s.streams
+		return nil, fmt.Errorf("onnx: session: %w", core.ErrClosed)
+	}
+	s.running++
+	s.stats.Runs++
+	if remember {
+		r.plan = s.planOf(b.signature, &gone)
+	} else {
+		r.plan = &plan{forgotten: true}
+	}
+	r.plan.users++
+	r.dev = s.idle()
+	s.mu.Unlock()
+	gone.empty()
+	if r.dev == nil {
+		var err error
+		if r.dev, err = s.dev.NewStream(ctx); err != nil {
+			s.leave(r)
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// idle takes a queue of no run whose work is known to be done; where there is none, a busy one, if there may be no more,
+// or none. The caller holds mu.
+func (s *Session) idle() *tensor.Device {
+	at := slices.IndexFunc(s.queues, func(q *tensor.Device) bool { return q.Idle() })
+	if at < 0 && len(s.queues)+s.running > s.options.MaxStreams {
+		at = 0
+	}
+	if at < 0 {
+		return nil
+	}
+	q := s.queues[at]
+	s.queues = slices.Delete(s.queues, at, at+1)
+	return q
+}
+
+// leave ends a run and gives up what belonged to it alone.
+func (s *Session) leave(r *run) {
+	var gone trash
+	gone.tensors = r.lent
+	r.budget.give(r.held)
+	s.mu.Lock()
+	for _, st := range r.loose {
+		s.dropProgram(st.program, &gone)
+	}
+	if r.plan.users--; r.plan.users == 0 && r.plan.forgotten {
+		s.drop(r.plan, &gone)
+	}
+	if r.dev != nil {
+		s.queues = append(s.queues, r.dev)
+	}
+	if s.running--; s.running == 0 && s.closed {
+		close(s.quiet)
+	}
+	s.mu.Unlock()
+	gone.empty()
+	<-s.streams
+}
+
 // runOnce follows the plan of the inputs as far as it goes and traces the rest.
-func (s *Session) runOnce(ctx context.Context, p *plan, b *binding, report *Report) (outs []Value, err error) {
-	r := &run{plan: p, slots: slices.Clone(b.tensors), inputs: len(b.tensors)}
+func (s *Session) runOnce(ctx context.Context, r *run, b *binding, report *Report) (outs []Value, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("onnx: internal: panic: %v", p)
@@ -141,27 +199,79 @@ func (s *Session) runOnce(ctx context.Context, p *plan, b *binding, report *Repo
 		if err != nil {
 			r.release()
 		}
-		s.leave(r)
 	}()
 	at, done := link{}, 0
-	for st := r.plan.at(at); st != nil; st = r.plan.at(at) {
+	for {
+		st, err := s.claim(ctx, r.plan, at)
+		if err != nil {
+			return nil, err
+		}
+		if st == nil {
+			break
+		}
 		if st.kind == stepFinish {
-			s.stats.Hits++
+			s.count(func(st *Stats) { st.Hits++ })
 			return r.finish(st)
 		}
-		a, err := s.execute(ctx, r, st)
+		a, err := r.execute(ctx, st)
 		if err != nil {
 			return nil, err
 		}
 		done++
 		at = link{st, a.key()}
 	}
-	s.stats.Misses++
+	s.count(func(st *Stats) { st.Misses++ })
 	st, err := s.trace(ctx, r, b, at, done, report)
 	if err != nil {
 		return nil, err
 	}
 	return r.finish(st)
+}
+
+func (s *Session) count(f func(*Stats)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(&s.stats)
+}
+
+// Stats returns the counts up to now.
+func (s *Session) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.stats
+	st.Specialisations, st.Programs = len(s.plans), len(s.programs)
+	return st
+}
+
+// Close waits for runs in progress and gives up everything the session holds on the device. Results of earlier runs stay.
+// Later runs report core.ErrClosed.
+func (s *Session) Close() error {
+	var gone trash
+	s.mu.Lock()
+	first := !s.closed
+	s.closed = true
+	if first && s.running == 0 {
+		close(s.quiet)
+	}
+	s.mu.Unlock()
+	<-s.quiet
+	s.mu.Lock()
+	for s.forget(s.oldest(nil), &gone) {
+	}
+	queues := s.queues
+	s.queues = nil
+	s.mu.Unlock()
+	<-s.tracing
+	gone.tensors = append(gone.tensors, s.owned...)
+	s.owned, s.constants, s.memo, s.instances = nil, nil, nil, nil
+	s.model.budget.give(s.held)
+	s.held = 0
+	s.tracing <- struct{}{}
+	gone.empty()
+	for _, q := range queues {
+		_ = q.Close() // failures of its work are those of results, which report them
+	}
+	return nil
 }
 
 // debugPanics adds the stack to the error of an internal panic; tests set it.
@@ -192,103 +302,4 @@ func (r *run) finish(st *step) (outs []Value, err error) {
 	}
 	r.release()
 	return outs, nil
-}
-
-// trace continues r, which stopped at a place without a step, by walking the graph.
-func (s *Session) trace(ctx context.Context, r *run, b *binding, at link, done int, report *Report) (st *step, err error) {
-	t := &tracer{ctx: ctx, s: s, now: r, seg: newSegment(), done: done, inputs: len(b.tensors), report: report}
-	defer t.settle()
-	defer func() {
-		if p := recover(); p != nil {
-			f, ok := p.(fault)
-			if !ok {
-				panic(p)
-			}
-			err = f.err
-			var ne *NodeError
-			if !errors.As(err, &ne) {
-				err = fmt.Errorf("onnx: %w", err)
-			}
-		}
-	}()
-	env := map[string]value{}
-	for i, x := range b.tensors {
-		d := t.newData(x.DType(), x.Shape())
-		d.slot = i
-		t.slots = append(t.slots, d)
-	}
-	next := 0
-	for i, name := range b.names {
-		env[name] = b.values[i].traced(func() value {
-			next++
-			return tensorOf(t.slots[next-1])
-		})
-	}
-	outs := t.walk(&scope{g: s.model.main, env: env})
-	return t.finish(outs), nil
-}
-
-// compile defines a program, or finds it among those that are defined.
-func (s *Session) compile(t *tracer, p *program.Program, consts []*data) (*compiled, error) {
-	key := keyOf(p, consts)
-	if c := s.programs[key]; c != nil {
-		c.uses++
-		return c, nil
-	}
-	p, consts = s.composed(t, p, consts)
-	args := make([]*tensor.Tensor, len(consts))
-	for i, c := range consts {
-		args[i] = t.device(c)
-	}
-	exec, err := s.dev.Compile(t.ctx, p, args)
-	if err != nil {
-		return nil, err
-	}
-	c := &compiled{key: key, exec: exec, uses: 1}
-	s.programs[key] = c
-	return c, nil
-}
-
-// composed is p with the composite ops that the device has in place of what exporters write for them, and its constants.
-func (s *Session) composed(t *tracer, p *program.Program, consts []*data) (*program.Program, []*data) {
-	b, w := s.dev.Core().Backend, withOrigins(p, consts)
-	q := w.p.Rewrite(func(i int) []byte { return t.content(w.consts[i]) },
-		func(n *op.Node, in []op.Desc) bool { return b.Supports(n, in) == nil })
-	if q == &w.p {
-		return p, consts
-	}
-	return w.settle(q)
-}
-
-// tensorOf is the constant of a tensor of the model.
-func (s *Session) tensorOf(p *pb.Tensor) (*data, error) {
-	if d := s.constants[p]; d != nil {
-		return d, nil
-	}
-	et, err := elementType(p.DataType)
-	if err != nil {
-		return nil, fmt.Errorf("tensor %q: %w", clip(p.Name), err)
-	}
-	dims := make(shape.Shape, len(p.Dims))
-	for i, v := range p.Dims {
-		dims[i] = toInt(v)
-	}
-	if err := dims.Check(); err != nil {
-		return nil, fmt.Errorf("tensor %q: %w", clip(p.Name), err)
-	}
-	b, err := p.Bytes(nil)
-	if err != nil {
-		return nil, err
-	}
-	return s.shared(p, et, dims, b), nil
-}
-
-func (s *Session) shared(key any, et dtype.DType, dims shape.Shape, b []byte) *data {
-	if b == nil {
-		b = []byte{}
-	}
-	s.serial++
-	d := &data{dtype: et, shape: dims, serial: s.serial, host: b, constant: true, shared: true, slot: -1}
-	s.constants[key] = d
-	return d
 }

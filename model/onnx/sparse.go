@@ -42,6 +42,7 @@ func (t *tracer) fromSparse(p *pb.SparseTensor) value {
 	if p.Indices.DataType != pb.Int64 {
 		t.fail("indices of a sparse tensor are %v, want INT64", p.Indices.DataType)
 	}
+	t.scratch(8, len(raw)/8)
 	idx := toInts(dtype.I64, raw)
 	per := len(dims)
 	switch len(idx) {
@@ -52,6 +53,8 @@ func (t *tracer) fromSparse(p *pb.SparseTensor) value {
 		t.fail("a sparse tensor of %v has %d values and %d indices", dims, count, len(idx))
 	}
 	linear := per == 1 && len(p.Indices.Dims) == 1
+	taken := volume(dims.Size(), size)
+	t.take(taken)
 	dense := make([]byte, dims.Size()*size)
 	for k := range count {
 		at, err := sparseOffset(dims, idx[k*per:(k+1)*per], linear)
@@ -60,6 +63,8 @@ func (t *tracer) fromSparse(p *pb.SparseTensor) value {
 		}
 		copy(dense[at*size:(at+1)*size], values[k*size:])
 	}
+	t.held -= taken
+	t.s.held += taken
 	return tensorOf(t.s.shared(p, et, dims, dense))
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goburn/burn/core"
@@ -19,8 +20,20 @@ type plan struct {
 	signature string
 	root      *step
 	steps     int
-	used      uint64 // tick of the last run
+	held      int64 // bytes of the budget; guarded by Session.mu
 	owned     []*tensor.Tensor
+	used      uint64 // tick of the last run
+	users     int    // runs in progress
+	forgotten bool   // given up with the last user
+	claims    map[link]chan struct{}
+}
+
+// claim makes others wait for the step at a place.
+func (p *plan) claim(l link) {
+	if p.claims == nil {
+		p.claims = map[link]chan struct{}{}
+	}
+	p.claims[l] = make(chan struct{})
 }
 
 type stepKind uint8
@@ -36,6 +49,7 @@ type step struct {
 	kind    stepKind
 	program *compiled // run
 	in      []ref     // run
+	donated []bool    // run: inputs that nothing uses afterwards
 	out     []int     // run, host: slots
 	release []int     // run: slots that nothing uses afterwards
 	slot    int       // read
@@ -44,6 +58,20 @@ type step struct {
 	outputs []output  // finish
 	next    map[string]*step
 	loose   bool // not part of the plan, which is full
+}
+
+// donate lets the program have those inputs that the step releases; one that is bound twice is released after the step.
+func (st *step) donate() {
+	bound := map[int]int{}
+	for _, f := range st.in {
+		if f.constant == nil {
+			bound[f.slot]++
+		}
+	}
+	st.donated = make([]bool, len(st.in))
+	for i, f := range st.in {
+		st.donated[i] = f.constant == nil && bound[f.slot] == 1 && slices.Contains(st.release, f.slot)
+	}
 }
 
 // ref is what a program's input is bound to: a slot, or a constant.
@@ -126,14 +154,17 @@ func (p *plan) put(l link, s *step) {
 	l.from.next[l.key] = s
 }
 
-// run is one execution of a plan.
+// run is one execution of a plan, by one goroutine.
 type run struct {
 	plan    *plan
+	dev     *tensor.Device // with a queue that is the run's alone
 	slots   []*tensor.Tensor
 	inputs  int // leading slots, the caller's
 	answers []answer
 	loose   []*step          // executed, but not part of the plan
 	lent    []*tensor.Tensor // constants of loose steps
+	budget  *budget
+	held    int64 // bytes of the budget that answers take
 }
 
 func (r *run) put(slot int, t *tensor.Tensor) {
@@ -154,20 +185,25 @@ func (r *run) release() {
 }
 
 // execute does one step other than the last.
-func (s *Session) execute(ctx context.Context, r *run, st *step) (answer, error) {
+func (r *run) execute(ctx context.Context, st *step) (answer, error) {
 	if err := ctx.Err(); err != nil {
 		return answer{}, fmt.Errorf("onnx: %w: %w", core.ErrCanceled, context.Cause(ctx))
 	}
 	switch st.kind {
 	case stepRun:
-		return answer{}, r.execute(st)
+		return answer{}, r.program(st)
 	case stepRead:
+		n := int64(r.slots[st.slot].Desc().Bytes())
+		if err := r.budget.take(n); err != nil {
+			return answer{}, err
+		}
+		r.held += n
 		b, err := content(ctx, r.slots[st.slot])
 		a := answer{content: b}
 		r.answers = append(r.answers, a)
 		return a, err
 	}
-	a, err := s.executeHost(ctx, r, st)
+	a, err := r.host(ctx, st)
 	r.answers = append(r.answers, a)
 	return a, err
 }
@@ -180,7 +216,7 @@ func content(ctx context.Context, t *tensor.Tensor) ([]byte, error) {
 	return t.Bytes(ctx)
 }
 
-func (r *run) execute(st *step) error {
+func (r *run) program(st *step) error {
 	in := make([]*tensor.Tensor, len(st.in))
 	for i, f := range st.in {
 		if f.constant != nil {
@@ -189,7 +225,7 @@ func (r *run) execute(st *step) error {
 			in[i] = r.slots[f.slot]
 		}
 	}
-	results, err := st.program.exec.Run(in)
+	results, err := st.program.exec.RunOn(r.dev, in, st.donated)
 	if err != nil {
 		return err
 	}
@@ -203,8 +239,18 @@ func (r *run) execute(st *step) error {
 	return nil
 }
 
-func (s *Session) executeHost(ctx context.Context, r *run, st *step) (answer, error) {
+func (r *run) host(ctx context.Context, st *step) (answer, error) {
 	args := make([]hostTensor, len(st.args))
+	var work int64 // of the operands, and of the numbers that are made of them
+	for _, a := range st.args {
+		if a.desc.DType.Valid() {
+			work += int64(a.desc.Bytes()) + volume(a.desc.Shape.Size(), 8)
+		}
+	}
+	if err := r.budget.take(work); err != nil {
+		return answer{}, err
+	}
+	defer r.budget.give(work)
 	for i, a := range st.args {
 		args[i] = hostTensor{a.desc.DType, a.desc.Shape, a.data}
 		if a.data == nil && a.desc.DType.Valid() {
@@ -225,7 +271,7 @@ func (s *Session) executeHost(ctx context.Context, r *run, st *step) (answer, er
 	}
 	base := st.out[0]
 	for i, h := range results {
-		t, err := s.dev.FromBytes(ctx, h.DType, h.Shape, h.Data)
+		t, err := r.dev.FromBytes(ctx, h.DType, h.Shape, h.Data)
 		if err != nil {
 			return answer{}, err
 		}
@@ -241,9 +287,9 @@ func (r *run) hand(o output) Value {
 		var t *tensor.Tensor
 		switch {
 		case o.constant != nil:
-			t = tensor.Op(op.Copy, []*tensor.Tensor{o.constant.dev})[0]
+			t = r.dev.Op(op.Copy, []*tensor.Tensor{o.constant.dev})[0]
 		case o.copy:
-			t = tensor.Op(op.Copy, []*tensor.Tensor{r.slots[o.slot]})[0]
+			t = r.dev.Op(op.Copy, []*tensor.Tensor{r.slots[o.slot]})[0]
 		default:
 			t = r.slots[o.slot]
 		}

@@ -21,8 +21,11 @@ type scope struct {
 type frame struct {
 	node   *pb.Node
 	in     []value
-	held   []value // what the converter made, or pinned
-	manual bool    // only what is pinned is held
+	held   []value   // what the converter made
+	pinned [][]value // what it holds instead, where manual
+	manual bool
+
+	scratch int64 // bytes of the budget that the conversion works with
 }
 
 // lookup finds the value of a name.
@@ -127,6 +130,7 @@ func (t *tracer) convert(s *scope, pn *pb.Node) []value {
 	if len(outs) < n {
 		t.fail("gives %d outputs, want %d", len(outs), n)
 	}
+	t.endScratch()
 	t.frames = t.frames[:len(t.frames)-1]
 	return outs
 }
@@ -209,7 +213,7 @@ func (t *tracer) remember(key string, outs []value) {
 	}
 	for _, v := range outs {
 		if v.present() && !v.data.shared {
-			v.data.shared = true
+			t.share(v.data)
 			if v.data.dev != nil {
 				t.s.owned = append(t.s.owned, v.data.dev)
 			}

@@ -20,7 +20,9 @@ type tracer struct {
 
 	scopes []*scope
 	frames []*frame
-	spent  int // nodes converted
+	spent  int   // nodes converted
+	held   int64 // bytes of the budget, but for those of frames
+	stays  int64 // bytes of held that the plan keeps
 
 	seg    *segment
 	at     link    // where the next step of the plan goes
@@ -30,8 +32,9 @@ type tracer struct {
 	open   []int   // slots that are neither released nor the caller's
 	inputs int     // slots that belong to the caller
 
-	made   []*data // constants with a tensor of this trace's own
-	report *Report // of Explain, else nil
+	claimed *link   // the place in the plan that others wait for this trace to fill
+	made    []*data // constants with a tensor of this trace's own
+	report  *Report // of Explain, else nil
 }
 
 // do emits one contract op and gives its first result. Where all operands are constant, it is computed at once and
@@ -103,10 +106,26 @@ func (t *tracer) need(n *node, inputs ...int) {
 }
 
 // hostInts is the content of an integer, bool or float tensor, floats truncated. Of a live value this ends the segment.
-func (t *tracer) hostInts(v value) []int { return toInts(v.dtype(), t.hostBytes(v)) }
+func (t *tracer) hostInts(v value) []int {
+	b := t.hostBytes(v)
+	t.scratch(8, v.shape()...)
+	return toInts(v.dtype(), b)
+}
+
+// hostDims is hostInts for a list with an entry per dimension: shapes, axes, repeats, pads.
+func (t *tracer) hostDims(v value) []int {
+	if n := v.shape().Size(); v.isTensor() && n > 2*shape.MaxRank {
+		t.unsupported("a list of %d entries for the dimensions of a tensor, of which there are at most %d", n, shape.MaxRank)
+	}
+	return t.hostInts(v)
+}
 
 // hostFloats is the content of a tensor of any type.
-func (t *tracer) hostFloats(v value) []float64 { return toFloats(v.dtype(), t.hostBytes(v)) }
+func (t *tracer) hostFloats(v value) []float64 {
+	b := t.hostBytes(v)
+	t.scratch(8, v.shape()...)
+	return toFloats(v.dtype(), b)
+}
 
 // hostBool is the truth of a tensor of one element.
 func (t *tracer) hostBool(v value) bool {
@@ -126,30 +145,38 @@ func (t *tracer) hostBytes(v value) []byte {
 
 // constant makes a constant. It takes over data.
 func (t *tracer) constant(d dtype.DType, s shape.Shape, data []byte) value {
+	t.take(int64(len(data)))
+	return t.counted(d, s, data)
+}
+
+// counted is constant for data that the budget has counted.
+func (t *tracer) counted(d dtype.DType, s shape.Shape, data []byte) value {
 	c := t.newData(d, s)
 	if len(data) != c.desc().Bytes() {
 		t.fail("%d bytes for %v, want %d", len(data), c.desc(), c.desc().Bytes())
 	}
-	c.constant, c.host = true, data
+	c.constant, c.host, c.taken = true, data, int64(len(data))
 	return tensorOf(c)
 }
 
 // constInts makes a constant of numbers, converted as cast does.
 func (t *tracer) constInts(d dtype.DType, s shape.Shape, v []int) value {
+	t.take(volume(len(v), d.Size()))
 	b := make([]byte, 0, len(v)*d.Size())
 	for _, e := range v {
 		b = appendInt(b, d, int64(e))
 	}
-	return t.constant(d, s, b)
+	return t.counted(d, s, b)
 }
 
 // constFloats makes a constant of numbers, converted as cast does.
 func (t *tracer) constFloats(d dtype.DType, s shape.Shape, v []float64) value {
+	t.take(volume(len(v), d.Size()))
 	b := make([]byte, 0, len(v)*d.Size())
 	for _, e := range v {
 		b = appendFloat(b, d, e)
 	}
-	return t.constant(d, s, b)
+	return t.counted(d, s, b)
 }
 
 // scalar makes a constant of rank 0.

@@ -48,6 +48,7 @@ type data struct {
 	dtype  dtype.DType
 	shape  shape.Shape
 	serial uint64 // never used twice in a session
+	taken  int64  // bytes that the tracer has counted for it
 
 	host []byte         // content; of live data, once it was read
 	dev  *tensor.Tensor // of constants
@@ -86,7 +87,6 @@ func optionalNone() value { return value{kind: OptionalKind, list: &list{}} }
 func (v value) present() bool    { return v.kind != NoKind }
 func (v value) isTensor() bool   { return v.kind == TensorKind }
 func (v value) isSequence() bool { return v.kind == SequenceKind }
-func (v value) isOptional() bool { return v.kind == OptionalKind }
 
 // dtype is the element type of a tensor, or of the tensors in a sequence or optional.
 func (v value) dtype() dtype.DType {

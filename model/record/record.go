@@ -13,6 +13,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/internal/wholefile"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/tensor"
 )
@@ -92,7 +93,14 @@ func LoadModule(ctx context.Context, path string, m any, o nn.LoadOptions) (*nn.
 // Save writes tensors to a file, which it replaces.
 func Save(ctx context.Context, path string, entries []nn.Entry, o Options) error {
 	o.Format = o.Format.of(path)
-	return replaceFile(path, func(w io.Writer) error { return Write(ctx, w, entries, o) })
+	err := wholefile.Replace(path, func(w io.Writer) error { return Write(ctx, w, entries, o) })
+	switch {
+	case errors.Is(err, wholefile.ErrIrregular):
+		return fmt.Errorf("record: %w: write to it with record.Write", err)
+	case err != nil:
+		return fmt.Errorf("record: %w", err)
+	}
+	return nil
 }
 
 // Bytes is what Save would write.

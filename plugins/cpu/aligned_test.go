@@ -13,7 +13,7 @@ import (
 // Results past the caches whose rows are of whole vectors, and sizes that are not.
 func TestAlignedPastTheCaches(t *testing.T) {
 	if testing.Short() {
-		t.Skip("tensors of 32 MB and more")
+		t.Skip("-short is set: this test computes with tensors of 32 MB and more")
 	}
 	b := newBed(t)
 	for _, n := range []int{64 << 17, 64<<17 + 37} {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 )
 
@@ -164,11 +163,10 @@ func BenchmarkProgram(b *testing.B) {
 	}
 	id, _ := k.bind(b, bed, y)
 	in := put(bed, random(1, 4), 4)
-	p := bed.Stream.(core.Programs)
 	b.ReportAllocs()
 	for b.Loop() {
 		out := bed.id()
-		if p.Run(id, []op.TensorID{in.ID}, []op.TensorID{out}) != nil || bed.Free([]op.TensorID{out}) != nil {
+		if bed.Run(id, []op.TensorID{in.ID}, []op.TensorID{out}) != nil || bed.Free([]op.TensorID{out}) != nil {
 			b.Fatal("failed")
 		}
 		bed.Sync(ctx)

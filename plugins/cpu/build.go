@@ -2,7 +2,9 @@ package cpu
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
@@ -10,7 +12,8 @@ import (
 
 // builder makes a plan of a program.
 type builder struct {
-	s      *stream
+	env    *kernel.Env
+	q      *queue // computes constants
 	p      *program.Program
 	nodes  []op.Node
 	descs  map[op.TensorID]op.Desc
@@ -22,21 +25,24 @@ type builder struct {
 
 // unit is a kernel to be: a node, or several that were fused.
 type unit struct {
-	node   *op.Node // the first one, for errors
+	node   *op.Node   // the first one, for errors
+	all    []*op.Node // what the kernel computes, in order
 	inputs []op.TensorID
 	desc   []op.Desc
 	run    kernel.Func
 	place  place
+	placed bool // part of a concatenation whose parts were, or are to be, written by others
 }
 
 // foldLimit is the size of a result, in bytes, up to which nodes on constants are computed once; larger ones are when
 // they take no memory of their own.
 const foldLimit = 64 << 20
 
-// build makes a plan of p, whose constants are arrays in order. The caller holds exec.
-func (s *stream) build(ctx context.Context, p *program.Program, arrays []kernel.Array) (*plan, error) {
+// build makes a plan of p, whose constants are arrays in order. Nodes that depend on constants alone are computed here.
+func (q *queue) build(ctx context.Context, p *program.Program, arrays []kernel.Array) (*plan, error) {
+	env := &q.device.env
 	live := p.Live()
-	b := &builder{s: s, p: live, nodes: live.Nodes, descs: map[op.TensorID]op.Desc{}, consts: map[op.TensorID]kernel.Array{}}
+	b := &builder{env: env, q: q, p: live, nodes: live.Nodes, descs: map[op.TensorID]op.Desc{}, consts: map[op.TensorID]kernel.Array{}}
 	defer b.free()
 	for _, d := range p.Inputs {
 		b.descs[d.ID] = d
@@ -58,10 +64,10 @@ func (s *stream) build(ctx context.Context, p *program.Program, arrays []kernel.
 	if err != nil {
 		return nil, err
 	}
-	if err := s.env.Account.Hold(b.packed); err != nil {
+	if err := env.Account.Hold(b.packed); err != nil {
 		return nil, err
 	}
-	return b.plan(b.join(units)), nil
+	return b.plan(units), nil
 }
 
 func (b *builder) free() {
@@ -87,7 +93,7 @@ func (b *builder) fold(ctx context.Context) error {
 	for i := range b.nodes {
 		n := &b.nodes[i]
 		if ctx.Err() != nil {
-			return canceled(ctx)
+			return fmt.Errorf("%w: %w", core.ErrCanceled, context.Cause(ctx))
 		}
 		if !b.foldNode(n) {
 			rest = append(rest, *n)
@@ -119,7 +125,7 @@ func (b *builder) foldNode(n *op.Node) bool {
 		return false
 	}
 	outs := make([]kernel.Array, len(n.Outputs))
-	if b.s.invoke(f, args, 0, n.Outputs, outs) != nil {
+	if b.q.invoke(b.env, f, args, 0, n.Outputs, outs, nil) != nil {
 		return false
 	}
 	for _, a := range outs {
@@ -138,12 +144,12 @@ func (b *builder) foldNode(n *op.Node) bool {
 
 // plan numbers slots.
 func (b *builder) plan(units []unit) *plan {
-	pl := &plan{name: b.p.Name, inputs: b.p.Inputs, account: b.s.env.Account, packed: b.packed}
+	pl := &plan{name: b.p.Name, program: b.p, inputs: b.p.Inputs, account: b.env.Account, packed: b.packed}
 	slots := map[op.TensorID]int{}
 	for i, d := range b.p.Inputs {
 		slots[d.ID] = i
 	}
-	pl.frame = make([]kernel.Array, len(b.p.Inputs))
+	pl.slots = len(b.p.Inputs)
 	constant := func(ids []op.TensorID) {
 		for _, id := range ids {
 			if _, ok := slots[id]; !ok {
@@ -157,10 +163,10 @@ func (b *builder) plan(units []unit) *plan {
 		constant(units[i].inputs)
 	}
 	constant(b.p.Outputs)
-	pl.temps = len(pl.frame)
+	pl.temps = pl.slots
 	for i := range units {
 		u := &units[i]
-		st := step{run: u.run, node: u.node, desc: u.desc, into: -1}
+		st := step{run: u.run, node: u.node, all: u.all, placed: u.placed, desc: u.desc, into: -1}
 		if u.place.id != 0 {
 			st.into, st.part = slots[u.place.id], u.place.view
 		}
@@ -168,17 +174,15 @@ func (b *builder) plan(units []unit) *plan {
 			st.in = append(st.in, slots[id])
 		}
 		for _, d := range u.desc {
-			slots[d.ID] = len(pl.frame)
-			st.out = append(st.out, len(pl.frame))
-			pl.frame = append(pl.frame, kernel.Array{})
+			slots[d.ID] = pl.slots
+			st.out = append(st.out, pl.slots)
+			pl.slots++
 		}
-		st.args, st.outs = make([]kernel.Array, len(st.in)), make([]kernel.Array, len(st.out))
 		pl.steps = append(pl.steps, st)
 	}
 	for _, id := range b.p.Outputs {
 		pl.outputs = append(pl.outputs, slots[id])
 	}
-	pl.results = make([]kernel.Array, len(pl.outputs))
 	pl.schedule()
 	return pl
 }
@@ -187,6 +191,6 @@ func (b *builder) plan(units []unit) *plan {
 func (pl *plan) hold(a kernel.Array) int {
 	a.Buf.Retain()
 	pl.consts = append(pl.consts, a)
-	pl.frame = append(pl.frame, a)
-	return len(pl.frame) - 1
+	pl.slots++
+	return pl.slots - 1
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/goburn/burn/conformance"
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/internal/long"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
@@ -17,8 +18,14 @@ func openGuarded() (core.Backend, error) {
 	return New(core.Config{Threads: 2, Options: map[string]string{"guard_bands": "128"}})
 }
 
-// TestConformance compares every claim with the reference backend.
-func TestConformance(t *testing.T) { conformance.Run(t, openGuarded) }
+// TestConformance compares every claim with the reference backend, on an eighth of the cases in the short run.
+func TestConformance(t *testing.T) {
+	o := conformance.Options{Sample: 8}
+	if long.Tests() {
+		o.Sample = 1
+	}
+	conformance.Run(t, openGuarded, o)
+}
 
 // TestGuardBandsCatchWritesBeyond plants a kernel of neg that writes the first byte after its result, or the last element
 // before it. Results are right, and as buffers are rounded up and apart no tensor is harmed: only the guard bands show it.

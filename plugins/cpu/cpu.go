@@ -3,9 +3,10 @@
 //
 // Options of core.Config: "memory_limit" is the greatest number of bytes that tensors may take, with an optional suffix
 // K, M, G or T (powers of 1024); without it the limit is the memory of the machine or container. "idle_limit", in the
-// same form, bounds the freed memory that is kept for reuse; without it, a quarter of the limit. "guard_bands" is for tests:
-// a number of bytes, in the same form, that are put on both sides of each tensor and watched; CheckGuards of a stream reports
-// a write into them.
+// same form, bounds the freed memory that is kept for reuse; without it, a quarter of the limit. "threads_per_stream" says how streams that compute at the same time share the threads: "one", the
+// default, gives each of them one thread, "all" gives one of them at a time all threads, loop by loop. A stream that computes
+// alone has all threads in either case, and results are the same. "guard_bands" is for tests: a number of bytes, in the same form, that are put on both sides of each tensor and watched; CheckGuards of a
+// device reports a write into them.
 package cpu
 
 import (
@@ -15,9 +16,11 @@ import (
 	"strings"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/internal/machine"
 	"github.com/goburn/burn/plugins/cpu/internal/cpuid"
 	"github.com/goburn/burn/plugins/cpu/internal/mem"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
+	"github.com/goburn/burn/sdk/engine"
 )
 
 // Name is the name that the backend is registered under.
@@ -37,12 +40,32 @@ const maxBand = 1 << 16
 // New makes the backend. Threads of zero means as many as the process may run at once. Unknown options and values that
 // do not parse are ErrAttr.
 func New(c core.Config) (core.Backend, error) {
-	limit := mem.System()
+	d, err := newDriver(c)
+	if err != nil {
+		return nil, err
+	}
+	return engine.New(d), nil
+}
+
+func newDriver(c core.Config) (*driver, error) {
+	limit := machine.Memory()
 	if limit <= 0 {
 		limit = fallbackLimit
 	}
 	idle, band := int64(-1), int64(0)
+	single := true
 	for name, text := range c.Options {
+		if name == "threads_per_stream" {
+			switch text {
+			case "one":
+				single = true
+			case "all":
+				single = false
+			default:
+				return nil, fmt.Errorf("cpu: option %s: got %q, want one or all: %w", name, text, core.ErrAttr)
+			}
+			continue
+		}
 		n, err := parseBytes(text)
 		if err != nil {
 			return nil, fmt.Errorf("cpu: option %s: %w", name, err)
@@ -58,7 +81,7 @@ func New(c core.Config) (core.Backend, error) {
 			}
 			band = n
 		default:
-			return nil, fmt.Errorf("cpu: option %q, want memory_limit, idle_limit or guard_bands: %w", name, core.ErrAttr)
+			return nil, fmt.Errorf("cpu: option %q, want memory_limit, idle_limit, guard_bands or threads_per_stream: %w", name, core.ErrAttr)
 		}
 	}
 	if err := cpuid.Err(); err != nil {
@@ -74,22 +97,23 @@ func New(c core.Config) (core.Backend, error) {
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	return &Backend{pool: par.New(threads), memory: mem.NewGuardedPool(limit, idle, int(band)), streams: map[*stream]struct{}{}}, nil
+	d := &driver{pool: par.New(threads), memory: mem.NewGuardedPool(limit, idle, int(band))}
+	d.sharing.single = single
+	return d, nil
 }
 
 // NewForClient is New for a process whose only work is that of a client in another process on the same machine. Where the
 // backend has all processors, a worker that wakes for a short program takes the place of the client that waits for it:
 // such programs run on one thread, with the same results.
 func NewForClient(c core.Config) (core.Backend, error) {
-	b, err := New(c)
+	d, err := newDriver(c)
 	if err != nil {
 		return nil, err
 	}
-	cpu := b.(*Backend)
-	if cpu.crowded = cpu.pool.Threads() >= runtime.NumCPU(); cpu.crowded {
-		cpu.pool.Brief()
+	if d.crowded = d.pool.Threads() >= runtime.NumCPU(); d.crowded {
+		d.pool.Brief()
 	}
-	return cpu, nil
+	return engine.New(d), nil
 }
 
 func parseBytes(text string) (int64, error) {

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"unsafe"
@@ -23,14 +22,14 @@ func alignedBytes(n int) []byte {
 
 func TestAdopt(t *testing.T) {
 	b := newBed(t)
-	d := b.Stream.(core.DirectIO)
+	d := extension[core.HostMemory](b)
 	data := alignedBytes(16)
 	copy(data, bytesOf([]float32{1, -2, 3, -4}))
 	before := append([]byte(nil), data...)
 	released := 0
 	x := op.Desc{ID: b.id(), DType: dtype.F32, Shape: shape.Of(2, 2)}
-	require.NoError(t, d.Adopt(ctx, x, data, func() { released++ }))
-	require.EqualValues(t, 16, b.Stream.(core.MemoryStats).Memory().InUse)
+	require.NoError(t, d.Adopt(b.Stream, x, data, func() { released++ }))
+	require.EqualValues(t, 16, b.Memory().InUse)
 	n := b.node(op.Neg, list(x))
 	n.Drop = 1 // the last use may compute in place, but not in memory that is lent
 	require.NoError(t, b.Submit([]op.Node{n}))
@@ -38,43 +37,48 @@ func TestAdopt(t *testing.T) {
 	require.Equal(t, before, data)
 	require.Equal(t, 1, released)
 
-	require.NoError(t, d.View(ctx, n.Outputs[0].ID, func(v []byte) error {
+	require.NoError(t, d.View(ctx, b.Stream, n.Outputs[0].ID, func(v []byte) error {
 		require.Equal(t, bytesOf([]float32{-1, 2, -3, 4}), v)
 		return nil
 	}))
 	row := b.do(op.Slice, list(n.Outputs[0]), op.Ints("start", 1, 0), op.Ints("size", 1, 2), op.Ints("step", 1, 1))[0]
-	require.NoError(t, d.View(ctx, row.ID, func(v []byte) error {
+	require.NoError(t, d.View(ctx, b.Stream, row.ID, func(v []byte) error {
 		require.Equal(t, bytesOf([]float32{-3, 4}), v)
 		return nil
 	}))
 	turned := b.do(op.Permute, list(n.Outputs[0]), op.Ints("axes", 1, 0))[0]
-	require.ErrorIs(t, d.View(ctx, turned.ID, func([]byte) error { return nil }), core.ErrUnsupported)
+	require.ErrorIs(t, d.View(ctx, b.Stream, turned.ID, func([]byte) error { return nil }), core.ErrUnsupported)
 	mine := errors.New("mine")
-	require.ErrorIs(t, d.View(ctx, n.Outputs[0].ID, func([]byte) error { return mine }), mine)
-	require.ErrorIs(t, d.View(ctx, x.ID, func([]byte) error { return nil }), core.ErrUnknownTensor)
+	require.ErrorIs(t, d.View(ctx, b.Stream, n.Outputs[0].ID, func([]byte) error { return mine }), mine)
+	require.ErrorIs(t, d.View(ctx, b.Stream, x.ID, func([]byte) error { return nil }), core.ErrUnknownTensor)
 
 	none := func() { t.Error("released what was not taken") }
 	y := op.Desc{ID: b.id(), DType: dtype.F32, Shape: shape.Of(3)}
-	require.ErrorIs(t, d.Adopt(ctx, y, alignedBytes(16)[4:], none), core.ErrUnsupported)
-	require.ErrorIs(t, d.Adopt(ctx, y, data, none), core.ErrShape)
-	y.DType, y.Shape = dtype.Bool, shape.Of(16)
-	require.ErrorIs(t, d.Adopt(ctx, y, data, none), core.ErrUnsupported)
+	require.ErrorIs(t, d.Adopt(b.Stream, y, data, none), core.ErrShape)
+
+	// What cannot be used in place is copied.
+	require.NoError(t, d.Adopt(b.Stream, y, bytesOf([]float32{0, 1, 2, 3})[4:], func() { released++ }))
+	require.Equal(t, []float32{1, 2, 3}, get[float32](b, y))
+	flags := op.Desc{ID: b.id(), DType: dtype.Bool, Shape: shape.Of(3)}
+	require.NoError(t, d.Adopt(b.Stream, flags, []byte{0, 7, 1}, func() { released++ }))
+	require.Equal(t, []bool{false, true, true}, get[bool](b, flags))
+	require.Equal(t, 3, released)
 }
 
 // TestAdoptClosed asserts that what is still queued or live is given back by Close.
 func TestAdoptClosed(t *testing.T) {
-	be, s := open(t, core.Config{Options: map[string]string{"memory_limit": "1K"}})
+	be, b := open(t, core.Config{Options: map[string]string{"memory_limit": "1K"}})
 	defer be.Close()
 	released := 0
 	lend := func(id uint64, n int) error {
-		return s.(core.DirectIO).Adopt(context.Background(), op.Desc{ID: op.NewTensorID(0, id), DType: dtype.U8, Shape: shape.Of(n)}, alignedBytes(n),
+		return extension[core.HostMemory](b).Adopt(b.Stream, op.Desc{ID: op.NewTensorID(0, id), DType: dtype.U8, Shape: shape.Of(n)}, alignedBytes(n),
 			func() { released++ })
 	}
 	require.NoError(t, lend(1, 512))
-	require.NoError(t, s.Sync(context.Background()))
+	require.NoError(t, b.Sync(ctx))
 	require.ErrorIs(t, lend(2, 1024), core.ErrOutOfMemory)
 	require.NoError(t, lend(3, 512))
-	require.NoError(t, s.Close())
+	require.NoError(t, b.dev.Close())
 	require.Equal(t, 2, released)
 	require.ErrorIs(t, lend(4, 64), core.ErrClosed)
 	require.Equal(t, 2, released)

@@ -49,7 +49,7 @@ func TestPanicIsTheNodesError(t *testing.T) {
 			require.Equal(t, []float32{-1, -2}, get[float32](b, b.do(op.Neg, list(x))[0]), "the stream goes on")
 			require.NoError(t, b.Free([]op.TensorID{x.ID, y.ID, y.ID + 1}))
 			require.NoError(t, b.Sync(ctx))
-			require.Zero(t, b.Stream.(*stream).Memory().InUse, "what the kernel held was given back")
+			require.Zero(t, b.Memory().InUse, "what the kernel held was given back")
 		})
 	}
 }
@@ -61,12 +61,7 @@ func TestConcurrentStreams(t *testing.T) {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			s, err := backend.OpenStream(ctx, 0)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			b := &bed{t: t, Stream: s}
+			b := openBed(t, backend, nil)
 			for range 20 {
 				x := put(b, []float32{float32(k)}, 1)
 				wide := b.do(op.Expand, list(x), dims(200, 300))[0]
@@ -84,18 +79,17 @@ func TestConcurrentStreams(t *testing.T) {
 			if err := b.Sync(ctx); err != nil {
 				t.Error(err)
 			}
-			if m := s.(*stream).Memory(); m.InUse != 0 {
+			if m := b.Memory(); m.InUse != 0 {
 				t.Errorf("stream %d holds %d bytes", k, m.InUse)
 			}
-			s.Close()
+			b.dev.Close()
 		}()
 	}
 	wg.Wait()
 }
 
 func TestBackendCloseEndsAWaitingRead(t *testing.T) {
-	backend, s := open(t, core.Config{Threads: 1})
-	b := &bed{t: t, Stream: s}
+	backend, b := open(t, core.Config{Threads: 1})
 	begun, proceed := make(chan struct{}), make(chan struct{})
 	replace(t, op.Cos, func(c *kernel.Call) error {
 		close(begun)
@@ -116,5 +110,5 @@ func TestBackendCloseEndsAWaitingRead(t *testing.T) {
 		require.ErrorIs(t, err, core.ErrClosed)
 	}
 	require.NoError(t, <-closed)
-	require.Zero(t, s.(*stream).Memory().InUse)
+	require.Zero(t, b.Memory().InUse)
 }

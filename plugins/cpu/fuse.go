@@ -5,69 +5,98 @@ import (
 	"slices"
 
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program/group"
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/cpu/internal/contraction"
+	"github.com/goburn/burn/plugins/cpu/internal/elementwise"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 	"github.com/goburn/burn/plugins/cpu/internal/recurrent"
 )
 
-// fuse turns nodes into units. A product or convolution takes in the addition of a bias, of another tensor of its shape,
-// and the clamp that follow it, and a convolution with constant weights a batch normalisation with constant parameters; constant weights are packed.
-// A product or convolution of bytes takes in what makes floats, and bytes again, of its sums; bytes that are
-// added in between as floats are one unit. Elementwise nodes that feed
-// each other become one unit.
+// fuse turns nodes into units, in the order in which they run, by the groups that kernels can compute. A product or convolution
+// takes in the addition of a bias, of another tensor of its shape, and the clamp that follow it, and a convolution with constant
+// weights a batch normalisation with constant parameters; constant weights are packed. A product or convolution of bytes takes
+// in what makes floats, and bytes again, of its sums; bytes that are added in between as floats are one unit. Elementwise nodes
+// that feed each other become one unit. Parts of a concatenation are written where they belong.
 func (b *builder) fuse() ([]unit, error) {
-	users := map[op.TensorID][]int{}
-	for i := range b.nodes {
-		for _, id := range b.nodes[i].Inputs {
-			users[id] = append(users[id], i)
-		}
+	p := *b.p
+	p.Nodes, p.Consts = b.nodes, nil
+	for id := range b.consts {
+		p.Consts = append(p.Consts, b.descs[id])
 	}
-	for _, id := range b.p.Outputs {
-		users[id] = append(users[id], -1)
-	}
-	units := make([]unit, len(b.nodes))
-	taken := make([]bool, len(b.nodes))
-	for i := range b.nodes {
-		if taken[i] {
-			continue
+	g := group.NewGraph(&p)
+	made := map[int]unit{} // by the place of the group
+	keep := func(x *group.Group, u unit) bool {
+		if u.run == nil {
+			return false
 		}
-		n := &b.nodes[i]
-		switch n.Op {
-		case op.MatMul, op.Linear, op.Conv:
-			if u, last := b.chain(i, users, taken); u.run != nil {
-				units[last] = u
-				continue
+		made[x.At] = u
+		return true
+	}
+	groups := g.Decide(group.Policy{
+		Limits:      group.Limits{Nodes: elementwise.MaxLinks, Inputs: elementwise.MaxInputs, Outputs: 1},
+		Kinds:       group.Of(group.Elementwise),
+		Elementwise: func(g *group.Graph, k int) bool { return elementwise.Links(&g.Nodes[k], g.In(&g.Nodes[k])) },
+		Accept:      func(g *group.Graph, x *group.Group) bool { return keep(x, chain(g, x)) },
+		Anchor: func(g *group.Graph, i int) group.Taker {
+			if f := b.fusing(g, i); f != nil {
+				return taker{f, keep}
 			}
-		case op.MatMulInteger, op.ConvInteger:
-			if u, last := b.integerChain(i, users, taken); u.run != nil {
-				units[last] = u
-				continue
+			return nil
+		},
+	})
+	units := make([]unit, len(groups))
+	for i, x := range groups {
+		u, ok := made[x.At]
+		if !ok {
+			n := &b.nodes[x.Anchor]
+			f, err := b.kernel(n)
+			if err != nil {
+				return nil, err
 			}
-		case op.Dequantize:
-			if u, last := b.byteSum(i, users, taken); u.run != nil {
-				units[last] = u
-				continue
-			}
+			u = unit{node: n, inputs: n.Inputs, desc: n.Outputs, run: f}
 		}
-		if u, last := b.link(i, users, taken); u.run != nil {
-			units[last] = u
-			continue
+		for _, k := range x.Nodes() {
+			u.all = append(u.all, &b.nodes[k])
 		}
-		f, err := b.kernel(n)
-		if err != nil {
-			return nil, err
-		}
-		units[i] = unit{node: n, inputs: n.Inputs, desc: n.Outputs, run: f}
+		units[i] = u
 	}
-	kept := units[:0]
-	for _, u := range units {
-		if u.run != nil {
-			kept = append(kept, u)
-		}
-	}
-	return kept, nil
+	return b.join(units, g.Placements(groups, func(x *group.Group) bool { return writesAnywhere(g, x) })), nil
 }
+
+// fusing is a kernel while it takes nodes in.
+type fusing interface {
+	// Take is that of group.Taker.
+	Take(k int) (also []int, ok bool)
+	// unit is the unit of what was taken in. It has no kernel where that is left to the ordinary way.
+	unit(x *group.Group) unit
+}
+
+// fusing begins a unit at node i; nil for nodes that take nothing in.
+func (b *builder) fusing(g *group.Graph, i int) fusing {
+	switch g.Nodes[i].Op {
+	case op.MatMul, op.Linear, op.Conv:
+		if c := b.contractor(i); c != nil {
+			return c
+		}
+	case op.MatMulInteger, op.ConvInteger:
+		return b.summer(i)
+	case op.Dequantize:
+		if a := b.adder(g, i); a != nil {
+			return a
+		}
+	}
+	return nil
+}
+
+// taker gives the units of a fusing kernel to the builder.
+type taker struct {
+	fusing
+	keep func(x *group.Group, u unit) bool
+}
+
+// Accept implements group.Taker.
+func (t taker) Accept(x *group.Group) bool { return t.keep(x, t.unit(x)) }
 
 // kernel makes the kernel of a node by itself. Recurrent layers keep what they make of constant weights.
 func (b *builder) kernel(n *op.Node) (kernel.Func, error) {
@@ -86,26 +115,27 @@ func (b *builder) kernel(n *op.Node) (kernel.Func, error) {
 
 // contractor is a product or convolution while it takes nodes in.
 type contractor struct {
-	n      *op.Node
-	x      op.TensorID
-	weight op.TensorID
-	w      *kernel.Array // when constant
-	sum    op.TensorID   // 0: none
-	bias   op.TensorID   // 0: none
-	b      *kernel.Array // a constant bias, of one element per channel
-	fusion contraction.Fusion
-	desc   []op.Desc
+	builder *builder
+	n       *op.Node
+	x       op.TensorID
+	weight  op.TensorID
+	w       *kernel.Array // when constant
+	sum     op.TensorID   // 0: none
+	bias    op.TensorID   // 0: none
+	b       *kernel.Array // a constant bias, of one element per channel
+	fusion  contraction.Fusion
+	desc    []op.Desc
+	folded  bool // b is no constant of the program
 }
 
-// chain makes the unit that begins with node i and says at which node it runs. It gives no kernel for what it leaves to
-// the ordinary way.
-func (b *builder) chain(i int, users map[op.TensorID][]int, taken []bool) (unit, int) {
+// contractor begins with node i, a product or convolution. It is nil for what is left to the ordinary way.
+func (b *builder) contractor(i int) *contractor {
 	n := &b.nodes[i]
 	in := b.inputs(n)
 	if kernel.IsHalf(in[0].DType) && n.Op == op.Conv {
-		return unit{}, 0
+		return nil
 	}
-	c := &contractor{n: n, x: n.Inputs[0], weight: n.Inputs[1], desc: n.Outputs}
+	c := &contractor{builder: b, n: n, x: n.Inputs[0], weight: n.Inputs[1], desc: n.Outputs}
 	if a, ok := b.consts[c.weight]; ok {
 		if contraction.Packs(n, in) {
 			c.w = &a
@@ -114,20 +144,24 @@ func (b *builder) chain(i int, users map[op.TensorID][]int, taken []bool) (unit,
 		}
 	}
 	if len(n.Inputs) > 2 {
-		c.setBias(b, n.Inputs[2])
+		c.setBias(n.Inputs[2])
 	}
-	last := i
-	var joined []int
-	for !c.fusion.Clamp {
-		next := users[c.desc[0].ID]
-		if len(next) != 1 || next[0] < 0 || taken[next[0]] || !b.takeIn(c, &b.nodes[next[0]]) {
-			break
-		}
-		last = next[0]
-		joined = append(joined, last)
-		c.desc = b.nodes[last].Outputs
+	return c
+}
+
+// Take implements group.Taker.
+func (c *contractor) Take(k int) (also []int, ok bool) {
+	n := &c.builder.nodes[k]
+	if c.fusion.Clamp || !c.takeIn(n) {
+		return nil, false
 	}
-	u := unit{node: n, inputs: []op.TensorID{c.x}, desc: c.desc}
+	c.desc = n.Outputs
+	return nil, true
+}
+
+func (c *contractor) unit(*group.Group) unit {
+	b := c.builder
+	u := unit{node: c.n, inputs: []op.TensorID{c.x}, desc: c.desc}
 	c.fusion.Weight = c.w
 	if c.w == nil {
 		u.inputs = append(u.inputs, c.weight)
@@ -140,17 +174,17 @@ func (b *builder) chain(i int, users map[op.TensorID][]int, taken []bool) (unit,
 		c.fusion.Bias = true
 		u.inputs = append(u.inputs, c.bias)
 	}
-	u.run = contraction.Prepare(&b.s.env, n, in, c.fusion)
-	if u.run == nil {
-		return unit{}, 0
+	kept := 0
+	c.fusion.Keep = func(bytes int) { kept += bytes }
+	if u.run = contraction.Prepare(b.env, c.n, b.inputs(c.n), c.fusion); u.run == nil {
+		return u
 	}
-	if c.w != nil {
-		b.packed += int64(c.w.Size() * c.w.DType.Size())
+	b.packed += int64(kept)
+	if c.folded {
+		c.b.Buf.Retain()
+		b.consts[c.bias] = *c.b
 	}
-	for _, k := range joined {
-		taken[k] = true
-	}
-	return u, last
+	return u
 }
 
 // spread writes a constant whose elements are repeated by its view out once: kernels are fast on elements that lie side by
@@ -160,26 +194,27 @@ func (b *builder) spread(id op.TensorID, a kernel.Array) {
 	if !slices.Contains(a.View.Strides, 0) || a.View.IsContiguous() || bytes > foldLimit {
 		return
 	}
-	buf, err := b.s.env.Account.New(bytes)
+	buf, err := b.env.Account.New(bytes)
 	if err != nil {
 		return
 	}
 	whole := kernel.Array{Buf: buf, DType: a.DType, View: shape.Contiguous(a.View.Shape)}
-	kernel.Copy(b.s.env.Pool, whole, a)
+	kernel.Copy(b.env.Pool, whole, a)
 	a.Buf.Release()
 	b.consts[id] = whole
 }
 
 // setBias adds a tensor of one element per channel, in any shape.
-func (c *contractor) setBias(b *builder, id op.TensorID) {
+func (c *contractor) setBias(id op.TensorID) {
 	c.bias, c.b = id, nil
-	if a, ok := b.consts[id]; ok {
+	if a, ok := c.builder.consts[id]; ok {
 		c.b = &a
 	}
 }
 
 // takeIn reports whether c has taken node n, the only user of its result, in.
-func (b *builder) takeIn(c *contractor, n *op.Node) bool {
+func (c *contractor) takeIn(n *op.Node) bool {
+	b := c.builder
 	switch n.Op {
 	case op.Relu:
 		c.clamp(op.ScalarFloat("min", 0).Value, op.ScalarFloat("max", math.Inf(1)).Value)
@@ -200,7 +235,7 @@ func (b *builder) takeIn(c *contractor, n *op.Node) bool {
 		case other == c.desc[0].ID || !n.Outputs[0].SameType(c.desc[0]):
 			return false
 		case c.bias == 0 && c.perChannel(b.descs[other].Shape):
-			c.setBias(b, other)
+			c.setBias(other)
 			return true
 		case c.sum == 0 && b.descs[other].SameType(c.desc[0]) && contraction.Sums(c.n, b.inputs(c.n)):
 			c.sum = other
@@ -208,7 +243,7 @@ func (b *builder) takeIn(c *contractor, n *op.Node) bool {
 		}
 		return false
 	case op.BatchNorm:
-		return n.Inputs[0] == c.desc[0].ID && b.normalise(c, n)
+		return n.Inputs[0] == c.desc[0].ID && c.normalise(n)
 	}
 	return false
 }
@@ -239,7 +274,8 @@ func (c *contractor) perChannel(s shape.Shape) bool {
 }
 
 // normalise folds a batch normalisation with constant parameters into constant weights and bias.
-func (b *builder) normalise(c *contractor, n *op.Node) bool {
+func (c *contractor) normalise(n *op.Node) bool {
+	b := c.builder
 	if c.n.Op != op.Conv || c.w == nil || c.sum != 0 || c.bias != 0 && c.b == nil {
 		return false
 	}
@@ -251,7 +287,7 @@ func (b *builder) normalise(c *contractor, n *op.Node) bool {
 		}
 		p[i] = a
 	}
-	fold := contraction.FoldNorm(&b.s.env, n.Attrs.Float("epsilon"), *c.w, c.b, p)
+	fold := contraction.FoldNorm(b.env, n.Attrs.Float("epsilon"), *c.w, c.b, p)
 	if fold == nil {
 		return false
 	}
@@ -259,10 +295,9 @@ func (b *builder) normalise(c *contractor, n *op.Node) bool {
 	if err != nil {
 		return false
 	}
-	b.made = append(b.made, w)
+	b.made = append(b.made, w, bias)
 	// The new bias needs an id, for it is an input of the kernel: that of the normalisation's own bias may have other users,
-	// that of its result has none left.
-	b.consts[c.desc[0].ID] = bias
-	c.w, c.b, c.bias = &w, &bias, c.desc[0].ID
+	// that of its operand has none left.
+	c.w, c.b, c.bias, c.folded = &w, &bias, c.desc[0].ID, true
 	return true
 }

@@ -1,55 +1,57 @@
 package cpu
 
 import (
-	"slices"
-
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program/group"
 	"github.com/goburn/burn/plugins/cpu/internal/contraction"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// byteSum makes the unit of node i, a dequantization, of another one that is added, of a clamp, and of the quantization that
-// follows, and says at which node it runs. It gives no kernel where something else needs what is between.
-func (b *builder) byteSum(i int, users map[op.TensorID][]int, taken []bool) (unit, int) {
-	first := &b.nodes[i]
-	grid, ok := b.grid(first)
+// adder is a sum of two dequantizations, with a clamp and the quantization that follows, while it takes these in.
+type adder struct {
+	finisher
+	graph  *group.Graph
+	first  *op.Node
+	inputs []op.TensorID
+	grids  []contraction.Grid
+}
+
+// adder begins with node i, a dequantization. It is nil where that is by no grid of constants.
+func (b *builder) adder(g *group.Graph, i int) *adder {
+	n := &b.nodes[i]
+	grid, ok := b.grid(n)
 	if !ok {
-		return unit{}, 0
+		return nil
 	}
-	u := unit{node: first, inputs: []op.TensorID{first.Inputs[0]}}
-	grids, joined := []contraction.Grid{grid}, []int{i}
-	s := &summer{desc: first.Outputs, axis: -1, floats: true}
-	for !s.finish.Quantize {
-		id := s.desc[0].ID
-		next := users[id]
-		if len(next) != 1 || next[0] < 0 || taken[next[0]] {
-			return unit{}, 0
+	return &adder{finisher{builder: b, desc: n.Outputs, axis: -1, floats: true}, g, n, []op.TensorID{n.Inputs[0]}, []contraction.Grid{grid}}
+}
+
+// Take implements group.Taker.
+func (a *adder) Take(k int) (also []int, ok bool) {
+	n := &a.nodes[k]
+	switch {
+	case a.finish.Quantize:
+		return nil, false
+	case n.Op == op.Add:
+		j, grid, ok := a.other(n)
+		if !ok || len(a.grids) > 1 || a.finish.Clamp {
+			return nil, false
 		}
-		n := &b.nodes[next[0]]
-		switch n.Op {
-		case op.Add:
-			k := b.otherBytes(n, id, users, taken)
-			if k < 0 || len(grids) > 1 || s.finish.Clamp {
-				return unit{}, 0
-			}
-			other, _ := b.grid(&b.nodes[k])
-			grids, joined, u.inputs = append(grids, other), append(joined, k), append(u.inputs, b.nodes[k].Inputs[0])
-		case op.Relu, op.Clamp, op.Quantize:
-			if !b.finishes(s, n) {
-				return unit{}, 0
-			}
-		default:
-			return unit{}, 0
-		}
-		joined = append(joined, next[0])
-		s.desc = n.Outputs
+		a.grids, a.inputs, also = append(a.grids, grid), append(a.inputs, a.nodes[j].Inputs[0]), []int{j}
+	case n.Op != op.Relu && n.Op != op.Clamp && n.Op != op.Quantize || !a.finishes(n):
+		return nil, false
 	}
-	for _, k := range joined {
-		taken[k] = true
+	a.desc = n.Outputs
+	return also, true
+}
+
+// unit is none where something else needs what is between.
+func (a *adder) unit(*group.Group) unit {
+	if !a.finish.Quantize {
+		return unit{}
 	}
-	u.desc, u.run = s.desc, contraction.AddBytes(grids, &s.finish)
-	return u, joined[len(joined)-1]
+	return unit{node: a.first, inputs: a.inputs, desc: a.desc, run: contraction.AddBytes(a.grids, &a.finish)}
 }
 
 // grid is the constants of a dequantization from bytes to f32 by one scale.
@@ -61,7 +63,7 @@ func (b *builder) grid(n *op.Node) (contraction.Grid, bool) {
 		return contraction.Grid{}, false
 	}
 	z := make([]byte, 1)
-	kernel.Read(b.s.env.Pool, z, zero)
+	kernel.Read(b.env.Pool, z, zero)
 	g := contraction.Grid{Scale: v[0], Zero: int32(z[0])}
 	if d == dtype.I8 {
 		g.Zero = int32(int8(z[0]))
@@ -69,21 +71,18 @@ func (b *builder) grid(n *op.Node) (contraction.Grid, bool) {
 	return g, true
 }
 
-// otherBytes is the place of the dequantization that n alone adds to tensor id, -1 for none.
-func (b *builder) otherBytes(n *op.Node, id op.TensorID, users map[op.TensorID][]int, taken []bool) int {
-	other := n.Inputs[0]
-	if other == id {
-		other = n.Inputs[1]
+// other is the dequantization that n alone adds to the sum so far.
+func (a *adder) other(n *op.Node) (k int, grid contraction.Grid, ok bool) {
+	id := n.Inputs[0]
+	if id == a.desc[0].ID {
+		id = n.Inputs[1]
 	}
-	if other == id || len(users[other]) != 1 || !b.descs[other].SameType(b.descs[id]) {
-		return -1
+	if len(a.graph.Users(id)) != 1 || !a.descs[id].SameType(a.desc[0]) {
+		return 0, grid, false
 	}
-	k := slices.IndexFunc(b.nodes, func(m op.Node) bool { return m.Op == op.Dequantize && m.Outputs[0].ID == other })
-	if k < 0 || taken[k] {
-		return -1
+	if k, ok = a.graph.Maker(id); !ok || a.nodes[k].Op != op.Dequantize {
+		return 0, grid, false
 	}
-	if _, ok := b.grid(&b.nodes[k]); !ok {
-		return -1
-	}
-	return k
+	grid, ok = a.grid(&a.nodes[k])
+	return k, grid, ok
 }

@@ -5,60 +5,66 @@ import (
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program/group"
 	"github.com/goburn/burn/plugins/cpu/internal/contraction"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// summer is a product or convolution of bytes while it takes in what is made of its sums.
-type summer struct {
+// finisher is what is made of sums of bytes, while it takes nodes in.
+type finisher struct {
+	*builder
 	desc   []op.Desc
 	axis   int // of the result, that channels run along
 	finish contraction.Finish
 	floats bool // the sums are dequantized
 }
 
-// integerChain makes the unit that begins with node i, a product or convolution of bytes, and says at which node it runs. A
-// constant weight is packed. It gives no kernel for what it leaves to the ordinary way.
-func (b *builder) integerChain(i int, users map[op.TensorID][]int, taken []bool) (unit, int) {
+// summer is a product or convolution of bytes while it takes in what is made of its sums.
+type summer struct {
+	finisher
+	n *op.Node
+}
+
+// summer begins with node i, a product or convolution of bytes.
+func (b *builder) summer(i int) *summer {
 	n := &b.nodes[i]
-	in := b.inputs(n)
-	s := &summer{desc: n.Outputs, axis: len(n.Outputs[0].Shape) - 1}
+	s := &summer{finisher{builder: b, desc: n.Outputs, axis: len(n.Outputs[0].Shape) - 1}, n}
 	if n.Op == op.ConvInteger {
 		s.axis = 1
 	}
-	last := i
-	var joined []int
-	for !s.finish.Quantize {
-		next := users[s.desc[0].ID]
-		if len(next) != 1 || next[0] < 0 || taken[next[0]] || !b.finishes(s, &b.nodes[next[0]]) {
-			break
-		}
-		last = next[0]
-		joined = append(joined, last)
-		s.desc = b.nodes[last].Outputs
+	return s
+}
+
+// Take implements group.Taker.
+func (s *summer) Take(k int) (also []int, ok bool) {
+	n := &s.nodes[k]
+	if s.finish.Quantize || !s.finishes(n) {
+		return nil, false
 	}
+	s.desc = n.Outputs
+	return nil, true
+}
+
+// unit packs a constant weight.
+func (s *summer) unit(*group.Group) unit {
+	n, in := s.n, s.inputs(s.n)
 	var fusion contraction.IntegerFusion
 	if s.floats {
 		fusion.Finish = &s.finish
 	}
 	u := unit{node: n, inputs: n.Inputs, desc: s.desc}
-	if w, zero, ok := b.byteWeight(n, in); ok {
+	if w, zero, ok := s.byteWeight(n, in); ok {
 		fusion.Weight, fusion.Zero = w, zero
 		u.inputs = append([]op.TensorID{n.Inputs[0]}, n.Inputs[2:min(3, len(n.Inputs))]...)
 	} else if !s.floats {
-		return unit{}, 0
+		return unit{}
 	}
-	u.run = contraction.PrepareInteger(&b.s.env, n, in, fusion)
-	if u.run == nil {
-		return unit{}, 0
+	kept := 0
+	fusion.Keep = func(bytes int) { kept += bytes }
+	if u.run = contraction.PrepareInteger(s.env, n, in, fusion); u.run != nil {
+		s.packed += int64(kept)
 	}
-	if fusion.Weight != nil {
-		b.packed += int64(fusion.Weight.Size())
-	}
-	for _, k := range joined {
-		taken[k] = true
-	}
-	return u, last
+	return u
 }
 
 // byteWeight is a constant second operand that is worth keeping, and its zero points, which are nil for none.
@@ -75,10 +81,10 @@ func (b *builder) byteWeight(n *op.Node, in []op.Desc) (w, zero *kernel.Array, o
 }
 
 // finishes reports whether s has taken node n, the only user of its result, in.
-func (b *builder) finishes(s *summer, n *op.Node) bool {
+func (s *finisher) finishes(n *op.Node) bool {
 	switch n.Op {
 	case op.Dequantize:
-		return !s.floats && b.dequantizes(s, n)
+		return !s.floats && s.dequantizes(n)
 	case op.Cast:
 		if s.floats || n.Outputs[0].DType != dtype.F32 {
 			return false
@@ -86,14 +92,14 @@ func (b *builder) finishes(s *summer, n *op.Node) bool {
 		s.floats, s.finish.Scale = true, []float32{1}
 		return true
 	case op.Mul:
-		v, ok := b.perChannel(s, n)
+		v, ok := s.perChannel(n)
 		if !ok || s.finish.Bias != nil || s.finish.Clamp || len(s.finish.Scale) != 1 || s.finish.Scale[0] != 1 {
 			return false
 		}
 		s.finish.Scale = v
 		return true
 	case op.Add:
-		v, ok := b.perChannel(s, n)
+		v, ok := s.perChannel(n)
 		if !ok || s.finish.Bias != nil || s.finish.Clamp {
 			return false
 		}
@@ -104,12 +110,12 @@ func (b *builder) finishes(s *summer, n *op.Node) bool {
 	case op.Clamp:
 		return s.clamp(n.Attrs.Value("min").Float(), n.Attrs.Value("max").Float())
 	case op.Quantize:
-		return s.floats && n.Inputs[0] == s.desc[0].ID && b.quantizes(s, n)
+		return s.floats && n.Inputs[0] == s.desc[0].ID && s.quantizes(n)
 	}
 	return false
 }
 
-func (s *summer) clamp(lo, hi float64) bool {
+func (s *finisher) clamp(lo, hi float64) bool {
 	if !s.floats || s.finish.Clamp || !(lo <= hi) {
 		return false
 	}
@@ -124,12 +130,12 @@ func (b *builder) floats(id op.TensorID) ([]float32, bool) {
 		return nil, false
 	}
 	v := make([]float32, a.Size())
-	kernel.Read(b.s.env.Pool, kernel.Bytes(v), a)
+	kernel.Read(b.env.Pool, kernel.Bytes(v), a)
 	return v, len(v) > 0
 }
 
 // perChannel is the constant that n has with the result of s, if that has one element for all or one for each channel.
-func (b *builder) perChannel(s *summer, n *op.Node) ([]float32, bool) {
+func (s *finisher) perChannel(n *op.Node) ([]float32, bool) {
 	y := s.desc[0]
 	other := n.Inputs[0]
 	if other == y.ID {
@@ -138,8 +144,8 @@ func (b *builder) perChannel(s *summer, n *op.Node) ([]float32, bool) {
 	if !s.floats || !n.Outputs[0].SameType(y) {
 		return nil, false
 	}
-	v, ok := b.floats(other)
-	shape := b.descs[other].Shape
+	v, ok := s.builder.floats(other)
+	shape := s.descs[other].Shape
 	at := s.axis - (len(y.Shape) - len(shape))
 	if !ok || len(v) > 1 && (at < 0 || shape[at] != len(v) || len(v) != y.Shape[s.axis]) {
 		return nil, false
@@ -148,18 +154,18 @@ func (b *builder) perChannel(s *summer, n *op.Node) ([]float32, bool) {
 }
 
 // dequantizes takes a dequantization with zero points of zero in.
-func (b *builder) dequantizes(s *summer, n *op.Node) bool {
+func (s *finisher) dequantizes(n *op.Node) bool {
 	axis := n.Attrs.Int("axis")
 	if n.Attrs.Int("block") != 0 || axis != -1 && axis != s.axis {
 		return false
 	}
-	v, ok := b.floats(n.Inputs[1])
-	zero, okZero := b.consts[n.Inputs[2]]
+	v, ok := s.builder.floats(n.Inputs[1])
+	zero, okZero := s.consts[n.Inputs[2]]
 	if !ok || !okZero {
 		return false
 	}
 	z := make([]int32, zero.Size())
-	kernel.Read(b.s.env.Pool, kernel.Bytes(z), zero)
+	kernel.Read(s.env.Pool, kernel.Bytes(z), zero)
 	for _, k := range z {
 		if k != 0 {
 			return false
@@ -170,18 +176,18 @@ func (b *builder) dequantizes(s *summer, n *op.Node) bool {
 }
 
 // quantizes takes a quantization to bytes by one scale in.
-func (b *builder) quantizes(s *summer, n *op.Node) bool {
+func (s *finisher) quantizes(n *op.Node) bool {
 	to := n.Outputs[0].DType
 	if n.Attrs.Int("axis") != -1 || n.Attrs.Int("bits") != 0 || to != dtype.U8 && to != dtype.I8 {
 		return false
 	}
-	v, ok := b.floats(n.Inputs[1])
-	zero, okZero := b.consts[n.Inputs[2]]
+	v, ok := s.builder.floats(n.Inputs[1])
+	zero, okZero := s.consts[n.Inputs[2]]
 	if !ok || !okZero {
 		return false
 	}
 	z := make([]byte, 1)
-	kernel.Read(b.s.env.Pool, z, zero)
+	kernel.Read(s.env.Pool, z, zero)
 	f := &s.finish
 	f.Quantize, f.Step, f.Zero, f.Least, f.Most = true, v[0], float32(z[0]), 0, 255
 	if to == dtype.I8 {

@@ -27,9 +27,9 @@ func TestHalvesFusion(t *testing.T) {
 			y = builder.Un(op.Clamp, builder.Do(op.Add, sum, y), op.ScalarFloat("min", -1.5), op.ScalarFloat("max", 0.7))
 			require.NoError(t, builder.Err())
 			p := program.Program{Name: t.Name(), Inputs: list(x, sum), Consts: list(w, bias), Nodes: builder.Nodes, Outputs: []op.TensorID{y.ID}}
-			id, err := b.Stream.(core.Programs).Define(ctx, &p, []op.TensorID{w.ID, bias.ID})
+			id, err := b.Define(ctx, &p, []op.TensorID{w.ID, bias.ID})
 			require.NoError(t, err)
-			require.Len(t, b.Stream.(*stream).programs[id].steps, 1)
+			require.Len(t, b.w.last.steps, 1)
 
 			xv, sv, wv, bv := values(b, x), values(b, sum), values(b, w), values(b, bias)
 			want := make([]float64, m*n)
@@ -44,7 +44,7 @@ func TestHalvesFusion(t *testing.T) {
 			b.last = last
 			for range 2 {
 				y.ID = b.id()
-				require.NoError(t, b.Stream.(core.Programs).Run(id, []op.TensorID{x.ID, sum.ID}, []op.TensorID{y.ID}))
+				require.NoError(t, b.Run(id, []op.TensorID{x.ID, sum.ID}, []op.TensorID{y.ID}))
 				require.InDeltaSlice(t, want, values(b, y), 2*eps, "%v %v", d, dims)
 			}
 			plain := b.do(op.Linear, list(x, w, bias), op.Flag("transpose_w", true))[0]
@@ -76,8 +76,7 @@ func BenchmarkHalves(b *testing.B) {
 			for _, d := range []dtype.DType{dtype.F32, dtype.BF16, dtype.F16} {
 				m, k, n := size[0], size[1], size[2]
 				b.Run(fmt.Sprintf("%dx%dx%d/%v/transposed=%v", m, k, n, d, transposed), func(b *testing.B) {
-					_, s := open(b, core.Config{Threads: 1})
-					bed := &bed{t: b, Stream: s}
+					_, bed := open(b, core.Config{Threads: 1})
 					x, w := halves(bed, d, m, k), halves(bed, d, k, n)
 					if transposed {
 						w = halves(bed, d, n, k)

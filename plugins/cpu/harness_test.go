@@ -10,31 +10,106 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/sdk/engine"
 )
 
 var ctx = context.Background()
 
-func open(t testing.TB, c core.Config) (core.Backend, core.Stream) {
+func open(t testing.TB, c core.Config) (core.Backend, *bed) {
 	t.Helper()
-	b, err := New(c)
+	d, err := newDriver(c)
 	require.NoError(t, err)
+	w := &watched{driver: d}
+	b := engine.New[kernel.Array](w)
 	t.Cleanup(func() { b.Close() })
-	s, err := b.OpenStream(ctx, 0)
-	require.NoError(t, err)
-	return b, s
+	return b, openBed(t, b, w)
 }
 
-// bed is a stream with a counter for ids.
+// watched is a driver of which a test sees the plans.
+type watched struct {
+	*driver
+	last *plan
+}
+
+type watchedDevice struct {
+	*device
+	w *watched
+}
+
+func (w *watched) Open(ctx context.Context, i int) (engine.Device[kernel.Array], error) {
+	d, err := w.driver.Open(ctx, i)
+	return watchedDevice{d.(*device), w}, err
+}
+
+func (d watchedDevice) Plan(ctx context.Context, q engine.Queue[kernel.Array], p *program.Program, consts []engine.Const[kernel.Array]) (engine.Plan[kernel.Array], error) {
+	pl, err := d.device.Plan(ctx, q, p, consts)
+	if err == nil {
+		d.w.last = pl.(*plan)
+	}
+	return pl, err
+}
+
+// bed is a device with a stream, with a counter for ids.
 type bed struct {
 	t testing.TB
 	core.Stream
+	dev  core.Device
+	w    *watched
 	last op.TensorID
 }
 
 func newBed(t testing.TB) *bed {
-	_, s := open(t, core.Config{Threads: 2})
-	return &bed{t: t, Stream: s}
+	_, b := open(t, core.Config{Threads: 2})
+	return b
+}
+
+func openBed(t testing.TB, be core.Backend, w *watched) *bed {
+	t.Helper()
+	d, err := be.Open(ctx, 0)
+	require.NoError(t, err)
+	s, err := d.OpenStream(ctx)
+	require.NoError(t, err)
+	return &bed{t: t, Stream: s, dev: d, w: w}
+}
+
+func (b *bed) Submit(nodes []op.Node) error   { return b.Stream.Submit(nodes, nil) }
+func (b *bed) Free(ids []op.TensorID) error   { return b.Stream.Submit(nil, ids) }
+func (b *bed) Sync(ctx context.Context) error { return core.Sync(ctx, b.Stream) }
+func (b *bed) Read(ctx context.Context, id op.TensorID, dst []byte) error {
+	return core.Read(ctx, b.Stream, id, dst)
+}
+
+// Define, Run and Undefine are core.Programs on the bed's stream.
+func (b *bed) Define(ctx context.Context, p *program.Program, consts []op.TensorID) (core.ProgramID, error) {
+	return extension[core.Programs](b).Define(ctx, b.Stream, p, consts)
+}
+
+func (b *bed) Run(id core.ProgramID, inputs, outputs []op.TensorID) error {
+	return extension[core.Programs](b).Run(b.Stream, core.Run{Program: id, Inputs: inputs, Outputs: outputs})
+}
+
+func (b *bed) Undefine(id core.ProgramID) error { return extension[core.Programs](b).Undefine(id) }
+
+func (b *bed) Memory() core.Memory { return extension[core.MemoryStats](b).Memory() }
+
+// extension is one that the device has.
+func extension[T any](b *bed) T {
+	x, ok := core.Extension[T](b.dev)
+	require.True(b.t, ok)
+	return x
+}
+
+// address is where the elements of a tensor lie.
+func (b *bed) address(id op.TensorID) (p unsafe.Pointer) {
+	b.t.Helper()
+	require.NoError(b.t, extension[core.HostMemory](b).View(ctx, b.Stream, id, func(data []byte) error {
+		p = unsafe.Pointer(unsafe.SliceData(data))
+		return nil
+	}))
+	return p
 }
 
 func (b *bed) id() op.TensorID {

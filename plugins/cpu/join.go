@@ -1,10 +1,9 @@
 package cpu
 
 import (
-	"slices"
-
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program/group"
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
@@ -15,28 +14,26 @@ type place struct {
 	view shape.View
 }
 
-// join lets products, convolutions and pools write their results into the concatenation that they go to, where their parts of
-// it are contiguous.
-func (b *builder) join(units []unit) []unit {
-	makers := map[op.TensorID]int{} // units that can write anywhere
-	for i := range units {
-		u := &units[i]
-		switch u.node.Op {
-		case op.MatMul, op.Linear, op.Conv, op.WindowReduce, op.AvgPool:
-			if t := u.desc[0].DType; len(u.desc) == 1 && (t == dtype.F32 || t == dtype.F64) {
-				makers[u.desc[0].ID] = i
-			}
-		}
+// writesAnywhere reports whether the kernel of a group can write its result into a part of another one: products, convolutions
+// and pools can.
+func writesAnywhere(g *group.Graph, x *group.Group) bool {
+	if x.Anchor == group.None {
+		return false
 	}
-	before := map[int][]unit{}
-	for i := range units {
-		u := &units[i]
-		if u.node.Op != op.Concat || u.desc[0].Shape[:u.node.Attrs.Int("axis")].Size() != 1 {
-			continue
-		}
-		if first, whole := b.joinUnit(units, u, makers); whole.run != nil {
-			before[first] = append(before[first], whole)
-		}
+	switch g.Nodes[x.Anchor].Op {
+	case op.MatMul, op.Linear, op.Conv, op.WindowReduce, op.AvgPool:
+		t := x.Outputs[0].DType
+		return t == dtype.F32 || t == dtype.F64
+	}
+	return false
+}
+
+// join lets units write their results into the concatenation that they go to. Units are those of the groups that placements
+// mean.
+func (b *builder) join(units []unit, placements []group.Placement) []unit {
+	before := map[int][]unit{} // units that make the memory
+	for _, p := range placements {
+		before[p.First] = append(before[p.First], b.joinUnit(units, p))
 	}
 	if len(before) == 0 {
 		return units
@@ -48,36 +45,19 @@ func (b *builder) join(units []unit) []unit {
 	return all
 }
 
-// joinUnit changes a concatenation and the units that write into it, and gives the unit that makes the memory, to be run before
-// unit number first; no unit if nothing changes.
-func (b *builder) joinUnit(units []unit, u *unit, makers map[op.TensorID]int) (first int, whole unit) {
-	out := u.desc[0]
-	axis := u.node.Attrs.Int("axis")
-	var rest []op.TensorID
-	var parts []shape.View
-	ones, start := make([]int, len(out.Shape)), make([]int, len(out.Shape))
-	for i := range ones {
-		ones[i] = 1
-	}
-	first = len(units)
-	made := op.Desc{ID: b.fresh(), DType: out.DType, Shape: out.Shape}
-	for _, id := range u.inputs {
-		s := b.descs[id].Shape
-		view := shape.Contiguous(out.Shape).Slice(start, ones, s)
-		start[axis] += s[axis]
-		maker, ok := makers[id]
-		if !ok || s.Size() == 0 || slices.Contains(b.p.Outputs, id) || units[maker].place.id != 0 {
-			rest, parts = append(rest, id), append(parts, view)
+// joinUnit changes a concatenation and the units that write into it, and gives the unit that makes the memory.
+func (b *builder) joinUnit(units []unit, p group.Placement) unit {
+	u := &units[p.Concat]
+	made := op.Desc{ID: b.fresh(), DType: u.desc[0].DType, Shape: u.desc[0].Shape}
+	u.inputs, u.placed = []op.TensorID{made.ID}, true
+	var parts []shape.View // of the other inputs
+	for _, part := range p.Parts {
+		if part.Writer != group.None {
+			units[part.Writer].place = place{made.ID, part.View}
 			continue
 		}
-		view.Strides = shape.Contiguous(s).Strides
-		units[maker].place = place{made.ID, view}
-		first = min(first, maker)
+		u.inputs, parts = append(u.inputs, part.ID), append(parts, part.View)
 	}
-	if first == len(units) {
-		return 0, unit{}
-	}
-	u.inputs = append([]op.TensorID{made.ID}, rest...)
 	u.run = func(c *kernel.Call) error {
 		for i, v := range parts {
 			if a := c.In[1+i]; a.Size() > 0 {
@@ -89,7 +69,7 @@ func (b *builder) joinUnit(units []unit, u *unit, makers map[op.TensorID]int) (f
 		c.Give(0, c.In[0], c.In[0].View)
 		return nil
 	}
-	return first, unit{node: u.node, desc: []op.Desc{made}, run: func(c *kernel.Call) error { c.Alloc(0); return nil }}
+	return unit{node: u.node, all: u.all, placed: true, desc: []op.Desc{made}, run: func(c *kernel.Call) error { c.Alloc(0); return nil }}
 }
 
 // fresh is an id that the program does not use.

@@ -14,7 +14,7 @@ import (
 
 func TestPastTheCaches(t *testing.T) {
 	if testing.Short() {
-		t.Skip("tensors of 20 MB")
+		t.Skip("-short is set: this test computes with tensors of 20 MB")
 	}
 	const rows, cols = 1283, 4099 // 20 MB, nothing aligned
 	b := newBed(t)

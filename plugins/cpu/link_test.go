@@ -84,7 +84,7 @@ func TestChains(t *testing.T) {
 			k, x := newSketch(c.input...)
 			y := c.build(k, x)
 			id, consts := k.bind(t, b, y)
-			require.Len(t, b.Stream.(*stream).programs[id].steps, c.steps)
+			require.Len(t, b.w.last.steps, c.steps)
 			data := random(7, x.Shape.Size())
 			for i, v := range []float32{float32(math.NaN()), float32(math.Inf(-1)), float32(math.Copysign(0, -1))} {
 				if i < len(data)-1 {
@@ -96,7 +96,7 @@ func TestChains(t *testing.T) {
 			for range 2 {
 				out := y
 				out.ID = b.id()
-				require.NoError(t, b.Stream.(core.Programs).Run(id, []op.TensorID{in.ID}, []op.TensorID{out.ID}))
+				require.NoError(t, b.Run(id, []op.TensorID{in.ID}, []op.TensorID{out.ID}))
 				got := get[float32](b, out)
 				require.Len(t, got, len(want))
 				for i, v := range want {
@@ -104,6 +104,7 @@ func TestChains(t *testing.T) {
 				}
 			}
 			require.Equal(t, data[len(data)/2:], get[float32](b, in)[len(data)/2:], "the input stays")
+			concurrently(b, id, in, y)
 		})
 	}
 }
@@ -127,7 +128,7 @@ func BenchmarkChain(b *testing.B) {
 			b.SetBytes(int64(8 * n))
 			for b.Loop() {
 				out := bed.id()
-				if bed.Stream.(core.Programs).Run(id, []op.TensorID{in.ID}, []op.TensorID{out}) != nil || bed.Free([]op.TensorID{out}) != nil {
+				if bed.Run(id, []op.TensorID{in.ID}, []op.TensorID{out}) != nil || bed.Free([]op.TensorID{out}) != nil {
 					b.Fatal("failed")
 				}
 				bed.Sync(ctx)

@@ -1,102 +1,176 @@
 package cpu
 
 import (
-	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 	"github.com/goburn/burn/plugins/cpu/internal/mem"
+	"github.com/goburn/burn/sdk/engine"
 )
 
 // plan is a program made ready: kernels are chosen, tensors are numbered slots of a frame, and every slot is given back
-// after its last use. The frame begins with the inputs, then the constants; both are borrowed, never overwritten.
+// after its last use. Slots begin with the inputs, then the constants; both are borrowed and never overwritten, donated
+// inputs excepted. A plan does not change: runs at the same time have frames of their own.
 type plan struct {
 	name    string
+	program *program.Program // for profiles
 	inputs  []op.Desc
 	outputs []int // slots
-	results []kernel.Array
-	frame   []kernel.Array
-	temps   int // first slot that a step fills
 	consts  []kernel.Array
+	temps   int // first slot that a step fills
+	slots   int
 	steps   []step
 	account *mem.Account
 	packed  int64 // bytes that kernels keep, on the account
 	length  length
+	frames  sync.Pool // *frame
 }
+
+var (
+	_ engine.Plan[kernel.Array]     = (*plan)(nil)
+	_ engine.Profiled[kernel.Array] = (*plan)(nil)
+)
 
 // step is one kernel of a plan.
 type step struct {
-	run  kernel.Func
-	node *op.Node // for errors
-	in   []int
-	out  []int
-	desc []op.Desc
-	own  uint64
-	free []int // slots that nobody needs afterwards
-	into int   // the slot of which the result is to be part, -1: none
-	part shape.View
-	args []kernel.Array
-	outs []kernel.Array
+	run    kernel.Func
+	node   *op.Node   // for errors
+	all    []*op.Node // what the kernel computes, for profiles
+	placed bool       // of a concatenation whose parts others write
+	in     []int
+	out    []int
+	desc   []op.Desc
+	own    uint64 // operands that nobody needs afterwards
+	// inputs is operands that are inputs of the program at their last use: own too where they are donated.
+	inputs uint64
+	free   []int // slots that nobody needs afterwards, donated inputs among them
+	into   int   // the slot of which the result is to be part, -1: none
+	part   shape.View
+	prefer int // the operand whose memory the result is to take, -1: any
 }
 
-// free gives the constants up, and what kernels keep.
-func (pl *plan) free() {
+// frame is the slots of one run, and room for the operands and results of a step. Frames are used again: the constants stay
+// in their slots, all other slots are empty between runs.
+type frame struct {
+	slots      []kernel.Array
+	args, outs []kernel.Array
+}
+
+// Close implements engine.Plan.
+func (pl *plan) Close() {
 	for i := range pl.consts {
 		pl.consts[i].Buf.Release()
 	}
 	pl.account.Drop(pl.packed)
-	pl.consts, pl.frame, pl.steps = nil, nil, nil
+	pl.consts, pl.steps = nil, nil
 }
 
-// runSteps executes the plan on the frame, whose inputs are bound, and leaves the outputs in results, each with a holder
-// of its own.
-func (s *stream) runSteps(pl *plan) error {
-	env := &s.env
-	if s.backend.crowded && pl.length.short() {
-		env = &s.alone
+// Run implements engine.Plan.
+func (pl *plan) Run(eq engine.Queue[kernel.Array], in []kernel.Array, owned []bool, out []kernel.Array) error {
+	return pl.RunProfiled(eq, in, owned, out, nil)
+}
+
+// RunProfiled implements engine.Profiled.
+func (pl *plan) RunProfiled(eq engine.Queue[kernel.Array], in []kernel.Array, owned []bool, out []kernel.Array, t *engine.Steps) error {
+	q := eq.(*queue)
+	env := q.environment()
+	if q.driver.crowded && pl.length.short() {
+		env = &q.alone
 		defer pl.length.measure(time.Now())
 	}
+	f := pl.frame()
+	copy(f.slots, in)
 	for i := range pl.steps {
-		st := &pl.steps[i]
-		if s.closed.Load() {
-			pl.release()
-			return closedError()
+		began := t.Now()
+		if err := pl.step(q, env, f, &pl.steps[i], owned); err != nil {
+			pl.release(f)
+			return err
 		}
-		for k, slot := range st.in {
-			st.args[k] = pl.frame[slot]
-		}
-		into := kernel.Array{}
-		if st.into >= 0 {
-			into = kernel.Array{Buf: pl.frame[st.into].Buf, View: st.part}
-		}
-		err := s.invokeWith(env, st.run, st.args, st.own, st.desc, st.outs, into)
-		clear(st.args)
-		if err != nil {
-			pl.release()
-			return &core.NodeError{Op: st.node.Op.String(), Outputs: st.node.Outputs, Err: fmt.Errorf("program %q: %w", pl.name, err)}
-		}
-		for k, slot := range st.out {
-			pl.frame[slot] = st.outs[k]
-			st.outs[k] = kernel.Array{}
-		}
-		for _, slot := range st.free {
-			pl.frame[slot].Buf.Release()
-			pl.frame[slot] = kernel.Array{}
+		if t != nil {
+			t.Step(i, began, func() core.ProfileStep { return pl.describe(&pl.steps[i]) })
 		}
 	}
 	for i, slot := range pl.outputs {
-		pl.results[i] = pl.frame[slot]
-		pl.results[i].Buf.Retain()
+		out[i] = f.slots[slot]
+		out[i].Buf.Retain()
 	}
-	pl.release()
+	pl.release(f)
 	return nil
+}
+
+// frame returns a frame that no run uses.
+func (pl *plan) frame() *frame {
+	if f, ok := pl.frames.Get().(*frame); ok {
+		return f
+	}
+	f := &frame{slots: make([]kernel.Array, pl.slots)}
+	copy(f.slots[len(pl.inputs):], pl.consts)
+	return f
+}
+
+// step runs one kernel on a frame.
+func (pl *plan) step(q *queue, env *kernel.Env, f *frame, st *step, owned []bool) error {
+	f.args = f.args[:0]
+	for _, slot := range st.in {
+		f.args = append(f.args, f.slots[slot])
+	}
+	for len(f.outs) < len(st.out) {
+		f.outs = append(f.outs, kernel.Array{})
+	}
+	own, outs := st.own, f.outs[:len(st.out)]
+	if st.inputs != 0 {
+		for k, slot := range st.in[:min(len(st.in), 64)] {
+			if st.inputs>>k&1 != 0 && owned[slot] {
+				own |= 1 << k
+			}
+		}
+	}
+	to := target{prefer: st.prefer}
+	if st.into >= 0 {
+		to.into = kernel.Array{Buf: f.slots[st.into].Buf, View: st.part}
+	}
+	if err := q.invoke(env, st.run, f.args, own, st.desc, outs, &to); err != nil {
+		return &core.NodeError{Op: st.node.Op.String(), Program: pl.name, Outputs: st.node.Outputs, Err: err}
+	}
+	for k, slot := range st.out {
+		f.slots[slot] = outs[k]
+	}
+	for _, slot := range st.free {
+		if slot < len(pl.inputs) {
+			if !owned[slot] {
+				continue
+			}
+			owned[slot] = false
+		}
+		f.slots[slot].Buf.Release()
+		f.slots[slot] = kernel.Array{}
+	}
+	return nil
+}
+
+// release gives back what steps have filled, and the frame.
+func (pl *plan) release(f *frame) {
+	for i := pl.temps; i < len(f.slots); i++ {
+		if f.slots[i].Buf != nil {
+			f.slots[i].Buf.Release()
+			f.slots[i] = kernel.Array{}
+		}
+	}
+	clear(f.slots[:len(pl.inputs)])
+	clear(f.args[:cap(f.args)])
+	clear(f.outs)
+	pl.frames.Put(f)
 }
 
 // length is how long a plan takes on one thread, as far as it is known.
 type length struct {
+	mu    sync.Mutex
 	runs  int
 	least time.Duration
 }
@@ -109,54 +183,76 @@ const (
 	trialRuns = 3
 )
 
-func (l *length) short() bool { return l.runs < trialRuns || l.least <= shortRun }
+func (l *length) short() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.runs < trialRuns || l.least <= shortRun
+}
 
 // measure counts a run since began.
 func (l *length) measure(began time.Time) {
-	if took := time.Since(began); l.runs == 0 || took < l.least {
+	took := time.Since(began)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.runs == 0 || took < l.least {
 		l.least = took
 	}
 	l.runs = min(l.runs+1, trialRuns)
 }
 
-// release gives back what steps have filled.
-func (pl *plan) release() {
-	for i := pl.temps; i < len(pl.frame); i++ {
-		if pl.frame[i].Buf != nil {
-			pl.frame[i].Buf.Release()
-			pl.frame[i] = kernel.Array{}
+// schedule fills in what steps may overwrite and what they give back.
+func (pl *plan) schedule() {
+	steps := make([]program.Step[int], len(pl.steps))
+	for i := range pl.steps {
+		steps[i] = program.Step[int]{In: pl.steps[i].in, Out: pl.steps[i].out}
+	}
+	kept := make(map[int]bool, len(pl.outputs)+len(pl.consts))
+	for i := range pl.consts {
+		kept[len(pl.inputs)+i] = true
+	}
+	for _, slot := range pl.outputs {
+		kept[slot] = true
+	}
+	aliases := pl.aliases()
+	for i, last := range program.LastUse(steps, func(slot int) bool { return kept[slot] }) {
+		st := &pl.steps[i]
+		st.free, st.prefer = last, -1
+		for k, slot := range st.in[:min(len(st.in), 64)] {
+			switch {
+			case !slices.Contains(last, slot):
+			case slot >= len(pl.inputs):
+				st.own |= 1 << k
+			default:
+				st.inputs |= 1 << k
+				if a, ok := aliases[st.out[0]]; ok && a == slot {
+					st.prefer = k
+				}
+			}
 		}
 	}
 }
 
-// schedule fills in what steps may overwrite and what they give back.
-func (pl *plan) schedule() {
-	needed := make([]bool, len(pl.frame))
-	for i := range pl.temps {
-		needed[i] = true
+// aliases pairs outputs with inputs of their type, both in order: an output should be made in the memory of its input
+// where that is donated, so that what a loop carries from run to run stays where it is.
+func (pl *plan) aliases() map[int]int {
+	types := map[int]op.Desc{}
+	for i := range pl.steps {
+		for k, slot := range pl.steps[i].out {
+			types[slot] = pl.steps[i].desc[k]
+		}
 	}
+	pairs, used := map[int]int{}, make([]bool, len(pl.inputs))
 	for _, slot := range pl.outputs {
-		needed[slot] = true
-	}
-	for i := len(pl.steps) - 1; i >= 0; i-- {
-		st := &pl.steps[i]
-		for _, slot := range st.out {
-			if !needed[slot] {
-				needed[slot] = true
-				st.free = append(st.free, slot)
-			}
+		d, made := types[slot]
+		if _, twice := pairs[slot]; !made || twice {
+			continue
 		}
-		dies := map[int]bool{}
-		for _, slot := range st.in {
-			if !needed[slot] {
-				needed[slot], dies[slot] = true, true
-				st.free = append(st.free, slot)
-			}
-		}
-		for k, slot := range st.in {
-			if dies[slot] && k < 64 {
-				st.own |= 1 << k
+		for i, in := range pl.inputs {
+			if !used[i] && in.SameType(d) {
+				pairs[slot], used[i] = i, true
+				break
 			}
 		}
 	}
+	return pairs
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/cpu/internal/conv"
+	"github.com/goburn/burn/plugins/cpu/internal/winograd"
 )
 
 func random(seed uint64, n int) []float32 {
@@ -70,7 +72,7 @@ func (k *sketch) bind(t testing.TB, b *bed, outputs ...op.Desc) (core.ProgramID,
 		consts = append(consts, put(b, k.data[i], d.Shape...))
 		ids = append(ids, consts[i].ID)
 	}
-	id, err := b.Stream.(core.Programs).Define(ctx, &k.p, ids)
+	id, err := b.Define(ctx, &k.p, ids)
 	require.NoError(t, err)
 	return id, consts
 }
@@ -191,22 +193,22 @@ func TestFusion(t *testing.T) {
 			k, x := newSketch(c.input...)
 			y := c.build(k, x)
 			id, consts := k.bind(t, b, y)
-			require.Len(t, b.Stream.(*stream).programs[id].steps, c.steps)
+			require.Len(t, b.w.last.steps, c.steps)
 			in := put(b, random(7, x.Shape.Size()), x.Shape...)
 			want := k.plainly(b, in, consts, y)
 			for range 2 {
 				out := y
 				out.ID = b.id()
-				require.NoError(t, b.Stream.(core.Programs).Run(id, []op.TensorID{in.ID}, []op.TensorID{out.ID}))
+				require.NoError(t, b.Run(id, []op.TensorID{in.ID}, []op.TensorID{out.ID}))
 				require.InDeltaSlice(t, want, get[float32](b, out), 1e-4)
 			}
+			concurrently(b, id, in, y)
 		})
 	}
 }
 
 func TestProgramHoldsAndGivesBack(t *testing.T) {
 	b := newBed(t)
-	s := b.Stream.(*stream)
 	k, x := newSketch(8, 8)
 	w := k.constant(8, 8)
 	h := k.Do(op.Tanh, k.Do(op.MatMul, x, w))
@@ -220,7 +222,7 @@ func TestProgramHoldsAndGivesBack(t *testing.T) {
 	for range 4 {
 		outs = append(outs, b.id())
 	}
-	require.NoError(t, s.Run(id, []op.TensorID{in.ID}, outs))
+	require.NoError(t, b.Run(id, []op.TensorID{in.ID}, outs))
 	require.NoError(t, b.Free([]op.TensorID{in.ID}))
 	read := func(i int) []float32 {
 		return get[float32](b, op.Desc{ID: outs[i], DType: dtype.F32, Shape: shape.Of(8, 8)})
@@ -228,25 +230,23 @@ func TestProgramHoldsAndGivesBack(t *testing.T) {
 	require.Equal(t, random(3, 64), read(1))
 	require.Equal(t, k.data[0], read(2))
 	require.Equal(t, read(0), read(3))
-	require.NoError(t, s.Undefine(id))
+	require.NoError(t, b.Undefine(id))
 	require.Equal(t, k.data[0], read(2), "results outlive the program")
 	require.NoError(t, b.Free(outs))
 	require.NoError(t, b.Sync(ctx))
-	require.Zero(t, s.Memory().InUse)
-	require.NoError(t, s.Undefine(id))
-	require.ErrorIs(t, b.Sync(ctx), core.ErrNotFound)
+	require.Zero(t, b.Memory().InUse)
+	require.ErrorIs(t, b.Undefine(id), core.ErrNotFound)
 }
 
 func TestProgramFaults(t *testing.T) {
 	b := newBed(t)
-	s := b.Stream.(*stream)
 	k, x := newSketch(4)
 	idx := k.With(op.Cast, list(x), op.Type("dtype", dtype.I64))
 	y := k.Do(op.Neg, k.With(op.Gather, list(x, idx), op.Int("axis", 0)))
 	id, _ := k.bind(t, b, y)
 	run := func(in op.Desc) op.Desc {
 		out := op.Desc{ID: b.id(), DType: dtype.F32, Shape: shape.Of(4)}
-		require.NoError(t, s.Run(id, []op.TensorID{in.ID}, []op.TensorID{out.ID}))
+		require.NoError(t, b.Run(id, []op.TensorID{in.ID}, []op.TensorID{out.ID}))
 		return out
 	}
 	require.InDeltaSlice(t, []float32{0, -1, -2, -3}, get[float32](b, run(put(b, []float32{3, 2, 1, 0}, 4))), 0)
@@ -261,6 +261,31 @@ func TestProgramFaults(t *testing.T) {
 	wrong := run(put(b, []float32{1}, 1))
 	require.ErrorIs(t, b.Read(ctx, wrong.ID, make([]byte, 16)), core.ErrShape)
 	require.ErrorIs(t, b.Sync(ctx), core.ErrShape)
-	_, err := s.Define(ctx, &program.Program{Outputs: []op.TensorID{5}}, nil)
+	_, err := b.Define(ctx, &program.Program{Outputs: []op.TensorID{5}}, nil)
 	require.ErrorIs(t, err, core.ErrAttr)
+}
+
+// TestPackedWeightsAreOnTheAccount defines a convolution whose weights may be kept in a form that takes several times their
+// memory.
+func TestPackedWeightsAreOnTheAccount(t *testing.T) {
+	const channels, outputs, side = 32, 48, 28
+	b := newBed(t)
+	k, x := newSketch(1, channels, side, side)
+	y := k.conv(x, k.constant(outputs, channels, 3, 3), 1)
+	id, consts := k.bind(t, b, y)
+	for _, c := range consts {
+		require.NoError(t, b.Free([]op.TensorID{c.ID}))
+	}
+	require.NoError(t, b.Sync(ctx))
+	plan, err := conv.New([]int{1, channels, side, side}, []int{outputs, channels, 3, 3}, conv.Params{PadLo: []int{1, 1}, PadHi: []int{1, 1}})
+	require.NoError(t, err)
+	kept := conv.PackWeights(b.w.pool, plan, make([]float32, outputs*channels*9)).Bytes()
+	require.GreaterOrEqual(t, kept, 4*outputs*channels*9)
+	if winograd.New(winograd.Shape{Channels: channels, Outputs: outputs, Height: side, Width: side, Top: 1, Left: 1, OutHeight: side, OutWidth: side}) != nil {
+		require.GreaterOrEqual(t, kept, 4*outputs*channels*(36+9), "transformed weights beside the plain ones")
+	}
+	require.EqualValues(t, kept, b.Memory().InUse)
+	require.NoError(t, b.Undefine(id))
+	require.NoError(t, b.Sync(ctx))
+	require.Zero(t, b.Memory().InUse)
 }

@@ -109,8 +109,8 @@ func (s *sums) check(t *testing.T, threads int, y op.Desc) {
 		require.NoError(t, err)
 		at[n.Outputs[0].ID] = outs[0]
 	}
-	_, stream := open(t, core.Config{Threads: threads})
-	b := &bed{t: t, Stream: stream, last: 1000}
+	_, b := open(t, core.Config{Threads: threads})
+	b.last = 1000
 	send := func(ds []op.Desc) (ids []op.TensorID) {
 		for _, d := range ds {
 			v := s.values[d.ID]
@@ -125,15 +125,14 @@ func (s *sums) check(t *testing.T, threads int, y op.Desc) {
 		}
 		return ids
 	}
-	programs := stream.(core.Programs)
-	id, err := programs.Define(ctx, &s.p, send(s.p.Consts))
+	id, err := b.Define(ctx, &s.p, send(s.p.Consts))
 	require.NoError(t, err)
 	in := send(s.p.Inputs)
 	want := at[y.ID]
 	for range 2 {
 		out := y
 		out.ID = b.id()
-		require.NoError(t, programs.Run(id, in, []op.TensorID{out.ID}))
+		require.NoError(t, b.Run(id, in, []op.TensorID{out.ID}))
 		switch y.DType {
 		case dtype.F32:
 			require.Equal(t, converted[float32](want.F), get[float32](b, out), "%v", &s.p)

@@ -1,153 +1,117 @@
 package cpu
 
 import (
-	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
+	"github.com/goburn/burn/sdk/engine"
 )
 
-// kind says what a command does.
-type kind uint8
-
-const (
-	doNodes    kind = iota // nodes[from:to]
-	doFree                 // ids[from:to]
-	doWrite                // arrays[from] becomes tensor id
-	doFence                // fences[from] is closed
-	doRun                  // program id; ids[from:to] are its inputs, ids[to:end] its outputs
-	doUndefine             // program id
-)
-
-// command is an entry of the queue; what it works on stands in the queue's lists.
-type command struct {
-	kind          kind
-	from, to, end int
-	id            uint64
-}
-
-// queue is the commands that nobody has begun, with their operands. Two of them take turns, so that in steady state
-// appending allocates nothing.
+// queue executes the commands of one stream.
 type queue struct {
-	commands []command
-	nodes    []op.Node
-	ids      []op.TensorID
-	arrays   []kernel.Array
-	fences   []chan struct{}
+	*device
+	alone kernel.Env // the device's with one thread that cuts work as all of them would
+	call  kernel.Call
 }
 
-func (q *queue) reset() {
-	clear(q.nodes)
-	clear(q.arrays)
-	clear(q.fences)
-	const keep = 1 << 14
-	if cap(q.nodes) > keep {
-		*q = queue{}
-		return
-	}
-	q.commands, q.nodes, q.ids, q.arrays, q.fences = q.commands[:0], q.nodes[:0], q.ids[:0], q.arrays[:0], q.fences[:0]
+var (
+	_ engine.Queue[kernel.Array] = (*queue)(nil)
+	_ engine.Busy                = (*queue)(nil)
+)
+
+// sharing is how streams that compute at the same time share the threads.
+type sharing struct {
+	// single gives each of them one thread; else one at a time has all, for a loop.
+	single bool
+	active atomic.Int32 // streams that compute
 }
 
-// push appends to the queue and wakes the worker when it sleeps.
-func (s *stream) push(add func(q *queue)) error {
-	s.mu.Lock()
-	if s.closed.Load() {
-		s.mu.Unlock()
-		return closedError()
-	}
-	add(&s.queue)
-	wake := s.asleep
-	s.asleep = false
-	s.mu.Unlock()
-	if wake {
-		s.wake <- struct{}{}
-	}
-	return nil
+// Begin implements engine.Busy: workers stay awake between commands.
+func (q *queue) Begin() {
+	q.driver.sharing.active.Add(1)
+	q.driver.pool.Hold()
 }
 
-// work is the life of the worker.
-func (s *stream) work() {
-	for {
-		select {
-		case <-s.wake:
-		case <-s.quit:
-			return
-		}
-		for more := true; more; {
-			s.exec.Lock()
-			s.drain()
-			s.exec.Unlock()
-			s.mu.Lock()
-			more = len(s.queue.commands) > 0 && !s.closed.Load()
-			s.asleep = !more
-			s.mu.Unlock()
-		}
-	}
+// End implements engine.Busy.
+func (q *queue) End() {
+	q.driver.pool.Release()
+	q.driver.sharing.active.Add(-1)
 }
 
-// drain executes until the queue is empty or the stream is closed. The caller holds exec.
-func (s *stream) drain() {
-	s.env.Pool.Hold()
-	defer s.env.Pool.Release()
-	for {
-		s.mu.Lock()
-		if len(s.queue.commands) == 0 || s.closed.Load() {
-			s.mu.Unlock()
-			return
-		}
-		s.queue, s.spare = s.spare, s.queue
-		s.mu.Unlock()
-		q := &s.spare
-		for i := range q.commands {
-			s.execute(q, &q.commands[i])
-		}
-		q.reset()
+// environment is the threads and memory for the next kernel.
+func (q *queue) environment() *kernel.Env {
+	if s := &q.driver.sharing; s.single && s.active.Load() > 1 {
+		return &q.alone
 	}
+	return &q.device.env
 }
 
-// arrive waits until all commands before it are done and gives the caller exec, which it must unlock. With an error it
-// gives nothing.
-func (s *stream) arrive(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return canceled(ctx)
-	}
-	if s.exec.TryLock() {
-		// Nobody executes. Work that the context could not interrupt is left to the worker.
-		if ctx.Done() == nil || s.idle() {
-			s.drain()
-			if s.closed.Load() {
-				s.exec.Unlock()
-				return closedError()
-			}
-			return nil
-		}
-		s.exec.Unlock()
-	}
-	fence := make(chan struct{})
-	err := s.push(func(q *queue) {
-		q.fences = append(q.fences, fence)
-		q.commands = append(q.commands, command{kind: doFence, from: len(q.fences) - 1})
-	})
+// Execute implements engine.Queue.
+func (q *queue) Execute(c *engine.Call[kernel.Array]) error {
+	f, err := prepare(c.Node, c.Descs)
 	if err != nil {
 		return err
 	}
-	select {
-	case <-fence:
-	case <-ctx.Done():
-		return canceled(ctx)
-	case <-s.quit:
-		return closedError()
-	}
-	s.exec.Lock()
-	if s.closed.Load() {
-		s.exec.Unlock()
-		return closedError()
-	}
-	return nil
+	return q.invoke(q.environment(), f, c.In, c.Owned, c.Node.Outputs, c.Out, nil)
 }
 
-func (s *stream) idle() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.queue.commands) == 0
+// Close implements engine.Queue.
+func (q *queue) Close() {}
+
+// prepare makes the kernel for a node, or ErrUnsupported.
+func prepare(n *op.Node, in []op.Desc) (f kernel.Func, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			f, err = nil, panicError(v)
+		}
+	}()
+	table := ruleTable()
+	if int(n.Op) >= len(table) || table[n.Op].Prepare == nil || !table[n.Op].Types.Has(n.FirstType(in)) ||
+		n.Version != op.Lookup(n.Op).Version {
+		return nil, fmt.Errorf("no kernel: %w", core.ErrUnsupported)
+	}
+	if f = table[n.Op].Prepare(n, in); f == nil {
+		return nil, fmt.Errorf("no kernel: %w", core.ErrUnsupported)
+	}
+	return f, nil
+}
+
+// target says where a kernel puts its first result.
+type target struct {
+	into   kernel.Array // a part of this array, if it has a buffer
+	prefer int          // in the memory of this operand if that can be, -1: of any
+}
+
+// invoke runs a kernel; what it panics with becomes its error. to may be nil.
+func (q *queue) invoke(env *kernel.Env, f kernel.Func, in []kernel.Array, own uint64, desc []op.Desc, out []kernel.Array, to *target) (err error) {
+	q.call.Begin(env, in, own, desc, out)
+	if to != nil {
+		q.call.Into, q.call.Prefer = to.into, to.prefer
+	}
+	done := false
+	defer func() {
+		if !done {
+			err = panicError(recover())
+		}
+		q.call.End(err != nil)
+	}()
+	err = f(&q.call)
+	done = true
+	return err
+}
+
+func panicError(v any) error {
+	if p, ok := v.(*par.Panic); ok {
+		v = p.Value
+	}
+	var short kernel.NoMemory
+	if err, ok := v.(error); ok && errors.As(err, &short) {
+		return short.Err
+	}
+	return fmt.Errorf("panic: %v: %w", v, core.ErrKernel)
 }

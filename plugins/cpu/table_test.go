@@ -19,7 +19,7 @@ var claimed = []op.Code{op.Reciprocal, op.Rsqrt, op.Square, op.Sign, op.Trunc, o
 	op.Relu, op.LeakyRelu, op.PRelu, op.Elu, op.Selu, op.Celu, op.Sigmoid, op.HardSigmoid, op.HardSwish, op.Silu, op.Gelu, op.Mish,
 	op.Softplus, op.Softsign, op.ThresholdedRelu, op.Softmax, op.LogSoftmax,
 	op.Mean, op.Variance, op.LogSumExp, op.BatchNorm, op.LayerNorm, op.RMSNorm, op.GroupNorm,
-	op.Linear, op.AvgPool, op.LSTM, op.GRU, op.Attention, op.GatherElements, op.ScatterElements, op.TopK, op.Quantize, op.Dequantize, op.MatMulInteger, op.ConvInteger}
+	op.Linear, op.AvgPool, op.LSTM, op.GRU, op.Attention, op.GatherElements, op.ScatterElements, op.CacheWrite, op.TopK, op.Quantize, op.Dequantize, op.MatMulInteger, op.ConvInteger}
 
 func TestEveryPrimitiveHasAKernelForEveryType(t *testing.T) {
 	for _, c := range op.All() {
@@ -59,17 +59,18 @@ func TestClaims(t *testing.T) {
 }
 
 func TestSupports(t *testing.T) {
-	b, _ := open(t, core.Config{})
+	_, b := open(t, core.Config{})
+	caps := b.dev.Capabilities()
 	x := op.DescOf(dtype.F32, 2)
 	n, err := op.New(op.Neg, list(x))
 	require.NoError(t, err)
-	require.NoError(t, b.Supports(&n, list(x)))
+	require.NoError(t, caps.Check(&n, list(x)))
 	n.Version = 9
-	require.ErrorIs(t, b.Supports(&n, list(x)), core.ErrUnsupported)
+	require.ErrorIs(t, caps.Check(&n, list(x)), core.ErrUnsupported)
 	idx := op.DescOf(dtype.I64, 2)
 	n, err = op.New(op.OneHot, list(idx), op.Int("depth", 3), op.Int("axis", 1), op.Type("dtype", dtype.F32))
 	require.NoError(t, err)
-	require.ErrorIs(t, b.Supports(&n, list(idx)), core.ErrUnsupported, "the host decomposes it")
+	require.ErrorIs(t, caps.Check(&n, list(idx)), core.ErrUnsupported, "the host decomposes it")
 }
 
 func TestOptions(t *testing.T) {
@@ -81,9 +82,9 @@ func TestOptions(t *testing.T) {
 	b, err := core.Open("cpu", core.Config{Options: map[string]string{"memory_limit": "3g"}})
 	require.NoError(t, err)
 	require.EqualValues(t, 3<<30, b.Info().Devices[0].Memory)
-	_, err = b.OpenStream(ctx, 1)
+	_, err = b.Open(ctx, 1)
 	require.ErrorIs(t, err, core.ErrNotFound)
 	require.NoError(t, b.Close())
-	_, err = b.OpenStream(ctx, 0)
+	_, err = b.Open(ctx, 0)
 	require.ErrorIs(t, err, core.ErrClosed)
 }

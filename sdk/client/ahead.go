@@ -1,7 +1,6 @@
 package client
 
 import (
-	"context"
 	"slices"
 
 	"github.com/goburn/burn/core/op"
@@ -19,8 +18,14 @@ type ahead struct {
 	open    map[op.TensorID]*request
 }
 
+// mostAhead is how many requests may be open that nobody has asked for.
+const mostAhead = 64
+
 // run notes a run. What was requested of the run before and not read is not requested the next time.
 func (a *ahead) run(program uint64, outputs []op.TensorID) {
+	if len(a.open) > mostAhead { // of tensors that were freed on other streams
+		clear(a.open)
+	}
 	for _, id := range a.outputs {
 		if r := a.open[id]; r != nil {
 			a.unlearn(r)
@@ -33,19 +38,11 @@ func (a *ahead) run(program uint64, outputs []op.TensorID) {
 	a.program = program
 	a.outputs = append(a.outputs[:0], outputs...)
 	a.used = append(a.used[:0], make([]bool, len(outputs))...)
-	if a.habits == nil {
+	if a.habits == nil || len(a.habits) > mostAhead {
 		a.habits = map[uint64][]int{}
 	}
 	if a.habits[program] == nil {
 		a.habits[program] = make([]int, len(outputs))
-	}
-}
-
-// undefine forgets a program.
-func (a *ahead) undefine(program uint64) {
-	delete(a.habits, program)
-	if a.program == program {
-		a.program = 0
 	}
 }
 
@@ -59,15 +56,16 @@ func (a *ahead) unlearn(r *request) {
 // take gives the request that is open for a tensor, if there is one of n bytes.
 func (a *ahead) take(id op.TensorID, n int) *request {
 	r := a.open[id]
-	if r == nil || len(r.ahead) != n {
+	if r == nil || r.size != n {
 		return nil
 	}
 	delete(a.open, id)
 	return r
 }
 
-// forgetAhead drops what is open for tensors that are given up unread.
-func (s *stream) forgetAhead(ids []op.TensorID) {
+// givenUp notes that tensors are given up: requests that are open for them are dropped.
+func (s *stream) givenUp(ids []op.TensorID) {
+	s.d.loans.freed(ids)
 	if len(s.ahead.open) == 0 {
 		return
 	}
@@ -97,8 +95,7 @@ func (s *stream) readAhead(id op.TensorID, n int) {
 			continue
 		}
 		a.used[k] = true
-		buf := make([]byte, size)
-		r := s.requests.put(&request{dst: buf, ahead: buf, program: a.program, output: k})
+		r := s.requests.put(&request{read: true, size: size, program: a.program, output: k})
 		s.enc.Read(r.id, a.outputs[k], size)
 		if a.open == nil {
 			a.open = map[op.TensorID]*request{}
@@ -108,13 +105,4 @@ func (s *stream) readAhead(id op.TensorID, n int) {
 	if habit[i] = n; n > wire.MaxInline {
 		habit[i] = 0
 	}
-}
-
-// collect waits for a tensor that was requested ahead.
-func (s *stream) collect(ctx context.Context, r *request, dst []byte) error {
-	err := s.wait(ctx, r)
-	if err == nil {
-		copy(dst, r.ahead)
-	}
-	return err
 }

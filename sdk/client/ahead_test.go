@@ -27,9 +27,9 @@ func TestReadAhead(t *testing.T) {
 	require.NoError(t, err)
 	s := open(t, b)
 	ctx := context.Background()
-	ps, ok := core.As[core.Programs](s)
+	ps, ok := core.Extension[core.Programs](s.dev)
 	require.True(t, ok)
-	p, err := ps.Define(ctx, both(t), nil)
+	p, err := ps.Define(ctx, s.Stream, both(t), nil)
 	require.NoError(t, err)
 	next := uint64(100)
 	run := func(v float32) (neg, sum op.TensorID) {
@@ -37,8 +37,8 @@ func TestReadAhead(t *testing.T) {
 		neg, sum = id(next+1), id(next+2)
 		next += 3
 		require.NoError(t, s.Write(ctx, op.Desc{ID: in, DType: desc(1, 2).DType, Shape: []int{2}}, f32(v, 1)))
-		require.NoError(t, ps.Run(p, []op.TensorID{in}, []op.TensorID{neg, sum}))
-		require.NoError(t, s.Free([]op.TensorID{in}))
+		require.NoError(t, ps.Run(s.Stream, core.Run{Program: p, Inputs: []op.TensorID{in}, Outputs: []op.TensorID{neg, sum}}))
+		require.NoError(t, s.Submit(nil, []op.TensorID{in}))
 		return neg, sum
 	}
 	dst := make([]byte, 8)
@@ -51,43 +51,43 @@ func TestReadAhead(t *testing.T) {
 			first, second = sum, neg
 			want[0], want[1] = want[1], want[0]
 		}
-		require.NoError(t, s.Read(ctx, first, dst))
+		require.NoError(t, core.Read(ctx, s, first, dst))
 		require.Equal(t, want[0], dst)
 		switch i % 5 {
 		case 2: // unread
 		case 3: // into a place of the wrong size: the plugin says so
-			require.ErrorIs(t, s.Read(ctx, second, make([]byte, 4)), core.ErrShape)
+			require.ErrorIs(t, core.Read(ctx, s, second, make([]byte, 4)), core.ErrShape)
 			fallthrough
 		default:
 			for range 2 {
-				require.NoError(t, s.Read(ctx, second, dst))
+				require.NoError(t, core.Read(ctx, s, second, dst))
 				require.Equal(t, want[1], dst)
 			}
 		case 4: // after the next run
 			a, c := run(v + 1)
-			require.NoError(t, s.Read(ctx, second, dst))
+			require.NoError(t, core.Read(ctx, s, second, dst))
 			require.Equal(t, want[1], dst)
-			require.NoError(t, s.Read(ctx, a, dst))
+			require.NoError(t, core.Read(ctx, s, a, dst))
 			require.Equal(t, f32(-v-1, -1), dst)
-			require.NoError(t, s.Free([]op.TensorID{a, c}))
+			require.NoError(t, s.Submit(nil, []op.TensorID{a, c}))
 		}
-		require.NoError(t, s.Free([]op.TensorID{neg, sum}))
-		require.ErrorIs(t, s.Read(ctx, neg, dst), core.ErrUnknownTensor)
+		require.NoError(t, s.Submit(nil, []op.TensorID{neg, sum}))
+		require.ErrorIs(t, core.Read(ctx, s, neg, dst), core.ErrUnknownTensor)
 	}
-	require.NoError(t, s.Sync(ctx))
+	require.NoError(t, core.Sync(ctx, s))
 	require.Zero(t, tensors(t, s))
 
 	// A node that takes an unread output with it.
 	neg, sum := run(1)
-	require.NoError(t, s.Read(ctx, neg, dst))
+	require.NoError(t, core.Read(ctx, s, neg, dst))
 	n := node(t, "neg", next, []op.Desc{{ID: sum, DType: desc(1, 2).DType, Shape: []int{2}}})
 	n.Drop = 1
-	require.NoError(t, s.Submit([]op.Node{n}))
-	require.ErrorIs(t, s.Read(ctx, sum, dst), core.ErrUnknownTensor)
-	require.NoError(t, s.Read(ctx, id(next), dst))
+	require.NoError(t, s.Submit([]op.Node{n}, nil))
+	require.ErrorIs(t, core.Read(ctx, s, sum, dst), core.ErrUnknownTensor)
+	require.NoError(t, core.Read(ctx, s, id(next), dst))
 	require.Equal(t, f32(-2, -2), dst)
 	require.NoError(t, ps.Undefine(p))
-	require.NoError(t, s.Free([]op.TensorID{neg, id(next)}))
-	require.NoError(t, s.Sync(ctx))
+	require.NoError(t, s.Submit(nil, []op.TensorID{neg, id(next)}))
+	require.NoError(t, core.Sync(ctx, s))
 	require.Zero(t, tensors(t, s))
 }

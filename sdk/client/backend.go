@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/goburn/burn/core"
-	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/sdk/wire"
 )
 
@@ -24,8 +22,6 @@ type Backend struct {
 	conn       *grpc.ClientConn // of an attached plugin; nil: proc closes it
 	caller     *wire.Caller
 	info       core.Info
-	caps       *core.Capabilities
-	exact      bool
 	generation uint16 // of the connection
 	ids        uint16 // generation of the ids that callers use
 	version    uint32
@@ -43,16 +39,17 @@ type Backend struct {
 	lostErr  error
 	silent   atomic.Pointer[string] // the heartbeat was missed
 
-	answers answers
+	streams atomic.Uint64 // number of the last
+
+	openTimeout, defineTimeout time.Duration
 }
 
 var _ core.Backend = (*Backend)(nil)
 
 func newBackend(p *process, conn *grpc.ClientConn, c *wire.Caller, w *wire.Welcome, o *Options) *Backend {
-	b := &Backend{proc: p, caller: c, info: w.Info, caps: w.Capabilities, generation: o.Generation,
-		version: w.Version, protocol: w.Protocol, exact: slices.Contains(w.Capabilities.Features, wire.FeatureExact),
-		lost: make(chan struct{})}
-	b.carrier, b.memfd = carrier(w, o)
+	b := &Backend{proc: p, caller: c, info: w.Info, generation: o.Generation, openTimeout: o.OpenTimeout, defineTimeout: o.DefineTimeout,
+		version: w.Version, protocol: w.Protocol, lost: make(chan struct{})}
+	b.carrier, b.memfd = carrier(w, p, o)
 	b.looks = wire.Spare()
 	if !o.Rebase {
 		b.ids = o.Generation
@@ -72,9 +69,6 @@ func newBackend(p *process, conn *grpc.ClientConn, c *wire.Caller, w *wire.Welco
 
 // Info describes the backend as it did when it was opened.
 func (b *Backend) Info() core.Info { return b.info }
-
-// Capabilities is what the backend claims.
-func (b *Backend) Capabilities() *core.Capabilities { return b.caps }
 
 // Generation is that of the tensor ids of all streams.
 func (b *Backend) Generation() uint16 { return b.ids }
@@ -106,7 +100,7 @@ func (b *Backend) lose(err error) error {
 			if out := b.proc.tail.last(4); out != "" {
 				text += "; last output: " + out
 			}
-			b.lostErr = fmt.Errorf("plugin %s: %w: %s", b.proc.name, core.ErrBackendLost, text)
+			b.lostErr = &lossError{fmt.Errorf("plugin %s: %w: %s", b.proc.name, core.ErrBackendLost, text), b.proc.outside()}
 		}
 		close(b.lost)
 		b.cancel()
@@ -114,6 +108,17 @@ func (b *Backend) lose(err error) error {
 	<-b.lost
 	return b.lostErr
 }
+
+// lossError is the loss of a plugin.
+type lossError struct {
+	error
+	outside bool
+}
+
+func (e *lossError) Unwrap() error { return e.error }
+
+// Transient is StartError.Transient for a plugin that had started.
+func (e *lossError) Transient() bool { return e.outside }
 
 // Lost is closed when the connection is lost or closed.
 func (b *Backend) Lost() <-chan struct{} { return b.lost }
@@ -144,69 +149,46 @@ func (b *Backend) callError(ctx context.Context, err error) error {
 	return b.lose(err)
 }
 
+// lateError is the cause of a context that ended because the plugin did not answer in time.
+type lateError struct {
+	limit   time.Duration
+	setting string // of Options, and of the configuration of burn
+}
+
+func (e *lateError) Error() string {
+	return fmt.Sprintf("%v: no answer for %v; if the device needs longer, raise %s", core.ErrProtocol, e.limit, e.setting)
+}
+
+func (e *lateError) Unwrap() error { return core.ErrProtocol }
+
+// The settings that errors name: fields of Options, and keys of the configuration of burn.
+const (
+	startSetting  = "start_timeout in the configuration (StartTimeout in Options)"
+	openSetting   = "open_timeout in the configuration (OpenTimeout in Options)"
+	defineSetting = "define_timeout in the configuration (DefineTimeout in Options)"
+)
+
+// bounded is ctx with a time limit, if there is one. The plugin is not told of the limit, so that it cannot be the one who ends
+// the call.
+func bounded(ctx context.Context, limit time.Duration, setting string) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if limit < 0 {
+		return ctx, func() { cancel(nil) }
+	}
+	timer := time.AfterFunc(limit, func() { cancel(&lateError{limit, setting}) })
+	return ctx, func() {
+		timer.Stop()
+		cancel(nil)
+	}
+}
+
+// canceled is the error of a call whose context has ended.
 func canceled(name string, ctx context.Context) error {
+	var late *lateError
+	if errors.As(context.Cause(ctx), &late) {
+		return fmt.Errorf("plugin %s: %w", name, late)
+	}
 	return fmt.Errorf("plugin %s: %w: %w", name, core.ErrCanceled, context.Cause(ctx))
-}
-
-// Supports answers from the capability document when that says no, or when the backend says that it is exact. Else it
-// asks the plugin, once for each question.
-func (b *Backend) Supports(n *op.Node, in []op.Desc) error {
-	if err := b.gone(); err != nil {
-		return err
-	}
-	if err := b.caps.Check(n, in); err != nil || b.exact {
-		return err
-	}
-	query := wire.AppendQuery(nil, n, in)
-	if answer, ok := b.answers.get(query); ok {
-		return answer
-	}
-	ctx, cancel := context.WithTimeout(b.ctx, wire.CallTimeout)
-	defer cancel()
-	answer, err := b.caller.Supports(ctx, query)
-	if err != nil {
-		if e := b.gone(); e != nil {
-			return e
-		}
-		return b.callError(ctx, err)
-	}
-	b.answers.put(query, answer)
-	return answer
-}
-
-// answers remembers what Supports was told.
-type answers struct {
-	mu sync.Mutex
-	m  map[string]error
-}
-
-const maxAnswers = 1 << 14
-
-func (a *answers) get(query []byte) (answer error, ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	answer, ok = a.m[string(query)]
-	return answer, ok
-}
-
-func (a *answers) put(query []byte, answer error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.m == nil || len(a.m) >= maxAnswers {
-		a.m = map[string]error{}
-	}
-	a.m[string(query)] = answer
-}
-
-// OpenStream opens a queue on a device.
-func (b *Backend) OpenStream(ctx context.Context, device int) (core.Stream, error) {
-	if err := b.gone(); err != nil {
-		return nil, err
-	}
-	if device < 0 || device >= len(b.info.Devices) {
-		return nil, fmt.Errorf("plugin %s: device %d of %d: %w", b.proc.name, device, len(b.info.Devices), core.ErrNotFound)
-	}
-	return openStream(ctx, b, device)
 }
 
 // closePatience is how long a plugin may take to end when it is asked to.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	fake "github.com/goburn/burn/internal/fakeplugin"
 	"github.com/goburn/burn/sdk/client"
@@ -19,13 +20,13 @@ func BenchmarkSubmit(b *testing.B) {
 		size int
 	}{{"one", 1}, {"hundred", 100}} {
 		b.Run(c.name, func(b *testing.B) {
-			be, err := started(b, fake.Good, map[string]string{"batches": "1"})
+			be, err := started(b, fake.Good, nil)
 			require.NoError(b, err)
 			s := open(b, be)
-			require.NoError(b, s.Submit([]op.Node{full(b, 1, 0, 2), full(b, 2, 1, 2)}))
+			require.NoError(b, s.Submit([]op.Node{full(b, 1, 0, 2), full(b, 2, 1, 2)}, nil))
 			add := node(b, "add", 3, []op.Desc{desc(1, 2), desc(2, 2)})
 			ctx := context.Background()
-			require.NoError(b, s.Sync(ctx))
+			require.NoError(b, core.Sync(ctx, s))
 			b.ReportAllocs()
 			b.ResetTimer()
 			last := uint64(1)
@@ -41,15 +42,15 @@ func BenchmarkSubmit(b *testing.B) {
 				n.Outputs[0].ID = id(last)
 				batch = append(batch, n)
 				if len(batch) == c.size {
-					if err := s.Submit(batch); err != nil {
+					if err := s.Submit(batch, nil); err != nil {
 						b.Fatal(err)
 					}
 					batch = batch[:0]
 				}
 			}
-			require.NoError(b, s.Submit(batch))
+			require.NoError(b, s.Submit(batch, nil))
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N), "submit-ns/op")
-			require.NoError(b, s.Sync(ctx))
+			require.NoError(b, core.Sync(ctx, s))
 		})
 	}
 }
@@ -60,7 +61,7 @@ func BenchmarkSync(b *testing.B) {
 	require.NoError(b, err)
 	s := open(b, be)
 	for b.Loop() {
-		if err := s.Sync(context.Background()); err != nil {
+		if err := core.Sync(context.Background(), s); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -79,9 +80,9 @@ func BenchmarkUpload(b *testing.B) {
 		if err := s.Write(ctx, desc(next, bulk/4), data); err != nil {
 			b.Fatal(err)
 		}
-		_ = s.Free([]op.TensorID{id(next)})
+		_ = s.Submit(nil, []op.TensorID{id(next)})
 	}
-	require.NoError(b, s.Sync(ctx))
+	require.NoError(b, core.Sync(ctx, s))
 }
 
 func BenchmarkDownload(b *testing.B) {
@@ -91,7 +92,7 @@ func BenchmarkDownload(b *testing.B) {
 	require.NoError(b, s.Write(ctx, desc(1, bulk/4), data))
 	b.SetBytes(bulk)
 	for b.Loop() {
-		if err := s.Read(ctx, id(1), data); err != nil {
+		if err := core.Read(ctx, s, id(1), data); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -104,7 +105,7 @@ func BenchmarkStart(b *testing.B) {
 		be, err := client.Start(context.Background(), os.Args[0], client.Options{Name: "fake", Env: []string{fake.Env + "=" + fake.Good}})
 		require.NoError(b, err)
 		s := open(b, be)
-		require.NoError(b, s.Submit([]op.Node{full(b, 1, 3, 2)}))
+		require.NoError(b, s.Submit([]op.Node{full(b, 1, 3, 2)}, nil))
 		require.Equal(b, f32(3, 3), read(b, s, desc(1, 2)))
 		t0 := b.Elapsed()
 		require.NoError(b, be.Close())

@@ -26,10 +26,15 @@ func TestMain(m *testing.M) {
 // inProcess serves the fake inside this process and connects to it over a real socket.
 func inProcess(t testing.TB, opts map[string]string) *client.Backend {
 	t.Helper()
+	return inProcessOver(t, "", opts)
+}
+
+func inProcessOver(t testing.TB, plane string, opts map[string]string) *client.Backend {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	at, done, err := serve.Attachable(ctx, serve.Options{Name: "fake", Open: fake.New})
 	require.NoError(t, err)
-	b, err := client.Attach(context.Background(), at, client.Options{Name: "fake", Config: core.Config{Threads: 3, Options: opts}})
+	b, err := client.Attach(context.Background(), at, client.Options{Name: "fake", DataPlane: plane, Config: core.Config{Threads: 3, Options: opts}})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, b.Close())
@@ -77,18 +82,34 @@ func node(t testing.TB, name string, out uint64, in []op.Desc, attrs ...op.Attr)
 	return n
 }
 
-func open(t testing.TB, b core.Backend) core.Stream {
+// opened is a device with one stream.
+type opened struct {
+	core.Stream
+	dev core.Device
+}
+
+// Close closes the device.
+func (o opened) Close() error { return o.dev.Close() }
+
+func open(t testing.TB, b core.Backend) opened {
 	t.Helper()
-	s, err := b.OpenStream(context.Background(), 0)
+	d, err := b.Open(context.Background(), 0)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = s.Close() })
+	t.Cleanup(func() { _ = d.Close() })
+	return opened{stream(t, d), d}
+}
+
+func stream(t testing.TB, d core.Device) core.Stream {
+	t.Helper()
+	s, err := d.OpenStream(context.Background())
+	require.NoError(t, err)
 	return s
 }
 
 func read(t testing.TB, s core.Stream, d op.Desc) []byte {
 	t.Helper()
 	dst := make([]byte, d.Bytes())
-	require.NoError(t, s.Read(context.Background(), d.ID, dst))
+	require.NoError(t, core.Read(context.Background(), s, d.ID, dst))
 	return dst
 }
 
@@ -107,11 +128,11 @@ func TestFirst(t *testing.T) {
 			ctx := context.Background()
 			require.NoError(t, s.Write(ctx, desc(1, 3), f32(1, 2, 3)))
 			require.NoError(t, s.Write(ctx, desc(2, 3), f32(10, 20, 30)))
-			require.NoError(t, s.Submit([]op.Node{node(t, "add", 3, []op.Desc{desc(1, 3), desc(2, 3)})}))
+			require.NoError(t, s.Submit([]op.Node{node(t, "add", 3, []op.Desc{desc(1, 3), desc(2, 3)})}, nil))
 			require.Equal(t, f32(11, 22, 33), read(t, s, desc(3, 3)))
-			require.NoError(t, s.Sync(ctx))
-			require.NoError(t, s.Free([]op.TensorID{id(1), id(2), id(3)}))
-			require.NoError(t, s.Sync(ctx))
+			require.NoError(t, core.Sync(ctx, s))
+			require.NoError(t, s.Submit(nil, []op.TensorID{id(1), id(2), id(3)}))
+			require.NoError(t, core.Sync(ctx, s))
 		})
 	}
 }

@@ -2,122 +2,206 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// Write makes a tensor. A small one travels with the commands, and what is wrong with it poisons it; for a large one the
-// plugin is waited for.
-func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
+// checkWrite reports what is wrong with a tensor to be made of data.
+func (s *stream) checkWrite(d op.Desc, data []byte) error {
+	name := s.d.b.proc.name
 	if err := d.Shape.Check(); err != nil {
-		return fmt.Errorf("write: %w", err)
+		return fmt.Errorf("plugin %s: write: %w", name, err)
 	}
 	if !d.DType.Valid() {
-		return fmt.Errorf("write: %v: %w", d, core.ErrDType)
+		return fmt.Errorf("plugin %s: write: %v: %w", name, d, core.ErrDType)
 	}
 	if len(data) != d.Bytes() {
-		return fmt.Errorf("write: %d bytes, want %d for %v: %w", len(data), d.Bytes(), d, core.ErrShape)
+		return fmt.Errorf("plugin %s: write: %d bytes, want %d for %v: %w", name, len(data), d.Bytes(), d, core.ErrShape)
 	}
-	if d.ID.Generation() != s.b.ids {
+	if d.ID.Generation() != s.d.b.ids {
 		return s.stale(d.ID)
 	}
-	if ctx.Err() != nil {
-		return canceled(s.b.proc.name, ctx)
+	return nil
+}
+
+// Write implements core.Stream. A small tensor travels with the commands, and what is wrong with it poisons it; for a large
+// one the plugin is waited for.
+func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
+	if err := s.checkWrite(d, data); err != nil {
+		return err
 	}
+	if ctx.Err() != nil {
+		return canceled(s.d.b.proc.name, ctx)
+	}
+	if len(data) <= wire.MaxInline {
+		return s.writeInline(d, data)
+	}
+	if s.shared != nil {
+		if r, err := s.writeShared(d, data, nil); r != nil || err != nil {
+			if err = s.written(ctx, d.ID, r, err); !errors.Is(err, core.ErrOutOfMemory) || s.shared.poor() {
+				return err // else there may be room for the tensor without the segment
+			}
+		}
+	}
+	r, err := s.writeChunks(ctx, d, data, nil)
+	return s.written(ctx, d.ID, r, err)
+}
+
+// written waits until a tensor is made, and gives up what the plugin has of one that the caller is told is not there.
+func (s *stream) written(ctx context.Context, id op.TensorID, r *request, err error) error {
+	if err == nil {
+		err = s.await(ctx, r)
+	}
+	if err != nil && r != nil && !errors.Is(err, core.ErrProtocol) && s.begin() == nil {
+		s.enc.Free([]op.TensorID{id})
+		s.flush()
+		s.mu.Unlock()
+	}
+	return err
+}
+
+func (s *stream) writeInline(d op.Desc, data []byte) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
-	if len(data) <= wire.MaxInline {
-		s.enc.Write(d, data)
-		return s.added()
+	s.enc.Write(d, data)
+	return s.added()
+}
+
+// writeChunks sends a tensor in chunks, which are copies. The answer to the request says whether it was made.
+func (s *stream) writeChunks(ctx context.Context, d op.Desc, data []byte, settle func(error, bool)) (*request, error) {
+	if err := s.begin(); err != nil {
+		return nil, err
 	}
-	if s.shared != nil && len(data) >= wire.SharedAt {
-		s.mu.Unlock()
-		if done, err := s.writeShared(ctx, d, data); done {
-			return err
-		}
-		if err := s.begin(); err != nil {
-			return err
-		}
-	}
-	r := s.requests.add(nil)
+	r := s.requests.put(&request{settle: settle})
 	s.enc.BeginWrite(r.id, d)
 	s.flush()
 	s.mu.Unlock()
 	for lo := 0; lo < len(data); lo += wire.ChunkSize {
 		if err := s.chunk(ctx, r, data[lo:min(lo+wire.ChunkSize, len(data))]); err != nil {
-			return err
+			return r, err
 		}
 	}
-	s.requests.onLate(r, func(err error) {
-		if err == nil {
-			s.forget(d.ID)
-		}
-	})
-	return s.wait(ctx, r)
-}
-
-// forget frees a tensor that the plugin made and the caller was told is not there. It does not wait.
-func (s *stream) forget(id op.TensorID) {
-	if s.begin() != nil {
-		return
-	}
-	defer s.mu.Unlock()
-	s.enc.Free([]op.TensorID{id})
-	s.flush()
+	return r, nil
 }
 
 // chunk queues data of a tensor once there is room. When ctx ends first, it tells the plugin that no more comes.
 func (s *stream) chunk(ctx context.Context, r *request, data []byte) error {
 	err := s.waitForSpace(ctx)
-	if err == nil {
-		f := wire.ChunkFrame(r.id, data)
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if !s.ended {
-			s.push(f)
-		}
-		return nil
+	if err != nil {
+		s.requests.drop(r)
+		data = nil
 	}
-	s.requests.drop(r)
+	f := wire.ChunkFrame(r.id, data)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ended {
-		s.push(wire.ChunkFrame(r.id, nil))
+		s.push(f)
 	}
 	return err
 }
 
-// Read waits for a tensor and fills dst as its data arrives. When it fails, the content of dst is undefined.
-func (s *stream) Read(ctx context.Context, id op.TensorID, dst []byte) error {
-	if id.Generation() != s.b.ids {
-		return s.stale(id)
+// Adopt implements core.HostMemory: the data is copied to where it crosses the process boundary, and the plugin is not waited
+// for. What goes wrong there poisons the tensor.
+func (d *device) Adopt(cs core.Stream, desc op.Desc, data []byte, release func()) error {
+	s, err := d.stream(cs)
+	if err != nil {
+		return err
 	}
-	if ctx.Err() != nil {
-		return canceled(s.b.proc.name, ctx)
+	if err := s.checkWrite(desc, data); err != nil {
+		return err
 	}
-	if dst == nil {
-		dst = []byte{}
+	if err := s.adopt(desc, data); err != nil {
+		return err
 	}
-	if s.shared != nil && len(dst) >= wire.SharedAt {
-		if done, err := s.readShared(ctx, id, dst); done {
+	release()
+	return nil
+}
+
+func (s *stream) adopt(d op.Desc, data []byte) error {
+	if len(data) <= wire.MaxInline {
+		return s.writeInline(d, data)
+	}
+	failed := func(err error, _ bool) {
+		if err != nil {
+			s.marks.keep(err)
+		}
+	}
+	if s.shared != nil {
+		if r, err := s.writeShared(d, data, failed); r != nil || err != nil {
 			return err
 		}
 	}
+	_, err := s.writeChunks(context.Background(), d, data, failed)
+	return err
+}
+
+// View implements core.HostMemory: nothing of the plugin's lies in this process.
+func (d *device) View(context.Context, core.Stream, op.TensorID, func([]byte) error) error {
+	return fmt.Errorf("plugin %s: view: %w", d.b.proc.name, core.ErrUnsupported)
+}
+
+// ticket is a read.
+type ticket struct {
+	s      *stream
+	r      *request
+	dst    []byte
+	shared *segment // nil: the data comes in frames
+	waited atomic.Bool
+}
+
+// Read implements core.Stream.
+func (s *stream) Read(id op.TensorID, dst []byte) core.Ticket {
+	if id.Generation() != s.d.b.ids {
+		return core.Failed(s.stale(id))
+	}
+	if s.requests.crowded() {
+		return core.Failed(fmt.Errorf("plugin %s: read: too many are not answered yet: %w", s.d.b.proc.name, core.ErrOutOfMemory))
+	}
+	if s.shared != nil && len(dst) >= wire.SharedAt {
+		if t, err := s.readShared(id, dst); err != nil {
+			return core.Failed(err)
+		} else if t != nil {
+			return t
+		}
+	}
 	if err := s.begin(); err != nil {
-		return err
+		return core.Failed(err)
 	}
-	if r := s.ahead.take(id, len(dst)); r != nil {
-		s.mu.Unlock()
-		return s.collect(ctx, r, dst)
+	r := s.ahead.take(id, len(dst))
+	if r == nil {
+		r = s.requests.put(&request{read: true, size: len(dst)})
+		s.enc.Read(r.id, id, len(dst))
+		s.readAhead(id, len(dst))
 	}
-	r := s.requests.add(dst)
-	s.enc.Read(r.id, id, len(dst))
-	s.readAhead(id, len(dst))
 	s.flush()
 	s.mu.Unlock()
-	return s.wait(ctx, r)
+	return &ticket{s: s, r: r, dst: dst}
+}
+
+// Wait implements core.Ticket.
+func (t *ticket) Wait(ctx context.Context) error {
+	s := t.s
+	if t.waited.Swap(true) {
+		return fmt.Errorf("plugin %s: read: waited for before: %w", s.d.b.proc.name, core.ErrClosed)
+	}
+	if ctx.Err() != nil {
+		if !s.giveUp(t.r) && t.shared != nil {
+			s.shared.give(t.shared)
+		}
+		return canceled(s.d.b.proc.name, ctx)
+	}
+	if t.shared != nil {
+		return t.copyShared(ctx)
+	}
+	if t.dst == nil {
+		t.dst = []byte{}
+	}
+	s.requests.attach(t.r, t.dst)
+	return s.await(ctx, t.r)
 }

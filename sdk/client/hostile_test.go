@@ -23,21 +23,44 @@ import (
 type rogue struct {
 	opened, reply []byte
 	end           bool
+	silent        string // open, stream or commands: what is never answered
+	options       client.Options
 	welcome       wire.Welcome
+	device        wire.Opened
+	profile       *core.Profile
 }
 
 func (r *rogue) Hello(context.Context, *wire.Hello) *wire.Welcome { return &r.welcome }
 
-func (r *rogue) Supports(context.Context, *op.Node, []op.Desc) error { return nil }
+func (r *rogue) Open(ctx context.Context, _ *wire.Open) *wire.Opened {
+	if r.silent == "open" {
+		<-ctx.Done()
+	}
+	return &r.device
+}
+
+func (r *rogue) Close(context.Context, uint64) error                         { return nil }
+func (r *rogue) Supports(context.Context, uint64, *op.Node, []op.Desc) error { return nil }
+func (r *rogue) Memory(context.Context, uint64) (m core.Memory, err error)   { return m, nil }
+func (r *rogue) Undefine(context.Context, uint64, uint64, uint64) error      { return nil }
+func (r *rogue) Join(context.Context, *wire.Join) error                      { return nil }
+func (r *rogue) Leave(context.Context, uint64, uint64, uint64) error         { return nil }
+func (r *rogue) StartProfile(context.Context, uint64) error                  { return nil }
+func (r *rogue) StopProfile(context.Context, uint64) (*core.Profile, error)  { return r.profile, nil }
 
 func (r *rogue) Stream(s *wire.FrameStream) {
 	if _, err := s.Receive(); err != nil {
 		return
 	}
-	_ = s.Send(wire.NewFrame(r.opened))
+	if r.silent != "stream" {
+		_ = s.Send(wire.NewFrame(r.opened))
+	}
 	for {
 		if _, err := s.Receive(); err == io.EOF || err != nil {
 			return
+		}
+		if r.silent != "" {
+			continue
 		}
 		_ = s.Send(wire.NewFrame(r.reply))
 		if r.end {
@@ -51,13 +74,15 @@ func (r *rogue) serve(t *testing.T) (*client.Backend, error) {
 	addr := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", addr)
 	if err != nil {
-		t.Skipf("no unix sockets here: %v", err)
+		t.Skipf("the system has no Unix sockets: %v", err)
 	}
 	g := grpc.NewServer(append(wire.ServerOptions(), grpc.MaxSendMsgSize(64<<20))...)
 	wire.Register(g, r)
 	go g.Serve(l)
 	t.Cleanup(g.Stop)
-	b, err := client.Attach(context.Background(), wire.Attach{Network: "unix", Addr: addr}, client.Options{Name: "rogue", StartTimeout: 2 * time.Second})
+	o := r.options
+	o.Name, o.StartTimeout = "rogue", 2*time.Second
+	b, err := client.Attach(context.Background(), wire.Attach{Network: "unix", Addr: addr}, o)
 	if b != nil {
 		t.Cleanup(func() { _ = b.Close() })
 	}
@@ -65,13 +90,16 @@ func (r *rogue) serve(t *testing.T) (*client.Backend, error) {
 }
 
 func decent() wire.Welcome {
-	return wire.Welcome{Protocol: wire.Speaks(), Version: wire.Version, Info: core.Info{Name: "rogue", Devices: []core.DeviceInfo{{}}},
-		Capabilities: &core.Capabilities{Types: dtype.Any, MaxRank: 8}}
+	return wire.Welcome{Protocol: wire.Speaks(), Version: wire.Version, Info: core.Info{Name: "rogue", Devices: []core.DeviceInfo{{}}}}
+}
+
+func decentDevice() wire.Opened {
+	return wire.Opened{Capabilities: &core.Capabilities{Types: dtype.Any, Limits: core.Limits{Rank: 8}}}
 }
 
 // TestHostilePlugin gets answers that make no sense: an ErrProtocol, not a panic and not a hang.
 func TestHostilePlugin(t *testing.T) {
-	opened := []byte{0x81, 0}
+	opened := []byte{0x81}
 	for name, r := range map[string]*rogue{
 		"empty":            {opened: opened, reply: []byte{}},
 		"unknown":          {opened: opened, reply: []byte{0x70}},
@@ -84,51 +112,70 @@ func TestHostilePlugin(t *testing.T) {
 		"too little data":  {opened: opened, reply: []byte{0x82, 1, 1, 5}},
 		"flag":             {opened: opened, reply: []byte{0x82, 1, 9, 1, 2, 3, 4}},
 		"broken error":     {opened: opened, reply: []byte{0x83, 1, 77}},
-		"failure of none":  {opened: opened, reply: []byte{0x85}},
+		"failure of none":  {opened: opened, reply: []byte{0x84}},
 		"oversized":        {opened: opened, reply: make([]byte, wire.MaxFrame+1<<20)},
-		"truncated usage":  {opened: opened, reply: []byte{0x84, 1, 2}},
 		"ends the stream":  {opened: opened, reply: []byte{0x82, 1, 0, 1}, end: true},
 		"truncated number": {opened: opened, reply: []byte{0x83, 0xff}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r.welcome = decent()
+			r.welcome, r.device = decent(), decentDevice()
 			b, err := r.serve(t)
 			require.NoError(t, err)
-			s, err := b.OpenStream(context.Background(), 0)
-			require.NoError(t, err)
+			s := open(t, b)
 			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 			defer cancel()
-			err = s.Read(ctx, id(1), make([]byte, 4))
+			err = core.Read(ctx, s, id(1), make([]byte, 4))
 			require.ErrorIs(t, err, core.ErrProtocol)
-			require.ErrorIs(t, s.Sync(ctx), core.ErrProtocol, "the stream is over")
+			require.ErrorIs(t, core.Sync(ctx, s), core.ErrProtocol, "the stream is over")
 			require.NoError(t, s.Close())
 		})
 	}
-	for name, opened := range map[string][]byte{"nothing": {}, "other": {0x83, 1}, "broken": {0x81}} {
-		r := &rogue{opened: opened, welcome: decent()}
+	for name, opened := range map[string][]byte{"nothing": {}, "other": {0x83, 1}, "longer": {0x81, 0}} {
+		r := &rogue{opened: opened, welcome: decent(), device: decentDevice()}
 		b, err := r.serve(t)
 		require.NoError(t, err)
-		_, err = b.OpenStream(context.Background(), 0)
+		d, err := b.Open(context.Background(), 0)
+		require.NoError(t, err)
+		_, err = d.OpenStream(context.Background())
 		require.ErrorIs(t, err, core.ErrProtocol, name)
 	}
-	r := &rogue{opened: []byte{0x85, 0, 6, 0}, welcome: decent()}
+	r := &rogue{opened: []byte{0x84, 0, 6, 0}, welcome: decent(), device: decentDevice()}
 	b, err := r.serve(t)
 	require.NoError(t, err)
-	_, err = b.OpenStream(context.Background(), 0)
+	d, err := b.Open(context.Background(), 0)
+	require.NoError(t, err)
+	_, err = d.OpenStream(context.Background())
 	require.ErrorIs(t, err, core.ErrOutOfMemory, "the backend's own error")
 }
 
 func TestHostileWelcome(t *testing.T) {
 	for name, change := range map[string]func(*wire.Welcome){
-		"version beyond":  func(w *wire.Welcome) { w.Version = 9 },
-		"version zero":    func(w *wire.Welcome) { w.Version = 0 },
-		"other range":     func(w *wire.Welcome) { w.Protocol = wire.Range{Min: 8, Max: 9} },
-		"no capabilities": func(w *wire.Welcome) { w.Capabilities = nil },
-		"rank":            func(w *wire.Welcome) { w.Capabilities.MaxRank = 200 },
+		"version beyond": func(w *wire.Welcome) { w.Version = 9 },
+		"version zero":   func(w *wire.Welcome) { w.Version = 0 },
+		"other range":    func(w *wire.Welcome) { w.Protocol = wire.Range{Min: 8, Max: 9} },
 	} {
-		r := &rogue{welcome: decent()}
+		r := &rogue{welcome: decent(), device: decentDevice()}
 		change(&r.welcome)
 		_, err := r.serve(t)
+		require.ErrorIs(t, err, core.ErrProtocol, name)
+	}
+}
+
+// TestHostileDevice gets documents that make no sense.
+func TestHostileDevice(t *testing.T) {
+	for name, change := range map[string]func(*core.Capabilities){
+		"no rank": func(c *core.Capabilities) { c.Limits.Rank = 0 },
+		"rank":    func(c *core.Capabilities) { c.Limits.Rank = 200 },
+		"bytes":   func(c *core.Capabilities) { c.Limits.Bytes = -1 },
+		"elements": func(c *core.Capabilities) {
+			c.Ops = map[string]core.OpCapability{"add": {Limits: core.Limits{Elements: -1}}}
+		},
+	} {
+		r := &rogue{welcome: decent(), device: decentDevice()}
+		change(r.device.Capabilities)
+		b, err := r.serve(t)
+		require.NoError(t, err)
+		_, err = b.Open(context.Background(), 0)
 		require.ErrorIs(t, err, core.ErrProtocol, name)
 	}
 }

@@ -142,7 +142,7 @@ func TestMemoryLimit(t *testing.T) {
 	require.Contains(t, err.Error(), "under a limit of 536870912 bytes of memory")
 	b, _, err := logged(t, fake.Good, client.Options{Limits: client.Limits{Memory: 512 << 20}})
 	require.NoError(t, err, "one that takes less is served")
-	require.NoError(t, open(t, b).Sync(context.Background()))
+	require.NoError(t, core.Sync(context.Background(), open(t, b)))
 }
 
 // TestNoise asserts that floods and prints are contained, and named in the log.
@@ -150,7 +150,7 @@ func TestNoise(t *testing.T) {
 	b, r, err := logged(t, fake.FloodStderr, client.Options{})
 	require.NoError(t, err)
 	require.Equal(t, "host.fake", r.find(t, "floods its standard error")["@module"])
-	require.NoError(t, open(t, b).Sync(context.Background()))
+	require.NoError(t, core.Sync(context.Background(), open(t, b)))
 	require.NoError(t, b.Close())
 	require.Less(t, len(r.lines(t)), 3000)
 
@@ -159,7 +159,7 @@ func TestNoise(t *testing.T) {
 	m := r.find(t, "standard output")
 	require.Equal(t, "host.fake", m["@module"])
 	require.Contains(t, m["begins"], "loading the firmware")
-	require.NoError(t, open(t, b).Sync(context.Background()))
+	require.NoError(t, core.Sync(context.Background(), open(t, b)))
 }
 
 // TestOpenFiles bounds what a plugin may have open.

@@ -11,36 +11,36 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-func tensors(t *testing.T, s core.Stream) int64 {
+func tensors(t *testing.T, s opened) int64 {
 	t.Helper()
-	m, ok := core.As[core.MemoryStats](s)
+	m, ok := core.Extension[core.MemoryStats](s.dev)
 	require.True(t, ok)
 	return m.Memory().Tensors
 }
 
 // TestLateWrite cancels a write whose data has all been sent: the tensor that the plugin makes nevertheless is freed.
 func TestLateWrite(t *testing.T) {
-	s := open(t, inProcess(t, map[string]string{"slow_write": "100ms"}))
+	s := open(t, inProcessOver(t, "socket", map[string]string{"slow_write": "100ms"}))
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
 	defer cancel()
 	const n = 1 << 16
 	require.ErrorIs(t, s.Write(ctx, desc(1, n), make([]byte, 4*n)), core.ErrCanceled)
-	require.NoError(t, s.Sync(context.Background()), "after the answer to the write")
+	require.NoError(t, core.Sync(context.Background(), s), "after the answer to the write")
 	require.Eventually(t, func() bool { return tensors(t, s) == 0 }, 5*time.Second, time.Millisecond)
-	require.NoError(t, s.Sync(context.Background()))
+	require.NoError(t, core.Sync(context.Background(), s))
 }
 
 // TestRefusedBatch has a backend refuse nodes that drop their inputs: the plugin frees those itself.
 func TestRefusedBatch(t *testing.T) {
-	s := open(t, inProcess(t, map[string]string{"batches": "1", "panic_submit": "1"}))
+	s := open(t, inProcess(t, map[string]string{"panic_submit": "1"}))
 	ctx := context.Background()
 	require.NoError(t, s.Write(ctx, desc(1, 2), f32(1, 2)))
 	a, b := node(t, "neg", 2, []op.Desc{desc(1, 2)}), node(t, "neg", 3, []op.Desc{desc(2, 2)})
 	a.Drop, b.Drop = 1, 1
-	require.NoError(t, s.Submit([]op.Node{a, b}))
-	require.ErrorIs(t, s.Sync(ctx), core.ErrKernel)
-	require.ErrorIs(t, s.Read(ctx, id(3), make([]byte, 8)), core.ErrKernel)
-	require.NoError(t, s.Free([]op.TensorID{id(3)}))
-	require.NoError(t, s.Sync(ctx), "the poisoned tensor and nothing else is left to free")
-	require.Zero(t, tensors(t, s))
+	require.NoError(t, s.Submit([]op.Node{a, b}, nil))
+	require.ErrorIs(t, core.Sync(ctx, s), core.ErrKernel)
+	require.ErrorIs(t, core.Read(ctx, s, id(3), make([]byte, 8)), core.ErrKernel)
+	require.NoError(t, s.Submit(nil, []op.TensorID{id(3)}))
+	require.NoError(t, core.Sync(ctx, s), "the poisoned tensor and nothing else is left to free")
+	require.ErrorIs(t, core.Read(ctx, s, id(1), make([]byte, 8)), core.ErrUnknownTensor, "it was dropped")
 }

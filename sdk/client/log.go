@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/goburn/burn/internal/plain"
 )
 
 const (
@@ -32,7 +34,7 @@ func (p *process) log(f *os.File, l hclog.Logger) {
 	r := bufio.NewReaderSize(f, maxLogLine)
 	b := bucket{left: logBurst, at: time.Now()}
 	defer func() { b.report(l) }()
-	inPanic := false
+	var in trace
 	for {
 		line, err := r.ReadSlice('\n')
 		if len(line) > 0 {
@@ -41,7 +43,7 @@ func (p *process) log(f *os.File, l hclog.Logger) {
 				_, _ = p.tail.Write([]byte{'\n'})
 			}
 			if b.take(l) {
-				inPanic = logLine(l, strings.TrimRight(string(line), "\r\n"), inPanic)
+				in = logLine(l, strings.TrimRight(string(line), "\r\n"), in)
 			} else if b.dropped%logRate == 0 && !p.ended() {
 				time.Sleep(floodPause)
 			}
@@ -84,36 +86,83 @@ func (b *bucket) report(l hclog.Logger) {
 	}
 }
 
-// logLine logs a line and reports whether a panic is being printed, whose lines are errors.
-func logLine(l hclog.Logger, line string, inPanic bool) bool {
+// traceFields are the names under which loggers keep a stack trace, which is of use to the plugin's author alone.
+var traceFields = []string{"stack", "stacktrace"}
+
+// trace is what a plugin is printing.
+type trace int
+
+const (
+	noTrace  trace = iota
+	ofGo           // behind the first line of a panic, to the end
+	ofPython       // the indented lines of a traceback, before the error
+)
+
+const pythonTrace = "Traceback (most recent call last):"
+
+const reportIt = "report it to the plugin's author with the trace, which the log has at level debug"
+
+// logLine logs a line and says what trace the next may belong to. The line that says what is wrong is an error and the trace is for
+// debugging, as is one in a field of a log line.
+func logLine(l hclog.Logger, line string, in trace) trace {
 	var m map[string]any
 	if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &m) == nil {
 		text, isLog := m["@message"].(string)
 		level, _ := m["@level"].(string)
 		if at := hclog.LevelFromString(level); isLog && at != hclog.NoLevel {
 			module, _ := m["@module"].(string)
-			var fields []any
+			var fields, traces []any
 			for _, k := range slices.Sorted(maps.Keys(m)) {
-				if !strings.HasPrefix(k, "@") {
-					fields = append(fields, k, m[k])
+				switch {
+				case slices.Contains(traceFields, k):
+					traces = append(traces, plain.Text(k), field(m[k]))
+				case !strings.HasPrefix(k, "@"):
+					fields = append(fields, plain.Text(k), field(m[k]))
 				}
 			}
 			if _, sub, ok := strings.Cut(module, "."); ok {
-				fields = append(fields, "module", sub)
+				fields = append(fields, "module", plain.Text(sub))
 			}
-			l.Log(at, text, fields...)
-			return false
+			l.Log(at, plain.Log(text), fields...)
+			if len(traces) > 0 {
+				l.Log(min(at, hclog.Debug), "trace of "+plain.Log(text), traces...)
+			}
+			return noTrace
 		}
 	}
+	indented := strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")
+	line = plain.Log(line)
 	switch {
 	case line == "":
-	case inPanic || strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "runtime: "):
-		l.Error(line)
-		return true
+	case in == ofGo, in == ofPython && indented:
+		l.Debug(line)
+	case in == ofPython:
+		l.Error(line, "remedy", reportIt)
+		return noTrace
+	case startsPanic(line):
+		l.Error(line, "remedy", reportIt)
+		return ofGo
+	case line == pythonTrace:
+		l.Debug(line)
+		return ofPython
 	default:
 		l.Info(line)
 	}
-	return inPanic
+	return in
+}
+
+// startsPanic reports whether a line is the first that Go prints of a panic.
+func startsPanic(line string) bool {
+	return slices.ContainsFunc([]string{"panic: ", "fatal error: ", "runtime: ", "SIGSEGV: "}, func(s string) bool { return strings.HasPrefix(line, s) })
+}
+
+// field is the value of a field of a log line, safe to print.
+func field(v any) any {
+	switch v.(type) {
+	case float64, bool, nil:
+		return v
+	}
+	return plain.Text(fmt.Sprint(v))
 }
 
 // stray counts what a plugin prints to standard output after its handshake, where nothing belongs.

@@ -25,12 +25,12 @@ func TestHang(t *testing.T) {
 	defer b.Close()
 	s := open(t, b)
 	time.Sleep(400 * time.Millisecond)
-	require.NoError(t, s.Sync(context.Background()), "it is asked, and answers")
+	require.NoError(t, core.Sync(context.Background(), s), "it is asked, and answers")
 	pid, err := strconv.Atoi(b.PID())
 	require.NoError(t, err)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
 	for err == nil { // the signal may take a moment
-		err = s.Sync(context.Background())
+		err = core.Sync(context.Background(), s)
 	}
 	require.ErrorIs(t, err, core.ErrBackendLost)
 	require.Contains(t, err.Error(), "no sign of life for 300ms")
@@ -50,10 +50,10 @@ func BenchmarkLoss(b *testing.B) {
 			Config: core.Config{Options: map[string]string{"slow": "1h"}}})
 		require.NoError(b, err)
 		s := open(b, be)
-		require.NoError(b, s.Submit(nil))
+		require.NoError(b, s.Submit(nil, nil))
 		done := make(chan time.Time, 1)
 		go func() {
-			for s.Sync(context.Background()) == nil {
+			for core.Sync(context.Background(), s) == nil {
 			}
 			done <- time.Now()
 		}()

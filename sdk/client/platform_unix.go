@@ -4,7 +4,9 @@ package client
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,5 +18,29 @@ func isExecFormat(err error) bool { return errors.Is(err, unix.ENOEXEC) }
 // killGroup ends a process and what it has started, apart from what has left its process group.
 func killGroup(pid int) { _ = unix.Kill(-pid, unix.SIGKILL) }
 
+// killedBy names the signal that ended a process, "" when none did: "SIGKILL (killed)".
+func killedBy(s *os.ProcessState) string {
+	w, ok := s.Sys().(syscall.WaitStatus)
+	if !ok || !w.Signaled() {
+		return ""
+	}
+	name := unix.SignalName(w.Signal())
+	if name == "" {
+		name = fmt.Sprintf("%d", int(w.Signal()))
+	}
+	return fmt.Sprintf("%s (%v)", name, w.Signal())
+}
+
 // lock takes the lock of an open file for as long as this process lives, if nobody holds it.
 func lock(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }
+
+// openOwn opens a file to read and write, not through a link, and does not wait for a named pipe.
+func openOwn(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+}
+
+// ours reports whether this user owns a file.
+func ours(info os.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(s.Uid) == os.Geteuid()
+}

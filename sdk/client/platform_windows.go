@@ -19,3 +19,12 @@ func lock(f *os.File) bool {
 	return windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY,
 		0, 1, 0, new(windows.Overlapped)) == nil
 }
+
+// killedBy names the signal that ended a process: there are none.
+func killedBy(*os.ProcessState) string { return "" }
+
+// openOwn opens a file to read and write.
+func openOwn(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDWR, 0) }
+
+// ours reports whether this user owns a file. The folders for temporary files are the user's own there.
+func ours(os.FileInfo) bool { return true }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -29,11 +30,14 @@ type process struct {
 	tail     *tail
 	logger   hclog.Logger // of the plugin
 	limits   Limits
+	dir      string // for its sockets; empty for an attached one
 	release  func() // of the folder for sockets
+	confined confinement
 
 	stdout *io.PipeReader
 
 	exited   chan struct{}
+	alone    chan struct{}    // closed when exited is and nothing that the process has started is left
 	state    *os.ProcessState // once exited is closed
 	quiet    chan struct{}    // closed when standard error was read to its end
 	stopOnce sync.Once
@@ -48,7 +52,7 @@ type process struct {
 var _ runner.Runner = (*process)(nil)
 
 func newProcess(name, path string) *process {
-	return &process{name: name, path: path, exited: make(chan struct{}), quiet: make(chan struct{}), tail: &tail{}, logger: hclog.NewNullLogger()}
+	return &process{name: name, path: path, exited: make(chan struct{}), alone: make(chan struct{}), quiet: make(chan struct{}), tail: &tail{}, logger: hclog.NewNullLogger()}
 }
 
 // Start starts the process, with pipes for its standard files.
@@ -85,7 +89,7 @@ func (p *process) start() (err error) {
 	if p.killed {
 		return errors.New("given up before the process was started")
 	}
-	if err := spawn(p.cmd); err != nil {
+	if err := p.confined.spawn(p.cmd, p.dir, p.limits); err != nil {
 		return err
 	}
 	p.proc = p.cmd.Process
@@ -100,9 +104,11 @@ func (p *process) start() (err error) {
 	go p.drain(outR, toPlug)
 	go p.log(errR, p.logger)
 	go func() {
-		reap(p.cmd)
+		p.confined.reap(p.cmd)
 		p.state = p.cmd.ProcessState
 		close(p.exited)
+		p.confined.clear()
+		close(p.alone)
 		// What is left in the pipes is read; what a grandchild holds open is not waited for.
 		deadline := time.Now().Add(200 * time.Millisecond)
 		_ = outR.SetReadDeadline(deadline)
@@ -119,17 +125,18 @@ const maxLine = 16 << 10
 func (p *process) drain(out *os.File, toPlug *io.PipeWriter) {
 	defer out.Close()
 	r := bufio.NewReaderSize(out, maxLine)
-	line, _ := r.ReadSlice('\n')
+	line, err := r.ReadSlice('\n')
 	text := strings.TrimSpace(string(line))
 	p.mu.Lock()
 	p.line = text
 	p.mu.Unlock()
-	if text == "" { // let the end of the process be known before the end of its output
+	if text == "" || errors.Is(err, io.EOF) { // let the end of the process be known before the end of its output
 		select {
 		case <-p.exited:
 		case <-time.After(200 * time.Millisecond):
 		}
-	} else {
+	}
+	if text != "" {
 		_, _ = io.WriteString(toPlug, text+"\n")
 	}
 	toPlug.Close()
@@ -151,16 +158,13 @@ func (p *process) Wait(context.Context) error {
 	return nil
 }
 
-// Kill ends the process at once, and keeps it from being started.
+// Kill ends the process at once, and keeps it from being started. One that has ended by itself was not ended by Kill.
 func (p *process) Kill(context.Context) error {
 	p.mu.Lock()
-	p.killed = true
 	proc := p.proc
+	p.killed = p.killed || proc == nil || !p.ended()
 	p.mu.Unlock()
-	if proc == nil {
-		return nil
-	}
-	if p.ended() {
+	if proc == nil || p.ended() {
 		return nil
 	}
 	if err := proc.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -191,8 +195,22 @@ func (p *process) ID() string {
 // Diagnose adds nothing: process.diagnose does it.
 func (p *process) Diagnose(context.Context) string { return "" }
 
-// PluginToHost changes nothing: both see the same files.
+// PluginToHost changes nothing: both see the same files. It refuses what is not the plugin's own.
 func (p *process) PluginToHost(network, addr string) (string, string, error) {
+	switch network {
+	case "unix":
+		if err := ownSocket(p.dir, addr); err != nil {
+			return "", "", err
+		}
+	case "tcp":
+		host, _, err := net.SplitHostPort(addr)
+		if err != nil {
+			return "", "", err
+		}
+		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return "", "", fmt.Errorf("address %.100q, want one of this machine's loopback", addr)
+		}
+	}
 	return network, addr, nil
 }
 
@@ -273,6 +291,7 @@ func (p *process) stop(patience time.Duration) {
 		<-gone
 		if p.ID() != "" {
 			<-p.exited
+			<-p.alone
 		}
 		p.release()
 	})

@@ -47,12 +47,12 @@ func pidOf(t *testing.T, b *client.Backend) int {
 
 func exists(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
-// lost asserts that call fails within a second because the plugin was killed.
+// lost asserts that a call failed because the plugin was killed, and long before any timeout would have ended it.
 func lost(t *testing.T, since time.Time, err error) {
 	t.Helper()
 	require.ErrorIs(t, err, core.ErrBackendLost)
 	require.ErrorContains(t, err, "plugin fake")
-	require.Less(t, time.Since(since), time.Second)
+	require.Less(t, time.Since(since), 10*time.Second)
 }
 
 func TestKillBefore(t *testing.T) {
@@ -62,15 +62,16 @@ func TestKillBefore(t *testing.T) {
 	s := open(t, b)
 	start := time.Now()
 	require.NoError(t, syscall.Kill(pidOf(t, b), syscall.SIGKILL))
-	err = s.Sync(context.Background())
+	err = core.Sync(context.Background(), s)
 	lost(t, start, err)
 	require.ErrorContains(t, err, "signal: killed")
-	_, err = b.OpenStream(context.Background(), 0)
+	_, err = b.Open(context.Background(), 0)
 	lost(t, start, err)
-	require.ErrorIs(t, s.Submit([]op.Node{full(t, 1, 1)}), core.ErrBackendLost)
+	_, err = s.dev.OpenStream(context.Background())
+	lost(t, start, err)
+	require.ErrorIs(t, s.Submit([]op.Node{full(t, 1, 1)}, nil), core.ErrBackendLost)
 	require.ErrorIs(t, s.Write(context.Background(), desc(1, 1), f32(1)), core.ErrBackendLost)
-	n := full(t, 2, 1)
-	require.ErrorIs(t, b.Supports(&n, nil), core.ErrBackendLost)
+	require.ErrorIs(t, core.Read(context.Background(), s, id(1), make([]byte, 4)), core.ErrBackendLost)
 	require.NoError(t, b.Close())
 	require.False(t, exists(pidOf2(b)))
 }
@@ -91,7 +92,7 @@ func TestKillDuring(t *testing.T) {
 			b, err := started(t, fake.Good, map[string]string{"hang": "2"})
 			require.NoError(t, err)
 			s, ctx := open(t, b), context.Background()
-			require.NoError(t, s.Submit([]op.Node{full(t, 1, 1), full(t, 2, 1)}))
+			require.NoError(t, s.Submit([]op.Node{full(t, 1, 1), full(t, 2, 1)}, nil))
 			var start time.Time
 			killed := make(chan struct{})
 			time.AfterFunc(50*time.Millisecond, func() {
@@ -101,17 +102,17 @@ func TestKillDuring(t *testing.T) {
 			})
 			switch call {
 			case "read":
-				err = s.Read(ctx, id(2), make([]byte, 4))
+				err = core.Read(ctx, s, id(2), make([]byte, 4))
 			case "sync":
-				err = s.Sync(ctx)
+				err = core.Sync(ctx, s)
 			case "write":
 				data := make([]byte, 64<<20)
 				for i := uint64(10); err == nil; i++ {
 					err = s.Write(ctx, desc(i, len(data)/4), data)
 				}
 			case "define":
-				p, _ := core.As[core.Programs](s)
-				_, err = p.Define(ctx, twice(t), []op.TensorID{id(1)})
+				p, _ := core.Extension[core.Programs](s.dev)
+				_, err = p.Define(ctx, s.Stream, twice(t), []op.TensorID{id(1)})
 			}
 			<-killed
 			lost(t, start, err)
@@ -126,12 +127,12 @@ func TestKillAfter(t *testing.T) {
 	b, err := started(t, fake.Good, nil)
 	require.NoError(t, err)
 	s := open(t, b)
-	require.NoError(t, s.Submit([]op.Node{full(t, 1, 3)}))
+	require.NoError(t, s.Submit([]op.Node{full(t, 1, 3)}, nil))
 	require.Equal(t, f32(3), read(t, s, desc(1)))
 	require.NoError(t, syscall.Kill(pidOf(t, b), syscall.SIGKILL))
 	time.Sleep(50 * time.Millisecond)
 	start := time.Now()
-	lost(t, start, s.Read(context.Background(), id(1), make([]byte, 4)))
+	lost(t, start, core.Read(context.Background(), s, id(1), make([]byte, 4)))
 	require.NoError(t, s.Close())
 	require.NoError(t, b.Close())
 }
@@ -141,9 +142,9 @@ func TestCrash(t *testing.T) {
 	b, err := started(t, fake.Good, map[string]string{"crash": "3"})
 	require.NoError(t, err)
 	s := open(t, b)
-	require.NoError(t, s.Submit([]op.Node{full(t, 1, 1), full(t, 2, 1), full(t, 3, 1)}))
+	require.NoError(t, s.Submit([]op.Node{full(t, 1, 1), full(t, 2, 1), full(t, 3, 1)}, nil))
 	start := time.Now()
-	err = s.Read(context.Background(), id(3), make([]byte, 4))
+	err = core.Read(context.Background(), s, id(3), make([]byte, 4))
 	lost(t, start, err)
 	require.ErrorContains(t, err, "exit status 7")
 	require.ErrorContains(t, err, "the device is on fire")
@@ -172,7 +173,7 @@ func TestStopped(t *testing.T) {
 	require.NoError(t, err)
 	s, pid := open(t, b), pidOf(t, b)
 	require.NoError(t, s.Write(context.Background(), desc(1, 1), f32(1)))
-	require.NoError(t, s.Sync(context.Background()))
+	require.NoError(t, core.Sync(context.Background(), s))
 	stop(t, pid)
 	short := func() context.Context {
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
@@ -180,20 +181,20 @@ func TestStopped(t *testing.T) {
 		return ctx
 	}
 	start := time.Now()
-	require.ErrorIs(t, s.Read(short(), id(1), make([]byte, 4)), core.ErrCanceled)
-	require.ErrorIs(t, s.Sync(short()), core.ErrCanceled)
+	require.ErrorIs(t, core.Read(short(), s, id(1), make([]byte, 4)), core.ErrCanceled)
+	require.ErrorIs(t, core.Sync(short(), s), core.ErrCanceled)
 	require.ErrorIs(t, s.Write(short(), desc(2, 16<<20), make([]byte, 64<<20)), core.ErrCanceled)
-	_, err = b.OpenStream(short(), 0)
+	_, err = b.Open(short(), 0)
 	require.ErrorIs(t, err, core.ErrCanceled)
-	require.Less(t, time.Since(start), time.Second)
+	require.Less(t, time.Since(start), 10*time.Second)
 	require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
 	require.Equal(t, f32(1), read(t, s, desc(1, 1)), "it is usable once it runs again")
-	require.NoError(t, s.Sync(context.Background()))
+	require.NoError(t, core.Sync(context.Background(), s))
 
 	stop(t, pid)
 	start = time.Now()
 	require.NoError(t, b.Close())
-	require.Less(t, time.Since(start), 4*time.Second)
+	require.Less(t, time.Since(start), 20*time.Second)
 	require.False(t, exists(pid))
 }
 
@@ -202,12 +203,12 @@ func TestHungKernel(t *testing.T) {
 	b, err := started(t, fake.Good, map[string]string{"hang": "1"})
 	require.NoError(t, err)
 	s := open(t, b)
-	require.NoError(t, s.Submit([]op.Node{full(t, 1, 1)}))
+	require.NoError(t, s.Submit([]op.Node{full(t, 1, 1)}, nil))
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	require.ErrorIs(t, s.Read(ctx, id(1), make([]byte, 4)), core.ErrCanceled)
+	require.ErrorIs(t, core.Read(ctx, s, id(1), make([]byte, 4)), core.ErrCanceled)
 	other := open(t, b)
-	require.NoError(t, other.Sync(context.Background()), "other streams go on")
+	require.NoError(t, core.Sync(context.Background(), other), "other streams go on")
 }
 
 // TestFlood fills the plugin's standard output or error while it works.
@@ -220,7 +221,7 @@ func TestFlood(t *testing.T) {
 			s := open(t, b)
 			end := time.Now().Add(500 * time.Millisecond)
 			for n := uint64(1); time.Now().Before(end); n++ {
-				require.NoError(t, s.Submit([]op.Node{full(t, n, float64(n))}))
+				require.NoError(t, s.Submit([]op.Node{full(t, n, float64(n))}, nil))
 				require.Equal(t, f32(float32(n)), read(t, s, desc(n)))
 			}
 			require.NoError(t, b.Close())
@@ -238,13 +239,15 @@ func TestStartFailures(t *testing.T) {
 		text      string
 	}{
 		{fake.CrashAtStart, nil, client.CauseCrash, core.ErrBackendLost, "panic: no firmware"},
+		{fake.Killed, nil, client.CauseCrash, core.ErrBackendLost, "killed before the handshake, by signal SIGKILL"},
 		{fake.MissingLibrary, nil, client.CauseMissingLibrary, core.ErrUnsupported, "libfake.so.9"},
 		{fake.ExitQuietly, nil, client.CauseNotPlugin, core.ErrProtocol, "without a handshake"},
 		{fake.Silent, nil, client.CauseTimeout, core.ErrBackendLost, "no handshake in time"},
 		{fake.WrongHandshake, nil, client.CauseNotPlugin, core.ErrProtocol, "friendly shell"},
 		{fake.OtherCore, nil, client.CauseProtocol, core.ErrProtocol, "2|1|unix"},
 		{fake.NoLineEnd, nil, client.CauseNotPlugin, core.ErrProtocol, "xxxx"},
-		{fake.NewerVersion, nil, client.CauseProtocol, core.ErrProtocol, "it speaks version 5 to 7, this program 1"},
+		{fake.NewerVersion, nil, client.CauseProtocol, core.ErrProtocol, "it speaks version 6 to 8, this program 2"},
+		{fake.FirstVersion, nil, client.CauseProtocol, core.ErrProtocol, "it speaks version 1, this program 2; the plugin is older: run `burn plugin upgrade fake`"},
 		{fake.Good, map[string]string{"open": "fail"}, client.CauseOpen, core.ErrNotFound, "no such device"},
 		{fake.Good, map[string]string{"open": "panic"}, client.CauseOpen, core.ErrKernel, "driver fell over"},
 		{fake.Good, map[string]string{"open": "hang"}, client.CauseTimeout, core.ErrBackendLost, "no answer to hello"},
@@ -292,7 +295,7 @@ func TestNotStarted(t *testing.T) {
 	} {
 		t.Run(filepath.Base(tc.path), func(t *testing.T) {
 			if tc.cause == client.CauseWrongPlatform && core.Platform() == "linux/arm64" {
-				t.Skip("the foreign program is for arm64")
+				t.Skip("on linux/arm64: the foreign program is for it, and would run")
 			}
 			_, err := client.Start(context.Background(), tc.path, client.Options{StartTimeout: 3 * time.Second})
 			var e *client.StartError
@@ -325,7 +328,7 @@ func TestHostKilled(t *testing.T) {
 			require.True(t, exists(pid))
 			require.NoError(t, cmd.Process.Kill())
 			_ = cmd.Wait()
-			require.Eventually(t, func() bool { return !running(pid) }, time.Second, 5*time.Millisecond)
+			require.Eventually(t, func() bool { return !running(pid) }, 5*time.Second, 5*time.Millisecond)
 			sockets := 0
 			_ = filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
 				if err == nil && d.Type()&os.ModeSocket != 0 {
@@ -363,12 +366,12 @@ func running(pid int) bool {
 func TestHelperHost(t *testing.T) {
 	mode := os.Getenv("BURN_TEST_HOST")
 	if mode == "" {
-		t.Skip("only runs as a helper of TestHostKilled")
+		t.Skip("BURN_TEST_HOST is not set: TestHostKilled runs this test as a process of its own")
 	}
 	b, err := started(t, mode, map[string]string{"hang": "1"})
 	require.NoError(t, err)
 	s := open(t, b)
-	require.NoError(t, s.Submit([]op.Node{full(t, 1, 1)}))
+	require.NoError(t, s.Submit([]op.Node{full(t, 1, 1)}, nil))
 	fmt.Printf("plugin %s\n", b.PID())
-	_ = s.Sync(context.Background())
+	_ = core.Sync(context.Background(), s)
 }

@@ -12,29 +12,27 @@ import (
 
 // request is a call that waits for the plugin.
 type request struct {
-	id    uint64
-	dst   []byte // of a read
-	n     int    // bytes of it that have come
-	usage core.Memory
-	done  chan error
+	id   uint64
+	done chan error
+	// settle is called with the answer before anyone is told of it; dropped says that nobody waits any more. It does not wait,
+	// and does not lock the stream.
+	settle  func(err error, dropped bool)
+	dropped bool
+
+	// Of a read; the data goes to dst while somebody waits for it, else to held.
+	read      bool
+	size      int
+	there     int // bytes that have come
+	dst, held []byte
 
 	// Of a tensor that goes through shared memory.
 	write bool
 	kept  bool          // the segment stays with the plugin
-	size  int           // of a read
-	there int           // bytes of it that are there
 	parts chan struct{} // there has grown
 
 	// Of a read that nobody has asked for yet.
-	ahead   []byte // dst
 	program uint64
 	output  int
-
-	// late is called with the answer to a request that was dropped before it came: what the plugin holds for it is to be
-	// given back then.
-	late    func(err error)
-	dropped bool
-	settle  func(err error) // called with the answer before anyone is told of it
 }
 
 // requests are those that wait.
@@ -45,136 +43,118 @@ type requests struct {
 	err  error // of a stream that is over
 }
 
-// add makes a request. On a stream that is over it is answered at once.
-func (q *requests) add(dst []byte) *request { return q.put(&request{dst: dst}) }
-
+// put numbers a request. On a stream that is over it is answered at once.
 func (q *requests) put(r *request) *request {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.last++
 	r.id, r.done = q.last, make(chan error, 1)
-	if q.err != nil {
-		if r.settle != nil {
-			r.settle(q.err)
-		}
-		r.done <- q.err
-		return r
-	}
 	if q.open == nil {
 		q.open = map[uint64]*request{}
 	}
 	q.open[r.id] = r
+	if q.err != nil {
+		q.finish(r, q.err)
+	}
 	return r
 }
 
-// onLate sets what is done with an answer that comes after the request was dropped.
-func (q *requests) onLate(r *request, late func(err error)) {
+// crowded reports that no more should be asked for until answers have come.
+func (q *requests) crowded() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	r.late = late
+	return len(q.open) >= wire.MaxRequests/2
 }
 
-// drop forgets a request, so that nothing touches the caller's memory any more. It is false for one that has been answered.
+// finish answers a request. The caller holds mu.
+func (q *requests) finish(r *request, err error) {
+	delete(q.open, r.id)
+	if r.settle != nil {
+		r.settle(err, r.dropped)
+	}
+	r.done <- err
+}
+
+// remove takes a request back that was not sent.
+func (q *requests) remove(r *request) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.open, r.id)
+}
+
+// drop says that nobody waits for a request, so that nothing touches the caller's memory any more. It is false for one that
+// has been answered.
 func (q *requests) drop(r *request) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	_, waiting := q.open[r.id]
-	if r.late != nil {
-		r.dropped, r.dst = true, nil
-	} else {
-		delete(q.open, r.id)
-	}
+	r.dropped, r.dst, r.held = true, nil, nil
 	return waiting
+}
+
+// attach has the data of a read go to dst from now on.
+func (q *requests) attach(r *request, dst []byte) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	copy(dst, r.held[:min(r.there, len(r.held))])
+	r.dst, r.held = dst, nil
 }
 
 func (q *requests) failAll(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.err = err
-	for id, r := range q.open {
-		delete(q.open, id)
-		if r.settle != nil {
-			r.settle(err)
-		}
-		if r.dropped { // what the plugin holds has gone with the stream
-			r.late(err)
-		} else {
-			r.done <- err
-		}
+	for _, r := range q.open {
+		q.finish(r, err)
 	}
 }
 
-// answer ends a request. One that nobody waits for any more is ignored.
+// find gives the request that a reply is for; nil for one that was answered. The caller holds mu.
+func (q *requests) find(p *wire.Reply) (*request, error) {
+	if p.Request == 0 || p.Request > q.last {
+		return nil, fmt.Errorf("reply 0x%02x to request %d, the last was %d: %w", byte(p.Tag), p.Request, q.last, core.ErrProtocol)
+	}
+	return q.open[p.Request], nil
+}
+
+// answer ends a request.
 func (q *requests) answer(p *wire.Reply) error {
 	q.mu.Lock()
-	var late func(error)
-	defer func() {
-		q.mu.Unlock()
-		if late != nil {
-			late(p.Err)
-		}
-	}()
-	if p.Request == 0 || p.Request > q.last {
-		return fmt.Errorf("reply 0x%02x to request %d, the last was %d: %w", byte(p.Tag), p.Request, q.last, core.ErrProtocol)
-	}
-	r := q.open[p.Request]
+	defer q.mu.Unlock()
+	r, err := q.find(p)
 	if r == nil {
-		return nil
+		return err
 	}
 	if p.Tag == wire.TagKept && !r.write {
 		return fmt.Errorf("request %d is kept, which writes nothing: %w", r.id, core.ErrProtocol)
 	}
 	r.kept = p.Tag == wire.TagKept
-	if p.Tag == wire.TagDone && p.Err == nil && (r.dst != nil || r.parts != nil) {
+	if p.Tag == wire.TagDone && p.Err == nil && (r.read || r.parts != nil) {
 		return fmt.Errorf("request %d is done without its data: %w", r.id, core.ErrProtocol)
 	}
-	r.usage = p.Usage
-	delete(q.open, r.id)
-	if r.settle != nil {
-		r.settle(p.Err)
-	}
-	if r.dropped {
-		late = r.late
-		return nil
-	}
-	r.done <- p.Err
+	q.finish(r, p.Err)
 	return nil
 }
 
 // part notes how much of a tensor is in its segment.
 func (q *requests) part(p *wire.Reply) error {
 	q.mu.Lock()
-	var late func(error)
-	defer func() {
-		q.mu.Unlock()
-		if late != nil {
-			late(nil)
-		}
-	}()
-	if p.Request == 0 || p.Request > q.last {
-		return fmt.Errorf("part of request %d, the last was %d: %w", p.Request, q.last, core.ErrProtocol)
-	}
-	r := q.open[p.Request]
+	defer q.mu.Unlock()
+	r, err := q.find(p)
 	if r == nil {
-		return nil
+		return err
 	}
 	if r.parts == nil || p.End <= uint64(r.there) || p.End > uint64(r.size) {
 		return fmt.Errorf("%d bytes for request %d, which has %d of %d: %w", p.End, r.id, r.there, r.size, core.ErrProtocol)
 	}
-	r.there = int(p.End)
-	if r.there < r.size {
-		select {
-		case r.parts <- struct{}{}:
-		default:
-		}
+	if r.there = int(p.End); r.there == r.size {
+		q.finish(r, nil)
 		return nil
 	}
-	delete(q.open, r.id)
-	if r.dropped {
-		late = r.late
-		return nil
+	select {
+	case r.parts <- struct{}{}:
+	default:
 	}
-	r.done <- nil
 	return nil
 }
 
@@ -189,21 +169,26 @@ func (q *requests) sofar(r *request) int {
 func (q *requests) data(p *wire.Reply, f *wire.Frame) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if p.Request == 0 || p.Request > q.last {
-		return fmt.Errorf("data for request %d, the last was %d: %w", p.Request, q.last, core.ErrProtocol)
-	}
-	r := q.open[p.Request]
+	r, err := q.find(p)
 	if r == nil {
-		return nil
+		return err
 	}
-	if r.dst == nil || p.Size() > len(r.dst)-r.n || p.Last != (r.n+p.Size() == len(r.dst)) {
-		return fmt.Errorf("%d bytes for request %d, which has %d of %d: %w", p.Size(), r.id, r.n, len(r.dst), core.ErrProtocol)
+	if !r.read || p.Size() > r.size-r.there || p.Last != (r.there+p.Size() == r.size) {
+		return fmt.Errorf("%d bytes for request %d, which has %d of %d: %w", p.Size(), r.id, r.there, r.size, core.ErrProtocol)
 	}
-	p.Copy(f, r.dst[r.n:])
-	r.n += p.Size()
+	to := r.dst
+	if to == nil && !r.dropped && r.size > 0 {
+		if r.held == nil {
+			r.held = make([]byte, r.size)
+		}
+		to = r.held
+	}
+	if to != nil {
+		p.Copy(f, to[r.there:])
+	}
+	r.there += p.Size()
 	if p.Last {
-		delete(q.open, r.id)
-		r.done <- nil
+		q.finish(r, nil)
 	}
 	return nil
 }
@@ -232,7 +217,7 @@ func (s *stream) handle(f *wire.Frame) error {
 		switch p.Tag {
 		case wire.TagData:
 			err = s.requests.data(p, f)
-		case wire.TagDone, wire.TagUsage, wire.TagKept:
+		case wire.TagDone, wire.TagKept:
 			err = s.requests.answer(p)
 		case wire.TagPart:
 			err = s.requests.part(p)
@@ -246,7 +231,7 @@ func (s *stream) handle(f *wire.Frame) error {
 	}
 	f.Free()
 	if err != nil {
-		return fault{fmt.Errorf("plugin %s: stream: %w", s.b.proc.name, err)}
+		return fault{fmt.Errorf("plugin %s: stream: %w", s.d.b.proc.name, err)}
 	}
 	return nil
 }
@@ -264,10 +249,10 @@ func (s *stream) receiveError(err error) error {
 		return err
 	case ended:
 		return fmt.Errorf("stream: %w", core.ErrClosed)
-	case s.b.gone() != nil:
-		return s.b.gone()
+	case s.d.b.gone() != nil:
+		return s.d.b.gone()
 	case errors.Is(err, io.EOF):
-		return fmt.Errorf("plugin %s: stream: %w: %w", s.b.proc.name, core.ErrProtocol, errEnded)
+		return fmt.Errorf("plugin %s: stream: %w: %w", s.d.b.proc.name, core.ErrProtocol, errEnded)
 	}
-	return s.b.lose(err)
+	return s.d.b.lose(err)
 }

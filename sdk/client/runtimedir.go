@@ -25,6 +25,7 @@ var host struct {
 	sync.Mutex
 	dir   string
 	lock  *os.File
+	guard *guard
 	users int
 	made  int
 }
@@ -48,8 +49,10 @@ func runtimeDir() (dir string, release func(), err error) {
 		host.Lock()
 		defer host.Unlock()
 		_ = os.RemoveAll(dir)
+		_ = os.Remove(dir + recordExt)
 		host.users--
 		if host.users == 0 {
+			host.guard.close()
 			host.lock.Close()
 			_ = os.RemoveAll(host.dir)
 		}
@@ -81,11 +84,11 @@ func openHostDir() error {
 		_ = os.RemoveAll(dir)
 		return fmt.Errorf("the lock of %s is taken", dir)
 	}
-	host.dir, host.lock = dir, f
+	host.dir, host.lock, host.guard = dir, f, startGuard()
 	return nil
 }
 
-// sweep removes the folders of dead hosts.
+// sweep removes the folders of dead hosts of this user, and ends what their plugins have started and left. What others put into a shared folder is neither locked nor removed.
 func sweep(base string) {
 	dirs, err := os.ReadDir(base)
 	if err != nil {
@@ -93,20 +96,34 @@ func sweep(base string) {
 	}
 	for _, d := range dirs {
 		info, err := d.Info()
-		if err != nil || !d.IsDir() || !strings.HasPrefix(d.Name(), dirPrefix) || time.Since(info.ModTime()) < sweepAge {
+		if err != nil || !d.IsDir() || !strings.HasPrefix(d.Name(), dirPrefix) || !ours(info) || time.Since(info.ModTime()) < sweepAge {
 			continue
 		}
 		dir := filepath.Join(base, d.Name())
-		f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
+		f, err := openOwn(filepath.Join(dir, lockName))
 		if err != nil {
 			if os.IsNotExist(err) {
 				_ = os.RemoveAll(dir)
 			}
 			continue
 		}
-		if lock(f) {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && ours(info) && lock(f) {
+			sweepProcesses(dir)
 			_ = os.RemoveAll(dir)
 		}
 		f.Close()
 	}
+}
+
+// watched has the guard look after what a plugin starts, and unwatched ends that.
+func watched(pid int, mark, group string) {
+	host.Lock()
+	defer host.Unlock()
+	host.guard.watch(pid, mark, group)
+}
+
+func unwatched(pid int) {
+	host.Lock()
+	defer host.Unlock()
+	host.guard.forget(pid)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/sdk/wire"
 )
 
@@ -22,7 +23,9 @@ const (
 type segment struct {
 	number uint64
 	data   []byte
-	kept   bool // a tensor of the plugin lies in it
+	kept   bool        // a tensor of the plugin lies in it
+	tensor op.TensorID // that it was sent with; 0: none, or it was given up
+	freed  bool        // the tensor was given up
 	idle   bool
 	since  time.Time
 }
@@ -31,14 +34,15 @@ type segment struct {
 type segments struct {
 	s *stream
 
-	mu     sync.Mutex
-	all    map[uint64]*segment
-	free   map[int][]*segment // by size
-	idle   int                // bytes of those
-	last   uint64
-	broken bool // no more are made: the system refused one
-	closed bool
-	timer  *time.Timer
+	mu      sync.Mutex
+	all     map[uint64]*segment
+	free    map[int][]*segment // by size
+	idle    int                // bytes of those
+	overdue int                // bytes that the plugin keeps for tensors that were given up
+	last    uint64
+	broken  bool // no more are made: the system refused one
+	closed  bool
+	timer   *time.Timer
 }
 
 // take gives a segment with room for n bytes, nil when there is none to be had.
@@ -53,7 +57,7 @@ func (g *segments) take(n int) *segment {
 		g.mu.Unlock()
 		return x
 	}
-	refuse := g.broken || g.closed || len(g.all) >= maxSegments
+	refuse := g.broken || g.closed || len(g.all) >= maxSegments || g.overdue > overdueBytes
 	g.mu.Unlock()
 	if refuse {
 		return nil
@@ -105,7 +109,7 @@ func (g *segments) introduce(file *os.File, data []byte) *segment {
 func (g *segments) give(x *segment) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	x.kept = false
+	g.back(x)
 	if g.closed {
 		g.unmap(x)
 		return
@@ -180,6 +184,7 @@ func (g *segments) retire(x *segment) {
 
 // unmap is called with mu held.
 func (g *segments) unmap(x *segment) {
+	g.back(x)
 	if x.data != nil {
 		wire.Unmap(x.data)
 		x.data = nil
@@ -192,6 +197,9 @@ func (g *segments) keep(x *segment) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	x.kept = true
+	if x.freed {
+		g.overdue += len(x.data)
+	}
 	if g.closed {
 		g.unmap(x)
 	}

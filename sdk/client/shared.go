@@ -2,31 +2,31 @@ package client
 
 import (
 	"context"
-	"errors"
 
-	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// writeShared writes a tensor through shared memory. It is not done when there is no segment for it.
-func (s *stream) writeShared(ctx context.Context, d op.Desc, data []byte) (done bool, err error) {
+// writeShared sends a tensor through shared memory. The answer to the request says whether it was made; it is nil when there
+// is no segment to be had.
+func (s *stream) writeShared(d op.Desc, data []byte, settle func(error, bool)) (*request, error) {
 	x := s.shared.take(len(data))
 	if x == nil {
-		return false, nil
+		return nil, nil
 	}
 	defer s.shared.crowded()
 	if err := wire.Touch(func() { copy(x.data, data) }); err != nil {
 		s.shared.retire(x)
-		return true, err
+		return nil, err
 	}
 	if err := s.begin(); err != nil {
 		s.shared.give(x)
-		return true, err
+		return nil, err
 	}
+	s.shared.lend(x, d.ID)
 	r := &request{write: true}
 	// The receiver deals with the segment before anyone else hears of the answer.
-	r.settle = func(err error) {
+	r.settle = func(err error, dropped bool) {
 		switch {
 		case r.kept:
 			s.shared.keep(x)
@@ -35,23 +35,15 @@ func (s *stream) writeShared(ctx context.Context, d op.Desc, data []byte) (done 
 		default:
 			s.shared.give(x)
 		}
-	}
-	r.late = func(err error) {
-		if err == nil {
-			s.forget(d.ID)
+		if settle != nil {
+			settle(err, dropped)
 		}
 	}
 	s.requests.put(r)
 	s.enc.WriteShared(r.id, d, x.number)
 	s.flush()
 	s.mu.Unlock()
-	if err := s.wait(ctx, r); err != nil {
-		if errors.Is(err, core.ErrOutOfMemory) { // perhaps there is no room for the segment, but for the tensor
-			return s.shared.poor(), err
-		}
-		return true, err
-	}
-	return true, nil
+	return r, nil
 }
 
 // poor makes no more segments. It is false the first time.
@@ -63,52 +55,62 @@ func (g *segments) poor() bool {
 	return before
 }
 
-// readShared reads a tensor through shared memory and copies what is there while the plugin puts more. It is not done when
-// there is no segment for it.
-func (s *stream) readShared(ctx context.Context, id op.TensorID, dst []byte) (done bool, err error) {
+// readShared reads a tensor through shared memory. The ticket is nil when there is no segment to be had.
+func (s *stream) readShared(id op.TensorID, dst []byte) (*ticket, error) {
 	x := s.shared.take(len(dst))
 	if x == nil {
-		return false, nil
+		return nil, nil
 	}
-	defer s.shared.crowded()
 	if err := s.begin(); err != nil {
 		s.shared.give(x)
-		return true, err
+		return nil, err
 	}
-	r := &request{size: len(dst), parts: make(chan struct{}, 1)}
-	r.late = func(error) { s.shared.give(x) }
-	s.requests.put(r)
+	r := s.requests.put(&request{size: len(dst), parts: make(chan struct{}, 1), settle: func(_ error, dropped bool) {
+		if dropped {
+			s.shared.give(x)
+		}
+	}})
 	s.enc.ReadShared(r.id, id, len(dst), x.number)
 	s.flush()
 	s.mu.Unlock()
+	return &ticket{s: s, r: r, dst: dst, shared: x}, nil
+}
+
+// copyShared copies what is there while the plugin puts more.
+func (t *ticket) copyShared(ctx context.Context) error {
+	s, r, x := t.s, t.r, t.shared
+	defer s.shared.crowded()
+	s.fs.Sleep()
+	defer s.fs.Wake()
 	at := 0
 	take := func(end int) error {
 		lo := at
 		at = end
-		return wire.Touch(func() { copy(dst[lo:end], x.data[lo:end]) })
+		return wire.Touch(func() { copy(t.dst[lo:end], x.data[lo:end]) })
 	}
 	for {
+		var err error
 		select {
 		case <-r.parts:
-			if err := take(s.requests.sofar(r)); err != nil {
-				if !s.giveUp(r) {
-					s.shared.give(x)
-				}
-				return true, err
+			if err = take(s.requests.sofar(r)); err == nil {
+				continue
 			}
-			continue
+			if s.giveUp(r) {
+				return err // the segment comes back with the answer
+			}
 		case err = <-r.done:
+			if err == nil {
+				err = take(len(t.dst))
+			}
 		case <-ctx.Done():
 			if s.giveUp(r) {
-				return true, canceled(s.b.proc.name, ctx) // late gives the segment back
+				return canceled(s.d.b.proc.name, ctx)
 			}
-			err = <-r.done
+			if err = <-r.done; err == nil {
+				err = take(len(t.dst))
+			}
 		}
-		break
+		s.shared.give(x)
+		return err
 	}
-	if err == nil {
-		err = take(len(dst))
-	}
-	s.shared.give(x)
-	return true, err
 }

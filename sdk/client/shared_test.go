@@ -60,17 +60,17 @@ func TestPlanes(t *testing.T) {
 						x, y := desc(next, n), desc(next+1, n)
 						require.NoError(t, s.Write(ctx, x, data))
 						neg := node(t, "neg", next+1, []op.Desc{x})
-						require.NoError(t, s.Submit([]op.Node{neg}))
+						require.NoError(t, s.Submit([]op.Node{neg}, nil))
 						require.True(t, bytes.Equal(data, read(t, s, x)), n)
 						got := read(t, s, y)
 						for i := 3; i < len(got); i += 4 {
 							got[i] ^= 0x80
 						}
 						require.True(t, bytes.Equal(data, got), n)
-						require.NoError(t, s.Free([]op.TensorID{x.ID, y.ID}))
+						require.NoError(t, s.Submit(nil, []op.TensorID{x.ID, y.ID}))
 					}
 				}
-				require.NoError(t, s.Sync(ctx))
+				require.NoError(t, core.Sync(ctx, s))
 				require.Zero(t, tensors(t, s))
 			})
 		}
@@ -80,7 +80,7 @@ func TestPlanes(t *testing.T) {
 func descriptors(t testing.TB) (files, maps int) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		t.Skip("needs /proc")
+		t.Skip("only on Linux: descriptors and maps are counted in /proc")
 	}
 	fds, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
@@ -102,11 +102,11 @@ func TestSharedLeaves(t *testing.T) {
 				for i := range uint64(5) { // some kept, some idle
 					require.NoError(t, s.Write(context.Background(), desc(i+1, n), data))
 				}
-				require.NoError(t, s.Free([]op.TensorID{id(2), id(4)}))
+				require.NoError(t, s.Submit(nil, []op.TensorID{id(2), id(4)}))
 				read(t, s, desc(1, n))
 				ctx, cancel := context.WithCancel(context.Background())
 				cancel()
-				require.ErrorIs(t, s.Read(ctx, id(1), data), core.ErrCanceled)
+				require.ErrorIs(t, core.Read(ctx, s, id(1), data), core.ErrCanceled)
 				require.NoError(t, s.Close())
 			}
 			round()
@@ -135,7 +135,7 @@ func TestSharedCancel(t *testing.T) {
 	require.NoError(t, s.Write(context.Background(), desc(1, n), data))
 	for i := range uint64(60) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rnd.IntN(4000))*time.Microsecond)
-		if err := s.Read(ctx, id(1), got); err != nil {
+		if err := core.Read(ctx, s, id(1), got); err != nil {
 			require.ErrorIs(t, err, core.ErrCanceled)
 		} else {
 			require.True(t, bytes.Equal(data, got))
@@ -144,13 +144,13 @@ func TestSharedCancel(t *testing.T) {
 		if err := s.Write(ctx, desc(10+i, n), data); err != nil {
 			require.ErrorIs(t, err, core.ErrCanceled)
 		} else {
-			require.NoError(t, s.Free([]op.TensorID{id(10 + i)}))
+			require.NoError(t, s.Submit(nil, []op.TensorID{id(10 + i)}))
 		}
 		cancel()
 	}
-	require.NoError(t, s.Read(context.Background(), id(1), got))
+	require.NoError(t, core.Read(context.Background(), s, id(1), got))
 	require.True(t, bytes.Equal(data, got))
-	require.NoError(t, s.Sync(context.Background()))
+	require.NoError(t, core.Sync(context.Background(), s))
 	require.Eventually(t, func() bool { return tensors(t, s) == 1 }, 5*time.Second, time.Millisecond)
 }
 
@@ -174,10 +174,10 @@ func TestSharedKilled(t *testing.T) {
 		for i := uint64(1); ; i++ {
 			err := s.Write(context.Background(), desc(i, n), data)
 			if err == nil {
-				err = s.Read(context.Background(), id(i), data)
+				err = core.Read(context.Background(), s, id(i), data)
 			}
 			if err == nil {
-				err = s.Free([]op.TensorID{id(i)})
+				err = s.Submit(nil, []op.TensorID{id(i)})
 			}
 			if err != nil {
 				require.ErrorIs(t, err, core.ErrBackendLost)

@@ -1,12 +1,16 @@
 package client
 
 import (
+	"errors"
+	"os"
 	"os/exec"
 	"runtime"
 	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/goburn/burn/sdk/client/contain"
 )
 
 // spawner starts processes on a thread of its own that never ends. The kernel is asked to kill a plugin when its parent
@@ -16,7 +20,50 @@ var spawner struct {
 	jobs chan func()
 }
 
-func spawn(cmd *exec.Cmd) error {
+// spawn starts a process in a process group of its own, which ends with this process. Without rules it is in the control group
+// from its first instruction on, if there is one. With rules it has a thread of its own, whose rules it inherits and which lives until
+// gone is closed; the rules do not let it be started in a control group, and it is put there afterwards.
+func spawn(cmd *exec.Cmd, c *confinement) (report contain.Report, err error) {
+	rules := c.rules
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	if rules == nil {
+		return nil, spawnInGroup(cmd, c)
+	}
+	cmd.SysProcAttr.Pgid = int(uint64(rules.GroupKey) << 32)  // group 0, which is one of its own, and the key
+	if self, err := os.FindProcess(os.Getpid()); err == nil { // package os finds out what the kernel has, before there are rules
+		_ = self.Release()
+	}
+	contain.OnThread(func() {
+		report = contain.Apply(*rules)
+		if err = c.check(report); err == nil {
+			err = cmd.Start()
+		}
+	}, c.gone)
+	if err == nil && c.group != nil && c.group.Add(cmd.Process.Pid) != nil {
+		c.remove()
+	}
+	return report, err
+}
+
+// spawnInGroup starts a process without rules in the control group, and without one if that is not possible.
+func spawnInGroup(cmd *exec.Cmd, c *confinement) error {
+	if c.group != nil {
+		if dir, err := c.group.Open(); err == nil {
+			defer dir.Close()
+			cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(dir.Fd())
+			err := spawnFree(cmd)
+			if !errors.Is(err, unix.ENOSYS) && !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EBUSY) {
+				return err
+			}
+			cmd.SysProcAttr.UseCgroupFD = false // a sandbox around this process does not let it
+		}
+		c.remove()
+	}
+	return spawnFree(cmd)
+}
+
+// spawnFree starts a process without rules.
+func spawnFree(cmd *exec.Cmd) error {
 	spawner.once.Do(func() {
 		spawner.jobs = make(chan func())
 		go func() {
@@ -26,11 +73,13 @@ func spawn(cmd *exec.Cmd) error {
 			}
 		}()
 	})
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	done := make(chan error)
 	spawner.jobs <- func() { done <- cmd.Start() }
 	return <-done
 }
+
+// hasLimits: limit does something here.
+const hasLimits = true
 
 // limit bounds a process that has just been started: its memory and open files, and the images that it leaves when it crashes.
 func limit(pid int, l Limits) error {
@@ -50,16 +99,12 @@ func limit(pid int, l Limits) error {
 	return unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: n, Max: n}, nil)
 }
 
-// reap waits for the end of a process and ends what it has started. The process is reaped last: until then its group is
-// nobody else's.
-func reap(cmd *exec.Cmd) {
-	pid := cmd.Process.Pid
+// await waits for the end of a process without reaping it: until it is reaped its group is nobody else's.
+func await(cmd *exec.Cmd) {
 	for {
 		var info unix.Siginfo
-		if err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT, nil); err != unix.EINTR {
-			break
+		if err := unix.Waitid(unix.P_PID, cmd.Process.Pid, &info, unix.WEXITED|unix.WNOWAIT, nil); err != unix.EINTR {
+			return
 		}
 	}
-	killGroup(pid)
-	_ = cmd.Wait()
 }

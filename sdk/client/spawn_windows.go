@@ -1,15 +1,27 @@
 package client
 
-import "os/exec"
+import (
+	"os/exec"
+
+	"github.com/goburn/burn/sdk/client/contain"
+)
 
 // spawn starts a process. The plugin itself watches for the end of its host.
-func spawn(cmd *exec.Cmd) error { return cmd.Start() }
+func spawn(cmd *exec.Cmd, c *confinement) (report contain.Report, err error) {
+	if c.rules != nil {
+		report = contain.Apply(*c.rules)
+		if err := c.check(report); err != nil {
+			return nil, err
+		}
+	}
+	return report, cmd.Start()
+}
+
+// hasLimits: limit does something here.
+const hasLimits = false
 
 // limit does nothing: limits are set from outside a process on Linux alone.
 func limit(int, Limits) error { return nil }
 
-// reap waits for the end of a process and ends what it has started.
-func reap(cmd *exec.Cmd) {
-	_ = cmd.Wait()
-	killGroup(cmd.Process.Pid)
-}
+// await waits for the end of a process and reaps it.
+func await(cmd *exec.Cmd) { _ = cmd.Wait() }

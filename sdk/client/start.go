@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/client/contain"
 	"github.com/goburn/burn/sdk/wire"
 )
 
@@ -36,15 +37,25 @@ type Options struct {
 	// Heartbeat is how long the plugin may take to answer when it is asked whether it is alive; one that does not is killed.
 	// 0: 10 seconds; less: it is not asked.
 	Heartbeat time.Duration
+	// OpenTimeout bounds the opening of a device or a stream, and DefineTimeout the definition of a program, beside the
+	// context: a plugin that does not answer in time broke the protocol. 0: a minute and five minutes; less: no bound. Reads
+	// and events are bounded by their contexts alone, as they wait for work of any length.
+	OpenTimeout, DefineTimeout time.Duration
 	// HostName and HostVersion are told to the plugin.
 	HostName, HostVersion string
 	// Image is executed in place of the path, which stays the name of the plugin: the same program, checked and kept from
 	// being exchanged. It must hold until Start returns. Empty: the path.
 	Image string
+	// Ended is called when the process has ended, or was not started after all: what Image and Args name may go then. nil: nothing.
+	Ended func()
 	// Args are given to the process.
 	Args []string
 	// Limits bound what the process may use.
 	Limits Limits
+	// Contain are rules for the process, with what it needs beyond the default ones; nil: there are none. Strict refuses to start
+	// it when a rule cannot be put in force here.
+	Contain *contain.Needs
+	Strict  bool
 	// Env is added to the environment of the process, which has little of this one's.
 	Env []string
 	// Protocol narrows the versions spoken; the zero Range is wire.Speaks().
@@ -73,6 +84,12 @@ func (o *Options) complete(path string) {
 	if o.Heartbeat == 0 {
 		o.Heartbeat = 10 * time.Second
 	}
+	if o.OpenTimeout == 0 {
+		o.OpenTimeout = time.Minute
+	}
+	if o.DefineTimeout == 0 {
+		o.DefineTimeout = 5 * time.Minute
+	}
 	if o.HostName == "" {
 		o.HostName = filepath.Base(os.Args[0])
 	}
@@ -92,6 +109,10 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, p.startError(CauseSystem, err)
 	}
+	if o.Ended != nil {
+		folder := release
+		release = func() { folder(); o.Ended() }
+	}
 	certificate, certPEM, err := clientTLS()
 	if err != nil {
 		release()
@@ -110,7 +131,20 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 	if o.Image != "" {
 		p.cmd.Path, p.cmd.Err = o.Image, nil
 	}
-	env := append(environment(os.Environ(), o.Limits), o.Env...)
+	env := environment(os.Environ(), o.Limits)
+	if l := o.Logger.GetLevel(); l == hclog.Debug || l == hclog.Trace { // else what it logs by itself is enough
+		env = append(env, wire.EnvLog+"="+l.String())
+	}
+	env = append(env, o.Env...)
+	if o.Contain != nil { // the folder for temporary files that all share is not its own
+		for _, name := range []string{"TMPDIR", "TEMP", "TMP"} {
+			env = append(env, name+"="+p.cmd.Dir)
+		}
+		rules := contain.For(contain.Program{Path: path, Image: o.Image, Args: o.Args, Dir: dir, Env: env}, o.Contain)
+		p.confined.rules, p.confined.strict = &rules, o.Strict
+	}
+	p.confined.mark = newMark()
+	env = append(env, envRun+"="+p.confined.mark)
 	env = append(env, envClientCert+"="+string(certPEM), fmt.Sprintf("%s=%d", wire.EnvHostPID, os.Getpid()), wire.EnvHostPipe+"=stdin")
 	plug := goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig: goplugin.HandshakeConfig{
@@ -125,13 +159,13 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 		SkipHostEnv:      true,
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: dir},
 		StartTimeout:     o.StartTimeout,
-		Logger:           o.Logger.Named(o.Name),
+		Logger:           debugging{o.Logger.Named(o.Name)},
 		SyncStderr:       p.tail,
 		SyncStdout:       p.tail,
 		GRPCDialOptions:  wire.DialOptions(),
 	})
 	p.plug = plug
-	p.release = sync.OnceFunc(release)
+	p.release, p.dir = sync.OnceFunc(release), dir
 	b, err := p.connect(ctx, &o)
 	if err != nil {
 		p.stop(0)

@@ -8,10 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/wire"
 )
 
 // Cause is why a plugin could not be started.
@@ -39,7 +42,9 @@ type StartError struct {
 	Stderr string // the last lines the plugin wrote
 	Err    error
 
-	remedy string
+	remedy  string
+	outside bool // the process was ended by a signal that others send
+	carried bool // it is a shared object, in the process of another program
 }
 
 // Error prints "plugin cpu (path): cause: detail".
@@ -58,6 +63,10 @@ func (e *StartError) Error() string {
 // Unwrap gives the sentinel or cause.
 func (e *StartError) Unwrap() error { return e.Err }
 
+// Transient reports whether another start may well succeed, since the process did not end by itself: it was killed by a signal that
+// users and systems send, as one that is short of memory does.
+func (e *StartError) Transient() bool { return e.outside }
+
 // Remedy says what to do.
 func (e *StartError) Remedy() string {
 	if e.remedy != "" {
@@ -65,27 +74,62 @@ func (e *StartError) Remedy() string {
 	}
 	switch e.Cause {
 	case CauseNotExecutable:
-		return "chmod +x " + e.Path
+		return notExecutable(e.Path)
 	case CauseWrongPlatform:
-		return "install the build for " + core.Platform() + ": `burn plugin install " + e.Plugin + "`"
+		return "get the build for " + core.Platform() + ": " + wire.InstallRemedy(e.Plugin)
 	case CauseMissingLibrary:
-		return "install the library named above, or add its folder to LD_LIBRARY_PATH"
+		return "install the library named above, or add its folder to " + libraryPath()
 	case CauseNotPlugin:
 		return "remove " + e.Path + " from the plugin folders, or build it with sdk/serve"
 	case CauseProtocol:
-		return "run `burn plugin upgrade " + e.Plugin + "`, or upgrade burn"
+		return "report it to the plugin's author; " + e.debug() + " shows what it says"
 	case CauseTimeout:
-		return "raise the start timeout, or run `" + e.Path + " --debug` to see where it hangs"
+		return "raise " + startSetting + "; " + e.debug() + " shows where it hangs"
 	case CauseOpen:
 		return "see the error: the plugin runs, its device or driver does not"
 	case CauseCrash:
-		return "run `" + e.Path + " --debug` to see it fail, and report it to the plugin's author"
+		return "report it to the plugin's author; " + e.debug() + " shows it fail again"
 	}
 	return "see the error"
 }
 
+// debug is how what a plugin does is seen. A shared object is no program that could be run by itself.
+func (e *StartError) debug() string {
+	if e.carried || e.Path == "" {
+		return "the log at level debug"
+	}
+	return "`" + e.Path + " --debug` or the log at level debug"
+}
+
+// notExecutable says what to do about a path that is no program that this user may run.
+func notExecutable(path string) string {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "see whether the path is right: " + path + " is not there"
+	case err != nil:
+		return "see whether this user may read the folders above " + path
+	case !info.Mode().IsRegular():
+		return "name the file of the plugin: " + path + " is none"
+	case needsExecBit && info.Mode()&0o111 == 0:
+		return "chmod +x " + path
+	}
+	return "see whether this user may execute " + path + ", and whether its file system is mounted with noexec"
+}
+
+// libraryPath is the variable with the folders of shared libraries.
+func libraryPath() string {
+	switch runtime.GOOS {
+	case "darwin":
+		return "DYLD_LIBRARY_PATH"
+	case "windows":
+		return "PATH"
+	}
+	return "LD_LIBRARY_PATH"
+}
+
 func (p *process) startError(c Cause, err error) *StartError {
-	e := &StartError{Plugin: p.name, Path: p.path, Cause: c, Detail: err.Error(), Err: err, Stderr: p.tail.last(5)}
+	e := &StartError{carried: p.cmd != nil && len(p.cmd.Args) > 1, Plugin: p.name, Path: p.path, Cause: c, Detail: err.Error(), Err: err, Stderr: p.tail.last(5)}
 	known := false
 	for _, s := range core.Sentinels() {
 		known = known || errors.Is(err, s)
@@ -108,8 +152,23 @@ func (p *process) startError(c Cause, err error) *StartError {
 
 var missingLibrary = regexp.MustCompile(`error while loading shared libraries: .*|Library not loaded: .*|.*: cannot open shared object file.*`)
 
+// outside reports whether the process ended by a signal that users and systems send, and not by this program.
+func (p *process) outside() bool {
+	if !p.ended() || p.state == nil || p.byUs() {
+		return false
+	}
+	name, _, _ := strings.Cut(killedBy(p.state), " ")
+	return slices.Contains([]string{"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"}, name)
+}
+
 // diagnose finds out why the start failed with err.
 func (p *process) diagnose(ctx context.Context, err error) *StartError {
+	e := p.cause(ctx, err)
+	p.confined.explain(e)
+	return e
+}
+
+func (p *process) cause(ctx context.Context, err error) *StartError {
 	p.mu.Lock()
 	spawnErr := p.spawnErr
 	p.mu.Unlock()
@@ -123,6 +182,17 @@ func (p *process) diagnose(ctx context.Context, err error) *StartError {
 	crashed := p.ended() && !p.byUs()
 	strange := line != "" && strings.Count(line, "|") < 3 // a handshake is CORE|APP|NETWORK|ADDR|...
 	switch {
+	case crashed && killedBy(p.state) != "":
+		when := "before"
+		if line != "" && !strange {
+			when = "after"
+		}
+		e := p.startError(CauseCrash, fmt.Errorf("it was killed %s the handshake, by signal %s", when, killedBy(p.state)))
+		e.outside = p.outside()
+		if strings.HasPrefix(killedBy(p.state), "SIGKILL") {
+			e.remedy = "start it again; if it is killed each time, see whether memory ran out (the system's log says so), and what the plugin says last: " + e.debug() + " shows it"
+		}
+		return e
 	case crashed && missingLibrary.MatchString(text):
 		return p.startError(CauseMissingLibrary, errors.New(missingLibrary.FindString(text)))
 	case strange:
@@ -158,7 +228,9 @@ func (p *process) diagnoseSpawn(err error) *StartError {
 		return p.startError(CauseNotPlugin, fmt.Errorf("not a program: %w", err))
 	case errors.Is(err, fs.ErrNotExist):
 		if _, e := os.Stat(p.path); e == nil {
-			return p.startError(CauseMissingLibrary, fmt.Errorf("its loader or interpreter is missing: %w", err))
+			e := p.startError(CauseMissingLibrary, fmt.Errorf("its loader or interpreter is missing: %w", err))
+			e.remedy = "install the interpreter that the first line of " + p.path + " names, or the loader that `file " + p.path + "` names"
+			return e
 		}
 		return p.startError(CauseNotExecutable, err)
 	}
@@ -173,6 +245,8 @@ func executable(path string) error {
 		return err
 	case info.IsDir():
 		return fmt.Errorf("%s is a folder", path)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is a special file, %v", path, info.Mode().Type())
 	case needsExecBit && info.Mode()&0o111 == 0:
 		return fmt.Errorf("mode %v has no right to execute", info.Mode())
 	}

@@ -17,6 +17,10 @@ const (
 	flushSize = 32 << 10
 	// flushDelay is how long the first command waits for others.
 	flushDelay = 100 * time.Microsecond
+	// patientDelay is flushDelay where waiters have sent all commands of late: setting a timer for soon wakes a thread.
+	patientDelay = time.Millisecond
+	// patience is how many commands in a row waiters have to send for that.
+	patience = 16
 	// maxQueued is how many bytes may wait for the transport before commands wait too.
 	maxQueued = 8 << 20
 	// closeWait is how long Close waits for the plugin to finish.
@@ -26,10 +30,10 @@ const (
 // stream is one command queue. Frames are put into out in order, and one goroutine sends them, so that no call of the
 // contract waits for the transport where it could not be canceled.
 type stream struct {
-	b      *Backend
+	d      *device
+	number uint64
 	fs     *wire.FrameStream
 	cancel context.CancelFunc
-	device int
 
 	mu      sync.Mutex // guards what follows
 	enc     *wire.Encoder
@@ -39,6 +43,7 @@ type stream struct {
 	busy    bool // the sender has frames that are not in out any more
 	ended   bool // no more frames
 	armed   bool // the flush timer runs
+	prompt  int  // commands in a row that a waiter sent before the timer did, up to patience
 	timer   *time.Timer
 	work    chan struct{} // the sender is told that out is not empty
 	space   chan struct{} // closed when out has become shorter; nil: nobody waits
@@ -50,7 +55,7 @@ type stream struct {
 	reply    wire.Reply // of handle
 	pace     wire.Pace  // of the answers
 	watches  bool       // looks for answers instead of sleeping
-	missed   missed
+	marks    marks
 	over     chan struct{} // closed with err: the stream takes no more
 	overOnce sync.Once
 	err      error
@@ -59,8 +64,15 @@ type stream struct {
 
 var _ core.Stream = (*stream)(nil)
 
-// openStream opens a stream and waits for the plugin to say so.
-func openStream(ctx context.Context, b *Backend, device int) (core.Stream, error) {
+// OpenStream implements core.Device. It waits for the plugin to say that the stream is open.
+func (d *device) OpenStream(ctx context.Context) (core.Stream, error) {
+	if err := d.gone(); err != nil {
+		return nil, err
+	}
+	b := d.b
+	number := b.streams.Add(1)
+	ctx, done := bounded(ctx, b.openTimeout, openSetting)
+	defer done()
 	sctx, cancel := context.WithCancel(b.ctx)
 	stop := context.AfterFunc(ctx, cancel) // for as long as this call runs
 	opened := false
@@ -70,7 +82,7 @@ func openStream(ctx context.Context, b *Backend, device int) (core.Stream, error
 		}
 	}()
 	fail := func(err error) error {
-		if e := b.gone(); e != nil {
+		if e := d.gone(); e != nil {
 			return e
 		}
 		if ctx.Err() != nil {
@@ -87,7 +99,7 @@ func openStream(ctx context.Context, b *Backend, device int) (core.Stream, error
 			fs.Close()
 		}
 	}()
-	if err := fs.Send(wire.OpenFrame(device, b.generation)); err != nil {
+	if err := fs.Send(wire.OpenFrame(d.handle, number)); err != nil {
 		return nil, fail(err)
 	}
 	f, err := fs.Receive()
@@ -109,7 +121,7 @@ func openStream(ctx context.Context, b *Backend, device int) (core.Stream, error
 		return nil, canceled(b.proc.name, ctx)
 	}
 	opened = true
-	s := &stream{b: b, fs: fs, watches: b.looks, cancel: cancel, device: device, enc: wire.NewEncoder(b.ids),
+	s := &stream{d: d, number: number, fs: fs, watches: b.looks, cancel: cancel, enc: wire.NewEncoder(b.ids),
 		work: make(chan struct{}, 1), over: make(chan struct{}), finished: make(chan struct{})}
 	if b.memfd && fs.Direct() {
 		s.shared = &segments{s: s}
@@ -118,7 +130,14 @@ func openStream(ctx context.Context, b *Backend, device int) (core.Stream, error
 	s.timer.Stop()
 	go s.send()
 	go s.receive()
-	return withOptions(s, r.Flags), nil
+	d.mu.Lock()
+	d.streams[s] = struct{}{}
+	d.mu.Unlock()
+	if err := d.gone(); err != nil { // closed meanwhile
+		_ = s.Close()
+		return nil, err
+	}
+	return s, nil
 }
 
 // fail ends the stream: every call from now on, and every one in flight, gets err.
@@ -213,8 +232,11 @@ func (s *stream) wake() {
 
 // flush queues the commands collected so far. It is called with mu held.
 func (s *stream) flush() {
-	if s.armed {
-		s.armed = !s.timer.Stop() // it would wake a thread for nothing
+	if s.prompt < patience {
+		s.prompt++
+		if s.armed {
+			s.armed = !s.timer.Stop() // it would wake a thread for nothing
+		}
 	}
 	s.push(s.enc.Take())
 }
@@ -223,8 +245,9 @@ func (s *stream) idleFlush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.armed = false
-	if !s.ended {
+	if !s.ended && s.enc.Len() > 0 {
 		s.flush()
+		s.prompt = 0
 	}
 }
 
@@ -235,7 +258,11 @@ func (s *stream) added() error {
 		s.flush()
 	case n > 0 && !s.armed:
 		s.armed = true
-		s.timer.Reset(flushDelay)
+		if s.prompt < patience {
+			s.timer.Reset(flushDelay)
+		} else {
+			s.timer.Reset(patientDelay)
+		}
 	}
 	full := s.outSize > maxQueued
 	s.mu.Unlock()
@@ -263,7 +290,7 @@ func (s *stream) waitForSpace(ctx context.Context) error {
 		case <-s.over:
 			return s.err
 		case <-ctx.Done():
-			return canceled(s.b.proc.name, ctx)
+			return canceled(s.d.b.proc.name, ctx)
 		}
 	}
 }
@@ -284,7 +311,7 @@ func (s *stream) begin() error {
 // current reports ids of another generation.
 func (s *stream) current(ids []op.TensorID) error {
 	for _, id := range ids {
-		if g := id.Generation(); g != s.b.ids {
+		if g := id.Generation(); g != s.d.b.ids {
 			return s.stale(id)
 		}
 	}
@@ -293,11 +320,11 @@ func (s *stream) current(ids []op.TensorID) error {
 
 func (s *stream) stale(id op.TensorID) error {
 	return fmt.Errorf("%v of generation %d, the connection to plugin %s is of generation %d: %w",
-		id, id.Generation(), s.b.proc.name, s.b.ids, core.ErrStale)
+		id, id.Generation(), s.d.b.proc.name, s.d.b.ids, core.ErrStale)
 }
 
-// Submit appends nodes. None is accepted when one cannot be.
-func (s *stream) Submit(nodes []op.Node) error {
+// Submit implements core.Stream. None of the nodes is accepted when one cannot be.
+func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 	for i := range nodes {
 		n := &nodes[i]
 		if err := wire.Fits(n); err != nil {
@@ -307,10 +334,13 @@ func (s *stream) Submit(nodes []op.Node) error {
 			return err
 		}
 		for k := range n.Outputs {
-			if id := n.Outputs[k].ID; id.Generation() != s.b.ids {
+			if id := n.Outputs[k].ID; id.Generation() != s.d.b.ids {
 				return s.stale(id)
 			}
 		}
+	}
+	if err := s.current(free); err != nil {
+		return err
 	}
 	if err := s.begin(); err != nil {
 		return err
@@ -320,29 +350,18 @@ func (s *stream) Submit(nodes []op.Node) error {
 		s.enc.Node(n)
 		for k := range n.Inputs {
 			if k < 64 && n.Drop>>k&1 != 0 {
-				s.forgetAhead(n.Inputs[k : k+1])
+				s.givenUp(n.Inputs[k : k+1])
 			}
 		}
 		if s.enc.Len() >= flushSize {
 			s.flush()
 		}
 	}
-	return s.added()
-}
-
-// Free gives tensors up.
-func (s *stream) Free(ids []op.TensorID) error {
-	if err := s.current(ids); err != nil {
-		return err
-	}
-	if err := s.begin(); err != nil {
-		return err
-	}
-	s.forgetAhead(ids)
-	for len(ids) > 0 {
-		n := min(len(ids), flushSize/10)
-		s.enc.Free(ids[:n])
-		ids = ids[n:]
+	s.givenUp(free)
+	for len(free) > 0 {
+		n := min(len(free), flushSize/10)
+		s.enc.Free(free[:n])
+		free = free[n:]
 		if s.enc.Len() >= flushSize {
 			s.flush()
 		}
@@ -350,26 +369,14 @@ func (s *stream) Free(ids []op.TensorID) error {
 	return s.added()
 }
 
-// Sync waits for all commands.
-func (s *stream) Sync(ctx context.Context) error {
-	if err := s.begin(); err != nil {
-		return err
-	}
-	r := s.requests.put(&request{late: s.missed.keep})
-	s.enc.Sync(r.id)
-	s.flush()
-	s.mu.Unlock()
-	err := s.wait(ctx, r)
-	if errors.Is(err, core.ErrCanceled) {
-		return err
-	}
-	return s.missed.first(err)
-}
-
-// wait waits for the answer to a request. When ctx ends first, the plugin is told, and a late answer is dropped.
-func (s *stream) wait(ctx context.Context, r *request) error {
+// await waits for the answer to a request. When ctx ends first, the plugin is told, and a late answer is dropped.
+func (s *stream) await(ctx context.Context, r *request) error {
 	start := time.Now()
 	s.watch(ctx, r)
+	if len(r.done) == 0 {
+		s.fs.Sleep()
+		defer s.fs.Wake()
+	}
 	select {
 	case err := <-r.done:
 		s.pace.Note(time.Since(start))
@@ -384,17 +391,17 @@ func (s *stream) wait(ctx context.Context, r *request) error {
 	if !s.giveUp(r) {
 		return <-r.done
 	}
-	return canceled(s.b.proc.name, ctx)
+	return canceled(s.d.b.proc.name, ctx)
 }
 
 // watch waits for the answer to a request for a short time, where answers came soon of late, and receives itself: being
 // woken costs more than a short answer does.
 func (s *stream) watch(ctx context.Context, r *request) {
-	if !s.watches || !s.fs.Direct() {
+	if !s.watches {
 		return
 	}
 	done := func() bool { return len(r.done) > 0 || len(r.parts) > 0 || ctx.Err() != nil }
-	if err := s.pace.Watch(done, func() (bool, error) { return s.fs.Poll(s.handle) }); err != nil {
+	if err := s.fs.Watch(&s.pace, done, s.handle); err != nil {
 		s.fail(s.receiveError(err))
 	}
 }
@@ -432,6 +439,9 @@ func (s *stream) Close() error {
 	}
 	s.fail(fmt.Errorf("stream: %w", core.ErrClosed))
 	<-s.finished
+	s.d.mu.Lock()
+	delete(s.d.streams, s)
+	s.d.mu.Unlock()
 	return nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"sync"
+
+	"github.com/goburn/burn/internal/plain"
 )
 
 // tail keeps the end of what a plugin writes.
@@ -22,7 +24,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	defer t.mu.Unlock()
 	if t.panic == "" && (bytes.HasPrefix(p, []byte("panic: ")) || bytes.HasPrefix(p, []byte("fatal error: ")) ||
 		bytes.HasPrefix(p, []byte("SIGSEGV: "))) {
-		t.panic = clipLine(strings.TrimSpace(string(p)))
+		t.panic = clipLine(plain.Log(strings.TrimSpace(string(p))))
 	}
 	t.b = append(t.b, p[max(0, len(p)-tailSize):]...)
 	if len(t.b) > 2*tailSize {
@@ -32,7 +34,7 @@ func (t *tail) Write(p []byte) (int, error) {
 }
 
 // last gives up to n lines from the end, without those of the log that are only for debugging, joined by " | ". The first
-// lines of a panic are worth more than the end of its trace.
+// lines of a panic are worth more than the end of its trace, which is left out, as is that of an error in Python.
 func (t *tail) last(n int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -40,12 +42,16 @@ func (t *tail) last(n int) string {
 		return t.panic
 	}
 	var lines []string
+	traced := false // these are lines of a traceback of Python, whose error follows
 	for l := range bytes.Lines(t.b) {
 		s := strings.TrimSpace(string(l))
+		if traced = s == pythonTrace || traced && (l[0] == ' ' || l[0] == '\t'); traced {
+			continue
+		}
 		if s == "" || strings.Contains(s, `"@level":"debug"`) || strings.Contains(s, `"@level":"trace"`) {
 			continue
 		}
-		lines = append(lines, clipLine(s))
+		lines = append(lines, clipLine(plain.Log(s)))
 	}
 	return strings.Join(lines[max(0, len(lines)-n):], " | ")
 }

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/stats"
 )
 
-// connections counts the connections to the server and says when the last is gone.
+// connections counts the connections to the server and says when the last is gone. Each is a connection of its own.
 type connections struct {
 	mu    sync.Mutex
 	open  int
@@ -17,14 +17,60 @@ type connections struct {
 
 var _ stats.Handler = (*connections)(nil)
 
+// connection is what one host has opened. It ends with the gRPC connection of that host.
+type connection struct {
+	mu      sync.Mutex
+	devices map[uint64]*device
+	streams map[uint64]*session
+	ended   bool
+}
+
+type connectionKey struct{}
+
+// connectionOf returns the connection of a call.
+func connectionOf(ctx context.Context) *connection { return ctx.Value(connectionKey{}).(*connection) }
+
+// device finds a device of the host.
+func (c *connection) device(handle uint64) *device {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.devices[handle]
+}
+
+// stream finds a stream that has not ended.
+func (c *connection) stream(number uint64) *session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.streams[number]
+}
+
+// end closes all devices of the host.
+func (c *connection) end() {
+	c.mu.Lock()
+	c.ended = true
+	var open []*device
+	for _, d := range c.devices {
+		open = append(open, d)
+	}
+	c.mu.Unlock()
+	for _, d := range open {
+		_ = d.close()
+	}
+}
+
 func (c *connections) watch(some, empty func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.some, c.empty = some, empty
 }
 
+// TagConn makes the connection.
+func (c *connections) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
+	return context.WithValue(ctx, connectionKey{}, &connection{devices: map[uint64]*device{}, streams: map[uint64]*session{}})
+}
+
 // HandleConn counts.
-func (c *connections) HandleConn(_ context.Context, s stats.ConnStats) {
+func (c *connections) HandleConn(ctx context.Context, s stats.ConnStats) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch s.(type) {
@@ -34,15 +80,13 @@ func (c *connections) HandleConn(_ context.Context, s stats.ConnStats) {
 			c.some()
 		}
 	case *stats.ConnEnd:
+		go connectionOf(ctx).end()
 		c.open--
 		if c.open == 0 && c.empty != nil {
 			c.empty()
 		}
 	}
 }
-
-// TagConn adds nothing.
-func (c *connections) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 
 // TagRPC adds nothing.
 func (c *connections) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }

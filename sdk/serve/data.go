@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/goburn/burn/core"
@@ -30,32 +31,45 @@ func (t *session) write(d op.Desc, data []byte) {
 	if err == nil {
 		err = t.guard("write", func() error { return t.be.Write(t.ctx, d, data) })
 	}
+	if err = t.written(d, err); err != nil {
+		t.events.note(err)
+	}
+}
+
+// fresh says why d cannot be made.
+func (t *session) fresh(d op.Desc) error {
+	t.dev.mu.Lock()
+	defer t.dev.mu.Unlock()
+	if err := t.dev.fresh(d); err != nil {
+		return err
+	}
+	if limit := t.dev.caps.Limits.Bytes; limit > 0 && int64(d.Bytes()) > limit {
+		return fmt.Errorf("write: %v, at most %d bytes a tensor: %w", d, limit, core.ErrUnsupported)
+	}
+	return nil
+}
+
+// written notes a tensor that was written, or why it was not, and returns the error that poisons it.
+func (t *session) written(d op.Desc, err error) error {
 	if err != nil {
 		err = &core.NodeError{Op: "write", Outputs: []op.Desc{d}, Err: err}
-		t.note(err)
-		t.poison([]op.Desc{d}, err)
-		return
 	}
-	t.tensors[d.ID] = tensor{Desc: d}
+	t.dev.made([]op.Desc{d}, err)
+	return err
 }
 
 func (t *session) beginWrite(c *wire.Command) error {
 	if t.decoder.More() {
 		return fmt.Errorf("stream: %w: a command follows the beginning of a tensor in its frame", core.ErrProtocol)
 	}
-	if _, err := t.waits.begin(t.ctx, c.Request); err != nil {
+	if err := t.requests.begin(c.Request); err != nil {
 		return err
 	}
-	t.waits.end()
-	u := &upload{request: c.Request, desc: c.Desc, err: t.fresh(c.Desc)}
-	if n := int64(c.Desc.Bytes()); n == 0 {
+	if c.Desc.Bytes() == 0 {
 		return fmt.Errorf("stream: %w: an empty tensor in chunks", core.ErrProtocol)
-	} else if limit := t.caps.MaxBytes; u.err == nil && limit > 0 && n > limit {
-		u.err = fmt.Errorf("write: %v, at most %d bytes a tensor: %w", c.Desc, limit, core.ErrUnsupported)
 	}
-	u.data = t.staging[:0]
+	t.upload = &upload{request: c.Request, desc: c.Desc, err: t.fresh(c.Desc), data: t.staging[:0]}
 	t.staging = nil
-	t.upload = u
 	return nil
 }
 
@@ -104,46 +118,51 @@ func (t *session) endWrite(err error) error {
 	if cap(u.data) <= kept {
 		t.staging = u.data[:0]
 	}
-	if err == nil {
-		t.tensors[u.desc.ID] = tensor{Desc: u.desc}
-	}
-	return t.fs.Send(wire.DoneFrame(u.request, err))
+	return t.done(u.request, u.desc, err)
 }
 
-// read waits for a tensor and sends it.
+// done answers a request that makes a tensor.
+func (t *session) done(request uint64, d op.Desc, err error) error {
+	_ = t.written(d, err)
+	t.requests.end(request)
+	return t.fs.Send(wire.DoneFrame(request, err))
+}
+
+// read asks the backend for a tensor.
 func (t *session) read(c *wire.Command) error {
-	ctx, err := t.waits.begin(t.ctx, c.Request)
-	if err != nil {
-		return err
+	a := answer{request: c.Request, size: c.Size}
+	if err := t.dev.wanted(c.Desc.ID, c.Size); err != nil {
+		a.ticket = core.Failed(err)
+	} else {
+		a.buffer = wire.NewBuffer(c.Size)
+		a.ticket = t.ticket(c.Desc.ID, a.buffer.Data())
 	}
-	defer t.waits.end()
-	x, err := t.lookup(c.Desc.ID)
-	switch {
-	case err != nil:
-		err = fmt.Errorf("read: %w", err)
-	case x.err != nil:
-		err = x.err
-	case x.Bytes() != c.Size:
-		err = fmt.Errorf("read: %v is %v of %d bytes, got room for %d: %w", c.Desc.ID, x.Desc, x.Bytes(), c.Size, core.ErrShape)
+	return t.answerLater(a)
+}
+
+func (t *session) ticket(id tensorID, dst []byte) (k core.Ticket) {
+	if err := t.guard("read", func() error { k = t.be.Read(id, dst); return nil }); err != nil {
+		return core.Failed(err)
 	}
-	if err != nil {
-		return t.fs.Send(wire.DoneFrame(c.Request, err))
-	}
-	buf := wire.NewBuffer(c.Size)
-	defer buf.Free()
-	if err := t.guard("read", func() error { return t.be.Read(ctx, c.Desc.ID, buf.Data()) }); err != nil {
-		return t.fs.Send(wire.DoneFrame(c.Request, err))
+	return k
+}
+
+// elements waits for a tensor and sends it.
+func (t *session) elements(ctx context.Context, a *answer) error {
+	err := t.guard("read", func() error { return a.ticket.Wait(ctx) })
+	if a.buffer != nil {
+		defer a.buffer.Free()
 	}
 	for lo := 0; ; lo += wire.ChunkSize {
-		if ctx.Err() != nil && t.ctx.Err() == nil {
-			return t.fs.Send(wire.DoneFrame(c.Request, fmt.Errorf("read: %w", core.ErrCanceled)))
+		if err == nil && t.requests.canceled(a.request) {
+			err = fmt.Errorf("read: %w", core.ErrCanceled)
 		}
-		hi := min(lo+wire.ChunkSize, c.Size)
-		if err := t.fs.Send(wire.DataFrame(c.Request, buf, lo, hi, hi == c.Size)); err != nil {
+		if err != nil {
+			return t.fs.Send(wire.DoneFrame(a.request, err))
+		}
+		hi := min(lo+wire.ChunkSize, a.size)
+		if err := t.fs.Send(wire.DataFrame(a.request, a.buffer, lo, hi, hi == a.size)); err != nil || hi == a.size {
 			return err
-		}
-		if hi == c.Size {
-			return nil
 		}
 	}
 }

@@ -1,11 +1,13 @@
 package serve
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
+	"github.com/goburn/burn/sdk/engine"
 	"github.com/goburn/burn/sdk/wire"
 )
 
@@ -14,144 +16,204 @@ type defined struct {
 	id      core.ProgramID
 	program *program.Program
 	outputs []op.Desc // types of the outputs
+	uses
 }
 
+// uses counts the commands that use a program or a group. Its end may come before them, as they travel in streams; it says
+// how many there are.
+type uses struct {
+	count, limit uint64
+	ending       bool
+}
+
+// over reports whether the end has come.
+func (u *uses) over() bool { return u.ending && u.count >= u.limit }
+
 func (t *session) define(c *wire.Command) error {
-	if _, err := t.waits.begin(t.ctx, c.Request); err != nil {
+	if err := t.requests.begin(c.Request); err != nil {
 		return err
 	}
-	t.waits.end()
-	return t.fs.Send(wire.DoneFrame(c.Request, t.accept(c)))
+	err := t.accept(c)
+	t.requests.end(c.Request)
+	return t.fs.Send(wire.DoneFrame(c.Request, err))
 }
 
 // accept checks a program and hands it to the backend.
 func (t *session) accept(c *wire.Command) error {
-	p := c.Program
+	p, d := c.Program, t.dev
 	switch {
-	case t.definer == nil:
+	case d.programs == nil:
 		return fmt.Errorf("define: the backend takes no programs: %w", core.ErrUnsupported)
-	case t.programs[c.Number] != nil:
-		return fmt.Errorf("define: program %d is defined twice: %w", c.Number, core.ErrProtocol)
 	case c.Unknown != "":
 		return fmt.Errorf("define %q: %w", p.Name, wire.UnknownOp(c.Unknown, 0))
 	case len(c.IDs) != len(p.Consts):
-		return fmt.Errorf("define %q: %d constants, want %d: %w", p.Name, len(c.IDs), len(p.Consts), core.ErrShape)
+		return fmt.Errorf("define %q: %d constants, want %d: %w", p.Name, len(c.IDs), len(p.Consts), core.ErrAttr)
 	}
 	if err := t.guard("check", p.Check); err != nil {
 		return err
 	}
-	for i, id := range c.IDs {
-		x, err := t.lookup(id)
-		switch {
-		case err != nil:
-			return fmt.Errorf("define %q: constant %d: %w", p.Name, i, err)
-		case x.err != nil:
-			return x.err
-		case !x.SameType(p.Consts[i]):
-			return fmt.Errorf("define %q: constant %d is %v, want %v: %w", p.Name, i, x.Desc, p.Consts[i], core.ErrShape)
-		}
+	if err := t.constants(c); err != nil {
+		return err
 	}
-	d := &defined{program: p, outputs: outputTypes(p)}
+	x := &defined{program: p, outputs: p.OutputDescs()}
 	err := t.guard("define", func() (err error) {
-		d.id, err = t.definer.Define(t.ctx, p, c.IDs)
+		x.id, err = d.programs.Define(t.ctx, t.be, p, c.IDs)
 		return err
 	})
-	if err == nil {
-		t.programs[c.Number] = d
+	if err != nil {
+		return err
 	}
-	return err
+	d.mu.Lock()
+	twice := d.defined[c.Number] != nil
+	if !twice {
+		d.defined[c.Number] = x
+	}
+	d.mu.Unlock()
+	if twice {
+		_ = t.guard("undefine", func() error { return d.programs.Undefine(x.id) })
+		return fmt.Errorf("define: program %d is defined twice: %w", c.Number, core.ErrProtocol)
+	}
+	return nil
 }
 
-func outputTypes(p *program.Program) []op.Desc {
-	types := map[tensorID]op.Desc{}
-	for _, l := range [][]op.Desc{p.Inputs, p.Consts} {
-		for _, d := range l {
-			types[d.ID] = d
+// constants checks the constants of a program.
+func (t *session) constants(c *wire.Command) error {
+	t.dev.mu.Lock()
+	defer t.dev.mu.Unlock()
+	for i, id := range c.IDs {
+		x, err := t.dev.lookup(id)
+		switch {
+		case err != nil:
+			return fmt.Errorf("define %q: constant %d: %w", c.Program.Name, i, err)
+		case x.err != nil:
+			return x.err
+		case !x.SameType(c.Program.Consts[i]):
+			return fmt.Errorf("define %q: constant %d is %v, want %v: %w", c.Program.Name, i, x.Desc, c.Program.Consts[i], core.ErrShape)
 		}
 	}
-	for i := range p.Nodes {
-		for _, d := range p.Nodes[i].Outputs {
-			types[d.ID] = d
-		}
-	}
-	out := make([]op.Desc, len(p.Outputs))
-	for i, id := range p.Outputs {
-		out[i] = types[id]
-	}
-	return out
+	return nil
 }
 
 // run executes a program. What is wrong with it poisons the outputs.
 func (t *session) run(c *wire.Command) {
-	d := t.programs[c.Number]
-	if d == nil {
-		t.note(fmt.Errorf("run: program %d: %w", c.Number, core.ErrNotFound))
-		return // the outputs stay unknown: their types are
+	d := t.dev
+	d.mu.Lock()
+	x := d.defined[c.Number]
+	if x == nil {
+		d.mu.Unlock()
+		t.events.note(fmt.Errorf("run: program %d: %w", c.Number, core.ErrNotFound))
+		t.donate(c) // the outputs stay unknown: their types are
+		return
 	}
-	outs := make([]op.Desc, len(d.outputs))
-	for i, o := range d.outputs {
-		if i < len(c.Outputs) {
-			o.ID = c.Outputs[i]
-		}
-		outs[i] = o
+	outs := make([]op.Desc, min(len(x.outputs), len(c.Outputs)))
+	for i := range outs {
+		outs[i] = x.outputs[i]
+		outs[i].ID = c.Outputs[i]
 	}
-	err, poisoned := t.bind(c, d, outs)
+	run := core.Run{Program: x.id, Inputs: c.IDs, Donated: c.Donated, Outputs: c.Outputs}
+	err, poisoned := t.bind(x, run, outs)
+	d.mu.Unlock()
 	if err == nil && poisoned == nil {
-		err = t.guard("run", func() error { return t.definer.Run(d.id, c.IDs, c.Outputs) })
+		err = t.guard("run", func() error { return d.programs.Run(t.be, run) })
 	}
 	switch {
 	case err != nil:
-		err = &core.NodeError{Op: d.program.Name, Outputs: outs, Err: err}
-		t.note(err)
-		t.poison(outs, err)
+		err = &core.NodeError{Program: x.program.Name, Outputs: outs, Err: err}
+		t.events.note(err)
 	case poisoned != nil:
-		t.poison(outs, poisoned)
-	default:
-		for _, o := range outs {
-			t.tensors[o.ID] = tensor{Desc: o}
-		}
+		err = poisoned
 	}
+	d.made(outs, err)
+	if err != nil {
+		t.donate(c)
+	} else {
+		t.donated(c, func(id tensorID) { delete(d.tensors, id) })
+	}
+	t.used(c.Number, x)
 }
 
-// bind checks the tensors of a run.
-func (t *session) bind(c *wire.Command, d *defined, outs []op.Desc) (err, poisoned error) {
-	p := d.program
-	if len(c.IDs) != len(p.Inputs) || len(c.Outputs) != len(p.Outputs) {
-		return fmt.Errorf("run %q: %d inputs and %d outputs, want %d and %d: %w",
-			p.Name, len(c.IDs), len(c.Outputs), len(p.Inputs), len(p.Outputs), core.ErrShape), nil
+// bind checks the tensors of a run. The caller holds the device.
+func (t *session) bind(x *defined, run core.Run, outs []op.Desc) (err, poisoned error) {
+	p := x.program
+	if err := engine.CheckRun(p, run); err != nil {
+		return err, nil
 	}
-	for i, id := range c.IDs {
-		x, err := t.lookup(id)
+	for i, id := range run.Inputs {
+		in, err := t.dev.lookup(id)
 		switch {
 		case err != nil:
 			return fmt.Errorf("run %q: input %d: %w", p.Name, i, err), nil
-		case x.err != nil && poisoned == nil:
-			poisoned = x.err
-		case !x.SameType(p.Inputs[i]):
-			return fmt.Errorf("run %q: input %d is %v, want %v: %w", p.Name, i, x.Desc, p.Inputs[i], core.ErrShape), nil
+		case in.err != nil && poisoned == nil:
+			poisoned = in.err
+		case !in.SameType(p.Inputs[i]):
+			return fmt.Errorf("run %q: input %d is %v, want %v: %w", p.Name, i, in.Desc, p.Inputs[i], core.ErrShape), nil
 		}
 	}
-	seen := map[tensorID]bool{}
-	for _, o := range outs {
-		if err := t.fresh(o); err != nil {
-			return fmt.Errorf("run %q: %w", p.Name, err), nil
-		}
-		if seen[o.ID] {
-			return fmt.Errorf("run %q: %v is defined twice: %w", p.Name, o.ID, core.ErrProtocol), nil
-		}
-		seen[o.ID] = true
-	}
-	return nil, poisoned
+	return t.dev.fresh(outs...), poisoned
 }
 
-func (t *session) undefine(number uint64) {
-	d := t.programs[number]
-	if d == nil {
-		t.note(fmt.Errorf("undefine: program %d: %w", number, core.ErrNotFound))
-		return
+// donated calls do, which may change the device, with the inputs that the host has given up.
+func (t *session) donated(c *wire.Command, do func(id tensorID)) {
+	t.dev.mu.Lock()
+	defer t.dev.mu.Unlock()
+	for i, id := range c.IDs {
+		if i < len(c.Donated) && c.Donated[i] {
+			do(id)
+		}
 	}
-	delete(t.programs, number)
-	if err := t.guard("undefine", func() error { return t.definer.Undefine(d.id) }); err != nil {
-		t.note(fmt.Errorf("undefine: %w", err))
+}
+
+// donate frees what the host has given up to a run that does not take place.
+func (t *session) donate(c *wire.Command) {
+	var ids []tensorID
+	t.donated(c, func(id tensorID) { ids = append(ids, t.dev.remove([]tensorID{id}, func(error) {})...) })
+	t.release(ids)
+}
+
+// used counts a run.
+func (t *session) used(number uint64, x *defined) {
+	t.dev.mu.Lock()
+	x.count++
+	over := x.over()
+	t.dev.mu.Unlock()
+	if over {
+		if err := t.dev.undefine(number, x); err != nil {
+			t.events.note(err)
+		}
 	}
+}
+
+// Undefine gives a program up after so many runs.
+func (s *server) Undefine(_ context.Context, handle, number, runs uint64) error {
+	d, err := s.find(handle)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	x := d.defined[number]
+	if x == nil || x.ending {
+		d.mu.Unlock()
+		return fmt.Errorf("undefine: program %d: %w", number, core.ErrNotFound)
+	}
+	x.ending, x.limit = true, runs
+	over := x.over()
+	d.mu.Unlock()
+	if over {
+		return d.undefine(number, x)
+	}
+	return nil
+}
+
+// undefine gives a program up unless somebody else does.
+func (d *device) undefine(number uint64, x *defined) error {
+	d.mu.Lock()
+	mine := d.defined[number] == x
+	if mine {
+		delete(d.defined, number)
+	}
+	d.mu.Unlock()
+	if !mine {
+		return nil
+	}
+	return d.guard("undefine", func() error { return d.programs.Undefine(x.id) })
 }

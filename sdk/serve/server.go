@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,15 +29,14 @@ type server struct {
 	mu      sync.Mutex
 	grpc    *grpc.Server
 	backend core.Backend
-	caps    *core.Capabilities
-	batches bool
+	devices map[uint64]*device // by handle
 	closed  bool
 
 	sockets *sockets
 }
 
 func newServer(o Options) *server {
-	s := &server{Options: o, log: o.Logger, conns: &connections{}, ownFiles: func() {}}
+	s := &server{Options: o, log: o.Logger, conns: &connections{}, ownFiles: func() {}, devices: map[uint64]*device{}}
 	s.sockets = newSockets(s)
 	return s
 }
@@ -55,46 +55,37 @@ func (s *server) Hello(_ context.Context, h *wire.Hello) *wire.Welcome {
 		return w
 	}
 	s.log.Debug("hello", "host", h.HostName, "version", h.HostVersion, "protocol", w.Version)
-	b, caps, err := s.open(h.Config)
+	b, err := s.open(h.Config)
 	if err != nil {
 		w.Err = err
 		return w
 	}
 	w.Features = []string{}
 	s.sockets.invite(h, w)
-	w.Capabilities = caps
 	w.Err = s.guard("info", func() error { w.Info = b.Info(); return nil })
 	return w
 }
 
-func (s *server) open(c core.Config) (core.Backend, *core.Capabilities, error) {
+func (s *server) open(c core.Config) (core.Backend, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	s.mu.Lock()
-	b, caps, closed := s.backend, s.caps, s.closed
+	b, closed := s.backend, s.closed
 	s.mu.Unlock()
 	if closed {
-		return nil, nil, fmt.Errorf("plugin %s: %w", s.Name, core.ErrClosed)
+		return nil, fmt.Errorf("plugin %s: %w", s.Name, core.ErrClosed)
 	}
 	if b != nil {
-		return b, caps, nil
+		return b, nil
 	}
-	err := s.guard("open", func() (err error) {
-		if b, err = s.Open(c); err != nil {
-			return err
-		}
-		if caps = b.Capabilities(); caps == nil {
-			return fmt.Errorf("backend without capabilities: %w", core.ErrKernel)
-		}
-		return nil
-	})
+	err := s.guard("open", func() (err error) { b, err = s.Options.Open(c); return err })
 	if err != nil {
-		return nil, nil, fmt.Errorf("plugin %s: open: %w", s.Name, err)
+		return nil, fmt.Errorf("plugin %s: open: %w", s.Name, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.backend, s.caps, s.batches = b, caps, slices.Contains(caps.Features, wire.FeatureBatches)
-	return b, caps, nil
+	s.backend = b
+	return b, nil
 }
 
 // opened is the backend, once a host has said Hello.
@@ -105,20 +96,6 @@ func (s *server) opened() (core.Backend, error) {
 		return nil, fmt.Errorf("plugin %s: call before hello: %w", s.Name, core.ErrProtocol)
 	}
 	return s.backend, nil
-}
-
-// Supports checks the node and asks the backend.
-func (s *server) Supports(_ context.Context, n *op.Node, in []op.Desc) error {
-	b, err := s.opened()
-	if err != nil {
-		return err
-	}
-	return s.guard("supports", func() error {
-		if err := op.Check(n, in); err != nil {
-			return err
-		}
-		return b.Supports(n, in)
-	})
 }
 
 // close closes the backend and waits for that at most for the given time.
@@ -144,13 +121,41 @@ func (s *server) close(limit time.Duration) error {
 	}
 }
 
-// guard calls the backend and makes an ErrKernel of its panic.
-func (s *server) guard(what string, call func() error) (err error) {
+// guard calls the backend and makes an ErrKernel of its panic. The log has the panic as one line, and its stack at level debug.
+func (s *server) guard(what string, call func() error) error { return s.guardOps(what, nil, call) }
+
+// guardOps is guard of a call that computes nodes.
+func (s *server) guardOps(what string, nodes []op.Node, call func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.log.Error("panic", "in", what, "value", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = fmt.Errorf("%s: panic: %v: %w", what, p, core.ErrKernel)
+			text := fmt.Sprint(p)
+			in := what
+			if len(nodes) > 0 {
+				in += " of " + opNames(nodes)
+			}
+			s.log.Error("panic: "+text, "in", in, "remedy", "report it to the plugin's author with the stack, which the log has at level debug")
+			s.log.Debug("stack of the panic", "value", text, "in", in, "stack", string(debug.Stack()))
+			err = fmt.Errorf("%s: panic: %s: %w", in, text, core.ErrKernel)
 		}
 	}()
 	return call()
+}
+
+// maxNamed is how many ops of a batch a message names.
+const maxNamed = 8
+
+// opNames names the ops of nodes in order, each once.
+func opNames(nodes []op.Node) string {
+	var names []string
+	for i := range nodes {
+		name := nodes[i].Op.String()
+		if slices.Contains(names, name) {
+			continue
+		}
+		if len(names) == maxNamed {
+			return strings.Join(names, ", ") + ", ..."
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
 }

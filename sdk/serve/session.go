@@ -2,68 +2,55 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/sdk/wire"
 )
 
-type tensorID = op.TensorID
-
-// tensor is what is known of a live tensor: its type, and the error of one that was never made.
-type tensor struct {
-	op.Desc
-	err error
-}
-
-// session is one stream: the backend's, and what the host has defined on it.
+// session is one stream of a device.
 type session struct {
-	*server
+	dev        *device
+	number     uint64
 	fs         *wire.FrameStream
-	inbox      []*wire.Frame // taken by next, before those in the queue
-	pace       wire.Pace     // of the host
-	watches    bool          // looks for frames instead of sleeping
-	ctx        context.Context
-	generation uint16
-	decoder    *wire.Decoder
 	be         core.Stream
-	definer    core.Programs    // nil: none
-	memory     core.MemoryStats // nil: none
-	direct     core.DirectIO    // nil: none
-	segments   segments
-	waits      waits
+	closeInner func()
+	ctx        context.Context // ends with the stream
+	cancel     context.CancelFunc
+	holder     holder    // be, if it is one
+	pace       wire.Pace // of the host
+	watches    bool      // looks for frames instead of sleeping
 
-	tensors  map[tensorID]tensor
-	programs map[uint64]*defined
-	failure  error // the first since the last Sync that the backend does not know of
-	upload   *upload
-	staging  []byte
+	turns
+	helpers  sync.WaitGroup
+	requests requests
+	events   events
+	segments segments
 
-	batch []op.Node // checked, not yet submitted
-	in    []op.Desc
+	// What follows is of the one who decodes.
+	decoder *wire.Decoder
+	upload  *upload
+	staging []byte
+	batch   []op.Node // checked, not yet submitted
+	in      []op.Desc
 }
 
-// execute takes frames until there are no more. An error is a fault of the protocol or the transport.
-func (t *session) execute(frames <-chan *wire.Frame) error {
-	for {
-		f, ok, err := t.next(frames)
-		if !ok || err != nil {
-			return err
-		}
-		err = t.frame(f)
-		f.Free()
-		if err != nil {
-			return err
-		}
-	}
+// holder is an optional interface of a backend's stream, which those of sdk/engine have: between Hold and Unhold commands need
+// not begin before somebody waits for them.
+type holder interface {
+	Hold()
+	Unhold()
 }
+
+func (t *session) guard(what string, call func() error) error { return t.dev.guard(what, call) }
 
 func (t *session) frame(f *wire.Frame) error {
 	if request, size, ok := wire.Chunk(f); ok {
 		return t.chunk(f, request, size)
 	}
+	t.hold()
 	return f.Bytes(func(b []byte) error {
 		var c wire.Command
 		t.decoder.Start(b)
@@ -75,17 +62,17 @@ func (t *session) frame(f *wire.Frame) error {
 				return err
 			}
 		}
-		t.submit()
+		t.flush()
 		return nil
 	})
 }
 
 func (t *session) command(c *wire.Command) error {
-	if t.upload != nil {
+	if t.upload != nil && c.Tag != wire.TagAwait {
 		return fmt.Errorf("stream: %w: command 0x%02x within the chunks of a tensor", core.ErrProtocol, byte(c.Tag))
 	}
 	if c.Tag != wire.TagNode {
-		t.submit()
+		t.flush()
 	}
 	switch c.Tag {
 	case wire.TagNode:
@@ -102,68 +89,43 @@ func (t *session) command(c *wire.Command) error {
 		return t.writeShared(c)
 	case wire.TagReadShared:
 		return t.readShared(c)
-	case wire.TagSync:
-		return t.sync(c)
+	case wire.TagSignal:
+		return t.signal()
+	case wire.TagWait:
+		return t.wait(c)
+	case wire.TagAwait:
+		return t.await(c)
 	case wire.TagDefine:
 		return t.define(c)
 	case wire.TagRun:
 		t.run(c)
-	case wire.TagUndefine:
-		t.undefine(c.Number)
+	case wire.TagCopy:
+		t.copy(c)
+	case wire.TagAllReduce, wire.TagAllGather, wire.TagBroadcast:
+		t.collective(c)
 	default:
 		return fmt.Errorf("stream: %w: command 0x%02x is not allowed here", core.ErrProtocol, byte(c.Tag))
 	}
 	return nil
 }
 
-// note keeps the first failure for the next Sync.
-func (t *session) note(err error) {
-	if t.failure == nil {
-		t.failure = err
-	}
-}
-
-// lookup finds a live tensor. The error says what else the id is.
-func (t *session) lookup(id tensorID) (tensor, error) {
-	if x, ok := t.tensors[id]; ok {
-		return x, nil
-	}
-	if g := id.Generation(); g != t.generation {
-		return tensor{}, fmt.Errorf("%v of generation %d, the connection is of generation %d: %w", id, g, t.generation, core.ErrStale)
-	}
-	return tensor{}, fmt.Errorf("%v: %w", id, core.ErrUnknownTensor)
-}
-
-// fresh says why d cannot be made.
-func (t *session) fresh(d op.Desc) error {
-	switch {
-	case d.ID.Generation() != t.generation:
-		return fmt.Errorf("%v of generation %d, the connection is of generation %d: %w", d.ID, d.ID.Generation(), t.generation, core.ErrStale)
-	case d.ID.Sequence() == 0:
-		return fmt.Errorf("tensor id 0: %w", core.ErrUnknownTensor)
-	}
-	if _, dup := t.tensors[d.ID]; dup {
-		return fmt.Errorf("%v is defined twice: %w", d.ID, core.ErrProtocol)
-	}
-	return nil
-}
-
-// poison marks tensors as never made. Live ones stay as they are.
-func (t *session) poison(outputs []op.Desc, err error) {
-	for _, d := range outputs {
-		if t.fresh(d) == nil {
-			t.tensors[d.ID] = tensor{Desc: d, err: err}
-		}
-	}
-}
-
 // node checks a node and puts it into the batch. One that cannot run poisons its outputs.
 func (t *session) node(c *wire.Command) {
-	n := &c.Node
+	if there := t.admit(c); len(there) > 0 {
+		t.flush()
+		t.release(there)
+	}
+}
+
+// admit is node; it returns what the backend is to free of a node that cannot run.
+func (t *session) admit(c *wire.Command) (there []tensorID) {
+	n, d := &c.Node, t.dev
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	var err, poisoned error
 	t.in = t.in[:0]
 	for _, id := range n.Inputs {
-		x, e := t.lookup(id)
+		x, e := d.lookup(id)
 		switch {
 		case e != nil && err == nil:
 			err = e
@@ -178,39 +140,23 @@ func (t *session) node(c *wire.Command) {
 	switch {
 	case err != nil:
 		err = &core.NodeError{Op: c.OpName, Outputs: n.Outputs, Err: err}
-		t.note(err)
+		t.events.note(err)
 	case poisoned != nil:
 		err = poisoned
 	}
-	if err != nil {
-		t.poison(n.Outputs, err)
-		var drop []tensorID
-		for i, id := range n.Inputs {
-			if i < 64 && n.Drop>>i&1 != 0 {
-				if x, ok := t.tensors[id]; ok && x.err == nil {
-					drop = append(drop, id)
-				}
-				delete(t.tensors, id)
-			}
-		}
-		if len(drop) > 0 {
-			t.submit()
-			t.freeGood(drop)
-		}
-		return
-	}
 	for i, id := range n.Inputs {
 		if i < 64 && n.Drop>>i&1 != 0 {
-			delete(t.tensors, id)
+			if x, ok := d.tensors[id]; ok && !x.absent && err != nil {
+				there = append(there, id)
+			}
+			delete(d.tensors, id)
 		}
 	}
-	for _, d := range n.Outputs {
-		t.tensors[d.ID] = tensor{Desc: d}
+	d.make(n.Outputs, err)
+	if err == nil {
+		t.batch = append(t.batch, *n)
 	}
-	t.batch = append(t.batch, *n)
-	if !t.batches {
-		t.submit()
-	}
+	return there
 }
 
 // check reports why a node cannot be given to the backend.
@@ -219,40 +165,36 @@ func (t *session) check(c *wire.Command, in []op.Desc) error {
 	if n.Op == op.NoOp {
 		return wire.UnknownOp(c.OpName, n.Version)
 	}
-	for i, d := range n.Outputs {
-		if err := t.fresh(d); err != nil {
+	if err := t.dev.fresh(n.Outputs...); err != nil {
+		return err
+	}
+	return t.guard("check", func() error {
+		if err := op.Check(n, in); err != nil {
 			return err
 		}
-		for _, e := range n.Outputs[:i] {
-			if d.ID == e.ID {
-				return fmt.Errorf("%v is defined twice by one node: %w", d.ID, core.ErrProtocol)
-			}
-		}
-		if limit := t.caps.MaxBytes; limit > 0 && int64(d.Bytes()) > limit {
-			return fmt.Errorf("output %d is %v, at most %d bytes a tensor: %w", i, d, limit, core.ErrUnsupported)
-		}
-	}
-	return t.guard("check", func() error { return op.Check(n, in) })
+		return t.dev.caps.Check(n, in)
+	})
 }
 
-// submit gives the batch to the backend. What it refuses, or panics on, poisons the outputs.
-func (t *session) submit() {
+// flush gives the batch to the backend. What it refuses, or panics on, poisons the outputs.
+func (t *session) flush() {
 	if len(t.batch) == 0 {
 		return
 	}
-	err := t.guard("submit", func() error { return t.be.Submit(t.batch) })
-	if err != nil {
+	if err := t.dev.guardOps("submit", t.batch, func() error { return t.be.Submit(t.batch, nil) }); err != nil {
 		first := &t.batch[0]
 		err = &core.NodeError{Op: first.Op.String(), Outputs: first.Outputs, Err: err}
-		t.note(err)
+		t.events.note(err)
+		t.dev.mu.Lock()
 		for i := range t.batch {
-			for _, d := range t.batch[i].Outputs {
-				if x, ok := t.tensors[d.ID]; ok && x.ID == d.ID {
-					t.tensors[d.ID] = tensor{Desc: d, err: err}
+			for _, o := range t.batch[i].Outputs {
+				if _, ok := t.dev.tensors[o.ID]; ok {
+					t.dev.tensors[o.ID] = tensor{Desc: o, err: err, absent: true}
 				}
 			}
 		}
-		t.freeGood(dropped(t.batch))
+		t.dev.mu.Unlock()
+		t.release(dropped(t.batch))
 	}
 	clear(t.batch)
 	t.batch = t.batch[:0]
@@ -277,57 +219,18 @@ func dropped(batch []op.Node) []tensorID {
 }
 
 func (t *session) free(ids []tensorID) {
-	good := ids[:0]
-	for _, id := range ids {
-		x, err := t.lookup(id)
-		if err != nil {
-			t.note(fmt.Errorf("free: %w", err))
-			continue
-		}
-		delete(t.tensors, id)
-		if x.err == nil {
-			good = append(good, id)
-		}
-	}
-	t.freeGood(good)
+	t.dev.mu.Lock()
+	there := t.dev.remove(ids, func(err error) { t.events.note(fmt.Errorf("free: %w", err)) })
+	t.dev.mu.Unlock()
+	t.release(there)
 }
 
-func (t *session) freeGood(ids []tensorID) {
+// release has the backend free tensors.
+func (t *session) release(ids []tensorID) {
 	if len(ids) == 0 {
 		return
 	}
-	if err := t.guard("free", func() error { return t.be.Free(ids) }); err != nil {
-		t.note(fmt.Errorf("free: %w", err))
+	if err := t.guard("free", func() error { return t.be.Submit(nil, ids) }); err != nil {
+		t.events.note(fmt.Errorf("free: %w", err))
 	}
-}
-
-// sync waits for the backend and reports the first failure, of the backend or of what never reached it.
-func (t *session) sync(c *wire.Command) error {
-	ctx, err := t.waits.begin(t.ctx, c.Request)
-	if err != nil {
-		return err
-	}
-	defer t.waits.end()
-	err = t.guard("sync", func() error { return t.be.Sync(ctx) })
-	if !errors.Is(err, core.ErrCanceled) {
-		err = earlier(err, t.failure)
-		t.failure = nil
-	}
-	return t.fs.Send(wire.DoneFrame(c.Request, err))
-}
-
-// earlier picks the failure of the node that came first.
-func earlier(backend, own error) error {
-	switch {
-	case backend == nil:
-		return own
-	case own == nil:
-		return backend
-	}
-	var a, b *core.NodeError
-	if errors.As(backend, &a) && errors.As(own, &b) && len(a.Outputs) > 0 && len(b.Outputs) > 0 &&
-		a.Outputs[0].ID < b.Outputs[0].ID {
-		return backend
-	}
-	return own
 }

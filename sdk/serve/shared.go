@@ -1,9 +1,11 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
@@ -147,35 +149,23 @@ func (t *session) segment(number uint64, size int) error {
 }
 
 // writeShared makes a tensor of what lies in a segment: in place if the backend can, else of a copy.
-func (t *session) writeShared(c *wire.Command) (err error) {
-	if _, err := t.waits.begin(t.ctx, c.Request); err != nil {
+func (t *session) writeShared(c *wire.Command) error {
+	if err := t.requests.begin(c.Request); err != nil {
 		return err
 	}
-	t.waits.end()
 	d, n := c.Desc, c.Desc.Bytes()
 	x, err := t.segments.get(c.Segment, n)
 	if err != nil {
 		return err
 	}
-	kept := false
-	defer func() {
-		t.segments.done(x) // before the host hears of it
-		answer := wire.DoneFrame(c.Request, err)
-		if kept {
-			answer = wire.KeptFrame(c.Request)
-		}
-		err = t.fs.Send(answer)
-	}()
-	err = t.fresh(d)
-	if limit := t.caps.MaxBytes; err == nil && limit > 0 && int64(n) > limit {
-		err = fmt.Errorf("write: %v, at most %d bytes a tensor: %w", d, limit, core.ErrUnsupported)
-	}
-	if err == nil {
+	if err = t.fresh(d); err == nil {
 		err = x.err
 	}
+	var told func()
 	if err == nil {
-		kept, err = t.adopt(d, x, n)
+		told, err = t.adopt(d, x, n)
 	}
+	kept := told != nil
 	if err == nil && !kept {
 		fault := wire.Touch(func() {
 			err = t.guard("write", func() error { return t.be.Write(t.ctx, d, x.data[:n]) })
@@ -184,108 +174,117 @@ func (t *session) writeShared(c *wire.Command) (err error) {
 			err = fault
 		}
 	}
-	if err == nil {
-		t.tensors[d.ID] = tensor{Desc: d}
+	t.segments.done(x) // before the host hears of it
+	if !kept {
+		return t.done(c.Request, d, err)
 	}
+	_ = t.written(d, nil)
+	t.requests.end(c.Request)
+	err = t.fs.Send(wire.KeptFrame(c.Request))
+	told()
 	return err
 }
 
-// adopt hands the segment to a backend that takes it.
-func (t *session) adopt(d op.Desc, x *segment, n int) (kept bool, err error) {
-	if t.direct == nil {
-		return false, nil
+// adopt hands the segment to a backend that takes it. Then the caller calls told when the host has been told so: a backend
+// that copies may need the segment no more before that, and the host must not hear of it first.
+func (t *session) adopt(d op.Desc, x *segment, n int) (told func(), err error) {
+	host := t.dev.host
+	if host == nil {
+		return nil, nil
 	}
 	t.segments.keep(x, true)
-	release := sync.OnceFunc(func() {
-		number := x.number
-		if t.segments.release(x) {
+	var users atomic.Int32 // the backend, and the answer
+	users.Store(2)
+	number := x.number
+	part := func() {
+		if users.Add(-1) == 0 && t.segments.release(x) {
 			_ = t.fs.Send(wire.ReleaseFrame(number))
 		}
-	})
-	err = t.guard("adopt", func() error { return t.direct.Adopt(t.ctx, d, x.data[:n:n], release) })
+	}
+	err = t.guard("adopt", func() error { return host.Adopt(t.be, d, x.data[:n:n], sync.OnceFunc(part)) })
 	switch {
 	case err == nil:
-		return true, nil
+		return part, nil
 	case errors.Is(err, core.ErrKernel):
-		return false, err // who knows what it holds: the memory stays where it is, and the host retires the segment
+		return nil, err // who knows what it holds: the memory stays where it is, and the host retires the segment
 	}
 	t.segments.keep(x, false)
 	if errors.Is(err, core.ErrUnsupported) {
 		err = nil
 	}
-	return false, err
+	return nil, err
 }
 
 // partSize is how much of a tensor is copied to a segment before the host, which copies it on, is told.
 const partSize = 4 << 20
 
-// readShared puts a tensor into a segment.
+// readShared asks the backend to put a tensor into a segment. One that is large is copied from where it lies, if the backend
+// shows it: as the host copies at the same time, that is worth holding the stream up.
 func (t *session) readShared(c *wire.Command) error {
-	ctx, err := t.waits.begin(t.ctx, c.Request)
+	x, err := t.segments.get(c.Segment, c.Size)
 	if err != nil {
 		return err
 	}
-	defer t.waits.end()
-	seg, err := t.segments.get(c.Segment, c.Size)
-	if err != nil {
-		return err
+	a := answer{request: c.Request, segment: x, size: c.Size}
+	if err = t.dev.wanted(c.Desc.ID, c.Size); err == nil {
+		err = x.err
 	}
-	answer := func(err error) error {
-		t.segments.done(seg)
-		if err != nil {
-			return t.fs.Send(wire.DoneFrame(c.Request, err))
-		}
-		return t.fs.Send(wire.PartFrame(c.Request, c.Size))
-	}
-	x, err := t.lookup(c.Desc.ID)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("read: %w", err)
-	case x.err != nil:
-		err = x.err
-	case x.Bytes() != c.Size:
-		err = fmt.Errorf("read: %v is %v of %d bytes, got room for %d: %w", c.Desc.ID, x.Desc, x.Bytes(), c.Size, core.ErrShape)
-	default:
-		err = seg.err
-	}
-	if err != nil {
-		return answer(err)
-	}
-	dst := seg.data[:c.Size]
-	var lost error // of the transport
-	err = core.ErrUnsupported
-	if t.direct != nil {
-		err = t.guard("view", func() error {
-			return t.direct.View(ctx, c.Desc.ID, func(data []byte) error {
-				if len(data) != len(dst) {
-					return fmt.Errorf("view of %d bytes, want %d: %w", len(data), len(dst), core.ErrKernel)
-				}
-				for lo := 0; lo < len(dst); lo += partSize {
-					hi := min(lo+partSize, len(dst))
-					if err := wire.Touch(func() { copy(dst[lo:hi], data[lo:hi]) }); err != nil {
-						return err
-					}
-					if hi == len(dst) {
-						return nil // told outside
-					}
-					if lost = t.fs.Send(wire.PartFrame(c.Request, hi)); lost != nil {
-						return lost
-					}
-				}
-				return nil
-			})
-		})
-	}
-	if lost != nil {
-		return lost
-	}
-	if errors.Is(err, core.ErrUnsupported) {
-		fault := wire.Touch(func() {
-			err = t.guard("read", func() error { return t.be.Read(ctx, c.Desc.ID, dst) })
-		})
-		if fault != nil {
-			err = fault
+		a.ticket = core.Failed(err)
+	case c.Size >= 2*partSize && t.dev.host != nil:
+		lost, err := t.view(c, x)
+		if lost != nil {
+			return lost
 		}
+		if !errors.Is(err, core.ErrUnsupported) {
+			a.ticket = core.Failed(err)
+			break
+		}
+		fallthrough
+	default:
+		a.ticket = t.ticket(c.Desc.ID, x.data[:c.Size])
 	}
-	return answer(err)
+	return t.answerLater(a)
+}
+
+// view copies a tensor to a segment and tells the host how far it is. lost is a failure of the transport.
+func (t *session) view(c *wire.Command, x *segment) (lost, err error) {
+	dst := x.data[:c.Size]
+	err = t.guard("view", func() error {
+		return t.dev.host.View(t.ctx, t.be, c.Desc.ID, func(data []byte) error {
+			if len(data) != len(dst) {
+				return fmt.Errorf("view of %d bytes, want %d: %w", len(data), len(dst), core.ErrKernel)
+			}
+			for lo := 0; lo < len(dst); lo += partSize {
+				hi := min(lo+partSize, len(dst))
+				if err := wire.Touch(func() { copy(dst[lo:hi], data[lo:hi]) }); err != nil {
+					return err
+				}
+				if hi == len(dst) {
+					return nil // told with the answer
+				}
+				if lost = t.fs.Send(wire.PartFrame(c.Request, hi)); lost != nil {
+					return lost
+				}
+			}
+			return nil
+		})
+	})
+	return lost, err
+}
+
+// filled waits until a tensor is in its segment, and says so.
+func (t *session) filled(ctx context.Context, a *answer) (err error) {
+	fault := wire.Touch(func() {
+		err = t.guard("read", func() error { return a.ticket.Wait(ctx) })
+	})
+	if fault != nil {
+		err = fault
+	}
+	t.segments.done(a.segment)
+	if err != nil {
+		return t.fs.Send(wire.DoneFrame(a.request, err))
+	}
+	return t.fs.Send(wire.PartFrame(a.request, a.size))
 }

@@ -35,9 +35,13 @@ func invited(t *testing.T, features ...string) *wire.Welcome {
 		cancel()
 		<-done
 	})
-	w, err := wire.NewCaller(conn).Hello(context.Background(), &wire.Hello{Protocol: wire.Speaks(), Features: features})
+	c := wire.NewCaller(conn)
+	w, err := c.Hello(context.Background(), &wire.Hello{Protocol: wire.Speaks(), Features: features})
 	require.NoError(t, err)
 	require.NoError(t, w.Err)
+	o, err := c.Open(context.Background(), &wire.Open{Handle: handle})
+	require.NoError(t, err)
+	require.NoError(t, o.Err)
 	return w
 }
 
@@ -123,7 +127,7 @@ func TestHostileSegments(t *testing.T) {
 		{"read nowhere", []step{frame(0x11, 1, 2, 16, 1)}},
 		{"descriptors without frames", func() (l []step) {
 			for range 20 {
-				l = append(l, step{wire.NewFrame([]byte{0x08, byte(len(l) + 1)}), good()})
+				l = append(l, step{wire.NewFrame([]byte{0x08}), good()})
 			}
 			return l
 		}()},
@@ -133,7 +137,7 @@ func TestHostileSegments(t *testing.T) {
 		}
 		fs, err := c.Open(context.Background())
 		require.NoError(t, err)
-		require.NoError(t, fs.Send(wire.NewFrame(openFrame)))
+		require.NoError(t, fs.Send(wire.NewFrame([]byte{0x01, handle, byte(i + 1)})))
 		for _, s := range tc.steps {
 			if s.file != nil {
 				err = fs.SendFile(s.frame, s.file)

@@ -6,62 +6,37 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"time"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// queued is how many frames of a stream are held before the transport stops taking more.
-const queued = 16
-
-// Stream serves one stream: this goroutine executes commands in order, another receives them, so that a cancellation is
-// seen while a read waits.
+// Stream serves one stream. Another goroutine receives its frames, so that the host is heard while the backend works.
 func (s *server) Stream(fs *wire.FrameStream) {
-	ctx, cancel := context.WithCancel(fs.Context())
-	defer cancel()
-	t, err := s.openSession(ctx, fs)
+	t, err := s.openSession(fs)
 	if err != nil {
 		_ = fs.Send(wire.FailFrame(err))
 		return
 	}
-	frames := make(chan *wire.Frame, queued)
-	var broken error // read after frames is closed
-	go func() {
-		defer close(frames)
-		broken = t.receive(ctx, frames)
-		fs.ReleaseFiles()
-		if broken != nil {
-			cancel() // nobody waits for what runs
+	defer t.cancel()
+	defer context.AfterFunc(t.ctx, func() { t.fail(t.ctx.Err()) })()
+	go t.receive()
+	t.work(true)
+	if err := t.broken(); err != nil {
+		if errors.Is(err, core.ErrProtocol) {
+			s.log.Warn("stream", "error", err)
+			_ = fs.Send(wire.FailFrame(err))
 		}
-	}()
-	err = t.execute(frames)
-	if err == nil {
-		err = broken
-	}
-	if errors.Is(err, core.ErrProtocol) {
-		s.log.Warn("stream", "error", err)
-		_ = fs.Send(wire.FailFrame(err))
-	}
-	cancel()
-	for _, f := range t.inbox {
-		f.Free()
-	}
-	go func() { // the receiver ends when this call returns
-		for f := range frames {
-			f.Free()
-		}
-	}()
-	if err != nil {
 		fs.Close() // nobody waits for a transport that is gone
 	}
 	t.segments.finish()
-	_ = s.guard("close stream", t.be.Close)
+	t.leave()
 	t.segments.close()
+	t.end()
 }
 
 // openSession takes the first frame and opens the backend's stream.
-func (s *server) openSession(ctx context.Context, fs *wire.FrameStream) (*session, error) {
+func (s *server) openSession(fs *wire.FrameStream) (*session, error) {
 	f, err := fs.Receive()
 	if err != nil {
 		return nil, fmt.Errorf("open: %w: %v", core.ErrProtocol, err)
@@ -82,166 +57,93 @@ func (s *server) openSession(ctx context.Context, fs *wire.FrameStream) (*sessio
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.opened()
+	if _, err := s.opened(); err != nil {
+		return nil, err
+	}
+	d, err := s.find(c.Handle)
 	if err != nil {
 		return nil, err
 	}
-	t := &session{server: s, fs: fs, ctx: ctx, generation: c.Generation, decoder: wire.NewDecoder(c.Generation),
-		tensors: map[tensorID]tensor{}, programs: map[uint64]*defined{}, watches: fs.Direct() && wire.Spare()}
-	if err := s.guard("open stream", func() (err error) { t.be, err = b.OpenStream(ctx, c.Device); return err }); err != nil {
+	t := &session{dev: d, number: c.Stream, fs: fs, decoder: wire.NewDecoder(d.generation), watches: fs.Direct() && wire.Spare()}
+	t.changed, t.wake = sync.NewCond(&t.mu), make(chan struct{}, 1)
+	if err := s.guard("open stream", func() (err error) { t.be, err = d.inner.OpenStream(fs.Context()); return err }); err != nil {
 		return nil, err
 	}
-	flags := uint64(0)
-	if p, ok := core.As[core.Programs](t.be); ok {
-		t.definer, flags = p, flags|wire.HasPrograms
+	t.holder, _ = t.be.(holder)
+	t.closeInner = sync.OnceFunc(func() { _ = s.guard("close stream", t.be.Close) })
+	t.ctx, t.cancel = context.WithCancel(fs.Context())
+	context.AfterFunc(d.ctx, t.cancel)
+	if err := t.register(); err != nil {
+		t.closeInner()
+		return nil, err
 	}
-	t.direct, _ = core.As[core.DirectIO](t.be)
-	if m, ok := core.As[core.MemoryStats](t.be); ok {
-		t.memory, flags = m, flags|wire.HasMemory
-	}
-	if err := fs.Send(wire.OpenedFrame(flags)); err != nil {
-		_ = s.guard("close stream", t.be.Close)
+	if err := fs.Send(wire.OpenedFrame()); err != nil {
+		t.closeInner()
+		t.end()
 		return nil, err
 	}
 	return t, nil
 }
 
-// receive puts frames into the queue until the host ends the stream, which is nil, or the stream breaks.
-func (t *session) receive(ctx context.Context, frames chan<- *wire.Frame) error {
+// register makes the stream known by its number.
+func (t *session) register() error {
+	t.dev.conn.mu.Lock()
+	defer t.dev.conn.mu.Unlock()
+	if t.dev.conn.streams[t.number] != nil {
+		return fmt.Errorf("open: %w: there is a stream %d", core.ErrProtocol, t.number)
+	}
+	t.dev.conn.streams[t.number] = t
+	return nil
+}
+
+// end makes the stream unknown. Its events count as reached.
+func (t *session) end() {
+	t.dev.conn.mu.Lock()
+	delete(t.dev.conn.streams, t.number)
+	t.dev.conn.mu.Unlock()
+	t.events.end()
+}
+
+// receive takes frames until the host ends the stream or the stream breaks.
+func (t *session) receive() {
+	defer t.fs.ReleaseFiles()
 	for {
-		err := t.fs.Next(func(f *wire.Frame) error {
-			queue, err := t.arrived(f)
-			if !queue {
-				return err
-			}
-			select {
-			case frames <- f:
-				return nil
-			case <-ctx.Done():
-				f.Free()
-				return ctx.Err()
-			}
-		})
-		if errors.Is(err, io.EOF) {
-			return nil
+		err := t.fs.Next(func(f *wire.Frame) error { return t.arrived(f, true) })
+		if err == nil {
+			continue
 		}
-		if err != nil {
-			return err
+		t.mu.Lock()
+		t.ended = true
+		if !errors.Is(err, io.EOF) {
+			t.over(err)
 		}
+		t.rouse()
+		t.mu.Unlock()
+		t.drained()
+		t.closeInner() // who waits for an answer learns of the end
+		return
 	}
 }
 
-// arrived deals with a frame that does not wait for its turn. queue says that f is one that does.
-func (t *session) arrived(f *wire.Frame) (queue bool, err error) {
+// arrived takes a frame. One that does not wait for its turn is dealt with at once. patient says that the caller waits while
+// the queue is full.
+func (t *session) arrived(f *wire.Frame, patient bool) error {
 	if f.Len() > wire.MaxFrame {
 		err := fmt.Errorf("stream: %w: frame of %d bytes, at most %d", core.ErrProtocol, f.Len(), wire.MaxFrame)
 		f.Free()
-		return false, err
+		return err
 	}
 	if number, size, ok := wire.ParseSegment(f); ok {
 		f.Free()
-		return false, t.segment(number, size)
+		return t.segment(number, size)
 	}
-	if tag, request, ok := wire.Overtakes(f); ok {
+	if tag, number, ok := wire.Overtakes(f); ok {
 		f.Free()
-		return false, t.overtake(tag, request)
-	}
-	return true, nil
-}
-
-// next gives the frame whose turn it is, and false when there are no more. Where the host's frames follow each other
-// closely, this goroutine looks for the next itself, as waking it takes longer.
-func (t *session) next(frames <-chan *wire.Frame) (f *wire.Frame, ok bool, err error) {
-	if len(t.inbox) == 0 && t.watches {
-		start := time.Now()
-		err := t.pace.Watch(func() bool { return len(t.inbox) > 0 || len(frames) > 0 }, func() (bool, error) {
-			return t.fs.Poll(func(f *wire.Frame) error {
-				for len(frames) > 0 { // the receiver puts none meanwhile
-					t.inbox = append(t.inbox, <-frames)
-				}
-				queue, err := t.arrived(f)
-				if queue {
-					t.inbox = append(t.inbox, f)
-				}
-				return err
-			})
-		})
-		defer func() { t.pace.Note(time.Since(start)) }()
-		if err != nil {
-			return nil, false, err
+		if tag == wire.TagRetire {
+			return t.segments.retire(number)
 		}
+		return t.requests.cancel(number)
 	}
-	if len(t.inbox) > 0 {
-		f = t.inbox[0]
-		t.inbox = t.inbox[:copy(t.inbox, t.inbox[1:])]
-		return f, true, nil
-	}
-	f, ok = <-frames
-	return f, ok, nil
-}
-
-func (t *session) overtake(tag wire.Tag, request uint64) error {
-	switch tag {
-	case wire.TagCancel:
-		return t.waits.cancel(request)
-	case wire.TagRetire:
-		return t.segments.retire(request)
-	}
-	var m core.Memory
-	if t.memory != nil {
-		_ = t.guard("memory", func() error { m = t.memory.Memory(); return nil })
-	}
-	return t.fs.Send(wire.UsageFrame(request, m))
-}
-
-// waits is the request that the backend works on, and those canceled before their turn.
-type waits struct {
-	mu       sync.Mutex
-	latest   uint64 // requests are numbered upwards
-	stop     context.CancelFunc
-	canceled map[uint64]bool
-}
-
-// maxCanceled bounds the requests canceled before their turn; a host waits for one at a time.
-const maxCanceled = 1024
-
-// begin gives the context of a request. It has ended already when the request was canceled before.
-func (w *waits) begin(ctx context.Context, request uint64) (context.Context, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if request <= w.latest {
-		return nil, fmt.Errorf("stream: %w: request %d after %d", core.ErrProtocol, request, w.latest)
-	}
-	w.latest = request
-	ctx, w.stop = context.WithCancel(ctx)
-	if w.canceled[request] {
-		delete(w.canceled, request)
-		w.stop()
-	}
-	return ctx, nil
-}
-
-func (w *waits) end() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.stop()
-	w.stop = nil
-}
-
-func (w *waits) cancel(request uint64) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case request == w.latest && w.stop != nil:
-		w.stop()
-	case request > w.latest:
-		if len(w.canceled) >= maxCanceled {
-			return fmt.Errorf("stream: %w: %d requests canceled before they came", core.ErrProtocol, len(w.canceled))
-		}
-		if w.canceled == nil {
-			w.canceled = map[uint64]bool{}
-		}
-		w.canceled[request] = true
-	}
+	t.enqueue(f, patient)
 	return nil
 }

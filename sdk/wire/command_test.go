@@ -30,7 +30,7 @@ func TestSharedCommands(t *testing.T) {
 		frame *Frame
 		tag   Tag
 		want  []byte
-	}{{RetireFrame(300), TagRetire, []byte{0x0f, 0xac, 0x02}}, {MemoryFrame(7), TagMemory, []byte{0x0d, 7}}, {CancelFrame(7), TagCancel, []byte{0x09, 7}}} {
+	}{{RetireFrame(300), TagRetire, []byte{0x0f, 0xac, 0x02}}, {CancelFrame(7), TagCancel, []byte{0x09, 7}}} {
 		require.NoError(t, f.frame.Bytes(func(b []byte) error { require.Equal(t, f.want, b); return nil }))
 		tag, _, ok := Overtakes(f.frame)
 		require.True(t, ok)
@@ -56,7 +56,7 @@ func TestEveryCommandSeeded(t *testing.T) {
 			got[Tag(s[0])] = true // one that fills its frame, which others take apart
 		}
 	}
-	for tag := TagOpen; tag <= TagReadShared; tag++ {
+	for tag := TagOpen; tag <= TagBroadcast; tag++ {
 		require.True(t, got[tag], "command 0x%02x", byte(tag))
 	}
 	replies := map[Tag]bool{}

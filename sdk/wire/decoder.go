@@ -67,8 +67,7 @@ func (d *Decoder) Next(c *Command) error {
 	*c = Command{Tag: Tag(r.byte())}
 	switch c.Tag {
 	case TagOpen:
-		c.Device = d.small("device", math.MaxInt32)
-		c.Generation = uint16(d.small("generation", math.MaxUint16))
+		c.Handle, c.Stream = r.uvarint(), r.uvarint()
 	case TagNode:
 		d.node(c)
 	case TagFree:
@@ -102,15 +101,31 @@ func (d *Decoder) Next(c *Command) error {
 		c.Desc.ID = d.ids.read(r)
 		c.Size = d.small("size", math.MaxInt64)
 		c.Segment = r.uvarint()
-	case TagSync, TagCancel, TagMemory:
+	case TagSignal:
+	case TagCancel:
 		c.Request = r.uvarint()
+	case TagWait:
+		c.Stream, c.Event = r.uvarint(), r.uvarint()
+	case TagAwait:
+		c.Request, c.Event = r.uvarint(), r.uvarint()
 	case TagDefine:
 		d.define(c)
 	case TagRun:
 		c.Number = r.uvarint()
 		c.IDs, c.Outputs = d.idList(), d.idList()
-	case TagUndefine:
-		c.Number = r.uvarint()
+		c.Donated = d.mask()
+	case TagCopy:
+		c.Desc = d.desc()
+		c.Handle = r.uvarint()
+		c.Source = d.ids.read(r)
+	case TagAllReduce, TagBroadcast:
+		c.Group, c.Argument = r.uvarint(), r.uvarint()
+		c.Source = d.ids.read(r)
+		c.Desc = d.desc()
+	case TagAllGather:
+		c.Group = r.uvarint()
+		c.Source = d.ids.read(r)
+		c.Desc = d.desc()
 	case TagChunk:
 		c.Request = r.uvarint()
 		c.Data = r.take(len(r.b))
@@ -133,6 +148,24 @@ func (d *Decoder) idList() []op.TensorID {
 	l := d.inputs.alloc(d.r.count("ids", 1))
 	for i := range l {
 		l[i] = d.ids.read(&d.r)
+	}
+	return l
+}
+
+// mask reads a list of bits; none is nil.
+func (d *Decoder) mask() []bool {
+	n := d.r.uvarint()
+	if n > 8*uint64(len(d.r.b)) {
+		d.r.fail("%d bits in %d bytes", n, len(d.r.b))
+		return nil
+	}
+	if n == 0 {
+		return nil
+	}
+	b := d.r.take(int(n+7) / 8)
+	l := make([]bool, n)
+	for i := range l {
+		l[i] = b[i/8]>>(i%8)&1 != 0
 	}
 	return l
 }

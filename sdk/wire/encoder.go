@@ -207,8 +207,20 @@ func (e *Encoder) ReadShared(request uint64, id op.TensorID, size int, segment u
 	e.b = binary.AppendUvarint(e.b, segment)
 }
 
-// Sync asks to be told when all commands before it are done.
-func (e *Encoder) Sync(request uint64) { e.head(TagSync, request) }
+// Signal makes the next event of the stream.
+func (e *Encoder) Signal() { e.b = append(e.b, byte(TagSignal)) }
+
+// Wait puts what follows behind an event of another stream.
+func (e *Encoder) Wait(stream, event uint64) {
+	e.head(TagWait, stream)
+	e.b = binary.AppendUvarint(e.b, event)
+}
+
+// Await asks to be told when an event of this stream is reached.
+func (e *Encoder) Await(request, event uint64) {
+	e.head(TagAwait, request)
+	e.b = binary.AppendUvarint(e.b, event)
+}
 
 // Define writes a program, known by number from then on. It must start a frame. A program that is too large for a frame
 // is an ErrUnsupported, and nothing is written.
@@ -230,29 +242,61 @@ func (e *Encoder) Define(request, number uint64, p *program.Program, consts []op
 }
 
 // Run writes the execution of a program.
-func (e *Encoder) Run(number uint64, inputs, outputs []op.TensorID) {
+func (e *Encoder) Run(number uint64, inputs, outputs []op.TensorID, donated []bool) {
 	e.head(TagRun, number)
 	e.idList(inputs)
 	e.idList(outputs)
+	e.b = binary.AppendUvarint(e.b, uint64(len(donated)))
+	for i, d := range donated {
+		if i%8 == 0 {
+			e.b = append(e.b, 0)
+		}
+		if d {
+			e.b[len(e.b)-1] |= 1 << (i % 8)
+		}
+	}
 }
 
-// Undefine gives a program up.
-func (e *Encoder) Undefine(number uint64) { e.head(TagUndefine, number) }
+// Copy makes tensor d of tensor id of the device that handle names.
+func (e *Encoder) Copy(d op.Desc, handle uint64, id op.TensorID) {
+	e.b = append(e.b, byte(TagCopy))
+	e.desc(d)
+	e.b = binary.AppendUvarint(e.b, handle)
+	e.b = e.ids.append(e.b, id)
+}
+
+// AllReduce makes out of tensor in of all ranks of a group.
+func (e *Encoder) AllReduce(group uint64, by core.Reduction, in op.TensorID, out op.Desc) {
+	e.head(TagAllReduce, group)
+	e.b = binary.AppendUvarint(e.b, uint64(by))
+	e.b = e.ids.append(e.b, in)
+	e.desc(out)
+}
+
+// AllGather makes out of the tensors of all ranks of a group.
+func (e *Encoder) AllGather(group uint64, in op.TensorID, out op.Desc) {
+	e.head(TagAllGather, group)
+	e.b = e.ids.append(e.b, in)
+	e.desc(out)
+}
+
+// Broadcast makes out of the tensor of one rank.
+func (e *Encoder) Broadcast(group uint64, root int, in op.TensorID, out op.Desc) {
+	e.head(TagBroadcast, group)
+	e.b = binary.AppendUvarint(e.b, uint64(root))
+	e.b = e.ids.append(e.b, in)
+	e.desc(out)
+}
 
 // OpenFrame is the first frame of a stream.
-func OpenFrame(device int, generation uint16) *Frame {
-	b := binary.AppendUvarint([]byte{byte(TagOpen)}, uint64(device))
-	return NewFrame(binary.AppendUvarint(b, uint64(generation)))
+func OpenFrame(handle, stream uint64) *Frame {
+	b := binary.AppendUvarint([]byte{byte(TagOpen)}, handle)
+	return NewFrame(binary.AppendUvarint(b, stream))
 }
 
 // CancelFrame ends the wait of a request.
 func CancelFrame(request uint64) *Frame {
 	return NewFrame(binary.AppendUvarint([]byte{byte(TagCancel)}, request))
-}
-
-// MemoryFrame asks for the memory use.
-func MemoryFrame(request uint64) *Frame {
-	return NewFrame(binary.AppendUvarint([]byte{byte(TagMemory)}, request))
 }
 
 // SegmentFrame introduces the segment whose descriptor is sent with it.

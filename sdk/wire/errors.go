@@ -43,6 +43,7 @@ func appendError(b []byte, err error, depth int) []byte {
 		switch e := err.(type) {
 		case *core.NodeError:
 			b = appendText(append(b, errNode), clip(e.Op, MaxName))
+			b = appendText(b, clip(e.Program, MaxName))
 			b = appendDescs(b, e.Outputs)
 			return appendError(b, e.Err, depth+1)
 		case *op.Error:
@@ -128,7 +129,7 @@ func (r *reader) error(depth int) error {
 		}
 		return &Remote{Text: text, Cause: sentinel}
 	case errNode:
-		e := &core.NodeError{Op: r.text(MaxName)}
+		e := &core.NodeError{Op: r.text(MaxName), Program: r.text(MaxName)}
 		e.Outputs = r.descs()
 		e.Err = r.error(depth + 1)
 		return e
@@ -152,8 +153,9 @@ func (r *reader) error(depth int) error {
 // maxFaultRank bounds the shapes in errors, which may be the fault that is reported: any element type, rank and sign.
 const maxFaultRank = 64
 
-// appendDescs writes descs with absolute ids, as errors carry them.
+// appendDescs writes descs with absolute ids, as errors carry them: the first MaxBlamed of them.
 func appendDescs(b []byte, ds []op.Desc) []byte {
+	ds = ds[:min(len(ds), MaxBlamed)]
 	b = binary.AppendUvarint(b, uint64(len(ds)))
 	for _, d := range ds {
 		b = binary.AppendUvarint(b, uint64(d.ID))
@@ -168,6 +170,10 @@ func appendDescs(b []byte, ds []op.Desc) []byte {
 
 func (r *reader) descs() []op.Desc {
 	n := r.count("descs", 3)
+	if n > MaxBlamed {
+		r.fail("an error of %d tensors, at most %d", n, MaxBlamed)
+		return nil
+	}
 	var ds []op.Desc
 	for range n {
 		d := op.Desc{ID: op.TensorID(r.uvarint()), DType: dtype.DType(r.byte())}

@@ -20,24 +20,29 @@ func seeds(t testing.TB) [][]byte {
 	e.Node(&op.Node{Op: code(t, "add"), Version: 1, Inputs: []op.TensorID{tid(1, 1), tid(1, 2)}, Outputs: []op.Desc{d}, Attrs: attrs, Drop: 2})
 	e.Free([]op.TensorID{d.ID})
 	e.Write(d, make([]byte, 8))
-	e.Run(1, []op.TensorID{1, 2}, []op.TensorID{3})
-	e.Undefine(1)
+	e.Run(1, []op.TensorID{1, 2}, []op.TensorID{3}, []bool{false, true})
 	e.Read(1, d.ID, 8)
-	e.Sync(2)
+	e.Signal()
+	e.Wait(2, 3)
+	e.Await(2, 1)
+	e.Copy(d, 1<<63, d.ID)
+	e.AllReduce(1, core.ReduceMax, d.ID, d)
+	e.AllGather(1, d.ID, d)
+	e.Broadcast(1, 2, d.ID, d)
 	e.BeginWrite(3, d)
 	e.WriteShared(4, d, 1)
 	e.ReadShared(5, d.ID, 8, 1)
 	all := [][]byte{content(t, e)}
 	require.NoError(t, e.Define(1, 1, &program.Program{Name: "p", Inputs: []op.Desc{d}, Nodes: []op.Node{{Op: code(t, "neg"), Version: 1,
 		Inputs: []op.TensorID{3}, Outputs: []op.Desc{{ID: 4, DType: dtype.F32}}}}, Outputs: []op.TensorID{4}}, nil))
-	return append(all, content(t, e), []byte{0x01, 0, 0}, []byte{0x06, 1, 2, 3}, []byte{0x09, 1}, []byte{0x0d, 1}, []byte{0x0e, 1, 0x80, 0x20},
+	return append(all, content(t, e), []byte{0x01, 0, 0}, []byte{0x06, 1, 2, 3}, []byte{0x09, 1}, []byte{0x0e, 1, 0x80, 0x20},
 		[]byte{0x0f, 1}, []byte{0xff})
 }
 
 // replySeeds are frames of all replies.
 func replySeeds() []*Frame {
-	return []*Frame{OpenedFrame(1), DoneFrame(1, &core.NodeError{Op: "x", Outputs: []op.Desc{{ID: 1}}, Err: core.ErrShape}),
-		UsageFrame(1, core.Memory{InUse: 1}), FailFrame(core.ErrProtocol), DataFrame(1, NewBuffer(4), 0, 4, true), KeptFrame(1), PartFrame(1, 1<<20),
+	return []*Frame{OpenedFrame(), DoneFrame(1, &core.NodeError{Op: "x", Outputs: []op.Desc{{ID: 1}}, Err: core.ErrShape}),
+		FailFrame(core.ErrProtocol), DataFrame(1, NewBuffer(4), 0, 4, true), KeptFrame(1), PartFrame(1, 1<<20),
 		ReleaseFrame(1)}
 }
 
@@ -130,8 +135,9 @@ func TestHostile(t *testing.T) {
 		"attribute kind":    {0x02, 0, 1, 'x', 1, 0, 0, 0, 1, 0, 1, 'a', 99},
 		"attribute bool":    {0x02, 0, 1, 'x', 1, 0, 0, 0, 1, 0, 1, 'a', 3, 2},
 		"floats":            append([]byte{0x02, 0, 1, 'x', 1, 0, 0, 0, 1, 0, 1, 'a', 7}, huge...),
-		"overlong varint":   append(append([]byte{0x08}, huge[:9]...), 0xff, 0xff),
-		"generation":        {0x01, 0, 0xff, 0xff, 0xff, 0x01},
+		"overlong varint":   append(append([]byte{0x09}, huge[:9]...), 0xff, 0xff),
+		"donations":         append([]byte{0x0b, 1, 0, 0}, huge...),
+		"few donations":     {0x0b, 1, 0, 0, 9, 1},
 		"program nodes":     append([]byte{0x0a, 1, 1, 0, 0, 0, 0}, huge...),
 		"size out of range": append([]byte{0x07, 1, 2}, huge...),
 	} {

@@ -26,17 +26,8 @@ const (
 	EnvDataPlane = "BURN_DATAPLANE"
 )
 
-// The features that either side may declare in Hello, and a backend in its capabilities.
+// The features that either side may declare in Hello.
 const (
-	// FeaturePrograms: the backend's streams take programs.
-	FeaturePrograms = "programs"
-	// FeatureMemory: the backend's streams report their memory.
-	FeatureMemory = "memory_stats"
-	// FeatureExact: the capability document answers Supports in full, so that no node needs to be asked about.
-	FeatureExact = "exact_capabilities"
-	// FeatureBatches: Submit may be given many nodes at once because it recovers the panics of its kernels itself.
-	// Without it, the plugin side submits node by node, so that a panic is that node's error.
-	FeatureBatches = "batches"
 	// FeatureSocket: streams may run over a unix socket of their own instead of gRPC.
 	FeatureSocket = "socket"
 	// FeatureMemfd: on such streams large tensors go through shared memory.
@@ -60,6 +51,15 @@ const (
 	MaxAttrs = 256
 	// MaxErrorDepth bounds how deep errors nest.
 	MaxErrorDepth = 8
+	// MaxBlamed bounds the tensors that an error names.
+	MaxBlamed = 64
+	// MaxEvents bounds the events of a stream behind the last one that an answered await has passed.
+	MaxEvents = 1 << 16
+	// MaxRequests bounds the requests of a stream that are not answered.
+	MaxRequests = 1 << 16
+	// MaxDevices bounds the devices of a backend, and MaxFeatures the features that a side declares.
+	MaxDevices  = 1 << 10
+	MaxFeatures = 1 << 8
 	// MaxSegments bounds the segments of shared memory of a stream, and TokenSize is the length of a token.
 	MaxSegments = 1 << 14
 	TokenSize   = 32

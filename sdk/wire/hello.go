@@ -5,8 +5,6 @@ import (
 	"math"
 
 	"github.com/goburn/burn/core"
-	"github.com/goburn/burn/core/dtype"
-	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/sdk/wire/internal/pb"
 )
 
@@ -21,12 +19,11 @@ type Hello struct {
 
 // Welcome is the plugin's answer.
 type Welcome struct {
-	Protocol     Range
-	Version      uint32 // the one chosen; 0 when the ranges do not meet, and then the rest is empty
-	Features     []string
-	Info         core.Info
-	Capabilities *core.Capabilities
-	Err          error // why the backend could not be opened
+	Protocol Range
+	Version  uint32 // the one chosen; 0 when the ranges do not meet, and then the rest is empty
+	Features []string
+	Info     core.Info
+	Err      error // why the backend could not be opened
 
 	// With FeatureSocket: where streams may be opened directly, and what the host shows there.
 	Socket string
@@ -59,17 +56,10 @@ func (w *Welcome) toProto() *pb.HelloReply {
 		m.Info.Devices = append(m.Info.Devices,
 			&pb.Device{Index: int64(d.Index), Name: d.Name, Kind: d.Kind, Memory: d.Memory, Detail: d.Detail})
 	}
-	if c := w.Capabilities; c != nil {
-		m.Capabilities = &pb.Capabilities{Types: uint32(c.Types), MaxRank: uint32(c.MaxRank), MaxBytes: c.MaxBytes,
-			Deterministic: c.Deterministic, Features: c.Features}
-		for name, o := range c.Ops {
-			m.Capabilities.Ops = append(m.Capabilities.Ops, &pb.Op{Name: name, Version: uint32(o.Version), Types: uint32(o.Types)})
-		}
-	}
 	return m
 }
 
-func welcomeFromProto(m *pb.HelloReply) (*Welcome, error) {
+func welcomeFromProto(m *pb.HelloReply) *Welcome {
 	w := &Welcome{
 		Protocol: Range{m.GetProtocolMin(), m.GetProtocolMax()}, Version: m.GetVersion(), Features: m.GetFeatures(),
 		Info: core.Info{Name: m.GetInfo().GetName(), Version: m.GetInfo().GetVersion(), Vendor: m.GetInfo().GetVendor()},
@@ -79,21 +69,37 @@ func welcomeFromProto(m *pb.HelloReply) (*Welcome, error) {
 		w.Info.Devices = append(w.Info.Devices, core.DeviceInfo{Index: int(d.GetIndex()), Name: d.GetName(), Kind: d.GetKind(),
 			Memory: max(d.GetMemory(), 0), Detail: d.GetDetail()})
 	}
-	c := m.GetCapabilities()
-	if w.Version == 0 || w.Err != nil {
-		return w, nil
+	return w
+}
+
+// check refuses a Welcome that exceeds the limits of the protocol.
+func (w *Welcome) check() error {
+	if n := len(w.Info.Devices); n > MaxDevices {
+		return fmt.Errorf("hello: %w: %d devices, want at most %d", core.ErrProtocol, n, MaxDevices)
 	}
-	if c == nil || c.GetMaxRank() < 1 || c.GetMaxRank() > shape.MaxRank || c.GetMaxBytes() < 0 {
-		return nil, fmt.Errorf("hello: capabilities are missing or out of range (rank %d, bytes %d): %w",
-			c.GetMaxRank(), c.GetMaxBytes(), core.ErrProtocol)
+	if n := len(w.Features); n > MaxFeatures {
+		return fmt.Errorf("hello: %w: %d features, want at most %d", core.ErrProtocol, n, MaxFeatures)
 	}
-	w.Capabilities = &core.Capabilities{Types: dtype.Set(c.GetTypes()), MaxRank: int(c.GetMaxRank()), MaxBytes: c.GetMaxBytes(),
-		Deterministic: c.GetDeterministic(), Features: c.GetFeatures(), Ops: make(map[string]core.OpCapability, len(c.GetOps()))}
-	for _, o := range c.GetOps() {
-		if o.GetVersion() > math.MaxUint16 {
-			return nil, fmt.Errorf("hello: %s of version %d: %w", o.GetName(), o.GetVersion(), core.ErrProtocol)
+	type text struct {
+		what, s string
+		limit   int
+	}
+	texts := []text{{"name", w.Info.Name, MaxName}, {"version", w.Info.Version, MaxName}, {"vendor", w.Info.Vendor, MaxName}, {"socket", w.Socket, MaxText}}
+	for _, f := range w.Features {
+		texts = append(texts, text{"feature", f, MaxName})
+	}
+	seen := make(map[int]bool, len(w.Info.Devices))
+	for _, d := range w.Info.Devices {
+		if d.Index < 0 || seen[d.Index] {
+			return fmt.Errorf("hello: %w: device index %d, want each once and from 0", core.ErrProtocol, d.Index)
 		}
-		w.Capabilities.Ops[o.GetName()] = core.OpCapability{Version: uint16(o.GetVersion()), Types: dtype.Set(o.GetTypes())}
+		seen[d.Index] = true
+		texts = append(texts, text{"name of a device", d.Name, MaxName}, text{"kind of a device", d.Kind, MaxName}, text{"detail of a device", d.Detail, MaxText})
 	}
-	return w, nil
+	for _, t := range texts {
+		if len(t.s) > t.limit {
+			return fmt.Errorf("hello: %w: %s of %d bytes, want at most %d", core.ErrProtocol, t.what, len(t.s), t.limit)
+		}
+	}
+	return nil
 }

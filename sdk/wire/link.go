@@ -20,12 +20,13 @@ const (
 
 // link carries frames over a unix socket: four bytes of length, then the frame. A length of zero is the host's orderly end.
 type link struct {
-	conn   *net.UnixConn
+	file   *os.File // the socket, which does not block
 	raw    syscall.RawConn
 	ctx    context.Context
 	cancel context.CancelFunc
 
 	receiver
+	listener
 
 	mu     sync.Mutex // held while sending
 	out    []byte
@@ -33,33 +34,58 @@ type link struct {
 	broken error
 }
 
-// HostLink makes the host's end of a stream over a connected socket. It ends with ctx.
+// HostLink makes the host's end of a stream over a connected socket, and closes conn. It ends with ctx.
 func HostLink(ctx context.Context, conn *net.UnixConn) (*FrameStream, error) {
 	return newLink(ctx, conn, true, false)
 }
 
-// PluginLink makes the plugin's end. takeFiles says whether descriptors are received.
+// PluginLink makes the plugin's end, and closes conn. takeFiles says whether descriptors are received.
 func PluginLink(ctx context.Context, conn *net.UnixConn, takeFiles bool) (*FrameStream, error) {
 	return newLink(ctx, conn, false, takeFiles)
 }
 
 func newLink(ctx context.Context, conn *net.UnixConn, host, takes bool) (*FrameStream, error) {
-	raw, err := conn.SyscallConn()
+	defer conn.Close()
+	_, _ = conn.SetWriteBuffer(socketRoom), conn.SetReadBuffer(socketRoom)
+	polled, err := conn.SyscallConn()
 	if err != nil {
 		return nil, err
 	}
-	_, _ = conn.SetWriteBuffer(socketRoom), conn.SetReadBuffer(socketRoom)
-	l := &link{conn: conn, raw: raw, receiver: receiver{host: host, takes: takes, buf: make([]byte, linkBuffer)}}
+	var file *os.File
+	if e := polled.Control(func(fd uintptr) { file, err = unpolled(fd) }); e != nil || err != nil {
+		return nil, errors.Join(e, err)
+	}
+	l := &link{file: file, receiver: receiver{host: host, takes: takes, buf: make([]byte, linkBuffer)},
+		listener: listener{stirred: make(chan struct{}, 1)}}
+	l.looked.Store(-int64(quietFor)) // nobody has
+	if l.raw, err = file.SyscallConn(); err != nil {
+		file.Close()
+		return nil, err
+	}
 	l.ctx, l.cancel = context.WithCancel(ctx)
-	context.AfterFunc(l.ctx, func() { conn.Close() })
+	context.AfterFunc(l.ctx, l.shut)
 	return &FrameStream{link: l}, nil
+}
+
+// shut closes the socket. What was sent still arrives.
+func (l *link) shut() {
+	l.listener.mu.Lock()
+	first := !l.shutDown
+	l.shutDown = true
+	l.listener.mu.Unlock()
+	if !first {
+		return
+	}
+	_ = l.raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) }) // wakes whoever waits
+	l.file.Close()
+	l.deafen()
 }
 
 // Close ends a link at once. Streams over gRPC end with their call.
 func (s *FrameStream) Close() {
 	if s.link != nil {
 		s.link.cancel()
-		s.link.conn.Close()
+		s.link.shut()
 	}
 }
 
@@ -77,15 +103,23 @@ func (l *link) write(f *Frame) error {
 	n := f.Len()
 	l.out = binary.LittleEndian.AppendUint32(l.out[:0], uint32(n))
 	if n <= directSize {
-		_, err := l.conn.Write(l.pack(f))
-		return err
+		return l.writeAll(l.pack(f))
 	}
-	parts := net.Buffers{l.out}
-	for _, p := range f.parts {
-		parts = append(parts, p.ReadOnlyData())
+	for _, p := range f.parts { // the short ones together
+		b := p.ReadOnlyData()
+		if len(l.out)+len(b) <= directSize {
+			l.out = append(l.out, b...)
+			continue
+		}
+		if err := l.writeAll(l.out); err != nil {
+			return err
+		}
+		l.out = l.out[:0]
+		if err := l.writeAll(b); err != nil {
+			return err
+		}
 	}
-	_, err := parts.WriteTo(l.conn)
-	return err
+	return l.writeAll(l.out)
 }
 
 func (l *link) pack(f *Frame) []byte {
@@ -93,6 +127,33 @@ func (l *link) pack(f *Frame) []byte {
 		l.out = append(l.out, p.ReadOnlyData()...)
 	}
 	return l.out
+}
+
+// writeAll sends b, and waits while the socket is full.
+func (l *link) writeAll(b []byte) error {
+	for len(b) > 0 {
+		n, err := l.writeOnce(b)
+		switch {
+		case err == nil:
+			b = b[n:]
+		case err == syscall.EAGAIN:
+			if err := l.room(); err != nil {
+				return err
+			}
+		case err != syscall.EINTR:
+			return err
+		}
+	}
+	return nil
+}
+
+// writeOnce sends what the socket takes at once.
+func (l *link) writeOnce(b []byte) (n int, err error) {
+	e := l.raw.Control(func(fd uintptr) { n, err = syscall.Write(int(fd), b) })
+	if e != nil {
+		err = e
+	}
+	return max(n, 0), err
 }
 
 // sent remembers a failure: part of a frame may have gone out.
@@ -108,7 +169,7 @@ func (l *link) flush() error {
 	if l.broken != nil || len(l.rest) == 0 {
 		return l.broken
 	}
-	_, err := l.conn.Write(l.rest)
+	err := l.writeAll(l.rest)
 	l.rest = l.rest[:0]
 	return l.sent(err)
 }
@@ -126,14 +187,7 @@ func (s *FrameStream) TrySend(f *Frame) (taken, more bool) {
 	}
 	l.out = binary.LittleEndian.AppendUint32(l.out[:0], uint32(f.Len()))
 	b := l.pack(f)
-	n := 0
-	err := l.raw.Write(func(fd uintptr) bool {
-		var e error
-		if n, e = syscall.Write(int(fd), b); e != nil {
-			n = 0
-		}
-		return true
-	})
+	n, err := l.writeOnce(b)
 	if err != nil || n == 0 {
 		return false, false // Send learns why
 	}
@@ -171,9 +225,8 @@ func (s *FrameStream) SendFile(f *Frame, file *os.File) error {
 	b := l.pack(f)
 	n := 0
 	var failed error
-	err := l.raw.Write(func(fd uintptr) bool {
+	err := l.raw.Control(func(fd uintptr) {
 		n, failed = syscall.SendmsgN(int(fd), b, syscall.UnixRights(int(file.Fd())), nil, syscall.MSG_DONTWAIT)
-		return true
 	})
 	if err == nil {
 		err = failed
@@ -182,7 +235,7 @@ func (s *FrameStream) SendFile(f *Frame, file *os.File) error {
 		return err
 	}
 	if n < len(b) {
-		_, err = l.conn.Write(b[n:])
+		err = l.writeAll(b[n:])
 	}
 	return l.sent(err)
 }
@@ -194,6 +247,5 @@ func (l *link) closeSend() error {
 	if err := l.flush(); err != nil {
 		return err
 	}
-	_, err := l.conn.Write([]byte{0, 0, 0, 0})
-	return l.sent(err)
+	return l.sent(l.writeAll([]byte{0, 0, 0, 0}))
 }

@@ -33,6 +33,15 @@ func (s *FrameStream) Next(handle func(*Frame) error) error { return s.next(hand
 // Poll finds none.
 func (s *FrameStream) Poll(func(*Frame) error) (some bool, err error) { return false, nil }
 
+// Watch does nothing.
+func (s *FrameStream) Watch(*Pace, func() bool, func(*Frame) error) error { return nil }
+
+// Sleep does nothing.
+func (s *FrameStream) Sleep() {}
+
+// Wake does nothing.
+func (s *FrameStream) Wake() {}
+
 // ReleaseFiles does nothing.
 func (s *FrameStream) ReleaseFiles() {}
 

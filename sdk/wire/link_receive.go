@@ -9,7 +9,6 @@ import (
 	"io"
 	"sync"
 	"syscall"
-	"time"
 
 	"google.golang.org/grpc/mem"
 
@@ -185,36 +184,40 @@ func (r *receiver) more(fd int) error {
 
 // Next waits for a frame and calls handle with it, before anyone handles the next. It is for one goroutine at a time. io.EOF
 // says that the other side ended the stream as it should; a frame above the limit is an ErrProtocol. The error of handle is
-// given as it is. Over a socket it returns without a frame when Poll took what had come.
+// given as it is.
 func (s *FrameStream) Next(handle func(*Frame) error) error {
 	l := s.link
 	if l == nil {
 		return s.next(handle)
 	}
-	var f *Frame
-	var failed error
-	err := l.raw.Read(func(fd uintptr) bool {
-		l.receiving.Lock()
-		f, failed = l.take(int(fd), 1<<30)
-		if f == nil && failed == nil {
-			l.receiving.Unlock()
-			return false
+	for {
+		if some, err := l.nextNow(handle); some || err != nil {
+			return err
 		}
-		return true
-	})
-	if err != nil {
-		l.receiving.Lock()
-		defer l.receiving.Unlock()
-		if l.over != nil { // Poll has found it, and woken us
+		if err := l.listen(); err != nil {
+			return l.ended(err)
+		}
+	}
+}
+
+// nextNow calls handle with the next frame if it is there, and reports whether it was.
+func (l *link) nextNow(handle func(*Frame) error) (some bool, err error) {
+	l.receiving.Lock()
+	defer l.receiving.Unlock()
+	var f *Frame
+	if e := l.raw.Control(func(fd uintptr) { f, err = l.take(int(fd), 1<<30) }); e != nil {
+		err = e
+		if l.over != nil {
 			err = l.over
 		}
-		return l.ended(err)
 	}
-	defer l.receiving.Unlock()
-	if failed != nil {
-		return l.ended(failed)
+	switch {
+	case err != nil:
+		return false, l.ended(err)
+	case f == nil:
+		return false, nil
 	}
-	return handle(f)
+	return true, handle(f)
 }
 
 // Poll calls handle with the frames that are there, in order, and waits for none. It reports whether there was one; the error
@@ -232,7 +235,8 @@ func (s *FrameStream) Poll(handle func(*Frame) error) (some bool, err error) {
 		var failed error
 		e := l.raw.Control(func(fd uintptr) { f, failed = l.take(int(fd), reads) })
 		if failed != nil {
-			_ = l.conn.SetReadDeadline(time.Unix(1, 0)) // wakes Next, which tells
+			l.deafen() // Next tells
+			l.stir()
 		}
 		if e != nil || f == nil {
 			return some, nil

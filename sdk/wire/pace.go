@@ -41,8 +41,8 @@ func (p *Pace) Note(wait time.Duration) {
 	p.average.Store(average + (min(int64(wait), int64(paceCap))-average)/4)
 }
 
-// Watch calls look until done, or for as long as that is worth while. An error of look ends it.
-func (p *Pace) Watch(done func() bool, look func() (bool, error)) error {
+// watch calls look until done, or for as long as that is worth while. An error of look ends it.
+func (p *Pace) watch(done func() bool, look func() (bool, error)) error {
 	limit := p.limit()
 	if limit == 0 {
 		return nil

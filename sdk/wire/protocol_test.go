@@ -35,19 +35,21 @@ func TestDocument(t *testing.T) {
 		require.Regexp(t, fmt.Sprintf(`\b%d %v\b`, uint8(d), d), string(md))
 	}
 	for name, tag := range map[string]Tag{"OPEN": TagOpen, "NODE": TagNode, "FREE": TagFree, "WRITE": TagWrite, "BEGIN_WRITE": TagBeginWrite,
-		"CHUNK": TagChunk, "READ": TagRead, "SYNC": TagSync, "CANCEL": TagCancel, "DEFINE": TagDefine, "RUN": TagRun, "UNDEFINE": TagUndefine,
-		"MEMORY": TagMemory, "OPENED": TagOpened, "DATA": TagData, "DONE": TagDone, "USAGE": TagUsage, "FAIL": TagFail,
+		"CHUNK": TagChunk, "READ": TagRead, "SIGNAL": TagSignal, "WAIT": TagWait, "AWAIT": TagAwait, "CANCEL": TagCancel, "DEFINE": TagDefine, "RUN": TagRun,
+		"COPY": TagCopy, "ALL_REDUCE": TagAllReduce, "ALL_GATHER": TagAllGather, "BROADCAST": TagBroadcast,
+		"OPENED": TagOpened, "DATA": TagData, "DONE": TagDone, "FAIL": TagFail,
 		"SEGMENT": TagSegment, "RETIRE": TagRetire, "WRITE_SHARED": TagWriteShared, "READ_SHARED": TagReadShared, "KEPT": TagKept,
 		"PART": TagPart, "RELEASE": TagRelease} {
 		require.Regexp(t, fmt.Sprintf("(?m)^\\| `%s` \\| 0x%02x \\|", name, byte(tag)), string(md))
 	}
 	for name, n := range map[string]int{"MaxFrame": MaxFrame, "ChunkSize": ChunkSize, "MaxInline": MaxInline, "MaxName": MaxName, "MaxText": MaxText,
-		"MaxNames": MaxNames, "MaxAttrs": MaxAttrs, "MaxErrorDepth": MaxErrorDepth, "MaxSegments": MaxSegments,
-		"TokenSize": TokenSize} {
+		"MaxNames": MaxNames, "MaxAttrs": MaxAttrs, "MaxErrorDepth": MaxErrorDepth, "MaxBlamed": MaxBlamed, "MaxEvents": MaxEvents, "MaxRequests": MaxRequests, "MaxSegments": MaxSegments,
+		"MaxProfile": MaxProfile, "MaxProfileSteps": core.MaxProfileSteps, "MaxProfileRecords": core.MaxProfileRecords, "MaxProfileOps": core.MaxProfileOps,
+		"MaxProfileTensors": core.MaxProfileTensors,
+		"TokenSize":         TokenSize} {
 		require.Regexp(t, fmt.Sprintf(`(?m)^\| %s \| %d \|`, name, n), string(md))
 	}
-	for _, text := range []string{CookieKey, CookieValue, EnvHostPID, EnvHostPipe, EnvLog, EnvReattach, FeaturePrograms, FeatureMemory, FeatureExact, FeatureBatches,
-		FeatureSocket, FeatureMemfd, EnvDataPlane} {
+	for _, text := range []string{CookieKey, CookieValue, EnvHostPID, EnvHostPipe, EnvLog, EnvReattach, FeatureSocket, FeatureMemfd, EnvDataPlane} {
 		require.Contains(t, string(md), text)
 	}
 }

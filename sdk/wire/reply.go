@@ -2,32 +2,25 @@ package wire
 
 import (
 	"encoding/binary"
-	"math"
 
 	"google.golang.org/grpc/mem"
-
-	"github.com/goburn/burn/core"
 )
 
 // Reply is one decoded reply of a plugin, apart from the data of TagData.
 type Reply struct {
 	Tag     Tag
-	Request uint64 // Data, Done, Usage, Kept, Part
+	Request uint64 // Data, Done, Kept, Part
 	Segment uint64 // Release
 	End     uint64 // Part: bytes that are there
-	Flags   uint64 // Opened
 	Last    bool   // Data
 	Err     error  // Done (nil: success), Fail
-	Usage   core.Memory
 
 	header int // length of what precedes the data
 	size   int
 }
 
 // OpenedFrame answers TagOpen.
-func OpenedFrame(flags uint64) *Frame {
-	return NewFrame(binary.AppendUvarint([]byte{byte(TagOpened)}, flags))
-}
+func OpenedFrame() *Frame { return NewFrame([]byte{byte(TagOpened)}) }
 
 // DoneFrame ends a request.
 func DoneFrame(request uint64, err error) *Frame {
@@ -37,15 +30,6 @@ func DoneFrame(request uint64, err error) *Frame {
 // FailFrame ends a stream.
 func FailFrame(err error) *Frame {
 	return NewFrame(AppendError([]byte{byte(TagFail)}, err))
-}
-
-// UsageFrame answers TagMemory.
-func UsageFrame(request uint64, m core.Memory) *Frame {
-	b := binary.AppendUvarint([]byte{byte(TagUsage)}, request)
-	for _, n := range []int64{m.InUse, m.Reserved, m.Tensors} {
-		b = binary.AppendUvarint(b, uint64(max(n, 0)))
-	}
-	return NewFrame(b)
 }
 
 // KeptFrame answers WriteShared when the tensor lies in the segment from now on.
@@ -97,18 +81,12 @@ func (p *Reply) Parse(f *Frame) error {
 		r := reader{b: b[min(1, len(b)):]}
 		switch p.Tag {
 		case TagOpened:
-			p.Flags = r.uvarint()
 		case TagDone:
 			p.Request = r.uvarint()
 			p.Err = r.lastError()
 		case TagFail:
 			if p.Err = r.lastError(); p.Err == nil {
 				r.fail("failure without an error")
-			}
-		case TagUsage:
-			p.Request = r.uvarint()
-			for _, n := range []*int64{&p.Usage.InUse, &p.Usage.Reserved, &p.Usage.Tensors} {
-				*n = int64(min(r.uvarint(), math.MaxInt64))
 			}
 		case TagKept:
 			p.Request = r.uvarint()
@@ -136,7 +114,7 @@ func Overtakes(f *Frame) (t Tag, request uint64, ok bool) {
 	var head [16]byte
 	r := reader{b: f.peek(head[:])}
 	t, request = Tag(r.byte()), r.uvarint()
-	return t, request, r.err == nil && (t == TagCancel || t == TagMemory || t == TagRetire) && len(r.b) == 0 && f.Len() < len(head)
+	return t, request, r.err == nil && (t == TagCancel || t == TagRetire) && len(r.b) == 0 && f.Len() < len(head)
 }
 
 // Chunk reports whether f is a chunk, of which request, and the length of its data.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -40,16 +41,34 @@ func DialOptions() []grpc.DialOption {
 		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window),
 		grpc.WithReadBufferSize(ioBuffer), grpc.WithWriteBufferSize(ioBuffer),
 		grpc.WithDisableRetry(),
+		grpc.WithIdleTimeout(0), // devices end with the connection
 	}
 }
 
 // Handler is the plugin side of the service. Its methods are called concurrently.
 type Handler interface {
 	Hello(ctx context.Context, h *Hello) *Welcome
+	// Open opens a device, which lives until Close or until the connection ends.
+	Open(ctx context.Context, o *Open) *Opened
+	Close(ctx context.Context, handle uint64) error
 	// Supports is given a node that was decoded and not checked.
-	Supports(ctx context.Context, n *op.Node, in []op.Desc) error
+	Supports(ctx context.Context, handle uint64, n *op.Node, in []op.Desc) error
+	Memory(ctx context.Context, handle uint64) (core.Memory, error)
+	// Undefine ends a program once so many runs of it have come, and Leave a membership.
+	Undefine(ctx context.Context, handle, program, runs uint64) error
+	Join(ctx context.Context, j *Join) error
+	Leave(ctx context.Context, handle, group, uses uint64) error
+	StartProfile(ctx context.Context, handle uint64) error
+	StopProfile(ctx context.Context, handle uint64) (*core.Profile, error)
 	// Stream serves one stream until it ends.
 	Stream(s *FrameStream)
+}
+
+// Join asks that a device becomes a rank of a group.
+type Join struct {
+	Handle, Group uint64
+	Key           string
+	Rank, Size    int
 }
 
 // next is Next over gRPC.
@@ -136,13 +155,45 @@ func (s *server) Hello(ctx context.Context, m *pb.HelloRequest) (*pb.HelloReply,
 	return s.h.Hello(ctx, helloFromProto(m)).toProto(), nil
 }
 
-func (s *server) Supports(ctx context.Context, m *pb.SupportsRequest) (*pb.SupportsReply, error) {
+func (s *server) Open(ctx context.Context, m *pb.OpenRequest) (*pb.OpenReply, error) {
+	o, err := openFromProto(m)
+	if err != nil {
+		return (&Opened{Err: err}).toProto(), nil
+	}
+	return s.h.Open(ctx, o).toProto(), nil
+}
+
+func (s *server) Close(ctx context.Context, m *pb.DeviceRequest) (*pb.Status, error) {
+	return outcome(s.h.Close(ctx, m.GetHandle()))
+}
+
+func (s *server) Supports(ctx context.Context, m *pb.SupportsRequest) (*pb.Status, error) {
 	n, in, err := DecodeQuery(m.GetNode())
 	if err == nil {
-		err = s.h.Supports(ctx, n, in)
+		err = s.h.Supports(ctx, m.GetHandle(), n, in)
 	}
-	return &pb.SupportsReply{Error: AppendError(nil, err)}, nil
+	return outcome(err)
 }
+
+func (s *server) Memory(ctx context.Context, m *pb.DeviceRequest) (*pb.MemoryReply, error) {
+	u, err := s.h.Memory(ctx, m.GetHandle())
+	return &pb.MemoryReply{Error: AppendError(nil, err), InUse: u.InUse, Reserved: u.Reserved, Tensors: u.Tensors}, nil
+}
+
+func (s *server) Undefine(ctx context.Context, m *pb.EndRequest) (*pb.Status, error) {
+	return outcome(s.h.Undefine(ctx, m.GetHandle(), m.GetNumber(), m.GetUses()))
+}
+
+func (s *server) Join(ctx context.Context, m *pb.JoinRequest) (*pb.Status, error) {
+	return outcome(s.h.Join(ctx, &Join{Handle: m.GetHandle(), Group: m.GetGroup(), Key: m.GetKey(),
+		Rank: int(min(m.GetRank(), math.MaxInt32)), Size: int(min(m.GetSize(), math.MaxInt32))}))
+}
+
+func (s *server) Leave(ctx context.Context, m *pb.EndRequest) (*pb.Status, error) {
+	return outcome(s.h.Leave(ctx, m.GetHandle(), m.GetNumber(), m.GetUses()))
+}
+
+func outcome(err error) (*pb.Status, error) { return &pb.Status{Error: AppendError(nil, err)}, nil }
 
 func (s *server) Stream(stream grpc.BidiStreamingServer[pb.Frame, pb.Frame]) error {
 	s.h.Stream(&FrameStream{stream: stream})
@@ -155,7 +206,7 @@ type Caller struct{ c pb.BackendClient }
 // NewCaller makes a Caller.
 func NewCaller(conn grpc.ClientConnInterface) *Caller { return &Caller{pb.NewBackendClient(conn)} }
 
-// Hello introduces the host. Errors are those of gRPC, or ErrProtocol for an answer that makes no sense.
+// Hello introduces the host. Errors are those of gRPC, or ErrProtocol for a peer without the service.
 func (c *Caller) Hello(ctx context.Context, h *Hello) (*Welcome, error) {
 	m, err := c.c.Hello(ctx, h.toProto())
 	if err != nil {
@@ -164,12 +215,60 @@ func (c *Caller) Hello(ctx context.Context, h *Hello) (*Welcome, error) {
 		}
 		return nil, err
 	}
-	return welcomeFromProto(m)
+	w := welcomeFromProto(m)
+	if err := w.check(); err != nil {
+		return nil, err
+	}
+	return w, nil
 }
 
-// Supports asks about one node, encoded by AppendQuery. answer is the plugin's, err that of the call.
-func (c *Caller) Supports(ctx context.Context, query []byte) (answer, err error) {
-	m, err := c.c.Supports(ctx, &pb.SupportsRequest{Node: query})
+// Open opens a device. Errors are those of gRPC, or ErrProtocol for an answer that makes no sense.
+func (c *Caller) Open(ctx context.Context, o *Open) (*Opened, error) {
+	m, err := c.c.Open(ctx, o.toProto())
+	if err != nil {
+		return nil, err
+	}
+	return openedFromProto(m)
+}
+
+// Of the following, answer is the plugin's, and err that of the call.
+
+// Close ends a device.
+func (c *Caller) Close(ctx context.Context, handle uint64) (answer, err error) {
+	return answered(c.c.Close(ctx, &pb.DeviceRequest{Handle: handle}))
+}
+
+// Supports asks about one node, encoded by AppendQuery.
+func (c *Caller) Supports(ctx context.Context, handle uint64, query []byte) (answer, err error) {
+	return answered(c.c.Supports(ctx, &pb.SupportsRequest{Handle: handle, Node: query}))
+}
+
+// Memory asks for the memory use of a device.
+func (c *Caller) Memory(ctx context.Context, handle uint64) (u core.Memory, answer, err error) {
+	m, err := c.c.Memory(ctx, &pb.DeviceRequest{Handle: handle})
+	if err != nil {
+		return u, nil, err
+	}
+	u = core.Memory{InUse: max(m.GetInUse(), 0), Reserved: max(m.GetReserved(), 0), Tensors: max(m.GetTensors(), 0)}
+	return u, DecodeError(m.GetError()), nil
+}
+
+// Undefine ends a program after so many runs.
+func (c *Caller) Undefine(ctx context.Context, handle, program, runs uint64) (answer, err error) {
+	return answered(c.c.Undefine(ctx, &pb.EndRequest{Handle: handle, Number: program, Uses: runs}))
+}
+
+// Join makes a device a rank of a group.
+func (c *Caller) Join(ctx context.Context, j *Join) (answer, err error) {
+	return answered(c.c.Join(ctx, &pb.JoinRequest{Handle: j.Handle, Group: j.Group, Key: j.Key, Rank: uint32(j.Rank), Size: uint32(j.Size)}))
+}
+
+// Leave ends a membership after so many commands of the group.
+func (c *Caller) Leave(ctx context.Context, handle, group, uses uint64) (answer, err error) {
+	return answered(c.c.Leave(ctx, &pb.EndRequest{Handle: handle, Number: group, Uses: uses}))
+}
+
+func answered(m *pb.Status, err error) (error, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -8,8 +8,8 @@ import (
 
 // Version is the newest protocol version of this build, and Oldest the oldest it still speaks.
 const (
-	Version = 1
-	Oldest  = 1
+	Version = 2
+	Oldest  = 2
 )
 
 // Range is the protocol versions that one side speaks, both ends included.
@@ -46,5 +46,10 @@ func MismatchRemedy(name string, plugin, host Range) string {
 	if plugin.Valid() && plugin.Min > host.Max {
 		return "the program is older: upgrade burn, or install an older plugin with `burn plugin install " + name + "@VERSION`"
 	}
-	return "the plugin is older: run `burn plugin upgrade " + name + "`"
+	return "the plugin is older: run `burn plugin upgrade " + name + "` if a mirror has a newer one, or `burn plugin install FILE.tar.gz` with one from its maker"
+}
+
+// InstallRemedy is how a plugin comes onto a machine. Whether a mirror has it is known by who asks the mirror.
+func InstallRemedy(name string) string {
+	return "run `burn plugin install FILE.tar.gz` with an archive from its maker, or `burn plugin install " + name + "` if the mirror of your configuration or of --mirror has it"
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/sdk/wire/internal/pb"
 )
 
 // Values of every kind, the awkward ones among them.
@@ -110,11 +111,12 @@ func TestBytes(t *testing.T) {
 	e.Node(&op.Node{Op: code(t, "neg"), Version: 1, Inputs: []op.TensorID{4}, Drop: 1,
 		Outputs: []op.Desc{{ID: 6, DType: dtype.F32, Shape: shape.Of(2, 300)}}, Attrs: op.Attrs{op.Int("k", -2)}})
 	e.Free([]op.TensorID{6, 5})
-	e.Sync(9)
+	e.Signal()
+	e.Await(9, 1)
 	require.Equal(t, []byte{
 		0x02, 0, 3, 'n', 'e', 'g', 1, 1, 8, 1, 1, 4, 2, 2, 2, 0xac, 0x02, 1, 0, 1, 'k', 1, 3,
 		0x03, 2, 0, 1,
-		0x08, 9}, content(t, e))
+		0x08, 0x0d, 9, 1}, content(t, e))
 	e.Node(&op.Node{Op: code(t, "neg"), Version: 1, Inputs: []op.TensorID{4}, Outputs: []op.Desc{{ID: 6, DType: dtype.F32}}})
 	require.Equal(t, []byte{0x02, 1, 1, 8, 0, 1, 4, 2, 0, 0}, content(t, e))
 	require.Equal(t, []byte{0, 8, 3, 'a', 'b', 'c'}, AppendError(nil, fmt.Errorf("abc%w", hidden{core.ErrStale})))
@@ -133,18 +135,29 @@ func TestCommands(t *testing.T) {
 	e := NewEncoder(gen)
 	e.Free(ids)
 	e.Write(d, []byte("12345678"))
-	e.Run(4, ids, ids[:1])
-	e.Undefine(4)
+	donated := []bool{false, true, true}
+	e.Run(4, ids, ids[:1], donated)
+	e.Run(4, ids, ids[:1], nil)
 	e.Read(10, ids[2], 1<<40)
-	e.Sync(11)
+	e.Signal()
+	e.Wait(300, 301)
+	e.Await(11, 301)
+	e.Copy(d, 1<<63+1, ids[0])
+	e.AllReduce(5, core.ReduceMin, ids[0], d)
+	e.AllGather(5, ids[0], d)
+	e.Broadcast(5, 3, ids[0], d)
 	e.BeginWrite(12, d)
 	dec := NewDecoder(gen)
 	cs, err := decodeAll(dec, content(t, e))
 	require.NoError(t, err)
 	require.Equal(t, []Command{
 		{Tag: TagFree, IDs: ids}, {Tag: TagWrite, Desc: d, Data: []byte("12345678")},
-		{Tag: TagRun, Number: 4, IDs: ids, Outputs: ids[:1]}, {Tag: TagUndefine, Number: 4},
-		{Tag: TagRead, Request: 10, Desc: op.Desc{ID: ids[2]}, Size: 1 << 40}, {Tag: TagSync, Request: 11},
+		{Tag: TagRun, Number: 4, IDs: ids, Outputs: ids[:1], Donated: donated}, {Tag: TagRun, Number: 4, IDs: ids, Outputs: ids[:1]},
+		{Tag: TagRead, Request: 10, Desc: op.Desc{ID: ids[2]}, Size: 1 << 40}, {Tag: TagSignal},
+		{Tag: TagWait, Stream: 300, Event: 301}, {Tag: TagAwait, Request: 11, Event: 301},
+		{Tag: TagCopy, Desc: d, Handle: 1<<63 + 1, Source: ids[0]},
+		{Tag: TagAllReduce, Group: 5, Argument: 3, Source: ids[0], Desc: d}, {Tag: TagAllGather, Group: 5, Source: ids[0], Desc: d},
+		{Tag: TagBroadcast, Group: 5, Argument: 3, Source: ids[0], Desc: d},
 		{Tag: TagBeginWrite, Request: 12, Desc: d}}, cs)
 
 	p := &program.Program{Name: "p", Inputs: []op.Desc{{ID: 1, DType: dtype.F32, Shape: shape.Of(2)}}, Consts: []op.Desc{{ID: 2, DType: dtype.I64}},
@@ -193,17 +206,14 @@ func TestQuery(t *testing.T) {
 
 func TestReplies(t *testing.T) {
 	var p Reply
-	require.NoError(t, p.Parse(OpenedFrame(3)))
-	require.Equal(t, Reply{Tag: TagOpened, Flags: 3}, p)
+	require.NoError(t, p.Parse(OpenedFrame()))
+	require.Equal(t, Reply{Tag: TagOpened}, p)
 	require.NoError(t, p.Parse(DoneFrame(70, nil)))
 	require.Equal(t, Reply{Tag: TagDone, Request: 70}, p)
 	require.NoError(t, p.Parse(DoneFrame(70, core.ErrStale)))
 	require.Equal(t, core.ErrStale, p.Err)
 	require.NoError(t, p.Parse(FailFrame(core.ErrProtocol)))
 	require.Equal(t, core.ErrProtocol, p.Err)
-	require.NoError(t, p.Parse(UsageFrame(8, core.Memory{InUse: 1 << 40, Reserved: 1 << 41, Tensors: 3})))
-	require.Equal(t, Reply{Tag: TagUsage, Request: 8, Usage: core.Memory{InUse: 1 << 40, Reserved: 1 << 41, Tensors: 3}}, p)
-
 	b := NewBuffer(10)
 	copy(b.Data(), "0123456789")
 	f := DataFrame(5, b, 2, 6, true)
@@ -219,7 +229,7 @@ func TestErrors(t *testing.T) {
 	for _, s := range core.Sentinels() {
 		cause := fmt.Errorf("cannot: %w", s)
 		fault := &op.Error{Op: "matmul", Inputs: ds, Constraint: "C2", Msg: "inner, got 3, want 4", Err: cause}
-		node := &core.NodeError{Op: "matmul", Outputs: ds, Err: fault}
+		node := &core.NodeError{Op: "matmul", Program: "step", Outputs: ds, Err: fault}
 		for _, err := range []error{s, cause, fault, node, fmt.Errorf("stream 2: %w", node), errors.Join(cause, errors.New("more"))} {
 			got := DecodeError(AppendError(nil, err))
 			require.Equal(t, err.Error(), got.Error())
@@ -229,7 +239,7 @@ func TestErrors(t *testing.T) {
 			var wantNode, gotNode *core.NodeError
 			require.Equal(t, errors.As(err, &wantNode), errors.As(got, &gotNode))
 			if wantNode != nil {
-				require.Equal(t, wantNode.Op, gotNode.Op)
+				require.Equal(t, []string{wantNode.Op, wantNode.Program}, []string{gotNode.Op, gotNode.Program})
 				require.Equal(t, wantNode.Outputs, gotNode.Outputs)
 			}
 			var wantOp, gotOp *op.Error
@@ -254,6 +264,11 @@ func TestErrors(t *testing.T) {
 	require.ErrorIs(t, DecodeError(AppendError(nil, fmt.Errorf("%w: %w", core.ErrCanceled, context.DeadlineExceeded))), core.ErrCanceled)
 	long := fmt.Errorf("%s: %w", make([]byte, 1<<20), core.ErrIndex)
 	require.ErrorIs(t, DecodeError(AppendError(nil, long)), core.ErrIndex)
+	require.Len(t, DecodeError(AppendError(nil, long)).Error(), MaxText)
+	many := &core.NodeError{Op: "split", Outputs: make([]op.Desc, 1000), Err: core.ErrIndex}
+	var few *core.NodeError
+	require.ErrorAs(t, DecodeError(AppendError(nil, many)), &few)
+	require.Len(t, few.Outputs, MaxBlamed)
 }
 
 func TestHello(t *testing.T) {
@@ -261,18 +276,36 @@ func TestHello(t *testing.T) {
 		Config: core.Config{Threads: 5, Options: map[string]string{"k": "v"}}}
 	require.Equal(t, h, helloFromProto(h.toProto()))
 	w := &Welcome{Protocol: Range{1, 2}, Version: 2, Features: []string{"b"},
-		Info: core.Info{Name: "n", Version: "v", Vendor: "o", Devices: []core.DeviceInfo{{Index: 1, Name: "d", Kind: "gpu", Memory: 1 << 40, Detail: "x"}}},
-		Capabilities: &core.Capabilities{Types: dtype.Floats, Ops: map[string]core.OpCapability{"add": {Version: 2, Types: dtype.Numbers}},
-			MaxRank: 8, MaxBytes: 1 << 33, Deterministic: true, Features: []string{"programs"}}}
-	got, err := welcomeFromProto(w.toProto())
+		Info: core.Info{Name: "n", Version: "v", Vendor: "o", Devices: []core.DeviceInfo{{Index: 1, Name: "d", Kind: "gpu", Memory: 1 << 40, Detail: "x"}}}}
+	require.Equal(t, w, welcomeFromProto(w.toProto()))
+	require.ErrorIs(t, welcomeFromProto((&Welcome{Protocol: Range{5, 6}, Err: core.ErrNotFound}).toProto()).Err, core.ErrNotFound)
+}
+
+func TestOpen(t *testing.T) {
+	o := &Open{Handle: 1<<63 + 5, Device: 3, Generation: 65535}
+	got, err := openFromProto(o.toProto())
 	require.NoError(t, err)
-	require.Equal(t, w, got)
-	w.Capabilities.MaxRank = 99
-	_, err = welcomeFromProto(w.toProto())
-	require.ErrorIs(t, err, core.ErrProtocol)
-	got, err = welcomeFromProto((&Welcome{Protocol: Range{5, 6}, Err: core.ErrNotFound}).toProto())
+	require.Equal(t, o, got)
+	for _, bad := range []*pb.OpenRequest{{Device: -1}, {Device: 1 << 40}, {Generation: 1 << 16}} {
+		_, err := openFromProto(bad)
+		require.ErrorIs(t, err, core.ErrProtocol)
+	}
+	w := &Opened{Extensions: Extensions{Programs: true, PeerCopy: true, Selective: true, Profiling: true}, Capabilities: &core.Capabilities{
+		Types: dtype.Any, Emulated: dtype.SetOf(dtype.I64), Limits: core.Limits{Rank: 8, Bytes: 1 << 33, Elements: 1 << 31, Buffers: 16},
+		Deterministic: true, Features: []string{"programs"}, Ops: map[string]core.OpCapability{
+			"add":    {Version: 2, Operands: []dtype.Set{dtype.Numbers, dtype.Floats}, Results: []dtype.Set{dtype.Numbers}},
+			"gather": {Version: 1, Operands: []dtype.Set{dtype.Any, dtype.SetOf(dtype.I64)}, Limits: core.Limits{Rank: 5}}}}}
+	opened, err := openedFromProto(w.toProto())
 	require.NoError(t, err)
-	require.ErrorIs(t, got.Err, core.ErrNotFound)
+	require.Equal(t, w, opened)
+	opened, err = openedFromProto((&Opened{Err: core.ErrNotFound}).toProto())
+	require.NoError(t, err)
+	require.ErrorIs(t, opened.Err, core.ErrNotFound)
+	for _, bad := range []*pb.Capabilities{nil, {}, {Limits: &pb.Limits{Rank: 99}}, {Limits: &pb.Limits{Rank: 8, Elements: -1}},
+		{Limits: &pb.Limits{Rank: 8, Buffers: 1 << 31}}, {Limits: &pb.Limits{Rank: 8}, Ops: []*pb.Op{{Version: 1 << 16}}}} {
+		_, err := openedFromProto(&pb.OpenReply{Capabilities: bad})
+		require.ErrorIs(t, err, core.ErrProtocol)
+	}
 }
 
 func TestRange(t *testing.T) {

@@ -32,6 +32,12 @@ func main() {
 	ConstraintExpr("amd64")
 	write(level)
 	Generate()
+	if out := flag.Lookup("out"); level.wide && out != nil {
+		if err := broadcastConstants(out.Value.String()); err != nil {
+			fmt.Fprintf(os.Stderr, "avo: %v\n", err)
+			os.Exit(1)
+		}
+	}
 }
 
 // sets are what is written together into one package.

@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/goburn/burn/internal/peer"
 )
 
 // options are the command line.
@@ -106,7 +108,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	r := &Result{Time: time.Now().UTC().Truncate(time.Second), Platform: runtime.GOOS + "/" + runtime.GOARCH, CPU: processor(), CPUs: runtime.NumCPU(), Load: load()}
+	r := &Result{Time: time.Now().UTC().Truncate(time.Second), Platform: runtime.GOOS + "/" + runtime.GOARCH, CPU: peer.Processor(), CPUs: runtime.NumCPU(), Load: peer.Load()}
 	for _, part := range o.parts {
 		switch part {
 		case "ops":
@@ -142,6 +144,9 @@ func run(ctx context.Context, o options) error {
 	return nil
 }
 
+// section is the part of docs/BENCHMARKS.md that the report goes to.
+const section peer.Section = "make bench-peers"
+
 // publish writes the report. A file is replaced as a whole, so by a whole run only.
 func publish(ctx context.Context, o options, r *Result) error {
 	var text strings.Builder
@@ -150,29 +155,5 @@ func publish(ctx context.Context, o options, r *Result) error {
 		_, err := os.Stdout.WriteString(text.String())
 		return err
 	}
-	return replaceGenerated(o.out, text.String())
-}
-
-// load is the system's average over the last minute, where the system tells.
-func load() string {
-	b, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return ""
-	}
-	minute, _, _ := strings.Cut(string(b), " ")
-	return minute
-}
-
-// processor is the name of the processor, where the system tells.
-func processor() string {
-	b, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return runtime.GOARCH
-	}
-	for _, line := range strings.Split(string(b), "\n") {
-		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == "model name" {
-			return strings.TrimSpace(v)
-		}
-	}
-	return runtime.GOARCH
+	return section.Replace(o.out, text.String())
 }

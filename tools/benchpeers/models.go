@@ -87,7 +87,7 @@ func runModels(ctx context.Context, o options, s *scripts, r *Result) error {
 
 func modelsOn(ctx context.Context, o options, s *scripts, r *Result, list []entry, threads int) error {
 	runtime.GOMAXPROCS(threads)
-	var devices []*core.Device
+	var devices []*core.Place
 	for _, spec := range []string{"builtin:cpu", "process:cpu"} {
 		d, err := host.Open(ctx, spec, host.Options{Config: core.Config{Threads: threads}})
 		if errors.Is(err, core.ErrNotFound) && len(devices) > 0 {
@@ -104,17 +104,17 @@ func modelsOn(ctx context.Context, o options, s *scripts, r *Result, list []entr
 	if err != nil {
 		return err
 	}
-	defer ort.close()
+	defer ort.Close()
 	torch, err := s.start(ctx, "torch", threads, s.dir)
 	if err != nil {
 		return err
 	}
-	defer torch.close()
-	ort.single, torch.single = true, true
-	r.ORT, r.Torch = ort.version, torch.version
+	defer torch.Close()
+	ort.Single, torch.Single = true, true
+	r.ORT, r.Torch = ort.Version, torch.Version
 	for _, e := range list {
 		row, err := raceModel(ctx, devices, ort, torch, newStore(s.dir), e, o)
-		if ctx.Err() != nil || ort.ended || torch.ended {
+		if ctx.Err() != nil || ort.Ended || torch.Ended {
 			return err
 		}
 		if err != nil {
@@ -129,7 +129,7 @@ func modelsOn(ctx context.Context, o options, s *scripts, r *Result, list []entr
 	return nil
 }
 
-func raceModel(ctx context.Context, devices []*core.Device, ort, torch *peer, files *store, e entry, o options) (ModelResult, error) {
+func raceModel(ctx context.Context, devices []*core.Place, ort, torch *library, files *store, e entry, o options) (ModelResult, error) {
 	r := ModelResult{Name: e.name}
 	m, err := onnx.Load(e.path, onnx.Options{})
 	if err != nil {
@@ -171,7 +171,7 @@ func raceModel(ctx context.Context, devices []*core.Device, ort, torch *peer, fi
 		}
 		defer os.Remove(inputs[name])
 	}
-	peers := []*peer{ort}
+	peers := []*library{ort}
 	if e.torch != "" {
 		peers = append(peers, torch)
 	}
@@ -181,7 +181,7 @@ func raceModel(ctx context.Context, devices []*core.Device, ort, torch *peer, fi
 			return r, err
 		}
 		if err := agree(m, first, outputs); err != nil {
-			return r, fmt.Errorf("%s and burn differ: %w", p.name, err)
+			return r, fmt.Errorf("%s and burn differ: %w", p.Name, err)
 		}
 		cs = append(cs, p)
 	}

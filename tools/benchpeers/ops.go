@@ -46,8 +46,8 @@ func opsOn(ctx context.Context, o options, s *scripts, r *Result, files *store, 
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	r.Torch = p.version
+	defer p.Close()
+	r.Torch = p.Version
 	l, err := bench.Measure(ctx, threads, max(o.seconds/4, 100*time.Millisecond))
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func opsOn(ctx context.Context, o options, s *scripts, r *Result, files *store, 
 	r.Limits = append(r.Limits, l)
 	for _, c := range bench.Select(bench.Cases(), "", o.filter) {
 		row, err := raceOp(ctx, d, p, files, c, threads, o.seconds)
-		if ctx.Err() != nil || p.ended {
+		if ctx.Err() != nil || p.Ended {
 			return err
 		}
 		if err != nil {
@@ -71,7 +71,7 @@ func opsOn(ctx context.Context, o options, s *scripts, r *Result, files *store, 
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 
-func raceOp(ctx context.Context, d *core.Device, p *peer, files *store, c bench.Case, threads int, total time.Duration) (OpResult, error) {
+func raceOp(ctx context.Context, d *core.Place, p *library, files *store, c bench.Case, threads int, total time.Duration) (OpResult, error) {
 	r := OpResult{Threads: threads, Memory: c.Memory, Row: bench.Row{Name: c.Name, Set: c.Set, Op: c.Op.String()}}
 	o, err := bench.OpenOp(ctx, d, c)
 	if err != nil {

@@ -105,17 +105,6 @@ func TestReport(t *testing.T) {
 	require.NotContains(t, none.String(), "###")
 }
 
-func TestReplaceGenerated(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "B.md")
-	require.NoError(t, os.WriteFile(path, []byte("before\n"+begin+"old\n"+end+"after\n"), 0o600))
-	require.NoError(t, replaceGenerated(path, "\nnew\n"))
-	b, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, "before\n"+begin+"\nnew\n\n"+end+"after\n", string(b))
-	require.NoError(t, os.WriteFile(path, []byte(end), 0o600))
-	require.ErrorContains(t, replaceGenerated(path, "x"), "make bench-peers: begin")
-}
-
 func TestParse(t *testing.T) {
 	o, err := parse([]string{"-parts", "ops,cold", "-threads", "1,4", "-data", "d"})
 	require.NoError(t, err)
@@ -164,7 +153,7 @@ func TestFrom(t *testing.T) {
 	dir := t.TempDir()
 	kept, doc := filepath.Join(dir, "figures.json"), filepath.Join(dir, "B.md")
 	require.NoError(t, os.WriteFile(kept, b, 0o600))
-	require.NoError(t, os.WriteFile(doc, []byte(begin+end), 0o600))
+	require.NoError(t, os.WriteFile(doc, []byte(section.Begin()+section.End()), 0o600))
 	o, err := parse([]string{"-from", kept, "-out", doc})
 	require.NoError(t, err)
 	require.NoError(t, run(t.Context(), o))
@@ -172,6 +161,6 @@ func TestFrom(t *testing.T) {
 	require.NoError(t, err)
 	var want strings.Builder
 	writeReport(&want, canned())
-	require.Equal(t, begin+"\n"+want.String()+"\n"+end, string(got))
+	require.Equal(t, section.Begin()+"\n"+want.String()+"\n"+section.End(), string(got))
 	require.ErrorContains(t, run(t.Context(), options{from: doc}), "invalid character")
 }

@@ -13,19 +13,19 @@ import (
 	"github.com/goburn/burn/internal/bench"
 )
 
-func TestReplace(t *testing.T) {
+func TestReport(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "doc.md")
-	require.NoError(t, os.WriteFile(path, []byte("head\n"+begin+"old\n"+end+"tail\n"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte("head\n"+section.Begin()+"old\n"+section.End()+"tail\n"), 0o600))
 	fig := figure{contest{name: "x", text: "a model"}, 2, bench.Stats{Median: 2 * time.Millisecond, Best: time.Millisecond},
-		bench.Stats{Median: 5 * time.Millisecond, Best: 4 * time.Millisecond}, 2e-6}
-	require.NoError(t, replace(path, report([]figure{fig}, "9.9", "1.00")))
+		bench.Stats{Median: 5 * time.Millisecond, Best: 4 * time.Millisecond}, 2e-6, 3 << 20}
+	require.NoError(t, section.Replace(path, report([]figure{fig}, "9.9", "1.00")))
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Contains(t, string(b), "| a model | 2 | 2.00 | 5.00 | 2.50 | 4.00 | 2e-06 |")
+	require.Contains(t, string(b), "| a model | 2 | 2.00 | 5.00 | 2.50 | 4.00 | 2e-06 | 3 |")
 	require.NotContains(t, string(b), "old")
 	require.Regexp(t, `(?s)^head\n.*tail\n$`, string(b))
 	require.NoError(t, os.WriteFile(path, []byte("no marks"), 0o600))
-	require.ErrorContains(t, replace(path, ""), "want the lines")
+	require.ErrorContains(t, section.Replace(path, ""), "want the lines")
 }
 
 // A step learns: the loss on one batch falls.
@@ -53,13 +53,13 @@ func TestStep(t *testing.T) {
 func TestAgrees(t *testing.T) {
 	python := os.Getenv("BURN_PYTHON")
 	if python == "" || exec.Command(python, "-c", "import torch").Run() != nil {
-		t.Skip("BURN_PYTHON names no Python with torch")
+		t.Skip("BURN_PYTHON is not set, or lacks torch: it names a Python with numpy and torch")
 	}
 	ctx := context.Background()
 	dir := t.TempDir()
-	p, err := startPeer(ctx, python, dir, 1)
+	p, err := startLibrary(ctx, python, dir, 1)
 	require.NoError(t, err)
-	defer p.close()
+	defer p.Close()
 	c, err := find("mnist_cnn")
 	require.NoError(t, err)
 	fig, err := race(ctx, c, 1, p, 50*time.Millisecond)

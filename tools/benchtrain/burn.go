@@ -9,8 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/goburn/burn"
 	"github.com/goburn/burn/core"
-	"github.com/goburn/burn/decorators/autodiff"
+	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/internal/bench"
 	"github.com/goburn/burn/internal/npy"
 	"github.com/goburn/burn/nn"
@@ -21,7 +22,6 @@ import (
 
 // trainer is burn's side of a contest: a bench.Contestant.
 type trainer struct {
-	inner   *core.Device
 	dev     *tensor.Device
 	model   model
 	params  []nn.Named
@@ -32,37 +32,44 @@ type trainer struct {
 }
 
 func newTrainer(ctx context.Context, c contest, threads int) (*trainer, error) {
-	inner, err := core.OpenDevice("cpu", core.Config{Threads: threads})
+	dev, err := burn.Open(ctx, "builtin:cpu", burn.WithGradients(), burn.WithHost(host.Options{Config: core.Config{Threads: threads}}))
 	if err != nil {
 		return nil, err
 	}
-	dev, err := tensor.On(ctx, autodiff.Device(inner))
-	if err != nil {
-		return nil, errors.Join(err, inner.Close())
-	}
 	dev.Seed(1)
-	t := &trainer{inner: inner, dev: dev, model: c.model(dev), opt: optim.NewAdam(optim.AdamConfig{}), rate: 1e-4}
+	t := &trainer{dev: dev, model: c.model(dev), opt: optim.NewAdam(optim.AdamConfig{}), rate: 1e-4}
 	t.x, t.y = c.batch(dev)
 	t.params = nn.Trained(t.model)
 	return t, nil
 }
 
-func (t *trainer) close() error { return errors.Join(t.dev.Close(), t.inner.Close()) }
+func (t *trainer) close() error { return t.dev.Close() }
 
-// step is a training step; the loss is read at its end.
+// step is a training step; the loss is read at its end. The update runs when the tape of the step has ended: nothing else
+// holds the parameters then, and they are updated in place.
 func (t *trainer) step(ctx context.Context) (loss float64, err error) {
+	var grads *tensor.Gradients
+	var mean *tensor.Tensor
 	tensor.Scope(t.dev, func(d *tensor.Device) []*tensor.Tensor {
 		l := t.model.Loss(t.x.In(d), t.y.In(d))
-		grads, e := l.Backward()
-		if err = e; err != nil {
+		if grads, err = l.Backward(); err != nil {
 			return nil
 		}
-		if err = t.opt.Step(t.rate, t.params, grads); err == nil {
-			loss, err = l.Float64(ctx)
+		for _, p := range t.params {
+			grads.Of(p.Value()).Keep()
 		}
+		mean = l.Detach().Keep()
 		return nil
 	})
-	return loss, err
+	if err != nil {
+		return 0, err
+	}
+	defer mean.Release()
+	defer grads.GiveUp().Release()
+	if err := t.opt.Step(t.rate, t.params, grads); err != nil {
+		return 0, err
+	}
+	return mean.Float64(ctx)
 }
 
 // Turn implements bench.Contestant.

@@ -9,12 +9,12 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/goburn/burn/internal/bench"
+	"github.com/goburn/burn/internal/peer"
 )
 
 func main() {
@@ -32,6 +32,7 @@ type figure struct {
 	threads    int
 	burn, peer bench.Stats
 	difference float64
+	memory     int64 // that the device took from the system at most
 }
 
 func run(ctx context.Context, args []string) error {
@@ -51,18 +52,18 @@ func run(ctx context.Context, args []string) error {
 	defer os.RemoveAll(dir)
 	var figures []figure
 	var version string
-	load := load()
+	load := peer.Load()
 	for _, text := range strings.Split(*threads, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
 			return fmt.Errorf("-threads: got %q, want numbers from 1", text)
 		}
-		p, err := startPeer(ctx, *python, dir, n)
+		p, err := startLibrary(ctx, *python, dir, n)
 		if err != nil {
 			return err
 		}
-		defer p.close()
-		version = p.version
+		defer p.Close()
+		version = p.Version
 		for _, name := range strings.Split(*names, ",") {
 			c, err := find(name)
 			if err != nil {
@@ -81,11 +82,11 @@ func run(ctx context.Context, args []string) error {
 		_, err := os.Stdout.WriteString(text)
 		return err
 	}
-	return replace(*out, text)
+	return section.Replace(*out, text)
 }
 
 // race runs a contest on n threads.
-func race(ctx context.Context, c contest, n int, p *peer, total time.Duration) (fig figure, err error) {
+func race(ctx context.Context, c contest, n int, p *library, total time.Duration) (fig figure, err error) {
 	t, err := newTrainer(ctx, c, n)
 	if err != nil {
 		return fig, err
@@ -104,8 +105,8 @@ func race(ctx context.Context, c contest, n int, p *peer, total time.Duration) (
 	if err := os.Mkdir(out, 0o700); err != nil {
 		return fig, err
 	}
-	p.samples = nil
-	a, err := p.ask(map[string]any{"do": "open", "name": c.name, "params": params, "x": x, "y": y, "out": out})
+	var a answer
+	err = p.Open(map[string]any{"name": c.name, "params": params, "x": x, "y": y, "out": out}, &a)
 	if err != nil {
 		return fig, err
 	}
@@ -122,29 +123,8 @@ func race(ctx context.Context, c contest, n int, p *peer, total time.Duration) (
 		return fig, err
 	}
 	fig.burn, fig.peer = t.Stats(), p.Stats()
+	if m, ok := t.dev.Memory(); ok {
+		fig.memory = m.Reserved
+	}
 	return fig, nil
-}
-
-// load is the system's average over the last minute, where the system tells.
-func load() string {
-	b, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return ""
-	}
-	minute, _, _ := strings.Cut(string(b), " ")
-	return minute
-}
-
-// processor is the name of the processor, where the system tells.
-func processor() string {
-	b, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return runtime.GOARCH
-	}
-	for _, line := range strings.Split(string(b), "\n") {
-		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == "model name" {
-			return strings.TrimSpace(v)
-		}
-	}
-	return runtime.GOARCH
 }

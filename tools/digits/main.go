@@ -14,11 +14,10 @@ import (
 	"io"
 	"os"
 
+	"github.com/goburn/burn"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/data"
 	"github.com/goburn/burn/data/source"
-	"github.com/goburn/burn/decorators/autodiff"
-	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/model/onnx/export"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/optim"
@@ -63,7 +62,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if *file == "" {
 		return errors.New("no file: name it with -out")
 	}
-	images, test, err := source.MNIST(ctx, source.Options{Dir: *folder})
+	images, test, err := source.MNIST(ctx, source.Options{Dir: *folder, Only: *folder != ""})
 	if err != nil {
 		return err
 	}
@@ -80,25 +79,20 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		Name: "digits", TrainStep: step, Epochs: *epochs, ReadEvery: 20,
 		Metrics: []metric.Metric{metric.Loss(), metric.Accuracy(metric.ClassOptions{})},
 		Open: func(ctx context.Context) (*parts, error) {
-			inner, err := host.Open(ctx, *device, host.Options{})
+			dev, err := burn.Open(ctx, *device, burn.WithGradients())
 			if err != nil {
 				return nil, err
-			}
-			dev, err := tensor.On(ctx, autodiff.Device(inner))
-			if err != nil {
-				return nil, errors.Join(err, inner.Close())
 			}
 			dev.Seed(*seed)
 			fit, err := data.NewLoader(data.Augment(used, uint64(*seed), distort), batches, dev, data.Options{Batch: batch, Shuffle: true, DropLast: true, Seed: uint64(*seed)})
 			if err != nil {
-				return nil, errors.Join(err, dev.Close(), inner.Close())
+				return nil, errors.Join(err, dev.Close())
 			}
 			m := newNetwork(dev)
 			mean.start(m)
 			return &parts{
 				Device: dev, Model: m, Optimizer: optim.NewAdam(optim.AdamConfig{}), Train: fit,
-				Rate:  schedule.Product(schedule.Cosine(rate, 0, *epochs*fit.Len()), schedule.Linear(1./warmup, 1, warmup)),
-				Close: func() error { return errors.Join(dev.Close(), inner.Close()) },
+				Rate: schedule.Product(schedule.Cosine(rate, 0, *epochs*fit.Len()), schedule.Linear(1./warmup, 1, warmup)),
 			}, nil
 		},
 		Listeners: []train.Listener{train.NewPlain(out, train.PlainOptions{}), mean},

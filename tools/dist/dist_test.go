@@ -10,23 +10,28 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/goburn/burn/host/store"
+	"github.com/goburn/burn/internal/long"
 )
+
+// date is when the tests build.
+var date = time.Now().Truncate(time.Second)
 
 // makeDist builds the cpu plugin for this platform into out.
 func makeDist(t *testing.T, out, key, version string) {
 	t.Helper()
 	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("the go command is not in PATH")
+		t.Skip("the go command is not in PATH: this test builds plugins with it")
 	}
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	var log bytes.Buffer
 	err = dist(context.Background(), options{out: out, key: key, version: version, namespace: "github.com/goburn",
-		platforms: []string{store.Native()}, names: []string{"cpu"}, root: root, log: &log})
+		platforms: []string{store.Native()}, names: []string{"cpu"}, root: root, log: &log, date: date})
 	require.NoError(t, err, log.String())
 }
 
@@ -75,16 +80,14 @@ func contents(t *testing.T, dir string) map[string]string {
 
 // Two builds give the same bytes: archives, signatures, index and lock.
 func TestReproducible(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a plugin twice")
-	}
+	long.Need(t, "builds a plugin twice")
 	one, key := firstDist(t)
 	two := filepath.Join(t.TempDir(), "another", "place")
 	makeDist(t, two, key, "0.1.0")
 	a, b := contents(t, one), contents(t, two)
 	base := "github.com/goburn/cpu/0.1.0/" + store.Native() + ".tar.gz"
-	require.Len(t, a, 4)
-	for _, name := range []string{base, base + ".sig", "index.toml", "burn.lock"} {
+	require.Len(t, a, 5)
+	for _, name := range []string{base, base + ".sig", "index.toml", "index.toml.sig", "burn.lock"} {
 		require.NotEmpty(t, a[name], name)
 		require.True(t, a[name] == b[name], "%s differs", name)
 	}
@@ -106,7 +109,7 @@ func extracted(t *testing.T, path string) string {
 	t.Helper()
 	out, err := exec.Command("tar", "-xzOf", path).Output()
 	if err != nil {
-		t.Skip("there is no tar to read the archive with: ", err)
+		t.Skip("tar is not in PATH: this test reads an archive with it: ", err)
 	}
 	return string(out)
 }

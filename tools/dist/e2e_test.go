@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goburn/burn/host/store"
+	"github.com/goburn/burn/internal/long"
 )
 
 // user is a machine of somebody with the burn command and nothing else.
@@ -31,7 +32,7 @@ func newUser(t *testing.T) *user {
 	if runtime.GOOS == "windows" {
 		u.burn += ".exe"
 	}
-	out, err := exec.Command("go", "build", "-o", u.burn, "../../cmd/burn").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", u.burn, "../../cmd/burn").CombinedOutput()
 	require.NoError(t, err, string(out))
 	u.env = os.Environ()
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "AppData", "LocalAppData"} {
@@ -62,9 +63,7 @@ func (u *user) run(code int, args ...string) (stdout, stderr string) {
 
 // The way of docs/PLUGINS.md: a maker builds and signs, a user trusts, installs, runs, checks, meets a changed file, upgrades, removes.
 func TestEndToEnd(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds burn and a plugin")
-	}
+	long.Need(t, "builds burn and a plugin")
 	built, key := firstDist(t)
 	mirror := t.TempDir() // it gets another version
 	require.NoError(t, os.CopyFS(mirror, os.DirFS(built)))

@@ -1,5 +1,5 @@
 // Command dist builds the archives of every plugin for every platform, signs them, and lays them out as a mirror with an index and a
-// burn.lock. The same sources, Go version and key give the same bytes.
+// burn.lock. The same sources, Go version, key and SOURCE_DATE_EPOCH give the same bytes.
 package main
 
 import (
@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/goburn/burn/host/store"
 )
@@ -24,12 +26,17 @@ func main() {
 	flag.StringVar(&o.namespace, "namespace", "github.com/goburn", "`HOST/NAMESPACE` of the maker")
 	flag.StringVar(&platforms, "platforms", strings.Join(store.Platforms(), ","), "OS_ARCH `list`")
 	flag.StringVar(&names, "plugins", "", "`list` of plugins (default: all)")
+	expires := flag.String("expires", "", "`date` (YYYY-MM-DD) until which the signed index holds (default: 90 days)")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintln(os.Stderr, "dist: want flags alone")
 		os.Exit(2)
 	}
 	o.platforms, o.names = split(platforms), split(names)
+	if err := o.dates(os.Getenv("SOURCE_DATE_EPOCH"), *expires); err != nil {
+		fmt.Fprintln(os.Stderr, "dist:", err)
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := dist(ctx, o); err != nil {
@@ -38,14 +45,33 @@ func main() {
 	}
 }
 
+// dates takes the moment of the build, in seconds since 1970, and the day of expiry.
+func (o *options) dates(epoch, expires string) error {
+	if epoch != "" {
+		n, err := strconv.ParseInt(epoch, 10, 64)
+		if err != nil {
+			return fmt.Errorf("SOURCE_DATE_EPOCH: want seconds, got %q", epoch)
+		}
+		o.date = time.Unix(n, 0)
+	}
+	if expires != "" {
+		var err error
+		if o.expires, err = time.Parse(time.DateOnly, expires); err != nil {
+			return fmt.Errorf("-expires: want YYYY-MM-DD, got %q", expires)
+		}
+	}
+	return nil
+}
+
 func split(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 type options struct {
 	out, key, version, namespace string
-	platforms, names             []string // names empty: all
-	root                         string   // of the repository; empty: the working folder
+	platforms, names             []string  // names empty: all
+	date, expires                time.Time // of the index; zero: now, and 90 days later
+	root                         string    // of the repository; empty: the working folder
 	log                          io.Writer
 }
 
@@ -86,7 +112,7 @@ func dist(ctx context.Context, o options) error {
 			fmt.Fprintf(o.log, "dist: %s  %d bytes  %s\n", built.ID, built.Size, built.Archive)
 		}
 	}
-	if _, err := store.WriteIndex(o.out, store.Limits{}); err != nil {
+	if _, err := store.WriteIndex(o.out, store.IndexOptions{Key: key, Now: o.date, Expires: o.expires}); err != nil {
 		return err
 	}
 	for i := range lock.Plugins { // one source for all platforms

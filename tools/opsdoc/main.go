@@ -5,6 +5,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -50,7 +52,11 @@ func open(names []string) ([]native, error) {
 		if err != nil {
 			return nil, err
 		}
-		l = append(l, native{name, b.Capabilities().Ops})
+		d, err := b.Open(context.Background(), 0)
+		if err != nil {
+			return nil, errors.Join(err, b.Close())
+		}
+		l = append(l, native{name, d.Capabilities().Ops})
 		if err := b.Close(); err != nil {
 			return nil, err
 		}

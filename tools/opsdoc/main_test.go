@@ -29,7 +29,7 @@ func TestSection(t *testing.T) {
 	c, ok := op.ByName("softmax")
 	require.True(t, ok)
 	var b bytes.Buffer
-	section(&b, op.Lookup(c), []native{{"one", map[string]core.OpCapability{"softmax": {Version: 1, Types: op.Lookup(c).Operands[0].Types}}}, {"two", nil}})
+	section(&b, op.Lookup(c), []native{{"one", map[string]core.OpCapability{"softmax": core.Uniform(1, op.Lookup(c).Operands[0].Types)}}, {"two", nil}})
 	require.Equal(t, `
 ### softmax
 

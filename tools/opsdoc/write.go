@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 )
@@ -37,10 +38,10 @@ func write(w io.Writer, natives []native) {
 		if r.Class == op.Primitive {
 			primitives++
 		}
-		if rows[r.Group] == nil {
-			groups = append(groups, r.Group)
+		if rows[r.Section] == nil {
+			groups = append(groups, r.Section)
 		}
-		rows[r.Group] = append(rows[r.Group], r)
+		rows[r.Section] = append(rows[r.Section], r)
 	}
 	fmt.Fprint(w, head)
 	total := 0
@@ -101,7 +102,7 @@ func section(w io.Writer, r *op.Row, natives []native) {
 	var claims []string
 	for _, n := range natives {
 		if claim, ok := n.ops[r.Name]; ok {
-			claims = append(claims, fmt.Sprintf("%s (%s)", n.name, types(claim.Types)))
+			claims = append(claims, fmt.Sprintf("%s (%s)", n.name, types(computed(claim))))
 		}
 	}
 	if len(claims) == 0 {
@@ -118,10 +119,7 @@ func operand(r *op.Row, o op.Operand) string {
 	if o.Optional {
 		parts = append(parts, "optional")
 	}
-	switch {
-	case o.Mixed:
-		parts = append(parts, "one or more, of any types")
-	case o.Variadic:
+	if o.Variadic {
 		parts = append(parts, "one or more, of one type")
 	}
 	return strings.Join(parts, "; ")
@@ -133,6 +131,14 @@ var sets = []struct {
 	name string
 }{{dtype.Any, "any"}, {dtype.Numbers, "numbers"}, {dtype.Floats, "floats"}, {dtype.Ints, "integers"}, {dtype.Signeds, "floats and signed integers"},
 	{dtype.Ints | dtype.Bools, "integers, bool"}, {dtype.Floats | dtype.Bools, "floats, bool"}}
+
+// computed is the types of the first operand that an op is computed for, of the result where it has no operands.
+func computed(c core.OpCapability) dtype.Set {
+	if len(c.Operands) > 0 {
+		return c.Operands[0]
+	}
+	return c.Results[0]
+}
 
 func types(s dtype.Set) string {
 	for _, k := range sets {

@@ -17,19 +17,23 @@ import (
 
 // table counts the ops by class, and what the device computes itself.
 func table(ctx context.Context, w io.Writer, open onnxtest.Opener) error {
-	d, err := open(ctx)
+	p, err := open(ctx)
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	claims := d.Backend.Capabilities().Ops
+	defer p.Close()
+	d, err := p.Open(ctx)
+	if err != nil {
+		return err
+	}
+	claims := d.Capabilities().Ops
 	total, native, rows := map[op.Class]int{}, map[op.Class]int{}, map[string][3]int{}
 	var groups []string
 	for _, c := range op.All() {
 		r := op.Lookup(c)
-		g, seen := rows[r.Group]
+		g, seen := rows[r.Section]
 		if !seen {
-			groups = append(groups, r.Group)
+			groups = append(groups, r.Section)
 		}
 		total[r.Class]++
 		g[r.Class]++
@@ -37,7 +41,7 @@ func table(ctx context.Context, w io.Writer, open onnxtest.Opener) error {
 			native[r.Class]++
 			g[2]++
 		}
-		rows[r.Group] = g
+		rows[r.Section] = g
 	}
 	fmt.Fprintf(w, "\n## Ops\n\n%d primitives, of which the device computes %d; %d composites, %d natively and the others by their decomposition. "+
 		"Each is described in [OPS.md](OPS.md).\n", total[op.Primitive], native[op.Primitive], total[op.Composite], native[op.Composite])

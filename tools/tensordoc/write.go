@@ -16,6 +16,9 @@ broadcast as NumPy's do; axes may be negative and then count from the end; a num
 shape or type panics with ` + "`*tensor.Error`" + `, which ` + "`tensor.Try`" + ` turns into an error; what fails at run time is returned by the methods that
 take a context. Everything else is queued and not waited for.
 
+A device is opened with ` + "`burn.Open(ctx, \"cpu\")`" + ` of the package at the module's root, and for training with
+` + "`burn.Open(ctx, \"cuda:0\", burn.WithGradients())`" + `; ` + "`Open`, `On` and `Own`" + ` of this package are the steps below it.
+
 `
 
 // titles of files; a file without one is titled by its name.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -145,4 +146,24 @@ func TestFailedSave(t *testing.T) {
 	require.Error(t, st.Save(snapshot(2), false), "the error of the first")
 	require.Error(t, st.Wait())
 	require.NoError(t, st.Wait())
+}
+
+// TestLongText: a manifest with a long name or value is damaged, and the error does not repeat all of it.
+func TestLongText(t *testing.T) {
+	dir := t.TempDir()
+	st, err := Open(dir, 0, nil)
+	require.NoError(t, err)
+	save(t, st, 7, false)
+	path := filepath.Join(dir, name(7), manifestFile)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	long := strings.Repeat("9", 1<<20)
+	for old, changed := range map[string]string{`"state.json"`: `"` + long + `"`, `"step": 7`: `"step": ` + long} {
+		require.Contains(t, string(text), old)
+		require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(text), old, changed, 1)), 0o600))
+		_, damaged, err := st.Latest()
+		require.ErrorIs(t, err, ErrNone)
+		require.Len(t, damaged, 1)
+		require.Less(t, len(damaged[0].Error()), 4<<10)
+	}
 }

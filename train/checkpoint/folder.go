@@ -72,6 +72,9 @@ func writeFolder(dir string, s *Snapshot) error {
 	return syncDir(dir)
 }
 
+// longestName is the greatest length of a file's name on the systems that there are.
+const longestName = 255
+
 func readFolder(dir string) (*Snapshot, error) {
 	bad := func(err error) (*Snapshot, error) { return nil, fmt.Errorf("checkpoint: %s is damaged: %w", dir, err) }
 	b, err := os.ReadFile(filepath.Join(dir, manifestFile))
@@ -80,15 +83,15 @@ func readFolder(dir string) (*Snapshot, error) {
 	}
 	var m manifest
 	if err := json.Unmarshal(b, &m); err != nil {
-		return bad(fmt.Errorf("%s: %w", manifestFile, err))
+		return bad(fmt.Errorf("%s: %.500s", manifestFile, err))
 	}
 	if m.Version != version {
 		return nil, fmt.Errorf("checkpoint: %s has format version %d, this program reads %d", dir, m.Version, version)
 	}
 	s := &Snapshot{Step: m.Step, Files: make(map[string][]byte, len(m.Files))}
 	for name, want := range m.Files {
-		if name != filepath.Base(name) {
-			return bad(fmt.Errorf("a file named %q", name))
+		if name != filepath.Base(name) || len(name) > longestName {
+			return bad(fmt.Errorf("a file named %.300q", name))
 		}
 		content, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {

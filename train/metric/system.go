@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/tensor"
 )
 
@@ -88,26 +87,6 @@ func DeviceMemory() Metric {
 		if s.Device != nil {
 			if m, ok := s.Device.Memory(); ok {
 				return float64(m.InUse) / (1 << 20)
-			}
-		}
-		return math.NaN()
-	})
-}
-
-// Usage is implemented by backends that know how busy a device is.
-type Usage interface {
-	// Usage is the busy share of device number i, from 0 to 1, of late.
-	Usage(i int) (float64, error)
-}
-
-// GPU is how busy the device is, in percent; NaN where its backend does not implement Usage.
-func GPU() Metric {
-	return sampled("device use", "%", func(s Sample) float64 {
-		if s.Device != nil {
-			if u, ok := core.As[Usage](s.Device.Core().Backend); ok {
-				if v, err := u.Usage(s.Device.Core().Index); err == nil {
-					return 100 * v
-				}
 			}
 		}
 		return math.NaN()

@@ -275,8 +275,4 @@ words = np.array(sum((philox(7 + i, 99) for i in range(4)), []))[:15].reshape(3,
 kept = words >= round(0.3 * 2**32)
 case("dropout", [x], [np.where(kept, x / 0.7, 0), kept], p=0.3, seed=99, counter=7)
 
-# bodies
-a, b = f64(3, 4), f64(4)
-case("fused", [a, b], [np.maximum(a + b, 0).sum(1), a + b], body="add(0,1);relu(2);sum(3){axes=[1]}", results=[4, 2])
-
 sys.stdout.write("[\n" + ",\n".join(json.dumps(c, separators=(",", ":")) for c in cases) + "\n]\n")

@@ -1,4 +1,4 @@
-/* A backend whose kernels fail and say what they were given; copy alone computes. */
+/* A backend whose kernels fail and say what they were given; copy computes, and neg waits until it is canceled. */
 #include "burn_kernels.h"
 
 static char detail[256] = "";
@@ -11,14 +11,24 @@ static int32_t copy(const burn_node *n, const burn_tensor *const *in, burn_tenso
 	return BURN_OK;
 }
 
+static int32_t neg(const burn_node *n, const burn_tensor *const *in, burn_tensor *const *out, burn_error *e) {
+	(void)n, (void)in, (void)out;
+	while (!burn_canceled()) {
+	}
+	return burn_fail(e, BURN_ERR_CANCELED, "neg");
+}
+
 #define ALL (BURN_TYPE(BURN_F32) | BURN_TYPE(BURN_I64))
 
-static const burn_kernel_row rows[] = {{"copy", 1, ALL, copy}, {"slice", 1, ALL, echo}, {"argmax", 1, ALL, echo}, {"sum", 1, ALL, echo}, {"pad", 1, ALL, echo}};
+static const burn_kernel_row rows[] = {
+	{"copy", 1, copy, {ALL}, 0}, {"neg", 1, neg, {ALL}, 0}, {"slice", 1, echo, {ALL}, 0}, {"argmax", 1, echo, {ALL}, BURN_TYPE(BURN_I64)},
+	{"sum", 1, echo, {ALL}, 0}, {"pad", 1, echo, {ALL}, 0}, {"gather", 1, echo, {ALL, BURN_TYPE(BURN_I64)}, 0},
+};
 
 static int32_t echo(const burn_node *n, const burn_tensor *const *in, burn_tensor *const *out, burn_error *e) {
 	char text[BURN_ERROR_TEXT];
-	int at = snprintf(text, sizeof text, "%s in %d/%d out %d/%d f[%d]", rows[n->op].name, (int)(in[0]->desc.id & 0xffff),
-		(int)(n->inputs[0] >> 48), (int)(n->outputs[0]->id & 0xffff), (int)(out[0]->desc.id >> 48), (int)n->outputs[0]->dims[0]);
+	int at = snprintf(text, sizeof text, "%s of %d bytes out %d f[%d]", rows[n->op].name, (int)in[0]->bytes, (int)out[0]->desc.dtype,
+		(int)n->outputs[0]->dims[0]);
 	for (uint32_t i = 0; i < n->n_attrs; i++) {
 		const burn_attr *a = n->attrs[i];
 		at += snprintf(text + at, sizeof text - at, " %s=", a->name);
@@ -41,8 +51,8 @@ static int32_t echo(const burn_node *n, const burn_tensor *const *in, burn_tenso
 }
 
 static const burn_info *info(burn_backend *b) {
-	static burn_device device = {BURN_HEAD(burn_device), "d", "cpu", 0, detail};
-	static const burn_device *const devices[] = {&device};
+	static burn_device_info device = {BURN_HEAD(burn_device_info), "d", "cpu", 0, detail};
+	static const burn_device_info *const devices[] = {&device};
 	static const burn_info i = {BURN_HEAD(burn_info), "echo", "0.1.0", "test", 1, devices};
 	(void)b;
 	return &i;
@@ -57,7 +67,6 @@ static int32_t open(const burn_config *c, burn_backend **out, burn_error *e) {
 }
 
 BURN_EXPORT const burn_api *burn_backend_main(uint32_t host_abi) {
-	static const burn_api api = {BURN_HEAD(burn_api), open, burn_close, info, burn_capabilities_of, NULL, burn_open_stream, burn_submit,
-		burn_free_tensors, burn_write, burn_read, burn_sync, burn_memory_of, burn_close_stream};
+	static const burn_api api = BURN_KERNELS_API(open, info);
 	return host_abi == BURN_ABI_VERSION ? &api : NULL;
 }

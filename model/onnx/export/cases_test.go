@@ -30,12 +30,6 @@ func layer[M nn.Module](m M) runner {
 	return of(m, func(m M, in ts) ts { return ts{m.Forward(in[0])} })
 }
 
-// f is a function without parameters.
-func f(g func(x tt) tt) runner {
-	type none struct{}
-	return of(&none{}, func(_ *none, in ts) ts { return ts{g(in[0])} })
-}
-
 func input(shape ...int) []export.Input {
 	return []export.Input{{Name: "x", DType: dtype.F32, Shape: shape}}
 }
@@ -173,7 +167,7 @@ var cases = []struct {
 		type none struct{}
 		return of(&none{}, func(_ *none, in ts) ts {
 			x, i := in[0], in[1]
-			return ts{x.Select(0, 0).Gather(0, i), x.Select(2, 0).TakeAlong(1, i), i.OneHot(dtype.F32, 5, -1), x.Interpolate(tensor.InterpolateOptions{}, 6)}
+			return ts{x.Select(0, 0).IndexSelect(0, i), x.Select(2, 0).Gather(1, i), i.OneHot(dtype.F32, 5, -1), x.Interpolate(tensor.InterpolateOptions{}, 6)}
 		})
 	}},
 	{"decoder", []export.Input{{Name: "x", DType: dtype.F32, Shape: []int{free, 3, 8}}, {Name: "memory", DType: dtype.F32, Shape: []int{free, 4, 8}}}, func(d *tensor.Device) runner {

@@ -1,7 +1,7 @@
 // Package export writes modules as ONNX models, which ONNX Runtime and others run.
 //
-//	m, err := export.Module(ctx, net, (*Net).Forward, []export.Input{{Name: "image", DType: dtype.F32, Shape: []int{export.Any, 1, 28, 28}}},
-//		export.Options{})
+//	image := export.Input{Name: "image", DType: dtype.F32, Shape: []int{export.Any, 1, 28, 28}}
+//	m, err := export.Module(ctx, net, (*Net).Forward, image, export.Options{})
 //	err = export.Save("net.onnx", m)
 //
 // The module is copied onto a device that computes nothing and remembers the nodes of the contract that a forward pass consists of. Each

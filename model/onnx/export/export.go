@@ -2,12 +2,15 @@ package export
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/internal/wholefile"
 	"github.com/goburn/burn/model/onnx/pb"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/tensor"
@@ -50,7 +53,7 @@ func Module[M any](ctx context.Context, m M, forward func(m M, x *tensor.Tensor)
 // Modules is Module for any number of inputs and outputs. forward computes with the copy of m that it is given and with nothing else.
 func Modules[M any](ctx context.Context, m M, forward func(m M, in []*tensor.Tensor) []*tensor.Tensor, inputs []Input, o Options) (*pb.Model, error) {
 	r := &recorder{}
-	dev, err := tensor.On(ctx, &core.Device{Backend: &backend{r}, Spec: "onnx-export"})
+	dev, err := tensor.On(ctx, &core.Place{Backend: backend{r}, Spec: "onnx-export"})
 	if err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
@@ -165,13 +168,21 @@ func trace(ctx context.Context, dev *tensor.Device, r *recorder, inputs []Input,
 // maxFile is the most that a protobuf message holds.
 const maxFile = 1<<31 - 1
 
-// Save writes a model to a file.
+// Save writes a model to a file, in one step: with an error what was there is untouched, and no part of the model is left. What is no
+// regular file, such as a device, is written to as it is.
 func Save(path string, m *pb.Model) error {
 	b := m.Append(nil)
 	if len(b) > maxFile {
 		return fmt.Errorf("export: a model of %d bytes, ONNX files hold at most %d: save its parameters as safetensors, or cast them to f16: %w", len(b), maxFile, core.ErrUnsupported)
 	}
-	if err := os.WriteFile(path, b, 0o666); err != nil {
+	err := wholefile.Replace(path, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+	if errors.Is(err, wholefile.ErrIrregular) {
+		err = os.WriteFile(path, b, 0o666)
+	}
+	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
 	return nil

@@ -14,7 +14,6 @@ var without = map[op.Code]string{
 	op.Atan2:      "no operator, and a quotient has the wrong quadrant and wrong signs of zero",
 	op.Shl:        "ONNX shifts unsigned integers alone", op.Shr: "ONNX shifts unsigned integers alone",
 	op.CumProd: "no operator", op.CumMax: "no operator", op.CumMin: "no operator",
-	op.Fused: "a body is decomposed into its statements",
 }
 
 func TestEveryPrimitive(t *testing.T) {

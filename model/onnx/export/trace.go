@@ -10,24 +10,48 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// backend is a device that remembers what it is told and computes nothing. It supports the nodes that the exporter has an operator
-// for: whatever else a pass does is decomposed before it arrives.
-type backend struct{ stream *recorder }
+// backend has one device, which remembers what it is told and computes nothing. It supports the nodes that the exporter has
+// an operator for: whatever else a pass does is decomposed before it arrives.
+type backend struct{ *recorder }
 
-func (*backend) Info() core.Info {
+func (backend) Info() core.Info {
 	return core.Info{Name: "onnx-export", Version: "1.0.0", Devices: []core.DeviceInfo{{Name: "export", Kind: "export"}}}
 }
 
-func (*backend) Capabilities() *core.Capabilities {
-	c := &core.Capabilities{Types: dtype.Any, Ops: map[string]core.OpCapability{}, MaxRank: shape.MaxRank}
+func (b backend) Open(context.Context, int) (core.Device, error) {
+	return device{b.recorder, core.NewIDs(0)}, nil
+}
+
+func (backend) Close() error { return nil }
+
+type device struct {
+	*recorder
+	ids *core.IDs
+}
+
+func (device) Capabilities() *core.Capabilities {
+	c := &core.Capabilities{Types: dtype.Any, Ops: map[string]core.OpCapability{}, Limits: core.Limits{Rank: shape.MaxRank}}
 	for code := range rules {
 		row := op.Lookup(code)
-		c.Ops[row.Name] = core.OpCapability{Version: row.Version, Types: dtype.Any}
+		c.Ops[row.Name] = core.Uniform(row.Version, dtype.Any)
 	}
 	return c
 }
 
-func (*backend) Supports(n *op.Node, in []op.Desc) error {
+func (d device) NewIDs(n int) op.TensorID { return d.ids.New(n) }
+
+func (d device) OpenStream(context.Context) (core.Stream, error) { return d.recorder, nil }
+
+func (d device) Extend(target any) bool {
+	s, ok := target.(*core.Selective)
+	if ok {
+		*s = d
+	}
+	return ok
+}
+
+// Supports says what of a rule's op ONNX can say.
+func (device) Supports(n *op.Node, in []op.Desc) error {
 	r, ok := rules[n.Op]
 	if !ok || r.fits != nil && !r.fits(n, in) {
 		return fmt.Errorf("ONNX has no operator for %v: %w", n.Op, core.ErrUnsupported)
@@ -41,9 +65,6 @@ func (*backend) Supports(n *op.Node, in []op.Desc) error {
 	}
 	return nil
 }
-
-func (b *backend) OpenStream(context.Context, int) (core.Stream, error) { return b.stream, nil }
-func (*backend) Close() error                                           { return nil }
 
 // recorder is the stream: everything that is defined, in order.
 type recorder struct {
@@ -67,7 +88,7 @@ func (r *recorder) define(d definition) {
 	r.defs = append(r.defs, d)
 }
 
-func (r *recorder) Submit(nodes []op.Node) error {
+func (r *recorder) Submit(nodes []op.Node, _ []op.TensorID) error {
 	for _, n := range nodes {
 		n.Inputs = append([]op.TensorID(nil), n.Inputs...)
 		for _, o := range n.Outputs {
@@ -78,16 +99,15 @@ func (r *recorder) Submit(nodes []op.Node) error {
 	return nil
 }
 
-func (r *recorder) Free([]op.TensorID) error { return nil }
-
 func (r *recorder) Write(_ context.Context, d op.Desc, data []byte) error {
 	r.define(definition{desc: d, data: append([]byte{}, data...), node: -1})
 	return nil
 }
 
-func (*recorder) Read(context.Context, op.TensorID, []byte) error {
-	return fmt.Errorf("export: the forward pass reads a tensor, which has no value while it is traced: compute with tensors alone: %w", core.ErrUnsupported)
+func (*recorder) Read(op.TensorID, []byte) core.Ticket {
+	return core.Failed(fmt.Errorf("export: the forward pass reads a tensor, which has no value while it is traced: compute with tensors alone: %w", core.ErrUnsupported))
 }
 
-func (*recorder) Sync(context.Context) error { return nil }
-func (*recorder) Close() error               { return nil }
+func (*recorder) Signal() core.Event    { return core.Failed(nil) }
+func (*recorder) Wait(core.Event) error { return nil }
+func (*recorder) Close() error          { return nil }

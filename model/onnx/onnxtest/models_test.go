@@ -14,15 +14,15 @@ import (
 func TestModels(t *testing.T) {
 	data := os.Getenv("BURN_TESTDATA")
 	if data == "" {
-		t.Skip("BURN_TESTDATA does not name the folder with the test models")
+		t.Skip("BURN_TESTDATA is not set: it names the folder that holds models/")
 	}
 	if testing.Short() {
-		t.Skip("runs sixteen models")
+		t.Skip("-short is set: this test runs sixteen models")
 	}
 	cases, err := Find(filepath.Join(data, "models"))
 	require.NoError(t, err)
 	dev := cpu(t)
-	open := func(context.Context) (*core.Device, error) { return device(keep{dev.Backend}), nil }
+	open := func(context.Context) (*core.Place, error) { return device(keep{dev.Backend}), nil }
 	_, err = RunAll(t.Context(), open, cases, Options{Tolerance: &Tolerance{Rel: 1e-3, Abs: 1e-4}}, 1, func(r Result) {
 		want := Passed
 		if r.Case.Name == "unsupported_custom_ops" {

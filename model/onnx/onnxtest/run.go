@@ -16,6 +16,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/model/onnx"
 	"github.com/goburn/burn/tensor"
 )
@@ -58,7 +59,7 @@ var grace = 2 * time.Second
 
 // Run runs one case on a stream of its own. It always returns: a panic is a failure, and so is running out of time; a
 // case that does not stop even then is left behind. When ctx ends, the case has failed with core.ErrCanceled's text.
-func Run(ctx context.Context, dev *core.Device, c Case, o Options) Result {
+func Run(ctx context.Context, dev *core.Place, c Case, o Options) Result {
 	if o.Timeout <= 0 {
 		o.Timeout = time.Minute
 	}
@@ -110,7 +111,7 @@ func (r *Result) finish(err error) {
 	}
 }
 
-func attempt(ctx context.Context, dev *core.Device, c Case, o Options, r *Result) (err error) {
+func attempt(ctx context.Context, dev *core.Place, c Case, o Options, r *Result) (err error) {
 	sets, err := dataSets(c.Dir)
 	if err != nil {
 		return err
@@ -218,7 +219,7 @@ func randomOperator(m *onnx.Model) string {
 // ofDevice takes the excuse from a device that lacks an op: when inputs and outputs have the types that every backend
 // computes with, the error is no longer core.ErrUnsupported.
 func ofDevice(m *onnx.Model, err error) error {
-	var missing *core.MissingError
+	var missing *program.MissingError
 	if !errors.As(err, &missing) {
 		return err
 	}

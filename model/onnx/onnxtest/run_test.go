@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
-	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/model/onnx/pb"
 	_ "github.com/goburn/burn/plugins/cpu"
 	"github.com/stretchr/testify/require"
@@ -44,9 +44,9 @@ func write(t *testing.T, dir string, files map[string][]byte) Case {
 	return Case{Name: filepath.Base(dir), Dir: dir}
 }
 
-func cpu(t *testing.T) *core.Device {
+func cpu(t *testing.T) *core.Place {
 	t.Helper()
-	d, err := core.OpenDevice("cpu", core.Config{})
+	d, err := core.OpenPlace("cpu", core.Config{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.Close()) })
 	return d
@@ -157,20 +157,20 @@ func TestDigest(t *testing.T) {
 	require.NotEqual(t, two, run("Abs", math.Nextafter32(2, 3)))
 }
 
-// faulty is a backend whose streams do not open as they should.
+// faulty is a backend whose devices do not open as they should.
 type faulty struct {
 	core.Backend
 	open func(context.Context) error
 }
 
-func (f faulty) OpenStream(ctx context.Context, device int) (core.Stream, error) {
+func (f faulty) Open(ctx context.Context, device int) (core.Device, error) {
 	if err := f.open(ctx); err != nil {
 		return nil, err
 	}
-	return f.Backend.OpenStream(ctx, device)
+	return f.Backend.Open(ctx, device)
 }
 
-func device(b core.Backend) *core.Device { return &core.Device{Backend: b, Spec: "builtin:cpu:0"} }
+func device(b core.Backend) *core.Place { return &core.Place{Backend: b, Spec: "builtin:cpu:0"} }
 
 func TestFaultsStayInTheirCase(t *testing.T) {
 	old := grace
@@ -182,7 +182,7 @@ func TestFaultsStayInTheirCase(t *testing.T) {
 	r := Run(t.Context(), device(faulty{dev.Backend, func(context.Context) error { panic("boom") }}), c, Options{})
 	require.Equal(t, Failed, r.Status)
 	require.Equal(t, "panic: boom", r.Reason)
-	require.Contains(t, r.Stack, "OpenStream")
+	require.Contains(t, r.Stack, "faulty.Open")
 
 	waits := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	r = Run(t.Context(), device(faulty{dev.Backend, waits}), c, Options{Timeout: 10 * time.Millisecond})
@@ -203,11 +203,21 @@ type lacking struct {
 	op string
 }
 
-func (l lacking) Supports(n *op.Node, in []op.Desc) error {
-	if n.Op.String() == l.op {
-		return fmt.Errorf("%s: %w", l.op, core.ErrUnsupported)
-	}
-	return l.Backend.Supports(n, in)
+func (l lacking) Open(ctx context.Context, device int) (core.Device, error) {
+	d, err := l.Backend.Open(ctx, device)
+	return lackingDevice{d, l.op}, err
+}
+
+type lackingDevice struct {
+	core.Device
+	op string
+}
+
+func (d lackingDevice) Capabilities() *core.Capabilities {
+	c := *d.Device.Capabilities()
+	c.Ops = maps.Clone(c.Ops)
+	delete(c.Ops, d.op)
+	return &c
 }
 
 func TestDeviceThatLacksAnOp(t *testing.T) {
@@ -225,7 +235,7 @@ func TestDeviceThatLacksAnOp(t *testing.T) {
 		"test_data_set_0/input_0.pb": (&pb.Tensor{DataType: pb.Double, DoubleData: []float64{-1}}).Append(nil)})
 	r = Run(t.Context(), dev, c, Options{})
 	require.Equal(t, Skipped, r.Status, r.Reason)
-	require.Equal(t, "Abs: abs has no kernel on cpu and no decomposition: abs: unsupported operation", r.Group)
+	require.Equal(t, "Abs: abs has no kernel on cpu and no decomposition: abs version 1: unsupported operation", r.Group)
 }
 
 func TestRunAll(t *testing.T) {
@@ -241,7 +251,7 @@ func TestRunAll(t *testing.T) {
 	cases, err := Find(root)
 	require.NoError(t, err)
 	opened := 0
-	open := func(context.Context) (*core.Device, error) {
+	open := func(context.Context) (*core.Place, error) {
 		opened++
 		return device(keep{dev.Backend}), nil
 	}
@@ -259,7 +269,7 @@ func TestRunAll(t *testing.T) {
 
 	// A lost backend fails the case and is opened again.
 	opened = 0
-	flaky := func(context.Context) (*core.Device, error) {
+	flaky := func(context.Context) (*core.Place, error) {
 		opened++
 		if opened == 1 {
 			return device(faulty{keep{dev.Backend}, func(context.Context) error { return core.ErrBackendLost }}), nil
@@ -272,7 +282,7 @@ func TestRunAll(t *testing.T) {
 	require.Equal(t, 2, opened)
 
 	// No device, no run.
-	_, err = RunAll(t.Context(), func(context.Context) (*core.Device, error) { return nil, core.ErrNotFound }, cases, Options{}, 2,
+	_, err = RunAll(t.Context(), func(context.Context) (*core.Place, error) { return nil, core.ErrNotFound }, cases, Options{}, 2,
 		func(Result) { t.Error("no case can have run") })
 	require.ErrorIs(t, err, core.ErrNotFound)
 

@@ -17,7 +17,7 @@ func (s Summary) String() string {
 }
 
 // Opener gives the device that cases are run on.
-type Opener func(context.Context) (*core.Device, error)
+type Opener func(context.Context) (*core.Place, error)
 
 // RunAll runs cases, jobs of them at a time, and reports each result as it comes; report is called from one goroutine
 // at a time. The device is opened once, and again when the backend was lost: that fails the case, and the run goes on.
@@ -86,10 +86,10 @@ feed:
 type shared struct {
 	open Opener
 	mu   sync.Mutex
-	dev  *core.Device
+	dev  *core.Place
 }
 
-func (s *shared) get(ctx context.Context) (*core.Device, error) {
+func (s *shared) get(ctx context.Context) (*core.Place, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dev != nil {
@@ -104,7 +104,7 @@ func (s *shared) get(ctx context.Context) (*core.Device, error) {
 }
 
 // drop gives a lost device up, unless another case already has.
-func (s *shared) drop(dev *core.Device) {
+func (s *shared) drop(dev *core.Place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dev == dev {

@@ -90,7 +90,7 @@ func TestExternalSparse(t *testing.T) {
 	require.NoError(t, err)
 	defer f.Close()
 	if _, err := f.WriteAt([]byte{1, 2, 3}, 5<<30); err != nil {
-		t.Skipf("no sparse file of 5 GiB here: %v", err)
+		t.Skipf("the temporary folder takes no sparse file of 5 GiB: %v", err)
 	}
 	files, err := OpenDir(dir)
 	require.NoError(t, err)

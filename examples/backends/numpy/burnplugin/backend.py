@@ -8,13 +8,20 @@ from .types import MAX_RANK, Type
 
 
 class Op(NamedTuple):
-    """A claim: the version of the op's row, the types of its first operand (of its result where it has none), as types_of
-    gives them, and the kernel: kernel(node, arrays) gives an array, or a list of them. It must not change its operands, and
-    may give views of them."""
+    """A claim: the version of the op's row, the types of its operands, and the kernel.
+
+    Types are sets as types_of gives them: one for all operands, or a tuple by operand, whose last holds for all behind it. An op
+    without operands has () there, and says the types of its result. kernel(node, arrays) gives an array, or a list of them. It
+    must not change its operands, and may give views of them."""
 
     version: int
-    types: int
+    types: int | tuple
     kernel: Callable
+    results: int = 0
+
+    @property
+    def operands(self):
+        return self.types if isinstance(self.types, tuple) else (self.types,)
 
 
 class Device(NamedTuple):
@@ -46,17 +53,19 @@ class Backend:
     ops: dict[str, Op]
     devices: list = field(default_factory=list)
 
-    def supports(self, node, inputs):
+    def check(self, node, inputs):
         """Raises unsupported for a node that is not claimed."""
         op = self.ops.get(node.op)
         if op is None or op.version != node.version:
             raise errors.unsupported(f"{node.op} version {node.version}")
-        operands = inputs if inputs else node.outputs
-        for k, t in enumerate(list(inputs) + list(node.outputs)):
-            if not self.types >> t.dtype & 1 or len(t.shape) > MAX_RANK:
-                raise errors.unsupported(f"{node.op} on type {t.dtype} and rank {len(t.shape)}")
-        if operands and not op.types >> operands[0].dtype & 1:
-            raise errors.unsupported(f"{node.op} on type {operands[0].dtype}")
+        for k, t in enumerate(inputs):
+            self._check_type(node, t, op.operands[min(k, len(op.operands) - 1)])
+        for t in node.outputs:
+            self._check_type(node, t, op.results or self.types)
+
+    def _check_type(self, node, t, claimed):
+        if not self.types & claimed & 1 << t.dtype or len(t.shape) > MAX_RANK:
+            raise errors.unsupported(f"{node.op} on type {t.dtype} and rank {len(t.shape)}")
 
     def check_tensor(self, t: Type):
         if not self.types >> t.dtype & 1:

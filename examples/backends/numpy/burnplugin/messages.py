@@ -1,6 +1,7 @@
 """The protobuf messages of backend.proto, by hand: they are few and small."""
 
 from .codec import uvarint
+from .types import MAX_RANK
 
 
 def fields(data):
@@ -63,14 +64,41 @@ def hello_reply(low, high, version, backend):
     for i, d in enumerate(backend.devices):
         device = field(1, i) + field(2, d.name) + field(3, d.kind) + field(4, d.memory) + field(5, d.detail)
         info += message(4, device)
-    caps = field(1, backend.types)
-    for name, op in backend.ops.items():
-        caps += message(2, field(1, name) + field(2, op.version) + field(3, op.types))
-    caps += field(3, 8) + field(5, 1)
-    for feature in ("memory_stats", "exact_capabilities"):
-        caps += field(6, feature)
     out = field(1, low) + field(2, high) + field(3, version)
-    return out + (message(5, info) + message(6, caps) if version else b"")
+    return out + (message(5, info) if version else b"")
+
+
+def open_request(data):
+    """The handle of a device, its index, and the generation of its ids."""
+    got = dict(fields(data))
+    return handle(got), got.get(2, 0), got.get(3, 0)
+
+
+def handle(got):
+    """The handle that a message about a device begins with."""
+    return int.from_bytes(got.get(1, b""), "little")
+
+
+def capabilities(backend):
+    out = field(1, backend.types)
+    for name, op in backend.ops.items():
+        claim = field(1, name) + field(2, op.version) + packed(3, op.operands) + packed(4, [op.results] if op.results else [])
+        out += message(3, claim)
+    out += message(4, field(1, MAX_RANK)) + field(5, 1)
+    return out + field(6, "memory_stats")
+
+
+def open_reply(backend):
+    return message(2, capabilities(backend)) + message(3, field(2, 1))  # the extension memory
+
+
+def memory_reply(in_use, tensors):
+    return field(2, in_use) + field(3, in_use) + field(4, tensors)
+
+
+def packed(number, values):
+    """A list of numbers."""
+    return field(number, b"".join(uvarint(v) for v in values))
 
 
 def message(number, data):

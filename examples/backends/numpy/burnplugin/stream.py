@@ -1,4 +1,4 @@
-"""One stream: tensors by id, commands in order, poison. PROTOCOL.md, section 4."""
+"""One stream: commands in order, events, poison. PROTOCOL.md, section 4."""
 
 import queue
 import threading
@@ -6,37 +6,67 @@ import threading
 import numpy as np
 
 from . import codec, errors
-from .codec import CHUNK_SIZE, GENERATION_SHIFT, Reader, broken
+from .codec import CHUNK_SIZE, MAX_EVENTS, Reader, broken
 from .errors import BurnError, NodeError
 from .types import NUMPY, Type
 
-OPEN, NODE, FREE, WRITE, BEGIN_WRITE, CHUNK, READ, SYNC, CANCEL, DEFINE, RUN, UNDEFINE, MEMORY = range(1, 14)
-OPENED, DATA, DONE, USAGE, FAIL = range(0x81, 0x86)
+OPEN, NODE, FREE, WRITE, BEGIN_WRITE, CHUNK, READ, SIGNAL, CANCEL, _, _, WAIT, AWAIT = range(1, 14)
+OPENED, DATA, DONE, FAIL = range(0x81, 0x85)
 
-HAS_MEMORY = 2  # flag of OPENED
+MOST_FAILURES = 16  # that are kept for the events to come
+
+
+class Streams:
+    """The open streams of a process by their numbers, and what they wait for of each other."""
+
+    def __init__(self):
+        self.changed = threading.Condition()
+        self.open = {}
+
+    def add(self, number, stream):
+        with self.changed:
+            if number in self.open:
+                raise broken(f"stream {number} is open")
+            self.open[number] = stream
+
+    def remove(self, stream):
+        with self.changed:
+            self.open = {n: s for n, s in self.open.items() if s is not stream}
+            self.changed.notify_all()
+
+    def signal(self, stream):
+        with self.changed:
+            stream.signaled += 1
+            self.changed.notify_all()
+
+    def wait(self, number, event, going):
+        """Waits until a stream has come to its event, or has ended, while going() is true."""
+        with self.changed:
+            while number in self.open and self.open[number].signaled < event and going():
+                self.changed.wait(timeout=1)
 
 
 class Stream:
     """serve() takes frames and yields replies. A thread receives, so that what overtakes is seen at once; another computes."""
 
-    def __init__(self, backend):
-        self.backend = backend
+    def __init__(self, devices, streams):
+        self.devices, self.others = devices, streams
         self.names = codec.Names()
-        self.generation = 0
-        self.tensors = {}  # id to array, or to the error that poisons it
-        self.in_use = 0
-        self.failure = None
+        self.device = None  # until OPEN
+        self.signaled = self.settled = 0  # events: the last that was made, and that the host knows to be reached
+        self.failures = []  # each with the event that it is behind
         self.canceled = set()
         self.upload = None  # request, type, data so far; of a BEGIN_WRITE
-        self.opened = self.over = False
+        self.over = False
         self.received = False  # the last frame was taken
         self.frames = queue.Queue(16)
         self.replies = queue.Queue(16)
 
     def serve(self, frames, alive):
         """alive() is false once the call was given up."""
+        self.alive = alive
         threading.Thread(target=self._receive, args=(frames,), daemon=True).start()
-        threading.Thread(target=self._work, args=(alive,), daemon=True).start()
+        threading.Thread(target=self._work, daemon=True).start()
         while True:
             try:
                 reply = self.replies.get(timeout=1)
@@ -48,17 +78,21 @@ class Stream:
                 return
             yield reply
 
+    def end(self):
+        """Ends the stream after the command that runs."""
+        self.over = True
+        try:
+            self.frames.put_nowait(None)
+        except queue.Full:  # the worker has a frame to come to
+            pass
+
     def _receive(self, frames):
         try:
             for frame in frames:
                 if self.over:
                     break
-                if self.opened and frame[:1] == bytes([CANCEL]):
+                if self.device and frame[:1] == bytes([CANCEL]):
                     self.canceled.add(Reader(memoryview(frame)[1:]).uvarint())
-                elif self.opened and frame[:1] == bytes([MEMORY]):
-                    request = Reader(memoryview(frame)[1:]).uvarint()
-                    in_use, live = self.in_use, len(self.tensors)
-                    self._reply(USAGE, request, codec.uvarint(in_use) + codec.uvarint(in_use) + codec.uvarint(live))
                 else:
                     self.frames.put(frame)
         except Exception:  # the call was given up
@@ -69,17 +103,22 @@ class Stream:
     def _reply(self, tag, request, content=b""):
         self.replies.put(bytes([tag]) + codec.uvarint(request) + content)
 
-    def _work(self, alive):
+    def _going(self):
+        return self.alive() and not self.over
+
+    def _work(self):
         np.seterr(all="ignore")  # of this thread
         try:
-            while (frame := self._next()) is not None and alive():
+            while (frame := self._next()) is not None and self._going():
                 self._frame(memoryview(frame))
         except Exception as e:
             e = errors.of(e)
             self.replies.put(bytes([FAIL]) + codec.error(e))
         finally:
             self.over = True
-            self.tensors.clear()
+            self.others.remove(self)
+            if self.device:
+                self.device.streams.discard(self)
             self.replies.put(None)
             while not self.received:  # let the receiver end
                 self._next()
@@ -90,8 +129,8 @@ class Stream:
         return frame
 
     def _frame(self, frame):
-        r = Reader(frame, self.names, self.generation)
-        if not self.opened:
+        r = Reader(frame, self.names, self.device.generation if self.device else 0)
+        if not self.device:
             self._open(r)
             return
         if not r.more():
@@ -108,50 +147,47 @@ class Stream:
     def _open(self, r):
         if not r.more() or r.byte() != OPEN:
             raise broken("the first frame is not OPEN")
-        device, self.generation = r.uvarint(), r.uvarint()
-        if r.more() or self.generation >= 1 << 16:
-            raise broken("OPEN does not stand alone, or its generation is too large")
-        if device >= len(self.backend.devices):
-            raise BurnError(errors.NOT_FOUND, f"device {device}, want one below {len(self.backend.devices)}")
-        self.opened = True
-        self.replies.put(bytes([OPENED]) + codec.uvarint(HAS_MEMORY))
+        handle, number = r.uvarint(), r.uvarint()
+        if r.more():
+            raise broken("OPEN does not stand alone")
+        device = self.devices.get(handle)
+        if device is None:
+            raise BurnError(errors.CLOSED, f"no device has handle {handle}")
+        self.others.add(number, self)
+        device.enter(self)
+        self.device = device
+        self.replies.put(bytes([OPENED]))
 
-    # Tensors.
+    # Failures and events.
 
-    def _missing(self, tensor_id):
-        stale = tensor_id >> GENERATION_SHIFT != self.generation
-        return BurnError(errors.STALE if stale else errors.UNKNOWN_TENSOR, f"t{tensor_id & (1 << GENERATION_SHIFT) - 1}")
+    def _note(self, e):
+        """Keeps a failure for the next event."""
+        if e is not None and len(self.failures) < MOST_FAILURES:
+            self.failures.append((self.signaled, e))
 
-    def _remember(self, e):
-        if self.failure is None:
-            self.failure = e
+    def _signal(self, r):
+        if self.signaled - self.settled >= MAX_EVENTS:
+            raise broken(f"{self.signaled - self.settled} events since the last that was waited for, at most {MAX_EVENTS}")
+        self.others.signal(self)
 
-    def _define(self, tensor_id, value):
-        if tensor_id >> GENERATION_SHIFT != self.generation:
-            self._remember(self._missing(tensor_id))
+    def _wait(self, r):
+        number, event = r.uvarint(), r.uvarint()
+        if self.others.open.get(number) is not self:
+            self.others.wait(number, event, self._going)
+        elif not 0 < event <= self.signaled:
+            raise broken(f"event {event}, {self.signaled} were signaled")
+
+    def _await(self, r):
+        request, event = r.uvarint(), r.uvarint()
+        if not 0 < event <= self.signaled:
+            raise broken(f"event {event}, {self.signaled} were signaled")
+        if request in self.canceled:
+            self._reply(DONE, request, codec.error(BurnError(errors.CANCELED)))
             return
-        if tensor_id in self.tensors:
-            value = BurnError(errors.PROTOCOL, f"t{tensor_id} is defined twice")
-            self._remember(value)
-            self._release(tensor_id)
-        self.tensors[tensor_id] = value
-        if isinstance(value, np.ndarray):
-            self.in_use += value.nbytes
-
-    def _release(self, tensor_id):
-        value = self.tensors.pop(tensor_id, None)
-        if isinstance(value, np.ndarray):
-            self.in_use -= value.nbytes
-        return value is not None
-
-    def _array(self, t, data):
-        """A tensor of written data, which it copies."""
-        self.backend.check_tensor(t)
-        if len(data) != t.nbytes:
-            raise errors.shape_error(f"{len(data)} bytes, want {t.nbytes}")
-        if NUMPY[t.dtype].kind == "b":
-            return (np.frombuffer(data, np.uint8) != 0).reshape(t.shape)
-        return np.frombuffer(data, NUMPY[t.dtype]).reshape(t.shape).copy()
+        before = [e for behind, e in self.failures if behind < event]
+        self.failures = [(behind, e) for behind, e in self.failures if behind >= event]
+        self.settled = max(self.settled, event)
+        self._reply(DONE, request, codec.error(before[0] if before else None))
 
     # Commands.
 
@@ -159,9 +195,9 @@ class Stream:
         n = r.node()
         arrays, poison, fault = [], None, None
         for tensor_id in n.inputs:
-            value = self.tensors.get(tensor_id)
+            value = self.device.get(tensor_id)
             if value is None:
-                fault = fault or self._missing(tensor_id)
+                fault = fault or self.device.missing(tensor_id)
             elif isinstance(value, Exception):
                 poison = poison or value
             else:
@@ -174,17 +210,17 @@ class Stream:
             except Exception as e:
                 cause = errors.of(e)
                 poison = NodeError(n.op, n.outputs, cause.cause if isinstance(cause, NodeError) else cause)
-                self._remember(poison)
+                self._note(poison)
         for i, tensor_id in enumerate(n.inputs[:64]):
             if n.drop >> i & 1:
-                self._release(tensor_id)
+                self.device.release(tensor_id)
         for i, t in enumerate(n.outputs):
-            self._define(t.id, poison if poison is not None else results[i])
+            self._note(self.device.define(t.id, poison if poison is not None else results[i]))
 
     def _compute(self, n, arrays):
         """Runs a node. What does not come out as the host expects was an illegal node, or is a bug of the kernel."""
-        self.backend.supports(n, [_type(a) for a in arrays])
-        results = self.backend.ops[n.op].kernel(n, arrays)
+        self.device.backend.check(n, [_type(a) for a in arrays])
+        results = self.device.backend.ops[n.op].kernel(n, arrays)
         results = list(results) if isinstance(results, (list, tuple)) else [results]
         if len(results) != len(n.outputs):
             raise errors.shape_error(f"{len(n.outputs)} outputs, want {len(results)}")
@@ -197,8 +233,8 @@ class Stream:
 
     def _free(self, r):
         for tensor_id in r.ids():
-            if not self._release(tensor_id):
-                self._remember(self._missing(tensor_id))
+            if not self.device.release(tensor_id):
+                self._note(self.device.missing(tensor_id))
 
     def _write(self, r):
         t = r.desc()
@@ -206,11 +242,11 @@ class Stream:
             raise broken(f"WRITE of {t.nbytes} bytes, at most {codec.MAX_INLINE}")
         data = r.take(t.nbytes)
         try:
-            value = self._array(t, data)
+            value = self.device.array(t, data)
         except Exception as e:
             value = errors.of(e)
-            self._remember(value)
-        self._define(t.id, value)
+            self._note(value)
+        self._note(self.device.define(t.id, value))
 
     def _begin_write(self, r):
         request, t = r.uvarint(), r.desc()
@@ -227,7 +263,7 @@ class Stream:
         (request, t, data), self.upload = self.upload, None
         e = None
         try:
-            self._define(t.id, self._array(t, data))
+            self._note(self.device.define(t.id, self.device.array(t, data)))
         except Exception as x:
             e = errors.of(x)
         self._reply(DONE, request, codec.error(e))
@@ -249,11 +285,11 @@ class Stream:
 
     def _read(self, r):
         request, tensor_id, size = r.uvarint(), r.id(), r.uvarint()
-        value = self.tensors.get(tensor_id)
+        value = self.device.get(tensor_id)
         if request in self.canceled:
             e = BurnError(errors.CANCELED)
         elif value is None:
-            e = self._missing(tensor_id)
+            e = self.device.missing(tensor_id)
         elif isinstance(value, Exception):
             e = value
         elif size != value.nbytes:
@@ -266,15 +302,8 @@ class Stream:
             return
         self._reply(DONE, request, codec.error(e))
 
-    def _sync(self, r):
-        request = r.uvarint()
-        if request in self.canceled:
-            self._reply(DONE, request, codec.error(BurnError(errors.CANCELED)))
-            return
-        e, self.failure = self.failure, None
-        self._reply(DONE, request, codec.error(e))
-
-    _commands = {NODE: _node, FREE: _free, WRITE: _write, BEGIN_WRITE: _begin_write, CHUNK: _chunk, READ: _read, SYNC: _sync}
+    _commands = {NODE: _node, FREE: _free, WRITE: _write, BEGIN_WRITE: _begin_write, CHUNK: _chunk, READ: _read, SIGNAL: _signal,
+                 WAIT: _wait, AWAIT: _await}
 
 
 _CODES = {dtype: code for code, dtype in NUMPY.items()}

@@ -40,4 +40,4 @@ def random_bits(n, _):
     return words.view(NUMPY[n.attrs["dtype"]]).reshape(n.attrs["shape"])
 
 
-OPS = {"full": op(sets.ANY, full), "iota": op(sets.NUMBERS, iota), "random_bits": op(types_of(I32, U32), random_bits)}
+OPS = {"full": op((), full, sets.ANY), "iota": op((), iota, sets.NUMBERS), "random_bits": op((), random_bits, types_of(I32, U32))}

@@ -109,5 +109,5 @@ OPS.update({
     "equal": binary(sets.ANY, np.equal), "less": binary(sets.NUMBERS, np.less),
     "and": binary(sets.INTS | sets.BOOLS, np.bitwise_and), "or": binary(sets.INTS | sets.BOOLS, np.bitwise_or),
     "xor": binary(sets.INTS | sets.BOOLS, np.bitwise_xor), "shl": op(sets.INTS, shl), "shr": op(sets.INTS, shr),
-    "where": op(sets.BOOLS, lambda n, in_: np.where(*in_)),
+    "where": op((sets.BOOLS, sets.ANY), lambda n, in_: np.where(*in_)),
 })

@@ -11,8 +11,8 @@ SIGNED = FLOATS | SIGNED_INTS
 ANY = NUMBERS | BOOLS
 
 
-def op(types, kernel):
-    return Op(1, types, kernel)
+def op(types, kernel, results=0):
+    return Op(1, types, kernel, results)
 
 
 def wide(x):

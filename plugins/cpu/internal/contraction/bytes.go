@@ -43,6 +43,7 @@ func prepareBytes(env *kernel.Env, n *op.Node, in []op.Desc, s IntegerFusion) ke
 		b := gemm.ByteMat{Signed: s.Weight.DType == dtype.I8, Data: make([]byte, v.Shape.Size()), RowStride: p.cols, ColStride: 1, Zero: constantZeros(env, s.Zero)}
 		kernel.Read(env.Pool, b.Data, *s.Weight)
 		p.packed = gemm.PackBytesB(env.Pool, p.k, p.cols, b)
+		s.keep(p.packed.Size())
 	}
 	return p.run
 }

@@ -16,6 +16,8 @@ type Fusion struct {
 	// Weight is the second operand when it is a constant, which the kernel then keeps in a form of its own. The call
 	// lacks it, so that later inputs move down by one.
 	Weight *kernel.Array
+	// Keep is told how many bytes the kernel keeps of the weight. It may be nil.
+	Keep func(bytes int)
 	// Sum adds an input of the shape of the result: the call's last, or the one before Bias.
 	Sum bool
 	// Bias adds the call's last input: one element per column of a product, per output channel of a convolution.
@@ -115,6 +117,13 @@ func Sums(n *op.Node, in []op.Desc) bool {
 	}
 	x, w, groups := in[0].Shape, in[1].Shape, max(1, n.Attrs.Int("groups"))
 	return x[1] > groups && w[0] > 2*groups
+}
+
+// keep reports what is kept of the weight.
+func (f *Fusion) keep(bytes int) {
+	if f.Keep != nil {
+		f.Keep(bytes)
+	}
 }
 
 // begin makes the result: with f.Sum, filled with what is added to.

@@ -20,15 +20,18 @@ func prepareConv[T gemm.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fus
 		w := make([]T, f.Weight.Size()) // the direct way keeps the plain weights
 		kernel.Read(env.Pool, kernel.Bytes(w), *f.Weight)
 		packed = conv.PackWeights(env.Pool, plan, w)
+		f.keep(packed.Bytes())
 	}
 	runPlan, runPacked := conv.RunPlan[T], conv.RunPacked[T]
 	if f.Sum {
 		runPlan, runPacked = conv.AddPlan[T], conv.AddPacked[T]
 	}
 	return func(c *kernel.Call) error {
+		epi := epi
 		if f.Bias {
-			epi.BiasRow = line[T](c, c.In[len(c.In)-1])
-			defer func() { epi.BiasRow = nil }()
+			own := *epi
+			own.BiasRow = line[T](c, c.In[len(c.In)-1])
+			epi = &own
 		}
 		x := kernel.Flat[T](c.Contiguous(c.In[0]))
 		out := kernel.Flat[T](f.begin(c))

@@ -36,6 +36,7 @@ func prepareHalves(env *kernel.Env, n *op.Node, in []op.Desc, f Fusion) kernel.F
 	}
 	if f.Weight != nil {
 		p.packed = gemm.PackHalves(env.Pool, p.element, p.k, p.n, p.weight(*f.Weight))
+		f.keep(p.packed.Size())
 	}
 	return p.run
 }
@@ -47,9 +48,10 @@ func (p *halfProduct) run(c *kernel.Call) error {
 	}
 	args := gemm.HalfArgs{Type: p.element, N: p.n, K: p.k, C: out, LDC: p.n, PackedB: p.packed, Accumulate: p.fusion.Sum, Epilogue: p.epilogue}
 	if p.fusion.Bias {
-		args.Epilogue.BiasCol = kernel.TempOf[float32](c, p.n)
-		defer func() { args.Epilogue.BiasCol = nil }()
-		p.element.Decode(args.Epilogue.BiasCol, line[uint16](c, c.In[len(c.In)-1]))
+		e := *p.epilogue
+		e.BiasCol = kernel.TempOf[float32](c, p.n)
+		args.Epilogue = &e
+		p.element.Decode(e.BiasCol, line[uint16](c, c.In[len(c.In)-1]))
 	}
 	o := p.operands(c, p.packed != nil)
 	args.M, args.A, args.B = o.m, o.a, o.b

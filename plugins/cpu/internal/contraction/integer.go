@@ -19,6 +19,8 @@ type IntegerFusion struct {
 	// Weight is the second operand when it is a constant, one matrix for all in a product, which the kernel then keeps in a
 	// form of its own, and Zero its zero points, nil for none. The call lacks them: later inputs move down.
 	Weight, Zero *kernel.Array
+	// Keep is told how many bytes the kernel keeps of the weight. It may be nil.
+	Keep func(bytes int)
 	// Finish is what is made of the sums, nil for nothing.
 	Finish *Finish
 }
@@ -27,6 +29,13 @@ type IntegerFusion struct {
 type byteOperands struct {
 	x, w         kernel.Array
 	xZero, wZero *kernel.Array
+}
+
+// keep reports what is kept of the weight.
+func (s *IntegerFusion) keep(bytes int) {
+	if s.Keep != nil {
+		s.Keep(bytes)
+	}
 }
 
 func (s *IntegerFusion) operands(c *kernel.Call) byteOperands {
@@ -110,7 +119,7 @@ func integers[T float32 | float64](env *kernel.Env, d dtype.DType, n *op.Node, i
 	if n.Op == op.ConvInteger {
 		prepare, byRows = prepareConv[T], true
 	}
-	var fusion Fusion
+	fusion := Fusion{Keep: s.Keep}
 	if s.Weight != nil {
 		if w, ok := constantly[T](env, d, *s.Weight, s.Zero, byRows); ok {
 			defer w.Buf.Release()

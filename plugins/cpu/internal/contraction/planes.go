@@ -65,7 +65,9 @@ func preparePlanes(env *kernel.Env, n *op.Node, in []op.Desc, s IntegerFusion) k
 		if len(zero) > 1 {
 			one.Zero = zero[g*p.outputs:][:p.outputs]
 		}
-		p.packed = append(p.packed, gemm.PackBytesTaps(env.Pool, p.outputs, p.channels, taps, one))
+		packed := gemm.PackBytesTaps(env.Pool, p.outputs, p.channels, taps, one)
+		p.packed = append(p.packed, packed)
+		s.keep(packed.Size())
 	}
 	return func(c *kernel.Call) error {
 		o := s.operands(c)

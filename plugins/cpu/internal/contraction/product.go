@@ -23,6 +23,7 @@ func prepareProduct[T gemm.Number](env *kernel.Env, n *op.Node, in []op.Desc, f 
 	p.epilogue = epilogue[T](in[0].DType, f)
 	if f.Weight != nil {
 		p.packed = gemm.PackB(env.Pool, p.k, p.n, p.weight(*f.Weight))
+		f.keep(p.packed.Elements() * in[0].DType.Size())
 	}
 	return p.run
 }
@@ -79,8 +80,9 @@ func (p *product[T]) run(c *kernel.Call) error {
 	}
 	args := gemm.Args[T]{N: p.n, K: p.k, C: out, LDC: p.n, PackedB: p.packed, Accumulate: p.fusion.Sum, Epilogue: p.epilogue}
 	if p.fusion.Bias {
-		args.Epilogue.BiasCol = line[T](c, c.In[len(c.In)-1])
-		defer func() { args.Epilogue.BiasCol = nil }()
+		e := *p.epilogue
+		e.BiasCol = line[T](c, c.In[len(c.In)-1])
+		args.Epilogue = &e
 	}
 	o := p.operands(c, p.packed != nil)
 	args.M, args.A, args.B = o.m, o.a, o.b

@@ -2,6 +2,7 @@ package conv
 
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
@@ -21,6 +22,28 @@ type Weights[T gemm.Number] struct {
 	flat                   []*gemm.PackedA[T]  // likewise, for phases computed together
 	tiled                  []*winograd.Weights // one for each group, beside the plain ones
 	single                 bool                // made for one run
+}
+
+// Bytes is the memory that the weights hold, that of plain ones included.
+func (w *Weights[T]) Bytes() int {
+	var zero T
+	n := len(w.plain)
+	for _, list := range [][]*gemm.PackedA[T]{w.packed, w.flat} {
+		for _, p := range list {
+			n += p.Elements()
+		}
+	}
+	for _, p := range w.turned {
+		n += p.Elements()
+	}
+	for _, t := range w.tiled {
+		n += t.Elements()
+	}
+	bytes := n * int(unsafe.Sizeof(zero))
+	for _, p := range w.phases {
+		bytes += p.Bytes()
+	}
+	return bytes
 }
 
 // PackWeights prepares the weights w of the plan's weight shape for many runs.

@@ -51,7 +51,7 @@ func TestPlanes(t *testing.T) {
 					p := New(in, out, size, stride, pad[0], pad[1])
 					require.NotNil(t, p)
 					if !p.Has() {
-						t.Skip("this processor, or its level chosen, has no such loops")
+						t.Skip("the processor, or the level set by BURN_CPU, has no such loops")
 					}
 					const n = 3
 					x, w, bias := fill(n*in[0]*in[1]), fill(n*size*size), fill(n)
@@ -90,7 +90,7 @@ func TestPlanes(t *testing.T) {
 func TestPadding(t *testing.T) {
 	p := New([2]int{4, 4}, [2]int{4, 4}, 3, 1, 1, 1)
 	if !p.Has() {
-		t.Skip("this processor, or its level chosen, has no such loops")
+		t.Skip("the processor, or the level set by BURN_CPU, has no such loops")
 	}
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	w := []float32{inf, 0, 0, 0, 1, 0, 0, 0, 0}

@@ -3,6 +3,7 @@ package elementwise
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
@@ -126,8 +127,13 @@ func Chain(links []Link, inputs []op.Desc) kernel.Func {
 	for i := range from {
 		from[i] = i
 	}
-	kept := new(keptLayout)
+	var idle atomic.Pointer[keptLayout] // a call that finds none makes one of its own
 	return func(c *kernel.Call) error {
+		kept := idle.Swap(nil)
+		if kept == nil {
+			kept = new(keptLayout)
+		}
+		defer idle.Store(kept)
 		if !kept.of(c.In) {
 			kept.lay(c.Desc[0].Shape, c.In)
 		}

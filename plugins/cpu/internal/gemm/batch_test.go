@@ -84,7 +84,7 @@ func TestConcurrentStreams(t *testing.T) {
 
 func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	if underRace {
-		t.Skip("the race detector empties sync.Pools at random")
+		t.Skip("with -race: the race detector empties sync.Pools at random")
 	}
 	pool := par.New(2)
 	defer pool.Close()

@@ -18,6 +18,9 @@ type PackedHalves struct {
 	halves    []uint16  // panels of k rows of wide.NR columns, where there are no pairs
 }
 
+// Size is the bytes that the packed form takes.
+func (p *PackedHalves) Size() int { return 4*len(p.pairs) + 2*len(p.halves) }
+
 // PackHalves packs the k x n matrix b for the kernels in use.
 func PackHalves(pool *par.Pool, t *HalfType, k, n int, b Mat[uint16]) *PackedHalves {
 	p := &PackedHalves{n: n, k: k, wide: Active[float32]()}

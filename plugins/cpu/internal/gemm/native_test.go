@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goburn/burn/internal/long"
 	"github.com/goburn/burn/plugins/cpu/internal/cpuid"
 )
 
@@ -17,19 +18,19 @@ import (
 // instruction sets.
 func TestEveryLevel(t *testing.T) {
 	if os.Getenv(cpuid.Env) != "" {
-		t.Skip("one level is set")
+		t.Skip("BURN_CPU is set: this test sets every level itself")
 	}
 	if testing.Short() {
-		t.Skip("runs the other tests again")
+		t.Skip("-short is set: this test runs the others again, once a level")
 	}
 	for _, level := range []string{"portable", "avx2"} {
 		t.Run(level, func(t *testing.T) {
 			want, err := cpuid.Restrict(cpuid.Detected(), level)
 			require.NoError(t, err)
 			if want.Level() != level || level == cpuid.Active().Level() {
-				t.Skip("not a level of its own on this processor")
+				t.Skip("the processor has no such level, or the other tests ran on it")
 			}
-			again := exec.Command(os.Args[0], "-test.run=./^[^iu]") // integers have one kernel
+			again := exec.Command(os.Args[0], "-test.run=./^[^iu]", fmt.Sprintf("-test.short=%t", !long.Tests())) // integers have one kernel
 			again.Env = append(os.Environ(), cpuid.Env+"="+level)
 			out, err := again.CombinedOutput()
 			require.NoError(t, err, string(out))

@@ -17,7 +17,7 @@ func TestGroupOfPanels(t *testing.T) {
 
 func checkPanels[T Float](t *testing.T, kern *Kernel[T], rng *rand.Rand) {
 	if kern.Panels == nil {
-		t.Skip("no loop in assembly")
+		t.Skip("the processor, or the level set by BURN_CPU, has no such loop in assembly")
 	}
 	n := GroupPanels * kern.NR
 	for rows := 1; rows <= GroupRows; rows++ {
@@ -38,7 +38,7 @@ func checkPanels[T Float](t *testing.T, kern *Kernel[T], rng *rand.Rand) {
 
 func TestMulTurned(t *testing.T) {
 	if !CanTurn[float64]() {
-		t.Skip("no kernel in assembly")
+		t.Skip("the processor, or the level set by BURN_CPU, has no such kernel in assembly")
 	}
 	rng := rand.New(rand.NewPCG(61, 62))
 	for _, threads := range []int{1, 3} {

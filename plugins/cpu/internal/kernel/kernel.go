@@ -3,6 +3,7 @@
 package kernel
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/goburn/burn/core/dtype"
@@ -58,7 +59,7 @@ type Rule struct {
 	// Types of the first operand, or of the result of an op without operands.
 	Types dtype.Set
 	// Prepare reads attributes, types and shapes and gives the kernel for nodes that have exactly these. The kernel may
-	// be called any number of times, by one goroutine at a time.
+	// be called any number of times, also by several goroutines at once.
 	Prepare func(n *op.Node, in []op.Desc) Func
 }
 
@@ -71,13 +72,15 @@ type Call struct {
 	Out  []Array
 	// Into, if it has a buffer, is where Alloc and Reuse make output 0, which is of its shape.
 	Into Array
+	// Prefer is the operand whose memory Reuse takes for output 0 if it can, -1 for none.
+	Prefer int
 
 	temps []*mem.Buffer
 }
 
 // Begin makes c ready for a kernel.
 func (c *Call) Begin(env *Env, in []Array, own uint64, desc []op.Desc, out []Array) {
-	c.Env, c.In, c.Own, c.Desc, c.Out, c.Into = env, in, own, desc, out, Array{}
+	c.Env, c.In, c.Own, c.Desc, c.Out, c.Into, c.Prefer = env, in, own, desc, out, Array{}, -1
 	clear(out)
 }
 
@@ -142,14 +145,23 @@ func (c *Call) Reuse(i int, from ...int) Array {
 	if i == 0 && c.Into.Buf != nil {
 		return c.Alloc(0)
 	}
+	if i == 0 && c.Prefer >= 0 && slices.Contains(from, c.Prefer) && c.reusable(c.Prefer, d) {
+		from = []int{c.Prefer}
+	}
 	for _, k := range from {
-		a := c.In[k]
-		if c.Own>>k&1 != 0 && a.Buf.Sole() && a.DType.Size() == d.DType.Size() && a.View.Shape.Equal(d.Shape) && a.Whole() && c.once(k) {
+		if c.reusable(k, d) {
+			a := c.In[k]
 			c.Out[i] = Array{Buf: a.Buf.Retain(), DType: d.DType, View: a.View}
 			return c.Out[i]
 		}
 	}
 	return c.Alloc(i)
+}
+
+// reusable reports whether the memory of input k may become that of d.
+func (c *Call) reusable(k int, d op.Desc) bool {
+	a := c.In[k]
+	return c.Own>>k&1 != 0 && a.Buf.Sole() && a.DType.Size() == d.DType.Size() && a.View.Shape.Equal(d.Shape) && a.Whole() && c.once(k)
 }
 
 // once reports whether no other input shares the memory of input k.

@@ -50,14 +50,18 @@ func (p *Pool) Reserved() int64 {
 // Account counts what one stream holds of a pool. It is safe for concurrent use.
 type Account struct {
 	pool  *Pool
-	inUse atomic.Int64
+	inUse int64 // guarded by the pool
 }
 
 // NewAccount makes an account on p.
 func (p *Pool) NewAccount() *Account { return &Account{pool: p} }
 
 // InUse is the number of bytes in buffers of the account that are not released.
-func (a *Account) InUse() int64 { return a.inUse.Load() }
+func (a *Account) InUse() int64 {
+	a.pool.mu.Lock()
+	defer a.pool.mu.Unlock()
+	return a.inUse
+}
 
 // Pool is the pool that the account draws on.
 func (a *Account) Pool() *Pool { return a.pool }
@@ -74,7 +78,7 @@ func (a *Account) Hold(n int64) error {
 		return fmt.Errorf("hold %d bytes, %d of %d in use: %w", n, p.inUse, p.limit, core.ErrOutOfMemory)
 	}
 	p.inUse += n
-	a.inUse.Add(n)
+	a.inUse += n
 	return nil
 }
 
@@ -82,17 +86,17 @@ func (a *Account) Hold(n int64) error {
 func (a *Account) Drop(n int64) {
 	a.pool.mu.Lock()
 	a.pool.inUse -= n
+	a.inUse -= n
 	a.pool.mu.Unlock()
-	a.inUse.Add(-n)
 }
 
-// Buffer is a piece of memory with a number of holders. Holders count themselves with Retain and Release, which are for
-// one goroutine at a time; the memory goes back to the pool with the last one.
+// Buffer is a piece of memory with a number of holders. Holders count themselves with Retain and Release, which are safe for
+// concurrent use; the memory goes back to the pool with the last one.
 type Buffer struct {
 	data    []byte // of the class size
 	whole   []byte // with the guard bands on both sides; nil without
 	size    int
-	refs    int
+	refs    atomic.Int32
 	class   int
 	account *Account
 	foreign func() // gives memory that is not the pool's back to its owner
@@ -112,9 +116,9 @@ func (a *Account) New(size int) (*Buffer, error) {
 		p.byClass[class] = p.byClass[class][:n-1]
 		p.idle -= int64(room)
 		p.inUse += int64(room)
+		a.inUse += int64(room)
 		p.mu.Unlock()
-		b.size, b.refs, b.account = size, 1, a
-		a.inUse.Add(int64(room))
+		b.size, b.account = size, a
 		p.guard(b)
 		return b, nil
 	}
@@ -127,10 +131,11 @@ func (a *Account) New(size int) (*Buffer, error) {
 		return nil, fmt.Errorf("allocate %d bytes, %d of %d in use: %w", size, held, p.limit, core.ErrOutOfMemory)
 	}
 	p.inUse += int64(room)
+	a.inUse += int64(room)
 	p.mu.Unlock()
-	a.inUse.Add(int64(room))
 	whole := aligned(room + 2*p.band)
-	b := &Buffer{data: whole[p.band : p.band+room : p.band+room], size: size, refs: 1, class: class, account: a}
+	b := &Buffer{data: whole[p.band : p.band+room : p.band+room], size: size, class: class, account: a}
+	b.refs.Store(1)
 	if room >= hugeFrom {
 		hugePages(b.data)
 	}
@@ -148,7 +153,9 @@ func (a *Account) Adopt(data []byte, release func()) (*Buffer, error) {
 	if err := a.Hold(int64(len(data))); err != nil {
 		return nil, err
 	}
-	return &Buffer{data: data, size: len(data), refs: 1, account: a, foreign: release}, nil
+	b := &Buffer{data: data, size: len(data), account: a, foreign: release}
+	b.refs.Store(1)
+	return b, nil
 }
 
 // trim gives all idle buffers up. The caller holds mu.
@@ -164,6 +171,7 @@ func (p *Pool) Trim() {
 	p.trim()
 }
 
+// put takes back a buffer with one holder, which it keeps while it is idle.
 func (p *Pool) put(b *Buffer) {
 	room := int64(len(b.data))
 	p.mu.Lock()
@@ -171,6 +179,8 @@ func (p *Pool) put(b *Buffer) {
 	p.inspect(b)
 	delete(p.guarded, b)
 	p.inUse -= room
+	b.account.inUse -= room
+	b.account = nil
 	if p.idle+room <= p.maxIdle {
 		p.idle += room
 		p.byClass[b.class] = append(p.byClass[b.class], b)
@@ -185,32 +195,34 @@ func aligned(n int) []byte {
 
 // Retain adds a holder and gives b.
 func (b *Buffer) Retain() *Buffer {
-	b.refs++
+	b.refs.Add(1)
 	return b
 }
 
 // Release takes a holder away.
 func (b *Buffer) Release() {
-	b.refs--
-	switch {
-	case b.refs == 0:
-		a := b.account
-		b.account = nil
-		if b.foreign != nil {
-			a.Drop(int64(len(b.data)))
-			b.data = nil
-			b.foreign()
+	if b.refs.Load() != 1 { // else nobody can count but the caller
+		if b.refs.Add(-1) > 0 {
 			return
 		}
-		a.inUse.Add(-int64(len(b.data)))
-		a.pool.put(b)
-	case b.refs < 0:
+		b.refs.Store(1) // of two last holders, this one came second
+	}
+	a := b.account
+	if a == nil {
 		panic("mem: buffer released more often than held")
 	}
+	if b.foreign == nil {
+		a.pool.put(b)
+		return
+	}
+	b.account = nil
+	a.Drop(int64(len(b.data)))
+	b.data = nil
+	b.foreign()
 }
 
 // Sole reports whether there is one holder, who may then write to the memory.
-func (b *Buffer) Sole() bool { return b.refs == 1 && b.foreign == nil }
+func (b *Buffer) Sole() bool { return b.refs.Load() == 1 && b.foreign == nil }
 
 // Size is the number of bytes that were asked for.
 func (b *Buffer) Size() int { return b.size }

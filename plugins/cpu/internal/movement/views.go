@@ -67,7 +67,7 @@ func Rules() map[op.Code]kernel.Rule {
 	for c, prepare := range map[op.Code]func(*op.Node, []op.Desc) kernel.Func{
 		op.Full: full, op.Iota: iota, op.RandomBits: randomBits,
 		op.Reshape: reshape, op.Permute: permute, op.Expand: expand, op.Slice: slice, op.Flip: flip, op.Copy: copied,
-		op.Pad: pad, op.Concat: concat, op.Gather: gather, op.GatherElements: gatherElements,
+		op.Pad: pad, op.Concat: concat, op.Gather: gather, op.GatherElements: gatherElements, op.CacheWrite: cacheWrite,
 	} {
 		rules[c] = kernel.Rule{Types: types(c), Prepare: prepare}
 	}

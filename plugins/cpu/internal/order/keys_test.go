@@ -62,7 +62,7 @@ func TestKeys(t *testing.T) {
 // TestSearchKeys compares a search with a sort of all keys.
 func TestSearchKeys(t *testing.T) {
 	if !vector.Has() {
-		t.Skip("no vector loops on this processor")
+		t.Skip("the processor, or the level set by BURN_CPU, has no vector loops")
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for kind := range 5 {

@@ -3,6 +3,8 @@
 package recurrent
 
 import (
+	"slices"
+
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
@@ -47,11 +49,15 @@ func prepare[T float](n *op.Node, in []op.Desc, fixed []bool) kernel.Func {
 	if n.Op == op.GRU {
 		l.gates = 3
 	}
-	directions := make([]direction[T], l.directions)
-	for d := range directions {
-		directions[d] = direction[T]{layer: l, number: d}
+	form := make([]direction[T], l.directions)
+	for d := range form {
+		form[d] = direction[T]{layer: l, number: d}
+		for _, w := range []*weights[T]{&form[d].input, &form[d].recurrent, &form[d].candidate} {
+			w.kept = new(kept[T])
+		}
 	}
 	return func(c *kernel.Call) error {
+		directions := slices.Clone(form)
 		flat := make([][]T, len(c.In))
 		for i, a := range c.In {
 			flat[i] = kernel.Flat[T](c.Contiguous(a))
@@ -69,9 +75,6 @@ func prepare[T float](n *op.Node, in []op.Desc, fixed []bool) kernel.Func {
 					directions[d].run(flat, outs)
 				}
 			})
-		}
-		for d := range directions {
-			directions[d].end()
 		}
 		return nil
 	}
@@ -118,14 +121,6 @@ func (r *direction[T]) begin(c *kernel.Call, in, outs [][]T) {
 	}
 	r.projected = kernel.TempOf[T](c, r.steps*r.batch*width)
 	r.held = kernel.TempOf[T](c, state+r.batch*max(width, 2*r.hidden))
-}
-
-// end lets go of what belongs to a call.
-func (r *direction[T]) end() {
-	for _, v := range []*[]T{&r.biasR, &r.h, &r.cell, &r.projected, &r.held} {
-		*v = nil
-	}
-	r.pool = nil
 }
 
 // run takes all steps of a direction.

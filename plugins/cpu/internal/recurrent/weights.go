@@ -1,6 +1,8 @@
 package recurrent
 
 import (
+	"sync"
+
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
@@ -10,6 +12,13 @@ type weights[T float] struct {
 	inputs, outputs int
 	packed          *gemm.PackedB[T]
 	plain           []T // [outputs, inputs]
+	kept            *kept[T]
+}
+
+// kept is the packed form of weights that are the same in every call.
+type kept[T float] struct {
+	once   sync.Once
+	packed *gemm.PackedB[T]
 }
 
 // worthPacking is the fewest products for which weights are packed.
@@ -18,13 +27,14 @@ const worthPacking = 4
 // set makes w the weights given, [outputs, inputs], for products of which there are uses in a call. Fixed ones are the same
 // in every call.
 func (w *weights[T]) set(pool *par.Pool, fixed bool, uses, inputs, outputs int, given []T) {
-	w.plain = given
-	if fixed && w.packed != nil {
-		return
-	}
-	w.inputs, w.outputs, w.packed = inputs, outputs, nil
-	if fixed || uses >= worthPacking {
-		w.packed = gemm.PackB(pool, inputs, outputs, gemm.Row(given, inputs).T())
+	w.plain, w.inputs, w.outputs = given, inputs, outputs
+	pack := func() *gemm.PackedB[T] { return gemm.PackB(pool, inputs, outputs, gemm.Row(given, inputs).T()) }
+	switch {
+	case fixed:
+		w.kept.once.Do(func() { w.kept.packed = pack() })
+		w.packed = w.kept.packed
+	case uses >= worthPacking:
+		w.packed = pack()
 	}
 }
 

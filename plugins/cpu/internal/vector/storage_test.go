@@ -19,6 +19,14 @@ func anything(rng *rand.Rand, n int) []float32 {
 	return x[:n]
 }
 
+// is compares as require.Equal does, which is slow for millions of elements.
+func is[T comparable](t *testing.T, want, got T, what ...any) {
+	if want != got {
+		t.Helper()
+		require.Equal(t, want, got, what...)
+	}
+}
+
 func TestStorage(t *testing.T) {
 	each(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 1))
@@ -46,7 +54,7 @@ func TestStorage(t *testing.T) {
 		}
 		require.Equal(t, len(x), ToBF16(h, x))
 		for i, v := range x {
-			require.Equal(t, uint16(dtype.ToBFloat16(v)), h[i], v)
+			is(t, uint16(dtype.ToBFloat16(v)), h[i], v)
 		}
 		ints := make([]int32, len(x))
 		require.Equal(t, len(x), ToI32(ints, x))
@@ -60,14 +68,14 @@ func TestStorage(t *testing.T) {
 			case v == v:
 				want = int32(v)
 			}
-			require.Equal(t, want, ints[i], v)
+			is(t, want, ints[i], v)
 		}
 		for i := range ints {
 			ints[i] = int32(rng.Uint32())
 		}
 		require.Equal(t, len(ints), FromI32(x, ints))
 		for i, v := range ints {
-			require.Equal(t, float32(v), x[i])
+			is(t, float32(v), x[i])
 		}
 		bytes, signed := make([]uint8, 256), make([]int8, 256)
 		for i := range bytes {

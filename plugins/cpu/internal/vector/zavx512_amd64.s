@@ -4418,23 +4418,23 @@ vector:
 	ADDQ    $0x40, SI
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
+	VBROADCASTSS      numbers<>+64(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
 	VMOVUPS      Z0, (DI)
 	ADDQ         $0x40, DI
@@ -4447,23 +4447,23 @@ tail:
 	VMOVUPS.Z (SI), K1, Z0
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
+	VBROADCASTSS      numbers<>+64(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
 	VMOVUPS      Z0, K1, (DI)
 
@@ -4490,29 +4490,29 @@ TEXT ·sigmoid32AVX512(SB), NOSPLIT, $0-24
 vector:
 	VMOVUPS (SI), Z0
 	ADDQ    $0x40, SI
-	VXORPS  numbers<>+768(SB), Z0, Z0
+	VXORPS.BCST  numbers<>+768(SB), Z0, Z0
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
+	VBROADCASTSS      numbers<>+64(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
-	VADDPS       numbers<>+704(SB), Z0, Z0
-	VMOVUPS      numbers<>+704(SB), Z1
+	VADDPS.BCST       numbers<>+704(SB), Z0, Z0
+	VBROADCASTSS      numbers<>+704(SB), Z1
 	VDIVPS       Z0, Z1, Z0
 	VMOVUPS      Z0, (DI)
 	ADDQ         $0x40, DI
@@ -4523,29 +4523,29 @@ tail:
 	ADDQ      $0x10, DX
 	JZ        done
 	VMOVUPS.Z (SI), K1, Z0
-	VXORPS    numbers<>+768(SB), Z0, Z0
+	VXORPS.BCST    numbers<>+768(SB), Z0, Z0
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
+	VBROADCASTSS      numbers<>+64(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
-	VADDPS       numbers<>+704(SB), Z0, Z0
-	VMOVUPS      numbers<>+704(SB), Z1
+	VADDPS.BCST       numbers<>+704(SB), Z0, Z0
+	VBROADCASTSS      numbers<>+704(SB), Z1
 	VDIVPS       Z0, Z1, Z0
 	VMOVUPS      Z0, K1, (DI)
 
@@ -4573,48 +4573,48 @@ vector:
 	VMOVUPS (SI), Z0
 	ADDQ    $0x40, SI
 	VMOVAPS Z0, Z4
-	VANDPS  numbers<>+832(SB), Z4, Z5
+	VANDPS.BCST  numbers<>+832(SB), Z4, Z5
 	VADDPS  Z5, Z5, Z0
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
+	VBROADCASTSS      numbers<>+64(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
 
 	// 1 - 2/(exp(2|x|)+1), with the sign of x.
-	VADDPS  numbers<>+704(SB), Z0, Z0
-	VMOVUPS numbers<>+896(SB), Z1
+	VADDPS.BCST  numbers<>+704(SB), Z0, Z0
+	VBROADCASTSS numbers<>+896(SB), Z1
 	VDIVPS  Z0, Z1, Z0
-	VMOVUPS numbers<>+704(SB), Z1
+	VBROADCASTSS numbers<>+704(SB), Z1
 	VSUBPS  Z0, Z1, Z3
-	VANDPS  numbers<>+768(SB), Z4, Z1
+	VANDPS.BCST  numbers<>+768(SB), Z4, Z1
 	VORPS   Z1, Z3, Z3
 
 	// Near zero a polynomial keeps the digits.
 	VMULPS      Z4, Z4, Z6
-	VMOVUPS     numbers<>+960(SB), Z2
-	VFMADD213PS numbers<>+1024(SB), Z6, Z2
-	VFMADD213PS numbers<>+1088(SB), Z6, Z2
-	VFMADD213PS numbers<>+1152(SB), Z6, Z2
-	VFMADD213PS numbers<>+1216(SB), Z6, Z2
+	VBROADCASTSS     numbers<>+960(SB), Z2
+	VFMADD213PS.BCST numbers<>+1024(SB), Z6, Z2
+	VFMADD213PS.BCST numbers<>+1088(SB), Z6, Z2
+	VFMADD213PS.BCST numbers<>+1152(SB), Z6, Z2
+	VFMADD213PS.BCST numbers<>+1216(SB), Z6, Z2
 	VMULPS      Z6, Z2, Z2
 	VFMADD213PS Z4, Z4, Z2
-	VCMPPS      $0x01, numbers<>+1280(SB), Z5, K2
+	VCMPPS.BCST      $0x01, numbers<>+1280(SB), Z5, K2
 	VMOVAPS     Z2, K2, Z3
 	VMOVAPS     Z3, Z0
 	VMOVUPS     Z0, (DI)
@@ -4627,48 +4627,48 @@ tail:
 	JZ        done
 	VMOVUPS.Z (SI), K1, Z0
 	VMOVAPS   Z0, Z4
-	VANDPS    numbers<>+832(SB), Z4, Z5
+	VANDPS.BCST    numbers<>+832(SB), Z4, Z5
 	VADDPS    Z5, Z5, Z0
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
+	VBROADCASTSS      numbers<>+64(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
 
 	// 1 - 2/(exp(2|x|)+1), with the sign of x.
-	VADDPS  numbers<>+704(SB), Z0, Z0
-	VMOVUPS numbers<>+896(SB), Z1
+	VADDPS.BCST  numbers<>+704(SB), Z0, Z0
+	VBROADCASTSS numbers<>+896(SB), Z1
 	VDIVPS  Z0, Z1, Z0
-	VMOVUPS numbers<>+704(SB), Z1
+	VBROADCASTSS numbers<>+704(SB), Z1
 	VSUBPS  Z0, Z1, Z3
-	VANDPS  numbers<>+768(SB), Z4, Z1
+	VANDPS.BCST  numbers<>+768(SB), Z4, Z1
 	VORPS   Z1, Z3, Z3
 
 	// Near zero a polynomial keeps the digits.
 	VMULPS      Z4, Z4, Z6
-	VMOVUPS     numbers<>+960(SB), Z2
-	VFMADD213PS numbers<>+1024(SB), Z6, Z2
-	VFMADD213PS numbers<>+1088(SB), Z6, Z2
-	VFMADD213PS numbers<>+1152(SB), Z6, Z2
-	VFMADD213PS numbers<>+1216(SB), Z6, Z2
+	VBROADCASTSS     numbers<>+960(SB), Z2
+	VFMADD213PS.BCST numbers<>+1024(SB), Z6, Z2
+	VFMADD213PS.BCST numbers<>+1088(SB), Z6, Z2
+	VFMADD213PS.BCST numbers<>+1152(SB), Z6, Z2
+	VFMADD213PS.BCST numbers<>+1216(SB), Z6, Z2
 	VMULPS      Z6, Z2, Z2
 	VFMADD213PS Z4, Z4, Z2
-	VCMPPS      $0x01, numbers<>+1280(SB), Z5, K2
+	VCMPPS.BCST      $0x01, numbers<>+1280(SB), Z5, K2
 	VMOVAPS     Z2, K2, Z3
 	VMOVAPS     Z3, Z0
 	VMOVUPS     Z0, K1, (DI)
@@ -4699,29 +4699,29 @@ vector:
 	ADDQ    $0x40, SI
 	VMOVAPS Z0, Z5
 	VMULPS  Z8, Z0, Z0
-	VXORPS  numbers<>+768(SB), Z0, Z0
+	VXORPS.BCST  numbers<>+768(SB), Z0, Z0
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
+	VBROADCASTSS      numbers<>+64(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
-	VADDPS       numbers<>+704(SB), Z0, Z0
-	VMOVUPS      numbers<>+704(SB), Z1
+	VADDPS.BCST       numbers<>+704(SB), Z0, Z0
+	VBROADCASTSS      numbers<>+704(SB), Z1
 	VDIVPS       Z0, Z1, Z0
 	VMULPS       Z5, Z0, Z0
 	VMOVUPS      Z0, (DI)
@@ -4735,29 +4735,29 @@ tail:
 	VMOVUPS.Z (SI), K1, Z0
 	VMOVAPS   Z0, Z5
 	VMULPS    Z8, Z0, Z0
-	VXORPS    numbers<>+768(SB), Z0, Z0
+	VXORPS.BCST    numbers<>+768(SB), Z0, Z0
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
+	VBROADCASTSS      numbers<>+64(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
-	VADDPS       numbers<>+704(SB), Z0, Z0
-	VMOVUPS      numbers<>+704(SB), Z1
+	VADDPS.BCST       numbers<>+704(SB), Z0, Z0
+	VBROADCASTSS      numbers<>+704(SB), Z1
 	VDIVPS       Z0, Z1, Z0
 	VMULPS       Z5, Z0, Z0
 	VMOVUPS      Z0, K1, (DI)
@@ -4771,8 +4771,8 @@ done:
 TEXT ·expSub32AVX512(SB), NOSPLIT, $0-36
 	VBROADCASTSS shift+24(FP), Z8
 	VPXORD       Z9, Z9, Z9
-	VMOVUPS      numbers<>+0(SB), Z10
-	VMOVUPS      numbers<>+64(SB), Z11
+	VBROADCASTSS      numbers<>+0(SB), Z10
+	VBROADCASTSS      numbers<>+64(SB), Z11
 	MOVQ         n+0(FP), DX
 	MOVQ         DX, BX
 	ANDQ         $+15, BX
@@ -4793,19 +4793,19 @@ vector:
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
 	VMINPS       Z0, Z10, Z0
 	VMAXPS       Z0, Z11, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
 	VADDPS       Z0, Z9, Z9
 	VMOVUPS      Z0, (DI)
@@ -4823,19 +4823,19 @@ tail:
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
 	VMINPS       Z0, Z10, Z0
 	VMAXPS       Z0, Z11, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
 	VMOVUPS      Z0, K1, (DI)
 	VADDPS       Z0, Z9, K1, Z9
@@ -4872,7 +4872,7 @@ TEXT ·neg32AVX512(SB), NOSPLIT, $0-24
 vector:
 	VMOVUPS (SI), Z0
 	ADDQ    $0x40, SI
-	VXORPS  numbers<>+768(SB), Z0, Z0
+	VXORPS.BCST  numbers<>+768(SB), Z0, Z0
 	VMOVUPS Z0, (DI)
 	ADDQ    $0x40, DI
 	SUBQ    $0x10, DX
@@ -4882,7 +4882,7 @@ tail:
 	ADDQ      $0x10, DX
 	JZ        done
 	VMOVUPS.Z (SI), K1, Z0
-	VXORPS    numbers<>+768(SB), Z0, Z0
+	VXORPS.BCST    numbers<>+768(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (DI)
 
 done:
@@ -4908,7 +4908,7 @@ TEXT ·abs32AVX512(SB), NOSPLIT, $0-24
 vector:
 	VMOVUPS (SI), Z0
 	ADDQ    $0x40, SI
-	VANDPS  numbers<>+832(SB), Z0, Z0
+	VANDPS.BCST  numbers<>+832(SB), Z0, Z0
 	VMOVUPS Z0, (DI)
 	ADDQ    $0x40, DI
 	SUBQ    $0x10, DX
@@ -4918,7 +4918,7 @@ tail:
 	ADDQ      $0x10, DX
 	JZ        done
 	VMOVUPS.Z (SI), K1, Z0
-	VANDPS    numbers<>+832(SB), Z0, Z0
+	VANDPS.BCST    numbers<>+832(SB), Z0, Z0
 	VMOVUPS   Z0, K1, (DI)
 
 done:
@@ -5016,7 +5016,7 @@ TEXT ·reciprocal32AVX512(SB), NOSPLIT, $0-24
 vector:
 	VMOVUPS (SI), Z0
 	ADDQ    $0x40, SI
-	VMOVUPS numbers<>+704(SB), Z1
+	VBROADCASTSS numbers<>+704(SB), Z1
 	VDIVPS  Z0, Z1, Z0
 	VMOVUPS Z0, (DI)
 	ADDQ    $0x40, DI
@@ -5027,7 +5027,7 @@ tail:
 	ADDQ      $0x10, DX
 	JZ        done
 	VMOVUPS.Z (SI), K1, Z0
-	VMOVUPS   numbers<>+704(SB), Z1
+	VBROADCASTSS   numbers<>+704(SB), Z1
 	VDIVPS    Z0, Z1, Z0
 	VMOVUPS   Z0, K1, (DI)
 
@@ -5055,7 +5055,7 @@ vector:
 	VMOVUPS (SI), Z0
 	ADDQ    $0x40, SI
 	VSQRTPS Z0, Z0
-	VMOVUPS numbers<>+704(SB), Z1
+	VBROADCASTSS numbers<>+704(SB), Z1
 	VDIVPS  Z0, Z1, Z0
 	VMOVUPS Z0, (DI)
 	ADDQ    $0x40, DI
@@ -5067,7 +5067,7 @@ tail:
 	JZ        done
 	VMOVUPS.Z (SI), K1, Z0
 	VSQRTPS   Z0, Z0
-	VMOVUPS   numbers<>+704(SB), Z1
+	VBROADCASTSS   numbers<>+704(SB), Z1
 	VDIVPS    Z0, Z1, Z0
 	VMOVUPS   Z0, K1, (DI)
 
@@ -5285,9 +5285,9 @@ vector:
 	VMOVAPS Z0, Z4
 
 	// No infinity, whose product with a low half may be NaN.
-	VMOVUPS     numbers<>+1344(SB), Z1
+	VBROADCASTSS     numbers<>+1344(SB), Z1
 	VMINPS      Z0, Z1, Z0
-	VMOVUPS     numbers<>+1408(SB), Z1
+	VBROADCASTSS     numbers<>+1408(SB), Z1
 	VMAXPS      Z0, Z1, Z0
 	VMOVAPS     Z0, Z2
 	VFMADD213PS Z10, Z8, Z0
@@ -5295,7 +5295,7 @@ vector:
 	VADDPS      Z2, Z0, Z0
 	VPXORD      Z1, Z1, Z1
 	VMAXPS      Z0, Z1, Z0
-	VMOVUPS     numbers<>+704(SB), Z1
+	VBROADCASTSS     numbers<>+704(SB), Z1
 	VMINPS      Z0, Z1, Z0
 	VMULPS      Z0, Z4, Z2
 	VPXORD      Z1, Z1, Z1
@@ -5313,9 +5313,9 @@ tail:
 	VMOVAPS   Z0, Z4
 
 	// No infinity, whose product with a low half may be NaN.
-	VMOVUPS     numbers<>+1344(SB), Z1
+	VBROADCASTSS     numbers<>+1344(SB), Z1
 	VMINPS      Z0, Z1, Z0
-	VMOVUPS     numbers<>+1408(SB), Z1
+	VBROADCASTSS     numbers<>+1408(SB), Z1
 	VMAXPS      Z0, Z1, Z0
 	VMOVAPS     Z0, Z2
 	VFMADD213PS Z10, Z8, Z0
@@ -5323,7 +5323,7 @@ tail:
 	VADDPS      Z2, Z0, Z0
 	VPXORD      Z1, Z1, Z1
 	VMAXPS      Z0, Z1, Z0
-	VMOVUPS     numbers<>+704(SB), Z1
+	VBROADCASTSS     numbers<>+704(SB), Z1
 	VMINPS      Z0, Z1, Z0
 	VMULPS      Z0, Z4, Z2
 	VPXORD      Z1, Z1, Z1
@@ -5357,42 +5357,42 @@ vector:
 	VMOVAPS Z0, Z4
 
 	// Denormals are scaled.
-	VMULPS       numbers<>+1472(SB), Z4, Z1
-	VMOVUPS      numbers<>+1536(SB), Z3
+	VMULPS.BCST       numbers<>+1472(SB), Z4, Z1
+	VBROADCASTSS      numbers<>+1536(SB), Z3
 	VPXORD       Z2, Z2, Z2
-	VCMPPS       $0x01, numbers<>+1600(SB), Z4, K2
+	VCMPPS.BCST       $0x01, numbers<>+1600(SB), Z4, K2
 	VBLENDMPS    Z3, Z2, K2, Z2
 	VBLENDMPS    Z1, Z4, K2, Z1
-	VPSUBD       numbers<>+1664(SB), Z1, Z3
+	VPSUBD.BCST       numbers<>+1664(SB), Z1, Z3
 	VPSRAD       $0x17, Z3, Z5
-	VANDPS       numbers<>+1728(SB), Z3, Z3
-	VPADDD       numbers<>+1664(SB), Z3, Z3
-	VSUBPS       numbers<>+704(SB), Z3, Z0
+	VANDPS.BCST       numbers<>+1728(SB), Z3, Z3
+	VPADDD.BCST       numbers<>+1664(SB), Z3, Z3
+	VSUBPS.BCST       numbers<>+704(SB), Z3, Z0
 	VCVTDQ2PS    Z5, Z5
 	VADDPS       Z5, Z2, Z2
 	VMULPS       Z0, Z0, Z1
-	VMOVUPS      numbers<>+1792(SB), Z5
-	VFMADD213PS  numbers<>+1856(SB), Z0, Z5
-	VFMADD213PS  numbers<>+1920(SB), Z0, Z5
-	VFMADD213PS  numbers<>+1984(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2048(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2112(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2176(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2240(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2304(SB), Z0, Z5
+	VBROADCASTSS      numbers<>+1792(SB), Z5
+	VFMADD213PS.BCST  numbers<>+1856(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+1920(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+1984(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2048(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2112(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2176(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2240(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2304(SB), Z0, Z5
 	VMULPS       Z0, Z1, Z6
 	VMULPS       Z5, Z6, Z6
-	VFMADD231PS  numbers<>+256(SB), Z2, Z6
-	VFNMADD231PS numbers<>+640(SB), Z1, Z6
+	VFMADD231PS.BCST  numbers<>+256(SB), Z2, Z6
+	VFNMADD231PS.BCST numbers<>+640(SB), Z1, Z6
 	VADDPS       Z6, Z0, Z0
-	VFMADD231PS  numbers<>+192(SB), Z2, Z0
-	VCMPPS       $0x00, numbers<>+2368(SB), Z4, K2
-	VMOVUPS      numbers<>+2432(SB), Z1
+	VFMADD231PS.BCST  numbers<>+192(SB), Z2, Z0
+	VCMPPS.BCST       $0x00, numbers<>+2368(SB), Z4, K2
+	VBROADCASTSS      numbers<>+2432(SB), Z1
 	VBLENDMPS    Z1, Z0, K2, Z0
-	VCMPPS       $0x01, numbers<>+2368(SB), Z4, K2
-	VMOVUPS      numbers<>+2496(SB), Z1
+	VCMPPS.BCST       $0x01, numbers<>+2368(SB), Z4, K2
+	VBROADCASTSS      numbers<>+2496(SB), Z1
 	VBLENDMPS    Z1, Z0, K2, Z0
-	VCMPPS       $0x05, numbers<>+2560(SB), Z4, K2
+	VCMPPS.BCST       $0x05, numbers<>+2560(SB), Z4, K2
 	VBLENDMPS    Z4, Z0, K2, Z0
 	VMOVUPS      Z0, (DI)
 	ADDQ         $0x40, DI
@@ -5406,42 +5406,42 @@ tail:
 	VMOVAPS   Z0, Z4
 
 	// Denormals are scaled.
-	VMULPS       numbers<>+1472(SB), Z4, Z1
-	VMOVUPS      numbers<>+1536(SB), Z3
+	VMULPS.BCST       numbers<>+1472(SB), Z4, Z1
+	VBROADCASTSS      numbers<>+1536(SB), Z3
 	VPXORD       Z2, Z2, Z2
-	VCMPPS       $0x01, numbers<>+1600(SB), Z4, K2
+	VCMPPS.BCST       $0x01, numbers<>+1600(SB), Z4, K2
 	VBLENDMPS    Z3, Z2, K2, Z2
 	VBLENDMPS    Z1, Z4, K2, Z1
-	VPSUBD       numbers<>+1664(SB), Z1, Z3
+	VPSUBD.BCST       numbers<>+1664(SB), Z1, Z3
 	VPSRAD       $0x17, Z3, Z5
-	VANDPS       numbers<>+1728(SB), Z3, Z3
-	VPADDD       numbers<>+1664(SB), Z3, Z3
-	VSUBPS       numbers<>+704(SB), Z3, Z0
+	VANDPS.BCST       numbers<>+1728(SB), Z3, Z3
+	VPADDD.BCST       numbers<>+1664(SB), Z3, Z3
+	VSUBPS.BCST       numbers<>+704(SB), Z3, Z0
 	VCVTDQ2PS    Z5, Z5
 	VADDPS       Z5, Z2, Z2
 	VMULPS       Z0, Z0, Z1
-	VMOVUPS      numbers<>+1792(SB), Z5
-	VFMADD213PS  numbers<>+1856(SB), Z0, Z5
-	VFMADD213PS  numbers<>+1920(SB), Z0, Z5
-	VFMADD213PS  numbers<>+1984(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2048(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2112(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2176(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2240(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2304(SB), Z0, Z5
+	VBROADCASTSS      numbers<>+1792(SB), Z5
+	VFMADD213PS.BCST  numbers<>+1856(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+1920(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+1984(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2048(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2112(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2176(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2240(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2304(SB), Z0, Z5
 	VMULPS       Z0, Z1, Z6
 	VMULPS       Z5, Z6, Z6
-	VFMADD231PS  numbers<>+256(SB), Z2, Z6
-	VFNMADD231PS numbers<>+640(SB), Z1, Z6
+	VFMADD231PS.BCST  numbers<>+256(SB), Z2, Z6
+	VFNMADD231PS.BCST numbers<>+640(SB), Z1, Z6
 	VADDPS       Z6, Z0, Z0
-	VFMADD231PS  numbers<>+192(SB), Z2, Z0
-	VCMPPS       $0x00, numbers<>+2368(SB), Z4, K2
-	VMOVUPS      numbers<>+2432(SB), Z1
+	VFMADD231PS.BCST  numbers<>+192(SB), Z2, Z0
+	VCMPPS.BCST       $0x00, numbers<>+2368(SB), Z4, K2
+	VBROADCASTSS      numbers<>+2432(SB), Z1
 	VBLENDMPS    Z1, Z0, K2, Z0
-	VCMPPS       $0x01, numbers<>+2368(SB), Z4, K2
-	VMOVUPS      numbers<>+2496(SB), Z1
+	VCMPPS.BCST       $0x01, numbers<>+2368(SB), Z4, K2
+	VBROADCASTSS      numbers<>+2496(SB), Z1
 	VBLENDMPS    Z1, Z0, K2, Z0
-	VCMPPS       $0x05, numbers<>+2560(SB), Z4, K2
+	VCMPPS.BCST       $0x05, numbers<>+2560(SB), Z4, K2
 	VBLENDMPS    Z4, Z0, K2, Z0
 	VMOVUPS      Z0, K1, (DI)
 
@@ -5471,46 +5471,46 @@ vector:
 	VMOVAPS Z0, Z4
 
 	// What the sum loses, scaled as the sum is, is added to what is left of it.
-	VADDPS       numbers<>+704(SB), Z4, Z1
-	VSUBPS       numbers<>+704(SB), Z1, Z7
+	VADDPS.BCST       numbers<>+704(SB), Z4, Z1
+	VSUBPS.BCST       numbers<>+704(SB), Z1, Z7
 	VSUBPS       Z7, Z4, Z7
-	VPSUBD       numbers<>+1664(SB), Z1, Z3
+	VPSUBD.BCST       numbers<>+1664(SB), Z1, Z3
 	VPSRAD       $0x17, Z3, Z5
-	VANDPS       numbers<>+1728(SB), Z3, Z3
-	VPADDD       numbers<>+1664(SB), Z3, Z3
-	VSUBPS       numbers<>+704(SB), Z3, Z0
-	VMOVUPS      numbers<>+2624(SB), Z3
+	VANDPS.BCST       numbers<>+1728(SB), Z3, Z3
+	VPADDD.BCST       numbers<>+1664(SB), Z3, Z3
+	VSUBPS.BCST       numbers<>+704(SB), Z3, Z0
+	VBROADCASTSS      numbers<>+2624(SB), Z3
 	VPMINSD      Z5, Z3, Z3
-	VMOVUPS      numbers<>+2688(SB), Z2
+	VBROADCASTSS      numbers<>+2688(SB), Z2
 	VPSUBD       Z3, Z2, Z3
 	VPSLLD       $0x17, Z3, Z3
 	VFMADD231PS  Z3, Z7, Z0
 	VCVTDQ2PS    Z5, Z2
 	VMULPS       Z0, Z0, Z1
-	VMOVUPS      numbers<>+1792(SB), Z5
-	VFMADD213PS  numbers<>+1856(SB), Z0, Z5
-	VFMADD213PS  numbers<>+1920(SB), Z0, Z5
-	VFMADD213PS  numbers<>+1984(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2048(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2112(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2176(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2240(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2304(SB), Z0, Z5
+	VBROADCASTSS      numbers<>+1792(SB), Z5
+	VFMADD213PS.BCST  numbers<>+1856(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+1920(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+1984(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2048(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2112(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2176(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2240(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2304(SB), Z0, Z5
 	VMULPS       Z0, Z1, Z6
 	VMULPS       Z5, Z6, Z6
-	VFMADD231PS  numbers<>+256(SB), Z2, Z6
-	VFNMADD231PS numbers<>+640(SB), Z1, Z6
+	VFMADD231PS.BCST  numbers<>+256(SB), Z2, Z6
+	VFNMADD231PS.BCST numbers<>+640(SB), Z1, Z6
 	VADDPS       Z6, Z0, Z0
-	VFMADD231PS  numbers<>+192(SB), Z2, Z0
-	VANDPS       numbers<>+768(SB), Z4, Z1
+	VFMADD231PS.BCST  numbers<>+192(SB), Z2, Z0
+	VANDPS.BCST       numbers<>+768(SB), Z4, Z1
 	VORPS        Z1, Z0, Z0
-	VCMPPS       $0x00, numbers<>+2752(SB), Z4, K2
-	VMOVUPS      numbers<>+2432(SB), Z1
+	VCMPPS.BCST       $0x00, numbers<>+2752(SB), Z4, K2
+	VBROADCASTSS      numbers<>+2432(SB), Z1
 	VBLENDMPS    Z1, Z0, K2, Z0
-	VCMPPS       $0x01, numbers<>+2752(SB), Z4, K2
-	VMOVUPS      numbers<>+2496(SB), Z1
+	VCMPPS.BCST       $0x01, numbers<>+2752(SB), Z4, K2
+	VBROADCASTSS      numbers<>+2496(SB), Z1
 	VBLENDMPS    Z1, Z0, K2, Z0
-	VCMPPS       $0x05, numbers<>+2560(SB), Z4, K2
+	VCMPPS.BCST       $0x05, numbers<>+2560(SB), Z4, K2
 	VBLENDMPS    Z4, Z0, K2, Z0
 	VMOVUPS      Z0, (DI)
 	ADDQ         $0x40, DI
@@ -5524,46 +5524,46 @@ tail:
 	VMOVAPS   Z0, Z4
 
 	// What the sum loses, scaled as the sum is, is added to what is left of it.
-	VADDPS       numbers<>+704(SB), Z4, Z1
-	VSUBPS       numbers<>+704(SB), Z1, Z7
+	VADDPS.BCST       numbers<>+704(SB), Z4, Z1
+	VSUBPS.BCST       numbers<>+704(SB), Z1, Z7
 	VSUBPS       Z7, Z4, Z7
-	VPSUBD       numbers<>+1664(SB), Z1, Z3
+	VPSUBD.BCST       numbers<>+1664(SB), Z1, Z3
 	VPSRAD       $0x17, Z3, Z5
-	VANDPS       numbers<>+1728(SB), Z3, Z3
-	VPADDD       numbers<>+1664(SB), Z3, Z3
-	VSUBPS       numbers<>+704(SB), Z3, Z0
-	VMOVUPS      numbers<>+2624(SB), Z3
+	VANDPS.BCST       numbers<>+1728(SB), Z3, Z3
+	VPADDD.BCST       numbers<>+1664(SB), Z3, Z3
+	VSUBPS.BCST       numbers<>+704(SB), Z3, Z0
+	VBROADCASTSS      numbers<>+2624(SB), Z3
 	VPMINSD      Z5, Z3, Z3
-	VMOVUPS      numbers<>+2688(SB), Z2
+	VBROADCASTSS      numbers<>+2688(SB), Z2
 	VPSUBD       Z3, Z2, Z3
 	VPSLLD       $0x17, Z3, Z3
 	VFMADD231PS  Z3, Z7, Z0
 	VCVTDQ2PS    Z5, Z2
 	VMULPS       Z0, Z0, Z1
-	VMOVUPS      numbers<>+1792(SB), Z5
-	VFMADD213PS  numbers<>+1856(SB), Z0, Z5
-	VFMADD213PS  numbers<>+1920(SB), Z0, Z5
-	VFMADD213PS  numbers<>+1984(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2048(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2112(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2176(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2240(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2304(SB), Z0, Z5
+	VBROADCASTSS      numbers<>+1792(SB), Z5
+	VFMADD213PS.BCST  numbers<>+1856(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+1920(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+1984(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2048(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2112(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2176(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2240(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2304(SB), Z0, Z5
 	VMULPS       Z0, Z1, Z6
 	VMULPS       Z5, Z6, Z6
-	VFMADD231PS  numbers<>+256(SB), Z2, Z6
-	VFNMADD231PS numbers<>+640(SB), Z1, Z6
+	VFMADD231PS.BCST  numbers<>+256(SB), Z2, Z6
+	VFNMADD231PS.BCST numbers<>+640(SB), Z1, Z6
 	VADDPS       Z6, Z0, Z0
-	VFMADD231PS  numbers<>+192(SB), Z2, Z0
-	VANDPS       numbers<>+768(SB), Z4, Z1
+	VFMADD231PS.BCST  numbers<>+192(SB), Z2, Z0
+	VANDPS.BCST       numbers<>+768(SB), Z4, Z1
 	VORPS        Z1, Z0, Z0
-	VCMPPS       $0x00, numbers<>+2752(SB), Z4, K2
-	VMOVUPS      numbers<>+2432(SB), Z1
+	VCMPPS.BCST       $0x00, numbers<>+2752(SB), Z4, K2
+	VBROADCASTSS      numbers<>+2432(SB), Z1
 	VBLENDMPS    Z1, Z0, K2, Z0
-	VCMPPS       $0x01, numbers<>+2752(SB), Z4, K2
-	VMOVUPS      numbers<>+2496(SB), Z1
+	VCMPPS.BCST       $0x01, numbers<>+2752(SB), Z4, K2
+	VBROADCASTSS      numbers<>+2496(SB), Z1
 	VBLENDMPS    Z1, Z0, K2, Z0
-	VCMPPS       $0x05, numbers<>+2560(SB), Z4, K2
+	VCMPPS.BCST       $0x05, numbers<>+2560(SB), Z4, K2
 	VBLENDMPS    Z4, Z0, K2, Z0
 	VMOVUPS      Z0, K1, (DI)
 
@@ -5591,31 +5591,31 @@ vector:
 	VMOVUPS      (SI), Z0
 	ADDQ         $0x40, SI
 	VMOVAPS      Z0, Z11
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+2816(SB), Z3
+	VBROADCASTSS      numbers<>+2816(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
 
 	// Twice (p*s + s - 1/2), where s is half of the power of two.
 	VCVTPS2DQ   Z1, Z1
-	VPADDD      numbers<>+2624(SB), Z1, Z1
+	VPADDD.BCST      numbers<>+2624(SB), Z1, Z1
 	VPSLLD      $0x17, Z1, Z1
-	VSUBPS      numbers<>+640(SB), Z1, Z3
+	VSUBPS.BCST      numbers<>+640(SB), Z1, Z3
 	VFMADD213PS Z3, Z1, Z2
 	VADDPS      Z2, Z2, Z0
-	VANDPS      numbers<>+768(SB), Z11, Z3
+	VANDPS.BCST      numbers<>+768(SB), Z11, Z3
 	VORPS       Z3, Z0, Z0
 	VMOVUPS     Z0, (DI)
 	ADDQ        $0x40, DI
@@ -5627,31 +5627,31 @@ tail:
 	JZ           done
 	VMOVUPS.Z    (SI), K1, Z0
 	VMOVAPS      Z0, Z11
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+2816(SB), Z3
+	VBROADCASTSS      numbers<>+2816(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
 
 	// Twice (p*s + s - 1/2), where s is half of the power of two.
 	VCVTPS2DQ   Z1, Z1
-	VPADDD      numbers<>+2624(SB), Z1, Z1
+	VPADDD.BCST      numbers<>+2624(SB), Z1, Z1
 	VPSLLD      $0x17, Z1, Z1
-	VSUBPS      numbers<>+640(SB), Z1, Z3
+	VSUBPS.BCST      numbers<>+640(SB), Z1, Z3
 	VFMADD213PS Z3, Z1, Z2
 	VADDPS      Z2, Z2, Z0
-	VANDPS      numbers<>+768(SB), Z11, Z3
+	VANDPS.BCST      numbers<>+768(SB), Z11, Z3
 	VORPS       Z3, Z0, Z0
 	VMOVUPS     Z0, K1, (DI)
 
@@ -5679,51 +5679,51 @@ vector:
 	VMOVUPS     (SI), Z0
 	ADDQ        $0x40, SI
 	VMOVAPS     Z0, Z4
-	VANDPS      numbers<>+832(SB), Z4, Z5
-	VMOVUPS     numbers<>+2880(SB), Z1
+	VANDPS.BCST      numbers<>+832(SB), Z4, Z5
+	VBROADCASTSS     numbers<>+2880(SB), Z1
 	VMINPS      Z5, Z1, Z5
 	VMULPS      Z5, Z5, Z6
-	VMOVUPS     numbers<>+2944(SB), Z7
-	VFMADD213PS numbers<>+3008(SB), Z6, Z7
-	VFMADD213PS numbers<>+3072(SB), Z6, Z7
-	VFMADD213PS numbers<>+3136(SB), Z6, Z7
-	VFMADD213PS numbers<>+3200(SB), Z6, Z7
-	VFMADD213PS numbers<>+3264(SB), Z6, Z7
+	VBROADCASTSS     numbers<>+2944(SB), Z7
+	VFMADD213PS.BCST numbers<>+3008(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+3072(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+3136(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+3200(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+3264(SB), Z6, Z7
 	VFMADD213PS Z4, Z4, Z7
-	VMOVUPS     numbers<>+3328(SB), Z0
-	VFMADD213PS numbers<>+3392(SB), Z5, Z0
-	VMOVUPS     numbers<>+3456(SB), Z1
-	VFMADD213PS numbers<>+3520(SB), Z5, Z1
+	VBROADCASTSS     numbers<>+3328(SB), Z0
+	VFMADD213PS.BCST numbers<>+3392(SB), Z5, Z0
+	VBROADCASTSS     numbers<>+3456(SB), Z1
+	VFMADD213PS.BCST numbers<>+3520(SB), Z5, Z1
 	VFMADD213PS Z1, Z6, Z0
-	VFMADD213PS numbers<>+3584(SB), Z5, Z0
-	VFMADD213PS numbers<>+3648(SB), Z5, Z0
-	VFMADD213PS numbers<>+3712(SB), Z5, Z0
+	VFMADD213PS.BCST numbers<>+3584(SB), Z5, Z0
+	VFMADD213PS.BCST numbers<>+3648(SB), Z5, Z0
+	VFMADD213PS.BCST numbers<>+3712(SB), Z5, Z0
 	VFMSUB213PS Z5, Z5, Z0
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
+	VBROADCASTSS      numbers<>+64(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
-	VMOVUPS      numbers<>+704(SB), Z1
+	VBROADCASTSS      numbers<>+704(SB), Z1
 	VSUBPS       Z0, Z1, Z0
-	VANDPS       numbers<>+768(SB), Z4, Z1
+	VANDPS.BCST       numbers<>+768(SB), Z4, Z1
 	VORPS        Z1, Z0, Z0
-	VCMPPS       $0x0e, numbers<>+3776(SB), Z5, K2
+	VCMPPS.BCST       $0x0e, numbers<>+3776(SB), Z5, K2
 	VBLENDMPS    Z0, Z7, K2, Z0
 	VMOVUPS      Z0, (DI)
 	ADDQ         $0x40, DI
@@ -5735,51 +5735,51 @@ tail:
 	JZ          done
 	VMOVUPS.Z   (SI), K1, Z0
 	VMOVAPS     Z0, Z4
-	VANDPS      numbers<>+832(SB), Z4, Z5
-	VMOVUPS     numbers<>+2880(SB), Z1
+	VANDPS.BCST      numbers<>+832(SB), Z4, Z5
+	VBROADCASTSS     numbers<>+2880(SB), Z1
 	VMINPS      Z5, Z1, Z5
 	VMULPS      Z5, Z5, Z6
-	VMOVUPS     numbers<>+2944(SB), Z7
-	VFMADD213PS numbers<>+3008(SB), Z6, Z7
-	VFMADD213PS numbers<>+3072(SB), Z6, Z7
-	VFMADD213PS numbers<>+3136(SB), Z6, Z7
-	VFMADD213PS numbers<>+3200(SB), Z6, Z7
-	VFMADD213PS numbers<>+3264(SB), Z6, Z7
+	VBROADCASTSS     numbers<>+2944(SB), Z7
+	VFMADD213PS.BCST numbers<>+3008(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+3072(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+3136(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+3200(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+3264(SB), Z6, Z7
 	VFMADD213PS Z4, Z4, Z7
-	VMOVUPS     numbers<>+3328(SB), Z0
-	VFMADD213PS numbers<>+3392(SB), Z5, Z0
-	VMOVUPS     numbers<>+3456(SB), Z1
-	VFMADD213PS numbers<>+3520(SB), Z5, Z1
+	VBROADCASTSS     numbers<>+3328(SB), Z0
+	VFMADD213PS.BCST numbers<>+3392(SB), Z5, Z0
+	VBROADCASTSS     numbers<>+3456(SB), Z1
+	VFMADD213PS.BCST numbers<>+3520(SB), Z5, Z1
 	VFMADD213PS Z1, Z6, Z0
-	VFMADD213PS numbers<>+3584(SB), Z5, Z0
-	VFMADD213PS numbers<>+3648(SB), Z5, Z0
-	VFMADD213PS numbers<>+3712(SB), Z5, Z0
+	VFMADD213PS.BCST numbers<>+3584(SB), Z5, Z0
+	VFMADD213PS.BCST numbers<>+3648(SB), Z5, Z0
+	VFMADD213PS.BCST numbers<>+3712(SB), Z5, Z0
 	VFMSUB213PS Z5, Z5, Z0
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
+	VBROADCASTSS      numbers<>+64(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
-	VMOVUPS      numbers<>+704(SB), Z1
+	VBROADCASTSS      numbers<>+704(SB), Z1
 	VSUBPS       Z0, Z1, Z0
-	VANDPS       numbers<>+768(SB), Z4, Z1
+	VANDPS.BCST       numbers<>+768(SB), Z4, Z1
 	VORPS        Z1, Z0, Z0
-	VCMPPS       $0x0e, numbers<>+3776(SB), Z5, K2
+	VCMPPS.BCST       $0x0e, numbers<>+3776(SB), Z5, K2
 	VBLENDMPS    Z0, Z7, K2, Z0
 	VMOVUPS      Z0, K1, (DI)
 
@@ -5807,55 +5807,55 @@ vector:
 	VMOVUPS     (SI), Z0
 	ADDQ        $0x40, SI
 	VMOVAPS     Z0, Z4
-	VANDPS      numbers<>+832(SB), Z4, Z5
-	VMOVUPS     numbers<>+3840(SB), Z1
+	VANDPS.BCST      numbers<>+832(SB), Z4, Z5
+	VBROADCASTSS     numbers<>+3840(SB), Z1
 	VMINPS      Z5, Z1, Z5
-	VSUBPS      numbers<>+3904(SB), Z5, Z1
-	VADDPS      numbers<>+3904(SB), Z5, Z2
+	VSUBPS.BCST      numbers<>+3904(SB), Z5, Z1
+	VADDPS.BCST      numbers<>+3904(SB), Z5, Z2
 	VDIVPS      Z2, Z1, Z6
-	VMOVUPS     numbers<>+3968(SB), Z7
-	VFMADD213PS numbers<>+4032(SB), Z6, Z7
-	VFMADD213PS numbers<>+4096(SB), Z6, Z7
-	VFMADD213PS numbers<>+4160(SB), Z6, Z7
-	VFMADD213PS numbers<>+4224(SB), Z6, Z7
-	VFMADD213PS numbers<>+4288(SB), Z6, Z7
-	VFMADD213PS numbers<>+4352(SB), Z6, Z7
-	VFMADD213PS numbers<>+4416(SB), Z6, Z7
-	VFMADD213PS numbers<>+4480(SB), Z6, Z7
-	VFMADD213PS numbers<>+4544(SB), Z6, Z7
-	VMOVUPS     numbers<>+640(SB), Z1
-	VFMADD213PS numbers<>+704(SB), Z5, Z1
+	VBROADCASTSS     numbers<>+3968(SB), Z7
+	VFMADD213PS.BCST numbers<>+4032(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+4096(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+4160(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+4224(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+4288(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+4352(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+4416(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+4480(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+4544(SB), Z6, Z7
+	VBROADCASTSS     numbers<>+640(SB), Z1
+	VFMADD213PS.BCST numbers<>+704(SB), Z5, Z1
 	VDIVPS      Z1, Z7, Z7
 
 	// The square and what it loses.
 	VMULPS      Z5, Z5, Z0
 	VMOVAPS     Z5, Z6
 	VFMSUB213PS Z0, Z5, Z6
-	VMULPS      numbers<>+4608(SB), Z0, Z0
-	VMULPS      numbers<>+4608(SB), Z6, Z6
+	VMULPS.BCST      numbers<>+4608(SB), Z0, Z0
+	VMULPS.BCST      numbers<>+4608(SB), Z6, Z6
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
+	VBROADCASTSS      numbers<>+64(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
 	VMULPS       Z0, Z7, Z7
 	VFMADD231PS  Z6, Z7, Z7
-	VMOVUPS      numbers<>+704(SB), Z1
+	VBROADCASTSS      numbers<>+704(SB), Z1
 	VSUBPS       Z7, Z1, Z1
 	VPXORD       Z2, Z2, Z2
 	VCMPPS       $0x0e, Z2, Z4, K2
@@ -5871,55 +5871,55 @@ tail:
 	JZ          done
 	VMOVUPS.Z   (SI), K1, Z0
 	VMOVAPS     Z0, Z4
-	VANDPS      numbers<>+832(SB), Z4, Z5
-	VMOVUPS     numbers<>+3840(SB), Z1
+	VANDPS.BCST      numbers<>+832(SB), Z4, Z5
+	VBROADCASTSS     numbers<>+3840(SB), Z1
 	VMINPS      Z5, Z1, Z5
-	VSUBPS      numbers<>+3904(SB), Z5, Z1
-	VADDPS      numbers<>+3904(SB), Z5, Z2
+	VSUBPS.BCST      numbers<>+3904(SB), Z5, Z1
+	VADDPS.BCST      numbers<>+3904(SB), Z5, Z2
 	VDIVPS      Z2, Z1, Z6
-	VMOVUPS     numbers<>+3968(SB), Z7
-	VFMADD213PS numbers<>+4032(SB), Z6, Z7
-	VFMADD213PS numbers<>+4096(SB), Z6, Z7
-	VFMADD213PS numbers<>+4160(SB), Z6, Z7
-	VFMADD213PS numbers<>+4224(SB), Z6, Z7
-	VFMADD213PS numbers<>+4288(SB), Z6, Z7
-	VFMADD213PS numbers<>+4352(SB), Z6, Z7
-	VFMADD213PS numbers<>+4416(SB), Z6, Z7
-	VFMADD213PS numbers<>+4480(SB), Z6, Z7
-	VFMADD213PS numbers<>+4544(SB), Z6, Z7
-	VMOVUPS     numbers<>+640(SB), Z1
-	VFMADD213PS numbers<>+704(SB), Z5, Z1
+	VBROADCASTSS     numbers<>+3968(SB), Z7
+	VFMADD213PS.BCST numbers<>+4032(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+4096(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+4160(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+4224(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+4288(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+4352(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+4416(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+4480(SB), Z6, Z7
+	VFMADD213PS.BCST numbers<>+4544(SB), Z6, Z7
+	VBROADCASTSS     numbers<>+640(SB), Z1
+	VFMADD213PS.BCST numbers<>+704(SB), Z5, Z1
 	VDIVPS      Z1, Z7, Z7
 
 	// The square and what it loses.
 	VMULPS      Z5, Z5, Z0
 	VMOVAPS     Z5, Z6
 	VFMSUB213PS Z0, Z5, Z6
-	VMULPS      numbers<>+4608(SB), Z0, Z0
-	VMULPS      numbers<>+4608(SB), Z6, Z6
+	VMULPS.BCST      numbers<>+4608(SB), Z0, Z0
+	VMULPS.BCST      numbers<>+4608(SB), Z6, Z6
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
+	VBROADCASTSS      numbers<>+64(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
 	VMULPS       Z0, Z7, Z7
 	VFMADD231PS  Z6, Z7, Z7
-	VMOVUPS      numbers<>+704(SB), Z1
+	VBROADCASTSS      numbers<>+704(SB), Z1
 	VSUBPS       Z7, Z1, Z1
 	VPXORD       Z2, Z2, Z2
 	VCMPPS       $0x0e, Z2, Z4, K2
@@ -5951,59 +5951,59 @@ vector:
 	VMOVUPS (SI), Z0
 	ADDQ    $0x40, SI
 	VMOVAPS Z0, Z4
-	VMOVUPS numbers<>+4672(SB), Z1
+	VBROADCASTSS numbers<>+4672(SB), Z1
 	VMINPS  Z4, Z1, Z5
-	VMOVUPS numbers<>+4736(SB), Z1
+	VBROADCASTSS numbers<>+4736(SB), Z1
 	VMAXPS  Z5, Z1, Z5
 	VMULPS  Z5, Z5, Z6
-	VMULPS  numbers<>+4800(SB), Z6, Z7
-	VADDPS  numbers<>+4864(SB), Z7, Z1
+	VMULPS.BCST  numbers<>+4800(SB), Z6, Z7
+	VADDPS.BCST  numbers<>+4864(SB), Z7, Z1
 
 	// What the sum loses, the product, the square and the constants.
-	VSUBPS      numbers<>+4864(SB), Z1, Z3
+	VSUBPS.BCST      numbers<>+4864(SB), Z1, Z3
 	VSUBPS      Z3, Z7, Z2
 	VSUBPS      Z3, Z1, Z3
-	VMOVUPS     numbers<>+4864(SB), Z10
+	VBROADCASTSS     numbers<>+4864(SB), Z10
 	VSUBPS      Z3, Z10, Z3
 	VADDPS      Z3, Z2, Z2
-	VMOVUPS     numbers<>+4800(SB), Z3
+	VBROADCASTSS     numbers<>+4800(SB), Z3
 	VFMSUB213PS Z7, Z6, Z3
 	VADDPS      Z3, Z2, Z2
 	VMOVAPS     Z5, Z3
 	VFMSUB213PS Z6, Z5, Z3
-	VFMADD231PS numbers<>+4800(SB), Z3, Z2
-	VFMADD231PS numbers<>+4928(SB), Z6, Z2
-	VADDPS      numbers<>+4992(SB), Z2, Z2
+	VFMADD231PS.BCST numbers<>+4800(SB), Z3, Z2
+	VFMADD231PS.BCST numbers<>+4928(SB), Z6, Z2
+	VADDPS.BCST      numbers<>+4992(SB), Z2, Z2
 	VMULPS      Z1, Z5, Z0
 	VFMSUB213PS Z0, Z5, Z1
 	VFMADD231PS Z2, Z5, Z1
 
 	// With the exponential of -|t|, at most one, which is 1-low times that of the high half.
-	VANDPS numbers<>+768(SB), Z0, Z3
+	VANDPS.BCST numbers<>+768(SB), Z0, Z3
 	VXORPS Z3, Z1, Z7
-	VORPS  numbers<>+768(SB), Z0, Z0
+	VORPS.BCST  numbers<>+768(SB), Z0, Z0
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
+	VBROADCASTSS      numbers<>+64(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
 	VFNMADD231PS Z7, Z0, Z0
-	VMOVUPS      numbers<>+704(SB), Z1
+	VBROADCASTSS      numbers<>+704(SB), Z1
 	VADDPS       Z1, Z0, Z2
 	VPMOVD2M     Z4, K2
 	VBLENDMPS    Z0, Z1, K2, Z0
@@ -6019,59 +6019,59 @@ tail:
 	JZ        done
 	VMOVUPS.Z (SI), K1, Z0
 	VMOVAPS   Z0, Z4
-	VMOVUPS   numbers<>+4672(SB), Z1
+	VBROADCASTSS   numbers<>+4672(SB), Z1
 	VMINPS    Z4, Z1, Z5
-	VMOVUPS   numbers<>+4736(SB), Z1
+	VBROADCASTSS   numbers<>+4736(SB), Z1
 	VMAXPS    Z5, Z1, Z5
 	VMULPS    Z5, Z5, Z6
-	VMULPS    numbers<>+4800(SB), Z6, Z7
-	VADDPS    numbers<>+4864(SB), Z7, Z1
+	VMULPS.BCST    numbers<>+4800(SB), Z6, Z7
+	VADDPS.BCST    numbers<>+4864(SB), Z7, Z1
 
 	// What the sum loses, the product, the square and the constants.
-	VSUBPS      numbers<>+4864(SB), Z1, Z3
+	VSUBPS.BCST      numbers<>+4864(SB), Z1, Z3
 	VSUBPS      Z3, Z7, Z2
 	VSUBPS      Z3, Z1, Z3
-	VMOVUPS     numbers<>+4864(SB), Z10
+	VBROADCASTSS     numbers<>+4864(SB), Z10
 	VSUBPS      Z3, Z10, Z3
 	VADDPS      Z3, Z2, Z2
-	VMOVUPS     numbers<>+4800(SB), Z3
+	VBROADCASTSS     numbers<>+4800(SB), Z3
 	VFMSUB213PS Z7, Z6, Z3
 	VADDPS      Z3, Z2, Z2
 	VMOVAPS     Z5, Z3
 	VFMSUB213PS Z6, Z5, Z3
-	VFMADD231PS numbers<>+4800(SB), Z3, Z2
-	VFMADD231PS numbers<>+4928(SB), Z6, Z2
-	VADDPS      numbers<>+4992(SB), Z2, Z2
+	VFMADD231PS.BCST numbers<>+4800(SB), Z3, Z2
+	VFMADD231PS.BCST numbers<>+4928(SB), Z6, Z2
+	VADDPS.BCST      numbers<>+4992(SB), Z2, Z2
 	VMULPS      Z1, Z5, Z0
 	VFMSUB213PS Z0, Z5, Z1
 	VFMADD231PS Z2, Z5, Z1
 
 	// With the exponential of -|t|, at most one, which is 1-low times that of the high half.
-	VANDPS numbers<>+768(SB), Z0, Z3
+	VANDPS.BCST numbers<>+768(SB), Z0, Z3
 	VXORPS Z3, Z1, Z7
-	VORPS  numbers<>+768(SB), Z0, Z0
+	VORPS.BCST  numbers<>+768(SB), Z0, Z0
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
+	VBROADCASTSS      numbers<>+64(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
 	VFNMADD231PS Z7, Z0, Z0
-	VMOVUPS      numbers<>+704(SB), Z1
+	VBROADCASTSS      numbers<>+704(SB), Z1
 	VADDPS       Z1, Z0, Z2
 	VPMOVD2M     Z4, K2
 	VBLENDMPS    Z0, Z1, K2, Z0
@@ -6103,70 +6103,70 @@ vector:
 	VMOVUPS (SI), Z0
 	ADDQ    $0x40, SI
 	VMOVAPS Z0, Z10
-	VORPS   numbers<>+768(SB), Z0, Z0
+	VORPS.BCST   numbers<>+768(SB), Z0, Z0
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
+	VBROADCASTSS      numbers<>+64(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
 	VMOVAPS      Z0, Z4
 
 	// What the sum loses, scaled as the sum is, is added to what is left of it.
-	VADDPS       numbers<>+704(SB), Z4, Z1
-	VSUBPS       numbers<>+704(SB), Z1, Z7
+	VADDPS.BCST       numbers<>+704(SB), Z4, Z1
+	VSUBPS.BCST       numbers<>+704(SB), Z1, Z7
 	VSUBPS       Z7, Z4, Z7
-	VPSUBD       numbers<>+1664(SB), Z1, Z3
+	VPSUBD.BCST       numbers<>+1664(SB), Z1, Z3
 	VPSRAD       $0x17, Z3, Z5
-	VANDPS       numbers<>+1728(SB), Z3, Z3
-	VPADDD       numbers<>+1664(SB), Z3, Z3
-	VSUBPS       numbers<>+704(SB), Z3, Z0
-	VMOVUPS      numbers<>+2624(SB), Z3
+	VANDPS.BCST       numbers<>+1728(SB), Z3, Z3
+	VPADDD.BCST       numbers<>+1664(SB), Z3, Z3
+	VSUBPS.BCST       numbers<>+704(SB), Z3, Z0
+	VBROADCASTSS      numbers<>+2624(SB), Z3
 	VPMINSD      Z5, Z3, Z3
-	VMOVUPS      numbers<>+2688(SB), Z2
+	VBROADCASTSS      numbers<>+2688(SB), Z2
 	VPSUBD       Z3, Z2, Z3
 	VPSLLD       $0x17, Z3, Z3
 	VFMADD231PS  Z3, Z7, Z0
 	VCVTDQ2PS    Z5, Z2
 	VMULPS       Z0, Z0, Z1
-	VMOVUPS      numbers<>+1792(SB), Z5
-	VFMADD213PS  numbers<>+1856(SB), Z0, Z5
-	VFMADD213PS  numbers<>+1920(SB), Z0, Z5
-	VFMADD213PS  numbers<>+1984(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2048(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2112(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2176(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2240(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2304(SB), Z0, Z5
+	VBROADCASTSS      numbers<>+1792(SB), Z5
+	VFMADD213PS.BCST  numbers<>+1856(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+1920(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+1984(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2048(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2112(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2176(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2240(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2304(SB), Z0, Z5
 	VMULPS       Z0, Z1, Z6
 	VMULPS       Z5, Z6, Z6
-	VFMADD231PS  numbers<>+256(SB), Z2, Z6
-	VFNMADD231PS numbers<>+640(SB), Z1, Z6
+	VFMADD231PS.BCST  numbers<>+256(SB), Z2, Z6
+	VFNMADD231PS.BCST numbers<>+640(SB), Z1, Z6
 	VADDPS       Z6, Z0, Z0
-	VFMADD231PS  numbers<>+192(SB), Z2, Z0
-	VANDPS       numbers<>+768(SB), Z4, Z1
+	VFMADD231PS.BCST  numbers<>+192(SB), Z2, Z0
+	VANDPS.BCST       numbers<>+768(SB), Z4, Z1
 	VORPS        Z1, Z0, Z0
-	VCMPPS       $0x00, numbers<>+2752(SB), Z4, K2
-	VMOVUPS      numbers<>+2432(SB), Z1
+	VCMPPS.BCST       $0x00, numbers<>+2752(SB), Z4, K2
+	VBROADCASTSS      numbers<>+2432(SB), Z1
 	VBLENDMPS    Z1, Z0, K2, Z0
-	VCMPPS       $0x01, numbers<>+2752(SB), Z4, K2
-	VMOVUPS      numbers<>+2496(SB), Z1
+	VCMPPS.BCST       $0x01, numbers<>+2752(SB), Z4, K2
+	VBROADCASTSS      numbers<>+2496(SB), Z1
 	VBLENDMPS    Z1, Z0, K2, Z0
-	VCMPPS       $0x05, numbers<>+2560(SB), Z4, K2
+	VCMPPS.BCST       $0x05, numbers<>+2560(SB), Z4, K2
 	VBLENDMPS    Z4, Z0, K2, Z0
 	VPXORD       Z1, Z1, Z1
 	VMAXPS       Z10, Z1, Z1
@@ -6181,70 +6181,70 @@ tail:
 	JZ        done
 	VMOVUPS.Z (SI), K1, Z0
 	VMOVAPS   Z0, Z10
-	VORPS     numbers<>+768(SB), Z0, Z0
+	VORPS.BCST     numbers<>+768(SB), Z0, Z0
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
+	VBROADCASTSS      numbers<>+64(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
 	VMOVAPS      Z0, Z4
 
 	// What the sum loses, scaled as the sum is, is added to what is left of it.
-	VADDPS       numbers<>+704(SB), Z4, Z1
-	VSUBPS       numbers<>+704(SB), Z1, Z7
+	VADDPS.BCST       numbers<>+704(SB), Z4, Z1
+	VSUBPS.BCST       numbers<>+704(SB), Z1, Z7
 	VSUBPS       Z7, Z4, Z7
-	VPSUBD       numbers<>+1664(SB), Z1, Z3
+	VPSUBD.BCST       numbers<>+1664(SB), Z1, Z3
 	VPSRAD       $0x17, Z3, Z5
-	VANDPS       numbers<>+1728(SB), Z3, Z3
-	VPADDD       numbers<>+1664(SB), Z3, Z3
-	VSUBPS       numbers<>+704(SB), Z3, Z0
-	VMOVUPS      numbers<>+2624(SB), Z3
+	VANDPS.BCST       numbers<>+1728(SB), Z3, Z3
+	VPADDD.BCST       numbers<>+1664(SB), Z3, Z3
+	VSUBPS.BCST       numbers<>+704(SB), Z3, Z0
+	VBROADCASTSS      numbers<>+2624(SB), Z3
 	VPMINSD      Z5, Z3, Z3
-	VMOVUPS      numbers<>+2688(SB), Z2
+	VBROADCASTSS      numbers<>+2688(SB), Z2
 	VPSUBD       Z3, Z2, Z3
 	VPSLLD       $0x17, Z3, Z3
 	VFMADD231PS  Z3, Z7, Z0
 	VCVTDQ2PS    Z5, Z2
 	VMULPS       Z0, Z0, Z1
-	VMOVUPS      numbers<>+1792(SB), Z5
-	VFMADD213PS  numbers<>+1856(SB), Z0, Z5
-	VFMADD213PS  numbers<>+1920(SB), Z0, Z5
-	VFMADD213PS  numbers<>+1984(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2048(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2112(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2176(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2240(SB), Z0, Z5
-	VFMADD213PS  numbers<>+2304(SB), Z0, Z5
+	VBROADCASTSS      numbers<>+1792(SB), Z5
+	VFMADD213PS.BCST  numbers<>+1856(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+1920(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+1984(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2048(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2112(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2176(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2240(SB), Z0, Z5
+	VFMADD213PS.BCST  numbers<>+2304(SB), Z0, Z5
 	VMULPS       Z0, Z1, Z6
 	VMULPS       Z5, Z6, Z6
-	VFMADD231PS  numbers<>+256(SB), Z2, Z6
-	VFNMADD231PS numbers<>+640(SB), Z1, Z6
+	VFMADD231PS.BCST  numbers<>+256(SB), Z2, Z6
+	VFNMADD231PS.BCST numbers<>+640(SB), Z1, Z6
 	VADDPS       Z6, Z0, Z0
-	VFMADD231PS  numbers<>+192(SB), Z2, Z0
-	VANDPS       numbers<>+768(SB), Z4, Z1
+	VFMADD231PS.BCST  numbers<>+192(SB), Z2, Z0
+	VANDPS.BCST       numbers<>+768(SB), Z4, Z1
 	VORPS        Z1, Z0, Z0
-	VCMPPS       $0x00, numbers<>+2752(SB), Z4, K2
-	VMOVUPS      numbers<>+2432(SB), Z1
+	VCMPPS.BCST       $0x00, numbers<>+2752(SB), Z4, K2
+	VBROADCASTSS      numbers<>+2432(SB), Z1
 	VBLENDMPS    Z1, Z0, K2, Z0
-	VCMPPS       $0x01, numbers<>+2752(SB), Z4, K2
-	VMOVUPS      numbers<>+2496(SB), Z1
+	VCMPPS.BCST       $0x01, numbers<>+2752(SB), Z4, K2
+	VBROADCASTSS      numbers<>+2496(SB), Z1
 	VBLENDMPS    Z1, Z0, K2, Z0
-	VCMPPS       $0x05, numbers<>+2560(SB), Z4, K2
+	VCMPPS.BCST       $0x05, numbers<>+2560(SB), Z4, K2
 	VBLENDMPS    Z4, Z0, K2, Z0
 	VPXORD       Z1, Z1, Z1
 	VMAXPS       Z10, Z1, Z1
@@ -6277,31 +6277,31 @@ vector:
 
 	// tanh(log(1+e)) is e(e+2)/(e(e+2)+2).
 	VMOVAPS Z0, Z4
-	VMOVUPS numbers<>+4672(SB), Z1
+	VBROADCASTSS numbers<>+4672(SB), Z1
 	VMINPS  Z0, Z1, Z0
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
+	VBROADCASTSS      numbers<>+64(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
-	VADDPS       numbers<>+896(SB), Z0, Z1
+	VADDPS.BCST       numbers<>+896(SB), Z0, Z1
 	VMULPS       Z1, Z0, Z0
-	VADDPS       numbers<>+896(SB), Z0, Z1
+	VADDPS.BCST       numbers<>+896(SB), Z0, Z1
 	VDIVPS       Z1, Z0, Z0
 	VMULPS       Z4, Z0, Z0
 	VMOVUPS      Z0, (DI)
@@ -6316,31 +6316,31 @@ tail:
 
 	// tanh(log(1+e)) is e(e+2)/(e(e+2)+2).
 	VMOVAPS Z0, Z4
-	VMOVUPS numbers<>+4672(SB), Z1
+	VBROADCASTSS numbers<>+4672(SB), Z1
 	VMINPS  Z0, Z1, Z0
 
 	// What lies outside overflows or vanishes as its bound does; a NaN stays one.
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+64(SB), Z3
+	VBROADCASTSS      numbers<>+64(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       numbers<>+704(SB), Z2, Z2
+	VADDPS.BCST       numbers<>+704(SB), Z2, Z2
 	VSCALEFPS    Z1, Z2, Z0
-	VADDPS       numbers<>+896(SB), Z0, Z1
+	VADDPS.BCST       numbers<>+896(SB), Z0, Z1
 	VMULPS       Z1, Z0, Z0
-	VADDPS       numbers<>+896(SB), Z0, Z1
+	VADDPS.BCST       numbers<>+896(SB), Z0, Z1
 	VDIVPS       Z1, Z0, Z0
 	VMULPS       Z4, Z0, Z0
 	VMOVUPS      Z0, K1, (DI)
@@ -6374,31 +6374,31 @@ vector:
 	VMOVAPS      Z0, Z4
 	VDIVPS       Z10, Z0, Z0
 	VMOVAPS      Z0, Z11
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+2816(SB), Z3
+	VBROADCASTSS      numbers<>+2816(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
 
 	// Twice (p*s + s - 1/2), where s is half of the power of two.
 	VCVTPS2DQ   Z1, Z1
-	VPADDD      numbers<>+2624(SB), Z1, Z1
+	VPADDD.BCST      numbers<>+2624(SB), Z1, Z1
 	VPSLLD      $0x17, Z1, Z1
-	VSUBPS      numbers<>+640(SB), Z1, Z3
+	VSUBPS.BCST      numbers<>+640(SB), Z1, Z3
 	VFMADD213PS Z3, Z1, Z2
 	VADDPS      Z2, Z2, Z0
-	VANDPS      numbers<>+768(SB), Z11, Z3
+	VANDPS.BCST      numbers<>+768(SB), Z11, Z3
 	VORPS       Z3, Z0, Z0
 	VMULPS      Z8, Z0, Z0
 	VPXORD      Z1, Z1, Z1
@@ -6417,31 +6417,31 @@ tail:
 	VMOVAPS      Z0, Z4
 	VDIVPS       Z10, Z0, Z0
 	VMOVAPS      Z0, Z11
-	VMOVUPS      numbers<>+0(SB), Z3
+	VBROADCASTSS      numbers<>+0(SB), Z3
 	VMINPS       Z0, Z3, Z0
-	VMOVUPS      numbers<>+2816(SB), Z3
+	VBROADCASTSS      numbers<>+2816(SB), Z3
 	VMAXPS       Z0, Z3, Z0
-	VMULPS       numbers<>+128(SB), Z0, Z1
+	VMULPS.BCST       numbers<>+128(SB), Z0, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+192(SB), Z1, Z0
-	VFNMADD231PS numbers<>+256(SB), Z1, Z0
-	VMOVUPS      numbers<>+320(SB), Z2
-	VFMADD213PS  numbers<>+384(SB), Z0, Z2
-	VFMADD213PS  numbers<>+448(SB), Z0, Z2
-	VFMADD213PS  numbers<>+512(SB), Z0, Z2
-	VFMADD213PS  numbers<>+576(SB), Z0, Z2
-	VFMADD213PS  numbers<>+640(SB), Z0, Z2
+	VFNMADD231PS.BCST numbers<>+192(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+256(SB), Z1, Z0
+	VBROADCASTSS      numbers<>+320(SB), Z2
+	VFMADD213PS.BCST  numbers<>+384(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+448(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+512(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+576(SB), Z0, Z2
+	VFMADD213PS.BCST  numbers<>+640(SB), Z0, Z2
 	VMULPS       Z0, Z0, Z3
 	VFMADD213PS  Z0, Z3, Z2
 
 	// Twice (p*s + s - 1/2), where s is half of the power of two.
 	VCVTPS2DQ   Z1, Z1
-	VPADDD      numbers<>+2624(SB), Z1, Z1
+	VPADDD.BCST      numbers<>+2624(SB), Z1, Z1
 	VPSLLD      $0x17, Z1, Z1
-	VSUBPS      numbers<>+640(SB), Z1, Z3
+	VSUBPS.BCST      numbers<>+640(SB), Z1, Z3
 	VFMADD213PS Z3, Z1, Z2
 	VADDPS      Z2, Z2, Z0
-	VANDPS      numbers<>+768(SB), Z11, Z3
+	VANDPS.BCST      numbers<>+768(SB), Z11, Z3
 	VORPS       Z3, Z0, Z0
 	VMULPS      Z8, Z0, Z0
 	VPXORD      Z1, Z1, Z1
@@ -6474,24 +6474,24 @@ vector:
 	VMOVUPS      (SI), Z0
 	ADDQ         $0x40, SI
 	VMOVAPS      Z0, Z4
-	VMULPS       numbers<>+5056(SB), Z4, Z1
+	VMULPS.BCST       numbers<>+5056(SB), Z4, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+5120(SB), Z1, Z0
-	VFNMADD231PS numbers<>+5184(SB), Z1, Z0
-	VFNMADD231PS numbers<>+5248(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+5120(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+5184(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+5248(SB), Z1, Z0
 	VCVTPS2DQ    Z1, Z1
 	VMULPS       Z0, Z0, Z5
-	VMOVUPS      numbers<>+5312(SB), Z6
-	VFMADD213PS  numbers<>+5376(SB), Z5, Z6
-	VFMADD213PS  numbers<>+5440(SB), Z5, Z6
-	VFMADD213PS  numbers<>+5504(SB), Z5, Z6
+	VBROADCASTSS      numbers<>+5312(SB), Z6
+	VFMADD213PS.BCST  numbers<>+5376(SB), Z5, Z6
+	VFMADD213PS.BCST  numbers<>+5440(SB), Z5, Z6
+	VFMADD213PS.BCST  numbers<>+5504(SB), Z5, Z6
 	VMULPS       Z0, Z5, Z2
 	VFMADD213PS  Z0, Z2, Z6
-	VMOVUPS      numbers<>+5568(SB), Z7
-	VFMADD213PS  numbers<>+5632(SB), Z5, Z7
-	VFMADD213PS  numbers<>+5696(SB), Z5, Z7
-	VFMADD213PS  numbers<>+4608(SB), Z5, Z7
-	VFMADD213PS  numbers<>+704(SB), Z5, Z7
+	VBROADCASTSS      numbers<>+5568(SB), Z7
+	VFMADD213PS.BCST  numbers<>+5632(SB), Z5, Z7
+	VFMADD213PS.BCST  numbers<>+5696(SB), Z5, Z7
+	VFMADD213PS.BCST  numbers<>+4608(SB), Z5, Z7
+	VFMADD213PS.BCST  numbers<>+704(SB), Z5, Z7
 	VPSLLD       $0x1f, Z1, Z3
 	VPMOVD2M     Z3, K2
 	VBLENDMPS    Z7, Z6, K2, Z0
@@ -6513,24 +6513,24 @@ tail:
 	JZ           done
 	VMOVUPS.Z    (SI), K1, Z0
 	VMOVAPS      Z0, Z4
-	VMULPS       numbers<>+5056(SB), Z4, Z1
+	VMULPS.BCST       numbers<>+5056(SB), Z4, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+5120(SB), Z1, Z0
-	VFNMADD231PS numbers<>+5184(SB), Z1, Z0
-	VFNMADD231PS numbers<>+5248(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+5120(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+5184(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+5248(SB), Z1, Z0
 	VCVTPS2DQ    Z1, Z1
 	VMULPS       Z0, Z0, Z5
-	VMOVUPS      numbers<>+5312(SB), Z6
-	VFMADD213PS  numbers<>+5376(SB), Z5, Z6
-	VFMADD213PS  numbers<>+5440(SB), Z5, Z6
-	VFMADD213PS  numbers<>+5504(SB), Z5, Z6
+	VBROADCASTSS      numbers<>+5312(SB), Z6
+	VFMADD213PS.BCST  numbers<>+5376(SB), Z5, Z6
+	VFMADD213PS.BCST  numbers<>+5440(SB), Z5, Z6
+	VFMADD213PS.BCST  numbers<>+5504(SB), Z5, Z6
 	VMULPS       Z0, Z5, Z2
 	VFMADD213PS  Z0, Z2, Z6
-	VMOVUPS      numbers<>+5568(SB), Z7
-	VFMADD213PS  numbers<>+5632(SB), Z5, Z7
-	VFMADD213PS  numbers<>+5696(SB), Z5, Z7
-	VFMADD213PS  numbers<>+4608(SB), Z5, Z7
-	VFMADD213PS  numbers<>+704(SB), Z5, Z7
+	VBROADCASTSS      numbers<>+5568(SB), Z7
+	VFMADD213PS.BCST  numbers<>+5632(SB), Z5, Z7
+	VFMADD213PS.BCST  numbers<>+5696(SB), Z5, Z7
+	VFMADD213PS.BCST  numbers<>+4608(SB), Z5, Z7
+	VFMADD213PS.BCST  numbers<>+704(SB), Z5, Z7
 	VPSLLD       $0x1f, Z1, Z3
 	VPMOVD2M     Z3, K2
 	VBLENDMPS    Z7, Z6, K2, Z0
@@ -6568,25 +6568,25 @@ vector:
 	VMOVUPS      (SI), Z0
 	ADDQ         $0x40, SI
 	VMOVAPS      Z0, Z4
-	VMULPS       numbers<>+5056(SB), Z4, Z1
+	VMULPS.BCST       numbers<>+5056(SB), Z4, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+5120(SB), Z1, Z0
-	VFNMADD231PS numbers<>+5184(SB), Z1, Z0
-	VFNMADD231PS numbers<>+5248(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+5120(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+5184(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+5248(SB), Z1, Z0
 	VCVTPS2DQ    Z1, Z1
-	VPADDD       numbers<>+5760(SB), Z1, Z1
+	VPADDD.BCST       numbers<>+5760(SB), Z1, Z1
 	VMULPS       Z0, Z0, Z5
-	VMOVUPS      numbers<>+5312(SB), Z6
-	VFMADD213PS  numbers<>+5376(SB), Z5, Z6
-	VFMADD213PS  numbers<>+5440(SB), Z5, Z6
-	VFMADD213PS  numbers<>+5504(SB), Z5, Z6
+	VBROADCASTSS      numbers<>+5312(SB), Z6
+	VFMADD213PS.BCST  numbers<>+5376(SB), Z5, Z6
+	VFMADD213PS.BCST  numbers<>+5440(SB), Z5, Z6
+	VFMADD213PS.BCST  numbers<>+5504(SB), Z5, Z6
 	VMULPS       Z0, Z5, Z2
 	VFMADD213PS  Z0, Z2, Z6
-	VMOVUPS      numbers<>+5568(SB), Z7
-	VFMADD213PS  numbers<>+5632(SB), Z5, Z7
-	VFMADD213PS  numbers<>+5696(SB), Z5, Z7
-	VFMADD213PS  numbers<>+4608(SB), Z5, Z7
-	VFMADD213PS  numbers<>+704(SB), Z5, Z7
+	VBROADCASTSS      numbers<>+5568(SB), Z7
+	VFMADD213PS.BCST  numbers<>+5632(SB), Z5, Z7
+	VFMADD213PS.BCST  numbers<>+5696(SB), Z5, Z7
+	VFMADD213PS.BCST  numbers<>+4608(SB), Z5, Z7
+	VFMADD213PS.BCST  numbers<>+704(SB), Z5, Z7
 	VPSLLD       $0x1f, Z1, Z3
 	VPMOVD2M     Z3, K2
 	VBLENDMPS    Z7, Z6, K2, Z0
@@ -6603,25 +6603,25 @@ tail:
 	JZ           done
 	VMOVUPS.Z    (SI), K1, Z0
 	VMOVAPS      Z0, Z4
-	VMULPS       numbers<>+5056(SB), Z4, Z1
+	VMULPS.BCST       numbers<>+5056(SB), Z4, Z1
 	VRNDSCALEPS  $0x00, Z1, Z1
-	VFNMADD231PS numbers<>+5120(SB), Z1, Z0
-	VFNMADD231PS numbers<>+5184(SB), Z1, Z0
-	VFNMADD231PS numbers<>+5248(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+5120(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+5184(SB), Z1, Z0
+	VFNMADD231PS.BCST numbers<>+5248(SB), Z1, Z0
 	VCVTPS2DQ    Z1, Z1
-	VPADDD       numbers<>+5760(SB), Z1, Z1
+	VPADDD.BCST       numbers<>+5760(SB), Z1, Z1
 	VMULPS       Z0, Z0, Z5
-	VMOVUPS      numbers<>+5312(SB), Z6
-	VFMADD213PS  numbers<>+5376(SB), Z5, Z6
-	VFMADD213PS  numbers<>+5440(SB), Z5, Z6
-	VFMADD213PS  numbers<>+5504(SB), Z5, Z6
+	VBROADCASTSS      numbers<>+5312(SB), Z6
+	VFMADD213PS.BCST  numbers<>+5376(SB), Z5, Z6
+	VFMADD213PS.BCST  numbers<>+5440(SB), Z5, Z6
+	VFMADD213PS.BCST  numbers<>+5504(SB), Z5, Z6
 	VMULPS       Z0, Z5, Z2
 	VFMADD213PS  Z0, Z2, Z6
-	VMOVUPS      numbers<>+5568(SB), Z7
-	VFMADD213PS  numbers<>+5632(SB), Z5, Z7
-	VFMADD213PS  numbers<>+5696(SB), Z5, Z7
-	VFMADD213PS  numbers<>+4608(SB), Z5, Z7
-	VFMADD213PS  numbers<>+704(SB), Z5, Z7
+	VBROADCASTSS      numbers<>+5568(SB), Z7
+	VFMADD213PS.BCST  numbers<>+5632(SB), Z5, Z7
+	VFMADD213PS.BCST  numbers<>+5696(SB), Z5, Z7
+	VFMADD213PS.BCST  numbers<>+4608(SB), Z5, Z7
+	VFMADD213PS.BCST  numbers<>+704(SB), Z5, Z7
 	VPSLLD       $0x1f, Z1, Z3
 	VPMOVD2M     Z3, K2
 	VBLENDMPS    Z7, Z6, K2, Z0
@@ -6646,44 +6646,44 @@ vector:
 	VCVTPS2PD (SI), Z0
 
 	// Exponent and mantissa.
-	VMOVUPD     numbers<>+5824(SB), Z1
-	VPSUBQ      numbers<>+5888(SB), Z0, Z0
+	VBROADCASTSD     numbers<>+5824(SB), Z1
+	VPSUBQ.BCST      numbers<>+5888(SB), Z0, Z0
 	VPADDQ      Z1, Z0, Z0
 	VPSRLQ      $0x34, Z0, Z1
-	VORPD       numbers<>+5952(SB), Z1, Z1
-	VSUBPD      numbers<>+6016(SB), Z1, Z1
-	VANDPD      numbers<>+6080(SB), Z0, Z2
-	VPADDQ      numbers<>+5888(SB), Z2, Z2
-	VADDPD      numbers<>+5824(SB), Z2, Z3
-	VSUBPD      numbers<>+5824(SB), Z2, Z2
+	VORPD.BCST       numbers<>+5952(SB), Z1, Z1
+	VSUBPD.BCST      numbers<>+6016(SB), Z1, Z1
+	VANDPD.BCST      numbers<>+6080(SB), Z0, Z2
+	VPADDQ.BCST      numbers<>+5888(SB), Z2, Z2
+	VADDPD.BCST      numbers<>+5824(SB), Z2, Z3
+	VSUBPD.BCST      numbers<>+5824(SB), Z2, Z2
 	VDIVPD      Z3, Z2, Z2
 	VMULPD      Z2, Z2, Z3
-	VMOVUPD     numbers<>+6144(SB), Z4
-	VFMADD213PD numbers<>+6208(SB), Z3, Z4
-	VFMADD213PD numbers<>+6272(SB), Z3, Z4
-	VFMADD213PD numbers<>+6336(SB), Z3, Z4
-	VFMADD213PD numbers<>+6400(SB), Z3, Z4
-	VFMADD213PD numbers<>+6464(SB), Z3, Z4
-	VFMADD213PD numbers<>+6528(SB), Z3, Z4
+	VBROADCASTSD     numbers<>+6144(SB), Z4
+	VFMADD213PD.BCST numbers<>+6208(SB), Z3, Z4
+	VFMADD213PD.BCST numbers<>+6272(SB), Z3, Z4
+	VFMADD213PD.BCST numbers<>+6336(SB), Z3, Z4
+	VFMADD213PD.BCST numbers<>+6400(SB), Z3, Z4
+	VFMADD213PD.BCST numbers<>+6464(SB), Z3, Z4
+	VFMADD213PD.BCST numbers<>+6528(SB), Z3, Z4
 	VFMADD231PD Z4, Z2, Z1
 	VMULPD      Z8, Z1, Z1
-	VMOVUPD     numbers<>+6592(SB), Z3
+	VBROADCASTSD     numbers<>+6592(SB), Z3
 	VMAXPD      Z1, Z3, Z1
-	VMOVUPD     numbers<>+6656(SB), Z3
+	VBROADCASTSD     numbers<>+6656(SB), Z3
 	VMINPD      Z1, Z3, Z1
 	VRNDSCALEPD $0x00, Z1, Z2
 	VSUBPD      Z2, Z1, Z1
-	VMULPD      numbers<>+6720(SB), Z1, Z1
-	VMOVUPD     numbers<>+6784(SB), Z4
-	VFMADD213PD numbers<>+6848(SB), Z1, Z4
-	VFMADD213PD numbers<>+6912(SB), Z1, Z4
-	VFMADD213PD numbers<>+6976(SB), Z1, Z4
-	VFMADD213PD numbers<>+7040(SB), Z1, Z4
-	VFMADD213PD numbers<>+7104(SB), Z1, Z4
-	VFMADD213PD numbers<>+7168(SB), Z1, Z4
-	VFMADD213PD numbers<>+5824(SB), Z1, Z4
-	VFMADD213PD numbers<>+5824(SB), Z1, Z4
-	VADDPD      numbers<>+6016(SB), Z2, Z2
+	VMULPD.BCST      numbers<>+6720(SB), Z1, Z1
+	VBROADCASTSD     numbers<>+6784(SB), Z4
+	VFMADD213PD.BCST numbers<>+6848(SB), Z1, Z4
+	VFMADD213PD.BCST numbers<>+6912(SB), Z1, Z4
+	VFMADD213PD.BCST numbers<>+6976(SB), Z1, Z4
+	VFMADD213PD.BCST numbers<>+7040(SB), Z1, Z4
+	VFMADD213PD.BCST numbers<>+7104(SB), Z1, Z4
+	VFMADD213PD.BCST numbers<>+7168(SB), Z1, Z4
+	VFMADD213PD.BCST numbers<>+5824(SB), Z1, Z4
+	VFMADD213PD.BCST numbers<>+5824(SB), Z1, Z4
+	VADDPD.BCST      numbers<>+6016(SB), Z2, Z2
 	VPSLLQ      $0x34, Z2, Z2
 	VMULPD      Z2, Z4, Z4
 	VCVTPD2PS   Z4, Y4
@@ -6691,44 +6691,44 @@ vector:
 	VCVTPS2PD   32(SI), Z0
 
 	// Exponent and mantissa.
-	VMOVUPD     numbers<>+5824(SB), Z1
-	VPSUBQ      numbers<>+5888(SB), Z0, Z0
+	VBROADCASTSD     numbers<>+5824(SB), Z1
+	VPSUBQ.BCST      numbers<>+5888(SB), Z0, Z0
 	VPADDQ      Z1, Z0, Z0
 	VPSRLQ      $0x34, Z0, Z1
-	VORPD       numbers<>+5952(SB), Z1, Z1
-	VSUBPD      numbers<>+6016(SB), Z1, Z1
-	VANDPD      numbers<>+6080(SB), Z0, Z2
-	VPADDQ      numbers<>+5888(SB), Z2, Z2
-	VADDPD      numbers<>+5824(SB), Z2, Z3
-	VSUBPD      numbers<>+5824(SB), Z2, Z2
+	VORPD.BCST       numbers<>+5952(SB), Z1, Z1
+	VSUBPD.BCST      numbers<>+6016(SB), Z1, Z1
+	VANDPD.BCST      numbers<>+6080(SB), Z0, Z2
+	VPADDQ.BCST      numbers<>+5888(SB), Z2, Z2
+	VADDPD.BCST      numbers<>+5824(SB), Z2, Z3
+	VSUBPD.BCST      numbers<>+5824(SB), Z2, Z2
 	VDIVPD      Z3, Z2, Z2
 	VMULPD      Z2, Z2, Z3
-	VMOVUPD     numbers<>+6144(SB), Z4
-	VFMADD213PD numbers<>+6208(SB), Z3, Z4
-	VFMADD213PD numbers<>+6272(SB), Z3, Z4
-	VFMADD213PD numbers<>+6336(SB), Z3, Z4
-	VFMADD213PD numbers<>+6400(SB), Z3, Z4
-	VFMADD213PD numbers<>+6464(SB), Z3, Z4
-	VFMADD213PD numbers<>+6528(SB), Z3, Z4
+	VBROADCASTSD     numbers<>+6144(SB), Z4
+	VFMADD213PD.BCST numbers<>+6208(SB), Z3, Z4
+	VFMADD213PD.BCST numbers<>+6272(SB), Z3, Z4
+	VFMADD213PD.BCST numbers<>+6336(SB), Z3, Z4
+	VFMADD213PD.BCST numbers<>+6400(SB), Z3, Z4
+	VFMADD213PD.BCST numbers<>+6464(SB), Z3, Z4
+	VFMADD213PD.BCST numbers<>+6528(SB), Z3, Z4
 	VFMADD231PD Z4, Z2, Z1
 	VMULPD      Z8, Z1, Z1
-	VMOVUPD     numbers<>+6592(SB), Z3
+	VBROADCASTSD     numbers<>+6592(SB), Z3
 	VMAXPD      Z1, Z3, Z1
-	VMOVUPD     numbers<>+6656(SB), Z3
+	VBROADCASTSD     numbers<>+6656(SB), Z3
 	VMINPD      Z1, Z3, Z1
 	VRNDSCALEPD $0x00, Z1, Z2
 	VSUBPD      Z2, Z1, Z1
-	VMULPD      numbers<>+6720(SB), Z1, Z1
-	VMOVUPD     numbers<>+6784(SB), Z4
-	VFMADD213PD numbers<>+6848(SB), Z1, Z4
-	VFMADD213PD numbers<>+6912(SB), Z1, Z4
-	VFMADD213PD numbers<>+6976(SB), Z1, Z4
-	VFMADD213PD numbers<>+7040(SB), Z1, Z4
-	VFMADD213PD numbers<>+7104(SB), Z1, Z4
-	VFMADD213PD numbers<>+7168(SB), Z1, Z4
-	VFMADD213PD numbers<>+5824(SB), Z1, Z4
-	VFMADD213PD numbers<>+5824(SB), Z1, Z4
-	VADDPD      numbers<>+6016(SB), Z2, Z2
+	VMULPD.BCST      numbers<>+6720(SB), Z1, Z1
+	VBROADCASTSD     numbers<>+6784(SB), Z4
+	VFMADD213PD.BCST numbers<>+6848(SB), Z1, Z4
+	VFMADD213PD.BCST numbers<>+6912(SB), Z1, Z4
+	VFMADD213PD.BCST numbers<>+6976(SB), Z1, Z4
+	VFMADD213PD.BCST numbers<>+7040(SB), Z1, Z4
+	VFMADD213PD.BCST numbers<>+7104(SB), Z1, Z4
+	VFMADD213PD.BCST numbers<>+7168(SB), Z1, Z4
+	VFMADD213PD.BCST numbers<>+5824(SB), Z1, Z4
+	VFMADD213PD.BCST numbers<>+5824(SB), Z1, Z4
+	VADDPD.BCST      numbers<>+6016(SB), Z2, Z2
 	VPSLLQ      $0x34, Z2, Z2
 	VMULPD      Z2, Z4, Z4
 	VCVTPD2PS   Z4, Y4
@@ -6825,11 +6825,11 @@ TEXT ·toBF1632AVX512(SB), NOSPLIT, $0-24
 vector:
 	VMOVUPS   (SI), Z0
 	VPSRLD    $0x10, Z0, Z1
-	VANDPS    numbers<>+5760(SB), Z1, Z2
-	VPADDD    numbers<>+7232(SB), Z2, Z2
+	VANDPS.BCST    numbers<>+5760(SB), Z1, Z2
+	VPADDD.BCST    numbers<>+7232(SB), Z2, Z2
 	VPADDD    Z0, Z2, Z2
 	VPSRLD    $0x10, Z2, Z2
-	VORPS     numbers<>+7296(SB), Z1, Z1
+	VORPS.BCST     numbers<>+7296(SB), Z1, Z1
 	VCMPPS    $0x03, Z0, Z0, K2
 	VBLENDMPS Z1, Z2, K2, Z0
 	VPMOVDW   Z0, (DI)
@@ -6851,8 +6851,8 @@ vector:
 	// Numbers out of range give the least integer: right for negative ones.
 	VMOVUPS    (SI), Z0
 	VCVTTPS2DQ Z0, Z1
-	VMOVUPS    numbers<>+832(SB), Z2
-	VCMPPS     $0x0d, numbers<>+7360(SB), Z0, K2
+	VBROADCASTSS    numbers<>+832(SB), Z2
+	VCMPPS.BCST     $0x0d, numbers<>+7360(SB), Z0, K2
 	VBLENDMPS  Z2, Z1, K2, Z1
 	VPXORD     Z2, Z2, Z2
 	VCMPPS     $0x03, Z0, Z0, K2
@@ -7148,8 +7148,8 @@ vector:
 // func maxLine32AVX512(n int, x *float32, out *int32)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·maxLine32AVX512(SB), NOSPLIT, $0-24
-	VMOVUPS numbers<>+7424(SB), Z4
-	VMOVUPS numbers<>+7424(SB), Z5
+	VBROADCASTSS numbers<>+7424(SB), Z4
+	VBROADCASTSS numbers<>+7424(SB), Z5
 	VPXORD  Z6, Z6, Z6
 	MOVQ    n+0(FP), DX
 	MOVQ    x+8(FP), DI
@@ -7157,13 +7157,13 @@ TEXT ·maxLine32AVX512(SB), NOSPLIT, $0-24
 vector:
 	VMOVUPS (DI), Z0
 	VPSRAD  $0x1f, Z0, Z1
-	VANDPS  numbers<>+832(SB), Z1, Z1
+	VANDPS.BCST  numbers<>+832(SB), Z1, Z1
 	VXORPS  Z0, Z1, Z1
 	VPMAXSD Z1, Z4, Z4
 
 	// Above infinity without its sign: NaN.
-	VANDPS  numbers<>+832(SB), Z0, Z0
-	VMOVUPS numbers<>+2560(SB), Z1
+	VANDPS.BCST  numbers<>+832(SB), Z0, Z0
+	VBROADCASTSS numbers<>+2560(SB), Z1
 	VPSUBD  Z0, Z1, Z1
 	VORPS   Z1, Z6, Z6
 	ADDQ    $+64, DI
@@ -7179,8 +7179,8 @@ vector:
 // func minLine32AVX512(n int, x *float32, out *int32)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·minLine32AVX512(SB), NOSPLIT, $0-24
-	VMOVUPS numbers<>+2560(SB), Z4
-	VMOVUPS numbers<>+2560(SB), Z5
+	VBROADCASTSS numbers<>+2560(SB), Z4
+	VBROADCASTSS numbers<>+2560(SB), Z5
 	VPXORD  Z6, Z6, Z6
 	MOVQ    n+0(FP), DX
 	MOVQ    x+8(FP), DI
@@ -7188,13 +7188,13 @@ TEXT ·minLine32AVX512(SB), NOSPLIT, $0-24
 vector:
 	VMOVUPS (DI), Z0
 	VPSRAD  $0x1f, Z0, Z1
-	VANDPS  numbers<>+832(SB), Z1, Z1
+	VANDPS.BCST  numbers<>+832(SB), Z1, Z1
 	VXORPS  Z0, Z1, Z1
 	VPMINSD Z1, Z4, Z4
 
 	// Above infinity without its sign: NaN.
-	VANDPS  numbers<>+832(SB), Z0, Z0
-	VMOVUPS numbers<>+2560(SB), Z1
+	VANDPS.BCST  numbers<>+832(SB), Z0, Z0
+	VBROADCASTSS numbers<>+2560(SB), Z1
 	VPSUBD  Z0, Z1, Z1
 	VORPS   Z1, Z6, Z6
 	ADDQ    $+64, DI
@@ -7405,10 +7405,10 @@ TEXT ·rowSums32AVX512(SB), NOSPLIT, $0-41
 	JLT   rest
 
 group:
-	VMOVUPS numbers<>+2368(SB), Z4
-	VMOVUPS numbers<>+2368(SB), Z5
-	VMOVUPS numbers<>+2368(SB), Z6
-	VMOVUPS numbers<>+2368(SB), Z7
+	VBROADCASTSS numbers<>+2368(SB), Z4
+	VBROADCASTSS numbers<>+2368(SB), Z5
+	VBROADCASTSS numbers<>+2368(SB), Z6
+	VBROADCASTSS numbers<>+2368(SB), Z7
 	CMPQ    R9, $0x00000400
 	JGE     groupLong
 	MOVQ    SI, R12
@@ -7438,13 +7438,13 @@ groupVector:
 groupTail:
 	ADDQ    $0x10, R13
 	JZ      groupJoin
-	VMOVUPS numbers<>+2368(SB), Z0
+	VBROADCASTSS numbers<>+2368(SB), Z0
 	VMOVUPS (R12), K1, Z0
-	VMOVUPS numbers<>+2368(SB), Z1
+	VBROADCASTSS numbers<>+2368(SB), Z1
 	VMOVUPS (R12)(R10*1), K1, Z1
-	VMOVUPS numbers<>+2368(SB), Z2
+	VBROADCASTSS numbers<>+2368(SB), Z2
 	VMOVUPS (R12)(R10*2), K1, Z2
-	VMOVUPS numbers<>+2368(SB), Z3
+	VBROADCASTSS numbers<>+2368(SB), Z3
 	VMOVUPS (R12)(R11*1), K1, Z3
 	VADDPS  Z0, Z4, Z4
 	VADDPS  Z1, Z5, Z5
@@ -7454,10 +7454,10 @@ groupTail:
 
 groupLong:
 	LEAQ    (SI), R12
-	VMOVUPS numbers<>+2368(SB), Z16
-	VMOVUPS numbers<>+2368(SB), Z17
-	VMOVUPS numbers<>+2368(SB), Z18
-	VMOVUPS numbers<>+2368(SB), Z19
+	VBROADCASTSS numbers<>+2368(SB), Z16
+	VBROADCASTSS numbers<>+2368(SB), Z17
+	VBROADCASTSS numbers<>+2368(SB), Z18
+	VBROADCASTSS numbers<>+2368(SB), Z19
 	MOVQ    R9, R13
 	SUBQ    $0x40, R13
 
@@ -7491,7 +7491,7 @@ groupLong0Vector:
 groupLong0Tail:
 	ADDQ    $0x10, R13
 	JZ      groupLong0Done
-	VMOVUPS numbers<>+2368(SB), Z0
+	VBROADCASTSS numbers<>+2368(SB), Z0
 	VMOVUPS (R12), K1, Z0
 	VADDPS  Z0, Z16, Z16
 
@@ -7501,10 +7501,10 @@ groupLong0Done:
 	VADDPS  Z18, Z16, Z16
 	VMOVAPS Z16, Z4
 	LEAQ    (SI)(R10*1), R12
-	VMOVUPS numbers<>+2368(SB), Z16
-	VMOVUPS numbers<>+2368(SB), Z17
-	VMOVUPS numbers<>+2368(SB), Z18
-	VMOVUPS numbers<>+2368(SB), Z19
+	VBROADCASTSS numbers<>+2368(SB), Z16
+	VBROADCASTSS numbers<>+2368(SB), Z17
+	VBROADCASTSS numbers<>+2368(SB), Z18
+	VBROADCASTSS numbers<>+2368(SB), Z19
 	MOVQ    R9, R13
 	SUBQ    $0x40, R13
 
@@ -7538,7 +7538,7 @@ groupLong1Vector:
 groupLong1Tail:
 	ADDQ    $0x10, R13
 	JZ      groupLong1Done
-	VMOVUPS numbers<>+2368(SB), Z0
+	VBROADCASTSS numbers<>+2368(SB), Z0
 	VMOVUPS (R12), K1, Z0
 	VADDPS  Z0, Z16, Z16
 
@@ -7548,10 +7548,10 @@ groupLong1Done:
 	VADDPS  Z18, Z16, Z16
 	VMOVAPS Z16, Z5
 	LEAQ    (SI)(R10*2), R12
-	VMOVUPS numbers<>+2368(SB), Z16
-	VMOVUPS numbers<>+2368(SB), Z17
-	VMOVUPS numbers<>+2368(SB), Z18
-	VMOVUPS numbers<>+2368(SB), Z19
+	VBROADCASTSS numbers<>+2368(SB), Z16
+	VBROADCASTSS numbers<>+2368(SB), Z17
+	VBROADCASTSS numbers<>+2368(SB), Z18
+	VBROADCASTSS numbers<>+2368(SB), Z19
 	MOVQ    R9, R13
 	SUBQ    $0x40, R13
 
@@ -7585,7 +7585,7 @@ groupLong2Vector:
 groupLong2Tail:
 	ADDQ    $0x10, R13
 	JZ      groupLong2Done
-	VMOVUPS numbers<>+2368(SB), Z0
+	VBROADCASTSS numbers<>+2368(SB), Z0
 	VMOVUPS (R12), K1, Z0
 	VADDPS  Z0, Z16, Z16
 
@@ -7595,10 +7595,10 @@ groupLong2Done:
 	VADDPS  Z18, Z16, Z16
 	VMOVAPS Z16, Z6
 	LEAQ    (SI)(R11*1), R12
-	VMOVUPS numbers<>+2368(SB), Z16
-	VMOVUPS numbers<>+2368(SB), Z17
-	VMOVUPS numbers<>+2368(SB), Z18
-	VMOVUPS numbers<>+2368(SB), Z19
+	VBROADCASTSS numbers<>+2368(SB), Z16
+	VBROADCASTSS numbers<>+2368(SB), Z17
+	VBROADCASTSS numbers<>+2368(SB), Z18
+	VBROADCASTSS numbers<>+2368(SB), Z19
 	MOVQ    R9, R13
 	SUBQ    $0x40, R13
 
@@ -7632,7 +7632,7 @@ groupLong3Vector:
 groupLong3Tail:
 	ADDQ    $0x10, R13
 	JZ      groupLong3Done
-	VMOVUPS numbers<>+2368(SB), Z0
+	VBROADCASTSS numbers<>+2368(SB), Z0
 	VMOVUPS (R12), K1, Z0
 	VADDPS  Z0, Z16, Z16
 
@@ -7684,10 +7684,10 @@ rest:
 	XORQ R11, R11
 
 single:
-	VMOVUPS numbers<>+2368(SB), Z4
-	VMOVUPS numbers<>+2368(SB), Z5
-	VMOVUPS numbers<>+2368(SB), Z6
-	VMOVUPS numbers<>+2368(SB), Z7
+	VBROADCASTSS numbers<>+2368(SB), Z4
+	VBROADCASTSS numbers<>+2368(SB), Z5
+	VBROADCASTSS numbers<>+2368(SB), Z6
+	VBROADCASTSS numbers<>+2368(SB), Z7
 	CMPQ    R9, $0x00000400
 	JGE     singleLong
 	MOVQ    SI, R12
@@ -7717,13 +7717,13 @@ singleVector:
 singleTail:
 	ADDQ    $0x10, R13
 	JZ      singleJoin
-	VMOVUPS numbers<>+2368(SB), Z0
+	VBROADCASTSS numbers<>+2368(SB), Z0
 	VMOVUPS (R12), K1, Z0
-	VMOVUPS numbers<>+2368(SB), Z1
+	VBROADCASTSS numbers<>+2368(SB), Z1
 	VMOVUPS (R12)(R10*1), K1, Z1
-	VMOVUPS numbers<>+2368(SB), Z2
+	VBROADCASTSS numbers<>+2368(SB), Z2
 	VMOVUPS (R12)(R10*2), K1, Z2
-	VMOVUPS numbers<>+2368(SB), Z3
+	VBROADCASTSS numbers<>+2368(SB), Z3
 	VMOVUPS (R12)(R11*1), K1, Z3
 	VADDPS  Z0, Z4, Z4
 	VADDPS  Z1, Z5, Z5
@@ -7733,10 +7733,10 @@ singleTail:
 
 singleLong:
 	LEAQ    (SI), R12
-	VMOVUPS numbers<>+2368(SB), Z16
-	VMOVUPS numbers<>+2368(SB), Z17
-	VMOVUPS numbers<>+2368(SB), Z18
-	VMOVUPS numbers<>+2368(SB), Z19
+	VBROADCASTSS numbers<>+2368(SB), Z16
+	VBROADCASTSS numbers<>+2368(SB), Z17
+	VBROADCASTSS numbers<>+2368(SB), Z18
+	VBROADCASTSS numbers<>+2368(SB), Z19
 	MOVQ    R9, R13
 	SUBQ    $0x40, R13
 
@@ -7770,7 +7770,7 @@ singleLong0Vector:
 singleLong0Tail:
 	ADDQ    $0x10, R13
 	JZ      singleLong0Done
-	VMOVUPS numbers<>+2368(SB), Z0
+	VBROADCASTSS numbers<>+2368(SB), Z0
 	VMOVUPS (R12), K1, Z0
 	VADDPS  Z0, Z16, Z16
 
@@ -7780,10 +7780,10 @@ singleLong0Done:
 	VADDPS  Z18, Z16, Z16
 	VMOVAPS Z16, Z4
 	LEAQ    (SI)(R10*1), R12
-	VMOVUPS numbers<>+2368(SB), Z16
-	VMOVUPS numbers<>+2368(SB), Z17
-	VMOVUPS numbers<>+2368(SB), Z18
-	VMOVUPS numbers<>+2368(SB), Z19
+	VBROADCASTSS numbers<>+2368(SB), Z16
+	VBROADCASTSS numbers<>+2368(SB), Z17
+	VBROADCASTSS numbers<>+2368(SB), Z18
+	VBROADCASTSS numbers<>+2368(SB), Z19
 	MOVQ    R9, R13
 	SUBQ    $0x40, R13
 
@@ -7817,7 +7817,7 @@ singleLong1Vector:
 singleLong1Tail:
 	ADDQ    $0x10, R13
 	JZ      singleLong1Done
-	VMOVUPS numbers<>+2368(SB), Z0
+	VBROADCASTSS numbers<>+2368(SB), Z0
 	VMOVUPS (R12), K1, Z0
 	VADDPS  Z0, Z16, Z16
 
@@ -7827,10 +7827,10 @@ singleLong1Done:
 	VADDPS  Z18, Z16, Z16
 	VMOVAPS Z16, Z5
 	LEAQ    (SI)(R10*2), R12
-	VMOVUPS numbers<>+2368(SB), Z16
-	VMOVUPS numbers<>+2368(SB), Z17
-	VMOVUPS numbers<>+2368(SB), Z18
-	VMOVUPS numbers<>+2368(SB), Z19
+	VBROADCASTSS numbers<>+2368(SB), Z16
+	VBROADCASTSS numbers<>+2368(SB), Z17
+	VBROADCASTSS numbers<>+2368(SB), Z18
+	VBROADCASTSS numbers<>+2368(SB), Z19
 	MOVQ    R9, R13
 	SUBQ    $0x40, R13
 
@@ -7864,7 +7864,7 @@ singleLong2Vector:
 singleLong2Tail:
 	ADDQ    $0x10, R13
 	JZ      singleLong2Done
-	VMOVUPS numbers<>+2368(SB), Z0
+	VBROADCASTSS numbers<>+2368(SB), Z0
 	VMOVUPS (R12), K1, Z0
 	VADDPS  Z0, Z16, Z16
 
@@ -7874,10 +7874,10 @@ singleLong2Done:
 	VADDPS  Z18, Z16, Z16
 	VMOVAPS Z16, Z6
 	LEAQ    (SI)(R11*1), R12
-	VMOVUPS numbers<>+2368(SB), Z16
-	VMOVUPS numbers<>+2368(SB), Z17
-	VMOVUPS numbers<>+2368(SB), Z18
-	VMOVUPS numbers<>+2368(SB), Z19
+	VBROADCASTSS numbers<>+2368(SB), Z16
+	VBROADCASTSS numbers<>+2368(SB), Z17
+	VBROADCASTSS numbers<>+2368(SB), Z18
+	VBROADCASTSS numbers<>+2368(SB), Z19
 	MOVQ    R9, R13
 	SUBQ    $0x40, R13
 
@@ -7911,7 +7911,7 @@ singleLong3Vector:
 singleLong3Tail:
 	ADDQ    $0x10, R13
 	JZ      singleLong3Done
-	VMOVUPS numbers<>+2368(SB), Z0
+	VBROADCASTSS numbers<>+2368(SB), Z0
 	VMOVUPS (R12), K1, Z0
 	VADDPS  Z0, Z16, Z16
 
@@ -8221,10 +8221,10 @@ TEXT ·rowMaxima32AVX512(SB), NOSPLIT, $0-41
 	JLT   rest
 
 group:
-	VMOVUPS numbers<>+2432(SB), Z4
-	VMOVUPS numbers<>+2432(SB), Z5
-	VMOVUPS numbers<>+2432(SB), Z6
-	VMOVUPS numbers<>+2432(SB), Z7
+	VBROADCASTSS numbers<>+2432(SB), Z4
+	VBROADCASTSS numbers<>+2432(SB), Z5
+	VBROADCASTSS numbers<>+2432(SB), Z6
+	VBROADCASTSS numbers<>+2432(SB), Z7
 	CMPQ    R9, $0x00000400
 	JGE     groupLong
 	MOVQ    SI, R12
@@ -8258,15 +8258,15 @@ groupVector:
 groupTail:
 	ADDQ     $0x10, R13
 	JZ       groupJoin
-	VMOVUPS  numbers<>+2432(SB), Z0
+	VBROADCASTSS  numbers<>+2432(SB), Z0
 	VMOVUPS  (R12), K1, Z0
-	VMOVUPS  numbers<>+2432(SB), Z1
+	VBROADCASTSS  numbers<>+2432(SB), Z1
 	VMOVUPS  (R12)(R10*1), K1, Z1
 	VCMPPS   $0x03, Z0, Z1, K2
 	KORW     K2, K3, K3
-	VMOVUPS  numbers<>+2432(SB), Z2
+	VBROADCASTSS  numbers<>+2432(SB), Z2
 	VMOVUPS  (R12)(R10*2), K1, Z2
-	VMOVUPS  numbers<>+2432(SB), Z3
+	VBROADCASTSS  numbers<>+2432(SB), Z3
 	VMOVUPS  (R12)(R11*1), K1, Z3
 	VCMPPS   $0x03, Z2, Z3, K2
 	KORW     K2, K3, K3
@@ -8278,10 +8278,10 @@ groupTail:
 
 groupLong:
 	LEAQ    (SI), R12
-	VMOVUPS numbers<>+2432(SB), Z16
-	VMOVUPS numbers<>+2432(SB), Z17
-	VMOVUPS numbers<>+2432(SB), Z18
-	VMOVUPS numbers<>+2432(SB), Z19
+	VBROADCASTSS numbers<>+2432(SB), Z16
+	VBROADCASTSS numbers<>+2432(SB), Z17
+	VBROADCASTSS numbers<>+2432(SB), Z18
+	VBROADCASTSS numbers<>+2432(SB), Z19
 	MOVQ    R9, R13
 	SUBQ    $0x40, R13
 
@@ -8321,7 +8321,7 @@ groupLong0Vector:
 groupLong0Tail:
 	ADDQ     $0x10, R13
 	JZ       groupLong0Done
-	VMOVUPS  numbers<>+2432(SB), Z0
+	VBROADCASTSS  numbers<>+2432(SB), Z0
 	VMOVUPS  (R12), K1, Z0
 	VCMPPS   $0x03, Z0, Z0, K2
 	KORW     K2, K3, K3
@@ -8333,10 +8333,10 @@ groupLong0Done:
 	VRANGEPS $0x05, Z18, Z16, Z16
 	VMOVAPS  Z16, Z4
 	LEAQ     (SI)(R10*1), R12
-	VMOVUPS  numbers<>+2432(SB), Z16
-	VMOVUPS  numbers<>+2432(SB), Z17
-	VMOVUPS  numbers<>+2432(SB), Z18
-	VMOVUPS  numbers<>+2432(SB), Z19
+	VBROADCASTSS  numbers<>+2432(SB), Z16
+	VBROADCASTSS  numbers<>+2432(SB), Z17
+	VBROADCASTSS  numbers<>+2432(SB), Z18
+	VBROADCASTSS  numbers<>+2432(SB), Z19
 	MOVQ     R9, R13
 	SUBQ     $0x40, R13
 
@@ -8376,7 +8376,7 @@ groupLong1Vector:
 groupLong1Tail:
 	ADDQ     $0x10, R13
 	JZ       groupLong1Done
-	VMOVUPS  numbers<>+2432(SB), Z0
+	VBROADCASTSS  numbers<>+2432(SB), Z0
 	VMOVUPS  (R12), K1, Z0
 	VCMPPS   $0x03, Z0, Z0, K2
 	KORW     K2, K3, K3
@@ -8388,10 +8388,10 @@ groupLong1Done:
 	VRANGEPS $0x05, Z18, Z16, Z16
 	VMOVAPS  Z16, Z5
 	LEAQ     (SI)(R10*2), R12
-	VMOVUPS  numbers<>+2432(SB), Z16
-	VMOVUPS  numbers<>+2432(SB), Z17
-	VMOVUPS  numbers<>+2432(SB), Z18
-	VMOVUPS  numbers<>+2432(SB), Z19
+	VBROADCASTSS  numbers<>+2432(SB), Z16
+	VBROADCASTSS  numbers<>+2432(SB), Z17
+	VBROADCASTSS  numbers<>+2432(SB), Z18
+	VBROADCASTSS  numbers<>+2432(SB), Z19
 	MOVQ     R9, R13
 	SUBQ     $0x40, R13
 
@@ -8431,7 +8431,7 @@ groupLong2Vector:
 groupLong2Tail:
 	ADDQ     $0x10, R13
 	JZ       groupLong2Done
-	VMOVUPS  numbers<>+2432(SB), Z0
+	VBROADCASTSS  numbers<>+2432(SB), Z0
 	VMOVUPS  (R12), K1, Z0
 	VCMPPS   $0x03, Z0, Z0, K2
 	KORW     K2, K3, K3
@@ -8443,10 +8443,10 @@ groupLong2Done:
 	VRANGEPS $0x05, Z18, Z16, Z16
 	VMOVAPS  Z16, Z6
 	LEAQ     (SI)(R11*1), R12
-	VMOVUPS  numbers<>+2432(SB), Z16
-	VMOVUPS  numbers<>+2432(SB), Z17
-	VMOVUPS  numbers<>+2432(SB), Z18
-	VMOVUPS  numbers<>+2432(SB), Z19
+	VBROADCASTSS  numbers<>+2432(SB), Z16
+	VBROADCASTSS  numbers<>+2432(SB), Z17
+	VBROADCASTSS  numbers<>+2432(SB), Z18
+	VBROADCASTSS  numbers<>+2432(SB), Z19
 	MOVQ     R9, R13
 	SUBQ     $0x40, R13
 
@@ -8486,7 +8486,7 @@ groupLong3Vector:
 groupLong3Tail:
 	ADDQ     $0x10, R13
 	JZ       groupLong3Done
-	VMOVUPS  numbers<>+2432(SB), Z0
+	VBROADCASTSS  numbers<>+2432(SB), Z0
 	VMOVUPS  (R12), K1, Z0
 	VCMPPS   $0x03, Z0, Z0, K2
 	KORW     K2, K3, K3
@@ -8540,10 +8540,10 @@ rest:
 	XORQ R11, R11
 
 single:
-	VMOVUPS numbers<>+2432(SB), Z4
-	VMOVUPS numbers<>+2432(SB), Z5
-	VMOVUPS numbers<>+2432(SB), Z6
-	VMOVUPS numbers<>+2432(SB), Z7
+	VBROADCASTSS numbers<>+2432(SB), Z4
+	VBROADCASTSS numbers<>+2432(SB), Z5
+	VBROADCASTSS numbers<>+2432(SB), Z6
+	VBROADCASTSS numbers<>+2432(SB), Z7
 	CMPQ    R9, $0x00000400
 	JGE     singleLong
 	MOVQ    SI, R12
@@ -8577,15 +8577,15 @@ singleVector:
 singleTail:
 	ADDQ     $0x10, R13
 	JZ       singleJoin
-	VMOVUPS  numbers<>+2432(SB), Z0
+	VBROADCASTSS  numbers<>+2432(SB), Z0
 	VMOVUPS  (R12), K1, Z0
-	VMOVUPS  numbers<>+2432(SB), Z1
+	VBROADCASTSS  numbers<>+2432(SB), Z1
 	VMOVUPS  (R12)(R10*1), K1, Z1
 	VCMPPS   $0x03, Z0, Z1, K2
 	KORW     K2, K3, K3
-	VMOVUPS  numbers<>+2432(SB), Z2
+	VBROADCASTSS  numbers<>+2432(SB), Z2
 	VMOVUPS  (R12)(R10*2), K1, Z2
-	VMOVUPS  numbers<>+2432(SB), Z3
+	VBROADCASTSS  numbers<>+2432(SB), Z3
 	VMOVUPS  (R12)(R11*1), K1, Z3
 	VCMPPS   $0x03, Z2, Z3, K2
 	KORW     K2, K3, K3
@@ -8597,10 +8597,10 @@ singleTail:
 
 singleLong:
 	LEAQ    (SI), R12
-	VMOVUPS numbers<>+2432(SB), Z16
-	VMOVUPS numbers<>+2432(SB), Z17
-	VMOVUPS numbers<>+2432(SB), Z18
-	VMOVUPS numbers<>+2432(SB), Z19
+	VBROADCASTSS numbers<>+2432(SB), Z16
+	VBROADCASTSS numbers<>+2432(SB), Z17
+	VBROADCASTSS numbers<>+2432(SB), Z18
+	VBROADCASTSS numbers<>+2432(SB), Z19
 	MOVQ    R9, R13
 	SUBQ    $0x40, R13
 
@@ -8640,7 +8640,7 @@ singleLong0Vector:
 singleLong0Tail:
 	ADDQ     $0x10, R13
 	JZ       singleLong0Done
-	VMOVUPS  numbers<>+2432(SB), Z0
+	VBROADCASTSS  numbers<>+2432(SB), Z0
 	VMOVUPS  (R12), K1, Z0
 	VCMPPS   $0x03, Z0, Z0, K2
 	KORW     K2, K3, K3
@@ -8652,10 +8652,10 @@ singleLong0Done:
 	VRANGEPS $0x05, Z18, Z16, Z16
 	VMOVAPS  Z16, Z4
 	LEAQ     (SI)(R10*1), R12
-	VMOVUPS  numbers<>+2432(SB), Z16
-	VMOVUPS  numbers<>+2432(SB), Z17
-	VMOVUPS  numbers<>+2432(SB), Z18
-	VMOVUPS  numbers<>+2432(SB), Z19
+	VBROADCASTSS  numbers<>+2432(SB), Z16
+	VBROADCASTSS  numbers<>+2432(SB), Z17
+	VBROADCASTSS  numbers<>+2432(SB), Z18
+	VBROADCASTSS  numbers<>+2432(SB), Z19
 	MOVQ     R9, R13
 	SUBQ     $0x40, R13
 
@@ -8695,7 +8695,7 @@ singleLong1Vector:
 singleLong1Tail:
 	ADDQ     $0x10, R13
 	JZ       singleLong1Done
-	VMOVUPS  numbers<>+2432(SB), Z0
+	VBROADCASTSS  numbers<>+2432(SB), Z0
 	VMOVUPS  (R12), K1, Z0
 	VCMPPS   $0x03, Z0, Z0, K2
 	KORW     K2, K3, K3
@@ -8707,10 +8707,10 @@ singleLong1Done:
 	VRANGEPS $0x05, Z18, Z16, Z16
 	VMOVAPS  Z16, Z5
 	LEAQ     (SI)(R10*2), R12
-	VMOVUPS  numbers<>+2432(SB), Z16
-	VMOVUPS  numbers<>+2432(SB), Z17
-	VMOVUPS  numbers<>+2432(SB), Z18
-	VMOVUPS  numbers<>+2432(SB), Z19
+	VBROADCASTSS  numbers<>+2432(SB), Z16
+	VBROADCASTSS  numbers<>+2432(SB), Z17
+	VBROADCASTSS  numbers<>+2432(SB), Z18
+	VBROADCASTSS  numbers<>+2432(SB), Z19
 	MOVQ     R9, R13
 	SUBQ     $0x40, R13
 
@@ -8750,7 +8750,7 @@ singleLong2Vector:
 singleLong2Tail:
 	ADDQ     $0x10, R13
 	JZ       singleLong2Done
-	VMOVUPS  numbers<>+2432(SB), Z0
+	VBROADCASTSS  numbers<>+2432(SB), Z0
 	VMOVUPS  (R12), K1, Z0
 	VCMPPS   $0x03, Z0, Z0, K2
 	KORW     K2, K3, K3
@@ -8762,10 +8762,10 @@ singleLong2Done:
 	VRANGEPS $0x05, Z18, Z16, Z16
 	VMOVAPS  Z16, Z6
 	LEAQ     (SI)(R11*1), R12
-	VMOVUPS  numbers<>+2432(SB), Z16
-	VMOVUPS  numbers<>+2432(SB), Z17
-	VMOVUPS  numbers<>+2432(SB), Z18
-	VMOVUPS  numbers<>+2432(SB), Z19
+	VBROADCASTSS  numbers<>+2432(SB), Z16
+	VBROADCASTSS  numbers<>+2432(SB), Z17
+	VBROADCASTSS  numbers<>+2432(SB), Z18
+	VBROADCASTSS  numbers<>+2432(SB), Z19
 	MOVQ     R9, R13
 	SUBQ     $0x40, R13
 
@@ -8805,7 +8805,7 @@ singleLong3Vector:
 singleLong3Tail:
 	ADDQ     $0x10, R13
 	JZ       singleLong3Done
-	VMOVUPS  numbers<>+2432(SB), Z0
+	VBROADCASTSS  numbers<>+2432(SB), Z0
 	VMOVUPS  (R12), K1, Z0
 	VCMPPS   $0x03, Z0, Z0, K2
 	KORW     K2, K3, K3
@@ -9078,7 +9078,7 @@ vector:
 	VRANGEPS $0x05, Z7, Z5, Z5
 	VRANGEPS $0x05, Z5, Z1, Z1
 	VRANGEPS $0x05, Z1, Z0, Z0
-	VMOVUPS  numbers<>+2496(SB), K3, Z0
+	VBROADCASTSS  numbers<>+2496(SB), K3, Z0
 	VMOVUPS  Z0, (DI)
 	ADDQ     $0x40, DI
 	ADDQ     $0x40, SI
@@ -9117,7 +9117,7 @@ tail:
 	VRANGEPS $0x05, Z7, Z5, Z5
 	VRANGEPS $0x05, Z5, Z1, Z1
 	VRANGEPS $0x05, Z1, Z0, Z0
-	VMOVUPS  numbers<>+2496(SB), K3, Z0
+	VBROADCASTSS  numbers<>+2496(SB), K3, Z0
 	VMOVUPS  Z0, K1, (DI)
 
 done:
@@ -9146,10 +9146,10 @@ TEXT ·rowMinima32AVX512(SB), NOSPLIT, $0-41
 	JLT   rest
 
 group:
-	VMOVUPS numbers<>+2560(SB), Z4
-	VMOVUPS numbers<>+2560(SB), Z5
-	VMOVUPS numbers<>+2560(SB), Z6
-	VMOVUPS numbers<>+2560(SB), Z7
+	VBROADCASTSS numbers<>+2560(SB), Z4
+	VBROADCASTSS numbers<>+2560(SB), Z5
+	VBROADCASTSS numbers<>+2560(SB), Z6
+	VBROADCASTSS numbers<>+2560(SB), Z7
 	CMPQ    R9, $0x00000400
 	JGE     groupLong
 	MOVQ    SI, R12
@@ -9183,15 +9183,15 @@ groupVector:
 groupTail:
 	ADDQ     $0x10, R13
 	JZ       groupJoin
-	VMOVUPS  numbers<>+2560(SB), Z0
+	VBROADCASTSS  numbers<>+2560(SB), Z0
 	VMOVUPS  (R12), K1, Z0
-	VMOVUPS  numbers<>+2560(SB), Z1
+	VBROADCASTSS  numbers<>+2560(SB), Z1
 	VMOVUPS  (R12)(R10*1), K1, Z1
 	VCMPPS   $0x03, Z0, Z1, K2
 	KORW     K2, K3, K3
-	VMOVUPS  numbers<>+2560(SB), Z2
+	VBROADCASTSS  numbers<>+2560(SB), Z2
 	VMOVUPS  (R12)(R10*2), K1, Z2
-	VMOVUPS  numbers<>+2560(SB), Z3
+	VBROADCASTSS  numbers<>+2560(SB), Z3
 	VMOVUPS  (R12)(R11*1), K1, Z3
 	VCMPPS   $0x03, Z2, Z3, K2
 	KORW     K2, K3, K3
@@ -9203,10 +9203,10 @@ groupTail:
 
 groupLong:
 	LEAQ    (SI), R12
-	VMOVUPS numbers<>+2560(SB), Z16
-	VMOVUPS numbers<>+2560(SB), Z17
-	VMOVUPS numbers<>+2560(SB), Z18
-	VMOVUPS numbers<>+2560(SB), Z19
+	VBROADCASTSS numbers<>+2560(SB), Z16
+	VBROADCASTSS numbers<>+2560(SB), Z17
+	VBROADCASTSS numbers<>+2560(SB), Z18
+	VBROADCASTSS numbers<>+2560(SB), Z19
 	MOVQ    R9, R13
 	SUBQ    $0x40, R13
 
@@ -9246,7 +9246,7 @@ groupLong0Vector:
 groupLong0Tail:
 	ADDQ     $0x10, R13
 	JZ       groupLong0Done
-	VMOVUPS  numbers<>+2560(SB), Z0
+	VBROADCASTSS  numbers<>+2560(SB), Z0
 	VMOVUPS  (R12), K1, Z0
 	VCMPPS   $0x03, Z0, Z0, K2
 	KORW     K2, K3, K3
@@ -9258,10 +9258,10 @@ groupLong0Done:
 	VRANGEPS $0x04, Z18, Z16, Z16
 	VMOVAPS  Z16, Z4
 	LEAQ     (SI)(R10*1), R12
-	VMOVUPS  numbers<>+2560(SB), Z16
-	VMOVUPS  numbers<>+2560(SB), Z17
-	VMOVUPS  numbers<>+2560(SB), Z18
-	VMOVUPS  numbers<>+2560(SB), Z19
+	VBROADCASTSS  numbers<>+2560(SB), Z16
+	VBROADCASTSS  numbers<>+2560(SB), Z17
+	VBROADCASTSS  numbers<>+2560(SB), Z18
+	VBROADCASTSS  numbers<>+2560(SB), Z19
 	MOVQ     R9, R13
 	SUBQ     $0x40, R13
 
@@ -9301,7 +9301,7 @@ groupLong1Vector:
 groupLong1Tail:
 	ADDQ     $0x10, R13
 	JZ       groupLong1Done
-	VMOVUPS  numbers<>+2560(SB), Z0
+	VBROADCASTSS  numbers<>+2560(SB), Z0
 	VMOVUPS  (R12), K1, Z0
 	VCMPPS   $0x03, Z0, Z0, K2
 	KORW     K2, K3, K3
@@ -9313,10 +9313,10 @@ groupLong1Done:
 	VRANGEPS $0x04, Z18, Z16, Z16
 	VMOVAPS  Z16, Z5
 	LEAQ     (SI)(R10*2), R12
-	VMOVUPS  numbers<>+2560(SB), Z16
-	VMOVUPS  numbers<>+2560(SB), Z17
-	VMOVUPS  numbers<>+2560(SB), Z18
-	VMOVUPS  numbers<>+2560(SB), Z19
+	VBROADCASTSS  numbers<>+2560(SB), Z16
+	VBROADCASTSS  numbers<>+2560(SB), Z17
+	VBROADCASTSS  numbers<>+2560(SB), Z18
+	VBROADCASTSS  numbers<>+2560(SB), Z19
 	MOVQ     R9, R13
 	SUBQ     $0x40, R13
 
@@ -9356,7 +9356,7 @@ groupLong2Vector:
 groupLong2Tail:
 	ADDQ     $0x10, R13
 	JZ       groupLong2Done
-	VMOVUPS  numbers<>+2560(SB), Z0
+	VBROADCASTSS  numbers<>+2560(SB), Z0
 	VMOVUPS  (R12), K1, Z0
 	VCMPPS   $0x03, Z0, Z0, K2
 	KORW     K2, K3, K3
@@ -9368,10 +9368,10 @@ groupLong2Done:
 	VRANGEPS $0x04, Z18, Z16, Z16
 	VMOVAPS  Z16, Z6
 	LEAQ     (SI)(R11*1), R12
-	VMOVUPS  numbers<>+2560(SB), Z16
-	VMOVUPS  numbers<>+2560(SB), Z17
-	VMOVUPS  numbers<>+2560(SB), Z18
-	VMOVUPS  numbers<>+2560(SB), Z19
+	VBROADCASTSS  numbers<>+2560(SB), Z16
+	VBROADCASTSS  numbers<>+2560(SB), Z17
+	VBROADCASTSS  numbers<>+2560(SB), Z18
+	VBROADCASTSS  numbers<>+2560(SB), Z19
 	MOVQ     R9, R13
 	SUBQ     $0x40, R13
 
@@ -9411,7 +9411,7 @@ groupLong3Vector:
 groupLong3Tail:
 	ADDQ     $0x10, R13
 	JZ       groupLong3Done
-	VMOVUPS  numbers<>+2560(SB), Z0
+	VBROADCASTSS  numbers<>+2560(SB), Z0
 	VMOVUPS  (R12), K1, Z0
 	VCMPPS   $0x03, Z0, Z0, K2
 	KORW     K2, K3, K3
@@ -9465,10 +9465,10 @@ rest:
 	XORQ R11, R11
 
 single:
-	VMOVUPS numbers<>+2560(SB), Z4
-	VMOVUPS numbers<>+2560(SB), Z5
-	VMOVUPS numbers<>+2560(SB), Z6
-	VMOVUPS numbers<>+2560(SB), Z7
+	VBROADCASTSS numbers<>+2560(SB), Z4
+	VBROADCASTSS numbers<>+2560(SB), Z5
+	VBROADCASTSS numbers<>+2560(SB), Z6
+	VBROADCASTSS numbers<>+2560(SB), Z7
 	CMPQ    R9, $0x00000400
 	JGE     singleLong
 	MOVQ    SI, R12
@@ -9502,15 +9502,15 @@ singleVector:
 singleTail:
 	ADDQ     $0x10, R13
 	JZ       singleJoin
-	VMOVUPS  numbers<>+2560(SB), Z0
+	VBROADCASTSS  numbers<>+2560(SB), Z0
 	VMOVUPS  (R12), K1, Z0
-	VMOVUPS  numbers<>+2560(SB), Z1
+	VBROADCASTSS  numbers<>+2560(SB), Z1
 	VMOVUPS  (R12)(R10*1), K1, Z1
 	VCMPPS   $0x03, Z0, Z1, K2
 	KORW     K2, K3, K3
-	VMOVUPS  numbers<>+2560(SB), Z2
+	VBROADCASTSS  numbers<>+2560(SB), Z2
 	VMOVUPS  (R12)(R10*2), K1, Z2
-	VMOVUPS  numbers<>+2560(SB), Z3
+	VBROADCASTSS  numbers<>+2560(SB), Z3
 	VMOVUPS  (R12)(R11*1), K1, Z3
 	VCMPPS   $0x03, Z2, Z3, K2
 	KORW     K2, K3, K3
@@ -9522,10 +9522,10 @@ singleTail:
 
 singleLong:
 	LEAQ    (SI), R12
-	VMOVUPS numbers<>+2560(SB), Z16
-	VMOVUPS numbers<>+2560(SB), Z17
-	VMOVUPS numbers<>+2560(SB), Z18
-	VMOVUPS numbers<>+2560(SB), Z19
+	VBROADCASTSS numbers<>+2560(SB), Z16
+	VBROADCASTSS numbers<>+2560(SB), Z17
+	VBROADCASTSS numbers<>+2560(SB), Z18
+	VBROADCASTSS numbers<>+2560(SB), Z19
 	MOVQ    R9, R13
 	SUBQ    $0x40, R13
 
@@ -9565,7 +9565,7 @@ singleLong0Vector:
 singleLong0Tail:
 	ADDQ     $0x10, R13
 	JZ       singleLong0Done
-	VMOVUPS  numbers<>+2560(SB), Z0
+	VBROADCASTSS  numbers<>+2560(SB), Z0
 	VMOVUPS  (R12), K1, Z0
 	VCMPPS   $0x03, Z0, Z0, K2
 	KORW     K2, K3, K3
@@ -9577,10 +9577,10 @@ singleLong0Done:
 	VRANGEPS $0x04, Z18, Z16, Z16
 	VMOVAPS  Z16, Z4
 	LEAQ     (SI)(R10*1), R12
-	VMOVUPS  numbers<>+2560(SB), Z16
-	VMOVUPS  numbers<>+2560(SB), Z17
-	VMOVUPS  numbers<>+2560(SB), Z18
-	VMOVUPS  numbers<>+2560(SB), Z19
+	VBROADCASTSS  numbers<>+2560(SB), Z16
+	VBROADCASTSS  numbers<>+2560(SB), Z17
+	VBROADCASTSS  numbers<>+2560(SB), Z18
+	VBROADCASTSS  numbers<>+2560(SB), Z19
 	MOVQ     R9, R13
 	SUBQ     $0x40, R13
 
@@ -9620,7 +9620,7 @@ singleLong1Vector:
 singleLong1Tail:
 	ADDQ     $0x10, R13
 	JZ       singleLong1Done
-	VMOVUPS  numbers<>+2560(SB), Z0
+	VBROADCASTSS  numbers<>+2560(SB), Z0
 	VMOVUPS  (R12), K1, Z0
 	VCMPPS   $0x03, Z0, Z0, K2
 	KORW     K2, K3, K3
@@ -9632,10 +9632,10 @@ singleLong1Done:
 	VRANGEPS $0x04, Z18, Z16, Z16
 	VMOVAPS  Z16, Z5
 	LEAQ     (SI)(R10*2), R12
-	VMOVUPS  numbers<>+2560(SB), Z16
-	VMOVUPS  numbers<>+2560(SB), Z17
-	VMOVUPS  numbers<>+2560(SB), Z18
-	VMOVUPS  numbers<>+2560(SB), Z19
+	VBROADCASTSS  numbers<>+2560(SB), Z16
+	VBROADCASTSS  numbers<>+2560(SB), Z17
+	VBROADCASTSS  numbers<>+2560(SB), Z18
+	VBROADCASTSS  numbers<>+2560(SB), Z19
 	MOVQ     R9, R13
 	SUBQ     $0x40, R13
 
@@ -9675,7 +9675,7 @@ singleLong2Vector:
 singleLong2Tail:
 	ADDQ     $0x10, R13
 	JZ       singleLong2Done
-	VMOVUPS  numbers<>+2560(SB), Z0
+	VBROADCASTSS  numbers<>+2560(SB), Z0
 	VMOVUPS  (R12), K1, Z0
 	VCMPPS   $0x03, Z0, Z0, K2
 	KORW     K2, K3, K3
@@ -9687,10 +9687,10 @@ singleLong2Done:
 	VRANGEPS $0x04, Z18, Z16, Z16
 	VMOVAPS  Z16, Z6
 	LEAQ     (SI)(R11*1), R12
-	VMOVUPS  numbers<>+2560(SB), Z16
-	VMOVUPS  numbers<>+2560(SB), Z17
-	VMOVUPS  numbers<>+2560(SB), Z18
-	VMOVUPS  numbers<>+2560(SB), Z19
+	VBROADCASTSS  numbers<>+2560(SB), Z16
+	VBROADCASTSS  numbers<>+2560(SB), Z17
+	VBROADCASTSS  numbers<>+2560(SB), Z18
+	VBROADCASTSS  numbers<>+2560(SB), Z19
 	MOVQ     R9, R13
 	SUBQ     $0x40, R13
 
@@ -9730,7 +9730,7 @@ singleLong3Vector:
 singleLong3Tail:
 	ADDQ     $0x10, R13
 	JZ       singleLong3Done
-	VMOVUPS  numbers<>+2560(SB), Z0
+	VBROADCASTSS  numbers<>+2560(SB), Z0
 	VMOVUPS  (R12), K1, Z0
 	VCMPPS   $0x03, Z0, Z0, K2
 	KORW     K2, K3, K3
@@ -10003,7 +10003,7 @@ vector:
 	VRANGEPS $0x04, Z7, Z5, Z5
 	VRANGEPS $0x04, Z5, Z1, Z1
 	VRANGEPS $0x04, Z1, Z0, Z0
-	VMOVUPS  numbers<>+2496(SB), K3, Z0
+	VBROADCASTSS  numbers<>+2496(SB), K3, Z0
 	VMOVUPS  Z0, (DI)
 	ADDQ     $0x40, DI
 	ADDQ     $0x40, SI
@@ -10042,7 +10042,7 @@ tail:
 	VRANGEPS $0x04, Z7, Z5, Z5
 	VRANGEPS $0x04, Z5, Z1, Z1
 	VRANGEPS $0x04, Z1, Z0, Z0
-	VMOVUPS  numbers<>+2496(SB), K3, Z0
+	VBROADCASTSS  numbers<>+2496(SB), K3, Z0
 	VMOVUPS  Z0, K1, (DI)
 
 done:
@@ -10499,14 +10499,14 @@ group:
 	VPSRLQ        $0x20, Z14, Z1
 	VPXORD        Z2, Z2, Z2
 	VPXORD        Z3, Z3, Z3
-	VPADDQ        numbers<>+7488(SB), Z14, Z14
+	VPADDQ.BCST        numbers<>+7488(SB), Z14, Z14
 	VMOVAPS       Z14, Z6
 	VPSRLQ        $0x20, Z14, Z7
 	VPXORD        Z8, Z8, Z8
 	VPXORD        Z9, Z9, Z9
-	VPADDQ        numbers<>+7488(SB), Z14, Z14
-	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
-	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPADDQ.BCST        numbers<>+7488(SB), Z14, Z14
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z2, Z5
 	VPSRLQ        $0x20, Z5, Z0
 	VPXORD        Z1, Z0, Z0
 	VPXORD        Z12, Z0, Z0
@@ -10515,8 +10515,8 @@ group:
 	VPXORD        Z13, Z2, Z2
 	VMOVAPS       Z5, Z1
 	VMOVAPS       Z4, Z3
-	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
-	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z8, Z11
 	VPSRLQ        $0x20, Z11, Z6
 	VPXORD        Z7, Z6, Z6
 	VPXORD        Z12, Z6, Z6
@@ -10525,10 +10525,10 @@ group:
 	VPXORD        Z13, Z8, Z8
 	VMOVAPS       Z11, Z7
 	VMOVAPS       Z10, Z9
-	VPADDD        numbers<>+7680(SB), Z12, Z12
-	VPADDD        numbers<>+7744(SB), Z13, Z13
-	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
-	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPADDD.BCST        numbers<>+7680(SB), Z12, Z12
+	VPADDD.BCST        numbers<>+7744(SB), Z13, Z13
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z2, Z5
 	VPSRLQ        $0x20, Z5, Z0
 	VPXORD        Z1, Z0, Z0
 	VPXORD        Z12, Z0, Z0
@@ -10537,8 +10537,8 @@ group:
 	VPXORD        Z13, Z2, Z2
 	VMOVAPS       Z5, Z1
 	VMOVAPS       Z4, Z3
-	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
-	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z8, Z11
 	VPSRLQ        $0x20, Z11, Z6
 	VPXORD        Z7, Z6, Z6
 	VPXORD        Z12, Z6, Z6
@@ -10547,10 +10547,10 @@ group:
 	VPXORD        Z13, Z8, Z8
 	VMOVAPS       Z11, Z7
 	VMOVAPS       Z10, Z9
-	VPADDD        numbers<>+7680(SB), Z12, Z12
-	VPADDD        numbers<>+7744(SB), Z13, Z13
-	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
-	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPADDD.BCST        numbers<>+7680(SB), Z12, Z12
+	VPADDD.BCST        numbers<>+7744(SB), Z13, Z13
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z2, Z5
 	VPSRLQ        $0x20, Z5, Z0
 	VPXORD        Z1, Z0, Z0
 	VPXORD        Z12, Z0, Z0
@@ -10559,8 +10559,8 @@ group:
 	VPXORD        Z13, Z2, Z2
 	VMOVAPS       Z5, Z1
 	VMOVAPS       Z4, Z3
-	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
-	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z8, Z11
 	VPSRLQ        $0x20, Z11, Z6
 	VPXORD        Z7, Z6, Z6
 	VPXORD        Z12, Z6, Z6
@@ -10569,10 +10569,10 @@ group:
 	VPXORD        Z13, Z8, Z8
 	VMOVAPS       Z11, Z7
 	VMOVAPS       Z10, Z9
-	VPADDD        numbers<>+7680(SB), Z12, Z12
-	VPADDD        numbers<>+7744(SB), Z13, Z13
-	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
-	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPADDD.BCST        numbers<>+7680(SB), Z12, Z12
+	VPADDD.BCST        numbers<>+7744(SB), Z13, Z13
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z2, Z5
 	VPSRLQ        $0x20, Z5, Z0
 	VPXORD        Z1, Z0, Z0
 	VPXORD        Z12, Z0, Z0
@@ -10581,8 +10581,8 @@ group:
 	VPXORD        Z13, Z2, Z2
 	VMOVAPS       Z5, Z1
 	VMOVAPS       Z4, Z3
-	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
-	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z8, Z11
 	VPSRLQ        $0x20, Z11, Z6
 	VPXORD        Z7, Z6, Z6
 	VPXORD        Z12, Z6, Z6
@@ -10591,10 +10591,10 @@ group:
 	VPXORD        Z13, Z8, Z8
 	VMOVAPS       Z11, Z7
 	VMOVAPS       Z10, Z9
-	VPADDD        numbers<>+7680(SB), Z12, Z12
-	VPADDD        numbers<>+7744(SB), Z13, Z13
-	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
-	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPADDD.BCST        numbers<>+7680(SB), Z12, Z12
+	VPADDD.BCST        numbers<>+7744(SB), Z13, Z13
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z2, Z5
 	VPSRLQ        $0x20, Z5, Z0
 	VPXORD        Z1, Z0, Z0
 	VPXORD        Z12, Z0, Z0
@@ -10603,8 +10603,8 @@ group:
 	VPXORD        Z13, Z2, Z2
 	VMOVAPS       Z5, Z1
 	VMOVAPS       Z4, Z3
-	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
-	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z8, Z11
 	VPSRLQ        $0x20, Z11, Z6
 	VPXORD        Z7, Z6, Z6
 	VPXORD        Z12, Z6, Z6
@@ -10613,10 +10613,10 @@ group:
 	VPXORD        Z13, Z8, Z8
 	VMOVAPS       Z11, Z7
 	VMOVAPS       Z10, Z9
-	VPADDD        numbers<>+7680(SB), Z12, Z12
-	VPADDD        numbers<>+7744(SB), Z13, Z13
-	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
-	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPADDD.BCST        numbers<>+7680(SB), Z12, Z12
+	VPADDD.BCST        numbers<>+7744(SB), Z13, Z13
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z2, Z5
 	VPSRLQ        $0x20, Z5, Z0
 	VPXORD        Z1, Z0, Z0
 	VPXORD        Z12, Z0, Z0
@@ -10625,8 +10625,8 @@ group:
 	VPXORD        Z13, Z2, Z2
 	VMOVAPS       Z5, Z1
 	VMOVAPS       Z4, Z3
-	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
-	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z8, Z11
 	VPSRLQ        $0x20, Z11, Z6
 	VPXORD        Z7, Z6, Z6
 	VPXORD        Z12, Z6, Z6
@@ -10635,10 +10635,10 @@ group:
 	VPXORD        Z13, Z8, Z8
 	VMOVAPS       Z11, Z7
 	VMOVAPS       Z10, Z9
-	VPADDD        numbers<>+7680(SB), Z12, Z12
-	VPADDD        numbers<>+7744(SB), Z13, Z13
-	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
-	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPADDD.BCST        numbers<>+7680(SB), Z12, Z12
+	VPADDD.BCST        numbers<>+7744(SB), Z13, Z13
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z2, Z5
 	VPSRLQ        $0x20, Z5, Z0
 	VPXORD        Z1, Z0, Z0
 	VPXORD        Z12, Z0, Z0
@@ -10647,8 +10647,8 @@ group:
 	VPXORD        Z13, Z2, Z2
 	VMOVAPS       Z5, Z1
 	VMOVAPS       Z4, Z3
-	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
-	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z8, Z11
 	VPSRLQ        $0x20, Z11, Z6
 	VPXORD        Z7, Z6, Z6
 	VPXORD        Z12, Z6, Z6
@@ -10657,10 +10657,10 @@ group:
 	VPXORD        Z13, Z8, Z8
 	VMOVAPS       Z11, Z7
 	VMOVAPS       Z10, Z9
-	VPADDD        numbers<>+7680(SB), Z12, Z12
-	VPADDD        numbers<>+7744(SB), Z13, Z13
-	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
-	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPADDD.BCST        numbers<>+7680(SB), Z12, Z12
+	VPADDD.BCST        numbers<>+7744(SB), Z13, Z13
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z2, Z5
 	VPSRLQ        $0x20, Z5, Z0
 	VPXORD        Z1, Z0, Z0
 	VPXORD        Z12, Z0, Z0
@@ -10669,8 +10669,8 @@ group:
 	VPXORD        Z13, Z2, Z2
 	VMOVAPS       Z5, Z1
 	VMOVAPS       Z4, Z3
-	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
-	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z8, Z11
 	VPSRLQ        $0x20, Z11, Z6
 	VPXORD        Z7, Z6, Z6
 	VPXORD        Z12, Z6, Z6
@@ -10679,10 +10679,10 @@ group:
 	VPXORD        Z13, Z8, Z8
 	VMOVAPS       Z11, Z7
 	VMOVAPS       Z10, Z9
-	VPADDD        numbers<>+7680(SB), Z12, Z12
-	VPADDD        numbers<>+7744(SB), Z13, Z13
-	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
-	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPADDD.BCST        numbers<>+7680(SB), Z12, Z12
+	VPADDD.BCST        numbers<>+7744(SB), Z13, Z13
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z2, Z5
 	VPSRLQ        $0x20, Z5, Z0
 	VPXORD        Z1, Z0, Z0
 	VPXORD        Z12, Z0, Z0
@@ -10691,8 +10691,8 @@ group:
 	VPXORD        Z13, Z2, Z2
 	VMOVAPS       Z5, Z1
 	VMOVAPS       Z4, Z3
-	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
-	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z8, Z11
 	VPSRLQ        $0x20, Z11, Z6
 	VPXORD        Z7, Z6, Z6
 	VPXORD        Z12, Z6, Z6
@@ -10701,10 +10701,10 @@ group:
 	VPXORD        Z13, Z8, Z8
 	VMOVAPS       Z11, Z7
 	VMOVAPS       Z10, Z9
-	VPADDD        numbers<>+7680(SB), Z12, Z12
-	VPADDD        numbers<>+7744(SB), Z13, Z13
-	VPMULUDQ      numbers<>+7552(SB), Z0, Z4
-	VPMULUDQ      numbers<>+7616(SB), Z2, Z5
+	VPADDD.BCST        numbers<>+7680(SB), Z12, Z12
+	VPADDD.BCST        numbers<>+7744(SB), Z13, Z13
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z0, Z4
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z2, Z5
 	VPSRLQ        $0x20, Z5, Z0
 	VPXORD        Z1, Z0, Z0
 	VPXORD        Z12, Z0, Z0
@@ -10713,8 +10713,8 @@ group:
 	VPXORD        Z13, Z2, Z2
 	VMOVAPS       Z5, Z1
 	VMOVAPS       Z4, Z3
-	VPMULUDQ      numbers<>+7552(SB), Z6, Z10
-	VPMULUDQ      numbers<>+7616(SB), Z8, Z11
+	VPMULUDQ.BCST      numbers<>+7552(SB), Z6, Z10
+	VPMULUDQ.BCST      numbers<>+7616(SB), Z8, Z11
 	VPSRLQ        $0x20, Z11, Z6
 	VPXORD        Z7, Z6, Z6
 	VPXORD        Z12, Z6, Z6

@@ -17,6 +17,9 @@ type Weights struct {
 	limit             float32   // of the inputs: no sum overflows
 }
 
+// Elements returns how many elements the transformed form holds.
+func (p *Weights) Elements() int { return len(p.data) }
+
 // kernelTransform is G.
 var kernelTransform = func() (g [reach][3]float64) {
 	points := []float64{0, math.Sqrt2 / 2, -math.Sqrt2 / 2, math.Sqrt2, -math.Sqrt2}

@@ -126,7 +126,7 @@ func shape(channels, outputs, height, width, top, left, bottom, right int) Shape
 
 func need(t testing.TB) {
 	if active == nil {
-		t.Skip("no kernels at this level")
+		t.Skip("the processor, or the level set by BURN_CPU, has no such kernels")
 	}
 }
 

@@ -10,6 +10,7 @@ MAX_FRAME = 4 << 20
 CHUNK_SIZE = 1 << 20
 MAX_INLINE = 64 << 10
 MAX_NAME, MAX_TEXT, MAX_NAMES, MAX_ATTRS = 256, 64 << 10, 1 << 16, 256
+MAX_EVENTS, MAX_BLAMED = 1 << 16, 64
 GENERATION_SHIFT = 48
 
 
@@ -168,8 +169,9 @@ def error(e):
     if e is None:
         return b""
     if isinstance(e, errors.NodeError):
-        out = b"\x01" + text(e.op) + uvarint(len(e.outputs))
-        for t in e.outputs:
+        outputs = e.outputs[:MAX_BLAMED]
+        out = b"\x01" + text(e.op) + text("") + uvarint(len(outputs))  # of no program
+        for t in outputs:
             out += uvarint(t.id) + bytes([t.dtype, len(t.shape)]) + b"".join(varint(d) for d in t.shape)
         return out + error(e.cause)
     return b"\x00" + uvarint(e.code) + text(str(e))

@@ -14,11 +14,13 @@ import time
 import grpc
 
 from . import codec, errors, messages
-from .codec import MAX_FRAME, Reader
-from .stream import Stream
+from .codec import MAX_FRAME
+from .device import OpenDevice
+from .errors import BurnError
+from .stream import Stream, Streams
 
 COOKIE = "c7a9f5d0-burn-backend"
-PROTOCOL = 1
+PROTOCOL = 2
 HANDSHAKE = "1|1|unix|{}|grpc|{}"
 GRACE = 1.0  # seconds between the loss of the host and the end
 
@@ -28,12 +30,17 @@ def log(level, message):
           file=sys.stderr, flush=True)
 
 
+def failed(e):
+    """The reply to a call that failed: the error is its first field."""
+    return messages.field(1, codec.error(e))
+
+
 class Services:
     """The gRPC methods, all with raw bytes."""
 
     def __init__(self, backend, end):
         self.backend, self.end = backend, end
-        self.lock, self.streams = threading.Lock(), 0
+        self.devices, self.streams = {}, Streams()  # devices by handle
 
     def handlers(self):
         def unary(f):
@@ -43,7 +50,8 @@ class Services:
             return grpc.method_handlers_generic_handler(service, methods)
 
         return [
-            generic("burn.wire.v1.Backend", {"Hello": unary(self.hello), "Supports": unary(self.supports),
+            generic("burn.wire.v1.Backend", {"Hello": unary(self.hello), "Open": unary(self.open), "Close": unary(self.close),
+                                             "Memory": unary(self.memory),
                                              "Stream": grpc.stream_stream_rpc_method_handler(self.stream)}),
             generic("grpc.health.v1.Health", {"Check": unary(lambda request, context: b"\x08\x01")}),
             generic("plugin.GRPCController", {"Shutdown": unary(self.shutdown)}),
@@ -54,19 +62,27 @@ class Services:
         version = PROTOCOL if h["min"] <= PROTOCOL <= h["max"] else 0
         return messages.hello_reply(PROTOCOL, PROTOCOL, version, self.backend)
 
-    def supports(self, request, context):
-        try:
-            node = dict(messages.fields(request)).get(1, b"")
-            count = int.from_bytes(node[:2], "little")
-            r = Reader(memoryview(node)[2:])
-            inputs = [r.type() for _ in range(count)]
-            self.backend.supports(r.node(), inputs)
-        except Exception as e:
-            return messages.field(1, codec.error(errors.of(e)))
+    def open(self, request, context):
+        handle, index, generation = messages.open_request(request)
+        if index >= len(self.backend.devices):
+            return failed(BurnError(errors.NOT_FOUND, f"device {index}, want one below {len(self.backend.devices)}"))
+        if handle == 0 or self.devices.setdefault(handle, device := OpenDevice(self.backend, generation)) is not device:
+            return failed(BurnError(errors.PROTOCOL, f"handle {handle} is not new"))
+        return messages.open_reply(self.backend)
+
+    def close(self, request, context):
+        device = self.devices.pop(messages.handle(dict(messages.fields(request))), None)
+        if device is None:
+            return failed(BurnError(errors.CLOSED, "device"))
+        device.close()
         return b""
 
+    def memory(self, request, context):
+        device = self.devices.get(messages.handle(dict(messages.fields(request))))
+        return failed(BurnError(errors.CLOSED, "device")) if device is None else messages.memory_reply(*device.usage())
+
     def stream(self, frames, context):
-        yield from Stream(self.backend).serve(frames, context.is_active)
+        yield from Stream(self.devices, self.streams).serve(frames, context.is_active)
 
     def shutdown(self, request, context):
         self.end()

@@ -1,0 +1,80 @@
+// Package burn opens devices to compute on, by the names that `burn devices` lists: this is where a program that uses
+// package tensor begins.
+//
+//	dev, err := burn.Open(ctx, "cuda:0", burn.WithGradients())
+//	if err != nil {
+//		return err
+//	}
+//	defer dev.Close() // the device, and the plugin that it came from
+//
+// A backend that is part of the program is imported for its effect, as the drivers of database/sql are:
+//
+//	import _ "github.com/goburn/burn/plugins/cpu"
+//
+// Open joins three steps that remain there for programs that need them apart: host.Open finds a backend and starts it,
+// decorators such as autodiff.Device change what it does, and tensor.On opens a device of it. A program that needs no
+// plugins uses tensor.Open, which links neither gRPC nor a search for plugins.
+package burn
+
+import (
+	"context"
+	"errors"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/decorators/autodiff"
+	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/tensor"
+)
+
+// Option changes how a device is opened.
+type Option func(*config)
+
+type config struct {
+	host host.Options
+	wrap []func(*core.Place) *core.Place
+}
+
+// WithGradients makes the device record what tracked tensors go through, so that Backward works on it. Given twice, the
+// gradients of the outer level can be differentiated in turn, which gives second derivatives.
+func WithGradients(options ...autodiff.Option) Option {
+	return WithDecorator(func(p *core.Place) *core.Place { return autodiff.Device(p, options...) })
+}
+
+// WithDecorator puts a decorator over the backend. Of several, the first is nearest to the backend. The backend that the
+// decorator returns closes the one below when it is closed, as all of package decorators do.
+func WithDecorator(wrap func(*core.Place) *core.Place) Option {
+	return func(c *config) { c.wrap = append(c.wrap, wrap) }
+}
+
+// WithHost sets where plugins are searched, how they are started and what they may use. Without it, and after the last of
+// several, the rest is as host.Options says of its zero value.
+func WithHost(o host.Options) Option { return func(c *config) { c.host = o } }
+
+// Open opens a device by its name, NAME[:INDEX] with an optional transport in front: "cpu", "cuda:0", "process:cpu". Close
+// of the device ends all that Open started: streams, tensors, the backend, and the process of a plugin. Nothing is left
+// running when Open fails.
+//
+// ctx bounds the opening alone. The errors are those of host.Open: an unknown name or index is core.ErrNotFound.
+func Open(ctx context.Context, spec string, options ...Option) (*tensor.Device, error) {
+	var c config
+	for _, o := range options {
+		o(&c)
+	}
+	p, err := host.Open(ctx, spec, c.host)
+	if err != nil {
+		return nil, err
+	}
+	for _, wrap := range c.wrap {
+		p = wrap(p)
+	}
+	return tensor.Own(ctx, p)
+}
+
+// Gradients opens a device that records gradients over the backend of dev, which is open already. The two have memory of
+// their own: a tensor of one goes to the other with To. Close of the result leaves dev open; dev is closed after it.
+func Gradients(ctx context.Context, dev *tensor.Device, options ...autodiff.Option) (*tensor.Device, error) {
+	if dev == nil {
+		return nil, errors.New("burn: gradients of a nil device, want one that is open")
+	}
+	return tensor.On(ctx, autodiff.Device(dev.Place(), options...))
+}

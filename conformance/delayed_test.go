@@ -1,0 +1,42 @@
+package conformance_test
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/conformance"
+	"github.com/goburn/burn/conformance/internal/delayed"
+	"github.com/goburn/burn/core"
+)
+
+// A device that only starts work, and learns late of what fails, passes as any other, releases every value once, and names
+// nobody who has not failed.
+func TestDelayedPasses(t *testing.T) {
+	driver := new(delayed.Driver)
+	open := func() (core.Backend, error) { return delayed.New(driver), nil }
+	sample := 8
+	if !testing.Short() {
+		sample = sampled()
+	}
+	r, err := conformance.Check(context.Background(), open, conformance.Options{Profile: conformance.Core, Sample: sample})
+	require.NoError(t, err)
+	if err := r.Err(); err != nil {
+		require.NoError(t, r.Write(os.Stdout))
+		t.Fatal(err)
+	}
+	require.Greater(t, r.Passed, 1000)
+	require.Zero(t, driver.Twice(), "values that were released twice")
+	require.Zero(t, driver.Live(), "values that were never released")
+}
+
+// Slow queues change nothing: what streams owe each other holds however late work is done.
+func TestSlowQueuesPass(t *testing.T) {
+	open := func() (core.Backend, error) { return delayed.New(&delayed.Driver{Delay: 20 * time.Microsecond}), nil }
+	r, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^(events|ownership|donation|tickets|blame|refused|peer|collective|profiling)/"})
+	require.NoError(t, err)
+	require.NoError(t, r.Err())
+}

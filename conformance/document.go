@@ -1,0 +1,229 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+)
+
+// checkDocument checks what the document says by itself: of types and limits, and of every op that it claims.
+func checkDocument(c *core.Capabilities) error {
+	if missing := dtype.Required &^ c.Types; missing != 0 {
+		return fmt.Errorf("types %v are missing; every backend has %v", missing, dtype.Set(dtype.Required))
+	}
+	if wrong := c.Emulated &^ c.Types; wrong != 0 {
+		return fmt.Errorf("types %v are emulated and are no types of the device", wrong)
+	}
+	if c.Limits.Rank != shape.MaxRank {
+		return fmt.Errorf("greatest rank is %d, want %d", c.Limits.Rank, shape.MaxRank)
+	}
+	if err := checkLimits(c.Limits); err != nil {
+		return err
+	}
+	for name, claim := range c.Ops {
+		code, ok := op.ByName(name)
+		if !ok {
+			return fmt.Errorf("op %s is not in the table", name)
+		}
+		if err := checkClaim(op.Lookup(code), claim); err != nil {
+			return fmt.Errorf("op %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func checkLimits(l core.Limits) error {
+	if l.Rank < 0 || l.Bytes < 0 || l.Elements < 0 || l.Buffers < 0 {
+		return fmt.Errorf("limits are negative: %+v", l)
+	}
+	return nil
+}
+
+// checkClaim compares a claim with the op's row: its version, and types of operands that the row knows.
+func checkClaim(row *op.Row, claim core.OpCapability) error {
+	if claim.Version != row.Version {
+		return fmt.Errorf("version is %d, want %d", claim.Version, row.Version)
+	}
+	if err := checkLimits(claim.Limits); err != nil {
+		return err
+	}
+	switch n := len(row.Operands); {
+	case n == 0 && len(claim.Operands) > 0:
+		return fmt.Errorf("types of operands are claimed, and it has none")
+	case n > 0 && len(claim.Operands) == 0:
+		return fmt.Errorf("no types of operands are claimed, and it has %d", n)
+	}
+	for i, set := range claim.Operands {
+		o := operand(row, i)
+		if set&o.Types == 0 {
+			return fmt.Errorf("operand %d is claimed for %v, the row takes %v", i, set, o.Types)
+		}
+	}
+	return nil
+}
+
+// createdTypes is the types that ops without operands make.
+var createdTypes = map[string]dtype.Set{
+	op.Full.String(): dtype.Any, op.Iota.String(): dtype.Numbers, op.RandomBits.String(): dtype.SetOf(dtype.I32, dtype.U32),
+}
+
+// checkPrimitive checks that a primitive is there for every required type that its row takes.
+func checkPrimitive(c *core.Capabilities, row *op.Row) error {
+	claim, ok := c.Ops[row.Name]
+	if !ok {
+		return fmt.Errorf("primitive %s is not claimed", row.Name)
+	}
+	for i, o := range row.Operands {
+		if o.SameAs > 0 { // it has no other types than that operand
+			o = row.Operands[o.SameAs-1]
+		}
+		need := o.Types & dtype.Required
+		if missing := need &^ allowed(claim.Operands, i); missing != 0 {
+			return fmt.Errorf("primitive %s is not claimed for %v as operand %d", row.Name, missing, i)
+		}
+	}
+	if len(row.Operands) == 0 {
+		if missing := firstTypes(row) & dtype.Required &^ allowed(claim.Results, 0); missing != 0 {
+			return fmt.Errorf("primitive %s is not claimed for results of %v", row.Name, missing)
+		}
+	}
+	return nil
+}
+
+// allowed is the set of operand or result i in a claim.
+func allowed(sets []dtype.Set, i int) dtype.Set {
+	if len(sets) == 0 {
+		return dtype.Any | dtype.Smalls
+	}
+	return sets[min(i, len(sets)-1)]
+}
+
+// documentCases check, for every op, that the document and the device agree. What the document allows is run by the cases
+// of the op; these run what it does not allow, and look for claims that no node can meet.
+func documentCases() []testCase {
+	cases := []testCase{contract("claims/met", func(_ context.Context, q *queue) error { return claimsAreMet(q.dev.Capabilities()) })}
+	for _, c := range op.All() {
+		if _, ok := plans[c]; !ok {
+			continue
+		}
+		cases = append(cases, contract("document/"+c.String(), func(ctx context.Context, q *queue) error { return deniedNodes(ctx, q, c) }))
+	}
+	return cases
+}
+
+// everySpec yields the plain nodes of an op, in all types.
+func everySpec(c op.Code, yield func(s spec) bool) {
+	row, p := op.Lookup(c), plans[c]
+	for _, first := range firstTypes(row).List() {
+		vs := p.variants
+		if p.typed != nil {
+			vs = append(slices.Clone(vs), p.typed(first, dtype.Any)...)
+		}
+		for _, x := range vs {
+			if x.types != 0 && !x.types.Has(first) || x.grid {
+				continue
+			}
+			for _, types := range assignments(row, first, dtype.Any) {
+				s := spec{op: c, variant: x, special: p.special}
+				for i, t := range types[:len(x.in)] {
+					s.in = append(s.in, op.Desc{DType: t, Shape: x.in[i]})
+				}
+				if !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// claimsAreMet: every op that the document claims has nodes that it allows.
+func claimsAreMet(caps *core.Capabilities) error {
+	for _, c := range op.All() {
+		claim, ok := caps.Ops[c.String()]
+		if _, planned := plans[c]; !ok || !planned {
+			continue
+		}
+		met := false
+		everySpec(c, func(s spec) bool {
+			n, err := s.node(s.in)
+			met = err == nil && caps.Check(&n, s.in) == nil
+			return !met
+		})
+		if !met {
+			return fmt.Errorf("%v is claimed, and no node of it is allowed: %+v", c, claim)
+		}
+	}
+	return nil
+}
+
+// mostDenied is how many nodes of an op are tried that the document does not allow.
+const mostDenied = 6
+
+// deniedNodes: a node that the document does not allow is refused with ErrUnsupported, at once or by its results, or is
+// computed rightly; in any case the stream goes on.
+func deniedNodes(ctx context.Context, q *queue, c op.Code) error {
+	caps := q.dev.Capabilities()
+	var denied []spec
+	firsts := map[string]bool{}
+	everySpec(c, func(s spec) bool {
+		n, err := s.node(s.in)
+		if err != nil || typesOf(&n, s.in)&^caps.Types != 0 || caps.Check(&n, s.in) == nil || total(s.in)+total(n.Outputs) > 1<<16 {
+			return true
+		}
+		types := fmt.Sprint(typesOf(&n, s.in))
+		if !firsts[types] {
+			firsts[types] = true
+			denied = append(denied, s)
+		}
+		return len(denied) < mostDenied
+	})
+	if len(denied) == 0 {
+		return skip{"the document allows all that the op takes"}
+	}
+	for _, s := range denied {
+		if err := q.denied(ctx, s); err != nil {
+			return err
+		}
+	}
+	return q.stillGood(ctx)
+}
+
+// evaluated writes in, makes the node on it and evaluates it by the reference.
+func (s spec) evaluated(ctx context.Context, q *queue, in []ref.Tensor) (descs []op.Desc, n op.Node, want []ref.Tensor, err error) {
+	if descs, err = q.putAll(ctx, in); err != nil {
+		return nil, n, nil, err
+	}
+	if n, err = s.node(descs); err != nil {
+		return nil, n, nil, err
+	}
+	if want, err = ref.Eval(&n, in); err != nil {
+		err = fmt.Errorf("the suite made a faulty case: %w", err)
+	}
+	return descs, n, want, err
+}
+
+func (q *queue) denied(ctx context.Context, s spec) error {
+	in := s.inputs(q.random("denied/"+s.op.String()), plain)
+	descs, n, want, err := s.evaluated(ctx, q, in)
+	if err != nil {
+		return err
+	}
+	outs, err := q.submit(n)
+	if err == nil {
+		err = q.same(ctx, &n, descs, outs, want)
+		if e := q.sync(ctx); (e == nil) != (err == nil) {
+			err = fmt.Errorf("read and event disagree: %v, %v", err, e)
+		}
+	}
+	if err != nil && !errors.Is(err, core.ErrUnsupported) {
+		return fmt.Errorf("%v on %v, which the document does not allow, is neither refused nor right: %w", s.op, descsOf(in), err)
+	}
+	return nil
+}

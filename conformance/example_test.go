@@ -1,0 +1,22 @@
+package conformance_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/goburn/burn/conformance"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/plugins/cpu"
+)
+
+// Some cases of the suite on a backend. In its tests a backend has conformance.Run.
+func ExampleCheck() {
+	open := func() (core.Backend, error) { return cpu.New(core.Config{}) }
+	report, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^neg/f32/"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(report.Passed > 0, report.Failed, report.Err())
+	// Output: true 0 <nil>
+}

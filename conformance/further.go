@@ -1,0 +1,92 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// behind puts q behind all that other was given.
+func (q *queue) behind(other *queue) error {
+	if err := q.Wait(other.Signal()); err != nil {
+		return fmt.Errorf("wait for an event: %w", err)
+	}
+	return nil
+}
+
+// with calls f with a further stream of the device, which is closed afterwards.
+func (q *queue) with(ctx context.Context, f func(s *queue) error) error {
+	s, err := q.another(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(s), ignoreClosed(s.Close()))
+}
+
+// withApart calls f with a stream of a device of its own, which is closed afterwards.
+func (q *queue) withApart(ctx context.Context, f func(s *queue) error) error {
+	s, err := q.apart(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(s), ignoreClosed(s.dev.Close()))
+}
+
+// instance opens the backend once more, with a device and a stream. Closing the backend is the caller's.
+func (q *queue) instance(ctx context.Context) (*queue, error) {
+	b, err := q.open()
+	if err != nil {
+		return nil, fmt.Errorf("open the backend once more: %w", err)
+	}
+	other := *q
+	other.backend = b
+	s, err := other.apart(ctx)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return s, nil
+}
+
+// withInstance calls f with a stream of a further instance of the backend, which is closed afterwards.
+func (q *queue) withInstance(ctx context.Context, f func(s *queue) error) error {
+	s, err := q.instance(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(s), s.backend.Close())
+}
+
+// called is what a call returned.
+type called struct {
+	call string
+	err  error
+}
+
+// calls makes the calls of a stream that take a tensor; d is one.
+func (q *queue) calls(ctx context.Context, d op.Desc) []called {
+	n, in := negNode()
+	n.Inputs[0], n.Outputs[0].ID = d.ID, q.id()
+	return []called{{"read", q.read(ctx, d.ID, make([]byte, d.Bytes()))}, {"write", q.Write(ctx, in[0], make([]byte, 8))},
+		{"submit", q.Submit([]op.Node{n}, nil)}}
+}
+
+// allAre checks that every call returned want.
+func allAre(want error, when string, calls ...called) error {
+	for _, c := range calls {
+		if !errors.Is(c.err, want) {
+			return fmt.Errorf("%s after %s: error is %v, want %v", c.call, when, c.err, want)
+		}
+	}
+	return nil
+}
+
+// ignoreClosed lets core.ErrClosed pass.
+func ignoreClosed(err error) error {
+	if errors.Is(err, core.ErrClosed) {
+		return nil
+	}
+	return err
+}

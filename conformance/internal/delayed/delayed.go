@@ -1,0 +1,288 @@
+// Package delayed is a backend that is right and learns of everything late: its queues only start work, which a goroutine
+// for each does some time after, and what fails is told by the next mark. The kernels are those of conformance/ref. It is
+// for tests of the suite and of sdk/engine: it computes garbage where order is missing, and counts what is released twice
+// or never.
+package delayed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/sdk/engine"
+)
+
+// Driver is an engine.Driver of the backend. It counts over all of its devices.
+type Driver struct {
+	// Delay is slept before every piece of work; 0 for none.
+	Delay time.Duration
+	// Eval computes a node; nil stands for ref.Eval.
+	Eval func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error)
+
+	live  atomic.Int64
+	twice atomic.Int64
+}
+
+// Live is the number of values that were made and not released.
+func (d *Driver) Live() int64 { return d.live.Load() }
+
+// Twice is how many values were released more than once.
+func (d *Driver) Twice() int64 { return d.twice.Load() }
+
+// value is a tensor that is there when the queue that makes it has come so far. It may be overwritten.
+type value struct {
+	now      atomic.Pointer[ref.Tensor]
+	released atomic.Bool
+}
+
+func (d *Driver) value() *value {
+	d.live.Add(1)
+	return new(value)
+}
+
+// read is the tensor as it is now, in form of desc; zeros where there is none yet.
+func (v *value) read(desc op.Desc) ref.Tensor {
+	if t := v.now.Load(); t != nil && t.Desc.SameType(desc) {
+		return *t
+	}
+	return ref.Zeros(desc)
+}
+
+// Info implements engine.Driver.
+func (d *Driver) Info() core.Info {
+	return core.Info{Name: "delayed", Version: "1.0.0", Vendor: "burn",
+		Devices: []core.DeviceInfo{{Name: "delayed", Kind: "cpu", Detail: "learns of everything late"}}}
+}
+
+// Open implements engine.Driver.
+func (d *Driver) Open(context.Context, int) (engine.Device[*value], error) {
+	v := &device{d: d, caps: &core.Capabilities{Types: dtype.Any | dtype.Smalls, Ops: map[string]core.OpCapability{},
+		Limits: core.Limits{Rank: shape.MaxRank}, Deterministic: true, Features: []string{"programs", "memory_stats"}}}
+	for _, c := range op.All() {
+		if row := op.Lookup(c); ref.Has(c) {
+			first := dtype.Set(dtype.Any)
+			if len(row.Operands) > 0 {
+				first = row.Operands[0].Types
+			}
+			v.caps.Ops[row.Name] = core.Claim(row, first)
+		}
+	}
+	return v, nil
+}
+
+// Close implements engine.Driver.
+func (d *Driver) Close() error { return nil }
+
+// New is a backend of a driver.
+func New(d *Driver) core.Backend { return engine.New[*value](d) }
+
+type device struct {
+	d    *Driver
+	caps *core.Capabilities
+}
+
+// Capabilities implements engine.Device.
+func (v *device) Capabilities() *core.Capabilities { return v.caps }
+
+var errNotUsed = errors.New("a queue that is asynchronous copies by itself")
+
+// Upload implements engine.Device.
+func (v *device) Upload(op.Desc, []byte) (*value, error) { return nil, errNotUsed }
+
+// Download implements engine.Device.
+func (v *device) Download([]byte, op.Desc, *value) error { return errNotUsed }
+
+// Release implements engine.Device.
+func (v *device) Release(x *value) {
+	if x.released.Swap(true) {
+		v.d.twice.Add(1)
+		return
+	}
+	v.d.live.Add(-1)
+}
+
+// OpenQueue implements engine.Device.
+func (v *device) OpenQueue() (engine.Queue[*value], error) {
+	q := &queue{v: v, more: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{})}
+	go q.work()
+	return q, nil
+}
+
+// Close implements engine.Device.
+func (v *device) Close() {}
+
+// queue is jobs that a goroutine does one after the other.
+type queue struct {
+	v     *device
+	more  chan struct{}
+	quit  chan struct{}
+	ended chan struct{} // of the goroutine
+
+	mu   sync.Mutex
+	jobs []func() error
+
+	failed error // since the last mark; the goroutine's
+}
+
+func (q *queue) push(job func() error) {
+	q.mu.Lock()
+	q.jobs = append(q.jobs, job)
+	q.mu.Unlock()
+	select {
+	case q.more <- struct{}{}:
+	default:
+	}
+}
+
+// work does all jobs, also those that are there when the queue is closed.
+func (q *queue) work() {
+	defer close(q.ended)
+	for {
+		q.mu.Lock()
+		jobs := q.jobs
+		q.jobs = nil
+		q.mu.Unlock()
+		for _, job := range jobs {
+			if q.v.d.Delay > 0 {
+				time.Sleep(q.v.d.Delay)
+			}
+			if err := guarded(job); err != nil && q.failed == nil {
+				q.failed = err
+			}
+		}
+		if len(jobs) > 0 {
+			continue
+		}
+		select {
+		case <-q.more:
+		case <-q.quit:
+			return
+		}
+	}
+}
+
+func guarded(job func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v: %w", p, core.ErrKernel)
+		}
+	}()
+	return job()
+}
+
+// maxResult bounds the bytes of one result.
+const maxResult = 1 << 28
+
+// Execute implements engine.Queue. Memory is looked for at once; all else comes later.
+func (q *queue) Execute(c *engine.Call[*value]) error {
+	if err := q.v.caps.Check(c.Node, c.Descs); err != nil {
+		return err
+	}
+	for _, d := range c.Node.Outputs {
+		if d.Bytes() > maxResult {
+			return fmt.Errorf("result %v: %w", d, core.ErrOutOfMemory)
+		}
+	}
+	n, in, descs := *c.Node, slices.Clone(c.In), slices.Clone(c.Descs)
+	for i := range c.Out {
+		c.Out[i] = nil
+		for k, d := range descs {
+			if i == 0 && k < 64 && c.Owned>>k&1 != 0 && d.SameType(n.Outputs[0]) {
+				c.Out[0] = c.Take(k) // the result is written over the operand
+				break
+			}
+		}
+		if c.Out[i] == nil {
+			c.Out[i] = q.v.d.value()
+		}
+	}
+	outs := slices.Clone(c.Out)
+	q.push(func() error {
+		ts := make([]ref.Tensor, len(in))
+		for i, v := range in {
+			ts[i] = v.read(descs[i])
+		}
+		eval := q.v.d.Eval
+		if eval == nil {
+			eval = ref.Eval
+		}
+		got, err := eval(&n, ts)
+		for i, v := range outs {
+			t := ref.Zeros(n.Outputs[i])
+			if err == nil {
+				t = got[i]
+			}
+			v.now.Store(&t)
+		}
+		return err
+	})
+	return nil
+}
+
+// Close implements engine.Queue.
+func (q *queue) Close() {
+	close(q.quit)
+	<-q.ended
+}
+
+// mark implements engine.Mark.
+type mark struct {
+	done chan struct{}
+	err  error
+}
+
+// Wait implements engine.Mark.
+func (m *mark) Wait() error {
+	<-m.done
+	return m.err
+}
+
+// Record implements engine.Asynchronous.
+func (q *queue) Record() (engine.Mark, error) {
+	m := &mark{done: make(chan struct{})}
+	q.push(func() error {
+		m.err, q.failed = q.failed, nil
+		close(m.done)
+		return nil
+	})
+	return m, nil
+}
+
+// Await implements engine.Asynchronous.
+func (q *queue) Await(m engine.Mark) error {
+	q.push(func() error {
+		<-m.(*mark).done
+		return nil
+	})
+	return nil
+}
+
+// Enqueue implements engine.Asynchronous.
+func (q *queue) Enqueue(d op.Desc, data []byte, done func()) (*value, error) {
+	v := q.v.d.value()
+	q.push(func() error {
+		t, err := ref.FromBytes(d, data)
+		done()
+		v.now.Store(&t)
+		return err
+	})
+	return v, nil
+}
+
+// Fetch implements engine.Asynchronous.
+func (q *queue) Fetch(dst []byte, d op.Desc, v *value) error {
+	q.push(func() error {
+		copy(dst, v.read(d).Bytes())
+		return nil
+	})
+	return nil
+}

@@ -1,0 +1,139 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+)
+
+// Capabilities is what a device claims. The conformance suite tests all of it and nothing else. A document is exact: the
+// device runs every node that Check lets pass, unless it has the extension Selective.
+type Capabilities struct {
+	// Types is every element type that tensors may have on this device.
+	Types dtype.Set
+	// Emulated is the part of Types that the hardware has no arithmetic for: i64 and u8 are required as types of storage
+	// and of indices, and devices without them emulate. It is information: what is claimed is right and slow.
+	Emulated dtype.Set
+	// Ops is the claims by op name.
+	Ops map[string]OpCapability
+	// Limits on every node. Rank is always there.
+	Limits Limits
+	// Deterministic: the same nodes on the same inputs give the same bits, run after run.
+	Deterministic bool
+	// Features names what else is there, for people: "programs", "memory_stats". Programs ask for the extension.
+	Features []string
+}
+
+// Limits bounds nodes. Zero is no bound, for Rank that of the contract.
+type Limits struct {
+	Rank     int   // of each operand and result
+	Bytes    int64 // of each operand and result
+	Elements int64 // of each result: what the hardware can number in one launch
+	Buffers  int   // operands and results of one node together
+}
+
+// OpCapability is the claim for one op.
+type OpCapability struct {
+	Version uint16
+	// Operands is, by operand, the element types that the op is computed for; the last entry holds for all operands
+	// behind it. It is nil for ops without operands.
+	Operands []dtype.Set
+	// Results is, likewise by result, the types that may come out; nil allows what inference gives.
+	Results []dtype.Set
+	// Limits that are narrower than the device's.
+	Limits Limits
+}
+
+// Uniform is the claim of an op whose operands and results may each have any of types.
+func Uniform(version uint16, types dtype.Set) OpCapability {
+	return OpCapability{Version: version, Operands: []dtype.Set{types}, Results: []dtype.Set{types}}
+}
+
+// Check reports whether the document allows a node, with inputs in, or why not: an error that wraps ErrUnsupported.
+func (c *Capabilities) Check(n *op.Node, in []op.Desc) error {
+	row := op.Lookup(n.Op)
+	claim, ok := c.Ops[row.Name]
+	if !ok || claim.Version != n.Version {
+		return fmt.Errorf("%s version %d: %w", row.Name, n.Version, ErrUnsupported)
+	}
+	if err := c.types(row.Name, "operand", in, claim.Operands); err != nil {
+		return err
+	}
+	if err := c.types(row.Name, "result", n.Outputs, claim.Results); err != nil {
+		return err
+	}
+	for _, l := range [...]*Limits{&c.Limits, &claim.Limits} {
+		if err := l.check(row.Name, in, n.Outputs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Capabilities) types(name, what string, ds []op.Desc, allowed []dtype.Set) error {
+	for i, d := range ds {
+		set := c.Types
+		if len(allowed) > 0 {
+			set &= allowed[min(i, len(allowed)-1)]
+		}
+		if !set.Has(d.DType) {
+			return fmt.Errorf("%s: %s %d is %v, want %v: %w", name, what, i, d, set, ErrUnsupported)
+		}
+	}
+	return nil
+}
+
+func (l *Limits) check(name string, in, out []op.Desc) error {
+	if l.Buffers > 0 && len(in)+len(out) > l.Buffers {
+		return fmt.Errorf("%s: %d operands and results, at most %d: %w", name, len(in)+len(out), l.Buffers, ErrUnsupported)
+	}
+	for i, ds := range [...][]op.Desc{in, out} {
+		for _, d := range ds {
+			switch {
+			case l.Rank > 0 && len(d.Shape) > l.Rank:
+				return fmt.Errorf("%s: rank %d, at most %d: %w", name, len(d.Shape), l.Rank, ErrUnsupported)
+			case l.Bytes > 0 && int64(d.Bytes()) > l.Bytes:
+				return fmt.Errorf("%s: %v, at most %d bytes a tensor: %w", name, d, l.Bytes, ErrUnsupported)
+			case i == 1 && l.Elements > 0 && int64(d.Shape.Size()) > l.Elements:
+				return fmt.Errorf("%s: %v, at most %d elements a result: %w", name, d, l.Elements, ErrUnsupported)
+			}
+		}
+	}
+	return nil
+}
+
+// TargetOf returns what programs for a device of the named backend are lowered to: its capabilities, and what it says of
+// nodes where it is Selective.
+func TargetOf(name string, d Device) program.Target {
+	caps := d.Capabilities()
+	sel, selective := Extension[Selective](d)
+	if !selective {
+		return program.Target{Name: name, Supports: caps.Check}
+	}
+	return program.Target{Name: name, Supports: func(n *op.Node, in []op.Desc) error {
+		if err := caps.Check(n, in); err != nil {
+			return err
+		}
+		return sel.Supports(n, in)
+	}}
+}
+
+// Claim returns the claim of a kernel that computes the op of row for the types first of its first operand (of its result
+// where it has no operands), and for whatever types the row allows for the others.
+func Claim(row *op.Row, first dtype.Set) OpCapability {
+	c := OpCapability{Version: row.Version}
+	if len(row.Operands) == 0 {
+		c.Results = []dtype.Set{first}
+		return c
+	}
+	for i, o := range row.Operands {
+		set := o.Types
+		if i == 0 {
+			set = first
+		}
+		c.Operands = append(c.Operands, set)
+	}
+	return c
+}

@@ -1,0 +1,25 @@
+package op
+
+// Flops returns the number of multiplications and additions of a node whose work is in products: those of matrices,
+// convolutions and attention. It is 0 for all others. n has passed Check, with operands in.
+func Flops(n *Node, in []Desc) int64 {
+	size := func(d Desc) int64 { return int64(d.Shape.Size()) }
+	switch n.Op {
+	case MatMul, MatMulInteger:
+		k := len(in[0].Shape) - 1
+		if k > 0 && n.Attrs.Bool("transpose_a") {
+			k--
+		}
+		return 2 * size(n.Outputs[0]) * int64(in[0].Shape[k])
+	case Linear:
+		return 2 * size(n.Outputs[0]) * int64(in[0].Shape[len(in[0].Shape)-1])
+	case Conv, ConvInteger:
+		channels := int64(in[1].Shape[0]) // of the result
+		return 2 * size(n.Outputs[0]) * size(in[1]) / max(1, channels)
+	case Attention:
+		q, k, v := in[0].Shape, in[1].Shape, in[2].Shape
+		queries, keys := size(in[0])/int64(max(1, q[len(q)-1])), int64(k[len(k)-2])
+		return 2 * queries * keys * int64(q[len(q)-1]+v[len(v)-1])
+	}
+	return 0
+}

@@ -1,0 +1,49 @@
+package program
+
+import (
+	"fmt"
+
+	"github.com/goburn/burn/core/op"
+)
+
+// Options are what Compile does beyond what it must.
+type Options struct {
+	// Rewrite puts composite ops of the table, where the target supports them, in the place of what p has written out.
+	Rewrite bool
+	// Known gives the elements of constant i for Rewrite, little-endian, or nil where they are not known. It may be nil.
+	Known func(i int) []byte
+}
+
+// Compiled is a program that a target can execute. It is not changed any more and may be used by several goroutines.
+type Compiled struct {
+	// Program has only nodes that the target supports and that an output depends on. Inputs, constants and outputs are those
+	// of the program that was compiled.
+	Program *Program
+	// Outputs is type and shape of each output of the program.
+	Outputs []op.Desc
+
+	template template
+}
+
+// Compile makes p ready for a target. In this order it checks p, rewrites it if that is asked for, removes nodes that no
+// output depends on, decomposes nodes that t does not support, and computes the last use of every tensor. p is not changed.
+// A fault of p, and a node that t can execute in no way, are errors.
+func Compile(p *Program, t Target, o Options) (*Compiled, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	q := p
+	if o.Rewrite {
+		q = p.Rewrite(o.Known, func(n *op.Node, in []op.Desc) bool { return t.supports(n, in) == nil })
+	}
+	q, err := Lower(t, q.Live())
+	if err != nil {
+		return nil, err
+	}
+	q = q.Live() // decompositions may compute what nobody reads
+	c := &Compiled{Program: q, Outputs: q.OutputDescs()}
+	if c.template, err = newTemplate(q, c.Outputs); err != nil {
+		return nil, fmt.Errorf("program %q: %w", p.Name, err)
+	}
+	return c, nil
+}

@@ -1,0 +1,107 @@
+// Package group decides which nodes of a program become one kernel. It stands between program.Compile and the kernels of a
+// backend: its input is a checked program without dead nodes and a Policy, which says what the backend's kernels can do; its
+// output is groups in an order of execution. It knows ops by the table alone. Kernels, packing of constants and memory are
+// the backend's.
+//
+// Every node is in exactly one group. A group runs as a whole at the place of one of its nodes, where all that it reads
+// exists and nothing that it computes has been read yet. A result that is needed outside of a group is an output of it.
+package group
+
+import (
+	"fmt"
+
+	"github.com/goburn/burn/core/op"
+)
+
+// Kind says what a group computes, and so which template of a kernel fits it.
+type Kind uint8
+
+// The kinds of groups.
+const (
+	// Single is one node by itself, of any op.
+	Single Kind = iota
+	// Elementwise is several nodes in one iteration space: each element of a result depends on one element of each operand.
+	Elementwise
+	// Reduction is a reduction with elementwise nodes before it, in the space of its operand, and after it, in that of its
+	// result.
+	Reduction
+	// Norm is one reduction or several over the same axes, of which a result is broadcast back to the space of the operand:
+	// a softmax or normalisation that is written out.
+	Norm
+	// Product is a matrix product and what is done with its result.
+	Product
+	// Convolution is a convolution and what is done with its result.
+	Convolution
+	kinds
+)
+
+func (k Kind) String() string {
+	return [...]string{"single", "elementwise", "reduction", "norm", "product", "convolution"}[k]
+}
+
+// KindOf is the kind of groups that nodes of op c anchor, Single for ops that anchor none.
+func KindOf(c op.Code) Kind {
+	switch c {
+	case op.Sum, op.Prod, op.ReduceMax, op.ReduceMin, op.Mean:
+		return Reduction
+	case op.MatMul, op.Linear, op.MatMulInteger:
+		return Product
+	case op.Conv, op.ConvInteger:
+		return Convolution
+	}
+	return Single
+}
+
+// Kinds is a set of kinds.
+type Kinds uint8
+
+// Of is the set of kinds ks.
+func Of(ks ...Kind) Kinds {
+	var s Kinds
+	for _, k := range ks {
+		s |= 1 << k
+	}
+	return s
+}
+
+// Has reports whether k is in s.
+func (s Kinds) Has(k Kind) bool { return s>>k&1 != 0 }
+
+// None is the anchor of a group that has none.
+const None = -1
+
+// Group is nodes that are to be one kernel. Nodes are named by their index in the program.
+type Group struct {
+	Kind Kind
+	// Anchor is the node that the kernel is built around: the product, the convolution, the last reduction, or a single node;
+	// None for elementwise nodes.
+	Anchor int
+	// Prologue is nodes that the kernel computes on the way in, in order, and Epilogue those after the anchor. Elementwise groups
+	// have an epilogue alone.
+	Prologue, Epilogue []int
+	// Inputs is the tensors that the group reads and does not compute, each once, in the order of their first use.
+	Inputs []op.TensorID
+	// Outputs is the results that are needed outside of the group, in the order of the nodes that give them. A single node
+	// has all of its results here.
+	Outputs []op.Desc
+	// At is the node at whose place the group runs.
+	At int
+}
+
+// Nodes is all nodes of the group in order.
+func (g *Group) Nodes() []int {
+	all := append([]int(nil), g.Prologue...)
+	if g.Anchor != None {
+		all = append(all, g.Anchor)
+	}
+	return append(all, g.Epilogue...)
+}
+
+// String prints "norm at 5: [0 1] 2 [3 4] reads [t1] gives [t7 f32[2]]".
+func (g *Group) String() string {
+	outs := make([]string, len(g.Outputs))
+	for i, d := range g.Outputs {
+		outs[i] = fmt.Sprintf("%v %v", d.ID, d)
+	}
+	return fmt.Sprintf("%v at %d: %v %d %v reads %v gives %v", g.Kind, g.At, g.Prologue, g.Anchor, g.Epilogue, g.Inputs, outs)
+}

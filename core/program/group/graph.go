@@ -1,0 +1,76 @@
+package group
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+)
+
+// Outside is the user of a tensor that the program returns.
+const Outside = -1
+
+// Graph is a program with who makes and who uses each tensor. It is not changed once made.
+type Graph struct {
+	*program.Program
+	descs map[op.TensorID]op.Desc
+	maker map[op.TensorID]int
+	users map[op.TensorID][]int
+}
+
+// NewGraph is the graph of p, which has passed Check and has no dead nodes. p is not changed while the graph is in use.
+func NewGraph(p *program.Program) *Graph {
+	g := &Graph{p, make(map[op.TensorID]op.Desc, len(p.Nodes)), make(map[op.TensorID]int, len(p.Nodes)), make(map[op.TensorID][]int, len(p.Nodes))}
+	for _, ds := range [2][]op.Desc{p.Inputs, p.Consts} {
+		for _, d := range ds {
+			g.descs[d.ID] = d
+		}
+	}
+	for i := range p.Nodes {
+		for _, d := range p.Nodes[i].Outputs {
+			g.descs[d.ID], g.maker[d.ID] = d, i
+		}
+		for _, id := range p.Nodes[i].Inputs {
+			g.users[id] = append(g.users[id], i)
+		}
+	}
+	for _, id := range p.Outputs {
+		g.users[id] = append(g.users[id], Outside)
+	}
+	return g
+}
+
+// Desc is type and shape of a tensor of the program.
+func (g *Graph) Desc(id op.TensorID) op.Desc { return g.descs[id] }
+
+// In is type and shape of the operands of n.
+func (g *Graph) In(n *op.Node) []op.Desc {
+	in := make([]op.Desc, len(n.Inputs))
+	for i, id := range n.Inputs {
+		in[i] = g.descs[id]
+	}
+	return in
+}
+
+// Maker is the node that computes id, false for inputs and constants.
+func (g *Graph) Maker(id op.TensorID) (k int, ok bool) {
+	k, ok = g.maker[id]
+	return k, ok
+}
+
+// Users is the nodes that read id in order, and Outside for each time that the program returns it; a node is listed for each
+// operand. The slice is the graph's.
+func (g *Graph) Users(id op.TensorID) []int { return g.users[id] }
+
+// Sole is the node that alone reads id, as one operand.
+func (g *Graph) Sole(id op.TensorID) (k int, ok bool) {
+	if u := g.users[id]; len(u) == 1 && u[0] != Outside {
+		return u[0], true
+	}
+	return 0, false
+}
+
+// usedBeyond reports whether something other than the given nodes needs id.
+func (g *Graph) usedBeyond(id op.TensorID, nodes map[int]bool) bool {
+	return slices.ContainsFunc(g.users[id], func(u int) bool { return !nodes[u] })
+}

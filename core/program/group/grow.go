@@ -1,0 +1,125 @@
+package group
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/goburn/burn/core/op"
+)
+
+// grow is the nodes of a group that begins with node i and takes in, in the order of the program, those that read what it
+// computes. admit reports whether node k may be in it, and which other nodes then have to be. The result is the largest set
+// met that can run somewhere and writes no more results than the policy allows; it may be i alone.
+func (d *decider) grow(kind Kind, i int, admit func(set map[int]bool, k int) (also []int, ok bool)) map[int]bool {
+	set, refused := map[int]bool{i: true}, map[int]bool{}
+	best := maps.Clone(set)
+	for {
+		k := d.next(set, refused)
+		if k < 0 {
+			return best
+		}
+		var also []int
+		ok := d.groups[k] == nil
+		if ok {
+			also, ok = admit(set, k)
+		}
+		if ok {
+			also = append(also, k)
+			for _, j := range also {
+				set[j] = true
+			}
+			if !d.policy.fits(len(set), d.inputs(set)) {
+				for _, j := range also {
+					delete(set, j)
+				}
+				ok = false
+			}
+		}
+		if !ok {
+			if d.policy.outputs() == 1 {
+				return best // what was refused needs a result for good, and any further node gives a second one
+			}
+			refused[k] = true
+			continue
+		}
+		if d.results(set) <= d.policy.outputs() && d.form(kind, i, set) != nil {
+			best = maps.Clone(set)
+		}
+	}
+}
+
+// next is the first node that reads a result of set and is neither in it nor refused, -1 if there is none.
+func (d *decider) next(set, refused map[int]bool) int {
+	next := -1
+	for k := range set {
+		for _, o := range d.Nodes[k].Outputs {
+			for _, u := range d.Users(o.ID) {
+				if u != Outside && !set[u] && !refused[u] && (next < 0 || u < next) {
+					next = u
+				}
+			}
+		}
+	}
+	return next
+}
+
+// absorb adds to set the elementwise nodes in the given space that compute what it reads and nothing else needs, where the
+// policy wants that for groups of kind.
+func (d *decider) absorb(kind Kind, anchor int, set map[int]bool, space op.Desc) map[int]bool {
+	if kind != Reduction && kind != Norm && !d.policy.Absorb.Has(kind) {
+		return set
+	}
+	set = maps.Clone(set)
+	for again := true; again; {
+		again = false
+		for _, k := range sorted(set) {
+			for _, id := range d.Nodes[k].Inputs {
+				j, ok := d.Maker(id)
+				if !ok || set[j] || d.groups[j] != nil || !d.inSpace(j, space) || d.reserved(-1, j) || d.usedBeyond(id, set) || d.reads(set, j) {
+					continue
+				}
+				set[j] = true
+				if !d.policy.fits(len(set), d.inputs(set)) || d.form(kind, anchor, set) == nil {
+					delete(set, j)
+					continue
+				}
+				again = true
+			}
+		}
+	}
+	return set
+}
+
+// reads reports whether node k reads a result of set. Such a node was refused when the set grew.
+func (d *decider) reads(set map[int]bool, k int) bool {
+	return slices.ContainsFunc(d.Nodes[k].Inputs, func(id op.TensorID) bool {
+		m, made := d.Maker(id)
+		return made && set[m]
+	})
+}
+
+// inputs is how many tensors a set of nodes reads and does not compute.
+func (d *decider) inputs(set map[int]bool) int {
+	read := map[op.TensorID]bool{}
+	for k := range set {
+		for _, id := range d.Nodes[k].Inputs {
+			if m, made := d.Maker(id); !made || !set[m] {
+				read[id] = true
+			}
+		}
+	}
+	return len(read)
+}
+
+// results is how many tensors that a set of nodes computes are needed outside of it.
+func (d *decider) results(set map[int]bool) int {
+	n := 0
+	for k := range set {
+		for _, o := range d.Nodes[k].Outputs {
+			if d.usedBeyond(o.ID, set) {
+				n++
+			}
+		}
+	}
+	return n
+}

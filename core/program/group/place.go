@@ -1,0 +1,67 @@
+package group
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+)
+
+// Placement is a concatenation whose parts are written where they belong by the groups that compute them.
+type Placement struct {
+	Concat int    // index of the group of the concatenation
+	First  int    // index of the first group that writes a part: the memory has to exist then
+	Parts  []Part // in the order of the operands
+}
+
+// Part is an operand of a concatenation as a part of the result.
+type Part struct {
+	ID     op.TensorID
+	View   shape.View // of the whole result
+	Writer int        // index of the group that writes it; None where it has to be copied
+}
+
+// Placements finds the concatenations, in groups of their own, of which at least one part can be written by the group that
+// computes it: each part is contiguous, the group has that result alone, and the program does not return it. Each group
+// writes into one concatenation. able says which groups can write anywhere.
+func (g *Graph) Placements(groups []*Group, able func(x *Group) bool) []Placement {
+	writers := map[op.TensorID]int{}
+	for i, x := range groups {
+		if len(x.Outputs) == 1 && able(x) {
+			writers[x.Outputs[0].ID] = i
+		}
+	}
+	var all []Placement
+	for i, x := range groups {
+		if x.Anchor == None || g.Nodes[x.Anchor].Op != op.Concat {
+			continue
+		}
+		if p := g.place(groups, i, writers); p.First < i {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// place takes the writers that it finds out of the map. First is that of the concatenation itself if there is none.
+func (g *Graph) place(groups []*Group, i int, writers map[op.TensorID]int) Placement {
+	p := Placement{Concat: i, First: i}
+	n := &g.Nodes[groups[i].Anchor]
+	out, axis := n.Outputs[0].Shape, n.Attrs.Int("axis")
+	if out[:axis].Size() != 1 {
+		return p
+	}
+	whole, steps, start := shape.Contiguous(out), slices.Repeat([]int{1}, len(out)), make([]int, len(out))
+	for _, id := range n.Inputs {
+		s := g.Desc(id).Shape
+		part := Part{id, whole.Slice(start, steps, s), None}
+		start[axis] += s[axis]
+		if w, ok := writers[id]; ok && s.Size() > 0 && !slices.Contains(g.Outputs, id) {
+			delete(writers, id)
+			part.View.Strides = shape.Contiguous(s).Strides
+			part.Writer, p.First = w, min(p.First, w)
+		}
+		p.Parts = append(p.Parts, part)
+	}
+	return p
+}

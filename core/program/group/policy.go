@@ -1,0 +1,68 @@
+package group
+
+import "github.com/goburn/burn/core/op"
+
+// Limits bounds groups of more than one node. A zero is the default.
+type Limits struct {
+	Nodes   int // most nodes; by default as many as there are
+	Inputs  int // most tensors that are read; by default as many as there are
+	Outputs int // most results that are written; by default MostOutputs
+}
+
+// MostOutputs is the default of Limits.Outputs, and the most results of a fused node of the table.
+const MostOutputs = 8
+
+// Policy says what the kernels of a backend can do. Its functions are called from the goroutine that calls Decide.
+type Policy struct {
+	Limits Limits
+	// Kinds says which groups are wanted. Nodes of other kinds stay single, those that Anchor opens aside.
+	Kinds Kinds
+	// Elementwise reports whether node k, which has one result, can be computed within a group: each element of its result
+	// depends on one element of each operand alone. A nil Elementwise asks for the trait of the row.
+	Elementwise func(g *Graph, k int) bool
+	// Absorb says which of these groups also take in elementwise nodes, in the space of the result, that compute what they read
+	// and nothing else needs. Reductions and norms always do, in the space of the operand.
+	Absorb Kinds
+	// Anchor opens a group around node i for a backend that decides by itself what the kernel takes in; a nil Taker leaves
+	// the node to Kinds. A nil Anchor opens none.
+	Anchor func(g *Graph, i int) Taker
+	// Accept is asked about each finished group of several nodes that no Taker decided about; nodes of a group that is
+	// refused are offered again, in other groups. A nil Accept accepts all.
+	Accept func(g *Graph, x *Group) bool
+	// HoldPeak refuses groups with which the tensors that live at one time would need more memory than the program does, node
+	// by node. Buffers are taken as never reused in place.
+	HoldPeak bool
+}
+
+// Taker is a kernel while it takes nodes in, one after the other: each is the only user of the result so far.
+type Taker interface {
+	// Take reports whether the kernel takes node k in, and which other nodes with it: they give operands of k, and nothing
+	// else uses these. It is not called again once it has reported false.
+	Take(k int) (also []int, ok bool)
+	// Accept is asked about the group that came of it, which may be the anchor alone; false gives all its nodes up. It is not
+	// called where there is no group: what was taken in cannot run at one place, or breaks the policy.
+	Accept(x *Group) bool
+}
+
+func (p *Policy) outputs() int {
+	if p.Limits.Outputs > 0 {
+		return p.Limits.Outputs
+	}
+	return MostOutputs
+}
+
+// fits reports whether a group of so many nodes and inputs is within the limits.
+func (p *Policy) fits(nodes, inputs int) bool {
+	l := p.Limits
+	return (l.Nodes == 0 || nodes <= l.Nodes) && (l.Inputs == 0 || inputs <= l.Inputs)
+}
+
+func (p *Policy) elementwise(g *Graph, k int) bool {
+	if len(g.Nodes[k].Outputs) != 1 {
+		return false
+	}
+	if p.Elementwise == nil {
+		return op.Lookup(g.Nodes[k].Op).Traits.Has(op.Elementwise)
+	}
+	return p.Elementwise(g, k)
+}

@@ -1,0 +1,155 @@
+package autodiff
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+)
+
+// device records the commands for the device below it on a tape.
+type device struct {
+	*tape
+	caps      *core.Capabilities
+	added     map[op.Code]bool // ops that are claimed here and not below
+	selective bool             // the device below is
+}
+
+var (
+	_ core.Device    = (*device)(nil)
+	_ core.Gradients = (*device)(nil)
+	_ core.Selective = (*device)(nil)
+)
+
+func newDevice(inner core.Device, name string, c config) *device {
+	d := &device{tape: &tape{below: inner, target: core.TargetOf(name, inner), checkpoint: c.checkpoint,
+		values: map[op.TensorID]*value{}, programs: map[core.ProgramID]*recorded{}}}
+	d.gradients, _ = core.Extension[core.Gradients](inner)
+	_, d.selective = core.Extension[core.Selective](inner)
+	d.claim()
+	return d
+}
+
+// claim makes the capabilities: those of the device below, and composite ops that have a gradient rule of their own, which
+// is better than the gradient of their parts. The tape decomposes these where the device below lacks them, as far as it
+// has the parts: that is what Supports says.
+func (d *device) claim() {
+	caps := *d.below.Capabilities()
+	caps.Ops = maps.Clone(caps.Ops)
+	d.added = map[op.Code]bool{}
+	for c := range rules {
+		row := op.Lookup(c)
+		if row.Class != op.Composite || !op.HasDecomposition(c) {
+			continue
+		}
+		first := caps.Types
+		if len(row.Operands) > 0 {
+			first &= row.Operands[0].Types
+		}
+		full := core.Claim(row, first)
+		if has, ok := caps.Ops[row.Name]; !ok || !covers(has, full, caps.Types) {
+			caps.Ops[row.Name] = full
+			d.added[c] = true
+		}
+	}
+	d.caps = &caps
+}
+
+// covers reports whether the claim has allows all that full does on tensors of types.
+func covers(has, full core.OpCapability, types dtype.Set) bool {
+	at := func(sets []dtype.Set, i int) dtype.Set {
+		if len(sets) == 0 {
+			return types
+		}
+		return sets[min(i, len(sets)-1)] & types
+	}
+	for i := range max(len(full.Operands), len(has.Operands)) {
+		if at(full.Operands, i)&^at(has.Operands, i) != 0 {
+			return false
+		}
+	}
+	for i := range has.Results {
+		if at(full.Results, i)&^at(has.Results, i) != 0 {
+			return false
+		}
+	}
+	return has.Version == full.Version && has.Limits == core.Limits{}
+}
+
+// Supports answers for the device below, and for what that lacks by lowering it.
+func (d *device) Supports(n *op.Node, in []op.Desc) error {
+	if !d.added[n.Op] && !d.selective {
+		return nil
+	}
+	err := d.target.Supports(n, in)
+	if !d.added[n.Op] || err == nil || !errors.Is(err, core.ErrUnsupported) {
+		return err
+	}
+	if _, _, lerr := program.LowerNode(d.target, n, in, d.next); lerr != nil {
+		return err
+	}
+	return nil
+}
+
+// Capabilities implements core.Device.
+func (d *device) Capabilities() *core.Capabilities { return d.caps }
+
+// NewIDs implements core.Device.
+func (d *device) NewIDs(n int) op.TensorID { return d.below.NewIDs(n) }
+
+// OpenStream opens a stream of the device below and records on it.
+func (d *device) OpenStream(ctx context.Context) (core.Stream, error) {
+	inner, err := d.below.OpenStream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &stream{tape: d.tape, queue: d.enter(inner), inner: inner}, nil
+}
+
+// Extend implements core.Device: see Wrap.
+func (d *device) Extend(target any) bool {
+	switch t := target.(type) {
+	case *core.Gradients:
+		*t = d
+	case *core.Selective:
+		if len(d.added) == 0 && !d.selective {
+			return false
+		}
+		*t = d
+	case *core.Programs:
+		return core.WrapExtension(d.below, t, func(x core.Programs) core.Programs { return programs{d.tape, x} })
+	case *core.HostMemory:
+		return core.WrapExtension(d.below, t, func(x core.HostMemory) core.HostMemory { return hostMemory{d.tape, x} })
+	case *core.PeerCopy:
+		return core.WrapExtension(d.below, t, func(x core.PeerCopy) core.PeerCopy { return peers{d.tape, x} })
+	case *core.Collectives:
+		return core.WrapExtension(d.below, t, func(x core.Collectives) core.Collectives { return collectives{d.tape, x} })
+	case *core.MemoryStats, *core.Pinning, *core.Profiling:
+		return d.below.Extend(target)
+	default:
+		return false
+	}
+	return true
+}
+
+// Close forgets the tape and closes the device below.
+func (d *device) Close() error {
+	d.mu.Lock()
+	d.values, d.programs, d.evictable, d.dead = map[op.TensorID]*value{}, map[core.ProgramID]*recorded{}, nil, nil
+	d.mu.Unlock()
+	return d.below.Close()
+}
+
+// own returns s as a stream of the tape's device.
+func (t *tape) own(what string, s core.Stream) (*stream, error) {
+	own, ok := s.(*stream)
+	if !ok || own.tape != t {
+		return nil, fmt.Errorf("autodiff: %s: a stream of another device: %w", what, core.ErrAttr)
+	}
+	return own, nil
+}

@@ -1,0 +1,204 @@
+package verify_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/decorators/verify"
+)
+
+// substitute is a backend with a device of the test's.
+type substitute struct {
+	core.Backend
+	d core.Device
+}
+
+func (b substitute) Open(context.Context, int) (core.Device, error) { return b.d, nil }
+
+// held is a device whose streams stand still in Write.
+type held struct {
+	core.Device
+	in, out chan struct{}
+}
+
+func (d *held) OpenStream(ctx context.Context) (core.Stream, error) {
+	s, err := d.Device.OpenStream(ctx)
+	return heldStream{s, d}, err
+}
+
+type heldStream struct {
+	core.Stream
+	d *held
+}
+
+func (s heldStream) Write(ctx context.Context, d op.Desc, data []byte) error {
+	close(s.d.in)
+	<-s.d.out
+	return s.Stream.Write(ctx, d, data)
+}
+
+// broken is a device that breaks the contract.
+type broken struct {
+	core.Device
+	ids   int   // of calls that were answered
+	read  error // of all reads
+	write error
+	view  int // bytes that View adds
+	calls int // of what View is given
+	// releases of what is adopted, and the error of Adopt
+	releases int
+	adopt    error
+}
+
+func (b *broken) NewIDs(n int) op.TensorID {
+	if b.ids++; b.ids == 3 {
+		return 1
+	}
+	return b.Device.NewIDs(n)
+}
+
+func (b *broken) OpenStream(ctx context.Context) (core.Stream, error) {
+	s, err := b.Device.OpenStream(ctx)
+	return brokenStream{s, b}, err
+}
+
+func (b *broken) Extend(target any) bool {
+	if t, ok := target.(*core.HostMemory); ok {
+		*t = b
+		return true
+	}
+	return b.Device.Extend(target)
+}
+
+func (b *broken) Adopt(s core.Stream, d op.Desc, data []byte, release func()) error {
+	for range b.releases {
+		release()
+	}
+	if b.adopt != nil {
+		return b.adopt
+	}
+	return s.(brokenStream).Stream.Write(ctx, d, data)
+}
+
+func (b *broken) View(_ context.Context, _ core.Stream, _ op.TensorID, use func([]byte) error) error {
+	var err error
+	for range b.calls {
+		err = use(make([]byte, 8+b.view))
+	}
+	return err
+}
+
+type brokenStream struct {
+	core.Stream
+	b *broken
+}
+
+func (s brokenStream) Write(ctx context.Context, d op.Desc, data []byte) error {
+	if s.b.write != nil {
+		return s.b.write
+	}
+	return s.Stream.Write(ctx, d, data)
+}
+
+func (s brokenStream) Read(id op.TensorID, dst []byte) core.Ticket {
+	if s.b.read != nil {
+		return core.Failed(s.b.read)
+	}
+	return s.Stream.Read(id, dst)
+}
+
+func faulty(t *testing.T) (*rig, *broken, core.Stream) {
+	inner := ref.New()
+	d, err := inner.Open(ctx, 0)
+	require.NoError(t, err)
+	b := &broken{Device: d, releases: 1, calls: 1}
+	r := over(t, substitute{inner, b})
+	return r, b, r.stream()
+}
+
+func TestAnswers(t *testing.T) {
+	r, b, s := faulty(t)
+	d := r.write(s, 1, 2)
+	plain := errors.New("no such thing")
+	b.write = plain
+	d2 := r.desc(1)
+	err := s.Write(ctx, d2, make([]byte, 4))
+	r.refused(err, verify.Answer, core.ErrKernel, "wraps no sentinel")
+	require.ErrorIs(t, err, plain)
+	b.write = nil
+	require.NoError(t, s.Write(ctx, d2, make([]byte, 4)), "the refused write made nothing")
+
+	require.Equal(t, op.TensorID(1), r.NewIDs(1))
+	faults, n := r.log.Report()
+	require.Equal(t, 2, n)
+	require.ErrorContains(t, faults[1], "some were given out before")
+	require.Equal(t, verify.Answer, faults[1].Kind)
+
+	for _, c := range []struct {
+		err  error
+		text string
+	}{{core.ErrShape, "disputes the size"}, {core.ErrUnknownTensor, "does not know"}} {
+		b.read = c.err
+		err = core.Read(ctx, s, d.ID, make([]byte, 8))
+		r.refused(err, verify.Answer, core.ErrKernel, c.text)
+		require.ErrorIs(t, err, c.err)
+	}
+	for _, passed := range []error{&core.NodeError{Op: "neg", Err: core.ErrUnknownTensor}, core.ErrBackendLost, core.ErrCanceled} {
+		b.read = passed
+		require.Equal(t, passed, core.Read(ctx, s, d.ID, make([]byte, 8)))
+	}
+}
+
+func TestAnswersOfHostMemory(t *testing.T) {
+	r, b, s := faulty(t)
+	h, ok := core.Extension[core.HostMemory](r.Device)
+	require.True(t, ok)
+	d := r.write(s, 1, 2)
+	viewed := func() error { return h.View(ctx, s, d.ID, func([]byte) error { return nil }) }
+	require.NoError(t, viewed())
+	own := errors.New("the caller's")
+	require.Equal(t, own, h.View(ctx, s, d.ID, func([]byte) error {
+		require.NoError(t, s.Submit(nil, nil), "the stream is free meanwhile")
+		return own
+	}))
+	b.view = 1
+	r.refused(viewed(), verify.Answer, core.ErrKernel, "gave 9 bytes, want 8")
+	b.view, b.calls = 0, 2
+	r.refused(viewed(), verify.Answer, core.ErrKernel, "2 times")
+	b.calls = 0
+	r.refused(viewed(), verify.Answer, core.ErrKernel, "0 times")
+
+	calls := 0
+	first := r.NewIDs(9) // the third call is answered wrongly: not here
+	adopt := func() error {
+		first++
+		return h.Adopt(s, op.Desc{ID: first, DType: d.DType, Shape: d.Shape}, make([]byte, 8), func() { calls++ })
+	}
+	_, before := r.log.Report()
+	require.NoError(t, adopt())
+	require.Equal(t, 1, calls)
+	b.releases = 2
+	require.NoError(t, adopt())
+	faults, n := r.log.Report()
+	require.Equal(t, before+1, n)
+	require.ErrorContains(t, faults[n-1], "got call 2, want one")
+	require.Equal(t, 2, calls, "the caller is called once")
+	b.adopt = core.ErrOutOfMemory
+	b.releases = 0
+	require.Equal(t, core.ErrOutOfMemory, adopt())
+	b.releases = 1
+	r.refused(adopt(), verify.Answer, core.ErrKernel, "Adopt returned an error")
+	b.adopt, b.releases = nil, 0
+	require.NoError(t, adopt())
+	_, before = r.log.Report()
+	require.NoError(t, r.Close())
+	faults, n = r.log.Report()
+	require.Equal(t, before+1, n)
+	require.ErrorContains(t, faults[n-1], "was not called")
+}

@@ -1,0 +1,160 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// Kind is what sort of rule a fault breaks.
+type Kind uint8
+
+// The kinds of faults.
+const (
+	// Order: a tensor is used on one stream, and no event puts the use behind the command of another stream that makes it;
+	// or it is freed or donated, and no event puts that behind a use. It wraps core.ErrProtocol.
+	Order Kind = iota + 1
+	// Unknown: a tensor is used, freed or donated that was never made or is freed already (core.ErrUnknownTensor), or a
+	// program that is not defined (core.ErrNotFound).
+	Unknown
+	// Identity: a tensor is made under an id that NewIDs did not give out, or that was used before. It wraps
+	// core.ErrProtocol.
+	Identity
+	// Invalid: a node does not pass op.Check or Capabilities.Check; a size, a type or a number of operands is wrong; an id
+	// is donated and stands twice among the inputs. It wraps what those checks say, core.ErrShape or core.ErrAttr.
+	Invalid
+	// Usage: a stream is called by two goroutines at once, a ticket is waited for twice, or a stream or event is of another
+	// backend. It wraps core.ErrProtocol, core.ErrClosed or core.ErrAttr.
+	Usage
+	// Value: a node makes a NaN or an infinity of finite operands. It wraps core.ErrKernel.
+	Value
+	// Answer: the backend breaks the contract. An error without a sentinel, an id given out twice, a live tensor that it
+	// does not know or whose size it disputes, and a release that is not called once are such faults. It wraps
+	// core.ErrKernel, and the backend's error where there is one.
+	Answer
+)
+
+var kindNames = [...]string{Order: "order", Unknown: "unknown", Identity: "identity", Invalid: "invalid", Usage: "usage",
+	Value: "value", Answer: "answer"}
+
+// String prints "order", "unknown" and so on.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) && k > 0 {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// Fault is one finding. It is the error that a refused command returns.
+type Fault struct {
+	Kind Kind
+	// Tensor is the tensor concerned, 0 where the fault is about none.
+	Tensor op.TensorID
+	// Command is the command at fault, as "add (command 7 of stream 1)". Streams are numbered from 0 in the order in which
+	// they were opened on the backend, commands from 1.
+	Command string
+	// Other is the command that it conflicts with, empty where there is none: the one that made, used or freed the tensor.
+	Other string
+	// Err says what was found and what was expected, and wraps a sentinel of core.
+	Err error
+}
+
+// Error prints "verify: add (command 7 of stream 1): t4 is used ...".
+func (f *Fault) Error() string {
+	if f.Command == "" {
+		return "verify: " + f.Err.Error()
+	}
+	return "verify: " + f.Command + ": " + f.Err.Error()
+}
+
+// Unwrap gives the cause, which wraps a sentinel of core.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// mostFaults bounds what a Log keeps.
+const mostFaults = 1000
+
+// Log collects faults. The zero Log is empty. It is safe for concurrent use.
+type Log struct {
+	mu     sync.Mutex
+	faults []*Fault
+	count  int
+}
+
+// Add is for OnFault. The first 1000 faults are kept.
+func (l *Log) Add(f *Fault) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.count++; len(l.faults) < mostFaults {
+		l.faults = append(l.faults, f)
+	}
+}
+
+// Report returns the faults that are kept, in the order in which they were found, and how many there were in all.
+func (l *Log) Report() (faults []*Fault, count int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]*Fault(nil), l.faults...), l.count
+}
+
+// Leak is what is alive on a device when it is closed.
+type Leak struct {
+	Device   int // index of the device
+	Tensors  int
+	Programs int
+	Bytes    int64 // of the elements of the tensors
+	// First describes up to eight of them, lowest ids first: "t4 f32[2] made by add (command 7 of stream 1)".
+	First []string
+}
+
+// mostLeaks bounds Leak.First.
+const mostLeaks = 8
+
+// report passes faults on to the option. It is called without mu.
+func (w *world) report(faults ...*Fault) {
+	if w.onFault == nil {
+		return
+	}
+	for _, f := range faults {
+		w.onFault(f)
+	}
+}
+
+// refuse reports a fault, and returns it as an error unless faults are passed on.
+func (w *world) refuse(f *Fault) error {
+	w.report(f)
+	if w.passOn {
+		return nil
+	}
+	return f
+}
+
+// blame reports a fault of the backend. It is returned in the place of err where it is refused.
+func (w *world) blame(command string, id op.TensorID, err error, format string, args ...any) error {
+	what := fmt.Sprintf(format, args...)
+	f := &Fault{Kind: Answer, Tensor: id, Command: command}
+	if err == nil {
+		f.Err = fmt.Errorf("%s: %w", what, core.ErrKernel)
+	} else {
+		f.Err = fmt.Errorf("%s: %w: %w", what, err, core.ErrKernel)
+	}
+	if w.refuse(f) == nil {
+		return err
+	}
+	return f
+}
+
+// answer checks an error of the backend.
+func (w *world) answer(command string, err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, s := range core.Sentinels() {
+		if errors.Is(err, s) {
+			return err
+		}
+	}
+	return w.blame(command, 0, err, "the error of the backend wraps no sentinel")
+}

@@ -1,0 +1,330 @@
+package verify
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// wild returns the index and the name of the first NaN or infinity among elements of a float type of any width. Without
+// one the index is negative.
+func wild(d dtype.DType, data []byte) (at int, name string) {
+	size := d.Size()
+	exponent, mantissa := 0, 0 // bits
+	switch d {
+	case dtype.F64:
+		exponent, mantissa = 11, 52
+	case dtype.F32:
+		exponent, mantissa = 8, 23
+	case dtype.F16:
+		exponent, mantissa = 5, 10
+	case dtype.BF16:
+		exponent, mantissa = 8, 7
+	default:
+		return wildSmall(d, data)
+	}
+	top := uint64(1)<<exponent - 1
+	for i := 0; i+size <= len(data); i += size {
+		var full [8]byte
+		copy(full[:], data[i:i+size])
+		bits := binary.LittleEndian.Uint64(full[:])
+		switch {
+		case bits>>mantissa&top != top:
+		case bits&(1<<mantissa-1) != 0:
+			return i / size, "NaN"
+		case bits>>(exponent+mantissa) != 0:
+			return i / size, "-Inf"
+		default:
+			return i / size, "+Inf"
+		}
+	}
+	return -1, ""
+}
+
+// wildSmall is wild for floats of 8 and 4 bits.
+func wildSmall(d dtype.DType, data []byte) (at int, name string) {
+	if !dtype.SmallFloats.Has(d) {
+		return -1, ""
+	}
+	values := make([]float32, len(data))
+	dtype.FromSmall(d, data, values)
+	for i, v := range values {
+		if v-v != 0 {
+			return i, strconv.FormatFloat(float64(v), 'g', -1, 32)
+		}
+	}
+	return -1, ""
+}
+
+// asked reports whether an attribute of a node is a NaN or an infinity: then such results are what was asked for.
+func asked(n *op.Node) bool {
+	out := func(f float64) bool { return math.IsNaN(f) || math.IsInf(f, 0) }
+	return slices.ContainsFunc(n.Attrs, func(a op.Attr) bool {
+		switch a.Value.Kind() {
+		case op.KindFloat, op.KindScalar:
+			return out(a.Value.Float())
+		case op.KindFloats:
+			return slices.ContainsFunc(a.Value.Floats(), out)
+		}
+		return false
+	})
+}
+
+// mostRead bounds what is read back of a result, in bytes: one that the device may not even have room for needs none here.
+const mostRead = 1 << 30
+
+// probe reads results back and says which may hold a NaN or an infinity. The first that does is a fault, unless it is
+// excused. What cannot be read (a poisoned tensor, a large one) is taken to hold
+// one.
+func (s *stream) probe(cmd command, outs []op.Desc, excused bool) []bool {
+	found := make([]bool, len(outs))
+	for i, o := range outs {
+		if !o.DType.IsFloat() && !dtype.SmallFloats.Has(o.DType) {
+			continue
+		}
+		if o.Bytes() > mostRead {
+			found[i], excused = true, true
+			continue
+		}
+		data := make([]byte, o.Bytes())
+		if err := core.Read(context.Background(), s.inner, o.ID, data); err != nil {
+			found[i], excused = true, true
+			continue
+		}
+		at, name := wild(o.DType, data)
+		if at < 0 {
+			continue
+		}
+		found[i] = true
+		if excused {
+			continue
+		}
+		excused = true
+		f := &Fault{Kind: Value, Tensor: o.ID, Command: cmd.String(), Err: fmt.Errorf("%v %v is made of finite operands, got %s at element %d, want finite results: %w",
+			o.ID, o, name, at, core.ErrKernel)}
+		if s.refuse(f) != nil {
+			s.mu.Lock()
+			s.values = append(s.values, late{cmd.tick, f})
+			s.mu.Unlock()
+		}
+	}
+	return found
+}
+
+// touched is the tensors that a change uses or makes. The caller holds mu.
+func (x *change) touched() map[op.TensorID]*tensor {
+	m := make(map[op.TensorID]*tensor, len(x.used)+len(x.made))
+	for _, u := range x.used {
+		m[u.t.desc.ID] = u.t
+	}
+	for _, id := range x.made {
+		if t := x.s.dev.tensors[id]; t != nil {
+			m[id] = t
+		}
+	}
+	return m
+}
+
+// tainted reports whether one of ids may hold a NaN or an infinity.
+func (s *stream) tainted(m map[op.TensorID]*tensor, ids []op.TensorID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(ids, func(id op.TensorID) bool { return m[id] == nil || m[id].wild })
+}
+
+// learn keeps what was found of results.
+func (s *stream) learn(m map[op.TensorID]*tensor, outs []op.Desc, found []bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, o := range outs {
+		if t := m[o.ID]; t != nil {
+			t.wild = found[i]
+		}
+	}
+}
+
+// submitEach submits nodes one by one and reads their results.
+func (s *stream) submitEach(x *change, nodes []op.Node, free []op.TensorID) error {
+	s.mu.Lock()
+	m := x.touched()
+	s.mu.Unlock()
+	for i := range nodes {
+		n := &nodes[i]
+		if err := s.inner.Submit(nodes[i:i+1], nil); err != nil {
+			return err
+		}
+		cmd := x.cmd
+		cmd.what = n.Op.String()
+		s.learn(m, n.Outputs, s.probe(cmd, n.Outputs, s.tainted(m, n.Inputs) || asked(n)))
+	}
+	return s.inner.Submit(nil, free)
+}
+
+// replay is what it takes to run a program node by node.
+type replay struct {
+	mu     sync.RWMutex // held for reading while one runs
+	consts []op.Desc    // copies, under ids of the device below
+	wild   []bool
+	last   [][]op.TensorID
+}
+
+// copyOf is a node that copies d, nil where the device lacks it.
+func (d *device) copyOf(desc op.Desc) *op.Node {
+	n, err := op.New(op.Copy, []op.Desc{desc})
+	if err != nil || d.target.Supports(&n, []op.Desc{desc}) != nil {
+		return nil
+	}
+	n.Outputs[0].ID = d.inner.NewIDs(1)
+	return &n
+}
+
+// prepare makes what running p node by node takes; nil where the device cannot copy.
+func (s *stream) prepare(p *defined, consts []op.TensorID) *replay {
+	r := &replay{last: p.p.LastUse()}
+	for _, o := range p.outs {
+		if s.dev.copyOf(o) == nil {
+			return nil
+		}
+	}
+	var nodes []op.Node
+	for i, d := range p.p.Consts {
+		d.ID = consts[i]
+		n := s.dev.copyOf(d)
+		if n == nil {
+			return nil
+		}
+		nodes = append(nodes, *n)
+		r.consts = append(r.consts, n.Outputs[0])
+	}
+	if s.inner.Submit(nodes, nil) != nil {
+		return nil
+	}
+	r.wild = s.probe(command{}, r.consts, true)
+	return r
+}
+
+// drop frees the copies of constants, when no run uses them.
+func (d *device) drop(r *replay) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s, err := d.inner.OpenStream(context.Background())
+	if err != nil || len(r.consts) == 0 {
+		return // a device that is closed or lost has freed them
+	}
+	free := make([]op.TensorID, len(r.consts))
+	for i, c := range r.consts {
+		free[i] = c.ID
+	}
+	_ = s.Submit(nil, free)
+	_ = s.Close() // frees what is left
+}
+
+// runEach runs a program and reads its results: node by node where that was prepared.
+func (s *stream) runEach(inner core.Programs, x *change, p *defined, r core.Run) error {
+	s.mu.Lock()
+	m := x.touched()
+	s.mu.Unlock()
+	if p.replay == nil {
+		if err := inner.Run(s.inner, r); err != nil {
+			return err
+		}
+		outs := slices.Clone(p.outs)
+		for i := range outs {
+			outs[i].ID = r.Outputs[i]
+		}
+		s.learn(m, outs, s.probe(x.cmd, outs, s.tainted(m, r.Inputs)))
+		return nil
+	}
+	p.replay.mu.RLock()
+	defer p.replay.mu.RUnlock()
+	at, wilds := map[op.TensorID]op.TensorID{}, map[op.TensorID]bool{}
+	for i, d := range p.p.Inputs {
+		at[d.ID], wilds[d.ID] = r.Inputs[i], s.tainted(m, r.Inputs[i:i+1])
+	}
+	for i, d := range p.p.Consts {
+		at[d.ID], wilds[d.ID] = p.replay.consts[i].ID, p.replay.wild[i]
+	}
+	for i := range p.p.Nodes {
+		if err := s.step(x.cmd, p, i, at, wilds); err != nil {
+			return err
+		}
+	}
+	return s.results(m, p, r, at, wilds)
+}
+
+// step runs node i of a program, whose ids are at.
+func (s *stream) step(cmd command, p *defined, i int, at map[op.TensorID]op.TensorID, wilds map[op.TensorID]bool) error {
+	n := p.p.Nodes[i]
+	n.Drop = 0
+	n.Inputs, n.Outputs = slices.Clone(n.Inputs), slices.Clone(n.Outputs)
+	excused := asked(&n)
+	for k, id := range n.Inputs {
+		excused = excused || wilds[id]
+		n.Inputs[k] = at[id]
+	}
+	for k := range n.Outputs {
+		id := s.dev.inner.NewIDs(1)
+		at[n.Outputs[k].ID], n.Outputs[k].ID = id, id
+	}
+	if err := s.inner.Submit([]op.Node{n}, nil); err != nil {
+		return err
+	}
+	cmd.what = n.Op.String() + " in " + cmd.what
+	for k, w := range s.probe(cmd, n.Outputs, excused) {
+		wilds[p.p.Nodes[i].Outputs[k].ID] = w
+	}
+	free := make([]op.TensorID, 0, len(p.replay.last[i]))
+	for _, id := range p.replay.last[i] {
+		free = append(free, at[id])
+	}
+	return s.inner.Submit(nil, free)
+}
+
+// results copies the outputs of a run, ends what it was given and what it made, and waits for that.
+func (s *stream) results(m map[op.TensorID]*tensor, p *defined, r core.Run, at map[op.TensorID]op.TensorID, wilds map[op.TensorID]bool) error {
+	var nodes []op.Node
+	var free []op.TensorID
+	kept := map[op.TensorID]bool{} // the caller's, or a constant
+	for _, list := range [][]op.Desc{p.p.Inputs, p.p.Consts} {
+		for _, d := range list {
+			kept[d.ID] = true
+		}
+	}
+	outs, found := slices.Clone(p.outs), make([]bool, len(p.outs))
+	for i, id := range p.p.Outputs {
+		d := p.outs[i]
+		d.ID = at[id]
+		n, err := op.New(op.Copy, []op.Desc{d})
+		if err != nil {
+			return err
+		}
+		n.Outputs[0].ID = r.Outputs[i]
+		nodes = append(nodes, n)
+		outs[i].ID, found[i] = r.Outputs[i], wilds[id]
+		if !kept[id] {
+			kept[id] = true
+			free = append(free, at[id])
+		}
+	}
+	for i, given := range r.Donated {
+		if given {
+			free = append(free, r.Inputs[i])
+		}
+	}
+	if err := s.inner.Submit(nodes, free); err != nil {
+		return err
+	}
+	s.learn(m, outs, found)
+	if k := len(outs) - 1; k >= 0 && outs[k].Bytes() <= mostRead { // constants are not used any more, whatever the last output is
+		_ = core.Read(context.Background(), s.inner, outs[k].ID, make([]byte, outs[k].Bytes()))
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// tensor is what is known of a live tensor.
+type tensor struct {
+	desc      op.Desc
+	made      command
+	uses      []command // the last one of each slot
+	uncertain bool      // the stream was closed before the host knew that it was made
+	wild      bool      // may hold a NaN or an infinity
+}
+
+// table is the tensors and programs of a device. World.mu guards it.
+type table struct {
+	tensors  map[op.TensorID]*tensor
+	programs map[core.ProgramID]*defined
+	issued   ranges // ids that NewIDs gave out
+	gone     ranges // ids that were freed
+
+	graves map[op.TensorID]command // what freed them, for the last ones
+	ring   []op.TensorID           // the keys of graves
+	oldest int
+}
+
+// mostGraves bounds how many freed tensors are remembered with the command that freed them.
+const mostGraves = 4096
+
+func newTable() table {
+	return table{tensors: map[op.TensorID]*tensor{}, programs: map[core.ProgramID]*defined{}, graves: map[op.TensorID]command{}}
+}
+
+// bury remembers for good that id was freed.
+func (b *table) bury(id op.TensorID) {
+	b.gone.add(uint64(id), uint64(id))
+	if len(b.ring) < mostGraves {
+		b.ring = append(b.ring, id)
+		return
+	}
+	delete(b.graves, b.ring[b.oldest])
+	b.ring[b.oldest] = id
+	b.oldest = (b.oldest + 1) % mostGraves
+}
+
+// change is what a command does to tables. It is made before the backend sees the command, and taken back if the command
+// is refused.
+type change struct {
+	s      *stream
+	cmd    command
+	faults []*Fault
+	err    error // the fault that refuses the command; later checks do nothing
+
+	made  []op.TensorID
+	freed []freed
+	used  []used
+}
+
+type freed struct {
+	id op.TensorID
+	t  *tensor
+}
+
+type used struct {
+	t     *tensor
+	prior command // the last use by the stream before; tick 0: none
+}
+
+// fault notes a fault about id and other, a command or nil.
+func (x *change) fault(kind Kind, id op.TensorID, other *command, err error) {
+	if x.err != nil {
+		return
+	}
+	f := &Fault{Kind: kind, Tensor: id, Command: x.cmd.String(), Err: err}
+	if other != nil {
+		f.Other = other.String()
+	}
+	x.faults = append(x.faults, f)
+	if x.err == nil && !x.s.passOn {
+		x.err = f
+	}
+}
+
+// find returns a live tensor of the stream's device, or notes that there is none.
+func (x *change) find(b *table, id op.TensorID, does string) *tensor {
+	if t := b.tensors[id]; t != nil {
+		return t
+	}
+	by, recent := b.graves[id]
+	switch {
+	case recent:
+		x.fault(Unknown, id, &by, fmt.Errorf("%v is %s, got a tensor that %v freed, want a live one: %w", id, does, by, core.ErrUnknownTensor))
+	case b.gone.has(uint64(id)):
+		x.fault(Unknown, id, nil, fmt.Errorf("%v is %s, got a tensor that was freed, want a live one: %w", id, does, core.ErrUnknownTensor))
+	case b.issued.has(uint64(id)):
+		x.fault(Unknown, id, nil, fmt.Errorf("%v is %s, got a tensor that no command has made, want a live one: %w", id, does, core.ErrUnknownTensor))
+	default:
+		x.fault(Unknown, id, nil, fmt.Errorf("%v is %s, got an id that NewIDs did not give out, want a live tensor: %w", id, does, core.ErrUnknownTensor))
+	}
+	return nil
+}
+
+// behindMaker checks that t is made before the command.
+func (x *change) behindMaker(t *tensor, id op.TensorID, does string) {
+	if !t.uncertain && !t.made.before(x.s.clock) {
+		x.fault(Order, id, &t.made, fmt.Errorf("%v %v is %s, want an event that orders this behind %v, which makes it: %w",
+			id, t.desc, does, t.made, core.ErrProtocol))
+	}
+}
+
+// use checks that the command may use id of the stream's device, and returns what it is; nil where it is unknown.
+func (x *change) use(id op.TensorID, does string) *tensor { return x.useOf(&x.s.dev.table, id, does) }
+
+func (x *change) useOf(b *table, id op.TensorID, does string) *tensor {
+	if x.err != nil {
+		return nil
+	}
+	t := x.find(b, id, does)
+	if t == nil {
+		return nil
+	}
+	if x.behindMaker(t, id, does); x.err != nil {
+		return nil
+	}
+	for i := range t.uses {
+		if t.uses[i].slot == x.cmd.slot {
+			x.used = append(x.used, used{t, t.uses[i]})
+			t.uses[i] = x.cmd
+			return t
+		}
+	}
+	x.used = append(x.used, used{t: t})
+	t.uses = append(t.uses, x.cmd)
+	return t
+}
+
+// free checks that the command may end id.
+func (x *change) free(id op.TensorID, does string) {
+	if x.err != nil {
+		return
+	}
+	d := x.s.dev
+	t := x.find(&d.table, id, does)
+	if t == nil {
+		return
+	}
+	x.behindMaker(t, id, does)
+	for _, u := range t.uses {
+		if x.err == nil && !u.before(x.s.clock) {
+			x.fault(Order, id, &u, fmt.Errorf("%v %v is %s, want an event that orders this behind %v, which uses it: %w",
+				id, t.desc, does, u, core.ErrProtocol))
+		}
+	}
+	if x.err != nil {
+		return
+	}
+	delete(d.tensors, id)
+	d.graves[id] = x.cmd
+	x.freed = append(x.freed, freed{id, t})
+}
+
+// define checks that the command may make d. wild says that it may hold a NaN or an infinity.
+func (x *change) define(d op.Desc, wild bool) {
+	if x.err != nil {
+		return
+	}
+	b := &x.s.dev.table
+	t, live := b.tensors[d.ID]
+	by, recent := b.graves[d.ID]
+	switch {
+	case !b.issued.has(uint64(d.ID)):
+		x.fault(Identity, d.ID, nil, fmt.Errorf("%v %v is made, got an id that NewIDs did not give out, want a new one: %w", d.ID, d, core.ErrProtocol))
+	case live:
+		x.fault(Identity, d.ID, &t.made, fmt.Errorf("%v %v is made, got the id of what %v made, want a new one: %w", d.ID, d, t.made, core.ErrProtocol))
+	case recent:
+		x.fault(Identity, d.ID, &by, fmt.Errorf("%v %v is made, got the id of what %v freed, want a new one: %w", d.ID, d, by, core.ErrProtocol))
+	case b.gone.has(uint64(d.ID)):
+		x.fault(Identity, d.ID, nil, fmt.Errorf("%v %v is made, got an id of a tensor that was freed, want a new one: %w", d.ID, d, core.ErrProtocol))
+	}
+	if x.err != nil {
+		return
+	}
+	d.Shape = d.Shape.Clone()
+	b.tensors[d.ID] = &tensor{desc: d, made: x.cmd, wild: wild}
+	x.made = append(x.made, d.ID)
+}
+
+// back takes the change back. The caller holds mu.
+func (x *change) back() {
+	b := &x.s.dev.table
+	for _, f := range x.freed {
+		b.tensors[f.id] = f.t
+		delete(b.graves, f.id)
+	}
+	for _, id := range x.made {
+		delete(b.tensors, id)
+	}
+	for i := len(x.used) - 1; i >= 0; i-- {
+		u := x.used[i]
+		at := slices.IndexFunc(u.t.uses, func(c command) bool { return c.slot == x.cmd.slot })
+		switch {
+		case at < 0: // two calls at once, passed on
+		case u.prior.tick > 0:
+			u.t.uses[at] = u.prior
+		default:
+			u.t.uses = slices.Delete(u.t.uses, at, at+1)
+		}
+	}
+}
+
+// keep makes the change final. The caller holds mu.
+func (x *change) keep() {
+	for _, f := range x.freed {
+		x.s.dev.bury(f.id)
+	}
+}

@@ -1,0 +1,124 @@
+// Package verify is a decorator that checks every command on its way to a backend, and reports what breaks the contract of
+// package core: uses without order between streams, tensors used after they were freed, ids that no allocator gave out,
+// nodes whose outputs are not what inference gives or that the device does not claim, and answers of the backend that
+// cannot be right. It computes nothing itself, and changes no results.
+//
+// Order is found with vector clocks, one entry for each stream (Mattern, Virtual Time and Global States of Distributed
+// Systems, 1989): Signal captures the clock of its stream, Stream.Wait joins it, and what the host has waited for is
+// known to all streams from then on. So a missing event is found whether or not the commands met this time.
+package verify
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/goburn/burn/core"
+)
+
+// Option sets what is checked and how it is reported.
+type Option func(*config)
+
+type config struct {
+	onFault   func(*Fault)
+	onLeak    func(Leak)
+	passOn    bool
+	notFinite bool
+}
+
+// OnFault calls f with every fault, in the order in which they are found. f is called from the goroutine whose command it
+// was, or that waits, and must be safe for concurrent use. It may call the backend. Log.Add is such a function.
+func OnFault(f func(*Fault)) Option { return func(c *config) { c.onFault = f } }
+
+// OnLeak calls f when a device is closed, by itself or with its backend, on which tensors or programs are alive. That is no
+// fault: Close frees them.
+func OnLeak(f func(Leak)) Option { return func(c *config) { c.onLeak = f } }
+
+// PassOn gives commands with a fault to the backend nevertheless; faults are only reported to OnFault. By default a command
+// with a fault is refused: it returns the *Fault, and nothing of it takes effect.
+func PassOn() Option { return func(c *config) { c.passOn = true } }
+
+// NotFinite reads the results of each node back, and reports nodes that make a NaN or an infinity of operands and
+// attributes that have none: the first of each chain, as what follows has such operands. The next event of the stream
+// that the host waits for returns the fault, unless PassOn is given.
+//
+// Programs run node by node, so that the node is found, where the device has the op copy for their constants and outputs;
+// a node that fails is then reported without its program. Else they run as they are, and the program is named. Results of
+// collectives are not read, as other ranks may be behind, nor results of more than a gibibyte: nodes that use them are not
+// reported. Every command waits for the device, so each rank of a group needs a goroutine of its own.
+func NotFinite() Option { return func(c *config) { c.notFinite = true } }
+
+// Wrap checks the commands of all devices of b. Closing the result closes b.
+//
+// A wrapped device has those of the extensions Programs, MemoryStats, HostMemory, PeerCopy, Pinning, Collectives,
+// Selective and Profiling that the device below has, and no other. Gradients is not among them: wrap with verify first, then with
+// autodiff. Streams, devices and events that its methods are given must be those of the same Wrap; a copy from a device of
+// another one is ErrUnsupported.
+//
+// Tensors of a stream that is closed before the host knows its work done may never have been made; what uses them is not
+// reported. What is remembered grows with the number of live tensors, and slowly with ids that are never used.
+func Wrap(b core.Backend, options ...Option) core.Backend {
+	w := &world{inner: b, devices: map[*device]struct{}{}}
+	for _, o := range options {
+		o(&w.config)
+	}
+	return w
+}
+
+// Device is p behind Wrap.
+func Device(p *core.Place, options ...Option) *core.Place {
+	return p.With(func(b core.Backend) core.Backend { return Wrap(b, options...) })
+}
+
+// world is a wrapped backend: what its devices and streams have in common.
+type world struct {
+	inner core.Backend
+	config
+
+	mu      sync.Mutex // guards what follows, and the state of all devices and streams; never held while the backend is called
+	ticks   clock      // commands so far, by slot
+	idle    []int      // slots without a stream
+	host    clock      // what the host has waited for
+	streams int        // opened so far
+	devices map[*device]struct{}
+}
+
+// Info names the decorator: "verify<cpu>".
+func (w *world) Info() core.Info {
+	i := w.inner.Info()
+	i.Name = "verify<" + i.Name + ">"
+	return i
+}
+
+// Open opens the device below.
+func (w *world) Open(ctx context.Context, index int) (core.Device, error) {
+	inner, err := w.inner.Open(ctx, index)
+	if err != nil {
+		return nil, w.answer("open", err)
+	}
+	d := &device{world: w, inner: inner, index: index, target: core.TargetOf(w.inner.Info().Name, inner), table: newTable(),
+		open: map[*stream]struct{}{}, lent: map[*lent]struct{}{}}
+	w.mu.Lock()
+	w.devices[d] = struct{}{}
+	w.mu.Unlock()
+	return d, nil
+}
+
+// Close reports what is alive and closes the backend below.
+func (w *world) Close() error {
+	w.mu.Lock()
+	open := make([]*device, 0, len(w.devices))
+	for d := range w.devices {
+		open = append(open, d)
+	}
+	w.mu.Unlock()
+	slices.SortFunc(open, func(a, b *device) int { return a.index - b.index })
+	for _, d := range open {
+		d.end()
+	}
+	err := w.inner.Close()
+	for _, d := range open {
+		d.returned()
+	}
+	return w.answer("close", err)
+}

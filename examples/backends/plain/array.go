@@ -1,0 +1,102 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+)
+
+// element is the Go types of elements. bool is stored as uint8, 0 or 1.
+type element interface {
+	float32 | int32 | int64 | uint8
+}
+
+// array is the value of a tensor: elements of a slice of some element type, seen through a shape and strides. Nobody writes
+// to elements after the kernel that made them, so that arrays may share them.
+type array struct {
+	elements any
+	view     shape.View
+}
+
+// dense is an array of data in row-major order.
+func dense[T element](data []T, s shape.Shape) array { return array{data, shape.Contiguous(s)} }
+
+// set makes data, in row-major order, result i of a call.
+func set[T element](c *call, i int, data []T) error {
+	c.Out[i] = dense(data, c.Node.Outputs[i].Shape)
+	return nil
+}
+
+// places calls f with the place of each element of v, in row-major order.
+func places(v shape.View, f func(at int)) {
+	var walk func(axis, at int)
+	walk = func(axis, at int) {
+		if axis == len(v.Shape) {
+			f(at)
+			return
+		}
+		for i := range v.Shape[axis] {
+			walk(axis+1, at+i*v.Strides[axis])
+		}
+	}
+	walk(0, v.Offset)
+}
+
+// flat is the elements of a in row-major order: those of a itself, which must not be changed, or a copy.
+func flat[T element](a array) []T {
+	data, n := a.elements.([]T), a.view.Shape.Size()
+	if n == 0 {
+		return nil
+	}
+	if a.view.IsContiguous() {
+		return data[a.view.Offset:][:n]
+	}
+	out := make([]T, 0, n)
+	places(a.view, func(at int) { out = append(out, data[at]) })
+	return out
+}
+
+// lines is the elements of a with an axis moved to the end, and the view of them with the axis in its place.
+func lines[T element](a array, axis int) (data []T, back shape.View) {
+	rank := len(a.view.Shape)
+	turned := a.view.Permute(append(slices.Delete(span(0, rank), axis, axis+1), axis))
+	return flat[T](array{a.elements, turned}), shape.Contiguous(turned.Shape).Permute(slices.Insert(span(0, rank-1), axis, rank-1))
+}
+
+// span is n numbers from the first on.
+func span(first, n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = first + i
+	}
+	return out
+}
+
+// formats convert arrays from and to the format of core.Stream.Write.
+var formats = map[dtype.DType]struct {
+	upload   func(d op.Desc, data []byte) array
+	download func(a array) []byte
+}{
+	dtype.F32: {upload[float32], download[float32]}, dtype.I32: {upload[int32], download[int32]},
+	dtype.I64: {upload[int64], download[int64]}, dtype.U8: {upload[uint8], download[uint8]},
+	dtype.Bool: {func(d op.Desc, data []byte) array {
+		return dense(apply(data, func(v uint8) uint8 { return truth(v != 0) }), d.Shape)
+	}, download[uint8]},
+}
+
+func upload[T element](d op.Desc, data []byte) array {
+	elements := make([]T, d.Shape.Size())
+	copy(dtype.Bytes(elements), data)
+	return dense(elements, d.Shape)
+}
+
+func download[T element](a array) []byte { return dtype.Bytes(flat[T](a)) }
+
+func truth(b bool) uint8 {
+	if b {
+		return 1
+	}
+	return 0
+}

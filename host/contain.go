@@ -1,0 +1,43 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/client"
+	"github.com/goburn/burn/sdk/client/contain"
+)
+
+// The values of Options.Containment.
+const (
+	ContainOn     = "on"     // as far as the system has the means; the same as ""
+	ContainStrict = "strict" // a plugin is not started when a rule cannot be put in force
+	ContainOff    = "off"    // plugins run with all rights of the user
+)
+
+// contained gives a client's options the rules for the plugin.
+func (p *Plugin) contained(c *client.Options, o *Options) *Failure {
+	needs := contain.Needs{}
+	if p.Manifest != nil && p.Manifest.Needs != nil {
+		needs = *p.Manifest.Needs
+	}
+	if err := needs.Check(); err != nil {
+		return &Failure{CauseManifest, err.Error(), "correct the section [needs] of the manifest", fmt.Errorf("%w: %w", core.ErrNotFound, err)}
+	}
+	switch {
+	case !slices.Contains([]string{"", ContainOn, ContainStrict, ContainOff}, o.Containment):
+		return &Failure{client.CauseSystem, fmt.Sprintf("containment %q, want on, strict or off", o.Containment), "correct the setting", core.ErrNotFound}
+	case o.Containment != ContainOff && !slices.Contains(o.Uncontained, p.Name):
+		c.Contain, c.Strict = &needs, o.Containment == ContainStrict
+	}
+	return nil
+}
+
+// containment is the report about a process of the plugin.
+func (s *Status) containment(b *client.Backend) {
+	s.Containment = b.Containment()
+	if !slices.ContainsFunc(s.Containment, func(m contain.Measure) bool { return m.Name == contain.Files }) {
+		s.Containment = append(contain.Off("it is switched off, or the process runs already"), s.Containment...)
+	}
+}

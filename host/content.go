@@ -1,0 +1,106 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/host/internal/owner"
+	"github.com/goburn/burn/host/sealed"
+	"github.com/goburn/burn/sdk/client"
+)
+
+// EnvPluginDir names, to a plugin, the folder with its files: those of a package are in a checked copy of it all.
+const EnvPluginDir = "BURN_PLUGIN_DIR"
+
+// content is what is executed or loaded. Dir is the folder with the copies of what belongs to it, empty when there are none: they
+// have to stay for as long as it is in use.
+type content interface {
+	Path() string
+	Dir() string
+	Close() error
+}
+
+// unchecked is a file without a hash, as it lies.
+type unchecked string
+
+func (u unchecked) Path() string { return string(u) }
+func (u unchecked) Dir() string  { return "" }
+func (u unchecked) Close() error { return nil }
+
+// seal gives the content of the plugin. Of one whose files are known (it was installed, or the user allowed the folder that it is in)
+// all are copied and hashed; of another, the program alone, if its manifest has a hash.
+func (p *Plugin) seal(how sealed.How) (content, *Failure) {
+	if p.Development {
+		return unchecked(p.Path), nil
+	}
+	var f *sealed.File
+	var err error
+	switch items, program := p.items(); {
+	case len(items) > 1 && program != nil:
+		f, err = sealed.Tree(filepath.Dir(p.Path), filepath.Base(p.Path), items)
+	case p.files != nil && program == nil:
+		err = fmt.Errorf("%s: it is not among the files of the plugin: %w", p.Path, sealed.ErrMismatch)
+	case program != nil:
+		f, err = sealed.Alone(p.Path, program.SHA256, how)
+	case p.Manifest == nil || p.Manifest.SHA256 == "":
+		return unchecked(p.Path), nil
+	default:
+		f, err = sealed.Open(p.Path, p.Manifest.SHA256, how)
+	}
+	switch {
+	case errors.Is(err, sealed.ErrMismatch):
+		remedy := "the file was changed or is damaged: put file and manifest there again; if you built it, write sha256 of the manifest anew, or leave it out"
+		if p.admission != nil {
+			remedy = "the file was changed or is damaged: run `burn plugin verify` to see what else, and install it again from where it came with `burn plugin install --force`"
+		}
+		return nil, &Failure{CauseChecksum, err.Error() + " as in the manifest", remedy, fmt.Errorf("%w: %w", core.ErrProtocol, err)}
+	case errors.Is(err, sealed.ErrOutside):
+		return nil, &Failure{client.CauseNotExecutable, err.Error(), "put the libraries into its folder, or take the hash from its manifest",
+			fmt.Errorf("%w: %w", core.ErrUnsupported, err)}
+	case err != nil:
+		return nil, &Failure{client.CauseNotExecutable, err.Error(), "make " + p.Path + " readable", fmt.Errorf("%w: %w", core.ErrNotFound, err)}
+	}
+	return f, nil
+}
+
+// items are the files of the plugin as package sealed takes them, and the one that is executed. A manifest alone does not make
+// them more than one.
+func (p *Plugin) items() (items []sealed.Item, program *sealed.Item) {
+	stem, _ := plainName(filepath.Base(p.Path))
+	var manifest []sealed.Item
+	for _, f := range p.files {
+		it := sealed.Item{Path: f.Path, SHA256: strings.TrimPrefix(f.Digest, "sha256:"), Size: f.Size, Executable: f.Executable}
+		switch f.Path {
+		case stem + manifestExt:
+			manifest = append(manifest, it)
+			continue
+		case filepath.Base(p.Path):
+			it.Executable = true
+			program = &it
+		}
+		items = append(items, it)
+	}
+	if len(items) > 1 {
+		items = append(items, manifest...)
+	}
+	return items, program
+}
+
+// CauseForeign: other users of the machine can change the plugin.
+const CauseForeign client.Cause = "not safe from other users"
+
+// guarded requires, of a file whose content nobody vouches for, that other users cannot change it.
+func (p *Plugin) guarded() *Failure {
+	if p.files != nil || p.Development {
+		return nil
+	}
+	err := owner.Check(p.Path)
+	if !errors.Is(err, owner.ErrForeign) {
+		return nil // what is not there or cannot be read has a failure of its own
+	}
+	return &Failure{CauseForeign, err.Error(),
+		"make it and its folder yours alone (chown, chmod go-w), or install it with `burn plugin install`", fmt.Errorf("%w: %w", core.ErrProtocol, err)}
+}

@@ -1,0 +1,41 @@
+// Package flock takes locks on files, which end with the process that holds them.
+package flock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// ErrNotRegular is for links, named pipes and whatever else lies in the place of a lock file.
+var ErrNotRegular = errors.New("want a regular file")
+
+// Take opens or makes the lock file at path and takes its lock, waiting for another holder until ctx ends. waiting, if not nil, is
+// called once before the wait. Close of the file gives the lock back.
+func Take(ctx context.Context, path string, waiting func()) (*os.File, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	for first := true; ; first = false {
+		ok, err := Try(f)
+		if err != nil {
+			f.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		if ok {
+			return f, nil
+		}
+		if first && waiting != nil {
+			waiting()
+		}
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,157 @@
+//go:build unix
+
+package restore_test
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/host/restore"
+	fake "github.com/goburn/burn/internal/fakeplugin"
+	"github.com/goburn/burn/sdk/client"
+)
+
+func TestMain(m *testing.M) {
+	fake.Maybe()
+	os.Exit(m.Run())
+}
+
+// plugin starts this test binary as a plugin that is restored.
+func plugin(t testing.TB, o restore.Options, opts ...string) *restore.Backend {
+	t.Helper()
+	o.Open = func(ctx context.Context, generation uint16) (core.Backend, error) {
+		c := core.Config{Options: map[string]string{}}
+		if len(opts) > 0 {
+			c.Options[opts[0]] = opts[min(int(generation), len(opts)-2)+1]
+		}
+		return client.Start(ctx, os.Args[0], client.Options{Name: "fake", Env: []string{fake.Env + "=" + fake.Good}, Config: c,
+			Generation: generation, Rebase: true, StartTimeout: 20 * time.Second})
+	}
+	b, err := restore.Open(context.Background(), o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	return b
+}
+
+func pid(t testing.TB, b *restore.Backend) int {
+	t.Helper()
+	n, err := strconv.Atoi(b.Inner().(*client.Backend).PID())
+	require.NoError(t, err)
+	return n
+}
+
+// TestProcessRestored kills the process between the steps of a session.
+func TestProcessRestored(t *testing.T) {
+	for at := -1; at < 9; at += 2 {
+		t.Run(strconv.Itoa(at), func(t *testing.T) {
+			b := plugin(t, restore.Options{})
+			d, s := on(t, b)
+			session(t, d, s, func(step int) {
+				if step == at {
+					require.NoError(t, syscall.Kill(pid(t, b), syscall.SIGKILL))
+				}
+			})
+			if at >= 0 {
+				require.EqualValues(t, 1, b.Restarts())
+			}
+		})
+	}
+}
+
+// TestProcessFatal has every process end at its third node, whichever that is.
+func TestProcessFatal(t *testing.T) {
+	b := plugin(t, restore.Options{Attempts: 3, Backoff: time.Millisecond}, "crash", "3")
+	_, s := on(t, b)
+	write(t, s, desc(1, 1), 1)
+	for i := uint64(2); i < 10; i++ {
+		submit(t, s, node(t, "neg", id(i), desc(1, 1)))
+	}
+	err := core.Sync(ctx, s)
+	require.ErrorIs(t, err, core.ErrBackendLost)
+	require.Contains(t, err.Error(), "exit status 7")
+}
+
+// TestProcessLess has a plugin that comes back without programs.
+func TestProcessLess(t *testing.T) {
+	b := plugin(t, restore.Options{}, "plain", "", "yes")
+	d, s := on(t, b)
+	ps := extension[core.Programs](t, d)
+	write(t, s, desc(1, 1), 1)
+	prog, err := ps.Define(ctx, s, addProgram(t, 1), []op.TensorID{id(1)})
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(pid(t, b), syscall.SIGKILL))
+	require.NoError(t, ps.Run(s, core.Run{Program: prog, Inputs: []op.TensorID{id(1)}, Outputs: []op.TensorID{id(2)}}))
+	err = core.Sync(ctx, s)
+	require.ErrorIs(t, err, core.ErrBackendLost)
+	require.ErrorContains(t, err, "came back without programs")
+}
+
+// left is what a test process holds of the system.
+func left(t testing.TB) (files, maps int) {
+	if runtime.GOOS != "linux" {
+		return 0, 0
+	}
+	fds, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	text, err := os.ReadFile("/proc/self/maps")
+	require.NoError(t, err)
+	return len(fds), strings.Count(string(text), "/memfd:")
+}
+
+// TestSoak kills the process at random moments while clients compute, until it was started again BURN_SOAK_KILLS times, 15
+// without that. Every answer is right, and no process, socket, descriptor or memory is left behind.
+func TestSoak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short is set: this test kills and starts processes for a while")
+	}
+	kills := 15
+	if n, err := strconv.Atoi(os.Getenv("BURN_SOAK_KILLS")); err == nil {
+		kills = n
+	}
+	dir, err := os.MkdirTemp("/tmp", "burn-soak-")
+	require.NoError(t, err)
+	defer os.RemoveAll(dir)
+	t.Setenv("TMPDIR", dir)
+	filesBefore, _ := left(t)
+	goroutines := runtime.NumGoroutine()
+	var pids []int
+	var heap [2]runtime.MemStats
+	t.Run("run", func(t *testing.T) {
+		b := plugin(t, restore.Options{Attempts: 50, Backoff: time.Millisecond})
+		pids = append(pids, pid(t, b))
+		small, big := newLoad(t, b, 8), newLoad(t, b, 40_000) // the second through shared memory
+		soak(t, b, int64(kills), func() {
+			p := pid(t, b)
+			pids = append(pids, p)
+			_ = syscall.Kill(p, syscall.SIGKILL)
+			if len(pids) == 3 {
+				runtime.GC()
+				runtime.ReadMemStats(&heap[0])
+			}
+		}, small, big)
+		pids = append(pids, pid(t, b))
+	})
+	runtime.GC()
+	runtime.ReadMemStats(&heap[1])
+	require.Less(t, int64(heap[1].HeapInuse), int64(heap[0].HeapInuse)+64<<20, "memory does not grow with the kills")
+	for _, p := range pids {
+		require.Eventually(t, func() bool { return syscall.Kill(p, 0) == syscall.ESRCH }, 5*time.Second, time.Millisecond, "process %d", p)
+	}
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, entries, "sockets and folders")
+	require.Eventually(t, func() bool {
+		files, maps := left(t)
+		return files <= filesBefore+4 && maps == 0 && runtime.NumGoroutine() <= goroutines+8 // the runtime keeps some for itself
+	}, 5*time.Second, 5*time.Millisecond)
+}

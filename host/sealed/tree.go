@@ -1,0 +1,139 @@
+package sealed
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// ErrOutside is for a program or object that looks for libraries outside of its folder.
+var ErrOutside = errors.New("it looks for libraries outside of its folder")
+
+// Item is one file of a tree.
+type Item struct {
+	Path       string // within the tree, with slashes
+	SHA256     string // hex, any case; empty: whatever it is
+	Size       int64  // in bytes; negative: any
+	Executable bool
+}
+
+// Tree copies the items of dir into a folder that is open to this user alone, hashing the bytes as they are copied, and gives the
+// copy of program, one of the items. One with other content is an ErrMismatch. What lies in dir beside the items is not copied. The
+// copies stay until Close; those of a process that died are removed when the next tree or file is sealed.
+func Tree(dir, program string, items []Item) (*File, error) {
+	to, err := newFolder()
+	if err != nil {
+		return nil, err
+	}
+	main := ""
+	for _, it := range items {
+		local := filepath.FromSlash(it.Path)
+		if !filepath.IsLocal(local) {
+			err = fmt.Errorf("%s: it lies outside of %s", it.Path, dir)
+		} else {
+			err = copyItem(filepath.Join(to.content(), local), filepath.Join(dir, local), it)
+		}
+		if err != nil {
+			_ = to.remove()
+			return nil, err
+		}
+		if it.Path == program {
+			main = filepath.Join(to.content(), local)
+		}
+	}
+	if main == "" {
+		_ = to.remove()
+		return nil, fmt.Errorf("%s: it is not among the files of %s", program, dir)
+	}
+	return newFile(main, to.content(), to.remove), nil
+}
+
+func copyItem(to, from string, it Item) error {
+	src, err := openRead(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return err
+	}
+	return copyTo(to, src, from, it)
+}
+
+// copyTo copies src, the file at from, and requires of the bytes that it copies what it says.
+func copyTo(to string, src *os.File, from string, it Item) error {
+	if _, err := src.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	mode := os.FileMode(0o400)
+	if it.Executable {
+		mode = 0o500
+		// A process that is forked now would hold the file open for writing, which keeps it from being executed.
+		syscall.ForkLock.RLock()
+		defer syscall.ForkLock.RUnlock()
+	}
+	w, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	var r io.Reader = src
+	if it.Size >= 0 {
+		r = io.LimitReader(src, it.Size+1) // it may grow while it is read
+	}
+	h := sha256.New()
+	err = copyHashed(w, h, r)
+	if e := w.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(h.Sum(nil)); it.SHA256 != "" && !strings.EqualFold(got, it.SHA256) {
+		return mismatch(from, got, strings.ToLower(it.SHA256))
+	}
+	return nil
+}
+
+// copyHashed copies r to w, and hashes each piece while it is written.
+func copyHashed(w io.Writer, h hash.Hash, r io.Reader) error {
+	piece := make([]byte, 1<<20)
+	for {
+		n, err := io.ReadFull(r, piece)
+		hashed := make(chan struct{})
+		go func() {
+			h.Write(piece[:n])
+			close(hashed)
+		}()
+		_, failed := w.Write(piece[:n])
+		<-hashed
+		switch {
+		case failed != nil:
+			return failed
+		case err == io.EOF || err == io.ErrUnexpectedEOF:
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// private copies src alone.
+func private(src *os.File, path, want string) (*File, error) {
+	to, err := newFolder()
+	if err != nil {
+		return nil, err
+	}
+	name := filepath.Join(to.content(), filepath.Base(path))
+	if err := copyTo(name, src, path, Item{SHA256: want, Size: -1, Executable: true}); err != nil {
+		_ = to.remove()
+		return nil, err
+	}
+	return newFile(name, "", to.remove), nil
+}

@@ -1,0 +1,70 @@
+package shared
+
+import "unsafe"
+
+// arena holds the structs of one call. They do not move, and live as long as the arena is kept alive or until reset.
+type arena struct {
+	blocks [][]uint64
+	at     int // the block that is being filled
+}
+
+const arenaBlock = 512 // words
+
+// reset gives the room of all structs back to the arena.
+func (a *arena) reset() {
+	for i := range a.blocks {
+		a.blocks[i] = a.blocks[i][:0]
+	}
+	a.at = 0
+}
+
+func (a *arena) bytes(size int) unsafe.Pointer {
+	words := max(1, (size+7)/8)
+	for a.at < len(a.blocks) && len(a.blocks[a.at])+words > cap(a.blocks[a.at]) {
+		a.at++
+	}
+	if a.at == len(a.blocks) {
+		a.blocks = append(a.blocks, make([]uint64, 0, max(words, arenaBlock)))
+	}
+	b := &a.blocks[a.at]
+	from := len(*b)
+	*b = (*b)[:from+words]
+	clear((*b)[from:])
+	return unsafe.Pointer(&(*b)[from])
+}
+
+// place makes room for a T, which holds no Go pointers, and sets it to v.
+func place[T any](a *arena, v T) *T {
+	p := (*T)(a.bytes(int(unsafe.Sizeof(v))))
+	*p = v
+	return p
+}
+
+// put is place for those who need the address alone.
+func put[T any](a *arena, v T) uintptr { return uintptr(unsafe.Pointer(place(a, v))) }
+
+// room makes a list of n zeros, and its address: 0 for an empty one.
+func room[T any](a *arena, n int) ([]T, uintptr) {
+	if n == 0 {
+		return nil, 0
+	}
+	var t T
+	p := a.bytes(n * int(unsafe.Sizeof(t)))
+	return unsafe.Slice((*T)(p), n), uintptr(p)
+}
+
+// putAll places a list, 0 for an empty one.
+func putAll[T any](a *arena, v []T) uintptr {
+	list, address := room[T](a, len(v))
+	copy(list, v)
+	return address
+}
+
+func (a *arena) text(s string) uintptr {
+	list, address := room[byte](a, len(s)+1)
+	copy(list, s)
+	return address
+}
+
+// addressOf is where v lies, which is in an arena.
+func addressOf[T any](v *T) uintptr { return uintptr(unsafe.Pointer(v)) }

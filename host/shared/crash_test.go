@@ -1,0 +1,75 @@
+package shared_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/host/shared"
+	"github.com/goburn/burn/sdk/client"
+)
+
+const envCarry = "BURN_TEST_CARRY" // this binary serves the shared object that its argument names
+
+func TestMain(m *testing.M) {
+	if os.Getenv(envCarry) != "" {
+		_ = os.Unsetenv(envCarry)
+		if err := shared.Serve(os.Args[len(os.Args)-1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// A shared object that crashes is a failed plugin of burn devices, and a lost backend where it runs as a process.
+func TestCrashStaysOutside(t *testing.T) {
+	path := object(t, "bad.c", "-DCRASH")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	t.Setenv(envCarry, "1")
+	o := host.Options{Dirs: []string{filepath.Dir(path)}, Carrier: []string{self}}
+	for _, s := range host.Devices(context.Background(), o) {
+		if s.Name == "bad" {
+			require.Equal(t, host.Failed, s.State)
+			require.Equal(t, host.Shared, s.Transport)
+			require.ErrorIs(t, s.Failure, core.ErrBackendLost)
+		}
+	}
+	_, err = host.Open(context.Background(), "process:bad", o)
+	var start *client.StartError
+	require.ErrorAs(t, err, &start)
+	o.Carrier = nil
+	_, err = host.Open(context.Background(), "process:bad", o)
+	require.ErrorIs(t, err, core.ErrUnsupported)
+	for _, s := range host.Devices(context.Background(), o) {
+		if s.Name == "bad" {
+			require.Equal(t, host.Found, s.State, "without a carrier nothing is opened")
+		}
+	}
+}
+
+// A program without this package, and one with the built-in backend alone, do not link the loader.
+func TestOthersDoNotLinkTheLoader(t *testing.T) {
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("the go command is not in PATH: this test builds a program with it")
+	}
+	deps := func(packages ...string) string {
+		out, err := exec.Command(goTool, append([]string{"list", "-deps"}, packages...)...).Output()
+		require.NoError(t, err)
+		return string(out)
+	}
+	const module, purego = "github.com/goburn/burn", "github.com/ebitengine/purego"
+	require.NotContains(t, deps(module+"/tensor", module+"/plugins/cpu"), purego)
+	require.NotContains(t, deps(module+"/host"), purego)
+	require.Contains(t, deps(module+"/host/shared"), purego)
+}

@@ -1,0 +1,49 @@
+package shared
+
+import (
+	"sync"
+
+	"github.com/ebitengine/purego"
+)
+
+// loans are the memory that libraries have been lent and not given back, by number.
+var loans = struct {
+	sync.Mutex
+	last uintptr
+	open map[uintptr]loan
+}{open: map[uintptr]loan{}}
+
+type loan struct {
+	data    []byte // is kept alive
+	release func()
+}
+
+// giveBack is burn_loan.give_back.
+var giveBack = sync.OnceValue(func() uintptr {
+	return purego.NewCallback(func(number uintptr) uintptr {
+		if l, ok := take(number); ok {
+			l.release()
+		}
+		return 0
+	})
+})
+
+// take ends a loan.
+func take(number uintptr) (loan, bool) {
+	loans.Lock()
+	defer loans.Unlock()
+	l, ok := loans.open[number]
+	delete(loans.open, number)
+	return l, ok
+}
+
+// lend packs a loan of data, after which release is called. withdraw ends it without that.
+func (p *packer) lend(data []byte, release func()) (address uintptr, withdraw func()) {
+	loans.Lock()
+	loans.last++
+	number := loans.last
+	loans.open[number] = loan{data, release}
+	loans.Unlock()
+	return put(&p.arena, cLoan{head: headOf[cLoan](), data: dataOf(data), bytes: uint64(len(data)), giveBack: giveBack(), lender: number}),
+		func() { take(number) }
+}

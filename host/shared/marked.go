@@ -1,0 +1,114 @@
+package shared
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/sdk/engine"
+)
+
+// marked is a queue that only starts the work.
+type marked struct {
+	*queue
+
+	life   sync.RWMutex // held for reading by waiters, and by Close
+	closed bool
+
+	mu      sync.Mutex
+	fetches []fetch // that a mark may still wait for
+	last    uint64  // mark that was recorded
+}
+
+// fetch is memory that the library writes to until a mark after the given one is reached.
+type fetch struct {
+	after uint64
+	dst   []byte
+}
+
+var _ engine.Asynchronous[uintptr] = (*marked)(nil)
+
+// mark is a place in a marked queue.
+type mark struct {
+	q    *marked
+	at   uint64
+	once sync.Once
+	err  error
+}
+
+// Record implements engine.Asynchronous.
+func (q *marked) Record() (engine.Mark, error) {
+	defer q.reset()
+	at := place[uint64](&q.arena, 0)
+	if err := q.call(q.device.api.record, q.handle, addressOf(at)); err != nil {
+		return nil, err
+	}
+	q.mu.Lock()
+	q.last = *at
+	q.mu.Unlock()
+	return &mark{q: q, at: *at}, nil
+}
+
+// Await implements engine.Asynchronous. A queue that is closed has nothing to be waited for.
+func (q *marked) Await(em engine.Mark) error {
+	m, ok := em.(*mark)
+	if !ok {
+		return fmt.Errorf("mark of another backend: %w", core.ErrAttr)
+	}
+	m.q.life.RLock()
+	defer m.q.life.RUnlock()
+	if m.q.closed {
+		return nil
+	}
+	return q.call(q.device.api.await, q.handle, m.q.handle, uintptr(m.at))
+}
+
+// Wait implements engine.Mark.
+func (m *mark) Wait() error {
+	m.once.Do(func() {
+		m.q.life.RLock()
+		defer m.q.life.RUnlock()
+		if m.q.closed {
+			m.err = core.ErrClosed
+			return
+		}
+		c := borrow()
+		defer c.release()
+		m.err = c.call(m.q.device.api.wait, m.q.handle, uintptr(m.at))
+		m.q.mu.Lock()
+		defer m.q.mu.Unlock()
+		m.q.fetches = slices.DeleteFunc(m.q.fetches, func(f fetch) bool { return f.after < m.at })
+	})
+	return m.err
+}
+
+// Enqueue implements engine.Asynchronous.
+func (q *marked) Enqueue(d op.Desc, data []byte, done func()) (uintptr, error) {
+	defer q.reset()
+	loan, withdraw := q.lend(data, done)
+	value, err := q.get("value", q.device.api.enqueue, q.handle, q.desc(d), loan)
+	if err != nil {
+		withdraw()
+	}
+	return value, err
+}
+
+// Fetch implements engine.Asynchronous.
+func (q *marked) Fetch(dst []byte, d op.Desc, value uintptr) error {
+	defer q.reset()
+	q.mu.Lock()
+	q.fetches = append(q.fetches, fetch{q.last, dst})
+	q.mu.Unlock()
+	return q.call(q.device.api.fetch, q.handle, q.desc(d), value, dataOf(dst), uintptr(len(dst)))
+}
+
+// Close implements engine.Queue. It waits for those who wait for marks.
+func (q *marked) Close() {
+	q.life.Lock()
+	defer q.life.Unlock()
+	q.closed = true
+	q.queue.Close()
+	q.fetches = nil
+}

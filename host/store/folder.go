@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Bounds of a folder of plugins that is no store.
+const (
+	maxFolderFiles = 4096
+	maxFolderBytes = 8 << 30
+)
+
+// HashFolder hashes the regular files in and below dir, links to files too. Whatever else lies there is left out. A folder that is too
+// large is an error.
+func HashFolder(dir string) ([]File, error) {
+	var files []File
+	total := int64(0)
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := os.Stat(p)
+		if err != nil || !info.Mode().IsRegular() {
+			return nil // a link to nothing, a pipe
+		}
+		if total += info.Size(); len(files) >= maxFolderFiles || total > maxFolderBytes {
+			return fmt.Errorf("%s: more than %d files or %d bytes: %w", dir, maxFolderFiles, int64(maxFolderBytes), ErrFormat)
+		}
+		f, err := openRegular(p)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		sum, n, err := digest(f)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, p)
+		files = append(files, File{filepath.ToSlash(rel), n, sum, info.Mode()&0o100 != 0})
+		return err
+	})
+	return files, err
+}
+
+// AllowedFolder gives the files of a folder of plugins that the user allowed, nil when he did not. changed says that he did, and that its
+// content is another now.
+func AllowedFolder(dir string) (files []File, changed bool, err error) {
+	st, err := ReadState(UserDir())
+	if err != nil {
+		return nil, false, err
+	}
+	real, err := realPath(dir)
+	if err != nil {
+		return nil, false, err
+	}
+	i := slices.IndexFunc(st.Folders, func(k KnownFolder) bool { return k.Path == real })
+	if i < 0 {
+		return nil, false, nil
+	}
+	if files, err = HashFolder(real); err != nil {
+		return nil, false, err
+	}
+	if Tree(files) != st.Folders[i].Tree {
+		return nil, true, nil
+	}
+	return files, false, nil
+}
+
+// AllowFolder remembers that the user allows the plugins in a folder, with the content that tree stands for (see Tree). Folders that are
+// gone are forgotten.
+func AllowFolder(ctx context.Context, dir, tree string) error {
+	real, err := realPath(dir)
+	if err != nil {
+		return err
+	}
+	return UpdateState(ctx, UserDir(), func(st *State) {
+		st.Folders = slices.DeleteFunc(st.Folders, func(k KnownFolder) bool {
+			_, err := os.Stat(k.Path)
+			return k.Path == real || errors.Is(err, os.ErrNotExist)
+		})
+		st.Folders = append(st.Folders, KnownFolder{real, tree})
+	})
+}
+
+// ForgetFolder takes back that a folder is allowed, and reports whether it was.
+func ForgetFolder(ctx context.Context, dir string) (was bool, err error) {
+	real, err := realPath(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		real, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		return false, err
+	}
+	err = UpdateState(ctx, UserDir(), func(st *State) {
+		n := len(st.Folders)
+		st.Folders = slices.DeleteFunc(st.Folders, func(k KnownFolder) bool { return k.Path == real })
+		was = len(st.Folders) < n
+	})
+	return was, err
+}
+
+func realPath(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}

@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// nested are documents that a parser of TOML without bounds needs gigabytes for, or a stack that no process has.
+var nested = map[string]string{
+	"brackets":     "format = " + strings.Repeat("[", 2<<20),
+	"a dotted key": "plugin" + strings.Repeat(".a", 30<<10) + " = 1\n",
+}
+
+// soon requires that f ends well before a document of nested would be parsed.
+func soon(t *testing.T, f func() error) error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(5 * time.Second):
+		t.Fatal("it still waits or works after 5 seconds")
+		return nil
+	}
+}
+
+func TestHostileDocuments(t *testing.T) {
+	for name, text := range nested {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) }))
+			defer server.Close()
+			var f Fetcher
+			archive := filepath.Join(dir, "a.tar.gz")
+			require.NoError(t, os.WriteFile(archive, nil, 0o600))
+			require.NoError(t, os.WriteFile(archive+SignatureExt, []byte(text), 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, IndexName), []byte(text), 0o600))
+			lock := filepath.Join(dir, LockName)
+			require.NoError(t, os.WriteFile(lock, []byte(text), 0o600))
+			for what, read := range map[string]func() error{
+				"signature":    func() error { _, err := f.File(archive); return err },
+				"index":        func() error { _, err := f.Mirror(context.Background(), dir); return err },
+				"index of web": func() error { _, err := f.Mirror(context.Background(), server.URL); return err },
+				"web":          func() error { _, err := f.URL(context.Background(), server.URL+"/a.tar.gz"); return err },
+				"lock":         func() error { _, err := ReadLock(lock); return err },
+				"trust":        func() error { _, err := ReadTrust(lock); return err },
+				"parsed":       func() error { _, err := ParseSignature([]byte(text)); return err },
+				"parsed index": func() error { _, err := ParseIndex([]byte(text)); return err },
+			} {
+				require.Error(t, soon(t, read), what)
+			}
+		})
+	}
+}
+
+// TestEndlessDownload: a server that sends a byte now and then neither holds an archive nor a small file up.
+func TestEndlessDownload(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, SignatureExt) {
+			http.NotFound(w, r)
+			return
+		}
+		for r.Context().Err() == nil {
+			_, _ = w.Write([]byte("#"))
+			w.(http.Flusher).Flush()
+			time.Sleep(10 * time.Millisecond)
+		}
+	}))
+	defer server.Close()
+	t.Setenv("TMPDIR", t.TempDir())
+	for want, f := range map[string]*Fetcher{
+		"want at least 300":     {Stall: 300 * time.Millisecond, Rate: 1000},
+		"not done within 300ms": {Deadline: 300 * time.Millisecond},
+	} {
+		err := soon(t, func() error { _, err := f.URL(context.Background(), server.URL+"/a.tar.gz"); return err })
+		require.ErrorContains(t, err, want)
+		err = soon(t, func() error { _, err := f.Mirror(context.Background(), server.URL); return err })
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// TestForeignStatus: what a server says is quoted, not printed.
+func TestForeignStatus(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Read(make([]byte, 4096))
+			_, _ = c.Write([]byte("HTTP/1.1 500 x\x1b[2J\u202ey" + strings.Repeat("z", 5000) + "\r\nContent-Length: 0\r\n\r\n"))
+			c.Close()
+		}
+	}()
+	_, err = (&Fetcher{}).Mirror(context.Background(), "http://"+l.Addr().String())
+	require.ErrorContains(t, err, `500 x\x1b[2J\u202eyzz`)
+	require.Less(t, len(err.Error()), 600)
+}

@@ -1,0 +1,146 @@
+package attack
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/host/restore"
+	"github.com/goburn/burn/sdk/client"
+	"github.com/goburn/burn/tensor"
+)
+
+// plugins makes a folder with this test binary as the plugin cpu.
+func plugins(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(self, filepath.Join(dir, "burn-backend-cpu")))
+	t.Setenv(envPlugin, "1")
+	return dir
+}
+
+// restored opens the plugin as one that outlives its process.
+func restored(t *testing.T) (*tensor.Device, *restore.Backend) {
+	t.Helper()
+	p, err := host.Open(ctx, "process:cpu", host.Options{Config: core.Config{Threads: 1}, Dirs: []string{plugins(t)}, Restore: true,
+		Attempts: 50, Backoff: time.Millisecond})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	return on(t, p), p.Backend.(*restore.Backend)
+}
+
+func on(t *testing.T, p *core.Place) *tensor.Device {
+	t.Helper()
+	d, err := tensor.On(ctx, p)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+// kill ends the process of a plugin now.
+func kill(b *restore.Backend) {
+	c, ok := b.Inner().(*client.Backend)
+	if !ok {
+		return
+	}
+	if pid, err := strconv.Atoi(c.PID()); err == nil {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// training is gradient descent on the weights of a linear model, written out.
+type training struct {
+	x, y, w *tensor.Tensor
+}
+
+func newTraining(d *tensor.Device) *training {
+	r := rand.New(rand.NewPCG(1, 2))
+	numbers := func(n int) []float32 {
+		v := make([]float32, n)
+		for i := range v {
+			v[i] = r.Float32() - 0.5
+		}
+		return v
+	}
+	return &training{tensor.From(d, numbers(64*32), 64, 32), tensor.From(d, numbers(64*8), 64, 8), tensor.From(d, numbers(32*8), 32, 8)}
+}
+
+func (tr *training) step(d *tensor.Device) {
+	w := tr.w
+	tr.w = tensor.Scope(d, func(*tensor.Device) []*tensor.Tensor {
+		gradient := tr.x.T().MatMul(tr.x.MatMul(w).Tanh().Sub(tr.y))
+		return []*tensor.Tensor{w.Sub(gradient.MulScalar(0.01))}
+	})[0]
+	w.Release()
+}
+
+// TestKillsInTraining kills the process at random moments between the first and the last step: the weights are those of a run on
+// the built-in backend that nothing happened to, to the bit.
+func TestKillsInTraining(t *testing.T) {
+	kills := size(6, 150)
+	const steps = 40 // of a round, after which the weights are read
+	p, err := host.Open(ctx, "builtin:cpu", host.Options{Config: core.Config{Threads: 1}})
+	require.NoError(t, err)
+	defer p.Close()
+	calm := on(t, p)
+	d, b := restored(t)
+	want, got := newTraining(calm), newTraining(d)
+	rounds := 0
+	for ; b.Restarts() < int64(kills); rounds++ {
+		r := rand.New(rand.NewPCG(uint64(rounds), 3))
+		timer := time.AfterFunc(time.Duration(r.IntN(20_000))*time.Microsecond, func() { kill(b) })
+		for range steps {
+			want.step(calm)
+			got.step(d)
+		}
+		x, err := want.w.Bytes(ctx)
+		require.NoError(t, err)
+		y, err := got.w.Bytes(ctx)
+		require.NoError(t, err, "round %d", rounds)
+		require.Equal(t, x, y, "round %d, after %d restarts", rounds, b.Restarts())
+		timer.Stop()
+		// The next round begins with weights that the host has, as after a checkpoint: a plugin's results can be made again as far
+		// back as its journal goes.
+		got.w.Release()
+		got.w, err = d.FromBytes(ctx, dtype.F32, []int{32, 8}, y)
+		require.NoError(t, err)
+		require.Less(t, rounds, 100*kills, "the kills meet nothing")
+	}
+	t.Logf("%d kills in %d rounds of %d steps", b.Restarts(), rounds, steps)
+}
+
+// TestKillsInWrites kills the process in the midst of large writes: each arrives whole.
+func TestKillsInWrites(t *testing.T) {
+	kills := size(4, 60)
+	const n = 24 << 20
+	d, b := restored(t)
+	data, back := make([]byte, n), make([]byte, n)
+	for i := range data {
+		data[i] = byte(i * 7 >> 3)
+	}
+	writes := 0
+	for ; b.Restarts() < int64(kills); writes++ {
+		data[writes] ^= 0xff
+		r := rand.New(rand.NewPCG(uint64(writes), 4))
+		timer := time.AfterFunc(time.Duration(r.IntN(15_000))*time.Microsecond, func() { kill(b) })
+		x, err := d.FromBytes(ctx, dtype.U8, []int{n}, data)
+		require.NoError(t, err, "write %d", writes)
+		require.NoError(t, x.ReadInto(ctx, back))
+		require.True(t, string(data) == string(back), "write %d, after %d restarts", writes, b.Restarts())
+		x.Release()
+		timer.Stop()
+		require.Less(t, writes, 100*kills, "the kills meet nothing")
+	}
+	t.Logf("%d kills in %d writes of %d MiB", b.Restarts(), writes, n>>20)
+}

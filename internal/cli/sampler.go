@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// sampler draws one of several choices by their scores. It is used by one goroutine.
+type sampler struct {
+	temperature float64 // scores are divided by it; 0 takes the best
+	topK        int     // only so many of the best; 0 for all
+	topP        float64 // only the best that together have this probability; 1 for all
+	random      *rand.Rand
+}
+
+// newSampler draws by the probabilities that scores mean, the same for the same seed.
+func newSampler(seed int64) *sampler {
+	return &sampler{temperature: 1, topP: 1, random: rand.New(rand.NewPCG(uint64(seed), 0))}
+}
+
+// draw returns the index of a score. Equal scores are ranked by index. A score of NaN is never drawn unless all are.
+func (s *sampler) draw(scores []float32) int {
+	order := make([]int, len(scores))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(scores[j], scores[i]) }) // NaN comes last
+	best := float64(scores[order[0]])
+	if s.temperature == 0 || math.IsNaN(best) || math.IsInf(best, 0) {
+		return order[0]
+	}
+	if s.topK > 0 {
+		order = order[:min(s.topK, len(order))]
+	}
+	weights, sum := make([]float64, len(order)), 0.0
+	for i, k := range order {
+		if w := math.Exp((float64(scores[k]) - best) / s.temperature); !math.IsNaN(w) {
+			weights[i] = w
+			sum += w
+		}
+	}
+	if s.topP < 1 {
+		kept := 0.0
+		for i, w := range weights {
+			if kept += w; kept >= s.topP*sum {
+				order, sum = order[:i+1], kept
+				break
+			}
+		}
+	}
+	at := s.random.Float64() * sum
+	for i := range order {
+		if at -= weights[i]; at < 0 {
+			return order[i]
+		}
+	}
+	return order[0] // rounding: what was left is below the last bit
+}

@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/goburn/burn/train"
+)
+
+// runFolder is the folder of a run, and what was there before.
+type runFolder struct {
+	dir    string
+	before []string // entries
+	made   []string // folders that were made for it, the innermost first
+	began  bool     // an epoch was begun
+}
+
+// prepare makes the folder and writes the settings.
+func (r *trainRun) prepare(dir string) (*runFolder, error) {
+	held, err := filepath.Glob(filepath.Join(escapeGlob(dir), "checkpoint", "step-*"))
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(held) > 0 && !r.flags.resume:
+		return nil, usage("%s holds an earlier run: go on with --resume, name another folder with --out, or remove it", dir)
+	case len(held) == 0 && r.flags.resume:
+		return nil, usage("%s holds no run to go on from: leave --resume out, or name the folder with --out", dir)
+	}
+	f := &runFolder{dir: dir}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, usage("--out: %w", err)
+	}
+	for _, e := range entries {
+		f.before = append(f.before, e.Name())
+	}
+	for at := filepath.Clean(dir); ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
+			break
+		}
+		f.made = append(f.made, at)
+	}
+	err = os.MkdirAll(dir, 0o777)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "config.toml"), r.config.text(), 0o666)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.remove())
+	}
+	return f, nil
+}
+
+// Event notes that training began.
+func (f *runFolder) Event(e train.Event) {
+	if _, ok := e.(train.EpochStarted); ok {
+		f.began = true
+	}
+}
+
+// failed removes what a run left that did not get as far as training.
+func (f *runFolder) failed() error {
+	if f.began {
+		return nil
+	}
+	return f.remove()
+}
+
+// remove removes what was not there before.
+func (f *runFolder) remove() error {
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		if !slices.Contains(f.before, e.Name()) {
+			errs = append(errs, os.RemoveAll(filepath.Join(f.dir, e.Name())))
+		}
+	}
+	for _, dir := range f.made {
+		errs = append(errs, os.Remove(dir))
+	}
+	return errors.Join(errs...)
+}
+
+// escapeGlob takes the meaning of characters in a path from Glob.
+func escapeGlob(path string) string {
+	if filepath.Separator == '\\' {
+		return path
+	}
+	var out []rune
+	for _, r := range path {
+		if r == '*' || r == '?' || r == '[' || r == '\\' {
+			out = append(out, '\\')
+		}
+		out = append(out, r)
+	}
+	return string(out)
+}

@@ -1,0 +1,150 @@
+// Package docblocks reads the code blocks of documents, so that tests can run them. Its tests hold README.md, docs and package
+// comments to it: Go blocks compile, console blocks run, links lead somewhere.
+//
+// A block says in its info string, after the language, what is special about it:
+//
+//	skip="needs a GPU"    not checked, for this reason
+//	quote                 a piece of a source file, which another test compares
+//	run                   a program of Go: it is run, and a text block after it is its output
+//	file=hello/main.go    the text is written to this file, in the folder where the commands of the page are
+//	exit=2                the exit code of the last command
+//
+// Commands of a page are run in one shell, from the root of the repository. What a block takes for granted stands before it, in an HTML comment that begins with the word setup: commands for a console block,
+// declarations for a Go block.
+package docblocks
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Block is a fenced block of a Markdown document, or a code block of a Go doc comment.
+type Block struct {
+	File  string // as it was given to Markdown or Comments
+	Line  int    // of the first line of Text, from 1
+	Lang  string // the first word of the info string
+	Text  string // ends with a line feed
+	Setup string // of the comment before the block
+	// Skip is why the block is not checked; empty: it is.
+	Skip  string
+	Quote bool
+	Run   bool
+	Write string // the file that Text is written to
+	Exit  int
+}
+
+// Where is the block's place, for messages.
+func (b Block) Where() string { return fmt.Sprintf("%s:%d", b.File, b.Line) }
+
+// Markdown returns the fenced blocks of a document, in order. A fence that is not closed, an attribute that is not known, and a setup
+// that no block follows are errors.
+func Markdown(file, text string) ([]Block, error) {
+	var blocks []Block
+	lines := strings.Split(text, "\n")
+	setup, setupLine := "", 0
+	for i := 0; i < len(lines); i++ {
+		line := strings.TrimSpace(lines[i])
+		switch {
+		case line == "<!-- setup":
+			setupLine = i + 1
+			for i++; i < len(lines) && strings.TrimSpace(lines[i]) != "-->"; i++ {
+				setup += lines[i] + "\n"
+			}
+			if i == len(lines) {
+				return nil, fmt.Errorf("%s:%d: a setup without an end", file, setupLine)
+			}
+		case strings.HasPrefix(line, "```"):
+			fence := line[:len(line)-len(strings.TrimLeft(line, "`"))]
+			b := Block{File: file, Line: i + 2, Setup: setup}
+			if err := b.info(strings.TrimPrefix(line, fence)); err != nil {
+				return nil, fmt.Errorf("%s:%d: %w", file, i+1, err)
+			}
+			for i++; i < len(lines) && strings.TrimSpace(lines[i]) != fence; i++ {
+				b.Text += lines[i] + "\n"
+			}
+			if i == len(lines) {
+				return nil, fmt.Errorf("%s:%d: a fence without an end", file, b.Line-1)
+			}
+			blocks = append(blocks, b)
+			setup = ""
+		case line != "" && setup != "":
+			return nil, fmt.Errorf("%s:%d: no block follows this setup", file, setupLine)
+		}
+	}
+	return blocks, nil
+}
+
+// info reads an info string.
+func (b *Block) info(text string) error {
+	words, err := fields(text)
+	if err != nil || len(words) == 0 {
+		return err
+	}
+	b.Lang = words[0]
+	for _, w := range words[1:] {
+		name, value, _ := strings.Cut(w, "=")
+		switch name {
+		case "skip":
+			if b.Skip = strings.Trim(value, `"`); b.Skip == "" {
+				return fmt.Errorf("skip: want a reason")
+			}
+		case "exit":
+			if b.Exit, err = strconv.Atoi(value); err != nil {
+				return fmt.Errorf("exit: %w", err)
+			}
+		case "quote":
+			b.Quote = true
+		case "run":
+			b.Run = true
+		case "file":
+			b.Write = value
+		default:
+			return fmt.Errorf("attribute %q, want skip, quote, run, file or exit", name)
+		}
+	}
+	return nil
+}
+
+// fields splits at spaces outside of double quotes.
+func fields(text string) ([]string, error) {
+	inside := false
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		inside = inside != (r == '"')
+		return r == ' ' && !inside
+	})
+	if inside {
+		return nil, fmt.Errorf("info string %q: a quote without an end", text)
+	}
+	return words, nil
+}
+
+// Command is a command of a console block.
+type Command struct {
+	Line   int    // in the file
+	Text   string // for a shell; may have several lines
+	Output string // what is shown; empty: nothing is
+}
+
+// Commands splits a console block: a command begins with "$ " and goes on while lines end with a backslash; what follows up to the
+// next one is its output.
+func (b Block) Commands() ([]Command, error) {
+	var cs []Command
+	open := false
+	for i, line := range strings.Split(strings.TrimSuffix(b.Text, "\n"), "\n") {
+		command, starts := strings.CutPrefix(line, "$ ")
+		switch {
+		case open:
+			cs[len(cs)-1].Text += "\n" + line
+			open = strings.HasSuffix(line, `\`)
+		case starts:
+			cs = append(cs, Command{Line: b.Line + i, Text: command})
+			open = strings.HasSuffix(line, `\`)
+		case len(cs) == 0:
+			return nil, fmt.Errorf("%s:%d: want a command, which begins with $, got %q", b.File, b.Line+i, line)
+		default:
+			cs[len(cs)-1].Output += line + "\n"
+		}
+	}
+	return cs, nil
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package fakeplugin
+
+func acts() {}
+
+func leave(bool) {}

@@ -1,0 +1,86 @@
+package internal_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// modules are the folders below the root that have a go.mod.
+func modules(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != ".." && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".")) {
+			return fs.SkipDir
+		}
+		if dir := filepath.Dir(path); d.Name() == "go.mod" && dir != ".." {
+			rel, err := filepath.Rel("..", dir)
+			found = append(found, filepath.ToSlash(rel))
+			return err
+		}
+		return nil
+	}))
+	return found
+}
+
+// What has a go.mod of its own is not part of ./...: `make modules` must name it, or nothing tests it.
+func TestModules(t *testing.T) {
+	makefile, err := os.ReadFile("../Makefile")
+	require.NoError(t, err)
+	list := regexp.MustCompile(`(?m)^MODULES +:= (.+)$`).FindSubmatch(makefile)
+	require.NotNil(t, list, "the Makefile has MODULES")
+	found := modules(t)
+	require.ElementsMatch(t, found, strings.Fields(string(list[1])))
+	for _, dir := range found {
+		text, err := os.ReadFile(filepath.Join("..", dir, "go.mod"))
+		require.NoError(t, err)
+		require.Contains(t, string(text), "module "+module+"/"+dir+"\n")
+		if strings.Contains(string(text), module+" v") {
+			up := strings.Repeat("../", strings.Count(dir, "/")) + ".."
+			require.Contains(t, string(text), "replace "+module+" => "+up+"\n", "%s is built with this tree, and without a go.work", dir)
+		}
+	}
+	require.NoFileExists(t, "../go.work")
+}
+
+// What asks whether long tests run is in the list of `make long`, or nothing runs it in full.
+func TestLong(t *testing.T) {
+	makefile, err := os.ReadFile("../Makefile")
+	require.NoError(t, err)
+	list := regexp.MustCompile(`(?m)^LONG +:= (.+)$`).FindSubmatch(makefile)
+	require.NotNil(t, list, "the Makefile has LONG")
+	var found []string
+	require.NoError(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		dir := "./" + filepath.ToSlash(strings.TrimPrefix(filepath.Dir(path), ".."+string(filepath.Separator)))
+		if strings.Contains(string(text), "\n\t\""+module+"/internal/long\"\n") && !slices.Contains(found, dir) {
+			found = append(found, dir)
+		}
+		return err
+	}))
+	require.ElementsMatch(t, found, strings.Fields(string(list[1])))
+}
+
+// Who gets burn gets none of the readers' modules: they are in the go.mod of the readers.
+func TestRootModuleIsLight(t *testing.T) {
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join("..", name))
+		require.NoError(t, err)
+		for _, heavy := range []string{"modernc.org/", "github.com/parquet-go/", "github.com/mmcloughlin/avo"} {
+			require.NotContains(t, string(text), heavy, name)
+		}
+	}
+}

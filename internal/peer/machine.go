@@ -1,0 +1,31 @@
+package peer
+
+import (
+	"os"
+	"runtime"
+	"strings"
+)
+
+// Load is the load of the system over the last minute, empty where the system does not tell.
+func Load() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	minute, _, _ := strings.Cut(string(b), " ")
+	return minute
+}
+
+// Processor is the name of the processor, or its architecture where the system does not tell.
+func Processor() string {
+	b, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	for _, line := range strings.Split(string(b), "\n") {
+		if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == "model name" {
+			return strings.TrimSpace(v)
+		}
+	}
+	return runtime.GOARCH
+}

@@ -1,0 +1,114 @@
+// Package plain makes text of others safe to print: names, versions, labels, logs and errors that come from plugins, models, mirrors
+// and files. What would move the cursor, start a line, colour, hide or turn text around is printed as an escape: \n, \x1b, \u202e.
+package plain
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// unsafe reports whether printing a rune does something other than show a character. The two zero-width joiners are safe:
+// scripts and emoji need them.
+func unsafe(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r < ' ' || r == 0x7f
+	}
+	return r != '\u200c' && r != '\u200d' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+// Text gives s on one line.
+func Text(s string) string { return escape(s, "") }
+
+// Lines is Text that keeps the line breaks.
+func Lines(s string) string { return escape(s, "\n") }
+
+// Log is Text for a line of a log, with spaces for its tabs.
+func Log(s string) string { return Text(strings.ReplaceAll(s, "\t", "    ")) }
+
+func escape(s, keep string) string {
+	clean := func(r rune, size int) bool {
+		return strings.ContainsRune(keep, r) || !unsafe(r) && (r != utf8.RuneError || size > 1)
+	}
+	at := 0
+	for at < len(s) {
+		r, size := utf8.DecodeRuneInString(s[at:])
+		if !clean(r, size) {
+			break
+		}
+		at += size
+	}
+	if at == len(s) {
+		return s
+	}
+	var b strings.Builder
+	b.WriteString(s[:at])
+	for at < len(s) {
+		r, size := utf8.DecodeRuneInString(s[at:])
+		switch {
+		case clean(r, size):
+			b.WriteString(s[at : at+size])
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r < utf8.RuneSelf || r == utf8.RuneError && size <= 1:
+			fmt.Fprintf(&b, `\x%02x`, s[at])
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		at += size
+	}
+	return b.String()
+}
+
+// JSON gives a document of JSON with the same meaning, whose strings are safe to print.
+func JSON(doc []byte) []byte {
+	var b bytes.Buffer
+	for _, r := range string(doc) {
+		switch {
+		case r == '\n' || !unsafe(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			hi, lo := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, hi, lo)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.Bytes()
+}
+
+// Fprintf is fmt.Fprintf that prints its arguments with Text, so that the format alone has line breaks, tabs and colours.
+func Fprintf(w io.Writer, format string, args ...any) (int, error) {
+	safe := make([]any, len(args))
+	for i, a := range args {
+		safe[i] = argument(a)
+	}
+	return fmt.Fprintf(w, format, safe...)
+}
+
+// argument wraps what may hold text. Numbers stay, as a width may be one of them.
+func argument(a any) any {
+	switch reflect.ValueOf(a).Kind() {
+	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8,
+		reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
+		return a
+	}
+	return text{a}
+}
+
+type text struct{ a any }
+
+func (t text) Format(s fmt.State, verb rune) {
+	_, _ = io.WriteString(s, Text(fmt.Sprintf(fmt.FormatString(s, verb), t.a)))
+}

@@ -1,0 +1,91 @@
+package tomlfile
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Kind is a kind of file, with what a document of it may be.
+type Kind struct {
+	Name    string
+	Bytes   int // of the file
+	Entries int // parts of keys, sections and elements together
+}
+
+// The kinds of files. Each bound is some times what a legal file needs.
+var (
+	Signature = Kind{"signature", 4 << 10, 32}
+	Manifest  = Kind{"manifest", 16 << 10, 256}
+	Settings  = Kind{"settings", 64 << 10, 4 << 10}
+	Trust     = Kind{"trust file", 1 << 20, 1 << 14}
+	Lock      = Kind{"lock", 1 << 20, 1 << 15}
+	Receipt   = Kind{"receipt", 4 << 20, 1 << 16}
+	State     = Kind{"state", 1 << 20, 1 << 15}
+	Index     = Kind{"index", 4 << 20, 1 << 17}
+)
+
+// The bounds of one key with all that it stands in: sections, inline tables and dotted keys. The parser keeps that path for
+// each key, and calls itself for each level.
+const (
+	maxParts = 16
+	maxPath  = 256
+)
+
+// Meta says what a document held.
+type Meta = toml.MetaData
+
+// Decode reads a document of a kind into to, as package toml does. What exceeds a bound is an ErrRefused, and is not parsed.
+func Decode(k Kind, text []byte, to any) (md Meta, err error) {
+	if err := scan(k, text); err != nil {
+		return md, err
+	}
+	defer func() { // the parser panics where it finds itself wrong
+		if r := recover(); r != nil {
+			err = fmt.Errorf("toml: the document cannot be parsed: %.200v", r)
+		}
+	}()
+	md, err = toml.Decode(string(text), to)
+	if err == nil {
+		return md, nil
+	}
+	var pe toml.ParseError
+	if errors.As(err, &pe) {
+		return md, err
+	}
+	return md, fmt.Errorf("%s", cut(strings.TrimSpace(err.Error())))
+}
+
+// DecodeStrict is Decode that refuses keys which to does not have.
+func DecodeStrict(k Kind, text []byte, to any) error {
+	md, err := Decode(k, text, to)
+	if err != nil {
+		return fmt.Errorf("%s", cut(strings.TrimSpace(err.Error())))
+	}
+	if u := md.Undecoded(); len(u) > 0 {
+		return fmt.Errorf("unknown key %q", cut(u[0].String()))
+	}
+	return nil
+}
+
+// Load is Read and Decode.
+func Load(k Kind, path string, to any) (Meta, error) {
+	text, err := Read(path, k.Bytes)
+	if err != nil {
+		return Meta{}, err
+	}
+	md, err := Decode(k, text, to)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return md, err
+}
+
+func cut(s string) string {
+	if len(s) > 300 {
+		return s[:300] + "..."
+	}
+	return s
+}

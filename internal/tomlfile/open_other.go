@@ -1,0 +1,5 @@
+//go:build !unix
+
+package tomlfile
+
+const nonblock = 0

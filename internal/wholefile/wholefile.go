@@ -1,0 +1,73 @@
+// Package wholefile writes files that appear whole or not at all.
+package wholefile
+
+import (
+	"bufio"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// ErrIrregular is for a path that leads to something else than a file, such as a device.
+var ErrIrregular = errors.New("no regular file")
+
+// Replace makes a file of what write writes, in one step: a reader sees the old content or the new one, also after a crash. With an
+// error the old file is untouched and nothing is left beside it.
+func Replace(path string, write func(w io.Writer) error) (err error) {
+	var salt [6]byte
+	if _, err := rand.Read(salt[:]); err != nil {
+		return err
+	}
+	mode := os.FileMode(0o666)
+	if old, err := os.Stat(path); err == nil {
+		if !old.Mode().IsRegular() {
+			return fmt.Errorf("%s is %w", path, ErrIrregular)
+		}
+		mode = old.Mode().Perm()
+	}
+	dir := filepath.Dir(path)
+	temp := filepath.Join(dir, "."+filepath.Base(path)+"."+hex.EncodeToString(salt[:])+".tmp")
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			if rerr := os.Remove(temp); rerr != nil && !os.IsNotExist(rerr) {
+				err = fmt.Errorf("%w; removing what was written: %v", err, rerr)
+			}
+		}
+	}()
+	b := bufio.NewWriterSize(f, 1<<16)
+	err = write(b)
+	if err == nil {
+		err = b.Flush()
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		return fmt.Errorf("%s is as it was: %w", path, err)
+	}
+	syncDir(dir)
+	return nil
+}
+
+// syncDir makes a rename last through a loss of power, where the system can: some cannot open or sync folders, and the file
+// is right without.
+func syncDir(dir string) {
+	if d, err := os.Open(dir); err == nil {
+		_ = d.Sync()
+		_ = d.Close()
+	}
+}

@@ -1,0 +1,29 @@
+package cpu
+
+import (
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/sdk/engine"
+)
+
+// describe says for a profile what a step computes: the nodes of its kernel, with what they read and do not make, and what
+// the step leaves.
+func (pl *plan) describe(st *step) core.ProfileStep {
+	p := pl.program
+	types := map[op.TensorID]op.Desc{}
+	for _, list := range [][]op.Desc{p.Inputs, p.Consts} {
+		for _, d := range list {
+			types[d.ID] = d
+		}
+	}
+	for i := range p.Nodes {
+		for _, d := range p.Nodes[i].Outputs {
+			types[d.ID] = d
+		}
+	}
+	s := engine.FusedStep(st.all, func(id op.TensorID) op.Desc { return types[id] }, st.desc)
+	if st.placed {
+		s.Bytes = 0
+	}
+	return s
+}

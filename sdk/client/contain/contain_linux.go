@@ -1,0 +1,71 @@
+package contain
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Apply puts the rules in force for the calling thread and for what it starts from then on. Neither can be taken back: the thread
+// has to be one of OnThread.
+func Apply(r Rules) Report {
+	files := prepareLandlock(&r) // while everything can still be opened
+	report := Report{privileges()}
+	report = append(report, files.restrict(&r)...)
+	return append(report, filter(&r, files)...)
+}
+
+// OnThread calls f on a thread that runs nothing else, and ends the thread when done is closed; it returns when f has. A process
+// that f starts may ask the kernel for a signal at the end of its parent, by which the kernel means this thread.
+func OnThread(f func(), done <-chan struct{}) {
+	returned := make(chan struct{})
+	go runOnThread(f, returned, done)
+	<-returned
+}
+
+func runOnThread(f func(), returned chan<- struct{}, done <-chan struct{}) {
+	runtime.LockOSThread()
+	if unix.Gettid() == unix.Getpid() { // the first thread stands for the process and never ends: another one is taken
+		started := make(chan struct{})
+		go func() {
+			runtime.LockOSThread()
+			close(started)
+			f()
+			close(returned)
+			<-done
+		}()
+		<-started
+		runtime.UnlockOSThread()
+		return
+	}
+	f()
+	close(returned)
+	<-done // a goroutine that ends while it is locked takes its thread with it
+}
+
+// privileges gives up all capabilities and every way to new ones.
+func privileges() Measure {
+	var failed []string
+	fail := func(what string, err error) {
+		if err != nil {
+			failed = append(failed, fmt.Sprintf("%s: %v", what, err))
+		}
+	}
+	fail("no_new_privs", unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+	// Without the right to shrink the bounding set there are no capabilities to lose, and no_new_privs keeps it so.
+	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
+		if unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) != nil {
+			break
+		}
+	}
+	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	fail("capset", unix.Capset(&header, &none[0]))
+	if len(failed) > 0 {
+		return Measure{Privileges, false, strings.Join(failed, ", ")}
+	}
+	return Measure{Privileges, true, "no_new_privs, no capabilities"}
+}

@@ -1,0 +1,98 @@
+package contain
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Needs are what a plugin asks for beyond the default rules, as the section [needs] of its manifest has them.
+type Needs struct {
+	// Network: it may open and accept connections of all kinds, those to sockets of other programs of this user too.
+	Network bool `toml:"network,omitempty" json:"network,omitempty"`
+	// Devices are device files that it may use, as patterns of path.Match below /dev: "/dev/nvidia*".
+	Devices []string `toml:"devices,omitempty" json:"devices,omitempty"`
+	// Read are files and folders that it may read and execute, and Write those that it may read, change and create, with all
+	// below them. Each is absolute or begins with "~/", the user's folder.
+	Read  []string `toml:"read,omitempty" json:"read,omitempty"`
+	Write []string `toml:"write,omitempty" json:"write,omitempty"`
+}
+
+// maxNeeds bounds each list.
+const maxNeeds = 64
+
+// Check returns an error for a device that is not below /dev, for a path that is neither absolute nor of the user's folder, and
+// for lists that are too long.
+func (n *Needs) Check() error {
+	if n == nil {
+		return nil
+	}
+	for _, l := range []struct {
+		what  string
+		paths []string
+	}{{"devices", n.Devices}, {"read", n.Read}, {"write", n.Write}} {
+		if len(l.paths) > maxNeeds {
+			return fmt.Errorf("contain: needs.%s: want at most %d paths, got %d", l.what, maxNeeds, len(l.paths))
+		}
+		for _, p := range l.paths {
+			if err := checkPath(l.what, p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkPath(what, p string) error {
+	if _, err := filepath.Match(p, ""); what == "devices" && err != nil {
+		return fmt.Errorf("contain: needs.devices: %.100q: %w", p, err)
+	}
+	rest, home := strings.CutPrefix(p, "~/")
+	switch {
+	case what == "devices" && (!strings.HasPrefix(p, "/dev/") || strings.HasPrefix(p, "/dev/fd/")):
+		return fmt.Errorf("contain: needs.devices: want a path below /dev, got %.100q", p)
+	case home && rest == "", !home && !strings.HasPrefix(p, "/"):
+		return fmt.Errorf("contain: needs.%s: want an absolute path, or ~/ and a path, got %.100q", what, p)
+	case slices.Contains(strings.Split(p, "/"), ".."):
+		return fmt.Errorf("contain: needs.%s: want a path without .., got %.100q", what, p)
+	}
+	return nil
+}
+
+// Lines say in words what is asked for, one need each. They are empty when nothing is.
+func (n *Needs) Lines() []string {
+	if n == nil {
+		return nil
+	}
+	var lines []string
+	if n.Network {
+		lines = append(lines, "network, and the sockets of your other programs")
+	}
+	for _, l := range []struct {
+		what  string
+		paths []string
+	}{{"devices", n.Devices}, {"to read", n.Read}, {"to read and write", n.Write}} {
+		if len(l.paths) > 0 {
+			lines = append(lines, l.what+" "+strings.Join(l.paths, " "))
+		}
+	}
+	return lines
+}
+
+// expand puts the user's folder in place of ~. A path without one is dropped.
+func expand(paths []string) []string {
+	var all []string
+	for _, p := range paths {
+		if rest, ok := strings.CutPrefix(p, "~/"); ok {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				continue
+			}
+			p = filepath.Join(home, rest)
+		}
+		all = append(all, p)
+	}
+	return all
+}

@@ -1,0 +1,47 @@
+package contain
+
+import "slices"
+
+// The measures of a Report.
+const (
+	Privileges  = "privileges"   // no capabilities, and none to be had by executing another program
+	Files       = "files"        // which may be read, written and executed
+	Devices     = "devices"      // which may be used
+	Network     = "network"      // which sockets may be opened
+	SystemCalls = "system calls" // which are refused
+	Signals     = "signals"      // to whom they may be sent
+	Children    = "children"     // how what it starts is ended with it
+	Bounds      = "limits"       // of memory, processes and files
+)
+
+// Measure is one kind of rule and whether it is in force.
+type Measure struct {
+	Name    string `json:"name"`
+	InForce bool   `json:"in_force"`
+	// Detail says what the rule is, or why there is none.
+	Detail string `json:"detail"`
+}
+
+// Report says what is in force for one process.
+type Report []Measure
+
+// Missing are the measures that are not in force, of those that keep a plugin from what is not its own: privileges, files,
+// devices, network and system calls.
+func (r Report) Missing() []Measure {
+	var missing []Measure
+	for _, m := range r {
+		if !m.InForce && slices.Contains([]string{Privileges, Files, Devices, Network, SystemCalls}, m.Name) {
+			missing = append(missing, m)
+		}
+	}
+	return missing
+}
+
+// Off is the report of a process without rules.
+func Off(why string) Report {
+	var r Report
+	for _, name := range []string{Privileges, Files, Devices, Network, SystemCalls, Signals} {
+		r = append(r, Measure{name, false, why})
+	}
+	return r
+}

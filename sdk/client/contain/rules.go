@@ -1,0 +1,165 @@
+package contain
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Rules are what a process may do. The zero Rules let it read and write no file, and open no socket but those of its system's
+// local kind, to which nobody else is connected.
+type Rules struct {
+	// Read may be read and executed, Write read, changed and created, Devices used; folders with all below them. What does
+	// not exist is left out.
+	Read, Write, Devices []string
+	Network              bool
+	// AskedRead, AskedDevices are those that were asked for beyond the usual ones, for the Report.
+	AskedRead, AskedDevices []string
+	// GroupKey is what who starts the process knows and the process does not: setpgid is refused unless the upper half of its
+	// second argument, at which the kernel does not look, is this. 0: it is refused.
+	GroupKey uint32
+}
+
+// Program is what rules are made for.
+type Program struct {
+	Path  string   // of the plugin
+	Image string   // executed in place of Path; empty: Path
+	Args  []string // of which those that are paths of files are read
+	Dir   string   // for its sockets and temporary files
+	Env   []string // the environment it starts with
+}
+
+// The files of a system that any program may read: programs, libraries and what libraries are configured by.
+var (
+	systemRead = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/gnu/store", "/snap",
+		"/run/current-system", "/run/opengl-driver", "/proc", "/sys",
+		"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/ld-musl-x86_64.path", "/etc/alternatives",
+		"/etc/localtime", "/etc/timezone", "/etc/locale.alias", "/etc/locale.conf", "/etc/gai.conf", "/etc/host.conf", "/etc/hosts", "/etc/hostname",
+		"/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group", "/etc/services", "/etc/protocols", "/etc/mime.types",
+		"/etc/os-release", "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/pki/tls", "/etc/pki/ca-trust", "/etc/ca-certificates", "/etc/crypto-policies",
+		"/etc/OpenCL", "/etc/vulkan", "/etc/glvnd", "/etc/nvidia", "/etc/nvidia-container-runtime"}
+	systemDevices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+)
+
+// searched are the variables that name folders with programs and libraries, and homes those that name the folder of an
+// installation; all of it may be read.
+var (
+	searched = []string{"PATH", "LD_LIBRARY_PATH", "PYTHONPATH"}
+	homes    = []string{"PYTHONHOME", "VIRTUAL_ENV", "CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "ROCM_HOME", "HIP_PATH", "MKLROOT"}
+	// interpreters may be links into an installation elsewhere.
+	interpreters = []string{"python3", "python"}
+)
+
+// For makes the default rules of a plugin, with what it needs beyond them.
+func For(p Program, n *Needs) Rules {
+	if n == nil {
+		n = &Needs{}
+	}
+	home, _ := os.UserHomeDir()
+	r := Rules{Read: slices.Clone(systemRead), Devices: slices.Clone(systemDevices), Write: []string{p.Dir}, Network: n.Network, GroupKey: newKey()}
+	r.program(p.Path, home)
+	if p.Image != "" && !strings.HasPrefix(p.Image, "/proc/self/fd/") {
+		r.program(p.Image, home)
+	}
+	for _, a := range p.Args {
+		if filepath.IsAbs(a) {
+			r.program(a, home)
+		}
+	}
+	env := map[string]string{}
+	for _, kv := range p.Env {
+		k, v, _ := strings.Cut(kv, "=")
+		env[k] = v
+	}
+	for _, name := range searched {
+		for _, dir := range filepath.SplitList(env[name]) {
+			if filepath.IsAbs(dir) && !above(dir, home) {
+				r.Read = append(r.Read, dir)
+				r.installation(dir, home)
+			}
+		}
+	}
+	for _, name := range homes {
+		if dir := env[name]; filepath.IsAbs(dir) && !above(dir, home) {
+			r.Read = append(r.Read, dir)
+			r.installation(filepath.Join(dir, "bin"), home)
+		}
+	}
+	if dir := env["BURN_PLUGIN_DIR"]; filepath.IsAbs(dir) && !above(dir, home) { // where a shared object or a checked copy comes from
+		r.Read = append(r.Read, dir)
+	}
+	if python := env["BURN_PYTHON"]; filepath.IsAbs(python) {
+		r.Read = append(r.Read, python)
+		r.installation(filepath.Dir(python), home)
+	}
+	r.AskedRead = expand(n.Read)
+	r.Read = append(r.Read, r.AskedRead...)
+	r.Write = append(r.Write, expand(n.Write)...)
+	for _, pattern := range n.Devices {
+		found, _ := filepath.Glob(pattern)
+		r.Devices = append(r.Devices, found...)
+		r.AskedDevices = append(r.AskedDevices, found...)
+	}
+	return r
+}
+
+// newKey is a number that no program passes by chance: neither 0 nor the upper half of a negative one.
+func newKey() uint32 {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return binary.LittleEndian.Uint32(b[:])&^(1<<31) | 1
+}
+
+// program lets a file be read, with the folder it lies in unless that holds all files of the user.
+func (r *Rules) program(path, home string) {
+	r.Read = append(r.Read, path)
+	dirs := []string{filepath.Dir(path)}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		dirs = append(dirs, filepath.Dir(real))
+	}
+	for _, dir := range dirs {
+		if !above(dir, home) {
+			r.Read = append(r.Read, dir)
+		}
+	}
+}
+
+// installation lets the libraries be read that belong to a folder of programs: PREFIX/lib of PREFIX/bin. An interpreter in it
+// that is a link brings those of the installation that it leads to.
+func (r *Rules) installation(bin, home string) {
+	bins := []string{bin}
+	for _, name := range interpreters {
+		if real, err := filepath.EvalSymlinks(filepath.Join(bin, name)); err == nil && filepath.Dir(real) != bin {
+			bins = append(bins, filepath.Dir(real))
+		}
+	}
+	for _, bin := range bins {
+		if above(bin, home) || !slices.Contains([]string{"bin", "shims", "sbin"}, filepath.Base(bin)) {
+			continue
+		}
+		r.Read = append(r.Read, bin)
+		for _, sub := range []string{"lib", "lib64", "libexec", "versions", "version", "pyvenv.cfg"} {
+			r.Read = append(r.Read, filepath.Join(filepath.Dir(bin), sub))
+		}
+	}
+}
+
+// above reports whether dir is the user's folder or holds it: a rule for it would be one for everything.
+func above(dir, home string) bool {
+	dir = filepath.Clean(dir)
+	if dir == string(filepath.Separator) || dir == filepath.Clean(os.TempDir()) {
+		return true
+	}
+	if home == "" {
+		return false
+	}
+	rel, err := filepath.Rel(dir, home)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// unsupported is the report of a system without these mechanisms.
+func unsupported() Report { return Off("there is no mechanism for it on " + runtime.GOOS) }

@@ -1,0 +1,94 @@
+//go:build unix
+
+package client
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+)
+
+// guard is a small process that outlives this one for a moment: when this one is gone, however it ended, it ends what the
+// plugins have started. It is a shell, so that a program that uses this package need not be able to start itself again. Without
+// a shell there is none, and the sweep of the next host does its work.
+type guard struct {
+	pipe *os.File
+}
+
+// guardShell is what runs the guard.
+const guardShell = "/bin/sh"
+
+// guardScript reads lines "+ PID MARK CGROUP" and "- PID" until its input ends, which is when the host has. It then ends the control
+// groups, the process groups and all processes with a mark in their environment that are left.
+const guardScript = `trap '' HUP INT QUIT TERM
+live=' '
+while read -r what pid mark group; do
+	case $what in
+	+) live="$live$pid:$mark:$group " ;;
+	-) case $live in *" $pid:"*) live="${live%% $pid:*} ${live#* $pid:* }" ;; esac ;;
+	esac
+done
+for entry in $live; do
+	pid=${entry%%:*} rest=${entry#*:}
+	mark=${rest%%:*} group=${rest#*:}
+	if [ -n "$group" ]; then echo 1 >"$group/cgroup.kill"; fi
+	kill -s KILL -- "-$pid"
+	for pass in 1 2 3; do
+		for file in /proc/[0-9]*/environ; do
+			if grep -q "` + envRun + `=$mark" "$file"; then
+				process=${file#/proc/}
+				kill -s KILL "${process%/environ}"
+			fi
+		done
+	done
+	tries=0
+	while [ -n "$group" ] && [ -d "$group" ] && ! rmdir "$group" && [ $tries -lt 20 ]; do # until what was killed is gone
+		tries=$((tries + 1))
+		sleep 0.1 || sleep 1
+	done
+done`
+
+// startGuard starts the guard, nil if it cannot.
+func startGuard() *guard {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	cmd := exec.Command(guardShell, "-c", guardScript, "burn-guard")
+	cmd.Stdin, cmd.Dir, cmd.Env = r, "/", []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // so that what ends the host's session or group leaves it alone
+	if err := cmd.Start(); err != nil {
+		w.Close()
+		return nil
+	}
+	go func() { _ = cmd.Wait() }()
+	return &guard{w}
+}
+
+// watch makes the guard end a process group, and what else carries the mark or is in the control group.
+func (g *guard) watch(pid int, mark, group string) {
+	if g == nil {
+		return
+	}
+	if strings.ContainsAny(group, " \t\n\\*?[") { // would not pass the shell's words
+		group = ""
+	}
+	_, _ = fmt.Fprintf(g.pipe, "+ %d %s %s\n", pid, mark, group)
+}
+
+// forget takes a process group from the guard's list. Its number may be another's from then on.
+func (g *guard) forget(pid int) {
+	if g != nil {
+		_, _ = fmt.Fprintf(g.pipe, "- %d\n", pid)
+	}
+}
+
+// close ends the guard.
+func (g *guard) close() {
+	if g != nil {
+		_ = g.pipe.Close()
+	}
+}

@@ -1,0 +1,54 @@
+package client
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goburn/burn/sdk/client/contain"
+)
+
+// envRun is the variable by which what a plugin has started is known again: its value is of this one start alone.
+const envRun = "BURN_PLUGIN_RUN"
+
+func newMark() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// recordExt ends the names of the records of running plugins. They lie beside the folders of the plugins and not in them, where a
+// plugin could change them.
+const recordExt = ".process"
+
+// record notes a start for the host that finds this one dead.
+func record(dir, mark, group string) error {
+	return os.WriteFile(dir+recordExt, fmt.Appendf(nil, "%s\n%s\n", mark, group), 0o600)
+}
+
+// sweepProcesses ends what the plugins of a dead host have left, by the records in the folder of the host.
+func sweepProcesses(dir string) {
+	records, _ := filepath.Glob(filepath.Join(dir, "*"+recordExt))
+	var marks []string
+	for _, path := range records {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		mark, rest, _ := strings.Cut(string(text), "\n")
+		group, _, _ := strings.Cut(rest, "\n")
+		if _, err := hex.DecodeString(mark); err != nil || len(mark) != 32 {
+			continue
+		}
+		marks = append(marks, mark)
+		if group != "" {
+			contain.Sweep(group)
+		}
+	}
+	if len(marks) > 0 {
+		killMarked(marks...)
+	}
+}

@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// device is the tensors, programs and streams of one opened device.
+type device[V any] struct {
+	backend *backend[V]
+	author  Device[V]
+	ids     *core.IDs
+	claims  []uint16     // by op: the version that the document claims, 0 for none
+	bytes   atomic.Int64 // of elements of live values
+	spare   sync.Pool    // of *cell[V]
+	profile atomic.Pointer[recording]
+
+	mu         sync.Mutex // guards what follows
+	cells      map[op.TensorID]*cell[V]
+	generation uint16 // the greatest of any id seen
+	programs   map[core.ProgramID]*defined[V]
+	lastID     core.ProgramID
+	streams    map[*stream[V]]struct{}
+	opened     int        // streams, ever
+	tickets    *ticket[V] // the first of those that hold tensors
+	closed     bool
+	using      sync.WaitGroup // calls that need the author and are no commands of a stream; it grows under mu
+}
+
+var _ core.Device = (*device[int])(nil)
+
+func newDevice[V any](b *backend[V], author Device[V]) *device[V] {
+	d := &device[V]{backend: b, author: author, ids: core.NewIDs(0), cells: map[op.TensorID]*cell[V]{},
+		programs: map[core.ProgramID]*defined[V]{}, streams: map[*stream[V]]struct{}{}}
+	for name, claim := range author.Capabilities().Ops {
+		c, ok := op.ByName(name)
+		if !ok {
+			continue // of a later table
+		}
+		for len(d.claims) <= int(c) {
+			d.claims = append(d.claims, 0)
+		}
+		d.claims[c] = claim.Version
+	}
+	return d
+}
+
+// claimed says why the author does not compute this version of n's op.
+func (d *device[V]) claimed(n *op.Node) error {
+	if int(n.Op) < len(d.claims) && d.claims[n.Op] == n.Version && n.Version != 0 {
+		return nil
+	}
+	return fmt.Errorf("%v in version %d is not claimed: %w", n.Op, n.Version, core.ErrUnsupported)
+}
+
+// Capabilities implements core.Device.
+func (d *device[V]) Capabilities() *core.Capabilities { return d.author.Capabilities() }
+
+// NewIDs implements core.Device.
+func (d *device[V]) NewIDs(n int) op.TensorID { return d.ids.New(n) }
+
+// OpenStream implements core.Device.
+func (d *device[V]) OpenStream(ctx context.Context) (core.Stream, error) {
+	if ctx.Err() != nil {
+		return nil, d.backend.canceled(ctx)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, d.closedError()
+	}
+	q, err := d.author.OpenQueue()
+	if err != nil {
+		return nil, err
+	}
+	s := newStream(d, q)
+	s.number = d.opened
+	d.opened++
+	d.streams[s] = struct{}{}
+	return s, nil
+}
+
+// Extend implements core.Device.
+func (d *device[V]) Extend(target any) bool {
+	if x, ok := d.author.(Extender); ok && x.Extend(target) {
+		return true
+	}
+	switch t := target.(type) {
+	case *core.Programs:
+		*t = programs[V]{d}
+	case *core.MemoryStats:
+		*t = d
+	case *core.HostMemory:
+		*t = hostMemory[V]{d}
+	case *core.PeerCopy:
+		*t = peers[V]{d}
+	case *core.Collectives:
+		*t = collectives[V]{d}
+	case *core.Profiling:
+		*t = profiling[V]{d}
+	default:
+		return false
+	}
+	return true
+}
+
+// Memory implements core.MemoryStats.
+func (d *device[V]) Memory() core.Memory {
+	d.mu.Lock()
+	n := int64(len(d.cells))
+	d.mu.Unlock()
+	if m, ok := d.author.(Meter); ok {
+		inUse, reserved := m.Memory()
+		return core.Memory{InUse: inUse, Reserved: reserved, Tensors: n}
+	}
+	return core.Memory{InUse: d.bytes.Load(), Reserved: d.bytes.Load(), Tensors: n}
+}
+
+// Close implements core.Device.
+func (d *device[V]) Close() error {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return d.closedError()
+	}
+	d.closed = true
+	streams := make([]*stream[V], 0, len(d.streams))
+	for s := range d.streams {
+		streams = append(streams, s)
+	}
+	d.mu.Unlock()
+	for _, s := range streams {
+		_ = s.Close()
+	}
+	d.mu.Lock()
+	cells, programs := d.cells, d.programs
+	d.cells, d.programs = nil, nil
+	var open []*ticket[V]
+	for t := d.tickets; t != nil; t = t.after {
+		open = append(open, t)
+	}
+	d.mu.Unlock()
+	for _, t := range open {
+		t.giveUp()
+	}
+	d.using.Wait()
+	for _, p := range programs {
+		p.drop()
+	}
+	for _, c := range cells {
+		d.drop(c)
+	}
+	d.backend.forget(d)
+	d.author.Close()
+	return nil
+}
+
+// use keeps the author's device open until done is called, unless it is closed already.
+func (d *device[V]) use() (done func(), err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, d.closedError()
+	}
+	d.using.Add(1)
+	return d.using.Done, nil
+}
+
+func (d *device[V]) closedError() error {
+	return fmt.Errorf("%s: device: %w", d.backend.name(), core.ErrClosed)
+}

@@ -1,0 +1,49 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// While a stream is held, nothing begins by itself: whoever waits does the work, a wait that can be interrupted has it done, and
+// Unhold begins it.
+func TestHold(t *testing.T) {
+	r := open(t, new(driver))
+	held := r.stream.(interface {
+		Hold()
+		Unhold()
+	})
+	stats, ok := core.Extension[core.MemoryStats](r.dev)
+	require.True(t, ok)
+	x := r.put(1, 2)
+	require.NoError(t, core.Sync(context.Background(), r.stream))
+	tensors := func() int64 { return stats.Memory().Tensors }
+
+	time.Sleep(20 * time.Millisecond) // the worker may have been woken before
+	held.Hold()
+	y := r.do(op.Neg, 0, x)
+	time.Sleep(20 * time.Millisecond)
+	require.EqualValues(t, 1, tensors(), "nobody waits for it")
+	got, err := values(r.stream, y)
+	require.NoError(t, err)
+	require.Equal(t, []float32{-1, -2}, got)
+
+	z := r.do(op.Neg, 0, y)
+	held.Unhold()
+	require.Eventually(t, func() bool { return tensors() == 3 }, 10*time.Second, time.Millisecond, "it begins")
+
+	held.Hold()
+	w := r.do(op.Neg, 0, z)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	dst := make([]byte, 8)
+	require.NoError(t, core.Read(ctx, r.stream, w.ID, dst))
+	require.Equal(t, bytesOf(-1, -2), dst)
+	r.closed()
+}

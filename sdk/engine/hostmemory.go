@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// hostMemory is core.HostMemory of a device.
+type hostMemory[V any] struct{ d *device[V] }
+
+// Adopt implements core.HostMemory: in place where the author can, else by a copy on the queue.
+func (x hostMemory[V]) Adopt(cs core.Stream, desc op.Desc, data []byte, release func()) error {
+	s, err := x.d.stream(cs)
+	if err != nil {
+		return err
+	}
+	if err := s.checkWrite("adopt", desc, data); err != nil {
+		return err
+	}
+	done, err := x.d.use()
+	if err != nil {
+		return err
+	}
+	defer done()
+	desc.Shape = desc.Shape.Clone()
+	if a, ok := x.d.author.(Adopter[V]); ok {
+		var v V
+		given := false // an error after the author took data must not call release
+		err := guard(func() (err error) {
+			v, err = a.Adopt(desc, data, func() {
+				if !given {
+					release()
+				}
+			})
+			return err
+		})
+		switch {
+		case err == nil:
+			c := x.d.newCell(desc, v, nil)
+			err := s.push(func(p *pending[V]) { p.add(command[V]{kind: doDefine, id: desc.ID, cell: c}) })
+			if err != nil {
+				given = true
+				x.d.drop(c)
+			}
+			return err
+		case !errors.Is(err, core.ErrUnsupported):
+			return fmt.Errorf("%s: adopt %v: %w", x.d.backend.name(), desc, err)
+		}
+	}
+	return s.enqueue(desc, data, release)
+}
+
+// View implements core.HostMemory.
+func (x hostMemory[V]) View(ctx context.Context, cs core.Stream, id op.TensorID, use func(data []byte) error) error {
+	s, err := x.d.stream(cs)
+	if err != nil {
+		return err
+	}
+	viewer, ok := x.d.author.(Viewer[V])
+	if !ok {
+		return fmt.Errorf("%s: view: %w", x.d.backend.name(), core.ErrUnsupported)
+	}
+	t := s.read(id, -1, nil)
+	if err := t.reach(ctx); err != nil {
+		return err
+	}
+	c, err := t.take()
+	if err != nil {
+		return err
+	}
+	defer x.d.leave(c)
+	if t.mark != nil {
+		if _, err := t.settled(ctx, c); err != nil {
+			return err
+		}
+	}
+	data, ok := viewer.View(c.desc, c.value)
+	if !ok {
+		return fmt.Errorf("%s: view %v: the elements do not lie in order: %w", x.d.backend.name(), id, core.ErrUnsupported)
+	}
+	return use(data)
+}

@@ -1,0 +1,41 @@
+package engine
+
+import "sync/atomic"
+
+// latch opens once. What it guards was written before it opened and may be read by whoever found it open. A waiter makes the
+// channel that it waits on, so that a latch that nobody has to wait for costs nothing.
+type latch struct {
+	isOpen atomic.Bool
+	wait   atomic.Pointer[chan struct{}]
+}
+
+// open opens the latch. It is called once.
+func (l *latch) open() {
+	l.isOpen.Store(true)
+	if c := l.wait.Load(); c != nil {
+		close(*c)
+	}
+}
+
+// opened returns a channel that is closed when the latch opens.
+func (l *latch) opened() <-chan struct{} {
+	c := l.wait.Load()
+	for c == nil {
+		made := make(chan struct{})
+		if l.wait.CompareAndSwap(nil, &made) {
+			c = &made
+		} else {
+			c = l.wait.Load()
+		}
+	}
+	if l.isOpen.Load() { // perhaps before there was a channel to close
+		return closed
+	}
+	return *c
+}
+
+var closed = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()

@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// peers is core.PeerCopy over host memory. Authors with a better way have the extension themselves.
+type peers[V any] struct{ d *device[V] }
+
+// CopyFrom implements core.PeerCopy.
+func (x peers[V]) CopyFrom(cs core.Stream, desc op.Desc, from core.Device, id op.TensorID) error {
+	s, err := x.d.stream(cs)
+	if err != nil {
+		return err
+	}
+	src, ok := from.(*device[V])
+	if !ok || src.backend != x.d.backend {
+		return fmt.Errorf("%s: copy from a device of another backend: %w", x.d.backend.name(), core.ErrUnsupported)
+	}
+	desc.Shape = desc.Shape.Clone()
+	return s.push(func(p *pending[V]) {
+		p.add(command[V]{kind: doCall, call: func() {
+			s.produce("copy", []op.Desc{desc}, func() ([][]byte, error) {
+				if err := s.flush(); err != nil { // what makes id is done then
+					return nil, err
+				}
+				return src.elements(id, desc)
+			})
+		}})
+	})
+}
+
+// elements copies the elements of a tensor, which must have the type and shape of want, to the host.
+func (d *device[V]) elements(id op.TensorID, want op.Desc) ([][]byte, error) {
+	done, err := d.use()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	c, err := d.hold(id)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", id, err)
+	}
+	defer d.drop(c)
+	if !c.desc.SameType(want) {
+		return nil, fmt.Errorf("%v is %v, want %v: %w", id, c.desc, want, core.ErrShape)
+	}
+	data := make([]byte, c.desc.Bytes())
+	if err := d.download(data, c); err != nil {
+		return nil, err
+	}
+	return [][]byte{data}, nil
+}
+
+// download copies the elements of a cell to the host and waits for them.
+func (d *device[V]) download(dst []byte, c *cell[V]) error {
+	return guard(func() error {
+		q, err := d.author.OpenQueue()
+		if err != nil {
+			return err
+		}
+		defer q.Close()
+		a, ok := q.(Asynchronous[V])
+		if !ok {
+			return d.author.Download(dst, c.desc, c.value)
+		}
+		if err := a.Fetch(dst, c.desc, c.value); err != nil {
+			return err
+		}
+		m, err := a.Record()
+		if err != nil {
+			return err
+		}
+		return m.Wait()
+	})
+}
+
+// produce makes tensors of what get returns for each, within the command that executes. A failure poisons all of them.
+func (s *stream[V]) produce(what string, outs []op.Desc, get func() ([][]byte, error)) {
+	data, err := get()
+	values := make([]V, len(outs))
+	for i := range outs {
+		if err != nil {
+			break
+		}
+		if s.async != nil {
+			values[i], err = s.async.Enqueue(outs[i], data[i], func() {})
+		} else {
+			values[i], err = s.upload(outs[i], data[i])
+		}
+		if err != nil {
+			for _, v := range values[:i] {
+				s.dev.author.Release(v)
+			}
+		}
+	}
+	if err != nil {
+		err = &core.NodeError{Op: what, Outputs: outs, Err: err}
+		s.fail(err)
+	}
+	for i, o := range outs {
+		s.defineOn(o.ID, s.dev.newCell(o, values[i], err))
+	}
+}

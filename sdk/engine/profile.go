@@ -1,0 +1,252 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+)
+
+// profiling is core.Profiling of a device.
+type profiling[V any] struct{ d *device[V] }
+
+// StartProfile implements core.Profiling.
+func (x profiling[V]) StartProfile(ctx context.Context) error {
+	d := x.d
+	done, err := d.use()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if ctx.Err() != nil {
+		return d.backend.canceled(ctx)
+	}
+	if !d.profile.CompareAndSwap(nil, newRecording()) {
+		return fmt.Errorf("%s: start profile: the device records already: %w", d.backend.name(), core.ErrAttr)
+	}
+	return nil
+}
+
+// StopProfile implements core.Profiling.
+func (x profiling[V]) StopProfile(ctx context.Context) (*core.Profile, error) {
+	d := x.d
+	done, err := d.use()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if ctx.Err() != nil {
+		return nil, d.backend.canceled(ctx)
+	}
+	r := d.profile.Swap(nil)
+	if r == nil {
+		return nil, fmt.Errorf("%s: stop profile: the device does not record: %w", d.backend.name(), core.ErrNotFound)
+	}
+	return r.end(), nil
+}
+
+// recording is what a device has executed since StartProfile.
+type recording struct {
+	began time.Time
+
+	mu      sync.Mutex // guards what follows
+	ended   bool
+	profile core.Profile
+	at      map[any]int // place of a step by its identity
+}
+
+func newRecording() *recording { return &recording{began: time.Now(), at: map[any]int{}} }
+
+// end gives the profile. What executes still is not added any more.
+func (r *recording) end() *core.Profile {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+	return &r.profile
+}
+
+// add keeps one execution of the step that key tells from others; describe is asked once for each step.
+func (r *recording) add(key any, stream int, began time.Time, took time.Duration, describe func() core.ProfileStep) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := &r.profile
+	i, known := r.at[key]
+	switch {
+	case r.ended:
+		return
+	case len(p.Records) >= core.MaxProfileRecords || !known && len(p.Steps) >= core.MaxProfileSteps:
+		p.Dropped++
+		return
+	case !known:
+		i = len(p.Steps)
+		r.at[key] = i
+		p.Steps = append(p.Steps, describe())
+	}
+	p.Records = append(p.Records, core.ProfileRecord{Step: i, Stream: stream, Start: max(0, began.Sub(r.began)), Duration: took})
+}
+
+// watch times one command of a stream. The zero watch, of a device that does not record, does nothing.
+type watch struct {
+	recording *recording
+	stream    int
+	began     time.Time
+	took      time.Duration
+	async     bool
+}
+
+// watch begins to watch a command. An asynchronous queue first does what it was given.
+func (s *stream[V]) watch() watch {
+	r := s.dev.profile.Load()
+	if r == nil {
+		return watch{}
+	}
+	if s.async != nil {
+		_ = s.flush() // what failed is told to its own commands
+	}
+	return watch{recording: r, stream: s.number, async: s.async != nil}
+}
+
+func (w *watch) on() bool { return w.recording != nil }
+
+func (w *watch) start() {
+	if w.recording != nil {
+		w.began = time.Now()
+	}
+}
+
+func (w *watch) stop() {
+	if w.recording != nil {
+		w.took = time.Since(w.began)
+	}
+}
+
+// settle waits for what an asynchronous queue was given.
+func (w *watch) settle(flush func() error) {
+	if w.async {
+		_ = flush() // what failed is told to its own commands
+		w.stop()
+	}
+}
+
+// node keeps the execution of a node that was submitted by itself. Nodes that are alike are one step.
+func (w *watch) node(n *op.Node, in []op.Desc) {
+	var key strings.Builder
+	fmt.Fprintf(&key, "%v %v", n.Op, in)
+	for _, o := range n.Outputs {
+		fmt.Fprintf(&key, " %v", o)
+	}
+	w.recording.add(key.String(), w.stream, w.began, w.took, func() core.ProfileStep { return StepOf(n, in) })
+}
+
+// run keeps the whole run of a program.
+func (w *watch) run(key any, p *program.Program) {
+	w.recording.add(key, w.stream, w.began, w.took, func() core.ProfileStep {
+		return core.ProfileStep{Program: p.Name, Index: core.WholeRun, In: nameless(p.Inputs), Out: nameless(p.OutputDescs())}
+	})
+}
+
+// run runs the plan, with its steps where the device records and the plan can tell them.
+func (p *defined[V]) run(q Queue[V], in []V, owned []bool, out []V, w watch) error {
+	if w.on() {
+		if x, ok := p.plan.(Profiled[V]); ok {
+			return x.RunProfiled(q, in, owned, out, &Steps{w, p, p.program.Name})
+		}
+	}
+	return p.plan.Run(q, in, owned, out)
+}
+
+// Steps takes the times of the steps of one run. A nil Steps is one that nobody asks for; it is used by one goroutine.
+type Steps struct {
+	watch   watch
+	program any
+	name    string
+}
+
+// stepKey is the identity of a step of a program.
+type stepKey struct {
+	program any
+	index   int
+}
+
+// Now is the time at which a step begins; of a nil Steps, the zero time.
+func (t *Steps) Now() time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return time.Now()
+}
+
+// Step keeps the execution of the step with that index, which began at a time that Now gave and has just ended. describe
+// is called at the first execution of the step, before Step returns; Program and Index of its answer are filled in.
+func (t *Steps) Step(index int, began time.Time, describe func() core.ProfileStep) {
+	if t == nil {
+		return
+	}
+	took := time.Since(began)
+	t.watch.recording.add(stepKey{t.program, index}, t.watch.stream, began, took, func() core.ProfileStep {
+		s := describe()
+		s.Program, s.Index = t.name, index
+		return s
+	})
+}
+
+// StepOf describes a node with operands in as a step.
+func StepOf(n *op.Node, in []op.Desc) core.ProfileStep {
+	return FusedStep([]*op.Node{n}, func(id op.TensorID) op.Desc { return in[slices.Index(n.Inputs, id)] }, n.Outputs)
+}
+
+// FusedStep describes nodes that are computed as one step, in order, and leave out. desc gives type and shape of what they
+// read. Bytes is 0, unknown, where all of the nodes can be done without touching an element.
+func FusedStep(nodes []*op.Node, desc func(id op.TensorID) op.Desc, out []op.Desc) core.ProfileStep {
+	s := core.ProfileStep{Out: nameless(out)}
+	made := map[op.TensorID]bool{} // or read before
+	var read []op.Desc
+	moves := false
+	for _, n := range nodes {
+		in := make([]op.Desc, len(n.Inputs))
+		for i, id := range n.Inputs {
+			in[i] = desc(id)
+			if !made[id] {
+				made[id] = true
+				read = append(read, in[i])
+			}
+		}
+		for _, o := range n.Outputs {
+			made[o.ID] = true
+		}
+		if len(s.Ops) < core.MaxProfileOps {
+			s.Ops = append(s.Ops, n.Op.String())
+		}
+		s.Flops += op.Flops(n, in)
+		switch n.Op {
+		case op.Reshape, op.Permute, op.Expand, op.Slice, op.Flip:
+		default:
+			moves = true
+		}
+	}
+	s.In = nameless(read)
+	for _, ds := range [2][]op.Desc{read, out} {
+		for _, d := range ds {
+			if moves {
+				s.Bytes += int64(d.Bytes())
+			}
+		}
+	}
+	return s
+}
+
+// nameless copies the first descriptions without ids.
+func nameless(ds []op.Desc) []op.Desc {
+	ds = ds[:min(len(ds), core.MaxProfileTensors)]
+	l := make([]op.Desc, len(ds))
+	for i, d := range ds {
+		l[i] = op.Desc{DType: d.DType, Shape: d.Shape.Clone()}
+	}
+	return l
+}

@@ -1,0 +1,236 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/goburn/burn/core/op"
+)
+
+// kind says what a command does.
+type kind uint8
+
+const (
+	doNodes  kind = iota // nodes[from:to]
+	doFree               // ids[from:to]
+	doDefine             // cell becomes tensor id
+	doUpload             // upload
+	doRun                // run; ids[from:mid] are its inputs, ids[mid:to] its outputs, masks[mask:] its donations
+	doSignal             // event is reached
+	doAwait              // later commands follow event
+	doRead               // ticket is resolved
+	doCall               // call
+)
+
+// command is an entry of the queue; the lists that it works on stand beside it.
+type command[V any] struct {
+	kind          kind
+	from, mid, to int
+	mask          int // -1: nothing is donated
+	id            op.TensorID
+	cell          *cell[V]
+	run           *defined[V]
+	event         *event[V]
+	ticket        *ticket[V]
+	upload        *upload
+	call          func()
+}
+
+// upload is a tensor that is made of host memory in the order of the queue.
+type upload struct {
+	desc op.Desc
+	data []byte
+	done func() // is called when data has been read
+}
+
+// pending is the commands that nobody has begun, with their operands. Two of them take turns, so that in steady state
+// appending allocates nothing.
+type pending[V any] struct {
+	commands []command[V]
+	nodes    []op.Node
+	ids      []op.TensorID
+	masks    []bool
+}
+
+func (p *pending[V]) add(c command[V]) { p.commands = append(p.commands, c) }
+
+// submit appends nodes, then the release of tensors.
+func (p *pending[V]) submit(nodes []op.Node, free []op.TensorID) {
+	if len(nodes) > 0 {
+		from := len(p.nodes)
+		p.nodes = append(p.nodes, nodes...)
+		if last := len(p.commands) - 1; last >= 0 && p.commands[last].kind == doNodes {
+			p.commands[last].to = len(p.nodes)
+		} else {
+			p.add(command[V]{kind: doNodes, from: from, to: len(p.nodes)})
+		}
+	}
+	if len(free) > 0 {
+		from := len(p.ids)
+		p.ids = append(p.ids, free...)
+		p.add(command[V]{kind: doFree, from: from, to: len(p.ids)})
+	}
+}
+
+func (p *pending[V]) reset() {
+	const keep = 1 << 14
+	if cap(p.nodes) > keep || cap(p.commands) > keep {
+		*p = pending[V]{}
+		return
+	}
+	clear(p.nodes)
+	clear(p.commands)
+	p.commands, p.nodes, p.ids, p.masks = p.commands[:0], p.nodes[:0], p.ids[:0], p.masks[:0]
+}
+
+// push appends to the queue and wakes the worker when nobody executes.
+func (s *stream[V]) push(add func(p *pending[V])) error {
+	s.mu.Lock()
+	if s.closed.Load() {
+		s.mu.Unlock()
+		return s.closedError()
+	}
+	add(&s.pend)
+	wake := s.rouse()
+	s.mu.Unlock()
+	if wake {
+		s.wake <- struct{}{}
+	}
+	return nil
+}
+
+// rouse reports whether the worker must be woken, which the caller, who holds mu, then does without it.
+func (s *stream[V]) rouse() bool {
+	if s.executing || !s.asleep || s.held || len(s.pend.commands) == 0 {
+		return false
+	}
+	s.asleep = false
+	return true
+}
+
+// Hold says that the caller will wait for what it queues now, or call Unhold soon: a wait without a context that can end does
+// the work itself, and waking the worker would be for nothing. It is for one goroutine at a time.
+func (s *stream[V]) Hold() {
+	s.mu.Lock()
+	s.held = true
+	s.mu.Unlock()
+}
+
+// Unhold ends Hold. What is queued begins.
+func (s *stream[V]) Unhold() {
+	s.mu.Lock()
+	s.held = false
+	wake := s.rouse()
+	s.mu.Unlock()
+	if wake {
+		s.wake <- struct{}{}
+	}
+}
+
+// work is the life of the worker.
+func (s *stream[V]) work() {
+	for {
+		select {
+		case <-s.wake:
+		case <-s.quit:
+			return
+		}
+		s.mu.Lock()
+		if s.executing { // by a waiter, who takes what comes, or wakes the worker again
+			s.asleep = true
+			s.mu.Unlock()
+			continue
+		}
+		s.executing = true
+		s.mu.Unlock()
+		s.drain(nil)
+		s.mu.Lock()
+		s.asleep = true
+		again := s.rouse()
+		s.mu.Unlock()
+		if again {
+			s.wake <- struct{}{}
+		}
+	}
+}
+
+// drain executes until the queue is empty, the stream is closed, or stop is open. The caller has set executing, which
+// drain ends.
+func (s *stream[V]) drain(stop *latch) {
+	busy, ok := s.queue.(Busy)
+	if ok {
+		busy.Begin()
+	}
+	for {
+		s.mu.Lock()
+		if len(s.pend.commands) == 0 || s.closed.Load() || stop != nil && stop.isOpen.Load() {
+			s.mu.Unlock()
+			break
+		}
+		s.pend, s.spare = s.spare, s.pend
+		s.mu.Unlock()
+		p := &s.spare
+		for i := range p.commands {
+			if s.closed.Load() {
+				s.abandon(p, &p.commands[i])
+				continue
+			}
+			s.execute(p, &p.commands[i])
+			s.done++
+		}
+		p.reset()
+	}
+	if ok {
+		busy.End()
+	}
+	s.finish()
+}
+
+// finish ends the time in which the caller alone executes. What is queued goes to the worker.
+func (s *stream[V]) finish() {
+	s.mu.Lock()
+	s.executing = false
+	s.rest.Broadcast()
+	wake := s.rouse()
+	s.mu.Unlock()
+	if wake {
+		s.wake <- struct{}{}
+	}
+}
+
+// Busy is an optional interface of a Queue that is told when commands follow one another.
+type Busy interface {
+	Begin() // commands will be executed
+	End()   // there are none for now
+}
+
+// idle calls do if nothing is queued and nobody executes, and reports whether it did. Nobody executes meanwhile.
+func (s *stream[V]) idle(do func()) bool {
+	s.mu.Lock()
+	if s.executing || len(s.pend.commands) > 0 || s.closed.Load() {
+		s.mu.Unlock()
+		return false
+	}
+	s.executing = true
+	s.mu.Unlock()
+	defer s.finish()
+	do()
+	s.done++
+	return true
+}
+
+// help does the queue's work, until done is open, on the goroutine of a waiter that nothing can interrupt, unless
+// somebody else does it.
+func (s *stream[V]) help(ctx context.Context, done *latch) {
+	if ctx.Done() != nil {
+		s.Unhold()
+		return
+	}
+	s.mu.Lock()
+	if s.executing || s.closed.Load() {
+		s.mu.Unlock()
+		return
+	}
+	s.executing = true
+	s.mu.Unlock()
+	s.drain(done)
+}

@@ -1,0 +1,246 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// stream is a queue of commands that one goroutine works off. Calls append to it. A caller that
+// waits for an answer while that goroutine is idle does the work itself.
+type stream[V any] struct {
+	dev    *device[V]
+	number int // among the streams of the device
+	queue  Queue[V]
+	async  Asynchronous[V] // nil for a synchronous queue
+
+	mu        sync.Mutex // guards pend, executing, asleep, held
+	pend      pending[V]
+	executing bool       // by the worker or a waiter, who alone uses spare, done and scratch
+	rest      *sync.Cond // nobody executes any more
+	asleep    bool       // the worker waits for wake
+	held      bool       // the worker is not woken for now
+	wake      chan struct{}
+	closed    atomic.Bool
+	quit      chan struct{} // closed by Close
+
+	spare pending[V]
+	done  uint64 // commands that were executed
+	scratch[V]
+
+	settling sync.Mutex // guards late
+	late     lateness[V]
+
+	failing  sync.Mutex // guards failures
+	failures []failure  // not yet reported
+}
+
+var _ core.Stream = (*stream[int])(nil)
+
+// failure is what went wrong at a place of the stream.
+type failure struct {
+	place uint64
+	err   error
+}
+
+// mostFailures bounds the failures that are kept for reports.
+const mostFailures = 16
+
+func newStream[V any](d *device[V], q Queue[V]) *stream[V] {
+	s := &stream[V]{dev: d, queue: q, wake: make(chan struct{}, 1), quit: make(chan struct{}), asleep: true}
+	s.rest = sync.NewCond(&s.mu)
+	s.async, _ = q.(Asynchronous[V])
+	go s.work()
+	return s
+}
+
+// fail keeps a failure of the command that executes.
+func (s *stream[V]) fail(err error) { s.failAt(s.done, err) }
+
+func (s *stream[V]) failAt(place uint64, err error) {
+	s.failing.Lock()
+	defer s.failing.Unlock()
+	if len(s.failures) < mostFailures {
+		s.failures = append(s.failures, failure{place, err})
+	}
+}
+
+// report returns the first failure up to a place, and forgets all up to there.
+func (s *stream[V]) report(place uint64) error {
+	s.failing.Lock()
+	defer s.failing.Unlock()
+	var first error
+	s.failures = slices.DeleteFunc(s.failures, func(f failure) bool {
+		if f.place > place {
+			return false
+		}
+		if first == nil {
+			first = f.err
+		}
+		return true
+	})
+	return first
+}
+
+// Submit implements core.Stream.
+func (s *stream[V]) Submit(nodes []op.Node, free []op.TensorID) error {
+	return s.push(func(p *pending[V]) { p.submit(nodes, free) })
+}
+
+// checkWrite says what is wrong with a tensor to be made of data.
+func (s *stream[V]) checkWrite(what string, desc op.Desc, data []byte) error {
+	name := s.dev.backend.name()
+	switch {
+	case s.closed.Load():
+		return s.closedError()
+	case !desc.DType.Valid():
+		return fmt.Errorf("%s: %s %v: %w", name, what, desc, core.ErrDType)
+	case desc.Shape.Check() != nil:
+		return fmt.Errorf("%s: %s %v: %w", name, what, desc, core.ErrShape)
+	case len(data) != desc.Bytes():
+		return fmt.Errorf("%s: %s %v, got %d bytes, want %d: %w", name, what, desc, len(data), desc.Bytes(), core.ErrShape)
+	}
+	if limit := s.dev.author.Capabilities().Limits.Bytes; limit > 0 && int64(len(data)) > limit {
+		return fmt.Errorf("%s: %s %v, at most %d bytes a tensor: %w", name, what, desc, limit, core.ErrUnsupported)
+	}
+	return nil
+}
+
+// Write implements core.Stream. It copies data at once and does not wait for earlier commands, unless memory is short.
+func (s *stream[V]) Write(ctx context.Context, desc op.Desc, data []byte) error {
+	if err := s.checkWrite("write", desc, data); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return s.dev.backend.canceled(ctx)
+	}
+	desc.Shape = desc.Shape.Clone()
+	if s.async != nil {
+		return s.enqueue(desc, append([]byte(nil), data...), func() {})
+	}
+	done, err := s.dev.use()
+	if err != nil {
+		return err
+	}
+	defer done()
+	v, err := s.upload(desc, data)
+	if errors.Is(err, core.ErrOutOfMemory) { // frees that are still in the queue may give room
+		if e := s.Signal().(*event[V]).reach(ctx); e != nil {
+			return e
+		}
+		v, err = s.upload(desc, data)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: write %v: %w", s.dev.backend.name(), desc, err)
+	}
+	return s.made(desc, v)
+}
+
+// upload is Device.Upload with its panics as errors.
+func (s *stream[V]) upload(desc op.Desc, data []byte) (v V, err error) {
+	err = guard(func() (err error) { v, err = s.dev.author.Upload(desc, data); return err })
+	return v, err
+}
+
+// made appends the definition of a tensor whose value is there.
+func (s *stream[V]) made(desc op.Desc, v V) error {
+	c := s.dev.newCell(desc, v, nil)
+	err := s.push(func(p *pending[V]) { p.add(command[V]{kind: doDefine, id: desc.ID, cell: c}) })
+	if err != nil {
+		s.dev.drop(c)
+	}
+	return err
+}
+
+// enqueue appends an upload in the order of the queue, after which done is called.
+func (s *stream[V]) enqueue(desc op.Desc, data []byte, done func()) error {
+	return s.push(func(p *pending[V]) { p.add(command[V]{kind: doUpload, upload: &upload{desc, data, done}}) })
+}
+
+// Close implements core.Stream.
+func (s *stream[V]) Close() error {
+	if s.closed.Swap(true) {
+		return s.closedError()
+	}
+	close(s.quit)
+	if i, ok := s.queue.(Interrupter); ok {
+		i.Interrupt()
+	}
+	s.mu.Lock()
+	for s.executing { // the node that runs ends, no other begins
+		s.rest.Wait()
+	}
+	rest := s.pend
+	s.pend = pending[V]{}
+	s.mu.Unlock()
+	for i := range rest.commands {
+		s.abandon(&rest, &rest.commands[i])
+	}
+	_ = s.flush() // of what nobody may wait for, tensors remain
+	s.queue.Close()
+	d := s.dev
+	d.mu.Lock()
+	delete(d.streams, s)
+	d.mu.Unlock()
+	return nil
+}
+
+// abandon gives up what a command holds that will not be executed, and frees what it would have freed.
+func (s *stream[V]) abandon(p *pending[V], c *command[V]) {
+	free := func(id op.TensorID) {
+		if old, err := s.dev.remove(id); err == nil {
+			s.dev.drop(old)
+		}
+	}
+	switch c.kind {
+	case doNodes:
+		for i := c.from; i < c.to; i++ {
+			n := &p.nodes[i]
+			for k, id := range n.Inputs {
+				if k < 64 && n.Drop>>k&1 != 0 {
+					free(id)
+				}
+			}
+		}
+	case doFree:
+		for _, id := range p.ids[c.from:c.to] {
+			free(id)
+		}
+	case doRun:
+		for i, id := range p.ids[c.from:c.mid] {
+			if c.mask >= 0 && p.masks[c.mask+i] {
+				free(id)
+			}
+		}
+		c.run.drop()
+	case doDefine:
+		s.dev.drop(c.cell)
+	case doUpload:
+		c.upload.done()
+	}
+}
+
+func (s *stream[V]) closedError() error {
+	return fmt.Errorf("%s: stream: %w", s.dev.backend.name(), core.ErrClosed)
+}
+
+// guard calls an author's function; what it panics with becomes its error.
+func guard(call func() error) (err error) {
+	done := false
+	defer func() {
+		if !done {
+			err = panicError(recover())
+		}
+	}()
+	err = call()
+	done = true
+	return err
+}
+
+func panicError(v any) error { return fmt.Errorf("panic: %v: %w", v, core.ErrKernel) }

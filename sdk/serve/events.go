@@ -1,0 +1,196 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/wire"
+)
+
+// events are the marks of a stream, numbered from 1, and the failures between them that the backend does not know of.
+type events struct {
+	mu       sync.Mutex
+	signaled uint64 // the last that was decoded
+	settled  uint64 // the last that the host knows to be reached
+	open     map[uint64]core.Event
+	ended    bool
+	news     chan struct{} // closed when one is signaled or the stream ends; nil: nobody waits
+	failures []failure
+}
+
+// failure is one behind an event.
+type failure struct {
+	behind uint64
+	err    error
+}
+
+// mostFailures bounds the failures that are kept for reports.
+const mostFailures = 16
+
+// note keeps a failure for the next event.
+func (v *events) note(err error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if len(v.failures) < mostFailures {
+		v.failures = append(v.failures, failure{v.signaled, err})
+	}
+}
+
+// report returns the first failure before event n, and forgets all up to there.
+func (v *events) report(n uint64) (first error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.failures = slices.DeleteFunc(v.failures, func(f failure) bool {
+		if f.behind >= n {
+			return false
+		}
+		if first == nil {
+			first = f.err
+		}
+		return true
+	})
+	return first
+}
+
+// add keeps the next event.
+func (v *events) add(e core.Event) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.signaled-v.settled >= wire.MaxEvents {
+		return fmt.Errorf("stream: %w: %d events since the last that was waited for, at most %d", core.ErrProtocol, v.signaled-v.settled, wire.MaxEvents)
+	}
+	if v.open == nil {
+		v.open = map[uint64]core.Event{}
+	}
+	v.signaled++
+	v.open[v.signaled] = e
+	v.tell()
+	return nil
+}
+
+func (v *events) tell() {
+	if v.news != nil {
+		close(v.news)
+		v.news = nil
+	}
+}
+
+// end says that no more come. Who waits for one goes on.
+func (v *events) end() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.ended = true
+	v.tell()
+}
+
+// own returns an event that the stream itself names; nil for one that is settled.
+func (v *events) own(n uint64) (core.Event, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if n == 0 || n > v.signaled {
+		return nil, fmt.Errorf("stream: %w: event %d, %d were signaled", core.ErrProtocol, n, v.signaled)
+	}
+	return v.open[n], nil
+}
+
+// get waits until an event is signaled and returns it; nil for one that is settled or will never be.
+func (v *events) get(ctx context.Context, n uint64) (core.Event, error) {
+	for {
+		v.mu.Lock()
+		if n <= v.signaled || v.ended {
+			defer v.mu.Unlock()
+			return v.open[n], nil
+		}
+		if v.news == nil {
+			v.news = make(chan struct{})
+		}
+		news := v.news
+		v.mu.Unlock()
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// settle forgets the events up to n.
+func (v *events) settle(n uint64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for ; v.settled < n; v.settled++ {
+		delete(v.open, v.settled+1)
+	}
+}
+
+// signal marks this place of the stream.
+func (t *session) signal() error {
+	var e core.Event
+	err := t.guard("signal", func() error { e = t.be.Signal(); return nil })
+	if err != nil {
+		e = core.Failed(err)
+	}
+	return t.events.add(e)
+}
+
+// wait puts what follows behind an event of another stream, once that is signaled.
+func (t *session) wait(c *wire.Command) error {
+	from := t.dev.conn.stream(c.Stream)
+	switch from {
+	case nil:
+		return nil // it has ended
+	case t:
+		_, err := t.events.own(c.Event)
+		return err
+	}
+	e, err := from.events.get(t.ctx, c.Event)
+	if err != nil || e == nil {
+		return err
+	}
+	if err := t.guard("wait", func() error { return t.be.Wait(e) }); err != nil {
+		t.events.note(fmt.Errorf("wait: %w", err))
+	}
+	return nil
+}
+
+// await answers when an event is reached, with the first failure before it.
+func (t *session) await(c *wire.Command) error {
+	e, err := t.events.own(c.Event)
+	if err != nil {
+		return err
+	}
+	if e == nil {
+		e = core.Failed(nil)
+	}
+	return t.answerLater(answer{request: c.Request, ticket: e, event: c.Event})
+}
+
+// reached waits for an event and reports the first failure, of the backend or of what never reached it.
+func (t *session) reached(ctx context.Context, a *answer) error {
+	err := t.guard("await", func() error { return a.ticket.Wait(ctx) })
+	if !errors.Is(err, core.ErrCanceled) {
+		err = earlier(err, t.events.report(a.event))
+		t.events.settle(a.event)
+	}
+	return t.fs.Send(wire.DoneFrame(a.request, err))
+}
+
+// earlier picks the failure of the node that came first.
+func earlier(backend, own error) error {
+	switch {
+	case backend == nil:
+		return own
+	case own == nil:
+		return backend
+	}
+	var a, b *core.NodeError
+	if errors.As(backend, &a) && errors.As(own, &b) && len(a.Outputs) > 0 && len(b.Outputs) > 0 &&
+		a.Outputs[0].ID < b.Outputs[0].ID {
+		return backend
+	}
+	return own
+}

@@ -1,0 +1,307 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/wire"
+)
+
+// queued is how many frames of a stream are held before the transport stops taking more.
+const queued = 16
+
+// turns is the work of a stream: frames to be decoded, and answers to be waited for, each one after another and by one
+// goroutine at a time. The first worker does both: it answers itself when there is nothing to decode, as a backend does the
+// work of an idle queue on the goroutine that waits. While it does the one, a second takes over the other if there is some.
+type turns struct {
+	mu        sync.Mutex // guards what follows
+	changed   *sync.Cond // a frame was decoded, or the stream is over
+	inbox     []*wire.Frame
+	due       []answer
+	decoding  bool
+	answering bool
+	busy      bool // the first worker answers
+	helping   bool // there is a second worker
+	parked    bool // the first worker waits for wake
+	wake      chan struct{}
+	held      bool  // the backend's stream, until its commands are waited for
+	ended     bool  // no more frames come
+	err       error // the stream is over
+}
+
+// answer is what a request waits for.
+type answer struct {
+	request uint64
+	ticket  core.Ticket
+	event   uint64       // of an await, else 0
+	buffer  *wire.Buffer // of a read
+	segment *segment     // of a read through shared memory
+	size    int
+}
+
+// work decodes and answers until there is nothing more; the first worker waits for more.
+func (t *session) work(first bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.err == nil {
+		switch {
+		case len(t.inbox) > 0 && !t.decoding:
+			f := t.inbox[0]
+			t.inbox = t.inbox[:copy(t.inbox, t.inbox[1:])]
+			t.decoding = true
+			if len(t.due) > 0 && !t.answering {
+				t.help()
+			}
+			t.mu.Unlock()
+			err := t.frame(f)
+			f.Free()
+			t.mu.Lock()
+			t.decoding = false
+			t.changed.Broadcast()
+			t.over(err)
+			if len(t.due) == 0 || t.answering {
+				t.unhold()
+			}
+		case len(t.due) > 0 && !t.answering:
+			a := t.due[0]
+			t.due = t.due[:copy(t.due, t.due[1:])]
+			t.answering, t.busy = true, first
+			t.mu.Unlock()
+			err := t.answer(&a)
+			t.mu.Lock()
+			t.answering, t.busy = false, false
+			t.over(err)
+			t.unhold()
+		case !first:
+			t.helping = false
+			t.rouse()
+			return
+		case t.ended && !t.decoding && !t.answering:
+			return
+		default:
+			t.park()
+		}
+	}
+	if !first {
+		t.helping = false
+		t.rouse()
+	}
+}
+
+// hold has the backend wait with what a frame queues: where an answer is asked for in the same frame, whoever waits for that
+// does the work.
+func (t *session) hold() {
+	if t.holder == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.answering {
+		t.held = true
+		t.holder.Hold()
+	}
+}
+
+// unhold ends hold. The caller holds mu.
+func (t *session) unhold() {
+	if t.held {
+		t.held = false
+		t.holder.Unhold()
+	}
+}
+
+// help starts the second worker. The caller holds mu.
+func (t *session) help() {
+	if !t.helping {
+		t.helping = true
+		t.helpers.Go(func() { t.work(false) })
+	}
+}
+
+// rouse sees to it that somebody looks at what there is to do. The caller holds mu.
+func (t *session) rouse() {
+	switch {
+	case t.parked:
+		t.parked = false
+		t.wake <- struct{}{}
+	case t.busy && len(t.inbox) > 0 && !t.decoding && t.err == nil:
+		t.help()
+	}
+}
+
+// park waits until there is something to do. Where the host's frames follow each other closely, it looks for the next itself,
+// as being woken takes longer. The caller holds mu.
+func (t *session) park() {
+	t.parked = true
+	t.mu.Unlock()
+	if start := time.Now(); t.watches {
+		err := t.fs.Watch(&t.pace, func() bool { return len(t.wake) > 0 }, func(f *wire.Frame) error { return t.arrived(f, false) })
+		if err != nil {
+			t.fail(err)
+		}
+		defer func() { t.pace.Note(time.Since(start)) }()
+	}
+	if len(t.wake) == 0 {
+		t.fs.Sleep()
+		defer t.fs.Wake()
+	}
+	<-t.wake
+	t.mu.Lock()
+}
+
+// over ends the stream if err is one. The caller holds mu.
+func (t *session) over(err error) {
+	if err == nil || t.err != nil {
+		return
+	}
+	t.err = err
+	t.cancel()
+	t.changed.Broadcast()
+	t.rouse()
+}
+
+// broken is why the stream is over, nil for one that ended as it should.
+func (t *session) broken() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err
+}
+
+// fail is over without mu.
+func (t *session) fail(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over(err)
+}
+
+// enqueue puts a frame into the queue; patient waits while that is full.
+func (t *session) enqueue(f *wire.Frame, patient bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for patient && len(t.inbox) >= queued && t.err == nil {
+		t.changed.Wait()
+	}
+	t.inbox = append(t.inbox, f)
+	t.rouse()
+}
+
+// drained waits until all frames are decoded, or the stream is over and nobody decodes.
+func (t *session) drained() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.decoding || t.err == nil && len(t.inbox) > 0 {
+		t.changed.Wait()
+	}
+}
+
+// answerLater begins a request that is answered apart from the frames.
+func (t *session) answerLater(a answer) error {
+	if err := t.requests.begin(a.request); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.due = append(t.due, a)
+	return nil
+}
+
+// answer waits for what a request waits for, and answers. Nothing but the end of the stream interrupts that once it has
+// begun: then the backend may do the work here.
+func (t *session) answer(a *answer) error {
+	ctx := context.Background()
+	if t.requests.canceled(a.request) {
+		ctx = ended
+	}
+	err := t.reply(ctx, a)
+	t.requests.end(a.request)
+	return err
+}
+
+// ended is a context that has ended.
+var ended = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
+func (t *session) reply(ctx context.Context, a *answer) error {
+	switch {
+	case a.event > 0:
+		return t.reached(ctx, a)
+	case a.segment != nil:
+		return t.filled(ctx, a)
+	}
+	return t.elements(ctx, a)
+}
+
+// leave ends the work once the stream is over or has ended: nobody waits any more.
+func (t *session) leave() {
+	t.cancel()
+	t.drained()
+	t.closeInner()
+	t.helpers.Wait()
+	for i := range t.due {
+		_ = t.guard("leave", func() error { return t.due[i].ticket.Wait(ended) }) // lets go of the tensor
+		if b := t.due[i].buffer; b != nil {
+			b.Free()
+		}
+	}
+	for _, f := range t.inbox {
+		f.Free()
+	}
+}
+
+// requests are those that are not answered, and those canceled before they came.
+type requests struct {
+	mu     sync.Mutex
+	latest uint64          // they are numbered upwards
+	open   map[uint64]bool // whether it is canceled
+}
+
+// begin notes a request.
+func (q *requests) begin(request uint64) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if request <= q.latest || len(q.open) >= wire.MaxRequests {
+		return fmt.Errorf("stream: %w: request %d after %d, %d are open, at most %d", core.ErrProtocol, request, q.latest, len(q.open), wire.MaxRequests)
+	}
+	q.latest = request
+	if q.open == nil {
+		q.open = map[uint64]bool{}
+	}
+	q.open[request] = q.open[request]
+	return nil
+}
+
+// end forgets a request that is answered.
+func (q *requests) end(request uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.open, request)
+}
+
+func (q *requests) canceled(request uint64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.open[request]
+}
+
+// cancel notes that the host does not wait any more.
+func (q *requests) cancel(request uint64) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, open := q.open[request]; !open && request <= q.latest {
+		return nil // answered
+	}
+	if len(q.open) >= wire.MaxRequests {
+		return fmt.Errorf("stream: %w: %d requests are open or canceled before they came", core.ErrProtocol, len(q.open))
+	}
+	if q.open == nil {
+		q.open = map[uint64]bool{}
+	}
+	q.open[request] = true
+	return nil
+}

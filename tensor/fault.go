@@ -1,0 +1,120 @@
+package tensor
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/goburn/burn/core/op"
+)
+
+// faults is the tensors that the device never heard of, because the command that makes them was refused, and why.
+type faults struct {
+	n  atomic.Int64
+	mu sync.Mutex
+	of map[op.TensorID]error
+}
+
+// some reports whether there are any.
+func (f *faults) some() bool { return f.n.Load() > 0 }
+
+func (f *faults) set(id op.TensorID, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.of == nil {
+		f.of = map[op.TensorID]error{}
+	}
+	f.of[id] = err
+	f.n.Store(int64(len(f.of)))
+}
+
+// get is why id is not there; nil if it is.
+func (f *faults) get(id op.TensorID) error {
+	if !f.some() {
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.of[id]
+}
+
+// forget removes id, and reports whether it was one.
+func (f *faults) forget(id op.TensorID) bool {
+	if !f.some() {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.of[id]; !ok {
+		return false
+	}
+	delete(f.of, id)
+	f.n.Store(int64(len(f.of)))
+	return true
+}
+
+// first is why one of ids is not there.
+func (f *faults) first(ids []op.TensorID) error {
+	if !f.some() {
+		return nil
+	}
+	for _, id := range ids {
+		if err := f.get(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fail marks the outputs of n with err and gives up what n drops. The caller holds mu.
+func (q *queue) fail(n *op.Node, err error) {
+	for _, o := range n.Outputs {
+		q.dev.faults.set(o.ID, err)
+	}
+	for k, id := range n.Inputs {
+		if k < 64 && n.Drop>>k&1 != 0 {
+			q.dead = append(q.dead, id)
+		}
+	}
+}
+
+// sieve takes nodes out of the queue whose operands are not there, and frees of what is not there. The caller holds mu.
+func (q *queue) sieve() {
+	good := q.pending[:0]
+	for i := range q.pending {
+		n := q.pending[i]
+		if err := q.dev.faults.first(n.Inputs); err != nil {
+			q.fail(&n, err)
+			continue
+		}
+		good = append(good, n)
+	}
+	clear(q.pending[len(good):])
+	q.pending = good
+	q.sieveDead()
+}
+
+func (q *queue) sieveDead() {
+	known := q.dead[:0]
+	for _, id := range q.dead {
+		if !q.dev.faults.forget(id) {
+			known = append(known, id)
+		}
+	}
+	q.dead = known
+}
+
+// refuse drops what is queued: the device did not accept it. Tensors to be freed are tried once more by themselves. The
+// caller holds mu.
+func (q *queue) refuse(err error) {
+	q.complain(err)
+	for i := range q.pending {
+		q.fail(&q.pending[i], err)
+	}
+	clear(q.pending)
+	q.pending = q.pending[:0]
+	q.sieveDead()
+	if len(q.dead) > 0 {
+		_ = q.stream.Submit(nil, q.dead) // refused too, the device is lost and has no tensors
+	}
+	q.dead = q.dead[:0]
+}

@@ -1,0 +1,270 @@
+package tensor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+)
+
+// queue is a stream of the device, with the nodes that are not sent yet. What it sends is numbered: a tensor knows the
+// number of the command that makes it, and other queues wait for that.
+type queue struct {
+	dev     *device
+	closed  atomic.Bool   // set under mu
+	reached atomic.Uint64 // command that is known to be done, as somebody waited for it
+
+	mu        sync.Mutex // guards what follows
+	stream    core.Stream
+	untracked core.Stream // the same stream without recording for gradients
+	muted     bool        // pending is for untracked
+	pending   []op.Node
+	dead      []op.TensorID
+	sent      uint64            // commands; what is pending will be sent+1
+	event     core.Event        // behind command marked
+	marked    uint64            // 0: there is no event
+	waited    map[*queue]uint64 // commands of other queues that later commands of this one are behind
+	refused   error             // of a command that the device did not accept, for the next Sync
+	id        op.TensorID       // the next of ids
+	ids       int
+}
+
+// flushAt is how many queued nodes are sent without waiting for more: few, so that work starts early.
+const flushAt = 32
+
+// live is q, or the first queue when q was closed.
+func (q *queue) live() *queue {
+	if q.closed.Load() {
+		return q.dev.first
+	}
+	return q
+}
+
+func (q *queue) closedError() error {
+	return fmt.Errorf("tensor: device %s: %w", q.dev, core.ErrClosed)
+}
+
+// record says whether the nodes that follow are recorded for gradients. The caller holds mu.
+func (q *queue) record(mute bool) {
+	if mute != q.muted {
+		q.flush()
+		q.muted = mute
+	}
+}
+
+// enqueue lowers n, whose outputs have ids, and appends it. The caller holds mu. An error means that nothing was done.
+func (q *queue) enqueue(n *op.Node, in []op.Desc) error {
+	if q.closed.Load() {
+		return q.closedError()
+	}
+	if q.dev.target.Supports(n, in) == nil {
+		q.pending = append(q.pending, *n)
+		if looksUp[n.Op] {
+			q.dev.origins.note(n.Op, n.Outputs[0], q.pending[len(q.pending)-1:])
+		}
+	} else {
+		nodes, free, err := program.LowerNode(q.dev.target, n, in, q.nextID)
+		if err != nil {
+			return err
+		}
+		q.dev.origins.note(n.Op, n.Outputs[0], nodes)
+		q.pending = append(q.pending, nodes...)
+		q.dead = append(q.dead, free...)
+	}
+	if len(q.pending) >= flushAt {
+		q.flush()
+	}
+	return nil
+}
+
+// to is the stream that pending nodes go to. The caller holds mu.
+func (q *queue) to() core.Stream {
+	if q.muted {
+		return q.untracked
+	}
+	return q.stream
+}
+
+// flush sends what is queued. The caller holds mu. Nodes that the device refuses, and those with operands that were
+// refused, are dropped, and their outputs are marked.
+func (q *queue) flush() {
+	if q.closed.Load() {
+		return
+	}
+	if q.dev.faults.some() {
+		q.sieve()
+	}
+	if len(q.pending) == 0 && len(q.dead) == 0 {
+		return
+	}
+	err := q.to().Submit(q.pending, q.dead)
+	if len(q.pending) > 0 {
+		q.sent++
+	}
+	if err != nil {
+		q.refuse(fmt.Errorf("tensor: submit %d nodes to %s: %w", len(q.pending), q.dev, err))
+		return
+	}
+	clear(q.pending)
+	q.pending, q.dead = q.pending[:0], q.dead[:0]
+}
+
+// release gives id up: with the queued node that uses it last if there is one, else when the queue is sent. The caller
+// holds mu.
+func (q *queue) release(id op.TensorID) {
+	for i := len(q.pending) - 1; i >= 0; i-- {
+		n := &q.pending[i]
+		for k, in := range n.Inputs {
+			if in == id && k < 64 {
+				n.Drop |= 1 << k
+				return
+			}
+		}
+	}
+	if !q.dev.faults.forget(id) && !q.closed.Load() {
+		q.dead = append(q.dead, id)
+	}
+}
+
+// lockFor locks q, after it was put behind whatever makes ts.
+func (q *queue) lockFor(ts []*Tensor) {
+	q.mu.Lock()
+	for _, t := range ts {
+		if s := t.state; s.home != q && q.waited[s.home] < s.made && !s.home.closed.Load() {
+			q.mu.Unlock()
+			q.follow(s.home, s.made)
+			q.mu.Lock()
+		}
+	}
+}
+
+// follow puts later commands of q behind command n of another queue. The caller holds neither.
+func (q *queue) follow(o *queue, n uint64) {
+	if o == q || o.closed.Load() {
+		return
+	}
+	e, n := o.reach(n)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.waited[o] >= n || q.closed.Load() {
+		return
+	}
+	if e == nil { // closed, and all is done
+		return
+	}
+	q.flush() // what is queued need not wait
+	if err := q.stream.Wait(e); err != nil {
+		q.complain(err)
+		return
+	}
+	q.waited[o] = n
+}
+
+// reach returns an event behind command n at least, and the number of the command that it is behind; no event if the
+// queue is closed, which has done all.
+func (q *queue) reach(n uint64) (core.Event, uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed.Load() {
+		return nil, n
+	}
+	if q.sent < n {
+		q.flush()
+	}
+	if q.event == nil || q.marked < n {
+		q.event, q.marked = q.stream.Signal(), q.sent
+	}
+	return q.event, q.marked
+}
+
+// complain keeps an error for the next Sync. The caller holds mu.
+func (q *queue) complain(err error) {
+	if q.refused == nil {
+		q.refused = err
+	}
+}
+
+// Sync waits until everything queued here is done and reports the first failure since the last Sync. It does not wait
+// for other queues of the device.
+func (q *queue) Sync(ctx context.Context) error {
+	q.dev.sweep()
+	q.mu.Lock()
+	if q.closed.Load() {
+		q.mu.Unlock()
+		return q.closedError()
+	}
+	q.flush()
+	e, refused := passing{q.stream.Signal(), q, q.sent}, q.refused
+	q.refused = nil
+	q.mu.Unlock()
+	err := e.Wait(ctx)
+	if refused != nil {
+		return errors.Join(refused, err)
+	}
+	return err
+}
+
+// Idle reports whether the work that was queued here is known to be done, because somebody waited for it: for Sync, or for
+// the content of a tensor that was computed last. It does not wait.
+func (q *queue) Idle() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.closed.Load() || len(q.pending) == 0 && q.reached.Load() >= q.sent
+}
+
+// passing is a ticket for command n of a queue.
+type passing struct {
+	core.Ticket
+	q *queue
+	n uint64
+}
+
+// Wait waits, and notes how far the queue has come.
+func (p passing) Wait(ctx context.Context) error {
+	err := p.Ticket.Wait(ctx)
+	for was := p.q.reached.Load(); err == nil && was < p.n && !p.q.reached.CompareAndSwap(was, p.n); {
+		was = p.q.reached.Load()
+	}
+	return p.q.dev.origins.explain(err)
+}
+
+// send submits what is queued, without waiting.
+func (q *queue) send() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.flush()
+}
+
+// forget drops what is known of a queue that was closed.
+func (q *queue) forget(o *queue) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.waited, o)
+}
+
+// end closes a queue that is not the first.
+func (q *queue) end() error {
+	if q.closed.Load() {
+		return nil
+	}
+	err := q.Sync(context.Background())
+	d := q.dev
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed.Swap(true) {
+		return nil
+	}
+	delete(d.queues, q)
+	err = errors.Join(err, q.stream.Close())
+	for o := range d.queues {
+		o.forget(q)
+	}
+	return err
+}

@@ -1,0 +1,1 @@
+"""Lists of cases, by family. A module takes operands of those before it."""

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// generated are the packages that go generate renews what is derived from the table with.
+const generated = "./core/op ./tools/opsdoc ./tools/tensordoc"
+
+// checks are the tests that find gaps: one list of arguments of go test each.
+var checks = []string{
+	"./core/op ./internal ./tools/opsdoc ./tools/tensordoc ./conformance/ref ./decorators/autodiff",
+	"-run ^TestEveryOpHasAPlan$ ./conformance",
+	"-run ^(TestClaims|TestEveryPrimitiveHasAKernelForEveryType)$|^TestConformance$/^scratch_ ./plugins/cpu",
+	"-run ^(TestEverySchema|TestEveryPrimitive)$ ./model/onnx ./model/onnx/export",
+	"-run ^(TestEveryMethodHasACase|TestElementwiseMethods)$ ./tensor",
+}
+
+// finding is what an op touches.
+type finding struct {
+	hand, generated []string
+	missed          map[string]string // by file of hand: the test that fails without it
+}
+
+// add makes s a part of the tree in dir and says what that took.
+func add(ctx context.Context, dir string, s scratch) (finding, error) {
+	f := finding{missed: map[string]string{}}
+	before, err := read(dir)
+	if err != nil {
+		return f, err
+	}
+	for _, e := range s.edits {
+		if err := e.apply(dir); err != nil {
+			return f, err
+		}
+	}
+	edited, err := read(dir)
+	if err != nil {
+		return f, err
+	}
+	f.hand = changes(before, edited)
+	if out, err := goTool(ctx, dir, "generate "+generated); err != nil {
+		return f, fmt.Errorf("go generate: %w\n%s", err, out)
+	}
+	renewed, err := read(dir)
+	if err != nil {
+		return f, err
+	}
+	f.generated = changes(edited, renewed)
+	for _, c := range checks {
+		if out, err := goTool(ctx, dir, "test -short -count=1 "+c); err != nil {
+			return f, fmt.Errorf("go test %s: %w\n%s", c, err, out)
+		}
+	}
+	for _, n := range s.needs {
+		path := filepath.Join(dir, filepath.FromSlash(n.file))
+		if err := os.WriteFile(path, before[n.file], 0o644); err != nil {
+			return f, err
+		}
+		out, err := goTool(ctx, dir, "test -short -count=1 -run ^"+n.test+"$ "+n.pkg)
+		switch {
+		case ctx.Err() != nil:
+			return f, ctx.Err()
+		case err == nil:
+			return f, fmt.Errorf("%s in %s passes without %s", n.test, n.pkg, n.file)
+		case !strings.Contains(out, "--- FAIL: "+n.test):
+			return f, fmt.Errorf("%s in %s without %s: %w\n%s", n.test, n.pkg, n.file, err, out)
+		}
+		f.missed[n.file] = n.test + " in " + n.pkg
+		if err := os.WriteFile(path, edited[n.file], 0o644); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// goTool runs the go command in dir. Paths are trimmed, so that what one copy built serves the next.
+func goTool(ctx context.Context, dir, args string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", strings.Fields(args)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -trimpath"), "PWD="+dir)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
