@@ -35,6 +35,7 @@ type driver struct {
 	views   bool
 	panics  atomic.Bool // of Upload and Download
 	execute func(c *engine.Call[*buffer])
+	emptied func() // is called when a queue has become empty, by whoever executes
 
 	live  atomic.Int64 // values
 	bytes atomic.Int64
@@ -141,6 +142,14 @@ func (l lending) View(_ op.Desc, b *buffer) ([]byte, bool) { return dtype.Bytes(
 type queue struct{ v *device }
 
 func (q queue) Close() {}
+
+func (q queue) Begin() {}
+
+func (q queue) End() {
+	if q.v.d.emptied != nil {
+		q.v.d.emptied()
+	}
+}
 
 func (q queue) Execute(c *engine.Call[*buffer]) error {
 	if q.v.d.execute != nil {

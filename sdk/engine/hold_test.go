@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,5 +46,38 @@ func TestHold(t *testing.T) {
 	dst := make([]byte, 8)
 	require.NoError(t, core.Read(ctx, r.stream, w.ID, dst))
 	require.Equal(t, bytesOf(-1, -2), dst)
+	r.closed()
+}
+
+// What is queued on a held stream at the moment when the worker has found the queue empty is done, though the waiter finds the
+// worker executing.
+func TestHoldWhileWorkerEnds(t *testing.T) {
+	ending, proceed := make(chan struct{}), make(chan struct{})
+	d := new(driver)
+	r := open(t, d)
+	x := r.put(1, 2)
+	require.NoError(t, core.Sync(context.Background(), r.stream))
+	time.Sleep(20 * time.Millisecond) // the worker sleeps
+	var once sync.Once
+	d.emptied = func() { once.Do(func() { close(ending); <-proceed }) }
+
+	y := r.do(op.Neg, 0, x)
+	<-ending
+	held := r.stream.(interface{ Hold() })
+	held.Hold()
+	z := r.do(op.Neg, 0, y)
+	got := make(chan error, 1)
+	dst := make([]byte, 8)
+	k := r.stream.Read(z.ID, dst)
+	go func() { got <- k.Wait(context.Background()) }()
+	time.Sleep(20 * time.Millisecond) // the waiter has left the work to the worker
+	close(proceed)
+	select {
+	case err := <-got:
+		require.NoError(t, err)
+		require.Equal(t, bytesOf(1, 2), dst)
+	case <-time.After(10 * time.Second):
+		require.Fail(t, "nobody executes what is queued")
+	}
 	r.closed()
 }

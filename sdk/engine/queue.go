@@ -108,7 +108,8 @@ func (s *stream[V]) rouse() bool {
 }
 
 // Hold says that the caller will wait for what it queues now, or call Unhold soon: a wait without a context that can end does
-// the work itself, and waking the worker would be for nothing. It is for one goroutine at a time.
+// the work itself, and waking the worker would be for nothing. A wait that cannot do the work ends the hold. It is for one
+// goroutine at a time, while no other waits for the stream.
 func (s *stream[V]) Hold() {
 	s.mu.Lock()
 	s.held = true
@@ -200,7 +201,7 @@ func (s *stream[V]) finish() {
 // Busy is an optional interface of a Queue that is told when commands follow one another.
 type Busy interface {
 	Begin() // commands will be executed
-	End()   // there are none for now
+	End()   // the queue is empty
 }
 
 // idle calls do if nothing is queued and nobody executes, and reports whether it did. Nobody executes meanwhile.
@@ -218,8 +219,8 @@ func (s *stream[V]) idle(do func()) bool {
 	return true
 }
 
-// help does the queue's work, until done is open, on the goroutine of a waiter that nothing can interrupt, unless
-// somebody else does it.
+// help does the queue's work, until done is open, on the goroutine of a waiter that nothing can interrupt. A waiter that does
+// not do the work ends a hold: whoever executes may have seen the last command already, and then the worker must be woken.
 func (s *stream[V]) help(ctx context.Context, done *latch) {
 	if ctx.Done() != nil {
 		s.Unhold()
@@ -227,6 +228,7 @@ func (s *stream[V]) help(ctx context.Context, done *latch) {
 	}
 	s.mu.Lock()
 	if s.executing || s.closed.Load() {
+		s.held = false // who executes looks again, in finish or work
 		s.mu.Unlock()
 		return
 	}

@@ -25,7 +25,7 @@ type stream[V any] struct {
 	executing bool       // by the worker or a waiter, who alone uses spare, done and scratch
 	rest      *sync.Cond // nobody executes any more
 	asleep    bool       // the worker waits for wake
-	held      bool       // the worker is not woken for now
+	held      bool       // the worker is not woken
 	wake      chan struct{}
 	closed    atomic.Bool
 	quit      chan struct{} // closed by Close
