@@ -3,7 +3,6 @@ package verify
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"sync"
@@ -19,24 +18,26 @@ import (
 // Difference. The tolerance per term grows with the greatest magnitudes of the operands, as sums of large terms cancel.
 //
 // Programs run node by node, and every command waits, as with NotFinite. Not compared are nodes with an operand or result
-// of more than a gibibyte, nodes that d cannot compute, and programs where the checked device lacks the op copy; skipped is
-// called with the name of the op, or of the program, and the reason, unless it is nil. It must be safe for concurrent use.
+// of more than a gibibyte, nodes that d cannot compute, and programs where the checked device lacks the op copy.
+//
+// compared, unless it is nil, is called with the op of each node: skipped is nil when its results were compared, else says
+// why they were not. A program that does not run node by node is reported by its name. compared must be safe for concurrent use.
 //
 // d stays the caller's, who closes it after the checked device.
-func Against(d core.Device, skipped func(what string, reason error)) Option {
-	if skipped == nil {
-		skipped = func(string, error) {}
+func Against(d core.Device, compared func(what string, skipped error)) Option {
+	if compared == nil {
+		compared = func(string, error) {}
 	}
 	return func(c *config) {
-		c.second = &second{dev: d, target: core.TargetOf("the second backend", d), skipped: skipped}
+		c.second = &second{dev: d, target: core.TargetOf("the second backend", d), compared: compared}
 	}
 }
 
 // second computes nodes again.
 type second struct {
-	dev     core.Device
-	target  program.Target
-	skipped func(what string, reason error)
+	dev      core.Device
+	target   program.Target
+	compared func(what string, skipped error)
 
 	mu     sync.Mutex // held while a node is computed
 	stream core.Stream
@@ -63,7 +64,7 @@ func (s *stream) operands(n *op.Node, in []op.Desc) (data [][]byte, ok bool) {
 	for _, list := range [][]op.Desc{in, n.Outputs} {
 		for _, d := range list {
 			if d.Bytes() > mostRead {
-				s.second.skipped(n.Op.String(), errLarge)
+				s.second.compared(n.Op.String(), errLarge)
 				return nil, false
 			}
 		}
@@ -81,8 +82,8 @@ func (s *stream) operands(n *op.Node, in []op.Desc) (data [][]byte, ok bool) {
 // compare computes a node that the checked device has accepted on the second device too.
 func (s *stream) compare(cmd command, n *op.Node, in []op.Desc, data [][]byte) {
 	want, err := s.second.compute(n, in, data)
+	s.second.compared(n.Op.String(), err)
 	if err != nil {
-		s.second.skipped(n.Op.String(), err)
 		return
 	}
 	for i, o := range n.Outputs {
@@ -172,68 +173,39 @@ func differ(n *op.Node, in []op.Desc, data [][]byte, out op.Desc, want, got []by
 	if bytes.Equal(want, got) {
 		return nil
 	}
-	row := op.Lookup(n.Op)
-	w, g := floats(out.DType, want), floats(out.DType, got)
-	if w == nil {
-		size := out.DType.Size()
-		for i := 0; i < len(want); i += size {
-			if !bytes.Equal(want[i:i+size], got[i:i+size]) {
-				return fmt.Errorf("got %x at element %d, the second backend %x (bytes of %v)", got[i:i+size], i/size, want[i:i+size], out.DType)
-			}
-		}
-	}
-	terms := 1
-	if row.Tolerance.PerTerm {
+	tolerance, terms := op.Lookup(n.Op).Tolerance, 1
+	if tolerance.PerTerm {
 		terms = op.Terms(n, in)
 	}
-	rel, abs := row.Tolerance.Bounds(out.DType, terms)
+	rel, abs := tolerance.Bounds(out.DType, terms)
 	for i, d := range in {
-		abs *= max(1, magnitude(floats(d.DType, data[i])))
+		abs *= max(1, magnitude(d.DType, data[i]))
 	}
-	for i, x := range w {
-		if y := g[i]; x != y && !(x != x && y != y) && !(math.Abs(x-y) <= rel*math.Abs(x)+abs) {
+	size := out.DType.Size()
+	for i := range len(want) / size {
+		if w, g := want[i*size:][:size], got[i*size:][:size]; bytes.Equal(w, g) {
+			continue
+		} else if !dtype.AnyFloats.Has(out.DType) {
+			return fmt.Errorf("got %x at element %d, the second backend %x (bytes of %v)", g, i, w, out.DType)
+		}
+		x, y := dtype.FloatAt(out.DType, want, i), dtype.FloatAt(out.DType, got, i)
+		if x != y && !(x != x && y != y) && !(math.Abs(x-y) <= rel*math.Abs(x)+abs) {
 			return fmt.Errorf("got %v at element %d, the second backend %v, want them within %.3g·|x| + %.3g", y, i, x, rel, abs)
 		}
 	}
 	return nil
 }
 
-// magnitude returns the greatest finite magnitude.
-func magnitude(values []float64) (m float64) {
-	for _, v := range values {
-		if v = math.Abs(v); v > m && !math.IsInf(v, 0) {
+// magnitude returns the greatest finite magnitude of elements of a float type, 1 of others.
+func magnitude(d dtype.DType, data []byte) float64 {
+	if !dtype.AnyFloats.Has(d) {
+		return 1
+	}
+	m := 0.0
+	for i := range len(data) / d.Size() {
+		if v := math.Abs(dtype.FloatAt(d, data, i)); v > m && !math.IsInf(v, 0) {
 			m = v
 		}
 	}
 	return m
-}
-
-// floats returns elements of a float type, nil for another.
-func floats(d dtype.DType, data []byte) []float64 {
-	if !d.IsFloat() && !dtype.SmallFloats.Has(d) {
-		return nil
-	}
-	size := d.Size()
-	out := make([]float64, len(data)/size)
-	small := make([]float32, 0)
-	if dtype.SmallFloats.Has(d) {
-		small = make([]float32, len(data))
-		dtype.FromSmall(d, data, small)
-	}
-	for i := range out {
-		b := data[i*size:]
-		switch d {
-		case dtype.F64:
-			out[i] = math.Float64frombits(binary.LittleEndian.Uint64(b))
-		case dtype.F32:
-			out[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
-		case dtype.F16:
-			out[i] = float64(dtype.Float16(binary.LittleEndian.Uint16(b)).Float32())
-		case dtype.BF16:
-			out[i] = float64(dtype.BFloat16(binary.LittleEndian.Uint16(b)).Float32())
-		default:
-			out[i] = float64(small[i])
-		}
-	}
-	return out
 }

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -17,48 +16,12 @@ import (
 // wild returns the index and the name of the first NaN or infinity among elements of a float type of any width. Without
 // one the index is negative.
 func wild(d dtype.DType, data []byte) (at int, name string) {
-	size := d.Size()
-	exponent, mantissa := 0, 0 // bits
-	switch d {
-	case dtype.F64:
-		exponent, mantissa = 11, 52
-	case dtype.F32:
-		exponent, mantissa = 8, 23
-	case dtype.F16:
-		exponent, mantissa = 5, 10
-	case dtype.BF16:
-		exponent, mantissa = 8, 7
-	default:
-		return wildSmall(d, data)
-	}
-	top := uint64(1)<<exponent - 1
-	for i := 0; i+size <= len(data); i += size {
-		var full [8]byte
-		copy(full[:], data[i:i+size])
-		bits := binary.LittleEndian.Uint64(full[:])
-		switch {
-		case bits>>mantissa&top != top:
-		case bits&(1<<mantissa-1) != 0:
-			return i / size, "NaN"
-		case bits>>(exponent+mantissa) != 0:
-			return i / size, "-Inf"
-		default:
-			return i / size, "+Inf"
-		}
-	}
-	return -1, ""
-}
-
-// wildSmall is wild for floats of 8 and 4 bits.
-func wildSmall(d dtype.DType, data []byte) (at int, name string) {
-	if !dtype.SmallFloats.Has(d) {
+	if !dtype.AnyFloats.Has(d) {
 		return -1, ""
 	}
-	values := make([]float32, len(data))
-	dtype.FromSmall(d, data, values)
-	for i, v := range values {
-		if v-v != 0 {
-			return i, strconv.FormatFloat(float64(v), 'g', -1, 32)
+	for i := range len(data) / d.Size() {
+		if v := dtype.FloatAt(d, data, i); v-v != 0 {
+			return i, strconv.FormatFloat(v, 'g', -1, 64)
 		}
 	}
 	return -1, ""
@@ -90,7 +53,7 @@ func (s *stream) probe(cmd command, outs []op.Desc, excused bool) []bool {
 		return found
 	}
 	for i, o := range outs {
-		if !o.DType.IsFloat() && !dtype.SmallFloats.Has(o.DType) {
+		if !dtype.AnyFloats.Has(o.DType) {
 			continue
 		}
 		if o.Bytes() > mostRead {

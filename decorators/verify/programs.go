@@ -52,7 +52,7 @@ func (x programs) Define(ctx context.Context, cs core.Stream, p *program.Program
 		made.outs = p.OutputDescs()
 		if s.each() {
 			if made.replay = s.prepare(made, consts); made.replay == nil && s.second != nil {
-				s.second.skipped(what, fmt.Errorf("the device cannot copy its constants or outputs: %w", core.ErrUnsupported))
+				s.second.compared(what, fmt.Errorf("the device cannot copy its constants or outputs: %w", core.ErrUnsupported))
 			}
 		}
 		s.mu.Lock()
