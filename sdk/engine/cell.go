@@ -2,23 +2,23 @@ package engine
 
 import (
 	"fmt"
-	"sync/atomic"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 )
 
-// cell is a tensor: a value with holders, or the error that stands in its place. The table of the device is one holder
-// for each id; commands that run, tickets and programs are others.
+// cell is a tensor: a value with holders, or the error that stands in its place. The table of the device is one holder;
+// commands that run, tickets and programs are others. The device guards all but desc and value, which do not change.
 type cell[V any] struct {
 	desc  op.Desc
 	value V
 	err   error
 	late  *fault // what an asynchronous device may still say; nil: nothing
-	refs  atomic.Int32
+	refs  int
+	named bool // the table is a holder
 }
 
-// poison is the error that stands in the place of the value. The caller holds the device.
+// poison is the error that stands in the place of the value.
 func (c *cell[V]) poison() error {
 	if c.err == nil && c.late != nil {
 		return c.late.err
@@ -26,44 +26,40 @@ func (c *cell[V]) poison() error {
 	return c.err
 }
 
-// newCell makes a cell with one holder.
-func (d *device[V]) newCell(desc op.Desc, value V, err error) *cell[V] {
-	c, ok := d.spare.Get().(*cell[V])
-	if !ok {
+// newCell makes a cell with one holder, of c or anew if c is nil.
+func (d *device[V]) newCell(c *cell[V], desc op.Desc, value V, err error) *cell[V] {
+	if c == nil {
 		c = new(cell[V])
 	}
-	c.desc, c.value, c.err = desc, value, err
-	c.refs.Store(1)
-	if err == nil {
+	c.desc, c.value, c.err, c.refs = desc, value, err, 1
+	if err == nil && d.meter == nil {
 		d.bytes.Add(int64(desc.Bytes()))
 	}
 	return c
 }
 
-// retain adds a holder and returns c.
-func (c *cell[V]) retain() *cell[V] {
-	c.refs.Add(1)
-	return c
+// end clears a cell without holders, after its value is released or another's.
+func (d *device[V]) end(c *cell[V], release bool) {
+	if c.err == nil {
+		if release {
+			d.author.Release(c.value)
+		}
+		if d.meter == nil {
+			d.bytes.Add(-int64(c.desc.Bytes()))
+		}
+	}
+	*c = cell[V]{}
 }
 
 // drop takes a holder away, and with the last one the value.
 func (d *device[V]) drop(c *cell[V]) {
-	if c.refs.Add(-1) == 0 {
+	d.mu.Lock()
+	c.refs--
+	last := c.refs == 0
+	d.mu.Unlock()
+	if last {
 		d.end(c, true)
 	}
-}
-
-// end gives a cell without holders up; release says that its value is still there.
-func (d *device[V]) end(c *cell[V], release bool) {
-	if c.err == nil {
-		d.bytes.Add(-int64(c.desc.Bytes()))
-		if release {
-			d.author.Release(c.value)
-		}
-	}
-	var none V
-	c.value, c.err, c.late = none, nil, nil
-	d.spare.Put(c)
 }
 
 // find returns the cell of id, or what else the id is. The caller holds mu.
@@ -77,50 +73,106 @@ func (d *device[V]) find(id op.TensorID) (*cell[V], error) {
 	return nil, core.ErrUnknownTensor
 }
 
-// define makes tensor id of c, whose holder the table becomes. The caller holds mu. An id that is there already is
-// replaced, and the old cell is returned for drop with the fault.
-func (d *device[V]) define(id op.TensorID, c *cell[V]) (old *cell[V], err error) {
-	d.generation = max(d.generation, id.Generation())
-	if old = d.cells[id]; old != nil {
-		err = fmt.Errorf("%s: %v is defined twice: %w", d.backend.name(), id, core.ErrProtocol)
-	}
-	d.cells[id] = c
-	return old, err
-}
-
-// defineOn is define for what a stream made, to be called without mu.
-func (s *stream[V]) defineOn(id op.TensorID, c *cell[V]) {
-	s.dev.mu.Lock()
-	old, err := s.dev.define(id, c)
-	s.dev.mu.Unlock()
-	if old != nil {
-		s.fail(err)
-		s.dev.drop(old)
-	}
-}
-
-// remove takes id out of the table and returns its cell, whose holder the caller becomes; nil and the reason if there is
-// none.
-func (d *device[V]) remove(id op.TensorID) (*cell[V], error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// alive is find, where the error of a poisoned tensor is its own.
+func (d *device[V]) alive(id op.TensorID) (*cell[V], error) {
 	c, err := d.find(id)
 	if err == nil {
-		delete(d.cells, id)
+		err = c.poison()
 	}
 	return c, err
+}
+
+// remove takes a cell out of the table, whose place as a holder goes to the caller, who holds mu.
+func (d *device[V]) remove(c *cell[V]) {
+	delete(d.cells, c.desc.ID)
+	c.named = false
+}
+
+// free takes id out of the table.
+func (d *device[V]) free(id op.TensorID) error {
+	d.mu.Lock()
+	c, err := d.find(id)
+	if err == nil {
+		d.remove(c)
+	}
+	d.mu.Unlock()
+	if err == nil {
+		d.drop(c)
+	}
+	return err
 }
 
 // hold finds id and adds a holder.
 func (d *device[V]) hold(id op.TensorID) (*cell[V], error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	c, err := d.find(id)
+	c, err := d.alive(id)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.poison(); err != nil {
-		return nil, err
+	c.refs++
+	return c, nil
+}
+
+// retain adds a holder.
+func (d *device[V]) retain(c *cell[V]) {
+	d.mu.Lock()
+	c.refs++
+	d.mu.Unlock()
+}
+
+// define makes a tensor of c, whose holder the table becomes. The caller holds the device, and calls bury afterwards. A tensor
+// that has the id already is replaced, which is a failure.
+func (s *stream[V]) define(c *cell[V]) {
+	d, id := s.dev, c.desc.ID
+	d.generation = max(d.generation, id.Generation())
+	if old := d.cells[id]; old != nil {
+		s.fail(fmt.Errorf("%s: %v is defined twice: %w", d.backend.name(), id, core.ErrProtocol))
+		s.unhold(old)
 	}
-	return c.retain(), nil
+	d.cells[id], c.named = c, true
+}
+
+// unhold takes a holder away. The caller holds the device, and calls bury afterwards.
+func (s *stream[V]) unhold(c *cell[V]) {
+	if c.refs--; c.refs == 0 {
+		s.dead = append(s.dead, c)
+	}
+}
+
+// bury ends the cells that have no holder any more.
+func (s *stream[V]) bury() {
+	for _, c := range s.dead {
+		s.end(c, true)
+	}
+	clear(s.dead)
+	s.dead = s.dead[:0]
+}
+
+// mostSpare bounds the cells that a stream keeps for reuse.
+const mostSpare = 1024
+
+// end is that of the device, and keeps the cell for reuse.
+func (s *stream[V]) end(c *cell[V], release bool) {
+	s.dev.end(c, release)
+	if len(s.idle) < mostSpare {
+		s.idle = append(s.idle, c)
+	}
+}
+
+// newCell is that of the device, for the command that executes.
+func (s *stream[V]) newCell(desc op.Desc, v V, err error) *cell[V] {
+	var c *cell[V]
+	if n := len(s.idle) - 1; n >= 0 {
+		c, s.idle = s.idle[n], s.idle[:n]
+	}
+	return s.dev.newCell(c, desc, v, err)
+}
+
+// put defines a cell alone.
+func (s *stream[V]) put(c *cell[V]) {
+	s.dev.mu.Lock()
+	s.define(c)
+	s.dev.mu.Unlock()
+	s.bury()
 }

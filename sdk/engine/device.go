@@ -16,8 +16,8 @@ type device[V any] struct {
 	author  Device[V]
 	ids     *core.IDs
 	claims  []uint16     // by op: the version that the document claims, 0 for none
-	bytes   atomic.Int64 // of elements of live values
-	spare   sync.Pool    // of *cell[V]
+	meter   Meter        // the author, if it is one
+	bytes   atomic.Int64 // of elements of values, without a meter
 	profile atomic.Pointer[recording]
 
 	mu         sync.Mutex // guards what follows
@@ -37,6 +37,7 @@ var _ core.Device = (*device[int])(nil)
 func newDevice[V any](b *backend[V], author Device[V]) *device[V] {
 	d := &device[V]{backend: b, author: author, ids: core.NewIDs(0), cells: map[op.TensorID]*cell[V]{},
 		programs: map[core.ProgramID]*defined[V]{}, streams: map[*stream[V]]struct{}{}}
+	d.meter, _ = author.(Meter)
 	for name, claim := range author.Capabilities().Ops {
 		c, ok := op.ByName(name)
 		if !ok {
@@ -112,13 +113,12 @@ func (d *device[V]) Extend(target any) bool {
 // Memory implements core.MemoryStats.
 func (d *device[V]) Memory() core.Memory {
 	d.mu.Lock()
-	n := int64(len(d.cells))
+	m := core.Memory{InUse: d.bytes.Load(), Reserved: d.bytes.Load(), Tensors: int64(len(d.cells))}
 	d.mu.Unlock()
-	if m, ok := d.author.(Meter); ok {
-		inUse, reserved := m.Memory()
-		return core.Memory{InUse: inUse, Reserved: reserved, Tensors: n}
+	if d.meter != nil {
+		m.InUse, m.Reserved = d.meter.Memory()
 	}
-	return core.Memory{InUse: d.bytes.Load(), Reserved: d.bytes.Load(), Tensors: n}
+	return m
 }
 
 // Close implements core.Device.
@@ -160,15 +160,15 @@ func (d *device[V]) Close() error {
 	return nil
 }
 
-// use keeps the author's device open until done is called, unless it is closed already.
-func (d *device[V]) use() (done func(), err error) {
+// use keeps the author's device open until using.Done, unless it is closed already.
+func (d *device[V]) use() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return nil, d.closedError()
+		return d.closedError()
 	}
 	d.using.Add(1)
-	return d.using.Done, nil
+	return nil
 }
 
 func (d *device[V]) closedError() error {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
@@ -12,8 +13,10 @@ type scratch[V any] struct {
 	cells []*cell[V]
 	open  []*fault // of operands that are unsettled
 	call  Call[V]
-	owned []bool // operands that a plan may take
-	given []bool // the same before it ran
+	owned []bool     // operands that a plan may take
+	given []bool     // the same before it ran
+	dead  []*cell[V] // without a holder
+	idle  []*cell[V] // for reuse
 }
 
 func (s *stream[V]) execute(p *pending[V], c *command[V]) {
@@ -26,25 +29,15 @@ func (s *stream[V]) execute(p *pending[V], c *command[V]) {
 			s.executeNode(&p.nodes[i])
 		}
 	case doFree:
-		for _, id := range p.ids[c.from:c.to] {
-			old, err := s.dev.remove(id)
-			if err != nil {
-				s.fail(fmt.Errorf("%s: free %v: %w", s.dev.backend.name(), id, err))
-				continue
-			}
-			s.dev.drop(old)
-		}
+		s.free(p.ids[c.from:c.to], func(id op.TensorID, err error) {
+			s.fail(fmt.Errorf("%s: free %v: %w", s.dev.backend.name(), id, err))
+		})
 	case doDefine:
-		s.defineOn(c.id, c.cell)
-		c.cell = nil
+		s.put(c.cell)
 	case doUpload:
 		s.executeUpload(c.upload.desc, c.upload.data, c.upload.done)
 	case doRun:
-		var donated []bool
-		if c.mask >= 0 {
-			donated = p.masks[c.mask:][:c.mid-c.from]
-		}
-		s.executeRun(c.run, p.ids[c.from:c.mid], donated, p.ids[c.mid:c.to])
+		s.executeRun(c.run, p.ids[c.from:c.mid], c.donated(p), p.ids[c.mid:c.to])
 	case doSignal:
 		s.reach(c.event)
 	case doAwait:
@@ -56,15 +49,27 @@ func (s *stream[V]) execute(p *pending[V], c *command[V]) {
 	}
 }
 
-// gather looks up operands. Those that drop says are taken out of the table; all of them get a holder, in s.cells. For
-// what is not there, the cell is nil. err is what the outputs are poisoned with, and fresh says that it begins here.
-func (s *stream[V]) gather(ids []op.TensorID, drop func(i int) bool) (err error, fresh bool) {
-	d := s.dev
+// free takes tensors out of the table.
+func (s *stream[V]) free(ids []op.TensorID, missing func(op.TensorID, error)) {
+	s.dev.mu.Lock()
+	for _, id := range ids {
+		if c, err := s.dev.find(id); err != nil {
+			missing(id, err)
+		} else {
+			s.dev.remove(c)
+			s.unhold(c)
+		}
+	}
+	s.dev.mu.Unlock()
+	s.bury()
+}
+
+// gather looks up operands and puts them into s.cells, each with a holder. For what is not there, the cell is nil. err is
+// what the outputs are poisoned with, and fresh says that it begins here. The caller holds the device.
+func (s *stream[V]) gather(ids []op.TensorID) (err error, fresh bool) {
 	s.cells, s.open = s.cells[:0], s.open[:0]
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	for i, id := range ids {
-		c, e := d.find(id)
+		c, e := s.dev.find(id)
 		if e != nil {
 			if err == nil {
 				err, fresh = fmt.Errorf("input %d, %v: %w", i, id, e), true
@@ -73,42 +78,67 @@ func (s *stream[V]) gather(ids []op.TensorID, drop func(i int) bool) (err error,
 			err, fresh = p, false
 		}
 		if c != nil {
-			c.retain()
+			c.refs++
 			if c.late != nil && !c.late.settled {
 				s.open = append(s.open, c.late)
 			}
 		}
 		s.cells = append(s.cells, c)
 	}
-	for i, id := range ids {
-		if drop(i) {
-			if c := d.cells[id]; c != nil {
-				delete(d.cells, id)
-				c.refs.Add(-1) // the holder of the table; that of s.cells is left
-			}
+	return err, fresh
+}
+
+// unname takes a gathered operand out of the table. The caller holds the device.
+func (s *stream[V]) unname(i int) {
+	if c := s.cells[i]; c != nil && c.named { // else it stands among the operands twice
+		s.dev.remove(c)
+		c.refs-- // the holder of s.cells is left
+	}
+}
+
+// leave ends an operand that has no other holder; release says whether its value is still there.
+func (s *stream[V]) leave(i int, release bool) {
+	s.end(s.cells[i], release)
+	s.cells[i] = nil
+}
+
+// unholdCells takes the holders away that gather gave. The caller holds the device, and calls bury afterwards.
+func (s *stream[V]) unholdCells() {
+	for _, c := range s.cells {
+		if c != nil {
+			s.unhold(c)
 		}
 	}
-	return err, fresh
 }
 
 // executeNode runs one node; a failure goes to its outputs.
 func (s *stream[V]) executeNode(n *op.Node) {
-	d := s.dev
-	err, fresh := s.gather(n.Inputs, func(i int) bool { return i < 64 && n.Drop>>i&1 != 0 })
-	call := &s.call
+	d, call := s.dev, &s.call
 	call.Node, call.In, call.Descs, call.Owned, call.taken = n, call.In[:0], call.Descs[:0], 0, 0
 	call.Out = resize(call.Out, len(n.Outputs))
+	dropped := n.Drop
+	if len(n.Inputs) < 64 {
+		dropped &= 1<<len(n.Inputs) - 1
+	}
+	d.mu.Lock()
+	err, fresh := s.gather(n.Inputs)
+	for m := dropped; m != 0; m &= m - 1 {
+		s.unname(bits.TrailingZeros64(m))
+	}
+	for m := dropped; m != 0; m &= m - 1 {
+		if i := bits.TrailingZeros64(m); s.cells[i] != nil && s.cells[i].refs == 1 {
+			call.Owned |= 1 << i
+		}
+	}
+	d.mu.Unlock()
 	watch := s.watch()
 	if err == nil {
 		err = d.claimed(n)
 		fresh = err != nil
 	}
 	if err == nil {
-		for i, c := range s.cells {
+		for _, c := range s.cells {
 			call.In, call.Descs = append(call.In, c.value), append(call.Descs, c.desc)
-			if i < 64 && n.Drop>>i&1 != 0 && c.refs.Load() == 1 {
-				call.Owned |= 1 << i
-			}
 		}
 		watch.start()
 		if err = guard(func() error { return s.queue.Execute(call) }); err != nil {
@@ -120,21 +150,20 @@ func (s *stream[V]) executeNode(n *op.Node) {
 		err = &core.NodeError{Op: n.Op.String(), Outputs: n.Outputs, Err: err}
 		s.fail(err)
 	}
-	for i, c := range s.cells {
-		switch {
-		case c == nil:
-		case call.taken>>min(i, 63)&1 != 0 && i < 64:
-			d.end(c, false)
-		default:
-			d.drop(c)
-		}
-	}
 	late := s.started(err, n.Op.String(), "", n.Outputs)
-	for i, o := range n.Outputs {
-		c := d.newCell(o, call.Out[i], err)
-		c.late = late
-		s.defineOn(o.ID, c)
+	for m := call.Owned; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m)
+		s.leave(i, call.taken>>i&1 == 0)
 	}
+	d.mu.Lock()
+	s.unholdCells()
+	for i, o := range n.Outputs {
+		c := s.newCell(o, call.Out[i], err)
+		c.late = late
+		s.define(c)
+	}
+	d.mu.Unlock()
+	s.bury()
 	if watch.on() && err == nil {
 		watch.settle(s.flush)
 		watch.node(n, call.Descs)
@@ -162,7 +191,7 @@ func (s *stream[V]) executeUpload(desc op.Desc, data []byte, done func()) {
 		err = &core.NodeError{Op: "write", Outputs: []op.Desc{desc}, Err: err}
 		s.fail(err)
 	}
-	s.defineOn(desc.ID, s.dev.newCell(desc, v, err))
+	s.put(s.newCell(desc, v, err))
 }
 
 func resize[V any](l []V, n int) []V {

@@ -19,11 +19,10 @@ type profiling[V any] struct{ d *device[V] }
 // StartProfile implements core.Profiling.
 func (x profiling[V]) StartProfile(ctx context.Context) error {
 	d := x.d
-	done, err := d.use()
-	if err != nil {
+	if err := d.use(); err != nil {
 		return err
 	}
-	defer done()
+	defer d.using.Done()
 	if ctx.Err() != nil {
 		return d.backend.canceled(ctx)
 	}
@@ -36,11 +35,10 @@ func (x profiling[V]) StartProfile(ctx context.Context) error {
 // StopProfile implements core.Profiling.
 func (x profiling[V]) StopProfile(ctx context.Context) (*core.Profile, error) {
 	d := x.d
-	done, err := d.use()
-	if err != nil {
+	if err := d.use(); err != nil {
 		return nil, err
 	}
-	defer done()
+	defer d.using.Done()
 	if ctx.Err() != nil {
 		return nil, d.backend.canceled(ctx)
 	}

@@ -12,7 +12,7 @@ type kind uint8
 const (
 	doNodes  kind = iota // nodes[from:to]
 	doFree               // ids[from:to]
-	doDefine             // cell becomes tensor id
+	doDefine             // cell becomes a tensor
 	doUpload             // upload
 	doRun                // run; ids[from:mid] are its inputs, ids[mid:to] its outputs, masks[mask:] its donations
 	doSignal             // event is reached
@@ -26,7 +26,6 @@ type command[V any] struct {
 	kind          kind
 	from, mid, to int
 	mask          int // -1: nothing is donated
-	id            op.TensorID
 	cell          *cell[V]
 	run           *defined[V]
 	event         *event[V]
@@ -82,19 +81,58 @@ func (p *pending[V]) reset() {
 	p.commands, p.nodes, p.ids, p.masks = p.commands[:0], p.nodes[:0], p.ids[:0], p.masks[:0]
 }
 
-// push appends to the queue and wakes the worker when nobody executes.
-func (s *stream[V]) push(add func(p *pending[V])) error {
+// donated says which inputs of a doRun are; nil for none.
+func (c *command[V]) donated(p *pending[V]) []bool {
+	if c.mask < 0 {
+		return nil
+	}
+	return p.masks[c.mask:][:c.mid-c.from]
+}
+
+// lockOpen locks the queue for commands to be appended, until unlock.
+func (s *stream[V]) lockOpen() error {
 	s.mu.Lock()
 	if s.closed.Load() {
 		s.mu.Unlock()
 		return s.closedError()
 	}
-	add(&s.pend)
+	return nil
+}
+
+// unlock unlocks the queue, and wakes the worker for what nobody executes.
+func (s *stream[V]) unlock() {
 	wake := s.rouse()
 	s.mu.Unlock()
 	if wake {
 		s.wake <- struct{}{}
 	}
+}
+
+// append appends a command.
+func (s *stream[V]) append(c command[V]) error {
+	if err := s.lockOpen(); err != nil {
+		return err
+	}
+	s.pend.add(c)
+	s.unlock()
+	return nil
+}
+
+// do executes a command at once where nothing is before it, and appends it otherwise.
+func (s *stream[V]) do(c command[V]) error {
+	if err := s.lockOpen(); err != nil {
+		return err
+	}
+	if s.executing || len(s.pend.commands) > 0 {
+		s.pend.add(c)
+		s.unlock()
+		return nil
+	}
+	s.executing = true
+	s.mu.Unlock()
+	s.execute(nil, &c)
+	s.done++
+	s.finish()
 	return nil
 }
 
@@ -120,11 +158,7 @@ func (s *stream[V]) Hold() {
 func (s *stream[V]) Unhold() {
 	s.mu.Lock()
 	s.held = false
-	wake := s.rouse()
-	s.mu.Unlock()
-	if wake {
-		s.wake <- struct{}{}
-	}
+	s.unlock()
 }
 
 // work is the life of the worker.
@@ -146,11 +180,7 @@ func (s *stream[V]) work() {
 		s.drain(nil)
 		s.mu.Lock()
 		s.asleep = true
-		again := s.rouse()
-		s.mu.Unlock()
-		if again {
-			s.wake <- struct{}{}
-		}
+		s.unlock()
 	}
 }
 
@@ -191,32 +221,13 @@ func (s *stream[V]) finish() {
 	s.mu.Lock()
 	s.executing = false
 	s.rest.Broadcast()
-	wake := s.rouse()
-	s.mu.Unlock()
-	if wake {
-		s.wake <- struct{}{}
-	}
+	s.unlock()
 }
 
 // Busy is an optional interface of a Queue that is told when commands follow one another.
 type Busy interface {
 	Begin() // commands will be executed
 	End()   // the queue is empty
-}
-
-// idle calls do if nothing is queued and nobody executes, and reports whether it did. Nobody executes meanwhile.
-func (s *stream[V]) idle(do func()) bool {
-	s.mu.Lock()
-	if s.executing || len(s.pend.commands) > 0 || s.closed.Load() {
-		s.mu.Unlock()
-		return false
-	}
-	s.executing = true
-	s.mu.Unlock()
-	defer s.finish()
-	do()
-	s.done++
-	return true
 }
 
 // help does the queue's work, until done is open, on the goroutine of a waiter that nothing can interrupt. A waiter that does

@@ -90,7 +90,12 @@ func (s *stream[V]) report(place uint64) error {
 
 // Submit implements core.Stream.
 func (s *stream[V]) Submit(nodes []op.Node, free []op.TensorID) error {
-	return s.push(func(p *pending[V]) { p.submit(nodes, free) })
+	if err := s.lockOpen(); err != nil {
+		return err
+	}
+	s.pend.submit(nodes, free)
+	s.unlock()
+	return nil
 }
 
 // checkWrite says what is wrong with a tensor to be made of data.
@@ -124,11 +129,10 @@ func (s *stream[V]) Write(ctx context.Context, desc op.Desc, data []byte) error 
 	if s.async != nil {
 		return s.enqueue(desc, append([]byte(nil), data...), func() {})
 	}
-	done, err := s.dev.use()
-	if err != nil {
+	if err := s.dev.use(); err != nil {
 		return err
 	}
-	defer done()
+	defer s.dev.using.Done()
 	v, err := s.upload(desc, data)
 	if errors.Is(err, core.ErrOutOfMemory) { // frees that are still in the queue may give room
 		if e := s.Signal().(*event[V]).reach(ctx); e != nil {
@@ -139,7 +143,11 @@ func (s *stream[V]) Write(ctx context.Context, desc op.Desc, data []byte) error 
 	if err != nil {
 		return fmt.Errorf("%s: write %v: %w", s.dev.backend.name(), desc, err)
 	}
-	return s.made(desc, v)
+	c, err := s.made(desc, v)
+	if err != nil {
+		s.dev.drop(c)
+	}
+	return err
 }
 
 // upload is Device.Upload with its panics as errors.
@@ -148,19 +156,15 @@ func (s *stream[V]) upload(desc op.Desc, data []byte) (v V, err error) {
 	return v, err
 }
 
-// made appends the definition of a tensor whose value is there.
-func (s *stream[V]) made(desc op.Desc, v V) error {
-	c := s.dev.newCell(desc, v, nil)
-	err := s.push(func(p *pending[V]) { p.add(command[V]{kind: doDefine, id: desc.ID, cell: c}) })
-	if err != nil {
-		s.dev.drop(c)
-	}
-	return err
+// made appends the definition of a tensor whose value is there. With an error, the caller is the cell's holder.
+func (s *stream[V]) made(desc op.Desc, v V) (*cell[V], error) {
+	c := s.dev.newCell(nil, desc, v, nil)
+	return c, s.append(command[V]{kind: doDefine, cell: c})
 }
 
 // enqueue appends an upload in the order of the queue, after which done is called.
 func (s *stream[V]) enqueue(desc op.Desc, data []byte, done func()) error {
-	return s.push(func(p *pending[V]) { p.add(command[V]{kind: doUpload, upload: &upload{desc, data, done}}) })
+	return s.append(command[V]{kind: doUpload, upload: &upload{desc, data, done}})
 }
 
 // Close implements core.Stream.
@@ -193,11 +197,7 @@ func (s *stream[V]) Close() error {
 
 // abandon gives up what a command holds that will not be executed, and frees what it would have freed.
 func (s *stream[V]) abandon(p *pending[V], c *command[V]) {
-	free := func(id op.TensorID) {
-		if old, err := s.dev.remove(id); err == nil {
-			s.dev.drop(old)
-		}
-	}
+	free := func(id op.TensorID) { _ = s.dev.free(id) } // perhaps a dropped command was to define it
 	switch c.kind {
 	case doNodes:
 		for i := c.from; i < c.to; i++ {
@@ -213,9 +213,9 @@ func (s *stream[V]) abandon(p *pending[V], c *command[V]) {
 			free(id)
 		}
 	case doRun:
-		for i, id := range p.ids[c.from:c.mid] {
-			if c.mask >= 0 && p.masks[c.mask+i] {
-				free(id)
+		for i, given := range c.donated(p) {
+			if given {
+				free(p.ids[c.from+i])
 			}
 		}
 		c.run.drop()
