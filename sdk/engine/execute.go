@@ -22,12 +22,7 @@ type scratch[V any] struct {
 func (s *stream[V]) execute(p *pending[V], c *command[V]) {
 	switch c.kind {
 	case doNodes:
-		for i := c.from; i < c.to; i++ {
-			if s.closed.Load() {
-				return
-			}
-			s.executeNode(&p.nodes[i])
-		}
+		s.executeNodes(p.nodes[c.from:c.to])
 	case doFree:
 		s.free(p.ids[c.from:c.to], func(id op.TensorID, err error) {
 			s.fail(fmt.Errorf("%s: free %v: %w", s.dev.backend.name(), id, err))
@@ -111,66 +106,107 @@ func (s *stream[V]) unholdCells() {
 	}
 }
 
-// executeNode runs one node; a failure goes to its outputs.
-func (s *stream[V]) executeNode(n *op.Node) {
-	d, call := s.dev, &s.call
-	call.Node, call.In, call.Descs, call.Owned, call.taken = n, call.In[:0], call.Descs[:0], 0, 0
-	call.Out = resize(call.Out, len(n.Outputs))
+// executeNodes runs nodes in order. The device is left only while a node computes.
+func (s *stream[V]) executeNodes(nodes []op.Node) {
+	d, most := s.dev, 0
+	d.mu.Lock()
+	for i := range nodes {
+		if s.closed.Load() {
+			break
+		}
+		err, fresh := s.bind(&nodes[i])
+		d.mu.Unlock()
+		late := s.executeNode(&nodes[i], &err, fresh)
+		d.mu.Lock()
+		s.unholdCells()
+		for k, o := range nodes[i].Outputs {
+			c := s.newCell(o, s.call.Out[k], err)
+			c.late = late
+			s.define(c)
+		}
+		clear(s.call.Out)
+		if most = max(most, len(s.call.In)); len(s.dead) > 0 {
+			d.mu.Unlock()
+			s.bury()
+			d.mu.Lock()
+		}
+	}
+	d.mu.Unlock()
+	clear(s.call.In[:most])
+}
+
+// bind finds the operands of a node for s.call. The caller holds the device.
+func (s *stream[V]) bind(n *op.Node) (err error, fresh bool) {
+	err, fresh = s.gather(n.Inputs)
 	dropped := n.Drop
 	if len(n.Inputs) < 64 {
 		dropped &= 1<<len(n.Inputs) - 1
 	}
-	d.mu.Lock()
-	err, fresh := s.gather(n.Inputs)
 	for m := dropped; m != 0; m &= m - 1 {
 		s.unname(bits.TrailingZeros64(m))
 	}
+	s.call.Owned = 0
 	for m := dropped; m != 0; m &= m - 1 {
 		if i := bits.TrailingZeros64(m); s.cells[i] != nil && s.cells[i].refs == 1 {
-			call.Owned |= 1 << i
+			s.call.Owned |= 1 << i
 		}
 	}
-	d.mu.Unlock()
+	return err, fresh
+}
+
+// executeNode computes a node whose operands are bound; a failure is what its outputs are poisoned with. It returns what
+// they may still fail with.
+func (s *stream[V]) executeNode(n *op.Node, err *error, fresh bool) *fault {
+	call := &s.call
+	call.Node, call.In, call.Descs, call.taken = n, call.In[:0], call.Descs[:0], 0
+	call.Out = resize(call.Out, len(n.Outputs))
 	watch := s.watch()
-	if err == nil {
-		err = d.claimed(n)
-		fresh = err != nil
+	if *err == nil {
+		*err = s.dev.claimed(n)
+		fresh = *err != nil
 	}
-	if err == nil {
+	if *err == nil {
 		for _, c := range s.cells {
 			call.In, call.Descs = append(call.In, c.value), append(call.Descs, c.desc)
 		}
 		watch.start()
-		if err = guard(func() error { return s.queue.Execute(call) }); err != nil {
-			fresh = true
-		}
+		*err = s.compute(call)
+		fresh = *err != nil
 		watch.stop()
 	}
 	if fresh {
-		err = &core.NodeError{Op: n.Op.String(), Outputs: n.Outputs, Err: err}
-		s.fail(err)
+		*err = &core.NodeError{Op: n.Op.String(), Outputs: n.Outputs, Err: *err}
+		s.fail(*err)
 	}
-	late := s.started(err, n.Op.String(), "", n.Outputs)
 	for m := call.Owned; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m)
 		s.leave(i, call.taken>>i&1 == 0)
 	}
-	d.mu.Lock()
-	s.unholdCells()
-	for i, o := range n.Outputs {
-		c := s.newCell(o, call.Out[i], err)
-		c.late = late
-		s.define(c)
+	if *err != nil {
+		return nil
 	}
-	d.mu.Unlock()
-	s.bury()
-	if watch.on() && err == nil {
+	var late *fault
+	if s.async != nil {
+		late = s.started(n.Op.String(), "", n.Outputs)
+	}
+	if watch != nil {
 		watch.settle(s.flush)
 		watch.node(n, call.Descs)
 	}
-	clear(call.Out)
-	clear(call.In)
-	clear(s.cells)
+	return late
+}
+
+// compute is Queue.Execute with its panics as errors.
+func (s *stream[V]) compute(call *Call[V]) (err error) {
+	done := false
+	defer func() {
+		if !done {
+			err = panicError(recover())
+		}
+	}()
+	err = s.queue.Execute(call)
+	done = true
+	return err
 }
 
 // executeUpload makes a tensor of data in the order of the queue.

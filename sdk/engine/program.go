@@ -291,7 +291,7 @@ func (s *stream[V]) executeRun(p *defined[V], inputs []op.TensorID, donated []bo
 	}
 	var late *fault
 	if s.async != nil && err == nil {
-		late = s.started(nil, "", p.program.Name, p.described(outputs))
+		late = s.started("", p.program.Name, p.described(outputs))
 	}
 	for i, sole := range before {
 		if sole {
@@ -309,7 +309,7 @@ func (s *stream[V]) executeRun(p *defined[V], inputs []op.TensorID, donated []bo
 	}
 	d.mu.Unlock()
 	s.bury()
-	if watch.on() && err == nil {
+	if watch != nil && err == nil {
 		watch.settle(s.flush)
 		watch.run(p, p.program)
 	}

@@ -19,7 +19,14 @@ type stream[V any] struct {
 	number int // among the streams of the device
 	queue  Queue[V]
 	async  Asynchronous[V] // nil for a synchronous queue
+	closed atomic.Bool
+	quit   chan struct{} // closed by Close
 
+	spare pending[V]
+	done  uint64 // commands that were executed
+	scratch[V]
+
+	_         [128]byte  // callers write what follows while a command executes: not to the same cache lines
 	mu        sync.Mutex // guards pend, executing, asleep, held
 	pend      pending[V]
 	executing bool       // by the worker or a waiter, who alone uses spare, done and scratch
@@ -27,12 +34,6 @@ type stream[V any] struct {
 	asleep    bool       // the worker waits for wake
 	held      bool       // the worker is not woken
 	wake      chan struct{}
-	closed    atomic.Bool
-	quit      chan struct{} // closed by Close
-
-	spare pending[V]
-	done  uint64 // commands that were executed
-	scratch[V]
 
 	settling sync.Mutex // guards late
 	late     lateness[V]
