@@ -26,12 +26,9 @@ func (c *cell[V]) poison() error {
 	return c.err
 }
 
-// newCell makes a cell with one holder, of c or anew if c is nil.
-func (d *device[V]) newCell(c *cell[V], desc op.Desc, value V, err error) *cell[V] {
-	if c == nil {
-		c = new(cell[V])
-	}
-	c.desc, c.value, c.err, c.refs = desc, value, err, 1
+// begin makes c a cell with one holder, whose value, if there is no error, the caller sets.
+func (d *device[V]) begin(c *cell[V], desc *op.Desc, err error) *cell[V] {
+	c.desc, c.err, c.refs = *desc, err, 1
 	if err == nil && d.meter == nil {
 		d.bytes.Add(int64(desc.Bytes()))
 	}
@@ -160,16 +157,24 @@ func (s *stream[V]) end(c *cell[V], release bool) {
 	}
 }
 
-// newCell is that of the device, for the command that executes.
-func (s *stream[V]) newCell(desc op.Desc, v V, err error) *cell[V] {
-	var c *cell[V]
+// newCell makes a cell for what the executing command gives; the caller sets its value.
+func (s *stream[V]) newCell(desc *op.Desc, err error) (c *cell[V]) {
 	if n := len(s.idle) - 1; n >= 0 {
 		c, s.idle = s.idle[n], s.idle[:n]
+	} else {
+		c = new(cell[V])
 	}
-	return s.dev.newCell(c, desc, v, err)
+	return s.dev.begin(c, desc, err)
 }
 
-// put defines a cell alone.
+// give makes a tensor of a value or an error.
+func (s *stream[V]) give(desc op.Desc, v V, err error) {
+	c := s.newCell(&desc, err)
+	c.value = v
+	s.put(c)
+}
+
+// put is define for one cell.
 func (s *stream[V]) put(c *cell[V]) {
 	s.dev.mu.Lock()
 	s.define(c)

@@ -181,7 +181,7 @@ func (g *group[V]) take(what string, cs core.Stream, in op.TensorID, out op.Desc
 	g.rounds++
 	g.open++
 	g.mu.Unlock()
-	return s.append(command[V]{kind: doCall, call: func() {
+	return s.append(command{kind: doCall, on: func() {
 		defer g.ended()
 		s.produce(what, []op.Desc{out}, func() ([][]byte, error) {
 			mine, err := g.mine(s, in, check)

@@ -19,7 +19,7 @@ type scratch[V any] struct {
 	idle  []*cell[V] // for reuse
 }
 
-func (s *stream[V]) execute(p *pending[V], c *command[V]) {
+func (s *stream[V]) execute(p *pending, c *command) {
 	switch c.kind {
 	case doNodes:
 		s.executeNodes(p.nodes[c.from:c.to])
@@ -28,19 +28,19 @@ func (s *stream[V]) execute(p *pending[V], c *command[V]) {
 			s.fail(fmt.Errorf("%s: free %v: %w", s.dev.backend.name(), id, err))
 		})
 	case doDefine:
-		s.put(c.cell)
+		s.put(c.on.(*cell[V]))
 	case doUpload:
-		s.executeUpload(c.upload.desc, c.upload.data, c.upload.done)
+		s.executeUpload(c.on.(*upload))
 	case doRun:
-		s.executeRun(c.run, p.ids[c.from:c.mid], c.donated(p), p.ids[c.mid:c.to])
+		s.executeRun(c.on.(*defined[V]), p.ids[c.from:c.mid], p.donated(c), p.ids[c.mid:c.to])
 	case doSignal:
-		s.reach(c.event)
+		s.reach(c.on.(*event[V]))
 	case doAwait:
-		s.await(c.event)
+		s.await(c.on.(*event[V]))
 	case doRead:
-		c.ticket.resolve()
+		c.on.(*ticket[V]).resolve()
 	case doCall:
-		c.call()
+		c.on.(func())()
 	}
 }
 
@@ -119,9 +119,10 @@ func (s *stream[V]) executeNodes(nodes []op.Node) {
 		late := s.executeNode(&nodes[i], &err, fresh)
 		d.mu.Lock()
 		s.unholdCells()
-		for k, o := range nodes[i].Outputs {
-			c := s.newCell(o, s.call.Out[k], err)
-			c.late = late
+		outs := nodes[i].Outputs
+		for k := range outs {
+			c := s.newCell(&outs[k], err)
+			c.value, c.late = s.call.Out[k], late
 			s.define(c)
 		}
 		clear(s.call.Out)
@@ -210,24 +211,24 @@ func (s *stream[V]) compute(call *Call[V]) (err error) {
 }
 
 // executeUpload makes a tensor of data in the order of the queue.
-func (s *stream[V]) executeUpload(desc op.Desc, data []byte, done func()) {
+func (s *stream[V]) executeUpload(u *upload) {
 	var v V
 	err := guard(func() (err error) {
 		if s.async != nil {
-			v, err = s.async.Enqueue(desc, data, done)
+			v, err = s.async.Enqueue(u.desc, u.data, u.done)
 			return err
 		}
-		v, err = s.dev.author.Upload(desc, data)
+		v, err = s.dev.author.Upload(u.desc, u.data)
 		return err
 	})
 	if s.async == nil || err != nil {
-		done()
+		u.done()
 	}
 	if err != nil {
-		err = &core.NodeError{Op: "write", Outputs: []op.Desc{desc}, Err: err}
+		err = &core.NodeError{Op: "write", Outputs: []op.Desc{u.desc}, Err: err}
 		s.fail(err)
 	}
-	s.put(s.newCell(desc, v, err))
+	s.give(u.desc, v, err)
 }
 
 func resize[V any](l []V, n int) []V {

@@ -21,7 +21,7 @@ func (x peers[V]) CopyFrom(cs core.Stream, desc op.Desc, from core.Device, id op
 		return fmt.Errorf("%s: copy from a device of another backend: %w", x.d.backend.name(), core.ErrUnsupported)
 	}
 	desc.Shape = desc.Shape.Clone()
-	return s.append(command[V]{kind: doCall, call: func() {
+	return s.append(command{kind: doCall, on: func() {
 		s.produce("copy", []op.Desc{desc}, func() ([][]byte, error) {
 			if err := s.flush(); err != nil { // what makes id is done then
 				return nil, err
@@ -99,6 +99,6 @@ func (s *stream[V]) produce(what string, outs []op.Desc, get func() ([][]byte, e
 		s.fail(err)
 	}
 	for i, o := range outs {
-		s.put(s.newCell(o, values[i], err))
+		s.give(o, values[i], err)
 	}
 }

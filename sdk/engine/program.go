@@ -51,7 +51,7 @@ func (s *stream[V]) inOrder(ctx context.Context, do func() error) error {
 		}
 		done.open()
 	}
-	if err := s.do(command[V]{kind: doCall, call: call}); err != nil {
+	if err := s.do(command{kind: doCall, on: call}); err != nil {
 		return err
 	}
 	if done.isOpen.Load() {
@@ -184,8 +184,8 @@ func (x programs[V]) Run(cs core.Stream, r core.Run) error {
 		p.drop()
 		return err
 	}
-	q := &s.pend
-	c := command[V]{kind: doRun, run: p, from: len(q.ids), mask: -1}
+	q := s.pend
+	c := command{kind: doRun, on: p, from: len(q.ids), mask: -1}
 	q.ids = append(q.ids, r.Inputs...)
 	c.mid = len(q.ids)
 	q.ids = append(q.ids, r.Outputs...)
@@ -303,8 +303,8 @@ func (s *stream[V]) executeRun(p *defined[V], inputs []op.TensorID, donated []bo
 	for i, id := range outputs {
 		o := p.outputs[i]
 		o.ID = id
-		c := s.newCell(o, out[i], err)
-		c.late = late
+		c := s.newCell(&o, err)
+		c.value, c.late = out[i], late
 		s.define(c)
 	}
 	d.mu.Unlock()

@@ -12,26 +12,21 @@ type kind uint8
 const (
 	doNodes  kind = iota // nodes[from:to]
 	doFree               // ids[from:to]
-	doDefine             // cell becomes a tensor
-	doUpload             // upload
-	doRun                // run; ids[from:mid] are its inputs, ids[mid:to] its outputs, masks[mask:] its donations
-	doSignal             // event is reached
-	doAwait              // later commands follow event
-	doRead               // ticket is resolved
-	doCall               // call
+	doDefine             // a *cell becomes a tensor
+	doUpload             // an *upload
+	doRun                // a *defined; ids[from:mid] are its inputs, ids[mid:to] its outputs, masks[mask:] its donations
+	doSignal             // an *event is reached
+	doAwait              // later commands follow an *event
+	doRead               // a *ticket is resolved
+	doCall               // a func()
 )
 
 // command is an entry of the queue; the lists that it works on stand beside it.
-type command[V any] struct {
+type command struct {
 	kind          kind
 	from, mid, to int
 	mask          int // -1: nothing is donated
-	cell          *cell[V]
-	run           *defined[V]
-	event         *event[V]
-	ticket        *ticket[V]
-	upload        *upload
-	call          func()
+	on            any // what kind says
 }
 
 // upload is a tensor that is made of host memory in the order of the queue.
@@ -43,37 +38,37 @@ type upload struct {
 
 // pending is the commands that nobody has begun, with their operands. Two of them take turns, so that in steady state
 // appending allocates nothing.
-type pending[V any] struct {
-	commands []command[V]
+type pending struct {
+	commands []command
 	nodes    []op.Node
 	ids      []op.TensorID
 	masks    []bool
 }
 
-func (p *pending[V]) add(c command[V]) { p.commands = append(p.commands, c) }
+func (p *pending) add(c command) { p.commands = append(p.commands, c) }
 
 // submit appends nodes, then the release of tensors.
-func (p *pending[V]) submit(nodes []op.Node, free []op.TensorID) {
+func (p *pending) submit(nodes []op.Node, free []op.TensorID) {
 	if len(nodes) > 0 {
 		from := len(p.nodes)
 		p.nodes = append(p.nodes, nodes...)
 		if last := len(p.commands) - 1; last >= 0 && p.commands[last].kind == doNodes {
 			p.commands[last].to = len(p.nodes)
 		} else {
-			p.add(command[V]{kind: doNodes, from: from, to: len(p.nodes)})
+			p.add(command{kind: doNodes, from: from, to: len(p.nodes)})
 		}
 	}
 	if len(free) > 0 {
 		from := len(p.ids)
 		p.ids = append(p.ids, free...)
-		p.add(command[V]{kind: doFree, from: from, to: len(p.ids)})
+		p.add(command{kind: doFree, from: from, to: len(p.ids)})
 	}
 }
 
-func (p *pending[V]) reset() {
+func (p *pending) reset() {
 	const keep = 1 << 14
 	if cap(p.nodes) > keep || cap(p.commands) > keep {
-		*p = pending[V]{}
+		*p = pending{}
 		return
 	}
 	clear(p.nodes)
@@ -82,7 +77,7 @@ func (p *pending[V]) reset() {
 }
 
 // donated says which inputs of a doRun are; nil for none.
-func (c *command[V]) donated(p *pending[V]) []bool {
+func (p *pending) donated(c *command) []bool {
 	if c.mask < 0 {
 		return nil
 	}
@@ -109,7 +104,7 @@ func (s *stream[V]) unlock() {
 }
 
 // append appends a command.
-func (s *stream[V]) append(c command[V]) error {
+func (s *stream[V]) append(c command) error {
 	if err := s.lockOpen(); err != nil {
 		return err
 	}
@@ -119,7 +114,7 @@ func (s *stream[V]) append(c command[V]) error {
 }
 
 // do executes a command at once where nothing is before it, and appends it otherwise.
-func (s *stream[V]) do(c command[V]) error {
+func (s *stream[V]) do(c command) error {
 	if err := s.lockOpen(); err != nil {
 		return err
 	}
@@ -199,7 +194,7 @@ func (s *stream[V]) drain(stop *latch) {
 		}
 		s.pend, s.spare = s.spare, s.pend
 		s.mu.Unlock()
-		p := &s.spare
+		p := s.spare
 		for i := range p.commands {
 			if s.closed.Load() {
 				s.abandon(p, &p.commands[i])

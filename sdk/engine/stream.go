@@ -22,13 +22,13 @@ type stream[V any] struct {
 	closed atomic.Bool
 	quit   chan struct{} // closed by Close
 
-	spare pending[V]
-	done  uint64 // commands that were executed
+	spare *pending // that is executed, or empty
+	done  uint64   // commands that were executed
 	scratch[V]
 
 	_         [128]byte  // callers write what follows while a command executes: not to the same cache lines
 	mu        sync.Mutex // guards pend, executing, asleep, held
-	pend      pending[V]
+	pend      *pending
 	executing bool       // by the worker or a waiter, who alone uses spare, done and scratch
 	rest      *sync.Cond // nobody executes any more
 	asleep    bool       // the worker waits for wake
@@ -54,7 +54,7 @@ type failure struct {
 const mostFailures = 16
 
 func newStream[V any](d *device[V], q Queue[V]) *stream[V] {
-	s := &stream[V]{dev: d, queue: q, wake: make(chan struct{}, 1), quit: make(chan struct{}), asleep: true}
+	s := &stream[V]{dev: d, queue: q, wake: make(chan struct{}, 1), quit: make(chan struct{}), asleep: true, pend: new(pending), spare: new(pending)}
 	s.rest = sync.NewCond(&s.mu)
 	s.async, _ = q.(Asynchronous[V])
 	go s.work()
@@ -159,13 +159,14 @@ func (s *stream[V]) upload(desc op.Desc, data []byte) (v V, err error) {
 
 // made appends the definition of a tensor whose value is there. With an error, the caller is the cell's holder.
 func (s *stream[V]) made(desc op.Desc, v V) (*cell[V], error) {
-	c := s.dev.newCell(nil, desc, v, nil)
-	return c, s.append(command[V]{kind: doDefine, cell: c})
+	c := s.dev.begin(new(cell[V]), &desc, nil)
+	c.value = v
+	return c, s.append(command{kind: doDefine, on: c})
 }
 
 // enqueue appends an upload in the order of the queue, after which done is called.
 func (s *stream[V]) enqueue(desc op.Desc, data []byte, done func()) error {
-	return s.append(command[V]{kind: doUpload, upload: &upload{desc, data, done}})
+	return s.append(command{kind: doUpload, on: &upload{desc, data, done}})
 }
 
 // Close implements core.Stream.
@@ -182,10 +183,10 @@ func (s *stream[V]) Close() error {
 		s.rest.Wait()
 	}
 	rest := s.pend
-	s.pend = pending[V]{}
+	s.pend = new(pending)
 	s.mu.Unlock()
 	for i := range rest.commands {
-		s.abandon(&rest, &rest.commands[i])
+		s.abandon(rest, &rest.commands[i])
 	}
 	_ = s.flush() // of what nobody may wait for, tensors remain
 	s.queue.Close()
@@ -197,7 +198,7 @@ func (s *stream[V]) Close() error {
 }
 
 // abandon gives up what a command holds that will not be executed, and frees what it would have freed.
-func (s *stream[V]) abandon(p *pending[V], c *command[V]) {
+func (s *stream[V]) abandon(p *pending, c *command) {
 	free := func(id op.TensorID) { _ = s.dev.free(id) } // perhaps a dropped command was to define it
 	switch c.kind {
 	case doNodes:
@@ -214,16 +215,16 @@ func (s *stream[V]) abandon(p *pending[V], c *command[V]) {
 			free(id)
 		}
 	case doRun:
-		for i, given := range c.donated(p) {
+		for i, given := range p.donated(c) {
 			if given {
 				free(p.ids[c.from+i])
 			}
 		}
-		c.run.drop()
+		c.on.(*defined[V]).drop()
 	case doDefine:
-		s.dev.drop(c.cell)
+		s.dev.drop(c.on.(*cell[V]))
 	case doUpload:
-		c.upload.done()
+		c.on.(*upload).done()
 	}
 }
 

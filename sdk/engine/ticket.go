@@ -13,11 +13,12 @@ type ticket[V any] struct {
 	s    *stream[V]
 	id   op.TensorID
 	dst  []byte
-	view bool  // the elements are not to be copied
 	done latch // opens when resolved
 
 	err   error
 	fetch *fetch // of an asynchronous queue
+
+	view bool // the elements are not to be copied
 
 	// The device guards what follows.
 	given         bool       // up: nobody waits any more
@@ -60,7 +61,7 @@ func (s *stream[V]) Read(id op.TensorID, dst []byte) core.Ticket {
 }
 
 func (s *stream[V]) read(t *ticket[V]) *ticket[V] {
-	if err := s.do(command[V]{kind: doRead, ticket: t}); err != nil {
+	if err := s.do(command{kind: doRead, on: t}); err != nil {
 		t.err = err
 		t.done.open()
 	}
