@@ -127,7 +127,9 @@ func (s *stream[V]) do(c command) error {
 	s.mu.Unlock()
 	s.execute(nil, &c)
 	s.done++
-	s.finish()
+	s.mu.Lock()
+	s.rests()
+	s.unlock()
 	return nil
 }
 
@@ -165,35 +167,23 @@ func (s *stream[V]) work() {
 			return
 		}
 		s.mu.Lock()
-		if s.executing { // by a waiter, who takes what comes, or wakes the worker again
-			s.asleep = true
-			s.mu.Unlock()
-			continue
+		if !s.executing { // else a waiter takes what comes, or wakes the worker again
+			s.drain(nil)
 		}
-		s.executing = true
-		s.mu.Unlock()
-		s.drain(nil)
-		s.mu.Lock()
 		s.asleep = true
 		s.unlock()
 	}
 }
 
-// drain executes until the queue is empty, the stream is closed, or stop is open. The caller has set executing, which
-// drain ends.
+// drain executes until the queue is empty, the stream is closed, or stop is open. The caller holds mu, and nobody executes.
 func (s *stream[V]) drain(stop *latch) {
-	busy, ok := s.queue.(Busy)
-	if ok {
-		busy.Begin()
-	}
-	for {
-		s.mu.Lock()
-		if len(s.pend.commands) == 0 || s.closed.Load() || stop != nil && stop.isOpen.Load() {
-			s.mu.Unlock()
-			break
-		}
+	s.executing = true
+	for len(s.pend.commands) > 0 && !s.closed.Load() && (stop == nil || !stop.isOpen.Load()) {
 		s.pend, s.spare = s.spare, s.pend
 		s.mu.Unlock()
+		if s.busy != nil {
+			s.busy.Begin()
+		}
 		p := s.spare
 		for i := range p.commands {
 			if s.closed.Load() {
@@ -204,29 +194,28 @@ func (s *stream[V]) drain(stop *latch) {
 			s.done++
 		}
 		p.reset()
+		if s.busy != nil {
+			s.busy.End()
+		}
+		s.mu.Lock()
 	}
-	if ok {
-		busy.End()
-	}
-	s.finish()
+	s.rests()
 }
 
-// finish ends the time in which the caller alone executes. What is queued goes to the worker.
-func (s *stream[V]) finish() {
-	s.mu.Lock()
+// rests ends the time in which the caller, who holds mu, alone executes.
+func (s *stream[V]) rests() {
 	s.executing = false
 	s.rest.Broadcast()
-	s.unlock()
 }
 
 // Busy is an optional interface of a Queue that is told when commands follow one another.
 type Busy interface {
 	Begin() // commands will be executed
-	End()   // the queue is empty
+	End()   // those that were queued at Begin are done
 }
 
 // help does the queue's work, until done is open, on the goroutine of a waiter that nothing can interrupt. A waiter that does
-// not do the work ends a hold: whoever executes may have seen the last command already, and then the worker must be woken.
+// not do the work ends a hold: whoever executes may leave what is queued, and then the worker must be woken.
 func (s *stream[V]) help(ctx context.Context, done *latch) {
 	if ctx.Done() != nil {
 		s.Unhold()
@@ -234,11 +223,10 @@ func (s *stream[V]) help(ctx context.Context, done *latch) {
 	}
 	s.mu.Lock()
 	if s.executing || s.closed.Load() {
-		s.held = false // who executes looks again, in finish or work
+		s.held = false // who executes wakes the worker for what it leaves
 		s.mu.Unlock()
 		return
 	}
-	s.executing = true
-	s.mu.Unlock()
 	s.drain(done)
+	s.unlock()
 }

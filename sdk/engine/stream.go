@@ -19,6 +19,7 @@ type stream[V any] struct {
 	number int // among the streams of the device
 	queue  Queue[V]
 	async  Asynchronous[V] // nil for a synchronous queue
+	busy   Busy            // nil for a queue that needs not be told
 	closed atomic.Bool
 	quit   chan struct{} // closed by Close
 
@@ -57,6 +58,7 @@ func newStream[V any](d *device[V], q Queue[V]) *stream[V] {
 	s := &stream[V]{dev: d, queue: q, wake: make(chan struct{}, 1), quit: make(chan struct{}), asleep: true, pend: new(pending), spare: new(pending)}
 	s.rest = sync.NewCond(&s.mu)
 	s.async, _ = q.(Asynchronous[V])
+	s.busy, _ = q.(Busy)
 	go s.work()
 	return s
 }
