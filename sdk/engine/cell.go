@@ -85,20 +85,6 @@ func (d *device[V]) remove(c *cell[V]) {
 	c.named = false
 }
 
-// free takes id out of the table.
-func (d *device[V]) free(id op.TensorID) error {
-	d.mu.Lock()
-	c, err := d.find(id)
-	if err == nil {
-		d.remove(c)
-	}
-	d.mu.Unlock()
-	if err == nil {
-		d.drop(c)
-	}
-	return err
-}
-
 // hold finds id and adds a holder.
 func (d *device[V]) hold(id op.TensorID) (*cell[V], error) {
 	d.mu.Lock()
@@ -118,8 +104,32 @@ func (d *device[V]) retain(c *cell[V]) {
 	d.mu.Unlock()
 }
 
-// define makes a tensor of c, whose holder the table becomes. The caller holds the device, and calls bury afterwards. A tensor
-// that has the id already is replaced, which is a failure.
+// enter locks the device for the command that executes. Commands that follow find it locked, until one of them leaves it.
+func (s *stream[V]) enter() {
+	if !s.inside {
+		s.inside = true
+		s.dev.mu.Lock()
+	}
+}
+
+// leave unlocks the device, and gives the values up that have no holder any more. Whatever is an author's or may wait is called
+// after it.
+func (s *stream[V]) leave() {
+	if s.inside {
+		s.inside = false
+		s.dev.mu.Unlock()
+	}
+	if len(s.dead) > 0 {
+		for _, c := range s.dead {
+			s.end(c, true)
+		}
+		clear(s.dead)
+		s.dead = s.dead[:0]
+	}
+}
+
+// define makes a tensor of c, whose holder the table becomes. The stream is in the device. A tensor that has the id already is
+// replaced, which is a failure.
 func (s *stream[V]) define(c *cell[V]) {
 	d, id := s.dev, c.desc.ID
 	d.generation = max(d.generation, id.Generation())
@@ -130,20 +140,11 @@ func (s *stream[V]) define(c *cell[V]) {
 	d.cells[id], c.named = c, true
 }
 
-// unhold takes a holder away. The caller holds the device, and calls bury afterwards.
+// unhold takes a holder away. The stream is in the device.
 func (s *stream[V]) unhold(c *cell[V]) {
 	if c.refs--; c.refs == 0 {
 		s.dead = append(s.dead, c)
 	}
-}
-
-// bury ends the cells that have no holder any more.
-func (s *stream[V]) bury() {
-	for _, c := range s.dead {
-		s.end(c, true)
-	}
-	clear(s.dead)
-	s.dead = s.dead[:0]
 }
 
 // mostSpare bounds the cells that a stream keeps for reuse.
@@ -167,17 +168,9 @@ func (s *stream[V]) newCell(desc *op.Desc, err error) (c *cell[V]) {
 	return s.dev.begin(c, desc, err)
 }
 
-// give makes a tensor of a value or an error.
-func (s *stream[V]) give(desc op.Desc, v V, err error) {
-	c := s.newCell(&desc, err)
-	c.value = v
-	s.put(c)
-}
-
-// put is define for one cell.
-func (s *stream[V]) put(c *cell[V]) {
-	s.dev.mu.Lock()
+// give makes a tensor of a value or an error. The stream is in the device.
+func (s *stream[V]) give(desc *op.Desc, v V, err error, late *fault) {
+	c := s.newCell(desc, err)
+	c.value, c.late = v, late
 	s.define(c)
-	s.dev.mu.Unlock()
-	s.bury()
 }

@@ -10,25 +10,42 @@ import (
 
 // scratch is what executing commands reuses.
 type scratch[V any] struct {
-	cells []*cell[V]
-	open  []*fault // of operands that are unsettled
-	call  Call[V]
-	owned []bool     // operands that a plan may take
-	given []bool     // the same before it ran
-	dead  []*cell[V] // without a holder
-	idle  []*cell[V] // for reuse
+	cells  []*cell[V]
+	open   []*fault // of operands that are unsettled
+	call   Call[V]
+	owned  []bool     // operands that a plan may take
+	given  []bool     // the same before it ran
+	dead   []*cell[V] // without a holder
+	inside bool       // the stream has locked the device
+	idle   []*cell[V] // for reuse
 }
 
+// execute runs a command. It may leave the stream in the device.
 func (s *stream[V]) execute(p *pending, c *command) {
 	switch c.kind {
 	case doNodes:
 		s.executeNodes(p.nodes[c.from:c.to])
 	case doFree:
-		s.free(p.ids[c.from:c.to], func(id op.TensorID, err error) {
-			s.fail(fmt.Errorf("%s: free %v: %w", s.dev.backend.name(), id, err))
-		})
+		s.enter()
+		for _, id := range p.ids[c.from:c.to] {
+			if err := s.free(id); err != nil {
+				s.fail(fmt.Errorf("%s: free %v: %w", s.dev.backend.name(), id, err))
+			}
+		}
 	case doDefine:
-		s.put(c.on.(*cell[V]))
+		s.enter()
+		s.define(c.on.(*cell[V]))
+	case doRead:
+		s.resolve(c.on.(*ticket[V]))
+	default:
+		s.leave()
+		s.executeOutside(p, c)
+	}
+}
+
+// executeOutside runs a command that does not begin in the device.
+func (s *stream[V]) executeOutside(p *pending, c *command) {
+	switch c.kind {
 	case doUpload:
 		s.executeUpload(c.on.(*upload))
 	case doRun:
@@ -37,30 +54,23 @@ func (s *stream[V]) execute(p *pending, c *command) {
 		s.reach(c.on.(*event[V]))
 	case doAwait:
 		s.await(c.on.(*event[V]))
-	case doRead:
-		c.on.(*ticket[V]).resolve()
 	case doCall:
 		c.on.(func())()
 	}
 }
 
-// free takes tensors out of the table.
-func (s *stream[V]) free(ids []op.TensorID, missing func(op.TensorID, error)) {
-	s.dev.mu.Lock()
-	for _, id := range ids {
-		if c, err := s.dev.find(id); err != nil {
-			missing(id, err)
-		} else {
-			s.dev.remove(c)
-			s.unhold(c)
-		}
+// free takes a tensor out of the table. The stream is in the device.
+func (s *stream[V]) free(id op.TensorID) error {
+	c, err := s.dev.find(id)
+	if err == nil {
+		s.dev.remove(c)
+		s.unhold(c)
 	}
-	s.dev.mu.Unlock()
-	s.bury()
+	return err
 }
 
 // gather looks up operands and puts them into s.cells, each with a holder. For what is not there, the cell is nil. err is
-// what the outputs are poisoned with, and fresh says that it begins here. The caller holds the device.
+// what the outputs are poisoned with, and fresh says that it begins here. The stream is in the device.
 func (s *stream[V]) gather(ids []op.TensorID) (err error, fresh bool) {
 	s.cells, s.open = s.cells[:0], s.open[:0]
 	for i, id := range ids {
@@ -83,7 +93,7 @@ func (s *stream[V]) gather(ids []op.TensorID) (err error, fresh bool) {
 	return err, fresh
 }
 
-// unname takes a gathered operand out of the table. The caller holds the device.
+// unname takes a gathered operand out of the table. The stream is in the device.
 func (s *stream[V]) unname(i int) {
 	if c := s.cells[i]; c != nil && c.named { // else it stands among the operands twice
 		s.dev.remove(c)
@@ -91,13 +101,13 @@ func (s *stream[V]) unname(i int) {
 	}
 }
 
-// leave ends an operand that has no other holder; release says whether its value is still there.
-func (s *stream[V]) leave(i int, release bool) {
+// endCell ends an operand that has no other holder; release says whether its value is still there.
+func (s *stream[V]) endCell(i int, release bool) {
 	s.end(s.cells[i], release)
 	s.cells[i] = nil
 }
 
-// unholdCells takes the holders away that gather gave. The caller holds the device, and calls bury afterwards.
+// unholdCells takes the holders away that gather gave. The stream is in the device.
 func (s *stream[V]) unholdCells() {
 	for _, c := range s.cells {
 		if c != nil {
@@ -108,35 +118,28 @@ func (s *stream[V]) unholdCells() {
 
 // executeNodes runs nodes in order. The device is left only while a node computes.
 func (s *stream[V]) executeNodes(nodes []op.Node) {
-	d, most := s.dev, 0
-	d.mu.Lock()
+	most := 0
 	for i := range nodes {
 		if s.closed.Load() {
 			break
 		}
-		err, fresh := s.bind(&nodes[i])
-		d.mu.Unlock()
-		late := s.executeNode(&nodes[i], &err, fresh)
-		d.mu.Lock()
+		n := &nodes[i]
+		s.enter()
+		err, fresh := s.bind(n)
+		s.leave()
+		late := s.executeNode(n, &err, fresh)
+		s.enter()
 		s.unholdCells()
-		outs := nodes[i].Outputs
-		for k := range outs {
-			c := s.newCell(&outs[k], err)
-			c.value, c.late = s.call.Out[k], late
-			s.define(c)
+		for k := range n.Outputs {
+			s.give(&n.Outputs[k], s.call.Out[k], err, late)
 		}
 		clear(s.call.Out)
-		if most = max(most, len(s.call.In)); len(s.dead) > 0 {
-			d.mu.Unlock()
-			s.bury()
-			d.mu.Lock()
-		}
+		most = max(most, len(s.call.In))
 	}
-	d.mu.Unlock()
 	clear(s.call.In[:most])
 }
 
-// bind finds the operands of a node for s.call. The caller holds the device.
+// bind finds the operands of a node for s.call. The stream is in the device.
 func (s *stream[V]) bind(n *op.Node) (err error, fresh bool) {
 	err, fresh = s.gather(n.Inputs)
 	dropped := n.Drop
@@ -181,7 +184,7 @@ func (s *stream[V]) executeNode(n *op.Node, err *error, fresh bool) *fault {
 	}
 	for m := call.Owned; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m)
-		s.leave(i, call.taken>>i&1 == 0)
+		s.endCell(i, call.taken>>i&1 == 0)
 	}
 	if *err != nil {
 		return nil
@@ -228,7 +231,8 @@ func (s *stream[V]) executeUpload(u *upload) {
 		err = &core.NodeError{Op: "write", Outputs: []op.Desc{u.desc}, Err: err}
 		s.fail(err)
 	}
-	s.give(u.desc, v, err)
+	s.enter()
+	s.give(&u.desc, v, err, nil)
 }
 
 func resize[V any](l []V, n int) []V {

@@ -98,7 +98,8 @@ func (s *stream[V]) produce(what string, outs []op.Desc, get func() ([][]byte, e
 		err = &core.NodeError{Op: what, Outputs: outs, Err: err}
 		s.fail(err)
 	}
-	for i, o := range outs {
-		s.give(o, values[i], err)
+	s.enter()
+	for i := range outs {
+		s.give(&outs[i], values[i], err, nil)
 	}
 }

@@ -247,9 +247,8 @@ func donatedTwice(r core.Run) (i, earlier int) {
 
 // executeRun binds inputs, runs the plan and defines the outputs; with an error, all of them carry it.
 func (s *stream[V]) executeRun(p *defined[V], inputs []op.TensorID, donated []bool, outputs []op.TensorID) {
-	d := s.dev
 	defer p.drop()
-	d.mu.Lock()
+	s.enter()
 	err, fresh := s.gather(inputs)
 	owned := s.owned[:0]
 	for i, given := range donated {
@@ -260,7 +259,7 @@ func (s *stream[V]) executeRun(p *defined[V], inputs []op.TensorID, donated []bo
 	for i, c := range s.cells {
 		owned = append(owned, donated != nil && donated[i] && c != nil && c.refs == 1)
 	}
-	d.mu.Unlock()
+	s.leave()
 	in := s.call.In[:0]
 	for i, c := range s.cells {
 		if err != nil {
@@ -295,20 +294,17 @@ func (s *stream[V]) executeRun(p *defined[V], inputs []op.TensorID, donated []bo
 	}
 	for i, sole := range before {
 		if sole {
-			s.leave(i, owned[i])
+			s.endCell(i, owned[i])
 		}
 	}
-	d.mu.Lock()
+	s.enter()
 	s.unholdCells()
 	for i, id := range outputs {
 		o := p.outputs[i]
 		o.ID = id
-		c := s.newCell(&o, err)
-		c.value, c.late = out[i], late
-		s.define(c)
+		s.give(&o, out[i], err, late)
 	}
-	d.mu.Unlock()
-	s.bury()
+	s.leave()
 	if watch != nil && err == nil {
 		watch.settle(s.flush)
 		watch.run(p, p.program)

@@ -126,6 +126,7 @@ func (s *stream[V]) do(c command) error {
 	s.executing = true
 	s.mu.Unlock()
 	s.execute(nil, &c)
+	s.leave()
 	s.done++
 	s.mu.Lock()
 	s.rests()
@@ -187,12 +188,14 @@ func (s *stream[V]) drain(stop *latch) {
 		p := s.spare
 		for i := range p.commands {
 			if s.closed.Load() {
+				s.leave()
 				s.abandon(p, &p.commands[i])
 				continue
 			}
 			s.execute(p, &p.commands[i])
 			s.done++
 		}
+		s.leave()
 		p.reset()
 		if s.busy != nil {
 			s.busy.End()

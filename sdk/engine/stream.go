@@ -201,7 +201,10 @@ func (s *stream[V]) Close() error {
 
 // abandon gives up what a command holds that will not be executed, and frees what it would have freed.
 func (s *stream[V]) abandon(p *pending, c *command) {
-	free := func(id op.TensorID) { _ = s.dev.free(id) } // perhaps a dropped command was to define it
+	free := func(id op.TensorID) {
+		s.enter()
+		_ = s.free(id) // perhaps a dropped command was to define it
+	}
 	switch c.kind {
 	case doNodes:
 		for i := c.from; i < c.to; i++ {
@@ -222,12 +225,15 @@ func (s *stream[V]) abandon(p *pending, c *command) {
 				free(p.ids[c.from+i])
 			}
 		}
+		s.leave()
 		c.on.(*defined[V]).drop()
 	case doDefine:
-		s.dev.drop(c.on.(*cell[V]))
+		s.enter()
+		s.unhold(c.on.(*cell[V]))
 	case doUpload:
 		c.on.(*upload).done()
 	}
+	s.leave()
 }
 
 func (s *stream[V]) closedError() error {

@@ -68,10 +68,10 @@ func (s *stream[V]) read(t *ticket[V]) *ticket[V] {
 	return t
 }
 
-// resolve takes hold of the tensor, when it is the turn of the read.
-func (t *ticket[V]) resolve() {
-	s, d := t.s, t.s.dev
-	d.mu.Lock()
+// resolve takes hold of the tensor for t, whose turn it is.
+func (s *stream[V]) resolve(t *ticket[V]) {
+	d := s.dev
+	s.enter()
 	c, err := d.alive(t.id)
 	switch {
 	case err == core.ErrStale || err == core.ErrUnknownTensor:
@@ -81,9 +81,9 @@ func (t *ticket[V]) resolve() {
 	case err == nil:
 		c.refs++
 		if s.async != nil {
-			d.mu.Unlock()
+			s.leave()
 			t.fetch, err = s.fetch(c, !t.view)
-			d.mu.Lock()
+			s.enter()
 		}
 		if err == nil && !t.given {
 			t.cell = c
@@ -92,8 +92,7 @@ func (t *ticket[V]) resolve() {
 			s.unhold(c)
 		}
 	}
-	d.mu.Unlock()
-	s.bury()
+	s.leave() // what was freed before is
 	t.err = err
 	t.done.open()
 }
