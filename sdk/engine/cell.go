@@ -61,7 +61,7 @@ func (d *device[V]) drop(c *cell[V]) {
 
 // find returns the cell of id, or what else the id is. The caller holds mu.
 func (d *device[V]) find(id op.TensorID) (*cell[V], error) {
-	if c := d.cells[id]; c != nil {
+	if c := d.cells.get(id); c != nil {
 		return c, nil
 	}
 	if id.Generation() < d.generation {
@@ -81,7 +81,7 @@ func (d *device[V]) alive(id op.TensorID) (*cell[V], error) {
 
 // remove takes a cell out of the table, whose place as a holder goes to the caller, who holds mu.
 func (d *device[V]) remove(c *cell[V]) {
-	delete(d.cells, c.desc.ID)
+	d.cells.remove(c.desc.ID)
 	c.named = false
 }
 
@@ -133,11 +133,12 @@ func (s *stream[V]) leave() {
 func (s *stream[V]) define(c *cell[V]) {
 	d, id := s.dev, c.desc.ID
 	d.generation = max(d.generation, id.Generation())
-	if old := d.cells[id]; old != nil {
+	c.named = true
+	if old := d.cells.put(id, c); old != nil {
 		s.fail(fmt.Errorf("%s: %v is defined twice: %w", d.backend.name(), id, core.ErrProtocol))
+		old.named = false
 		s.unhold(old)
 	}
-	d.cells[id], c.named = c, true
 }
 
 // unhold takes a holder away. The stream is in the device.

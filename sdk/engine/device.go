@@ -21,7 +21,7 @@ type device[V any] struct {
 	profile atomic.Pointer[recording]
 
 	mu         sync.Mutex // guards what follows
-	cells      map[op.TensorID]*cell[V]
+	cells      table[V]
 	generation uint16 // the greatest of any id seen
 	programs   map[core.ProgramID]*defined[V]
 	lastID     core.ProgramID
@@ -35,8 +35,7 @@ type device[V any] struct {
 var _ core.Device = (*device[int])(nil)
 
 func newDevice[V any](b *backend[V], author Device[V]) *device[V] {
-	d := &device[V]{backend: b, author: author, ids: core.NewIDs(0), cells: map[op.TensorID]*cell[V]{},
-		programs: map[core.ProgramID]*defined[V]{}, streams: map[*stream[V]]struct{}{}}
+	d := &device[V]{backend: b, author: author, ids: core.NewIDs(0), programs: map[core.ProgramID]*defined[V]{}, streams: map[*stream[V]]struct{}{}}
 	d.meter, _ = author.(Meter)
 	for name, claim := range author.Capabilities().Ops {
 		c, ok := op.ByName(name)
@@ -113,7 +112,7 @@ func (d *device[V]) Extend(target any) bool {
 // Memory implements core.MemoryStats.
 func (d *device[V]) Memory() core.Memory {
 	d.mu.Lock()
-	m := core.Memory{InUse: d.bytes.Load(), Reserved: d.bytes.Load(), Tensors: int64(len(d.cells))}
+	m := core.Memory{InUse: d.bytes.Load(), Reserved: d.bytes.Load(), Tensors: int64(d.cells.used)}
 	d.mu.Unlock()
 	if d.meter != nil {
 		m.InUse, m.Reserved = d.meter.Memory()
@@ -139,7 +138,7 @@ func (d *device[V]) Close() error {
 	}
 	d.mu.Lock()
 	cells, programs := d.cells, d.programs
-	d.cells, d.programs = nil, nil
+	d.cells, d.programs = table[V]{}, nil
 	var open []*ticket[V]
 	for t := d.tickets; t != nil; t = t.after {
 		open = append(open, t)
@@ -152,8 +151,10 @@ func (d *device[V]) Close() error {
 	for _, p := range programs {
 		p.drop()
 	}
-	for _, c := range cells {
-		d.drop(c)
+	for _, e := range cells.slots {
+		if e.cell != nil {
+			d.drop(e.cell)
+		}
 	}
 	d.backend.forget(d)
 	d.author.Close()
