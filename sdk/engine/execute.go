@@ -72,7 +72,7 @@ func (s *stream[V]) free(id op.TensorID) error {
 // gather looks up operands and puts them into s.cells, each with a holder. For what is not there, the cell is nil. err is
 // what the outputs are poisoned with, and fresh says that it begins here. The stream is in the device.
 func (s *stream[V]) gather(ids []op.TensorID) (err error, fresh bool) {
-	s.cells, s.open = s.cells[:0], s.open[:0]
+	s.cells, s.open = resize(s.cells, len(ids)), s.open[:0]
 	for i, id := range ids {
 		c, e := s.dev.find(id)
 		if e != nil {
@@ -88,7 +88,7 @@ func (s *stream[V]) gather(ids []op.TensorID) (err error, fresh bool) {
 				s.open = append(s.open, c.late)
 			}
 		}
-		s.cells = append(s.cells, c)
+		s.cells[i] = c
 	}
 	return err, fresh
 }
@@ -162,16 +162,16 @@ func (s *stream[V]) bind(n *op.Node) (err error, fresh bool) {
 // they may still fail with.
 func (s *stream[V]) executeNode(n *op.Node, err *error, fresh bool) *fault {
 	call := &s.call
-	call.Node, call.In, call.Descs, call.taken = n, call.In[:0], call.Descs[:0], 0
-	call.Out = resize(call.Out, len(n.Outputs))
+	call.Node, call.taken, call.Out = n, 0, resize(call.Out, len(n.Outputs))
 	watch := s.watch()
 	if *err == nil {
 		*err = s.dev.claimed(n)
 		fresh = *err != nil
 	}
 	if *err == nil {
-		for _, c := range s.cells {
-			call.In, call.Descs = append(call.In, c.value), append(call.Descs, c.desc)
+		call.In, call.Descs = resize(call.In, len(s.cells)), resize(call.Descs, len(s.cells))
+		for i, c := range s.cells {
+			call.In[i], call.Descs[i] = c.value, c.desc
 		}
 		watch.start()
 		*err = s.compute(call)
@@ -235,10 +235,10 @@ func (s *stream[V]) executeUpload(u *upload) {
 	s.give(&u.desc, v, err, nil)
 }
 
+// resize returns n places for values, where those of l lie if they are enough.
 func resize[V any](l []V, n int) []V {
-	for len(l) < n {
-		var none V
-		l = append(l, none)
+	if n > cap(l) {
+		return make([]V, n)
 	}
 	return l[:n]
 }
