@@ -46,18 +46,27 @@ func profileRecords(ctx context.Context, q *queue) error {
 			return err
 		}
 	}
-	if err := q.sync(ctx); err != nil {
-		return err
-	}
-	p, err := x.StopProfile(ctx)
+	p, err := recorded(ctx, q, x)
 	if err != nil {
-		return fmt.Errorf("stop profile: %w", err)
+		return err
 	}
 	prog, err := affine()
 	if err != nil {
 		return err
 	}
 	return errors.Join(checkProfile(p, time.Since(began), prog.Name, runs), q.stillGood(ctx))
+}
+
+// recorded ends the recording when all that was submitted is done.
+func recorded(ctx context.Context, q *queue, x core.Profiling) (*core.Profile, error) {
+	if err := q.sync(ctx); err != nil {
+		return nil, err
+	}
+	p, err := x.StopProfile(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("stop profile: %w", err)
+	}
+	return p, nil
 }
 
 // checkProfile checks the profile of one exp and then some runs of a program, on one stream.
@@ -127,12 +136,9 @@ func profileRecordings(ctx context.Context, q *queue) error {
 		if _, err := q.do(op.Exp, []op.Desc{in}); err != nil {
 			return err
 		}
-		if err := q.sync(ctx); err != nil {
-			return err
-		}
-		p, err := x.StopProfile(ctx)
+		p, err := recorded(ctx, q, x)
 		if err != nil {
-			return fmt.Errorf("stop profile: %w", err)
+			return err
 		}
 		if len(p.Records) != 1 {
 			return fmt.Errorf("a profile of one node has %d records", len(p.Records))

@@ -17,35 +17,12 @@ var displays = map[string]bool{"tools/opsdoc/write.go": true, "tools/status/suit
 
 // A section of the op table is a heading. What code decides by is in a row's traits.
 func TestNobodyDecidesBySection(t *testing.T) {
-	root, err := filepath.Abs("..")
-	require.NoError(t, err)
 	read := map[string]bool{}
-	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name := d.Name()
-		if d.IsDir() && (name == "testdata" || file != root && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_"))) {
-			return fs.SkipDir
-		}
-		if !strings.HasSuffix(name, ".go") {
-			return nil
-		}
-		rel, err := filepath.Rel(root, file)
-		if err != nil {
-			return err
-		}
-		rel = filepath.ToSlash(rel)
-		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
+	parsed(t, ".go", func(rel string, _ *token.FileSet, f *ast.File) {
 		if readsSection(f, strings.HasPrefix(rel, "core/op/")) {
 			read[rel] = true
 		}
-		return nil
 	})
-	require.NoError(t, err)
 	for file := range read {
 		table := strings.HasPrefix(file, "core/op/table_")
 		if !table && !displays[file] {
@@ -55,6 +32,33 @@ func TestNobodyDecidesBySection(t *testing.T) {
 	for file := range displays {
 		require.True(t, read[file], "%s does not read a section", file)
 	}
+}
+
+// parsed calls f with the files of the repository whose names end so.
+func parsed(t *testing.T, suffix string, f func(rel string, set *token.FileSet, file *ast.File)) {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	require.NoError(t, err)
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() && (name == "testdata" || path != root && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_"))) {
+			return fs.SkipDir
+		}
+		if !strings.HasSuffix(name, suffix) {
+			return nil
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		f(filepath.ToSlash(rel), set, file)
+		return err
+	}))
 }
 
 // readsSection reports whether a file that can name a row has a selector Section.

@@ -5,8 +5,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -37,25 +35,8 @@ var waits = []waiting{
 
 // A test that is skipped says why, in words that tell how to run it. With -v the skips are counted by what they wait for.
 func TestSkipsHaveReasons(t *testing.T) {
-	root, err := filepath.Abs("..")
-	require.NoError(t, err)
 	counts := make([]int, len(waits))
-	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name := d.Name()
-		if d.IsDir() && (name == "testdata" || file != root && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_"))) {
-			return fs.SkipDir
-		}
-		if !strings.HasSuffix(name, "_test.go") {
-			return nil
-		}
-		set := token.NewFileSet()
-		f, err := parser.ParseFile(set, file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
+	parsed(t, "_test.go", func(_ string, set *token.FileSet, f *ast.File) {
 		for _, s := range skips(f) {
 			if s.fault != "" {
 				t.Errorf("%s: %s", set.Position(s.at), s.fault)
@@ -63,9 +44,7 @@ func TestSkipsHaveReasons(t *testing.T) {
 			}
 			counts[slices.IndexFunc(waits, func(w waiting) bool { return w.words.MatchString(s.reason) })]++
 		}
-		return nil
 	})
-	require.NoError(t, err)
 	total := 0
 	for i, w := range waits {
 		t.Logf("%3d skips wait for %s", counts[i], w.what)

@@ -88,7 +88,7 @@ func TestWorkingFolder(t *testing.T) {
 func TestAsk(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{err: &out}
-	folder := host.LocalFolder{Path: "/work/burn_plugins", Plugins: []string{"mine", "\x1b[2Jother"}, Foreign: errors.New("/work has mode 0777")}
+	folder := host.LocalFolder{Path: "/home/me/project/burn_plugins", Plugins: []string{"mine", "\x1b[2Jother"}, Foreign: errors.New("/home/me/project has mode 0777")}
 	for answer, want := range map[string]bool{"y\n": true, "Yes\n": true, "\n": false, "": false, "n\n": false, "yo\n": false} {
 		out.Reset()
 		ask := a.ask(strings.NewReader(answer))

@@ -128,23 +128,9 @@ func (j jsonResults) write(r *itemResult) error {
 	return j.put(out)
 }
 
-// wholeOf is infoOf with all elements.
+// wholeOf is an output with all elements.
 func wholeOf(name string, v onnxtest.Value) outputInfo {
-	o := outputInfo{Name: name}
-	switch v.Kind {
-	case onnxtest.Tensor:
-		o.Kind, o.DType, o.Shape = "tensor", v.Tensor.DType.String(), append([]int{}, v.Tensor.Shape...)
-		o.Values = firstValues(v.Tensor, v.Tensor.Shape.Size())
-		return o
-	case onnxtest.Sequence:
-		o.Kind = "sequence"
-	default:
-		o.Kind = "optional"
-	}
-	for i, e := range v.Elems {
-		o.Elems = append(o.Elems, wholeOf(elemName(name, v, i), e))
-	}
-	return o
+	return describe(name, v, func(o *outputInfo, a onnxtest.Array) { o.Values = firstValues(a, a.Shape.Size()) })
 }
 
 func (j jsonResults) fail(label string, err error) error {

@@ -60,18 +60,25 @@ func statsOf(a onnxtest.Array) *stats {
 	return &s
 }
 
+// infoOf is an output with a summary of its elements.
 func infoOf(name string, v onnxtest.Value) outputInfo {
-	o := outputInfo{Name: name}
-	switch v.Kind {
-	case onnxtest.Tensor:
-		a := v.Tensor
-		o.Kind, o.DType, o.Shape = "tensor", a.DType.String(), append([]int{}, a.Shape...)
+	return describe(name, v, func(o *outputInfo, a onnxtest.Array) {
 		o.Stats = statsOf(a)
 		n := a.Shape.Size()
 		if n > small {
 			n = shown
 		}
 		o.Values = firstValues(a, n)
+	})
+}
+
+// describe is an output, to whose tensors elements adds what is wanted of them.
+func describe(name string, v onnxtest.Value, elements func(o *outputInfo, a onnxtest.Array)) outputInfo {
+	o := outputInfo{Name: name}
+	switch v.Kind {
+	case onnxtest.Tensor:
+		o.Kind, o.DType, o.Shape = "tensor", v.Tensor.DType.String(), append([]int{}, v.Tensor.Shape...)
+		elements(&o, v.Tensor)
 		return o
 	case onnxtest.Sequence:
 		o.Kind = "sequence"
@@ -79,7 +86,7 @@ func infoOf(name string, v onnxtest.Value) outputInfo {
 		o.Kind = "optional"
 	}
 	for i, e := range v.Elems {
-		o.Elems = append(o.Elems, infoOf(elemName(name, v, i), e))
+		o.Elems = append(o.Elems, describe(elemName(name, v, i), e, elements))
 	}
 	return o
 }

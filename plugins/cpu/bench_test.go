@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 )
 
@@ -163,10 +164,12 @@ func BenchmarkProgram(b *testing.B) {
 	}
 	id, _ := k.bind(b, bed, y)
 	in := put(bed, random(1, 4), 4)
+	programs := extension[core.Programs](bed)
 	b.ReportAllocs()
 	for b.Loop() {
 		out := bed.id()
-		if bed.Run(id, []op.TensorID{in.ID}, []op.TensorID{out}) != nil || bed.Free([]op.TensorID{out}) != nil {
+		r := core.Run{Program: id, Inputs: []op.TensorID{in.ID}, Outputs: []op.TensorID{out}}
+		if programs.Run(bed.Stream, r) != nil || bed.Free([]op.TensorID{out}) != nil {
 			b.Fatal("failed")
 		}
 		bed.Sync(ctx)

@@ -28,19 +28,23 @@ var (
 type sharing struct {
 	// single gives each of them one thread; else one at a time has all, for a loop.
 	single bool
-	active atomic.Int32 // streams that compute
+	active atomic.Int32 // streams that compute, if single
 }
 
 // Begin implements engine.Busy: workers stay awake between commands.
 func (q *queue) Begin() {
-	q.driver.sharing.active.Add(1)
+	if s := &q.driver.sharing; s.single {
+		s.active.Add(1)
+	}
 	q.driver.pool.Hold()
 }
 
 // End implements engine.Busy.
 func (q *queue) End() {
 	q.driver.pool.Release()
-	q.driver.sharing.active.Add(-1)
+	if s := &q.driver.sharing; s.single {
+		s.active.Add(-1)
+	}
 }
 
 // environment is the threads and memory for the next kernel.

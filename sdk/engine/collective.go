@@ -181,20 +181,18 @@ func (g *group[V]) take(what string, cs core.Stream, in op.TensorID, out op.Desc
 	g.rounds++
 	g.open++
 	g.mu.Unlock()
-	return s.push(func(p *pending[V]) {
-		p.add(command[V]{kind: doCall, call: func() {
-			defer g.ended()
-			s.produce(what, []op.Desc{out}, func() ([][]byte, error) {
-				mine, err := g.mine(s, in, check)
-				all, err := g.m.exchange(n, g.rank, mine, err, s.quit)
-				if err != nil {
-					return nil, err
-				}
-				got, err := combine(all)
-				return [][]byte{got}, err
-			})
-		}})
-	})
+	return s.append(command{kind: doCall, on: func() {
+		defer g.ended()
+		s.produce(what, []op.Desc{out}, func() ([][]byte, error) {
+			mine, err := g.mine(s, in, check)
+			all, err := g.m.exchange(n, g.rank, mine, err, s.quit)
+			if err != nil {
+				return nil, err
+			}
+			got, err := combine(all)
+			return [][]byte{got}, err
+		})
+	}})
 }
 
 // mine is the elements that the rank gives.

@@ -16,12 +16,12 @@ type device[V any] struct {
 	author  Device[V]
 	ids     *core.IDs
 	claims  []uint16     // by op: the version that the document claims, 0 for none
-	bytes   atomic.Int64 // of elements of live values
-	spare   sync.Pool    // of *cell[V]
+	meter   Meter        // the author, if it is one
+	bytes   atomic.Int64 // of elements of values, without a meter
 	profile atomic.Pointer[recording]
 
 	mu         sync.Mutex // guards what follows
-	cells      map[op.TensorID]*cell[V]
+	cells      table[V]
 	generation uint16 // the greatest of any id seen
 	programs   map[core.ProgramID]*defined[V]
 	lastID     core.ProgramID
@@ -35,8 +35,8 @@ type device[V any] struct {
 var _ core.Device = (*device[int])(nil)
 
 func newDevice[V any](b *backend[V], author Device[V]) *device[V] {
-	d := &device[V]{backend: b, author: author, ids: core.NewIDs(0), cells: map[op.TensorID]*cell[V]{},
-		programs: map[core.ProgramID]*defined[V]{}, streams: map[*stream[V]]struct{}{}}
+	d := &device[V]{backend: b, author: author, ids: core.NewIDs(0), programs: map[core.ProgramID]*defined[V]{}, streams: map[*stream[V]]struct{}{}}
+	d.meter, _ = author.(Meter)
 	for name, claim := range author.Capabilities().Ops {
 		c, ok := op.ByName(name)
 		if !ok {
@@ -112,13 +112,12 @@ func (d *device[V]) Extend(target any) bool {
 // Memory implements core.MemoryStats.
 func (d *device[V]) Memory() core.Memory {
 	d.mu.Lock()
-	n := int64(len(d.cells))
+	m := core.Memory{InUse: d.bytes.Load(), Reserved: d.bytes.Load(), Tensors: int64(d.cells.used)}
 	d.mu.Unlock()
-	if m, ok := d.author.(Meter); ok {
-		inUse, reserved := m.Memory()
-		return core.Memory{InUse: inUse, Reserved: reserved, Tensors: n}
+	if d.meter != nil {
+		m.InUse, m.Reserved = d.meter.Memory()
 	}
-	return core.Memory{InUse: d.bytes.Load(), Reserved: d.bytes.Load(), Tensors: n}
+	return m
 }
 
 // Close implements core.Device.
@@ -139,7 +138,7 @@ func (d *device[V]) Close() error {
 	}
 	d.mu.Lock()
 	cells, programs := d.cells, d.programs
-	d.cells, d.programs = nil, nil
+	d.cells, d.programs = table[V]{}, nil
 	var open []*ticket[V]
 	for t := d.tickets; t != nil; t = t.after {
 		open = append(open, t)
@@ -152,23 +151,25 @@ func (d *device[V]) Close() error {
 	for _, p := range programs {
 		p.drop()
 	}
-	for _, c := range cells {
-		d.drop(c)
+	for _, e := range cells.slots {
+		if e.cell != nil {
+			d.drop(e.cell)
+		}
 	}
 	d.backend.forget(d)
 	d.author.Close()
 	return nil
 }
 
-// use keeps the author's device open until done is called, unless it is closed already.
-func (d *device[V]) use() (done func(), err error) {
+// use keeps the author's device open until using.Done, unless it is closed already.
+func (d *device[V]) use() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return nil, d.closedError()
+		return d.closedError()
 	}
 	d.using.Add(1)
-	return d.using.Done, nil
+	return nil
 }
 
 func (d *device[V]) closedError() error {

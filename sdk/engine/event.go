@@ -19,10 +19,7 @@ type event[V any] struct {
 // Signal implements core.Stream.
 func (s *stream[V]) Signal() core.Event {
 	e := &event[V]{s: s}
-	if s.idle(func() { s.reach(e) }) {
-		return e
-	}
-	if err := s.push(func(p *pending[V]) { p.add(command[V]{kind: doSignal, event: e}) }); err != nil {
+	if err := s.do(command{kind: doSignal, on: e}); err != nil {
 		return core.Failed(err).(core.Event)
 	}
 	return e
@@ -89,7 +86,7 @@ func (s *stream[V]) Wait(e core.Event) error {
 	if s.async == nil && own.done.isOpen.Load() {
 		return nil
 	}
-	return s.push(func(p *pending[V]) { p.add(command[V]{kind: doAwait, event: own}) })
+	return s.append(command{kind: doAwait, on: own})
 }
 
 // await holds the queue until an event of another stream is reached, or will never be.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
@@ -9,62 +10,71 @@ import (
 
 // scratch is what executing commands reuses.
 type scratch[V any] struct {
-	cells []*cell[V]
-	open  []*fault // of operands that are unsettled
-	call  Call[V]
-	owned []bool // operands that a plan may take
-	given []bool // the same before it ran
+	cells  []*cell[V]
+	open   []*fault // of operands that are unsettled
+	call   Call[V]
+	owned  []bool     // operands that a plan may take
+	given  []bool     // the same before it ran
+	dead   []*cell[V] // without a holder
+	inside bool       // the stream has locked the device
+	idle   []*cell[V] // for reuse
 }
 
-func (s *stream[V]) execute(p *pending[V], c *command[V]) {
+// execute runs a command. It may leave the stream in the device.
+func (s *stream[V]) execute(p *pending, c *command) {
 	switch c.kind {
 	case doNodes:
-		for i := c.from; i < c.to; i++ {
-			if s.closed.Load() {
-				return
-			}
-			s.executeNode(&p.nodes[i])
-		}
+		s.executeNodes(p.nodes[c.from:c.to])
 	case doFree:
+		s.enter()
 		for _, id := range p.ids[c.from:c.to] {
-			old, err := s.dev.remove(id)
-			if err != nil {
+			if err := s.free(id); err != nil {
 				s.fail(fmt.Errorf("%s: free %v: %w", s.dev.backend.name(), id, err))
-				continue
 			}
-			s.dev.drop(old)
 		}
 	case doDefine:
-		s.defineOn(c.id, c.cell)
-		c.cell = nil
-	case doUpload:
-		s.executeUpload(c.upload.desc, c.upload.data, c.upload.done)
-	case doRun:
-		var donated []bool
-		if c.mask >= 0 {
-			donated = p.masks[c.mask:][:c.mid-c.from]
-		}
-		s.executeRun(c.run, p.ids[c.from:c.mid], donated, p.ids[c.mid:c.to])
-	case doSignal:
-		s.reach(c.event)
-	case doAwait:
-		s.await(c.event)
+		s.enter()
+		s.define(c.on.(*cell[V]))
 	case doRead:
-		c.ticket.resolve()
-	case doCall:
-		c.call()
+		s.resolve(c.on.(*ticket[V]))
+	default:
+		s.leave()
+		s.executeOutside(p, c)
 	}
 }
 
-// gather looks up operands. Those that drop says are taken out of the table; all of them get a holder, in s.cells. For
-// what is not there, the cell is nil. err is what the outputs are poisoned with, and fresh says that it begins here.
-func (s *stream[V]) gather(ids []op.TensorID, drop func(i int) bool) (err error, fresh bool) {
-	d := s.dev
-	s.cells, s.open = s.cells[:0], s.open[:0]
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// executeOutside runs a command that does not begin in the device.
+func (s *stream[V]) executeOutside(p *pending, c *command) {
+	switch c.kind {
+	case doUpload:
+		s.executeUpload(c.on.(*upload))
+	case doRun:
+		s.executeRun(c.on.(*defined[V]), p.ids[c.from:c.mid], p.donated(c), p.ids[c.mid:c.to])
+	case doSignal:
+		s.reach(c.on.(*event[V]))
+	case doAwait:
+		s.await(c.on.(*event[V]))
+	case doCall:
+		c.on.(func())()
+	}
+}
+
+// free takes a tensor out of the table. The stream is in the device.
+func (s *stream[V]) free(id op.TensorID) error {
+	c, err := s.dev.find(id)
+	if err == nil {
+		s.dev.remove(c)
+		s.unhold(c)
+	}
+	return err
+}
+
+// gather looks up operands and puts them into s.cells, each with a holder. For what is not there, the cell is nil. err is
+// what the outputs are poisoned with, and fresh says that it begins here. The stream is in the device.
+func (s *stream[V]) gather(ids []op.TensorID) (err error, fresh bool) {
+	s.cells, s.open = resize(s.cells, len(ids)), s.open[:0]
 	for i, id := range ids {
-		c, e := d.find(id)
+		c, e := s.dev.find(id)
 		if e != nil {
 			if err == nil {
 				err, fresh = fmt.Errorf("input %d, %v: %w", i, id, e), true
@@ -73,102 +83,162 @@ func (s *stream[V]) gather(ids []op.TensorID, drop func(i int) bool) (err error,
 			err, fresh = p, false
 		}
 		if c != nil {
-			c.retain()
+			c.refs++
 			if c.late != nil && !c.late.settled {
 				s.open = append(s.open, c.late)
 			}
 		}
-		s.cells = append(s.cells, c)
+		s.cells[i] = c
 	}
-	for i, id := range ids {
-		if drop(i) {
-			if c := d.cells[id]; c != nil {
-				delete(d.cells, id)
-				c.refs.Add(-1) // the holder of the table; that of s.cells is left
-			}
+	return err, fresh
+}
+
+// unname takes a gathered operand out of the table. The stream is in the device.
+func (s *stream[V]) unname(i int) {
+	if c := s.cells[i]; c != nil && c.named { // else it stands among the operands twice
+		s.dev.remove(c)
+		c.refs-- // the holder of s.cells is left
+	}
+}
+
+// endCell ends an operand that has no other holder; release says whether its value is still there.
+func (s *stream[V]) endCell(i int, release bool) {
+	s.end(s.cells[i], release)
+	s.cells[i] = nil
+}
+
+// unholdCells takes the holders away that gather gave. The stream is in the device.
+func (s *stream[V]) unholdCells() {
+	for _, c := range s.cells {
+		if c != nil {
+			s.unhold(c)
+		}
+	}
+}
+
+// executeNodes runs nodes in order. The device is left only while a node computes.
+func (s *stream[V]) executeNodes(nodes []op.Node) {
+	most := 0
+	for i := range nodes {
+		if s.closed.Load() {
+			break
+		}
+		n := &nodes[i]
+		s.enter()
+		err, fresh := s.bind(n)
+		s.leave()
+		late := s.executeNode(n, &err, fresh)
+		s.enter()
+		s.unholdCells()
+		for k := range n.Outputs {
+			s.give(&n.Outputs[k], s.call.Out[k], err, late)
+		}
+		clear(s.call.Out)
+		most = max(most, len(s.call.In))
+	}
+	clear(s.call.In[:most])
+}
+
+// bind finds the operands of a node for s.call. The stream is in the device.
+func (s *stream[V]) bind(n *op.Node) (err error, fresh bool) {
+	err, fresh = s.gather(n.Inputs)
+	dropped := n.Drop
+	if len(n.Inputs) < 64 {
+		dropped &= 1<<len(n.Inputs) - 1
+	}
+	for m := dropped; m != 0; m &= m - 1 {
+		s.unname(bits.TrailingZeros64(m))
+	}
+	s.call.Owned = 0
+	for m := dropped; m != 0; m &= m - 1 {
+		if i := bits.TrailingZeros64(m); s.cells[i] != nil && s.cells[i].refs == 1 {
+			s.call.Owned |= 1 << i
 		}
 	}
 	return err, fresh
 }
 
-// executeNode runs one node; a failure goes to its outputs.
-func (s *stream[V]) executeNode(n *op.Node) {
-	d := s.dev
-	err, fresh := s.gather(n.Inputs, func(i int) bool { return i < 64 && n.Drop>>i&1 != 0 })
+// executeNode computes a node whose operands are bound; a failure is what its outputs are poisoned with. It returns what
+// they may still fail with.
+func (s *stream[V]) executeNode(n *op.Node, err *error, fresh bool) *fault {
 	call := &s.call
-	call.Node, call.In, call.Descs, call.Owned, call.taken = n, call.In[:0], call.Descs[:0], 0, 0
-	call.Out = resize(call.Out, len(n.Outputs))
+	call.Node, call.taken, call.Out = n, 0, resize(call.Out, len(n.Outputs))
 	watch := s.watch()
-	if err == nil {
-		err = d.claimed(n)
-		fresh = err != nil
+	if *err == nil {
+		*err = s.dev.claimed(n)
+		fresh = *err != nil
 	}
-	if err == nil {
+	if *err == nil {
+		call.In, call.Descs = resize(call.In, len(s.cells)), resize(call.Descs, len(s.cells))
 		for i, c := range s.cells {
-			call.In, call.Descs = append(call.In, c.value), append(call.Descs, c.desc)
-			if i < 64 && n.Drop>>i&1 != 0 && c.refs.Load() == 1 {
-				call.Owned |= 1 << i
-			}
+			call.In[i], call.Descs[i] = c.value, c.desc
 		}
 		watch.start()
-		if err = guard(func() error { return s.queue.Execute(call) }); err != nil {
-			fresh = true
-		}
+		*err = s.compute(call)
+		fresh = *err != nil
 		watch.stop()
 	}
 	if fresh {
-		err = &core.NodeError{Op: n.Op.String(), Outputs: n.Outputs, Err: err}
-		s.fail(err)
+		*err = &core.NodeError{Op: n.Op.String(), Outputs: n.Outputs, Err: *err}
+		s.fail(*err)
 	}
-	for i, c := range s.cells {
-		switch {
-		case c == nil:
-		case call.taken>>min(i, 63)&1 != 0 && i < 64:
-			d.end(c, false)
-		default:
-			d.drop(c)
-		}
+	for m := call.Owned; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m)
+		s.endCell(i, call.taken>>i&1 == 0)
 	}
-	late := s.started(err, n.Op.String(), "", n.Outputs)
-	for i, o := range n.Outputs {
-		c := d.newCell(o, call.Out[i], err)
-		c.late = late
-		s.defineOn(o.ID, c)
+	if *err != nil {
+		return nil
 	}
-	if watch.on() && err == nil {
+	var late *fault
+	if s.async != nil {
+		late = s.started(n.Op.String(), "", n.Outputs)
+	}
+	if watch != nil {
 		watch.settle(s.flush)
 		watch.node(n, call.Descs)
 	}
-	clear(call.Out)
-	clear(call.In)
-	clear(s.cells)
+	return late
+}
+
+// compute is Queue.Execute with its panics as errors.
+func (s *stream[V]) compute(call *Call[V]) (err error) {
+	done := false
+	defer func() {
+		if !done {
+			err = panicError(recover())
+		}
+	}()
+	err = s.queue.Execute(call)
+	done = true
+	return err
 }
 
 // executeUpload makes a tensor of data in the order of the queue.
-func (s *stream[V]) executeUpload(desc op.Desc, data []byte, done func()) {
+func (s *stream[V]) executeUpload(u *upload) {
 	var v V
 	err := guard(func() (err error) {
 		if s.async != nil {
-			v, err = s.async.Enqueue(desc, data, done)
+			v, err = s.async.Enqueue(u.desc, u.data, u.done)
 			return err
 		}
-		v, err = s.dev.author.Upload(desc, data)
+		v, err = s.dev.author.Upload(u.desc, u.data)
 		return err
 	})
 	if s.async == nil || err != nil {
-		done()
+		u.done()
 	}
 	if err != nil {
-		err = &core.NodeError{Op: "write", Outputs: []op.Desc{desc}, Err: err}
+		err = &core.NodeError{Op: "write", Outputs: []op.Desc{u.desc}, Err: err}
 		s.fail(err)
 	}
-	s.defineOn(desc.ID, s.dev.newCell(desc, v, err))
+	s.enter()
+	s.give(&u.desc, v, err, nil)
 }
 
+// resize returns n places for values, where those of l lie if they are enough.
 func resize[V any](l []V, n int) []V {
-	for len(l) < n {
-		var none V
-		l = append(l, none)
+	if n > cap(l) {
+		return make([]V, n)
 	}
 	return l[:n]
 }

@@ -21,11 +21,10 @@ func (x hostMemory[V]) Adopt(cs core.Stream, desc op.Desc, data []byte, release 
 	if err := s.checkWrite("adopt", desc, data); err != nil {
 		return err
 	}
-	done, err := x.d.use()
-	if err != nil {
+	if err := x.d.use(); err != nil {
 		return err
 	}
-	defer done()
+	defer x.d.using.Done()
 	desc.Shape = desc.Shape.Clone()
 	if a, ok := x.d.author.(Adopter[V]); ok {
 		var v V
@@ -40,8 +39,7 @@ func (x hostMemory[V]) Adopt(cs core.Stream, desc op.Desc, data []byte, release 
 		})
 		switch {
 		case err == nil:
-			c := x.d.newCell(desc, v, nil)
-			err := s.push(func(p *pending[V]) { p.add(command[V]{kind: doDefine, id: desc.ID, cell: c}) })
+			c, err := s.made(desc, v)
 			if err != nil {
 				given = true
 				x.d.drop(c)
@@ -64,7 +62,7 @@ func (x hostMemory[V]) View(ctx context.Context, cs core.Stream, id op.TensorID,
 	if !ok {
 		return fmt.Errorf("%s: view: %w", x.d.backend.name(), core.ErrUnsupported)
 	}
-	t := s.read(id, -1, nil)
+	t := s.read(&ticket[V]{s: s, id: id, view: true})
 	if err := t.reach(ctx); err != nil {
 		return err
 	}
@@ -72,8 +70,8 @@ func (x hostMemory[V]) View(ctx context.Context, cs core.Stream, id op.TensorID,
 	if err != nil {
 		return err
 	}
-	defer x.d.leave(c)
-	if t.mark != nil {
+	defer t.leave(c)
+	if t.fetch != nil {
 		if _, err := t.settled(ctx, c); err != nil {
 			return err
 		}

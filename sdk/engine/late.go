@@ -48,12 +48,8 @@ type lateness[V any] struct {
 // settleAt is how many commands, and marks, are kept that nobody waits for.
 const settleAt = 4096
 
-// started notes that the work of a command was started, and returns what its outputs may fail with. It is nil where the
-// command has failed already, or has been done.
-func (s *stream[V]) started(err error, node, program string, outputs []op.Desc) *fault {
-	if s.async == nil || err != nil {
-		return nil
-	}
+// started notes that the work of a command was started on an asynchronous queue, and returns what its outputs may fail with.
+func (s *stream[V]) started(node, program string, outputs []op.Desc) *fault {
 	s.settling.Lock()
 	crowded := len(s.late.commands) >= settleAt
 	s.settling.Unlock()

@@ -21,25 +21,22 @@ func (x peers[V]) CopyFrom(cs core.Stream, desc op.Desc, from core.Device, id op
 		return fmt.Errorf("%s: copy from a device of another backend: %w", x.d.backend.name(), core.ErrUnsupported)
 	}
 	desc.Shape = desc.Shape.Clone()
-	return s.push(func(p *pending[V]) {
-		p.add(command[V]{kind: doCall, call: func() {
-			s.produce("copy", []op.Desc{desc}, func() ([][]byte, error) {
-				if err := s.flush(); err != nil { // what makes id is done then
-					return nil, err
-				}
-				return src.elements(id, desc)
-			})
-		}})
-	})
+	return s.append(command{kind: doCall, on: func() {
+		s.produce("copy", []op.Desc{desc}, func() ([][]byte, error) {
+			if err := s.flush(); err != nil { // what makes id is done then
+				return nil, err
+			}
+			return src.elements(id, desc)
+		})
+	}})
 }
 
 // elements copies the elements of a tensor, which must have the type and shape of want, to the host.
 func (d *device[V]) elements(id op.TensorID, want op.Desc) ([][]byte, error) {
-	done, err := d.use()
-	if err != nil {
+	if err := d.use(); err != nil {
 		return nil, err
 	}
-	defer done()
+	defer d.using.Done()
 	c, err := d.hold(id)
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", id, err)
@@ -101,7 +98,8 @@ func (s *stream[V]) produce(what string, outs []op.Desc, get func() ([][]byte, e
 		err = &core.NodeError{Op: what, Outputs: outs, Err: err}
 		s.fail(err)
 	}
-	for i, o := range outs {
-		s.defineOn(o.ID, s.dev.newCell(o, values[i], err))
+	s.enter()
+	for i := range outs {
+		s.give(&outs[i], values[i], err, nil)
 	}
 }

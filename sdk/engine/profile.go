@@ -19,11 +19,10 @@ type profiling[V any] struct{ d *device[V] }
 // StartProfile implements core.Profiling.
 func (x profiling[V]) StartProfile(ctx context.Context) error {
 	d := x.d
-	done, err := d.use()
-	if err != nil {
+	if err := d.use(); err != nil {
 		return err
 	}
-	defer done()
+	defer d.using.Done()
 	if ctx.Err() != nil {
 		return d.backend.canceled(ctx)
 	}
@@ -36,11 +35,10 @@ func (x profiling[V]) StartProfile(ctx context.Context) error {
 // StopProfile implements core.Profiling.
 func (x profiling[V]) StopProfile(ctx context.Context) (*core.Profile, error) {
 	d := x.d
-	done, err := d.use()
-	if err != nil {
+	if err := d.use(); err != nil {
 		return nil, err
 	}
-	defer done()
+	defer d.using.Done()
 	if ctx.Err() != nil {
 		return nil, d.backend.canceled(ctx)
 	}
@@ -91,7 +89,7 @@ func (r *recording) add(key any, stream int, began time.Time, took time.Duration
 	p.Records = append(p.Records, core.ProfileRecord{Step: i, Stream: stream, Start: max(0, began.Sub(r.began)), Duration: took})
 }
 
-// watch times one command of a stream. The zero watch, of a device that does not record, does nothing.
+// watch times one command of a stream. A nil watch, of a device that does not record, does nothing.
 type watch struct {
 	recording *recording
 	stream    int
@@ -101,27 +99,25 @@ type watch struct {
 }
 
 // watch begins to watch a command. An asynchronous queue first does what it was given.
-func (s *stream[V]) watch() watch {
+func (s *stream[V]) watch() *watch {
 	r := s.dev.profile.Load()
 	if r == nil {
-		return watch{}
+		return nil
 	}
 	if s.async != nil {
 		_ = s.flush() // what failed is told to its own commands
 	}
-	return watch{recording: r, stream: s.number, async: s.async != nil}
+	return &watch{recording: r, stream: s.number, async: s.async != nil}
 }
 
-func (w *watch) on() bool { return w.recording != nil }
-
 func (w *watch) start() {
-	if w.recording != nil {
+	if w != nil {
 		w.began = time.Now()
 	}
 }
 
 func (w *watch) stop() {
-	if w.recording != nil {
+	if w != nil {
 		w.took = time.Since(w.began)
 	}
 }
@@ -152,8 +148,8 @@ func (w *watch) run(key any, p *program.Program) {
 }
 
 // run runs the plan, with its steps where the device records and the plan can tell them.
-func (p *defined[V]) run(q Queue[V], in []V, owned []bool, out []V, w watch) error {
-	if w.on() {
+func (p *defined[V]) run(q Queue[V], in []V, owned []bool, out []V, w *watch) error {
+	if w != nil {
 		if x, ok := p.plan.(Profiled[V]); ok {
 			return x.RunProfiled(q, in, owned, out, &Steps{w, p, p.program.Name})
 		}
@@ -163,7 +159,7 @@ func (p *defined[V]) run(q Queue[V], in []V, owned []bool, out []V, w watch) err
 
 // Steps takes the times of the steps of one run. A nil Steps is one that nobody asks for; it is used by one goroutine.
 type Steps struct {
-	watch   watch
+	watch   *watch
 	program any
 	name    string
 }

@@ -43,9 +43,6 @@ func (s *stream[V]) inOrder(ctx context.Context, do func() error) error {
 		return s.dev.backend.canceled(ctx)
 	}
 	var err error
-	if s.idle(func() { err = do() }) {
-		return err
-	}
 	var done latch
 	var began atomic.Bool // by the queue, or claimed by a caller that waits no more
 	call := func() {
@@ -54,7 +51,10 @@ func (s *stream[V]) inOrder(ctx context.Context, do func() error) error {
 		}
 		done.open()
 	}
-	if err := s.push(func(p *pending[V]) { p.add(command[V]{kind: doCall, call: call}) }); err != nil {
+	if err := s.do(command{kind: doCall, on: call}); err != nil {
+		return err
+	}
+	if done.isOpen.Load() {
 		return err
 	}
 	s.help(ctx, &done)
@@ -88,11 +88,10 @@ func (x programs[V]) Define(ctx context.Context, cs core.Stream, p *program.Prog
 	if len(consts) != len(p.Consts) {
 		return 0, fault(fmt.Errorf("%d constants, want %d: %w", len(consts), len(p.Consts), core.ErrAttr))
 	}
-	done, err := d.use()
-	if err != nil {
+	if err := d.use(); err != nil {
 		return 0, err
 	}
-	defer done()
+	defer d.using.Done()
 	made := &defined[V]{program: p, outputs: p.OutputDescs()}
 	made.refs.Store(1)
 	err = s.inOrder(ctx, func() (err error) {
@@ -138,7 +137,7 @@ func (d *device[V]) constants(p *program.Program, ids []op.TensorID) (consts []C
 			return nil, release, fmt.Errorf("constant %d is %v, want %v: %w", i, c.desc, p.Consts[i], core.ErrShape)
 		}
 		consts = append(consts, Const[V]{Value: c.value, Desc: c.desc, Retain: func() func() {
-			c.retain()
+			d.retain(c)
 			return func() { d.drop(c) }
 		}})
 	}
@@ -162,12 +161,13 @@ func (x programs[V]) Run(cs core.Stream, r core.Run) error {
 	if err != nil {
 		return err
 	}
-	done, err := d.use()
-	if err != nil {
-		return err
-	}
-	defer done()
 	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return d.closedError()
+	}
+	d.using.Add(1)
+	defer d.using.Done()
 	p := d.programs[r.Program]
 	if p != nil {
 		p.refs.Add(1)
@@ -180,22 +180,23 @@ func (x programs[V]) Run(cs core.Stream, r core.Run) error {
 		p.drop()
 		return fmt.Errorf("%s: %w", d.backend.name(), err)
 	}
-	err = s.push(func(q *pending[V]) {
-		c := command[V]{kind: doRun, run: p, from: len(q.ids), mask: -1}
-		q.ids = append(q.ids, r.Inputs...)
-		c.mid = len(q.ids)
-		q.ids = append(q.ids, r.Outputs...)
-		c.to = len(q.ids)
-		if r.Donated != nil {
-			c.mask = len(q.masks)
-			q.masks = append(q.masks, r.Donated...)
-		}
-		q.add(c)
-	})
-	if err != nil {
+	if err := s.lockOpen(); err != nil {
 		p.drop()
+		return err
 	}
-	return err
+	q := s.pend
+	c := command{kind: doRun, on: p, from: len(q.ids), mask: -1}
+	q.ids = append(q.ids, r.Inputs...)
+	c.mid = len(q.ids)
+	q.ids = append(q.ids, r.Outputs...)
+	c.to = len(q.ids)
+	if r.Donated != nil {
+		c.mask = len(q.masks)
+		q.masks = append(q.masks, r.Donated...)
+	}
+	q.add(c)
+	s.unlock()
+	return nil
 }
 
 // CheckRun says what is wrong with the form of a run of p: the numbers of ids, donations, an id that is donated and stands
@@ -246,10 +247,20 @@ func donatedTwice(r core.Run) (i, earlier int) {
 
 // executeRun binds inputs, runs the plan and defines the outputs; with an error, all of them carry it.
 func (s *stream[V]) executeRun(p *defined[V], inputs []op.TensorID, donated []bool, outputs []op.TensorID) {
-	d := s.dev
 	defer p.drop()
-	err, fresh := s.gather(inputs, func(i int) bool { return donated != nil && donated[i] })
-	in, owned := s.call.In[:0], s.owned[:0]
+	s.enter()
+	err, fresh := s.gather(inputs)
+	owned := s.owned[:0]
+	for i, given := range donated {
+		if given {
+			s.unname(i)
+		}
+	}
+	for i, c := range s.cells {
+		owned = append(owned, donated != nil && donated[i] && c != nil && c.refs == 1)
+	}
+	s.leave()
+	in := s.call.In[:0]
 	for i, c := range s.cells {
 		if err != nil {
 			break
@@ -258,7 +269,6 @@ func (s *stream[V]) executeRun(p *defined[V], inputs []op.TensorID, donated []bo
 			err, fresh = fmt.Errorf("input %d is %v, want %v: %w", i, c.desc, p.program.Inputs[i], core.ErrShape), true
 		}
 		in = append(in, c.value)
-		owned = append(owned, donated != nil && donated[i] && c.refs.Load() == 1)
 	}
 	s.call.In, s.owned = in, owned
 	s.call.Out = resize(s.call.Out, len(outputs))
@@ -278,27 +288,24 @@ func (s *stream[V]) executeRun(p *defined[V], inputs []op.TensorID, donated []bo
 		err = p.blame(err, outputs)
 		s.fail(err)
 	}
-	for i, c := range s.cells {
-		switch {
-		case c == nil:
-		case i < len(before) && before[i] && !owned[i]: // taken
-			d.end(c, false)
-		default:
-			d.drop(c)
-		}
-	}
 	var late *fault
 	if s.async != nil && err == nil {
-		late = s.started(nil, "", p.program.Name, p.described(outputs))
+		late = s.started("", p.program.Name, p.described(outputs))
 	}
+	for i, sole := range before {
+		if sole {
+			s.endCell(i, owned[i])
+		}
+	}
+	s.enter()
+	s.unholdCells()
 	for i, id := range outputs {
 		o := p.outputs[i]
 		o.ID = id
-		c := d.newCell(o, out[i], err)
-		c.late = late
-		s.defineOn(id, c)
+		s.give(&o, out[i], err, late)
 	}
-	if watch.on() && err == nil {
+	s.leave()
+	if watch != nil && err == nil {
 		watch.settle(s.flush)
 		watch.run(p, p.program)
 	}
@@ -334,11 +341,10 @@ func (p *defined[V]) blame(err error, outputs []op.TensorID) error {
 // Undefine implements core.Programs.
 func (x programs[V]) Undefine(id core.ProgramID) error {
 	d := x.d
-	done, err := d.use()
-	if err != nil {
+	if err := d.use(); err != nil {
 		return err
 	}
-	defer done()
+	defer d.using.Done()
 	d.mu.Lock()
 	p := d.programs[id]
 	delete(d.programs, id)

@@ -12,27 +12,21 @@ type kind uint8
 const (
 	doNodes  kind = iota // nodes[from:to]
 	doFree               // ids[from:to]
-	doDefine             // cell becomes tensor id
-	doUpload             // upload
-	doRun                // run; ids[from:mid] are its inputs, ids[mid:to] its outputs, masks[mask:] its donations
-	doSignal             // event is reached
-	doAwait              // later commands follow event
-	doRead               // ticket is resolved
-	doCall               // call
+	doDefine             // a *cell becomes a tensor
+	doUpload             // an *upload
+	doRun                // a *defined; ids[from:mid] are its inputs, ids[mid:to] its outputs, masks[mask:] its donations
+	doSignal             // an *event is reached
+	doAwait              // later commands follow an *event
+	doRead               // a *ticket is resolved
+	doCall               // a func()
 )
 
 // command is an entry of the queue; the lists that it works on stand beside it.
-type command[V any] struct {
+type command struct {
 	kind          kind
 	from, mid, to int
 	mask          int // -1: nothing is donated
-	id            op.TensorID
-	cell          *cell[V]
-	run           *defined[V]
-	event         *event[V]
-	ticket        *ticket[V]
-	upload        *upload
-	call          func()
+	on            any // what kind says
 }
 
 // upload is a tensor that is made of host memory in the order of the queue.
@@ -44,37 +38,37 @@ type upload struct {
 
 // pending is the commands that nobody has begun, with their operands. Two of them take turns, so that in steady state
 // appending allocates nothing.
-type pending[V any] struct {
-	commands []command[V]
+type pending struct {
+	commands []command
 	nodes    []op.Node
 	ids      []op.TensorID
 	masks    []bool
 }
 
-func (p *pending[V]) add(c command[V]) { p.commands = append(p.commands, c) }
+func (p *pending) add(c command) { p.commands = append(p.commands, c) }
 
 // submit appends nodes, then the release of tensors.
-func (p *pending[V]) submit(nodes []op.Node, free []op.TensorID) {
+func (p *pending) submit(nodes []op.Node, free []op.TensorID) {
 	if len(nodes) > 0 {
 		from := len(p.nodes)
 		p.nodes = append(p.nodes, nodes...)
 		if last := len(p.commands) - 1; last >= 0 && p.commands[last].kind == doNodes {
 			p.commands[last].to = len(p.nodes)
 		} else {
-			p.add(command[V]{kind: doNodes, from: from, to: len(p.nodes)})
+			p.add(command{kind: doNodes, from: from, to: len(p.nodes)})
 		}
 	}
 	if len(free) > 0 {
 		from := len(p.ids)
 		p.ids = append(p.ids, free...)
-		p.add(command[V]{kind: doFree, from: from, to: len(p.ids)})
+		p.add(command{kind: doFree, from: from, to: len(p.ids)})
 	}
 }
 
-func (p *pending[V]) reset() {
+func (p *pending) reset() {
 	const keep = 1 << 14
 	if cap(p.nodes) > keep || cap(p.commands) > keep {
-		*p = pending[V]{}
+		*p = pending{}
 		return
 	}
 	clear(p.nodes)
@@ -82,19 +76,61 @@ func (p *pending[V]) reset() {
 	p.commands, p.nodes, p.ids, p.masks = p.commands[:0], p.nodes[:0], p.ids[:0], p.masks[:0]
 }
 
-// push appends to the queue and wakes the worker when nobody executes.
-func (s *stream[V]) push(add func(p *pending[V])) error {
+// donated says which inputs of a doRun are; nil for none.
+func (p *pending) donated(c *command) []bool {
+	if c.mask < 0 {
+		return nil
+	}
+	return p.masks[c.mask:][:c.mid-c.from]
+}
+
+// lockOpen locks the queue for commands to be appended, until unlock.
+func (s *stream[V]) lockOpen() error {
 	s.mu.Lock()
 	if s.closed.Load() {
 		s.mu.Unlock()
 		return s.closedError()
 	}
-	add(&s.pend)
+	return nil
+}
+
+// unlock unlocks the queue, and wakes the worker for what nobody executes.
+func (s *stream[V]) unlock() {
 	wake := s.rouse()
 	s.mu.Unlock()
 	if wake {
 		s.wake <- struct{}{}
 	}
+}
+
+// append appends a command.
+func (s *stream[V]) append(c command) error {
+	if err := s.lockOpen(); err != nil {
+		return err
+	}
+	s.pend.add(c)
+	s.unlock()
+	return nil
+}
+
+// do executes a command at once where nothing is before it, and appends it otherwise.
+func (s *stream[V]) do(c command) error {
+	if err := s.lockOpen(); err != nil {
+		return err
+	}
+	if s.executing || len(s.pend.commands) > 0 {
+		s.pend.add(c)
+		s.unlock()
+		return nil
+	}
+	s.executing = true
+	s.mu.Unlock()
+	s.execute(nil, &c)
+	s.leave()
+	s.done++
+	s.mu.Lock()
+	s.rests()
+	s.unlock()
 	return nil
 }
 
@@ -120,11 +156,7 @@ func (s *stream[V]) Hold() {
 func (s *stream[V]) Unhold() {
 	s.mu.Lock()
 	s.held = false
-	wake := s.rouse()
-	s.mu.Unlock()
-	if wake {
-		s.wake <- struct{}{}
-	}
+	s.unlock()
 }
 
 // work is the life of the worker.
@@ -136,91 +168,57 @@ func (s *stream[V]) work() {
 			return
 		}
 		s.mu.Lock()
-		if s.executing { // by a waiter, who takes what comes, or wakes the worker again
-			s.asleep = true
-			s.mu.Unlock()
-			continue
+		if !s.executing { // else a waiter takes what comes, or wakes the worker again
+			s.drain(nil)
 		}
-		s.executing = true
-		s.mu.Unlock()
-		s.drain(nil)
-		s.mu.Lock()
 		s.asleep = true
-		again := s.rouse()
-		s.mu.Unlock()
-		if again {
-			s.wake <- struct{}{}
-		}
+		s.unlock()
 	}
 }
 
-// drain executes until the queue is empty, the stream is closed, or stop is open. The caller has set executing, which
-// drain ends.
+// drain executes until the queue is empty, the stream is closed, or stop is open. The caller holds mu, and nobody executes.
 func (s *stream[V]) drain(stop *latch) {
-	busy, ok := s.queue.(Busy)
-	if ok {
-		busy.Begin()
-	}
-	for {
-		s.mu.Lock()
-		if len(s.pend.commands) == 0 || s.closed.Load() || stop != nil && stop.isOpen.Load() {
-			s.mu.Unlock()
-			break
-		}
+	s.executing = true
+	for len(s.pend.commands) > 0 && !s.closed.Load() && (stop == nil || !stop.isOpen.Load()) {
 		s.pend, s.spare = s.spare, s.pend
 		s.mu.Unlock()
-		p := &s.spare
+		if s.busy != nil {
+			s.busy.Begin()
+		}
+		p := s.spare
 		for i := range p.commands {
 			if s.closed.Load() {
+				s.leave()
 				s.abandon(p, &p.commands[i])
 				continue
 			}
 			s.execute(p, &p.commands[i])
 			s.done++
 		}
+		s.leave()
 		p.reset()
+		if s.busy != nil {
+			s.busy.End()
+		}
+		s.mu.Lock()
 	}
-	if ok {
-		busy.End()
-	}
-	s.finish()
+	s.rests()
 }
 
-// finish ends the time in which the caller alone executes. What is queued goes to the worker.
-func (s *stream[V]) finish() {
-	s.mu.Lock()
+// rests ends the time in which the caller, who holds mu, alone executes.
+func (s *stream[V]) rests() {
 	s.executing = false
 	s.rest.Broadcast()
-	wake := s.rouse()
-	s.mu.Unlock()
-	if wake {
-		s.wake <- struct{}{}
-	}
 }
 
 // Busy is an optional interface of a Queue that is told when commands follow one another.
 type Busy interface {
 	Begin() // commands will be executed
-	End()   // the queue is empty
-}
-
-// idle calls do if nothing is queued and nobody executes, and reports whether it did. Nobody executes meanwhile.
-func (s *stream[V]) idle(do func()) bool {
-	s.mu.Lock()
-	if s.executing || len(s.pend.commands) > 0 || s.closed.Load() {
-		s.mu.Unlock()
-		return false
-	}
-	s.executing = true
-	s.mu.Unlock()
-	defer s.finish()
-	do()
-	s.done++
-	return true
+	End()   // those that were queued at Begin are done
 }
 
 // help does the queue's work, until done is open, on the goroutine of a waiter that nothing can interrupt. A waiter that does
-// not do the work ends a hold: whoever executes may have seen the last command already, and then the worker must be woken.
+// not do the work ends a hold: whoever executes may leave what is queued, and then the worker must be woken.
 func (s *stream[V]) help(ctx context.Context, done *latch) {
 	if ctx.Done() != nil {
 		s.Unhold()
@@ -228,11 +226,10 @@ func (s *stream[V]) help(ctx context.Context, done *latch) {
 	}
 	s.mu.Lock()
 	if s.executing || s.closed.Load() {
-		s.held = false // who executes looks again, in finish or work
+		s.held = false // who executes wakes the worker for what it leaves
 		s.mu.Unlock()
 		return
 	}
-	s.executing = true
-	s.mu.Unlock()
 	s.drain(done)
+	s.unlock()
 }

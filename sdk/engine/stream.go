@@ -19,20 +19,22 @@ type stream[V any] struct {
 	number int // among the streams of the device
 	queue  Queue[V]
 	async  Asynchronous[V] // nil for a synchronous queue
+	busy   Busy            // nil for a queue that needs not be told
+	closed atomic.Bool
+	quit   chan struct{} // closed by Close
 
+	spare *pending // that is executed, or empty
+	done  uint64   // commands that were executed
+	scratch[V]
+
+	_         [128]byte  // callers write what follows while a command executes: not to the same cache lines
 	mu        sync.Mutex // guards pend, executing, asleep, held
-	pend      pending[V]
+	pend      *pending
 	executing bool       // by the worker or a waiter, who alone uses spare, done and scratch
 	rest      *sync.Cond // nobody executes any more
 	asleep    bool       // the worker waits for wake
 	held      bool       // the worker is not woken
 	wake      chan struct{}
-	closed    atomic.Bool
-	quit      chan struct{} // closed by Close
-
-	spare pending[V]
-	done  uint64 // commands that were executed
-	scratch[V]
 
 	settling sync.Mutex // guards late
 	late     lateness[V]
@@ -53,9 +55,10 @@ type failure struct {
 const mostFailures = 16
 
 func newStream[V any](d *device[V], q Queue[V]) *stream[V] {
-	s := &stream[V]{dev: d, queue: q, wake: make(chan struct{}, 1), quit: make(chan struct{}), asleep: true}
+	s := &stream[V]{dev: d, queue: q, wake: make(chan struct{}, 1), quit: make(chan struct{}), asleep: true, pend: new(pending), spare: new(pending)}
 	s.rest = sync.NewCond(&s.mu)
 	s.async, _ = q.(Asynchronous[V])
+	s.busy, _ = q.(Busy)
 	go s.work()
 	return s
 }
@@ -90,7 +93,12 @@ func (s *stream[V]) report(place uint64) error {
 
 // Submit implements core.Stream.
 func (s *stream[V]) Submit(nodes []op.Node, free []op.TensorID) error {
-	return s.push(func(p *pending[V]) { p.submit(nodes, free) })
+	if err := s.lockOpen(); err != nil {
+		return err
+	}
+	s.pend.submit(nodes, free)
+	s.unlock()
+	return nil
 }
 
 // checkWrite says what is wrong with a tensor to be made of data.
@@ -124,11 +132,10 @@ func (s *stream[V]) Write(ctx context.Context, desc op.Desc, data []byte) error 
 	if s.async != nil {
 		return s.enqueue(desc, append([]byte(nil), data...), func() {})
 	}
-	done, err := s.dev.use()
-	if err != nil {
+	if err := s.dev.use(); err != nil {
 		return err
 	}
-	defer done()
+	defer s.dev.using.Done()
 	v, err := s.upload(desc, data)
 	if errors.Is(err, core.ErrOutOfMemory) { // frees that are still in the queue may give room
 		if e := s.Signal().(*event[V]).reach(ctx); e != nil {
@@ -139,7 +146,11 @@ func (s *stream[V]) Write(ctx context.Context, desc op.Desc, data []byte) error 
 	if err != nil {
 		return fmt.Errorf("%s: write %v: %w", s.dev.backend.name(), desc, err)
 	}
-	return s.made(desc, v)
+	c, err := s.made(desc, v)
+	if err != nil {
+		s.dev.drop(c)
+	}
+	return err
 }
 
 // upload is Device.Upload with its panics as errors.
@@ -148,19 +159,16 @@ func (s *stream[V]) upload(desc op.Desc, data []byte) (v V, err error) {
 	return v, err
 }
 
-// made appends the definition of a tensor whose value is there.
-func (s *stream[V]) made(desc op.Desc, v V) error {
-	c := s.dev.newCell(desc, v, nil)
-	err := s.push(func(p *pending[V]) { p.add(command[V]{kind: doDefine, id: desc.ID, cell: c}) })
-	if err != nil {
-		s.dev.drop(c)
-	}
-	return err
+// made appends the definition of a tensor whose value is there. With an error, the caller is the cell's holder.
+func (s *stream[V]) made(desc op.Desc, v V) (*cell[V], error) {
+	c := s.dev.begin(new(cell[V]), &desc, nil)
+	c.value = v
+	return c, s.append(command{kind: doDefine, on: c})
 }
 
 // enqueue appends an upload in the order of the queue, after which done is called.
 func (s *stream[V]) enqueue(desc op.Desc, data []byte, done func()) error {
-	return s.push(func(p *pending[V]) { p.add(command[V]{kind: doUpload, upload: &upload{desc, data, done}}) })
+	return s.append(command{kind: doUpload, on: &upload{desc, data, done}})
 }
 
 // Close implements core.Stream.
@@ -177,10 +185,10 @@ func (s *stream[V]) Close() error {
 		s.rest.Wait()
 	}
 	rest := s.pend
-	s.pend = pending[V]{}
+	s.pend = new(pending)
 	s.mu.Unlock()
 	for i := range rest.commands {
-		s.abandon(&rest, &rest.commands[i])
+		s.abandon(rest, &rest.commands[i])
 	}
 	_ = s.flush() // of what nobody may wait for, tensors remain
 	s.queue.Close()
@@ -192,11 +200,10 @@ func (s *stream[V]) Close() error {
 }
 
 // abandon gives up what a command holds that will not be executed, and frees what it would have freed.
-func (s *stream[V]) abandon(p *pending[V], c *command[V]) {
+func (s *stream[V]) abandon(p *pending, c *command) {
 	free := func(id op.TensorID) {
-		if old, err := s.dev.remove(id); err == nil {
-			s.dev.drop(old)
-		}
+		s.enter()
+		_ = s.free(id) // perhaps a dropped command was to define it
 	}
 	switch c.kind {
 	case doNodes:
@@ -213,17 +220,20 @@ func (s *stream[V]) abandon(p *pending[V], c *command[V]) {
 			free(id)
 		}
 	case doRun:
-		for i, id := range p.ids[c.from:c.mid] {
-			if c.mask >= 0 && p.masks[c.mask+i] {
-				free(id)
+		for i, given := range p.donated(c) {
+			if given {
+				free(p.ids[c.from+i])
 			}
 		}
-		c.run.drop()
+		s.leave()
+		c.on.(*defined[V]).drop()
 	case doDefine:
-		s.dev.drop(c.cell)
+		s.enter()
+		s.unhold(c.on.(*cell[V]))
 	case doUpload:
-		c.upload.done()
+		c.on.(*upload).done()
 	}
+	s.leave()
 }
 
 func (s *stream[V]) closedError() error {

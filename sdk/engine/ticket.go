@@ -10,21 +10,27 @@ import (
 
 // ticket is a read. When its turn comes it takes hold of the tensor; Wait copies the elements.
 type ticket[V any] struct {
-	s     *stream[V]
-	id    op.TensorID
-	bytes int // wanted
-	dst   []byte
-	done  latch // opens when resolved
+	s    *stream[V]
+	id   op.TensorID
+	dst  []byte
+	done latch // opens when resolved
 
 	err   error
-	mark  Mark   // of an asynchronous queue: when staged is filled
-	stage []byte // elements on their way
-	place uint64
+	fetch *fetch // of an asynchronous queue
 
-	given bool     // up: nobody waits any more; guarded by the device
-	cell  *cell[V] // whose holder the ticket is; guarded by the device
+	view bool // the elements are not to be copied
 
+	// The device guards what follows.
+	given         bool       // up: nobody waits any more
+	cell          *cell[V]   // whose holder the ticket is
 	before, after *ticket[V] // in the device's list of those with a cell
+}
+
+// fetch is elements on their way.
+type fetch struct {
+	stage []byte
+	mark  Mark // when stage is filled
+	place uint64
 }
 
 // hang puts t into the list of tickets that hold tensors. The caller holds mu.
@@ -51,53 +57,57 @@ func (d *device[V]) unhang(t *ticket[V]) {
 
 // Read implements core.Stream.
 func (s *stream[V]) Read(id op.TensorID, dst []byte) core.Ticket {
-	return s.read(id, len(dst), dst)
+	return s.read(&ticket[V]{s: s, id: id, dst: dst})
 }
 
-// read makes a ticket for n bytes; none for as many as the tensor has if n is negative.
-func (s *stream[V]) read(id op.TensorID, n int, dst []byte) *ticket[V] {
-	t := &ticket[V]{s: s, id: id, bytes: n, dst: dst}
-	if s.idle(t.resolve) {
-		return t
-	}
-	if err := s.push(func(p *pending[V]) { p.add(command[V]{kind: doRead, ticket: t}) }); err != nil {
+func (s *stream[V]) read(t *ticket[V]) *ticket[V] {
+	if err := s.do(command{kind: doRead, on: t}); err != nil {
 		t.err = err
 		t.done.open()
 	}
 	return t
 }
 
-// resolve takes hold of the tensor, when it is the turn of the read.
-func (t *ticket[V]) resolve() {
-	s := t.s
-	c, err := s.dev.hold(t.id)
-	name := s.dev.backend.name()
+// resolve takes hold of the tensor for t, whose turn it is.
+func (s *stream[V]) resolve(t *ticket[V]) {
+	d := s.dev
+	s.enter()
+	c, err := d.alive(t.id)
 	switch {
 	case err == core.ErrStale || err == core.ErrUnknownTensor:
-		err = fmt.Errorf("%s: read %v: %w", name, t.id, err)
-	case err == nil && t.bytes >= 0 && t.bytes != c.desc.Bytes():
-		err = fmt.Errorf("%s: read %v, got room for %d bytes, want %d: %w", name, t.id, t.bytes, c.desc.Bytes(), core.ErrShape)
-	case err == nil && s.async != nil:
-		if t.bytes >= 0 {
-			t.stage = make([]byte, c.desc.Bytes())
-			err = guard(func() error { return s.async.Fetch(t.stage, c.desc, c.value) })
+		err = fmt.Errorf("%s: read %v: %w", d.backend.name(), t.id, err)
+	case err == nil && !t.view && len(t.dst) != c.desc.Bytes():
+		err = fmt.Errorf("%s: read %v, got room for %d bytes, want %d: %w", d.backend.name(), t.id, len(t.dst), c.desc.Bytes(), core.ErrShape)
+	case err == nil:
+		c.refs++
+		if s.async != nil {
+			s.leave()
+			t.fetch, err = s.fetch(c, !t.view)
+			s.enter()
 		}
-		if err == nil {
-			t.mark, err = s.record()
+		if err == nil && !t.given {
+			t.cell = c
+			d.hang(t)
+		} else {
+			s.unhold(c)
 		}
 	}
-	t.err, t.place = err, s.done
-	d := s.dev
-	d.mu.Lock()
-	if c != nil && err == nil && !t.given {
-		t.cell, c = c, nil
-		d.hang(t)
-	}
-	d.mu.Unlock()
-	if c != nil {
-		d.drop(c)
-	}
+	s.leave() // what was freed before is
+	t.err = err
 	t.done.open()
+}
+
+// fetch marks the place, when it is its turn, and before that has the elements copied if they are wanted.
+func (s *stream[V]) fetch(c *cell[V], elements bool) (f *fetch, err error) {
+	f = &fetch{place: s.done}
+	if elements {
+		f.stage = make([]byte, c.desc.Bytes())
+		if err := guard(func() error { return s.async.Fetch(f.stage, c.desc, c.value) }); err != nil {
+			return nil, err
+		}
+	}
+	f.mark, err = s.record()
+	return f, err
 }
 
 // reach waits until the ticket is resolved. When ctx ends first, the ticket is given up.
@@ -153,7 +163,8 @@ func (t *ticket[V]) take() (c *cell[V], err error) {
 }
 
 // leave ends what take began.
-func (d *device[V]) leave(c *cell[V]) {
+func (t *ticket[V]) leave(c *cell[V]) {
+	d := t.s.dev
 	d.drop(c)
 	d.using.Done()
 }
@@ -171,8 +182,8 @@ func (t *ticket[V]) Wait(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer t.s.dev.leave(c)
-	if t.mark == nil {
+	defer t.leave(c)
+	if t.fetch == nil {
 		return guard(func() error { return t.s.dev.author.Download(t.dst, c.desc, c.value) })
 	}
 	switch failed, err := t.settled(ctx, c); {
@@ -181,14 +192,14 @@ func (t *ticket[V]) Wait(ctx context.Context) error {
 	case failed: // the copy, or a command that is nothing to the tensor
 		return t.s.dev.download(t.dst, c)
 	}
-	copy(t.dst, t.stage)
+	copy(t.dst, t.fetch.stage)
 	return nil
 }
 
 // settled waits until an asynchronous device has come to the ticket. err is that of ctx or of the tensor, and failed says
 // that something else may have gone wrong on the way.
 func (t *ticket[V]) settled(ctx context.Context, c *cell[V]) (failed bool, err error) {
-	if failed, err = t.s.waitMark(ctx, t.mark, t.place); err != nil {
+	if failed, err = t.s.waitMark(ctx, t.fetch.mark, t.fetch.place); err != nil {
 		return failed, err
 	}
 	d := t.s.dev

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"math/bits"
+
+	"github.com/goburn/burn/core/op"
+)
+
+// table finds cells by id. A node looks up five ids or so, which takes a map a good part of the time of a small node. Ids that
+// follow one another are spread evenly; a cell lies in the first free slot from its own on.
+type table[V any] struct {
+	slots []entry[V] // a power of two of them, at most half in use
+	used  int
+}
+
+type entry[V any] struct {
+	id   op.TensorID
+	cell *cell[V]
+}
+
+// leastSlots is the size of a table that has held a cell.
+const leastSlots = 64
+
+// slot is where id is, or would be put.
+func (t *table[V]) slot(id op.TensorID) uint64 {
+	mask := uint64(len(t.slots) - 1)
+	i := t.home(id)
+	for t.slots[i].cell != nil && t.slots[i].id != id {
+		i = (i + 1) & mask
+	}
+	return i
+}
+
+// home is the slot of id's own.
+func (t *table[V]) home(id op.TensorID) uint64 {
+	const golden = 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
+	return uint64(id) * golden >> (64 - bits.Len(uint(len(t.slots)-1)))
+}
+
+// get returns the cell of id, nil if there is none.
+func (t *table[V]) get(id op.TensorID) *cell[V] {
+	if t.used == 0 {
+		return nil
+	}
+	return t.slots[t.slot(id)].cell
+}
+
+// put makes c the cell of id, and returns the one before.
+func (t *table[V]) put(id op.TensorID, c *cell[V]) (old *cell[V]) {
+	if 2*t.used >= len(t.slots) {
+		before := t.slots
+		t.slots = make([]entry[V], max(leastSlots, 2*len(before)))
+		for _, e := range before {
+			if e.cell != nil {
+				t.slots[t.slot(e.id)] = e
+			}
+		}
+	}
+	e := &t.slots[t.slot(id)]
+	old = e.cell
+	if *e = (entry[V]{id, c}); old == nil {
+		t.used++
+	}
+	return old
+}
+
+// remove takes out id, which is there. What follows moves up, so that no search ends before it.
+func (t *table[V]) remove(id op.TensorID) {
+	mask := uint64(len(t.slots) - 1)
+	hole := t.slot(id)
+	for i := (hole + 1) & mask; t.slots[i].cell != nil; i = (i + 1) & mask {
+		if (i-t.home(t.slots[i].id))&mask >= (i-hole)&mask { // its home is not behind the hole
+			t.slots[hole] = t.slots[i]
+			hole = i
+		}
+	}
+	t.slots[hole] = entry[V]{}
+	t.used--
+}
