@@ -1,0 +1,131 @@
+package router
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+	"github.com/goburn/burn/core/program/group"
+)
+
+// Plan is where the units of a program run. A unit is nodes that are placed together.
+type Plan struct {
+	Program string
+	Units   []PlannedUnit
+}
+
+// PlannedUnit is a unit of a plan.
+type PlannedUnit struct {
+	Ops       []string
+	Member    string        // spec
+	Reason    string        // why it is there
+	Predicted time.Duration // of one run without transfers; 0 is unknown
+	Bytes     int64         // of operands that one run brings there from other members, each counted for the first unit that needs it
+}
+
+// String prints the plan as a table with a line for each unit.
+func (p *Plan) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "program %q\n", p.Program)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "unit\tmember\treason\tpredicted\tbytes moved")
+	for _, u := range p.Units {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%d\n", strings.Join(u.Ops, " "), u.Member, u.Reason, u.Predicted, u.Bytes)
+	}
+	_ = w.Flush() // a strings.Builder takes all
+	return b.String()
+}
+
+// Plans returns the plans of all programs that are defined, in the order of their definition.
+func (r *Router) Plans() []*Plan {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []*Plan
+	for d := range r.devices {
+		d.mu.Lock()
+		for _, id := range slices.Sorted(maps.Keys(d.programs)) {
+			all = append(all, d.programs[id].layout.plan)
+		}
+		d.mu.Unlock()
+	}
+	return all
+}
+
+// place decides where the units of a program run. It returns them with the program that they are of, which has outputs
+// that differ from each other.
+func (d *device) place(c *program.Compiled) (q *program.Program, plan *Plan, units []*unit, assigned []int, err error) {
+	plan = &Plan{Program: c.Program.Name}
+	main := d.live(0)
+	if d.uniform {
+		plan.Units = []PlannedUnit{{Ops: []string{"all"}, Member: main.spec, Reason: "main member"}}
+		return c.Program, plan, nil, nil, nil
+	}
+	if q, err = distinct(c.Program); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	g := group.NewGraph(q)
+	asked := make([]*answer, len(q.Nodes))
+	units = unitsOf(g, func(k int) []bool {
+		n := &q.Nodes[k]
+		asked[k] = d.ask(n, g.In(n))
+		able := make([]bool, len(d.members))
+		for i, m := range d.members {
+			able[i] = asked[k].refusals[i] == nil && m.gone() == nil
+		}
+		return able
+	})
+	for _, u := range units {
+		at := main.index
+		if !u.able[at] {
+			at = slices.Index(u.able, true)
+		}
+		if at < 0 {
+			n := &q.Nodes[u.nodes[0]]
+			return nil, nil, nil, nil, fmt.Errorf("router: program %q: no member that is there has %v: %w", q.Name, n.Op, core.ErrUnsupported)
+		}
+		assigned = append(assigned, at)
+	}
+	for i, u := range units {
+		p := PlannedUnit{Member: d.members[assigned[i]].spec, Reason: "main member"}
+		for _, k := range u.nodes {
+			p.Ops = append(p.Ops, q.Nodes[k].Op.String())
+			if !u.able[main.index] && asked[k].refusals[main.index] != nil {
+				p.Reason = fmt.Sprintf("%s lacks %v", main.spec, q.Nodes[k].Op)
+				d.members[assigned[i]].fallbacks.Add(1)
+				d.mu.Lock()
+				d.tell(&q.Nodes[k], asked[k], main, d.members[assigned[i]])
+				d.unlock()
+			}
+		}
+		plan.Units = append(plan.Units, p)
+	}
+	count(plan, q, units, assigned)
+	return q, plan, units, assigned, nil
+}
+
+// count sets the bytes that a run moves, where its inputs are on the first member.
+func count(plan *Plan, q *program.Program, units []*unit, assigned []int) {
+	home := map[op.TensorID]int{}
+	type copied struct {
+		id op.TensorID
+		at int
+	}
+	there := map[copied]bool{}
+	for i, u := range units {
+		for _, d := range u.in {
+			if at := assigned[i]; home[d.ID] != at && !there[copied{d.ID, at}] {
+				there[copied{d.ID, at}] = true
+				plan.Units[i].Bytes += int64(d.Bytes())
+			}
+		}
+		for _, d := range u.out {
+			home[d.ID] = assigned[i]
+		}
+	}
+}
