@@ -21,6 +21,7 @@ type member struct {
 	caps      *core.Capabilities
 	target    program.Target
 	selective bool
+	memory    int64           // no tensor has more bytes
 	programs  core.Programs   // nil: none
 	host      core.HostMemory // nil: none
 	peers     core.PeerCopy   // nil: none
@@ -33,6 +34,9 @@ type member struct {
 	rotten  atomic.Int32          // their number
 }
 
+// mostMemory is taken for the memory of devices that do not tell theirs.
+const mostMemory = 1 << 38
+
 func openMember(ctx context.Context, index int, p *core.Place) (*member, error) {
 	dev, err := p.Open(ctx)
 	if err != nil {
@@ -40,6 +44,10 @@ func openMember(ctx context.Context, index int, p *core.Place) (*member, error) 
 	}
 	m := &member{index: index, place: p, spec: p.Spec, dev: dev, caps: dev.Capabilities(), spoiled: map[op.TensorID]error{}}
 	m.target = core.TargetOf(p.Backend.Info().Name, dev)
+	m.memory = mostMemory
+	if i := p.Backend.Info(); p.Index < len(i.Devices) && i.Devices[p.Index].Memory > 0 {
+		m.memory = i.Devices[p.Index].Memory
+	}
 	_, m.selective = core.Extension[core.Selective](dev)
 	m.programs, _ = core.Extension[core.Programs](dev)
 	m.host, _ = core.Extension[core.HostMemory](dev)

@@ -24,8 +24,8 @@ type ticket struct {
 }
 
 // read asks for the elements of a tensor of the member.
-func (l *lane) read(id op.TensorID, dst []byte) *ticket {
-	t := &ticket{m: l.m}
+func (l *lane) read(d *device, id op.TensorID, dst []byte) *ticket {
+	t := &ticket{dev: d, m: l.m}
 	if l.idle(func() { t.ask(l, id, dst) }) {
 		return t
 	}
@@ -75,11 +75,11 @@ func (t *ticket) Wait(ctx context.Context) error {
 	if t.inner == nil {
 		return fmt.Errorf("router: the ticket was given up: %w", core.ErrClosed)
 	}
-	err := t.m.note(t.inner.Wait(ctx))
-	if t.foreign && t.dev != nil {
-		err = t.dev.translate(t.m, err)
+	err := t.inner.Wait(ctx)
+	if !t.foreign {
+		return err
 	}
-	return err
+	return t.dev.translate(t.m, t.m.note(err))
 }
 
 // translate returns an error of a member that names a node with the router's ids of its results, as far as they live.
@@ -119,13 +119,12 @@ func (s *stream) Read(id op.TensorID, dst []byte) core.Ticket {
 			l, own = s.lane(c.m), c.id
 			s.behind(l, c)
 		}
-		s.do(func() { t = l.read(own, dst) })
+		s.do(func() { t = l.read(s.dev, own, dst) })
 		return nil
 	})
 	if err != nil {
 		return core.Failed(err)
 	}
-	t.dev = s.dev
 	return t
 }
 

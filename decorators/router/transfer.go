@@ -2,6 +2,8 @@ package router
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
@@ -29,10 +31,12 @@ func (q *queue) bring(t *tensor, to *member) op.TensorID {
 		return c.id
 	}
 	q.do(func() {
+		if int64(own.Bytes()) > min(from.m.memory, to.memory) {
+			l.tooLarge(src.read(q.dev, from.id, nil), own, c.gate)
+			return
+		}
 		data := make([]byte, own.Bytes())
-		ticket := src.read(from.id, data)
-		ticket.dev = q.dev
-		l.receive(ticket, data, own, c.gate)
+		l.receive(src.read(q.dev, from.id, data), data, own, c.gate)
 	})
 	return c.id
 }
@@ -77,6 +81,23 @@ func (l *lane) receive(t *ticket, data []byte, own op.Desc, g *gate) {
 			if err != nil {
 				l.m.spoil(own.ID, err)
 			}
+			g.pass(dropped)
+		},
+	})
+}
+
+// tooLarge poisons own, which no member can hold, and then passes the gate. The ticket is of a read that has to fail: with
+// the failure of the tensor, or as there is no room for its elements.
+func (l *lane) tooLarge(t *ticket, own op.Desc, g *gate) {
+	var err error
+	l.push(command{
+		wait: func(ctx context.Context) { err = t.Wait(ctx) },
+		do: func(dropped error) {
+			var n *core.NodeError
+			if !errors.As(err, &n) {
+				err = fmt.Errorf("router: copy of %v to %s: %w", own, l.m.spec, core.ErrOutOfMemory)
+			}
+			l.m.spoil(own.ID, err)
 			g.pass(dropped)
 		},
 	})
