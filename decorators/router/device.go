@@ -18,6 +18,7 @@ type device struct {
 	caps    *core.Capabilities
 	uniform bool        // every member claims what any does
 	never   op.TensorID // an id that nothing ever has
+	costs   *ledger
 
 	owning sync.Mutex // held while spare is used
 	spare  *stream    // of the router's own; nil until it is needed
@@ -42,7 +43,7 @@ var (
 )
 
 func open(ctx context.Context, r *Router) (*device, error) {
-	d := &device{router: r, answers: map[string]*answer{}, said: map[string]bool{}, programs: map[core.ProgramID]*defined{},
+	d := &device{router: r, costs: newLedger(), answers: map[string]*answer{}, said: map[string]bool{}, programs: map[core.ProgramID]*defined{},
 		streams: map[*queue]struct{}{}, table: table{tensors: map[op.TensorID]*tensor{}, kept: map[op.TensorID]*tensor{}}}
 	for i, p := range r.places {
 		m, err := openMember(ctx, i, p)
@@ -51,6 +52,9 @@ func open(ctx context.Context, r *Router) (*device, error) {
 				err = errors.Join(err, m.dev.Close())
 			}
 			return nil, err
+		}
+		if r.planted != nil {
+			m.identity = fmt.Sprint(i)
 		}
 		d.members = append(d.members, m)
 	}
@@ -65,6 +69,9 @@ func open(ctx context.Context, r *Router) (*device, error) {
 	d.caps = d.members[0].caps
 	if !d.uniform && !r.strict {
 		d.caps = unite(d.members)
+	}
+	if r.file != "" {
+		d.fault(d.costs.load(r.file))
 	}
 	return d, nil
 }

@@ -21,6 +21,7 @@ type member struct {
 	caps      *core.Capabilities
 	target    program.Target
 	selective bool
+	identity  string          // of what its times depend on: device, driver and version of the plugin
 	memory    int64           // no tensor has more bytes
 	programs  core.Programs   // nil: none
 	host      core.HostMemory // nil: none
@@ -44,9 +45,14 @@ func openMember(ctx context.Context, index int, p *core.Place) (*member, error) 
 	}
 	m := &member{index: index, place: p, spec: p.Spec, dev: dev, caps: dev.Capabilities(), spoiled: map[op.TensorID]error{}}
 	m.target = core.TargetOf(p.Backend.Info().Name, dev)
-	m.memory = mostMemory
-	if i := p.Backend.Info(); p.Index < len(i.Devices) && i.Devices[p.Index].Memory > 0 {
-		m.memory = i.Devices[p.Index].Memory
+	i := p.Backend.Info()
+	m.memory, m.identity = mostMemory, i.Name+" "+i.Version
+	if p.Index < len(i.Devices) {
+		x := i.Devices[p.Index]
+		m.identity += ", " + x.Name + ", " + x.Detail + ", " + p.Transport
+		if x.Memory > 0 {
+			m.memory = x.Memory
+		}
 	}
 	_, m.selective = core.Extension[core.Selective](dev)
 	m.programs, _ = core.Extension[core.Programs](dev)

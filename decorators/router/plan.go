@@ -1,6 +1,7 @@
 package router
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,6 +27,7 @@ type PlannedUnit struct {
 	Member    string        // spec
 	Reason    string        // why it is there
 	Predicted time.Duration // of one run without transfers; 0 is unknown
+	Measured  time.Duration // its share of the last run that was timed, by the predictions; 0 is unknown
 	Bytes     int64         // of operands that one run brings there from other members, each counted for the first unit that needs it
 }
 
@@ -34,15 +36,15 @@ func (p *Plan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "program %q\n", p.Program)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "unit\tmember\treason\tpredicted\tbytes moved")
+	fmt.Fprintln(w, "unit\tmember\treason\tpredicted\tmeasured\tbytes moved")
 	for _, u := range p.Units {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%d\n", strings.Join(u.Ops, " "), u.Member, u.Reason, u.Predicted, u.Bytes)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%v\t%v\t%d\n", strings.Join(u.Ops, " "), u.Member, u.Reason, u.Predicted, u.Measured, u.Bytes)
 	}
 	_ = w.Flush() // a strings.Builder takes all
 	return b.String()
 }
 
-// Plans returns the plans of all programs that are defined, in the order of their definition.
+// Plans returns copies of the plans of all programs that are defined, in the order of their definition.
 func (r *Router) Plans() []*Plan {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,7 +52,9 @@ func (r *Router) Plans() []*Plan {
 	for d := range r.devices {
 		d.mu.Lock()
 		for _, id := range slices.Sorted(maps.Keys(d.programs)) {
-			all = append(all, d.programs[id].layout.plan)
+			p := *d.programs[id].layout.plan
+			p.Units = slices.Clone(p.Units)
+			all = append(all, &p)
 		}
 		d.mu.Unlock()
 	}
@@ -59,15 +63,15 @@ func (r *Router) Plans() []*Plan {
 
 // place decides where the units of a program run. It returns them with the program that they are of, which has outputs
 // that differ from each other.
-func (d *device) place(c *program.Compiled) (q *program.Program, plan *Plan, units []*unit, assigned []int, err error) {
+func (d *device) place(ctx context.Context, c *program.Compiled) (q *program.Program, plan *Plan, units []*unit, assigned []int, prices []priced, err error) {
 	plan = &Plan{Program: c.Program.Name}
 	main := d.live(0)
-	if d.uniform {
+	if d.uniform && !d.router.split {
 		plan.Units = []PlannedUnit{{Ops: []string{"all"}, Member: main.spec, Reason: "main member"}}
-		return c.Program, plan, nil, nil, nil
+		return c.Program, plan, nil, nil, nil, nil
 	}
 	if q, err = distinct(c.Program); err != nil {
-		return nil, nil, nil, nil, err
+		return nil, nil, nil, nil, nil, err
 	}
 	g := group.NewGraph(q)
 	asked := make([]*answer, len(q.Nodes))
@@ -87,12 +91,31 @@ func (d *device) place(c *program.Compiled) (q *program.Program, plan *Plan, uni
 		}
 		if at < 0 {
 			n := &q.Nodes[u.nodes[0]]
-			return nil, nil, nil, nil, fmt.Errorf("router: program %q: no member that is there has %v: %w", q.Name, n.Op, core.ErrUnsupported)
+			return nil, nil, nil, nil, nil, fmt.Errorf("router: program %q: no member that is there has %v: %w", q.Name, n.Op, core.ErrUnsupported)
 		}
 		assigned = append(assigned, at)
 	}
+	if d.router.split && len(units) > 0 {
+		err = d.apart(func(s *stream) (err error) {
+			assigned, prices, err = d.split(ctx, s, q, units)
+			return err
+		})
+		if err != nil {
+			return nil, nil, nil, nil, nil, err
+		}
+		d.fault(d.costs.save(d.router.file))
+	}
 	for i, u := range units {
 		p := PlannedUnit{Member: d.members[assigned[i]].spec, Reason: "main member"}
+		if prices != nil {
+			p.Predicted = time.Duration(prices[i].time * 1e9)
+		}
+		switch able := claimants(u); {
+		case d.router.split && able == 1:
+			p.Reason = "no other member claims it"
+		case d.router.split:
+			p.Reason = "least time of the whole"
+		}
 		for _, k := range u.nodes {
 			p.Ops = append(p.Ops, q.Nodes[k].Op.String())
 			if !u.able[main.index] && asked[k].refusals[main.index] != nil {
@@ -106,7 +129,17 @@ func (d *device) place(c *program.Compiled) (q *program.Program, plan *Plan, uni
 		plan.Units = append(plan.Units, p)
 	}
 	count(plan, q, units, assigned)
-	return q, plan, units, assigned, nil
+	return q, plan, units, assigned, prices, nil
+}
+
+// claimants is the number of members that claim a unit.
+func claimants(u *unit) (n int) {
+	for _, able := range u.able {
+		if able {
+			n++
+		}
+	}
+	return n
 }
 
 // count sets the bytes that a run moves, where its inputs are on the first member.

@@ -21,13 +21,15 @@ type defined struct {
 	consts []*tensor
 	// layout is guarded by the device's mu.
 	layout  *layout
-	placing bool // anew, as a member was lost
+	placing bool // anew
+	runs    int64
 	dead    bool // given up
 }
 
 // layout is one way to run a program.
 type layout struct {
 	plan  *Plan
+	units []priced         // with times that are known, else nil
 	parts []*part          // none: node by node
 	outs  []op.TensorID    // of the program, where parts are several: local ids, all different
 	ids   []core.ProgramID // of the parts, on their members
@@ -117,14 +119,17 @@ func (s *stream) layOut(ctx context.Context, def *defined) (*layout, error) {
 			return x, nil
 		}
 	}
-	q, plan, units, assigned, err := d.place(def.Compiled)
+	q, plan, units, assigned, prices, err := d.place(ctx, def.Compiled)
 	if err != nil {
 		return nil, err
 	}
-	x.plan, x.outs = plan, q.Outputs
+	x.plan, x.outs, x.units = plan, q.Outputs, prices
 	x.parts = partsOf(q, units, assigned, d.members)
 	if whole := onOne(assigned, d.live(0).index); whole >= 0 { // what the host wrote is what the member gets
 		x.parts = []*part{wholePart(def.Program, d.members[whole])}
+		for i := range units {
+			x.parts[0].units = append(x.parts[0].units, i)
+		}
 	}
 	for _, p := range x.parts {
 		id, err := s.definePart(ctx, p, def.consts)
@@ -203,6 +208,7 @@ func (x programs) Run(cs core.Stream, r core.Run) error {
 			d.anew(def)
 			return s.replay(c, def, r)
 		}
+		def.runs++
 		if len(def.layout.parts) == 0 {
 			return s.replay(c, def, r)
 		}
@@ -264,6 +270,7 @@ func (s *stream) replay(c *change, def *defined, r core.Run) error {
 // run plans the parts of a program.
 func (s *stream) run(c *change, def *defined, r core.Run) {
 	d, x := s.dev, def.layout
+	timed := d.router.split && d.router.planted == nil && x.units != nil && def.sampled()
 	env := map[op.TensorID]*tensor{}
 	given := map[op.TensorID]bool{} // up, at the last part that reads it
 	for i, in := range def.Program.Inputs {
@@ -306,11 +313,18 @@ func (s *stream) run(c *change, def *defined, r core.Run) {
 		}
 		l := s.lane(p.m)
 		x.hold()
+		var before *gate
+		if timed {
+			s.do(func() { before = l.mark() })
+		}
 		s.do(func() {
 			l.produce(run.Inputs, gone, descs, func() error {
 				l.m.runs.Add(1)
 				return l.m.programs.Run(l.inner, run)
 			}, func() { _ = x.leave() }) // a member that does not undefine has told the program's runs of its fault
+			if timed {
+				go d.observe(def, x, k, before, l.mark())
+			}
 		})
 	}
 	for id, still := range given {
@@ -399,10 +413,11 @@ func (d *device) anew(def *defined) {
 	def.placing = true
 	go func() {
 		var x *layout
-		err := d.apart(func(s *stream) (err error) {
-			x, err = s.layOut(s.lanes[0].ctx, def)
-			return err
-		})
+		s, err := d.OpenStream(context.Background())
+		if err == nil {
+			x, err = s.(*stream).layOut(s.(*stream).lanes[0].ctx, def)
+			err = errors.Join(err, s.Close())
+		}
 		d.mu.Lock()
 		old := def.layout
 		switch {

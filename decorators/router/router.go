@@ -17,6 +17,11 @@ type Option func(*config)
 type config struct {
 	strict     bool
 	onFallback func(Fallback)
+	onError    func(error)
+	split      bool
+	planted    Costs
+	file       string
+	limits     []int64
 }
 
 // Strict makes nodes that the member they prefer does not claim core.ErrUnsupported, instead of running them on another
@@ -51,11 +56,17 @@ type Router struct {
 
 var _ core.Backend = (*Router)(nil)
 
+const mostMembers = 64
+
 // New makes a router over the devices of places, of which the first is the main one. Places may have a backend in common.
-// The router owns the backends from then on, and closes each of them once. Without a place it returns core.ErrNotFound.
+// The router owns the backends from then on, and closes each of them once. Without a place it returns core.ErrNotFound,
+// with more than 64 core.ErrUnsupported.
 func New(places []*core.Place, options ...Option) (*Router, error) {
 	if len(places) == 0 {
 		return nil, fmt.Errorf("router: no places, want one at least: %w", core.ErrNotFound)
+	}
+	if len(places) > mostMembers {
+		return nil, fmt.Errorf("router: %d places, at most %d: %w", len(places), mostMembers, core.ErrUnsupported)
 	}
 	r := &Router{places: places, devices: map[*device]struct{}{}}
 	for _, o := range options {
