@@ -34,6 +34,7 @@ type device struct {
 	lastID   core.ProgramID
 	streams  map[*queue]struct{}
 	closed   bool
+	aside    sync.WaitGroup // goroutines of the router's own; it grows under mu while the device is open
 }
 
 var (
@@ -165,7 +166,15 @@ func (d *device) end() bool {
 	for q := range open {
 		_ = q.close() // the device closes
 	}
+	d.aside.Wait()
 	return true
+}
+
+// spawn calls do from another goroutine, unless the device is closed. The caller holds mu.
+func (d *device) spawn(do func()) {
+	if !d.closed {
+		d.aside.Go(do)
+	}
 }
 
 // Close implements core.Device.

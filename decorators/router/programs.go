@@ -323,7 +323,10 @@ func (s *stream) run(c *change, def *defined, r core.Run) {
 				return l.m.programs.Run(l.inner, run)
 			}, func() { _ = x.leave() }) // a member that does not undefine has told the program's runs of its fault
 			if timed {
-				go d.observe(def, x, k, before, l.mark())
+				after := l.mark()
+				d.mu.Lock()
+				d.spawn(func() { d.observe(def, x, k, before, after) })
+				d.mu.Unlock()
 			}
 		})
 	}
@@ -381,12 +384,13 @@ func (d *device) unhold(def *defined) error {
 		return nil
 	}
 	return d.apart(func(s *stream) error {
-		return s.command(func(*change) error {
+		err := s.command(func(*change) error {
 			for _, t := range free {
 				s.free(t, nil)
 			}
 			return nil
 		})
+		return errors.Join(err, ignoreLost(core.Sync(context.Background(), s))) // so that the memory is there when Undefine returns
 	})
 }
 
@@ -411,7 +415,7 @@ func (d *device) anew(def *defined) {
 		return
 	}
 	def.placing = true
-	go func() {
+	d.spawn(func() {
 		var x *layout
 		s, err := d.OpenStream(context.Background())
 		if err == nil {
@@ -432,5 +436,5 @@ func (d *device) anew(def *defined) {
 		if old != nil {
 			_ = old.leave() // its members that are there
 		}
-	}()
+	})
 }

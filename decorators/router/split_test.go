@@ -276,6 +276,7 @@ func TestMeasured(t *testing.T) {
 		require.Equal(t, want, r.result(x, id, p))
 		return r.Plans()[0].Units[0].Measured > 0
 	}, 10*time.Second, time.Millisecond)
+	require.NoError(t, r.Router.Close())
 	first, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Contains(t, string(first), "burn router costs 1")
@@ -283,6 +284,7 @@ func TestMeasured(t *testing.T) {
 
 	r = over(t, two(t), router.SplitMeasured(file), option)
 	r.define(p)
+	require.NoError(t, r.Router.Close())
 	again, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, first, again, "nothing is measured twice")
