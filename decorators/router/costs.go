@@ -1,8 +1,6 @@
 package router
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"math"
 	"slices"
 	"sync"
@@ -115,46 +113,6 @@ func sizeOf(p *program.Program, flops int64) int64 {
 		}
 	}
 	return size
-}
-
-// alone is a unit as a program, with ids that depend on nothing but the unit.
-func alone(p *program.Program, units []*unit, i int) *program.Program {
-	x := part{units: []int{i}}
-	x.build(p, units)
-	return canonical(x.prog)
-}
-
-// canonical is p with ids from 1 in the order of their definition, and no name.
-func canonical(p *program.Program) *program.Program {
-	ids := map[op.TensorID]op.TensorID{}
-	define := func(ds []op.Desc) []op.Desc {
-		ds = slices.Clone(ds)
-		for i := range ds {
-			ids[ds[i].ID] = op.TensorID(len(ids) + 1)
-			ds[i].ID = ids[ds[i].ID]
-		}
-		return ds
-	}
-	use := func(list []op.TensorID) []op.TensorID {
-		list = slices.Clone(list)
-		for i := range list {
-			list[i] = ids[list[i]]
-		}
-		return list
-	}
-	q := &program.Program{Inputs: define(p.Inputs), Consts: define(p.Consts), Nodes: slices.Clone(p.Nodes)}
-	for i := range q.Nodes {
-		n := &q.Nodes[i]
-		n.Inputs, n.Outputs, n.Drop = use(n.Inputs), define(n.Outputs), 0
-	}
-	q.Outputs = use(p.Outputs)
-	return q
-}
-
-// keyOf names a canonical program.
-func keyOf(p *program.Program) string {
-	sum := sha256.Sum256([]byte(p.String()))
-	return hex.EncodeToString(sum[:16])
 }
 
 // seconds is a planted time, which may not be less than nothing.

@@ -13,6 +13,7 @@ import (
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/core/program/group"
+	"github.com/goburn/burn/core/program/place"
 )
 
 // Plan is where the units of a program run. A unit is nodes that are placed together.
@@ -63,19 +64,19 @@ func (r *Router) Plans() []*Plan {
 
 // place decides where the units of a program run. It returns them with the program that they are of, which has outputs
 // that differ from each other.
-func (d *device) place(ctx context.Context, c *program.Compiled) (q *program.Program, plan *Plan, units []*unit, assigned []int, prices []priced, err error) {
+func (d *device) place(ctx context.Context, c *program.Compiled) (q *program.Program, plan *Plan, units []*place.Unit, assigned []int, prices []priced, err error) {
 	plan = &Plan{Program: c.Program.Name}
 	main := d.live(0)
 	if d.uniform && !d.router.split {
 		plan.Units = []PlannedUnit{{Ops: []string{"all"}, Member: main.spec, Reason: "main member"}}
 		return c.Program, plan, nil, nil, nil, nil
 	}
-	if q, err = distinct(c.Program); err != nil {
+	if q, err = place.Distinct(c.Program); err != nil {
 		return nil, nil, nil, nil, nil, err
 	}
 	g := group.NewGraph(q)
 	asked := make([]*answer, len(q.Nodes))
-	units = unitsOf(g, func(k int) []bool {
+	units = place.Units(g, func(k int) []bool {
 		n := &q.Nodes[k]
 		asked[k] = d.ask(n, g.In(n))
 		able := make([]bool, len(d.members))
@@ -86,11 +87,11 @@ func (d *device) place(ctx context.Context, c *program.Compiled) (q *program.Pro
 	})
 	for _, u := range units {
 		at := main.index
-		if !u.able[at] {
-			at = slices.Index(u.able, true)
+		if !u.Able[at] {
+			at = slices.Index(u.Able, true)
 		}
 		if at < 0 {
-			n := &q.Nodes[u.nodes[0]]
+			n := &q.Nodes[u.Nodes[0]]
 			return nil, nil, nil, nil, nil, fmt.Errorf("router: program %q: no member that is there has %v: %w", q.Name, n.Op, core.ErrUnsupported)
 		}
 		assigned = append(assigned, at)
@@ -116,9 +117,9 @@ func (d *device) place(ctx context.Context, c *program.Compiled) (q *program.Pro
 		case d.router.split:
 			p.Reason = "least time of the whole"
 		}
-		for _, k := range u.nodes {
+		for _, k := range u.Nodes {
 			p.Ops = append(p.Ops, q.Nodes[k].Op.String())
-			if !u.able[main.index] && asked[k].refusals[main.index] != nil {
+			if !u.Able[main.index] && asked[k].refusals[main.index] != nil {
 				p.Reason = fmt.Sprintf("%s lacks %v", main.spec, q.Nodes[k].Op)
 				d.members[assigned[i]].fallbacks.Add(1)
 				d.mu.Lock()
@@ -133,8 +134,8 @@ func (d *device) place(ctx context.Context, c *program.Compiled) (q *program.Pro
 }
 
 // claimants is the number of members that claim a unit.
-func claimants(u *unit) (n int) {
-	for _, able := range u.able {
+func claimants(u *place.Unit) (n int) {
+	for _, able := range u.Able {
 		if able {
 			n++
 		}
@@ -143,7 +144,7 @@ func claimants(u *unit) (n int) {
 }
 
 // count sets the bytes that a run moves, where its inputs are on the first member.
-func count(plan *Plan, q *program.Program, units []*unit, assigned []int) {
+func count(plan *Plan, q *program.Program, units []*place.Unit, assigned []int) {
 	home := map[op.TensorID]int{}
 	type copied struct {
 		id op.TensorID
@@ -151,13 +152,13 @@ func count(plan *Plan, q *program.Program, units []*unit, assigned []int) {
 	}
 	there := map[copied]bool{}
 	for i, u := range units {
-		for _, d := range u.in {
+		for _, d := range u.In {
 			if at := assigned[i]; home[d.ID] != at && !there[copied{d.ID, at}] {
 				there[copied{d.ID, at}] = true
 				plan.Units[i].Bytes += int64(d.Bytes())
 			}
 		}
-		for _, d := range u.out {
+		for _, d := range u.Out {
 			home[d.ID] = assigned[i]
 		}
 	}

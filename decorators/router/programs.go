@@ -10,6 +10,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
+	"github.com/goburn/burn/core/program/place"
 )
 
 // programs is core.Programs: parts of a program run on the members that they are placed on.
@@ -30,9 +31,11 @@ type defined struct {
 type layout struct {
 	plan  *Plan
 	units []priced         // with times that are known, else nil
-	parts []*part          // none: node by node
+	parts []*place.Part    // none: node by node
 	outs  []op.TensorID    // of the program, where parts are several: local ids, all different
 	ids   []core.ProgramID // of the parts, on their members
+
+	members []*member
 
 	mu    sync.Mutex
 	users int // runs that a member was not given yet, and the program itself
@@ -53,7 +56,7 @@ func (x *layout) leave() error {
 	var err error
 	if last {
 		for i, id := range x.ids {
-			err = errors.Join(err, ignoreLost(x.parts[i].m.programs.Undefine(id)))
+			err = errors.Join(err, ignoreLost(x.members[x.parts[i].Member].programs.Undefine(id)))
 		}
 	}
 	return err
@@ -61,7 +64,7 @@ func (x *layout) leave() error {
 
 // needs reports whether a part is on a member that is lost.
 func (x *layout) needsLost() bool {
-	return slices.ContainsFunc(x.parts, func(p *part) bool { return p.m.gone() != nil })
+	return slices.ContainsFunc(x.parts, func(p *place.Part) bool { return x.members[p.Member].gone() != nil })
 }
 
 // Define implements core.Programs. It places the program and defines its parts.
@@ -112,7 +115,7 @@ func (x programs) Define(ctx context.Context, cs core.Stream, p *program.Program
 // layOut places a program and defines its parts behind the commands of s.
 func (s *stream) layOut(ctx context.Context, def *defined) (*layout, error) {
 	d := s.dev
-	x := &layout{users: 1}
+	x := &layout{users: 1, members: d.members}
 	for _, m := range d.members {
 		if m.programs == nil && m.gone() == nil {
 			x.plan = &Plan{Program: def.Program.Name}
@@ -124,11 +127,11 @@ func (s *stream) layOut(ctx context.Context, def *defined) (*layout, error) {
 		return nil, err
 	}
 	x.plan, x.outs, x.units = plan, q.Outputs, prices
-	x.parts = partsOf(q, units, assigned, d.members)
+	x.parts = place.Parts(q, units, assigned)
 	if whole := onOne(assigned, d.live(0).index); whole >= 0 { // what the host wrote is what the member gets
-		x.parts = []*part{wholePart(def.Program, d.members[whole])}
+		x.parts = []*place.Part{place.Whole(def.Program, whole)}
 		for i := range units {
-			x.parts[0].units = append(x.parts[0].units, i)
+			x.parts[0].Units = append(x.parts[0].Units, i)
 		}
 	}
 	for _, p := range x.parts {
@@ -154,39 +157,28 @@ func onOne(assigned []int, none int) int {
 	return assigned[0]
 }
 
-// wholePart is a program as the only part of itself.
-func wholePart(p *program.Program, m *member) *part {
-	x := &part{m: m, prog: p, out: p.Outputs}
-	for _, d := range p.Inputs {
-		x.in = append(x.in, d.ID)
-	}
-	for i := range p.Consts {
-		x.consts = append(x.consts, i)
-	}
-	return x
-}
-
 // definePart defines a part on its member.
-func (s *stream) definePart(ctx context.Context, p *part, consts []*tensor) (core.ProgramID, error) {
-	ids := make([]op.TensorID, len(p.consts))
+func (s *stream) definePart(ctx context.Context, p *place.Part, consts []*tensor) (core.ProgramID, error) {
+	m := s.dev.members[p.Member]
+	ids := make([]op.TensorID, len(p.Consts))
 	err := s.command(func(*change) error {
-		for i, k := range p.consts {
-			ids[i] = s.bring(consts[k], p.m)
+		for i, k := range p.Consts {
+			ids[i] = s.bring(consts[k], m)
 		}
 		return nil
 	})
 	if err != nil {
 		return 0, err
 	}
-	l := s.lane(p.m)
+	l := s.lane(m)
 	if err := l.settle(ctx); err != nil {
 		return 0, err
 	}
-	if err := p.m.bad(ids...); err != nil {
+	if err := m.bad(ids...); err != nil {
 		return 0, err
 	}
-	id, err := p.m.programs.Define(ctx, l.inner, p.prog, ids)
-	return id, s.dev.translate(p.m, p.m.note(err))
+	id, err := m.programs.Define(ctx, l.inner, p.Program, ids)
+	return id, s.dev.translate(m, m.note(err))
 }
 
 // Run implements core.Programs.
@@ -278,26 +270,27 @@ func (s *stream) run(c *change, def *defined, r core.Run) {
 		given[in.ID] = r.Donated != nil && r.Donated[i]
 	}
 	for k, p := range x.parts {
-		run := core.Run{Program: x.ids[k], Inputs: make([]op.TensorID, len(p.in)), Outputs: make([]op.TensorID, len(p.out))}
-		run.Donated = make([]bool, len(p.in))
-		for i, id := range p.in {
-			run.Inputs[i] = s.bring(env[id], p.m)
+		m := d.members[p.Member]
+		run := core.Run{Program: x.ids[k], Inputs: make([]op.TensorID, len(p.In)), Outputs: make([]op.TensorID, len(p.Out))}
+		run.Donated = make([]bool, len(p.In))
+		for i, id := range p.In {
+			run.Inputs[i] = s.bring(env[id], m)
 		}
 		var gone []op.TensorID
-		for i, id := range p.in {
+		for i, id := range p.In {
 			t := env[id]
 			if !given[id] || lastUse(x.parts, id) != k {
 				continue
 			}
 			given[id] = false
 			if held := t.held > 0; d.remove(c, t) && !held {
-				s.free(t, t.on(p.m))
+				s.free(t, t.on(m))
 				run.Donated[i] = true
 				gone = append(gone, run.Inputs[i])
 			}
 		}
-		descs := p.prog.OutputDescs()
-		for i, id := range p.out {
+		descs := p.Program.OutputDescs()
+		for i, id := range p.Out {
 			o := descs[i]
 			if len(x.parts) == 1 {
 				o.ID = r.Outputs[i]
@@ -307,11 +300,11 @@ func (s *stream) run(c *change, def *defined, r core.Run) {
 				o.ID = d.NewIDs(1)
 				given[id] = true
 			}
-			run.Outputs[i] = d.define(c, o, p.m.index, p.m)
+			run.Outputs[i] = d.define(c, o, m.index, m)
 			env[id] = d.tensors[o.ID]
 			descs[i].ID = run.Outputs[i]
 		}
-		l := s.lane(p.m)
+		l := s.lane(m)
 		x.hold()
 		var before *gate
 		if timed {
@@ -338,9 +331,9 @@ func (s *stream) run(c *change, def *defined, r core.Run) {
 }
 
 // lastUse is the last part that reads id.
-func lastUse(parts []*part, id op.TensorID) int {
+func lastUse(parts []*place.Part, id op.TensorID) int {
 	for k := len(parts) - 1; k >= 0; k-- {
-		if slices.Contains(parts[k].in, id) {
+		if slices.Contains(parts[k].In, id) {
 			return k
 		}
 	}

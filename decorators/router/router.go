@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/program/place"
 )
 
 // Option sets how a router works.
@@ -56,8 +57,6 @@ type Router struct {
 
 var _ core.Backend = (*Router)(nil)
 
-const mostMembers = 64
-
 // New makes a router over the devices of places, of which the first is the main one. Places may have a backend in common.
 // The router owns the backends from then on, and closes each of them once. Without a place it returns core.ErrNotFound,
 // with more than 64 core.ErrUnsupported.
@@ -65,8 +64,8 @@ func New(places []*core.Place, options ...Option) (*Router, error) {
 	if len(places) == 0 {
 		return nil, fmt.Errorf("router: no places, want one at least: %w", core.ErrNotFound)
 	}
-	if len(places) > mostMembers {
-		return nil, fmt.Errorf("router: %d places, at most %d: %w", len(places), mostMembers, core.ErrUnsupported)
+	if len(places) > place.MostMembers {
+		return nil, fmt.Errorf("router: %d places, at most %d: %w", len(places), place.MostMembers, core.ErrUnsupported)
 	}
 	r := &Router{places: places, devices: map[*device]struct{}{}}
 	for _, o := range options {

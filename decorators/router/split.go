@@ -10,6 +10,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
+	"github.com/goburn/burn/core/program/place"
 )
 
 // priced is a unit with its time on the member that it was placed on, in seconds.
@@ -19,8 +20,9 @@ type priced struct {
 }
 
 // split is the members of the units of a program that make it fastest, with the time of each.
-func (d *device) split(ctx context.Context, s *stream, q *program.Program, units []*unit) (assigned []int, prices []priced, err error) {
-	p := &problem{home: d.live(0).index, link: func(from, to int, bytes int64) float64 { return d.linkTime(ctx, s, from, to, bytes) }}
+func (d *device) split(ctx context.Context, s *stream, q *program.Program, units []*place.Unit) (assigned []int, prices []priced, err error) {
+	p := place.NewProblem(q, units)
+	p.Home, p.Link = d.live(0).index, func(from, to int, bytes int64) float64 { return d.linkTime(ctx, s, from, to, bytes) }
 	budget := make([]time.Duration, len(d.members))
 	for i, m := range d.members {
 		budget[i] = mostMeasured
@@ -30,88 +32,45 @@ func (d *device) split(ctx context.Context, s *stream, q *program.Program, units
 		} else if m.memory == mostMemory {
 			limit = math.Inf(1)
 		}
-		p.limit = append(p.limit, limit)
+		p.Limit = append(p.Limit, limit)
 	}
 	prices = make([]priced, len(units))
 	for i, u := range units {
-		x := alone(q, units, i)
-		prices[i].key = keyOf(x)
+		x := place.Alone(q, units, i)
+		prices[i].key = place.Key(x)
 		row := make([]float64, len(d.members))
 		for k, m := range d.members {
-			if row[k] = math.Inf(1); u.able[k] {
-				row[k] = d.unitTime(ctx, s, m, x, prices[i].key, sizeOf(x, u.flops), &budget[k])
+			if row[k] = math.Inf(1); u.Able[k] {
+				row[k] = d.unitTime(ctx, s, m, x, prices[i].key, sizeOf(x, u.Flops), &budget[k])
 			}
 		}
-		p.time = append(p.time, row)
+		p.Time = append(p.Time, row)
 	}
-	p.trace(q, units)
-	key := keyOf(canonical(q)) + fmt.Sprint(p.home)
+	key := place.Key(place.Canonical(q)) + fmt.Sprint(p.Home)
 	before := d.costs.keep(key, nil)
 	if len(before) != len(units) {
 		before = nil
 	}
-	best, least := p.solve(before)
+	best, least := p.Solve(before)
 	if math.IsInf(least, 1) {
 		return nil, nil, fmt.Errorf("router: program %q: no placement is within the limits of memory: %w", q.Name, op.ErrUnsupported)
 	}
 	if d.router.planted == nil { // what is measured is not exact
 		for m := range d.members {
 			one := slices.Repeat([]int{m}, len(units))
-			if c := p.cost(one); least > margin*c {
+			if c := p.Cost(one); least > margin*c {
 				best, least = one, c
 			}
 		}
 	}
-	if before != nil && least > worthIt*p.cost(before) {
+	if before != nil && least > worthIt*p.Cost(before) {
 		best = before
 	}
 	d.costs.keep(key, best)
 	for i, m := range best {
-		prices[i].time = p.time[i][m]
+		prices[i].time = p.Time[i][m]
 	}
 	return best, prices, nil
-}
-
-// trace finds what goes from unit to unit.
-func (p *problem) trace(q *program.Program, units []*unit) {
-	flows := map[op.TensorID]*flow{}
-	var order []op.TensorID
-	add := func(d op.Desc, maker int) {
-		flows[d.ID] = &flow{maker: maker, bytes: int64(d.Bytes())}
-		order = append(order, d.ID)
-	}
-	consts := map[op.TensorID]int{}
-	for _, d := range q.Consts {
-		consts[d.ID] = len(p.consts)
-		p.consts = append(p.consts, flow{bytes: int64(d.Bytes())})
-	}
-	for _, d := range q.Inputs {
-		add(d, outside)
-	}
-	for i, u := range units {
-		p.work = append(p.work, 0)
-		for _, d := range u.in {
-			f := flows[d.ID]
-			f.users = append(f.users, i)
-			p.work[i] += f.bytes
-		}
-		for _, d := range u.consts {
-			c := &p.consts[consts[d.ID]]
-			c.users = append(c.users, i)
-		}
-		for _, d := range u.out {
-			add(d, i)
-			p.work[i] += int64(d.Bytes())
-		}
-	}
-	for _, id := range q.Outputs {
-		flows[id].users = append(flows[id].users, outside)
-	}
-	for _, id := range order {
-		if f := flows[id]; len(f.users) > 0 {
-			p.flows = append(p.flows, *f)
-		}
-	}
 }
 
 // unitTime is the time of a unit on a member, from the ledger or measured.
@@ -180,11 +139,12 @@ func (def *defined) sampled() bool {
 // placed again when these are far from those that it was placed by.
 func (d *device) observe(def *defined, x *layout, k int, before, after *gate) {
 	p := x.parts[k]
+	m := d.members[p.Member]
 	<-before.open
 	<-after.open
 	var begin, end core.Event
 	err := d.apart(func(s *stream) error {
-		l := s.lane(p.m)
+		l := s.lane(m)
 		l.idle(func() { // waiting for an event of a stream passes on no failure, so that none is taken from the host
 			if l.inner.Wait(before.event) == nil {
 				begin = l.inner.Signal()
@@ -203,7 +163,7 @@ func (d *device) observe(def *defined, x *layout, k int, before, after *gate) {
 		return
 	}
 	took, predicted := time.Since(start).Seconds(), 0.0
-	for _, i := range p.units {
+	for _, i := range p.Units {
 		predicted += x.units[i].time
 	}
 	if predicted <= 0 {
@@ -211,10 +171,10 @@ func (d *device) observe(def *defined, x *layout, k int, before, after *gate) {
 	}
 	off := 1.0
 	d.mu.Lock()
-	for _, i := range p.units {
+	for _, i := range p.Units {
 		t := x.units[i].time * took / predicted
 		x.plan.Units[i].Measured = time.Duration(t * 1e9)
-		now := d.costs.learn(p.m.identity, x.units[i].key, t, 0)
+		now := d.costs.learn(m.identity, x.units[i].key, t, 0)
 		off = max(off, now/x.units[i].time, x.units[i].time/now)
 	}
 	if off > misjudged && def.layout == x && !def.dead {

@@ -1,4 +1,4 @@
-package router
+package place
 
 import (
 	"math"
@@ -9,13 +9,13 @@ import (
 )
 
 // random is a problem with a graph, times and links of random sizes.
-func random(rnd *rand.Rand, units, members int, limited bool) *problem {
-	p := &problem{home: rnd.IntN(members), work: make([]int64, units)}
+func random(rnd *rand.Rand, units, members int, limited bool) *Problem {
+	p := &Problem{Home: rnd.IntN(members), work: make([]int64, units)}
 	links := make([][2]float64, members*members)
 	for i := range links {
 		links[i] = [2]float64{rnd.Float64() * 2, rnd.Float64()}
 	}
-	p.link = func(from, to int, bytes int64) float64 {
+	p.Link = func(from, to int, bytes int64) float64 {
 		if from == to {
 			return 0
 		}
@@ -23,9 +23,9 @@ func random(rnd *rand.Rand, units, members int, limited bool) *problem {
 		return l[0] + l[1]*float64(bytes)
 	}
 	for m := range members {
-		p.limit = append(p.limit, math.Inf(1))
+		p.Limit = append(p.Limit, math.Inf(1))
 		if limited && m > 0 {
-			p.limit[m] = float64(3 + rnd.IntN(12))
+			p.Limit[m] = float64(3 + rnd.IntN(12))
 		}
 	}
 	for i := range units {
@@ -35,7 +35,7 @@ func random(rnd *rand.Rand, units, members int, limited bool) *problem {
 				row[m] = math.Inf(1)
 			}
 		}
-		p.time = append(p.time, row)
+		p.Time = append(p.Time, row)
 		p.work[i] = rnd.Int64N(4)
 		for range rnd.IntN(3) {
 			p.flows = append(p.flows, flow{outside, []int{i}, rnd.Int64N(4)})
@@ -58,31 +58,31 @@ func random(rnd *rand.Rand, units, members int, limited bool) *problem {
 }
 
 // brute is the least cost over all ways, computed without the code under test.
-func brute(p *problem) float64 {
-	n, k := len(p.time), len(p.limit)
+func brute(p *Problem) float64 {
+	n, k := len(p.Time), len(p.Limit)
 	least := math.Inf(1)
 	at := make([]int, n)
 	for {
 		sum := 0.0
 		for i, m := range at {
-			sum += p.time[i][m]
+			sum += p.Time[i][m]
 		}
 		for _, f := range p.flows {
-			from := p.home
+			from := p.Home
 			if f.maker >= 0 {
 				from = at[f.maker]
 			}
 			to := uint64(0)
 			for _, u := range f.users {
 				if u < 0 {
-					to |= 1 << p.home
+					to |= 1 << p.Home
 				} else {
 					to |= 1 << at[u]
 				}
 			}
 			for m := range k {
 				if m != from && to>>m&1 != 0 {
-					sum += p.link(from, m, f.bytes)
+					sum += p.Link(from, m, f.bytes)
 				}
 			}
 		}
@@ -98,7 +98,7 @@ func brute(p *problem) float64 {
 					work = p.work[i]
 				}
 			}
-			if float64(held+work) > p.limit[m] {
+			if float64(held+work) > p.Limit[m] {
 				sum = math.Inf(1)
 			}
 		}
@@ -125,14 +125,14 @@ func TestSolveEqualsBruteForce(t *testing.T) {
 		for g := range c.graphs {
 			rnd := rand.New(rand.NewPCG(uint64(c.members*100+c.units), uint64(g)))
 			p := random(rnd, 1+rnd.IntN(c.units), c.members, c.limited)
-			got, cost := p.solve()
+			got, cost := p.Solve()
 			want := brute(p)
 			if math.IsInf(want, 1) {
 				require.True(t, math.IsInf(cost, 1))
 				continue
 			}
 			require.InDelta(t, want, cost, 1e-9, "%+v, graph %d", c, g)
-			require.InDelta(t, want, p.cost(got), 1e-9)
+			require.InDelta(t, want, p.Cost(got), 1e-9)
 		}
 	}
 }
@@ -142,10 +142,10 @@ func TestCutIsExact(t *testing.T) {
 	for g := range 200 {
 		rnd := rand.New(rand.NewPCG(5, uint64(g)))
 		p := random(rnd, 1+rnd.IntN(12), 2, false)
-		require.InDelta(t, brute(p), p.cost(p.cut(make([]int, len(p.time)), 0, 1)), 1e-9, "graph %d", g)
+		require.InDelta(t, brute(p), p.Cost(p.cut(make([]int, len(p.Time)), 0, 1)), 1e-9, "graph %d", g)
 	}
 	rnd := rand.New(rand.NewPCG(6, 6))
 	p := random(rnd, 400, 3, false)
-	_, cost := p.solve()
+	_, cost := p.Solve()
 	require.False(t, math.IsInf(cost, 1))
 }

@@ -1,4 +1,4 @@
-package router
+package place
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 // cut places the units that are on members x and y anew on these two, by a least cut: exactly, but for limits of memory. A
 // unit that stays with the source of the flow is on x. A tensor that is made on the one side and used on the other is
 // paid once, by an edge to a vertex of its own that all its users hang on.
-func (p *problem) cut(assigned []int, x, y int) []int {
+func (p *Problem) cut(assigned []int, x, y int) []int {
 	const source, sink = 0, 1
 	g := &network{}
 	g.vertex()
@@ -17,8 +17,8 @@ func (p *problem) cut(assigned []int, x, y int) []int {
 	for i, m := range assigned {
 		if m == x || m == y {
 			vertex[i] = g.vertex()
-			g.edge(vertex[i], sink, p.time[i][x])
-			g.edge(source, vertex[i], p.time[i][y])
+			g.edge(vertex[i], sink, p.Time[i][x])
+			g.edge(source, vertex[i], p.Time[i][y])
 		}
 	}
 	of := func(unit int) (v int, ours bool) {
@@ -44,16 +44,16 @@ func (p *problem) cut(assigned []int, x, y int) []int {
 		}
 		if !ours {
 			home := p.at(assigned, f.maker)
-			g.gather(users, sink, p.link(home, x, f.bytes))
-			g.spread(source, users, p.link(home, y, f.bytes))
+			g.gather(users, sink, p.Link(home, x, f.bytes))
+			g.spread(source, users, p.Link(home, y, f.bytes))
 			continue
 		}
 		for to := range far {
-			g.edge(maker, sink, p.link(x, to, f.bytes))
-			g.edge(source, maker, p.link(y, to, f.bytes))
+			g.edge(maker, sink, p.Link(x, to, f.bytes))
+			g.edge(source, maker, p.Link(y, to, f.bytes))
 		}
-		g.spread(maker, users, p.link(x, y, f.bytes))
-		g.gather(users, maker, p.link(y, x, f.bytes))
+		g.spread(maker, users, p.Link(x, y, f.bytes))
+		g.gather(users, maker, p.Link(y, x, f.bytes))
 	}
 	g.saturate(source, sink)
 	near := g.reached(source)
@@ -61,7 +61,7 @@ func (p *problem) cut(assigned []int, x, y int) []int {
 	for i, v := range vertex {
 		switch {
 		case v == 0:
-		case near[v] >= 0 && !math.IsInf(p.time[i][x], 1):
+		case near[v] >= 0 && !math.IsInf(p.Time[i][x], 1):
 			b[i] = x
 		default:
 			b[i] = y
