@@ -11,6 +11,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/decorators/router"
 	"github.com/goburn/burn/decorators/verify"
 )
 
@@ -181,4 +182,30 @@ func TestNothingWaits(t *testing.T) {
 	require.ErrorIs(t, core.Read(ctx, s, moved.ID, make([]byte, 8)), core.ErrClosed)
 	require.ErrorIs(t, core.Read(ctx, r.s, gone.ID, make([]byte, 4)), core.ErrUnknownTensor, "a free that was dropped takes effect")
 	require.Error(t, core.Read(ctx, r.s, moved.ID, make([]byte, 8)))
+}
+
+// What a member refuses after the caller has gone on poisons the results, and is told by the next event, once, whatever
+// transfers and events there are in between.
+func TestLateRefusal(t *testing.T) {
+	b := slow{processor(t), make(chan struct{})}
+	r := over(t, []*core.Place{place("main", plant(t, "exp")), place("slow", b)}, router.Strict())
+	far := r.write(r.on(r.s, 1), 1, 2)
+	moved := r.do(r.on(r.s, 0), op.Neg, far)
+	early := r.s.Signal()
+	bad := r.do(r.s, op.Exp, moved)
+	after := r.do(r.s, op.Neg, bad)
+	back := r.do(r.on(r.s, 1), op.Neg, after)
+	between := r.s.Signal()
+	good := r.do(r.s, op.Neg, moved)
+	close(b.let)
+	require.NoError(t, early.Wait(ctx))
+	require.Equal(t, []float32{1, 2}, r.read(r.s, good))
+	for _, d := range []op.Desc{bad, after, back} {
+		require.ErrorIs(t, core.Read(ctx, r.s, d.ID, make([]byte, 8)), core.ErrUnsupported)
+	}
+	require.ErrorIs(t, core.Sync(ctx, r.s), core.ErrUnsupported)
+	require.NoError(t, between.Wait(ctx), "it was told")
+	require.NoError(t, core.Sync(ctx, r.s))
+	r.free(r.s, far, moved, bad, after, back, good)
+	require.NoError(t, core.Sync(ctx, r.s))
 }

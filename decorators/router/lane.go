@@ -2,7 +2,9 @@ package router
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/goburn/burn/core"
@@ -19,14 +21,26 @@ type lane struct {
 
 	last  *gate // of the last mark; nil for none. This and dirty are the caller's of the stream
 	dirty bool  // there were commands since
-	told  bool  // guarded by mu: the stream has reported that the member is lost
+
+	failing  sync.Mutex // guards what follows
+	failures []failure  // refusals that nobody was there to be told of
+	marks    int        // that were passed
+	told     bool       // the stream has reported that the member is lost
 
 	mu     sync.Mutex
 	queue  []command
 	busy   chan struct{} // closed when the goroutine ends; nil while there is none
 	closed bool
-	failed error // what was refused when nobody was there to be told; the next mark takes it
 }
+
+// failure is a refusal behind so many marks.
+type failure struct {
+	marks int
+	err   error
+}
+
+// mostFailures bounds the failures that a lane keeps.
+const mostFailures = 16
 
 // command is an entry of the queue.
 type command struct {
@@ -38,7 +52,7 @@ type command struct {
 type gate struct {
 	open  chan struct{}
 	event core.Event // of the member, behind the command; set before open is closed, and only waited for
-	err   error      // guarded by the lane that opened it: a failure that nobody was told of
+	marks int        // that the lane had passed with this one, where it is one
 	lane  *lane
 }
 
@@ -161,7 +175,10 @@ func (l *lane) mark() *gate {
 	}
 	g := newGate(l)
 	l.push(command{do: func(dropped error) {
-		g.err, l.failed = l.failed, nil
+		l.failing.Lock()
+		l.marks++
+		g.marks = l.marks
+		l.failing.Unlock()
 		g.pass(dropped)
 	}})
 	l.last, l.dirty = g, false
@@ -212,11 +229,35 @@ func (l *lane) refuse(err error, nodes []op.Node) {
 	l.fail(err)
 }
 
-// fail keeps an error for the next mark. The lane executes.
+// fail keeps an error for the next event that the host waits for. The lane executes.
 func (l *lane) fail(err error) {
-	if l.failed == nil {
-		l.failed = err
+	l.failing.Lock()
+	defer l.failing.Unlock()
+	if len(l.failures) < mostFailures {
+		l.failures = append(l.failures, failure{l.marks, err})
 	}
+}
+
+// report is what the host is told by a mark, where err is the answer of the member: a failure once, and, while there are
+// others, the loss of the member once.
+func (l *lane) report(g *gate, err error, others bool) error {
+	l.failing.Lock()
+	defer l.failing.Unlock()
+	told := func() bool { return errors.Is(err, core.ErrBackendLost) && l.told && others }
+	l.failures = slices.DeleteFunc(l.failures, func(f failure) bool {
+		if f.marks >= g.marks {
+			return false
+		}
+		if err == nil || told() {
+			err = f.err
+		}
+		return true
+	})
+	if told() {
+		return nil
+	}
+	l.told = l.told || errors.Is(err, core.ErrBackendLost)
+	return err
 }
 
 // abandon frees what commands that were dropped would have freed.

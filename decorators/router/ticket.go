@@ -175,10 +175,12 @@ func (e *event) Wait(ctx context.Context) error {
 		if g.through(ctx); !g.isOpen() {
 			return canceled(ctx)
 		}
-		err := e.q.failure(g, g.event.Wait(ctx))
+		err := g.event.Wait(ctx)
 		if errors.Is(err, core.ErrCanceled) && ctx.Err() != nil {
 			return err
 		}
+		_ = g.lane.m.note(err)
+		err = g.lane.report(g, err, e.q.dev.someLive())
 		if first == nil {
 			first = e.q.dev.translate(g.lane.m, err)
 		}
@@ -187,22 +189,4 @@ func (e *event) Wait(ctx context.Context) error {
 		return fmt.Errorf("router: stream: %w", core.ErrClosed)
 	}
 	return first
-}
-
-// failure is what a gate has to tell, where err is the answer of the member: a failure once, and, while others are there,
-// the loss of the member once.
-func (q *queue) failure(g *gate, err error) error {
-	l := g.lane
-	_ = l.m.note(err)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	told := func() bool { return errors.Is(err, core.ErrBackendLost) && l.told && q.dev.someLive() }
-	if err == nil || told() {
-		err, g.err = g.err, nil
-	}
-	if told() {
-		return nil
-	}
-	l.told = l.told || errors.Is(err, core.ErrBackendLost)
-	return err
 }
