@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins dist test long modules race check soak attack conformance levels backends newop fuzz bench bench-peers bench-train train-mnist train-fashion digits status docblocks site generate clean
+.PHONY: help build plugins dist test long modules nocgo race check soak attack conformance levels backends newop fuzz bench bench-peers bench-train train-mnist train-fashion digits status docblocks site generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -27,8 +27,8 @@ dist: ## archives of every plugin for every platform in DIST, as a mirror, signe
 test: ## what the README says
 	$(GO) test ./...
 
-LONG := ./decorators/router ./examples/backends ./examples/backends/plain ./plugins/cpu ./plugins/cpu/internal/gemm ./tools/dist
-long: ## the tests that `make test` leaves out or runs on a sample
+LONG := ./decorators/router ./examples/backends/plain ./plugins/cpu/internal/gemm ./tools/dist
+long: ## the tests that `make test` leaves out or runs on a sample, but for what conformance and backends run
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m $(LONG)
 
 PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
@@ -37,6 +37,10 @@ modules: ## vet, cross builds and tests of what has a go.mod of its own
 	@for m in $(MODULES); do echo "module $$m"; ( cd $$m && $(GO) vet ./... && CGO_ENABLED=0 $(GO) vet ./... && \
 		for t in $(PLATFORMS); do CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./... || exit 1; done && \
 		$(GO) test ./... ) || exit 1; done
+
+NOCGO := ./core/... ./decorators/... ./host/... ./sdk/... ./tensor/... ./cmd/...
+nocgo: ## what loads libraries and starts processes, and the command, built without cgo
+	CGO_ENABLED=0 $(GO) test -short $(NOCGO)
 
 race: ## the concurrent packages under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -timeout 30m -race -short ./core/... ./decorators/... ./tensor/... ./sdk/... ./host/... ./plugins/...

@@ -14,7 +14,7 @@ func compare(n *op.Node, in []op.Desc, output int, want, got ref.Tensor) error {
 	tolerance := op.Lookup(n.Op).Tolerance
 	joined := 1
 	if tolerance.PerTerm {
-		joined = terms(n, in)
+		joined = op.Terms(n, in)
 	}
 	rel, abs := tolerance.Bounds(d, joined)
 	wrong, first := 0, -1

@@ -81,11 +81,4 @@ var arrangePlans = map[op.Code]plan{
 		v("rank0", shapes(dims()), op.Int("seed", -3)), v("empty", shapes(dims(0, 3)), op.Int("seed", 3)), v("large", shapes(dims(50, 60)), op.Int("seed", 3)).only(dtype.F32)}},
 }
 
-func init() {
-	few := func(*op.Node, []op.Desc) int { return 4 }
-	register(arrangePlans, map[op.Code]termCount{
-		op.GeGLU: two, op.TanhShrink: two, op.Softmin: overAxis, op.Lerp: few, op.LogAddExp: two, op.LinSpace: two,
-		op.LpNormalize:       func(n *op.Node, in []op.Desc) int { return overAxis(n, in) + 4 },
-		op.LocalResponseNorm: func(n *op.Node, in []op.Desc) int { return n.Attrs.Int("size") + 4 },
-	})
-}
+func init() { register(arrangePlans) }

@@ -81,13 +81,4 @@ var lossPlans = map[op.Code]plan{
 		alignment("no-labels", 4, 2, 3, 0), alignment("no-steps", 0, 2, 3, 1), alignment("no-batch", 3, 0, 3, 1), alignment("long", 24, 2, 5, 8))},
 }
 
-// joined losses meet in the mean; each is made of a few terms.
-func lossTerms(_ *op.Node, in []op.Desc) int { return in[0].Shape.Size() + 8 }
-
-func init() {
-	terms := map[op.Code]termCount{}
-	for c := range lossPlans {
-		terms[c] = lossTerms
-	}
-	register(lossPlans, terms)
-}
+func init() { register(lossPlans) }

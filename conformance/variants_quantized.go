@@ -86,4 +86,4 @@ var quantizedPlans = map[op.Code]plan{
 	op.QLinearConv: {variants: convolutions(true)},
 }
 
-func init() { register(quantizedPlans, nil) }
+func init() { register(quantizedPlans) }

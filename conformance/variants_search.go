@@ -68,28 +68,11 @@ var searchPlans = map[op.Code]plan{
 		v("of-none", shapes(dims(2, 0), dims(2, 0)), op.Int("axis", 1)), v("empty", shapes(dims(0, 3), dims(3)), op.Int("axis", 1))}},
 }
 
-func init() {
-	register(searchPlans, map[op.Code]termCount{op.Std: overAxes, op.Median: two, op.Quantile: two, op.VectorNorm: overAxes, op.LogCumSumExp: overAxis,
-		op.Covariance: overLast, op.CorrCoef: overLast,
-		op.CosineSimilarity: func(n *op.Node, in []op.Desc) int {
-			most := 1
-			for _, d := range in {
-				for _, k := range d.Shape {
-					most = max(most, k)
-				}
-			}
-			return most
-		}})
-}
+func init() { register(searchPlans) }
 
-// register adds plans and counts of terms to those of the suite.
-func register(more map[op.Code]plan, terms map[op.Code]termCount) {
+// register adds plans to those of the suite.
+func register(more map[op.Code]plan) {
 	for c, p := range more {
 		plans[c] = p
 	}
-	for c, t := range terms {
-		termCounts[c] = t
-	}
 }
-
-func overLast(_ *op.Node, in []op.Desc) int { return max(1, in[0].Shape[len(in[0].Shape)-1]) }

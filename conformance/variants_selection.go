@@ -91,8 +91,4 @@ var selectionPlans = map[op.Code]plan{
 	}},
 }
 
-func init() {
-	register(selectionPlans, map[op.Code]termCount{
-		op.Attention:       func(_ *op.Node, in []op.Desc) int { return in[0].Shape[3] + in[1].Shape[2] + 4 },
-		op.RotaryEmbedding: two, op.RNN: steps})
-}
+func init() { register(selectionPlans) }

@@ -200,30 +200,4 @@ var spatialPlans = map[op.Code]plan{
 	}},
 }
 
-func init() {
-	largest := func(s shape.Shape) int { // coordinates are as long as the dimensions
-		n := 0
-		for _, d := range s {
-			n += d
-		}
-		return n
-	}
-	register(spatialPlans, map[op.Code]termCount{
-		op.MaxPool: overWindow, op.LpPool: overWindow, op.Col2Im: overWindow,
-		op.AdaptiveAvgPool: func(n *op.Node, in []op.Desc) int {
-			s, p := in[0].Shape, 1
-			for i, m := range n.Attrs.Ints("size") {
-				p *= s[len(s)-len(n.Attrs.Ints("size"))+i]/m + 2
-			}
-			return p
-		},
-		op.Interpolate: func(n *op.Node, _ []op.Desc) int { return 4 * len(n.Attrs.Ints("size")) },
-		op.AffineGrid:  func(n *op.Node, _ []op.Desc) int { return len(n.Attrs.Ints("size")) + 1 },
-		op.GridSample:  func(_ *op.Node, in []op.Desc) int { return largest(in[0].Shape[2:]) + 4*(len(in[0].Shape)-2) },
-		op.RoiAlign:    func(_ *op.Node, in []op.Desc) int { return largest(in[0].Shape[2:]) + 4 },
-		op.DeformConv:  func(_ *op.Node, in []op.Desc) int { return in[1].Shape[1:].Size() + largest(in[0].Shape[2:]) },
-		op.ConvTranspose: func(_ *op.Node, in []op.Desc) int {
-			return max(1, in[1].Shape[0]) * in[1].Shape[2:].Size()
-		},
-	})
-}
+func init() { register(spatialPlans) }

@@ -90,13 +90,4 @@ func spectralPlans() map[op.Code]plan {
 	}
 }
 
-func init() {
-	along := func(n *op.Node, in []op.Desc) int {
-		return max(1, n.Attrs.Int("n"), in[0].Shape[n.Attrs.Int("axis")])
-	}
-	perFrame := func(n *op.Node, _ []op.Desc) int { return n.Attrs.Int("n_fft") }
-	register(spectralPlans(), map[op.Code]termCount{op.FFT: along, op.RFFT: along, op.IRFFT: along, op.STFT: perFrame, op.ISTFT: perFrame,
-		op.HannWindow: two, op.HammingWindow: two, op.BlackmanWindow: two,
-		// The exponent is of the size of beta, and so is its error.
-		op.KaiserWindow: func(n *op.Node, _ []op.Desc) int { return 2 + int(n.Attrs.Float("beta")) }})
-}
+func init() { register(spectralPlans()) }

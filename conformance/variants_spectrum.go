@@ -26,11 +26,5 @@ func init() {
 		op.PInv: {variants: append(oblongs(), renamed("rcond-", oblongs(op.Float("rcond", 1e-3))[:2])...)},
 		op.LstSq: {variants: []variant{l("tall", []int{5, 3}, []int{5, 2}), l("square", []int{3, 3}, []int{3, 1}), l("wide", []int{2, 4}, []int{2, 3}), l("batch", []int{2, 4, 2}, []int{2, 4, 1}),
 			l("broadcast", []int{4, 2}, []int{3, 4, 2}), l("rcond", []int{4, 2}, []int{4, 2}, op.Float("rcond", 1e-3)), l("none", []int{4, 2}, []int{4, 0})}},
-	}, map[op.Code]termCount{op.QR: bothDims, op.Eigh: bothDims, op.SVD: bothDims, op.MatrixNorm: bothDims, op.PInv: bothDims, op.LstSq: bothDims})
-}
-
-// bothDims is rows and columns together: rotations and reflections touch an element about as often.
-func bothDims(_ *op.Node, in []op.Desc) int {
-	s := in[0].Shape
-	return s[len(s)-1] + s[len(s)-2]
+	})
 }

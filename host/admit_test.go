@@ -29,12 +29,13 @@ func TestAdmitted(t *testing.T) {
 	s := &store.Store{Dir: filepath.Join(dir, "store"), Trust: trust, LockFile: filepath.Join(dir, store.LockName)}
 	self, err := os.Executable()
 	require.NoError(t, err)
+	whole, needs := program(t)
 	small := filepath.Join(dir, "small")
 	require.NoError(t, os.WriteFile(small, []byte("#!/bin/sh\n"), 0o755))
 	archive := func(version, program string, signed bool) string {
 		path := filepath.Join(dir, version+".tar.gz")
 		p, err := store.Pack(path, store.Content{Executable: program, Manifest: manifest.Manifest{Name: "fake", Namespace: "example.org/acme",
-			Version: version, Kind: Process, OS: runtime.GOOS, Arch: runtime.GOARCH, Protocol: manifest.Protocol{Min: wire.Oldest, Max: wire.Version}}})
+			Version: version, Needs: needs, Kind: Process, OS: runtime.GOOS, Arch: runtime.GOARCH, Protocol: manifest.Protocol{Min: wire.Oldest, Max: wire.Version}}})
 		require.NoError(t, err)
 		if signed {
 			require.NoError(t, key.SignFile(path, p))
@@ -130,7 +131,7 @@ func TestAdmitted(t *testing.T) {
 	opens("1.0.0")
 
 	// An archive without signature, which the user has allowed, is held to the lock alone.
-	install(archive("2.0.0", self, false), store.InstallOptions{Upgrade: true, Unsigned: true})
+	install(archive("2.0.0", whole, false), store.InstallOptions{Upgrade: true, Unsigned: true})
 	opens("2.0.0")
 	require.NoError(t, open(o))
 

@@ -12,6 +12,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/host/manifest"
 	"github.com/goburn/burn/host/store"
+	"github.com/goburn/burn/sdk/client/contain"
 	"github.com/goburn/burn/sdk/wire"
 )
 
@@ -114,18 +115,31 @@ func abs(t *testing.T, path string) string {
 	return p
 }
 
+// program writes a plugin that becomes this binary, and what it needs for that. It is packed sooner than the binary, most of all
+// with the race detector.
+func program(t *testing.T) (file string, needs *contain.Needs) {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	if runtime.GOOS == "windows" {
+		return self, nil
+	}
+	file = filepath.Join(t.TempDir(), "program")
+	require.NoError(t, os.WriteFile(file, []byte("#!/bin/sh\nexec '"+self+"'\n"), 0o755))
+	return file, &contain.Needs{Read: []string{self}}
+}
+
 // installed puts a plugin with this binary as its program into the store of the user.
 func installed(t *testing.T, name string) *store.Store {
 	t.Helper()
 	dir := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
 	t.Setenv("HOME", dir)
-	self, err := os.Executable()
-	require.NoError(t, err)
+	file, needs := program(t)
 	s := &store.Store{Dir: UserDir(), Trust: &store.Trust{}, LockFile: filepath.Join(UserDir(), store.LockName)}
 	path := filepath.Join(dir, "a.tar.gz")
-	_, err = store.Pack(path, store.Content{Executable: self, Manifest: manifest.Manifest{Name: name, Namespace: "example.org/acme",
-		Version: "1.0.0", Kind: Process, OS: runtime.GOOS, Arch: runtime.GOARCH, Protocol: manifest.Protocol{Min: wire.Oldest, Max: wire.Version}}})
+	_, err := store.Pack(path, store.Content{Executable: file, Manifest: manifest.Manifest{Name: name, Namespace: "example.org/acme",
+		Version: "1.0.0", Needs: needs, Kind: Process, OS: runtime.GOOS, Arch: runtime.GOARCH, Protocol: manifest.Protocol{Min: wire.Oldest, Max: wire.Version}}})
 	require.NoError(t, err)
 	a, err := (&store.Fetcher{}).File(path)
 	require.NoError(t, err)

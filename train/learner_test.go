@@ -16,6 +16,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/data"
 	"github.com/goburn/burn/decorators/autodiff"
+	"github.com/goburn/burn/decorators/verify"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/optim"
 	"github.com/goburn/burn/optim/schedule"
@@ -84,7 +85,14 @@ type (
 	learner = train.Learner[*model, batch]
 )
 
-func cpu() (*core.Place, error) { return core.OpenPlace("cpu", core.Config{Threads: 1}) }
+// cpu is the device that the tests train on, whose commands are checked.
+func cpu() (*core.Place, error) {
+	p, err := core.OpenPlace("cpu", core.Config{Threads: 1})
+	if err != nil {
+		return nil, err
+	}
+	return verify.Device(p), nil
+}
 
 // opened makes parts on a device, always the same.
 func opened(ctx context.Context, c *core.Place, options ...autodiff.Option) (*parts, error) {

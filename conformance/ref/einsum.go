@@ -49,12 +49,6 @@ func spans(n *op.Node, in []op.Desc) (names string, lengths shape.Shape, terms [
 	return names, lengths, terms
 }
 
-// EinsumTerms is how many products meet in one element of the result of einsum node n.
-func EinsumTerms(n *op.Node, in []op.Desc) int {
-	_, lengths, _ := spans(n, in)
-	return lengths[len(n.Outputs[0].Shape):].Size()
-}
-
 func einsum(n *op.Node, in []Tensor) Tensor {
 	var descs []op.Desc
 	for _, t := range in {

@@ -35,10 +35,12 @@ const (
 	// does not know or whose size it disputes, and a release that is not called once are such faults. It wraps
 	// core.ErrKernel, and the backend's error where there is one.
 	Answer
+	// Difference: a node's results are not those of a second backend, see Against. It wraps core.ErrKernel.
+	Difference
 )
 
 var kindNames = [...]string{Order: "order", Unknown: "unknown", Identity: "identity", Invalid: "invalid", Usage: "usage",
-	Value: "value", Answer: "answer"}
+	Value: "value", Answer: "answer", Difference: "difference"}
 
 // String prints "order", "unknown" and so on.
 func (k Kind) String() string {

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -17,48 +16,12 @@ import (
 // wild returns the index and the name of the first NaN or infinity among elements of a float type of any width. Without
 // one the index is negative.
 func wild(d dtype.DType, data []byte) (at int, name string) {
-	size := d.Size()
-	exponent, mantissa := 0, 0 // bits
-	switch d {
-	case dtype.F64:
-		exponent, mantissa = 11, 52
-	case dtype.F32:
-		exponent, mantissa = 8, 23
-	case dtype.F16:
-		exponent, mantissa = 5, 10
-	case dtype.BF16:
-		exponent, mantissa = 8, 7
-	default:
-		return wildSmall(d, data)
-	}
-	top := uint64(1)<<exponent - 1
-	for i := 0; i+size <= len(data); i += size {
-		var full [8]byte
-		copy(full[:], data[i:i+size])
-		bits := binary.LittleEndian.Uint64(full[:])
-		switch {
-		case bits>>mantissa&top != top:
-		case bits&(1<<mantissa-1) != 0:
-			return i / size, "NaN"
-		case bits>>(exponent+mantissa) != 0:
-			return i / size, "-Inf"
-		default:
-			return i / size, "+Inf"
-		}
-	}
-	return -1, ""
-}
-
-// wildSmall is wild for floats of 8 and 4 bits.
-func wildSmall(d dtype.DType, data []byte) (at int, name string) {
-	if !dtype.SmallFloats.Has(d) {
+	if !dtype.AnyFloats.Has(d) {
 		return -1, ""
 	}
-	values := make([]float32, len(data))
-	dtype.FromSmall(d, data, values)
-	for i, v := range values {
-		if v-v != 0 {
-			return i, strconv.FormatFloat(float64(v), 'g', -1, 32)
+	for i := range len(data) / d.Size() {
+		if v := dtype.FloatAt(d, data, i); v-v != 0 {
+			return i, strconv.FormatFloat(v, 'g', -1, 64)
 		}
 	}
 	return -1, ""
@@ -86,16 +49,19 @@ const mostRead = 1 << 30
 // one.
 func (s *stream) probe(cmd command, outs []op.Desc, excused bool) []bool {
 	found := make([]bool, len(outs))
+	if !s.notFinite {
+		return found
+	}
 	for i, o := range outs {
-		if !o.DType.IsFloat() && !dtype.SmallFloats.Has(o.DType) {
+		if !dtype.AnyFloats.Has(o.DType) {
 			continue
 		}
 		if o.Bytes() > mostRead {
 			found[i], excused = true, true
 			continue
 		}
-		data := make([]byte, o.Bytes())
-		if err := core.Read(context.Background(), s.inner, o.ID, data); err != nil {
+		data := s.fetch(o)
+		if data == nil {
 			found[i], excused = true, true
 			continue
 		}
@@ -108,13 +74,8 @@ func (s *stream) probe(cmd command, outs []op.Desc, excused bool) []bool {
 			continue
 		}
 		excused = true
-		f := &Fault{Kind: Value, Tensor: o.ID, Command: cmd.String(), Err: fmt.Errorf("%v %v is made of finite operands, got %s at element %d, want finite results: %w",
-			o.ID, o, name, at, core.ErrKernel)}
-		if s.refuse(f) != nil {
-			s.mu.Lock()
-			s.values = append(s.values, late{cmd.tick, f})
-			s.mu.Unlock()
-		}
+		s.later(&Fault{Kind: Value, Tensor: o.ID, Command: cmd.String(), Err: fmt.Errorf("%v %v is made of finite operands, got %s at element %d, want finite results: %w",
+			o.ID, o, name, at, core.ErrKernel)}, cmd)
 	}
 	return found
 }
@@ -158,14 +119,31 @@ func (s *stream) submitEach(x *change, nodes []op.Node, free []op.TensorID) erro
 	s.mu.Unlock()
 	for i := range nodes {
 		n := &nodes[i]
-		if err := s.inner.Submit(nodes[i:i+1], nil); err != nil {
-			return err
+		in := make([]op.Desc, len(n.Inputs))
+		for k, id := range n.Inputs {
+			in[k] = m[id].desc
 		}
 		cmd := x.cmd
 		cmd.what = n.Op.String()
-		s.learn(m, n.Outputs, s.probe(cmd, n.Outputs, s.tainted(m, n.Inputs) || asked(n)))
+		found, err := s.one(cmd, n, in, s.tainted(m, n.Inputs) || asked(n))
+		if err != nil {
+			return err
+		}
+		s.learn(m, n.Outputs, found)
 	}
 	return s.inner.Submit(nil, free)
+}
+
+// one submits a node with operands in, compares its results, and reports which may hold a NaN or an infinity.
+func (s *stream) one(cmd command, n *op.Node, in []op.Desc, excused bool) (found []bool, err error) {
+	data, compared := s.operands(n, in)
+	if err := s.inner.Submit([]op.Node{*n}, nil); err != nil {
+		return nil, err
+	}
+	if compared {
+		s.compare(cmd, n, in, data)
+	}
+	return s.probe(cmd, n.Outputs, excused), nil
 }
 
 // replay is what it takes to run a program node by node.
@@ -245,12 +223,14 @@ func (s *stream) runEach(inner core.Programs, x *change, p *defined, r core.Run)
 	}
 	p.replay.mu.RLock()
 	defer p.replay.mu.RUnlock()
-	at, wilds := map[op.TensorID]op.TensorID{}, map[op.TensorID]bool{}
+	at, wilds := map[op.TensorID]op.Desc{}, map[op.TensorID]bool{}
 	for i, d := range p.p.Inputs {
-		at[d.ID], wilds[d.ID] = r.Inputs[i], s.tainted(m, r.Inputs[i:i+1])
+		id := d.ID
+		d.ID = r.Inputs[i]
+		at[id], wilds[id] = d, s.tainted(m, r.Inputs[i:i+1])
 	}
 	for i, d := range p.p.Consts {
-		at[d.ID], wilds[d.ID] = p.replay.consts[i].ID, p.replay.wild[i]
+		at[d.ID], wilds[d.ID] = p.replay.consts[i], p.replay.wild[i]
 	}
 	for i := range p.p.Nodes {
 		if err := s.step(x.cmd, p, i, at, wilds); err != nil {
@@ -261,35 +241,38 @@ func (s *stream) runEach(inner core.Programs, x *change, p *defined, r core.Run)
 }
 
 // step runs node i of a program, whose ids are at.
-func (s *stream) step(cmd command, p *defined, i int, at map[op.TensorID]op.TensorID, wilds map[op.TensorID]bool) error {
+func (s *stream) step(cmd command, p *defined, i int, at map[op.TensorID]op.Desc, wilds map[op.TensorID]bool) error {
 	n := p.p.Nodes[i]
 	n.Drop = 0
 	n.Inputs, n.Outputs = slices.Clone(n.Inputs), slices.Clone(n.Outputs)
-	excused := asked(&n)
+	excused, in := asked(&n), make([]op.Desc, len(n.Inputs))
 	for k, id := range n.Inputs {
 		excused = excused || wilds[id]
-		n.Inputs[k] = at[id]
+		in[k], n.Inputs[k] = at[id], at[id].ID
 	}
 	for k := range n.Outputs {
-		id := s.dev.inner.NewIDs(1)
-		at[n.Outputs[k].ID], n.Outputs[k].ID = id, id
-	}
-	if err := s.inner.Submit([]op.Node{n}, nil); err != nil {
-		return err
+		o := &n.Outputs[k]
+		id := o.ID
+		o.ID = s.dev.inner.NewIDs(1)
+		at[id] = *o
 	}
 	cmd.what = n.Op.String() + " in " + cmd.what
-	for k, w := range s.probe(cmd, n.Outputs, excused) {
+	found, err := s.one(cmd, &n, in, excused)
+	if err != nil {
+		return err
+	}
+	for k, w := range found {
 		wilds[p.p.Nodes[i].Outputs[k].ID] = w
 	}
 	free := make([]op.TensorID, 0, len(p.replay.last[i]))
 	for _, id := range p.replay.last[i] {
-		free = append(free, at[id])
+		free = append(free, at[id].ID)
 	}
 	return s.inner.Submit(nil, free)
 }
 
 // results copies the outputs of a run, ends what it was given and what it made, and waits for that.
-func (s *stream) results(m map[op.TensorID]*tensor, p *defined, r core.Run, at map[op.TensorID]op.TensorID, wilds map[op.TensorID]bool) error {
+func (s *stream) results(m map[op.TensorID]*tensor, p *defined, r core.Run, at map[op.TensorID]op.Desc, wilds map[op.TensorID]bool) error {
 	var nodes []op.Node
 	var free []op.TensorID
 	kept := map[op.TensorID]bool{} // the caller's, or a constant
@@ -301,7 +284,7 @@ func (s *stream) results(m map[op.TensorID]*tensor, p *defined, r core.Run, at m
 	outs, found := slices.Clone(p.outs), make([]bool, len(p.outs))
 	for i, id := range p.p.Outputs {
 		d := p.outs[i]
-		d.ID = at[id]
+		d.ID = at[id].ID
 		n, err := op.New(op.Copy, []op.Desc{d})
 		if err != nil {
 			return err
@@ -311,7 +294,7 @@ func (s *stream) results(m map[op.TensorID]*tensor, p *defined, r core.Run, at m
 		outs[i].ID, found[i] = r.Outputs[i], wilds[id]
 		if !kept[id] {
 			kept[id] = true
-			free = append(free, at[id])
+			free = append(free, at[id].ID)
 		}
 	}
 	for i, given := range r.Donated {

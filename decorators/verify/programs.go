@@ -50,8 +50,10 @@ func (x programs) Define(ctx context.Context, cs core.Stream, p *program.Program
 			return err
 		}
 		made.outs = p.OutputDescs()
-		if s.notFinite {
-			made.replay = s.prepare(made, consts)
+		if s.each() {
+			if made.replay = s.prepare(made, consts); made.replay == nil && s.second != nil {
+				s.second.compared(what, fmt.Errorf("the device cannot copy its constants or outputs: %w", core.ErrUnsupported))
+			}
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -110,7 +112,7 @@ func (x programs) Run(cs core.Stream, r core.Run) error {
 			c.run(p, r)
 		}
 	}, func(c *change) error {
-		if s.notFinite && p != nil {
+		if s.each() && p != nil {
 			return s.runEach(x.inner, c, p, r)
 		}
 		return x.inner.Run(s.inner, r)

@@ -104,7 +104,7 @@ func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 		}
 		x.cmd.what = what
 	}, func(x *change) error {
-		if s.notFinite && len(nodes) > 0 {
+		if s.each() && len(nodes) > 0 {
 			return s.submitEach(x, nodes, free)
 		}
 		return s.inner.Submit(nodes, free)

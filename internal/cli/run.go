@@ -27,6 +27,7 @@ type runFlags struct {
 	softmax   bool
 	json      bool
 	verbose   bool
+	verify    string
 	image     imageFlags
 	many      manyFlags
 }
@@ -56,6 +57,9 @@ from each line of standard input: the numbers of the input in lists, or an objec
 as CSV or JSON lines (--format), to stdout or a file (--out); with --output the arrays of each file are in a folder of its own. A
 file that cannot be used is reported, and the rest goes on; the exit code is then 1. An interrupt ends with what is done.
 
+--verify finds the node where numbers go wrong: nodes run one by one, and each is computed on another device too and compared within
+the op's tolerance. What is found is printed on stderr, and the exit code is then 1.
+
 ` + exitHelp,
 		Example: `  burn run digits.onnx --input image=seven.png --top 3 --labels labels.txt
   burn run resnet.onnx photo.jpg --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --softmax --top 5
@@ -82,6 +86,7 @@ file that cannot be used is reported, and the rest goes on; the exit code is the
 	fl.StringVar(&f.topOutput, "top-output", "", "`NAME` of the output that --top ranks (default: the first)")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "report device and times on stderr")
+	verifyFlag(cmd, &f.verify)
 	f.many.add(cmd)
 	a.deviceFlags(cmd)
 	f.image.add(cmd)
@@ -134,7 +139,7 @@ func (a *app) run(ctx context.Context, path string, f runFlags, many bool, stdin
 		return err
 	}
 	opening := time.Now()
-	d, err := a.open(ctx)
+	d, err := a.openVerified(ctx, f.verify)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/decorators/verify"
 	"github.com/goburn/burn/model/onnx"
 	"github.com/goburn/burn/model/onnx/onnxtest"
 	"github.com/goburn/burn/model/onnx/pb"
@@ -37,6 +38,7 @@ func openBackend(t *testing.T, name string) *core.Place {
 	t.Helper()
 	d, err := core.OpenPlace(name, core.Config{})
 	require.NoError(t, err)
+	d = verify.Device(d)
 	t.Cleanup(func() { require.NoError(t, d.Close()) })
 	return d
 }

@@ -2,7 +2,7 @@ package engine_test
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,13 +53,17 @@ func TestHold(t *testing.T) {
 // worker executing.
 func TestHoldWhileWorkerEnds(t *testing.T) {
 	ending, proceed := make(chan struct{}), make(chan struct{})
-	d := new(driver)
-	r := open(t, d)
+	var armed atomic.Bool
+	r := open(t, &driver{emptied: func() {
+		if armed.Swap(false) {
+			close(ending)
+			<-proceed
+		}
+	}})
 	x := r.put(1, 2)
 	require.NoError(t, core.Sync(context.Background(), r.stream))
 	time.Sleep(20 * time.Millisecond) // the worker sleeps
-	var once sync.Once
-	d.emptied = func() { once.Do(func() { close(ending); <-proceed }) }
+	armed.Store(true)
 
 	y := r.do(op.Neg, 0, x)
 	<-ending

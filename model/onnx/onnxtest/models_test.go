@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/decorators/verify"
 	"github.com/stretchr/testify/require"
 )
 
@@ -22,7 +23,10 @@ func TestModels(t *testing.T) {
 	cases, err := Find(filepath.Join(data, "models"))
 	require.NoError(t, err)
 	dev := cpu(t)
-	open := func(context.Context) (*core.Place, error) { return device(keep{dev.Backend}), nil }
+	leaked := func(l verify.Leak) { t.Errorf("alive after the last model: %+v", l) }
+	open := func(context.Context) (*core.Place, error) {
+		return verify.Device(device(keep{dev.Backend}), verify.OnLeak(leaked)), nil
+	}
 	_, err = RunAll(t.Context(), open, cases, Options{Tolerance: &Tolerance{Rel: 1e-3, Abs: 1e-4}}, 1, func(r Result) {
 		want := Passed
 		if r.Case.Name == "unsupported_custom_ops" {

@@ -141,7 +141,11 @@ func attempt(ctx context.Context, dev *core.Place, c Case, o Options, r *Result)
 		r.Reason = "values not compared: " + random + " is random"
 	}
 	for _, set := range sets {
-		if err := runSet(ctx, t, m, s, set, random != "", o, digest); err != nil {
+		tensor.Scope(t, func(d *tensor.Device) []*tensor.Tensor {
+			err = runSet(ctx, d, m, s, set, random != "", o, digest)
+			return nil
+		})
+		if err != nil {
 			if len(sets) > 1 {
 				return fmt.Errorf("%s: %w", set.name, err)
 			}

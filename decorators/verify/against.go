@@ -1,0 +1,211 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+)
+
+// Against computes each node a second time on d, a device of another backend or of a reference, from the operands that the
+// checked device holds, and compares the results. A result outside the tolerance of the op's row is a fault of kind
+// Difference. The tolerance per term grows with the greatest magnitudes of the operands, as sums of large terms cancel.
+//
+// Programs run node by node, and every command waits, as with NotFinite. Not compared are nodes with an operand or result
+// of more than a gibibyte, nodes that d cannot compute, and programs where the checked device lacks the op copy.
+//
+// compared, unless it is nil, is called with the op of each node: skipped is nil when its results were compared, else says
+// why they were not. A program that does not run node by node is reported by its name. compared must be safe for concurrent use.
+//
+// d stays the caller's, who closes it after the checked device.
+func Against(d core.Device, compared func(what string, skipped error)) Option {
+	if compared == nil {
+		compared = func(string, error) {}
+	}
+	return func(c *config) {
+		c.second = &second{dev: d, target: core.TargetOf("the second backend", d), compared: compared}
+	}
+}
+
+// second computes nodes again.
+type second struct {
+	dev      core.Device
+	target   program.Target
+	compared func(what string, skipped error)
+
+	mu     sync.Mutex // held while a node is computed
+	stream core.Stream
+}
+
+// errLarge is why a node with a large tensor is not compared.
+var errLarge = fmt.Errorf("a tensor has more than %d bytes: %w", mostRead, core.ErrOutOfMemory)
+
+// fetch returns the elements of a tensor, nil where they cannot be read.
+func (s *stream) fetch(d op.Desc) []byte {
+	data := make([]byte, d.Bytes())
+	if core.Read(context.Background(), s.inner, d.ID, data) != nil {
+		return nil
+	}
+	return data
+}
+
+// operands returns the elements of the operands of a node that is to be compared; ok is false where it is not. That of a
+// node with a poisoned operand is no fault of its own.
+func (s *stream) operands(n *op.Node, in []op.Desc) (data [][]byte, ok bool) {
+	if s.second == nil {
+		return nil, false
+	}
+	for _, list := range [][]op.Desc{in, n.Outputs} {
+		for _, d := range list {
+			if d.Bytes() > mostRead {
+				s.second.compared(n.Op.String(), errLarge)
+				return nil, false
+			}
+		}
+	}
+	for _, d := range in {
+		x := s.fetch(d)
+		if x == nil {
+			return nil, false
+		}
+		data = append(data, x)
+	}
+	return data, true
+}
+
+// compare computes a node that the checked device has accepted on the second device too.
+func (s *stream) compare(cmd command, n *op.Node, in []op.Desc, data [][]byte) {
+	want, err := s.second.compute(n, in, data)
+	s.second.compared(n.Op.String(), err)
+	if err != nil {
+		return
+	}
+	for i, o := range n.Outputs {
+		got := s.fetch(o)
+		if got == nil {
+			return // the read of whoever wants it says why
+		}
+		if err := differ(n, in, data, o, want[i], got); err != nil {
+			s.later(&Fault{Kind: Difference, Tensor: o.ID, Command: cmd.String(), Err: fmt.Errorf("%v %v: %w: %w", o.ID, o, err, core.ErrKernel)}, cmd)
+			return
+		}
+	}
+}
+
+// later reports a fault of a command that was accepted. The next event returns it.
+func (s *stream) later(f *Fault, cmd command) {
+	if s.refuse(f) != nil {
+		s.mu.Lock()
+		s.values = append(s.values, late{cmd.tick, f})
+		s.mu.Unlock()
+	}
+}
+
+// compute returns the results of a node with operands of the given elements.
+func (c *second) compute(n *op.Node, in []op.Desc, data [][]byte) (results [][]byte, err error) {
+	ctx := context.Background()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stream == nil {
+		if c.stream, err = c.dev.OpenStream(ctx); err != nil {
+			return nil, err
+		}
+	}
+	next := func() op.TensorID { return c.dev.NewIDs(1) }
+	own, drop := *n, map[op.TensorID]bool{}
+	own.Drop, own.Inputs, own.Outputs = 0, nil, nil
+	descs, at := make([]op.Desc, len(in)), map[op.TensorID]op.TensorID{}
+	defer func() {
+		free := make([]op.TensorID, 0, len(drop))
+		for id := range drop {
+			free = append(free, id)
+		}
+		if e := c.stream.Submit(nil, free); err == nil {
+			err = e
+		}
+	}()
+	for i, d := range in {
+		id, written := at[d.ID]
+		if !written {
+			id = next()
+			at[d.ID] = id
+		}
+		descs[i] = d
+		descs[i].ID = id
+		own.Inputs = append(own.Inputs, id)
+		if !written {
+			if err := c.stream.Write(ctx, descs[i], data[i]); err != nil {
+				return nil, err
+			}
+			drop[id] = true
+		}
+	}
+	for _, o := range n.Outputs {
+		o.ID = next()
+		own.Outputs = append(own.Outputs, o)
+	}
+	nodes, free, err := program.LowerNode(c.target, &own, descs, next)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.stream.Submit(nodes, free); err != nil {
+		return nil, err
+	}
+	for _, o := range own.Outputs {
+		drop[o.ID] = true
+		x := make([]byte, o.Bytes())
+		if err := core.Read(ctx, c.stream, o.ID, x); err != nil {
+			return nil, err
+		}
+		results = append(results, x)
+	}
+	return results, nil
+}
+
+// differ returns the first element of a result that is not within the tolerance of the row.
+func differ(n *op.Node, in []op.Desc, data [][]byte, out op.Desc, want, got []byte) error {
+	if bytes.Equal(want, got) {
+		return nil
+	}
+	tolerance, terms := op.Lookup(n.Op).Tolerance, 1
+	if tolerance.PerTerm {
+		terms = op.Terms(n, in)
+	}
+	rel, abs := tolerance.Bounds(out.DType, terms)
+	for i, d := range in {
+		abs *= max(1, magnitude(d.DType, data[i]))
+	}
+	size := out.DType.Size()
+	for i := range len(want) / size {
+		if w, g := want[i*size:][:size], got[i*size:][:size]; bytes.Equal(w, g) {
+			continue
+		} else if !dtype.AnyFloats.Has(out.DType) {
+			return fmt.Errorf("got %x at element %d, the second backend %x (bytes of %v)", g, i, w, out.DType)
+		}
+		x, y := dtype.FloatAt(out.DType, want, i), dtype.FloatAt(out.DType, got, i)
+		if x != y && !(x != x && y != y) && !(math.Abs(x-y) <= rel*math.Abs(x)+abs) {
+			return fmt.Errorf("got %v at element %d, the second backend %v, want them within %.3g·|x| + %.3g", y, i, x, rel, abs)
+		}
+	}
+	return nil
+}
+
+// magnitude returns the greatest finite magnitude of elements of a float type, 1 of others.
+func magnitude(d dtype.DType, data []byte) float64 {
+	if !dtype.AnyFloats.Has(d) {
+		return 1
+	}
+	m := 0.0
+	for i := range len(data) / d.Size() {
+		if v := math.Abs(dtype.FloatAt(d, data, i)); v > m && !math.IsInf(v, 0) {
+			m = v
+		}
+	}
+	return m
+}
