@@ -28,6 +28,7 @@ const module = "github.com/goburn/burn"
 const arrows = `
 	core/dtype < core/shape < core/op < core/program < core
 	core/program < core/program/group < [sdk/gpu/...], decorators/*, plugins/*
+	core/program/group < core/program/place < decorators/*
 
 	core < sdk/engine < plugins/*, host/..., conformance/ref, sdk/serve/..., internal/fakeplugin, examples/*
 	sdk/engine < [plugins/cuda/...], [plugins/rocm/...], [plugins/metal/...], [plugins/wgpu/...]
@@ -79,7 +80,7 @@ var outside = map[string][]string{
 }
 
 // bare packages import the standard library and burn, and nothing from elsewhere.
-var bare = []string{"core", "core/dtype", "core/shape", "core/op", "core/program", "core/program/group", "conformance", "conformance/ref", "tensor"}
+var bare = []string{"core", "core/dtype", "core/shape", "core/op", "core/program", "core/program/group", "core/program/place", "conformance", "conformance/ref", "tensor"}
 
 // lattice is the arrows, closed: for each pattern, the patterns that it may import.
 type lattice struct {

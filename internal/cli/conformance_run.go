@@ -130,7 +130,7 @@ func (a *app) tested(ctx context.Context, arg string) (*tested, error) {
 		return d.Backend, nil
 	}
 	file := ""
-	if d.Transport == host.Builtin {
+	if d.Transport == host.Builtin || d.Transport == routed {
 		file, _ = os.Executable()
 	} else {
 		winners, _ := host.Find(a.hostOptions())

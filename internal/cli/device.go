@@ -45,6 +45,9 @@ func (a *app) openDevice(ctx context.Context, restore bool) (*core.Place, error)
 }
 
 func (a *app) openSpec(ctx context.Context, spec string, restore bool) (*core.Place, error) {
+	if members, ok := routerMembers(spec); ok {
+		return a.openRouter(ctx, spec, members, restore)
+	}
 	s, err := host.ParseSpec(spec)
 	if err == nil && s.Transport == host.Builtin && !slices.Contains(core.Registered(), s.Name) {
 		return nil, withLine(usage("device %s: no such backend is built in, want one of %s%s", spec, strings.Join(core.Registered(), ", "),

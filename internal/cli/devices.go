@@ -25,6 +25,11 @@ Plugins are searched in --plugin-path and BURN_PLUGIN_PATH, ./burn_plugins, the 
 folder of the burn command. The first of a name is used. What lies in ./burn_plugins is not started before you have allowed
 it: you are asked on a terminal, and elsewhere burn plugin allow says yes.
 
+Several devices work as one by the name router:A+B+C: nodes that A does not have run on B or C, each kind told once on
+stderr. [options.router] of the configuration has strict = "on", with which they are errors instead, and split = "on", by
+which programs are split so that they are fastest, by measured times that are kept in the user's cache folder. Where such a
+device is the one in force, its members are listed.
+
 --verbose says of each plugin process which rules the system holds it to, and why not where one is not in force.`,
 		Example: `  burn devices
   burn devices --plugin-path ./bin
@@ -55,7 +60,7 @@ func (a *app) devices(ctx context.Context, asJSON, verbose bool) error {
 		if err := a.json(map[string]any{"backends": all}); err != nil {
 			return err
 		}
-	} else if err := errors.Join(a.printDevices(all), a.printContainment(all, verbose)); err != nil {
+	} else if err := errors.Join(a.printDevices(all), a.printRouter(all), a.printContainment(all, verbose)); err != nil {
 		return err
 	}
 	if usable == 0 {

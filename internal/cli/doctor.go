@@ -246,15 +246,24 @@ func (d *diagnosis) backends(device string) {
 			d.note(s.Failure.Remedy, "%s:%s at %s is not used: %s", s.Transport, s.Name, s.Path, s.Failure.Detail)
 		}
 	}
+	members, ok := routerMembers(device)
+	if !ok {
+		members = []string{device}
+	}
+	for _, m := range members {
+		d.inForce(m)
+	}
+}
+
+// inForce finds a device that the configuration names.
+func (d *diagnosis) inForce(device string) {
 	spec, err := host.ParseSpec(device)
 	if err != nil {
 		d.error("correct device in the configuration", "%v", err)
 		return
 	}
-	for _, s := range d.Backends {
-		if s.Name == spec.Name && (spec.Transport == "" || s.Transport == spec.Transport) && spec.Index < len(s.Devices) {
-			return
-		}
+	if present(d.Backends, spec) {
+		return
 	}
 	var there []string
 	for _, s := range d.Backends {

@@ -97,7 +97,7 @@ BURN_CONFIG names or else config.toml in the folder burn of the user's configura
 func (a *app) deviceFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&a.flags.device, "device", "", "`DEVICE` to compute on: NAME[:INDEX], with builtin:, process: or shared: before\n"+
-		"it to force the transport (default \"cpu\")")
+		"it to force the transport, or router:A+B for several as one (default \"cpu\")")
 	f.IntVar(&a.flags.threads, "threads", 0, "`N` threads for a host backend (default: as many as the process may use)")
 	must(cmd.RegisterFlagCompletionFunc("device", a.completeDevices))
 }

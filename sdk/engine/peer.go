@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goburn/burn/core"
@@ -75,7 +76,8 @@ func (d *device[V]) download(dst []byte, c *cell[V]) error {
 	})
 }
 
-// produce makes tensors of what get returns for each, within the command that executes. A failure poisons all of them.
+// produce makes tensors of what get returns for each, within the command that executes. A failure poisons all of them; that
+// of a node on another device is passed on as it is.
 func (s *stream[V]) produce(what string, outs []op.Desc, get func() ([][]byte, error)) {
 	data, err := get()
 	values := make([]V, len(outs))
@@ -95,7 +97,11 @@ func (s *stream[V]) produce(what string, outs []op.Desc, get func() ([][]byte, e
 		}
 	}
 	if err != nil {
-		err = &core.NodeError{Op: what, Outputs: outs, Err: err}
+		if n := (*core.NodeError)(nil); errors.As(err, &n) {
+			err = n
+		} else {
+			err = &core.NodeError{Op: what, Outputs: outs, Err: err}
+		}
 		s.fail(err)
 	}
 	s.enter()

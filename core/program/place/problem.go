@@ -1,0 +1,233 @@
+package place
+
+import (
+	"math"
+	"slices"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+)
+
+// outside is the maker of what a run is given, and the user of what it returns: the host, at the home member.
+const outside = -1
+
+// MostMembers is the most members of a Problem.
+const MostMembers = 64
+
+// Problem is the search for the member of each unit with the least sum of times: those of the units on their members, and
+// of transfers, one for each tensor and member that it is brought to.
+//
+// Bytes of memory are those of the constants of all units on a member, and of the operands and results of the largest unit.
+type Problem struct {
+	// Time is that of each unit on each member, in seconds; infinite where the member does not claim the unit.
+	Time [][]float64
+	// Link is the time in which a tensor goes from one member to another.
+	Link func(from, to int, bytes int64) float64
+	// Home is the member that has the inputs of the program and gets its outputs.
+	Home int
+	// Limit is the bytes of memory of each member; infinite for none.
+	Limit []float64
+
+	flows  []flow
+	consts []flow  // what they weigh, once on each member that has a user
+	work   []int64 // by unit: bytes of operands and results
+}
+
+// NewProblem is the problem of a program with these units. The caller sets its exported fields.
+func NewProblem(q *program.Program, units []*Unit) *Problem {
+	p := &Problem{}
+	flows := map[op.TensorID]*flow{}
+	var order []op.TensorID
+	add := func(d op.Desc, maker int) {
+		flows[d.ID] = &flow{maker: maker, bytes: int64(d.Bytes())}
+		order = append(order, d.ID)
+	}
+	consts := map[op.TensorID]int{}
+	for _, d := range q.Consts {
+		consts[d.ID] = len(p.consts)
+		p.consts = append(p.consts, flow{bytes: int64(d.Bytes())})
+	}
+	for _, d := range q.Inputs {
+		add(d, outside)
+	}
+	for i, u := range units {
+		p.work = append(p.work, 0)
+		for _, d := range u.In {
+			f := flows[d.ID]
+			f.users = append(f.users, i)
+			p.work[i] += f.bytes
+		}
+		for _, d := range u.Consts {
+			c := &p.consts[consts[d.ID]]
+			c.users = append(c.users, i)
+		}
+		for _, d := range u.Out {
+			add(d, i)
+			p.work[i] += int64(d.Bytes())
+		}
+	}
+	for _, id := range q.Outputs {
+		flows[id].users = append(flows[id].users, outside)
+	}
+	for _, id := range order {
+		if f := flows[id]; len(f.users) > 0 {
+			p.flows = append(p.flows, *f)
+		}
+	}
+	return p
+}
+
+// flow is a tensor that goes from its maker to its users.
+type flow struct {
+	maker int
+	users []int
+	bytes int64
+}
+
+func (p *Problem) members() int { return len(p.Limit) }
+
+// at is the member of a unit, or of what is outside.
+func (p *Problem) at(assigned []int, unit int) int {
+	if unit == outside {
+		return p.Home
+	}
+	return assigned[unit]
+}
+
+// Cost is the sum of times, infinite where a limit is exceeded.
+func (p *Problem) Cost(assigned []int) float64 {
+	if !p.fits(assigned) {
+		return math.Inf(1)
+	}
+	sum := 0.0
+	for i, m := range assigned {
+		sum += p.Time[i][m]
+	}
+	var there [MostMembers]bool
+	for _, f := range p.flows {
+		from, seen := p.at(assigned, f.maker), there[:p.members()]
+		clear(seen)
+		seen[from] = true
+		for _, u := range f.users {
+			if to := p.at(assigned, u); !seen[to] {
+				seen[to] = true
+				sum += p.Link(from, to, f.bytes)
+			}
+		}
+	}
+	return sum
+}
+
+// fits reports whether the constants on each member and the largest unit there are within its limit.
+func (p *Problem) fits(assigned []int) bool {
+	for m, limit := range p.Limit {
+		if math.IsInf(limit, 1) {
+			continue
+		}
+		largest, held := int64(0), int64(0)
+		for i, at := range assigned {
+			if at == m {
+				largest = max(largest, p.work[i])
+			}
+		}
+		for _, c := range p.consts {
+			if slices.ContainsFunc(c.users, func(u int) bool { return p.at(assigned, u) == m }) {
+				held += c.bytes
+			}
+		}
+		if float64(held+largest) > limit {
+			return false
+		}
+	}
+	return true
+}
+
+// exact bounds the number of ways to place units up to which all are looked at.
+const exact = 1 << 20
+
+// Solve returns the best way that it finds and its cost, starting from ways that are given. It is the best there is for two
+// members without limits, and where the ways are few; else no change of one unit, and no exchange between two members,
+// makes it better. The cost is infinite where nothing fits.
+func (p *Problem) Solve(starts ...[]int) (best []int, least float64) {
+	least = math.Inf(1)
+	try := func(a []int) bool {
+		if c := p.Cost(a); c < least {
+			best, least = slices.Clone(a), c
+			return true
+		}
+		return false
+	}
+	n, k := len(p.Time), p.members()
+	for m := range k {
+		starts = append(starts, slices.Repeat([]int{m}, n))
+	}
+	greedy := make([]int, n)
+	for i := range greedy {
+		for m := range k {
+			if p.Time[i][m] < p.Time[i][greedy[i]] {
+				greedy[i] = m
+			}
+		}
+	}
+	for _, s := range append(starts, greedy) {
+		if s != nil {
+			try(s)
+			p.improve(s, try)
+		}
+	}
+	if best != nil {
+		p.improve(best, try)
+	}
+	if (k > 2 || !p.free()) && math.Pow(float64(k), float64(n)) <= exact {
+		p.enumerate(make([]int, n), 0, 0, &best, &least)
+	}
+	return best, least
+}
+
+// free reports whether there are no limits.
+func (p *Problem) free() bool {
+	return !slices.ContainsFunc(p.Limit, func(l float64) bool { return !math.IsInf(l, 1) })
+}
+
+// improve exchanges units between each two members by least cuts, and then moves single units, until nothing helps.
+func (p *Problem) improve(from []int, try func([]int) bool) {
+	a := slices.Clone(from)
+	for better := true; better; {
+		better = false
+		for x := range p.members() {
+			for y := range x {
+				if b := p.cut(a, y, x); try(b) {
+					a, better = b, true
+				}
+			}
+		}
+		if p.members() == 2 && p.free() {
+			return // the cut was the best there is
+		}
+		for i := range a {
+			for m, old := 0, a[i]; m < p.members(); m++ {
+				if a[i] = m; try(a) {
+					old, better = m, true
+				}
+				a[i] = old
+			}
+		}
+	}
+}
+
+// enumerate looks at all ways to place the units from the i-th on, while units alone cost less than the best way.
+func (p *Problem) enumerate(a []int, i int, spent float64, best *[]int, least *float64) {
+	if spent >= *least {
+		return
+	}
+	if i == len(a) {
+		if c := p.Cost(a); c < *least {
+			*best, *least = slices.Clone(a), c
+		}
+		return
+	}
+	for m := range p.members() {
+		a[i] = m
+		p.enumerate(a, i+1, spent+p.Time[i][m], best, least)
+	}
+}

@@ -1,0 +1,83 @@
+package router
+
+import (
+	"fmt"
+
+	"github.com/goburn/burn/core/op"
+)
+
+// anywhere is the place of a stream that On was not called for.
+const anywhere = -1
+
+// choose returns the member that a node runs on, and the index of the one that it prefers: the package comment has the
+// rule. The caller holds mu.
+func (d *device) choose(n *op.Node, in []op.Desc, ts []*tensor, place int) (m *member, prefers int) {
+	if place == anywhere {
+		place = d.heaviest(ts, func(t *tensor, m *member) bool { return t.place == m.index }, nil)
+	}
+	m = d.live(place)
+	if d.claims(m, n, in) || d.router.strict {
+		return m, m.index
+	}
+	a := d.ask(n, in)
+	to := d.heaviest(ts, func(t *tensor, m *member) bool { return t.on(m) != nil },
+		func(m *member) bool { return a.refusals[m.index] == nil && m.gone() == nil })
+	if to < 0 {
+		return m, m.index // which says what is wrong
+	}
+	d.members[to].fallbacks.Add(1)
+	d.tell(n, a, m, d.members[to])
+	return d.members[to], m.index
+}
+
+// heaviest is the index of the member, among those that may, with most bytes of the operands that it has: the first of
+// them where several have as many, -1 where none may.
+func (d *device) heaviest(ts []*tensor, has func(t *tensor, m *member) bool, may func(m *member) bool) int {
+	best, most := -1, int64(-1)
+	for i, m := range d.members {
+		if may != nil && !may(m) {
+			continue
+		}
+		sum := int64(0)
+		for _, t := range ts {
+			if t != nil && has(t, m) {
+				sum += int64(t.desc.Bytes()) + 1 // an empty operand has a place too
+			}
+		}
+		if sum > most {
+			best, most = i, sum
+		}
+	}
+	return best
+}
+
+// live is the member with that index, or the first one that is there instead of one that is lost.
+func (d *device) live(index int) *member {
+	if d.members[index].gone() == nil {
+		return d.members[index]
+	}
+	for _, m := range d.members {
+		if m.gone() == nil {
+			return m
+		}
+	}
+	return d.members[index]
+}
+
+// tell reports the first fallback of an op and class of shapes.
+func (d *device) tell(n *op.Node, a *answer, from, to *member) {
+	f := d.router.onFallback
+	if f == nil {
+		return
+	}
+	d.asking.Lock()
+	said := d.said[a.class]
+	d.said[a.class] = true
+	d.asking.Unlock()
+	if said {
+		return
+	}
+	name := n.Op.String()
+	d.telling = append(d.telling, Fallback{Op: name, Class: a.class[len(name)+len(" of "):], From: from.spec, To: to.spec,
+		Reason: fmt.Errorf("%s: %w", from.spec, a.refusals[from.index])})
+}

@@ -1,0 +1,222 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// device is the devices of all members as one.
+type device struct {
+	router  *Router
+	members []*member
+	links   [][]link // from, to
+	caps    *core.Capabilities
+	uniform bool        // every member claims what any does
+	never   op.TensorID // an id that nothing ever has
+	costs   *ledger
+
+	owning sync.Mutex // held while spare is used
+	spare  *stream    // of the router's own; nil until it is needed
+
+	asking  sync.Mutex // guards answers and said
+	answers map[string]*answer
+	said    map[string]bool // classes whose fallback was told
+
+	mu sync.Mutex // guards what follows; never held while a member is called for work
+	table
+	telling  []Fallback // to be told once mu is free
+	programs map[core.ProgramID]*defined
+	lastID   core.ProgramID
+	streams  map[*queue]struct{}
+	closed   bool
+	aside    sync.WaitGroup // goroutines of the router's own; it grows under mu while the device is open
+}
+
+var (
+	_ core.Device      = (*device)(nil)
+	_ core.Selective   = (*device)(nil)
+	_ core.MemoryStats = (*device)(nil)
+)
+
+func open(ctx context.Context, r *Router) (*device, error) {
+	d := &device{router: r, costs: newLedger(), answers: map[string]*answer{}, said: map[string]bool{}, programs: map[core.ProgramID]*defined{},
+		streams: map[*queue]struct{}{}, table: table{tensors: map[op.TensorID]*tensor{}, kept: map[op.TensorID]*tensor{}}}
+	for i, p := range r.places {
+		m, err := openMember(ctx, i, p)
+		if err != nil {
+			for _, m := range d.members {
+				err = errors.Join(err, m.dev.Close())
+			}
+			return nil, err
+		}
+		if r.planted != nil {
+			m.identity = fmt.Sprint(i)
+		}
+		d.members = append(d.members, m)
+	}
+	d.links = make([][]link, len(d.members))
+	for i, from := range d.members {
+		d.links[i] = make([]link, len(d.members))
+		for k, to := range d.members {
+			d.links[i][k].peer = to.peers != nil && from.peers != nil && same(from.place.Backend, to.place.Backend)
+		}
+	}
+	d.uniform, d.never = uniform(d.members), d.members[0].dev.NewIDs(1)
+	d.caps = d.members[0].caps
+	if !d.uniform && !r.strict {
+		d.caps = unite(d.members)
+	}
+	if r.file != "" {
+		d.fault(d.costs.load(r.file))
+	}
+	return d, nil
+}
+
+// Capabilities implements core.Device.
+func (d *device) Capabilities() *core.Capabilities { return d.caps }
+
+// NewIDs implements core.Device.
+func (d *device) NewIDs(n int) op.TensorID { return d.members[0].dev.NewIDs(n) }
+
+// Extend implements core.Device. The device has Programs, MemoryStats and HostMemory, and Selective where a document
+// cannot say what the members claim together.
+func (d *device) Extend(target any) bool {
+	switch t := target.(type) {
+	case *core.Selective:
+		if d.uniform || d.router.strict && !d.members[0].selective {
+			return false
+		}
+		*t = d
+	case *core.MemoryStats:
+		*t = d
+	case *core.HostMemory:
+		*t = hostMemory{d}
+	case *core.Programs:
+		*t = programs{d}
+	default:
+		return false
+	}
+	return true
+}
+
+// Memory implements core.MemoryStats: the sum over the members that tell. A tensor counts once for each copy.
+func (d *device) Memory() core.Memory {
+	var sum core.Memory
+	for _, m := range d.members {
+		if stats, ok := core.Extension[core.MemoryStats](m.dev); ok && m.gone() == nil {
+			x := stats.Memory()
+			sum.InUse += x.InUse
+			sum.Reserved += x.Reserved
+			sum.Tensors += x.Tensors
+		}
+	}
+	return sum
+}
+
+// OpenStream opens a stream on every member. One on a member that is lost answers with the loss.
+func (d *device) OpenStream(ctx context.Context) (core.Stream, error) {
+	q := &queue{dev: d}
+	for _, m := range d.members {
+		inner, err := m.dev.OpenStream(ctx)
+		if m.note(err) != nil && m.gone() != nil && d.someLive() {
+			inner, err = lostStream{err}, nil
+		}
+		if err != nil {
+			return nil, errors.Join(err, q.close())
+		}
+		q.lanes = append(q.lanes, newLane(m, inner))
+	}
+	d.mu.Lock()
+	closed := d.closed
+	if !closed {
+		d.streams[q] = struct{}{}
+	}
+	d.mu.Unlock()
+	if closed {
+		return nil, errors.Join(fmt.Errorf("router: device: %w", core.ErrClosed), q.close())
+	}
+	return &stream{q, anywhere}, nil
+}
+
+func (d *device) someLive() bool {
+	for _, m := range d.members {
+		if m.gone() == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// end closes all streams and reports whether the device was open.
+func (d *device) end() bool {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return false
+	}
+	d.closed = true
+	open := d.streams
+	d.streams = nil
+	d.mu.Unlock()
+	for q := range open {
+		_ = q.close() // the device closes
+	}
+	d.aside.Wait()
+	return true
+}
+
+// spawn calls do from another goroutine, unless the device is closed. The caller holds mu.
+func (d *device) spawn(do func()) {
+	if !d.closed {
+		d.aside.Go(do)
+	}
+}
+
+// Close implements core.Device.
+func (d *device) Close() error {
+	if !d.end() {
+		return fmt.Errorf("router: device: %w", core.ErrClosed)
+	}
+	d.router.mu.Lock()
+	delete(d.router.devices, d)
+	d.router.mu.Unlock()
+	var err error
+	for _, m := range d.members {
+		err = errors.Join(err, ignoreLost(m.dev.Close()))
+	}
+	return err
+}
+
+// own returns s as a stream of the device.
+func (d *device) own(what string, s core.Stream) (*stream, error) {
+	own, ok := s.(*stream)
+	if !ok || own.dev != d {
+		return nil, fmt.Errorf("router: %s: a stream of another device: %w", what, core.ErrAttr)
+	}
+	return own, nil
+}
+
+// unlock ends a critical section and then tells of the fallbacks that it found.
+func (d *device) unlock() {
+	tell := d.telling
+	d.telling = nil
+	d.mu.Unlock()
+	for _, f := range tell {
+		d.router.onFallback(f)
+	}
+}
+
+// lostStream is a stream on a member that is lost.
+type lostStream struct{ err error }
+
+func (s lostStream) Submit([]op.Node, []op.TensorID) error        { return s.err }
+func (s lostStream) Write(context.Context, op.Desc, []byte) error { return s.err }
+func (s lostStream) Read(op.TensorID, []byte) core.Ticket         { return core.Failed(s.err) }
+func (s lostStream) Signal() core.Event                           { return core.Failed(s.err) }
+func (s lostStream) Wait(core.Event) error                        { return s.err }
+func (s lostStream) Close() error                                 { return nil }

@@ -1,0 +1,77 @@
+package router
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// hostMemory is core.HostMemory, by that of the member that has the tensor.
+type hostMemory struct{ d *device }
+
+// Adopt implements core.HostMemory.
+func (h hostMemory) Adopt(cs core.Stream, desc op.Desc, data []byte, release func()) error {
+	s, err := h.d.own("adopt", cs)
+	if err != nil {
+		return err
+	}
+	return s.write(desc, func(l *lane, own op.Desc) error {
+		if l.m.host == nil {
+			return fmt.Errorf("router: adopt on %s: %w", l.m.spec, core.ErrUnsupported)
+		}
+		var err error
+		if l.idle(func() { err = l.m.note(l.m.host.Adopt(l.inner, own, data, release)) }) {
+			return err
+		}
+		if err := checkWrite(context.Background(), desc, data); err != nil {
+			return err
+		}
+		own.Shape = own.Shape.Clone()
+		l.push(command{do: func(dropped error) {
+			err := dropped
+			if err == nil {
+				err = l.adopt(own, data, release)
+			}
+			if err != nil {
+				l.m.spoil(own.ID, err)
+				l.fail(err)
+				release()
+			}
+		}})
+		return nil
+	})
+}
+
+// View implements core.HostMemory. It waits until what the member was not given yet is with it.
+func (h hostMemory) View(ctx context.Context, cs core.Stream, id op.TensorID, use func(data []byte) error) error {
+	s, err := h.d.own("view", cs)
+	if err != nil {
+		return err
+	}
+	l, own := s.lanes[0], op.TensorID(0)
+	if err := s.command(func(*change) error {
+		t := h.d.tensors[id]
+		if t == nil {
+			own = h.d.unknown(id)
+			return nil
+		}
+		c := t.source()
+		l, own = s.lane(c.m), c.id
+		s.behind(l, c)
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := l.settle(ctx); err != nil {
+		return err
+	}
+	if err := l.m.bad(own); err != nil {
+		return err
+	}
+	if l.m.host == nil {
+		return fmt.Errorf("router: view on %s: %w", l.m.spec, core.ErrUnsupported)
+	}
+	return h.d.translate(l.m, l.m.note(l.m.host.View(ctx, l.inner, own, use)))
+}

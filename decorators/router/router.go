@@ -1,0 +1,161 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/program/place"
+)
+
+// Option sets how a router works.
+type Option func(*config)
+
+type config struct {
+	strict     bool
+	onFallback func(Fallback)
+	onError    func(error)
+	split      bool
+	planted    Costs
+	file       string
+	limits     []int64
+}
+
+// Strict makes nodes that the member they prefer does not claim core.ErrUnsupported, instead of running them on another
+// one. The capabilities of the device are then those of the main member.
+func Strict() Option { return func(c *config) { c.strict = true } }
+
+// OnFallback calls f for the first node of each op and class of shapes that does not run on the member that it prefers. f
+// is called from the goroutine that submits, and must be safe for concurrent use and quick.
+func OnFallback(f func(Fallback)) Option { return func(c *config) { c.onFallback = f } }
+
+// Fallback says which nodes run on another member than the one that they prefer.
+type Fallback struct {
+	Op       string
+	Class    string // types of the operands, with sizes rounded up to powers of two: "f32 2^10, i64 2^0"
+	From, To string // specs of the members
+	Reason   error  // why the preferred member does not run it
+}
+
+// String prints "sort of f32 2^10 runs on builtin:cpu:0, as cuda:0 does not claim it: REASON".
+func (f Fallback) String() string {
+	return fmt.Sprintf("%s of %s runs on %s, as %s does not claim it: %v", f.Op, f.Class, f.To, f.From, f.Reason)
+}
+
+// Router is several devices as a core.Backend of one.
+type Router struct {
+	config
+	places []*core.Place
+
+	mu      sync.Mutex
+	devices map[*device]struct{}
+}
+
+var _ core.Backend = (*Router)(nil)
+
+// New makes a router over the devices of places, of which the first is the main one. Places may have a backend in common.
+// The router owns the backends from then on, and closes each of them once. Without a place it returns core.ErrNotFound,
+// with more than 64 core.ErrUnsupported.
+func New(places []*core.Place, options ...Option) (*Router, error) {
+	if len(places) == 0 {
+		return nil, fmt.Errorf("router: no places, want one at least: %w", core.ErrNotFound)
+	}
+	if len(places) > place.MostMembers {
+		return nil, fmt.Errorf("router: %d places, at most %d: %w", len(places), place.MostMembers, core.ErrUnsupported)
+	}
+	r := &Router{places: places, devices: map[*device]struct{}{}}
+	for _, o := range options {
+		o(&r.config)
+	}
+	return r, nil
+}
+
+// Info describes the one device: "router<cuda,cpu>".
+func (r *Router) Info() core.Info {
+	var names, versions, devices, specs []string
+	info := core.Info{Vendor: "burn"}
+	dev := core.DeviceInfo{Kind: "router"}
+	for _, p := range r.places {
+		i := p.Backend.Info()
+		names, versions, specs = append(names, i.Name), append(versions, i.Version), append(specs, p.Spec)
+		if p.Index < len(i.Devices) {
+			devices = append(devices, i.Devices[p.Index].Name)
+			dev.Memory += i.Devices[p.Index].Memory
+		}
+	}
+	info.Name, info.Version = "router<"+strings.Join(names, ",")+">", versions[0]
+	dev.Name, dev.Detail = strings.Join(devices, " + "), strings.Join(specs, " + ")
+	info.Devices = []core.DeviceInfo{dev}
+	return info
+}
+
+// Open opens all members.
+func (r *Router) Open(ctx context.Context, index int) (core.Device, error) {
+	if index != 0 {
+		return nil, fmt.Errorf("router: device %d, want 0: %w", index, core.ErrNotFound)
+	}
+	d, err := open(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	r.devices[d] = struct{}{}
+	r.mu.Unlock()
+	return d, nil
+}
+
+// Close closes all devices and then the backends of the members.
+func (r *Router) Close() error {
+	r.mu.Lock()
+	open := r.devices
+	r.devices = map[*device]struct{}{}
+	r.mu.Unlock()
+	for d := range open {
+		d.end()
+	}
+	var err error
+	for i, p := range r.places {
+		if !r.shared(i) {
+			err = errors.Join(err, ignoreLost(p.Backend.Close()))
+		}
+	}
+	return err
+}
+
+// shared reports whether place i has the backend of one before it.
+func (r *Router) shared(i int) bool {
+	for _, q := range r.places[:i] {
+		if same(q.Backend, r.places[i].Backend) {
+			return true
+		}
+	}
+	return false
+}
+
+// same reports whether a and b are one backend.
+func same(a, b core.Backend) bool {
+	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.TypeOf(a).Comparable() && a == b
+}
+
+// ignoreLost is nil for the error of a member that is gone: there is nothing left to close.
+func ignoreLost(err error) error {
+	if errors.Is(err, core.ErrBackendLost) {
+		return nil
+	}
+	return err
+}
+
+// On returns the stream s of a device of a router with member as the preferred one of all tensors that are written and of
+// all nodes that are submitted: so op.Copy moves a tensor there. It is the same queue: the rule of core.Stream holds for
+// both together. A stream of something else, and a member that is not there, are core.ErrAttr.
+func On(s core.Stream, member int) (core.Stream, error) {
+	own, ok := s.(*stream)
+	if !ok || member < 0 || member >= len(own.dev.members) {
+		return nil, fmt.Errorf("router: on member %d: not a stream or member of a router: %w", member, core.ErrAttr)
+	}
+	return &stream{own.queue, member}, nil
+}

@@ -1,0 +1,71 @@
+package router
+
+import "sync/atomic"
+
+// Stats is what a router has done, over all of its devices that are open.
+type Stats struct {
+	Members []MemberStats
+	Links   []LinkStats // those that were used, in the order of members
+}
+
+// MemberStats is what one member has done.
+type MemberStats struct {
+	Spec      string
+	Nodes     int64 // that ran there by themselves
+	Programs  int64 // runs of programs, or of parts of programs
+	Fallbacks int64 // nodes that ran there and preferred another member, those of programs counted once when they are placed
+	Lost      error // why the member is gone, nil while it is there
+}
+
+// LinkStats is what went from one member to another.
+type LinkStats struct {
+	From, To string
+	Tensors  int64
+	Bytes    int64
+	Peer     bool // by core.PeerCopy, not through the host
+}
+
+// link counts what goes from one member to another.
+type link struct {
+	peer           bool
+	tensors, bytes atomic.Int64
+}
+
+func (k *link) count(bytes int) {
+	k.tensors.Add(1)
+	k.bytes.Add(int64(bytes))
+}
+
+// Stats returns what was done so far. It may be called at any time.
+func (r *Router) Stats() Stats {
+	st := Stats{Members: make([]MemberStats, len(r.places))}
+	for i, p := range r.places {
+		st.Members[i].Spec = p.Spec
+	}
+	links := make([]LinkStats, len(r.places)*len(r.places))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for d := range r.devices {
+		for i, m := range d.members {
+			s := &st.Members[i]
+			s.Nodes += m.nodes.Load()
+			s.Programs += m.runs.Load()
+			s.Fallbacks += m.fallbacks.Load()
+			if err := m.gone(); err != nil {
+				s.Lost = err
+			}
+			for k := range d.members {
+				l, s := &d.links[i][k], &links[i*len(r.places)+k]
+				s.From, s.To, s.Peer = m.spec, d.members[k].spec, l.peer
+				s.Tensors += l.tensors.Load()
+				s.Bytes += l.bytes.Load()
+			}
+		}
+	}
+	for _, l := range links {
+		if l.Tensors > 0 {
+			st.Links = append(st.Links, l)
+		}
+	}
+	return st
+}

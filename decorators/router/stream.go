@@ -1,0 +1,289 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// queue is a stream of the router: a lane on each member. One goroutine at a time uses it.
+type queue struct {
+	dev    *device
+	lanes  []*lane
+	closed atomic.Bool
+	acts   []act // of the command that is taken apart, in order
+	in     []op.Desc
+	ts     []*tensor
+	change change
+}
+
+// act is what a lane is to do: run, or nodes and then frees.
+type act struct {
+	l     *lane
+	nodes []op.Node
+	free  []op.TensorID
+	run   func()
+}
+
+// stream is a queue, as a view that prefers a member.
+type stream struct {
+	*queue
+	place int // of what is written or computed; anywhere: by the operands
+}
+
+var _ core.Stream = (*stream)(nil)
+
+func (q *queue) lane(m *member) *lane { return q.lanes[m.index] }
+
+func (q *queue) do(run func()) { q.acts = append(q.acts, act{run: run}) }
+
+// on returns the act that nodes of a lane are added to.
+func (q *queue) on(l *lane) *act {
+	if n := len(q.acts); n > 0 && q.acts[n-1].l == l && len(q.acts[n-1].free) == 0 {
+		return &q.acts[n-1]
+	}
+	q.acts = append(q.acts, act{l: l})
+	return &q.acts[len(q.acts)-1]
+}
+
+// free gives up the copies of a tensor that was taken out of the table, but for one that a node gives up itself.
+func (q *queue) free(t *tensor, but *copied) {
+	for _, c := range t.copies {
+		l := q.lane(c.m)
+		q.order(l, c)
+		if c != but {
+			q.give(l, c.id)
+		}
+	}
+}
+
+// order puts what follows on a lane behind the transfers that make a copy, and behind those that read it.
+func (q *queue) order(l *lane, c *copied) {
+	q.behind(l, c)
+	for _, g := range c.readers {
+		q.do(func() { l.await(g) })
+	}
+}
+
+// behind puts what follows on a lane behind the transfer that makes a copy.
+func (q *queue) behind(l *lane, c *copied) {
+	if g := c.gate; g != nil && g.lane != l {
+		q.do(func() { l.await(g) })
+	}
+}
+
+// perform does what was planned, and returns the refusal of a command that is one act.
+func (q *queue) perform() error {
+	acts := q.acts
+	q.acts = nil
+	var refused error
+	for _, a := range acts {
+		if a.run != nil {
+			a.run()
+			continue
+		}
+		err := a.l.submit(a.nodes, a.free)
+		switch {
+		case err == nil:
+		case len(acts) == 1:
+			refused = err
+		default:
+			a.l.push(command{do: func(error) { a.l.refuse(err, a.nodes) }})
+		}
+	}
+	return refused
+}
+
+// command calls plan, which changes the table and plans acts, and performs these.
+func (q *queue) command(plan func(x *change) error) error {
+	if q.closed.Load() {
+		return fmt.Errorf("router: stream: %w", core.ErrClosed)
+	}
+	d, x := q.dev, &q.change
+	x.made, x.gone, q.acts = x.made[:0], x.gone[:0], nil
+	d.mu.Lock()
+	err := plan(x)
+	if err != nil {
+		d.back(x)
+	}
+	d.unlock()
+	if err == nil {
+		if err = q.perform(); err == nil {
+			return nil
+		}
+		d.mu.Lock()
+		d.back(x)
+		d.mu.Unlock()
+	}
+	return err
+}
+
+// Submit implements core.Stream.
+func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
+	return s.command(func(x *change) error {
+		for i := range nodes {
+			s.node(x, &nodes[i])
+		}
+		for _, id := range free {
+			s.release(x, id)
+		}
+		return nil
+	})
+}
+
+// release plans that a tensor is freed.
+func (s *stream) release(x *change, id op.TensorID) {
+	if t := s.dev.tensors[id]; t != nil {
+		if s.dev.remove(x, t) {
+			s.free(t, nil)
+		}
+		return
+	}
+	s.give(s.lanes[0], s.dev.unknown(id))
+}
+
+// give plans that a lane frees an id of its member.
+func (q *queue) give(l *lane, id op.TensorID) {
+	if n := len(q.acts); n == 0 || q.acts[n-1].l != l {
+		q.acts = append(q.acts, act{l: l})
+	}
+	a := &q.acts[len(q.acts)-1]
+	a.free = append(a.free, id)
+}
+
+// unknown is the id that the first member is given for one that is not in the table, so that it says what is wrong.
+func (d *device) unknown(id op.TensorID) op.TensorID {
+	if d.kept[id] != nil {
+		return d.never
+	}
+	return id
+}
+
+// node plans one node: where it runs, what is brought there, what is given up.
+func (s *stream) node(x *change, n *op.Node) {
+	d := s.dev
+	s.in, s.ts = s.in[:0], s.ts[:0]
+	known := true
+	for _, id := range n.Inputs {
+		t := d.tensors[id]
+		s.ts = append(s.ts, t)
+		if t == nil {
+			known = false
+			s.in = append(s.in, op.Desc{ID: id})
+			continue
+		}
+		s.in = append(s.in, t.desc)
+	}
+	m, place := d.members[0], 0
+	if known {
+		m, place = d.choose(n, s.in, s.ts, s.place)
+	}
+	l, c := s.lane(m), *n
+	for i, t := range s.ts {
+		id := d.unknown(n.Inputs[i])
+		if t != nil {
+			id = s.bring(t, m)
+		}
+		if id != n.Inputs[i] && &c.Inputs[0] == &n.Inputs[0] {
+			c.Inputs = slices.Clone(n.Inputs)
+		}
+		c.Inputs[i] = id
+	}
+	for i, t := range s.ts[:min(len(s.ts), 64)] {
+		if n.Drop>>i&1 == 0 || t == nil {
+			continue
+		}
+		if t.held > 0 {
+			c.Drop &^= 1 << i
+		}
+		if d.tensors[n.Inputs[i]] == t && d.remove(x, t) {
+			s.free(t, t.on(m))
+		}
+	}
+	if m.index != 0 {
+		c.Outputs = slices.Clone(n.Outputs)
+	}
+	for i, o := range n.Outputs {
+		id := d.define(x, o, place, m)
+		if m.index != 0 {
+			c.Outputs[i].ID = id
+		}
+	}
+	m.nodes.Add(1)
+	a := s.on(l)
+	a.nodes = append(a.nodes, c)
+}
+
+// Write implements core.Stream. It copies data where the member's stream has to wait for something else first.
+func (s *stream) Write(ctx context.Context, desc op.Desc, data []byte) error {
+	return s.write(desc, func(l *lane, own op.Desc) error {
+		var err error
+		straight := l.idle(func() { err = l.m.note(l.inner.Write(ctx, own, data)) })
+		if straight {
+			return err
+		}
+		if err := checkWrite(ctx, desc, data); err != nil {
+			return err
+		}
+		own.Shape = own.Shape.Clone()
+		data := slices.Clone(data)
+		l.produce(nil, nil, []op.Desc{own}, func() error { return l.adopt(own, data, func() {}) }, nil)
+		return nil
+	})
+}
+
+// write makes a tensor on the preferred member by put, of a lane and the member's description.
+func (s *stream) write(desc op.Desc, put func(l *lane, own op.Desc) error) error {
+	if s.closed.Load() {
+		return fmt.Errorf("router: stream: %w", core.ErrClosed)
+	}
+	d := s.dev
+	m := d.live(max(s.place, 0))
+	own := desc
+	own.ID = m.newID(desc.ID)
+	if err := put(s.lane(m), own); err != nil {
+		return err
+	}
+	desc.Shape = desc.Shape.Clone()
+	d.mu.Lock()
+	d.tensors[desc.ID] = &tensor{desc: desc, place: m.index, copies: []*copied{{m: m, id: own.ID}}}
+	d.mu.Unlock()
+	return nil
+}
+
+// checkWrite says what is wrong with a tensor to be made of data.
+func checkWrite(ctx context.Context, d op.Desc, data []byte) error {
+	switch {
+	case ctx.Err() != nil:
+		return canceled(ctx)
+	case !d.DType.Valid():
+		return fmt.Errorf("router: write %v: %w", d, core.ErrDType)
+	case d.Shape.Check() != nil || len(data) != d.Bytes():
+		return fmt.Errorf("router: write %v, got %d bytes: %w", d, len(data), core.ErrShape)
+	}
+	return nil
+}
+
+// Close implements core.Stream.
+func (s *stream) Close() error {
+	s.dev.mu.Lock()
+	delete(s.dev.streams, s.queue)
+	s.dev.mu.Unlock()
+	return s.close()
+}
+
+func (q *queue) close() error {
+	if q.closed.Swap(true) {
+		return fmt.Errorf("router: stream: %w", core.ErrClosed)
+	}
+	var err error
+	for _, l := range q.lanes {
+		err = errors.Join(err, l.close())
+	}
+	return err
+}

@@ -1,0 +1,95 @@
+package router
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core/op"
+)
+
+// tensor is a live tensor of the router's device.
+type tensor struct {
+	desc   op.Desc
+	place  int // index of the member that the host put it on, or that preferred to compute it
+	copies []*copied
+	held   int  // programs that have it as a constant
+	freed  bool // by the host, and held
+}
+
+// copied is a tensor as a member has it.
+type copied struct {
+	m       *member
+	id      op.TensorID // on the member
+	gate    *gate       // behind the transfer that makes the copy; nil for what the host's own commands make
+	readers []*gate     // behind peer copies that read it
+}
+
+// on returns the copy that a member has, or nil.
+func (t *tensor) on(m *member) *copied {
+	for _, c := range t.copies {
+		if c.m == m {
+			return c
+		}
+	}
+	return nil
+}
+
+// source is the copy to read from: of the tensor's place, else the oldest one, and of members that are not lost first.
+func (t *tensor) source() *copied {
+	var best *copied
+	for _, c := range t.copies {
+		better := best == nil || best.m.gone() != nil && c.m.gone() == nil
+		if better || c.m.index == t.place && c.m.gone() == nil {
+			best = c
+		}
+	}
+	return best
+}
+
+// alive reports whether a member that is there has the tensor.
+func (t *tensor) alive() bool {
+	return slices.ContainsFunc(t.copies, func(c *copied) bool { return c.m.gone() == nil })
+}
+
+// table is the tensors of a device. The device's mu guards it.
+type table struct {
+	tensors map[op.TensorID]*tensor
+	kept    map[op.TensorID]*tensor // that the host has freed and programs hold
+}
+
+// change is what a command does to the table, so that it can be taken back.
+type change struct {
+	made []op.TensorID
+	gone []*tensor
+}
+
+// define adds a tensor with one copy.
+func (b *table) define(x *change, d op.Desc, place int, m *member) op.TensorID {
+	c := &copied{m: m, id: m.newID(d.ID)}
+	b.tensors[d.ID] = &tensor{desc: d, place: place, copies: []*copied{c}}
+	x.made = append(x.made, d.ID)
+	return c.id
+}
+
+// remove takes a tensor out that the host gives up. It reports false where programs hold it, so that its copies stay.
+func (b *table) remove(x *change, t *tensor) bool {
+	delete(b.tensors, t.desc.ID)
+	x.gone = append(x.gone, t)
+	if t.held > 0 {
+		t.freed = true
+		b.kept[t.desc.ID] = t
+		return false
+	}
+	return true
+}
+
+// back takes a change back.
+func (b *table) back(x *change) {
+	for _, id := range x.made {
+		delete(b.tensors, id)
+	}
+	for _, t := range x.gone {
+		t.freed = false
+		delete(b.kept, t.desc.ID)
+		b.tensors[t.desc.ID] = t
+	}
+}
