@@ -119,6 +119,9 @@ func (c *cache) match(w *window, like []*plan) *plan {
 			return p
 		}
 	}
+	if c.config.always && w.lives() {
+		return c.enter(newPlan(w, nil))
+	}
 	return nil
 }
 

@@ -157,13 +157,22 @@ func (d *device) Extend(target any) bool {
 	return false
 }
 
-// Close closes the device below, and drops what is held.
+// Close closes the device below, which ends what its streams wait for, and drops what is held.
 func (d *device) Close() error {
+	d.backend.mu.Lock()
+	delete(d.backend.devices, d)
+	d.backend.mu.Unlock()
+	err := d.inner.Close()
+	d.end()
+	return err
+}
+
+// end drops what is held on a device that is closed.
+func (d *device) end() {
 	d.mu.Lock()
 	open := d.streams
 	d.streams = map[*stream]struct{}{}
 	d.mu.Unlock()
-	err := d.inner.Close() // ends what streams wait for
 	for s := range open {
 		s.mu.Lock()
 		s.end()
@@ -172,5 +181,4 @@ func (d *device) Close() error {
 	if d.report != nil {
 		d.report.leave(d)
 	}
-	return err
 }

@@ -10,3 +10,6 @@ func ForgetTypes() Option            { return func(c *config) { c.types, c.trust
 func CollidingHashes() Option {
 	return func(c *config) { c.attrs, c.operands, c.types = true, true, true }
 }
+
+// AtFirstSight makes programs of all windows at once.
+func AtFirstSight() Option { return func(c *config) { c.always = true } }

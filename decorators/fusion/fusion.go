@@ -2,6 +2,7 @@ package fusion
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/goburn/burn/core"
@@ -27,6 +28,7 @@ type hooks struct {
 	operands bool         // and the numbers of operands
 	types    bool         // and types and shapes
 	trust    bool         // plans are not compared in full
+	always   bool         // windows are programs at the first sight, and of one node too
 }
 
 // The limits that hold without options.
@@ -57,7 +59,7 @@ func With(r *Report) Option { return func(c *config) { c.report = r } }
 // and Profiling that the device below has, and no other. Gradients is not among them: wrap with fusion first, then with
 // autodiff. Streams, devices and events that its methods are given must be those of the same Wrap.
 func Wrap(b core.Backend, options ...Option) core.Backend {
-	w := &backend{inner: b}
+	w := &backend{inner: b, devices: map[*device]struct{}{}}
 	w.config = config{programs: DefaultPrograms, bytes: DefaultBytes, memory: DefaultMemory, idle: DefaultIdle}
 	for _, o := range options {
 		o(&w.config)
@@ -73,6 +75,8 @@ func Device(p *core.Place, options ...Option) *core.Place {
 type backend struct {
 	inner core.Backend
 	config
+	mu      sync.Mutex // guards devices
+	devices map[*device]struct{}
 }
 
 // Info names the decorator: "fusion<cpu>".
@@ -88,8 +92,22 @@ func (b *backend) Open(ctx context.Context, index int) (core.Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newDevice(b, inner, index), nil
+	d := newDevice(b, inner, index)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.devices[d] = struct{}{}
+	return d, nil
 }
 
 // Close closes the backend below, and all devices with it.
-func (b *backend) Close() error { return b.inner.Close() }
+func (b *backend) Close() error {
+	b.mu.Lock()
+	open := b.devices
+	b.devices = map[*device]struct{}{}
+	b.mu.Unlock()
+	err := b.inner.Close()
+	for d := range open {
+		d.end()
+	}
+	return err
+}

@@ -114,10 +114,13 @@ func (d *device) prepare(p *plan) (err error) {
 	}()
 	q := p.program()
 	switch {
-	case len(q.Nodes) < 2:
+	case len(q.Nodes) < 2 && !d.always:
 		return errShort
 	case len(q.Outputs) == 0:
 		return errDead
+	}
+	if err := p.allowed(d.target, q); err != nil {
+		return err
 	}
 	if d.hooks.compile != nil {
 		d.hooks.compile()
@@ -137,6 +140,21 @@ func (d *device) prepare(p *plan) (err error) {
 	}
 	p.id, err = d.programs.Define(context.Background(), d.bench, c.Program, nil)
 	return err
+}
+
+// allowed reports whether the device has all nodes: what it was not asked for it says of the nodes themselves.
+func (p *plan) allowed(t program.Target, q *program.Program) error {
+	for i := range q.Nodes {
+		in := make([]op.Desc, len(q.Nodes[i].Inputs))
+		for k, id := range q.Nodes[i].Inputs {
+			in[k] = p.types[id-1]
+			in[k].ID = id
+		}
+		if err := t.Supports(&q.Nodes[i], in); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // owners finds the node that was written for each tensor of the program that is defined. What lowering and rewriting put in

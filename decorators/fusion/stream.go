@@ -121,10 +121,17 @@ func (s *stream) record(n *op.Node, kind, values uint64) {
 	h := w.prefix[at]
 	if at == 0 {
 		s.like = s.dev.cache.starting(h)
-		if len(s.like) > 0 {
+		switch {
+		case len(s.like) > 0:
 			s.hold = s.like[0]
 			s.arm()
+		case s.dev.always:
+			s.hold = &plan{}
+			s.arm()
 		}
+	}
+	if s.dev.always && w.odd == "" {
+		return
 	}
 	if s.hold == nil || w.odd == "" && at < len(s.hold.prefix) && s.hold.prefix[at] == h {
 		return
