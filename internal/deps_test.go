@@ -60,7 +60,7 @@ const arrows = `
 	internal/*, internal/bench < internal/cli/..., tools/*, examples/*
 	host/..., plugins/*, conformance, model/..., tensor < internal/cli/..., tools/*, examples/*
 	decorators/autodiff, decorators/*, nn/..., optim/..., train/... < internal/cli/..., tools/*, examples/*
-	host/..., decorators/autodiff, tensor < . < internal/cli/..., tools/*, examples/*
+	host/..., decorators/autodiff, decorators/fusion, tensor < . < internal/cli/..., tools/*, examples/*
 	internal/cli/... < cmd/burn
 `
 
