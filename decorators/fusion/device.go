@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
@@ -26,8 +25,7 @@ type device struct {
 
 	failing sync.Mutex // guards what follows
 	failed  map[op.TensorID]error
-	some    atomic.Bool // there are failed tensors
-	recent  [16]ran     // a ring of the last runs
+	recent  [16]ran // a ring of the last runs
 	runs    int
 
 	compiling sync.Mutex // guards bench

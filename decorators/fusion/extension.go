@@ -49,11 +49,6 @@ func (x programs) Run(cs core.Stream, r core.Run) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.flush()
-	for _, id := range r.Inputs {
-		if err := x.d.failure(id); err != nil {
-			return err
-		}
-	}
 	if err := x.inner.Run(s.inner, r); err != nil {
 		return err
 	}

@@ -23,77 +23,31 @@ func (d *device) note(p *plan, ids []op.TensorID) {
 	d.runs++
 }
 
-// lose notes that nodes failed which were accepted from the host and refused below, and frees what they were to free.
-func (s *stream) lose(nodes []op.Node, free []op.TensorID, err error) {
+// lose notes that nodes failed which were accepted from the host and refused below. What they were to free stays.
+func (s *stream) lose(nodes []op.Node, err error) {
 	d := s.dev
 	d.failing.Lock()
+	defer d.failing.Unlock()
 	for i := range nodes {
-		n := &nodes[i]
-		fault := &core.NodeError{Op: n.Op.String(), Outputs: n.Outputs, Err: err}
+		fault := &core.NodeError{Op: nodes[i].Op.String(), Outputs: nodes[i].Outputs, Err: err}
 		if s.fault == nil {
 			s.fault = fault
 		}
-		for _, o := range n.Outputs {
-			d.failed[o.ID] = fault
-		}
-		for k, id := range n.Inputs {
-			if k < 64 && n.Drop>>k&1 != 0 {
-				free = append(free[:len(free):len(free)], id)
+		for _, o := range nodes[i].Outputs {
+			if len(d.failed) < mostFailed {
+				d.failed[o.ID] = fault
 			}
 		}
 	}
-	d.some.Store(len(d.failed) > 0)
-	d.failing.Unlock()
-	if _, free = d.sieve(nil, free); len(free) > 0 {
-		_ = s.inner.Submit(nil, free) // refused too, the device is lost
-	}
 }
+
+const mostFailed = 1 << 16
 
 // failure is why a tensor was not made, nil for one that may be there.
 func (d *device) failure(id op.TensorID) error {
-	if !d.some.Load() {
-		return nil
-	}
 	d.failing.Lock()
 	defer d.failing.Unlock()
 	return d.failed[id]
-}
-
-// sieve takes out nodes with operands that were not made: their results are not made either.
-func (d *device) sieve(nodes []op.Node, free []op.TensorID) ([]op.Node, []op.TensorID) {
-	d.failing.Lock()
-	defer d.failing.Unlock()
-	var kept []op.Node
-	var rest []op.TensorID
-	for _, n := range nodes {
-		var fault error
-		for _, id := range n.Inputs {
-			if fault == nil {
-				fault = d.failed[id]
-			}
-		}
-		if fault == nil {
-			kept = append(kept, n)
-			continue
-		}
-		for _, o := range n.Outputs {
-			d.failed[o.ID] = fault
-		}
-		for k, id := range n.Inputs {
-			if k < 64 && n.Drop>>k&1 != 0 {
-				free = append(free[:len(free):len(free)], id)
-			}
-		}
-	}
-	for _, id := range free {
-		if _, lost := d.failed[id]; lost {
-			delete(d.failed, id)
-			continue
-		}
-		rest = append(rest, id)
-	}
-	d.some.Store(len(d.failed) > 0)
-	return kept, rest
 }
 
 // explain is err, which names the node that was written where it names one that this became. id is the tensor that was read,

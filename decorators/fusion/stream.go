@@ -42,9 +42,6 @@ func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 		return s.inner.Submit(nodes, free)
 	}
 	s.calls++
-	if s.dev.some.Load() {
-		nodes, free = s.dev.sieve(nodes, free)
-	}
 	if s.cut {
 		free = s.early(nodes, free)
 		s.flush()
@@ -215,7 +212,7 @@ func (s *stream) send(nodes []op.Node, free []op.TensorID) {
 	}
 	if err := s.inner.Submit(nodes, free); err != nil {
 		s.w.odd = oddRefused
-		s.lose(nodes, free, err)
+		s.lose(nodes, err)
 	}
 }
 

@@ -5,15 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/goburn/burn/core"
-	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
 )
 
-// The text of programs is JSON: a head, then one object for each program. It has what was written, no compiled code, and
-// nothing of the device.
+// The text of programs is JSON: a head, then one object for each. It has what was written, nothing compiled, and nothing of
+// the device.
 
 type head struct {
 	Format  string `json:"format"`
@@ -26,37 +25,12 @@ var textHead = head{"burn fusion", 1}
 const (
 	mostText  = 64 << 20
 	mostTexts = 4096
-	mostTypes = 1 << 16
 )
 
 type planText struct {
-	Tensors []typeText `json:"tensors"`
-	Nodes   []nodeText `json:"nodes"`
-	Freed   []int      `json:"freed,omitempty"`
-	Apart   []int      `json:"apart,omitempty"` // sources with whatever attributes
-}
-
-type typeText struct {
-	DType string `json:"dtype"`
-	Shape []int  `json:"shape"`
-}
-
-type nodeText struct {
-	Op      string     `json:"op"`
-	Version uint16     `json:"version"`
-	In      []int      `json:"in,omitempty"`
-	Out     []int      `json:"out"`
-	Attrs   []attrText `json:"attrs,omitempty"`
-}
-
-type attrText struct {
-	Name   string   `json:"name"`
-	Kind   op.Kind  `json:"kind"`
-	Bits   uint64   `json:"bits,omitempty"`
-	Int    bool     `json:"int,omitempty"`
-	Str    string   `json:"str,omitempty"`
-	Ints   []int    `json:"ints,omitempty"`
-	Floats []uint64 `json:"floats,omitempty"` // bits
+	Program *program.Program `json:"program"`         // of all nodes; returned is what lives on
+	Given   []op.TensorID    `json:"given,omitempty"` // inputs that are donated
+	Apart   []int            `json:"apart,omitempty"` // sources with whatever attributes
 }
 
 // Save writes the programs of all open devices as text, the one used last at the end.
@@ -93,58 +67,19 @@ func (c *cache) kept() []*plan {
 }
 
 func (p *plan) text() planText {
-	t := planText{}
-	for local, d := range p.types {
-		t.Tensors = append(t.Tensors, typeText{d.DType.String(), append([]int{}, d.Shape...)})
-		if p.isDead(int32(local)) {
-			t.Freed = append(t.Freed, local)
+	whole := plan{structure: p.structure}
+	t := planText{Program: whole.program()}
+	for i, given := range whole.donated {
+		if given {
+			t.Given = append(t.Given, t.Program.Inputs[i].ID)
 		}
 	}
-	for i := range p.nodes {
-		n := nodeText{Op: p.nodes[i].Op.String(), Version: p.nodes[i].Version}
-		for _, a := range p.operands(i) {
-			n.In = append(n.In, int(a))
+	for at, is := range p.lifted {
+		if is {
+			t.Apart = append(t.Apart, at)
 		}
-		for l := int(p.first[i]); l < len(p.maker) && p.maker[l] == int32(i); l++ {
-			n.Out = append(n.Out, l)
-		}
-		for _, a := range p.nodes[i].Attrs {
-			n.Attrs = append(n.Attrs, textOf(a))
-		}
-		if p.lifted != nil && p.lifted[i] {
-			t.Apart = append(t.Apart, i)
-		}
-		t.Nodes = append(t.Nodes, n)
 	}
 	return t
-}
-
-func textOf(a op.Attr) attrText {
-	v := a.Value
-	t := attrText{Name: a.Name, Kind: v.Kind(), Str: v.Str(), Ints: v.Ints()}
-	t.Bits, t.Int = v.Bits()
-	for _, f := range v.Floats() {
-		t.Floats = append(t.Floats, math.Float64bits(f))
-	}
-	return t
-}
-
-func (t attrText) attr() (op.Attr, error) {
-	switch t.Kind {
-	case op.KindString:
-		return op.Str(t.Name, t.Str), nil
-	case op.KindInts:
-		return op.Ints(t.Name, t.Ints...), nil
-	case op.KindFloats:
-		fs := make([]float64, len(t.Floats))
-		for i, b := range t.Floats {
-			fs[i] = math.Float64frombits(b)
-		}
-		return op.Floats(t.Name, fs...), nil
-	case op.KindInt, op.KindFloat, op.KindBool, op.KindDType, op.KindScalar:
-		return op.Attr{Name: t.Name, Value: op.NumberValue(t.Kind, t.Bits, t.Int)}, nil
-	}
-	return op.Attr{}, fmt.Errorf("attribute %q is of kind %d: %w", t.Name, t.Kind, core.ErrAttr)
 }
 
 // Load reads what Save wrote, and checks it: devices that are opened from now on with r know these programs, and run them at
@@ -153,11 +88,8 @@ func (t attrText) attr() (op.Attr, error) {
 func (r *Report) Load(from io.Reader) error {
 	d := json.NewDecoder(io.LimitReader(from, mostText))
 	var h head
-	if err := d.Decode(&h); err != nil {
-		return fmt.Errorf("fusion: load: %w: %w", err, core.ErrProtocol)
-	}
-	if h != textHead {
-		return fmt.Errorf("fusion: load: format %q, version %d, want %q, version %d: %w", h.Format, h.Version, textHead.Format, textHead.Version, core.ErrProtocol)
+	if err := d.Decode(&h); err != nil || h != textHead {
+		return fmt.Errorf("fusion: load: got the head %+v, want %+v: %w", h, textHead, errors.Join(err, core.ErrProtocol))
 	}
 	var plans []*plan
 	for i := 0; ; i++ {
@@ -167,16 +99,16 @@ func (r *Report) Load(from io.Reader) error {
 			break
 		}
 		if err == nil && i >= mostTexts {
-			err = fmt.Errorf("more than %d programs", mostTexts)
+			err = fmt.Errorf("more than %d programs: %w", mostTexts, core.ErrProtocol)
 		}
-		if err != nil {
-			return fmt.Errorf("fusion: load: program %d: %w: %w", i, err, core.ErrProtocol)
+		var p *plan
+		if err == nil {
+			p, err = t.plan()
 		}
-		p, err := t.plan()
 		switch {
 		case errors.Is(err, core.ErrUnsupported):
 		case err != nil:
-			return fmt.Errorf("fusion: load: program %d: %w", i, err)
+			return fmt.Errorf("fusion: load: program %d: %w", i, errors.Join(err, core.ErrProtocol))
 		default:
 			plans = append(plans, p)
 		}
@@ -188,98 +120,55 @@ func (r *Report) Load(from io.Reader) error {
 	return nil
 }
 
-// plan checks a text and records it as a stream would.
+// plan checks a text, and records it as a stream would.
 func (t *planText) plan() (*plan, error) {
-	bad := func(format string, args ...any) error {
-		return fmt.Errorf(format+": %w", append(args, core.ErrProtocol)...)
+	q := t.Program
+	if q == nil || len(q.Nodes) == 0 || len(q.Nodes) > mostNodes || len(q.Consts) > 0 {
+		return nil, errors.New("want 1 to 1024 nodes, and no constants")
 	}
-	if len(t.Nodes) == 0 || len(t.Nodes) > mostNodes || len(t.Tensors) > mostTypes {
-		return nil, bad("%d nodes and %d tensors", len(t.Nodes), len(t.Tensors))
+	if err := q.Check(); err != nil {
+		return nil, err
 	}
-	types := make([]op.Desc, len(t.Tensors))
-	for i, x := range t.Tensors {
-		dt, err := dtype.Parse(x.DType)
-		if err != nil {
-			return nil, bad("tensor %d: %w", i, err)
-		}
-		types[i] = op.Desc{ID: op.TensorID(i + 1), DType: dt, Shape: x.Shape}
-		if err := types[i].Shape.Check(); err != nil {
-			return nil, bad("tensor %d: %w", i, err)
-		}
+	types, alive := map[op.TensorID]op.Desc{}, map[op.TensorID]bool{}
+	for _, d := range q.Inputs {
+		types[d.ID], alive[d.ID] = d, true
 	}
-	tensor := func(i int) (op.Desc, error) {
-		if i < 0 || i >= len(types) {
-			return op.Desc{}, bad("tensor %d of %d", i, len(types))
+	for _, id := range q.Outputs {
+		alive[id] = true
+	}
+	for _, id := range t.Given {
+		if _, ok := types[id]; !ok {
+			return nil, fmt.Errorf("%v is given up, want an input", id)
 		}
-		return types[i], nil
+		alive[id] = false
 	}
 	w := window{hooks: &hooks{}, find: func(id op.TensorID) (op.Desc, bool) {
-		d, err := tensor(int(id) - 1)
-		return d, err == nil
+		d, ok := types[id]
+		return d, ok
 	}}
 	w.table.clear()
-	for i := range t.Nodes {
-		n, err := t.Nodes[i].node(tensor)
-		if err != nil {
-			return nil, fmt.Errorf("node %d: %w", i, err)
-		}
-		kind, values := hashNode(&n, w.hooks)
-		w.add(&n, kind, values)
+	for i := range q.Nodes {
+		q.Nodes[i].Drop = 0
+		kind, values := hashNode(&q.Nodes[i], w.hooks)
+		w.add(&q.Nodes[i], kind, values)
 	}
-	for _, i := range t.Freed {
-		if !w.free(op.TensorID(i + 1)) {
-			return nil, bad("tensor %d is freed and not used", i)
+	for _, id := range w.ids {
+		if !alive[id] {
+			w.free(id)
 		}
 	}
 	if w.odd != "" {
-		return nil, bad("%s", w.odd)
+		return nil, errors.New(w.odd)
 	}
 	var lifted []bool
 	for _, i := range t.Apart {
 		if i < 0 || i >= len(w.nodes) || !source(&w.nodes[i]) {
-			return nil, bad("node %d is no source", i)
+			return nil, fmt.Errorf("node %d is apart, want a source", i)
 		}
 		if lifted == nil {
 			lifted = make([]bool, len(w.nodes))
 		}
 		lifted[i] = true
 	}
-	p := newPlan(&w, lifted)
-	p.name = "loaded"
-	whole := newPlan(&w, nil)
-	if err := whole.program().Check(); err != nil {
-		return nil, fmt.Errorf("%w", err)
-	}
-	return p, nil
-}
-
-// node is the node of a text.
-func (t *nodeText) node(tensor func(int) (op.Desc, error)) (op.Node, error) {
-	code, ok := op.ByName(t.Op)
-	if !ok || op.Lookup(code).Version != t.Version {
-		return op.Node{}, fmt.Errorf("op %q, version %d: %w", t.Op, t.Version, core.ErrUnsupported)
-	}
-	n := op.Node{Op: code, Version: t.Version}
-	for _, i := range t.In {
-		d, err := tensor(i)
-		if err != nil {
-			return n, err
-		}
-		n.Inputs = append(n.Inputs, d.ID)
-	}
-	for _, i := range t.Out {
-		d, err := tensor(i)
-		if err != nil {
-			return n, err
-		}
-		n.Outputs = append(n.Outputs, d)
-	}
-	for _, a := range t.Attrs {
-		at, err := a.attr()
-		if err != nil {
-			return n, err
-		}
-		n.Attrs = append(n.Attrs, at)
-	}
-	return n, nil
+	return newPlan(&w, lifted), nil
 }
