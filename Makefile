@@ -27,7 +27,7 @@ dist: ## archives of every plugin for every platform in DIST, as a mirror, signe
 test: ## what the README says
 	$(GO) test ./...
 
-LONG := ./examples/backends ./examples/backends/plain ./plugins/cpu ./plugins/cpu/internal/gemm ./tools/dist
+LONG := ./examples/backends ./examples/backends/plain ./plugins/cpu ./plugins/cpu/internal/gemm ./tools/dist ./decorators/fusion
 long: ## the tests that `make test` leaves out or runs on a sample
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m $(LONG)
 

@@ -22,6 +22,7 @@ type cache struct {
 	made    int // plans so far
 	sights  sights[uint64]
 	kinds   sights[*variant] // by the hash without attributes of sources
+	changed []*variant       // that have a structure, the oldest first
 	formed  sights[int]      // programs by ops and types alone
 	discard []core.ProgramID // to be given up
 
@@ -78,18 +79,13 @@ func (k *kinds) add(kind uint64) {
 	k.set.Store(&m)
 }
 
-// variant is what was seen of a structure whose sources have attributes that change.
-type variant struct {
-	values uint64 // of the last
-	times  int    // that they changed
-	first  *plan  // a structure to compare with, nil at first
-	lifted bool   // there is a plan for whatever attributes
-}
+// variant is a structure whose sources have attributes that change.
+type variant struct{ first *plan } // to compare with, nil at first
 
 const (
-	mostChanges = 2 // of attributes of sources until a plan is made for all
-	mostForms   = 8 // programs that differ in attributes alone
-	mostLifted  = 4096
+	mostForms   = 8    // programs that differ in attributes alone
+	mostLifted  = 4096 // bytes of a source that runs before its program
+	mostChanged = 16   // structures that are kept to compare with
 )
 
 // starting is the plans whose first node has a hash.
@@ -169,6 +165,15 @@ func (c *cache) see(w *window) *plan {
 		}
 		return c.vary(w, key, unfused)
 	}
+	if !c.form(w) {
+		return unfused("attributes have too many values")
+	}
+	unfused("second sight")
+	return c.enter(newPlan(w, nil))
+}
+
+// form counts the programs that differ in attributes alone, and reports whether there may be one more.
+func (c *cache) form(w *window) bool {
 	form := uint64(1)
 	for i := range w.nodes {
 		form = mix(form, uint64(w.nodes[i].Op))
@@ -178,11 +183,10 @@ func (c *cache) see(w *window) *plan {
 	}
 	forms, _ := c.formed.get(form)
 	if forms >= mostForms {
-		return unfused("attributes have too many values")
+		return false
 	}
 	c.formed.put(form, forms+1)
-	unfused("second sight")
-	return c.enter(newPlan(w, nil))
+	return true
 }
 
 // vary looks at a window at its first sight: where only attributes of sources have changed, again and again, one plan is made
@@ -190,14 +194,15 @@ func (c *cache) see(w *window) *plan {
 func (c *cache) vary(w *window, key uint64, unfused func(string) *plan) *plan {
 	v, ok := c.kinds.get(key)
 	if !ok {
-		c.kinds.put(key, &variant{values: w.values})
+		c.kinds.put(key, &variant{})
 		return unfused("first sight")
 	}
-	if v.times++; v.first == nil {
+	if v.first == nil {
 		v.first = newPlan(w, nil)
-		return unfused("attributes changed")
-	}
-	if v.times < mostChanges || v.lifted {
+		if c.changed = append(c.changed, v); len(c.changed) > mostChanged {
+			c.changed[0].first = nil
+			c.changed = c.changed[1:]
+		}
 		return unfused("attributes changed")
 	}
 	lifted := make([]bool, len(w.nodes))
@@ -219,12 +224,14 @@ func (c *cache) vary(w *window, key uint64, unfused func(string) *plan) *plan {
 			large = true
 		}
 	}
-	v.lifted, v.first = !large, nil
-	if left < 2 {
+	v.first = nil
+	switch {
+	case left < 2:
 		return unfused(errShort.Error())
-	}
-	if large {
+	case large:
 		return unfused("split at a source whose attributes change")
+	case !c.form(w):
+		return unfused("attributes have too many values")
 	}
 	unfused("attributes changed")
 	return c.enter(newPlan(w, lifted))

@@ -16,7 +16,7 @@ import (
 // The suite passes over fusion as it does without: as it is, where nothing repeats, and where every window is a program at the
 // first sight.
 func TestConformance(t *testing.T) {
-	sample := 24
+	sample := 80
 	if long.Tests() {
 		sample = 1
 	}
