@@ -3,6 +3,7 @@ package fusion_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/decorators/fusion"
+	"github.com/goburn/burn/plugins/cpu"
 )
 
 // A rate that changes each round gives one plan: what is full of it becomes an operand.
@@ -361,4 +363,54 @@ func TestStreams(t *testing.T) {
 	group.Wait()
 	require.Positive(t, r.stats().Hits)
 	require.Zero(t, r.tensors())
+}
+
+// What runs within a limit of memory runs within it when it is a program, too: a chain of large tensors, each dropped by the
+// node that uses it last, or freed after it, and operands of the window that are given up on the way.
+func TestPeakOfMemory(t *testing.T) {
+	const size = 64 << 10
+	loop := func(r *rig) error {
+		for range 5 {
+			var kept ds
+			for i := range 4 {
+				x := op.Desc{ID: r.NewIDs(1), DType: dtype.F32, Shape: []int{size / 4}}
+				if err := r.Write(ctx, x, make([]byte, size)); err != nil {
+					return err
+				}
+				y := r.do(op.Exp, 1, ds{x})
+				if i%2 == 0 {
+					kept = append(kept, r.do(op.CumSum, 1, ds{y}, op.Int("axis", 0)))
+				} else {
+					kept = append(kept, r.do(op.Neg, 0, ds{y}))
+					r.free(y)
+				}
+			}
+			if err := core.Sync(ctx, r.Stream); err != nil {
+				return err
+			}
+			z := kept[0]
+			for _, k := range kept[1:] {
+				a := r.do(op.CumSum, 1, ds{k}, op.Int("axis", 0))
+				b := r.do(op.Flip, 1, ds{a}, op.Ints("axes", 0))
+				z = r.do(op.Add, 3, ds{z, b})
+			}
+			if err := r.fetch(z); err != nil {
+				return err
+			}
+			r.free(z)
+		}
+		return core.Sync(ctx, r.Stream)
+	}
+	open := func(limit int64) core.Backend {
+		b, err := cpu.New(core.Config{Threads: 1, Options: map[string]string{"memory_limit": fmt.Sprint(limit)}})
+		require.NoError(t, err)
+		return b
+	}
+	limit := int64(size)
+	for ; loop(bare(t, open(limit))) != nil; limit += size / 4 {
+		require.Less(t, limit, int64(100*size))
+	}
+	r := over(t, open(limit))
+	require.NoError(t, loop(r), "within %d KiB", limit>>10)
+	require.Positive(t, r.stats().Hits)
 }
