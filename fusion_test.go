@@ -7,8 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goburn/burn"
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/decorators/autodiff"
 	"github.com/goburn/burn/decorators/fusion"
+	"github.com/goburn/burn/decorators/verify"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/optim"
 	"github.com/goburn/burn/tensor"
@@ -52,9 +55,14 @@ func newTrainee(t testing.TB, batch int, dropout float64, fused bool) *trainee {
 	if fused {
 		options = append(options, burn.WithFusion(fusion.With(&r.report)))
 	}
-	var err error
-	r.dev, err = burn.Open(context.Background(), "builtin:cpu", options...)
+	dev, err := burn.Open(context.Background(), "builtin:cpu", options...)
 	require.NoError(t, err)
+	return r.on(t, dev, batch, dropout)
+}
+
+// on begins the training on a device, which it closes.
+func (r *trainee) on(t testing.TB, dev *tensor.Device, batch int, dropout float64) *trainee {
+	r.dev = dev
 	t.Cleanup(func() { require.NoError(t, r.dev.Close()) })
 	r.dev.Seed(1)
 	r.model = newSmall(r.dev, dropout)
@@ -100,6 +108,23 @@ func TestFusionTrains(t *testing.T) {
 		n, _ := fused.dev.Memory()
 		require.Equal(t, m.Tensors, n.Tensors)
 	}
+}
+
+// What fusion gives to the device below keeps the contract: verify, between the two, finds no fault.
+func TestFusionOverVerify(t *testing.T) {
+	p, err := core.OpenPlace("cpu", core.Config{Threads: 1})
+	require.NoError(t, err)
+	var log verify.Log
+	r := &trainee{opt: optim.NewAdam(optim.AdamConfig{})}
+	dev, err := tensor.Own(context.Background(), autodiff.Device(fusion.Device(verify.Device(p, verify.OnFault(log.Add)), fusion.With(&r.report))))
+	require.NoError(t, err)
+	r.on(t, dev, 2, 0.5)
+	for range 10 {
+		r.step(t)
+	}
+	require.Positive(t, r.report.Stats()[0].Hits)
+	faults, _ := log.Report()
+	require.Empty(t, faults)
 }
 
 // A training step that is written op by op, with and without fusion.
