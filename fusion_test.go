@@ -143,3 +143,28 @@ func BenchmarkFusion(b *testing.B) {
 		}
 	}
 }
+
+// Ten elementwise ops over 4 Mi elements, with and without fusion.
+func BenchmarkFusionChain(b *testing.B) {
+	for mode, options := range map[string][]burn.Option{"eager": nil, "fused": {burn.WithFusion()}} {
+		b.Run(mode, func(b *testing.B) {
+			dev, err := burn.Open(context.Background(), "builtin:cpu", options...)
+			require.NoError(b, err)
+			defer dev.Close()
+			x := dev.Uniform(dtype.F32, 0, 1, 4<<20)
+			run := func() {
+				y := tensor.Scope(dev, func(d *tensor.Device) []*tensor.Tensor {
+					return []*tensor.Tensor{x.In(d).MulScalar(2).AddScalar(1).Abs().Sqrt().Neg().Relu().AddScalar(3).MulScalar(0.5).Square().SubScalar(1)}
+				})
+				require.NoError(b, dev.Sync(context.Background()))
+				y[0].Release()
+			}
+			for range 4 {
+				run()
+			}
+			for b.Loop() {
+				run()
+			}
+		})
+	}
+}
