@@ -2,6 +2,8 @@ package fusion_test
 
 import (
 	"bytes"
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -73,6 +75,38 @@ func TestLoadRefuses(t *testing.T) {
 		require.ErrorIs(t, err, core.ErrProtocol, name)
 	}
 	require.NoError(t, r.Load(strings.NewReader(strings.Replace(text, `"op":"exp"`, `"op":"from_the_future"`, 1))), "left out")
+}
+
+// Texts that were damaged at random are refused, or hold programs that are not taken for others.
+func TestDamagedTexts(t *testing.T) {
+	text := saved(t)
+	_, first := windows(t)
+	g := rand.New(rand.NewPCG(first, 1))
+	loaded := 0
+	for range 3000 {
+		damaged := bytes.Clone(text)
+		for range 1 + g.IntN(3) {
+			i := g.IntN(len(damaged))
+			switch g.IntN(3) {
+			case 0:
+				damaged[i] = byte('0' + g.IntN(10))
+			case 1:
+				damaged = append(damaged[:i], damaged[min(len(damaged), i+g.IntN(12)):]...)
+			default:
+				damaged = append(damaged[:i:i], append([]byte(fmt.Sprint(g.Uint32())), damaged[i:]...)...)
+			}
+		}
+		r := &rig{t: t, report: &fusion.Report{}}
+		if r.report.Load(bytes.NewReader(damaged)) != nil {
+			continue
+		}
+		loaded++
+		b := fusion.Wrap(reference(), fusion.With(r.report))
+		r.open(b)
+		rounds(t, r, 2)
+		require.NoError(t, b.Close())
+	}
+	require.Positive(t, loaded)
 }
 
 // Whatever a text says, it is refused, or its programs do no harm.
