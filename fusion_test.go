@@ -3,6 +3,7 @@ package burn_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -53,7 +54,7 @@ func newTrainee(t testing.TB, batch int, dropout float64, fused bool) *trainee {
 	r := &trainee{opt: optim.NewAdam(optim.AdamConfig{})}
 	options := []burn.Option{burn.WithGradients()}
 	if fused {
-		options = append(options, burn.WithFusion(fusion.With(&r.report)))
+		options = append(options, burn.WithFusion(fusion.With(&r.report), fusion.Idle(time.Minute)))
 	}
 	dev, err := burn.Open(context.Background(), "builtin:cpu", options...)
 	require.NoError(t, err)
@@ -116,7 +117,7 @@ func TestFusionOverVerify(t *testing.T) {
 	require.NoError(t, err)
 	var log verify.Log
 	r := &trainee{opt: optim.NewAdam(optim.AdamConfig{})}
-	dev, err := tensor.Own(context.Background(), autodiff.Device(fusion.Device(verify.Device(p, verify.OnFault(log.Add)), fusion.With(&r.report))))
+	dev, err := tensor.Own(context.Background(), autodiff.Device(fusion.Device(verify.Device(p, verify.OnFault(log.Add)), fusion.With(&r.report), fusion.Idle(time.Minute))))
 	require.NoError(t, err)
 	r.on(t, dev, 2, 0.5)
 	for range 10 {

@@ -3,6 +3,7 @@ package fusion_test
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/goburn/burn/conformance/ref"
 	"github.com/goburn/burn/core"
@@ -15,7 +16,7 @@ import (
 func ExampleWrap() {
 	ctx := context.Background()
 	var report fusion.Report
-	b := fusion.Wrap(ref.New(), fusion.With(&report))
+	b := fusion.Wrap(ref.New(), fusion.With(&report), fusion.Idle(time.Minute))
 	defer b.Close()
 	d, err := b.Open(ctx, 0)
 	if err != nil {

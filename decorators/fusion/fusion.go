@@ -36,7 +36,7 @@ const (
 	DefaultPrograms = 256
 	DefaultBytes    = 64 << 20
 	DefaultMemory   = 256 << 20
-	DefaultIdle     = 2 * time.Millisecond
+	DefaultIdle     = 10 * time.Millisecond // nobody waits meanwhile: who waits ends the window
 )
 
 // Cache bounds what is remembered for each device: the number of programs, and the bytes of what they are recognised by.

@@ -3,6 +3,7 @@ package fusion_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -27,7 +28,7 @@ type rig struct {
 func over(t testing.TB, b core.Backend, options ...fusion.Option) *rig {
 	t.Helper()
 	r := &rig{t: t, report: &fusion.Report{}}
-	b = fusion.Wrap(b, append([]fusion.Option{fusion.With(r.report)}, options...)...)
+	b = fusion.Wrap(b, append([]fusion.Option{fusion.With(r.report), fusion.Idle(time.Hour)}, options...)...)
 	t.Cleanup(func() { _ = b.Close() })
 	r.open(b)
 	return r

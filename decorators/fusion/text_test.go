@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -44,7 +45,7 @@ func TestSavedProgramsRunAtFirstSight(t *testing.T) {
 	text := saved(t)
 	r := over(t, reference()) // opened before
 	require.NoError(t, r.report.Load(bytes.NewReader(text)))
-	b := fusion.Wrap(reference(), fusion.With(r.report))
+	b := fusion.Wrap(reference(), fusion.With(r.report), fusion.Idle(time.Hour))
 	t.Cleanup(func() { _ = b.Close() })
 	r.open(b)
 	rounds(t, r, 3)
@@ -101,7 +102,7 @@ func TestDamagedTexts(t *testing.T) {
 			continue
 		}
 		loaded++
-		b := fusion.Wrap(reference(), fusion.With(r.report))
+		b := fusion.Wrap(reference(), fusion.With(r.report), fusion.Idle(time.Hour))
 		r.open(b)
 		rounds(t, r, 2)
 		require.NoError(t, b.Close())
@@ -118,7 +119,7 @@ func FuzzLoad(f *testing.F) {
 		if r.report.Load(bytes.NewReader(text)) != nil {
 			return
 		}
-		b := fusion.Wrap(reference(), fusion.With(r.report))
+		b := fusion.Wrap(reference(), fusion.With(r.report), fusion.Idle(time.Hour))
 		t.Cleanup(func() { _ = b.Close() })
 		r.open(b)
 		rounds(t, r, 2)
