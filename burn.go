@@ -22,6 +22,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/decorators/autodiff"
+	"github.com/goburn/burn/decorators/fusion"
 	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/tensor"
 )
@@ -38,6 +39,14 @@ type config struct {
 // gradients of the outer level can be differentiated in turn, which gives second derivatives.
 func WithGradients(options ...autodiff.Option) Option {
 	return WithDecorator(func(p *core.Place) *core.Place { return autodiff.Device(p, options...) })
+}
+
+// WithFusion makes programs of what the streams of the device repeat: a training loop that is written op by op runs as a few
+// programs a step. It is nearest to the backend, below gradients, wherever it stands among the options.
+func WithFusion(options ...fusion.Option) Option {
+	return func(c *config) {
+		c.wrap = append([]func(*core.Place) *core.Place{func(p *core.Place) *core.Place { return fusion.Device(p, options...) }}, c.wrap...)
+	}
 }
 
 // WithDecorator puts a decorator over the backend. Of several, the first is nearest to the backend. The backend that the

@@ -36,6 +36,7 @@ const arrows = `
 	sdk/wire/... < host/...
 	core < decorators/*
 	core < decorators/autodiff < conformance
+	core < decorators/fusion
 	core < [sdk/gpu/...] < [plugins/cuda/...], [plugins/rocm/...], [plugins/metal/...], [plugins/wgpu/...]
 	core < plugins/*
 	plugins/*, sdk/serve/... < plugins/*/cmd/...
@@ -60,8 +61,8 @@ const arrows = `
 	internal/wholefile < model/record/..., model/onnx/export/...
 	internal/*, internal/bench < internal/cli/..., tools/*, examples/*
 	host/..., plugins/*, conformance, model/..., tensor < internal/cli/..., tools/*, examples/*
-	decorators/autodiff, decorators/*, nn/..., optim/..., train/... < internal/cli/..., tools/*, examples/*
-	host/..., decorators/autodiff, tensor < . < internal/cli/..., tools/*, examples/*
+	decorators/autodiff, decorators/fusion, decorators/*, nn/..., optim/..., train/... < internal/cli/..., tools/*, examples/*
+	host/..., decorators/autodiff, decorators/fusion, tensor < . < internal/cli/..., tools/*, examples/*
 	internal/cli/... < cmd/burn
 `
 

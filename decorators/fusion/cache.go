@@ -1,0 +1,334 @@
+package fusion
+
+import (
+	"container/list"
+	"sync"
+	"sync/atomic"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// cache is the plans of a device, and what was seen and is no plan yet.
+type cache struct {
+	config   *config
+	volatile kinds
+
+	mu      sync.Mutex         // guards what follows
+	starts  map[uint64][]*plan // by the hash of the first node; the lists are not changed
+	names   map[string]*plan
+	order   *list.List // of plans, the one used last in front
+	places  map[*plan]*list.Element
+	made    int // plans so far
+	sights  sights[uint64]
+	kinds   sights[*variant] // by the hash without attributes of sources
+	changed []*variant       // that have a structure, the oldest first
+	formed  sights[int]      // programs by ops and types alone
+	discard []core.ProgramID // to be given up
+
+	counts sync.Mutex
+	stats  Stats
+}
+
+func newCache(c *config, name string) *cache {
+	return &cache{config: c, starts: map[uint64][]*plan{}, names: map[string]*plan{}, order: list.New(), places: map[*plan]*list.Element{},
+		stats: Stats{Device: name, Unfused: map[string]int64{}}}
+}
+
+// sights is a bounded map of what was seen of late: what is not asked for between two fillings is forgotten.
+type sights[V any] struct{ fresh, old map[uint64]V }
+
+const mostSights = 1024
+
+func (s *sights[V]) get(key uint64) (v V, ok bool) {
+	if v, ok = s.fresh[key]; ok {
+		return v, ok
+	}
+	if v, ok = s.old[key]; ok {
+		s.put(key, v)
+	}
+	return v, ok
+}
+
+func (s *sights[V]) put(key uint64, v V) {
+	if s.fresh == nil || len(s.fresh) >= mostSights {
+		s.old, s.fresh = s.fresh, make(map[uint64]V)
+	}
+	s.fresh[key] = v
+}
+
+// kinds is hashes of nodes that no window has.
+type kinds struct {
+	set atomic.Pointer[map[uint64]bool]
+}
+
+const mostKinds = 256
+
+func (k *kinds) has(kind uint64) bool {
+	m := k.set.Load()
+	return m != nil && (*m)[kind]
+}
+
+func (k *kinds) add(kind uint64) {
+	m := map[uint64]bool{kind: true}
+	if old := k.set.Load(); old != nil && len(*old) < mostKinds {
+		for o := range *old {
+			m[o] = true
+		}
+	}
+	k.set.Store(&m)
+}
+
+// variant is a structure whose sources have attributes that change.
+type variant struct{ first *plan } // to compare with, nil at first
+
+const (
+	mostForms   = 8    // programs that differ in attributes alone
+	mostLifted  = 4096 // bytes of a source that runs before its program
+	mostChanged = 16   // structures that are kept to compare with
+)
+
+// starting is the plans whose first node has a hash.
+func (c *cache) starting(h uint64) []*plan {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.starts[h]
+}
+
+// named is the plan of a program.
+func (c *cache) named(name string) *plan {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.names[name]
+}
+
+// match finds the plan of a window among those that begin alike, by its hash and by comparison in full.
+func (c *cache) match(w *window, like []*plan) *plan {
+	key := w.key()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range like {
+		if p.hash != key || p.gone || p.broken != "" || p.lifted == nil && p.values != w.values {
+			continue
+		}
+		if c.config.trust || p.same(&w.structure, p.lifted) {
+			return p
+		}
+	}
+	if c.config.always && w.lives() {
+		return c.enter(newPlan(w, nil))
+	}
+	return nil
+}
+
+// hit counts a run of a plan.
+func (c *cache) hit(p *plan) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.runs++
+	if at := c.places[p]; at != nil {
+		c.order.MoveToFront(at)
+	}
+	c.count(func(s *Stats) { s.Windows++; s.Hits++; s.Fused += int64(len(p.nodes)) })
+}
+
+// see counts a window that passed, and returns a plan to be made where it is time for one.
+func (c *cache) see(w *window) *plan {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := w.key()
+	nodes := len(w.nodes)
+	unfused := func(why string) *plan {
+		c.count(func(s *Stats) { s.Windows++; s.Misses++; s.reason(why, nodes) })
+		return nil
+	}
+	if nodes < 2 {
+		return unfused(errShort.Error())
+	}
+	if !w.lives() {
+		return unfused(errDead.Error())
+	}
+	for _, p := range c.starts[w.prefix[0]] {
+		if p.hash == key && (p.lifted != nil || p.values == w.values) && (c.config.trust || p.same(&w.structure, p.lifted)) {
+			why := p.broken
+			if why == "" {
+				why = "its beginning was not held"
+			}
+			return unfused(why)
+		}
+	}
+	exact := mix(key, w.values)
+	if _, seen := c.sights.get(exact); !seen {
+		c.sights.put(exact, 1)
+		if w.values == 0 {
+			return unfused("first sight")
+		}
+		return c.vary(w, key, unfused)
+	}
+	if !c.form(w) {
+		return unfused("attributes have too many values")
+	}
+	unfused("second sight")
+	return c.enter(newPlan(w, nil))
+}
+
+// form counts the programs that differ in attributes alone, and reports whether there may be one more.
+func (c *cache) form(w *window) bool {
+	form := uint64(1)
+	for i := range w.nodes {
+		form = mix(form, uint64(w.nodes[i].Op))
+		for k := range w.nodes[i].Outputs {
+			form = hashType(form, &w.nodes[i].Outputs[k])
+		}
+	}
+	forms, _ := c.formed.get(form)
+	if forms >= mostForms {
+		return false
+	}
+	c.formed.put(form, forms+1)
+	return true
+}
+
+// vary looks at a window at its first sight: where only attributes of sources have changed, again and again, one plan is made
+// for whatever they are. Sources that are large would take memory early; they go by themselves from then on.
+func (c *cache) vary(w *window, key uint64, unfused func(string) *plan) *plan {
+	v, ok := c.kinds.get(key)
+	if !ok {
+		c.kinds.put(key, &variant{})
+		return unfused("first sight")
+	}
+	if v.first == nil {
+		v.first = newPlan(w, nil)
+		if c.changed = append(c.changed, v); len(c.changed) > mostChanged {
+			c.changed[0].first = nil
+			c.changed = c.changed[1:]
+		}
+		return unfused("attributes changed")
+	}
+	lifted := make([]bool, len(w.nodes))
+	for i := range w.nodes {
+		lifted[i] = source(&w.nodes[i]) && !sameAttrs(w.nodes[i].Attrs, v.first.nodes[i].Attrs)
+	}
+	if !v.first.same(&w.structure, lifted) {
+		return unfused("attributes changed")
+	}
+	large, left := false, len(w.nodes)
+	for i := range w.nodes {
+		if !lifted[i] {
+			continue
+		}
+		left--
+		if outputBytes(&w.nodes[i]) > mostLifted {
+			kind, _ := hashNode(&w.nodes[i], w.hooks)
+			c.volatile.add(kind)
+			large = true
+		}
+	}
+	v.first = nil
+	switch {
+	case left < 2:
+		return unfused(errShort.Error())
+	case large:
+		return unfused("split at a source whose attributes change")
+	case !c.form(w):
+		return unfused("attributes have too many values")
+	}
+	unfused("attributes changed")
+	return c.enter(newPlan(w, lifted))
+}
+
+func outputBytes(n *op.Node) int {
+	size := 0
+	for _, d := range n.Outputs {
+		size += d.Bytes()
+	}
+	return size
+}
+
+// enter keeps a plan, and gives up those that were not used for longest. The caller holds mu.
+func (c *cache) enter(p *plan) *plan {
+	c.made++
+	p.name = p.label(c.made)
+	start := p.prefix[0]
+	c.starts[start] = append(c.starts[start][:len(c.starts[start]):len(c.starts[start])], p)
+	c.names[p.name] = p
+	c.places[p] = c.order.PushFront(p)
+	c.count(func(s *Stats) { s.Programs++; s.Bytes += p.bytes })
+	for c.order.Len() > 1 && (c.order.Len() > c.config.programs || c.bytes() > c.config.bytes) {
+		c.evict(c.order.Back().Value.(*plan))
+	}
+	return p
+}
+
+func (c *cache) bytes() int64 {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	return c.stats.Bytes
+}
+
+func (c *cache) evict(p *plan) {
+	start := p.prefix[0]
+	var rest []*plan
+	for _, o := range c.starts[start] {
+		if o != p {
+			rest = append(rest, o)
+		}
+	}
+	if c.starts[start] = rest; rest == nil {
+		delete(c.starts, start)
+	}
+	c.order.Remove(c.places[p])
+	delete(c.places, p)
+	delete(c.names, p.name)
+	p.gone = true
+	if p.ready {
+		c.discard = append(c.discard, p.id)
+	}
+	c.count(func(s *Stats) { s.Evictions++; s.Programs--; s.Bytes -= p.bytes })
+}
+
+// refuse keeps a plan from being run again.
+func (c *cache) refuse(p *plan, why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p.broken == "" && !p.gone {
+		p.broken = why
+		c.count(func(s *Stats) { s.Refused++ })
+		if p.ready {
+			p.ready = false
+			c.discard = append(c.discard, p.id)
+		}
+	}
+}
+
+// settle notes how the making of a plan ended.
+func (c *cache) settle(p *plan, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case err != nil:
+		p.broken = err.Error()
+		c.count(func(s *Stats) { s.Refused++ })
+	case p.gone:
+		c.discard = append(c.discard, p.id)
+	default:
+		p.ready = true
+		c.count(func(s *Stats) { s.Compiled++ })
+	}
+}
+
+// isMade reports whether a plan was made ready, or could not be, and whether it may be run.
+func (c *cache) isMade(p *plan) (made, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return p.ready || p.gone || p.broken != "", p.ready && !p.gone
+}
+
+// discarded returns programs to be given up, once.
+func (c *cache) discarded() []core.ProgramID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ids := c.discard
+	c.discard = nil
+	return ids
+}

@@ -1,0 +1,41 @@
+// Package fusion is a decorator that makes programs of what a stream repeats, so that code that is written op by op runs as
+// if it had been compiled. It stands directly over a backend; autodiff and the tensor library stand above it. It knows ops by
+// the table alone, computes nothing itself, and does not change what a result is, beyond the tolerance of its ops.
+//
+// A window is the nodes that a stream was given since the last boundary. Boundaries are what somebody waits for or orders by
+// (Read, Signal, Wait, a run of a program of the host, a copy between devices, a collective, the upload of more than a few
+// KiB, Close), and limits: 1024 nodes, 4 MiB of attributes, results of more than Memory bytes.
+//
+// The first time that a window is seen, its nodes are submitted as they come, and only its structure is noted. At the end of
+// the second time, while the device works on it, it becomes a program: core/program compiles it, and the device defines it. From
+// then on nodes that begin as a program does are held back, as long as they are those of the program; at the boundary they
+// become one Run. Where they turn out to be others, they are submitted unchanged, in their order. So code that never repeats
+// is never delayed, and nodes that are held go to the device at the latest when a stream was left alone for a moment (Idle):
+// other streams know of tensors only through events, and Signal is a boundary.
+//
+// The key of a program is the whole structure of its window: ops, versions, all attributes, types and shapes, which operands
+// are the same tensor, which results live on, and which operands are freed. Ids become numbers in the order in which the
+// nodes first name tensors. A hash finds the program; a comparison in full decides. Operands that the window frees are
+// donated to the run, by their drop bit or by a later free, and tensors that it makes and frees exist within the program
+// alone, so that the peak of memory is not above that of the nodes by themselves.
+//
+// A number that changes each time, such as a learning rate that is written as a fill, would be a new key each time. After it
+// has changed a few times, the fill runs by itself before the program, whose operand its result is. Where such a source is
+// large (the random numbers of a dropout), windows are split at it instead. Other attributes that take many values make at
+// most eight programs; the rest passes.
+//
+// A loop in which nothing waits is cut by limits alone, at places that would drift. So a limit leaves a mark, a hash of the
+// last nodes, and wherever that occurs again, a window ends too: after a round or two all rounds are cut alike.
+//
+// Errors name the node that was written. A program that cannot be made (an error of Define, a panic in a rewrite) is not tried
+// again, and its window passes; no node is lost. A Run is not repeated: where a node of it fails, all results of the window fail
+// with it, as those of a program do, and the window passes from then on, so that the next failure spares what does not
+// depend on it.
+//
+// Programs are kept for each device, those that were used last, within Cache; the others are undefined. A Report shows what
+// ran as a program and why the rest did not (Stats, Explain), and keeps the programs, as text, from one process to the next
+// (Save, Load). Over a device without core.Programs all nodes pass.
+//
+// Tensors that the garbage collector frees are freed at no certain place, and windows with them differ each time: free them, as
+// tensor.Scope does.
+package fusion

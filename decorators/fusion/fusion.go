@@ -1,0 +1,113 @@
+package fusion
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/goburn/burn/core"
+)
+
+// Option sets limits, and what is looked at.
+type Option func(*config)
+
+type config struct {
+	programs int           // kept for each device
+	bytes    int64         // of their structure
+	memory   int64         // of new tensors within a window
+	idle     time.Duration // after which nodes are not held any more
+	report   *Report
+	hooks
+}
+
+// hooks are faults that tests plant, to show that they would be found.
+type hooks struct {
+	compile  func()       // is called before a program is made
+	donate   func([]bool) // changes what is donated
+	attrs    bool         // hashes leave attributes out
+	operands bool         // and the numbers of operands
+	types    bool         // and types and shapes
+	trust    bool         // plans are not compared in full
+	always   bool         // windows are programs at the first sight, and of one node too
+}
+
+// The limits that hold without options.
+const (
+	DefaultPrograms = 256
+	DefaultBytes    = 64 << 20
+	DefaultMemory   = 256 << 20
+	DefaultIdle     = 10 * time.Millisecond // nobody waits meanwhile: who waits ends the window
+)
+
+// Cache bounds what is remembered for each device: the number of programs, and the bytes of what they are recognised by.
+func Cache(programs int, bytes int64) Option {
+	return func(c *config) { c.programs, c.bytes = max(1, programs), max(0, bytes) }
+}
+
+// Memory ends a window whose results take more than so many bytes.
+func Memory(bytes int64) Option { return func(c *config) { c.memory = max(1, bytes) } }
+
+// Idle is how long nodes are held for a stream that is given nothing.
+func Idle(d time.Duration) Option { return func(c *config) { c.idle = max(time.Microsecond, d) } }
+
+// With lets r look at what the decorator does, and gives it the programs that r has loaded.
+func With(r *Report) Option { return func(c *config) { c.report = r } }
+
+// Wrap makes programs of what the streams of b repeat: see the package. Closing the result closes b.
+//
+// A wrapped device has those of the extensions Programs, MemoryStats, HostMemory, PeerCopy, Pinning, Collectives, Selective
+// and Profiling that the device below has, and no other. Gradients is not among them: wrap with fusion first, then with
+// autodiff. Streams, devices and events that its methods are given must be those of the same Wrap.
+func Wrap(b core.Backend, options ...Option) core.Backend {
+	w := &backend{inner: b, devices: map[*device]struct{}{}}
+	w.config = config{programs: DefaultPrograms, bytes: DefaultBytes, memory: DefaultMemory, idle: DefaultIdle}
+	for _, o := range options {
+		o(&w.config)
+	}
+	return w
+}
+
+// Device is p behind Wrap.
+func Device(p *core.Place, options ...Option) *core.Place {
+	return p.With(func(b core.Backend) core.Backend { return Wrap(b, options...) })
+}
+
+type backend struct {
+	inner core.Backend
+	config
+	mu      sync.Mutex // guards devices
+	devices map[*device]struct{}
+}
+
+// Info names the decorator: "fusion<cpu>".
+func (b *backend) Info() core.Info {
+	i := b.inner.Info()
+	i.Name = "fusion<" + i.Name + ">"
+	return i
+}
+
+// Open opens the device below.
+func (b *backend) Open(ctx context.Context, index int) (core.Device, error) {
+	inner, err := b.inner.Open(ctx, index)
+	if err != nil {
+		return nil, err
+	}
+	d := newDevice(b, inner, index)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.devices[d] = struct{}{}
+	return d, nil
+}
+
+// Close closes the backend below, and all devices with it.
+func (b *backend) Close() error {
+	b.mu.Lock()
+	open := b.devices
+	b.devices = map[*device]struct{}{}
+	b.mu.Unlock()
+	err := b.inner.Close()
+	for d := range open {
+		d.end()
+	}
+	return err
+}

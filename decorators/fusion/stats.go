@@ -1,0 +1,141 @@
+package fusion
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Stats is what the decorator did on one device.
+type Stats struct {
+	Device   string // "cpu:0"
+	Windows  int64  // that ended
+	Hits     int64  // that ran as a program
+	Misses   int64  // that passed
+	Fused    int64  // nodes of hits
+	Passed   int64  // nodes of windows that passed
+	Compiled int64  // programs that were made
+	Refused  int64  // programs that could not be made, or failed
+	Panics   int64  // while a program was made
+	Programs int    // that are kept
+	Bytes    int64  // of what they are recognised by
+	// Evictions is programs that were given up for others.
+	Evictions int64
+	// Unfused is windows that passed, by reason.
+	Unfused map[string]int64
+}
+
+func (s *Stats) reason(why string, nodes int) {
+	if len(s.Unfused) >= 64 && s.Unfused[why] == 0 {
+		why = "other"
+	}
+	s.Unfused[why]++
+	s.Passed += int64(nodes)
+}
+
+// count changes the statistics.
+func (c *cache) count(f func(*Stats)) {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	f(&c.stats)
+}
+
+// snapshot copies the statistics.
+func (c *cache) snapshot() Stats {
+	c.counts.Lock()
+	defer c.counts.Unlock()
+	s := c.stats
+	s.Unfused = maps.Clone(s.Unfused)
+	return s
+}
+
+// Report shows what the decorators do that it was given to, and keeps their programs from one process to the next. The zero
+// Report is ready to use. It is safe for concurrent use.
+type Report struct {
+	mu      sync.Mutex
+	devices []*device
+	closed  []Stats // of devices that were closed, the last ones
+	loaded  []*plan // what each device that opens begins with
+}
+
+const mostClosed = 64
+
+func (r *Report) enter(d *device) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.devices = append(r.devices, d)
+	d.cache.mu.Lock()
+	defer d.cache.mu.Unlock()
+	for _, p := range r.loaded {
+		q := *p
+		d.cache.enter(&q)
+	}
+}
+
+func (r *Report) leave(d *device) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i := slices.Index(r.devices, d); i >= 0 {
+		r.devices = slices.Delete(r.devices, i, i+1)
+		r.closed = append(r.closed, d.cache.snapshot())
+		r.closed = r.closed[max(0, len(r.closed)-mostClosed):]
+	}
+}
+
+// Stats returns the statistics of every device, those that were closed first.
+func (r *Report) Stats() []Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := slices.Clone(r.closed)
+	for _, d := range r.devices {
+		all = append(all, d.cache.snapshot())
+	}
+	return all
+}
+
+// Explain writes, for every open device, what ran as a program, how often, and why the rest did not.
+func (r *Report) Explain(w io.Writer) error {
+	var b strings.Builder
+	for _, s := range r.Stats() {
+		fmt.Fprintf(&b, "%s: %d windows, %d ran as programs (%d nodes), %d passed (%d nodes); %d programs made, %d kept (%d bytes), %d given up, %d refused\n",
+			s.Device, s.Windows, s.Hits, s.Fused, s.Misses, s.Passed, s.Compiled, s.Programs, s.Bytes, s.Evictions, s.Refused)
+		for _, why := range slices.Sorted(maps.Keys(s.Unfused)) {
+			fmt.Fprintf(&b, "  passed %d times: %s\n", s.Unfused[why], why)
+		}
+	}
+	r.mu.Lock()
+	open := slices.Clone(r.devices)
+	r.mu.Unlock()
+	for _, d := range open {
+		d.cache.explain(&b)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// explain lists the plans of a device.
+func (c *cache) explain(b *strings.Builder) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for e := c.order.Front(); e != nil; e = e.Next() {
+		p := e.Value.(*plan)
+		given := 0
+		for _, d := range p.donated {
+			if d {
+				given++
+			}
+		}
+		fmt.Fprintf(b, "%s, %s: %d runs", c.stats.Device, p.name, p.runs)
+		switch {
+		case p.broken != "":
+			fmt.Fprintf(b, "; not run any more: %s\n", p.broken)
+		case !p.ready:
+			fmt.Fprint(b, "; loaded\n")
+		default:
+			fmt.Fprintf(b, ", %d inputs (%d donated), %d outputs, %d sources apart\n", len(p.inputs), given, len(p.outputs), len(p.lift))
+		}
+	}
+}

@@ -1,0 +1,388 @@
+package fusion
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+)
+
+// stream records its nodes in a window. It passes them on at once, or holds them as long as they are those of a plan.
+type stream struct {
+	dev   *device
+	inner core.Stream
+
+	mu     sync.Mutex // held while a method of the stream below is called, but for those that wait
+	w      window
+	marks  marks
+	hold   *plan   // whose nodes those of the window are so far; nil: the nodes pass
+	like   []*plan // that begin as the window does
+	closed bool
+	wrote  int  // bytes since the window began
+	cut    bool // the window ends with the next call
+
+	timer *time.Timer
+	armed bool
+	calls uint64 // of Submit
+	seen  uint64 // of them, by the timer
+	fault error  // of nodes that were accepted and refused later, for the next event
+}
+
+var _ core.Stream = (*stream)(nil)
+
+// Submit implements core.Stream.
+func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.dev.programs == nil {
+		return s.inner.Submit(nodes, free)
+	}
+	s.calls++
+	if s.cut {
+		free = s.early(nodes, free)
+		s.flush()
+	}
+	for i := range nodes {
+		kind, values := hashNode(&nodes[i], &s.dev.hooks)
+		if values != 0 && s.dev.cache.volatile.has(kind) {
+			s.flush()
+			if err := s.alone(&nodes[i]); err != nil {
+				return err
+			}
+			continue
+		}
+		s.record(&nodes[i], kind, values)
+		ends := s.marks.pass(kind)
+		if w := &s.w; !ends && (len(w.nodes) >= mostNodes || w.attrs > mostAttrs || w.live > s.dev.memory) {
+			s.marks.leave()
+			ends = true
+		}
+		switch {
+		case !ends:
+		case i == len(nodes)-1:
+			s.cut = len(s.w.nodes) > 0
+		default:
+			free = s.early(nodes[i+1:], free)
+			s.flush()
+		}
+	}
+	return s.release(free)
+}
+
+// early frees in the window, before it ends by itself, what the host frees after nodes that do not use it: then it does not
+// matter how the host divides its nodes among calls. It returns what is left to free.
+func (s *stream) early(nodes []op.Node, free []op.TensorID) []op.TensorID {
+	w := &s.w
+	var now, rest []op.TensorID
+	for _, id := range free {
+		if _, ok := w.table.get(id); ok && !uses(nodes, id) {
+			now = append(now, id)
+		} else {
+			rest = append(rest, id)
+		}
+	}
+	if now == nil {
+		return free
+	}
+	for _, id := range now {
+		w.free(id)
+	}
+	if s.hold != nil {
+		w.frees = append(w.frees, now...)
+		w.batches = append(w.batches, batch{len(w.nodes), len(w.frees)})
+		return rest
+	}
+	s.send(w.nodes[w.passed:], now)
+	w.passed = len(w.nodes)
+	return rest
+}
+
+func uses(nodes []op.Node, id op.TensorID) bool {
+	for i := range nodes {
+		if slices.Contains(nodes[i].Inputs, id) {
+			return true
+		}
+	}
+	return false
+}
+
+// record puts a node into the window, and ends a hold that it does not fit.
+func (s *stream) record(n *op.Node, kind, values uint64) {
+	w := &s.w
+	w.add(n, kind, values)
+	at := len(w.nodes) - 1
+	h := w.prefix[at]
+	if at == 0 {
+		s.like = s.dev.cache.starting(h)
+		switch {
+		case len(s.like) > 0:
+			s.hold = s.like[0]
+			s.arm()
+		case s.dev.always:
+			s.hold = &plan{}
+			s.arm()
+		}
+	}
+	if s.dev.always && w.odd == "" {
+		return
+	}
+	if s.hold == nil || w.odd == "" && at < len(s.hold.prefix) && s.hold.prefix[at] == h {
+		return
+	}
+	if w.odd == "" {
+		for _, p := range s.like {
+			if at < len(p.prefix) && p.prefix[at] == h {
+				s.hold = p
+				return
+			}
+		}
+	}
+	s.let()
+}
+
+// release ends a Submit, whose nodes are in the window, and frees tensors.
+func (s *stream) release(free []op.TensorID) error {
+	w := &s.w
+	if s.hold == nil {
+		for _, id := range free {
+			if !w.free(id) {
+				s.dev.forget(id)
+			}
+		}
+		nodes := w.nodes[w.passed:]
+		if len(nodes) == 0 && len(free) == 0 {
+			return nil
+		}
+		err := s.inner.Submit(nodes, free)
+		w.passed = len(w.nodes)
+		if err != nil { // nothing was made
+			w.odd = oddRefused
+			for i := range nodes {
+				for _, d := range nodes[i].Outputs {
+					w.free(d.ID)
+				}
+			}
+		}
+		return err
+	}
+	var other []op.TensorID
+	for _, id := range free {
+		if w.free(id) {
+			w.frees = append(w.frees, id)
+		} else {
+			s.dev.forget(id)
+			other = append(other, id)
+		}
+	}
+	w.batches = append(w.batches, batch{len(w.nodes), len(w.frees)})
+	if w.odd != "" {
+		s.let()
+	}
+	if other == nil {
+		return nil
+	}
+	return s.inner.Submit(nil, other) // no node that is held uses them
+}
+
+// let passes on what is held, unchanged. The window goes on.
+func (s *stream) let() {
+	w := &s.w
+	if s.hold == nil {
+		return
+	}
+	s.hold = nil
+	at, freed := 0, 0
+	for _, b := range w.batches {
+		s.send(w.nodes[at:b.nodes], w.frees[freed:b.frees])
+		at, freed = b.nodes, b.frees
+	}
+	w.batches, w.frees = w.batches[:0], w.frees[:0]
+	s.send(w.nodes[at:], nil)
+	w.passed = len(w.nodes)
+}
+
+// send submits nodes that were accepted: where they are refused, their results fail.
+func (s *stream) send(nodes []op.Node, free []op.TensorID) {
+	if len(nodes) == 0 && len(free) == 0 {
+		return
+	}
+	if err := s.inner.Submit(nodes, free); err != nil {
+		s.w.odd = oddRefused
+		s.lose(nodes, err)
+	}
+}
+
+const oddRefused = "nodes were refused"
+
+// alone passes on a node that no window has.
+func (s *stream) alone(n *op.Node) error {
+	s.marks.pass(uint64(n.Op))
+	if err := s.inner.Submit([]op.Node{*n}, nil); err != nil {
+		return err
+	}
+	s.dev.define(n.Outputs...)
+	return nil
+}
+
+// flush ends the window: as a run of its plan, or as it is.
+func (s *stream) flush() {
+	w := &s.w
+	if len(w.nodes) == 0 {
+		return
+	}
+	if s.hold != nil {
+		if s.run() {
+			s.settle()
+			return
+		}
+		s.let()
+	}
+	s.send(w.nodes[w.passed:], nil)
+	s.dev.see(s)
+	s.settle()
+}
+
+// settle tells the device what lives on, and begins a new window.
+func (s *stream) settle() {
+	w, d := &s.w, s.dev
+	d.mu.Lock()
+	for local, maker := range w.maker {
+		dead := w.isDead(int32(local))
+		switch {
+		case maker != outside && !dead:
+			t := w.types[local]
+			t.ID = w.ids[local]
+			d.types[t.ID] = t
+		case maker == outside && dead:
+			delete(d.types, w.ids[local])
+		}
+	}
+	d.mu.Unlock()
+	s.hold, s.like, s.wrote, s.cut = nil, nil, 0, false
+	w.reset()
+}
+
+// arm sees to it that what is held now is passed on when the stream is left alone.
+func (s *stream) arm() {
+	s.seen = s.calls
+	if s.armed {
+		return
+	}
+	s.armed = true
+	if s.timer == nil {
+		s.timer = time.AfterFunc(s.dev.idle, s.tick)
+	} else {
+		s.timer.Reset(s.dev.idle)
+	}
+}
+
+func (s *stream) tick() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.armed = false
+	if s.closed || s.hold == nil {
+		return
+	}
+	if s.seen == s.calls {
+		s.flush()
+		return
+	}
+	s.arm()
+}
+
+// Write implements core.Stream. Small tensors are made at once: no node that is held knows them. For others the window ends
+// first, so that memory is freed before it is taken.
+func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
+	s.mu.Lock()
+	s.upload(len(data))
+	held := s.hold != nil
+	if !held { // nothing but the host calls the stream below
+		s.mu.Unlock()
+	}
+	err := s.inner.Write(ctx, d, data)
+	if held {
+		if errors.Is(err, core.ErrOutOfMemory) {
+			s.let()
+			err = s.inner.Write(ctx, d, data)
+		}
+		s.mu.Unlock()
+	}
+	if err == nil {
+		d.Shape = d.Shape.Clone()
+		s.dev.define(d)
+	}
+	return err
+}
+
+// smallWrites is how many bytes are written before a window ends.
+const smallWrites = 16 << 10
+
+// upload notes that bytes are written, and ends the window where they are many.
+func (s *stream) upload(n int) {
+	if len(s.w.nodes) == 0 {
+		return
+	}
+	if s.wrote += n; s.wrote > smallWrites {
+		s.flush()
+	}
+}
+
+// Read implements core.Stream.
+func (s *stream) Read(id op.TensorID, dst []byte) core.Ticket {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flush()
+	if err := s.dev.failure(id); err != nil {
+		return core.Failed(err)
+	}
+	return &ticket{s.dev, s.inner.Read(id, dst), id}
+}
+
+// Signal implements core.Stream.
+func (s *stream) Signal() core.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flush()
+	e := &event{dev: s.dev, inner: s.inner.Signal(), fault: s.fault}
+	s.fault = nil
+	return e
+}
+
+// Wait implements core.Stream.
+func (s *stream) Wait(e core.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flush()
+	if own, ok := e.(*event); ok && own.dev.backend == s.dev.backend {
+		e = own.inner
+	}
+	return s.inner.Wait(e)
+}
+
+// Close implements core.Stream.
+func (s *stream) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.let()
+		s.settle()
+		s.end()
+	}
+	s.dev.mu.Lock()
+	delete(s.dev.streams, s)
+	s.dev.mu.Unlock()
+	return s.inner.Close()
+}
+
+// end forgets what is held.
+func (s *stream) end() {
+	s.closed, s.hold, s.like = true, nil, nil
+	s.w.reset()
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+}

@@ -1,0 +1,174 @@
+package fusion
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+)
+
+// The text of programs is JSON: a head, then one object for each. It has what was written, nothing compiled, and nothing of
+// the device.
+
+type head struct {
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+}
+
+var textHead = head{"burn fusion", 1}
+
+// Limits of a text.
+const (
+	mostText  = 64 << 20
+	mostTexts = 4096
+)
+
+type planText struct {
+	Program *program.Program `json:"program"`         // of all nodes; returned is what lives on
+	Given   []op.TensorID    `json:"given,omitempty"` // inputs that are donated
+	Apart   []int            `json:"apart,omitempty"` // sources with whatever attributes
+}
+
+// Save writes the programs of all open devices as text, the one used last at the end.
+func (r *Report) Save(w io.Writer) error {
+	r.mu.Lock()
+	var plans []*plan
+	for _, d := range r.devices {
+		plans = append(plans, d.cache.kept()...)
+	}
+	r.mu.Unlock()
+	e := json.NewEncoder(w)
+	if err := e.Encode(textHead); err != nil {
+		return fmt.Errorf("fusion: save: %w", err)
+	}
+	for _, p := range plans {
+		if err := e.Encode(p.text()); err != nil {
+			return fmt.Errorf("fusion: save %s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+// kept is the plans that run, the one used last at the end.
+func (c *cache) kept() []*plan {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var ps []*plan
+	for e := c.order.Back(); e != nil; e = e.Prev() {
+		if p := e.Value.(*plan); p.broken == "" {
+			ps = append(ps, p)
+		}
+	}
+	return ps
+}
+
+func (p *plan) text() planText {
+	whole := plan{structure: p.structure}
+	t := planText{Program: whole.program()}
+	for i, given := range whole.donated {
+		if given {
+			t.Given = append(t.Given, t.Program.Inputs[i].ID)
+		}
+	}
+	for at, is := range p.lifted {
+		if is {
+			t.Apart = append(t.Apart, at)
+		}
+	}
+	return t
+}
+
+// Load reads what Save wrote, and checks it: devices that are opened from now on with r know these programs, and run them at
+// the first sight. A text that is damaged, or of another format, is an error, and changes nothing. Programs with ops that this
+// build does not have, or has in another version, are left out.
+func (r *Report) Load(from io.Reader) error {
+	d := json.NewDecoder(io.LimitReader(from, mostText))
+	var h head
+	if err := d.Decode(&h); err != nil || h != textHead {
+		return fmt.Errorf("fusion: load: got the head %+v, want %+v: %w", h, textHead, errors.Join(err, core.ErrProtocol))
+	}
+	var plans []*plan
+	for i := 0; ; i++ {
+		var t planText
+		err := d.Decode(&t)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil && i >= mostTexts {
+			err = fmt.Errorf("more than %d programs: %w", mostTexts, core.ErrProtocol)
+		}
+		var p *plan
+		if err == nil {
+			p, err = t.plan()
+		}
+		switch {
+		case errors.Is(err, core.ErrUnsupported):
+		case err != nil:
+			return fmt.Errorf("fusion: load: program %d: %w", i, errors.Join(err, core.ErrProtocol))
+		default:
+			plans = append(plans, p)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.loaded = append(r.loaded, plans...)
+	r.loaded = r.loaded[max(0, len(r.loaded)-mostTexts):]
+	return nil
+}
+
+// plan checks a text, and records it as a stream would.
+func (t *planText) plan() (*plan, error) {
+	q := t.Program
+	if q == nil || len(q.Nodes) == 0 || len(q.Nodes) > mostNodes || len(q.Consts) > 0 {
+		return nil, errors.New("want 1 to 1024 nodes, and no constants")
+	}
+	if err := q.Check(); err != nil {
+		return nil, err
+	}
+	types, alive := map[op.TensorID]op.Desc{}, map[op.TensorID]bool{}
+	for _, d := range q.Inputs {
+		types[d.ID], alive[d.ID] = d, true
+	}
+	for _, id := range q.Outputs {
+		alive[id] = true
+	}
+	for _, id := range t.Given {
+		if _, ok := types[id]; !ok {
+			return nil, fmt.Errorf("%v is given up, want an input", id)
+		}
+		alive[id] = false
+	}
+	w := window{hooks: &hooks{}, find: func(id op.TensorID) (op.Desc, bool) {
+		d, ok := types[id]
+		return d, ok
+	}}
+	w.table.clear()
+	for i := range q.Nodes {
+		q.Nodes[i].Drop = 0
+		kind, values := hashNode(&q.Nodes[i], w.hooks)
+		w.add(&q.Nodes[i], kind, values)
+	}
+	for _, id := range w.ids {
+		if !alive[id] {
+			w.free(id)
+		}
+	}
+	if w.odd != "" {
+		return nil, errors.New(w.odd)
+	}
+	var lifted []bool
+	for _, i := range t.Apart {
+		if i < 0 || i >= len(w.nodes) || !source(&w.nodes[i]) {
+			return nil, fmt.Errorf("node %d is apart, want a source", i)
+		}
+		if lifted == nil {
+			lifted = make([]bool, len(w.nodes))
+		}
+		lifted[i] = true
+	}
+	return newPlan(&w, lifted), nil
+}
