@@ -115,13 +115,10 @@ func FuzzLoad(f *testing.F) {
 	f.Add(saved(f))
 	f.Add([]byte(`{"format":"burn fusion","version":1}{"program":{"nodes":[{"op":"full","version":1}]}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r := over(t, reference())
-		if r.report.Load(bytes.NewReader(text)) != nil {
+		loaded := &fusion.Report{}
+		if loaded.Load(bytes.NewReader(text)) != nil {
 			return
 		}
-		b := fusion.Wrap(reference(), fusion.With(r.report), fusion.Idle(time.Hour))
-		t.Cleanup(func() { _ = b.Close() })
-		r.open(b)
-		rounds(t, r, 2)
+		rounds(t, over(t, reference(), fusion.With(loaded)), 2)
 	})
 }
