@@ -182,7 +182,7 @@ func TestConfiguration(t *testing.T) {
 	r := call(t, "version", "--config", path)
 	require.Equal(t, 2, r.code)
 	require.Equal(t, "burn: config: "+path+":2: unknown key \"devise\", want one of device, threads, plugin_path, log, mirror, "+
-		"mirror_stale, dev_plugins, options, plugin_memory, plugin_threads, plugin_files, plugin_containment, start_timeout, open_timeout, define_timeout, heartbeat, "+
+		"mirror_stale, fusion, dev_plugins, options, plugin_memory, plugin_threads, plugin_files, plugin_containment, start_timeout, open_timeout, define_timeout, heartbeat, "+
 		"restart_attempts, restart_backoff; did you mean \"device\"?\n", r.err)
 	for _, args := range [][]string{{"--log", "loud"}, {"--config", path + ".none"}} {
 		r = call(t, append([]string{"version"}, args...)...)

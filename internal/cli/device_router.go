@@ -56,6 +56,7 @@ func (a *app) openRouter(ctx context.Context, spec string, members []string, res
 	if err != nil {
 		return fail(err)
 	}
+	a.router = r
 	return &core.Place{Backend: r, Spec: routed + ":" + strings.Join(specs, "+"), Transport: routed}, nil
 }
 

@@ -203,7 +203,7 @@ func settings(c config.Config) []settingState {
 	}
 	values := []settingState{{Key: "device", Value: c.Device}, {Key: "threads", Value: fmt.Sprint(c.Threads)},
 		{Key: "plugin_path", Value: strings.Join(c.PluginPath, string(os.PathListSeparator))}, {Key: "log", Value: c.Log},
-		{Key: "mirror", Value: c.Mirror}, {Key: "mirror_stale", Value: strconv.FormatBool(c.MirrorStale)}, {Key: "dev_plugins", Value: strings.Join(dev, string(os.PathListSeparator))},
+		{Key: "mirror", Value: c.Mirror}, {Key: "mirror_stale", Value: strconv.FormatBool(c.MirrorStale)}, {Key: "fusion", Value: strconv.FormatBool(c.Fusion)}, {Key: "dev_plugins", Value: strings.Join(dev, string(os.PathListSeparator))},
 		{Key: "options", Value: strings.Join(options, string(os.PathListSeparator))}}
 	texts := c.Plugins.Texts()
 	for _, key := range config.Keys {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/goburn/burn/decorators/router"
 	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/internal/config"
 	"github.com/mattn/go-isatty"
@@ -15,13 +16,15 @@ import (
 
 // app is one invocation.
 type app struct {
-	env      func(string) string
-	in       io.Reader
-	out, err io.Writer
-	flags    flags
-	config   config.Config
-	started  bool                        // the command line was understood
-	asked    func(host.LocalFolder) bool // about ./burn_plugins; nil until somebody has to be asked
+	env       func(string) string
+	in        io.Reader
+	out, err  io.Writer
+	flags     flags
+	config    config.Config
+	router    *router.Router              // that the device in force is; nil for another device
+	explained *explained                  // of --explain
+	started   bool                        // the command line was understood
+	asked     func(host.LocalFolder) bool // about ./burn_plugins; nil until somebody has to be asked
 }
 
 // flags are those that override the configuration.
@@ -31,6 +34,7 @@ type flags struct {
 	threads    int
 	pluginPath []string
 	log        string
+	explain    bool
 }
 
 func (a *app) root() *cobra.Command {
@@ -50,6 +54,7 @@ BURN_CONFIG names or else config.toml in the folder burn of the user's configura
   log = "warn"                            # off, error, warn, info, debug, trace
   mirror = "https://example.org/burn"     # folder or address that plugins are installed from
   mirror_stale = false                    # true: take an index that is expired or older than one seen before, of an offline mirror
+  fusion = false                          # true: what eager code repeats, as a training step, runs as programs of the device
   dev_plugins = {npu = "/src/npu/burn-backend-npu"}     # come before all others, unchecked
   options = {cpu = {threads_per_stream = "all"}}        # of backends' own, by their names; those of cpu are in docs/PLUGINS.md
   plugin_memory = "8GiB"                  # private memory of a plugin process (Linux); 0: no bound

@@ -87,6 +87,7 @@ the op's tolerance. What is found is printed on stderr, and the exit code is the
 	fl.BoolVar(&f.json, "json", false, "print JSON")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "report device and times on stderr")
 	verifyFlag(cmd, &f.verify)
+	a.explainFlag(cmd)
 	f.many.add(cmd)
 	a.deviceFlags(cmd)
 	f.image.add(cmd)
@@ -143,6 +144,7 @@ func (a *app) run(ctx context.Context, path string, f runFlags, many bool, stdin
 	if err != nil {
 		return err
 	}
+	d = a.decorated(d)
 	defer func() {
 		if cerr := d.Close(); err == nil {
 			err = cerr
@@ -160,6 +162,7 @@ func (a *app) run(ctx context.Context, path string, f runFlags, many bool, stdin
 		ran = time.Now()
 		r, err := runOnce(ctx, dev, s, feed)
 		done = time.Now()
+		a.printExplained()
 		return r, err
 	}()
 	if err != nil {

@@ -106,11 +106,15 @@ func (a *app) runMany(ctx context.Context, path string, m *onnx.Model, files *ma
 	if r.place, err = a.openVerified(ctx, f.verify); err != nil {
 		return err
 	}
+	r.place = a.decorated(r.place)
 	defer func() { err = errors.Join(err, r.place.Close()) }()
 	if r.session, r.dev, err = openSession(ctx, m, r.place); err != nil {
 		return lost(r.place, modelFault(path, err))
 	}
-	defer func() { err = errors.Join(err, r.session.Close(), r.dev.Close()) }()
+	defer func() {
+		a.printExplained()
+		err = errors.Join(err, r.session.Close(), r.dev.Close())
+	}()
 	w := a.out
 	if f.many.out != "" {
 		file, err := os.Create(f.many.out)

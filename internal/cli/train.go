@@ -96,6 +96,7 @@ func (a *app) trainTaskCommand(t trainTask) *cobra.Command {
 	fl.IntVar(&f.batch, "batch", 0, "items in a batch")
 	fl.Float64Var(&f.rate, "lr", 0, "learning rate")
 	fl.BoolVar(&f.plain, "plain", false, "lines instead of the dashboard, on a terminal too")
+	a.explainFlag(cmd)
 	a.deviceFlags(cmd)
 	return cmd
 }

@@ -197,6 +197,7 @@ func openParts[M, B any](ctx context.Context, r *trainRun, open func(dev *tensor
 	if err != nil {
 		return nil, err
 	}
+	inner = r.app.decorated(inner)
 	keep, err := r.config.checkpointing()
 	if err != nil {
 		return nil, errors.Join(err, inner.Close())

@@ -27,6 +27,8 @@ type Config struct {
 	Mirror     string   // folder or address that plugins are installed from
 	// MirrorStale takes an index that is expired or older than one seen before: of an offline mirror.
 	MirrorStale bool
+	// Fusion runs what eager code repeats as programs (package decorators/fusion).
+	Fusion bool
 	// DevPlugins are plugins by name and path that come before all others and are not checked.
 	DevPlugins map[string]string
 	// Options are settings that backends have of their own, by backend and name.
@@ -36,7 +38,7 @@ type Config struct {
 }
 
 // Keys are those of a configuration file.
-var Keys = []string{"device", "threads", "plugin_path", "log", "mirror", "mirror_stale", "dev_plugins", "options",
+var Keys = []string{"device", "threads", "plugin_path", "log", "mirror", "mirror_stale", "fusion", "dev_plugins", "options",
 	"plugin_memory", "plugin_threads", "plugin_files", "plugin_containment", "start_timeout", "open_timeout", "define_timeout", "heartbeat", "restart_attempts", "restart_backoff"}
 
 // Variable is the environment variable that overrides a key.
@@ -124,12 +126,16 @@ func (c *Config) lay(env func(string) string) error {
 	if v := env("BURN_MIRROR"); v != "" {
 		c.Mirror = v
 	}
-	if v := env("BURN_MIRROR_STALE"); v != "" {
+	for key, to := range map[string]*bool{"mirror_stale": &c.MirrorStale, "fusion": &c.Fusion} {
+		v := env(Variable(key))
+		if v == "" {
+			continue
+		}
 		b, err := strconv.ParseBool(v)
 		if err != nil {
-			return fmt.Errorf("config: BURN_MIRROR_STALE: want true or false, got %q", v)
+			return fmt.Errorf("config: %s: want true or false, got %q", Variable(key), v)
 		}
-		c.MirrorStale = b
+		*to = b
 	}
 	if v := env("BURN_DEV_PLUGINS"); v != "" {
 		c.DevPlugins = map[string]string{}
@@ -267,12 +273,16 @@ func (c *Config) set(key string, v any) error {
 			return wrong("a folder or address")
 		}
 		c.Mirror = s
-	case "mirror_stale":
+	case "mirror_stale", "fusion":
 		b, ok := v.(bool)
 		if !ok {
 			return wrong("true or false")
 		}
-		c.MirrorStale = b
+		if key == "fusion" {
+			c.Fusion = b
+		} else {
+			c.MirrorStale = b
+		}
 	case "dev_plugins":
 		table, ok := v.(map[string]any)
 		if !ok {

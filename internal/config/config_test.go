@@ -54,7 +54,7 @@ func TestPlugins(t *testing.T) {
 	require.True(t, c.MirrorStale)
 	require.Equal(t, map[string]string{"cpu": "/a/cpu"}, c.DevPlugins)
 	require.Equal(t, map[string]string{"device": "default", "threads": "default", "plugin_path": "default", "log": "BURN_LOG",
-		"mirror": path, "mirror_stale": path, "dev_plugins": path, "options": "default", "plugin_memory": "default", "plugin_threads": "default", "plugin_files": "default", "plugin_containment": "default",
+		"mirror": path, "mirror_stale": path, "fusion": "default", "dev_plugins": path, "options": "default", "plugin_memory": "default", "plugin_threads": "default", "plugin_files": "default", "plugin_containment": "default",
 		"start_timeout": "default", "open_timeout": "default", "define_timeout": "default", "heartbeat": "default", "restart_attempts": "default", "restart_backoff": "default"}, origins)
 	c, origins, err = Trace(environ("BURN_CONFIG", path, "BURN_MIRROR", "https://example.org/m", "BURN_DEV_PLUGINS",
 		"x=/x"+string(os.PathListSeparator)+"y=/y=z"))

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/decorators/fusion"
+	"github.com/goburn/burn/decorators/router"
+	"github.com/goburn/burn/internal/plain"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) explainFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.flags.explain, "explain", false, "print at the end what ran as programs and why not (with the setting fusion), and the plans of a router")
+}
+
+// decorated is p with what the settings put over every device: fusion, and the report of --explain.
+func (a *app) decorated(p *core.Place) *core.Place {
+	e := &explained{app: a}
+	if a.config.Fusion {
+		p = fusion.Device(p, fusion.With(&e.fusion))
+	}
+	if !a.flags.explain {
+		return p
+	}
+	a.explained = e
+	return p.With(func(b core.Backend) core.Backend { e.Backend = b; return e })
+}
+
+// printExplained prints the report of --explain, once, while what it is about is there.
+func (a *app) printExplained() {
+	if a.explained != nil {
+		a.explained.once.Do(a.explained.print)
+	}
+}
+
+// explained is a backend whose devices are explained before they are closed.
+type explained struct {
+	core.Backend
+	app    *app
+	fusion fusion.Report
+	once   sync.Once
+}
+
+// Open implements core.Backend.
+func (e *explained) Open(ctx context.Context, index int) (core.Device, error) {
+	d, err := e.Backend.Open(ctx, index)
+	if err != nil {
+		return nil, err
+	}
+	return &explainedDevice{d, e}, nil
+}
+
+// explainedDevice prints the report before it is closed, if nobody has.
+type explainedDevice struct {
+	core.Device
+	e *explained
+}
+
+// Close implements core.Device.
+func (d *explainedDevice) Close() error {
+	d.e.once.Do(d.e.print)
+	return d.Device.Close()
+}
+
+func (e *explained) print() {
+	if e.app.router != nil {
+		e.routes(e.app.router)
+	}
+	if !e.app.config.Fusion {
+		plain.Fprintf(e.app.err, "fusion is off: eager code runs node by node (see the setting fusion in burn --help, or BURN_FUSION=true)\n")
+		return
+	}
+	var report strings.Builder
+	_ = e.fusion.Explain(&report) // a strings.Builder takes all
+	e.text(report.String())
+}
+
+// text prints lines that may name what others have named.
+func (e *explained) text(s string) { _, _ = io.WriteString(e.app.err, plain.Lines(s)) }
+
+// routes prints where programs are placed, what each member has done, and what was moved.
+func (e *explained) routes(r *router.Router) {
+	for _, p := range r.Plans() {
+		e.text(p.String())
+	}
+	stats := r.Stats()
+	for _, m := range stats.Members {
+		plain.Fprintf(e.app.err, "%s: %d nodes, %d runs of programs, %d nodes that the main member lacks\n", m.Spec, m.Nodes, m.Programs, m.Fallbacks)
+	}
+	for _, l := range stats.Links {
+		plain.Fprintf(e.app.err, "%s to %s: %d tensors, %d bytes\n", l.From, l.To, l.Tensors, l.Bytes)
+	}
+}
