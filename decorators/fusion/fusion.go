@@ -8,27 +8,27 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// Option sets limits, and what is looked at.
+// Option changes a limit, or adds a Report.
 type Option func(*config)
 
 type config struct {
-	programs int           // kept for each device
-	bytes    int64         // of their structure
-	memory   int64         // of new tensors within a window
-	idle     time.Duration // after which nodes are not held any more
+	programs int           // most programs in the cache of a device
+	bytes    int64         // most memory of their structures
+	memory   int64         // most bytes of live results in a window
+	idle     time.Duration // how long nodes are held for a stream without calls
 	report   *Report
 	hooks
 }
 
-// hooks are faults that tests plant, to show that they would be found.
+// hooks plant faults for tests, which show that the differential test finds them. All are off otherwise.
 type hooks struct {
-	compile  func()       // is called before a program is made
-	donate   func([]bool) // changes what is donated
-	attrs    bool         // hashes leave attributes out
-	operands bool         // and the numbers of operands
-	types    bool         // and types and shapes
-	trust    bool         // plans are not compared in full
-	always   bool         // windows are programs at the first sight, and of one node too
+	compile  func()       // is called before a program is compiled
+	donate   func([]bool) // changes the donation mask
+	attrs    bool         // the hash leaves out attributes
+	operands bool         // the hash leaves out operands
+	types    bool         // the hash leaves out types and shapes
+	trust    bool         // an equal hash is taken for an equal structure
+	always   bool         // every window is a program at first sight, also one of a single node
 }
 
 // The limits that hold without options.
@@ -39,7 +39,8 @@ const (
 	DefaultIdle     = 10 * time.Millisecond // nobody waits meanwhile: who waits ends the window
 )
 
-// Cache bounds what is remembered for each device: the number of programs, and the bytes of what they are recognised by.
+// Cache bounds the programs that are kept for each device: their number, and the memory of the structures that they are
+// recognised by.
 func Cache(programs int, bytes int64) Option {
 	return func(c *config) { c.programs, c.bytes = max(1, programs), max(0, bytes) }
 }
@@ -47,10 +48,10 @@ func Cache(programs int, bytes int64) Option {
 // Memory ends a window whose results take more than so many bytes.
 func Memory(bytes int64) Option { return func(c *config) { c.memory = max(1, bytes) } }
 
-// Idle is how long nodes are held for a stream that is given nothing.
+// Idle is how long nodes are held at most while their stream is not called.
 func Idle(d time.Duration) Option { return func(c *config) { c.idle = max(time.Microsecond, d) } }
 
-// With lets r look at what the decorator does, and gives it the programs that r has loaded.
+// With adds the devices of the decorator to r, and begins each with the programs that r has loaded.
 func With(r *Report) Option { return func(c *config) { c.report = r } }
 
 // Wrap makes programs of what the streams of b repeat: see the package. Closing the result closes b.

@@ -9,23 +9,21 @@ import (
 	"sync"
 )
 
-// Stats is what the decorator did on one device.
+// Stats counts what the decorator did on one device.
 type Stats struct {
-	Device   string // "cpu:0"
-	Windows  int64  // that ended
-	Hits     int64  // that ran as a program
-	Misses   int64  // that passed
-	Fused    int64  // nodes of hits
-	Passed   int64  // nodes of windows that passed
-	Compiled int64  // programs that were made
-	Refused  int64  // programs that could not be made, or failed
-	Panics   int64  // while a program was made
-	Programs int    // that are kept
-	Bytes    int64  // of what they are recognised by
-	// Evictions is programs that were given up for others.
-	Evictions int64
-	// Unfused is windows that passed, by reason.
-	Unfused map[string]int64
+	Device    string           // "cpu:0"
+	Windows   int64            // windows that have ended
+	Hits      int64            // windows that ran as a program
+	Misses    int64            // windows whose nodes were submitted unchanged
+	Fused     int64            // nodes of hits
+	Passed    int64            // nodes of misses
+	Compiled  int64            // programs that were compiled and defined
+	Refused   int64            // programs that could not be compiled or defined, or that failed when they ran
+	Panics    int64            // panics while a program was compiled
+	Programs  int              // programs in the cache
+	Bytes     int64            // memory of the structures in the cache
+	Evictions int64            // programs that left the cache for others
+	Unfused   map[string]int64 // misses by their reason
 }
 
 func (s *Stats) reason(why string, nodes int) {
@@ -52,13 +50,13 @@ func (c *cache) snapshot() Stats {
 	return s
 }
 
-// Report shows what the decorators do that it was given to, and keeps their programs from one process to the next. The zero
-// Report is ready to use. It is safe for concurrent use.
+// Report collects statistics and programs of all devices behind the decorators that were made with it (see With), and carries
+// programs from one process to the next. The zero Report is ready to use. It is safe for concurrent use.
 type Report struct {
 	mu      sync.Mutex
 	devices []*device
-	closed  []Stats // of devices that were closed, the last ones
-	loaded  []*plan // what each device that opens begins with
+	closed  []Stats // of the devices that were closed last
+	loaded  []*plan // by Load; a device that opens begins with them
 }
 
 const mostClosed = 64
@@ -85,7 +83,7 @@ func (r *Report) leave(d *device) {
 	}
 }
 
-// Stats returns the statistics of every device, those that were closed first.
+// Stats returns the statistics of every device: first of those that are closed, then of those that are open.
 func (r *Report) Stats() []Stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
