@@ -80,7 +80,7 @@ func batchNorm(x, weight, bias *tensor.Tensor, epsilon float64) (y, mean, varian
 			}
 			variance, mean := constants[0].VarMean(0, axes...)
 			y = []*tensor.Tensor{constants[0].BatchNorm(w, b, mean, variance, epsilon), mean, variance}
-			return y, append(append(saved, in...), mean, variance)
+			return y, append(append(saved, constants...), mean, variance)
 		},
 		Backward: func(saved, grads []*tensor.Tensor) []*tensor.Tensor {
 			return batchNormGrad(saved, grads, axes, epsilon)

@@ -45,7 +45,7 @@ func (r *Recurrent) trained(name string, in []*tensor.Tensor, states int, forwar
 	return tensor.Function{Name: name,
 		Forward: func(constants []*tensor.Tensor) (y, saved []*tensor.Tensor) {
 			y = forward(constants)
-			return y, append(append(saved, in...), y[0])
+			return y, append(append(saved, constants...), y[0])
 		},
 		Backward: func(saved, grads []*tensor.Tensor) []*tensor.Tensor {
 			sums := make([][]*tensor.Tensor, len(in))

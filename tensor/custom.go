@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 )
 
@@ -17,10 +18,12 @@ type Function struct {
 	// Backward gives the gradient of each operand, nil for none, from the saved tensors and the gradients of the results, nil for
 	// those that nothing came back to. Its tensors live on a device of their own, and only there.
 	Backward func(saved, grads []*Tensor) []*Tensor
+
+	passes bool // Forward computes nothing: operands keep their types in Autocast
 }
 
 // Apply runs f on x, which are of one device. With autodiff the results are recorded as f's; without, and in NoGrad, they are what
-// Forward gives.
+// Forward gives. In Autocast operands of the narrow type are cast to f32, and Forward computes without Autocast, as Backward does.
 func (f Function) Apply(x ...*Tensor) []*Tensor {
 	if len(x) == 0 {
 		fail("%s: no operands", f.Name)
@@ -29,6 +32,15 @@ func (f Function) Apply(x ...*Tensor) []*Tensor {
 	var s *scope
 	for _, t := range x {
 		s = deeper(s, t.scope)
+	}
+	if s != nil && s.narrow != dtype.Invalid && !f.passes {
+		x = convert(q, s, s.narrow, dtype.F32, x)
+		return scoped(&Device{queue: q, scope: s}, s.mute, dtype.Invalid, func(d *Device) []*Tensor {
+			for i, t := range x {
+				x[i] = t.In(d)
+			}
+			return f.Apply(x...)
+		})
 	}
 	in := make([]*Tensor, len(x))
 	for i, t := range x {
@@ -123,6 +135,7 @@ func (f Function) backward(b core.Below, saved, grads []op.Desc) (out []op.Desc,
 func (t *Tensor) Hook(f func(grad *Tensor) *Tensor) *Tensor {
 	return Function{
 		Name:    "hook",
+		passes:  true,
 		Forward: func(x []*Tensor) (y, saved []*Tensor) { return x, nil },
 		Backward: func(_, grads []*Tensor) []*Tensor {
 			if grads[0] == nil {

@@ -67,7 +67,7 @@ func (t *Tensor) detached(owner *scope) *Tensor {
 
 // NoGrad is Scope in which nothing is recorded for gradients: ops on a tensor made in it are not. The tensors that f
 // returns are constants.
-func NoGrad(d *Device, f func(d *Device) []*Tensor) []*Tensor { return scoped(d, true, f) }
+func NoGrad(d *Device, f func(d *Device) []*Tensor) []*Tensor { return scoped(d, true, d.narrow(), f) }
 
 // Gradients are what a backward pass computed, by tensor. They are ordinary tensors, untracked, that belong to the scope of what
 // they are gradients of and can be released one by one or together. It is used by one goroutine at a time.

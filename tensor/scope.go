@@ -5,13 +5,15 @@ import (
 	"sync"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
 )
 
 // scope owns the tensors made in it.
 type scope struct {
 	parent *scope
 	depth  int
-	mute   bool // ops in it are not recorded for gradients
+	mute   bool        // ops in it are not recorded for gradients
+	narrow dtype.DType // of Autocast; Invalid: ops compute in the types of their operands
 
 	mu   sync.Mutex
 	made map[*Tensor]struct{}
@@ -37,11 +39,19 @@ func deeper(a, b *scope) *scope {
 // panic. The tensors that f returns are kept: they pass to the enclosing scope, or to the caller. Tensors from outside
 // are not touched. Scopes nest, and several may be used at once, each by its own goroutine.
 func Scope(d *Device, f func(d *Device) []*Tensor) []*Tensor {
-	return scoped(d, d.scope != nil && d.scope.mute, f)
+	return scoped(d, d.scope != nil && d.scope.mute, d.narrow(), f)
 }
 
-func scoped(d *Device, mute bool, f func(d *Device) []*Tensor) []*Tensor {
-	s := &scope{parent: d.scope, depth: 1, mute: mute, made: map[*Tensor]struct{}{}}
+// narrow is the type of the enclosing Autocast, Invalid without one.
+func (d *Device) narrow() dtype.DType {
+	if d.scope == nil {
+		return dtype.Invalid
+	}
+	return d.scope.narrow
+}
+
+func scoped(d *Device, mute bool, narrow dtype.DType, f func(d *Device) []*Tensor) []*Tensor {
+	s := &scope{parent: d.scope, depth: 1, mute: mute, narrow: narrow, made: map[*Tensor]struct{}{}}
 	if d.scope != nil {
 		s.depth = d.scope.depth + 1
 	}

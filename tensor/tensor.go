@@ -145,6 +145,9 @@ func consume(c op.Code, in []*Tensor, attrs []op.Attr) []*Tensor {
 
 func apply(q *queue, s *scope, c op.Code, in []*Tensor, attrs []op.Attr) []*Tensor {
 	s = deepest(s, in)
+	if s != nil && s.narrow != dtype.Invalid {
+		in = autocast(q, s, s.narrow, c, in)
+	}
 	return applyIn(q, c, in, attrs, s, s, false)
 }
 

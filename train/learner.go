@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/data"
 	"github.com/goburn/burn/optim"
 	"github.com/goburn/burn/optim/schedule"
@@ -102,9 +103,12 @@ type Learner[M, B any] struct {
 	// are read; 0 stands for 1. A batch that is not read is not waited for.
 	ReadEvery int
 
-	Accumulate   int         // batches whose mean gradient makes one update; 0 stands for 1
-	Clip         *optim.Clip // or nil
-	RatePerEpoch bool        // the scheduler advances after each epoch, not after each update
+	Accumulate int         // batches whose mean gradient makes one update; 0 stands for 1
+	Clip       *optim.Clip // or nil
+	// Autocast runs steps in mixed precision, in training, validation and tests: see tensor.Autocast. It is dtype.BF16, or the zero
+	// value for none. Parameters, gradients and the state of the optimiser stay as they are.
+	Autocast     dtype.DType
+	RatePerEpoch bool // the scheduler advances after each epoch, not after each update
 
 	Dir         string // where checkpoints and logs are; empty for neither
 	Config      any    // written to config.json in Dir, if not nil
@@ -158,6 +162,8 @@ func (l *Learner[M, B]) check() error {
 		return fmt.Errorf("train: learner without Open or TrainStep, want both: %w", core.ErrAttr)
 	case slices.ContainsFunc(l.Listeners, func(x Listener) bool { return x == nil }):
 		return fmt.Errorf("train: a listener is nil: %w", core.ErrAttr)
+	case l.Autocast != dtype.Invalid && l.Autocast != dtype.BF16:
+		return fmt.Errorf("train: autocast to %v, want %v: gradients in narrower ranges underflow: %w", l.Autocast, dtype.BF16, core.ErrUnsupported)
 	case l.Epochs < 1:
 		return fmt.Errorf("train: %d epochs, want at least 1", l.Epochs)
 	case l.Accumulate < 0 || l.ReadEvery < 0 || l.Restarts < 0 || l.Checkpoints.Every < 0:

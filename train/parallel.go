@@ -85,7 +85,7 @@ func (r *run[M, B]) fork(feeds []feed[B]) (join func() []share) {
 
 func (r *run[M, B]) share(p *Replica[M, B], b B) (s share) {
 	defer release(b)
-	s.err = guarded(p.Device, false, b, func(b B) error {
+	s.err = r.guarded(p.Device, false, b, func(b B) error {
 		o, err := r.TrainStep(r.hard, p.Model, b)
 		if err != nil {
 			return err

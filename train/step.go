@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/tensor"
 )
@@ -84,7 +85,7 @@ func (r *run[M, B]) trainBatch(b B, others []feed[B], last bool) (items int, upd
 		}
 	}()
 	var grads *tensor.Gradients // of the parameters; they outlive the scope
-	err = guarded(r.parts.Device, false, b, func(b B) error {
+	err = r.guarded(r.parts.Device, false, b, func(b B) error {
 		o, err := r.TrainStep(r.hard, r.parts.Model, b)
 		if err != nil {
 			return err
@@ -235,7 +236,7 @@ func (r *run[M, B]) judge(split Split, l Loader[B], step Step[M, B], stop func()
 
 func (r *run[M, B]) judgeBatch(b B, step Step[M, B], items *int) error {
 	defer release(b)
-	return guarded(r.parts.Device, true, b, func(b B) error {
+	return r.guarded(r.parts.Device, true, b, func(b B) error {
 		o, err := step(r.hard, r.parts.Model, b)
 		if err != nil {
 			return err
@@ -250,18 +251,21 @@ func (r *run[M, B]) judgeBatch(b B, step Step[M, B], items *int) error {
 }
 
 // guarded runs f in a scope of dev, in which nothing is recorded if mute, with b seen from it. A *tensor.Error panic is an error.
-func guarded[B any](dev *tensor.Device, mute bool, b B, f func(b B) error) error {
+func (r *run[M, B]) guarded(dev *tensor.Device, mute bool, b B, f func(b B) error) error {
+	var ferr error
+	step := func(d *tensor.Device) []*tensor.Tensor {
+		ferr = f(view(b, d))
+		return nil
+	}
+	inner := step
+	if r.Autocast != dtype.Invalid {
+		inner = func(d *tensor.Device) []*tensor.Tensor { return tensor.Autocast(d, r.Autocast, step) }
+	}
 	scope := tensor.Scope
 	if mute {
 		scope = tensor.NoGrad
 	}
-	var ferr error
-	err := tensor.Try(func() {
-		scope(dev, func(d *tensor.Device) []*tensor.Tensor {
-			ferr = f(view(b, d))
-			return nil
-		})
-	})
+	err := tensor.Try(func() { scope(dev, inner) })
 	return errors.Join(err, ferr)
 }
 

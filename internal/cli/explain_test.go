@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,9 +29,8 @@ func TestExplainRun(t *testing.T) {
 	require.Equal(t, 1, strings.Count(many.err, "fusion is off"), "once")
 }
 
-// Training with fusion gives the weights of training without, and most steps run as programs.
-func TestExplainTrain(t *testing.T) {
-	dir := t.TempDir()
+// columns writes a table of which y is a sum of the others, and settings for it.
+func columns(t *testing.T, dir, more string) (data, settings string) {
 	var table strings.Builder
 	table.WriteString("a,b,y\n")
 	r := rand.New(rand.NewPCG(1, 1))
@@ -37,9 +38,39 @@ func TestExplainTrain(t *testing.T) {
 		a, b := r.Float64(), r.Float64()
 		fmt.Fprintf(&table, "%v,%v,%v\n", a, b, 3*a-2*b)
 	}
-	data, settings := filepath.Join(dir, "data.csv"), filepath.Join(dir, "config.toml")
+	data, settings = filepath.Join(dir, "data.csv"), filepath.Join(dir, "config.toml")
 	require.NoError(t, os.WriteFile(data, []byte(table.String()), 0o600))
-	require.NoError(t, os.WriteFile(settings, []byte("[table]\ntarget = \"y\"\n"), 0o600))
+	require.NoError(t, os.WriteFile(settings, []byte(more+"[table]\ntarget = \"y\"\n"), 0o600))
+	return data, settings
+}
+
+func TestTrainPrecision(t *testing.T) {
+	models := map[string][]byte{}
+	for _, precision := range []string{"f32", "bf16"} {
+		dir := t.TempDir()
+		data, settings := columns(t, dir, "precision = \""+precision+"\"\n")
+		out := filepath.Join(dir, "out")
+		r := call(t, "train", "regression", "--config", settings, "--data", data, "--out", out, "--plain", "--epochs", "30", "--batch", "8")
+		require.Equal(t, 0, r.code, r.err)
+		m := regexp.MustCompile(`(?m)^test +mean absolute error +(\S+)`).FindStringSubmatch(r.out + r.err)
+		require.NotNil(t, m, r.out+r.err)
+		fault, err := strconv.ParseFloat(m[1], 64)
+		require.NoError(t, err)
+		require.Less(t, fault, 0.1, precision)
+		models[precision], err = os.ReadFile(filepath.Join(out, "model.onnx"))
+		require.NoError(t, err)
+	}
+	require.NotEqual(t, models["f32"], models["bf16"])
+	data, settings := columns(t, t.TempDir(), "precision = \"f16\"\n")
+	r := call(t, "train", "regression", "--config", settings, "--data", data, "--plain")
+	require.Equal(t, 2, r.code)
+	require.Contains(t, r.err, `precision "f16", want f32 or bf16`)
+}
+
+// Training with fusion gives the weights of training without, and most steps run as programs.
+func TestExplainTrain(t *testing.T) {
+	dir := t.TempDir()
+	data, settings := columns(t, dir, "")
 	train := func(on string) (errs string, model []byte) {
 		out := filepath.Join(dir, on)
 		r := callWith(t, t.Context(), map[string]string{"BURN_FUSION": on}, "train", "regression", "--config", settings, "--data", data, "--out", out, "--plain", "--explain", "--epochs", "3", "--batch", "8")

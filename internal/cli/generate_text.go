@@ -189,7 +189,7 @@ func openTextFile(path string) (*textFile, error) {
 
 // check compares what the record says of itself with its tensors, before memory is taken for as much.
 func (f *textFile) check(r *record.Reader) error {
-	c := trainConfig{Epochs: 1, Batch: 1, Accumulate: 1, ReadEvery: 1, Rate: 1, Schedule: "constant", Keep: 1, Export: "auto", Memory: "all", Text: &f.shape}
+	c := trainConfig{Epochs: 1, Batch: 1, Accumulate: 1, ReadEvery: 1, Rate: 1, Schedule: "constant", Keep: 1, Export: "auto", Precision: "f32", Memory: "all", Text: &f.shape}
 	if err := c.check(); err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ type trainConfig struct {
 	Patience    int     `toml:"patience" doc:"epochs without a better validation loss after which training stops; 0: never"`
 	NonFinite   int     `toml:"nan_patience" doc:"batches in a row with a loss of NaN or Inf after which training fails; 0: never"`
 	Export      string  `toml:"export" doc:"weights to test and export: best (of the least validation loss), last, or auto: best with patience, else last"`
+	Precision   string  `toml:"precision" doc:"f32, or bf16: products in bf16, weights and sums in f32"`
 	Memory      string  `toml:"memory" doc:"what the backward pass keeps: all, balanced (less memory, more time), or a budget such as 512MiB"`
 	ReadEvery   int     `toml:"read_every" doc:"batches between two waits for the device, where metrics are read"`
 
@@ -94,6 +95,9 @@ func (c *trainConfig) check() error {
 	}
 	if c.Export != "auto" && c.Export != "best" && c.Export != "last" {
 		return fmt.Errorf("export %q, want auto, best or last%s", c.Export, nearest.Hint(c.Export, []string{"auto", "best", "last"}))
+	}
+	if c.Precision != "f32" && c.Precision != "bf16" {
+		return fmt.Errorf("precision %q, want f32 or bf16%s", c.Precision, nearest.Hint(c.Precision, []string{"f32", "bf16"}))
 	}
 	if _, err := c.rates(1); err != nil {
 		return err

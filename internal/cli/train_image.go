@@ -17,7 +17,7 @@ import (
 
 // mnistConfig trains the Burn Book's network, as the Book does but for the learning rate, which falls from a greater one.
 func mnistConfig() trainConfig {
-	return trainConfig{Epochs: 10, Batch: 64, Seed: 42, Rate: 2e-3, Schedule: "cosine", WeightDecay: 1e-4, Accumulate: 1, Keep: 2, NonFinite: 3, Export: "auto", Memory: "all", ReadEvery: 10,
+	return trainConfig{Epochs: 10, Batch: 64, Seed: 42, Rate: 2e-3, Schedule: "cosine", WeightDecay: 1e-4, Accumulate: 1, Keep: 2, NonFinite: 3, Export: "auto", Precision: "f32", Memory: "all", ReadEvery: 10,
 		Image: &imageConfig{Channels: []int{8, 16}, Hidden: 512, Dropout: 0.5, Pool: "avg"}}
 }
 

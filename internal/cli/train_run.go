@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/data/source"
 	"github.com/goburn/burn/decorators/autodiff"
 	"github.com/goburn/burn/internal/plain"
@@ -73,6 +74,9 @@ func execute[M, B any](r *trainRun, job trainJob[M, B]) (err error) {
 	}
 	if l.NonFinite = c.NonFinite; c.NonFinite == 0 {
 		l.NonFinite = -1
+	}
+	if c.Precision == "bf16" {
+		l.Autocast = dtype.BF16
 	}
 	if c.Clip > 0 {
 		l.Clip = &optim.Clip{Norm: c.Clip}

@@ -26,7 +26,7 @@ import (
 )
 
 func regressionConfig() trainConfig {
-	return trainConfig{Epochs: 60, Batch: 128, Seed: 42, Rate: 3e-3, Schedule: "cosine", WeightDecay: 1e-3, Clip: 1, Accumulate: 1, Keep: 2, NonFinite: 3, Export: "auto", Memory: "all", ReadEvery: 10,
+	return trainConfig{Epochs: 60, Batch: 128, Seed: 42, Rate: 3e-3, Schedule: "cosine", WeightDecay: 1e-3, Clip: 1, Accumulate: 1, Keep: 2, NonFinite: 3, Export: "auto", Precision: "f32", Memory: "all", ReadEvery: 10,
 		Table: &tableConfig{Target: "median_house_value", Hidden: []int{128, 128, 64}}}
 }
 

@@ -1,0 +1,83 @@
+package tensor
+
+import (
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// Autocast runs f as Scope does, with a view of d in which ops choose the float type that they compute in: mixed precision, as
+// in Micikevicius et al., Mixed Precision Training, ICLR 2018, and in PyTorch's autocast. dt is dtype.BF16 or dtype.F16, or
+// dtype.F32 to end the effect of an enclosing Autocast.
+//
+//   - Products (matmul, linear, conv, attention, einsum, ops of recurrent layers) have their f32 operands cast to dt, and give dt.
+//   - Ops whose results need the range or the precision of f32 (exp, log, pow, sums, norms, softmax, losses) have operands of dt
+//     cast to f32, and give f32.
+//   - All others take their operands as they are; where one is f32 and another dt, both are f32.
+//
+// Operands of other types are left alone. A Function, as layers with gradients of their own are (batch norm, and recurrent layers in
+// training), computes in f32. A tensor is in the scope if it was made from the view, computed from such a tensor, or is
+// seen from the view by In. Parameters stay f32, and so do their gradients; weights are cast anew at each use. Gradients in F16
+// may underflow unless the loss is multiplied with a large number first, and the gradients divided by it.
+func Autocast(d *Device, dt dtype.DType, f func(d *Device) []*Tensor) []*Tensor {
+	switch dt {
+	case dtype.F16, dtype.BF16, dtype.F32:
+	default:
+		fail("autocast: got %v, want %v, %v or %v", dt, dtype.BF16, dtype.F16, dtype.F32)
+	}
+	if dt == dtype.F32 {
+		dt = dtype.Invalid
+	}
+	return scoped(d, d.scope != nil && d.scope.mute, dt, f)
+}
+
+// inNarrow are products: their terms are rounded once to the narrow type, and summed in f32 or better.
+var inNarrow = codes(op.MatMul, op.Linear, op.Conv, op.ConvTranspose, op.DeformConv, op.Einsum, op.Attention, op.RNN, op.LSTM, op.GRU)
+
+// inWide are ops of one element that leave the range of f16, or lose most of the bits of bf16. Ops that join many terms and
+// are no products are wide too.
+var inWide = codes(op.Exp, op.Exp2, op.Expm1, op.Log, op.Log1p, op.Log2, op.Log10, op.LogAddExp, op.Pow, op.Square, op.Reciprocal, op.Rsqrt,
+	op.Tan, op.Asin, op.Acos, op.Sinh, op.Cosh, op.Acosh, op.Atanh, op.Softplus, op.LogSigmoid)
+
+func codes(list ...op.Code) map[op.Code]bool {
+	m := make(map[op.Code]bool, len(list))
+	for _, c := range list {
+		m[c] = true
+	}
+	return m
+}
+
+// autocast returns the operands of an op in the types that it computes in, where narrow is the narrow one.
+func autocast(q *queue, s *scope, narrow dtype.DType, c op.Code, in []*Tensor) []*Tensor {
+	from, to := narrow, dtype.F32
+	switch row := op.Lookup(c); {
+	case c == op.Cast || row == nil:
+		return in
+	case inNarrow[c]:
+		from, to = dtype.F32, narrow
+	case inWide[c], row.Tolerance.PerTerm && !row.Traits.Has(op.Elementwise):
+	case !mixed(in, narrow):
+		return in
+	}
+	return convert(q, s, from, to, in)
+}
+
+// convert returns a copy of in where what is of one type is cast to another.
+func convert(q *queue, s *scope, from, to dtype.DType, in []*Tensor) []*Tensor {
+	out := append([]*Tensor(nil), in...)
+	for i, t := range in {
+		if t.desc.DType == from {
+			out[i] = applyIn(q, op.Cast, in[i:i+1], []op.Attr{op.Type("dtype", to)}, s, s, false)[0]
+		}
+	}
+	return out
+}
+
+// mixed reports whether some operands are f32 and others of the narrow type.
+func mixed(in []*Tensor, narrow dtype.DType) bool {
+	wide, thin := false, false
+	for _, t := range in {
+		wide = wide || t.desc.DType == dtype.F32
+		thin = thin || t.desc.DType == narrow
+	}
+	return wide && thin
+}
