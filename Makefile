@@ -122,7 +122,7 @@ docblocks: ## every console block and program of the documents, in a copy of the
 
 SITE ?= public
 site: ## the documents as a site in SITE, made by Hugo (the first time builds it: minutes)
-	cd tools/site && CGO_ENABLED=0 $(GO) tool hugo --quiet --panicOnWarning --noBuildLock --destination "$(abspath $(SITE))" --cleanDestinationDir
+	cd tools/site && CGO_ENABLED=0 $(GO) tool hugo --panicOnWarning --noBuildLock --destination "$(abspath $(SITE))" --cleanDestinationDir
 
 generate: ## regenerate z*.go, protobuf stubs and docs; the tree must be clean afterwards
 	$(GO) generate ./...

@@ -301,3 +301,16 @@ func TestIndexes(t *testing.T) {
 		}
 	}
 }
+
+// Every document is in a menu of the site, which is not built otherwise.
+func TestMenus(t *testing.T) {
+	menus, err := os.ReadFile(root + "/tools/site/hugo.toml")
+	require.NoError(t, err)
+	documents, err := filepath.Glob(root + "/docs/*.md")
+	require.NoError(t, err)
+	require.NotEmpty(t, documents)
+	for _, d := range documents {
+		name := strings.ToLower(strings.TrimSuffix(filepath.Base(d), ".md"))
+		require.Contains(t, string(menus), "pageRef = \"/"+name+"\"\n", "tools/site/hugo.toml")
+	}
+}
