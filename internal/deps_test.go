@@ -27,17 +27,17 @@ const module = "github.com/goburn/burn"
 // DO NOT CHANGE THIS TEXT TO FIX BUILDS: it is section 2 of the design.
 const arrows = `
 	core/dtype < core/shape < core/op < core/program < core
-	core/program < core/program/group < [sdk/gpu/...], decorators/*, plugins/*
+	core/program < core/program/group < sdk/gpu/..., decorators/*, plugins/*
 	core/program/group < core/program/place < decorators/*
 
-	core < sdk/engine < plugins/*, host/..., conformance/ref, sdk/serve/..., internal/fakeplugin, examples/*
+	core < sdk/engine < sdk/gpu/..., plugins/*, host/..., conformance/ref, sdk/serve/..., internal/fakeplugin, examples/*
 	sdk/engine < [plugins/cuda/...], [plugins/rocm/...], [plugins/metal/...], [plugins/wgpu/...]
 	core < sdk/wire/... < sdk/serve/..., sdk/client/... < host/..., [decorators/remote/...]
 	sdk/wire/... < host/...
 	core < decorators/*
 	core < decorators/autodiff < conformance
 	core < decorators/fusion
-	core < [sdk/gpu/...] < [plugins/cuda/...], [plugins/rocm/...], [plugins/metal/...], [plugins/wgpu/...]
+	core < sdk/gpu/... < [plugins/cuda/...], [plugins/rocm/...], [plugins/metal/...], [plugins/wgpu/...]
 	core < plugins/*
 	plugins/*, sdk/serve/... < plugins/*/cmd/...
 	core < conformance/ref < conformance, conformance/graphs

@@ -1,0 +1,165 @@
+package gpu
+
+import (
+	"context"
+	"time"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/gpu/dialect"
+	"github.com/goburn/burn/sdk/gpu/ir"
+	"github.com/goburn/burn/sdk/gpu/template"
+)
+
+// Driver is one kind of hardware.
+type Driver interface {
+	// Info describes the backend and its devices.
+	Info() core.Info
+	// Open opens the device with that index of Info. It may be called more than once for an index.
+	Open(ctx context.Context, index int) (Device, error)
+	// Close is called once, after all devices are closed.
+	Close() error
+}
+
+// Device is an opened device. Its methods are called concurrently. A fault that ends the device, after which nothing can
+// be computed on it any more, is an error that wraps core.ErrBackendLost.
+type Device interface {
+	// Target is the facts that kernels are built by.
+	Target() template.Target
+	// Dialect prints kernels for Compile. A device that takes kernels as they are returns nil.
+	Dialect() *dialect.Dialect
+	// Compiler names everything besides the text that the result of Compile depends on: architecture, compiler, version, options.
+	Compiler() string
+	// Compile makes loadable code of a text. It wraps core.ErrUnsupported, with the remedy, where there is no compiler.
+	Compile(ctx context.Context, text string) ([]byte, error)
+	// Load makes functions of what Compile made of kernels, in their order; code is nil where Dialect is.
+	Load(code []byte, kernels []*ir.Kernel) ([]Function, error)
+
+	// Alloc allocates device memory, aligned to at least 256 bytes. It wraps core.ErrOutOfMemory where there is none left.
+	Alloc(bytes int64) (Memory, error)
+	// Free frees it. Nothing uses it any more.
+	Free(m Memory)
+	// Free and total memory of the hardware, as it says at this moment.
+	MemoryInfo() (free, total int64)
+	// HostAlloc allocates memory of the host that copies to and from the device can use directly. It may return ErrUnsupported.
+	HostAlloc(bytes int) ([]byte, error)
+	// HostFree frees what HostAlloc allocated.
+	HostFree(b []byte)
+
+	// OpenQueue makes an ordered queue of work.
+	OpenQueue() (Queue, error)
+	// Libraries lists the vendor's libraries that are there, best first. It may be empty.
+	Libraries() []Library
+	// Close is called once, when all queues are closed and all memory is freed.
+	Close()
+}
+
+// Memory is memory of a device: an allocation, known to its driver.
+type Memory interface {
+	// Bytes is its size.
+	Bytes() int64
+}
+
+// Ref is a place in memory of a device. Offset counts bytes.
+type Ref struct {
+	Memory Memory
+	Offset int64
+}
+
+// Function is a kernel that was loaded.
+type Function interface {
+	// Kernel is what it was made of.
+	Kernel() *ir.Kernel
+	// Unload gives the function up. No launch of it is under way.
+	Unload()
+}
+
+// Arg is the argument of a launch: a Ref for a buffer, Bits for a scalar as in ir.Arg.
+type Arg struct {
+	Ref  Ref
+	Bits uint64
+}
+
+// Launch is a launch whose memory is known.
+type Launch struct {
+	Function Function
+	Grid     [3]int
+	Args     []Arg
+}
+
+// Queue executes in order what it is given. One goroutine at a time calls its methods. All of them only start the work,
+// but for Synchronize.
+type Queue interface {
+	// Launch starts a kernel. l is the caller's again afterwards.
+	Launch(l *Launch) error
+	// Copy copies between two places of the device, which do not overlap.
+	Copy(dst, src Ref, bytes int64) error
+	// Fill sets bytes to a repeated pattern of width 1, 2 or 4 bytes.
+	Fill(dst Ref, bytes int64, pattern uint32, width int) error
+	// Upload copies from host memory. src is read until an event recorded afterwards is reached; from memory that is not of
+	// HostAlloc, the copy may be over when Upload returns.
+	Upload(dst Ref, src []byte) error
+	// Download copies to host memory, which is valid once an event recorded afterwards is reached.
+	Download(dst []byte, src Ref) error
+	// Record returns an event of this place in the queue. timed events measure.
+	Record(timed bool) (Event, error)
+	// Await puts later work behind an event of any queue of the backend's.
+	Await(e Event) error
+	// Synchronize waits for all work of the queue.
+	Synchronize() error
+	// Close is called once, after Synchronize.
+	Close()
+}
+
+// Event is a place in a queue.
+type Event interface {
+	// Done reports whether the queue has reached the event; an error is a fault of the work before it.
+	Done() (bool, error)
+	// Wait returns when the queue has reached it. It may be called from any goroutine, more than once.
+	Wait() error
+	// Since is the time that the device took from an earlier event of the same queue, both timed and reached.
+	Since(earlier Event) (time.Duration, error)
+	// Release gives the event up. It is called once.
+	Release()
+}
+
+// Grapher is an optional interface of a Device that replays many launches with one call.
+type Grapher interface {
+	// NewGraph makes a graph of steps that run in order. It executes nothing.
+	NewGraph(steps []Step) (Graph, error)
+}
+
+// Step is a step of a graph or plan: a launch of a kernel, the call of a library, or a fill or copy.
+type Step struct {
+	Launch *Launch
+	Call   *Call
+	Copy   *Copy
+	Fill   *Fill
+	// After lists the earlier steps that have to be done before, for devices that run steps at the same time; nil means the step
+	// before.
+	After []int
+}
+
+// Copy is a copy between places of the device.
+type Copy struct {
+	Dst, Src Ref
+	Bytes    int64
+}
+
+// Fill sets memory to a repeated pattern, as Queue.Fill does.
+type Fill struct {
+	Dst     Ref
+	Bytes   int64
+	Pattern uint32
+	Width   int
+}
+
+// Graph is a sequence of steps made ready. One goroutine at a time uses it.
+type Graph interface {
+	// Update changes the arguments of step i, of the same form as those it was made with. Steps that are calls of libraries may
+	// refuse with ErrUnsupported.
+	Update(i int, s Step) error
+	// Launch starts the graph on a queue.
+	Launch(q Queue) error
+	// Close is called once, when no launch of it is under way.
+	Close()
+}

@@ -1,0 +1,179 @@
+package ir
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goburn/burn/core/dtype"
+)
+
+// Builder makes a kernel. Its methods append instructions to the body that is open; a mistake in types or operands panics
+// with a *BuildError, as it is one of the template and not of its user. A Builder is used by one goroutine.
+type Builder struct {
+	// Index is the type of indices: i32, or i64 for launches of more than 2^31-1 elements.
+	Index dtype.DType
+
+	k    *Kernel
+	body *[]Inst
+}
+
+// BuildError is a mistake of a template.
+type BuildError struct{ Kernel, Text string }
+
+func (e *BuildError) Error() string { return "kernel " + e.Kernel + ": " + e.Text }
+
+// Buf is a buffer parameter, Var a local array, Mem a shared array, Frag a fragment array; they are numbers in the kernel's lists.
+type (
+	Buf  int32
+	Var  int32
+	Mem  int32
+	Frag int32
+)
+
+// New begins a kernel with blocks of so many threads. Indices are i32 unless Index is set.
+func New(name string, threads int) *Builder {
+	k := &Kernel{Name: name, Threads: threads, Types: []dtype.DType{dtype.Invalid}}
+	return &Builder{Index: dtype.I32, k: k, body: &k.Body}
+}
+
+// Kernel ends the building and returns the kernel.
+func (b *Builder) Kernel() *Kernel { return b.k }
+
+// Buffer adds a buffer parameter.
+func (b *Builder) Buffer(name string, t dtype.DType, a Access) Buf {
+	b.k.Params = append(b.k.Params, Param{Name: name, Type: t, Access: a})
+	return Buf(len(b.k.Params) - 1)
+}
+
+// Scalar adds a scalar parameter and returns its value.
+func (b *Builder) Scalar(name string, t dtype.DType) Value {
+	b.k.Params = append(b.k.Params, Param{Name: name, Type: t})
+	return b.emit(Inst{Op: Scalar, Type: t, Ref: int32(len(b.k.Params) - 1)})
+}
+
+// Shared adds an array in the memory of the block.
+func (b *Builder) Shared(name string, t dtype.DType, n int) Mem {
+	b.k.Shared = append(b.k.Shared, Array{name, t, n})
+	return Mem(len(b.k.Shared) - 1)
+}
+
+// Local adds an array of the thread.
+func (b *Builder) Local(name string, t dtype.DType, n int) Var {
+	b.k.Locals = append(b.k.Locals, Array{name, t, n})
+	return Var(len(b.k.Locals) - 1)
+}
+
+// Fragments adds an array of matrix fragments.
+func (b *Builder) Fragments(name string, m MMA, r Role, n int) Frag {
+	b.k.Frags = append(b.k.Frags, Fragments{name, m, r, n})
+	return Frag(len(b.k.Frags) - 1)
+}
+
+// SetSubgroup says which size of subgroups the kernel is built for.
+func (b *Builder) SetSubgroup(n int) { b.k.Subgroup = n }
+
+// SetBlocks hints at how many blocks should fit on a multiprocessor.
+func (b *Builder) SetBlocks(n int) { b.k.Blocks = n }
+
+// TypeOf returns the type of a value.
+func (b *Builder) TypeOf(v Value) dtype.DType { return b.k.Types[v] }
+
+func (b *Builder) fail(format string, args ...any) {
+	panic(&BuildError{b.k.Name, fmt.Sprintf(format, args...)})
+}
+
+func (b *Builder) value(t dtype.DType) Value {
+	b.k.Types = append(b.k.Types, t)
+	return Value(len(b.k.Types) - 1)
+}
+
+// emit appends an instruction with one result.
+func (b *Builder) emit(i Inst) Value {
+	v := b.value(i.Type)
+	i.Out = []Value{v}
+	*b.body = append(*b.body, i)
+	return v
+}
+
+func (b *Builder) do(i Inst) { *b.body = append(*b.body, i) }
+
+// Const is a constant of type t; bits is sign or zero extended, a float in its own IEEE bits.
+func (b *Builder) Const(t dtype.DType, bits uint64) Value {
+	return b.emit(Inst{Op: Const, Type: t, Imm: bits})
+}
+
+// Int is a constant of the type of indices.
+func (b *Builder) Int(n int) Value { return b.Const(b.Index, uint64(int64(n))) }
+
+// Float is a constant of type f32 or f64.
+func (b *Builder) Float(t dtype.DType, f float64) Value {
+	if t == dtype.F64 {
+		return b.Const(t, math.Float64bits(f))
+	}
+	return b.Const(t, uint64(math.Float32bits(float32(f))))
+}
+
+// Thread is the number of the thread in its block, as an index.
+func (b *Builder) Thread() Value { return b.Cast(b.Index, b.emit(Inst{Op: Thread, Type: dtype.I32})) }
+
+// Block is the number of the block along an axis, as an index.
+func (b *Builder) Block(axis int) Value {
+	return b.Cast(b.Index, b.emit(Inst{Op: Block, Type: dtype.I32, Imm: uint64(axis)}))
+}
+
+// Blocks is the number of blocks along an axis, as an index.
+func (b *Builder) Blocks(axis int) Value {
+	return b.Cast(b.Index, b.emit(Inst{Op: Blocks, Type: dtype.I32, Imm: uint64(axis)}))
+}
+
+// Unary is an operation with one operand of the type of the result.
+func (b *Builder) Unary(o Op, x Value) Value {
+	return b.emit(Inst{Op: o, Type: b.TypeOf(x), Args: []Value{x}})
+}
+
+// Binary is an operation with two operands of one type; comparisons give bool.
+func (b *Builder) Binary(o Op, x, y Value) Value {
+	t := b.TypeOf(x)
+	if t != b.TypeOf(y) {
+		b.fail("%v of %v and %v", o, t, b.TypeOf(y))
+	}
+	if o >= Eq && o <= Le {
+		t = dtype.Bool
+	}
+	return b.emit(Inst{Op: o, Type: t, Args: []Value{x, y}})
+}
+
+// FMA is x·y + z, rounded once.
+func (b *Builder) FMA(x, y, z Value) Value {
+	if t := b.TypeOf(x); t != b.TypeOf(y) || t != b.TypeOf(z) {
+		b.fail("fma of %v, %v and %v", t, b.TypeOf(y), b.TypeOf(z))
+	}
+	return b.emit(Inst{Op: FMA, Type: b.TypeOf(x), Args: []Value{x, y, z}})
+}
+
+// Select is x where cond is true, else y.
+func (b *Builder) Select(cond, x, y Value) Value {
+	if b.TypeOf(cond) != dtype.Bool || b.TypeOf(x) != b.TypeOf(y) {
+		b.fail("select of %v, %v and %v", b.TypeOf(cond), b.TypeOf(x), b.TypeOf(y))
+	}
+	return b.emit(Inst{Op: Select, Type: b.TypeOf(x), Args: []Value{cond, x, y}})
+}
+
+// Cast is x as a t; x itself where it has that type.
+func (b *Builder) Cast(t dtype.DType, x Value) Value {
+	if b.TypeOf(x) == t {
+		return x
+	}
+	return b.emit(Inst{Op: Cast, Type: t, Args: []Value{x}})
+}
+
+// Bitcast is the bits of x as a t.
+func (b *Builder) Bitcast(t dtype.DType, x Value) Value {
+	if b.TypeOf(x) == t {
+		return x
+	}
+	if t.Size() != b.TypeOf(x).Size() {
+		b.fail("bitcast of %v to %v", b.TypeOf(x), t)
+	}
+	return b.emit(Inst{Op: Bitcast, Type: t, Args: []Value{x}})
+}

@@ -1,0 +1,115 @@
+package ir
+
+import "github.com/goburn/burn/core/dtype"
+
+func (b *Builder) inside(f func()) []Inst {
+	var body []Inst
+	outer := b.body
+	b.body = &body
+	f()
+	b.body = outer
+	return body
+}
+
+// For runs body for i = lo, lo+step, ... below hi. step is positive.
+func (b *Builder) For(lo, hi Value, step int, body func(i Value)) { b.loop(lo, hi, step, false, body) }
+
+// Unroll runs body for i = 0, 1, ... n-1, as n copies of it.
+func (b *Builder) Unroll(n int, body func(i Value)) { b.loop(b.Int(0), b.Int(n), 1, true, body) }
+
+func (b *Builder) loop(lo, hi Value, step int, unroll bool, body func(i Value)) {
+	if b.TypeOf(lo) != b.TypeOf(hi) || step < 1 {
+		b.fail("for from %v to %v by %d", b.TypeOf(lo), b.TypeOf(hi), step)
+	}
+	i := b.value(b.TypeOf(lo))
+	in := Inst{Op: For, Type: b.TypeOf(lo), Imm: uint64(step), Unroll: unroll, Out: []Value{i}, Args: []Value{lo, hi}}
+	in.Body = b.inside(func() { body(i) })
+	b.do(in)
+}
+
+// If runs then where cond is true.
+func (b *Builder) If(cond Value, then func()) { b.IfElse(cond, then, func() {}) }
+
+// IfElse runs then where cond is true, and otherwise where not.
+func (b *Builder) IfElse(cond Value, then, otherwise func()) {
+	if b.TypeOf(cond) != dtype.Bool {
+		b.fail("if of %v", b.TypeOf(cond))
+	}
+	b.do(Inst{Op: If, Args: []Value{cond}, Body: b.inside(then), Else: b.inside(otherwise)})
+}
+
+// While runs body as long as cond returns a true value.
+func (b *Builder) While(cond func() Value, body func()) {
+	var c Value
+	head := b.inside(func() { c = cond() })
+	b.do(Inst{Op: While, Args: []Value{c}, Head: head, Body: b.inside(body)})
+}
+
+// Barrier waits for all threads of the block.
+func (b *Builder) Barrier() { b.do(Inst{Op: Barrier}) }
+
+// SubgroupBarrier waits for all threads of the subgroup.
+func (b *Builder) SubgroupBarrier() { b.do(Inst{Op: SubgroupBarrier}) }
+
+// Lane is the number of the thread in its subgroup, as an index.
+func (b *Builder) Lane() Value { return b.Cast(b.Index, b.emit(Inst{Op: Lane, Type: dtype.I32})) }
+
+// ShuffleXor is the value that thread lane^mask of the subgroup has.
+func (b *Builder) ShuffleXor(v Value, mask int) Value {
+	return b.emit(Inst{Op: ShuffleXor, Type: b.TypeOf(v), Imm: uint64(mask), Args: []Value{v}})
+}
+
+// ShuffleUp is the value that thread lane-delta of the subgroup has, its own below delta.
+func (b *Builder) ShuffleUp(v Value, delta int) Value {
+	return b.emit(Inst{Op: ShuffleUp, Type: b.TypeOf(v), Imm: uint64(delta), Args: []Value{v}})
+}
+
+// ShuffleFrom is the value that thread lane of the subgroup has.
+func (b *Builder) ShuffleFrom(v, lane Value) Value {
+	return b.emit(Inst{Op: ShuffleFrom, Type: b.TypeOf(v), Args: []Value{v, b.Cast(dtype.I32, lane)}})
+}
+
+// Ballot is a u32 in which bit k is set where cond of lane k is true.
+func (b *Builder) Ballot(cond Value) Value {
+	return b.emit(Inst{Op: Ballot, Type: dtype.U32, Args: []Value{cond}})
+}
+
+// PopCount is the number of bits of a u32 that are set.
+func (b *Builder) PopCount(v Value) Value {
+	return b.emit(Inst{Op: PopCount, Type: dtype.U32, Args: []Value{v}})
+}
+
+// FragFill sets all elements of fragment i to v.
+func (b *Builder) FragFill(f Frag, i, v Value) {
+	b.do(Inst{Op: FragFill, Ref: int32(f), Args: []Value{i, v}})
+}
+
+// FragLoad loads fragment i from a shared array: the matrix begins at offset, and its rows are stride elements apart; of a
+// matrix that lies there transposed, its columns are.
+func (b *Builder) FragLoad(f Frag, i Value, m Mem, offset, stride Value, transposed bool) {
+	in := Inst{Op: FragLoad, Ref: int32(f), Ref2: int32(m), Args: []Value{i, offset, stride}}
+	if transposed {
+		in.Imm = 1
+	}
+	b.do(in)
+}
+
+// FragMMA adds A[i]·B[j] to C[k].
+func (b *Builder) FragMMA(c Frag, k Value, x Frag, i Value, y Frag, j Value) {
+	b.do(Inst{Op: FragMMA, Ref: int32(c), Ref2: int32(x), Imm: uint64(y), Args: []Value{k, i, j}})
+}
+
+// FragStore stores C fragment i, rows stride elements apart from offset on.
+func (b *Builder) FragStore(f Frag, i Value, m Mem, offset, stride Value) {
+	b.do(Inst{Op: FragStore, Ref: int32(f), Ref2: int32(m), Args: []Value{i, offset, stride}})
+}
+
+// FragGet is element e of this thread's part of C fragment i.
+func (b *Builder) FragGet(f Frag, i Value, e int) Value {
+	return b.emit(Inst{Op: FragGet, Type: dtype.F32, Ref: int32(f), Imm: uint64(e), Args: []Value{i}})
+}
+
+// FragSet sets element e of this thread's part of C fragment i.
+func (b *Builder) FragSet(f Frag, i Value, e int, v Value) {
+	b.do(Inst{Op: FragSet, Type: dtype.F32, Ref: int32(f), Imm: uint64(e), Args: []Value{i, v}})
+}

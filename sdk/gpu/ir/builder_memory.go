@@ -1,0 +1,92 @@
+package ir
+
+import "github.com/goburn/burn/core/dtype"
+
+// Load is element i of a buffer.
+func (b *Builder) Load(p Buf, i Value) Value { return b.LoadWide(p, i, 1)[0] }
+
+// LoadWide is n neighbouring elements of a buffer from i on, which is a multiple of n.
+func (b *Builder) LoadWide(p Buf, i Value, n int) []Value {
+	return b.wide(Inst{Op: Load, Type: b.k.Params[p].Type, Ref: int32(p), Width: int32(n), Args: []Value{i}})
+}
+
+// Store puts values into neighbouring elements of a buffer from i on, which is a multiple of their number.
+func (b *Builder) Store(p Buf, i Value, v ...Value) {
+	b.put(Store, int32(p), b.k.Params[p].Type, i, v)
+}
+
+// SharedLoad is element i of a shared array.
+func (b *Builder) SharedLoad(m Mem, i Value) Value { return b.SharedLoadWide(m, i, 1)[0] }
+
+// SharedLoadWide is n neighbouring elements of a shared array from i on, which is a multiple of n.
+func (b *Builder) SharedLoadWide(m Mem, i Value, n int) []Value {
+	return b.wide(Inst{Op: SharedLoad, Type: b.k.Shared[m].Type, Ref: int32(m), Width: int32(n), Args: []Value{i}})
+}
+
+// SharedStore puts values into neighbouring elements of a shared array from i on, which is a multiple of their number.
+func (b *Builder) SharedStore(m Mem, i Value, v ...Value) {
+	b.put(SharedStore, int32(m), b.k.Shared[m].Type, i, v)
+}
+
+func (b *Builder) wide(in Inst) []Value {
+	in.Out = make([]Value, in.Width)
+	for k := range in.Out {
+		in.Out[k] = b.value(in.Type)
+	}
+	b.do(in)
+	return in.Out
+}
+
+func (b *Builder) put(o Op, ref int32, t dtype.DType, i Value, v []Value) {
+	for _, x := range v {
+		if b.TypeOf(x) != t {
+			b.fail("%v of %v into %v", o, b.TypeOf(x), t)
+		}
+	}
+	b.do(Inst{Op: o, Type: t, Ref: ref, Width: int32(len(v)), Args: append([]Value{i}, v...)})
+}
+
+// Get is element i of a local array; i is a constant or made of constants and variables of unrolled loops.
+func (b *Builder) Get(l Var, i Value) Value {
+	return b.emit(Inst{Op: LocalLoad, Type: b.k.Locals[l].Type, Ref: int32(l), Args: []Value{i}})
+}
+
+// Set puts v into element i of a local array; i as for Get.
+func (b *Builder) Set(l Var, i, v Value) {
+	if b.TypeOf(v) != b.k.Locals[l].Type {
+		b.fail("%v into local %v", b.TypeOf(v), b.k.Locals[l].Type)
+	}
+	b.do(Inst{Op: LocalStore, Type: b.TypeOf(v), Ref: int32(l), Args: []Value{i, v}})
+}
+
+// At is element 0 of a local array, and Put stores it.
+func (b *Builder) At(l Var) Value { return b.Get(l, b.Int(0)) }
+
+// Put puts v into element 0 of a local array.
+func (b *Builder) Put(l Var, v Value) { b.Set(l, b.Int(0), v) }
+
+// Atomic is AtomicAdd, AtomicMin or AtomicMax of v with element i of a buffer; the result is what was there.
+func (b *Builder) Atomic(o Op, p Buf, i, v Value) Value {
+	return b.emit(Inst{Op: o, Type: b.k.Params[p].Type, Ref: int32(p), Args: []Value{i, v}})
+}
+
+// AtomicSwap puts v into element i of a buffer if expected is there; the result is what was there.
+func (b *Builder) AtomicSwap(p Buf, i, expected, v Value) Value {
+	return b.emit(Inst{Op: AtomicSwap, Type: b.k.Params[p].Type, Ref: int32(p), Args: []Value{i, expected, v}})
+}
+
+// SharedAdd adds v to element i of a shared array, atomically; the result is what was there.
+func (b *Builder) SharedAdd(m Mem, i, v Value) Value {
+	return b.emit(Inst{Op: SharedAdd, Type: b.k.Shared[m].Type, Ref: int32(m), Args: []Value{i, v}})
+}
+
+// AsyncCopy starts to copy n elements of buffer p from index from on to shared array m from index to on.
+func (b *Builder) AsyncCopy(m Mem, to Value, p Buf, from Value, n int) {
+	b.do(Inst{Op: AsyncCopy, Type: b.k.Shared[m].Type, Ref: int32(m), Ref2: int32(p), Width: int32(n), Args: []Value{to, from}})
+}
+
+// AsyncCommit makes a group of the copies since the last one.
+func (b *Builder) AsyncCommit() { b.do(Inst{Op: AsyncCommit}) }
+
+// AsyncWait waits until at most n groups of this thread are under way.
+func (b *Builder) AsyncWait(n int) { b.do(Inst{Op: AsyncWait, Imm: uint64(n)}) }

@@ -1,0 +1,125 @@
+package ir
+
+import "github.com/goburn/burn/core/dtype"
+
+// Value names a value of a kernel. 0 is none.
+type Value int32
+
+// Kernel is a function that runs on every thread of a grid. It is not changed once built, and may be used by several goroutines.
+type Kernel struct {
+	Name    string
+	Threads int // of a block
+	// Blocks is how many blocks should fit on one multiprocessor at a time, a hint to the compiler; 0 gives none.
+	Blocks int
+	// Subgroup is the number of threads in a subgroup that the kernel was built for, 0 if it does not matter.
+	Subgroup int
+	Params   []Param
+	Shared   []Array
+	Locals   []Array
+	Frags    []Fragments
+	Body     []Inst
+	// Types is the type of each value; Types[0] is unused.
+	Types []dtype.DType
+}
+
+// Access is what a kernel does with a buffer.
+type Access uint8
+
+// Kinds of access.
+const (
+	Read Access = 1 << iota
+	Write
+	Atomic // by atomics; what is read and written otherwise has Read and Write too
+)
+
+// Param is a parameter: a buffer of elements, or a scalar where Access is 0.
+type Param struct {
+	Name   string
+	Type   dtype.DType
+	Access Access
+}
+
+// IsBuffer reports whether p is a buffer.
+func (p Param) IsBuffer() bool { return p.Access != 0 }
+
+// Array is memory of a block or of a thread.
+type Array struct {
+	Name string
+	Type dtype.DType
+	Len  int
+}
+
+// Role is the place of a fragment in C += A·B.
+type Role uint8
+
+// The roles of fragments.
+const (
+	A Role = iota
+	B
+	C
+)
+
+// MMA is a form of matrix instruction: C (M×N, f32) += A (M×K) · B (K×N), both of type Type.
+type MMA struct {
+	M, N, K int
+	Type    dtype.DType
+}
+
+// Fragments is an array of fragments of one role.
+type Fragments struct {
+	Name string
+	MMA  MMA
+	Role Role
+	Len  int
+}
+
+// Elements is how many elements of the fragment each of the threads of a subgroup holds.
+func (f Fragments) Elements(subgroup int) int {
+	n := f.MMA.M * f.MMA.N
+	switch f.Role {
+	case A:
+		n = f.MMA.M * f.MMA.K
+	case B:
+		n = f.MMA.K * f.MMA.N
+	}
+	return n / subgroup
+}
+
+// Inst is an instruction; which fields mean something is said at its Op.
+type Inst struct {
+	Op     Op
+	Type   dtype.DType
+	Width  int32
+	Ref    int32
+	Ref2   int32
+	Unroll bool
+	Imm    uint64
+	Out    []Value
+	Args   []Value
+	Head   []Inst
+	Body   []Inst
+	Else   []Inst
+}
+
+// Launch runs a kernel on a grid of Grid[0]·Grid[1]·Grid[2] blocks.
+type Launch struct {
+	Kernel *Kernel
+	Grid   [3]int
+	Args   []Arg // one for each parameter
+}
+
+// Arg is the argument of a parameter.
+type Arg struct {
+	// Slot and Offset, for a buffer: which memory, in the numbering of whoever made the launch, and the first byte.
+	Slot   int
+	Offset int64
+	// Bits of a scalar, in the type of the parameter, sign or zero extended; floats as their IEEE bits.
+	Bits uint64
+}
+
+// Work is launches in order that compute one thing together. Its slots are the operands, the results, and then temporaries.
+type Work struct {
+	Launches []Launch
+	// Temps is the bytes of each temporary.
+	Temps []int64
+}

@@ -1,0 +1,37 @@
+// Package template builds kernels: each template is a schedule, such as "one row per block", that takes what is computed per
+// element as a function. It stands between package lower, which knows the rows of the op table, and package ir. Sizes of blocks and
+// grids follow from shapes and the Target alone, so that equal shapes give equal bits. A template knows no op and no hardware.
+package template
+
+import (
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// Target is what templates know of the hardware.
+type Target struct {
+	Subgroup int // threads in a subgroup, a power of two
+	Threads  int // most threads in a block
+	Shared   int // most bytes of shared memory in a block
+	Units    int // multiprocessors
+	Blocks   int // blocks of 256 threads that one multiprocessor holds
+	Grid     [3]int
+	Wide     int // bytes of the widest access to memory
+	// Types is the types that kernels may load and store, and Math those that they may compute with.
+	Types, Math dtype.Set
+	MMA         []ir.MMA
+	Async       bool // asynchronous copies to shared memory are worth it
+	Atomics     dtype.Set
+}
+
+// Operand is where the elements of an operand or result are: its view has the shape of the iteration space, with strides of 0
+// where it is broadcast, and an offset, all in elements.
+type Operand struct {
+	Type dtype.DType
+	View shape.View
+}
+
+// Body computes, for one element, the values of results from those of operands. index returns the index of the element along
+// an axis of the iteration space.
+type Body func(b *ir.Builder, in []ir.Value, index func(axis int) ir.Value) []ir.Value
