@@ -80,15 +80,6 @@ func launches(p *program.Program) (nodes, groups, batches int) {
 	return len(p.Nodes), groups, batches
 }
 
-// compiled is the only program of ps.
-func compiled(t *testing.T, ps *programs) *program.Program {
-	require.Len(t, ps.made, 1)
-	for _, e := range ps.made {
-		return e.Program()
-	}
-	return nil
-}
-
 // A step of all parameters is a few launches on a backend that batches groups.
 func TestLaunches(t *testing.T) {
 	core1, err := core.OpenPlace("cpu", core.Config{Threads: 1})
@@ -103,28 +94,52 @@ func TestLaunches(t *testing.T) {
 		opt  Optimizer
 		most int
 	}{
-		"sgd":      {opt: NewSGD(SGDConfig{}), most: 2},
-		"momentum": {opt: NewSGD(SGDConfig{Momentum: 0.9, WeightDecay: 0.1}), most: 2},
-		"adamw":    {opt: NewAdamW(AdamWConfig{WeightDecay: 0.01}), most: 4},
+		"sgd":      {NewSGD(SGDConfig{}), 2},
+		"momentum": {NewSGD(SGDConfig{Momentum: 0.9, WeightDecay: 0.1}), 2},
+		"adamw":    {NewAdamW(AdamWConfig{WeightDecay: 0.01}), 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			params, grads := gpt2(d)
 			require.Len(t, params, 148)
 			require.NoError(t, c.opt.Step(1e-3, params, gradientsOf(params, grads)))
-			var e *engine
-			switch o := c.opt.(type) {
-			case *SGD:
-				e = &o.engine
-			case *AdamW:
-				e = &o.engine
-			}
-			require.Len(t, e.progs, 1)
-			for _, ps := range e.progs {
-				nodes, groups, batches := launches(compiled(t, ps))
-				t.Logf("%d nodes, %d groups, %d batches", nodes, groups, batches)
-				require.GreaterOrEqual(t, groups, len(params))
-				require.LessOrEqual(t, batches, c.most)
-			}
+			count(t, programsOf(t, c.opt), len(params), c.most)
+		})
+		t.Run(name+" scaled", func(t *testing.T) {
+			params, grads := gpt2(d)
+			s, err := NewScaler(d, ScalerConfig{})
+			require.NoError(t, err)
+			require.NoError(t, c.opt.Restore(NewState()))
+			require.NoError(t, s.Step(c.opt, 1e-3, params, gradientsOf(params, grads)))
+			count(t, &s.progs, len(params), 8)
+			count(t, programsOf(t, c.opt), len(params), c.most+4) // the numbers of the step are chosen
 		})
 	}
+}
+
+// programsOf is the programs of o, of one device.
+func programsOf(t *testing.T, o Optimizer) *programs {
+	var e *engine
+	switch o := o.(type) {
+	case *SGD:
+		e = &o.engine
+	case *AdamW:
+		e = &o.engine
+	}
+	require.Len(t, e.progs, 1)
+	for _, ps := range e.progs {
+		return ps
+	}
+	return nil
+}
+
+// count adds up the launches of all programs of ps.
+func count(t *testing.T, ps *programs, least, most int) {
+	nodes, groups, batches := 0, 0, 0
+	for _, x := range ps.made {
+		n, g, b := launches(x.Program())
+		t.Logf("%d nodes, %d groups, %d batches", n, g, b)
+		nodes, groups, batches = nodes+n, groups+g, batches+b
+	}
+	require.GreaterOrEqual(t, groups, least)
+	require.LessOrEqual(t, batches, most)
 }
