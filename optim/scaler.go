@@ -92,13 +92,8 @@ func (s *Scaler) Factor() *tensor.Tensor { return s.factor }
 // Skipped is as Factor has it.
 func (s *Scaler) Skipped() *tensor.Tensor { return s.skipped }
 
-// Scale is the loss times the factor.
-func (s *Scaler) Scale(loss *tensor.Tensor) *tensor.Tensor {
-	if dt := loss.DType(); dt != dtype.F32 {
-		return loss.Mul(s.factor.Cast(dt))
-	}
-	return loss.Mul(s.factor)
-}
+// Scale is the loss times the factor, in f32.
+func (s *Scaler) Scale(loss *tensor.Tensor) *tensor.Tensor { return loss.Cast(dtype.F32).Mul(s.factor) }
 
 // Unscale divides the gradients of params by the factor, once before a step: where they are clipped, or looked at. Those that it
 // replaces are released.
