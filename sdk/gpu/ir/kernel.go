@@ -135,4 +135,7 @@ type Work struct {
 	Launches []Launch
 	// Temps is the bytes of each temporary.
 	Temps []int64
+	// Fault says that the first temporary is one u32, which is 0 before: a launch sets it to 1 where it reads an index that lies
+	// outside its dimension, which is core.ErrIndex. No memory is accessed by such an index; the results mean nothing then.
+	Fault bool
 }
