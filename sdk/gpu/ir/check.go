@@ -101,17 +101,13 @@ func (c *checker) launch() {
 			c.fail(nil, "grid %v, at most %v", c.l.Grid, lim.Grid)
 		}
 	}
-	shared := 0
 	for _, a := range append(append([]Array(nil), k.Shared...), k.Locals...) {
 		if !dtype.Any.Has(a.Type) || a.Len < 1 || a.Len > 1<<24 {
 			c.fail(nil, "array %s of %d %v", a.Name, a.Len, a.Type)
 		}
 		c.typed(nil, a.Type)
 	}
-	for _, a := range k.Shared {
-		shared = (shared+15)/16*16 + a.Len*a.Type.Size()
-	}
-	if above(shared, lim.Shared) {
+	if shared := k.SharedBytes(); above(shared, lim.Shared) {
 		c.fail(nil, "%d bytes of shared memory, at most %d", shared, lim.Shared)
 	}
 	for _, f := range k.Frags {
