@@ -1,0 +1,203 @@
+package template
+
+import (
+	"math"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// sequence collects the launches and temporaries of a Work.
+type sequence struct {
+	t     Target
+	work  ir.Work
+	slots int // operands and results
+}
+
+// place is where the elements of an operand begin: a slot and an offset in bytes.
+type place struct {
+	slot   int
+	offset int64
+}
+
+// newSequence begins a Work with so many operands and results. faulty ones can meet an index out of range.
+func newSequence(t Target, slots int, faulty bool) *sequence {
+	s := &sequence{t: t, slots: slots}
+	if faulty {
+		s.work.Fault = true
+		s.temp(4)
+	}
+	return s
+}
+
+// temp adds a temporary.
+func (s *sequence) temp(bytes int) place {
+	s.work.Temps = append(s.work.Temps, int64(max(bytes, 16)))
+	return place{slot: s.slots + len(s.work.Temps) - 1}
+}
+
+// fault is the word of Work.Fault.
+func (s *sequence) fault() place { return place{slot: s.slots} }
+
+// placeOf is where o begins, being the contents of a slot.
+func placeOf(slot int, o Operand) place {
+	return place{slot, int64(o.View.Offset) * int64(o.Type.Size())}
+}
+
+// step is a launch under construction: a kernel and the arguments of its parameters.
+type step struct {
+	*ir.Builder
+	t      Target
+	args   []ir.Arg
+	grid   [3]int
+	blocks ir.Value // the block's number over the whole grid
+}
+
+// begin starts a kernel that runs on so many blocks of so many threads.
+func (s *sequence) begin(name string, threads, blocks int) *step {
+	p := &step{Builder: ir.New(name, threads), t: s.t, grid: spread(s.t, blocks)}
+	if int64(p.grid[0])*int64(p.grid[1])*int64(p.grid[2])*int64(threads) > math.MaxInt32 {
+		p.Index = dtype.I64
+	}
+	p.blocks = p.Block(0)
+	for axis, below := 1, p.grid[0]; axis < 3 && p.grid[axis] > 1; axis++ {
+		p.blocks = p.Add(p.blocks, p.Mul(p.Block(axis), p.Int(below)))
+		below *= p.grid[axis]
+	}
+	return p
+}
+
+// wide makes indices 64 bits wide where an operand has that many elements. It comes before anything else of the step.
+func (s *sequence) beginFor(name string, threads, blocks, elements int) *step {
+	p := s.begin(name, threads, blocks)
+	if elements > math.MaxInt32 && p.Index != dtype.I64 {
+		p.Index = dtype.I64
+		p.blocks = p.Cast(dtype.I64, p.blocks)
+	}
+	return p
+}
+
+// end adds the launch to the sequence.
+func (s *sequence) end(p *step) {
+	s.work.Launches = append(s.work.Launches, ir.Launch{Kernel: p.Kernel(), Grid: p.grid, Args: p.args})
+}
+
+// spread is a grid of at least so many blocks within the limits of the target, with few more than needed.
+func spread(t Target, blocks int) [3]int {
+	g := [3]int{max(blocks, 1), 1, 1}
+	for axis := 0; axis < 2 && t.Grid[axis] > 0 && g[axis] > t.Grid[axis]; axis++ {
+		g[axis+1] = (g[axis] + t.Grid[axis] - 1) / t.Grid[axis]
+		g[axis] = (g[axis] + g[axis+1] - 1) / g[axis+1]
+	}
+	return g
+}
+
+// buffer adds a buffer parameter and its argument.
+func (p *step) buffer(name string, d dtype.DType, a ir.Access, at place) ir.Buf {
+	p.args = append(p.args, ir.Arg{Slot: at.slot, Offset: at.offset})
+	return p.Buffer(name, d, a)
+}
+
+// number adds a scalar parameter of the type of indices, for sizes that should not make a kernel of their own.
+func (p *step) number(name string, v int) ir.Value {
+	p.args = append(p.args, ir.Arg{Bits: uint64(int64(v))})
+	return p.Scalar(name, p.Index)
+}
+
+// item is the number of the thread over the whole grid.
+func (p *step) item() ir.Value {
+	return p.Add(p.Mul(p.blocks, p.Int(p.Kernel().Threads)), p.Thread())
+}
+
+// split takes numbers i into coordinates, the last changing fastest. The first has no bound of its own.
+func (p *step) split(i ir.Value, dims ...int) []ir.Value {
+	out := make([]ir.Value, len(dims))
+	for k := len(dims) - 1; k >= 0; k-- {
+		switch {
+		case k == 0:
+			out[k] = i
+		case dims[k] <= 1:
+			out[k] = p.Int(0)
+		default:
+			out[k] = p.Rem(i, p.Int(dims[k]))
+			i = p.Div(i, p.Int(dims[k]))
+		}
+	}
+	return out
+}
+
+// join is the inverse of split: coordinates to a number.
+func (p *step) join(dims []int, coords ...ir.Value) ir.Value {
+	i := coords[0]
+	for k := 1; k < len(coords); k++ {
+		i = p.Add(p.Mul(i, p.Int(dims[k])), coords[k])
+	}
+	return i
+}
+
+// clamp brings an integer into [lo, hi].
+func (p *step) clamp(v ir.Value, lo, hi int) ir.Value {
+	d := p.TypeOf(v)
+	return p.Min(p.Max(v, p.Const(d, uint64(int64(lo)))), p.Const(d, uint64(int64(hi))))
+}
+
+// guarded is index v as a position in [0, n), n being 1 or more; where it lies outside, the fault is set.
+func (p *step) guarded(v ir.Value, n int, fault ir.Buf) ir.Value {
+	inside := p.clamp(v, 0, n-1)
+	p.If(p.Ne(inside, v), func() { p.raise(fault) })
+	return p.Cast(p.Index, inside)
+}
+
+// raise sets the fault.
+func (p *step) raise(fault ir.Buf) {
+	p.Atomic(ir.AtomicMax, fault, p.Int(0), p.Const(dtype.U32, 1))
+}
+
+// each builds a kernel of one thread for each of n items.
+func (s *sequence) each(name string, n, elements int, build func(p *step) func(i ir.Value)) {
+	const threads = 256
+	p := s.beginFor(name, threads, (n+threads-1)/threads, max(n, elements))
+	body := build(p)
+	limit := p.number("n", n)
+	i := p.item()
+	p.If(p.Lt(i, limit), func() { body(i) })
+	s.end(p)
+}
+
+// unit is how bytes are moved that nothing is computed with: width elements of a type at a time.
+type unit struct {
+	d     dtype.DType
+	width int
+}
+
+// bytes is the size of a unit.
+func (u unit) bytes() int { return u.d.Size() * u.width }
+
+// unitOf is the widest unit of which all the given numbers of bytes are multiples.
+func unitOf(t Target, bytes ...int) unit {
+	n := max(t.Wide, 8)
+	if n > 16 {
+		n = 16
+	}
+	for _, b := range bytes {
+		for n > 1 && b%n != 0 {
+			n /= 2
+		}
+	}
+	switch {
+	case n >= 4:
+		return unit{dtype.U32, n / 4}
+	case n == 2:
+		return unit{dtype.U16, 1}
+	}
+	return unit{dtype.U8, 1}
+}
+
+// zeros is n zeros of type d.
+func (p *step) zeros(d dtype.DType, n int) []ir.Value {
+	v := make([]ir.Value, n)
+	for k := range v {
+		v[k] = p.Const(d, 0)
+	}
+	return v
+}
