@@ -1,6 +1,8 @@
 package template
 
 import (
+	"slices"
+
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
@@ -45,7 +47,7 @@ func Gather(t Target, g Indexing, padding int, x, indices, y Operand) ir.Work {
 			index := p.Load(at, p.join([]int{g.Batch, g.Count}, c[0], c[2]))
 			k := p.guarded(index, g.Axis, fault)
 			src := p.Mul(p.join([]int{g.Batch, g.Outer, g.Axis, units}, c[0], c[1], k, c[3]), p.Int(u.width))
-			v := p.LoadWide(from, src, u.width)
+			v := slices.Clone(p.LoadWide(from, src, u.width))
 			if padding >= 0 {
 				none := p.Eq(k, p.Int(padding))
 				for j := range v {
