@@ -23,7 +23,7 @@ type engine struct {
 
 // memory is what is kept for one parameter.
 type memory struct {
-	step  int // that were done
+	count *tally
 	slots []*tensor.Tensor
 }
 
@@ -36,11 +36,24 @@ type item struct {
 	nn.Named
 	grad *tensor.Tensor
 	mem  *memory
-	row  int // of the numbers
+	row  int // of the tallies
 }
 
 // Step implements Optimizer.
 func (e *engine) Step(lr float64, params []nn.Named, grads *tensor.Gradients) error {
+	return e.step(lr, params, grads, nil)
+}
+
+// StepUnless implements Guarded.
+func (e *engine) StepUnless(lr float64, params []nn.Named, grads *tensor.Gradients, g Guard) error {
+	if err := g.check(e.name); err != nil {
+		return err
+	}
+	return e.step(lr, params, grads, &g)
+}
+
+// step is a step of all parameters, guarded if guard is not nil.
+func (e *engine) step(lr float64, params []nn.Named, grads *tensor.Gradients, guard *Guard) error {
 	if math.IsNaN(lr) || math.IsInf(lr, 0) || lr < 0 {
 		return fmt.Errorf("optim: %s: learning rate %v, want a finite number of at least 0: %w", e.name, lr, core.ErrAttr)
 	}
@@ -61,9 +74,15 @@ func (e *engine) Step(lr float64, params []nn.Named, grads *tensor.Gradients) er
 			devices = append(devices, d)
 		}
 	}
+	if guard != nil && len(devices) > 1 {
+		return fmt.Errorf("optim: %s: guarded parameters on %s and %s, want one device: %w", e.name, devices[0], devices[1], core.ErrAttr)
+	}
+	if err := e.bound(items, guard); err != nil {
+		return err
+	}
 	runs := make([]*run, len(devices))
 	for i, d := range devices {
-		if runs[i], err = e.prepare(d, lr, items, grads.GivenUp()); err != nil {
+		if runs[i], err = e.prepare(d, lr, items, grads.GivenUp(), guard); err != nil {
 			break
 		}
 	}
@@ -124,12 +143,16 @@ func noParams(name string, params []nn.Named) error {
 
 // run is a step on one device.
 type run struct {
-	device *tensor.Device
-	exec   *tensor.Executable
-	items  []item
-	inputs []*tensor.Tensor
-	give   []bool           // inputs that nobody needs afterwards
-	temps  []*tensor.Tensor // made for the run
+	device  *tensor.Device
+	exec    *tensor.Executable
+	items   []item
+	guard   *Guard        // or nil
+	tallies []*tally      // that differ, of the items
+	types   []dtype.DType // of the arithmetic
+	width   int           // numbers of a step
+	inputs  []*tensor.Tensor
+	give    []bool           // inputs that nobody needs afterwards
+	temps   []*tensor.Tensor // made for the run
 }
 
 // drop releases what is left of the run; nil has nothing.
@@ -147,45 +170,45 @@ func (r *run) add(give bool, ts ...*tensor.Tensor) {
 }
 
 // prepare makes the step of the parameters on d ready. The run is to be dropped, also after an error.
-func (e *engine) prepare(d *tensor.Device, lr float64, all []item, given bool) (*run, error) {
-	r := &run{device: d}
-	var items []item
-	var steps []int // a row of numbers for each
-	key := []byte{}
-	types := []dtype.DType{}
+func (e *engine) prepare(d *tensor.Device, lr float64, all []item, given bool, guard *Guard) (*run, error) {
+	r := &run{device: d, guard: guard}
+	key := []byte{guard.mode()}
 	for _, it := range all {
 		if it.Value().Device().Core() != d.Core() {
 			continue
 		}
 		if it.mem = e.memory[it.Name]; it.mem == nil {
-			it.mem = &memory{}
+			it.mem = &memory{count: &tally{}}
 		}
-		step := it.mem.step + 1
-		if it.row = slices.Index(steps, step); it.row < 0 {
-			it.row = len(steps)
-			steps = append(steps, step)
+		if it.row = slices.IndexFunc(r.tallies, it.mem.count.same); it.row < 0 {
+			it.row = len(r.tallies)
+			r.tallies = append(r.tallies, it.mem.count)
 		}
-		if dt := arithmetic(it.DType()); !slices.Contains(types, dt) {
-			types = append(types, dt)
+		if dt := arithmetic(it.DType()); !slices.Contains(r.types, dt) {
+			r.types = append(r.types, dt)
 		}
 		key = appendKey(key, it.DType(), it.Shape(), it.row<<8|int(it.grad.DType()))
-		items = append(items, it)
+		r.items = append(r.items, it)
 	}
-	width := 0
 	var values []float64
-	for _, s := range steps {
-		n := e.rule.numbers(lr, s)
-		width = len(n)
-		values = append(values, n...)
+	for _, c := range r.tallies {
+		for k := range guard.outcomes() {
+			n := e.rule.numbers(lr, c.low+1+k)
+			r.width = len(n)
+			values = append(values, n...)
+		}
 	}
-	key = append(key, byte(len(types)))
-	for _, dt := range types {
+	key = append(key, byte(len(r.types)))
+	for _, dt := range r.types {
 		key = append(key, byte(dt))
 		r.temps = append(r.temps, numbers(d, dt, values))
 	}
 	r.add(true, r.temps...)
-	for i := range items {
-		it := &items[i]
+	if guard != nil {
+		r.guarded()
+	}
+	for i := range r.items {
+		it := &r.items[i]
 		kept, err := e.slots(d, it)
 		if err != nil {
 			return r, err
@@ -207,10 +230,7 @@ func (e *engine) prepare(d *tensor.Device, lr float64, all []item, given bool) (
 		e.progs[d.Core()] = ps
 	}
 	var err error
-	r.items = items
-	r.exec, err = ps.get(d, e.name, key, descs, func(b *body, in []op.Desc) ([]op.Desc, error) {
-		return e.build(b, in, items, types, len(steps), width), nil
-	})
+	r.exec, err = ps.get(d, e.name, key, descs, func(b *body, in []op.Desc) ([]op.Desc, error) { return e.build(b, in, r), nil })
 	return r, err
 }
 
@@ -227,10 +247,10 @@ func (e *engine) run(r *run) error {
 		for _, t := range it.mem.slots {
 			t.Keep()
 		}
-		it.mem.step++
 		e.memory[it.Name] = it.mem
 		outs = outs[1+count:]
 	}
+	e.advance(r, outs)
 	return nil
 }
 
@@ -255,28 +275,29 @@ func (e *engine) slots(d *tensor.Device, it *item) ([]*tensor.Tensor, error) {
 	return it.mem.slots, nil
 }
 
-// build records the step of all items.
-func (e *engine) build(b *body, in []op.Desc, items []item, types []dtype.DType, rows, width int) []op.Desc {
-	numbers := map[dtype.DType][]op.Desc{}
-	for i, dt := range types {
-		if width > 0 {
-			numbers[dt] = b.scalars(in[i])
-		}
+// build records the step of the items of r.
+func (e *engine) build(b *body, in []op.Desc, r *run) []op.Desc {
+	vectors := map[dtype.DType]op.Desc{}
+	for i, dt := range r.types {
+		vectors[dt] = in[i]
 	}
-	in = in[len(types):]
+	in = in[len(r.types):]
+	var lock *lock
+	if r.guard != nil {
+		lock, in = newLock(in, r)
+	}
+	rows := r.numbersOf(b, vectors, lock)
 	var outs []op.Desc
-	for _, it := range items {
+	for _, it := range r.items {
 		dt := arithmetic(it.DType())
-		p, g := b.Cast(in[0], dt), b.Cast(in[1], dt)
 		count := len(e.rule.slots(in[0]))
-		var n []op.Desc
-		if width > 0 {
-			n = numbers[dt][it.row*width : (it.row+1)*width]
+		p, g, kept := b.Cast(in[0], dt), lock.unscale(b, b.Cast(in[1], dt)), in[2:2+count]
+		next, more := e.rule.update(b, p, g, kept, rows(dt, it.row))
+		outs = append(outs, lock.choose(b, in[0], b.Cast(next, it.DType())))
+		for i, x := range more {
+			outs = append(outs, lock.choose(b, kept[i], x))
 		}
-		next, kept := e.rule.update(b, p, g, in[2:2+count], n)
-		outs = append(outs, b.Cast(next, it.DType()))
-		outs = append(outs, kept...)
 		in = in[2+count:]
 	}
-	return outs
+	return append(outs, lock.count(b)...)
 }

@@ -1,6 +1,8 @@
 package optim
 
 import (
+	"context"
+
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/tensor"
@@ -15,12 +17,17 @@ func (e *engine) slotNames() []string {
 	return names
 }
 
-// State implements Optimizer.
+// State implements Optimizer. It waits for steps that may have been skipped; where that fails, so will reading the tensors.
+// Parameters of which every step was skipped have no state.
 func (e *engine) State() State {
+	_ = e.Settle(context.Background())
 	s := NewState()
 	names := e.slotNames()
 	for param, m := range e.memory {
-		s.Numbers[param+"/step"] = float64(m.step)
+		if m.count.low == 0 {
+			continue
+		}
+		s.Numbers[param+"/step"] = float64(m.count.low)
 		for i, t := range m.slots {
 			s.Tensors[param+"/"+names[i]] = t.Detach()
 		}
@@ -37,7 +44,7 @@ func (e *engine) Restore(s State) error {
 		if !ok || slot != "step" || v < 1 || v != float64(int(v)) {
 			return badState("number %q is %v, want NAME/step and a whole number of at least 1: is this the state of %s?", k, v, e.name)
 		}
-		memories[param] = &memory{step: int(v), slots: make([]*tensor.Tensor, len(names))}
+		memories[param] = &memory{count: &tally{low: int(v), high: int(v)}, slots: make([]*tensor.Tensor, len(names))}
 	}
 	found := 0
 	for param, m := range memories {
@@ -54,7 +61,7 @@ func (e *engine) Restore(s State) error {
 		return badState("%d tensors, want %d: is this the state of %s?", len(s.Tensors), found, e.name)
 	}
 	for _, m := range e.memory {
-		release(m.slots)
+		release(append(m.slots, m.count.done))
 	}
 	for _, m := range memories {
 		for i, t := range m.slots {

@@ -1,6 +1,7 @@
 package optim
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -47,6 +48,28 @@ type Groups []Group
 
 // Step implements Optimizer. After an error of a later group, earlier ones have been updated.
 func (gs Groups) Step(lr float64, params []nn.Named, grads *tensor.Gradients) error {
+	return gs.each(lr, params, func(o Optimizer, rate float64, of []nn.Named) error { return o.Step(rate, of, grads) })
+}
+
+// StepUnless implements Guarded. It waits for the condition if an optimiser does not implement Guarded.
+func (gs Groups) StepUnless(lr float64, params []nn.Named, grads *tensor.Gradients, g Guard) error {
+	return gs.each(lr, params, func(o Optimizer, rate float64, of []nn.Named) error { return stepUnless(o, rate, of, grads, g) })
+}
+
+// Settle implements Guarded.
+func (gs Groups) Settle(ctx context.Context) error {
+	for i, g := range gs {
+		if o, ok := g.Optimizer.(Guarded); ok {
+			if err := o.Settle(ctx); err != nil {
+				return fmt.Errorf("optim: group %d: %w", i, err)
+			}
+		}
+	}
+	return nil
+}
+
+// each calls step with the parameters and the learning rate of each group that has some.
+func (gs Groups) each(lr float64, params []nn.Named, step func(o Optimizer, rate float64, of []nn.Named) error) error {
 	of := make([][]nn.Named, len(gs))
 	if !anyTrained(params) {
 		return noParams("groups", params)
@@ -70,7 +93,7 @@ func (gs Groups) Step(lr float64, params []nn.Named, grads *tensor.Gradients) er
 		if g.Rate != nil {
 			rate = g.Rate()
 		}
-		if err := g.Optimizer.Step(rate, of[i], grads); err != nil {
+		if err := step(g.Optimizer, rate, of[i]); err != nil {
 			return fmt.Errorf("optim: group %d: %w", i, err)
 		}
 	}
@@ -111,6 +134,6 @@ func (gs Groups) Restore(s State) error {
 }
 
 var (
-	_ Optimizer = (*SGD)(nil)
-	_ Optimizer = Groups(nil)
+	_ Guarded = (*SGD)(nil)
+	_ Guarded = Groups(nil)
 )

@@ -17,7 +17,7 @@ import (
 // Operands of other types are left alone. A Function, as layers with gradients of their own are (batch norm, and recurrent layers in
 // training), computes in f32. A tensor is in the scope if it was made from the view, computed from such a tensor, or is
 // seen from the view by In. Parameters stay f32, and so do their gradients; weights are cast anew at each use. Gradients in F16
-// may underflow unless the loss is multiplied with a large number first, and the gradients divided by it.
+// may underflow unless the loss is multiplied with a large number first, and the gradients divided by it: see optim.Scaler.
 func Autocast(d *Device, dt dtype.DType, f func(d *Device) []*Tensor) []*Tensor {
 	switch dt {
 	case dtype.F16, dtype.BF16, dtype.F32:

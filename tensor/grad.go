@@ -85,6 +85,9 @@ func (g *Gradients) Set(t, grad *Tensor) {
 		delete(g.of, t.desc.ID)
 		return
 	}
+	if g.of == nil {
+		g.of = map[op.TensorID]*Tensor{}
+	}
 	g.of[t.desc.ID] = grad
 }
 

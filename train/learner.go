@@ -105,10 +105,13 @@ type Learner[M, B any] struct {
 
 	Accumulate int         // batches whose mean gradient makes one update; 0 stands for 1
 	Clip       *optim.Clip // or nil
-	// Autocast runs steps in mixed precision, in training, validation and tests: see tensor.Autocast. It is dtype.BF16, or the zero
-	// value for none. Parameters, gradients and the state of the optimiser stay as they are.
+	// Autocast runs steps in mixed precision, in training, validation and tests: see tensor.Autocast. It is dtype.BF16, dtype.F16, or
+	// the zero value for none. Parameters, gradients and the state of the optimiser stay as they are. In F16 the loss is scaled, as
+	// optim.Scaler has it: updates whose gradients overflow are skipped, and count as steps all the same; the metrics
+	// LossScale and SkippedSteps are added to those of training.
 	Autocast     dtype.DType
-	RatePerEpoch bool // the scheduler advances after each epoch, not after each update
+	Scaling      optim.ScalerConfig // of the loss in F16
+	RatePerEpoch bool               // the scheduler advances after each epoch, not after each update
 
 	Dir         string // where checkpoints and logs are; empty for neither
 	Config      any    // written to config.json in Dir, if not nil
@@ -133,6 +136,7 @@ type Learner[M, B any] struct {
 	Listeners []Listener
 
 	fallback []metric.Metric // what nil Metrics stand for
+	scaled   []metric.Metric // what F16 adds in training
 }
 
 // Result is what a run leaves.
@@ -162,8 +166,8 @@ func (l *Learner[M, B]) check() error {
 		return fmt.Errorf("train: learner without Open or TrainStep, want both: %w", core.ErrAttr)
 	case slices.ContainsFunc(l.Listeners, func(x Listener) bool { return x == nil }):
 		return fmt.Errorf("train: a listener is nil: %w", core.ErrAttr)
-	case l.Autocast != dtype.Invalid && l.Autocast != dtype.BF16:
-		return fmt.Errorf("train: autocast to %v, want %v: gradients in narrower ranges underflow: %w", l.Autocast, dtype.BF16, core.ErrUnsupported)
+	case l.Autocast != dtype.Invalid && l.Autocast != dtype.BF16 && l.Autocast != dtype.F16:
+		return fmt.Errorf("train: autocast to %v, want %v or %v: %w", l.Autocast, dtype.BF16, dtype.F16, core.ErrUnsupported)
 	case l.Epochs < 1:
 		return fmt.Errorf("train: %d epochs, want at least 1", l.Epochs)
 	case l.Accumulate < 0 || l.ReadEvery < 0 || l.Restarts < 0 || l.Checkpoints.Every < 0:
@@ -199,7 +203,14 @@ func (l *Learner[M, B]) metrics(s Split) []metric.Metric {
 	if shared == nil {
 		shared = l.standard()
 	}
-	return append(append([]metric.Metric(nil), shared...), more...)
+	all := append(append([]metric.Metric(nil), shared...), more...)
+	if s == Train && l.Autocast == dtype.F16 {
+		if l.scaled == nil {
+			l.scaled = newScaled()
+		}
+		all = append(all, l.scaled...)
+	}
+	return all
 }
 
 // standard is what nil Metrics stand for.

@@ -172,7 +172,9 @@ func TestLearns(t *testing.T) {
 }
 
 // TestResumeIsEqual trains in one go, in two runs, and with an interruption in the midst of an epoch.
-func TestResumeIsEqual(t *testing.T) {
+func TestResumeIsEqual(t *testing.T) { resumeIsEqual(t, newLearner) }
+
+func resumeIsEqual(t *testing.T, newLearner func(dir string, epochs int) *learner) {
 	ctx := context.Background()
 	want, whole := run(t, ctx, newLearner("", 3))
 

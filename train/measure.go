@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/goburn/burn/tensor"
@@ -85,6 +86,16 @@ func (g *gauge) measure(o Output, rate float64, dev *tensor.Device) measured {
 func (g *gauge) push(m measured, step int) {
 	m.step = step
 	g.waiting = append(g.waiting, m)
+}
+
+// attach adds what metrics, one tensor each, read after the update that the last batch was part of.
+func (g *gauge) attach(metrics []metric.Metric, ts ...*tensor.Tensor) {
+	m := &g.waiting[len(g.waiting)-1]
+	for i, x := range metrics {
+		at := slices.Index(g.metrics, x)
+		m.parts[at] = []int{len(m.tensors)}
+		m.tensors = append(m.tensors, ts[i].Detach().Keep())
+	}
 }
 
 // read waits for what is waiting and updates the metrics.

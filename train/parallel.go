@@ -94,7 +94,16 @@ func (r *run[M, B]) share(p *Replica[M, B], b B) (s share) {
 			return err
 		}
 		s.items = o.Count()
-		grads, err := o.Loss.Backward()
+		factor := r.factor
+		if factor != nil {
+			if factor, err = factor.To(r.hard, p.Device); err != nil {
+				return err
+			}
+			if factor != r.factor {
+				defer factor.Release()
+			}
+		}
+		grads, err := r.backward(o.Loss, factor)
 		if err != nil {
 			return err
 		}

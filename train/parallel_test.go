@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/data"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/optim"
@@ -77,7 +78,12 @@ func weights(t *testing.T, m any) map[string][]float64 {
 
 // TestDevices trains on one device and on several with the same items in each step. 89 items leave short and missing batches at the
 // end of the epoch, in which the mean must go by items.
-func TestDevices(t *testing.T) {
+func TestDevices(t *testing.T) { devices(t, dtype.Invalid, 1e-5) }
+
+// The factor of the loss is that of the main device on all of them.
+func TestDevicesScaled(t *testing.T) { devices(t, dtype.F16, 2e-3) }
+
+func devices(t *testing.T, autocast dtype.DType, tolerance float64) {
 	ctx := context.Background()
 	results := map[int]*train.Result[*model, batch]{}
 	for _, n := range []int{1, 2, 3} {
@@ -85,6 +91,7 @@ func TestDevices(t *testing.T) {
 		l.Open = openSeveral(n, 89)
 		l.TrainStep = smooth
 		l.Clip = &optim.Clip{Norm: 0.5}
+		l.Autocast = autocast
 		r, err := l.Run(ctx)
 		require.NoError(t, err)
 		defer r.Close()
@@ -104,10 +111,10 @@ func TestDevices(t *testing.T) {
 	for _, n := range []int{2, 3} {
 		got := weights(t, results[n].Model)
 		for name := range want {
-			require.InDeltaSlice(t, want[name], got[name], 1e-5, "%s on %d devices", name, n)
+			require.InDeltaSlice(t, want[name], got[name], tolerance, "%s on %d devices", name, n)
 		}
 		_, l := results[n].History.Series(train.Train, "loss")
-		require.InDeltaSlice(t, losses, l, 1e-5)
+		require.InDeltaSlice(t, losses, l, tolerance)
 	}
 }
 

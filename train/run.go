@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/data"
 	"github.com/goburn/burn/internal/lost"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/optim"
+	"github.com/goburn/burn/tensor"
 	"github.com/goburn/burn/train/checkpoint"
 	"github.com/goburn/burn/train/metric"
 )
@@ -28,6 +30,8 @@ type run[M, B any] struct {
 	train  *gauge
 	valid  *gauge
 	sum    optim.Accumulator
+	scaler *optim.Scaler     // or nil
+	factor *tensor.Tensor    // of the loss in the step; nil for none
 	store  *checkpoint.Store // or nil
 
 	epoch   int
@@ -60,6 +64,7 @@ func (l *Learner[M, B]) Run(ctx context.Context) (*Result[M, B], error) {
 	if ctx == nil {
 		return nil, fmt.Errorf("train: the context is nil: %w", core.ErrAttr)
 	}
+	l.scaled = nil // of the run before
 	r := &run[M, B]{Learner: l, soft: ctx, hard: l.Kill, phase: Train, began: time.Now(), listeners: l.Listeners}
 	if r.hard == nil {
 		r.hard = context.WithoutCancel(ctx)
@@ -206,6 +211,11 @@ func (r *run[M, B]) open(resume bool) error {
 	r.epoch, r.step, r.phase, r.history, r.resumed, r.rate = 0, 0, Train, nil, false, p.Rate.Rate()
 	if err := r.watched(); err != nil {
 		return err
+	}
+	if r.Autocast == dtype.F16 {
+		if r.scaler, err = optim.NewScaler(p.Device, r.Scaling); err != nil {
+			return fmt.Errorf("train: %w", err)
+		}
 	}
 	if resume {
 		if err := r.restore(); err != nil {

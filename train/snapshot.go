@@ -35,6 +35,7 @@ type state struct {
 	Random   tensor.Random              `json:"random"`
 	Replicas []standing                 `json:"replicas,omitempty"`
 	Rate     map[string]Number          `json:"rate"`
+	Scaling  *optim.Scaling             `json:"scaling,omitempty"` // of the loss
 	Metrics  map[string]json.RawMessage `json:"metrics,omitempty"` // unfinished sums
 	History  History                    `json:"history"`
 }
@@ -94,6 +95,13 @@ func (r *run[M, B]) snapshot() (*checkpoint.Snapshot, error) {
 	at := p.Train.Position()
 	st := state{Epoch: r.epoch, Phase: r.phase, Midst: r.phase == Train && at.Epoch == r.epoch && at.Batch > 0, Step: r.step, Train: at,
 		Random: p.Device.Random(), Rate: numbers(p.Rate.State()), History: r.history}
+	if r.scaler != nil {
+		at, err := r.scaler.Scaling(r.hard)
+		if err != nil {
+			return nil, err
+		}
+		st.Scaling = &at
+	}
 	if p.Valid != nil {
 		v := p.Valid.Position()
 		st.Valid = &v
@@ -183,6 +191,9 @@ func (r *run[M, B]) apply(s *checkpoint.Snapshot) error {
 		if err := p.Valid.Seek(*st.Valid); err != nil {
 			return err
 		}
+	}
+	if r.scaler != nil && st.Scaling != nil {
+		r.scaler.Restore(*st.Scaling)
 	}
 	p.Device.SetRandom(st.Random)
 	for i, x := range st.Replicas {

@@ -46,7 +46,10 @@ func (r *run[M, B]) trainEpoch() error {
 		fresh := unread >= max(r.ReadEvery, 1) || done == batches || save || stop
 		if fresh {
 			unread = 0
-			if readings, err = r.train.read(r.hard); err != nil {
+			if readings, err = r.train.read(r.hard); err == nil {
+				err = r.settle()
+			}
+			if err != nil {
 				return fmt.Errorf("train: epoch %d, batch %d: %w", r.epoch+1, done, err)
 			}
 		}
@@ -74,6 +77,9 @@ func (r *run[M, B]) trainEpoch() error {
 func (r *run[M, B]) trainBatch(b B, others []feed[B], last bool) (items int, updated bool, err error) {
 	defer release(b)
 	r.rate = r.parts.Rate.Rate()
+	if r.scaler != nil {
+		r.factor = r.scaler.Factor()
+	}
 	join := r.fork(others)
 	pushed := false
 	defer func() {
@@ -94,7 +100,7 @@ func (r *run[M, B]) trainBatch(b B, others []feed[B], last bool) (items int, upd
 			return err
 		}
 		items = o.Count()
-		g, err := o.Loss.Backward()
+		g, err := r.backward(o.Loss, r.factor)
 		if err != nil {
 			return err
 		}
@@ -153,6 +159,11 @@ func (r *run[M, B]) gather(grads *tensor.Gradients, last bool) (updated bool, er
 // update moves the parameters, and takes grads over.
 func (r *run[M, B]) update(grads *tensor.Gradients) error {
 	defer grads.GiveUp().Release()
+	if r.Clip != nil && r.scaler != nil {
+		if err := r.scaler.Unscale(r.params, grads); err != nil {
+			return err
+		}
+	}
 	if r.Clip != nil {
 		norm, err := r.Clip.Apply(r.params, grads)
 		if err != nil {
@@ -162,7 +173,13 @@ func (r *run[M, B]) update(grads *tensor.Gradients) error {
 			norm.Release()
 		}
 	}
-	if err := r.parts.Optimizer.Step(r.rate, r.params, grads); err != nil {
+	var err error
+	if r.scaler == nil {
+		err = r.parts.Optimizer.Step(r.rate, r.params, grads)
+	} else if err = r.scaler.Step(r.parts.Optimizer, r.rate, r.params, grads); err == nil {
+		r.train.attach(r.scaled, r.scaler.Factor(), r.scaler.Skipped())
+	}
+	if err != nil {
 		return err
 	}
 	r.step++

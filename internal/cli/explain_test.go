@@ -46,7 +46,7 @@ func columns(t *testing.T, dir, more string) (data, settings string) {
 
 func TestTrainPrecision(t *testing.T) {
 	models := map[string][]byte{}
-	for _, precision := range []string{"f32", "bf16"} {
+	for _, precision := range []string{"f32", "bf16", "f16"} {
 		dir := t.TempDir()
 		data, settings := columns(t, dir, "precision = \""+precision+"\"\n")
 		out := filepath.Join(dir, "out")
@@ -61,10 +61,11 @@ func TestTrainPrecision(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NotEqual(t, models["f32"], models["bf16"])
-	data, settings := columns(t, t.TempDir(), "precision = \"f16\"\n")
+	require.NotEqual(t, models["f16"], models["bf16"])
+	data, settings := columns(t, t.TempDir(), "precision = \"f64\"\n")
 	r := call(t, "train", "regression", "--config", settings, "--data", data, "--plain")
 	require.Equal(t, 2, r.code)
-	require.Contains(t, r.err, `precision "f16", want f32 or bf16`)
+	require.Contains(t, r.err, `precision "f64", want f32, bf16 or f16`)
 }
 
 // Training with fusion gives the weights of training without, and most steps run as programs.

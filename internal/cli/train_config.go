@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/decorators/autodiff"
 	"github.com/goburn/burn/internal/nearest"
 	"github.com/goburn/burn/internal/tomlfile"
@@ -30,7 +31,7 @@ type trainConfig struct {
 	Patience    int     `toml:"patience" doc:"epochs without a better validation loss after which training stops; 0: never"`
 	NonFinite   int     `toml:"nan_patience" doc:"batches in a row with a loss of NaN or Inf after which training fails; 0: never"`
 	Export      string  `toml:"export" doc:"weights to test and export: best (of the least validation loss), last, or auto: best with patience, else last"`
-	Precision   string  `toml:"precision" doc:"f32, or bf16: products in bf16, weights and sums in f32"`
+	Precision   string  `toml:"precision" doc:"f32, or bf16 or f16 for products; weights and sums stay f32; f16 scales the loss"`
 	Memory      string  `toml:"memory" doc:"what the backward pass keeps: all, balanced (less memory, more time), or a budget such as 512MiB"`
 	ReadEvery   int     `toml:"read_every" doc:"batches between two waits for the device, where metrics are read"`
 
@@ -96,8 +97,8 @@ func (c *trainConfig) check() error {
 	if c.Export != "auto" && c.Export != "best" && c.Export != "last" {
 		return fmt.Errorf("export %q, want auto, best or last%s", c.Export, nearest.Hint(c.Export, []string{"auto", "best", "last"}))
 	}
-	if c.Precision != "f32" && c.Precision != "bf16" {
-		return fmt.Errorf("precision %q, want f32 or bf16%s", c.Precision, nearest.Hint(c.Precision, []string{"f32", "bf16"}))
+	if _, ok := precisions[c.Precision]; !ok {
+		return fmt.Errorf("precision %q, want f32, bf16 or f16%s", c.Precision, nearest.Hint(c.Precision, slices.Collect(maps.Keys(precisions))))
 	}
 	if _, err := c.rates(1); err != nil {
 		return err
@@ -120,6 +121,9 @@ func (c *trainConfig) check() error {
 	}
 	return nil
 }
+
+// precisions are the types that products are computed in, the zero value for that of the parameters.
+var precisions = map[string]dtype.DType{"f32": dtype.Invalid, "bf16": dtype.BF16, "f16": dtype.F16}
 
 func share(p float64) bool { return p >= 0 && p < 1 }
 

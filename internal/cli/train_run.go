@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/data/source"
 	"github.com/goburn/burn/decorators/autodiff"
 	"github.com/goburn/burn/internal/plain"
@@ -75,9 +74,7 @@ func execute[M, B any](r *trainRun, job trainJob[M, B]) (err error) {
 	if l.NonFinite = c.NonFinite; c.NonFinite == 0 {
 		l.NonFinite = -1
 	}
-	if c.Precision == "bf16" {
-		l.Autocast = dtype.BF16
-	}
+	l.Autocast = precisions[c.Precision]
 	if c.Clip > 0 {
 		l.Clip = &optim.Clip{Norm: c.Clip}
 	}

@@ -66,6 +66,9 @@ func (p *Process) Open(request map[string]any, answer any) error {
 	return p.ask(request, answer)
 }
 
+// Ask sends a request that is neither Open nor Turn, and fills answer, a pointer to a struct.
+func (p *Process) Ask(request map[string]any, answer any) error { return p.ask(request, answer) }
+
 // Turn runs what is open for about d.
 func (p *Process) Turn(_ context.Context, d time.Duration) error {
 	var a struct {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goburn/burn"
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/internal/bench"
 	"github.com/goburn/burn/internal/npy"
@@ -20,38 +21,76 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
+// settings say where and how burn trains.
+type settings struct {
+	device  string
+	threads int
+	fusion  bool
+	narrow  dtype.DType // of autocast; f32 for none
+}
+
+// The optimiser of both sides: that of PyTorch's defaults, and for language models the one that they are trained with.
+const (
+	rate         = 1e-4
+	languageRate = 3e-4
+)
+
 // trainer is burn's side of a contest: a bench.Contestant.
 type trainer struct {
+	settings
 	dev     *tensor.Device
 	model   model
 	params  []nn.Named
 	x, y    *tensor.Tensor
-	opt     *optim.Adam
+	opt     optim.Optimizer
 	rate    float64
 	samples []time.Duration
+	reads   []*tensor.Tensor // losses that nobody waited for yet
 }
 
-func newTrainer(ctx context.Context, c contest, threads int) (*trainer, error) {
-	dev, err := burn.Open(ctx, "builtin:cpu", burn.WithGradients(), burn.WithHost(host.Options{Config: core.Config{Threads: threads}}))
+func newTrainer(ctx context.Context, c contest, s settings) (*trainer, error) {
+	options := []burn.Option{burn.WithGradients(), burn.WithHost(host.Options{Config: core.Config{Threads: s.threads}})}
+	if s.fusion {
+		options = append(options, burn.WithFusion())
+	}
+	dev, err := burn.Open(ctx, s.device, options...)
 	if err != nil {
 		return nil, err
 	}
-	dev.Seed(1)
-	t := &trainer{dev: dev, model: c.model(dev), opt: optim.NewAdam(optim.AdamConfig{}), rate: 1e-4}
-	t.x, t.y = c.batch(dev)
+	t := &trainer{settings: s, dev: dev, opt: optim.NewAdam(optim.AdamConfig{}), rate: rate}
+	if c.words != nil {
+		t.opt, t.rate = optim.NewAdamW(optim.AdamWConfig{Beta2: 0.95, WeightDecay: 0.1}), languageRate
+	}
+	err = tensor.Try(func() {
+		dev.Seed(1)
+		t.model = c.model(dev)
+		t.x, t.y = c.batch(dev)
+	})
+	if err != nil {
+		return nil, errors.Join(err, dev.Close())
+	}
 	t.params = nn.Trained(t.model)
 	return t, nil
 }
 
 func (t *trainer) close() error { return t.dev.Close() }
 
-// step is a training step; the loss is read at its end. The update runs when the tape of the step has ended: nothing else
-// holds the parameters then, and they are updated in place.
+// step is a training step; the loss is read at its end.
 func (t *trainer) step(ctx context.Context) (loss float64, err error) {
+	mean, err := t.queue(t.x, t.y)
+	if err != nil {
+		return 0, err
+	}
+	defer mean.Release()
+	return mean.Float64(ctx)
+}
+
+// queue is a training step that nobody waits for; it gives the loss. The update runs when the tape of the step has ended: nothing else
+// holds the parameters then, and they are updated in place.
+func (t *trainer) queue(x, y *tensor.Tensor) (mean *tensor.Tensor, err error) {
 	var grads *tensor.Gradients
-	var mean *tensor.Tensor
-	tensor.Scope(t.dev, func(d *tensor.Device) []*tensor.Tensor {
-		l := t.model.Loss(t.x.In(d), t.y.In(d))
+	work := func(d *tensor.Device) []*tensor.Tensor {
+		l := t.model.Loss(x.In(d), y.In(d))
 		if grads, err = l.Backward(); err != nil {
 			return nil
 		}
@@ -60,16 +99,58 @@ func (t *trainer) step(ctx context.Context) (loss float64, err error) {
 		}
 		mean = l.Detach().Keep()
 		return nil
-	})
-	if err != nil {
-		return 0, err
 	}
-	defer mean.Release()
+	terr := tensor.Try(func() { tensor.Autocast(t.dev, t.narrow, work) })
+	if err = errors.Join(err, terr); err != nil {
+		return nil, err
+	}
 	defer grads.GiveUp().Release()
 	if err := t.opt.Step(t.rate, t.params, grads); err != nil {
-		return 0, err
+		mean.Release()
+		return nil, err
 	}
-	return mean.Float64(ctx)
+	return mean, nil
+}
+
+// many times n steps with one wait at the end, per step.
+func (t *trainer) many(ctx context.Context, n int) (time.Duration, error) {
+	start := time.Now()
+	for range n {
+		mean, err := t.queue(t.x, t.y)
+		if err != nil {
+			return 0, err
+		}
+		mean.Release()
+	}
+	err := t.dev.Sync(ctx)
+	return time.Since(start) / time.Duration(n), err
+}
+
+// curve trains on the batches and gives the loss of each step.
+func (t *trainer) curve(ctx context.Context, c *text, tokens [][]int64) (losses []float64, err error) {
+	for s := 0; s < len(tokens); s += 2 {
+		x, y := tensor.From(t.dev, tokens[s], c.batch, c.length), tensor.From(t.dev, tokens[s+1], c.batch, c.length)
+		mean, err := t.queue(x, y)
+		if err != nil {
+			return losses, fmt.Errorf("step %d: %w", s/2, err)
+		}
+		x.Release()
+		y.Release()
+		t.reads = append(t.reads, mean)
+		if len(t.reads) < 10 && s+2 < len(tokens) {
+			continue
+		}
+		for _, r := range t.reads {
+			v, err := r.Float64(ctx)
+			if err != nil {
+				return losses, fmt.Errorf("step %d: %w", len(losses), err)
+			}
+			losses = append(losses, v)
+			r.Release()
+		}
+		t.reads = t.reads[:0]
+	}
+	return losses, nil
 }
 
 // Turn implements bench.Contestant.
@@ -89,8 +170,8 @@ func (t *trainer) Turn(ctx context.Context, d time.Duration) error {
 // Stats implements bench.Contestant.
 func (t *trainer) Stats() bench.Stats { return bench.Summarize(t.samples) }
 
-// files writes the parameters and the batch as .npy into dir.
-func (t *trainer) files(ctx context.Context, dir string) (params map[string]string, x, y string, err error) {
+// files writes the parameters and the batch as .npy into dir; of a language model only the batch, as its parameters come from a counter.
+func (t *trainer) files(ctx context.Context, dir string, counted bool) (params map[string]string, x, y string, err error) {
 	save := func(name string, v *tensor.Tensor, as string) (string, error) {
 		b, err := v.Bytes(ctx)
 		if err != nil {
@@ -104,6 +185,9 @@ func (t *trainer) files(ctx context.Context, dir string) (params map[string]stri
 	}
 	params = map[string]string{}
 	for _, p := range t.params {
+		if counted {
+			break
+		}
 		if params[p.Name], err = save(p.Name, p.Value(), "f32"); err != nil {
 			return nil, "", "", err
 		}
@@ -114,44 +198,51 @@ func (t *trainer) files(ctx context.Context, dir string) (params map[string]stri
 	return params, x, y, err
 }
 
-// agree compares loss and gradients, with dropout off, with the peer's: each within tolerance of the greatest element of its tensor. It gives
-// the largest of these differences.
+// agree compares loss and gradients, with dropout off and in f32, with the peer's: each within tolerance of the greatest element of its
+// tensor. It gives the largest of these differences.
 func (t *trainer) agree(ctx context.Context, a answer) (worst float64, err error) {
 	const tolerance = 1e-3
 	nn.Eval(t.model)
 	defer nn.Train(t.model)
-	tensor.Scope(t.dev, func(d *tensor.Device) []*tensor.Tensor {
-		l := t.model.Loss(t.x.In(d), t.y.In(d))
-		var grads *tensor.Gradients
-		if grads, err = l.Backward(); err != nil {
+	terr := tensor.Try(func() {
+		tensor.Scope(t.dev, func(d *tensor.Device) []*tensor.Tensor {
+			worst, err = t.compare(ctx, d, a)
 			return nil
-		}
-		var loss float64
-		if loss, err = l.Float64(ctx); err != nil {
-			return nil
-		}
-		worst = math.Abs(loss-a.Loss) / math.Abs(a.Loss)
-		for _, p := range t.params {
-			var got, want []float32
-			if got, err = tensor.Data[float32](ctx, grads.Of(p.Value())); err != nil {
-				return nil
-			}
-			if want, err = floats(a.Grads[p.Name]); err != nil || len(got) != len(want) {
-				err = errors.Join(err, fmt.Errorf("%s: %d gradients here, %d there", p.Name, len(got), len(want)))
-				return nil
-			}
-			most, off := 0., 0.
-			for i := range want {
-				most, off = max(most, math.Abs(float64(want[i]))), max(off, math.Abs(float64(got[i]-want[i])))
-			}
-			worst = max(worst, off/most)
-		}
-		if !(worst <= tolerance) {
-			err = fmt.Errorf("loss and gradients differ by %.2g of the greatest element, want at most %g; losses %v here, %v there", worst, tolerance, loss, a.Loss)
-		}
-		return nil
+		})
 	})
+	if err = errors.Join(err, terr); err == nil && !(worst <= tolerance) {
+		err = fmt.Errorf("loss and gradients differ by %.2g of the greatest element, want at most %g", worst, tolerance)
+	}
 	return worst, err
+}
+
+func (t *trainer) compare(ctx context.Context, d *tensor.Device, a answer) (worst float64, err error) {
+	l := t.model.Loss(t.x.In(d), t.y.In(d))
+	grads, err := l.Backward()
+	if err != nil {
+		return 0, err
+	}
+	loss, err := l.Float64(ctx)
+	if err != nil {
+		return 0, err
+	}
+	worst = math.Abs(loss-a.Loss) / math.Abs(a.Loss)
+	for _, p := range t.params {
+		got, err := tensor.Data[float32](ctx, grads.Of(p.Value()))
+		if err != nil {
+			return worst, err
+		}
+		want, err := floats(a.Grads[p.Name])
+		if err != nil || len(got) != len(want) {
+			return worst, errors.Join(err, fmt.Errorf("%s: %d gradients here, %d there", p.Name, len(got), len(want)))
+		}
+		most, off := 0., 0.
+		for i := range want {
+			most, off = max(most, math.Abs(float64(want[i]))), max(off, math.Abs(float64(got[i]-want[i])))
+		}
+		worst = max(worst, off/most)
+	}
+	return worst, nil
 }
 
 func floats(path string) ([]float32, error) {

@@ -1,19 +1,20 @@
 // Command benchtrain measures training steps side by side with PyTorch: the same weights, batch and threads, in turns, in one run, on one
-// machine, after a check that loss and gradients agree. It writes a part of docs/BENCHMARKS.md.
+// machine, after a check that loss and gradients agree. It writes a part of docs/BENCHMARKS.md. With -device it does so on any device, and
+// with -curve it trains language models on both sides and compares the losses of the steps.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/goburn/burn/internal/bench"
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/internal/peer"
 )
 
@@ -26,105 +27,95 @@ func main() {
 	}
 }
 
-// figure is the outcome of a contest.
-type figure struct {
-	contest
-	threads    int
-	burn, peer bench.Stats
-	difference float64
-	memory     int64 // that the device took from the system at most
+type flags struct {
+	python, out, curve string
+	torch              string // device
+	modes, names       []string
+	threads            []int
+	seconds            time.Duration
+	steps              int
+	settings           settings
 }
 
-func run(ctx context.Context, args []string) error {
+func parse(args []string) (o flags, err error) {
 	f := flag.NewFlagSet("benchtrain", flag.ContinueOnError)
-	python := f.String("python", "python3", "Python `PROGRAM` with torch")
+	f.StringVar(&o.python, "python", "python3", "Python `PROGRAM` with torch")
 	threads := f.String("threads", "1,2", "`LIST` of thread counts")
-	names := f.String("cases", "mnist_cnn,transformer", "`LIST` of cases")
-	seconds := f.Duration("time", 8*time.Second, "how long each contestant runs each case")
-	out := f.String("out", "", "`FILE` whose part for training is replaced; else it is printed")
+	names := f.String("cases", "mnist_cnn,transformer", "`LIST` of cases: mnist_cnn, mnist_cnn_1024, transformer, gpt2, gpt2_tiny")
+	f.DurationVar(&o.seconds, "time", 8*time.Second, "how long each contestant runs each case")
+	f.StringVar(&o.out, "out", "", "`FILE` whose part for training is replaced; else it is printed")
+	f.StringVar(&o.settings.device, "device", "builtin:cpu", "`DEVICE` of burn, as burn devices lists them")
+	f.StringVar(&o.torch, "torch", "", "`DEVICE` of PyTorch (default: cuda where burn's is one, else cpu)")
+	modes := f.String("modes", "eager", "`LIST` of what PyTorch is measured as: eager, default and reduce-overhead of torch.compile")
+	f.BoolVar(&o.settings.fusion, "fusion", false, "burn runs what repeats as programs of the device")
+	precision := f.String("precision", "f32", "f32, or bf16: mixed precision on both sides")
+	f.StringVar(&o.curve, "curve", "", "`DIR` for the losses of language models, CASE.csv; empty: no such run")
+	f.IntVar(&o.steps, "steps", 200, "of a curve")
 	if err := f.Parse(args); err != nil {
-		return err
+		return o, err
 	}
-	dir, err := os.MkdirTemp("", "benchtrain")
-	if err != nil {
-		return err
+	switch *precision {
+	case "f32":
+		o.settings.narrow = dtype.F32
+	case "bf16":
+		o.settings.narrow = dtype.BF16
+	default:
+		return o, fmt.Errorf("-precision: got %q, want f32 or bf16", *precision)
 	}
-	defer os.RemoveAll(dir)
-	var figures []figure
-	var version string
-	load := peer.Load()
 	for _, text := range strings.Split(*threads, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			return fmt.Errorf("-threads: got %q, want numbers from 1", text)
+			return o, fmt.Errorf("-threads: got %q, want numbers from 1", text)
 		}
-		p, err := startLibrary(ctx, *python, dir, n)
-		if err != nil {
-			return err
+		o.threads = append(o.threads, n)
+	}
+	for _, m := range strings.Split(*modes, ",") {
+		if m != "eager" && m != "default" && m != "reduce-overhead" {
+			return o, fmt.Errorf("-modes: got %q, want eager, default or reduce-overhead", m)
 		}
-		defer p.Close()
-		version = p.Version
-		for _, name := range strings.Split(*names, ",") {
+		o.modes = append(o.modes, m)
+	}
+	if o.names = strings.Split(*names, ","); o.torch == "" {
+		o.torch = "cpu"
+		if strings.Contains(o.settings.device, "cuda") {
+			o.torch = "cuda"
+		}
+	}
+	return o, nil
+}
+
+// run measures every case; one that fails is reported, and the others go on.
+func run(ctx context.Context, args []string) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	var figures []figure
+	var failed []error
+	load := peer.Load()
+	for _, n := range o.threads {
+		for _, name := range o.names {
 			c, err := find(name)
 			if err != nil {
 				return err
 			}
-			fig, err := race(ctx, c, n, p, *seconds)
+			o.settings.threads = n
+			fig, err := race(ctx, c, o)
 			if err != nil {
-				return fmt.Errorf("%s, %d threads: %w", name, n, err)
+				err = fmt.Errorf("%s, %d threads: %w", name, n, err)
+				fmt.Fprintln(os.Stderr, "benchtrain:", err)
+				failed = append(failed, err)
 			}
-			fmt.Fprintf(os.Stderr, "%s, %d threads: burn %v, torch %v\n", name, n, fig.burn.Median, fig.peer.Median)
-			figures = append(figures, fig)
+			if len(fig.peers) > 0 {
+				figures = append(figures, fig)
+			}
 		}
 	}
-	text := report(figures, version, load)
-	if *out == "" {
-		_, err := os.Stdout.WriteString(text)
-		return err
+	text := report(figures, load)
+	if o.out == "" {
+		_, err = os.Stdout.WriteString(text)
+	} else if len(failed) == 0 {
+		err = section.Replace(o.out, text)
 	}
-	return section.Replace(*out, text)
-}
-
-// race runs a contest on n threads.
-func race(ctx context.Context, c contest, n int, p *library, total time.Duration) (fig figure, err error) {
-	t, err := newTrainer(ctx, c, n)
-	if err != nil {
-		return fig, err
-	}
-	defer t.close()
-	dir, err := os.MkdirTemp("", "benchtrain")
-	if err != nil {
-		return fig, err
-	}
-	defer os.RemoveAll(dir)
-	params, x, y, err := t.files(ctx, dir)
-	if err != nil {
-		return fig, err
-	}
-	out := filepath.Join(dir, "grads")
-	if err := os.Mkdir(out, 0o700); err != nil {
-		return fig, err
-	}
-	var a answer
-	err = p.Open(map[string]any{"name": c.name, "params": params, "x": x, "y": y, "out": out}, &a)
-	if err != nil {
-		return fig, err
-	}
-	fig = figure{contest: c, threads: n}
-	if fig.difference, err = t.agree(ctx, a); err != nil {
-		return fig, err
-	}
-	for range 3 { // warm, as the peer does
-		if _, err := t.step(ctx); err != nil {
-			return fig, err
-		}
-	}
-	if err := bench.Race(ctx, total, 100*time.Millisecond, t, p); err != nil {
-		return fig, err
-	}
-	fig.burn, fig.peer = t.Stats(), p.Stats()
-	if m, ok := t.dev.Memory(); ok {
-		fig.memory = m.Reserved
-	}
-	return fig, nil
+	return errors.Join(append(failed, err)...)
 }

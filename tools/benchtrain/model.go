@@ -2,9 +2,13 @@ package main
 
 import (
 	"fmt"
+	"hash/fnv"
+	"math"
+	"strings"
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/nn"
+	"github.com/goburn/burn/nn/gpt2"
 	"github.com/goburn/burn/tensor"
 )
 
@@ -13,6 +17,7 @@ type contest struct {
 	name, text string
 	model      func(d *tensor.Device) model
 	batch      func(d *tensor.Device) (x, y *tensor.Tensor)
+	words      *text // of a language model, which has a curve; or nil
 }
 
 type model interface {
@@ -20,23 +25,85 @@ type model interface {
 	Loss(x, y *tensor.Tensor) *tensor.Tensor
 }
 
+// text is what a language model is trained on: the sizes of its model, and of a batch.
+type text struct {
+	gpt2.Config
+	batch, length int
+}
+
+var (
+	small = text{gpt2.Small, 8, 1024}
+	tiny  = text{gpt2.Config{Layers: 2, Heads: 4, Size: 64, Vocabulary: 257, Context: 32}, 4, 32}
+)
+
 var contests = []contest{
-	{"mnist_cnn", "the Burn Book's CNN on MNIST, batch 64", func(d *tensor.Device) model { return newCNN(d) }, func(d *tensor.Device) (x, y *tensor.Tensor) {
-		return d.Uniform(dtype.F32, 0, 1, 64, 1, 28, 28), d.RandomInt(dtype.I64, 0, 10, 64)
-	}},
-	{"transformer", "a language model of 6 layers, d 256, 8 heads, sequence 128, batch 16", func(d *tensor.Device) model { return newTransformer(d) },
-		func(d *tensor.Device) (x, y *tensor.Tensor) {
+	digits("mnist_cnn", 64),
+	digits("mnist_cnn_1024", 1024),
+	{name: "transformer", text: "a language model of 6 layers, d 256, 8 heads, sequence 128, batch 16", model: func(d *tensor.Device) model { return newTransformer(d) },
+		batch: func(d *tensor.Device) (x, y *tensor.Tensor) {
 			return d.RandomInt(dtype.I64, 0, pieces, 16, 128), d.RandomInt(dtype.I64, 0, pieces, 16, 128)
 		}},
+	language("gpt2", "GPT-2 small, 124 M parameters, 8 x 1024 tokens", small),
+	language("gpt2_tiny", "GPT-2 of 2 layers, d 64, 4 x 32 tokens", tiny),
 }
 
 func find(name string) (contest, error) {
+	var names []string
 	for _, c := range contests {
 		if c.name == name {
 			return c, nil
 		}
+		names = append(names, c.name)
 	}
-	return contest{}, fmt.Errorf("no case %q, want mnist_cnn or transformer", name)
+	return contest{}, fmt.Errorf("no case %q, want one of %s", name, strings.Join(names, ", "))
+}
+
+func digits(name string, batch int) contest {
+	return contest{name: name, text: fmt.Sprintf("the Burn Book's CNN on MNIST, batch %d", batch), model: func(d *tensor.Device) model { return newCNN(d) },
+		batch: func(d *tensor.Device) (x, y *tensor.Tensor) {
+			return d.Uniform(dtype.F32, 0, 1, batch, 1, 28, 28), d.RandomInt(dtype.I64, 0, 10, batch)
+		}}
+}
+
+func language(name, words string, t text) contest {
+	return contest{name: name, text: words, words: &t,
+		model: func(d *tensor.Device) model { return newGPT2(d, t.Config) },
+		batch: func(d *tensor.Device) (x, y *tensor.Tensor) {
+			tokens := t.tokens(1)
+			return tensor.From(d, tokens[0], t.batch, t.length), tensor.From(d, tokens[1], t.batch, t.length)
+		}}
+}
+
+// tokens are those of so many steps, and the ones that follow them: for each step two lists of batch rows. In a row each token is one of
+// four that may follow the one before it, so that a model that has learned has a loss of log 4; the tokens in use are a 32nd of
+// the vocabulary, which a model learns first.
+func (t *text) tokens(steps int) [][]int64 {
+	used := uint32(max(8, t.Vocabulary/32))
+	out := make([][]int64, 0, 2*steps)
+	for s := range steps {
+		var now, next []int64
+		for b := range t.batch {
+			r := mix(uint32(s)*7919 + uint32(b) + 1)
+			at := r % used
+			for range t.length {
+				now = append(now, int64(at))
+				r = mix(r)
+				at = mix(4*at+r>>30) % used
+				next = append(next, int64(at))
+			}
+		}
+		out = append(out, now, next)
+	}
+	return out
+}
+
+// mix is a permutation of the numbers of 32 bits that looks random: the finaliser of MurmurHash3.
+func mix(h uint32) uint32 {
+	h ^= h >> 16
+	h *= 0x85ebca6b
+	h ^= h >> 13
+	h *= 0xc2b2ae35
+	return h ^ h>>16
 }
 
 // cnn is the network of the Burn Book's guide.
@@ -85,4 +152,34 @@ func newTransformer(d *tensor.Device) *transformer {
 func (m *transformer) Loss(x, y *tensor.Tensor) *tensor.Tensor {
 	x = m.Encoder.Encode(m.Embed.Forward(x), nn.AttendOptions{Causal: true}, nil)
 	return m.Head.Forward(x).Reshape(-1, pieces).CrossEntropyLoss(y.Flatten(), tensor.ClassOptions{})
+}
+
+// newGPT2 makes a model whose matrices come from a counter and the parameter's name, so that peer.py makes the same without a file: even
+// numbers of the deviation that the paper has.
+func newGPT2(d *tensor.Device, c gpt2.Config) *gpt2.Model {
+	m := gpt2.New(d, c)
+	for _, p := range nn.Params(m) {
+		s := p.Shape()
+		if len(s) < 2 {
+			continue
+		}
+		scale := float32(0.02 * math.Sqrt(3))
+		if strings.HasSuffix(p.Name, "out_proj.weight") || strings.HasSuffix(p.Name, "linear2.weight") {
+			scale = float32(0.02 * math.Sqrt(3) / math.Sqrt(2*float64(c.Layers)))
+		}
+		p.Set(tensor.From(d, counted(p.Name, s.Size(), scale), s...))
+	}
+	return m
+}
+
+// counted are n numbers within ±scale.
+func counted(name string, n int, scale float32) []float32 {
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	first := h.Sum32()
+	v := make([]float32, n)
+	for i := range v {
+		v[i] = scale * (float32(mix(first+uint32(i))>>8)*(1./(1<<23)) - 1)
+	}
+	return v
 }

@@ -16,7 +16,10 @@ import (
 var script []byte
 
 // library is PyTorch in a process of its own. It is a bench.Contestant with the case that was opened last.
-type library struct{ *peer.Process }
+type library struct {
+	*peer.Process
+	mode string
+}
 
 // answer is what PyTorch computes of a case: the loss, and the gradients as files.
 type answer struct {
@@ -24,16 +27,25 @@ type answer struct {
 	Grads map[string]string
 }
 
-func startLibrary(ctx context.Context, python, dir string, threads int) (*library, error) {
+// result is what PyTorch says of many steps.
+type result struct {
+	Seconds   float64 // a step
+	Losses    []float64
+	Reserved  int64 // bytes of the device at most, pools included
+	Allocated int64 // bytes in use at most
+}
+
+// startLibrary starts PyTorch on a device of its own naming. The mode is eager, or one of torch.compile.
+func startLibrary(ctx context.Context, python, dir string, threads int, device, mode string) (*library, error) {
 	path := filepath.Join(dir, "peer.py")
 	if err := os.WriteFile(path, script, 0o600); err != nil {
 		return nil, err
 	}
-	p, err := peer.Start(peer.Command(ctx, python, path, strconv.Itoa(threads)), "PyTorch", threads)
+	p, err := peer.Start(peer.Command(ctx, python, path, strconv.Itoa(threads), device, mode), "PyTorch "+mode, threads)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; it needs the packages numpy and torch", python, err)
 	}
-	return &library{p}, nil
+	return &library{p, mode}, nil
 }
 
 // Stats implements bench.Contestant.

@@ -62,6 +62,8 @@ func write(x *group.Group) string {
 
 var all = group.Policy{Kinds: group.Of(group.Elementwise, group.Reduction, group.Norm, group.Product, group.Convolution)}
 
+var absorbing = group.Policy{Kinds: all.Kinds, Absorb: all.Kinds}
+
 func limited(p group.Policy, l group.Limits) group.Policy {
 	p.Limits = l
 	return p
@@ -148,6 +150,16 @@ func TestDecide(t *testing.T) {
 			e := s.Do(op.Exp, s.Do(op.Sub, x, s.Reduce(op.ReduceMax, x, true, 1)))
 			return []op.Desc{s.Do(op.Div, e, s.Reduce(op.Sum, e, true, 1))}
 		}, []string{"norm@4 0 1 2 [3] 4 1<-1"}},
+		"what is needed elsewhere is computed on the way": {limited(absorbing, group.Limits{Outputs: 2}), func(s *sketch) []op.Desc {
+			y := s.Do(op.Neg, s.input(3, 4))
+			m := s.Do(op.Exp, s.input(3, 4))
+			return []op.Desc{s.Do(op.Add, y, m), m}
+		}, []string{"elementwise@2 0 1 2 2<-2"}},
+		"unless that is a result too many": {limited(absorbing, group.Limits{Outputs: 1}), func(s *sketch) []op.Desc {
+			y := s.Do(op.Neg, s.input(3, 4))
+			m := s.Do(op.Exp, s.input(3, 4))
+			return []op.Desc{s.Do(op.Add, y, m), m}
+		}, []string{"single@1 [1] 1<-1", "elementwise@2 0 2 1<-2"}},
 		"softmax without norms": {group.Policy{Kinds: group.Of(group.Reduction, group.Elementwise)}, func(s *sketch) []op.Desc {
 			x := s.input(3, 4)
 			e := s.Do(op.Exp, s.Do(op.Sub, x, s.Reduce(op.ReduceMax, x, true, 1)))

@@ -5,6 +5,9 @@
 //
 // Every node is in exactly one group. A group runs as a whole at the place of one of its nodes, where all that it reads
 // exists and nothing that it computes has been read yet. A result that is needed outside of a group is an output of it.
+//
+// A backend whose launches cost more than small kernels joins groups further: Batches finds those that do not need each other
+// and differ in sizes alone, as the updates of all parameters do.
 package group
 
 import (

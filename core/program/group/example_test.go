@@ -25,3 +25,30 @@ func ExampleGraph_Decide() {
 	// 2
 	// 1 [0 1]
 }
+
+// Updates of two parameters of different sizes are one launch for a backend that runs groups with equal bodies together.
+func ExampleGraph_Batches() {
+	last := op.TensorID(0)
+	next := func() op.TensorID { last++; return last }
+	b := op.NewBuilder(next)
+	p := &program.Program{}
+	for _, size := range []int{3, 700} {
+		value, grad := op.Desc{ID: next(), DType: dtype.F32, Shape: []int{size}}, op.Desc{ID: next(), DType: dtype.F32, Shape: []int{size}}
+		p.Inputs = append(p.Inputs, value, grad)
+		p.Outputs = append(p.Outputs, b.Do(op.Sub, value, b.Un(op.Clamp, grad, op.ScalarFloat("min", -1), op.ScalarFloat("max", 1))).ID)
+	}
+	p.Nodes = b.Nodes
+	g := group.NewGraph(p)
+	kinds := group.Of(group.Elementwise)
+	groups := g.Decide(group.Policy{Kinds: kinds})
+	for _, batch := range g.Batches(groups, group.Batching{Kinds: kinds}) {
+		fmt.Println("launch")
+		for _, x := range batch.Groups {
+			fmt.Println(" ", x.Nodes(), x.Inputs, x.Outputs)
+		}
+	}
+	// Output:
+	// launch
+	//   [0 1] [t2 t1] [f32[3]]
+	//   [2 3] [t6 t5] [f32[700]]
+}

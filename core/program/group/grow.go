@@ -64,7 +64,8 @@ func (d *decider) next(set, refused map[int]bool) int {
 }
 
 // absorb adds to set the elementwise nodes in the given space that compute what it reads and nothing else needs, where the
-// policy wants that for groups of kind.
+// policy wants that for groups of kind. Elementwise groups also take in nodes whose results are needed elsewhere, as further
+// results: what is computed in the group is not read again.
 func (d *decider) absorb(kind Kind, anchor int, set map[int]bool, space op.Desc) map[int]bool {
 	if kind != Reduction && kind != Norm && !d.policy.Absorb.Has(kind) {
 		return set
@@ -75,11 +76,11 @@ func (d *decider) absorb(kind Kind, anchor int, set map[int]bool, space op.Desc)
 		for _, k := range sorted(set) {
 			for _, id := range d.Nodes[k].Inputs {
 				j, ok := d.Maker(id)
-				if !ok || set[j] || d.groups[j] != nil || !d.inSpace(j, space) || d.reserved(-1, j) || d.usedBeyond(id, set) || d.reads(set, j) {
+				if !ok || set[j] || d.groups[j] != nil || !d.inSpace(j, space) || d.reserved(-1, j) || kind != Elementwise && d.usedBeyond(id, set) || d.reads(set, j) {
 					continue
 				}
 				set[j] = true
-				if !d.policy.fits(len(set), d.inputs(set)) || d.form(kind, anchor, set) == nil {
+				if !d.policy.fits(len(set), d.inputs(set)) || d.results(set) > d.policy.outputs() || d.form(kind, anchor, set) == nil {
 					delete(set, j)
 					continue
 				}

@@ -1,8 +1,7 @@
-// Package dialect prints kernels of package ir as the text of a GPU language: CUDA C++, HIP, Metal's language and WGSL. A dialect is a
-// table of spellings with a list of rewrites; it knows no op of the op table.
+// Package dialect prints kernels of package ir as the text of a GPU language: CUDA C++, HIP, Metal's language and WGSL. It stands
+// between package ir and the driver, which compiles the text.
+//
+// A dialect is a table of spellings, a list of helper functions in the language, and the few rules in which the language differs
+// from C: how memory is read and written. It knows kernels, and no op of the op table. Kernels are printed as they are: nothing is
+// optimised, and a kernel that the language cannot express is an error, never an approximation.
 package dialect
-
-// Dialect is a language.
-type Dialect struct {
-	Name string
-}

@@ -73,16 +73,29 @@ type Fragments struct {
 	Len  int
 }
 
-// Elements is how many elements of the fragment each of the threads of a subgroup holds.
-func (f Fragments) Elements(subgroup int) int {
-	n := f.MMA.M * f.MMA.N
+// Shape is the rows and columns of the matrix.
+func (f Fragments) Shape() (rows, cols int) {
 	switch f.Role {
 	case A:
-		n = f.MMA.M * f.MMA.K
+		return f.MMA.M, f.MMA.K
 	case B:
-		n = f.MMA.K * f.MMA.N
+		return f.MMA.K, f.MMA.N
 	}
-	return n / subgroup
+	return f.MMA.M, f.MMA.N
+}
+
+// Elements is how many elements of the fragment each of the threads of a subgroup holds.
+func (f Fragments) Elements(subgroup int) int {
+	rows, cols := f.Shape()
+	return rows * cols / subgroup
+}
+
+// Accumulator is the place in C of element e of a thread's part, as FragGet and FragSet number them. For subgroups of 32 and
+// m16n8 it is that of PTX: row lane/4 + 8·(e/2), column 2·(lane%4) + e%2. Further rows and then columns of 8 follow.
+func (m MMA) Accumulator(subgroup, lane, e int) (row, col int) {
+	high := subgroup / 4
+	times := max(m.M/high, 1)
+	return lane/4 + high*(e/2%times), lane%4*2 + e%2 + 8*(e/2/times)
 }
 
 // Inst is an instruction; which fields mean something is said at its Op.

@@ -1,0 +1,77 @@
+package group
+
+import "github.com/goburn/burn/core/op"
+
+// waiting is the bytes of computed tensors that live while groups run at each place. Inputs and constants are the caller's
+// and not counted, nor is what a kernel may reuse in place.
+type waiting struct {
+	live   []int64
+	limit  int64
+	writer map[op.TensorID]int
+	last   map[op.TensorID][]int // groups that read it; nil where the program returns it
+}
+
+func newWaiting(b *batcher, writer map[op.TensorID]int) *waiting {
+	w := &waiting{live: make([]int64, len(b.groups)), writer: writer, last: map[op.TensorID][]int{}}
+	for i, x := range b.groups {
+		for _, id := range x.Inputs {
+			if _, made := writer[id]; made {
+				w.last[id] = append(w.last[id], i)
+			}
+		}
+	}
+	for _, id := range b.Outputs {
+		w.last[id] = nil
+	}
+	for id := range writer {
+		w.add(b, id, 1)
+	}
+	for _, v := range w.live {
+		w.limit = max(w.limit, v)
+	}
+	w.limit += b.how.Slack
+	return w
+}
+
+// add counts tensor id sign times at the places where it lives.
+func (w *waiting) add(b *batcher, id op.TensorID, sign int64) {
+	first := b.place[w.writer[id]]
+	end := first
+	for _, r := range w.last[id] {
+		end = max(end, b.place[r])
+	}
+	if readers, read := w.last[id]; read && readers == nil {
+		end = len(w.live) - 1
+	}
+	for p := first; p <= end; p++ {
+		w.live[p] += sign * int64(b.Desc(id).Bytes())
+	}
+}
+
+// moves counts group i at place to from now on, and reports true, unless that needs too much memory.
+func (w *waiting) moves(b *batcher, i, to int) bool {
+	x, from := b.groups[i], b.place[i]
+	count := func(sign int64) {
+		for _, d := range x.Outputs {
+			w.add(b, d.ID, sign)
+		}
+		for _, id := range x.Inputs {
+			if _, made := w.writer[id]; made {
+				w.add(b, id, sign)
+			}
+		}
+	}
+	count(-1)
+	b.place[i] = to
+	count(1)
+	for _, v := range w.live {
+		if v > w.limit {
+			count(-1)
+			b.place[i] = from
+			count(1)
+			return false
+		}
+	}
+	b.place[i] = from
+	return true
+}

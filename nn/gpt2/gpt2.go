@@ -1,0 +1,91 @@
+// Package gpt2 is the language model GPT-2 (Radford and others 2019), put together from the layers of package nn: a decoder of
+// pre-norm transformer layers with learned positions and an output that shares the weights of the token embedding. It is trained with
+// package train, or a loop of one's own, and reads no files and no text: tokens come in as numbers.
+package gpt2
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/nn"
+	"github.com/goburn/burn/tensor"
+)
+
+// Config is the size of a model. Small, Medium, Large and XL are those of the paper.
+type Config struct {
+	Layers, Heads, Size int
+	Vocabulary          int     // tokens
+	Context             int     // positions at most
+	Dropout             float64 // in training, after the embedding and in the layers
+}
+
+// The sizes of the paper: 124, 355, 774 and 1558 million parameters. They have no dropout; the paper's is 0.1.
+var (
+	Small  = Config{Layers: 12, Heads: 12, Size: 768, Vocabulary: 50257, Context: 1024}
+	Medium = Config{Layers: 24, Heads: 16, Size: 1024, Vocabulary: 50257, Context: 1024}
+	Large  = Config{Layers: 36, Heads: 20, Size: 1280, Vocabulary: 50257, Context: 1024}
+	XL     = Config{Layers: 48, Heads: 25, Size: 1600, Vocabulary: 50257, Context: 1024}
+)
+
+// Model is GPT-2. The weights of Tokens are those of the output too.
+type Model struct {
+	Tokens, Positions *nn.Embedding
+	Encoder           *nn.TransformerEncoder
+	Dropout           *nn.Dropout
+}
+
+// New makes a model with the random weights of the paper: of deviation 0.02, and 0.02/√(2·Layers) where a layer adds to the
+// residual stream; biases are 0.
+func New(d *tensor.Device, c Config) *Model {
+	weights := nn.Normal(0, 0.02)
+	m := &Model{
+		Tokens:    nn.NewEmbedding(d, c.Vocabulary, c.Size, nn.EmbeddingConfig{Init: weights}),
+		Positions: nn.NewEmbedding(d, c.Context, c.Size, nn.EmbeddingConfig{Init: weights}),
+		Encoder: nn.NewTransformerEncoder(d, c.Layers, c.Size, c.Heads, nn.TransformerConfig{FeedForward: 4 * c.Size, Dropout: c.Dropout,
+			Activation: "gelu_tanh", NormFirst: true, FinalNorm: true, Init: weights}),
+		Dropout: nn.NewDropout(c.Dropout),
+	}
+	residual := nn.Normal(0, 0.02/math.Sqrt(2*float64(c.Layers)))
+	for _, l := range m.Encoder.Layers {
+		for _, part := range []*nn.Linear{l.SelfAttn.OutProj, l.Linear2} {
+			s := part.Weight.Shape()
+			part.Weight.Set(residual.New(d, s[1], s[0], s...))
+		}
+		for _, part := range []*nn.Linear{l.SelfAttn.OutProj, l.Linear1, l.Linear2} {
+			part.Bias.Set(nn.Zeros().New(d, 0, 0, part.Bias.Shape()...))
+		}
+	}
+	return m
+}
+
+// Cache holds what the layers computed of earlier tokens, for step by step generation. The zero value is empty.
+type Cache struct{ nn.EncoderCache }
+
+// Forward gives the scores [B, S, Vocabulary] of the token that follows each of tokens [B, S], integers.
+func (m *Model) Forward(tokens *tensor.Tensor) *tensor.Tensor { return m.Decode(tokens, nil) }
+
+// Decode is Forward for tokens that follow those of the calls before with the same cache; nil for none before and none to come.
+func (m *Model) Decode(tokens *tensor.Tensor, c *Cache) *tensor.Tensor {
+	if tokens.Rank() != 2 {
+		panic(&tensor.Error{Err: fmt.Errorf("gpt2: tokens %v, want [B, S]: %w", tokens.Desc(), core.ErrShape)})
+	}
+	past, n, have := 0, tokens.Shape()[1], m.Positions.Weight.Shape()[0]
+	var layers *nn.EncoderCache
+	if c != nil {
+		layers = &c.EncoderCache
+		past = layers.Len()
+	}
+	if past+n > have {
+		panic(&tensor.Error{Err: fmt.Errorf("gpt2: %d positions, want at most %d: %w", past+n, have, core.ErrShape)})
+	}
+	at := m.Positions.Weight.Value().Narrow(0, past, n)
+	x := m.Dropout.Forward(m.Tokens.Forward(tokens).Add(at))
+	return m.Encoder.Encode(x, nn.AttendOptions{Causal: true}, layers).LinearT(m.Tokens.Weight.Value(), nil)
+}
+
+// Loss is the mean cross entropy of next [B, S], the tokens that follow each of tokens [B, S].
+func (m *Model) Loss(tokens, next *tensor.Tensor) *tensor.Tensor {
+	scores := m.Forward(tokens)
+	return scores.Reshape(-1, scores.Shape()[2]).CrossEntropyLoss(next.Flatten(), tensor.ClassOptions{})
+}

@@ -1,0 +1,113 @@
+package dialect
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// Dialect is a language. It is not changed once made, and may be used by several goroutines.
+type Dialect struct {
+	Name string
+	// Options are the compiler's options that the results depend on: they are part of the language.
+	Options []string
+	// Threads is the most threads of a block that the language allows.
+	Threads int
+	// Static is the most bytes of shared arrays that a kernel may declare; arrays of more lie in one array whose size the launch says.
+	Static int
+
+	types  map[dtype.DType]string // of values; the language lacks the types that are not there
+	ops    map[ir.Op]forms
+	casts  map[[2]dtype.DType]string // from, to
+	syntax syntax
+	// literal spells a constant.
+	literal func(t dtype.DType, bits uint64) string
+	// declare prints the head of a kernel, up to and with the opening brace of its body.
+	declare func(p *printer, symbol string)
+	// memory prints loads and stores of buffers and shared arrays, and everything that depends on how they are declared.
+	memory func(p *printer, in *ir.Inst) (handled bool)
+	// header stands before everything else.
+	header  string
+	helpers []helper
+}
+
+// forms is how an operation is spelled for each type of its operands; Invalid stands for all types that are not there. In a form,
+// $a, $b and $c are the operands, $T is the type of the result, $n the immediate number, $p the buffer and $s the shared array.
+type forms map[dtype.DType]string
+
+// helper is a function of the language that forms call. It is printed where the text has its name.
+type helper struct{ name, text string }
+
+// syntax is the form of statements, in fields that fmt fills.
+type syntax struct {
+	define string // type, name, expression
+	loop   string // type, variable, from, to, step
+	unroll string // before a loop
+	always string // head of a loop without end
+	local  string // type, name, length
+
+}
+
+// Symbol is the name in the text of the kernel that is number i of those given to Print.
+func Symbol(i int, k *ir.Kernel) string { return fmt.Sprintf("k%d_%s", i, identifier(k.Name)) }
+
+// Print makes one text of kernels, whose names in it are given by Symbol. The text depends on the kernels alone. The error
+// joins, for each kernel that cannot be printed, the first reason.
+func (d *Dialect) Print(kernels []*ir.Kernel) (string, error) {
+	var body strings.Builder
+	var errs []error
+	for i, k := range kernels {
+		p := &printer{d: d, k: k}
+		p.kernel(Symbol(i, k))
+		if p.err != nil {
+			errs = append(errs, fmt.Errorf("%s: kernel %s: %w", d.Name, k.Name, p.err))
+		}
+		body.WriteString("\n" + p.w.String())
+	}
+	if len(errs) > 0 {
+		return "", errors.Join(errs...)
+	}
+	return d.header + d.prelude(body.String()) + body.String(), nil
+}
+
+// prelude is the helpers that text uses, and those that they use.
+func (d *Dialect) prelude(text string) string {
+	need := make([]bool, len(d.helpers))
+	for changed := true; changed; {
+		changed = false
+		for i, h := range d.helpers {
+			if !need[i] && strings.Contains(text, h.name) {
+				need[i], changed = true, true
+				text += h.text
+			}
+		}
+	}
+	var w strings.Builder
+	for i, h := range d.helpers {
+		if need[i] {
+			w.WriteString(strings.TrimLeft(h.text, "\n"))
+		}
+	}
+	return w.String()
+}
+
+// Dynamic is the bytes of shared memory that a launch of k has to ask for, beyond what the text declares.
+func (d *Dialect) Dynamic(k *ir.Kernel) int {
+	if n := k.SharedBytes(); n > d.Static {
+		return n
+	}
+	return 0
+}
+
+// identifier makes a name of letters, digits and underscores of s.
+func identifier(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, s)
+}

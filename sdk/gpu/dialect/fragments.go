@@ -1,0 +1,43 @@
+package dialect
+
+import (
+	"fmt"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// fragmentType names the type of a fragment: frag_a_16_8_16. A language defines it among its helpers.
+func fragmentType(f ir.Fragments) string {
+	return fmt.Sprintf("frag_%c_%d_%d_%d", 'a'+rune(f.Role), f.MMA.M, f.MMA.N, f.MMA.K)
+}
+
+// fragments prints what is done with fragments as calls of helpers, whose arguments are elements of fragment arrays.
+func fragments(p *printer, in *ir.Inst) bool {
+	at := func(f int32, i int) string { return fmt.Sprintf("%s[%s]", p.frag(f), p.arg(in, i)) }
+	switch in.Op {
+	case ir.FragFill:
+		p.line("frag_fill(%s, %s);", at(in.Ref, 0), p.arg(in, 1))
+	case ir.FragLoad:
+		name := "frag_load"
+		if in.Imm == 1 {
+			name = "frag_load_transposed"
+		}
+		p.line("%s(%s, %s + %s, %s);", name, at(in.Ref, 0), p.shared(in.Ref2), p.arg(in, 1), p.arg(in, 2))
+	case ir.FragMMA:
+		t := p.k.Frags[in.Ref].MMA.Type
+		if t != dtype.F16 && t != dtype.BF16 {
+			p.fail("the language has no matrix instruction of %v", t)
+		}
+		p.line("mma_%v(%s, %s, %s);", t, at(in.Ref, 0), at(in.Ref2, 1), at(int32(in.Imm), 2))
+	case ir.FragStore:
+		p.line("frag_store(%s, %s + %s, %s);", at(in.Ref, 0), p.shared(in.Ref2), p.arg(in, 1), p.arg(in, 2))
+	case ir.FragGet:
+		p.define(in.Out[0], fmt.Sprintf("%s.x[%d]", at(in.Ref, 0), in.Imm))
+	case ir.FragSet:
+		p.line("%s.x[%d] = %s;", at(in.Ref, 0), in.Imm, p.arg(in, 1))
+	default:
+		return false
+	}
+	return true
+}

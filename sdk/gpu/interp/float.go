@@ -1,0 +1,76 @@
+package interp
+
+import (
+	"math"
+
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+func floats[T floating](m *machine, in *ir.Inst) step {
+	x, y := operand[T](m, in, 0), operand[T](m, in, 1)
+	switch in.Op {
+	case ir.Div:
+		return each2(result[T](m, in), x, y, func(x, y T) T { return x / y })
+	case ir.Rem:
+		return each2(result[T](m, in), x, y, func(x, y T) T { return T(math.Mod(float64(x), float64(y))) })
+	case ir.Neg:
+		return each(result[T](m, in), x, func(x T) T { return -x })
+	case ir.Abs:
+		return each(result[T](m, in), x, func(x T) T { return T(math.Abs(float64(x))) })
+	case ir.FMA:
+		return fma(m, in, x, y, operand[T](m, in, 2))
+	case ir.Pow:
+		return each2(result[T](m, in), x, y, func(x, y T) T { return T(math.Pow(float64(x), float64(y))) })
+	case ir.Atan2:
+		return each2(result[T](m, in), x, y, func(x, y T) T { return T(math.Atan2(float64(x), float64(y))) })
+	}
+	if f := functions[in.Op]; f != nil {
+		return each(result[T](m, in), x, func(x T) T { return T(f(float64(x))) })
+	}
+	return common(m, in, x, y)
+}
+
+var functions = map[ir.Op]func(float64) float64{
+	ir.Exp: math.Exp, ir.Exp2: math.Exp2, ir.Expm1: math.Expm1, ir.Log: math.Log, ir.Log2: math.Log2, ir.Log1p: math.Log1p,
+	ir.Sqrt: math.Sqrt, ir.Rsqrt: func(x float64) float64 { return 1 / math.Sqrt(x) },
+	ir.Sin: math.Sin, ir.Cos: math.Cos, ir.Tan: math.Tan, ir.Asin: math.Asin, ir.Acos: math.Acos, ir.Atan: math.Atan,
+	ir.Sinh: math.Sinh, ir.Cosh: math.Cosh, ir.Tanh: math.Tanh, ir.Erf: math.Erf,
+	ir.Floor: math.Floor, ir.Ceil: math.Ceil, ir.Trunc: math.Trunc, ir.Round: math.RoundToEven,
+}
+
+func fma[T floating](m *machine, in *ir.Inst, x, y, z []T) step {
+	out := result[T](m, in)
+	if in.Type.Size() == 8 {
+		return func(*active) {
+			for i := range out {
+				out[i] = T(math.FMA(float64(x[i]), float64(y[i]), float64(z[i])))
+			}
+		}
+	}
+	return func(*active) {
+		for i := range out {
+			out[i] = T(fma32(float64(x[i]), float64(y[i]), float64(z[i])))
+		}
+	}
+}
+
+// fma32 is x·y + z for values of float32, such that rounding the result to float32 is the only rounding: an inexact sum is
+// rounded to odd (Boldo and Melquiond, "When double rounding is odd", 2005).
+func fma32(x, y, z float64) float64 {
+	p := x * y // exact
+	s := p + z
+	b := s - p
+	e := (p - (s - b)) + (z - b) // s + e is the exact sum, where all is finite
+	if e == 0 || e != e || math.IsInf(e, 0) {
+		return s
+	}
+	bits := math.Float64bits(s)
+	if bits&1 == 0 {
+		if (e > 0) == (s > 0) {
+			bits++
+		} else {
+			bits--
+		}
+	}
+	return math.Float64frombits(bits)
+}

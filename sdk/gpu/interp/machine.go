@@ -1,0 +1,355 @@
+package interp
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// active is the threads that take part in an instruction: those of lanes, in order; full says that it is all of the block.
+type active struct {
+	full  bool
+	lanes []int32
+}
+
+// step is an instruction made ready. It panics with a *Fault.
+type step func(a *active)
+
+// machine is a kernel made ready for one launch, with the state of one block. One goroutine uses it.
+type machine struct {
+	k    *ir.Kernel
+	l    ir.Launch
+	o    Options
+	n    int // threads
+	sub  int // threads of a subgroup
+	lock *sync.Mutex
+
+	uniform []bool // by value: the same in all threads
+	spread  []bool // of those that are: some instruction wants it for each thread
+	memory  []unsafe.Pointer
+	slots   [][]byte
+	buffers [][]byte // by parameter
+	shared  []array
+	locals  []array
+	frags   []fragments
+	async   async
+	races   *races
+
+	code  []step
+	all   active
+	index [3]int // of the block
+}
+
+// array is memory of a block or, n elements side by side for each element, of its threads.
+type array struct {
+	data  []byte
+	state []state // by element
+	len   int
+}
+
+// state is what became of an element.
+type state uint8
+
+const (
+	unwritten state = iota
+	written
+	copying // by an asynchronous copy that nobody waited for
+)
+
+func newMachine(l ir.Launch, slots [][]byte, o Options, lock *sync.Mutex) (m *machine, err error) {
+	k := l.Kernel
+	m = &machine{k: k, l: l, o: o, n: k.Threads, sub: k.Subgroup, lock: lock, slots: slots}
+	if m.sub == 0 {
+		m.sub = o.Subgroup
+	}
+	if m.n < 1 || m.sub < 1 {
+		return nil, fmt.Errorf("kernel %s: %d threads in subgroups of %d", k.Name, m.n, m.sub)
+	}
+	if len(l.Args) != len(k.Params) {
+		return nil, fmt.Errorf("kernel %s: %d arguments for %d parameters", k.Name, len(l.Args), len(k.Params))
+	}
+	m.buffers = make([][]byte, len(k.Params))
+	for i, p := range k.Params {
+		if !p.IsBuffer() {
+			continue
+		}
+		a := l.Args[i]
+		if a.Slot < 0 || a.Slot >= len(slots) || a.Offset < 0 || a.Offset > int64(len(slots[a.Slot])) || a.Offset%int64(p.Type.Size()) != 0 {
+			return nil, fmt.Errorf("kernel %s: argument %s: slot %d, offset %d", k.Name, p.Name, a.Slot, a.Offset)
+		}
+		m.buffers[i] = slots[a.Slot][a.Offset:]
+	}
+	m.all = active{true, make([]int32, m.n)}
+	for i := range m.all.lanes {
+		m.all.lanes[i] = int32(i)
+	}
+	for _, s := range k.Shared {
+		m.shared = append(m.shared, array{aligned(s.Len * s.Type.Size()), make([]state, s.Len), s.Len})
+	}
+	for _, s := range k.Locals {
+		m.locals = append(m.locals, array{aligned(s.Len * s.Type.Size() * m.n), make([]state, s.Len*m.n), s.Len})
+	}
+	m.newFragments()
+	if o.Races {
+		m.races = newRaces(m)
+	}
+	defer m.recovered(&err)
+	m.allocate()
+	m.code = m.compile(k.Body)
+	return m, nil
+}
+
+// aligned is n bytes that begin at a multiple of 8.
+func aligned(n int) []byte {
+	words := make([]uint64, (n+7)/8+1)
+	return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), n)
+}
+
+// block runs block i of the grid.
+func (m *machine) block(i int) (err error) {
+	g := m.l.Grid
+	m.index = [3]int{i % g[0], i / g[0] % g[1], i / (g[0] * g[1])}
+	for _, s := range m.shared {
+		clear(s.state)
+	}
+	for _, s := range m.locals {
+		clear(s.state)
+	}
+	m.clearFragments()
+	m.async.clear()
+	if m.races != nil {
+		m.races.begin(i)
+	}
+	defer m.recovered(&err)
+	run(m.code, &m.all)
+	return nil
+}
+
+func run(code []step, a *active) {
+	for _, s := range code {
+		s(a)
+	}
+}
+
+func (m *machine) recovered(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case *Fault:
+		*err = r
+	default:
+		panic(r)
+	}
+}
+
+// fail ends the launch.
+func (m *machine) fail(in *ir.Inst, lane int32, format string, args ...any) {
+	panic(&Fault{Kernel: m.k.Name, Block: m.index, Thread: int(lane), Inst: m.k.Line(in), Text: fmt.Sprintf(format, args...)})
+}
+
+// allocate finds which values are the same in all threads, and allocates memory for all.
+func (m *machine) allocate() {
+	m.uniform = make([]bool, len(m.k.Types))
+	m.spread = make([]bool, len(m.k.Types))
+	m.mark(m.k.Body)
+	m.memory = make([]unsafe.Pointer, len(m.k.Types))
+	for v, t := range m.k.Types {
+		n := m.n
+		if m.uniform[v] && !m.spread[v] {
+			n = 1
+		}
+		m.memory[v] = unsafe.Pointer(unsafe.SliceData(aligned(n * t.Size())))
+	}
+}
+
+// mark sets uniform and spread for a body. Values are defined before they are used, so one pass is enough.
+func (m *machine) mark(body []ir.Inst) {
+	for i := range body {
+		in := &body[i]
+		for _, v := range append(append([]ir.Value(nil), in.Args...), in.Out...) {
+			if v <= 0 || int(v) >= len(m.k.Types) {
+				m.fail(in, -1, "value %%%d is not there", v)
+			}
+		}
+		same := true
+		for _, a := range in.Args {
+			same = same && m.uniform[a]
+		}
+		switch {
+		case in.Op == ir.Thread || in.Op == ir.Lane:
+			same = false
+		case in.Op == ir.Const || in.Op == ir.Scalar || in.Op == ir.Block || in.Op == ir.Blocks || in.Op == ir.PopCount:
+		case in.Op >= ir.Add && in.Op <= ir.Atan2:
+		case in.Op == ir.For:
+		case in.Op == ir.If:
+			m.mark(in.Body)
+			m.mark(in.Else)
+			continue
+		case in.Op == ir.While:
+			m.mark(in.Head)
+			m.mark(in.Body)
+			continue
+		default:
+			same = false
+		}
+		if same {
+			for _, v := range in.Out {
+				m.uniform[v] = true
+			}
+		} else {
+			for _, a := range in.Args {
+				m.spread[a] = true
+			}
+		}
+		if in.Op == ir.For {
+			m.mark(in.Body)
+		}
+	}
+}
+
+// vector is the values of v: one for each thread, or one where it is the same in all and nobody wants it for each.
+func vector[T any](m *machine, v ir.Value) []T {
+	n := m.n
+	if m.uniform[v] && !m.spread[v] {
+		n = 1
+	}
+	return unsafe.Slice((*T)(m.memory[v]), n)
+}
+
+// elements is the whole elements of type T in b.
+func elements[T any](b []byte) []T {
+	var z T
+	n := len(b) / int(unsafe.Sizeof(z))
+	if n == 0 {
+		return nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
+// width is how many elements of a value an instruction computes.
+func (m *machine) width(v ir.Value) int {
+	if m.uniform[v] {
+		return 1
+	}
+	return m.n
+}
+
+// spreading copies the one element that f computes to all threads, where somebody wants it.
+func (m *machine) spreading(v ir.Value, f step) step {
+	if f == nil || !m.uniform[v] || !m.spread[v] {
+		return f
+	}
+	fill := m.filler(v)
+	return func(a *active) { f(a); fill() }
+}
+
+func (m *machine) filler(v ir.Value) func() {
+	switch m.k.Types[v].Size() {
+	case 1:
+		return fill(vector[uint8](m, v))
+	case 2:
+		return fill(vector[uint16](m, v))
+	case 4:
+		return fill(vector[uint32](m, v))
+	}
+	return fill(vector[uint64](m, v))
+}
+
+func fill[T any](s []T) func() {
+	return func() {
+		x := s[0]
+		for i := range s {
+			s[i] = x
+		}
+	}
+}
+
+// put sets a value in all threads to bits, once and for all.
+func (m *machine) put(v ir.Value, bits uint64) {
+	switch m.k.Types[v].Size() {
+	case 1:
+		vector[uint8](m, v)[0] = uint8(bits)
+	case 2:
+		vector[uint16](m, v)[0] = uint16(bits)
+	case 4:
+		vector[uint32](m, v)[0] = uint32(bits)
+	case 8:
+		vector[uint64](m, v)[0] = bits
+	}
+	m.filler(v)()
+}
+
+// compile makes a body ready.
+func (m *machine) compile(body []ir.Inst) []step {
+	var code []step
+	for i := range body {
+		if s := m.inst(&body[i]); s != nil {
+			code = append(code, s)
+		}
+	}
+	return code
+}
+
+// inst makes an instruction ready; nil if it has nothing to do for a block.
+func (m *machine) inst(in *ir.Inst) step {
+	switch op := in.Op; {
+	case op == ir.Const:
+		m.put(in.Out[0], in.Imm)
+		return nil
+	case op == ir.Scalar:
+		m.put(in.Out[0], m.l.Args[in.Ref].Bits)
+		return nil
+	case op == ir.Thread || op == ir.Lane:
+		out := vector[int32](m, in.Out[0])
+		for i := range out {
+			out[i] = int32(i)
+			if op == ir.Lane {
+				out[i] %= int32(m.sub)
+			}
+		}
+		return nil
+	case op == ir.Blocks:
+		m.put(in.Out[0], uint64(m.l.Grid[in.Imm]))
+		return nil
+	case op == ir.Block:
+		out, axis := vector[int32](m, in.Out[0]), in.Imm
+		return m.spreading(in.Out[0], func(*active) { out[0] = int32(m.index[axis]) })
+	case op == ir.Cast:
+		return m.need(in, m.spreading(in.Out[0], m.cast(in)))
+	case op == ir.Bitcast:
+		return m.spreading(in.Out[0], m.bitcast(in))
+	case op == ir.Select:
+		return m.spreading(in.Out[0], m.choose(in))
+	case op == ir.PopCount:
+		return m.spreading(in.Out[0], m.popCount(in))
+	case op >= ir.Add && op <= ir.Atan2:
+		return m.need(in, m.spreading(in.Out[0], m.arithmetic(in)))
+	case op >= ir.Load && op <= ir.SharedAdd:
+		return m.need(in, m.access(in))
+	case op == ir.AsyncCopy || op == ir.AsyncCommit || op == ir.AsyncWait:
+		return m.asynchronous(in)
+	case op == ir.For:
+		return m.need(in, m.loop(in))
+	case op == ir.If:
+		return m.branch(in)
+	case op == ir.While:
+		return m.while(in)
+	case op >= ir.Barrier && op <= ir.Ballot:
+		return m.need(in, m.cooperate(in))
+	case op >= ir.FragFill && op <= ir.FragSet:
+		return m.need(in, m.fragment(in))
+	}
+	return m.need(in, nil)
+}
+
+// need is s, which must be there.
+func (m *machine) need(in *ir.Inst, s step) step {
+	if s == nil {
+		m.fail(in, -1, "there is no such operation on %v", in.Type)
+	}
+	return s
+}
+
+// bytesOf is the first n bytes of the memory of a value.
+func bytesOf(m *machine, v ir.Value, n int) []byte { return unsafe.Slice((*byte)(m.memory[v]), n) }

@@ -1,0 +1,153 @@
+package interp
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// Order is the order in which blocks run. A correct kernel gives the same results in all of them, up to the order of atomics.
+type Order uint8
+
+// The orders of blocks.
+const (
+	Forward Order = iota
+	Backward
+	Shuffled // by Options.Seed
+)
+
+// Options say how a launch is run. The zero value is one goroutine, blocks forwards, no detector of races.
+type Options struct {
+	Order Order
+	Seed  uint64
+	// Workers is the number of goroutines that run blocks; 0 is one. With more than one, atomics of different blocks come in any order.
+	Workers int
+	// Races reports accesses of different threads to the same element, one of them a write, that neither barrier nor atomic puts in
+	// order. It takes about a hundred bytes for each element of the slots and runs blocks one after the other.
+	Races bool
+	// Subgroup is the size of subgroups for kernels that do not say it; 0 is 32.
+	Subgroup int
+	// Iterations is how often the body of a While may run at one time before it counts as endless; 0 is a million.
+	Iterations int
+}
+
+// Fault is a mistake that a kernel made when it ran.
+type Fault struct {
+	Kernel string
+	Block  [3]int
+	Thread int    // -1 where it is not of one thread
+	Inst   string // the instruction, as ir.Kernel.Line prints it
+	Text   string
+}
+
+func (f *Fault) Error() string {
+	who := ""
+	if f.Thread >= 0 {
+		who = fmt.Sprintf(" thread %d", f.Thread)
+	}
+	return fmt.Sprintf("kernel %s: block %v%s: %s: %s", f.Kernel, f.Block, who, f.Inst, f.Text)
+}
+
+// Run runs a launch on the memory of slots, which are as long as their buffers. A mistake of the kernel is a *Fault, after which the
+// contents of slots are not defined.
+func Run(l ir.Launch, slots [][]byte, o Options) error {
+	if o.Subgroup == 0 {
+		o.Subgroup = 32
+	}
+	if o.Iterations == 0 {
+		o.Iterations = 1 << 20
+	}
+	blocks := 1
+	for _, g := range l.Grid {
+		if g < 0 || g > 0 && blocks > (1<<31-1)/g {
+			return fmt.Errorf("kernel %s: grid %v", l.Kernel.Name, l.Grid)
+		}
+		blocks *= g
+	}
+	if blocks == 0 {
+		return nil
+	}
+	var order []int
+	if o.Order == Shuffled {
+		order = rand.New(rand.NewPCG(o.Seed, 0)).Perm(blocks)
+	}
+	pick := func(i int) int {
+		switch o.Order {
+		case Backward:
+			return blocks - 1 - i
+		case Shuffled:
+			return order[i]
+		}
+		return i
+	}
+	if o.Races || o.Workers < 2 || blocks == 1 {
+		m, err := newMachine(l, slots, o, nil)
+		if err != nil {
+			return err
+		}
+		for i := range blocks {
+			if err := m.block(pick(i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return parallel(l, slots, o, blocks, pick)
+}
+
+func parallel(l ir.Launch, slots [][]byte, o Options, blocks int, pick func(int) int) error {
+	var (
+		next   atomic.Int64
+		failed atomic.Bool
+		wg     sync.WaitGroup
+		lock   sync.Mutex // held by atomics
+		errs   = make([]error, min(o.Workers, blocks))
+	)
+	for w := range errs {
+		m, err := newMachine(l, slots, o, &lock)
+		if err != nil {
+			return err
+		}
+		wg.Go(func() {
+			for !failed.Load() {
+				i := next.Add(1) - 1
+				if i >= int64(blocks) {
+					return
+				}
+				if err := m.block(pick(int(i))); err != nil {
+					errs[w] = err
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RunWork runs the launches of w in order. slots is the memory of its operands and results; temporaries are allocated here, and
+// begin with bytes that are no useful value.
+func RunWork(w ir.Work, slots [][]byte, o Options) error {
+	all := append([][]byte(nil), slots...)
+	for _, n := range w.Temps {
+		t := make([]byte, n)
+		for i := range t {
+			t[i] = 0xfe
+		}
+		all = append(all, t)
+	}
+	for i, l := range w.Launches {
+		if err := Run(l, all, o); err != nil {
+			return fmt.Errorf("launch %d: %w", i, err)
+		}
+	}
+	return nil
+}

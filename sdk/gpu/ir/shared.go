@@ -1,0 +1,16 @@
+package ir
+
+// sharedAlign is the alignment of shared arrays, in bytes: that of the widest access.
+const sharedAlign = 16
+
+// SharedOffset is where shared array m begins when all of them lie in one block of memory, in bytes.
+func (k *Kernel) SharedOffset(m Mem) int {
+	n := 0
+	for _, a := range k.Shared[:m] {
+		n += (a.Len*a.Type.Size() + sharedAlign - 1) / sharedAlign * sharedAlign
+	}
+	return n
+}
+
+// SharedBytes is the bytes of shared memory that a block of the kernel takes.
+func (k *Kernel) SharedBytes() int { return k.SharedOffset(Mem(len(k.Shared))) }

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/goburn/burn/internal/bench"
+	"github.com/goburn/burn/internal/npy"
+)
+
+// figure is the outcome of a contest.
+type figure struct {
+	contest
+	settings
+	burn       bench.Stats
+	many       time.Duration // a step of many without a wait between them
+	difference float64       // of losses and gradients
+	memory     int64         // that the device took from the system at most
+	peers      []side
+	curve      []float64 // losses, of a run with a curve
+}
+
+// side is PyTorch in one mode.
+type side struct {
+	mode, version       string
+	stats               bench.Stats
+	many                time.Duration
+	reserved, allocated int64
+	curve               []float64
+	difference          float64 // between the two curves, of the greatest mean of 10 steps
+	err                 error   // that the mode ended with
+}
+
+// race runs a contest. A mode of PyTorch that fails ends alone.
+func race(ctx context.Context, c contest, o flags) (fig figure, err error) {
+	fig = figure{contest: c, settings: o.settings}
+	dir, err := os.MkdirTemp("", "benchtrain")
+	if err != nil {
+		return fig, err
+	}
+	defer os.RemoveAll(dir)
+	t, err := newTrainer(ctx, c, o.settings)
+	if err != nil {
+		return fig, err
+	}
+	defer func() { err = errors.Join(err, t.close()) }()
+	params, x, y, err := t.files(ctx, dir, c.words != nil)
+	if err != nil {
+		return fig, err
+	}
+	request := map[string]any{"name": c.name, "params": params, "x": x, "y": y, "precision": o.settings.narrow.String()}
+	if w := c.words; w != nil {
+		request["gpt2"] = map[string]int{"layers": w.Layers, "heads": w.Heads, "size": w.Size, "vocabulary": w.Vocabulary, "context": w.Context}
+		request["decay"], request["lr"] = 0.1, languageRate
+	}
+	libs, sides := o.open(ctx, dir, request)
+	fig.peers = sides
+	defer func() {
+		for _, l := range libs {
+			if l.p != nil {
+				l.p.Close()
+			}
+		}
+	}()
+	if err := fig.check(ctx, t, libs); err != nil {
+		return fig, err
+	}
+	if c.words != nil && o.curve != "" {
+		if err := fig.curves(ctx, t, libs, o, dir); err != nil {
+			return fig, err
+		}
+	}
+	return fig, fig.time(ctx, t, libs, o.seconds)
+}
+
+// opened is PyTorch with a case; p is nil where that failed.
+type opened struct {
+	p *library
+	a answer
+}
+
+// open starts PyTorch in every mode.
+func (o *flags) open(ctx context.Context, dir string, request map[string]any) (libs []opened, sides []side) {
+	for _, m := range o.modes {
+		s, l := side{mode: m}, opened{}
+		l.p, s.err = startLibrary(ctx, o.python, dir, o.settings.threads, o.torch, m)
+		if s.err == nil {
+			s.version = l.p.Version
+			out := filepath.Join(dir, "grads_"+m)
+			s.err = os.Mkdir(out, 0o700)
+			request["out"] = out
+			if s.err == nil {
+				s.err = l.p.Open(request, &l.a)
+			}
+			if s.err != nil {
+				l.p.Close()
+				l.p = nil
+			}
+		}
+		if s.err != nil {
+			fmt.Fprintln(os.Stderr, "benchtrain:", s.err)
+		}
+		libs, sides = append(libs, l), append(sides, s)
+	}
+	return libs, sides
+}
+
+// check compares losses and gradients with those of the first mode that works.
+func (fig *figure) check(ctx context.Context, t *trainer, libs []opened) (err error) {
+	for _, l := range libs {
+		if l.p == nil {
+			continue
+		}
+		if l.a.Grads == nil {
+			return nil // of a model whose gradients are many: the curve says it
+		}
+		fig.difference, err = t.agree(ctx, l.a)
+		return err
+	}
+	return errors.New("PyTorch ran in no mode")
+}
+
+// time measures steps with a wait each in turns, then many without.
+func (fig *figure) time(ctx context.Context, t *trainer, libs []opened, total time.Duration) error {
+	for range 5 { // warm, as the peer does; what repeats is a program from then on
+		if _, err := t.step(ctx); err != nil {
+			return err
+		}
+	}
+	contestants := []bench.Contestant{t}
+	for _, l := range libs {
+		if l.p != nil {
+			contestants = append(contestants, l.p)
+		}
+	}
+	if err := bench.Race(ctx, total, 100*time.Millisecond, contestants...); err != nil {
+		return err
+	}
+	fig.burn = t.Stats()
+	n := max(3, min(500, int(total/4/max(fig.burn.Median, 1))))
+	var own []time.Duration
+	theirs := make([][]time.Duration, len(libs))
+	for range 5 {
+		d, err := t.many(ctx, n)
+		if err != nil {
+			return err
+		}
+		own = append(own, d)
+		for i, l := range libs {
+			if l.p == nil {
+				continue
+			}
+			var r result
+			if err := l.p.Ask(map[string]any{"do": "many", "steps": n}, &r); err != nil {
+				return err
+			}
+			theirs[i] = append(theirs[i], time.Duration(r.Seconds*1e9))
+			fig.peers[i].reserved, fig.peers[i].allocated = r.Reserved, r.Allocated
+		}
+	}
+	slices.Sort(own)
+	fig.many = own[len(own)/2]
+	for i, l := range libs {
+		if l.p != nil {
+			slices.Sort(theirs[i])
+			fig.peers[i].stats, fig.peers[i].many = l.p.Stats(), theirs[i][len(theirs[i])/2]
+		}
+	}
+	if m, ok := t.dev.Memory(); ok {
+		fig.memory = m.Reserved
+	}
+	return nil
+}
+
+// curves trains both sides from the same weights on the same batches, and writes the losses.
+func (fig *figure) curves(ctx context.Context, t *trainer, libs []opened, o flags, dir string) error {
+	tokens := fig.words.tokens(o.steps)
+	path := filepath.Join(dir, "tokens.npy")
+	if err := writeTokens(path, tokens, fig.words); err != nil {
+		return err
+	}
+	var err error
+	if fig.curve, err = t.curve(ctx, fig.words, tokens); err != nil {
+		return err
+	}
+	for i, l := range libs {
+		if l.p == nil {
+			continue
+		}
+		var r result
+		if err := l.p.Ask(map[string]any{"do": "curve", "tokens": path}, &r); err != nil {
+			return err
+		}
+		fig.peers[i].curve = r.Losses
+		fig.peers[i].difference = apart(fig.curve, r.Losses)
+	}
+	return fig.writeCurves(filepath.Join(o.curve, fmt.Sprintf("%s_%v.csv", fig.name, o.settings.narrow)))
+}
+
+func writeTokens(path string, tokens [][]int64, c *text) error {
+	a := &npy.Array{DType: "i32", Shape: []int{len(tokens), c.batch, c.length}}
+	for _, list := range tokens {
+		for _, v := range list {
+			a.Data = append(a.Data, byte(v), byte(v>>8), byte(v>>16), byte(v>>24))
+		}
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(npy.Write(f, a), f.Close())
+}
+
+// apart is the greatest distance of two curves of losses, of means of 10 steps: that single steps differ is rounding.
+func apart(a, b []float64) (most float64) {
+	const window = 10
+	for i := window; i <= min(len(a), len(b)); i += window {
+		x, y := 0., 0.
+		for k := i - window; k < i; k++ {
+			x, y = x+a[k]/window, y+b[k]/window
+		}
+		most = max(most, math.Abs(x-y)) // a NaN stays
+	}
+	return most
+}
+
+// writeCurves writes a line for each step.
+func (fig *figure) writeCurves(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	b := []byte("step,burn")
+	for _, s := range fig.peers {
+		b = append(b, ","+s.mode...)
+	}
+	for i, v := range fig.curve {
+		b = fmt.Appendf(b, "\n%d,%.6f", i, v)
+		for _, s := range fig.peers {
+			if i < len(s.curve) {
+				b = fmt.Appendf(b, ",%.6f", s.curve[i])
+			} else {
+				b = append(b, ',')
+			}
+		}
+	}
+	return os.WriteFile(path, append(b, '\n'), 0o644)
+}

@@ -1,0 +1,52 @@
+package train
+
+import (
+	"math"
+
+	"github.com/goburn/burn/optim"
+	"github.com/goburn/burn/tensor"
+	"github.com/goburn/burn/train/metric"
+)
+
+// The metrics of training in f16.
+const (
+	LossScale    = "loss scale"    // what the loss is multiplied by
+	SkippedSteps = "skipped steps" // since training began
+)
+
+// following is a metric that shows the last value of a tensor that no step's output has.
+type following struct {
+	info metric.Info
+	last float64
+}
+
+func newScaled() []metric.Metric {
+	return []metric.Metric{&following{metric.Info{Name: LossScale, System: true}, math.NaN()}, &following{metric.Info{Name: SkippedSteps, System: true}, math.NaN()}}
+}
+
+func (m *following) Info() metric.Info                    { return m.info }
+func (*following) Measure(metric.Output) []*tensor.Tensor { return nil }
+func (m *following) Value() float64                       { return m.last }
+func (*following) Reset()                                 {} // the value holds over epochs
+
+func (m *following) Update(s metric.Sample) {
+	if len(s.Values) > 0 { // there was an update
+		m.last = s.Values[0].Data[0]
+	}
+}
+
+// backward is the gradients of the loss times factor; nil stands for 1.
+func (r *run[M, B]) backward(loss, factor *tensor.Tensor) (*tensor.Gradients, error) {
+	if factor == nil {
+		return loss.Backward()
+	}
+	return loss.Cast(factor.DType()).Mul(factor).Backward()
+}
+
+// settle takes note of skipped steps, where the device was waited for anyway.
+func (r *run[M, B]) settle() error {
+	if o, ok := r.parts.Optimizer.(optim.Guarded); ok && r.scaler != nil {
+		return o.Settle(r.hard)
+	}
+	return nil
+}
