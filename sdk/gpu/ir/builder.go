@@ -2,7 +2,6 @@ package ir
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/goburn/burn/core/dtype"
 )
@@ -15,6 +14,17 @@ type Builder struct {
 
 	k    *Kernel
 	body *[]Inst
+	// scopes is the open bodies, the outermost first: the values that may be used, and which of them pure instructions gave.
+	scopes []scope
+	defs   []Inst  // by value: what defined it
+	depth  []int32 // by value: the scope that it is of, as a serial number
+	serial int32
+	done   bool
+}
+
+type scope struct {
+	serial int32
+	pure   map[key]Value
 }
 
 // BuildError is a mistake of a template.
@@ -33,11 +43,19 @@ type (
 // New begins a kernel with blocks of so many threads. Indices are i32 unless Index is set.
 func New(name string, threads int) *Builder {
 	k := &Kernel{Name: name, Threads: threads, Types: []dtype.DType{dtype.Invalid}}
-	return &Builder{Index: dtype.I32, k: k, body: &k.Body}
+	b := &Builder{Index: dtype.I32, k: k, body: &k.Body, defs: make([]Inst, 1), depth: make([]int32, 1)}
+	b.open()
+	return b
 }
 
-// Kernel ends the building and returns the kernel.
-func (b *Builder) Kernel() *Kernel { return b.k }
+// Kernel ends the building and returns the kernel, without instructions that have no effect.
+func (b *Builder) Kernel() *Kernel {
+	if !b.done {
+		b.k.tidy()
+	}
+	b.done = true
+	return b.k
+}
 
 // Buffer adds a buffer parameter.
 func (b *Builder) Buffer(name string, t dtype.DType, a Access) Buf {
@@ -76,41 +94,119 @@ func (b *Builder) SetSubgroup(n int) { b.k.Subgroup = n }
 func (b *Builder) SetBlocks(n int) { b.k.Blocks = n }
 
 // TypeOf returns the type of a value.
-func (b *Builder) TypeOf(v Value) dtype.DType { return b.k.Types[v] }
+func (b *Builder) TypeOf(v Value) dtype.DType {
+	if v <= 0 || int(v) >= len(b.k.Types) {
+		b.fail("value %%%d is not there", v)
+	}
+	return b.k.Types[v]
+}
 
 func (b *Builder) fail(format string, args ...any) {
 	panic(&BuildError{b.k.Name, fmt.Sprintf(format, args...)})
 }
 
+func (b *Builder) open() {
+	b.serial++
+	b.scopes = append(b.scopes, scope{b.serial, map[key]Value{}})
+}
+
+func (b *Builder) close() { b.scopes = b.scopes[:len(b.scopes)-1] }
+
 func (b *Builder) value(t dtype.DType) Value {
 	b.k.Types = append(b.k.Types, t)
+	b.defs = append(b.defs, Inst{})
+	b.depth = append(b.depth, b.scopes[len(b.scopes)-1].serial)
 	return Value(len(b.k.Types) - 1)
 }
 
-// emit appends an instruction with one result.
-func (b *Builder) emit(i Inst) Value {
-	v := b.value(i.Type)
-	i.Out = []Value{v}
-	*b.body = append(*b.body, i)
-	return v
+// visible fails unless v may be used here.
+func (b *Builder) visible(v Value) {
+	if v <= 0 || int(v) >= len(b.k.Types) {
+		b.fail("value %%%d is not there", v)
+	}
+	for i := len(b.scopes) - 1; i >= 0; i-- {
+		if b.scopes[i].serial == b.depth[v] {
+			return
+		}
+	}
+	b.fail("value %%%d (%v) is used outside the body that defines it", v, b.defs[v].Op)
 }
 
-func (b *Builder) do(i Inst) { *b.body = append(*b.body, i) }
+// emit appends an instruction with one result, unless a value that is there already is that result.
+func (b *Builder) emit(i Inst) Value {
+	for _, v := range i.Args {
+		b.visible(v)
+	}
+	i.Out = []Value{b.value(i.Type)}
+	if text := b.k.wrong(&i); text != "" {
+		b.fail("%s: %s", b.k.Line(&i), text)
+	}
+	if pure(i.Op) {
+		b.forget()
+		if v, ok := b.fold(&i); ok {
+			return v
+		}
+		k := keyOf(&i)
+		for _, s := range b.scopes {
+			if v, ok := s.pure[k]; ok {
+				return v
+			}
+		}
+		i.Out = []Value{b.value(i.Type)}
+		b.scopes[len(b.scopes)-1].pure[k] = i.Out[0]
+	}
+	b.append(i)
+	return i.Out[0]
+}
+
+// forget takes the last value back.
+func (b *Builder) forget() {
+	n := len(b.k.Types) - 1
+	b.k.Types, b.defs, b.depth = b.k.Types[:n], b.defs[:n], b.depth[:n]
+}
+
+// do appends an instruction. Those with bodies have them already.
+func (b *Builder) do(i Inst) {
+	for _, v := range i.Args {
+		if i.Op != While {
+			b.visible(v)
+		}
+	}
+	if text := b.k.wrong(&i); text != "" {
+		b.fail("%s: %s", b.k.Line(&i), text)
+	}
+	b.append(i)
+}
+
+func (b *Builder) append(i Inst) {
+	if b.done {
+		b.fail("%s: the kernel is built already", b.k.Line(&i))
+	}
+	for _, v := range i.Out {
+		b.defs[v] = i
+	}
+	*b.body = append(*b.body, i)
+}
 
 // Const is a constant of type t; bits is sign or zero extended, a float in its own IEEE bits.
 func (b *Builder) Const(t dtype.DType, bits uint64) Value {
-	return b.emit(Inst{Op: Const, Type: t, Imm: bits})
+	return b.emit(Inst{Op: Const, Type: t, Imm: canonical(t, bits)})
 }
 
 // Int is a constant of the type of indices.
-func (b *Builder) Int(n int) Value { return b.Const(b.Index, uint64(int64(n))) }
-
-// Float is a constant of type f32 or f64.
-func (b *Builder) Float(t dtype.DType, f float64) Value {
-	if t == dtype.F64 {
-		return b.Const(t, math.Float64bits(f))
+func (b *Builder) Int(n int) Value {
+	if canonical(b.Index, uint64(n)) != uint64(n) {
+		b.fail("%d is no %v", n, b.Index)
 	}
-	return b.Const(t, uint64(math.Float32bits(float32(f))))
+	return b.Const(b.Index, uint64(n))
+}
+
+// Float is a constant of a floating point type, rounded to it.
+func (b *Builder) Float(t dtype.DType, f float64) Value {
+	if !t.IsFloat() {
+		b.fail("%g as %v", f, t)
+	}
+	return b.Const(t, bitsOf(t, f))
 }
 
 // Thread is the number of the thread in its block, as an index.
@@ -171,9 +267,6 @@ func (b *Builder) Cast(t dtype.DType, x Value) Value {
 func (b *Builder) Bitcast(t dtype.DType, x Value) Value {
 	if b.TypeOf(x) == t {
 		return x
-	}
-	if t.Size() != b.TypeOf(x).Size() {
-		b.fail("bitcast of %v to %v", b.TypeOf(x), t)
 	}
 	return b.emit(Inst{Op: Bitcast, Type: t, Args: []Value{x}})
 }

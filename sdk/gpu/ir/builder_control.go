@@ -2,16 +2,22 @@ package ir
 
 import "github.com/goburn/burn/core/dtype"
 
-func (b *Builder) inside(f func()) []Inst {
+// inside makes a body of what f builds. before is run first, in its scope.
+func (b *Builder) inside(before, f func()) []Inst {
 	var body []Inst
 	outer := b.body
 	b.body = &body
+	b.open()
+	before()
 	f()
+	b.close()
 	b.body = outer
 	return body
 }
 
-// For runs body for i = lo, lo+step, ... below hi. step is positive.
+func nothing() {}
+
+// For runs body for i = lo, lo+step, ... below hi. step is positive, and i + step does not overflow.
 func (b *Builder) For(lo, hi Value, step int, body func(i Value)) { b.loop(lo, hi, step, false, body) }
 
 // Unroll runs body for i = 0, 1, ... n-1, as n copies of it.
@@ -21,28 +27,60 @@ func (b *Builder) loop(lo, hi Value, step int, unroll bool, body func(i Value)) 
 	if b.TypeOf(lo) != b.TypeOf(hi) || step < 1 {
 		b.fail("for from %v to %v by %d", b.TypeOf(lo), b.TypeOf(hi), step)
 	}
-	i := b.value(b.TypeOf(lo))
-	in := Inst{Op: For, Type: b.TypeOf(lo), Imm: uint64(step), Unroll: unroll, Out: []Value{i}, Args: []Value{lo, hi}}
-	in.Body = b.inside(func() { body(i) })
+	switch first, last, known := b.trips(lo, hi, step); {
+	case known && first > last:
+		return
+	case known && first == last:
+		body(lo)
+		return
+	}
+	in := Inst{Op: For, Type: b.TypeOf(lo), Imm: uint64(step), Unroll: unroll, Args: []Value{lo, hi}}
+	var i Value
+	in.Body = b.inside(func() { i = b.value(in.Type) }, func() { body(i) })
+	in.Out = []Value{i}
 	b.do(in)
 }
 
+// trips is the first and the last number of a loop, if they are known.
+func (b *Builder) trips(lo, hi Value, step int) (first, last uint64, known bool) {
+	l, ok := b.constant(lo)
+	h, ok2 := b.constant(hi)
+	if !ok || !ok2 || int64(l) < 0 || int64(h) < 0 {
+		return 0, 0, false
+	}
+	if l >= h {
+		return 1, 0, true
+	}
+	return 0, (h - 1 - l) / uint64(step), true
+}
+
 // If runs then where cond is true.
-func (b *Builder) If(cond Value, then func()) { b.IfElse(cond, then, func() {}) }
+func (b *Builder) If(cond Value, then func()) { b.IfElse(cond, then, nothing) }
 
 // IfElse runs then where cond is true, and otherwise where not.
 func (b *Builder) IfElse(cond Value, then, otherwise func()) {
 	if b.TypeOf(cond) != dtype.Bool {
 		b.fail("if of %v", b.TypeOf(cond))
 	}
-	b.do(Inst{Op: If, Args: []Value{cond}, Body: b.inside(then), Else: b.inside(otherwise)})
+	if c, ok := b.constant(cond); ok {
+		if c != 0 {
+			then()
+		} else {
+			otherwise()
+		}
+		return
+	}
+	b.do(Inst{Op: If, Args: []Value{cond}, Body: b.inside(nothing, then), Else: b.inside(nothing, otherwise)})
 }
 
-// While runs body as long as cond returns a true value.
+// While runs body as long as cond returns a true value. What cond builds cannot be used in body.
 func (b *Builder) While(cond func() Value, body func()) {
 	var c Value
-	head := b.inside(func() { c = cond() })
-	b.do(Inst{Op: While, Args: []Value{c}, Head: head, Body: b.inside(body)})
+	head := b.inside(nothing, func() {
+		c = cond()
+		b.visible(c)
+	})
+	b.do(Inst{Op: While, Args: []Value{c}, Head: head, Body: b.inside(nothing, body)})
 }
 
 // Barrier waits for all threads of the block.

@@ -38,11 +38,6 @@ func (b *Builder) wide(in Inst) []Value {
 }
 
 func (b *Builder) put(o Op, ref int32, t dtype.DType, i Value, v []Value) {
-	for _, x := range v {
-		if b.TypeOf(x) != t {
-			b.fail("%v of %v into %v", o, b.TypeOf(x), t)
-		}
-	}
 	b.do(Inst{Op: o, Type: t, Ref: ref, Width: int32(len(v)), Args: append([]Value{i}, v...)})
 }
 
@@ -53,10 +48,7 @@ func (b *Builder) Get(l Var, i Value) Value {
 
 // Set puts v into element i of a local array; i as for Get.
 func (b *Builder) Set(l Var, i, v Value) {
-	if b.TypeOf(v) != b.k.Locals[l].Type {
-		b.fail("%v into local %v", b.TypeOf(v), b.k.Locals[l].Type)
-	}
-	b.do(Inst{Op: LocalStore, Type: b.TypeOf(v), Ref: int32(l), Args: []Value{i, v}})
+	b.do(Inst{Op: LocalStore, Type: b.k.Locals[l].Type, Ref: int32(l), Args: []Value{i, v}})
 }
 
 // At is element 0 of a local array, and Put stores it.

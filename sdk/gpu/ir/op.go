@@ -106,7 +106,7 @@ const (
 const (
 	For   Op = iota + 160 // lo, hi: Body for Out[0] = lo, lo+Imm, ... below hi. Unroll makes copies of Body.
 	If                    // bool: Body, else Else
-	While                 // Head, then Body while Args[0], which Head defines, is true
+	While                 // Head, then Body while Args[0] is true, which Head defines or what is around it; Body does not see Head's values
 )
 
 // Matrix fragments: the threads of a subgroup hold a matrix together. Ref names a fragment array and Args[0] its element,
