@@ -98,7 +98,7 @@ func (s *sequence) attend(f flash, name string, threads, rows, tile, extra int) 
 	tiles := (f.Queries + rows - 1) / rows
 	heads := f.Batch * f.Heads
 	n := &flashKernel{flash: f, rows: rows, tile: tile}
-	p := s.beginFor(name, threads, tiles*heads*extra, f.reach())
+	p := s.begin(name, threads, tiles*heads*extra, f.reach())
 	n.step = p
 	n.q, n.k = p.buffer("q", f.d, ir.Read, f.in[0]), p.buffer("k", f.d, ir.Read, f.in[1])
 	n.v = p.buffer("v", f.d, ir.Read, f.in[2])

@@ -90,7 +90,7 @@ func (m radixPass) digit(p *step, raw ir.Value) ir.Value {
 
 // beginTiles starts a kernel with a block for each tile of each line. Blocks beyond the last do the work of the last again.
 func (s *sequence) beginTiles(name string, m radixPass) (p *step, row, tile ir.Value) {
-	p = s.beginFor(name, m.threads, m.rows*m.tiles, m.rows*m.tiles*max(m.tile(), m.digits()))
+	p = s.begin(name, m.threads, m.rows*m.tiles, m.rows*m.tiles*max(m.tile(), m.digits()))
 	c := p.split(p.Min(p.blocks, p.Int(m.rows*m.tiles-1)), m.rows, m.tiles)
 	return p, c[0], c[1]
 }

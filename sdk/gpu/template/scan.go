@@ -151,7 +151,7 @@ func (s *sequence) scanThreads(c scanPart) {
 // scanBlocks runs a scanPart with a block for each part of a line, whose elements are neighbours.
 func (s *sequence) scanBlocks(c scanPart) {
 	parts := c.parts()
-	p := s.beginFor("scan_blocks", scanThreads, c.Outer*parts, c.size()+scanThreads*scanItems)
+	p := s.begin("scan_blocks", scanThreads, c.Outer*parts, c.size()+scanThreads*scanItems)
 	b := c.buffers(p)
 	acc := p.newState("acc", c.r)
 	hold := p.newBlockScan(c.r)
@@ -290,20 +290,20 @@ type blockScan struct {
 
 // newBlockScan reserves the shared memory of scans, one after the other.
 func (p *step) newBlockScan(r running) blockScan {
-	size := min(max(p.t.Subgroup, 1), p.Kernel().Threads)
+	size := min(max(p.t.Subgroup, 1), p.threads)
 	if size > 1 {
 		p.SetSubgroup(p.t.Subgroup)
 	}
 	b := blockScan{p: p, r: r, size: size}
 	for k, d := range r.states() {
-		b.mem = append(b.mem, p.Shared("totals"+string(rune('0'+k)), d, p.Kernel().Threads/size))
+		b.mem = append(b.mem, p.Shared("totals"+string(rune('0'+k)), d, p.threads/size))
 	}
 	return b
 }
 
 // scan is the states of all threads before this one combined, and those of all threads. Every thread of the block calls it.
 func (b blockScan) scan(v []ir.Value) (before, all []ir.Value) {
-	p, groups := b.p, b.p.Kernel().Threads/b.size
+	p, groups := b.p, b.p.threads/b.size
 	lane, group := p.Int(0), p.Thread()
 	if b.size > 1 {
 		lane, group = p.Lane(), p.Div(p.Thread(), p.Int(b.size))

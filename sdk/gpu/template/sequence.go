@@ -47,32 +47,24 @@ func placeOf(slot int, o Operand) place {
 // step is a launch under construction: a kernel and the arguments of its parameters.
 type step struct {
 	*ir.Builder
-	t      Target
-	args   []ir.Arg
-	grid   [3]int
-	blocks ir.Value // the block's number over the whole grid
+	t       Target
+	threads int // of a block
+	args    []ir.Arg
+	grid    [3]int
+	blocks  ir.Value // the block's number over the whole grid
 }
 
-// begin starts a kernel that runs on so many blocks of so many threads.
-func (s *sequence) begin(name string, threads, blocks int) *step {
-	p := &step{Builder: ir.New(name, threads), t: s.t, grid: spread(s.t, blocks)}
-	if int64(p.grid[0])*int64(p.grid[1])*int64(p.grid[2])*int64(threads) > math.MaxInt32 {
+// begin starts a kernel that runs on so many blocks of so many threads. Indices are 64 bits wide where there are more threads, or
+// numbers to compute with, than 32 bits hold.
+func (s *sequence) begin(name string, threads, blocks, numbers int) *step {
+	p := &step{Builder: ir.New(name, threads), t: s.t, threads: threads, grid: spread(s.t, blocks)}
+	if p.grid[0]*p.grid[1]*p.grid[2] > math.MaxInt32/threads || numbers > math.MaxInt32 {
 		p.Index = dtype.I64
 	}
 	p.blocks = p.Block(0)
 	for axis, below := 1, p.grid[0]; axis < 3 && p.grid[axis] > 1; axis++ {
 		p.blocks = p.Add(p.blocks, p.Mul(p.Block(axis), p.Int(below)))
 		below *= p.grid[axis]
-	}
-	return p
-}
-
-// wide makes indices 64 bits wide where an operand has that many elements. It comes before anything else of the step.
-func (s *sequence) beginFor(name string, threads, blocks, elements int) *step {
-	p := s.begin(name, threads, blocks)
-	if elements > math.MaxInt32 && p.Index != dtype.I64 {
-		p.Index = dtype.I64
-		p.blocks = p.Cast(dtype.I64, p.blocks)
 	}
 	return p
 }
@@ -106,7 +98,7 @@ func (p *step) number(name string, v int) ir.Value {
 
 // item is the number of the thread over the whole grid.
 func (p *step) item() ir.Value {
-	return p.Add(p.Mul(p.blocks, p.Int(p.Kernel().Threads)), p.Thread())
+	return p.Add(p.Mul(p.blocks, p.Int(p.threads)), p.Thread())
 }
 
 // split takes numbers i into coordinates, the last changing fastest. The first has no bound of its own.
@@ -156,7 +148,7 @@ func (p *step) raise(fault ir.Buf) {
 // each builds a kernel of one thread for each of n items.
 func (s *sequence) each(name string, n, elements int, build func(p *step) func(i ir.Value)) {
 	const threads = 256
-	p := s.beginFor(name, threads, (n+threads-1)/threads, max(n, elements))
+	p := s.begin(name, threads, (n+threads-1)/threads, max(n, elements))
 	body := build(p)
 	limit := p.number("n", n)
 	i := p.item()

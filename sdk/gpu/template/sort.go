@@ -110,7 +110,7 @@ func (s *sequence) sortBlock(k sorting, length int, x, values, indices place) {
 	n := lines * length
 	threads := min(n/2, max(s.t.Threads, 1), 512)
 	blocks := (k.rows + lines - 1) / lines
-	p := s.beginFor("sort_block", threads, blocks, k.rows*k.n+k.rows)
+	p := s.begin("sort_block", threads, blocks, k.rows*k.n+k.rows)
 	from := p.buffer("x", k.carrier(), ir.Read, x)
 	to := ir.Buf(-1)
 	if !k.places {

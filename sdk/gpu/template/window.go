@@ -78,7 +78,7 @@ func (s *sequence) windowThreads(w Windows, states windowStates, x place, to []p
 func (s *sequence) windowBlocks(w Windows, states windowStates, x place, to []place) {
 	const threads = 128
 	n, size := product(w.Out), product(w.Size)
-	p := s.beginFor("window_blocks", threads, n, max(w.reach(), size+threads))
+	p := s.begin("window_blocks", threads, n, max(w.reach(), size+threads))
 	b := states.buffers(p, x, to)
 	first := len(w.In) - len(w.Size)
 	i := p.Min(p.blocks, p.Int(n-1))
