@@ -65,6 +65,7 @@ func (r radix) shared(t Target) int {
 type radixPass struct {
 	radix
 	shift                        int
+	shiftOf                      ir.Value // as a parameter, so that passes share a kernel
 	first, last                  bool
 	keys, order, toKeys, toOrder place
 	starts                       place
@@ -82,21 +83,21 @@ func (m radixPass) from(p *step, row, i ir.Value) ir.Value {
 func (m radixPass) digit(p *step, raw ir.Value) ir.Value {
 	key := m.key(p, raw)
 	d := p.TypeOf(key)
-	if m.shift > 0 {
-		key = p.Binary(ir.Shr, key, p.Const(d, uint64(m.shift)))
-	}
+	key = p.Binary(ir.Shr, key, m.shiftOf)
 	return p.Cast(p.Index, p.And(key, p.Const(d, uint64(m.digits()-1))))
 }
 
 // beginTiles starts a kernel with a block for each tile of each line. Blocks beyond the last do the work of the last again.
-func (s *sequence) beginTiles(name string, m radixPass) (p *step, row, tile ir.Value) {
+func (s *sequence) beginTiles(name string, m *radixPass) (p *step, row, tile ir.Value) {
 	p = s.begin(name, m.threads, m.rows*m.tiles, m.rows*m.tiles*max(m.tile(), m.digits()))
+	p.args = append(p.args, ir.Arg{Bits: uint64(m.shift)})
+	m.shiftOf = p.Scalar("shift", m.word())
 	c := p.split(p.Min(p.blocks, p.Int(m.rows*m.tiles-1)), m.rows, m.tiles)
 	return p, c[0], c[1]
 }
 
 func (s *sequence) radixCount(m radixPass, counts place) {
-	p, row, tile := s.beginTiles("radix_count", m)
+	p, row, tile := s.beginTiles("radix_count", &m)
 	from, to := p.buffer("keys", m.carrier(), ir.Read, m.keys), p.buffer("counts", dtype.U32, ir.Write, counts)
 	used := p.Lt(p.blocks, p.Int(m.rows*m.tiles))
 	seen := p.Shared("seen", dtype.U32, m.digits())
@@ -119,7 +120,7 @@ func (s *sequence) radixCount(m radixPass, counts place) {
 }
 
 func (s *sequence) radixMove(m radixPass) {
-	p, row, tile := s.beginTiles("radix_move", m)
+	p, row, tile := s.beginTiles("radix_move", &m)
 	from := p.buffer("keys", m.carrier(), ir.Read, m.keys)
 	order, toKeys := ir.Buf(-1), ir.Buf(-1)
 	if !m.first {

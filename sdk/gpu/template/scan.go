@@ -179,21 +179,23 @@ func (s *sequence) scanBlocks(c scanPart) {
 		for _, v := range items[1:] {
 			mine = c.r.join(p.Builder, mine, v)
 		}
+		if c.sums != nil {
+			acc.put(c.r.join(p.Builder, acc.get(), hold.total(mine)))
+			return
+		}
 		before, all := hold.scan(mine)
 		run := c.r.join(p.Builder, acc.get(), before)
-		if c.sums == nil {
-			for k := range items {
-				at := p.Add(first, p.Int(k))
-				next := c.r.join(p.Builder, run, items[k])
-				result := next
-				if c.Exclusive {
-					result = run
-				}
-				pos, _ := c.position(p, q[0], p.Min(at, p.Int(c.N-1)), p.Int(0))
-				out := c.r.lower(p.Builder, result)
-				p.If(p.And(used, p.Lt(at, hi)), func() { p.Store(b.y, pos, out) })
-				run = next
+		for k := range items {
+			at := p.Add(first, p.Int(k))
+			next := c.r.join(p.Builder, run, items[k])
+			result := next
+			if c.Exclusive {
+				result = run
 			}
+			pos, _ := c.position(p, q[0], p.Min(at, p.Int(c.N-1)), p.Int(0))
+			out := c.r.lower(p.Builder, result)
+			p.If(p.And(used, p.Lt(at, hi)), func() { p.Store(b.y, pos, out) })
+			run = next
 		}
 		acc.put(c.r.join(p.Builder, acc.get(), all))
 	})
@@ -302,7 +304,15 @@ func (p *step) newBlockScan(r running) blockScan {
 }
 
 // scan is the states of all threads before this one combined, and those of all threads. Every thread of the block calls it.
-func (b blockScan) scan(v []ir.Value) (before, all []ir.Value) {
+func (b blockScan) scan(v []ir.Value) (before, all []ir.Value) { return b.run(v, true) }
+
+// total is the states of all threads combined.
+func (b blockScan) total(v []ir.Value) []ir.Value {
+	_, all := b.run(v, false)
+	return all
+}
+
+func (b blockScan) run(v []ir.Value, scan bool) (before, all []ir.Value) {
 	p, groups := b.p, b.p.threads/b.size
 	lane, group := p.Int(0), p.Thread()
 	if b.size > 1 {
@@ -318,15 +328,23 @@ func (b blockScan) scan(v []ir.Value) (before, all []ir.Value) {
 		}
 	})
 	p.Barrier()
-	sum, own := p.newState("all", b.r), p.newState("own", b.r)
+	sum, own := p.newState("all", b.r), stateVar{}
+	if scan {
+		own = p.newState("own", b.r)
+	}
 	p.For(p.Int(0), p.Int(groups), 1, func(g ir.Value) {
-		p.If(p.Eq(g, group), func() { own.put(sum.get()) })
+		if scan {
+			p.If(p.Eq(g, group), func() { own.put(sum.get()) })
+		}
 		part := make([]ir.Value, len(b.mem))
 		for k, m := range b.mem {
 			part[k] = p.SharedLoad(m, g)
 		}
 		sum.put(b.r.join(p.Builder, sum.get(), part))
 	})
+	if !scan {
+		return nil, sum.get()
+	}
 	before = own.get()
 	if b.size > 1 {
 		within := p.selectState(p.Eq(lane, p.Int(0)), b.r.identity(p.Builder), b.shifted(v, 1))

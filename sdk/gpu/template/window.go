@@ -99,8 +99,7 @@ func (s *sequence) windowBlocks(w Windows, states windowStates, x place, to []pl
 		visit(0, o[:first])
 	})
 	for k, r := range states {
-		_, all := p.newBlockScan(r).scan(found.vars[k].get())
-		found.vars[k].put(all)
+		found.vars[k].put(p.newBlockScan(r).total(found.vars[k].get()))
 	}
 	p.If(p.And(p.Lt(p.blocks, p.Int(n)), p.Eq(p.Thread(), p.Int(0))), func() { found.store(b, i) })
 	s.end(p)
