@@ -33,6 +33,8 @@ type matrix struct {
 	off      int
 	batch    []int
 	row, col int
+	// packed: products lie side by side, with zeros behind to a multiple of 8 of them.
+	packed bool
 }
 
 func (m matrix) transposed() matrix {
@@ -68,7 +70,9 @@ func (p Product) Build(t Target) (ir.Work, error) {
 		return ir.Work{}, nil
 	}
 	var l []ir.Launch
-	switch {
+	switch mma, ok := c.mma(); {
+	case ok && !p.Exact:
+		l, err = c.fragmented(mma)
 	default:
 		l, err = c.tiled()
 	}

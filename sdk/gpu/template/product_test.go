@@ -360,3 +360,25 @@ func TestProductSplit(t *testing.T) {
 		t.Run(p.String(), func(t *testing.T) { testProduct(t, p) })
 	}
 }
+
+// Products of 16-bit floats by matrix instructions: edges, layouts, packing, splitting, batches.
+func TestProductFragments(t *testing.T) {
+	for _, p := range []productCase{
+		{m: 128, n: 256, k: 64, units: 1}, {m: 130, n: 264, k: 72, units: 1}, {m: 33, n: 31, k: 40, units: 1}, {m: 16, n: 8, k: 16, units: 1},
+		{m: 129, n: 127, k: 33, units: 1}, {m: 64, n: 64, k: 65, units: 1}, {m: 40, n: 24, k: 1050, units: 132},
+		{m: 72, n: 72, k: 48, units: 1, layoutA: colMajor}, {m: 72, n: 72, k: 48, units: 1, layoutB: colMajor}, {m: 72, n: 72, k: 48, units: 1, layoutA: colMajor, layoutB: colMajor, layoutC: colMajor},
+		{m: 72, n: 70, k: 47, units: 1, layoutA: colMajor, layoutB: padded}, {m: 40, n: 40, k: 32, units: 1, layoutA: spread, layoutB: reversed, layoutC: padded},
+		{batch: []int{3, 2}, m: 24, n: 40, k: 31, units: 1, spreadA: []int{0}, spreadB: []int{1}},
+		{batch: []int{3}, m: 24, n: 40, k: 32, units: 1, spreadB: []int{0}},
+	} {
+		for _, typ := range []dtype.DType{dtype.F16, dtype.BF16} {
+			for _, body := range []bool{false, true} {
+				p.a, p.b, p.compute, p.out, p.body = typ, typ, dtype.F32, typ, body
+				if typ == dtype.BF16 && body {
+					p.out = dtype.F32
+				}
+				t.Run(p.String(), func(t *testing.T) { testProduct(t, p) })
+			}
+		}
+	}
+}
