@@ -11,13 +11,14 @@ import (
 type access struct {
 	buf   ir.Buf
 	fixed ir.Value // of an operand that is a number, which has no buffer
-	width int // places
-	chunk int // elements of one access to memory; 0: one element holds for all places
+	bytes int      // of an element
+	width int      // places
+	chunk int      // elements of one access to memory; 0: one element holds for all places
 }
 
 // accessOf is how operand o, which is d, is accessed at width places of nests, the innermost one last.
 func accessOf(t Target, d Operand, o, width int, nests ...*nest) access {
-	a := access{width: width, chunk: 1}
+	a := access{bytes: d.Type.Size(), width: width, chunk: 1}
 	inner := nests[len(nests)-1]
 	switch step := inner.step(o); {
 	case d.Number != nil:

@@ -76,7 +76,7 @@ func (e *elementwise) underWay(items int) int {
 	bytes := 0
 	for i, a := range e.in {
 		if a.chunk > 0 && e.n.step(i+len(e.out)) != 0 {
-			bytes += a.width * e.m.Kernel().Params[a.buf].Type.Size()
+			bytes += a.width * a.bytes
 		}
 	}
 	many := e.m.t.Units * e.m.t.Blocks * threads // threads that run at a time
