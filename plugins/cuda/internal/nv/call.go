@@ -2,6 +2,7 @@ package nv
 
 import (
 	"bytes"
+	"sync"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -22,6 +23,31 @@ func (p *proc) there() bool { return p.addr != 0 }
 //go:uintptrescapes
 func (p *proc) call(args ...uintptr) int32 {
 	r, _, _ := purego.SyscallN(p.addr, args...)
+	return int32(r)
+}
+
+// lists holds argument lists for quick calls: the list that the compiler makes for call is garbage afterwards.
+var lists = sync.Pool{New: func() any { return new([11]uintptr) }}
+
+// quick is call for functions of at most 4 arguments, and leaves no garbage. Unused arguments are 0; C functions ignore them.
+//
+//go:uintptrescapes
+func (p *proc) quick(a, b, c, d uintptr) int32 {
+	l := lists.Get().(*[11]uintptr)
+	l[0], l[1], l[2], l[3] = a, b, c, d
+	r, _, _ := purego.SyscallN(p.addr, l[:4]...)
+	lists.Put(l)
+	return int32(r)
+}
+
+// quick11 is quick for at most 11 arguments.
+//
+//go:uintptrescapes
+func (p *proc) quick11(a, b, c, d, e, f, g, h, i, j, k uintptr) int32 {
+	l := lists.Get().(*[11]uintptr)
+	*l = [11]uintptr{a, b, c, d, e, f, g, h, i, j, k}
+	r, _, _ := purego.SyscallN(p.addr, l[:]...)
+	lists.Put(l)
 	return int32(r)
 }
 
@@ -46,8 +72,8 @@ var call16 uintptr
 // call returns the int that the function of the frame returned. What the arguments point to lies on the heap; held is kept
 // alive, and so is the frame.
 func (f *frame) call(held unsafe.Pointer) int32 {
-	r, _, _ := purego.SyscallN(call16, uintptr(unsafe.Pointer(f)), uintptr(held))
-	return int32(r)
+	p := proc{addr: call16}
+	return p.quick(uintptr(unsafe.Pointer(f)), uintptr(held), 0, 0)
 }
 
 // pointerAt is the pointer to memory that a library owns.

@@ -26,7 +26,7 @@ func (d *Driver) ReleasePrimary(dev Device) error {
 
 // SetCurrent makes a context the current one of the calling thread, to which the goroutine is locked.
 func (d *Driver) SetCurrent(ctx Context) error {
-	return d.check(&d.c.ctxSetCurrent, d.c.ctxSetCurrent.call(uintptr(ctx)))
+	return d.check(&d.c.ctxSetCurrent, d.c.ctxSetCurrent.quick(uintptr(ctx), 0, 0, 0))
 }
 
 // Current is the current context of the calling thread, or 0.

@@ -150,7 +150,7 @@ func (d *Driver) DestroyExec(e Exec) error {
 // SetKernel changes a kernel node of an executable graph for the launches to come. The node is that of the graph it was made from.
 func (d *Driver) SetKernel(e Exec, n Node, f Function, grid, block Dim, shared uint32, a *Args) error {
 	a.node = kernelNodeParams{function: f, grid: grid, block: block, shared: shared, params: a.table()}
-	return d.check(&d.c.execKernelParams, d.c.execKernelParams.call(uintptr(e), uintptr(n), uintptr(unsafe.Pointer(&a.node))))
+	return d.check(&d.c.execKernelParams, d.c.execKernelParams.quick(uintptr(e), uintptr(n), uintptr(unsafe.Pointer(&a.node)), 0))
 }
 
 // SetCopy changes a copy node for the launches to come.
@@ -176,7 +176,7 @@ func (d *Driver) Upload(e Exec, s Stream) error {
 
 // LaunchGraph puts a graph on a stream.
 func (d *Driver) LaunchGraph(e Exec, s Stream) error {
-	return d.check(&d.c.graphLaunch, d.c.graphLaunch.call(uintptr(e), uintptr(s)))
+	return d.check(&d.c.graphLaunch, d.c.graphLaunch.quick(uintptr(e), uintptr(s), 0, 0))
 }
 
 // BeginCapture lets the calling thread record what it puts on a stream instead of running it. Other threads are not concerned.

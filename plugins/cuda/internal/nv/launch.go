@@ -59,8 +59,7 @@ func (a *Args) table() unsafe.Pointer {
 
 // Launch puts a kernel on a stream.
 func (d *Driver) Launch(s Stream, f Function, grid, block Dim, shared uint32, a *Args) error {
-	return d.check(&d.c.launch, d.c.launch.call(uintptr(f), uintptr(grid.X), uintptr(grid.Y), uintptr(grid.Z),
-		uintptr(block.X), uintptr(block.Y), uintptr(block.Z), uintptr(shared), uintptr(s), uintptr(a.table()), 0))
+	return d.check(&d.c.launch, d.c.launch.quick11(uintptr(f), uintptr(grid.X), uintptr(grid.Y), uintptr(grid.Z), uintptr(block.X), uintptr(block.Y), uintptr(block.Z), uintptr(shared), uintptr(s), uintptr(a.table()), 0))
 }
 
 // LaunchOptions are what a plain launch cannot say.
@@ -116,5 +115,5 @@ func (d *Driver) LaunchEx(s Stream, f Function, grid, block Dim, shared uint32, 
 		add(attributeCooperative, 1)
 	}
 	a.config = launchConfig{grid: grid, block: block, shared: shared, stream: s, attrs: &a.attrs[0], count: uint32(n)}
-	return d.check(&d.c.launchEx, d.c.launchEx.call(uintptr(unsafe.Pointer(&a.config)), uintptr(f), uintptr(a.table()), 0))
+	return d.check(&d.c.launchEx, d.c.launchEx.quick(uintptr(unsafe.Pointer(&a.config)), uintptr(f), uintptr(a.table()), 0))
 }

@@ -25,7 +25,7 @@ func (d *Driver) AllocAsync(bytes uint64, pool MemPool, s Stream) (Ptr, error) {
 		return 0, missing(driverName, d.c.memAllocAsync.name)
 	}
 	var p Ptr
-	err := d.check(&d.c.memAllocAsync, d.c.memAllocAsync.call(uintptr(unsafe.Pointer(&p)), uintptr(bytes), uintptr(pool), uintptr(s)))
+	err := d.check(&d.c.memAllocAsync, d.c.memAllocAsync.quick(uintptr(unsafe.Pointer(&p)), uintptr(bytes), uintptr(pool), uintptr(s)))
 	return p, err
 }
 
@@ -34,7 +34,7 @@ func (d *Driver) FreeAsync(p Ptr, s Stream) error {
 	if !d.c.memFreeAsync.there() {
 		return missing(driverName, d.c.memFreeAsync.name)
 	}
-	return d.check(&d.c.memFreeAsync, d.c.memFreeAsync.call(uintptr(p), uintptr(s)))
+	return d.check(&d.c.memFreeAsync, d.c.memFreeAsync.quick(uintptr(p), uintptr(s), 0, 0))
 }
 
 // HostAlloc allocates pinned memory, which every context sees. mapped lets kernels see it too, by HostDevicePointer.

@@ -29,7 +29,7 @@ func (d *Driver) SynchronizeStream(s Stream) error {
 
 // StreamDone reports whether the work of a stream is done.
 func (d *Driver) StreamDone(s Stream) (bool, error) {
-	code := d.c.streamQuery.call(uintptr(s))
+	code := d.c.streamQuery.quick(uintptr(s), 0, 0, 0)
 	if code == codeNotReady {
 		return false, nil
 	}
@@ -57,12 +57,12 @@ func (d *Driver) DestroyEvent(e Event) error {
 
 // Record lets an event happen when the stream has done what it holds now.
 func (d *Driver) Record(e Event, s Stream) error {
-	return d.check(&d.c.eventRecord, d.c.eventRecord.call(uintptr(e), uintptr(s)))
+	return d.check(&d.c.eventRecord, d.c.eventRecord.quick(uintptr(e), uintptr(s), 0, 0))
 }
 
 // EventDone reports whether a recorded event has happened. One that was never recorded has.
 func (d *Driver) EventDone(e Event) (bool, error) {
-	code := d.c.eventQuery.call(uintptr(e))
+	code := d.c.eventQuery.quick(uintptr(e), 0, 0, 0)
 	if code == codeNotReady {
 		return false, nil
 	}
@@ -83,7 +83,7 @@ func (d *Driver) Elapsed(start, end Event) (float32, error) {
 
 // WaitEvent lets what is put on a stream from now on wait for an event. The host does not wait.
 func (d *Driver) WaitEvent(s Stream, e Event) error {
-	return d.check(&d.c.streamWaitEvent, d.c.streamWaitEvent.call(uintptr(s), uintptr(e), 0))
+	return d.check(&d.c.streamWaitEvent, d.c.streamWaitEvent.quick(uintptr(s), uintptr(e), 0, 0))
 }
 
 // WriteValue lets a stream write a 32-bit word in its turn, to device memory or to host memory that the device sees: a flag that
@@ -92,7 +92,7 @@ func (d *Driver) WriteValue(s Stream, at Ptr, value uint32) error {
 	if !d.c.streamWriteValue.there() {
 		return missing(driverName, d.c.streamWriteValue.name)
 	}
-	return d.check(&d.c.streamWriteValue, d.c.streamWriteValue.call(uintptr(s), uintptr(at), uintptr(value), 0))
+	return d.check(&d.c.streamWriteValue, d.c.streamWriteValue.quick(uintptr(s), uintptr(at), uintptr(value), 0))
 }
 
 // LaunchHostFunc lets a stream call a C function of one pointer in its turn. fn is not Go code: the driver calls from a thread of
