@@ -32,7 +32,7 @@ long: ## the tests that `make test` leaves out or runs on a sample, but for what
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m $(LONG)
 
 PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
-MODULES   := data/parquet data/sqlite tools/avo tools/site
+MODULES   := data/parquet data/sqlite plugins/cuda tools/avo tools/site
 modules: ## vet and tests of what has a go.mod of its own; one that has tools and no packages is only checked
 	@for m in $(MODULES); do echo "module $$m"; ( cd $$m && $(GO) mod verify && if [ -n "$$($(GO) list ./... 2>/dev/null)" ]; then \
 		CGO_ENABLED=0 $(GO) vet ./... && $(GO) test ./...; fi ) || exit 1; done

@@ -1,0 +1,211 @@
+package gpu
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program/group"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// plan gives all buffers their places and has the kernels made.
+func (b *builder) plan(ctx context.Context) (*plan, error) {
+	p := &plan{device: b.d, name: b.g.Name, graph: b.g, inputs: b.g.Inputs}
+	b.outputs(p)
+	b.merge(p)
+	p.scratch = b.arrange()
+	if err := b.functions(ctx); err != nil {
+		return nil, err
+	}
+	for i := range b.steps {
+		st := &b.steps[i]
+		for k := range st.args {
+			b.resolve(&st.args[k])
+		}
+		if st.copy != nil {
+			b.resolve(&st.copy.dst)
+			b.resolve(&st.copy.src)
+		}
+		if st.fill != nil {
+			b.resolve(&st.fill.dst)
+		}
+	}
+	for i := range b.buffers {
+		if x := &b.buffers[i]; x.kind == isConstant && (x.last != none || b.returned(p, i)) {
+			p.consts = append(p.consts, x.block.retain())
+		}
+		p.faults = p.faults || b.buffers[i].kind == isWord
+	}
+	p.buffers, p.steps = b.buffers, b.steps
+	return p, nil
+}
+
+// resolve names the buffer that has the memory.
+func (b *builder) resolve(a *arg) {
+	if a.buffer != none {
+		a.buffer = b.root(a.buffer)
+	}
+}
+
+func (b *builder) root(i int) int {
+	for b.buffers[i].root != i {
+		i = b.buffers[i].root
+	}
+	return i
+}
+
+// outputs says where the results of the program are, and makes buffers outputs that are returned.
+func (b *builder) outputs(p *plan) {
+	for _, id := range b.g.Outputs {
+		d := b.g.Desc(id)
+		t := b.at[id]
+		if x := &b.buffers[t.buffer]; x.kind == isTemp {
+			x.kind, x.index = isOutput, len(p.outputs)
+			p.made = append(p.made, t.buffer)
+		}
+		p.outputs = append(p.outputs, output{t.buffer, d})
+	}
+}
+
+func (b *builder) returned(p *plan, buffer int) bool {
+	return slices.ContainsFunc(p.outputs, func(o output) bool { return o.buffer == buffer })
+}
+
+// merge lets results take the memory of operands that nothing needs afterwards: within the scratch memory, and where an input is
+// donated. An input that was read for the last time before an output is written may be taken by that too.
+func (b *builder) merge(p *plan) {
+	for _, x := range b.pairs {
+		in, out := b.root(x.in), b.root(x.out)
+		i, o := &b.buffers[in], &b.buffers[out]
+		if in == out || i.kind != isTemp || i.last != x.step || o.first != x.step || i.bytes != o.bytes || o.kind != isTemp && o.kind != isOutput {
+			continue
+		}
+		if o.kind == isOutput {
+			i.kind, i.index = isOutput, o.index
+			for k := range p.made {
+				if p.made[k] == out {
+					p.made[k] = in
+				}
+			}
+		}
+		o.root, i.last = in, max(i.last, o.last)
+	}
+	for k := range p.outputs {
+		p.outputs[k].buffer = b.root(p.outputs[k].buffer)
+	}
+	b.donations(p)
+}
+
+// donations pairs outputs with inputs whose memory they may take, where it is given: of the same type first.
+func (b *builder) donations(p *plan) {
+	used := make([]bool, len(p.inputs))
+	for i := range p.inputs {
+		used[i] = b.returned(p, b.input(i))
+	}
+	p.donors = make([]int, len(p.made))
+	for k := range p.donors {
+		p.donors[k] = none
+	}
+	for _, same := range []bool{true, false} {
+		for k, out := range p.made {
+			if p.donors[k] != none {
+				continue
+			}
+			desc := p.outputs[b.buffers[out].index].desc
+			for i, in := range p.inputs {
+				if !used[i] && (in.SameType(desc) || !same && in.Bytes() == desc.Bytes()) && b.gives(b.input(i), out) {
+					p.donors[k], used[i] = i, true
+					break
+				}
+			}
+		}
+	}
+}
+
+// input is the buffer of an input.
+func (b *builder) input(i int) int { return i }
+
+// gives reports whether an output may take the memory of an input.
+func (b *builder) gives(in, out int) bool {
+	i, o := &b.buffers[in], &b.buffers[out]
+	if i.bytes != o.bytes || o.first == none {
+		return false
+	}
+	if i.last < o.first {
+		return true
+	}
+	return i.last == o.first && slices.ContainsFunc(b.pairs, func(x pair) bool { return x.step == o.first && x.in == in && b.root(x.out) == out })
+}
+
+// arrange places the temporaries in the scratch memory: the greatest first, each in the smallest gap that is free while it lives.
+// It returns the bytes of the memory.
+func (b *builder) arrange() int64 {
+	var temps []int
+	for i := range b.buffers {
+		if x := &b.buffers[i]; x.kind == isTemp && x.root == i && x.last != none {
+			temps = append(temps, i)
+		}
+	}
+	slices.SortStableFunc(temps, func(i, k int) int {
+		return cmp.Or(cmp.Compare(b.buffers[k].bytes, b.buffers[i].bytes), cmp.Compare(b.buffers[i].first, b.buffers[k].first))
+	})
+	var placed []int // by offset
+	total := int64(0)
+	for _, i := range temps {
+		x := &b.buffers[i]
+		size := roundUp(max(x.bytes, 1), grain)
+		end, at, gap := int64(0), int64(-1), int64(0)
+		for _, k := range placed {
+			y := &b.buffers[k]
+			if y.last < x.first || x.last < y.first {
+				continue
+			}
+			if room := y.offset - end; room >= size && (at < 0 || room < gap) {
+				at, gap = end, room
+			}
+			end = max(end, y.offset+roundUp(max(y.bytes, 1), grain))
+		}
+		if at < 0 {
+			at = end
+		}
+		x.offset = at
+		total = max(total, at+size)
+		n, _ := slices.BinarySearchFunc(placed, at, func(k int, at int64) int { return cmp.Compare(b.buffers[k].offset, at) })
+		placed = slices.Insert(placed, n, i)
+	}
+	return total
+}
+
+// functions has the kernels of all steps made.
+func (b *builder) functions(ctx context.Context) error {
+	var ks []*ir.Kernel
+	for _, k := range b.kernels {
+		if k != nil {
+			ks = append(ks, k)
+		}
+	}
+	if len(ks) == 0 {
+		return nil
+	}
+	fns, err := b.d.kernels.get(ctx, ks)
+	if err != nil {
+		return err
+	}
+	for i, k := range b.kernels {
+		if k != nil {
+			b.steps[i].fn, fns = fns[0], fns[1:]
+		}
+	}
+	return nil
+}
+
+// nodes is the nodes of a group in order, for names.
+func nodes(g *group.Graph, x *group.Group) []*op.Node {
+	var all []*op.Node
+	for _, k := range x.Nodes() {
+		all = append(all, &g.Nodes[k])
+	}
+	return all
+}

@@ -1,0 +1,281 @@
+package ir
+
+import (
+	"fmt"
+
+	"github.com/goburn/burn/core/dtype"
+)
+
+// Limits is what hardware allows. What is zero does not limit.
+type Limits struct {
+	Threads  int // of a block
+	Shared   int // bytes of shared memory of a block
+	Subgroup int // the size that subgroups have
+	Grid     [3]int
+	Buffers  int   // buffer parameters of a kernel
+	Bytes    int64 // of a buffer
+	Wide     int   // bytes of an access
+	// Types is what may be loaded and stored, Math what may be computed with besides bool, Atomics what atomics may change.
+	Types, Math, Atomics dtype.Set
+	MMA                  []MMA // if any is listed
+}
+
+// CheckError is a mistake in a kernel, or something that Check could not prove.
+type CheckError struct {
+	Kernel string
+	Inst   string // the instruction as Kernel.Line prints it; "" if it is none
+	Text   string
+}
+
+func (e *CheckError) Error() string {
+	if e.Inst == "" {
+		return "kernel " + e.Kernel + ": " + e.Text
+	}
+	return "kernel " + e.Kernel + ": " + e.Inst + ": " + e.Text
+}
+
+// Check proves that a launch is in order, with buffers the bytes of each slot: values are defined once and before they are used, types
+// fit, indices are inside their arrays and wide accesses are aligned, no index comes from signed arithmetic that may
+// overflow, barriers and waits are in control flow that is the same for the block, and subgroup operations in flow that is the same
+// for the subgroup, and the launch keeps to the limits. What it cannot prove is a *CheckError, as are mistakes.
+//
+// Indices are proved by intervals and residues, with the arguments of this launch: conditions narrow them (If and Select; Lt, Le, Eq, Ne
+// and And, Or, Not of them), also backwards through sums, products and quotients with constants. Nothing is known of values that come
+// from memory, so that indices made of them have to be clamped or guarded.
+//
+// Results of divisions by zero, shifts too far and casts out of range are left to interpretation.
+func Check(l Launch, buffers []int64, limits Limits) (err error) {
+	c := &checker{k: l.Kernel, l: l, limits: limits, buffers: buffers}
+	defer func() {
+		if r := recover(); r != nil {
+			e, ok := r.(*CheckError)
+			if !ok {
+				panic(r)
+			}
+			err = e
+		}
+	}()
+	c.launch()
+	c.form()
+	c.arguments()
+	c.ranges = newRanges(c.k, l, c.defs)
+	c.dead = map[*Inst]bool{}
+	c.bodies(c.k.Body)
+	c.flow()
+	return nil
+}
+
+type checker struct {
+	k       *Kernel
+	l       Launch
+	limits  Limits
+	buffers []int64
+	defs    []*Inst
+	ranges  *ranges
+	dead    map[*Inst]bool // first instructions of bodies that are never run
+	statics []uint8        // by value: 0 not looked at, 1 known when the kernel is compiled, 2 not
+}
+
+// fail ends the check. in is nil if no instruction is to blame.
+func (c *checker) fail(in *Inst, format string, args ...any) {
+	line := ""
+	if in != nil {
+		line = c.k.Line(in)
+	}
+	panic(&CheckError{c.k.Name, line, fmt.Sprintf(format, args...)})
+}
+
+func above[T int | int64](n, limit T) bool { return limit > 0 && n > limit }
+
+// launch checks the kernel's declarations and the grid.
+func (c *checker) launch() {
+	k, lim := c.k, c.limits
+	if k.Threads < 1 || above(k.Threads, lim.Threads) {
+		c.fail(nil, "%d threads, at most %d", k.Threads, lim.Threads)
+	}
+	if k.Subgroup < 0 || k.Subgroup&(k.Subgroup-1) != 0 || lim.Subgroup > 0 && k.Subgroup > 0 && k.Subgroup != lim.Subgroup {
+		c.fail(nil, "built for subgroups of %d, they have %d", k.Subgroup, lim.Subgroup)
+	}
+	for i, g := range c.l.Grid {
+		if g < 1 || above(g, lim.Grid[i]) || g > 1<<31-1 {
+			c.fail(nil, "grid %v, at most %v", c.l.Grid, lim.Grid)
+		}
+	}
+	for _, a := range append(append([]Array(nil), k.Shared...), k.Locals...) {
+		if !dtype.Any.Has(a.Type) || a.Len < 1 || a.Len > 1<<24 {
+			c.fail(nil, "array %s of %d %v", a.Name, a.Len, a.Type)
+		}
+		c.typed(nil, a.Type)
+	}
+	if shared := k.SharedBytes(); above(shared, lim.Shared) {
+		c.fail(nil, "%d bytes of shared memory, at most %d", shared, lim.Shared)
+	}
+	for _, f := range k.Frags {
+		c.fragments(f)
+	}
+}
+
+func (c *checker) fragments(f Fragments) {
+	m, sub := f.MMA, c.k.Subgroup
+	known := len(c.limits.MMA) == 0
+	for _, have := range c.limits.MMA {
+		known = known || have == m
+	}
+	switch {
+	case f.Len < 1 || f.Len > 1<<16 || f.Role > C:
+		c.fail(nil, "%d fragments %s of role %v", f.Len, f.Name, f.Role)
+	case !known:
+		c.fail(nil, "fragments %s: there is no %v", f.Name, m)
+	case sub < 4 || m.M < 1 || m.N < 1 || m.K < 1 || m.M > 256 || m.N > 256 || m.K > 256 || m.M%(sub/4) != 0 || m.N%8 != 0 || m.M*m.K%sub != 0 || m.K*m.N%sub != 0:
+		c.fail(nil, "fragments %s: %v does not divide among %d threads", f.Name, m, sub)
+	case m.Type != dtype.F16 && m.Type != dtype.BF16 && m.Type != dtype.F32:
+		c.fail(nil, "fragments %s: %v", f.Name, m)
+	}
+}
+
+// arguments checks the arguments of the launch and where they are.
+func (c *checker) arguments() {
+	k, lim := c.k, c.limits
+	if len(c.l.Args) != len(k.Params) {
+		c.fail(nil, "%d arguments for %d parameters", len(c.l.Args), len(k.Params))
+	}
+	n := 0
+	for i, p := range k.Params {
+		a := c.l.Args[i]
+		if !dtype.Any.Has(p.Type) || p.Access > Read|Write|Atomic {
+			c.fail(nil, "parameter %s: %v %v", p.Name, p.Type, p.Access)
+		}
+		c.typed(nil, p.Type)
+		if !p.IsBuffer() {
+			if canonical(p.Type, a.Bits) != a.Bits {
+				c.fail(nil, "argument %s: %#x is no %v", p.Name, a.Bits, p.Type)
+			}
+			continue
+		}
+		n++
+		if a.Slot < 0 || a.Slot >= len(c.buffers) {
+			c.fail(nil, "argument %s: slot %d of %d", p.Name, a.Slot, len(c.buffers))
+		}
+		if size := c.buffers[a.Slot]; a.Offset < 0 || a.Offset > size || a.Offset%int64(p.Type.Size()) != 0 || above(size-a.Offset, lim.Bytes) {
+			c.fail(nil, "argument %s: offset %d of %d bytes, at most %d", p.Name, a.Offset, size, lim.Bytes)
+		}
+	}
+	if above(n, lim.Buffers) {
+		c.fail(nil, "%d buffers, at most %d", n, lim.Buffers)
+	}
+}
+
+// typed demands that a type may be in memory or computed with.
+func (c *checker) typed(in *Inst, t dtype.DType) {
+	if all := c.limits.Types | c.limits.Math; all != 0 && t != dtype.Bool && !all.Has(t) {
+		c.fail(in, "the hardware has no %v", t)
+	}
+}
+
+// form checks types and that values are defined once, before they are used.
+func (c *checker) form() {
+	if len(c.k.Types) == 0 {
+		c.fail(nil, "no list of types")
+	}
+	c.defs = make([]*Inst, len(c.k.Types))
+	c.statics = make([]uint8, len(c.k.Types))
+	c.scope(c.k.Body, make([]bool, len(c.k.Types)), 0)
+}
+
+func (c *checker) scope(body []Inst, visible []bool, depth int) {
+	if depth > 100 {
+		c.fail(nil, "more than 100 bodies in each other")
+	}
+	var mine []Value
+	define := func(in *Inst) {
+		for _, v := range in.Out {
+			if v <= 0 || int(v) >= len(c.defs) || c.defs[v] != nil {
+				c.fail(in, "value %%%d is defined twice or not there", v)
+			}
+			c.defs[v], visible[v] = in, true
+			mine = append(mine, v)
+		}
+	}
+	use := func(in *Inst) {
+		for _, v := range in.Args {
+			if v <= 0 || int(v) >= len(c.defs) || !visible[v] {
+				c.fail(in, "value %%%d is not defined here", v)
+			}
+		}
+	}
+	for i := range body {
+		in := &body[i]
+		switch in.Op {
+		case While:
+			c.while(in, visible, depth)
+		case For:
+			use(in)
+			define(in)
+			c.proper(in)
+			c.scope(in.Body, visible, depth+1)
+			for _, v := range in.Out {
+				visible[v] = false
+			}
+		case If:
+			use(in)
+			c.proper(in)
+			c.scope(in.Body, visible, depth+1)
+			c.scope(in.Else, visible, depth+1)
+		default:
+			use(in)
+			define(in)
+			c.proper(in)
+		}
+	}
+	for _, v := range mine {
+		visible[v] = false
+	}
+}
+
+// while checks a While, whose condition sees what Head defines.
+func (c *checker) while(in *Inst, visible []bool, depth int) {
+	if len(in.Args) != 1 || len(in.Out) != 0 {
+		c.fail(in, "%d conditions, %d results", len(in.Args), len(in.Out))
+	}
+	last := in.Args[0]
+	if last <= 0 || int(last) >= len(c.defs) {
+		c.fail(in, "value %%%d is not there", last)
+	}
+	outside := visible[last]
+	c.scope(in.Head, visible, depth+1)
+	if d := c.defs[last]; !outside && !defines(in.Head, d) {
+		c.fail(in, "value %%%d is not defined here", last)
+	}
+	c.proper(in)
+	c.scope(in.Body, visible, depth+1)
+}
+
+func defines(body []Inst, d *Inst) bool {
+	for i := range body {
+		if &body[i] == d {
+			return true
+		}
+	}
+	return false
+}
+
+// proper checks the types of an instruction whose values are known to be there.
+func (c *checker) proper(in *Inst) {
+	if text := c.k.wrong(in); text != "" {
+		c.fail(in, "%s", text)
+	}
+	for _, v := range in.Out {
+		c.typed(in, c.k.Types[v])
+	}
+	if set := c.limits.Math; set != 0 && (in.Op >= Add && in.Op <= Le || in.Op >= Exp && in.Op <= Atan2) {
+		if t := c.k.Types[in.Args[0]]; t != dtype.Bool && !set.Has(t) {
+			c.fail(in, "the hardware does not compute with %v", t)
+		}
+	}
+	if set := c.limits.Atomics; set != 0 && in.Op >= AtomicAdd && in.Op <= SharedAdd && !set.Has(in.Type) {
+		c.fail(in, "the hardware has no atomics of %v", in.Type)
+	}
+	if (in.Op == Load || in.Op == Store || in.Op == SharedLoad || in.Op == SharedStore) && in.Width > 1 && above(int(in.Width)*in.Type.Size(), c.limits.Wide) {
+		c.fail(in, "an access of %d bytes, at most %d", int(in.Width)*in.Type.Size(), c.limits.Wide)
+	}
+}
