@@ -76,19 +76,19 @@ func Pad(t Target, dims, lo, hi []int, value uint64, x, y Operand) ir.Work {
 	last := len(in) - 1
 	u := unitOf(t, in[last]*size, before[last]*size, out[last]*size, int(px.offset), int(py.offset))
 	in[last], before[last], out[last] = in[last]*size/u.bytes(), before[last]*size/u.bytes(), out[last]*size/u.bytes()
-	n := product(out)
+	n := volume(out)
 	if n == 0 {
 		return s.work
 	}
-	s.each("pad", n, max(product(in), n)*u.width, func(p *step) func(ir.Value) {
+	s.each("pad", n, max(volume(in), n)*u.width, func(p *step) func(ir.Value) {
 		to, from := p.buffer("y", u.d, ir.Write, py), ir.Buf(-1)
-		if product(in) > 0 {
+		if volume(in) > 0 {
 			from = p.buffer("x", u.d, ir.Read, px)
 		}
 		return func(i ir.Value) {
 			at := p.Mul(i, p.Int(u.width))
 			padding := func() { p.Store(to, at, p.filled(u, value, size)...) }
-			if product(in) == 0 {
+			if volume(in) == 0 {
 				padding()
 				return
 			}

@@ -64,7 +64,7 @@ func Gather(t Target, g Indexing, padding int, x, indices, y Operand) ir.Work {
 // the index of the same place in slot 1 names.
 func GatherElements(t Target, whole, dims []int, axis int, x, indices, y Operand) ir.Work {
 	s := newSequence(t, 3, true)
-	n, all := product(dims), product(whole)
+	n, all := volume(dims), volume(whole)
 	if n == 0 {
 		return s.work
 	}
@@ -95,7 +95,7 @@ func GatherElements(t Target, whole, dims []int, axis int, x, indices, y Operand
 	return s.work
 }
 
-func product(dims []int) int {
+func volume(dims []int) int {
 	n := 1
 	for _, d := range dims {
 		n *= d

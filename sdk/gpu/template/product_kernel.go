@@ -120,7 +120,3 @@ func (m matrix) aligned(rows bool, extent, limit int, dims []int) int {
 	}
 	return 1
 }
-
-func ceil(a, b int) int { return (a + b - 1) / b }
-
-func numbered(name string, i int) string { return fmt.Sprintf("%s%d", name, i) }

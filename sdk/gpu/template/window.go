@@ -24,11 +24,11 @@ func WindowReduce(t Target, w Windows, how Join, indices bool, x, y, at Operand)
 		slots, states, to = 3, append(states, runningIndex{joiner{how, x.Type}}), append(to, placeOf(2, at))
 	}
 	s := newSequence(t, slots, false)
-	n := product(w.Out)
+	n := volume(w.Out)
 	if n == 0 {
 		return s.work
 	}
-	if product(w.Size) >= 1024 && n < 1<<14 && product(w.In) > 0 {
+	if volume(w.Size) >= 1024 && n < 1<<14 && volume(w.In) > 0 {
 		s.windowBlocks(w, states, placeOf(0, x), to)
 	} else {
 		s.windowThreads(w, states, placeOf(0, x), to)
@@ -41,7 +41,7 @@ type windowStates []running
 
 // reach is the greatest number that the indices of w compute with.
 func (w Windows) reach() int {
-	n := max(product(w.In), product(w.Out))
+	n := max(volume(w.In), volume(w.Out))
 	for d, size := range w.Size {
 		n = max(n, 2*(w.Out[len(w.Out)-len(w.Size)+d]*w.Stride[d]+size*w.Dilation[d]+max(w.Before[d], -w.Before[d])))
 	}
@@ -50,7 +50,7 @@ func (w Windows) reach() int {
 
 // windowThreads has a thread for each window.
 func (s *sequence) windowThreads(w Windows, states windowStates, x place, to []place) {
-	s.each("window", product(w.Out), w.reach(), func(p *step) func(ir.Value) {
+	s.each("window", volume(w.Out), w.reach(), func(p *step) func(ir.Value) {
 		b := states.buffers(p, x, to)
 		first := len(w.In) - len(w.Size)
 		return func(i ir.Value) {
@@ -66,7 +66,7 @@ func (s *sequence) windowThreads(w Windows, states windowStates, x place, to []p
 					w.inside(p, d, o[first+d], k, func(c ir.Value) { visit(d+1, append(coords[:len(coords):len(coords)], c)) })
 				})
 			}
-			if product(w.In) > 0 {
+			if volume(w.In) > 0 {
 				visit(0, o[:first])
 			}
 			found.store(b, i)
@@ -77,7 +77,7 @@ func (s *sequence) windowThreads(w Windows, states windowStates, x place, to []p
 // windowBlocks has a block for each window, whose threads have neighbouring parts of it.
 func (s *sequence) windowBlocks(w Windows, states windowStates, x place, to []place) {
 	const threads = 128
-	n, size := product(w.Out), product(w.Size)
+	n, size := volume(w.Out), volume(w.Size)
 	p := s.begin("window_blocks", threads, n, max(w.reach(), size+threads))
 	b := states.buffers(p, x, to)
 	first := len(w.In) - len(w.Size)
