@@ -212,13 +212,10 @@ func (b *bench) capture() (string, error) {
 	if on, err := d.Capturing(s); err != nil || !on {
 		return "", fmt.Errorf("capturing: %v, %v", on, err)
 	}
-	other, err := b.alloc(512) // allocation is allowed in thread-local mode of another stream
-	if err := errors.Join(d.Launch(s, f, one, one, 0, a), d.Set32(p+4, 3, 1, s), d.Copy(p+8, p, 8, s)); err != nil {
+	put := errors.Join(d.Launch(s, f, one, one, 0, a), d.Set32(p+4, 3, 1, s), d.Copy(p+8, p, 8, s))
+	g, err := d.EndCapture(s)
+	if err := errors.Join(put, err); err != nil {
 		return "", err
-	}
-	g, err2 := d.EndCapture(s)
-	if err2 != nil {
-		return "", fmt.Errorf("%w (allocation in between: %v, %v)", err2, other, err)
 	}
 	nodes, err := d.Nodes(g)
 	if err != nil || len(nodes) != 3 {

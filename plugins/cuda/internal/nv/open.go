@@ -63,19 +63,27 @@ func Open(s Search) *Libraries {
 					l.Driver = d
 				}
 			case "nvrtc":
-				if l.NVRTC, err = openNVRTC(handle, driver); err == nil {
+				if l.NVRTC, err = openNVRTC(handle, driver); err != nil {
+					l.NVRTC = nil
+				} else {
 					version = fmt.Sprintf("%d.%d", l.NVRTC.Major, l.NVRTC.Minor)
 				}
 			case "cublaslt":
-				if l.Lt, err = openLt(handle, driver); err == nil {
+				if l.Lt, err = openLt(handle, driver); err != nil {
+					l.Lt = nil
+				} else {
 					version = dotted(l.Lt.Version, 10000, 100)
 				}
 			case "cudnn":
-				if l.DNN, err = openDNN(handle, driver); err == nil {
+				if l.DNN, err = openDNN(handle, driver); err != nil {
+					l.DNN = nil
+				} else {
 					version = dotted(l.DNN.Version, 10000, 100)
 				}
 			case "nccl":
-				if l.NCCL, err = openNCCL(handle); err == nil {
+				if l.NCCL, err = openNCCL(handle); err != nil {
+					l.NCCL = nil
+				} else {
 					version = dotted(l.NCCL.Version, 10000, 100)
 				}
 			}

@@ -99,7 +99,8 @@ func (s *Search) candidates(names []string, system bool) []string {
 	return found
 }
 
-// toolkits are the library folders of CUDA toolkits in the usual place, the newest first.
+// toolkits are the library folders of CUDA toolkits in the usual place: cuda itself, which links to the one that was chosen, then
+// the newest first.
 func (s *Search) toolkits() []string {
 	found, _ := filepath.Glob(s.rooted("/usr/local/cuda*/lib64")) // the pattern is sound
 	slices.SortFunc(found, func(a, b string) int { return compareNumbers(b, a) })
