@@ -17,16 +17,10 @@ const (
 // attendLanes is attention without matrix instructions, of any type and any width of heads. Wide values are shared out to blocks,
 // which compute the scores again.
 func (s *sequence) attendLanes(f flash) {
-	r, c := 4, 4
-	switch {
-	case f.compute() == dtype.F64:
-		r, c = 2, 2
-	case f.Queries <= laneSide:
-		r = 1
-	}
+	r, c, resident := f.laneSizes(s.t)
 	extra := (f.ValueWidth + laneValues - 1) / laneValues
 	n := s.attend(f, "attention", laneSide*laneSide, laneSide*r, laneSide*c, extra)
-	l := &laneKernel{flashKernel: n, r: r, c: c, groups: (min(f.ValueWidth, laneValues) + 4*laneSide - 1) / (4 * laneSide)}
+	l := &laneKernel{flashKernel: n, r: r, c: c, groups: f.laneGroups(), resident: resident}
 	count := (f.Queries + n.rows - 1) / n.rows * f.Batch * f.Heads
 	all := n.Min(n.blocks, n.Int(count*extra-1))
 	l.used = n.Lt(n.blocks, n.Int(count*extra))
@@ -36,9 +30,36 @@ func (s *sequence) attendLanes(f flash) {
 	s.end(n.step)
 }
 
+// laneGroups is how many groups of four values a thread has.
+func (f flash) laneGroups() int {
+	return (min(f.ValueWidth, laneValues) + 4*laneSide - 1) / (4 * laneSide)
+}
+
+// laneSizes is the rows and columns of scores of a thread, the most for which shared memory is enough, and whether all columns of q stay there.
+func (f flash) laneSizes(t Target) (r, c int, resident bool) {
+	limit := min(t.Shared, 48<<10)
+	for _, side := range []int{4, 2, 1} {
+		r, c = side, side
+		if f.Queries <= laneSide {
+			r = 1
+		}
+		if side > 2 && f.compute() == dtype.F64 {
+			continue
+		}
+		for _, resident = range []bool{f.Width <= 64, false} {
+			l := laneKernel{flashKernel: &flashKernel{flash: f, rows: laneSide * r, tile: laneSide * c}, r: r, c: c, groups: f.laneGroups(), resident: resident}
+			if l.shared(t) <= limit {
+				return r, c, resident
+			}
+		}
+	}
+	return r, c, false
+}
+
 type laneKernel struct {
 	*flashKernel
-	r, c, groups   int // rows, keys, and fours of values of a thread
+	r, c, groups   int  // rows, keys, and fours of values of a thread
+	resident       bool // all columns of q stay in shared memory
 	used, value    ir.Value
 	x, y           ir.Value // column and row of the thread in the square
 	qs, ks, vs, ps ir.Mem
@@ -50,18 +71,28 @@ func (l *laneKernel) qStride() int { return l.rows + 4 }
 func (l *laneKernel) kStride() int { return l.tile + 4 }
 func (l *laneKernel) vStride() int { return 4 * laneSide * l.groups }
 
-// resident reports whether all columns of q stay in shared memory.
-func (l *laneKernel) resident() bool { return l.Width <= 64 }
+// qColumns is how many columns of q are in shared memory.
+func (l *laneKernel) qColumns() int {
+	if l.resident {
+		return (l.Width + laneChunk - 1) / laneChunk * laneChunk
+	}
+	return laneChunk
+}
+
+// shared is the bytes of shared memory of a block.
+func (l *laneKernel) shared(t Target) int {
+	n := l.qColumns()*l.qStride() + laneChunk*(l.kStride()+l.vStride()) + l.tile*l.qStride()
+	if t.Subgroup < laneSide {
+		n += 2 * l.rows * laneSide
+	}
+	return n * l.compute().Size()
+}
 
 func (l *laneKernel) build() {
 	d := l.compute()
 	thread := l.Thread()
 	l.x, l.y = l.Rem(thread, l.Int(laneSide)), l.Div(thread, l.Int(laneSide))
-	columns := laneChunk
-	if l.resident() {
-		columns = (l.Width + laneChunk - 1) / laneChunk * laneChunk
-	}
-	l.qs, l.ks = l.Shared("qs", d, columns*l.qStride()), l.Shared("ks", d, laneChunk*l.kStride())
+	l.qs, l.ks = l.Shared("qs", d, l.qColumns()*l.qStride()), l.Shared("ks", d, laneChunk*l.kStride())
 	l.vs, l.ps = l.Shared("vs", d, laneChunk*l.vStride()), l.Shared("ps", d, l.tile*l.qStride())
 	l.sum, l.top, l.all = l.Local("sum", d, l.r*4*l.groups), l.Local("top", d, l.r), l.Local("all", d, l.r)
 	for k := range l.r * 4 * l.groups {
@@ -71,8 +102,8 @@ func (l *laneKernel) build() {
 		l.Set(l.top, l.Int(k), l.Float(d, math.Inf(-1)))
 		l.Set(l.all, l.Int(k), l.Float(d, 0))
 	}
-	if l.resident() {
-		l.stageRows(l.qs, l.qStride(), l.q, l.qRow, l.first, l.queries, l.rows, l.Int(0), columns)
+	if l.resident {
+		l.stageRows(l.qs, l.qStride(), l.q, l.qRow, l.first, l.queries, l.rows, l.Int(0), l.qColumns())
 	}
 	l.For(l.lo, l.hi, l.tile, func(j ir.Value) {
 		l.weigh(j, l.scores(j))
@@ -108,7 +139,7 @@ func (l *laneKernel) scores(j ir.Value) []ir.Value {
 		l.Barrier()
 		l.stageRows(l.ks, l.kStride(), l.k, l.kRow, j, l.keys, l.tile, column, laneChunk)
 		base := column
-		if !l.resident() {
+		if !l.resident {
 			base = l.Int(0)
 			l.stageRows(l.qs, l.qStride(), l.q, l.qRow, l.first, l.queries, l.rows, column, laneChunk)
 		}
@@ -118,8 +149,8 @@ func (l *laneKernel) scores(j ir.Value) []ir.Value {
 			acc[k] = l.Get(dots, l.Int(k))
 		}
 		for c := range laneChunk {
-			q := l.SharedLoadWide(l.qs, l.Add(l.Mul(l.Add(base, l.Int(c)), l.Int(l.qStride())), l.Mul(l.y, l.Int(l.r))), l.r)
-			k := l.SharedLoadWide(l.ks, l.Add(l.Int(c*l.kStride()), l.Mul(l.x, l.Int(l.c))), l.c)
+			q := l.sharedRun(l.qs, l.Add(l.Mul(l.Add(base, l.Int(c)), l.Int(l.qStride())), l.Mul(l.y, l.Int(l.r))), l.r)
+			k := l.sharedRun(l.ks, l.Add(l.Int(c*l.kStride()), l.Mul(l.x, l.Int(l.c))), l.c)
 			for a := range q {
 				for b := range k {
 					acc[a*l.c+b] = l.FMA(q[a], k[b], acc[a*l.c+b])
@@ -171,7 +202,7 @@ func (l *laneKernel) weigh(j ir.Value, scores []ir.Value) {
 			row[a] = weights[a*l.c+b]
 		}
 		key := l.Add(l.Mul(l.x, l.Int(l.c)), l.Int(b))
-		l.SharedStore(l.ps, l.Add(l.Mul(key, l.Int(l.qStride())), l.Mul(l.y, l.Int(l.r))), row...)
+		l.sharedPut(l.ps, l.Add(l.Mul(key, l.Int(l.qStride())), l.Mul(l.y, l.Int(l.r))), row)
 	}
 }
 
@@ -238,10 +269,10 @@ func (l *laneKernel) collect(j ir.Value) {
 			acc[k] = l.Get(l.sum, l.Int(k))
 		}
 		for k := range laneChunk {
-			p := l.SharedLoadWide(l.ps, l.Add(l.Mul(l.Add(chunk, l.Int(k)), l.Int(l.qStride())), l.Mul(l.y, l.Int(l.r))), l.r)
+			p := l.sharedRun(l.ps, l.Add(l.Mul(l.Add(chunk, l.Int(k)), l.Int(l.qStride())), l.Mul(l.y, l.Int(l.r))), l.r)
 			for g := range l.groups {
 				at := l.Add(l.Int(k*width+g*4*laneSide), l.Mul(l.x, l.Int(4)))
-				v := l.valuesOf(at)
+				v := l.sharedRun(l.vs, at, 4)
 				for a := range p {
 					for b := range v {
 						i := (a*l.groups+g)*4 + b
@@ -254,14 +285,6 @@ func (l *laneKernel) collect(j ir.Value) {
 			l.Set(l.sum, l.Int(k), acc[k])
 		}
 	})
-}
-
-// valuesOf is four neighbouring values in shared memory.
-func (l *laneKernel) valuesOf(at ir.Value) []ir.Value {
-	if l.compute().Size() == 4 {
-		return l.SharedLoadWide(l.vs, at, 4)
-	}
-	return append(l.SharedLoadWide(l.vs, at, 2), l.SharedLoadWide(l.vs, l.Add(at, l.Int(2)), 2)...)
 }
 
 // finish stores the results.

@@ -160,8 +160,9 @@ func (s *sequence) radixMove(m radixPass) {
 		p.If(p.And(used, p.Lt(p.Add(base, e), p.Int(m.n))), func() {
 			raw, place := p.SharedLoad(keys, e), p.SharedLoad(places, e)
 			digit := m.digit(p, raw)
-			start := p.Load(starts, p.join([]int{m.rows, m.digits(), m.tiles}, row, digit, tile))
-			to := p.Add(p.Cast(p.Index, start), p.Sub(e, first(digit)))
+			start := p.Min(p.Load(starts, p.join([]int{m.rows, m.digits(), m.tiles}, row, digit, tile)), p.Const(dtype.U32, uint64(m.n)))
+			own := p.Cast(p.Index, p.Min(first(digit), p.Const(dtype.U32, uint64(m.tile()))))
+			to := p.Add(p.Cast(p.Index, start), p.Sub(e, own))
 			if !m.last {
 				at := p.join([]int{m.rows, m.n}, row, p.clamp(to, 0, m.n-1))
 				p.Store(toKeys, at, raw)
@@ -238,7 +239,7 @@ func (m radixPass) rankByBallot(p *step, base ir.Value, load func(ir.Value) (raw
 		p.SharedStore(keys, at, raw[k])
 		p.SharedStore(places, at, place[k])
 	}
-	return func(digit ir.Value) ir.Value { return p.Cast(p.Index, p.SharedLoad(begins, digit)) }
+	return func(digit ir.Value) ir.Value { return p.SharedLoad(begins, digit) }
 }
 
 // rankByCounters does the same with a counter for each digit of each thread, whose elements are neighbours.
@@ -279,7 +280,5 @@ func (m radixPass) rankByCounters(p *step, base ir.Value, load func(ir.Value) (r
 		p.SharedStore(keys, at, raw[k])
 		p.SharedStore(places, at, place[k])
 	}
-	return func(digit ir.Value) ir.Value {
-		return p.Cast(p.Index, p.SharedLoad(counters, p.Mul(digit, p.Int(m.threads))))
-	}
+	return func(digit ir.Value) ir.Value { return p.SharedLoad(counters, p.Mul(digit, p.Int(m.threads))) }
 }

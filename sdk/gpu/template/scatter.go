@@ -177,7 +177,7 @@ func (s *sequence) starts(g Indexing, sorted place) place {
 			below := p.Local("below", p.Index, 1)
 			p.Put(below, p.Int(0))
 			for step := 1 << (bits.Len(uint(g.Count)) - 1); step > 0; step /= 2 {
-				try := p.Add(p.At(below), p.Int(step))
+				try := p.Add(p.clamp(p.At(below), 0, g.Count), p.Int(step))
 				key := p.Load(keys, p.join([]int{g.Batch, g.Count}, c[0], p.clamp(p.Sub(try, p.Int(1)), 0, g.Count-1)))
 				ok := p.And(p.Le(try, p.Int(g.Count)), p.Lt(key, p.Cast(dtype.U32, c[1])))
 				p.Put(below, p.Select(ok, try, p.At(below)))

@@ -51,7 +51,8 @@ type step struct {
 	threads int // of a block
 	args    []ir.Arg
 	grid    [3]int
-	blocks  ir.Value // the block's number over the whole grid
+	blocks  ir.Value      // the block's number over the whole grid
+	shared  []dtype.DType // types of shared arrays
 }
 
 // begin starts a kernel that runs on so many blocks of so many threads. Indices are 64 bits wide where there are more threads, or
@@ -192,4 +193,35 @@ func (p *step) zeros(d dtype.DType, n int) []ir.Value {
 		v[k] = p.Const(d, 0)
 	}
 	return v
+}
+
+// sharedRun is n neighbouring elements of a shared array from at on, a multiple of n, in accesses as wide as they may be.
+func (p *step) sharedRun(m ir.Mem, at ir.Value, n int) []ir.Value {
+	var out []ir.Value
+	for w := p.widest(m, n); len(out) < n; {
+		out = append(out, p.SharedLoadWide(m, p.Add(at, p.Int(len(out))), w)...)
+	}
+	return out
+}
+
+// sharedPut is the inverse of sharedRun.
+func (p *step) sharedPut(m ir.Mem, at ir.Value, v []ir.Value) {
+	for w, k := p.widest(m, len(v)), 0; k < len(v); k += w {
+		p.SharedStore(m, p.Add(at, p.Int(k)), v[k:k+w]...)
+	}
+}
+
+// widest is the greatest power of two that divides n and is no more elements of m than an access may have.
+func (p *step) widest(m ir.Mem, n int) int {
+	w := 1
+	for n%(2*w) == 0 && 2*w*p.shared[m].Size() <= max(p.t.Wide, 1) {
+		w *= 2
+	}
+	return w
+}
+
+// Shared adds an array in the memory of the block.
+func (p *step) Shared(name string, d dtype.DType, n int) ir.Mem {
+	p.shared = append(p.shared, d)
+	return p.Builder.Shared(name, d, n)
 }

@@ -138,8 +138,8 @@ func (s *sequence) sortBlock(k sorting, length int, x, values, indices place) {
 	p.For(one, p.Int(bits.Len(uint(length))), 1, func(merge ir.Value) {
 		p.For(p.Int(0), merge, 1, func(pass ir.Value) {
 			p.Barrier()
-			log := p.clamp(p.Sub(p.Sub(merge, one), pass), 0, 30)
-			stride := p.Binary(ir.Shl, one, log)
+			log := p.Sub(p.Sub(merge, one), pass)
+			stride := p.powerOfTwo(log, length/2)
 			p.For(thread, p.Int(n/2), threads, func(q ir.Value) {
 				low := p.And(q, p.Sub(stride, one))
 				i := p.And(p.Add(p.Mul(p.Sub(q, low), p.Int(2)), low), p.Int(n-1))
@@ -147,7 +147,7 @@ func (s *sequence) sortBlock(k sorting, length int, x, values, indices place) {
 				ki, kj := p.SharedLoad(keys, i), p.SharedLoad(keys, j)
 				oi, oj := p.SharedLoad(order, i), p.SharedLoad(order, j)
 				after := p.Binary(ir.Or, p.Lt(kj, ki), p.And(p.Eq(ki, kj), p.Lt(oj, oi)))
-				falling := p.Ne(p.And(p.And(i, p.Int(length-1)), p.Binary(ir.Shl, one, p.clamp(merge, 0, 30))), p.Int(0))
+				falling := p.Ne(p.And(p.And(i, p.Int(length-1)), p.powerOfTwo(merge, length)), p.Int(0))
 				p.If(p.Ne(after, falling), func() {
 					p.SharedStore(keys, i, kj)
 					p.SharedStore(keys, j, ki)
@@ -171,4 +171,10 @@ func (s *sequence) sortBlock(k sorting, length int, x, values, indices place) {
 		})
 	})
 	s.end(p)
+}
+
+// powerOfTwo is 2 to the power of log, an index that is at most most.
+func (p *step) powerOfTwo(log ir.Value, most int) ir.Value {
+	v := p.Binary(ir.Shl, p.Const(dtype.U32, 1), p.Cast(dtype.U32, p.clamp(log, 0, 31)))
+	return p.Cast(p.Index, p.Min(v, p.Const(dtype.U32, uint64(most))))
 }
