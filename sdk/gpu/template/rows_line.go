@@ -67,7 +67,7 @@ func (k *line) each(body func(p placed)) int {
 	rows := k.rows.size()
 	if k.lanes == k.threads {
 		return m.blocks(rows, func(block ir.Value) {
-			body(placed{row: k.wr.at(block), lane: m.Thread()})
+			body(placed{row: k.wr.at(block).settled(), lane: m.Thread()})
 			k.between(rows)
 		})
 	}
@@ -79,7 +79,7 @@ func (k *line) each(body func(p placed)) int {
 			p.valid = m.Lt(i, k.count)
 			i = m.Min(i, m.Sub(k.count, m.Int(1)))
 		}
-		p.row = k.wr.at(i)
+		p.row = k.wr.at(i).settled()
 		body(p)
 	})
 }
@@ -255,12 +255,14 @@ func (k *line) lift(r Row, s *sums, p *Pass, row *spot, cols []*spot) {
 	}
 }
 
+// waves is how many blocks there are for each that runs at a time, where that can be chosen.
+const waves = 4
+
 // splitRow is the work where rows are so few that parts of each are joined first.
 func (l *layout) splitRow(width int) ir.Work {
 	rows, vectors := l.rows.size(), l.cols.size()/width
-	lanes := min(2*threads, l.t.Threads)
-	blocks := max(1, l.t.Units*l.t.Blocks*threads/lanes)
-	parts := max(2, min(ceil(vectors, 4*lanes), ceil(blocks, rows)))
+	lanes := min(threads, l.t.Threads)
+	parts := max(2, min(ceil(vectors, 8*lanes), ceil(waves*l.t.Units*l.t.Blocks*threads/lanes, rows)))
 	size := ceil(vectors, parts) // vectors of a part
 	parts = ceil(vectors, size)
 	first := *l
@@ -278,7 +280,7 @@ func (l *layout) splitRow(width int) ir.Work {
 	ofRow, ofPart := m.size("parts", parts), m.size("size", size)
 	b := k.board(p)
 	grid := m.blocks(rows*parts, func(block ir.Value) {
-		row := k.wr.at(m.Div(block, ofRow))
+		row := k.wr.at(m.Div(block, ofRow)).settled()
 		lo := m.Mul(m.Rem(block, ofRow), ofPart)
 		hi := m.Min(k.end, m.Add(lo, ofPart))
 		r := k.begin(row)

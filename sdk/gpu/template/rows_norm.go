@@ -140,9 +140,9 @@ func (n *lines) visit(at placed, reads, all []int, body func(col *spot, x map[in
 		return
 	}
 	now := map[int][][]ir.Value{} // by operand and step, what no other pass reads
-	var fresh []int
+	var fresh []int               // what several rows share is near already
 	for _, i := range reads {
-		if !n.loaded[i] {
+		if _, several := n.operand[i]; !n.loaded[i] && (several || !n.rows.fixed(n.in(i))) {
 			fresh = append(fresh, i)
 		}
 	}
@@ -168,7 +168,7 @@ func (n *lines) visit(at placed, reads, all []int, body func(col *spot, x map[in
 				switch l, ok := n.operand[i]; {
 				case ok:
 					x[i] = n.get(l, step)
-				case whole:
+				case now[i] != nil:
 					x[i] = now[i][step]
 				default:
 					x[i] = n.load(i, at.row, col)
