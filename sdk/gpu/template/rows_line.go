@@ -54,27 +54,27 @@ func ceilPower(n int) int {
 	return p
 }
 
-// placed is a row in the kernel.
-type placed struct {
+// rowShare is the part that a thread takes in a row.
+type rowShare struct {
 	row   *spot
 	lane  ir.Value
 	valid ir.Value // none where each thread has a row
 }
 
 // each runs body for the rows that this thread takes part in.
-func (k *line) each(body func(p placed)) int {
+func (k *line) each(body func(p rowShare)) int {
 	m := k.m
 	rows := k.rows.size()
 	if k.lanes == k.threads {
 		return m.blocks(rows, func(block ir.Value) {
-			body(placed{row: k.wr.at(block).settled(), lane: m.Thread()})
+			body(rowShare{row: k.wr.at(block).settled(), lane: m.Thread()})
 			k.between(rows)
 		})
 	}
 	per := k.threads / k.lanes
 	return m.blocks(ceil(rows, per), func(block ir.Value) {
 		i := m.Add(m.times(block, per), m.Div(m.Thread(), m.Int(k.lanes)))
-		p := placed{lane: m.Rem(m.Thread(), m.Int(k.lanes))}
+		p := rowShare{lane: m.Rem(m.Thread(), m.Int(k.lanes))}
 		if rows%per != 0 {
 			p.valid = m.Lt(i, k.count)
 			i = m.Min(i, m.Sub(k.count, m.Int(1)))
@@ -204,7 +204,7 @@ func (k *line) board(p *Pass) *board {
 }
 
 // leader runs body in one thread of the row.
-func (k *line) leader(p placed, body func()) {
+func (k *line) leader(p rowShare, body func()) {
 	cond := k.m.Eq(p.lane, k.m.Int(0))
 	if p.valid != 0 {
 		cond = k.m.And(cond, p.valid)
@@ -229,7 +229,7 @@ func (l *layout) row() ir.Work {
 	k := newLine(l, l.Name, width, rowLanes(l.t, vectors, 8))
 	p := &l.Passes[0]
 	b := k.board(p)
-	grid := k.each(func(at placed) {
+	grid := k.each(func(at rowShare) {
 		r := k.begin(at.row)
 		r.Before(k.m.Builder, 0)
 		s := newSums(k.m, p, k.width)
