@@ -13,42 +13,76 @@ import (
 // plan gives all buffers their places and has the kernels made.
 func (b *builder) plan(ctx context.Context) (*plan, error) {
 	p := &plan{device: b.d, name: b.g.Name, graph: b.g, inputs: b.g.Inputs}
+	for _, id := range b.g.Outputs {
+		p.outputs = append(p.outputs, output{b.at[id].buffer, b.g.Desc(id)})
+	}
+	return p, b.finish(ctx, p)
+}
+
+// finish completes a plan whose outputs are known.
+func (b *builder) finish(ctx context.Context, p *plan) error {
 	b.outputs(p)
+	b.lives()
 	b.merge(p)
 	p.scratch = b.arrange()
 	if err := b.functions(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	for i := range b.steps {
-		st := &b.steps[i]
-		for k := range st.args {
-			b.resolve(&st.args[k])
-		}
-		if st.copy != nil {
-			b.resolve(&st.copy.dst)
-			b.resolve(&st.copy.src)
-		}
-		if st.fill != nil {
-			b.resolve(&st.fill.dst)
+		b.steps[i].each(func(a *arg) {
+			if a.buffer != none {
+				a.buffer = b.root(a.buffer)
+			}
+		})
+		if c := b.steps[i].call; c != nil {
+			for k := range c.spare.in {
+				c.spare.in[k].buffer = b.root(c.spare.in[k].buffer)
+			}
+			c.spare.out = b.root(c.spare.out)
 		}
 	}
 	for i := range b.buffers {
-		if x := &b.buffers[i]; x.kind == isConstant && (x.last != none || b.returned(p, i)) {
+		x := &b.buffers[i]
+		if x.kind == isConstant && (x.last != none || b.returned(p, i)) {
 			p.consts = append(p.consts, x.block.retain())
 		}
-		p.faults = p.faults || b.buffers[i].kind == isWord
+		p.faults = p.faults || x.kind == isWord && x.last != none
 	}
 	p.buffers, p.steps = b.buffers, b.steps
-	return p, nil
+	return nil
 }
 
-// resolve names the buffer that has the memory.
-func (b *builder) resolve(a *arg) {
-	if a.buffer != none {
-		a.buffer = b.root(a.buffer)
+// lives finds between which steps the contents of buffers matter. What a group reads and writes matters during all its steps.
+func (b *builder) lives() {
+	for from := 0; from < len(b.steps); {
+		to := from
+		for to+1 < len(b.steps) && b.steps[to+1].group == b.steps[from].group {
+			to++
+		}
+		for i := from; i <= to; i++ {
+			b.steps[i].each(func(a *arg) {
+				if a.buffer != none {
+					b.buffers[a.buffer].live(from, to)
+				}
+			})
+			if c := b.steps[i].call; c != nil {
+				for _, t := range c.spare.in {
+					b.buffers[t.buffer].live(from, to)
+				}
+			}
+		}
+		from = to + 1
 	}
 }
 
+func (x *buffer) live(first, last int) {
+	if x.first == none {
+		x.first = first
+	}
+	x.last = max(x.last, last)
+}
+
+// root is the buffer whose memory buffer i takes.
 func (b *builder) root(i int) int {
 	for b.buffers[i].root != i {
 		i = b.buffers[i].root
@@ -56,16 +90,13 @@ func (b *builder) root(i int) int {
 	return i
 }
 
-// outputs says where the results of the program are, and makes buffers outputs that are returned.
+// outputs makes buffers that are returned ones that runs make.
 func (b *builder) outputs(p *plan) {
-	for _, id := range b.g.Outputs {
-		d := b.g.Desc(id)
-		t := b.at[id]
-		if x := &b.buffers[t.buffer]; x.kind == isTemp {
-			x.kind, x.index = isOutput, len(p.outputs)
-			p.made = append(p.made, t.buffer)
+	for k, o := range p.outputs {
+		if x := &b.buffers[o.buffer]; x.kind == isTemp {
+			x.kind, x.index = isOutput, k
+			p.made = append(p.made, o.buffer)
 		}
-		p.outputs = append(p.outputs, output{t.buffer, d})
 	}
 }
 

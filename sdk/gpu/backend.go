@@ -23,6 +23,8 @@ type Options struct {
 	Plain bool
 	// NoLibraries leaves the vendor's libraries unused.
 	NoLibraries bool
+	// TF32 lets libraries round factors of f32 to 10 bits of mantissa.
+	TF32 bool
 	// Staging bounds the bytes of host memory for copies to and from a device, 256 MiB by default.
 	Staging int64
 	// Plans bounds the bytes of what is kept of nodes that were executed before, 64 MiB by default.

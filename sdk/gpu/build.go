@@ -1,7 +1,6 @@
 package gpu
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -24,6 +23,8 @@ type builder struct {
 	steps   []step
 	kernels []*ir.Kernel // by step; nil for steps that launch none
 	pairs   []pair
+	own     bool // libraries are not asked
+	folds   bool // groups that depend on constants alone are computed once
 }
 
 // kind says whose memory a buffer is.
@@ -34,6 +35,7 @@ const (
 	isInput                // bound by each run
 	isOutput               // made by each run
 	isConstant             // of the plan
+	isEarly                // computed of constants, and then one
 	isWord                 // by which a run reports indices out of range
 )
 
@@ -43,7 +45,7 @@ type buffer struct {
 	index int    // of the input or output
 	block *block // of a constant
 	bytes int64
-	// first and last are the steps between which the contents matter; last is -1 where no step uses it.
+	// first and last are the steps between which the contents matter, none where no step uses it.
 	first, last int
 	offset      int64 // of a temporary in the scratch memory
 	root        int   // the buffer whose memory it takes, itself if it has its own
@@ -59,6 +61,9 @@ type step struct {
 	args []arg
 	copy *copyStep
 	fill *fillStep
+	call *callStep
+	// early says that the step computes constants.
+	early bool
 	// group is what the step computes, with others perhaps, and node the first node of it.
 	group *group.Group
 	node  *op.Node
@@ -85,6 +90,26 @@ type fillStep struct {
 	dst     arg
 	bytes   int64
 	pattern uint32
+}
+
+// each calls f with all that a step refers to.
+func (st *step) each(f func(a *arg)) {
+	for k := range st.args {
+		f(&st.args[k])
+	}
+	if c := st.copy; c != nil {
+		f(&c.dst)
+		f(&c.src)
+	}
+	if x := st.fill; x != nil {
+		f(&x.dst)
+	}
+	if c := st.call; c != nil {
+		for k := range c.args {
+			f(&c.args[k])
+		}
+		f(&c.workspace)
+	}
 }
 
 // newBuilder decides about groups.
@@ -114,42 +139,94 @@ func (b *builder) constant(d op.Desc, x *block) {
 	b.at[d.ID] = contiguous(b.add(buffer{kind: isConstant, block: x, bytes: int64(d.Bytes())}), d)
 }
 
+// groups makes the steps of all groups, which are in an order of execution.
+func (b *builder) groups(all []*group.Group) error {
+	for _, x := range all {
+		if err := b.group(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // group makes the steps of a group.
 func (b *builder) group(x *group.Group) error {
 	if b.asView(x) || b.asNumber(x) {
 		return nil
 	}
-	err := b.lower(x)
-	if nodes := x.Nodes(); errors.Is(err, core.ErrUnsupported) && len(nodes) > 1 {
-		for _, k := range nodes {
-			single := b.single(k)
-			b.of[k] = single
+	done, err := b.call(x)
+	if !done && err == nil {
+		err = b.lower(x)
+		if parts := b.parts(x); errors.Is(err, core.ErrUnsupported) && len(parts) > 0 {
+			return b.groups(parts)
 		}
-		for _, k := range nodes {
-			if err := b.group(b.of[k]); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
 	if err != nil {
-		return &core.NodeError{Op: b.node(x).Op.String(), Outputs: x.Outputs, Err: err}
+		return nodeError(b.node(x), err)
 	}
 	return nil
 }
 
-// single is the group of one node.
-func (b *builder) single(k int) *group.Group {
-	n := &b.g.Nodes[k]
-	x := &group.Group{Anchor: k, Outputs: n.Outputs, At: k}
-	seen := map[op.TensorID]bool{}
-	for _, id := range n.Inputs {
-		if !seen[id] {
-			seen[id] = true
-			x.Inputs = append(x.Inputs, id)
+// nodeError names the node of an error, if it has no name yet.
+func nodeError(n *op.Node, err error) error {
+	if named := (*core.NodeError)(nil); errors.As(err, &named) {
+		return err
+	}
+	return &core.NodeError{Op: n.Op.String(), Outputs: n.Outputs, Err: err}
+}
+
+// parts divides a group that has no kernel: what comes before its anchor, the anchor, and what comes behind it, or else into its
+// nodes.
+func (b *builder) parts(x *group.Group) []*group.Group {
+	nodes := x.Nodes()
+	if len(nodes) < 2 {
+		return nil
+	}
+	var sets [][]int
+	if x.Anchor != group.None {
+		sets = [][]int{x.Prologue, {x.Anchor}, x.Epilogue}
+	} else {
+		for _, k := range nodes {
+			sets = append(sets, []int{k})
 		}
 	}
-	return x
+	var all []*group.Group
+	for _, set := range sets {
+		if len(set) == 0 {
+			continue
+		}
+		p := b.subset(set)
+		for _, k := range set {
+			b.of[k] = p
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// subset is the group of some nodes: of one, or of elementwise ones.
+func (b *builder) subset(set []int) *group.Group {
+	p := &group.Group{Kind: group.Elementwise, Anchor: group.None, Epilogue: set, At: set[len(set)-1], Inputs: b.reads(set)}
+	if len(set) == 1 {
+		p.Kind, p.Anchor, p.Epilogue = group.Single, set[0], nil
+		p.Outputs = b.g.Nodes[set[0]].Outputs
+		return p
+	}
+	inside := map[int]bool{}
+	for _, k := range set {
+		inside[k] = true
+	}
+	for _, k := range set {
+		for _, d := range b.g.Nodes[k].Outputs {
+			for _, u := range b.g.Users(d.ID) {
+				if u == group.Outside || !inside[u] {
+					p.Outputs = append(p.Outputs, d)
+					break
+				}
+			}
+		}
+	}
+	return p
 }
 
 // node is what a group is named by.
@@ -166,15 +243,25 @@ func (b *builder) lower(x *group.Group) error {
 	for _, d := range x.Outputs {
 		empty = empty && d.Shape.Size() == 0
 	}
+	k := isTemp
+	if b.early(x) {
+		k = isEarly
+	}
 	var in, out []template.Operand
 	var slots []int
-	for _, id := range x.Inputs {
-		t := b.at[id]
-		in = append(in, template.Operand{Type: b.g.Desc(id).DType, View: t.view})
-		slots = append(slots, t.buffer)
-	}
 	var work ir.Work
 	if !empty {
+		for i, id := range x.Inputs {
+			t := b.at[id]
+			if t.buffer != none && !b.takes(x, i, b.g.Desc(id), t) {
+				var err error
+				if t, err = b.packed(x, b.g.Desc(id), t, k); err != nil {
+					return err
+				}
+			}
+			in = append(in, template.Operand{Type: b.g.Desc(id).DType, View: t.view})
+			slots = append(slots, t.buffer)
+		}
 		for _, d := range x.Outputs {
 			out = append(out, template.Operand{Type: d.DType, View: contiguous(0, d).view})
 		}
@@ -184,15 +271,33 @@ func (b *builder) lower(x *group.Group) error {
 		}
 	}
 	for _, d := range x.Outputs {
-		t := contiguous(b.add(buffer{bytes: int64(d.Bytes())}), d)
+		t := contiguous(b.add(buffer{kind: k, bytes: int64(d.Bytes())}), d)
 		b.at[d.ID] = t
 		slots = append(slots, t.buffer)
 	}
-	return b.work(x, work, slots)
+	return b.work(x, work, slots, k == isEarly)
+}
+
+// packed is a contiguous copy of t, made for the sake of group x.
+func (b *builder) packed(x *group.Group, d op.Desc, t tensor, k kind) (tensor, error) {
+	n, err := op.New(op.Copy, []op.Desc{d})
+	if err != nil {
+		return t, err
+	}
+	n.Inputs, n.Outputs[0].ID = []op.TensorID{d.ID}, d.ID+1
+	p := &program.Program{Inputs: []op.Desc{d}, Nodes: []op.Node{n}, Outputs: []op.TensorID{d.ID + 1}}
+	g := group.NewGraph(p)
+	y := g.Decide(group.Policy{})[0]
+	to := contiguous(b.add(buffer{kind: k, bytes: int64(d.Bytes())}), d)
+	w, err := lower.Group(b.d.target, g, y, []template.Operand{{Type: d.DType, View: t.view}}, []template.Operand{{Type: d.DType, View: to.view}})
+	if err != nil {
+		return t, err
+	}
+	return to, b.work(x, w, []int{t.buffer, to.buffer}, k == isEarly)
 }
 
 // work appends the launches of work, whose first slots are given.
-func (b *builder) work(x *group.Group, w ir.Work, slots []int) error {
+func (b *builder) work(x *group.Group, w ir.Work, slots []int, early bool) error {
 	for i, n := range w.Temps {
 		k := isTemp
 		if i == 0 && w.Fault {
@@ -200,10 +305,9 @@ func (b *builder) work(x *group.Group, w ir.Work, slots []int) error {
 		}
 		slots = append(slots, b.add(buffer{kind: k, bytes: n}))
 	}
-	first := len(b.steps)
 	for i := range w.Launches {
 		l := &w.Launches[i]
-		st := step{grid: l.Grid, group: x, node: b.node(x), args: make([]arg, len(l.Args))}
+		st := step{grid: l.Grid, group: x, node: b.node(x), early: early, args: make([]arg, len(l.Args))}
 		if len(l.Args) != len(l.Kernel.Params) {
 			return fmt.Errorf("kernel %s: %d arguments, want %d: %w", l.Kernel.Name, len(l.Args), len(l.Kernel.Params), core.ErrKernel)
 		}
@@ -215,28 +319,10 @@ func (b *builder) work(x *group.Group, w ir.Work, slots []int) error {
 		}
 		b.steps, b.kernels = append(b.steps, st), append(b.kernels, l.Kernel)
 	}
-	if len(w.Launches) == 0 {
-		return nil
-	}
-	for _, s := range slots {
-		b.live(s, first, len(b.steps)-1)
-	}
 	if len(w.Launches) == 1 {
-		b.inPlace(x, first)
+		b.inPlace(x, len(b.steps)-1)
 	}
 	return nil
-}
-
-// live says that the contents of a buffer matter in steps first to last.
-func (b *builder) live(s, first, last int) {
-	if s == none {
-		return
-	}
-	x := &b.buffers[s]
-	if x.first == none {
-		x.first = first
-	}
-	x.last = max(x.last, last)
 }
 
 // inPlace pairs the results of an elementwise group with operands of the same type and shape: a thread reads an element before it
@@ -252,6 +338,9 @@ func (b *builder) inPlace(x *group.Group, at int) {
 		for _, id := range x.Inputs {
 			in := b.g.Desc(id)
 			t := b.at[id]
+			if _, made := b.at[d.ID]; !made {
+				continue // a copy for the group, which comes behind
+			}
 			if t.buffer == none || in.DType.Size() != d.DType.Size() || !in.Shape.Equal(d.Shape) || !t.whole() || b.buffers[t.buffer].bytes != int64(d.Bytes()) || b.seenTwice(x, id) {
 				continue
 			}
@@ -268,19 +357,4 @@ func (b *builder) seenTwice(x *group.Group, id op.TensorID) bool {
 		}
 	}
 	return false
-}
-
-// build makes the plan of a program, whose constants have the given blocks, in order; the plan takes a holder of each that it
-// needs.
-func (d *device) build(ctx context.Context, p *program.Program, consts []*block) (*plan, error) {
-	b, groups := newBuilder(d, p)
-	for i, desc := range p.Consts {
-		b.constant(desc, consts[i])
-	}
-	for _, x := range groups {
-		if err := b.group(x); err != nil {
-			return nil, err
-		}
-	}
-	return b.plan(ctx)
 }

@@ -32,6 +32,11 @@ type device struct {
 	kernels *kernels
 	nodes   *nodeCache
 
+	libraries []Library
+	asking    sync.Mutex // guards what follows
+	asked     map[any][]Candidate
+	faulty    map[Candidate]bool
+
 	lost atomic.Pointer[error]
 
 	mu     sync.Mutex // guards what follows
@@ -90,6 +95,13 @@ func newDevice(a *author, index int, hw Device) *device {
 	d.pool.queues, d.pool.reclaim = d.opened, d.reclaim
 	d.host = &host{device: hw, limit: d.options.Staging}
 	d.nodes = newNodeCache(d.options.Plans)
+	d.asked, d.faulty = map[any][]Candidate{}, map[Candidate]bool{}
+	if !d.options.NoLibraries {
+		d.libraries = hw.Libraries()
+	}
+	if len(d.libraries) > 0 {
+		d.policy.Kinds |= group.Of(group.Product, group.Convolution)
+	}
 	return d
 }
 
@@ -244,6 +256,7 @@ func (d *device) Close() {
 	for _, q := range idle {
 		q.Close()
 	}
+	d.closeCandidates()
 	d.host.close()
 	d.kernels.close()
 	d.pool.close()

@@ -20,7 +20,7 @@ type graphs struct {
 	all     []*instance
 	hard    []int   // slots by which a step refused to be changed
 	keys    [][]Ref // bindings of these slots that were seen
-	changed []int   // by step: the run for which it was changed last
+	patched []int   // by step: the run for which it was changed last
 	failed  bool
 }
 
@@ -104,18 +104,18 @@ func (f *frame) again() bool {
 
 // update makes the memory of a graph that of the frame. ErrUnsupported says that the graph cannot be used any more.
 func (f *frame) update(x *instance, q *queue) error {
-	if f.changed == nil {
-		f.changed = make([]int, len(f.steps))
+	if f.patched == nil {
+		f.patched = make([]int, len(f.steps))
 	}
 	for s, r := range f.bound {
 		if x.bound[s] == r {
 			continue
 		}
 		for _, u := range f.uses[s] {
-			if f.changed[u.step] == f.runs {
+			if f.patched[u.step] == f.runs {
 				continue
 			}
-			f.changed[u.step] = f.runs
+			f.patched[u.step] = f.runs
 			if err := x.graph.Update(u.step, f.steps[u.step]); err != nil {
 				if errors.Is(err, core.ErrUnsupported) {
 					f.refuse(u.step)

@@ -220,7 +220,7 @@ func (d *device) single(n *op.Node, in []op.Desc) (*plan, error) {
 	if len(q.Nodes) > 1 {
 		q = q.Live()
 	}
-	x, err := d.build(context.Background(), q, nil)
+	x, err := d.build(context.Background(), nil, q, nil)
 	if err == nil {
 		x.holders.Store(1)
 	}

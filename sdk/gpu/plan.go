@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -60,7 +61,7 @@ func (p *plan) drop() {
 		q.mu.Lock()
 		if f := q.frames[p]; f != nil {
 			delete(q.frames, p)
-			f.drop(q)
+			f.close(q)
 		}
 		q.mu.Unlock()
 	}
@@ -120,15 +121,9 @@ func (p *plan) run(q *queue, in []*block, owned []bool, out []*block, t *engine.
 		made = append(made, b)
 	}
 	q.buffer.blocks = made
-	for started := false; !started; {
-		err := q.room(p.scratch)
-		if err == nil {
-			started, err = p.start(q, in, made, t)
-		}
-		if err != nil {
-			p.undo(made)
-			return err
-		}
+	if err := p.start(q, in, made, t); err != nil {
+		p.undo(made)
+		return err
 	}
 	for k := range out {
 		switch x := &p.buffers[p.outputs[k].buffer]; x.kind {
@@ -167,16 +162,15 @@ func (p *plan) block(i int) int {
 	return none
 }
 
-// start binds the frame of the queue and starts its steps, unless the scratch memory was taken away meanwhile.
-func (p *plan) start(q *queue, in, made []*block, t *engine.Steps) (started bool, err error) {
+// start binds the frame of the queue and starts its steps.
+func (p *plan) start(q *queue, in, made []*block, t *engine.Steps) error {
 	if len(p.steps) == 0 {
-		return true, nil
+		return nil
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if p.scratch > 0 && (q.arena == nil || q.arena.size < p.scratch) {
-		return false, nil
-	}
+	q.running = true
+	defer func() { q.running = false }()
 	f := q.frames[p]
 	if f == nil {
 		f = newFrame(p)
@@ -185,14 +179,33 @@ func (p *plan) start(q *queue, in, made []*block, t *engine.Steps) (started bool
 		p.queues = append(p.queues, q)
 		p.mu.Unlock()
 	}
-	if err := f.bind(q, in, made); err != nil {
-		return true, err
-	}
 	q.seq++
-	if t != nil {
-		return true, f.profile(q, t)
+	var word Ref
+	if p.faults {
+		var err error
+		if word, err = q.faults.word(q); err != nil {
+			return err
+		}
 	}
-	return true, f.run(q)
+	f.runs++
+	for at := 0; ; {
+		ready, err := f.bind(q, in, made, word)
+		if err != nil {
+			return err
+		}
+		if !ready {
+			if err := f.room(q); err != nil {
+				return err
+			}
+			continue
+		}
+		if t != nil {
+			return f.profile(q, t)
+		}
+		if at, err = f.run(q, at); err == nil || !errors.Is(err, errAgain) {
+			return err
+		}
+	}
 }
 
 // failed is the error of a step.

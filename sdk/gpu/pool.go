@@ -213,3 +213,12 @@ func (p *pool) leave(t *tenant) {
 	p.move(t, &p.any)
 	t.closed = true
 }
+
+// relabel says what a held block is for from now on.
+func (p *pool) relabel(b *block, u use) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stats.count(b, -1)
+	b.use = u
+	p.stats.count(b, 1)
+}

@@ -13,7 +13,7 @@ func (d *device) prepare(ctx context.Context, q *queue, p *program.Program, cons
 	if err != nil {
 		return nil, err
 	}
-	x, err := d.build(ctx, c.Program, consts)
+	x, err := d.build(ctx, q, c.Program, consts)
 	if err != nil {
 		return nil, err
 	}

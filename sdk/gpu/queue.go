@@ -15,16 +15,17 @@ type queue struct {
 	tenant tenant
 	buffer buffers // of the executor
 
-	mu     sync.Mutex // guards what follows; memory is not asked for under it
-	driver Queue
-	closed bool
-	seq    uint64 // works started
-	last   *mark  // the newest
-	open   []*mark
-	frames map[*plan]*frame
-	arena  *block // scratch memory, shared by all that the queue runs
-	staged int64  // bytes uploaded since the last mark
-	faults faults
+	mu      sync.Mutex // guards what follows; memory is not asked for under it
+	driver  Queue
+	closed  bool
+	seq     uint64 // works started
+	last    *mark  // the newest
+	open    []*mark
+	frames  map[*plan]*frame
+	arena   *block // scratch memory, shared by all that the queue runs
+	running bool   // a plan is being started: the scratch memory stays
+	staged  int64  // bytes uploaded since the last mark
+	faults  faults
 	// graphSteps is the steps of all device graphs.
 	graphSteps int
 
@@ -288,7 +289,7 @@ func (q *queue) Close() {
 		_, _ = m.reached(true)
 	}
 	for p, f := range frames {
-		f.drop(q)
+		f.close(q)
 		p.forget(q)
 	}
 	q.passed(^uint64(0))

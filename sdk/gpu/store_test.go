@@ -51,11 +51,13 @@ func TestCompiledKernelsAreKept(t *testing.T) {
 // TestStoreRefusesWhatIsNotItsOwn damages each file in turn: the kernel is compiled anew and the file replaced.
 func TestStoreRefusesWhatIsNotItsOwn(t *testing.T) {
 	for name, damage := range map[string]func(b []byte) []byte{
-		"empty":      func([]byte) []byte { return nil },
-		"short":      func(b []byte) []byte { return b[:len(b)-1] },
-		"head":       func(b []byte) []byte { return b[:30] },
-		"bit":        func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
-		"foreign":    func([]byte) []byte { return []byte("something else that is long enough to have a checksum behind it, or so") },
+		"empty": func([]byte) []byte { return nil },
+		"short": func(b []byte) []byte { return b[:len(b)-1] },
+		"head":  func(b []byte) []byte { return b[:30] },
+		"bit":   func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
+		"foreign": func([]byte) []byte {
+			return []byte("something else that is long enough to have a checksum behind it, or so")
+		},
 		"compiler":   func(b []byte) []byte { return bytes.Replace(b, []byte("fake 1"), []byte("fake 2"), 1) },
 		"many names": func(b []byte) []byte { b[len(storeMagic)+4+len("fake 1")+3] = 0x7f; return b },
 	} {

@@ -1,6 +1,8 @@
 package gpu
 
 import (
+	"slices"
+
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program/group"
 	"github.com/goburn/burn/core/shape"
@@ -90,7 +92,6 @@ func (b *builder) aligned(d op.Desc, v shape.View) bool {
 
 // taken reports whether all users of d can take it as t.
 func (b *builder) taken(d op.Desc, t tensor) bool {
-	plain := t.view.IsContiguous() && b.aligned(d, t.view)
 	for _, u := range b.g.Users(d.ID) {
 		if u == group.Outside {
 			if !t.whole() || b.buffers[t.buffer].bytes != int64(d.Bytes()) {
@@ -103,10 +104,48 @@ func (b *builder) taken(d op.Desc, t tensor) bool {
 			continue // a view of a view, or a copy, which takes all
 		}
 		for i, id := range x.Inputs {
-			if id == d.ID && !plain && !lower.Strided(b.g, x, i) {
+			if id == d.ID && !b.takes(x, i, d, t) && !b.libraryTakes(x, d, t) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// takes reports whether our own kernels take input i of x, which is d, as t.
+func (b *builder) takes(x *group.Group, i int, d op.Desc, t tensor) bool {
+	return t.view.IsContiguous() && b.aligned(d, t.view) || lower.Strided(b.g, x, i)
+}
+
+// libraryTakes reports whether a library may take d as t: as a factor of a product, or an operand of an attention.
+func (b *builder) libraryTakes(x *group.Group, d op.Desc, t tensor) bool {
+	if b.own || len(b.d.libraries) == 0 || x.Anchor == group.None || !b.aligned(d, t.view) {
+		return false
+	}
+	n := &b.g.Nodes[x.Anchor]
+	result := n.Outputs[0].Shape
+	for _, id := range n.Inputs[min(len(n.Inputs), 2):] {
+		if id == d.ID && n.Op != op.Attention {
+			return false
+		}
+	}
+	for _, k := range x.Epilogue {
+		if slices.Contains(b.g.Nodes[k].Inputs, d.ID) {
+			return false
+		}
+	}
+	switch n.Op {
+	case op.MatMul, op.Linear:
+		if len(t.view.Shape) < 2 {
+			return false
+		}
+		_, _, _, ok := matrix(t.view, false)
+		if ok {
+			_, ok = batched(t.view, result[:len(result)-2])
+		}
+		return ok
+	case op.Attention:
+		return t.view.Strides[3] == 1 && slices.Min(t.view.Strides) >= 0
+	}
+	return false
 }

@@ -76,9 +76,13 @@ func (f *form) over(i int, space shape.Shape) template.Operand {
 type values map[op.TensorID]ir.Value
 
 // compute adds the results of elementwise nodes.
-func (f *form) compute(b *ir.Builder, v values, nodes []int) {
+func (f *form) compute(b *ir.Builder, v values, nodes []int, index func(axis int) ir.Value) {
 	for _, k := range nodes {
 		n := &f.g.Nodes[k]
+		if n.Op == op.Iota {
+			v[n.Outputs[0].ID] = counted(b, n, index)
+			continue
+		}
 		x, in := make([]ir.Value, len(n.Inputs)), make([]dtype.DType, len(n.Inputs))
 		for i, id := range n.Inputs {
 			x[i], in[i] = v[id], f.g.Desc(id).DType
@@ -106,7 +110,7 @@ func (f *form) elementwise() (ir.Work, error) {
 		for i, id := range f.x.Inputs {
 			v[id] = x[i]
 		}
-		f.compute(b, v, f.x.Nodes())
+		f.compute(b, v, f.x.Nodes(), index)
 		y := make([]ir.Value, len(f.x.Outputs))
 		for i, d := range f.x.Outputs {
 			y[i] = v[d.ID]

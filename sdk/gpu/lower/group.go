@@ -36,15 +36,13 @@ func Group(t template.Target, g *group.Graph, x *group.Group, in, out []template
 		return productGroup(t, g, x, in, out)
 	case x.Kind == group.Elementwise || x.Kind == group.Single && elementwise(&g.Nodes[x.Anchor]):
 		return f.elementwise()
-	case x.Kind == group.Reduction || x.Kind == group.Single && reducers[g.Nodes[x.Anchor].Op] != nil:
-		return f.reduction()
-	case x.Kind == group.Norm:
-		return f.norm()
+	case x.Kind == group.Reduction || x.Kind == group.Norm || x.Kind == group.Single && reducers[g.Nodes[x.Anchor].Op] != nil:
+		return f.rows()
 	}
 	n := &g.Nodes[x.Anchor]
 	r := rules[n.Op]
 	if r == nil {
-		return ir.Work{}, fmt.Errorf("%v has no kernel: %w", n.Op, core.ErrUnsupported)
+		return ir.Work{}, unsupported(n, "has no kernel")
 	}
 	return single(t, n, r, x, in, out)
 }
@@ -55,11 +53,11 @@ func single(t template.Target, n *op.Node, r Rule, x *group.Group, in, out []tem
 	for i, id := range n.Inputs {
 		slots[i] = slices.Index(x.Inputs, id)
 		operands[i] = in[slots[i]]
-		operands[i].Slot = i
+		operands[i].Slot, operands[i].Type = i, stored(operands[i].Type)
 	}
 	results := slices.Clone(out)
 	for i := range results {
-		results[i].Slot = len(n.Inputs) + i
+		results[i].Slot, results[i].Type = len(n.Inputs)+i, stored(results[i].Type)
 	}
 	w, err := r(t, n, operands, results)
 	if err != nil || len(n.Inputs) == len(x.Inputs) {
@@ -100,4 +98,8 @@ func init() {
 			rules[c] = r
 		}
 	}
+}
+
+func unsupported(n *op.Node, what string) error {
+	return fmt.Errorf("%v %s: %w", n, what, core.ErrUnsupported)
 }

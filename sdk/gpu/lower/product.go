@@ -17,3 +17,6 @@ var products = map[op.Code]Rule{}
 func productGroup(_ template.Target, _ *group.Graph, x *group.Group, _, _ []template.Operand) (ir.Work, error) {
 	return ir.Work{}, fmt.Errorf("a %v has no kernel: %w", x.Kind, core.ErrUnsupported)
 }
+
+// acceptProduct reports whether productGroup takes x.
+func acceptProduct(template.Target, *group.Graph, *group.Group) bool { return false }

@@ -135,3 +135,9 @@ func (s *scalar) isSigned() bool { return s.d.Class() == dtype.Signed }
 
 // isNaN reports whether a float is NaN.
 func (s *scalar) isNaN(x ir.Value) ir.Value { return s.Ne(x, x) }
+
+// counted is an element of an iota.
+func counted(b *ir.Builder, n *op.Node, index func(axis int) ir.Value) ir.Value {
+	i := index(n.Attrs.Int("axis"))
+	return cast(b, b.TypeOf(i), n.Outputs[0].DType, i, true)
+}

@@ -10,7 +10,7 @@ import (
 type epilogue struct {
 	k          *productKernel
 	number     ir.Value // of the batch's element
-	extra, out []placed
+	extra, out []strided
 	wide       []int // elements of an access, for each of extra and out
 	m, n       ir.Value
 	body       Body
@@ -87,7 +87,7 @@ func (e *epilogue) write(row, col ir.Value, sums []ir.Value) {
 }
 
 // loads is n neighbouring elements of a row, in accesses of width elements.
-func (k *productKernel) loads(x placed, row, col ir.Value, n, width int) []ir.Value {
+func (k *productKernel) loads(x strided, row, col ir.Value, n, width int) []ir.Value {
 	if x.col == 0 {
 		return slices.Repeat([]ir.Value{k.Load(x.buf, k.at(x, row, col))}, n)
 	}

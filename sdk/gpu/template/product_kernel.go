@@ -35,8 +35,8 @@ func (k *productKernel) launch(x, y, z int) ir.Launch {
 	return ir.Launch{Kernel: k.Kernel(), Grid: [3]int{x, y, z}, Args: k.args}
 }
 
-// placed is a matrix in a kernel.
-type placed struct {
+// strided is a matrix in a kernel.
+type strided struct {
 	matrix
 	buf ir.Buf
 	// base is the offset of the batch's element; row and column strides of 0 and 1 are no values.
@@ -44,8 +44,8 @@ type placed struct {
 }
 
 // place adds a matrix to the parameters. batch is the position in the batch, one value for each dimension.
-func (k *productKernel) place(name string, m matrix, a ir.Access, batch []ir.Value) placed {
-	p := placed{matrix: m, buf: k.buffer(name, m.typ, a, m.slot)}
+func (k *productKernel) place(name string, m matrix, a ir.Access, batch []ir.Value) strided {
+	p := strided{matrix: m, buf: k.buffer(name, m.typ, a, m.slot)}
 	p.base = k.size(name+" offset", m.off)
 	for i, s := range m.batch {
 		if s != 0 {
@@ -75,7 +75,7 @@ func (k *productKernel) times(i, stride ir.Value, s int) (ir.Value, bool) {
 }
 
 // at is the offset of element (i, j).
-func (k *productKernel) at(p placed, i, j ir.Value) ir.Value {
+func (k *productKernel) at(p strided, i, j ir.Value) ir.Value {
 	o := p.base
 	if x, ok := k.times(i, p.rowStride, p.row); ok {
 		o = k.Add(o, x)

@@ -8,7 +8,7 @@ import (
 // tileLoad brings tiles of a factor, span lines by depth products, into shared memory. A line is a row of A or a column of B.
 type tileLoad struct {
 	k           *productKernel
-	from        placed
+	from        strided
 	lines       bool // along of a line's own number lies side by side in memory: strides of lines are row strides of A
 	to          ir.Mem
 	typ         dtype.DType

@@ -79,7 +79,7 @@ func (c *product) copied(m matrix, rows bool, extent int) bool {
 }
 
 // fragmentFactor says how tiles of a factor are loaded for matrix instructions: as they lie in memory.
-func (k *productKernel) fragmentFactor(x fragmentTile, p placed, a bool, span, extent int) *tileLoad {
+func (k *productKernel) fragmentFactor(x fragmentTile, p strided, a bool, span, extent int) *tileLoad {
 	c := k.c
 	l := &tileLoad{k: k, from: p, lines: a, typ: p.typ, span: span, depth: x.depth, width: 8, async: true, threads: x.threads()}
 	if p.packed || p.aligned(!a, c.k, 16, c.batch) == l.width {

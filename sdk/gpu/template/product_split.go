@@ -115,9 +115,9 @@ func (k *productKernel) results(g productGrid, slot, width int) *epilogue {
 	c := k.c
 	e := &epilogue{k: k, m: g.m, n: g.n, every: c.n%width == 0, valid: g.valid}
 	e.body = func(_ *ir.Builder, in []ir.Value, _ func(int) ir.Value) []ir.Value { return in }
-	x := placed{matrix: matrix{typ: c.compute, row: c.n, col: 1}, buf: k.buffer("partial", c.compute, ir.Write, slot), rowStride: g.n}
+	x := strided{matrix: matrix{typ: c.compute, row: c.n, col: 1}, buf: k.buffer("partial", c.compute, ir.Write, slot), rowStride: g.n}
 	x.base = k.Mul(g.block, k.Mul(g.m, g.n))
-	e.out = []placed{x}
+	e.out = []strided{x}
 	e.wide = []int{min(width, x.aligned(false, c.n, c.t.Wide, nil))}
 	return e
 }

@@ -59,7 +59,7 @@ func (c *product) tileBytes(x tile) int {
 }
 
 // factor says how tiles of a factor are loaded for scalar instructions. rows: it is A.
-func (k *productKernel) factor(x tile, p placed, a bool, span, extent int, dims []int) *tileLoad {
+func (k *productKernel) factor(x tile, p strided, a bool, span, extent int, dims []int) *tileLoad {
 	c := k.c
 	l := &tileLoad{k: k, from: p, lines: a, typ: c.compute, span: span, depth: x.depth, byDepth: true, pitch: span + linePad, threads: x.threads()}
 	l.size = l.depth * l.pitch
