@@ -41,14 +41,16 @@ func (c attentionCase) trial(t *testing.T, d dtype.DType) trial {
 		m := random(r, c.maskType, false, c.mask...)
 		in = append(in, m)
 	}
-	return trial{t, op.Attention, c.attrs, in}
+	return trialOf(t, op.Attention, c.attrs, in)
 }
 
 func TestAttention(t *testing.T) {
 	for _, d := range dtype.Floats.List() {
 		for i, c := range attentionCases {
 			c.trial(t, d).run(structuredTargets[i%len(structuredTargets)], 5)
-			c.trial(t, d).run(structuredTargets[0], 5)
+			if d.Size() == 2 { // those that have matrix instructions
+				c.trial(t, d).run(structuredTargets[0], 5)
+			}
 		}
 	}
 }

@@ -39,16 +39,19 @@ func orderOf(n *op.Node, x shape.Shape, keep int, descending string) template.Or
 
 func sort(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error) {
 	s := in[0].View.Shape
-	return template.Sort(t, orderOf(n, s, s[n.Attrs.Int("axis")], "descending"), in[0], out[0], out[1]), nil
+	length := s[n.Attrs.Int("axis")]
+	return template.Sort(t, orderOf(n, s, length, "descending"), in[0], out[0], out[1]), places(n, length)
 }
 
 func argSort(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error) {
 	s := in[0].View.Shape
-	return template.ArgSort(t, orderOf(n, s, s[n.Attrs.Int("axis")], "descending"), in[0], out[0]), nil
+	length := s[n.Attrs.Int("axis")]
+	return template.ArgSort(t, orderOf(n, s, length, "descending"), in[0], out[0]), places(n, length)
 }
 
 func topK(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error) {
-	return template.Sort(t, orderOf(n, in[0].View.Shape, n.Attrs.Int("k"), "largest"), in[0], out[0], out[1]), nil
+	s := in[0].View.Shape
+	return template.Sort(t, orderOf(n, s, n.Attrs.Int("k"), "largest"), in[0], out[0], out[1]), places(n, s[n.Attrs.Int("axis")])
 }
 
 func windowReduce(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error) {

@@ -1,6 +1,10 @@
 package lower
 
 import (
+	"fmt"
+	"math"
+
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/sdk/gpu/ir"
@@ -31,10 +35,21 @@ func gatherElements(t template.Target, n *op.Node, in, out []template.Operand) (
 
 func scatter(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error) {
 	g, mode := indexingOf(n, in), n.Attrs.Str("mode")
+	if err := places(n, max(g.Count, g.Axis)); err != nil {
+		return ir.Work{}, err
+	}
 	if mode == "assign" {
 		return template.Assign(t, g, in[0], in[1], in[2], out[0]), nil
 	}
 	return template.Scatter(t, g, joins[mode], in[0], in[1], in[2], out[0]), nil
+}
+
+// places returns an error unless places on an axis of so many elements fit into the 32 bits that kernels keep them in.
+func places(n *op.Node, elements int) error {
+	if elements > math.MaxInt32 {
+		return fmt.Errorf("%v along %d elements: %w", n.Op, elements, core.ErrUnsupported)
+	}
+	return nil
 }
 
 // joins are the ways of combining by the names that attributes give them.

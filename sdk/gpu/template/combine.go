@@ -23,6 +23,17 @@ const (
 type joiner struct {
 	how Join
 	d   dtype.DType
+	a   dtype.DType // that elements are computed in
+}
+
+// joinerOf combines elements of type d. Products of floats are computed in f64 where there is one: those of a few numbers leave
+// the range of f32 on the way to a result within it.
+func joinerOf(t Target, how Join, d dtype.DType) joiner {
+	j := joiner{how, d, accumulator(d)}
+	if how == JoinMul && d.IsFloat() && t.Math.Has(dtype.F64) {
+		j.a = dtype.F64
+	}
+	return j
 }
 
 // accumulator is the type that sums and products of elements of type d are computed in.
@@ -42,7 +53,7 @@ func (j joiner) extreme() bool { return j.how == JoinMax || j.how == JoinMin }
 
 // state is the type in which elements are combined.
 func (j joiner) state() dtype.DType {
-	a := accumulator(j.d)
+	a := j.a
 	switch {
 	case !j.extreme():
 	case a == dtype.F32:
@@ -55,7 +66,7 @@ func (j joiner) state() dtype.DType {
 
 // lift is an element as a state.
 func (j joiner) lift(p *ir.Builder, v ir.Value) ir.Value {
-	a := accumulator(j.d)
+	a := j.a
 	v = p.Cast(a, v)
 	if !j.extreme() || !a.IsFloat() {
 		return v
@@ -65,7 +76,7 @@ func (j joiner) lift(p *ir.Builder, v ir.Value) ir.Value {
 
 // lower is a state as an element.
 func (j joiner) lower(p *ir.Builder, s ir.Value) ir.Value {
-	a := accumulator(j.d)
+	a := j.a
 	if j.extreme() && a.IsFloat() {
 		s = p.Bitcast(a, ordered(p, s))
 	}
@@ -118,7 +129,7 @@ func (j joiner) nan() int64 {
 func (j joiner) bound() int64 {
 	greatest := j.how == JoinMin
 	bits := uint(8 * j.d.Size())
-	switch a := accumulator(j.d); {
+	switch a := j.a; {
 	case a == dtype.F32 && greatest:
 		return int64(math.Float32bits(float32(math.Inf(1))))
 	case a == dtype.F64 && greatest:

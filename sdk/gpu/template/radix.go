@@ -47,7 +47,7 @@ func (s *sequence) sortRadix(k sorting, x, values, indices place) {
 			m.toKeys, m.toOrder = values, indices
 		}
 		s.radixCount(m, counts)
-		s.scan(Lines{Outer: k.rows, N: r.digits() * r.tiles, Inner: 1, Exclusive: true}, runningJoin{joiner{JoinAdd, dtype.U32}}, counts, starts)
+		s.scan(Lines{Outer: k.rows, N: r.digits() * r.tiles, Inner: 1, Exclusive: true}, runningJoin{joinerOf(s.t, JoinAdd, dtype.U32)}, counts, starts)
 		s.radixMove(m)
 	}
 }
@@ -219,7 +219,7 @@ func (m radixPass) rankByBallot(p *step, base ir.Value, load func(ir.Value) (raw
 		rank[k] = p.Add(seen, before)
 	}
 	p.Barrier()
-	sum := p.newState("digit", runningJoin{joiner{JoinAdd, dtype.U32}})
+	sum := p.newState("digit", runningJoin{joinerOf(p.t, JoinAdd, dtype.U32)})
 	inside := p.Lt(thread, p.Int(m.digits()))
 	p.If(inside, func() {
 		for g := range groups {
@@ -229,7 +229,7 @@ func (m radixPass) rankByBallot(p *step, base ir.Value, load func(ir.Value) (raw
 			sum.put([]ir.Value{p.Add(sum.get()[0], n)})
 		}
 	})
-	start, _ := p.newBlockScan(runningJoin{joiner{JoinAdd, dtype.U32}}).scan(sum.get())
+	start, _ := p.newBlockScan(runningJoin{joinerOf(p.t, JoinAdd, dtype.U32)}).scan(sum.get())
 	p.If(inside, func() { p.SharedStore(begins, thread, start[0]) })
 	p.Barrier()
 	for k := range m.items {
@@ -267,7 +267,7 @@ func (m radixPass) rankByCounters(p *step, base ir.Value, load func(ir.Value) (r
 		counts[k] = p.SharedLoad(counters, p.Add(p.Mul(thread, p.Int(m.digits())), p.Int(k)))
 		all = p.Add(all, counts[k])
 	}
-	before, _ := p.newBlockScan(runningJoin{joiner{JoinAdd, dtype.U32}}).scan([]ir.Value{all})
+	before, _ := p.newBlockScan(runningJoin{joinerOf(p.t, JoinAdd, dtype.U32)}).scan([]ir.Value{all})
 	run := before[0]
 	for k, n := range counts {
 		p.SharedStore(counters, p.Add(p.Mul(thread, p.Int(m.digits())), p.Int(k)), run)

@@ -44,8 +44,8 @@ func (r runningIndex) in() dtype.DType       { return r.j.d }
 func (r runningIndex) out() dtype.DType      { return dtype.I64 }
 func (r runningIndex) states() []dtype.DType { return []dtype.DType{r.j.state(), dtype.I64} }
 func (r runningIndex) lift(p *ir.Builder, v, at ir.Value) []ir.Value {
-	if accumulator(r.j.d).IsFloat() {
-		a := accumulator(r.j.d)
+	if r.j.a.IsFloat() {
+		a := r.j.a
 		v = p.Cast(a, v)
 		zero := p.Float(a, 0)
 		v = p.Select(p.Eq(v, zero), zero, v)

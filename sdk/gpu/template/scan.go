@@ -15,12 +15,12 @@ func (l Lines) size() int { return l.Outer * l.N * l.Inner }
 
 // Scan is slot 1: each element of slot 0 combined with those before it on its line.
 func Scan(t Target, l Lines, how Join, x, y Operand) ir.Work {
-	return scan(t, l, runningJoin{joiner{how, x.Type}}, x, y)
+	return scan(t, l, runningJoin{joinerOf(t, how, x.Type)}, x, y)
 }
 
 // ScanIndex is slot 1, of i64: the place on its line of the first greatest, or least, element up to each.
 func ScanIndex(t Target, l Lines, how Join, x, y Operand) ir.Work {
-	return scan(t, l, runningIndex{joiner{how, x.Type}}, x, y)
+	return scan(t, l, runningIndex{joinerOf(t, how, x.Type)}, x, y)
 }
 
 // ScanLogSum is slot 1: the logarithm of the running sum of exponentials.

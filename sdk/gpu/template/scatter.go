@@ -86,7 +86,7 @@ func (s *sequence) anyIndex(g Indexing, indices Operand) {
 // Scatter is slot 3: slot 0 with the updates in slot 2 combined in at the indices in slot 1, in their order.
 func Scatter(t Target, g Indexing, how Join, x, indices, updates, y Operand) ir.Work {
 	s := newSequence(t, 4, true)
-	j := joiner{how, x.Type}
+	j := joinerOf(t, how, x.Type)
 	switch {
 	case g.whole() == 0:
 		s.anyIndex(g, indices)

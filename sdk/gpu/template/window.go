@@ -18,10 +18,10 @@ type Windows struct {
 // within the trailing dimensions, -1 for an empty window.
 func WindowReduce(t Target, w Windows, how Join, indices bool, x, y, at Operand) ir.Work {
 	slots := 2
-	states := windowStates{runningJoin{joiner{how, x.Type}}}
+	states := windowStates{runningJoin{joinerOf(t, how, x.Type)}}
 	to := []place{placeOf(1, y)}
 	if indices {
-		slots, states, to = 3, append(states, runningIndex{joiner{how, x.Type}}), append(to, placeOf(2, at))
+		slots, states, to = 3, append(states, runningIndex{joinerOf(t, how, x.Type)}), append(to, placeOf(2, at))
 	}
 	s := newSequence(t, slots, false)
 	n := volume(w.Out)
