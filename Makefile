@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins dist test long modules nocgo race check soak attack conformance levels backends newop fuzz bench bench-peers bench-train train-mnist train-fashion digits status docblocks site generate clean
+.PHONY: help build plugins dist test long modules nocgo race check soak attack conformance levels backends newop fuzz bench bench-peers bench-train bench-fusion train-mnist train-fashion digits status docblocks site generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -32,7 +32,7 @@ long: ## the tests that `make test` leaves out or runs on a sample, but for what
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m $(LONG)
 
 PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
-MODULES   := data/parquet data/sqlite tools/avo tools/site
+MODULES   := data/parquet data/sqlite plugins/cuda tools/avo tools/site
 modules: ## vet and tests of what has a go.mod of its own; one that has tools and no packages is only checked
 	@for m in $(MODULES); do echo "module $$m"; ( cd $$m && $(GO) mod verify && if [ -n "$$($(GO) list ./... 2>/dev/null)" ]; then \
 		CGO_ENABLED=0 $(GO) vet ./... && $(GO) test ./...; fi ) || exit 1; done
@@ -113,6 +113,9 @@ digits: ## train the classifier of examples/digits and write it; PYTHON with onn
 
 bench-train: ## training steps beside PyTorch: a part of docs/BENCHMARKS.md; PEER_VENV is a Python environment with torch and numpy
 	$(GO) run ./tools/benchtrain -python "$(if $(PEER_VENV),$(PEER_VENV)/bin/python,$(PYTHON))" -out docs/BENCHMARKS.md
+
+bench-fusion: ## burn op by op, with fusion, as one program and over a router, beside PyTorch: a part of docs/BENCHMARKS.md; PEER_VENV as above
+	$(GO) run ./tools/benchtrain -table fusion -python "$(if $(PEER_VENV),$(PEER_VENV)/bin/python,$(PYTHON))" -out docs/BENCHMARKS.md
 
 status: ## docs/STATUS.md from the ONNX cases in CASES
 	$(GO) run ./tools/status -cases $(CASES) -models $(DATA)/models -out docs/STATUS.md

@@ -3,6 +3,7 @@ package tensor
 import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
 )
 
 // Autocast runs f as Scope does, with a view of d in which ops choose the float type that they compute in: mixed precision, as
@@ -30,33 +31,16 @@ func Autocast(d *Device, dt dtype.DType, f func(d *Device) []*Tensor) []*Tensor 
 	return scoped(d, d.scope != nil && d.scope.mute, dt, f)
 }
 
-// inNarrow are products: their terms are rounded once to the narrow type, and summed in f32 or better.
-var inNarrow = codes(op.MatMul, op.Linear, op.Conv, op.ConvTranspose, op.DeformConv, op.Einsum, op.Attention, op.RNN, op.LSTM, op.GRU)
-
-// inWide are ops of one element that leave the range of f16, or lose most of the bits of bf16. Ops that join many terms and
-// are no products are wide too.
-var inWide = codes(op.Exp, op.Exp2, op.Expm1, op.Log, op.Log1p, op.Log2, op.Log10, op.LogAddExp, op.Pow, op.Square, op.Reciprocal, op.Rsqrt,
-	op.Tan, op.Asin, op.Acos, op.Sinh, op.Cosh, op.Acosh, op.Atanh, op.Softplus, op.LogSigmoid)
-
-func codes(list ...op.Code) map[op.Code]bool {
-	m := make(map[op.Code]bool, len(list))
-	for _, c := range list {
-		m[c] = true
-	}
-	return m
-}
-
 // autocast returns the operands of an op in the types that it computes in, where narrow is the narrow one.
 func autocast(q *queue, s *scope, narrow dtype.DType, c op.Code, in []*Tensor) []*Tensor {
 	from, to := narrow, dtype.F32
-	switch row := op.Lookup(c); {
-	case c == op.Cast || row == nil:
-		return in
-	case inNarrow[c]:
+	switch program.PrecisionOf(c) {
+	case program.Narrow:
 		from, to = dtype.F32, narrow
-	case inWide[c], row.Tolerance.PerTerm && !row.Traits.Has(op.Elementwise):
-	case !mixed(in, narrow):
-		return in
+	case program.Either:
+		if c == op.Cast || !mixed(in, narrow) {
+			return in
+		}
 	}
 	return convert(q, s, from, to, in)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
@@ -34,6 +35,7 @@ type device struct {
 	lastID   core.ProgramID
 	streams  map[*queue]struct{}
 	closed   bool
+	begun    []time.Time    // by member, when a recording began; nil without one
 	aside    sync.WaitGroup // goroutines of the router's own; it grows under mu while the device is open
 }
 
@@ -83,8 +85,8 @@ func (d *device) Capabilities() *core.Capabilities { return d.caps }
 // NewIDs implements core.Device.
 func (d *device) NewIDs(n int) op.TensorID { return d.members[0].dev.NewIDs(n) }
 
-// Extend implements core.Device. The device has Programs, MemoryStats and HostMemory, and Selective where a document
-// cannot say what the members claim together.
+// Extend implements core.Device. The device has Programs, MemoryStats and HostMemory, Selective where a document cannot say
+// what the members claim together, Pinning where a member has it, and Profiling where all have it.
 func (d *device) Extend(target any) bool {
 	switch t := target.(type) {
 	case *core.Selective:
@@ -98,6 +100,14 @@ func (d *device) Extend(target any) bool {
 		*t = hostMemory{d}
 	case *core.Programs:
 		*t = programs{d}
+	case *core.Pinning:
+		x := d.pinning()
+		*t = x
+		return len(x) > 0
+	case *core.Profiling:
+		ms, _ := d.profiled()
+		*t = profiling{d}
+		return len(ms) > 0
 	default:
 		return false
 	}

@@ -39,5 +39,6 @@
 // Constants are copied at Define, and kept for as long as the program is defined, so that it can be placed anew when a
 // member is lost. Random ops need no care: they count, and so give the same bits anywhere.
 //
-// Nothing in this package may wait for a device within Submit, Run or Free, or while it holds a lock that these take.
+// Nothing in this package may wait for a device within Submit, Run or Free, but for room on the host (HeldBytes), or while it
+// holds a lock that these take.
 package router

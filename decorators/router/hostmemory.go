@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/goburn/burn/core"
@@ -42,6 +43,39 @@ func (h hostMemory) Adopt(cs core.Stream, desc op.Desc, data []byte, release fun
 		}})
 		return nil
 	})
+}
+
+// pinning is core.Pinning, by the members that have it.
+type pinning []core.Pinning
+
+func (d *device) pinning() (all pinning) {
+	for _, m := range d.members {
+		if p, ok := core.Extension[core.Pinning](m.dev); ok && m.gone() == nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// Pin implements core.Pinning. Memory that no member can register is an error; that one of several cannot is slower, and none.
+func (ps pinning) Pin(data []byte) (unpin func(), err error) {
+	var pinned []func()
+	for _, p := range ps {
+		u, failed := p.Pin(data)
+		if failed != nil {
+			err = errors.Join(err, failed)
+			continue
+		}
+		pinned = append(pinned, u)
+	}
+	if len(pinned) == 0 {
+		return nil, err
+	}
+	return func() {
+		for _, u := range pinned {
+			u()
+		}
+	}, nil
 }
 
 // View implements core.HostMemory. It waits until what the member was not given yet is with it.

@@ -30,6 +30,8 @@ type lane struct {
 	mu     sync.Mutex
 	queue  []command
 	busy   chan struct{} // closed when the goroutine ends; nil while there is none
+	held   int64         // bytes of elements on the host that commands of the queue have
+	room   chan struct{} // has an element when held has become less
 	closed bool
 }
 
@@ -86,7 +88,7 @@ func (g *gate) isOpen() bool {
 }
 
 func newLane(m *member, inner core.Stream) *lane {
-	l := &lane{m: m, inner: inner}
+	l := &lane{m: m, inner: inner, room: make(chan struct{}, 1)}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
@@ -124,6 +126,39 @@ func (l *lane) idle(do func()) bool {
 	l.dirty = true
 	do()
 	return true
+}
+
+// take waits until there is room for n more bytes of elements on the host: less than most with them, or none before. What it
+// waits for are commands before this one. leave gives them back.
+func (l *lane) take(ctx context.Context, n, most int64) error {
+	for {
+		l.mu.Lock()
+		fits := l.held == 0 || l.held+n <= most
+		if fits {
+			l.held += n
+		}
+		l.mu.Unlock()
+		if fits {
+			return nil
+		}
+		select {
+		case <-l.room:
+		case <-ctx.Done():
+			return canceled(ctx)
+		case <-l.ctx.Done():
+			return l.closedError()
+		}
+	}
+}
+
+func (l *lane) leave(n int64) {
+	l.mu.Lock()
+	l.held -= n
+	l.mu.Unlock()
+	select {
+	case l.room <- struct{}{}:
+	default:
+	}
 }
 
 // work gives what is queued to the member.

@@ -29,6 +29,7 @@ type member struct {
 
 	lost                   atomic.Pointer[error]
 	nodes, runs, fallbacks atomic.Int64
+	busy                   atomic.Int64 // nanoseconds, while it was recorded
 
 	mu      sync.Mutex
 	spoiled map[op.TensorID]error // tensors that should be there and are not, with why: the member knows nothing of them

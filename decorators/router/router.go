@@ -23,11 +23,16 @@ type config struct {
 	planted    Costs
 	file       string
 	limits     []int64
+	held       int64
 }
 
 // Strict makes nodes that the member they prefer does not claim core.ErrUnsupported, instead of running them on another
 // one. The capabilities of the device are then those of the main member.
 func Strict() Option { return func(c *config) { c.strict = true } }
+
+// HeldBytes is how many bytes of elements on their way to a member a stream keeps on the host, 256 MiB by default. One that
+// would keep more waits for those before it; a single tensor may be larger.
+func HeldBytes(n int64) Option { return func(c *config) { c.held = n } }
 
 // OnFallback calls f for the first node of each op and class of shapes that does not run on the member that it prefers. f
 // is called from the goroutine that submits, and must be safe for concurrent use and quick.
@@ -67,7 +72,7 @@ func New(places []*core.Place, options ...Option) (*Router, error) {
 	if len(places) > place.MostMembers {
 		return nil, fmt.Errorf("router: %d places, at most %d: %w", len(places), place.MostMembers, core.ErrUnsupported)
 	}
-	r := &Router{places: places, devices: map[*device]struct{}{}}
+	r := &Router{places: places, devices: map[*device]struct{}{}, config: config{held: 256 << 20}}
 	for _, o := range options {
 		o(&r.config)
 	}

@@ -1,6 +1,9 @@
 package router
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // Stats is what a router has done, over all of its devices that are open.
 type Stats struct {
@@ -14,7 +17,9 @@ type MemberStats struct {
 	Nodes     int64 // that ran there by themselves
 	Programs  int64 // runs of programs, or of parts of programs
 	Fallbacks int64 // nodes that ran there and preferred another member, those of programs counted once when they are placed
-	Lost      error // why the member is gone, nil while it is there
+	// Time is how long it worked, all streams together, while a profile of the device was recorded (core.Profiling).
+	Time time.Duration
+	Lost error // why the member is gone, nil while it is there
 }
 
 // LinkStats is what went from one member to another.
@@ -51,6 +56,7 @@ func (r *Router) Stats() Stats {
 			s.Nodes += m.nodes.Load()
 			s.Programs += m.runs.Load()
 			s.Fallbacks += m.fallbacks.Load()
+			s.Time += time.Duration(m.busy.Load())
 			if err := m.gone(); err != nil {
 				s.Lost = err
 			}

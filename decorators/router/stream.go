@@ -230,9 +230,12 @@ func (s *stream) Write(ctx context.Context, desc op.Desc, data []byte) error {
 		if err := checkWrite(ctx, desc, data); err != nil {
 			return err
 		}
+		if err := l.take(ctx, int64(len(data)), s.dev.router.held); err != nil {
+			return err
+		}
 		own.Shape = own.Shape.Clone()
 		data := slices.Clone(data)
-		l.produce(nil, nil, []op.Desc{own}, func() error { return l.adopt(own, data, func() {}) }, nil)
+		l.produce(nil, nil, []op.Desc{own}, func() error { return l.adopt(own, data, func() {}) }, func() { l.leave(int64(len(data))) })
 		return nil
 	})
 }

@@ -35,6 +35,7 @@ func (q *queue) bring(t *tensor, to *member) op.TensorID {
 			l.tooLarge(src.read(q.dev, from.id, nil), own, c.gate)
 			return
 		}
+		_ = l.take(l.ctx, int64(own.Bytes()), q.dev.router.held) // ends early when the lane is closed, which drops the command
 		data := make([]byte, own.Bytes())
 		l.receive(src.read(q.dev, from.id, data), data, own, c.gate)
 	})
@@ -65,12 +66,13 @@ func (l *lane) copyFrom(after *gate, from *copied, own op.Desc, g *gate) {
 	l.push(c)
 }
 
-// receive makes own of what a ticket brings, and then passes the gate.
+// receive makes own of what a ticket brings, and then passes the gate. The room for data was taken.
 func (l *lane) receive(t *ticket, data []byte, own op.Desc, g *gate) {
 	var err error
 	l.push(command{
 		wait: func(ctx context.Context) { err = t.Wait(ctx) },
 		do: func(dropped error) {
+			defer l.leave(int64(len(data)))
 			if dropped != nil {
 				err = dropped
 			} else if err == nil {

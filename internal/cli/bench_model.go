@@ -15,9 +15,10 @@ import (
 // benchModelFlags are those of burn bench model.
 type benchModelFlags struct {
 	benchFlags
-	batch   int
-	callers int
-	against string
+	batch     int
+	callers   int
+	against   string
+	precision string
 }
 
 func (a *app) benchModelCommand() *cobra.Command {
@@ -30,7 +31,7 @@ runs, the spread (between the quartiles, as a part of the median) and the best. 
 the shapes of its inputs, is not counted.
 
 Inputs are those of the folder test_data_set_0 beside the model, if there is one, else generated: numbers from -1 to 1 for
-floats, zeros for the rest, dimensions of 1 where the model leaves them open, --batch for an open first one.
+floats, zeros for the rest, dimensions of 1 where the model leaves them open, --batch for the first one, open or not (a graph that depends on its batch in other ways than by reshapes refuses that).
 With --callers as many goroutines run one session at the same time, in turns with one that runs alone and has all threads: the runs
 per second of both, and the memory in use. With --against a second device runs the same in turns, and its results must agree.
 An interrupt ends the run and keeps what was measured.
@@ -45,7 +46,8 @@ An interrupt ends the run and keeps what was measured.
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.IntVar(&f.batch, "batch", 0, "`N` for first dimensions that the model leaves open")
+	fl.IntVar(&f.batch, "batch", 0, "`N` for first dimensions that the model leaves open, or fixes")
+	precisionFlag(cmd, &f.precision)
 	fl.IntVar(&f.callers, "callers", 0, "also run from `N` goroutines at the same time")
 	fl.StringVar(&f.against, "against", "", "`DEVICE` to compare with, as --device has it")
 	f.add(cmd)
@@ -63,7 +65,11 @@ func (a *app) benchModels(ctx context.Context, paths []string, f benchModelFlags
 	if f.callers < 0 || f.callers > 1<<12 {
 		return usage("--callers: want 1 to %d, got %d", 1<<12, f.callers)
 	}
-	models, err := loadModels(paths)
+	narrow, err := precision(f.precision)
+	if err != nil {
+		return err
+	}
+	models, err := loadModels(paths, onnx.Options{Precision: narrow, Batch: f.batch})
 	if err != nil {
 		return err
 	}
@@ -129,10 +135,10 @@ func (a *app) benchModels(ctx context.Context, paths []string, f benchModelFlags
 	return a.finishBench(ctx, r, f.benchFlags, nil)
 }
 
-func loadModels(paths []string) ([]*onnx.Model, error) {
+func loadModels(paths []string, o onnx.Options) ([]*onnx.Model, error) {
 	var models []*onnx.Model
 	for _, path := range paths {
-		m, err := loadModel(path)
+		m, err := loadModel(path, o)
 		if err != nil {
 			return nil, err
 		}

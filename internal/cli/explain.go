@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/decorators/fusion"
@@ -14,7 +16,7 @@ import (
 )
 
 func (a *app) explainFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&a.flags.explain, "explain", false, "print at the end what ran as programs and why not (with the setting fusion), and the plans of a router")
+	cmd.Flags().BoolVar(&a.flags.explain, "explain", false, "print at the end what ran as programs and why not (with the setting fusion), and the plans of a router with the share of time of each member")
 }
 
 // decorated is p with what the settings put over every device: fusion, and the report of --explain.
@@ -43,13 +45,18 @@ type explained struct {
 	app    *app
 	fusion fusion.Report
 	once   sync.Once
+
+	profile core.Profiling // of a router that is recorded; nil otherwise
 }
 
-// Open implements core.Backend.
+// Open implements core.Backend. A router records from then on how long its members work.
 func (e *explained) Open(ctx context.Context, index int) (core.Device, error) {
 	d, err := e.Backend.Open(ctx, index)
 	if err != nil {
 		return nil, err
+	}
+	if p, ok := core.Extension[core.Profiling](d); ok && e.app.router != nil && p.StartProfile(ctx) == nil {
+		e.profile = p
 	}
 	return &explainedDevice{d, e}, nil
 }
@@ -87,9 +94,20 @@ func (e *explained) routes(r *router.Router) {
 	for _, p := range r.Plans() {
 		e.text(p.String())
 	}
+	if e.profile != nil {
+		_, _ = e.profile.StopProfile(context.Background()) // without it the shares are not known, and it says so
+	}
 	stats := r.Stats()
+	var whole time.Duration
 	for _, m := range stats.Members {
-		plain.Fprintf(e.app.err, "%s: %d nodes, %d runs of programs, %d nodes that the main member lacks\n", m.Spec, m.Nodes, m.Programs, m.Fallbacks)
+		whole += m.Time
+	}
+	for _, m := range stats.Members {
+		share := "time unknown"
+		if whole > 0 {
+			share = fmt.Sprintf("%.1f %% of the time", 100*m.Time.Seconds()/whole.Seconds())
+		}
+		plain.Fprintf(e.app.err, "%s: %s, %d nodes, %d runs of programs, %d nodes that the main member lacks\n", m.Spec, share, m.Nodes, m.Programs, m.Fallbacks)
 	}
 	for _, l := range stats.Links {
 		plain.Fprintf(e.app.err, "%s to %s: %d tensors, %d bytes\n", l.From, l.To, l.Tensors, l.Bytes)

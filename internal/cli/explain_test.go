@@ -22,6 +22,8 @@ func TestExplainRun(t *testing.T) {
 	require.Contains(t, r.err, "program \"digits\"\nunit ")
 	require.Regexp(t, `(?m)^all +builtin:cpu:0 +main member `, r.err)
 	require.Contains(t, r.err, "1 runs of programs")
+	require.Regexp(t, `builtin:cpu:0: 100.0 % of the time, `, r.err)
+	require.Regexp(t, `builtin:cpu:0: 0.0 % of the time, `, r.err)
 	require.Contains(t, r.err, "fusion is off")
 
 	many := call(t, append(args, digits+"digit_3.png", "--explain")...)

@@ -113,7 +113,7 @@ func valueInfos(vs []onnx.ValueInfo) []valueInfo {
 }
 
 func (a *app) inspect(ctx context.Context, path string, dims map[string]int, asJSON, verbose bool) error {
-	m, err := loadModel(path)
+	m, err := loadModel(path, onnx.Options{})
 	if err != nil {
 		return err
 	}

@@ -13,12 +13,15 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/internal/nearest"
 	"github.com/goburn/burn/model/onnx"
+	"github.com/spf13/cobra"
 )
 
 // loadModel loads an ONNX model. The error for a file of another kind says what it is and what to do with it.
-func loadModel(path string) (*onnx.Model, error) {
-	m, err := onnx.Load(path, onnx.Options{})
+func loadModel(path string, o onnx.Options) (*onnx.Model, error) {
+	m, err := onnx.Load(path, o)
 	if err == nil {
 		return m, nil
 	}
@@ -26,6 +29,25 @@ func loadModel(path string) (*onnx.Model, error) {
 		return nil, &exitError{exitModel, fmt.Errorf("%s: %s", path, what)}
 	}
 	return nil, badModel(err)
+}
+
+// precisionFlag adds --precision.
+func precisionFlag(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "precision", "f32", "f32, or bf16 or f16: products of f32 in `TYPE`, the rest where that suffices")
+	must(cmd.RegisterFlagCompletionFunc("precision", cobra.FixedCompletions([]string{"f32", "bf16", "f16"}, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// precision is what --precision stands for.
+func precision(text string) (dtype.DType, error) {
+	for _, d := range []dtype.DType{dtype.F32, dtype.BF16, dtype.F16} {
+		if text == d.String() {
+			return d, nil
+		}
+	}
+	if text == "" { // no command line
+		return dtype.F32, nil
+	}
+	return dtype.Invalid, usage("--precision: want f32, bf16 or f16, got %q%s", text, nearest.Hint(text, []string{"f32", "bf16", "f16"}))
 }
 
 const exportIt = "burn runs ONNX models: export the model where it was made"

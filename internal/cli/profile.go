@@ -16,12 +16,13 @@ import (
 
 // profileFlags are those of burn profile.
 type profileFlags struct {
-	inputs []string
-	batch  int
-	runs   int
-	rows   int
-	trace  string
-	image  imageFlags
+	precision string
+	inputs    []string
+	batch     int
+	runs      int
+	rows      int
+	trace     string
+	image     imageFlags
 }
 
 func (a *app) profileCommand() *cobra.Command {
@@ -73,7 +74,8 @@ first one.
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringArrayVarP(&f.inputs, "input", "i", nil, "`NAME=FILE` to feed an input with, as of burn run; may be repeated")
-	fl.IntVar(&f.batch, "batch", 0, "`N` for first dimensions that the model leaves open, of generated inputs")
+	fl.IntVar(&f.batch, "batch", 0, "`N` for first dimensions that the model leaves open, or fixes, of generated inputs")
+	precisionFlag(cmd, &f.precision)
 	fl.IntVar(&f.runs, "runs", 10, "`N` runs that are recorded")
 	fl.IntVar(&f.rows, "rows", 30, "at most `N` rows in each table, 0 for all")
 	fl.StringVar(&f.trace, "trace", "", "`FILE` to write a trace to, in the Chrome trace event format")
@@ -84,7 +86,11 @@ first one.
 
 // profileInputs loads the model and what it is fed with.
 func (a *app) profileInputs(path string, f profileFlags) (*onnx.Model, map[string]onnxtest.Value, error) {
-	ms, err := loadModels([]string{path})
+	narrow, err := precision(f.precision)
+	if err != nil {
+		return nil, nil, err
+	}
+	ms, err := loadModels([]string{path}, onnx.Options{Precision: narrow, Batch: f.batch})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -27,6 +27,7 @@ type runFlags struct {
 	softmax   bool
 	json      bool
 	verbose   bool
+	precision string
 	verify    string
 	image     imageFlags
 	many      manyFlags
@@ -86,6 +87,7 @@ the op's tolerance. What is found is printed on stderr, and the exit code is the
 	fl.StringVar(&f.topOutput, "top-output", "", "`NAME` of the output that --top ranks (default: the first)")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "report device and times on stderr")
+	precisionFlag(cmd, &f.precision)
 	verifyFlag(cmd, &f.verify)
 	a.explainFlag(cmd)
 	f.many.add(cmd)
@@ -110,7 +112,11 @@ type runSeconds struct {
 
 func (a *app) run(ctx context.Context, path string, f runFlags, many bool, stdin io.Reader) (err error) {
 	start := time.Now()
-	m, err := loadModel(path)
+	narrow, err := precision(f.precision)
+	if err != nil {
+		return err
+	}
+	m, err := loadModel(path, onnx.Options{Precision: narrow})
 	if err != nil {
 		return err
 	}

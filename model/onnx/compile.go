@@ -66,6 +66,9 @@ func (s *Session) define(t *tracer, c *compiled, p *program.Program, consts []*d
 		close(c.ready)
 	}()
 	p, consts = s.composed(t, p, consts)
+	if p, consts, err = s.narrowed(t, p, consts); err != nil {
+		return err
+	}
 	args := make([]*tensor.Tensor, len(consts))
 	for i, d := range consts {
 		args[i] = t.device(d)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
@@ -34,6 +36,14 @@ type Options struct {
 	// MaxSteps is how many steps a session remembers, over all signatures; default 16384. Beyond it a run is traced
 	// without being remembered.
 	MaxSteps int
+	// Precision is dtype.BF16 or dtype.F16 for products of f32 in that type, and what is between them where its range and precision
+	// suffice, as program.Autocast says; the zero value, or dtype.F32, for what the model says. Batch norms with constant statistics
+	// are multiplied into the convolutions before them. Inputs and outputs stay as they are.
+	Precision dtype.DType
+	// Batch, above 0, takes the place of the first dimension of the inputs where the model fixes it: of all inputs whose first
+	// dimension is that of the first one, and of reshapes to a constant shape that begins with it and does not fit. A model whose graph
+	// depends on its batch in other ways fails with a *NodeError, or computes what its graph says.
+	Batch int
 	// MaxStreams is how many runs of a session go on at the same time, each on a stream of its own; default 16. Further
 	// ones wait for their turn.
 	MaxStreams int
@@ -60,6 +70,9 @@ func (o Options) withDefaults() Options {
 	defInt(&o.MaxSpecialisations, 32)
 	defInt(&o.MaxSteps, 16384)
 	defInt(&o.MaxStreams, 16)
+	if o.Precision == dtype.F32 {
+		o.Precision = dtype.Invalid
+	}
 	return o
 }
 
@@ -79,6 +92,7 @@ type Model struct {
 	inputs    []ValueInfo
 	outputs   []ValueInfo
 	budget    *budget
+	fixed     int // the batch that Options.Batch replaces; 0 for none
 }
 
 // Load reads a model from a file. Data in external files is looked up beside it and read as well.
@@ -111,6 +125,11 @@ func Load(path string, o Options) (*Model, error) {
 // Parse decodes and checks a model, and keeps b. dir is where external data files are; with an empty dir, a model that
 // needs one is an error. An operator that is not implemented is no error here: Unsupported lists them, and Open refuses.
 func Parse(b []byte, dir string, o Options) (*Model, error) {
+	switch o.Precision {
+	case dtype.Invalid, dtype.F32, dtype.BF16, dtype.F16:
+	default:
+		return nil, fmt.Errorf("onnx: precision %v, want %v, %v or %v: %w", o.Precision, dtype.F32, dtype.BF16, dtype.F16, core.ErrDType)
+	}
 	proto, err := pb.DecodeModel(b, o.Limits)
 	if err != nil {
 		return nil, err
@@ -151,6 +170,7 @@ func Parse(b []byte, dir string, o Options) (*Model, error) {
 	for _, v := range proto.Graph.Outputs {
 		m.outputs = append(m.outputs, infoOf(v, false))
 	}
+	m.rebatch()
 	return m, nil
 }
 

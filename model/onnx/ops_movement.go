@@ -46,6 +46,9 @@ func reshapeNode(t *tracer, n *node) []value {
 func reshapeTo(t *tracer, n *node, want []int) []value {
 	x := n.input(0)
 	dims, err := reshapeDims(x.shape(), want, n.int("allowzero", 0) != 0)
+	if other := t.s.model.rebatched(want); err != "" && other != nil {
+		dims, err = reshapeDims(x.shape(), other, n.int("allowzero", 0) != 0)
+	}
 	if err != "" {
 		t.fail("shape %v: %s for %v", want, err, x.shape())
 	}

@@ -51,6 +51,9 @@ func batchNormNode(t *tracer, n *node) []value {
 		return []value{c.add(c.mul(y, scale), bias)}
 	}
 	if !t.trains(n) {
+		if y, ok := t.foldNorm(x, scale, bias, mean, variance, n.float("epsilon", 1e-5)); ok {
+			return []value{t.cast(t.reshape(y, s...), given)}
+		}
 		y := t.do(op.BatchNorm, []value{x, scale, bias, mean, variance}, epsilon)
 		return []value{t.cast(t.reshape(y, s...), given)}
 	}

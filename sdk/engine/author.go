@@ -153,6 +153,15 @@ type Asynchronous[V any] interface {
 	Fetch(dst []byte, d op.Desc, v V) error
 }
 
+// Checked is an optional interface of an Asynchronous queue that learns late, and then knows, which of its commands failed:
+// such a failure is told to what that command made, and to no other. Without it all commands since the mark before are under
+// suspicion.
+type Checked interface {
+	// Check is called after each command that was started. It returns what tells, once a mark that was recorded later is
+	// reached, how the command failed; nil says that it can fail only with the device. What is returned is called once.
+	Check() func() error
+}
+
 // Mark is a place in an asynchronous queue.
 type Mark interface {
 	// Wait returns when the queue has reached the mark: nil, or what failed in the work since the mark before. It may be

@@ -21,7 +21,8 @@ type fault struct {
 type unsettled struct {
 	place       uint64
 	fault       *fault
-	inputs      []*fault // of operands that were unsettled when it was started
+	inputs      []*fault     // of operands that were unsettled when it was started
+	check       func() error // what the queue says of the command; nil: nothing
 	op, program string
 	outputs     []op.Desc
 }
@@ -57,9 +58,13 @@ func (s *stream[V]) started(node, program string, outputs []op.Desc) *fault {
 		_ = s.flush() // without a mark they stay unsettled
 	}
 	f := new(fault)
+	var check func() error
+	if s.checked != nil {
+		check = s.checked.Check()
+	}
 	s.settling.Lock()
 	defer s.settling.Unlock()
-	s.late.commands = append(s.late.commands, unsettled{s.done, f, slices.Clone(s.open), node, program, outputs})
+	s.late.commands = append(s.late.commands, unsettled{s.done, f, slices.Clone(s.open), check, node, program, outputs})
 	return f
 }
 
@@ -139,7 +144,7 @@ func (s *stream[V]) settle(place uint64) {
 }
 
 // judge poisons the outputs of the commands up to a mark if one of them failed: with the op or program that failed if only
-// one can have, else without a name. What used a poisoned tensor gets its error.
+// one can have or the queue says which, else without a name. What used a poisoned tensor gets its error.
 func (s *stream[V]) judge(err error, place uint64) {
 	n := 0
 	for n < len(s.late.commands) && s.late.commands[n].place <= place {
@@ -150,15 +155,29 @@ func (s *stream[V]) judge(err error, place uint64) {
 		err = blame(among, err)
 		s.failAt(place, err)
 	}
+	own := make([]error, n)
+	for i := range among {
+		if u := &among[i]; u.check != nil && err == nil {
+			if e := u.check(); e != nil {
+				own[i] = blame(among[i:i+1], e)
+			}
+		}
+	}
 	s.dev.mu.Lock()
 	for i := range among {
 		u := &among[i]
 		u.fault.settled, u.fault.err = true, err
+		if own[i] != nil {
+			u.fault.err = own[i]
+		}
 		for _, f := range u.inputs {
-			if f.err != nil {
-				u.fault.err = f.err
+			if f.err != nil { // it computed with what means nothing
+				u.fault.err, own[i] = f.err, nil
 				break
 			}
+		}
+		if own[i] != nil {
+			s.failAt(u.place, own[i])
 		}
 	}
 	s.dev.mu.Unlock()

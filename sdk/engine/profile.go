@@ -181,10 +181,16 @@ func (t *Steps) Now() time.Time {
 // Step keeps the execution of the step with that index, which began at a time that Now gave and has just ended. describe
 // is called at the first execution of the step, before Step returns; Program and Index of its answer are filled in.
 func (t *Steps) Step(index int, began time.Time, describe func() core.ProfileStep) {
+	if t != nil {
+		t.Took(index, began, time.Since(began), describe)
+	}
+}
+
+// Took is Step for an execution of which the device says how long it took.
+func (t *Steps) Took(index int, began time.Time, took time.Duration, describe func() core.ProfileStep) {
 	if t == nil {
 		return
 	}
-	took := time.Since(began)
 	t.watch.recording.add(stepKey{t.program, index}, t.watch.stream, began, took, func() core.ProfileStep {
 		s := describe()
 		s.Program, s.Index = t.name, index

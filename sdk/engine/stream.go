@@ -15,13 +15,14 @@ import (
 // stream is a queue of commands that one goroutine works off. Calls append to it. A caller that
 // waits for an answer while that goroutine is idle does the work itself.
 type stream[V any] struct {
-	dev    *device[V]
-	number int // among the streams of the device
-	queue  Queue[V]
-	async  Asynchronous[V] // nil for a synchronous queue
-	busy   Busy            // nil for a queue that needs not be told
-	closed atomic.Bool
-	quit   chan struct{} // closed by Close
+	dev     *device[V]
+	number  int // among the streams of the device
+	queue   Queue[V]
+	async   Asynchronous[V] // nil for a synchronous queue
+	checked Checked         // nil for a queue that does not say which command failed
+	busy    Busy            // nil for a queue that needs not be told
+	closed  atomic.Bool
+	quit    chan struct{} // closed by Close
 
 	spare *pending // that is executed, or empty
 	done  uint64   // commands that were executed
@@ -58,6 +59,7 @@ func newStream[V any](d *device[V], q Queue[V]) *stream[V] {
 	s := &stream[V]{dev: d, queue: q, wake: make(chan struct{}, 1), quit: make(chan struct{}), asleep: true, pend: new(pending), spare: new(pending)}
 	s.rest = sync.NewCond(&s.mu)
 	s.async, _ = q.(Asynchronous[V])
+	s.checked, _ = q.(Checked)
 	s.busy, _ = q.(Busy)
 	go s.work()
 	return s

@@ -31,7 +31,8 @@ type Device interface {
 	Compiler() string
 	// Compile makes loadable code of a text. It wraps core.ErrUnsupported, with the remedy, where there is no compiler.
 	Compile(ctx context.Context, text string) ([]byte, error)
-	// Load makes functions of what Compile made of kernels, in their order; code is nil where Dialect is.
+	// Load makes functions of what Compile made of the text of kernels, in their order; code is nil where Dialect is. Where a kernel
+	// is nil, its function is not wanted and may be nil.
 	Load(code []byte, kernels []*ir.Kernel) ([]Function, error)
 
 	// Alloc allocates device memory, aligned to at least 256 bytes. It wraps core.ErrOutOfMemory where there is none left.

@@ -131,6 +131,22 @@ DEVICE void mma_bf16(frag_c_16_8_16& c, const frag_a_16_8_16& a, const frag_b_16
 		: "+f"(c.x[0]), "+f"(c.x[1]), "+f"(c.x[2]), "+f"(c.x[3]) : "r"(a.x[0]), "r"(a.x[1]), "r"(a.x[2]), "r"(a.x[3]), "r"(b.x[0]), "r"(b.x[1]));
 }
 `},
+	{"frag_pack_f16", `
+DEVICE void frag_pack_f16(frag_a_16_8_16& a, const frag_c_16_8_16* c) {
+	asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(a.x[0]) : "f"(c[0].x[1]), "f"(c[0].x[0]));
+	asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(a.x[1]) : "f"(c[0].x[3]), "f"(c[0].x[2]));
+	asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(a.x[2]) : "f"(c[1].x[1]), "f"(c[1].x[0]));
+	asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(a.x[3]) : "f"(c[1].x[3]), "f"(c[1].x[2]));
+}
+`},
+	{"frag_pack_bf16", `
+DEVICE void frag_pack_bf16(frag_a_16_8_16& a, const frag_c_16_8_16* c) {
+	asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(a.x[0]) : "f"(c[0].x[1]), "f"(c[0].x[0]));
+	asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(a.x[1]) : "f"(c[0].x[3]), "f"(c[0].x[2]));
+	asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(a.x[2]) : "f"(c[1].x[1]), "f"(c[1].x[0]));
+	asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(a.x[3]) : "f"(c[1].x[3]), "f"(c[1].x[2]));
+}
+`},
 	{"frag_store", `
 DEVICE void frag_store(const frag_c_16_8_16& f, f32* s, i32 stride) {
 	const i32 lane = i32(threadIdx.x & 31), row = lane >> 2, column = (lane & 3) * 2;

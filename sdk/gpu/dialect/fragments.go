@@ -36,6 +36,8 @@ func fragments(p *printer, in *ir.Inst) bool {
 		p.define(in.Out[0], fmt.Sprintf("%s.x[%d]", at(in.Ref, 0), in.Imm))
 	case ir.FragSet:
 		p.line("%s.x[%d] = %s;", at(in.Ref, 0), in.Imm, p.arg(in, 1))
+	case ir.FragPack:
+		p.line("frag_pack_%v(%s, &%s);", p.k.Frags[in.Ref].MMA.Type, at(in.Ref, 0), at(in.Ref2, 1))
 	default:
 		return false
 	}

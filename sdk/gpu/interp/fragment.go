@@ -48,6 +48,8 @@ func (m *machine) fragment(in *ir.Inst) step {
 		f = func(lanes []int32) { m.multiply(in, lanes[0]) }
 	case ir.FragGet, ir.FragSet:
 		f = m.element(in)
+	case ir.FragPack:
+		f = func(lanes []int32) { m.pack(in, lanes) }
 	default:
 		return nil
 	}
@@ -154,6 +156,40 @@ func (m *machine) multiply(in *ir.Inst, lane int32) {
 			c[i*f.N+j] = float32(sum)
 		}
 	}
+}
+
+// pack rounds neighbouring Cs into the columns of an A.
+func (m *machine) pack(in *ir.Inst, lanes []int32) {
+	m.same(in, lanes, 0)
+	first := m.same(in, lanes, 1)
+	a := m.matrix(in, in.Ref, 0, lanes[0], true)
+	f, c := &m.frags[in.Ref], &m.frags[in.Ref2]
+	for k := range f.cols / c.cols {
+		i := first + int64(k)
+		if i < 0 || i >= int64(c.Len) {
+			m.fail(in, lanes[0], "index %d of %d fragments", i, c.Len)
+		}
+		from := c.data[int(i)*((m.n+m.sub-1)/m.sub)+int(lanes[0])/m.sub]
+		if from == nil {
+			m.fail(in, lanes[0], "fragment %d is read before it is written", i)
+		}
+		for r := range c.rows {
+			for col := range c.cols {
+				a[r*f.cols+k*c.cols+col] = rounded(f.MMA.Type, from[r*c.cols+col])
+			}
+		}
+	}
+}
+
+// rounded is v as a factor of type t.
+func rounded(t dtype.DType, v float32) float32 {
+	switch t {
+	case dtype.F16:
+		return dtype.Float16From64(float64(v)).Float32()
+	case dtype.BF16:
+		return dtype.BFloat16From64(float64(v)).Float32()
+	}
+	return math.Float32frombits(math.Float32bits(v) &^ 0x1fff)
 }
 
 // element makes access to one element of each thread's part of an accumulator ready.

@@ -332,7 +332,7 @@ func (m *machine) inst(in *ir.Inst) step {
 		return m.while(in)
 	case op >= ir.Barrier && op <= ir.Ballot:
 		return m.need(in, m.cooperate(in))
-	case op >= ir.FragFill && op <= ir.FragSet:
+	case op >= ir.FragFill && op <= ir.FragPack:
 		return m.need(in, m.fragment(in))
 	}
 	return m.need(in, nil)

@@ -151,3 +151,9 @@ func (b *Builder) FragGet(f Frag, i Value, e int) Value {
 func (b *Builder) FragSet(f Frag, i Value, e int, v Value) {
 	b.do(Inst{Op: FragSet, Type: dtype.F32, Ref: int32(f), Imm: uint64(e), Args: []Value{i, v}})
 }
+
+// FragPack makes A fragment i of the neighbouring C fragments from j on, rounded to its type: a result becomes a factor without
+// passing through shared memory.
+func (b *Builder) FragPack(x Frag, i Value, c Frag, j Value) {
+	b.do(Inst{Op: FragPack, Ref: int32(x), Ref2: int32(c), Args: []Value{i, j}})
+}

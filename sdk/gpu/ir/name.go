@@ -16,7 +16,7 @@ var names = map[Op]string{
 	Barrier: "barrier", SubgroupBarrier: "subgroup.barrier", Lane: "lane", ShuffleXor: "shuffle.xor", ShuffleUp: "shuffle.up",
 	ShuffleFrom: "shuffle.from", Ballot: "ballot", PopCount: "popcount",
 	For: "for", If: "if", While: "while",
-	FragFill: "frag.fill", FragLoad: "frag.load", FragMMA: "frag.mma", FragStore: "frag.store", FragGet: "frag.get", FragSet: "frag.set",
+	FragFill: "frag.fill", FragLoad: "frag.load", FragMMA: "frag.mma", FragStore: "frag.store", FragGet: "frag.get", FragSet: "frag.set", FragPack: "frag.pack",
 }
 
 // String is the name of the operation in the text form of kernels.

@@ -122,4 +122,5 @@ const (
 	FragStore                 // index, offset, row stride: C to shared array Ref2 of f32
 	FragGet                   // index: element Imm of this thread's part of a C, f32; MMA.Accumulator says which one that is
 	FragSet                   // index, value: likewise
+	FragPack                  // index of A, index of C: A of Ref = the neighbouring Cs of Ref2 from there on, as many as fill it, rounded
 )

@@ -154,7 +154,7 @@ func (r *rule) check() {
 			r.elementwise(1, floats)
 		case op >= Load && op <= AsyncCopy:
 			r.memory()
-		case op >= FragFill && op <= FragSet:
+		case op >= FragFill && op <= FragPack:
 			r.fragment()
 		default:
 			r.fail("no such operation")
@@ -276,7 +276,7 @@ func (r *rule) role(ref int32, role Role) MMA {
 
 func (r *rule) fragment() {
 	in := r.in
-	shape := map[Op][2]int{FragFill: {0, 2}, FragLoad: {0, 3}, FragMMA: {0, 3}, FragStore: {0, 3}, FragGet: {1, 1}, FragSet: {0, 2}}[in.Op]
+	shape := map[Op][2]int{FragFill: {0, 2}, FragLoad: {0, 3}, FragMMA: {0, 3}, FragStore: {0, 3}, FragGet: {1, 1}, FragSet: {0, 2}, FragPack: {0, 2}}[in.Op]
 	if !r.form(shape[0], shape[1]) {
 		return
 	}
@@ -292,6 +292,11 @@ func (r *rule) fragment() {
 	case FragGet:
 		r.role(in.Ref, C)
 		r.oneOf("type", in.Type, dtype.SetOf(dtype.F32))
+	case FragPack:
+		r.index(1)
+		if a, c := r.role(in.Ref, A), r.role(in.Ref2, C); a != c || a.N == 0 || a.K%a.N != 0 {
+			r.fail("%v of %v", a, c)
+		}
 	case FragMMA:
 		c, a, b := r.role(in.Ref, C), r.role(in.Ref2, A), r.role(int32(in.Imm), B)
 		if c != a || c != b {

@@ -129,6 +129,8 @@ func (p *printer) line(in *Inst) {
 		}
 	case FragMMA:
 		p.printf(" %s[%s], %s[%s], %s[%s]", p.frag(in.Ref), p.arg(in, 0), p.frag(in.Ref2), p.arg(in, 1), p.frag(int32(in.Imm)), p.arg(in, 2))
+	case FragPack:
+		p.printf(" %s[%s], %s[%s]", p.frag(in.Ref), p.arg(in, 0), p.frag(in.Ref2), p.arg(in, 1))
 	case FragGet, FragSet:
 		p.printf(" %s[%s].%d", p.frag(in.Ref), p.arg(in, 0), in.Imm)
 		if len(in.Args) > 1 {

@@ -30,6 +30,10 @@ type Target struct {
 type Operand struct {
 	Type dtype.DType
 	View shape.View
+	// Slot is its number in the launch, for templates that take lists of operands.
+	Slot int
+	// Number, where it is set, is an operand that has no memory: the same number everywhere, in the bits of ir.Arg.
+	Number *uint64
 }
 
 // Body computes, for one element, the values of results from those of operands. index returns the index of the element along

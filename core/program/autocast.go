@@ -1,0 +1,241 @@
+package program
+
+import (
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// Precision is how an op takes part in mixed precision.
+type Precision uint8
+
+// The kinds of ops in mixed precision, after Micikevicius et al., Mixed Precision Training, ICLR 2018.
+const (
+	Either Precision = iota // computes in the type of its operands, in f32 where they differ
+	Narrow                  // a product: its terms are rounded once to the narrow type, and summed in f32 or better
+	Wide                    // needs the range or the precision of f32
+)
+
+// PrecisionOf is the kind of an op.
+func PrecisionOf(c op.Code) Precision {
+	switch row := op.Lookup(c); {
+	case c == op.Cast || row == nil:
+		return Either
+	case inNarrow[c]:
+		return Narrow
+	case inWide[c], row.Tolerance.PerTerm && !row.Traits.Has(op.Elementwise):
+		return Wide
+	}
+	return Either
+}
+
+var inNarrow = codes(op.MatMul, op.Linear, op.Conv, op.ConvTranspose, op.DeformConv, op.Einsum, op.Attention, op.RNN, op.LSTM, op.GRU)
+
+// inWide are ops of one element that leave the range of f16, or lose most of the bits of bf16. Ops that join many terms and
+// are no products are wide too.
+var inWide = codes(op.Exp, op.Exp2, op.Expm1, op.Log, op.Log1p, op.Log2, op.Log10, op.LogAddExp, op.Pow, op.Square, op.Reciprocal, op.Rsqrt,
+	op.Tan, op.Asin, op.Acos, op.Sinh, op.Cosh, op.Acosh, op.Atanh, op.Softplus, op.LogSigmoid)
+
+func codes(list ...op.Code) map[op.Code]bool {
+	m := make(map[op.Code]bool, len(list))
+	for _, c := range list {
+		m[c] = true
+	}
+	return m
+}
+
+// Autocast is p in mixed precision: products of f32 take and give narrow, dtype.BF16 or dtype.F16, ops that PrecisionOf calls wide
+// compute in f32, and the others in the type that their operands have by then. Constants follow what they are combined with, where the
+// op is elementwise or exact. Operands of other types, inputs and outputs of p stay as they are; p itself is not changed.
+//
+// Constants of the result are those of p, in the types that they are needed in: constant i is constant from[i] of p, cast to its
+// type. supports says which nodes the backend has, as for Rewrite: what it lacks in narrow is computed in f32. nil stands for all.
+func (p *Program) Autocast(narrow dtype.DType, supports func(n *op.Node, in []op.Desc) bool) (q *Program, from []int, err error) {
+	a := &autocast{narrow: narrow, supports: supports, descs: map[op.TensorID]op.Desc{}, constant: map[op.TensorID]int{}, fills: map[op.TensorID]*op.Node{},
+		wide: map[op.TensorID]bool{}, other: map[cast]op.TensorID{}}
+	a.q = *p
+	a.q.Consts, a.q.Nodes, a.q.Outputs = nil, nil, nil
+	a.define(p.Inputs)
+	a.define(p.Consts)
+	for i, d := range p.Consts {
+		a.constant[d.ID] = i
+	}
+	for i := range p.Nodes {
+		a.define(p.Nodes[i].Outputs)
+	}
+	for i := range p.Nodes {
+		if err := a.node(&p.Nodes[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	types := p.OutputDescs()
+	for i, id := range p.Outputs {
+		out, err := a.as(id, types[i].DType)
+		if err != nil {
+			return nil, nil, err
+		}
+		a.q.Outputs = append(a.q.Outputs, out)
+	}
+	return a.q.Live(), a.from, nil
+}
+
+// autocast is a program under change.
+type autocast struct {
+	q        Program
+	from     []int
+	narrow   dtype.DType
+	supports func(n *op.Node, in []op.Desc) bool
+
+	descs    map[op.TensorID]op.Desc // in q
+	constant map[op.TensorID]int
+	fills    map[op.TensorID]*op.Node // constants that are nodes
+	wide     map[op.TensorID]bool     // was f32 in the program
+	other    map[cast]op.TensorID     // the same in another type
+	last     op.TensorID
+}
+
+type cast struct {
+	id op.TensorID
+	to dtype.DType
+}
+
+func (a *autocast) define(ds []op.Desc) {
+	for _, d := range ds {
+		a.descs[d.ID] = d
+		a.last = max(a.last, d.ID)
+		if d.DType == dtype.F32 {
+			a.wide[d.ID] = true
+		}
+	}
+}
+
+// live reports whether id is neither a constant nor a fill.
+func (a *autocast) live(id op.TensorID) bool {
+	_, is := a.constant[id]
+	return !is && a.fills[id] == nil
+}
+
+// as is the id of a value in a type, a cast of it if need be.
+func (a *autocast) as(id op.TensorID, to dtype.DType) (op.TensorID, error) {
+	k, isConst := a.constant[id]
+	if d := a.descs[id]; d.DType == to && !isConst {
+		return id, nil
+	}
+	if other, ok := a.other[cast{id, to}]; ok {
+		return other, nil
+	}
+	d := a.descs[id]
+	d.DType = to
+	var err error
+	switch fill := a.fills[id]; {
+	case isConst:
+		if d.ID = id; to != a.descs[id].DType {
+			d.ID = a.next()
+		}
+		a.q.Consts, a.from = append(a.q.Consts, d), append(a.from, k)
+	case fill != nil:
+		d.ID, err = a.emit(op.Full, nil, op.Attr{Name: "value", Value: fill.Attrs.Value("value")}, op.Type("dtype", to), op.Dims("shape", d.Shape))
+	default:
+		d.ID, err = a.emit(op.Cast, []op.Desc{a.descs[id]}, op.Type("dtype", to))
+	}
+	a.descs[d.ID] = d
+	a.other[cast{id, to}] = d.ID
+	return d.ID, err
+}
+
+func (a *autocast) next() op.TensorID {
+	a.last++
+	return a.last
+}
+
+// emit appends a node of one new result.
+func (a *autocast) emit(c op.Code, in []op.Desc, attrs ...op.Attr) (op.TensorID, error) {
+	n, err := op.New(c, in, attrs...)
+	if err != nil {
+		return 0, err
+	}
+	n.Outputs[0].ID = a.next()
+	a.q.Nodes = append(a.q.Nodes, n)
+	return n.Outputs[0].ID, nil
+}
+
+// node appends a node in the type that it computes in.
+func (a *autocast) node(n *op.Node) error {
+	if to := a.choose(n); to == a.narrow {
+		ok, err := a.put(n, to)
+		if ok || err != nil {
+			return err
+		}
+	}
+	_, err := a.put(n, dtype.F32)
+	return err
+}
+
+// choose is the type that operands of f32 are brought to.
+func (a *autocast) choose(n *op.Node) dtype.DType {
+	switch PrecisionOf(n.Op) {
+	case Narrow:
+		return a.narrow
+	case Wide:
+		return dtype.F32
+	}
+	thin, constants := false, false
+	for _, id := range n.Inputs {
+		switch {
+		case !a.wide[id]:
+		case !a.live(id):
+			constants = true
+		case a.descs[id].DType == dtype.F32:
+			return dtype.F32
+		default:
+			thin = true
+		}
+	}
+	row := op.Lookup(n.Op)
+	if !thin || row == nil || constants && !row.Tolerance.Exact && !row.Traits.Has(op.Elementwise) {
+		return dtype.F32
+	}
+	return a.narrow
+}
+
+// put appends n with operands of f32 brought to a type, and reports whether it is legal so and the backend has it.
+func (a *autocast) put(n *op.Node, to dtype.DType) (bool, error) {
+	in, change := make([]op.Desc, len(n.Inputs)), to == a.narrow
+	for i, id := range n.Inputs {
+		if in[i] = a.descs[id]; a.wide[id] {
+			in[i].DType = to
+			change = change || a.descs[id].DType != to
+		}
+	}
+	m := *n
+	if change {
+		var err error
+		if m, err = op.New(n.Op, in, n.Attrs...); err != nil || len(m.Outputs) != len(n.Outputs) {
+			return false, nil
+		}
+		if to == a.narrow && a.supports != nil && !a.supports(&m, in) {
+			return false, nil
+		}
+	}
+	m.Drop = 0
+	m.Inputs = make([]op.TensorID, len(n.Inputs))
+	for i, id := range n.Inputs {
+		t := a.descs[id].DType
+		if a.wide[id] {
+			t = to
+		}
+		var err error
+		if m.Inputs[i], err = a.as(id, t); err != nil {
+			return false, err
+		}
+	}
+	m.Outputs = append([]op.Desc(nil), m.Outputs...)
+	for i := range m.Outputs {
+		m.Outputs[i].ID = n.Outputs[i].ID
+		a.descs[m.Outputs[i].ID] = m.Outputs[i]
+	}
+	if n.Op == op.Full && a.wide[n.Outputs[0].ID] {
+		a.fills[n.Outputs[0].ID] = n
+	}
+	a.q.Nodes = append(a.q.Nodes, m)
+	return true, nil
+}

@@ -1,0 +1,36 @@
+package onnx
+
+import "slices"
+
+// rebatch gives the inputs the first dimension of Options.Batch.
+func (m *Model) rebatch() {
+	to := m.options.Batch
+	if to < 1 {
+		return
+	}
+	for i := range m.inputs {
+		in := &m.inputs[i]
+		if in.Default || len(in.Shape) == 0 || in.Shape[0].Size < 1 || m.fixed > 0 && in.Shape[0].Size != m.fixed {
+			continue
+		}
+		m.fixed = in.Shape[0].Size
+		in.Shape = slices.Clone(in.Shape)
+		in.Shape[0] = Dim{Size: to}
+	}
+	for i := range m.outputs {
+		if out := &m.outputs[i]; len(out.Shape) > 0 && m.fixed > 0 && out.Shape[0].Size == m.fixed {
+			out.Shape = slices.Clone(out.Shape)
+			out.Shape[0] = Dim{Size: -1}
+		}
+	}
+}
+
+// rebatched is the shape that a reshape has with the batch of Options.Batch, nil where want has nothing to do with it.
+func (m *Model) rebatched(want []int) []int {
+	if m.fixed == 0 || len(want) == 0 || want[0] != m.fixed {
+		return nil
+	}
+	other := slices.Clone(want)
+	other[0] = m.options.Batch
+	return other
+}

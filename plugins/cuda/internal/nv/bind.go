@@ -1,0 +1,32 @@
+package nv
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"unsafe"
+)
+
+// bind fills the fields of a struct of procs from a loaded library. The tag of a field, c, names the C function; names that are
+// separated by "|" are tried in order, and a trailing "?" makes the function optional.
+func bind(handle uintptr, procs any) error {
+	v := reflect.ValueOf(procs).Elem()
+	var lacks []string
+	for i := range v.NumField() {
+		tag := v.Type().Field(i).Tag.Get("c")
+		names, optional := strings.CutSuffix(tag, "?")
+		p := (*proc)(unsafe.Pointer(v.Field(i).UnsafeAddr()))
+		for _, name := range strings.Split(names, "|") {
+			if p.name, p.addr = name, dlsym(handle, name); p.addr != 0 {
+				break
+			}
+		}
+		if p.addr == 0 && !optional {
+			lacks = append(lacks, names)
+		}
+	}
+	if lacks != nil {
+		return fmt.Errorf("it does not export %s", strings.Join(lacks, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+#include "textflag.h"
+
+// call16 is called by C code on a system stack, by the AAPCS64 convention: R0 holds a *frame.
+GLOBL ·call16(SB), NOPTR|RODATA, $8
+DATA ·call16(SB)/8, $call16code(SB)
+TEXT call16code(SB), NOSPLIT|NOFRAME, $0
+	SUB  $80, RSP
+	STP  (R29, R30), 64(RSP)
+	ADD  $64, RSP, R29
+	MOVD R0, R9
+
+	MOVD 72(R9), R10
+	MOVD R10, 0(RSP)
+	MOVD 80(R9), R10
+	MOVD R10, 8(RSP)
+	MOVD 88(R9), R10
+	MOVD R10, 16(RSP)
+	MOVD 96(R9), R10
+	MOVD R10, 24(RSP)
+	MOVD 104(R9), R10
+	MOVD R10, 32(RSP)
+	MOVD 112(R9), R10
+	MOVD R10, 40(RSP)
+	MOVD 120(R9), R10
+	MOVD R10, 48(RSP)
+	MOVD 128(R9), R10
+	MOVD R10, 56(RSP)
+
+	MOVD 0(R9), R10
+	MOVD 8(R9), R0
+	MOVD 16(R9), R1
+	MOVD 24(R9), R2
+	MOVD 32(R9), R3
+	MOVD 40(R9), R4
+	MOVD 48(R9), R5
+	MOVD 56(R9), R6
+	MOVD 64(R9), R7
+	CALL (R10)
+
+	LDP  64(RSP), (R29, R30)
+	ADD  $80, RSP
+	RET

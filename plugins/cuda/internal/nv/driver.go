@@ -1,0 +1,199 @@
+package nv
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Handles of the driver API. The zero value of each is none; for a Stream it is the default stream.
+type (
+	Device   int32   // the ordinal of a device of this process
+	Context  uintptr // a CUcontext
+	Module   uintptr
+	Function uintptr
+	Stream   uintptr
+	Event    uintptr
+	Ptr      uintptr // an address in device memory
+	MemPool  uintptr
+	Graph    uintptr
+	Node     uintptr // a node of a Graph
+	Exec     uintptr // an instantiated Graph
+)
+
+// Driver is the CUDA driver. Its methods may be called from several goroutines; the package comment says what is bound to threads.
+type Driver struct {
+	Version int // the CUDA version that the driver supports: 13000 is 13.0
+	Devices int // how many devices this process sees
+	c       driverProcs
+}
+
+// driverProcs are the functions of libcuda. Versioned names are those whose parameters this package lays out: libcuda keeps
+// them in later major versions.
+type driverProcs struct {
+	init           proc `c:"cuInit"`
+	driverVersion  proc `c:"cuDriverGetVersion"`
+	errorName      proc `c:"cuGetErrorName"`
+	errorString    proc `c:"cuGetErrorString"`
+	deviceCount    proc `c:"cuDeviceGetCount"`
+	deviceGet      proc `c:"cuDeviceGet"`
+	deviceName     proc `c:"cuDeviceGetName"`
+	deviceTotalMem proc `c:"cuDeviceTotalMem_v2"`
+	deviceAttr     proc `c:"cuDeviceGetAttribute"`
+	deviceUUID     proc `c:"cuDeviceGetUuid_v2|cuDeviceGetUuid"`
+
+	primaryRetain    proc `c:"cuDevicePrimaryCtxRetain"`
+	primaryRelease   proc `c:"cuDevicePrimaryCtxRelease_v2|cuDevicePrimaryCtxRelease"`
+	ctxSetCurrent    proc `c:"cuCtxSetCurrent"`
+	ctxGetCurrent    proc `c:"cuCtxGetCurrent"`
+	ctxSynchronize   proc `c:"cuCtxSynchronize"`
+	ctxGetLimit      proc `c:"cuCtxGetLimit"`
+	ctxSetLimit      proc `c:"cuCtxSetLimit"`
+	ctxPriorityRange proc `c:"cuCtxGetStreamPriorityRange"`
+
+	moduleLoadDataEx proc `c:"cuModuleLoadDataEx"`
+	moduleUnload     proc `c:"cuModuleUnload"`
+	moduleFunction   proc `c:"cuModuleGetFunction"`
+	moduleGlobal     proc `c:"cuModuleGetGlobal_v2"`
+	funcSetAttr      proc `c:"cuFuncSetAttribute"`
+	funcGetAttr      proc `c:"cuFuncGetAttribute"`
+	occupancy        proc `c:"cuOccupancyMaxActiveBlocksPerMultiprocessor"`
+	launch           proc `c:"cuLaunchKernel"`
+	launchEx         proc `c:"cuLaunchKernelEx?"`
+	launchHostFunc   proc `c:"cuLaunchHostFunc?"`
+
+	streamCreate      proc `c:"cuStreamCreateWithPriority"`
+	streamDestroy     proc `c:"cuStreamDestroy_v2"`
+	streamSync        proc `c:"cuStreamSynchronize"`
+	streamQuery       proc `c:"cuStreamQuery"`
+	streamWaitEvent   proc `c:"cuStreamWaitEvent"`
+	streamWriteValue  proc `c:"cuStreamWriteValue32_v2?"`
+	eventCreate       proc `c:"cuEventCreate"`
+	eventDestroy      proc `c:"cuEventDestroy_v2"`
+	eventRecord       proc `c:"cuEventRecord"`
+	eventQuery        proc `c:"cuEventQuery"`
+	eventSync         proc `c:"cuEventSynchronize"`
+	eventElapsed      proc `c:"cuEventElapsedTime_v2|cuEventElapsedTime"`
+	streamBegin       proc `c:"cuStreamBeginCapture_v2"`
+	streamEnd         proc `c:"cuStreamEndCapture"`
+	streamIsCapturing proc `c:"cuStreamIsCapturing"`
+
+	memInfo           proc `c:"cuMemGetInfo_v2"`
+	memAlloc          proc `c:"cuMemAlloc_v2"`
+	memFree           proc `c:"cuMemFree_v2"`
+	memAllocAsync     proc `c:"cuMemAllocFromPoolAsync?"`
+	memFreeAsync      proc `c:"cuMemFreeAsync?"`
+	poolDefault       proc `c:"cuDeviceGetDefaultMemPool?"`
+	poolCreate        proc `c:"cuMemPoolCreate?"`
+	poolDestroy       proc `c:"cuMemPoolDestroy?"`
+	poolSet           proc `c:"cuMemPoolSetAttribute?"`
+	poolGet           proc `c:"cuMemPoolGetAttribute?"`
+	poolTrim          proc `c:"cuMemPoolTrimTo?"`
+	poolAccess        proc `c:"cuMemPoolSetAccess?"`
+	hostAlloc         proc `c:"cuMemHostAlloc"`
+	hostFree          proc `c:"cuMemFreeHost"`
+	hostRegister      proc `c:"cuMemHostRegister_v2"`
+	hostUnregister    proc `c:"cuMemHostUnregister"`
+	hostDevicePointer proc `c:"cuMemHostGetDevicePointer_v2"`
+	pointerAttr       proc `c:"cuPointerGetAttribute"`
+	pointerAttrs      proc `c:"cuPointerGetAttributes"`
+
+	copyHtoD proc `c:"cuMemcpyHtoDAsync_v2"`
+	copyDtoH proc `c:"cuMemcpyDtoHAsync_v2"`
+	copyDtoD proc `c:"cuMemcpyDtoDAsync_v2"`
+	copyPeer proc `c:"cuMemcpyPeerAsync"`
+	set8     proc `c:"cuMemsetD8Async"`
+	set16    proc `c:"cuMemsetD16Async"`
+	set32    proc `c:"cuMemsetD32Async"`
+
+	canAccessPeer proc `c:"cuDeviceCanAccessPeer"`
+	enablePeer    proc `c:"cuCtxEnablePeerAccess"`
+	disablePeer   proc `c:"cuCtxDisablePeerAccess"`
+
+	graphCreate       proc `c:"cuGraphCreate"`
+	graphDestroy      proc `c:"cuGraphDestroy"`
+	graphAddKernel    proc `c:"cuGraphAddKernelNode_v2"`
+	graphAddMemcpy    proc `c:"cuGraphAddMemcpyNode"`
+	graphAddMemset    proc `c:"cuGraphAddMemsetNode"`
+	graphAddChild     proc `c:"cuGraphAddChildGraphNode"`
+	graphAddEmpty     proc `c:"cuGraphAddEmptyNode"`
+	graphNodes        proc `c:"cuGraphGetNodes"`
+	graphNodeType     proc `c:"cuGraphNodeGetType"`
+	graphInstantiate  proc `c:"cuGraphInstantiateWithFlags"`
+	execDestroy       proc `c:"cuGraphExecDestroy"`
+	execKernelParams  proc `c:"cuGraphExecKernelNodeSetParams_v2"`
+	execMemcpyParams  proc `c:"cuGraphExecMemcpyNodeSetParams"`
+	execMemsetParams  proc `c:"cuGraphExecMemsetNodeSetParams"`
+	execChildParams   proc `c:"cuGraphExecChildGraphNodeSetParams"`
+	graphUpload       proc `c:"cuGraphUpload"`
+	graphLaunch       proc `c:"cuGraphLaunch"`
+	graphKernelGet    proc `c:"cuGraphKernelNodeGetParams_v2"`
+	graphMemTrim      proc `c:"cuDeviceGraphMemTrim?"`
+	profilerStart     proc `c:"cuProfilerStart?"`
+	profilerStop      proc `c:"cuProfilerStop?"`
+	threadCaptureMode proc `c:"cuThreadExchangeStreamCaptureMode"`
+}
+
+const driverName = "CUDA driver"
+
+// openDriver initialises the driver. It returns the driver with an error when the driver works and has no device.
+func openDriver(handle uintptr) (*Driver, error) {
+	d := &Driver{}
+	if err := bind(handle, &d.c); err != nil {
+		return nil, err
+	}
+	var n int32
+	if err := d.check(&d.c.driverVersion, d.c.driverVersion.call(uintptr(unsafe.Pointer(&n)))); err != nil {
+		return nil, err
+	}
+	d.Version = int(n)
+	if err := d.check(&d.c.init, d.c.init.call(0)); err != nil {
+		return d, err
+	}
+	if err := d.check(&d.c.deviceCount, d.c.deviceCount.call(uintptr(unsafe.Pointer(&n)))); err != nil {
+		return d, err
+	}
+	if d.Devices = int(n); n == 0 {
+		return d, fmt.Errorf("%s: %w: it sees none", driverName, ErrNoDevice)
+	}
+	return d, nil
+}
+
+// Codes of the driver that mean something to this package.
+const (
+	codeOutOfMemory        = 2
+	codeNotReady           = 600
+	codePeerAlreadyEnabled = 704
+)
+
+// check returns the error of a call that returned code.
+func (d *Driver) check(p *proc, code int32) error {
+	if code == 0 {
+		return nil
+	}
+	e := &Error{Library: driverName, Call: p.name, Code: int(code), Kind: driverKind(int(code))}
+	var s uintptr
+	if d.c.errorName.call(uintptr(code), uintptr(unsafe.Pointer(&s))) == 0 {
+		e.Name = text(s)
+	}
+	if d.c.errorString.call(uintptr(code), uintptr(unsafe.Pointer(&s))) == 0 {
+		e.Text = text(s)
+	}
+	return e
+}
+
+// driverKind says what a code of the driver means to a caller.
+func driverKind(code int) error {
+	switch code {
+	case codeOutOfMemory:
+		return ErrOutOfMemory
+	case 34, 46, 100, 101, 803, 804: // stub library, unavailable, none, invalid ordinal, mismatch with the kernel module
+		return ErrNoDevice
+	case 801:
+		return ErrUnsupported
+	case 4, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 911, 999:
+		// deinitialised, ECC, NVLink, contained, illegal address, timeout, context destroyed, assert, hardware stack, illegal
+		// instruction, misaligned address, address space, program counter, launch failure, tensor memory, external device, unknown
+		return ErrFault
+	}
+	return nil
+}

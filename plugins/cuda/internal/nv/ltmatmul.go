@@ -1,0 +1,341 @@
+package nv
+
+import (
+	"errors"
+	"math"
+	"unsafe"
+)
+
+// Layout describes a matrix in memory. cuBLASLt's matrices are column-major: element (r, c) is at c*LD + r.
+type Layout struct {
+	Type       DataType
+	Rows, Cols int64
+	LD         int64
+	RowMajor   bool  // element (r, c) is at r*LD + c; not every type, operand and epilogue has kernels for it: see RowMajor
+	Batch      int   // matrices; 0 is 1
+	Stride     int64 // elements from one matrix of the batch to the next; 0 uses one matrix for all
+}
+
+// MatmulSpec is the product D = epilogue(alpha*op(A)*op(B) + beta*C), where op transposes or does nothing.
+type MatmulSpec struct {
+	Compute        Compute
+	Scale          DataType // of alpha and beta: F32, or F16, F64, I32 with the compute type of that name
+	A, B, C, D     Layout
+	TransA, TransB bool
+	Epilogue       Epilogue // 0 is EpilogueNone
+	BiasType       DataType // where it differs from D's; set BiasTyped
+	BiasTyped      bool
+	BiasStride     int64 // elements from one bias of the batch to the next; 0 is one for all
+	AuxLD          int64 // of the auxiliary matrix: in elements, in bits for relu, a multiple of 128 there
+	AuxStride      int64
+	AuxType        DataType // set AuxTyped
+	AuxTyped       bool
+	FastAccumulate bool // of 8-bit floats: faster, less exact
+	Scales         bool // A, B and D have scales in device memory: 8-bit floats
+}
+
+// RowMajor turns a product of row-major matrices, d[m,n] = op(a)[m,k] op(b)[k,n], into one of column-major matrices that uses the
+// same memory, by exchanging the operands: in a run, b is given as A and a as B. lda, ldb and ldd are the elements of a stored row.
+// C is D's layout. Bias is one value for each of the n columns.
+func RowMajor(m, n, k int64, ta, tb DataType, transA, transB bool, lda, ldb int64, td DataType, ldd int64) MatmulSpec {
+	s := MatmulSpec{TransA: transB, TransB: transA}
+	s.A = Layout{Type: tb, Rows: n, Cols: k, LD: ldb}
+	if transB {
+		s.A.Rows, s.A.Cols = k, n
+	}
+	s.B = Layout{Type: ta, Rows: k, Cols: m, LD: lda}
+	if transA {
+		s.B.Rows, s.B.Cols = m, k
+	}
+	s.D = Layout{Type: td, Rows: n, Cols: m, LD: ldd}
+	s.C = s.D
+	return s
+}
+
+// Matmul is a product whose descriptors are made. It is used by one goroutine at a time; products under way on streams do not count.
+type Matmul struct {
+	h       *LtHandle
+	spec    MatmulSpec
+	desc    uintptr
+	layouts [4]uintptr // A, B, C, D
+	frame   frame
+	scalars [2]uint64 // alpha, beta
+	word    uintptr
+	bias    Ptr
+	aux     Ptr
+	scales  [3]Ptr
+}
+
+// Attributes of cublasLtMatmulDescAttributes_t.
+const (
+	descTransA    = 3
+	descTransB    = 4
+	descEpilogue  = 7
+	descBias      = 8
+	descBiasStep  = 10
+	descAux       = 11
+	descAuxLD     = 12
+	descAuxStep   = 13
+	descScaleA    = 17
+	descScaleB    = 18
+	descScaleD    = 20
+	descAuxType   = 22
+	descFastAccum = 25
+	descBiasType  = 26
+)
+
+// Attributes of layouts.
+const (
+	layoutOrder = 1
+	layoutBatch = 5
+	layoutStep  = 6
+)
+
+// NewMatmul makes the descriptors of a product. Close destroys them.
+func (h *LtHandle) NewMatmul(spec MatmulSpec) (*Matmul, error) {
+	m := &Matmul{h: h, spec: spec}
+	if spec.Epilogue == 0 {
+		m.spec.Epilogue = EpilogueNone
+	}
+	if err := m.make(); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
+}
+
+func (m *Matmul) make() error {
+	l, s := m.h.lt, &m.spec
+	if err := l.check(&l.c.descCreate, l.c.descCreate.call(uintptr(unsafe.Pointer(&m.desc)), uintptr(s.Compute), uintptr(s.Scale))); err != nil {
+		return err
+	}
+	flag := func(b bool) uint64 {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	set := func(when bool, attribute int, value uint64, size int) error {
+		if !when {
+			return nil
+		}
+		return m.set(&l.c.descSet, m.desc, attribute, value, size)
+	}
+	if err := errors.Join(
+		set(true, descTransA, flag(s.TransA), 4),
+		set(true, descTransB, flag(s.TransB), 4),
+		set(true, descEpilogue, uint64(s.Epilogue), 4),
+		set(s.BiasTyped, descBiasType, uint64(uint32(s.BiasType)), 4),
+		set(s.BiasStride != 0, descBiasStep, uint64(s.BiasStride), 8),
+		set(s.Epilogue.aux(), descAuxLD, uint64(s.AuxLD), 8),
+		set(s.AuxStride != 0, descAuxStep, uint64(s.AuxStride), 8),
+		set(s.AuxTyped, descAuxType, uint64(uint32(s.AuxType)), 4),
+		set(s.FastAccumulate, descFastAccum, 1, 1),
+	); err != nil {
+		return err
+	}
+	for i, y := range []*Layout{&s.A, &s.B, &s.C, &s.D} {
+		if err := l.check(&l.c.layoutCreate, l.c.layoutCreate.call(uintptr(unsafe.Pointer(&m.layouts[i])), uintptr(y.Type), uintptr(y.Rows), uintptr(y.Cols), uintptr(y.LD))); err != nil {
+			return err
+		}
+		if y.RowMajor {
+			if err := m.set(&l.c.layoutSet, m.layouts[i], layoutOrder, 1, 4); err != nil {
+				return err
+			}
+		}
+		if y.Batch > 1 {
+			if err := errors.Join(m.set(&l.c.layoutSet, m.layouts[i], layoutBatch, uint64(y.Batch), 4),
+				m.set(&l.c.layoutSet, m.layouts[i], layoutStep, uint64(y.Stride), 8)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// set sets an attribute of size bytes, of a descriptor or a layout.
+func (m *Matmul) set(p *proc, object uintptr, attribute int, value uint64, size int) error {
+	m.word = uintptr(value)
+	return m.h.lt.check(p, p.call(object, uintptr(attribute), uintptr(unsafe.Pointer(&m.word)), uintptr(size)))
+}
+
+// Close destroys the descriptors.
+func (m *Matmul) Close() error {
+	l := m.h.lt
+	var errs []error
+	for i, y := range m.layouts {
+		if y != 0 {
+			errs = append(errs, l.check(&l.c.layoutDestroy, l.c.layoutDestroy.call(y)))
+			m.layouts[i] = 0
+		}
+	}
+	if m.desc != 0 {
+		errs = append(errs, l.check(&l.c.descDestroy, l.c.descDestroy.call(m.desc)))
+		m.desc = 0
+	}
+	return errors.Join(errs...)
+}
+
+// Preference limits the choice of an algorithm.
+type Preference struct {
+	Workspace                      uint64 // bytes
+	AlignA, AlignB, AlignC, AlignD int    // of the addresses of the runs to come, in bytes, powers of 2; 0 is 256
+}
+
+// Algo is a way to compute a product. It may be used again for the same spec and library version.
+type Algo struct {
+	data      [8]uint64
+	Workspace uint64 // bytes that it needs
+	Waves     float32
+}
+
+// heuristicResult is cublasLtMatmulHeuristicResult_t.
+type heuristicResult struct {
+	algo      [8]uint64
+	workspace uint64
+	state     int32
+	waves     float32
+	_         [4]int32
+}
+
+// Heuristic asks for at most n algorithms, the best first. Bias and auxiliary addresses of the runs to come are those of r, which
+// may be nil: their alignment matters. None at all is ErrUnsupported.
+func (m *Matmul) Heuristic(p Preference, r *MatmulRun, n int) ([]Algo, error) {
+	l := m.h.lt
+	if r != nil {
+		if err := m.point(r); err != nil {
+			return nil, err
+		}
+	}
+	var pref uintptr
+	if err := l.check(&l.c.prefCreate, l.c.prefCreate.call(uintptr(unsafe.Pointer(&pref)))); err != nil {
+		return nil, err
+	}
+	defer func() { l.c.prefDestroy.call(pref) }()
+	const workspace, align = 1, 5
+	if err := m.set(&l.c.prefSet, pref, workspace, p.Workspace, 8); err != nil {
+		return nil, err
+	}
+	for i, bytes := range []int{p.AlignA, p.AlignB, p.AlignC, p.AlignD} {
+		if bytes != 0 {
+			if err := m.set(&l.c.prefSet, pref, align+i, uint64(bytes), 4); err != nil {
+				return nil, err
+			}
+		}
+	}
+	results := make([]heuristicResult, max(n, 1))
+	var count int32
+	code := l.c.heuristic.call(m.h.h, m.desc, m.layouts[0], m.layouts[1], m.layouts[2], m.layouts[3], pref, uintptr(len(results)),
+		uintptr(unsafe.Pointer(&results[0])), uintptr(unsafe.Pointer(&count)))
+	if err := l.check(&l.c.heuristic, code); err != nil {
+		return nil, err
+	}
+	var algos []Algo
+	for _, h := range results[:count] {
+		if h.state == 0 {
+			algos = append(algos, Algo{data: h.algo, Workspace: h.workspace, Waves: h.waves})
+		}
+	}
+	if len(algos) == 0 {
+		return nil, &Error{Library: ltName, Call: l.c.heuristic.name, Text: "no algorithm for these operands", Kind: ErrUnsupported}
+	}
+	return algos, nil
+}
+
+// MatmulRun is one product: addresses and scalars. It lives on the heap if runs are not to allocate.
+type MatmulRun struct {
+	Alpha, Beta            float64 // converted to the spec's scale type
+	A, B, C, D             Ptr     // C is D, or is not read when Beta is 0
+	Bias, Aux              Ptr
+	ScaleA, ScaleB, ScaleD Ptr // to a float each, when the spec says so
+	Workspace              Ptr
+	WorkspaceSize          uint64
+}
+
+// point writes the addresses that lie in the descriptor, if they changed.
+func (m *Matmul) point(r *MatmulRun) error {
+	p := &m.h.lt.c.descSet
+	if m.spec.Epilogue.bias() && r.Bias != m.bias {
+		if err := m.set(p, m.desc, descBias, uint64(r.Bias), 8); err != nil {
+			return err
+		}
+		m.bias = r.Bias
+	}
+	if m.spec.Epilogue.aux() && r.Aux != m.aux {
+		if err := m.set(p, m.desc, descAux, uint64(r.Aux), 8); err != nil {
+			return err
+		}
+		m.aux = r.Aux
+	}
+	if !m.spec.Scales {
+		return nil
+	}
+	for i, at := range [3]Ptr{r.ScaleA, r.ScaleB, r.ScaleD} {
+		if at != m.scales[i] {
+			if err := m.set(p, m.desc, [3]int{descScaleA, descScaleB, descScaleD}[i], uint64(at), 8); err != nil {
+				return err
+			}
+			m.scales[i] = at
+		}
+	}
+	return nil
+}
+
+// scalar is a number in the bits of the spec's scale type.
+func (m *Matmul) scalar(v float64) uint64 {
+	switch m.spec.Scale {
+	case F64:
+		return math.Float64bits(v)
+	case I32:
+		return uint64(uint32(int32(v)))
+	case F16:
+		return uint64(half(float32(v)))
+	}
+	return uint64(math.Float32bits(float32(v)))
+}
+
+// Run puts the product on a stream. ErrUnsupported asks for another algorithm.
+func (m *Matmul) Run(s Stream, r *MatmulRun, a *Algo) error {
+	if err := m.point(r); err != nil {
+		return err
+	}
+	l := m.h.lt
+	m.scalars = [2]uint64{m.scalar(r.Alpha), m.scalar(r.Beta)}
+	c := r.C
+	if c == 0 {
+		c = r.D
+	}
+	m.frame = frame{fn: l.c.matmul.addr, args: [16]uintptr{m.h.h, m.desc, uintptr(unsafe.Pointer(&m.scalars[0])), uintptr(r.A), m.layouts[0],
+		uintptr(r.B), m.layouts[1], uintptr(unsafe.Pointer(&m.scalars[1])), uintptr(c), m.layouts[2], uintptr(r.D), m.layouts[3],
+		uintptr(unsafe.Pointer(&a.data)), uintptr(r.Workspace), uintptr(r.WorkspaceSize), uintptr(s)}}
+	return l.check(&l.c.matmul, m.frame.call(unsafe.Pointer(a)))
+}
+
+// Check asks whether an algorithm computes the product, and returns it with the workspace that it needs.
+func (m *Matmul) Check(a Algo) (Algo, error) {
+	l := m.h.lt
+	data, result := &a.data, new(heuristicResult)
+	code := l.c.algoCheck.call(m.h.h, m.desc, m.layouts[0], m.layouts[1], m.layouts[2], m.layouts[3],
+		uintptr(unsafe.Pointer(data)), uintptr(unsafe.Pointer(result)))
+	if err := l.check(&l.c.algoCheck, code); err != nil {
+		return Algo{}, err
+	}
+	return Algo{data: *data, Workspace: result.workspace, Waves: result.waves}, nil
+}
+
+// half rounds a number to f16. Scalars of products are few and small: what overflows becomes infinite.
+func half(v float32) uint16 {
+	b := math.Float32bits(v)
+	sign := uint16(b >> 16 & 0x8000)
+	a := math.Float32frombits(b &^ (1 << 31))
+	switch {
+	case a != a:
+		return sign | 0x7e00
+	case a >= 65520:
+		return sign | 0x7c00
+	case a < 0x1p-14: // subnormal: a multiple of 2^-24
+		return sign | uint16(math.RoundToEven(float64(a)*0x1p24))
+	}
+	frac, exp := math.Frexp(float64(a)) // a = frac * 2^exp, frac in [0.5, 1)
+	m := uint32(math.RoundToEven(frac * 2048))
+	return sign | uint16(uint32(exp+13)<<10+m)
+}

@@ -1,0 +1,25 @@
+// Package nv binds NVIDIA's libraries for the cuda plugin: the driver API, NVRTC, cuBLASLt, the graph API of cuDNN 9 and NCCL. It
+// is pure Go over purego, builds with CGO_ENABLED=0 and needs no CUDA header. Every library is optional and looked up at run time,
+// for CUDA 13 and 12; Open says in a Report which was found where, and what is lost without those that were not.
+//
+// The package is a binding and nothing more. It knows no tensors and no ops, chooses no kernels, holds no pool of memory, and
+// prints nothing: what drives a device stands in plugins/cuda.
+//
+// # Threads
+//
+// The current context belongs to the operating system's thread. A goroutine that calls a function for which CUDA needs a context
+// is locked to its thread (runtime.LockOSThread) and has called Driver.SetCurrent there, or Go may go on with it on a thread that
+// has none. Streams, events, modules, functions, graphs and memory belong to their context: every thread that has it current may
+// use them, at the same time too. Three kinds of objects are used by one goroutine at a time: Args, whose contents the driver
+// reads during a launch; a Handle of cuDNN with the plans that run on it; and a graph under construction. A stream that is being
+// captured (mode thread-local) is used by the thread that began the capture alone. A cuBLASLt handle may be shared; a Matmul may
+// not, because a run writes into its descriptor. Communicators of NCCL are each used by one goroutine at a time, and calls on
+// several devices from one goroutine stand between GroupStart and GroupEnd.
+//
+// # Memory
+//
+// Device addresses are integers (Ptr). Go memory that the driver reads or writes after a call has returned must have been
+// registered (Driver.HostRegister) or allocated by the driver (Driver.HostAlloc); other host memory is passed to synchronous use
+// alone. Calls on the way of a launch (Launch, LaunchEx, copies, fills, events, LaunchGraph, SetKernel, Matmul.Run) do not allocate Go memory
+// unless they fail.
+package nv

@@ -1,0 +1,84 @@
+package nv
+
+import "unsafe"
+
+// PoolAttribute is a property of a memory pool, by the driver's number.
+type PoolAttribute int32
+
+// Properties of pools, in bytes.
+const (
+	PoolThreshold    PoolAttribute = 4 // what the pool keeps at a synchronisation; settable
+	PoolReserved     PoolAttribute = 5
+	PoolReservedHigh PoolAttribute = 6 // settable to 0
+	PoolUsed         PoolAttribute = 7
+	PoolUsedHigh     PoolAttribute = 8 // settable to 0
+)
+
+// poolProps is CUmemPoolProps.
+type poolProps struct {
+	allocType, handleTypes   uint32
+	locationType, locationID int32
+	win32SecurityAttributes  uintptr
+	maxSize                  uint64
+	usage                    uint16
+	reserved                 [54]byte
+}
+
+// locationDevice is CU_MEM_LOCATION_TYPE_DEVICE.
+const locationDevice = 1
+
+// DefaultPool is the pool that a device has.
+func (d *Driver) DefaultPool(dev Device) (MemPool, error) {
+	if !d.c.poolDefault.there() {
+		return 0, missing(driverName, d.c.poolDefault.name)
+	}
+	var p MemPool
+	err := d.check(&d.c.poolDefault, d.c.poolDefault.call(uintptr(unsafe.Pointer(&p)), uintptr(dev)))
+	return p, err
+}
+
+// NewPool makes a pool of a device's memory. A limit of 0 is none.
+func (d *Driver) NewPool(dev Device, limit uint64) (MemPool, error) {
+	if !d.c.poolCreate.there() {
+		return 0, missing(driverName, d.c.poolCreate.name)
+	}
+	props := &poolProps{allocType: 1, locationType: locationDevice, locationID: int32(dev), maxSize: limit}
+	var p MemPool
+	err := d.check(&d.c.poolCreate, d.c.poolCreate.call(uintptr(unsafe.Pointer(&p)), uintptr(unsafe.Pointer(props))))
+	return p, err
+}
+
+// DestroyPool gives a pool up when its last allocation is freed.
+func (d *Driver) DestroyPool(p MemPool) error {
+	return d.check(&d.c.poolDestroy, d.c.poolDestroy.call(uintptr(p)))
+}
+
+// SetPool sets a property of a pool.
+func (d *Driver) SetPool(p MemPool, a PoolAttribute, n uint64) error {
+	return d.check(&d.c.poolSet, d.c.poolSet.call(uintptr(p), uintptr(a), uintptr(unsafe.Pointer(&n))))
+}
+
+// Pool reads a property of a pool.
+func (d *Driver) Pool(p MemPool, a PoolAttribute) (uint64, error) {
+	var n uint64
+	err := d.check(&d.c.poolGet, d.c.poolGet.call(uintptr(p), uintptr(a), uintptr(unsafe.Pointer(&n))))
+	return n, err
+}
+
+// TrimPool gives memory that is not in use back to the device, down to keep bytes.
+func (d *Driver) TrimPool(p MemPool, keep uint64) error {
+	return d.check(&d.c.poolTrim, d.c.poolTrim.call(uintptr(p), uintptr(keep)))
+}
+
+// SharePool lets another device read and write memory of a pool, or ends that.
+func (d *Driver) SharePool(p MemPool, peer Device, access bool) error {
+	type desc struct {
+		locationType, locationID int32
+		flags                    uint32
+	}
+	m := &desc{locationType: locationDevice, locationID: int32(peer)}
+	if access {
+		m.flags = 3 // read and write
+	}
+	return d.check(&d.c.poolAccess, d.c.poolAccess.call(uintptr(p), uintptr(unsafe.Pointer(m)), 1))
+}

@@ -1,0 +1,48 @@
+package nv
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Report says what Open found, a row for each library, in the order driver, NVRTC, cuBLASLt, cuDNN, NCCL.
+type Report []Row
+
+// Row is what is known of one library.
+type Row struct {
+	Key     string // driver, nvrtc, cublaslt, cudnn, nccl: what BURN_CUDA_HIDE takes
+	Library string // its name in messages
+	Path    string // the file, when it was loaded
+	Version string // when it was loaded
+	Err     error  // why it is not there, else nil; errors.Is(Err, ErrMissing) but for a driver without a device
+	Lost    string // what is slower or absent without it
+	Install string // what to install to get it
+	// Refused are files that were found and not taken, each with the reason.
+	Refused []string
+}
+
+// String is one line for each library, with what is lost and the remedy below those that are missing.
+func (r Report) String() string {
+	var b strings.Builder
+	for _, row := range r {
+		if row.Err == nil {
+			fmt.Fprintf(&b, "%s %s: %s\n", row.Library, row.Version, row.Path)
+		} else {
+			fmt.Fprintf(&b, "%s: %v\n  without it: %s\n  to get it: %s\n", row.Library, row.Err, row.Lost, row.Install)
+		}
+		for _, text := range row.Refused {
+			fmt.Fprintf(&b, "  not taken: %s\n", text)
+		}
+	}
+	return b.String()
+}
+
+// Row is the row of a library by its key, or nil.
+func (r Report) Row(key string) *Row {
+	for i := range r {
+		if r[i].Key == key {
+			return &r[i]
+		}
+	}
+	return nil
+}

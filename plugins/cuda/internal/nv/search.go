@@ -1,0 +1,140 @@
+package nv
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Search says where libraries are looked for. The zero value finds nothing but what the loader finds; DefaultSearch reads the
+// environment.
+type Search struct {
+	Env  func(string) string // the environment; nil is empty
+	Root string              // put before absolute paths of the system, for tests; "" is /
+	Data string              // burn's own folder of libraries, the last to be looked at
+	Hide []string            // libraries that are treated as missing: driver, nvrtc, cublaslt, cudnn, nccl
+	// Only, if not empty, is the one folder that is looked at, and the loader is not asked.
+	Only string
+}
+
+// DefaultSearch is the search in the environment of this process. BURN_CUDA_HIDE lists libraries to hide, separated by commas.
+func DefaultSearch() Search {
+	s := Search{Env: os.Getenv, Data: dataFolder(os.Getenv)}
+	for _, name := range strings.Split(os.Getenv("BURN_CUDA_HIDE"), ",") {
+		if name = strings.ToLower(strings.TrimSpace(name)); name != "" {
+			s.Hide = append(s.Hide, name)
+		}
+	}
+	return s
+}
+
+// dataFolder is the folder of this user in which burn keeps libraries.
+func dataFolder(env func(string) string) string {
+	if d := env("XDG_DATA_HOME"); filepath.IsAbs(d) {
+		return filepath.Join(d, "burn", "lib")
+	}
+	if h := env("HOME"); filepath.IsAbs(h) {
+		return filepath.Join(h, ".local", "share", "burn", "lib")
+	}
+	return ""
+}
+
+func (s *Search) env(name string) string {
+	if s.Env == nil {
+		return ""
+	}
+	return s.Env(name)
+}
+
+func (s *Search) rooted(path string) string {
+	if s.Root == "" {
+		return path
+	}
+	return filepath.Join(s.Root, path)
+}
+
+func (s *Search) hidden(key string) bool { return slices.Contains(s.Hide, key) }
+
+// candidates are what is tried for a library of these names, in order: absolute paths of files that exist, and bare names,
+// which the loader resolves. system says that the library comes with the driver, so that no toolkit has it.
+func (s *Search) candidates(names []string, system bool) []string {
+	var found []string
+	in := func(folder string) {
+		if folder == "" {
+			return
+		}
+		for _, name := range names {
+			path := filepath.Join(folder, name)
+			if info, err := os.Stat(path); err == nil && !info.IsDir() && !slices.Contains(found, path) {
+				found = append(found, path)
+			}
+		}
+	}
+	if s.Only != "" {
+		in(s.Only)
+		return found
+	}
+	if system {
+		found = append(found, names...)
+		for _, folder := range []string{"/usr/lib/wsl/lib", "/usr/local/nvidia/lib64", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"} {
+			in(s.rooted(folder))
+		}
+		return found
+	}
+	for _, name := range []string{"CUDA_PATH", "CUDA_HOME"} {
+		if home := s.env(name); home != "" {
+			in(filepath.Join(home, "lib64"))
+			in(filepath.Join(home, "lib"))
+		}
+	}
+	found = append(found, names...)
+	for _, folder := range s.toolkits() {
+		in(folder)
+	}
+	for _, folder := range s.wheels() {
+		in(folder)
+	}
+	in(s.Data)
+	return found
+}
+
+// toolkits are the library folders of CUDA toolkits in the usual place: cuda itself, which links to the one that was chosen, then
+// the newest first.
+func (s *Search) toolkits() []string {
+	found, _ := filepath.Glob(s.rooted("/usr/local/cuda*/lib64")) // the pattern is sound
+	slices.SortFunc(found, func(a, b string) int { return compareNumbers(b, a) })
+	return found
+}
+
+// compareNumbers orders strings as people do: numbers in them by their value.
+func compareNumbers(a, b string) int {
+	for a != "" && b != "" {
+		da, db := digits(a), digits(b)
+		if da > 0 && db > 0 {
+			x, y := strings.TrimLeft(a[:da], "0"), strings.TrimLeft(b[:db], "0")
+			if len(x) != len(y) {
+				return len(x) - len(y)
+			}
+			if c := strings.Compare(x, y); c != 0 {
+				return c
+			}
+			a, b = a[da:], b[db:]
+			continue
+		}
+		if a[0] != b[0] {
+			return int(a[0]) - int(b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return len(a) - len(b)
+}
+
+// digits is the number of decimal digits that s begins with.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,105 @@
+package nv
+
+import "unsafe"
+
+// StreamPriorities are the priorities that streams of the current context may have: a smaller number is served first.
+func (d *Driver) StreamPriorities() (least, greatest int, err error) {
+	var n [2]int32
+	err = d.check(&d.c.ctxPriorityRange, d.c.ctxPriorityRange.call(uintptr(unsafe.Pointer(&n[0])), uintptr(unsafe.Pointer(&n[1]))))
+	return int(n[0]), int(n[1]), err
+}
+
+// NewStream makes a stream of the current context that does not wait for the default stream.
+func (d *Driver) NewStream(priority int) (Stream, error) {
+	const nonBlocking = 1
+	var s Stream
+	err := d.check(&d.c.streamCreate, d.c.streamCreate.call(uintptr(unsafe.Pointer(&s)), nonBlocking, uintptr(priority)))
+	return s, err
+}
+
+// DestroyStream gives a stream up. Work that is queued still runs.
+func (d *Driver) DestroyStream(s Stream) error {
+	return d.check(&d.c.streamDestroy, d.c.streamDestroy.call(uintptr(s)))
+}
+
+// SynchronizeStream waits until the work of a stream is done.
+func (d *Driver) SynchronizeStream(s Stream) error {
+	return d.check(&d.c.streamSync, d.c.streamSync.call(uintptr(s)))
+}
+
+// StreamDone reports whether the work of a stream is done.
+func (d *Driver) StreamDone(s Stream) (bool, error) {
+	code := d.c.streamQuery.quick(uintptr(s), 0, 0, 0)
+	if code == codeNotReady {
+		return false, nil
+	}
+	return code == 0, d.check(&d.c.streamQuery, code)
+}
+
+// NewEvent makes an event. One without timing costs less; waits spin when blocking is false.
+func (d *Driver) NewEvent(timing, blocking bool) (Event, error) {
+	var flags uintptr
+	if blocking {
+		flags |= 1
+	}
+	if !timing {
+		flags |= 2
+	}
+	var e Event
+	err := d.check(&d.c.eventCreate, d.c.eventCreate.call(uintptr(unsafe.Pointer(&e)), flags))
+	return e, err
+}
+
+// DestroyEvent gives an event up, recorded or not.
+func (d *Driver) DestroyEvent(e Event) error {
+	return d.check(&d.c.eventDestroy, d.c.eventDestroy.call(uintptr(e)))
+}
+
+// Record lets an event happen when the stream has done what it holds now.
+func (d *Driver) Record(e Event, s Stream) error {
+	return d.check(&d.c.eventRecord, d.c.eventRecord.quick(uintptr(e), uintptr(s), 0, 0))
+}
+
+// EventDone reports whether a recorded event has happened. One that was never recorded has.
+func (d *Driver) EventDone(e Event) (bool, error) {
+	code := d.c.eventQuery.quick(uintptr(e), 0, 0, 0)
+	if code == codeNotReady {
+		return false, nil
+	}
+	return code == 0, d.check(&d.c.eventQuery, code)
+}
+
+// SynchronizeEvent waits until an event has happened. The calling thread is occupied meanwhile.
+func (d *Driver) SynchronizeEvent(e Event) error {
+	return d.check(&d.c.eventSync, d.c.eventSync.call(uintptr(e)))
+}
+
+// Elapsed is the time between two events with timing that have happened, in milliseconds.
+func (d *Driver) Elapsed(start, end Event) (float32, error) {
+	var ms float32
+	err := d.check(&d.c.eventElapsed, d.c.eventElapsed.call(uintptr(unsafe.Pointer(&ms)), uintptr(start), uintptr(end)))
+	return ms, err
+}
+
+// WaitEvent lets what is put on a stream from now on wait for an event. The host does not wait.
+func (d *Driver) WaitEvent(s Stream, e Event) error {
+	return d.check(&d.c.streamWaitEvent, d.c.streamWaitEvent.quick(uintptr(s), uintptr(e), 0, 0))
+}
+
+// WriteValue lets a stream write a 32-bit word in its turn, to device memory or to host memory that the device sees: a flag that
+// the host polls without a call.
+func (d *Driver) WriteValue(s Stream, at Ptr, value uint32) error {
+	if !d.c.streamWriteValue.there() {
+		return missing(driverName, d.c.streamWriteValue.name)
+	}
+	return d.check(&d.c.streamWriteValue, d.c.streamWriteValue.quick(uintptr(s), uintptr(at), uintptr(value), 0))
+}
+
+// LaunchHostFunc lets a stream call a C function of one pointer in its turn. fn is not Go code: the driver calls from a thread of
+// its own, in which nothing of CUDA may be called. Completion is better found by EventDone or WriteValue.
+func (d *Driver) LaunchHostFunc(s Stream, fn, data uintptr) error {
+	if !d.c.launchHostFunc.there() {
+		return missing(driverName, d.c.launchHostFunc.name)
+	}
+	return d.check(&d.c.launchHostFunc, d.c.launchHostFunc.call(uintptr(s), fn, data))
+}

@@ -1,0 +1,62 @@
+package nv
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// wheels are the folders in which Python packages of NVIDIA keep libraries: those of an active environment, of the user, of the
+// distribution and of the interpreters on PATH, in this order. No interpreter is started.
+func (s *Search) wheels() []string {
+	var sites []string
+	add := func(patterns ...string) {
+		for _, pattern := range patterns {
+			found, _ := filepath.Glob(pattern) // the patterns are sound but for odd characters of a folder, which then is not found
+			slices.SortFunc(found, func(a, b string) int { return compareNumbers(b, a) })
+			for _, f := range found {
+				if !slices.Contains(sites, f) {
+					sites = append(sites, f)
+				}
+			}
+		}
+	}
+	prefix := func(p string) {
+		add(filepath.Join(p, "lib", "python3*", "site-packages"), filepath.Join(p, "lib64", "python3*", "site-packages"))
+	}
+	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
+		if p := s.env(name); p != "" {
+			prefix(p)
+		}
+	}
+	if home := s.env("HOME"); home != "" {
+		prefix(filepath.Join(home, ".local"))
+	}
+	add(s.rooted("/usr/lib/python3/dist-packages"))
+	for _, folder := range strings.Split(s.env("PATH"), string(filepath.ListSeparator)) {
+		if !filepath.IsAbs(folder) {
+			continue
+		}
+		python, err := filepath.EvalSymlinks(filepath.Join(folder, "python3"))
+		if err != nil {
+			continue
+		}
+		for _, bin := range []string{folder, filepath.Dir(python)} { // an environment's python3 is a link out of it
+			p := filepath.Dir(bin)
+			prefix(p)
+			add(filepath.Join(p, "lib", "python3*", "dist-packages"), filepath.Join(p, "lib", "python3", "dist-packages"))
+		}
+	}
+	var found []string
+	for _, site := range sites {
+		for _, pattern := range []string{"nvidia/cu13/lib", "nvidia/*/lib"} {
+			folders, _ := filepath.Glob(filepath.Join(site, filepath.FromSlash(pattern)))
+			for _, f := range folders {
+				if !slices.Contains(found, f) {
+					found = append(found, f)
+				}
+			}
+		}
+	}
+	return found
+}

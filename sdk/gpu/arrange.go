@@ -1,0 +1,242 @@
+package gpu
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program/group"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// plan gives all buffers their places and has the kernels made.
+func (b *builder) plan(ctx context.Context) (*plan, error) {
+	p := &plan{device: b.d, name: b.g.Name, graph: b.g, inputs: b.g.Inputs}
+	for _, id := range b.g.Outputs {
+		p.outputs = append(p.outputs, output{b.at[id].buffer, b.g.Desc(id)})
+	}
+	return p, b.finish(ctx, p)
+}
+
+// finish completes a plan whose outputs are known.
+func (b *builder) finish(ctx context.Context, p *plan) error {
+	b.outputs(p)
+	b.lives()
+	b.merge(p)
+	p.scratch = b.arrange()
+	if err := b.functions(ctx); err != nil {
+		return err
+	}
+	for i := range b.steps {
+		b.steps[i].each(func(a *arg) {
+			if a.buffer != none {
+				a.buffer = b.root(a.buffer)
+			}
+		})
+		if c := b.steps[i].call; c != nil {
+			for k := range c.spare.in {
+				c.spare.in[k].buffer = b.root(c.spare.in[k].buffer)
+			}
+			c.spare.out = b.root(c.spare.out)
+		}
+	}
+	for i := range b.buffers {
+		x := &b.buffers[i]
+		if x.kind == isConstant && (x.last != none || b.returned(p, i)) {
+			p.consts = append(p.consts, x.block.retain())
+		}
+		p.faults = p.faults || x.kind == isWord && x.last != none
+	}
+	p.buffers, p.steps = b.buffers, b.steps
+	return nil
+}
+
+// lives finds between which steps the contents of buffers matter. What a group reads and writes matters during all its steps.
+func (b *builder) lives() {
+	for from := 0; from < len(b.steps); {
+		to := from
+		for to+1 < len(b.steps) && b.steps[to+1].group == b.steps[from].group {
+			to++
+		}
+		for i := from; i <= to; i++ {
+			b.steps[i].each(func(a *arg) {
+				if a.buffer != none {
+					b.buffers[a.buffer].live(from, to)
+				}
+			})
+			if c := b.steps[i].call; c != nil {
+				for _, t := range c.spare.in {
+					b.buffers[t.buffer].live(from, to)
+				}
+			}
+		}
+		from = to + 1
+	}
+}
+
+func (x *buffer) live(first, last int) {
+	if x.first == none {
+		x.first = first
+	}
+	x.last = max(x.last, last)
+}
+
+// root is the buffer whose memory buffer i takes.
+func (b *builder) root(i int) int {
+	for b.buffers[i].root != i {
+		i = b.buffers[i].root
+	}
+	return i
+}
+
+// outputs makes buffers that are returned ones that runs make.
+func (b *builder) outputs(p *plan) {
+	for k, o := range p.outputs {
+		if x := &b.buffers[o.buffer]; x.kind == isTemp {
+			x.kind, x.index = isOutput, k
+			p.made = append(p.made, o.buffer)
+		}
+	}
+}
+
+func (b *builder) returned(p *plan, buffer int) bool {
+	return slices.ContainsFunc(p.outputs, func(o output) bool { return o.buffer == buffer })
+}
+
+// merge lets results take the memory of operands that nothing needs afterwards: within the scratch memory, and where an input is
+// donated. An input that was read for the last time before an output is written may be taken by that too.
+func (b *builder) merge(p *plan) {
+	for _, x := range b.pairs {
+		in, out := b.root(x.in), b.root(x.out)
+		i, o := &b.buffers[in], &b.buffers[out]
+		if in == out || i.kind != isTemp || i.last != x.step || o.first != x.step || i.bytes != o.bytes || o.kind != isTemp && o.kind != isOutput {
+			continue
+		}
+		if o.kind == isOutput {
+			i.kind, i.index = isOutput, o.index
+			for k := range p.made {
+				if p.made[k] == out {
+					p.made[k] = in
+				}
+			}
+		}
+		o.root, i.last = in, max(i.last, o.last)
+	}
+	for k := range p.outputs {
+		p.outputs[k].buffer = b.root(p.outputs[k].buffer)
+	}
+	b.donations(p)
+}
+
+// donations pairs outputs with inputs whose memory they may take, where it is given: of the same type first.
+func (b *builder) donations(p *plan) {
+	used := make([]bool, len(p.inputs))
+	for i := range p.inputs {
+		used[i] = b.returned(p, b.input(i))
+	}
+	p.donors = make([]int, len(p.made))
+	for k := range p.donors {
+		p.donors[k] = none
+	}
+	for _, same := range []bool{true, false} {
+		for k, out := range p.made {
+			if p.donors[k] != none {
+				continue
+			}
+			desc := p.outputs[b.buffers[out].index].desc
+			for i, in := range p.inputs {
+				if !used[i] && (in.SameType(desc) || !same && in.Bytes() == desc.Bytes()) && b.gives(b.input(i), out) {
+					p.donors[k], used[i] = i, true
+					break
+				}
+			}
+		}
+	}
+}
+
+// input is the buffer of an input.
+func (b *builder) input(i int) int { return i }
+
+// gives reports whether an output may take the memory of an input.
+func (b *builder) gives(in, out int) bool {
+	i, o := &b.buffers[in], &b.buffers[out]
+	if i.bytes != o.bytes || o.first == none {
+		return false
+	}
+	if i.last < o.first {
+		return true
+	}
+	return i.last == o.first && slices.ContainsFunc(b.pairs, func(x pair) bool { return x.step == o.first && x.in == in && b.root(x.out) == out })
+}
+
+// arrange places the temporaries in the scratch memory: the greatest first, each in the smallest gap that is free while it lives.
+// It returns the bytes of the memory.
+func (b *builder) arrange() int64 {
+	var temps []int
+	for i := range b.buffers {
+		if x := &b.buffers[i]; x.kind == isTemp && x.root == i && x.last != none {
+			temps = append(temps, i)
+		}
+	}
+	slices.SortStableFunc(temps, func(i, k int) int {
+		return cmp.Or(cmp.Compare(b.buffers[k].bytes, b.buffers[i].bytes), cmp.Compare(b.buffers[i].first, b.buffers[k].first))
+	})
+	var placed []int // by offset
+	total := int64(0)
+	for _, i := range temps {
+		x := &b.buffers[i]
+		size := roundUp(max(x.bytes, 1), grain)
+		end, at, gap := int64(0), int64(-1), int64(0)
+		for _, k := range placed {
+			y := &b.buffers[k]
+			if y.last < x.first || x.last < y.first {
+				continue
+			}
+			if room := y.offset - end; room >= size && (at < 0 || room < gap) {
+				at, gap = end, room
+			}
+			end = max(end, y.offset+roundUp(max(y.bytes, 1), grain))
+		}
+		if at < 0 {
+			at = end
+		}
+		x.offset = at
+		total = max(total, at+size)
+		n, _ := slices.BinarySearchFunc(placed, at, func(k int, at int64) int { return cmp.Compare(b.buffers[k].offset, at) })
+		placed = slices.Insert(placed, n, i)
+	}
+	return total
+}
+
+// functions has the kernels of all steps made.
+func (b *builder) functions(ctx context.Context) error {
+	var ks []*ir.Kernel
+	for _, k := range b.kernels {
+		if k != nil {
+			ks = append(ks, k)
+		}
+	}
+	if len(ks) == 0 {
+		return nil
+	}
+	fns, err := b.d.kernels.get(ctx, ks)
+	if err != nil {
+		return err
+	}
+	for i, k := range b.kernels {
+		if k != nil {
+			b.steps[i].fn, fns = fns[0], fns[1:]
+		}
+	}
+	return nil
+}
+
+// nodes is the nodes of a group in order, for names.
+func nodes(g *group.Graph, x *group.Group) []*op.Node {
+	var all []*op.Node
+	for _, k := range x.Nodes() {
+		all = append(all, &g.Nodes[k])
+	}
+	return all
+}

@@ -1,0 +1,101 @@
+package gpu
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/engine"
+)
+
+// Options are settings of a backend. The zero value is right for use.
+type Options struct {
+	// MemoryLimit bounds the bytes that are allocated on a device; 0: what there is.
+	MemoryLimit int64
+	// Cache is the folder for compiled kernels; empty: "burn/kernels" in the user's cache directory. NoCache keeps nothing on disk.
+	Cache   string
+	NoCache bool
+	// CacheLimit bounds the bytes of the folder, 256 MiB by default.
+	CacheLimit int64
+	// Plain starts the steps of programs one by one, without device graphs, and waits for each, so that a fault names its node.
+	// The variable BURN_GPU_PLAIN=1 in the environment sets it.
+	Plain bool
+	// NoLibraries leaves the vendor's libraries unused.
+	NoLibraries bool
+	// TF32 lets libraries round factors of f32 to 10 bits of mantissa.
+	TF32 bool
+	// Staging bounds the bytes of host memory for copies to and from a device, 256 MiB by default.
+	Staging int64
+	// Plans bounds the bytes of what is kept of nodes that were executed before, 64 MiB by default.
+	Plans int64
+	// GraphSteps bounds the steps of all device graphs of a stream, 65536 by default.
+	GraphSteps int
+	// Lost is called once for each device that a fault ends, from any goroutine. It may be nil.
+	Lost func(device int, err error)
+}
+
+const (
+	plainVariable     = "BURN_GPU_PLAIN"
+	defaultCacheLimit = 256 << 20
+	defaultStaging    = 256 << 20
+	defaultPlans      = 64 << 20
+	defaultGraphSteps = 1 << 16
+)
+
+func (o Options) withDefaults() Options {
+	set := func(v *int64, d int64) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&o.CacheLimit, defaultCacheLimit)
+	set(&o.Staging, defaultStaging)
+	set(&o.Plans, defaultPlans)
+	if o.GraphSteps == 0 {
+		o.GraphSteps = defaultGraphSteps
+	}
+	o.Plain = o.Plain || os.Getenv(plainVariable) == "1"
+	return o
+}
+
+// folder is where compiled kernels of a backend are kept, empty for nowhere.
+func (o *Options) folder(backend string) string {
+	if o.NoCache {
+		return ""
+	}
+	if o.Cache != "" {
+		return o.Cache
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "burn", "kernels", backend)
+}
+
+// New makes a backend of a driver.
+func New(d Driver, o Options) core.Backend {
+	return engine.New[*block](&author{driver: d, options: o.withDefaults()})
+}
+
+// author is the engine's driver.
+type author struct {
+	driver  Driver
+	options Options
+}
+
+// Info implements engine.Driver.
+func (a *author) Info() core.Info { return a.driver.Info() }
+
+// Open implements engine.Driver.
+func (a *author) Open(ctx context.Context, index int) (engine.Device[*block], error) {
+	hw, err := a.driver.Open(ctx, index)
+	if err != nil {
+		return nil, err
+	}
+	return newDevice(a, index, hw), nil
+}
+
+// Close implements engine.Driver.
+func (a *author) Close() error { return a.driver.Close() }

@@ -1,0 +1,162 @@
+package gpu
+
+import (
+	"math/bits"
+	"sync/atomic"
+)
+
+// grain is what sizes and places of blocks are multiples of, in bytes.
+const grain = 256
+
+// segment is memory that was allocated from the driver, cut into blocks.
+type segment struct {
+	memory Memory
+	first  *block
+	small  bool // for blocks of at most smallBlock bytes
+}
+
+// whole reports whether the segment is one free block.
+func (s *segment) whole() bool { return s.first.free && s.first.after == nil }
+
+// block is a part of a segment: free, or held. It is the engine's value of a tensor, whose elements lie in row-major order from its
+// beginning on. The pool guards all but holders and shared; segment, offset and owner do not change while it is held.
+type block struct {
+	holders atomic.Int32
+	segment *segment
+	offset  int64
+	size    int64
+	asked   int64
+	use     use
+	// owner is the queue in whose order the block is used, or may be used again; the pool's own tenant means any order.
+	owner *tenant
+	// others is the further queues that have used it since it was given out, and shared says that there are some.
+	others        []*tenant
+	shared        atomic.Bool
+	before, after *block // neighbours in the segment
+
+	free       bool
+	prev, next *block // in the list of free ones
+}
+
+// ref is where the block lies.
+func (b *block) ref() Ref { return Ref{b.segment.memory, b.offset} }
+
+// retain adds a holder.
+func (b *block) retain() *block {
+	b.holders.Add(1)
+	return b
+}
+
+// sole reports whether the caller is the only holder, and no other queue than t has used the block.
+func (b *block) sole(t *tenant) bool {
+	return b.holders.Load() == 1 && b.owner == t && !b.shared.Load()
+}
+
+// use says what blocks are for, in reports.
+type use uint8
+
+const (
+	forTensor use = iota
+	forConstant
+	forScratch
+	uses
+)
+
+func (u use) String() string {
+	return [...]string{"tensors", "constants of programs", "scratch memory"}[u]
+}
+
+const (
+	fineBits = 3
+	fine     = 1 << fineBits // classes for each power of two
+	classes  = 40 * fine
+)
+
+// bins is free blocks in lists by size, each power of two being divided into a few classes.
+type bins struct {
+	lists [classes]*block
+	full  [(classes + 63) / 64]uint64 // bit set: the list is not empty
+	bytes int64
+}
+
+// class is the list that blocks of size bytes are in.
+func class(size int64) int {
+	u := uint64(size / grain)
+	if u < fine {
+		return int(u)
+	}
+	e := bits.Len64(u) - 1 - fineBits
+	return min((e+1)<<fineBits|int(u>>e)&(fine-1), classes-1)
+}
+
+func (b *bins) put(x *block) {
+	c := class(x.size)
+	x.prev, x.next = nil, b.lists[c]
+	if x.next != nil {
+		x.next.prev = x
+	}
+	b.lists[c] = x
+	b.full[c/64] |= 1 << (c % 64)
+	b.bytes += x.size
+	x.free = true
+}
+
+func (b *bins) remove(x *block) {
+	c := class(x.size)
+	if x.prev != nil {
+		x.prev.next = x.next
+	} else {
+		b.lists[c] = x.next
+		if x.next == nil {
+			b.full[c/64] &^= 1 << (c % 64)
+		}
+	}
+	if x.next != nil {
+		x.next.prev = x.prev
+	}
+	x.prev, x.next = nil, nil
+	b.bytes -= x.size
+	x.free = false
+}
+
+// mostTried is how many blocks of the class of a request are looked at for the best fit.
+const mostTried = 16
+
+// find is a free block of at least size bytes that is nearly the smallest one, nil if there is none.
+func (b *bins) find(size int64) *block {
+	if b.bytes < size {
+		return nil
+	}
+	c := class(size)
+	if x := best(b.lists[c], size); x != nil {
+		return x
+	}
+	for c++; c < classes; c = (c/64 + 1) * 64 {
+		if m := b.full[c/64] >> (c % 64); m != 0 {
+			c += bits.TrailingZeros64(m)
+			return best(b.lists[c], size)
+		}
+	}
+	return nil
+}
+
+func best(list *block, size int64) (fit *block) {
+	for x, n := list, 0; x != nil && (n < mostTried); x, n = x.next, n+1 {
+		if x.size >= size && (fit == nil || x.size < fit.size) {
+			if fit = x; x.size == size {
+				break
+			}
+		}
+	}
+	return fit
+}
+
+// any is one of the free blocks, nil if there is none.
+func (b *bins) any() *block {
+	for i, m := range b.full {
+		if m != 0 {
+			return b.lists[i*64+bits.TrailingZeros64(m)]
+		}
+	}
+	return nil
+}

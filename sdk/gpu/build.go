@@ -1,0 +1,360 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+	"github.com/goburn/burn/core/program/group"
+	"github.com/goburn/burn/sdk/gpu/ir"
+	"github.com/goburn/burn/sdk/gpu/lower"
+	"github.com/goburn/burn/sdk/gpu/template"
+)
+
+// builder makes a plan of a program that has only nodes with kernels.
+type builder struct {
+	d       *device
+	g       *group.Graph
+	of      []*group.Group // by node: the group that it is in
+	at      map[op.TensorID]tensor
+	buffers []buffer
+	steps   []step
+	kernels []*ir.Kernel // by step; nil for steps that launch none
+	pairs   []pair
+	own     bool // libraries are not asked
+	folds   bool // groups that depend on constants alone are computed once
+}
+
+// kind says whose memory a buffer is.
+type kind uint8
+
+const (
+	isTemp     kind = iota // of the queue's scratch memory
+	isInput                // bound by each run
+	isOutput               // made by each run
+	isConstant             // of the plan
+	isEarly                // computed of constants, and then one
+	isWord                 // by which a run reports indices out of range
+)
+
+// buffer is memory that steps use.
+type buffer struct {
+	kind  kind
+	index int    // of the input or output
+	block *block // of a constant
+	bytes int64
+	// first and last are the steps between which the contents matter, none where no step uses it.
+	first, last int
+	offset      int64 // of a temporary in the scratch memory
+	root        int   // the buffer whose memory it takes, itself if it has its own
+}
+
+// pair is an operand of a step and a result that may take its memory.
+type pair struct{ step, in, out int }
+
+// step is one piece of work of a plan.
+type step struct {
+	fn   Function
+	grid [3]int
+	args []arg
+	copy *copyStep
+	fill *fillStep
+	call *callStep
+	// early says that the step computes constants.
+	early bool
+	// group is what the step computes, with others perhaps, and node the first node of it.
+	group *group.Group
+	node  *op.Node
+}
+
+// arg is an argument of a launch: a place in a buffer, or the bits of a scalar where buffer is none.
+type arg struct {
+	buffer int
+	offset int64
+	bits   uint64
+}
+
+// none is no buffer.
+const none = -1
+
+// copyStep copies bytes between buffers.
+type copyStep struct {
+	dst, src arg
+	bytes    int64
+}
+
+// fillStep fills a buffer with a pattern of four bytes.
+type fillStep struct {
+	dst     arg
+	bytes   int64
+	pattern uint32
+}
+
+// each calls f with all that a step refers to.
+func (st *step) each(f func(a *arg)) {
+	for k := range st.args {
+		f(&st.args[k])
+	}
+	if c := st.copy; c != nil {
+		f(&c.dst)
+		f(&c.src)
+	}
+	if x := st.fill; x != nil {
+		f(&x.dst)
+	}
+	if c := st.call; c != nil {
+		for k := range c.args {
+			f(&c.args[k])
+		}
+		f(&c.workspace)
+	}
+}
+
+// newBuilder decides about groups.
+func newBuilder(d *device, p *program.Program) (*builder, []*group.Group) {
+	g := group.NewGraph(p)
+	b := &builder{d: d, g: g, of: make([]*group.Group, len(p.Nodes)), at: make(map[op.TensorID]tensor, len(p.Nodes))}
+	groups := g.Decide(d.policy)
+	for _, x := range groups {
+		for _, k := range x.Nodes() {
+			b.of[k] = x
+		}
+	}
+	for i, desc := range p.Inputs {
+		b.at[desc.ID] = contiguous(b.add(buffer{kind: isInput, index: i, bytes: int64(desc.Bytes())}), desc)
+	}
+	return b, groups
+}
+
+func (b *builder) add(x buffer) int {
+	x.first, x.last, x.root = none, none, len(b.buffers)
+	b.buffers = append(b.buffers, x)
+	return x.root
+}
+
+// constant makes id a constant, whose block the plan will hold.
+func (b *builder) constant(d op.Desc, x *block) {
+	b.at[d.ID] = contiguous(b.add(buffer{kind: isConstant, block: x, bytes: int64(d.Bytes())}), d)
+}
+
+// groups makes the steps of all groups, which are in an order of execution.
+func (b *builder) groups(all []*group.Group) error {
+	for _, x := range all {
+		if err := b.group(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// group makes the steps of a group.
+func (b *builder) group(x *group.Group) error {
+	if b.asView(x) || b.asNumber(x) {
+		return nil
+	}
+	done, err := b.call(x)
+	if !done && err == nil {
+		err = b.lower(x)
+		if parts := b.parts(x); errors.Is(err, core.ErrUnsupported) && len(parts) > 0 {
+			return b.groups(parts)
+		}
+	}
+	if err != nil {
+		return nodeError(b.node(x), err)
+	}
+	return nil
+}
+
+// nodeError names the node of an error, if it has no name yet.
+func nodeError(n *op.Node, err error) error {
+	if named := (*core.NodeError)(nil); errors.As(err, &named) {
+		return err
+	}
+	return &core.NodeError{Op: n.Op.String(), Outputs: n.Outputs, Err: err}
+}
+
+// parts divides a group that has no kernel: what comes before its anchor, the anchor, and what comes behind it, or else into its
+// nodes.
+func (b *builder) parts(x *group.Group) []*group.Group {
+	nodes := x.Nodes()
+	if len(nodes) < 2 {
+		return nil
+	}
+	var sets [][]int
+	if x.Anchor != group.None {
+		sets = [][]int{x.Prologue, {x.Anchor}, x.Epilogue}
+	} else {
+		for _, k := range nodes {
+			sets = append(sets, []int{k})
+		}
+	}
+	var all []*group.Group
+	for _, set := range sets {
+		if len(set) == 0 {
+			continue
+		}
+		p := b.subset(set)
+		for _, k := range set {
+			b.of[k] = p
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// subset is the group of some nodes: of one, or of elementwise ones.
+func (b *builder) subset(set []int) *group.Group {
+	p := &group.Group{Kind: group.Elementwise, Anchor: group.None, Epilogue: set, At: set[len(set)-1], Inputs: b.reads(set)}
+	if len(set) == 1 {
+		p.Kind, p.Anchor, p.Epilogue = group.Single, set[0], nil
+		p.Outputs = b.g.Nodes[set[0]].Outputs
+		return p
+	}
+	inside := map[int]bool{}
+	for _, k := range set {
+		inside[k] = true
+	}
+	for _, k := range set {
+		for _, d := range b.g.Nodes[k].Outputs {
+			for _, u := range b.g.Users(d.ID) {
+				if u == group.Outside || !inside[u] {
+					p.Outputs = append(p.Outputs, d)
+					break
+				}
+			}
+		}
+	}
+	return p
+}
+
+// node is what a group is named by.
+func (b *builder) node(x *group.Group) *op.Node {
+	if x.Anchor != group.None {
+		return &b.g.Nodes[x.Anchor]
+	}
+	return &b.g.Nodes[x.Epilogue[len(x.Epilogue)-1]]
+}
+
+// lower makes the steps of a group by kernels of our own.
+func (b *builder) lower(x *group.Group) error {
+	empty := true
+	for _, d := range x.Outputs {
+		empty = empty && d.Shape.Size() == 0
+	}
+	k := isTemp
+	if b.early(x) {
+		k = isEarly
+	}
+	var in, out []template.Operand
+	var slots []int
+	var work ir.Work
+	if !empty {
+		for i, id := range x.Inputs {
+			t := b.at[id]
+			if t.buffer != none && !b.takes(x, i, b.g.Desc(id), t) {
+				var err error
+				if t, err = b.packed(x, b.g.Desc(id), t, k); err != nil {
+					return err
+				}
+			}
+			in = append(in, template.Operand{Type: b.g.Desc(id).DType, View: t.view})
+			slots = append(slots, t.buffer)
+		}
+		for _, d := range x.Outputs {
+			out = append(out, template.Operand{Type: d.DType, View: contiguous(0, d).view})
+		}
+		var err error
+		if work, err = lower.Group(b.d.target, b.g, x, in, out); err != nil {
+			return err
+		}
+	}
+	for _, d := range x.Outputs {
+		t := contiguous(b.add(buffer{kind: k, bytes: int64(d.Bytes())}), d)
+		b.at[d.ID] = t
+		slots = append(slots, t.buffer)
+	}
+	return b.work(x, work, slots, k == isEarly)
+}
+
+// packed is a contiguous copy of t, made for the sake of group x.
+func (b *builder) packed(x *group.Group, d op.Desc, t tensor, k kind) (tensor, error) {
+	n, err := op.New(op.Copy, []op.Desc{d})
+	if err != nil {
+		return t, err
+	}
+	n.Inputs, n.Outputs[0].ID = []op.TensorID{d.ID}, d.ID+1
+	p := &program.Program{Inputs: []op.Desc{d}, Nodes: []op.Node{n}, Outputs: []op.TensorID{d.ID + 1}}
+	g := group.NewGraph(p)
+	y := g.Decide(group.Policy{})[0]
+	to := contiguous(b.add(buffer{kind: k, bytes: int64(d.Bytes())}), d)
+	w, err := lower.Group(b.d.target, g, y, []template.Operand{{Type: d.DType, View: t.view}}, []template.Operand{{Type: d.DType, View: to.view}})
+	if err != nil {
+		return t, err
+	}
+	return to, b.work(x, w, []int{t.buffer, to.buffer}, k == isEarly)
+}
+
+// work appends the launches of work, whose first slots are given.
+func (b *builder) work(x *group.Group, w ir.Work, slots []int, early bool) error {
+	for i, n := range w.Temps {
+		k := isTemp
+		if i == 0 && w.Fault {
+			k = isWord
+		}
+		slots = append(slots, b.add(buffer{kind: k, bytes: n}))
+	}
+	for i := range w.Launches {
+		l := &w.Launches[i]
+		st := step{grid: l.Grid, group: x, node: b.node(x), early: early, args: make([]arg, len(l.Args))}
+		if len(l.Args) != len(l.Kernel.Params) {
+			return fmt.Errorf("kernel %s: %d arguments, want %d: %w", l.Kernel.Name, len(l.Args), len(l.Kernel.Params), core.ErrKernel)
+		}
+		for k, a := range l.Args {
+			st.args[k] = arg{buffer: none, bits: a.Bits}
+			if l.Kernel.Params[k].IsBuffer() {
+				st.args[k] = arg{buffer: slots[a.Slot], offset: a.Offset}
+			}
+		}
+		b.steps, b.kernels = append(b.steps, st), append(b.kernels, l.Kernel)
+	}
+	if len(w.Launches) == 1 {
+		b.inPlace(x, len(b.steps)-1)
+	}
+	return nil
+}
+
+// inPlace pairs the results of an elementwise group with operands of the same type and shape: a thread reads an element before it
+// writes the one in its place.
+func (b *builder) inPlace(x *group.Group, at int) {
+	switch {
+	case x.Kind == group.Elementwise:
+	case x.Kind == group.Single && op.Lookup(b.g.Nodes[x.Anchor].Op).Traits.Has(op.Elementwise):
+	default:
+		return
+	}
+	for _, d := range x.Outputs {
+		for _, id := range x.Inputs {
+			in := b.g.Desc(id)
+			t := b.at[id]
+			if _, made := b.at[d.ID]; !made {
+				continue // a copy for the group, which comes behind
+			}
+			if t.buffer == none || in.DType.Size() != d.DType.Size() || !in.Shape.Equal(d.Shape) || !t.whole() || b.buffers[t.buffer].bytes != int64(d.Bytes()) || b.seenTwice(x, id) {
+				continue
+			}
+			b.pairs = append(b.pairs, pair{at, t.buffer, b.at[d.ID].buffer})
+		}
+	}
+}
+
+// seenTwice reports whether a group reads the buffer of id under another view too.
+func (b *builder) seenTwice(x *group.Group, id op.TensorID) bool {
+	for _, other := range x.Inputs {
+		if other != id && b.at[other].buffer == b.at[id].buffer {
+			return true
+		}
+	}
+	return false
+}

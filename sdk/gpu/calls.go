@@ -1,0 +1,244 @@
+package gpu
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+	"github.com/goburn/burn/core/program/group"
+)
+
+// callStep is a step that a library computes: by the first of its candidates that takes the operands where they lie. Where none
+// does, kernels of our own compute it.
+type callStep struct {
+	candidates []Candidate
+	args       []arg
+	workspace  arg
+	spare      *spare
+}
+
+// spare is the same computation by our own kernels, which are made when they are needed. Its program has the inputs and the one output
+// of the call.
+type spare struct {
+	device  *device
+	program *program.Program
+	in      []tensor // where the inputs lie, by buffers of the call's plan
+	out     int      // likewise, the output
+
+	once sync.Once
+	plan *plan
+	err  error
+}
+
+// get is the plan of the spare. Its inputs are views as the call has them.
+func (s *spare) get() (*plan, error) {
+	s.once.Do(func() {
+		b, groups := newBuilder(s.device, s.program)
+		b.own = true
+		for i, d := range s.program.Inputs {
+			t := b.at[d.ID]
+			t.view = s.in[i].view
+			b.at[d.ID] = t
+		}
+		if s.err = b.groups(groups); s.err == nil {
+			s.plan, s.err = b.plan(context.Background())
+		}
+	})
+	return s.plan, s.err
+}
+
+// mostWorkspace is the most memory that a candidate may ask for.
+const mostWorkspace = 1 << 30
+
+// candidates asks the libraries, best first, and keeps the answers.
+func (d *device) candidates(o *offered) []Candidate {
+	var key any
+	switch {
+	case o.product != nil:
+		key = *o.product
+	case o.convolution != nil:
+		key = fmt.Sprintf("%+v", *o.convolution)
+	default:
+		key = *o.attention
+	}
+	d.asking.Lock()
+	defer d.asking.Unlock()
+	all, known := d.asked[key]
+	if known {
+		return slices.DeleteFunc(slices.Clone(all), func(c Candidate) bool { return d.faulty[c] })
+	}
+	for _, l := range d.libraries {
+		var cs []Candidate
+		var err error
+		switch {
+		case o.product != nil:
+			cs, err = l.Product(*o.product)
+		case o.convolution != nil:
+			cs, err = l.Convolution(*o.convolution)
+		default:
+			cs, err = l.Attention(*o.attention)
+		}
+		if err != nil {
+			d.count(func(s *Stats) { s.Refusals++ })
+			continue
+		}
+		for _, c := range cs {
+			if c.Workspace() <= mostWorkspace {
+				all = append(all, c)
+				continue
+			}
+			c.Close()
+		}
+	}
+	d.asked[key] = all
+	return slices.Clone(all)
+}
+
+// blame has a candidate not be used any more, as a call of it failed.
+func (d *device) blame(c Candidate) {
+	d.asking.Lock()
+	d.faulty[c] = true
+	d.asking.Unlock()
+}
+
+// closeCandidates gives all of them up.
+func (d *device) closeCandidates() {
+	d.asking.Lock()
+	defer d.asking.Unlock()
+	for _, cs := range d.asked {
+		for _, c := range cs {
+			c.Close()
+		}
+	}
+	d.asked = nil
+}
+
+// call makes x a call of a library, where one has a candidate for it, and steps of our own for what the library leaves.
+func (b *builder) call(x *group.Group) (done bool, err error) {
+	if b.own || len(b.d.libraries) == 0 {
+		return false, nil
+	}
+	o := b.offer(x)
+	if o == nil {
+		return false, nil
+	}
+	cs := b.d.candidates(o)
+	if len(cs) == 0 {
+		return false, nil
+	}
+	result := b.add(buffer{bytes: int64(o.out.Bytes())})
+	b.at[o.out.ID] = contiguous(result, o.out)
+	c := &callStep{candidates: cs, workspace: arg{buffer: none}}
+	for _, id := range o.in {
+		c.args = append(c.args, b.argOf(id))
+	}
+	c.args = append(c.args, b.argOf(o.out.ID))
+	for _, id := range []op.TensorID{o.bias, o.residual} {
+		if id != 0 {
+			c.args = append(c.args, b.argOf(id))
+		}
+	}
+	size := int64(0)
+	for _, k := range cs {
+		size = max(size, k.Workspace())
+	}
+	if size > 0 {
+		c.workspace.buffer = b.add(buffer{bytes: size})
+	}
+	part := b.part(x, o)
+	c.spare = b.spare(part, o.out)
+	b.steps = append(b.steps, step{call: c, group: part, node: b.node(x)})
+	b.kernels = append(b.kernels, nil)
+	if len(o.rest) > 0 {
+		return true, b.group(b.following(o))
+	}
+	return true, nil
+}
+
+// argOf is where a tensor begins.
+func (b *builder) argOf(id op.TensorID) arg {
+	t := b.at[id]
+	return arg{buffer: t.buffer, offset: int64(t.view.Offset * b.g.Desc(id).DType.Size())}
+}
+
+// part is the group of what a library computes of x.
+func (b *builder) part(x *group.Group, o *offered) *group.Group {
+	p := &group.Group{Kind: x.Kind, Anchor: x.Anchor, Epilogue: x.Epilogue[:len(x.Epilogue)-len(o.rest)], Outputs: []op.Desc{o.out}, At: x.At}
+	if len(p.Epilogue) == 0 {
+		p.Kind = group.Single
+	}
+	p.Inputs = b.reads(p.Nodes())
+	return p
+}
+
+// following is the group of what a library leaves of x.
+func (b *builder) following(o *offered) *group.Group {
+	r := b.subset(o.rest)
+	for _, k := range o.rest {
+		b.of[k] = r
+	}
+	return r
+}
+
+// reads is the tensors that nodes read and do not compute, each once.
+func (b *builder) reads(nodes []int) []op.TensorID {
+	var all []op.TensorID
+	made := map[op.TensorID]bool{}
+	for _, k := range nodes {
+		n := &b.g.Nodes[k]
+		for _, id := range n.Inputs {
+			if !made[id] && !slices.Contains(all, id) {
+				all = append(all, id)
+			}
+		}
+		for _, d := range n.Outputs {
+			made[d.ID] = true
+		}
+	}
+	return all
+}
+
+// spare is the program of part x.
+func (b *builder) spare(x *group.Group, out op.Desc) *spare {
+	p := &program.Program{Name: b.g.Name, Outputs: []op.TensorID{out.ID}}
+	s := &spare{device: b.d, program: p, out: b.at[out.ID].buffer}
+	for _, id := range x.Inputs {
+		p.Inputs = append(p.Inputs, b.g.Desc(id))
+		s.in = append(s.in, b.at[id])
+	}
+	for _, k := range x.Nodes() {
+		p.Nodes = append(p.Nodes, b.g.Nodes[k])
+	}
+	return s
+}
+
+// ready chooses, for a call whose operands changed, the first candidate from the present one on that takes them. It reports false when
+// there is none any more.
+func (f *frame) ready(q *queue, i int) bool {
+	c := f.steps[i].Call
+	all := f.plan.steps[f.from[i]].call.candidates
+	for k := f.choice[f.from[i]]; k < len(all); k++ {
+		if all[k].Ready(c.Args) == nil {
+			if c.Candidate != all[k] {
+				c.Candidate = all[k]
+				f.drop(q)
+			}
+			f.choice[f.from[i]] = k
+			return true
+		}
+		q.device.count(func(s *Stats) { s.Refusals++ })
+	}
+	return false
+}
+
+// failedCall has another candidate, or our own kernels, take the place of one that failed.
+func (f *frame) failedCall(q *queue, i int) {
+	q.device.blame(f.steps[i].Call.Candidate)
+	q.device.count(func(s *Stats) { s.Refusals++ })
+	f.choice[f.from[i]]++
+	f.changed = append(f.changed, i)
+	f.drop(q)
+}

@@ -1,0 +1,128 @@
+package gpu
+
+import (
+	"context"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+	"github.com/goburn/burn/core/program/group"
+)
+
+const (
+	mostFolded    = 64 << 20 // bytes of the results of a group that is computed once
+	mostGenerated = 1 << 20  // the same of a group without operands
+)
+
+// early reports whether a group is to be computed once: it depends on constants alone, and its results are not much larger than these.
+func (b *builder) early(x *group.Group) bool {
+	if !b.folds {
+		return false
+	}
+	read, made := int64(0), int64(0)
+	for _, id := range x.Inputs {
+		t := b.at[id]
+		if t.buffer == none {
+			continue
+		}
+		if k := b.buffers[t.buffer].kind; k != isConstant && k != isEarly {
+			return false
+		}
+		read += int64(b.g.Desc(id).Bytes())
+	}
+	for _, d := range x.Outputs {
+		made += int64(d.Bytes())
+	}
+	if read == 0 {
+		return made <= mostGenerated
+	}
+	return made <= mostFolded && made <= 4*read+mostGenerated
+}
+
+// fold computes what is to be computed once, on q, and makes constants of it. The caller gives up the blocks that are returned when
+// the plan is made.
+func (b *builder) fold(ctx context.Context, q *queue) ([]*block, error) {
+	early := &builder{d: b.d, g: b.g, at: b.at}
+	early.buffers = append(early.buffers, b.buffers...)
+	var rest builder
+	needed := make([]bool, len(b.buffers))
+	at := make([]int, len(b.steps)) // where a step goes
+	for i := range b.steps {
+		to := &rest
+		if b.steps[i].early {
+			to = early
+		}
+		at[i] = len(to.steps)
+		to.steps, to.kernels = append(to.steps, b.steps[i]), append(to.kernels, b.kernels[i])
+		if !b.steps[i].early {
+			b.steps[i].each(func(a *arg) {
+				if a.buffer != none {
+					needed[a.buffer] = true
+				}
+			})
+		}
+	}
+	if len(early.steps) == 0 {
+		return nil, nil
+	}
+	for _, id := range b.g.Outputs {
+		if k := b.at[id].buffer; k != none {
+			needed[k] = true
+		}
+	}
+	for _, x := range b.pairs {
+		to := &rest
+		if b.steps[x.step].early {
+			to = early
+		}
+		to.pairs = append(to.pairs, pair{at[x.step], x.in, x.out})
+	}
+	p := &plan{device: b.d, name: b.g.Name, graph: b.g}
+	for i := range early.buffers {
+		if x := &early.buffers[i]; x.kind == isEarly {
+			x.kind = isTemp
+			if needed[i] {
+				p.outputs = append(p.outputs, output{buffer: i, desc: op.Desc{}})
+			}
+		}
+	}
+	if err := early.finish(ctx, p); err != nil {
+		return nil, err
+	}
+	p.holders.Store(1)
+	defer p.drop()
+	out := make([]*block, len(p.outputs))
+	if err := p.run(q, nil, nil, out, nil); err != nil {
+		return nil, err
+	}
+	for k, o := range p.outputs {
+		b.buffers[o.buffer].kind, b.buffers[o.buffer].block = isConstant, out[k]
+		b.d.pool.relabel(out[k], forConstant)
+	}
+	b.steps, b.kernels, b.pairs = rest.steps, rest.kernels, rest.pairs
+	return out, nil
+}
+
+// build makes the plan of a program, whose constants have the given blocks, in order; the plan becomes a holder of each that it
+// needs. What depends on them alone is computed on q; a nil q computes nothing.
+func (d *device) build(ctx context.Context, q *queue, p *program.Program, consts []*block) (*plan, error) {
+	b, groups := newBuilder(d, p)
+	b.folds = q != nil
+	for i, desc := range p.Consts {
+		b.constant(desc, consts[i])
+	}
+	if err := b.groups(groups); err != nil {
+		return nil, err
+	}
+	if q != nil {
+		folded, err := b.fold(ctx, q)
+		defer func() {
+			for _, x := range folded {
+				d.pool.release(x)
+			}
+		}()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return b.plan(ctx)
+}

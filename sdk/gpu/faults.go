@@ -1,0 +1,102 @@
+package gpu
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/goburn/burn/core"
+)
+
+// faultWords is how many commands of a queue may report faults between two marks without one being made for it.
+const faultWords = 1024
+
+// faults is words of device memory by which kernels report indices out of range, one for each command. At a mark they are copied
+// to the host and set to 0.
+type faults struct {
+	words *block
+	used  int
+	page  *page
+	// check is that of the command that executed last.
+	check func() error
+}
+
+// page is the words of the commands between two marks.
+type page struct {
+	stage  *stage
+	values []byte // once they are there
+}
+
+// reserve makes room for a command's word, before the queue is locked.
+func (f *faults) reserve(q *queue) error {
+	if f.words != nil {
+		return nil
+	}
+	b, err := q.device.pool.alloc(&q.tenant, 4*faultWords, forScratch)
+	if err != nil {
+		return err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	f.words = b
+	q.seq++
+	return q.device.fault(q.driver.Fill(b.ref(), 4*faultWords, 0, 4))
+}
+
+// word is the word of the command that begins. The queue is locked.
+func (f *faults) word(q *queue) (Ref, error) {
+	if f.used == faultWords {
+		if err := f.collect(q); err != nil {
+			return Ref{}, err
+		}
+	}
+	if f.page == nil {
+		f.page = new(page)
+	}
+	r, p, i := f.words.ref(), f.page, 4*f.used
+	r.Offset += int64(i)
+	f.used++
+	f.check = func() error {
+		if p.values == nil || binary.LittleEndian.Uint32(p.values[i:]) == 0 {
+			return nil
+		}
+		return fmt.Errorf("an index lies outside its dimension: %w", core.ErrIndex)
+	}
+	return r, nil
+}
+
+// collect has the words copied that were given out. The queue is locked.
+func (f *faults) collect(q *queue) error {
+	if f.used == 0 {
+		return nil
+	}
+	p, n := f.page, 4*f.used
+	s := q.device.host.get(n)
+	if s == nil {
+		s = q.device.host.extra(n)
+	}
+	f.page, f.used = nil, 0
+	q.seq++
+	if err := q.driver.Download(s.data, f.words.ref()); err != nil {
+		return q.device.fault(err)
+	}
+	q.after(func() {
+		p.values = append([]byte(nil), s.data...)
+		s.release()
+	})
+	q.seq++
+	return q.device.fault(q.driver.Fill(f.words.ref(), int64(n), 0, 4))
+}
+
+func (f *faults) release(q *queue) {
+	if f.words != nil {
+		q.device.pool.release(f.words)
+		f.words = nil
+	}
+}
+
+// Check implements engine.Checked.
+func (q *queue) Check() func() error {
+	c := q.faults.check
+	q.faults.check = nil
+	return c
+}

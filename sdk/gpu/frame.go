@@ -1,0 +1,317 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/sdk/engine"
+)
+
+// frame is the steps of a plan with the memory that one queue runs them on, which guards it. Memory that may change from run to
+// run is numbered in slots: the inputs, the outputs that runs make, the scratch memory, the word for faults, and memory for spares.
+type frame struct {
+	plan    *plan
+	steps   []Step
+	from    []int  // by step: the plan's
+	spare   int64  // bytes that our own kernels need in the place of calls
+	extra   *block // where these are
+	bound   []Ref
+	uses    [][]slotUse // by slot
+	choice  []int       // by step of the plan: the candidate of a call; as many as there are means our own kernels
+	changed []int       // calls whose operands changed
+	runs    int
+	graphs
+}
+
+// slotUse is a place in a step that refers to a slot.
+type slotUse struct {
+	step   int
+	ref    *Ref
+	offset int64
+}
+
+func newFrame(p *plan) *frame {
+	f := &frame{plan: p, choice: make([]int, len(p.steps))}
+	_ = f.make(nil) // no call has failed yet, so there are no spares
+	return f
+}
+
+// make makes the steps of the frame anew, by what was chosen.
+func (f *frame) make(q *queue) error {
+	p := f.plan
+	n := p.scratchSlot() + 3
+	f.steps, f.from, f.changed, f.patched = nil, nil, nil, nil
+	f.bound, f.uses = make([]Ref, n), make([][]slotUse, n)
+	for i := range p.steps {
+		st := &p.steps[i]
+		if st.call != nil && f.choice[i] >= len(st.call.candidates) {
+			if err := f.addSpare(q, i, st.call.spare); err != nil {
+				return p.failed(i, err)
+			}
+			continue
+		}
+		f.add(i, st, func(a arg) (int, int64, Ref) { return p.locate(a) })
+	}
+	return nil
+}
+
+// addSpare adds the steps of our own kernels for a call. Their temporaries are in memory of the frame, as those of the plan may be in
+// use when a call fails.
+func (f *frame) addSpare(q *queue, i int, s *spare) error {
+	own, err := s.get()
+	if err != nil {
+		return err
+	}
+	if own.scratch > f.spare {
+		f.spare = own.scratch
+		f.release(q)
+	}
+	for k := range own.steps {
+		f.add(i, &own.steps[k], func(a arg) (int, int64, Ref) {
+			switch b := &own.buffers[a.buffer]; b.kind {
+			case isInput:
+				return f.plan.locate(arg{buffer: s.in[b.index].buffer, offset: a.offset})
+			case isOutput:
+				return f.plan.locate(arg{buffer: s.out, offset: a.offset})
+			}
+			slot, offset, r := own.locate(a)
+			if slot == own.scratchSlot() {
+				return f.plan.scratchSlot() + 2, offset, r
+			}
+			return f.plan.scratchSlot() + 1, offset, r
+		})
+	}
+	return nil
+}
+
+// add adds a step. locate says which slot an argument is in, and where in it, or where it is if it is in none.
+func (f *frame) add(from int, st *step, locate func(a arg) (slot int, offset int64, r Ref)) {
+	i := len(f.steps)
+	place := func(a arg, r *Ref) {
+		slot, offset, at := locate(a)
+		if slot == none {
+			*r = at
+			return
+		}
+		f.uses[slot] = append(f.uses[slot], slotUse{i, r, offset})
+	}
+	var s Step
+	switch {
+	case st.copy != nil:
+		s.Copy = &Copy{Bytes: st.copy.bytes}
+		place(st.copy.dst, &s.Copy.Dst)
+		place(st.copy.src, &s.Copy.Src)
+	case st.fill != nil:
+		s.Fill = &Fill{Bytes: st.fill.bytes, Pattern: st.fill.pattern, Width: 4}
+		place(st.fill.dst, &s.Fill.Dst)
+	case st.call != nil:
+		s.Call = &Call{Args: make([]Ref, len(st.call.args))}
+		for k, a := range st.call.args {
+			place(a, &s.Call.Args[k])
+		}
+		if st.call.workspace.buffer != none {
+			place(st.call.workspace, &s.Call.Workspace)
+		}
+		f.changed = append(f.changed, i)
+	default:
+		s.Launch = &Launch{Function: st.fn, Grid: st.grid, Args: make([]Arg, len(st.args))}
+		for k, a := range st.args {
+			s.Launch.Args[k].Bits = a.bits
+			if a.buffer != none {
+				place(a, &s.Launch.Args[k].Ref)
+			}
+		}
+	}
+	f.steps, f.from = append(f.steps, s), append(f.from, from)
+}
+
+// scratchSlot is the slot of the scratch memory; those of the word and of spares come behind it.
+func (p *plan) scratchSlot() int { return len(p.inputs) + len(p.made) }
+
+// locate says where an argument is: in a slot, or, of a constant, at a place that does not change.
+func (p *plan) locate(a arg) (slot int, offset int64, r Ref) {
+	b := &p.buffers[a.buffer]
+	switch b.kind {
+	case isInput:
+		return b.index, a.offset, r
+	case isOutput:
+		return len(p.inputs) + p.block(a.buffer), a.offset, r
+	case isTemp:
+		return p.scratchSlot(), b.offset + a.offset, r
+	case isWord:
+		return p.scratchSlot() + 1, a.offset, r
+	}
+	r = b.block.ref()
+	r.Offset += a.offset
+	return none, 0, r
+}
+
+// bind puts the memory of a run into the slots, and chooses candidates for calls of libraries. It reports false where the scratch
+// memory is too small.
+func (f *frame) bind(q *queue, in, made []*block, word Ref) (bool, error) {
+	for {
+		if f.plan.scratch > 0 && (q.arena == nil || q.arena.size < f.plan.scratch) || f.spare > 0 && f.extra == nil {
+			return false, nil
+		}
+		for i, b := range in {
+			f.set(i, b.ref())
+		}
+		for i, b := range made {
+			f.set(len(in)+i, b.ref())
+		}
+		n := f.plan.scratchSlot()
+		if f.plan.scratch > 0 && f.bound[n] != q.arena.ref() {
+			f.set(n, q.arena.ref())
+			f.drop(q)
+		}
+		if f.plan.faults {
+			f.set(n+1, word)
+		}
+		if f.extra != nil {
+			f.set(n+2, f.extra.ref())
+		}
+		if f.chosen(q) {
+			return true, nil
+		}
+		if err := f.make(q); err != nil {
+			return false, err
+		}
+	}
+}
+
+// chosen reports whether all calls have candidates that take their operands; otherwise the steps have to be made anew.
+func (f *frame) chosen(q *queue) bool {
+	calls := f.changed
+	f.changed = f.changed[:0]
+	for _, i := range calls {
+		if !f.ready(q, i) {
+			f.choice[f.from[i]] = len(f.plan.steps[f.from[i]].call.candidates)
+			f.drop(q)
+			return false
+		}
+	}
+	return true
+}
+
+func (f *frame) set(slot int, r Ref) {
+	if f.bound[slot] == r {
+		return
+	}
+	f.bound[slot] = r
+	for _, u := range f.uses[slot] {
+		*u.ref = Ref{r.Memory, r.Offset + u.offset}
+		if f.steps[u.step].Call != nil {
+			f.changed = append(f.changed, u.step)
+		}
+	}
+}
+
+// errAgain says that a call of a library failed: the steps from there on have to be bound again.
+var errAgain = errors.New("a call failed")
+
+// run starts the steps from one on: as a device graph where that is ready, else one by one.
+func (f *frame) run(q *queue, from int) (at int, err error) {
+	if from == 0 && f.plan.graphs && q.device.grapher != nil {
+		if started, err := f.replay(q); started || err != nil {
+			return 0, err
+		}
+	}
+	for i := from; i < len(f.steps); i++ {
+		err := f.start(q, i)
+		if err != nil && f.steps[i].Call != nil && !errors.Is(err, core.ErrBackendLost) {
+			f.failedCall(q, i)
+			return i, errAgain
+		}
+		if err == nil && q.device.options.Plain {
+			err = q.driver.Synchronize()
+		}
+		if err != nil {
+			return i, f.plan.failed(f.from[i], q.device.fault(err))
+		}
+	}
+	return len(f.steps), nil
+}
+
+// start starts one step.
+func (f *frame) start(q *queue, i int) error {
+	switch s := &f.steps[i]; {
+	case s.Launch != nil:
+		return q.driver.Launch(s.Launch)
+	case s.Call != nil:
+		return s.Call.Candidate.Call(q.driver, s.Call.Args, s.Call.Workspace)
+	case s.Copy != nil:
+		return q.driver.Copy(s.Copy.Dst, s.Copy.Src, s.Copy.Bytes)
+	case s.Fill != nil:
+		return q.driver.Fill(s.Fill.Dst, s.Fill.Bytes, s.Fill.Pattern, s.Fill.Width)
+	}
+	return fmt.Errorf("an empty step: %w", core.ErrKernel)
+}
+
+// profile runs the steps one by one, with events that measure them, and waits for them.
+func (f *frame) profile(q *queue, t *engine.Steps) error {
+	events := make([]Event, 0, len(f.steps)+1)
+	defer func() {
+		for _, e := range events {
+			e.Release()
+		}
+	}()
+	mark := func() error {
+		e, err := q.driver.Record(true)
+		if err == nil {
+			events = append(events, e)
+		}
+		return err
+	}
+	if err := mark(); err != nil {
+		return q.device.fault(err)
+	}
+	began := t.Now()
+	for i := range f.steps {
+		err := f.start(q, i)
+		if err == nil {
+			err = mark()
+		}
+		if err != nil {
+			return f.plan.failed(f.from[i], q.device.fault(err))
+		}
+	}
+	if err := events[len(events)-1].Wait(); err != nil {
+		return q.device.fault(err)
+	}
+	for i := range f.steps {
+		took, err := events[i+1].Since(events[i])
+		if err != nil {
+			return q.device.fault(err)
+		}
+		t.Took(i, began, took, func() core.ProfileStep { return f.describe(i) })
+		began = began.Add(took.Round(time.Nanosecond))
+	}
+	return nil
+}
+
+// describe is step i for a profile. A group of several steps is described with its first one.
+func (f *frame) describe(i int) core.ProfileStep {
+	st := &f.plan.steps[f.from[i]]
+	if i > 0 && f.plan.steps[f.from[i-1]].group == st.group {
+		return core.ProfileStep{Ops: []string{st.node.Op.String()}}
+	}
+	g := f.plan.graph
+	return engine.FusedStep(nodes(g, st.group), func(id op.TensorID) op.Desc { return g.Desc(id) }, st.group.Outputs)
+}
+
+// release gives the memory for spares back.
+func (f *frame) release(q *queue) {
+	if b := f.extra; b != nil {
+		f.extra = nil
+		q.device.pool.release(b)
+	}
+}
+
+// close gives up what the frame holds.
+func (f *frame) close(q *queue) {
+	f.drop(q)
+	f.release(q)
+}

@@ -1,0 +1,199 @@
+package gpu
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/goburn/burn/core"
+)
+
+const (
+	leastGraph    = 8 // steps from which on a device graph is worth it
+	mostInstances = 4 // graphs of one frame, for different memory
+	mostKeys      = 8 // bindings that a frame remembers
+)
+
+// graphs is the device graphs of a frame. A graph is made at the second run, and from then on changed where the memory of its
+// steps has. Steps that are calls of libraries may refuse that: then there is a graph for each binding that comes again, and runs
+// with other ones start step by step.
+type graphs struct {
+	all     []*instance
+	hard    []int   // slots by which a step refused to be changed
+	keys    [][]Ref // bindings of these slots that were seen
+	patched []int   // by step: the run for which it was changed last
+	failed  bool
+}
+
+// instance is a device graph and the memory that it was last run on.
+type instance struct {
+	graph Graph
+	bound []Ref
+	used  uint64 // when, by the number of the queue's works
+}
+
+// replay starts a graph of the steps, if there is one for the memory bound, or it is time for one.
+func (f *frame) replay(q *queue) (started bool, err error) {
+	if f.failed || f.runs < 2 || len(f.steps) < leastGraph {
+		return false, nil
+	}
+	x := f.fitting()
+	if x != nil {
+		switch err := f.update(x, q); {
+		case errors.Is(err, core.ErrUnsupported):
+			f.remove(x, q)
+			x = f.fitting()
+		case err != nil:
+			return true, q.device.fault(err)
+		}
+	}
+	if x == nil {
+		if !f.again() {
+			return false, nil
+		}
+		if x, err = f.instantiate(q); x == nil {
+			return false, err
+		}
+	}
+	x.used = q.seq
+	if err := x.graph.Launch(q.driver); err != nil {
+		return true, q.device.fault(err)
+	}
+	q.device.count(func(s *Stats) { s.GraphRuns++ })
+	return true, nil
+}
+
+// fitting is a graph whose memory can be made that of the frame.
+func (f *frame) fitting() *instance {
+	for _, x := range f.all {
+		if f.same(x) {
+			return x
+		}
+	}
+	return nil
+}
+
+func (f *frame) same(x *instance) bool {
+	for _, s := range f.hard {
+		if x.bound[s] != f.bound[s] {
+			return false
+		}
+	}
+	return true
+}
+
+// again reports whether a graph for what is bound is worth it: the memory that cannot be changed in a graph is as it was before.
+func (f *frame) again() bool {
+	if f.hard == nil {
+		return true
+	}
+	key := make([]Ref, len(f.hard))
+	for i, s := range f.hard {
+		key[i] = f.bound[s]
+	}
+	for _, k := range f.keys {
+		if slices.Equal(k, key) {
+			return true
+		}
+	}
+	if len(f.keys) >= mostKeys {
+		f.keys = slices.Delete(f.keys, 0, 1)
+	}
+	f.keys = append(f.keys, key)
+	return false
+}
+
+// update makes the memory of a graph that of the frame. ErrUnsupported says that the graph cannot be used any more.
+func (f *frame) update(x *instance, q *queue) error {
+	if f.patched == nil {
+		f.patched = make([]int, len(f.steps))
+	}
+	for s, r := range f.bound {
+		if x.bound[s] == r {
+			continue
+		}
+		for _, u := range f.uses[s] {
+			if f.patched[u.step] == f.runs {
+				continue
+			}
+			f.patched[u.step] = f.runs
+			if err := x.graph.Update(u.step, f.steps[u.step]); err != nil {
+				if errors.Is(err, core.ErrUnsupported) {
+					f.refuse(u.step)
+				}
+				return err
+			}
+			q.device.count(func(s *Stats) { s.GraphPatches++ })
+		}
+		x.bound[s] = r
+	}
+	return nil
+}
+
+// refuse notes that a step cannot be changed in a graph.
+func (f *frame) refuse(step int) {
+	for s, uses := range f.uses {
+		if !slices.Contains(f.hard, s) && slices.ContainsFunc(uses, func(u slotUse) bool { return u.step == step }) {
+			f.hard = append(f.hard, s)
+		}
+	}
+	f.keys = nil
+}
+
+// instantiate makes a graph of the steps. It is nil where the driver cannot; then the frame runs without.
+func (f *frame) instantiate(q *queue) (*instance, error) {
+	g, err := q.device.grapher.NewGraph(f.steps)
+	if err != nil {
+		if errors.Is(err, core.ErrBackendLost) {
+			return nil, q.device.fault(err)
+		}
+		f.failed = true
+		q.device.count(func(s *Stats) { s.GraphFailures++ })
+		return nil, nil
+	}
+	if len(f.all) >= mostInstances {
+		f.remove(slices.MinFunc(f.all, func(a, b *instance) int { return int(a.used) - int(b.used) }), q)
+	}
+	x := &instance{graph: g, bound: slices.Clone(f.bound)}
+	f.all = append(f.all, x)
+	q.graphSteps += len(f.steps)
+	q.device.count(func(s *Stats) { s.Graphs++ })
+	q.boundGraphs(f)
+	return x, nil
+}
+
+// remove closes a graph once the queue has passed its runs.
+func (f *frame) remove(x *instance, q *queue) {
+	f.all = slices.DeleteFunc(f.all, func(y *instance) bool { return x == y })
+	q.graphSteps -= len(f.steps)
+	q.after(x.graph.Close)
+}
+
+// drop closes all graphs: the runs of them are done, or come before what is closed later.
+func (f *frame) drop(q *queue) {
+	for len(f.all) > 0 {
+		f.remove(f.all[0], q)
+	}
+	f.keys = nil
+}
+
+// mostGraphSteps bounds the steps of all graphs of a queue; a driver takes some kilobytes for each.
+const mostGraphSteps = 1 << 16
+
+// boundGraphs closes the graphs that were used longest ago, but those of the frame keep, until the rest is within the bound.
+func (q *queue) boundGraphs(keep *frame) {
+	for q.graphSteps > q.device.options.GraphSteps {
+		var oldest *frame
+		var x *instance
+		for _, f := range q.frames {
+			for _, y := range f.all {
+				if f != keep && (x == nil || y.used < x.used) {
+					oldest, x = f, y
+				}
+			}
+		}
+		if x == nil {
+			return
+		}
+		oldest.remove(x, q)
+	}
+}

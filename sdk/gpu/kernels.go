@@ -1,0 +1,260 @@
+package gpu
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/gpu/dialect"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// digest names a kernel by its text.
+type digest [sha256.Size]byte
+
+// kernels is the functions of a device, each made once: loaded from the store, or compiled.
+type kernels struct {
+	device  Device
+	dialect *dialect.Dialect
+	store   *store        // nil: nothing is kept on disk
+	slots   chan struct{} // bounds what is compiled at the same time
+
+	mu      sync.Mutex // guards what follows
+	entries map[digest]*entry
+	stats   KernelStats
+}
+
+// entry is a function to be, or why there is none.
+type entry struct {
+	kernel *ir.Kernel
+	key    digest
+	ready  chan struct{} // closed when the rest is known
+	fn     Function
+	err    error
+}
+
+// KernelStats counts kernels. Neither Compiled nor Loaded rises in a loop that repeats what it did before.
+type KernelStats struct {
+	Compiled int64 // by the compiler
+	Loaded   int64 // from the store
+	Compiles int64 // calls of the compiler
+	Stored   int64 // results of the compiler that were written to the store
+	Refused  int64 // files of the store that were damaged or not its own
+	Time     time.Duration
+}
+
+func newKernels(d Device, s *store) *kernels {
+	return &kernels{device: d, dialect: d.Dialect(), store: s, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), entries: map[digest]*entry{}}
+}
+
+// get gives the functions of ks in order. What is missing is compiled, with few calls of the compiler that run at the same time.
+func (x *kernels) get(ctx context.Context, ks []*ir.Kernel) ([]Function, error) {
+	all := make([]*entry, len(ks))
+	var missing []*entry
+	x.mu.Lock()
+	for i, k := range ks {
+		key := digest(sha256.Sum256([]byte(k.String())))
+		e := x.entries[key]
+		if e == nil {
+			e = &entry{kernel: k, key: key, ready: make(chan struct{})}
+			x.entries[key] = e
+			missing = append(missing, e)
+		}
+		all[i] = e
+	}
+	x.mu.Unlock()
+	if len(missing) > 0 {
+		x.make(ctx, missing)
+	}
+	fns := make([]Function, len(ks))
+	for i, e := range all {
+		select {
+		case <-e.ready:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", core.ErrCanceled, context.Cause(ctx))
+		}
+		if e.err != nil {
+			return nil, e.err
+		}
+		fns[i] = e.fn
+	}
+	return fns, nil
+}
+
+// make settles entries. A failure is forgotten, so that another attempt tries again.
+func (x *kernels) make(ctx context.Context, missing []*entry) {
+	began := time.Now()
+	if x.dialect == nil {
+		x.load(nil, missing)
+		x.count(func(s *KernelStats) { s.Compiled += int64(len(missing)); s.Time += time.Since(began) })
+		return
+	}
+	left := missing
+	if x.store != nil {
+		left = x.stored(missing)
+	}
+	var done sync.WaitGroup
+	for _, unit := range x.units(left) {
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			x.slots <- struct{}{}
+			defer func() { <-x.slots }()
+			x.compile(ctx, unit)
+		}()
+	}
+	done.Wait()
+	x.count(func(s *KernelStats) { s.Time += time.Since(began) })
+}
+
+// units divides kernels among calls of the compiler: as many as run at the same time.
+func (x *kernels) units(es []*entry) [][]*entry {
+	n := min(len(es), cap(x.slots))
+	units := make([][]*entry, n)
+	for i, e := range es {
+		units[i%n] = append(units[i%n], e)
+	}
+	return units
+}
+
+// compile makes a unit with one call of the compiler, and where that fails, each of its kernels by itself.
+func (x *kernels) compile(ctx context.Context, unit []*entry) {
+	ks := kernelsOf(unit)
+	text, err := x.dialect.Print(ks)
+	var code []byte
+	if err == nil {
+		code, err = x.device.Compile(ctx, text)
+	}
+	if err != nil && len(unit) > 1 && !errors.Is(err, core.ErrBackendLost) && ctx.Err() == nil {
+		for _, e := range unit {
+			x.compile(ctx, []*entry{e})
+		}
+		return
+	}
+	if err != nil {
+		for _, e := range unit {
+			x.settle(e, nil, fmt.Errorf("kernel %s: %w", e.kernel.Name, err))
+		}
+		return
+	}
+	x.count(func(s *KernelStats) { s.Compiled += int64(len(unit)); s.Compiles++ })
+	if x.load(code, unit) && x.store != nil && x.store.put(x.names(unit), code) == nil {
+		x.count(func(s *KernelStats) { s.Stored++ })
+	}
+}
+
+func kernelsOf(es []*entry) []*ir.Kernel {
+	ks := make([]*ir.Kernel, len(es))
+	for i, e := range es {
+		ks[i] = e.kernel
+	}
+	return ks
+}
+
+// load makes functions of code and reports whether that went well.
+func (x *kernels) load(code []byte, es []*entry) bool {
+	fns, err := x.device.Load(code, kernelsOf(es))
+	if err == nil && len(fns) != len(es) {
+		err = fmt.Errorf("%d functions of %d kernels: %w", len(fns), len(es), core.ErrKernel)
+	}
+	for i, e := range es {
+		if err != nil {
+			x.settle(e, nil, err)
+			continue
+		}
+		x.settle(e, fns[i], nil)
+	}
+	return err == nil
+}
+
+func (x *kernels) settle(e *entry, fn Function, err error) {
+	if err != nil {
+		x.mu.Lock()
+		delete(x.entries, e.key)
+		x.mu.Unlock()
+	}
+	e.fn, e.err = fn, err
+	close(e.ready)
+}
+
+// stored loads what the store has, and returns the others.
+func (x *kernels) stored(missing []*entry) (left []*entry) {
+	names := x.names(missing)
+	for _, u := range x.store.find(names) {
+		code, err := x.store.read(u.file)
+		if err != nil {
+			x.count(func(s *KernelStats) { s.Refused++ })
+			continue
+		}
+		// The driver names functions by their places in the text.
+		ks := make([]*ir.Kernel, u.kernels)
+		for i, at := range u.places {
+			ks[at] = missing[u.wanted[i]].kernel
+		}
+		fns, err := x.device.Load(code, ks)
+		if err != nil || len(fns) != len(ks) {
+			x.store.remove(u.file)
+			x.count(func(s *KernelStats) { s.Refused++ })
+			continue
+		}
+		for i, at := range u.places {
+			x.settle(missing[u.wanted[i]], fns[at], nil)
+			missing[u.wanted[i]] = nil
+		}
+		x.count(func(s *KernelStats) { s.Loaded += int64(len(u.places)) })
+	}
+	for _, e := range missing {
+		if e != nil {
+			left = append(left, e)
+		}
+	}
+	return left
+}
+
+// names are what the store knows kernels by: digests of their texts in the dialect. A kernel that cannot be printed has the name of
+// its own text, which no file has.
+func (x *kernels) names(es []*entry) []digest {
+	names := make([]digest, len(es))
+	for i, e := range es {
+		text, err := x.dialect.Print([]*ir.Kernel{e.kernel})
+		if err != nil {
+			names[i] = e.key
+			continue
+		}
+		names[i] = sha256.Sum256([]byte(text))
+	}
+	return names
+}
+
+func (x *kernels) count(f func(s *KernelStats)) {
+	x.mu.Lock()
+	f(&x.stats)
+	x.mu.Unlock()
+}
+
+func (x *kernels) statistics() KernelStats {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.stats
+}
+
+// close unloads all functions.
+func (x *kernels) close() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, e := range x.entries {
+		select {
+		case <-e.ready:
+			if e.fn != nil {
+				e.fn.Unload()
+			}
+		default:
+		}
+	}
+	x.entries = nil
+}

@@ -1,0 +1,78 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/sdk/gpu/template"
+)
+
+// Capabilities is what a device of target t can be asked for: all ops that are Native to it, and the composites that it runs as
+// small programs of those.
+func Capabilities(t template.Target) *core.Capabilities {
+	c := &core.Capabilities{
+		Types:         t.Types | dtype.Smalls,
+		Ops:           map[string]core.OpCapability{},
+		Limits:        core.Limits{Rank: shape.MaxRank},
+		Deterministic: true,
+	}
+	for _, code := range op.All() {
+		row := op.Lookup(code)
+		if row.Class == op.Custom || !Native(code) && (row.Class == op.Primitive || leftToHost[code] != "") {
+			continue
+		}
+		c.Ops[row.Name] = claim(t, row)
+	}
+	return c
+}
+
+// claim is the types that the op of a row is computed for.
+func claim(t template.Target, row *op.Row) core.OpCapability {
+	allowed := able(t, row.Traits)
+	c := core.OpCapability{Version: row.Version, Results: []dtype.Set{allowed}}
+	for _, o := range row.Operands {
+		c.Operands = append(c.Operands, o.Types&allowed)
+	}
+	return c
+}
+
+// able is the types that a device has for an op with these traits.
+func able(t template.Target, traits op.Traits) dtype.Set {
+	set := dtype.Smalls
+	for _, d := range t.Types.List() {
+		if traits.Has(op.Stores) || t.Math.Has(compute(d)) {
+			set |= dtype.SetOf(d)
+		}
+	}
+	return set
+}
+
+// Native reports whether Group lowers nodes of op c as they are. Other ops that the device claims have to be decomposed.
+func Native(c op.Code) bool {
+	n := op.Node{Op: c}
+	return elementwise(&n) || reducers[c] != nil || rules[c] != nil
+}
+
+// Supports returns nil for a node that Group can lower, and otherwise an error that wraps core.ErrUnsupported: what
+// program.Target asks.
+func Supports(t template.Target, n *op.Node, in []op.Desc) error {
+	row := op.Lookup(n.Op)
+	if !Native(n.Op) {
+		return fmt.Errorf("%s has no kernel: %w", row.Name, core.ErrUnsupported)
+	}
+	allowed := able(t, row.Traits)
+	for _, ds := range [][]op.Desc{in, n.Outputs} {
+		for _, d := range ds {
+			if !allowed.Has(d.DType) {
+				return fmt.Errorf("%s of %v: %w", row.Name, d, core.ErrUnsupported)
+			}
+		}
+	}
+	return nil
+}
+
+// leftToHost is the composites that are not claimed, with the reason.
+var leftToHost = map[op.Code]string{}

@@ -1,0 +1,105 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program/group"
+	"github.com/goburn/burn/sdk/gpu/ir"
+	"github.com/goburn/burn/sdk/gpu/template"
+)
+
+// Rule makes the work of a single node. in and out are its operands and results; slots are the operands, the results and
+// then temporaries.
+type Rule func(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error)
+
+// Group makes the work of group x of g. in is x.Inputs as they lie in memory, and out x.Outputs; views have the shapes of the
+// tensors and may have gaps where Strided says so. Slots are the inputs, the outputs and then temporaries. An input that is
+// Immediate is not read. An op that has no lowering is an error that wraps core.ErrUnsupported.
+func Group(t template.Target, g *group.Graph, x *group.Group, in, out []template.Operand) (w ir.Work, err error) {
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case *ir.BuildError:
+			w, err = ir.Work{}, fmt.Errorf("%v: %w", x, e)
+		case failure:
+			w, err = ir.Work{}, e.error
+		default:
+			panic(e)
+		}
+	}()
+	f := newForm(t, g, x, in, out)
+	switch {
+	case x.Kind == group.Product || x.Kind == group.Convolution:
+		return productGroup(t, g, x, in, out)
+	case x.Kind == group.Elementwise || x.Kind == group.Single && elementwise(&g.Nodes[x.Anchor]):
+		return f.elementwise()
+	case x.Kind == group.Reduction || x.Kind == group.Norm || x.Kind == group.Single && reducers[g.Nodes[x.Anchor].Op] != nil:
+		return f.rows()
+	}
+	n := &g.Nodes[x.Anchor]
+	r := rules[n.Op]
+	if r == nil {
+		return ir.Work{}, unsupported(n, "has no kernel")
+	}
+	return single(t, n, r, x, in, out)
+}
+
+// single is the work of a node by its rule. The rule numbers operands, the group distinct tensors.
+func single(t template.Target, n *op.Node, r Rule, x *group.Group, in, out []template.Operand) (ir.Work, error) {
+	operands, slots := make([]template.Operand, len(n.Inputs)), make([]int, len(n.Inputs))
+	for i, id := range n.Inputs {
+		slots[i] = slices.Index(x.Inputs, id)
+		operands[i] = in[slots[i]]
+		operands[i].Slot, operands[i].Type = i, stored(operands[i].Type)
+	}
+	results := slices.Clone(out)
+	for i := range results {
+		results[i].Slot, results[i].Type = len(n.Inputs)+i, stored(results[i].Type)
+	}
+	w, err := r(t, n, operands, results)
+	if err != nil || len(n.Inputs) == len(x.Inputs) {
+		return w, err
+	}
+	for l := range w.Launches {
+		for a := range w.Launches[l].Args {
+			switch arg := &w.Launches[l].Args[a]; {
+			case !w.Launches[l].Kernel.Params[a].IsBuffer():
+			case arg.Slot < len(slots):
+				arg.Slot = slots[arg.Slot]
+			default:
+				arg.Slot += len(x.Inputs) - len(slots)
+			}
+		}
+	}
+	return w, nil
+}
+
+// Strided reports whether the input of x with that number may be a view that is not contiguous.
+func Strided(g *group.Graph, x *group.Group, input int) bool {
+	switch x.Kind {
+	case group.Elementwise, group.Reduction, group.Norm:
+		return true
+	case group.Single:
+		n := &g.Nodes[x.Anchor]
+		return elementwise(n) || reducers[n.Op] != nil || movements[n.Op] != nil
+	}
+	return false
+}
+
+// rules is how single nodes are lowered that are neither elementwise nor reductions.
+var rules = map[op.Code]Rule{}
+
+func init() {
+	for _, m := range []map[op.Code]Rule{movements, structured, products} {
+		for c, r := range m {
+			rules[c] = r
+		}
+	}
+}
+
+func unsupported(n *op.Node, what string) error {
+	return fmt.Errorf("%v %s: %w", n, what, core.ErrUnsupported)
+}

@@ -1,0 +1,68 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program/group"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/sdk/gpu/template"
+)
+
+// Most tensors and nodes of a kernel of several nodes.
+const (
+	mostInputs  = 16
+	mostOutputs = 8
+	mostNodes   = 64
+)
+
+// Policy says which groups Group can lower. Products and convolutions are grouped too.
+func Policy(t template.Target) group.Policy {
+	return group.Policy{
+		Limits: group.Limits{Nodes: mostNodes, Inputs: mostInputs, Outputs: mostOutputs},
+		Kinds:  group.Of(group.Elementwise, group.Reduction, group.Norm, group.Product, group.Convolution),
+		Elementwise: func(g *group.Graph, k int) bool {
+			n := &g.Nodes[k]
+			return elementwise(n) && Supports(t, n, g.In(n)) == nil
+		},
+		Absorb: group.Of(group.Elementwise),
+		Accept: func(g *group.Graph, x *group.Group) bool { return accept(t, g, x) },
+	}
+}
+
+// elementwise reports whether a node has a value for each element by itself: by the trait of its row, or as it repeats.
+func elementwise(n *op.Node) bool {
+	return n.Op == op.Expand || n.Op == op.Full || n.Op == op.Iota || op.Lookup(n.Op).Traits.Has(op.Elementwise) && op.Lookup(n.Op).Class != op.Custom
+}
+
+// accept refuses groups that several kernels are better for.
+func accept(t template.Target, g *group.Graph, x *group.Group) bool {
+	switch x.Kind {
+	case group.Norm:
+		n := &g.Nodes[x.Anchor]
+		full, axes := g.Desc(n.Inputs[0]).Shape, reducedAxes(n)
+		return lastAxis(full, axes) && template.Fits(t, full, axes) && countsInFull(g, x, full)
+	case group.Reduction:
+		return countsInFull(g, x, g.Desc(g.Nodes[x.Anchor].Inputs[0]).Shape)
+	case group.Product, group.Convolution:
+		return acceptProduct(t, g, x)
+	}
+	return true
+}
+
+// lastAxis reports whether the innermost axis of more than one element is among axes: rows lie along memory.
+func lastAxis(s shape.Shape, axes []int) bool {
+	for a := len(s) - 1; a >= 0; a-- {
+		if s[a] != 1 {
+			return slices.Contains(axes, a)
+		}
+	}
+	return true
+}
+
+// countsInFull reports whether what a group with reductions makes of indices is made for elements, and not for rows.
+func countsInFull(g *group.Graph, x *group.Group, full shape.Shape) bool {
+	return !slices.ContainsFunc(x.Nodes(), func(k int) bool {
+		return g.Nodes[k].Op == op.Iota && !g.Nodes[k].Outputs[0].Shape.Equal(full)
+	})
+}

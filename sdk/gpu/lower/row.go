@@ -1,0 +1,123 @@
+package lower
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/sdk/gpu/ir"
+	"github.com/goburn/burn/sdk/gpu/template"
+)
+
+// row is one row in a kernel: the values that all of its elements share.
+type row struct {
+	*rows
+	v []ir.Value // by number
+}
+
+// begin implements template.Rows.Begin.
+func (s *rows) begin(_ *ir.Builder, side []ir.Value) template.Row {
+	r := &row{rows: s, v: make([]ir.Value, len(s.types))}
+	for i, v := range s.side {
+		r.v[v] = side[i]
+	}
+	return r
+}
+
+// Before implements template.Row: it computes what the pass can use and all elements share.
+func (r *row) Before(b *ir.Builder, pass int) {
+	for i := range r.steps {
+		if st := &r.steps[i]; st.red == nil && r.uniform[st.out] && r.stage[st.out] == pass {
+			r.v[st.out] = r.value(b, st, r.v, nil)
+		}
+	}
+}
+
+// value is the result of a node on values by number.
+func (r *row) value(b *ir.Builder, st *rowStep, v []ir.Value, index func(axis int) ir.Value) ir.Value {
+	if st.n.Op == op.Iota {
+		return counted(b, st.n, index)
+	}
+	x := make([]ir.Value, len(st.args))
+	for i, a := range st.args {
+		x[i] = v[a]
+	}
+	y, err := evaluate(b, st.n, st.types, x)
+	if err != nil {
+		panic(failure{fmt.Errorf("%v: %w", st.n, err)})
+	}
+	return y
+}
+
+// elements is the values of one element: those of the row, of operands, and what was kept.
+func (r *row) elements(e template.Element) []ir.Value {
+	v := slices.Clone(r.v)
+	for i, x := range e.In {
+		v[r.in[i]] = x
+	}
+	for i, x := range e.Kept {
+		if x != 0 {
+			v[r.keep[i]] = x
+		}
+	}
+	return v
+}
+
+// find computes value k of an element, and what it takes.
+func (r *row) find(b *ir.Builder, k int, v []ir.Value, index func(axis int) ir.Value) ir.Value {
+	if v[k] != 0 {
+		return v[k]
+	}
+	st := &r.steps[r.maker[k]]
+	for _, a := range st.args {
+		r.find(b, a, v, index)
+	}
+	v[k] = r.value(b, st, v, index)
+	return v[k]
+}
+
+// Lift implements template.Row.
+func (r *row) Lift(b *ir.Builder, pass int, e template.Element) (state, keep []ir.Value) {
+	v := r.elements(e)
+	for _, k := range r.passes[pass] {
+		st := &r.steps[k]
+		x := b.Cast(compute(st.types[0]), r.find(b, st.args[0], v, e.Index))
+		state = append(state, st.red.lift(b, st.types[0], x, func() ir.Value { return e.Index(r.axes[0]) })...)
+	}
+	for i, k := range r.keep {
+		if r.r.From[i] == pass {
+			keep = append(keep, r.find(b, k, v, e.Index))
+		}
+	}
+	return state, keep
+}
+
+// Done implements template.Row.
+func (r *row) Done(b *ir.Builder, pass int, state []ir.Value) {
+	for _, k := range r.passes[pass] {
+		st := &r.steps[k]
+		d := st.types[0]
+		n := len(st.red.state(d))
+		r.v[st.out] = b.Cast(st.n.Outputs[0].DType, st.red.done(b, d, r.count, state[:n]))
+		state = state[n:]
+	}
+}
+
+// Final implements template.Row.
+func (r *row) Final(b *ir.Builder, e template.Element) []ir.Value {
+	v := r.elements(e)
+	y := make([]ir.Value, len(r.each))
+	for i, k := range r.each {
+		y[i] = r.find(b, k, v, e.Index)
+	}
+	return y
+}
+
+// Finish implements template.Row.
+func (r *row) Finish(*ir.Builder) []ir.Value {
+	y := make([]ir.Value, len(r.once))
+	for i, k := range r.once {
+		y[i] = r.v[k]
+	}
+	return y
+}

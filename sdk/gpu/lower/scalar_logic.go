@@ -1,0 +1,34 @@
+package lower
+
+import (
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// logicRules is comparisons, and ops of bool and of the bits of integers.
+var logicRules = map[op.Code]scalarRule{
+	op.Equal: pairwise(ir.Eq), op.NotEqual: pairwise(ir.Ne), op.Less: pairwise(ir.Lt), op.LessEqual: pairwise(ir.Le),
+	op.Greater:      func(s *scalar) ir.Value { return s.Lt(s.x[1], s.x[0]) },
+	op.GreaterEqual: func(s *scalar) ir.Value { return s.Le(s.x[1], s.x[0]) },
+	op.Not:          function(ir.Not),
+	op.And:          pairwise(ir.And), op.Or: pairwise(ir.Or), op.Xor: pairwise(ir.Xor),
+	op.Shl: func(s *scalar) ir.Value {
+		count, inside := s.count()
+		return s.Select(inside, s.Binary(ir.Shl, s.x[0], count), s.int(0))
+	},
+	op.Shr: func(s *scalar) ir.Value {
+		count, inside := s.count()
+		if s.isSigned() {
+			return s.Binary(ir.Shr, s.x[0], s.Select(inside, count, s.int(int64(bits(s.d)-1))))
+		}
+		return s.Select(inside, s.Binary(ir.Shr, s.x[0], count), s.int(0))
+	},
+}
+
+// count is how far a shift goes, 0 where it is by the width or more, and whether it is by less.
+func (s *scalar) count() (count, inside ir.Value) {
+	width := int64(bits(s.d))
+	// Taken as unsigned, a count is below the width, a power of two, if it has none of the bits above.
+	inside = s.Eq(s.And(s.x[1], s.int(-width)), s.int(0))
+	return s.And(s.x[1], s.int(width-1)), inside
+}

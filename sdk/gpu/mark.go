@@ -1,0 +1,77 @@
+package gpu
+
+import "sync"
+
+// mark is a place in a queue: an event of the driver, which is given up as soon as it is known to be reached.
+type mark struct {
+	queue *queue
+	seq   uint64 // works of the queue before it
+
+	mu    sync.Mutex // guards what follows
+	event Event
+	users int // of the event, which are not under mu
+	done  bool
+	err   error
+}
+
+// Wait implements engine.Mark. What was copied to the host before the mark is there afterwards.
+func (m *mark) Wait() error {
+	_, err := m.reached(true)
+	return err
+}
+
+// reached reports whether the queue has come to the mark, and waits for it if it is told to. An error is a fault of the work
+// before it.
+func (m *mark) reached(wait bool) (bool, error) {
+	m.mu.Lock()
+	if m.done {
+		defer m.mu.Unlock()
+		return true, m.err
+	}
+	m.users++
+	e := m.event
+	m.mu.Unlock()
+	done, err := true, error(nil)
+	if wait {
+		err = e.Wait()
+	} else {
+		done, err = e.Done()
+	}
+	if err != nil {
+		done, err = true, m.queue.device.fault(err)
+	}
+	if done {
+		m.queue.passed(m.seq)
+	}
+	m.leave(done, err)
+	return done, err
+}
+
+// leave ends a use of the event.
+func (m *mark) leave(done bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.users--
+	if done && !m.done {
+		m.done, m.err = true, err
+	}
+	if m.done && m.users == 0 && m.event != nil {
+		m.event.Release()
+		m.event = nil
+	}
+}
+
+// before calls f with the event, unless it was reached.
+func (m *mark) before(f func(Event) error) error {
+	m.mu.Lock()
+	if m.done {
+		defer m.mu.Unlock()
+		return m.err
+	}
+	m.users++
+	e := m.event
+	m.mu.Unlock()
+	err := f(e)
+	m.leave(false, nil)
+	return err
+}

@@ -1,0 +1,224 @@
+package gpu
+
+import (
+	"sync"
+)
+
+// pool gives out memory of a device. What a queue gave back it may have again at once, as its later work comes after its earlier
+// work; another queue may have it when an event says so. The driver is asked only for segments. Callers hold no queue.
+type pool struct {
+	device Device
+	limit  int64 // of all segments together; 0: none
+	// queues gives the queues that are open.
+	queues func() []*queue
+	// reclaim gives back what is kept for speed alone, and reports whether there was something.
+	reclaim func() bool
+
+	mu       sync.Mutex // guards what follows, and blocks
+	any      tenant     // whose free blocks every queue may take
+	segments map[*segment]struct{}
+	deferred []*block // that were given back, and used by several queues
+	waiting  []batch
+	stats    PoolStats
+	spare    []*block // for reuse of the struct
+}
+
+// tenant is a queue as the pool sees it.
+type tenant struct {
+	queue  *queue // nil: the pool's own
+	closed bool
+	bins   [2]bins // free blocks that the queue may take: of segments for small blocks, and of others
+}
+
+func (t *tenant) of(s *segment) *bins { return t.kind(s.small) }
+
+func (t *tenant) kind(small bool) *bins {
+	if small {
+		return &t.bins[0]
+	}
+	return &t.bins[1]
+}
+
+// batch is blocks that are free once the marks are reached.
+type batch struct {
+	marks  []*mark
+	blocks []*block
+}
+
+const (
+	smallBlock   = 1 << 20 // the largest block of a segment for small ones
+	smallSegment = 4 << 20
+	largeSegment = 64 << 20
+	segmentGrain = 2 << 20
+)
+
+func newPool(d Device, limit int64) *pool {
+	return &pool{device: d, limit: limit, segments: map[*segment]struct{}{}, queues: func() []*queue { return nil }, reclaim: func() bool { return false }}
+}
+
+func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
+
+// alloc gives out a block of at least n bytes for the work of a queue, with one holder.
+func (p *pool) alloc(t *tenant, n int64, u use) (*block, error) {
+	size := max(grain, roundUp(n, grain))
+	p.mu.Lock()
+	b := p.take(t, size)
+	if b == nil {
+		p.mu.Unlock()
+		var err error
+		if b, err = p.need(t, size); err != nil {
+			return nil, err
+		}
+		p.mu.Lock()
+	}
+	b.asked, b.use = n, u
+	p.stats.Requests++
+	p.stats.count(b, 1)
+	p.mu.Unlock()
+	b.holders.Store(1)
+	return b, nil
+}
+
+// take gives out a free block that t may have; nil if there is none. The caller holds mu.
+func (p *pool) take(t *tenant, size int64) *block {
+	small := size <= smallBlock
+	for _, from := range [2]*tenant{t, &p.any} {
+		if b := from.kind(small).find(size); b != nil {
+			from.kind(small).remove(b)
+			p.cut(from, b, size)
+			b.owner = t
+			return b
+		}
+	}
+	return nil
+}
+
+// takeAny is take that also looks for small blocks among the large ones.
+func (p *pool) takeAny(t *tenant, size int64) *block {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.take(t, size)
+	if b == nil && size <= smallBlock {
+		if b = t.kind(false).find(size); b != nil {
+			t.kind(false).remove(b)
+			p.cut(t, b, size)
+			b.owner = t
+		}
+	}
+	return b
+}
+
+// cut makes a free block of what b has beyond size.
+func (p *pool) cut(from *tenant, b *block, size int64) {
+	if b.size == size {
+		return
+	}
+	rest := p.fresh()
+	rest.segment, rest.offset, rest.size, rest.owner = b.segment, b.offset+size, b.size-size, from
+	rest.before, rest.after = b, b.after
+	if b.after != nil {
+		b.after.before = rest
+	}
+	b.after, b.size = rest, size
+	from.of(b.segment).put(rest)
+}
+
+func (p *pool) fresh() *block {
+	if n := len(p.spare) - 1; n >= 0 {
+		b := p.spare[n]
+		p.spare = p.spare[:n]
+		return b
+	}
+	return new(block)
+}
+
+// release takes a holder away. With the last one the block is given back.
+func (p *pool) release(b *block) {
+	if b.holders.Add(-1) > 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stats.count(b, -1)
+	if b.shared.Load() {
+		p.deferred = append(p.deferred, b)
+		return
+	}
+	p.put(b.owner, b)
+}
+
+// put makes b free for t, or for all where t is closed, and joins it with its free neighbours. The caller holds mu.
+func (p *pool) put(t *tenant, b *block) {
+	if t.closed {
+		t = &p.any
+	}
+	b.owner, b.others = t, b.others[:0]
+	b.shared.Store(false)
+	if a := b.after; a != nil && a.free && a.owner == t {
+		t.of(b.segment).remove(a)
+		p.join(b, a)
+	}
+	if a := b.before; a != nil && a.free && a.owner == t {
+		t.of(b.segment).remove(a)
+		p.join(a, b)
+		b = a
+	}
+	t.of(b.segment).put(b)
+}
+
+// join adds b, the neighbour behind, to a.
+func (p *pool) join(a, b *block) {
+	a.size += b.size
+	a.after = b.after
+	if b.after != nil {
+		b.after.before = a
+	}
+	b.segment, b.owner, b.before, b.after, b.others = nil, nil, nil, nil, nil
+	if len(p.spare) < 1024 {
+		p.spare = append(p.spare, b)
+	}
+}
+
+// touch notes that queue t uses b.
+func (p *pool) touch(t *tenant, b *block) {
+	if b.owner == t {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, o := range b.others {
+		if o == t {
+			return
+		}
+	}
+	b.others = append(b.others, t)
+	b.shared.Store(true)
+}
+
+// move makes the free blocks of from those of to. The caller holds mu.
+func (p *pool) move(from, to *tenant) {
+	for i := range from.bins {
+		for l := from.bins[i].any(); l != nil; l = from.bins[i].any() {
+			from.bins[i].remove(l)
+			p.put(to, l)
+			p.stats.Moved++
+		}
+	}
+}
+
+// leave makes the free blocks of a queue, whose work is done, those of all.
+func (p *pool) leave(t *tenant) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.move(t, &p.any)
+	t.closed = true
+}
+
+// relabel says what a held block is for from now on.
+func (p *pool) relabel(b *block, u use) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stats.count(b, -1)
+	b.use = u
+	p.stats.count(b, 1)
+}

@@ -1,0 +1,228 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goburn/burn/core"
+)
+
+// need finds a block when no free one fits: first what other queues are done with, then a new segment. When memory is short,
+// it takes what is kept for speed, then what other queues have given back, whose work that of t then follows, and last it waits
+// for all queues and gives unused segments back to the driver.
+func (p *pool) need(t *tenant, size int64) (*block, error) {
+	if err := p.collect(false); err != nil {
+		return nil, err
+	}
+	p.adopt(t)
+	if b := p.takeAny(t, size); b != nil {
+		return b, nil
+	}
+	b, err := p.grow(t, size)
+	for _, free := range []func(t *tenant) error{p.spend, p.steal, p.drain} {
+		if !errors.Is(err, core.ErrOutOfMemory) {
+			return b, err
+		}
+		if err := free(t); err != nil {
+			return nil, err
+		}
+		if b := p.takeAny(t, size); b != nil {
+			return b, nil
+		}
+		b, err = p.grow(t, size)
+	}
+	if errors.Is(err, core.ErrOutOfMemory) {
+		err = p.exhausted(size, err)
+	}
+	return b, err
+}
+
+func (p *pool) spend(*tenant) error {
+	p.reclaim()
+	return nil
+}
+
+// drain waits for all queues and frees unused segments.
+func (p *pool) drain(*tenant) error {
+	_, err := p.trim()
+	return err
+}
+
+// collect makes blocks free that several queues have used, once all of these have done what they were given. wait waits for them.
+func (p *pool) collect(wait bool) error {
+	p.mu.Lock()
+	blocks := p.deferred
+	p.deferred = nil
+	p.mu.Unlock()
+	if len(blocks) > 0 {
+		users := map[*tenant]bool{}
+		for _, b := range blocks {
+			users[b.owner] = true
+			for _, o := range b.others {
+				users[o] = true
+			}
+		}
+		x := batch{blocks: blocks}
+		for u := range users {
+			if m := u.queue.mark(); m != nil {
+				x.marks = append(x.marks, m)
+			}
+		}
+		p.mu.Lock()
+		p.waiting = append(p.waiting, x)
+		p.mu.Unlock()
+	}
+	p.mu.Lock()
+	waiting := p.waiting
+	p.waiting = nil
+	p.mu.Unlock()
+	var open []batch
+	for _, x := range waiting {
+		done := true
+		for _, m := range x.marks {
+			ok, err := m.reached(wait)
+			if err != nil {
+				return err
+			}
+			done = done && ok
+		}
+		if !done {
+			open = append(open, x)
+			continue
+		}
+		p.mu.Lock()
+		for _, b := range x.blocks {
+			p.put(&p.any, b)
+		}
+		p.mu.Unlock()
+	}
+	p.mu.Lock()
+	p.waiting = append(p.waiting, open...)
+	p.mu.Unlock()
+	return nil
+}
+
+// adopt gives t what queues have given back whose work is done.
+func (p *pool) adopt(t *tenant) {
+	for _, q := range p.queues() {
+		if &q.tenant == t || !p.has(&q.tenant) {
+			continue
+		}
+		q.whenIdle(func() {
+			p.mu.Lock()
+			p.move(&q.tenant, &p.any)
+			p.mu.Unlock()
+		})
+	}
+}
+
+func (p *pool) has(t *tenant) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return t.bins[0].bytes+t.bins[1].bytes > 0
+}
+
+// steal gives t what other queues have given back, and puts its later work behind theirs.
+func (p *pool) steal(t *tenant) error {
+	if t.queue == nil {
+		return nil
+	}
+	for _, q := range p.queues() {
+		if &q.tenant == t || !p.has(&q.tenant) {
+			continue
+		}
+		m, err := q.markWith(func() {
+			p.mu.Lock()
+			p.move(&q.tenant, t)
+			p.mu.Unlock()
+		})
+		if err != nil {
+			return err
+		}
+		if err := t.queue.Await(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grow allocates a segment and gives out its first block.
+func (p *pool) grow(t *tenant, size int64) (*block, error) {
+	sizes := []int64{smallSegment, size}
+	if size > smallBlock {
+		sizes = []int64{largeSegment, roundUp(size, segmentGrain), size}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var err error
+	for _, n := range sizes {
+		if n < size || p.limit > 0 && p.stats.Reserved+n > p.limit {
+			continue
+		}
+		var m Memory
+		if m, err = p.device.Alloc(n); err != nil {
+			if errors.Is(err, core.ErrOutOfMemory) {
+				continue
+			}
+			return nil, err
+		}
+		s := &segment{memory: m, small: size <= smallBlock && n == smallSegment}
+		p.segments[s] = struct{}{}
+		p.stats.DriverAllocs++
+		p.stats.Segments++
+		p.stats.Reserved += n
+		b := p.fresh()
+		b.segment, b.offset, b.size, b.owner = s, 0, n, t
+		s.first = b
+		p.cut(t, b, size)
+		return b, nil
+	}
+	if err == nil {
+		err = fmt.Errorf("the limit is %s: %w", bytesText(p.limit), core.ErrOutOfMemory)
+	}
+	return nil, err
+}
+
+// trim waits for all queues and gives unused segments back to the driver. It returns how many bytes these were.
+func (p *pool) trim() (freed int64, err error) {
+	for _, q := range p.queues() {
+		m, err := q.markWith(func() {
+			p.mu.Lock()
+			p.move(&q.tenant, &p.any)
+			p.mu.Unlock()
+		})
+		if err == nil {
+			_, err = m.reached(true)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	if err := p.collect(true); err != nil {
+		return 0, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for s := range p.segments {
+		if b := s.first; s.whole() && b.owner == &p.any {
+			p.any.of(s).remove(b)
+			delete(p.segments, s)
+			p.device.Free(s.memory)
+			freed += b.size
+			p.stats.DriverFrees++
+			p.stats.Segments--
+			p.stats.Reserved -= b.size
+		}
+	}
+	return freed, nil
+}
+
+// close frees all segments. Nothing uses them any more.
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for s := range p.segments {
+		p.device.Free(s.memory)
+	}
+	clear(p.segments)
+}

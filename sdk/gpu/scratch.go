@@ -1,0 +1,58 @@
+package gpu
+
+// room makes the scratch memory of the queue at least n bytes. Graphs and frames notice that it moved.
+func (q *queue) room(n int64) error {
+	if n == 0 || q.arena != nil && q.arena.size >= n {
+		return nil
+	}
+	q.mu.Lock()
+	old := q.arena
+	q.arena = nil
+	q.mu.Unlock()
+	if old != nil {
+		q.device.pool.release(old)
+	}
+	b, err := q.device.pool.alloc(&q.tenant, n, forScratch)
+	if err != nil {
+		return err
+	}
+	q.mu.Lock()
+	q.arena = b
+	q.mu.Unlock()
+	return nil
+}
+
+// vacate gives the scratch memory back, unless a plan is being started, and reports whether there was some. What is started later on
+// the queue comes after what uses it now.
+func (q *queue) vacate() bool {
+	q.mu.Lock()
+	if q.running {
+		q.mu.Unlock()
+		return false
+	}
+	b := q.arena
+	q.arena = nil
+	q.mu.Unlock()
+	if b == nil {
+		return false
+	}
+	q.device.pool.release(b)
+	return true
+}
+
+// room gets the memory that the frame lacks. The caller holds the queue, which is given up meanwhile.
+func (f *frame) room(q *queue) error {
+	q.mu.Unlock()
+	defer q.mu.Lock()
+	if err := q.room(f.plan.scratch); err != nil {
+		return err
+	}
+	if f.spare > 0 && f.extra == nil {
+		b, err := q.device.pool.alloc(&q.tenant, f.spare, forScratch)
+		if err != nil {
+			return err
+		}
+		f.extra = b
+	}
+	return nil
+}

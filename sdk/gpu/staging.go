@@ -1,0 +1,92 @@
+package gpu
+
+import (
+	"math/bits"
+	"sync"
+)
+
+const (
+	mostStaged  = 8 << 20  // bytes of one piece of a copy
+	markStaged  = 16 << 20 // bytes of uploads after which a queue is marked, so that their staging memory can be used again
+	leastStaged = 4 << 10
+)
+
+// host is memory of the host for copies to and from a device, which is kept for reuse.
+type host struct {
+	device Device
+	limit  int64
+
+	mu    sync.Mutex // guards what follows
+	free  [32][]*stage
+	bytes int64 // of all stages but extra ones
+}
+
+// stage is memory of the host for one copy.
+type stage struct {
+	host   *host
+	data   []byte // as long as was asked for
+	all    []byte
+	pinned bool
+	extra  bool // beyond the limit, and not kept
+}
+
+func stageClass(n int) int { return bits.Len(uint(max(n, leastStaged) - 1)) }
+
+// get is a stage of n bytes, nil where the limit is reached.
+func (h *host) get(n int) *stage {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := stageClass(n)
+	if k := len(h.free[c]) - 1; k >= 0 {
+		s := h.free[c][k]
+		h.free[c] = h.free[c][:k]
+		s.data = s.all[:n]
+		return s
+	}
+	size := int64(1) << c
+	if h.bytes+size > h.limit {
+		return nil
+	}
+	h.bytes += size
+	s := &stage{host: h}
+	if b, err := h.device.HostAlloc(int(size)); err == nil {
+		s.all, s.pinned = b, true
+	} else {
+		s.all = make([]byte, size)
+	}
+	s.data = s.all[:n]
+	return s
+}
+
+// extra is a stage beyond the limit.
+func (h *host) extra(n int) *stage {
+	b := make([]byte, n)
+	return &stage{host: h, data: b, all: b, extra: true}
+}
+
+// release gives a stage back.
+func (s *stage) release() {
+	if s.extra {
+		return
+	}
+	h := s.host
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := stageClass(len(s.all))
+	h.free[c] = append(h.free[c], s)
+}
+
+// close frees all stages, none of which is in use.
+func (h *host) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for c := range h.free {
+		for _, s := range h.free[c] {
+			if s.pinned {
+				h.device.HostFree(s.all)
+			}
+		}
+		h.free[c] = nil
+	}
+	h.bytes = 0
+}

@@ -1,0 +1,175 @@
+package template
+
+import (
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// joinedAtOnce is how many operands one launch of Concat copies.
+const joinedAtOnce = 16
+
+// Concat is the last slot: outer times a run of each operand, runs[k] elements of operand k, one after the other.
+func Concat(t Target, outer int, runs []int, in []Operand, y Operand) ir.Work {
+	s := newSequence(t, len(in)+1, false)
+	py, size := placeOf(len(in), y), y.Type.Size()
+	bytes := []int{int(py.offset)}
+	for k, r := range runs {
+		bytes = append(bytes, r*size, int(placeOf(k, in[k]).offset))
+	}
+	u := unitOf(t, bytes...)
+	units := make([]int, len(runs)) // of a run
+	total := 0
+	for k, r := range runs {
+		units[k] = r * size / u.bytes()
+		total += units[k]
+	}
+	for first, start := 0, 0; first < len(in); first += joinedAtOnce {
+		last := min(first+joinedAtOnce, len(in))
+		part := 0
+		for _, n := range units[first:last] {
+			part += n
+		}
+		if outer*part == 0 {
+			continue
+		}
+		s.each("concat", outer*part, outer*total*u.width, func(p *step) func(ir.Value) {
+			to := p.buffer("y", u.d, ir.Write, py)
+			from := make([]ir.Buf, len(in))
+			for k := first; k < last; k++ {
+				if units[k] > 0 {
+					from[k] = p.buffer("x", u.d, ir.Read, placeOf(k, in[k]))
+				}
+			}
+			return func(i ir.Value) {
+				c := p.split(i, outer, part)
+				dst := p.Mul(p.Add(p.Mul(c[0], p.Int(total)), p.Add(c[1], p.Int(start))), p.Int(u.width))
+				var choose func(k, before int)
+				choose = func(k, before int) {
+					for units[k] == 0 {
+						k++
+					}
+					copied := func() {
+						at := p.clamp(p.Sub(c[1], p.Int(before)), 0, units[k]-1)
+						src := p.Mul(p.Add(p.Mul(c[0], p.Int(units[k])), at), p.Int(u.width))
+						p.Store(to, dst, p.LoadWide(from[k], src, u.width)...)
+					}
+					if before+units[k] == part {
+						copied()
+						return
+					}
+					p.IfElse(p.Lt(c[1], p.Int(before+units[k])), copied, func() { choose(k+1, before+units[k]) })
+				}
+				choose(0+first, 0)
+			}
+		})
+		start += part
+	}
+	return s.work
+}
+
+// Pad is slot 1: slot 0 of shape dims with lo elements of value, given by its bits, before and hi after it along each axis.
+// Negative numbers take elements away.
+func Pad(t Target, dims, lo, hi []int, value uint64, x, y Operand) ir.Work {
+	s := newSequence(t, 2, false)
+	in, before, out := folded(dims, lo, hi)
+	px, py, size := placeOf(0, x), placeOf(1, y), x.Type.Size()
+	last := len(in) - 1
+	u := unitOf(t, in[last]*size, before[last]*size, out[last]*size, int(px.offset), int(py.offset))
+	in[last], before[last], out[last] = in[last]*size/u.bytes(), before[last]*size/u.bytes(), out[last]*size/u.bytes()
+	n := volume(out)
+	if n == 0 {
+		return s.work
+	}
+	s.each("pad", n, max(volume(in), n)*u.width, func(p *step) func(ir.Value) {
+		to, from := p.buffer("y", u.d, ir.Write, py), ir.Buf(-1)
+		if volume(in) > 0 {
+			from = p.buffer("x", u.d, ir.Read, px)
+		}
+		return func(i ir.Value) {
+			at := p.Mul(i, p.Int(u.width))
+			padding := func() { p.Store(to, at, p.filled(u, value, size)...) }
+			if volume(in) == 0 {
+				padding()
+				return
+			}
+			c := p.split(i, out...)
+			inside := p.Const(dtype.Bool, 1)
+			for d := range c {
+				if before[d] == 0 && out[d] == in[d] {
+					continue
+				}
+				v := p.Sub(c[d], p.Int(before[d]))
+				c[d] = p.clamp(v, 0, in[d]-1)
+				inside = p.And(inside, p.Eq(c[d], v))
+			}
+			p.IfElse(inside, func() {
+				p.Store(to, at, p.LoadWide(from, p.Mul(p.join(in, c...), p.Int(u.width)), u.width)...)
+			}, padding)
+		}
+	})
+	return s.work
+}
+
+// folded joins dimensions without padding to those before them: sizes, elements before, and sizes of the result.
+func folded(dims, lo, hi []int) (in, before, out []int) {
+	in, before, out = []int{1}, []int{0}, []int{1}
+	for d, n := range dims {
+		last := len(in) - 1
+		if lo[d] == 0 && hi[d] == 0 {
+			in[last], before[last], out[last] = in[last]*n, before[last]*n, out[last]*n
+			continue
+		}
+		in, before, out = append(in, n), append(before, lo[d]), append(out, n+lo[d]+hi[d])
+	}
+	return in, before, out
+}
+
+// filled is a unit of elements with those bits, of size bytes each.
+func (p *step) filled(u unit, bits uint64, size int) []ir.Value {
+	for n := size; n < 8; n *= 2 {
+		bits = bits&(1<<(8*n)-1) | bits<<(8*n)
+	}
+	v := make([]ir.Value, u.width)
+	for k := range v {
+		word := bits >> (8 * (k * u.d.Size() % 8))
+		v[k] = p.Const(u.d, word&(1<<(8*u.d.Size())-1))
+	}
+	return v
+}
+
+// CacheWrite is slot 3: slot 0 with slot 2 written along the axis from the position in slot 1 on, of each batch or of all. Indexing
+// gives the shapes: those of an assignment of Count neighbouring slices.
+func CacheWrite(t Target, g Indexing, cache, position, update, y Operand) ir.Work {
+	s := newSequence(t, 4, true)
+	pc, pu, py := placeOf(0, cache), placeOf(2, update), placeOf(3, y)
+	row := g.Inner * cache.Type.Size()
+	u := unitOf(t, row, int(pc.offset), int(pu.offset), int(py.offset))
+	g.Inner = row / u.bytes() // counts units from here on
+	if g.whole() == 0 {
+		return s.work
+	}
+	s.each("cache_write", g.whole(), g.whole()*u.width, func(p *step) func(ir.Value) {
+		to, from := p.buffer("y", u.d, ir.Write, py), p.buffer("cache", u.d, ir.Read, pc)
+		if g.Count == 0 {
+			return func(i ir.Value) {
+				at := p.Mul(i, p.Int(u.width))
+				p.Store(to, at, p.LoadWide(from, at, u.width)...)
+			}
+		}
+		start, with := p.buffer("position", position.Type, ir.Read, placeOf(1, position)), p.buffer("update", u.d, ir.Read, pu)
+		fault := p.buffer("fault", dtype.U32, ir.Atomic, s.fault())
+		return func(i ir.Value) {
+			c := p.split(i, g.Batch, g.Outer, g.Axis, g.Inner)
+			k := p.Sub(c[2], p.guarded(p.Load(start, c[0]), g.Axis-g.Count+1, fault))
+			row := p.clamp(k, 0, g.Count-1)
+			at := p.Mul(i, p.Int(u.width))
+			p.IfElse(p.Eq(k, row), func() {
+				src := p.join([]int{g.Batch, g.Outer, g.Count, g.Inner}, c[0], c[1], row, c[3])
+				p.Store(to, at, p.LoadWide(with, p.Mul(src, p.Int(u.width)), u.width)...)
+			}, func() {
+				p.Store(to, at, p.LoadWide(from, at, u.width)...)
+			})
+		}
+	})
+	return s.work
+}

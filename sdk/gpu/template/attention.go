@@ -1,0 +1,191 @@
+package template
+
+import (
+	"math"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// Attention is softmax(score(q·kᵀ))·v of q [Batch, Heads, Queries, Width], k [Batch, KeyHeads, Keys, Width] and v [Batch, KeyHeads, Keys,
+// ValueWidth]. A score is scaled, capped by Softcap·tanh(score/Softcap) unless that is 0, and gets a bias added. A key is seen that a
+// mask of bools has, that is not behind the query's place with Causal, nor Window or more places away from it; query i has place i + Past.
+type Attention struct {
+	Batch, Heads, KeyHeads, Queries, Keys, Width, ValueWidth int
+
+	Scale, Softcap float64
+	Causal         bool
+	Past, Window   int
+	// Mask is the type of slot 3, bool or that of a bias, Invalid where there is none, and its strides, 0 where it is broadcast.
+	Mask        dtype.DType
+	MaskStrides [4]int
+	MaskSize    int
+}
+
+// Attend is the last slot: attention of slots 0, 1 and 2 with the mask in slot 3.
+func Attend(t Target, a Attention, in []Operand, y Operand) ir.Work {
+	s := newSequence(t, len(in)+1, false)
+	if a.Batch*a.Heads*a.Queries*a.ValueWidth == 0 {
+		return s.work
+	}
+	f := flash{Attention: a, d: in[0].Type, y: placeOf(len(in), y)}
+	for k, o := range in {
+		f.in = append(f.in, placeOf(k, o))
+	}
+	switch {
+	case a.Keys == 0:
+		s.each("attention_none", a.Batch*a.Heads*a.Queries*a.ValueWidth, 0, func(p *step) func(ir.Value) {
+			to := p.buffer("y", f.d, ir.Write, f.y)
+			return func(i ir.Value) { p.Store(to, i, p.Const(f.d, 0)) }
+		})
+	case f.fragments(t):
+		s.attendFragments(f)
+	default:
+		s.attendLanes(f)
+	}
+	return s.work
+}
+
+// flash is attention by a block for some queries of one head, which goes through the keys tile by tile and keeps, for each query, the
+// greatest score so far, the sum of exponentials relative to it and the weighted sum of values. Exponentials are powers of 2.
+type flash struct {
+	Attention
+	d  dtype.DType
+	in []place
+	y  place
+}
+
+// compute is the type of scores and sums.
+func (f flash) compute() dtype.DType { return accumulator(f.d) }
+
+// plain reports whether the order of scores is that of products, which are then scaled when the exponential is taken.
+func (f flash) plain() bool {
+	return f.Softcap == 0 && f.Scale > 0 && (f.Mask == dtype.Invalid || f.Mask == dtype.Bool)
+}
+
+// factor is what scores are multiplied by in exponents of 2.
+func (f flash) factor() float64 {
+	if f.plain() {
+		return f.Scale * math.Log2E
+	}
+	return math.Log2E
+}
+
+// masked reports whether some keys may not be seen.
+func (f flash) masked() bool { return f.Causal || f.Window > 0 || f.Mask == dtype.Bool }
+
+// reach is the greatest number that indices compute with.
+func (f flash) reach() int {
+	n := max(f.Batch*f.Heads*f.Queries*max(f.Width, f.ValueWidth), f.Batch*f.KeyHeads*f.Keys*max(f.Width, f.ValueWidth), f.MaskSize)
+	return max(n, 4*(f.Queries+f.Keys+max(f.Past, -f.Past)+f.Window+1024))
+}
+
+// flashKernel is a kernel of attention under construction.
+type flashKernel struct {
+	flash
+	*step
+	q, k, v, y, mask   ir.Buf
+	queries, keys      ir.Value // sizes
+	past               ir.Value
+	batch, head, first ir.Value // of the block: its head and first query
+	qRow, kRow         ir.Value // rows of q and y, of k and v, before those of the head
+	lo, hi             ir.Value // tiles of keys begin at lo, lo+tile, ... below hi
+	rows, tile         int
+}
+
+// attend begins a kernel with a block for so many queries of a head. Blocks with the most keys come first.
+func (s *sequence) attend(f flash, name string, threads, rows, tile, extra int) *flashKernel {
+	tiles := (f.Queries + rows - 1) / rows
+	heads := f.Batch * f.Heads
+	n := &flashKernel{flash: f, rows: rows, tile: tile}
+	p := s.begin(name, threads, tiles*heads*extra, f.reach())
+	n.step = p
+	n.q, n.k = p.buffer("q", f.d, ir.Read, f.in[0]), p.buffer("k", f.d, ir.Read, f.in[1])
+	n.v = p.buffer("v", f.d, ir.Read, f.in[2])
+	if f.Mask != dtype.Invalid {
+		n.mask = p.buffer("mask", f.Mask, ir.Read, f.in[3])
+	}
+	n.y = p.buffer("y", f.d, ir.Write, f.y)
+	n.queries, n.keys, n.past = p.number("queries", f.Queries), p.number("keys", f.Keys), p.number("past", f.Past)
+	return n
+}
+
+// place finds the head and the first query of block i of all tiles and heads.
+func (n *flashKernel) place(i ir.Value) {
+	p := n.step
+	heads := n.Batch * n.Heads
+	tiles := p.number("tiles", (n.Queries+n.rows-1)/n.rows)
+	head := p.Rem(i, p.Int(heads))
+	n.batch, n.head = p.Div(head, p.Int(n.Heads)), p.Rem(head, p.Int(n.Heads))
+	number := p.Max(p.Sub(p.Sub(tiles, p.Int(1)), p.Div(i, p.Int(heads))), p.Int(0))
+	n.first = p.Mul(number, p.Int(n.rows))
+	n.qRow = p.Mul(head, n.queries)
+	n.kRow = p.Mul(p.Add(p.Mul(n.batch, p.Int(n.KeyHeads)), p.Div(n.head, p.Int(n.Heads/n.KeyHeads))), n.keys)
+	n.lo, n.hi = p.Int(0), n.keys
+	at := p.Add(n.first, n.past) // place of the first query
+	if n.Causal {
+		n.hi = p.Min(n.hi, p.Max(p.Add(at, p.Int(n.rows)), p.Int(0)))
+	}
+	if n.Window > 0 {
+		n.hi = p.Min(n.hi, p.Max(p.Add(at, p.Int(n.rows-1+n.Window)), p.Int(0)))
+		begin := p.Max(p.Sub(at, p.Int(n.Window-1)), p.Int(0))
+		n.lo = p.Mul(p.Div(begin, p.Int(n.tile)), p.Int(n.tile))
+	}
+}
+
+// score is the score of query i and key j of this head, -Inf where that is not seen or beyond the keys, made of a product.
+func (n *flashKernel) score(dot, i, j ir.Value) ir.Value {
+	p, d := n.step, n.compute()
+	if !n.plain() {
+		dot = p.Mul(dot, p.Float(d, n.Scale))
+		if n.Softcap != 0 {
+			c := p.Float(d, n.Softcap)
+			dot = p.Mul(c, p.Unary(ir.Tanh, p.Div(dot, c)))
+		}
+	}
+	seen := p.Lt(j, n.keys)
+	if n.Mask != dtype.Invalid {
+		at := p.Int(0)
+		i, j := p.Min(i, p.Sub(n.queries, p.Int(1))), p.Min(j, p.Sub(n.keys, p.Int(1)))
+		for k, c := range []ir.Value{n.batch, n.head, i, j} {
+			if st := n.MaskStrides[k]; st != 0 {
+				at = p.Add(at, p.Mul(c, p.Int(st)))
+			}
+		}
+		v := p.Load(n.mask, p.clamp(at, 0, n.MaskSize-1))
+		if n.Mask == dtype.Bool {
+			seen = p.And(seen, v)
+		} else {
+			dot = p.Add(dot, p.Cast(d, v))
+		}
+	}
+	at := p.Add(i, n.past)
+	if n.Causal {
+		seen = p.And(seen, p.Le(j, at))
+	}
+	if n.Window > 0 {
+		seen = p.And(seen, p.Lt(p.Unary(ir.Abs, p.Sub(at, j)), p.Int(n.Window)))
+	}
+	return p.Select(seen, dot, p.Float(d, math.Inf(-1)))
+}
+
+// finite is v, or 0 where that is -Inf: what scores are taken relative to.
+func (n *flashKernel) finite(v ir.Value) ir.Value {
+	d := n.TypeOf(v)
+	return n.Select(n.Eq(v, n.Float(d, math.Inf(-1))), n.Float(d, 0), v)
+}
+
+// power is 2 to the power of (v - top)·factor, top being finite.
+func (n *flashKernel) power(v, top ir.Value) ir.Value {
+	d := n.TypeOf(v)
+	return n.Unary(ir.Exp2, n.Mul(n.Sub(v, top), n.Float(d, n.factor())))
+}
+
+// share is sum/all, 0 where all is 0.
+func (n *flashKernel) share(sum, inverse ir.Value) ir.Value { return n.Mul(sum, inverse) }
+
+// inverse is 1/all, 0 where all is 0.
+func (n *flashKernel) inverse(all ir.Value) ir.Value {
+	d := n.TypeOf(all)
+	return n.Select(n.Eq(all, n.Float(d, 0)), n.Float(d, 0), n.Div(n.Float(d, 1), all))
+}

@@ -1,0 +1,280 @@
+package template
+
+import (
+	"math"
+	"slices"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+const (
+	fragGroups = 4 // subgroups of a block, each with queries of its own
+	fragRows   = 16
+	fragSkew   = 8 // elements that rows of shared arrays are longer, so that columns are not all in one bank
+)
+
+// fragMMA is the matrix instruction that attendFragments is made of.
+func (f flash) fragMMA() ir.MMA { return ir.MMA{M: 16, N: 8, K: 16, Type: f.d} }
+
+// fragSizes is how many rows of 16 queries a subgroup has, and how many keys a tile.
+func (f flash) fragSizes(t Target) (times, tile int, ok bool) {
+	times, tile = 1, 64
+	if max(f.Width, f.ValueWidth) <= 64 && f.Queries > fragGroups*fragRows {
+		times = 2
+	}
+	for ; tile >= 16; tile /= 2 {
+		rows := fragGroups * fragRows * times
+		if f.d.Size()*(rows*(max(f.Width, f.ValueWidth)+fragSkew)+tile*(f.Width+f.ValueWidth+2*fragSkew)) <= t.Shared {
+			return times, tile, true
+		}
+	}
+	return 0, 0, false
+}
+
+// fragments reports whether matrix instructions do for f.
+func (f flash) fragments(t Target) bool {
+	_, _, fits := f.fragSizes(t)
+	for _, p := range append(f.in[:3:3], f.y) {
+		fits = fits && p.offset%16 == 0
+	}
+	return fits && (f.d == dtype.F16 || f.d == dtype.BF16) && slices.Contains(t.MMA, f.fragMMA()) && t.Subgroup == 32 && t.Wide >= 16 && t.Threads >= 128 &&
+		f.Width > 0 && f.Width%16 == 0 && f.ValueWidth%16 == 0 && f.Width <= 128 && f.ValueWidth <= 128
+}
+
+// attendFragments is attention by matrix instructions. Scores and weights stay in registers: as results of one product and factors
+// of the next. While keys are multiplied the values of the same tile arrive, and while these are, the keys of the next.
+func (s *sequence) attendFragments(f flash) {
+	times, tile, _ := f.fragSizes(s.t)
+	n := s.attend(f, "attention_mma", 32*fragGroups, fragGroups*fragRows*times, tile, 1)
+	n.SetSubgroup(32)
+	n.SetBlocks(2)
+	k := &fragKernel{flashKernel: n, times: times}
+	count := (f.Queries + n.rows - 1) / n.rows * f.Batch * f.Heads
+	k.used = n.Lt(n.blocks, n.Int(count))
+	n.place(n.Min(n.blocks, n.Int(count-1)))
+	k.build()
+	s.end(n.step)
+}
+
+type fragKernel struct {
+	*flashKernel
+	times      int // rows of 16 queries of a subgroup
+	used       ir.Value
+	lane, row  ir.Value // row is the subgroup's first query in the block
+	qs, ks, vs ir.Mem
+	// The query, score and weight fragments of a subgroup, its sums, and a factor that is loaded when it is needed.
+	query, weight, score, sum, factor ir.Frag
+	top, all                          ir.Var // for the two queries of a thread in each row of fragments
+}
+
+func (k *fragKernel) qStride() int { return max(k.Width, k.ValueWidth) + fragSkew }
+func (k *fragKernel) kStride() int { return k.Width + fragSkew }
+func (k *fragKernel) vStride() int { return k.ValueWidth + fragSkew }
+
+// columns is how many fragments a row of scores has, and outputs one of results.
+func (k *fragKernel) columns() int { return k.tile / 8 }
+func (k *fragKernel) outputs() int { return k.ValueWidth / 8 }
+
+func (k *fragKernel) build() {
+	m := k.fragMMA()
+	k.qs, k.ks = k.Shared("qs", k.d, k.rows*k.qStride()), k.Shared("ks", k.d, k.tile*k.kStride())
+	k.vs = k.Shared("vs", k.d, k.tile*k.vStride())
+	k.query, k.weight = k.Fragments("query", m, ir.A, k.times*k.Width/16), k.Fragments("weight", m, ir.A, k.times*k.tile/16)
+	k.score, k.sum = k.Fragments("score", m, ir.C, k.times*k.columns()), k.Fragments("sum", m, ir.C, k.times*k.outputs())
+	k.factor = k.Fragments("factor", m, ir.B, 1)
+	k.top, k.all = k.Local("top", dtype.F32, 2*k.times), k.Local("all", dtype.F32, 2*k.times)
+	for i := range 2 * k.times {
+		k.Set(k.top, k.Int(i), k.Float(dtype.F32, math.Inf(-1)))
+		k.Set(k.all, k.Int(i), k.Float(dtype.F32, 0))
+	}
+	for i := range k.times * k.outputs() {
+		k.FragFill(k.sum, k.Int(i), k.Float(dtype.F32, 0))
+	}
+	k.lane = k.Lane()
+	k.row = k.Mul(k.Div(k.Thread(), k.Int(32)), k.Int(fragRows*k.times))
+
+	k.stage(k.qs, k.qStride(), k.flashKernel.q, k.qRow, k.first, k.queries, k.rows, k.Width)
+	k.stage(k.ks, k.kStride(), k.flashKernel.k, k.kRow, k.lo, k.keys, k.tile, k.Width)
+	k.arrived()
+	for r := range k.times {
+		for c := range k.Width / 16 {
+			at := k.Add(k.Mul(k.Add(k.row, k.Int(r*fragRows)), k.Int(k.qStride())), k.Int(16*c))
+			k.FragLoad(k.query, k.Int(r*k.Width/16+c), k.qs, at, k.Int(k.qStride()), false)
+		}
+	}
+	k.For(k.lo, k.hi, k.tile, func(j ir.Value) {
+		k.arrived()
+		k.stage(k.vs, k.vStride(), k.v, k.kRow, j, k.keys, k.tile, k.ValueWidth)
+		k.multiply()
+		k.arrived()
+		next := k.Add(j, k.Int(k.tile))
+		k.If(k.Lt(next, k.hi), func() {
+			k.stage(k.ks, k.kStride(), k.flashKernel.k, k.kRow, next, k.keys, k.tile, k.Width)
+		})
+		k.weigh(j)
+		k.collect()
+	})
+	k.finish()
+}
+
+// stage starts to bring rows of a matrix into shared memory; rows beyond the last are the last again.
+func (k *fragKernel) stage(m ir.Mem, stride int, from ir.Buf, before, first, limit ir.Value, rows, width int) {
+	const wide, threads = 8, 32 * fragGroups
+	k.For(k.Thread(), k.Int(rows*width/wide), threads, func(e ir.Value) {
+		row, c := k.Div(e, k.Int(width/wide)), k.Mul(k.Rem(e, k.Int(width/wide)), k.Int(wide))
+		at := k.Min(k.Add(first, row), k.Sub(limit, k.Int(1)))
+		src, dst := k.Add(k.Mul(k.Add(before, at), k.Int(width)), c), k.Add(k.Mul(row, k.Int(stride)), c)
+		if k.t.Async {
+			k.AsyncCopy(m, dst, from, src, wide)
+			return
+		}
+		k.SharedStore(m, dst, k.LoadWide(from, src, wide)...)
+	})
+	if k.t.Async {
+		k.AsyncCommit()
+	}
+}
+
+// arrived waits for everything that was staged, and for all threads.
+func (k *fragKernel) arrived() {
+	if k.t.Async {
+		k.AsyncWait(0)
+	}
+	k.Barrier()
+}
+
+// multiply makes the products of queries and the keys of a tile.
+func (k *fragKernel) multiply() {
+	for i := range k.times * k.columns() {
+		k.FragFill(k.score, k.Int(i), k.Float(dtype.F32, 0))
+	}
+	for d := range k.Width / 16 {
+		for c := range k.columns() {
+			k.FragLoad(k.factor, k.Int(0), k.ks, k.Int(8*c*k.kStride()+16*d), k.Int(k.kStride()), true)
+			for r := range k.times {
+				k.FragMMA(k.score, k.Int(r*k.columns()+c), k.query, k.Int(r*k.Width/16+d), k.factor, k.Int(0))
+			}
+		}
+	}
+}
+
+// query is the number of the thread's query in half h of row r of its fragments, and key that of element e of fragment c.
+func (k *fragKernel) queryOf(r, h int) ir.Value {
+	return k.Add(k.first, k.Add(k.row, k.Add(k.Div(k.lane, k.Int(4)), k.Int(fragRows*r+8*h))))
+}
+
+func (k *fragKernel) keyOf(j ir.Value, c, e int) ir.Value {
+	return k.Add(j, k.Add(k.Mul(k.Rem(k.lane, k.Int(4)), k.Int(2)), k.Int(8*c+e)))
+}
+
+// weigh makes exponentials of the scores of the tile from key j on and brings the sums so far to the new greatest score.
+func (k *fragKernel) weigh(j ir.Value) {
+	adjust := func() {
+		for r := range k.times {
+			for c := range k.columns() {
+				for e := range 4 {
+					at := k.Int(r*k.columns() + c)
+					k.FragSet(k.score, at, e, k.flashKernel.score(k.FragGet(k.score, at, e), k.queryOf(r, e/2), k.keyOf(j, c, e%2)))
+				}
+			}
+		}
+	}
+	if !k.plain() || k.Mask != dtype.Invalid || k.Window > 0 {
+		adjust()
+	} else {
+		// Most tiles are seen as a whole.
+		end := k.Add(j, k.Int(k.tile))
+		part := k.Lt(k.keys, end)
+		if k.Causal {
+			part = k.Binary(ir.Or, part, k.Lt(k.Add(k.Add(k.first, k.past), k.Int(1)), end))
+		}
+		k.If(part, adjust)
+	}
+	for r := range k.times {
+		for h := range 2 {
+			k.weighRow(r, h)
+		}
+		for c := range k.tile / 16 {
+			k.FragPack(k.weight, k.Int(r*k.tile/16+c), k.score, k.Int(r*k.columns()+2*c))
+		}
+	}
+}
+
+// weighRow does so for one query of each thread; four threads share it.
+func (k *fragKernel) weighRow(r, h int) {
+	at := k.Int(2*r + h)
+	var scores []ir.Value
+	for c := range k.columns() {
+		for e := range 2 {
+			scores = append(scores, k.FragGet(k.score, k.Int(r*k.columns()+c), 2*h+e))
+		}
+	}
+	before := k.Get(k.top, at)
+	top := before
+	for _, v := range scores {
+		top = k.Max(top, v)
+	}
+	for d := 1; d < 4; d *= 2 {
+		top = k.Max(top, k.ShuffleXor(top, d))
+	}
+	factor := k.Float(dtype.F32, k.flash.factor())
+	base := k.Unary(ir.Neg, k.Mul(k.finite(top), factor))
+	scale := k.Unary(ir.Exp2, k.FMA(before, factor, base))
+	sum := k.Mul(k.Get(k.all, at), scale)
+	for i, v := range scores {
+		w := k.Unary(ir.Exp2, k.FMA(v, factor, base))
+		sum = k.Add(sum, w)
+		k.FragSet(k.score, k.Int(r*k.columns()+i/2), 2*h+i%2, w)
+	}
+	k.Set(k.top, at, top)
+	k.Set(k.all, at, sum)
+	for c := range k.outputs() {
+		for e := range 2 {
+			i := k.Int(r*k.outputs() + c)
+			k.FragSet(k.sum, i, 2*h+e, k.Mul(k.FragGet(k.sum, i, 2*h+e), scale))
+		}
+	}
+}
+
+// collect adds the values of a tile by their weights.
+func (k *fragKernel) collect() {
+	for d := range k.tile / 16 {
+		for c := range k.outputs() {
+			k.FragLoad(k.factor, k.Int(0), k.vs, k.Int(16*d*k.vStride()+8*c), k.Int(k.vStride()), false)
+			for r := range k.times {
+				k.FragMMA(k.sum, k.Int(r*k.outputs()+c), k.weight, k.Int(r*k.tile/16+d), k.factor, k.Int(0))
+			}
+		}
+	}
+}
+
+// finish stores the results, through the subgroup's part of the shared memory of queries, so that accesses are wide.
+func (k *fragKernel) finish() {
+	const wide = 8
+	for r := range k.times {
+		for h := range 2 {
+			all := k.Get(k.all, k.Int(2*r+h))
+			for d := 1; d < 4; d *= 2 {
+				all = k.Add(all, k.ShuffleXor(all, d))
+			}
+			inverse := k.inverse(all)
+			row := k.Add(k.row, k.Add(k.Div(k.lane, k.Int(4)), k.Int(fragRows*r+8*h)))
+			for c := range k.outputs() {
+				i := k.Int(r*k.outputs() + c)
+				at := k.Add(k.Mul(row, k.Int(k.qStride())), k.keyOf(k.Int(0), c, 0))
+				k.SharedStore(k.qs, at, k.Cast(k.d, k.Mul(k.FragGet(k.sum, i, 2*h), inverse)), k.Cast(k.d, k.Mul(k.FragGet(k.sum, i, 2*h+1), inverse)))
+			}
+		}
+	}
+	k.SubgroupBarrier()
+	across := k.ValueWidth / wide
+	k.For(k.lane, k.Int(fragRows*k.times*across), 32, func(e ir.Value) {
+		row, c := k.Add(k.row, k.Div(e, k.Int(across))), k.Mul(k.Rem(e, k.Int(across)), k.Int(wide))
+		i := k.Add(k.first, row)
+		k.If(k.And(k.used, k.Lt(i, k.queries)), func() {
+			v := k.SharedLoadWide(k.qs, k.Add(k.Mul(row, k.Int(k.qStride())), c), wide)
+			k.Store(k.y, k.Add(k.Mul(k.Add(k.qRow, i), k.Int(k.ValueWidth)), c), v...)
+		})
+	})
+}

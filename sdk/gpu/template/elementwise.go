@@ -1,0 +1,183 @@
+package template
+
+import (
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// threads is the size of a block of kernels without shared memory.
+const threads = 256
+
+// Elementwise computes body for each element of a space. All operands and results have views of that shape.
+func Elementwise(t Target, name string, space shape.Shape, in, out []Operand, body Body) ir.Work {
+	if space.Size() == 0 {
+		return ir.Work{}
+	}
+	if l, ok := transposed(t, name, space, in, out, body); ok {
+		return ir.Work{Launches: []ir.Launch{l}}
+	}
+	e := newElementwise(t, name, space, in, out, body)
+	return ir.Work{Launches: []ir.Launch{e.launch()}}
+}
+
+// elementwise is the kernel while it is built.
+type elementwise struct {
+	m       *maker
+	space   shape.Shape
+	order   []int // axes of space in the order of the nest
+	n       nest
+	w       *walk
+	width   int
+	in, out []access
+	body    Body
+}
+
+func newElementwise(t Target, name string, space shape.Shape, in, out []Operand, body Body) *elementwise {
+	all := append(append([]Operand(nil), out...), in...) // results come first: they give the order
+	views := make([]shape.View, len(all))
+	most := space.Size()
+	for i, d := range all {
+		views[i] = d.View
+		most = max(most, reach(d.View))
+	}
+	e := &elementwise{m: newMaker(t, name, threads, most), space: space, body: body}
+	e.order = memoryOrder(views[0], axesOf(space))
+	e.n = newNest(views, e.order)
+	e.width = neighbours(t, all)
+	if len(e.n.dims) > 1 {
+		for e.n.last()%e.width != 0 {
+			e.width /= 2
+		}
+	}
+	e.width = min(e.width, floorPower(e.n.last()))
+	if accessOf(t, all[0], 0, e.width, &e.n).chunk <= 1 {
+		e.width = 1
+	}
+	for i, d := range all {
+		a := accessOf(t, d, i, e.width, &e.n)
+		switch name := numbered("x", i-len(out)); {
+		case i < len(out):
+			a.buf = e.m.buffer(numbered("y", i), d, ir.Write)
+			e.out = append(e.out, a)
+			continue
+		case d.Number != nil:
+			a.fixed = e.m.number(name, d)
+		default:
+			a.buf = e.m.buffer(name, d, ir.Read)
+		}
+		e.in = append(e.in, a)
+	}
+	e.w = newWalk(e.m, "", &e.n, e.width)
+	return e
+}
+
+// underWay is how many times width elements a thread has under way, so that enough reads are.
+func (e *elementwise) underWay(items int) int {
+	bytes := 0
+	for i, a := range e.in {
+		if a.chunk > 0 && e.n.step(i+len(e.out)) != 0 {
+			bytes += a.width * a.bytes
+		}
+	}
+	many := e.m.t.Units * e.m.t.Blocks * threads // threads that run at a time
+	n := 1
+	for n < 4 && bytes*n < 32 && items >= 4*many*n {
+		n *= 2
+	}
+	return n
+}
+
+func (e *elementwise) launch() ir.Launch {
+	m := e.m
+	total := e.n.size()
+	full, tail := total/e.width, total%e.width
+	items := full + tail // of width elements, and single ones
+	each := e.underWay(items)
+	count := m.size("items", items)
+	vectors, rest := count, ir.Value(0)
+	if tail > 0 {
+		vectors, rest = m.size("vectors", full), m.size("rest", full*(e.width-1))
+	}
+	one := func(v ir.Value) {
+		if tail == 0 {
+			e.visit(e.w.at(v))
+			return
+		}
+		m.IfElse(m.Lt(v, vectors), func() { e.visit(e.w.at(v)) }, func() { e.single(m.Add(v, rest)) })
+	}
+	grid := m.blocks(ceil(items, threads*each), func(block ir.Value) {
+		v := m.Add(m.Mul(block, m.Int(threads*each)), m.Thread())
+		if each == 1 {
+			m.If(m.Lt(v, count), func() { one(v) })
+			return
+		}
+		m.IfElse(m.Lt(m.Add(v, m.Int(threads*(each-1))), vectors), func() {
+			spots := make([]*spot, each)
+			for k := range spots {
+				spots[k] = e.w.at(m.Add(v, m.Int(threads*k)))
+			}
+			e.visit(spots...)
+		}, func() {
+			m.For(v, m.Min(count, m.Add(v, m.Int(threads*each))), threads, one)
+		})
+	})
+	return m.launch(grid)
+}
+
+// visit computes width elements at each spot.
+func (e *elementwise) visit(spots ...*spot) {
+	x := make([][][]ir.Value, len(spots)) // by spot, operand and place
+	for s, p := range spots {
+		for i := range e.in {
+			o := len(e.out) + i
+			x[s] = append(x[s], e.in[i].load(e.w, o, p.offset))
+		}
+	}
+	for s, p := range spots {
+		y := make([][]ir.Value, len(e.out))
+		for k := range e.width {
+			in := make([]ir.Value, len(e.in))
+			for i := range in {
+				in[i] = x[s][i][k]
+			}
+			for i, v := range e.body(e.m.Builder, in, e.index(p, k)) {
+				y[i] = append(y[i], v)
+			}
+		}
+		for i := range e.out {
+			e.out[i].store(e.w, i, p.offset, y[i])
+		}
+	}
+}
+
+// single computes one element; the nest has one dimension.
+func (e *elementwise) single(i ir.Value) {
+	one := *e.w
+	one.width = 1
+	p := one.at(i)
+	in := make([]ir.Value, len(e.in))
+	for k, a := range e.in {
+		if in[k] = a.fixed; a.fixed == 0 {
+			in[k] = e.m.Load(a.buf, p.offset(len(e.out)+k))
+		}
+	}
+	for k, v := range e.body(e.m.Builder, in, e.index(p, 0)) {
+		e.m.Store(e.out[k].buf, p.offset(k), v)
+	}
+}
+
+// index gives coordinates in the space of element k at a spot.
+func (e *elementwise) index(p *spot, k int) func(axis int) ir.Value {
+	return func(axis int) ir.Value {
+		return coordinate(e.m, e.space, e.order, axis, func() ir.Value { return e.m.plus(p.element(), k) })
+	}
+}
+
+// floorPower is the greatest power of two that is at most n.
+func floorPower(n int) int {
+	p := 1
+	for 2*p <= n {
+		p *= 2
+	}
+	return p
+}

@@ -1,0 +1,104 @@
+package template
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// Indexing is the shape of a gather or scatter: x is [Batch, Outer, Axis, Inner], the indices [Batch, Count], and what is gathered
+// or scattered [Batch, Outer, Count, Inner].
+type Indexing struct {
+	Batch, Outer, Axis, Inner, Count int
+}
+
+func (g Indexing) whole() int  { return g.Batch * g.Outer * g.Axis * g.Inner }
+func (g Indexing) slices() int { return g.Batch * g.Outer * g.Count * g.Inner }
+
+// Gather is slot 2, the elements of slot 0 along the axis that the indices in slot 1 name. An index equal to padding, unless that
+// is negative, gives zeros.
+func Gather(t Target, g Indexing, padding int, x, indices, y Operand) ir.Work {
+	s := newSequence(t, 3, true)
+	if g.slices() == 0 {
+		return s.work
+	}
+	px, py := placeOf(0, x), placeOf(2, y)
+	row := g.Inner * x.Type.Size()
+	u := unitOf(t, row, int(px.offset), int(py.offset))
+	units := row / u.bytes()
+	dims := []int{g.Batch, g.Outer, g.Count, units}
+	s.each("gather", g.Batch*g.Outer*g.Count*units, max(g.whole(), g.slices()), func(p *step) func(ir.Value) {
+		to := p.buffer("y", u.d, ir.Write, py)
+		from := ir.Buf(-1)
+		if g.Axis > 0 {
+			from = p.buffer("x", u.d, ir.Read, px)
+		}
+		at := p.buffer("indices", indices.Type, ir.Read, placeOf(1, indices))
+		fault := p.buffer("fault", dtype.U32, ir.Atomic, s.fault())
+		return func(i ir.Value) {
+			dst := p.Mul(i, p.Int(u.width))
+			if g.Axis == 0 {
+				p.raise(fault)
+				p.Store(to, dst, p.zeros(u.d, u.width)...)
+				return
+			}
+			c := p.split(i, dims...)
+			index := p.Load(at, p.join([]int{g.Batch, g.Count}, c[0], c[2]))
+			k := p.guarded(index, g.Axis, fault)
+			src := p.Mul(p.join([]int{g.Batch, g.Outer, g.Axis, units}, c[0], c[1], k, c[3]), p.Int(u.width))
+			v := slices.Clone(p.LoadWide(from, src, u.width))
+			if padding >= 0 {
+				none := p.Eq(k, p.Int(padding))
+				for j := range v {
+					v[j] = p.Select(none, p.Const(u.d, 0), v[j])
+				}
+			}
+			p.Store(to, dst, v...)
+		}
+	})
+	return s.work
+}
+
+// GatherElements is slot 2, of shape dims, with element (..., i, ...) taken from slot 0, of shape whole, at the position along axis that
+// the index of the same place in slot 1 names.
+func GatherElements(t Target, whole, dims []int, axis int, x, indices, y Operand) ir.Work {
+	s := newSequence(t, 3, true)
+	n, all := volume(dims), volume(whole)
+	if n == 0 {
+		return s.work
+	}
+	u := unitOf(t, x.Type.Size())
+	if 4 < x.Type.Size() {
+		u = unit{dtype.U32, 2}
+	}
+	s.each("gather_elements", n, max(n, all), func(p *step) func(ir.Value) {
+		to := p.buffer("y", u.d, ir.Write, placeOf(2, y))
+		from := ir.Buf(-1)
+		if all > 0 {
+			from = p.buffer("x", u.d, ir.Read, placeOf(0, x))
+		}
+		at := p.buffer("indices", indices.Type, ir.Read, placeOf(1, indices))
+		fault := p.buffer("fault", dtype.U32, ir.Atomic, s.fault())
+		return func(i ir.Value) {
+			dst := p.Mul(i, p.Int(u.width))
+			if all == 0 {
+				p.raise(fault)
+				p.Store(to, dst, p.zeros(u.d, u.width)...)
+				return
+			}
+			c := p.split(i, dims...)
+			c[axis] = p.guarded(p.Load(at, i), whole[axis], fault)
+			p.Store(to, dst, p.LoadWide(from, p.Mul(p.join(whole, c...), p.Int(u.width)), u.width)...)
+		}
+	})
+	return s.work
+}
+
+func volume(dims []int) int {
+	n := 1
+	for _, d := range dims {
+		n *= d
+	}
+	return n
+}

@@ -1,0 +1,68 @@
+package template
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// maker builds one launch: a kernel together with the arguments of its parameters.
+type maker struct {
+	*ir.Builder
+	t    Target
+	args []ir.Arg
+}
+
+// slack is how far beyond the elements of a launch the numbers of its threads may go.
+const slack = 1 << 22
+
+// newMaker begins a kernel whose indices and numbers of threads stay below elements.
+func newMaker(t Target, name string, threads, elements int) *maker {
+	m := &maker{Builder: ir.New(name, threads), t: t}
+	if elements > math.MaxInt32-slack {
+		m.Index = dtype.I64
+	}
+	return m
+}
+
+// buffer adds a parameter for an operand.
+func (m *maker) buffer(name string, d Operand, a ir.Access) ir.Buf {
+	m.args = append(m.args, ir.Arg{Slot: d.Slot, Offset: int64(lowest(d.View)) * int64(d.Type.Size())})
+	return m.Buffer(name, d.Type, a)
+}
+
+// number adds a parameter for an operand that is a number.
+func (m *maker) number(name string, d Operand) ir.Value {
+	m.args = append(m.args, ir.Arg{Bits: *d.Number})
+	return m.Scalar(name, d.Type)
+}
+
+// size adds a scalar parameter of the type of indices: sizes that are parameters do not make kernels of their own.
+func (m *maker) size(name string, n int) ir.Value {
+	m.args = append(m.args, ir.Arg{Bits: uint64(int64(n))})
+	return m.Scalar(name, m.Index)
+}
+
+// launch is the launch of the kernel on so many blocks along each axis.
+func (m *maker) launch(grid ...int) ir.Launch {
+	g := [3]int{1, 1, 1}
+	copy(g[:], grid)
+	return ir.Launch{Kernel: m.Kernel(), Grid: g, Args: m.args}
+}
+
+// blocks runs body for each block of work below n: one for each block of the launch, or in a loop where the grid cannot be
+// as large. It returns the size of the grid.
+func (m *maker) blocks(n int, body func(block ir.Value)) int {
+	if most := m.t.Grid[0]; most > 0 && n > most {
+		m.For(m.Block(0), m.size("blocks", n), most, body)
+		return most
+	}
+	body(m.Block(0))
+	return n
+}
+
+func ceil(a, b int) int { return (a + b - 1) / b }
+
+func numbered(name string, i int) string { return fmt.Sprintf("%s%d", name, i) }

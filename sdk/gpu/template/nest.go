@@ -1,0 +1,274 @@
+package template
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// nest is axes of an iteration space as loops, outermost first: axes of length 1 are left out, and neighbours are joined
+// where every operand walks them without a gap.
+type nest struct {
+	dims    []int
+	strides [][]int // by operand and dimension
+}
+
+// newNest is the nest over the given axes of views of one shape, in that order.
+func newNest(views []shape.View, axes []int) nest {
+	var n nest
+	part := make([]shape.View, len(views))
+	for o, v := range views {
+		part[o] = shape.View{Shape: make(shape.Shape, len(axes)), Strides: make([]int, len(axes))}
+		for i, a := range axes {
+			part[o].Shape[i], part[o].Strides[i] = v.Shape[a], v.Strides[a]
+		}
+	}
+	for _, v := range shape.Collapse(part...) {
+		n.dims, n.strides = v.Shape, append(n.strides, v.Strides)
+	}
+	return n
+}
+
+// lowest is where the element of v with the lowest address lies.
+func lowest(v shape.View) int {
+	first := v.Offset
+	for d, s := range v.Strides {
+		first += min(0, s*(v.Shape[d]-1))
+	}
+	return first
+}
+
+// reach is how far the elements of v are apart in memory, in elements.
+func reach(v shape.View) int {
+	far := 0
+	for d, s := range v.Strides {
+		far += abs(s) * (v.Shape[d] - 1)
+	}
+	return far
+}
+
+// memoryOrder is the given axes by falling stride of v. Axes along which v has one element keep their places.
+func memoryOrder(v shape.View, axes []int) []int {
+	var places, sorted []int
+	for i, a := range axes {
+		if v.Shape[a] != 1 && v.Strides[a] != 0 {
+			places, sorted = append(places, i), append(sorted, a)
+		}
+	}
+	slices.SortStableFunc(sorted, func(a, b int) int { return cmp.Compare(abs(v.Strides[b]), abs(v.Strides[a])) })
+	order := slices.Clone(axes)
+	for i, p := range places {
+		order[p] = sorted[i]
+	}
+	return order
+}
+
+// axesOf is all axes of a space.
+func axesOf(s shape.Shape) []int {
+	axes := make([]int, len(s))
+	for i := range axes {
+		axes[i] = i
+	}
+	return axes
+}
+
+func abs(a int) int { return max(a, -a) }
+
+// size is the number of elements.
+func (n *nest) size() int { return shape.Shape(n.dims).Size() }
+
+// last is the innermost dimension, 1 where there is none.
+func (n *nest) last() int {
+	if len(n.dims) == 0 {
+		return 1
+	}
+	return n.dims[len(n.dims)-1]
+}
+
+// step is operand o's stride along the innermost dimension, 0 where there is none.
+func (n *nest) step(o int) int {
+	if len(n.dims) == 0 {
+		return 0
+	}
+	return n.strides[o][len(n.dims)-1]
+}
+
+// rowMajor reports whether operand o has its elements side by side in the order of the nest.
+func (n *nest) rowMajor(o int) bool {
+	size := 1
+	for d := len(n.dims) - 1; d >= 0; d-- {
+		if n.strides[o][d] != size {
+			return false
+		}
+		size *= n.dims[d]
+	}
+	return true
+}
+
+// fixed reports whether operand o has one element for the whole nest.
+func (n *nest) fixed(o int) bool {
+	return !slices.ContainsFunc(n.strides[o], func(s int) bool { return s != 0 })
+}
+
+// aligned reports whether the strides of operand o are multiples of w elements, that of the innermost dimension aside.
+func (n *nest) aligned(o, w int) bool {
+	for d := range len(n.dims) - 1 {
+		if n.strides[o][d]%w != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// walk is a nest in a kernel, with the sizes and strides that matter as parameters. It is visited width neighbours at a time,
+// which divides the innermost dimension.
+type walk struct {
+	*nest
+	m       *maker
+	width   int
+	like    []int        // by operand: the first one with the same strides
+	sizes   []ir.Value   // by dimension, in elements, none for the outermost unless it is needed
+	rows    ir.Value     // how often width neighbours go into the innermost dimension
+	strides [][]ir.Value // by operand and dimension: magnitudes; none for 0 and 1
+}
+
+// newWalk adds the parameters of n to a kernel; their names begin with name.
+func newWalk(m *maker, name string, n *nest, width int) *walk {
+	w := &walk{nest: n, m: m, width: width, sizes: make([]ir.Value, len(n.dims))}
+	last := len(n.dims) - 1
+	for d, size := range n.dims {
+		if d > 0 && (d < last || width == 1) || n.mirrored(d) {
+			w.sizes[d] = m.size(fmt.Sprintf("%sn%d", name, d), size)
+		}
+	}
+	switch {
+	case last > 0 && width == 1:
+		w.rows = w.sizes[last]
+	case last > 0:
+		w.rows = m.size(name+"v", n.dims[last]/width)
+	}
+	for o, s := range n.strides {
+		w.like = append(w.like, slices.IndexFunc(n.strides, func(t []int) bool { return slices.Equal(s, t) }))
+		w.strides = append(w.strides, make([]ir.Value, len(s)))
+		if w.like[o] < o {
+			continue
+		}
+		for d, s := range s {
+			if abs(s) > 1 && !n.rowMajor(o) {
+				w.strides[o][d] = m.size(fmt.Sprintf("%ss%d_%d", name, o, d), abs(s))
+			}
+		}
+	}
+	return w
+}
+
+// mirrored reports whether an operand is walked backwards along dimension d.
+func (n *nest) mirrored(d int) bool {
+	return slices.ContainsFunc(n.strides, func(s []int) bool { return s[d] < 0 })
+}
+
+// spot is a place of a walk: the first of width neighbours.
+type spot struct {
+	w     *walk
+	i     ir.Value   // their number
+	c     []ir.Value // coordinates, the innermost in elements; computed when they are needed
+	where map[int]ir.Value
+}
+
+// at is the i-th place of the walk.
+func (w *walk) at(i ir.Value) *spot { return &spot{w: w, i: i, where: map[int]ir.Value{}} }
+
+// settled computes where all operands lie at this place of the kernel, so that what is nested in it can use that.
+func (p *spot) settled() *spot {
+	for o := range p.w.nest.strides {
+		p.offset(o)
+	}
+	return p
+}
+
+// element is the number of the spot's first element in the order of the nest.
+func (p *spot) element() ir.Value { return p.w.m.times(p.i, p.w.width) }
+
+// times is v·n.
+func (m *maker) times(v ir.Value, n int) ir.Value {
+	if n == 1 {
+		return v
+	}
+	return m.Mul(v, m.Int(n))
+}
+
+func (p *spot) coordinates() []ir.Value {
+	w := p.w
+	if p.c != nil || len(w.dims) == 0 {
+		return p.c
+	}
+	p.c = make([]ir.Value, len(w.dims))
+	rest := p.i
+	for d := len(w.dims) - 1; d > 0; d-- {
+		size := w.sizes[d]
+		if d == len(w.dims)-1 {
+			size = w.rows
+		}
+		p.c[d] = w.m.Rem(rest, size)
+		rest = w.m.Div(rest, size)
+	}
+	p.c[0] = rest
+	last := len(w.dims) - 1
+	p.c[last] = w.m.times(p.c[last], w.width)
+	return p.c
+}
+
+// offset is where operand o's element at the spot lies, counted from its lowest one, 0 where it is there for the whole nest.
+func (p *spot) offset(o int) ir.Value {
+	w, m := p.w, p.w.m
+	o = w.like[o]
+	if v, ok := p.where[o]; ok {
+		return v
+	}
+	var sum ir.Value
+	switch {
+	case w.fixed(o):
+		sum = m.Int(0)
+	case w.rowMajor(o):
+		sum = p.element()
+	default:
+		c := p.coordinates()
+		for d, s := range w.nest.strides[o] {
+			if s == 0 {
+				continue
+			}
+			at := c[d]
+			if s < 0 {
+				at = m.Sub(m.Sub(w.sizes[d], m.Int(1)), at)
+			}
+			if w.strides[o][d] != 0 {
+				at = m.Mul(at, w.strides[o][d])
+			}
+			if sum != 0 {
+				at = m.Add(sum, at)
+			}
+			sum = at
+		}
+	}
+	p.where[o] = sum
+	return sum
+}
+
+// along is offset at, of operand o, moved by k elements along the innermost dimension.
+func (w *walk) along(o int, at ir.Value, k int) ir.Value {
+	s := w.step(o)
+	if s == 0 || k == 0 {
+		return at
+	}
+	by := w.m.Int(k)
+	if v := w.strides[w.like[o]][len(w.dims)-1]; v != 0 {
+		by = w.m.Mul(by, v)
+	}
+	if s < 0 {
+		return w.m.Sub(at, by)
+	}
+	return w.m.Add(at, by)
+}

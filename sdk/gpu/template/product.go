@@ -1,0 +1,199 @@
+package template
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// Product is a product of matrices, C = A·B for each element of a batch, and what is computed of it element by element before
+// anything is written. Slots are A, B, Extra, Out, then temporaries. Memory of operands begins at multiples of 16 bytes.
+type Product struct {
+	Batch   []int
+	M, N, K int
+	// A has the shape Batch, M, K and B the shape Batch, K, N, with any strides.
+	A, B Operand
+	// Compute is the type of products and sums: f32, f64, i32, i64, u32 or u64. Factors are cast to it.
+	Compute dtype.DType
+	// Extra and Out have the shape Batch, M, N.
+	Extra, Out []Operand
+	// Body computes the results from the element of C, of type Compute, and those of Extra. Nil casts it to the type of Out[0].
+	Body Body
+	// Exact forbids matrix instructions, which may flush subnormal numbers and add up in an order of their own.
+	Exact bool
+}
+
+// matrix is an operand of a product: element (i, j) of the batch's element (b0, b1, ...) is at off + Σ bk·batch[k] + i·row + j·col.
+type matrix struct {
+	typ      dtype.DType
+	slot     int
+	off      int
+	batch    []int
+	row, col int
+	// packed: products lie side by side, with zeros behind to a multiple of 8 of them.
+	packed bool
+}
+
+func (m matrix) transposed() matrix {
+	m.row, m.col = m.col, m.row
+	return m
+}
+
+// product is a product in the form that its kernels are made of: the batch as few dimensions as can be, and rows and columns
+// exchanged where that makes it a better case.
+type product struct {
+	t       Target
+	index   dtype.DType
+	compute dtype.DType
+	batch   []int
+	m, n, k int
+	a, b    matrix
+	extra   []matrix
+	out     []matrix
+	body    Body
+	// shape is the iteration space of Body. swapped: the columns of the product are its axis before the last one.
+	shape   []int
+	swapped bool
+	temps   []int64
+}
+
+// Build makes the launches of the product.
+func (p Product) Build(t Target) (ir.Work, error) {
+	c, err := p.normal(t)
+	if err != nil {
+		return ir.Work{}, err
+	}
+	if c.m*c.n*c.batches() == 0 {
+		return ir.Work{}, nil
+	}
+	var l []ir.Launch
+	switch mma, ok := c.mma(); {
+	case c.m <= fewRows && c.k > 0 && c.t.Subgroup > 0 && vectorThreads <= c.t.Threads:
+		l = c.vector()
+	case ok && !p.Exact:
+		l, err = c.fragmented(mma)
+	default:
+		l, err = c.tiled()
+	}
+	return ir.Work{Launches: l, Temps: c.temps}, err
+}
+
+// normal checks a product and brings it into its best form.
+func (p Product) normal(t Target) (*product, error) {
+	c := &product{t: t, compute: p.Compute, m: p.M, n: p.N, k: p.K, body: p.Body, shape: append(slices.Clone(p.Batch), p.M, p.N)}
+	if p.M < 0 || p.N < 0 || p.K < 0 {
+		return nil, fmt.Errorf("product: %d×%d×%d", p.M, p.N, p.K)
+	}
+	if !dtype.SetOf(dtype.F32, dtype.F64, dtype.I32, dtype.I64, dtype.U32, dtype.U64).Has(p.Compute) {
+		return nil, fmt.Errorf("product: sums of %v", p.Compute)
+	}
+	if len(p.Out) == 0 || p.Body == nil && (len(p.Out) > 1 || len(p.Extra) > 0) {
+		return nil, fmt.Errorf("product: %d results of %d operands without a body", len(p.Out), len(p.Extra))
+	}
+	if c.body == nil {
+		to := p.Out[0].Type
+		c.body = func(b *ir.Builder, in []ir.Value, _ func(int) ir.Value) []ir.Value {
+			return []ir.Value{b.Cast(to, in[0])}
+		}
+	}
+	rows, cols := append(slices.Clone(p.Batch), p.M, p.K), append(slices.Clone(p.Batch), p.K, p.N)
+	operands, shapes := []Operand{p.A, p.B}, [][]int{rows, cols}
+	for _, o := range slices.Concat(p.Extra, p.Out) {
+		operands, shapes = append(operands, o), append(shapes, c.shape)
+	}
+	views := make([]shape.View, len(operands))
+	list := make([]matrix, len(operands))
+	r := len(p.Batch)
+	for i, o := range operands {
+		if !slices.Equal(o.View.Shape, shapes[i]) {
+			return nil, fmt.Errorf("product: operand %d has shape %v, want %v", i, o.View.Shape, shapes[i])
+		}
+		views[i] = shape.View{Shape: o.View.Shape[:r], Strides: o.View.Strides[:r]}
+		list[i] = matrix{typ: o.Type, slot: i, off: o.View.Offset, row: o.View.Strides[r], col: o.View.Strides[r+1]}
+	}
+	c.batch = nil
+	for i, v := range shape.Collapse(views...) {
+		c.batch, list[i].batch = v.Shape, v.Strides
+	}
+	c.index = dtype.I32
+	for i, m := range list {
+		if m.reach(c.batch, shapes[i][r], shapes[i][r+1]) > indexLimit {
+			c.index = dtype.I64
+		}
+	}
+	c.a, c.b, c.extra, c.out = list[0], list[1], list[2:2+len(p.Extra)], list[2+len(p.Extra):]
+	if out := c.out[0]; c.n < c.m && c.n <= fewRows || c.n > 1 && c.m > 1 && out.row == 1 && out.col != 1 {
+		c.swap()
+	}
+	c.fold()
+	return c, nil
+}
+
+// indexLimit is how far indices of 32 bits go, with room for tiles that stand over the edge.
+const indexLimit = 1<<31 - 1<<20
+
+// reach is the greatest index of an element of a matrix, and at least the number of elements.
+func (m matrix) reach(batch []int, rows, cols int) int {
+	n, size := m.off+max(m.row, 0)*max(rows-1, 0)+max(m.col, 0)*max(cols-1, 0), rows*cols
+	for i, d := range batch {
+		n += max(m.batch[i], 0) * max(d-1, 0)
+		size *= d
+	}
+	return max(n, size)
+}
+
+// swap makes the product of the transposes: Cᵀ = Bᵀ·Aᵀ.
+func (c *product) swap() {
+	c.m, c.n, c.a, c.b, c.swapped = c.n, c.m, c.b.transposed(), c.a.transposed(), !c.swapped
+	for i := range c.extra {
+		c.extra[i] = c.extra[i].transposed()
+	}
+	for i := range c.out {
+		c.out[i] = c.out[i].transposed()
+	}
+}
+
+// fold makes rows of the innermost dimension of the batch where B is the same for all of it and the rest goes on as rows do.
+func (c *product) fold() {
+	for last := len(c.batch) - 1; last >= 0; last-- {
+		rest := append([]*matrix{&c.a}, pointersTo(c.extra)...)
+		rest = append(rest, pointersTo(c.out)...)
+		if c.b.batch[last] != 0 || slices.ContainsFunc(rest, func(m *matrix) bool { return c.m > 1 && m.batch[last] != m.row*c.m }) {
+			return
+		}
+		for _, m := range append(rest, &c.b) {
+			if c.m == 1 && m != &c.b {
+				m.row = m.batch[last]
+			}
+			m.batch = m.batch[:last]
+		}
+		c.m *= c.batch[last]
+		c.batch = c.batch[:last]
+	}
+}
+
+func pointersTo(list []matrix) []*matrix {
+	out := make([]*matrix, len(list))
+	for i := range list {
+		out[i] = &list[i]
+	}
+	return out
+}
+
+// batches is the number of elements of the batch.
+func (c *product) batches() int {
+	n := 1
+	for _, d := range c.batch {
+		n *= d
+	}
+	return n
+}
+
+// temporary adds memory for n elements of the type of sums, and returns its slot.
+func (c *product) temporary(bytes int) int {
+	c.temps = append(c.temps, int64(bytes))
+	return 2 + len(c.extra) + len(c.out) + len(c.temps) - 1
+}

@@ -1,0 +1,127 @@
+package template
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// epilogue writes results of elements of C.
+type epilogue struct {
+	k          *productKernel
+	number     ir.Value // of the batch's element
+	extra, out []strided
+	wide       []int // elements of an access, for each of extra and out
+	m, n       ir.Value
+	body       Body
+	// valid, where it is not 0, says that the block or thread has elements at all.
+	valid ir.Value
+	// every: columns come in groups that are whole within the matrix.
+	every bool
+}
+
+// epilogue adds the operands of the body and the results to the parameters. Elements will come in groups of width columns.
+func (k *productKernel) epilogue(number ir.Value, batch []ir.Value, m, n ir.Value, width int) *epilogue {
+	c := k.c
+	e := &epilogue{k: k, number: number, m: m, n: n, body: c.body, every: c.n%width == 0}
+	for i, x := range c.extra {
+		e.extra = append(e.extra, k.place(numbered("extra", i), x, ir.Read, batch))
+	}
+	for i, x := range c.out {
+		e.out = append(e.out, k.place(numbered("out", i), x, ir.Write, batch))
+	}
+	for _, x := range slices.Concat(c.extra, c.out) {
+		e.wide = append(e.wide, min(width, x.aligned(false, c.n, c.t.Wide, c.batch)))
+	}
+	return e
+}
+
+// put computes and writes the results of neighbouring elements of a row, where they are within the matrix.
+func (e *epilogue) put(row, col ir.Value, sums []ir.Value) {
+	k := e.k
+	inside := k.Lt(row, e.m)
+	if e.valid != 0 {
+		inside = k.And(e.valid, inside)
+	}
+	if e.every {
+		k.If(k.And(inside, k.Lt(col, e.n)), func() { e.write(row, col, sums) })
+		return
+	}
+	k.If(inside, func() {
+		for i, s := range sums {
+			j := k.plus(col, i)
+			k.If(k.Lt(j, e.n), func() { e.write(row, j, []ir.Value{s}) })
+		}
+	})
+}
+
+func (k *productKernel) plus(v ir.Value, n int) ir.Value {
+	if n == 0 {
+		return v
+	}
+	return k.Add(v, k.Int(n))
+}
+
+func (e *epilogue) write(row, col ir.Value, sums []ir.Value) {
+	k := e.k
+	in := make([][]ir.Value, len(e.extra))
+	for i, x := range e.extra {
+		in[i] = k.loads(x, row, col, len(sums), min(e.wide[i], len(sums)))
+	}
+	out := make([][]ir.Value, len(e.out))
+	for j, s := range sums {
+		args := []ir.Value{s}
+		for i := range in {
+			args = append(args, in[i][j])
+		}
+		for i, v := range e.body(k.Builder, args, e.axis(row, col, j)) {
+			out[i] = append(out[i], v)
+		}
+	}
+	for i, x := range e.out {
+		w := min(e.wide[len(e.extra)+i], len(sums))
+		for j := 0; j < len(sums); j += w {
+			k.Store(x.buf, k.at(x, row, k.plus(col, j)), out[i][j:j+w]...)
+		}
+	}
+}
+
+// loads is n neighbouring elements of a row, in accesses of width elements.
+func (k *productKernel) loads(x strided, row, col ir.Value, n, width int) []ir.Value {
+	if x.col == 0 {
+		return slices.Repeat([]ir.Value{k.Load(x.buf, k.at(x, row, col))}, n)
+	}
+	var v []ir.Value
+	for j := 0; j < n; j += width {
+		v = append(v, k.LoadWide(x.buf, k.at(x, row, k.plus(col, j)), width)...)
+	}
+	return v
+}
+
+// axis gives the position of element (row, col+j) along an axis of the iteration space of the body.
+func (e *epilogue) axis(row, col ir.Value, j int) func(int) ir.Value {
+	k, c := e.k, e.k.c
+	r := len(c.shape)
+	return func(axis int) ir.Value {
+		last, before := r-1, r-2
+		if c.swapped {
+			last, before = before, last
+		}
+		if axis == last {
+			return k.plus(col, j)
+		}
+		// The row, with what was folded into it, is a number in the batch and the other axis.
+		dims := append(slices.Clone(c.shape[:r-2]), c.shape[before])
+		number := k.Add(k.Mul(e.number, k.Int(c.m)), row)
+		if axis == before {
+			axis = r - 2
+		}
+		for i := len(dims) - 1; i > axis; i-- {
+			number = k.Div(number, k.Int(dims[i]))
+		}
+		if axis == 0 {
+			return number
+		}
+		return k.Rem(number, k.Int(dims[axis]))
+	}
+}

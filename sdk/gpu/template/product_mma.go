@@ -1,0 +1,176 @@
+package template
+
+import (
+	"fmt"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// fragmentTile is a way to cut a product into blocks that compute with matrix instructions: each subgroup holds high×wide
+// elements of C in fragments.
+type fragmentTile struct {
+	tile
+	high, wide, stages int
+}
+
+// fragmentTiles are the choices, for subgroups of 32 threads. tm and tn are such that threads() is right.
+var fragmentTiles = []fragmentTile{
+	{tile{128, 256, 64, 16, 8, 1, 1}, 64, 64, 3},
+	{tile{128, 128, 32, 16, 8, 2, 0.85}, 64, 64, 4},
+	{tile{64, 64, 32, 8, 4, 3, 0.5}, 32, 32, 4},
+}
+
+// fragmentPad keeps rows of tiles in shared memory apart, so that eight of them begin in different banks.
+const fragmentPad = 8
+
+// stagePad is that of the part of C that a subgroup brings into order in shared memory.
+const stagePad = 8
+
+func (x fragmentTile) bytes(size int) int {
+	lines := max(x.rows*(x.depth+fragmentPad), x.depth*(x.rows+fragmentPad)) + max(x.cols*(x.depth+fragmentPad), x.depth*(x.cols+fragmentPad))
+	return x.stages*lines*size + x.rows/x.high*(x.cols/x.wide)*16*(x.wide+stagePad)*4
+}
+
+// mma is the matrix instruction for the product, if the target has one and the product is large enough for it.
+func (c *product) mma() (ir.MMA, bool) {
+	if c.a.typ != c.b.typ || c.compute != dtype.F32 || c.m < 16 || c.n < 8 || c.k < 16 || c.t.Subgroup != 32 || !c.t.Async {
+		return ir.MMA{}, false
+	}
+	for _, m := range c.t.MMA {
+		if m.Type == c.a.typ && m.M == 16 && m.K == 16 && 16%m.N == 0 {
+			return m, true
+		}
+	}
+	return ir.MMA{}, false
+}
+
+// fragmented makes the product with matrix instructions. Factors that cannot be copied 16 bytes at a time are packed before.
+func (c *product) fragmented(m ir.MMA) ([]ir.Launch, error) {
+	var fitting []tile
+	for _, x := range fragmentTiles {
+		if x.threads() <= c.t.Threads && x.bytes(2) <= c.t.Shared {
+			fitting = append(fitting, x.tile)
+		}
+	}
+	if len(fitting) == 0 {
+		return c.tiled()
+	}
+	var l []ir.Launch
+	if !c.copied(c.a, true, c.m) {
+		l = append(l, c.pack(&c.a, true, c.m))
+	}
+	if !c.copied(c.b, false, c.n) {
+		l = append(l, c.pack(&c.b, false, c.n))
+	}
+	best, parts := c.choose(fitting)
+	for _, x := range fragmentTiles {
+		if x.tile == best {
+			l = append(l, c.split(parts, func(slot int) ir.Launch { return c.fragmentKernel(m, x, parts, slot) })...)
+		}
+	}
+	return l, nil
+}
+
+// copied reports whether 16 bytes of a factor lie side by side in memory, aligned, along one of its dimensions. rows: it is A.
+func (c *product) copied(m matrix, rows bool, extent int) bool {
+	const n = 8
+	return m.aligned(rows, extent, 16, c.batch) == n || m.aligned(!rows, c.k, 16, c.batch) == n
+}
+
+// fragmentFactor says how tiles of a factor are loaded for matrix instructions: as they lie in memory.
+func (k *productKernel) fragmentFactor(x fragmentTile, p strided, a bool, span, extent int) *tileLoad {
+	c := k.c
+	l := &tileLoad{k: k, from: p, lines: a, typ: p.typ, span: span, depth: x.depth, width: 8, async: true, threads: x.threads()}
+	if p.packed || p.aligned(!a, c.k, 16, c.batch) == l.width {
+		l.alongDepth, l.pitch = true, x.depth+fragmentPad
+		l.size = span * l.pitch
+	} else {
+		l.byDepth, l.pitch = true, span+fragmentPad
+		l.size = x.depth * l.pitch
+	}
+	l.edge, l.tail = extent%span != 0, c.k%x.depth != 0
+	return l
+}
+
+// fragmentKernel makes the product, or parts of it, with one shape of tiles.
+func (c *product) fragmentKernel(mma ir.MMA, x fragmentTile, parts, slot int) ir.Launch {
+	k := c.kernel(fmt.Sprintf("product_%v_%dx%d", mma.Type, x.rows, x.cols), x.threads())
+	k.SetSubgroup(32)
+	k.SetBlocks(x.blocks)
+	g := k.grid(x.rows, x.cols, x.depth, parts)
+	lane, warp := k.Lane(), k.Div(k.Thread(), k.Int(32))
+	across := x.cols / x.wide
+	row, col := k.Mul(k.Div(warp, k.Int(across)), k.Int(x.high)), k.Mul(k.Rem(warp, k.Int(across)), k.Int(x.wide))
+
+	const width = 8 // columns that a thread writes
+	e := k.results(g, slot, width)
+	la := k.fragmentFactor(x, k.place("a", c.a, ir.Read, g.batch), true, x.rows, c.m)
+	lb := k.fragmentFactor(x, k.place("b", c.b, ir.Read, g.batch), false, x.cols, c.n)
+	la.limit, la.first, lb.limit, lb.first = g.m, g.row, g.n, g.col
+	la.to, lb.to = k.Shared("a", mma.Type, x.stages*la.size), k.Shared("b", mma.Type, x.stages*lb.size)
+	pitch := x.wide + stagePad
+	ordered := k.Shared("c", dtype.F32, x.threads()/32*16*pitch)
+
+	down, right := x.high/16, x.wide/mma.N
+	fa, fb := k.Fragments("a", mma, ir.A, 2*down), k.Fragments("b", mma, ir.B, 2*right)
+	fc := k.Fragments("c", mma, ir.C, down*right)
+	zero := k.Float(dtype.F32, 0)
+	k.Unroll(down*right, func(i ir.Value) { k.FragFill(fc, i, zero) })
+	steps := x.depth / 16
+	k.pipeline(x.stages, x.depth, g.from, g.end, []*tileLoad{la, lb}, func(stage []ir.Value) {
+		// The fragments of the next step are loaded while those of this one are multiplied.
+		load := func(step int) {
+			half := step % 2
+			for i := range down {
+				k.fragmentLoad(fa, half*down+i, la, stage[0], row, i*16, step*16, la.byDepth)
+			}
+			for j := range right {
+				k.fragmentLoad(fb, half*right+j, lb, stage[1], col, j*mma.N, step*16, !lb.byDepth)
+			}
+		}
+		load(0)
+		for step := range steps {
+			if step+1 < steps {
+				load(step + 1)
+			}
+			half := step % 2
+			k.Unroll(down, func(i ir.Value) {
+				k.Unroll(right, func(j ir.Value) {
+					at := k.Add(k.Mul(i, k.Int(right)), j)
+					k.FragMMA(fc, at, fa, k.plus(i, half*down), fb, k.plus(j, half*right))
+				})
+			})
+		}
+	})
+
+	mine := k.Mul(warp, k.Int(16*pitch))
+	threads := x.wide / width // that write one row
+	k.Unroll(down, func(i ir.Value) {
+		k.SubgroupBarrier()
+		k.Unroll(right, func(j ir.Value) {
+			k.FragStore(fc, k.Add(k.Mul(i, k.Int(right)), j), ordered, k.Add(mine, k.Mul(j, k.Int(mma.N))), k.Int(pitch))
+		})
+		k.SubgroupBarrier()
+		k.Unroll(16*threads/32, func(r ir.Value) {
+			line := k.Add(k.Mul(r, k.Int(32/threads)), k.Div(lane, k.Int(threads)))
+			at := k.Mul(k.Rem(lane, k.Int(threads)), k.Int(width))
+			from := k.Add(mine, k.Add(k.Mul(line, k.Int(pitch)), at))
+			sums := append(k.SharedLoadWide(ordered, from, 4), k.SharedLoadWide(ordered, k.plus(from, 4), 4)...)
+			e.put(k.Add(g.row, k.Add(row, k.Add(k.Mul(i, k.Int(16)), line))), k.Add(g.col, k.Add(col, at)), sums)
+		})
+	})
+	return k.launch(g.size[0], g.size[1], g.size[2])
+}
+
+// fragmentLoad loads fragment i: line lines beyond at, at that depth of the tile. transposed: products lie in rows in memory
+// where the fragment has them in columns, or the other way round.
+func (k *productKernel) fragmentLoad(f ir.Frag, i int, l *tileLoad, stage, at ir.Value, line, depth int, transposed bool) {
+	o := k.plus(at, line)
+	if l.byDepth {
+		o = k.plus(o, depth*l.pitch)
+	} else {
+		o = k.plus(k.Mul(o, k.Int(l.pitch)), depth)
+	}
+	k.FragLoad(f, k.Int(i), l.to, k.Add(stage, o), k.Int(l.pitch), transposed)
+}

@@ -1,0 +1,161 @@
+package template
+
+import (
+	"fmt"
+
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// productGrid is what a block of a product computes.
+type productGrid struct {
+	size      [3]int
+	block     ir.Value   // of the batch's element and the part
+	number    ir.Value   // of the batch's element
+	batch     []ir.Value // its position
+	m, n      ir.Value
+	valid     ir.Value // 0, or whether the block has work
+	row, col  ir.Value // the first of the tile
+	from, end ir.Value // of the depth
+}
+
+// swizzle is how many rows of tiles blocks walk down before they go on to the next column, so that blocks that run together
+// share factors in the cache.
+const swizzle = 8
+
+// grid gives each block a tile of rows×cols elements of C, an element of the batch, and one of parts of the depth.
+func (k *productKernel) grid(rows, cols, depth, parts int) productGrid {
+	c := k.c
+	var g productGrid
+	down, across := ceil(c.m, rows), ceil(c.n, cols)
+	g.m, g.n = k.size("m", c.m), k.size("n", c.n)
+	deep := k.size("k", c.k)
+	group := k.size("group", swizzle*across)
+	id := k.Block(0)
+	first := k.Mul(k.Div(id, group), k.Int(swizzle))
+	high := k.Min(k.Sub(k.size("down", down), first), k.Int(swizzle))
+	in := k.Rem(id, group)
+	g.row = k.Mul(k.Add(first, k.Rem(in, high)), k.Int(rows))
+	g.col = k.Mul(k.Div(in, high), k.Int(cols))
+
+	limit := c.t.Grid[1]
+	if limit == 0 {
+		limit = 65535
+	}
+	number := c.batches() * parts
+	g.size = [3]int{down * across, min(number, limit), ceil(number, limit)}
+	g.number = k.Block(1)
+	if g.size[2] > 1 {
+		g.number = k.Add(k.Mul(k.Block(2), k.Int(limit)), g.number)
+		last := k.size("last", number-1)
+		g.valid = k.Le(g.number, last)
+		g.number = k.Min(g.number, last)
+	}
+	g.block, g.from, g.end = g.number, k.Int(0), deep
+	if parts > 1 {
+		part := k.Rem(g.number, k.Int(parts))
+		g.number = k.Div(g.number, k.Int(parts))
+		chunk := c.chunk(depth, parts)
+		g.from = k.Mul(part, k.size("chunk", chunk))
+		g.end = k.Min(deep, k.Add(g.from, k.size("chunk", chunk)))
+	}
+	g.batch = k.position(g.number, c.batch, "batch")
+	return g
+}
+
+// chunk is the length of a part of the depth: a multiple of the depth of tiles.
+func (c *product) chunk(depth, parts int) int { return ceil(ceil(c.k, parts), depth) * depth }
+
+// choose picks a tile, and the number of parts that the depth is cut into, so that the estimated time is least: rounds of blocks
+// over the multiprocessors, and memory that partial sums take. It depends on shapes and target alone.
+func (c *product) choose(list []tile) (best tile, parts int) {
+	least := -1.0
+	for _, x := range list {
+		for p := 1; p <= 64; p *= 2 {
+			if p > 1 && c.k < 256*p {
+				break
+			}
+			blocks := ceil(c.m, x.rows) * ceil(c.n, x.cols) * c.batches() * p
+			slots := max(c.t.Units, 1) * x.blocks
+			rounds := ceil(blocks, slots)
+			// Below one full round, blocks that run alone on a multiprocessor are quicker.
+			share := float64(x.blocks)
+			if blocks < slots {
+				share = max(1, float64(blocks)/float64(max(c.t.Units, 1)))
+			}
+			work := float64(rounds) * share * float64(x.rows*x.cols) * float64(ceil(c.k, p)+2*x.depth) / x.speed
+			if p > 1 {
+				work += float64(p+1) * float64(c.m*c.n*c.batches()) * 16 / float64(max(c.t.Units, 1))
+				work += 5e5 // a launch
+			}
+			if least < 0 || work < least {
+				least, best, parts = work, x, p
+			}
+		}
+	}
+	return best, parts
+}
+
+// split makes the product of launches of kernel, which is given the slot for partial sums. Of several parts, a second launch adds
+// them up and writes the results.
+func (c *product) split(parts int, kernel func(slot int) ir.Launch) []ir.Launch {
+	if parts == 1 {
+		return []ir.Launch{kernel(0)}
+	}
+	slot := c.temporary(c.batches() * parts * c.m * c.n * c.compute.Size())
+	return []ir.Launch{kernel(slot), c.sum(parts, slot)}
+}
+
+// results is the epilogue of a block: partial sums into slot, or, where that is 0, the results.
+func (k *productKernel) results(g productGrid, slot, width int) *epilogue {
+	if slot == 0 {
+		e := k.epilogue(g.number, g.batch, g.m, g.n, width)
+		e.valid = g.valid
+		return e
+	}
+	c := k.c
+	e := &epilogue{k: k, m: g.m, n: g.n, every: c.n%width == 0, valid: g.valid}
+	e.body = func(_ *ir.Builder, in []ir.Value, _ func(int) ir.Value) []ir.Value { return in }
+	x := strided{matrix: matrix{typ: c.compute, row: c.n, col: 1}, buf: k.memory("partial", c.compute, ir.Write, slot), rowStride: g.n}
+	x.base = k.Mul(g.block, k.Mul(g.m, g.n))
+	e.out = []strided{x}
+	e.wide = []int{min(width, x.aligned(false, c.n, c.t.Wide, nil))}
+	return e
+}
+
+// sum adds up partial sums in order and writes the results: some neighbouring elements of a row each thread.
+func (c *product) sum(parts, slot int) ir.Launch {
+	const threads = 256
+	k := c.kernel(fmt.Sprintf("product_sum_%v", c.compute), threads)
+	width := max(1, c.t.Wide/c.compute.Size())
+	for c.n%width != 0 {
+		width /= 2
+	}
+	groups := c.batches() * c.m * c.n / width
+	m, n := k.size("m", c.m), k.size("n", c.n)
+	across := k.Div(n, k.Int(width))
+	from := k.memory("partial", c.compute, ir.Read, slot)
+	position := k.Add(k.Mul(k.Block(0), k.Int(threads)), k.Thread())
+	last := k.size("last", groups-1)
+	id := k.Min(position, last)
+	col, line := k.Mul(k.Rem(id, across), k.Int(width)), k.Div(id, across)
+	row, number := k.Rem(line, m), k.Div(line, m)
+	e := k.epilogue(number, k.position(number, c.batch, "batch"), m, n, width)
+	e.valid = k.Le(position, last)
+	sums := k.Local("sum", c.compute, width)
+	for i := range width {
+		k.Set(sums, k.Int(i), k.Const(c.compute, 0))
+	}
+	first := k.Mul(number, k.Int(parts))
+	k.For(k.Int(0), k.Int(parts), 1, func(part ir.Value) {
+		at := k.Add(k.Mul(k.Add(k.Mul(k.Add(first, part), m), row), n), col)
+		for i, v := range k.LoadWide(from, at, width) {
+			k.Set(sums, k.Int(i), k.Add(k.Get(sums, k.Int(i)), v))
+		}
+	})
+	total := make([]ir.Value, width)
+	for i := range total {
+		total[i] = k.Get(sums, k.Int(i))
+	}
+	e.put(row, col, total)
+	return k.launch(ceil(groups, threads), 1, 1)
+}

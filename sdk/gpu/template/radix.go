@@ -1,0 +1,284 @@
+package template
+
+import (
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// radix is a stable sort by digits from the lowest up. Each pass counts the digits of each tile, scans the counts of a line, digits
+// before tiles, and moves the elements of each tile to their places.
+type radix struct {
+	sorting
+	digitBits, threads, items, tiles int
+	ballot                           bool // ranks come from ballots of subgroups, otherwise from counters of each thread
+}
+
+func (r radix) digits() int { return 1 << r.digitBits }
+func (r radix) tile() int   { return r.threads * r.items }
+
+func (s *sequence) sortRadix(k sorting, x, values, indices place) {
+	r := radix{sorting: k, digitBits: 8, threads: 256, items: 16, ballot: true}
+	limit := min(s.t.Shared, 48<<10) - 1<<10
+	if s.t.Subgroup < 8 || s.t.Subgroup > 32 || s.t.Threads < 256 {
+		r.ballot, r.digitBits, r.items = false, 4, 8
+		for r.threads > min(max(s.t.Threads, 1), 256) || r.shared(s.t) > limit {
+			r.threads /= 2
+		}
+	}
+	for r.shared(s.t) > limit && r.items > 1 {
+		r.items /= 2
+	}
+	r.tiles = (k.n + r.tile() - 1) / r.tile()
+	passes := max((k.bits+r.digitBits-1)/r.digitBits, 1)
+	// Two pairs of buffers take turns; none is needed for a single pass.
+	var keys, order [2]place
+	for i := range min(passes-1, 2) {
+		keys[i], order[i] = s.temp(k.rows*k.n*k.d.Size()), s.temp(4*k.rows*k.n)
+	}
+	size := k.rows * r.digits() * r.tiles
+	counts, starts := s.temp(4*size), s.temp(4*size)
+	for i := range passes {
+		m := radixPass{radix: r, shift: i * r.digitBits, first: i == 0, last: i == passes-1, keys: x, starts: starts}
+		if i > 0 {
+			m.keys, m.order = keys[(i-1)%2], order[(i-1)%2]
+		}
+		m.toKeys, m.toOrder = keys[i%2], order[i%2]
+		if m.last {
+			m.toKeys, m.toOrder = values, indices
+		}
+		s.radixCount(m, counts)
+		s.scan(Lines{Outer: k.rows, N: r.digits() * r.tiles, Inner: 1, Exclusive: true}, runningJoin{joinerOf(s.t, JoinAdd, dtype.U32)}, counts, starts)
+		s.radixMove(m)
+	}
+}
+
+// shared is the bytes of shared memory that a block needs.
+func (r radix) shared(t Target) int {
+	counters := r.digits() * r.threads
+	if r.ballot {
+		counters = r.digits() * (r.threads/t.Subgroup + 1)
+	}
+	return 4*counters + r.tile()*(r.d.Size()+4)
+}
+
+// radixPass is one pass of a radix sort.
+type radixPass struct {
+	radix
+	shift                        int
+	shiftOf                      ir.Value // as a parameter, so that passes share a kernel
+	first, last                  bool
+	keys, order, toKeys, toOrder place
+	starts                       place
+}
+
+// from is where element i of a line is read.
+func (m radixPass) from(p *step, row, i ir.Value) ir.Value {
+	if m.first {
+		return m.at(p, row, i, m.n)
+	}
+	return p.join([]int{m.rows, m.n}, row, i)
+}
+
+// digit is the digit of a loaded element, below digits.
+func (m radixPass) digit(p *step, raw ir.Value) ir.Value {
+	key := m.key(p, raw)
+	d := p.TypeOf(key)
+	key = p.Binary(ir.Shr, key, m.shiftOf)
+	return p.Cast(p.Index, p.And(key, p.Const(d, uint64(m.digits()-1))))
+}
+
+// beginTiles starts a kernel with a block for each tile of each line. Blocks beyond the last do the work of the last again.
+func (s *sequence) beginTiles(name string, m *radixPass) (p *step, row, tile ir.Value) {
+	p = s.begin(name, m.threads, m.rows*m.tiles, m.rows*m.tiles*max(m.tile(), m.digits()))
+	p.args = append(p.args, ir.Arg{Bits: uint64(m.shift)})
+	m.shiftOf = p.Scalar("shift", m.word())
+	c := p.split(p.Min(p.blocks, p.Int(m.rows*m.tiles-1)), m.rows, m.tiles)
+	return p, c[0], c[1]
+}
+
+func (s *sequence) radixCount(m radixPass, counts place) {
+	p, row, tile := s.beginTiles("radix_count", &m)
+	from, to := p.buffer("keys", m.carrier(), ir.Read, m.keys), p.buffer("counts", dtype.U32, ir.Write, counts)
+	used := p.Lt(p.blocks, p.Int(m.rows*m.tiles))
+	seen := p.Shared("seen", dtype.U32, m.digits())
+	p.For(p.Thread(), p.Int(m.digits()), m.threads, func(d ir.Value) { p.SharedStore(seen, d, p.Const(dtype.U32, 0)) })
+	p.Barrier()
+	base := p.Add(p.Mul(tile, p.Int(m.tile())), p.Thread())
+	for k := range m.items {
+		i := p.Add(base, p.Int(k*m.threads))
+		p.If(p.Lt(i, p.Int(m.n)), func() {
+			p.SharedAdd(seen, m.digit(p, p.Load(from, m.from(p, row, i))), p.Const(dtype.U32, 1))
+		})
+	}
+	p.Barrier()
+	p.If(used, func() {
+		p.For(p.Thread(), p.Int(m.digits()), m.threads, func(d ir.Value) {
+			p.Store(to, p.join([]int{m.rows, m.digits(), m.tiles}, row, d, tile), p.SharedLoad(seen, d))
+		})
+	})
+	s.end(p)
+}
+
+func (s *sequence) radixMove(m radixPass) {
+	p, row, tile := s.beginTiles("radix_move", &m)
+	from := p.buffer("keys", m.carrier(), ir.Read, m.keys)
+	order, toKeys := ir.Buf(-1), ir.Buf(-1)
+	if !m.first {
+		order = p.buffer("order", dtype.U32, ir.Read, m.order)
+	}
+	if !m.last || !m.places {
+		toKeys = p.buffer("to_keys", m.carrier(), ir.Write, m.toKeys)
+	}
+	d := dtype.U32
+	if m.last {
+		d = m.index
+	}
+	toOrder := p.buffer("to_order", d, ir.Write, m.toOrder)
+	starts := p.buffer("starts", dtype.U32, ir.Read, m.starts)
+	used := p.Lt(p.blocks, p.Int(m.rows*m.tiles))
+	keys, places := p.Shared("tile_keys", m.carrier(), m.tile()), p.Shared("tile_order", dtype.U32, m.tile())
+	base := p.Mul(tile, p.Int(m.tile()))
+
+	load := func(i ir.Value) (raw, place, digit ir.Value) {
+		inside := p.Lt(i, p.Int(m.n))
+		at := m.from(p, row, p.Min(i, p.Int(m.n-1)))
+		raw, place = p.Load(from, at), p.Cast(dtype.U32, i)
+		if !m.first {
+			place = p.Load(order, at)
+		}
+		return raw, place, p.Select(inside, m.digit(p, raw), p.Int(m.digits()-1)) // what is beyond the end comes last
+	}
+	var first func(digit ir.Value) ir.Value
+	if m.ballot {
+		first = m.rankByBallot(p, base, load, keys, places)
+	} else {
+		first = m.rankByCounters(p, base, load, keys, places)
+	}
+	p.Barrier()
+	for k := range m.items {
+		e := p.Add(p.Thread(), p.Int(k*m.threads))
+		p.If(p.And(used, p.Lt(p.Add(base, e), p.Int(m.n))), func() {
+			raw, place := p.SharedLoad(keys, e), p.SharedLoad(places, e)
+			digit := m.digit(p, raw)
+			start := p.Min(p.Load(starts, p.join([]int{m.rows, m.digits(), m.tiles}, row, digit, tile)), p.Const(dtype.U32, uint64(m.n)))
+			own := p.Cast(p.Index, p.Min(first(digit), p.Const(dtype.U32, uint64(m.tile()))))
+			to := p.Add(p.Cast(p.Index, start), p.Sub(e, own))
+			if !m.last {
+				at := p.join([]int{m.rows, m.n}, row, p.clamp(to, 0, m.n-1))
+				p.Store(toKeys, at, raw)
+				p.Store(toOrder, at, place)
+				return
+			}
+			p.If(p.Lt(to, p.Int(m.keep)), func() {
+				at := m.at(p, row, p.clamp(to, 0, m.keep-1), m.keep)
+				if !m.places {
+					p.Store(toKeys, at, raw)
+				}
+				p.Store(toOrder, at, p.Cast(m.index, place))
+			})
+		})
+	}
+	s.end(p)
+}
+
+// rankByBallot puts the elements of a tile in the order of their digits into shared memory, and returns where the elements of a
+// digit begin there. Each subgroup has neighbouring elements and counters of its own; lanes with equal digits find each other by ballots.
+func (m radixPass) rankByBallot(p *step, base ir.Value, load func(ir.Value) (raw, place, digit ir.Value), keys, places ir.Mem) func(ir.Value) ir.Value {
+	size := p.t.Subgroup
+	p.SetSubgroup(size)
+	groups := m.threads / size
+	u32 := func(n uint64) ir.Value { return p.Const(dtype.U32, n) }
+	counters, begins := p.Shared("counters", dtype.U32, groups*m.digits()), p.Shared("begins", dtype.U32, m.digits())
+	thread, lane := p.Thread(), p.Lane()
+	group := p.Div(thread, p.Int(size))
+	p.For(thread, p.Int(groups*m.digits()), m.threads, func(i ir.Value) { p.SharedStore(counters, i, u32(0)) })
+	p.Barrier()
+	raw, place := make([]ir.Value, m.items), make([]ir.Value, m.items)
+	slot, rank := make([]ir.Value, m.items), make([]ir.Value, m.items)
+	below := p.Sub(p.Binary(ir.Shl, u32(1), p.Cast(dtype.U32, lane)), u32(1))
+	mine := p.Add(p.Add(base, p.Mul(group, p.Int(size*m.items))), lane)
+	for k := range m.items {
+		var digit ir.Value
+		raw[k], place[k], digit = load(p.Add(mine, p.Int(k*size)))
+		same := u32(^uint64(0) >> 32)
+		code := p.Cast(dtype.U32, digit)
+		for b := range m.digitBits {
+			set := p.Ne(p.And(code, u32(1<<b)), u32(0))
+			votes := p.Ballot(set)
+			same = p.And(same, p.Select(set, votes, p.Unary(ir.Not, votes)))
+		}
+		if size < 32 {
+			same = p.And(same, u32(1<<size-1))
+		}
+		before := p.PopCount(p.And(same, below))
+		slot[k] = p.Add(p.Mul(group, p.Int(m.digits())), digit)
+		seen := p.SharedLoad(counters, slot[k])
+		p.SubgroupBarrier()
+		p.If(p.Eq(before, u32(0)), func() { p.SharedStore(counters, slot[k], p.Add(seen, p.PopCount(same))) })
+		p.SubgroupBarrier()
+		rank[k] = p.Add(seen, before)
+	}
+	p.Barrier()
+	sum := p.newState("digit", runningJoin{joinerOf(p.t, JoinAdd, dtype.U32)})
+	inside := p.Lt(thread, p.Int(m.digits()))
+	p.If(inside, func() {
+		for g := range groups {
+			at := p.Add(p.Int(g*m.digits()), thread)
+			n := p.SharedLoad(counters, at)
+			p.SharedStore(counters, at, sum.get()[0])
+			sum.put([]ir.Value{p.Add(sum.get()[0], n)})
+		}
+	})
+	start, _ := p.newBlockScan(runningJoin{joinerOf(p.t, JoinAdd, dtype.U32)}).scan(sum.get())
+	p.If(inside, func() { p.SharedStore(begins, thread, start[0]) })
+	p.Barrier()
+	for k := range m.items {
+		digit := p.Sub(slot[k], p.Mul(group, p.Int(m.digits())))
+		to := p.Add(p.Add(p.SharedLoad(begins, p.clamp(digit, 0, m.digits()-1)), p.SharedLoad(counters, slot[k])), rank[k])
+		at := p.Cast(p.Index, p.Min(to, u32(uint64(m.tile()-1))))
+		p.SharedStore(keys, at, raw[k])
+		p.SharedStore(places, at, place[k])
+	}
+	return func(digit ir.Value) ir.Value { return p.SharedLoad(begins, digit) }
+}
+
+// rankByCounters does the same with a counter for each digit of each thread, whose elements are neighbours.
+func (m radixPass) rankByCounters(p *step, base ir.Value, load func(ir.Value) (raw, place, digit ir.Value), keys, places ir.Mem) func(ir.Value) ir.Value {
+	u32 := func(n uint64) ir.Value { return p.Const(dtype.U32, n) }
+	counters := p.Shared("counters", dtype.U32, m.digits()*m.threads)
+	thread := p.Thread()
+	for d := range m.digits() {
+		p.SharedStore(counters, p.Add(p.Int(d*m.threads), thread), u32(0))
+	}
+	raw, place := make([]ir.Value, m.items), make([]ir.Value, m.items)
+	slot, rank := make([]ir.Value, m.items), make([]ir.Value, m.items)
+	mine := p.Add(base, p.Mul(thread, p.Int(m.items)))
+	for k := range m.items {
+		var digit ir.Value
+		raw[k], place[k], digit = load(p.Add(mine, p.Int(k)))
+		slot[k] = p.Add(p.Mul(digit, p.Int(m.threads)), thread)
+		rank[k] = p.SharedLoad(counters, slot[k])
+		p.SharedStore(counters, slot[k], p.Add(rank[k], u32(1)))
+	}
+	p.Barrier()
+	counts := make([]ir.Value, m.digits())
+	all := u32(0)
+	for k := range counts {
+		counts[k] = p.SharedLoad(counters, p.Add(p.Mul(thread, p.Int(m.digits())), p.Int(k)))
+		all = p.Add(all, counts[k])
+	}
+	before, _ := p.newBlockScan(runningJoin{joinerOf(p.t, JoinAdd, dtype.U32)}).scan([]ir.Value{all})
+	run := before[0]
+	for k, n := range counts {
+		p.SharedStore(counters, p.Add(p.Mul(thread, p.Int(m.digits())), p.Int(k)), run)
+		run = p.Add(run, n)
+	}
+	p.Barrier()
+	for k := range m.items {
+		to := p.Add(p.SharedLoad(counters, slot[k]), rank[k])
+		at := p.Cast(p.Index, p.Min(to, u32(uint64(m.tile()-1))))
+		p.SharedStore(keys, at, raw[k])
+		p.SharedStore(places, at, place[k])
+	}
+	return func(digit ir.Value) ir.Value { return p.SharedLoad(counters, p.Mul(digit, p.Int(m.threads))) }
+}

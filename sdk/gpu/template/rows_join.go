@@ -1,0 +1,105 @@
+package template
+
+import (
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// sums is the states of a pass in the local arrays of a thread: lanes of them, joined in the end.
+type sums struct {
+	m     *maker
+	p     *Pass
+	lanes int
+	vars  []ir.Var // by value of the state
+}
+
+func newSums(m *maker, p *Pass, lanes int) *sums {
+	s := &sums{m: m, p: p, lanes: lanes}
+	zero := p.Zero(m.Builder)
+	for i, d := range p.State {
+		s.vars = append(s.vars, m.Local(numbered("state", i), d, lanes))
+		for k := range lanes {
+			m.Set(s.vars[i], m.Int(k), zero[i])
+		}
+	}
+	return s
+}
+
+// get is the state of a lane.
+func (s *sums) get(lane int) []ir.Value {
+	v := make([]ir.Value, len(s.vars))
+	for i, l := range s.vars {
+		v[i] = s.m.Get(l, s.m.Int(lane))
+	}
+	return v
+}
+
+// add joins a state to that of a lane.
+func (s *sums) add(lane int, state []ir.Value) {
+	for i, v := range s.p.Join(s.m.Builder, s.get(lane), state) {
+		s.m.Set(s.vars[i], s.m.Int(lane), v)
+	}
+}
+
+// total is the join of all lanes, pairwise.
+func (s *sums) total() []ir.Value {
+	all := make([][]ir.Value, s.lanes)
+	for k := range all {
+		all[k] = s.get(k)
+	}
+	for len(all) > 1 {
+		half := (len(all) + 1) / 2
+		for k := half; k < len(all); k++ {
+			all[k-half] = s.p.Join(s.m.Builder, all[k-half], all[k])
+		}
+		all = all[:half]
+	}
+	return all[0]
+}
+
+// acrossLanes joins the states of lanes neighbouring threads of a subgroup, a power of two; each of them has the result.
+func acrossLanes(m *maker, p *Pass, state []ir.Value, lanes int) []ir.Value {
+	for mask := lanes / 2; mask > 0; mask /= 2 {
+		other := make([]ir.Value, len(state))
+		for i, v := range state {
+			other[i] = m.ShuffleXor(v, mask)
+		}
+		state = p.Join(m.Builder, state, other)
+	}
+	return state
+}
+
+// board is where the subgroups of a block leave their states for each other.
+type board struct {
+	m    *maker
+	p    *Pass
+	n    int // subgroups
+	mems []ir.Mem
+}
+
+func newBoard(m *maker, p *Pass, threads int) *board {
+	b := &board{m: m, p: p, n: threads / m.t.Subgroup}
+	for i, d := range p.State {
+		b.mems = append(b.mems, m.Shared(numbered("board", i), d, b.n))
+	}
+	return b
+}
+
+// join joins the states of all threads of the block, each of which has the result. The threads meet at a barrier; before the
+// board is used again they have to meet at another one.
+func (b *board) join(state []ir.Value) []ir.Value {
+	m := b.m
+	state = acrossLanes(m, b.p, state, m.t.Subgroup)
+	lane := m.Lane()
+	group := m.Div(m.Thread(), m.Int(m.t.Subgroup))
+	m.If(m.Eq(lane, m.Int(0)), func() {
+		for i, v := range state {
+			m.SharedStore(b.mems[i], group, v)
+		}
+	})
+	m.Barrier()
+	from := m.Rem(lane, m.Int(b.n))
+	for i := range state {
+		state[i] = m.SharedLoad(b.mems[i], from)
+	}
+	return acrossLanes(m, b.p, state, b.n)
+}

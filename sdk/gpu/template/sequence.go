@@ -1,0 +1,227 @@
+package template
+
+import (
+	"math"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// sequence collects the launches and temporaries of a Work.
+type sequence struct {
+	t     Target
+	work  ir.Work
+	slots int // operands and results
+}
+
+// place is where the elements of an operand begin: a slot and an offset in bytes.
+type place struct {
+	slot   int
+	offset int64
+}
+
+// newSequence begins a Work with so many operands and results. faulty ones can meet an index out of range.
+func newSequence(t Target, slots int, faulty bool) *sequence {
+	s := &sequence{t: t, slots: slots}
+	if faulty {
+		s.work.Fault = true
+		s.temp(4)
+	}
+	return s
+}
+
+// temp adds a temporary.
+func (s *sequence) temp(bytes int) place {
+	s.work.Temps = append(s.work.Temps, int64(max(bytes, 16)))
+	return place{slot: s.slots + len(s.work.Temps) - 1}
+}
+
+// fault is the word of Work.Fault.
+func (s *sequence) fault() place { return place{slot: s.slots} }
+
+// placeOf is where o begins, being the contents of a slot.
+func placeOf(slot int, o Operand) place {
+	return place{slot, int64(o.View.Offset) * int64(o.Type.Size())}
+}
+
+// step is a launch under construction: a kernel and the arguments of its parameters.
+type step struct {
+	*ir.Builder
+	t       Target
+	threads int // of a block
+	args    []ir.Arg
+	grid    [3]int
+	blocks  ir.Value      // the block's number over the whole grid
+	shared  []dtype.DType // types of shared arrays
+}
+
+// begin starts a kernel that runs on so many blocks of so many threads. Indices are 64 bits wide where there are more threads, or
+// numbers to compute with, than 32 bits hold.
+func (s *sequence) begin(name string, threads, blocks, numbers int) *step {
+	p := &step{Builder: ir.New(name, threads), t: s.t, threads: threads, grid: spread(s.t, blocks)}
+	if p.grid[0]*p.grid[1]*p.grid[2] > math.MaxInt32/threads || numbers > math.MaxInt32 {
+		p.Index = dtype.I64
+	}
+	p.blocks = p.Block(0)
+	for axis, below := 1, p.grid[0]; axis < 3 && p.grid[axis] > 1; axis++ {
+		p.blocks = p.Add(p.blocks, p.Mul(p.Block(axis), p.Int(below)))
+		below *= p.grid[axis]
+	}
+	return p
+}
+
+// end adds the launch to the sequence.
+func (s *sequence) end(p *step) {
+	s.work.Launches = append(s.work.Launches, ir.Launch{Kernel: p.Kernel(), Grid: p.grid, Args: p.args})
+}
+
+// spread is a grid of at least so many blocks within the limits of the target, with few more than needed.
+func spread(t Target, blocks int) [3]int {
+	g := [3]int{max(blocks, 1), 1, 1}
+	for axis := 0; axis < 2 && t.Grid[axis] > 0 && g[axis] > t.Grid[axis]; axis++ {
+		g[axis+1] = (g[axis] + t.Grid[axis] - 1) / t.Grid[axis]
+		g[axis] = (g[axis] + g[axis+1] - 1) / g[axis+1]
+	}
+	return g
+}
+
+// buffer adds a buffer parameter and its argument.
+func (p *step) buffer(name string, d dtype.DType, a ir.Access, at place) ir.Buf {
+	p.args = append(p.args, ir.Arg{Slot: at.slot, Offset: at.offset})
+	return p.Buffer(name, d, a)
+}
+
+// number adds a scalar parameter of the type of indices, for sizes that should not make a kernel of their own.
+func (p *step) number(name string, v int) ir.Value {
+	p.args = append(p.args, ir.Arg{Bits: uint64(int64(v))})
+	return p.Scalar(name, p.Index)
+}
+
+// item is the number of the thread over the whole grid.
+func (p *step) item() ir.Value {
+	return p.Add(p.Mul(p.blocks, p.Int(p.threads)), p.Thread())
+}
+
+// split takes numbers i into coordinates, the last changing fastest. The first has no bound of its own.
+func (p *step) split(i ir.Value, dims ...int) []ir.Value {
+	out := make([]ir.Value, len(dims))
+	for k := len(dims) - 1; k >= 0; k-- {
+		switch {
+		case k == 0:
+			out[k] = i
+		case dims[k] <= 1:
+			out[k] = p.Int(0)
+		default:
+			out[k] = p.Rem(i, p.Int(dims[k]))
+			i = p.Div(i, p.Int(dims[k]))
+		}
+	}
+	return out
+}
+
+// join is the inverse of split: coordinates to a number.
+func (p *step) join(dims []int, coords ...ir.Value) ir.Value {
+	i := coords[0]
+	for k := 1; k < len(coords); k++ {
+		i = p.Add(p.Mul(i, p.Int(dims[k])), coords[k])
+	}
+	return i
+}
+
+// clamp brings an integer into [lo, hi].
+func (p *step) clamp(v ir.Value, lo, hi int) ir.Value {
+	d := p.TypeOf(v)
+	return p.Min(p.Max(v, p.Const(d, uint64(int64(lo)))), p.Const(d, uint64(int64(hi))))
+}
+
+// guarded is index v as a position in [0, n), n being 1 or more; where it lies outside, the fault is set.
+func (p *step) guarded(v ir.Value, n int, fault ir.Buf) ir.Value {
+	inside := p.clamp(v, 0, n-1)
+	p.If(p.Ne(inside, v), func() { p.raise(fault) })
+	return p.Cast(p.Index, inside)
+}
+
+// raise sets the fault.
+func (p *step) raise(fault ir.Buf) {
+	p.Atomic(ir.AtomicMax, fault, p.Int(0), p.Const(dtype.U32, 1))
+}
+
+// each builds a kernel of one thread for each of n items.
+func (s *sequence) each(name string, n, elements int, build func(p *step) func(i ir.Value)) {
+	const threads = 256
+	p := s.begin(name, threads, (n+threads-1)/threads, max(n, elements))
+	body := build(p)
+	limit := p.number("n", n)
+	i := p.item()
+	p.If(p.Lt(i, limit), func() { body(i) })
+	s.end(p)
+}
+
+// unit is how bytes are moved that nothing is computed with: width elements of a type at a time.
+type unit struct {
+	d     dtype.DType
+	width int
+}
+
+// bytes is the size of a unit.
+func (u unit) bytes() int { return u.d.Size() * u.width }
+
+// unitOf is the widest unit of which all the given numbers of bytes are multiples.
+func unitOf(t Target, bytes ...int) unit {
+	n := max(t.Wide, 8)
+	if n > 16 {
+		n = 16
+	}
+	for _, b := range bytes {
+		for n > 1 && b%n != 0 {
+			n /= 2
+		}
+	}
+	switch {
+	case n >= 4:
+		return unit{dtype.U32, n / 4}
+	case n == 2:
+		return unit{dtype.U16, 1}
+	}
+	return unit{dtype.U8, 1}
+}
+
+// zeros is n zeros of type d.
+func (p *step) zeros(d dtype.DType, n int) []ir.Value {
+	v := make([]ir.Value, n)
+	for k := range v {
+		v[k] = p.Const(d, 0)
+	}
+	return v
+}
+
+// sharedRun is n neighbouring elements of a shared array from at on, a multiple of n, in accesses as wide as they may be.
+func (p *step) sharedRun(m ir.Mem, at ir.Value, n int) []ir.Value {
+	var out []ir.Value
+	for w := p.widest(m, n); len(out) < n; {
+		out = append(out, p.SharedLoadWide(m, p.Add(at, p.Int(len(out))), w)...)
+	}
+	return out
+}
+
+// sharedPut is the inverse of sharedRun.
+func (p *step) sharedPut(m ir.Mem, at ir.Value, v []ir.Value) {
+	for w, k := p.widest(m, len(v)), 0; k < len(v); k += w {
+		p.SharedStore(m, p.Add(at, p.Int(k)), v[k:k+w]...)
+	}
+}
+
+// widest is the greatest power of two that divides n and is no more elements of m than an access may have.
+func (p *step) widest(m ir.Mem, n int) int {
+	w := 1
+	for n%(2*w) == 0 && 2*w*p.shared[m].Size() <= max(p.t.Wide, 1) {
+		w *= 2
+	}
+	return w
+}
+
+// Shared adds an array in the memory of the block.
+func (p *step) Shared(name string, d dtype.DType, n int) ir.Mem {
+	p.shared = append(p.shared, d)
+	return p.Builder.Shared(name, d, n)
+}

@@ -1,0 +1,163 @@
+package template
+
+import (
+	"math"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// Windows is windows that slide over the trailing dimensions of a tensor. Element k of a window at o along such a dimension is at
+// o·Stride + k·Dilation - Before, and takes no part where that lies outside.
+type Windows struct {
+	In, Out                        []int // shapes; leading dimensions are equal
+	Size, Stride, Dilation, Before []int // one for each trailing dimension
+}
+
+// WindowReduce is slot 1, the elements of slot 0 in each window combined, and with indices slot 2 (i64), the place of the first greatest
+// within the trailing dimensions, -1 for an empty window.
+func WindowReduce(t Target, w Windows, how Join, indices bool, x, y, at Operand) ir.Work {
+	slots := 2
+	states := windowStates{runningJoin{joinerOf(t, how, x.Type)}}
+	to := []place{placeOf(1, y)}
+	if indices {
+		slots, states, to = 3, append(states, runningIndex{joinerOf(t, how, x.Type)}), append(to, placeOf(2, at))
+	}
+	s := newSequence(t, slots, false)
+	n := volume(w.Out)
+	if n == 0 {
+		return s.work
+	}
+	if volume(w.Size) >= 1024 && n < 1<<14 && volume(w.In) > 0 {
+		s.windowBlocks(w, states, placeOf(0, x), to)
+	} else {
+		s.windowThreads(w, states, placeOf(0, x), to)
+	}
+	return s.work
+}
+
+// windowStates is what is found in a window: a value, and a place.
+type windowStates []running
+
+// reach is the greatest number that the indices of w compute with.
+func (w Windows) reach() int {
+	n := max(volume(w.In), volume(w.Out))
+	for d, size := range w.Size {
+		n = max(n, 2*(w.Out[len(w.Out)-len(w.Size)+d]*w.Stride[d]+size*w.Dilation[d]+max(w.Before[d], -w.Before[d])))
+	}
+	return n
+}
+
+// windowThreads has a thread for each window.
+func (s *sequence) windowThreads(w Windows, states windowStates, x place, to []place) {
+	s.each("window", volume(w.Out), w.reach(), func(p *step) func(ir.Value) {
+		b := states.buffers(p, x, to)
+		first := len(w.In) - len(w.Size)
+		return func(i ir.Value) {
+			o := p.split(i, w.Out...)
+			found := states.begin(p)
+			var visit func(d int, coords []ir.Value)
+			visit = func(d int, coords []ir.Value) {
+				if d == len(w.Size) {
+					found.add(w, b, coords)
+					return
+				}
+				p.For(p.Int(0), p.Int(w.Size[d]), 1, func(k ir.Value) {
+					w.inside(p, d, o[first+d], k, func(c ir.Value) { visit(d+1, append(coords[:len(coords):len(coords)], c)) })
+				})
+			}
+			if volume(w.In) > 0 {
+				visit(0, o[:first])
+			}
+			found.store(b, i)
+		}
+	})
+}
+
+// windowBlocks has a block for each window, whose threads have neighbouring parts of it.
+func (s *sequence) windowBlocks(w Windows, states windowStates, x place, to []place) {
+	const threads = 128
+	n, size := volume(w.Out), volume(w.Size)
+	p := s.begin("window_blocks", threads, n, max(w.reach(), size+threads))
+	b := states.buffers(p, x, to)
+	first := len(w.In) - len(w.Size)
+	i := p.Min(p.blocks, p.Int(n-1))
+	o := p.split(i, w.Out...)
+	found := states.begin(p)
+	each := (size + threads - 1) / threads
+	lo := p.Mul(p.Thread(), p.Int(each))
+	p.For(lo, p.Min(p.Add(lo, p.Int(each)), p.Int(size)), 1, func(k ir.Value) {
+		q := p.split(k, w.Size...)
+		var visit func(d int, coords []ir.Value)
+		visit = func(d int, coords []ir.Value) {
+			if d == len(w.Size) {
+				found.add(w, b, coords)
+				return
+			}
+			w.inside(p, d, o[first+d], q[d], func(c ir.Value) { visit(d+1, append(coords[:len(coords):len(coords)], c)) })
+		}
+		visit(0, o[:first])
+	})
+	for k, r := range states {
+		found.vars[k].put(p.newBlockScan(r).total(found.vars[k].get()))
+	}
+	p.If(p.And(p.Lt(p.blocks, p.Int(n)), p.Eq(p.Thread(), p.Int(0))), func() { found.store(b, i) })
+	s.end(p)
+}
+
+// inside runs body where element k of a window at o along trailing dimension d is an element of the tensor.
+func (w Windows) inside(p *step, d int, o, k ir.Value, body func(c ir.Value)) {
+	size := w.In[len(w.In)-len(w.Size)+d]
+	c := p.Add(p.Mul(o, p.Int(w.Stride[d])), p.Sub(p.Mul(k, p.Int(w.Dilation[d])), p.Int(w.Before[d])))
+	within := p.clamp(c, 0, size-1)
+	p.If(p.Eq(c, within), func() { body(within) })
+}
+
+type windowBuffers struct {
+	x  ir.Buf
+	to []ir.Buf
+}
+
+func (s windowStates) buffers(p *step, x place, to []place) windowBuffers {
+	b := windowBuffers{x: p.buffer("x", s[0].in(), ir.Read, x)}
+	for k, r := range s {
+		b.to = append(b.to, p.buffer([]string{"y", "indices"}[k], r.out(), ir.Write, to[k]))
+	}
+	return b
+}
+
+// windowFound is what a thread has found so far.
+type windowFound struct {
+	p      *step
+	states windowStates
+	vars   []stateVar
+}
+
+func (s windowStates) begin(p *step) windowFound {
+	f := windowFound{p: p, states: s}
+	for k, r := range s {
+		f.vars = append(f.vars, p.newState([]string{"value", "place"}[k], r))
+	}
+	return f
+}
+
+// add takes the element at coords in.
+func (f windowFound) add(w Windows, b windowBuffers, coords []ir.Value) {
+	p, first := f.p, len(w.In)-len(w.Size)
+	v := p.Load(b.x, p.join(w.In, coords...))
+	at := p.join(w.In[first:], coords[first:]...)
+	for k, r := range f.states {
+		f.vars[k].put(r.join(p.Builder, f.vars[k].get(), r.lift(p.Builder, v, at)))
+	}
+}
+
+// store stores what was found as element i.
+func (f windowFound) store(b windowBuffers, i ir.Value) {
+	for k, r := range f.states {
+		v := r.lower(f.p.Builder, f.vars[k].get())
+		if k > 0 {
+			v = f.p.Select(f.p.Eq(v, f.p.Const(dtype.I64, math.MaxInt64)), f.p.Const(dtype.I64, ^uint64(0)), v)
+		}
+		f.p.Store(b.to[k], i, v)
+	}
+}

@@ -1,0 +1,151 @@
+package gpu
+
+import (
+	"slices"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program/group"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/sdk/gpu/lower"
+)
+
+// tensor is where the elements of a tensor of a program are: a view of a buffer.
+type tensor struct {
+	buffer int
+	view   shape.View
+}
+
+// contiguous is the tensor that a buffer is made for.
+func contiguous(buffer int, d op.Desc) tensor { return tensor{buffer, shape.Contiguous(d.Shape)} }
+
+// whole reports whether the elements of d lie in row-major order at the beginning of their buffer.
+func (t tensor) whole() bool { return t.view.Offset == 0 && t.view.IsContiguous() }
+
+// viewOf is the result of a node that moves no element as a view of its operand, false where it needs a copy.
+func viewOf(n *op.Node, in shape.View) (shape.View, bool) {
+	out := n.Outputs[0].Shape
+	switch n.Op {
+	case op.Copy:
+		return in, true
+	case op.Reshape:
+		return in.Reshape(out)
+	case op.Permute:
+		return in.Permute(n.Attrs.Ints("axes")), true
+	case op.Expand:
+		return in.Expand(out), true
+	case op.Slice:
+		return in.Slice(n.Attrs.Ints("start"), n.Attrs.Ints("step"), out), true
+	case op.Flip:
+		return in.Flip(n.Attrs.Ints("axes")), true
+	}
+	return shape.View{}, false
+}
+
+// moves reports whether a node of op c can be a view.
+func moves(c op.Code) bool {
+	switch c {
+	case op.Copy, op.Reshape, op.Permute, op.Expand, op.Slice, op.Flip:
+		return true
+	}
+	return false
+}
+
+// asView makes the result of a group a view, where it is one movement whose users all take what comes of it.
+func (b *builder) asView(x *group.Group) bool {
+	if x.Anchor == group.None || x.Kind != group.Single || !moves(b.g.Nodes[x.Anchor].Op) {
+		return false
+	}
+	n := &b.g.Nodes[x.Anchor]
+	from := b.at[n.Inputs[0]]
+	if from.buffer == none {
+		return false
+	}
+	v, ok := viewOf(n, from.view)
+	if !ok {
+		return false
+	}
+	t := tensor{from.buffer, v}
+	if !b.taken(n.Outputs[0], t) {
+		return false
+	}
+	b.at[n.Outputs[0].ID] = t
+	return true
+}
+
+// asNumber makes the result of a group no memory at all, where all its users take it as a number.
+func (b *builder) asNumber(x *group.Group) bool {
+	if len(x.Outputs) != 1 || len(x.Nodes()) != 1 {
+		return false
+	}
+	d := x.Outputs[0]
+	if _, ok := lower.Immediate(b.g, d.ID); !ok {
+		return false
+	}
+	b.at[d.ID] = contiguous(none, d)
+	return true
+}
+
+// aligned reports whether a view begins where the widest accesses may.
+func (b *builder) aligned(d op.Desc, v shape.View) bool {
+	return v.Offset*d.DType.Size()%max(b.d.target.Wide, 1) == 0
+}
+
+// taken reports whether all users of d can take it as t.
+func (b *builder) taken(d op.Desc, t tensor) bool {
+	for _, u := range b.g.Users(d.ID) {
+		if u == group.Outside {
+			if !t.whole() || b.buffers[t.buffer].bytes != int64(d.Bytes()) {
+				return false
+			}
+			continue
+		}
+		x := b.of[u]
+		if x.Kind == group.Single && x.Anchor == u && moves(b.g.Nodes[u].Op) {
+			continue // a view of a view, or a copy, which takes all
+		}
+		for i, id := range x.Inputs {
+			if id == d.ID && !b.takes(x, i, d, t) && !b.libraryTakes(x, d, t) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// takes reports whether our own kernels take input i of x, which is d, as t.
+func (b *builder) takes(x *group.Group, i int, d op.Desc, t tensor) bool {
+	return t.view.IsContiguous() && b.aligned(d, t.view) || lower.Strided(b.g, x, i)
+}
+
+// libraryTakes reports whether a library may take d as t: as a factor of a product, or an operand of an attention.
+func (b *builder) libraryTakes(x *group.Group, d op.Desc, t tensor) bool {
+	if b.own || len(b.d.libraries) == 0 || x.Anchor == group.None || !b.aligned(d, t.view) {
+		return false
+	}
+	n := &b.g.Nodes[x.Anchor]
+	result := n.Outputs[0].Shape
+	for _, id := range n.Inputs[min(len(n.Inputs), 2):] {
+		if id == d.ID && n.Op != op.Attention {
+			return false
+		}
+	}
+	for _, k := range x.Epilogue {
+		if slices.Contains(b.g.Nodes[k].Inputs, d.ID) {
+			return false
+		}
+	}
+	switch n.Op {
+	case op.MatMul, op.Linear:
+		if len(t.view.Shape) < 2 {
+			return false
+		}
+		_, _, _, ok := matrix(t.view, false)
+		if ok {
+			_, ok = batched(t.view, result[:len(result)-2])
+		}
+		return ok
+	case op.Attention:
+		return t.view.Strides[3] == 1 && slices.Min(t.view.Strides) >= 0
+	}
+	return false
+}

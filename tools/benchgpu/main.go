@@ -1,0 +1,38 @@
+// Command benchgpu measures a device beside PyTorch on the same card, op by op, and keeps it busy to see whether its memory stays flat.
+// Its scripts run everything that a GPU plugin has to prove on a machine that has no Go: see h200.sh.
+//
+//	benchgpu ops -device cuda:0 -python python3 -json ops.jsonl
+//	benchgpu soak -device cuda:0 -time 20m -csv soak.csv
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := run(ctx, os.Args[1:])
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "benchgpu:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case "ops":
+			return runOps(ctx, args[1:], os.Stdout)
+		case "soak":
+			return runSoak(ctx, args[1:], os.Stdout)
+		}
+	}
+	return errors.New("want a command: ops or soak; -help after it lists its flags")
+}

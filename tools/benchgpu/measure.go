@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+	"github.com/goburn/burn/tensor"
+)
+
+// sets is how many sets of inputs take turns, so that none is in the cache of the device when its turn comes.
+const sets = 3
+
+// measure runs a case as a program: defined once, run many times, with one wait at the end of a sample.
+func (o *opFlags) measure(ctx context.Context, dev *tensor.Device, c *opCase, z sizes, fig *figure) (err error) {
+	p, err := c.program()
+	if err != nil {
+		return err
+	}
+	exec, err := dev.Compile(ctx, p, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, exec.Close()) }()
+	hosts, inputs := c.upload(ctx, dev, z)
+	defer func() {
+		for _, set := range inputs {
+			for _, x := range set {
+				x.Release()
+			}
+		}
+	}()
+	if fig.Off, err = c.check(ctx, dev, exec, inputs[0], hosts); err != nil {
+		return err
+	}
+	at := 0
+	s, err := o.sample(ctx, dev, func() error {
+		at++
+		outs, err := exec.RunOn(dev, inputs[at%sets], nil)
+		for _, y := range outs {
+			y.Release()
+		}
+		return err
+	})
+	fig.fill(s)
+	return err
+}
+
+func (fig *figure) fill(samples []float64) {
+	if len(samples) > 0 {
+		slices.Sort(samples)
+		fig.Millis, fig.Best = samples[len(samples)/2], samples[0]
+	}
+}
+
+// program is the case as a program of one result.
+func (c *opCase) program() (*program.Program, error) {
+	last := op.TensorID(0)
+	next := func() op.TensorID { last++; return last }
+	p := &program.Program{Name: c.name}
+	for _, d := range c.in {
+		d.ID = next()
+		p.Inputs = append(p.Inputs, d)
+	}
+	b := op.NewBuilder(next)
+	y := c.build(b, p.Inputs)
+	p.Nodes, p.Outputs = b.Nodes, []op.TensorID{y.ID}
+	return p, b.Err()
+}
+
+// upload gives the inputs: those of the host, and sets of them on the device, of which the first is that of the host.
+func (c *opCase) upload(ctx context.Context, dev *tensor.Device, z sizes) (hosts [][]float32, inputs [sets][]*tensor.Tensor) {
+	for k, d := range c.in {
+		v := values(k, d, z.rows)
+		hosts = append(hosts, v)
+		x := tensor.From(dev, v, d.Shape...)
+		y := x.Cast(d.DType)
+		for s := range inputs {
+			inputs[s] = append(inputs[s], dev.Op(op.Copy, []*tensor.Tensor{y})[0])
+		}
+		if y != x {
+			y.Release()
+		}
+		x.Release()
+	}
+	return hosts, inputs
+}
+
+// check compares samples of the result with what is expected.
+func (c *opCase) check(ctx context.Context, dev *tensor.Device, exec *tensor.Executable, in []*tensor.Tensor, hosts [][]float32) (worst float64, err error) {
+	outs, err := exec.RunOn(dev, in, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer outs[0].Release()
+	wide := outs[0].Cast(dtype.F32)
+	defer wide.Release()
+	got, err := tensor.Data[float32](ctx, wide)
+	if err != nil {
+		return 0, err
+	}
+	if c.want == nil { // sorted
+		if !slices.IsSorted(got) {
+			return math.Inf(1), errors.New("the result is not sorted")
+		}
+		return 0, nil
+	}
+	const samples = 64
+	for k := range samples {
+		i := int(uint64(mix(uint32(k)+77)) * uint64(len(got)) >> 32)
+		if k < 2 {
+			i = k * (len(got) - 1)
+		}
+		want := c.want(hosts, i)
+		off := math.Abs(float64(got[i]) - want)
+		if allowed := c.tolerance * max(math.Abs(want), c.scale); !(off <= allowed) {
+			return math.Inf(1), fmt.Errorf("element %d is %v, want %v within %.2g", i, got[i], want, allowed)
+		} else if allowed > 0 {
+			worst = max(worst, off/allowed)
+		}
+		if len(got) == 1 {
+			break
+		}
+	}
+	return worst, nil
+}
+
+// sample times run in milliseconds a call: each sample is as many calls as take o.atLeast, with one wait.
+func (o *opFlags) sample(ctx context.Context, dev *tensor.Device, run func() error) (samples []float64, err error) {
+	batch := func(n int) (time.Duration, error) {
+		start := time.Now()
+		for range n {
+			if err := run(); err != nil {
+				return 0, err
+			}
+		}
+		err := dev.Sync(ctx)
+		return time.Since(start), err
+	}
+	for range 3 { // the first runs compile, capture and choose
+		if _, err := batch(2); err != nil {
+			return nil, err
+		}
+	}
+	n := 1
+	for {
+		took, err := batch(n)
+		if err != nil {
+			return nil, err
+		}
+		if took >= o.atLeast/2 || n >= 4096 {
+			n = max(1, min(4096, int(float64(n)*float64(o.atLeast)/float64(max(took, 1)))))
+			break
+		}
+		n *= 4
+	}
+	for range o.repeats {
+		took, err := batch(n)
+		if err != nil {
+			return samples, err
+		}
+		samples = append(samples, took.Seconds()*1e3/float64(n))
+		if err := ctx.Err(); err != nil {
+			return samples, nil // what was measured holds
+		}
+	}
+	return samples, nil
+}
+
+// parallel splits n between the processors.
+func parallel(n int, f func(from, to int)) {
+	var wait sync.WaitGroup
+	parts := runtime.GOMAXPROCS(0)
+	for k := range parts {
+		wait.Go(func() { f(n*k/parts, n*(k+1)/parts) })
+	}
+	wait.Wait()
+}
