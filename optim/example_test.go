@@ -45,3 +45,45 @@ func Example() {
 	fmt.Printf("%.2f %v\n", p, err)
 	// Output: 3.00 <nil>
 }
+
+// A factor that is too large overflows in the gradient: these steps are skipped, and the factor is halved until one fits.
+func ExampleScaler() {
+	ctx := context.Background()
+	place, err := core.OpenPlace("cpu", core.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer place.Close()
+	dev, err := tensor.On(ctx, autodiff.Device(place))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer dev.Close()
+	p := nn.NewParam(tensor.From(dev, []float32{4}, 1))
+	params := []nn.Named{{Name: "p", Param: p}}
+	opt := optim.NewSGD(optim.SGDConfig{})
+	scaler, err := optim.NewScaler(dev, optim.ScalerConfig{Initial: 0x1p127})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 5 {
+		grads, err := scaler.Scale(p.Value().Square()).Backward()
+		if err == nil {
+			err = scaler.Step(opt, 0.25, params, grads.GiveUp())
+		}
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	at, err := scaler.Scaling(ctx)
+	fmt.Println(at.Skipped, err)
+	last, err := p.Value().Float64(ctx)
+	fmt.Println(last, err)
+	// Output:
+	// 3 <nil>
+	// 1 <nil>
+}

@@ -32,14 +32,9 @@ type Scaling struct {
 // Scaler keeps gradients in the range of f16: the loss is multiplied by a factor, gradients are divided by it before they are
 // used, and a step whose gradients hold an infinity or NaN is skipped and makes the factor smaller, as in Micikevicius et al., Mixed
 // precision training, ICLR 2018, and step for step as PyTorch's GradScaler. All of it happens on the device, and nothing is
-// waited for: whether a step was skipped is known when Scaling is read.
-//
-//	scaled := scaler.Scale(loss)
-//	grads, err := scaled.Backward()
-//	// scaler.Unscale(params, grads), if gradients are looked at or clipped
-//	err = scaler.Step(opt, lr, params, grads.GiveUp())
-//
-// Loss, parameters and gradients are on the scaler's device. It is used by one goroutine at a time.
+// waited for: whether a step was skipped is known when Scaling is read. Gradients are those of Scale; Unscale comes before they are
+// clipped or looked at; Step takes the place of the optimiser's. Loss, parameters and gradients are on the scaler's device. It is
+// used by one goroutine at a time.
 type Scaler struct {
 	config                ScalerConfig
 	device                *tensor.Device

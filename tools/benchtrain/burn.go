@@ -48,8 +48,9 @@ type trainer struct {
 	reads   []*tensor.Tensor // losses that nobody waited for yet
 }
 
-func newTrainer(ctx context.Context, c contest, s settings) (*trainer, error) {
-	options := []burn.Option{burn.WithGradients(), burn.WithHost(host.Options{Config: core.Config{Threads: s.threads}})}
+// newTrainer makes burn's side of a contest on a device with more decorators, below gradients.
+func newTrainer(ctx context.Context, c contest, s settings, more ...burn.Option) (*trainer, error) {
+	options := append(more, burn.WithGradients(), burn.WithHost(host.Options{Config: core.Config{Threads: s.threads}}))
 	if s.fusion {
 		options = append(options, burn.WithFusion())
 	}

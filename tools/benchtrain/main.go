@@ -1,6 +1,7 @@
 // Command benchtrain measures training steps side by side with PyTorch: the same weights, batch and threads, in turns, in one run, on one
 // machine, after a check that loss and gradients agree. It writes a part of docs/BENCHMARKS.md. With -device it does so on any device, and
-// with -curve it trains language models on both sides and compares the losses of the steps.
+// with -curve it trains language models on both sides and compares the losses of the steps. With -table fusion it measures burn in
+// several ways: op by op, with fusion, as one program, and over a router.
 package main
 
 import (
@@ -29,6 +30,7 @@ func main() {
 
 type flags struct {
 	python, out, curve string
+	table              string
 	torch              string // device
 	modes, names       []string
 	threads            []int
@@ -49,10 +51,14 @@ func parse(args []string) (o flags, err error) {
 	modes := f.String("modes", "eager", "`LIST` of what PyTorch is measured as: eager, default and reduce-overhead of torch.compile")
 	f.BoolVar(&o.settings.fusion, "fusion", false, "burn runs what repeats as programs of the device")
 	precision := f.String("precision", "f32", "f32, or bf16: mixed precision on both sides")
+	f.StringVar(&o.table, "table", "training", "training, or fusion: burn op by op, with fusion and as one program, chains, what never repeats, and a router")
 	f.StringVar(&o.curve, "curve", "", "`DIR` for the losses of language models, CASE.csv; empty: no such run")
 	f.IntVar(&o.steps, "steps", 200, "of a curve")
 	if err := f.Parse(args); err != nil {
 		return o, err
+	}
+	if o.table != "training" && o.table != "fusion" {
+		return o, fmt.Errorf("-table: got %q, want training or fusion", o.table)
 	}
 	switch *precision {
 	case "f32":
@@ -89,6 +95,9 @@ func run(ctx context.Context, args []string) error {
 	o, err := parse(args)
 	if err != nil {
 		return err
+	}
+	if o.table == "fusion" {
+		return fusionTable(ctx, o)
 	}
 	var figures []figure
 	var failed []error

@@ -3,7 +3,8 @@
 Started as: peer.py THREADS DEVICE MODE, where MODE is eager, or default or reduce-overhead of torch.compile. The first line is
 {"version": ...}.
 
-open:  {"do": "open", "name": case, "params": {name: .npy}, "x": .npy, "y": .npy, "out": folder, "precision": "f32" or "bf16"}
+open:  {"do": "open", "name": "chain", "size": n} -> {}: ten elementwise ops over n elements; or
+       {"do": "open", "name": case, "params": {name: .npy}, "x": .npy, "y": .npy, "out": folder, "precision": "f32" or "bf16"}
        -> {"loss": value, "grads": {name: .npy}}: loss and gradients with dropout off, in f32 without TF32; then the case is current.
        With "gpt2": sizes, the parameters come from a counter; of more than 20 million, there are no gradients in the answer.
 turn:  {"do": "turn", "seconds": s} -> {"samples": [nanoseconds of one step, ...]}: training steps for about s, each with a wait.
@@ -174,6 +175,8 @@ class Contestant:
         return {"loss": loss.item(), "grads": grads}
 
     def open(self, req):
+        if req["name"] == "chain":
+            return self.chain(req["size"])
         self.x, self.y, self.req = load(req["x"]), load(req["y"]), req
         answer = self.gradients(req)
         if device.type == "cuda":
@@ -181,6 +184,16 @@ class Contestant:
             torch.cuda.reset_peak_memory_stats()
         self.start()
         return answer
+
+    def chain(self, size):
+        """Ten elementwise ops in a row."""
+        x = torch.rand(size)
+
+        def step(*_):
+            return (torch.relu(-torch.sqrt(torch.abs(x * 2 + 1))) + 3).mul(0.5).square().sub(1)[:1]
+
+        self.x, self.y, self.step, self.warm = x, x, step, 0
+        return {}
 
     def start(self):
         """The model with its first weights, and a step that gives the loss as a tensor."""

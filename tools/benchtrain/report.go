@@ -10,8 +10,11 @@ import (
 	"github.com/goburn/burn/internal/peer"
 )
 
-// section is the part of docs/BENCHMARKS.md that the report goes to.
-const section peer.Section = "make bench-train"
+// The parts of docs/BENCHMARKS.md that the reports go to.
+const (
+	section    peer.Section = "make bench-train"
+	fusionPart peer.Section = "make bench-fusion"
+)
 
 func report(figures []figure, load string) string {
 	var b strings.Builder

@@ -65,6 +65,13 @@ func integers[T integer](m *machine, in *ir.Inst) step {
 				out[i] = x[i] & y[i]
 			}
 		}
+	case ir.FMA:
+		out, z := result[T](m, in), operand[T](m, in, 2)
+		return func(*active) {
+			for i := range out {
+				out[i] = x[i]*y[i] + z[i]
+			}
+		}
 	case ir.Or:
 		return each2(result[T](m, in), x, y, func(x, y T) T { return x | y })
 	case ir.Xor:
@@ -193,6 +200,10 @@ func (m *machine) booleans(in *ir.Inst) step {
 		return each2(out, x, y, func(x, y uint8) uint8 { return x ^ y ^ 1 })
 	case ir.Not:
 		return each(out, x, func(x uint8) uint8 { return x ^ 1 })
+	case ir.Lt:
+		return each2(out, x, y, func(x, y uint8) uint8 { return y &^ x })
+	case ir.Le:
+		return each2(out, x, y, func(x, y uint8) uint8 { return x ^ 1 | y })
 	}
 	return nil
 }

@@ -5,26 +5,58 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
+// numeric is the types that Go computes with.
+type numeric interface {
+	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64 | float32 | float64
+}
+
 func atomics[I integer](m *machine, in *ir.Inst) step {
 	switch in.Type {
 	case dtype.I32:
-		return exchange[I, int32](m, in)
+		return exchange[I](m, in, combine[int32])
 	case dtype.I64:
-		return exchange[I, int64](m, in)
+		return exchange[I](m, in, combine[int64])
+	case dtype.I16:
+		return exchange[I](m, in, combine[int16])
+	case dtype.I8:
+		return exchange[I](m, in, combine[int8])
 	case dtype.U32:
-		return exchange[I, uint32](m, in)
+		return exchange[I](m, in, combine[uint32])
 	case dtype.U64:
-		return exchange[I, uint64](m, in)
+		return exchange[I](m, in, combine[uint64])
+	case dtype.U16:
+		return exchange[I](m, in, combine[uint16])
+	case dtype.U8:
+		return exchange[I](m, in, combine[uint8])
 	case dtype.F32:
-		return exchange[I, float32](m, in)
+		return exchange[I](m, in, combine[float32])
 	case dtype.F64:
-		return exchange[I, float64](m, in)
+		return exchange[I](m, in, combine[float64])
+	case dtype.F16:
+		return exchange[I](m, in, func(o ir.Op, x, y dtype.Float16) dtype.Float16 {
+			return dtype.ToFloat16(combine(o, x.Float32(), y.Float32()))
+		})
+	case dtype.BF16:
+		return exchange[I](m, in, func(o ir.Op, x, y dtype.BFloat16) dtype.BFloat16 {
+			return dtype.ToBFloat16(combine(o, x.Float32(), y.Float32()))
+		})
 	}
 	return nil
 }
 
+// combine is what an atomic leaves where x was.
+func combine[T numeric](o ir.Op, x, y T) T {
+	switch o {
+	case ir.AtomicMin:
+		return min(x, y)
+	case ir.AtomicMax:
+		return max(x, y)
+	}
+	return x + y
+}
+
 // exchange makes an atomic operation ready: threads in order, and blocks one at a time.
-func exchange[I integer, T integer | floating](m *machine, in *ir.Inst) step {
+func exchange[I integer, T comparable](m *machine, in *ir.Inst, f func(o ir.Op, x, y T) T) step {
 	idx, p, out, v := vector[I](m, in.Args[0]), placeOf[T](m, in), vector[T](m, in.Out[0]), vector[T](m, in.Args[1])
 	var swap []T
 	if in.Op == ir.AtomicSwap {
@@ -46,17 +78,10 @@ func exchange[I integer, T integer | floating](m *machine, in *ir.Inst) step {
 			}
 			was := p.data[at]
 			out[i] = was
-			switch in.Op {
-			case ir.AtomicMin:
-				p.data[at] = min(was, v[i])
-			case ir.AtomicMax:
-				p.data[at] = max(was, v[i])
-			case ir.AtomicSwap:
-				if was == v[i] {
-					p.data[at] = swap[i]
-				}
-			default:
-				p.data[at] = was + v[i]
+			if in.Op != ir.AtomicSwap {
+				p.data[at] = f(in.Op, was, v[i])
+			} else if was == v[i] {
+				p.data[at] = swap[i]
 			}
 		}
 	}

@@ -33,10 +33,13 @@ func floats[T floating](m *machine, in *ir.Inst) step {
 var functions = map[ir.Op]func(float64) float64{
 	ir.Exp: math.Exp, ir.Exp2: math.Exp2, ir.Expm1: math.Expm1, ir.Log: math.Log, ir.Log2: math.Log2, ir.Log1p: math.Log1p,
 	ir.Sqrt: math.Sqrt, ir.Rsqrt: func(x float64) float64 { return 1 / math.Sqrt(x) },
-	ir.Sin: math.Sin, ir.Cos: math.Cos, ir.Tan: math.Tan, ir.Asin: math.Asin, ir.Acos: math.Acos, ir.Atan: math.Atan,
+	ir.Sin: math.Sin, ir.Cos: math.Cos, ir.Tan: math.Tan, ir.Asin: math.Asin, ir.Acos: acos, ir.Atan: math.Atan,
 	ir.Sinh: math.Sinh, ir.Cosh: math.Cosh, ir.Tanh: math.Tanh, ir.Erf: math.Erf,
 	ir.Floor: math.Floor, ir.Ceil: math.Ceil, ir.Trunc: math.Trunc, ir.Round: math.RoundToEven,
 }
+
+// acos has all digits near 1, where math.Acos takes the difference of two angles.
+func acos(x float64) float64 { return 2 * math.Atan2(math.Sqrt(1-x), math.Sqrt(1+x)) }
 
 func fma[T floating](m *machine, in *ir.Inst, x, y, z []T) step {
 	out := result[T](m, in)

@@ -184,6 +184,10 @@ func calculateBool(op Op, x, y uint64) (uint64, bool) {
 		return x ^ y ^ 1, true
 	case Not:
 		return x ^ 1, true
+	case Lt:
+		return y &^ x, true
+	case Le:
+		return x ^ 1 | y, true
 	}
 	return 0, false
 }

@@ -20,5 +20,5 @@
 // # Types
 //
 // Elements have the types of package dtype. Arithmetic is on i32, i64, u32, u64, f32, f64 and bool; the other types are
-// loaded, stored, selected, cast and bitcast, no more. A bool takes a byte of memory, 0 or 1.
+// loaded, stored, selected, shuffled, cast and bitcast, and changed by atomics, no more. A bool takes a byte of memory, 0 or 1.
 package ir

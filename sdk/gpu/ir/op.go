@@ -14,8 +14,9 @@ const (
 )
 
 // Arithmetic, elementwise on operands of type T. Integers wrap around. Div and Rem of integers truncate toward zero, and their
-// divisor is not 0. Min and Max of floats give either operand when one is NaN. Shifts are by less than the width; Shr of
-// signed types is arithmetic. Comparisons give bool and are false for NaN, Ne excepted.
+// divisor is not 0; Rem of floats is that of C's fmod. Min and Max of floats give either operand when one is NaN. Shifts are by less
+// than the width, which has type T too; Shr of signed types is arithmetic. Comparisons give bool and are false for NaN, Ne excepted.
+// Of these, bool has And, Or, Xor, Not and the comparisons (false < true), and every type of package dtype has Select, Cast and Bitcast.
 const (
 	Add Op = iota + 16
 	Sub
@@ -26,7 +27,7 @@ const (
 	Max
 	Neg
 	Abs
-	FMA // a·b + c, rounded once
+	FMA // a·b + c, rounded once; of integers it wraps around
 	MulHi
 	And
 	Or
@@ -39,7 +40,7 @@ const (
 	Lt
 	Le
 	Select  // bool, T, T
-	Cast    // value to T: floats round to nearest even, floats to integers truncate and are in range, bool is 0 or 1; x != 0 to bool
+	Cast    // value to T: floats round to nearest even, integers to f16 and bf16 by way of f32; floats to integers truncate and are in range; integers wrap around; bool is 0 or 1; x != 0 to bool
 	Bitcast // the same bits as a T of the same size
 )
 
@@ -80,12 +81,12 @@ const (
 	SharedStore                // shared array Ref: index, Width values
 	LocalLoad                  // local array Ref: index -> value
 	LocalStore                 // local array Ref: index, value
-	AtomicAdd                  // buffer Ref: index, value -> what was there
+	AtomicAdd                  // buffer Ref: index, value -> what was there; of all numbers, and rounded to their type
 	AtomicMin                  // likewise
 	AtomicMax                  // likewise
 	AtomicSwap                 // buffer Ref: index, expected, new -> what was there; new is stored where that equals expected
 	SharedAdd                  // shared array Ref, atomically: index, value -> what was there
-	AsyncCopy                  // shared array Ref: index; buffer Ref2: index; Width elements, 4, 8 or 16 bytes, in the background
+	AsyncCopy                  // shared array Ref: index; buffer Ref2: index; Width elements, 4, 8 or 16 bytes, in the background; neither changes until then
 	AsyncCommit                // makes a group of the copies since the last one
 	AsyncWait                  // until at most Imm groups of this thread are under way; a barrier shows them to other threads
 )
@@ -109,14 +110,17 @@ const (
 	While                 // Head, then Body while Args[0] is true, which Head defines or what is around it; Body does not see Head's values
 )
 
-// Matrix fragments: the threads of a subgroup hold a matrix together. Ref names a fragment array and Args[0] its element,
-// an index as of local arrays.
+// Matrix fragments: the threads of a subgroup hold a matrix together, and carry these out together, with operands that are the same for
+// all of them but FragSet's. Ref names a fragment array and Args[0] its element, an index as of local arrays. Products are exact and
+// sums are of f32 at least; factors of f32 lose the lowest 13 bits. Threads see what others stored to shared memory behind
+// a SubgroupBarrier or Barrier, FragLoad and FragStore included. Rows that FragLoad reads, or columns of a matrix that lies
+// transposed, begin at multiples of 16 bytes.
 const (
 	FragFill  Op = iota + 192 // index, f32 value
 	FragLoad                  // index, offset, row stride: from shared array Ref2; Imm 1: the matrix lies there transposed
 	FragMMA                   // index of C, index of A, index of B: C of Ref += A of Ref2 · B of Imm
 	FragStore                 // index, offset, row stride: C to shared array Ref2 of f32
-	FragGet                   // index: element Imm of this thread's part of a C, f32
+	FragGet                   // index: element Imm of this thread's part of a C, f32; MMA.Accumulator says which one that is
 	FragSet                   // index, value: likewise
 	FragPack                  // index of A, index of C: A of Ref = the neighbouring Cs of Ref2 from there on, as many as fill it, rounded
 )

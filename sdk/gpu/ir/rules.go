@@ -8,11 +8,10 @@ import (
 
 // The types that operations take.
 var (
-	integers    = dtype.SetOf(dtype.I32, dtype.I64, dtype.U32, dtype.U64)
-	floats      = dtype.SetOf(dtype.F32, dtype.F64)
-	numbers     = integers | floats
-	wholeBits   = integers | dtype.Bools
-	comparables = numbers | dtype.Bools
+	integers  = dtype.SetOf(dtype.I32, dtype.I64, dtype.U32, dtype.U64)
+	floats    = dtype.SetOf(dtype.F32, dtype.F64)
+	numbers   = integers | floats
+	wholeBits = integers | dtype.Bools
 )
 
 // wrong says what is wrong with the parts of an instruction and their types; "" if nothing. Its operands are values of the
@@ -94,7 +93,7 @@ func (r *rule) check() {
 	case Neg, Abs:
 		r.elementwise(1, numbers)
 	case FMA:
-		r.elementwise(3, floats)
+		r.elementwise(3, numbers)
 	case MulHi, Shl, Shr:
 		r.elementwise(2, integers)
 	case And, Or, Xor:
@@ -124,13 +123,13 @@ func (r *rule) check() {
 	case Barrier, SubgroupBarrier, AsyncCommit, AsyncWait:
 		r.form(0, 0)
 	case ShuffleXor, ShuffleUp:
-		r.elementwise(1, numbers)
+		r.elementwise(1, dtype.Any)
 		if sub := uint64(r.k.Subgroup); in.Imm >= max(sub, 1) && sub != 0 || in.Imm >= 128 {
 			r.fail("by %d in a subgroup of %d", in.Imm, sub)
 		}
 	case ShuffleFrom:
 		if r.form(1, 2) {
-			r.oneOf("type", in.Type, numbers)
+			r.oneOf("type", in.Type, dtype.Any)
 			r.operands(0, in.Type, dtype.I32)
 		}
 	case Ballot:
@@ -173,11 +172,7 @@ func (r *rule) comparison() {
 	r.oneOf("type", r.in.Type, dtype.Bools)
 	t := r.k.Types[r.in.Args[0]]
 	r.operands(1, t)
-	if r.in.Op == Lt || r.in.Op == Le {
-		r.oneOf("operand", t, numbers)
-	} else {
-		r.oneOf("operand", t, comparables)
-	}
+	r.oneOf("operand", t, numbers|dtype.Bools)
 }
 
 // array demands that Ref names an array of the type of the instruction.
@@ -258,7 +253,11 @@ func (r *rule) memory() {
 		r.width(4)
 	default:
 		r.buffer(in.Ref, Atomic)
-		r.oneOf("type", in.Type, numbers)
+		if in.Op == AtomicSwap {
+			r.oneOf("type", in.Type, numbers)
+		} else {
+			r.oneOf("type", in.Type, dtype.Numbers)
+		}
 	}
 }
 

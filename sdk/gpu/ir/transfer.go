@@ -53,6 +53,8 @@ func (r *ranges) transfer(d *Inst, v Value) span {
 		return between(0, 32)
 	case For:
 		return r.counter(d)
+	case FMA:
+		return fullSpan(t)
 	case Select:
 		return r.selected(d)
 	case Cast:

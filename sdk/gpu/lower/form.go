@@ -98,19 +98,33 @@ func (f *form) compute(b *ir.Builder, v values, nodes []int, index func(axis int
 // failure is a panic of compute that Group returns as its error.
 type failure struct{ error }
 
-// elementwise is the work of nodes in one space.
+// elementwise is the work of nodes in one space. Numbers that nodes fill tensors with are parameters of the kernel, as
+// immediate inputs are.
 func (f *form) elementwise() (ir.Work, error) {
 	space := f.x.Outputs[0].Shape
-	in := make([]template.Operand, len(f.in))
-	for i := range in {
-		in[i] = f.over(i, space)
+	var in []template.Operand
+	var ids []op.TensorID
+	for i, id := range f.x.Inputs {
+		in, ids = append(in, f.over(i, space)), append(ids, id)
+	}
+	var nodes []int
+	for _, k := range f.x.Nodes() {
+		n := &f.g.Nodes[k]
+		if n.Op != op.Full {
+			nodes = append(nodes, k)
+			continue
+		}
+		d := n.Outputs[0]
+		bits := number(n.Attrs.Value("value"), d.DType)
+		in = append(in, template.Operand{Type: stored(d.DType), Number: &bits, View: shape.View{Shape: space, Strides: make([]int, len(space))}})
+		ids = append(ids, d.ID)
 	}
 	body := func(b *ir.Builder, x []ir.Value, index func(axis int) ir.Value) []ir.Value {
 		v := values{}
-		for i, id := range f.x.Inputs {
+		for i, id := range ids {
 			v[id] = x[i]
 		}
-		f.compute(b, v, f.x.Nodes(), index)
+		f.compute(b, v, nodes, index)
 		y := make([]ir.Value, len(f.x.Outputs))
 		for i, d := range f.x.Outputs {
 			y[i] = v[d.ID]

@@ -216,6 +216,7 @@ func (c *runner) group(g *group.Graph, x *group.Group) {
 	}
 	w, err := Group(c.target, g, x, in, out)
 	require.NoError(c.t, err, "%v", x)
+	checkWork(c.t, c.target, w, slots)
 	require.NoError(c.t, interp.RunWork(w, slots, c.options), "%v\n%s", x, text(w))
 	for i, d := range x.Outputs {
 		got := results[i].read(c.t, d)

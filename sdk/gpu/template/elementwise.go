@@ -169,31 +169,7 @@ func (e *elementwise) single(i ir.Value) {
 // index gives coordinates in the space of element k at a spot.
 func (e *elementwise) index(p *spot, k int) func(axis int) ir.Value {
 	return func(axis int) ir.Value {
-		m := e.m
-		if e.space[axis] == 1 {
-			return m.Int(0)
-		}
-		inner, outermost := 1, true
-		for i := len(e.order) - 1; e.order[i] != axis; i-- {
-			inner *= e.space[e.order[i]]
-		}
-		for _, a := range e.order {
-			if a == axis {
-				break
-			}
-			outermost = outermost && e.space[a] == 1
-		}
-		i := p.element()
-		if k > 0 {
-			i = m.Add(i, m.Int(k))
-		}
-		if inner > 1 {
-			i = m.Div(i, m.Int(inner))
-		}
-		if !outermost {
-			i = m.Rem(i, m.Int(e.space[axis]))
-		}
-		return i
+		return coordinate(e.m, e.space, e.order, axis, func() ir.Value { return e.m.plus(p.element(), k) })
 	}
 }
 

@@ -181,6 +181,14 @@ type spot struct {
 // at is the i-th place of the walk.
 func (w *walk) at(i ir.Value) *spot { return &spot{w: w, i: i, where: map[int]ir.Value{}} }
 
+// settled computes where all operands lie at this place of the kernel, so that what is nested in it can use that.
+func (p *spot) settled() *spot {
+	for o := range p.w.nest.strides {
+		p.offset(o)
+	}
+	return p
+}
+
 // element is the number of the spot's first element in the order of the nest.
 func (p *spot) element() ir.Value { return p.w.m.times(p.i, p.w.width) }
 

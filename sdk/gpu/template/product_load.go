@@ -134,9 +134,6 @@ func (l *tileLoad) zeros() []ir.Value {
 
 // settle puts what issue has loaded into the stage that begins at to.
 func (l *tileLoad) settle(to ir.Value) {
-	if l.async {
-		return
-	}
 	k := l.k
 	l.each(func(j int, line, depth ir.Value) {
 		v := make([]ir.Value, l.width)

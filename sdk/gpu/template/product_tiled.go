@@ -172,59 +172,47 @@ func (k *productKernel) multiply(x, y, sum ir.Value) ir.Value {
 func (k *productKernel) pipeline(stages, depth int, from, end ir.Value, loads []*tileLoad, compute func(stage []ir.Value)) {
 	async := loads[0].async
 	ahead := stages - 1
-	read, write := k.Local("read", k.Index, 1), k.Local("write", k.Index, 1)
-	offsets := func(stage ir.Value) []ir.Value {
+	// offsets is where the stages of the tile at depth at begin.
+	offsets := func(at ir.Value) []ir.Value {
+		stage := k.Rem(k.Div(at, k.Int(depth)), k.Int(stages))
 		var o []ir.Value
 		for _, l := range loads {
 			o = append(o, k.Mul(stage, k.Int(l.size)))
 		}
 		return o
 	}
-	next := func(stage ir.Var) {
-		s := k.plus(k.At(stage), 1)
-		k.Put(stage, k.Select(k.Eq(s, k.Int(stages)), k.Int(0), s))
-	}
-	issue := func(at ir.Value) {
+	each := func(at ir.Value, f func(l *tileLoad, to ir.Value)) {
 		k.If(k.Lt(at, end), func() {
-			for i, o := range offsets(k.At(write)) {
-				loads[i].issue(o, at, end)
+			for i, o := range offsets(at) {
+				f(loads[i], o)
 			}
 		})
 	}
+	issue := func(at ir.Value) { each(at, func(l *tileLoad, to ir.Value) { l.issue(to, at, end) }) }
 	settle := func(at ir.Value) {
-		k.If(k.Lt(at, end), func() {
-			for i, o := range offsets(k.At(write)) {
-				loads[i].settle(o)
-			}
-		})
+		if !async {
+			each(at, func(l *tileLoad, to ir.Value) { l.settle(to) })
+		}
 	}
-	k.Put(read, k.Int(0))
-	k.Put(write, k.Int(0))
 	for s := range ahead {
 		at := k.plus(from, s*depth)
 		issue(at)
 		if async {
 			k.AsyncCommit()
-		} else {
-			settle(at)
 		}
-		next(write)
+		settle(at)
 	}
 	k.For(from, end, depth, func(at ir.Value) {
 		later := k.plus(at, ahead*depth)
 		if async {
 			k.AsyncWait(ahead - 1)
-			k.Barrier()
-			issue(later)
-			k.AsyncCommit()
-			compute(offsets(k.At(read)))
-		} else {
-			k.Barrier()
-			issue(later)
-			compute(offsets(k.At(read)))
-			settle(later)
 		}
-		next(write)
-		next(read)
+		k.Barrier()
+		issue(later)
+		if async {
+			k.AsyncCommit()
+		}
+		compute(offsets(at))
+		settle(later)
 	})
 }

@@ -34,8 +34,8 @@ func (l *layout) column() ir.Work {
 	tx = min(threads/ty, ceilPower(rows))
 	tiles := ceil(rows, tx)
 	parts := 1
-	if tiles < 2*l.t.Units && n > 4*ty {
-		parts = max(1, min(ceil(n, 4*ty), ceil(l.t.Units*l.t.Blocks*threads/(tx*ty), tiles)))
+	if tiles < 2*l.t.Units && n >= 16*ty {
+		parts = max(1, min(ceil(n, 8*ty), ceil(2*l.t.Units*l.t.Blocks*threads/(tx*ty), tiles)))
 	}
 	size := ceil(n, parts)
 	parts = ceil(n, size)
@@ -93,7 +93,7 @@ func (c *column) launch(temps []Operand) ir.Launch {
 			valid = m.And(valid, m.Lt(i, c.count))
 			i = m.Min(i, m.Sub(c.count, m.Int(1)))
 		}
-		row := c.wr.at(i)
+		row := c.wr.at(i).settled()
 		lanes := c.begin(row)
 		s := newSums(m, c.p, c.width)
 		first := y

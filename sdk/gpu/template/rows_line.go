@@ -54,32 +54,32 @@ func ceilPower(n int) int {
 	return p
 }
 
-// placed is a row in the kernel.
-type placed struct {
+// rowShare is the part that a thread takes in a row.
+type rowShare struct {
 	row   *spot
 	lane  ir.Value
 	valid ir.Value // none where each thread has a row
 }
 
 // each runs body for the rows that this thread takes part in.
-func (k *line) each(body func(p placed)) int {
+func (k *line) each(body func(p rowShare)) int {
 	m := k.m
 	rows := k.rows.size()
 	if k.lanes == k.threads {
 		return m.blocks(rows, func(block ir.Value) {
-			body(placed{row: k.wr.at(block), lane: m.Thread()})
+			body(rowShare{row: k.wr.at(block).settled(), lane: m.Thread()})
 			k.between(rows)
 		})
 	}
 	per := k.threads / k.lanes
 	return m.blocks(ceil(rows, per), func(block ir.Value) {
 		i := m.Add(m.times(block, per), m.Div(m.Thread(), m.Int(k.lanes)))
-		p := placed{lane: m.Rem(m.Thread(), m.Int(k.lanes))}
+		p := rowShare{lane: m.Rem(m.Thread(), m.Int(k.lanes))}
 		if rows%per != 0 {
 			p.valid = m.Lt(i, k.count)
 			i = m.Min(i, m.Sub(k.count, m.Int(1)))
 		}
-		p.row = k.wr.at(i)
+		p.row = k.wr.at(i).settled()
 		body(p)
 	})
 }
@@ -204,7 +204,7 @@ func (k *line) board(p *Pass) *board {
 }
 
 // leader runs body in one thread of the row.
-func (k *line) leader(p placed, body func()) {
+func (k *line) leader(p rowShare, body func()) {
 	cond := k.m.Eq(p.lane, k.m.Int(0))
 	if p.valid != 0 {
 		cond = k.m.And(cond, p.valid)
@@ -229,7 +229,7 @@ func (l *layout) row() ir.Work {
 	k := newLine(l, l.Name, width, rowLanes(l.t, vectors, 8))
 	p := &l.Passes[0]
 	b := k.board(p)
-	grid := k.each(func(at placed) {
+	grid := k.each(func(at rowShare) {
 		r := k.begin(at.row)
 		r.Before(k.m.Builder, 0)
 		s := newSums(k.m, p, k.width)
@@ -255,12 +255,14 @@ func (k *line) lift(r Row, s *sums, p *Pass, row *spot, cols []*spot) {
 	}
 }
 
+// waves is how many blocks there are for each that runs at a time, where that can be chosen.
+const waves = 4
+
 // splitRow is the work where rows are so few that parts of each are joined first.
 func (l *layout) splitRow(width int) ir.Work {
 	rows, vectors := l.rows.size(), l.cols.size()/width
-	lanes := min(2*threads, l.t.Threads)
-	blocks := max(1, l.t.Units*l.t.Blocks*threads/lanes)
-	parts := max(2, min(ceil(vectors, 4*lanes), ceil(blocks, rows)))
+	lanes := min(threads, l.t.Threads)
+	parts := max(2, min(ceil(vectors, 8*lanes), ceil(waves*l.t.Units*l.t.Blocks*threads/lanes, rows)))
 	size := ceil(vectors, parts) // vectors of a part
 	parts = ceil(vectors, size)
 	first := *l
@@ -278,7 +280,7 @@ func (l *layout) splitRow(width int) ir.Work {
 	ofRow, ofPart := m.size("parts", parts), m.size("size", size)
 	b := k.board(p)
 	grid := m.blocks(rows*parts, func(block ir.Value) {
-		row := k.wr.at(m.Div(block, ofRow))
+		row := k.wr.at(m.Div(block, ofRow)).settled()
 		lo := m.Mul(m.Rem(block, ofRow), ofPart)
 		hi := m.Min(k.end, m.Add(lo, ofPart))
 		r := k.begin(row)

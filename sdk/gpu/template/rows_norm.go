@@ -80,7 +80,7 @@ func (n *lines) launch() ir.Launch {
 			n.kept = append(n.kept, m.Local(numbered("kept", i), d, n.steps*n.width))
 		}
 	}
-	grid := n.each(func(at placed) {
+	grid := n.each(func(at rowShare) {
 		n.loaded = map[int]bool{}
 		r := n.begin(at.row)
 		for p := range n.Passes {
@@ -119,7 +119,7 @@ func (n *lines) launch() ir.Launch {
 }
 
 // valid runs body where the thread has a row of its own.
-func (n *lines) valid(at placed, body func()) {
+func (n *lines) valid(at rowShare, body func()) {
 	if at.valid == 0 {
 		body()
 		return
@@ -129,7 +129,7 @@ func (n *lines) valid(at placed, body func()) {
 
 // visit gives the vectors of a row to body, with the number of the step and the operands that are in reads, or in all where
 // nothing is kept.
-func (n *lines) visit(at placed, reads, all []int, body func(col *spot, x map[int][]ir.Value, step int)) {
+func (n *lines) visit(at rowShare, reads, all []int, body func(col *spot, x map[int][]ir.Value, step int)) {
 	if n.steps == 0 {
 		n.sweep(at.lane, 0, n.end, n.vectors, func(cols ...*spot) {
 			x := n.read(all, at.row, cols)
@@ -140,9 +140,9 @@ func (n *lines) visit(at placed, reads, all []int, body func(col *spot, x map[in
 		return
 	}
 	now := map[int][][]ir.Value{} // by operand and step, what no other pass reads
-	var fresh []int
+	var fresh []int               // what several rows share is near already
 	for _, i := range reads {
-		if !n.loaded[i] {
+		if _, several := n.operand[i]; !n.loaded[i] && (several || !n.rows.fixed(n.in(i))) {
 			fresh = append(fresh, i)
 		}
 	}
@@ -168,7 +168,7 @@ func (n *lines) visit(at placed, reads, all []int, body func(col *spot, x map[in
 				switch l, ok := n.operand[i]; {
 				case ok:
 					x[i] = n.get(l, step)
-				case whole:
+				case now[i] != nil:
 					x[i] = now[i][step]
 				default:
 					x[i] = n.load(i, at.row, col)
@@ -185,7 +185,7 @@ func (n *lines) visit(at placed, reads, all []int, body func(col *spot, x map[in
 }
 
 // guarded runs body for the vector of a step, where the row has one for this thread.
-func (n *lines) guarded(at placed, step int, body func(col *spot)) {
+func (n *lines) guarded(at rowShare, step int, body func(col *spot)) {
 	j := n.m.plus(at.lane, step*n.lanes)
 	if (step+1)*n.lanes <= n.vectors {
 		body(n.wc.at(j))
