@@ -153,6 +153,7 @@ func atomicExtreme(name, than string) forms {
 }
 
 var cudaOps = join(gpuOps, map[ir.Op]forms{
+	ir.Exp2Fast:        {dtype.F32: "exp2_fast($a)"},
 	ir.Lane:            {every: "i32(threadIdx.x & 31)"},
 	ir.SubgroupBarrier: {every: "__syncwarp()"},
 	ir.ShuffleXor:      shuffles("__shfl_xor_sync(~0u, $v, $n)"),

@@ -32,6 +32,12 @@ func floats[T floating](m *machine, in *ir.Inst) step {
 
 var functions = map[ir.Op]func(float64) float64{
 	ir.Exp: math.Exp, ir.Exp2: math.Exp2, ir.Expm1: math.Expm1, ir.Log: math.Log, ir.Log2: math.Log2, ir.Log1p: math.Log1p,
+	ir.Exp2Fast: func(x float64) float64 {
+		if x < -126 {
+			return 0
+		}
+		return math.Exp2(x)
+	},
 	ir.Sqrt: math.Sqrt, ir.Rsqrt: func(x float64) float64 { return 1 / math.Sqrt(x) },
 	ir.Sin: math.Sin, ir.Cos: math.Cos, ir.Tan: math.Tan, ir.Asin: math.Asin, ir.Acos: acos, ir.Atan: math.Atan,
 	ir.Sinh: math.Sinh, ir.Cosh: math.Cosh, ir.Tanh: math.Tanh, ir.Erf: math.Erf,

@@ -284,10 +284,10 @@ func TestScans(t *testing.T) {
 
 func TestScansLong(t *testing.T) {
 	r := source(t.Name())
-	for i, dims := range [][]int{{1, 40011, 1}, {1, 9001, 2}, {2, 17000, 1}} {
+	for i, dims := range [][]int{{1, 40011, 1}, {1, 9001, 2}, {2, 17000, 1}, {1, 1 << 16, 1}} {
 		for _, code := range []op.Code{op.CumSum, op.CumMax} {
-			x := random(r, []dtype.DType{dtype.I32, dtype.I64, dtype.U32}[i], true, dims...)
-			exclusive, reverse := i == 1, i == 2
+			x := random(r, []dtype.DType{dtype.I32, dtype.I64, dtype.U32, dtype.I8}[i], true, dims...)
+			exclusive, reverse := i%2 == 1, i >= 2
 			c := trialOf(t, code, []op.Attr{op.Int("axis", 1), op.Flag("exclusive", exclusive), op.Flag("reverse", reverse)}, []ref.Tensor{x})
 			c.want = []ref.Tensor{running(x, code, exclusive, reverse)}
 			c.run(structuredTargets[i], 1)
