@@ -71,6 +71,8 @@ func (p Product) Build(t Target) (ir.Work, error) {
 	}
 	var l []ir.Launch
 	switch mma, ok := c.mma(); {
+	case c.m <= fewRows && c.k > 0 && c.t.Subgroup > 0 && vectorThreads <= c.t.Threads:
+		l = c.vector()
 	case ok && !p.Exact:
 		l, err = c.fragmented(mma)
 	default:
@@ -123,7 +125,7 @@ func (p Product) normal(t Target) (*product, error) {
 		}
 	}
 	c.a, c.b, c.extra, c.out = list[0], list[1], list[2:2+len(p.Extra)], list[2+len(p.Extra):]
-	if out := c.out[0]; c.n == 1 && c.m > 1 || c.n > 1 && c.m > 1 && out.row == 1 && out.col != 1 {
+	if out := c.out[0]; c.n < c.m && c.n <= fewRows || c.n > 1 && c.m > 1 && out.row == 1 && out.col != 1 {
 		c.swap()
 	}
 	c.fold()

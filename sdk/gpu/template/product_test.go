@@ -382,3 +382,21 @@ func TestProductFragments(t *testing.T) {
 		}
 	}
 }
+
+// Products of few rows or columns.
+func TestProductVectors(t *testing.T) {
+	for _, size := range [][3]int{{1, 128, 64}, {3, 33, 31}, {4, 132, 1034}, {1, 1, 3000}, {40, 1, 512}, {33, 2, 100}, {1, 1000, 8}} {
+		for layout := rowMajor; layout <= reversed; layout++ {
+			for _, units := range []int{1, 132} {
+				p := productCase{m: size[0], n: size[1], k: size[2], a: dtype.F32, b: dtype.F32, compute: dtype.F32, out: dtype.F32, layoutA: layout % 2, layoutB: layout, units: units, body: true}
+				if layout == padded || layout == colMajor {
+					p.a, p.b, p.out = dtype.BF16, dtype.BF16, dtype.F32
+				}
+				if layout%2 == 0 {
+					p.batch, p.spreadA = []int{2}, []int{0}
+				}
+				t.Run(p.String(), func(t *testing.T) { testProduct(t, p) })
+			}
+		}
+	}
+}
