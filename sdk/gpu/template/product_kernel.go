@@ -7,32 +7,21 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// productKernel is a kernel of a product while it is built, with the arguments of its launch.
+// productKernel is a kernel of a product while it is built.
 type productKernel struct {
-	*ir.Builder
-	c    *product
-	args []ir.Arg
+	*maker
+	c *product
 }
 
 func (c *product) kernel(name string, threads int) *productKernel {
-	k := &productKernel{Builder: ir.New(name, threads), c: c}
+	k := &productKernel{newMaker(c.t, name, threads, 0), c}
 	k.Index = c.index
 	return k
 }
 
-func (k *productKernel) buffer(name string, t dtype.DType, a ir.Access, slot int) ir.Buf {
-	k.args = append(k.args, ir.Arg{Slot: slot})
-	return k.Buffer(name, t, a)
-}
-
-// size is a parameter of the type of indices, so that kernels do not depend on sizes.
-func (k *productKernel) size(name string, n int) ir.Value {
-	k.args = append(k.args, ir.Arg{Bits: uint64(int64(n))})
-	return k.Scalar(name, k.Index)
-}
-
-func (k *productKernel) launch(x, y, z int) ir.Launch {
-	return ir.Launch{Kernel: k.Kernel(), Grid: [3]int{x, y, z}, Args: k.args}
+// memory adds a parameter for the memory of a slot.
+func (k *productKernel) memory(name string, t dtype.DType, a ir.Access, slot int) ir.Buf {
+	return k.buffer(name, Operand{Type: t, Slot: slot}, a)
 }
 
 // strided is a matrix in a kernel.
@@ -45,7 +34,7 @@ type strided struct {
 
 // place adds a matrix to the parameters. batch is the position in the batch, one value for each dimension.
 func (k *productKernel) place(name string, m matrix, a ir.Access, batch []ir.Value) strided {
-	p := strided{matrix: m, buf: k.buffer(name, m.typ, a, m.slot)}
+	p := strided{matrix: m, buf: k.memory(name, m.typ, a, m.slot)}
 	p.base = k.size(name+" offset", m.off)
 	for i, s := range m.batch {
 		if s != 0 {

@@ -38,7 +38,7 @@ func (c *product) pack(m *matrix, rows bool, extent int) ir.Launch {
 		first := k.Mul(k.Rem(id, across), k.Int(width))
 		line := k.Div(id, across)
 		p := k.place("from", *m, ir.Read, k.position(k.Div(line, size), dims, "batch"))
-		out := k.buffer("packed", m.typ, ir.Write, to.slot)
+		out := k.memory("packed", m.typ, ir.Write, to.slot)
 		line = k.Rem(line, size)
 		held := k.Local("held", m.typ, width)
 		for i := range width {

@@ -115,7 +115,7 @@ func (k *productKernel) results(g productGrid, slot, width int) *epilogue {
 	c := k.c
 	e := &epilogue{k: k, m: g.m, n: g.n, every: c.n%width == 0, valid: g.valid}
 	e.body = func(_ *ir.Builder, in []ir.Value, _ func(int) ir.Value) []ir.Value { return in }
-	x := strided{matrix: matrix{typ: c.compute, row: c.n, col: 1}, buf: k.buffer("partial", c.compute, ir.Write, slot), rowStride: g.n}
+	x := strided{matrix: matrix{typ: c.compute, row: c.n, col: 1}, buf: k.memory("partial", c.compute, ir.Write, slot), rowStride: g.n}
 	x.base = k.Mul(g.block, k.Mul(g.m, g.n))
 	e.out = []strided{x}
 	e.wide = []int{min(width, x.aligned(false, c.n, c.t.Wide, nil))}
@@ -133,7 +133,7 @@ func (c *product) sum(parts, slot int) ir.Launch {
 	groups := c.batches() * c.m * c.n / width
 	m, n := k.size("m", c.m), k.size("n", c.n)
 	across := k.Div(n, k.Int(width))
-	from := k.buffer("partial", c.compute, ir.Read, slot)
+	from := k.memory("partial", c.compute, ir.Read, slot)
 	position := k.Add(k.Mul(k.Block(0), k.Int(threads)), k.Thread())
 	last := k.size("last", groups-1)
 	id := k.Min(position, last)

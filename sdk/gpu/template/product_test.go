@@ -32,6 +32,11 @@ func web(units int) template.Target {
 	return template.Target{Subgroup: 32, Threads: 256, Shared: 16 << 10, Units: units, Blocks: 4, Grid: [3]int{65535, 65535, 65535}, Wide: 16, Types: types, Math: types}
 }
 
+// limitsOf is what kernels for a target have to keep to.
+func limitsOf(t template.Target) ir.Limits {
+	return ir.Limits{Threads: t.Threads, Shared: t.Shared, Subgroup: t.Subgroup, Grid: t.Grid, Wide: t.Wide, Types: t.Types, Math: t.Math, MMA: t.MMA}
+}
+
 // tensor is memory with a view, and its values as float64.
 type tensor struct {
 	operand template.Operand
@@ -172,7 +177,7 @@ func (x tensor) fill(r *rand.Rand, most int) tensor {
 
 // run runs work in several orders, with the detector of races where the work is small, and fails on any fault. Results and temporaries are
 // poisoned before.
-func run(t *testing.T, w ir.Work, operands, results []tensor) {
+func run(t *testing.T, w ir.Work, limits ir.Limits, operands, results []tensor) {
 	t.Helper()
 	elements := 0
 	for _, x := range operands {
@@ -196,6 +201,13 @@ func run(t *testing.T, w ir.Work, operands, results []tensor) {
 			b := make([]byte, n)
 			poison(b)
 			slots = append(slots, b)
+		}
+		var sizes []int64
+		for _, b := range slots {
+			sizes = append(sizes, int64(len(b)))
+		}
+		for _, l := range w.Launches {
+			require.NoError(t, ir.Check(l, sizes, limits))
 		}
 		require.NoError(t, interp.RunWork(w, slots, o))
 		var got []string
@@ -269,7 +281,7 @@ func testProduct(t *testing.T, p productCase) {
 	}
 	w, err := product.Build(target)
 	require.NoError(t, err)
-	run(t, w, operands, []tensor{c})
+	run(t, w, limitsOf(target), operands, []tensor{c})
 	bad := 0
 	each(dims(p.m, p.n), func(at []int) {
 		r := len(p.batch)

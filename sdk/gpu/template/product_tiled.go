@@ -61,7 +61,7 @@ func (c *product) tileBytes(x tile) int {
 // factor says how tiles of a factor are loaded for scalar instructions. rows: it is A.
 func (k *productKernel) factor(x tile, p strided, a bool, span, extent int, dims []int) *tileLoad {
 	c := k.c
-	l := &tileLoad{k: k, from: p, lines: a, typ: c.compute, span: span, depth: x.depth, byDepth: true, pitch: span + linePad, threads: x.threads()}
+	l := &tileLoad{k: k, typ: c.compute, span: span, depth: x.depth, byDepth: true, pitch: span + linePad, threads: x.threads()}
 	l.size = l.depth * l.pitch
 	size := c.compute.Size()
 	direct := c.t.Async && p.typ == c.compute
@@ -81,7 +81,6 @@ func (k *productKernel) factor(x tile, p strided, a bool, span, extent int, dims
 		l.width /= 2
 	}
 	l.async = direct && (l.width*size == 4 || l.width*size == 8 || l.width*size == 16)
-	l.edge, l.tail = extent%span != 0, c.k%x.depth != 0
 	return l
 }
 
@@ -107,7 +106,9 @@ func (c *product) tileKernel(x tile, parts, slot int) ir.Launch {
 	pa := k.place("a", c.a, ir.Read, g.batch)
 	pb := k.place("b", c.b, ir.Read, g.batch)
 	la, lb := k.factor(x, pa, true, x.rows, c.m, c.batch), k.factor(x, pb, false, x.cols, c.n, c.batch)
-	la.limit, la.first, lb.limit, lb.first = g.m, g.row, g.n, g.col
+	tail := c.k%x.depth != 0
+	la.stored(pa, true, g.row, g.m, c.m%x.rows != 0, tail)
+	lb.stored(pb, false, g.col, g.n, c.n%x.cols != 0, tail)
 	la.async = la.async && lb.async
 	lb.async = la.async
 	stages := c.stages(la.async)
@@ -172,59 +173,47 @@ func (k *productKernel) multiply(x, y, sum ir.Value) ir.Value {
 func (k *productKernel) pipeline(stages, depth int, from, end ir.Value, loads []*tileLoad, compute func(stage []ir.Value)) {
 	async := loads[0].async
 	ahead := stages - 1
-	read, write := k.Local("read", k.Index, 1), k.Local("write", k.Index, 1)
-	offsets := func(stage ir.Value) []ir.Value {
+	// offsets is where the stages of the tile at depth at begin.
+	offsets := func(at ir.Value) []ir.Value {
+		stage := k.Rem(k.Div(at, k.Int(depth)), k.Int(stages))
 		var o []ir.Value
 		for _, l := range loads {
 			o = append(o, k.Mul(stage, k.Int(l.size)))
 		}
 		return o
 	}
-	next := func(stage ir.Var) {
-		s := k.plus(k.At(stage), 1)
-		k.Put(stage, k.Select(k.Eq(s, k.Int(stages)), k.Int(0), s))
-	}
-	issue := func(at ir.Value) {
+	each := func(at ir.Value, f func(l *tileLoad, to ir.Value)) {
 		k.If(k.Lt(at, end), func() {
-			for i, o := range offsets(k.At(write)) {
-				loads[i].issue(o, at, end)
+			for i, o := range offsets(at) {
+				f(loads[i], o)
 			}
 		})
 	}
+	issue := func(at ir.Value) { each(at, func(l *tileLoad, to ir.Value) { l.issue(to, at, end) }) }
 	settle := func(at ir.Value) {
-		k.If(k.Lt(at, end), func() {
-			for i, o := range offsets(k.At(write)) {
-				loads[i].settle(o)
-			}
-		})
+		if !async {
+			each(at, func(l *tileLoad, to ir.Value) { l.settle(to) })
+		}
 	}
-	k.Put(read, k.Int(0))
-	k.Put(write, k.Int(0))
 	for s := range ahead {
 		at := k.plus(from, s*depth)
 		issue(at)
 		if async {
 			k.AsyncCommit()
-		} else {
-			settle(at)
 		}
-		next(write)
+		settle(at)
 	}
 	k.For(from, end, depth, func(at ir.Value) {
 		later := k.plus(at, ahead*depth)
 		if async {
 			k.AsyncWait(ahead - 1)
-			k.Barrier()
-			issue(later)
-			k.AsyncCommit()
-			compute(offsets(k.At(read)))
-		} else {
-			k.Barrier()
-			issue(later)
-			compute(offsets(k.At(read)))
-			settle(later)
 		}
-		next(write)
-		next(read)
+		k.Barrier()
+		issue(later)
+		if async {
+			k.AsyncCommit()
+		}
+		compute(offsets(at))
+		settle(later)
 	})
 }

@@ -42,7 +42,7 @@ func (c *product) vector() []ir.Launch {
 type factors struct {
 	k     *productKernel
 	g     productGrid
-	a, b  placed
+	a, b  strided
 	width int
 	wideA bool // elements of a row of A are read like those of B
 	tail  bool
