@@ -184,8 +184,13 @@ part_mnist() {
 	unset BURN_FUSION
 }
 
-# plugin_of PID: the processes named burn-backend-* below it.
-plugin_of() { local c; for c in $(pgrep -P "$1"); do case $(cat "/proc/$c/comm" 2>/dev/null) in burn-backend-*) echo "$c";; *) plugin_of "$c";; esac; done; }
+# plugin_of PID: the plugin processes below it. They run from sealed memory, so that the first argument alone has the name.
+plugin_of() {
+	local c
+	for c in $(cat /proc/"$1"/task/*/children 2>/dev/null || pgrep -P "$1"); do
+		case $(tr '\0' '\n' < "/proc/$c/cmdline" 2>/dev/null | head -1) in */burn-backend-*) echo "$c";; *) plugin_of "$c";; esac
+	done
+}
 
 # kill: the plugin is killed in the middle of training, KILLS times; training ends all the same, and says how far it was set back.
 part_kill() {
