@@ -68,19 +68,31 @@ func (l *tileLoad) hold(name string) {
 	}
 }
 
+// place is the number of access j of this thread, and its line and depth in the tile.
+func (l *tileLoad) place(j int) (e, line, depth ir.Value) {
+	k := l.k
+	e = k.plus(k.Thread(), j*l.threads)
+	if l.alongDepth {
+		n := k.Int(l.depth / l.width)
+		return e, k.Div(e, n), k.Mul(k.Rem(e, n), k.Int(l.width))
+	}
+	n := k.Int(l.span / l.width)
+	return e, k.Mul(k.Rem(e, n), k.Int(l.width)), k.Div(e, n)
+}
+
+// lines runs f for the line of each access of this thread, which may be beyond the tile.
+func (l *tileLoad) lines(f func(j int, line ir.Value)) {
+	for j := range l.count() {
+		_, line, _ := l.place(j)
+		f(j, line)
+	}
+}
+
 // each runs f for each access of this thread: its number, line and depth in the tile.
 func (l *tileLoad) each(f func(j int, line, depth ir.Value)) {
 	k := l.k
-	t := k.Thread()
 	for j := range l.count() {
-		e := k.plus(t, j*l.threads)
-		var line, depth ir.Value
-		if n := l.depth / l.width; l.alongDepth {
-			line, depth = k.Div(e, k.Int(n)), k.Mul(k.Rem(e, k.Int(n)), k.Int(l.width))
-		} else {
-			n = l.span / l.width
-			line, depth = k.Mul(k.Rem(e, k.Int(n)), k.Int(l.width)), k.Div(e, k.Int(n))
-		}
+		e, line, depth := l.place(j)
 		run := func() { f(j, line, depth) }
 		if (j+1)*l.threads*l.width > l.span*l.depth {
 			k.If(k.Lt(e, k.Int(l.span*l.depth/l.width)), run)

@@ -78,6 +78,20 @@ func (c *product) copied(m matrix, rows bool, extent int) bool {
 	return m.aligned(rows, extent, 16, c.batch) == n || m.aligned(!rows, c.k, 16, c.batch) == n
 }
 
+// fragmentFactors are the loads of tiles of both factors.
+func (k *productKernel) fragmentFactors(x fragmentTile, g productGrid) (la, lb *tileLoad) {
+	c := k.c
+	if c.conv != nil {
+		return c.conv.factors(k, x.tile, g, true)
+	}
+	pa, pb := k.place("a", c.a, ir.Read, g.batch), k.place("b", c.b, ir.Read, g.batch)
+	la, lb = k.fragmentFactor(x, pa, true, x.rows), k.fragmentFactor(x, pb, false, x.cols)
+	tail := c.k%x.depth != 0
+	la.stored(pa, true, g.row, g.m, c.m%x.rows != 0, tail)
+	lb.stored(pb, false, g.col, g.n, c.n%x.cols != 0, tail)
+	return la, lb
+}
+
 // fragmentFactor says how tiles of a factor are loaded for matrix instructions: as they lie in memory.
 func (k *productKernel) fragmentFactor(x fragmentTile, p strided, a bool, span int) *tileLoad {
 	c := k.c
@@ -104,11 +118,7 @@ func (c *product) fragmentKernel(mma ir.MMA, x fragmentTile, parts, slot int) ir
 
 	const width = 8 // columns that a thread writes
 	e := k.results(g, slot, width)
-	pa, pb := k.place("a", c.a, ir.Read, g.batch), k.place("b", c.b, ir.Read, g.batch)
-	la, lb := k.fragmentFactor(x, pa, true, x.rows), k.fragmentFactor(x, pb, false, x.cols)
-	tail := c.k%x.depth != 0
-	la.stored(pa, true, g.row, g.m, c.m%x.rows != 0, tail)
-	lb.stored(pb, false, g.col, g.n, c.n%x.cols != 0, tail)
+	la, lb := k.fragmentFactors(x, g)
 	la.to, lb.to = k.Shared("a", mma.Type, x.stages*la.size), k.Shared("b", mma.Type, x.stages*lb.size)
 	pitch := x.wide + stagePad
 	ordered := k.Shared("c", dtype.F32, x.threads()/32*16*pitch)
