@@ -59,7 +59,7 @@ func Concat(t Target, outer int, runs []int, in []Operand, y Operand) ir.Work {
 					}
 					p.IfElse(p.Lt(c[1], p.Int(before+units[k])), copied, func() { choose(k+1, before+units[k]) })
 				}
-				choose(0+first, 0)
+				choose(first, 0)
 			}
 		})
 		start += part
