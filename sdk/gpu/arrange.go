@@ -14,9 +14,24 @@ import (
 func (b *builder) plan(ctx context.Context) (*plan, error) {
 	p := &plan{device: b.d, name: b.g.Name, graph: b.g, inputs: b.g.Inputs}
 	for _, id := range b.g.Outputs {
+		if err := b.straight(id); err != nil {
+			return nil, err
+		}
 		p.outputs = append(p.outputs, output{b.at[id].buffer, b.g.Desc(id)})
 	}
 	return p, b.finish(ctx, p)
+}
+
+// straight has the elements of a result lie in row-major order.
+func (b *builder) straight(id op.TensorID) error {
+	t, d := b.at[id], b.g.Desc(id)
+	if t.whole() && b.buffers[t.buffer].bytes == int64(d.Bytes()) {
+		return nil
+	}
+	k, _ := b.g.Maker(id)
+	t, err := b.packed(b.of[k], d, t, nil)
+	b.at[id] = t
+	return err
 }
 
 // finish completes a plan whose outputs are known.
@@ -38,7 +53,7 @@ func (b *builder) finish(ctx context.Context, p *plan) error {
 			for k := range c.spare.in {
 				c.spare.in[k].buffer = b.root(c.spare.in[k].buffer)
 			}
-			c.spare.out = b.root(c.spare.out)
+			c.spare.out.buffer = b.root(c.spare.out.buffer)
 		}
 	}
 	for i := range b.buffers {

@@ -3,11 +3,13 @@ package gpu
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/core/program/group"
+	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/sdk/gpu/ir"
 	"github.com/goburn/burn/sdk/gpu/lower"
 	"github.com/goburn/burn/sdk/gpu/template"
@@ -23,7 +25,9 @@ type builder struct {
 	steps   []step
 	kernels []*ir.Kernel // by step; nil for steps that launch none
 	pairs   []pair
+	copies  map[packing]tensor
 	own     bool // libraries are not asked
+	lasts   bool // convolutions write their results with channels last, where a library takes that
 	folds   bool // groups that depend on constants alone are computed once
 }
 
@@ -155,6 +159,9 @@ func (b *builder) group(x *group.Group) error {
 		return nil
 	}
 	done, err := b.call(x)
+	if !done && err == nil && b.lasts {
+		done, err = b.turned(x)
+	}
 	if !done && err == nil {
 		err = b.lower(x)
 		if parts := b.parts(x); errors.Is(err, core.ErrUnsupported) && len(parts) > 0 {
@@ -255,7 +262,7 @@ func (b *builder) lower(x *group.Group) error {
 			t := b.at[id]
 			if t.buffer != none && !b.takes(x, i, b.g.Desc(id), t) {
 				var err error
-				if t, err = b.packed(x, b.g.Desc(id), t, k); err != nil {
+				if t, err = b.packed(x, b.g.Desc(id), t, nil); err != nil {
 					return err
 				}
 			}
@@ -278,22 +285,47 @@ func (b *builder) lower(x *group.Group) error {
 	return b.work(x, work, slots, k == isEarly)
 }
 
-// packed is a contiguous copy of t, made for the sake of group x.
-func (b *builder) packed(x *group.Group, d op.Desc, t tensor, k kind) (tensor, error) {
-	n, err := op.New(op.Copy, []op.Desc{d})
+// packed is a copy of t whose elements lie in row-major order of its axes taken in the order axes (nil: as they are), made for the sake of
+// group x. Of a constant it is made once.
+func (b *builder) packed(x *group.Group, d op.Desc, t tensor, axes []int) (tensor, error) {
+	if axes == nil {
+		for i := range d.Shape {
+			axes = append(axes, i)
+		}
+	}
+	key := packing{t.buffer, fmt.Sprint(d.DType, t.view, axes)}
+	if p, done := b.copies[key]; done {
+		return p, nil
+	}
+	from := t.view.Permute(axes)
+	in := op.Desc{ID: 1, DType: d.DType, Shape: from.Shape}
+	n, err := op.New(op.Copy, []op.Desc{in})
 	if err != nil {
 		return t, err
 	}
-	n.Inputs, n.Outputs[0].ID = []op.TensorID{d.ID}, d.ID+1
-	p := &program.Program{Inputs: []op.Desc{d}, Nodes: []op.Node{n}, Outputs: []op.TensorID{d.ID + 1}}
-	g := group.NewGraph(p)
-	y := g.Decide(group.Policy{})[0]
-	to := contiguous(b.add(buffer{kind: k, bytes: int64(d.Bytes())}), d)
-	w, err := lower.Group(b.d.target, g, y, []template.Operand{{Type: d.DType, View: t.view}}, []template.Operand{{Type: d.DType, View: to.view}})
+	n.Inputs, n.Outputs[0].ID = []op.TensorID{1}, 2
+	g := group.NewGraph(&program.Program{Inputs: []op.Desc{in}, Nodes: []op.Node{n}, Outputs: []op.TensorID{2}})
+	k := isTemp
+	if from := b.buffers[t.buffer].kind; b.folds && (from == isConstant || from == isEarly) {
+		k = isEarly
+	}
+	v := shape.Contiguous(from.Shape)
+	to := tensor{b.add(buffer{kind: k, bytes: int64(d.Bytes())}), v.Permute(inverse(axes))}
+	w, err := lower.Group(b.d.target, g, g.Decide(group.Policy{})[0], []template.Operand{{Type: d.DType, View: from}}, []template.Operand{{Type: d.DType, View: v}})
 	if err != nil {
 		return t, err
 	}
+	if b.copies == nil {
+		b.copies = map[packing]tensor{}
+	}
+	b.copies[key] = to
 	return to, b.work(x, w, []int{t.buffer, to.buffer}, k == isEarly)
+}
+
+// packing names a copy that was made.
+type packing struct {
+	buffer int
+	how    string
 }
 
 // work appends the launches of work, whose first slots are given.
@@ -341,10 +373,12 @@ func (b *builder) inPlace(x *group.Group, at int) {
 			if _, made := b.at[d.ID]; !made {
 				continue // a copy for the group, which comes behind
 			}
-			if t.buffer == none || in.DType.Size() != d.DType.Size() || !in.Shape.Equal(d.Shape) || !t.whole() || b.buffers[t.buffer].bytes != int64(d.Bytes()) || b.seenTwice(x, id) {
+			to := b.at[d.ID]
+			if t.buffer == none || in.DType.Size() != d.DType.Size() || !in.Shape.Equal(d.Shape) || t.view.Offset != 0 || !slices.Equal(t.view.Strides, to.view.Strides) ||
+				b.buffers[t.buffer].bytes != int64(d.Bytes()) || b.seenTwice(x, id) {
 				continue
 			}
-			b.pairs = append(b.pairs, pair{at, t.buffer, b.at[d.ID].buffer})
+			b.pairs = append(b.pairs, pair{at, t.buffer, to.buffer})
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // activation. What is left, and what reads an element of a result that leaves the group, is rest.
 func (b *builder) epilogue(o *offered, x *group.Group) {
 	rest := x.Epilogue
-	if o.attention != nil {
+	if o.attention != nil || o.convolution != nil && o.convolution.Kind != Forward {
 		o.rest = rest
 		return
 	}
@@ -73,7 +73,11 @@ func (b *builder) takeSum(o *offered, n *op.Node) bool {
 	if o.bias == 0 && b.setBias(o, other, axis) {
 		return true
 	}
-	if o.residual != 0 || !t.view.Shape.Equal(o.out.Shape) || !t.view.IsContiguous() || o.convolution != nil && !slices.Equal(o.convolution.OutStrides, o.out.Shape.Strides()) {
+	strides := o.out.Shape.Strides()
+	if o.convolution != nil {
+		strides = o.convolution.OutStrides
+	}
+	if o.residual != 0 || !t.view.Shape.Equal(o.out.Shape) || !slices.Equal(t.view.Strides, strides) {
 		return false
 	}
 	o.residual = other

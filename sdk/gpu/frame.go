@@ -75,7 +75,7 @@ func (f *frame) addSpare(q *queue, i int, s *spare) error {
 			case isInput:
 				return f.plan.locate(arg{buffer: s.in[b.index].buffer, offset: a.offset})
 			case isOutput:
-				return f.plan.locate(arg{buffer: s.out, offset: a.offset})
+				return f.plan.locate(arg{buffer: s.out.buffer, offset: a.offset})
 			}
 			slot, offset, r := own.locate(a)
 			if slot == own.scratchSlot() {

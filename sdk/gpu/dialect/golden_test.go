@@ -62,7 +62,7 @@ func TestSamplesHaveEveryOperation(t *testing.T) {
 	}
 	for _, r := range [][2]ir.Op{
 		{ir.Const, ir.Blocks}, {ir.Add, ir.Bitcast}, {ir.Exp, ir.Atan2}, {ir.Load, ir.AsyncWait}, {ir.Barrier, ir.PopCount},
-		{ir.For, ir.While}, {ir.FragFill, ir.FragSet},
+		{ir.For, ir.While}, {ir.FragFill, ir.FragPack},
 	} {
 		for o := r[0]; o <= r[1]; o++ {
 			require.True(t, seen[o], "operation %v is in no sample", o)

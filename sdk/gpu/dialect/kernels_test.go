@@ -289,13 +289,15 @@ func fragmentsOf(m ir.MMA, subgroup int) *ir.Kernel {
 		b.SharedStore(sy, b.Add(i, b.Int(k)), b.Load(y, b.Add(i, b.Int(k))))
 	}
 	b.Barrier()
-	fa, fb, fc := b.Fragments("a", m, ir.A, 2), b.Fragments("b", m, ir.B, 2), b.Fragments("c", m, ir.C, 1)
+	fa, fb, fc := b.Fragments("a", m, ir.A, 2), b.Fragments("b", m, ir.B, 2), b.Fragments("c", m, ir.C, 2)
 	b.FragFill(fc, b.Int(0), b.Float(dtype.F32, 0))
+	b.FragFill(fc, b.Int(1), b.Float(dtype.F32, 1))
 	b.FragLoad(fa, b.Int(0), sx, b.Int(0), b.Int(m.K), false)
 	b.FragLoad(fa, b.Int(1), sx, b.Int(0), b.Int(m.M), true)
 	b.FragLoad(fb, b.Int(0), sy, b.Int(0), b.Int(m.N), false)
 	b.FragLoad(fb, b.Int(1), sy, b.Int(0), b.Int(m.K), true)
 	b.Unroll(2, func(k ir.Value) { b.FragMMA(fc, b.Int(0), fa, k, fb, k) })
+	b.FragPack(fa, b.Int(1), fc, b.Int(0))
 	n := m.M * m.N / subgroup
 	b.FragSet(fc, b.Int(0), n-1, b.FragGet(fc, b.Int(0), 0))
 	b.FragStore(fc, b.Int(0), sc, b.Int(0), b.Int(m.N))

@@ -60,12 +60,12 @@ const (
 
 func newMachine(l ir.Launch, slots [][]byte, o Options, lock *sync.Mutex) (m *machine, err error) {
 	k := l.Kernel
+	if err := k.Verify(); err != nil {
+		return nil, err
+	}
 	m = &machine{k: k, l: l, o: o, n: k.Threads, sub: k.Subgroup, lock: lock, slots: slots}
 	if m.sub == 0 {
 		m.sub = o.Subgroup
-	}
-	if m.n < 1 || m.sub < 1 {
-		return nil, fmt.Errorf("kernel %s: %d threads in subgroups of %d", k.Name, m.n, m.sub)
 	}
 	if len(l.Args) != len(k.Params) {
 		return nil, fmt.Errorf("kernel %s: %d arguments for %d parameters", k.Name, len(l.Args), len(k.Params))
@@ -167,11 +167,6 @@ func (m *machine) allocate() {
 func (m *machine) mark(body []ir.Inst) {
 	for i := range body {
 		in := &body[i]
-		for _, v := range append(append([]ir.Value(nil), in.Args...), in.Out...) {
-			if v <= 0 || int(v) >= len(m.k.Types) {
-				m.fail(in, -1, "value %%%d is not there", v)
-			}
-		}
 		same := true
 		for _, a := range in.Args {
 			same = same && m.uniform[a]

@@ -62,13 +62,32 @@ func placeOf[T any](m *machine, in *ir.Inst) place[T] {
 	return place[T]{data: elements[T](m.buffers[in.Ref]), shadow: m.races.ofBuffer(in.Ref), skew: m.l.Args[in.Ref].Offset / int64(in.Type.Size())}
 }
 
-// check reports an index for which the instruction must not be carried out.
+// check fails for an index at which the instruction must not be carried out.
 func check[I integer, T any](m *machine, in *ir.Inst, p *place[T], lane int32, i I, w int) {
-	if at := int64(i); at < 0 || at > int64(len(p.data)-w) {
+	at := int64(i)
+	if at < 0 || at > int64(len(p.data)-w) {
 		m.fail(in, lane, "index %d of %d elements", i, len(p.data))
 	}
-	if w > 1 && (int64(i)+p.skew)%int64(w) != 0 {
+	if (at+p.skew)&int64(w-1) != 0 {
 		m.fail(in, lane, "index %d of an access to %d elements", i, w)
+	}
+}
+
+// checkAll checks the indices of all threads that take part.
+func checkAll[I integer, T any](m *machine, in *ir.Inst, p *place[T], a *active, idx []I, w int) {
+	most, low, skew := int64(len(p.data)-w), int64(w-1), p.skew
+	if a.full {
+		for i, x := range idx {
+			if at := int64(x); at < 0 || at > most || (at+skew)&low != 0 {
+				check(m, in, p, int32(i), x, w)
+			}
+		}
+		return
+	}
+	for _, i := range a.lanes {
+		if at := int64(idx[i]); at < 0 || at > most || (at+skew)&low != 0 {
+			check(m, in, p, i, idx[i], w)
+		}
 	}
 }
 
@@ -90,29 +109,28 @@ func move[I integer, T word](m *machine, in *ir.Inst) step {
 
 func load[I integer, T word](m *machine, in *ir.Inst, p place[T], idx []I, out [][]T) step {
 	w := len(out)
-	first := out[0]
 	return func(a *active) {
-		if w == 1 && a.full && p.state == nil && p.shadow == nil {
-			for i, x := range idx {
-				if uint64(x) >= uint64(len(p.data)) {
-					check(m, in, &p, int32(i), x, 1)
-				}
-				first[i] = p.data[x]
-			}
-			return
-		}
-		for _, i := range a.lanes {
-			x := idx[i]
-			check(m, in, &p, i, x, w)
-			for k := range out {
-				at := int(x) + k
-				if p.state != nil {
-					m.readable(in, i, p.state, at)
+		checkAll(m, in, &p, a, idx, w)
+		if p.state != nil || p.shadow != nil {
+			elementwise(a, idx, w, func(lane int32, at int) {
+				if p.state != nil && p.state[at] != written {
+					m.readable(in, lane, p.state, at)
 				}
 				if p.shadow != nil {
-					p.shadow.read(in, m.races.of(i), at)
+					p.shadow.read(in, m.races.of(lane), at)
 				}
-				out[k][i] = p.data[at]
+			})
+		}
+		for k := range out {
+			to, from := out[k], p.data[k:]
+			if a.full {
+				for i, x := range idx {
+					to[i] = from[x]
+				}
+				continue
+			}
+			for _, i := range a.lanes {
+				to[i] = from[idx[i]]
 			}
 		}
 	}
@@ -120,30 +138,40 @@ func load[I integer, T word](m *machine, in *ir.Inst, p place[T], idx []I, out [
 
 func store[I integer, T word](m *machine, in *ir.Inst, p place[T], idx []I, v [][]T) step {
 	w := len(v)
-	first := v[0]
 	return func(a *active) {
-		if w == 1 && a.full && p.state == nil && p.shadow == nil {
-			for i, x := range idx {
-				if uint64(x) >= uint64(len(p.data)) {
-					check(m, in, &p, int32(i), x, 1)
+		checkAll(m, in, &p, a, idx, w)
+		if p.state != nil || p.shadow != nil {
+			elementwise(a, idx, w, func(lane int32, at int) {
+				if p.state != nil && p.state[at] != written {
+					m.writable(in, lane, p.state, at)
 				}
-				p.data[x] = first[i]
+				if p.shadow != nil {
+					p.shadow.write(in, m.races.of(lane), at)
+				}
+			})
+		}
+		if w == 1 && a.full {
+			from := v[0]
+			for i, x := range idx {
+				p.data[x] = from[i]
 			}
 			return
 		}
-		for _, i := range a.lanes {
+		for _, i := range a.lanes { // of threads that store to one element, the last one wins with all its elements
 			x := idx[i]
-			check(m, in, &p, i, x, w)
 			for k := range v {
-				at := int(x) + k
-				if p.state != nil {
-					m.writable(in, i, p.state, at)
-				}
-				if p.shadow != nil {
-					p.shadow.write(in, m.races.of(i), at)
-				}
-				p.data[at] = v[k][i]
+				p.data[int(x)+k] = v[k][i]
 			}
+		}
+	}
+}
+
+// elementwise calls f for each element of an access of all threads that take part.
+func elementwise[I integer](a *active, idx []I, w int, f func(lane int32, at int)) {
+	for _, i := range a.lanes {
+		x := int(idx[i])
+		for k := range w {
+			f(i, x+k)
 		}
 	}
 }

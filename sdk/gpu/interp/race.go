@@ -130,33 +130,36 @@ func add(set *[2]event, now event) {
 }
 
 func (c *cells) read(in *ir.Inst, now event, at int) {
-	for k := range c.of(at) {
-		cell := &c.of(at)[k]
-		c.conflict(in, at, now, cell.write, "written")
-		c.conflict(in, at, now, cell.atomic[0], "changed atomically")
-		c.conflict(in, at, now, cell.atomic[1], "changed atomically")
+	list := c.of(at)
+	for k := range list {
+		cell := &list[k]
+		c.conflict(in, at, now, &cell.write, "written")
+		c.conflict(in, at, now, &cell.atomic[0], "changed atomically")
+		c.conflict(in, at, now, &cell.atomic[1], "changed atomically")
 		add(&cell.reads, now)
 	}
 }
 
 func (c *cells) write(in *ir.Inst, now event, at int) {
-	for k := range c.of(at) {
-		cell := &c.of(at)[k]
-		c.conflict(in, at, now, cell.write, "written")
+	list := c.of(at)
+	for k := range list {
+		cell := &list[k]
+		c.conflict(in, at, now, &cell.write, "written")
 		for i := range cell.reads {
-			c.conflict(in, at, now, cell.reads[i], "read")
-			c.conflict(in, at, now, cell.atomic[i], "changed atomically")
+			c.conflict(in, at, now, &cell.reads[i], "read")
+			c.conflict(in, at, now, &cell.atomic[i], "changed atomically")
 		}
 		cell.write = now
 	}
 }
 
 func (c *cells) change(in *ir.Inst, now event, at int) {
-	for k := range c.of(at) {
-		cell := &c.of(at)[k]
-		c.conflict(in, at, now, cell.write, "written")
-		c.conflict(in, at, now, cell.reads[0], "read")
-		c.conflict(in, at, now, cell.reads[1], "read")
+	list := c.of(at)
+	for k := range list {
+		cell := &list[k]
+		c.conflict(in, at, now, &cell.write, "written")
+		c.conflict(in, at, now, &cell.reads[0], "read")
+		c.conflict(in, at, now, &cell.reads[1], "read")
 		add(&cell.atomic, now)
 	}
 }
@@ -164,10 +167,10 @@ func (c *cells) change(in *ir.Inst, now event, at int) {
 // of is the cells of an element.
 func (c *cells) of(at int) []cell { return c.list[c.skip+at*c.per:][:c.per] }
 
-func (c *cells) conflict(in *ir.Inst, at int, now, other event, what string) {
-	if !other.before(now) {
+func (c *cells) conflict(in *ir.Inst, at int, now event, other *event, what string) {
+	if other.block != 0 && !other.before(now) {
 		m := c.r.m
-		m.fail(in, m.thread(now), "race: element %d of %s was %s by %s, with no barrier between", at, c.name, what, m.who(other))
+		m.fail(in, m.thread(now), "race: element %d of %s was %s by %s, with no barrier between", at, c.name, what, m.who(*other))
 	}
 }
 

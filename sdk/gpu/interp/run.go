@@ -57,6 +57,9 @@ func Run(l ir.Launch, slots [][]byte, o Options) error {
 	if o.Subgroup == 0 {
 		o.Subgroup = 32
 	}
+	if o.Subgroup < 1 {
+		return fmt.Errorf("kernel %s: subgroups of %d", l.Kernel.Name, o.Subgroup)
+	}
 	if o.Iterations == 0 {
 		o.Iterations = 1 << 20
 	}

@@ -46,15 +46,8 @@ func (e *CheckError) Error() string {
 // Results of divisions by zero, shifts too far and casts out of range are left to interpretation.
 func Check(l Launch, buffers []int64, limits Limits) (err error) {
 	c := &checker{k: l.Kernel, l: l, limits: limits, buffers: buffers}
-	defer func() {
-		if r := recover(); r != nil {
-			e, ok := r.(*CheckError)
-			if !ok {
-				panic(r)
-			}
-			err = e
-		}
-	}()
+	defer caught(&err)
+	c.declarations()
 	c.launch()
 	c.form()
 	c.arguments()
@@ -87,13 +80,56 @@ func (c *checker) fail(in *Inst, format string, args ...any) {
 
 func above[T int | int64](n, limit T) bool { return limit > 0 && n > limit }
 
-// launch checks the kernel's declarations and the grid.
+// Verify reports what is wrong with a kernel as such: its declarations, types, and that values are defined once and before they are
+// used. It is a *CheckError. Package interp runs what passes.
+func (k *Kernel) Verify() (err error) {
+	c := &checker{k: k}
+	defer caught(&err)
+	c.declarations()
+	c.form()
+	return nil
+}
+
+func caught(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case *CheckError:
+		*err = r
+	default:
+		panic(r)
+	}
+}
+
+// declarations checks what a kernel says before its instructions.
+func (c *checker) declarations() {
+	k := c.k
+	if k.Threads < 1 || k.Threads > 1<<16 || k.Subgroup < 0 || k.Subgroup&(k.Subgroup-1) != 0 {
+		c.fail(nil, "%d threads in subgroups of %d", k.Threads, k.Subgroup)
+	}
+	for _, p := range k.Params {
+		if !dtype.Any.Has(p.Type) || p.Access > Read|Write|Atomic {
+			c.fail(nil, "parameter %s: %v %v", p.Name, p.Type, p.Access)
+		}
+		c.typed(nil, p.Type)
+	}
+	for _, a := range append(append([]Array(nil), k.Shared...), k.Locals...) {
+		if !dtype.Any.Has(a.Type) || a.Len < 1 || a.Len > 1<<20 {
+			c.fail(nil, "array %s of %d %v", a.Name, a.Len, a.Type)
+		}
+		c.typed(nil, a.Type)
+	}
+	for _, f := range k.Frags {
+		c.fragments(f)
+	}
+}
+
+// launch checks the kernel against the limits, and the grid.
 func (c *checker) launch() {
 	k, lim := c.k, c.limits
-	if k.Threads < 1 || above(k.Threads, lim.Threads) {
+	if above(k.Threads, lim.Threads) {
 		c.fail(nil, "%d threads, at most %d", k.Threads, lim.Threads)
 	}
-	if k.Subgroup < 0 || k.Subgroup&(k.Subgroup-1) != 0 || lim.Subgroup > 0 && k.Subgroup > 0 && k.Subgroup != lim.Subgroup {
+	if lim.Subgroup > 0 && k.Subgroup > 0 && k.Subgroup != lim.Subgroup {
 		c.fail(nil, "built for subgroups of %d, they have %d", k.Subgroup, lim.Subgroup)
 	}
 	for i, g := range c.l.Grid {
@@ -101,17 +137,8 @@ func (c *checker) launch() {
 			c.fail(nil, "grid %v, at most %v", c.l.Grid, lim.Grid)
 		}
 	}
-	for _, a := range append(append([]Array(nil), k.Shared...), k.Locals...) {
-		if !dtype.Any.Has(a.Type) || a.Len < 1 || a.Len > 1<<24 {
-			c.fail(nil, "array %s of %d %v", a.Name, a.Len, a.Type)
-		}
-		c.typed(nil, a.Type)
-	}
 	if shared := k.SharedBytes(); above(shared, lim.Shared) {
 		c.fail(nil, "%d bytes of shared memory, at most %d", shared, lim.Shared)
-	}
-	for _, f := range k.Frags {
-		c.fragments(f)
 	}
 }
 
@@ -122,7 +149,7 @@ func (c *checker) fragments(f Fragments) {
 		known = known || have == m
 	}
 	switch {
-	case f.Len < 1 || f.Len > 1<<16 || f.Role > C:
+	case f.Len < 1 || f.Len > 1<<12 || f.Role > C:
 		c.fail(nil, "%d fragments %s of role %v", f.Len, f.Name, f.Role)
 	case !known:
 		c.fail(nil, "fragments %s: there is no %v", f.Name, m)
@@ -142,10 +169,6 @@ func (c *checker) arguments() {
 	n := 0
 	for i, p := range k.Params {
 		a := c.l.Args[i]
-		if !dtype.Any.Has(p.Type) || p.Access > Read|Write|Atomic {
-			c.fail(nil, "parameter %s: %v %v", p.Name, p.Type, p.Access)
-		}
-		c.typed(nil, p.Type)
 		if !p.IsBuffer() {
 			if canonical(p.Type, a.Bits) != a.Bits {
 				c.fail(nil, "argument %s: %#x is no %v", p.Name, a.Bits, p.Type)
