@@ -166,24 +166,18 @@ type unit struct {
 // bytes is the size of a unit.
 func (u unit) bytes() int { return u.d.Size() * u.width }
 
-// unitOf is the widest unit of which all the given numbers of bytes are multiples.
-func unitOf(t Target, bytes ...int) unit {
-	n := max(t.Wide, 8)
-	if n > 16 {
-		n = 16
-	}
+// unitOf is the widest unit of elements of type d of which all the given numbers of bytes are multiples.
+func unitOf(t Target, d dtype.DType, bytes ...int) unit {
+	n := min(max(t.Wide, 8), 16)
 	for _, b := range bytes {
-		for n > 1 && b%n != 0 {
+		for n > d.Size() && b%n != 0 {
 			n /= 2
 		}
 	}
-	switch {
-	case n >= 4:
+	if n >= 4 {
 		return unit{dtype.U32, n / 4}
-	case n == 2:
-		return unit{dtype.U16, 1}
 	}
-	return unit{dtype.U8, 1}
+	return unit{d, n / d.Size()}
 }
 
 // zeros is n zeros of type d.
