@@ -74,7 +74,7 @@ func (l *laneKernel) vStride() int { return 4 * laneSide * l.groups }
 // qColumns is how many columns of q are in shared memory.
 func (l *laneKernel) qColumns() int {
 	if l.resident {
-		return (l.Width + laneChunk - 1) / laneChunk * laneChunk
+		return max(1, ceil(l.Width, laneChunk)) * laneChunk
 	}
 	return laneChunk
 }
