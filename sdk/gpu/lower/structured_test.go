@@ -64,14 +64,11 @@ func (c trial) run(target template.Target, seed uint64) {
 	var in, out []template.Operand
 	for i, x := range c.in {
 		slots = append(slots, x.Bytes())
-		in = append(in, template.Operand{Type: descs[i].DType, View: shape.Contiguous(descs[i].Shape)})
+		in = append(in, template.Operand{Type: stored(descs[i].DType), View: shape.Contiguous(descs[i].Shape)})
 	}
 	for _, d := range n.Outputs {
 		slots = append(slots, bytes.Repeat([]byte{0xA5}, d.Bytes()))
-		out = append(out, template.Operand{Type: d.DType, View: shape.Contiguous(d.Shape)})
-	}
-	for i := range in {
-		in[i].Type = descs[i].DType
+		out = append(out, template.Operand{Type: stored(d.DType), View: shape.Contiguous(d.Shape)})
 	}
 	w, err := structured[c.code](target, &n, in, out)
 	require.NoError(c.t, err, label)

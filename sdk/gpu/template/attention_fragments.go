@@ -51,8 +51,8 @@ func (s *sequence) attendFragments(f flash) {
 	n.SetBlocks(2)
 	k := &fragKernel{flashKernel: n, times: times}
 	count := (f.Queries + n.rows - 1) / n.rows * f.Batch * f.Heads
-	k.used = n.Lt(n.blocks, n.Int(count))
-	n.place(n.Min(n.blocks, n.Int(count-1)))
+	k.used = n.Lt(n.block, n.Int(count))
+	n.place(n.Min(n.block, n.Int(count-1)))
 	k.build()
 	s.end(n.step)
 }

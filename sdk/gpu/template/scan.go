@@ -144,8 +144,8 @@ func (s *sequence) scanBlocks(c scanPart) {
 	acc := p.newState("acc", c.r)
 	hold := p.newBlockScan(c.r)
 	// Blocks beyond the last do the work of the last again, but for its results, as barriers are for all threads.
-	used := p.Lt(p.blocks, p.number("parts", c.Outer*parts))
-	mine := p.Min(p.blocks, p.Int(c.Outer*parts-1))
+	used := p.Lt(p.block, p.number("parts", c.Outer*parts))
+	mine := p.Min(p.block, p.Int(c.Outer*parts-1))
 	q := p.split(mine, c.Outer, parts)
 	if c.before != nil {
 		acc.put(p.loadState(b.before, mine))
@@ -230,8 +230,8 @@ func (s *sequence) scanStates(l Lines, r running, sums, before []place) {
 	p := s.begin("scan_parts", scanThreads, l.Outer*l.Inner, l.size()+scanThreads*items)
 	from, to := p.stateBuffers("sums", r, ir.Read, sums), p.stateBuffers("before", r, ir.Write, before)
 	lines := l.Outer * l.Inner
-	used := p.Lt(p.blocks, p.number("lines", lines))
-	q := p.split(p.Min(p.blocks, p.Int(lines-1)), l.Outer, l.Inner)
+	used := p.Lt(p.block, p.number("lines", lines))
+	q := p.split(p.Min(p.block, p.Int(lines-1)), l.Outer, l.Inner)
 	acc, hold := p.newState("acc", r), p.newBlockScan(r)
 	p.For(p.Int(0), p.Int(l.N), scanThreads*items, func(base ir.Value) {
 		first := p.Add(base, p.Mul(p.Thread(), p.Int(items)))
