@@ -69,6 +69,8 @@ func example(code op.Code, d dtype.DType) (*sketch, []op.Desc) {
 		op.ArgMax: {op.Int("axis", 1)}, op.ArgMin: {op.Int("axis", 0)}, op.Sort: {op.Int("axis", 1)},
 		op.CumSum: {op.Int("axis", 1)}, op.CumProd: {op.Int("axis", 0)}, op.CumMax: {op.Int("axis", 1)}, op.CumMin: {op.Int("axis", 0)},
 		op.Sum: {op.Ints("axes", 1)}, op.Prod: {op.Ints("axes", 0)}, op.ReduceMax: {op.Ints("axes", 0, 1)}, op.ReduceMin: {op.Ints("axes", 1)},
+		op.MatMul:       {op.Flag("transpose_b", true)},
+		op.Conv:         {op.Ints("strides", 1), op.Ints("pad_lo", 1), op.Ints("pad_hi", 0), op.Ints("kernel_dilation", 1), op.Ints("input_dilation", 1)},
 		op.WindowReduce: {op.Str("reduce", "sum"), op.Ints("window", 2), op.Ints("strides", 1), op.Ints("pad_lo", 0), op.Ints("pad_hi", 0), op.Ints("dilation", 1)},
 	}[code]
 	var in []op.Desc
@@ -81,8 +83,10 @@ func example(code op.Code, d dtype.DType) (*sketch, []op.Desc) {
 			od, os = dtype.I32, shape.Shape{2}
 		case code == op.Scatter && i == 2:
 			os = shape.Shape{2, 5}
-		case code == op.WindowReduce:
+		case code == op.WindowReduce, code == op.Conv && i == 0:
 			os = shape.Shape{1, 3, 5}
+		case code == op.Conv:
+			os = shape.Shape{4, 3, 2}
 		}
 		in = append(in, b.input(od, os...))
 		if o.Variadic {

@@ -14,19 +14,16 @@ import (
 // mostPlaces is the most dimensions of places that a convolution has a kernel for.
 const mostPlaces = 3
 
-// contractions is the products of numbers: ops whose kernels compute what follows them too.
+// contractions is the ops whose kernels compute what follows them too.
 var contractions = map[op.Code]func(f *form, n *op.Node, e epilogue) (ir.Work, error){
 	op.MatMul: matmul,
 	op.Conv:   convolution,
 }
 
-// products is the rules of single products and convolutions.
-var products = map[op.Code]Rule{}
-
 func init() {
-	for c := range contractions {
-		products[c] = func(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error) {
-			return contractions[n.Op](&form{t: t, in: in, out: out}, n, epilogue{a: 0, b: 1})
+	for c, rule := range contractions {
+		rules[c] = func(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error) {
+			return rule(&form{t: t, in: in, out: out}, n, epilogue{a: 0, b: 1})
 		}
 	}
 }
@@ -168,4 +165,3 @@ func acceptProduct(t template.Target, g *group.Graph, x *group.Group) bool {
 	space := n.Outputs[0].Shape
 	return !slices.ContainsFunc(x.Epilogue, func(k int) bool { return !g.Nodes[k].Outputs[0].Shape.Equal(space) || g.Nodes[k].Op == op.Full })
 }
-
