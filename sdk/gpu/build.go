@@ -64,7 +64,6 @@ type step struct {
 	grid [3]int
 	args []arg
 	copy *copyStep
-	fill *fillStep
 	call *callStep
 	// early says that the step computes constants.
 	early bool
@@ -89,13 +88,6 @@ type copyStep struct {
 	bytes    int64
 }
 
-// fillStep fills a buffer with a pattern of four bytes.
-type fillStep struct {
-	dst     arg
-	bytes   int64
-	pattern uint32
-}
-
 // each calls f with all that a step refers to.
 func (st *step) each(f func(a *arg)) {
 	for k := range st.args {
@@ -104,9 +96,6 @@ func (st *step) each(f func(a *arg)) {
 	if c := st.copy; c != nil {
 		f(&c.dst)
 		f(&c.src)
-	}
-	if x := st.fill; x != nil {
-		f(&x.dst)
 	}
 	if c := st.call; c != nil {
 		for k := range c.args {

@@ -17,6 +17,7 @@ import (
 type callStep struct {
 	candidates []Candidate
 	args       []arg
+	result     int // the argument that is written
 	workspace  arg
 	spare      *spare
 }
@@ -153,6 +154,7 @@ func (b *builder) call(x *group.Group) (done bool, err error) {
 	for _, t := range o.from {
 		c.args = append(c.args, b.argOf(t, o.out.DType))
 	}
+	c.result = len(c.args)
 	c.args = append(c.args, b.argOf(b.at[o.out.ID], o.out.DType))
 	for _, id := range []op.TensorID{o.bias, o.residual} {
 		if id != 0 {
