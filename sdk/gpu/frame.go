@@ -77,7 +77,7 @@ func (f *frame) addSpare(i int, s *spare) error {
 			case isInput:
 				return f.plan.locate(arg{buffer: s.in[b.index].buffer, offset: a.offset})
 			case isOutput:
-				return f.plan.locate(arg{buffer: s.out.buffer, offset: a.offset})
+				return f.plan.locate(arg{buffer: s.out.buffer, offset: s.at + a.offset})
 			}
 			slot, offset, r := own.locate(a)
 			if slot == own.scratchSlot() {

@@ -321,3 +321,27 @@ func TestGradientsOfConvolutions(t *testing.T) {
 		}
 	}
 }
+
+// TestPartsOfConcatenations: what a kernel or a library computes is written into the concatenation, the rest is copied there.
+func TestPartsOfConcatenations(t *testing.T) {
+	for _, batch := range []int{1, 2} {
+		l := &convolutions{}
+		d, fake := openDevice(t, Options{ChannelsFirst: true}, func(d *fakeDevice) { d.libraries = []Library{l} })
+		m := newMaker(t, "join")
+		x, w := m.input(batch, 4, 4, 4), m.constant(8, 4, 1, 1)
+		y := m.node(op.Tanh, ids(x))
+		z := m.conv(y, w, 1, 0, 1)
+		s := m.node(op.Concat, ids(x, y, z, y), op.Int("axis", 1))
+		m.p.Outputs = ids(m.node(op.Mul, ids(s, m.node(op.Sin, ids(s)))), s)
+		against(t, d, m.p, 1)
+		if batch == 1 { // tanh, two copies, and what comes behind
+			require.EqualValues(t, 3*4, fake.launches.Load())
+		}
+	}
+	d, _ := openDevice(t, Options{}, nil)
+	m := newMaker(t, "odd")
+	x, y := m.input(3), m.input(5)
+	a, b := m.node(op.Neg, ids(x)), m.node(op.Abs, ids(y))
+	m.p.Outputs = ids(m.node(op.Concat, ids(a, b, a), op.Int("axis", 0)))
+	against(t, d, m.p, 0)
+}
