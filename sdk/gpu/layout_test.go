@@ -177,6 +177,7 @@ func compare(t *testing.T, d *device, p *program.Program, donated []bool) {
 	}
 	plan, err := d.prepare(context.Background(), q, p, cs)
 	require.NoError(t, err)
+	apartInMemory(t, plan)
 	for _, b := range cs {
 		d.pool.release(b)
 	}
