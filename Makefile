@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins dist test long modules nocgo race check soak attack conformance levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
+.PHONY: help build plugins dist test long modules nocgo race check soak attack conformance gpu levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -65,6 +65,9 @@ conformance: plugins ## the whole suite on the cpu backend, built in and as a pl
 	$(GO) run ./cmd/burn conformance run $(PLUGINS)/burn-backend-cpu$(EXE)
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run 'TestReferencePasses' ./conformance
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run TestDoorsAgree -v ./conformance/wiretest
+
+gpu: ## the whole suite on a GPU backend whose hardware is emulated, in the shapes that burn has plugins for
+	BURN_LONG=1 $(GO) test -count=1 -timeout 120m -run 'TestConformance' ./sdk/gpu
 
 QEMU ?= qemu-aarch64-static
 levels: ## the cpu backend at its lesser levels: AVX2 and portable through the whole suite, NEON under qemu-user

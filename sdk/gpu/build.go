@@ -26,9 +26,11 @@ type builder struct {
 	kernels []*ir.Kernel // by step; nil for steps that launch none
 	pairs   []pair
 	copies  map[packing]tensor
-	own     bool // libraries are not asked
-	lasts   bool // convolutions write their results with channels last, where a library takes that
-	folds   bool // groups that depend on constants alone are computed once
+	placed  map[op.TensorID]tensor  // where results go that are parts of a concatenation
+	joined  map[*group.Group]tensor // concatenations whose parts are written where they belong
+	own     bool                    // libraries are not asked
+	lasts   bool                    // convolutions write their results with channels last, where a library takes that
+	folds   bool                    // groups that depend on constants alone are computed once
 }
 
 // kind says whose memory a buffer is.
@@ -64,7 +66,6 @@ type step struct {
 	grid [3]int
 	args []arg
 	copy *copyStep
-	fill *fillStep
 	call *callStep
 	// early says that the step computes constants.
 	early bool
@@ -89,13 +90,6 @@ type copyStep struct {
 	bytes    int64
 }
 
-// fillStep fills a buffer with a pattern of four bytes.
-type fillStep struct {
-	dst     arg
-	bytes   int64
-	pattern uint32
-}
-
 // each calls f with all that a step refers to.
 func (st *step) each(f func(a *arg)) {
 	for k := range st.args {
@@ -104,9 +98,6 @@ func (st *step) each(f func(a *arg)) {
 	if c := st.copy; c != nil {
 		f(&c.dst)
 		f(&c.src)
-	}
-	if x := st.fill; x != nil {
-		f(&x.dst)
 	}
 	if c := st.call; c != nil {
 		for k := range c.args {
@@ -129,6 +120,7 @@ func newBuilder(d *device, p *program.Program) (*builder, []*group.Group) {
 	for i, desc := range p.Inputs {
 		b.at[desc.ID] = contiguous(b.add(buffer{kind: isInput, index: i, bytes: int64(desc.Bytes())}), desc)
 	}
+	b.place(groups)
 	return b, groups
 }
 
@@ -157,6 +149,9 @@ func (b *builder) groups(all []*group.Group) error {
 func (b *builder) group(x *group.Group) error {
 	if b.asView(x) || b.asNumber(x) {
 		return nil
+	}
+	if t, joined := b.joined[x]; joined && b.anyPlaced(x, t) {
+		return b.join(x, t)
 	}
 	done, err := b.call(x)
 	if !done && err == nil && b.lasts {
@@ -255,7 +250,7 @@ func (b *builder) lower(x *group.Group) error {
 		k = isEarly
 	}
 	var in, out []template.Operand
-	var slots []int
+	var slots []arg
 	var work ir.Work
 	if !empty {
 		for i, id := range x.Inputs {
@@ -267,7 +262,7 @@ func (b *builder) lower(x *group.Group) error {
 				}
 			}
 			in = append(in, template.Operand{Type: b.g.Desc(id).DType, View: t.view})
-			slots = append(slots, t.buffer)
+			slots = append(slots, arg{buffer: t.buffer})
 		}
 		for _, d := range x.Outputs {
 			out = append(out, template.Operand{Type: d.DType, View: contiguous(0, d).view})
@@ -278,9 +273,12 @@ func (b *builder) lower(x *group.Group) error {
 		}
 	}
 	for _, d := range x.Outputs {
-		t := contiguous(b.add(buffer{kind: k, bytes: int64(d.Bytes())}), d)
+		t, placed := b.placed[d.ID]
+		if !placed || k == isEarly || empty {
+			t = contiguous(b.add(buffer{kind: k, bytes: int64(d.Bytes())}), d)
+		}
 		b.at[d.ID] = t
-		slots = append(slots, t.buffer)
+		slots = append(slots, b.argOf(t, d.DType))
 	}
 	return b.work(x, work, slots, k == isEarly)
 }
@@ -298,28 +296,33 @@ func (b *builder) packed(x *group.Group, d op.Desc, t tensor, axes []int) (tenso
 		return p, nil
 	}
 	from := t.view.Permute(axes)
-	in := op.Desc{ID: 1, DType: d.DType, Shape: from.Shape}
-	n, err := op.New(op.Copy, []op.Desc{in})
-	if err != nil {
-		return t, err
-	}
-	n.Inputs, n.Outputs[0].ID = []op.TensorID{1}, 2
-	g := group.NewGraph(&program.Program{Inputs: []op.Desc{in}, Nodes: []op.Node{n}, Outputs: []op.TensorID{2}})
 	k := isTemp
 	if from := b.buffers[t.buffer].kind; b.folds && (from == isConstant || from == isEarly) {
 		k = isEarly
 	}
 	v := shape.Contiguous(from.Shape)
-	to := tensor{b.add(buffer{kind: k, bytes: int64(d.Bytes())}), v.Permute(inverse(axes))}
-	w, err := lower.Group(b.d.target, g, g.Decide(group.Policy{})[0], []template.Operand{{Type: d.DType, View: from}}, []template.Operand{{Type: d.DType, View: v}})
-	if err != nil {
+	buffer := b.add(buffer{kind: k, bytes: int64(d.Bytes())})
+	if err := b.copyTo(x, d, tensor{t.buffer, from}, tensor{buffer, v}); err != nil {
 		return t, err
 	}
 	if b.copies == nil {
 		b.copies = map[packing]tensor{}
 	}
+	to := tensor{buffer, v.Permute(inverse(axes))}
 	b.copies[key] = to
-	return to, b.work(x, w, []int{t.buffer, to.buffer}, k == isEarly)
+	return to, nil
+}
+
+// copying is a program of one copy, and its group.
+func copying(d op.Desc) (*group.Graph, *group.Group, error) {
+	d.ID = 1
+	n, err := op.New(op.Copy, []op.Desc{d})
+	if err != nil {
+		return nil, nil, err
+	}
+	n.Inputs, n.Outputs[0].ID = []op.TensorID{1}, 2
+	g := group.NewGraph(&program.Program{Inputs: []op.Desc{d}, Nodes: []op.Node{n}, Outputs: []op.TensorID{2}})
+	return g, g.Decide(group.Policy{})[0], nil
 }
 
 // packing names a copy that was made.
@@ -329,13 +332,13 @@ type packing struct {
 }
 
 // work appends the launches of work, whose first slots are given.
-func (b *builder) work(x *group.Group, w ir.Work, slots []int, early bool) error {
+func (b *builder) work(x *group.Group, w ir.Work, slots []arg, early bool) error {
 	for i, n := range w.Temps {
 		k := isTemp
 		if i == 0 && w.Fault {
 			k = isWord
 		}
-		slots = append(slots, b.add(buffer{kind: k, bytes: n}))
+		slots = append(slots, arg{buffer: b.add(buffer{kind: k, bytes: n})})
 	}
 	for i := range w.Launches {
 		l := &w.Launches[i]
@@ -346,7 +349,7 @@ func (b *builder) work(x *group.Group, w ir.Work, slots []int, early bool) error
 		for k, a := range l.Args {
 			st.args[k] = arg{buffer: none, bits: a.Bits}
 			if l.Kernel.Params[k].IsBuffer() {
-				st.args[k] = arg{buffer: slots[a.Slot], offset: a.Offset}
+				st.args[k] = arg{buffer: slots[a.Slot].buffer, offset: slots[a.Slot].offset + a.Offset}
 			}
 		}
 		b.steps, b.kernels = append(b.steps, st), append(b.kernels, l.Kernel)

@@ -17,6 +17,7 @@ import (
 type callStep struct {
 	candidates []Candidate
 	args       []arg
+	result     int // the argument that is written
 	workspace  arg
 	spare      *spare
 }
@@ -28,6 +29,7 @@ type spare struct {
 	program *program.Program
 	in      []tensor // where the inputs lie, by buffers of the call's plan
 	out     tensor   // likewise, the output
+	at      int64    // the first byte of it
 
 	once sync.Once
 	plan *plan
@@ -148,11 +150,16 @@ func (b *builder) call(x *group.Group) (done bool, err error) {
 	if len(cs) == 0 {
 		return false, nil
 	}
-	b.at[o.out.ID] = tensor{b.add(buffer{bytes: int64(o.out.Bytes())}), o.view}
+	if t, placed := b.placed[o.out.ID]; placed && o.view.IsContiguous() {
+		b.at[o.out.ID] = t
+	} else {
+		b.at[o.out.ID] = tensor{b.add(buffer{bytes: int64(o.out.Bytes())}), o.view}
+	}
 	c := &callStep{candidates: cs, workspace: arg{buffer: none}}
 	for _, t := range o.from {
 		c.args = append(c.args, b.argOf(t, o.out.DType))
 	}
+	c.result = len(c.args)
 	c.args = append(c.args, b.argOf(b.at[o.out.ID], o.out.DType))
 	for _, id := range []op.TensorID{o.bias, o.residual} {
 		if id != 0 {
@@ -221,7 +228,7 @@ func (b *builder) reads(nodes []int) []op.TensorID {
 // spare is the program of part x.
 func (b *builder) spare(x *group.Group, out op.Desc) *spare {
 	p := &program.Program{Name: b.g.Name, Outputs: []op.TensorID{out.ID}}
-	s := &spare{device: b.d, program: p, out: b.at[out.ID]}
+	s := &spare{device: b.d, program: p, out: b.at[out.ID], at: b.argOf(b.at[out.ID], out.DType).offset}
 	for _, id := range x.Inputs {
 		p.Inputs = append(p.Inputs, b.g.Desc(id))
 		s.in = append(s.in, b.at[id])

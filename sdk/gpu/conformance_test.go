@@ -9,21 +9,28 @@ import (
 	"github.com/goburn/burn/internal/long"
 	"github.com/goburn/burn/sdk/gpu"
 	"github.com/goburn/burn/sdk/gpu/emulated"
+	"github.com/goburn/burn/sdk/gpu/interp"
 	"github.com/goburn/burn/sdk/gpu/lower"
 )
 
-func open() (core.Backend, error) {
-	return gpu.New(emulated.New(emulated.Options{}), gpu.Options{NoCache: true}), nil
-}
-
-// TestConformance compares every claim with the reference backend, on a sample of the cases.
+// TestConformance compares every claim of a backend over emulated hardware with the reference backend: on a sample of the cases, and
+// with BURN_LONG=1 on all of them and on other hardware too.
 func TestConformance(t *testing.T) {
 	if !lower.Native(op.MatMul) || !lower.Native(op.Conv) {
 		t.Skip("primitives have no kernels yet")
 	}
-	o := conformance.Options{Sample: 100}
-	if long.Tests() {
-		o.Sample = 1
+	run := func(t *testing.T, sample int, o emulated.Options) {
+		open := func() (core.Backend, error) { return gpu.New(emulated.New(o), gpu.Options{NoCache: true}), nil }
+		conformance.Run(t, open, conformance.Options{Sample: sample})
 	}
-	conformance.Run(t, open, o)
+	if !long.Tests() {
+		run(t, 100, emulated.Options{Background: true})
+		return
+	}
+	targets := emulated.Targets()
+	t.Run("cuda", func(t *testing.T) { run(t, 1, emulated.Options{Background: true}) })
+	t.Run("rocm", func(t *testing.T) { run(t, 10, emulated.Options{Target: targets["rocm"], Order: interp.Backward}) })
+	t.Run("metal", func(t *testing.T) {
+		run(t, 10, emulated.Options{Target: targets["metal"], Order: interp.Shuffled, Seed: 1})
+	})
 }

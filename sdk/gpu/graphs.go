@@ -48,6 +48,7 @@ func (f *frame) replay(q *queue) (started bool, err error) {
 	}
 	if x == nil {
 		if !f.again() {
+			f.missed()
 			return false, nil
 		}
 		if x, err = f.instantiate(q); x == nil {

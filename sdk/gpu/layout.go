@@ -116,7 +116,7 @@ type turner struct {
 func (u *turner) lower(x, y *group.Group) (bool, error) {
 	b := u.b
 	var in, out []template.Operand
-	var slots []int
+	var slots []arg
 	y.Inputs = x.Inputs
 	for _, id := range x.Inputs {
 		t, d := b.at[id], b.g.Desc(id)
@@ -125,7 +125,7 @@ func (u *turner) lower(x, y *group.Group) (bool, error) {
 			v = leading(v, u.rank).Permute(last(u.rank))
 		}
 		in = append(in, template.Operand{Type: d.DType, View: v})
-		slots = append(slots, t.buffer)
+		slots = append(slots, arg{buffer: t.buffer})
 	}
 	views := make([]shape.View, len(x.Outputs))
 	for i, d := range x.Outputs {
@@ -141,7 +141,7 @@ func (u *turner) lower(x, y *group.Group) (bool, error) {
 	}
 	g := group.NewGraph(u.p)
 	for i := range y.Inputs {
-		if slots[i] != none && !in[i].View.IsContiguous() && !lower.Strided(g, y, i) {
+		if slots[i].buffer != none && !in[i].View.IsContiguous() && !lower.Strided(g, y, i) {
 			return false, nil
 		}
 	}
@@ -152,7 +152,7 @@ func (u *turner) lower(x, y *group.Group) (bool, error) {
 	for i, d := range x.Outputs {
 		t := tensor{b.add(buffer{bytes: int64(d.Bytes())}), views[i]}
 		b.at[d.ID] = t
-		slots = append(slots, t.buffer)
+		slots = append(slots, arg{buffer: t.buffer})
 	}
 	return true, b.work(x, w, slots, false)
 }

@@ -142,8 +142,15 @@ func (c *Convolution) compute(m [][]float32) {
 	}
 }
 
-// against runs a program on the device, whatever it claims, and on the reference backend, twice each, and compares.
-func against(t *testing.T, d *device, p *program.Program, consts int) {
+// against is compare on a device that is asked for whatever libraries can do.
+func against(t *testing.T, d *device, p *program.Program) {
+	d.kernel.Supports = nil
+	compare(t, d, p, nil)
+}
+
+// compare runs a program on the device and on the reference backend, and compares. donated says which inputs are given away.
+func compare(t *testing.T, d *device, p *program.Program, donated []bool) {
+	t.Helper()
 	require.NoError(t, p.Check())
 	rng := rand.New(rand.NewPCG(3, 4))
 	values := map[op.TensorID][]float32{}
@@ -158,7 +165,7 @@ func against(t *testing.T, d *device, p *program.Program, consts int) {
 	}
 	want := reference(t, p, values)
 	q := d.queue(t)
-	d.kernel.Supports = nil
+	defer q.Close()
 	up := func(x op.Desc) *block {
 		b, err := q.Enqueue(x, dtype.Bytes(values[x.ID]), func() {})
 		require.NoError(t, err)
@@ -170,6 +177,7 @@ func against(t *testing.T, d *device, p *program.Program, consts int) {
 	}
 	plan, err := d.prepare(context.Background(), q, p, cs)
 	require.NoError(t, err)
+	apartInMemory(t, plan)
 	for _, b := range cs {
 		d.pool.release(b)
 	}
@@ -179,18 +187,24 @@ func against(t *testing.T, d *device, p *program.Program, consts int) {
 			in = append(in, up(x))
 		}
 		out := make([]*block, len(p.Outputs))
-		require.NoError(t, plan.Run(q, in, make([]bool, len(in)), out))
+		owned := slices.Clone(donated)
+		if owned == nil {
+			owned = make([]bool, len(in))
+		}
+		require.NoError(t, plan.Run(q, in, owned, out), "%v", p)
 		for k, x := range p.OutputDescs() {
 			got := make([]float32, x.Shape.Size())
 			require.NoError(t, q.Fetch(dtype.Bytes(got), x, out[k]))
 			m, err := q.Record()
 			require.NoError(t, err)
 			require.NoError(t, m.Wait())
-			require.InDeltaSlice(t, want[k], got, 1e-4)
+			require.InDeltaSlice(t, want[k], got, 1e-4, "output %d of %v", k, p)
 			d.pool.release(out[k])
 		}
-		for _, b := range in {
-			d.pool.release(b)
+		for i, b := range in {
+			if donated == nil || !donated[i] || owned[i] {
+				d.pool.release(b)
+			}
 		}
 	}
 	plan.Close()
@@ -260,7 +274,7 @@ func residual(t *testing.T) *maker {
 func TestChannelsLast(t *testing.T) {
 	l := &convolutions{}
 	d, fake := openDevice(t, Options{}, func(d *fakeDevice) { d.libraries = []Library{l} })
-	against(t, d, residual(t).p, 3)
+	against(t, d, residual(t).p)
 	require.Len(t, l.called, 9)
 	for _, c := range l.called {
 		require.Equal(t, lastView(c.Image).Strides, c.ImageStrides)
@@ -278,7 +292,7 @@ func TestChannelsFirst(t *testing.T) {
 	for _, o := range []Options{{ChannelsFirst: true}, {}} {
 		l := &convolutions{only: func(c *Convolution) bool { return slices.Equal(c.ImageStrides, shape.Shape(c.Image).Strides()) }}
 		d, _ := openDevice(t, o, func(d *fakeDevice) { d.libraries = []Library{l} })
-		against(t, d, residual(t).p, 3)
+		against(t, d, residual(t).p)
 		require.Len(t, l.called, 9)
 	}
 }
@@ -312,7 +326,7 @@ func TestGradientsOfConvolutions(t *testing.T) {
 		for _, first := range []bool{false, true} {
 			l := &convolutions{}
 			d, _ := openDevice(t, Options{ChannelsFirst: first}, func(d *fakeDevice) { d.libraries = []Library{l} })
-			against(t, d, gradients(t, c.size, c.kernel, c.stride, c.pad).p, 0)
+			against(t, d, gradients(t, c.size, c.kernel, c.stride, c.pad).p)
 			kinds := map[ConvolutionKind]int{}
 			for _, c := range l.called {
 				kinds[c.Kind]++
@@ -320,4 +334,28 @@ func TestGradientsOfConvolutions(t *testing.T) {
 			require.Equal(t, map[ConvolutionKind]int{Forward: 3, BackwardImage: 3, BackwardFilter: 3}, kinds, "%+v", c)
 		}
 	}
+}
+
+// TestPartsOfConcatenations: what a kernel or a library computes is written into the concatenation, the rest is copied there.
+func TestPartsOfConcatenations(t *testing.T) {
+	for _, batch := range []int{1, 2} {
+		l := &convolutions{}
+		d, fake := openDevice(t, Options{ChannelsFirst: true}, func(d *fakeDevice) { d.libraries = []Library{l} })
+		m := newMaker(t, "join")
+		x, w := m.input(batch, 4, 4, 4), m.constant(8, 4, 1, 1)
+		y := m.node(op.Tanh, ids(x))
+		z := m.conv(y, w, 1, 0, 1)
+		s := m.node(op.Concat, ids(x, y, z, y), op.Int("axis", 1))
+		m.p.Outputs = ids(m.node(op.Mul, ids(s, m.node(op.Sin, ids(s)))), s)
+		against(t, d, m.p)
+		if batch == 1 { // tanh, two copies, and what comes behind
+			require.EqualValues(t, 3*4, fake.launches.Load())
+		}
+	}
+	d, _ := openDevice(t, Options{}, nil)
+	m := newMaker(t, "odd")
+	x, y := m.input(3), m.input(5)
+	a, b := m.node(op.Neg, ids(x)), m.node(op.Abs, ids(y))
+	m.p.Outputs = ids(m.node(op.Concat, ids(a, b, a), op.Int("axis", 0)))
+	against(t, d, m.p)
 }
