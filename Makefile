@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins dist test long modules nocgo race check soak attack conformance gpu levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
+.PHONY: help build plugins plugins-cuda dist test long modules nocgo race check soak attack conformance gpu levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -17,6 +17,13 @@ build: ## bin/burn, without symbols for debuggers; STRIP= keeps them
 plugins: ## the cpu backend as a plugin process, with its manifest, in ./burn_plugins, allowed for this user
 	$(GO) build $(STRIP) -o $(PLUGINS)/burn-backend-cpu$(EXE) ./plugins/cpu/cmd/burn-backend-cpu
 	$(GO) run ./tools/manifest $(PLUGINS)/burn-backend-cpu$(EXE)
+	$(GO) run ./cmd/burn plugin allow $(PLUGINS)
+
+CUDA_PLATFORMS := linux/amd64 linux/arm64
+plugins-cuda: ## the cuda backend as a plugin process, with its manifest, in ./burn_plugins, for linux/amd64 and linux/arm64; allowed where it runs
+	for t in $(CUDA_PLATFORMS); do dir=$(PLUGINS); [ $$t = $$($(GO) env GOOS)/$$($(GO) env GOARCH) ] || dir=$(PLUGINS)/$${t%/*}_$${t#*/}; \
+		( cd plugins/cuda && CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build $(STRIP) -o ../../$$dir/burn-backend-cuda ./cmd/burn-backend-cuda ) && \
+		$(GO) run ./tools/manifest -os $${t%/*} -arch $${t#*/} -needs plugins/cuda/needs.toml $$dir/burn-backend-cuda || exit 1; done
 	$(GO) run ./cmd/burn plugin allow $(PLUGINS)
 
 DIST ?= dist
