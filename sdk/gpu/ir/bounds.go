@@ -79,6 +79,11 @@ func (c *checker) indices(in *Inst) {
 	case FragLoad, FragStore:
 		c.fragment(in, in.Ref, in.Args[0])
 		c.matrix(in)
+	case FragPack:
+		c.fragment(in, in.Ref, in.Args[0])
+		c.fixed(in, in.Args[1])
+		from := c.k.Frags[in.Ref2]
+		c.inside(in, in.Args[1], from.Name, int64(from.Len-from.MMA.K/from.MMA.N+1), 1)
 	}
 }
 

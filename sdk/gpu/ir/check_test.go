@@ -299,3 +299,45 @@ func TestCheckFlow(t *testing.T) {
 	err := check(func(b *bench) { b.SetSubgroup(0); b.SubgroupBarrier() }, nil)
 	require.ErrorContains(t, err, "does not say the size of subgroups")
 }
+
+func TestCheckFragments(t *testing.T) {
+	mma := ir.MMA{M: 16, N: 8, K: 16, Type: dtype.F16}
+	type kit struct {
+		*bench
+		a, b, c ir.Frag
+		m       ir.Mem // 32 rows of 24, of which 16 are used
+	}
+	for _, c := range []struct {
+		name  string
+		build func(k kit)
+		want  string
+	}{
+		{"loads", func(k kit) {
+			at := k.Mul(k.Div(k.Thread(), k.Int(64)), k.Int(16*24)) // two subgroups each
+			k.FragLoad(k.a, k.Int(1), k.m, at, k.Int(24), false)
+			k.FragLoad(k.b, k.Int(0), k.m, k.Add(at, k.Int(8)), k.Int(24), true)
+		}, ""},
+		{"a matrix too far", func(k kit) { k.FragLoad(k.a, k.Int(0), k.m, k.Int(17*24), k.Int(24), false) }, "16 rows of 16 from 408, 24 apart, and m has 768 elements"},
+		{"stride that is too large", func(k kit) { k.FragLoad(k.a, k.Int(0), k.m, k.Int(0), k.Int(56), false) }, "56 apart"},
+		{"rows that are not aligned", func(k kit) { k.FragLoad(k.a, k.Int(0), k.m, k.Int(4), k.Int(24), false) }, "do not all begin at multiples of 8 elements"},
+		{"stride that is not aligned", func(k kit) { k.FragLoad(k.a, k.Int(0), k.m, k.Int(0), k.Int(20), false) }, "do not all begin at multiples of 8 elements"},
+		{"a place of each thread", func(k kit) { k.FragLoad(k.a, k.Int(0), k.m, k.Mul(k.Thread(), k.Int(8)), k.Int(16), false) }, "rows of 16 from 0 to 1016"},
+		{"a place of each lane", func(k kit) { k.FragLoad(k.a, k.Int(0), k.m, k.Mul(k.Lane(), k.Int(8)), k.Int(16), false) }, "differs within the subgroup"},
+		{"fragment that is not there", func(k kit) { k.Unroll(3, func(i ir.Value) { k.FragFill(k.c, i, k.zero()) }) }, "index %3 is 0 to 2, and c has 2 elements"},
+		{"fragment of a number that is not known", func(k kit) { k.FragFill(k.c, k.Min(k.n, k.Int(1)), k.zero()) }, "not made of constants"},
+		{"number of each thread", func(k kit) { k.FragFill(k.c, k.Int(0), k.Load(k.x, k.Thread())) }, "differs within the subgroup"},
+		{"some threads of a subgroup", func(k kit) { k.If(k.Lt(k.Lane(), k.Int(9)), func() { k.FragFill(k.c, k.Int(0), k.zero()) }) }, "not all threads of the subgroup"},
+		{"pack", func(k kit) { k.FragPack(k.a, k.Int(1), k.c, k.Int(0)) }, ""},
+		{"pack beyond the end", func(k kit) { k.FragPack(k.a, k.Int(1), k.c, k.Int(1)) }, "index %1 is 1, and c has 1 elements"},
+		{"pack by some threads", func(k kit) { k.If(k.Lt(k.Lane(), k.Int(9)), func() { k.FragPack(k.a, k.Int(1), k.c, k.Int(0)) }) }, "not all threads"},
+	} {
+		err := check(func(b *bench) {
+			c.build(kit{b, b.Fragments("a", mma, ir.A, 2), b.Fragments("b", mma, ir.B, 2), b.Fragments("c", mma, ir.C, 2), b.Shared("m", dtype.F16, 32*24)})
+		}, nil)
+		if c.want == "" {
+			require.NoError(t, err, c.name)
+		} else {
+			require.ErrorContains(t, err, c.want, c.name)
+		}
+	}
+}

@@ -54,7 +54,7 @@ func (f *flowing) body(body []Inst, control vary, final bool) {
 			if final && control != same {
 				f.fail(in, "not all threads of the block come here together")
 			}
-		case SubgroupBarrier, ShuffleXor, ShuffleUp, ShuffleFrom, Ballot, FragFill, FragLoad, FragMMA, FragStore, FragGet, FragSet:
+		case SubgroupBarrier, ShuffleXor, ShuffleUp, ShuffleFrom, Ballot, FragFill, FragLoad, FragMMA, FragStore, FragGet, FragSet, FragPack:
 			if final {
 				f.collective(in, control)
 			}
