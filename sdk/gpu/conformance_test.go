@@ -5,20 +5,15 @@ import (
 
 	"github.com/goburn/burn/conformance"
 	"github.com/goburn/burn/core"
-	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/internal/long"
 	"github.com/goburn/burn/sdk/gpu"
 	"github.com/goburn/burn/sdk/gpu/emulated"
 	"github.com/goburn/burn/sdk/gpu/interp"
-	"github.com/goburn/burn/sdk/gpu/lower"
 )
 
 // TestConformance compares every claim of a backend over emulated hardware with the reference backend: on a sample of the cases, and
 // with BURN_LONG=1 on all of them and on other hardware too.
 func TestConformance(t *testing.T) {
-	if !lower.Native(op.MatMul) || !lower.Native(op.Conv) {
-		t.Skip("primitives have no kernels yet")
-	}
 	run := func(t *testing.T, sample int, o emulated.Options) {
 		open := func() (core.Backend, error) { return gpu.New(emulated.New(o), gpu.Options{NoCache: true}), nil }
 		conformance.Run(t, open, conformance.Options{Sample: sample})
