@@ -144,11 +144,12 @@ func (b *builder) merge(p *plan) {
 	b.donations(p)
 }
 
-// donations pairs outputs with inputs whose memory they may take, where it is given: of the same type first.
+// donations pairs outputs with inputs whose memory they may take, where it is given: of the same type first. Input i
+// is buffer i.
 func (b *builder) donations(p *plan) {
 	used := make([]bool, len(p.inputs))
 	for i := range p.inputs {
-		used[i] = b.returned(p, b.input(i))
+		used[i] = b.returned(p, i)
 	}
 	p.donors = make([]int, len(p.made))
 	for k := range p.donors {
@@ -161,7 +162,7 @@ func (b *builder) donations(p *plan) {
 			}
 			desc := p.outputs[b.buffers[out].index].desc
 			for i, in := range p.inputs {
-				if !used[i] && (in.SameType(desc) || !same && in.Bytes() == desc.Bytes()) && b.gives(b.input(i), out) {
+				if !used[i] && (in.SameType(desc) || !same && in.Bytes() == desc.Bytes()) && b.gives(i, out) {
 					p.donors[k], used[i] = i, true
 					break
 				}
@@ -169,9 +170,6 @@ func (b *builder) donations(p *plan) {
 		}
 	}
 }
-
-// input is the buffer of an input.
-func (b *builder) input(i int) int { return i }
 
 // gives reports whether an output may take the memory of an input.
 func (b *builder) gives(in, out int) bool {

@@ -45,7 +45,7 @@ type device struct {
 	stats  Stats
 }
 
-// Stats counts what a device has done, for tests and reports. Names of an interface that Extend answers for.
+// Stats counts what a device has done, for tests and reports.
 type Stats struct {
 	Pool    PoolStats
 	Kernels KernelStats
