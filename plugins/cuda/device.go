@@ -25,6 +25,8 @@ type device struct {
 	ctx      nv.Context
 	facts    facts
 	compiler compiler
+	lt       *lt  // nil where it is missing
+	dnn      *dnn // likewise
 
 	mu     sync.Mutex // guards what follows
 	events [2][]nv.Event
@@ -44,6 +46,12 @@ func newDevice(d *driver, dev nv.Device, ctx nv.Context) (*device, error) {
 		return nil, err
 	}
 	x := &device{cuda: d.libs.Driver, libs: d.libs, dev: dev, ctx: ctx, facts: f}
+	if d.libs.Lt != nil {
+		x.lt = &lt{device: x}
+	}
+	if d.libs.DNN != nil {
+		x.dnn = &dnn{device: x}
+	}
 	x.compiler, err = newCompiler(d.libs, f.capability, d.cache)
 	return x, err
 }
@@ -88,7 +96,9 @@ func (d *device) Dialect() *dialect.Dialect { return dialect.CUDA }
 func (d *device) Compiler() string { return d.compiler.name }
 
 // Compile implements gpu.Device.
-func (d *device) Compile(_ context.Context, text string) ([]byte, error) { return d.compiler.compile(text) }
+func (d *device) Compile(_ context.Context, text string) ([]byte, error) {
+	return d.compiler.compile(text)
+}
 
 // module is the code of several functions, unloaded with the last of them.
 type module struct {
@@ -220,7 +230,16 @@ func (d *device) HostFree(b []byte) {
 }
 
 // Libraries implements gpu.Device.
-func (d *device) Libraries() []gpu.Library { return nil }
+func (d *device) Libraries() []gpu.Library {
+	var all []gpu.Library
+	if d.lt != nil {
+		all = append(all, d.lt)
+	}
+	if d.dnn != nil {
+		all = append(all, d.dnn)
+	}
+	return all
+}
 
 // Close implements gpu.Device.
 func (d *device) Close() {
@@ -229,6 +248,12 @@ func (d *device) Close() {
 	}
 	_ = d.do("close", func() error {
 		var errs []error
+		if d.lt != nil {
+			errs = append(errs, d.lt.close())
+		}
+		if d.dnn != nil {
+			errs = append(errs, d.dnn.close())
+		}
 		for _, free := range d.events {
 			for _, e := range free {
 				errs = append(errs, d.cuda.DestroyEvent(e))

@@ -40,6 +40,8 @@ func TestConformance(t *testing.T) {
 // TestPlain does the same with kernels one by one, on few cases of programs.
 func TestPlain(t *testing.T) {
 	open(t, nil)
-	conformance.Run(t, func() (core.Backend, error) { return cuda.New(core.Config{Options: map[string]string{"plain": "true"}}) },
+	conformance.Run(t, func() (core.Backend, error) {
+		return cuda.New(core.Config{Options: map[string]string{"plain": "true"}})
+	},
 		conformance.Options{Run: "^(add|matmul|softmax|conv)/f32/.*/program$", Sample: 16})
 }

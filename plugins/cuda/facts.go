@@ -44,7 +44,7 @@ func readFacts(cuda *nv.Driver, dev nv.Device) (facts, error) {
 func (f *facts) target() template.Target {
 	words := dtype.SetOf(dtype.I32, dtype.U32, dtype.I64, dtype.U64, dtype.F32, dtype.F64)
 	t := template.Target{Subgroup: f.warp, Threads: f.threads, Shared: f.shared, Units: f.units, Blocks: max(f.resident/256, 1), Grid: f.grid, Wide: 16,
-		Types: dtype.Any, Math: words, Atomics: words}
+		Types: dtype.Any, Math: words | dtype.SetOf(dtype.Bool), Atomics: words}
 	if f.capability >= 80 {
 		t.MMA = []ir.MMA{{M: 16, N: 8, K: 16, Type: dtype.F16}, {M: 16, N: 8, K: 16, Type: dtype.BF16}}
 		t.Async = true

@@ -16,14 +16,15 @@ type graph struct {
 	graph  nv.Graph
 	exec   nv.Exec
 	nodes  []nv.Node
-	steps  []*function // by step: that of a launch
-	name   string      // for errors
-	args   []*nv.Args  // by their number, for changes
+	steps  []*function      // by step: that of a launch
+	name   string           // for errors
+	args   []*nv.Args       // by their number, for changes
+	native map[int]nv.Graph // by step: what a library wrote of a call
 }
 
 // NewGraph implements gpu.Grapher.
 func (d *device) NewGraph(steps []gpu.Step) (gpu.Graph, error) {
-	g := &graph{device: d, nodes: make([]nv.Node, len(steps)), steps: make([]*function, len(steps))}
+	g := &graph{device: d, nodes: make([]nv.Node, len(steps)), steps: make([]*function, len(steps)), native: map[int]nv.Graph{}}
 	err := d.do("graph", func() (err error) {
 		if g.graph, err = d.cuda.NewGraph(); err != nil {
 			return err
@@ -73,16 +74,52 @@ func (g *graph) add(steps []gpu.Step, i int) (err error) {
 		f := s.Fill
 		g.nodes[i], err = d.cuda.AddSet(g.graph, deps, address(f.Dst), f.Pattern, f.Width, uint64(f.Bytes)/uint64(f.Width), d.ctx)
 	case s.Call != nil:
-		var child nv.Graph
-		if child, err = d.capture(s.Call); err != nil {
-			return err
-		}
-		g.nodes[i], err = d.cuda.AddChild(g.graph, deps, child)
-		err = errors.Join(err, d.cuda.DestroyGraph(child)) // the node has a copy
+		g.nodes[i], err = g.addCall(i, deps, s.Call)
 	default:
 		err = fmt.Errorf("neither launch, call, copy nor fill: %w", core.ErrKernel)
 	}
 	return err
+}
+
+// addCall adds a call of a library as a graph of its own: one that the library writes, whose operands can be changed, or what is
+// recorded of the call.
+func (g *graph) addCall(i int, deps []nv.Node, c *gpu.Call) (nv.Node, error) {
+	d := g.device
+	if p, ok := c.Candidate.(*planned); ok && p.plan.NativeGraph {
+		child, err := d.cuda.NewGraph()
+		if err != nil {
+			return 0, err
+		}
+		if err = p.populate(c.Args, c.Workspace, child); err == nil {
+			g.native[i] = child
+			return d.cuda.AddChild(g.graph, deps, child)
+		}
+		if err = d.cuda.DestroyGraph(child); err != nil {
+			return 0, err
+		}
+	}
+	child, err := d.capture(c)
+	if err != nil {
+		return 0, err
+	}
+	n, err := d.cuda.AddChild(g.graph, deps, child)
+	return n, errors.Join(err, d.cuda.DestroyGraph(child)) // the node has a copy
+}
+
+// updateCall changes the operands of a call. The context is current.
+func (g *graph) updateCall(i int, c *gpu.Call) error {
+	child, ok := g.native[i]
+	p, same := c.Candidate.(*planned)
+	if !ok || !same {
+		return refuse("a call of a library")
+	}
+	if err := p.update(c.Args, c.Workspace, child); err != nil {
+		return errors.Join(nv.ErrUnsupported, err)
+	}
+	if err := g.device.cuda.SetChild(g.exec, g.nodes[i], child); err != nil {
+		return errors.Join(nv.ErrUnsupported, err)
+	}
+	return nil
 }
 
 // fill puts arguments into an Args of the graph's.
@@ -124,12 +161,11 @@ func (d *device) capture(c *gpu.Call) (nv.Graph, error) {
 // Update implements gpu.Graph.
 func (g *graph) Update(i int, s gpu.Step) error {
 	d := g.device
-	if s.Call != nil {
-		return fmt.Errorf("cuda: graph: step %d is a call of a library: %w", i, core.ErrUnsupported)
-	}
 	err := d.enter()
 	if err == nil {
 		switch {
+		case s.Call != nil:
+			err = g.updateCall(i, s.Call)
 		case s.Launch != nil:
 			f := g.steps[i]
 			err = d.cuda.SetKernel(g.exec, g.nodes[i], f.f, dim(s.Launch.Grid), f.block, f.shared, g.fill(f, s.Launch.Args))
@@ -178,6 +214,9 @@ func (g *graph) Close() {
 		var errs []error
 		if g.exec != 0 {
 			errs = append(errs, g.device.cuda.DestroyExec(g.exec))
+		}
+		for _, child := range g.native {
+			errs = append(errs, g.device.cuda.DestroyGraph(child))
 		}
 		if g.graph != 0 {
 			errs = append(errs, g.device.cuda.DestroyGraph(g.graph))

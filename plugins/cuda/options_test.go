@@ -7,6 +7,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
+	"github.com/goburn/burn/sdk/gpu/emulated"
 )
 
 func TestOptions(t *testing.T) {
@@ -37,6 +38,19 @@ func TestNoDriver(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrNotFound)
 	require.ErrorContains(t, err, "no libcuda.so.1")
 	require.ErrorContains(t, err, "to get it: NVIDIA's driver")
+}
+
+// A device computes with the types, and has the instructions, that templates are tried with where there is none.
+func TestTarget(t *testing.T) {
+	got, want := h200.target(), emulated.Targets()["cuda"]
+	require.Equal(t, 132, got.Units)
+	require.Equal(t, 8, got.Blocks)
+	want.Units, want.Shared = got.Units, got.Shared
+	require.Equal(t, want, got)
+	old := h200
+	old.capability = 75
+	require.Empty(t, old.target().MMA)
+	require.False(t, old.target().Async)
 }
 
 func TestArchitecture(t *testing.T) {

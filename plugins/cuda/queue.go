@@ -78,7 +78,7 @@ func (q *queue) Launch(l *gpu.Launch) error {
 	if err != nil {
 		return q.failed("launch of kernel "+f.kernel.Name, err)
 	}
-	q.last = f.kernel.Name
+	q.last = "kernel " + f.kernel.Name
 	return nil
 }
 

@@ -134,21 +134,23 @@ func (b *builder) call(x *group.Group) (done bool, err error) {
 	if b.own || len(b.d.libraries) == 0 {
 		return false, nil
 	}
-	o := b.offer(x)
-	if o == nil {
-		return false, nil
-	}
+	var o *offered
 	var cs []Candidate
-	if o.convolution != nil && b.lasts {
-		if cs, err = b.offerLast(x, o); err != nil {
-			return false, err
+	for most := len(x.Epilogue); len(cs) == 0; most = len(x.Epilogue) - len(o.rest) - 1 { // with less behind it, where the library lacks that
+		if most < 0 {
+			return false, nil
 		}
-	}
-	if len(cs) == 0 {
-		cs = b.d.candidates(o)
-	}
-	if len(cs) == 0 {
-		return false, nil
+		if o = b.offer(x, most); o == nil {
+			return false, nil
+		}
+		if o.convolution != nil && b.lasts {
+			if cs, err = b.offerLast(x, o); err != nil {
+				return false, err
+			}
+		}
+		if len(cs) == 0 {
+			cs = b.d.candidates(o)
+		}
 	}
 	if t, placed := b.placed[o.out.ID]; placed && o.view.IsContiguous() {
 		b.at[o.out.ID] = t

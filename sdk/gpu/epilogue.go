@@ -16,7 +16,7 @@ func (b *builder) epilogue(o *offered, x *group.Group) {
 		return
 	}
 	last := false // an activation was taken
-	for len(rest) > 0 && !last && !b.leaves(x, o.out.ID) {
+	for len(rest) > 0 && len(x.Epilogue)-len(rest) < o.most && !last && !b.leaves(x, o.out.ID) {
 		n := &b.g.Nodes[rest[0]]
 		if !b.sole(o.out.ID, rest[0]) || n.Outputs[0].DType != o.out.DType || !n.Outputs[0].Shape.Equal(o.out.Shape) {
 			break

@@ -297,6 +297,20 @@ func TestChannelsFirst(t *testing.T) {
 	}
 }
 
+// A library that lacks an epilogue computes what comes before it.
+func TestLessBehindACall(t *testing.T) {
+	for bias, only := range map[dtype.DType]func(c *Convolution) bool{
+		dtype.F32:     func(c *Convolution) bool { return c.Activation == None },
+		dtype.Invalid: func(c *Convolution) bool { return c.Activation == None && c.Bias == dtype.Invalid && !c.Residual },
+	} {
+		l := &convolutions{only: only}
+		d, _ := openDevice(t, Options{}, func(d *fakeDevice) { d.libraries = []Library{l} })
+		against(t, d, residual(t).p)
+		require.Len(t, l.called, 9)
+		require.Equal(t, bias, l.called[0].Bias)
+	}
+}
+
 // gradients is a convolution and its gradients with respect to image and filter, written as decorators/autodiff does.
 func gradients(t *testing.T, size, kernel, stride, pad int) *maker {
 	m := newMaker(t, "gradients")

@@ -21,12 +21,13 @@ type offered struct {
 	residual    op.TensorID   // 0: there is none
 	out         op.Desc
 	view        shape.View // of the result in its buffer
-	rest        []int      // the nodes behind it that the library does not compute
+	most        int        // how many nodes behind the anchor the library is asked for at most
+	rest        []int      // those behind it that the library does not compute
 }
 
-// offer says what libraries may be asked for to compute the anchor of x, with as many of the nodes behind it as an epilogue can have; nil
-// if x has no such anchor, or its operands do not lie as libraries want them.
-func (b *builder) offer(x *group.Group) *offered {
+// offer says what libraries may be asked for to compute the anchor of x, with as many of the nodes behind it as an epilogue can have and
+// most allows; nil if x has no such anchor, or its operands do not lie as libraries want them.
+func (b *builder) offer(x *group.Group, most int) *offered {
 	if x.Anchor == group.None || len(x.Prologue) > 0 {
 		return nil
 	}
@@ -62,6 +63,7 @@ func (b *builder) offer(x *group.Group) *offered {
 	if n.Op == op.Linear && len(n.Inputs) > 2 && !b.setBias(o, n.Inputs[2], len(o.out.Shape)-1) {
 		return nil
 	}
+	o.most = most
 	b.epilogue(o, x)
 	return o
 }

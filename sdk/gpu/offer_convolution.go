@@ -144,7 +144,7 @@ func (b *builder) offerLast(x *group.Group, o *offered) ([]Candidate, error) {
 	c.ImageStrides, c.FilterStrides, c.OutStrides = lastView(c.Image).Strides, lastView(c.Filter).Strides, lastView(c.Result).Strides
 	c.Bias, c.Residual, c.Activation = dtype.Invalid, false, None
 	n := &b.g.Nodes[x.Anchor]
-	y := offered{convolution: &c, in: o.in, out: n.Outputs[0]}
+	y := offered{convolution: &c, most: o.most, in: o.in, out: n.Outputs[0]}
 	y.view = lastView(y.out.Shape)
 	if c.Kind == BackwardFilter {
 		y.view = exchanged(lastView(c.Filter))

@@ -16,7 +16,7 @@ const every = dtype.Invalid
 // CUDA is CUDA C++ for NVRTC, without any header, for compute capability 8.0 and later. Floats of 16 bits are kept as their bits.
 var CUDA = &Dialect{
 	Name:    "CUDA",
-	Options: []string{"--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "--diag-suppress=177"},
+	Options: []string{"--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "--diag-suppress=177,186"},
 	Threads: 1024,
 	Static:  48 << 10,
 	types:   cTypes,
