@@ -39,6 +39,11 @@ func TestNVRTC(t *testing.T) {
 				kernels = append(kernels, s.kernel)
 			}
 		}
+		if d == CUDA {
+			kernels = append(kernels, largest(t, false)...)
+		} else {
+			kernels = append(kernels, largest(t, true)...)
+		}
 		for _, arch := range []string{"sm_80", "sm_90a"} {
 			t.Run(d.Name+"/"+arch, func(t *testing.T) {
 				t.Parallel()
@@ -71,13 +76,16 @@ func TestNaga(t *testing.T) {
 	if naga == "" {
 		t.Skip("BURN_NAGA names no naga: get it with cargo install naga-cli")
 	}
+	kernels := largest(t, true)
 	for _, s := range samples() {
-		if slices.Contains(strings.Fields(s.lacking), WGSL.Name) {
-			continue
+		if !slices.Contains(strings.Fields(s.lacking), WGSL.Name) {
+			kernels = append(kernels, s.kernel)
 		}
-		text, err := WGSL.Print([]*ir.Kernel{s.kernel})
+	}
+	for _, k := range kernels {
+		text, err := WGSL.Print([]*ir.Kernel{k})
 		require.NoError(t, err)
-		file := filepath.Join(t.TempDir(), s.name+".wgsl")
+		file := filepath.Join(t.TempDir(), "kernel.wgsl")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 		log, err := exec.Command(naga, file).CombinedOutput()
 		require.NoError(t, err, string(log))

@@ -72,7 +72,7 @@ func metalAtomic(name, space, place string) forms {
 	for t, n := range map[dtype.DType]string{dtype.I32: "int", dtype.U32: "uint"} {
 		f[t] = fmt.Sprintf("atomic_fetch_%s_explicit((%s atomic_%s*)(%s + $a), $b, memory_order_relaxed)", name, space, n, place)
 	}
-	f[dtype.F32] = fmt.Sprintf("atomic_%s_f32((%s atomic_uint*)(%s + $a), $b)", name, space, place)
+	f[dtype.F32] = fmt.Sprintf("%s_%s_f32((%s atomic_uint*)(%s + $a), $b)", map[string]string{"device": "atomic", "threadgroup": "shared"}[space], name, space, place)
 	return f
 }
 
@@ -154,19 +154,16 @@ DEVICE f32 u64_odd(u64 x) {
 
 var metalAtomics = func() []helper {
 	var out []helper
-	for _, f := range [][2]string{{"add", "x + v"}, {"min", "v < x ? v : x"}, {"max", "v > x ? v : x"}} {
-		text := "\n"
-		for _, space := range []string{"device", "threadgroup"} {
-			text += strings.NewReplacer("NAME", f[0], "SPACE", space, "VALUE", f[1]).Replace(`DEVICE f32 atomic_NAME_f32(SPACE atomic_uint* p, f32 v) {
+	for _, f := range [][3]string{{"atomic_add", "device", "x + v"}, {"atomic_min", "device", "v < x ? v : x"}, {"atomic_max", "device", "v > x ? v : x"}, {"shared_add", "threadgroup", "x + v"}} {
+		out = append(out, helper{f[0] + "_f32", strings.NewReplacer("NAME", f[0], "SPACE", f[1], "VALUE", f[2]).Replace(`
+DEVICE f32 NAME_f32(SPACE atomic_uint* p, f32 v) {
 	u32 old = atomic_load_explicit(p, memory_order_relaxed);
 	for (;;) {
 		const f32 x = as_type<f32>(old);
 		if (atomic_compare_exchange_weak_explicit(p, &old, as_type<u32>(VALUE), memory_order_relaxed, memory_order_relaxed)) return x;
 	}
 }
-`)
-		}
-		out = append(out, helper{"atomic_" + f[0] + "_f32", text})
+`)})
 	}
 	return append(out, helper{"atomic_swap", `
 DEVICE u32 atomic_swap(device atomic_uint* p, u32 expected, u32 v) {

@@ -94,7 +94,7 @@ fn erf_f32(x: f32) -> f32 {
 		p = fma(p, s, -2.68654307e-2f);
 		p = fma(p, s, 1.12837825e-1f);
 		p = fma(p, s, -3.76126385e-1f);
-		return fma(p, s * x, 1.12837917f * x);
+		return fma(fma(p, s, 0.128379167f), x, x);
 	}
 	let u = min(t, 4.0f);
 	var q = 1.63715142e-6f;

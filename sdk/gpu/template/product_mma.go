@@ -18,6 +18,7 @@ type fragmentTile struct {
 var fragmentTiles = []fragmentTile{
 	{tile{128, 256, 64, 16, 8, 1, 1}, 64, 64, 3},
 	{tile{128, 128, 32, 16, 8, 2, 0.85}, 64, 64, 4},
+	{tile{128, 64, 32, 8, 8, 3, 0.7}, 64, 32, 4},
 	{tile{64, 64, 32, 8, 4, 3, 0.5}, 32, 32, 4},
 }
 
