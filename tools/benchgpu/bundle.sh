@@ -27,9 +27,10 @@ for main in plugins/cuda/cmd/*; do
 	(cd plugins/cuda && build "$to" "./cmd/$name") || { echo "bundle: $name cannot be built and is left out" >&2; rm -f "$to"; }
 done
 for p in "$B"/plugins/*; do
-	env -u GOOS -u GOARCH -u CGO_ENABLED $GO run ./tools/manifest -os linux -arch amd64 "$p"
-	beside=plugins/cuda/$(basename "$p").toml # the needs of the plugin, where it has them
-	[ ! -e "$beside" ] || sed -n '/^\[needs\]/,$p' "$beside" >> "$p.toml"
+	needs=plugins/${p##*/burn-backend-}/needs.toml
+	env -u GOOS -u GOARCH -u CGO_ENABLED $GO run ./tools/manifest -os linux -arch amd64 $([ ! -e "$needs" ] || echo "-needs $needs") "$p"
+	# Python environments and caches lie anywhere on a rented machine.
+	sed -i 's|^ *read = \[|  read = ["/opt", "/usr/local", |; s|^ *write = \[|  write = ["/tmp", |' "$p.toml"
 done
 
 cp tools/benchgpu/h200.sh tools/benchgpu/models.py "$B/"

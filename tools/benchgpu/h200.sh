@@ -6,12 +6,12 @@
 # Each step has its own limit and ends nothing but itself. Results go to $OUT: log.txt (all output, cut to 200 lines a step), table.txt (a line
 # a step, then the tables), ops.jsonl, and raw.tar.gz with everything. Settings, with their defaults:
 #
-#   OUT=./out  DEVICE=cuda:0  PY=python3 (with torch)  BUDGET=560 (seconds for all parts)  TF32=tf32=on (option of the backend)
+#   OUT=./out  DEVICE=cuda:0  PY=python3 (with torch)  BUDGET=560 (seconds for all parts)  TF32=tf32=true (option of the backend)
 #   FUSION=1  JOBS=8  SOAK=8m  EPOCHS=10  KILLS=3  PROFILES="core nn training half quant"  SAN_RUN=... (cases under the sanitizer)
 #   NCU_RUN='^softmax$' (cases of the part ncu)  CONTAIN=off (what plugins may do; the part contained has it on)
 set -u
 HERE=$(cd "$(dirname "$0")" && pwd)
-OUT=${OUT:-./out}; DEVICE=${DEVICE:-cuda:0}; PY=${PY:-python3}; BUDGET=${BUDGET:-560}; TF32=${TF32:-tf32=on}; FUSION=${FUSION:-1}; JOBS=${JOBS:-8}
+OUT=${OUT:-./out}; DEVICE=${DEVICE:-cuda:0}; PY=${PY:-python3}; BUDGET=${BUDGET:-560}; TF32=${TF32:-tf32=true}; FUSION=${FUSION:-1}; JOBS=${JOBS:-8}
 SOAK=${SOAK:-8m}; EPOCHS=${EPOCHS:-10}; KILLS=${KILLS:-3}; PROFILES=${PROFILES:-core nn training half quant}; NCU_RUN=${NCU_RUN:-^softmax\$}; CONTAIN=${CONTAIN:-off}
 SAN_RUN=${SAN_RUN:-'^(add|exp|where|sum|reduce_max|argmax|cumsum|sort|matmul|conv|gather|scatter|concat|pad|permute|window_reduce|softmax|layer_norm|attention|random_bits)/(f32|bf16|i64)/'}
 TORCH=${TORCH:-cuda}; SMALL=${SMALL:-} # for a try on a machine without a card: TORCH=cpu SMALL=1 DEVICE=process:cpu
