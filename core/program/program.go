@@ -36,9 +36,9 @@ func (p *Program) String() string {
 	return b.String()
 }
 
-// OutputDescs is type and shape of each output.
-func (p *Program) OutputDescs() []op.Desc {
-	descs := make(map[op.TensorID]op.Desc, len(p.Nodes))
+// Descs is type and shape of each tensor.
+func (p *Program) Descs() map[op.TensorID]op.Desc {
+	descs := make(map[op.TensorID]op.Desc, len(p.Inputs)+len(p.Consts)+len(p.Nodes))
 	for _, ds := range [][]op.Desc{p.Inputs, p.Consts} {
 		for _, d := range ds {
 			descs[d.ID] = d
@@ -49,6 +49,12 @@ func (p *Program) OutputDescs() []op.Desc {
 			descs[d.ID] = d
 		}
 	}
+	return descs
+}
+
+// OutputDescs is type and shape of each output.
+func (p *Program) OutputDescs() []op.Desc {
+	descs := p.Descs()
 	outs := make([]op.Desc, len(p.Outputs))
 	for i, id := range p.Outputs {
 		outs[i] = descs[id]

@@ -173,3 +173,33 @@ func TestProgramFallback(t *testing.T) {
 		require.ErrorIs(t, p.Run(r.s, core.Run{Program: id}), core.ErrNotFound)
 	}
 }
+
+// Of a program whose parts run on several members, a part that fails poisons what depends on it, and nothing else.
+func TestFailedPart(t *testing.T) {
+	r := over(t, []*core.Place{place("a", plant(t, "exp")), place("b", processor(t))})
+	ps, ok := core.Extension[core.Programs](r.Device)
+	require.True(t, ok)
+	last := op.TensorID(0)
+	next := func() op.TensorID { last++; return last }
+	x, at := op.Desc{ID: next(), DType: dtype.F32, Shape: []int{2}}, op.Desc{ID: next(), DType: dtype.I32, Shape: []int{2}}
+	b := op.NewBuilder(next)
+	good := b.Do(op.Exp, x)
+	bad := b.With(op.Gather, []op.Desc{x, at}, op.Int("axis", 0), op.Int("batch", 0))
+	behind := b.Do(op.Exp, bad)
+	require.NoError(t, b.Err())
+	id, err := ps.Define(ctx, r.s, &program.Program{Name: "parts", Inputs: []op.Desc{x, at}, Nodes: b.Nodes, Outputs: []op.TensorID{good.ID, bad.ID, behind.ID}}, nil)
+	require.NoError(t, err)
+	in := r.write(r.s, 0, 0)
+	wrong := op.Desc{ID: r.NewIDs(1), DType: dtype.I32, Shape: []int{2}}
+	require.NoError(t, r.s.Write(ctx, wrong, dtype.Bytes([]int32{0, 7})))
+	first := r.NewIDs(3)
+	out := []op.TensorID{first, first + 1, first + 2}
+	require.NoError(t, ps.Run(r.s, core.Run{Program: id, Inputs: []op.TensorID{in.ID, wrong.ID}, Outputs: out}))
+	require.Equal(t, []float32{1, 1}, r.read(r.s, op.Desc{ID: out[0], DType: dtype.F32, Shape: []int{2}}))
+	for _, id := range out[1:] {
+		require.ErrorIs(t, core.Read(ctx, r.s, id, make([]byte, 8)), core.ErrIndex)
+	}
+	require.Equal(t, []float32{0, 0}, r.read(r.s, in))
+	require.ErrorIs(t, core.Sync(ctx, r.s), core.ErrIndex)
+	require.NoError(t, core.Sync(ctx, r.s))
+}

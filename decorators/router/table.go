@@ -1,10 +1,6 @@
 package router
 
-import (
-	"slices"
-
-	"github.com/goburn/burn/core/op"
-)
+import "github.com/goburn/burn/core/op"
 
 // tensor is a live tensor of the router's device.
 type tensor struct {
@@ -43,11 +39,6 @@ func (t *tensor) source() *copied {
 		}
 	}
 	return best
-}
-
-// alive reports whether a member that is there has the tensor.
-func (t *tensor) alive() bool {
-	return slices.ContainsFunc(t.copies, func(c *copied) bool { return c.m.gone() == nil })
 }
 
 // table is the tensors of a device. The device's mu guards it.

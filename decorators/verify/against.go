@@ -3,8 +3,10 @@ package verify
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/goburn/burn/core"
@@ -46,8 +48,11 @@ type second struct {
 // errLarge is why a node with a large tensor is not compared.
 var errLarge = fmt.Errorf("a tensor has more than %d bytes: %w", mostRead, core.ErrOutOfMemory)
 
-// fetch returns the elements of a tensor, nil where they cannot be read.
+// fetch returns the elements of a tensor, nil where they cannot be read or are too many.
 func (s *stream) fetch(d op.Desc) []byte {
+	if d.Bytes() > mostRead {
+		return nil
+	}
 	data := make([]byte, d.Bytes())
 	if core.Read(context.Background(), s.inner, d.ID, data) != nil {
 		return nil
@@ -61,13 +66,9 @@ func (s *stream) operands(n *op.Node, in []op.Desc) (data [][]byte, ok bool) {
 	if s.second == nil {
 		return nil, false
 	}
-	for _, list := range [][]op.Desc{in, n.Outputs} {
-		for _, d := range list {
-			if d.Bytes() > mostRead {
-				s.second.compared(n.Op.String(), errLarge)
-				return nil, false
-			}
-		}
+	if slices.ContainsFunc(slices.Concat(in, n.Outputs), func(d op.Desc) bool { return d.Bytes() > mostRead }) {
+		s.second.compared(n.Op.String(), errLarge)
+		return nil, false
 	}
 	for _, d := range in {
 		x := s.fetch(d)
@@ -118,33 +119,17 @@ func (c *second) compute(n *op.Node, in []op.Desc, data [][]byte) (results [][]b
 		}
 	}
 	next := func() op.TensorID { return c.dev.NewIDs(1) }
-	own, drop := *n, map[op.TensorID]bool{}
+	own := *n
 	own.Drop, own.Inputs, own.Outputs = 0, nil, nil
-	descs, at := make([]op.Desc, len(in)), map[op.TensorID]op.TensorID{}
-	defer func() {
-		free := make([]op.TensorID, 0, len(drop))
-		for id := range drop {
-			free = append(free, id)
-		}
-		if e := c.stream.Submit(nil, free); err == nil {
-			err = e
-		}
-	}()
+	var descs []op.Desc
+	var made []op.TensorID
+	defer func() { err = errors.Join(err, c.stream.Submit(nil, made)) }()
 	for i, d := range in {
-		id, written := at[d.ID]
-		if !written {
-			id = next()
-			at[d.ID] = id
+		d.ID = next()
+		if err := c.stream.Write(ctx, d, data[i]); err != nil {
+			return nil, err
 		}
-		descs[i] = d
-		descs[i].ID = id
-		own.Inputs = append(own.Inputs, id)
-		if !written {
-			if err := c.stream.Write(ctx, descs[i], data[i]); err != nil {
-				return nil, err
-			}
-			drop[id] = true
-		}
+		descs, made, own.Inputs = append(descs, d), append(made, d.ID), append(own.Inputs, d.ID)
 	}
 	for _, o := range n.Outputs {
 		o.ID = next()
@@ -158,7 +143,7 @@ func (c *second) compute(n *op.Node, in []op.Desc, data [][]byte) (results [][]b
 		return nil, err
 	}
 	for _, o := range own.Outputs {
-		drop[o.ID] = true
+		made = append(made, o.ID)
 		x := make([]byte, o.Bytes())
 		if err := core.Read(ctx, c.stream, o.ID, x); err != nil {
 			return nil, err

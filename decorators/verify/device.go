@@ -141,16 +141,13 @@ func (d *device) returned() {
 	for s := range d.open {
 		d.leave(s)
 	}
-	var kept []*lent
-	for l := range d.lent {
-		kept = append(kept, l)
-	}
+	kept := d.lent
 	d.lent = map[*lent]struct{}{}
 	d.mu.Unlock()
 	if d.tickets.Load() > 0 { // they hold on to memory
 		return
 	}
-	for _, l := range kept {
+	for l := range kept {
 		_ = d.blame(l.cmd.String(), l.id, nil, "release of %v was not called, want one call before Close returns", l.id)
 	}
 }

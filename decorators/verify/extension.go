@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/goburn/burn/core"
@@ -73,12 +74,8 @@ func (h hostMemory) View(ctx context.Context, cs core.Stream, id op.TensorID, us
 	if err != nil {
 		return err
 	}
-	busy := true
-	defer func() {
-		if busy {
-			done()
-		}
-	}()
+	done = sync.OnceFunc(done)
+	defer done()
 	var desc op.Desc
 	var after clock
 	x, err := s.check("view", func(x *change) {
@@ -98,7 +95,6 @@ func (h hostMemory) View(ctx context.Context, cs core.Stream, id op.TensorID, us
 			return nil
 		}
 		s.saw(after)
-		busy = false
 		done()
 		used = use(data)
 		return used

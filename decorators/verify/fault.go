@@ -3,6 +3,7 @@ package verify
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/goburn/burn/core"
@@ -150,13 +151,8 @@ func (w *world) blame(command string, id op.TensorID, err error, format string, 
 
 // answer checks an error of the backend.
 func (w *world) answer(command string, err error) error {
-	if err == nil {
-		return nil
-	}
-	for _, s := range core.Sentinels() {
-		if errors.Is(err, s) {
-			return err
-		}
+	if err == nil || slices.ContainsFunc(core.Sentinels(), func(s error) bool { return errors.Is(err, s) }) {
+		return err
 	}
 	return w.blame(command, 0, err, "the error of the backend wraps no sentinel")
 }

@@ -48,7 +48,7 @@ func TestLongAgo(t *testing.T) {
 		require.NoError(t, r.free(s, r.write(s, 1)))
 	}
 	r.refused(r.free(s, first), verify.Unknown, core.ErrUnknownTensor, "a tensor that was freed")
-	r.refused(s.Write(ctx, first, make([]byte, 4)), verify.Identity, core.ErrProtocol, "an id of a tensor that was freed")
+	r.refused(s.Write(ctx, first, make([]byte, 4)), verify.Identity, core.ErrProtocol, "a tensor that was freed, want a new id")
 }
 
 func TestIdentity(t *testing.T) {
@@ -58,7 +58,7 @@ func TestIdentity(t *testing.T) {
 	f := r.refused(s.Write(ctx, d, make([]byte, 4)), verify.Identity, core.ErrProtocol, "the id of what write (command 1 of stream 0) made")
 	require.Equal(t, "write (command 1 of stream 0)", f.Other)
 	require.NoError(t, r.free(s, d))
-	r.refused(s.Write(ctx, d, make([]byte, 4)), verify.Identity, core.ErrProtocol, "freed, want a new one")
+	r.refused(s.Write(ctx, d, make([]byte, 4)), verify.Identity, core.ErrProtocol, "freed, want a new id")
 	d.ID += 1 << 20
 	r.refused(s.Write(ctx, d, make([]byte, 4)), verify.Identity, core.ErrProtocol, "NewIDs did not give out")
 	n := r.node(op.Neg, r.write(s, 1))

@@ -45,8 +45,7 @@ func asked(n *op.Node) bool {
 const mostRead = 1 << 30
 
 // probe reads results back and says which may hold a NaN or an infinity. The first that does is a fault, unless it is
-// excused. What cannot be read (a poisoned tensor, a large one) is taken to hold
-// one.
+// excused. What cannot be read (a poisoned tensor, a large one) is taken to hold one.
 func (s *stream) probe(cmd command, outs []op.Desc, excused bool) []bool {
 	found := make([]bool, len(outs))
 	if !s.notFinite {
@@ -56,21 +55,13 @@ func (s *stream) probe(cmd command, outs []op.Desc, excused bool) []bool {
 		if !dtype.AnyFloats.Has(o.DType) {
 			continue
 		}
-		if o.Bytes() > mostRead {
-			found[i], excused = true, true
-			continue
-		}
 		data := s.fetch(o)
 		if data == nil {
 			found[i], excused = true, true
 			continue
 		}
 		at, name := wild(o.DType, data)
-		if at < 0 {
-			continue
-		}
-		found[i] = true
-		if excused {
+		if found[i] = at >= 0; !found[i] || excused {
 			continue
 		}
 		excused = true
@@ -80,8 +71,10 @@ func (s *stream) probe(cmd command, outs []op.Desc, excused bool) []bool {
 	return found
 }
 
-// touched is the tensors that a change uses or makes. The caller holds mu.
+// touched is the tensors that a change uses or makes.
 func (x *change) touched() map[op.TensorID]*tensor {
+	x.s.mu.Lock()
+	defer x.s.mu.Unlock()
 	m := make(map[op.TensorID]*tensor, len(x.used)+len(x.made))
 	for _, u := range x.used {
 		m[u.t.desc.ID] = u.t
@@ -114,9 +107,7 @@ func (s *stream) learn(m map[op.TensorID]*tensor, outs []op.Desc, found []bool) 
 
 // submitEach submits nodes one by one and reads their results.
 func (s *stream) submitEach(x *change, nodes []op.Node, free []op.TensorID) error {
-	s.mu.Lock()
 	m := x.touched()
-	s.mu.Unlock()
 	for i := range nodes {
 		n := &nodes[i]
 		in := make([]op.Desc, len(n.Inputs))
@@ -207,9 +198,7 @@ func (d *device) drop(r *replay) {
 
 // runEach runs a program and reads its results: node by node where that was prepared.
 func (s *stream) runEach(inner core.Programs, x *change, p *defined, r core.Run) error {
-	s.mu.Lock()
 	m := x.touched()
-	s.mu.Unlock()
 	if p.replay == nil {
 		if err := inner.Run(s.inner, r); err != nil {
 			return err
@@ -276,21 +265,16 @@ func (s *stream) results(m map[op.TensorID]*tensor, p *defined, r core.Run, at m
 	var nodes []op.Node
 	var free []op.TensorID
 	kept := map[op.TensorID]bool{} // the caller's, or a constant
-	for _, list := range [][]op.Desc{p.p.Inputs, p.p.Consts} {
-		for _, d := range list {
-			kept[d.ID] = true
-		}
+	for _, d := range slices.Concat(p.p.Inputs, p.p.Consts) {
+		kept[d.ID] = true
 	}
 	outs, found := slices.Clone(p.outs), make([]bool, len(p.outs))
 	for i, id := range p.p.Outputs {
 		d := p.outs[i]
 		d.ID = at[id].ID
-		n, err := op.New(op.Copy, []op.Desc{d})
-		if err != nil {
-			return err
-		}
+		n := s.dev.copyOf(d)
 		n.Outputs[0].ID = r.Outputs[i]
-		nodes = append(nodes, n)
+		nodes = append(nodes, *n)
 		outs[i].ID, found[i] = r.Outputs[i], wilds[id]
 		if !kept[id] {
 			kept[id] = true
@@ -306,8 +290,8 @@ func (s *stream) results(m map[op.TensorID]*tensor, p *defined, r core.Run, at m
 		return err
 	}
 	s.learn(m, outs, found)
-	if k := len(outs) - 1; k >= 0 && outs[k].Bytes() <= mostRead { // constants are not used any more, whatever the last output is
-		_ = core.Read(context.Background(), s.inner, outs[k].ID, make([]byte, outs[k].Bytes()))
+	if k := len(outs) - 1; k >= 0 {
+		_ = s.fetch(outs[k]) // constants are not used any more, whatever it is
 	}
 	return nil
 }

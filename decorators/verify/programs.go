@@ -70,12 +70,7 @@ func (x *change) program(p *program.Program) {
 		x.fault(Invalid, 0, nil, err)
 		return
 	}
-	descs := map[op.TensorID]op.Desc{}
-	for _, list := range [][]op.Desc{p.Inputs, p.Consts} {
-		for _, d := range list {
-			descs[d.ID] = d
-		}
-	}
+	descs := p.Descs()
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		in := make([]op.Desc, len(n.Inputs))
@@ -86,9 +81,6 @@ func (x *change) program(p *program.Program) {
 			x.fault(Invalid, 0, nil, fmt.Errorf("node %d: %w", i, err))
 			return
 		}
-		for _, o := range n.Outputs {
-			descs[o.ID] = o
-		}
 	}
 }
 
@@ -98,19 +90,14 @@ func (x programs) Run(cs core.Stream, r core.Run) error {
 	if err != nil {
 		return err
 	}
-	x.d.mu.Lock()
-	p := x.d.programs[r.Program]
-	x.d.mu.Unlock()
-	what := "run"
-	if p != nil {
-		what = p.what
-	}
-	return s.perform(what, func(c *change) {
-		if p == nil {
+	var p *defined
+	return s.perform("run", func(c *change) {
+		if p = x.d.programs[r.Program]; p == nil {
 			c.fault(Unknown, 0, nil, fmt.Errorf("program %d, got none of that id on the device: %w", r.Program, core.ErrNotFound))
-		} else {
-			c.run(p, r)
+			return
 		}
+		c.cmd.what = p.what
+		c.run(p, r)
 	}, func(c *change) error {
 		if s.each() && p != nil {
 			return s.runEach(x.inner, c, p, r)

@@ -142,9 +142,7 @@ func (x *change) node(n *op.Node) {
 
 // Write implements core.Stream.
 func (s *stream) Write(ctx context.Context, d op.Desc, data []byte) error {
-	return s.perform("write", func(x *change) {
-		x.data(d, data)
-	}, func(*change) error { return s.inner.Write(ctx, d, data) })
+	return s.perform("write", func(x *change) { x.data(d, data) }, func(*change) error { return s.inner.Write(ctx, d, data) })
 }
 
 // data checks a tensor that is made of host memory.
@@ -193,9 +191,7 @@ func (s *stream) Read(id op.TensorID, dst []byte) core.Ticket {
 // Signal implements core.Stream.
 func (s *stream) Signal() core.Event {
 	e := &event{s: s}
-	err := s.perform("signal", func(x *change) {
-		e.cmd, e.after = x.cmd, slices.Clone(s.clock)
-	}, func(*change) error {
+	err := s.perform("signal", func(x *change) { e.cmd, e.after = x.cmd, slices.Clone(s.clock) }, func(*change) error {
 		e.inner = s.inner.Signal()
 		return nil
 	})

@@ -81,7 +81,7 @@ func (x *change) fault(kind Kind, id op.TensorID, other *command, err error) {
 		f.Other = other.String()
 	}
 	x.faults = append(x.faults, f)
-	if x.err == nil && !x.s.passOn {
+	if !x.s.passOn {
 		x.err = f
 	}
 }
@@ -91,18 +91,26 @@ func (x *change) find(b *table, id op.TensorID, does string) *tensor {
 	if t := b.tensors[id]; t != nil {
 		return t
 	}
-	by, recent := b.graves[id]
+	what, by := b.past(id)
+	if what == "" {
+		what = "a tensor that no command has made"
+	}
+	x.fault(Unknown, id, by, fmt.Errorf("%v is %s, got %s, want a live one: %w", id, does, what, core.ErrUnknownTensor))
+	return nil
+}
+
+// past says what id was, which is no live tensor, and what freed it, as far as that is known: empty for a new id.
+func (b *table) past(id op.TensorID) (what string, by *command) {
+	c, recent := b.graves[id]
 	switch {
 	case recent:
-		x.fault(Unknown, id, &by, fmt.Errorf("%v is %s, got a tensor that %v freed, want a live one: %w", id, does, by, core.ErrUnknownTensor))
+		return fmt.Sprintf("a tensor that %v freed", c), &c
 	case b.gone.has(uint64(id)):
-		x.fault(Unknown, id, nil, fmt.Errorf("%v is %s, got a tensor that was freed, want a live one: %w", id, does, core.ErrUnknownTensor))
-	case b.issued.has(uint64(id)):
-		x.fault(Unknown, id, nil, fmt.Errorf("%v is %s, got a tensor that no command has made, want a live one: %w", id, does, core.ErrUnknownTensor))
-	default:
-		x.fault(Unknown, id, nil, fmt.Errorf("%v is %s, got an id that NewIDs did not give out, want a live tensor: %w", id, does, core.ErrUnknownTensor))
+		return "a tensor that was freed", nil
+	case !b.issued.has(uint64(id)):
+		return "an id that NewIDs did not give out", nil
 	}
-	return nil
+	return "", nil
 }
 
 // behindMaker checks that t is made before the command.
@@ -170,17 +178,12 @@ func (x *change) define(d op.Desc, wild bool) {
 		return
 	}
 	b := &x.s.dev.table
-	t, live := b.tensors[d.ID]
-	by, recent := b.graves[d.ID]
-	switch {
-	case !b.issued.has(uint64(d.ID)):
-		x.fault(Identity, d.ID, nil, fmt.Errorf("%v %v is made, got an id that NewIDs did not give out, want a new one: %w", d.ID, d, core.ErrProtocol))
-	case live:
-		x.fault(Identity, d.ID, &t.made, fmt.Errorf("%v %v is made, got the id of what %v made, want a new one: %w", d.ID, d, t.made, core.ErrProtocol))
-	case recent:
-		x.fault(Identity, d.ID, &by, fmt.Errorf("%v %v is made, got the id of what %v freed, want a new one: %w", d.ID, d, by, core.ErrProtocol))
-	case b.gone.has(uint64(d.ID)):
-		x.fault(Identity, d.ID, nil, fmt.Errorf("%v %v is made, got an id of a tensor that was freed, want a new one: %w", d.ID, d, core.ErrProtocol))
+	what, by := b.past(d.ID)
+	if t := b.tensors[d.ID]; t != nil {
+		what, by = fmt.Sprintf("the id of what %v made", t.made), &t.made
+	}
+	if what != "" {
+		x.fault(Identity, d.ID, by, fmt.Errorf("%v %v is made, got %s, want a new id: %w", d.ID, d, what, core.ErrProtocol))
 	}
 	if x.err != nil {
 		return

@@ -10,6 +10,7 @@ package verify
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -111,12 +112,8 @@ func (w *world) Open(ctx context.Context, index int) (core.Device, error) {
 // Close reports what is alive and closes the backend below.
 func (w *world) Close() error {
 	w.mu.Lock()
-	open := make([]*device, 0, len(w.devices))
-	for d := range w.devices {
-		open = append(open, d)
-	}
+	open := slices.SortedFunc(maps.Keys(w.devices), func(a, b *device) int { return a.index - b.index })
 	w.mu.Unlock()
-	slices.SortFunc(open, func(a, b *device) int { return a.index - b.index })
 	for _, d := range open {
 		d.end()
 	}

@@ -14,9 +14,24 @@ import (
 func (b *builder) plan(ctx context.Context) (*plan, error) {
 	p := &plan{device: b.d, name: b.g.Name, graph: b.g, inputs: b.g.Inputs}
 	for _, id := range b.g.Outputs {
+		if err := b.straight(id); err != nil {
+			return nil, err
+		}
 		p.outputs = append(p.outputs, output{b.at[id].buffer, b.g.Desc(id)})
 	}
 	return p, b.finish(ctx, p)
+}
+
+// straight has the elements of a result lie in row-major order.
+func (b *builder) straight(id op.TensorID) error {
+	t, d := b.at[id], b.g.Desc(id)
+	if t.whole() && b.buffers[t.buffer].bytes == int64(d.Bytes()) {
+		return nil
+	}
+	k, _ := b.g.Maker(id)
+	t, err := b.packed(b.of[k], d, t, nil)
+	b.at[id] = t
+	return err
 }
 
 // finish completes a plan whose outputs are known.
@@ -38,7 +53,7 @@ func (b *builder) finish(ctx context.Context, p *plan) error {
 			for k := range c.spare.in {
 				c.spare.in[k].buffer = b.root(c.spare.in[k].buffer)
 			}
-			c.spare.out = b.root(c.spare.out)
+			c.spare.out.buffer = b.root(c.spare.out.buffer)
 		}
 	}
 	for i := range b.buffers {
@@ -129,11 +144,12 @@ func (b *builder) merge(p *plan) {
 	b.donations(p)
 }
 
-// donations pairs outputs with inputs whose memory they may take, where it is given: of the same type first.
+// donations pairs outputs with inputs whose memory they may take, where it is given: of the same type first. Input i
+// is buffer i.
 func (b *builder) donations(p *plan) {
 	used := make([]bool, len(p.inputs))
 	for i := range p.inputs {
-		used[i] = b.returned(p, b.input(i))
+		used[i] = b.returned(p, i)
 	}
 	p.donors = make([]int, len(p.made))
 	for k := range p.donors {
@@ -146,7 +162,7 @@ func (b *builder) donations(p *plan) {
 			}
 			desc := p.outputs[b.buffers[out].index].desc
 			for i, in := range p.inputs {
-				if !used[i] && (in.SameType(desc) || !same && in.Bytes() == desc.Bytes()) && b.gives(b.input(i), out) {
+				if !used[i] && (in.SameType(desc) || !same && in.Bytes() == desc.Bytes()) && b.gives(i, out) {
 					p.donors[k], used[i] = i, true
 					break
 				}
@@ -154,9 +170,6 @@ func (b *builder) donations(p *plan) {
 		}
 	}
 }
-
-// input is the buffer of an input.
-func (b *builder) input(i int) int { return i }
 
 // gives reports whether an output may take the memory of an input.
 func (b *builder) gives(in, out int) bool {

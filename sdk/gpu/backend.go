@@ -23,6 +23,9 @@ type Options struct {
 	Plain bool
 	// NoLibraries leaves the vendor's libraries unused.
 	NoLibraries bool
+	// ChannelsFirst keeps the images of convolutions in programs in row-major order. Otherwise their channels come last in memory,
+	// where a library computes convolutions so.
+	ChannelsFirst bool
 	// TF32 lets libraries round factors of f32 to 10 bits of mantissa.
 	TF32 bool
 	// Staging bounds the bytes of host memory for copies to and from a device, 256 MiB by default.

@@ -3,11 +3,13 @@ package gpu
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/core/program/group"
+	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/sdk/gpu/ir"
 	"github.com/goburn/burn/sdk/gpu/lower"
 	"github.com/goburn/burn/sdk/gpu/template"
@@ -23,8 +25,12 @@ type builder struct {
 	steps   []step
 	kernels []*ir.Kernel // by step; nil for steps that launch none
 	pairs   []pair
-	own     bool // libraries are not asked
-	folds   bool // groups that depend on constants alone are computed once
+	copies  map[packing]tensor
+	placed  map[op.TensorID]tensor  // where results go that are parts of a concatenation
+	joined  map[*group.Group]tensor // concatenations whose parts are written where they belong
+	own     bool                    // libraries are not asked
+	lasts   bool                    // convolutions write their results with channels last, where a library takes that
+	folds   bool                    // groups that depend on constants alone are computed once
 }
 
 // kind says whose memory a buffer is.
@@ -60,7 +66,6 @@ type step struct {
 	grid [3]int
 	args []arg
 	copy *copyStep
-	fill *fillStep
 	call *callStep
 	// early says that the step computes constants.
 	early bool
@@ -85,13 +90,6 @@ type copyStep struct {
 	bytes    int64
 }
 
-// fillStep fills a buffer with a pattern of four bytes.
-type fillStep struct {
-	dst     arg
-	bytes   int64
-	pattern uint32
-}
-
 // each calls f with all that a step refers to.
 func (st *step) each(f func(a *arg)) {
 	for k := range st.args {
@@ -100,9 +98,6 @@ func (st *step) each(f func(a *arg)) {
 	if c := st.copy; c != nil {
 		f(&c.dst)
 		f(&c.src)
-	}
-	if x := st.fill; x != nil {
-		f(&x.dst)
 	}
 	if c := st.call; c != nil {
 		for k := range c.args {
@@ -125,6 +120,7 @@ func newBuilder(d *device, p *program.Program) (*builder, []*group.Group) {
 	for i, desc := range p.Inputs {
 		b.at[desc.ID] = contiguous(b.add(buffer{kind: isInput, index: i, bytes: int64(desc.Bytes())}), desc)
 	}
+	b.place(groups)
 	return b, groups
 }
 
@@ -154,7 +150,13 @@ func (b *builder) group(x *group.Group) error {
 	if b.asView(x) || b.asNumber(x) {
 		return nil
 	}
+	if t, joined := b.joined[x]; joined && b.anyPlaced(x, t) {
+		return b.join(x, t)
+	}
 	done, err := b.call(x)
+	if !done && err == nil && b.lasts {
+		done, err = b.turned(x)
+	}
 	if !done && err == nil {
 		err = b.lower(x)
 		if parts := b.parts(x); errors.Is(err, core.ErrUnsupported) && len(parts) > 0 {
@@ -248,19 +250,19 @@ func (b *builder) lower(x *group.Group) error {
 		k = isEarly
 	}
 	var in, out []template.Operand
-	var slots []int
+	var slots []arg
 	var work ir.Work
 	if !empty {
 		for i, id := range x.Inputs {
 			t := b.at[id]
 			if t.buffer != none && !b.takes(x, i, b.g.Desc(id), t) {
 				var err error
-				if t, err = b.packed(x, b.g.Desc(id), t, k); err != nil {
+				if t, err = b.packed(x, b.g.Desc(id), t, nil); err != nil {
 					return err
 				}
 			}
 			in = append(in, template.Operand{Type: b.g.Desc(id).DType, View: t.view})
-			slots = append(slots, t.buffer)
+			slots = append(slots, arg{buffer: t.buffer})
 		}
 		for _, d := range x.Outputs {
 			out = append(out, template.Operand{Type: d.DType, View: contiguous(0, d).view})
@@ -271,39 +273,72 @@ func (b *builder) lower(x *group.Group) error {
 		}
 	}
 	for _, d := range x.Outputs {
-		t := contiguous(b.add(buffer{kind: k, bytes: int64(d.Bytes())}), d)
+		t, placed := b.placed[d.ID]
+		if !placed || k == isEarly || empty {
+			t = contiguous(b.add(buffer{kind: k, bytes: int64(d.Bytes())}), d)
+		}
 		b.at[d.ID] = t
-		slots = append(slots, t.buffer)
+		slots = append(slots, b.argOf(t, d.DType))
 	}
 	return b.work(x, work, slots, k == isEarly)
 }
 
-// packed is a contiguous copy of t, made for the sake of group x.
-func (b *builder) packed(x *group.Group, d op.Desc, t tensor, k kind) (tensor, error) {
+// packed is a copy of t whose elements lie in row-major order of its axes taken in the order axes (nil: as they are), made for the sake of
+// group x. Of a constant it is made once.
+func (b *builder) packed(x *group.Group, d op.Desc, t tensor, axes []int) (tensor, error) {
+	if axes == nil {
+		for i := range d.Shape {
+			axes = append(axes, i)
+		}
+	}
+	key := packing{t.buffer, fmt.Sprint(d.DType, t.view, axes)}
+	if p, done := b.copies[key]; done {
+		return p, nil
+	}
+	from := t.view.Permute(axes)
+	k := isTemp
+	if from := b.buffers[t.buffer].kind; b.folds && (from == isConstant || from == isEarly) {
+		k = isEarly
+	}
+	v := shape.Contiguous(from.Shape)
+	buffer := b.add(buffer{kind: k, bytes: int64(d.Bytes())})
+	if err := b.copyTo(x, d, tensor{t.buffer, from}, tensor{buffer, v}); err != nil {
+		return t, err
+	}
+	if b.copies == nil {
+		b.copies = map[packing]tensor{}
+	}
+	to := tensor{buffer, v.Permute(inverse(axes))}
+	b.copies[key] = to
+	return to, nil
+}
+
+// copying is a program of one copy, and its group.
+func copying(d op.Desc) (*group.Graph, *group.Group, error) {
+	d.ID = 1
 	n, err := op.New(op.Copy, []op.Desc{d})
 	if err != nil {
-		return t, err
+		return nil, nil, err
 	}
-	n.Inputs, n.Outputs[0].ID = []op.TensorID{d.ID}, d.ID+1
-	p := &program.Program{Inputs: []op.Desc{d}, Nodes: []op.Node{n}, Outputs: []op.TensorID{d.ID + 1}}
-	g := group.NewGraph(p)
-	y := g.Decide(group.Policy{})[0]
-	to := contiguous(b.add(buffer{kind: k, bytes: int64(d.Bytes())}), d)
-	w, err := lower.Group(b.d.target, g, y, []template.Operand{{Type: d.DType, View: t.view}}, []template.Operand{{Type: d.DType, View: to.view}})
-	if err != nil {
-		return t, err
-	}
-	return to, b.work(x, w, []int{t.buffer, to.buffer}, k == isEarly)
+	n.Inputs, n.Outputs[0].ID = []op.TensorID{1}, 2
+	g := group.NewGraph(&program.Program{Inputs: []op.Desc{d}, Nodes: []op.Node{n}, Outputs: []op.TensorID{2}})
+	return g, g.Decide(group.Policy{})[0], nil
+}
+
+// packing names a copy that was made.
+type packing struct {
+	buffer int
+	how    string
 }
 
 // work appends the launches of work, whose first slots are given.
-func (b *builder) work(x *group.Group, w ir.Work, slots []int, early bool) error {
+func (b *builder) work(x *group.Group, w ir.Work, slots []arg, early bool) error {
 	for i, n := range w.Temps {
 		k := isTemp
 		if i == 0 && w.Fault {
 			k = isWord
 		}
-		slots = append(slots, b.add(buffer{kind: k, bytes: n}))
+		slots = append(slots, arg{buffer: b.add(buffer{kind: k, bytes: n})})
 	}
 	for i := range w.Launches {
 		l := &w.Launches[i]
@@ -314,7 +349,7 @@ func (b *builder) work(x *group.Group, w ir.Work, slots []int, early bool) error
 		for k, a := range l.Args {
 			st.args[k] = arg{buffer: none, bits: a.Bits}
 			if l.Kernel.Params[k].IsBuffer() {
-				st.args[k] = arg{buffer: slots[a.Slot], offset: a.Offset}
+				st.args[k] = arg{buffer: slots[a.Slot].buffer, offset: slots[a.Slot].offset + a.Offset}
 			}
 		}
 		b.steps, b.kernels = append(b.steps, st), append(b.kernels, l.Kernel)
@@ -341,10 +376,12 @@ func (b *builder) inPlace(x *group.Group, at int) {
 			if _, made := b.at[d.ID]; !made {
 				continue // a copy for the group, which comes behind
 			}
-			if t.buffer == none || in.DType.Size() != d.DType.Size() || !in.Shape.Equal(d.Shape) || !t.whole() || b.buffers[t.buffer].bytes != int64(d.Bytes()) || b.seenTwice(x, id) {
+			to := b.at[d.ID]
+			if t.buffer == none || in.DType.Size() != d.DType.Size() || !in.Shape.Equal(d.Shape) || t.view.Offset != 0 || !slices.Equal(t.view.Strides, to.view.Strides) ||
+				b.buffers[t.buffer].bytes != int64(d.Bytes()) || b.seenTwice(x, id) {
 				continue
 			}
-			b.pairs = append(b.pairs, pair{at, t.buffer, b.at[d.ID].buffer})
+			b.pairs = append(b.pairs, pair{at, t.buffer, to.buffer})
 		}
 	}
 }

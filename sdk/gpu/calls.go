@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/core/program/group"
@@ -16,6 +17,7 @@ import (
 type callStep struct {
 	candidates []Candidate
 	args       []arg
+	result     int // the argument that is written
 	workspace  arg
 	spare      *spare
 }
@@ -26,7 +28,8 @@ type spare struct {
 	device  *device
 	program *program.Program
 	in      []tensor // where the inputs lie, by buffers of the call's plan
-	out     int      // likewise, the output
+	out     tensor   // likewise, the output
+	at      int64    // the first byte of it
 
 	once sync.Once
 	plan *plan
@@ -43,9 +46,19 @@ func (s *spare) get() (*plan, error) {
 			t.view = s.in[i].view
 			b.at[d.ID] = t
 		}
-		if s.err = b.groups(groups); s.err == nil {
-			s.plan, s.err = b.plan(context.Background())
+		if s.err = b.groups(groups); s.err != nil {
+			return
 		}
+		out := s.program.Outputs[0]
+		p := &plan{device: b.d, name: b.g.Name, graph: b.g, inputs: b.g.Inputs}
+		t := b.at[out]
+		if !slices.Equal(t.view.Strides, s.out.view.Strides) {
+			if t, s.err = b.packed(groups[len(groups)-1], b.g.Desc(out), t, order(s.out.view)); s.err != nil {
+				return
+			}
+		}
+		p.outputs = []output{{t.buffer, b.g.Desc(out)}}
+		s.plan, s.err = p, b.finish(context.Background(), p)
 	})
 	return s.plan, s.err
 }
@@ -121,24 +134,38 @@ func (b *builder) call(x *group.Group) (done bool, err error) {
 	if b.own || len(b.d.libraries) == 0 {
 		return false, nil
 	}
-	o := b.offer(x)
-	if o == nil {
-		return false, nil
+	var o *offered
+	var cs []Candidate
+	for most := len(x.Epilogue); len(cs) == 0; most = len(x.Epilogue) - len(o.rest) - 1 { // with less behind it, where the library lacks that
+		if most < 0 {
+			return false, nil
+		}
+		if o = b.offer(x, most); o == nil {
+			return false, nil
+		}
+		if o.convolution != nil && b.lasts {
+			if cs, err = b.offerLast(x, o); err != nil {
+				return false, err
+			}
+		}
+		if len(cs) == 0 {
+			cs = b.d.candidates(o)
+		}
 	}
-	cs := b.d.candidates(o)
-	if len(cs) == 0 {
-		return false, nil
+	if t, placed := b.placed[o.out.ID]; placed && o.view.IsContiguous() {
+		b.at[o.out.ID] = t
+	} else {
+		b.at[o.out.ID] = tensor{b.add(buffer{bytes: int64(o.out.Bytes())}), o.view}
 	}
-	result := b.add(buffer{bytes: int64(o.out.Bytes())})
-	b.at[o.out.ID] = contiguous(result, o.out)
 	c := &callStep{candidates: cs, workspace: arg{buffer: none}}
-	for _, id := range o.in {
-		c.args = append(c.args, b.argOf(id))
+	for _, t := range o.from {
+		c.args = append(c.args, b.argOf(t, o.out.DType))
 	}
-	c.args = append(c.args, b.argOf(o.out.ID))
+	c.result = len(c.args)
+	c.args = append(c.args, b.argOf(b.at[o.out.ID], o.out.DType))
 	for _, id := range []op.TensorID{o.bias, o.residual} {
 		if id != 0 {
-			c.args = append(c.args, b.argOf(id))
+			c.args = append(c.args, b.argOf(b.at[id], b.g.Desc(id).DType))
 		}
 	}
 	size := int64(0)
@@ -159,9 +186,8 @@ func (b *builder) call(x *group.Group) (done bool, err error) {
 }
 
 // argOf is where a tensor begins.
-func (b *builder) argOf(id op.TensorID) arg {
-	t := b.at[id]
-	return arg{buffer: t.buffer, offset: int64(t.view.Offset * b.g.Desc(id).DType.Size())}
+func (b *builder) argOf(t tensor, d dtype.DType) arg {
+	return arg{buffer: t.buffer, offset: int64(t.view.Offset * d.Size())}
 }
 
 // part is the group of what a library computes of x.
@@ -204,7 +230,7 @@ func (b *builder) reads(nodes []int) []op.TensorID {
 // spare is the program of part x.
 func (b *builder) spare(x *group.Group, out op.Desc) *spare {
 	p := &program.Program{Name: b.g.Name, Outputs: []op.TensorID{out.ID}}
-	s := &spare{device: b.d, program: p, out: b.at[out.ID].buffer}
+	s := &spare{device: b.d, program: p, out: b.at[out.ID], at: b.argOf(b.at[out.ID], out.DType).offset}
 	for _, id := range x.Inputs {
 		p.Inputs = append(p.Inputs, b.g.Desc(id))
 		s.in = append(s.in, b.at[id])

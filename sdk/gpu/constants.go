@@ -3,7 +3,6 @@ package gpu
 import (
 	"context"
 
-	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/core/program/group"
 )
@@ -77,11 +76,12 @@ func (b *builder) fold(ctx context.Context, q *queue) ([]*block, error) {
 		to.pairs = append(to.pairs, pair{at[x.step], x.in, x.out})
 	}
 	p := &plan{device: b.d, name: b.g.Name, graph: b.g}
+	var made []int
 	for i := range early.buffers {
 		if x := &early.buffers[i]; x.kind == isEarly {
 			x.kind = isTemp
 			if needed[i] {
-				p.outputs = append(p.outputs, output{buffer: i, desc: op.Desc{}})
+				p.outputs, made = append(p.outputs, output{buffer: i}), append(made, i)
 			}
 		}
 	}
@@ -94,8 +94,8 @@ func (b *builder) fold(ctx context.Context, q *queue) ([]*block, error) {
 	if err := p.run(q, nil, nil, out, nil); err != nil {
 		return nil, err
 	}
-	for k, o := range p.outputs {
-		b.buffers[o.buffer].kind, b.buffers[o.buffer].block = isConstant, out[k]
+	for k, i := range made {
+		b.buffers[i].kind, b.buffers[i].block = isConstant, out[k]
 		b.d.pool.relabel(out[k], forConstant)
 	}
 	b.steps, b.kernels, b.pairs = rest.steps, rest.kernels, rest.pairs
@@ -106,7 +106,7 @@ func (b *builder) fold(ctx context.Context, q *queue) ([]*block, error) {
 // needs. What depends on them alone is computed on q; a nil q computes nothing.
 func (d *device) build(ctx context.Context, q *queue, p *program.Program, consts []*block) (*plan, error) {
 	b, groups := newBuilder(d, p)
-	b.folds = q != nil
+	b.folds, b.lasts = q != nil, q != nil && !d.options.ChannelsFirst
 	for i, desc := range p.Consts {
 		b.constant(desc, consts[i])
 	}

@@ -45,7 +45,7 @@ type device struct {
 	stats  Stats
 }
 
-// Stats counts what a device has done, for tests and reports. Names of an interface that Extend answers for.
+// Stats counts what a device has done, for tests and reports.
 type Stats struct {
 	Pool    PoolStats
 	Kernels KernelStats
@@ -101,8 +101,15 @@ func newDevice(a *author, index int, hw Device) *device {
 	}
 	if len(d.libraries) > 0 {
 		d.policy.Kinds |= group.Of(group.Product, group.Convolution)
+		own := d.policy.Accept
+		d.policy.Accept = func(g *group.Graph, x *group.Group) bool { return forLibrary(g, x) || own == nil || own(g, x) }
 	}
 	return d
+}
+
+// forLibrary reports whether a group may go to a library; what that leaves of it becomes kernels.
+func forLibrary(g *group.Graph, x *group.Group) bool {
+	return (x.Kind == group.Product || x.Kind == group.Convolution) && len(x.Prologue) == 0 && g.Nodes[x.Anchor].Outputs[0].DType.IsFloat()
 }
 
 // claims is the document of a device whose kernels compute what own says.

@@ -11,12 +11,12 @@ import (
 // activation. What is left, and what reads an element of a result that leaves the group, is rest.
 func (b *builder) epilogue(o *offered, x *group.Group) {
 	rest := x.Epilogue
-	if o.attention != nil {
+	if o.attention != nil || o.convolution != nil && o.convolution.Kind != Forward {
 		o.rest = rest
 		return
 	}
 	last := false // an activation was taken
-	for len(rest) > 0 && !last && !b.leaves(x, o.out.ID) {
+	for len(rest) > 0 && len(x.Epilogue)-len(rest) < o.most && !last && !b.leaves(x, o.out.ID) {
 		n := &b.g.Nodes[rest[0]]
 		if !b.sole(o.out.ID, rest[0]) || n.Outputs[0].DType != o.out.DType || !n.Outputs[0].Shape.Equal(o.out.Shape) {
 			break
@@ -73,7 +73,11 @@ func (b *builder) takeSum(o *offered, n *op.Node) bool {
 	if o.bias == 0 && b.setBias(o, other, axis) {
 		return true
 	}
-	if o.residual != 0 || !t.view.Shape.Equal(o.out.Shape) || !t.view.IsContiguous() || o.convolution != nil && !slices.Equal(o.convolution.OutStrides, o.out.Shape.Strides()) {
+	strides := o.out.Shape.Strides()
+	if o.convolution != nil {
+		strides = o.convolution.OutStrides
+	}
+	if o.residual != 0 || !t.view.Shape.Equal(o.out.Shape) || !slices.Equal(t.view.Strides, strides) {
 		return false
 	}
 	o.residual = other

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,6 +59,7 @@ type fakeDevice struct {
 	compile   func(text string) ([]byte, error)
 	refuse    func(s *Step) error // what Update says
 	newGraph  func(steps []Step) error
+	planted   string // part of the name of a kernel that faults
 
 	allocs, frees, launches, copies, graphs, graphRuns, updates, compiles atomic.Int64
 	inUse                                                                 atomic.Int64
@@ -211,9 +213,13 @@ func (q *fakeQueue) launch(l *Launch) error {
 		}
 		slots = append(slots, b)
 	}
+	faults := q.device.planted != "" && strings.Contains(x.Kernel.Name, q.device.planted)
 	return q.do(func() error {
 		if f := q.device.fault.Load(); f != nil {
 			return *f
+		}
+		if faults {
+			return fmt.Errorf("%s faults", x.Kernel.Name)
 		}
 		return interp.Run(x, slots, interp.Options{})
 	})
@@ -254,9 +260,8 @@ type fakeEvent struct {
 }
 
 func (q *fakeQueue) Record(bool) (Event, error) {
-	q.device.events.Add(1)
 	e := &fakeEvent{q: q, done: make(chan struct{})}
-	return e, q.do(func() error {
+	err := q.do(func() error {
 		q.mu.Lock()
 		e.err = q.err
 		q.mu.Unlock()
@@ -264,6 +269,11 @@ func (q *fakeQueue) Record(bool) (Event, error) {
 		close(e.done)
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
+	q.device.events.Add(1)
+	return e, nil
 }
 
 func (q *fakeQueue) Await(x Event) error {
@@ -274,11 +284,11 @@ func (q *fakeQueue) Await(x Event) error {
 
 func (q *fakeQueue) Synchronize() error {
 	e, err := q.Record(false)
-	if err == nil {
-		err = e.Wait()
+	if err != nil {
+		return err
 	}
-	e.Release()
-	return err
+	defer e.Release()
+	return e.Wait()
 }
 
 func (q *fakeQueue) Close() {

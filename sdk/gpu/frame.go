@@ -11,13 +11,13 @@ import (
 )
 
 // frame is the steps of a plan with the memory that one queue runs them on, which guards it. Memory that may change from run to
-// run is numbered in slots: the inputs, the outputs that runs make, the scratch memory, the word for faults, and memory for spares.
+// run is numbered in slots: the inputs, the outputs that runs make, the scratch memory, the word for faults, and memory of
+// the frame's own.
 type frame struct {
-	plan    *plan
-	steps   []Step
-	from    []int  // by step: the plan's
-	spare   int64  // bytes that our own kernels need in the place of calls
-	extra   *block // where these are
+	plan  *plan
+	steps []Step
+	from  []int // by step: the plan's
+	memory
 	bound   []Ref
 	uses    [][]slotUse // by slot
 	choice  []int       // by step of the plan: the candidate of a call; as many as there are means our own kernels
@@ -44,42 +44,44 @@ func (f *frame) make(q *queue) error {
 	p := f.plan
 	n := p.scratchSlot() + 3
 	f.steps, f.from, f.changed, f.patched = nil, nil, nil, nil
-	f.bound, f.uses = make([]Ref, n), make([][]slotUse, n)
+	f.bound, f.uses, f.need = make([]Ref, n), make([][]slotUse, n), f.stagedBytes
 	for i := range p.steps {
 		st := &p.steps[i]
-		if st.call != nil && f.choice[i] >= len(st.call.candidates) {
-			if err := f.addSpare(q, i, st.call.spare); err != nil {
+		switch {
+		case st.call == nil:
+			f.add(i, st, p.locate)
+		case f.choice[i] < len(st.call.candidates):
+			f.addCall(i, st)
+		default:
+			if err := f.addSpare(i, st.call.spare); err != nil {
 				return p.failed(i, err)
 			}
-			continue
 		}
-		f.add(i, st, func(a arg) (int, int64, Ref) { return p.locate(a) })
 	}
+	f.fit(q)
 	return nil
 }
 
 // addSpare adds the steps of our own kernels for a call. Their temporaries are in memory of the frame, as those of the plan may be in
 // use when a call fails.
-func (f *frame) addSpare(q *queue, i int, s *spare) error {
+func (f *frame) addSpare(i int, s *spare) error {
 	own, err := s.get()
 	if err != nil {
 		return err
 	}
-	if own.scratch > f.spare {
-		f.spare = own.scratch
-		f.release(q)
-	}
+	base := f.stagedBytes
+	f.need = max(f.need, base+own.scratch)
 	for k := range own.steps {
 		f.add(i, &own.steps[k], func(a arg) (int, int64, Ref) {
 			switch b := &own.buffers[a.buffer]; b.kind {
 			case isInput:
 				return f.plan.locate(arg{buffer: s.in[b.index].buffer, offset: a.offset})
 			case isOutput:
-				return f.plan.locate(arg{buffer: s.out, offset: a.offset})
+				return f.plan.locate(arg{buffer: s.out.buffer, offset: s.at + a.offset})
 			}
 			slot, offset, r := own.locate(a)
 			if slot == own.scratchSlot() {
-				return f.plan.scratchSlot() + 2, offset, r
+				return f.plan.scratchSlot() + 2, base + offset, r
 			}
 			return f.plan.scratchSlot() + 1, offset, r
 		})
@@ -98,15 +100,12 @@ func (f *frame) add(from int, st *step, locate func(a arg) (slot int, offset int
 		}
 		f.uses[slot] = append(f.uses[slot], slotUse{i, r, offset})
 	}
-	var s Step
+	s := Step{}
 	switch {
 	case st.copy != nil:
 		s.Copy = &Copy{Bytes: st.copy.bytes}
 		place(st.copy.dst, &s.Copy.Dst)
 		place(st.copy.src, &s.Copy.Src)
-	case st.fill != nil:
-		s.Fill = &Fill{Bytes: st.fill.bytes, Pattern: st.fill.pattern, Width: 4}
-		place(st.fill.dst, &s.Fill.Dst)
 	case st.call != nil:
 		s.Call = &Call{Args: make([]Ref, len(st.call.args))}
 		for k, a := range st.call.args {
@@ -128,7 +127,7 @@ func (f *frame) add(from int, st *step, locate func(a arg) (slot int, offset int
 	f.steps, f.from = append(f.steps, s), append(f.from, from)
 }
 
-// scratchSlot is the slot of the scratch memory; those of the word and of spares come behind it.
+// scratchSlot is the slot of the scratch memory; those of the word and of the frame's own memory come behind it.
 func (p *plan) scratchSlot() int { return len(p.inputs) + len(p.made) }
 
 // locate says where an argument is: in a slot, or, of a constant, at a place that does not change.
@@ -153,7 +152,10 @@ func (p *plan) locate(a arg) (slot int, offset int64, r Ref) {
 // memory is too small.
 func (f *frame) bind(q *queue, in, made []*block, word Ref) (bool, error) {
 	for {
-		if f.plan.scratch > 0 && (q.arena == nil || q.arena.size < f.plan.scratch) || f.spare > 0 && f.extra == nil {
+		if f.stage {
+			f.stageOperands(q)
+		}
+		if f.plan.scratch > 0 && (q.arena == nil || q.arena.size < f.plan.scratch) || f.need > 0 && f.own == nil {
 			return false, nil
 		}
 		for i, b := range in {
@@ -170,8 +172,8 @@ func (f *frame) bind(q *queue, in, made []*block, word Ref) (bool, error) {
 		if f.plan.faults {
 			f.set(n+1, word)
 		}
-		if f.extra != nil {
-			f.set(n+2, f.extra.ref())
+		if f.own != nil {
+			f.set(n+2, f.own.ref())
 		}
 		if f.chosen(q) {
 			return true, nil
@@ -212,27 +214,31 @@ func (f *frame) set(slot int, r Ref) {
 // errAgain says that a call of a library failed: the steps from there on have to be bound again.
 var errAgain = errors.New("a call failed")
 
-// run starts the steps from one on: as a device graph where that is ready, else one by one.
+// run starts the steps from those of a step of the plan on: as a device graph where that is ready, else one by one. After errAgain it goes
+// on with the step that it returns.
 func (f *frame) run(q *queue, from int) (at int, err error) {
 	if from == 0 && f.plan.graphs && q.device.grapher != nil {
 		if started, err := f.replay(q); started || err != nil {
 			return 0, err
 		}
 	}
-	for i := from; i < len(f.steps); i++ {
+	for i := range f.steps {
+		if f.from[i] < from {
+			continue
+		}
 		err := f.start(q, i)
 		if err != nil && f.steps[i].Call != nil && !errors.Is(err, core.ErrBackendLost) {
 			f.failedCall(q, i)
-			return i, errAgain
+			return f.from[i], errAgain
 		}
 		if err == nil && q.device.options.Plain {
 			err = q.driver.Synchronize()
 		}
 		if err != nil {
-			return i, f.plan.failed(f.from[i], q.device.fault(err))
+			return 0, f.plan.failed(f.from[i], q.device.fault(err))
 		}
 	}
-	return len(f.steps), nil
+	return 0, nil
 }
 
 // start starts one step.
@@ -300,14 +306,6 @@ func (f *frame) describe(i int) core.ProfileStep {
 	}
 	g := f.plan.graph
 	return engine.FusedStep(nodes(g, st.group), func(id op.TensorID) op.Desc { return g.Desc(id) }, st.group.Outputs)
-}
-
-// release gives the memory for spares back.
-func (f *frame) release(q *queue) {
-	if b := f.extra; b != nil {
-		f.extra = nil
-		q.device.pool.release(b)
-	}
 }
 
 // close gives up what the frame holds.

@@ -48,6 +48,7 @@ func (f *frame) replay(q *queue) (started bool, err error) {
 	}
 	if x == nil {
 		if !f.again() {
+			f.missed()
 			return false, nil
 		}
 		if x, err = f.instantiate(q); x == nil {
@@ -176,10 +177,8 @@ func (f *frame) drop(q *queue) {
 	f.keys = nil
 }
 
-// mostGraphSteps bounds the steps of all graphs of a queue; a driver takes some kilobytes for each.
-const mostGraphSteps = 1 << 16
-
-// boundGraphs closes the graphs that were used longest ago, but those of the frame keep, until the rest is within the bound.
+// boundGraphs closes the graphs that were used longest ago, but those of the frame keep, until the rest is within the bound: a
+// driver takes some kilobytes for each step.
 func (q *queue) boundGraphs(keep *frame) {
 	for q.graphSteps > q.device.options.GraphSteps {
 		var oldest *frame

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program/group"
 	"github.com/goburn/burn/core/shape"
@@ -17,15 +16,18 @@ type offered struct {
 	convolution *Convolution
 	attention   *Attention
 	in          []op.TensorID // without bias and residual
+	from        []tensor      // where these lie
 	bias        op.TensorID   // 0: there is none
 	residual    op.TensorID   // 0: there is none
 	out         op.Desc
-	rest        []int // the nodes behind it that the library does not compute
+	view        shape.View // of the result in its buffer
+	most        int        // how many nodes behind the anchor the library is asked for at most
+	rest        []int      // those behind it that the library does not compute
 }
 
-// offer says what libraries may be asked for to compute the anchor of x, with as many of the nodes behind it as an epilogue can have; nil
-// if x has no such anchor, or its operands do not lie as libraries want them.
-func (b *builder) offer(x *group.Group) *offered {
+// offer says what libraries may be asked for to compute the anchor of x, with as many of the nodes behind it as an epilogue can have and
+// most allows; nil if x has no such anchor, or its operands do not lie as libraries want them.
+func (b *builder) offer(x *group.Group, most int) *offered {
 	if x.Anchor == group.None || len(x.Prologue) > 0 {
 		return nil
 	}
@@ -50,9 +52,18 @@ func (b *builder) offer(x *group.Group) *offered {
 		return nil
 	}
 	o.out = n.Outputs[0]
+	if o.from == nil {
+		for _, id := range o.in {
+			o.from = append(o.from, b.at[id])
+		}
+	}
+	if o.view.Shape == nil {
+		o.view = shape.Contiguous(o.out.Shape)
+	}
 	if n.Op == op.Linear && len(n.Inputs) > 2 && !b.setBias(o, n.Inputs[2], len(o.out.Shape)-1) {
 		return nil
 	}
+	o.most = most
 	b.epilogue(o, x)
 	return o
 }
@@ -134,28 +145,6 @@ func (b *builder) offerProduct(n *op.Node, transA, transB bool) *offered {
 		p.A.Batch, p.B.Batch, p.D.Batch = 0, 0, 0
 	}
 	return &offered{product: p, in: n.Inputs[:2]}
-}
-
-func (b *builder) offerConvolution(n *op.Node) *offered {
-	d := n.Outputs[0]
-	if !d.DType.IsFloat() || d.Shape.Size() == 0 || slices.ContainsFunc(n.Attrs.Ints("input_dilation"), func(v int) bool { return v != 1 }) {
-		return nil
-	}
-	lo, hi := n.Attrs.Ints("pad_lo"), n.Attrs.Ints("pad_hi")
-	if slices.Min(lo) < 0 || slices.Min(hi) < 0 {
-		return nil
-	}
-	x, w := b.at[n.Inputs[0]].view, b.at[n.Inputs[1]].view
-	if slices.Min(x.Strides) < 0 || slices.Min(w.Strides) < 0 {
-		return nil
-	}
-	c := &Convolution{Kind: Forward, Type: d.DType, Compute: d.DType, TF32: b.d.options.TF32, Image: x.Shape, Filter: w.Shape, Result: d.Shape,
-		ImageStrides: x.Strides, FilterStrides: w.Strides, OutStrides: d.Shape.Strides(), Stride: n.Attrs.Ints("strides"),
-		Dilation: n.Attrs.Ints("kernel_dilation"), PadBefore: lo, PadAfter: hi, Groups: n.Attrs.Int("groups")}
-	if d.DType != dtype.F64 {
-		c.Compute = dtype.F32
-	}
-	return &offered{convolution: c, in: n.Inputs[:2]}
 }
 
 func (b *builder) offerAttention(n *op.Node) *offered {

@@ -158,3 +158,40 @@ func TestDonationIsInPlace(t *testing.T) {
 	require.Equal(t, []float32{7, 4, 1, -2}, r.read(w, 4))
 	require.Equal(t, before, r.stats().Pool.Requests, "a run has asked for memory")
 }
+
+// apartInMemory checks that temporaries whose contents matter at the same step do not overlap.
+func apartInMemory(t *testing.T, p *plan) {
+	for i, x := range p.buffers {
+		for k, y := range p.buffers[:i] {
+			if x.kind != isTemp || y.kind != isTemp || x.root != i || y.root != k || x.last == none || y.last == none || x.last < y.first || y.last < x.first {
+				continue
+			}
+			require.False(t, x.offset < y.offset+y.bytes && y.offset < x.offset+x.bytes, "buffers %d and %d of %v", k, i, p.graph.Program)
+		}
+	}
+}
+
+// TestDonationWaitsForReaders: a result takes the memory of an operand only where each element is read before it is written.
+func TestDonationWaitsForReaders(t *testing.T) {
+	r := newRig(t, Options{}, nil)
+	m := newMaker(t, "turn")
+	x := m.input(90, 70)
+	m.p.Outputs = ids(m.node(op.Permute, ids(x), op.Ints("axes", 1, 0)))
+	p := r.define(m.p)
+	v := make([]float32, 90*70)
+	for i := range v {
+		v[i] = float32(i)
+	}
+	out := r.call(p, 1, []bool{true}, r.floats([]int{90, 70}, v...))
+	for i, got := range r.read(out[0], len(v)) {
+		require.Equal(t, v[i%90*70+i/90], got)
+	}
+
+	m = newMaker(t, "late")
+	x = m.input(2, 3)
+	y := m.node(op.Permute, ids(m.node(op.Neg, ids(x))), op.Ints("axes", 1, 0))
+	m.p.Outputs = ids(m.node(op.Add, ids(m.node(op.ReduceMax, ids(y), op.Ints("axes", 0), op.Flag("keep_dims", true)), y)))
+	p = r.define(m.p)
+	out = r.call(p, 1, []bool{true}, r.floats([]int{2, 3}, 1, 2, 3, 4, 5, 6))
+	require.Equal(t, []float32{-2, -8, -3, -9, -4, -10}, r.read(out[0], 6))
+}

@@ -47,12 +47,12 @@ func (f *frame) room(q *queue) error {
 	if err := q.room(f.plan.scratch); err != nil {
 		return err
 	}
-	if f.spare > 0 && f.extra == nil {
-		b, err := q.device.pool.alloc(&q.tenant, f.spare, forScratch)
+	if f.need > 0 && f.own == nil {
+		b, err := q.device.pool.alloc(&q.tenant, f.need, forScratch)
 		if err != nil {
 			return err
 		}
-		f.extra = b
+		f.own = b
 	}
 	return nil
 }

@@ -53,7 +53,9 @@ type found struct {
 const (
 	storeMagic  = "burn kernels 1\n"
 	storeSuffix = ".kernels"
-	mostNames   = 1 << 16
+	// storeUnfinished is the name of a file that is being written.
+	storeUnfinished = "new-*"
+	mostNames       = 1 << 16
 )
 
 // newStore is a store in a folder, which is made when something is put there.
@@ -220,7 +222,7 @@ func (s *store) put(names []digest, code []byte) error {
 	if err := os.MkdirAll(s.folder, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(s.folder, "new-*")
+	f, err := os.CreateTemp(s.folder, storeUnfinished)
 	if err != nil {
 		return err
 	}
@@ -260,7 +262,13 @@ func (s *store) bound() {
 	total := int64(0)
 	for _, f := range files {
 		info, err := f.Info()
-		if err != nil || !strings.HasSuffix(f.Name(), storeSuffix) {
+		if err != nil {
+			continue
+		}
+		if unfinished, _ := filepath.Match(storeUnfinished, f.Name()); unfinished && time.Since(info.ModTime()) > time.Hour {
+			_ = os.Remove(filepath.Join(s.folder, f.Name())) // of a process that ended
+		}
+		if !strings.HasSuffix(f.Name(), storeSuffix) {
 			continue
 		}
 		all = append(all, file{filepath.Join(s.folder, f.Name()), info.ModTime(), info.Size()})

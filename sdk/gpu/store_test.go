@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -85,6 +86,12 @@ func TestStoreIsBounded(t *testing.T) {
 	for i := range 20 {
 		require.NoError(t, s.put([]digest{{byte(i)}}, make([]byte, 1000)))
 	}
+	left := filepath.Join(folder, "new-7")
+	require.NoError(t, os.WriteFile(left, nil, 0o600))
+	old := time.Now().Add(-2 * time.Hour)
+	require.NoError(t, os.Chtimes(left, old, old))
+	require.NoError(t, s.put([]digest{{19}}, make([]byte, 1000)))
+	require.NoFileExists(t, left)
 	total := int64(0)
 	for _, f := range files(t, folder) {
 		info, err := os.Stat(f)

@@ -119,7 +119,7 @@ func (b *builder) takes(x *group.Group, i int, d op.Desc, t tensor) bool {
 
 // libraryTakes reports whether a library may take d as t: as a factor of a product, or an operand of an attention.
 func (b *builder) libraryTakes(x *group.Group, d op.Desc, t tensor) bool {
-	if b.own || len(b.d.libraries) == 0 || x.Anchor == group.None || !b.aligned(d, t.view) {
+	if b.own || len(b.d.libraries) == 0 || x.Anchor == group.None {
 		return false
 	}
 	n := &b.g.Nodes[x.Anchor]
@@ -135,8 +135,10 @@ func (b *builder) libraryTakes(x *group.Group, d op.Desc, t tensor) bool {
 		}
 	}
 	switch n.Op {
+	case op.Conv:
+		return d.DType.IsFloat() && swapped(t.view)
 	case op.MatMul, op.Linear:
-		if len(t.view.Shape) < 2 {
+		if len(t.view.Shape) < 2 || !b.aligned(d, t.view) {
 			return false
 		}
 		_, _, _, ok := matrix(t.view, false)
@@ -145,7 +147,7 @@ func (b *builder) libraryTakes(x *group.Group, d op.Desc, t tensor) bool {
 		}
 		return ok
 	case op.Attention:
-		return t.view.Strides[3] == 1 && slices.Min(t.view.Strides) >= 0
+		return b.aligned(d, t.view) && t.view.Strides[3] == 1 && slices.Min(t.view.Strides) >= 0
 	}
 	return false
 }

@@ -124,28 +124,23 @@ func (r *recorder) step(f func() error) (*record, error) {
 	return l, err
 }
 
-// bounds are what the nodes of a record read and do not make, in the order of first use, and what they make and nobody frees.
-func (l *record) bounds() (in, out []op.TensorID) {
-	made, seen := map[op.TensorID]bool{}, map[op.TensorID]bool{}
+// place is a result of a node of a record.
+type place struct{ node, at int }
+
+// inputs are what the nodes of a record read and do not make, in the order of first use, and made is where the others are made.
+func (l *record) inputs() (in []op.TensorID, made map[op.TensorID]place) {
+	made = map[op.TensorID]place{}
 	for i := range l.nodes {
 		for _, id := range l.nodes[i].Inputs {
-			if !made[id] && !seen[id] {
-				seen[id] = true
+			if _, own := made[id]; !own && !slices.Contains(in, id) {
 				in = append(in, id)
 			}
 		}
-		for _, d := range l.nodes[i].Outputs {
-			made[d.ID] = true
+		for k, d := range l.nodes[i].Outputs {
+			made[d.ID] = place{i, k}
 		}
 	}
-	for i := range l.nodes {
-		for _, d := range l.nodes[i].Outputs {
-			if !l.freed[d.ID] || slices.Contains(l.read, d.ID) {
-				out = append(out, d.ID)
-			}
-		}
-	}
-	return in, out
+	return in, made
 }
 
 // compiled is a training step as one program: a bench.Contestant.
@@ -208,11 +203,12 @@ func (x *compiled) build(ctx context.Context, types map[op.TensorID]op.Desc, bef
 	if x.programs, ok = core.Extension[core.Programs](x.dev1); !ok {
 		return errors.New("the device has no programs")
 	}
-	_, carried := before.bounds()
-	in, out := now.bounds()
-	if len(carried) != len(out) || len(before.nodes) != len(now.nodes) || len(now.read) != 1 {
-		return fmt.Errorf("two steps differ: %d and %d nodes, %d and %d results, %d reads", len(before.nodes), len(now.nodes), len(carried), len(out), len(now.read))
+	_, made := before.inputs()
+	in, _ := now.inputs()
+	if len(before.nodes) != len(now.nodes) || len(now.read) != 1 {
+		return fmt.Errorf("two steps differ: %d and %d nodes, %d reads", len(before.nodes), len(now.nodes), len(now.read))
 	}
+	var out []op.TensorID // of the step: its state, and the loss
 	local := map[op.TensorID]op.TensorID{}
 	name := func(id op.TensorID) op.TensorID {
 		if local[id] == 0 {
@@ -222,7 +218,11 @@ func (x *compiled) build(ctx context.Context, types map[op.TensorID]op.Desc, bef
 	}
 	p := &program.Program{Name: "step"}
 	for _, id := range in {
-		from := input{carried: slices.Index(carried, id), data: now.written[id], id: id}
+		from := input{carried: -1, data: now.written[id], id: id}
+		if at, ok := made[id]; ok {
+			from.carried = len(out)
+			out = append(out, now.nodes[at.node].Outputs[at.at].ID)
+		}
 		d, known := types[id]
 		if !known {
 			return fmt.Errorf("input %v of the step is not known", id)
@@ -243,12 +243,11 @@ func (x *compiled) build(ctx context.Context, types map[op.TensorID]op.Desc, bef
 		}
 		p.Nodes = append(p.Nodes, m)
 	}
+	x.loss = len(out)
+	out = append(out, now.read[0])
 	for _, id := range out {
 		p.Outputs = append(p.Outputs, name(id))
 		x.outputs, x.state = append(x.outputs, types[id]), append(x.state, id)
-	}
-	if x.loss = slices.Index(out, now.read[0]); x.loss < 0 {
-		return errors.New("the loss is no result of the step")
 	}
 	x.state[x.loss] = 0 // the host has released it
 	x.nodes = len(p.Nodes)

@@ -20,15 +20,10 @@ type Graph struct {
 
 // NewGraph is the graph of p, which has passed Check and has no dead nodes. p is not changed while the graph is in use.
 func NewGraph(p *program.Program) *Graph {
-	g := &Graph{p, make(map[op.TensorID]op.Desc, len(p.Nodes)), make(map[op.TensorID]int, len(p.Nodes)), make(map[op.TensorID][]int, len(p.Nodes))}
-	for _, ds := range [2][]op.Desc{p.Inputs, p.Consts} {
-		for _, d := range ds {
-			g.descs[d.ID] = d
-		}
-	}
+	g := &Graph{p, p.Descs(), make(map[op.TensorID]int, len(p.Nodes)), make(map[op.TensorID][]int, len(p.Nodes))}
 	for i := range p.Nodes {
 		for _, d := range p.Nodes[i].Outputs {
-			g.descs[d.ID], g.maker[d.ID] = d, i
+			g.maker[d.ID] = i
 		}
 		for _, id := range p.Nodes[i].Inputs {
 			g.users[id] = append(g.users[id], i)

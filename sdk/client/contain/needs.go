@@ -15,7 +15,8 @@ type Needs struct {
 	// Devices are device files that it may use, as patterns of path.Match below /dev: "/dev/nvidia*".
 	Devices []string `toml:"devices,omitempty" json:"devices,omitempty"`
 	// Read are files and folders that it may read and execute, and Write those that it may read, change and create, with all
-	// below them. Each is absolute or begins with "~/", the user's folder.
+	// below them. Each is absolute or begins with "~/", the user's folder. A folder of Write whose name ends in "/" is made where it is
+	// missing.
 	Read  []string `toml:"read,omitempty" json:"read,omitempty"`
 	Write []string `toml:"write,omitempty" json:"write,omitempty"`
 }

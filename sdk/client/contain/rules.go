@@ -99,6 +99,13 @@ func For(p Program, n *Needs) Rules {
 	r.AskedRead = expand(n.Read)
 	r.Read = append(r.Read, r.AskedRead...)
 	r.Write = append(r.Write, expand(n.Write)...)
+	for _, w := range n.Write {
+		if strings.HasSuffix(w, "/") {
+			for _, dir := range expand([]string{w}) {
+				_ = os.MkdirAll(dir, 0o700) // what cannot be made is left out, as is what does not exist
+			}
+		}
+	}
 	for _, pattern := range n.Devices {
 		found, _ := filepath.Glob(pattern)
 		r.Devices = append(r.Devices, found...)

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,20 +29,29 @@ func compiler(t *testing.T) (program, library string) {
 	return program, library
 }
 
-// Every text compiles to machine code, without a warning.
+// Every text of CUDA C++ and of HIP compiles to machine code, without a warning.
 func TestNVRTC(t *testing.T) {
 	program, library := compiler(t)
-	var kernels []*ir.Kernel
-	for _, s := range samples() {
-		kernels = append(kernels, s.kernel)
-	}
-	for _, arch := range []string{"sm_80", "sm_90a"} {
-		t.Run(arch, func(t *testing.T) {
-			t.Parallel()
-			text, err := CUDA.Print(kernels)
-			require.NoError(t, err)
-			nvrtc(t, program, library, arch, text, CUDA.Options)
-		})
+	for _, d := range []*Dialect{CUDA, HIP} {
+		var kernels []*ir.Kernel
+		for _, s := range samples() {
+			if !slices.Contains(strings.Fields(s.lacking), d.Name) {
+				kernels = append(kernels, s.kernel)
+			}
+		}
+		if d == CUDA {
+			kernels = append(kernels, largest(t, false)...)
+		} else {
+			kernels = append(kernels, largest(t, true)...)
+		}
+		for _, arch := range []string{"sm_80", "sm_90a"} {
+			t.Run(d.Name+"/"+arch, func(t *testing.T) {
+				t.Parallel()
+				text, err := d.Print(kernels)
+				require.NoError(t, err)
+				nvrtc(t, program, library, arch, text, CUDA.Options)
+			})
+		}
 	}
 }
 
@@ -58,4 +68,26 @@ func nvrtc(t *testing.T, program, library, arch, text string, options []string) 
 		}
 	}
 	require.Empty(t, warnings)
+}
+
+// Every text of WGSL is valid. BURN_NAGA names the naga program; there is none in the tree.
+func TestNaga(t *testing.T) {
+	naga := os.Getenv("BURN_NAGA")
+	if naga == "" {
+		t.Skip("BURN_NAGA names no naga: get it with cargo install naga-cli")
+	}
+	kernels := largest(t, true)
+	for _, s := range samples() {
+		if !slices.Contains(strings.Fields(s.lacking), WGSL.Name) {
+			kernels = append(kernels, s.kernel)
+		}
+	}
+	for _, k := range kernels {
+		text, err := WGSL.Print([]*ir.Kernel{k})
+		require.NoError(t, err)
+		file := filepath.Join(t.TempDir(), "kernel.wgsl")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+		log, err := exec.Command(naga, file).CombinedOutput()
+		require.NoError(t, err, string(log))
+	}
 }

@@ -3,6 +3,7 @@ package dialect
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/goburn/burn/core/dtype"
@@ -14,8 +15,8 @@ const every = dtype.Invalid
 
 // CUDA is CUDA C++ for NVRTC, without any header, for compute capability 8.0 and later. Floats of 16 bits are kept as their bits.
 var CUDA = &Dialect{
-	Name:    "CUDA C++",
-	Options: []string{"--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "--diag-suppress=177"},
+	Name:    "CUDA",
+	Options: []string{"--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "--diag-suppress=177,186"},
 	Threads: 1024,
 	Static:  48 << 10,
 	types:   cTypes,
@@ -24,9 +25,10 @@ var CUDA = &Dialect{
 	literal: cLiteral("__int_as_float(0x%x)", "__longlong_as_double(0x%xll)", "ll"),
 	syntax:  cSyntax,
 	declare: cudaDeclare,
-	memory:  cudaMemory,
+	memory:  gpuMemory(cudaPointers),
 	header:  cudaHeader,
 	helpers: cudaHelpers,
+	shapes:  [][3]int{{16, 8, 16}},
 }
 
 // cTypes are names of types, defined in the header of each language like C.
@@ -153,6 +155,7 @@ func atomicExtreme(name, than string) forms {
 }
 
 var cudaOps = join(gpuOps, map[ir.Op]forms{
+	ir.Exp2Fast:        {dtype.F32: "exp2_fast($a)"},
 	ir.Lane:            {every: "i32(threadIdx.x & 31)"},
 	ir.SubgroupBarrier: {every: "__syncwarp()"},
 	ir.ShuffleXor:      shuffles("__shfl_xor_sync(~0u, $v, $n)"),
@@ -190,17 +193,19 @@ var cudaPointers = pointers{
 	async:   true,
 }
 
-func cudaMemory(p *printer, in *ir.Inst) bool {
-	switch in.Op {
-	case ir.Block, ir.Blocks:
-		grid := "blockIdx"
-		if in.Op == ir.Blocks {
-			grid = "gridDim"
+// gpuMemory prints what CUDA and HIP have in common.
+func gpuMemory(m pointers) func(p *printer, in *ir.Inst) bool {
+	return func(p *printer, in *ir.Inst) bool {
+		switch in.Op {
+		case ir.Block:
+			p.define(in.Out[0], "i32(blockIdx."+components[in.Imm]+")")
+		case ir.Blocks:
+			p.define(in.Out[0], "i32(gridDim."+components[in.Imm]+")")
+		default:
+			return fragments(p, in) || m.print(p, in)
 		}
-		p.define(in.Out[0], fmt.Sprintf("i32(%s.%s)", grid, components[in.Imm]))
 		return true
 	}
-	return fragments(p, in) || cudaPointers.print(p, in)
 }
 
 // cudaDeclare prints the head of a kernel: parameters and shared arrays.
@@ -243,6 +248,9 @@ func cudaDeclare(p *printer, symbol string) {
 		}
 	}
 	for i, f := range p.k.Frags {
+		if m := f.MMA; !slices.Contains(p.d.shapes, [3]int{m.M, m.N, m.K}) {
+			p.fail("the language has no matrix instruction %v", m)
+		}
 		p.line("%s %s[%d];", fragmentType(f), p.frag(int32(i)), f.Len)
 	}
 	p.depth--

@@ -70,6 +70,13 @@ template <class T, class F> DEVICE T atomic_part(T* p, F f) {
 	return T(old >> shift);
 }
 `},
+	{"exp2_fast", `
+DEVICE f32 exp2_fast(f32 x) {
+	f32 y;
+	asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+}
+`},
 	{"copy_async", `
 template <int N> DEVICE void copy_async(void* to, const void* from) {
 	const u32 s = u32(__cvta_generic_to_shared(to));

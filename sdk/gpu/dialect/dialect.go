@@ -29,9 +29,13 @@ type Dialect struct {
 	declare func(p *printer, symbol string)
 	// memory prints loads and stores of buffers and shared arrays, and everything that depends on how they are declared.
 	memory func(p *printer, in *ir.Inst) (handled bool)
+	// isNaN, where it is set, spells the comparisons of a value with itself.
+	isNaN string
 	// header stands before everything else.
 	header  string
 	helpers []helper
+	// shapes are the M, N and K of matrix instructions.
+	shapes [][3]int
 }
 
 // forms is how an operation is spelled for each type of its operands; Invalid stands for all types that are not there. In a form,

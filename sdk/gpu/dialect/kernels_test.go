@@ -19,7 +19,10 @@ func samples() []sample {
 	mma := ir.MMA{M: 16, N: 8, K: 16}
 	half, brain := mma, mma
 	half.Type, brain.Type = dtype.F16, dtype.BF16
-	noDouble, cudaOnly := "MSL WGSL", "MSL WGSL HIP"
+	square := ir.MMA{M: 16, N: 16, K: 16, Type: dtype.F16}
+	squareBrain := square
+	squareBrain.Type = dtype.BF16
+	noDouble, cudaOnly, hipOnly := "MSL WGSL", "MSL WGSL HIP", "CUDA MSL WGSL"
 	return []sample{
 		{"arithmetic_i32", arithmetic(dtype.I32), ""},
 		{"arithmetic_u32", arithmetic(dtype.U32), ""},
@@ -32,7 +35,8 @@ func samples() []sample {
 		{"casts_64", casts(dtype.F64, dtype.I64, dtype.U64, dtype.F32, dtype.F16, dtype.BF16, dtype.I32, dtype.U8, dtype.Bool), noDouble},
 		{"constants", constants(dtype.F32, dtype.I32, dtype.U32, dtype.F16, dtype.I8, dtype.Bool), ""},
 		{"constants_64", constants(dtype.F64, dtype.I64, dtype.U64), noDouble},
-		{"vectors", vectors(dtype.F32, dtype.F16, dtype.BF16, dtype.I32, dtype.I16, dtype.I8, dtype.U8, dtype.Bool), ""},
+		{"vectors", vectors(dtype.F32, dtype.F16, dtype.BF16, dtype.I32), ""},
+		{"vectors_8", vectors(dtype.I16, dtype.I8, dtype.U8, dtype.Bool), ""},
 		{"vectors_64", vectors(dtype.F64, dtype.I64, dtype.U64), noDouble},
 		{"reduction", reduction(), ""},
 		{"atomics_32", atomics(dtype.I32, dtype.U32, dtype.F32), ""},
@@ -44,6 +48,8 @@ func samples() []sample {
 		{"async", async(), ""},
 		{"fragments_f16", fragmentsOf(half, 32), cudaOnly},
 		{"fragments_bf16", fragmentsOf(brain, 32), cudaOnly},
+		{"square_fragments_f16", fragmentsOf(square, 32), hipOnly},
+		{"square_fragments_bf16", fragmentsOf(squareBrain, 32), hipOnly},
 		{"large_shared", largeShared(), "MSL WGSL"},
 	}
 }
@@ -289,13 +295,15 @@ func fragmentsOf(m ir.MMA, subgroup int) *ir.Kernel {
 		b.SharedStore(sy, b.Add(i, b.Int(k)), b.Load(y, b.Add(i, b.Int(k))))
 	}
 	b.Barrier()
-	fa, fb, fc := b.Fragments("a", m, ir.A, 2), b.Fragments("b", m, ir.B, 2), b.Fragments("c", m, ir.C, 1)
+	fa, fb, fc := b.Fragments("a", m, ir.A, 2), b.Fragments("b", m, ir.B, 2), b.Fragments("c", m, ir.C, 2)
 	b.FragFill(fc, b.Int(0), b.Float(dtype.F32, 0))
+	b.FragFill(fc, b.Int(1), b.Float(dtype.F32, 1))
 	b.FragLoad(fa, b.Int(0), sx, b.Int(0), b.Int(m.K), false)
 	b.FragLoad(fa, b.Int(1), sx, b.Int(0), b.Int(m.M), true)
 	b.FragLoad(fb, b.Int(0), sy, b.Int(0), b.Int(m.N), false)
 	b.FragLoad(fb, b.Int(1), sy, b.Int(0), b.Int(m.K), true)
 	b.Unroll(2, func(k ir.Value) { b.FragMMA(fc, b.Int(0), fa, k, fb, k) })
+	b.FragPack(fa, b.Int(1), fc, b.Int(0))
 	n := m.M * m.N / subgroup
 	b.FragSet(fc, b.Int(0), n-1, b.FragGet(fc, b.Int(0), 0))
 	b.FragStore(fc, b.Int(0), sc, b.Int(0), b.Int(m.N))

@@ -20,7 +20,11 @@ type printer struct {
 	spelled []string
 	// plain says of each value whether it is made of positions and sizes alone, which do not overflow.
 	plain []bool
-	err   error
+	// prefix begins the names of what is declared outside of the kernel's body.
+	prefix string
+	// atomicBuffers and atomicShared are arrays that a dialect declares to be of atomics.
+	atomicBuffers, atomicShared map[int32]bool
+	err                         error
 }
 
 func (p *printer) fail(format string, args ...any) {
@@ -45,12 +49,16 @@ func (p *printer) typ(t dtype.DType) string {
 }
 
 // Names of what a kernel declares.
-func (p *printer) param(i int32) string {
+func (p *printer) param(i int32) string { return p.prefix + p.field(i) }
+
+func (p *printer) field(i int32) string {
 	return fmt.Sprintf("p%d_%s", i, identifier(p.k.Params[i].Name))
 }
+
 func (p *printer) shared(i int32) string {
-	return fmt.Sprintf("s%d_%s", i, identifier(p.k.Shared[i].Name))
+	return fmt.Sprintf("%ss%d_%s", p.prefix, i, identifier(p.k.Shared[i].Name))
 }
+
 func (p *printer) local(i int32) string {
 	return fmt.Sprintf("l%d_%s", i, identifier(p.k.Locals[i].Name))
 }
@@ -137,7 +145,13 @@ func (p *printer) inst(in *ir.Inst) {
 		if p.d.memory(p, in) {
 			return
 		}
-		s := p.expand(in, p.form(in))
+		form := p.form(in)
+		if same := in.Op == ir.Eq || in.Op == ir.Ne; same && p.d.isNaN != "" && in.Args[0] == in.Args[1] && p.k.Types[in.Args[0]].IsFloat() {
+			if form = p.d.isNaN; in.Op == ir.Eq {
+				form = "!" + form
+			}
+		}
+		s := p.expand(in, form)
 		if len(in.Out) == 0 {
 			p.line("%s;", s)
 		} else {

@@ -10,10 +10,9 @@ import (
 // tensors need more than one launch.
 func Targets() map[string]template.Target {
 	words := dtype.SetOf(dtype.I32, dtype.U32, dtype.F32)
-	math := words | dtype.Bools
 	mma := []ir.MMA{{M: 16, N: 8, K: 16, Type: dtype.F16}, {M: 16, N: 8, K: 16, Type: dtype.BF16}}
 	cuda := template.Target{Subgroup: 32, Threads: 1024, Shared: 99 << 10, Units: 4, Blocks: 8, Grid: [3]int{1<<31 - 1, 65535, 65535}, Wide: 16,
-		Types: dtype.Any, Math: math | dtype.SetOf(dtype.F64, dtype.I64, dtype.U64), MMA: mma, Async: true,
+		Types: dtype.Any, Math: words | dtype.SetOf(dtype.F64, dtype.I64, dtype.U64, dtype.Bool), MMA: mma, Async: true,
 		Atomics: words | dtype.SetOf(dtype.F64, dtype.I64, dtype.U64)}
 	rocm := cuda
 	rocm.Subgroup, rocm.Shared, rocm.MMA, rocm.Async = 64, 64<<10, nil, false
@@ -23,7 +22,7 @@ func Targets() map[string]template.Target {
 	metal.Math &^= dtype.SetOf(dtype.F64)
 	web := metal
 	web.Subgroup, web.Threads, web.Shared, web.Grid = 16, 256, 16<<10, [3]int{65535, 65535, 65535}
-	web.Types, web.Math, web.Atomics = words|dtype.SetOf(dtype.F16, dtype.Bool), math, words&^dtype.SetOf(dtype.F32)
+	web.Types, web.Math, web.Atomics = words|dtype.SetOf(dtype.F16, dtype.Bool), words|dtype.SetOf(dtype.Bool), words&^dtype.SetOf(dtype.F32)
 	return map[string]template.Target{"cuda": cuda, "rocm": rocm, "metal": metal, "webgpu": web}
 }
 

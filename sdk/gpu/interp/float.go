@@ -31,7 +31,13 @@ func floats[T floating](m *machine, in *ir.Inst) step {
 }
 
 var functions = map[ir.Op]func(float64) float64{
-	ir.Exp: math.Exp, ir.Exp2: math.Exp2, ir.Expm1: math.Expm1, ir.Log: math.Log, ir.Log2: math.Log2, ir.Log1p: math.Log1p,
+	ir.Exp: math.Exp, ir.Exp2: math.Exp2, ir.Expm1: math.Expm1, ir.Log: logarithm, ir.Log2: math.Log2, ir.Log1p: math.Log1p,
+	ir.Exp2Fast: func(x float64) float64 {
+		if x < -126 {
+			return 0
+		}
+		return math.Exp2(x)
+	},
 	ir.Sqrt: math.Sqrt, ir.Rsqrt: func(x float64) float64 { return 1 / math.Sqrt(x) },
 	ir.Sin: math.Sin, ir.Cos: math.Cos, ir.Tan: math.Tan, ir.Asin: math.Asin, ir.Acos: acos, ir.Atan: math.Atan,
 	ir.Sinh: math.Sinh, ir.Cosh: math.Cosh, ir.Tanh: math.Tanh, ir.Erf: math.Erf,
@@ -76,4 +82,13 @@ func fma32(x, y, z float64) float64 {
 		}
 	}
 	return math.Float64frombits(bits)
+}
+
+// logarithm is math.Log, which is wrong for subnormal numbers on amd64.
+func logarithm(x float64) float64 {
+	const least = 0x1p-1022
+	if x > 0 && x < least {
+		return math.Log(x*0x1p64) - 64*math.Ln2
+	}
+	return math.Log(x)
 }

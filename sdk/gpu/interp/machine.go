@@ -175,7 +175,7 @@ func (m *machine) mark(body []ir.Inst) {
 		case in.Op == ir.Thread || in.Op == ir.Lane:
 			same = false
 		case in.Op == ir.Const || in.Op == ir.Scalar || in.Op == ir.Block || in.Op == ir.Blocks || in.Op == ir.PopCount:
-		case in.Op >= ir.Add && in.Op <= ir.Atan2:
+		case in.Op >= ir.Add && in.Op <= ir.Exp2Fast:
 		case in.Op == ir.For:
 		case in.Op == ir.If:
 			m.mark(in.Body)
@@ -318,7 +318,7 @@ func (m *machine) inst(in *ir.Inst) step {
 		return m.spreading(in.Out[0], m.choose(in))
 	case op == ir.PopCount:
 		return m.spreading(in.Out[0], m.popCount(in))
-	case op >= ir.Add && op <= ir.Atan2:
+	case op >= ir.Add && op <= ir.Exp2Fast:
 		return m.need(in, m.spreading(in.Out[0], m.arithmetic(in)))
 	case op >= ir.Load && op <= ir.SharedAdd:
 		return m.need(in, m.access(in))

@@ -290,7 +290,7 @@ func (c *checker) proper(in *Inst) {
 	for _, v := range in.Out {
 		c.typed(in, c.k.Types[v])
 	}
-	if set := c.limits.Math; set != 0 && (in.Op >= Add && in.Op <= Le || in.Op >= Exp && in.Op <= Atan2) {
+	if set := c.limits.Math; set != 0 && (in.Op >= Add && in.Op <= Le || in.Op >= Exp && in.Op <= Exp2Fast) {
 		if t := c.k.Types[in.Args[0]]; t != dtype.Bool && !set.Has(t) {
 			c.fail(in, "the hardware does not compute with %v", t)
 		}

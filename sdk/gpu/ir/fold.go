@@ -23,7 +23,7 @@ func keyOf(in *Inst) key {
 
 // pure reports whether the result of an operation depends on its operands alone.
 func pure(o Op) bool {
-	return o >= Const && o <= Blocks || o >= Add && o <= Atan2 || o == Lane || o == PopCount
+	return o >= Const && o <= Blocks || o >= Add && o <= Exp2Fast || o == Lane || o == PopCount
 }
 
 // constant returns the bits of v if it is a constant.

@@ -70,6 +70,7 @@ const (
 	Round // half to even
 	Pow
 	Atan2
+	Exp2Fast // of f32: Exp2, of which results below 2^-126 may be 0
 )
 
 // Memory. An index counts elements. Load and Store with Width w move w neighbouring elements, w·size being 2, 4, 8 or 16

@@ -118,6 +118,8 @@ func (r *rule) check() {
 				r.fail("of %v", t)
 			}
 		}
+	case Exp2Fast:
+		r.elementwise(1, dtype.SetOf(dtype.F32))
 	case Pow, Atan2:
 		r.elementwise(2, floats)
 	case Barrier, SubgroupBarrier, AsyncCommit, AsyncWait:

@@ -75,4 +75,11 @@ func Supports(t template.Target, n *op.Node, in []op.Desc) error {
 }
 
 // leftToHost is the composites that are not claimed, with the reason.
-var leftToHost = map[op.Code]string{}
+var leftToHost = map[op.Code]string{
+	op.Eigh:  iterates,
+	op.SVD:   iterates,
+	op.PInv:  iterates,
+	op.LstSq: iterates,
+}
+
+const iterates = "rotations, one after the other: 10,000 nodes for 16 x 16 and 50,000 for 64 x 64, more than a plan is worth"

@@ -9,6 +9,12 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
+// limits is what kernels of a target are held to.
+func limits(t template.Target) ir.Limits {
+	return ir.Limits{Threads: t.Threads, Shared: t.Shared, Subgroup: t.Subgroup, Grid: t.Grid, Buffers: mostInputs + mostOutputs + 1, Bytes: 1 << 40,
+		Wide: t.Wide, Types: t.Types, Math: t.Math, Atomics: t.Atomics}
+}
+
 // checkWork proves all launches of w.
 func checkWork(t testing.TB, target template.Target, w ir.Work, slots [][]byte) {
 	t.Helper()
@@ -16,10 +22,7 @@ func checkWork(t testing.TB, target template.Target, w ir.Work, slots [][]byte) 
 	for _, s := range slots {
 		bytes = append(bytes, int64(len(s)))
 	}
-	bytes = append(bytes, w.Temps...)
-	limits := ir.Limits{Threads: target.Threads, Shared: target.Shared, Subgroup: target.Subgroup, Grid: target.Grid, Buffers: 32, Bytes: 1 << 40,
-		Wide: target.Wide, Types: target.Types, Math: target.Math, Atomics: target.Atomics}
 	for _, l := range w.Launches {
-		require.NoError(t, ir.Check(l, bytes, limits), "grid %v args %v buffers %v\n%v", l.Grid, l.Args, bytes, l.Kernel)
+		require.NoError(t, ir.Check(l, append(bytes, w.Temps...), limits(target)), "grid %v args %v buffers %v\n%v", l.Grid, l.Args, bytes, l.Kernel)
 	}
 }

@@ -93,7 +93,7 @@ func Strided(g *group.Graph, x *group.Group, input int) bool {
 var rules = map[op.Code]Rule{}
 
 func init() {
-	for _, m := range []map[op.Code]Rule{movements, structured, products} {
+	for _, m := range []map[op.Code]Rule{movements, structured} {
 		for c, r := range m {
 			rules[c] = r
 		}

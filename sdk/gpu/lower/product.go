@@ -2,21 +2,166 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
-	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program/group"
+	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/sdk/gpu/ir"
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// products is the rules of single products and convolutions.
-var products = map[op.Code]Rule{}
+// mostPlaces is the most dimensions of places that a convolution has a kernel for.
+const mostPlaces = 3
 
-// productGroup is the work of a product or convolution with what follows it.
-func productGroup(_ template.Target, _ *group.Graph, x *group.Group, _, _ []template.Operand) (ir.Work, error) {
-	return ir.Work{}, fmt.Errorf("a %v has no kernel: %w", x.Kind, core.ErrUnsupported)
+// contractions is the ops whose kernels compute what follows them too.
+var contractions = map[op.Code]func(f *form, n *op.Node, e epilogue) (ir.Work, error){
+	op.MatMul: matmul,
+	op.Conv:   convolution,
 }
 
-// acceptProduct reports whether productGroup takes x.
-func acceptProduct(template.Target, *group.Graph, *group.Group) bool { return false }
+func init() {
+	for c, rule := range contractions {
+		rules[c] = func(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error) {
+			return rule(&form{t: t, in: in, out: out}, n, epilogue{a: 0, b: 1})
+		}
+	}
+}
+
+// epilogue is what the kernel of a product or convolution computes besides it.
+type epilogue struct {
+	a, b  int // which inputs of the group are the factors
+	extra []template.Operand
+	body  template.Body
+	// order is, for each slot of the template, the slot of the group.
+	order []int
+}
+
+// productGroup is the work of a product or convolution with what follows it.
+func productGroup(t template.Target, g *group.Graph, x *group.Group, in, out []template.Operand) (ir.Work, error) {
+	f := newForm(t, g, x, in, out)
+	n := &g.Nodes[x.Anchor]
+	rule := contractions[n.Op]
+	if rule == nil {
+		return ir.Work{}, unsupported(n, "has no kernel")
+	}
+	e := epilogue{a: slices.Index(x.Inputs, n.Inputs[0]), b: slices.Index(x.Inputs, n.Inputs[1])}
+	e.order = []int{e.a, e.b}
+	space := n.Outputs[0].Shape
+	var ids []op.TensorID
+	numbers := map[op.TensorID]uint64{}
+	for i, id := range x.Inputs {
+		switch {
+		case !usedBy(g, x.Epilogue, id):
+		case f.in[i].Number != nil:
+			numbers[id] = *f.in[i].Number
+		default:
+			e.extra, ids, e.order = append(e.extra, f.over(i, space)), append(ids, id), append(e.order, i)
+		}
+	}
+	for i := range f.out {
+		e.order = append(e.order, len(in)+i)
+	}
+	e.body = func(b *ir.Builder, y []ir.Value, index func(axis int) ir.Value) []ir.Value {
+		v := values{n.Outputs[0].ID: narrow(b, n.Outputs[0].DType, y[0])}
+		for i, id := range ids {
+			v[id] = y[1+i]
+		}
+		for id, bits := range numbers {
+			v[id] = b.Const(stored(g.Desc(id).DType), bits)
+		}
+		f.compute(b, v, x.Epilogue, index)
+		results := make([]ir.Value, len(x.Outputs))
+		for i, d := range x.Outputs {
+			results[i] = v[d.ID]
+		}
+		return results
+	}
+	w, err := rule(f, n, e)
+	if err != nil {
+		return ir.Work{}, err
+	}
+	renumber(&w, e.order, len(in)+len(out))
+	return w, nil
+}
+
+// renumber gives the arguments of launches the slots of the group: order[i] for slot i of the template, and the temporaries
+// behind all of the group's.
+func renumber(w *ir.Work, order []int, slots int) {
+	for l := range w.Launches {
+		for a := range w.Launches[l].Args {
+			arg := &w.Launches[l].Args[a]
+			switch {
+			case !w.Launches[l].Kernel.Params[a].IsBuffer():
+			case arg.Slot < len(order):
+				arg.Slot = order[arg.Slot]
+			default:
+				arg.Slot += slots - len(order)
+			}
+		}
+	}
+}
+
+func usedBy(g *group.Graph, nodes []int, id op.TensorID) bool {
+	return slices.ContainsFunc(nodes, func(k int) bool { return slices.Contains(g.Nodes[k].Inputs, id) })
+}
+
+// matmul is the work of a product of matrices.
+func matmul(f *form, n *op.Node, e epilogue) (ir.Work, error) {
+	a, b := f.in[e.a], f.in[e.b]
+	if n.Attrs.Bool("transpose_a") {
+		a.View = turned(a.View)
+	}
+	if n.Attrs.Bool("transpose_b") {
+		b.View = turned(b.View)
+	}
+	y := n.Outputs[0].Shape
+	r := len(y)
+	batch := y[:r-2]
+	k := a.View.Shape[len(a.View.Shape)-1]
+	a.View = a.View.Expand(append(slices.Clone(batch), y[r-2], k))
+	b.View = b.View.Expand(append(slices.Clone(batch), k, y[r-1]))
+	return template.Product{Batch: batch, M: y[r-2], N: y[r-1], K: k, A: a, B: b, Compute: compute(n.Outputs[0].DType),
+		Extra: e.extra, Out: f.out, Body: bodyOf(e, n)}.Build(f.t)
+}
+
+// turned swaps the last two dimensions of v.
+func turned(v shape.View) shape.View {
+	axes := make([]int, len(v.Shape))
+	for i := range axes {
+		axes[i] = i
+	}
+	r := len(axes)
+	axes[r-2], axes[r-1] = r-1, r-2
+	return v.Permute(axes)
+}
+
+// convolution is the work of a convolution.
+func convolution(f *form, n *op.Node, e epilogue) (ir.Work, error) {
+	if places := len(n.Outputs[0].Shape) - 2; places > mostPlaces {
+		return ir.Work{}, unsupported(n, fmt.Sprintf("has kernels for up to %d dimensions of places", mostPlaces))
+	}
+	return template.Convolution{X: f.in[e.a], W: f.in[e.b], Stride: n.Attrs.Ints("strides"), Pad: n.Attrs.Ints("pad_lo"), Dilation: n.Attrs.Ints("kernel_dilation"),
+		InputDilation: n.Attrs.Ints("input_dilation"), Groups: n.Attrs.Int("groups"), Compute: compute(n.Outputs[0].DType),
+		Extra: e.extra, Out: f.out, Body: bodyOf(e, n)}.Build(f.t)
+}
+
+// bodyOf is the body of e, or one that rounds the sum to the type of the node's result.
+func bodyOf(e epilogue, n *op.Node) template.Body {
+	if e.body != nil {
+		return e.body
+	}
+	return func(b *ir.Builder, y []ir.Value, _ func(axis int) ir.Value) []ir.Value {
+		return []ir.Value{narrow(b, n.Outputs[0].DType, y[0])}
+	}
+}
+
+// acceptProduct reports whether productGroup takes x: all that follows is in the space of the product.
+func acceptProduct(t template.Target, g *group.Graph, x *group.Group) bool {
+	n := &g.Nodes[x.Anchor]
+	if contractions[n.Op] == nil || len(x.Prologue) > 0 || Supports(t, n, g.In(n)) != nil || len(n.Outputs[0].Shape) > mostPlaces+2 && n.Op == op.Conv {
+		return false
+	}
+	space := n.Outputs[0].Shape
+	return !slices.ContainsFunc(x.Epilogue, func(k int) bool { return !g.Nodes[k].Outputs[0].Shape.Equal(space) || g.Nodes[k].Op == op.Full })
+}

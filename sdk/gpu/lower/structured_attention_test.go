@@ -26,6 +26,7 @@ var attentionCases = []attentionCase{
 	{1, 2, 2, 65, 65, 16, 32, []op.Attr{op.Float("softcap", 2), op.Float("scale", 3)}, []int{65, 65}, dtype.F32},
 	{2, 2, 1, 17, 33, 16, 16, []op.Attr{op.Flag("causal", true), op.Int("past", -4)}, []int{2, 1, 1, 33}, dtype.Bool},
 	{2, 2, 1, 3, 0, 4, 5, nil, nil, 0},
+	{1, 1, 1, 2, 5, 0, 2, nil, nil, 0},
 	{1, 1, 1, 100, 100, 128, 128, []op.Attr{op.Flag("causal", true)}, nil, 0},
 	{1, 2, 1, 150, 150, 64, 64, []op.Attr{op.Flag("causal", true)}, nil, 0},
 	{1, 2, 1, 67, 200, 64, 32, []op.Attr{op.Flag("causal", true), op.Int("past", 133), op.Int("window", 70)}, []int{2, 1, 200}, dtype.Bool},

@@ -7,6 +7,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/sdk/gpu/dialect"
 	"github.com/goburn/burn/sdk/gpu/ir"
 	"github.com/goburn/burn/sdk/gpu/template"
 	"github.com/stretchr/testify/require"
@@ -76,7 +77,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// checkNode proves all launches of a node.
+// checkNode proves all launches of a node, and prints their kernels where they are for CUDA.
 func checkNode(t *testing.T, target template.Target, n *op.Node, descs []op.Desc) {
 	t.Helper()
 	var in, out []template.Operand
@@ -90,9 +91,15 @@ func checkNode(t *testing.T, target template.Target, n *op.Node, descs []op.Desc
 	w, err := structured[n.Op](target, n, in, out)
 	require.NoError(t, err)
 	sizes = append(sizes, w.Temps...)
+	var kernels []*ir.Kernel
 	for _, l := range w.Launches {
 		if err := ir.Check(l, sizes, limitsOf(target)); err != nil {
 			t.Fatalf("%v %v on subgroups of %d: %v\n%v", n, descs, target.Subgroup, err, l.Kernel)
 		}
+		kernels = append(kernels, l.Kernel)
+	}
+	if target.Subgroup == 32 {
+		_, err = dialect.CUDA.Print(kernels)
+		require.NoError(t, err)
 	}
 }

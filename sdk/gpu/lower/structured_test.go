@@ -64,14 +64,11 @@ func (c trial) run(target template.Target, seed uint64) {
 	var in, out []template.Operand
 	for i, x := range c.in {
 		slots = append(slots, x.Bytes())
-		in = append(in, template.Operand{Type: descs[i].DType, View: shape.Contiguous(descs[i].Shape)})
+		in = append(in, template.Operand{Type: stored(descs[i].DType), View: shape.Contiguous(descs[i].Shape)})
 	}
 	for _, d := range n.Outputs {
 		slots = append(slots, bytes.Repeat([]byte{0xA5}, d.Bytes()))
-		out = append(out, template.Operand{Type: d.DType, View: shape.Contiguous(d.Shape)})
-	}
-	for i := range in {
-		in[i].Type = descs[i].DType
+		out = append(out, template.Operand{Type: stored(d.DType), View: shape.Contiguous(d.Shape)})
 	}
 	w, err := structured[c.code](target, &n, in, out)
 	require.NoError(c.t, err, label)
@@ -284,10 +281,10 @@ func TestScans(t *testing.T) {
 
 func TestScansLong(t *testing.T) {
 	r := source(t.Name())
-	for i, dims := range [][]int{{1, 40011, 1}, {1, 9001, 2}, {2, 17000, 1}} {
+	for i, dims := range [][]int{{1, 40011, 1}, {1, 9001, 2}, {2, 17000, 1}, {1, 1 << 16, 1}} {
 		for _, code := range []op.Code{op.CumSum, op.CumMax} {
-			x := random(r, []dtype.DType{dtype.I32, dtype.I64, dtype.U32}[i], true, dims...)
-			exclusive, reverse := i == 1, i == 2
+			x := random(r, []dtype.DType{dtype.I32, dtype.I64, dtype.U32, dtype.I8}[i], true, dims...)
+			exclusive, reverse := i%2 == 1, i >= 2
 			c := trialOf(t, code, []op.Attr{op.Int("axis", 1), op.Flag("exclusive", exclusive), op.Flag("reverse", reverse)}, []ref.Tensor{x})
 			c.want = []ref.Tensor{running(x, code, exclusive, reverse)}
 			c.run(structuredTargets[i], 1)

@@ -16,7 +16,7 @@ func Concat(t Target, outer int, runs []int, in []Operand, y Operand) ir.Work {
 	for k, r := range runs {
 		bytes = append(bytes, r*size, int(placeOf(k, in[k]).offset))
 	}
-	u := unitOf(t, bytes...)
+	u := unitOf(t, y.Type, bytes...)
 	units := make([]int, len(runs)) // of a run
 	total := 0
 	for k, r := range runs {
@@ -59,7 +59,7 @@ func Concat(t Target, outer int, runs []int, in []Operand, y Operand) ir.Work {
 					}
 					p.IfElse(p.Lt(c[1], p.Int(before+units[k])), copied, func() { choose(k+1, before+units[k]) })
 				}
-				choose(0+first, 0)
+				choose(first, 0)
 			}
 		})
 		start += part
@@ -74,7 +74,7 @@ func Pad(t Target, dims, lo, hi []int, value uint64, x, y Operand) ir.Work {
 	in, before, out := folded(dims, lo, hi)
 	px, py, size := placeOf(0, x), placeOf(1, y), x.Type.Size()
 	last := len(in) - 1
-	u := unitOf(t, in[last]*size, before[last]*size, out[last]*size, int(px.offset), int(py.offset))
+	u := unitOf(t, x.Type, in[last]*size, before[last]*size, out[last]*size, int(px.offset), int(py.offset))
 	in[last], before[last], out[last] = in[last]*size/u.bytes(), before[last]*size/u.bytes(), out[last]*size/u.bytes()
 	n := volume(out)
 	if n == 0 {
@@ -131,8 +131,12 @@ func (p *step) filled(u unit, bits uint64, size int) []ir.Value {
 	}
 	v := make([]ir.Value, u.width)
 	for k := range v {
-		word := bits >> (8 * (k * u.d.Size() % 8))
-		v[k] = p.Const(u.d, word&(1<<(8*u.d.Size())-1))
+		word := bits >> (8 * (k * u.d.Size() % 8)) << (64 - 8*u.d.Size())
+		if u.d.Class() == dtype.Signed {
+			v[k] = p.Const(u.d, uint64(int64(word)>>(64-8*u.d.Size())))
+			continue
+		}
+		v[k] = p.Const(u.d, word>>(64-8*u.d.Size()))
 	}
 	return v
 }
@@ -143,7 +147,7 @@ func CacheWrite(t Target, g Indexing, cache, position, update, y Operand) ir.Wor
 	s := newSequence(t, 4, true)
 	pc, pu, py := placeOf(0, cache), placeOf(2, update), placeOf(3, y)
 	row := g.Inner * cache.Type.Size()
-	u := unitOf(t, row, int(pc.offset), int(pu.offset), int(py.offset))
+	u := unitOf(t, cache.Type, row, int(pc.offset), int(pu.offset), int(py.offset))
 	g.Inner = row / u.bytes() // counts units from here on
 	if g.whole() == 0 {
 		return s.work

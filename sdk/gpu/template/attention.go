@@ -181,9 +181,6 @@ func (n *flashKernel) power(v, top ir.Value) ir.Value {
 	return n.Unary(ir.Exp2, n.Mul(n.Sub(v, top), n.Float(d, n.factor())))
 }
 
-// share is sum/all, 0 where all is 0.
-func (n *flashKernel) share(sum, inverse ir.Value) ir.Value { return n.Mul(sum, inverse) }
-
 // inverse is 1/all, 0 where all is 0.
 func (n *flashKernel) inverse(all ir.Value) ir.Value {
 	d := n.TypeOf(all)

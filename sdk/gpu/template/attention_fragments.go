@@ -51,8 +51,8 @@ func (s *sequence) attendFragments(f flash) {
 	n.SetBlocks(2)
 	k := &fragKernel{flashKernel: n, times: times}
 	count := (f.Queries + n.rows - 1) / n.rows * f.Batch * f.Heads
-	k.used = n.Lt(n.blocks, n.Int(count))
-	n.place(n.Min(n.blocks, n.Int(count-1)))
+	k.used = n.Lt(n.block, n.Int(count))
+	n.place(n.Min(n.block, n.Int(count-1)))
 	k.build()
 	s.end(n.step)
 }
@@ -220,10 +220,10 @@ func (k *fragKernel) weighRow(r, h int) {
 	}
 	factor := k.Float(dtype.F32, k.flash.factor())
 	base := k.Unary(ir.Neg, k.Mul(k.finite(top), factor))
-	scale := k.Unary(ir.Exp2, k.FMA(before, factor, base))
+	scale := k.Unary(ir.Exp2Fast, k.FMA(before, factor, base))
 	sum := k.Mul(k.Get(k.all, at), scale)
 	for i, v := range scores {
-		w := k.Unary(ir.Exp2, k.FMA(v, factor, base))
+		w := k.Unary(ir.Exp2Fast, k.FMA(v, factor, base))
 		sum = k.Add(sum, w)
 		k.FragSet(k.score, k.Int(r*k.columns()+i/2), 2*h+i%2, w)
 	}

@@ -22,8 +22,8 @@ func (s *sequence) attendLanes(f flash) {
 	n := s.attend(f, "attention", laneSide*laneSide, laneSide*r, laneSide*c, extra)
 	l := &laneKernel{flashKernel: n, r: r, c: c, groups: f.laneGroups(), resident: resident}
 	count := (f.Queries + n.rows - 1) / n.rows * f.Batch * f.Heads
-	all := n.Min(n.blocks, n.Int(count*extra-1))
-	l.used = n.Lt(n.blocks, n.Int(count*extra))
+	all := n.Min(n.block, n.Int(count*extra-1))
+	l.used = n.Lt(n.block, n.Int(count*extra))
 	n.place(n.Rem(all, n.Int(count)))
 	l.value = n.Mul(n.Div(all, n.Int(count)), n.Int(laneValues))
 	l.build()
@@ -74,7 +74,7 @@ func (l *laneKernel) vStride() int { return 4 * laneSide * l.groups }
 // qColumns is how many columns of q are in shared memory.
 func (l *laneKernel) qColumns() int {
 	if l.resident {
-		return (l.Width + laneChunk - 1) / laneChunk * laneChunk
+		return max(1, ceil(l.Width, laneChunk)) * laneChunk
 	}
 	return laneChunk
 }
@@ -106,7 +106,7 @@ func (l *laneKernel) build() {
 		l.stageRows(l.qs, l.qStride(), l.q, l.qRow, l.first, l.queries, l.rows, l.Int(0), l.qColumns())
 	}
 	l.For(l.lo, l.hi, l.tile, func(j ir.Value) {
-		l.weigh(j, l.scores(j))
+		l.weigh(l.scores(j))
 		l.collect(j)
 	})
 	l.finish()
@@ -173,8 +173,7 @@ func (l *laneKernel) scores(j ir.Value) []ir.Value {
 }
 
 // weigh makes exponentials of scores, which go to shared memory, key by key, and brings the sums so far to the new greatest score.
-func (l *laneKernel) weigh(j ir.Value, scores []ir.Value) {
-	_ = j
+func (l *laneKernel) weigh(scores []ir.Value) {
 	tops := l.rowTops(scores)
 	weights := make([]ir.Value, len(scores))
 	for a := range l.r {
@@ -300,7 +299,7 @@ func (l *laneKernel) finish() {
 		for g := range l.groups {
 			for b := range 4 {
 				col := l.Add(l.value, l.Add(l.Mul(l.x, l.Int(4)), l.Int(g*4*laneSide+b)))
-				v := l.share(l.Get(l.sum, l.Int((a*l.groups+g)*4+b)), inverse)
+				v := l.Mul(l.Get(l.sum, l.Int((a*l.groups+g)*4+b)), inverse)
 				l.If(l.And(l.used, l.And(l.Lt(i, l.queries), l.Lt(col, l.Int(l.ValueWidth)))), func() {
 					at := l.Add(l.Mul(l.Add(l.qRow, i), l.Int(l.ValueWidth)), col)
 					l.Store(l.flashKernel.y, at, l.Cast(l.d, v))

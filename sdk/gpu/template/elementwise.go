@@ -30,6 +30,9 @@ type elementwise struct {
 	width   int
 	in, out []access
 	body    Body
+	// flat: neighbours are taken across the ends of the innermost dimension, which is no multiple of them.
+	flat  bool
+	outer ir.Value // then the outermost dimension
 }
 
 func newElementwise(t Target, name string, space shape.Shape, in, out []Operand, body Body) *elementwise {
@@ -43,18 +46,9 @@ func newElementwise(t Target, name string, space shape.Shape, in, out []Operand,
 	e := &elementwise{m: newMaker(t, name, threads, most), space: space, body: body}
 	e.order = memoryOrder(views[0], axesOf(space))
 	e.n = newNest(views, e.order)
-	e.width = neighbours(t, all)
-	if len(e.n.dims) > 1 {
-		for e.n.last()%e.width != 0 {
-			e.width /= 2
-		}
-	}
-	e.width = min(e.width, floorPower(e.n.last()))
-	if accessOf(t, all[0], 0, e.width, &e.n).chunk <= 1 {
-		e.width = 1
-	}
+	e.choose(t, all, len(out))
 	for i, d := range all {
-		a := accessOf(t, d, i, e.width, &e.n)
+		a := e.accessOf(t, d, i)
 		switch name := numbered("x", i-len(out)); {
 		case i < len(out):
 			a.buf = e.m.buffer(numbered("y", i), d, ir.Write)
@@ -67,8 +61,104 @@ func newElementwise(t Target, name string, space shape.Shape, in, out []Operand,
 		}
 		e.in = append(e.in, a)
 	}
+	if e.flat {
+		e.w, e.outer = newWalk(e.m, "", &e.n, 1), e.m.size("n0", e.n.dims[0])
+		return e
+	}
 	e.w = newWalk(e.m, "", &e.n, e.width)
 	return e
+}
+
+// choose finds how many neighbours a thread takes.
+func (e *elementwise) choose(t Target, all []Operand, outs int) {
+	most := neighbours(t, all)
+	e.width = min(most, floorPower(e.n.last()))
+	if len(e.n.dims) > 1 {
+		for e.n.last()%e.width != 0 {
+			e.width /= 2
+		}
+	}
+	if accessOf(t, all[0], 0, e.width, &e.n).chunk <= 1 {
+		e.width = 1
+	}
+	if e.width == most || len(e.n.dims) < 2 || e.n.last() < most {
+		return
+	}
+	for i, d := range all[:outs] {
+		if !e.n.rowMajor(i) || lowest(d.View)%min(most, max(1, t.Wide/d.Type.Size())) != 0 {
+			return
+		}
+	}
+	e.flat, e.width = true, most
+}
+
+// accessOf is how operand i of all is accessed.
+func (e *elementwise) accessOf(t Target, d Operand, i int) access {
+	if !e.flat {
+		return accessOf(t, d, i, e.width, &e.n)
+	}
+	a := access{bytes: d.Type.Size(), width: e.width, chunk: 1}
+	if chunk := min(e.width, max(1, t.Wide/a.bytes)); d.Number == nil && lowest(d.View)%chunk == 0 {
+		a.chunk = chunk
+	}
+	return a
+}
+
+// at is the i-th place.
+func (e *elementwise) at(i ir.Value) *spot {
+	if e.flat {
+		i = e.m.times(i, e.width)
+	}
+	return e.w.at(i)
+}
+
+// lane is the place k elements behind p, fewer than the innermost dimension has, where e is flat.
+func (e *elementwise) lane(p *spot, k int) *spot {
+	if k == 0 {
+		return p
+	}
+	m, c := e.m, p.coordinates()
+	q := &spot{w: p.w, i: m.plus(p.i, k), c: make([]ir.Value, len(c)), where: map[int]ir.Value{}}
+	next := m.plus(c[len(c)-1], k)
+	for d := len(c) - 1; d > 0; d-- {
+		over := m.Le(e.w.sizes[d], next)
+		q.c[d] = m.Select(over, m.Sub(next, e.w.sizes[d]), next)
+		next = m.Select(over, m.plus(c[d-1], 1), c[d-1])
+	}
+	q.c[0] = m.Min(next, m.Sub(e.outer, m.Int(1)))
+	return q
+}
+
+// load reads operand i of in at a place.
+func (e *elementwise) load(i int, p *spot, lanes []*spot) []ir.Value {
+	o, a := len(e.out)+i, &e.in[i]
+	switch {
+	case !e.flat || a.fixed != 0:
+		return a.load(e.w, o, p.offset)
+	case e.n.rowMajor(o):
+		var v []ir.Value
+		for k := 0; k < e.width; k += a.chunk {
+			v = append(v, e.m.LoadWide(a.buf, e.m.plus(p.i, k), a.chunk)...)
+		}
+		return v
+	}
+	v := make([]ir.Value, e.width)
+	for k, q := range lanes {
+		v[k] = e.m.Load(a.buf, q.offset(o))
+	}
+	return v
+}
+
+// store writes result i at a place.
+func (e *elementwise) store(i int, p *spot, v []ir.Value) {
+	a := &e.out[i]
+	if !e.flat {
+		a.store(e.w, i, p.offset, v)
+		return
+	}
+	for k := 0; k < e.width; k += a.chunk {
+		e.m.Store(a.buf, e.m.plus(p.i, k), v[k:k+a.chunk]...)
+	}
 }
 
 // underWay is how many times width elements a thread has under way, so that enough reads are.
@@ -100,10 +190,10 @@ func (e *elementwise) launch() ir.Launch {
 	}
 	one := func(v ir.Value) {
 		if tail == 0 {
-			e.visit(e.w.at(v))
+			e.visit(e.at(v))
 			return
 		}
-		m.IfElse(m.Lt(v, vectors), func() { e.visit(e.w.at(v)) }, func() { e.single(m.Add(v, rest)) })
+		m.IfElse(m.Lt(v, vectors), func() { e.visit(e.at(v)) }, func() { e.single(m.Add(v, rest)) })
 	}
 	grid := m.blocks(ceil(items, threads*each), func(block ir.Value) {
 		v := m.Add(m.Mul(block, m.Int(threads*each)), m.Thread())
@@ -114,7 +204,7 @@ func (e *elementwise) launch() ir.Launch {
 		m.IfElse(m.Lt(m.Add(v, m.Int(threads*(each-1))), vectors), func() {
 			spots := make([]*spot, each)
 			for k := range spots {
-				spots[k] = e.w.at(m.Add(v, m.Int(threads*k)))
+				spots[k] = e.at(m.plus(v, threads*k))
 			}
 			e.visit(spots...)
 		}, func() {
@@ -128,9 +218,12 @@ func (e *elementwise) launch() ir.Launch {
 func (e *elementwise) visit(spots ...*spot) {
 	x := make([][][]ir.Value, len(spots)) // by spot, operand and place
 	for s, p := range spots {
+		var lanes []*spot
+		for k := 0; e.flat && k < e.width; k++ {
+			lanes = append(lanes, e.lane(p, k))
+		}
 		for i := range e.in {
-			o := len(e.out) + i
-			x[s] = append(x[s], e.in[i].load(e.w, o, p.offset))
+			x[s] = append(x[s], e.load(i, p, lanes))
 		}
 	}
 	for s, p := range spots {
@@ -145,12 +238,12 @@ func (e *elementwise) visit(spots ...*spot) {
 			}
 		}
 		for i := range e.out {
-			e.out[i].store(e.w, i, p.offset, y[i])
+			e.store(i, p, y[i])
 		}
 	}
 }
 
-// single computes one element; the nest has one dimension.
+// single computes one element, where places are of several.
 func (e *elementwise) single(i ir.Value) {
 	one := *e.w
 	one.width = 1

@@ -25,7 +25,7 @@ func Gather(t Target, g Indexing, padding int, x, indices, y Operand) ir.Work {
 	}
 	px, py := placeOf(0, x), placeOf(2, y)
 	row := g.Inner * x.Type.Size()
-	u := unitOf(t, row, int(px.offset), int(py.offset))
+	u := unitOf(t, x.Type, row, int(px.offset), int(py.offset))
 	units := row / u.bytes()
 	dims := []int{g.Batch, g.Outer, g.Count, units}
 	s.each("gather", g.Batch*g.Outer*g.Count*units, max(g.whole(), g.slices()), func(p *step) func(ir.Value) {
@@ -68,10 +68,7 @@ func GatherElements(t Target, whole, dims []int, axis int, x, indices, y Operand
 	if n == 0 {
 		return s.work
 	}
-	u := unitOf(t, x.Type.Size())
-	if 4 < x.Type.Size() {
-		u = unit{dtype.U32, 2}
-	}
+	u := unitOf(t, x.Type, x.Type.Size())
 	s.each("gather_elements", n, max(n, all), func(p *step) func(ir.Value) {
 		to := p.buffer("y", u.d, ir.Write, placeOf(2, y))
 		from := ir.Buf(-1)

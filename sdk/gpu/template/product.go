@@ -33,6 +33,8 @@ type matrix struct {
 	off      int
 	batch    []int
 	row, col int
+	// outer, of a matrix whose rows or columns are the pixels of an image, is the strides of all dimensions of pixels but the last.
+	outer []int
 	// packed: products lie side by side, with zeros behind to a multiple of 8 of them.
 	packed bool
 }
@@ -58,6 +60,8 @@ type product struct {
 	shape   []int
 	swapped bool
 	temps   []int64
+	// conv is set where the product is that of a convolution.
+	conv *convolution
 }
 
 // Build makes the launches of the product.

@@ -16,6 +16,8 @@ type epilogue struct {
 	body       Body
 	// valid, where it is not 0, says that the block or thread has elements at all.
 	valid ir.Value
+	// at is the offset of an element of a matrix.
+	at func(x strided, row, col ir.Value) ir.Value
 	// every: columns come in groups that are whole within the matrix.
 	every bool
 }
@@ -23,7 +25,11 @@ type epilogue struct {
 // epilogue adds the operands of the body and the results to the parameters. Elements will come in groups of width columns.
 func (k *productKernel) epilogue(number ir.Value, batch []ir.Value, m, n ir.Value, width int) *epilogue {
 	c := k.c
-	e := &epilogue{k: k, number: number, m: m, n: n, body: c.body, every: c.n%width == 0}
+	last := c.n // columns that lie in a line
+	if v := c.conv; v != nil && v.columns {
+		last = v.places[len(v.places)-1]
+	}
+	e := &epilogue{k: k, number: number, m: m, n: n, body: c.body, every: last%width == 0, at: k.at}
 	for i, x := range c.extra {
 		e.extra = append(e.extra, k.place(numbered("extra", i), x, ir.Read, batch))
 	}
@@ -31,7 +37,10 @@ func (k *productKernel) epilogue(number ir.Value, batch []ir.Value, m, n ir.Valu
 		e.out = append(e.out, k.place(numbered("out", i), x, ir.Write, batch))
 	}
 	for _, x := range slices.Concat(c.extra, c.out) {
-		e.wide = append(e.wide, min(width, x.aligned(false, c.n, c.t.Wide, c.batch)))
+		e.wide = append(e.wide, min(width, x.aligned(false, last, c.t.Wide, c.batch)))
+	}
+	if c.conv != nil {
+		e.at = c.conv.locate(k)
 	}
 	return e
 }
@@ -66,7 +75,7 @@ func (e *epilogue) write(row, col ir.Value, sums []ir.Value) {
 	k := e.k
 	in := make([][]ir.Value, len(e.extra))
 	for i, x := range e.extra {
-		in[i] = k.loads(x, row, col, len(sums), min(e.wide[i], len(sums)))
+		in[i] = e.loads(x, row, col, len(sums), min(e.wide[i], len(sums)))
 	}
 	out := make([][]ir.Value, len(e.out))
 	for j, s := range sums {
@@ -81,19 +90,20 @@ func (e *epilogue) write(row, col ir.Value, sums []ir.Value) {
 	for i, x := range e.out {
 		w := min(e.wide[len(e.extra)+i], len(sums))
 		for j := 0; j < len(sums); j += w {
-			k.Store(x.buf, k.at(x, row, k.plus(col, j)), out[i][j:j+w]...)
+			k.Store(x.buf, e.at(x, row, k.plus(col, j)), out[i][j:j+w]...)
 		}
 	}
 }
 
 // loads is n neighbouring elements of a row, in accesses of width elements.
-func (k *productKernel) loads(x strided, row, col ir.Value, n, width int) []ir.Value {
-	if x.col == 0 {
-		return slices.Repeat([]ir.Value{k.Load(x.buf, k.at(x, row, col))}, n)
+func (e *epilogue) loads(x strided, row, col ir.Value, n, width int) []ir.Value {
+	k := e.k
+	if x.col == 0 && len(x.outer) == 0 {
+		return slices.Repeat([]ir.Value{k.Load(x.buf, e.at(x, row, col))}, n)
 	}
 	var v []ir.Value
 	for j := 0; j < n; j += width {
-		v = append(v, k.LoadWide(x.buf, k.at(x, row, k.plus(col, j)), width)...)
+		v = append(v, k.LoadWide(x.buf, e.at(x, row, k.plus(col, j)), width)...)
 	}
 	return v
 }
@@ -102,6 +112,9 @@ func (k *productKernel) loads(x strided, row, col ir.Value, n, width int) []ir.V
 func (e *epilogue) axis(row, col ir.Value, j int) func(int) ir.Value {
 	k, c := e.k, e.k.c
 	r := len(c.shape)
+	if c.conv != nil {
+		return c.conv.axis(k, e.number, row, k.plus(col, j))
+	}
 	return func(axis int) ir.Value {
 		last, before := r-1, r-2
 		if c.swapped {

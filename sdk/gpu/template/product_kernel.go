@@ -30,6 +30,7 @@ type strided struct {
 	buf ir.Buf
 	// base is the offset of the batch's element; row and column strides of 0 and 1 are no values.
 	base, rowStride, colStride ir.Value
+	outerStrides               []ir.Value
 }
 
 // place adds a matrix to the parameters. batch is the position in the batch, one value for each dimension.
@@ -42,6 +43,9 @@ func (k *productKernel) place(name string, m matrix, a ir.Access, batch []ir.Val
 		}
 	}
 	p.rowStride, p.colStride = k.stride(name+" row", m.row), k.stride(name+" column", m.col)
+	for i, s := range m.outer {
+		p.outerStrides = append(p.outerStrides, k.stride(fmt.Sprintf("%s outer %d", name, i), s))
+	}
 	return p
 }
 
@@ -102,6 +106,9 @@ func (m matrix) aligned(rows bool, extent, limit int, dims []int) int {
 		ok := along == 1 && extent%w == 0 && fits(m.off) && fits(other)
 		for i, s := range m.batch {
 			ok = ok && (dims[i] == 1 || fits(s))
+		}
+		for _, s := range m.outer {
+			ok = ok && fits(s)
 		}
 		if ok {
 			return w

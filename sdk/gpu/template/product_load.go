@@ -7,9 +7,13 @@ import (
 
 // tileLoad brings tiles of a factor, span lines by depth products, into shared memory. A line is a row of A or a column of B.
 type tileLoad struct {
-	k           *productKernel
-	from        strided
-	lines       bool // along of a line's own number lies side by side in memory: strides of lines are row strides of A
+	k   *productKernel
+	buf ir.Buf
+	// element is where the element of a line of the tile at a depth of the tile is in memory, for access j of the thread. inside,
+	// where it is not 0, says whether it is there at all; otherwise it is zero. at is valid where inside is true.
+	element func(j int, line, depth ir.Value) (inside ir.Value, at func() ir.Value)
+	// begin, where it is set, is told the depth at which a tile begins, and the end of the depth, before element is asked.
+	begin       func(from, end ir.Value)
 	to          ir.Mem
 	typ         dtype.DType
 	span, depth int
@@ -20,12 +24,38 @@ type tileLoad struct {
 	alongDepth bool
 	width      int
 	async      bool
-	// edge: tiles may stand over the last line, whose number is limit-1. tail: they may stand over the end of the depth.
-	edge, tail bool
-	limit      ir.Value
-	first      ir.Value // line of the tile
 	threads    int
 	held       ir.Var // elements on their way, where copies are not asynchronous
+}
+
+// stored is the element function of a factor that lies in memory as a matrix; rows: it is A. first is the line of the tile, and
+// limit the number of lines. edge: tiles may stand over the last line, tail: over the end of the depth.
+func (l *tileLoad) stored(p strided, rows bool, first, limit ir.Value, edge, tail bool) {
+	k := l.k
+	l.buf = p.buf
+	var start, end ir.Value
+	l.begin = func(from, to ir.Value) { start, end = from, to }
+	l.element = func(_ int, line, depth ir.Value) (ir.Value, func() ir.Value) {
+		d := k.Add(start, depth)
+		var inside ir.Value
+		if tail {
+			inside = k.Lt(d, end)
+		}
+		return inside, func() ir.Value {
+			i := k.Add(first, line)
+			if edge {
+				w := 1
+				if !l.alongDepth {
+					w = l.width
+				}
+				i = k.Min(i, k.Sub(limit, k.Int(w)))
+			}
+			if rows {
+				return k.at(p, i, d)
+			}
+			return k.at(p, d, i)
+		}
+	}
 }
 
 // count is how many accesses a thread makes for a tile.
@@ -38,19 +68,31 @@ func (l *tileLoad) hold(name string) {
 	}
 }
 
+// place is the number of access j of this thread, and its line and depth in the tile.
+func (l *tileLoad) place(j int) (e, line, depth ir.Value) {
+	k := l.k
+	e = k.plus(k.Thread(), j*l.threads)
+	if l.alongDepth {
+		n := k.Int(l.depth / l.width)
+		return e, k.Div(e, n), k.Mul(k.Rem(e, n), k.Int(l.width))
+	}
+	n := k.Int(l.span / l.width)
+	return e, k.Mul(k.Rem(e, n), k.Int(l.width)), k.Div(e, n)
+}
+
+// lines runs f for the line of each access of this thread, which may be beyond the tile.
+func (l *tileLoad) lines(f func(j int, line ir.Value)) {
+	for j := range l.count() {
+		_, line, _ := l.place(j)
+		f(j, line)
+	}
+}
+
 // each runs f for each access of this thread: its number, line and depth in the tile.
 func (l *tileLoad) each(f func(j int, line, depth ir.Value)) {
 	k := l.k
-	t := k.Thread()
 	for j := range l.count() {
-		e := k.plus(t, j*l.threads)
-		var line, depth ir.Value
-		if n := l.depth / l.width; l.alongDepth {
-			line, depth = k.Div(e, k.Int(n)), k.Mul(k.Rem(e, k.Int(n)), k.Int(l.width))
-		} else {
-			n = l.span / l.width
-			line, depth = k.Mul(k.Rem(e, k.Int(n)), k.Int(l.width)), k.Div(e, k.Int(n))
-		}
+		e, line, depth := l.place(j)
 		run := func() { f(j, line, depth) }
 		if (j+1)*l.threads*l.width > l.span*l.depth {
 			k.If(k.Lt(e, k.Int(l.span*l.depth/l.width)), run)
@@ -58,23 +100,6 @@ func (l *tileLoad) each(f func(j int, line, depth ir.Value)) {
 			run()
 		}
 	}
-}
-
-// source is the offset in memory of an element, whose line is held within the matrix.
-func (l *tileLoad) source(line, depth ir.Value) ir.Value {
-	k := l.k
-	i := k.Add(l.first, line)
-	if l.edge {
-		w := 1
-		if !l.alongDepth {
-			w = l.width
-		}
-		i = k.Min(i, k.Sub(l.limit, k.Int(w)))
-	}
-	if l.lines {
-		return k.at(l.from, i, depth)
-	}
-	return k.at(l.from, depth, i)
 }
 
 // target is the offset in shared memory of an element of a tile.
@@ -86,41 +111,29 @@ func (l *tileLoad) target(stage, line, depth ir.Value) ir.Value {
 	return k.Add(stage, k.Add(k.Mul(line, k.Int(l.pitch)), depth))
 }
 
-// within runs f where depth is before end, and otherwise instead.
-func (l *tileLoad) within(depth, end ir.Value, f, instead func()) {
-	if l.tail {
-		l.k.IfElse(l.k.Lt(depth, end), f, instead)
-		return
-	}
-	f()
-}
-
 // issue starts to bring the tile that begins at depth from to the stage that begins at to. Without asynchronous copies, settle
 // has to follow.
 func (l *tileLoad) issue(to, from, end ir.Value) {
 	k := l.k
+	l.begin(from, end)
 	l.each(func(j int, line, depth ir.Value) {
-		d := k.Add(from, depth)
-		if l.async {
-			l.within(d, end, func() {
-				k.AsyncCopy(l.to, l.target(to, line, depth), l.from.buf, l.source(line, d), l.width)
-			}, func() {
-				k.SharedStore(l.to, l.target(to, line, depth), l.zeros()...)
-			})
+		inside, at := l.element(j, line, depth)
+		copied := func() { k.AsyncCopy(l.to, l.target(to, line, depth), l.buf, at(), l.width) }
+		zero := func() { k.SharedStore(l.to, l.target(to, line, depth), l.zeros()...) }
+		if !l.async {
+			set := func(v []ir.Value) {
+				for i, x := range v {
+					k.Set(l.held, k.Int(j*l.width+i), k.Cast(l.typ, x))
+				}
+			}
+			copied = func() { set(k.LoadWide(l.buf, at(), l.width)) }
+			zero = func() { set(l.zeros()) }
+		}
+		if inside == 0 {
+			copied()
 			return
 		}
-		set := func(v []ir.Value) {
-			for i, x := range v {
-				k.Set(l.held, k.Int(j*l.width+i), x)
-			}
-		}
-		l.within(d, end, func() {
-			var v []ir.Value
-			for _, x := range k.LoadWide(l.from.buf, l.source(line, d), l.width) {
-				v = append(v, k.Cast(l.typ, x))
-			}
-			set(v)
-		}, func() { set(l.zeros()) })
+		k.IfElse(inside, copied, zero)
 	})
 }
 

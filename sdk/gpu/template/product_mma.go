@@ -18,6 +18,7 @@ type fragmentTile struct {
 var fragmentTiles = []fragmentTile{
 	{tile{128, 256, 64, 16, 8, 1, 1}, 64, 64, 3},
 	{tile{128, 128, 32, 16, 8, 2, 0.85}, 64, 64, 4},
+	{tile{128, 64, 32, 8, 8, 3, 0.7}, 64, 32, 4},
 	{tile{64, 64, 32, 8, 4, 3, 0.5}, 32, 32, 4},
 }
 
@@ -78,10 +79,24 @@ func (c *product) copied(m matrix, rows bool, extent int) bool {
 	return m.aligned(rows, extent, 16, c.batch) == n || m.aligned(!rows, c.k, 16, c.batch) == n
 }
 
-// fragmentFactor says how tiles of a factor are loaded for matrix instructions: as they lie in memory.
-func (k *productKernel) fragmentFactor(x fragmentTile, p strided, a bool, span, extent int) *tileLoad {
+// fragmentFactors are the loads of tiles of both factors.
+func (k *productKernel) fragmentFactors(x fragmentTile, g productGrid) (la, lb *tileLoad) {
 	c := k.c
-	l := &tileLoad{k: k, from: p, lines: a, typ: p.typ, span: span, depth: x.depth, width: 8, async: true, threads: x.threads()}
+	if c.conv != nil {
+		return c.conv.factors(k, x.tile, g, true)
+	}
+	pa, pb := k.place("a", c.a, ir.Read, g.batch), k.place("b", c.b, ir.Read, g.batch)
+	la, lb = k.fragmentFactor(x, pa, true, x.rows), k.fragmentFactor(x, pb, false, x.cols)
+	tail := c.k%x.depth != 0
+	la.stored(pa, true, g.row, g.m, c.m%x.rows != 0, tail)
+	lb.stored(pb, false, g.col, g.n, c.n%x.cols != 0, tail)
+	return la, lb
+}
+
+// fragmentFactor says how tiles of a factor are loaded for matrix instructions: as they lie in memory.
+func (k *productKernel) fragmentFactor(x fragmentTile, p strided, a bool, span int) *tileLoad {
+	c := k.c
+	l := &tileLoad{k: k, typ: p.typ, span: span, depth: x.depth, width: 8, async: true, threads: x.threads()}
 	if p.packed || p.aligned(!a, c.k, 16, c.batch) == l.width {
 		l.alongDepth, l.pitch = true, x.depth+fragmentPad
 		l.size = span * l.pitch
@@ -89,7 +104,6 @@ func (k *productKernel) fragmentFactor(x fragmentTile, p strided, a bool, span, 
 		l.byDepth, l.pitch = true, span+fragmentPad
 		l.size = x.depth * l.pitch
 	}
-	l.edge, l.tail = extent%span != 0, c.k%x.depth != 0
 	return l
 }
 
@@ -105,9 +119,7 @@ func (c *product) fragmentKernel(mma ir.MMA, x fragmentTile, parts, slot int) ir
 
 	const width = 8 // columns that a thread writes
 	e := k.results(g, slot, width)
-	la := k.fragmentFactor(x, k.place("a", c.a, ir.Read, g.batch), true, x.rows, c.m)
-	lb := k.fragmentFactor(x, k.place("b", c.b, ir.Read, g.batch), false, x.cols, c.n)
-	la.limit, la.first, lb.limit, lb.first = g.m, g.row, g.n, g.col
+	la, lb := k.fragmentFactors(x, g)
 	la.to, lb.to = k.Shared("a", mma.Type, x.stages*la.size), k.Shared("b", mma.Type, x.stages*lb.size)
 	pitch := x.wide + stagePad
 	ordered := k.Shared("c", dtype.F32, x.threads()/32*16*pitch)

@@ -113,7 +113,7 @@ func (k *productKernel) results(g productGrid, slot, width int) *epilogue {
 		return e
 	}
 	c := k.c
-	e := &epilogue{k: k, m: g.m, n: g.n, every: c.n%width == 0, valid: g.valid}
+	e := &epilogue{k: k, m: g.m, n: g.n, every: c.n%width == 0, valid: g.valid, at: k.at}
 	e.body = func(_ *ir.Builder, in []ir.Value, _ func(int) ir.Value) []ir.Value { return in }
 	x := strided{matrix: matrix{typ: c.compute, row: c.n, col: 1}, buf: k.memory("partial", c.compute, ir.Write, slot), rowStride: g.n}
 	x.base = k.Mul(g.block, k.Mul(g.m, g.n))

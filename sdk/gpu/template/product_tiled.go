@@ -58,10 +58,24 @@ func (c *product) tileBytes(x tile) int {
 	return c.stages(c.t.Async) * x.depth * (x.rows + x.cols + 2*linePad) * c.compute.Size()
 }
 
+// factors are the loads of tiles of both factors.
+func (k *productKernel) factors(x tile, g productGrid) (la, lb *tileLoad) {
+	c := k.c
+	if c.conv != nil {
+		return c.conv.factors(k, x, g, false)
+	}
+	pa, pb := k.place("a", c.a, ir.Read, g.batch), k.place("b", c.b, ir.Read, g.batch)
+	la, lb = k.factor(x, pa, true, x.rows, c.m, c.batch), k.factor(x, pb, false, x.cols, c.n, c.batch)
+	tail := c.k%x.depth != 0
+	la.stored(pa, true, g.row, g.m, c.m%x.rows != 0, tail)
+	lb.stored(pb, false, g.col, g.n, c.n%x.cols != 0, tail)
+	return la, lb
+}
+
 // factor says how tiles of a factor are loaded for scalar instructions. rows: it is A.
 func (k *productKernel) factor(x tile, p strided, a bool, span, extent int, dims []int) *tileLoad {
 	c := k.c
-	l := &tileLoad{k: k, from: p, lines: a, typ: c.compute, span: span, depth: x.depth, byDepth: true, pitch: span + linePad, threads: x.threads()}
+	l := &tileLoad{k: k, typ: c.compute, span: span, depth: x.depth, byDepth: true, pitch: span + linePad, threads: x.threads()}
 	l.size = l.depth * l.pitch
 	size := c.compute.Size()
 	direct := c.t.Async && p.typ == c.compute
@@ -81,7 +95,6 @@ func (k *productKernel) factor(x tile, p strided, a bool, span, extent int, dims
 		l.width /= 2
 	}
 	l.async = direct && (l.width*size == 4 || l.width*size == 8 || l.width*size == 16)
-	l.edge, l.tail = extent%span != 0, c.k%x.depth != 0
 	return l
 }
 
@@ -104,10 +117,7 @@ func (c *product) tileKernel(x tile, parts, slot int) ir.Launch {
 	col = k.Add(col, k.Mul(k.Rem(lane, k.Int(8)), k.Int(vn)))
 
 	e := k.results(g, slot, vn)
-	pa := k.place("a", c.a, ir.Read, g.batch)
-	pb := k.place("b", c.b, ir.Read, g.batch)
-	la, lb := k.factor(x, pa, true, x.rows, c.m, c.batch), k.factor(x, pb, false, x.cols, c.n, c.batch)
-	la.limit, la.first, lb.limit, lb.first = g.m, g.row, g.n, g.col
+	la, lb := k.factors(x, g)
 	la.async = la.async && lb.async
 	lb.async = la.async
 	stages := c.stages(la.async)

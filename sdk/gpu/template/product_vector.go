@@ -38,8 +38,8 @@ func (c *product) vector() []ir.Launch {
 	})
 }
 
-// factors are the operands of a kernel that multiplies vectors.
-type factors struct {
+// vectorFactors are the operands of a kernel that multiplies vectors.
+type vectorFactors struct {
 	k     *productKernel
 	g     productGrid
 	a, b  strided
@@ -50,9 +50,9 @@ type factors struct {
 	held  ir.Var // elements of B
 }
 
-func (k *productKernel) factors(g productGrid, width, step int, deep bool) *factors {
+func (k *productKernel) vectors(g productGrid, width, step int, deep bool) *vectorFactors {
 	c := k.c
-	f := &factors{k: k, g: g, width: width, a: k.place("a", c.a, ir.Read, g.batch), b: k.place("b", c.b, ir.Read, g.batch)}
+	f := &vectorFactors{k: k, g: g, width: width, a: k.place("a", c.a, ir.Read, g.batch), b: k.place("b", c.b, ir.Read, g.batch)}
 	f.wideA = deep && c.a.aligned(false, c.k, c.t.Wide, c.batch) >= width
 	f.tail = c.k%step != 0
 	f.sums, f.held = k.Local("sum", c.compute, c.m*width), k.Local("held", c.compute, inFlight*width)
@@ -61,7 +61,7 @@ func (k *productKernel) factors(g productGrid, width, step int, deep bool) *fact
 }
 
 // hold reads elements of B, from offset at on, for access i; zeros where depth is not before the end.
-func (f *factors) hold(i int, depth ir.Value, at func() ir.Value) {
+func (f *vectorFactors) hold(i int, depth ir.Value, at func() ir.Value) {
 	k := f.k
 	f.within(depth, func() {
 		for u, x := range k.LoadWide(f.b.buf, at(), f.width) {
@@ -74,7 +74,7 @@ func (f *factors) hold(i int, depth ir.Value, at func() ir.Value) {
 	})
 }
 
-func (f *factors) within(depth ir.Value, then, otherwise func()) {
+func (f *vectorFactors) within(depth ir.Value, then, otherwise func()) {
 	if f.tail {
 		f.k.IfElse(f.k.Lt(depth, f.g.end), then, otherwise)
 		return
@@ -82,7 +82,7 @@ func (f *factors) within(depth ir.Value, then, otherwise func()) {
 	then()
 }
 
-func (f *factors) add(to ir.Value, x, y ir.Value) {
+func (f *vectorFactors) add(to ir.Value, x, y ir.Value) {
 	f.k.Set(f.sums, to, f.k.multiply(x, y, f.k.Get(f.sums, to)))
 }
 
@@ -93,7 +93,7 @@ func (c *product) rowsKernel(width, cols, step, parts, slot int) ir.Launch {
 	k.SetSubgroup(sub)
 	g := k.grid(c.m, cols, step, parts)
 	e := k.results(g, slot, 1)
-	f := k.factors(g, width, step, true)
+	f := k.vectors(g, width, step, true)
 	lane := k.Lane()
 	col := k.Add(g.col, k.Div(k.Thread(), k.Int(sub)))
 	held := k.Min(col, k.Sub(g.n, k.Int(1)))
@@ -139,7 +139,7 @@ func (c *product) columnsKernel(width, cols, step, parts, slot int) ir.Launch {
 	groups := vectorThreads / across
 	g := k.grid(c.m, cols, step, parts)
 	e := k.results(g, slot, width)
-	f := k.factors(g, width, step, false)
+	f := k.vectors(g, width, step, false)
 	t := k.Thread()
 	lane, group := k.Rem(t, k.Int(across)), k.Div(t, k.Int(across))
 	mine := k.Mul(lane, k.Int(width))

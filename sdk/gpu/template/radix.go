@@ -92,14 +92,14 @@ func (s *sequence) beginTiles(name string, m *radixPass) (p *step, row, tile ir.
 	p = s.begin(name, m.threads, m.rows*m.tiles, m.rows*m.tiles*max(m.tile(), m.digits()))
 	p.args = append(p.args, ir.Arg{Bits: uint64(m.shift)})
 	m.shiftOf = p.Scalar("shift", m.word())
-	c := p.split(p.Min(p.blocks, p.Int(m.rows*m.tiles-1)), m.rows, m.tiles)
+	c := p.split(p.Min(p.block, p.Int(m.rows*m.tiles-1)), m.rows, m.tiles)
 	return p, c[0], c[1]
 }
 
 func (s *sequence) radixCount(m radixPass, counts place) {
 	p, row, tile := s.beginTiles("radix_count", &m)
 	from, to := p.buffer("keys", m.carrier(), ir.Read, m.keys), p.buffer("counts", dtype.U32, ir.Write, counts)
-	used := p.Lt(p.blocks, p.Int(m.rows*m.tiles))
+	used := p.Lt(p.block, p.Int(m.rows*m.tiles))
 	seen := p.Shared("seen", dtype.U32, m.digits())
 	p.For(p.Thread(), p.Int(m.digits()), m.threads, func(d ir.Value) { p.SharedStore(seen, d, p.Const(dtype.U32, 0)) })
 	p.Barrier()
@@ -135,7 +135,7 @@ func (s *sequence) radixMove(m radixPass) {
 	}
 	toOrder := p.buffer("to_order", d, ir.Write, m.toOrder)
 	starts := p.buffer("starts", dtype.U32, ir.Read, m.starts)
-	used := p.Lt(p.blocks, p.Int(m.rows*m.tiles))
+	used := p.Lt(p.block, p.Int(m.rows*m.tiles))
 	keys, places := p.Shared("tile_keys", m.carrier(), m.tile()), p.Shared("tile_order", dtype.U32, m.tile())
 	base := p.Mul(tile, p.Int(m.tile()))
 

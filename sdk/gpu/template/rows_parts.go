@@ -64,7 +64,8 @@ func (l *layout) joinParts(w ir.Work, temps []Operand, parts, ofRow, ofPart int)
 			d.View.Strides[a] = 0
 		}
 	}
-	w.Launches = append(w.Launches, Reduce(l.t, &r).Launches...)
+	join := Reduce(l.t, &r) // which may be in parts again
+	w.Launches, w.Temps = append(w.Launches, join.Launches...), append(w.Temps, join.Temps...)
 	return w
 }
 

@@ -17,6 +17,8 @@ type running interface {
 	lift(p *ir.Builder, v, at ir.Value) []ir.Value
 	// join combines the state of neighbouring parts of a line, the first part first.
 	join(p *ir.Builder, a, b []ir.Value) []ir.Value
+	// commutes says that parts may be combined in any order.
+	commutes() bool
 	identity(p *ir.Builder) []ir.Value
 	lower(p *ir.Builder, s []ir.Value) ir.Value
 }
@@ -33,6 +35,7 @@ func (r runningJoin) lift(p *ir.Builder, v, _ ir.Value) []ir.Value {
 func (r runningJoin) join(p *ir.Builder, a, b []ir.Value) []ir.Value {
 	return []ir.Value{r.j.join(p, a[0], b[0])}
 }
+func (r runningJoin) commutes() bool                             { return true }
 func (r runningJoin) identity(p *ir.Builder) []ir.Value          { return []ir.Value{r.j.identity(p)} }
 func (r runningJoin) lower(p *ir.Builder, s []ir.Value) ir.Value { return r.j.lower(p, s[0]) }
 
@@ -63,6 +66,7 @@ func (r runningIndex) join(p *ir.Builder, a, b []ir.Value) []ir.Value {
 	beats = p.Binary(ir.Or, beats, none)
 	return []ir.Value{p.Select(beats, b[0], a[0]), p.Select(beats, b[1], a[1])}
 }
+func (r runningIndex) commutes() bool { return false }
 func (r runningIndex) identity(p *ir.Builder) []ir.Value {
 	return []ir.Value{r.j.identity(p), p.Const(dtype.I64, math.MaxInt64)}
 }
@@ -92,6 +96,7 @@ func (r runningLogSum) join(p *ir.Builder, a, b []ir.Value) []ir.Value {
 	}
 	return []ir.Value{top, p.Add(part(a), part(b))}
 }
+func (r runningLogSum) commutes() bool { return true }
 func (r runningLogSum) identity(p *ir.Builder) []ir.Value {
 	d := accumulator(r.d)
 	return []ir.Value{p.Float(d, math.Inf(-1)), p.Float(d, 0)}

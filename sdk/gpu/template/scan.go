@@ -1,6 +1,8 @@
 package template
 
 import (
+	"slices"
+
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
@@ -37,9 +39,8 @@ func scan(t Target, l Lines, r running, x, y Operand) ir.Work {
 // The sizes of scans depend on shapes alone, as sums of floats depend on where lines are cut.
 const (
 	scanThreads = 256
-	scanItems   = 4     // neighbouring elements of a thread
 	scanSerial  = 64    // up to this length a thread has a line for itself
-	scanChunk   = 16384 // least elements of a part of a line that is cut
+	scanTile    = 4096  // a multiple of the elements that a block takes at once
 	scanRows    = 256   // so many lines are enough work without being cut
 	scanColumns = 16384 // likewise, where a thread has a line
 )
@@ -57,14 +58,12 @@ func (s *sequence) scan(l Lines, r running, x, y place) {
 	case l.Inner > 1 || l.N <= scanSerial:
 		build = s.scanThreads
 		if want := scanColumns / lines; want > 1 && l.N > scanSerial {
-			cut = max(scanSerial/2, (l.N+want-1)/want)
+			cut = max(scanSerial/2, ceil(l.N, want))
 		}
-	case lines < scanRows && l.N > scanChunk:
-		want := max(1024/lines, 1)
-		cut = max(scanChunk/4, (l.N+want-1)/want)
-		cut = (cut + scanThreads*scanItems - 1) / (scanThreads * scanItems) * (scanThreads * scanItems)
+	case lines < scanRows && l.N > 4*scanTile:
+		cut = ceil(max(scanTile, ceil(l.N, max(4096/lines, 1))), scanTile) * scanTile
 	}
-	parts := (l.N + cut - 1) / cut
+	parts := ceil(l.N, cut)
 	if parts <= 1 {
 		build(scanPart{Lines: l, r: r, cut: l.N, x: x, y: y})
 		return
@@ -79,22 +78,6 @@ func (s *sequence) scan(l Lines, r running, x, y place) {
 	build(scanPart{Lines: l, r: r, cut: cut, x: x, y: y, before: before})
 }
 
-// scanStates is the exclusive scan of states, by a thread for each line: there are few parts.
-func (s *sequence) scanStates(l Lines, r running, sums, before []place) {
-	s.each("scan_parts", l.Outer*l.Inner, l.size(), func(p *step) func(ir.Value) {
-		from, to := p.stateBuffers("sums", r, ir.Read, sums), p.stateBuffers("before", r, ir.Write, before)
-		return func(i ir.Value) {
-			c := p.split(i, l.Outer, l.Inner)
-			acc := p.newState("acc", r)
-			p.For(p.Int(0), p.Int(l.N), 1, func(k ir.Value) {
-				at := p.join([]int{l.Outer, l.N, l.Inner}, c[0], k, c[1])
-				p.storeState(to, at, acc.get())
-				acc.put(r.join(p.Builder, acc.get(), p.loadState(from, at)))
-			})
-		}
-	})
-}
-
 // scanPart is a launch of a scan: lines in parts of cut elements. It stores results in y or, where it only combines, the states
 // of the parts in sums. before is the states of what is before each part.
 type scanPart struct {
@@ -105,15 +88,7 @@ type scanPart struct {
 	sums, before []place
 }
 
-func (c scanPart) parts() int { return (c.N + c.cut - 1) / c.cut }
-
-// position is the number of the element that is at place k of a line in the order of the scan.
-func (c scanPart) position(p *step, outer, k, inner ir.Value) (at, place ir.Value) {
-	if c.Reverse {
-		k = p.Sub(p.Int(c.N-1), k)
-	}
-	return p.join([]int{c.Outer, c.N, c.Inner}, outer, k, inner), k
-}
+func (c scanPart) parts() int { return ceil(c.N, c.cut) }
 
 // scanThreads runs a scanPart with a thread for each part of a line.
 func (s *sequence) scanThreads(c scanPart) {
@@ -129,8 +104,11 @@ func (s *sequence) scanThreads(c scanPart) {
 			lo := p.Mul(q[1], p.Int(c.cut))
 			hi := p.Min(p.Add(lo, p.Int(c.cut)), p.Int(c.N))
 			p.For(lo, hi, 1, func(k ir.Value) {
-				at, place := c.position(p, q[0], k, q[2])
-				v := c.r.lift(p.Builder, p.Load(b.x, at), place)
+				if c.Reverse {
+					k = p.Sub(p.Int(c.N-1), k)
+				}
+				at := p.join([]int{c.Outer, c.N, c.Inner}, q[0], k, q[2])
+				v := c.r.lift(p.Builder, p.Load(b.x, at), k)
 				next := c.r.join(p.Builder, acc.get(), v)
 				if c.sums == nil {
 					result := next
@@ -148,60 +126,132 @@ func (s *sequence) scanThreads(c scanPart) {
 	})
 }
 
+// run is how many neighbouring elements one access has, and runs how many of those a thread takes at once.
+func (c scanPart) run(t Target) (run, runs int) {
+	size := max(c.r.in().Size(), c.r.out().Size())
+	for run = 1; 2*run*size <= t.Wide && run < 8 && c.N%(2*run) == 0 && c.x.offset%int64(2*run*size) == 0 && c.y.offset%int64(2*run*size) == 0; {
+		run *= 2
+	}
+	return run, max(8/run, 1)
+}
+
 // scanBlocks runs a scanPart with a block for each part of a line, whose elements are neighbours.
 func (s *sequence) scanBlocks(c scanPart) {
 	parts := c.parts()
-	p := s.begin("scan_blocks", scanThreads, c.Outer*parts, c.size()+scanThreads*scanItems)
+	run, runs := c.run(s.t)
+	p := s.begin("scan_blocks", scanThreads, c.Outer*parts, c.size()+2*scanTile)
 	b := c.buffers(p)
 	acc := p.newState("acc", c.r)
 	hold := p.newBlockScan(c.r)
-	block := p.number("parts", c.Outer*parts)
 	// Blocks beyond the last do the work of the last again, but for its results, as barriers are for all threads.
-	used := p.Lt(p.blocks, block)
-	mine := p.Min(p.blocks, p.Int(c.Outer*parts-1))
+	used := p.Lt(p.block, p.number("parts", c.Outer*parts))
+	mine := p.Min(p.block, p.Int(c.Outer*parts-1))
 	q := p.split(mine, c.Outer, parts)
 	if c.before != nil {
 		acc.put(p.loadState(b.before, mine))
 	}
-	lo := p.Mul(q[1], p.Int(c.cut))
-	hi := p.Min(p.Add(lo, p.Int(c.cut)), p.Int(c.N))
-	p.For(lo, hi, scanThreads*scanItems, func(base ir.Value) {
-		first := p.Add(base, p.Mul(p.Thread(), p.Int(scanItems)))
-		items := make([][]ir.Value, scanItems)
-		for k := range items {
+	// Counted in runs from here on.
+	lo := p.Mul(q[1], p.Int(ceil(c.cut, run)))
+	hi := p.Min(p.Add(lo, p.Int(ceil(c.cut, run))), p.Int(c.N/run))
+	place := func(k ir.Value) ir.Value {
+		k = p.Min(k, p.Int(c.N/run-1))
+		if c.Reverse {
+			k = p.Sub(p.Int(c.N/run-1), k)
+		}
+		return k
+	}
+	p.For(lo, hi, scanThreads*runs, func(base ir.Value) {
+		first := p.Add(base, p.Mul(p.Thread(), p.Int(runs)))
+		items := make([][]ir.Value, 0, runs*run)
+		for k := range runs {
 			at := p.Add(first, p.Int(k))
 			inside := p.Lt(at, hi)
-			pos, place := c.position(p, q[0], p.Min(at, p.Int(c.N-1)), p.Int(0))
-			v := c.r.lift(p.Builder, p.Load(b.x, pos), place)
-			items[k] = p.selectState(inside, v, c.r.identity(p.Builder))
+			from := place(at)
+			for i, v := range c.turned(p.LoadWide(b.x, p.Mul(p.join([]int{c.Outer, c.N / run}, q[0], from), p.Int(run)), run)) {
+				if c.Reverse {
+					i = run - 1 - i
+				}
+				state := c.r.lift(p.Builder, v, p.Add(p.Mul(from, p.Int(run)), p.Int(i)))
+				items = append(items, p.selectState(inside, state, c.r.identity(p.Builder)))
+			}
 		}
-		mine := items[0]
+		all := items[0]
 		for _, v := range items[1:] {
-			mine = c.r.join(p.Builder, mine, v)
+			all = c.r.join(p.Builder, all, v)
 		}
-		if c.sums != nil {
-			acc.put(c.r.join(p.Builder, acc.get(), hold.total(mine)))
+		switch {
+		case c.sums != nil && c.r.commutes():
+			acc.put(c.r.join(p.Builder, acc.get(), all))
+			return
+		case c.sums != nil:
+			acc.put(c.r.join(p.Builder, acc.get(), hold.total(all)))
 			return
 		}
-		before, all := hold.scan(mine)
-		run := c.r.join(p.Builder, acc.get(), before)
-		for k := range items {
-			at := p.Add(first, p.Int(k))
-			next := c.r.join(p.Builder, run, items[k])
-			result := next
-			if c.Exclusive {
-				result = run
+		before, all := hold.scan(all)
+		state := c.r.join(p.Builder, acc.get(), before)
+		for k := range runs {
+			results := make([]ir.Value, run)
+			for i := range results {
+				next := c.r.join(p.Builder, state, items[k*run+i])
+				results[i] = c.r.lower(p.Builder, next)
+				if c.Exclusive {
+					results[i] = c.r.lower(p.Builder, state)
+				}
+				state = next
 			}
-			pos, _ := c.position(p, q[0], p.Min(at, p.Int(c.N-1)), p.Int(0))
-			out := c.r.lower(p.Builder, result)
-			p.If(p.And(used, p.Lt(at, hi)), func() { p.Store(b.y, pos, out) })
-			run = next
+			at := p.Add(first, p.Int(k))
+			p.If(p.And(used, p.Lt(at, hi)), func() {
+				p.Store(b.y, p.Mul(p.join([]int{c.Outer, c.N / run}, q[0], place(at)), p.Int(run)), c.turned(results)...)
+			})
 		}
 		acc.put(c.r.join(p.Builder, acc.get(), all))
 	})
 	if c.sums != nil {
+		if c.r.commutes() {
+			acc.put(hold.total(acc.get()))
+		}
 		p.If(p.And(used, p.Eq(p.Thread(), p.Int(0))), func() { p.storeState(b.sums, mine, acc.get()) })
 	}
+	s.end(p)
+}
+
+// turned is neighbouring values in the order of the scan, and these as they lie.
+func (c scanPart) turned(v []ir.Value) []ir.Value {
+	v = slices.Clone(v)
+	if c.Reverse {
+		slices.Reverse(v)
+	}
+	return v
+}
+
+// scanStates is the exclusive scan of states of the parts of lines, with a block for each line.
+func (s *sequence) scanStates(l Lines, r running, sums, before []place) {
+	const items = 4
+	p := s.begin("scan_parts", scanThreads, l.Outer*l.Inner, l.size()+scanThreads*items)
+	from, to := p.stateBuffers("sums", r, ir.Read, sums), p.stateBuffers("before", r, ir.Write, before)
+	lines := l.Outer * l.Inner
+	used := p.Lt(p.block, p.number("lines", lines))
+	q := p.split(p.Min(p.block, p.Int(lines-1)), l.Outer, l.Inner)
+	acc, hold := p.newState("acc", r), p.newBlockScan(r)
+	p.For(p.Int(0), p.Int(l.N), scanThreads*items, func(base ir.Value) {
+		first := p.Add(base, p.Mul(p.Thread(), p.Int(items)))
+		at := func(k int) ir.Value {
+			return p.join([]int{l.Outer, l.N, l.Inner}, q[0], p.Min(p.Add(first, p.Int(k)), p.Int(l.N-1)), q[1])
+		}
+		states := make([][]ir.Value, items)
+		own := r.identity(p.Builder)
+		for k := range states {
+			states[k] = p.selectState(p.Lt(p.Add(first, p.Int(k)), p.Int(l.N)), p.loadState(from, at(k)), r.identity(p.Builder))
+			own = r.join(p.Builder, own, states[k])
+		}
+		earlier, all := hold.scan(own)
+		run := r.join(p.Builder, acc.get(), earlier)
+		for k, v := range states {
+			p.If(p.And(used, p.Lt(p.Add(first, p.Int(k)), p.Int(l.N))), func() { p.storeState(to, at(k), run) })
+			run = r.join(p.Builder, run, v)
+		}
+		acc.put(r.join(p.Builder, acc.get(), all))
+	})
 	s.end(p)
 }
 

@@ -15,7 +15,7 @@ func Assign(t Target, g Indexing, x, indices, updates, y Operand) ir.Work {
 	s := newSequence(t, 4, true)
 	px, pu, py := placeOf(0, x), placeOf(2, updates), placeOf(3, y)
 	row := g.Inner * x.Type.Size()
-	u := unitOf(t, row, int(px.offset), int(pu.offset), int(py.offset))
+	u := unitOf(t, x.Type, row, int(px.offset), int(pu.offset), int(py.offset))
 	g.Inner = row / u.bytes() // counts units from here on
 	if g.whole() == 0 {
 		s.anyIndex(g, indices)

@@ -32,7 +32,7 @@ func newSequence(t Target, slots int, faulty bool) *sequence {
 
 // temp adds a temporary.
 func (s *sequence) temp(bytes int) place {
-	s.work.Temps = append(s.work.Temps, int64(max(bytes, 16)))
+	s.work.Temps = append(s.work.Temps, int64(max(bytes, 4)))
 	return place{slot: s.slots + len(s.work.Temps) - 1}
 }
 
@@ -51,7 +51,7 @@ type step struct {
 	threads int // of a block
 	args    []ir.Arg
 	grid    [3]int
-	blocks  ir.Value      // the block's number over the whole grid
+	block   ir.Value      // the block's number over the whole grid
 	shared  []dtype.DType // types of shared arrays
 }
 
@@ -62,9 +62,9 @@ func (s *sequence) begin(name string, threads, blocks, numbers int) *step {
 	if p.grid[0]*p.grid[1]*p.grid[2] > math.MaxInt32/threads || numbers > math.MaxInt32 {
 		p.Index = dtype.I64
 	}
-	p.blocks = p.Block(0)
+	p.block = p.Block(0)
 	for axis, below := 1, p.grid[0]; axis < 3 && p.grid[axis] > 1; axis++ {
-		p.blocks = p.Add(p.blocks, p.Mul(p.Block(axis), p.Int(below)))
+		p.block = p.Add(p.block, p.Mul(p.Block(axis), p.Int(below)))
 		below *= p.grid[axis]
 	}
 	return p
@@ -99,7 +99,7 @@ func (p *step) number(name string, v int) ir.Value {
 
 // item is the number of the thread over the whole grid.
 func (p *step) item() ir.Value {
-	return p.Add(p.Mul(p.blocks, p.Int(p.threads)), p.Thread())
+	return p.Add(p.Mul(p.block, p.Int(p.threads)), p.Thread())
 }
 
 // split takes numbers i into coordinates, the last changing fastest. The first has no bound of its own.
@@ -166,24 +166,18 @@ type unit struct {
 // bytes is the size of a unit.
 func (u unit) bytes() int { return u.d.Size() * u.width }
 
-// unitOf is the widest unit of which all the given numbers of bytes are multiples.
-func unitOf(t Target, bytes ...int) unit {
-	n := max(t.Wide, 8)
-	if n > 16 {
-		n = 16
-	}
+// unitOf is the widest unit of elements of type d of which all the given numbers of bytes are multiples.
+func unitOf(t Target, d dtype.DType, bytes ...int) unit {
+	n := min(max(t.Wide, 8), 16)
 	for _, b := range bytes {
-		for n > 1 && b%n != 0 {
+		for n > d.Size() && b%n != 0 {
 			n /= 2
 		}
 	}
-	switch {
-	case n >= 4:
+	if n >= 4 {
 		return unit{dtype.U32, n / 4}
-	case n == 2:
-		return unit{dtype.U16, 1}
 	}
-	return unit{dtype.U8, 1}
+	return unit{d, n / d.Size()}
 }
 
 // zeros is n zeros of type d.

@@ -122,7 +122,7 @@ func (s *sequence) sortBlock(k sorting, length int, x, values, indices place) {
 	thread := p.Thread()
 	elements := func(body func(e, row, i ir.Value)) {
 		p.For(thread, p.Int(n), threads, func(e ir.Value) {
-			row := p.Add(p.Mul(p.blocks, p.Int(lines)), p.Div(e, p.Int(length)))
+			row := p.Add(p.Mul(p.block, p.Int(lines)), p.Div(e, p.Int(length)))
 			body(e, row, p.Rem(e, p.Int(length)))
 		})
 	}

@@ -81,7 +81,7 @@ func (s *sequence) windowBlocks(w Windows, states windowStates, x place, to []pl
 	p := s.begin("window_blocks", threads, n, max(w.reach(), size+threads))
 	b := states.buffers(p, x, to)
 	first := len(w.In) - len(w.Size)
-	i := p.Min(p.blocks, p.Int(n-1))
+	i := p.Min(p.block, p.Int(n-1))
 	o := p.split(i, w.Out...)
 	found := states.begin(p)
 	each := (size + threads - 1) / threads
@@ -101,7 +101,7 @@ func (s *sequence) windowBlocks(w Windows, states windowStates, x place, to []pl
 	for k, r := range states {
 		found.vars[k].put(p.newBlockScan(r).total(found.vars[k].get()))
 	}
-	p.If(p.And(p.Lt(p.blocks, p.Int(n)), p.Eq(p.Thread(), p.Int(0))), func() { found.store(b, i) })
+	p.If(p.And(p.Lt(p.block, p.Int(n)), p.Eq(p.Thread(), p.Int(0))), func() { found.store(b, i) })
 	s.end(p)
 }
 

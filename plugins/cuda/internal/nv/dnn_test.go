@@ -141,14 +141,19 @@ func TestDNNAttention(t *testing.T) {
 	for _, causal := range []bool{false, true} {
 		g := h.NewGraph()
 		d := TensorSpec{Type: DNNF16, Dims: []int64{2, 3, 5, 8}, Strides: []int64{120, 8, 24, 1}}
-		a := g.Attention(AttentionSpec{Q: d, K: d, V: d, O: d, Causal: causal, Statistics: true})
+		spec := AttentionSpec{Q: d, K: d, V: d, O: d, Causal: causal, Statistics: true}
+		if causal {
+			spec.Mask = &TensorSpec{Type: DNNF32, Dims: []int64{2, 1, 5, 5}}
+		}
+		a := g.Attention(spec)
 		p, err := g.Build(PlanOptions{})
 		require.NoError(t, err)
 		said := s.record()
 		require.Contains(t, said, "17.902 type 3: 2 3 8 5\n17.903 type 3: 120 8 1 24\n", "k is transposed by its strides")
 		ops := "<19> <13> <22> <13> <13> <22> <13> <13> <13> <19>"
 		if causal {
-			ops = "<19> <13> <13> <13> <13> <13> <22> <13> <13> <22> <13> <13> <13> <19>"
+			require.Contains(t, said, "17.902 type 3: 2 1 5 5\n")
+			ops = "<19> <13> <13> <13> <13> <13> <13> <22> <13> <13> <22> <13> <13> <13> <19>"
 		}
 		require.Contains(t, said, "15.801 type 15: "+ops+"\n")
 		k := &Pack{}

@@ -6,15 +6,16 @@ import "math"
 // f16 or bf16. The last stride of each is 1, and head sizes are multiples of 8, at most 256.
 type AttentionSpec struct {
 	Q, K, V, O TensorSpec
-	Causal     bool // position i of q sees positions 0 to i of k
-	Statistics bool // write the logarithm of the sums of exponentials, which the backward pass reads: f32, dimensions batch, heads, length, 1
+	Mask       *TensorSpec // added to the scores: dimensions batch, heads, length of q and of k, or 1 where it is the same for all; nil for none
+	Causal     bool        // position i of q sees positions 0 to i of k
+	Statistics bool        // write the logarithm of the sums of exponentials, which the backward pass reads: f32, dimensions batch, heads, length, 1
 }
 
 // AttentionTensors are the tensors of an attention graph. Scale and Low are scalars of type f32; Low is what masked scores become.
 type AttentionTensors struct {
-	Q, K, V, O, Statistics Tensor
-	Scale, Low             Tensor
-	causal                 bool
+	Q, K, V, O, Mask, Statistics Tensor
+	Scale, Low                   Tensor
+	causal                       bool
 }
 
 // SetScalars puts the scale, and the value of masked scores, into a pack.
@@ -52,6 +53,12 @@ func (g *DNNGraph) Attention(s AttentionSpec) AttentionTensors {
 	a.Scale = g.Scalar(DNNF32, 4)
 	last := scores(DNNF32)
 	pointwise(PwMul, last, product, a.Scale)
+	if s.Mask != nil {
+		a.Mask = g.Tensor(*s.Mask)
+		sum := scores(DNNF32)
+		pointwise(PwAdd, sum, last, a.Mask)
+		last = sum
+	}
 	if s.Causal {
 		row, column, sees, masked := scores(DNNI32), scores(DNNI32), scores(DNNBool), scores(DNNF32)
 		g.Pointwise(PointwiseSpec{Op: PwIndex, Compute: DNNF32, Axis: 2}, row, last)

@@ -45,13 +45,13 @@ layout 5=4 (4)
 layout 6=8589934592 (8)
 `, s.record())
 	r := &MatmulRun{Alpha: 0.5, Beta: -2, A: 0x10, B: 0x20, C: 0x30, D: 0x40, Bias: 0x50, Aux: 0x60, ScaleA: 0x70, ScaleB: 0x80, ScaleD: 0x90, Workspace: 0xa0, WorkspaceSize: 1 << 33}
-	algos, err := m.Heuristic(Preference{Workspace: 1 << 25, AlignA: 16, AlignC: 4, AlignD: 2}, r, 4)
+	algos, err := m.Heuristic(Preference{Workspace: 1 << 25, AlignA: 16, AlignC: 4, AlignD: 2, Exact: true}, r, 4)
 	require.NoError(t, err)
 	require.Len(t, algos, 2, "one of three has a bad state")
 	require.Equal(t, uint64(1001), algos[0].Workspace)
 	require.Equal(t, float32(0.5), algos[0].Waves)
 	require.Equal(t, "desc 8=80 (8)\ndesc 11=96 (8)\ndesc 17=112 (8)\ndesc 18=128 (8)\ndesc 20=144 (8)\n"+
-		"pref 1=33554432 (8)\npref 5=16 (4)\npref 7=4 (4)\npref 8=2 (4)\nheuristic want=4\n", s.record())
+		"pref 1=33554432 (8)\npref 3=2 (4)\npref 5=16 (4)\npref 7=4 (4)\npref 8=2 (4)\nheuristic want=4\n", s.record())
 	require.NoError(t, m.Run(0x77, r, &algos[0]))
 	require.Equal(t, "matmul h=1000 desc=2000 alpha=0.5 a=10 3001 b=20 3002 beta=-2 c=30 3003 d=40 3004 algo=a1..b1 workspace=a0 8589934592 stream=77\n", s.record())
 	r.Bias, r.C = 0x51, 0

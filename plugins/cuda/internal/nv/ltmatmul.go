@@ -179,6 +179,7 @@ func (m *Matmul) Close() error {
 type Preference struct {
 	Workspace                      uint64 // bytes
 	AlignA, AlignB, AlignC, AlignD int    // of the addresses of the runs to come, in bytes, powers of 2; 0 is 256
+	Exact                          bool   // sums of parts of the inner dimension are added in the compute type, and not in that of D
 }
 
 // Algo is a way to compute a product. It may be used again for the same spec and library version.
@@ -211,9 +212,15 @@ func (m *Matmul) Heuristic(p Preference, r *MatmulRun, n int) ([]Algo, error) {
 		return nil, err
 	}
 	defer func() { l.c.prefDestroy.call(pref) }()
-	const workspace, align = 1, 5
+	const workspace, reductions, align = 1, 3, 5
 	if err := m.set(&l.c.prefSet, pref, workspace, p.Workspace, 8); err != nil {
 		return nil, err
+	}
+	if p.Exact {
+		const computeType = 2
+		if err := m.set(&l.c.prefSet, pref, reductions, computeType, 4); err != nil {
+			return nil, err
+		}
 	}
 	for i, bytes := range []int{p.AlignA, p.AlignB, p.AlignC, p.AlignD} {
 		if bytes != 0 {

@@ -1,0 +1,108 @@
+// Package cuda is the backend for NVIDIA's GPUs: package sdk/gpu over NVIDIA's driver. The driver and its libraries are found when the
+// backend is made; nothing of them is needed to build it, and no library but the driver is needed to run it. It is a process of its
+// own, as a fault of a kernel ends the process that it happens in: cmd/burn-backend-cuda.
+//
+// Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G
+// or T (powers of 1024). "tf32" is true or false: whether products and convolutions of f32 may round their factors to 10 bits of
+// mantissa, which is faster; false is the default. "plain" is true or false: whether kernels start one by one and each is waited for,
+// so that a fault names its node. "cache" is the folder of compiled kernels; "off" keeps none.
+//
+// Variables of the environment: BURN_CUDA_HIDE lists libraries that are treated as missing (driver, nvrtc, cublaslt, cudnn, nccl), and
+// BURN_CUDA_PLAIN=1 is the option plain.
+package cuda
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/plugins/cuda/internal/nv"
+	"github.com/goburn/burn/sdk/gpu"
+)
+
+// Name is the name of the backend.
+const Name = "cuda"
+
+// Version is the version of the backend.
+const Version = "0.1.0"
+
+const plainVariable = "BURN_CUDA_PLAIN"
+
+// New makes the backend. It is ErrNotFound, with the remedy, where there is no driver or no device. Unknown options and values that do
+// not parse are ErrAttr.
+func New(c core.Config) (core.Backend, error) { return Opener(nil)(c) }
+
+// Opener is New of backends that call lost, once for each device that a fault ends. Such a device is of no more use to the process:
+// lost is where a program that has nothing else to do ends.
+func Opener(lost func(device int, err error)) core.Opener {
+	return func(c core.Config) (core.Backend, error) {
+		o, err := options(c)
+		if err != nil {
+			return nil, err
+		}
+		o.Lost = lost
+		d, err := newDriver(libraries(), o.Cache)
+		if err != nil {
+			return nil, err
+		}
+		return gpu.New(d, o), nil
+	}
+}
+
+func options(c core.Config) (gpu.Options, error) {
+	o := gpu.Options{Plain: os.Getenv(plainVariable) == "1"}
+	if dir, err := os.UserCacheDir(); err == nil {
+		o.Cache = filepath.Join(dir, "burn", "kernels", Name)
+	}
+	for name, text := range c.Options {
+		var err error
+		switch name {
+		case "memory_limit":
+			o.MemoryLimit, err = parseBytes(text)
+		case "tf32":
+			o.TF32, err = strconv.ParseBool(text)
+		case "plain":
+			o.Plain, err = strconv.ParseBool(text)
+		case "cache":
+			o.Cache = text
+			if text != "off" && !filepath.IsAbs(text) {
+				err = fmt.Errorf("got %q, want an absolute path or off", text)
+			}
+		default:
+			return o, fmt.Errorf("cuda: option %q, want memory_limit, tf32, plain or cache: %w", name, core.ErrAttr)
+		}
+		if err != nil {
+			return o, fmt.Errorf("cuda: option %s: %w: %w", name, core.ErrAttr, err)
+		}
+	}
+	if o.Cache == "off" || o.Cache == "" {
+		o.Cache, o.NoCache = "", true
+	}
+	return o, nil
+}
+
+func parseBytes(text string) (int64, error) {
+	digits, shift := strings.TrimSpace(text), 0
+	if n := len(digits); n > 0 {
+		if i := strings.IndexByte("KMGT", digits[n-1]&^0x20); i >= 0 {
+			digits, shift = digits[:n-1], 10*(i+1)
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > 1<<62>>shift {
+		return 0, fmt.Errorf("got %q, want a number of bytes such as 512M", text)
+	}
+	return n << shift, nil
+}
+
+// missing says what is lost without a library, and how to get it.
+func missing(row *nv.Row) string {
+	text := fmt.Sprintf("%v; without it %s", row.Err, row.Lost)
+	for _, r := range row.Refused {
+		text += "; not taken: " + r
+	}
+	return text + "; to get it: " + row.Install
+}

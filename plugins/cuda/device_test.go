@@ -1,0 +1,47 @@
+package cuda_test
+
+import (
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/conformance"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/plugins/cuda"
+)
+
+// open makes the backend for a test, which is skipped with the reason where there is no device.
+func open(t testing.TB, options map[string]string) core.Backend {
+	b, err := cuda.New(core.Config{Options: options})
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { require.NoError(t, b.Close()) })
+	return b
+}
+
+// TestConformance compares a real device with the reference backend, on a sample of the cases: one in BURN_CUDA_SAMPLE, 16 by default,
+// of those that BURN_CUDA_RUN, a regular expression, matches.
+func TestConformance(t *testing.T) {
+	for _, d := range open(t, nil).Info().Devices {
+		t.Log(d)
+	}
+	o := conformance.Options{Run: os.Getenv("BURN_CUDA_RUN"), Sample: 16}
+	if text := os.Getenv("BURN_CUDA_SAMPLE"); text != "" {
+		n, err := strconv.Atoi(text)
+		require.NoError(t, err)
+		o.Sample = n
+	}
+	conformance.Run(t, func() (core.Backend, error) { return cuda.New(core.Config{}) }, o)
+}
+
+// TestPlain does the same with kernels one by one, on few cases of programs.
+func TestPlain(t *testing.T) {
+	open(t, nil)
+	conformance.Run(t, func() (core.Backend, error) {
+		return cuda.New(core.Config{Options: map[string]string{"plain": "true"}})
+	},
+		conformance.Options{Run: "^(add|matmul|softmax|conv)/f32/.*/program$", Sample: 16})
+}

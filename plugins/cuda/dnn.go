@@ -1,0 +1,172 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/plugins/cuda/internal/nv"
+	"github.com/goburn/burn/sdk/gpu"
+)
+
+// dnn is cuDNN as a gpu.Library: convolutions, their gradients, and attention of types of 16 bits. A handle of cuDNN, and all that is
+// made with it, is used by one goroutine at a time.
+type dnn struct {
+	none
+	device *device
+
+	mu     sync.Mutex // guards what follows
+	handle *nv.DNNHandle
+}
+
+// Name implements gpu.Library.
+func (l *dnn) Name() string { return "cuDNN" }
+
+// Version implements gpu.Library.
+func (l *dnn) Version() string { return l.device.libs.Report.Row("cudnn").Version }
+
+var dnnTypes = map[dtype.DType]nv.DNNType{dtype.F32: nv.DNNF32, dtype.F64: nv.DNNF64, dtype.F16: nv.DNNF16, dtype.BF16: nv.DNNBF16}
+
+func isHalf(t dtype.DType) bool { return t == dtype.F16 || t == dtype.BF16 }
+
+// operandAlign is what addresses of operands are multiples of.
+const operandAlign = 16
+
+// mostWorkspace is the most memory that a plan may need.
+const mostWorkspace = 256 << 20
+
+// build makes a plan of what fill puts into a graph: fill returns the tensors of the graph in the order of the call's arguments, and may
+// put scalars into the pack.
+func (l *dnn) build(what string, o nv.PlanOptions, fill func(g *nv.DNNGraph, k *nv.Pack) ([]nv.Tensor, error)) ([]gpu.Candidate, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := &planned{library: l, what: what}
+	err := l.device.do(what, func() (err error) {
+		if l.handle == nil {
+			if l.handle, err = l.device.libs.DNN.NewHandle(); err != nil {
+				l.handle = nil
+				return err
+			}
+		}
+		g := l.handle.NewGraph()
+		if c.tensors, err = fill(g, &c.pack); err == nil {
+			o.MaxWorkspace = mostWorkspace
+			c.plan, err = g.Build(o)
+		}
+		return errors.Join(err, g.Close())
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []gpu.Candidate{c}, nil
+}
+
+// strides are those of a tensor for cuDNN, which wants one of at least 1 for dimensions of one element too.
+func strides(dims, given []int) ([]int64, error) {
+	s := int64s(given)
+	span := int64(1)
+	for i, d := range dims {
+		switch {
+		case d < 1 || d > 1 && s[i] < 1:
+			return nil, refuse("a tensor %v with strides %v", dims, given)
+		case d > 1:
+			span = max(span, int64(d)*s[i])
+		}
+	}
+	for i, d := range dims {
+		if d == 1 && s[i] < 1 {
+			s[i] = span
+		}
+	}
+	return s, nil
+}
+
+// close gives the handle up. The context is current.
+func (l *dnn) close() error {
+	if l.handle == nil {
+		return nil
+	}
+	return l.handle.Close()
+}
+
+// planned is a candidate with a plan of cuDNN's.
+type planned struct {
+	library *dnn
+	what    string
+	plan    *nv.Plan // guarded by the library's mutex, as is what follows
+	pack    nv.Pack
+	tensors []nv.Tensor
+}
+
+// Name implements gpu.Candidate.
+func (c *planned) Name() string { return fmt.Sprintf("cuDNN %s, engine %d", c.what, c.plan.Engine) }
+
+// Workspace implements gpu.Candidate.
+func (c *planned) Workspace() int64 { return int64(c.plan.Workspace) }
+
+// Ready implements gpu.Candidate.
+func (c *planned) Ready(args []gpu.Ref) error {
+	if len(args) != len(c.tensors) {
+		return refuse("cuDNN: %d operands, want %d", len(args), len(c.tensors))
+	}
+	for i, r := range args {
+		if at := address(r); at%operandAlign != 0 {
+			return refuse("cuDNN: operand %d at %#x, want a multiple of %d", i, uintptr(at), operandAlign)
+		}
+	}
+	return nil
+}
+
+// bind puts the operands of a call into the pack. The library is locked.
+func (c *planned) bind(args []gpu.Ref) {
+	for i, r := range args {
+		c.pack.Set(c.tensors[i], address(r))
+	}
+}
+
+// Call implements gpu.Candidate.
+func (c *planned) Call(x gpu.Queue, args []gpu.Ref, workspace gpu.Ref) error {
+	q, l := x.(*queue), c.library
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c.bind(args)
+	err := l.device.enter()
+	if err == nil {
+		if err = l.handle.SetStream(q.stream); err == nil {
+			err = c.plan.Execute(&c.pack, address(workspace))
+		}
+		leave()
+	}
+	if err != nil {
+		return q.failed(c.Name(), err)
+	}
+	q.last = c.what + " by cuDNN"
+	return nil
+}
+
+// populate writes the call into an empty graph, where cuDNN can; ErrUnsupported says that it cannot. The context is current.
+func (c *planned) populate(args []gpu.Ref, workspace gpu.Ref, g nv.Graph) error {
+	if !c.plan.NativeGraph {
+		return refuse("%s as a graph", c.what)
+	}
+	c.library.mu.Lock()
+	defer c.library.mu.Unlock()
+	c.bind(args)
+	return c.plan.Populate(&c.pack, address(workspace), g)
+}
+
+// update changes the operands in a graph of populate. The context is current.
+func (c *planned) update(args []gpu.Ref, workspace gpu.Ref, g nv.Graph) error {
+	c.library.mu.Lock()
+	defer c.library.mu.Unlock()
+	c.bind(args)
+	return c.plan.Update(&c.pack, address(workspace), g)
+}
+
+// Close implements gpu.Candidate.
+func (c *planned) Close() {
+	c.library.mu.Lock()
+	defer c.library.mu.Unlock()
+	_ = c.library.device.do("close", c.plan.Close)
+}

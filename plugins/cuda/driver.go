@@ -1,0 +1,149 @@
+package cuda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/plugins/cuda/internal/nv"
+	"github.com/goburn/burn/sdk/gpu"
+)
+
+// libraries are those of this process. They stay loaded until it ends.
+var libraries = sync.OnceValue(func() *nv.Libraries { return nv.Open(nv.DefaultSearch()) })
+
+// driver is NVIDIA's driver with the libraries that were found.
+type driver struct {
+	libs  *nv.Libraries
+	cache string // folder of compiled kernels, empty for none
+	info  core.Info
+}
+
+var _ gpu.Driver = (*driver)(nil)
+
+func newDriver(libs *nv.Libraries, cache string) (*driver, error) {
+	if libs.Driver == nil {
+		return nil, fmt.Errorf("cuda: %w: %s", core.ErrNotFound, missing(libs.Report.Row("driver")))
+	}
+	d := &driver{libs: libs, cache: cache, info: core.Info{Name: Name, Version: Version, Vendor: "burn"}}
+	for i := range libs.Driver.Devices {
+		info, err := d.describe(i)
+		if err != nil {
+			return nil, fmt.Errorf("cuda: device %d: %w", i, sentinel(err))
+		}
+		d.info.Devices = append(d.info.Devices, info)
+	}
+	return d, nil
+}
+
+// describe is what is known of a device before it is opened.
+func (d *driver) describe(i int) (core.DeviceInfo, error) {
+	info := core.DeviceInfo{Index: i, Kind: "gpu"}
+	dev, err := d.libs.Driver.Device(i)
+	if err != nil {
+		return info, err
+	}
+	name, err := d.libs.Driver.Name(dev)
+	if err != nil {
+		return info, err
+	}
+	total, err := d.libs.Driver.TotalMemory(dev)
+	if err != nil {
+		return info, err
+	}
+	f, err := readFacts(d.libs.Driver, dev)
+	if err != nil {
+		return info, err
+	}
+	details := []string{fmt.Sprintf("compute capability %d.%d, %d multiprocessors", f.capability/10, f.capability%10, f.units)}
+	for i := range d.libs.Report {
+		row := &d.libs.Report[i]
+		if row.Err != nil {
+			details = append(details, fmt.Sprintf("no %s: %s", row.Library, missing(row)))
+			continue
+		}
+		details = append(details, fmt.Sprintf("%s %s (%s)", row.Library, row.Version, row.Path))
+	}
+	info.Name, info.Memory, info.Detail = name, int64(total), strings.Join(details, "; ")
+	return info, nil
+}
+
+// Info implements gpu.Driver.
+func (d *driver) Info() core.Info { return d.info }
+
+// contexts are the primary contexts of this process by device. They are kept until it ends, as making one takes long.
+var contexts struct {
+	sync.Mutex
+	m map[*nv.Driver]map[nv.Device]nv.Context
+}
+
+func primary(cuda *nv.Driver, dev nv.Device) (nv.Context, error) {
+	contexts.Lock()
+	defer contexts.Unlock()
+	if c, ok := contexts.m[cuda][dev]; ok {
+		return c, nil
+	}
+	c, err := cuda.RetainPrimary(dev)
+	if err != nil {
+		return 0, err
+	}
+	if contexts.m == nil {
+		contexts.m = map[*nv.Driver]map[nv.Device]nv.Context{}
+	}
+	if contexts.m[cuda] == nil {
+		contexts.m[cuda] = map[nv.Device]nv.Context{}
+	}
+	contexts.m[cuda][dev] = c
+	return c, nil
+}
+
+// Open implements gpu.Driver.
+func (d *driver) Open(_ context.Context, index int) (gpu.Device, error) {
+	x, err := d.open(index)
+	if err != nil {
+		return nil, fmt.Errorf("cuda: device %d: %w", index, sentinel(err))
+	}
+	return x, nil
+}
+
+func (d *driver) open(index int) (*device, error) {
+	if index < 0 || index >= len(d.info.Devices) {
+		return nil, fmt.Errorf("there are %d: %w", len(d.info.Devices), core.ErrNotFound)
+	}
+	dev, err := d.libs.Driver.Device(index)
+	if err != nil {
+		return nil, err
+	}
+	ctx, err := primary(d.libs.Driver, dev)
+	if err != nil {
+		return nil, err
+	}
+	return newDevice(d, dev, ctx)
+}
+
+// Close implements gpu.Driver.
+func (d *driver) Close() error { return nil }
+
+// sentinel wraps an error of a library with what it means to burn.
+func sentinel(err error) error {
+	for _, s := range core.Sentinels() {
+		if errors.Is(err, s) {
+			return err
+		}
+	}
+	kind := core.ErrKernel
+	switch {
+	case errors.Is(err, nv.ErrFault):
+		kind = core.ErrBackendLost
+	case errors.Is(err, nv.ErrOutOfMemory):
+		kind = core.ErrOutOfMemory
+	case errors.Is(err, nv.ErrUnsupported), errors.Is(err, nv.ErrMissing):
+		kind = core.ErrUnsupported
+	case errors.Is(err, nv.ErrNoDevice):
+		kind = core.ErrNotFound
+	}
+	return fmt.Errorf("%w: %w", kind, err)
+}

@@ -1,0 +1,226 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/plugins/cuda/internal/nv"
+	"github.com/goburn/burn/sdk/gpu"
+)
+
+// graph is a graph that was built of steps and instantiated. The graph itself lives as long, since its nodes name those of the
+// instance.
+type graph struct {
+	device *device
+	graph  nv.Graph
+	exec   nv.Exec
+	nodes  []nv.Node
+	steps  []*function      // by step: that of a launch
+	name   string           // for errors
+	args   []*nv.Args       // by their number, for changes
+	native map[int]nv.Graph // by step: what a library wrote of a call
+}
+
+// NewGraph implements gpu.Grapher.
+func (d *device) NewGraph(steps []gpu.Step) (gpu.Graph, error) {
+	g := &graph{device: d, nodes: make([]nv.Node, len(steps)), steps: make([]*function, len(steps)), native: map[int]nv.Graph{}}
+	err := d.do("graph", func() (err error) {
+		if g.graph, err = d.cuda.NewGraph(); err != nil {
+			return err
+		}
+		for i := range steps {
+			if err = g.add(steps, i); err != nil {
+				return fmt.Errorf("step %d: %w", i, err)
+			}
+		}
+		g.name = g.describe()
+		g.exec, err = d.cuda.Instantiate(g.graph)
+		return err
+	})
+	if err != nil {
+		g.Close()
+		return nil, err
+	}
+	return g, nil
+}
+
+// dependencies are the nodes that step i comes after.
+func (g *graph) dependencies(steps []gpu.Step, i int) []nv.Node {
+	if steps[i].After == nil {
+		if i == 0 {
+			return nil
+		}
+		return g.nodes[i-1 : i]
+	}
+	deps := make([]nv.Node, len(steps[i].After))
+	for k, a := range steps[i].After {
+		deps[k] = g.nodes[a]
+	}
+	return deps
+}
+
+// add adds the node of step i.
+func (g *graph) add(steps []gpu.Step, i int) (err error) {
+	d, s, deps := g.device, &steps[i], g.dependencies(steps, i)
+	switch {
+	case s.Launch != nil:
+		f := s.Launch.Function.(*function)
+		g.steps[i] = f
+		g.nodes[i], err = d.cuda.AddKernel(g.graph, deps, f.f, dim(s.Launch.Grid), f.block, f.shared, g.fill(f, s.Launch.Args))
+	case s.Copy != nil:
+		g.nodes[i], err = d.cuda.AddCopy(g.graph, deps, address(s.Copy.Dst), address(s.Copy.Src), uint64(s.Copy.Bytes), d.ctx)
+	case s.Fill != nil:
+		f := s.Fill
+		g.nodes[i], err = d.cuda.AddSet(g.graph, deps, address(f.Dst), f.Pattern, f.Width, uint64(f.Bytes)/uint64(f.Width), d.ctx)
+	case s.Call != nil:
+		g.nodes[i], err = g.addCall(i, deps, s.Call)
+	default:
+		err = fmt.Errorf("neither launch, call, copy nor fill: %w", core.ErrKernel)
+	}
+	return err
+}
+
+// addCall adds a call of a library as a graph of its own: one that the library writes, whose operands can be changed, or what is
+// recorded of the call.
+func (g *graph) addCall(i int, deps []nv.Node, c *gpu.Call) (nv.Node, error) {
+	d := g.device
+	if p, ok := c.Candidate.(*planned); ok && p.plan.NativeGraph {
+		child, err := d.cuda.NewGraph()
+		if err != nil {
+			return 0, err
+		}
+		if err = p.populate(c.Args, c.Workspace, child); err == nil {
+			g.native[i] = child
+			return d.cuda.AddChild(g.graph, deps, child)
+		}
+		if err = d.cuda.DestroyGraph(child); err != nil {
+			return 0, err
+		}
+	}
+	child, err := d.capture(c)
+	if err != nil {
+		return 0, err
+	}
+	n, err := d.cuda.AddChild(g.graph, deps, child)
+	return n, errors.Join(err, d.cuda.DestroyGraph(child)) // the node has a copy
+}
+
+// updateCall changes the operands of a call. The context is current.
+func (g *graph) updateCall(i int, c *gpu.Call) error {
+	child, ok := g.native[i]
+	p, same := c.Candidate.(*planned)
+	if !ok || !same {
+		return refuse("a call of a library")
+	}
+	if err := p.update(c.Args, c.Workspace, child); err != nil {
+		return errors.Join(nv.ErrUnsupported, err)
+	}
+	if err := g.device.cuda.SetChild(g.exec, g.nodes[i], child); err != nil {
+		return errors.Join(nv.ErrUnsupported, err)
+	}
+	return nil
+}
+
+// fill puts arguments into an Args of the graph's.
+func (g *graph) fill(f *function, args []gpu.Arg) *nv.Args {
+	for len(g.args) <= len(args) {
+		g.args = append(g.args, nv.NewArgs(len(g.args)))
+	}
+	a := g.args[len(args)]
+	fill(a, f, args)
+	return a
+}
+
+// capture records what a call of a library starts. The context is current, and the goroutine bound to its thread.
+func (d *device) capture(c *gpu.Call) (nv.Graph, error) {
+	d.capturing.Lock()
+	defer d.capturing.Unlock()
+	if d.captures == nil {
+		q, err := d.openQueue()
+		if err != nil {
+			return 0, err
+		}
+		d.captures = q
+	}
+	s := d.captures.stream
+	if err := d.cuda.BeginCapture(s); err != nil {
+		return 0, err
+	}
+	err := c.Candidate.Call(d.captures, c.Args, c.Workspace)
+	g, e := d.cuda.EndCapture(s)
+	if err == nil {
+		err = e
+	}
+	if err != nil && g != 0 {
+		err = errors.Join(err, d.cuda.DestroyGraph(g))
+	}
+	return g, err
+}
+
+// Update implements gpu.Graph.
+func (g *graph) Update(i int, s gpu.Step) error {
+	d := g.device
+	err := d.enter()
+	if err == nil {
+		switch {
+		case s.Call != nil:
+			err = g.updateCall(i, s.Call)
+		case s.Launch != nil:
+			f := g.steps[i]
+			err = d.cuda.SetKernel(g.exec, g.nodes[i], f.f, dim(s.Launch.Grid), f.block, f.shared, g.fill(f, s.Launch.Args))
+		case s.Copy != nil:
+			err = d.cuda.SetCopy(g.exec, g.nodes[i], address(s.Copy.Dst), address(s.Copy.Src), uint64(s.Copy.Bytes), d.ctx)
+		case s.Fill != nil:
+			f := s.Fill
+			err = d.cuda.SetSet(g.exec, g.nodes[i], address(f.Dst), f.Pattern, f.Width, uint64(f.Bytes)/uint64(f.Width), d.ctx)
+		}
+		leave()
+	}
+	if err != nil {
+		return named(fmt.Sprintf("graph: change of step %d", i), err)
+	}
+	return nil
+}
+
+// Launch implements gpu.Graph.
+func (g *graph) Launch(x gpu.Queue) error {
+	q, d := x.(*queue), g.device
+	err := d.enter()
+	if err == nil {
+		err = d.cuda.LaunchGraph(g.exec, q.stream)
+		leave()
+	}
+	if err != nil {
+		return q.failed("launch of "+g.name, err)
+	}
+	q.last = g.name
+	return nil
+}
+
+// describe says which graph it is, by its first kernel.
+func (g *graph) describe() string {
+	for _, f := range g.steps {
+		if f != nil {
+			return fmt.Sprintf("a graph of %d steps with kernel %s", len(g.steps), f.kernel.Name)
+		}
+	}
+	return fmt.Sprintf("a graph of %d steps", len(g.steps))
+}
+
+// Close implements gpu.Graph.
+func (g *graph) Close() {
+	_ = g.device.do("close", func() error {
+		var errs []error
+		if g.exec != 0 {
+			errs = append(errs, g.device.cuda.DestroyExec(g.exec))
+		}
+		for _, child := range g.native {
+			errs = append(errs, g.device.cuda.DestroyGraph(child))
+		}
+		if g.graph != 0 {
+			errs = append(errs, g.device.cuda.DestroyGraph(g.graph))
+		}
+		return errors.Join(errs...)
+	})
+}

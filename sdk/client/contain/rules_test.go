@@ -1,0 +1,21 @@
+package contain
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A folder that a plugin writes to is made if its name says that it is one.
+func TestFoldersToWriteAreMade(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	n := &Needs{Write: []string{"~/cache/kernels/", "~/absent"}}
+	require.NoError(t, n.Check())
+	r := For(Program{Path: filepath.Join(home, "plugin"), Dir: home}, n)
+	require.Contains(t, r.Write, filepath.Join(home, "cache", "kernels"))
+	require.DirExists(t, filepath.Join(home, "cache", "kernels"))
+	require.NoDirExists(t, filepath.Join(home, "absent"))
+}

@@ -1,0 +1,230 @@
+package dialect
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// Metal is Metal's language, version 2.4. It has neither f64 nor atomics of 64 bits nor matrix fragments here. Parameter i is bound to
+// buffer i, scalars by their bytes; a bool takes one.
+var Metal = &Dialect{
+	Name:    "MSL",
+	Options: []string{"-std=metal2.4", "-fno-fast-math"},
+	Threads: 1024,
+	Static:  32 << 10,
+	types:   metalTypes,
+	ops:     metalOps,
+	casts:   metalCasts,
+	literal: cLiteral("as_type<f32>(0x%xu)", "", "l"),
+	syntax:  cSyntax,
+	declare: metalDeclare,
+	memory:  metalMemory,
+	header: `#include <metal_stdlib>
+using namespace metal;
+typedef char i8; typedef short i16; typedef int i32; typedef long i64;
+typedef uchar u8; typedef ushort u16; typedef uint u32; typedef ulong u64; typedef float f32;
+#define DEVICE static inline
+`,
+	helpers: append(metalHelpers, metal("expm1_f32", "log1p_f32", "erf_f32")...),
+}
+
+var metalTypes = func() map[dtype.DType]string {
+	t := maps.Clone(cTypes)
+	delete(t, dtype.F64)
+	return t
+}()
+
+// metalMath are the functions of f32, the precise ones whatever the compiler's options are.
+var metalMath = func() map[ir.Op]forms {
+	m := map[ir.Op]forms{}
+	for o, n := range cMath {
+		prefix := "precise::"
+		if o == ir.FMA {
+			prefix = ""
+		}
+		f := functions(map[ir.Op]string{o: n})[o][dtype.F64]
+		m[o] = forms{dtype.F32: prefix + f}
+	}
+	for o, n := range map[ir.Op]string{ir.Expm1: "expm1_f32", ir.Log1p: "log1p_f32", ir.Erf: "erf_f32"} {
+		m[o] = forms{dtype.F32: n + "($a)"}
+	}
+	return m
+}()
+
+// exchange is a form of values that subgroup functions take, and of those that travel as u32.
+func exchange(form string) forms {
+	f := forms{dtype.F32: strings.ReplaceAll(form, "$v", "$a"), dtype.Bool: strings.ReplaceAll(form, "$v", "u32($a)") + " != 0u"}
+	for _, t := range []dtype.DType{dtype.I32, dtype.U32} {
+		f[t] = f[dtype.F32]
+	}
+	for _, t := range []dtype.DType{dtype.F16, dtype.BF16, dtype.I16, dtype.U16, dtype.I8, dtype.U8} {
+		f[t] = "$T(" + strings.ReplaceAll(form, "$v", "u32($a)") + ")"
+	}
+	return f
+}
+
+func metalAtomic(name, space, place string) forms {
+	f := forms{}
+	for t, n := range map[dtype.DType]string{dtype.I32: "int", dtype.U32: "uint"} {
+		f[t] = fmt.Sprintf("atomic_fetch_%s_explicit((%s atomic_%s*)(%s + $a), $b, memory_order_relaxed)", name, space, n, place)
+	}
+	f[dtype.F32] = fmt.Sprintf("%s_%s_f32((%s atomic_uint*)(%s + $a), $b)", map[string]string{"device": "atomic", "threadgroup": "shared"}[space], name, space, place)
+	return f
+}
+
+var metalOps = join(cOps, metalMath, map[ir.Op]forms{
+	ir.Thread:   {every: "i32(thread_at.x)"},
+	ir.Lane:     {every: "i32(lane_at)"},
+	ir.Rem:      {every: "$a % $b"},
+	ir.Min:      {every: "min($a, $b)"},
+	ir.Max:      {every: "max($a, $b)"},
+	ir.Abs:      {every: "$a", dtype.I32: "$a < 0 ? i32(0u - u32($a)) : $a", dtype.I64: "$a < 0 ? i64(u64(0) - u64($a)) : $a"},
+	ir.FMA:      {every: "$a * $b + $c", dtype.I32: "i32(u32($a) * u32($b) + u32($c))", dtype.I64: "i64(u64($a) * u64($b) + u64($c))"},
+	ir.MulHi:    {every: "mulhi($a, $b)"},
+	ir.Bitcast:  {every: "as_type<$T>($a)"},
+	ir.Barrier:  {every: "threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device)"},
+	ir.PopCount: {every: "popcount($a)"},
+
+	ir.SubgroupBarrier: {every: "simdgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device)"},
+	ir.ShuffleXor:      exchange("simd_shuffle_xor($v, ushort($n))"),
+	ir.ShuffleUp:       exchange("select(simd_shuffle_up($v, ushort($n)), $v, i32(lane_at) < $n)"),
+	ir.ShuffleFrom:     exchange("simd_shuffle($v, ushort($b))"),
+	ir.Ballot:          {every: "u32(u64(simd_ballot($a)))"},
+
+	ir.AtomicAdd: metalAtomic("add", "device", "$p"),
+	ir.AtomicMin: metalAtomic("min", "device", "$p"),
+	ir.AtomicMax: metalAtomic("max", "device", "$p"),
+	ir.SharedAdd: metalAtomic("add", "threadgroup", "$s"),
+	ir.AtomicSwap: {
+		dtype.U32: "atomic_swap((device atomic_uint*)($p + $a), $b, $c)", dtype.I32: "i32(atomic_swap((device atomic_uint*)($p + $a), u32($b), u32($c)))",
+		dtype.F32: "as_type<f32>(atomic_swap((device atomic_uint*)($p + $a), as_type<u32>($b), as_type<u32>($c)))",
+	},
+})
+
+var metalCasts = func() map[[2]dtype.DType]string {
+	m := maps.Clone(gpuCasts)
+	m[[2]dtype.DType{dtype.I32, dtype.BF16}] = "f32_bf16(i64_odd(i64(%s)))"
+	m[[2]dtype.DType{dtype.U32, dtype.BF16}] = "f32_bf16(i64_odd(i64(%s)))"
+	for k := range m {
+		if k[0] == dtype.F64 || k[1] == dtype.F64 {
+			delete(m, k)
+		}
+	}
+	return m
+}()
+
+var metalHelpers = append([]helper{
+	{"f16_f32", `
+DEVICE f32 f16_f32(u16 x) { return f32(as_type<half>(x)); }
+`},
+	{"f32_f16", `
+DEVICE u16 f32_f16(f32 x) { return as_type<u16>(half(x)); }
+`},
+	{"f32_bf16", `
+DEVICE u16 f32_bf16(f32 x) {
+	const u32 b = as_type<u32>(x);
+	return u16((b & 0x7fffffffu) > 0x7f800000u ? b >> 16 | 0x40u : (b + 0x7fffu + (b >> 16 & 1u)) >> 16);
+}
+`},
+	{"bf16_f32", `
+DEVICE f32 bf16_f32(u16 x) { return as_type<f32>(u32(x) << 16); }
+`},
+}, append(oddHelpers, metalAtomics...)...)
+
+// oddHelpers round integers of 64 bits to odd, in any language like C.
+var oddHelpers = []helper{
+	{"i64_odd", `
+DEVICE f32 u64_odd(u64 x);
+DEVICE f32 i64_odd(i64 x) { return x < 0 ? -u64_odd(u64(0) - u64(x)) : u64_odd(u64(x)); }
+`},
+	{"u64_odd", `
+DEVICE f32 u64_odd(u64 x) {
+	u32 lost = 0, scale = 0;
+	for (; x >> 24 != 0; x >>= 1, scale++) lost |= u32(x) & 1u;
+	f32 r = f32(u32(x) | lost);
+	for (; scale > 0; scale--) r += r;
+	return r;
+}
+`},
+}
+
+var metalAtomics = func() []helper {
+	var out []helper
+	for _, f := range [][3]string{{"atomic_add", "device", "x + v"}, {"atomic_min", "device", "v < x ? v : x"}, {"atomic_max", "device", "v > x ? v : x"}, {"shared_add", "threadgroup", "x + v"}} {
+		out = append(out, helper{f[0] + "_f32", strings.NewReplacer("NAME", f[0], "SPACE", f[1], "VALUE", f[2]).Replace(`
+DEVICE f32 NAME_f32(SPACE atomic_uint* p, f32 v) {
+	u32 old = atomic_load_explicit(p, memory_order_relaxed);
+	for (;;) {
+		const f32 x = as_type<f32>(old);
+		if (atomic_compare_exchange_weak_explicit(p, &old, as_type<u32>(VALUE), memory_order_relaxed, memory_order_relaxed)) return x;
+	}
+}
+`)})
+	}
+	return append(out, helper{"atomic_swap", `
+DEVICE u32 atomic_swap(device atomic_uint* p, u32 expected, u32 v) {
+	u32 old = expected;
+	while (!atomic_compare_exchange_weak_explicit(p, &old, v, memory_order_relaxed, memory_order_relaxed)) {
+		if (old != expected) return old;
+	}
+	return expected;
+}
+`})
+}()
+
+var metalPointers = pointers{
+	buffer: "device ", shared: "threadgroup ", vector: "%s(%s)",
+	vectors: map[dtype.DType]string{dtype.F32: "float", dtype.I32: "int", dtype.U32: "uint", dtype.I64: "long", dtype.U64: "ulong"},
+}
+
+func metalMemory(p *printer, in *ir.Inst) bool {
+	switch in.Op {
+	case ir.Block:
+		p.define(in.Out[0], "i32(block_at."+components[in.Imm]+")")
+	case ir.Blocks:
+		p.define(in.Out[0], "i32(blocks."+components[in.Imm]+")")
+	default:
+		return metalPointers.print(p, in)
+	}
+	return true
+}
+
+// metalDeclare prints the head of a kernel: parameters and shared arrays.
+func metalDeclare(p *printer, symbol string) {
+	var params []string
+	for i, x := range p.k.Params {
+		t := p.typ(x.Type)
+		if x.Type == dtype.Bool {
+			t = "u8"
+		}
+		switch {
+		case x.Access == ir.Read:
+			t = "device const " + t + "*"
+		case x.IsBuffer():
+			t = "device " + t + "*"
+		default:
+			t = "constant " + t + "&"
+		}
+		params = append(params, fmt.Sprintf("%s %s [[buffer(%d)]]", t, p.param(int32(i)), i))
+	}
+	params = append(params, "uint3 thread_at [[thread_position_in_threadgroup]]", "uint3 block_at [[threadgroup_position_in_grid]]",
+		"uint3 blocks [[threadgroups_per_grid]]", "uint lane_at [[thread_index_in_simdgroup]]")
+	if n := p.k.SharedBytes(); n > p.d.Static {
+		p.fail("%d bytes of shared memory, the language allows %d", n, p.d.Static)
+	}
+	if len(p.k.Frags) > 0 {
+		p.fail("the language has no matrix fragments")
+	}
+	p.line("[[max_total_threads_per_threadgroup(%d)]] kernel void %s(%s) {", p.k.Threads, symbol, strings.Join(params, ", "))
+	for i, x := range p.k.Shared {
+		t := p.typ(x.Type)
+		if x.Type == dtype.Bool {
+			t = "u8"
+		}
+		p.line("\tthreadgroup alignas(16) %s %s[%d];", t, p.shared(int32(i)), x.Len)
+	}
+}

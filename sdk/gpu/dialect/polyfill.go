@@ -1,0 +1,201 @@
+package dialect
+
+import (
+	"regexp"
+	"strings"
+)
+
+// portable are functions that WGSL lacks, in WGSL. Metal's language lacks some of them too: metal rewrites them. The errors that they
+// state are those of the formulas in f32 arithmetic that rounds correctly; the language's own exp and log add theirs.
+var portable = []helper{
+	{"f32_bits", `
+fn f32_bits(x: u32) -> f32 { var y = x; return bitcast<f32>(y); }
+`},
+	{"is_nan_f32", `
+fn is_nan_f32(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
+`},
+	{"f32_f16", `
+fn f32_f16(x: f32) -> u32 {
+	let b = bitcast<u32>(x);
+	let a = b & 0x7fffffffu;
+	let s = b >> 16u & 0x8000u;
+	if (a > 0x7f800000u) { return s | 0x7e00u; }
+	if (a >= 0x477ff000u) { return s | 0x7c00u; }
+	if (a >= 0x38800000u) { return s | (a - 0x38000000u + 0xfffu + (a >> 13u & 1u)) >> 13u; }
+	if (a < 0x33000000u) { return s; }
+	let n = 126u - (a >> 23u);
+	let m = a & 0x7fffffu | 0x800000u;
+	return s | (m + (1u << (n - 1u)) - 1u + (m >> n & 1u)) >> n;
+}
+`},
+	{"bf16_f32", `
+fn bf16_f32(x: u32) -> f32 { return f32_bits(x << 16u); }
+`},
+	{"f32_bf16", `
+fn f32_bf16(x: f32) -> u32 {
+	let b = bitcast<u32>(x);
+	if ((b & 0x7fffffffu) > 0x7f800000u) { return b >> 16u | 0x40u; }
+	return (b + 0x7fffu + (b >> 16u & 1u)) >> 16u;
+}
+`},
+	// Rounding to odd: a later rounding to fewer bits is the only one that counts.
+	{"u32_odd", `
+fn u32_odd(x: u32) -> f32 {
+	if (x < 0x1000000u) { return f32(x); }
+	let n = 8u - countLeadingZeros(x);
+	return f32(x >> n << n | select(0u, 1u << n, (x & ((1u << n) - 1u)) != 0u));
+}
+`},
+	{"i32_odd", `
+fn i32_odd(x: i32) -> f32 { return select(u32_odd(u32(x)), -u32_odd(0u - u32(x)), x < 0i); }
+`},
+	// Below 1/2 the series to x^10, at most 1 unit in the last place; beyond, exp(x) - 1, 3 units.
+	{"expm1_f32", `
+fn expm1_f32(x: f32) -> f32 {
+	if (abs(x) >= 0.5f) { return exp(x) - 1.0f; }
+	var p = 2.75573192e-6f;
+	p = fma(p, x, 2.48015873e-5f);
+	p = fma(p, x, 1.98412698e-4f);
+	p = fma(p, x, 1.38888889e-3f);
+	p = fma(p, x, 8.33333333e-3f);
+	p = fma(p, x, 4.16666667e-2f);
+	p = fma(p, x, 1.66666667e-1f);
+	p = fma(p, x, 0.5f);
+	return fma(p * x, x, x);
+}
+`},
+	// Between -1/3 and 1/2 the series of 2·atanh(x / (2+x)), at most 3 units in the last place; beyond, log(1+x).
+	{"log1p_f32", `
+fn log1p_f32(x: f32) -> f32 {
+	if (!(x > -0.33333333f && x < 0.5f)) { return log(1.0f + x); }
+	let s = x / (2.0f + x);
+	let t = s * s;
+	var p = 6.66666667e-2f;
+	p = fma(p, t, 7.69230769e-2f);
+	p = fma(p, t, 9.09090909e-2f);
+	p = fma(p, t, 1.11111111e-1f);
+	p = fma(p, t, 1.42857143e-1f);
+	p = fma(p, t, 0.2f);
+	p = fma(p, t, 3.33333333e-1f);
+	let d = s + s;
+	return fma(d * t, p, d);
+}
+`},
+	// Up to 1 an even polynomial times x, beyond 1 - exp of a polynomial: at most 2 units in the last place.
+	{"erf_f32", `
+fn erf_f32(x: f32) -> f32 {
+	let t = abs(x);
+	if (!(t >= 1.0f)) {
+		let s = x * x;
+		var p = -9.66704457e-6f;
+		p = fma(p, s, 1.12659590e-4f);
+		p = fma(p, s, -8.48408041e-4f);
+		p = fma(p, s, 5.22103181e-3f);
+		p = fma(p, s, -2.68654307e-2f);
+		p = fma(p, s, 1.12837825e-1f);
+		p = fma(p, s, -3.76126385e-1f);
+		return fma(fma(p, s, 0.128379167f), x, x);
+	}
+	let u = min(t, 4.0f);
+	var q = 1.63715142e-6f;
+	q = fma(q, u, -4.60580427e-5f);
+	q = fma(q, u, 5.96805626e-4f);
+	q = fma(q, u, -4.75959629e-3f);
+	q = fma(q, u, 2.64211360e-2f);
+	q = fma(q, u, -1.10080083e-1f);
+	q = fma(q, u, -6.31826052e-1f);
+	q = fma(q, u, -1.13023344f);
+	q = fma(q, u, 3.20138050e-4f);
+	let e = 1.0f - exp(q);
+	return select(e, -e, x < 0.0f);
+}
+`},
+	{"sinh_f32", `
+fn sinh_f32(x: f32) -> f32 {
+	if (!(abs(x) < 20.0f)) { return sinh(x); }
+	let e = expm1_f32(abs(x));
+	let s = 0.5f * (e + e / (e + 1.0f));
+	return select(s, -s, x < 0.0f);
+}
+`},
+	{"pow_f32", `
+fn pow_f32(x: f32, y: f32) -> f32 {
+	if (y == 0.0f || x == 1.0f) { return 1.0f; }
+	let whole = floor(y) == y;
+	let odd = whole && abs(y) < 16777216.0f && floor(0.5f * y) != 0.5f * y;
+	let negative = bitcast<u32>(x) >> 31u != 0u;
+	var p = pow(abs(x), y);
+	if (x == 0.0f) { p = select(0.0f, f32_bits(0x7f800000u), y < 0.0f); }
+	if (negative && x < 0.0f && !whole) { p = f32_bits(0x7fc00000u); }
+	return select(p, -p, negative && odd);
+}
+`},
+	// The remainder is exact: the mantissas are divided bit by bit.
+	{"fmod_f32", `
+fn fmod_f32(x: f32, y: f32) -> f32 {
+	let a = bitcast<u32>(x) & 0x7fffffffu;
+	let b = bitcast<u32>(y) & 0x7fffffffu;
+	if (a >= 0x7f800000u || b > 0x7f800000u || b == 0u) { return f32_bits(0x7fc00000u); }
+	if (a < b) { return x; }
+	let low = max(b >> 23u, 1u);
+	var e = max(a >> 23u, 1u);
+	var m = a & 0x7fffffu | select(0u, 0x800000u, a >= 0x800000u);
+	let d = b & 0x7fffffu | select(0u, 0x800000u, b >= 0x800000u);
+	loop {
+		if (m >= d) { m = m - d; }
+		if (e == low) { break; }
+		m = m << 1u;
+		e = e - 1u;
+	}
+	loop {
+		if (m >= 0x800000u || e <= 1u || m == 0u) { break; }
+		m = m << 1u;
+		e = e - 1u;
+	}
+	let r = select(m, (e << 23u) + (m - 0x800000u), m >= 0x800000u);
+	return f32_bits(r | bitcast<u32>(x) & 0x80000000u);
+}
+`},
+	{"mulhi_u32", `
+fn mulhi_u32(x: u32, y: u32) -> u32 {
+	let a = x >> 16u;
+	let b = x & 0xffffu;
+	let c = y >> 16u;
+	let d = y & 0xffffu;
+	let m = a * d + (b * d >> 16u);
+	return a * c + (m >> 16u) + ((m & 0xffffu) + b * c >> 16u);
+}
+`},
+	{"mulhi_i32", `
+fn mulhi_i32(x: i32, y: i32) -> i32 {
+	let h = bitcast<i32>(mulhi_u32(bitcast<u32>(x), bitcast<u32>(y)));
+	return h - select(0i, y, x < 0i) - select(0i, x, y < 0i);
+}
+`},
+}
+
+var signature = regexp.MustCompile(`fn (\w+)\(([^)]*)\) -> (\w+) \{`)
+
+// metal writes portable helpers in Metal's language, for the names given.
+func metal(names ...string) []helper {
+	var out []helper
+	for _, h := range portable {
+		for _, n := range names {
+			if h.name != n {
+				continue
+			}
+			text := signature.ReplaceAllStringFunc(h.text, func(s string) string {
+				m := signature.FindStringSubmatch(s)
+				var params []string
+				for _, p := range strings.Split(m[2], ", ") {
+					name, typ, _ := strings.Cut(p, ": ")
+					params = append(params, typ+" "+name)
+				}
+				return "DEVICE " + m[3] + " " + m[1] + "(" + strings.Join(params, ", ") + ") {"
+			})
+			text = strings.NewReplacer("let ", "const auto ", "var ", "auto ", "bitcast<", "as_type<", "loop {", "for (;;) {", "countLeadingZeros", "clz").Replace(text)
+			out = append(out, helper{n, text})
+		}
+	}
+	return out
+}

@@ -1,0 +1,48 @@
+package dialect
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/sdk/gpu/ir"
+	"github.com/goburn/burn/sdk/gpu/template"
+)
+
+// largest are the largest kernels that templates make, for a device like an H200 or for one with nothing special.
+func largest(t *testing.T, plain bool) []*ir.Kernel {
+	types := dtype.SetOf(dtype.All()...)
+	target := template.Target{
+		Subgroup: 32, Threads: 1024, Shared: 227 << 10, Units: 132, Blocks: 8, Grid: [3]int{1<<31 - 1, 65535, 65535}, Wide: 16, Types: types, Math: types, Async: true,
+		MMA: []ir.MMA{{M: 16, N: 8, K: 16, Type: dtype.F16}, {M: 16, N: 8, K: 16, Type: dtype.BF16}},
+	}
+	factors := []dtype.DType{dtype.F32, dtype.F64, dtype.I8, dtype.BF16, dtype.F16}
+	if plain {
+		target.MMA, target.Async, target.Threads, target.Shared = nil, false, 256, 16<<10
+		factors = []dtype.DType{dtype.F32, dtype.I8, dtype.BF16, dtype.F16}
+	}
+	compute := map[dtype.DType]dtype.DType{dtype.F32: dtype.F32, dtype.F64: dtype.F64, dtype.I8: dtype.I32, dtype.BF16: dtype.F32, dtype.F16: dtype.F32}
+	whole := func(d dtype.DType, dims ...int) template.Operand {
+		return template.Operand{Type: d, View: shape.Contiguous(shape.Of(dims...))}
+	}
+	var kernels []*ir.Kernel
+	add := func(w ir.Work, err error) {
+		require.NoError(t, err)
+		for _, l := range w.Launches {
+			kernels = append(kernels, l.Kernel)
+		}
+	}
+	for _, d := range factors {
+		for _, s := range [][3]int{{4096, 4096, 4096}, {1000, 1001, 1003}, {1, 4096, 4096}, {64, 64, 16384}} {
+			m, n, k := s[0], s[1], s[2]
+			add(template.Product{M: m, N: n, K: k, A: whole(d, m, k), B: whole(d, k, n), Compute: compute[d], Out: []template.Operand{whole(compute[d], m, n)}}.Build(target))
+		}
+		for _, channels := range []int{64, 3} {
+			add(template.Convolution{X: whole(d, 8, channels, 56, 56), W: whole(d, 64, channels, 3, 3), Stride: []int{1, 1}, Pad: []int{1, 1}, Dilation: []int{1, 1},
+				InputDilation: []int{1, 1}, Groups: 1, Compute: compute[d], Out: []template.Operand{whole(compute[d], 8, 64, 56, 56)}}.Build(target))
+		}
+	}
+	return kernels
+}

@@ -1,0 +1,133 @@
+package dialect
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+// WGSL is WebGPU's language. It has no types of 64 bits. Elements of less than 32 bits lie in memory as elsewhere, several in a word; their
+// values are i32 or u32, floats of 16 bits as their bits. Buffers are bound to group 0 in their order; the scalars follow as one uniform of
+// words, one each, where a bool is a u32. Subgroup operations need the extension of that name.
+//
+// What the language leaves open stays open: its exp, log, sin and so on have the errors that its specification allows, fma may round
+// twice, and subnormal numbers may be flushed. NaN is seen by its bits, as comparisons may be folded.
+var WGSL = &Dialect{
+	Name:    "WGSL",
+	Threads: 256,
+	Static:  16 << 10,
+	types: map[dtype.DType]string{
+		dtype.F32: "f32", dtype.I32: "i32", dtype.U32: "u32", dtype.Bool: "bool", dtype.I16: "i32", dtype.I8: "i32",
+		dtype.F16: "u32", dtype.BF16: "u32", dtype.U16: "u32", dtype.U8: "u32",
+	},
+	ops:     wgslOps,
+	casts:   wgslCasts(),
+	literal: wgslLiteral,
+	syntax: syntax{
+		define: "let %[2]s: %[1]s = %[3]s;",
+		loop:   "for (var %[2]s: %[1]s = %[3]s; %[2]s < %[4]s; %[2]s += %[5]s) {",
+		always: "loop {",
+		local:  "var %[2]s: array<%[1]s, %[3]d>;",
+	},
+	declare: wgslDeclare,
+	memory:  wgslMemory,
+	isNaN:   "is_nan_f32($a)",
+	helpers: portable,
+}
+
+func wgslLiteral(t dtype.DType, bits uint64) string {
+	switch t {
+	case dtype.F32:
+		if f := math.Float32frombits(uint32(bits)); finite(float64(f)) {
+			return decimal(float64(f), 32, "f")
+		}
+		return fmt.Sprintf("f32_bits(0x%xu)", uint32(bits))
+	case dtype.I32:
+		if int32(bits) == math.MinInt32 {
+			return "(-2147483647i - 1i)"
+		}
+		return bracket(strconv.FormatInt(int64(int32(bits)), 10) + "i")
+	case dtype.I16:
+		return bracket(strconv.FormatInt(int64(int16(bits)), 10) + "i")
+	case dtype.I8:
+		return bracket(strconv.FormatInt(int64(int8(bits)), 10) + "i")
+	case dtype.F16, dtype.BF16, dtype.U16:
+		return fmt.Sprintf("0x%xu", uint16(bits))
+	case dtype.U8:
+		return fmt.Sprintf("%du", uint8(bits))
+	case dtype.Bool:
+		return strconv.FormatBool(bits&1 != 0)
+	}
+	return fmt.Sprintf("%du", uint32(bits))
+}
+
+// wgslMath names the functions of f32.
+var wgslMath = map[ir.Op]string{
+	ir.Exp: "exp", ir.Exp2: "exp2", ir.Expm1: "expm1_f32", ir.Log: "log", ir.Log2: "log2", ir.Log1p: "log1p_f32", ir.Sqrt: "sqrt", ir.Rsqrt: "inverseSqrt",
+	ir.Sin: "sin", ir.Cos: "cos", ir.Tan: "tan", ir.Asin: "asin", ir.Acos: "acos", ir.Atan: "atan", ir.Sinh: "sinh_f32", ir.Cosh: "cosh",
+	ir.Erf: "erf_f32", ir.Floor: "floor", ir.Ceil: "ceil", ir.Trunc: "trunc", ir.Round: "round", ir.Pow: "pow_f32", ir.Atan2: "atan2",
+	ir.Rem: "fmod_f32", ir.FMA: "fma",
+}
+
+// wgslFunctions are their forms.
+func wgslFunctions() map[ir.Op]forms {
+	m := functions(wgslMath)
+	for o, f := range m {
+		m[o] = forms{dtype.F32: f[dtype.F64]} // the names as they are
+	}
+	return m
+}
+
+var wgslOps = join(cOps, wgslFunctions(), map[ir.Op]forms{
+	ir.Add: {dtype.I32: "$a + $b"}, ir.Sub: {dtype.I32: "$a - $b"}, ir.Mul: {dtype.I32: "$a * $b"}, ir.Neg: {dtype.I32: "-$a", dtype.U32: "0u - $a"},
+	ir.Shl: {every: "$a << u32($b)", dtype.I32: "$a << u32($b)"}, ir.Shr: {every: "$a >> u32($b)"},
+	ir.Lt:  {dtype.Bool: "!$a && $b"},
+	ir.Le:  {dtype.Bool: "!$a || $b"},
+	ir.Rem: {every: "$a % $b"},
+	ir.Min: {every: "min($a, $b)"}, ir.Max: {every: "max($a, $b)"}, ir.Abs: {every: "abs($a)"},
+	ir.FMA:    {every: "$a * $b + $c"},
+	ir.MulHi:  {dtype.U32: "mulhi_u32($a, $b)", dtype.I32: "mulhi_i32($a, $b)"},
+	ir.Select: {every: "select($c, $b, $a)"},
+	ir.Tanh:   {dtype.F32: "select(tanh($a), sign($a), abs($a) > 10.0f)"},
+	ir.Bitcast: {
+		every: "bitcast<$T>($a)", dtype.F16: "u32($a) & 0xffffu", dtype.BF16: "u32($a) & 0xffffu", dtype.U16: "u32($a) & 0xffffu",
+		dtype.U8: "u32($a) & 0xffu", dtype.I16: "extractBits(i32($a), 0u, 16u)", dtype.I8: "extractBits(i32($a), 0u, 8u)",
+	},
+	ir.Thread: {every: "i32(thread_at.x)"}, ir.Lane: {every: "i32(lane_at)"},
+	ir.Barrier:         {every: "storageBarrier(); workgroupBarrier()"},
+	ir.SubgroupBarrier: {every: "subgroupBarrier()"},
+	ir.ShuffleXor:      wgslExchange("subgroupShuffleXor($v, $nu)"),
+	ir.ShuffleUp:       wgslExchange("select(subgroupShuffleUp($v, $nu), $v, lane_at < $nu)"),
+	ir.ShuffleFrom:     wgslExchange("subgroupShuffle($v, u32($b))"),
+	ir.Ballot:          {every: "subgroupBallot($a).x"},
+	ir.PopCount:        {every: "countOneBits($a)"},
+	ir.AsyncCommit:     {every: ""}, ir.AsyncWait: {every: ""},
+})
+
+func wgslExchange(form string) forms {
+	return forms{every: strings.ReplaceAll(form, "$v", "$a"), dtype.Bool: strings.ReplaceAll(form, "$v", "u32($a)") + " != 0u"}
+}
+
+// wgslCasts are all conversions but those that cast composes.
+func wgslCasts() map[[2]dtype.DType]string {
+	m := map[[2]dtype.DType]string{
+		{dtype.F16, dtype.F32}: "unpack2x16float(%s).x", {dtype.F32, dtype.F16}: "f32_f16(%s)",
+		{dtype.BF16, dtype.F32}: "bf16_f32(%s)", {dtype.F32, dtype.BF16}: "f32_bf16(%s)",
+		{dtype.I32, dtype.BF16}: "f32_bf16(i32_odd(%s))", {dtype.U32, dtype.BF16}: "f32_bf16(u32_odd(%s))",
+		{dtype.Bool, dtype.F16}: "select(0u, 0x3c00u, %s)", {dtype.Bool, dtype.BF16}: "select(0u, 0x3f80u, %s)",
+	}
+	narrow := map[dtype.DType]string{
+		dtype.I8: "extractBits(i32(%s), 0u, 8u)", dtype.I16: "extractBits(i32(%s), 0u, 16u)",
+		dtype.U8: "(u32(%s) & 0xffu)", dtype.U16: "(u32(%s) & 0xffffu)",
+	}
+	for _, from := range []dtype.DType{dtype.F32, dtype.I32, dtype.I16, dtype.I8, dtype.U32, dtype.U16, dtype.U8, dtype.Bool} {
+		for to, form := range narrow {
+			m[[2]dtype.DType{from, to}] = form
+		}
+	}
+	return m
+}

@@ -1,0 +1,322 @@
+package gpu
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+	"github.com/goburn/burn/core/program/group"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/sdk/gpu/lower"
+	"github.com/goburn/burn/sdk/gpu/template"
+)
+
+// Convolutions of libraries are fastest where the channels of an element of an image are neighbours in memory. So in programs they
+// write their results with channels last, and groups that read such a tensor are computed in that order too and write their results
+// likewise, until a group cannot: for that the tensor is copied. Types and shapes stay as the program says them: only
+// strides differ.
+
+// last is the order of axes that puts channels last: batch, places, channels.
+func last(rank int) []int {
+	axes := []int{0}
+	for i := 2; i < rank; i++ {
+		axes = append(axes, i)
+	}
+	return append(axes, 1)
+}
+
+// inverse is the order that undoes an order of axes.
+func inverse(axes []int) []int {
+	back := make([]int, len(axes))
+	for i, a := range axes {
+		back[a] = i
+	}
+	return back
+}
+
+// lastView is the view of shape s with channels last.
+func lastView(s shape.Shape) shape.View {
+	axes := last(len(s))
+	v := shape.View{Shape: s, Strides: make([]int, len(s))}
+	return shape.Contiguous(v.Permute(axes).Shape).Permute(inverse(axes))
+}
+
+// isLast reports whether the elements of a view lie with channels last, and not in the order of a plain tensor.
+func isLast(v shape.View) bool {
+	return len(v.Shape) > 2 && v.Offset == 0 && !v.IsContiguous() && slices.Min(v.Strides) >= 0 && v.Permute(last(len(v.Shape))).IsContiguous()
+}
+
+// ordered is t with channels last, copied for group x if it does not lie so.
+func (b *builder) ordered(x *group.Group, d op.Desc, t tensor) (tensor, error) {
+	if v := t.view.Permute(last(len(t.view.Shape))); v.Offset == 0 && v.IsContiguous() {
+		return t, nil
+	}
+	return b.packed(x, d, t, last(len(d.Shape)))
+}
+
+// order is the order of axes in which the elements of a view without gaps lie.
+func order(v shape.View) []int {
+	axes := make([]int, len(v.Shape))
+	for i := range axes {
+		axes[i] = i
+	}
+	slices.SortStableFunc(axes, func(i, k int) int { return cmp.Compare(v.Strides[k], v.Strides[i]) })
+	return axes
+}
+
+// turned makes the steps of a group of which some operand lies with channels last, in that order, and reports whether it can.
+func (b *builder) turned(x *group.Group) (bool, error) {
+	rank := 0
+	for _, id := range x.Inputs {
+		if t := b.at[id]; t.buffer != none && isLast(t.view) {
+			rank = len(t.view.Shape)
+		}
+	}
+	if rank == 0 || slices.ContainsFunc(x.Outputs, func(d op.Desc) bool { return slices.Contains(b.g.Users(d.ID), group.Outside) }) {
+		return false, nil // results of the program lie in row-major order
+	}
+	u := &turner{b: b, rank: rank, p: &program.Program{Name: b.g.Name}, as: map[op.TensorID]bool{}}
+	y := &group.Group{Kind: x.Kind, Anchor: group.None, At: x.At}
+	for _, id := range x.Inputs {
+		if b.at[id].buffer == none {
+			k, _ := b.g.Maker(id)
+			if !u.node(&b.g.Nodes[k], true) {
+				return false, nil
+			}
+		}
+	}
+	for _, k := range x.Nodes() {
+		at := len(u.p.Nodes)
+		if !u.node(&b.g.Nodes[k], false) {
+			return false, nil
+		}
+		switch {
+		case k == x.Anchor:
+			y.Anchor = at
+		case slices.Contains(x.Prologue, k):
+			y.Prologue = append(y.Prologue, at)
+		default:
+			y.Epilogue = append(y.Epilogue, at)
+		}
+	}
+	return u.lower(x, y)
+}
+
+// turner is the nodes of a group while they are written down in another order of axes.
+type turner struct {
+	b    *builder
+	rank int
+	p    *program.Program
+	as   map[op.TensorID]bool // by tensor of p: whether its axes are in the other order
+	ids  []op.TensorID        // of what is read
+}
+
+// lower makes the steps of y, which is x in the other order.
+func (u *turner) lower(x, y *group.Group) (bool, error) {
+	b := u.b
+	var in, out []template.Operand
+	var slots []arg
+	y.Inputs = x.Inputs
+	for _, id := range x.Inputs {
+		t, d := b.at[id], b.g.Desc(id)
+		v := t.view
+		if u.as[id] {
+			v = leading(v, u.rank).Permute(last(u.rank))
+		}
+		in = append(in, template.Operand{Type: d.DType, View: v})
+		slots = append(slots, arg{buffer: t.buffer})
+	}
+	views := make([]shape.View, len(x.Outputs))
+	for i, d := range x.Outputs {
+		u.p.Outputs = append(u.p.Outputs, d.ID)
+		views[i] = shape.Contiguous(d.Shape)
+		v := views[i]
+		if u.as[d.ID] {
+			views[i] = lastView(d.Shape)
+			v = views[i].Permute(last(u.rank))
+		}
+		y.Outputs = append(y.Outputs, op.Desc{ID: d.ID, DType: d.DType, Shape: v.Shape})
+		out = append(out, template.Operand{Type: d.DType, View: v})
+	}
+	g := group.NewGraph(u.p)
+	for i := range y.Inputs {
+		if slots[i].buffer != none && !in[i].View.IsContiguous() && !lower.Strided(g, y, i) {
+			return false, nil
+		}
+	}
+	w, err := lower.Group(b.d.target, g, y, in, out)
+	if err != nil {
+		return false, nil //nolint:nilerr // the group is computed in the plain order, and fails there if it has to
+	}
+	for i, d := range x.Outputs {
+		t := tensor{b.add(buffer{bytes: int64(d.Bytes())}), views[i]}
+		b.at[d.ID] = t
+		slots = append(slots, arg{buffer: t.buffer})
+	}
+	return true, b.work(x, w, slots, false)
+}
+
+// leading is a view with dimensions of length one before the others, as broadcasting has it.
+func leading(v shape.View, rank int) shape.View {
+	n := rank - len(v.Shape)
+	if n <= 0 {
+		return v
+	}
+	return shape.View{Shape: append(slices.Repeat(shape.Shape{1}, n), v.Shape...), Strides: append(make([]int, n), v.Strides...), Offset: v.Offset}
+}
+
+// desc is what the program of the turner has as tensor id, in the other order or not.
+func (u *turner) desc(id op.TensorID, turn bool) (op.Desc, bool) {
+	d := u.b.g.Desc(id)
+	if was, known := u.as[id]; known {
+		if was != turn {
+			return d, false
+		}
+	} else {
+		u.as[id] = turn
+		if t, placed := u.b.at[id]; placed && t.buffer != none {
+			defer func() { u.p.Inputs = append(u.p.Inputs, u.order(d, turn)) }()
+		}
+	}
+	return u.order(d, turn), true
+}
+
+// order is d with its axes in the other order, if turn says so.
+func (u *turner) order(d op.Desc, turn bool) op.Desc {
+	if turn {
+		d.Shape = leading(shape.Contiguous(d.Shape), u.rank).Permute(last(u.rank)).Shape
+	}
+	return d
+}
+
+// node writes down a node, and reports whether it can. number says that it makes a number that kernels take as one.
+func (u *turner) node(n *op.Node, number bool) bool {
+	if len(n.Outputs) != 1 {
+		return false
+	}
+	out := n.Outputs[0]
+	turn := len(out.Shape) == u.rank
+	attrs, in, keeps := u.attrs(n)
+	if !keeps || number && n.Op != op.Full {
+		return false
+	}
+	if in != nil {
+		turn = *in && turn
+	}
+	m := op.Node{Op: n.Op, Version: n.Version, Inputs: n.Inputs, Attrs: attrs}
+	var descs []op.Desc
+	for _, id := range n.Inputs {
+		t := turn
+		if in != nil {
+			t = *in
+		} else if !turn && len(u.b.g.Desc(id).Shape) >= u.rank {
+			return false
+		}
+		d, ok := u.desc(id, t)
+		if !ok {
+			return false
+		}
+		descs = append(descs, d)
+	}
+	want := u.order(out, turn)
+	m.Outputs = []op.Desc{want}
+	if op.Check(&m, descs) != nil {
+		return false
+	}
+	if number {
+		u.as[out.ID] = turn
+	} else if was, known := u.as[out.ID]; known && was != turn {
+		return false
+	}
+	u.as[out.ID] = turn
+	u.p.Nodes = append(u.p.Nodes, m)
+	return true
+}
+
+// attrs is the attributes of a node in the other order of axes. in says whether its operands are in that order whatever the rank of the
+// result, nil where they are as the result is.
+func (u *turner) attrs(n *op.Node) (attrs op.Attrs, in *bool, ok bool) {
+	yes := true
+	axes := last(u.rank)
+	back := inverse(axes)
+	attrs = slices.Clone(n.Attrs)
+	set := func(a op.Attr) {
+		for i := range attrs {
+			if attrs[i].Name == a.Name {
+				attrs[i] = a
+			}
+		}
+	}
+	list := func(name string) bool { // one entry for each axis
+		v := n.Attrs.Ints(name)
+		if len(v) != u.rank {
+			return false
+		}
+		w := make([]int, u.rank)
+		for i, a := range axes {
+			w[i] = v[a]
+		}
+		set(op.Ints(name, w...))
+		return true
+	}
+	reads := func() int { return len(u.b.g.Desc(n.Inputs[0]).Shape) }
+	switch n.Op {
+	case op.Expand, op.Full:
+		if len(n.Outputs[0].Shape) == u.rank {
+			return attrs, nil, list("shape")
+		}
+		return attrs, nil, true
+	case op.Pad:
+		return attrs, nil, list("lo") && list("hi")
+	case op.Slice:
+		return attrs, nil, list("start") && list("size") && list("step")
+	case op.Concat:
+		if len(n.Outputs[0].Shape) == u.rank {
+			set(op.Int("axis", back[n.Attrs.Int("axis")]))
+		}
+		return attrs, nil, true
+	case op.Sum, op.Prod, op.ReduceMax, op.ReduceMin, op.Mean:
+		if reads() != u.rank {
+			return attrs, nil, reads() < u.rank
+		}
+		return attrs, &yes, u.reduces(n, set, back)
+	case op.WindowReduce, op.AvgPool:
+		return attrs, nil, reads() == u.rank && u.windows(n, set)
+	}
+	return attrs, nil, op.Lookup(n.Op).Traits.Has(op.Elementwise) && op.Lookup(n.Op).Class != op.Custom
+}
+
+// reduces maps the axes of a reduction, whose result must have its axes in the same order either way.
+func (u *turner) reduces(n *op.Node, set func(op.Attr), back []int) bool {
+	old := n.Attrs.Ints("axes")
+	axes := make([]int, len(old))
+	for i, a := range old {
+		axes[i] = back[a]
+	}
+	slices.Sort(axes)
+	set(op.Ints("axes", axes...))
+	if n.Attrs.Bool("keep_dims") {
+		return true
+	}
+	var kept []int
+	for _, a := range last(u.rank) {
+		if !slices.Contains(old, a) {
+			kept = append(kept, a)
+		}
+	}
+	return slices.IsSorted(kept) && len(kept) < u.rank
+}
+
+// windows gives the windows of a pool over places a last dimension, that of the channels.
+func (u *turner) windows(n *op.Node, set func(op.Attr)) bool {
+	if len(n.Attrs.Ints("window")) != u.rank-2 || n.Attrs.Bool("indices") {
+		return false
+	}
+	for name, v := range map[string]int{"window": 1, "strides": 1, "pad_lo": 0, "pad_hi": 0, "overhang": 0, "dilation": 1} {
+		if old, has := n.Attrs.Get(name); has {
+			set(op.Ints(name, append(slices.Clone(old.Ints()), v)...))
+		}
+	}
+	return true
+}

@@ -1,0 +1,96 @@
+package gpu
+
+// memory is what a frame has of its own: copies of operands of calls, and behind them temporaries of spares. Calls in a device graph
+// may refuse other operands, so those that are other memory in each run are copied to where they stay.
+type memory struct {
+	own         *block
+	need        int64         // its bytes
+	staged      map[int]int64 // by slot: where its copy is
+	stagedBytes int64
+	misses      int  // runs without a graph as operands of calls had changed
+	stage       bool // operands are to be copied from the next run on
+}
+
+const (
+	mostMisses  = 3
+	mostOperand = 16 << 20 // bytes of an operand that is copied
+)
+
+// missed notes a run that had no graph for its memory.
+func (f *frame) missed() {
+	if f.misses++; f.misses >= mostMisses && f.staged == nil {
+		f.stage = true
+	}
+}
+
+// stageOperands copies the operands of calls that refused to be changed, inputs and outputs that are not too large, from now on.
+func (f *frame) stageOperands(q *queue) {
+	f.stage, f.staged = false, map[int]int64{}
+	p := f.plan
+	for _, s := range f.hard {
+		size := int64(0)
+		switch {
+		case s < len(p.inputs):
+			size = p.buffers[s].bytes
+		case s < p.scratchSlot():
+			size = p.buffers[p.made[s-len(p.inputs)]].bytes
+		}
+		if size > 0 && size <= mostOperand {
+			f.staged[s] = f.stagedBytes
+			f.stagedBytes += roundUp(size, grain)
+		}
+	}
+	f.hard = nil
+	f.drop(q)
+	_ = f.make(q) // it has made the same steps before
+}
+
+// addCall adds the call of a library, and the copies of its operands.
+func (f *frame) addCall(i int, st *step) {
+	p := f.plan
+	own := func(a arg) (int, int64, Ref) {
+		slot, offset, r := p.locate(a)
+		if at, staged := f.staged[slot]; staged && slot != none {
+			return p.scratchSlot() + 2, at + offset, r
+		}
+		return slot, offset, r
+	}
+	move := func(buffer int, in bool) {
+		a := arg{buffer: buffer}
+		slot, _, _ := p.locate(a)
+		if _, staged := f.staged[slot]; !staged || slot == none {
+			return
+		}
+		c := &step{copy: &copyStep{dst: a, src: a, bytes: p.buffers[buffer].bytes}}
+		first := in // dst is asked for first
+		f.add(i, c, func(a arg) (int, int64, Ref) {
+			defer func() { first = !first }()
+			if first {
+				return own(a)
+			}
+			return p.locate(a)
+		})
+	}
+	for k, a := range st.call.args {
+		if k != st.call.result {
+			move(a.buffer, true)
+		}
+	}
+	f.add(i, st, own)
+	move(st.call.args[st.call.result].buffer, false)
+}
+
+// fit gives memory up that is too small.
+func (f *frame) fit(q *queue) {
+	if f.own != nil && f.own.size < f.need {
+		f.release(q)
+	}
+}
+
+// release gives the frame's own memory back.
+func (f *frame) release(q *queue) {
+	if b := f.own; b != nil {
+		f.own = nil
+		q.device.pool.release(b)
+	}
+}
