@@ -52,12 +52,13 @@ func asin(x float64) float64 { return math.Atan2(x, math.Sqrt((1-x)*(1+x))) }
 
 // sinh has all digits near 0 and, as cosh, does not overflow before its result does.
 func sinh(x float64) float64 {
-	if math.Abs(x) > 700 {
-		half := math.Exp(math.Abs(x) / 2)
+	a := math.Abs(x)
+	if a > 700 {
+		half := math.Exp(a / 2)
 		return math.Copysign(half/2*half, x)
 	}
-	e := math.Expm1(x)
-	return (e + e/(e+1)) / 2
+	e := math.Expm1(a) // of a negative number it would be near -1, and lose digits below
+	return math.Copysign((e+e/(e+1))/2, x)
 }
 
 func cosh(x float64) float64 {
