@@ -39,13 +39,35 @@ var functions = map[ir.Op]func(float64) float64{
 		return math.Exp2(x)
 	},
 	ir.Sqrt: math.Sqrt, ir.Rsqrt: func(x float64) float64 { return 1 / math.Sqrt(x) },
-	ir.Sin: math.Sin, ir.Cos: math.Cos, ir.Tan: math.Tan, ir.Asin: math.Asin, ir.Acos: acos, ir.Atan: math.Atan,
-	ir.Sinh: math.Sinh, ir.Cosh: math.Cosh, ir.Tanh: math.Tanh, ir.Erf: math.Erf,
+	ir.Sin: math.Sin, ir.Cos: math.Cos, ir.Tan: math.Tan, ir.Asin: asin, ir.Acos: acos, ir.Atan: math.Atan,
+	ir.Sinh: sinh, ir.Cosh: cosh, ir.Tanh: math.Tanh, ir.Erf: math.Erf,
 	ir.Floor: math.Floor, ir.Ceil: math.Ceil, ir.Trunc: math.Trunc, ir.Round: math.RoundToEven,
 }
 
 // acos has all digits near 1, where math.Acos takes the difference of two angles.
 func acos(x float64) float64 { return 2 * math.Atan2(math.Sqrt(1-x), math.Sqrt(1+x)) }
+
+// asin has all digits near 1 and -1.
+func asin(x float64) float64 { return math.Atan2(x, math.Sqrt((1-x)*(1+x))) }
+
+// sinh has all digits near 0 and, as cosh, does not overflow before its result does.
+func sinh(x float64) float64 {
+	a := math.Abs(x)
+	if a > 700 {
+		half := math.Exp(a / 2)
+		return math.Copysign(half/2*half, x)
+	}
+	e := math.Expm1(a) // of a negative number it would be near -1, and lose digits below
+	return math.Copysign((e+e/(e+1))/2, x)
+}
+
+func cosh(x float64) float64 {
+	if math.Abs(x) > 700 {
+		half := math.Exp(math.Abs(x) / 2)
+		return half / 2 * half
+	}
+	return math.Cosh(x)
+}
 
 func fma[T floating](m *machine, in *ir.Inst, x, y, z []T) step {
 	out := result[T](m, in)

@@ -69,8 +69,8 @@ func testFloats[T float32 | float64](t *testing.T, d dtype.DType) {
 	for op, f := range map[ir.Op]func(x float64) float64{
 		ir.Neg: func(x float64) float64 { return -x }, ir.Abs: math.Abs,
 		ir.Exp: math.Exp, ir.Exp2: math.Exp2, ir.Expm1: math.Expm1, ir.Log: math.Log, ir.Log2: math.Log2, ir.Log1p: math.Log1p, ir.Sqrt: math.Sqrt,
-		ir.Rsqrt: func(x float64) float64 { return 1 / math.Sqrt(x) }, ir.Sin: math.Sin, ir.Cos: math.Cos, ir.Tan: math.Tan, ir.Asin: math.Asin,
-		ir.Atan: math.Atan, ir.Sinh: math.Sinh, ir.Cosh: math.Cosh, ir.Tanh: math.Tanh, ir.Erf: math.Erf, ir.Floor: math.Floor,
+		ir.Rsqrt: func(x float64) float64 { return 1 / math.Sqrt(x) }, ir.Sin: math.Sin, ir.Cos: math.Cos, ir.Tan: math.Tan,
+		ir.Atan: math.Atan, ir.Tanh: math.Tanh, ir.Erf: math.Erf, ir.Floor: math.Floor,
 		ir.Ceil: math.Ceil, ir.Trunc: math.Trunc, ir.Round: math.RoundToEven,
 	} {
 		got := dtype.Slice[T](apply(t, d, d, len(xs), [][]byte{raw(xs)}, func(b *ir.Builder, v []ir.Value) ir.Value { return b.Unary(op, v[0]) }))
@@ -78,12 +78,17 @@ func testFloats[T float32 | float64](t *testing.T, d dtype.DType) {
 			equal(t, T(f(float64(xs[i]))), got[i], "%v.%v of %g", op, d, xs[i])
 		}
 	}
-	got := dtype.Slice[T](apply(t, d, d, len(xs), [][]byte{raw(xs)}, func(b *ir.Builder, v []ir.Value) ir.Value { return b.Unary(ir.Acos, v[0]) }))
-	for i := range got {
-		if want := math.Acos(float64(xs[i])); want == want {
-			require.InDelta(t, want, float64(got[i]), 1e-6)
-		} else {
-			require.True(t, got[i] != got[i])
+	// What the interpreter has forms of its own of.
+	digits := map[dtype.DType]float64{dtype.F32: 1e-7, dtype.F64: 1e-14}[d]
+	for op, f := range map[ir.Op]func(x float64) float64{ir.Acos: math.Acos, ir.Asin: math.Asin, ir.Sinh: math.Sinh, ir.Cosh: math.Cosh} {
+		got := dtype.Slice[T](apply(t, d, d, len(xs), [][]byte{raw(xs)}, func(b *ir.Builder, v []ir.Value) ir.Value { return b.Unary(op, v[0]) }))
+		for i := range got {
+			switch want := f(float64(xs[i])); {
+			case want != want:
+				require.True(t, got[i] != got[i])
+			case math.Abs(want) < 1e300:
+				require.InDelta(t, want, float64(got[i]), digits*max(1, math.Abs(want)), "%v of %g", op, xs[i])
+			}
 		}
 	}
 }
