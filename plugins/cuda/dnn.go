@@ -26,7 +26,7 @@ func (l *dnn) Name() string { return "cuDNN" }
 // Version implements gpu.Library.
 func (l *dnn) Version() string { return l.device.libs.Report.Row("cudnn").Version }
 
-var dnnTypes = map[dtype.DType]nv.DNNType{dtype.F32: nv.DNNF32, dtype.F64: nv.DNNF64, dtype.F16: nv.DNNF16, dtype.BF16: nv.DNNBF16}
+var dnnTypes = map[dtype.DType]nv.DNNType{dtype.F32: nv.DNNF32, dtype.F16: nv.DNNF16, dtype.BF16: nv.DNNBF16}
 
 func isHalf(t dtype.DType) bool { return t == dtype.F16 || t == dtype.BF16 }
 

@@ -89,7 +89,7 @@ func functions(names map[ir.Op]string) map[ir.Op]forms {
 var cMath = map[ir.Op]string{
 	ir.Exp: "exp", ir.Exp2: "exp2", ir.Expm1: "expm1", ir.Log: "log", ir.Log2: "log2", ir.Log1p: "log1p", ir.Sqrt: "sqrt", ir.Rsqrt: "rsqrt",
 	ir.Sin: "sin", ir.Cos: "cos", ir.Tan: "tan", ir.Asin: "asin", ir.Acos: "acos", ir.Atan: "atan", ir.Sinh: "sinh", ir.Cosh: "cosh",
-	ir.Tanh: "tanh", ir.Erf: "erf", ir.Floor: "floor", ir.Ceil: "ceil", ir.Trunc: "trunc", ir.Round: "rint", ir.Pow: "pow",
+	ir.Tanh: "tanh", ir.Erf: "erf", ir.Erfc: "erfc", ir.Floor: "floor", ir.Ceil: "ceil", ir.Trunc: "trunc", ir.Round: "rint", ir.Pow: "pow",
 	ir.Atan2: "atan2", ir.Rem: "fmod", ir.Min: "fmin", ir.Max: "fmax", ir.FMA: "fma", ir.Abs: "fabs",
 }
 

@@ -29,7 +29,7 @@ typedef char i8; typedef short i16; typedef int i32; typedef long i64;
 typedef uchar u8; typedef ushort u16; typedef uint u32; typedef ulong u64; typedef float f32;
 #define DEVICE static inline
 `,
-	helpers: append(metalHelpers, metal("expm1_f32", "log1p_f32", "erf_f32")...),
+	helpers: append(metalHelpers, metal("expm1_f32", "log1p_f32", "erf_f32", "erfc_f32")...),
 }
 
 var metalTypes = func() map[dtype.DType]string {
@@ -49,7 +49,7 @@ var metalMath = func() map[ir.Op]forms {
 		f := functions(map[ir.Op]string{o: n})[o][dtype.F64]
 		m[o] = forms{dtype.F32: prefix + f}
 	}
-	for o, n := range map[ir.Op]string{ir.Expm1: "expm1_f32", ir.Log1p: "log1p_f32", ir.Erf: "erf_f32"} {
+	for o, n := range map[ir.Op]string{ir.Expm1: "expm1_f32", ir.Log1p: "log1p_f32", ir.Erf: "erf_f32", ir.Erfc: "erfc_f32"} {
 		m[o] = forms{dtype.F32: n + "($a)"}
 	}
 	return m

@@ -56,7 +56,7 @@ func TestPortableFunctions(t *testing.T) {
 		name  string
 		want  func(float64) float64
 		units float64
-	}{{"erf_f32", math.Erf, 2}, {"expm1_f32", math.Expm1, 3}, {"log1p_f32", math.Log1p, 3}} {
+	}{{"erf_f32", math.Erf, 2}, {"expm1_f32", math.Expm1, 3}, {"log1p_f32", math.Log1p, 3}, {"erfc_f32", math.Erfc, 12}} {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			d := *Metal

@@ -69,7 +69,7 @@ func wgslLiteral(t dtype.DType, bits uint64) string {
 var wgslMath = map[ir.Op]string{
 	ir.Exp: "exp", ir.Exp2: "exp2", ir.Expm1: "expm1_f32", ir.Log: "log", ir.Log2: "log2", ir.Log1p: "log1p_f32", ir.Sqrt: "sqrt", ir.Rsqrt: "inverseSqrt",
 	ir.Sin: "sin", ir.Cos: "cos", ir.Tan: "tan", ir.Asin: "asin", ir.Acos: "acos", ir.Atan: "atan", ir.Sinh: "sinh_f32", ir.Cosh: "cosh",
-	ir.Erf: "erf_f32", ir.Floor: "floor", ir.Ceil: "ceil", ir.Trunc: "trunc", ir.Round: "round", ir.Pow: "pow_f32", ir.Atan2: "atan2",
+	ir.Erf: "erf_f32", ir.Erfc: "erfc_f32", ir.Floor: "floor", ir.Ceil: "ceil", ir.Trunc: "trunc", ir.Round: "round", ir.Pow: "pow_f32", ir.Atan2: "atan2",
 	ir.Rem: "fmod_f32", ir.FMA: "fma",
 }
 

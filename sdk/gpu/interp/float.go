@@ -40,7 +40,7 @@ var functions = map[ir.Op]func(float64) float64{
 	},
 	ir.Sqrt: math.Sqrt, ir.Rsqrt: func(x float64) float64 { return 1 / math.Sqrt(x) },
 	ir.Sin: math.Sin, ir.Cos: math.Cos, ir.Tan: math.Tan, ir.Asin: asin, ir.Acos: acos, ir.Atan: math.Atan,
-	ir.Sinh: sinh, ir.Cosh: cosh, ir.Tanh: math.Tanh, ir.Erf: math.Erf,
+	ir.Sinh: sinh, ir.Cosh: cosh, ir.Tanh: math.Tanh, ir.Erf: math.Erf, ir.Erfc: math.Erfc,
 	ir.Floor: math.Floor, ir.Ceil: math.Ceil, ir.Trunc: math.Trunc, ir.Round: math.RoundToEven,
 }
 

@@ -70,7 +70,7 @@ func testFloats[T float32 | float64](t *testing.T, d dtype.DType) {
 		ir.Neg: func(x float64) float64 { return -x }, ir.Abs: math.Abs,
 		ir.Exp: math.Exp, ir.Exp2: math.Exp2, ir.Expm1: math.Expm1, ir.Log: math.Log, ir.Log2: math.Log2, ir.Log1p: math.Log1p, ir.Sqrt: math.Sqrt,
 		ir.Rsqrt: func(x float64) float64 { return 1 / math.Sqrt(x) }, ir.Sin: math.Sin, ir.Cos: math.Cos, ir.Tan: math.Tan,
-		ir.Atan: math.Atan, ir.Tanh: math.Tanh, ir.Erf: math.Erf, ir.Floor: math.Floor,
+		ir.Atan: math.Atan, ir.Tanh: math.Tanh, ir.Erf: math.Erf, ir.Erfc: math.Erfc, ir.Floor: math.Floor,
 		ir.Ceil: math.Ceil, ir.Trunc: math.Trunc, ir.Round: math.RoundToEven,
 	} {
 		got := dtype.Slice[T](apply(t, d, d, len(xs), [][]byte{raw(xs)}, func(b *ir.Builder, v []ir.Value) ir.Value { return b.Unary(op, v[0]) }))

@@ -70,6 +70,7 @@ const (
 	Round // half to even
 	Pow
 	Atan2
+	Erfc     // 1 - Erf, with all digits where that is small
 	Exp2Fast // of f32: Exp2, of which results below 2^-126 may be 0
 )
 

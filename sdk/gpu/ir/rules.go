@@ -120,6 +120,8 @@ func (r *rule) check() {
 		}
 	case Exp2Fast:
 		r.elementwise(1, dtype.SetOf(dtype.F32))
+	case Erfc:
+		r.elementwise(1, floats)
 	case Pow, Atan2:
 		r.elementwise(2, floats)
 	case Barrier, SubgroupBarrier, AsyncCommit, AsyncWait:

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"math"
+
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
@@ -23,6 +25,16 @@ var activationRules = map[op.Code]scalarRule{
 		x := s.x[0]
 		top := s.Select(s.Lt(x, s.zero()), s.zero(), x)
 		return s.Add(top, s.Unary(ir.Log1p, s.Unary(ir.Exp, s.Unary(ir.Neg, s.Unary(ir.Abs, x)))))
+	},
+	op.Gelu: func(s *scalar) ir.Value {
+		// x/2·(1+erf(x/√2)) by erfc, which keeps its digits where erf is near -1.
+		x := s.x[0]
+		if s.n.Attrs.Str("approximate") == "tanh" {
+			cube := s.Mul(s.Mul(x, x), x)
+			t := s.Unary(ir.Tanh, s.Mul(s.float(math.Sqrt(2/math.Pi)), s.Add(x, s.Mul(s.float(0.044715), cube))))
+			return s.Mul(x, s.Mul(s.float(0.5), s.Add(s.one(), t)))
+		}
+		return s.Mul(x, s.Mul(s.float(0.5), s.Unary(ir.Erfc, s.Mul(x, s.float(-math.Sqrt2/2)))))
 	},
 	op.IsFinite: func(s *scalar) ir.Value { return s.Lt(s.Unary(ir.Abs, s.x[0]), s.float(inf)) },
 }
