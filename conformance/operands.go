@@ -103,7 +103,7 @@ func (s spec) inputs(r *rand.Rand, k kind) []ref.Tensor {
 		switch {
 		case s.domain(i).Index:
 		case k == special:
-			sprinkle(r, t, s.special == extreme)
+			sprinkle(r, t, s.special)
 		case k == withNaN && len(t.F) > 0:
 			t.F[r.IntN(len(t.F))] = math.NaN()
 		}
@@ -124,7 +124,7 @@ func cloneAll(ts []ref.Tensor) []ref.Tensor {
 func (s *spec) gridded() {
 	var n []int
 	for _, d := range s.in {
-		fs, is := specials(d.DType, s.special == extreme)
+		fs, is := specials(d.DType, s.special)
 		n = append(n, len(fs)+len(is))
 	}
 	for i, shape := range gridShapes(n) {
@@ -133,6 +133,6 @@ func (s *spec) gridded() {
 }
 
 func (s spec) grid(d op.Desc) ref.Tensor {
-	fs, is := specials(d.DType, s.special == extreme)
+	fs, is := specials(d.DType, s.special)
 	return ref.Tensor{Desc: d, F: fs, I: is}
 }

@@ -80,7 +80,7 @@ func roundTrip(ctx context.Context, q *queue, d dtype.DType) error {
 	r := q.random("round-trip" + d.String())
 	for _, s := range []shape.Shape{dims(), dims(1), dims(7), dims(0), dims(3, 0, 2), dims(3, 5), dims(2, 1, 2, 1, 2, 1, 2, 1), dims(70001)} {
 		t := fill(r, op.Desc{DType: d, Shape: s}, op.Domain{}, false)
-		sprinkle(r, t, true)
+		sprinkle(r, t, extreme)
 		desc, err := q.put(ctx, t)
 		if err != nil {
 			return err

@@ -73,8 +73,8 @@ func intValue(r *rand.Rand, d dtype.DType, dom op.Domain, accumulates bool) int6
 	return r.Int64N(201) - 100
 }
 
-// Special values of a type. Extremes are those that only exact rows define.
-func specials(d dtype.DType, extremes bool) (fs []float64, is []int64) {
+// Special values of a type.
+func specials(d dtype.DType, which specialness) (fs []float64, is []int64) {
 	if d == dtype.Bool {
 		return nil, []int64{0, 1}
 	}
@@ -95,8 +95,11 @@ func specials(d dtype.DType, extremes bool) (fs []float64, is []int64) {
 	denormal := map[dtype.DType]float64{dtype.F64: 0x1p-1074, dtype.F32: 0x1p-149, dtype.F16: 0x1p-24, dtype.BF16: 0x1p-133}[d]
 	normal := map[dtype.DType]float64{dtype.F64: 0x1p-1022, dtype.F32: 0x1p-126, dtype.F16: 0x1p-14, dtype.BF16: 0x1p-126}[d]
 	greatest := map[dtype.DType]float64{dtype.F64: math.MaxFloat64, dtype.F32: math.MaxFloat32, dtype.F16: 65504, dtype.BF16: 0x1.fep127}[d]
-	fs = []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1, -1, denormal, -denormal}
-	if extremes {
+	fs = []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1, -1}
+	if which >= ordinary {
+		fs = append(fs, denormal, -denormal)
+	}
+	if which == extreme {
 		fs = append(fs, greatest, -greatest, normal, -normal, 1.5, -2.5, normal-denormal)
 	}
 	return fs, nil
@@ -114,8 +117,8 @@ func fill(r *rand.Rand, d op.Desc, dom op.Domain, accumulates bool) ref.Tensor {
 
 // sprinkle replaces a third of the elements by special values; of floats all, of integers those that a domain does not
 // forbid.
-func sprinkle(r *rand.Rand, t ref.Tensor, extremes bool) {
-	fs, is := specials(t.Desc.DType, extremes)
+func sprinkle(r *rand.Rand, t ref.Tensor, which specialness) {
+	fs, is := specials(t.Desc.DType, which)
 	for k := range t.Desc.Shape.Size() {
 		if r.IntN(3) == 0 {
 			if t.Desc.DType.IsFloat() {

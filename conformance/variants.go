@@ -32,7 +32,8 @@ type specialness uint8
 
 const (
 	noSpecial specialness = iota
-	ordinary              // NaN, infinities, zeros, denormals, ±1; integer limits
+	tame                  // NaN, infinities, zeros, ±1; integer limits
+	ordinary              // and denormals
 	extreme               // and the greatest and least normal numbers
 )
 
