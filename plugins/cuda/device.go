@@ -114,7 +114,7 @@ type function struct {
 	f      nv.Function
 	block  nv.Dim
 	shared uint32 // bytes that a launch asks for
-	buffer []bool // by parameter
+	buffer []bool // by argument
 }
 
 // Kernel implements gpu.Function.
@@ -149,7 +149,7 @@ func (d *device) functions(m *module, kernels []*ir.Kernel) ([]gpu.Function, err
 			continue
 		}
 		f := &function{device: d, kernel: k, module: m, block: nv.Dim{X: uint32(k.Threads), Y: 1, Z: 1}, shared: uint32(dialect.CUDA.Dynamic(k))}
-		for _, p := range k.Params {
+		for _, p := range k.Arguments() {
 			f.buffer = append(f.buffer, p.IsBuffer())
 		}
 		var err error

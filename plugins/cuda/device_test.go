@@ -16,7 +16,7 @@ import (
 func open(t testing.TB, options map[string]string) core.Backend {
 	b, err := cuda.New(core.Config{Options: options})
 	if err != nil {
-		t.Skip(err)
+		t.Skip("there is no NVIDIA device:", err)
 	}
 	t.Cleanup(func() { require.NoError(t, b.Close()) })
 	return b

@@ -2,9 +2,11 @@ package cuda
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -117,15 +119,31 @@ func name(p *byte) string {
 	return string(unsafe.Slice(p, n))
 }
 
-// count is the number of parameters of a function, or -1.
-func (m *machine) count(f *byte) uintptr {
+// count is the bytes of a parameter of a function, 0 where it has none, or -1 where there is no function.
+func (m *machine) count(f *byte, param uintptr) uintptr {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	k := m.kernels[name(f)]
-	if k == nil {
+	switch i := int(int32(param)); {
+	case k == nil:
 		return ^uintptr(0)
+	case i < len(k.Params):
+		n := elementOf(k.Params[i])
+		if k.Params[i].Each {
+			n *= k.Members
+		}
+		return uintptr(n)
+	case i == len(k.Params) && k.Members > 0:
+		return uintptr(4 * (k.Members + 1))
 	}
-	return uintptr(len(k.Params))
+	return 0
+}
+
+func elementOf(p ir.Param) int {
+	if p.IsBuffer() {
+		return 8
+	}
+	return p.Type.Size()
 }
 
 // run runs a kernel: 0, or 1 for a fault.
@@ -146,8 +164,32 @@ func (m *machine) interpret(k *ir.Kernel, dims *[7]uint32, params *[64]*uint64) 
 	x := ir.Launch{Kernel: k, Grid: [3]int{int(dims[0]), int(dims[1]), int(dims[2])}}
 	var data [][]byte
 	var sizes []int64
+	var all []uint64 // of each argument, at least as many bytes as it has
 	for i, p := range k.Params {
-		bits := *params[i]
+		n, size := 1, elementOf(p)
+		if p.Each {
+			n = k.Members
+		}
+		for e := range n {
+			var word [8]byte
+			copy(word[:], unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(params[i]), e*size)), size))
+			bits := binary.LittleEndian.Uint64(word[:])
+			if p.Type.Class() == dtype.Signed && !p.IsBuffer() {
+				shift := 64 - 8*size
+				bits = uint64(int64(bits) << shift >> shift)
+			}
+			all = append(all, bits)
+		}
+	}
+	if k.Members > 0 {
+		starts := unsafe.Slice((*int32)(unsafe.Pointer(params[len(k.Params)])), k.Members+1)
+		x.Starts = slices.Clone(starts[:k.Members])
+		if starts[k.Members] != int32(dims[0]) {
+			return fmt.Errorf("kernel %s: the last member ends at %d of %d", k.Name, starts[k.Members], dims[0])
+		}
+	}
+	for i, p := range k.Arguments() {
+		bits := all[i]
 		if !p.IsBuffer() {
 			x.Args = append(x.Args, ir.Arg{Bits: bits})
 			continue
@@ -167,7 +209,7 @@ func (m *machine) interpret(k *ir.Kernel, dims *[7]uint32, params *[64]*uint64) 
 		}
 	}
 	t := h200.target()
-	limits := ir.Limits{Threads: t.Threads, Shared: t.Shared, Subgroup: t.Subgroup, Grid: t.Grid, Wide: t.Wide, Types: t.Types, Math: t.Math, Atomics: t.Atomics, MMA: t.MMA}
+	limits := ir.Limits{Threads: t.Threads, Shared: t.Shared, Subgroup: t.Subgroup, Grid: t.Grid, Wide: t.Wide, Types: t.Types, Math: t.Math, Atomics: t.Atomics, MMA: t.MMA, Params: t.Params}
 	if err := ir.Check(x, sizes, limits); err != nil {
 		return err
 	}
@@ -275,4 +317,70 @@ func TestFault(t *testing.T) {
 	require.ErrorContains(t, err, "an illegal memory access was encountered")
 	require.ErrorIs(t, r.Fill(x, 4, 0, 4), core.ErrBackendLost)
 	require.ErrorContains(t, r.Queue.Launch(&gpu.Launch{Function: r.f}), "0 arguments, want 3")
+}
+
+// TestBatched launches one kernel for three vectors, by itself and in a graph whose members are changed.
+func TestBatched(t *testing.T) {
+	m := newMachine(t)
+	r := newRig(t, m)
+	block, err := r.Alloc(4096)
+	require.NoError(t, err)
+	at := func(element int) gpu.Ref { return gpu.Ref{Memory: block, Offset: int64(4 * element)} }
+	const one = 0x3f800000
+	var ls []ir.Launch
+	sizes := []int{3, 130, 64}
+	for i, n := range sizes {
+		ls = append(ls, ir.Launch{Kernel: scale(), Grid: [3]int{(n + 63) / 64, 1, 1}, Args: []ir.Arg{{Slot: i}, {Bits: uint64(n)}, {Bits: 0x40000000}}})
+	}
+	l, ok := ir.Batch(ls)
+	require.True(t, ok)
+	code, err := r.Device.Compile(t.Context(), "")
+	require.NoError(t, err)
+	fs, err := r.Device.Load(code, []*ir.Kernel{l.Kernel})
+	require.NoError(t, err)
+	launch := func(places ...int) *gpu.Launch {
+		x := &gpu.Launch{Function: fs[0], Grid: l.Grid, Starts: l.Starts}
+		for i, p := range l.Kernel.Arguments() {
+			a := gpu.Arg{Bits: l.Args[i].Bits}
+			if p.IsBuffer() {
+				a.Ref = at(places[l.Args[i].Slot])
+			}
+			x.Args = append(x.Args, a)
+		}
+		return x
+	}
+	read := func() []float32 {
+		v := make([]float32, 1024)
+		require.NoError(t, r.Download(dtype.Bytes(v), at(0)))
+		require.NoError(t, r.Synchronize())
+		return v
+	}
+	want := slices.Repeat([]float32{1}, 1024)
+	double := func(places ...int) {
+		for i, p := range places {
+			for k := range sizes[i] {
+				want[p+k] *= 2
+			}
+		}
+	}
+	require.NoError(t, r.Fill(at(0), 4096, one, 4))
+	require.NoError(t, r.Queue.Launch(launch(0, 100, 300)))
+	double(0, 100, 300)
+	require.Equal(t, want, read())
+	g, err := r.Device.(gpu.Grapher).NewGraph([]gpu.Step{{Launch: launch(0, 100, 300)}})
+	require.NoError(t, err)
+	require.NoError(t, g.Launch(r.Queue))
+	double(0, 100, 300)
+	require.NoError(t, g.Update(0, gpu.Step{Launch: launch(500, 100, 700)}))
+	require.NoError(t, g.Launch(r.Queue))
+	double(500, 100, 700)
+	require.Equal(t, want, read())
+	require.ErrorContains(t, r.Queue.Launch(&gpu.Launch{Function: fs[0], Args: make([]gpu.Arg, 7)}), "of 3 members")
+	g.Close()
+	r.Free(block)
+	fs[0].Unload()
+	r.f.Unload()
+	r.Queue.Close()
+	r.Device.Close()
+	require.NoError(t, m.err)
 }

@@ -3,6 +3,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
@@ -18,7 +19,7 @@ type graph struct {
 	nodes  []nv.Node
 	steps  []*function      // by step: that of a launch
 	name   string           // for errors
-	args   []*nv.Args       // by their number, for changes
+	packer                  // for changes
 	native map[int]nv.Graph // by step: what a library wrote of a call
 }
 
@@ -67,7 +68,11 @@ func (g *graph) add(steps []gpu.Step, i int) (err error) {
 	case s.Launch != nil:
 		f := s.Launch.Function.(*function)
 		g.steps[i] = f
-		g.nodes[i], err = d.cuda.AddKernel(g.graph, deps, f.f, dim(s.Launch.Grid), f.block, f.shared, g.fill(f, s.Launch.Args))
+		var a *nv.Args
+		if a, err = g.pack(s.Launch); err == nil {
+			g.nodes[i], err = d.cuda.AddKernel(g.graph, deps, f.f, dim(s.Launch.Grid), f.block, f.shared, a)
+		}
+		runtime.KeepAlive(a)
 	case s.Copy != nil:
 		g.nodes[i], err = d.cuda.AddCopy(g.graph, deps, address(s.Copy.Dst), address(s.Copy.Src), uint64(s.Copy.Bytes), d.ctx)
 	case s.Fill != nil:
@@ -122,16 +127,6 @@ func (g *graph) updateCall(i int, c *gpu.Call) error {
 	return nil
 }
 
-// fill puts arguments into an Args of the graph's.
-func (g *graph) fill(f *function, args []gpu.Arg) *nv.Args {
-	for len(g.args) <= len(args) {
-		g.args = append(g.args, nv.NewArgs(len(g.args)))
-	}
-	a := g.args[len(args)]
-	fill(a, f, args)
-	return a
-}
-
 // capture records what a call of a library starts. The context is current, and the goroutine bound to its thread.
 func (d *device) capture(c *gpu.Call) (nv.Graph, error) {
 	d.capturing.Lock()
@@ -168,7 +163,11 @@ func (g *graph) Update(i int, s gpu.Step) error {
 			err = g.updateCall(i, s.Call)
 		case s.Launch != nil:
 			f := g.steps[i]
-			err = d.cuda.SetKernel(g.exec, g.nodes[i], f.f, dim(s.Launch.Grid), f.block, f.shared, g.fill(f, s.Launch.Args))
+			var a *nv.Args
+			if a, err = g.pack(s.Launch); err == nil {
+				err = d.cuda.SetKernel(g.exec, g.nodes[i], f.f, dim(s.Launch.Grid), f.block, f.shared, a)
+			}
+			runtime.KeepAlive(a)
 		case s.Copy != nil:
 			err = d.cuda.SetCopy(g.exec, g.nodes[i], address(s.Copy.Dst), address(s.Copy.Src), uint64(s.Copy.Bytes), d.ctx)
 		case s.Fill != nil:

@@ -3,19 +3,21 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"unsafe"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
 	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
 // queue is a stream.
 type queue struct {
 	device *device
 	stream nv.Stream
-	args   []*nv.Args // by their number
-	last   string     // what was started last, for the error of a fault that is seen later
+	packer
+	last string // what was started last, for the error of a fault that is seen later
 }
 
 var _ gpu.Queue = (*queue)(nil)
@@ -38,28 +40,71 @@ func (d *device) openQueue() (*queue, error) {
 	return q, err
 }
 
-// launchArgs puts the arguments of a launch into an Args of the queue's.
-func (q *queue) launchArgs(f *function, args []gpu.Arg) (*nv.Args, error) {
-	n := len(args)
-	if n != len(f.buffer) {
-		return nil, fmt.Errorf("cuda: kernel %s: %d arguments, want %d: %w", f.kernel.Name, n, len(f.buffer), core.ErrKernel)
+// packer is memory for arguments, which are copied by what they are given to. One goroutine uses it at a time.
+type packer struct{ args []*nv.Args } // of plain kernels, by their number
+
+// pack puts the arguments of a launch into memory.
+func (p *packer) pack(l *gpu.Launch) (*nv.Args, error) {
+	f, n := l.Function.(*function), len(l.Args)
+	if members := f.kernel.Members; n != len(f.buffer) || len(l.Starts) != members {
+		return nil, fmt.Errorf("cuda: kernel %s: %d arguments, want %d of %d members: %w", f.kernel.Name, n, len(f.buffer), members, core.ErrKernel)
 	}
-	for len(q.args) <= n {
-		q.args = append(q.args, nv.NewArgs(len(q.args)))
+	if f.kernel.Members > 0 {
+		return packMembers(f, l), nil
 	}
-	a := q.args[n]
-	fill(a, f, args)
+	for len(p.args) <= n {
+		p.args = append(p.args, nv.NewArgs(len(p.args)))
+	}
+	a := p.args[n]
+	for i := range l.Args {
+		if f.buffer[i] {
+			a.SetPtr(i, address(l.Args[i].Ref))
+		} else {
+			a.SetBits(i, l.Args[i].Bits)
+		}
+	}
 	return a, nil
 }
 
-func fill(a *nv.Args, f *function, args []gpu.Arg) {
-	for i := range args {
-		if f.buffer[i] {
-			a.SetPtr(i, address(args[i].Ref))
-		} else {
-			a.SetBits(i, args[i].Bits)
+// packMembers is the arguments of a batched kernel: an array for each parameter that members have each, and last where the members
+// start, and end.
+func packMembers(f *function, l *gpu.Launch) *nv.Args {
+	k := f.kernel
+	var bytes []int
+	size := func(p ir.Param) int {
+		if p.IsBuffer() {
+			return 8
+		}
+		return p.Type.Size()
+	}
+	for _, p := range k.Params {
+		n := size(p)
+		if p.Each {
+			n *= k.Members
+		}
+		bytes = append(bytes, n)
+	}
+	a := nv.NewArrays(append(bytes, 4*(k.Members+1))...)
+	at := 0
+	for i, p := range k.Params {
+		n := 1
+		if p.Each {
+			n = k.Members
+		}
+		for m := range n {
+			bits := l.Args[at].Bits
+			if p.IsBuffer() {
+				bits = uint64(address(l.Args[at].Ref))
+			}
+			a.SetElement(i, m, size(p), bits)
+			at++
 		}
 	}
+	for m, start := range l.Starts {
+		a.SetElement(len(k.Params), m, 4, uint64(start))
+	}
+	a.SetElement(len(k.Params), k.Members, 4, uint64(l.Grid[0]))
+	return a
 }
 
 func dim(g [3]int) nv.Dim { return nv.Dim{X: uint32(g[0]), Y: uint32(g[1]), Z: uint32(g[2])} }
@@ -67,7 +112,7 @@ func dim(g [3]int) nv.Dim { return nv.Dim{X: uint32(g[0]), Y: uint32(g[1]), Z: u
 // Launch implements gpu.Queue.
 func (q *queue) Launch(l *gpu.Launch) error {
 	f, d := l.Function.(*function), q.device
-	a, err := q.launchArgs(f, l.Args)
+	a, err := q.pack(l)
 	if err != nil {
 		return err
 	}
@@ -75,6 +120,7 @@ func (q *queue) Launch(l *gpu.Launch) error {
 		err = d.cuda.Launch(q.stream, f.f, dim(l.Grid), f.block, f.shared, a)
 		leave()
 	}
+	runtime.KeepAlive(a)
 	if err != nil {
 		return q.failed("launch of kernel "+f.kernel.Name, err)
 	}

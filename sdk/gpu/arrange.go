@@ -144,8 +144,8 @@ func (b *builder) merge(p *plan) {
 	b.donations(p)
 }
 
-// donations pairs outputs with inputs whose memory they may take, where it is given: of the same type first. Input i
-// is buffer i.
+// donations pairs outputs with inputs whose memory they may take, where it is given: those that the same step reads first, and then those
+// of the same type. So a parameter and what an optimiser keeps of it stay where they are. Input i is buffer i.
 func (b *builder) donations(p *plan) {
 	used := make([]bool, len(p.inputs))
 	for i := range p.inputs {
@@ -155,14 +155,20 @@ func (b *builder) donations(p *plan) {
 	for k := range p.donors {
 		p.donors[k] = none
 	}
-	for _, same := range []bool{true, false} {
+	paired := map[[2]int]bool{} // a step that writes the output reads the input, element by element
+	for _, x := range b.pairs {
+		if out := b.root(x.out); b.buffers[out].first == x.step {
+			paired[[2]int{x.in, out}] = true
+		}
+	}
+	for pass := range 3 {
 		for k, out := range p.made {
 			if p.donors[k] != none {
 				continue
 			}
 			desc := p.outputs[b.buffers[out].index].desc
 			for i, in := range p.inputs {
-				if !used[i] && (in.SameType(desc) || !same && in.Bytes() == desc.Bytes()) && b.gives(i, out) {
+				if !used[i] && (in.SameType(desc) || pass == 2 && in.Bytes() == desc.Bytes()) && b.gives(i, out, pass == 0, paired) {
 					p.donors[k], used[i] = i, true
 					break
 				}
@@ -171,16 +177,16 @@ func (b *builder) donations(p *plan) {
 	}
 }
 
-// gives reports whether an output may take the memory of an input.
-func (b *builder) gives(in, out int) bool {
+// gives reports whether an output may take the memory of an input, in place where it has to.
+func (b *builder) gives(in, out int, inPlace bool, paired map[[2]int]bool) bool {
 	i, o := &b.buffers[in], &b.buffers[out]
 	if i.bytes != o.bytes || o.first == none {
 		return false
 	}
 	if i.last < o.first {
-		return true
+		return !inPlace
 	}
-	return i.last == o.first && slices.ContainsFunc(b.pairs, func(x pair) bool { return x.step == o.first && x.in == in && b.root(x.out) == out })
+	return i.last == o.first && paired[[2]int{in, out}]
 }
 
 // arrange places the temporaries in the scratch memory: the greatest first, each in the smallest gap that is free while it lives.

@@ -69,6 +69,8 @@ type step struct {
 	call *callStep
 	// early says that the step computes constants.
 	early bool
+	// starts is the first block of each member of a batched kernel.
+	starts []int32
 	// group is what the step computes, with others perhaps, and node the first node of it.
 	group *group.Group
 	node  *op.Node
@@ -158,15 +160,24 @@ func (b *builder) group(x *group.Group) error {
 		done, err = b.turned(x)
 	}
 	if !done && err == nil {
-		err = b.lower(x)
-		if parts := b.parts(x); errors.Is(err, core.ErrUnsupported) && len(parts) > 0 {
-			return b.groups(parts)
+		if err = b.lower(x); err != nil {
+			return b.divided(x, err)
 		}
 	}
 	if err != nil {
 		return nodeError(b.node(x), err)
 	}
 	return nil
+}
+
+// divided makes the steps of the parts of a group that there is no kernel for, as err says.
+func (b *builder) divided(x *group.Group, err error) error {
+	if errors.Is(err, core.ErrUnsupported) {
+		if parts := b.parts(x); len(parts) > 0 {
+			return b.groups(parts)
+		}
+	}
+	return nodeError(b.node(x), err)
 }
 
 // nodeError names the node of an error, if it has no name yet.
@@ -241,6 +252,23 @@ func (b *builder) node(x *group.Group) *op.Node {
 
 // lower makes the steps of a group by kernels of our own.
 func (b *builder) lower(x *group.Group) error {
+	l, err := b.lowered(x)
+	if err != nil {
+		return err
+	}
+	return b.work(x, l.work, l.slots, l.early)
+}
+
+// lowered is a group whose kernels are built, with the memory of what they read and write.
+type lowered struct {
+	group *group.Group
+	work  ir.Work
+	slots []arg
+	early bool
+}
+
+// lowered builds the kernels of a group and gives its results their memory.
+func (b *builder) lowered(x *group.Group) (l lowered, err error) {
 	empty := true
 	for _, d := range x.Outputs {
 		empty = empty && d.Shape.Size() == 0
@@ -256,9 +284,8 @@ func (b *builder) lower(x *group.Group) error {
 		for i, id := range x.Inputs {
 			t := b.at[id]
 			if t.buffer != none && !b.takes(x, i, b.g.Desc(id), t) {
-				var err error
 				if t, err = b.packed(x, b.g.Desc(id), t, nil); err != nil {
-					return err
+					return l, err
 				}
 			}
 			in = append(in, template.Operand{Type: b.g.Desc(id).DType, View: t.view})
@@ -267,9 +294,8 @@ func (b *builder) lower(x *group.Group) error {
 		for _, d := range x.Outputs {
 			out = append(out, template.Operand{Type: d.DType, View: contiguous(0, d).view})
 		}
-		var err error
 		if work, err = lower.Group(b.d.target, b.g, x, in, out); err != nil {
-			return err
+			return l, err
 		}
 	}
 	for _, d := range x.Outputs {
@@ -280,7 +306,7 @@ func (b *builder) lower(x *group.Group) error {
 		b.at[d.ID] = t
 		slots = append(slots, b.argOf(t, d.DType))
 	}
-	return b.work(x, work, slots, k == isEarly)
+	return lowered{x, work, slots, k == isEarly}, nil
 }
 
 // packed is a copy of t whose elements lie in row-major order of its axes taken in the order axes (nil: as they are), made for the sake of
@@ -355,14 +381,14 @@ func (b *builder) work(x *group.Group, w ir.Work, slots []arg, early bool) error
 		b.steps, b.kernels = append(b.steps, st), append(b.kernels, l.Kernel)
 	}
 	if len(w.Launches) == 1 {
-		b.inPlace(x, len(b.steps)-1)
+		b.inPlace(x, len(b.steps)-1, nil)
 	}
 	return nil
 }
 
 // inPlace pairs the results of an elementwise group with operands of the same type and shape: a thread reads an element before it
-// writes the one in its place.
-func (b *builder) inPlace(x *group.Group, at int) {
+// writes the one in its place. taken, where it is set, says which buffers others read in the same step.
+func (b *builder) inPlace(x *group.Group, at int, taken func(buffer int) bool) {
 	switch {
 	case x.Kind == group.Elementwise:
 	case x.Kind == group.Single && op.Lookup(b.g.Nodes[x.Anchor].Op).Traits.Has(op.Elementwise):
@@ -378,7 +404,7 @@ func (b *builder) inPlace(x *group.Group, at int) {
 			}
 			to := b.at[d.ID]
 			if t.buffer == none || in.DType.Size() != d.DType.Size() || !in.Shape.Equal(d.Shape) || t.view.Offset != 0 || !slices.Equal(t.view.Strides, to.view.Strides) ||
-				b.buffers[t.buffer].bytes != int64(d.Bytes()) || b.seenTwice(x, id) {
+				b.buffers[t.buffer].bytes != int64(d.Bytes()) || b.seenTwice(x, id) || taken != nil && taken(t.buffer) {
 				continue
 			}
 			b.pairs = append(b.pairs, pair{at, t.buffer, to.buffer})

@@ -110,7 +110,7 @@ func (d *device) build(ctx context.Context, q *queue, p *program.Program, consts
 	for i, desc := range p.Consts {
 		b.constant(desc, consts[i])
 	}
-	if err := b.groups(groups); err != nil {
+	if err := b.batches(groups); err != nil {
 		return nil, err
 	}
 	if q != nil {

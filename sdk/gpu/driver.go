@@ -85,6 +85,7 @@ type Launch struct {
 	Function Function
 	Grid     [3]int
 	Args     []Arg
+	Starts   []int32 // of a batched kernel, as in ir.Launch
 }
 
 // Queue executes in order what it is given. One goroutine at a time calls its methods. All of them only start the work,

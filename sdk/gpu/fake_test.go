@@ -69,7 +69,7 @@ type fakeDevice struct {
 
 func (d *fakeDevice) Target() template.Target {
 	types := dtype.SetOf(dtype.F64, dtype.F32, dtype.F16, dtype.BF16, dtype.I64, dtype.I32, dtype.I16, dtype.I8, dtype.U64, dtype.U32, dtype.U16, dtype.U8, dtype.Bool)
-	return template.Target{Subgroup: 32, Threads: 1024, Shared: 48 << 10, Units: 2, Blocks: 2, Grid: [3]int{1<<31 - 1, 65535, 65535}, Wide: 16,
+	return template.Target{Subgroup: 32, Threads: 1024, Shared: 48 << 10, Units: 2, Blocks: 2, Grid: [3]int{1<<31 - 1, 65535, 65535}, Wide: 16, Params: 4096,
 		Types: types, Math: types, Atomics: dtype.SetOf(dtype.F32, dtype.I32, dtype.U32, dtype.I64, dtype.U64)}
 }
 
@@ -203,7 +203,7 @@ func (q *fakeQueue) Launch(l *Launch) error {
 }
 
 func (q *fakeQueue) launch(l *Launch) error {
-	x := ir.Launch{Kernel: l.Function.Kernel(), Grid: l.Grid, Args: make([]ir.Arg, len(l.Args))}
+	x := ir.Launch{Kernel: l.Function.Kernel(), Grid: l.Grid, Args: make([]ir.Arg, len(l.Args)), Starts: l.Starts}
 	var slots [][]byte
 	for i, a := range l.Args {
 		x.Args[i] = ir.Arg{Slot: i, Bits: a.Bits}

@@ -116,7 +116,7 @@ func (f *frame) add(from int, st *step, locate func(a arg) (slot int, offset int
 		}
 		f.changed = append(f.changed, i)
 	default:
-		s.Launch = &Launch{Function: st.fn, Grid: st.grid, Args: make([]Arg, len(st.args))}
+		s.Launch = &Launch{Function: st.fn, Grid: st.grid, Args: make([]Arg, len(st.args)), Starts: st.starts}
 		for k, a := range st.args {
 			s.Launch.Args[k].Bits = a.bits
 			if a.buffer != none {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 typedef int (*runner)(const char *function, const uint32_t *dims, void **params);
-typedef int (*counter)(const char *function);
+typedef int (*counter)(const char *function, int param); // bytes of a parameter, 0 where there is none, -1 for an unknown function
 static runner run;
 static counter count;
 static int fault;                      // what everything returns once a kernel has failed
@@ -87,7 +87,7 @@ int cuModuleGetFunction(uint64_t *f, const char *module, const char *name) {
 	char *key = malloc(strlen(module) + strlen(name) + 2);
 	sprintf(key, "%s#%s", module, name);
 	*f = (uint64_t)key;
-	return count(key) < 0 ? 500 : fault;
+	return count(key, 0) < 0 ? 500 : fault;
 }
 int cuFuncSetAttribute(uint64_t f, int attribute, int v) { return v > 232448 ? 1 : fault; }
 static int launch(const char *f, const uint32_t *dims, void **params) {
@@ -106,7 +106,7 @@ struct node {
 	enum { KERNEL, COPY, SET } kind;
 	const char *f;
 	uint32_t dims[7];
-	uint64_t args[64];
+	uint64_t args[1024];
 	uint64_t dst, src, bytes;
 	uint32_t value, size;
 };
@@ -126,7 +126,7 @@ struct kernel { const char *f; uint32_t dims[7]; void **params, **extra; uint64_
 static struct node kernel(const struct kernel *k) {
 	struct node x = {.kind = KERNEL, .f = k->f};
 	memcpy(x.dims, k->dims, sizeof x.dims);
-	for (int i = 0; i < count(k->f); i++) x.args[i] = *(uint64_t *)k->params[i];
+	for (int i = 0, at = 0, n; (n = count(k->f, i)) > 0; i++, at += (n + 7) / 8) memcpy(&x.args[at], k->params[i], n);
 	return x;
 }
 struct copy3d { struct side src, dst; uint64_t width, height, depth; };
@@ -155,7 +155,7 @@ int cuGraphLaunch(struct graph *e, uint64_t stream) {
 	for (int i = 0; i < e->n && !fault; i++) {
 		struct node *x = &e->nodes[i];
 		void *params[64];
-		for (int k = 0; k < 64; k++) params[k] = &x->args[k];
+		for (int k = 0, at = 0, n; x->kind == KERNEL && (n = count(x->f, k)) > 0; k++, at += (n + 7) / 8) params[k] = &x->args[at];
 		if (x->kind == KERNEL) launch(x->f, x->dims, params);
 		else if (x->kind == COPY) copy(x->dst, x->src, x->bytes);
 		else fill(x->dst, x->value, x->size, x->bytes);

@@ -196,10 +196,15 @@ var cudaPointers = pointers{
 // gpuMemory prints what CUDA and HIP have in common.
 func gpuMemory(m pointers) func(p *printer, in *ir.Inst) bool {
 	return func(p *printer, in *ir.Inst) bool {
-		switch in.Op {
-		case ir.Block:
+		batched := p.k.Members > 0 && in.Imm == 0
+		switch {
+		case in.Op == ir.Block && batched:
+			p.define(in.Out[0], "i32(blockIdx.x) - starts.of[member]")
+		case in.Op == ir.Blocks && batched:
+			p.define(in.Out[0], "starts.of[member + 1] - starts.of[member]")
+		case in.Op == ir.Block:
 			p.define(in.Out[0], "i32(blockIdx."+components[in.Imm]+")")
-		case ir.Blocks:
+		case in.Op == ir.Blocks:
 			p.define(in.Out[0], "i32(gridDim."+components[in.Imm]+")")
 		default:
 			return fragments(p, in) || m.print(p, in)
@@ -210,21 +215,30 @@ func gpuMemory(m pointers) func(p *printer, in *ir.Inst) bool {
 
 // cudaDeclare prints the head of a kernel: parameters and shared arrays.
 func cudaDeclare(p *printer, symbol string) {
-	var params []string
+	var params, own []string // of the kernel, and of the member that the block belongs to
 	for i, x := range p.k.Params {
-		t := p.typ(x.Type)
+		t, name := p.typ(x.Type), p.param(int32(i))
 		if x.Type == dtype.Bool {
 			t = "u8"
 		}
+		restrict := ""
 		switch {
 		case x.Access == ir.Read:
-			t = "const " + t + "* __restrict__"
+			t, restrict = "const "+t+"*", " __restrict__"
 		case x.IsBuffer():
 			t += "*"
-		default:
+		case !x.Each:
 			t = "const " + t
 		}
-		params = append(params, t+" "+p.param(int32(i)))
+		if x.Each {
+			params = append(params, fmt.Sprintf("CONSTANT Each<%s, %d> %s_each", t, p.k.Members, name))
+			own = append(own, fmt.Sprintf("%s%s const %s = %s_each.of[member];", t, restrict, name, name))
+			continue
+		}
+		params = append(params, t+restrict+" "+name)
+	}
+	if n := p.k.Members; n > 0 {
+		params = append(params, fmt.Sprintf("CONSTANT Each<i32, %d> starts", n+1))
 	}
 	bounds := fmt.Sprint(p.k.Threads)
 	if p.k.Blocks > 0 {
@@ -232,6 +246,12 @@ func cudaDeclare(p *printer, symbol string) {
 	}
 	p.line("extern \"C\" __global__ __launch_bounds__(%s) void %s(%s) {", bounds, symbol, strings.Join(params, ", "))
 	p.depth++
+	if p.k.Members > 0 {
+		p.line("const i32 member = member_of(starts, i32(blockIdx.x));")
+	}
+	for _, s := range own {
+		p.line("%s", s)
+	}
 	dynamic := p.d.Dynamic(p.k) > 0
 	if dynamic {
 		p.line("extern __shared__ __align__(16) u8 shared_bytes[];")

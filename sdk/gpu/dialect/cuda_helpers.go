@@ -9,6 +9,22 @@ typedef float f32; typedef double f64;
 
 // cudaHelpers are in CUDA C++ and PTX of compute capability 8.0.
 var cudaHelpers = []helper{
+	// Each is the arguments of the members of a batched kernel. Parameters that are CONSTANT are read where they are: otherwise an index
+	// that is not constant has each thread copy all of them.
+	{"Each<", `
+template <class T, int N> struct Each { T of[N]; };
+`},
+	{"CONSTANT", `
+#define CONSTANT const __grid_constant__
+`},
+	{"member_of", `
+template <int N> DEVICE i32 member_of(const Each<i32, N>& starts, i32 block) {
+	i32 member = 0, step = 1;
+	while (step < N - 1) step *= 2;
+	for (; step > 0; step /= 2) if (member + step < N - 1 && starts.of[member + step] <= block) member += step;
+	return member;
+}
+`},
 	{"bits_f32", `
 DEVICE f32 bits_f32(u32 x) { return __uint_as_float(x); }
 `},

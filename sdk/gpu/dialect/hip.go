@@ -59,7 +59,14 @@ const hipHeader = `#ifdef __CUDACC_RTC__
 `
 
 // hipHelpers are those of CUDA that have no PTX, and others.
-var hipHelpers = append(pick(cudaHelpers, "bits_f32", "bits_f64", "u32_bits", "u64_bits", "bf16_f32", "atomic_f32", "atomic_f64", "atomic_part"), append([]helper{
+var hipHelpers = append(pick(cudaHelpers, "Each<", "member_of", "bits_f32", "bits_f64", "u32_bits", "u64_bits", "bf16_f32", "atomic_f32", "atomic_f64", "atomic_part"), append([]helper{
+	{"CONSTANT", `
+#ifdef __CUDACC_RTC__
+#define CONSTANT const __grid_constant__
+#else
+#define CONSTANT const
+#endif
+`},
 	{"f16_f32", `
 DEVICE f32 f16_f32(u16 x) { f32 r; FROM_HALF(x, r); return r; }
 `},

@@ -51,6 +51,7 @@ func samples() []sample {
 		{"square_fragments_f16", fragmentsOf(square, 32), hipOnly},
 		{"square_fragments_bf16", fragmentsOf(squareBrain, 32), hipOnly},
 		{"large_shared", largeShared(), "MSL WGSL"},
+		{"batched", batched(), "MSL WGSL"},
 	}
 }
 
@@ -312,6 +313,27 @@ func fragmentsOf(m ir.MMA, subgroup int) *ir.Kernel {
 		b.Store(out, b.Add(i, b.Int(k)), b.SharedLoad(sc, b.Add(i, b.Int(k))))
 	}
 	return b.Kernel()
+}
+
+// batched scales three vectors of their own lengths by one number: what all members share is a plain parameter.
+func batched() *ir.Kernel {
+	b := ir.New("batched", 64)
+	x, y, flags := b.Buffer("x", dtype.F32, ir.Read), b.Buffer("y", dtype.F32, ir.Write), b.Buffer("flags", dtype.Bool, ir.Write)
+	n, scale := b.Scalar("n", dtype.I32), b.Buffer("scale", dtype.F32, ir.Read)
+	half := b.Scalar("half", dtype.F16)
+	b.For(b.Add(b.Mul(b.Block(0), b.Int(64)), b.Thread()), n, 64, func(i ir.Value) {
+		v := b.Mul(b.Load(x, i), b.Load(scale, b.Int(0)))
+		b.Store(y, i, b.Mul(v, b.Cast(dtype.F32, half)))
+		b.Store(flags, b.Int(0), b.Lt(b.Block(0), b.Blocks(0)))
+	})
+	k := b.Kernel()
+	var ls []ir.Launch
+	for m := range 3 {
+		ls = append(ls, ir.Launch{Kernel: k, Grid: [3]int{m + 1, 1, 1}, Args: []ir.Arg{{Slot: 3 * m}, {Slot: 3*m + 1}, {Slot: 3*m + 2},
+			{Bits: uint64(64*m + 50)}, {Slot: 9}, {Bits: uint64(m)}}})
+	}
+	l, _ := ir.Batch(ls)
+	return l.Kernel
 }
 
 // largeShared has more shared memory than a text may declare.

@@ -219,6 +219,9 @@ func metalDeclare(p *printer, symbol string) {
 	if len(p.k.Frags) > 0 {
 		p.fail("the language has no matrix fragments")
 	}
+	if p.k.Members > 0 {
+		p.fail("the language has no parameters of members")
+	}
 	p.line("[[max_total_threads_per_threadgroup(%d)]] kernel void %s(%s) {", p.k.Threads, symbol, strings.Join(params, ", "))
 	for i, x := range p.k.Shared {
 		t := p.typ(x.Type)

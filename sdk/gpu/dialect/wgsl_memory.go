@@ -50,6 +50,9 @@ func wgslWord(t dtype.DType, atomic bool) string {
 func wgslDeclare(p *printer, symbol string) {
 	p.prefix = symbol + "_"
 	p.atomicBuffers, p.atomicShared = wgslArrays(p.k)
+	if p.k.Members > 0 {
+		p.fail("the language has no parameters of members")
+	}
 	bound := 0
 	var scalars []string
 	for i, x := range p.k.Params {

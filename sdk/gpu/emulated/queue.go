@@ -96,20 +96,24 @@ func (q *queue) always(f func() error) error {
 func (q *queue) Launch(l *gpu.Launch) error {
 	d := q.device
 	f, ok := l.Function.(function)
-	if !ok || len(l.Args) != len(f.k.Params) {
-		return fmt.Errorf("emulated: launch of %T with %d arguments", l.Function, len(l.Args))
+	if !ok {
+		return fmt.Errorf("emulated: launch of %T", l.Function)
 	}
-	x := ir.Launch{Kernel: f.k, Grid: l.Grid, Args: make([]ir.Arg, len(l.Args))}
+	params := f.k.Arguments()
+	if len(l.Args) != len(params) {
+		return fmt.Errorf("emulated: kernel %s: %d arguments, want %d", f.k.Name, len(l.Args), len(params))
+	}
+	x := ir.Launch{Kernel: f.k, Grid: l.Grid, Args: make([]ir.Arg, len(l.Args)), Starts: l.Starts}
 	slots := map[*memory]int{}
 	var data [][]byte
 	var bytes []int64
 	for i, a := range l.Args {
-		if !f.k.Params[i].IsBuffer() {
+		if !params[i].IsBuffer() {
 			x.Args[i] = ir.Arg{Bits: a.Bits}
 			continue
 		}
 		if _, err := d.at(a.Ref, 0); err != nil {
-			return fmt.Errorf("kernel %s: %s: %w", f.k.Name, f.k.Params[i].Name, err)
+			return fmt.Errorf("kernel %s: %s: %w", f.k.Name, params[i].Name, err)
 		}
 		m := a.Ref.Memory.(*memory)
 		slot, ok := slots[m]

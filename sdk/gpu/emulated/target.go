@@ -11,13 +11,13 @@ import (
 func Targets() map[string]template.Target {
 	words := dtype.SetOf(dtype.I32, dtype.U32, dtype.F32)
 	mma := []ir.MMA{{M: 16, N: 8, K: 16, Type: dtype.F16}, {M: 16, N: 8, K: 16, Type: dtype.BF16}}
-	cuda := template.Target{Subgroup: 32, Threads: 1024, Shared: 99 << 10, Units: 4, Blocks: 8, Grid: [3]int{1<<31 - 1, 65535, 65535}, Wide: 16,
+	cuda := template.Target{Subgroup: 32, Threads: 1024, Shared: 99 << 10, Units: 4, Blocks: 8, Grid: [3]int{1<<31 - 1, 65535, 65535}, Wide: 16, Params: 4096,
 		Types: dtype.Any, Math: words | dtype.SetOf(dtype.F64, dtype.I64, dtype.U64, dtype.Bool), MMA: mma, Async: true,
 		Atomics: words | dtype.SetOf(dtype.F64, dtype.I64, dtype.U64)}
 	rocm := cuda
 	rocm.Subgroup, rocm.Shared, rocm.MMA, rocm.Async = 64, 64<<10, nil, false
 	metal := cuda
-	metal.Shared, metal.MMA, metal.Async, metal.Blocks, metal.Atomics = 32<<10, nil, false, 4, words
+	metal.Shared, metal.MMA, metal.Async, metal.Blocks, metal.Atomics, metal.Params = 32<<10, nil, false, 4, words, 0
 	metal.Types &^= dtype.SetOf(dtype.F64)
 	metal.Math &^= dtype.SetOf(dtype.F64)
 	web := metal
@@ -29,5 +29,5 @@ func Targets() map[string]template.Target {
 // limits is what a target allows a kernel.
 func limits(t template.Target, o *Options) ir.Limits {
 	return ir.Limits{Threads: t.Threads, Shared: t.Shared, Subgroup: t.Subgroup, Grid: t.Grid, Wide: t.Wide, Types: t.Types, Math: t.Math,
-		Atomics: t.Atomics, MMA: t.MMA, Bytes: o.Largest, Buffers: o.Buffers}
+		Atomics: t.Atomics, MMA: t.MMA, Bytes: o.Largest, Buffers: o.Buffers, Params: t.Params}
 }

@@ -3,6 +3,7 @@ package interp
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -63,6 +64,9 @@ func Run(l ir.Launch, slots [][]byte, o Options) error {
 	if o.Iterations == 0 {
 		o.Iterations = 1 << 20
 	}
+	if l.Kernel.Members > 0 {
+		return members(l, slots, o)
+	}
 	blocks := 1
 	for _, g := range l.Grid {
 		if g < 0 || g > 0 && blocks > (1<<31-1)/g {
@@ -99,6 +103,29 @@ func Run(l ir.Launch, slots [][]byte, o Options) error {
 		return nil
 	}
 	return parallel(l, slots, o, blocks, pick)
+}
+
+// members runs the launches that a batched one stands for, one after the other, in the order that is asked for.
+func members(l ir.Launch, slots [][]byte, o Options) error {
+	if err := l.Kernel.Verify(); err != nil {
+		return err
+	}
+	all, err := l.Members()
+	if err != nil {
+		return fmt.Errorf("kernel %s: %w", l.Kernel.Name, err)
+	}
+	switch o.Order {
+	case Backward:
+		slices.Reverse(all)
+	case Shuffled:
+		rand.New(rand.NewPCG(o.Seed, 1)).Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
+	}
+	for _, x := range all {
+		if err := Run(x, slots, o); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func parallel(l ir.Launch, slots [][]byte, o Options, blocks int, pick func(int) int) error {

@@ -13,6 +13,7 @@ type Limits struct {
 	Subgroup int // the size that subgroups have
 	Grid     [3]int
 	Buffers  int   // buffer parameters of a kernel
+	Params   int   // bytes of the parameters of a kernel
 	Bytes    int64 // of a buffer
 	Wide     int   // bytes of an access
 	// Types is what may be loaded and stored, Math what may be computed with besides bool, Atomics what atomics may change.
@@ -44,7 +45,13 @@ func (e *CheckError) Error() string {
 // from memory, so that indices made of them have to be clamped or guarded.
 //
 // Results of divisions by zero, shifts too far and casts out of range are left to interpretation.
+//
+// A batched launch is in order if each of the launches that it stands for is. That these do not touch what others of them write is left
+// to whoever made it.
 func Check(l Launch, buffers []int64, limits Limits) (err error) {
+	if l.Kernel.Members > 0 {
+		return checkBatch(l, buffers, limits)
+	}
 	c := &checker{k: l.Kernel, l: l, limits: limits, buffers: buffers}
 	defer caught(&err)
 	c.declarations()
@@ -106,9 +113,15 @@ func (c *checker) declarations() {
 	if k.Threads < 1 || k.Threads > 1<<16 || k.Subgroup < 0 || k.Subgroup&(k.Subgroup-1) != 0 {
 		c.fail(nil, "%d threads in subgroups of %d", k.Threads, k.Subgroup)
 	}
+	if k.Members < 0 || k.Members > 1<<16 {
+		c.fail(nil, "%d members", k.Members)
+	}
 	for _, p := range k.Params {
 		if !dtype.Any.Has(p.Type) || p.Access > Read|Write|Atomic {
 			c.fail(nil, "parameter %s: %v %v", p.Name, p.Type, p.Access)
+		}
+		if p.Each && k.Members == 0 {
+			c.fail(nil, "parameter %s is one of each member, and there are none", p.Name)
 		}
 		c.typed(nil, p.Type)
 	}

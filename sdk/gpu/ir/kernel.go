@@ -9,6 +9,9 @@ type Value int32
 type Kernel struct {
 	Name    string
 	Threads int // of a block
+	// Members is how many launches a launch of the kernel stands for, which differ in the arguments of parameters with Each set; 0 is
+	// one. Block and Blocks count within the member that the block belongs to. See Batch.
+	Members int
 	// Blocks is how many blocks should fit on one multiprocessor at a time, a hint to the compiler; 0 gives none.
 	Blocks int
 	// Subgroup is the number of threads in a subgroup that the kernel was built for, 0 if it does not matter.
@@ -37,6 +40,8 @@ type Param struct {
 	Name   string
 	Type   dtype.DType
 	Access Access
+	// Each says that each member of a batched kernel has an argument of its own.
+	Each bool
 }
 
 // IsBuffer reports whether p is a buffer.
@@ -118,7 +123,9 @@ type Inst struct {
 type Launch struct {
 	Kernel *Kernel
 	Grid   [3]int
-	Args   []Arg // one for each parameter
+	Args   []Arg // one for each parameter, or, where Each is set, one for each member, in order
+	// Starts is the first block of each member of a batched kernel. The last member ends with the grid, which has one row.
+	Starts []int32
 }
 
 // Arg is the argument of a parameter.

@@ -20,13 +20,20 @@ func (k *Kernel) String() string {
 	if k.Blocks != 0 {
 		p.printf(" blocks %d", k.Blocks)
 	}
+	if k.Members != 0 {
+		p.printf(" members %d", k.Members)
+	}
 	p.printf("\n")
 	for _, q := range k.Params {
 		if q.IsBuffer() {
-			p.printf("buffer %s %v %v\n", q.Name, q.Type, q.Access)
+			p.printf("buffer %s %v %v", q.Name, q.Type, q.Access)
 		} else {
-			p.printf("scalar %s %v\n", q.Name, q.Type)
+			p.printf("scalar %s %v", q.Name, q.Type)
 		}
+		if q.Each {
+			p.printf(" each")
+		}
+		p.printf("\n")
 	}
 	for _, a := range k.Shared {
 		p.printf("shared %s %v[%d]\n", a.Name, a.Type, a.Len)

@@ -18,6 +18,7 @@ type Target struct {
 	Blocks   int // blocks of 256 threads that one multiprocessor holds
 	Grid     [3]int
 	Wide     int // bytes of the widest access to memory
+	Params   int // most bytes of the parameters of a kernel; 0: there are no batched kernels
 	// Types is the types that kernels may load and store, and Math those that they may compute with.
 	Types, Math dtype.Set
 	MMA         []ir.MMA

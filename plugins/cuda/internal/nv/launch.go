@@ -28,6 +28,35 @@ func NewArgs(n int) *Args {
 	return a
 }
 
+// NewArrays returns arguments of which number i has that many bytes: arrays that are passed by value, all zero.
+func NewArrays(bytes ...int) *Args {
+	n := 0
+	for _, b := range bytes {
+		n += (b + 7) / 8
+	}
+	a := &Args{words: make([]uint64, max(n, 1)), pointers: make([]unsafe.Pointer, len(bytes))}
+	at := 0
+	for i, b := range bytes {
+		a.pointers[i] = unsafe.Pointer(&a.words[min(at, len(a.words)-1)])
+		at += (b + 7) / 8
+	}
+	return a
+}
+
+// SetElement sets element k of an argument that is an array of elements of size bytes, to the low bytes of bits.
+func (a *Args) SetElement(i, k, size int, bits uint64) {
+	switch at := unsafe.Add(a.pointers[i], k*size); size {
+	case 1:
+		*(*uint8)(at) = uint8(bits)
+	case 2:
+		*(*uint16)(at) = uint16(bits)
+	case 4:
+		*(*uint32)(at) = uint32(bits)
+	default:
+		*(*uint64)(at) = bits
+	}
+}
+
 // Len is the number of arguments.
 func (a *Args) Len() int { return len(a.pointers) }
 
