@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
@@ -15,6 +16,7 @@ import (
 type dnn struct {
 	none
 	device *device
+	plans  *plans
 
 	mu     sync.Mutex // guards what follows
 	handle *nv.DNNHandle
@@ -37,8 +39,8 @@ const operandAlign = 16
 const mostWorkspace = 256 << 20
 
 // build makes a plan of what fill puts into a graph: fill returns the tensors of the graph in the order of the call's arguments, and may
-// put scalars into the pack.
-func (l *dnn) build(what string, o nv.PlanOptions, fill func(g *nv.DNNGraph, k *nv.Pack) ([]nv.Tensor, error)) ([]gpu.Candidate, error) {
+// put scalars into the pack. call is the whole call, on which alone the graph and the options depend.
+func (l *dnn) build(what string, call any, o nv.PlanOptions, fill func(g *nv.DNNGraph, k *nv.Pack) ([]nv.Tensor, error)) ([]gpu.Candidate, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := &planned{library: l, what: what}
@@ -52,7 +54,7 @@ func (l *dnn) build(what string, o nv.PlanOptions, fill func(g *nv.DNNGraph, k *
 		g := l.handle.NewGraph()
 		if c.tensors, err = fill(g, &c.pack); err == nil {
 			o.MaxWorkspace = mostWorkspace
-			c.plan, err = g.Build(o)
+			c.plan, err = l.plan(g, fmt.Sprintf("%T %+v", call, call), o)
 		}
 		return errors.Join(err, g.Close())
 	})
@@ -60,6 +62,25 @@ func (l *dnn) build(what string, o nv.PlanOptions, fill func(g *nv.DNNGraph, k *
 		return nil, err
 	}
 	return []gpu.Candidate{c}, nil
+}
+
+// plan loads the plan of a graph, or makes and keeps it. The library is locked.
+func (l *dnn) plan(g *nv.DNNGraph, key string, o nv.PlanOptions) (*nv.Plan, error) {
+	if saved := l.plans.get(key); saved != nil {
+		p, err := l.handle.LoadPlan(saved)
+		if err == nil {
+			return p, nil
+		}
+		l.plans.drop(key)
+	}
+	start := time.Now()
+	p, err := g.Build(o)
+	if err == nil && l.plans != nil && time.Since(start) >= l.plans.slow {
+		if saved, err := p.Save(); err == nil { // there are engines that cannot be saved
+			l.plans.put(key, saved)
+		}
+	}
+	return p, err
 }
 
 // strides are those of a tensor for cuDNN, which wants one of at least 1 for dimensions of one element too.

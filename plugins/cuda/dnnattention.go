@@ -21,7 +21,7 @@ func (l *dnn) Attention(a gpu.Attention) ([]gpu.Candidate, error) {
 	if err != nil {
 		return nil, named(what, err)
 	}
-	return l.build(what, nv.PlanOptions{Forbid: []nv.Note{nv.NoteDownConvert, nv.NoteNondeterministic}}, func(g *nv.DNNGraph, k *nv.Pack) ([]nv.Tensor, error) {
+	return l.build(what, a, nv.PlanOptions{Forbid: []nv.Note{nv.NoteDownConvert, nv.NoteNondeterministic}}, func(g *nv.DNNGraph, k *nv.Pack) ([]nv.Tensor, error) {
 		t := g.Attention(spec)
 		t.SetScalars(k, l.device.libs.DNN, float32(a.Scale))
 		all := []nv.Tensor{t.Q, t.K, t.V, t.O}

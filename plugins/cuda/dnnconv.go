@@ -16,7 +16,7 @@ func (l *dnn) Convolution(c gpu.Convolution) ([]gpu.Candidate, error) {
 	if err != nil {
 		return nil, named(what, err)
 	}
-	return l.build(what, nv.PlanOptions{Forbid: forbidden(c.Type, c.TF32)}, p.fill)
+	return l.build(what, c, nv.PlanOptions{Forbid: forbidden(c.Type, c.TF32)}, p.fill)
 }
 
 // forbidden are the numerical notes of engines that are not used: what rounds more than the type does, and what computes other bits each

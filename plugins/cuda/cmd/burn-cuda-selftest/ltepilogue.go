@@ -49,9 +49,12 @@ func (l *lt) gradient(relu bool) (string, error) {
 	const m, n, k = 128, 128, 64 // rows of the batch, columns, inner
 	f := bf16
 	r := rand.New(rand.NewPCG(9, 10))
-	x, w, bias := quarters(r, m*k, f), quarters(r, k*n, f), quarters(r, n, f)
+	x, w, bias := quarters(r, m*k, f), quarters(r, k*n, f), make([]float64, n)
 	for i := range w {
 		w[i] /= 8
+	}
+	for i := range bias { // odd multiples of 1/256, of 8 bits, beside sums of multiples of 1/128: no value is 0, where the slope of relu is a convention
+		bias[i] = float64(2*r.IntN(256)-255) / 256
 	}
 	forward, backward := nv.EpilogueGeluAuxBias, nv.EpilogueDGeluBGrad
 	if relu {

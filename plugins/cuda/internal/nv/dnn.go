@@ -142,6 +142,7 @@ const (
 	typeDescriptor = 15
 	typeReduction  = 18
 	typeBehavior   = 19
+	typeChar       = 24
 )
 
 // newDescriptor makes a descriptor.

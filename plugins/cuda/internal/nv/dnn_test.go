@@ -2,6 +2,9 @@ package nv
 
 import (
 	"errors"
+	"fmt"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -120,6 +123,38 @@ func TestDNNPlans(t *testing.T) {
 	}
 }
 
+// A saved plan is loaded without asking the heuristics, and runs as it did. What is no plan of this version is refused.
+func TestDNNSaved(t *testing.T) {
+	h, s := dnnStub(t)
+	g, x, _, _, _ := small(h)
+	p, err := g.Build(PlanOptions{Modes: []HeuristicMode{HeuristicB}})
+	require.NoError(t, err)
+	saved, err := p.Save()
+	require.NoError(t, err)
+	require.Equal(t, "cuDNN plan 1: 91400 102 true\n{\"engine\":2}", string(saved))
+	require.NoError(t, errors.Join(p.Close(), g.Close()))
+	s.record()
+	p, err = h.LoadPlan(saved)
+	require.NoError(t, err)
+	require.Equal(t, "5.400 type 0: 36864\n5.405 type 24: {\"engine\":2}\n", s.record())
+	require.Equal(t, [2]int64{102, 3 * 4096}, [2]int64{p.Engine, int64(p.Workspace)})
+	require.True(t, p.NativeGraph)
+	k := &Pack{}
+	k.Set(x, 0x100)
+	require.NoError(t, p.Execute(k, 0))
+	require.Contains(t, s.record(), "execute 9000 engine 2")
+	require.NoError(t, p.Close())
+	for _, text := range []string{"", "cuDNN plan 1: 91400 102 true\n", "cuDNN plan 1: 91401 102 true\n{\"engine\":2}", "cuDNN plan 1: 91400 102 true\n{}", "{\"engine\":2}\n"} {
+		_, err := h.LoadPlan([]byte(text))
+		require.ErrorIs(t, err, ErrUnsupported, "%q", text)
+	}
+	s.set(0, 4)
+	_, err = h.LoadPlan(saved)
+	require.ErrorContains(t, err, "engine 102: cuDNN: cudnnBackendFinalize: engine 2 does not take this")
+	require.Zero(t, h.Open())
+	require.Zero(t, s.objects())
+}
+
 func TestDNNMistakes(t *testing.T) {
 	h, _ := dnnStub(t)
 	g := h.NewGraph()
@@ -141,7 +176,7 @@ func TestDNNAttention(t *testing.T) {
 	for _, causal := range []bool{false, true} {
 		g := h.NewGraph()
 		d := TensorSpec{Type: DNNF16, Dims: []int64{2, 3, 5, 8}, Strides: []int64{120, 8, 24, 1}}
-		spec := AttentionSpec{Q: d, K: d, V: d, O: d, Causal: causal, Statistics: true}
+		spec := AttentionSpec{Q: d, K: d, V: d, O: d, Causal: causal, Statistics: !causal}
 		if causal {
 			spec.Mask = &TensorSpec{Type: DNNF32, Dims: []int64{2, 1, 5, 5}}
 		}
@@ -155,7 +190,16 @@ func TestDNNAttention(t *testing.T) {
 			require.Contains(t, said, "17.902 type 3: 2 1 5 5\n")
 			ops = "<19> <13> <13> <13> <13> <13> <13> <22> <13> <13> <22> <13> <13> <13> <19>"
 		}
-		require.Contains(t, said, "15.801 type 15: "+ops+"\n")
+		require.Contains(t, said, "15.801 type 15: "+ops+"\n", "statistics are computed, wanted or not")
+		stats := "17.902 type 3: 2 3 5 1\n17.903 type 3: 15 5 1 1\n17.906 type 3: %d\n17.900 type 3: 16\n"
+		if spec.Statistics {
+			require.NotContains(t, said, fmt.Sprintf(stats, a.Statistics.ID)+"17.907")
+			require.Contains(t, said, fmt.Sprintf(stats, a.Statistics.ID))
+		} else {
+			require.Zero(t, a.Statistics)
+			require.Equal(t, 4, strings.Count(said, "17.902 type 3: 2 3 5 1\n"), "maximum, sum, its logarithm, statistics")
+			require.Equal(t, 4, len(regexp.MustCompile(`17.902 type 3: 2 3 5 1\n17.903 .*\n17.906 .*\n17.900 .*\n17.907 type 2: true\n`).FindAllString(said, -1)))
+		}
 		k := &Pack{}
 		a.SetScalars(k, h.dnn, 0.25)
 		require.Len(t, k.ids, map[bool]int{false: 1, true: 2}[causal])

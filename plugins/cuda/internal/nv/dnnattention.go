@@ -30,7 +30,8 @@ func (a *AttentionTensors) SetScalars(k *Pack, d *DNN, scale float32) {
 	}
 }
 
-// Attention adds attention as the series of operations that cuDNN recognises in every version 9.
+// Attention adds attention as the series of operations that cuDNN recognises in every version 9. The statistics are part of the
+// series: without them versions 9.14 to 9.26 know no engine, so that they stay within the graph when nobody wants them.
 func (g *DNNGraph) Attention(s AttentionSpec) AttentionTensors {
 	batch, heads, length, size := s.Q.Dims[0], s.Q.Dims[1], s.Q.Dims[2], s.Q.Dims[3]
 	keys := s.K.Dims[2]
@@ -74,11 +75,12 @@ func (g *DNNGraph) Attention(s AttentionSpec) AttentionTensors {
 	pointwise(PwSub, shifted, last, highest)
 	pointwise(PwExp, powers, shifted)
 	g.Reduce(ReduceAdd, DNNF32, powers, sum)
+	log := rows()
+	pointwise(PwLog, log, sum)
+	statistics := g.Tensor(TensorSpec{Type: DNNF32, Dims: []int64{batch, heads, length, 1}, Virtual: !s.Statistics})
+	pointwise(PwAdd, statistics, highest, log)
 	if s.Statistics {
-		log := rows()
-		pointwise(PwLog, log, sum)
-		a.Statistics = g.Tensor(TensorSpec{Type: DNNF32, Dims: []int64{batch, heads, length, 1}})
-		pointwise(PwAdd, a.Statistics, highest, log)
+		a.Statistics = statistics
 	}
 	weights := scores(s.Q.Type)
 	pointwise(PwDiv, weights, powers, sum)

@@ -126,7 +126,7 @@ func (h *DNNHandle) plan(config descriptor, o *PlanOptions) (*Plan, error) {
 		err = p.allowed(o)
 	}
 	if err == nil {
-		err = p.finalize()
+		err = p.finalize(func(d descriptor) error { return h.setDescriptor(d, 401, p.config) })
 	}
 	if err == nil && o.MaxWorkspace != 0 && p.Workspace > o.MaxWorkspace {
 		err = fmt.Errorf("engine %d: workspace: got %d bytes, want at most %d", p.Engine, p.Workspace, o.MaxWorkspace)
@@ -182,14 +182,15 @@ func (p *Plan) allowed(o *PlanOptions) error {
 	return nil
 }
 
-func (p *Plan) finalize() error {
+// finalize makes the plan, which from says what it is made from.
+func (p *Plan) finalize(from func(d descriptor) error) error {
 	h := p.h
 	d, err := h.newDescriptor(kindPlan)
 	if err != nil {
 		return err
 	}
 	p.all = append(p.all, d)
-	if err := errors.Join(h.set(d, 400, typeHandle, 1, unsafe.Pointer(&h.h)), h.setDescriptor(d, 401, p.config)); err != nil {
+	if err := errors.Join(h.set(d, 400, typeHandle, 1, unsafe.Pointer(&h.h)), from(d)); err != nil {
 		return err
 	}
 	if err := h.finalize(d); err != nil {

@@ -108,7 +108,8 @@ const (
 type Epilogue uint32
 
 // Epilogues. Bias is one value for each row of D, which is a column of the row-major result. Gelu is the tanh approximation. Those with
-// Aux write what the backward pass needs: a bit mask for relu, the values before gelu. DRelu and DGelu read it; BGrad sums
+// Aux write what the backward pass needs: a bit mask for relu, the values before gelu. DRelu and DGelu read it; the bit of a value
+// that is exactly 0 is 1, so that DRelu lets the gradient pass there, where PyTorch's relu does not. BGrad sums
 // over the columns of D, BGradA and BGradB over the inner dimension of an operand.
 const (
 	EpilogueNone        Epilogue = 1

@@ -2,6 +2,7 @@
 // 2 code of cudnnBackendExecute; 3 engines that the heuristic of mode A names less; 4 version.
 #include "log.h"
 #include <stdlib.h>
+#include <string.h>
 
 struct descriptor { int kind, finalized, engine; struct descriptor *config, *engineof; };
 static int64_t open_descriptors;
@@ -24,7 +25,8 @@ int cudnnBackendDestroyDescriptor(struct descriptor *d) { free(d); open_descript
 int cudnnBackendSetAttribute(struct descriptor *d, int name, int type, int64_t n, const void *v) {
 	if (d->finalized) return 2000;
 	say("%d.%d type %d:", d->kind, name, type);
-	for (int64_t i = 0; i < n; i++) {
+	if (type == 24) say(" %s", (char *)v);
+	for (int64_t i = 0; i < n && type != 24; i++) {
 		if (type == 15) say(" <%d>", ((struct descriptor **)v)[i]->kind);
 		else if (type == 3 || type == 0 || type == 6) say(" %lld", (long long)((int64_t *)v)[i]);
 		else if (type == 2) say(" %s", ((char *)v)[i] ? "true" : "false");
@@ -35,6 +37,13 @@ int cudnnBackendSetAttribute(struct descriptor *d, int name, int type, int64_t n
 	say("\n");
 	if (d->kind == 4 && name == 200) d->engine = *(int32_t *)v; // the mode
 	if (d->kind == 5 && name == 401) d->config = *(struct descriptor **)v;
+	if (d->kind == 5 && name == 405) {
+		static struct descriptor loaded[8];
+		int engine;
+		if (sscanf(v, "{\"engine\":%d}", &engine) != 1) return 2000;
+		loaded[engine].engine = engine;
+		d->config = &loaded[engine];
+	}
 	return 0;
 }
 int cudnnBackendFinalize(struct descriptor *d) {
@@ -56,6 +65,12 @@ int cudnnBackendGetAttribute(struct descriptor *d, int name, int type, int64_t w
 	if (d->kind == 2 && name == 1301) { *(int64_t *)v = 100 + d->engine; *got = 1; return 0; }
 	if (d->kind == 2 && name == 1303) { *got = d->engine == 0 && setting[1]; if (*got) *(int32_t *)v = setting[1] - 1; return 0; }
 	if (d->kind == 2 && name == 1305) { *got = 1; *(int32_t *)v = 3; return 0; }
+	if (d->kind == 5 && name == 405) {
+		char text[32];
+		*got = snprintf(text, sizeof text, "{\"engine\":%d}", d->config->engine) + 1;
+		if (want >= *got) memcpy(v, text, *got);
+		return 0;
+	}
 	if (d->kind == 5 && name == 402) { *got = 1; *(int64_t *)v = 4096 * (d->config->engine + 1); return 0; }
 	return 3000;
 }

@@ -1,0 +1,52 @@
+package nv
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"unsafe"
+)
+
+// savedPlan is the first line of a saved plan: the version of cuDNN, the engine, and whether it writes itself into a CUDA graph.
+const savedPlan = "cuDNN plan 1: %d %d %t\n"
+
+// planText is the attribute of a plan that holds it as text, with a zero byte behind it.
+const planText = 405
+
+// Save is the plan with the code of its kernels, for LoadPlan. Engines that cannot be saved are ErrUnsupported.
+func (p *Plan) Save() ([]byte, error) {
+	h := p.h
+	n, err := h.get(p.plan, planText, typeChar, 0, nil)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return nil, &Error{Library: dnnName, Call: "save", Kind: ErrUnsupported, Text: "the plan has no text"}
+	}
+	text := make([]byte, n)
+	if n, err = h.get(p.plan, planText, typeChar, n, unsafe.Pointer(&text[0])); err != nil {
+		return nil, err
+	}
+	return append(fmt.Appendf(nil, savedPlan, h.dnn.Version, p.Engine, p.NativeGraph), upToZero(text[:min(n, len(text))])...), nil
+}
+
+// LoadPlan makes a plan of what Save returned, in a few milliseconds where an engine that is compiled takes most of a second. Tensors
+// have the numbers that they had in the graph of the saved plan. Another version of cuDNN, another kind of device and what was not
+// saved are ErrUnsupported. The plan has no Notes.
+func (h *DNNHandle) LoadPlan(saved []byte) (*Plan, error) {
+	p := &Plan{h: h}
+	head, text, _ := bytes.Cut(saved, []byte("\n"))
+	var version int
+	if _, err := fmt.Sscanf(string(head)+"\n", savedPlan, &version, &p.Engine, &p.NativeGraph); err != nil || version != h.dnn.Version || len(text) == 0 {
+		return nil, &Error{Library: dnnName, Call: "load", Kind: ErrUnsupported, Text: "no plan of this version"}
+	}
+	p.NativeGraph = p.NativeGraph && h.dnn.c.populate.there()
+	text = append(text[:len(text):len(text)], 0)
+	err := p.finalize(func(d descriptor) error {
+		return h.set(d, planText, typeChar, len(text), unsafe.Pointer(&text[0]))
+	})
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}

@@ -1,0 +1,123 @@
+package cuda
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// plans keeps plans of cuDNN in files of a folder: an engine of attention is compiled for most of a second, and its plan loaded in a few
+// milliseconds. A file begins with a checksum; one that does not fit, or is another call's, is as good as missing. Several processes may
+// use a folder. A nil plans keeps nothing.
+type plans struct {
+	folder string
+	maker  string        // the library, the driver and the device, all of which plans depend on
+	slow   time.Duration // what takes as long to make is kept
+}
+
+const (
+	planSuffix = ".plan"
+	// graphs changes with the numbers that tensors have in graphs, by which plans know them.
+	graphs = 1
+	// slowPlan is how long the making of a plan takes that is worth a file.
+	slowPlan = 20 * time.Millisecond
+	// mostPlans is how many files are kept: some 40 MB of attention.
+	mostPlans = 512
+)
+
+func newPlans(cache, maker string) *plans {
+	if cache == "" {
+		return nil
+	}
+	return &plans{folder: filepath.Join(cache, "plans"), maker: fmt.Sprintf("graphs %d, %s", graphs, maker), slow: slowPlan}
+}
+
+// name is the whole of what a plan depends on, and file where it is.
+func (p *plans) name(key string) (name []byte, file string) {
+	name = []byte(p.maker + "\n" + key + "\x00")
+	sum := sha256.Sum256(name)
+	return name, filepath.Join(p.folder, hex.EncodeToString(sum[:16])+planSuffix)
+}
+
+// get is the plan that was put under a key, or nil.
+func (p *plans) get(key string) []byte {
+	if p == nil {
+		return nil
+	}
+	name, file := p.name(key)
+	data, err := os.ReadFile(file)
+	if err != nil || len(data) < sha256.Size {
+		return nil
+	}
+	sum, rest := data[:sha256.Size], data[sha256.Size:]
+	if want := sha256.Sum256(rest); !bytes.Equal(sum, want[:]) || !bytes.HasPrefix(rest, name) {
+		return nil
+	}
+	now := time.Now()
+	_ = os.Chtimes(file, now, now) // the oldest are removed first
+	return rest[len(name):]
+}
+
+// put keeps a plan. One that cannot be kept is made again the next time.
+func (p *plans) put(key string, plan []byte) {
+	if p == nil || os.MkdirAll(p.folder, 0o700) != nil {
+		return
+	}
+	name, file := p.name(key)
+	rest := append(name, plan...)
+	sum := sha256.Sum256(rest)
+	f, err := os.CreateTemp(p.folder, "new-*")
+	if err != nil {
+		return
+	}
+	_, err = f.Write(append(sum[:], rest...))
+	if e := f.Close(); err != nil || e != nil || os.Rename(f.Name(), file) != nil {
+		_ = os.Remove(f.Name())
+		return
+	}
+	p.trim()
+}
+
+// drop removes the plan of a key.
+func (p *plans) drop(key string) {
+	if p != nil {
+		_, file := p.name(key)
+		_ = os.Remove(file) // one that stays is refused again
+	}
+}
+
+// trim removes the files that were not used for the longest time, down to mostPlans, and what writers that are gone left behind.
+func (p *plans) trim() {
+	type used struct {
+		file string
+		at   time.Time
+	}
+	var files []used
+	entries, _ := os.ReadDir(p.folder)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		file := filepath.Join(p.folder, e.Name())
+		switch {
+		case filepath.Ext(file) == planSuffix:
+			files = append(files, used{file, info.ModTime()})
+		case time.Since(info.ModTime()) > time.Hour:
+			_ = os.Remove(file)
+		}
+	}
+	if len(files) <= mostPlans {
+		return
+	}
+	slices.SortFunc(files, func(a, b used) int { return cmp.Compare(a.at.UnixNano(), b.at.UnixNano()) })
+	for _, f := range files[:len(files)-mostPlans] {
+		_ = os.Remove(f.file)
+	}
+}
