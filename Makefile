@@ -34,7 +34,7 @@ dist: ## archives of every plugin for every platform in DIST, as a mirror, signe
 test: ## what the README says
 	$(GO) test ./...
 
-LONG := . ./decorators/fusion ./decorators/router ./examples/backends/plain ./plugins/cpu/internal/gemm ./tools/dist
+LONG := . ./decorators/fusion ./decorators/router ./examples/backends/plain ./plugins/cpu/internal/gemm ./sdk/gpu/lower ./sdk/gpu/template ./tools/dist
 long: ## the tests that `make test` leaves out or runs on a sample, but for what conformance and backends run
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m $(LONG)
 

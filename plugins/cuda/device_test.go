@@ -16,7 +16,7 @@ import (
 func open(t testing.TB, options map[string]string) core.Backend {
 	b, err := cuda.New(core.Config{Options: options})
 	if err != nil {
-		t.Skip("there is no NVIDIA device:", err)
+		t.Skipf("no device to run this on: %v", err)
 	}
 	t.Cleanup(func() { require.NoError(t, b.Close()) })
 	return b

@@ -10,6 +10,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/internal/long"
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
@@ -38,6 +39,9 @@ func TestElementwise(t *testing.T) {
 			}
 			for i, d := range types.List() {
 				for k := range 3 {
+					if code == op.Cast && (i+k)%long.Every(3) != 0 { // each is a cast to all types
+						continue
+					}
 					oneNode(t, code, d, shapes[(i*5+k*7)%len(shapes)], uint64(i*100+k))
 				}
 			}

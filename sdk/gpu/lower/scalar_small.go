@@ -89,8 +89,6 @@ func toSmall(b *ir.Builder, from, to dtype.DType, x ir.Value, saturate bool) ir.
 		c = b.Cast(dtype.F32, c)
 	case from == dtype.F64:
 		c = oddNarrow(b, c)
-	case from.IsInt() && wide:
-		c = oddNarrow(b, b.Cast(dtype.F64, c))
 	case from.IsInt():
 		c = oddFloat(b, c)
 	}

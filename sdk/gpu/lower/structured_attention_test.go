@@ -6,6 +6,7 @@ import (
 	"github.com/goburn/burn/conformance/ref"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/internal/long"
 )
 
 // attentionCase is shapes and attributes of an attention.
@@ -46,8 +47,11 @@ func (c attentionCase) trial(t *testing.T, d dtype.DType) trial {
 }
 
 func TestAttention(t *testing.T) {
-	for _, d := range dtype.Floats.List() {
+	for n, d := range dtype.Floats.List() {
 		for i, c := range attentionCases {
+			if (n+i)%long.Every(2) != 0 {
+				continue
+			}
 			c.trial(t, d).run(structuredTargets[i%len(structuredTargets)], 5)
 			if d.Size() == 2 { // those that have matrix instructions
 				c.trial(t, d).run(structuredTargets[0], 5)

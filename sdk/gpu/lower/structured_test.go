@@ -13,6 +13,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/internal/long"
 	"github.com/goburn/burn/sdk/gpu/interp"
 	"github.com/goburn/burn/sdk/gpu/ir"
 	"github.com/goburn/burn/sdk/gpu/template"
@@ -240,16 +241,19 @@ func TestGatherElements(t *testing.T) {
 
 func TestScatter(t *testing.T) {
 	r := source(t.Name())
-	for _, d := range dtype.All() {
+	for n, d := range dtype.All() {
 		for _, mode := range []string{"assign", "add", "mul", "min", "max"} {
 			if d == dtype.Bool && mode != "assign" {
 				continue
 			}
-			for _, c := range []struct {
+			for i, c := range []struct {
 				x, i        []int
 				axis, batch int
 			}{{[]int{5, 7}, []int{3}, 0, 0}, {[]int{5, 8}, []int{20, 2}, 0, 0}, {[]int{3, 4, 33, 4}, []int{3, 31}, 2, 1}, {[]int{4}, nil, 0, 0}, {[]int{1, 3}, []int{77}, 0, 0},
 				{[]int{6, 3}, []int{0}, 0, 0}, {[]int{6, 0}, []int{5}, 0, 0}, {[]int{0, 3}, []int{0}, 0, 0}, {[]int{1025}, []int{1023}, 0, 0}, {[]int{2, 3, 300}, []int{2, 3, 50}, 2, 2}} {
+				if (n+i)%long.Every(2) != 0 {
+					continue
+				}
 				if len(c.i) > 0 && c.i[0] > 1000 && d != dtype.F32 && d != dtype.I8 {
 					continue
 				}
@@ -265,11 +269,14 @@ func TestScatter(t *testing.T) {
 func TestScans(t *testing.T) {
 	r := source(t.Name())
 	for _, code := range []op.Code{op.CumSum, op.CumProd, op.CumMax, op.CumMin} {
-		for _, d := range numbers {
-			for _, c := range []struct {
+		for n, d := range numbers {
+			for i, c := range []struct {
 				x    []int
 				axis int
 			}{{[]int{0}, 0}, {[]int{1}, 0}, {[]int{31}, 0}, {[]int{3, 33}, 1}, {[]int{33, 3}, 0}, {[]int{1023}, 0}, {[]int{2, 1025}, 1}, {[]int{130, 2}, 0}, {[]int{2, 70, 3}, 1}, {[]int{5, 0}, 1}} {
+				if (n+i)%long.Every(2) != 0 {
+					continue
+				}
 				special := code == op.CumMax || code == op.CumMin
 				for _, flags := range [][2]bool{{false, r.IntN(2) == 0}, {true, r.IntN(2) == 0}} {
 					trialOf(t, code, []op.Attr{op.Int("axis", c.axis), op.Flag("exclusive", flags[0]), op.Flag("reverse", flags[1])}, []ref.Tensor{random(r, d, special, c.x...)}).run(structuredTargets[r.IntN(4)], 3)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/internal/long"
 	"github.com/goburn/burn/sdk/gpu/ir"
 	"github.com/goburn/burn/sdk/gpu/template"
 )
@@ -178,6 +179,9 @@ func TestConvolution(t *testing.T) {
 	}
 	for i, c := range cases {
 		for n, last := range []int{0, 7, i % 8} {
+			if (n+i/2)%long.Every(3) != 0 {
+				continue
+			}
 			c.lastImage, c.lastFilter, c.lastOut, c.body = last&1 != 0, last&2 != 0, last&4 != 0, n > 0
 			c.web = n == i%3 && c.typ == dtype.F32
 			t.Run(fmt.Sprintf("%s_%v_%d_%v", c.name, c.typ, last, c.body), func(t *testing.T) { testConvolution(t, c) })

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/internal/long"
 	"github.com/goburn/burn/sdk/gpu/interp"
 	"github.com/goburn/burn/sdk/gpu/ir"
 	"github.com/goburn/burn/sdk/gpu/template"
@@ -375,7 +376,7 @@ func TestProductSplit(t *testing.T) {
 
 // Products of 16-bit floats by matrix instructions: edges, layouts, packing, splitting, batches.
 func TestProductFragments(t *testing.T) {
-	for _, p := range []productCase{
+	for i, p := range []productCase{
 		{m: 128, n: 256, k: 64, units: 1}, {m: 130, n: 264, k: 72, units: 1}, {m: 33, n: 31, k: 40, units: 1}, {m: 16, n: 8, k: 16, units: 1},
 		{m: 129, n: 127, k: 33, units: 1}, {m: 64, n: 64, k: 65, units: 1}, {m: 40, n: 24, k: 1050, units: 132},
 		{m: 72, n: 72, k: 48, units: 1, layoutA: colMajor}, {m: 72, n: 72, k: 48, units: 1, layoutB: colMajor}, {m: 72, n: 72, k: 48, units: 1, layoutA: colMajor, layoutB: colMajor, layoutC: colMajor},
@@ -384,7 +385,10 @@ func TestProductFragments(t *testing.T) {
 		{batch: []int{3}, m: 24, n: 40, k: 32, units: 1, spreadB: []int{0}},
 	} {
 		for _, typ := range []dtype.DType{dtype.F16, dtype.BF16} {
-			for _, body := range []bool{false, true} {
+			for k, body := range []bool{false, true} {
+				if (i+k)%long.Every(2) != 0 {
+					continue
+				}
 				p.a, p.b, p.compute, p.out, p.body = typ, typ, dtype.F32, typ, body
 				if typ == dtype.BF16 && body {
 					p.out = dtype.F32
