@@ -37,6 +37,14 @@ func heads(name string, attrs []op.Attr, mask []int, shape ...int) variant { // 
 	return x
 }
 
+// backward is the gradient of a variant of attention, whose results are given.
+func backward(x variant) variant {
+	q, v := x.in[0], x.in[2]
+	y := dims(q[0], q[1], q[2], v[3])
+	x.in = append(append(x.in[:3:3], y, y), x.in[3:]...)
+	return x
+}
+
 func turning(name string, x, c []int, attrs ...op.Attr) variant {
 	return v(name, shapes(x, c, c), attrs...)
 }
@@ -74,6 +82,16 @@ var selectionPlans = map[op.Code]plan{
 		heads("window", set(op.Int("window", 2)), nil, 1, 1, 1, 5, 6, 3, 3), heads("causal-window", set(op.Int("window", 3), op.Flag("causal", true), op.Int("past", 2)), dims(1, 7), 1, 2, 2, 4, 7, 3, 3),
 		heads("unseen", set(op.Flag("causal", true), op.Int("past", -2)), nil, 1, 2, 2, 4, 4, 3, 3), heads("no-keys", nil, nil, 1, 2, 2, 3, 0, 4, 2), heads("no-queries", nil, nil, 1, 2, 2, 0, 3, 4, 2),
 		heads("no-width", nil, nil, 1, 1, 1, 2, 3, 0, 2), heads("no-batch", nil, nil, 0, 1, 1, 2, 3, 2, 2), heads("long", set(op.Flag("causal", true)), nil, 1, 2, 1, 33, 33, 16, 16).only(dtype.F32, dtype.F64),
+	}},
+	op.AttentionGradient: {variants: []variant{
+		backward(heads("plain", nil, nil, 2, 2, 2, 3, 4, 5, 3)), backward(heads("causal", set(op.Flag("causal", true)), nil, 1, 2, 2, 4, 4, 3, 3)),
+		backward(heads("grouped", nil, nil, 2, 6, 2, 3, 3, 4, 2)), backward(heads("past", set(op.Flag("causal", true), op.Int("past", 3)), nil, 1, 4, 1, 2, 5, 4, 4)),
+		backward(heads("mask", set(op.Float("scale", 0.7)), dims(2, 3, 1, 5), 2, 3, 3, 4, 5, 3, 3)), backward(heads("mask-rank0", nil, dims(), 1, 2, 2, 3, 3, 3, 3)),
+		backward(heads("softcap", set(op.Float("softcap", 0.5)), nil, 1, 2, 1, 3, 4, 8, 2)), backward(heads("window", set(op.Int("window", 2)), nil, 1, 1, 1, 5, 6, 3, 3)),
+		backward(heads("causal-window", set(op.Int("window", 3), op.Flag("causal", true), op.Int("past", 2)), dims(1, 7), 1, 2, 2, 4, 7, 3, 3)),
+		backward(heads("unseen", set(op.Flag("causal", true), op.Int("past", -2)), nil, 1, 2, 2, 4, 4, 3, 3)), backward(heads("no-keys", nil, nil, 1, 2, 2, 3, 0, 4, 2)),
+		backward(heads("no-queries", nil, nil, 1, 2, 2, 0, 3, 4, 2)), backward(heads("no-width", nil, nil, 1, 1, 1, 2, 3, 0, 2)), backward(heads("no-values", nil, nil, 1, 1, 1, 2, 3, 2, 0)),
+		backward(heads("no-batch", nil, nil, 0, 1, 1, 2, 3, 2, 2)), backward(heads("long", set(op.Flag("causal", true)), nil, 1, 2, 1, 33, 33, 16, 16)).only(dtype.F32, dtype.F64),
 	}},
 	op.CacheWrite: {variants: []variant{
 		v("rows", shapes(dims(5, 3), dims(), dims(2, 3)), op.Int("axis", 0)).domain(1, op.Domain{Lo: 1, Hi: 3}), v("middle", shapes(dims(2, 6, 3), dims(), dims(2, 1, 3)), op.Int("axis", 1)).domain(1, op.Domain{Lo: 5, Hi: 5}),

@@ -5,6 +5,7 @@ import (
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/tensor"
 )
 
@@ -60,7 +61,8 @@ func (a *scores) attend(m *temps, q, k, v *tensor.Tensor, o AttendOptions, past 
 	var y *tensor.Tensor
 	mask, drop := o.mask(m), a.Dropout > 0 && !a.inference
 	added := mask != nil && mask.DType().IsFloat()
-	if a.Quiet || drop || !a.inference && !added { // in training the gradient of softmax is the cheaper one
+	// In training, on a device that does not compute the gradient of attention, that of softmax is the cheaper one.
+	if a.Quiet || drop || !a.inference && !added && !q.Device().Claims(op.AttentionGradient, q.DType()) {
 		y = a.explicit(m, q, k, v, mask, o.Causal, past)
 	} else {
 		y = m.of(q.Attention(k, v, tensor.AttentionOptions{Mask: mask, Causal: o.Causal, Past: past}))

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
 )
@@ -128,6 +129,14 @@ func (d *Device) NewStream(ctx context.Context) (*Device, error) {
 		return nil, fmt.Errorf("tensor: open a stream on %s: %w", d, err)
 	}
 	return &Device{queue: d.dev.newQueue(s)}, nil
+}
+
+// Claims reports whether the device computes op c with a first operand of type dt itself. What it does not claim is computed all the
+// same, through the op's decomposition.
+func (d *Device) Claims(c op.Code, dt dtype.DType) bool {
+	row, caps := op.Lookup(c), d.dev.core.Capabilities()
+	claim, ok := caps.Ops[row.Name]
+	return ok && claim.Version == row.Version && (len(claim.Operands) == 0 || claim.Operands[0].Has(dt))
 }
 
 // String is the name the device was opened by, transport and index included.

@@ -8,30 +8,36 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// scores gives the score of each key for query i of head h; -Inf for keys that are not seen.
-func scores(n *op.Node, in []Tensor, b, h, i int) []float64 {
-	q, k := in[0].Desc.Shape, in[1].Desc.Shape
-	scale := n.Attrs.Float("scale")
-	if scale == 0 {
-		scale = 1 / math.Sqrt(float64(max(1, q[3])))
+// scoreScale is the factor of the scores.
+func scoreScale(n *op.Node, q Tensor) float64 {
+	if scale := n.Attrs.Float("scale"); scale != 0 {
+		return scale
 	}
-	var out []float64
+	return 1 / math.Sqrt(float64(max(1, q.Desc.Shape[3])))
+}
+
+// scores gives the score of each key for query i of head h, -Inf for keys that are not seen, and its slope: the derivative with
+// respect to the scaled product. mask is one or none.
+func scores(n *op.Node, in, mask []Tensor, b, h, i int) (out, slopes []float64) {
+	q, k := in[0].Desc.Shape, in[1].Desc.Shape
+	scale := scoreScale(n, in[0])
 	for j := range k[2] {
 		var dot accumulator
 		for d := range q[3] {
 			dot.add(in[0].F[at(q, []int{b, h, i, d})] * scale * in[1].F[at(k, []int{b, h / (q[1] / k[1]), j, d})])
 		}
-		s := dot.value()
+		s, slope := dot.value(), 1.0
 		if c := n.Attrs.Float("softcap"); c != 0 {
-			s = c * math.Tanh(s/c)
+			u := math.Tanh(s / c)
+			s, slope = c*u, 1-u*u
 		}
 		seen := true
-		if len(in) > 3 {
-			p := stretched(in[3].Desc.Shape, []int{b, h, i, j})
-			if in[3].Desc.DType == dtype.Bool {
-				seen = in[3].I[p] != 0
+		for _, m := range mask {
+			p := stretched(m.Desc.Shape, []int{b, h, i, j})
+			if m.Desc.DType == dtype.Bool {
+				seen = m.I[p] != 0
 			} else {
-				s += in[3].F[p]
+				s += m.F[p]
 			}
 		}
 		ahead := j - (i + n.Attrs.Int("past"))
@@ -39,9 +45,68 @@ func scores(n *op.Node, in []Tensor, b, h, i int) []float64 {
 		if n.Attrs.Bool("causal") && ahead > 0 || w > 0 && (ahead >= w || -ahead >= w) || !seen {
 			s = math.Inf(-1)
 		}
-		out = append(out, s)
+		out, slopes = append(out, s), append(slopes, slope)
 	}
-	return out
+	return out, slopes
+}
+
+// weigh makes scores the weights of the values, all of them 0 where no key is seen.
+func weigh(scores []float64) {
+	top := greatest.f(scores)
+	if math.IsInf(top, -1) {
+		clear(scores)
+		return
+	}
+	var sum accumulator
+	for _, score := range scores {
+		sum.add(math.Exp(score - top))
+	}
+	for j, score := range scores {
+		scores[j] = math.Exp(score-top) / sum.value()
+	}
+}
+
+// attentionGradient goes through the queries, each of which adds to the gradients of the keys that it sees.
+func attentionGradient(n *op.Node, in []Tensor) ([]Tensor, error) {
+	q, k, v := in[0].Desc.Shape, in[1].Desc.Shape, in[2].Desc.Shape
+	y, dy, scale := in[3], in[4], scoreScale(n, in[0])
+	out := make([]Tensor, 3)
+	sums := make([][]accumulator, 3)
+	for r := range out {
+		out[r] = Zeros(n.Outputs[r])
+		sums[r] = make([]accumulator, n.Outputs[r].Shape.Size())
+	}
+	each(q[:3], func(_ int, idx []int) {
+		b, h, i := idx[0], idx[1], idx[2]
+		from := h / (q[1] / k[1])
+		p, slopes := scores(n, in, in[5:], b, h, i)
+		weigh(p)
+		var mean accumulator // of the gradients of the weights
+		for e := range v[3] {
+			at := at(y.Desc.Shape, []int{b, h, i, e})
+			mean.add(dy.F[at] * y.F[at])
+		}
+		for j, weight := range p {
+			var dp accumulator
+			for e := range v[3] {
+				g, to := dy.F[at(dy.Desc.Shape, []int{b, h, i, e})], at(v, []int{b, from, j, e})
+				dp.add(g * in[2].F[to])
+				sums[2][to].add(weight * g)
+			}
+			ds := weight * (dp.value() - mean.value()) * slopes[j] * scale
+			for d := range q[3] {
+				x, to := at(q, []int{b, h, i, d}), at(k, []int{b, from, j, d})
+				sums[0][x].add(ds * in[1].F[to])
+				sums[1][to].add(ds * in[0].F[x])
+			}
+		}
+	})
+	for r := range out {
+		for i := range sums[r] {
+			out[r].F[i] = sums[r][i].value()
+		}
+	}
+	return out, nil
 }
 
 var attentionKernels = map[op.Code]kernel{
@@ -49,25 +114,19 @@ var attentionKernels = map[op.Code]kernel{
 		out, s := Zeros(n.Outputs[0]), n.Outputs[0].Shape
 		v := in[2].Desc.Shape
 		each(s[:3], func(_ int, idx []int) {
-			y := scores(n, in, idx[0], idx[1], idx[2])
-			top := greatest.f(y)
-			if math.IsInf(top, -1) {
-				return // no key is seen
-			}
-			var sum accumulator
-			for _, score := range y {
-				sum.add(math.Exp(score - top))
-			}
+			p, _ := scores(n, in, in[3:], idx[0], idx[1], idx[2])
+			weigh(p)
 			for e := range s[3] {
 				var mean accumulator
-				for j, score := range y {
-					mean.add(math.Exp(score-top) / sum.value() * in[2].F[at(v, []int{idx[0], idx[1] / (s[1] / v[1]), j, e})])
+				for j, weight := range p {
+					mean.add(weight * in[2].F[at(v, []int{idx[0], idx[1] / (s[1] / v[1]), j, e})])
 				}
 				out.F[at(s, append(slices.Clone(idx), e))] = mean.value()
 			}
 		})
 		return out
 	}),
+	op.AttentionGradient: attentionGradient,
 	op.CacheWrite: func(n *op.Node, in []Tensor) ([]Tensor, error) {
 		out, s, axis := in[0].Clone(), in[0].Desc.Shape, n.Attrs.Int("axis")
 		var err error

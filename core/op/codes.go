@@ -304,5 +304,8 @@ const (
 	QLinearMatMul
 	QLinearConv
 
+	// composite: gradients
+	AttentionGradient
+
 	endOfTable
 )

@@ -16,10 +16,14 @@ func Flops(n *Node, in []Desc) int64 {
 	case Conv, ConvInteger:
 		channels := int64(in[1].Shape[0]) // of the result
 		return 2 * size(n.Outputs[0]) * size(in[1]) / max(1, channels)
-	case Attention:
+	case Attention, AttentionGradient:
 		q, k, v := in[0].Shape, in[1].Shape, in[2].Shape
 		queries, keys := size(in[0])/int64(max(1, q[len(q)-1])), int64(k[len(k)-2])
-		return 2 * queries * keys * int64(q[len(q)-1]+v[len(v)-1])
+		each := q[len(q)-1] + v[len(v)-1]
+		if n.Op == AttentionGradient {
+			each += 2*q[len(q)-1] + v[len(v)-1] // scores and their gradient, and the three results
+		}
+		return 2 * queries * keys * int64(each)
 	}
 	return 0
 }

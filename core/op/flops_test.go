@@ -20,7 +20,9 @@ func TestFlops(t *testing.T) {
 		"matmul":            {MatMul, []Desc{f(5, 2, 3), f(5, 3, 4)}, nil, 2 * 5 * 2 * 3 * 4},
 		"matmul transposed": {MatMul, []Desc{f(3, 2), f(3, 4)}, []Attr{Flag("transpose_a", true)}, 2 * 2 * 3 * 4},
 		"attention":         {Attention, []Desc{f(2, 4, 3, 8), f(2, 4, 5, 8), f(2, 4, 5, 6)}, nil, 2 * 2 * 4 * 3 * 5 * (8 + 6)},
-		"add":               {Add, []Desc{f(3), f(3)}, nil, 0},
+		"attention gradient": {AttentionGradient, []Desc{f(2, 4, 3, 8), f(2, 4, 5, 8), f(2, 4, 5, 6), f(2, 4, 3, 6), f(2, 4, 3, 6)}, nil,
+			2 * 2 * 4 * 3 * 5 * (8 + 6 + 8 + 8 + 6)},
+		"add": {Add, []Desc{f(3), f(3)}, nil, 0},
 	} {
 		n, err := New(c.op, c.in, c.attrs...)
 		require.NoError(t, err, name)

@@ -9,7 +9,8 @@ import (
 )
 
 var attentionRules = map[Code]Decomposition{
-	Attention: wideOne(attend),
+	Attention:         wideOne(attend),
+	AttentionGradient: inWide(attendBack),
 	CacheWrite: elementwise(func(b *Builder, in []Desc, a Attrs) Desc {
 		cache, position, update, axis := in[0], in[1], in[2], a.Int("axis")
 		n, batch := update.Shape[axis], len(position.Shape)
@@ -70,44 +71,81 @@ func pairOf(b *Builder, x Desc, last, r int, interleaved bool, which int) Desc {
 }
 
 func attend(b *Builder, in []Desc, a Attrs) Desc {
-	q, k, v := in[0], in[1], in[2]
-	batch, heads, s, d := q.Shape[0], q.Shape[1], q.Shape[2], q.Shape[3]
-	shared, t, e := k.Shape[1], k.Shape[2], v.Shape[3]
+	q, v := in[0].Shape, in[2].Shape
+	batch, heads, s, shared, t, e := q[0], q[1], q[2], v[1], v[2], v[3]
 	if out := shape.Of(batch, heads, s, e); out.Size() == 0 { // products of its dimensions may be out of range
-		return b.FullInt(q.DType, 0, out)
+		return b.FullInt(in[0].DType, 0, out)
 	}
-	scale := a.Float("scale")
-	if scale == 0 {
-		scale = 1 / math.Sqrt(float64(max(1, d)))
+	w := weightsOf(b, in[0], in[1], in[3:], a)
+	p := b.Reshape(w.p, shape.Of(batch, shared, heads/shared*s, t))
+	return b.Reshape(b.Do(MatMul, p, in[2]), shape.Of(batch, heads, s, e))
+}
+
+func attendBack(b *Builder, in []Desc, a Attrs) []Desc {
+	q, k, v, y, dy := in[0], in[1], in[2], in[3], in[4]
+	batch, heads, s, shared, t, e := q.Shape[0], q.Shape[1], q.Shape[2], v.Shape[1], v.Shape[2], v.Shape[3]
+	if shape.Of(batch, heads, s, t).Size() == 0 { // no query sees a key
+		return emptied([]Desc{q, k, v})(b, nil, a)
 	}
-	q = b.Reshape(b.Do(Mul, q, b.Like(q, scale)), shape.Of(batch, shared, heads/shared*s, d)) // the queries of one key head
-	y := b.Reshape(b.With(MatMul, []Desc{q, k}, Flag("transpose_b", true)), shape.Of(batch, heads, s, t))
+	w := weightsOf(b, q, k, in[5:], a)
+	rows := heads / shared * s // queries of one key head
+	each := func(x Desc, n int) Desc { return b.Reshape(x, shape.Of(batch, shared, rows, n)) }
+	grad := each(dy, e)
+	dp := b.Reshape(b.With(MatMul, []Desc{grad, v}, Flag("transpose_b", true)), shape.Of(batch, heads, s, t))
+	ds := b.Do(Mul, w.p, b.Do(Sub, dp, b.Reduce(Sum, b.Do(Mul, dy, y), true, 3)))
+	if w.tanh.Shape != nil {
+		ds = b.Do(Mul, ds, b.Do(Sub, b.Like(ds, 1), b.Do(Mul, w.tanh, w.tanh)))
+	}
+	ds = each(ds, t)
+	dq := b.Reshape(b.Do(MatMul, ds, k), q.Shape)
+	return []Desc{b.Do(Mul, dq, b.Like(dq, w.scale)), b.With(MatMul, []Desc{ds, w.q}, Flag("transpose_a", true)),
+		b.With(MatMul, []Desc{each(w.p, t), grad}, Flag("transpose_a", true))}
+}
+
+// weights are what attention makes of queries and keys.
+type weights struct {
+	q     Desc    // scaled, [B, H, Hq/H·S, D]
+	p     Desc    // of the values, [B, Hq, S, T]; a query that sees no key has zeros
+	tanh  Desc    // of the scores over the softcap, if there is one
+	scale float64 // of the products
+}
+
+// weightsOf makes them of operands that are wide; mask is one or none.
+func weightsOf(b *Builder, q, k Desc, mask []Desc, a Attrs) weights {
+	batch, heads, s, d := q.Shape[0], q.Shape[1], q.Shape[2], q.Shape[3]
+	shared, t := k.Shape[1], k.Shape[2]
+	w := weights{scale: a.Float("scale")}
+	if w.scale == 0 {
+		w.scale = 1 / math.Sqrt(float64(max(1, d)))
+	}
+	w.q = b.Reshape(b.Do(Mul, q, b.Like(q, w.scale)), shape.Of(batch, shared, heads/shared*s, d)) // the queries of one key head
+	y := b.Reshape(b.With(MatMul, []Desc{w.q, k}, Flag("transpose_b", true)), shape.Of(batch, heads, s, t))
 	if c := a.Float("softcap"); c != 0 {
 		top := b.Like(y, c)
-		y = b.Do(Mul, b.Do(Tanh, b.Do(Div, y, top)), top)
+		w.tanh = b.Do(Tanh, b.Do(Div, y, top))
+		y = b.Do(Mul, w.tanh, top)
 	}
 	low := b.Bound(y.DType, Lowest(y.DType))
-	if len(in) > 3 {
-		if in[3].DType == dtype.Bool {
-			y = b.Do(Where, in[3], y, low)
+	for _, m := range mask {
+		if m.DType == dtype.Bool {
+			y = b.Do(Where, m, y, low)
 		} else {
-			y = b.Do(Add, y, b.Cast(in[3], y.DType))
+			y = b.Do(Add, y, b.Cast(m, y.DType))
 		}
 	}
-	if w := a.Int("window"); w > 0 || a.Bool("causal") {
+	if near := a.Int("window"); near > 0 || a.Bool("causal") {
 		at := b.All(Iota, nil, Type("dtype", dtype.I64), Ints("shape", s, 1))[0]
 		ahead := b.Do(Sub, b.All(Iota, nil, Type("dtype", dtype.I64), Ints("shape", t))[0], b.Do(Add, at, b.FullInt(dtype.I64, int64(a.Int("past")), nil)))
 		if a.Bool("causal") {
 			y = b.Do(Where, b.Do(LessEqual, ahead, b.FullInt(dtype.I64, 0, nil)), y, low)
 		}
-		if w > 0 {
-			y = b.Do(Where, b.Do(Less, b.Do(Abs, ahead), b.FullInt(dtype.I64, int64(w), nil)), y, low)
+		if near > 0 {
+			y = b.Do(Where, b.Do(Less, b.Do(Abs, ahead), b.FullInt(dtype.I64, int64(near), nil)), y, low)
 		}
 	}
 	top := b.Reduce(ReduceMax, y, true, 3)
 	p := b.Do(Exp, b.Do(Sub, y, b.Do(Where, b.Do(Equal, top, low), b.Like(top, 0), top)))
 	sum := b.Reduce(Sum, p, true, 3)
-	p = b.Do(Div, p, b.Do(Where, b.Do(Equal, sum, b.Like(sum, 0)), b.Like(sum, 1), sum))
-	p = b.Reshape(p, shape.Of(batch, shared, heads/shared*s, t))
-	return b.Reshape(b.Do(MatMul, p, v), shape.Of(batch, heads, s, e))
+	w.p = b.Do(Div, p, b.Do(Where, b.Do(Equal, sum, b.Like(sum, 0)), b.Like(sum, 1), sum))
+	return w
 }

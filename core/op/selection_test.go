@@ -9,6 +9,12 @@ func rnn(t, batch, inputs, hidden, dirs int) []op.Desc {
 	return ins(f(t, batch, inputs), f(dirs, hidden, inputs), f(dirs, hidden, hidden), f(dirs, hidden), f(dirs, batch, hidden))
 }
 
+// backward is the operands of the gradient of attention of q to k and v.
+func backward(q, k, v op.Desc) []op.Desc {
+	y := f(q.Shape[0], q.Shape[1], q.Shape[2], v.Shape[3])
+	return ins(q, k, v, y, y)
+}
+
 func init() {
 	most := func(n int) []op.Attr { return with(op.Int("max_output", n)) }
 	write := func(c, p, u op.Desc) []op.Desc { return ins(c, p, u) }
@@ -22,6 +28,13 @@ func init() {
 		{op.Attention, "C3", ins(f(1, 3, 3, 4), f(1, 2, 3, 4), f(1, 2, 3, 4)), nil, op.ErrShape}, {op.Attention, "C3", ins(f(1, 3, 3, 4), f(1, 0, 3, 4), f(1, 0, 3, 4)), nil, op.ErrShape},
 		{op.Attention, "C4", ins(f(1, 1, 3, 4), f(1, 1, 3, 4), f(1, 1, 3, 4), f(2)), nil, op.ErrShape},
 		{op.Attention, "C5", ins(f(1, 1, 3, 4), f(1, 1, 3, 4), f(1, 1, 3, 4)), with(op.Int("window", -1)), op.ErrAttr}, {op.Attention, "C5", ins(f(1, 1, 3, 4), f(1, 1, 3, 4), f(1, 1, 3, 4)), with(op.Int("past", 1<<60)), op.ErrAttr},
+		{op.AttentionGradient, "C1", ins(f(2, 3, 4), f(2, 3, 4), f(2, 3, 4), f(2, 3, 4), f(2, 3, 4)), nil, op.ErrShape},
+		{op.AttentionGradient, "C2", backward(f(1, 2, 3, 4), f(1, 2, 3, 5), f(1, 2, 3, 4)), nil, op.ErrShape},
+		{op.AttentionGradient, "C3", backward(f(1, 3, 3, 4), f(1, 2, 3, 4), f(1, 2, 3, 4)), nil, op.ErrShape},
+		{op.AttentionGradient, "C4", append(backward(f(1, 1, 3, 4), f(1, 1, 3, 4), f(1, 1, 3, 4)), f(2)), nil, op.ErrShape},
+		{op.AttentionGradient, "C5", backward(f(1, 1, 3, 4), f(1, 1, 3, 4), f(1, 1, 3, 4)), with(op.Int("window", -1)), op.ErrAttr},
+		{op.AttentionGradient, "C6", ins(f(1, 1, 3, 4), f(1, 1, 3, 4), f(1, 1, 3, 4), f(1, 1, 3, 5), f(1, 1, 3, 4)), nil, op.ErrShape},
+		{op.AttentionGradient, "C6", ins(f(1, 1, 3, 4), f(1, 1, 3, 4), f(1, 1, 3, 4), f(1, 1, 3, 4), f(1, 3, 4)), nil, op.ErrShape},
 		{op.CacheWrite, "C1", write(f(3), i(), f(1)), axis(1), op.ErrShape}, {op.CacheWrite, "C2", write(f(3, 4), i(), f(3, 5)), axis(1), op.ErrShape},
 		{op.CacheWrite, "C2", write(f(3, 4), i(), f(2, 4)), axis(1), op.ErrShape}, {op.CacheWrite, "C3", write(f(3, 4), i(3), f(1, 4)), axis(0), op.ErrShape}, {op.CacheWrite, "C3", write(f(3, 4), i(2), f(3, 1)), axis(1), op.ErrShape},
 		{op.RotaryEmbedding, "C1", ins(f(), f(1), f(1)), nil, op.ErrShape}, {op.RotaryEmbedding, "C2", ins(f(2, 4), f(2, 2), f(2)), nil, op.ErrShape},
@@ -40,6 +53,10 @@ func init() {
 		{op.Attention, ins(f(2, 4, 3, 5), f(2, 2, 4, 5), f(2, 2, 4, 3)), with(causal, op.Int("past", 1))}, {op.Attention, ins(f(1, 2, 3, 5), f(1, 2, 4, 5), f(1, 2, 4, 3), b(3, 4)), with(op.Float("softcap", 2))},
 		{op.Attention, ins(f(1, 2, 3, 5), f(1, 2, 4, 5), f(1, 2, 4, 3), f(2, 1, 4)), with(op.Int("window", 2), op.Float("scale", 0.3))}, {op.Attention, ins(f(1, 2, 3, 5), f(1, 2, 0, 5), f(1, 2, 0, 3)), nil},
 		{op.Attention, ins(f(1, 2, 3, 5), f(1, 2, 4, 5), f(1, 2, 4, 3)), with(causal, op.Int("past", -2))}, {op.Attention, ins(f(1, 2, 2, 0), f(1, 2, 3, 0), f(1, 2, 3, 2)), nil},
+		{op.AttentionGradient, backward(f(2, 4, 3, 5), f(2, 2, 4, 5), f(2, 2, 4, 3)), with(causal, op.Int("past", 1))},
+		{op.AttentionGradient, append(backward(f(1, 2, 3, 5), f(1, 2, 4, 5), f(1, 2, 4, 3)), b(3, 4)), with(op.Float("softcap", 2))},
+		{op.AttentionGradient, append(backward(f(1, 2, 3, 5), f(1, 2, 4, 5), f(1, 2, 4, 3)), f(2, 1, 4)), with(op.Int("window", 2), op.Float("scale", 0.3))},
+		{op.AttentionGradient, backward(f(1, 2, 3, 5), f(1, 2, 0, 5), f(1, 2, 0, 3)), nil}, {op.AttentionGradient, backward(f(1, 2, 2, 0), f(1, 2, 3, 0), f(1, 2, 3, 2)), nil},
 		{op.CacheWrite, write(f(2, 5, 3), i(), f(2, 2, 3)), axis(1)}, {op.CacheWrite, write(f(2, 3, 5), i(2), f(2, 3, 2)), axis(2)}, {op.CacheWrite, write(f(4), i(), f(0)), axis(0)},
 		{op.RotaryEmbedding, ins(f(2, 3, 6), f(3, 2), f(3, 2)), nil}, {op.RotaryEmbedding, ins(f(2, 3, 6), f(3, 3), f(3, 3)), with(op.Flag("interleaved", true))},
 		{op.RotaryEmbedding, ins(f(1, 2, 1, 1, 1, 2, 3, 7), f(2), f(2)), with(op.Flag("interleaved", true))},
@@ -50,6 +67,7 @@ func init() {
 		{op.NonZero, ins(f(2, 3)), nil, ins(i(6, 2), i())}, {op.NonZero, ins(f()), nil, ins(i(1, 0), i())}, {op.Compress, ins(b(2, 3), b(3)), axis(1), ins(b(2, 3), i())},
 		{op.Unique, ins(f(5)), nil, ins(f(5), i(5), i(5), i(5), i())}, {op.NMS, ins(f(9, 4), f(9)), most(3), ins(i(3), i())},
 		{op.Attention, ins(f(2, 6, 3, 4), f(2, 2, 5, 4), f(2, 2, 5, 7), b(6, 3, 1)), nil, ins(f(2, 6, 3, 7))}, {op.Embedding, ins(f(9, 4), i(2, 3)), nil, ins(f(2, 3, 4))},
+		{op.AttentionGradient, backward(f(2, 6, 3, 4), f(2, 2, 5, 4), f(2, 2, 5, 7)), nil, ins(f(2, 6, 3, 4), f(2, 2, 5, 4), f(2, 2, 5, 7))},
 		{op.RNN, rnn(3, 2, 5, 4, 2), with(op.Str("direction", "bidirectional")), ins(f(3, 2, 2, 4), f(2, 2, 4))},
 		{op.CacheWrite, ins(f(2, 5), i(2), f(2, 3)), axis(1), ins(f(2, 5))}, {op.RotaryEmbedding, ins(f(2, 9), f(3), f(3)), nil, ins(f(2, 9))},
 	}...)

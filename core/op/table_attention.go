@@ -12,18 +12,29 @@ func sequence(c Code, name, doc string, tol Tolerance, operands []Operand, attrs
 		Constraints: constraints, Tolerance: tol, Infer: infer}}
 }
 
+// attentionAttrs and attentionConstraints are those of attention and of its gradient.
+var (
+	attentionAttrs = []AttrSpec{defaults(Float("scale", 0), "factor of the scores; 0 stands for 1/sqrt(D)"), defaults(Flag("causal", false), "later keys are not seen"),
+		defaults(Int("past", 0), "number of keys before the first query"), defaults(Int("window", 0), "keys this far away are not seen; 0 for no limit"),
+		defaults(Float("softcap", 0), "scores become softcap·tanh(score/softcap); 0 for none")}
+	attentionConstraints = []Constraint{{"C1", "q, k and v have rank 4"}, {"C2", "k and v agree with q in B and with each other in B, H and T, and k with q in D"},
+		{"C3", "H divides Hq"}, {"C4", "mask broadcasts to [B, Hq, S, T]"}, {"C5", "window is not negative, and past is within 2^48"}}
+)
+
 var attentionRows = []entry{
 	sequence(Attention, "attention", "Scaled dot-product attention of q [B, Hq, S, D] to k [B, H, T, D] and v [B, H, T, E], giving [B, Hq, S, E]; query head h "+
 		"uses key head h div (Hq/H). Score of query i and key j: scale·q·k, then softcap, then a bias added. A key is seen when a bool mask says so, "+
 		"with causal when j <= i+past, with a window w when |i+past-j| < w. The result is the mean of the seen values weighted by exp(score); "+
 		"a query that sees none, or whose scores are all -Inf, gives 0. Narrow floats compute in f32.", perTerm(8),
 		[]Operand{in("q", dtype.Floats), same("k", 1), same("v", 1), optional(in("mask", dtype.Floats|dtype.Bools))},
-		[]AttrSpec{defaults(Float("scale", 0), "factor of the scores; 0 stands for 1/sqrt(D)"), defaults(Flag("causal", false), "later keys are not seen"),
-			defaults(Int("past", 0), "number of keys before the first query"), defaults(Int("window", 0), "keys this far away are not seen; 0 for no limit"),
-			defaults(Float("softcap", 0), "scores become softcap·tanh(score/softcap); 0 for none")},
-		[]Constraint{{"C1", "q, k and v have rank 4"}, {"C2", "k and v agree with q in B and with each other in B, H and T, and k with q in D"},
-			{"C3", "H divides Hq"}, {"C4", "mask broadcasts to [B, Hq, S, T]"}, {"C5", "window is not negative, and past is within 2^48"}},
-		inferAttention),
+		attentionAttrs, attentionConstraints, inferAttention),
+	{AttentionGradient, Row{Name: "attention_gradient", Class: Composite, Section: "sequence", Results: []string{"dq", "dk", "dv"}, Tolerance: perTerm(8),
+		Doc: "Gradients of q, k and v of attention, which gave y, where dy is that of y; y and dy are [B, Hq, S, E]. With p the weights of the values, " +
+			"dv is pᵀ·dy, that of the scores s = p·(dy·vᵀ - sum(dy·y)), through softcap and scale to that of the products q·kᵀ, dq is s·k and dk is sᵀ·q, over " +
+			"all queries of a key head. A key that is not seen, or a query that sees none, gets 0. Narrow floats compute in f32.",
+		Operands: []Operand{in("q", dtype.Floats), same("k", 1), same("v", 1), same("y", 1), same("dy", 1), optional(in("mask", dtype.Floats|dtype.Bools))},
+		Attrs:    attentionAttrs, Domain: slices.Repeat([]Domain{{Lo: -1, Hi: 1}}, 5),
+		Constraints: append(slices.Clone(attentionConstraints), Constraint{"C6", "y and dy have shape [B, Hq, S, E]"}), Infer: inferAttentionGradient}},
 	{CacheWrite, Row{Name: "cache_write", Class: Composite, Section: "sequence", Results: result, Tolerance: exact,
 		Operands: []Operand{in("cache", dtype.Any), in("position", dtype.Indices), same("update", 1)},
 		Doc: "cache with update written along axis from position on. position is a scalar, or [cache[0]]: one for each entry of the batch. " +
@@ -94,6 +105,23 @@ func inferAttention(in []Desc, a Attrs) ([]Desc, error) {
 		return nil, violation(ErrAttr, "C5", "window is %d and past %d", w, p)
 	}
 	return one(in[0].DType, shape.Of(q[0], q[1], q[2], v[3])), nil
+}
+
+func inferAttentionGradient(in []Desc, a Attrs) ([]Desc, error) {
+	y, err := inferAttention(append(slices.Clone(in[:3]), in[5:]...), a)
+	if err != nil {
+		return nil, err
+	}
+	for k, name := range []string{"y", "dy"} {
+		if err := sameShape("C6", name, in[3+k].Shape, y[0].Shape); err != nil {
+			return nil, err
+		}
+	}
+	d := make([]Desc, 3)
+	for k := range d {
+		d[k] = Desc{DType: in[0].DType, Shape: in[k].Shape}
+	}
+	return d, nil
 }
 
 func inferCacheWrite(in []Desc, a Attrs) ([]Desc, error) {

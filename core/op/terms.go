@@ -72,7 +72,11 @@ var termCounts = map[Code]termCount{
 	// Random numbers.
 	RandomUniform: twoTerms, RandomNormal: twoTerms,
 	// Sequences.
-	Attention:       func(_ *Node, in []Desc) int { return in[0].Shape[3] + in[1].Shape[2] + 4 },
+	Attention: func(_ *Node, in []Desc) int { return in[0].Shape[3] + in[1].Shape[2] + 4 },
+	AttentionGradient: func(_ *Node, in []Desc) int {
+		q, v := in[0].Shape, in[2].Shape
+		return q[3] + v[2] + v[3] + q[1]/v[1]*q[2] + 4
+	},
 	RotaryEmbedding: twoTerms,
 	// Pooling, interpolation and convolution; coordinates are as long as the dimensions.
 	MaxPool: overWindow, LpPool: overWindow, Col2Im: overWindow,

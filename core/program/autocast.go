@@ -28,7 +28,7 @@ func PrecisionOf(c op.Code) Precision {
 	return Either
 }
 
-var inNarrow = codes(op.MatMul, op.Linear, op.Conv, op.ConvTranspose, op.DeformConv, op.Einsum, op.Attention, op.RNN, op.LSTM, op.GRU)
+var inNarrow = codes(op.MatMul, op.Linear, op.Conv, op.ConvTranspose, op.DeformConv, op.Einsum, op.Attention, op.AttentionGradient, op.RNN, op.LSTM, op.GRU)
 
 // inWide are ops of one element that leave the range of f16, or lose most of the bits of bf16. Ops that join many terms and
 // are no products are wide too.

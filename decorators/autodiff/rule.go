@@ -187,5 +187,5 @@ var rules map[op.Code]rule
 
 func init() {
 	rules = merge(elementwiseRules, widely(arithmeticRules), widely(activationRules), movementRules, indexingRules, widely(statisticsRules), reductionRules, contractionRules, poolingRules,
-		normalisationRules, factorRules)
+		normalisationRules, factorRules, attentionRules)
 }

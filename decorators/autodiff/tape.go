@@ -215,6 +215,9 @@ func (t *tape) node(n op.Node, mute bool) error {
 		if custom, has := customRules.Load(n.Op); !ok && has {
 			r, ok = custom.(rule), true
 		}
+		if holds := conditions[n.Op]; ok && holds != nil {
+			ok = holds(t.target, &n, descsOf(in), func(i int) bool { return in[i].tracked })
+		}
 		if !ok && op.HasDecomposition(n.Op) && anyFloat(n.Outputs) {
 			return t.expand(n, in)
 		}
@@ -239,13 +242,17 @@ func (t *tape) node(n op.Node, mute bool) error {
 
 // lower queues a composite as the backend below can run it.
 func (t *tape) lower(n op.Node, in []*value) error {
-	descs := make([]op.Desc, len(in))
-	for i, v := range in {
-		descs[i] = v.desc
-	}
-	parts, free, err := program.LowerNode(t.target, &n, descs, t.next)
+	parts, free, err := program.LowerNode(t.target, &n, descsOf(in), t.next)
 	t.out, t.gone = append(t.out, parts...), append(t.gone, free...)
 	return err
+}
+
+func descsOf(values []*value) []op.Desc {
+	descs := make([]op.Desc, len(values))
+	for i, v := range values {
+		descs[i] = v.desc
+	}
+	return descs
 }
 
 func anyFloat(ds []op.Desc) bool {

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 torch.manual_seed(7)
 torch.set_default_dtype(torch.float64)
-NAMES = {torch.float64: "f64", torch.float32: "f32", torch.int64: "i64", torch.int32: "i32"}
+NAMES = {torch.float64: "f64", torch.float32: "f32", torch.int64: "i64", torch.int32: "i32", torch.bool: "bool"}
 cases = []
 
 
@@ -118,4 +118,39 @@ case("local_response_norm", [image], F.local_response_norm(image, 3, 0.5, 0.6, 1
 for mode in "linear", "lower", "higher", "midpoint", "nearest":
     q = [0.0, 0.1, 0.5, 0.77, 1.0]
     case("quantile", [flat], torch.quantile(flat, torch.tensor(q), 1, interpolation=mode), q=q, axes=[1], interpolation=mode)
+
+
+def attention_gradient(q, k, v, mask=None, window=0, past=0, scale=0.0, softcap=0.0, causal=False):
+    """Of attention by its definition, with gradients by autograd."""
+    q, k, v = (a.requires_grad_() for a in (q, k, v))
+    share = q.shape[1] // k.shape[1]
+    s = q @ k.repeat_interleave(share, 1).mT * (scale or q.shape[3] ** -0.5)
+    s = torch.tanh(s / softcap) * softcap if softcap else s
+    ahead = torch.arange(k.shape[2]) - torch.arange(q.shape[2])[:, None] - past
+    seen = torch.ones(s.shape, dtype=torch.bool)
+    seen = seen & (ahead <= 0) if causal else seen
+    seen = seen & (ahead.abs() < window) if window else seen
+    if mask is not None and mask.dtype == torch.bool:
+        seen = seen & mask
+    elif mask is not None:
+        s = s + mask
+    some = seen.any(-1, keepdim=True)  # where there is none the result is 0
+    y = s.masked_fill(~seen & some, -math.inf).softmax(-1) * some @ v.repeat_interleave(share, 1)
+    dy = torch.randn(y.shape)
+    grads = torch.autograd.grad(y, (q, k, v), dy)
+    attrs = {n: a for n, a in dict(window=window, past=past, scale=scale, softcap=softcap, causal=causal).items() if a}
+    ins = [a.detach() for a in (q, k, v, y, dy)] + ([] if mask is None else [mask])
+    case("attention_gradient", ins, list(grads), **attrs)
+
+
+def heads(share=1):
+    return [torch.randn(2, 2 * share, 3, 6), torch.randn(2, 2, 5, 6), torch.randn(2, 2, 5, 4)]
+
+
+attention_gradient(*heads())
+attention_gradient(*heads(2), causal=True, past=1, scale=0.7)
+attention_gradient(*heads(), softcap=1.5, mask=torch.randn(2, 3, 5))
+attention_gradient(*heads(2), window=2, past=1, mask=torch.rand(3, 5) < 0.7)
+attention_gradient(*heads(), causal=True, past=-1)  # the first query sees no key
+
 json.dump(cases, sys.stdout, separators=(",", ":"))
