@@ -119,7 +119,7 @@ func (o *opFlags) burn(ctx context.Context, list []opCase, tf32 bool, z sizes, k
 		}
 		config.Options = map[string]string{name: value}
 	}
-	p, err := host.Open(ctx, o.device, host.Options{Config: config})
+	p, err := host.Open(ctx, o.device, host.Options{Config: config, Containment: os.Getenv("BURN_PLUGIN_CONTAINMENT")})
 	if err != nil {
 		return err
 	}

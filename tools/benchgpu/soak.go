@@ -17,6 +17,7 @@ import (
 
 	"github.com/goburn/burn"
 	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/nn"
 	"github.com/goburn/burn/optim"
 	"github.com/goburn/burn/tensor"
@@ -68,7 +69,7 @@ func runSoak(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	options := []burn.Option{burn.WithGradients()}
+	options := []burn.Option{burn.WithGradients(), burn.WithHost(host.Options{Containment: os.Getenv("BURN_PLUGIN_CONTAINMENT")})}
 	if *fusion {
 		options = append(options, burn.WithFusion())
 	}

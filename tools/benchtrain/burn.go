@@ -48,9 +48,14 @@ type trainer struct {
 	reads   []*tensor.Tensor // losses that nobody waited for yet
 }
 
+// host are the options of the host; BURN_PLUGIN_CONTAINMENT is heeded as the command heeds it.
+func (s *settings) host() host.Options {
+	return host.Options{Config: core.Config{Threads: s.threads}, Containment: os.Getenv("BURN_PLUGIN_CONTAINMENT")}
+}
+
 // newTrainer makes burn's side of a contest on a device with more decorators, below gradients.
 func newTrainer(ctx context.Context, c contest, s settings, more ...burn.Option) (*trainer, error) {
-	options := append(more, burn.WithGradients(), burn.WithHost(host.Options{Config: core.Config{Threads: s.threads}}))
+	options := append(more, burn.WithGradients(), burn.WithHost(s.host()))
 	if s.fusion {
 		options = append(options, burn.WithFusion())
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/decorators/router"
-	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/internal/bench"
 	"github.com/goburn/burn/internal/peer"
 	"github.com/goburn/burn/tensor"
@@ -208,7 +207,7 @@ var eagerAndFused = []struct {
 
 // open opens burn's device as the settings say.
 func (s *settings) open(ctx context.Context, more ...burn.Option) (*tensor.Device, error) {
-	return burn.Open(ctx, s.device, append(more, burn.WithHost(host.Options{Config: core.Config{Threads: s.threads}}))...)
+	return burn.Open(ctx, s.device, append(more, burn.WithHost(s.host()))...)
 }
 
 // chain measures ten elementwise ops in a row.
