@@ -23,6 +23,7 @@ type library struct {
 	key, name     string
 	sonames       []string // the newest major version first
 	system        bool     // comes with the driver
+	wheel         string   // what names of Python packages with it begin with; set where the newest version is taken first
 	lost, install string
 }
 
@@ -36,7 +37,7 @@ var known = []library{
 	{key: "cublaslt", name: "cuBLASLt", sonames: []string{"libcublasLt.so.13", "libcublasLt.so.12"},
 		lost:    "matrix products run on burn's own kernels, slower in f32 and much slower in f16, bf16, int8 and fp8",
 		install: "pip install nvidia-cublas (CUDA 13) or nvidia-cublas-cu12, or a CUDA toolkit"},
-	{key: "cudnn", name: "cuDNN", sonames: []string{"libcudnn.so.9"},
+	{key: "cudnn", name: "cuDNN", sonames: []string{"libcudnn.so.9"}, wheel: "nvidia_cudnn_cu",
 		lost:    "convolution and attention run on burn's own kernels, which are slower",
 		install: "pip install nvidia-cudnn-cu13 or nvidia-cudnn-cu12, or NVIDIA's cuDNN 9 packages"},
 	{key: "nccl", name: "NCCL", sonames: []string{"libnccl.so.2"},
@@ -99,7 +100,7 @@ func (s *Search) find(k library, row *Row, try func(handle uintptr) (version str
 		row.Err = fmt.Errorf("%w: hidden by BURN_CUDA_HIDE", ErrMissing)
 		return
 	}
-	for _, candidate := range s.candidates(k.sonames, k.system) {
+	for _, candidate := range s.candidates(&k) {
 		handle, err := dlopen(candidate)
 		if err != nil {
 			if filepath.IsAbs(candidate) {

@@ -125,10 +125,55 @@ func TestCandidates(t *testing.T) {
 	data := touch(home, "data", names[0])
 	env := map[string]string{"CUDA_PATH": filepath.Join(home, "cuda"), "HOME": home, "VIRTUAL_ENV": filepath.Join(home, "venv"), "PATH": "relative:" + filepath.Join(home, "links")}
 	s := Search{Env: func(name string) string { return env[name] }, Root: root, Data: filepath.Dir(data)}
-	require.Equal(t, []string{path12, names[0], names[1], local, local1210, local129, venv, old, user, debian, onPath, data}, s.candidates(names, false))
-	require.Equal(t, names, s.candidates(names, true), "the driver is where the system has it")
+	require.Equal(t, []string{path12, names[0], names[1], local, local1210, local129, venv, old, user, debian, onPath, data}, s.candidates(&library{sonames: names}))
+	require.Equal(t, names, s.candidates(&library{sonames: names, system: true}), "the driver is where the system has it")
 	s.Only = filepath.Join(home, "data")
-	require.Equal(t, []string{data}, s.candidates(names, false))
+	require.Equal(t, []string{data}, s.candidates(&library{sonames: names}))
+}
+
+// The newest cuDNN comes first, but for what the user named and what the loader was set up for.
+func TestCandidatesByVersion(t *testing.T) {
+	root, home := t.TempDir(), t.TempDir()
+	file := func(path ...string) string {
+		f := filepath.Join(path...)
+		require.NoError(t, os.MkdirAll(filepath.Dir(f), 0o755))
+		require.NoError(t, os.WriteFile(f, nil, 0o600))
+		return f
+	}
+	const name = "libcudnn.so.9"
+	link := func(folder, to string) string {
+		file(folder, to)
+		at := filepath.Join(folder, name)
+		require.NoError(t, os.Symlink(to, at))
+		return at
+	}
+	k := &library{sonames: []string{name}, wheel: "nvidia_cudnn_cu"}
+	venv, old := filepath.Join(home, "venv/lib/python3.12/site-packages"), filepath.Join(root, "usr/lib/python3/dist-packages")
+	chosen := link(filepath.Join(home, "cuda/lib64"), "libcudnn.so.9.1.0")
+	wheel := file(venv, "nvidia/cudnn/lib", name)
+	file(venv, "nvidia_cudnn_cu13-9.19.0.56.dist-info", "METADATA")
+	file(venv, "nvidia_cudnn_frontend-1.23.0.dist-info", "METADATA")
+	older := file(old, "nvidia/cudnn/lib", name)
+	file(old, "nvidia_cudnn_cu12-9.9.0.52.dist-info", "METADATA")
+	toolkit := file(root, "usr/local/cuda/lib64", name)
+	env := map[string]string{"CUDA_PATH": filepath.Join(home, "cuda"), "VIRTUAL_ENV": filepath.Join(home, "venv")}
+	s := Search{Env: func(name string) string { return env[name] }, Root: root}
+	require.Equal(t, []string{chosen, name, wheel, older, toolkit}, s.candidates(k), "nobody knows what the loader finds")
+	system := filepath.Join(root, "usr/lib/x86_64-linux-gnu")
+	link(system, "libcudnn.so.9.14.0")
+	require.Equal(t, []string{chosen, wheel, name, older, toolkit}, s.candidates(k))
+	require.NoError(t, os.RemoveAll(system))
+	link(system, "libcudnn.so.9.20.0")
+	require.Equal(t, []string{chosen, name, wheel, older, toolkit}, s.candidates(k))
+	require.NoError(t, os.RemoveAll(system))
+	link(system, "libcudnn.so.9.14.0")
+	own := filepath.Join(home, "own")
+	link(own, "libcudnn.so.9.2.0")
+	env["LD_LIBRARY_PATH"] = own
+	require.Equal(t, []string{chosen, name, wheel, older, toolkit}, s.candidates(k), "the loader would take parts of its own version")
+	k.wheel = ""
+	delete(env, "LD_LIBRARY_PATH")
+	require.Equal(t, []string{chosen, name, toolkit, wheel, older}, s.candidates(k))
 }
 
 func TestCompareNumbers(t *testing.T) {

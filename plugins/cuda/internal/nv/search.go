@@ -56,9 +56,10 @@ func (s *Search) rooted(path string) string {
 
 func (s *Search) hidden(key string) bool { return slices.Contains(s.Hide, key) }
 
-// candidates are what is tried for a library of these names, in order: absolute paths of files that exist, and bare names,
-// which the loader resolves. system says that the library comes with the driver, so that no toolkit has it.
-func (s *Search) candidates(names []string, system bool) []string {
+// candidates are what is tried for a library, in order: absolute paths of files that exist, and bare names, which the loader
+// resolves. What the user names comes first, and of a library with wheel the newest of the rest.
+func (s *Search) candidates(k *library) []string {
+	names := k.sonames
 	var found []string
 	in := func(folder string) {
 		if folder == "" {
@@ -66,7 +67,7 @@ func (s *Search) candidates(names []string, system bool) []string {
 		}
 		for _, name := range names {
 			path := filepath.Join(folder, name)
-			if info, err := os.Stat(path); err == nil && !info.IsDir() && !slices.Contains(found, path) {
+			if isFile(path) && !slices.Contains(found, path) {
 				found = append(found, path)
 			}
 		}
@@ -75,9 +76,9 @@ func (s *Search) candidates(names []string, system bool) []string {
 		in(s.Only)
 		return found
 	}
-	if system {
+	if k.system {
 		found = append(found, names...)
-		for _, folder := range []string{"/usr/lib/wsl/lib", "/usr/local/nvidia/lib64", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"} {
+		for _, folder := range append([]string{"/usr/lib/wsl/lib", "/usr/local/nvidia/lib64"}, loaderFolders...) {
 			in(s.rooted(folder))
 		}
 		return found
@@ -88,6 +89,7 @@ func (s *Search) candidates(names []string, system bool) []string {
 			in(filepath.Join(home, "lib"))
 		}
 	}
+	named := len(found)
 	found = append(found, names...)
 	for _, folder := range s.toolkits() {
 		in(folder)
@@ -96,6 +98,9 @@ func (s *Search) candidates(names []string, system bool) []string {
 		in(folder)
 	}
 	in(s.Data)
+	if k.wheel != "" {
+		s.newestFirst(found[named:], k)
+	}
 	return found
 }
 
