@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins plugins-cuda dist test long modules nocgo race check soak attack conformance gpu levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
+.PHONY: help build plugins plugins-cuda cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance gpu levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -20,11 +20,25 @@ plugins: ## the cpu backend as a plugin process, with its manifest, in ./burn_pl
 	$(GO) run ./cmd/burn plugin allow $(PLUGINS)
 
 CUDA_PLATFORMS := linux/amd64 linux/arm64
-plugins-cuda: ## the cuda backend as a plugin process, with its manifest, in ./burn_plugins, for linux/amd64 and linux/arm64; allowed where it runs
-	for t in $(CUDA_PLATFORMS); do dir=$(PLUGINS); [ $$t = $$($(GO) env GOOS)/$$($(GO) env GOARCH) ] || dir=$(PLUGINS)/$${t%/*}_$${t#*/}; \
-		( cd plugins/cuda && CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build $(STRIP) -o ../../$$dir/burn-backend-cuda ./cmd/burn-backend-cuda ) && \
+plugins-cuda: ## the cuda backend as a plugin process, with its manifest, in ./burn_plugins, for linux/amd64 and linux/arm64; on this platform its driver is gorgonia.org/cu (needs cgo and PyPI; purego without, or with CGO_ENABLED=0)
+	@cu=; if [ "$$CGO_ENABLED" != 0 ]; then $(MAKE) -s cuda-cu && cu=1 || echo "plugins-cuda: gorgonia.org/cu cannot be built here, the driver is purego"; fi; \
+	for t in $(CUDA_PLATFORMS); do dir=$(PLUGINS); tags=; here=$$($(GO) env GOOS)/$$($(GO) env GOARCH); [ $$t = $$here ] || dir=$(PLUGINS)/$${t%/*}_$${t#*/}; \
+		( cd plugins/cuda && export CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/}; \
+			if [ -n "$$cu" ] && [ $$t = $$here ]; then export $(CUDA_CGO); tags="-tags cu"; fi; \
+			$(GO) build $(STRIP) $$tags -o ../../$$dir/burn-backend-cuda ./cmd/burn-backend-cuda ) && \
 		$(GO) run ./tools/manifest -os $${t%/*} -arch $${t#*/} -needs plugins/cuda/needs.toml $$dir/burn-backend-cuda || exit 1; done
 	$(GO) run ./cmd/burn plugin allow $(PLUGINS)
+
+CUDA_CU   := $(CURDIR)/bin/cu
+CUDA_H    := $(CUDA_CU)/nvidia/cuda_runtime/include
+CUDA_CGO  := CGO_ENABLED=1 CGO_CFLAGS="-O2 -w -I$(CUDA_H)" CGO_LDFLAGS="-L$(CUDA_CU)/lib"
+cuda-cu: ## what the cuda backend on gorgonia.org/cu is built with, in ./bin/cu: headers of CUDA 12 from PyPI, and a stub of what it calls of libcuda
+	@test -f $(CUDA_H)/cuda.h || $(PYTHON) -m pip install -q --disable-pip-version-check --no-deps --target $(CUDA_CU) nvidia-cuda-runtime-cu12==12.9.79
+	@cd plugins/cuda && $(GO) run ./internal/custub -headers $(CUDA_H) -out $(CUDA_CU)/lib
+
+cuda-cu-test: ## the tests of the cuda backend on gorgonia.org/cu, where it can be built
+	@if $(MAKE) -s cuda-cu; then cd plugins/cuda && export $(CUDA_CGO) && $(GO) vet -tags cu ./... && $(GO) test -tags cu .; \
+		else echo "cuda-cu-test: no headers of CUDA 12 or no C compiler"; fi
 
 DIST ?= dist
 KEY  ?=

@@ -70,6 +70,7 @@ const arrows = `
 var outside = map[string][]string{
 	"google.golang.org/grpc":         {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest"},
 	"github.com/ebitengine/purego":   {"host/...", "plugins/cuda/..."},
+	"gorgonia.org/cu":                {"plugins/cuda"},
 	"github.com/hashicorp":           {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest", "internal/cli/..."}, // hclog too
 	"google.golang.org/protobuf":     {"sdk/wire/...", "model/..."},
 	"charm.land":                     {"train/dashboard"},

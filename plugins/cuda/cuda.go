@@ -2,6 +2,9 @@
 // backend is made; nothing of them is needed to build it, and no library but the driver is needed to run it. It is a process of its
 // own, as a fault of a kernel ends the process that it happens in: cmd/burn-backend-cuda.
 //
+// The driver is called through purego, or, with cgo and the build tag cu, through gorgonia.org/cu as far as that goes (calls.go). `make
+// plugins-cuda` builds the latter, where headers of CUDA 12 can be had. Binaries of both start where there is no driver.
+//
 // Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G
 // or T (powers of 1024). "tf32" is true or false: whether products and convolutions of f32 may round their factors to 10 bits of
 // mantissa, which is faster; false is the default. "plain" is true or false: whether kernels start one by one and each is waited for,

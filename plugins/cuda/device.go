@@ -19,7 +19,7 @@ import (
 // device is an opened device. Its context is made current on the thread of each call: that takes a tenth of a microsecond, and
 // goroutines stay free to move.
 type device struct {
-	cuda     *nv.Driver
+	cuda     calls
 	libs     *nv.Libraries
 	dev      nv.Device
 	ctx      nv.Context
@@ -41,11 +41,11 @@ var (
 )
 
 func newDevice(d *driver, dev nv.Device, ctx nv.Context) (*device, error) {
-	f, err := readFacts(d.libs.Driver, dev)
+	f, err := readFacts(d.cuda, dev)
 	if err != nil {
 		return nil, err
 	}
-	x := &device{cuda: d.libs.Driver, libs: d.libs, dev: dev, ctx: ctx, facts: f}
+	x := &device{cuda: d.cuda, libs: d.libs, dev: dev, ctx: ctx, facts: f}
 	if d.libs.Lt != nil {
 		x.lt = &lt{device: x}
 	}

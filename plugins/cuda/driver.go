@@ -18,6 +18,7 @@ var libraries = sync.OnceValue(func() *nv.Libraries { return nv.Open(nv.DefaultS
 // driver is NVIDIA's driver with the libraries that were found.
 type driver struct {
 	libs  *nv.Libraries
+	cuda  calls
 	cache string // folder of compiled kernels, empty for none
 	info  core.Info
 }
@@ -28,7 +29,11 @@ func newDriver(libs *nv.Libraries, cache string) (*driver, error) {
 	if libs.Driver == nil {
 		return nil, fmt.Errorf("cuda: %w: %s", core.ErrNotFound, missing(libs.Report.Row("driver")))
 	}
-	d := &driver{libs: libs, cache: cache, info: core.Info{Name: Name, Version: Version, Vendor: "burn"}}
+	cuda, err := newCalls(libs.Driver)
+	if err != nil {
+		return nil, fmt.Errorf("cuda: %w", sentinel(err))
+	}
+	d := &driver{libs: libs, cuda: cuda, cache: cache, info: core.Info{Name: Name, Version: Version, Vendor: "burn"}}
 	for i := range libs.Driver.Devices {
 		info, err := d.describe(i)
 		if err != nil {
@@ -42,19 +47,19 @@ func newDriver(libs *nv.Libraries, cache string) (*driver, error) {
 // describe is what is known of a device before it is opened.
 func (d *driver) describe(i int) (core.DeviceInfo, error) {
 	info := core.DeviceInfo{Index: i, Kind: "gpu"}
-	dev, err := d.libs.Driver.Device(i)
+	dev, err := d.cuda.Device(i)
 	if err != nil {
 		return info, err
 	}
-	name, err := d.libs.Driver.Name(dev)
+	name, err := d.cuda.Name(dev)
 	if err != nil {
 		return info, err
 	}
-	total, err := d.libs.Driver.TotalMemory(dev)
+	total, err := d.cuda.TotalMemory(dev)
 	if err != nil {
 		return info, err
 	}
-	f, err := readFacts(d.libs.Driver, dev)
+	f, err := readFacts(d.cuda, dev)
 	if err != nil {
 		return info, err
 	}
@@ -65,7 +70,11 @@ func (d *driver) describe(i int) (core.DeviceInfo, error) {
 			details = append(details, fmt.Sprintf("no %s: %s", row.Library, missing(row)))
 			continue
 		}
-		details = append(details, fmt.Sprintf("%s %s (%s)", row.Library, row.Version, row.Path))
+		detail := fmt.Sprintf("%s %s (%s)", row.Library, row.Version, row.Path)
+		if row.Key == "driver" {
+			detail += " by " + callsBy
+		}
+		details = append(details, detail)
 	}
 	info.Name, info.Memory, info.Detail = name, int64(total), strings.Join(details, "; ")
 	return info, nil
@@ -77,10 +86,10 @@ func (d *driver) Info() core.Info { return d.info }
 // contexts are the primary contexts of this process by device. They are kept until it ends, as making one takes long.
 var contexts struct {
 	sync.Mutex
-	m map[*nv.Driver]map[nv.Device]nv.Context
+	m map[calls]map[nv.Device]nv.Context
 }
 
-func primary(cuda *nv.Driver, dev nv.Device) (nv.Context, error) {
+func primary(cuda calls, dev nv.Device) (nv.Context, error) {
 	contexts.Lock()
 	defer contexts.Unlock()
 	if c, ok := contexts.m[cuda][dev]; ok {
@@ -91,7 +100,7 @@ func primary(cuda *nv.Driver, dev nv.Device) (nv.Context, error) {
 		return 0, err
 	}
 	if contexts.m == nil {
-		contexts.m = map[*nv.Driver]map[nv.Device]nv.Context{}
+		contexts.m = map[calls]map[nv.Device]nv.Context{}
 	}
 	if contexts.m[cuda] == nil {
 		contexts.m[cuda] = map[nv.Device]nv.Context{}
@@ -113,11 +122,11 @@ func (d *driver) open(index int) (*device, error) {
 	if index < 0 || index >= len(d.info.Devices) {
 		return nil, fmt.Errorf("there are %d: %w", len(d.info.Devices), core.ErrNotFound)
 	}
-	dev, err := d.libs.Driver.Device(index)
+	dev, err := d.cuda.Device(index)
 	if err != nil {
 		return nil, err
 	}
-	ctx, err := primary(d.libs.Driver, dev)
+	ctx, err := primary(d.cuda, dev)
 	if err != nil {
 		return nil, err
 	}

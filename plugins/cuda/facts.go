@@ -23,7 +23,7 @@ type facts struct {
 	grid          [3]int
 }
 
-func readFacts(cuda *nv.Driver, dev nv.Device) (facts, error) {
+func readFacts(cuda calls, dev nv.Device) (facts, error) {
 	var f facts
 	var major, minor int
 	for _, x := range []struct {

@@ -83,6 +83,7 @@ int cuEventDestroy_v2(uint64_t e) { live_events--; return 0; }
 int cuEventElapsedTime(float *ms, uint64_t a, uint64_t b) { *ms = 0.5f; return fault; }
 
 int cuModuleLoadDataEx(uint64_t *module, const char *image, unsigned n, const void *options, void **values) { *module = (uint64_t)strdup(image); return fault; }
+int cuModuleLoadData(uint64_t *module, const char *image) { return cuModuleLoadDataEx(module, image, 0, 0, 0); }
 int cuModuleGetFunction(uint64_t *f, const char *module, const char *name) {
 	char *key = malloc(strlen(module) + strlen(name) + 2);
 	sprintf(key, "%s#%s", module, name);

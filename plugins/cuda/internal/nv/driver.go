@@ -25,6 +25,7 @@ type Driver struct {
 	Version int // the CUDA version that the driver supports: 13000 is 13.0
 	Devices int // how many devices this process sees
 	c       driverProcs
+	handle  uintptr
 }
 
 // driverProcs are the functions of libcuda. Versioned names are those whose parameters this package lays out: libcuda keeps
@@ -137,7 +138,7 @@ const driverName = "CUDA driver"
 
 // openDriver initialises the driver. It returns the driver with an error when the driver works and has no device.
 func openDriver(handle uintptr) (*Driver, error) {
-	d := &Driver{}
+	d := &Driver{handle: handle}
 	if err := bind(handle, &d.c); err != nil {
 		return nil, err
 	}
@@ -165,12 +166,20 @@ const (
 	codePeerAlreadyEnabled = 704
 )
 
+// Symbol is the address of a C function of the driver, or 0, for those who call it without this package.
+func (d *Driver) Symbol(name string) uintptr { return dlsym(d.handle, name) }
+
 // check returns the error of a call that returned code.
 func (d *Driver) check(p *proc, code int32) error {
 	if code == 0 {
 		return nil
 	}
-	e := &Error{Library: driverName, Call: p.name, Code: int(code), Kind: driverKind(int(code))}
+	return d.Failure(p.name, int(code))
+}
+
+// Failure is the error of a call that returned a code other than 0, made through this package or without it.
+func (d *Driver) Failure(call string, code int) error {
+	e := &Error{Library: driverName, Call: call, Code: code, Kind: driverKind(code)}
 	var s uintptr
 	if d.c.errorName.call(uintptr(code), uintptr(unsafe.Pointer(&s))) == 0 {
 		e.Name = text(s)

@@ -14,6 +14,7 @@ type Dim struct{ X, Y, Z uint32 }
 type Args struct {
 	words    []uint64
 	pointers []unsafe.Pointer // to the words, one for each argument
+	structs  bool             // one of them points to something else
 	config   launchConfig
 	attrs    [3]launchAttribute
 	node     kernelNodeParams
@@ -77,7 +78,10 @@ func (a *Args) SetBits(i int, v uint64) { a.words[i] = v }
 
 // SetStruct makes argument i a parameter that is passed by value. The bytes are not copied: they must stay as they are, on Go's
 // heap, until the last launch.
-func (a *Args) SetStruct(i int, b []byte) { a.pointers[i] = unsafe.Pointer(&b[0]) }
+func (a *Args) SetStruct(i int, b []byte) { a.pointers[i], a.structs = unsafe.Pointer(&b[0]), true }
+
+// Words are pointers to the arguments, of 8 bytes each. ok is false when one is a structure.
+func (a *Args) Words() (pointers []unsafe.Pointer, ok bool) { return a.pointers, !a.structs }
 
 func (a *Args) table() unsafe.Pointer {
 	if len(a.pointers) == 0 {
