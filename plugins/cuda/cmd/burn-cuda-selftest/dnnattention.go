@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
@@ -102,11 +103,13 @@ func (c *dnn) attentionSpeed() (string, error) {
 	}
 	text := ""
 	for _, mode := range []nv.HeuristicMode{nv.HeuristicA, nv.HeuristicB} {
+		began := time.Now()
 		p, err := g.Build(nv.PlanOptions{Modes: []nv.HeuristicMode{mode}})
 		if err != nil {
 			text += fmt.Sprintf("mode %d: %.80v; ", mode, err)
 			continue
 		}
+		built := time.Since(began)
 		ws, err := c.alloc(int(p.Workspace))
 		if err != nil {
 			return text, err
@@ -119,10 +122,52 @@ func (c *dnn) attentionSpeed() (string, error) {
 		if err := p.Execute(pack, ws); err != nil {
 			return text, err
 		}
-		text += fmt.Sprintf("8x16x2048x64 causal, mode %d: %.3f ms, engine %d, host time %v; ", mode, ms, p.Engine, time.Since(start))
-		if err := errors.Join(c.d.SynchronizeStream(c.s), p.Close()); err != nil {
+		text += fmt.Sprintf("8x16x2048x64 causal, mode %d: %.3f ms, engine %d, host time %v, built in %v; ", mode, ms, p.Engine, time.Since(start), built.Round(time.Millisecond))
+		saved, err := c.saved(p, pack, ws, a.O, 2*n)
+		text += saved
+		if err := errors.Join(err, c.d.SynchronizeStream(c.s), p.Close()); err != nil {
 			return text, err
 		}
 	}
 	return text, g.Close()
+}
+
+// saved loads what a plan is saved as, and compares the bits that both write to a tensor of so many bytes.
+func (c *dnn) saved(p *nv.Plan, pack *nv.Pack, ws nv.Ptr, o nv.Tensor, bytes int) (string, error) {
+	out := func(p *nv.Plan) ([]byte, error) {
+		at, err := c.alloc(bytes)
+		if err != nil {
+			return nil, err
+		}
+		pack.Set(o, at)
+		if err := errors.Join(c.d.Set8(at, 0xff, uint64(bytes), c.s), p.Execute(pack, ws)); err != nil {
+			return nil, err
+		}
+		return download[byte](c.bench, at, bytes)
+	}
+	want, err := out(p)
+	if err != nil {
+		return "", err
+	}
+	began := time.Now()
+	text, err := p.Save()
+	if err != nil {
+		return "", fmt.Errorf("save: %w", err)
+	}
+	written := time.Since(began)
+	began = time.Now()
+	q, err := c.h.LoadPlan(text)
+	if err != nil {
+		return "", fmt.Errorf("load: %w", err)
+	}
+	loaded := time.Since(began)
+	got, err := out(q)
+	switch {
+	case err != nil:
+	case q.Workspace != p.Workspace || q.Engine != p.Engine:
+		err = fmt.Errorf("loaded engine %d with %d bytes, want %d with %d", q.Engine, q.Workspace, p.Engine, p.Workspace)
+	case !slices.Equal(got, want):
+		err = errors.New("the loaded plan computes something else")
+	}
+	return fmt.Sprintf("saved in %v as %d bytes, loaded in %v; ", written.Round(time.Microsecond), len(text), loaded.Round(time.Microsecond)), errors.Join(err, q.Close())
 }
