@@ -9,7 +9,8 @@
 //
 // The current context belongs to the operating system's thread. A goroutine that calls a function for which CUDA needs a context
 // is locked to its thread (runtime.LockOSThread) and has called Driver.SetCurrent there, or Go may go on with it on a thread that
-// has none. Streams, events, modules, functions, graphs and memory belong to their context: every thread that has it current may
+// has none. It unlocks itself before it ends: in a build with cgo, purego 0.9 and 0.10 end the process with a segmentation fault when a
+// goroutine that made a call ends locked. Streams, events, modules, functions, graphs and memory belong to their context: every thread that has it current may
 // use them, at the same time too. Three kinds of objects are used by one goroutine at a time: Args, whose contents the driver
 // reads during a launch; a Handle of cuDNN with the plans that run on it; and a graph under construction. A stream that is being
 // captured (mode thread-local) is used by the thread that began the capture alone. A cuBLASLt handle may be shared; a Matmul may
