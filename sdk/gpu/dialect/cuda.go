@@ -217,6 +217,8 @@ func cudaDeclare(p *printer, symbol string) {
 			t = "u8"
 		}
 		switch {
+		case x.Access == ir.Read && x.Aliased:
+			t = "const " + t + "*"
 		case x.Access == ir.Read:
 			t = "const " + t + "* __restrict__"
 		case x.IsBuffer():

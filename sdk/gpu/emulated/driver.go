@@ -29,6 +29,8 @@ type Options struct {
 	Order   interp.Order
 	Seed    uint64
 	Workers int
+	// Late runs kernels as ir.Kernel.Late has them.
+	Late bool
 	// Launched, if set, is called before each launch; its error is that of the launch. Tests count or plant faults with it.
 	Launched func(l ir.Launch) error
 }
@@ -80,7 +82,7 @@ func (d *device) Compile(context.Context, string) ([]byte, error) {
 	return nil, fmt.Errorf("emulated: there is no compiler of texts: %w", core.ErrUnsupported)
 }
 
-type function struct{ k *ir.Kernel }
+type function struct{ k, run *ir.Kernel }
 
 func (f function) Kernel() *ir.Kernel { return f.k }
 func (f function) Unload()            {}
@@ -89,7 +91,10 @@ func (d *device) Load(_ []byte, kernels []*ir.Kernel) ([]gpu.Function, error) {
 	fs := make([]gpu.Function, len(kernels))
 	for i, k := range kernels {
 		if k != nil {
-			fs[i] = function{k}
+			fs[i] = function{k, k}
+			if d.o.Late {
+				fs[i] = function{k, k.Late()}
+			}
 		}
 	}
 	return fs, nil

@@ -132,6 +132,7 @@ func (q *queue) Launch(l *gpu.Launch) error {
 			return err
 		}
 	}
+	x.Kernel = f.run
 	return q.do(func() error {
 		o := interp.Options{Order: d.o.Order, Seed: d.o.Seed, Workers: d.o.Workers, Races: d.o.Races, Subgroup: d.o.Target.Subgroup}
 		return interp.Run(x, data, o)

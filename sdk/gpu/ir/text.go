@@ -23,7 +23,11 @@ func (k *Kernel) String() string {
 	p.printf("\n")
 	for _, q := range k.Params {
 		if q.IsBuffer() {
-			p.printf("buffer %s %v %v\n", q.Name, q.Type, q.Access)
+			p.printf("buffer %s %v %v", q.Name, q.Type, q.Access)
+			if q.Aliased {
+				p.printf(" aliased")
+			}
+			p.printf("\n")
 		} else {
 			p.printf("scalar %s %v\n", q.Name, q.Type)
 		}
