@@ -24,15 +24,17 @@ func TestInPlace(t *testing.T) {
 // with BURN_LONG=1 on all of them and on other hardware too.
 func TestConformance(t *testing.T) {
 	run := func(t *testing.T, sample int, o emulated.Options) {
-		open := func() (core.Backend, error) { return gpu.New(emulated.New(o), gpu.Options{NoCache: true}), nil }
+		open := func() (core.Backend, error) {
+			return gpu.New(emulated.New(o), gpu.Options{NoCache: true, Poison: 255}), nil
+		}
 		conformance.Run(t, open, conformance.Options{Sample: sample})
 	}
 	if !long.Tests() {
-		run(t, 100, emulated.Options{Background: true, Late: true})
+		run(t, 100, emulated.Options{Background: true, Lazy: true, Late: true})
 		return
 	}
 	targets := emulated.Targets()
-	t.Run("cuda", func(t *testing.T) { run(t, 1, emulated.Options{Background: true, Late: true}) })
+	t.Run("cuda", func(t *testing.T) { run(t, 1, emulated.Options{Background: true, Lazy: true, Late: true}) })
 	t.Run("rocm", func(t *testing.T) { run(t, 10, emulated.Options{Target: targets["rocm"], Order: interp.Backward}) })
 	t.Run("metal", func(t *testing.T) {
 		run(t, 10, emulated.Options{Target: targets["metal"], Order: interp.Shuffled, Seed: 1})

@@ -23,6 +23,8 @@ type Options struct {
 	Buffers int             // of a kernel; 0 does not limit
 	// Background makes queues work on goroutines of their own. Otherwise all is done when a call returns.
 	Background bool
+	// Lazy makes queues of Background do nothing until somebody waits for it or asks whether it is done.
+	Lazy bool
 	// Races turns on the interpreter's detector of races.
 	Races bool
 	// Order, Seed and Workers are as in interp.Options. Order holds for the steps of graphs too.
