@@ -20,7 +20,8 @@ type Capabilities struct {
 	Ops map[string]OpCapability
 	// Limits on every node. Rank is always there.
 	Limits Limits
-	// Deterministic: the same nodes on the same inputs give the same bits, run after run.
+	// Deterministic: the same nodes on the same inputs give the same bits, run after run, and a program of one node those of the node by
+	// itself. A program of several may round otherwise than its nodes one by one.
 	Deterministic bool
 	// Features names what else is there, for people: "programs", "memory_stats". Programs ask for the extension.
 	Features []string

@@ -21,6 +21,9 @@ type Options struct {
 	// Plain starts the steps of programs one by one, without device graphs, and waits for each, so that a fault names its node.
 	// The variable BURN_GPU_PLAIN=1 in the environment sets it.
 	Plain bool
+	// Poison, if it is not 0, fills results and scratch memory with this byte before each run: 255 makes NaN of floats and -1 of indices.
+	// Kernels that read what was not written show then, which is slow and for tests.
+	Poison byte
 	// NoLibraries leaves the vendor's libraries unused.
 	NoLibraries bool
 	// ChannelsFirst keeps the images of convolutions in programs in row-major order. Otherwise their channels come last in memory,

@@ -407,8 +407,28 @@ func (b *builder) inPlace(x *group.Group, at int, taken func(buffer int) bool) {
 				b.buffers[t.buffer].bytes != int64(d.Bytes()) || b.seenTwice(x, id) || taken != nil && taken(t.buffer) {
 				continue
 			}
+			b.alias(at, t.buffer)
 			b.pairs = append(b.pairs, pair{at, t.buffer, to.buffer})
 		}
+	}
+}
+
+// alias lets the kernel of a step write a buffer that it reads. Of a kernel with one result that is known: what it reads of the buffer is
+// part of what it writes there.
+func (b *builder) alias(at, buffer int) {
+	results := 0
+	k := *b.kernels[at]
+	k.Params = slices.Clone(k.Params)
+	for i := range k.Params {
+		switch p := &k.Params[i]; {
+		case p.Access&ir.Write != 0:
+			results++
+		case p.IsBuffer() && b.steps[at].args[i].buffer == buffer:
+			p.Aliased = true
+		}
+	}
+	if results > 1 {
+		b.kernels[at] = &k
 	}
 }
 

@@ -106,7 +106,7 @@ func (b *builder) fold(ctx context.Context, q *queue) ([]*block, error) {
 // needs. What depends on them alone is computed on q; a nil q computes nothing.
 func (d *device) build(ctx context.Context, q *queue, p *program.Program, consts []*block) (*plan, error) {
 	b, groups := newBuilder(d, p)
-	b.folds, b.lasts = q != nil, q != nil && !d.options.ChannelsFirst
+	b.folds, b.lasts = q != nil, q != nil && !d.options.ChannelsFirst && putsLast(p)
 	for i, desc := range p.Consts {
 		b.constant(desc, consts[i])
 	}

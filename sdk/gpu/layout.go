@@ -17,6 +17,18 @@ import (
 // likewise, until a group cannot: for that the tensor is copied. Types and shapes stay as the program says them: only
 // strides differ.
 
+// putsLast reports whether channels come last in a program. For one convolution alone they do not: its operands and results come and
+// go in the plain order, and computed in that it has the bits of the node by itself.
+func putsLast(p *program.Program) bool {
+	n := 0
+	for i := range p.Nodes {
+		if p.Nodes[i].Op == op.Conv {
+			n++
+		}
+	}
+	return n > 1
+}
+
 // last is the order of axes that puts channels last: batch, places, channels.
 func last(rank int) []int {
 	axes := []int{0}

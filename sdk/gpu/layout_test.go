@@ -297,6 +297,24 @@ func TestChannelsFirst(t *testing.T) {
 	}
 }
 
+// A program of one convolution asks for what the node by itself asks for, so that it has the same bits.
+func TestOneConvolution(t *testing.T) {
+	l := &convolutions{}
+	d, _ := openDevice(t, Options{}, func(d *fakeDevice) { d.libraries = []Library{l} })
+	m := newMaker(t, "one")
+	m.p.Outputs = ids(m.conv(m.input(2, 3, 8, 8), m.constant(8, 3, 3, 3), 2, 1, 1))
+	against(t, d, m.p)
+	inProgram := l.called
+	l.called = nil
+	n := m.p.Nodes[0]
+	plan, err := d.single(&n, append(m.p.Inputs, m.p.Consts...))
+	require.NoError(t, err)
+	defer plan.drop()
+	require.Len(t, d.asked, 1, "other operands were asked for")
+	require.Len(t, plan.steps, 1)
+	require.Equal(t, inProgram[0], plan.steps[0].call.candidates[0].(*fakeConvolution).c)
+}
+
 // A library that lacks an epilogue computes what comes before it.
 func TestLessBehindACall(t *testing.T) {
 	for bias, only := range map[dtype.DType]func(c *Convolution) bool{

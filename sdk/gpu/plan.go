@@ -199,6 +199,11 @@ func (p *plan) start(q *queue, in, made []*block, t *engine.Steps) error {
 			}
 			continue
 		}
+		if at == 0 {
+			if err := p.scribble(q, in, made); err != nil {
+				return err
+			}
+		}
 		if t != nil {
 			return f.profile(q, t)
 		}

@@ -223,6 +223,8 @@ func cudaDeclare(p *printer, symbol string) {
 		}
 		restrict := ""
 		switch {
+		case x.Access == ir.Read && x.Aliased:
+			t = "const " + t + "*"
 		case x.Access == ir.Read:
 			t, restrict = "const "+t+"*", " __restrict__"
 		case x.IsBuffer():

@@ -23,12 +23,16 @@ type Options struct {
 	Buffers int             // of a kernel; 0 does not limit
 	// Background makes queues work on goroutines of their own. Otherwise all is done when a call returns.
 	Background bool
+	// Lazy makes queues of Background do nothing until somebody waits for it or asks whether it is done.
+	Lazy bool
 	// Races turns on the interpreter's detector of races.
 	Races bool
 	// Order, Seed and Workers are as in interp.Options. Order holds for the steps of graphs too.
 	Order   interp.Order
 	Seed    uint64
 	Workers int
+	// Late runs kernels as ir.Kernel.Late has them.
+	Late bool
 	// Launched, if set, is called before each launch; its error is that of the launch. Tests count or plant faults with it.
 	Launched func(l ir.Launch) error
 }
@@ -80,7 +84,7 @@ func (d *device) Compile(context.Context, string) ([]byte, error) {
 	return nil, fmt.Errorf("emulated: there is no compiler of texts: %w", core.ErrUnsupported)
 }
 
-type function struct{ k *ir.Kernel }
+type function struct{ k, run *ir.Kernel }
 
 func (f function) Kernel() *ir.Kernel { return f.k }
 func (f function) Unload()            {}
@@ -89,7 +93,10 @@ func (d *device) Load(_ []byte, kernels []*ir.Kernel) ([]gpu.Function, error) {
 	fs := make([]gpu.Function, len(kernels))
 	for i, k := range kernels {
 		if k != nil {
-			fs[i] = function{k}
+			fs[i] = function{k, k}
+			if d.o.Late {
+				fs[i] = function{k, k.Late()}
+			}
 		}
 	}
 	return fs, nil

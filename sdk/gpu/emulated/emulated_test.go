@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
@@ -201,4 +202,29 @@ func Example() {
 	_ = queue.Download(dtype.Bytes(x), gpu.Ref{Memory: memory})
 	fmt.Println(x, queue.Synchronize())
 	// Output: [10 20] <nil>
+}
+
+// A lazy queue works when it is waited for, by the host or by another queue.
+func TestLazy(t *testing.T) {
+	r := open(t, emulated.Options{Background: true, Lazy: true})
+	m, err := r.Alloc(8)
+	require.NoError(t, err)
+	x, data := gpu.Ref{Memory: m}, []float32{1, 2}
+	require.NoError(t, r.Upload(x, dtype.Bytes(data)))
+	data[0] = 5
+	e, err := r.Record(false)
+	require.NoError(t, err)
+	other, err := r.OpenQueue()
+	require.NoError(t, err)
+	defer other.Close()
+	require.NoError(t, other.Await(e))
+	got := make([]float32, 2)
+	require.NoError(t, other.Download(dtype.Bytes(got), x))
+	require.Equal(t, []float32{0, 0}, got, "nobody has waited")
+	require.NoError(t, other.Synchronize())
+	require.Equal(t, []float32{5, 2}, got)
+	e.Release()
+	e, err = r.Record(false)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { done, err := e.Done(); return done && err == nil }, time.Second, time.Millisecond)
 }

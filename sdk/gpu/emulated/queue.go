@@ -20,6 +20,7 @@ type queue struct {
 	todo   []func() error
 	more   sync.Cond
 	closed bool
+	wanted bool // somebody waits for what is to be done
 	err    error
 }
 
@@ -36,7 +37,7 @@ func (q *queue) work() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for {
-		for len(q.todo) == 0 {
+		for len(q.todo) == 0 || q.device.o.Lazy && !q.wanted && !q.closed {
 			if q.closed {
 				return
 			}
@@ -47,8 +48,17 @@ func (q *queue) work() {
 		q.mu.Unlock()
 		err := f()
 		q.mu.Lock()
+		q.wanted = q.wanted && len(q.todo) > 0
 		q.broken(err)
 	}
+}
+
+// want has a lazy queue do what it was given so far.
+func (q *queue) want() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.wanted = len(q.todo) > 0
+	q.more.Signal()
 }
 
 // broken keeps the first fault.
@@ -136,6 +146,7 @@ func (q *queue) Launch(l *gpu.Launch) error {
 			return err
 		}
 	}
+	x.Kernel = f.run
 	return q.do(func() error {
 		o := interp.Options{Order: d.o.Order, Seed: d.o.Seed, Workers: d.o.Workers, Races: d.o.Races, Subgroup: d.o.Target.Subgroup}
 		return interp.Run(x, data, o)
@@ -216,7 +227,11 @@ func (q *queue) Await(x gpu.Event) error {
 	if !ok || e.gone() {
 		return errors.New("emulated: an event that was released, or is of another backend")
 	}
-	return q.always(func() error { <-e.done; return nil })
+	return q.always(func() error {
+		e.q.want()
+		<-e.done
+		return nil
+	})
 }
 
 func (q *queue) Synchronize() error {
@@ -251,6 +266,7 @@ func (e *event) Done() (bool, error) {
 	case <-e.done:
 		return true, e.err
 	default:
+		e.q.want()
 		return false, nil
 	}
 }
@@ -259,6 +275,7 @@ func (e *event) Wait() error {
 	if e.gone() {
 		return errReleased
 	}
+	e.q.want()
 	<-e.done
 	return e.err
 }

@@ -199,6 +199,30 @@ func (c *checker) arguments() {
 	if above(n, lim.Buffers) {
 		c.fail(nil, "%d buffers, at most %d", n, lim.Buffers)
 	}
+	c.aliases()
+}
+
+// aliases checks that what begins where a written buffer does is Aliased, as it has to be where several are written.
+func (c *checker) aliases() {
+	var written []int
+	for i, p := range c.k.Params {
+		if p.Access&(Write|Atomic) != 0 {
+			written = append(written, i)
+		}
+	}
+	if len(written) < 2 {
+		return
+	}
+	for i, p := range c.k.Params {
+		if p.Access != Read || p.Aliased {
+			continue
+		}
+		for _, w := range written {
+			if c.l.Args[i] == c.l.Args[w] {
+				c.fail(nil, "argument %s: it is %s too, and not aliased", p.Name, c.k.Params[w].Name)
+			}
+		}
+	}
 }
 
 // typed demands that a type may be in memory or computed with.

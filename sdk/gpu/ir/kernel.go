@@ -42,6 +42,10 @@ type Param struct {
 	Access Access
 	// Each says that each member of a batched kernel has an argument of its own.
 	Each bool
+	// Aliased says that a launch may give a buffer that is only read the memory of one that is written. Nothing else may be given
+	// memory that the kernel writes by another parameter, except that a kernel which writes one buffer alone may read each element of it
+	// by another parameter too, in the thread that writes it, for the value that is written there.
+	Aliased bool
 }
 
 // IsBuffer reports whether p is a buffer.

@@ -27,6 +27,9 @@ func (k *Kernel) String() string {
 	for _, q := range k.Params {
 		if q.IsBuffer() {
 			p.printf("buffer %s %v %v", q.Name, q.Type, q.Access)
+			if q.Aliased {
+				p.printf(" aliased")
+			}
 		} else {
 			p.printf("scalar %s %v", q.Name, q.Type)
 		}
