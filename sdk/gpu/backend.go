@@ -21,6 +21,8 @@ type Options struct {
 	// Plain starts the steps of programs one by one, without device graphs, and waits for each, so that a fault names its node.
 	// The variable BURN_GPU_PLAIN=1 in the environment sets it.
 	Plain bool
+	// InOrder runs the steps of device graphs one after the other. Otherwise those that do not need each other may run at the same time.
+	InOrder bool
 	// NoLibraries leaves the vendor's libraries unused.
 	NoLibraries bool
 	// ChannelsFirst keeps the images of convolutions in programs in row-major order. Otherwise their channels come last in memory,

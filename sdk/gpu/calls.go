@@ -177,6 +177,7 @@ func (b *builder) call(x *group.Group) (done bool, err error) {
 	}
 	part := b.part(x, o)
 	c.spare = b.spare(part, o.out)
+	b.d.count(func(s *Stats) { s.LibraryCalls++ })
 	b.steps = append(b.steps, step{call: c, group: part, node: b.node(x)})
 	b.kernels = append(b.kernels, nil)
 	if len(o.rest) > 0 {
