@@ -50,7 +50,7 @@ func newDevice(d *driver, dev nv.Device, ctx nv.Context) (*device, error) {
 		x.lt = &lt{device: x}
 	}
 	if d.libs.DNN != nil {
-		x.dnn = &dnn{device: x}
+		x.dnn = newDNN(x)
 	}
 	x.compiler, err = newCompiler(d.libs, f.capability, d.cache)
 	return x, err

@@ -30,6 +30,7 @@ type builder struct {
 	joined  map[*group.Group]tensor // concatenations whose parts are written where they belong
 	own     bool                    // libraries are not asked
 	lasts   bool                    // convolutions write their results with channels last, where a library takes that
+	draft   *draft                  // not nil: the plan is not made, only what it takes is found
 	folds   bool                    // groups that depend on constants alone are computed once
 }
 
