@@ -8,7 +8,7 @@
 // Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G
 // or T (powers of 1024). "tf32" is true or false: whether products and convolutions of f32 may round their factors to 10 bits of
 // mantissa, which is faster; false is the default. "plain" is true or false: whether kernels start one by one and each is waited for,
-// so that a fault names its node. "cache" is the folder of compiled kernels; "off" keeps none.
+// so that a fault names its node. "in_order" is true or false: whether the steps of programs never run at the same time. "cache" is the folder of compiled kernels; "off" keeps none.
 //
 // Variables of the environment: BURN_CUDA_HIDE lists libraries that are treated as missing (driver, nvrtc, cublaslt, cudnn, nccl), and
 // BURN_CUDA_PLAIN=1 is the option plain.
@@ -69,13 +69,15 @@ func options(c core.Config) (gpu.Options, error) {
 			o.TF32, err = strconv.ParseBool(text)
 		case "plain":
 			o.Plain, err = strconv.ParseBool(text)
+		case "in_order":
+			o.InOrder, err = strconv.ParseBool(text)
 		case "cache":
 			o.Cache = text
 			if text != "off" && !filepath.IsAbs(text) {
 				err = fmt.Errorf("got %q, want an absolute path or off", text)
 			}
 		default:
-			return o, fmt.Errorf("cuda: option %q, want memory_limit, tf32, plain or cache: %w", name, core.ErrAttr)
+			return o, fmt.Errorf("cuda: option %q, want memory_limit, tf32, plain, in_order or cache: %w", name, core.ErrAttr)
 		}
 		if err != nil {
 			return o, fmt.Errorf("cuda: option %s: %w: %w", name, core.ErrAttr, err)

@@ -50,8 +50,8 @@ func newDevice(d *driver, dev nv.Device, ctx nv.Context) (*device, error) {
 		x.lt = &lt{device: x}
 	}
 	if d.libs.DNN != nil {
-		x.dnn = &dnn{device: x, plans: newPlans(d.cache, fmt.Sprintf("cuDNN %d, driver %d, %d.%d, %d multiprocessors",
-			d.libs.DNN.Version, d.libs.Driver.Version, f.capability/10, f.capability%10, f.units))}
+		x.dnn = newDNN(x, newPlans(d.cache, fmt.Sprintf("cuDNN %d, driver %d, %d.%d, %d multiprocessors",
+			d.libs.DNN.Version, d.libs.Driver.Version, f.capability/10, f.capability%10, f.units)))
 	}
 	x.compiler, err = newCompiler(d.libs, f.capability, d.cache)
 	return x, err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goburn/burn/core/dtype"
@@ -11,15 +12,44 @@ import (
 	"github.com/goburn/burn/sdk/gpu"
 )
 
-// dnn is cuDNN as a gpu.Library: convolutions, their gradients, and attention of types of 16 bits. A handle of cuDNN, and all that is
-// made with it, is used by one goroutine at a time.
+// dnn is cuDNN as a gpu.Library: convolutions, their gradients, and attention of types of 16 bits. A plan takes milliseconds to make, and
+// programs need many, so that there are several lanes to make them in.
 type dnn struct {
 	none
 	device *device
 	plans  *plans
+	lanes  [dnnLanes]lane
+	next   atomic.Uint32
+}
+
+const dnnLanes = 6
+
+// lane is a handle of cuDNN. It, and all that is made with it, is used by one goroutine at a time.
+type lane struct {
+	device *device
 
 	mu     sync.Mutex // guards what follows
 	handle *nv.DNNHandle
+}
+
+func newDNN(d *device, p *plans) *dnn {
+	l := &dnn{device: d, plans: p}
+	for i := range l.lanes {
+		l.lanes[i].device = d
+	}
+	return l
+}
+
+// lane is one that is free, or another one, for which it waits. The caller unlocks it.
+func (l *dnn) lane() *lane {
+	for i := range l.lanes {
+		if l.lanes[i].mu.TryLock() {
+			return &l.lanes[i]
+		}
+	}
+	x := &l.lanes[l.next.Add(1)%dnnLanes]
+	x.mu.Lock()
+	return x
 }
 
 // Name implements gpu.Library.
@@ -41,20 +71,20 @@ const mostWorkspace = 256 << 20
 // build makes a plan of what fill puts into a graph: fill returns the tensors of the graph in the order of the call's arguments, and may
 // put scalars into the pack. call is the whole call, on which alone the graph and the options depend.
 func (l *dnn) build(what string, call any, o nv.PlanOptions, fill func(g *nv.DNNGraph, k *nv.Pack) ([]nv.Tensor, error)) ([]gpu.Candidate, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	c := &planned{library: l, what: what}
+	x := l.lane()
+	defer x.mu.Unlock()
+	c := &planned{lane: x, what: what}
 	err := l.device.do(what, func() (err error) {
-		if l.handle == nil {
-			if l.handle, err = l.device.libs.DNN.NewHandle(); err != nil {
-				l.handle = nil
+		if x.handle == nil {
+			if x.handle, err = l.device.libs.DNN.NewHandle(); err != nil {
+				x.handle = nil
 				return err
 			}
 		}
-		g := l.handle.NewGraph()
+		g := x.handle.NewGraph()
 		if c.tensors, err = fill(g, &c.pack); err == nil {
 			o.MaxWorkspace = mostWorkspace
-			c.plan, err = l.plan(g, fmt.Sprintf("%T %+v", call, call), o)
+			c.plan, err = l.plan(x, g, fmt.Sprintf("%T %+v", call, call), o)
 		}
 		return errors.Join(err, g.Close())
 	})
@@ -64,10 +94,10 @@ func (l *dnn) build(what string, call any, o nv.PlanOptions, fill func(g *nv.DNN
 	return []gpu.Candidate{c}, nil
 }
 
-// plan loads the plan of a graph, or makes and keeps it. The library is locked.
-func (l *dnn) plan(g *nv.DNNGraph, key string, o nv.PlanOptions) (*nv.Plan, error) {
+// plan loads the plan of a graph, or makes and keeps it. The lane is locked.
+func (l *dnn) plan(x *lane, g *nv.DNNGraph, key string, o nv.PlanOptions) (*nv.Plan, error) {
 	if saved := l.plans.get(key); saved != nil {
-		p, err := l.handle.LoadPlan(saved)
+		p, err := x.handle.LoadPlan(saved)
 		if err == nil {
 			return p, nil
 		}
@@ -103,19 +133,22 @@ func strides(dims, given []int) ([]int64, error) {
 	return s, nil
 }
 
-// close gives the handle up. The context is current.
+// close gives the handles up. The context is current.
 func (l *dnn) close() error {
-	if l.handle == nil {
-		return nil
+	var errs []error
+	for i := range l.lanes {
+		if h := l.lanes[i].handle; h != nil {
+			errs = append(errs, h.Close())
+		}
 	}
-	return l.handle.Close()
+	return errors.Join(errs...)
 }
 
 // planned is a candidate with a plan of cuDNN's.
 type planned struct {
-	library *dnn
+	lane    *lane
 	what    string
-	plan    *nv.Plan // guarded by the library's mutex, as is what follows
+	plan    *nv.Plan // guarded by the lane's mutex, as is what follows
 	pack    nv.Pack
 	tensors []nv.Tensor
 }
@@ -139,7 +172,7 @@ func (c *planned) Ready(args []gpu.Ref) error {
 	return nil
 }
 
-// bind puts the operands of a call into the pack. The library is locked.
+// bind puts the operands of a call into the pack. The lane is locked.
 func (c *planned) bind(args []gpu.Ref) {
 	for i, r := range args {
 		c.pack.Set(c.tensors[i], address(r))
@@ -148,7 +181,7 @@ func (c *planned) bind(args []gpu.Ref) {
 
 // Call implements gpu.Candidate.
 func (c *planned) Call(x gpu.Queue, args []gpu.Ref, workspace gpu.Ref) error {
-	q, l := x.(*queue), c.library
+	q, l := x.(*queue), c.lane
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.bind(args)
@@ -171,23 +204,23 @@ func (c *planned) populate(args []gpu.Ref, workspace gpu.Ref, g nv.Graph) error 
 	if !c.plan.NativeGraph {
 		return refuse("%s as a graph", c.what)
 	}
-	c.library.mu.Lock()
-	defer c.library.mu.Unlock()
+	c.lane.mu.Lock()
+	defer c.lane.mu.Unlock()
 	c.bind(args)
 	return c.plan.Populate(&c.pack, address(workspace), g)
 }
 
 // update changes the operands in a graph of populate. The context is current.
 func (c *planned) update(args []gpu.Ref, workspace gpu.Ref, g nv.Graph) error {
-	c.library.mu.Lock()
-	defer c.library.mu.Unlock()
+	c.lane.mu.Lock()
+	defer c.lane.mu.Unlock()
 	c.bind(args)
 	return c.plan.Update(&c.pack, address(workspace), g)
 }
 
 // Close implements gpu.Candidate.
 func (c *planned) Close() {
-	c.library.mu.Lock()
-	defer c.library.mu.Unlock()
-	_ = c.library.device.do("close", c.plan.Close)
+	c.lane.mu.Lock()
+	defer c.lane.mu.Unlock()
+	_ = c.lane.device.do("close", c.plan.Close)
 }

@@ -67,6 +67,9 @@ func (b *builder) finish(ctx context.Context, p *plan) error {
 	return nil
 }
 
+// mostApart is the bytes of a workspace that calls next to each other do not share.
+const mostApart = 64 << 20
+
 // lives finds between which steps the contents of buffers matter. What a group reads and writes matters during all its steps.
 func (b *builder) lives() {
 	for from := 0; from < len(b.steps); {
@@ -83,6 +86,9 @@ func (b *builder) lives() {
 			if c := b.steps[i].call; c != nil {
 				for _, t := range c.spare.in {
 					b.buffers[t.buffer].live(from, to)
+				}
+				if w := c.workspace.buffer; w != none && b.buffers[w].bytes <= mostApart { // calls nearby may run at the same time
+					b.buffers[w].live(from, min(to+2, len(b.steps)-1))
 				}
 			}
 		}

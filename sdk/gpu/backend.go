@@ -24,6 +24,8 @@ type Options struct {
 	// Poison, if it is not 0, fills results and scratch memory with this byte before each run: 255 makes NaN of floats and -1 of indices.
 	// Kernels that read what was not written show then, which is slow and for tests.
 	Poison byte
+	// InOrder runs the steps of device graphs one after the other. Otherwise those that do not need each other may run at the same time.
+	InOrder bool
 	// NoLibraries leaves the vendor's libraries unused.
 	NoLibraries bool
 	// ChannelsFirst keeps the images of convolutions in programs in row-major order. Otherwise their channels come last in memory,

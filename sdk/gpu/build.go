@@ -30,6 +30,7 @@ type builder struct {
 	joined  map[*group.Group]tensor // concatenations whose parts are written where they belong
 	own     bool                    // libraries are not asked
 	lasts   bool                    // convolutions write their results with channels last, where a library takes that
+	draft   *draft                  // not nil: the plan is not made, only what it takes is found
 	folds   bool                    // groups that depend on constants alone are computed once
 }
 
@@ -208,6 +209,14 @@ func (b *builder) parts(x *group.Group) []*group.Group {
 		if len(set) == 0 {
 			continue
 		}
+		if !b.alike(set) {
+			for _, k := range set {
+				p := b.subset([]int{k})
+				b.of[k] = p
+				all = append(all, p)
+			}
+			continue
+		}
 		p := b.subset(set)
 		for _, k := range set {
 			b.of[k] = p
@@ -215,6 +224,11 @@ func (b *builder) parts(x *group.Group) []*group.Group {
 		all = append(all, p)
 	}
 	return all
+}
+
+// alike reports whether the results of nodes have one shape.
+func (b *builder) alike(set []int) bool {
+	return !slices.ContainsFunc(set, func(k int) bool { return !b.g.Nodes[k].Outputs[0].Shape.Equal(b.g.Nodes[set[0]].Outputs[0].Shape) })
 }
 
 // subset is the group of some nodes: of one, or of elementwise ones.

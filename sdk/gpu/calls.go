@@ -66,23 +66,41 @@ func (s *spare) get() (*plan, error) {
 // mostWorkspace is the most memory that a candidate may ask for.
 const mostWorkspace = 1 << 30
 
-// candidates asks the libraries, best first, and keeps the answers.
-func (d *device) candidates(o *offered) []Candidate {
-	var key any
+// answer is what the libraries have for a problem, once they were asked.
+type answer struct {
+	once sync.Once
+	all  []Candidate
+}
+
+// key is equal for equal problems.
+func (o *offered) key() any {
 	switch {
 	case o.product != nil:
-		key = *o.product
+		return *o.product
 	case o.convolution != nil:
-		key = fmt.Sprintf("%+v", *o.convolution)
-	default:
-		key = *o.attention
+		return fmt.Sprintf("%+v", *o.convolution)
 	}
+	return *o.attention
+}
+
+// candidates asks the libraries, best first, and keeps the answers. Different problems are asked for at the same time.
+func (d *device) candidates(o *offered) []Candidate {
+	key := o.key()
+	d.asking.Lock()
+	a := d.asked[key]
+	if a == nil {
+		a = new(answer)
+		d.asked[key] = a
+	}
+	d.asking.Unlock()
+	a.once.Do(func() { a.all = d.ask(o) })
 	d.asking.Lock()
 	defer d.asking.Unlock()
-	all, known := d.asked[key]
-	if known {
-		return slices.DeleteFunc(slices.Clone(all), func(c Candidate) bool { return d.faulty[c] })
-	}
+	return slices.DeleteFunc(slices.Clone(a.all), func(c Candidate) bool { return d.faulty[c] })
+}
+
+// ask asks the libraries.
+func (d *device) ask(o *offered) (all []Candidate) {
 	for _, l := range d.libraries {
 		var cs []Candidate
 		var err error
@@ -106,8 +124,7 @@ func (d *device) candidates(o *offered) []Candidate {
 			c.Close()
 		}
 	}
-	d.asked[key] = all
-	return slices.Clone(all)
+	return all
 }
 
 // blame has a candidate not be used any more, as a call of it failed.
@@ -121,8 +138,8 @@ func (d *device) blame(c Candidate) {
 func (d *device) closeCandidates() {
 	d.asking.Lock()
 	defer d.asking.Unlock()
-	for _, cs := range d.asked {
-		for _, c := range cs {
+	for _, a := range d.asked {
+		for _, c := range a.all {
 			c.Close()
 		}
 	}
@@ -149,7 +166,7 @@ func (b *builder) call(x *group.Group) (done bool, err error) {
 			}
 		}
 		if len(cs) == 0 {
-			cs = b.d.candidates(o)
+			cs = b.candidates(o)
 		}
 	}
 	if t, placed := b.placed[o.out.ID]; placed && o.view.IsContiguous() {
@@ -177,6 +194,9 @@ func (b *builder) call(x *group.Group) (done bool, err error) {
 	}
 	part := b.part(x, o)
 	c.spare = b.spare(part, o.out)
+	if b.draft == nil {
+		b.d.count(func(s *Stats) { s.LibraryCalls++ })
+	}
 	b.steps = append(b.steps, step{call: c, group: part, node: b.node(x)})
 	b.kernels = append(b.kernels, nil)
 	if len(o.rest) > 0 {

@@ -105,15 +105,15 @@ func (b *builder) fold(ctx context.Context, q *queue) ([]*block, error) {
 // build makes the plan of a program, whose constants have the given blocks, in order; the plan becomes a holder of each that it
 // needs. What depends on them alone is computed on q; a nil q computes nothing.
 func (d *device) build(ctx context.Context, q *queue, p *program.Program, consts []*block) (*plan, error) {
-	b, groups := newBuilder(d, p)
-	b.folds, b.lasts = q != nil, q != nil && !d.options.ChannelsFirst && putsLast(p)
-	for i, desc := range p.Consts {
-		b.constant(desc, consts[i])
+	if q != nil {
+		d.drafted(ctx, p, consts)
 	}
+	b, groups := d.planner(p, consts, q != nil)
 	if err := b.batches(groups); err != nil {
 		return nil, err
 	}
 	if q != nil {
+		b.begin(ctx)
 		folded, err := b.fold(ctx, q)
 		defer func() {
 			for _, x := range folded {
@@ -125,4 +125,14 @@ func (d *device) build(ctx context.Context, q *queue, p *program.Program, consts
 		}
 	}
 	return b.plan(ctx)
+}
+
+// planner is a builder that knows the constants of a program. whole says that it is a program of its own, and no node.
+func (d *device) planner(p *program.Program, consts []*block, whole bool) (*builder, []*group.Group) {
+	b, groups := newBuilder(d, p)
+	b.folds, b.lasts = whole, whole && !d.options.ChannelsFirst && putsLast(p)
+	for i, desc := range p.Consts {
+		b.constant(desc, consts[i])
+	}
+	return b, groups
 }

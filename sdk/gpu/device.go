@@ -34,7 +34,7 @@ type device struct {
 
 	libraries []Library
 	asking    sync.Mutex // guards what follows
-	asked     map[any][]Candidate
+	asked     map[any]*answer
 	faulty    map[Candidate]bool
 
 	lost atomic.Pointer[error]
@@ -95,7 +95,7 @@ func newDevice(a *author, index int, hw Device) *device {
 	d.pool.queues, d.pool.reclaim = d.opened, d.reclaim
 	d.host = &host{device: hw, limit: d.options.Staging}
 	d.nodes = newNodeCache(d.options.Plans)
-	d.asked, d.faulty = map[any][]Candidate{}, map[Candidate]bool{}
+	d.asked, d.faulty = map[any]*answer{}, map[Candidate]bool{}
 	if !d.options.NoLibraries {
 		d.libraries = hw.Libraries()
 	}

@@ -329,10 +329,11 @@ func (e *fakeEvent) Release() {
 	e.q.device.events.Add(-1)
 }
 
-// fakeGraph replays steps.
+// fakeGraph replays steps, in any order that they allow.
 type fakeGraph struct {
 	device *fakeDevice
 	steps  []Step
+	order  []int
 	closed bool
 }
 
@@ -368,7 +369,30 @@ func (d *fakeDevice) NewGraph(steps []Step) (Graph, error) {
 	for _, s := range steps {
 		g.steps = append(g.steps, cloneStep(s))
 	}
+	g.order = anyOrder(steps)
 	return g, nil
+}
+
+// anyOrder is an order of steps, each behind those that it is after.
+func anyOrder(steps []Step) []int {
+	var order []int
+	done := make([]bool, len(steps))
+	for len(order) < len(steps) {
+		var ready []int
+		for i, s := range steps {
+			ok := !done[i] && (s.After != nil || i == 0 || done[i-1])
+			for _, a := range s.After {
+				ok = ok && done[a]
+			}
+			if ok {
+				ready = append(ready, i)
+			}
+		}
+		next := ready[rand.IntN(len(ready))]
+		done[next] = true
+		order = append(order, next)
+	}
+	return order
 }
 
 func (g *fakeGraph) Update(i int, s Step) error {
@@ -388,7 +412,7 @@ func (g *fakeGraph) Launch(x Queue) error {
 	}
 	g.device.graphRuns.Add(1)
 	q := x.(*fakeQueue)
-	for i := range g.steps {
+	for _, i := range g.order {
 		var err error
 		switch s := &g.steps[i]; {
 		case s.Launch != nil:

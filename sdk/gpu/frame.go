@@ -8,6 +8,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/sdk/engine"
+	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
 // frame is the steps of a plan with the memory that one queue runs them on, which guards it. Memory that may change from run to
@@ -20,6 +21,7 @@ type frame struct {
 	memory
 	bound   []Ref
 	uses    [][]slotUse // by slot
+	touched [][]touch   // by step
 	choice  []int       // by step of the plan: the candidate of a call; as many as there are means our own kernels
 	changed []int       // calls whose operands changed
 	runs    int
@@ -43,7 +45,7 @@ func newFrame(p *plan) *frame {
 func (f *frame) make(q *queue) error {
 	p := f.plan
 	n := p.scratchSlot() + 3
-	f.steps, f.from, f.changed, f.patched = nil, nil, nil, nil
+	f.steps, f.from, f.changed, f.patched, f.touched = nil, nil, nil, nil, nil
 	f.bound, f.uses, f.need = make([]Ref, n), make([][]slotUse, n), f.stagedBytes
 	for i := range p.steps {
 		st := &p.steps[i]
@@ -72,55 +74,69 @@ func (f *frame) addSpare(i int, s *spare) error {
 	base := f.stagedBytes
 	f.need = max(f.need, base+own.scratch)
 	for k := range own.steps {
-		f.add(i, &own.steps[k], func(a arg) (int, int64, Ref) {
+		f.add(i, &own.steps[k], func(a arg) location {
 			switch b := &own.buffers[a.buffer]; b.kind {
 			case isInput:
 				return f.plan.locate(arg{buffer: s.in[b.index].buffer, offset: a.offset})
 			case isOutput:
 				return f.plan.locate(arg{buffer: s.out.buffer, offset: s.at + a.offset})
 			}
-			slot, offset, r := own.locate(a)
-			if slot == own.scratchSlot() {
-				return f.plan.scratchSlot() + 2, base + offset, r
+			at := own.locate(a)
+			if at.slot == own.scratchSlot() {
+				return location{f.plan.scratchSlot() + 2, base + at.offset, at.ref, none}
 			}
-			return f.plan.scratchSlot() + 1, offset, r
+			return location{f.plan.scratchSlot() + 1, at.offset, at.ref, none}
 		})
 	}
 	return nil
 }
 
-// add adds a step. locate says which slot an argument is in, and where in it, or where it is if it is in none.
-func (f *frame) add(from int, st *step, locate func(a arg) (slot int, offset int64, r Ref)) {
+// location is where an argument is: in a slot, or, where that is none, at ref. buffer is that of the frame's plan, none for memory of the
+// frame's own.
+type location struct {
+	slot   int
+	offset int64
+	ref    Ref
+	buffer int
+}
+
+// add adds a step. locate says where its arguments are.
+func (f *frame) add(from int, st *step, locate func(a arg) location) {
 	i := len(f.steps)
-	place := func(a arg, r *Ref) {
-		slot, offset, at := locate(a)
-		if slot == none {
-			*r = at
+	f.touched = append(f.touched, nil)
+	put := func(a arg, r *Ref, writes bool) {
+		at := locate(a)
+		if at.slot == none {
+			*r = at.ref
 			return
 		}
-		f.uses[slot] = append(f.uses[slot], slotUse{i, r, offset})
+		f.uses[at.slot] = append(f.uses[at.slot], slotUse{i, r, at.offset})
+		if at.slot != f.plan.scratchSlot()+1 { // whoever writes the word writes the same
+			f.touched[i] = append(f.touched[i], touch{at.buffer, writes})
+		}
 	}
 	s := Step{}
 	switch {
 	case st.copy != nil:
 		s.Copy = &Copy{Bytes: st.copy.bytes}
-		place(st.copy.dst, &s.Copy.Dst)
-		place(st.copy.src, &s.Copy.Src)
+		put(st.copy.dst, &s.Copy.Dst, true)
+		put(st.copy.src, &s.Copy.Src, false)
 	case st.call != nil:
 		s.Call = &Call{Args: make([]Ref, len(st.call.args))}
 		for k, a := range st.call.args {
-			place(a, &s.Call.Args[k])
+			put(a, &s.Call.Args[k], k == st.call.result)
 		}
 		if st.call.workspace.buffer != none {
-			place(st.call.workspace, &s.Call.Workspace)
+			put(st.call.workspace, &s.Call.Workspace, true)
 		}
 		f.changed = append(f.changed, i)
 	default:
 		s.Launch = &Launch{Function: st.fn, Grid: st.grid, Args: make([]Arg, len(st.args)), Starts: st.starts}
+		params := st.fn.Kernel().Arguments()
 		for k, a := range st.args {
 			s.Launch.Args[k].Bits = a.bits
 			if a.buffer != none {
-				place(a, &s.Launch.Args[k].Ref)
+				put(a, &s.Launch.Args[k].Ref, params[k].Access != ir.Read)
 			}
 		}
 	}
@@ -131,21 +147,21 @@ func (f *frame) add(from int, st *step, locate func(a arg) (slot int, offset int
 func (p *plan) scratchSlot() int { return len(p.inputs) + len(p.made) }
 
 // locate says where an argument is: in a slot, or, of a constant, at a place that does not change.
-func (p *plan) locate(a arg) (slot int, offset int64, r Ref) {
+func (p *plan) locate(a arg) location {
 	b := &p.buffers[a.buffer]
 	switch b.kind {
 	case isInput:
-		return b.index, a.offset, r
+		return location{slot: b.index, offset: a.offset, buffer: a.buffer}
 	case isOutput:
-		return len(p.inputs) + p.block(a.buffer), a.offset, r
+		return location{slot: len(p.inputs) + p.block(a.buffer), offset: a.offset, buffer: a.buffer}
 	case isTemp:
-		return p.scratchSlot(), b.offset + a.offset, r
+		return location{slot: p.scratchSlot(), offset: b.offset + a.offset, buffer: a.buffer}
 	case isWord:
-		return p.scratchSlot() + 1, a.offset, r
+		return location{slot: p.scratchSlot() + 1, offset: a.offset, buffer: a.buffer}
 	}
-	r = b.block.ref()
+	r := b.block.ref()
 	r.Offset += a.offset
-	return none, 0, r
+	return location{slot: none, ref: r, buffer: a.buffer}
 }
 
 // bind puts the memory of a run into the slots, and chooses candidates for calls of libraries. It reports false where the scratch

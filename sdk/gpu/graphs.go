@@ -142,6 +142,7 @@ func (f *frame) refuse(step int) {
 
 // instantiate makes a graph of the steps. It is nil where the driver cannot; then the frame runs without.
 func (f *frame) instantiate(q *queue) (*instance, error) {
+	f.relate(q.device.options.InOrder)
 	g, err := q.device.grapher.NewGraph(f.steps)
 	if err != nil {
 		if errors.Is(err, core.ErrBackendLost) {

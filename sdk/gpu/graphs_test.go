@@ -116,6 +116,7 @@ func TestCallsThatRefuseToChange(t *testing.T) {
 	}
 	want, s := run(false)
 	require.EqualValues(t, 1, s.Graphs)
+	require.EqualValues(t, 7, s.LibraryCalls)
 	require.EqualValues(t, 19, s.GraphRuns)
 	got, s := run(true)
 	require.Equal(t, want, got)

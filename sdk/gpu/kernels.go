@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ type kernels struct {
 	dialect *dialect.Dialect
 	store   *store        // nil: nothing is kept on disk
 	slots   chan struct{} // bounds what is compiled at the same time
+	begun   sync.WaitGroup
 
 	mu      sync.Mutex // guards what follows
 	entries map[digest]*entry
@@ -86,6 +88,13 @@ func (x *kernels) get(ctx context.Context, ks []*ir.Kernel) ([]Function, error) 
 	return fns, nil
 }
 
+// begin begins to make functions of ks. Who wants one gets it from get, with the error if there is one.
+func (x *kernels) begin(ctx context.Context, ks []*ir.Kernel) {
+	if len(ks) > 0 {
+		x.begun.Go(func() { _, _ = x.get(ctx, ks) })
+	}
+}
+
 // make settles entries. A failure is forgotten, so that another attempt tries again.
 func (x *kernels) make(ctx context.Context, missing []*entry) {
 	began := time.Now()
@@ -115,12 +124,19 @@ func (x *kernels) make(ctx context.Context, missing []*entry) {
 // units divides kernels among calls of the compiler: as many as run at the same time.
 func (x *kernels) units(es []*entry) [][]*entry {
 	n := min(len(es), cap(x.slots))
-	units := make([][]*entry, n)
-	for i, e := range es {
-		units[i%n] = append(units[i%n], e)
+	units, sizes := make([][]*entry, n), make([]int, n)
+	es = slices.Clone(es)
+	slices.SortStableFunc(es, func(a, b *entry) int { return len(b.kernel.Types) - len(a.kernel.Types) })
+	for _, e := range es { // the largest first, each to the smallest unit
+		least := slices.Index(sizes, slices.Min(sizes))
+		units[least] = append(units[least], e)
+		sizes[least] += len(e.kernel.Types) + kernelCost
 	}
 	return units
 }
+
+// kernelCost is what a kernel costs a compiler besides its values, in values.
+const kernelCost = 100
 
 // compile makes a unit with one call of the compiler, and where that fails, each of its kernels by itself.
 func (x *kernels) compile(ctx context.Context, unit []*entry) {
@@ -184,36 +200,44 @@ func (x *kernels) settle(e *entry, fn Function, err error) {
 
 // stored loads what the store has, and returns the others.
 func (x *kernels) stored(missing []*entry) (left []*entry) {
-	names := x.names(missing)
-	for _, u := range x.store.find(names) {
-		code, err := x.store.read(u.file)
-		if err != nil {
-			x.count(func(s *KernelStats) { s.Refused++ })
-			continue
-		}
-		// The driver names functions by their places in the text.
-		ks := make([]*ir.Kernel, u.kernels)
-		for i, at := range u.places {
-			ks[at] = missing[u.wanted[i]].kernel
-		}
-		fns, err := x.device.Load(code, ks)
-		if err != nil || len(fns) != len(ks) {
-			x.store.remove(u.file)
-			x.count(func(s *KernelStats) { s.Refused++ })
-			continue
-		}
-		for i, at := range u.places {
-			x.settle(missing[u.wanted[i]], fns[at], nil)
-			missing[u.wanted[i]] = nil
-		}
-		x.count(func(s *KernelStats) { s.Loaded += int64(len(u.places)) })
+	var done sync.WaitGroup
+	for _, u := range x.store.find(x.names(missing)) {
+		done.Go(func() { x.loadStored(u, missing) })
 	}
+	done.Wait()
 	for _, e := range missing {
 		if e != nil {
 			left = append(left, e)
 		}
 	}
 	return left
+}
+
+// loadStored loads a file of the store and settles those of missing that it has, which become nil.
+func (x *kernels) loadStored(u found, missing []*entry) {
+	x.slots <- struct{}{}
+	defer func() { <-x.slots }()
+	code, err := x.store.read(u.file)
+	if err != nil {
+		x.count(func(s *KernelStats) { s.Refused++ })
+		return
+	}
+	// The driver names functions by their places in the text.
+	ks := make([]*ir.Kernel, u.kernels)
+	for i, at := range u.places {
+		ks[at] = missing[u.wanted[i]].kernel
+	}
+	fns, err := x.device.Load(code, ks)
+	if err != nil || len(fns) != len(ks) {
+		x.store.remove(u.file)
+		x.count(func(s *KernelStats) { s.Refused++ })
+		return
+	}
+	for i, at := range u.places {
+		x.settle(missing[u.wanted[i]], fns[at], nil)
+		missing[u.wanted[i]] = nil
+	}
+	x.count(func(s *KernelStats) { s.Loaded += int64(len(u.places)) })
 }
 
 // names are what the store knows kernels by: digests of their texts in the dialect. A kernel that cannot be printed has the name of
@@ -245,6 +269,7 @@ func (x *kernels) statistics() KernelStats {
 
 // close unloads all functions.
 func (x *kernels) close() {
+	x.begun.Wait()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, e := range x.entries {

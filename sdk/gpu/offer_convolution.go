@@ -150,7 +150,7 @@ func (b *builder) offerLast(x *group.Group, o *offered) ([]Candidate, error) {
 		y.view = exchanged(lastView(c.Filter))
 	}
 	b.epilogue(&y, x)
-	cs := b.d.candidates(&y)
+	cs := b.candidates(&y)
 	if len(cs) == 0 {
 		return nil, nil
 	}

@@ -48,22 +48,22 @@ func (f *frame) stageOperands(q *queue) {
 // addCall adds the call of a library, and the copies of its operands.
 func (f *frame) addCall(i int, st *step) {
 	p := f.plan
-	own := func(a arg) (int, int64, Ref) {
-		slot, offset, r := p.locate(a)
-		if at, staged := f.staged[slot]; staged && slot != none {
-			return p.scratchSlot() + 2, at + offset, r
+	own := func(a arg) location {
+		at := p.locate(a)
+		if to, staged := f.staged[at.slot]; staged && at.slot != none {
+			return location{p.scratchSlot() + 2, to + at.offset, at.ref, none}
 		}
-		return slot, offset, r
+		return at
 	}
 	move := func(buffer int, in bool) {
 		a := arg{buffer: buffer}
-		slot, _, _ := p.locate(a)
+		slot := p.locate(a).slot
 		if _, staged := f.staged[slot]; !staged || slot == none {
 			return
 		}
 		c := &step{copy: &copyStep{dst: a, src: a, bytes: p.buffers[buffer].bytes}}
 		first := in // dst is asked for first
-		f.add(i, c, func(a arg) (int, int64, Ref) {
+		f.add(i, c, func(a arg) location {
 			defer func() { first = !first }()
 			if first {
 				return own(a)

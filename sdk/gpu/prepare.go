@@ -3,13 +3,14 @@ package gpu
 import (
 	"context"
 
+	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
 )
 
 // prepare makes a program ready: composite nodes are found and nodes without kernels decomposed, what depends on constants alone
 // is computed on q, and the rest becomes a plan.
 func (d *device) prepare(ctx context.Context, q *queue, p *program.Program, consts []*block) (*plan, error) {
-	c, err := program.Compile(p, d.kernel, program.Options{Rewrite: true})
+	c, err := program.Compile(p, d.kernel, program.Options{Rewrite: true, Known: q.contents(p.Consts, consts)})
 	if err != nil {
 		return nil, err
 	}
@@ -20,4 +21,29 @@ func (d *device) prepare(ctx context.Context, q *queue, p *program.Program, cons
 	x.name, x.graphs = p.Name, true
 	x.holders.Store(1)
 	return x, nil
+}
+
+const (
+	mostKnown    = 1 << 10 // bytes of a constant whose elements rewrites may look at
+	mostContents = 64      // of those, in one program: each is waited for
+)
+
+// contents gives the elements of constants that are small, nil for others.
+func (q *queue) contents(descs []op.Desc, consts []*block) func(i int) []byte {
+	known := map[int][]byte{}
+	return func(i int) []byte {
+		n := descs[i].Bytes()
+		v, asked := known[i]
+		if asked || n == 0 || n > mostKnown || len(known) == mostContents {
+			return v
+		}
+		v = make([]byte, n)
+		if q.Fetch(v, descs[i], consts[i]) != nil {
+			v = nil
+		} else if m, err := q.Record(); err != nil || m.Wait() != nil {
+			v = nil // a fault is seen by what comes next
+		}
+		known[i] = v
+		return v
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/core/program"
 	"github.com/goburn/burn/core/program/group"
+	"github.com/goburn/burn/core/shape"
 )
 
 // sketch is a program that is written down for a test.
@@ -63,6 +64,8 @@ func write(x *group.Group) string {
 var all = group.Policy{Kinds: group.Of(group.Elementwise, group.Reduction, group.Norm, group.Product, group.Convolution)}
 
 var absorbing = group.Policy{Kinds: all.Kinds, Absorb: all.Kinds}
+
+var repeating = group.Policy{Kinds: all.Kinds, Absorb: all.Kinds, Repeat: func(*group.Graph, int, shape.Shape) bool { return true }}
 
 func limited(p group.Policy, l group.Limits) group.Policy {
 	p.Limits = l
@@ -116,6 +119,22 @@ func TestDecide(t *testing.T) {
 			b := s.Do(op.Neg, s.Do(op.Sin, s.input(4)))
 			return []op.Desc{s.Do(op.Add, a, b)}
 		}, []string{"elementwise@2 1 2 1<-1", "elementwise@3 0 3 1<-2"}},
+		"what is broadcast is computed for each element where that is wanted": {repeating, func(s *sketch) []op.Desc {
+			x := s.input(3, 4)
+			return []op.Desc{s.Do(op.Mul, s.Do(op.Exp, x), s.Do(op.Neg, s.input(4)))}
+		}, []string{"elementwise@2 0 1 2 1<-2"}},
+		"what is broadcast and used elsewhere is not": {repeating, func(s *sketch) []op.Desc {
+			x, y := s.input(3, 4), s.Do(op.Neg, s.input(4))
+			return []op.Desc{s.Do(op.Mul, s.Do(op.Exp, x), y), y}
+		}, []string{"single@0 [0] 1<-1", "elementwise@2 1 2 1<-2"}},
+		"the weights of a norm": {repeating, func(s *sketch) []op.Desc {
+			x, w := s.input(3, 4), s.Do(op.Neg, s.input(4))
+			return []op.Desc{s.Do(op.Mul, s.Do(op.Div, x, s.Reduce(op.Sum, x, true, 1)), w)}
+		}, []string{"norm@3 0 [1] 2 3 1<-2"}},
+		"what may be meant for rows is not": {repeating, func(s *sketch) []op.Desc { // 4 rows of 4
+			x, w := s.input(4, 4), s.Do(op.Neg, s.input(4))
+			return []op.Desc{s.Do(op.Mul, s.Do(op.Div, x, s.Reduce(op.Sum, x, true, 1)), w)}
+		}, []string{"single@0 [0] 1<-1", "norm@3 [1] 2 3 1<-2"}},
 		"a node outside between two": {all, func(s *sketch) []op.Desc { // 3 needs 2, which needs 0: 0 and 3 cannot be one
 			y := s.Do(op.Neg, s.input(4, 4))
 			z := s.Do(op.MatMul, s.input(4, 4), s.input(4, 4))

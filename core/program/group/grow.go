@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
 )
 
 // grow is the nodes of a group that begins with node i and takes in, in the order of the program, those that read what it
@@ -76,7 +77,11 @@ func (d *decider) absorb(kind Kind, anchor int, set map[int]bool, space op.Desc)
 		for _, k := range sorted(set) {
 			for _, id := range d.Nodes[k].Inputs {
 				j, ok := d.Maker(id)
-				if !ok || set[j] || d.groups[j] != nil || !d.inSpace(j, space) || d.reserved(-1, j) || kind != Elementwise && d.usedBeyond(id, set) || d.reads(set, j) {
+				if !ok || set[j] || d.groups[j] != nil || d.reserved(-1, j) || d.reads(set, j) {
+					continue
+				}
+				beyond := d.usedBeyond(id, set)
+				if !(d.inSpace(j, space) && (kind == Elementwise || !beyond)) && (beyond || !d.repeated(kind, anchor, j, space.Shape)) {
 					continue
 				}
 				set[j] = true
@@ -89,6 +94,22 @@ func (d *decider) absorb(kind Kind, anchor int, set map[int]bool, space op.Desc)
 		}
 	}
 	return set
+}
+
+// repeated reports whether a group of kind in a space can compute node j, whose result is broadcast to the space, for each element.
+func (d *decider) repeated(kind Kind, anchor, j int, space shape.Shape) bool {
+	if d.policy.Repeat == nil || kind == Product || kind == Convolution || !d.policy.elementwise(d.Graph, j) {
+		return false
+	}
+	s := d.Nodes[j].Outputs[0].Shape
+	if kind != Elementwise {
+		n := &d.Nodes[anchor]
+		if r := rowsOf(n, d.Desc(n.Inputs[0])); r.narrow(s) {
+			return false // one for each row
+		}
+	}
+	wide, err := shape.Broadcast(s, space)
+	return err == nil && wide.Equal(space) && !s.Equal(space) && d.policy.Repeat(d.Graph, j, space)
 }
 
 // reads reports whether node k reads a result of set. Such a node was refused when the set grew.

@@ -1,6 +1,9 @@
 package group
 
-import "github.com/goburn/burn/core/op"
+import (
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+)
 
 // Limits bounds groups of more than one node. A zero is the default.
 type Limits struct {
@@ -23,6 +26,10 @@ type Policy struct {
 	// Absorb says which of these groups also take in elementwise nodes, in the space of the result, that compute what they read
 	// and nothing else needs. Reductions and norms always do, in the space of the operand.
 	Absorb Kinds
+	// Repeat reports whether groups in the given space may take in elementwise node k, whose smaller result is broadcast to the space
+	// and used by nothing else, and compute it again for each element. It is asked for elementwise groups, where Absorb has these,
+	// reductions and norms. A nil Repeat allows none.
+	Repeat func(g *Graph, k int, space shape.Shape) bool
 	// Anchor opens a group around node i for a backend that decides by itself what the kernel takes in; a nil Taker leaves
 	// the node to Kinds. A nil Anchor opens none.
 	Anchor func(g *Graph, i int) Taker

@@ -62,6 +62,9 @@ func drawPolicy(r *rand.Rand) (group.Policy, op.Code) {
 	p.Elementwise = func(g *group.Graph, k int) bool {
 		return op.Lookup(g.Nodes[k].Op).Traits.Has(op.Elementwise) && g.Nodes[k].Op != lacks
 	}
+	if r.IntN(2) == 0 {
+		p.Repeat = func(g *group.Graph, k int, space shape.Shape) bool { return g.Nodes[k].Op != op.Exp && len(space) > 1 }
+	}
 	if r.IntN(3) == 0 {
 		p.Accept = func(_ *group.Graph, x *group.Group) bool { return len(x.Nodes())%3 != 0 }
 	}
@@ -140,7 +143,9 @@ func verify(t *testing.T, p *program.Program, policy group.Policy, lacks op.Code
 		}
 		if x.Kind == group.Elementwise {
 			for _, k := range nodes {
-				require.True(t, p.Nodes[nodes[0]].Outputs[0].Shape.Equal(p.Nodes[k].Outputs[0].Shape))
+				s := p.Nodes[k].Outputs[0].Shape
+				repeated := policy.Repeat != nil && p.Nodes[k].Op != op.Exp && !slices.ContainsFunc(x.Outputs, func(d op.Desc) bool { return d.ID == p.Nodes[k].Outputs[0].ID })
+				require.True(t, s.Equal(x.Outputs[0].Shape) || repeated && s.Size() <= x.Outputs[0].Shape.Size())
 			}
 		}
 		if x.Kind == group.Reduction || x.Kind == group.Norm {

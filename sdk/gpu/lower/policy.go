@@ -26,6 +26,7 @@ func Policy(t template.Target) group.Policy {
 			return elementwise(n) && Supports(t, n, g.In(n)) == nil
 		},
 		Absorb: group.Of(group.Elementwise),
+		Repeat: repeats,
 		Accept: func(g *group.Graph, x *group.Group) bool { return accept(t, g, x) },
 	}
 }
@@ -33,6 +34,19 @@ func Policy(t template.Target) group.Policy {
 // elementwise reports whether a node has a value for each element by itself: by the trait of its row, or as it repeats.
 func elementwise(n *op.Node) bool {
 	return n.Op == op.Expand || n.Op == op.Full || n.Op == op.Iota || op.Lookup(n.Op).Traits.Has(op.Elementwise) && op.Lookup(n.Op).Class != op.Custom
+}
+
+// mostTurned is the rank from which on groups may be computed with channels last, where each operand has to have all axes or none.
+const mostTurned = 3
+
+// repeats reports whether a node is so cheap that computing it for each element of a space costs less than a launch: the weights of a
+// norm in another type.
+func repeats(g *group.Graph, k int, space shape.Shape) bool {
+	switch g.Nodes[k].Op {
+	case op.Cast, op.Add, op.Sub, op.Mul, op.Neg, op.Expand:
+		return len(space) <= mostTurned
+	}
+	return false
 }
 
 // accept refuses groups that several kernels are better for.

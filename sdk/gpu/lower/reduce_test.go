@@ -103,7 +103,7 @@ func TestNorms(t *testing.T) {
 			d := b.Do(op.Sub, w, m)
 			v := b.Reduce(op.Mean, b.Do(op.Mul, d, d), true, axes...)
 			y := b.Do(op.Div, d, b.Do(op.Sqrt, b.Do(op.Add, v, b.Like(v, 1e-5))))
-			scale := b.input(w.DType, x.Shape[len(x.Shape)-1])
+			scale := b.Cast(b.input(x.DType, x.Shape[len(x.Shape)-1]), w.DType) // in the norm's kernel
 			return []op.Desc{b.Cast(b.Do(op.Add, b.Do(op.Mul, y, scale), b.input(w.DType, 1)), x.DType), m}
 		},
 		"two sums and their share": func(b *sketch, x op.Desc, axes []int) []op.Desc {

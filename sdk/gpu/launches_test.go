@@ -159,3 +159,26 @@ func TestOneParameter(t *testing.T) {
 	}
 	require.Len(t, launches, 1, "%v", launches)
 }
+
+// TestOneNorm: a norm of bf16 with weights of bf16 is one launch, whose sums are of f32.
+func TestOneNorm(t *testing.T) {
+	ctx := context.Background()
+	launches := map[string]int{}
+	b := gpu.New(emulated.New(emulated.Options{Launched: func(l ir.Launch) error {
+		launches[l.Kernel.Name]++
+		return nil
+	}}), gpu.Options{NoCache: true})
+	defer b.Close()
+	dev, err := tensor.On(ctx, &core.Place{Backend: b, Spec: "one"})
+	require.NoError(t, err)
+	defer dev.Close()
+	x, w, bias := dev.Full(dtype.BF16, 0.5, 5, 1024), dev.Full(dtype.BF16, 2, 1024), dev.Full(dtype.BF16, 0.25, 1024)
+	require.NoError(t, dev.Sync(ctx))
+	clear(launches)
+	y := x.LayerNorm(1, w, bias, 1e-5)
+	require.NoError(t, dev.Sync(ctx))
+	require.Len(t, launches, 1, "%v", launches)
+	v, err := tensor.DataAs[float32](ctx, y)
+	require.NoError(t, err)
+	require.InDelta(t, 0.25, v[77], 1e-3)
+}

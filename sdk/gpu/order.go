@@ -1,0 +1,104 @@
+package gpu
+
+import (
+	"math/big"
+	"slices"
+)
+
+// touch is that a step reads or writes a buffer of the plan, or, as none, memory of the frame's own.
+type touch struct {
+	buffer int
+	writes bool
+}
+
+// relate says of each step which earlier ones it has to wait for: those that wrote what it reads or writes, and those that read what it
+// writes. Buffers that have the same memory, now or in another run, are taken as one.
+func (f *frame) relate(inOrder bool) {
+	if inOrder {
+		for i := range f.steps {
+			f.steps[i].After = nil
+		}
+		return
+	}
+	own := len(f.plan.buffers) // stands for memory of the frame's own
+	shared := f.plan.shared()
+	type state struct {
+		writer  int
+		readers []int
+	}
+	states := make([]state, own+1)
+	for i := range states {
+		states[i].writer = none
+	}
+	before := make([]big.Int, len(f.steps)) // all steps that come before each, as bits
+	for i := range f.steps {
+		var all []int
+		for _, t := range f.touched[i] {
+			b := t.buffer
+			if b == none {
+				b = own
+			}
+			for _, k := range append([]int{b}, shared[b]...) {
+				if w := states[k].writer; w != none {
+					all = append(all, w)
+				}
+				if t.writes {
+					all = append(all, states[k].readers...)
+				}
+			}
+		}
+		slices.Sort(all)
+		after := []int{}
+		for _, k := range slices.Backward(slices.Compact(all)) {
+			if before[i].Bit(k) == 0 { // not implied by one that is there
+				after = append(after, k)
+				before[i].Or(&before[i], &before[k]).SetBit(&before[i], k, 1)
+			}
+		}
+		f.steps[i].After = after
+		for _, t := range f.touched[i] {
+			b := t.buffer
+			if b == none {
+				b = own
+			}
+			if t.writes {
+				states[b] = state{writer: i}
+			}
+		}
+		for _, t := range f.touched[i] {
+			if t.buffer != none && !t.writes {
+				states[t.buffer].readers = append(states[t.buffer].readers, i)
+			} else if t.buffer == none && !t.writes {
+				states[own].readers = append(states[own].readers, i)
+			}
+		}
+	}
+}
+
+// shared lists, by buffer, the other ones that may have memory in common with it: temporaries in overlapping places, and outputs with the
+// inputs that may be given for them.
+func (p *plan) shared() map[int][]int {
+	all := map[int][]int{}
+	pair := func(i, k int) { all[i], all[k] = append(all[i], k), append(all[k], i) }
+	var temps []int
+	for i := range p.buffers {
+		if b := &p.buffers[i]; b.kind == isTemp && b.root == i && b.last != none {
+			temps = append(temps, i)
+		}
+	}
+	slices.SortFunc(temps, func(i, k int) int { return int(p.buffers[i].offset - p.buffers[k].offset) })
+	for n, i := range temps {
+		for _, k := range temps[n+1:] {
+			if p.buffers[k].offset >= p.buffers[i].offset+max(p.buffers[i].bytes, 1) {
+				break
+			}
+			pair(i, k)
+		}
+	}
+	for k, d := range p.donors {
+		if d != none {
+			pair(d, p.made[k])
+		}
+	}
+	return all
+}
