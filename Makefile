@@ -82,14 +82,15 @@ gpu: ## the whole suite on a GPU backend whose hardware is emulated like NVIDIA'
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m -run 'TestConformance|TestRandomPrograms' ./sdk/gpu
 
 NVRTC_WHEEL ?= nvidia-cuda-nvrtc-cu12
-nvrtc: ## the kernels of a sample of the suite through NVIDIA's compiler, from PyPI, which needs no GPU; BURN_NVRTC names another libnvrtc.so
+nvrtc: ## kernels of every op, in f32 and bf16, through NVIDIA's compiler, from PyPI, which needs no GPU; BURN_NVRTC names another libnvrtc.so
 	@lib="$${BURN_NVRTC:-}"; if [ -z "$$lib" ]; then venv=$$(mktemp -d) && trap 'rm -rf "$$venv"' EXIT; \
 		if ! { $(PYTHON) -m venv "$$venv" && "$$venv/bin/pip" install -q --disable-pip-version-check $(NVRTC_WHEEL); }; then \
 			echo "skipped: $(NVRTC_WHEEL) cannot be had from the package index"; exit 0; fi; \
 		lib=$$(find "$$venv" -name 'libnvrtc.so.*' | head -n 1); \
 		if [ -z "$$lib" ]; then echo "skipped: $(NVRTC_WHEEL) has no libnvrtc.so for this machine"; exit 0; fi; fi; export BURN_NVRTC="$$lib"; \
 	$(GO) test -count=1 -timeout 20m -run NVRTC ./sdk/gpu/dialect && \
-	cd plugins/cuda && CGO_ENABLED=0 $(GO) test -count=1 -timeout 20m -run 'TestKernelsCompile|TestNVRTC' . ./internal/nv
+	cd plugins/cuda && BURN_CUDA_RUN='^[a-z0-9_]+/(f32|bf16)/[^/]+/plain$$' BURN_CUDA_SAMPLE=1000 CGO_ENABLED=0 \
+		$(GO) test -count=1 -timeout 20m -run 'TestKernelsCompile|TestNVRTC' . ./internal/nv
 
 QEMU ?= qemu-aarch64-static
 levels: ## the cpu backend at its lesser levels: AVX2 and portable through the whole suite, NEON under qemu-user
