@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins plugins-cuda cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance gpu levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
+.PHONY: help build plugins plugins-cuda cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance gpu nvrtc levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -54,16 +54,21 @@ long: ## the tests that `make test` leaves out or runs on a sample, but for what
 
 PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
 MODULES   := data/parquet data/sqlite plugins/cuda tools/avo tools/site
-modules: ## vet and tests of what has a go.mod of its own; one that has tools and no packages is only checked
+modules: ## vet and tests of what has a go.mod of its own, cross builds of cuda; one that has tools and no packages is only checked
 	@for m in $(MODULES); do echo "module $$m"; ( cd $$m && $(GO) mod verify && if [ -n "$$($(GO) list ./... 2>/dev/null)" ]; then \
 		CGO_ENABLED=0 $(GO) vet ./... && $(GO) test ./...; fi ) || exit 1; done
+	cd plugins/cuda && for t in linux/arm64 windows/amd64; do \
+		echo "build $$t"; CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./... || exit 1; done
 
-NOCGO := ./core/... ./decorators/... ./host/... ./sdk/... ./tensor/... ./cmd/...
-nocgo: ## what loads libraries and starts processes, and the command, built without cgo
+NOCGO := ./host/... ./sdk/client/... ./sdk/serve/... ./sdk/wire/... ./cmd/...
+nocgo: ## what loads libraries, starts processes or connects to them, built without cgo; nothing else differs
 	CGO_ENABLED=0 $(GO) test -short $(NOCGO)
 
+# What starts no goroutine has no race of its own; others run it.
+SEQUENTIAL := core/dtype core/op core/program/group core/shape sdk/gpu/dialect sdk/gpu/ir sdk/gpu/lower sdk/gpu/template
 race: ## the concurrent packages under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -timeout 30m -race -short ./core/... ./decorators/... ./tensor/... ./sdk/... ./host/... ./plugins/...
+	CGO_ENABLED=1 $(GO) test -timeout 30m -race -short $$($(GO) list ./core/... ./decorators/... ./tensor/... ./sdk/... ./host/... ./plugins/... | \
+		grep -vxE '$(shell $(GO) list -m)/($(subst $() ,|,$(SEQUENTIAL)))')
 
 check: ## formatting, vet without cgo as go test vets with it, cross builds, refusal of 32-bit platforms, import rules
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
@@ -87,8 +92,19 @@ conformance: plugins ## the whole suite on the cpu backend, built in and as a pl
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run 'TestReferencePasses' ./conformance
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run TestDoorsAgree -v ./conformance/wiretest
 
-gpu: ## the whole suite on a GPU backend whose hardware is emulated, in the shapes that burn has plugins for
-	BURN_LONG=1 $(GO) test -count=1 -timeout 120m -run 'TestConformance' ./sdk/gpu
+gpu: ## the whole suite on a GPU backend whose hardware is emulated like NVIDIA's, and a tenth of it like AMD's and Apple's
+	BURN_LONG=1 $(GO) test -count=1 -timeout 30m -run 'TestConformance|TestRandomPrograms' ./sdk/gpu
+
+NVRTC_WHEEL ?= nvidia-cuda-nvrtc-cu12
+nvrtc: ## kernels of every op, in f32 and bf16, through NVIDIA's compiler, from PyPI, which needs no GPU; BURN_NVRTC names another libnvrtc.so
+	@lib="$${BURN_NVRTC:-}"; if [ -z "$$lib" ]; then venv=$$(mktemp -d) && trap 'rm -rf "$$venv"' EXIT; \
+		if ! { $(PYTHON) -m venv "$$venv" && "$$venv/bin/pip" install -q --disable-pip-version-check $(NVRTC_WHEEL); }; then \
+			echo "skipped: $(NVRTC_WHEEL) cannot be had from the package index"; exit 0; fi; \
+		lib=$$(find "$$venv" -name 'libnvrtc.so.*' | head -n 1); \
+		if [ -z "$$lib" ]; then echo "skipped: $(NVRTC_WHEEL) has no libnvrtc.so for this machine"; exit 0; fi; fi; export BURN_NVRTC="$$lib"; \
+	$(GO) test -count=1 -timeout 20m -run NVRTC ./sdk/gpu/dialect && \
+	cd plugins/cuda && BURN_CUDA_RUN='^[a-z0-9_]+/(f32|bf16)/[^/]+/plain$$' BURN_CUDA_SAMPLE=1000 CGO_ENABLED=0 \
+		$(GO) test -count=1 -timeout 20m -run 'TestKernelsCompile|TestNVRTC' . ./internal/nv
 
 QEMU ?= qemu-aarch64-static
 levels: ## the cpu backend at its lesser levels: AVX2 and portable through the whole suite, NEON under qemu-user

@@ -21,22 +21,29 @@ func TestInPlace(t *testing.T) {
 }
 
 // TestConformance compares every claim of a backend over emulated hardware with the reference backend: on a sample of the cases, and
-// with BURN_LONG=1 on all of them and on other hardware too.
+// with BURN_LONG=1 on all of them and on other hardware too. With -short, as under the race detector, it runs the cases of what happens
+// at the same time.
 func TestConformance(t *testing.T) {
-	run := func(t *testing.T, sample int, o emulated.Options) {
-		open := func() (core.Backend, error) {
-			return gpu.New(emulated.New(o), gpu.Options{NoCache: true, Poison: 255}), nil
-		}
-		conformance.Run(t, open, conformance.Options{Sample: sample})
+	run := func(t *testing.T, c conformance.Options, o emulated.Options) {
+		open := func() (core.Backend, error) { return gpu.New(emulated.New(o), gpu.Options{NoCache: true, Poison: 255}), nil }
+		conformance.Run(t, open, c)
 	}
-	if !long.Tests() {
-		run(t, 100, emulated.Options{Background: true, Lazy: true, Late: true})
+	sample := func(n int) conformance.Options { return conformance.Options{Sample: n} }
+	switch {
+	case testing.Short():
+		run(t, conformance.Options{Run: `^([a-z]+/[a-z-]+|matmul/f32/[^/]+/plain)$`}, emulated.Options{Background: true})
+		return
+	case !long.Tests():
+		run(t, sample(100), emulated.Options{Background: true, Lazy: true, Late: true})
 		return
 	}
-	targets := emulated.Targets()
-	t.Run("cuda", func(t *testing.T) { run(t, 1, emulated.Options{Background: true, Lazy: true, Late: true}) })
-	t.Run("rocm", func(t *testing.T) { run(t, 10, emulated.Options{Target: targets["rocm"], Order: interp.Backward}) })
-	t.Run("metal", func(t *testing.T) {
-		run(t, 10, emulated.Options{Target: targets["metal"], Order: interp.Shuffled, Seed: 1})
-	})
+	for name, c := range map[string]struct {
+		sample int
+		order  interp.Order
+	}{"cuda": {1, interp.Forward}, "rocm": {10, interp.Backward}, "metal": {10, interp.Shuffled}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, sample(c.sample), emulated.Options{Target: emulated.Targets()[name], Order: c.order, Seed: 1, Background: name == "cuda", Lazy: name == "cuda", Late: name == "cuda"})
+		})
+	}
 }

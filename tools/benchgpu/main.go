@@ -1,8 +1,8 @@
 // Command benchgpu measures a device beside PyTorch on the same card, op by op, and keeps it busy to see whether its memory stays flat.
 // Its scripts run everything that a GPU plugin has to prove on a machine that has no Go: see h200.sh.
 //
-//	benchgpu ops -device cuda:0 -python python3 -json ops.jsonl
-//	benchgpu soak -device cuda:0 -time 20m -csv soak.csv
+//	go run ./tools/benchgpu ops -device cuda:0 -python python3 -json ops.jsonl
+//	go run ./tools/benchgpu soak -device cuda:0 -time 20m -csv soak.csv
 package main
 
 import (

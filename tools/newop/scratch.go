@@ -70,6 +70,8 @@ func cube[T float](d, x []T) {
 `},
 		{"decorators/autodiff/rules_elementwise.go", "\nvar elementwiseRules = map[op.Code]rule{\n",
 			"\top.ScratchCube: fromX(func(g *grad, x, dy op.Desc) op.Desc { return g.mul(dy, g.times(g.mul(x, x), 3)) }),\n"},
+		{"sdk/gpu/lower/scalar_float.go", "\nvar floatRules = map[op.Code]scalarRule{\n",
+			"\top.ScratchCube: func(s *scalar) ir.Value { return s.Mul(s.x[0], s.Mul(s.x[0], s.x[0])) },\n"},
 		{"model/onnx/export/rules_elementwise.go", "\tm := map[op.Code]rule{\n", `		op.ScratchCube: made(func(e *emitter, _ *node, in []string) string {
 			return e.node("Mul", []string{in[0], e.node("Mul", []string{in[0], in[0]})})
 		}),
@@ -79,6 +81,7 @@ func cube[T float](d, x []T) {
 		{"conformance/ref/testdata/golden.json", "TestGolden", "./conformance/ref"},
 		{"plugins/cpu/internal/elementwise/rules.go", "TestEveryPrimitiveHasAKernelForEveryType", "./plugins/cpu"},
 		{"decorators/autodiff/rules_elementwise.go", "TestComplete", "./decorators/autodiff"},
+		{"sdk/gpu/lower/scalar_float.go", "TestComplete", "./sdk/gpu/lower"},
 		{"model/onnx/export/rules_elementwise.go", "TestEveryPrimitive", "./model/onnx/export"},
 	},
 }

@@ -2,6 +2,7 @@ package nv
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,6 +13,9 @@ func vendor(t *testing.T, variable string) *Libraries {
 	folder := os.Getenv(variable)
 	if folder == "" {
 		t.Skipf("%s names no folder with the library (the lib folder of the package from PyPI)", variable)
+	}
+	if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+		folder = filepath.Dir(folder)
 	}
 	return Open(Search{Only: folder})
 }
