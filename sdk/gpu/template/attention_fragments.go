@@ -63,7 +63,7 @@ type fragKernel struct {
 	used       ir.Value
 	lane, row  ir.Value // row is the subgroup's first query in the block
 	qs, ks, vs ir.Mem
-	// The query, score and weight fragments of a subgroup, its sums, and a factor that is loaded when it is needed.
+	// The query, score and weight fragments of a subgroup, its sums, and two factors that are loaded when they are needed.
 	query, weight, score, sum, factor ir.Frag
 	top, all                          ir.Var // for the two queries of a thread in each row of fragments
 }
@@ -82,7 +82,7 @@ func (k *fragKernel) build() {
 	k.vs = k.Shared("vs", k.d, k.tile*k.vStride())
 	k.query, k.weight = k.Fragments("query", m, ir.A, k.times*k.Width/16), k.Fragments("weight", m, ir.A, k.times*k.tile/16)
 	k.score, k.sum = k.Fragments("score", m, ir.C, k.times*k.columns()), k.Fragments("sum", m, ir.C, k.times*k.outputs())
-	k.factor = k.Fragments("factor", m, ir.B, 1)
+	k.factor = k.Fragments("factor", m, ir.B, 2)
 	k.top, k.all = k.Local("top", dtype.F32, 2*k.times), k.Local("all", dtype.F32, 2*k.times)
 	for i := range 2 * k.times {
 		k.Set(k.top, k.Int(i), k.Float(dtype.F32, math.Inf(-1)))
@@ -150,10 +150,12 @@ func (k *fragKernel) multiply() {
 		k.FragFill(k.score, k.Int(i), k.Float(dtype.F32, 0))
 	}
 	for d := range k.Width / 16 {
-		for c := range k.columns() {
-			k.FragLoad(k.factor, k.Int(0), k.ks, k.Int(8*c*k.kStride()+16*d), k.Int(k.kStride()), true)
-			for r := range k.times {
-				k.FragMMA(k.score, k.Int(r*k.columns()+c), k.query, k.Int(r*k.Width/16+d), k.factor, k.Int(0))
+		for c := 0; c < k.columns(); c += 2 {
+			k.FragLoadWide(k.factor, k.Int(0), 2, k.ks, k.Int(8*c*k.kStride()+16*d), k.Int(k.kStride()), true)
+			for n := range 2 {
+				for r := range k.times {
+					k.FragMMA(k.score, k.Int(r*k.columns()+c+n), k.query, k.Int(r*k.Width/16+d), k.factor, k.Int(n))
+				}
 			}
 		}
 	}
@@ -240,10 +242,12 @@ func (k *fragKernel) weighRow(r, h int) {
 // collect adds the values of a tile by their weights.
 func (k *fragKernel) collect() {
 	for d := range k.tile / 16 {
-		for c := range k.outputs() {
-			k.FragLoad(k.factor, k.Int(0), k.vs, k.Int(16*d*k.vStride()+8*c), k.Int(k.vStride()), false)
-			for r := range k.times {
-				k.FragMMA(k.sum, k.Int(r*k.outputs()+c), k.weight, k.Int(r*k.tile/16+d), k.factor, k.Int(0))
+		for c := 0; c < k.outputs(); c += 2 {
+			k.FragLoadWide(k.factor, k.Int(0), 2, k.vs, k.Int(16*d*k.vStride()+8*c), k.Int(k.vStride()), false)
+			for n := range 2 {
+				for r := range k.times {
+					k.FragMMA(k.sum, k.Int(r*k.outputs()+c+n), k.weight, k.Int(r*k.tile/16+d), k.factor, k.Int(n))
+				}
 			}
 		}
 	}
