@@ -116,15 +116,14 @@ func (l *tileLoad) target(stage, line, depth ir.Value) ir.Value {
 
 // issue starts to bring the tile that begins at depth from to the stage that begins at to. Without asynchronous copies, settle
 // has to follow.
-func (l *tileLoad) issue(to, from, end ir.Value) { l.issueSome(to, from, end, 0, l.count()) }
-
-// issueSome starts accesses number first to last-1 of it, those that there are.
-func (l *tileLoad) issueSome(to, from, end ir.Value, first, last int) {
-	if first >= l.count() || last <= 0 {
-		return
-	}
-	k := l.k
+func (l *tileLoad) issue(to, from, end ir.Value) {
 	l.begin(from, end)
+	l.issueSome(to, 0, l.count())
+}
+
+// issueSome starts accesses number first to last-1, those that there are, of the tile that begin was told of.
+func (l *tileLoad) issueSome(to ir.Value, first, last int) {
+	k := l.k
 	l.some(first, last, func(j int, line, depth ir.Value) {
 		inside, at := l.element(j, line, depth)
 		copied := func() { k.AsyncCopy(l.to, l.target(to, line, depth), l.buf, at(), l.width) }

@@ -186,7 +186,12 @@ func (k *productKernel) overlapped(stages, depth, steps int, from, end ir.Value,
 		}
 		return o
 	}
-	// issue starts part number part of the copies of the tile at at, of so many parts.
+	begin := func(at ir.Value) {
+		for _, l := range loads {
+			l.begin(at, end)
+		}
+	}
+	// issue starts part number part, of so many, of the copies of the tile at at, which begin was called for.
 	issue := func(at ir.Value, part, parts int) {
 		k.If(k.Lt(at, end), func() {
 			total := 0
@@ -196,13 +201,15 @@ func (k *productKernel) overlapped(stages, depth, steps int, from, end ir.Value,
 			first, last, before := total*part/parts, total*(part+1)/parts, 0
 			for i, o := range offsets(at) {
 				n := loads[i].count()
-				loads[i].issueSome(o, at, end, first-before, last-before)
+				loads[i].issueSome(o, first-before, last-before)
 				before += n
 			}
 		})
 	}
 	for s := range ahead {
-		issue(k.plus(from, s*depth), 0, 1)
+		at := k.plus(from, s*depth)
+		begin(at)
+		issue(at, 0, 1)
 		k.AsyncCommit()
 	}
 	k.If(k.Lt(from, end), func() {
@@ -211,11 +218,12 @@ func (k *productKernel) overlapped(stages, depth, steps int, from, end ir.Value,
 		load(offsets(from), 0)
 	})
 	k.For(from, end, depth, func(at ir.Value) {
-		stage, next := offsets(at), k.plus(at, depth)
+		stage, next, later := offsets(at), k.plus(at, depth), k.plus(at, ahead*depth)
+		begin(later)
 		for step := range steps {
 			if step+1 < steps {
+				issue(later, step, steps-1)
 				load(stage, step+1)
-				issue(k.plus(at, ahead*depth), step, steps-1)
 			} else {
 				k.AsyncCommit()
 				k.AsyncWait(ahead - 1)
