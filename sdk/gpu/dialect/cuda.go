@@ -29,6 +29,7 @@ var CUDA = &Dialect{
 	header:  cudaHeader,
 	helpers: cudaHelpers,
 	shapes:  [][3]int{{16, 8, 16}},
+	pairs:   true,
 }
 
 // cTypes are names of types, defined in the header of each language like C.
@@ -134,6 +135,9 @@ var gpuOps = join(cOps, functions(cMath), map[ir.Op]forms{
 		dtype.F32: "bits_f32(atomicCAS((u32*)($p + $a), u32_bits($b), u32_bits($c)))", dtype.F64: "bits_f64(atomicCAS((u64*)($p + $a), u64_bits($b), u64_bits($c)))",
 	},
 	ir.SharedAdd: {every: "atomicAdd($s + $a, $b)", dtype.I64: "i64(atomicAdd((u64*)($s + $a), u64($b)))"},
+
+	ir.Maximum: {dtype.F32: "max_f32($a, $b)", dtype.F64: "max_f64($a, $b)"},
+	ir.Minimum: {dtype.F32: "min_f32($a, $b)", dtype.F64: "min_f64($a, $b)"},
 
 	ir.Barrier:  {every: "__syncthreads()"},
 	ir.PopCount: {every: "u32(__popc($a))"},

@@ -63,6 +63,18 @@ DEVICE f32 i64_odd(i64 x) { const f32 r = __ll2float_rz(x); return __float2ll_rz
 	{"u64_odd", `
 DEVICE f32 u64_odd(u64 x) { const f32 r = __ull2float_rz(x); return __float2ull_rz(r) == x ? r : __uint_as_float(__float_as_uint(r) | 1u); }
 `},
+	{"max_f32", `
+DEVICE f32 max_f32(f32 x, f32 y) { f32 r; asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y)); return r; }
+`},
+	{"min_f32", `
+DEVICE f32 min_f32(f32 x, f32 y) { f32 r; asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y)); return r; }
+`},
+	{"max_f64", `
+DEVICE f64 max_f64(f64 x, f64 y) { return y != y || x == y && __double_as_longlong(y) >= 0 || x < y ? y : x; }
+`},
+	{"min_f64", `
+DEVICE f64 min_f64(f64 x, f64 y) { return y != y || x == y && __double_as_longlong(y) < 0 || y < x ? y : x; }
+`},
 	{"atomic_f32", `
 template <class F> DEVICE f32 atomic_f32(f32* p, F f) {
 	u32 old = *(volatile u32*)p, seen;
@@ -140,6 +152,18 @@ DEVICE void frag_load_transposed(frag_b_16_8_16& f, const u16* s, i32 stride) {
 	const i32 lane = i32(threadIdx.x & 31);
 	const u32 a = u32(__cvta_generic_to_shared(s + (lane & 7) * stride + (lane >> 3 & 1) * 8));
 	asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(f.x[0]), "=r"(f.x[1]) : "r"(a) : "memory");
+}
+`},
+	{"_pair(", `
+DEVICE void frag_load_pair(frag_b_16_8_16* f, const u16* s, i32 stride) {
+	const i32 lane = i32(threadIdx.x & 31);
+	const u32 a = u32(__cvta_generic_to_shared(s + (lane & 15) * stride + (lane >> 4) * 8));
+	asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(f[0].x[0]), "=r"(f[0].x[1]), "=r"(f[1].x[0]), "=r"(f[1].x[1]) : "r"(a) : "memory");
+}
+DEVICE void frag_load_transposed_pair(frag_b_16_8_16* f, const u16* s, i32 stride) {
+	const i32 lane = i32(threadIdx.x & 31);
+	const u32 a = u32(__cvta_generic_to_shared(s + ((lane >> 4) * 8 + (lane & 7)) * stride + (lane >> 3 & 1) * 8));
+	asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(f[0].x[0]), "=r"(f[0].x[1]), "=r"(f[1].x[0]), "=r"(f[1].x[1]) : "r"(a) : "memory");
 }
 `},
 	{"mma_f16", `

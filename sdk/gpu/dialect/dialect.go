@@ -36,6 +36,8 @@ type Dialect struct {
 	helpers []helper
 	// shapes are the M, N and K of matrix instructions.
 	shapes [][3]int
+	// pairs: there are helpers that load two neighbouring fragments of B at once.
+	pairs bool
 }
 
 // forms is how an operation is spelled for each type of its operands; Invalid stands for all types that are not there. In a form,

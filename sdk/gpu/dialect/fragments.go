@@ -23,7 +23,21 @@ func fragments(p *printer, in *ir.Inst) bool {
 		if in.Imm == 1 {
 			name = "frag_load_transposed"
 		}
-		p.line("%s(%s, %s + %s, %s);", name, at(in.Ref, 0), p.shared(in.Ref2), p.arg(in, 1), p.arg(in, 2))
+		from := p.shared(in.Ref2) + " + " + p.arg(in, 1)
+		switch f := p.k.Frags[in.Ref]; {
+		case in.Width == 2 && p.d.pairs && f.Role == ir.B:
+			p.line("%s_pair(&%s, %s, %s);", name, at(in.Ref, 0), from, p.arg(in, 2))
+		default:
+			_, cols := f.Shape()
+			step := fmt.Sprint(cols)
+			if in.Imm == 1 {
+				step += " * " + p.arg(in, 2)
+			}
+			p.line("%s(%s, %s, %s);", name, at(in.Ref, 0), from, p.arg(in, 2))
+			if in.Width == 2 {
+				p.line("%s(%s[%s + 1], %s + %s, %s);", name, p.frag(in.Ref), p.arg(in, 0), from, step, p.arg(in, 2))
+			}
+		}
 	case ir.FragMMA:
 		t := p.k.Frags[in.Ref].MMA.Type
 		if t != dtype.F16 && t != dtype.BF16 {

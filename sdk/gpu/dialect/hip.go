@@ -1,6 +1,9 @@
 package dialect
 
-import "github.com/goburn/burn/sdk/gpu/ir"
+import (
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
 
 // HIP is HIP C++ for hiprtc, for the CDNA (gfx9, subgroups of 64) and RDNA (gfx10 and later, subgroups of 32) architectures. The text is that
 // of CUDA C++ but for macros and helpers, so that NVRTC compiles it too, as a test without AMD's compiler. Its matrix fragments are
@@ -25,6 +28,7 @@ var HIP = &Dialect{
 var hipPointers = pointers{vectors: cudaPointers.vectors, vector: cudaPointers.vector}
 
 var hipOps = join(gpuOps, map[ir.Op]forms{
+	ir.Exp2Fast:        {dtype.F32: "exp2f($a)"},
 	ir.Lane:            {every: "i32(threadIdx.x & (WAVE - 1))"},
 	ir.SubgroupBarrier: {every: "WAVE_SYNC()"},
 	ir.ShuffleXor:      shuffles("SHUFFLE_XOR($v, $n)"),
@@ -59,13 +63,19 @@ const hipHeader = `#ifdef __CUDACC_RTC__
 `
 
 // hipHelpers are those of CUDA that have no PTX, and others.
-var hipHelpers = append(pick(cudaHelpers, "Each<", "member_of", "bits_f32", "bits_f64", "u32_bits", "u64_bits", "bf16_f32", "atomic_f32", "atomic_f64", "atomic_part"), append([]helper{
+var hipHelpers = append(pick(cudaHelpers, "Each<", "member_of", "bits_f32", "bits_f64", "u32_bits", "u64_bits", "bf16_f32", "max_f64", "min_f64", "atomic_f32", "atomic_f64", "atomic_part"), append([]helper{
 	{"CONSTANT", `
 #ifdef __CUDACC_RTC__
 #define CONSTANT const __grid_constant__
 #else
 #define CONSTANT const
 #endif
+`},
+	{"max_f32", `
+DEVICE f32 max_f32(f32 x, f32 y) { return y != y || x == y && __float_as_int(y) >= 0 || x < y ? y : x; }
+`},
+	{"min_f32", `
+DEVICE f32 min_f32(f32 x, f32 y) { return y != y || x == y && __float_as_int(y) < 0 || y < x ? y : x; }
 `},
 	{"f16_f32", `
 DEVICE f32 f16_f32(u16 x) { f32 r; FROM_HALF(x, r); return r; }

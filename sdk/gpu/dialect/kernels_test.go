@@ -89,7 +89,7 @@ func functionsOf(t dtype.DType) *ir.Kernel {
 	for o := ir.Exp; o <= ir.Round; o++ {
 		v = b.Unary(o, v)
 	}
-	for _, o := range append(binary, ir.Pow, ir.Atan2) {
+	for _, o := range append(binary, ir.Pow, ir.Atan2, ir.Maximum, ir.Minimum) {
 		v = b.Binary(o, v, w)
 	}
 	v = b.FMA(b.Unary(ir.Neg, v), b.Unary(ir.Abs, w), w)
@@ -287,7 +287,7 @@ func fragmentsOf(m ir.MMA, subgroup int) *ir.Kernel {
 	b := ir.New("fragments "+m.Type.String(), subgroup)
 	b.SetSubgroup(subgroup)
 	x, y, out := b.Buffer("x", m.Type, ir.Read), b.Buffer("y", m.Type, ir.Read), b.Buffer("out", dtype.F32, ir.Write)
-	sx, sy, sc := b.Shared("x", m.Type, m.M*m.K), b.Shared("y", m.Type, m.K*m.N), b.Shared("c", dtype.F32, m.M*m.N)
+	sx, sy, sc := b.Shared("x", m.Type, 2*m.M*m.K), b.Shared("y", m.Type, m.K*m.N), b.Shared("c", dtype.F32, m.M*m.N)
 	i := b.Thread()
 	for k := 0; k < m.M*m.K; k += subgroup {
 		b.SharedStore(sx, b.Add(i, b.Int(k)), b.Load(x, b.Add(i, b.Int(k))))
@@ -304,6 +304,9 @@ func fragmentsOf(m ir.MMA, subgroup int) *ir.Kernel {
 	b.FragLoad(fb, b.Int(0), sy, b.Int(0), b.Int(m.N), false)
 	b.FragLoad(fb, b.Int(1), sy, b.Int(0), b.Int(m.K), true)
 	b.Unroll(2, func(k ir.Value) { b.FragMMA(fc, b.Int(0), fa, k, fb, k) })
+	b.FragLoadWide(fb, b.Int(0), 2, sx, b.Int(0), b.Int(m.K), false)
+	b.FragLoadWide(fb, b.Int(0), 2, sx, b.Int(0), b.Int(m.K), true)
+	b.FragMMA(fc, b.Int(0), fa, b.Int(0), fb, b.Int(1))
 	b.FragPack(fa, b.Int(1), fc, b.Int(0))
 	n := m.M * m.N / subgroup
 	b.FragSet(fc, b.Int(0), n-1, b.FragGet(fc, b.Int(0), 0))

@@ -29,7 +29,7 @@ typedef char i8; typedef short i16; typedef int i32; typedef long i64;
 typedef uchar u8; typedef ushort u16; typedef uint u32; typedef ulong u64; typedef float f32;
 #define DEVICE static inline
 `,
-	helpers: append(metalHelpers, metal("expm1_f32", "log1p_f32", "erf_f32", "erfc_f32")...),
+	helpers: append(metalHelpers, metal("expm1_f32", "log1p_f32", "erf_f32", "erfc_f32", "max_f32", "min_f32")...),
 }
 
 var metalTypes = func() map[dtype.DType]string {
@@ -85,6 +85,9 @@ var metalOps = join(cOps, metalMath, map[ir.Op]forms{
 	ir.Abs:      {every: "$a", dtype.I32: "$a < 0 ? i32(0u - u32($a)) : $a", dtype.I64: "$a < 0 ? i64(u64(0) - u64($a)) : $a"},
 	ir.FMA:      {every: "$a * $b + $c", dtype.I32: "i32(u32($a) * u32($b) + u32($c))", dtype.I64: "i64(u64($a) * u64($b) + u64($c))"},
 	ir.MulHi:    {every: "mulhi($a, $b)"},
+	ir.Maximum:  {dtype.F32: "max_f32($a, $b)"},
+	ir.Minimum:  {dtype.F32: "min_f32($a, $b)"},
+	ir.Exp2Fast: {dtype.F32: "fast::exp2($a)"},
 	ir.Bitcast:  {every: "as_type<$T>($a)"},
 	ir.Barrier:  {every: "threadgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device)"},
 	ir.PopCount: {every: "popcount($a)"},

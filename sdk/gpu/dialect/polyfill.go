@@ -14,6 +14,24 @@ fn f32_bits(x: u32) -> f32 { var y = x; return bitcast<f32>(y); }
 	{"is_nan_f32", `
 fn is_nan_f32(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
 `},
+	{"max_f32", `
+fn max_f32(x: f32, y: f32) -> f32 {
+	let a = bitcast<u32>(x);
+	let b = bitcast<u32>(y);
+	if ((a & 0x7fffffffu) > 0x7f800000u) { return x; }
+	if ((b & 0x7fffffffu) > 0x7f800000u || x < y || (x == y && b < 0x80000000u)) { return y; }
+	return x;
+}
+`},
+	{"min_f32", `
+fn min_f32(x: f32, y: f32) -> f32 {
+	let a = bitcast<u32>(x);
+	let b = bitcast<u32>(y);
+	if ((a & 0x7fffffffu) > 0x7f800000u) { return x; }
+	if ((b & 0x7fffffffu) > 0x7f800000u || y < x || (x == y && b >= 0x80000000u)) { return y; }
+	return x;
+}
+`},
 	{"f32_f16", `
 fn f32_f16(x: f32) -> u32 {
 	let b = bitcast<u32>(x);

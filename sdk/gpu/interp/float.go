@@ -21,6 +21,10 @@ func floats[T floating](m *machine, in *ir.Inst) step {
 		return fma(m, in, x, y, operand[T](m, in, 2))
 	case ir.Pow:
 		return each2(result[T](m, in), x, y, func(x, y T) T { return T(math.Pow(float64(x), float64(y))) })
+	case ir.Maximum:
+		return each2(result[T](m, in), x, y, func(x, y T) T { return max(x, y) })
+	case ir.Minimum:
+		return each2(result[T](m, in), x, y, func(x, y T) T { return min(x, y) })
 	case ir.Atan2:
 		return each2(result[T](m, in), x, y, func(x, y T) T { return T(math.Atan2(float64(x), float64(y))) })
 	}

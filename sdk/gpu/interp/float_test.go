@@ -58,6 +58,12 @@ func testFloats[T float32 | float64](t *testing.T, d dtype.DType) {
 			}
 		}
 	}
+	for op, f := range map[ir.Op]func(x, y T) T{ir.Maximum: func(x, y T) T { return max(x, y) }, ir.Minimum: func(x, y T) T { return min(x, y) }} {
+		got := dtype.Slice[T](apply(t, d, d, len(xs), [][]byte{raw(xs), raw(ys)}, func(b *ir.Builder, v []ir.Value) ir.Value { return b.Binary(op, v[0], v[1]) }))
+		for i := range got {
+			equal(t, f(xs[i], ys[i]), got[i], "%v.%v of %g and %g", op, d, xs[i], ys[i])
+		}
+	}
 	for op, f := range map[ir.Op]func(x, y T) bool{ir.Eq: func(x, y T) bool { return x == y }, ir.Ne: func(x, y T) bool { return x != y },
 		ir.Lt: func(x, y T) bool { return x < y }, ir.Le: func(x, y T) bool { return x <= y }} {
 		got := dtype.Slice[bool](apply(t, d, dtype.Bool, len(xs), [][]byte{raw(xs), raw(ys)}, func(b *ir.Builder, v []ir.Value) ir.Value { return b.Binary(op, v[0], v[1]) }))

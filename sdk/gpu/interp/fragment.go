@@ -81,8 +81,12 @@ func (m *machine) same(in *ir.Inst, lanes []int32, i int) int64 {
 
 // matrix is the matrix of element Args[arg] of fragment array ref, of the subgroup of a thread.
 func (m *machine) matrix(in *ir.Inst, ref int32, arg int, lane int32, write bool) []float32 {
+	return m.matrixAt(in, ref, m.indices(in.Args[arg])(lane), lane, write)
+}
+
+// matrixAt is the matrix of element i.
+func (m *machine) matrixAt(in *ir.Inst, ref int32, i int64, lane int32, write bool) []float32 {
 	f := &m.frags[ref]
-	i := m.indices(in.Args[arg])(lane)
 	if i < 0 || i >= int64(f.Len) {
 		m.fail(in, lane, "index %d of %d fragments", i, f.Len)
 	}
@@ -99,13 +103,26 @@ func (m *machine) matrix(in *ir.Inst, ref int32, arg int, lane int32, write bool
 func (m *machine) matrixMove(in *ir.Inst, lanes []int32) {
 	m.same(in, lanes, 0)
 	offset, stride := m.same(in, lanes, 1), m.same(in, lanes, 2)
-	first := lanes[0]
-	set := m.matrix(in, in.Ref, 0, first, in.Op == ir.FragLoad)
-	f, s := &m.frags[in.Ref], m.shared[in.Ref2]
+	f := &m.frags[in.Ref]
 	var now event
 	if m.races != nil {
-		now = m.races.together(first / int32(m.sub))
+		now = m.races.together(lanes[0] / int32(m.sub))
 	}
+	for n := range max(1, int(in.Width)) {
+		at := offset
+		if in.Imm != 0 {
+			at += int64(n*f.cols) * stride
+		} else {
+			at += int64(n * f.cols)
+		}
+		m.matrixMoveOne(in, lanes[0], n, at, stride, now)
+	}
+}
+
+// matrixMoveOne moves the matrix of element Args[0]+n, which begins at offset.
+func (m *machine) matrixMoveOne(in *ir.Inst, first int32, n int, offset, stride int64, now event) {
+	set := m.matrixAt(in, in.Ref, m.indices(in.Args[0])(first)+int64(n), first, in.Op == ir.FragLoad)
+	f, s := &m.frags[in.Ref], m.shared[in.Ref2]
 	for r := range f.rows {
 		for c := range f.cols {
 			at := offset + int64(r)*stride + int64(c)

@@ -78,6 +78,10 @@ func (c *checker) indices(in *Inst) {
 		c.fragment(in, int32(in.Imm), in.Args[2])
 	case FragLoad, FragStore:
 		c.fragment(in, in.Ref, in.Args[0])
+		if in.Width > 1 {
+			f := c.k.Frags[in.Ref]
+			c.inside(in, in.Args[0], f.Name, int64(f.Len)-int64(in.Width)+1, 1)
+		}
 		c.matrix(in)
 	case FragPack:
 		c.fragment(in, in.Ref, in.Args[0])
@@ -169,6 +173,7 @@ func (c *checker) fragment(in *Inst, ref int32, index Value) {
 func (c *checker) matrix(in *Inst) {
 	f, s := c.k.Frags[in.Ref], c.k.Shared[in.Ref2]
 	rows, cols := f.Shape()
+	cols *= max(1, int(in.Width))
 	if in.Imm != 0 {
 		rows, cols = cols, rows
 	}

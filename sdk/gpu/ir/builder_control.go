@@ -125,7 +125,12 @@ func (b *Builder) FragFill(f Frag, i, v Value) {
 // FragLoad loads fragment i from a shared array: the matrix begins at offset, and its rows are stride elements apart; of a
 // matrix that lies there transposed, its columns are.
 func (b *Builder) FragLoad(f Frag, i Value, m Mem, offset, stride Value, transposed bool) {
-	in := Inst{Op: FragLoad, Ref: int32(f), Ref2: int32(m), Args: []Value{i, offset, stride}}
+	b.FragLoadWide(f, i, 1, m, offset, stride, transposed)
+}
+
+// FragLoadWide loads n neighbouring fragments from i on, 1 or 2, that lie side by side in the array as their columns do.
+func (b *Builder) FragLoadWide(f Frag, i Value, n int, m Mem, offset, stride Value, transposed bool) {
+	in := Inst{Op: FragLoad, Ref: int32(f), Ref2: int32(m), Width: int32(n), Args: []Value{i, offset, stride}}
 	if transposed {
 		in.Imm = 1
 	}

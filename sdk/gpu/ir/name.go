@@ -9,7 +9,7 @@ var names = map[Op]string{
 	Select: "select", Cast: "cast", Bitcast: "bitcast",
 	Exp: "exp", Exp2: "exp2", Expm1: "expm1", Log: "log", Log2: "log2", Log1p: "log1p", Sqrt: "sqrt", Rsqrt: "rsqrt", Sin: "sin",
 	Cos: "cos", Tan: "tan", Asin: "asin", Acos: "acos", Atan: "atan", Sinh: "sinh", Cosh: "cosh", Tanh: "tanh", Erf: "erf",
-	Floor: "floor", Ceil: "ceil", Trunc: "trunc", Round: "round", Pow: "pow", Atan2: "atan2", Erfc: "erfc", Exp2Fast: "exp2.fast",
+	Floor: "floor", Ceil: "ceil", Trunc: "trunc", Round: "round", Pow: "pow", Atan2: "atan2", Erfc: "erfc", Maximum: "maximum", Minimum: "minimum", Exp2Fast: "exp2.fast",
 	Load: "load", Store: "store", SharedLoad: "shared.load", SharedStore: "shared.store", LocalLoad: "local.load",
 	LocalStore: "local.store", AtomicAdd: "atomic.add", AtomicMin: "atomic.min", AtomicMax: "atomic.max", AtomicSwap: "atomic.swap",
 	SharedAdd: "shared.add", AsyncCopy: "async.copy", AsyncCommit: "async.commit", AsyncWait: "async.wait",

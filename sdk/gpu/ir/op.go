@@ -71,6 +71,8 @@ const (
 	Pow
 	Atan2
 	Erfc     // 1 - Erf, with all digits where that is small
+	Maximum  // NaN where either is, and +0 above -0
+	Minimum  // likewise, and -0 below +0
 	Exp2Fast // of f32: Exp2, of which results below 2^-126 may be 0
 )
 
@@ -119,7 +121,7 @@ const (
 // transposed, begin at multiples of 16 bytes.
 const (
 	FragFill  Op = iota + 192 // index, f32 value
-	FragLoad                  // index, offset, row stride: from shared array Ref2; Imm 1: the matrix lies there transposed
+	FragLoad                  // index, offset, row stride: from shared array Ref2; Imm 1: the matrix lies there transposed; Width 2: and the next element, from the columns to the right
 	FragMMA                   // index of C, index of A, index of B: C of Ref += A of Ref2 · B of Imm
 	FragStore                 // index, offset, row stride: C to shared array Ref2 of f32
 	FragGet                   // index: element Imm of this thread's part of a C, f32; MMA.Accumulator says which one that is

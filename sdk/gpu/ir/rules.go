@@ -122,7 +122,7 @@ func (r *rule) check() {
 		r.elementwise(1, dtype.SetOf(dtype.F32))
 	case Erfc:
 		r.elementwise(1, floats)
-	case Pow, Atan2:
+	case Pow, Atan2, Maximum, Minimum:
 		r.elementwise(2, floats)
 	case Barrier, SubgroupBarrier, AsyncCommit, AsyncWait:
 		r.form(0, 0)
@@ -310,6 +310,9 @@ func (r *rule) fragment() {
 		if in.Ref < 0 || int(in.Ref) >= len(r.k.Frags) || in.Ref2 < 0 || int(in.Ref2) >= len(r.k.Shared) {
 			r.fail("array is not there")
 			return
+		}
+		if in.Op == FragLoad && in.Width != 1 && in.Width != 2 {
+			r.fail("%d fragments", in.Width)
 		}
 		f, s := r.k.Frags[in.Ref], r.k.Shared[in.Ref2]
 		want := f.MMA.Type

@@ -137,6 +137,9 @@ func (p *printer) line(in *Inst) {
 		if in.Imm != 0 {
 			p.printf(", transposed")
 		}
+		if in.Width > 1 {
+			p.printf(", %d of them", in.Width)
+		}
 	case FragMMA:
 		p.printf(" %s[%s], %s[%s], %s[%s]", p.frag(in.Ref), p.arg(in, 0), p.frag(in.Ref2), p.arg(in, 1), p.frag(int32(in.Imm)), p.arg(in, 2))
 	case FragPack:

@@ -79,3 +79,31 @@ func TestTurned(t *testing.T) {
 		c.run(b.graph(t, out), inputs(c.r, b, op.Domain{Lo: 0, Hi: 3, Whole: true}))
 	}
 }
+
+// TestTurnedInGroups does so with elements of 16 bits that are moved 8 at a time.
+func TestTurnedInGroups(t *testing.T) {
+	for seed := range uint64(12) {
+		c := newRunner(t, []template.Target{tiny, narrowGrid}[seed%2], seed)
+		b := newSketch()
+		d := []dtype.DType{dtype.BF16, dtype.F16, dtype.I16}[seed%3]
+		h, w := 64+8*c.r.IntN(9), 64+8*c.r.IntN(9)
+		x, y, z := b.input(d, 3, h, w), b.input(d, h, w), b.input(d, h)
+		turned := b.Permute(x, 0, 2, 1)
+		i := b.With(op.Iota, nil, op.Type("dtype", d), op.Dims("shape", turned.Shape), op.Int("axis", int(seed%3)))
+		out := b.Do(op.Sub, b.Do(op.Max, b.Do(op.Min, turned, b.Permute(y, 1, 0)), i), z)
+		if seed%4 == 3 {
+			out = b.Un(op.Cast, out, op.Type("dtype", dtype.F32))
+		}
+		c.run(b.graph(t, out), inputs(c.r, b, op.Domain{Lo: 0, Hi: 3, Whole: true}))
+	}
+	for _, s := range []shape.Shape{{64, 72}, {200, 136}, {3, 64, 64}, {64, 5, 80}} {
+		b := newSketch()
+		x := b.input(dtype.BF16, s...)
+		axes := []int{1, 0}
+		if len(s) == 3 {
+			axes = []int{2, 1, 0}
+		}
+		c := newRunner(t, tiny, 1)
+		c.run(b.graph(t, b.Permute(x, axes...)), []ref.Tensor{draw(c.r, x, op.Domain{}, true)})
+	}
+}

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -219,4 +220,41 @@ func drawProgram(r *rand.Rand) (*sketch, []op.Desc) {
 		}
 	}
 	return b, outs
+}
+
+// TestDivisionByRow divides elements by a number of their row, from the least that f32 has to the greatest.
+func TestDivisionByRow(t *testing.T) {
+	scales := []float64{0, 0x1p-149, 0x1p-140, 0x1p-126, 0x1p-100, 0x1p-64, 1, 0x1p64, 0x1p100, 0x1p126, math.Inf(1), math.NaN()}
+	for _, code := range []op.Code{op.ReduceMax, op.Sum} {
+		b := newSketch()
+		x := b.input(dtype.F32, len(scales), 40)
+		y := b.Do(op.Div, x, b.Reduce(code, b.Do(op.Abs, x), true, 1))
+		c := newRunner(t, tiny, 1)
+		in := ref.Zeros(x)
+		for i := range in.F {
+			in.F[i] = float64(float32(scales[i/40] / 20 * (1 - 2*c.r.Float64())))
+			if i%7 == 3 {
+				in.F[i] = 0
+			}
+		}
+		c.run(b.graph(t, y), []ref.Tensor{in})
+		require.Len(t, c.groups, 1)
+	}
+}
+
+// TestShortGelu is the formula of gelu for results of 16 bits, from one end of their range to the other.
+func TestShortGelu(t *testing.T) {
+	for _, d := range []dtype.DType{dtype.F16, dtype.BF16} {
+		b := newSketch()
+		x := b.input(d, 1<<16)
+		c := newRunner(t, tiny, 1)
+		in := ref.Zeros(x)
+		raw := in.Bytes()
+		for i := range 1 << 16 {
+			raw[2*i], raw[2*i+1] = byte(i), byte(i>>8)
+		}
+		in, err := ref.FromBytes(x, raw)
+		require.NoError(t, err)
+		c.run(b.graph(t, b.Do(op.Gelu, x)), []ref.Tensor{in})
+	}
 }

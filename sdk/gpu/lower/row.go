@@ -2,8 +2,10 @@ package lower
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/sdk/gpu/ir"
 	"github.com/goburn/burn/sdk/gpu/template"
@@ -13,11 +15,13 @@ import (
 type row struct {
 	*rows
 	v []ir.Value // by number
+	// over is, by step that divides elements by what they share, that divisor's scale and the reciprocal of the scaled divisor.
+	over map[*rowStep][2]ir.Value
 }
 
 // begin implements template.Rows.Begin.
 func (s *rows) begin(_ *ir.Builder, side []ir.Value) template.Row {
-	r := &row{rows: s, v: make([]ir.Value, len(s.types))}
+	r := &row{rows: s, v: make([]ir.Value, len(s.types)), over: map[*rowStep][2]ir.Value{}}
 	for i, v := range s.side {
 		r.v[v] = side[i]
 	}
@@ -31,12 +35,34 @@ func (r *row) Before(b *ir.Builder, pass int) {
 			r.v[st.out] = r.value(b, st, r.v, nil)
 		}
 	}
+	for i := range r.steps {
+		if st := &r.steps[i]; r.divides(st) && r.stage[st.args[1]] == pass {
+			r.over[st] = reciprocal(b, b.Cast(dtype.F32, r.v[st.args[1]]))
+		}
+	}
+}
+
+// divides reports whether a step divides elements by a number that they share, in f32. Quotients of numbers that are exact
+// are rounded once.
+func (r *row) divides(st *rowStep) bool {
+	return st.n.Op == op.Div && compute(st.types[0]) == dtype.F32 && !r.uniform[st.args[0]] && r.uniform[st.args[1]] && r.inexact[st.args[1]]
+}
+
+// reciprocal is a power of two s, such that y·s is far from the ends of the range of f32 unless y is 0 or infinite, and 1/(y·s).
+func reciprocal(b *ir.Builder, y ir.Value) [2]ir.Value {
+	size := b.Unary(ir.Abs, y)
+	power := func(n int) ir.Value { return b.Float(dtype.F32, math.Ldexp(1, n)) }
+	s := b.Select(b.Lt(size, power(-64)), power(64), b.Select(b.Lt(power(64), size), power(-64), power(0)))
+	return [2]ir.Value{s, b.Div(power(0), b.Mul(y, s))}
 }
 
 // value is the result of a node on values by number.
 func (r *row) value(b *ir.Builder, st *rowStep, v []ir.Value, index func(axis int) ir.Value) ir.Value {
 	if st.n.Op == op.Iota {
 		return counted(b, st.n, index)
+	}
+	if by, ok := r.over[st]; ok {
+		return b.Cast(st.n.Outputs[0].DType, b.Mul(b.Mul(b.Cast(dtype.F32, v[st.args[0]]), by[0]), by[1]))
 	}
 	x := make([]ir.Value, len(st.args))
 	for i, a := range st.args {

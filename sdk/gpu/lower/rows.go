@@ -26,6 +26,7 @@ type rows struct {
 	types      []dtype.DType // by number
 	uniform    []bool        // by number: the same for all elements of a row
 	stage      []int         // by number: how many passes come before
+	inexact    map[int]bool  // numbers of what is rounded otherwise than the reference rounds it
 	steps      []rowStep
 	maker      map[int]int // by number: the step that computes it
 	passes     [][]int     // steps that are reductions, by pass
@@ -52,7 +53,7 @@ type rowStep struct {
 func (f *form) rows() (ir.Work, error) {
 	n := &f.g.Nodes[f.x.Anchor]
 	s := &rows{f: f, full: f.g.Desc(n.Inputs[0]).Shape, axes: reducedAxes(n), count: 1,
-		operands: map[operand]int{}, made: map[op.TensorID]int{}, maker: map[int]int{}}
+		operands: map[operand]int{}, made: map[op.TensorID]int{}, maker: map[int]int{}, inexact: map[int]bool{}}
 	for _, a := range s.axes {
 		s.count *= s.full[a]
 	}
@@ -117,6 +118,7 @@ func (s *rows) add(n *op.Node) error {
 		stage, uniform = stage+1, true
 	}
 	step.out = s.number(stored(n.Outputs[0].DType), uniform, stage)
+	s.inexact[step.out] = !op.Lookup(n.Op).Tolerance.Exact || slices.ContainsFunc(step.args, func(v int) bool { return s.inexact[v] })
 	s.made[n.Outputs[0].ID] = step.out
 	s.maker[step.out] = len(s.steps)
 	s.steps = append(s.steps, step)

@@ -71,6 +71,11 @@ func evaluate(b *ir.Builder, n *op.Node, in []dtype.DType, x []ir.Value) (ir.Val
 		return b.Select(x[0], x[1], x[2]), nil
 	}
 	rule := scalarRules[n.Op]
+	if short := shortRules[n.Op]; short != nil && (out == dtype.F16 || out == dtype.BF16) {
+		if r := short(n); r != nil {
+			rule = r
+		}
+	}
 	if rule == nil {
 		return decompose(b, n, in, x)
 	}

@@ -1,7 +1,6 @@
 package lower
 
 import (
-	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
@@ -95,26 +94,18 @@ func (s *scalar) power(x, y ir.Value) ir.Value {
 
 // greater is the greater of x and y, NaN if one is, and +0 above -0.
 func greater(b *ir.Builder, float bool, x, y ir.Value) ir.Value {
-	return extreme(b, float, x, y, b.Lt(x, y), ir.And)
+	if float {
+		return b.Binary(ir.Maximum, x, y)
+	}
+	return b.Select(b.Lt(x, y), y, x)
 }
 
 // lesser is the lesser of x and y, NaN if one is, and -0 below +0.
 func lesser(b *ir.Builder, float bool, x, y ir.Value) ir.Value {
-	return extreme(b, float, x, y, b.Lt(y, x), ir.Or)
-}
-
-// extreme is y where second holds and otherwise x, but NaN where y is; zeros are joined bit by bit.
-func extreme(b *ir.Builder, float bool, x, y, second ir.Value, join ir.Op) ir.Value {
-	r := b.Select(second, y, x)
-	if !float {
-		return r
+	if float {
+		return b.Binary(ir.Minimum, x, y)
 	}
-	d, word := b.TypeOf(x), dtype.U32
-	if d == dtype.F64 {
-		word = dtype.U64
-	}
-	same := b.Bitcast(d, b.Binary(join, b.Bitcast(word, x), b.Bitcast(word, y)))
-	return b.Select(b.Ne(y, y), y, b.Select(b.Eq(x, y), same, r))
+	return b.Select(b.Lt(y, x), y, x)
 }
 
 // atLeast is x brought to at least bound, given in the bits of type d; NaN stays.

@@ -25,7 +25,7 @@ func (f flash) fragSizes(t Target) (times, tile int, ok bool) {
 	}
 	for ; tile >= 16; tile /= 2 {
 		rows := fragGroups * fragRows * times
-		if f.d.Size()*(rows*(max(f.Width, f.ValueWidth)+fragSkew)+tile*(f.Width+f.ValueWidth+2*fragSkew)) <= t.Shared {
+		if f.d.Size()*(rows*(max(f.Width, f.ValueWidth)+fragSkew)+2*tile*(f.Width+f.ValueWidth+2*fragSkew)) <= t.Shared {
 			return times, tile, true
 		}
 	}
@@ -43,7 +43,7 @@ func (f flash) fragments(t Target) bool {
 }
 
 // attendFragments is attention by matrix instructions. Scores and weights stay in registers: as results of one product and factors
-// of the next. While keys are multiplied the values of the same tile arrive, and while these are, the keys of the next.
+// of the next. While the keys and values of a tile are multiplied those of the next arrive.
 func (s *sequence) attendFragments(f flash) {
 	times, tile, _ := f.fragSizes(s.t)
 	n := s.attend(f, "attention_mma", 32*fragGroups, fragGroups*fragRows*times, tile, 1)
@@ -63,7 +63,7 @@ type fragKernel struct {
 	used       ir.Value
 	lane, row  ir.Value // row is the subgroup's first query in the block
 	qs, ks, vs ir.Mem
-	// The query, score and weight fragments of a subgroup, its sums, and a factor that is loaded when it is needed.
+	// The query, score and weight fragments of a subgroup, its sums, and two factors that are loaded when they are needed.
 	query, weight, score, sum, factor ir.Frag
 	top, all                          ir.Var // for the two queries of a thread in each row of fragments
 }
@@ -78,11 +78,11 @@ func (k *fragKernel) outputs() int { return k.ValueWidth / 8 }
 
 func (k *fragKernel) build() {
 	m := k.fragMMA()
-	k.qs, k.ks = k.Shared("qs", k.d, k.rows*k.qStride()), k.Shared("ks", k.d, k.tile*k.kStride())
-	k.vs = k.Shared("vs", k.d, k.tile*k.vStride())
+	k.qs, k.ks = k.Shared("qs", k.d, k.rows*k.qStride()), k.Shared("ks", k.d, 2*k.tile*k.kStride())
+	k.vs = k.Shared("vs", k.d, 2*k.tile*k.vStride())
 	k.query, k.weight = k.Fragments("query", m, ir.A, k.times*k.Width/16), k.Fragments("weight", m, ir.A, k.times*k.tile/16)
 	k.score, k.sum = k.Fragments("score", m, ir.C, k.times*k.columns()), k.Fragments("sum", m, ir.C, k.times*k.outputs())
-	k.factor = k.Fragments("factor", m, ir.B, 1)
+	k.factor = k.Fragments("factor", m, ir.B, 2)
 	k.top, k.all = k.Local("top", dtype.F32, 2*k.times), k.Local("all", dtype.F32, 2*k.times)
 	for i := range 2 * k.times {
 		k.Set(k.top, k.Int(i), k.Float(dtype.F32, math.Inf(-1)))
@@ -94,8 +94,8 @@ func (k *fragKernel) build() {
 	k.lane = k.Lane()
 	k.row = k.Mul(k.Div(k.Thread(), k.Int(32)), k.Int(fragRows*k.times))
 
-	k.stage(k.qs, k.qStride(), k.flashKernel.q, k.qRow, k.first, k.queries, k.rows, k.Width)
-	k.stage(k.ks, k.kStride(), k.flashKernel.k, k.kRow, k.lo, k.keys, k.tile, k.Width)
+	k.stage(k.qs, k.Int(0), k.qStride(), k.flashKernel.q, k.qRow, k.first, k.queries, k.rows, k.Width)
+	k.fetch(k.lo)
 	k.arrived()
 	for r := range k.times {
 		for c := range k.Width / 16 {
@@ -104,27 +104,35 @@ func (k *fragKernel) build() {
 		}
 	}
 	k.For(k.lo, k.hi, k.tile, func(j ir.Value) {
-		k.arrived()
-		k.stage(k.vs, k.vStride(), k.v, k.kRow, j, k.keys, k.tile, k.ValueWidth)
-		k.multiply()
-		k.arrived()
 		next := k.Add(j, k.Int(k.tile))
-		k.If(k.Lt(next, k.hi), func() {
-			k.stage(k.ks, k.kStride(), k.flashKernel.k, k.kRow, next, k.keys, k.tile, k.Width)
-		})
+		k.If(k.Lt(next, k.hi), func() { k.fetch(next) })
+		k.multiply(j)
 		k.weigh(j)
-		k.collect()
+		k.collect(j)
+		k.arrived()
 	})
 	k.finish()
 }
 
-// stage starts to bring rows of a matrix into shared memory; rows beyond the last are the last again.
-func (k *fragKernel) stage(m ir.Mem, stride int, from ir.Buf, before, first, limit ir.Value, rows, width int) {
+// half is the number of the half of the shared arrays that has the tile of keys from j on.
+func (k *fragKernel) half(j ir.Value) ir.Value {
+	return k.Rem(k.Div(j, k.Int(k.tile)), k.Int(2))
+}
+
+// fetch starts to bring the tile of keys and values from key j on.
+func (k *fragKernel) fetch(j ir.Value) {
+	half := k.half(j)
+	k.stage(k.ks, k.Mul(half, k.Int(k.tile*k.kStride())), k.kStride(), k.flashKernel.k, k.kRow, j, k.keys, k.tile, k.Width)
+	k.stage(k.vs, k.Mul(half, k.Int(k.tile*k.vStride())), k.vStride(), k.v, k.kRow, j, k.keys, k.tile, k.ValueWidth)
+}
+
+// stage starts to bring rows of a matrix into shared memory, where they begin at to; rows beyond the last are the last again.
+func (k *fragKernel) stage(m ir.Mem, to ir.Value, stride int, from ir.Buf, before, first, limit ir.Value, rows, width int) {
 	const wide, threads = 8, 32 * fragGroups
 	k.For(k.Thread(), k.Int(rows*width/wide), threads, func(e ir.Value) {
 		row, c := k.Div(e, k.Int(width/wide)), k.Mul(k.Rem(e, k.Int(width/wide)), k.Int(wide))
 		at := k.Min(k.Add(first, row), k.Sub(limit, k.Int(1)))
-		src, dst := k.Add(k.Mul(k.Add(before, at), k.Int(width)), c), k.Add(k.Mul(row, k.Int(stride)), c)
+		src, dst := k.Add(k.Mul(k.Add(before, at), k.Int(width)), c), k.Add(to, k.Add(k.Mul(row, k.Int(stride)), c))
 		if k.t.Async {
 			k.AsyncCopy(m, dst, from, src, wide)
 			return
@@ -145,15 +153,18 @@ func (k *fragKernel) arrived() {
 }
 
 // multiply makes the products of queries and the keys of a tile.
-func (k *fragKernel) multiply() {
+func (k *fragKernel) multiply(j ir.Value) {
+	from := k.Mul(k.half(j), k.Int(k.tile*k.kStride()))
 	for i := range k.times * k.columns() {
 		k.FragFill(k.score, k.Int(i), k.Float(dtype.F32, 0))
 	}
 	for d := range k.Width / 16 {
-		for c := range k.columns() {
-			k.FragLoad(k.factor, k.Int(0), k.ks, k.Int(8*c*k.kStride()+16*d), k.Int(k.kStride()), true)
-			for r := range k.times {
-				k.FragMMA(k.score, k.Int(r*k.columns()+c), k.query, k.Int(r*k.Width/16+d), k.factor, k.Int(0))
+		for c := 0; c < k.columns(); c += 2 {
+			k.FragLoadWide(k.factor, k.Int(0), 2, k.ks, k.Add(from, k.Int(8*c*k.kStride()+16*d)), k.Int(k.kStride()), true)
+			for n := range 2 {
+				for r := range k.times {
+					k.FragMMA(k.score, k.Int(r*k.columns()+c+n), k.query, k.Int(r*k.Width/16+d), k.factor, k.Int(n))
+				}
 			}
 		}
 	}
@@ -238,12 +249,15 @@ func (k *fragKernel) weighRow(r, h int) {
 }
 
 // collect adds the values of a tile by their weights.
-func (k *fragKernel) collect() {
+func (k *fragKernel) collect(j ir.Value) {
+	from := k.Mul(k.half(j), k.Int(k.tile*k.vStride()))
 	for d := range k.tile / 16 {
-		for c := range k.outputs() {
-			k.FragLoad(k.factor, k.Int(0), k.vs, k.Int(16*d*k.vStride()+8*c), k.Int(k.vStride()), false)
-			for r := range k.times {
-				k.FragMMA(k.sum, k.Int(r*k.outputs()+c), k.weight, k.Int(r*k.tile/16+d), k.factor, k.Int(0))
+		for c := 0; c < k.outputs(); c += 2 {
+			k.FragLoadWide(k.factor, k.Int(0), 2, k.vs, k.Add(from, k.Int(16*d*k.vStride()+8*c)), k.Int(k.vStride()), false)
+			for n := range 2 {
+				for r := range k.times {
+					k.FragMMA(k.sum, k.Int(r*k.outputs()+c+n), k.weight, k.Int(r*k.tile/16+d), k.factor, k.Int(n))
+				}
 			}
 		}
 	}

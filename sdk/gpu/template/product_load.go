@@ -89,9 +89,12 @@ func (l *tileLoad) lines(f func(j int, line ir.Value)) {
 }
 
 // each runs f for each access of this thread: its number, line and depth in the tile.
-func (l *tileLoad) each(f func(j int, line, depth ir.Value)) {
+func (l *tileLoad) each(f func(j int, line, depth ir.Value)) { l.some(0, l.count(), f) }
+
+// some does so for accesses number first to last-1, those that there are.
+func (l *tileLoad) some(first, last int, f func(j int, line, depth ir.Value)) {
 	k := l.k
-	for j := range l.count() {
+	for j := max(first, 0); j < min(last, l.count()); j++ {
 		e, line, depth := l.place(j)
 		run := func() { f(j, line, depth) }
 		if (j+1)*l.threads*l.width > l.span*l.depth {
@@ -114,9 +117,14 @@ func (l *tileLoad) target(stage, line, depth ir.Value) ir.Value {
 // issue starts to bring the tile that begins at depth from to the stage that begins at to. Without asynchronous copies, settle
 // has to follow.
 func (l *tileLoad) issue(to, from, end ir.Value) {
-	k := l.k
 	l.begin(from, end)
-	l.each(func(j int, line, depth ir.Value) {
+	l.issueSome(to, 0, l.count())
+}
+
+// issueSome starts accesses number first to last-1, those that there are, of the tile that begin was told of.
+func (l *tileLoad) issueSome(to ir.Value, first, last int) {
+	k := l.k
+	l.some(first, last, func(j int, line, depth ir.Value) {
 		inside, at := l.element(j, line, depth)
 		copied := func() { k.AsyncCopy(l.to, l.target(to, line, depth), l.buf, at(), l.width) }
 		zero := func() { k.SharedStore(l.to, l.target(to, line, depth), l.zeros()...) }

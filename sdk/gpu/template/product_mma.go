@@ -130,31 +130,29 @@ func (c *product) fragmentKernel(mma ir.MMA, x fragmentTile, parts, slot int) ir
 	zero := k.Float(dtype.F32, 0)
 	k.Unroll(down*right, func(i ir.Value) { k.FragFill(fc, i, zero) })
 	steps := x.depth / 16
-	k.pipeline(x.stages, x.depth, g.from, g.end, []*tileLoad{la, lb}, func(stage []ir.Value) {
-		// The fragments of the next step are loaded while those of this one are multiplied.
-		load := func(step int) {
-			half := step % 2
-			for i := range down {
-				k.fragmentLoad(fa, half*down+i, la, stage[0], row, i*16, step*16, la.byDepth)
-			}
-			for j := range right {
-				k.fragmentLoad(fb, half*right+j, lb, stage[1], col, j*mma.N, step*16, !lb.byDepth)
-			}
+	load := func(stage []ir.Value, step int) {
+		half := step % 2
+		for i := range down {
+			k.fragmentLoad(fa, half*down+i, 1, la, stage[0], row, i*16, step*16, la.byDepth)
 		}
-		load(0)
-		for step := range steps {
-			if step+1 < steps {
-				load(step + 1)
-			}
-			half := step % 2
-			k.Unroll(down, func(i ir.Value) {
-				k.Unroll(right, func(j ir.Value) {
-					at := k.Add(k.Mul(i, k.Int(right)), j)
-					k.FragMMA(fc, at, fa, k.plus(i, half*down), fb, k.plus(j, half*right))
-				})
+		pair := 1
+		if mma.N == 8 {
+			pair = 2
+		}
+		for j := 0; j < right; j += pair {
+			k.fragmentLoad(fb, half*right+j, pair, lb, stage[1], col, j*mma.N, step*16, !lb.byDepth)
+		}
+	}
+	multiply := func(step int) {
+		half := step % 2
+		k.Unroll(down, func(i ir.Value) {
+			k.Unroll(right, func(j ir.Value) {
+				at := k.Add(k.Mul(i, k.Int(right)), j)
+				k.FragMMA(fc, at, fa, k.plus(i, half*down), fb, k.plus(j, half*right))
 			})
-		}
-	})
+		})
+	}
+	k.overlapped(x.stages, x.depth, steps, g.from, g.end, []*tileLoad{la, lb}, load, multiply)
 
 	mine := k.Mul(warp, k.Int(16*pitch))
 	threads := x.wide / width // that write one row
@@ -175,14 +173,76 @@ func (c *product) fragmentKernel(mma ir.MMA, x fragmentTile, parts, slot int) ir
 	return k.launch(g.size[0], g.size[1], g.size[2])
 }
 
-// fragmentLoad loads fragment i: line lines beyond at, at that depth of the tile. transposed: products lie in rows in memory
-// where the fragment has them in columns, or the other way round.
-func (k *productKernel) fragmentLoad(f ir.Frag, i int, l *tileLoad, stage, at ir.Value, line, depth int, transposed bool) {
+// overlapped computes with each tile of the depth between from and end, in steps, an even number of them: load brings the fragments
+// of a step from the stage that begins at the offset given for each load, and multiply computes with them. The fragments of
+// a step are loaded while those of the one before are multiplied, across the ends of tiles, and copies of later tiles are spread over the steps.
+func (k *productKernel) overlapped(stages, depth, steps int, from, end ir.Value, loads []*tileLoad, load func(stage []ir.Value, step int), multiply func(step int)) {
+	ahead := stages - 1
+	offsets := func(at ir.Value) []ir.Value {
+		stage := k.Rem(k.Div(at, k.Int(depth)), k.Int(stages))
+		var o []ir.Value
+		for _, l := range loads {
+			o = append(o, k.Mul(stage, k.Int(l.size)))
+		}
+		return o
+	}
+	begin := func(at ir.Value) {
+		for _, l := range loads {
+			l.begin(at, end)
+		}
+	}
+	// issue starts part number part, of so many, of the copies of the tile at at, which begin was called for.
+	issue := func(at ir.Value, part, parts int) {
+		k.If(k.Lt(at, end), func() {
+			total := 0
+			for _, l := range loads {
+				total += l.count()
+			}
+			first, last, before := total*part/parts, total*(part+1)/parts, 0
+			for i, o := range offsets(at) {
+				n := loads[i].count()
+				loads[i].issueSome(o, first-before, last-before)
+				before += n
+			}
+		})
+	}
+	for s := range ahead {
+		at := k.plus(from, s*depth)
+		begin(at)
+		issue(at, 0, 1)
+		k.AsyncCommit()
+	}
+	k.If(k.Lt(from, end), func() {
+		k.AsyncWait(ahead - 1)
+		k.Barrier()
+		load(offsets(from), 0)
+	})
+	k.For(from, end, depth, func(at ir.Value) {
+		stage, next, later := offsets(at), k.plus(at, depth), k.plus(at, ahead*depth)
+		begin(later)
+		for step := range steps {
+			if step+1 < steps {
+				issue(later, step, steps-1)
+				load(stage, step+1)
+			} else {
+				k.AsyncCommit()
+				k.AsyncWait(ahead - 1)
+				k.Barrier()
+				k.If(k.Lt(next, end), func() { load(offsets(next), 0) })
+			}
+			multiply(step)
+		}
+	})
+}
+
+// fragmentLoad loads count neighbouring fragments from i on: line lines beyond at, at that depth of the tile. transposed: products
+// lie in rows in memory where the fragment has them in columns, or the other way round.
+func (k *productKernel) fragmentLoad(f ir.Frag, i, count int, l *tileLoad, stage, at ir.Value, line, depth int, transposed bool) {
 	o := k.plus(at, line)
 	if l.byDepth {
 		o = k.plus(o, depth*l.pitch)
 	} else {
 		o = k.plus(k.Mul(o, k.Int(l.pitch)), depth)
 	}
-	k.FragLoad(f, k.Int(i), l.to, k.Add(stage, o), k.Int(l.pitch), transposed)
+	k.FragLoadWide(f, k.Int(i), count, l.to, k.Add(stage, o), k.Int(l.pitch), transposed)
 }

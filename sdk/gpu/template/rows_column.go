@@ -29,15 +29,22 @@ type column struct {
 func (l *layout) column() ir.Work {
 	width := l.width(&l.rows, &l.cols, &l.rows)
 	rows, n := l.rows.size()/width, l.cols.size()
-	tx := min(32, ceilPower(rows))
-	ty := min(threads/tx, ceilPower(n))
-	tx = min(threads/ty, ceilPower(rows))
+	tx, ty := columnTile(rows, n, 32)
 	tiles := ceil(rows, tx)
 	parts := 1
-	if tiles < 2*l.t.Units && n >= 16*ty {
+	switch {
+	case tiles >= 2*l.t.Units:
+	case n >= 64*ty:
 		parts = max(1, min(ceil(n, 8*ty), ceil(2*l.t.Units*l.t.Blocks*threads/(tx*ty), tiles)))
+	default:
+		// More blocks, each with fewer rows and more threads for each of them.
+		tx, ty = columnTile(rows, n, 8)
+		tiles = ceil(rows, tx)
 	}
 	size := ceil(n, parts)
+	if whole := 4 * ty; size > 2*whole {
+		size = ceil(size, whole) * whole
+	}
 	parts = ceil(n, size)
 	if parts == 1 {
 		c := newColumn(l, l.Name, width, tx, ty, tiles, 1, n)
@@ -52,6 +59,13 @@ func (l *layout) column() ir.Work {
 	temps := l.temporaries(l.rows.size()*parts, c.p)
 	w := ir.Work{Launches: []ir.Launch{c.launch(temps)}}
 	return l.joinParts(w, temps, parts, 1, l.rows.size())
+}
+
+// columnTile is a tile of threads for n elements of so many rows, at most wide of them at a time where n allows that.
+func columnTile(rows, n, wide int) (tx, ty int) {
+	tx = min(wide, ceilPower(rows))
+	ty = min(threads/tx, ceilPower(n))
+	return min(threads/ty, ceilPower(rows)), ty
 }
 
 func newColumn(l *layout, name string, width, tx, ty, tiles, parts, size int) *column {

@@ -25,6 +25,11 @@ func newLines(l *layout) *lines {
 		each *= 2
 	}
 	lanes := rowLanes(l.t, vectors, each)
+	// Fewer threads with more each where many would have nothing in the last step.
+	for idle := func(n int) int { return ceil(vectors, n)*n - vectors }; lanes > 2*l.t.Subgroup && 8*idle(lanes) > vectors &&
+		idle(lanes/2) < idle(lanes) && ceil(vectors, lanes/2)*width <= 2*keptThread; {
+		lanes /= 2
+	}
 	steps := ceil(vectors, lanes)
 	n := &lines{steps: steps}
 	if l.cols.size() > keptRow || steps*width*max(1, l.arrays()) > 8*keptThread {

@@ -20,6 +20,8 @@ type transposition struct {
 	across  []bool // by operand
 	tiles   []ir.Mem
 	body    Body
+	// packed: elements are moved 8 at a time.
+	packed bool
 }
 
 // least is the shortest dimension that is worth a tile.
@@ -67,6 +69,7 @@ func transposed(t Target, name string, space shape.Shape, in, out []Operand, bod
 		return ir.Launch{}, false
 	}
 	k.m = newMaker(t, name+"_turned", threads, most)
+	k.packed = k.packs(t, all, len(out))
 	k.parameters(all, len(out))
 	return k.launch(), true
 }
@@ -74,6 +77,9 @@ func transposed(t Target, name string, space shape.Shape, in, out []Operand, bod
 func (k *transposition) parameters(all []Operand, outs int) {
 	for i, d := range all {
 		a := access{bytes: d.Type.Size(), width: 1, chunk: 1}
+		if k.packed && i < outs {
+			a = accessOf(k.m.t, d, i, packWidth, &k.n)
+		}
 		switch {
 		case i < outs:
 			a.buf = k.m.buffer(numbered("y", i), d, ir.Write)
@@ -87,7 +93,11 @@ func (k *transposition) parameters(all []Operand, outs int) {
 		k.in = append(k.in, a)
 		mem := ir.Mem(-1)
 		if k.across[i-outs] {
-			mem = k.m.Shared(numbered("tile", i-outs), d.Type, k.edge*(k.edge+1))
+			n := k.edge * (k.edge + 1)
+			if k.packed {
+				n = k.edge * k.edge
+			}
+			mem = k.m.Shared(numbered("tile", i-outs), d.Type, n)
 		}
 		k.tiles = append(k.tiles, mem)
 	}
@@ -105,7 +115,6 @@ func (k *transposition) launch() ir.Launch {
 			others *= n
 		}
 	}
-	tall := threads / k.edge // rows of the tile that the block handles at a time
 	blocks := ta * tb * others
 	grid := m.blocks(blocks, func(block ir.Value) {
 		c := make([]ir.Value, len(k.n.dims))
@@ -113,34 +122,45 @@ func (k *transposition) launch() ir.Launch {
 		rest := m.Div(block, tilesA)
 		b0 := m.times(m.Rem(rest, tilesB), k.edge)
 		k.others(c, m.Div(rest, tilesB))
-		x, y := m.Rem(m.Thread(), m.Int(k.edge)), m.Div(m.Thread(), m.Int(k.edge))
-		// visit calls f for each element of the tile that this thread has, with the coordinates along, which x counts, and down.
-		visit := func(along0, down0, along, down ir.Value, f func(i, j, row ir.Value)) {
-			i := m.Add(along0, x)
-			m.If(m.Lt(i, along), func() {
-				for s := range k.edge / tall {
-					row := m.plus(y, s*tall)
-					j := m.Add(down0, row)
-					m.If(m.Lt(j, down), func() { f(i, j, row) })
-				}
-			})
+		if k.packed {
+			k.turn(c, a0, b0, na, nb)
+		} else {
+			k.turnSingle(c, a0, b0, na, nb)
 		}
-		visit(b0, a0, nb, na, func(i, j, row ir.Value) {
-			p := k.spot(c, j, i)
-			for o, across := range k.across {
-				if across {
-					v := m.Load(k.in[o].buf, p.offset(len(k.out)+o))
-					m.SharedStore(k.tiles[o], m.Add(m.times(row, k.edge+1), x), v)
-				}
-			}
-		})
-		m.Barrier()
-		visit(a0, b0, na, nb, func(i, j, row ir.Value) { k.compute(k.spot(c, i, j), m.Add(m.times(x, k.edge+1), row)) })
 		if most := m.t.Grid[0]; most > 0 && blocks > most {
 			m.Barrier()
 		}
 	})
 	return m.launch(grid)
+}
+
+// turnSingle computes the tile that begins at a0 and b0, an element at a time. c is the coordinates along other dimensions.
+func (k *transposition) turnSingle(c []ir.Value, a0, b0, na, nb ir.Value) {
+	m := k.m
+	tall := threads / k.edge // rows of the tile that the block handles at a time
+	x, y := m.Rem(m.Thread(), m.Int(k.edge)), m.Div(m.Thread(), m.Int(k.edge))
+	// visit calls f for each element of the tile that this thread has, with the coordinates along, which x counts, and down.
+	visit := func(along0, down0, along, down ir.Value, f func(i, j, row ir.Value)) {
+		i := m.Add(along0, x)
+		m.If(m.Lt(i, along), func() {
+			for s := range k.edge / tall {
+				row := m.plus(y, s*tall)
+				j := m.Add(down0, row)
+				m.If(m.Lt(j, down), func() { f(i, j, row) })
+			}
+		})
+	}
+	visit(b0, a0, nb, na, func(i, j, row ir.Value) {
+		p := k.spot(c, j, i)
+		for o, across := range k.across {
+			if across {
+				v := m.Load(k.in[o].buf, p.offset(len(k.out)+o))
+				m.SharedStore(k.tiles[o], m.Add(m.times(row, k.edge+1), x), v)
+			}
+		}
+	})
+	m.Barrier()
+	visit(a0, b0, na, nb, func(i, j, row ir.Value) { k.compute(k.spot(c, i, j), m.Add(m.times(x, k.edge+1), row)) })
 }
 
 // others gives the coordinates along the dimensions that are not the tile's.
