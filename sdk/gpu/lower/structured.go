@@ -27,6 +27,7 @@ var structured = map[op.Code]Rule{
 	op.ArgSort:      argSort,
 	op.TopK:         topK,
 
-	op.WindowReduce: windowReduce,
-	op.Attention:    attention,
+	op.WindowReduce:      windowReduce,
+	op.Attention:         attention,
+	op.AttentionGradient: attentionGradient,
 }

@@ -71,9 +71,6 @@ func (f flash) factor() float64 {
 	return math.Log2E
 }
 
-// masked reports whether some keys may not be seen.
-func (f flash) masked() bool { return f.Causal || f.Window > 0 || f.Mask == dtype.Bool }
-
 // reach is the greatest number that indices compute with.
 func (f flash) reach() int {
 	n := max(f.Batch*f.Heads*f.Queries*max(f.Width, f.ValueWidth), f.Batch*f.KeyHeads*f.Keys*max(f.Width, f.ValueWidth), f.MaskSize)
@@ -134,7 +131,10 @@ func (n *flashKernel) place(i ir.Value) {
 }
 
 // score is the score of query i and key j of this head, -Inf where that is not seen or beyond the keys, made of a product.
-func (n *flashKernel) score(dot, i, j ir.Value) ir.Value {
+func (n *flashKernel) score(dot, i, j ir.Value) ir.Value { return n.masked(n.scaled(dot), i, j) }
+
+// scaled is a product as score, without a bias. With plain it is the product.
+func (n *flashKernel) scaled(dot ir.Value) ir.Value {
 	p, d := n.step, n.compute()
 	if !n.plain() {
 		dot = p.Mul(dot, p.Float(d, n.Scale))
@@ -143,6 +143,12 @@ func (n *flashKernel) score(dot, i, j ir.Value) ir.Value {
 			dot = p.Mul(c, p.Unary(ir.Tanh, p.Div(dot, c)))
 		}
 	}
+	return dot
+}
+
+// masked is score of what scaled gives.
+func (n *flashKernel) masked(dot, i, j ir.Value) ir.Value {
+	p, d := n.step, n.compute()
 	seen := p.Lt(j, n.keys)
 	if n.Mask != dtype.Invalid {
 		at := p.Int(0)
