@@ -94,9 +94,9 @@ func (k *fragKernel) build() {
 	k.lane = k.Lane()
 	k.row = k.Mul(k.Div(k.Thread(), k.Int(32)), k.Int(fragRows*k.times))
 
-	k.stage(k.qs, k.qStride(), k.flashKernel.q, k.qRow, k.first, k.queries, k.rows, k.Width)
-	k.stage(k.ks, k.kStride(), k.flashKernel.k, k.kRow, k.lo, k.keys, k.tile, k.Width)
-	k.arrived()
+	k.stage(k.qs, k.Int(0), k.qStride(), matrixRows{k.flashKernel.q, k.qRow, k.first, k.queries}, k.rows, k.Width)
+	k.stage(k.ks, k.Int(0), k.kStride(), matrixRows{k.flashKernel.k, k.kRow, k.lo, k.keys}, k.tile, k.Width)
+	k.staged()
 	for r := range k.times {
 		for c := range k.Width / 16 {
 			at := k.Add(k.Mul(k.Add(k.row, k.Int(r*fragRows)), k.Int(k.qStride())), k.Int(16*c))
@@ -104,44 +104,18 @@ func (k *fragKernel) build() {
 		}
 	}
 	k.For(k.lo, k.hi, k.tile, func(j ir.Value) {
-		k.arrived()
-		k.stage(k.vs, k.vStride(), k.v, k.kRow, j, k.keys, k.tile, k.ValueWidth)
+		k.staged()
+		k.stage(k.vs, k.Int(0), k.vStride(), matrixRows{k.v, k.kRow, j, k.keys}, k.tile, k.ValueWidth)
 		k.multiply()
-		k.arrived()
+		k.staged()
 		next := k.Add(j, k.Int(k.tile))
 		k.If(k.Lt(next, k.hi), func() {
-			k.stage(k.ks, k.kStride(), k.flashKernel.k, k.kRow, next, k.keys, k.tile, k.Width)
+			k.stage(k.ks, k.Int(0), k.kStride(), matrixRows{k.flashKernel.k, k.kRow, next, k.keys}, k.tile, k.Width)
 		})
 		k.weigh(j)
 		k.collect()
 	})
 	k.finish()
-}
-
-// stage starts to bring rows of a matrix into shared memory; rows beyond the last are the last again.
-func (k *fragKernel) stage(m ir.Mem, stride int, from ir.Buf, before, first, limit ir.Value, rows, width int) {
-	const wide, threads = 8, 32 * fragGroups
-	k.For(k.Thread(), k.Int(rows*width/wide), threads, func(e ir.Value) {
-		row, c := k.Div(e, k.Int(width/wide)), k.Mul(k.Rem(e, k.Int(width/wide)), k.Int(wide))
-		at := k.Min(k.Add(first, row), k.Sub(limit, k.Int(1)))
-		src, dst := k.Add(k.Mul(k.Add(before, at), k.Int(width)), c), k.Add(k.Mul(row, k.Int(stride)), c)
-		if k.t.Async {
-			k.AsyncCopy(m, dst, from, src, wide)
-			return
-		}
-		k.SharedStore(m, dst, k.LoadWide(from, src, wide)...)
-	})
-	if k.t.Async {
-		k.AsyncCommit()
-	}
-}
-
-// arrived waits for everything that was staged, and for all threads.
-func (k *fragKernel) arrived() {
-	if k.t.Async {
-		k.AsyncWait(0)
-	}
-	k.Barrier()
 }
 
 // multiply makes the products of queries and the keys of a tile.
