@@ -111,14 +111,9 @@ func (n *backKernel) heads(body func()) {
 	})
 }
 
-// weight is what a value has in the result of a query with this total, of a score.
-func (n *backKernel) weight(score, total ir.Value) ir.Value {
-	d := n.TypeOf(score)
-	exp := ir.Exp2
-	if d == dtype.F32 {
-		exp = ir.Exp2Fast
-	}
-	return n.Unary(exp, n.FMA(score, n.Float(d, n.factor()), n.Unary(ir.Neg, total)))
+// weight is what a value has in the result of a query with this total, of a score; exp is ir.Exp2 or ir.Exp2Fast.
+func (n *backKernel) weight(exp ir.Op, score, total ir.Value) ir.Value {
+	return n.Unary(exp, n.FMA(score, n.Float(n.TypeOf(score), n.factor()), n.Unary(ir.Neg, total)))
 }
 
 // slope is the derivative of a scaled product, before the softcap, given that behind it.

@@ -317,7 +317,7 @@ func (k *fragBackKernel) weigh() {
 }
 
 func (k *fragBackKernel) weighOne(c, e int, total, mean ir.Value) {
-	w := k.weight(k.FragGet(k.dots[0], k.Int(c), e), total)
+	w := k.weight(ir.Exp2Fast, k.FragGet(k.dots[0], k.Int(c), e), total)
 	k.FragSet(k.dots[0], k.Int(c), e, w)
 	k.FragSet(k.dots[1], k.Int(c), e, k.Mul(w, k.Sub(k.FragGet(k.dots[1], k.Int(c), e), mean)))
 }

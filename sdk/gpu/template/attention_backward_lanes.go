@@ -178,7 +178,7 @@ func (b *backLaneKernel) weights(j ir.Value, dots, grads []ir.Value) []ir.Value 
 			query := b.Add(b.qRow, b.Min(i, b.Sub(b.queries, b.Int(1))))
 			total := b.Select(b.Lt(i, b.queries), b.Load(b.n.total, query), b.Float(d, math.Inf(1)))
 			scaled := b.scaled(dots[at])
-			out[at] = b.n.weight(b.masked(scaled, i, key), total)
+			out[at] = b.n.weight(ir.Exp2, b.masked(scaled, i, key), total)
 			if b.part == backValues {
 				continue
 			}
