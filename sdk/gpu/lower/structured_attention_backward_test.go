@@ -44,6 +44,19 @@ func TestAttentionGradientRaces(t *testing.T) {
 	}
 }
 
+// Operands may lie with the heads of a place side by side, as products give them.
+func TestAttentionOfViews(t *testing.T) {
+	c := attentionCase{2, 4, 2, 37, 41, 32, 16, []op.Attr{op.Flag("causal", true), op.Int("past", 4)}, nil, 0}
+	for _, d := range []dtype.DType{dtype.BF16, dtype.F32} {
+		forward, backward := c.trial(t, d), c.backward(t, d)
+		forward.turn, backward.turn = 3, 5
+		for _, target := range structuredTargets {
+			forward.run(target, 7)
+			backward.run(target, 7)
+		}
+	}
+}
+
 // Matrix instructions do for widths that are multiples of 16, and a block of queries or keys of the widest has its rows in registers or
 // in shared memory.
 func TestAttentionGradientByMatrices(t *testing.T) {

@@ -41,6 +41,7 @@ type trial struct {
 	attrs []op.Attr
 	in    []ref.Tensor
 	want  []ref.Tensor
+	turn  int // so many operands [A, B, C, D] lie in memory as [A, C, B, D]
 }
 
 func trialOf(t *testing.T, code op.Code, attrs []op.Attr, in []ref.Tensor) trial {
@@ -64,8 +65,14 @@ func (c trial) run(target template.Target, seed uint64) {
 	var slots [][]byte
 	var in, out []template.Operand
 	for i, x := range c.in {
-		slots = append(slots, x.Bytes())
-		in = append(in, template.Operand{Type: stored(descs[i].DType), View: shape.Contiguous(descs[i].Shape)})
+		v, b := shape.Contiguous(descs[i].Shape), x.Bytes()
+		if i < c.turn {
+			s := v.Shape
+			v = shape.Contiguous(shape.Of(s[0], s[2], s[1], s[3])).Permute([]int{0, 2, 1, 3})
+			b = place(x, v).bytes[:len(b)]
+		}
+		slots = append(slots, b)
+		in = append(in, template.Operand{Type: stored(descs[i].DType), View: v})
 	}
 	for _, d := range n.Outputs {
 		slots = append(slots, bytes.Repeat([]byte{0xA5}, d.Bytes()))

@@ -17,6 +17,9 @@ func AttendBackward(t Target, a Attention, in, out []Operand) ir.Work {
 			f.in = append(f.in, placeOf(k, in[k]))
 		}
 	}
+	for k, o := range in[:5] {
+		f.lie[k] = o.View
+	}
 	for k, o := range out {
 		f.grads[k] = placeOf(len(in)+k, o)
 	}
@@ -55,6 +58,7 @@ type flashBack struct {
 type backKernel struct {
 	*flashKernel
 	dy, total, mean ir.Buf
+	keyHead         ir.Value // of a block with rows of keys
 }
 
 // back begins a kernel for so many rows of queries, or of keys.
@@ -86,7 +90,9 @@ func (n *backKernel) placeKeys(i ir.Value) {
 	n.batch = n.Div(head, n.Int(n.KeyHeads))
 	n.first = n.Mul(n.Div(i, n.Int(heads)), n.Int(n.rows))
 	n.kRow = n.Mul(head, n.keys)
-	n.head = n.Mul(n.Rem(head, n.Int(n.KeyHeads)), n.Int(n.Heads/n.KeyHeads))
+	n.keyHead = n.Rem(head, n.Int(n.KeyHeads))
+	n.head = n.Mul(n.keyHead, n.Int(n.Heads/n.KeyHeads))
+	n.bases(n.keyHead)
 	n.lo, n.hi = n.Int(0), n.queries
 	at := n.Sub(n.first, n.past) // the query whose place is that of the first key
 	begin := at
@@ -107,6 +113,7 @@ func (n *backKernel) heads(body func()) {
 	n.For(n.Int(0), n.Int(n.Heads/n.KeyHeads), 1, func(g ir.Value) {
 		n.head = n.Add(first, g)
 		n.qRow = n.Mul(n.Add(n.Mul(n.batch, n.Int(n.Heads)), n.head), n.queries)
+		n.bases(n.keyHead)
 		body()
 	})
 }
@@ -121,4 +128,9 @@ func (n *backKernel) slope(scaled ir.Value) ir.Value {
 	d := n.TypeOf(scaled)
 	u := n.Div(scaled, n.Float(d, n.Softcap))
 	return n.Sub(n.Float(d, 1), n.Mul(u, u))
+}
+
+// elementOf is the place of an element of what lies in memory as number k.
+func (n *backKernel) elementOf(k int, row, column ir.Value) ir.Value {
+	return n.Add(n.base[k], n.Add(n.Mul(row, n.Int(n.lie[k].Strides[2])), column))
 }

@@ -60,6 +60,11 @@ func (f flashBack) fragments(t Target) bool {
 	for _, p := range append([]place{f.y, f.dy}, append(f.grads[:], f.in[:3]...)...) {
 		fits = fits && p.offset%16 == 0
 	}
+	for _, v := range f.lie {
+		for k, size := range v.Shape[:3] {
+			fits = fits && (size == 1 || v.Strides[k]%8 == 0)
+		}
+	}
 	return fits && (f.d == dtype.F16 || f.d == dtype.BF16) && slices.Contains(t.MMA, f.fragMMA()) && t.Subgroup == 32 && t.Wide >= 16 && t.Threads >= 128 &&
 		f.Width > 0 && f.Width%16 == 0 && f.ValueWidth > 0 && f.ValueWidth%16 == 0 && f.Width <= 128 && f.ValueWidth <= 128
 }
@@ -273,13 +278,13 @@ func (k *fragBackKernel) results(of int, to ir.Buf, before, limit ir.Value, fact
 // buildKeys makes the gradients of k and v.
 func (k *fragBackKernel) buildKeys(f flashBack) {
 	dk, dv := k.buffer("dk", k.d, ir.Write, f.grads[1]), k.buffer("dv", k.d, ir.Write, f.grads[2])
-	k.begin([2]matrixRows{{k.k, k.kRow, k.first, k.keys}, {k.v, k.kRow, k.first, k.keys}})
+	k.begin([2]matrixRows{k.rowsOf(1, k.k, k.first), k.rowsOf(2, k.v, k.first)})
 	k.stats = k.Shared("stats", dtype.F32, 4*k.tile)
 	k.sum(0, "keys")
 	k.sum(1, "values")
 	from := [2]ir.Buf{k.q, k.dy}
 	k.heads(func() {
-		rows := func(of int, first ir.Value) matrixRows { return matrixRows{from[of], k.qRow, first, k.queries} }
+		rows := func(of int, first ir.Value) matrixRows { return k.rowsOf(4*of, from[of], first) }
 		k.tiles(rows, 2, k.bringStatistics, func(j ir.Value) {
 			k.multiply(0)
 			k.score(j)

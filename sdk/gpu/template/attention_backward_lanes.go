@@ -77,21 +77,13 @@ type backLaneKernel struct {
 	part backPart
 }
 
-func (b *backLaneKernel) keyRows(first ir.Value) matrixRows {
-	return matrixRows{b.k, b.kRow, first, b.keys}
-}
+func (b *backLaneKernel) keyRows(first ir.Value) matrixRows { return b.rowsOf(1, b.k, first) }
 
-func (b *backLaneKernel) valueRows(first ir.Value) matrixRows {
-	return matrixRows{b.v, b.kRow, first, b.keys}
-}
+func (b *backLaneKernel) valueRows(first ir.Value) matrixRows { return b.rowsOf(2, b.v, first) }
 
-func (b *backLaneKernel) rowsOfQueries(first ir.Value) matrixRows {
-	return matrixRows{b.q, b.qRow, first, b.queries}
-}
+func (b *backLaneKernel) rowsOfQueries(first ir.Value) matrixRows { return b.rowsOf(0, b.q, first) }
 
-func (b *backLaneKernel) gradRows(first ir.Value) matrixRows {
-	return matrixRows{b.n.dy, b.qRow, first, b.queries}
-}
+func (b *backLaneKernel) gradRows(first ir.Value) matrixRows { return b.rowsOf(4, b.n.dy, first) }
 
 // buildStatistics makes the statistics of queries.
 func (b *backLaneKernel) buildStatistics(f flashBack) {
@@ -107,10 +99,10 @@ func (b *backLaneKernel) buildStatistics(f flashBack) {
 		all[a] = b.Get(b.laneKernel.all, b.Int(a))
 		sum := b.Local("mean", d, 1)
 		b.Put(sum, b.Float(d, 0))
-		row := b.Mul(b.Add(b.qRow, b.Min(b.rowOf(a), b.Sub(b.queries, b.Int(1)))), b.Int(b.ValueWidth))
+		row := b.Min(b.rowOf(a), b.Sub(b.queries, b.Int(1)))
 		b.For(b.x, b.Int(b.ValueWidth), laneSide, func(e ir.Value) {
-			at := b.Add(row, e)
-			b.Put(sum, b.FMA(b.Cast(d, b.Load(b.n.dy, at)), b.Cast(d, b.Load(y, at)), b.At(sum)))
+			v, g := b.Load(y, b.n.elementOf(3, row, e)), b.Load(b.n.dy, b.n.elementOf(4, row, e))
+			b.Put(sum, b.FMA(b.Cast(d, g), b.Cast(d, v), b.At(sum)))
 		})
 		mean[a] = b.At(sum)
 	}

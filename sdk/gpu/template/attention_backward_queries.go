@@ -10,9 +10,9 @@ import (
 // buildQueries makes the statistics and the gradient of q.
 func (k *fragBackKernel) buildQueries(f flashBack) {
 	y, dq := k.buffer("y", k.d, ir.Read, f.y), k.buffer("dq", k.d, ir.Write, f.grads[0])
-	k.begin([2]matrixRows{{k.q, k.qRow, k.first, k.queries}, {k.dy, k.qRow, k.first, k.queries}})
+	k.begin([2]matrixRows{k.rowsOf(0, k.q, k.first), k.rowsOf(4, k.dy, k.first)})
 	from := [2]ir.Buf{k.k, k.v}
-	rows := func(of int, first ir.Value) matrixRows { return matrixRows{from[of], k.kRow, first, k.keys} }
+	rows := func(of int, first ir.Value) matrixRows { return k.rowsOf(1+of, from[of], first) }
 	nothing := func(j, half ir.Value) {}
 
 	top, all := k.Local("top", dtype.F32, 2), k.Local("all", dtype.F32, 2)
@@ -90,12 +90,11 @@ func (k *fragBackKernel) totalOf(h int, top, all ir.Var) ir.Value {
 // meanOf is the sum of dy·y of one query of each thread.
 func (k *fragBackKernel) meanOf(h int, y ir.Buf) ir.Value {
 	const wide = 8
-	row := k.Mul(k.Add(k.qRow, k.Min(k.ownRow(h), k.Sub(k.queries, k.Int(1)))), k.Int(k.ValueWidth))
+	row := k.Min(k.ownRow(h), k.Sub(k.queries, k.Int(1)))
 	sum := k.Local("mean", dtype.F32, 1)
 	k.Put(sum, k.Float(dtype.F32, 0))
 	k.For(k.Mul(k.Rem(k.lane, k.Int(4)), k.Int(wide)), k.Int(k.ValueWidth), 4*wide, func(e ir.Value) {
-		at := k.Add(row, e)
-		a, b := k.LoadWide(k.dy, at, wide), k.LoadWide(y, at, wide)
+		a, b := k.LoadWide(k.dy, k.elementOf(4, row, e), wide), k.LoadWide(y, k.elementOf(3, row, e), wide)
 		v := k.At(sum)
 		for i := range a {
 			v = k.FMA(k.Cast(dtype.F32, a[i]), k.Cast(dtype.F32, b[i]), v)

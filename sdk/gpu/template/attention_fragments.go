@@ -38,6 +38,11 @@ func (f flash) fragments(t Target) bool {
 	for _, p := range append(f.in[:3:3], f.y) {
 		fits = fits && p.offset%16 == 0
 	}
+	for _, v := range f.lie {
+		for k, size := range v.Shape[:max(0, len(v.Shape)-1)] {
+			fits = fits && (size == 1 || v.Strides[k]%8 == 0)
+		}
+	}
 	return fits && (f.d == dtype.F16 || f.d == dtype.BF16) && slices.Contains(t.MMA, f.fragMMA()) && t.Subgroup == 32 && t.Wide >= 16 && t.Threads >= 128 &&
 		f.Width > 0 && f.Width%16 == 0 && f.ValueWidth%16 == 0 && f.Width <= 128 && f.ValueWidth <= 128
 }
@@ -94,8 +99,8 @@ func (k *fragKernel) build() {
 	k.lane = k.Lane()
 	k.row = k.Mul(k.Div(k.Thread(), k.Int(32)), k.Int(fragRows*k.times))
 
-	k.stage(k.qs, k.Int(0), k.qStride(), matrixRows{k.flashKernel.q, k.qRow, k.first, k.queries}, k.rows, k.Width)
-	k.stage(k.ks, k.Int(0), k.kStride(), matrixRows{k.flashKernel.k, k.kRow, k.lo, k.keys}, k.tile, k.Width)
+	k.stage(k.qs, k.Int(0), k.qStride(), k.rowsOf(0, k.flashKernel.q, k.first), k.rows, k.Width)
+	k.stage(k.ks, k.Int(0), k.kStride(), k.rowsOf(1, k.flashKernel.k, k.lo), k.tile, k.Width)
 	k.staged()
 	for r := range k.times {
 		for c := range k.Width / 16 {
@@ -105,12 +110,12 @@ func (k *fragKernel) build() {
 	}
 	k.For(k.lo, k.hi, k.tile, func(j ir.Value) {
 		k.staged()
-		k.stage(k.vs, k.Int(0), k.vStride(), matrixRows{k.v, k.kRow, j, k.keys}, k.tile, k.ValueWidth)
+		k.stage(k.vs, k.Int(0), k.vStride(), k.rowsOf(2, k.v, j), k.tile, k.ValueWidth)
 		k.multiply()
 		k.staged()
 		next := k.Add(j, k.Int(k.tile))
 		k.If(k.Lt(next, k.hi), func() {
-			k.stage(k.ks, k.Int(0), k.kStride(), matrixRows{k.flashKernel.k, k.kRow, next, k.keys}, k.tile, k.Width)
+			k.stage(k.ks, k.Int(0), k.kStride(), k.rowsOf(1, k.flashKernel.k, next), k.tile, k.Width)
 		})
 		k.weigh(j)
 		k.collect()

@@ -97,7 +97,7 @@ func (l *laneKernel) build() {
 	}
 	l.For(l.lo, l.hi, l.tile, func(j ir.Value) {
 		l.weigh(l.scores(j))
-		l.collect(matrixRows{l.v, l.kRow, j, l.keys}, l.ValueWidth)
+		l.collect(l.rowsOf(2, l.v, j), l.ValueWidth)
 	})
 	l.finish()
 }
@@ -129,13 +129,7 @@ func (l *laneKernel) tops() {
 	}
 }
 
-// matrixRows are rows of a matrix from first on, of which limit may be read; before them are those of other heads.
-type matrixRows struct {
-	from                 ir.Buf
-	before, first, limit ir.Value
-}
-
-func (l *laneKernel) queryRows() matrixRows { return matrixRows{l.q, l.qRow, l.first, l.queries} }
+func (l *laneKernel) queryRows() matrixRows { return l.rowsOf(0, l.q, l.first) }
 
 // stageRows puts columns of rows of a matrix into shared memory, a column after the other, and 0 beyond the last column.
 func (l *laneKernel) stageRows(m ir.Mem, stride int, from matrixRows, rows, width int, column ir.Value, columns int) {
@@ -146,7 +140,7 @@ func (l *laneKernel) stageRows(m ir.Mem, stride int, from matrixRows, rows, widt
 		v := l.Local("element", l.compute(), 1)
 		l.Put(v, l.Float(l.compute(), 0))
 		l.If(l.Lt(col, l.Int(width)), func() {
-			i := l.Add(l.Mul(l.Add(from.before, at), l.Int(width)), col)
+			i := l.Add(from.base, l.Add(l.Mul(at, l.Int(from.stride)), col))
 			l.Put(v, l.Cast(l.compute(), l.Load(from.from, i)))
 		})
 		l.SharedStore(m, l.Add(l.Mul(c, l.Int(stride)), row), l.At(v))
@@ -207,7 +201,7 @@ func (l *laneKernel) columnOf(j ir.Value, b int) ir.Value {
 
 // scores is the thread's scores of a tile of keys from j on, row by row.
 func (l *laneKernel) scores(j ir.Value) []ir.Value {
-	out := l.dots("dots", l.queryRows(), matrixRows{l.k, l.kRow, j, l.keys}, l.Width)
+	out := l.dots("dots", l.queryRows(), l.rowsOf(1, l.k, j), l.Width)
 	for a := range l.r {
 		for b := range l.c {
 			out[a*l.c+b] = l.score(out[a*l.c+b], l.rowOf(a), l.columnOf(j, b))
@@ -316,7 +310,7 @@ func (l *laneKernel) collect(from matrixRows, rowWidth int) {
 			v := l.Local("value", d, 1)
 			l.Put(v, l.Float(d, 0))
 			l.If(l.And(l.Lt(at, from.limit), l.Lt(col, l.Int(rowWidth))), func() {
-				l.Put(v, l.Cast(d, l.Load(from.from, l.Add(l.Mul(l.Add(from.before, at), l.Int(rowWidth)), col))))
+				l.Put(v, l.Cast(d, l.Load(from.from, l.Add(from.base, l.Add(l.Mul(at, l.Int(from.stride)), col)))))
 			})
 			l.SharedStore(l.vs, e, l.At(v))
 		})

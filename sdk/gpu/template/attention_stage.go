@@ -9,7 +9,7 @@ func (n *flashKernel) stage(m ir.Mem, base ir.Value, stride int, from matrixRows
 	n.For(n.Thread(), n.Int(rows*width/wide), threads, func(e ir.Value) {
 		row, c := n.Div(e, n.Int(width/wide)), n.Mul(n.Rem(e, n.Int(width/wide)), n.Int(wide))
 		at := n.Min(n.Add(from.first, row), n.Sub(from.limit, n.Int(1)))
-		src := n.Add(n.Mul(n.Add(from.before, at), n.Int(width)), c)
+		src := n.Add(from.base, n.Add(n.Mul(at, n.Int(from.stride)), c))
 		dst := n.Add(base, n.Add(n.Mul(row, n.Int(stride)), c))
 		if n.t.Async {
 			n.AsyncCopy(m, dst, from.from, src, wide)
