@@ -5,9 +5,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// structured are the ops that move elements by indices, run along lines or slide over windows, and attention. Operands, but those that
-// InRows allows, and results
-// are contiguous.
+// structured are the ops that move elements by indices, run along lines or slide over windows, and attention. Operands and results
+// are contiguous, but for operands of which InRows says otherwise.
 var structured = map[op.Code]Rule{
 	op.Gather:         gather,
 	op.Scatter:        scatter,
