@@ -1,6 +1,7 @@
 package nn_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,5 +54,80 @@ func TestAttentionGradient(t *testing.T) {
 	require.NotEmpty(t, got[0])
 	for k := range got[0] {
 		require.InDeltaSlice(t, got[1][k], got[0][k], 1e-4) // the random numbers differ in the last bits of f32
+	}
+}
+
+// noted remembers the attentions that reach a device, and the types that they compute in.
+type noted struct {
+	core.Backend
+	nodes *[]string
+}
+
+func (b noted) Open(ctx context.Context, device int) (core.Device, error) {
+	d, err := b.Backend.Open(ctx, device)
+	return notedDevice{d, b.nodes}, err
+}
+
+type notedDevice struct {
+	core.Device
+	nodes *[]string
+}
+
+func (notedDevice) Extend(any) bool { return false }
+
+func (d notedDevice) OpenStream(ctx context.Context) (core.Stream, error) {
+	s, err := d.Device.OpenStream(ctx)
+	return notedStream{s, d.nodes}, err
+}
+
+type notedStream struct {
+	core.Stream
+	nodes *[]string
+}
+
+func (s notedStream) Submit(nodes []op.Node, free []op.TensorID) error {
+	for i := range nodes {
+		if n := &nodes[i]; n.Op == op.Attention || n.Op == op.AttentionGradient || n.Op == op.Softmax {
+			*s.nodes = append(*s.nodes, n.Op.String()+" "+n.Outputs[0].DType.String())
+		}
+	}
+	return s.Stream.Submit(nodes, free)
+}
+
+// In mixed precision attention computes in the narrow type in both directions, where a device computes its gradient. Dropout takes the
+// weights, and so does an added mask that needs a gradient.
+func TestAttentionNodes(t *testing.T) {
+	for name, c := range map[string]struct {
+		narrow  dtype.DType
+		dropout float64
+		bias    bool
+		want    []string
+	}{
+		"f32":     {dtype.F32, 0, false, []string{"attention f32", "attention_gradient f32"}},
+		"bf16":    {dtype.BF16, 0, false, []string{"attention bf16", "attention_gradient bf16"}},
+		"dropout": {dtype.F32, 0.5, false, []string{"softmax f32"}},
+		"bias":    {dtype.F32, 0, true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var nodes []string
+			dev, err := tensor.On(t.Context(), autodiff.Device(&core.Place{Backend: noted{ref.New(), &nodes}, Spec: "noted"}))
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, dev.Close()) })
+			m := nn.NewMultiHeadAttention(dev, 8, 2, nn.AttentionConfig{Dropout: c.dropout})
+			x := dev.Normal(dtype.F32, 0, 1, 2, 5, 8)
+			o := nn.AttendOptions{Causal: true}
+			if c.bias {
+				o.Mask = dev.Zeros(dtype.F32, 5, 5).RequireGrad()
+			}
+			tensor.Autocast(dev, c.narrow, func(d *tensor.Device) []tt {
+				x := x.In(d)
+				g, err := m.Attend(x, x, x, o).Square().Sum().Backward()
+				require.NoError(t, err)
+				require.Equal(t, dtype.F32, g.Of(m.InWeight.Value()).DType())
+				_ = floats(t, g.Of(m.InWeight.Value()))
+				return nil
+			})
+			require.Equal(t, c.want, nodes)
+		})
 	}
 }

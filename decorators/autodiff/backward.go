@@ -16,6 +16,7 @@ type pass struct {
 	again   map[*value]op.Desc  // elements computed again
 	wanted  map[*value]bool     // what a gradient was asked for
 	useful  map[*entry]bool     // entries on a way to something wanted; nil: all
+	pieces  map[*value][]piece  // gradients of parts of values, not yet added to those of the whole
 }
 
 // abandon frees what a pass that failed has made.
@@ -159,6 +160,9 @@ func (p *pass) visit(e *entry) error {
 	dy := make([]op.Desc, len(e.out))
 	some := false
 	for i, v := range e.out {
+		if err := p.gather(v); err != nil {
+			return err
+		}
 		if g, ok := p.grads[v]; ok {
 			dy[i], some = g, true
 		}
@@ -171,6 +175,10 @@ func (p *pass) visit(e *entry) error {
 		for i, v := range e.in {
 			need[i] = need[i] && (p.wanted[v] || v.entry != nil && p.useful[v.entry])
 		}
+	}
+	if axis, start, ok := pieceOf(e); ok && need[0] {
+		p.keep(e.in[0], piece{axis, start, dy[0]})
+		return p.leave(e)
 	}
 	grads, err := p.apply(e, need, dy)
 	if err != nil {
@@ -243,6 +251,9 @@ func (p *pass) results(leaves []*value, wrt []op.TensorID) ([]core.Gradient, err
 			continue
 		}
 		grads[i].Of = v.desc.ID
+		if err := p.gather(v); err != nil {
+			return nil, err
+		}
 		g, has := p.grads[v]
 		if !has && !reached[v] {
 			continue

@@ -144,7 +144,8 @@ func (d *device) Backward(cs core.Stream, roots, seeds []op.Desc, wrt []op.Tenso
 func (s *stream) backward(roots, seeds []op.Desc, wrt []op.TensorID) ([]core.Gradient, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := &pass{stream: s, grads: map[*value]op.Desc{}, holders: map[op.TensorID]int{}, again: map[*value]op.Desc{}, wanted: map[*value]bool{}}
+	p := &pass{stream: s, grads: map[*value]op.Desc{}, holders: map[op.TensorID]int{}, again: map[*value]op.Desc{}, wanted: map[*value]bool{},
+		pieces: map[*value][]piece{}}
 	var starts []*value
 	for i, r := range roots {
 		v, err := s.find(r.ID)

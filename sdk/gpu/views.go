@@ -114,7 +114,17 @@ func (b *builder) taken(d op.Desc, t tensor) bool {
 
 // takes reports whether our own kernels take input i of x, which is d, as t.
 func (b *builder) takes(x *group.Group, i int, d op.Desc, t tensor) bool {
-	return t.view.IsContiguous() && b.aligned(d, t.view) || lower.Strided(b.g, x, i)
+	return t.view.IsContiguous() && b.aligned(d, t.view) || lower.Strided(b.g, x, i) || lower.InRows(b.g, x, i) && b.inRows(d, t.view)
+}
+
+// inRows reports whether rows of a view are without gaps, and begin where the widest accesses may.
+func (b *builder) inRows(d op.Desc, v shape.View) bool {
+	last := len(v.Shape) - 1
+	ok := b.aligned(d, v) && (v.Strides[last] == 1 || v.Shape[last] == 1)
+	for k, size := range v.Shape[:last] {
+		ok = ok && (size == 1 || v.Strides[k] >= 0 && v.Strides[k]*d.DType.Size()%max(b.d.target.Wide, 1) == 0)
+	}
+	return ok
 }
 
 // libraryTakes reports whether a library may take d as t: as a factor of a product, or an operand of an attention.

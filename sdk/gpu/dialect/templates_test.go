@@ -44,5 +44,13 @@ func largest(t *testing.T, plain bool) []*ir.Kernel {
 				InputDilation: []int{1, 1}, Groups: 1, Compute: compute[d], Out: []template.Operand{whole(compute[d], 8, 64, 56, 56)}}.Build(target))
 		}
 	}
+	for _, d := range []dtype.DType{dtype.BF16, dtype.F32} {
+		for _, width := range []int{64, 128} {
+			x := whole(d, 8, 12, 1024, width)
+			a := template.Attention{Batch: 8, Heads: 12, KeyHeads: 12, Queries: 1024, Keys: 1024, Width: width, ValueWidth: width, Scale: 0.125, Causal: true}
+			add(template.Attend(target, a, []template.Operand{x, x, x}, x), nil)
+			add(template.AttendBackward(target, a, []template.Operand{x, x, x, x, x}, []template.Operand{x, x, x}), nil)
+		}
+	}
 	return kernels
 }

@@ -89,6 +89,21 @@ func Strided(g *group.Graph, x *group.Group, input int) bool {
 	return false
 }
 
+// InRows reports whether the input of x with that number may be a view whose last dimension alone is without gaps.
+func InRows(g *group.Graph, x *group.Group, input int) bool {
+	if x.Kind != group.Single {
+		return false
+	}
+	n, rows := &g.Nodes[x.Anchor], 0
+	switch n.Op {
+	case op.Attention:
+		rows = 3
+	case op.AttentionGradient:
+		rows = 5
+	}
+	return rows > 0 && !slices.Contains(n.Inputs[rows:], x.Inputs[input]) // a mask
+}
+
 // rules is how single nodes are lowered that are neither elementwise nor reductions.
 var rules = map[op.Code]Rule{}
 

@@ -6,7 +6,7 @@ import (
 )
 
 // structured are the ops that move elements by indices, run along lines or slide over windows, and attention. Operands and results
-// are contiguous.
+// are contiguous, but for operands of which InRows says otherwise.
 var structured = map[op.Code]Rule{
 	op.Gather:         gather,
 	op.Scatter:        scatter,
@@ -27,6 +27,7 @@ var structured = map[op.Code]Rule{
 	op.ArgSort:      argSort,
 	op.TopK:         topK,
 
-	op.WindowReduce: windowReduce,
-	op.Attention:    attention,
+	op.WindowReduce:      windowReduce,
+	op.Attention:         attention,
+	op.AttentionGradient: attentionGradient,
 }

@@ -43,6 +43,9 @@ func TestLargeIndices(t *testing.T) {
 		{op.CacheWrite, []op.Desc{desc(dtype.F32, 1<<11, 1<<20), desc(dtype.I64, 1<<11), desc(dtype.F32, 1<<11, 5)}, []op.Attr{op.Int("axis", 1)}},
 		{op.Attention, []op.Desc{deep, deep, deep}, []op.Attr{op.Flag("causal", true)}},
 		{op.Attention, []op.Desc{desc(dtype.F32, 64, 64, 8192, 100), desc(dtype.F32, 64, 8, 8191, 100), desc(dtype.F32, 64, 8, 8191, 200)}, []op.Attr{op.Int("window", 99)}},
+		{op.AttentionGradient, []op.Desc{deep, deep, deep, deep, deep}, []op.Attr{op.Flag("causal", true)}},
+		{op.AttentionGradient, []op.Desc{desc(dtype.F32, 64, 64, 8192, 100), desc(dtype.F32, 64, 8, 8191, 100), desc(dtype.F32, 64, 8, 8191, 200),
+			desc(dtype.F32, 64, 64, 8192, 200), desc(dtype.F32, 64, 64, 8192, 200)}, []op.Attr{op.Int("window", 99)}},
 	} {
 		n, err := op.New(c.code, c.in, c.attrs...)
 		require.NoError(t, err)

@@ -66,6 +66,15 @@ func windowReduce(t template.Target, n *op.Node, in, out []template.Operand) (ir
 }
 
 func attention(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error) {
+	return template.Attend(t, attentionOf(n, in, in[3:]), in, out[0]), nil
+}
+
+func attentionGradient(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error) {
+	return template.AttendBackward(t, attentionOf(n, in, in[5:]), in, out), nil
+}
+
+// attentionOf is an attention of the first three operands; mask is one or none.
+func attentionOf(n *op.Node, in, mask []template.Operand) template.Attention {
 	q, k, v := in[0].View.Shape, in[1].View.Shape, in[2].View.Shape
 	a := template.Attention{Batch: q[0], Heads: q[1], KeyHeads: k[1], Queries: q[2], Keys: k[2], Width: q[3], ValueWidth: v[3],
 		Scale: n.Attrs.Float("scale"), Softcap: n.Attrs.Float("softcap"), Causal: n.Attrs.Bool("causal"), Past: n.Attrs.Int("past"), Window: n.Attrs.Int("window")}
@@ -78,10 +87,9 @@ func attention(t template.Target, n *op.Node, in, out []template.Operand) (ir.Wo
 	if a.Window > 0 {
 		a.Window = min(a.Window, 3*limit)
 	}
-	if len(in) > 3 {
-		m := in[3].View
-		a.Mask, a.MaskSize = in[3].Type, m.Shape.Size()
-		copy(a.MaskStrides[:], shape.Contiguous(m.Shape).Expand(shape.Of(q[0], q[1], q[2], k[2])).Strides)
+	for _, m := range mask {
+		a.Mask, a.MaskSize = m.Type, m.View.Shape.Size()
+		copy(a.MaskStrides[:], shape.Contiguous(m.View.Shape).Expand(shape.Of(q[0], q[1], q[2], k[2])).Strides)
 	}
-	return template.Attend(t, a, in, out[0]), nil
+	return a
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
@@ -31,6 +32,9 @@ func Attend(t Target, a Attention, in []Operand, y Operand) ir.Work {
 	f := flash{Attention: a, d: in[0].Type, y: placeOf(len(in), y)}
 	for k, o := range in {
 		f.in = append(f.in, placeOf(k, o))
+		if k < 3 {
+			f.lie[k] = o.View
+		}
 	}
 	switch {
 	case a.Keys == 0:
@@ -50,9 +54,10 @@ func Attend(t Target, a Attention, in []Operand, y Operand) ir.Work {
 // greatest score so far, the sum of exponentials relative to it and the weighted sum of values. Exponentials are powers of 2.
 type flash struct {
 	Attention
-	d  dtype.DType
-	in []place
-	y  place
+	d   dtype.DType
+	in  []place
+	y   place
+	lie [5]shape.View // of q, k and v, and backward of y and dy: their rows lie without gaps
 }
 
 // compute is the type of scores and sums.
@@ -71,12 +76,14 @@ func (f flash) factor() float64 {
 	return math.Log2E
 }
 
-// masked reports whether some keys may not be seen.
-func (f flash) masked() bool { return f.Causal || f.Window > 0 || f.Mask == dtype.Bool }
-
 // reach is the greatest number that indices compute with.
 func (f flash) reach() int {
 	n := max(f.Batch*f.Heads*f.Queries*max(f.Width, f.ValueWidth), f.Batch*f.KeyHeads*f.Keys*max(f.Width, f.ValueWidth), f.MaskSize)
+	for _, v := range f.lie {
+		for k, size := range v.Shape {
+			n += max(0, size-1) * v.Strides[k]
+		}
+	}
 	return max(n, 4*(f.Queries+f.Keys+max(f.Past, -f.Past)+f.Window+1024))
 }
 
@@ -87,9 +94,10 @@ type flashKernel struct {
 	q, k, v, y, mask   ir.Buf
 	queries, keys      ir.Value // sizes
 	past               ir.Value
-	batch, head, first ir.Value // of the block: its head and first query
-	qRow, kRow         ir.Value // rows of q and y, of k and v, before those of the head
-	lo, hi             ir.Value // tiles of keys begin at lo, lo+tile, ... below hi
+	batch, head, first ir.Value    // of the block: its head and first query
+	qRow, kRow         ir.Value    // rows of queries, and of keys, before those of the head
+	base               [5]ir.Value // of what lies in memory: where the rows of the head begin
+	lo, hi             ir.Value    // tiles of keys begin at lo, lo+tile, ... below hi
 	rows, tile         int
 }
 
@@ -121,6 +129,7 @@ func (n *flashKernel) place(i ir.Value) {
 	n.first = p.Mul(number, p.Int(n.rows))
 	n.qRow = p.Mul(head, n.queries)
 	n.kRow = p.Mul(p.Add(p.Mul(n.batch, p.Int(n.KeyHeads)), p.Div(n.head, p.Int(n.Heads/n.KeyHeads))), n.keys)
+	n.bases(p.Div(n.head, p.Int(n.Heads/n.KeyHeads)))
 	n.lo, n.hi = p.Int(0), n.keys
 	at := p.Add(n.first, n.past) // place of the first query
 	if n.Causal {
@@ -133,8 +142,42 @@ func (n *flashKernel) place(i ir.Value) {
 	}
 }
 
+// bases finds where the rows of the head, and of the head of keys that it uses, begin.
+func (n *flashKernel) bases(keyHead ir.Value) {
+	for k, v := range n.lie {
+		if v.Shape == nil {
+			continue
+		}
+		head := n.head
+		if k == 1 || k == 2 {
+			head = keyHead
+		}
+		n.base[k] = n.Add(n.Mul(n.batch, n.Int(v.Strides[0])), n.Mul(head, n.Int(v.Strides[1])))
+	}
+}
+
+// matrixRows are rows of a matrix from first on, of which limit may be read.
+type matrixRows struct {
+	from         ir.Buf
+	base         ir.Value // of its first element
+	stride       int      // from row to row
+	first, limit ir.Value
+}
+
+// rowsOf are the rows of the head, from first on, of what lies in memory as number k.
+func (n *flashKernel) rowsOf(k int, from ir.Buf, first ir.Value) matrixRows {
+	limit := n.queries
+	if k == 1 || k == 2 {
+		limit = n.keys
+	}
+	return matrixRows{from, n.base[k], n.lie[k].Strides[2], first, limit}
+}
+
 // score is the score of query i and key j of this head, -Inf where that is not seen or beyond the keys, made of a product.
-func (n *flashKernel) score(dot, i, j ir.Value) ir.Value {
+func (n *flashKernel) score(dot, i, j ir.Value) ir.Value { return n.masked(n.scaled(dot), i, j) }
+
+// scaled is a product as score, without a bias. With plain it is the product.
+func (n *flashKernel) scaled(dot ir.Value) ir.Value {
 	p, d := n.step, n.compute()
 	if !n.plain() {
 		dot = p.Mul(dot, p.Float(d, n.Scale))
@@ -143,6 +186,12 @@ func (n *flashKernel) score(dot, i, j ir.Value) ir.Value {
 			dot = p.Mul(c, p.Unary(ir.Tanh, p.Div(dot, c)))
 		}
 	}
+	return dot
+}
+
+// masked is score of what scaled gives.
+func (n *flashKernel) masked(dot, i, j ir.Value) ir.Value {
+	p, d := n.step, n.compute()
 	seen := p.Lt(j, n.keys)
 	if n.Mask != dtype.Invalid {
 		at := p.Int(0)

@@ -38,6 +38,11 @@ func (f flash) fragments(t Target) bool {
 	for _, p := range append(f.in[:3:3], f.y) {
 		fits = fits && p.offset%16 == 0
 	}
+	for _, v := range f.lie {
+		for k, size := range v.Shape[:max(0, len(v.Shape)-1)] {
+			fits = fits && (size == 1 || v.Strides[k]%8 == 0)
+		}
+	}
 	return fits && (f.d == dtype.F16 || f.d == dtype.BF16) && slices.Contains(t.MMA, f.fragMMA()) && t.Subgroup == 32 && t.Wide >= 16 && t.Threads >= 128 &&
 		f.Width > 0 && f.Width%16 == 0 && f.ValueWidth%16 == 0 && f.Width <= 128 && f.ValueWidth <= 128
 }
@@ -94,9 +99,9 @@ func (k *fragKernel) build() {
 	k.lane = k.Lane()
 	k.row = k.Mul(k.Div(k.Thread(), k.Int(32)), k.Int(fragRows*k.times))
 
-	k.stage(k.qs, k.Int(0), k.qStride(), k.flashKernel.q, k.qRow, k.first, k.queries, k.rows, k.Width)
+	k.stage(k.qs, k.Int(0), k.qStride(), k.rowsOf(0, k.flashKernel.q, k.first), k.rows, k.Width)
 	k.fetch(k.lo)
-	k.arrived()
+	k.staged()
 	for r := range k.times {
 		for c := range k.Width / 16 {
 			at := k.Add(k.Mul(k.Add(k.row, k.Int(r*fragRows)), k.Int(k.qStride())), k.Int(16*c))
@@ -109,7 +114,7 @@ func (k *fragKernel) build() {
 		k.multiply(j)
 		k.weigh(j)
 		k.collect(j)
-		k.arrived()
+		k.staged()
 	})
 	k.finish()
 }
@@ -122,34 +127,8 @@ func (k *fragKernel) half(j ir.Value) ir.Value {
 // fetch starts to bring the tile of keys and values from key j on.
 func (k *fragKernel) fetch(j ir.Value) {
 	half := k.half(j)
-	k.stage(k.ks, k.Mul(half, k.Int(k.tile*k.kStride())), k.kStride(), k.flashKernel.k, k.kRow, j, k.keys, k.tile, k.Width)
-	k.stage(k.vs, k.Mul(half, k.Int(k.tile*k.vStride())), k.vStride(), k.v, k.kRow, j, k.keys, k.tile, k.ValueWidth)
-}
-
-// stage starts to bring rows of a matrix into shared memory, where they begin at to; rows beyond the last are the last again.
-func (k *fragKernel) stage(m ir.Mem, to ir.Value, stride int, from ir.Buf, before, first, limit ir.Value, rows, width int) {
-	const wide, threads = 8, 32 * fragGroups
-	k.For(k.Thread(), k.Int(rows*width/wide), threads, func(e ir.Value) {
-		row, c := k.Div(e, k.Int(width/wide)), k.Mul(k.Rem(e, k.Int(width/wide)), k.Int(wide))
-		at := k.Min(k.Add(first, row), k.Sub(limit, k.Int(1)))
-		src, dst := k.Add(k.Mul(k.Add(before, at), k.Int(width)), c), k.Add(to, k.Add(k.Mul(row, k.Int(stride)), c))
-		if k.t.Async {
-			k.AsyncCopy(m, dst, from, src, wide)
-			return
-		}
-		k.SharedStore(m, dst, k.LoadWide(from, src, wide)...)
-	})
-	if k.t.Async {
-		k.AsyncCommit()
-	}
-}
-
-// arrived waits for everything that was staged, and for all threads.
-func (k *fragKernel) arrived() {
-	if k.t.Async {
-		k.AsyncWait(0)
-	}
-	k.Barrier()
+	k.stage(k.ks, k.Mul(half, k.Int(k.tile*k.kStride())), k.kStride(), k.rowsOf(1, k.flashKernel.k, j), k.tile, k.Width)
+	k.stage(k.vs, k.Mul(half, k.Int(k.tile*k.vStride())), k.vStride(), k.rowsOf(2, k.v, j), k.tile, k.ValueWidth)
 }
 
 // multiply makes the products of queries and the keys of a tile.

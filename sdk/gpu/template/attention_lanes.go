@@ -89,59 +89,81 @@ func (l *laneKernel) shared(t Target) int {
 }
 
 func (l *laneKernel) build() {
-	d := l.compute()
-	thread := l.Thread()
-	l.x, l.y = l.Rem(thread, l.Int(laneSide)), l.Div(thread, l.Int(laneSide))
-	l.qs, l.ks = l.Shared("qs", d, l.qColumns()*l.qStride()), l.Shared("ks", d, laneChunk*l.kStride())
-	l.vs, l.ps = l.Shared("vs", d, laneChunk*l.vStride()), l.Shared("ps", d, l.tile*l.qStride())
-	l.sum, l.top, l.all = l.Local("sum", d, l.r*4*l.groups), l.Local("top", d, l.r), l.Local("all", d, l.r)
-	for k := range l.r * 4 * l.groups {
-		l.Set(l.sum, l.Int(k), l.Float(d, 0))
-	}
-	for k := range l.r {
-		l.Set(l.top, l.Int(k), l.Float(d, math.Inf(-1)))
-		l.Set(l.all, l.Int(k), l.Float(d, 0))
-	}
+	l.squares()
+	l.sums()
+	l.tops()
 	if l.resident {
-		l.stageRows(l.qs, l.qStride(), l.q, l.qRow, l.first, l.queries, l.rows, l.Int(0), l.qColumns())
+		l.stageRows(l.qs, l.qStride(), l.queryRows(), l.rows, l.Width, l.Int(0), l.qColumns())
 	}
 	l.For(l.lo, l.hi, l.tile, func(j ir.Value) {
 		l.weigh(l.scores(j))
-		l.collect(j)
+		l.collect(l.rowsOf(2, l.v, j), l.ValueWidth)
 	})
 	l.finish()
 }
 
-// stageRows puts columns of rows of q or k into shared memory, a column after the other, and 0 beyond the last column.
-func (l *laneKernel) stageRows(m ir.Mem, stride int, from ir.Buf, before, first, limit ir.Value, rows int, column ir.Value, columns int) {
+// squares are what products take: the thread's place, and room for both factors.
+func (l *laneKernel) squares() {
+	thread := l.Thread()
+	l.x, l.y = l.Rem(thread, l.Int(laneSide)), l.Div(thread, l.Int(laneSide))
+	l.qs, l.ks = l.Shared("qs", l.compute(), l.qColumns()*l.qStride()), l.Shared("ks", l.compute(), laneChunk*l.kStride())
+}
+
+// sums are what collect takes, and the sums it adds to, which begin with 0.
+func (l *laneKernel) sums() {
+	d := l.compute()
+	l.vs, l.ps = l.Shared("vs", d, laneChunk*l.vStride()), l.Shared("ps", d, l.tile*l.qStride())
+	l.sum = l.Local("sum", d, l.r*4*l.groups)
+	for k := range l.r * 4 * l.groups {
+		l.Set(l.sum, l.Int(k), l.Float(d, 0))
+	}
+}
+
+// tops are the greatest scores and sums of exponentials before the first.
+func (l *laneKernel) tops() {
+	d := l.compute()
+	l.top, l.all = l.Local("top", d, l.r), l.Local("all", d, l.r)
+	for k := range l.r {
+		l.Set(l.top, l.Int(k), l.Float(d, math.Inf(-1)))
+		l.Set(l.all, l.Int(k), l.Float(d, 0))
+	}
+}
+
+func (l *laneKernel) queryRows() matrixRows { return l.rowsOf(0, l.q, l.first) }
+
+// stageRows puts columns of rows of a matrix into shared memory, a column after the other, and 0 beyond the last column.
+func (l *laneKernel) stageRows(m ir.Mem, stride int, from matrixRows, rows, width int, column ir.Value, columns int) {
 	l.For(l.Thread(), l.Int(rows*columns), laneSide*laneSide, func(e ir.Value) {
 		row, c := l.Div(e, l.Int(columns)), l.Rem(e, l.Int(columns))
-		at := l.Min(l.Add(first, row), l.Sub(limit, l.Int(1)))
+		at := l.Min(l.Add(from.first, row), l.Sub(from.limit, l.Int(1)))
 		col := l.Add(column, c)
 		v := l.Local("element", l.compute(), 1)
 		l.Put(v, l.Float(l.compute(), 0))
-		l.If(l.Lt(col, l.Int(l.Width)), func() {
-			i := l.Add(l.Mul(l.Add(before, at), l.Int(l.Width)), col)
-			l.Put(v, l.Cast(l.compute(), l.Load(from, i)))
+		l.If(l.Lt(col, l.Int(width)), func() {
+			i := l.Add(from.base, l.Add(l.Mul(at, l.Int(from.stride)), col))
+			l.Put(v, l.Cast(l.compute(), l.Load(from.from, i)))
 		})
 		l.SharedStore(m, l.Add(l.Mul(c, l.Int(stride)), row), l.At(v))
 	})
 }
 
-// scores is the thread's scores of a tile of keys from j on, row by row.
-func (l *laneKernel) scores(j ir.Value) []ir.Value {
+// dots is the thread's products of rows of a, of the block, and of b, of a tile, row by row.
+func (l *laneKernel) dots(name string, a, b matrixRows, width int) []ir.Value {
 	d := l.compute()
-	dots := l.Local("dots", d, l.r*l.c)
+	dots := l.Local(name, d, l.r*l.c)
 	for k := range l.r * l.c {
 		l.Set(dots, l.Int(k), l.Float(d, 0))
 	}
-	l.For(l.Int(0), l.Int(l.Width), laneChunk, func(column ir.Value) {
+	if width == 0 {
+		l.Barrier() // what follows writes to shared memory that others may be reading
+	}
+	l.For(l.Int(0), l.Int(width), laneChunk, func(column ir.Value) {
 		l.Barrier()
-		l.stageRows(l.ks, l.kStride(), l.k, l.kRow, j, l.keys, l.tile, column, laneChunk)
+		l.stageRows(l.ks, l.kStride(), b, l.tile, width, column, laneChunk)
 		base := column
 		if !l.resident {
 			base = l.Int(0)
-			l.stageRows(l.qs, l.qStride(), l.q, l.qRow, l.first, l.queries, l.rows, column, laneChunk)
+			l.stageRows(l.qs, l.qStride(), a, l.rows, width, column, laneChunk)
 		}
 		l.Barrier()
 		acc := make([]ir.Value, l.r*l.c)
@@ -162,11 +184,27 @@ func (l *laneKernel) scores(j ir.Value) []ir.Value {
 		}
 	})
 	out := make([]ir.Value, l.r*l.c)
+	for k := range out {
+		out[k] = l.Get(dots, l.Int(k))
+	}
+	return out
+}
+
+// rowOf and columnOf are the numbers of the thread's row a and column b of a tile from j on.
+func (l *laneKernel) rowOf(a int) ir.Value {
+	return l.Add(l.first, l.Add(l.Mul(l.y, l.Int(l.r)), l.Int(a)))
+}
+
+func (l *laneKernel) columnOf(j ir.Value, b int) ir.Value {
+	return l.Add(j, l.Add(l.Mul(l.x, l.Int(l.c)), l.Int(b)))
+}
+
+// scores is the thread's scores of a tile of keys from j on, row by row.
+func (l *laneKernel) scores(j ir.Value) []ir.Value {
+	out := l.dots("dots", l.queryRows(), l.rowsOf(1, l.k, j), l.Width)
 	for a := range l.r {
 		for b := range l.c {
-			i := l.Add(l.first, l.Add(l.Mul(l.y, l.Int(l.r)), l.Int(a)))
-			key := l.Add(j, l.Add(l.Mul(l.x, l.Int(l.c)), l.Int(b)))
-			out[a*l.c+b] = l.score(l.Get(dots, l.Int(a*l.c+b)), i, key)
+			out[a*l.c+b] = l.score(out[a*l.c+b], l.rowOf(a), l.columnOf(j, b))
 		}
 	}
 	return out
@@ -174,6 +212,18 @@ func (l *laneKernel) scores(j ir.Value) []ir.Value {
 
 // weigh makes exponentials of scores, which go to shared memory, key by key, and brings the sums so far to the new greatest score.
 func (l *laneKernel) weigh(scores []ir.Value) {
+	weights := l.add(scores, func(a int, scale ir.Value) {
+		for k := range 4 * l.groups {
+			i := l.Int(a*4*l.groups + k)
+			l.Set(l.sum, i, l.Mul(l.Get(l.sum, i), scale))
+		}
+	})
+	l.share(weights)
+}
+
+// add makes exponentials of scores, relative to the greatest so far, and adds them to the sums of the rows. adjust is told, for each
+// row, by what exponentials so far were too great.
+func (l *laneKernel) add(scores []ir.Value, adjust func(a int, scale ir.Value)) []ir.Value {
 	tops := l.rowTops(scores)
 	weights := make([]ir.Value, len(scores))
 	for a := range l.r {
@@ -190,11 +240,13 @@ func (l *laneKernel) weigh(scores []ir.Value) {
 		}
 		l.Set(l.top, at, top)
 		l.Set(l.all, at, sum)
-		for k := range 4 * l.groups {
-			i := l.Int(a*4*l.groups + k)
-			l.Set(l.sum, i, l.Mul(l.Get(l.sum, i), scale))
-		}
+		adjust(a, scale)
 	}
+	return weights
+}
+
+// share puts the thread's part of a tile into shared memory, column by column.
+func (l *laneKernel) share(weights []ir.Value) {
 	for b := range l.c {
 		row := make([]ir.Value, l.r)
 		for a := range row {
@@ -247,18 +299,18 @@ func (l *laneKernel) across(rows []ir.Value, name string, join func(a, b ir.Valu
 	return out
 }
 
-// collect adds the values of a tile of keys from j on, by their weights.
-func (l *laneKernel) collect(j ir.Value) {
+// collect adds the rows of a tile by the weights that are in shared memory.
+func (l *laneKernel) collect(from matrixRows, rowWidth int) {
 	d, width := l.compute(), l.vStride()
 	l.For(l.Int(0), l.Int(l.tile), laneChunk, func(chunk ir.Value) {
 		l.Barrier()
 		l.For(l.Thread(), l.Int(laneChunk*width), laneSide*laneSide, func(e ir.Value) {
 			row, c := l.Div(e, l.Int(width)), l.Rem(e, l.Int(width))
-			key, col := l.Add(j, l.Add(chunk, row)), l.Add(l.value, c)
+			at, col := l.Add(from.first, l.Add(chunk, row)), l.Add(l.value, c)
 			v := l.Local("value", d, 1)
 			l.Put(v, l.Float(d, 0))
-			l.If(l.And(l.Lt(key, l.keys), l.Lt(col, l.Int(l.ValueWidth))), func() {
-				l.Put(v, l.Cast(d, l.Load(l.v, l.Add(l.Mul(l.Add(l.kRow, key), l.Int(l.ValueWidth)), col))))
+			l.If(l.And(l.Lt(at, from.limit), l.Lt(col, l.Int(rowWidth))), func() {
+				l.Put(v, l.Cast(d, l.Load(from.from, l.Add(from.base, l.Add(l.Mul(at, l.Int(from.stride)), col)))))
 			})
 			l.SharedStore(l.vs, e, l.At(v))
 		})
@@ -293,16 +345,22 @@ func (l *laneKernel) finish() {
 		sums[a] = l.Get(l.all, l.Int(a))
 	}
 	sums = l.across(sums, "sums", l.Add)
+	for a := range sums {
+		sums[a] = l.inverse(sums[a])
+	}
+	l.results(l.flashKernel.y, l.qRow, l.queries, l.ValueWidth, sums)
+}
+
+// results stores the sums of the rows, each times a factor, as rows of a matrix.
+func (l *laneKernel) results(to ir.Buf, before, limit ir.Value, width int, factors []ir.Value) {
 	for a := range l.r {
-		i := l.Add(l.first, l.Add(l.Mul(l.y, l.Int(l.r)), l.Int(a)))
-		inverse := l.inverse(sums[a])
+		i := l.rowOf(a)
 		for g := range l.groups {
 			for b := range 4 {
 				col := l.Add(l.value, l.Add(l.Mul(l.x, l.Int(4)), l.Int(g*4*laneSide+b)))
-				v := l.Mul(l.Get(l.sum, l.Int((a*l.groups+g)*4+b)), inverse)
-				l.If(l.And(l.used, l.And(l.Lt(i, l.queries), l.Lt(col, l.Int(l.ValueWidth)))), func() {
-					at := l.Add(l.Mul(l.Add(l.qRow, i), l.Int(l.ValueWidth)), col)
-					l.Store(l.flashKernel.y, at, l.Cast(l.d, v))
+				v := l.Mul(l.Get(l.sum, l.Int((a*l.groups+g)*4+b)), factors[a])
+				l.If(l.And(l.used, l.And(l.Lt(i, limit), l.Lt(col, l.Int(width)))), func() {
+					l.Store(to, l.Add(l.Mul(l.Add(before, i), l.Int(width)), col), l.Cast(l.d, v))
 				})
 			}
 		}

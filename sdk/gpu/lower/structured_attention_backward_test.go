@@ -1,0 +1,108 @@
+package lower
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/sdk/gpu/template"
+)
+
+// backward is the gradient of an attention, of which the result is that of the reference.
+func (c attentionCase) backward(t *testing.T, d dtype.DType) trial {
+	forward := c.trial(t, d)
+	descs := make([]op.Desc, len(forward.in))
+	for i, x := range forward.in {
+		descs[i] = x.Desc
+	}
+	n, err := op.New(op.Attention, descs, c.attrs...)
+	require.NoError(t, err)
+	y, err := ref.Eval(&n, forward.in)
+	require.NoError(t, err)
+	dy := random(source(t.Name()+" dy"), d, false, y[0].Desc.Shape...)
+	in := append(append([]ref.Tensor{}, forward.in[:3]...), y[0], dy)
+	return trialOf(t, op.AttentionGradient, c.attrs, append(in, forward.in[3:]...))
+}
+
+// racedCases have several tiles of keys, or of queries of several heads, and are small enough for races to be looked for.
+var racedCases = []attentionCase{
+	{1, 1, 1, 40, 150, 16, 16, nil, nil, 0},
+	{1, 1, 1, 40, 150, 16, 16, []op.Attr{op.Flag("causal", true), op.Int("past", 110)}, nil, 0},
+	{1, 2, 1, 70, 40, 16, 16, []op.Attr{op.Flag("causal", true), op.Int("past", 5)}, nil, 0},
+	{1, 2, 1, 70, 40, 16, 16, []op.Attr{op.Int("window", 9)}, []int{1, 2, 1, 40}, dtype.F32},
+}
+
+func TestAttentionGradientRaces(t *testing.T) {
+	for _, d := range []dtype.DType{dtype.F16, dtype.BF16, dtype.F32} {
+		for _, c := range racedCases {
+			c.backward(t, d).run(structuredTargets[0], 5)
+		}
+	}
+}
+
+// Operands may lie with the heads of a place side by side, as products give them.
+func TestAttentionOfViews(t *testing.T) {
+	c := attentionCase{2, 4, 2, 37, 41, 32, 16, []op.Attr{op.Flag("causal", true), op.Int("past", 4)}, nil, 0}
+	for _, d := range []dtype.DType{dtype.BF16, dtype.F32} {
+		forward, backward := c.trial(t, d), c.backward(t, d)
+		forward.turn, backward.turn = 3, 5
+		for _, target := range structuredTargets {
+			forward.run(target, 7)
+			backward.run(target, 7)
+		}
+	}
+}
+
+// Matrix instructions do for widths that are multiples of 16, and a block of queries or keys of the widest has its rows in registers or
+// in shared memory.
+func TestAttentionGradientByMatrices(t *testing.T) {
+	for _, c := range []struct {
+		width, values int
+		attrs         []op.Attr
+		names         []string
+	}{
+		{64, 64, nil, []string{"attention_back_queries_mma", "attention_back_keys_mma"}},
+		{128, 128, nil, []string{"attention_back_queries_mma", "attention_back_keys_mma"}},
+		{16, 96, nil, []string{"attention_back_queries_mma", "attention_back_keys_mma"}},
+		{24, 24, nil, []string{"attention_back_statistics", "attention_back_queries", "attention_back_keys", "attention_back_values"}},
+		{64, 64, []op.Attr{op.Float("softcap", 1)}, []string{"attention_back_statistics", "attention_back_queries", "attention_back_keys", "attention_back_values"}},
+	} {
+		q, y := op.DescOf(dtype.BF16, 1, 2, 100, c.width), op.DescOf(dtype.BF16, 1, 2, 100, c.values)
+		in := []op.Desc{q, q, y, y, y}
+		n, err := op.New(op.AttentionGradient, in, c.attrs...)
+		require.NoError(t, err)
+		w, err := attentionGradient(structuredTargets[0], &n, operandsOf(in), operandsOf(n.Outputs))
+		require.NoError(t, err)
+		var names []string
+		for _, l := range w.Launches {
+			names = append(names, l.Kernel.Name)
+		}
+		require.Equal(t, c.names, names)
+		require.Len(t, w.Temps, 2) // numbers of queries, and no scores
+		require.EqualValues(t, []int64{2 * 100 * 4, 2 * 100 * 4}, w.Temps)
+	}
+}
+
+func operandsOf(ds []op.Desc) []template.Operand {
+	out := make([]template.Operand, len(ds))
+	for i, d := range ds {
+		out[i] = template.Operand{Type: d.DType, View: shape.Contiguous(d.Shape)}
+	}
+	return out
+}
+
+func TestAttentionGradient(t *testing.T) {
+	for _, d := range dtype.Floats.List() {
+		for i, c := range attentionCases {
+			k := i % len(structuredTargets)
+			c.backward(t, d).run(structuredTargets[k], 5)
+			if d.Size() == 2 && k != 0 { // those that have matrix instructions
+				c.backward(t, d).run(structuredTargets[0], 5)
+			}
+		}
+	}
+}

@@ -1,0 +1,328 @@
+package template
+
+import (
+	"math"
+	"slices"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu/ir"
+)
+
+const (
+	fragBackRows      = fragGroups * fragRows // of a block
+	fragBackRegisters = 176                   // of a thread that fragments may take
+)
+
+// fragBack is how a kernel of the backward pass uses memory: its block goes through tiles of so many rows, and its own rows stay in
+// registers where they are resident. Tiles come with statistics where they are of queries.
+type fragBack struct {
+	tile             int
+	resident, ofKeys bool
+}
+
+// registers is how many of a thread fragments take.
+func (f flashBack) registers(x fragBack) int {
+	sums, packs := f.Width, 1
+	if x.ofKeys {
+		sums, packs = f.Width+f.ValueWidth, 2
+	}
+	n := sums/8*4 + 2*x.tile/8*4 + packs*x.tile/16*4
+	if x.resident {
+		n += (f.Width + f.ValueWidth) / 16 * 4
+	}
+	return n
+}
+
+// shared is the bytes of shared memory of a block: its rows, two tiles and their statistics.
+func (x fragBack) shared(f flashBack) int {
+	n := f.d.Size() * (f.Width + f.ValueWidth + 2*fragSkew) * (fragBackRows + 2*x.tile)
+	if x.ofKeys {
+		n += 4 * 4 * x.tile
+	}
+	return n
+}
+
+// fragBacks chooses among the ways that fit.
+func (f flashBack) fragBacks(t Target, keys bool) (fragBack, bool) {
+	for _, x := range []fragBack{{64, true, keys}, {32, true, keys}, {64, false, keys}, {32, false, keys}, {16, true, keys}, {16, false, keys}} {
+		if f.registers(x) <= fragBackRegisters && x.shared(f) <= t.Shared {
+			return x, true
+		}
+	}
+	return fragBack{}, false
+}
+
+// fragments reports whether matrix instructions do for f.
+func (f flashBack) fragments(t Target) bool {
+	_, queries := f.fragBacks(t, false)
+	_, keys := f.fragBacks(t, true)
+	fits := queries && keys && f.Softcap == 0
+	for _, p := range append([]place{f.y, f.dy}, append(f.grads[:], f.in[:3]...)...) {
+		fits = fits && p.offset%16 == 0
+	}
+	for _, v := range f.lie {
+		for k, size := range v.Shape[:3] {
+			fits = fits && (size == 1 || v.Strides[k]%8 == 0)
+		}
+	}
+	return fits && (f.d == dtype.F16 || f.d == dtype.BF16) && slices.Contains(t.MMA, f.fragMMA()) && t.Subgroup == 32 && t.Wide >= 16 && t.Threads >= 128 &&
+		f.Width > 0 && f.Width%16 == 0 && f.ValueWidth > 0 && f.ValueWidth%16 == 0 && f.Width <= 128 && f.ValueWidth <= 128
+}
+
+// backFragments is the backward pass by matrix instructions, in two launches: one with blocks of queries, which makes the statistics and
+// the gradient of q, and one with blocks of keys, which makes those of k and v. The next tile arrives while one is multiplied.
+func (s *sequence) backFragments(f flashBack) {
+	for _, keys := range []bool{false, true} {
+		x, _ := f.fragBacks(s.t, keys)
+		name, count := "attention_back_queries_mma", ceil(f.Queries, fragBackRows)*f.Batch*f.Heads
+		if keys {
+			name, count = "attention_back_keys_mma", ceil(f.Keys, fragBackRows)*f.Batch*f.KeyHeads
+		}
+		k := &fragBackKernel{backKernel: s.back(f, name, 32*fragGroups, fragBackRows, x.tile, 1, keys), fragBack: x}
+		k.SetSubgroup(32)
+		k.SetBlocks(2)
+		k.used = k.Lt(k.block, k.Int(count))
+		k.lane = k.Lane()
+		k.row = k.Mul(k.Div(k.Thread(), k.Int(32)), k.Int(fragRows))
+		block := k.Min(k.block, k.Int(count-1))
+		if keys {
+			k.statistics(f, ir.Read)
+			k.placeKeys(block)
+			k.buildKeys(f)
+		} else {
+			k.statistics(f, ir.Write)
+			k.place(block)
+			k.buildQueries(f)
+		}
+		s.end(k.step)
+	}
+}
+
+// fragBackKernel has pairs of matrices: with rows of its own, of q and dy or of k and v, and in tiles those of the other two. The products
+// of the first of each are scores, those of the second gradients of weights.
+type fragBackKernel struct {
+	*backKernel
+	fragBack
+	used         ir.Value
+	lane, row    ir.Value  // row is the subgroup's first in the block
+	mine, theirs [2]ir.Mem // there are two tiles, one behind the other
+	stats        ir.Mem    // totals and means of the queries of both tiles
+	own, dots    [2]ir.Frag
+	packs, sums  [2]ir.Frag
+	left, factor ir.Frag  // loaded when they are needed
+	half         ir.Value // of theirs: which tile
+}
+
+func (k *fragBackKernel) widths() [2]int    { return [2]int{k.Width, k.ValueWidth} }
+func (k *fragBackKernel) stride(of int) int { return k.widths()[of] + fragSkew }
+func (k *fragBackKernel) columns() int      { return k.tile / 8 }
+
+// begin brings the rows of the block.
+func (k *fragBackKernel) begin(rows [2]matrixRows) {
+	m := k.fragMMA()
+	for of, name := range []string{"first", "second"} {
+		k.mine[of] = k.Shared("own_"+name, k.d, fragBackRows*k.stride(of))
+		k.theirs[of] = k.Shared("tile_"+name, k.d, 2*k.tile*k.stride(of))
+		k.dots[of] = k.Fragments("dots_"+name, m, ir.C, k.columns())
+		k.stage(k.mine[of], k.Int(0), k.stride(of), rows[of], fragBackRows, k.widths()[of])
+	}
+	k.factor, k.left = k.Fragments("factor", m, ir.B, 1), k.Fragments("left", m, ir.A, 1)
+	k.staged()
+	for of, name := range []string{"first", "second"} {
+		if k.resident {
+			k.own[of] = k.Fragments("own_"+name, m, ir.A, k.widths()[of]/16)
+			for d := range k.widths()[of] / 16 {
+				k.loadOwn(k.own[of], d, of, d)
+			}
+		}
+	}
+}
+
+// sum begins sums of rows of the tiles' matrix of that number.
+func (k *fragBackKernel) sum(of int, name string) {
+	m := k.fragMMA()
+	k.packs[of] = k.Fragments("pack_"+name, m, ir.A, k.tile/16)
+	k.sums[of] = k.Fragments("sum_"+name, m, ir.C, k.widths()[of]/8)
+	for i := range k.widths()[of] / 8 {
+		k.FragFill(k.sums[of], k.Int(i), k.Float(dtype.F32, 0))
+	}
+}
+
+// loadOwn loads 16 columns of the subgroup's rows.
+func (k *fragBackKernel) loadOwn(to ir.Frag, i, of, column int) {
+	at := k.Add(k.Mul(k.row, k.Int(k.stride(of))), k.Int(16*column))
+	k.FragLoad(to, k.Int(i), k.mine[of], at, k.Int(k.stride(of)), false)
+}
+
+// tiles calls body for each tile, being there, of so many of the matrices. more stages what else there is of a tile.
+func (k *fragBackKernel) tiles(rows func(of int, first ir.Value) matrixRows, n int, more func(j, half ir.Value), body func(j ir.Value)) {
+	bring := func(j, half ir.Value) {
+		for of := range n {
+			base := k.Mul(half, k.Int(k.tile*k.stride(of)))
+			k.stage(k.theirs[of], base, k.stride(of), rows(of, j), k.tile, k.widths()[of])
+		}
+		more(j, half)
+	}
+	k.staged()
+	bring(k.lo, k.Int(0))
+	k.For(k.lo, k.hi, k.tile, func(j ir.Value) {
+		k.half = k.clamp(k.Rem(k.Div(k.Sub(j, k.lo), k.Int(k.tile)), k.Int(2)), 0, 1)
+		k.staged()
+		next := k.Add(j, k.Int(k.tile))
+		k.If(k.Lt(next, k.hi), func() { bring(next, k.Sub(k.Int(1), k.half)) })
+		body(j)
+	})
+}
+
+// at is a place in the current tile.
+func (k *fragBackKernel) at(of, row, column int) ir.Value {
+	return k.Add(k.Mul(k.half, k.Int(k.tile*k.stride(of))), k.Int(row*k.stride(of)+column))
+}
+
+// multiply makes the products of own rows and those of the tile.
+func (k *fragBackKernel) multiply(of int) {
+	for c := range k.columns() {
+		k.FragFill(k.dots[of], k.Int(c), k.Float(dtype.F32, 0))
+	}
+	for d := range k.widths()[of] / 16 {
+		left, i := k.own[of], d
+		if !k.resident {
+			left, i = k.left, 0
+			k.loadOwn(left, 0, of, d)
+		}
+		for c := range k.columns() {
+			k.FragLoad(k.factor, k.Int(0), k.theirs[of], k.at(of, 8*c, 16*d), k.Int(k.stride(of)), true)
+			k.FragMMA(k.dots[of], k.Int(c), left, k.Int(i), k.factor, k.Int(0))
+		}
+	}
+}
+
+// collect adds rows of the tile by the weights in dots of another number.
+func (k *fragBackKernel) collect(of, weights int) {
+	for c := range k.tile / 16 {
+		k.FragPack(k.packs[of], k.Int(c), k.dots[weights], k.Int(2*c))
+	}
+	for d := range k.tile / 16 {
+		for c := range k.widths()[of] / 8 {
+			k.FragLoad(k.factor, k.Int(0), k.theirs[of], k.at(of, 16*d, 8*c), k.Int(k.stride(of)), false)
+			k.FragMMA(k.sums[of], k.Int(c), k.packs[of], k.Int(d), k.factor, k.Int(0))
+		}
+	}
+}
+
+// ownRow is the number of the thread's row in half h of its fragments, theirRow that of element e of fragment c in the tile from j on.
+func (k *fragBackKernel) ownRow(h int) ir.Value {
+	return k.Add(k.first, k.Add(k.row, k.Add(k.Div(k.lane, k.Int(4)), k.Int(8*h))))
+}
+
+func (k *fragBackKernel) theirRow(j ir.Value, c, e int) ir.Value {
+	return k.Add(j, k.Add(k.Mul(k.Rem(k.lane, k.Int(4)), k.Int(2)), k.Int(8*c+e)))
+}
+
+// score makes scores of the products of the tile from j on.
+func (k *fragBackKernel) score(j ir.Value) {
+	adjust := func() {
+		for c := range k.columns() {
+			for e := range 4 {
+				query, key := k.ownRow(e/2), k.theirRow(j, c, e%2)
+				if k.ofKeys {
+					query, key = key, query
+				}
+				k.FragSet(k.dots[0], k.Int(c), e, k.flashKernel.score(k.FragGet(k.dots[0], k.Int(c), e), query, key))
+			}
+		}
+	}
+	if !k.plain() || k.Mask != dtype.Invalid || k.Window > 0 {
+		adjust()
+		return
+	}
+	// Most tiles are seen as a whole. What own rows beyond the last make is not stored, and queries of tiles beyond the last have no weight.
+	end := k.Add(j, k.Int(k.tile))
+	switch at := k.Add(k.first, k.past); {
+	case !k.ofKeys && k.Causal:
+		k.If(k.Binary(ir.Or, k.Lt(k.keys, end), k.Lt(k.Add(at, k.Int(1)), end)), adjust)
+	case !k.ofKeys:
+		k.If(k.Lt(k.keys, end), adjust)
+	case k.Causal:
+		k.If(k.Lt(k.Add(j, k.past), k.Add(k.first, k.Int(fragBackRows-1))), adjust)
+	}
+}
+
+// results stores sums, times a factor, through the subgroup's rows in shared memory, so that accesses are wide.
+func (k *fragBackKernel) results(of int, to ir.Buf, before, limit ir.Value, factor float64) {
+	const wide = 8
+	width, stride := k.widths()[of], k.stride(of)
+	k.SubgroupBarrier()
+	for h := range 2 {
+		row := k.Add(k.row, k.Add(k.Div(k.lane, k.Int(4)), k.Int(8*h)))
+		for c := range width / 8 {
+			var pair [2]ir.Value
+			for e := range pair {
+				pair[e] = k.Cast(k.d, k.Mul(k.FragGet(k.sums[of], k.Int(c), 2*h+e), k.Float(dtype.F32, factor)))
+			}
+			k.SharedStore(k.mine[of], k.Add(k.Mul(row, k.Int(stride)), k.theirRow(k.Int(0), c, 0)), pair[:]...)
+		}
+	}
+	k.SubgroupBarrier()
+	across := width / wide
+	k.For(k.lane, k.Int(fragRows*across), 32, func(e ir.Value) {
+		row, c := k.Add(k.row, k.Div(e, k.Int(across))), k.Mul(k.Rem(e, k.Int(across)), k.Int(wide))
+		i := k.Add(k.first, row)
+		k.If(k.And(k.used, k.Lt(i, limit)), func() {
+			v := k.SharedLoadWide(k.mine[of], k.Add(k.Mul(row, k.Int(stride)), c), wide)
+			k.Store(to, k.Add(k.Mul(k.Add(before, i), k.Int(width)), c), v...)
+		})
+	})
+}
+
+// buildKeys makes the gradients of k and v.
+func (k *fragBackKernel) buildKeys(f flashBack) {
+	dk, dv := k.buffer("dk", k.d, ir.Write, f.grads[1]), k.buffer("dv", k.d, ir.Write, f.grads[2])
+	k.begin([2]matrixRows{k.rowsOf(1, k.k, k.first), k.rowsOf(2, k.v, k.first)})
+	k.stats = k.Shared("stats", dtype.F32, 4*k.tile)
+	k.sum(0, "keys")
+	k.sum(1, "values")
+	from := [2]ir.Buf{k.q, k.dy}
+	k.heads(func() {
+		rows := func(of int, first ir.Value) matrixRows { return k.rowsOf(4*of, from[of], first) }
+		k.tiles(rows, 2, k.bringStatistics, func(j ir.Value) {
+			k.multiply(0)
+			k.score(j)
+			k.multiply(1)
+			k.weigh()
+			k.collect(1, 0)
+			k.collect(0, 1)
+		})
+	})
+	k.results(0, dk, k.kRow, k.keys, k.Scale)
+	k.results(1, dv, k.kRow, k.keys, 1)
+}
+
+// bringStatistics stores those of the queries from j on; queries beyond the last see nothing.
+func (k *fragBackKernel) bringStatistics(j, half ir.Value) {
+	k.For(k.Thread(), k.Int(k.tile), 32*fragGroups, func(e ir.Value) {
+		i := k.Add(j, e)
+		query := k.Add(k.qRow, k.Min(i, k.Sub(k.queries, k.Int(1))))
+		at := k.Add(k.Mul(half, k.Int(2*k.tile)), e)
+		k.SharedStore(k.stats, at, k.Select(k.Lt(i, k.queries), k.Load(k.total, query), k.Float(dtype.F32, math.Inf(1))))
+		k.SharedStore(k.stats, k.Add(at, k.Int(k.tile)), k.Load(k.mean, query))
+	})
+}
+
+// weigh makes weights of scores, and gradients of scores of those of weights.
+func (k *fragBackKernel) weigh() {
+	base := k.Mul(k.half, k.Int(2*k.tile))
+	for c := range k.columns() {
+		at := k.Add(base, k.theirRow(k.Int(0), c, 0))
+		total, mean := k.SharedLoadWide(k.stats, at, 2), k.SharedLoadWide(k.stats, k.Add(at, k.Int(k.tile)), 2)
+		for e := range 4 {
+			k.weighOne(c, e, total[e%2], mean[e%2])
+		}
+	}
+}
+
+func (k *fragBackKernel) weighOne(c, e int, total, mean ir.Value) {
+	w := k.weight(ir.Exp2Fast, k.FragGet(k.dots[0], k.Int(c), e), total)
+	k.FragSet(k.dots[0], k.Int(c), e, w)
+	k.FragSet(k.dots[1], k.Int(c), e, k.Mul(w, k.Sub(k.FragGet(k.dots[1], k.Int(c), e), mean)))
+}

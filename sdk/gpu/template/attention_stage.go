@@ -1,0 +1,31 @@
+package template
+
+import "github.com/goburn/burn/sdk/gpu/ir"
+
+// stage starts to bring rows of a matrix into shared memory from base on, with a stride there; rows beyond the last are the last again.
+// All threads of the 32·fragGroups take part.
+func (n *flashKernel) stage(m ir.Mem, base ir.Value, stride int, from matrixRows, rows, width int) {
+	const wide, threads = 8, 32 * fragGroups
+	n.For(n.Thread(), n.Int(rows*width/wide), threads, func(e ir.Value) {
+		row, c := n.Div(e, n.Int(width/wide)), n.Mul(n.Rem(e, n.Int(width/wide)), n.Int(wide))
+		at := n.Min(n.Add(from.first, row), n.Sub(from.limit, n.Int(1)))
+		src := n.Add(from.base, n.Add(n.Mul(at, n.Int(from.stride)), c))
+		dst := n.Add(base, n.Add(n.Mul(row, n.Int(stride)), c))
+		if n.t.Async {
+			n.AsyncCopy(m, dst, from.from, src, wide)
+			return
+		}
+		n.SharedStore(m, dst, n.LoadWide(from.from, src, wide)...)
+	})
+	if n.t.Async {
+		n.AsyncCommit()
+	}
+}
+
+// staged waits for everything that was staged, and for all threads.
+func (n *flashKernel) staged() {
+	if n.t.Async {
+		n.AsyncWait(0)
+	}
+	n.Barrier()
+}
