@@ -27,6 +27,7 @@ type rows struct {
 	uniform    []bool        // by number: the same for all elements of a row
 	stage      []int         // by number: how many passes come before
 	inexact    map[int]bool  // numbers of what is rounded otherwise than the reference rounds it
+	coarse     bool          // all results have 16 bits
 	steps      []rowStep
 	maker      map[int]int // by number: the step that computes it
 	passes     [][]int     // steps that are reductions, by pass
@@ -177,6 +178,7 @@ func (s *rows) spread(v shape.View) (shape.View, error) {
 
 // results finds where the results of the group go.
 func (s *rows) results() error {
+	s.coarse = !slices.ContainsFunc(s.f.x.Outputs, func(o op.Desc) bool { return o.DType != dtype.F16 && o.DType != dtype.BF16 })
 	for i, o := range s.f.x.Outputs {
 		v, d := s.made[o.ID], s.f.out[i]
 		view, err := s.spread(d.View)

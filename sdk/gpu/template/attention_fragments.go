@@ -181,6 +181,7 @@ func (k *fragKernel) weigh(j ir.Value) {
 		}
 		k.If(part, adjust)
 	}
+	k.raise()
 	for r := range k.times {
 		for h := range 2 {
 			k.weighRow(r, h)
@@ -191,40 +192,67 @@ func (k *fragKernel) weigh(j ir.Value) {
 	}
 }
 
-// weighRow does so for one query of each thread; four threads share it.
+// mostPower is how far the power of 2 of a score may be above that of the score that exponentials are taken relative to.
+const mostPower = 8
+
+// raise finds the greatest score of each query in the tile and, where one is far above the score that exponentials are taken relative to so
+// far, takes the greatest ones for that and brings the sums to them. Four threads share a query.
+func (k *fragKernel) raise() {
+	factor := k.Float(dtype.F32, k.flash.factor())
+	n := 2 * k.times
+	tops := make([]ir.Value, n)
+	var far ir.Value
+	for i := range tops {
+		before := k.Get(k.top, k.Int(i))
+		top := before
+		for c := range k.columns() {
+			for e := range 2 {
+				top = k.Max(top, k.FragGet(k.score, k.Int(i/2*k.columns()+c), 2*(i%2)+e))
+			}
+		}
+		for d := 1; d < 4; d *= 2 {
+			top = k.Max(top, k.ShuffleXor(top, d))
+		}
+		tops[i] = top
+		above := k.Lt(k.FMA(before, factor, k.Float(dtype.F32, mostPower)), k.Mul(top, factor))
+		if i == 0 {
+			far = above
+		} else {
+			far = k.Or(far, above)
+		}
+	}
+	k.If(k.Ne(k.Ballot(far), k.Const(dtype.U32, 0)), func() {
+		for i, top := range tops {
+			at := k.Int(i)
+			base := k.Unary(ir.Neg, k.Mul(k.finite(top), factor))
+			scale := k.Unary(ir.Exp2Fast, k.FMA(k.Get(k.top, at), factor, base))
+			k.Set(k.top, at, top)
+			k.Set(k.all, at, k.Mul(k.Get(k.all, at), scale))
+			for c := range k.outputs() {
+				for e := range 2 {
+					sum := k.Int(i/2*k.outputs() + c)
+					k.FragSet(k.sum, sum, 2*(i%2)+e, k.Mul(k.FragGet(k.sum, sum, 2*(i%2)+e), scale))
+				}
+			}
+		}
+	})
+}
+
+// weighRow makes exponentials of the scores of one query of each thread, and adds them up.
 func (k *fragKernel) weighRow(r, h int) {
 	at := k.Int(2*r + h)
-	var scores []ir.Value
+	factor := k.Float(dtype.F32, k.flash.factor())
+	base := k.Unary(ir.Neg, k.Mul(k.finite(k.Get(k.top, at)), factor))
+	sum := k.Get(k.all, at)
 	for c := range k.columns() {
 		for e := range 2 {
-			scores = append(scores, k.FragGet(k.score, k.Int(r*k.columns()+c), 2*h+e))
+			i := k.Int(r*k.columns() + c)
+			w := k.Unary(ir.Exp2Fast, k.FMA(k.FragGet(k.score, i, 2*h+e), factor, base))
+			sum = k.Add(sum, w)
+			k.FragSet(k.score, i, 2*h+e, w)
 		}
 	}
-	before := k.Get(k.top, at)
-	top := before
-	for _, v := range scores {
-		top = k.Max(top, v)
-	}
-	for d := 1; d < 4; d *= 2 {
-		top = k.Max(top, k.ShuffleXor(top, d))
-	}
-	factor := k.Float(dtype.F32, k.flash.factor())
-	base := k.Unary(ir.Neg, k.Mul(k.finite(top), factor))
-	scale := k.Unary(ir.Exp2Fast, k.FMA(before, factor, base))
-	sum := k.Mul(k.Get(k.all, at), scale)
-	for i, v := range scores {
-		w := k.Unary(ir.Exp2Fast, k.FMA(v, factor, base))
-		sum = k.Add(sum, w)
-		k.FragSet(k.score, k.Int(r*k.columns()+i/2), 2*h+i%2, w)
-	}
-	k.Set(k.top, at, top)
 	k.Set(k.all, at, sum)
-	for c := range k.outputs() {
-		for e := range 2 {
-			i := k.Int(r*k.outputs() + c)
-			k.FragSet(k.sum, i, 2*h+e, k.Mul(k.FragGet(k.sum, i, 2*h+e), scale))
-		}
-	}
 }
 
 // collect adds the values of a tile by their weights.

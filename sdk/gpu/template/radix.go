@@ -56,7 +56,7 @@ func (s *sequence) sortRadix(k sorting, x, values, indices place) {
 func (r radix) shared(t Target) int {
 	counters := r.digits() * r.threads
 	if r.ballot {
-		counters = r.digits() * (r.threads/t.Subgroup + 1)
+		counters = r.digits() * (r.threads/t.Subgroup + 2)
 	}
 	return 4*counters + r.tile()*(r.d.Size()+4)
 }
@@ -104,11 +104,12 @@ func (s *sequence) radixCount(m radixPass, counts place) {
 	p.For(p.Thread(), p.Int(m.digits()), m.threads, func(d ir.Value) { p.SharedStore(seen, d, p.Const(dtype.U32, 0)) })
 	p.Barrier()
 	base := p.Add(p.Mul(tile, p.Int(m.tile())), p.Thread())
-	for k := range m.items {
-		i := p.Add(base, p.Int(k*m.threads))
-		p.If(p.Lt(i, p.Int(m.n)), func() {
-			p.SharedAdd(seen, m.digit(p, p.Load(from, m.from(p, row, i))), p.Const(dtype.U32, 1))
-		})
+	raw := make([]ir.Value, m.items)
+	for k := range raw {
+		raw[k] = p.Load(from, m.from(p, row, p.Min(p.Add(base, p.Int(k*m.threads)), p.Int(m.n-1))))
+	}
+	for k, v := range raw {
+		p.If(p.Lt(p.Add(base, p.Int(k*m.threads)), p.Int(m.n)), func() { p.SharedAdd(seen, m.digit(p, v), p.Const(dtype.U32, 1)) })
 	}
 	p.Barrier()
 	p.If(used, func() {
@@ -139,30 +140,34 @@ func (s *sequence) radixMove(m radixPass) {
 	keys, places := p.Shared("tile_keys", m.carrier(), m.tile()), p.Shared("tile_order", dtype.U32, m.tile())
 	base := p.Mul(tile, p.Int(m.tile()))
 
-	load := func(i ir.Value) (raw, place, digit ir.Value) {
-		inside := p.Lt(i, p.Int(m.n))
-		at := m.from(p, row, p.Min(i, p.Int(m.n-1)))
-		raw, place = p.Load(from, at), p.Cast(dtype.U32, i)
-		if !m.first {
-			place = p.Load(order, at)
-		}
-		return raw, place, p.Select(inside, m.digit(p, raw), p.Int(m.digits()-1)) // what is beyond the end comes last
+	at := func(i ir.Value) ir.Value { return m.from(p, row, p.Min(i, p.Int(m.n-1))) }
+	read := radixRead{
+		raw: func(i ir.Value) ir.Value { return p.Load(from, at(i)) },
+		place: func(i ir.Value) ir.Value {
+			if m.first {
+				return p.Cast(dtype.U32, i)
+			}
+			return p.Load(order, at(i))
+		},
+		digit: func(i, raw ir.Value) ir.Value { // what is beyond the end comes last
+			return p.Select(p.Lt(i, p.Int(m.n)), m.digit(p, raw), p.Int(m.digits()-1))
+		},
 	}
-	var first func(digit ir.Value) ir.Value
+	start := func(digit ir.Value) ir.Value { // of the tile's elements of a digit
+		return p.Min(p.Load(starts, p.join([]int{m.rows, m.digits(), m.tiles}, row, digit, tile)), p.Const(dtype.U32, uint64(m.n)))
+	}
+	var move func(digit ir.Value) ir.Value
 	if m.ballot {
-		first = m.rankByBallot(p, base, load, keys, places)
+		move = m.rankByBallot(p, base, read, start, keys, places)
 	} else {
-		first = m.rankByCounters(p, base, load, keys, places)
+		move = m.rankByCounters(p, base, read, start, keys, places)
 	}
 	p.Barrier()
 	for k := range m.items {
 		e := p.Add(p.Thread(), p.Int(k*m.threads))
 		p.If(p.And(used, p.Lt(p.Add(base, e), p.Int(m.n))), func() {
 			raw, place := p.SharedLoad(keys, e), p.SharedLoad(places, e)
-			digit := m.digit(p, raw)
-			start := p.Min(p.Load(starts, p.join([]int{m.rows, m.digits(), m.tiles}, row, digit, tile)), p.Const(dtype.U32, uint64(m.n)))
-			own := p.Cast(p.Index, p.Min(first(digit), p.Const(dtype.U32, uint64(m.tile()))))
-			to := p.Add(p.Cast(p.Index, start), p.Sub(e, own))
+			to := p.Cast(p.Index, p.Min(p.Add(p.Cast(dtype.U32, e), move(m.digit(p, raw))), p.Const(dtype.U32, uint64(m.n))))
 			if !m.last {
 				at := p.join([]int{m.rows, m.n}, row, p.clamp(to, 0, m.n-1))
 				p.Store(toKeys, at, raw)
@@ -181,25 +186,34 @@ func (s *sequence) radixMove(m radixPass) {
 	s.end(p)
 }
 
-// rankByBallot puts the elements of a tile in the order of their digits into shared memory, and returns where the elements of a
-// digit begin there. Each subgroup has neighbouring elements and counters of its own; lanes with equal digits find each other by ballots.
-func (m radixPass) rankByBallot(p *step, base ir.Value, load func(ir.Value) (raw, place, digit ir.Value), keys, places ir.Mem) func(ir.Value) ir.Value {
+// radixRead is how elements of a line are read: element i, its place before the sort, and its digit.
+type radixRead struct {
+	raw, place func(i ir.Value) ir.Value
+	digit      func(i, raw ir.Value) ir.Value
+}
+
+// rankByBallot puts the elements of a tile in the order of their digits into shared memory, and returns how far those of a digit, which start
+// at start in the results, are from there, modulo 2^32. Each subgroup has neighbouring elements and counters of its own; lanes with equal digits find each other by ballots.
+func (m radixPass) rankByBallot(p *step, base ir.Value, read radixRead, start func(ir.Value) ir.Value, keys, places ir.Mem) func(ir.Value) ir.Value {
 	size := p.t.Subgroup
 	p.SetSubgroup(size)
 	groups := m.threads / size
 	u32 := func(n uint64) ir.Value { return p.Const(dtype.U32, n) }
 	counters, begins := p.Shared("counters", dtype.U32, groups*m.digits()), p.Shared("begins", dtype.U32, m.digits())
+	moves := p.Shared("moves", dtype.U32, m.digits())
 	thread, lane := p.Thread(), p.Lane()
 	group := p.Div(thread, p.Int(size))
 	p.For(thread, p.Int(groups*m.digits()), m.threads, func(i ir.Value) { p.SharedStore(counters, i, u32(0)) })
 	p.Barrier()
-	raw, place := make([]ir.Value, m.items), make([]ir.Value, m.items)
-	slot, rank := make([]ir.Value, m.items), make([]ir.Value, m.items)
+	raw, rank := make([]ir.Value, m.items), make([]ir.Value, m.items)
 	below := p.Sub(p.Binary(ir.Shl, u32(1), p.Cast(dtype.U32, lane)), u32(1))
 	mine := p.Add(p.Add(base, p.Mul(group, p.Int(size*m.items))), lane)
 	for k := range m.items {
-		var digit ir.Value
-		raw[k], place[k], digit = load(p.Add(mine, p.Int(k*size)))
+		raw[k] = read.raw(p.Add(mine, p.Int(k*size)))
+	}
+	slots := p.Mul(group, p.Int(m.digits()))
+	for k := range m.items {
+		digit := read.digit(p.Add(mine, p.Int(k*size)), raw[k])
 		same := u32(^uint64(0) >> 32)
 		code := p.Cast(dtype.U32, digit)
 		for b := range m.digitBits {
@@ -211,10 +225,10 @@ func (m radixPass) rankByBallot(p *step, base ir.Value, load func(ir.Value) (raw
 			same = p.And(same, u32(1<<size-1))
 		}
 		before := p.PopCount(p.And(same, below))
-		slot[k] = p.Add(p.Mul(group, p.Int(m.digits())), digit)
-		seen := p.SharedLoad(counters, slot[k])
+		slot := p.Add(slots, digit)
+		seen := p.SharedLoad(counters, slot)
 		p.SubgroupBarrier()
-		p.If(p.Eq(before, u32(0)), func() { p.SharedStore(counters, slot[k], p.Add(seen, p.PopCount(same))) })
+		p.If(p.Eq(before, u32(0)), func() { p.SharedStore(counters, slot, p.Add(seen, p.PopCount(same))) })
 		p.SubgroupBarrier()
 		rank[k] = p.Add(seen, before)
 	}
@@ -229,21 +243,28 @@ func (m radixPass) rankByBallot(p *step, base ir.Value, load func(ir.Value) (raw
 			sum.put([]ir.Value{p.Add(sum.get()[0], n)})
 		}
 	})
-	start, _ := p.newBlockScan(runningJoin{joinerOf(p.t, JoinAdd, dtype.U32)}).scan(sum.get())
-	p.If(inside, func() { p.SharedStore(begins, thread, start[0]) })
+	begin, _ := p.newBlockScan(runningJoin{joinerOf(p.t, JoinAdd, dtype.U32)}).scan(sum.get())
+	p.If(inside, func() {
+		p.SharedStore(begins, thread, begin[0])
+		p.SharedStore(moves, thread, p.Sub(start(thread), begin[0]))
+	})
 	p.Barrier()
+	place := make([]ir.Value, m.items)
+	for k := range place {
+		place[k] = read.place(p.Add(mine, p.Int(k*size)))
+	}
 	for k := range m.items {
-		digit := p.Sub(slot[k], p.Mul(group, p.Int(m.digits())))
-		to := p.Add(p.Add(p.SharedLoad(begins, p.clamp(digit, 0, m.digits()-1)), p.SharedLoad(counters, slot[k])), rank[k])
+		digit := read.digit(p.Add(mine, p.Int(k*size)), raw[k])
+		to := p.Add(p.Add(p.SharedLoad(begins, digit), p.SharedLoad(counters, p.Add(slots, digit))), rank[k])
 		at := p.Cast(p.Index, p.Min(to, u32(uint64(m.tile()-1))))
 		p.SharedStore(keys, at, raw[k])
 		p.SharedStore(places, at, place[k])
 	}
-	return func(digit ir.Value) ir.Value { return p.SharedLoad(begins, digit) }
+	return func(digit ir.Value) ir.Value { return p.SharedLoad(moves, digit) }
 }
 
 // rankByCounters does the same with a counter for each digit of each thread, whose elements are neighbours.
-func (m radixPass) rankByCounters(p *step, base ir.Value, load func(ir.Value) (raw, place, digit ir.Value), keys, places ir.Mem) func(ir.Value) ir.Value {
+func (m radixPass) rankByCounters(p *step, base ir.Value, read radixRead, start func(ir.Value) ir.Value, keys, places ir.Mem) func(ir.Value) ir.Value {
 	u32 := func(n uint64) ir.Value { return p.Const(dtype.U32, n) }
 	counters := p.Shared("counters", dtype.U32, m.digits()*m.threads)
 	thread := p.Thread()
@@ -254,8 +275,9 @@ func (m radixPass) rankByCounters(p *step, base ir.Value, load func(ir.Value) (r
 	slot, rank := make([]ir.Value, m.items), make([]ir.Value, m.items)
 	mine := p.Add(base, p.Mul(thread, p.Int(m.items)))
 	for k := range m.items {
-		var digit ir.Value
-		raw[k], place[k], digit = load(p.Add(mine, p.Int(k)))
+		i := p.Add(mine, p.Int(k))
+		raw[k], place[k] = read.raw(i), read.place(i)
+		digit := read.digit(i, raw[k])
 		slot[k] = p.Add(p.Mul(digit, p.Int(m.threads)), thread)
 		rank[k] = p.SharedLoad(counters, slot[k])
 		p.SharedStore(counters, slot[k], p.Add(rank[k], u32(1)))
@@ -280,5 +302,7 @@ func (m radixPass) rankByCounters(p *step, base ir.Value, load func(ir.Value) (r
 		p.SharedStore(keys, at, raw[k])
 		p.SharedStore(places, at, place[k])
 	}
-	return func(digit ir.Value) ir.Value { return p.SharedLoad(counters, p.Mul(digit, p.Int(m.threads))) }
+	return func(digit ir.Value) ir.Value {
+		return p.Sub(start(digit), p.SharedLoad(counters, p.Mul(digit, p.Int(m.threads))))
+	}
 }

@@ -39,6 +39,7 @@ func scan(t Target, l Lines, r running, x, y Operand) ir.Work {
 // The sizes of scans depend on shapes alone, as sums of floats depend on where lines are cut.
 const (
 	scanThreads = 256
+	scanItems   = 16    // that a thread takes at once
 	scanSerial  = 64    // up to this length a thread has a line for itself
 	scanTile    = 4096  // a multiple of the elements that a block takes at once
 	scanRows    = 256   // so many lines are enough work without being cut
@@ -132,7 +133,7 @@ func (c scanPart) run(t Target) (run, runs int) {
 	for run = 1; 2*run*size <= t.Wide && run < 8 && c.N%(2*run) == 0 && c.x.offset%int64(2*run*size) == 0 && c.y.offset%int64(2*run*size) == 0; {
 		run *= 2
 	}
-	return run, max(8/run, 1)
+	return run, max(scanItems/run, 1)
 }
 
 // scanBlocks runs a scanPart with a block for each part of a line, whose elements are neighbours.
@@ -146,6 +147,10 @@ func (s *sequence) scanBlocks(c scanPart) {
 	// Blocks beyond the last do the work of the last again, but for its results, as barriers are for all threads.
 	used := p.Lt(p.block, p.number("parts", c.Outer*parts))
 	mine := p.Min(p.block, p.Int(c.Outer*parts-1))
+	if c.before != nil {
+		// The launch before this one has read what it needs in the order of blocks: the end of that is in the cache.
+		mine = p.Sub(p.Int(c.Outer*parts-1), mine)
+	}
 	q := p.split(mine, c.Outer, parts)
 	if c.before != nil {
 		acc.put(p.loadState(b.before, mine))
@@ -161,10 +166,11 @@ func (s *sequence) scanBlocks(c scanPart) {
 		return k
 	}
 	p.For(lo, hi, scanThreads*runs, func(base ir.Value) {
-		first := p.Add(base, p.Mul(p.Thread(), p.Int(runs)))
+		// Neighbouring threads of a subgroup have neighbouring runs.
+		first := p.Add(base, hold.begin(runs))
 		items := make([][]ir.Value, 0, runs*run)
 		for k := range runs {
-			at := p.Add(first, p.Int(k))
+			at := p.Add(first, p.Int(k*hold.size))
 			inside := p.Lt(at, hi)
 			from := place(at)
 			for i, v := range c.turned(p.LoadWide(b.x, p.Mul(p.join([]int{c.Outer, c.N / run}, q[0], from), p.Int(run)), run)) {
@@ -175,21 +181,23 @@ func (s *sequence) scanBlocks(c scanPart) {
 				items = append(items, p.selectState(inside, state, c.r.identity(p.Builder)))
 			}
 		}
-		all := items[0]
-		for _, v := range items[1:] {
-			all = c.r.join(p.Builder, all, v)
+		totals := make([][]ir.Value, runs)
+		for k := range totals {
+			totals[k] = p.joinStates(c.r, items[k*run:][:run])
 		}
-		switch {
-		case c.sums != nil && c.r.commutes():
+		if c.sums != nil && c.r.commutes() {
+			acc.put(c.r.join(p.Builder, acc.get(), p.joinStates(c.r, totals)))
+			return
+		}
+		within, all := hold.runs(totals)
+		before, all := hold.across(all, c.sums == nil)
+		if c.sums != nil {
 			acc.put(c.r.join(p.Builder, acc.get(), all))
 			return
-		case c.sums != nil:
-			acc.put(c.r.join(p.Builder, acc.get(), hold.total(all)))
-			return
 		}
-		before, all := hold.scan(all)
-		state := c.r.join(p.Builder, acc.get(), before)
+		before = c.r.join(p.Builder, acc.get(), before)
 		for k := range runs {
+			state := c.r.join(p.Builder, before, within[k])
 			results := make([]ir.Value, run)
 			for i := range results {
 				next := c.r.join(p.Builder, state, items[k*run+i])
@@ -199,7 +207,7 @@ func (s *sequence) scanBlocks(c scanPart) {
 				}
 				state = next
 			}
-			at := p.Add(first, p.Int(k))
+			at := p.Add(first, p.Int(k*hold.size))
 			p.If(p.And(used, p.Lt(at, hi)), func() {
 				p.Store(b.y, p.Mul(p.join([]int{c.Outer, c.N / run}, q[0], place(at)), p.Int(run)), c.turned(results)...)
 			})
@@ -303,6 +311,15 @@ func (p *step) selectState(cond ir.Value, a, b []ir.Value) []ir.Value {
 	return out
 }
 
+// joinStates combines neighbouring states.
+func (p *step) joinStates(r running, v [][]ir.Value) []ir.Value {
+	all := v[0]
+	for _, s := range v[1:] {
+		all = r.join(p.Builder, all, s)
+	}
+	return all
+}
+
 // stateVar is a state that a thread changes, at first the identity.
 type stateVar struct {
 	p    *step
@@ -362,15 +379,74 @@ func (b blockScan) total(v []ir.Value) []ir.Value {
 	return all
 }
 
-func (b blockScan) run(v []ir.Value, scan bool) (before, all []ir.Value) {
-	p, groups := b.p, b.p.threads/b.size
-	lane, group := p.Int(0), p.Thread()
+// place is the number of a thread in its subgroup, and of that.
+func (b blockScan) place() (lane, group ir.Value) {
+	p := b.p
 	if b.size > 1 {
-		lane, group = p.Lane(), p.Div(p.Thread(), p.Int(b.size))
+		return p.Lane(), p.Div(p.Thread(), p.Int(b.size))
 	}
+	return p.Int(0), p.Thread()
+}
+
+// begin is the first of n runs of a thread, where a subgroup has neighbouring ones, and each thread every size-th of these.
+func (b blockScan) begin(n int) ir.Value {
+	lane, group := b.place()
+	return b.p.Add(b.p.Mul(group, b.p.Int(n*b.size)), lane)
+}
+
+// inclusive is the states of the threads of a subgroup up to each.
+func (b blockScan) inclusive(v []ir.Value) []ir.Value {
+	lane, _ := b.place()
 	for d := 1; d < b.size; d *= 2 {
-		v = p.selectState(p.Le(p.Int(d), lane), b.r.join(p.Builder, b.shifted(v, d), v), v)
+		v = b.p.selectState(b.p.Le(b.p.Int(d), lane), b.r.join(b.p.Builder, b.shifted(v, d), v), v)
 	}
+	return v
+}
+
+// earlier is the states of the threads of a subgroup before each, of those up to each.
+func (b blockScan) earlier(upTo []ir.Value) []ir.Value {
+	none := b.r.identity(b.p.Builder)
+	if b.size == 1 {
+		return none
+	}
+	lane, _ := b.place()
+	return b.p.selectState(b.p.Eq(lane, b.p.Int(0)), none, b.shifted(upTo, 1))
+}
+
+// runs scans runs of which each thread has every size-th, as begin says: before is what comes before each of them in the subgroup, and all
+// what the subgroup has.
+func (b blockScan) runs(totals [][]ir.Value) (before [][]ir.Value, all []ir.Value) {
+	p := b.p
+	for k, v := range totals {
+		upTo := b.inclusive(v)
+		within, sum := b.earlier(upTo), upTo
+		if b.size > 1 {
+			sum = make([]ir.Value, len(upTo))
+			for i, x := range upTo {
+				sum[i] = p.ShuffleFrom(x, p.Int(b.size-1))
+			}
+		}
+		if k > 0 {
+			within, sum = b.r.join(p.Builder, all, within), b.r.join(p.Builder, all, sum)
+		}
+		before, all = append(before, within), sum
+	}
+	return before, all
+}
+
+func (b blockScan) run(v []ir.Value, scan bool) (before, all []ir.Value) {
+	v = b.inclusive(v)
+	before, all = b.across(v, scan)
+	if scan && b.size > 1 {
+		before = b.r.join(b.p.Builder, before, b.earlier(v))
+	}
+	return before, all
+}
+
+// across combines what the last threads of subgroups have: before each subgroup, where scan is true, and all of it.
+func (b blockScan) across(v []ir.Value, scan bool) (before, all []ir.Value) {
+	p, groups := b.p, b.p.threads/b.size
+	lane, group := b.place()
 	p.Barrier() // an earlier scan has been read
 	p.If(p.Eq(lane, p.Int(b.size-1)), func() {
 		for k, m := range b.mem {
@@ -395,12 +471,7 @@ func (b blockScan) run(v []ir.Value, scan bool) (before, all []ir.Value) {
 	if !scan {
 		return nil, sum.get()
 	}
-	before = own.get()
-	if b.size > 1 {
-		within := p.selectState(p.Eq(lane, p.Int(0)), b.r.identity(p.Builder), b.shifted(v, 1))
-		before = b.r.join(p.Builder, before, within)
-	}
-	return before, sum.get()
+	return own.get(), sum.get()
 }
 
 func (b blockScan) shifted(v []ir.Value, d int) []ir.Value {
