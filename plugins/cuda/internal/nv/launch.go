@@ -14,7 +14,7 @@ type Dim struct{ X, Y, Z uint32 }
 type Args struct {
 	words    []uint64
 	pointers []unsafe.Pointer // to the words, one for each argument
-	structs  bool             // one of them points to something else
+	structs  bool             // one of them may be more than a word
 	config   launchConfig
 	attrs    [3]launchAttribute
 	node     kernelNodeParams
@@ -41,6 +41,7 @@ func NewArrays(bytes ...int) *Args {
 		a.pointers[i] = unsafe.Pointer(&a.words[min(at, len(a.words)-1)])
 		at += (b + 7) / 8
 	}
+	a.structs = true
 	return a
 }
 
@@ -80,7 +81,7 @@ func (a *Args) SetBits(i int, v uint64) { a.words[i] = v }
 // heap, until the last launch.
 func (a *Args) SetStruct(i int, b []byte) { a.pointers[i], a.structs = unsafe.Pointer(&b[0]), true }
 
-// Words are pointers to the arguments, of 8 bytes each. ok is false when one is a structure.
+// Words are pointers to the arguments, of 8 bytes each. ok is false when one may be more: a structure or an array.
 func (a *Args) Words() (pointers []unsafe.Pointer, ok bool) { return a.pointers, !a.structs }
 
 func (a *Args) table() unsafe.Pointer {
