@@ -25,7 +25,9 @@ func TestInPlace(t *testing.T) {
 // at the same time.
 func TestConformance(t *testing.T) {
 	run := func(t *testing.T, c conformance.Options, o emulated.Options) {
-		open := func() (core.Backend, error) { return gpu.New(emulated.New(o), gpu.Options{NoCache: true, Poison: 255}), nil }
+		open := func() (core.Backend, error) {
+			return gpu.New(emulated.New(o), gpu.Options{NoCache: true, Poison: 255}), nil
+		}
 		conformance.Run(t, open, c)
 	}
 	sample := func(n int) conformance.Options { return conformance.Options{Sample: n} }

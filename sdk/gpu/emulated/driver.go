@@ -33,6 +33,8 @@ type Options struct {
 	Workers int
 	// Late runs kernels as ir.Kernel.Late has them.
 	Late bool
+	// Run, if set, runs launches in the place of interp.Run.
+	Run func(l ir.Launch, slots [][]byte, o interp.Options) error
 	// Launched, if set, is called before each launch; its error is that of the launch. Tests count or plant faults with it.
 	Launched func(l ir.Launch) error
 }
