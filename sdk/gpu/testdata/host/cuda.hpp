@@ -125,6 +125,9 @@ static void ptx_cvt_rn_bf16_f32(uint16_t& r, float x) { r = float_brain(x); }
 static void ptx_cvt_rn_f16x2_f32(unsigned& r, float high, float low) { r = unsigned(float_half(high)) << 16 | float_half(low); }
 static void ptx_cvt_rn_bf16x2_f32(unsigned& r, float high, float low) { r = unsigned(float_brain(high)) << 16 | float_brain(low); }
 static void ptx_ex2_approx_ftz_f32(float& r, float x) { r = exp2f(x); if (fabsf(r) < 0x1p-126f) r = 0; }
+// Of zeros the positive one is greater, and NaN stays.
+static void ptx_max_NaN_f32(float& r, float a, float b) { r = a != a ? a : b != b ? b : a == b ? bits<float>(bits<unsigned>(a) & bits<unsigned>(b)) : a < b ? b : a; }
+static void ptx_min_NaN_f32(float& r, float a, float b) { r = a != a ? a : b != b ? b : a == b ? bits<float>(bits<unsigned>(a) | bits<unsigned>(b)) : a < b ? a : b; }
 static void ptx_copy(unsigned to, unsigned long long from, int bytes) {
 	if (to % bytes || from % bytes) { fprintf(stderr, "a copy of %d bytes from %llx to %x\n", bytes, from, to); exit(3); }
 	fibers[current]->copies.push_back({at_shared(to), (const void*)from, bytes});
