@@ -430,20 +430,26 @@ func (b *builder) inPlace(x *group.Group, at int, taken func(buffer int) bool) {
 // alias lets the kernel of a step write a buffer that it reads. Of a kernel with one result that is known: what it reads of the buffer is
 // part of what it writes there.
 func (b *builder) alias(at, buffer int) {
-	results := 0
 	k := *b.kernels[at]
-	k.Params = slices.Clone(k.Params)
-	for i := range k.Params {
-		switch p := &k.Params[i]; {
-		case p.Access&ir.Write != 0:
+	results, read := 0, map[string]bool{}
+	for _, p := range k.Params {
+		if p.Access&ir.Write != 0 {
 			results++
-		case p.IsBuffer() && b.steps[at].args[i].buffer == buffer:
-			p.Aliased = true
 		}
 	}
-	if results > 1 {
-		b.kernels[at] = &k
+	for i, p := range k.Arguments() { // of a batched kernel those of all members
+		if p.IsBuffer() && p.Access&ir.Write == 0 && b.steps[at].args[i].buffer == buffer {
+			read[p.Name] = true
+		}
 	}
+	if results < 2 {
+		return
+	}
+	k.Params = slices.Clone(k.Params)
+	for i := range k.Params {
+		k.Params[i].Aliased = k.Params[i].Aliased || read[k.Params[i].Name]
+	}
+	b.kernels[at] = &k
 }
 
 // seenTwice reports whether a group reads the buffer of id under another view too.
