@@ -49,6 +49,8 @@ type device struct {
 type Stats struct {
 	Pool    PoolStats
 	Kernels KernelStats
+	// Steps is the steps that were started one by one, not as parts of graphs.
+	Steps int64
 	// Graphs were made, GraphRuns started, and GraphPatches counts the steps whose memory was changed in them. GraphFailures is
 	// programs that run without as the driver could not make a graph.
 	Graphs, GraphRuns, GraphPatches, GraphFailures int64
@@ -255,6 +257,7 @@ func (d *device) Plan(ctx context.Context, q engine.Queue[*block], p *program.Pr
 
 // Close implements engine.Device.
 func (d *device) Close() {
+	d.report()
 	d.nodes.close()
 	d.mu.Lock()
 	idle := d.idle

@@ -238,10 +238,13 @@ func (f *frame) run(q *queue, from int) (at int, err error) {
 			return 0, err
 		}
 	}
+	started := int64(0)
+	defer func() { q.device.count(func(s *Stats) { s.Steps += started }) }()
 	for i := range f.steps {
 		if f.from[i] < from {
 			continue
 		}
+		started++
 		err := f.start(q, i)
 		if err != nil && f.steps[i].Call != nil && !errors.Is(err, core.ErrBackendLost) {
 			f.failedCall(q, i)
