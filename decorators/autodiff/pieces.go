@@ -57,6 +57,10 @@ func (p *pass) gather(v *value) error {
 		end += x.d.Shape[axis]
 		return !ok
 	}) < 0 && end == v.desc.Shape[axis]
+	if whole && len(list) == 1 { // a part of one element of one, by whatever step
+		defer p.release(list[0].d)
+		return p.add(v, list[0].d)
+	}
 	b := op.NewBuilder(p.next)
 	var sums []op.Desc
 	if whole {

@@ -98,7 +98,7 @@ func (d *decider) absorb(kind Kind, anchor int, set map[int]bool, space op.Desc)
 
 // repeated reports whether a group of kind in a space can compute node j, whose result is broadcast to the space, for each element.
 func (d *decider) repeated(kind Kind, anchor, j int, space shape.Shape) bool {
-	if d.policy.Repeat == nil || kind == Product || kind == Convolution || !d.policy.elementwise(d.Graph, j) {
+	if d.policy.Repeat == nil || kind == Product || kind == Convolution || kind == Reduction || !d.policy.elementwise(d.Graph, j) {
 		return false
 	}
 	s := d.Nodes[j].Outputs[0].Shape

@@ -28,7 +28,7 @@ type Policy struct {
 	Absorb Kinds
 	// Repeat reports whether groups in the given space may take in elementwise node k, whose smaller result is broadcast to the space
 	// and used by nothing else, and compute it again for each element. It is asked for elementwise groups, where Absorb has these,
-	// reductions and norms. A nil Repeat allows none.
+	// and norms. A nil Repeat allows none.
 	Repeat func(g *Graph, k int, space shape.Shape) bool
 	// Anchor opens a group around node i for a backend that decides by itself what the kernel takes in; a nil Taker leaves
 	// the node to Kinds. A nil Anchor opens none.
