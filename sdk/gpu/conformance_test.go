@@ -20,6 +20,15 @@ func TestInPlace(t *testing.T) {
 	conformance.Run(t, open, conformance.Options{Run: "^(grid_sample|deform_conv)/f(32|64)/[^/]*/plain", Sample: 1, Shrink: -1})
 }
 
+// TestOnceWrong runs cases that failed on a device and are in no sample: a broadcast operand of fewer dimensions in a reduction, and the
+// gradient of a slice of one element.
+func TestOnceWrong(t *testing.T) {
+	open := func() (core.Backend, error) {
+		return gpu.New(emulated.New(emulated.Options{}), gpu.Options{NoCache: true}), nil
+	}
+	conformance.Run(t, open, conformance.Options{Run: "^(bce_with_logits_loss/b?f16/weighted/plain|trace/f32/offset-2-below/gradient)$", Sample: 1, Shrink: -1})
+}
+
 // TestConformance compares every claim of a backend over emulated hardware with the reference backend: on a sample of the cases, and
 // with BURN_LONG=1 on all of them and on other hardware too. With -short, as under the race detector, it runs the cases of what happens
 // at the same time.
