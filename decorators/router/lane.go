@@ -30,9 +30,11 @@ type lane struct {
 	mu     sync.Mutex
 	queue  []command
 	busy   chan struct{} // closed when the goroutine ends; nil while there is none
-	held   int64         // bytes of elements on the host that commands of the queue have
-	room   chan struct{} // has an element when held has become less
 	closed bool
+
+	holding sync.Mutex    // guards held apart from mu, since commands return their bytes while push executes them
+	held    int64         // bytes of elements on the host that commands of the queue have
+	room    chan struct{} // has an element when held has become less
 }
 
 // failure is a refusal behind so many marks.
@@ -95,7 +97,8 @@ func newLane(m *member, inner core.Stream) *lane {
 
 func (l *lane) closedError() error { return fmt.Errorf("router: stream: %w", core.ErrClosed) }
 
-// push executes a command, at once where nothing is in the way. do must not wait for the member, nor use the lane.
+// push executes a command, at once where nothing is in the way. do must not wait for the member. It runs while mu is locked:
+// of the lane it may call leave only.
 func (l *lane) push(c command) {
 	l.dirty = true
 	l.mu.Lock()
@@ -132,12 +135,12 @@ func (l *lane) idle(do func()) bool {
 // waits for are commands before this one. leave gives them back.
 func (l *lane) take(ctx context.Context, n, most int64) error {
 	for {
-		l.mu.Lock()
+		l.holding.Lock()
 		fits := l.held == 0 || l.held+n <= most
 		if fits {
 			l.held += n
 		}
-		l.mu.Unlock()
+		l.holding.Unlock()
 		if fits {
 			return nil
 		}
@@ -152,9 +155,9 @@ func (l *lane) take(ctx context.Context, n, most int64) error {
 }
 
 func (l *lane) leave(n int64) {
-	l.mu.Lock()
+	l.holding.Lock()
 	l.held -= n
-	l.mu.Unlock()
+	l.holding.Unlock()
 	select {
 	case l.room <- struct{}{}:
 	default:
