@@ -83,7 +83,8 @@ type Interrupter interface {
 // core.ErrUnsupported, the engine runs a program node by node, with buffers given up at their last use.
 type Planner[V any] interface {
 	// Plan makes p ready. p has been checked, and consts are the values of p.Consts: a plan that needs one after Plan
-	// returned calls retain for it, and release later. It runs on q, which executes nothing else meanwhile.
+	// returned calls retain for it, and release later. It runs on q, which executes nothing else meanwhile. What it gives to an
+	// asynchronous q is done before the program runs on any queue: the engine waits for it.
 	Plan(ctx context.Context, q Queue[V], p *program.Program, consts []Const[V]) (Plan[V], error)
 }
 

@@ -103,6 +103,11 @@ func (x programs[V]) Define(ctx context.Context, cs core.Stream, p *program.Prog
 		if err == nil {
 			err = guard(func() (err error) { made.plan, err = d.plan(ctx, s.queue, p, consts); return err })
 		}
+		if err == nil { // runs on other streams do not follow what Plan gave the queue
+			if err = s.flush(); err != nil {
+				made.plan.Close()
+			}
+		}
 		return err
 	})
 	if err != nil {

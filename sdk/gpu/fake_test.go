@@ -59,7 +59,8 @@ type fakeDevice struct {
 	compile   func(text string) ([]byte, error)
 	refuse    func(s *Step) error // what Update says
 	newGraph  func(steps []Step) error
-	planted   string // part of the name of a kernel that faults
+	planted   string        // part of the name of a kernel that faults
+	pause     time.Duration // before the first kernel
 
 	allocs, frees, launches, copies, graphs, graphRuns, updates, compiles atomic.Int64
 	inUse                                                                 atomic.Int64
@@ -213,8 +214,13 @@ func (q *fakeQueue) launch(l *Launch) error {
 		}
 		slots = append(slots, b)
 	}
+	var pause time.Duration
+	if q.device.launches.Load() == 1 {
+		pause = q.device.pause
+	}
 	faults := q.device.planted != "" && strings.Contains(x.Kernel.Name, q.device.planted)
 	return q.do(func() error {
+		time.Sleep(pause)
 		if f := q.device.fault.Load(); f != nil {
 			return *f
 		}

@@ -3,6 +3,7 @@ package gpu
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -113,6 +114,23 @@ func TestProgram(t *testing.T) {
 	require.Equal(t, []float32{1, 1, 1, 1}, r.read(out[3], 4))
 	require.EqualValues(t, 1, r.fake.launches.Load())
 	require.NoError(t, r.programs().Undefine(p))
+}
+
+// TestConstantsAreThereForAllStreams runs a program on another stream while the device is slow to compute what depends on its constants
+// alone.
+func TestConstantsAreThereForAllStreams(t *testing.T) {
+	r := newRig(t, Options{}, func(d *fakeDevice) { d.pause = 100 * time.Millisecond })
+	m := newMaker(t, "folds")
+	x, c := m.input(4), m.constant(4)
+	m.p.Outputs = ids(m.node(op.Add, ids(x, m.node(op.CumSum, ids(c), op.Int("axis", 0)))))
+	p := r.define(m.p, r.floats([]int{4}, 1, 2, 3, 4))
+	require.EqualValues(t, 1, r.fake.launches.Load(), "the sum is computed once")
+	s, err := r.dev.OpenStream(t.Context())
+	require.NoError(t, err)
+	other := *r
+	other.stream = s
+	out := other.call(p, 1, nil, other.floats([]int{4}, 10, 20, 30, 40))
+	require.Equal(t, []float32{11, 23, 36, 50}, other.read(out[0], 4))
 }
 
 // TestRunsKeepTheirOutputs runs a program a hundred times and looks at all results in the end.
