@@ -9,7 +9,7 @@ import (
 // alone. They are written in place into memory that doubles when it is full, so that a step costs the new positions and not
 // all of them. It belongs to one sequence or batch of sequences, and is used by one goroutine at a time. The zero value is empty.
 type KVCache struct {
-	k, v *tensor.Tensor // [B, H, capacity, D], of which the first n positions are filled
+	k, v *tensor.Tensor // [B, H, capacity, D]; the first n positions are filled
 	n    int
 }
 
@@ -57,7 +57,7 @@ func (c *KVCache) append(all, x, at *tensor.Tensor) *tensor.Tensor {
 	return all
 }
 
-// get is all keys and values, of which m releases what is not the cache's.
+// get returns all keys and values. m releases those that are not the cache's.
 func (c *KVCache) get(m *temps) (k, v *tensor.Tensor) { return c.filled(m, c.k), c.filled(m, c.v) }
 
 func (c *KVCache) filled(m *temps, x *tensor.Tensor) *tensor.Tensor {

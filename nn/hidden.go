@@ -127,7 +127,7 @@ func (h *hidden) reach(t reflect.Type) reach {
 	return r
 }
 
-// reachOf is the reach of t but for what is behind the types in seen.
+// reachOf returns the reach of t without what is reached only through the types in seen.
 func reachOf(t reflect.Type, seen map[reflect.Type]bool) reach {
 	if seen[t] {
 		return nowhere

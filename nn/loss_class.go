@@ -86,7 +86,7 @@ func (l NLLLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 	return x.NLLLoss(target, tensor.ClassOptions{Weight: l.Weight, Ignore: l.Ignore, Reduction: l.Reduction})
 }
 
-// BCELoss is the binary cross entropy of probabilities, or with Logits of what sigmoid is still to be taken of.
+// BCELoss is the binary cross entropy of probabilities or, with Logits, of scores before the sigmoid.
 type BCELoss struct {
 	Logits         bool
 	Weight         *tensor.Tensor // of each element, broadcasts; or nil

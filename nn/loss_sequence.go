@@ -12,8 +12,8 @@ type CTCLoss struct {
 	Reduction    tensor.Reduction
 }
 
-// Forward takes log probabilities x[T, B, C], labels [B, S], of which the first targetLengths[B] count, and how many steps
-// inputLengths[B] of x count. The mean divides each loss by its number of labels.
+// Forward takes log probabilities x[T, B, C] and labels [B, S]. The first inputLengths[B] steps of x and the first
+// targetLengths[B] labels count. The mean divides each loss by its number of labels.
 func (l CTCLoss) Forward(x, targets, inputLengths, targetLengths *tensor.Tensor) *tensor.Tensor {
 	return x.CTCLoss(targets, inputLengths, targetLengths, tensor.CTCOptions{Blank: l.Blank, ZeroInfinity: l.ZeroInfinity, Reduction: l.Reduction})
 }

@@ -84,7 +84,7 @@ func (l *GroupNorm) Forward(x *tensor.Tensor) *tensor.Tensor {
 }
 
 // InstanceNorm normalises each channel of each element of x[N, C, ...] over all spatial positions. PyTorch's has neither weight
-// nor bias, unless it is told to: that is NormConfig's Plain.
+// nor bias by default: that is NormConfig's Plain.
 type InstanceNorm struct {
 	Weight, Bias *Param // [C], or nil
 	Epsilon      float64

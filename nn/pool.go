@@ -11,7 +11,7 @@ type PoolConfig struct {
 	ExcludePad bool  // of AvgPool: padding does not count in the mean
 }
 
-// pool is what the pooling layers share.
+// pool holds the settings that the pooling layers share.
 type pool struct {
 	Window, Stride, Padding, Dilation []int
 	Ceil                              bool

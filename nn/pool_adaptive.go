@@ -12,7 +12,7 @@ type AdaptiveAvgPool struct{ Size []int }
 // AdaptiveMaxPool is the maximum of the windows of AdaptiveAvgPool.
 type AdaptiveMaxPool struct{ Size []int }
 
-// target is the size of the results; window is that of the windows where they divide x evenly, else nil.
+// target returns the size of the results, and the size of the windows if they divide x evenly, else nil.
 func target(name string, x *tensor.Tensor, want []int) (size, window []int) {
 	first := x.Rank() - len(want)
 	if first < 0 {

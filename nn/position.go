@@ -59,7 +59,7 @@ func (l *PositionalEncoding) From(x *tensor.Tensor, first int) *tensor.Tensor {
 	return m.done(x.Add(m.of(rows(m, "positional_encoding", l.Table, x, first))))
 }
 
-// rows are those of a table for x[..., S, D] from first on, in x's type.
+// rows returns the rows of a table for x[..., S, D] from first on, in x's type.
 func rows(m *temps, name string, table *Param, x *tensor.Tensor, first int) *tensor.Tensor {
 	have := table.Shape()[0]
 	if x.Rank() < 2 {

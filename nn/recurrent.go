@@ -23,7 +23,7 @@ type RecurrentConfig struct {
 // are i, f, g, o of Lstm and r, z, n of Gru.
 type RecurrentWeights map[string]*Param
 
-// Recurrent is what the recurrent layers share.
+// Recurrent holds the settings and parameters that the recurrent layers share.
 type Recurrent struct {
 	mode
 	RecurrentWeights
@@ -92,7 +92,7 @@ func (r *Recurrent) gathered(m *temps, name string, layer int, gates []int) *ten
 	return m.of(tensor.Stack(0, ways...))
 }
 
-// biases are those of a layer, zeros without.
+// biases returns the biases of a layer, or zeros if it has none.
 func (r *Recurrent) biases(m *temps, like *tensor.Tensor, layer int, gates []int) (ih, hh *tensor.Tensor) {
 	if ih = r.gathered(m, "bias_ih", layer, gates); ih == nil {
 		ih = m.of(like.Device().Zeros(like.DType(), r.directions(), max(1, len(gates))*r.Hidden))

@@ -26,14 +26,14 @@ func (m *temps) of(t *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// own takes t out of what is released.
+// own excludes t from what done releases.
 func (m *temps) own(t *tensor.Tensor) *tensor.Tensor {
 	m.kept = append(m.kept, t)
 	m.made = slices.DeleteFunc(m.made, func(x *tensor.Tensor) bool { return x == t })
 	return t
 }
 
-// done releases what was remembered, but for the result y, and gives y.
+// done releases the temporaries, except the result y, and returns y.
 func (m *temps) done(y *tensor.Tensor) *tensor.Tensor {
 	for _, t := range m.made {
 		if t != y {

@@ -27,7 +27,7 @@ type DecodeOptions struct {
 	Cache  *DecoderCache // of earlier positions, or nil
 }
 
-// DecoderCache is the caches of a decoder's layers: of what was decoded, and of the memory, which is read at the first step alone.
+// DecoderCache is the caches of a decoder's layers: of decoded positions, and of the memory, which is read at the first step only.
 // The zero value is empty.
 type DecoderCache struct{ self, memory []KVCache }
 

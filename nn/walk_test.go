@@ -38,7 +38,7 @@ func (b *block) SetTraining(on bool) { b.on = on }
 type base struct{ Scale *nn.Param }
 
 type model struct {
-	base   // unexported, and so is what is in it
+	base   // unexported, like its fields
 	First  block
 	Layers []*block
 	Heads  map[string]any

@@ -1,4 +1,4 @@
-// Package optim is what moves parameters: optimisers, clipping and accumulation of gradients. Learning rates come from
+// Package optim updates parameters: optimisers, clipping and accumulation of gradients. Learning rates come from
 // optim/schedule or from the caller.
 //
 //	opt := optim.NewAdamW(optim.AdamWConfig{WeightDecay: 0.01})

@@ -43,7 +43,7 @@ func squares(p *nn.Param) (g *tensor.Gradients, err error) {
 // elsewhere are optimisers whose last op on a parameter has another operand to write to.
 var elsewhere = map[string]bool{"adan_decoupled": true, "adafactor": true, "muon": true, "muon_match": true}
 
-// A step gives up the values and what the optimiser keeps of them: their memory is that of the new ones.
+// A step donates the values and the optimiser's state: the new ones are in the same memory.
 func TestStepsReuseMemory(t *testing.T) {
 	dev := open(t)
 	const n = 64

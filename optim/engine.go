@@ -21,7 +21,7 @@ type engine struct {
 	progs  map[core.Device]*programs
 }
 
-// memory is what is kept for one parameter.
+// memory is the state of one parameter.
 type memory struct {
 	count *tally
 	slots []*tensor.Tensor

@@ -40,7 +40,7 @@ func (g *Guard) outcomes() int {
 	return window
 }
 
-// mode is what the program of a step depends on.
+// mode returns the settings that the program of a step depends on.
 func (g *Guard) mode() byte {
 	switch {
 	case g == nil:

@@ -200,7 +200,7 @@ func replace(old, t *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// State is what the next step depends on, beside the parameters: flat vectors of all of them.
+// State returns the state that the next step depends on, besides the parameters: flat vectors over all of them.
 func (o *LBFGS) State() State {
 	s := NewState()
 	if o.iterations == 0 {

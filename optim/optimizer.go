@@ -18,13 +18,13 @@ type Optimizer interface {
 	// the caller's, unless it gave them up (tensor.Gradients.GiveUp). An error means that no parameter has changed, on the
 	// device that refused its part; params without one that is trained are an error, and faults that only running can show arrive when a parameter is read.
 	Step(lr float64, params []nn.Named, grads *tensor.Gradients) error
-	// State is what the next step depends on, beside parameters and gradients.
+	// State returns the state that the next step depends on, besides parameters and gradients.
 	State() State
 	// Restore replaces what the optimiser remembers by s, which stays the caller's.
 	Restore(s State) error
 }
 
-// State is what an optimiser remembers: tensors and numbers by name, "layer.weight/momentum". The tensors are handles of
+// State is the state of an optimiser: tensors and numbers by name, "layer.weight/momentum". The tensors are handles of
 // the receiver's own and never change.
 type State struct {
 	Tensors map[string]*tensor.Tensor

@@ -10,7 +10,7 @@ import (
 type rule interface {
 	// check refuses parameters that the rule is not for.
 	check(p op.Desc) error
-	// slots are the tensors that are kept for a parameter p, whose type is that of the arithmetic.
+	// slots returns the tensors of the state of a parameter p, which has the type of the arithmetic.
 	slots(p op.Desc) []slot
 	// numbers are the scalars of step number step, from 1 on; always as many.
 	numbers(lr float64, step int) []float64

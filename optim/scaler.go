@@ -32,8 +32,8 @@ type Scaling struct {
 // Scaler keeps gradients in the range of f16: the loss is multiplied by a factor, gradients are divided by it before they are
 // used, and a step whose gradients hold an infinity or NaN is skipped and makes the factor smaller, as in Micikevicius et al., Mixed
 // precision training, ICLR 2018, and step for step as PyTorch's GradScaler. All of it happens on the device, and nothing is
-// waited for: whether a step was skipped is known when Scaling is read. Gradients are those of Scale; Unscale comes before they are
-// clipped or looked at; Step takes the place of the optimiser's. Loss, parameters and gradients are on the scaler's device. It is
+// waited for: whether a step was skipped is known when Scaling is read. Compute the gradients of Scale's result. Call Unscale before
+// they are clipped or read, and Step instead of the optimiser's. Loss, parameters and gradients are on the scaler's device. A Scaler is
 // used by one goroutine at a time.
 type Scaler struct {
 	config                ScalerConfig
@@ -80,8 +80,8 @@ func (s *Scaler) Scaling(ctx context.Context) (Scaling, error) {
 	return Scaling{float64(factor[0]), int(good[0]), int(skipped[0])}, nil
 }
 
-// Factor and Skipped are the fields of Scaling as tensors of rank 0, f32 and i32, for who reads them later with others. They stay
-// the scaler's, and live until the next step.
+// Factor and Skipped return the fields of Scaling as tensors of rank 0, f32 and i32, for callers that read them later with other
+// tensors. They belong to the scaler and live until the next step.
 func (s *Scaler) Factor() *tensor.Tensor { return s.factor }
 
 // Skipped is as Factor has it.

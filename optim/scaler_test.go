@@ -44,7 +44,7 @@ func wave(d *tensor.Device, a, b, times float64, shape ...int) *tensor.Tensor {
 	return tensor.From(d, v, shape...)
 }
 
-// network is that of scaler.py.
+// network returns the network of scaler.py.
 func network(d *tensor.Device) []nn.Named {
 	var params []nn.Named
 	for i, p := range []struct {
@@ -133,8 +133,8 @@ func TestScalerAsPyTorch(t *testing.T) {
 	}
 }
 
-// What a state holds after skipped steps is what it holds after the others alone, bit by bit, whether the host waits in between or
-// not, and a run goes on from it.
+// Skipped steps do not change the state: it equals, to the bit, the state after the other steps alone, whether or not the host waits
+// in between, and a run can continue from it.
 func TestScalerState(t *testing.T) {
 	dev := open(t)
 	f := &scalerFixture{}

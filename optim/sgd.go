@@ -5,7 +5,7 @@ import "github.com/goburn/burn/core/op"
 // SGDConfig is the settings of SGD. The zero value is plain descent.
 type SGDConfig struct {
 	Momentum    float64
-	Dampening   float64 // of what the gradient adds to the momentum
+	Dampening   float64 // reduces the gradient's share in the momentum
 	Nesterov    bool    // look ahead along the momentum
 	WeightDecay float64 // added to the gradient, times the parameter
 }

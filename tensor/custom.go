@@ -22,8 +22,8 @@ type Function struct {
 	passes bool // Forward computes nothing: operands keep their types in Autocast
 }
 
-// Apply runs f on x, which are of one device. With autodiff the results are recorded as f's; without, and in NoGrad, they are what
-// Forward gives. In Autocast operands of the narrow type are cast to f32, and Forward computes without Autocast, as Backward does.
+// Apply runs f on x, which are of one device. With autodiff, f is recorded for the results. Without, and in NoGrad, Apply returns the
+// results of Forward. In Autocast, operands of the narrow type are cast to f32, and Forward and Backward compute without Autocast.
 func (f Function) Apply(x ...*Tensor) []*Tensor {
 	if len(x) == 0 {
 		fail("%s: no operands", f.Name)

@@ -23,7 +23,7 @@ type Device struct {
 	scope *scope // nil outside Scope
 }
 
-// device is what all queues share.
+// device is the state that all queues share.
 type device struct {
 	place     *core.Place
 	owned     bool // place is closed with it
@@ -145,13 +145,13 @@ func (d *device) String() string { return d.place.Spec }
 // String is the name the device was opened by, transport and index included.
 func (q *queue) String() string { return q.dev.String() }
 
-// Place is what the device was opened at: its backend and index.
+// Place returns the backend and the index of the device.
 func (q *queue) Place() *core.Place { return q.dev.place }
 
 // Core is the device of the contract below. Two handles are on the same tensors when it is equal for them.
 func (q *queue) Core() core.Device { return q.dev.core }
 
-// Target is what programs and nodes for the device are lowered to.
+// Target returns the target that programs and nodes for the device are lowered to.
 func (q *queue) Target() program.Target { return q.dev.target }
 
 // Memory is the device memory in use, and whether the backend reports it.

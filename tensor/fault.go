@@ -77,7 +77,7 @@ func (q *queue) fail(n *op.Node, err error) {
 	}
 }
 
-// sieve takes nodes out of the queue whose operands are not there, and frees of what is not there. The caller holds mu.
+// sieve removes nodes whose operands do not exist from the queue, and frees of tensors that do not exist. The caller holds mu.
 func (q *queue) sieve() {
 	good := q.pending[:0]
 	for i := range q.pending {

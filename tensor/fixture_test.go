@@ -84,7 +84,8 @@ func calls(t *testing.T) map[string]call {
 	return all
 }
 
-// tolerance is relative and absolute. Results in f64 differ from PyTorch's by rounding alone, but for approximations.
+// tolerance returns the relative and absolute tolerance. Except for approximations, results in f64 differ from PyTorch's only by
+// rounding.
 func tolerance(dt dtype.DType) float64 {
 	if dt == dtype.F32 {
 		return 1e-6

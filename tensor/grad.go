@@ -69,8 +69,8 @@ func (t *Tensor) detached(owner *scope) *Tensor {
 // returns are constants.
 func NoGrad(d *Device, f func(d *Device) []*Tensor) []*Tensor { return scoped(d, true, d.narrow(), f) }
 
-// Gradients are what a backward pass computed, by tensor. They are ordinary tensors, untracked, that belong to the scope of what
-// they are gradients of and can be released one by one or together. It is used by one goroutine at a time.
+// Gradients are the results of a backward pass, by tensor. They are ordinary tensors, untracked. They belong to the scopes of the
+// tensors that they are gradients of, and can be released one by one or together. Gradients are used by one goroutine at a time.
 type Gradients struct {
 	of    map[op.TensorID]*Tensor
 	given bool

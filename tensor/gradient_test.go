@@ -17,7 +17,7 @@ import (
 // constant are cases without a gradient, and why.
 var constant = map[string]string{"RoundAway": "its inputs are where it jumps", "VectorNorm/zero": "it counts"}
 
-// symmetric are cases whose gradients are those of symmetric matrices.
+// symmetric lists cases with gradients with respect to symmetric matrices.
 var symmetric = map[string]bool{"Cholesky": true, "Cholesky/upper": true, "Eigh": true}
 
 // TestEveryMethodHasAGradient compares, for every case of fixtures.json in f64, the gradient along a random direction with
@@ -137,7 +137,7 @@ func slope(t *testing.T, d *tensor.Device, c call, in []value, symmetric bool) b
 	return true
 }
 
-// Of ones, the gradient of the sum of what dropout keeps is what it keeps.
+// For an input of ones, the gradient of the sum of dropout's result equals that result.
 func TestDropoutHasTheGradientOfItsMask(t *testing.T) {
 	inner, err := core.OpenPlace("cpu", core.Config{})
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// looksUp are the ops that fail with core.ErrIndex because of what their operands hold.
+// looksUp lists the ops that fail with core.ErrIndex because of the elements of an operand.
 var looksUp = map[op.Code]bool{op.Gather: true, op.Scatter: true, op.GatherElements: true, op.ScatterElements: true, op.GatherND: true,
 	op.ScatterND: true, op.Embedding: true, op.NLLLoss: true, op.CrossEntropyLoss: true, op.CacheWrite: true, op.MaxUnpool: true, op.RoiAlign: true}
 
@@ -50,7 +50,7 @@ func (o *origins) note(code op.Code, desc op.Desc, nodes []op.Node) {
 	o.next++
 }
 
-// explain is err, which names the call if it is that of a node that one became.
+// explain returns err. If it is the error of a node, it also names the method that made the node.
 func (o *origins) explain(err error) error {
 	var n *core.NodeError
 	if err == nil || !errors.As(err, &n) || len(n.Outputs) == 0 || !errors.Is(err, core.ErrIndex) {

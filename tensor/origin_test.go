@@ -59,7 +59,7 @@ func TestBadLabel(t *testing.T) {
 	}
 }
 
-// TestApart: devices of one place are told apart in errors.
+// TestApart asserts that errors distinguish devices of the same place.
 func TestApart(t *testing.T) {
 	plain := open(t)
 	for want, p := range map[string]*core.Place{

@@ -17,7 +17,7 @@ type PoolOptions struct {
 	ExcludePad   bool // of AvgPool: padding does not count in the mean
 }
 
-// attrs are those of the pooling ops. Ceil is worked out as PyTorch does.
+// poolAttrs returns the attributes of the pooling ops. Ceil is computed as in PyTorch.
 func (t *Tensor) poolAttrs(name string, window []int, o PoolOptions) []op.Attr {
 	n := len(window)
 	if n == 0 || n > t.Rank() {

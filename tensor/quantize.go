@@ -16,7 +16,7 @@ func (o QuantizeOptions) attrs(t *Tensor, name string) []op.Attr {
 	return []op.Attr{op.Int("axis", t.axis(name, o.Axis, t.Rank())), op.Int("block", o.Block)}
 }
 
-// Quantize is round(t/scale)+zero, ties to even, saturated to the type of zero, which is that of the result.
+// Quantize returns round(t/scale)+zero, ties to even, saturated to the type of zero, which is the type of the result.
 func (t *Tensor) Quantize(scale, zero *Tensor, o QuantizeOptions) *Tensor {
 	return Op(op.Quantize, []*Tensor{t, scale, zero}, o.attrs(t, "quantize")...)[0]
 }
@@ -26,7 +26,7 @@ func (t *Tensor) Dequantize(scale, zero *Tensor, o QuantizeOptions) *Tensor {
 	return Op(op.Dequantize, []*Tensor{t, scale, zero}, o.attrs(t, "dequantize")...)[0]
 }
 
-// FakeQuantize is what Dequantize gives for what Quantize gives for t.
+// FakeQuantize quantizes t and dequantizes the result.
 func (t *Tensor) FakeQuantize(scale, zero *Tensor, o QuantizeOptions) *Tensor {
 	return Op(op.FakeQuantize, []*Tensor{t, scale, zero}, o.attrs(t, "fake_quantize")...)[0]
 }

@@ -211,7 +211,7 @@ func TestRunOnQueues(t *testing.T) {
 	}
 }
 
-// strict is a device without programs, that refuses what it is told to.
+// strict is a device without programs that refuses chosen nodes.
 type strict struct {
 	core.Device
 	refuse func(nodes []op.Node) bool

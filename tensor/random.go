@@ -134,9 +134,8 @@ func (r *Random) Bernoulli(p *Tensor, dt dtype.DType) *Tensor {
 	return p.un(op.Bernoulli, append(r.take(p.Size()), op.Type("dtype", dt))...)
 }
 
-// Multinomial draws count indices (i64) of the last axis of weights, of which every one is drawn with a probability in
-// proportion to its weight. With replace an index may come again; without, count is at most the number of weights, and
-// indices of weight 0 come last.
+// Multinomial draws count indices (i64) of the last axis of weights, each with a probability proportional to its weight. With
+// replace, an index may be drawn again. Without, count is at most the number of weights, and indices of weight 0 come last.
 func (r *Random) Multinomial(weights *Tensor, count int, replace bool) *Tensor {
 	if replace {
 		return weights.un(op.Multinomial, append(r.take(weights.rows()*max(count, 0)), op.Int("count", count))...)

@@ -149,7 +149,7 @@ func TestQuantizeDynamic(t *testing.T) {
 	require.Equal(t, []uint8{0, 100, 255, 150}, data[uint8](t, y))
 }
 
-// Methods made of several ops give the memory of what they made on the way back at once, not at the next collection.
+// Methods of several ops release intermediate results at once, not at the next garbage collection.
 func TestMethodsReleaseWhatTheyMake(t *testing.T) {
 	d := open(t)
 	gc := debug.SetGCPercent(-1)

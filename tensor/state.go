@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// state is what all handles on a tensor share.
+// state is the state that all handles on a tensor share.
 type state struct {
 	home     *queue // that made it
 	id       op.TensorID

@@ -60,7 +60,7 @@ func (t *Tensor) QuantileBy(interpolation string, q []float64, axes ...int) *Ten
 	return t.reduce(op.Quantile, false, axes, op.Floats("q", q...), op.Str("interpolation", interpolation))
 }
 
-// Covariance is that of the variables, rows of t[..., variables, observations]: [..., variables, variables].
+// Covariance returns the covariance matrix [..., variables, variables] of the rows of t[..., variables, observations].
 func (t *Tensor) Covariance(correction float64) *Tensor {
 	return t.un(op.Covariance, op.Float("correction", correction))
 }

@@ -15,7 +15,7 @@ func (m *temps) of(t *Tensor) *Tensor {
 	return t
 }
 
-// done releases what was remembered, but for the result, and returns that.
+// done releases the temporaries, except the result, and returns the result.
 func (m *temps) done(y *Tensor) *Tensor {
 	for _, t := range m.made {
 		if t != y {

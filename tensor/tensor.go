@@ -1,7 +1,7 @@
-// Package tensor is what applications compute with: tensors on a device, with methods that chain. Ops are queued, not
-// awaited. A wrong shape or type is a programmer's error and panics with *Error at the call; Try turns that into an error
-// at a boundary. Faults that only running can show (out of memory, a lost backend, an index outside) are returned by
-// Data, Read and Sync.
+// Package tensor is the library that applications compute with: tensors on a device, with methods that chain. Methods queue
+// ops and do not wait for them. A wrong shape or type is a programmer's error and panics with *Error at the call; Try turns
+// that into an error at a boundary. Faults that occur only at run time (out of memory, a lost backend, an index out of range)
+// are returned by Data, Read and Sync.
 package tensor
 
 import (

@@ -53,7 +53,7 @@ func (e *Error) Error() string {
 // Unwrap gives the sentinel or cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// violation is what an inference function returns; Check adds op and inputs.
+// violation returns an error of an inference function. Check adds the op and its inputs.
 func violation(sentinel error, constraint, format string, args ...any) error {
 	return &Error{Constraint: constraint, Msg: fmt.Sprintf(format, args...), Err: sentinel}
 }

@@ -99,8 +99,8 @@ var unrolled = []op.Code{op.RNN, op.LSTM, op.GRU, op.CTCLoss, op.Cholesky, op.Tr
 var paired = []op.Code{op.Covariance, op.CorrCoef, op.Histogram, op.SearchSorted, op.FFT, op.RFFT, op.IRFFT, op.FFTShift, op.STFT, op.ISTFT,
 	op.HannWindow, op.HammingWindow, op.BlackmanWindow, op.KaiserWindow, op.Tril, op.Triu, op.Diag, op.Diagonal, op.Trace, op.Outer, op.Kron, op.Cross}
 
-// Whatever operands and attributes come from a file or a peer: New gives a node that Check takes and whose outputs are
-// legal, or an *op.Error; it never panics. Decompositions of what New takes do not fail.
+// For any operands and attributes from a file or a peer, New returns a node that Check accepts and whose outputs are legal,
+// or an *op.Error. It never panics. Nodes that New accepts can be decomposed.
 func FuzzNew(f *testing.F) {
 	f.Add(uint16(op.Conv), []byte{0, 1, 4, 5, 6, 7, 8})
 	f.Add(uint16(op.Slice), []byte{0, 1, 1, 12, 1, 5, 1, 7, 1, 5})

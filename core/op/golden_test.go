@@ -25,7 +25,7 @@ func builtin() []op.Code {
 	return l
 }
 
-// describe is what a user of the op relies on. Doc lines and tolerances may improve without a new version.
+// describe returns the properties of an op that users rely on. Doc lines and tolerances may improve without a new version.
 func describe(r *op.Row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s v%d %v\n", r.Name, r.Version, r.Class)
@@ -61,8 +61,8 @@ func describe(r *op.Row) string {
 	return b.String()
 }
 
-// The table is what other programs and stored plans rely on. A row that changes needs a new version; run with -update to
-// accept new rows and new versions, which refuses a change without one.
+// Other programs and stored plans rely on the table. A row that changes needs a new version. -update accepts new rows and
+// new versions, and refuses a change without a new version.
 func TestTableGolden(t *testing.T) {
 	const path = "testdata/table.golden"
 	data, err := os.ReadFile(path)

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// Parts that inference functions share. The constraint number is that of the calling row.
+// Parts that inference functions share. Constraint numbers refer to the calling row.
 
 // legal checks a shape given as an attribute.
 func legal(constraint string, dims []int) (shape.Shape, error) {

@@ -27,8 +27,8 @@ func (c Class) String() string { return [...]string{"primitive", "composite", "c
 // counts, dtype classes and attribute kinds have been checked already. It is pure.
 type InferFunc func(in []Desc, a Attrs) ([]Desc, error)
 
-// Row is everything that is known of an op as data. Rules (decomposition, reference kernel, gradient, kernels) stand in
-// the packages that own them, keyed by Code.
+// Row is the description of an op as data. Rules (decomposition, reference kernel, gradient, kernels) are in the packages
+// that own them, keyed by Code.
 type Row struct {
 	Name    string
 	Version uint16

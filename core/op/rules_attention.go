@@ -102,7 +102,7 @@ func attendBack(b *Builder, in []Desc, a Attrs) []Desc {
 		b.With(MatMul, []Desc{each(w.p, t), grad}, Flag("transpose_a", true))}
 }
 
-// weights are what attention makes of queries and keys.
+// weights are the attention weights, computed from queries and keys.
 type weights struct {
 	q     Desc    // scaled, [B, H, Hq/H·S, D]
 	p     Desc    // of the values, [B, Hq, S, T]; a query that sees no key has zeros

@@ -227,7 +227,7 @@ func singular(b *Builder, w Desc, m, n int) (u, values, v Desc) {
 	sorted := func(x Desc) Desc {
 		return transposed(b, b.With(Gather, []Desc{transposed(b, x), f[1]}, Int("axis", 1), Int("batch", 1)))
 	}
-	// The columns of q are those of w over their lengths, and orthonormal where a length is 0 too.
+	// The columns of q are the normalised columns of w. They are orthonormal even if columns of w are zero.
 	q, _ := householder(b, sorted(w), m, n)
 	return b.Narrow(q, 2, 0, n), f[0], sorted(v)
 }

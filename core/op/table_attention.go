@@ -12,7 +12,7 @@ func sequence(c Code, name, doc string, tol Tolerance, operands []Operand, attrs
 		Constraints: constraints, Tolerance: tol, Infer: infer}}
 }
 
-// attentionAttrs and attentionConstraints are those of attention and of its gradient.
+// attentionAttrs and attentionConstraints are shared by attention and its gradient.
 var (
 	attentionAttrs = []AttrSpec{defaults(Float("scale", 0), "factor of the scores; 0 stands for 1/sqrt(D)"), defaults(Flag("causal", false), "later keys are not seen"),
 		defaults(Int("past", 0), "number of keys before the first query"), defaults(Int("window", 0), "keys this far away are not seen; 0 for no limit"),

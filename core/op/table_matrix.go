@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// Matrices stand in the last two dimensions, all others are batches.
+// Matrices are the last two dimensions. All others are batch dimensions.
 
 const algebra = "linear algebra"
 

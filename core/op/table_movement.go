@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// movable is what movement without arithmetic takes: the storage types too.
+// movable is the types that movement without arithmetic accepts, storage types included.
 var movable = dtype.Any | dtype.Smalls
 
 var reduceModes = []string{"assign", "add", "mul", "min", "max"}

@@ -12,8 +12,8 @@ const (
 	// Reduces: every element of the result is one function of the elements of a line or block of the one operand, along the
 	// attribute axes (or axis), which go from the shape or with keep_dims become 1.
 	Reduces
-	// Cheap: the time is that of a few passes over the operands and results, so that a result may be better computed again
-	// than kept.
+	// Cheap: the op takes no longer than a few passes over operands and results, so recomputing a result may be better than
+	// keeping it.
 	Cheap
 	// Quantized: operands or results are elements on a scale with a zero point.
 	Quantized

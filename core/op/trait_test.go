@@ -23,8 +23,8 @@ func plainType(o op.Operand) dtype.DType {
 	return o.Types.List()[0]
 }
 
-// plain draws operands of c of the given shapes, and gives its attributes: defaults, but for the type of a result. It is
-// false where the op needs more attributes or does not take such operands.
+// plain returns a node of c with default attributes, except the type of a result, and random operands of the given shapes.
+// It returns false if the op needs more attributes or refuses such operands.
 func plain(r *rand.Rand, c op.Code, shapes []shape.Shape, attrs ...op.Attr) (op.Node, []ref.Tensor, bool) {
 	row := op.Lookup(c)
 	var in []ref.Tensor
@@ -74,7 +74,7 @@ func part(x ref.Tensor, whole, at, block shape.Shape) ref.Tensor {
 	return y
 }
 
-// sameElement reports whether element i of a is element 0 of b, bit for bit but for NaN.
+// sameElement reports whether element i of a equals element 0 of b to the bit, or both are NaN.
 func sameElement(a ref.Tensor, i int, b ref.Tensor) bool {
 	if a.F == nil {
 		return a.I[i] == b.I[0]

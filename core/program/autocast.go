@@ -43,12 +43,12 @@ func codes(list ...op.Code) map[op.Code]bool {
 	return m
 }
 
-// Autocast is p in mixed precision: products of f32 take and give narrow, dtype.BF16 or dtype.F16, ops that PrecisionOf calls wide
-// compute in f32, and the others in the type that their operands have by then. Constants follow what they are combined with, where the
-// op is elementwise or exact. Operands of other types, inputs and outputs of p stay as they are; p itself is not changed.
+// Autocast returns p in mixed precision. The operands and results of f32 products become narrow, dtype.BF16 or dtype.F16. Ops that
+// PrecisionOf calls wide compute in f32, and all others in the type of their operands. In elementwise and exact ops, constants take
+// the type of the other operands. Operands of other types, inputs and outputs keep their types. p is not changed.
 //
-// Constants of the result are those of p, in the types that they are needed in: constant i is constant from[i] of p, cast to its
-// type. supports says which nodes the backend has, as for Rewrite: what it lacks in narrow is computed in f32. nil stands for all.
+// Constant i of the result is constant from[i] of p, cast to its type. supports reports the nodes that the backend has, as for
+// Rewrite: nodes that it lacks in narrow are computed in f32. A nil supports accepts all nodes.
 func (p *Program) Autocast(narrow dtype.DType, supports func(n *op.Node, in []op.Desc) bool) (q *Program, from []int, err error) {
 	a := &autocast{narrow: narrow, supports: supports, descs: map[op.TensorID]op.Desc{}, constant: map[op.TensorID]int{}, fills: map[op.TensorID]*op.Node{},
 		wide: map[op.TensorID]bool{}, other: map[cast]op.TensorID{}}

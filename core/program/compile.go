@@ -6,9 +6,9 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Options are what Compile does beyond what it must.
+// Options select optional passes of Compile.
 type Options struct {
-	// Rewrite puts composite ops of the table, where the target supports them, in the place of what p has written out.
+	// Rewrite replaces composite ops that p has written out by those of the table, if the target supports them.
 	Rewrite bool
 	// Known gives the elements of constant i for Rewrite, little-endian, or nil where they are not known. It may be nil.
 	Known func(i int) []byte
@@ -16,7 +16,7 @@ type Options struct {
 
 // Compiled is a program that a target can execute. It is not changed any more and may be used by several goroutines.
 type Compiled struct {
-	// Program has only nodes that the target supports and that an output depends on. Inputs, constants and outputs are those
+	// Program has only nodes that the target supports and that an output depends on. It has the inputs, constants and outputs
 	// of the program that was compiled.
 	Program *Program
 	// Outputs is type and shape of each output of the program.

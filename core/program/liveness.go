@@ -31,7 +31,7 @@ func (p *Program) Live() *Program {
 	return &q
 }
 
-// Step is what one step of a sequence reads and defines: ids of tensors, or numbers of slots.
+// Step lists the tensors, by id or slot, that a step of a sequence reads and defines.
 type Step[T comparable] struct{ In, Out []T }
 
 // LastUse gives, for each of the steps, what no later step needs: first what it defines and nobody reads, then what it

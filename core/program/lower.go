@@ -9,7 +9,7 @@ import (
 
 // Target says which nodes a lowered program may hold.
 type Target struct {
-	// Name is that of the backend, for errors.
+	// Name is the name of the backend, for errors.
 	Name string
 	// Supports answers for a node with inputs in: nil, or an error that wraps op.ErrUnsupported where the node has to be
 	// decomposed. Any other error is a fault of the node itself. A nil Supports supports every node.

@@ -17,7 +17,7 @@ func primitivesOnly() core.Backend {
 	return ref.New(ref.Claiming(func(c op.Code) bool { return op.Lookup(c).Class == op.Primitive }))
 }
 
-// target is that of the backend's only device.
+// target returns the target of the backend's only device.
 func target(b core.Backend) program.Target {
 	d, err := b.Open(context.Background(), 0)
 	if err != nil {

@@ -11,13 +11,14 @@ import (
 // itself is not changed, and is the result when nothing is found. Inputs, constants and outputs stay as they are; dead nodes
 // go, and so do drop bits.
 //
-// Products and convolutions of what was dequantized from bytes are summed in integers, which is exact, and dequantized then.
-// Their floats are nearer to the true ones than the sums of floats in their place; where these are quantized again, and lie
-// within the tolerance of the middle between two steps, the neighbouring step may be taken. What is only moved between a
-// dequantization and a quantization by the same scale is moved as bytes, with the same result.
+// Products and convolutions of dequantized bytes are summed in integers, which is exact, and then dequantized. Their results
+// are closer to the true ones than sums of floats. If they are quantized again, a result near the middle between two steps may
+// round to the other step. Tensors that are only moved between a dequantization and a quantization by the same scale are moved
+// as bytes, with the same result.
 //
-// A pattern is replaced only where nothing else needs what is computed inside it. known gives the elements of constant i,
-// little-endian, or nil; supports says which new nodes are welcome. Either may be nil: no content, and all nodes.
+// A pattern is replaced only if no other node needs its intermediate results. known returns the elements of constant i,
+// little-endian, or nil; supports reports which new nodes are allowed. A nil known knows no elements. A nil supports allows all
+// nodes.
 func (p *Program) Rewrite(known func(i int) []byte, supports func(n *op.Node, in []op.Desc) bool) *Program {
 	return p.RewriteBy(patterns, known, supports)
 }
@@ -182,7 +183,7 @@ func (r *rewriter) replace(i int, inner []int, build func(b *op.Builder) op.Desc
 	return true
 }
 
-// put replaces the last node of place k. What stands before it there stays, as the new nodes may use it.
+// put replaces the last node of position k. The other nodes of the position stay, as the new nodes may use them.
 func (r *rewriter) put(k int, nodes []op.Node) {
 	for m := range r.nodes[k] {
 		for _, id := range r.nodes[k][m].Inputs {

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// unshaped is what a tensor is a reshaped form of.
+// unshaped returns the tensor that id is a reshape of, or id.
 func (r *rewriter) unshaped(id op.TensorID) op.TensorID {
 	for {
 		n, _, ok := r.made(id, op.Reshape)

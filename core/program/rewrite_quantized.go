@@ -86,8 +86,8 @@ func (r *rewriter) dequantizedSums(b *op.Builder, sums op.Desc, x, w quantity, a
 	return b.With(op.Dequantize, []op.Desc{sums, scale, b.FullInt(dtype.I32, 0, scale.Shape)}, op.Int("axis", axis))
 }
 
-// integerProduct is a product of two quantities, plus a row for a linear. It is summed in integers, of which every sum is
-// exact.
+// integerProduct replaces a product of two dequantized tensors, with a bias for a linear, by one that is summed in integers,
+// where every sum is exact.
 func (r *rewriter) integerProduct(i int) bool {
 	n := r.root(i)
 	a, okA := r.dequantized(n.Inputs[0])

@@ -41,8 +41,8 @@ func (s span) scale(o span) span {
 	return span{math.Min(math.Min(a, b), math.Min(c, d)), math.Max(math.Max(a, b), math.Max(c, d))}
 }
 
-// within bounds the elements of id: of known constants, of integers and bools that were cast, and of what arithmetic,
-// selection and movement make of them. Floats that are given from outside may be anything.
+// within bounds the elements of id. It knows constants, integers and bools that were cast, and results of arithmetic,
+// selection and movement on them. Floats from outside the program are unbounded.
 func (r *rewriter) within(id op.TensorID, depth int) span {
 	d := r.descs[id]
 	if v, ok := r.number(id); ok {

@@ -15,8 +15,8 @@ type Pattern struct {
 	apply func(r *rewriter, i int) bool
 }
 
-// Patterns lists the patterns of Rewrite. At every node they are tried in this order until none applies: what one has put in
-// place may be a part of what the next looks for.
+// Patterns lists the patterns of Rewrite. At every node they are tried in this order until none applies, since the result of
+// one may be a part of another.
 func Patterns() []Pattern { return slices.Clone(patterns) }
 
 var patterns = []Pattern{

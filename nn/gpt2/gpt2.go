@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Config is the size of a model. Small, Medium, Large and XL are those of the paper.
+// Config is the size of a model. Small, Medium, Large and XL are the sizes of the paper.
 type Config struct {
 	Layers, Heads, Size int
 	Vocabulary          int     // tokens
@@ -28,7 +28,7 @@ var (
 	XL     = Config{Layers: 48, Heads: 25, Size: 1600, Vocabulary: 50257, Context: 1024}
 )
 
-// Model is GPT-2. The weights of Tokens are those of the output too.
+// Model is GPT-2. The output layer shares the weights of Tokens.
 type Model struct {
 	Tokens, Positions *nn.Embedding
 	Encoder           *nn.TransformerEncoder

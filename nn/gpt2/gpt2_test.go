@@ -39,7 +39,7 @@ func TestParameters(t *testing.T) {
 	require.Equal(t, trained, all)
 }
 
-// The first loss is that of no knowledge: the logarithm of the vocabulary.
+// The loss before training is close to the logarithm of the vocabulary size.
 func TestFirstLoss(t *testing.T) {
 	d := open(t)
 	m := gpt2.New(d, tiny)
@@ -49,7 +49,7 @@ func TestFirstLoss(t *testing.T) {
 	require.InDelta(t, math.Log(97), loss, 0.05)
 }
 
-// A later token changes no earlier score, and step by step the scores are those of the whole.
+// A later token changes no earlier score, and decoding step by step results in the same scores as all tokens at once.
 func TestCausalAndCache(t *testing.T) {
 	ctx, d := context.Background(), open(t)
 	m := gpt2.New(d, tiny)

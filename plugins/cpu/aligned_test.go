@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Results past the caches whose rows are of whole vectors, and sizes that are not.
+// Results that are written with non-temporal stores, with rows that are a multiple of a vector and rows that are not.
 func TestAlignedPastTheCaches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short is set: this test computes with tensors of 32 MB and more")

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// attentionCase is sizes at which there are several blocks of queries and tiles of keys, and what is particular.
+// attentionCase is an attention node. Its sizes give several blocks of queries and several tiles of keys.
 type attentionCase struct {
 	name                         string
 	heads, shared, queries, keys int
@@ -151,7 +151,7 @@ func checkAttention[T float32 | float64](t *testing.T, c attentionCase, toleranc
 	}
 }
 
-// TestAttentionHoldsNoScores runs lengths whose scores would take 512 MiB within 64 MiB.
+// TestAttentionHoldsNoScores runs, within 64 MiB, lengths whose scores would take 512 MiB.
 func TestAttentionHoldsNoScores(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short is set: this test computes attention of a long sequence")

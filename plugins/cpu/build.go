@@ -18,7 +18,7 @@ type builder struct {
 	nodes  []op.Node
 	descs  map[op.TensorID]op.Desc
 	consts map[op.TensorID]kernel.Array // each with a holder of the builder's
-	made   []kernel.Array               // constants without an id, likewise
+	made   []kernel.Array               // constants without an id, which the plan releases too
 	packed int64                        // bytes that kernels keep of constants
 	last   op.TensorID                  // that fresh gave
 }
@@ -31,14 +31,14 @@ type unit struct {
 	desc   []op.Desc
 	run    kernel.Func
 	place  place
-	placed bool // part of a concatenation whose parts were, or are to be, written by others
+	placed bool // a concatenation into which other units write parts
 }
 
 // foldLimit is the size of a result, in bytes, up to which nodes on constants are computed once; larger ones are when
 // they take no memory of their own.
 const foldLimit = 64 << 20
 
-// build makes a plan of p, whose constants are arrays in order. Nodes that depend on constants alone are computed here.
+// build returns a plan of p. arrays holds the constants in order. Nodes that depend on constants alone are computed here.
 func (q *queue) build(ctx context.Context, p *program.Program, arrays []kernel.Array) (*plan, error) {
 	env := &q.device.env
 	live := p.Live()

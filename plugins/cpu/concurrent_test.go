@@ -13,8 +13,8 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// concurrently runs a program of one input and one output on streams of their own at the same time, and compares the bytes
-// of all results with those of a run alone.
+// concurrently runs a program of one input and one output on several streams at once, and compares the bytes of all results
+// with those of a single run.
 func concurrently(b *bed, id core.ProgramID, in, out op.Desc) {
 	b.t.Helper()
 	run := func(s core.Stream) ([]byte, error) {

@@ -1,12 +1,15 @@
 // Package cpu is the backend that computes with the processor, in Go and Go assembly without cgo, on every platform. Importing it registers it
 // with core under the name "cpu".
 //
-// Options of core.Config: "memory_limit" is the greatest number of bytes that tensors may take, with an optional suffix
-// K, M, G or T (powers of 1024); without it the limit is the memory of the machine or container. "idle_limit", in the
-// same form, bounds the freed memory that is kept for reuse; without it, a quarter of the limit. "threads_per_stream" says how streams that compute at the same time share the threads: "one", the
-// default, gives each of them one thread, "all" gives one of them at a time all threads, loop by loop. A stream that computes
-// alone has all threads in either case, and results are the same. "guard_bands" is for tests: a number of bytes, in the same form, that are put on both sides of each tensor and watched; CheckGuards of a
-// device reports a write into them.
+// Options of core.Config:
+//   - "memory_limit" is the most bytes that tensors may take, with an optional suffix K, M, G or T (powers of 1024). The
+//     default is the memory of the machine or container.
+//   - "idle_limit", in the same form, bounds the freed memory that is kept for reuse. The default is a quarter of the limit.
+//   - "threads_per_stream" says how streams that compute at the same time share the threads. With "one", the default, each
+//     has one thread. With "all", one of them at a time has all threads, loop by loop. A stream that computes alone has all
+//     threads in either case. Results are the same.
+//   - "guard_bands" is for tests: the bytes, in the same form, of a guard on both sides of each tensor. CheckGuards of a
+//     device reports writes into the guards.
 package cpu
 
 import (
@@ -102,9 +105,9 @@ func newDriver(c core.Config) (*driver, error) {
 	return d, nil
 }
 
-// NewForClient is New for a process whose only work is that of a client in another process on the same machine. Where the
-// backend has all processors, a worker that wakes for a short program takes the place of the client that waits for it:
-// such programs run on one thread, with the same results.
+// NewForClient is New for a process that serves a client process on the same machine. If the backend uses all processors, a
+// worker that wakes up for a short program displaces the client that waits for it. Short programs therefore run on one
+// thread. Results are the same.
 func NewForClient(c core.Config) (core.Backend, error) {
 	d, err := newDriver(c)
 	if err != nil {

@@ -59,8 +59,8 @@ func (d *device) Download(dst []byte, _ op.Desc, a kernel.Array) error {
 // Release implements engine.Device.
 func (d *device) Release(a kernel.Array) { a.Buf.Release() }
 
-// Adopt implements engine.Adopter. It takes memory that is aligned to 64 bytes and elements of any type but bool, whose
-// bytes Upload makes 0 or 1.
+// Adopt implements engine.Adopter. It takes memory that is aligned to 64 bytes, for elements of any type but bool: bools
+// need Upload, which normalises their bytes to 0 or 1.
 func (d *device) Adopt(desc op.Desc, data []byte, release func()) (kernel.Array, error) {
 	if desc.DType == dtype.Bool || len(data) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(data)))%mem.Align != 0 {
 		return kernel.Array{}, fmt.Errorf("memory is not aligned to %d bytes, or of type bool: %w", mem.Align, core.ErrUnsupported)
@@ -85,7 +85,7 @@ func (d *device) View(_ op.Desc, a kernel.Array) ([]byte, bool) {
 	return a.Buf.Bytes()[from : from+a.Size()*size], true
 }
 
-// Memory implements engine.Meter. Reserved is that of the whole backend.
+// Memory implements engine.Meter. reserved is the memory of the backend with all its devices.
 func (d *device) Memory() (inUse, reserved int64) {
 	return d.env.Account.InUse(), d.env.Account.Pool().Reserved()
 }

@@ -65,7 +65,7 @@ func TestAdopt(t *testing.T) {
 	require.Equal(t, 3, released)
 }
 
-// TestAdoptClosed asserts that what is still queued or live is given back by Close.
+// TestAdoptClosed asserts that Close releases adopted memory of queued commands and of live tensors.
 func TestAdoptClosed(t *testing.T) {
 	be, b := open(t, core.Config{Options: map[string]string{"memory_limit": "1K"}})
 	defer be.Close()

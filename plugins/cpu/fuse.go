@@ -66,9 +66,9 @@ func (b *builder) fuse() ([]unit, error) {
 
 // fusing is a kernel while it takes nodes in.
 type fusing interface {
-	// Take is that of group.Taker.
+	// Take implements group.Taker.
 	Take(k int) (also []int, ok bool)
-	// unit is the unit of what was taken in. It has no kernel where that is left to the ordinary way.
+	// unit returns the unit of the nodes taken. It has no kernel if these are to be computed by ordinary kernels.
 	unit(x *group.Group) unit
 }
 
@@ -89,7 +89,7 @@ func (b *builder) fusing(g *group.Graph, i int) fusing {
 	return nil
 }
 
-// taker gives the units of a fusing kernel to the builder.
+// taker adds the units of a fusing kernel to the builder.
 type taker struct {
 	fusing
 	keep func(x *group.Group, u unit) bool
@@ -98,7 +98,7 @@ type taker struct {
 // Accept implements group.Taker.
 func (t taker) Accept(x *group.Group) bool { return t.keep(x, t.unit(x)) }
 
-// kernel makes the kernel of a node by itself. Recurrent layers keep what they make of constant weights.
+// kernel returns the kernel of a single node. Recurrent layers keep packed copies of constant weights.
 func (b *builder) kernel(n *op.Node) (kernel.Func, error) {
 	in := b.inputs(n)
 	if (n.Op == op.LSTM || n.Op == op.GRU) && !kernel.IsHalf(in[0].DType) {
@@ -128,7 +128,8 @@ type contractor struct {
 	folded  bool // b is no constant of the program
 }
 
-// contractor begins with node i, a product or convolution. It is nil for what is left to the ordinary way.
+// contractor returns a contractor that begins with node i, a product or convolution. It returns nil for nodes that ordinary
+// kernels compute.
 func (b *builder) contractor(i int) *contractor {
 	n := &b.nodes[i]
 	in := b.inputs(n)
@@ -187,8 +188,7 @@ func (c *contractor) unit(*group.Group) unit {
 	return u
 }
 
-// spread writes a constant whose elements are repeated by its view out once: kernels are fast on elements that lie side by
-// side.
+// spread replaces a constant with a broadcast view by a contiguous copy, on which kernels are faster.
 func (b *builder) spread(id op.TensorID, a kernel.Array) {
 	bytes := a.Size() * a.DType.Size()
 	if !slices.Contains(a.View.Strides, 0) || a.View.IsContiguous() || bytes > foldLimit {
@@ -296,8 +296,8 @@ func (c *contractor) normalise(n *op.Node) bool {
 		return false
 	}
 	b.made = append(b.made, w, bias)
-	// The new bias needs an id, for it is an input of the kernel: that of the normalisation's own bias may have other users,
-	// that of its operand has none left.
+	// The new bias is an input of the kernel and needs an id. The id of the normalisation's operand has no other users left;
+	// that of its bias may have some.
 	c.w, c.b, c.bias, c.folded = &w, &bias, c.desc[0].ID, true
 	return true
 }

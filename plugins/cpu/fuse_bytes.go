@@ -46,7 +46,7 @@ func (a *adder) Take(k int) (also []int, ok bool) {
 	return also, true
 }
 
-// unit is none where something else needs what is between.
+// unit returns no kernel if another node needs an intermediate result.
 func (a *adder) unit(*group.Group) unit {
 	if !a.finish.Quantize {
 		return unit{}

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// finisher is what is made of sums of bytes, while it takes nodes in.
+// finisher collects the nodes of the epilogue of integer sums.
 type finisher struct {
 	*builder
 	desc   []op.Desc
@@ -19,7 +19,7 @@ type finisher struct {
 	floats bool // the sums are dequantized
 }
 
-// summer is a product or convolution of bytes while it takes in what is made of its sums.
+// summer collects the nodes that are fused to a product or convolution of bytes.
 type summer struct {
 	finisher
 	n *op.Node

@@ -13,8 +13,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// TestHalvesFusion runs a product of 16-bit floats with constant weights and what is added and bounded as one step, and by
-// itself.
+// TestHalvesFusion runs a product of 16-bit floats with constant weights, an addition and a clamp, fused and unfused.
 func TestHalvesFusion(t *testing.T) {
 	for _, d := range []dtype.DType{dtype.BF16, dtype.F16} {
 		for _, dims := range [][3]int{{5, 33, 40}, {1, 40, 7}, {30, 64, 70}} {
@@ -69,7 +68,7 @@ func values(b *bed, d op.Desc) []float64 {
 	return v
 }
 
-// BenchmarkHalves is products of 16-bit floats beside those of f32, on one thread.
+// BenchmarkHalves multiplies matrices of 16-bit floats and, for comparison, of f32, on one thread.
 func BenchmarkHalves(b *testing.B) {
 	for _, size := range [][3]int{{512, 512, 512}, {1024, 1024, 1024}, {1, 4096, 4096}, {8, 4096, 4096}, {512, 3072, 768}} {
 		for _, transposed := range []bool{false, true} {

@@ -28,7 +28,7 @@ func open(t testing.TB, c core.Config) (core.Backend, *bed) {
 	return b, openBed(t, b, w)
 }
 
-// watched is a driver of which a test sees the plans.
+// watched is a driver that shows its plans to a test.
 type watched struct {
 	*driver
 	last *plan
@@ -141,7 +141,7 @@ func (b *bed) node(c op.Code, in []op.Desc, attrs ...op.Attr) op.Node {
 	return n
 }
 
-// do submits one node and gives its outputs.
+// do submits one node and returns its outputs.
 func (b *bed) do(c op.Code, in []op.Desc, attrs ...op.Attr) []op.Desc {
 	b.t.Helper()
 	n := b.node(c, in, attrs...)

@@ -56,7 +56,7 @@ func TestIntegerBatch(t *testing.T) {
 		}
 		in := list(put(b, x, batch, m, k), put(b, w, rights, k, n), put(b, xz, m, 1), put(b, wz, n))
 		require.Equal(t, want, get[int32](b, b.do(op.MatMulInteger, in)[0]), "shared %v", shared)
-		// One zero point for each matrix, which the products of bytes leave to those of floats.
+		// One zero point for each matrix. Products of bytes do not have this; it is computed in floats.
 		in[2] = put(b, xz[:batch], batch, 1, 1)
 		for at := range want {
 			i, r, c := at/(m*n), at/n%m, at%n

@@ -28,8 +28,8 @@ func writesAnywhere(g *group.Graph, x *group.Group) bool {
 	return false
 }
 
-// join lets units write their results into the concatenation that they go to. Units are those of the groups that placements
-// mean.
+// join makes units write their results directly into the concatenation that reads them. placements refer to the groups of the
+// units.
 func (b *builder) join(units []unit, placements []group.Placement) []unit {
 	before := map[int][]unit{} // units that make the memory
 	for _, p := range placements {
@@ -45,7 +45,7 @@ func (b *builder) join(units []unit, placements []group.Placement) []unit {
 	return all
 }
 
-// joinUnit changes a concatenation and the units that write into it, and gives the unit that makes the memory.
+// joinUnit changes a concatenation and the units that write into it. It returns the unit that allocates the memory.
 func (b *builder) joinUnit(units []unit, p group.Placement) unit {
 	u := &units[p.Concat]
 	made := op.Desc{ID: b.fresh(), DType: u.desc[0].DType, Shape: u.desc[0].Shape}

@@ -41,8 +41,8 @@ var (
 type step struct {
 	run    kernel.Func
 	node   *op.Node   // for errors
-	all    []*op.Node // what the kernel computes, for profiles
-	placed bool       // of a concatenation whose parts others write
+	all    []*op.Node // the nodes that the kernel computes, for profiles
+	placed bool       // a concatenation into which other steps write parts
 	in     []int
 	out    []int
 	desc   []op.Desc
@@ -50,9 +50,9 @@ type step struct {
 	// inputs is operands that are inputs of the program at their last use: own too where they are donated.
 	inputs uint64
 	free   []int // slots that nobody needs afterwards, donated inputs among them
-	into   int   // the slot of which the result is to be part, -1: none
+	into   int   // the slot that contains the result, or -1
 	part   shape.View
-	prefer int // the operand whose memory the result is to take, -1: any
+	prefer int // the operand whose memory the result takes if it can; -1: any
 }
 
 // frame is the slots of one run, and room for the operands and results of a step. Frames are used again: the constants stay
@@ -154,7 +154,7 @@ func (pl *plan) step(q *queue, env *kernel.Env, f *frame, st *step, owned []bool
 	return nil
 }
 
-// release gives back what steps have filled, and the frame.
+// release releases the arrays of the steps, and the frame.
 func (pl *plan) release(f *frame) {
 	for i := pl.temps; i < len(f.slots); i++ {
 		if f.slots[i].Buf != nil {
@@ -200,7 +200,7 @@ func (l *length) measure(began time.Time) {
 	l.runs = min(l.runs+1, trialRuns)
 }
 
-// schedule fills in what steps may overwrite and what they give back.
+// schedule determines which operands each step may overwrite and which slots it releases.
 func (pl *plan) schedule() {
 	steps := make([]program.Step[int], len(pl.steps))
 	for i := range pl.steps {
@@ -232,8 +232,8 @@ func (pl *plan) schedule() {
 	}
 }
 
-// aliases pairs outputs with inputs of their type, both in order: an output should be made in the memory of its input
-// where that is donated, so that what a loop carries from run to run stays where it is.
+// aliases pairs outputs with inputs of the same type, both in order. If the input of a pair is donated, the output is made in
+// its memory, so that state that a loop carries from run to run keeps its address.
 func (pl *plan) aliases() map[int]int {
 	types := map[int]op.Desc{}
 	for i := range pl.steps {

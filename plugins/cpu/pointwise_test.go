@@ -105,7 +105,7 @@ func TestArgOfShortLines(t *testing.T) {
 	}
 }
 
-// TestLargeNorms compares results that are stored past the caches with those of the same lines in smaller tensors.
+// TestLargeNorms compares results that are written with non-temporal stores with those of the same lines in smaller tensors.
 func TestLargeNorms(t *testing.T) {
 	const rows, length = 2049, 2060
 	bed := newBed(t)
@@ -129,7 +129,7 @@ func TestLargeNorms(t *testing.T) {
 	}
 }
 
-// TestLargeTranspose covers results past the caches whose rows are whole vectors, and others.
+// TestLargeTranspose covers results that are written with non-temporal stores, with rows that are a multiple of a vector and others.
 func TestLargeTranspose(t *testing.T) {
 	for _, d := range [][2]int{{2064, 2128}, {2063, 2130}, {2130, 2064}} {
 		bed := newBed(t)
@@ -146,7 +146,7 @@ func TestLargeTranspose(t *testing.T) {
 	}
 }
 
-// TestLargeHeads exchanges the middle dimensions of results past the caches, with rows that are whole vectors and others.
+// TestLargeHeads exchanges the middle dimensions of large tensors, with rows that are a multiple of a vector and others.
 func TestLargeHeads(t *testing.T) {
 	for _, n := range []int{32, 33} {
 		bed := newBed(t)

@@ -6,8 +6,7 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// describe says for a profile what a step computes: the nodes of its kernel, with what they read and do not make, and what
-// the step leaves.
+// describe returns a step's entry in a profile: the nodes of its kernel, their external operands, and the results.
 func (pl *plan) describe(st *step) core.ProfileStep {
 	p := pl.program
 	types := map[op.TensorID]op.Desc{}

@@ -265,8 +265,8 @@ func TestProgramFaults(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrAttr)
 }
 
-// TestPackedWeightsAreOnTheAccount defines a convolution whose weights may be kept in a form that takes several times their
-// memory.
+// TestPackedWeightsAreOnTheAccount defines a convolution whose packed weights take several times the memory of the weights,
+// and asserts that they are counted.
 func TestPackedWeightsAreOnTheAccount(t *testing.T) {
 	const channels, outputs, side = 32, 48, 28
 	b := newBed(t)

@@ -55,7 +55,7 @@ func (s *sums) tensor(constant bool, d dtype.DType, dims ...int) op.Desc {
 	return t.Desc
 }
 
-// finish makes floats and perhaps bytes of sums, channels of which run along axis.
+// finish dequantizes sums, whose channels are along axis, and may quantize the result.
 func (s *sums) finish(y op.Desc, axis, n int) op.Desc {
 	kind := s.r.IntN(6)
 	if kind == 0 {

@@ -26,7 +26,7 @@ var (
 
 // sharing is how streams that compute at the same time share the threads.
 type sharing struct {
-	// single gives each of them one thread; else one at a time has all, for a loop.
+	// single is set if each of them has one thread; else one of them at a time has all threads, for a loop.
 	single bool
 	active atomic.Int32 // streams that compute, if single
 }
@@ -91,7 +91,7 @@ type target struct {
 	prefer int          // in the memory of this operand if that can be, -1: of any
 }
 
-// invoke runs a kernel; what it panics with becomes its error. to may be nil.
+// invoke runs a kernel and returns a panic as an error. to may be nil.
 func (q *queue) invoke(env *kernel.Env, f kernel.Func, in []kernel.Array, own uint64, desc []op.Desc, out []kernel.Array, to *target) (err error) {
 	q.call.Begin(env, in, own, desc, out)
 	if to != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/reduction"
 )
 
-// rules is the kernels of the backend by op: what it claims, and how it computes it.
+// rules holds the kernels of the backend by op. The backend claims these ops.
 var rules = sync.OnceValue(func() map[op.Code]kernel.Rule {
 	all := map[op.Code]kernel.Rule{}
 	for _, some := range []map[op.Code]kernel.Rule{elementwise.Rules(), movement.Rules(), contraction.Rules(),

@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// Batch is groups that a backend can run as one launch: none needs a result of another, and all have the same body. That is: their
-// nodes in order have the same ops, attributes and types and are connected alike, results of the same nodes leave the group,
+// Batch is groups that a backend can run as one launch: none needs a result of another, and all have the same body. That means: their
+// nodes in order have the same ops, attributes and types and are connected in the same way, results of the same nodes leave the group,
 // and inputs at the same place of Inputs have the same type and the same class. An input of an elementwise node is of the size of
 // the node's result, or one element, or the same number made by a full node, or broadcast between the same two shapes. Sizes
 // differ from group to group, which is what a launch over many parameters needs: a table of addresses and sizes.
@@ -75,7 +75,7 @@ func (g *Graph) Batches(groups []*Group, how Batching) []*Batch {
 	return slices.DeleteFunc(at, func(x *Batch) bool { return x == nil })
 }
 
-// batcher is groups while they are given places: indices of groups, of which those of one batch share one.
+// batcher assigns positions to groups. The groups of a batch share a position.
 type batcher struct {
 	*Graph
 	how     Batching

@@ -216,8 +216,8 @@ type evaluator struct {
 	of map[op.TensorID]string
 }
 
-// node is the expression of the result of n, where the operands are what read gives. Reductions of everything are written alike
-// whatever the shape.
+// node returns the expression of the result of n. read returns the expression of an operand. Full reductions have the same expression
+// for all shapes.
 func (e *evaluator) node(n *op.Node, read func(id op.TensorID) string) string {
 	s := fmt.Sprintf("%v.%d:%v%v(", n.Op, n.Version, n.Outputs[0].DType, n.Attrs)
 	if n.Op == op.Reshape {

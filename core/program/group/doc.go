@@ -28,8 +28,8 @@ const (
 	// Reduction is a reduction with elementwise nodes before it, in the space of its operand, and after it, in that of its
 	// result.
 	Reduction
-	// Norm is one reduction or several over the same axes, of which a result is broadcast back to the space of the operand:
-	// a softmax or normalisation that is written out.
+	// Norm is one or more reductions over the same axes with a result that is broadcast back to the operand's shape: a softmax
+	// or normalisation that is written out.
 	Norm
 	// Product is a matrix product and what is done with its result.
 	Product

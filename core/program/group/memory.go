@@ -2,8 +2,8 @@ package group
 
 import "github.com/goburn/burn/core/op"
 
-// memory is the bytes of computed tensors that live while each place of the program runs. Inputs and constants are the
-// caller's and not counted, nor is what a kernel may reuse in place.
+// memory is the bytes of computed tensors that are live at each position of the program. It does not count inputs and
+// constants, which are the caller's, nor operands whose memory the kernel reuses.
 type memory struct {
 	live  []int64
 	peak  int64                // of the program, node by node
@@ -43,7 +43,7 @@ func (m *memory) add(live []int64, d *decider, id op.TensorID, sign int64) {
 	}
 }
 
-// with is what lives when the nodes of set run as x.
+// with returns the live bytes if the nodes of set run as x.
 func (m *memory) with(d *decider, x *Group, set map[int]bool) []int64 {
 	live := append([]int64(nil), m.live...)
 	each := func(sign int64, inner bool) {

@@ -21,9 +21,9 @@ type Part struct {
 	Writer int        // index of the group that writes it; None where it has to be copied
 }
 
-// Placements finds the concatenations, in groups of their own, of which at least one part can be written by the group that
-// computes it: each part is contiguous, the group has that result alone, and the program does not return it. Each group
-// writes into one concatenation. able says which groups can write anywhere.
+// Placements finds concatenations into which the groups that compute the parts can write directly, at least one of them. A
+// concatenation is a group of its own. Each such part is contiguous, it is the only result of its group, and the program does
+// not return it. Each group writes into one concatenation at most. able reports the groups that can write to any address.
 func (g *Graph) Placements(groups []*Group, able func(x *Group) bool) []Placement {
 	writers := map[op.TensorID]int{}
 	for i, x := range groups {
@@ -43,7 +43,7 @@ func (g *Graph) Placements(groups []*Group, able func(x *Group) bool) []Placemen
 	return all
 }
 
-// place takes the writers that it finds out of the map. First is that of the concatenation itself if there is none.
+// place removes the writers that it finds from the map. If there are none, First is the group of the concatenation itself.
 func (g *Graph) place(groups []*Group, i int, writers map[op.TensorID]int) Placement {
 	p := Placement{Concat: i, First: i}
 	n := &g.Nodes[groups[i].Anchor]

@@ -40,9 +40,9 @@ func (d *decider) reduces(r *rows, k int) bool {
 	return other.full.Equal(r.full) && slices.Equal(other.axes, r.axes)
 }
 
-// reduction makes a group of reduction i, of what is done with its result, and of elementwise nodes before. Where results are
-// broadcast back, it holds further reductions of the same rows, and what is done in the full space. A norm that is refused is
-// offered as a reduction.
+// reduction makes a group of reduction i, the elementwise nodes before it, and the nodes that use its result. If results are
+// broadcast back, the group also has further reductions of the same rows and nodes of the full shape. A norm that is refused
+// is offered again as a reduction.
 func (d *decider) reduction(i int) bool {
 	n := &d.Nodes[i]
 	r := rowsOf(n, d.Desc(n.Inputs[0]))

@@ -2,8 +2,8 @@ package group
 
 import "github.com/goburn/burn/core/op"
 
-// waiting is the bytes of computed tensors that live while groups run at each place. Inputs and constants are the caller's
-// and not counted, nor is what a kernel may reuse in place.
+// waiting is the bytes of computed tensors that are live while groups run at each position. It does not count inputs and
+// constants, which are the caller's, nor operands whose memory the kernel reuses.
 type waiting struct {
 	live   []int64
 	limit  int64

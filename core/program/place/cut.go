@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// cut places the units that are on members x and y anew on these two, by a least cut: exactly, but for limits of memory. A
-// unit that stays with the source of the flow is on x. A tensor that is made on the one side and used on the other is
-// paid once, by an edge to a vertex of its own that all its users hang on.
+// cut reassigns the units on members x and y to these two by a minimum cut. The assignment is optimal, except that memory
+// limits are penalties. A unit on the source's side of the cut is on x. A tensor that is made on one side and used on the
+// other is paid for once: it has a vertex of its own, to which all its users are connected.
 func (p *Problem) cut(assigned []int, x, y int) []int {
 	const source, sink = 0, 1
 	g := &network{}

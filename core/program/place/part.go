@@ -11,7 +11,7 @@ import (
 type Part struct {
 	Member  int
 	Units   []int
-	Program *program.Program // its ids are those of the whole program
+	Program *program.Program // with the tensor ids of the complete program
 	In, Out []op.TensorID    // of Program
 	Consts  []int            // indices of the whole program's constants
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// outside is the maker of what a run is given, and the user of what it returns: the host, at the home member.
+// outside stands for the host, at the home member. It makes the inputs of a run and uses its outputs.
 const outside = -1
 
 // MostMembers is the most members of a Problem.
 const MostMembers = 64
 
-// Problem is the search for the member of each unit with the least sum of times: those of the units on their members, and
-// of transfers, one for each tensor and member that it is brought to.
+// Problem is the search for the assignment of units to members with the least total time. The total is the time of each unit
+// on its member, plus one transfer for each tensor and member that it is copied to.
 //
-// Bytes of memory are those of the constants of all units on a member, and of the operands and results of the largest unit.
+// The memory of a member is the constants of all its units, plus the operands and results of its largest unit.
 type Problem struct {
-	// Time is that of each unit on each member, in seconds; infinite where the member does not claim the unit.
+	// Time is the time of each unit on each member, in seconds. It is infinite if the member does not claim the unit.
 	Time [][]float64
 	// Link is the time in which a tensor goes from one member to another.
 	Link func(from, to int, bytes int64) float64
@@ -86,7 +86,7 @@ type flow struct {
 
 func (p *Problem) members() int { return len(p.Limit) }
 
-// at is the member of a unit, or of what is outside.
+// at returns the member of a unit, or the home member for outside.
 func (p *Problem) at(assigned []int, unit int) int {
 	if unit == outside {
 		return p.Home

@@ -1,5 +1,5 @@
-// Package peak holds loops of nothing but fused multiply-adds on registers: what one core of this processor can compute
-// at most, against which kernels are measured. The level of instructions is that of the cpu backend, BURN_CPU included.
+// Package peak measures the arithmetic peak of one core, with loops of fused multiply-adds on registers. Kernels are
+// measured against it. It uses the same instruction set level as the cpu backend and respects BURN_CPU.
 package peak
 
 import (

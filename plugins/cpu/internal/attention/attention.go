@@ -17,8 +17,8 @@ import (
 type float interface{ float32 | float64 }
 
 const (
-	// tileRows is about how many query rows a block has, tileElements about how many scores a tile, valueBytes the most
-	// of the values that a tile meets: they are multiplied where they stand.
+	// tileRows is the approximate number of query rows of a block, and tileElements that of the scores of a tile. valueBytes
+	// bounds the values of a tile, which are multiplied without packing.
 	tileRows     = 56
 	tileElements = 28 << 10
 	valueBytes   = 96 << 10
@@ -29,7 +29,7 @@ const (
 	packGrain = 16 << 10
 )
 
-// layer is the sizes and settings of a node. The rows of a key head are those of all the query heads that use it.
+// layer is the sizes and settings of a node. The rows of a key head are the rows of all query heads that use it.
 type layer struct {
 	batch, heads, shared, queries, keys, depth, width int
 	rows                                              int // of a key head: heads/shared*queries
@@ -38,7 +38,7 @@ type layer struct {
 	past, window                                      int
 }
 
-// Rules gives the kernel of this package.
+// Rules returns the kernel of this package.
 func Rules() map[op.Code]kernel.Rule {
 	return map[op.Code]kernel.Rule{op.Attention: kernel.Halves(kernel.Rule{Types: dtype.Floats, Prepare: func(n *op.Node, in []op.Desc) kernel.Func {
 		if in[0].DType == dtype.F64 {
@@ -93,7 +93,7 @@ type run[T float] struct {
 	mask    *mask
 	out     []T
 	block   int               // rows of a task
-	tile    int               // keys of a tile, but for the last one
+	tile    int               // keys of each tile except the last
 	packed  []gemm.PackedB[T] // keys by head and tile; nil where they are not worth it
 	skips   bool              // keys that no query of a block sees may be left out
 	low     []T               // a tile's row of -Inf
@@ -157,7 +157,7 @@ func (r *run[T]) pack(c *kernel.Call) {
 	})
 }
 
-// finite reports whether the values are finite numbers: those that are not reach every query, at weight zero too.
+// finite reports whether all values are finite. Values that are not affect every query, even with weight zero.
 func (r *run[T]) finite() bool {
 	for h := range r.batch * r.shared {
 		m := r.v.matrix(h, r.shared, 0)

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
 )
 
-// worker is what one thread computes with.
+// worker is the workspace of one thread.
 type worker[T float] struct {
 	*run[T]
 	q      []T // the queries of a block times the scale, [block, depth]
@@ -60,8 +60,8 @@ func (w *worker[T]) rowsOf(h, from, n int) {
 	}
 }
 
-// whole computes a block with all scores of its rows at hand, which are divided by their sums first: values near the end of
-// the range do not overflow then.
+// whole computes a block from all scores of its rows. It divides them by their sums before it multiplies the values, so that
+// values near the end of the range do not overflow.
 func (w *worker[T]) whole(h, from, n int, out []T) {
 	scores, top := make([]T, n*w.keys), w.top[:n]
 	gemm.Mul(w.pool, &gemm.Args[T]{M: n, N: w.keys, K: w.depth, A: gemm.Row(w.q, w.depth), B: w.k.matrix(h, w.shared, 0).T(), C: scores, LDC: w.keys})
@@ -109,7 +109,7 @@ func (w *worker[T]) load(h, from, n int) {
 	}
 }
 
-// reach is the range of keys that the block has to look at.
+// reach returns the range of keys that the mask lets the block see.
 func (w *worker[T]) reach(from, n int) (first, last int) {
 	if !w.skips {
 		return 0, w.keys
@@ -133,7 +133,7 @@ func (w *worker[T]) part(row, j, n int) (lo, hi int) {
 	return lo, max(lo, hi)
 }
 
-// multiply sets the tile to the products of the queries with n keys from j on, or more, and gives how many.
+// multiply sets the tile to the products of the queries with at least n keys from j on, and returns the number of keys.
 func (w *worker[T]) multiply(h, rows, j, n int) int {
 	args := &gemm.Args[T]{M: rows, N: n, K: w.depth, A: gemm.Row(w.q, w.depth), C: w.scores, LDC: w.tile}
 	if w.packed == nil {
@@ -170,7 +170,8 @@ func (w *worker[T]) weigh(h, from, n, j, keys int, scores []T, ld int) {
 	}
 }
 
-// advance turns the tile into weights for the greatest scores met so far, and brings what was summed before to these.
+// advance converts the scores of the tile to weights relative to the greatest score so far, and rescales the earlier sums
+// accordingly (online softmax).
 func (w *worker[T]) advance(out []T, from, n, j, keys int, begun bool) {
 	for i := range n {
 		lo, hi := w.part(from+i, j, keys)

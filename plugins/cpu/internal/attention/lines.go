@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// float32s gives a slice as float32, if it is and this processor has loops for it.
+// float32s returns x as []float32 if T is float32 and this processor has loops for it.
 func float32s[T float](x []T) ([]float32, bool) {
 	f, ok := any(x).([]float32)
 	return f, ok && vector.Has()
@@ -44,7 +44,7 @@ func sum[T float](x []T) T {
 
 func isFinite[T float](v T) bool { return v-v == 0 }
 
-// shift is what is taken from scores of which the greatest is top: all of them may be -Inf.
+// shift returns the number to subtract from scores whose maximum is top. It is zero if all scores are -Inf.
 func shift[T float](top T) T {
 	if math.IsInf(float64(top), -1) {
 		return 0
@@ -52,7 +52,7 @@ func shift[T float](top T) T {
 	return top
 }
 
-// expSub replaces x by exp(x-m) and gives the sum.
+// expSub replaces x by exp(x-m) and returns the sum.
 func expSub[T float](x []T, m T) T {
 	if x, ok := any(x).([]float32); ok {
 		return T(vecmath.ExpSub(x, x, float32(m)))

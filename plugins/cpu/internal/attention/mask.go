@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// mask says which keys are seen, or what is added to scores: its view has one element for each score.
+// mask is the boolean mask of visible keys, or the bias that is added to scores. Its view has one element for each score.
 type mask struct {
 	kernel.Array
 }

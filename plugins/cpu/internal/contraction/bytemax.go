@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// prepareByteMax makes the kernel of the maxima of windows of bytes by way of those of f32, for which there are fast ones.
-// It is nil where these do not pay.
+// prepareByteMax returns a max-pooling kernel for bytes that converts to f32 and uses the f32 kernel. It returns nil where
+// the conversion costs more than it saves.
 func prepareByteMax(n *op.Node, in []op.Desc) kernel.Func {
 	if d := in[0].DType; d != dtype.U8 && d != dtype.I8 || n.Attrs.Str("reduce") != "max" || len(n.Outputs) != 1 || !vector.Has() {
 		return nil
@@ -59,7 +59,7 @@ func fromBytes(v []float32, x []byte, signed bool) {
 	}
 }
 
-// toBytes is the inverse; a window of padding alone, minus infinity, gives the least.
+// toBytes converts floats back to bytes. Minus infinity, the maximum of a window of padding alone, becomes the least byte.
 func toBytes(d []byte, v []float32, signed bool) {
 	least, most := 0.0, 255.0
 	if signed {

@@ -11,7 +11,7 @@ import (
 const (
 	// byteGrain is the fewest products of bytes that are worth another thread.
 	byteGrain = 1 << 20
-	// sumBytes bounds the sums that wait at a time for what is made of them.
+	// sumBytes bounds the buffer of sums that are not requantized yet.
 	sumBytes = 256 << 10
 )
 

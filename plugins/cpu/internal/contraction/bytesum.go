@@ -6,14 +6,14 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// Grid is what bytes stand for: their difference from Zero times Scale.
+// Grid is the quantization of a tensor of bytes: byte b stands for (b-Zero)*Scale.
 type Grid struct {
 	Scale float32
 	Zero  int32
 }
 
-// AddBytes makes the kernel of one or two tensors of bytes, of the shape of the result, that are dequantized, added, and
-// finished; f quantizes.
+// AddBytes returns a kernel that dequantizes one or two tensors of bytes of the result's shape, adds them, and applies f,
+// which must quantize.
 func AddBytes(grids []Grid, f *Finish) kernel.Func {
 	return func(c *kernel.Call) error {
 		out := c.Alloc(0)

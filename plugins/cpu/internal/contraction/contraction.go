@@ -11,12 +11,12 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// Fusion is what is computed along with a product or convolution.
+// Fusion lists the nodes that the kernel of a product or convolution computes as well.
 type Fusion struct {
 	// Weight is the second operand when it is a constant, which the kernel then keeps in a form of its own. The call
 	// lacks it, so that later inputs move down by one.
 	Weight *kernel.Array
-	// Keep is told how many bytes the kernel keeps of the weight. It may be nil.
+	// Keep is called with the bytes of the packed weight that the kernel keeps. It may be nil.
 	Keep func(bytes int)
 	// Sum adds an input of the shape of the result: the call's last, or the one before Bias.
 	Sum bool
@@ -27,7 +27,7 @@ type Fusion struct {
 	Lo, Hi op.Value
 }
 
-// Rules gives the kernels of this package by op.
+// Rules returns the kernels of this package by op.
 func Rules() map[op.Code]kernel.Rule {
 	rules := map[op.Code]kernel.Rule{}
 	for _, c := range []op.Code{op.MatMul, op.Linear, op.Conv} {
@@ -44,8 +44,8 @@ func Rules() map[op.Code]kernel.Rule {
 	return rules
 }
 
-// Prepare makes the kernel of a matmul, linear or conv, other than a conv of 16-bit floats, with what is fused to it. env is
-// needed when the weight is given, which is not used afterwards.
+// Prepare returns the kernel of a matmul, linear or conv node with the nodes fused to it. Convolutions of 16-bit floats are
+// not supported. env is needed only with a constant weight. The weight is packed here and not read later.
 func Prepare(env *kernel.Env, n *op.Node, in []op.Desc, f Fusion) kernel.Func {
 	switch in[0].DType {
 	case dtype.F64:
@@ -119,14 +119,14 @@ func Sums(n *op.Node, in []op.Desc) bool {
 	return x[1] > groups && w[0] > 2*groups
 }
 
-// keep reports what is kept of the weight.
+// keep calls Keep with the bytes of the packed weight.
 func (f *Fusion) keep(bytes int) {
 	if f.Keep != nil {
 		f.Keep(bytes)
 	}
 }
 
-// begin makes the result: with f.Sum, filled with what is added to.
+// begin allocates the result. With f.Sum, it holds a copy of the addend.
 func (f *Fusion) begin(c *kernel.Call) kernel.Array {
 	if !f.Sum {
 		return c.Alloc(0)

@@ -8,10 +8,11 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// Finish is what is made of sums of integers: s·Scale+Bias, rounded after each step as f32, brought into [Lo, Hi] if Clamp
-// is set, and, if Quantize is, divided by Step, rounded to even, moved by Zero and saturated to [Least, Most].
+// Finish is the epilogue of integer sums. It computes s·Scale+Bias in f32, rounding after each step, and clamps to [Lo, Hi]
+// if Clamp is set. If Quantize is set, it then divides by Step, rounds to even, adds the zero point Zero, and saturates to
+// [Least, Most].
 type Finish struct {
-	Scale, Bias []float32 // one for all or one per channel; no bias is none
+	Scale, Bias []float32 // one element, or one per channel; Bias may be nil
 	Clamp       bool
 	Lo, Hi      float32
 
@@ -20,12 +21,12 @@ type Finish struct {
 	Least, Most float32
 }
 
-// finishBlock is how many elements stay in the first cache between the steps.
+// finishBlock is the number of elements that pass through all steps together, so that they stay in the L1 cache.
 const finishBlock = 1024
 
 var finishRoom = sync.Pool{New: func() any { return new([finishBlock]float32) }}
 
-// outcome is where results go: bytes or floats.
+// outcome is the destination of results: bytes if they are quantized, else floats.
 type outcome struct {
 	bytes  []byte
 	floats []float32
@@ -38,19 +39,19 @@ func (f *Finish) outcome(a kernel.Array) outcome {
 	return outcome{floats: kernel.Flat[float32](a)}
 }
 
-// of is element i of one for all or one each.
-func of(v []float32, i int) float32 {
+// perChannel returns the element for channel i of a slice that has one element for all channels, or one each.
+func perChannel(v []float32, i int) float32 {
 	if len(v) == 1 {
 		return v[0]
 	}
 	return v[i]
 }
 
-// row finishes sums of one channel, the results going to element at and those behind it.
+// row applies the epilogue to sums of one channel and stores the results from element at on.
 func (f *Finish) row(to outcome, at int, sums []int32, channel int) {
-	scale, bias := of(f.Scale, channel), float32(0)
+	scale, bias := perChannel(f.Scale, channel), float32(0)
 	if f.Bias != nil {
-		bias = of(f.Bias, channel)
+		bias = perChannel(f.Bias, channel)
 	}
 	room := finishRoom.Get().(*[finishBlock]float32)
 	defer finishRoom.Put(room)
@@ -107,11 +108,11 @@ func (f *Finish) each(v, by []float32, j int, fast, multiply bool) {
 		vector.Add().Both(v, v, by[j:j+len(v)])
 	case multiply:
 		for i := range v {
-			v[i] *= of(by, j+i)
+			v[i] *= perChannel(by, j+i)
 		}
 	default:
 		for i := range v {
-			v[i] += of(by, j+i)
+			v[i] += perChannel(by, j+i)
 		}
 	}
 }

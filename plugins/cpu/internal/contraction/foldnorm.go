@@ -9,8 +9,8 @@ import (
 )
 
 // FoldNorm prepares the folding of a batch normalisation with parameters p (scale, bias, mean, variance) into the weights
-// w of a convolution and its bias, nil for none. The function it gives makes new weights and a new bias, each with one
-// holder. It gives nil for types that batch normalisation is not computed in without widening.
+// w of a convolution and its bias, which may be nil. The function it returns makes new weights and a new bias, each with a
+// reference count of one. FoldNorm returns nil for types in which batch normalisation is computed only after widening.
 func FoldNorm(env *kernel.Env, epsilon float64, w kernel.Array, bias *kernel.Array, p [4]kernel.Array) func() (kernel.Array, kernel.Array, error) {
 	switch w.DType {
 	case dtype.F32:

@@ -14,14 +14,14 @@ import (
 // sums stay below 2^24. In f64 any number that memory holds is exact.
 const exactTerms = 256
 
-// IntegerFusion is what is computed along with a product or convolution of bytes.
+// IntegerFusion lists the nodes that the kernel of a product or convolution of bytes computes as well.
 type IntegerFusion struct {
 	// Weight is the second operand when it is a constant, one matrix for all in a product, which the kernel then keeps in a
 	// form of its own, and Zero its zero points, nil for none. The call lacks them: later inputs move down.
 	Weight, Zero *kernel.Array
-	// Keep is told how many bytes the kernel keeps of the weight. It may be nil.
+	// Keep is called with the bytes of the packed weight that the kernel keeps. It may be nil.
 	Keep func(bytes int)
-	// Finish is what is made of the sums, nil for nothing.
+	// Finish is the epilogue of the sums. It may be nil.
 	Finish *Finish
 }
 
@@ -31,7 +31,7 @@ type byteOperands struct {
 	xZero, wZero *kernel.Array
 }
 
-// keep reports what is kept of the weight.
+// keep calls Keep with the bytes of the packed weight.
 func (s *IntegerFusion) keep(bytes int) {
 	if s.Keep != nil {
 		s.Keep(bytes)
@@ -79,13 +79,15 @@ func prepareInteger(n *op.Node, in []op.Desc) kernel.Func {
 	return PrepareInteger(nil, n, in, IntegerFusion{})
 }
 
-// PacksInteger reports whether a constant weight of a node is worth keeping: it is one matrix, or that of a convolution.
+// PacksInteger reports whether the kernel of a node keeps a packed copy of a constant weight: it does for one matrix and for
+// the weights of a convolution.
 func PacksInteger(n *op.Node, in []op.Desc) bool {
 	w := in[1].Shape
 	return w.Size() > 0 && (n.Op == op.ConvInteger || w[:len(w)-2].Size() == 1)
 }
 
-// finish makes the results of sums. Those of a convolution run along places, those of a product along channels.
+// finish applies the epilogue. The innermost dimension of sums is the output position in a convolution, the channel in a
+// product.
 func (s *IntegerFusion) finish(c *kernel.Call, n *op.Node, sums []int32) {
 	y := n.Outputs[0].Shape
 	to := s.Finish.outcome(c.Alloc(0))
@@ -109,7 +111,7 @@ func (s *IntegerFusion) finish(c *kernel.Call, n *op.Node, sums []int32) {
 	})
 }
 
-// finishGrain is the fewest sums whose results are worth another thread.
+// finishGrain is the fewest sums for which the epilogue uses another thread.
 const finishGrain = 1 << 14
 
 func integers[T float32 | float64](env *kernel.Env, d dtype.DType, n *op.Node, in []op.Desc, s IntegerFusion) kernel.Func {

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// patchBytes bounds the patches that stand in memory at a time, leastPlaces is how many of them do at least.
+	// patchBytes bounds the memory of the patches that are gathered at a time. At least leastPlaces patches are.
 	patchBytes, leastPlaces = 512 << 10, 256
 	// leastOutputs is the fewest outputs of a group for which patches are worth their copy.
 	leastOutputs = 4

@@ -7,9 +7,9 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// planes is a convolution of bytes with constant weights over one or two spatial dimensions. The input is brought into
-// padded planes of units, each of a few channels, one set for each phase of the strides; what a tap of the kernel sees is
-// such a plane from some place on. Results are computed for whole rows of a plane, of which the ends are dropped.
+// planes is a convolution of bytes with constant weights over one or two spatial dimensions. The input is copied into
+// padded planes of units of a few channels each, one set of planes for each phase of the strides. Each tap of the kernel
+// then reads one contiguous run of such a plane. Sums are computed for full padded rows, and those in the padding are dropped.
 type planes struct {
 	channels, outputs, groups int // channels and outputs of a group
 	in, out, phases           [2]int
@@ -23,7 +23,7 @@ type planes struct {
 	finish                    *Finish
 }
 
-// preparePlanes makes the kernel of such a convolution, nil where it is none.
+// preparePlanes returns the kernel of such a convolution, or nil for other nodes.
 func preparePlanes(env *kernel.Env, n *op.Node, in []op.Desc, s IntegerFusion) kernel.Func {
 	x, w, y, a := in[0].Shape, in[1].Shape, n.Outputs[0].Shape, n.Attrs
 	rank := len(x) - 2

@@ -85,7 +85,7 @@ func fastWindows(n *op.Node, x op.Desc, lo, hi []int) *conv.Plan {
 	p, err := conv.Windows(s[:first].Size(), s[first:], a.Ints("window"), conv.Params{Stride: a.Ints("strides"), PadLo: lo, PadHi: hi,
 		KernelDilation: a.Ints("dilation")})
 	if err != nil {
-		return nil // the general way says what is wrong
+		return nil // the general kernel returns the error
 	}
 	return p
 }

@@ -94,7 +94,7 @@ func (p *product[T]) run(c *kernel.Call) error {
 	return nil
 }
 
-// operands is what a call multiplies: one product of m rows if joined, else batch products of as many.
+// operands are the matrices of a call: one product of all rows if joined is set, else one product per batch element.
 type operands[T gemm.Number] struct {
 	a, b   gemm.Mat[T]
 	m      int

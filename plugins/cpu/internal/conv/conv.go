@@ -17,14 +17,14 @@ type Weights[T gemm.Number] struct {
 	outputs, groups, depth int
 	plain                  []T                 // for the direct way
 	packed                 []*gemm.PackedA[T]  // one for each group
-	turned                 []*gemm.PackedB[T]  // likewise, for plans that exchange the roles
+	turned                 []*gemm.PackedB[T]  // one for each group, for plans that compute the transposed product
 	phases                 []*Weights[T]       // of the phases of a plan
-	flat                   []*gemm.PackedA[T]  // likewise, for phases computed together
+	flat                   []*gemm.PackedA[T]  // by phase, group and block of outputs, for phases computed together
 	tiled                  []*winograd.Weights // one for each group, beside the plain ones
 	single                 bool                // made for one run
 }
 
-// Bytes is the memory that the weights hold, that of plain ones included.
+// Bytes returns the memory that the weights hold, including weights that are kept unpacked.
 func (w *Weights[T]) Bytes() int {
 	var zero T
 	n := len(w.plain)
@@ -55,7 +55,7 @@ func PackWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
 	return packWeights(pool, p, w)
 }
 
-// packWeights is PackWeights for few runs.
+// packWeights is PackWeights without the Winograd transform, which pays only over many runs.
 func packWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
 	perGroup, depth := p.outputs/p.groups, p.depth()
 	ready := &Weights[T]{outputs: p.outputs, groups: p.groups, depth: depth, plain: w[:p.outputs*depth]}
@@ -107,7 +107,7 @@ func AddPlan[T gemm.Number](pool *par.Pool, p *Plan, x, w, out []T, epilogue *ge
 	return AddPacked(pool, p, x, weightsFor(pool, p, w), out, epilogue)
 }
 
-// weightsFor is w in the form for a single run.
+// weightsFor returns w in the form for a single run.
 func weightsFor[T gemm.Number](pool *par.Pool, p *Plan, w []T) *Weights[T] {
 	if (p.batch == 1 && len(p.phases) == 0 && (areDots[T](p) || !p.inPlaces(gemm.PlaceCols[T]()))) || isDirect[T](p) || isLong[T](p) {
 		return &Weights[T]{outputs: p.outputs, groups: p.groups, depth: p.depth(), plain: w, single: true}
@@ -158,7 +158,7 @@ func start[T gemm.Number](pool *par.Pool, p *Plan, x []T, w *Weights[T], out []T
 	return err
 }
 
-// start picks the way; items is the groups of the whole batch.
+// start selects the algorithm and runs it. items is the batch size times the number of groups.
 func (r *run[T]) start(items int) error {
 	p, pool := r.plan, r.pool
 	work := max(p.outputs/p.groups*p.outSize*p.depth(), 1)
@@ -209,7 +209,7 @@ type run[T gemm.Number] struct {
 	itemsLoop, directLoop func(lo, hi int)
 }
 
-// items computes groups lo to hi, counted over the whole batch.
+// items computes items lo to hi. Item i is group i%groups of image i/groups.
 func (r *run[T]) items(lo, hi int) {
 	p := r.plan
 	f := takeFrame[T](p)
@@ -243,7 +243,7 @@ func (r *run[T]) onAllThreads() {
 	giveFrame(f, r.weights.single)
 }
 
-// multiply computes group g of image i, whose input f holds.
+// multiply computes group g of image i. f holds the input.
 func (r *run[T]) multiply(f *frame[T], i, g int) {
 	p := r.plan
 	if isDirect[T](p) {

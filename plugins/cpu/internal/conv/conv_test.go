@@ -99,8 +99,8 @@ func or(s []int, i, def int) int {
 	return s[i]
 }
 
-// naive sums, for each output element, over the whole kernel: no padding is
-// stored, each place is looked up.
+// naive sums over all taps for each output element. It stores no padding: it
+// tests for each tap whether an input element is there.
 func naive[T gemm.Number](x []T, xs []int, w []T, ws []int, p Params, e *gemm.Epilogue[T]) ([]T, []int) {
 	rank, groups := len(xs)-2, max(p.Groups, 1)
 	os := []int{xs[0], ws[0]}

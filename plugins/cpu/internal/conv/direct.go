@@ -14,7 +14,7 @@ func isDirect[T gemm.Number](p *Plan) bool {
 	return p.direct || p.thin && ok && vector.Has() && p.axes[len(p.axes)-1].advance == 1
 }
 
-// directItems computes output channels lo to hi, counted over the whole batch.
+// directItems computes output channels lo to hi. Channel i is channel i%outputs of image i/outputs.
 func (r *run[T]) directItems(lo, hi int) {
 	p := r.plan
 	f := takeFrame[T](p)

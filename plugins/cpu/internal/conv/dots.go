@@ -6,11 +6,11 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
 )
 
-// A long convolution of one image, or of one channel for each group, as the
-// gradient of the weights of a first or a depthwise layer is, has too few
-// columns for a product. Its outputs are products of vectors: with zeros in the
-// gaps between the rows of the kernel, all of a kernel's channel is one vector,
-// and so is what it covers of the input.
+// A long convolution of one image, or with one channel per group, has too few
+// columns for a matrix product. The weight gradients of first and depthwise
+// layers have this form. Each output is a dot product instead: with zeros in
+// the gaps between its rows, a channel of the kernel is one vector, and it
+// meets one contiguous vector of the input.
 
 // areDots reports whether the plan is computed by products of vectors.
 func areDots[T gemm.Number](p *Plan) bool { return p.dots && gemm.Active[T]().Dot != nil }

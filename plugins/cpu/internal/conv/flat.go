@@ -14,10 +14,11 @@ import (
 // computes some columns of all phases of some outputs and puts them to their
 // places in the output while they are in its cache.
 
-// layout is the geometry that the phases of a plan share. Of each phase, base is
-// where its first patch begins in the padded input, offsets are those of the
-// patch, tap by tap and channel by channel within a tap, reach is the greatest,
-// and end is how many columns there are up to its last output.
+// layout is the geometry that the phases of a plan share. For each phase,
+// newLayout also sets base, the start of its first patch in the padded input;
+// offsets, those of the patch's elements, tap by tap and by channel within a
+// tap; reach, the greatest offset; and end, the number of columns up to its
+// last output.
 type layout struct {
 	axes  []axis
 	size  int  // elements of a padded channel
@@ -28,18 +29,18 @@ type layout struct {
 }
 
 const (
-	// flatRows is about how many outputs are computed together.
+	// flatRows is the approximate number of outputs that are computed together.
 	flatRows = 64
-	// flatElements bounds what a task computes before it goes to the output.
+	// flatElements bounds the sums that a task computes before it copies them to the output.
 	flatElements = 32 << 10
-	// leastFlat is the percentage of the columns, in whole tiles of flatTile,
-	// that have to be outputs.
+	// leastFlat is the least percentage of columns that must be outputs. The
+	// columns are rounded up to a multiple of flatTile.
 	leastFlat, flatTile = 80, 32
 )
 
-// worthFlat reports whether phases are better computed together: not where too
-// many columns would be left behind, or where the roles of the operands are
-// better exchanged.
+// worthFlat reports whether computing the phases together is expected to be
+// faster. It is not where too many columns would be discarded, or where the
+// transposed product is better.
 func (p *Plan) worthFlat() bool {
 	if p.flat == nil {
 		return false
@@ -49,7 +50,7 @@ func (p *Plan) worthFlat() bool {
 	return !probe.isTurned() && p.flat.most*100 >= columns*leastFlat
 }
 
-// newLayout is nil for plans whose phases are not products of matrices.
+// newLayout returns nil for plans whose phases are not computed as matrix products.
 func newLayout(p *Plan) *layout {
 	f := &layout{axes: make([]axis, len(p.axes)), size: 1, plain: true}
 	for d := range f.axes {
@@ -118,10 +119,10 @@ func (p *Plan) block(b int) (lo, hi int) {
 	return b * p.flat.rows, min((b+1)*p.flat.rows, p.outputs/p.groups)
 }
 
-// PackView is PackWeights for weights of which the element at an index stands
-// at offset plus the products of index and strides, in the order of the weight
-// shape. It gives nil where they have to be brought together first. What it
-// gives is not for sums.
+// PackView is PackWeights for a strided view: strides are in elements, in the
+// order of the weight shape, and offset is the first element. It returns nil
+// where the weights must be made contiguous first. The result cannot be used
+// with AddPacked.
 func PackView[T gemm.Number](pool *par.Pool, p *Plan, w []T, offset int, strides []int) *Weights[T] {
 	if !isFlat[T](p) {
 		return nil
@@ -144,9 +145,9 @@ func PackView[T gemm.Number](pool *par.Pool, p *Plan, w []T, offset int, strides
 	return &Weights[T]{outputs: p.outputs, groups: p.groups, depth: p.depth(), flat: flat}
 }
 
-// flatWeights prepares the weights, which stand as PackView says, by phase,
-// group and part of the outputs. It gives nil where the elements of a channel's
-// kernel do not stand together.
+// flatWeights packs a strided view of weights (see PackView) by phase, group
+// and block of outputs. It returns nil where the taps of a channel are not
+// contiguous.
 func flatWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T, offset int, strides []int) []*gemm.PackedA[T] {
 	places := []int{0} // of the elements of a kernel
 	for d, a := range p.axes {
@@ -212,7 +213,7 @@ func flatWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T, offset int, stri
 	return all
 }
 
-// weightStrides are those of weights in row-major order.
+// weightStrides returns the strides of weights in row-major order.
 func (p *Plan) weightStrides() []int {
 	strides := make([]int, 2+len(p.axes))
 	n := 1

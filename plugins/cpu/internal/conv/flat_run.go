@@ -8,12 +8,12 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// flatRun is the memory of an execution by one thread, or of what the threads
-// share.
+// flatRun is the workspace of one thread. A run on several threads has one
+// more, whose padded input they share.
 type flatRun[T gemm.Number] struct {
 	padded []T
-	// Of a task: the outputs, the columns, and their sums by phase and output,
-	// in rows of row elements.
+	// The task under way: rows outputs, columns j0 to j1, and their sums by
+	// phase and output, in rows of row elements.
 	rows, j0, j1, row int
 	sums, spare       []T
 }
@@ -36,7 +36,7 @@ func giveFlat[T gemm.Number](s *flatRun[T]) {
 	}
 }
 
-// onOne runs the products of a task on the thread that has it.
+// onOne is a pool of one thread: the products of a task run on the task's thread.
 var onOne = par.New(1)
 
 // runFlat computes all phases of all groups of the batch.
@@ -72,8 +72,8 @@ func (r *run[T]) runFlat() {
 	giveFlat(shared)
 }
 
-// flatCut is how the columns of an item are cut: each task computes cols of
-// one part of the outputs.
+// flatCut is the division of an item into tasks. Each task computes cols
+// columns of one block of outputs.
 type flatCut struct{ cols, tasks int }
 
 func (r *run[T]) cutFlat(one bool) flatCut {
@@ -105,7 +105,7 @@ func (r *run[T]) padFlat(s *flatRun[T], item, lo, hi int) {
 	}
 }
 
-// flatTasks computes tasks lo to hi of an item, whose padded input src holds.
+// flatTasks computes tasks lo to hi of an item. src holds the padded input.
 func (r *run[T]) flatTasks(src, s *flatRun[T], cut flatCut, item, lo, hi int) {
 	p := r.plan
 	outputs := p.outputs / p.groups
@@ -128,7 +128,7 @@ func (r *run[T]) flatTasks(src, s *flatRun[T], cut flatCut, item, lo, hi int) {
 			if n <= 0 {
 				continue
 			}
-			sums := s.of(i, 0)[:s.rows*s.row]
+			sums := s.phaseSums(i, 0)[:s.rows*s.row]
 			if len(ph.offsets) == 0 {
 				clear(sums)
 				e.Apply(sums, s.row, s.rows, n)
@@ -141,51 +141,52 @@ func (r *run[T]) flatTasks(src, s *flatRun[T], cut flatCut, item, lo, hi int) {
 	}
 }
 
-// of is what was computed for an output, of the task's, of phase i.
-func (s *flatRun[T]) of(i, output int) []T { return s.sums[(i*s.rows+output)*s.row:] }
+// phaseSums returns the sums of phase i from one output of the task on.
+func (s *flatRun[T]) phaseSums(i, output int) []T { return s.sums[(i*s.rows+output)*s.row:] }
 
 // interlace puts columns j0 to j1 of all phases to their places in out.
 func (s *flatRun[T]) interlace(p *Plan, out []T) {
 	a := &p.axes[len(p.axes)-1]
 	width, step := p.flat.axes[len(p.axes)-1].padded, a.dilation
-	into, woven := any(out).([]float32)
-	var w weaver
-	if woven = woven && vector.Has() && a.out >= step && step > 1 && step&(step-1) == 0; woven {
+	into, interleaved := any(out).([]float32)
+	var w interleaver
+	if interleaved = interleaved && vector.Has() && a.out >= step && step > 1 && step&(step-1) == 0; interleaved {
 		s.spare = room(s.spare, 2*step*(s.j1-s.j0))
-		w = weaver{any(s.sums).([]float32), any(s.spare).([]float32), s.rows * s.row}
+		w = interleaver{any(s.sums).([]float32), any(s.spare).([]float32), s.rows * s.row}
 	}
 	for i := 0; i < len(p.phases); {
 		p.phases[i].eachLine(p, s.j0, s.j1, func(count, to, toStep, at, n int) {
 			at -= s.j0
 			for o := range s.rows {
-				if woven {
+				if interleaved {
 					r := vector.Rows{Count: count, Cols: min(step*n, a.out-to%a.out), DstStep: toStep, SrcStep: width}
-					w.weave(r, into[o*p.outSize+to:], (i*s.rows+o)*s.row+at, 1, step)
+					w.interleave(r, into[o*p.outSize+to:], (i*s.rows+o)*s.row+at, 1, step)
 					continue
 				}
 				for y := range count {
-					place(out[o*p.outSize+to+y*toStep:], s.of(i, o)[at+y*width:][:n], step)
+					place(out[o*p.outSize+to+y*toStep:], s.phaseSums(i, o)[at+y*width:][:n], step)
 				}
 			}
 		})
-		if woven {
-			i += step // those of a row follow each other
+		if interleaved {
+			i += step // the phases of a row are consecutive
 		} else {
 			i++
 		}
 	}
 }
 
-// weaver puts rows of phases together. sums holds the phases, phase elements
-// apart; spare is for what is put together in part.
-type weaver struct {
+// interleaver merges rows of phases. sums holds the phases, phase elements
+// apart. spare is the workspace for rows that are merged in part.
+type interleaver struct {
 	sums, spare []float32
 	phase       int
 }
 
-// weave puts n phases, of which the first is at place at and each stands skip
-// phases further, to every n-th place of the rows of dst. n is a power of two.
-func (w weaver) weave(r vector.Rows, dst []float32, at, skip, n int) {
+// interleave merges n phases into the rows of dst: phase k fills elements k,
+// k+n, k+2n and so on. The first phase begins at element at of sums, and each
+// further one skip phases later. n is a power of two.
+func (w interleaver) interleave(r vector.Rows, dst []float32, at, skip, n int) {
 	next := at + skip*w.phase
 	if n == 2 {
 		vector.Interleave(r, dst, w.sums[at:], w.sums[next:])
@@ -195,16 +196,17 @@ func (w weaver) weave(r vector.Rows, dst []float32, at, skip, n int) {
 	even, odd := w.spare[:half], w.spare[half:2*half]
 	w.spare = w.spare[2*half:]
 	for range r.Count {
-		w.weave(vector.Rows{Count: 1, Cols: half}, even, at, 2*skip, n/2)
-		w.weave(vector.Rows{Count: 1, Cols: r.Cols / 2}, odd, next, 2*skip, n/2)
+		w.interleave(vector.Rows{Count: 1, Cols: half}, even, at, 2*skip, n/2)
+		w.interleave(vector.Rows{Count: 1, Cols: r.Cols / 2}, odd, next, 2*skip, n/2)
 		vector.Interleave(vector.Rows{Count: 1, Cols: r.Cols}, dst, even, odd)
 		at, next, dst = at+r.SrcStep, next+r.SrcStep, dst[min(r.DstStep, len(dst)):]
 	}
 }
 
-// eachLine calls f for the rows of the outputs that are among columns j0 to j1:
-// for count rows of n outputs, the first of them column at, that go to place to
-// of the output and toStep elements on for each row.
+// eachLine calls f for the rows of outputs within columns j0 to j1. Each call
+// is for count rows of n outputs. The first row starts at column at and is
+// stored from element to of the output on, each further one toStep elements
+// later.
 func (ph *phase) eachLine(p *Plan, j0, j1 int, f func(count, to, toStep, at, n int)) {
 	last := len(p.axes) - 1
 	width, n := p.flat.axes[last].padded, ph.out[last]
@@ -233,7 +235,7 @@ func (ph *phase) eachLine(p *Plan, j0, j1 int, f func(count, to, toStep, at, n i
 	}
 }
 
-// place copies elements to every step-th place.
+// place copies from to every step-th element of to.
 func place[T gemm.Number](to, from []T, step int) {
 	at := 0
 	for _, v := range from {

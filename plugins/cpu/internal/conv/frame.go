@@ -19,9 +19,9 @@ type frame[T gemm.Number] struct {
 	x       []T // the channels
 	padded  []T
 	buffer  []T
-	padding T    // what is to stand around the input and in its holes
-	filled  T    // what stands there
-	stale   bool // what stands there is another plan's
+	padding T    // the value of padding and of the holes of a dilated input
+	filled  T    // the value that the buffer was filled with
+	stale   bool // the buffer was filled for another plan
 
 	parts       int // of a channel, for padLoop
 	padLoop     func(lo, hi int)
@@ -50,7 +50,7 @@ func takeFrame[T gemm.Number](p *Plan) *frame[T] {
 // freeFrames holds frames of plans that are not expected to run again.
 var freeFrames sync.Map // by element type: *sync.Pool
 
-// giveFrame keeps f for the next run of its plan, or of any.
+// giveFrame returns f for the next run of its plan, or of any plan if this one is single.
 func giveFrame[T gemm.Number](f *frame[T], single bool) {
 	f.x, f.padded = nil, nil
 	if !single {
@@ -65,9 +65,8 @@ func giveFrame[T gemm.Number](f *frame[T], single bool) {
 	}
 }
 
-// reserve makes room for the padded channels, of which a plan always has as
-// many. What stands around the input and in its holes is filled in once:
-// nothing else is ever written there.
+// reserve allocates the padded channels, whose number is fixed for a plan. The
+// padding and the holes are filled once per plan, since no run writes them.
 func (f *frame[T]) reserve(channels int) {
 	n := channels * f.plan.paddedSize
 	if cap(f.buffer) < n {
@@ -100,11 +99,11 @@ func (f *frame[T]) padOnAll(pool *par.Pool, channels int) {
 	pool.For(channels*f.parts, padGrain/max(p.paddedSize/f.parts, 1)+1, f.padLoop)
 }
 
-// partsPerThread is into how many parts the padding is cut for each thread.
+// partsPerThread is the number of parts of the padding per thread.
 const partsPerThread = 4
 
-// padParts fills in parts lo to hi of the padded channels, of which each is cut
-// into as many parts of its first axis.
+// padParts fills in parts lo to hi of the padded channels. Each channel has
+// parts parts, cut along its first axis.
 func (f *frame[T]) padParts(lo, hi, parts int) {
 	p := f.plan
 	if parts == 1 {
@@ -193,8 +192,8 @@ func padRow[T gemm.Number](to, from []T, at int, a *axis) {
 	}
 }
 
-// padPlane is padAxes for two axes, of the first of which all elements of from
-// are kept, where there is a loop in assembly for it.
+// padPlane is padAxes for two axes in assembly, for inputs of which all rows
+// are kept. It reports whether there is such a loop.
 func padPlane[T gemm.Number](to, from []T, rows, cols *axis) bool {
 	from32, ok := any(from).([]float32)
 	if !ok || !vector.Has() || cols.dilation != 1 || cols.phases != 0 && cols.phases != 2 {
@@ -219,8 +218,9 @@ func padPlane[T gemm.Number](to, from []T, rows, cols *axis) bool {
 	return true
 }
 
-// samplePlane is padAxes for two axes of which one phase is kept, from a row on
-// that is, where there is a loop in assembly for it.
+// samplePlane is padAxes for two axes in assembly, where one phase of each is
+// kept. from begins at the first row that is kept. It reports whether there is
+// such a loop.
 func samplePlane[T gemm.Number](to, from []T, rows, cols *axis) bool {
 	from32, ok := any(from).([]float32)
 	if !ok || !vector.Has() || cols.dilation != 1 || cols.phases != 1 || cols.stride != 2 {
@@ -300,11 +300,11 @@ func (f *frame[T]) patches(dst []T, width, k0, k1, j0, j1 int) {
 	}
 }
 
-// leastRun is the shortest row of the output whose patches are copied run by
-// run.
+// leastRun is the shortest output row whose patches are copied in runs.
 const leastRun = 4
 
-// collect is patches where those of a row of the output are neighbours.
+// collect is patches for plans in which neighbouring outputs of a row read
+// neighbouring elements.
 func (f *frame[T]) collect(kern *gemm.Kernel[T], dst []T, width int, offsets []int, at *cursor, j0, j1 int) {
 	src, size := f.source(), width*len(offsets)
 	last := len(at.axes) - 1
@@ -344,7 +344,7 @@ func gather4[T gemm.Number](panel, src []T, offsets []int, a, b, c, d int) {
 	}
 }
 
-// cursor walks over the places of the output in order and keeps the offset of
+// cursor iterates over the output positions in order and tracks the offset of
 // the patch in the padded input.
 type cursor struct {
 	axes   []axis
@@ -377,7 +377,7 @@ func (c *cursor) next() {
 	}
 }
 
-// skip moves n places on, not beyond the end of the row.
+// skip advances by n positions, at most to the start of the next row.
 func (c *cursor) skip(n int) {
 	last := len(c.axes) - 1
 	c.at[last] += n - 1

@@ -6,13 +6,13 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
 )
 
-// A long convolution has few places and a large kernel: the gradient of the
-// weights of another one. Its images are that one's input channels, its
-// channels the images, its kernel the gradient of the output. All images are
-// multiplied at once: for each row of the output, rows of the product are the
-// outputs, columns are the places of the row, image by image within a place,
-// and the inner dimension runs over the channels and the kernel. With the
-// images innermost, the right operand is the input where it stands.
+// A long convolution has few output positions and a large kernel. The weight
+// gradient of a convolution has this form: its images are the input channels,
+// its channels are the images, and its kernel is the gradient of the output.
+// One product per output row covers all images. Its rows are the outputs, its
+// columns are the positions of the row, by image within a position, and its
+// inner dimension is channels times taps. Since images are innermost, the
+// right operand is a view of the input and needs no packing.
 
 const (
 	mostLong = 64 // places

@@ -7,11 +7,11 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// A convolution of a dilated input meets holes with most elements of its
-// kernel: with the others for each place, and which ones they are repeats with
-// the dilation. So it is cut into phases, convolutions of the input as it is
-// with every dilation-th element of the kernel, whose outputs lie a dilation
-// apart. (This is the gradient of the input of a convolution with strides.)
+// In a convolution of a dilated input, most taps of the kernel meet holes. The
+// taps that meet elements repeat with the dilation. So the convolution is split
+// into phases: each is a convolution of the undilated input with every
+// dilation-th tap, and its outputs lie a dilation apart. The input gradient of
+// a strided convolution has this form.
 
 // phase is the part of the output at places first, first+dilation ...: a
 // convolution without strides of the input, padded by lo.
@@ -109,7 +109,7 @@ func phaseWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) []*Weights[T] {
 	return all
 }
 
-// within lists the places of a phase's kernel in the whole one.
+// within appends the indices, in the full kernel, of the taps of a phase.
 func (ph *phase) within(kernel, list []int, d, base int) []int {
 	if d == len(kernel) {
 		return append(list, base)
@@ -170,8 +170,8 @@ func (r *run[T]) runPhases() error {
 	return nil
 }
 
-// spread copies a channel of a phase to its places in that of the whole, from
-// axis d on.
+// spread copies a channel of a phase to its elements of the output channel,
+// from axis d on.
 func spread[T gemm.Number](ph *phase, to, from []T, axes []axis, d int) {
 	step, n := ph.dilation[d], ph.axes[d].out
 	if d == len(axes)-1 {

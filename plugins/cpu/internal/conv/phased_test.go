@@ -34,7 +34,7 @@ func TestHolesAreZeros(t *testing.T) {
 	require.Equal(t, make([]float32, 16), out[4:])
 }
 
-// together are convolutions whose phases are computed together.
+// together lists convolutions whose phases are computed together.
 var together = []spec{
 	{"2x2", []int{1, 5, 7, 9}, []int{6, 5, 2, 2}, Params{InputDilation: []int{2, 2}, PadLo: []int{1, 1}, PadHi: []int{1, 1}}},
 	{"4x4, wide", []int{1, 3, 9, 33}, []int{4, 3, 4, 4}, Params{InputDilation: []int{2, 2}, PadLo: []int{3, 3}, PadHi: []int{3, 3}}},
@@ -150,8 +150,8 @@ func TestFinite(t *testing.T) {
 	}
 }
 
-// TestWeightsByStrides prepares weights as a transposed convolution has them:
-// channels first, and the kernel turned round.
+// TestWeightsByStrides packs the weights of a transposed convolution: channels
+// first, and the kernel reversed.
 func TestWeightsByStrides(t *testing.T) {
 	pool := par.New(2)
 	defer pool.Close()

@@ -1,16 +1,16 @@
 // Package conv computes convolutions of any number of spatial dimensions up
 // to six, with groups, strides, asymmetric and negative padding, kernel and
-// input dilation, for all element types, by implicit matrix product: the
-// patches of the input are packed straight into the panels of gemm and never
-// stand in memory as a matrix.
+// input dilation, for all element types, by implicit matrix product: patches
+// of the input are packed directly into the panels of gemm. The matrix of all
+// patches is never in memory.
 //
 // Tensors are contiguous: input [batch, channels, spatial...], weights
 // [outputs, channels/groups, kernel...], output [batch, outputs, spatial...].
 // As everywhere in machine learning the kernel is not flipped.
 //
 // Padding and the holes of a dilated input are zeros that take part in the
-// sum: an infinite or NaN weight over them gives NaN. For given operands the
-// result is the same bits for every thread count.
+// sum: an infinite or NaN weight over them results in NaN. Results are equal
+// to the bit for every thread count.
 package conv
 
 import (
@@ -44,16 +44,16 @@ type axis struct {
 	padded                   int // length of the dilated and padded input
 	step                     int // elements between neighbours in the padded input
 
-	// An axis may be kept parted into phases: elements that are a multiple of
-	// the stride apart stand side by side, so that neighbouring outputs read
-	// neighbouring elements. phases is how many of them are kept, of length
-	// elements each; it is zero where the axis is kept as it is.
+	// An axis may be stored in phases: elements that are a multiple of the
+	// stride apart are contiguous, so that neighbouring outputs read
+	// neighbouring elements. phases is the number of stored phases, of length
+	// elements each. It is zero where the axis is stored in order.
 	phases, length int
 
 	advance int // elements between the patches of neighbouring outputs
 }
 
-// row is the elements that the padded axis takes up, in steps.
+// row returns the length of the padded axis as stored.
 func (a *axis) row() int {
 	if a.phases > 0 {
 		return a.phases * a.length
@@ -61,7 +61,7 @@ func (a *axis) row() int {
 	return a.padded
 }
 
-// at is the place of element i of the padded axis, in steps.
+// at returns the stored position of element i of the padded axis.
 func (a *axis) at(i int) int {
 	if a.phases > 0 {
 		return i%a.stride*a.length + i/a.stride
@@ -69,11 +69,11 @@ func (a *axis) at(i int) int {
 	return i
 }
 
-// maxPhases is the largest stride for which an input is parted.
+// maxPhases is the largest stride for which an axis is stored in phases.
 const maxPhases = 8
 
-// part decides whether an axis is kept in phases: of those that a kernel of
-// one element reads only one is needed, and all of them on the last axis.
+// part decides whether an axis is stored in phases. A kernel of one element
+// reads a single phase. Otherwise only the last axis has phases, all of them.
 func (a *axis) part(last bool) {
 	switch {
 	case a.stride == 1 || a.out < 2:
@@ -103,12 +103,12 @@ type Plan struct {
 	direct                   bool  // one input channel for each group, few outputs
 	thin                     bool  // so few outputs for each group that patches are not worth packing
 	sampled                  bool  // the patches are the padded input
-	turned                   bool  // places are the rows of the product, not its columns
-	placed                   bool  // rows of places are read where they stand
+	turned                   bool  // the product is transposed: output positions are its rows, not its columns
+	placed                   bool  // kernels may read rows of the padded input directly, without packing
 	reach                    int   // the greatest offset
 	dots                     bool  // long, and one image
-	long                     bool  // few places, a large kernel
-	framed                   bool  // a matrix of which neighbouring columns overlap is the input
+	long                     bool  // few output positions, a large kernel
+	framed                   bool  // the input is the matrix of patches, whose neighbouring columns overlap in memory
 
 	tiled *winograd.Plan // nil where tiles do not win
 
@@ -230,7 +230,7 @@ func (a *axis) measure() {
 	}
 }
 
-// choose picks the way of computing.
+// choose selects the algorithm.
 func (p *Plan) choose() {
 	p.plain, p.pointwise, p.sampled = true, true, p.taps == 1
 	for _, a := range p.axes {
@@ -268,10 +268,10 @@ func (p *Plan) choose() {
 	p.placed = len(p.axes) <= 2 && last.advance == 1 && len(p.offsets) > 0 && p.taps > 1 && !p.framed
 }
 
-// inPlaces reports whether rows of places are read where they stand by kernels
-// for which they are best a multiple of unit. Otherwise what stands between
-// the rows is computed too, which is worth it the sooner the fewer outputs pay
-// for packing.
+// inPlaces reports whether kernels read rows of the padded input directly.
+// unit is the number of columns of a kernel. Where rows are no multiple of
+// unit, the kernels also compute the elements between rows, which are
+// discarded. That costs less than packing where there are few outputs.
 func (p *Plan) inPlaces(unit int) bool {
 	if !p.placed || unit == 0 {
 		return false
@@ -281,15 +281,15 @@ func (p *Plan) inPlaces(unit int) bool {
 	return cols%unit == 0 || len(p.axes) == 1 || cols*100 >= step*leastFull || few && cols*4 >= step*3
 }
 
-// leastFull is the percentage of places among the elements of a row from which
-// on the others are computed too; for maxFew outputs it is 75.
+// leastFull is the least percentage of outputs among the elements of a row for
+// which the others are computed and discarded. For up to maxFew outputs it is 75.
 const (
 	leastFull = 90
 	maxFew    = 32
 )
 
-// isTurned reports whether the roles of the operands are exchanged: the places
-// are few and fill vectors badly, the outputs are many and fill them.
+// isTurned reports whether the transposed product is computed: the output
+// positions are few and fill vectors badly, and the outputs are many.
 func (p *Plan) isTurned() bool {
 	const lanes, most, least = 16, 128, 64
 	outputs := p.outputs / p.groups
@@ -297,8 +297,8 @@ func (p *Plan) isTurned() bool {
 	return p.outSize > 0 && p.outSize <= most && outputs >= least && !p.framed && waste(p.outSize, lanes) > waste(outputs, 2*lanes)+4
 }
 
-// maxThin is the most outputs of a group that are computed without packing
-// patches where there are loops in assembly for that.
+// maxThin is the most outputs per group for which patches are not packed, where
+// there are loops in assembly for that.
 const maxThin = 2
 
 // maxDirect is the most outputs of a one-channel group that are computed
@@ -325,7 +325,7 @@ func (p *Plan) OutShape() []int {
 	return shape
 }
 
-// OutShape returns the shape of the output, or what is wrong with the inputs.
+// OutShape returns the shape of the output, or an error for invalid shapes and parameters.
 func OutShape(xShape, wShape []int, params Params) ([]int, error) {
 	p, err := New(xShape, wShape, params)
 	if err != nil {

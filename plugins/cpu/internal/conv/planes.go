@@ -22,7 +22,7 @@ func (p *Plan) layPlanes() *depthwise.Plan {
 	return depthwise.New([2]int{y.in, x.in}, [2]int{y.out, x.out}, y.kernel, y.stride, y.lo, x.lo)
 }
 
-// inPlanes reports whether planes are computed from the input as it stands.
+// inPlanes reports whether planes are computed from the unpadded input.
 func inPlanes[T gemm.Number](p *Plan) bool {
 	_, ok := any([]T(nil)).([]float32)
 	return ok && p.depthwise != nil && p.depthwise.Has()

@@ -7,9 +7,9 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// Windows returns a plan whose patches are the windows of planes planes, each
-// by itself, for MaxWindows and SumWindows, which are in assembly; nil, and no
-// error, where they do not exist.
+// Windows returns a plan whose patches are the windows of each of the given
+// number of planes, for MaxWindows and SumWindows. These are in assembly: where
+// they do not exist, Windows returns nil and no error.
 func Windows(planes int, plane, window []int, params Params) (*Plan, error) {
 	if !vector.Has() || planes == 0 || len(plane) == 0 || len(plane) > MaxRank {
 		return nil, nil

@@ -1,7 +1,7 @@
-// Package cpuid says which vector instructions kernels may use: what the
-// processor has and the operating system saves, less what the environment
-// variable BURN_CPU switches off, so that every level can be tested on one
-// machine.
+// Package cpuid reports the vector instructions that kernels may use: those
+// that the processor and the operating system support, without those that the
+// environment variable BURN_CPU disables. With BURN_CPU, every level can be
+// tested on one machine.
 package cpuid
 
 import (
@@ -83,8 +83,8 @@ func Detected() Features { return detected }
 // Active returns what kernels may use. It is settled when the program starts.
 func Active() Features { return active }
 
-// Err says what is wrong with the environment variable, in which case nothing
-// is switched off; nil if nothing is.
+// Err returns an error if the environment variable is invalid, in which case it
+// disables nothing.
 func Err() error { return envErr }
 
 // String describes the machine as `burn devices` prints it: architecture,
@@ -97,8 +97,8 @@ func String() string {
 	return s
 }
 
-// Restrict applies a setting of Env to a set. With an error the set is
-// returned whole.
+// Restrict applies a setting of Env to a set. With an error it returns the set
+// unchanged.
 func Restrict(f Features, setting string) (Features, error) {
 	setting = strings.ToLower(strings.TrimSpace(setting))
 	off := Features(0)

@@ -1,7 +1,7 @@
 // Package depthwise computes convolutions of planes of float32 with a small
-// square kernel each, in assembly, from the input as it stands: what lies
-// around a plane is zeros that are never stored. The zeros take part in the
-// sum: an infinite or NaN weight over them gives NaN.
+// square kernel each, in assembly. The input is not copied: zeros around a
+// plane are never stored. They take part in the sum, so an infinite or NaN
+// weight over them results in NaN.
 package depthwise
 
 import "unsafe"
@@ -18,15 +18,15 @@ type Plan struct {
 const (
 	// lanes is the columns of a block.
 	lanes = 16
-	// blockMasks is the masks of a block: those of what is read for each
-	// column, or pair of columns, of the kernel, and last that of the results.
+	// blockMasks is the number of masks of a block: one for the elements read
+	// for each column, or pair of columns, of the kernel, and one for the results.
 	blockMasks = 8
 )
 
-// New lays out the convolution of planes of in rows and columns, to the top
-// and left of which there are so many zeros, and below and to the right as
-// many as out rows and columns need. It is nil for kernels and strides without
-// a loop.
+// New returns the plan of a convolution from planes of in rows and columns to
+// planes of out rows and columns. There are top rows and left columns of zeros
+// before each plane, and behind it as many as out needs. New returns nil for
+// kernels and strides without a loop in assembly.
 func New(in, out [2]int, size, stride, top, left int) *Plan {
 	if size != 3 && size != 5 || stride != 1 && stride != 2 || top < 0 || left < 0 || in[0] == 0 || in[1] == 0 || out[0] == 0 || out[1] == 0 {
 		return nil
@@ -50,8 +50,8 @@ func New(in, out [2]int, size, stride, top, left int) *Plan {
 	return p
 }
 
-// within is the mask of those of lanes columns from first on that the input
-// has.
+// within returns the mask of the columns of the input among lanes columns from
+// first on.
 func (p *Plan) within(first int) uint16 {
 	var m uint16
 	for l := range lanes {
@@ -65,8 +65,8 @@ func (p *Plan) within(first int) uint16 {
 // Has reports whether the processor has the loop of the plan.
 func (p *Plan) Has() bool { return loop(p.size, p.stride) != nil }
 
-// call is what the loops are called with. The generator knows its fields by
-// place; distances are in bytes.
+// call is the argument of the loops in assembly, which know its fields by
+// offset. Distances are in bytes.
 type call struct {
 	channels                int
 	dst, src, weights, bias *float32
@@ -80,9 +80,8 @@ type call struct {
 }
 
 // Run computes rows y0 to y1 of consecutive planes, one for each element of
-// bias, which is what their sums begin with; results are brought into [lo,
-// hi]. src and dst are the planes, weights their kernels. The plan must have
-// its loop.
+// bias. It adds the bias and clamps the results to [lo, hi]. src and dst are
+// the planes, weights their kernels.
 func (p *Plan) Run(dst, src, weights, bias []float32, lo, hi float32, y0, y1 int) {
 	n := len(bias)
 	if n == 0 || y0 >= y1 {

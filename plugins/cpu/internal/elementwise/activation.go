@@ -21,7 +21,7 @@ func coefficient(d dtype.DType, f float64) float64 {
 	return f
 }
 
-// activation gives the loop of a composite with coefficients on elements of type dt.
+// activation returns the loop of an activation with coefficients for elements of type dt.
 func activation[T float](c op.Code, dt dtype.DType, a op.Attrs) func(d, x []T) {
 	if f := nativeActivation[T](c, dt, a); f != nil {
 		return f

@@ -41,11 +41,11 @@ func delicate(x, y float64) bool {
 	return math.Abs(y) < 0x1p-12 && math.Abs(x) > 1 && math.Abs(x) < 1<<29
 }
 
-// reduced is x - q·pi/2 for the nearest whole q, and q modulo 4, with pi in three parts.
+// reduced returns x - q·pi/2 for the nearest integer q, and q modulo 4. It subtracts pi in three parts (Cody and Waite).
 func reduced(x float64) (quarter int, rest float64) {
 	const first, second, third = 0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110
 	q := math.RoundToEven(x * (2 / math.Pi))
-	p1, p2 := float64(q*first), float64(q*second) // rounded here: a processor that fuses would subtract what was not
+	p1, p2 := float64(q*first), float64(q*second) // the conversions prevent fused multiply-add, which would not round the products
 	low1, low2 := math.FMA(q, first, -p1), math.FMA(q, second, -p2)
 	s, c1 := twoSum(x-p1, -low1) // x-p1 is exact, as they are close
 	s, c2 := twoSum(s, -p2)

@@ -43,7 +43,7 @@ func (s *scratch) free() {
 	}
 }
 
-// native reports whether the elements of a are what loops take.
+// native reports whether loops take the elements of a without conversion.
 func native(a kernel.Array) bool { return !kernel.IsHalf(a.DType) }
 
 // unary runs a loop over the elements of one operand.
@@ -55,7 +55,7 @@ func unary[T, R any](c *kernel.Call, grain int, loop func(d []R, x []T)) error {
 	return unaryFrom(c, grain, 0, loop)
 }
 
-// unaryFrom runs a loop over the elements of operand k, which lie in row-major order and are what loops take.
+// unaryFrom runs a loop over the elements of operand k, which are native and in row-major order.
 func unaryFrom[T, R any](c *kernel.Call, grain, k int, loop func(d []R, x []T)) error {
 	x := kernel.Flat[T](c.In[k])
 	out := c.Reuse(0, k)
@@ -209,7 +209,7 @@ func binaryAny[T, R any](c *kernel.Call, grain int, loop *pair[T, R]) error {
 	return nil
 }
 
-// needsFill reports whether a single element has to be written out for a loop that takes slices.
+// needsFill reports whether a single element must be repeated into a buffer, since the loop takes only slices.
 func needsFill(l *layout, noVS, noSV bool) bool {
 	one := func(k int) bool { return l.step[k] == 0 }
 	return one(0) && (noSV || one(1)) || one(1) && noVS

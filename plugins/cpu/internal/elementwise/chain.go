@@ -68,7 +68,7 @@ func binaryLink(c op.Code, in []op.Desc) *pair[float32, float32] {
 	return floatPair[float32](c)
 }
 
-// value is what a link reads: a block of numbers or truths, or one of them for all.
+// value is an operand of a link: a block of numbers or booleans, or a single one for all elements.
 type value struct {
 	f      []float32
 	b      []uint8
@@ -77,7 +77,7 @@ type value struct {
 	scalar bool
 }
 
-// numbers gives the numbers of v, those that stand for all written out to room.
+// numbers returns the n numbers of v. A single number is repeated in room.
 func (v *value) numbers(room []float32, n int) []float32 {
 	if v.scalar {
 		return fill(room, v.one, n)
@@ -85,7 +85,7 @@ func (v *value) numbers(room []float32, n int) []float32 {
 	return v.f
 }
 
-// blocks is the memory of a chain on one thread: that of inputs, that of results, room for single elements and for rounding.
+// blocks is the workspace of a chain on one thread: blocks for inputs and results, and for repeated and rounded elements.
 type blocks struct {
 	in     [MaxInputs][block]float32
 	out    [MaxLinks][block]float32
@@ -95,7 +95,7 @@ type blocks struct {
 
 var blockPool = sync.Pool{New: func() any { return new(blocks) }}
 
-// step computes a link from values into d, or, a comparison, into t.
+// step computes a link into d, or a comparison into t.
 type step struct {
 	run     func(s *blocks, d []float32, t []uint8, n int)
 	to      int // block of out
@@ -103,8 +103,8 @@ type step struct {
 	round   dtype.DType // a 16-bit float that results are rounded to, or Invalid
 }
 
-// Chain makes the kernel of links in order, of which the last gives the result; all have its shape. It computes them
-// block by block, so that what is between the links stays in the cache. inputs are those that From means.
+// Chain returns a kernel that computes links in order. The last link is the result, and all have its shape. The kernel works
+// block by block, so that intermediate results stay in the cache. From numbers the operands in inputs.
 func Chain(links []Link, inputs []op.Desc) kernel.Func {
 	steps, dearest := make([]step, len(links)), cheap
 	assign(links, steps)
@@ -168,7 +168,7 @@ func Chain(links []Link, inputs []op.Desc) kernel.Func {
 	}
 }
 
-// keptLayout is the layout of the last call, which is that of the next one as a rule.
+// keptLayout is the layout of the last call. The next call usually has the same.
 type keptLayout struct {
 	layout
 	valid bool
@@ -209,7 +209,7 @@ func chainBools(c *kernel.Call, l *layout, steps []step, in []operand[float32], 
 	return nil
 }
 
-// release gives s back without what it points to.
+// release returns s to the pool without its references.
 func (s *blocks) release() {
 	clear(s.values[:])
 	blockPool.Put(s)
@@ -248,7 +248,8 @@ func (s *blocks) compute(steps []step, d []float32, t []uint8, n int) {
 	}
 }
 
-// assign gives steps blocks: that of an operand which is not needed again, where elements have one size, or another.
+// assign assigns a block of results to each step. It reuses the block of an operand that no later step reads, if the element
+// sizes are equal.
 func assign(links []Link, steps []step) {
 	last := make([]int, len(links))
 	for i, l := range links {

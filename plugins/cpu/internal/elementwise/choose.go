@@ -22,7 +22,7 @@ func whereKernel(d dtype.DType) kernel.Func {
 	return selects[uint64]
 }
 
-// bitwise is a, whose 16-bit floats are to be taken as they are.
+// bitwise returns a with 16-bit floats as integers of their bits.
 func bitwise(a kernel.Array) kernel.Array {
 	if kernel.IsHalf(a.DType) {
 		a.DType = dtype.U16

@@ -2,8 +2,8 @@ package elementwise
 
 import "github.com/goburn/burn/core/op"
 
-// comparison gives the loops of a predicate of two numbers. Greater and its kin are those of less with the operands
-// exchanged, NaN included.
+// comparison returns the loops of a comparison. Greater and greater-or-equal are less and less-or-equal with the operands
+// exchanged, which is correct for NaN too.
 func comparison[T number](c op.Code) *pair[T, uint8] {
 	switch c {
 	case op.Equal:

@@ -1,8 +1,8 @@
-// Package elementwise holds the kernels of ops that compute each element of the result from the elements at the same
-// place of their operands: arithmetic, comparison, selection, conversion, activations, quantization.
+// Package elementwise holds the kernels of ops that compute each element of the result from the corresponding elements of
+// the operands: arithmetic, comparison, selection, conversion, activations, quantization.
 //
-// An op is a loop over contiguous slices, written once with generics and instantiated by type. Operands that do not lie
-// so (strided views, 16-bit floats) are brought into small blocks first; operands of one element are passed as such.
+// An op is a loop over contiguous slices, written once with generics and instantiated by type. Other operands (strided
+// views, 16-bit floats) are first copied to small blocks. Operands of one element are passed as scalars.
 package elementwise
 
 import (
@@ -21,7 +21,7 @@ const (
 	longRow = 64
 )
 
-// layout is how the elements of the result, numbered in row-major order, find those of the operands.
+// layout maps each element of the result, numbered in row-major order, to the elements of the operands.
 type layout struct {
 	n     int
 	flat  bool // element i of operand k is at base[k]+i*step[k]

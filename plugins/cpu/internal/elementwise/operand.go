@@ -33,7 +33,8 @@ func (o *operand[T]) one(i int) T {
 	return v[0]
 }
 
-// load gives the elements of a piece: in place, or in tmp; or a single element that stands for all.
+// load returns the elements of a piece, either a slice of the operand or a copy in tmp. For an operand of one element it
+// returns that element instead.
 func (o *operand[T]) load(p *piece, tmp []T) (v []T, s T, scalar bool) {
 	l, k := p.l, o.k
 	switch {
@@ -53,7 +54,7 @@ func (o *operand[T]) load(p *piece, tmp []T) (v []T, s T, scalar bool) {
 	return v, s, false
 }
 
-// run gives n elements from position pos on, step apart.
+// run returns n elements from position pos on, step apart.
 func (o *operand[T]) run(tmp []T, pos, step, n int) []T {
 	switch {
 	case o.half != nil && step == 1:
@@ -124,7 +125,7 @@ func (r *result[R]) place(p *piece, tmp []R) []R {
 	return tmp[:p.n]
 }
 
-// store takes what was computed at place.
+// store stores the computed elements of a piece.
 func (r *result[R]) store(p *piece, v []R) {
 	switch {
 	case r.half != nil:
@@ -141,5 +142,5 @@ func (r *result[R]) finish() {
 	}
 }
 
-// float32s is s, whose elements are float32 whenever 16-bit floats are at hand.
+// float32s returns s as []float32. T must be float32, as it is for operands of 16-bit floats.
 func float32s[T any](s []T) []float32 { return *(*[]float32)(unsafe.Pointer(&s)) }

@@ -114,8 +114,8 @@ func uniform[T number](x []T) bool {
 	return true
 }
 
-// quantizeBytes does what it can in assembly, where one scale and zero point hold, and returns how many elements it has
-// done.
+// quantizeBytes quantizes elements in assembly, where there is a single scale and zero point. It returns the number of
+// elements that it has quantized, which may be zero.
 func quantizeBytes[T float, Z integer](d, zero []Z, x, scale []T, least, most T) int {
 	xs, ok := any(x).([]float32)
 	if !ok || len(d) < 64 || unsafe.Sizeof(d[0]) > 1 || !uniform(zero) || !uniform(scale) {
@@ -123,7 +123,7 @@ func quantizeBytes[T float, Z integer](d, zero []Z, x, scale []T, least, most T)
 	}
 	switch d := any(d).(type) {
 	case []uint8:
-		if least == most { // what the type holds
+		if least == most { // the range of the type
 			least, most = 0, 255
 		}
 		return vector.Quantize(d, xs, float32(scale[0]), float32(zero[0]), float32(least), float32(most))
@@ -137,7 +137,7 @@ func quantizeBytes[T float, Z integer](d, zero []Z, x, scale []T, least, most T)
 	return 0
 }
 
-// dequantizeBytes likewise.
+// dequantizeBytes is quantizeBytes for dequantization.
 func dequantizeBytes[Z integer, T float](d, scale []T, x, zero []Z) int {
 	ds, ok := any(d).([]float32)
 	if !ok || len(d) < 64 || !uniform(zero) || !uniform(scale) {

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// Rules gives the kernels of this package by op.
+// Rules returns the kernels of this package by op.
 func Rules() map[op.Code]kernel.Rule {
 	rules := map[op.Code]kernel.Rule{}
 	put := func(prepare func(n *op.Node, in []op.Desc) kernel.Func, codes ...op.Code) {
@@ -104,7 +104,7 @@ func prepareUnary(n *op.Node, in []op.Desc) kernel.Func {
 	return unaryOf(n.Op, notBool)
 }
 
-// quick is the unary ops whose elements take no more than memory does.
+// quick lists the unary ops that are bound by memory bandwidth.
 var quick = map[op.Code]bool{op.Neg: true, op.Abs: true, op.Square: true, op.Relu: true, op.Not: true, op.Floor: true, op.Ceil: true,
 	op.Trunc: true, op.Round: true, op.LeakyRelu: true, op.Clamp: true, op.HardSigmoid: true, op.HardSwish: true, op.ThresholdedRelu: true}
 

@@ -99,7 +99,7 @@ func table[R any](values []float32, f func(v float32) R) []R {
 	return t
 }
 
-// whole converts as from a float, or, for integer codes, keeps the low bits.
+// whole converts floats to integers: with ints set it keeps the low bits, else it converts as the op cast does.
 func whole[R integer](values []float32, ints bool) []R {
 	if ints {
 		return table(values, func(v float32) R { return R(int64(v)) })

@@ -39,8 +39,8 @@ func spreadOver(s shape.Shape, v *shape.View) (r spread, ok bool) {
 	return r, true
 }
 
-// spreading runs a binary op whose operand full is as large as the result, and the other one repeated; done is false when
-// the operands do not lie so.
+// spreading runs a binary op in which one operand has the shape of the result and the other is broadcast. It reports whether
+// the operands have such a layout.
 func spreading[T, R any](c *kernel.Call, grain int, loop *pair[T, R], whole int) (done bool) {
 	s, other := c.Desc[0].Shape, &c.In[1-whole]
 	r, ok := spreadOver(s, &other.View)

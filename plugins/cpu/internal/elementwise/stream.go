@@ -8,12 +8,12 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// streamed is the bytes of a result from which it is written past the caches, which would not hold it until it is read,
-// and which would read from memory what is overwritten.
+// streamed is the size in bytes from which a result is written with non-temporal stores. It would be evicted before it is
+// read, and ordinary stores would first read the memory that they overwrite.
 const streamed = 16 << 20
 
-// streams reports whether out, the first output of c, is to be written past the caches. What is computed in place lies
-// in them already.
+// streams reports whether out, the first output of c, is written with non-temporal stores. A result in the memory of an
+// operand is not: that is in the caches already.
 func streams(c *kernel.Call, out kernel.Array) bool {
 	if out.Buf.Size() < streamed || !vector.Has() {
 		return false
@@ -26,19 +26,19 @@ func streams(c *kernel.Call, out kernel.Array) bool {
 	return true
 }
 
-// sheet is room for what is computed before it is written past the caches.
+// sheet is a buffer for results before they are written with non-temporal stores.
 type sheet [1024]uint64
 
 var sheets = sync.Pool{New: func() any { return new(sheet) }}
 
-// source is what a part of a result is computed from: its first element, the bytes that an element of the result takes from it,
-// and another operand, or nil, of the same element size.
+// source describes the operands that a result is computed from, for prefetching: the first element, the bytes that each
+// element of the result reads, and a second operand of the same element size, or nil.
 type source struct {
 	from, other unsafe.Pointer
 	size        int
 }
 
-// source1 is the source of one operand, source2 that of two.
+// source1 returns the source of one operand, source2 of two.
 func source1[T any](x []T) source {
 	var z T
 	return source{from: unsafe.Pointer(unsafe.SliceData(x)), size: int(unsafe.Sizeof(z))}
@@ -50,7 +50,7 @@ func source2[T any](a, b []T) source {
 	return s
 }
 
-// at is where the elements for n bytes of the result from element i on begin: two places, of as many bytes each.
+// at returns two addresses to prefetch n bytes from, for n bytes of the result from element i on.
 func (s *source) at(i, n int) (a, b unsafe.Pointer) {
 	a = unsafe.Add(s.from, i*s.size)
 	if s.other == nil {
@@ -59,8 +59,8 @@ func (s *source) at(i, n int) (a, b unsafe.Pointer) {
 	return a, unsafe.Add(s.other, i*s.size)
 }
 
-// stream computes y part by part: f computes the elements from at on. What the next part is computed from is fetched while one is
-// written.
+// stream computes y in parts: f computes the elements from at on. While a part is written, the operands of the next one are
+// prefetched.
 func stream[R any](y []R, f func(d []R, at int), from source) {
 	s := sheets.Get().(*sheet)
 	room := kernel.Cast[R](kernel.Bytes(s[:]))

@@ -103,7 +103,7 @@ func relu[T number](d, x []T) {
 	}
 }
 
-// transcendental is the elementary functions, computed in float64. For float32 those that vecmath has are faster.
+// transcendental returns the loop of an elementary function, computed in float64. For float32, vecmath has faster ones.
 func transcendental[T float](c op.Code) func(d, x []T) {
 	switch c {
 	case op.Exp:

@@ -38,9 +38,9 @@ type HalfArgs struct {
 // zero: operands that hold one are not for it. It rounds each sum to nearest.
 type pairKernel struct {
 	Kernel[float32] // of pairs
-	// zip packs pairs of up to NR lines that are neighbours in memory, from
-	// rows that are row halves apart, transpose those of up to sixteen lines
-	// that are line halves apart; depth is that of pairs.
+	// zip packs pairs of up to NR adjacent lines from rows that are row 16-bit
+	// elements apart. transpose packs pairs of up to sixteen lines that are
+	// line 16-bit elements apart. depth counts pairs.
 	zip       func(lines, depth int, src *uint16, row int, dst *float32, width int)
 	transpose func(lines, depth int, src *float32, line int, dst *float32, width int)
 	// subnormal reports whether n pairs hold a subnormal number.
@@ -48,12 +48,12 @@ type pairKernel struct {
 }
 
 const (
-	// halfStrip is how many bytes of B a task keeps in a cache of the second
-	// level while rows of A go by.
+	// halfStrip is the size in bytes of the strip of B that a task keeps in the
+	// L2 cache while it reads all rows of A.
 	halfStrip = 512 << 10
-	// halfRows is how many bytes of A are packed at a time.
+	// halfRows is the number of bytes of A that are packed at a time.
 	halfRows = 4 << 20
-	// blockRows is the most rows whose sums are kept for a whole strip.
+	// blockRows is the most rows whose sums are kept for a full strip.
 	blockRows = 64
 )
 
@@ -120,8 +120,8 @@ func mulEmptyHalves(g *HalfArgs) {
 	}
 }
 
-// from returns the epilogue as seen by a product whose element (0, 0) is
-// element (i, j) of this one.
+// from returns the epilogue for the block of the product that begins at
+// element (i, j).
 func (e *Epilogue[T]) from(i, j int) *Epilogue[T] {
 	if e == nil {
 		return nil
@@ -248,8 +248,8 @@ func (r *halfProduct) pass(pool *par.Pool, kern *Kernel[float32], paired bool) b
 	return paired && slices.Contains(r.left, true)
 }
 
-// byBlocks reports whether the inner dimension of B is cut: columns are taken
-// from many rows, of which longer pieces are read at a time.
+// byBlocks reports whether the inner dimension of B is split into blocks, so
+// that packing reads longer pieces of each row.
 func (r *halfProduct) byBlocks() bool {
 	g := r.args
 	return g.PackedB == nil && g.B.ColStride == 1 && r.mc <= blockRows

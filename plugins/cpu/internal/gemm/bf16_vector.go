@@ -15,8 +15,8 @@ type halfLoops struct {
 	masked bool
 }
 
-// halfLevel is what there is for 16-bit floats at a level of instruction sets;
-// each of it may be nil.
+// halfLevel holds the loops for 16-bit floats at one instruction set level. Any
+// of them may be nil.
 type halfLevel struct {
 	name      string
 	pairs     *pairKernel

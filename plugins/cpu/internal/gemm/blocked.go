@@ -19,7 +19,7 @@ type product[T Number] struct {
 	// ic to ic+mc.
 	pc, kc, jc, nc, ic, mc int
 	cut                    cut
-	bPanels                int // panels of B that the packing loop has to fill
+	bPanels                int // panels of B that the packing loop fills
 	last                   bool
 
 	abuf, bbuf []T

@@ -8,10 +8,9 @@ import (
 
 // ByteMat is a view of a matrix of eight-bit integers, less zero points:
 // element (i, j) stands for Data[i*RowStride+j*ColStride] minus its zero
-// point. The bits are those of int8 if Signed is set, else of uint8. Strides
-// are zero or positive. A row of the left operand, a column of the right one,
-// has one zero point: Zero holds none (they are zero), one for all, or one for
-// each.
+// point. Elements are int8 if Signed is set, else uint8. Strides are zero or
+// positive. Zero holds the zero points of the rows of a left operand, or of the
+// columns of a right one: no element (all are zero), one for all, or one each.
 type ByteMat struct {
 	Data                 []byte
 	Signed               bool
@@ -20,8 +19,9 @@ type ByteMat struct {
 }
 
 // ByteArgs is one product C = A·B of bytes, of sizes M x K and K x N, in
-// integers that wrap around. An operand is given packed or as a view: the
-// packed one wins. With Units, K is what the left operand has. C is row-major, row i at C[i*LDC].
+// integers that wrap around. Each operand is packed or a view; a packed operand
+// takes precedence. With Units, the left operand determines K. C is row-major,
+// row i at C[i*LDC].
 type ByteArgs struct {
 	M, N, K          int
 	A, B             ByteMat
@@ -34,16 +34,16 @@ type ByteArgs struct {
 // byteTileFunc is a tile in assembly: strides are counted in units.
 type byteTileFunc func(k int, a, b, c *int32, aCol, bRow, ldc, cols int, accumulate bool, biasRow, biasCol *int32)
 
-// byteKernel multiplies units of 32 bits, which hold group neighbours along
-// the inner dimension: bytes of which those of A are unsigned and those of B
-// signed, or words.
+// byteKernel multiplies units of 32 bits. A unit holds group adjacent elements
+// along the inner dimension: bytes, unsigned in A and signed in B, or 16-bit
+// words.
 type byteKernel struct {
 	Kernel[int32] // of units
 	group         int
 	tile          [maxTileRows]byteTileFunc
-	// gather makes units of sixteen neighbouring lines: of groups groups of
-	// rows of src, row bytes apart. What flip says is 0x80 in each element that
-	// is to change between signed and unsigned, or to be extended as signed.
+	// gather packs units of sixteen adjacent lines, from groups groups of rows
+	// of src that are row bytes apart. flip has 0x80 in each byte that changes
+	// between signed and unsigned, or that is sign-extended.
 	gather func(groups int, src *byte, row int, dst *int32, width int, flip uint32)
 }
 
@@ -150,8 +150,8 @@ func (r *byteProduct) run(pool *par.Pool, args *ByteArgs) {
 	}
 }
 
-// settle finds the kernel, which packed operands dictate, the moves and zero
-// points of the operands, and the depth.
+// settle determines the kernel (that of the packed operands, if any), the
+// offsets and zero points of the operands, and the depth.
 func (r *byteProduct) settle(args *ByteArgs) {
 	kern := activeBytes
 	packedA, packedB := args.PackedA, args.PackedB
@@ -164,7 +164,7 @@ func (r *byteProduct) settle(args *ByteArgs) {
 	if packedA != nil && (packedA.lines != args.M || packedA.k != args.K) || packedB != nil && (packedB.lines != args.N || packedB.k != args.K) {
 		panic("gemm: packed bytes of another size")
 	}
-	// Bytes of A become unsigned and those of B signed: both move by 128.
+	// The kernel reads A as unsigned and B as signed: other bytes are offset by 128.
 	r.flipA, r.flipB = kern.group == 4 && args.A.Signed, kern.group == 4 && !args.B.Signed
 	if packedA != nil {
 		r.zeroA = append(r.zeroA[:0], packedA.zero...)
@@ -183,7 +183,8 @@ func (r *byteProduct) settle(args *ByteArgs) {
 	}
 }
 
-// zeros is the zero points of units that moved by off; one if all are equal.
+// zeros returns the zero points, plus off if the bytes are offset. It returns
+// one element if all are equal.
 func zeros(to, from []int32, moved bool, off int32) []int32 {
 	if !moved {
 		off = 0
@@ -203,7 +204,8 @@ func zeros(to, from []int32, moved bool, off int32) []int32 {
 	return to
 }
 
-// correct takes off zero points of which there are several, in rows lo to hi.
+// correct subtracts the terms of the zero points from rows lo to hi, where rows
+// or columns have different zero points.
 func (r *byteProduct) correct(lo, hi int) {
 	g := r.args
 	for i := lo; i < hi; i++ {

@@ -24,8 +24,8 @@ func eachByteKernel(t *testing.T, f func(t *testing.T)) {
 	}
 }
 
-// byteValue is what element (i, j) of m stands for; zero points are by row,
-// or else by column.
+// byteValue returns element (i, j) of m minus its zero point, which is by row
+// or by column.
 func byteValue(m *ByteMat, i, j int, byRow bool) int32 {
 	b := m.Data[i*m.RowStride+j*m.ColStride]
 	v := int32(b)
@@ -70,7 +70,7 @@ func checkBytes(t *testing.T, pool *par.Pool, g *ByteArgs, name string) {
 		if bits&2 != 0 {
 			packed.PackedB, packed.B = PackBytesB(pool, g.K, g.N, g.B), ByteMat{}
 		}
-		for range 2 { // the second product finds what the first has left
+		for range 2 { // the second product reuses the workspace of the first
 			for i := range g.M {
 				clear(g.C[i*g.LDC:][:g.N])
 			}
@@ -205,7 +205,7 @@ func FuzzMulBytes(f *testing.F) {
 	})
 }
 
-// BenchmarkBytes is the product of square matrices of bytes beside that of
+// BenchmarkBytes multiplies square matrices of bytes and, for comparison, of
 // float32.
 func BenchmarkBytes(b *testing.B) {
 	best := activeBytes

@@ -128,8 +128,8 @@ func (x byteUnits) words(dst []int32, row []byte, width int) {
 	}
 }
 
-// transpose packs units of four neighbours that stand in lines of whole units.
-// It reports false, and has done nothing, where they do not.
+// transpose packs units of four adjacent elements from lines that are a
+// multiple of a unit long. It reports false, and does nothing, for other lines.
 func (x byteUnits) transpose(dst []int32, src []byte, lines, lineStride, units, width int) bool {
 	turn := active32.Load().Transpose
 	if turn == nil || lineStride%4 != 0 && lines > 1 {

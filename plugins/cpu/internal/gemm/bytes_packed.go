@@ -13,7 +13,7 @@ type PackedBytes struct {
 	panel panels[int32]
 	lines int
 	k     int
-	depth int // of k, what is no filling
+	depth int // k without the padding
 }
 
 // PackBytesA packs the m x k matrix a, a left operand; CanMulBytes must hold.

@@ -2,11 +2,10 @@ package gemm
 
 import "github.com/goburn/burn/plugins/cpu/internal/par"
 
-// ByteUnits is a right operand that stands in memory as units of groups of
-// bytes, as ByteGroup counts them: row u of units begins at
-// Units[Starts[u]], its columns side by side. Behind the last column of a row
-// there is room for UnitSlack more units, whatever they are. Bytes without a
-// meaning are zero in the left operand, and where Sums says so in this one.
+// ByteUnits is a right operand that is stored as units of ByteGroup bytes. Row
+// u of units begins at Units[Starts[u]], and its columns are contiguous. The
+// kernel may read UnitSlack units beyond the last column of a row. Padding
+// bytes are zero in the left operand and, where Sums requires it, in this one.
 type ByteUnits struct {
 	Units  []int32
 	Starts []int
@@ -39,9 +38,9 @@ func PackUnits(dst []int32, src []byte, n, rows, stride int, signed bool) {
 	activeBytes.pack(dst, src, n, 1, rows, stride, n, signed, FlipsB(signed))
 }
 
-// PackBytesTaps packs the weights a of m outputs as a left operand whose inner
-// dimension is taps of channels, filled up to whole units each: element
-// (i, c, t) of a is at [i*RowStride+c*taps+t].
+// PackBytesTaps packs the weights a of m outputs as a left operand. Its inner
+// dimension is taps times channels, and the channels of each tap are padded to
+// a multiple of a unit. Element (i, c, t) of a is at [i*RowStride+c*taps+t].
 func PackBytesTaps(pool *par.Pool, m, channels, taps int, a ByteMat) *PackedBytes {
 	kern := activeBytes
 	flip := kern.group == 4 && a.Signed
@@ -66,7 +65,7 @@ func PackBytesTaps(pool *par.Pool, m, channels, taps int, a ByteMat) *PackedByte
 	return p
 }
 
-// units packs columns of B that stand as units and sums them.
+// units packs columns of B from units and computes their sums.
 func (r *byteProduct) units(dst []int32, width, p0, p1, j0, j1 int) {
 	u, depth := r.args.Units, p1-p0
 	for j := j0; j < j1; j += width {

@@ -23,9 +23,8 @@ type cut struct {
 	grain            int // the fewest tasks that are worth another thread
 }
 
-// cut divides a block of C into tasks that suit the caches and, where there
-// is work enough, keep all threads busy to the end. Their bounds are those of
-// tiles.
+// cut divides a block of C into tasks that fit the caches and, if there is
+// enough work, keep all threads busy to the end. Tasks consist of complete tiles.
 func (kern *Kernel[T]) cut(pool *par.Pool, m, n, k int) cut {
 	down, across := ceil(m, kern.MR), ceil(n, kern.NR)
 	leastDown, leastAcross := ceil(down, kern.MC/kern.MR), ceil(across, max(maxStrip/kern.NR, 1))

@@ -3,11 +3,11 @@ package gemm
 import "github.com/goburn/burn/plugins/cpu/internal/par"
 
 const (
-	// directBytes is the largest B that is read where it stands: it and the
-	// rows of A have to stay in the caches without being packed.
+	// directBytes is the largest B that is read without packing. It and the
+	// rows of A must fit in the caches.
 	directBytes = 96 << 10
-	// directTiles is how many tiles of rows read a B of any size where it
-	// stands: packing it would be one more of them.
+	// directTiles is the number of row tiles up to which a B of any size is
+	// read without packing. Packing costs about one more pass over B.
 	directTiles = 1
 )
 
@@ -22,7 +22,7 @@ func isDirect[T Number](g *Args[T], kern *Kernel[T]) bool {
 // can be stopped between calls only.
 const directDepth = 4096
 
-// mulDirect computes the product from operands where they stand.
+// mulDirect computes the product without packing the operands.
 func mulDirect[T Number](pool *par.Pool, g *Args[T], kern *Kernel[T]) {
 	if g.M*g.N*g.K < 2*minNativeWork || pool.Threads() == 1 {
 		g.direct(kern, 0, g.M, 0, g.N)

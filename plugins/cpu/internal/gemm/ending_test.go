@@ -28,7 +28,7 @@ func checkEnding[T Float](t *testing.T, kern *Kernel[T], rng *rand.Rand) {
 		for rows := 1; rows <= kern.MR; rows++ {
 			a := random[T](rng, kern.MR*k)
 			b := random[T](rng, wide*k)
-			a[rows-1] = nan // of a whole row
+			a[rows-1] = nan // spreads to its row of the result
 			offsets := make([]int, k)
 			for p := range offsets {
 				offsets[p] = p * kern.NR

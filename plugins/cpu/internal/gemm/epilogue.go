@@ -1,9 +1,9 @@
 package gemm
 
-// Epilogue is what is done to an element of C once its sum is complete, in
-// this order: BiasRow[i] is added to row i, BiasCol[j] to column j, and with
-// HasClamp the element is brought into [Lo, Hi]; a NaN stays one. A relu is a
-// clamp from zero to infinity. Either bias may be nil.
+// Epilogue is applied to each element of C once its sum is complete. It adds
+// BiasRow[i] to row i, then BiasCol[j] to column j, and then, with HasClamp,
+// clamps to [Lo, Hi]. NaN is not clamped. A relu is a clamp from zero to
+// infinity. Either bias may be nil.
 type Epilogue[T Number] struct {
 	BiasRow, BiasCol []T
 	HasClamp         bool
@@ -63,8 +63,8 @@ func clamp[T Number](row []T, lo, hi T) {
 	}
 }
 
-// Rows returns the epilogue as seen by a product whose row 0 is row i of this
-// one, for callers that cut C by rows.
+// Rows returns the epilogue for the rows from i on, for callers that split C by
+// rows.
 func (e *Epilogue[T]) Rows(i int) *Epilogue[T] {
 	if e == nil || e.BiasRow == nil || i == 0 {
 		return e

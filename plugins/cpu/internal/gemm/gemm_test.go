@@ -145,7 +145,8 @@ func check[T Number](t *testing.T, pool *par.Pool) {
 	}
 }
 
-// checkAll compares every way to give the operands with the naive product.
+// checkAll compares the product with the naive one for every form of operands:
+// views, packed, and packed by a function.
 func checkAll[T Number](t *testing.T, pool *par.Pool, g *Args[T], k int, name string) {
 	t.Helper()
 	want := naive(g, g.A, g.B)

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// Number is what a matrix may hold. Integers wrap around.
+// Number is the element types of matrices. Integers wrap around.
 type Number interface {
 	float32 | float64 | int64 | int32 | int16 | int8 | uint64 | uint32 | uint16 | uint8
 }
@@ -23,10 +23,10 @@ type Kernel[T Number] struct {
 	// of MR) and NC (of NR) are the rows of A and columns of B of one block.
 	KC, MC, NC int
 	// Run computes the MR x NR tile c, whose row i begins at c[i*ldc], as the
-	// sum over p < k of a[p*MR+i]*b[p*NR+j], added to the tile if accumulate is
-	// set and stored in it otherwise. len(a) is k*MR and len(b) is k*NR; the
-	// tile may be followed, and its rows may be separated, by elements that
-	// must be left alone. The order of summation over p depends on k only.
+	// sum over p < k of a[p*MR+i]*b[p*NR+j]. It adds the sum to the tile if
+	// accumulate is set, else stores it. len(a) is k*MR and len(b) is k*NR. Run
+	// writes no element outside the tile, neither between its rows nor after
+	// them. The order of summation over p depends on k only.
 	Run func(k int, a, b, c []T, ldc int, accumulate bool)
 
 	// The rest may be nil, all or in part; then plain Go does the same, and
@@ -35,20 +35,20 @@ type Kernel[T Number] struct {
 	// Tile computes the first rows rows and cols columns of a tile, with the
 	// same bits as Run, from operands that need not be packed: element (i, p)
 	// of A is a[i*aRow+p*aCol] and element (p, j) of B is b[p*bRow+j]. Nothing
-	// else is read or written. k, rows and cols are not zero. To the sums is
-	// done what e says, which may be nil; the first has place (y, x) in e.
+	// else is read or written. k, rows and cols are not zero. Tile applies the
+	// epilogue e, which may be nil; the first element is element (y, x) of e.
 	Tile func(rows, cols, k int, a []T, aRow, aCol int, b []T, bRow int, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int)
 	// Panels computes, from packed operands, rows rows and the columns of
-	// GroupPanels whole panels of B that follow each other, with the same bits
-	// as Run; rows is at most GroupRows. The panels are k*NR elements apart.
+	// GroupPanels consecutive panels of B, with the same bits as Run. rows is at
+	// most GroupRows. The panels are k*NR elements apart.
 	Panels func(rows, k int, a []T, aRow, aCol int, b []T, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int)
 	// Places is Tile for an A that is packed in panels of width rows and a B
-	// whose rows stand anywhere: element (p, j) is src[offsets[p]+j] for the
-	// first half of the NR columns, src[offsets[p]+next+j-NR/2] for the others.
+	// whose rows begin at any offset: element (p, j) is src[offsets[p]+j] in the
+	// first half of the NR columns and src[offsets[p]+next+j-NR/2] in the second.
 	// Offsets are not negative and at most reach.
 	Places func(rows, cols, k int, a []T, width int, src []T, offsets []int, reach, next int, c []T, ldc int, accumulate bool, e *Epilogue[T], y, x int)
-	// Finish does what e says to rows x cols elements of C, of which the first
-	// has place (i, j) in e.
+	// Finish applies e to rows x cols elements of C. The first is element (i, j)
+	// of e.
 	Finish func(rows, cols int, c []T, ldc int, e *Epilogue[T], i, j int)
 	// Dot sets out[i] to the product of x and the len(x) elements of m from
 	// i*row on, summed in an order that depends on len(x) only.

@@ -22,7 +22,7 @@ func levels[T Number](t *testing.T, pool *par.Pool, g *Args[T], name string) {
 	}
 }
 
-// fuzzed makes operands from what a fuzzer says: sizes, a seed, and bits
+// fuzzed makes operands from the input of a fuzzer: sizes, a seed, and bits
 // that choose layouts, epilogue and special values.
 func fuzzed[T Number](m, n, k uint16, seed uint64, ways uint8) *Args[T] {
 	rng := rand.New(rand.NewPCG(seed, 1))

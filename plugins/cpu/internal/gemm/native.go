@@ -2,7 +2,7 @@ package gemm
 
 import "math"
 
-// Float is what kernels in assembly are written for.
+// Float is the types that have kernels in assembly.
 type Float interface{ float32 | float64 }
 
 const (
@@ -22,10 +22,10 @@ type (
 // native makes the functions of a Kernel from those in assembly. The slices
 // are measured here: the assembly trusts its arguments.
 type native[T Float] struct {
-	// tile[r-1] computes r rows; part[r-1] too, of a tile whose columns are
-	// not all there, where masked does not say that the first ones can.
-	// half[r-1], which may be nil, computes the first half of the columns or
-	// fewer.
+	// tile[r-1] computes r rows. part[r-1] computes r rows of a tile with fewer
+	// columns; it is needed unless masked is set, when tile can do that.
+	// half[r-1], which may be nil, computes at most the first half of the
+	// columns.
 	tile   [maxTileRows]tileFunc[T]
 	half   [maxTileRows]tileFunc[T]
 	part   [maxPartRows]tileFunc[T]

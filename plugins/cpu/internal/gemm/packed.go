@@ -25,7 +25,7 @@ type panels[T Number] struct {
 	kernel *Kernel[T]
 	data   []T
 	width  int // lines of a panel
-	padded int // lines, rounded up to whole panels
+	padded int // lines, rounded up to a multiple of a panel
 }
 
 // PackA packs the m x k matrix a for the kernel in use.
@@ -52,7 +52,7 @@ func PackBInto[T Number](pool *par.Pool, data []T, k, n int, b Mat[T]) PackedB[T
 	return PackedB[T]{n, k, packInto(pool, data, kernel, kernel.NR, n, b.ColStride, k, b.RowStride, b.Data)}
 }
 
-// First is the first n columns of b, or all of them where they do not stand together.
+// First returns the first n columns of b, or all of b if these are not contiguous.
 func (b *PackedB[T]) First(n int) PackedB[T] {
 	first := *b
 	if b.k <= b.panel.kernel.KC {

@@ -2,10 +2,10 @@ package gemm
 
 import "github.com/goburn/burn/plugins/cpu/internal/par"
 
-// Placed is a product with a B that stands in Src as rows of overlapping
-// places: C has Rows*Cols columns, and column y*Cols+x of row p of B is
-// Src[Offsets[p]+y*Step+x]. Offsets, of which the greatest is Reach, are not
-// negative.
+// Placed is a product whose right operand B is read from Src by offsets: C has
+// Rows*Cols columns, and column y*Cols+x of row p of B is
+// Src[Offsets[p]+y*Step+x]. A convolution's matrix of patches has this form.
+// Offsets are not negative. The greatest is Reach.
 type Placed[T Number] struct {
 	A                *PackedA[T]
 	Src              []T
@@ -19,9 +19,9 @@ type Placed[T Number] struct {
 	Epilogue   *Epilogue[T] // without BiasCol
 }
 
-// PlaceCols is the columns of which rows of places are best a multiple with the
-// kernel in use, zero if it computes no Placed product. With others what
-// stands between the rows is computed too, if that is less.
+// PlaceCols returns the number of which Cols is best a multiple with the active
+// kernel, or zero if that computes no Placed product. For other Cols, MulPlaced
+// also computes the elements between rows and discards them.
 func PlaceCols[T Number]() int {
 	kern := Active[T]()
 	if kern.Places == nil {
@@ -31,10 +31,10 @@ func PlaceCols[T Number]() int {
 }
 
 const (
-	// placedElements bounds what is read of B before the next rows of A.
+	// placedElements bounds the elements of B that are read before the next rows of A.
 	placedElements = 32 << 10
-	// placedCols is about how many columns of rows with gaps are computed at a
-	// time.
+	// placedCols is the approximate number of columns, gaps included, that are
+	// computed at a time.
 	placedCols = 512
 )
 
@@ -56,8 +56,8 @@ func MulPlaced[T Number](pool *par.Pool, g *Placed[T]) {
 	})
 }
 
-// mulGaps computes rows together with what stands between them, which is left
-// behind when they are copied to C.
+// mulGaps computes rows together with the elements between them into a buffer,
+// and copies the rows to C.
 func (g *Placed[T]) mulGaps(pool *par.Pool, kern *Kernel[T]) {
 	whole := *g
 	whole.Rows, whole.Cols, whole.Step = 1, (g.Rows-1)*g.Step+g.Cols, 0
@@ -91,7 +91,7 @@ func (g *Placed[T]) mulGaps(pool *par.Pool, kern *Kernel[T]) {
 	})
 }
 
-// part computes columns j0 to j1, of which j0 is that of c.
+// part computes columns j0 to j1. c begins at column j0.
 func (g *Placed[T]) part(kern *Kernel[T], j0, j1 int, c []T, ldc int) {
 	mr, nr, m := kern.MR, kern.NR, g.A.m
 	depth := kern.depth(g.A.k)

@@ -12,7 +12,7 @@ func TestPlaces(t *testing.T) {
 	natives(t, kernels64, checkPlaces[float64])
 }
 
-// checkPlaces compares tiles, to the bit, with those of a B that was collected.
+// checkPlaces compares tiles, to the bit, with those of the same B made contiguous.
 func checkPlaces[T Float](t *testing.T, kern *Kernel[T], rng *rand.Rand) {
 	if kern.Places == nil {
 		t.Skip("the processor, or the level set by BURN_CPU, has no such loop in assembly")

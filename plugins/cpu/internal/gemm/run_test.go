@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestRunOfEveryKernel multiplies whole panels with each kernel that this
+// TestRunOfEveryKernel multiplies complete panels with each kernel that this
 // processor can run.
 func TestRunOfEveryKernel(t *testing.T) {
 	checkRuns(t, kernels32)

@@ -5,7 +5,7 @@ import "github.com/goburn/burn/plugins/cpu/internal/par"
 // smallWork is the most multiply-adds for which packing does not pay.
 const smallWork = 2 << 10
 
-// mulSmall computes the product where it stands, on the calling goroutine.
+// mulSmall computes the product without packing, on the calling goroutine.
 func mulSmall[T Number](g *Args[T]) {
 	if kern := Active[T](); kern.Dot != nil && !g.Accumulate && g.A.ColStride == 1 && g.B.RowStride == 1 {
 		for i := range g.M {

@@ -10,9 +10,9 @@ const (
 	// stripPanels is the fewest panels for each thread, where there are
 	// several, for which columns alone are shared evenly enough.
 	stripPanels = 3
-	// maxInPlace is the most rows of B that several tiles of rows read where
-	// they stand, unless their distance is a multiple of aliasing bytes, which
-	// puts all of them in few sets of the cache.
+	// maxInPlace is the most rows of B that several row tiles read without
+	// packing. Rows that are a multiple of aliasing bytes apart are packed, as
+	// they would share few sets of the cache.
 	maxInPlace, aliasing = 96, 2048
 )
 

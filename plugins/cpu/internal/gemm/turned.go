@@ -2,11 +2,11 @@ package gemm
 
 import "github.com/goburn/burn/plugins/cpu/internal/par"
 
-// Turned is a product of which the transpose is wanted: element (i, j) of A·B,
-// of sizes M x K and K x N, goes to C[j*LDC+i]. For few rows, that are no
-// multiple of a vector, it is faster than the product of the transposes. A is
-// given as A or, like the B of a PackFunc with its roles of rows and columns
-// exchanged, as PackA. The rows of the epilogue are those of C.
+// Turned is a product with a transposed result: element (i, j) of A·B, of sizes
+// M x K and K x N, is stored in C[j*LDC+i]. If M is small and no multiple of a
+// vector, it is faster than the product of the transposed operands. A is either
+// a view or packed by PackA, a PackFunc with rows and columns exchanged. The
+// rows of the epilogue are the rows of C.
 type Turned[T Number] struct {
 	M, N, K    int
 	A          Mat[T]
@@ -41,8 +41,8 @@ func MulTurned[T Number](pool *par.Pool, g *Turned[T]) {
 	})
 }
 
-// part computes columns j0 to j1 of the product in sums, whose rows are width
-// elements apart, with room for a block of A in room.
+// part computes columns j0 to j1 of the product into sums, whose rows are width
+// elements apart. room is the workspace for a packed block of A.
 func (g *Turned[T]) part(kern *Kernel[T], j0, j1 int, room, sums []T, width int) {
 	mr, nr, depth := kern.MR, kern.NR, kern.depth(g.K)
 	if g.Accumulate {

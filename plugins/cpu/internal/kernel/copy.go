@@ -34,7 +34,8 @@ type move[T any] struct {
 	far             bool // the result is for no cache
 }
 
-// streamed is the bytes from which copies go past the caches, longLine those of a line from which that pays.
+// streamed is the size in bytes from which copies use non-temporal stores, and longLine the length of a line from which
+// these are faster.
 const (
 	streamed = 16 << 20
 	longLine = 1 << 10

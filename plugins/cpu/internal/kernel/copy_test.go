@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// TestCopyRepeats copies views in which elements and rows stand several times.
+// TestCopyRepeats copies views in which elements and rows are repeated.
 func TestCopyRepeats(t *testing.T) {
 	pool := par.New(2)
 	defer pool.Close()

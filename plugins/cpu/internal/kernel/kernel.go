@@ -1,5 +1,6 @@
-// Package kernel is what the kernels of the cpu backend are written with: arrays (a view of a counted buffer), the call
-// that a kernel works on, and rules, which say for an op what types a kernel exists for and how it is made ready.
+// Package kernel defines the types that the kernels of the cpu backend are written with: arrays (a view of a reference
+// counted buffer), the call that a kernel executes, and rules, which state the types that an op has kernels for and prepare
+// them.
 package kernel
 
 import (
@@ -20,14 +21,14 @@ type Array struct {
 	View  shape.View
 }
 
-// Data is the whole buffer of a as elements of type T, whose size must divide the buffer's; positions of the view count
-// from its start.
+// Data returns the buffer of a as elements of type T, whose size must divide the buffer's. Offsets of the view count from
+// its start.
 func Data[T any](a Array) []T {
 	var z T
 	return unsafe.Slice((*T)(a.Buf.Pointer()), a.Buf.Size()/int(unsafe.Sizeof(z)))
 }
 
-// Flat is the elements of an array whose view is contiguous.
+// Flat returns the elements of an array whose view is contiguous.
 func Flat[T any](a Array) []T {
 	n := a.View.Shape.Size()
 	if n == 0 {
@@ -44,7 +45,7 @@ func (a Array) Whole() bool {
 	return a.View.Offset == 0 && a.Buf.Size() == a.Size()*a.DType.Size() && a.View.IsContiguous()
 }
 
-// Env is what kernels compute with: threads and memory.
+// Env is the threads and the memory that kernels use.
 type Env struct {
 	Pool    *par.Pool
 	Account *mem.Account
@@ -58,8 +59,8 @@ type Func func(c *Call) error
 type Rule struct {
 	// Types of the first operand, or of the result of an op without operands.
 	Types dtype.Set
-	// Prepare reads attributes, types and shapes and gives the kernel for nodes that have exactly these. The kernel may
-	// be called any number of times, also by several goroutines at once.
+	// Prepare returns the kernel for nodes with exactly these attributes, types and shapes. The kernel may be called any
+	// number of times, also concurrently.
 	Prepare func(n *op.Node, in []op.Desc) Func
 }
 
@@ -72,7 +73,7 @@ type Call struct {
 	Out  []Array
 	// Into, if it has a buffer, is where Alloc and Reuse make output 0, which is of its shape.
 	Into Array
-	// Prefer is the operand whose memory Reuse takes for output 0 if it can, -1 for none.
+	// Prefer is the operand whose memory Reuse tries first for output 0, or -1.
 	Prefer int
 
 	temps []*mem.Buffer
@@ -84,7 +85,7 @@ func (c *Call) Begin(env *Env, in []Array, own uint64, desc []op.Desc, out []Arr
 	clear(out)
 }
 
-// End gives temporary memory back and, when the kernel failed, its outputs too.
+// End releases temporary memory and, if the kernel failed, its outputs.
 func (c *Call) End(failed bool) {
 	for i, b := range c.temps {
 		b.Release()
@@ -101,12 +102,12 @@ func (c *Call) End(failed bool) {
 	}
 }
 
-// NoMemory is the value of the panic that ends a kernel whose memory could not be had.
+// NoMemory is the panic value that ends a kernel whose memory could not be allocated.
 type NoMemory struct{ Err error }
 
 func (n NoMemory) Error() string { return n.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (n NoMemory) Unwrap() error { return n.Err }
 
 func (c *Call) buffer(size int) *mem.Buffer {
@@ -138,8 +139,9 @@ func (c *Call) contiguous(s shape.Shape) shape.View {
 	return shape.Contiguous(s)
 }
 
-// Reuse makes output i the first of the inputs from that is owned, held by nobody else, whole, of the output's shape and
-// of its element size; else a new array. It is for kernels that read an element before they write it.
+// Reuse makes output i of the memory of the first of the inputs from that is owned, has no other holder, covers its buffer,
+// and has the output's shape and element size. If there is none, it allocates. It is for kernels that read each element
+// before they write it.
 func (c *Call) Reuse(i int, from ...int) Array {
 	d := c.Desc[i]
 	if i == 0 && c.Into.Buf != nil {
@@ -158,7 +160,7 @@ func (c *Call) Reuse(i int, from ...int) Array {
 	return c.Alloc(i)
 }
 
-// reusable reports whether the memory of input k may become that of d.
+// reusable reports whether d may use the memory of input k.
 func (c *Call) reusable(k int, d op.Desc) bool {
 	a := c.In[k]
 	return c.Own>>k&1 != 0 && a.Buf.Sole() && a.DType.Size() == d.DType.Size() && a.View.Shape.Equal(d.Shape) && a.Whole() && c.once(k)

@@ -32,7 +32,7 @@ func LinesOf(s shape.Shape, axes ...int) *Lines {
 	return l
 }
 
-// Input gives the lines of a, line i at [i*N, (i+1)*N): a itself where it lies so, else a copy.
+// Input returns the lines of a, line i at [i*N, (i+1)*N). It copies a if its lines are not stored so.
 func Input[T any](c *Call, l *Lines, a Array) []T {
 	if l.moved {
 		a.View = a.View.Permute(l.axes)
@@ -40,8 +40,8 @@ func Input[T any](c *Call, l *Lines, a Array) []T {
 	return Flat[T](c.Contiguous(a))
 }
 
-// Output gives room for the lines of output i, which has the shape that was cut, and what to call when they are
-// computed. With reuse, it may be the memory of that input; -1 for none. An input whose lines were copied is not reused.
+// Output returns memory for the lines of output i, which has the shape that was cut, and a function to call when they are
+// computed. The memory may be that of input reuse; -1 allows none. An input whose lines were copied is not reused.
 func Output[T any](c *Call, l *Lines, i, reuse int) ([]T, func()) {
 	if !l.moved {
 		if reuse >= 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Scalar is the element of type d that an attribute stands for, converted as cast does, as the low bits of a word.
+// Scalar converts an attribute to an element of type d, as cast does, and returns it in the low bits of a word.
 func Scalar(d dtype.DType, v op.Value) uint64 {
 	bits, isInt := v.Bits()
 	i, f := int64(bits), v.Float()
@@ -81,5 +81,5 @@ func StickyUint(u uint64) float64 {
 	return float64(u)
 }
 
-// FromBits is the element of type T whose bits are the low ones of bits.
+// FromBits returns the element of type T with the low bits of bits.
 func FromBits[T any](bits uint64) T { return *(*T)(unsafe.Pointer(&bits)) }

@@ -19,8 +19,7 @@ const hugeFrom = 4 << 20
 // Align is the alignment of every buffer in bytes.
 const Align = 64
 
-// Pool hands out buffers and keeps those that come back for the next of the same size class. It is safe for concurrent
-// use.
+// Pool allocates buffers and keeps released ones for the next request of the same size class. It is safe for concurrent use.
 type Pool struct {
 	limit   int64 // bytes that buffers, idle ones included, may take
 	maxIdle int64
@@ -99,11 +98,11 @@ type Buffer struct {
 	refs    atomic.Int32
 	class   int
 	account *Account
-	foreign func() // gives memory that is not the pool's back to its owner
+	foreign func() // releases memory that is not the pool's to its owner
 }
 
-// New gives a buffer of size bytes with one holder. Its contents are undefined. It returns core.ErrOutOfMemory, and
-// changes nothing, when the limit does not allow it.
+// New returns a buffer of size bytes with one holder. Its contents are undefined. It returns core.ErrOutOfMemory, and
+// changes nothing, if the limit does not allow it.
 func (a *Account) New(size int) (*Buffer, error) {
 	class, room := classOf(size)
 	if class < 0 {
@@ -158,13 +157,13 @@ func (a *Account) Adopt(data []byte, release func()) (*Buffer, error) {
 	return b, nil
 }
 
-// trim gives all idle buffers up. The caller holds mu.
+// trim frees all idle buffers. The caller holds mu.
 func (p *Pool) trim() {
 	clear(p.byClass[:])
 	p.idle = 0
 }
 
-// Trim gives all idle buffers back to the system.
+// Trim returns all idle buffers to the system.
 func (p *Pool) Trim() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -193,7 +192,7 @@ func aligned(n int) []byte {
 	return raw[skip : skip+n : skip+n]
 }
 
-// Retain adds a holder and gives b.
+// Retain adds a holder and returns b.
 func (b *Buffer) Retain() *Buffer {
 	b.refs.Add(1)
 	return b
@@ -240,7 +239,7 @@ const (
 	maxShift     = 46
 )
 
-// classOf gives the class of a size and the bytes that buffers of the class have, or -1 for sizes beyond any machine.
+// classOf returns the size class of a size and the bytes of its buffers. The class is -1 for sizes beyond any machine.
 func classOf(size int) (class, room int) {
 	if size <= smallClasses*Align {
 		n := max(1, (size+Align-1)/Align)

@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// desk is what kernels of a test run with.
+// desk is the environment of kernels under test.
 type desk struct {
 	*testing.T
 	env kernel.Env
@@ -35,7 +35,7 @@ func arrayOf[T dtype.Native](d *desk, dims []int, v ...T) kernel.Array {
 	return a
 }
 
-// write runs cache_write along axis on operands of which own are given up.
+// write runs cache_write along axis. own is the mask of operands that the call gives up.
 func (d *desk) write(axis int, own uint64, in ...kernel.Array) (kernel.Array, error) {
 	var descs []op.Desc
 	for _, a := range in {
@@ -70,7 +70,7 @@ func TestCacheWrite(t *testing.T) {
 	require.NoError(t, err)
 	require.Same(t, cache.Buf, y.Buf, "written in place")
 	require.Equal(t, []float32{-5, -6, -7, -8, 5, 6, 7, 8}, kernel.Flat[float32](y))
-	cache.Buf.Release() // as the executor does with what was given up
+	cache.Buf.Release() // as the executor does with an operand that was given up
 	y2, err := d.write(1, 1, y, arrayOf[int64](d, nil, 1), update)
 	require.NoError(t, err)
 	require.Same(t, y.Buf, y2.Buf)

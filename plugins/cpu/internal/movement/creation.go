@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// types is what an op takes; ops without operands make every type that their inference allows.
+// types returns the types that an op accepts. Ops without operands make every type that inference allows.
 func types(c op.Code) dtype.Set {
 	switch c {
 	case op.Full:

@@ -42,7 +42,8 @@ func layout(x, idx shape.Shape, axis, batch int) plan {
 	return plan{x[:batch].Size(), x[batch:axis].Size(), x[axis], x[axis+1:].Size(), idx[batch:].Size()}
 }
 
-// streamed is the bytes of a result from which it is written past the caches, longRow those of a row from which that pays.
+// streamed is the size in bytes from which a result is written with non-temporal stores, and longRow the size of a row from
+// which these are faster.
 const (
 	streamed = 16 << 20
 	longRow  = 1 << 10
@@ -157,7 +158,7 @@ func gatherElements(n *op.Node, in []op.Desc) kernel.Func {
 	}
 }
 
-// positions walks the index tuples of s and gives for each the position in v with coordinate axis left out.
+// positions walks the index tuples of s. The position of each is that in v with coordinate axis left out.
 func positions(v shape.View, s shape.Shape, axis int) kernel.Walk {
 	strides := append([]int(nil), v.Strides...)
 	strides[axis] = 0

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// pad fills the result and copies what is left of the operand into its place.
+// pad fills the result and copies the operand, without elements that negative padding removes, into it.
 func pad(n *op.Node, in []op.Desc) kernel.Func {
 	lo, hi := n.Attrs.Ints("lo"), n.Attrs.Ints("hi")
 	from, to := in[0].Shape, n.Outputs[0].Shape
@@ -72,7 +72,8 @@ func concat(n *op.Node, in []op.Desc) kernel.Func {
 // joinedAtOnce is the bytes of a result up to which the views that copies work on take longer to make than the copies.
 const joinedAtOnce = 128 << 10
 
-// joinRows joins operands that lie in row-major order, as rows of which each holds a part. It reports whether it could.
+// joinRows concatenates operands in row-major order: each row of the result is made of a part of each operand. It reports
+// whether the operands have that layout.
 func joinRows(c *kernel.Call, out kernel.Array, rows, row int) bool {
 	if !out.View.IsContiguous() {
 		return false

@@ -164,7 +164,7 @@ func by(d dtype.DType, mode string, c *combiner) {
 	}
 }
 
-// combine gives the loop that brings updates u into d.
+// combine returns the loop that combines d with updates u.
 func combine[T number](mode string) func(d, u []T) {
 	switch mode {
 	case "add":

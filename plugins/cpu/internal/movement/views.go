@@ -51,7 +51,7 @@ func reshape(n *op.Node, _ []op.Desc) kernel.Func {
 	}
 }
 
-// copied gives the operand a buffer of its own, or keeps the one that nobody else holds.
+// copied copies the operand to a buffer of its own, unless it is the only holder of its buffer.
 func copied(*op.Node, []op.Desc) kernel.Func {
 	return func(c *kernel.Call) error {
 		if out := c.Reuse(0, 0); out.Buf != c.In[0].Buf {
@@ -61,7 +61,7 @@ func copied(*op.Node, []op.Desc) kernel.Func {
 	}
 }
 
-// Rules gives the kernels of this package by op.
+// Rules returns the kernels of this package by op.
 func Rules() map[op.Code]kernel.Rule {
 	rules := map[op.Code]kernel.Rule{}
 	for c, prepare := range map[op.Code]func(*op.Node, []op.Desc) kernel.Func{

@@ -6,13 +6,13 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// float32s gives slices as float32, if they are and this processor has loops for them.
+// float32s returns x as []float32 if T is float32 and this processor has loops for it.
 func float32s[T float](x []T) ([]float32, bool) {
 	f, ok := any(x).([]float32)
 	return f, ok && vector.Has()
 }
 
-// moments are what brings a line to mean 0 and variance 1: what to take away and what to multiply by.
+// moments returns the mean and the factor that normalise a line: (x-mean)·factor has mean 0 and variance 1.
 func moments(x []float32, epsilon float64) (mean, factor float32) {
 	mean = float32(vector.Total(x) / float64(len(x)))
 	return mean, float32(1 / math.Sqrt(vector.Squares(x, mean)/float64(len(x))+epsilon))

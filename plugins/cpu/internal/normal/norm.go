@@ -107,7 +107,7 @@ func tailNorm[T float](n *op.Node, in []op.Desc) kernel.Func {
 	}
 }
 
-// spread is a parameter as one element for each of tail.
+// spread returns a parameter broadcast to tail, one element each.
 func spread[T float](c *kernel.Call, a kernel.Array, tail shape.Shape) []T {
 	a.View = a.View.Expand(tail)
 	return kernel.Flat[T](c.Contiguous(a))

@@ -32,8 +32,8 @@ func past(c *kernel.Call, out kernel.Array, n int) bool {
 	return true
 }
 
-// streamLines computes lines of n elements from those of x, some at a time, and stores them past the caches: f computes those from
-// at on. Those that come next are fetched meanwhile.
+// streamLines computes lines of n elements from those of x, some at a time, and writes them with non-temporal stores. f
+// computes the lines from at on. The operands of the next lines are prefetched meanwhile.
 func streamLines(y, x []float32, n int, f func(d []float32, at int)) {
 	s := sheets.Get().(*sheet)
 	size := max(1, sheetFull/n) * n

@@ -51,7 +51,7 @@ func softmaxRows(n *op.Node, in []op.Desc) kernel.Func {
 	}
 }
 
-// mostOf sets m to the greatest of each column of x, whose rows are step apart.
+// mostOf sets m to the maximum of each column of x, whose rows are step apart.
 func mostOf(m, x []float32, rows, step int) {
 	if len(m) <= least {
 		vector.Maxima.OfColumns(m, x, rows, step)

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
 )
 
-// Rules gives the kernels of this package by op.
+// Rules returns the kernels of this package by op.
 func Rules() map[op.Code]kernel.Rule {
 	rules := map[op.Code]kernel.Rule{}
 	for _, c := range []op.Code{op.Softmax, op.LogSoftmax, op.BatchNorm, op.LayerNorm, op.RMSNorm, op.GroupNorm} {

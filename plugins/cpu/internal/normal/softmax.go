@@ -70,7 +70,7 @@ func greatest[T float](x []T) T {
 	return m
 }
 
-// expSub sets y to exp(x-m) and gives the sum.
+// expSub sets y to exp(x-m) and returns the sum.
 func expSub[T float](y, x []T, m T) T {
 	if y, ok := any(y).([]float32); ok {
 		return T(vecmath.ExpSub(y, any(x).([]float32), float32(m)))

@@ -7,10 +7,11 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// A key is an element of at most 32 bits as a number that sorts as it does, NaN last and the zeros equal, above its
-// place in the line: keys of a line are different, and their order is that of a stable sort.
+// A key combines an element of at most 32 bits with its index in the line. The high bits are a number that sorts as the
+// element does, with NaN last and the zeros equal. The low bits are the index. So the keys of a line are distinct, and
+// sorting them is a stable sort of the elements.
 
-// keys fills to with those of x, for greatest first if reverse is set. It is false for elements of 64 bits.
+// keys sets to to the keys of x, for descending order if reverse is set. It returns false for elements of 64 bits.
 func keys[T number](to []uint64, x []T, reverse bool) bool {
 	to = to[:len(x)]
 	flip := uint32(0)

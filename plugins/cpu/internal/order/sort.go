@@ -193,7 +193,7 @@ func sink[T number](heap []item[T], j int, less func(a, b item[T]) int) {
 	}
 }
 
-// Rules gives the kernels of this package by op.
+// Rules returns the kernels of this package by op.
 func Rules() map[op.Code]kernel.Rule {
 	return map[op.Code]kernel.Rule{
 		op.Sort: kernel.Halves(kernel.Rule{Types: dtype.Numbers, Prepare: prepare}),

@@ -6,9 +6,9 @@ import (
 	"runtime/debug"
 )
 
-// Panic is what For panics with when a body has: the value, and the stack at
-// the place of the panic, which may be another goroutine's. It is an error,
-// and unwraps to Value where that is one.
+// Panic is the value that For panics with when a body panics: the body's value,
+// and the stack of the goroutine that panicked. It is an error, and unwraps to
+// Value if that is an error.
 type Panic struct {
 	Value any
 	Stack []byte

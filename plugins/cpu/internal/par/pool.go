@@ -46,13 +46,13 @@ type Pool struct {
 	n      int
 	chunks int
 
-	// tickets hand out the chunks of the current loop, a run of them each: that
-	// of a thread's own number first, which is the same part of the range in
-	// every loop. What a thread wrote is likely what it reads next, and in its
-	// cache.
+	// tickets assign the chunks of the current loop to threads, a run of chunks
+	// each. A thread begins with the ticket of its own number, which covers the
+	// same part of the range in every loop: it likely reads what it wrote in
+	// the loop before, from its cache.
 	tickets []ticket
 	pending atomic.Int64  // chunks of the current loop that have not finished
-	waiting atomic.Bool   // the caller sleeps until it is told that none is pending
+	waiting atomic.Bool   // the caller sleeps until no chunk is pending
 	done    chan struct{} // holds at most one token; a token is owed only to a caller seen waiting
 	failed  atomic.Pointer[Panic]
 	held    atomic.Int32 // calls of Hold less those of Release

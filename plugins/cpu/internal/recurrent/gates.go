@@ -46,7 +46,7 @@ func mul[T float](d, a, b []T) {
 	}
 }
 
-// add sets d to a+b, likewise.
+// add sets d to a+b. The slices are the same memory or do not overlap.
 func add[T float](d, a, b []T) {
 	if d, ok := any(d).([]float32); ok && vector.Has() {
 		pairs().add(d, any(a).([]float32), any(b).([]float32))
@@ -58,7 +58,7 @@ func add[T float](d, a, b []T) {
 	}
 }
 
-// sub sets d to a-b, likewise.
+// sub sets d to a-b. The slices are the same memory or do not overlap.
 func sub[T float](d, a, b []T) {
 	if d, ok := any(d).([]float32); ok && vector.Has() {
 		pairs().sub(d, any(a).([]float32), any(b).([]float32))

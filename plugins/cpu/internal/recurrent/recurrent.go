@@ -1,5 +1,5 @@
-// Package recurrent holds the kernels of LSTM and GRU layers: the inputs of all steps are multiplied at once, and what is
-// left of a step is one product with the packed recurrent weights and one pass over the gates.
+// Package recurrent holds the kernels of LSTM and GRU layers. They multiply the inputs of all steps at once. Each step is
+// then one product with the packed recurrent weights and one pass over the gates.
 package recurrent
 
 import (
@@ -22,7 +22,7 @@ type layer struct {
 	fixed []bool // by input: a constant
 }
 
-// Rules gives the kernels of this package by op.
+// Rules returns the kernels of this package by op.
 func Rules() map[op.Code]kernel.Rule {
 	rules := map[op.Code]kernel.Rule{}
 	for _, c := range []op.Code{op.LSTM, op.GRU} {
@@ -33,8 +33,8 @@ func Rules() map[op.Code]kernel.Rule {
 	return rules
 }
 
-// Prepare makes the kernel of a lstm or gru, other than of 16-bit floats. fixed says of each input whether it is the same
-// in every call: such weights are packed once.
+// Prepare returns the kernel of a lstm or gru node. 16-bit floats are not supported. fixed says for each input whether it is
+// the same in every call: such weights are packed once.
 func Prepare(n *op.Node, in []op.Desc, fixed []bool) kernel.Func {
 	if in[0].DType == dtype.F64 {
 		return prepare[float64](n, in, fixed)
@@ -88,7 +88,7 @@ func (l *layer) grain() int {
 	return 1
 }
 
-// direction is what the steps of one direction work with.
+// direction is the state of the steps of one direction.
 type direction[T float] struct {
 	*layer
 	number    int

@@ -24,8 +24,7 @@ type kept[T float] struct {
 // worthPacking is the fewest products for which weights are packed.
 const worthPacking = 4
 
-// set makes w the weights given, [outputs, inputs], for products of which there are uses in a call. Fixed ones are the same
-// in every call.
+// set makes w the given weights, [outputs, inputs], for uses products in each call. Fixed weights are the same in every call.
 func (w *weights[T]) set(pool *par.Pool, fixed bool, uses, inputs, outputs int, given []T) {
 	w.plain, w.inputs, w.outputs = given, inputs, outputs
 	pack := func() *gemm.PackedB[T] { return gemm.PackB(pool, inputs, outputs, gemm.Row(given, inputs).T()) }

@@ -26,12 +26,13 @@ type reducer[T number] struct {
 	join func(a, b T) T   // of two results
 	rows func(acc, x []T) // element by element, acc of the length of x
 
-	// ofRows joins rows of cols elements, row apart, each to one of out; ofColumns joins rows to one, out. They are nil
-	// where there are no such loops.
+	// ofRows reduces each row of cols elements to one element of out. Rows begin row elements apart. ofColumns reduces all
+	// rows to one row, out. Both are nil where there is no loop in assembly.
 	ofRows    func(out, x []T, cols, row int)
 	ofColumns func(out, x []T, rows, row int)
 
-	// stack joins vector.Stacked rows, row apart, to acc, which may be filled with start; nil where there is no such loop.
+	// stack reduces vector.Stacked rows, row elements apart, into acc, which may hold start. It is nil where there is no loop
+	// in assembly.
 	stack func(acc, x []T, row int)
 	start T
 }
@@ -46,9 +47,9 @@ const (
 	near  = 64 << 10 // elements that a cache holds, so that strips may be read in any order
 )
 
-// form is a view split into the dimensions that stay and those that are joined.
+// form is a view split into the dimensions that are kept and those that are reduced.
 type form struct {
-	kept, joined shape.View // collapsed; offset is that of kept
+	kept, joined shape.View // both collapsed; the offset of the view is in kept
 }
 
 func split(v shape.View, axes []int) form {
@@ -60,7 +61,7 @@ func split(v shape.View, axes []int) form {
 			kept.Shape, kept.Strides = append(kept.Shape, d), append(kept.Strides, v.Strides[i])
 		}
 	}
-	// The result is contiguous, so kept dimensions join as those of one view do.
+	// The result is contiguous, so the kept dimensions collapse like those of a single view.
 	return form{shape.Collapse(kept)[0], shape.Collapse(joined)[0]}
 }
 
@@ -185,7 +186,7 @@ func line[T number](data []T, pos, step, n int, tmp []T, r *reducer[T]) T {
 	return acc
 }
 
-// long joins one long line on all threads: partial results are those of fixed parts.
+// long reduces one long line on all threads. Its parts are fixed, so that the result does not depend on the thread count.
 func long[T number](c *kernel.Call, x []T, r *reducer[T]) T {
 	parts := kernel.TempOf[T](c, (len(x)+chunk-1)/chunk)
 	c.Pool.For(len(parts), 1, func(lo, hi int) {
@@ -196,7 +197,7 @@ func long[T number](c *kernel.Call, x []T, r *reducer[T]) T {
 	return r.line(parts)
 }
 
-// columns joins whole rows of results, a strip of columns at a time.
+// columns reduces rows to rows, a strip of columns at a time.
 func columns[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) {
 	last := len(f.kept.Shape) - 1
 	n := f.kept.Shape[last]
@@ -225,7 +226,7 @@ func columns[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) 
 				r.ofColumns(acc, data[at.Pos[0]+from:], joined.Count(), row)
 				continue
 			case stacks:
-				r.pile(acc, data[at.Pos[0]+from:], joined.Count(), row)
+				r.reduceRows(acc, data[at.Pos[0]+from:], joined.Count(), row)
 				continue
 			}
 			in := joined.Start(0)
@@ -238,8 +239,8 @@ func columns[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) 
 	})
 }
 
-// pile joins rows, row apart, to one, acc: some rows at a time, and of a long row what a cache holds of its result.
-func (r *reducer[T]) pile(acc, x []T, rows, row int) {
+// reduceRows reduces rows, which begin row elements apart, into acc, one cache-sized strip of columns at a time.
+func (r *reducer[T]) reduceRows(acc, x []T, rows, row int) {
 	for at := 0; at < len(acc); at += piled {
 		some, k := acc[at:min(at+piled, len(acc))], 0
 		for i := range some {
@@ -265,7 +266,8 @@ func at(w *kernel.Walk) int {
 	return first.Pos[0]
 }
 
-// byParts joins many rows to one: partial results are those of fixed ranges of rows, each read from beginning to end.
+// byParts reduces many rows to one on all threads. Each part is a fixed range of rows, so that the result does not depend on
+// the thread count.
 func byParts[T number](c *kernel.Call, from int, view shape.View, data []T, r *reducer[T], y []T) {
 	joined := kernel.NewWalk(view.Shape, []int{0}, view.Strides)
 	rows, n := joined.Count(), len(y)
@@ -282,12 +284,12 @@ func byParts[T number](c *kernel.Call, from int, view shape.View, data []T, r *r
 				r.ofColumns(partial[i*n:][:n], data[from+first*row:], last-first, row)
 				continue
 			case stacks:
-				r.pile(partial[i*n:][:n], data[from+first*row:], last-first, row)
+				r.reduceRows(partial[i*n:][:n], data[from+first*row:], last-first, row)
 				continue
 			}
 			in := joined.Start(first)
 			for k := first; k < last; k++ {
-				for at := 0; at < n; at += cols { // what is summed stays in the first level cache
+				for at := 0; at < n; at += cols { // a strip of acc stays in the L1 cache
 					acc := partial[i*n+at : i*n+min(at+cols, n)]
 					if k == first {
 						copy(acc, data[from+in.Pos[0]+at:])

@@ -119,7 +119,7 @@ func maxLine[T number](x []T) T {
 	for _, v := range x[1:] {
 		if v > m {
 			m = v
-		} else if !(v <= m) || v == 0 { // NaN, or zeros, whose signs count
+		} else if !(v <= m) || v == 0 { // NaN, or zeros, whose signs matter
 			m = max(m, v)
 		}
 	}

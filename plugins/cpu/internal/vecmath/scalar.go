@@ -139,7 +139,7 @@ func erfc(x float64) float32 {
 	p = p*t + 0.09678418
 	p = p*t + 0.37409196
 	p = p*t + 1.00002368
-	// The square is large against what is added: keep its digits.
+	// The square is much larger than the other term: round it before the addition, to keep its digits.
 	arg := -x*x + float64(p*t-1.26551223)
 	hi := float32(arg)
 	return t * exp(hi) * (1 + float32(arg-float64(hi)))

@@ -2,7 +2,7 @@
 // for this processor, in plain Go elsewhere.
 //
 // dst and x have the same length and are the same memory or do not overlap. Results are within 3 units in the last place,
-// and NaN, infinities, signed zeros and denormals come out as in math.
+// and the results for NaN, infinities, signed zeros and subnormals are those of package math.
 package vecmath
 
 import "github.com/goburn/burn/plugins/cpu/internal/vector"

@@ -1,8 +1,8 @@
 package vector
 
-// A Pair is an operation on two operands: element by element, and with a
-// single element that stands for all of one of them. Slices have the length of
-// d, and are the same memory as it or do not overlap it.
+// A Pair is a binary operation in three forms: on two slices, and with a scalar
+// as either operand. Slices have the length of d, and are the same memory as it
+// or do not overlap it.
 type Pair struct {
 	// Both sets d[i] to a[i] op b[i].
 	Both func(d, a, b []float32)
@@ -46,9 +46,9 @@ func (l pairLoops) pair() Pair {
 	return p
 }
 
-// Add, Sub, Mul and Div are the operators; Max and Min give NaN if an operand
-// is one, and take zero to be greater than minus zero. They may be asked for
-// when Has.
+// Add, Sub, Mul and Div return the operators. The results of Max and Min are NaN
+// if an operand is, and zero is greater than minus zero. They may be called only
+// if Has returns true.
 func Add() Pair { return active.add.pair() }
 
 // Sub subtracts.

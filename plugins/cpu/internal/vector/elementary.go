@@ -32,8 +32,8 @@ const (
 // Reach is the greatest magnitude that Sine and Cosine are for.
 const Reach = 48000
 
-// Apply sets d[i] to f of x[i]. Slices are the same memory or do not overlap. Results are within 2 units in the last
-// place, those of Neg to Trunc, except Rsqrt, as exact as numbers can be.
+// Apply sets d[i] to f of x[i]. Slices are the same memory or do not overlap. Results are within 2 units in the last place.
+// Those of Neg to Trunc, except Rsqrt, are correctly rounded.
 func (f Function) Apply(d, x []float32) { active.apply[f].run(d, x) }
 
 // Elu sets d[i] to gamma·x[i] or, where it is negative, gamma·alpha·(exp(x[i]/by)-1).

@@ -83,7 +83,7 @@ func Least(x []float32) float32 {
 	return m
 }
 
-// number is that of a key.
+// number returns the number of a key.
 func number(key int32) float32 {
 	return math.Float32frombits(uint32(key ^ key>>31&math.MaxInt32))
 }

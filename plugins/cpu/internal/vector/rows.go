@@ -2,7 +2,7 @@ package vector
 
 import "unsafe"
 
-// Joint is what joins numbers to one.
+// Joint is an operation that reduces numbers to one.
 type Joint int
 
 // Joints: the sum; the greatest and the least, with NaN and zeros as Greatest and Least.
@@ -15,10 +15,11 @@ const (
 // RowLimit is the longest row that Rows of sums is for: each lane adds in order.
 const RowLimit = 1024
 
-// batch is how many rows are joined between two looks at what they met.
+// batch is the number of rows that are reduced between two checks for NaN.
 const batch = 256
 
-// OfRows sets out[r] to what the cols elements from x[r*row] on join to. cols is at least one. It is for when Has.
+// OfRows reduces the cols elements from x[r*row] on to out[r]. cols is at least one. It may be called only if Has returns
+// true.
 func (j Joint) OfRows(out, x []float32, cols, row int) {
 	for len(out) > 0 {
 		n := min(len(out), batch)
@@ -131,7 +132,7 @@ func (b Bound) Find(x []float32, bound float32) int {
 	return find(b, len(x), &x[0], bound)
 }
 
-// Cumulate adds x to sums and sets d to these; it is for whole vectors and returns how many elements it has done.
+// Cumulate adds x to sums and sets d to the new sums. It processes complete vectors only and returns the number of elements.
 func Cumulate(sums []float64, d, x []float32) int {
 	n := wholly(len(d))
 	if n > 0 {
@@ -140,8 +141,9 @@ func Cumulate(sums []float64, d, x []float32) int {
 	return n
 }
 
-// StandardRows sets each row of cols elements of d to (x-mean)·factor+bias, with one of each for a row, which ends with d. If past,
-// it stores past the caches where it can; then, before another thread reads d, Fence has to be called. It is for when Has.
+// StandardRows sets each row of cols elements of d to (x-mean)·factor+bias, with one mean, factor and bias per row. The last
+// row ends with d. If past is set, it uses non-temporal stores where it can: call Fence before another thread reads d. It may
+// be called only if Has returns true.
 func StandardRows(d, x []float32, cols int, mean, factor, bias []float32, past bool) {
 	rows := len(mean)
 	if rows == 0 || cols <= 0 {

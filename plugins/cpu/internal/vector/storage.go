@@ -2,10 +2,10 @@ package vector
 
 import "unsafe"
 
-// The functions of this file work on whole vectors and return how many elements they have done, the first ones; the
-// rest, fewer than a vector, is the caller's. Without loops for this processor they do none. d and x have the same length.
+// The functions of this file process the leading elements, in complete vectors, and return their number. The caller
+// processes the rest, less than a vector. Without loops for this processor they return zero. d and x have the same length.
 
-// wholly is the number of elements in whole vectors of n.
+// wholly returns n rounded down to a multiple of a vector.
 func wholly(n int) int {
 	if active == nil {
 		return 0
@@ -69,8 +69,8 @@ func ToF16(d []uint16, x []float32) int {
 	return whole(active.toF16, d, x)
 }
 
-// ToF16Past is ToF16 that stores past the caches: it does none of the elements before the first whole vector of d that is aligned.
-// It returns the bounds of those that it has done. Before another thread reads d, Fence has to be called.
+// ToF16Past is ToF16 with non-temporal stores. It begins at the first vector of d that is aligned, and returns the bounds of
+// the elements that it has converted. Call Fence before another thread reads d.
 func ToF16Past(d []uint16, x []float32) (from, to int) {
 	if active == nil || len(d) < 4*active.lanes {
 		return 0, 0
@@ -133,8 +133,7 @@ func Choose(d []float32, cond []uint8, a, b []float32) int {
 	return n
 }
 
-// ChoosePast is Choose that stores past the caches if d is aligned to a vector; then, before another thread reads d, Fence has to be
-// called.
+// ChoosePast is Choose with non-temporal stores if d is aligned to a vector. Call Fence before another thread reads d.
 func ChoosePast(d []float32, cond []uint8, a, b []float32) int {
 	n := wholly(len(d))
 	if n == 0 || Ahead(d) != 0 {
@@ -172,8 +171,8 @@ func DequantizeI8(d []float32, x []int8, scale float32, zero int32) int {
 	return n
 }
 
-// Stream copies x to d past the caches, which is for results that no cache holds. Without loops for this processor it is
-// an ordinary copy. Before another thread reads d, Fence has to be called.
+// Stream copies x to d with non-temporal stores, for results larger than the caches. Without loops for this processor it is
+// an ordinary copy. Call Fence before another thread reads d.
 func Stream(d, x []byte) {
 	d = d[:len(x)]
 	size := 0
@@ -192,8 +191,8 @@ func Stream(d, x []byte) {
 	copy(d[n:], x[n:])
 }
 
-// StreamAhead is Stream that meanwhile fetches what will be read next: as many bytes from next and from other on, which need not
-// be there. d and x are of whole vectors; d is aligned to one.
+// StreamAhead is Stream that also prefetches len(d) bytes from next on and from other on, which need not be valid addresses.
+// d and x are a multiple of a vector long, and d is aligned to a vector.
 func StreamAhead(d, x []byte, next, other unsafe.Pointer) {
 	d = d[:len(x)]
 	if n := len(x) / 4; n > 0 {

@@ -7,7 +7,7 @@ func Transpose(lines, depth int, dst []float32, width int, src []float32, line i
 	transpose(lines, depth, dst, width, src, line, false)
 }
 
-// TransposePast is Transpose that stores past the caches where it can. Before another thread reads dst, Fence has to be called.
+// TransposePast is Transpose with non-temporal stores where possible. Call Fence before another thread reads dst.
 func TransposePast(lines, depth int, dst []float32, width int, src []float32, line int) {
 	transpose(lines, depth, dst, width, src, line, true)
 }

@@ -1,12 +1,12 @@
-// Package vector holds loops over float32 that are worth assembly: weighted
-// sums and maxima over the taps of a sliding window, the parting of even and
-// odd elements, arithmetic, and elementary functions, whose results are within
-// 3 units in the last place. Has says whether this processor, as package cpuid allows
-// it, runs them; where it does not, callers keep to plain Go. Those for amd64
-// are written by tools/avo, those for arm64 by tools/neon.
+// Package vector holds loops over float32 in assembly: weighted sums and maxima
+// over the taps of a sliding window, separation of even and odd elements,
+// arithmetic, and elementary functions, whose results are within 3 units in the
+// last place. Has reports whether they run on this processor, as package cpuid
+// allows it. If not, callers use plain Go. tools/avo writes the loops for amd64
+// and tools/neon those for arm64.
 //
-// Functions panic, as indexing does, when a slice is too short for what they
-// are told to read or write. They are safe for concurrent use.
+// Functions panic, as indexing does, if a slice is too short. They are safe for
+// concurrent use.
 package vector
 
 // loops are the functions in assembly of one level, nil where there is none.

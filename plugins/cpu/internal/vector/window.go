@@ -132,7 +132,7 @@ func Copy(r Rows, dst, src []float32) {
 	}
 }
 
-// CopyPast is Copy that stores past the caches where it can. Before another thread reads dst, Fence has to be called.
+// CopyPast is Copy with non-temporal stores where possible. Call Fence before another thread reads dst.
 func CopyPast(r Rows, dst, src []float32) {
 	if r.Count <= 0 || r.Cols <= 0 {
 		return

@@ -113,9 +113,9 @@ func max2[T gemm.Number](axes []axis, x, out []T, index []int64, lowest T) {
 	}
 }
 
-// maxInterior is the maximum without its place, for windows of whole rows:
-// from begins at the first. The built-in max keeps a NaN and has no branch to
-// mispredict.
+// maxInterior computes maxima without their indices, for windows without
+// padding. from begins at the first row. The built-in max propagates NaN and
+// needs no branch.
 func maxInterior[T gemm.Number](rows, cols *axis, to, from []T, height int) {
 	for r := range height {
 		line := from[r*rows.dilation*cols.in:]

@@ -70,7 +70,7 @@ func (p *Plan) FastSum() bool { return p.fast.shape >= 0 || p.fast.whole }
 // FastMax is described with FastSum.
 func (p *Plan) FastMax() bool { return p.fast.shape >= 0 }
 
-// sumFast is sum2 for a plan that has a shape. room is what roomFast gave for zero.
+// sumFast is sum2 for a plan that has a shape. room is the result of roomFast for zero.
 func (p *Plan) sumFast(x, out, room []float32) {
 	sum, cols := active.sum[p.fast.shape], p.plane[1].out
 	p.lines(x, room, out, 0, func(lines, rows int, dst, src []float32, srcRow, lineStep int) {
@@ -78,10 +78,10 @@ func (p *Plan) sumFast(x, out, room []float32) {
 	})
 }
 
-// lowestFinite stands for padding: the loops take infinities for a NaN that may have been lost.
+// lowestFinite is the padding of maxima: the loops treat an infinity as a sign of a lost NaN.
 const lowestFinite = -math.MaxFloat32
 
-// maxFast is max2 for a plan that has a shape, without places. room is what roomFast gave for lowestFinite.
+// maxFast is max2 for a plan that has a shape, without indices. room is the result of roomFast for lowestFinite.
 func (p *Plan) maxFast(x, out, room []float32, lowest float32) {
 	finite, most, cols := true, active.max[p.fast.shape], p.plane[1].out
 	p.lines(x, room, out, lowest, func(lines, rows int, dst, src []float32, srcRow, lineStep int) {
@@ -115,7 +115,7 @@ func (p *Plan) roomFast(padding float32) []float32 {
 	return room
 }
 
-// widen gives rows of a plane from number first on, copied to where they are padded.
+// widen copies rows of a plane, from row first on, into the padded buffer room and returns them.
 func (p *Plan) widen(x, room []float32, first, rows int) []float32 {
 	cols := &p.plane[1]
 	if room == nil {
@@ -156,7 +156,7 @@ func (p *Plan) lines(x, room, out []float32, nothing float32, f func(lines, rows
 	}
 }
 
-// sumWhole sums planes lo to hi, each of which is one window.
+// sumWhole sums planes lo to hi, where each plane is a single window.
 func (p *Plan) sumWhole(x, out []float32, ones []float32, lo, hi int) {
 	gemm.Active[float32]().Dot(ones, x[lo*p.inSize:hi*p.inSize], p.inSize, out[lo:hi])
 }

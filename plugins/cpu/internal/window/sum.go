@@ -27,7 +27,7 @@ func sum2[T gemm.Number](axes []axis, x, out []T) {
 	}
 }
 
-// interior returns the outputs [lo, hi) whose whole window lies on elements.
+// interior returns the outputs [lo, hi) whose windows contain no padding.
 func (a *axis) interior() (lo, hi int) {
 	for lo < a.out {
 		if t0, t1, _ := a.within(lo); t0 == 0 && t1 == a.size {

@@ -1,10 +1,10 @@
 // Package window reduces a tensor over sliding windows: sum, maximum, and
-// maximum with the place where it was found.
+// maximum with its index.
 //
 // Tensors are contiguous and row-major. A window has a size on every axis of
 // the tensor; an axis that is not reduced, such as batch or channels, has
-// window, stride and dilation one and no padding. For given inputs the result
-// is the same bits for every thread count.
+// window, stride and dilation one and no padding. Results are equal to the bit
+// for every thread count.
 package window
 
 import (
@@ -126,7 +126,7 @@ func (p *Plan) OutShape() []int {
 	return shape
 }
 
-// OutShape returns the shape of the output, or what is wrong with the inputs.
+// OutShape returns the shape of the output, or an error for invalid shapes and parameters.
 func OutShape(shape []int, params Params) ([]int, error) {
 	p, err := New(shape, params)
 	if err != nil {
@@ -150,8 +150,8 @@ func (a *axis) within(o int) (t0, t1, at int) {
 	return t0, max(t0, t1), at
 }
 
-// Sum writes the sum of each window to out. Padding counts as zero, so a
-// window of padding alone gives zero. Integers wrap around.
+// Sum writes the sum of each window to out. Padding counts as zero, so the sum
+// of a window of padding alone is zero. Integers wrap around.
 func Sum[T gemm.Number](pool *par.Pool, p *Plan, x, out []T) {
 	x, out = x[:p.planes*p.inSize], out[:p.planes*p.outSize]
 	if len(out) == 0 {
@@ -187,12 +187,12 @@ func Sum[T gemm.Number](pool *par.Pool, p *Plan, x, out []T) {
 	})
 }
 
-// Max writes the largest element of each window to out and, where index is
-// not nil, its place there, counted within the plane: the trailing axes from
-// the first one with a window. Of equal elements the first counts. A NaN is
-// larger than anything else, and of several the first counts. A window of
-// padding alone gives the lowest value of T, minus infinity for floats, and
-// the place -1.
+// Max writes the largest element of each window to out. If index is not nil, it
+// writes the element's index to it, counted within the plane: the trailing axes
+// from the first one with a window. Among equal elements the first is taken.
+// NaN is larger than any number, and the first NaN is taken. For a window of
+// padding alone the maximum is the lowest value of T (minus infinity for
+// floats) and the index is -1.
 func Max[T gemm.Number](pool *par.Pool, p *Plan, x, out []T, index []int64) {
 	MaxFrom(pool, p, p.outer, x, out, index)
 }

@@ -87,7 +87,7 @@ func (r *run) measure(lo, hi int) {
 	}
 }
 
-// tasks computes tasks lo to hi: those of an image and group are neighbours.
+// tasks computes tasks lo to hi. The tasks of an image and group are consecutive.
 func (r *run) tasks(lo, hi int) {
 	p := r.plan
 	s, ok := p.scratch.Get().(*scratch)
@@ -109,7 +109,7 @@ func (r *run) tasks(lo, hi int) {
 // share is part i of n that are shared among parts.
 func share(n, parts, i int) (lo, hi int) { return n * i / parts, n * (i + 1) / parts }
 
-// scratch is what a thread works in.
+// scratch is the workspace of a thread.
 type scratch struct {
 	padded   []float32    // rows of a channel
 	split    [2][]float32 // their columns modulo four, of two channels in turns
@@ -126,7 +126,7 @@ func (r *run) block(s *scratch, item int, w *Weights, u0, u1, p0, p1 int) {
 	vectors := (u1 - u0) * active.unit
 	t0, t1 := u0*active.unit*lanes, min(u1*active.unit*lanes, p.tiles())
 	pairs := ceil(vectors, 2)
-	step := pairs*p.Channels*2*lanes + lanes // not a power of two, of which all would stand in few sets of the cache
+	step := pairs*p.Channels*2*lanes + lanes // not a power of two, for which all rows would share few sets of the cache
 	s.inputs = grow(s.inputs, elements*step)
 	p.transform(s, r.X[item*p.Channels*p.Height*p.Width:], t0, t1, vectors, step)
 
@@ -171,16 +171,16 @@ func (w *Weights) multiply(height, vectors int, a, b, c []float32, ldc int) {
 // panel stay in the first cache.
 const maxDepth = 640
 
-// transform computes the transformed inputs of tiles t0 to t1, and of what
-// else the vectors hold.
+// transform computes the transformed inputs of tiles t0 to t1, and of the other
+// tiles in the same vectors.
 func (p *Plan) transform(s *scratch, x []float32, t0, t1, vectors, step int) {
 	lanes := active.lanes
 	y0 := t0 / p.span
-	down := (t1-1)/p.span - y0 + 2 // rows of tiles, of which the last lends two rows of elements
+	down := (t1-1)/p.span - y0 + 2 // rows of tiles; of the last one only two rows of elements are read
 	count := (down-1)*side + reach - side
 	first := y0*side - p.Top // the row of the input that the first padded one is
 	from, to := min(max(-first, 0), count), max(min(p.Height-first, count), 0)
-	slack := 8*lanes + (p.shared-1)*side*p.pitch // what is read beyond the last row
+	slack := 8*lanes + (p.shared-1)*side*p.pitch // elements that are read beyond the last row
 	if n := count*p.pitch + slack; len(s.padded) < n {
 		s.padded = make([]float32, n)
 	}

@@ -36,13 +36,13 @@ var kernelTransform = func() (g [reach][3]float64) {
 	return g
 }()
 
-// growth bounds what the transforms make of the greatest magnitude: the square
-// of the greatest sum of magnitudes of a row, of B and of A.
+// growth bounds the factor by which the transforms increase the greatest
+// magnitude: the squares of the greatest absolute row sums of B and of A.
 const growth = (3 * (1 + math.Sqrt2/2)) * (3 * (1 + math.Sqrt2/2)) * 7.4 * 7.4
 
 // Pack transforms weights [Outputs, Channels, 3, 3] for the plan and all others
-// with as many. It gives nil where there are no kernels, or if the weights are
-// not finite or too great.
+// with as many outputs and channels. It returns nil if there are no kernels for
+// this processor, or if the weights are not finite or too large.
 func (plan *Plan) Pack(pool *par.Pool, w []float32) *Weights {
 	kernel := gemm.Active[float32]()
 	if !usable(kernel) {
@@ -77,7 +77,7 @@ func (plan *Plan) Pack(pool *par.Pool, w []float32) *Weights {
 	return p
 }
 
-// pack transforms panel i and gives the greatest sum of magnitudes over the
+// pack transforms panel i and returns the greatest sum of magnitudes over the
 // channels.
 func (p *Weights) pack(i int, w []float32) (most float64) {
 	size := p.height * p.channels

@@ -6,10 +6,10 @@
 // Soodhalter and Gregg, "Error analysis and improving the accuracy of Winograd
 // convolution for deep neural networks", 2020).
 //
-// A tile mixes its inputs: an error is relative to the greatest products of
-// the tile, and an element that is not finite would reach all of its outputs.
-// Run refuses inputs that are not finite or so great that a sum might not be,
-// Pack such weights.
+// All outputs of a tile depend on all its inputs: errors are relative to the
+// greatest products of the tile, and an infinity or NaN would reach all of its
+// outputs. Run therefore refuses inputs that are not finite or so large that a
+// sum might overflow, and Pack refuses such weights.
 package winograd
 
 import (
@@ -40,7 +40,7 @@ type Shape struct {
 type Plan struct {
 	Shape
 	rows, cols int // of tiles
-	span       int // tiles from one row to the next, of which the last may be none
+	span       int // tiles from one row to the next, padding included
 	shared     int // rows of tiles that share a vector
 	units      int // that hold all tiles
 	block      int // units that are transformed at a time
@@ -55,8 +55,8 @@ type Plan struct {
 // the third cost more.
 const blockElements = 192 << 10
 
-// New lays out a convolution. It gives nil where there are no kernels for it or
-// plain sums are faster.
+// New returns the plan of a convolution. It returns nil if this processor has no
+// kernels for it, or if direct sums are faster.
 func New(s Shape) *Plan {
 	if !usable(gemm.Active[float32]()) || s.Channels < active.leastChannels || s.Outputs < active.leastOutputs {
 		return nil

@@ -75,8 +75,8 @@ func (p *problem) weights(t testing.TB, pool *par.Pool) (list []*Weights) {
 // tolerance is the error of an output, of the sum of magnitudes of its tile.
 const tolerance = 2e-6
 
-// check compares with exact sums. It gives the greatest error in relation to
-// the sum of magnitudes of the products.
+// check compares with exact sums. It returns the greatest error relative to the
+// sum of magnitudes of the products.
 func (p *problem) check(t *testing.T, threads int, accumulate bool, e *gemm.Epilogue[float32]) float64 {
 	t.Helper()
 	pool := par.New(threads)
@@ -119,7 +119,7 @@ func (p *problem) check(t *testing.T, threads int, accumulate bool, e *gemm.Epil
 	return most
 }
 
-// shape is one with as many outputs as padding lo and hi give.
+// shape returns a Shape with the output size that the padding implies.
 func shape(channels, outputs, height, width, top, left, bottom, right int) Shape {
 	return Shape{channels, outputs, height, width, top, left, height + top + bottom - 2, width + left + right - 2}
 }
@@ -185,7 +185,7 @@ func TestEpilogues(t *testing.T) {
 	}
 }
 
-// The error stays close to that of plain sums.
+// The error stays close to the error of direct sums.
 func TestError(t *testing.T) {
 	need(t)
 	rng := rand.New(rand.NewPCG(7, 8))

@@ -1,0 +1,98 @@
+// Package prose finds constructions in Go comments that readers had to read twice. tools/prose prints them, and a test of this
+// package keeps their number from growing. The rules know words, not meaning: a sentence that they pass may still be bad.
+package prose
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Rule is a construction, and what to write instead.
+type Rule struct {
+	Pattern *regexp.Regexp
+	Advice  string
+}
+
+// Rules are tried on the text of each comment, in which a line break is a space.
+var Rules = []Rule{
+	{regexp.MustCompile(`\b(is|are|was|were) what\b`), `use a noun or a verb in place of "is what"`},
+	{regexp.MustCompile(`^\w+ gives\b`), `a function returns, reports, copies; it does not give`},
+	{regexp.MustCompile(`\bof what\b`), `name the thing in place of "of what"`},
+	{regexp.MustCompile(`, of (which|whom)\b`), `begin a new sentence in place of "of which"`},
+	{regexp.MustCompile(`'s, of\b`), `name the owner once`},
+	{regexp.MustCompile(`\blikewise\b`), `repeat the few words in place of "likewise"`},
+	{regexp.MustCompile(`\bbut for\b`), `write "except"`},
+	{regexp.MustCompile(`\b(is|are) told\b`), `say who calls what`},
+	{regexp.MustCompile(`\bin the way\b`), `say what cannot happen, and why`},
+	{regexp.MustCompile(`\bstands? (in|at|behind|where|beside|before|there)\b`), `data is, begins or is stored somewhere; it does not stand`},
+	{regexp.MustCompile(`\bdear(er|est)?\b`), `write "slow" or "expensive"`},
+	{regexp.MustCompile(`\bpast the caches\b`), `write "non-temporal stores"`},
+	{regexp.MustCompile(`\b(is|are) (that|those) of\b`), `repeat the noun in place of "that of"`},
+	{regexp.MustCompile(`\bwho (has|have|wants?|waits?|calls?|reads?|asks?)\b`), `programs and threads are "that", and have names`},
+}
+
+// Finding is a construction in a file.
+type Finding struct {
+	Position token.Position // of the comment
+	Text     string         // what the rule matched
+	Advice   string
+}
+
+// String returns the finding as one line.
+func (f Finding) String() string { return fmt.Sprintf("%s: %q: %s", f.Position, f.Text, f.Advice) }
+
+// File returns the findings in a Go source file, in order.
+func File(set *token.FileSet, name string, src []byte) ([]Finding, error) {
+	var from any
+	if src != nil {
+		from = src
+	}
+	f, err := parser.ParseFile(set, name, from, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	if ast.IsGenerated(f) {
+		return nil, nil
+	}
+	var all []Finding
+	for _, c := range f.Comments {
+		text := strings.Join(strings.Fields(c.Text()), " ")
+		for _, r := range Rules {
+			for _, m := range r.Pattern.FindAllString(text, -1) {
+				all = append(all, Finding{set.Position(c.Pos()), m, r.Advice})
+			}
+		}
+	}
+	return all, nil
+}
+
+// Tree returns the findings in all Go files below a folder, in the order of their paths. It leaves out folders whose name begins
+// with a dot, testdata, and those that skip names.
+func Tree(root string, skip ...string) ([]Finding, error) {
+	set := token.NewFileSet()
+	var all []Finding
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			if n := d.Name(); path != root && (strings.HasPrefix(n, ".") || n == "testdata" || n == "node_modules" || slices.Contains(skip, n)) {
+				return fs.SkipDir
+			}
+			return nil
+		case !strings.HasSuffix(path, ".go"):
+			return nil
+		}
+		found, err := File(set, path, nil)
+		all = append(all, found...)
+		return err
+	})
+	return all, err
+}
