@@ -90,6 +90,7 @@ conformance: plugins ## the whole suite on the cpu backend, built in and as a pl
 	$(GO) run ./cmd/burn conformance run builtin:cpu
 	$(GO) run ./cmd/burn conformance run $(PLUGINS)/burn-backend-cpu$(EXE)
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run 'TestReferencePasses' ./conformance
+	BURN_LONG=1 $(GO) test -count=1 -timeout 15m -run 'TestSuiteHash|TestVerifyAgrees' ./conformance
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run TestDoorsAgree -v ./conformance/wiretest
 
 gpu: ## the whole suite on a GPU backend whose hardware is emulated like NVIDIA's, and a tenth of it like AMD's and Apple's

@@ -54,6 +54,7 @@ type Manifest struct {
 	Digest    string     `json:"-"`
 	Signature *Signature `json:"-"`
 	rows      []row
+	lines     []string // of CasesFile
 }
 
 const packageFormat = 3

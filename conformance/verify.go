@@ -114,7 +114,7 @@ func (m *Manifest) check(files map[string][]byte) error {
 	if err != nil {
 		return tampered("%s: %v", RowsFile, err)
 	}
-	m.rows = rows
+	m.rows, m.lines = rows, lines
 	if err := m.origin(); err != nil {
 		return err
 	}

@@ -143,6 +143,7 @@ type verifyFlags struct {
 	rerun         int
 	nonce         string
 	timeout       time.Duration
+	release       releaseFlags
 }
 
 func (a *app) conformanceVerifyCommand() *cobra.Command {
@@ -172,6 +173,9 @@ does not confirm.`,
 			if f.rerun < 0 || f.timeout <= 0 {
 				return usage("want --rerun from 0 and a positive --timeout")
 			}
+			if f.release.waivers != "" && f.release.date == "" {
+				return usage("--waivers: want --release with it")
+			}
 			if f.rerun > 0 && f.plugin == "" {
 				return usage("--rerun: want --plugin with it, an archive or a device")
 			}
@@ -183,6 +187,7 @@ does not confirm.`,
 	fl.StringVar(&f.key, "key", "", "public key `FILE` of the maker, who has to have signed the report")
 	fl.StringVar(&f.store.trustFile, "trust-file", "", "`FILE` with trusted keys (default: trust.toml of the user's configuration)")
 	fl.BoolVar(&f.allowUnsigned, "allow-unsigned", false, "take a report that nobody has signed")
+	f.release.register(cmd)
 	fl.StringVar(&f.plugin, "plugin", "", "`ARCHIVE` of the plugin, or a device: it has to be what the report is of")
 	fl.IntVar(&f.rerun, "rerun", 0, "run `N` cases again and compare")
 	fl.StringVar(&f.nonce, "nonce", "", "`TEXT` that the sample and the fresh seeds are derived from (default: a new one)")
@@ -202,6 +207,11 @@ func (a *app) conformanceVerify(ctx context.Context, path string, f *verifyFlags
 	signer, err := a.checkSigner(m, f)
 	if err != nil {
 		return err
+	}
+	if f.release.date != "" {
+		if err := a.standings(m, &f.release); err != nil {
+			return err
+		}
 	}
 	if f.plugin != "" {
 		if err := a.rerun(ctx, m, f); err != nil {
