@@ -96,12 +96,12 @@ conformance: plugins ## the whole suite on the cpu backend, built in and as a pl
 # FOLDER DEVICE PROFILE LEVEL of each report that is made here; "all" takes some minutes.
 BOARD := cpu-portable:builtin=cpu:all:portable cpu-avx2:builtin=cpu:all:avx2 cpu-avx512:builtin=cpu:all:avx512 \
 	cpu-process:$(PLUGINS)/burn-backend-cpu$(EXE):all: plain:bin/burn-backend-plain$(EXE):core:
-scoreboard: build plugins ## reports of the backends of this repository by the newest release of the suite, and docs/SCOREBOARD.md of all submissions
+scoreboard: build plugins ## reports of the backends of this repository by the newest release of the suite, and submissions/README.md of all submissions
 	$(GO) build $(STRIP) -o bin/burn-backend-plain$(EXE) ./examples/backends/plain
 	@for b in $(BOARD); do IFS=:; set -- $$b; unset IFS; echo "report of $$1"; \
 		BURN_CPU=$$4 bin/burn$(EXE) conformance run $$(echo "$$2" | tr = :) --profile $$3 --challenge new --seeds 1 --report submissions/$$1/report.tar.gz > submissions/$$1/log 2>&1 || \
 			{ tail -n 20 submissions/$$1/log; exit 1; }; rm submissions/$$1/log; done
-	bin/burn$(EXE) conformance scoreboard submissions --out docs/SCOREBOARD.md
+	bin/burn$(EXE) conformance scoreboard submissions --out submissions/README.md
 
 gpu: ## the whole suite on a GPU backend whose hardware is emulated like NVIDIA's, and a tenth of it like AMD's and Apple's
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m -run TestConformance ./sdk/gpu

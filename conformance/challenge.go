@@ -50,14 +50,8 @@ func (c *Challenge) check() error {
 	return nil
 }
 
-// Derive returns the seeds: number i, counted from 1, is the first 8 bytes (big endian) of the SHA-256 of the lines
-//
-//	burn conformance challenge 1
-//	nonce NONCE
-//	content CONTENT
-//	seed I
-//
-// each ended by a line feed. 0 is replaced by 1.
+// Derive returns the seeds: number i, counted from 1, is the first 8 bytes (big endian) of the SHA-256 of the lines "burn conformance
+// challenge 1", "nonce NONCE", "content CONTENT" and "seed I", each ended by a line feed. 0 is replaced by 1.
 func (c Challenge) Derive() []uint64 {
 	seeds := make([]uint64, c.Seeds)
 	for i := range seeds {

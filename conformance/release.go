@@ -56,14 +56,9 @@ func Releases() ([]Release, error) {
 	return l, nil
 }
 
-// ParseRelease reads the text of a release. Its lines, beside empty ones and those that begin with #:
-//
-//	date YYYY-MM-DD
-//	suite HASH
-//	must PROFILE REGEXP
-//	optional PROFILE REGEXP
-//
-// A case of a profile must be passed if a line must matches its id and no line optional does.
+// ParseRelease reads the text of a release. Its lines, beside empty ones and those that begin with #, are "date YYYY-MM-DD", "suite
+// HASH", "must PROFILE REGEXP" and "optional PROFILE REGEXP". A case of a profile must be passed if a line must matches its id and no
+// line optional does.
 func ParseRelease(text string) (*Release, error) {
 	r := &Release{}
 	s := bufio.NewScanner(strings.NewReader(text))

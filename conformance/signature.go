@@ -24,12 +24,8 @@ type Signature struct {
 	Value []byte
 }
 
-// Statement is what is signed of the package with a digest: these lines, each ended by a line feed.
-//
-//	burn conformance report signature 1
-//	report sha256:HEX
-//
-// The digest is that of the manifest, which holds the digests of all other files, what was tested, when and with which seeds.
+// Statement is what is signed of the package with a digest: the lines "burn conformance report signature 1" and "report sha256:HEX",
+// each ended by a line feed. The digest is that of the manifest, which holds the digests of all other files, what was tested, when and with which seeds.
 func Statement(digest string) []byte {
 	return fmt.Appendf(nil, "burn conformance report signature 1\nreport sha256:%s\n", digest)
 }

@@ -23,7 +23,7 @@ func (a *app) conformanceScoreboardCommand() *cobra.Command {
 		Long: `Check every submission below DIR, a folder each with submission.json, report.tar.gz and, as needed, maker.pub and waivers.json (see
 docs/VENDORS.md), and write a page with a line for each. A submission that does not hold is named on stderr and left out, and the exit
 code is then 1.`,
-		Example: "  burn conformance scoreboard submissions --out docs/SCOREBOARD.md",
+		Example: "  burn conformance scoreboard submissions --out submissions/README.md",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.conformanceScoreboard(cmd.Context(), args[0], out)
