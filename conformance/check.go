@@ -182,7 +182,7 @@ func sample(cases []testCase, n int) []testCase {
 		kind := parts[0] + "/" + parts[len(parts)-1]
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(c.id)) // never fails
-		if c.spec != nil && seen[kind] && h.Sum32()%uint32(n) != 0 {
+		if (c.spec != nil || c.fresh) && seen[kind] && h.Sum32()%uint32(n) != 0 {
 			return true
 		}
 		seen[kind] = true
