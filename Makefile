@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins plugins-cuda cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance gpu nvrtc levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
+.PHONY: help build plugins plugins-cuda cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance scoreboard gpu nvrtc levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -90,7 +90,18 @@ conformance: plugins ## the whole suite on the cpu backend, built in and as a pl
 	$(GO) run ./cmd/burn conformance run builtin:cpu
 	$(GO) run ./cmd/burn conformance run $(PLUGINS)/burn-backend-cpu$(EXE)
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run 'TestReferencePasses' ./conformance
+	BURN_LONG=1 $(GO) test -count=1 -timeout 15m -run 'TestSuiteHash|TestVerifyAgrees' ./conformance
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run TestDoorsAgree -v ./conformance/wiretest
+
+# FOLDER DEVICE PROFILE LEVEL of each report that is made here; "all" takes some minutes.
+BOARD := cpu-portable:builtin=cpu:all:portable cpu-avx2:builtin=cpu:all:avx2 cpu-avx512:builtin=cpu:all:avx512 \
+	cpu-process:$(PLUGINS)/burn-backend-cpu$(EXE):all: plain:bin/burn-backend-plain$(EXE):core:
+scoreboard: build plugins ## reports of the backends of this repository by the newest release of the suite, and submissions/README.md of all submissions
+	$(GO) build $(STRIP) -o bin/burn-backend-plain$(EXE) ./examples/backends/plain
+	@for b in $(BOARD); do IFS=:; set -- $$b; unset IFS; echo "report of $$1"; \
+		BURN_CPU=$$4 bin/burn$(EXE) conformance run $$(echo "$$2" | tr = :) --profile $$3 --challenge new --seeds 1 --report submissions/$$1/report.tar.gz > submissions/$$1/log 2>&1 || \
+			{ tail -n 20 submissions/$$1/log; exit 1; }; rm submissions/$$1/log; done
+	bin/burn$(EXE) conformance scoreboard submissions --out submissions/README.md
 
 gpu: ## the whole suite on a GPU backend whose hardware is emulated like NVIDIA's, and a tenth of it like AMD's and Apple's
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m -run TestConformance ./sdk/gpu

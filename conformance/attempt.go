@@ -22,7 +22,7 @@ type GuardChecker = interface {
 // result runs one case and judges it by what is expected of it.
 func (s *session) result(ctx context.Context, c testCase) Result {
 	start := time.Now()
-	err := s.attempt(ctx, c)
+	err := s.attempts(ctx, c)
 	r := Result{ID: c.id, Status: Passed, Duration: time.Since(start), Profiles: c.profiles(), Types: c.types}
 	if c.spec != nil {
 		r.Op = c.op.String()
@@ -47,6 +47,22 @@ func (s *session) result(ctx context.Context, c testCase) Result {
 		r.Status, r.Reason = Failed, "expected to fail and passed: take it from the list"
 	}
 	return r
+}
+
+// attempts runs a case with each seed that it is for, up to the first with which it does not pass.
+func (s *session) attempts(ctx context.Context, c testCase) (err error) {
+	seeds := s.seeds
+	if !c.drawn() {
+		seeds = seeds[:1]
+	}
+	for _, s.seed = range seeds {
+		if err = s.attempt(ctx, c); err != nil && len(seeds) > 1 && !errors.As(err, new(skip)) {
+			return fmt.Errorf("seed %d: %w", s.seed, err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Timeouts. After some cases that hung, others that do are not waited for as long.

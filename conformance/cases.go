@@ -28,6 +28,8 @@ type testCase struct {
 	storage bool
 	// redraws: the body draws values for the spec's shapes and takes none from it.
 	redraws bool
+	// fresh: structure and shapes are drawn too, and not the values alone.
+	fresh bool
 	// rule is what the case checks, for cases of the contract.
 	rule string
 }
@@ -46,6 +48,9 @@ func (s spec) testCase(id string, b body) testCase {
 	}
 	return c
 }
+
+// drawn reports whether a case is another one with another seed.
+func (c testCase) drawn() bool { return c.fresh || c.spec != nil && c.spec.fixed == nil }
 
 // contract is a case that hangs on no op.
 func contract(id string, run func(ctx context.Context, q *queue) error) testCase {
@@ -78,7 +83,7 @@ func generate() []testCase {
 	cases = append(cases, streamCases()...)
 	cases = append(cases, lifecycleCases()...)
 	for _, more := range []func() []testCase{ownershipCases, eventCases, donationCases, ticketCases, blameCases, refusedCases, wordCases, extensionCases, profilingCases, hostMemoryCases,
-		peerCases, collectiveCases} {
+		peerCases, collectiveCases, freshCases} {
 		cases = append(cases, more()...)
 	}
 	return cases

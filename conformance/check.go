@@ -27,6 +27,9 @@ type Options struct {
 	Device int
 	// Seed of the values; 0 stands for 1.
 	Seed uint64
+	// Challenge, if set, gives the seeds in the place of Seed. Cases whose values are drawn run once for each seed, those of the
+	// contract with the first.
+	Challenge *Challenge
 	// Timeout of one case; 0 stands for 30 seconds. A case that takes longer has failed, and the backend is opened anew.
 	Timeout time.Duration
 	// Expect names cases that are known to fail, by id. One that fails is reported as such and fails nothing; one that
@@ -38,6 +41,9 @@ type Options struct {
 	Kill func(b core.Backend) error
 	// Progress, if set, is told of every result as it comes, with the number of cases in all.
 	Progress func(r Result, total int)
+
+	only  map[string]bool // ids that are run; nil: all
+	seeds []uint64        // in the place of Seed and Challenge
 }
 
 // Check runs the suite on the backend that open opens, one case after the other. open is called again after a case that
@@ -125,8 +131,12 @@ func prepare(ctx context.Context, open func() (core.Backend, error), o Options) 
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &session{options: o, open: open, seed: max(1, o.Seed)}
-	s.report = newReport(all, o, s.seed)
+	seeds, err := o.seedsOf()
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &session{options: o, open: open, seeds: seeds, seed: seeds[0]}
+	s.report = newReport(all, o, seeds)
 	if err := s.ensure(ctx); err != nil {
 		s.close()
 		return nil, nil, err
@@ -150,7 +160,7 @@ func selected(all []testCase, o Options) ([]testCase, error) {
 	var cases []testCase
 	for _, c := range all {
 		delete(expected, c.id)
-		if pattern.MatchString(c.id) && c.in(o.Profile) {
+		if pattern.MatchString(c.id) && c.in(o.Profile) && (o.only == nil || o.only[c.id]) {
 			cases = append(cases, c)
 		}
 	}
@@ -172,7 +182,7 @@ func sample(cases []testCase, n int) []testCase {
 		kind := parts[0] + "/" + parts[len(parts)-1]
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(c.id)) // never fails
-		if c.spec != nil && seen[kind] && h.Sum32()%uint32(n) != 0 {
+		if (c.spec != nil || c.fresh) && seen[kind] && h.Sum32()%uint32(n) != 0 {
 			return true
 		}
 		seen[kind] = true

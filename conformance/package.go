@@ -38,6 +38,8 @@ type Manifest struct {
 	Profile      Profile           `json:"profile"`
 	Run          string            `json:"run,omitempty"`
 	Seed         uint64            `json:"seed"`
+	Seeds        []uint64          `json:"seeds"`
+	Challenge    *Challenge        `json:"challenge,omitempty"` // what Seeds are derived from
 	Plugin       Plugin            `json:"plugin"`
 	Backend      core.Info         `json:"backend"`
 	Capabilities capabilities      `json:"capabilities"`
@@ -47,9 +49,15 @@ type Manifest struct {
 	Expect       []string          `json:"expect,omitempty"`
 	Profiles     []ProfileResult   `json:"profiles"`
 	Files        map[string]string `json:"files"`
+
+	// Digest names the package, and Signature is who vouches for it, nil for nobody. Verify fills them in.
+	Digest    string     `json:"-"`
+	Signature *Signature `json:"-"`
+	rows      []row
+	lines     []string // of CasesFile
 }
 
-const packageFormat = 2
+const packageFormat = 3
 
 // capabilities is the document in words, so that it can be read by who does not have this program.
 type capabilities struct {
@@ -109,7 +117,7 @@ func (r *Report) files() (map[string][]byte, error) {
 		files[name] = b.Bytes()
 	}
 	files[CasesFile] = []byte(strings.Join(r.Suite.lines, "\n") + "\n")
-	m := Manifest{Format: packageFormat, Suite: r.Suite, Profile: r.Options.Profile, Run: r.Options.Run, Seed: r.Seed, Plugin: r.Plugin, Backend: r.Backend,
+	m := Manifest{Format: packageFormat, Suite: r.Suite, Profile: r.Options.Profile, Run: r.Options.Run, Seed: r.Seed, Seeds: r.Seeds, Challenge: r.Options.Challenge, Plugin: r.Plugin, Backend: r.Backend,
 		Capabilities: capabilitiesOf(r.Capabilities), Environment: r.Environment, Started: r.Started, Seconds: r.Duration.Seconds(),
 		Expect: r.Options.Expect, Profiles: r.Profiles, Files: map[string]string{}}
 	if m.Profile == "" {
@@ -134,12 +142,18 @@ func digest(data []byte) string {
 
 // WritePackage writes the report package to path: an archive when it ends in .tar.gz, else a directory, which is made. It
 // gives the digest that names the package. Files of an older package in the directory are replaced.
-func (r *Report) WritePackage(path string) (string, error) {
+func (r *Report) WritePackage(path string) (string, error) { return r.WriteSigned(path, nil) }
+
+// WriteSigned is WritePackage with a signature, which sign makes of a Statement. nil: there is none.
+func (r *Report) WriteSigned(path string, sign func(statement []byte) Signature) (string, error) {
 	files, err := r.files()
 	if err != nil {
 		return "", fmt.Errorf("conformance: report: %w", err)
 	}
 	name := strings.TrimSpace(string(files[DigestFile]))
+	if sign != nil {
+		files[SignatureFile] = sign(Statement(name)).encode()
+	}
 	if isArchive(path) {
 		data, err := archive(files)
 		if err != nil {
@@ -149,6 +163,11 @@ func (r *Report) WritePackage(path string) (string, error) {
 	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return "", err
+	}
+	if sign == nil { // that of an older package is of another one
+		if err := os.Remove(filepath.Join(path, SignatureFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", err
+		}
 	}
 	for file, data := range files {
 		if err := os.WriteFile(filepath.Join(path, file), data, 0o644); err != nil {

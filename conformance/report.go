@@ -54,7 +54,8 @@ type Report struct {
 	Plugin       Plugin
 	Environment  Environment
 	Options      Options
-	Seed         uint64
+	Seed         uint64   // that of cases of the contract: the first of Seeds
+	Seeds        []uint64 // those of cases whose values are drawn
 	Started      time.Time
 	Duration     time.Duration
 	Results      []Result
@@ -64,15 +65,8 @@ type Report struct {
 	Profiles []ProfileResult
 }
 
-// Plugin is what was tested, filled in by who opens the backend.
-type Plugin struct {
-	Device string `json:"device,omitempty"` // as it can be opened again
-	File   string `json:"file,omitempty"`   // the name of a plugin's; empty for a backend of this program
-	SHA256 string `json:"sha256,omitempty"` // of the plugin's file, or of the program
-}
-
-func newReport(all []testCase, o Options, seed uint64) *Report {
-	r := &Report{Suite: Current(), Options: o, Seed: seed, Started: time.Now().UTC(), Environment: environment()}
+func newReport(all []testCase, o Options, seeds []uint64) *Report {
+	r := &Report{Suite: Current(), Options: o, Seed: seeds[0], Seeds: seeds, Started: time.Now().UTC(), Environment: environment()}
 	for _, p := range Profiles() {
 		x := ProfileResult{Profile: p, Verdict: NotExecuted}
 		for _, c := range all {

@@ -20,7 +20,8 @@ type session struct {
 	device  core.Device
 	used    int // cases that the device has seen
 	report  *Report
-	seed    uint64
+	seeds   []uint64 // of the run
+	seed    uint64   // of the case that runs
 	hangs   int
 }
 

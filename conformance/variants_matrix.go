@@ -53,9 +53,14 @@ var matrixPlans = map[op.Code]plan{
 
 func triangularVariants() []variant {
 	vs := systems()
-	for name, attrs := range map[string][]op.Attr{"upper-": {op.Flag("upper", true)}, "transpose-": {op.Flag("transpose", true)}, "unit-": {op.Flag("unit", true)},
-		"upper-transpose-unit-": {op.Flag("upper", true), op.Flag("transpose", true), op.Flag("unit", true)}} {
-		vs = append(vs, renamed(name, systems(attrs...)[:4])...)
+	for _, x := range []struct {
+		name  string
+		attrs []op.Attr
+	}{
+		{"upper-", set(op.Flag("upper", true))}, {"transpose-", set(op.Flag("transpose", true))}, {"unit-", set(op.Flag("unit", true))},
+		{"upper-transpose-unit-", set(op.Flag("upper", true), op.Flag("transpose", true), op.Flag("unit", true))},
+	} {
+		vs = append(vs, renamed(x.name, systems(x.attrs...)[:4])...)
 	}
 	return vs
 }

@@ -28,9 +28,9 @@ func tampered(format string, args ...any) error {
 }
 
 // Verify checks the report package at path, a directory or an archive: that no byte of it was changed after it was
-// written, that it says the same everywhere, and that every case of its suite and profile has a result. The manifest is
-// given when it could be read. Who changes all files consistently is not found out: the digest, compared with one that was
-// told by another way, is for that.
+// written, that it says the same everywhere, that its seeds are those of its challenge, and that every case of its suite and
+// profile has a result. The manifest is given when it could be read. Who changes all files consistently is found out by the
+// signature alone, which Manifest.CheckSignature checks, and who made up results before signing by Rerun.
 func Verify(path string) (*Manifest, error) {
 	files, raw, err := readPackage(path)
 	if err != nil {
@@ -44,7 +44,7 @@ func Verify(path string) (*Manifest, error) {
 	if got := digest(files[ManifestFile]) + "\n"; got != string(files[DigestFile]) {
 		return nil, tampered("the digest of %s is not that of %s", ManifestFile, DigestFile)
 	}
-	var m Manifest
+	m := Manifest{Digest: digest(files[ManifestFile])}
 	if err := json.Unmarshal(files[ManifestFile], &m); err != nil {
 		return nil, tampered("%s: %v", ManifestFile, err)
 	}
@@ -52,7 +52,7 @@ func Verify(path string) (*Manifest, error) {
 		return &m, fmt.Errorf("conformance: report package of format %d, this program reads format %d", m.Format, packageFormat)
 	}
 	for name, data := range files {
-		if name == ManifestFile || name == DigestFile {
+		if name == ManifestFile || name == DigestFile || name == SignatureFile {
 			continue
 		}
 		if want, ok := m.Files[name]; !ok {
@@ -66,12 +66,41 @@ func Verify(path string) (*Manifest, error) {
 			return &m, tampered("%s is missing", name)
 		}
 	}
+	if text := files[SignatureFile]; text != nil {
+		if m.Signature, err = parseSignature(text); err != nil {
+			return &m, err
+		}
+	}
 	if raw != nil && m.Environment.Go == runtime.Version() {
 		if again, err := archive(files); err != nil || !bytes.Equal(again, raw) {
 			return &m, tampered("the archive around the files was changed")
 		}
 	}
 	return &m, m.check(files)
+}
+
+// origin checks what the manifest says of the plugin, and of where the seeds are from.
+func (m *Manifest) origin() error {
+	if err := m.Plugin.check(); err != nil {
+		return err
+	}
+	if len(m.Seeds) == 0 || m.Seed != m.Seeds[0] {
+		return tampered("the seed is %d, want the first of %d", m.Seed, m.Seeds)
+	}
+	c := m.Challenge
+	if c == nil {
+		return nil
+	}
+	if err := c.check(); err != nil {
+		return tampered("%v", err)
+	}
+	if got := m.Plugin.Content(); c.Content != got {
+		return tampered("the challenge is for content %s, the plugin has %s", c.Content, got)
+	}
+	if !slices.Equal(c.Derive(), m.Seeds) {
+		return tampered("the seeds are not those of the challenge")
+	}
+	return nil
 }
 
 // check compares what the files of a package say with each other, and looks for missing cases.
@@ -84,6 +113,10 @@ func (m *Manifest) check(files map[string][]byte) error {
 	rows, err := readJSON(files[RowsFile])
 	if err != nil {
 		return tampered("%s: %v", RowsFile, err)
+	}
+	m.rows, m.lines = rows, lines
+	if err := m.origin(); err != nil {
+		return err
 	}
 	found := map[string]Status{}
 	for _, r := range rows {

@@ -36,7 +36,12 @@ func (g *Graph) Run(ctx context.Context, b core.Backend, m Mode) ([]ref.Tensor, 
 	if err != nil {
 		return nil, err
 	}
-	target := core.TargetOf(b.Info().Name, dev)
+	return g.RunOn(ctx, b.Info().Name, dev, s, m)
+}
+
+// RunOn is Run on a stream of a device of the backend name.
+func (g *Graph) RunOn(ctx context.Context, name string, dev core.Device, s core.Stream, m Mode) ([]ref.Tensor, error) {
+	target := core.TargetOf(name, dev)
 	if m == Primitives {
 		supports := target.Supports
 		target.Supports = func(n *op.Node, in []op.Desc) error {

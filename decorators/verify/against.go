@@ -31,6 +31,7 @@ func Against(d core.Device, compared func(what string, skipped error)) Option {
 		compared = func(string, error) {}
 	}
 	return func(c *config) {
+		c.audit = nil
 		c.second = &second{dev: d, target: core.TargetOf("the second backend", d), compared: compared}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
@@ -17,6 +18,13 @@ type defined struct {
 	made   command
 	what   string  // `run "step"`
 	replay *replay // with NotFinite, where the device can copy
+
+	// with Audit
+	constants [][]byte
+	unaudited error // why runs are not compared
+	lower     sync.Once
+	low       *program.Program // for the second device
+	lowErr    error
 }
 
 // programs is core.Programs.
@@ -50,6 +58,9 @@ func (x programs) Define(ctx context.Context, cs core.Stream, p *program.Program
 			return err
 		}
 		made.outs = p.OutputDescs()
+		if s.audit != nil {
+			s.keep(made, consts)
+		}
 		if s.each() {
 			if made.replay = s.prepare(made, consts); made.replay == nil && s.second != nil {
 				s.second.compared(what, fmt.Errorf("the device cannot copy its constants or outputs: %w", core.ErrUnsupported))
@@ -101,6 +112,9 @@ func (x programs) Run(cs core.Stream, r core.Run) error {
 	}, func(c *change) error {
 		if s.each() && p != nil {
 			return s.runEach(x.inner, c, p, r)
+		}
+		if s.audit != nil && p != nil && c.err == nil && len(c.faults) == 0 && s.audit.picks() {
+			return s.runAudited(x.inner, c, p, r)
 		}
 		return x.inner.Run(s.inner, r)
 	})

@@ -107,6 +107,9 @@ func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 		if s.each() && len(nodes) > 0 {
 			return s.submitEach(x, nodes, free)
 		}
+		if s.audit != nil && len(nodes) > 0 {
+			return s.submitAudited(x, nodes, free)
+		}
 		return s.inner.Submit(nodes, free)
 	})
 }

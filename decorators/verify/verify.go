@@ -26,6 +26,7 @@ type config struct {
 	passOn    bool
 	notFinite bool
 	second    *second // nil: results are not compared
+	audit     *audit  // nil: no share of the work is compared
 }
 
 // each reports whether nodes are submitted one by one, and their results looked at.

@@ -32,6 +32,7 @@ type Admission struct {
 type Admitted struct {
 	Manifest *manifest.Manifest // its hash is that of the executable
 	Files    []File             // all of its files; their content is the caller's to check
+	Archive  string             // digest of the archive that they came in
 }
 
 func (a Admission) lockFile() string {
@@ -125,7 +126,7 @@ func (a Admission) Admit(id ID) (*Admitted, error) {
 	}
 	locks.note(id)
 	m := &manifest.Manifest{}
-	return &Admitted{m, r.Files}, decode(tomlfile.Manifest, text, m)
+	return &Admitted{m, r.Files, r.Archive}, decode(tomlfile.Manifest, text, m)
 }
 
 // locks are those that decide about a store.

@@ -32,20 +32,31 @@ func HashFolder(dir string) ([]File, error) {
 		if total += info.Size(); len(files) >= maxFolderFiles || total > maxFolderBytes {
 			return fmt.Errorf("%s: more than %d files or %d bytes: %w", dir, maxFolderFiles, int64(maxFolderBytes), ErrFormat)
 		}
-		f, err := openRegular(p)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		sum, n, err := digest(f)
+		f, err := HashFile(p)
 		if err != nil {
 			return err
 		}
 		rel, err := filepath.Rel(dir, p)
-		files = append(files, File{filepath.ToSlash(rel), n, sum, info.Mode()&0o100 != 0})
+		f.Path = filepath.ToSlash(rel)
+		files = append(files, f)
 		return err
 	})
 	return files, err
+}
+
+// HashFile hashes a regular file. Its path in the result is its name.
+func HashFile(path string) (File, error) {
+	f, err := openRegular(path)
+	if err != nil {
+		return File{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return File{}, err
+	}
+	sum, n, err := digest(f)
+	return File{filepath.Base(path), n, sum, info.Mode()&0o100 != 0}, err
 }
 
 // AllowedFolder gives the files of a folder of plugins that the user allowed, nil when he did not. changed says that he did, and that its

@@ -77,6 +77,17 @@ func (k PublicKey) Verify(s *Signature) error {
 	return nil
 }
 
+// SignText gives the ed25519 signature of a text that is no archive's: its first line has to say what it is.
+func (k PrivateKey) SignText(text []byte) []byte { return ed25519.Sign(k.key, text) }
+
+// VerifyText reports whether a signature of SignText was made by k, with an ErrSignature if not.
+func (k PublicKey) VerifyText(text, signature []byte) error {
+	if !ed25519.Verify(k.key, text, signature) {
+		return refuse(ErrSignature, "get it again from its maker", "the signature was not made with key %s", k.ID())
+	}
+	return nil
+}
+
 // Encode is the content of a signature file.
 func (s *Signature) Encode() []byte {
 	var b bytes.Buffer

@@ -184,25 +184,30 @@ func (t *Trust) Check(s *Signature, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	k := t.Find(s.Key)
-	switch {
-	case k == nil:
-		return refuse(ErrUntrusted, "if you trust the maker, get the public key from a place you trust and run `burn plugin trust FILE.pub --namespace "+
-			id.Space()+"`", "%s is signed with key %s, which is not in %s", id, s.Key, t.File)
-	case k.State(now) == "revoked":
-		return refuse(ErrUntrusted, "install a version that is signed with another key", "%s is signed with key %s, which was revoked: %s", id, s.Key, k.Revoked)
-	case k.State(now) == "expired":
-		return refuse(ErrUntrusted, "ask "+orText(k.Owner, "the maker")+" for a new key or signature, and add it with `burn plugin trust`",
-			"%s is signed with key %s, which expired on %s", id, s.Key, k.Expires.Format(time.DateOnly))
-	case !k.allows(id.Address):
-		return refuse(ErrUntrusted, "if that is right, run `burn plugin trust FILE.pub --namespace "+id.Space()+"`",
-			"%s is signed with key %s, which is trusted for %s", id, s.Key, strings.Join(k.Namespaces, ", "))
-	}
-	p, err := ParsePublicKey(k.Public)
+	p, err := t.Key(s.Key, id.Address, id.String(), now)
 	if err != nil {
 		return err
 	}
 	return p.Verify(s)
+}
+
+// Key gives the public key of an id, which has to be trusted for the namespace of a. what names what it has signed, for the message.
+func (t *Trust) Key(key string, a Address, what string, now time.Time) (PublicKey, error) {
+	k := t.Find(key)
+	switch {
+	case k == nil:
+		return PublicKey{}, refuse(ErrUntrusted, "if you trust the maker, get the public key from a place you trust and run `burn plugin trust FILE.pub --namespace "+
+			a.Space()+"`", "%s is signed with key %s, which is not in %s", what, key, t.File)
+	case k.State(now) == "revoked":
+		return PublicKey{}, refuse(ErrUntrusted, "install a version that is signed with another key", "%s is signed with key %s, which was revoked: %s", what, key, k.Revoked)
+	case k.State(now) == "expired":
+		return PublicKey{}, refuse(ErrUntrusted, "ask "+orText(k.Owner, "the maker")+" for a new key or signature, and add it with `burn plugin trust`",
+			"%s is signed with key %s, which expired on %s", what, key, k.Expires.Format(time.DateOnly))
+	case !k.allows(a):
+		return PublicKey{}, refuse(ErrUntrusted, "if that is right, run `burn plugin trust FILE.pub --namespace "+a.Space()+"`",
+			"%s is signed with key %s, which is trusted for %s", what, key, strings.Join(k.Namespaces, ", "))
+	}
+	return ParsePublicKey(k.Public)
 }
 
 // Add takes a key in, or gives a known one more namespaces, another owner and date of expiry. A revoked key stays revoked.

@@ -30,6 +30,8 @@ type suiteFlags struct {
 	seed                         uint64
 	timeout                      time.Duration
 	perf, verbose, list          bool
+	seeded                       bool // --seed was given
+	certify                      certifyFlags
 }
 
 func (a *app) conformanceRunCommand() *cobra.Command {
@@ -39,12 +41,12 @@ func (a *app) conformanceRunCommand() *cobra.Command {
 		names = append(names, string(p))
 	}
 	cmd := &cobra.Command{
-		Use:   "run DEVICE|PLUGIN-FILE",
+		Use:   "run DEVICE|PLUGIN-FILE|ARCHIVE",
 		Short: "Run the conformance suite on a device or on a plugin",
 		Long: `Run the conformance suite: every op of the table on every element type against a reference, the contract of streams and
 programs, and the life of tensors, streams and the backend from beginning to end. DEVICE is NAME[:INDEX], with process: or
 builtin: before it to force the transport; PLUGIN-FILE is the path of a plugin, which needs no manifest and is not searched
-for.
+for; ARCHIVE is one of burn plugin pack, which is installed in a temporary folder and tested from there.
 
 Cases of what the backend does not claim are skipped, with the reason. A plugin that crashes or hangs fails the case that
 it did so in and is started again for the next one. The first failures are shrunk to a small node that fails too.
@@ -57,15 +59,21 @@ An interrupt (Ctrl-C) ends the run after what was done so far is printed, and wr
 --report writes a report package for others, to a directory or to a file that ends in .tar.gz: report.jsonl, junit.xml,
 index.html, and what was tested where. "burn conformance verify" checks it.
 
+With --seed values are the same in every run, so a table of results would pass: such a report shows a maker what is wrong, and
+proves nothing to others. --challenge draws them from seeds that depend on a nonce and on the plugin's content; with --key the
+report is signed, and "burn conformance verify" checks whose it is and runs a sample of it again.
+
 The last line is "N passed, N failed, N skipped". The exit code is 1 when a case failed, or none was executed.`,
 		Example: `  burn conformance run cpu
   burn conformance run process:cpu --profile core --report report.tar.gz
   burn conformance run ./burn-backend-mine --run '^(add|matmul)/f32/'
   burn conformance run cpu --run '^sum/f32/long/plain$' --seed 7
+  burn conformance run ./linux_amd64.tar.gz --challenge 9b1f... --report report.tar.gz --key acme
   burn conformance run cpu --perf`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSuite,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f.seeded = cmd.Flags().Changed("seed")
 			return a.conformanceRun(cmd.Context(), args[0], f)
 		},
 	}
@@ -74,6 +82,7 @@ The last line is "N passed, N failed, N skipped". The exit code is 1 when a case
 	fl.StringVar(&f.profile, "profile", string(conformance.All), "run the cases of one `PROFILE`: "+strings.Join(names, ", "))
 	fl.StringVar(&f.run, "run", "", "run the cases whose id is `ID`, or matches it as a regular expression")
 	fl.Uint64Var(&f.seed, "seed", 1, "`N` that values are drawn from")
+	f.certify.register(cmd)
 	fl.StringVar(&f.expect, "expect", "", "`FILE` of cases that are known to fail")
 	fl.StringVar(&f.report, "report", "", "write a report package to `DIR` or FILE.tar.gz")
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "`TIME` that one case may take")
@@ -99,6 +108,14 @@ type tested struct {
 	index  int
 	plugin conformance.Plugin
 	kill   func(core.Backend) error
+	close  func() // nil: nothing to do
+}
+
+// done gives back what testing took.
+func (t *tested) done() {
+	if t.close != nil {
+		t.close()
+	}
 }
 
 // tested finds out what the argument names. A path of a plugin has a separator in it, or is that of a file.
@@ -108,6 +125,9 @@ func (a *app) tested(ctx context.Context, arg string) (*tested, error) {
 	if isFile || strings.ContainsAny(arg, `/\`) && !strings.Contains(arg, "://") {
 		if !isFile {
 			return nil, usage("plugin %s: want a file; see burn devices", arg)
+		}
+		if isPluginArchive(arg) {
+			return a.testedArchive(ctx, arg)
 		}
 		return a.testedFile(ctx, arg)
 	}
@@ -139,6 +159,11 @@ func (a *app) tested(ctx context.Context, arg string) (*tested, error) {
 			if p.Name == s.Name {
 				file = p.Path
 				t.plugin.File = filepath.Base(p.Path)
+				c, err := p.Contents()
+				if err != nil {
+					return nil, err
+				}
+				describePlugin(&t.plugin, c)
 			}
 		}
 	}
@@ -159,6 +184,11 @@ func (a *app) testedFile(ctx context.Context, path string) (*tested, error) {
 	if t.plugin.SHA256, err = fileDigest(path); err != nil {
 		return nil, err
 	}
+	c, err := host.ContentsOf(path)
+	if err != nil {
+		return nil, err
+	}
+	describePlugin(&t.plugin, c)
 	o := a.hostOptions()
 	name := client.NameOf(path)
 	spec := host.Process + ":" + name
@@ -278,8 +308,16 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 	if len(ids) == 0 {
 		return usage("--run %s: no case of profile %s matches", f.run, f.profile)
 	}
+	key, err := f.certify.signer(f.report)
+	if err != nil {
+		return err
+	}
 	t, err := a.tested(ctx, arg)
 	if err != nil {
+		return err
+	}
+	defer t.done()
+	if err := f.certify.apply(&o, &t.plugin, f.seeded); err != nil {
 		return err
 	}
 	o.Device, o.Kill = t.index, t.kill
@@ -306,7 +344,7 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 	}
 	report.Plugin = t.plugin
 	if f.report != "" {
-		digest, err := report.WritePackage(f.report)
+		digest, err := writeReport(report, f.report, key)
 		if err != nil {
 			return err
 		}
@@ -325,45 +363,4 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 		return errors.New("no case was executed")
 	}
 	return nil
-}
-
-func (a *app) conformanceVerifyCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "verify PACKAGE",
-		Short: "Check a report package",
-		Long: `Check the report package that "burn conformance run --report" wrote, a directory or an archive: that no byte of it was
-changed, that it says the same everywhere, and that every case of its suite and profile has a result.
-
-Who changes all files consistently is not found out by the package alone: compare the digest printed here with the one that
-the run printed. The exit code is 1 for a package that was changed or is incomplete.`,
-		Example: `  burn conformance verify report.tar.gz`,
-		Args:    cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			m, err := conformance.Verify(args[0])
-			if errors.Is(err, os.ErrNotExist) {
-				return usage("%w", err)
-			}
-			if err != nil {
-				return err
-			}
-			suite := "another suite than this program's"
-			if m.Suite.Hash == conformance.Current().Hash {
-				suite = "the suite of this program"
-			}
-			plain.Fprintf(a.out, "%s %s on %s, %s, seed %d\nsuite %s (%s)\n", m.Backend.Name, m.Backend.Version, m.Plugin.Device,
-				m.Environment.Platform, m.Seed, m.Suite.Hash, suite)
-			if m.Plugin.SHA256 != "" {
-				what := m.Plugin.File
-				if what == "" {
-					what = "the program"
-				}
-				plain.Fprintf(a.out, "sha256 %s of %s\n", m.Plugin.SHA256, what)
-			}
-			for _, p := range m.Profiles {
-				plain.Fprintf(a.out, "profile %-8s %-13s %d passed, %d failed, %d skipped\n", p.Profile, p.Verdict, p.Passed, p.Failed+p.Expected, p.Skipped)
-			}
-			fmt.Fprintln(a.out, "the package is unchanged and complete")
-			return nil
-		},
-	}
 }

@@ -66,7 +66,7 @@ func TestConformanceVerify(t *testing.T) {
 	r := call(t, "conformance", "run", "cpu", "--profile", "quant", "--report", pack)
 	require.Equal(t, 0, r.code, r.err)
 	require.Regexp(t, `digest [0-9a-f]{64}\n$`, r.err)
-	r = call(t, "conformance", "verify", pack)
+	r = call(t, "conformance", "verify", pack, "--allow-unsigned")
 	require.Equal(t, 0, r.code, r.err)
 	require.Contains(t, r.out, "the suite of this program")
 	require.Regexp(t, `(?m)^profile quant +pass `, r.out)
@@ -76,13 +76,13 @@ func TestConformanceVerify(t *testing.T) {
 	require.NoError(t, err)
 	data[len(data)/2] ^= 1
 	require.NoError(t, os.WriteFile(pack, data, 0o600))
-	r = call(t, "conformance", "verify", pack)
+	r = call(t, "conformance", "verify", pack, "--allow-unsigned")
 	require.Equal(t, 1, r.code)
 	require.Contains(t, r.err, "was changed or is damaged")
 
 	r = call(t, "conformance", "run", "cpu", "--run", "^add/f32/", "--report", pack)
 	require.Equal(t, 0, r.code)
-	r = call(t, "conformance", "verify", pack)
+	r = call(t, "conformance", "verify", pack, "--allow-unsigned")
 	require.Equal(t, 1, r.code)
 	require.Contains(t, r.err, "incomplete run")
 

@@ -10,6 +10,7 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/internal/nearest"
+	"github.com/goburn/burn/internal/title"
 	"github.com/goburn/burn/sdk/client"
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
@@ -18,7 +19,10 @@ import (
 )
 
 // hostOptions are the settings of the host: plugins to search, threads, and the log, which goes to stderr.
+//
+// From here on plugins may be started: whoever lists the processes of this machine, a plugin too, sees nothing of the command line.
 func (a *app) hostOptions() host.Options {
+	title.Hide("burn")
 	o := host.Options{Config: core.Config{Threads: a.config.Threads}, Dirs: a.config.PluginPath, Development: a.config.DevPlugins, Version: buildInfo().Version,
 		Carrier: carrier(), BackendOptions: a.config.Options, StartTimeout: a.config.Plugins.StartTimeout, OpenTimeout: a.config.Plugins.OpenTimeout,
 		DefineTimeout: a.config.Plugins.DefineTimeout, Heartbeat: a.config.Plugins.Heartbeat, Attempts: a.config.Plugins.RestartAttempts, Backoff: a.config.Plugins.RestartBackoff,

@@ -29,6 +29,7 @@ type runFlags struct {
 	verbose   bool
 	precision string
 	verify    string
+	shadow    string
 	image     imageFlags
 	many      manyFlags
 }
@@ -61,6 +62,9 @@ file that cannot be used is reported, and the rest goes on; the exit code is the
 --verify finds the node where numbers go wrong: nodes run one by one, and each is computed on another device too and compared within
 the op's tolerance. What is found is printed on stderr, and the exit code is then 1.
 
+--shadow audits a device in use: a share of the runs, chosen at random, is computed on another device too, after the device under
+audit has done it as always. Differences are printed on stderr, and the exit code is then 1. Results are those of the device.
+
 ` + exitHelp,
 		Example: `  burn run digits.onnx --input image=seven.png --top 3 --labels labels.txt
   burn run resnet.onnx photo.jpg --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --softmax --top 5
@@ -89,6 +93,7 @@ the op's tolerance. What is found is printed on stderr, and the exit code is the
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "report device and times on stderr")
 	precisionFlag(cmd, &f.precision)
 	verifyFlag(cmd, &f.verify)
+	shadowFlag(cmd, &f.shadow)
 	a.explainFlag(cmd)
 	f.many.add(cmd)
 	a.deviceFlags(cmd)
@@ -146,7 +151,7 @@ func (a *app) run(ctx context.Context, path string, f runFlags, many bool, stdin
 		return err
 	}
 	opening := time.Now()
-	d, err := a.openVerified(ctx, f.verify)
+	d, err := a.openChecked(ctx, f.verify, f.shadow)
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func (a *app) runMany(ctx context.Context, path string, m *onnx.Model, files *ma
 	if err := r.readFixed(); err != nil {
 		return err
 	}
-	if r.place, err = a.openVerified(ctx, f.verify); err != nil {
+	if r.place, err = a.openChecked(ctx, f.verify, f.shadow); err != nil {
 		return err
 	}
 	r.place = a.decorated(r.place)

@@ -123,6 +123,7 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 		return nil, p.startError(CauseSystem, err)
 	}
 	p.cmd = exec.Command(path, o.Args...)
+	p.cmd.Args[0] = filepath.Base(path) // where it is installed says who runs it
 	if p.cmd.Dir, err = workDir(dir); err != nil {
 		release()
 		return nil, p.startError(CauseSystem, err)

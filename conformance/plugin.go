@@ -1,0 +1,64 @@
+package conformance
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Plugin is what was tested, filled in by who opens the backend.
+type Plugin struct {
+	Device string `json:"device,omitempty"` // as it can be opened again
+	File   string `json:"file,omitempty"`   // the name of a plugin's; empty for a backend of this program
+	SHA256 string `json:"sha256,omitempty"` // of the plugin's file, or of the program
+
+	// Package, Version, Platform and Archive are those of a plugin that was installed from an archive or is tested in one:
+	// HOST/NAMESPACE/NAME, and the digest of the archive, sha256:HEX.
+	Package  string `json:"package,omitempty"`
+	Version  string `json:"version,omitempty"`
+	Platform string `json:"platform,omitempty"`
+	Archive  string `json:"archive,omitempty"`
+	// Files are all files of the plugin in order of path: its program, and the libraries and scripts beside it. Tree is TreeOf them.
+	Tree  string       `json:"tree,omitempty"`
+	Files []PluginFile `json:"files,omitempty"`
+}
+
+// PluginFile is one file of a plugin.
+type PluginFile struct {
+	Path       string `json:"path"`   // with slashes
+	Digest     string `json:"digest"` // sha256:HEX
+	Executable bool   `json:"executable,omitempty"`
+}
+
+// TreeOf is the digest of files as the signature of an archive has it: the SHA-256 of a line for each, in order of path, of "x" if it
+// is executable or else "-", its digest, and its path.
+func TreeOf(files []PluginFile) string {
+	h := sha256.New()
+	for _, f := range slices.SortedFunc(slices.Values(files), func(a, b PluginFile) int { return strings.Compare(a.Path, b.Path) }) {
+		fmt.Fprintf(h, "%s %s %s\n", map[bool]string{true: "x", false: "-"}[f.Executable], f.Digest, f.Path)
+	}
+	return "sha256:" + sum(h)
+}
+
+// Content is the digest that stands for all that ran: of the archive, or else of the files, or of the one file; "" when it is not
+// known.
+func (p *Plugin) Content() string {
+	switch {
+	case p.Archive != "":
+		return p.Archive
+	case p.Tree != "":
+		return p.Tree
+	case p.SHA256 != "":
+		return "sha256:" + p.SHA256
+	}
+	return ""
+}
+
+// check reports where the description contradicts itself.
+func (p *Plugin) check() error {
+	if got := TreeOf(p.Files); p.Tree != "" && got != p.Tree {
+		return tampered("the files of the plugin have the digest %s, %s says %s", got, ManifestFile, p.Tree)
+	}
+	return nil
+}

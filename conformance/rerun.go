@@ -1,0 +1,98 @@
+package conformance
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/goburn/burn/core"
+)
+
+// ErrOtherSuite: the report is of another suite than that of this program, whose cases it does not have.
+var ErrOtherSuite = errors.New("report is of another suite")
+
+// Difference is a case whose result in a report is not the one that a rerun has.
+type Difference struct {
+	ID       string
+	Reported Status
+	Got      Status
+	// Fresh: the rerun had seeds that the maker of the report could not know.
+	Fresh  bool
+	Reason string // of Got
+}
+
+// Rerun is what became of a rerun.
+type Rerun struct {
+	Nonce       string // that the sample and the fresh seeds are derived from
+	Cases       int
+	Differences []Difference
+}
+
+// Rerun runs n cases of a report that Verify read again, on the backend that open opens, and compares. Which cases is decided by
+// nonce, which whoever checks chooses after the report was made: three in four were executed and one in four was skipped, as far
+// as there are so many. Each runs twice, with the seeds of the report and with fresh ones of nonce. What passed has to pass with
+// both, what was skipped has to be skipped with both, and what failed has to fail with the seeds of the report.
+//
+// Of o, Device, Timeout, Kill and Progress are used.
+func (m *Manifest) Rerun(ctx context.Context, open func() (core.Backend, error), n int, nonce string, o Options) (*Rerun, error) {
+	if m.Suite.Hash != Current().Hash {
+		return nil, fmt.Errorf("conformance: %w: it has %s, this program %s", ErrOtherSuite, m.Suite.Hash, Current().Hash)
+	}
+	fresh := Challenge{Nonce: nonce, Content: cmp.Or(m.Plugin.Content(), "unknown")}
+	if err := fresh.check(); err != nil {
+		return nil, err
+	}
+	reported, only := map[string]Status{}, map[string]bool{}
+	for _, r := range m.pick(n, nonce) {
+		reported[r.ID], only[r.ID] = r.Status, true
+	}
+	if len(only) == 0 {
+		return nil, errors.New("conformance: rerun: the report has no cases, or none are asked for")
+	}
+	again := &Rerun{Nonce: nonce, Cases: len(only)}
+	for i, seeds := range [][]uint64{m.Seeds, fresh.Derive()} {
+		isFresh := i == 1
+		report, err := Check(ctx, open, Options{Device: o.Device, Timeout: o.Timeout, Kill: o.Kill, Progress: o.Progress, Shrink: -1, only: only, seeds: seeds})
+		if err != nil {
+			return nil, err
+		}
+		if name := report.Backend.Name; name != m.Backend.Name || report.Backend.Version != m.Backend.Version {
+			return nil, fmt.Errorf("conformance: rerun: the backend is %s %s, the report is of %s %s", name, report.Backend.Version, m.Backend.Name, m.Backend.Version)
+		}
+		for _, r := range report.Results {
+			was := reported[r.ID]
+			if was == Expected {
+				was = Failed
+			}
+			if r.Status != was && !(isFresh && was == Failed) {
+				again.Differences = append(again.Differences, Difference{r.ID, reported[r.ID], r.Status, isFresh, r.Reason})
+			}
+		}
+	}
+	return again, nil
+}
+
+// pick draws n rows of the report, three of four that were executed.
+func (m *Manifest) pick(n int, nonce string) []row {
+	h := sha256.Sum256([]byte("burn conformance rerun 1\n" + nonce + "\n" + m.Digest + "\n"))
+	r := rand.New(rand.NewPCG(binary.BigEndian.Uint64(h[:]), binary.BigEndian.Uint64(h[8:])))
+	var executed, skipped []row
+	for _, x := range m.rows {
+		if x.Status == Skipped {
+			skipped = append(skipped, x)
+		} else {
+			executed = append(executed, x)
+		}
+	}
+	for _, l := range [][]row{executed, skipped} {
+		r.Shuffle(len(l), func(i, j int) { l[i], l[j] = l[j], l[i] })
+	}
+	n = max(0, n)
+	few := min(len(skipped), max(n/4, n-len(executed)))
+	return slices.Concat(executed[:min(len(executed), n-few)], skipped[:few])
+}

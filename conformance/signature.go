@@ -1,0 +1,62 @@
+package conformance
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// SignatureFile holds the signature of a report package. It is the one file of a package that the manifest does not list.
+const SignatureFile = "SIGNATURE"
+
+// The errors of CheckSignature.
+var (
+	// ErrUnsigned: nobody vouches for the package.
+	ErrUnsigned = errors.New("report package is not signed")
+	// ErrSignature: the signature is not that of the package.
+	ErrSignature = errors.New("signature of the report package is wrong")
+)
+
+// Signature is a maker's word that a report package is what a run wrote: an ed25519 signature of its Statement.
+type Signature struct {
+	Key   string // id of the public key
+	Value []byte
+}
+
+// Statement is what is signed of the package with a digest: the lines "burn conformance report signature 1" and "report sha256:HEX",
+// each ended by a line feed. The digest is that of the manifest, which holds the digests of all other files, what was tested, when and with which seeds.
+func Statement(digest string) []byte {
+	return fmt.Appendf(nil, "burn conformance report signature 1\nreport sha256:%s\n", digest)
+}
+
+func (s Signature) encode() []byte {
+	return fmt.Appendf(nil, "key %s\nsignature %s\n", s.Key, base64.StdEncoding.EncodeToString(s.Value))
+}
+
+// parseSignature is the inverse of encode.
+func parseSignature(text []byte) (*Signature, error) {
+	lines := strings.Split(string(text), "\n")
+	if len(lines) != 3 || lines[2] != "" {
+		return nil, tampered("%s has %d lines, want 2", SignatureFile, len(lines)-1)
+	}
+	key, okKey := strings.CutPrefix(lines[0], "key ")
+	value, okValue := strings.CutPrefix(lines[1], "signature ")
+	data, err := base64.StdEncoding.DecodeString(value)
+	if !okKey || !okValue || err != nil {
+		return nil, tampered("%s, want a line with the key and one with the signature in base64", SignatureFile)
+	}
+	return &Signature{key, data}, nil
+}
+
+// CheckSignature has verify, which knows the public key of an id, check the signature of a package that Verify read. It fails with
+// ErrUnsigned, or ErrSignature around what verify says.
+func (m *Manifest) CheckSignature(verify func(key string, statement, signature []byte) error) error {
+	if m.Signature == nil {
+		return fmt.Errorf("conformance: %w: nothing shows who made it", ErrUnsigned)
+	}
+	if err := verify(m.Signature.Key, Statement(m.Digest), m.Signature.Value); err != nil {
+		return fmt.Errorf("conformance: %w: %w", ErrSignature, err)
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package host
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/host/store"
+)
+
+// Contents is what a plugin is made of.
+type Contents struct {
+	// ID and Archive are those of an installation: what it is, and the digest of the archive that it came in. Else they are zero.
+	ID      store.ID
+	Archive string
+	// Files are those of the plugin, in order of path: of an installation and of an allowed folder all, of another script all in and
+	// below its folder but other plugins, and of another program that program.
+	Files []store.File
+}
+
+// Contents lists what the plugin is made of. Of an installation and of an allowed folder these are the files that are copied, checked
+// and started; of another plugin they are hashed as they lie now.
+func (p *Plugin) Contents() (*Contents, error) {
+	c := &Contents{Files: p.files}
+	if p.admission != nil && !p.Development {
+		id := idOf(p.Path)
+		got, err := p.admission.Admit(id)
+		if err != nil {
+			return nil, refused(err)
+		}
+		if got != nil {
+			c.ID, c.Archive, c.Files = id, got.Archive, got.Files
+		}
+	}
+	if c.Files != nil {
+		return c, nil
+	}
+	var err error
+	c.Files, err = filesAt(p.Path)
+	return c, err
+}
+
+// ContentsOf is Contents of the plugin that is the file at path.
+func ContentsOf(path string) (*Contents, error) {
+	p := development(PluginName(path), path)
+	return p.Contents()
+}
+
+// filesAt hashes the plugin at path.
+func filesAt(path string) ([]store.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	start := make([]byte, 2)
+	n, err := io.ReadFull(f, start)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, err
+	}
+	dir := filepath.Dir(path)
+	if !bytes.Equal(start[:n], []byte("#!")) {
+		file, err := store.HashFile(path)
+		return []store.File{file}, err
+	}
+	all, err := store.HashFolder(dir)
+	if err != nil {
+		return nil, fmt.Errorf("plugin %s is a script, and what it runs lies in its folder: %w; put it into a folder of its own, or make an archive with `burn plugin pack`: %w",
+			path, err, core.ErrUnsupported)
+	}
+	return within(all, dir, path), nil
+}

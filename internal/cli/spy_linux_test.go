@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/cpu"
+	"github.com/goburn/burn/sdk/serve"
+)
+
+// The variables that turn this test binary into a plugin: one that writes what it sees to a file, or one that computes rightly only
+// when the command line of its parent is one of a test.
+const (
+	envSpy     = "BURN_TEST_SPY"
+	envSniffer = "BURN_TEST_SNIFFER"
+)
+
+func init() {
+	switch {
+	case os.Getenv("PLUGIN_MIN_PORT") == "" && os.Getenv("BURN_HOST_PID") == "":
+		return // not started as a plugin
+	case os.Getenv(envSpy) != "":
+		v := look()
+		serve.Main("spy", func(c core.Config) (core.Backend, error) {
+			v.Config = c
+			text, err := json.Marshal(v)
+			if err == nil {
+				err = os.WriteFile(os.Getenv(envSpy), text, 0o600)
+			}
+			if err != nil {
+				return nil, err
+			}
+			return cpu.New(c)
+		})
+	case os.Getenv(envSniffer) != "":
+		serve.Main("sniffer", func(c core.Config) (core.Backend, error) {
+			if bytes.Contains(parentLine(), []byte("conformance")) {
+				return cpu.New(c)
+			}
+			return ref.New(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
+				out, err := ref.Eval(n, in)
+				if err == nil && len(out) > 0 && len(out[0].F) > 0 {
+					out[0].F[0] += 0.25
+				}
+				return out, err
+			})), nil
+		})
+	}
+}
+
+func parentLine() []byte {
+	line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", os.Getppid()))
+	return line
+}
+
+// view is what a plugin sees of who started it.
+type view struct {
+	Args   []string
+	Env    map[string]string
+	Parent string
+	Comm   string
+	Files  map[string]string // that were open when it started
+	Folder string
+	Config core.Config
+}
+
+func look() view {
+	v := view{Args: os.Args, Parent: string(parentLine()), Env: map[string]string{}, Files: map[string]string{}}
+	for _, kv := range os.Environ() {
+		name, value, _ := strings.Cut(kv, "=")
+		v.Env[name] = value
+	}
+	comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", os.Getppid()))
+	v.Comm = string(comm)
+	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range entries {
+		if link, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil { // but for the one that lists them
+			v.Files[e.Name()] = link
+		}
+	}
+	v.Folder, _ = os.Getwd()
+	return v
+}
+
+// passing is what is another thing in each start: numbers of processes and pipes, random names, keys.
+var passing = regexp.MustCompile(`(?s)-----BEGIN.*-----END [A-Z ]*-----\s*|([0-9a-f]{16,}|[0-9]+)+`)
+
+// settled is v without what is another thing in each start.
+func (v view) settled() view {
+	clean := func(s string) string { return passing.ReplaceAllString(s, "*") }
+	for _, m := range []map[string]string{v.Env, v.Files} {
+		for k := range m {
+			m[k] = clean(m[k])
+		}
+	}
+	v.Folder = clean(v.Folder)
+	return v
+}
+
+// buildBurn builds the command.
+func buildBurn(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "burn")
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", file, "../../cmd/burn").CombinedOutput()
+	require.NoError(t, err, string(out))
+	return file
+}
+
+// A plugin cannot tell whether it is tested or used: its arguments, its environment, the command line and name of its parent, the files
+// that are open, its folder, its configuration and what the host says of itself are the same. A backend that is right only where the
+// command line of its parent is that of a test fails the test.
+func TestPluginsCannotTellTests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the command")
+	}
+	burn := buildBurn(t)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	home := t.TempDir()
+	start := func(variable, value string, args ...string) (string, error) {
+		cmd := exec.Command(burn, args...)
+		cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "BURN_DEV_PLUGINS=npu=" + self, "BURN_PLUGIN_CONTAINMENT=off", variable + "=" + value}
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	seen := filepath.Join(home, "seen")
+	hello := regexp.MustCompile(`hello:.*`)
+	spied := func(args ...string) (view, string) {
+		t.Helper()
+		out, err := start(envSpy, seen, append(args, "--log", "debug")...)
+		require.NoError(t, err, out)
+		text, err := os.ReadFile(seen)
+		require.NoError(t, err)
+		require.NoError(t, os.Remove(seen))
+		var v view
+		require.NoError(t, json.Unmarshal(text, &v))
+		line := hello.FindString(out)
+		require.Contains(t, line, "host=burn", out)
+		return v.settled(), line
+	}
+	used, usedHello := spied("run", digits+"digits.onnx", "@zeros", "--device", "npu")
+	require.Equal(t, "burn\x00", used.Parent)
+	require.Contains(t, slices.Collect(maps.Keys(used.Env)), "PATH")
+	require.Equal(t, []string{filepath.Base(self)}, used.Args)
+	for _, args := range [][]string{
+		{"conformance", "run", "npu", "--run", "^add/f32/same/"},
+		{"conformance", "run", "npu", "--run", "^add/f32/same/", "--challenge", "new", "--report", filepath.Join(home, "report"), "--profile", "core"},
+		{"bench", "model", digits + "digits.onnx", "--device", "npu", "--min-time", "10ms"},
+	} {
+		tested, testedHello := spied(args...)
+		require.Equal(t, used, tested, args)
+		require.Equal(t, usedHello, testedHello, args)
+	}
+
+	out, err := start(envSniffer, "1", "conformance", "run", "npu", "--run", "^(add|mul)/f32/(same|rank0)/plain$")
+	require.Error(t, err)
+	require.Contains(t, out, "0 passed, 4 failed", "it takes the test for use")
+}

@@ -1,0 +1,3 @@
+package title
+
+const known = true

@@ -1,0 +1,66 @@
+// Command suiterelease writes a release of the conformance suite: conformance/releases/DATE.txt, with the hash of the suite as it is
+// and the rules of the newest release before.
+//
+//	go run ./tools/suiterelease -date 2026-11-23
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goburn/burn/conformance"
+)
+
+func main() {
+	date := flag.String("date", "", "`DATE` of the release, YYYY-MM-DD")
+	dir := flag.String("dir", "conformance/releases", "`FOLDER` of the releases")
+	flag.Parse()
+	if err := write(*dir, *date, conformance.Current().Hash); err != nil {
+		fmt.Fprintln(os.Stderr, "suiterelease:", err)
+		os.Exit(1)
+	}
+}
+
+// write makes the release of a date in dir. A suite that is released already is not released again.
+func write(dir, date, hash string) error {
+	if _, err := time.Parse(time.DateOnly, date); err != nil {
+		return fmt.Errorf("date %q, want YYYY-MM-DD", date)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*.txt"))
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("no release in %s to take the rules from", dir)
+	}
+	newest := slices.Max(names)
+	text, err := os.ReadFile(newest)
+	if err != nil {
+		return err
+	}
+	old, err := conformance.ParseRelease(string(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", newest, err)
+	}
+	switch {
+	case old.Suite == hash:
+		return fmt.Errorf("the suite is that of release %s already", old.Date)
+	case old.Date > date:
+		return fmt.Errorf("date %s, want one from %s on, that of the newest release", date, old.Date)
+	}
+	lines := strings.Split(string(text), "\n")
+	for i, l := range lines {
+		switch {
+		case strings.HasPrefix(l, "date "):
+			lines[i] = "date " + date
+		case strings.HasPrefix(l, "suite "):
+			lines[i] = "suite " + hash
+		}
+	}
+	return os.WriteFile(filepath.Join(dir, date+".txt"), []byte(strings.Join(lines, "\n")), 0o644)
+}
