@@ -33,6 +33,7 @@ func (s *session) result(ctx context.Context, c testCase) Result {
 	switch {
 	case errors.As(err, &sk):
 		r.Status, r.Reason = Skipped, sk.reason
+		r.Moot = errors.As(err, new(moot))
 	case err != nil && expected:
 		r.Status, r.Reason = Expected, err.Error()
 	case err != nil:
@@ -83,12 +84,51 @@ func (s *session) limit() time.Duration {
 	return limit
 }
 
-// attempt runs a case on a stream of its own, in a goroutine of its own. A panic on this side of the backend is the case's
-// failure, and so is a case that does not end in time: its goroutine is left behind, and the backend with it.
+// unopened is the error of a stream that did not open, so that the case has not begun.
+type unopened struct{ error }
+
+func (u unopened) Unwrap() error { return u.error }
+
+// attempt runs a case. A backend that was lost before the case began, after the one before it had ended, is opened anew: its end is
+// not the failure of this case.
 func (s *session) attempt(ctx context.Context, c testCase) error {
+	err := s.attemptOnce(ctx, c)
+	var u unopened
+	if errors.As(err, &u) && errors.Is(err, core.ErrBackendLost) && ctx.Err() == nil {
+		err = s.attemptOnce(ctx, c)
+	}
+	if !errors.Is(err, core.ErrOutOfMemory) || ctx.Err() != nil {
+		return err
+	}
+	if s.shared { // cases before it have left tensors on the device
+		err = s.attemptOnce(ctx, c)
+	}
+	return s.tooLarge(err)
+}
+
+// tooLarge makes a case that ran out of memory one that does not apply, where it made more than the device says that it has.
+func (s *session) tooLarge(err error) error {
+	if !errors.Is(err, core.ErrOutOfMemory) {
+		return err
+	}
+	var memory int64
+	if i := s.options.Device; i < len(s.report.Backend.Devices) {
+		memory = s.report.Backend.Devices[i].Memory
+	}
+	if made := s.made.Load(); memory > 0 && made > memory {
+		return skip{fmt.Sprintf("the device has %d bytes of memory, which is less than the case makes", memory)}
+	}
+	return err
+}
+
+// attemptOnce runs a case on a stream of its own, in a goroutine of its own. A panic on this side of the backend is the case's
+// failure, and so is a case that does not end in time: its goroutine is left behind, and the backend with it.
+func (s *session) attemptOnce(ctx context.Context, c testCase) error {
 	if err := s.deviceFor(ctx, c); err != nil {
 		return err
 	}
+	s.made.Store(0)
+	s.shared = s.used > 1 && c.spec != nil
 	if missing := c.types &^ s.device.Capabilities().Types; missing != 0 {
 		return skip{fmt.Sprintf("type not claimed: %v", missing)}
 	}
@@ -134,6 +174,10 @@ func (s *session) attempt(ctx context.Context, c testCase) error {
 	if o.broke || errors.Is(o.err, core.ErrBackendLost) || errors.Is(o.err, core.ErrClosed) {
 		s.close()
 	}
+	var sk skip
+	if o.err != nil && !errors.As(o.err, &sk) {
+		s.distrust()
+	}
 	return o.err
 }
 
@@ -141,8 +185,9 @@ func (s *session) attempt(ctx context.Context, c testCase) error {
 func (s *session) onStream(ctx context.Context, c testCase) error {
 	q, err := s.queue(ctx)
 	if err != nil {
-		return err
+		return unopened{err}
 	}
+	q.test = c.id
 	err = c.run(ctx, q)
 	if g, ok := core.Extension[GuardChecker](q.dev); ok && err == nil {
 		if err = g.CheckGuards(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/goburn/burn/conformance/ref"
@@ -23,6 +24,11 @@ type session struct {
 	seeds   []uint64 // of the run
 	seed    uint64   // of the case that runs
 	hangs   int
+	// accuracy is of all cases.
+	accuracy accuracies
+	// made is the bytes of the tensors that the last case wrote or had computed, and shared that others came before it on its device.
+	made   atomic.Int64
+	shared bool
 }
 
 // casesPerDevice is how many cases of ops share a device, which keeps what they leave behind. A case of the contract has
@@ -61,7 +67,7 @@ func (s *session) deviceFor(ctx context.Context, c testCase) error {
 		s.device = nil
 		s.shut(d.Close)
 	}
-	if err := s.ensure(ctx); err != nil {
+	if err := s.ensureAnew(ctx); err != nil {
 		return err
 	}
 	s.used++
@@ -69,6 +75,26 @@ func (s *session) deviceFor(ctx context.Context, c testCase) error {
 		s.used = casesPerDevice // nobody has it afterwards
 	}
 	return nil
+}
+
+// ensureAnew is ensure for a backend that may have been lost without anybody noticing: one that was open and gives no device
+// is opened once more.
+func (s *session) ensureAnew(ctx context.Context) error {
+	before := s.backend != nil
+	err := s.ensure(ctx)
+	if err == nil || !before || ctx.Err() != nil {
+		return err
+	}
+	s.close()
+	return s.ensure(ctx)
+}
+
+// distrust gives the device of a case that failed up, so that what the case left behind fails no other one.
+func (s *session) distrust() {
+	if d := s.device; d != nil {
+		s.device = nil
+		s.shut(d.Close)
+	}
 }
 
 // closePatience is how long a backend may take to close; one that takes longer is left behind.
@@ -113,11 +139,15 @@ type queue struct {
 	options *Options
 	open    func() (core.Backend, error)
 	seed    uint64
+	// test is the id of the case, and accuracy takes what it compares; nil: nobody asks.
+	test     string
+	accuracy *accuracies
+	made     *atomic.Int64
 }
 
 // queue opens a stream for a case.
 func (s *session) queue(ctx context.Context) (*queue, error) {
-	q := &queue{dev: s.device, backend: s.backend, options: &s.options, open: s.open, seed: s.seed}
+	q := &queue{dev: s.device, backend: s.backend, options: &s.options, open: s.open, seed: s.seed, accuracy: &s.accuracy, made: &s.made}
 	return q.another(ctx)
 }
 
@@ -161,6 +191,7 @@ func (q *queue) read(ctx context.Context, id op.TensorID, dst []byte) error {
 func (q *queue) put(ctx context.Context, t ref.Tensor) (op.Desc, error) {
 	d := t.Desc
 	d.ID = q.id()
+	q.made.Add(int64(d.Bytes()))
 	if err := q.Write(ctx, d, t.Bytes()); err != nil {
 		return d, fmt.Errorf("write of %v: %w", d, err)
 	}
@@ -205,6 +236,7 @@ func (q *queue) consume(c op.Code, in ...op.Desc) (op.Desc, error) {
 // submit gives ids to the outputs of n and submits it.
 func (q *queue) submit(n op.Node) ([]op.Desc, error) {
 	n.Outputs = q.renewed(n.Outputs)
+	q.made.Add(int64(total(n.Outputs)))
 	if err := q.Submit([]op.Node{n}, nil); err != nil {
 		return nil, fmt.Errorf("submit: %w", err)
 	}

@@ -248,7 +248,15 @@ func (a *app) printManifest(m *conformance.Manifest) {
 		plain.Fprintf(a.out, "seed   %d, chosen by who ran it: a table of results would pass\n", m.Seed)
 	}
 	for _, p := range m.Profiles {
-		plain.Fprintf(a.out, "profile %-8s %-13s %d passed, %d failed, %d skipped\n", p.Profile, p.Verdict, p.Passed, p.Failed+p.Expected, p.Skipped)
+		if m.Profile == conformance.Timed {
+			break // it has no cases
+		}
+		plain.Fprintf(a.out, "profile %-13s %-13s %d passed, %d failed, %d skipped\n", p.Profile, p.Verdict, p.Passed, p.Failed+p.Expected, p.Skipped)
+		for _, h := range m.Disclosure.Holes {
+			if h.Profile == p.Profile {
+				plain.Fprintf(a.out, "    %d not tested: %s\n", h.Cases, h.Reason)
+			}
+		}
 	}
 }
 

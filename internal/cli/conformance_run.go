@@ -18,9 +18,9 @@ import (
 	"github.com/goburn/burn/conformance"
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/host/store"
 	"github.com/goburn/burn/internal/nearest"
 	"github.com/goburn/burn/internal/plain"
-	"github.com/goburn/burn/sdk/client"
 	"github.com/spf13/cobra"
 )
 
@@ -45,10 +45,12 @@ func (a *app) conformanceRunCommand() *cobra.Command {
 		Short: "Run the conformance suite on a device or on a plugin",
 		Long: `Run the conformance suite: every op of the table on every element type against a reference, the contract of streams and
 programs, and the life of tensors, streams and the backend from beginning to end. DEVICE is NAME[:INDEX], with process: or
-builtin: before it to force the transport; PLUGIN-FILE is the path of a plugin, which needs no manifest and is not searched
-for; ARCHIVE is one of burn plugin pack, which is installed in a temporary folder and tested from there.
+builtin: before it to force the transport; PLUGIN-FILE is the path of a plugin, which is not searched for and needs no manifest: of one
+beside it, [needs] counts. A shared object runs in a process of its own. --option NAME.OPTION=VALUE configures the plugin in the file
+burn-backend-NAME. ARCHIVE is one of burn plugin pack, which is installed in a temporary folder and tested from there.
 
-Cases of what the backend does not claim are skipped, with the reason. A plugin that crashes or hangs fails the case that
+Profiles of rising demand are inference-f32 (f32, i32 and bool up to rank 5, for NPUs), core, and all, which is also called full. Cases of
+what the backend does not claim are skipped; what a verdict leaves untested stands below it. A plugin that crashes or hangs fails the case that
 it did so in and is started again for the next one. The first failures are shrunk to a small node that fails too.
 
 --expect names a file of ids, a line each, # before a remark: cases that are known to fail. They fail nothing; one that
@@ -67,9 +69,10 @@ The last line is "N passed, N failed, N skipped". The exit code is 1 when a case
 		Example: `  burn conformance run cpu
   burn conformance run process:cpu --profile core --report report.tar.gz
   burn conformance run ./burn-backend-mine --run '^(add|matmul)/f32/'
+  burn conformance run ./mine.so --profile inference-f32 --option mine.cores=4
   burn conformance run cpu --run '^sum/f32/long/plain$' --seed 7
   burn conformance run ./linux_amd64.tar.gz --challenge 9b1f... --report report.tar.gz --key acme
-  burn conformance run cpu --perf`,
+  burn conformance run cpu --perf --report timings.tar.gz`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSuite,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -86,7 +89,7 @@ The last line is "N passed, N failed, N skipped". The exit code is 1 when a case
 	fl.StringVar(&f.expect, "expect", "", "`FILE` of cases that are known to fail")
 	fl.StringVar(&f.report, "report", "", "write a report package to `DIR` or FILE.tar.gz")
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "`TIME` that one case may take")
-	fl.BoolVar(&f.perf, "perf", false, "time the ops instead of testing them")
+	fl.BoolVar(&f.perf, "perf", false, "time the ops instead of testing cases, and compare what was timed with the reference")
 	fl.BoolVar(&f.list, "list", false, "print the ids of the cases and run nothing")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print every case")
 	fl.IntVar(&a.flags.threads, "threads", 0, "`N` threads for a host backend (default: as many as the process may use)")
@@ -100,6 +103,14 @@ func (a *app) completeSuite(cmd *cobra.Command, args []string, prefix string) ([
 	}
 	specs, _ := a.completeDevices(cmd, args, prefix)
 	return specs, cobra.ShellCompDirectiveDefault
+}
+
+// profileOf is the profile of a name.
+func profileOf(name string) conformance.Profile {
+	if name == "full" {
+		return conformance.All
+	}
+	return conformance.Profile(name)
 }
 
 // tested is what a run is about: how to open it, and what to say of it.
@@ -190,12 +201,8 @@ func (a *app) testedFile(ctx context.Context, path string) (*tested, error) {
 	}
 	describePlugin(&t.plugin, c)
 	o := a.hostOptions()
-	name := client.NameOf(path)
-	spec := host.Process + ":" + name
-	switch filepath.Ext(path) {
-	case ".so", ".dylib", ".dll":
-		spec, t.kill = host.Shared+":"+name, nil
-	}
+	name := fileName(path)
+	spec := host.Process + ":" + name // a shared object too: its crash is a failed case, and not the end of the suite
 	if _, err := host.ParseSpec(spec); err != nil {
 		return nil, usage("plugin %s: %w", path, err)
 	}
@@ -208,6 +215,20 @@ func (a *app) testedFile(ctx context.Context, path string) (*tested, error) {
 		return d.Backend, nil
 	}
 	return t, nil
+}
+
+// fileName is the name of a backend by the name of its file, whatever that is: options are given to it by this name.
+func fileName(path string) string {
+	base := filepath.Base(path)
+	for _, ext := range []string{".exe", ".so", ".dylib", ".dll"} {
+		base = strings.TrimSuffix(base, ext)
+	}
+	return strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+			return c
+		}
+		return '-'
+	}, strings.TrimPrefix(base, "burn-backend-"))
 }
 
 // processOf is the id of the process that b runs in, 0 for this one.
@@ -281,7 +302,7 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 	if f.timeout <= 0 {
 		return usage("want a positive --timeout")
 	}
-	o := conformance.Options{Run: f.run, Profile: conformance.Profile(f.profile), Seed: f.seed, Timeout: f.timeout, Expect: expect}
+	o := conformance.Options{Run: f.run, Profile: profileOf(f.profile), Seed: f.seed, Timeout: f.timeout, Expect: expect}
 	if o.Profile != "" && !slices.Contains(conformance.Profiles(), o.Profile) {
 		var names []string
 		for _, p := range conformance.Profiles() {
@@ -322,7 +343,7 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 	}
 	o.Device, o.Kill = t.index, t.kill
 	if f.perf {
-		return a.conformancePerf(ctx, t, o)
+		return a.conformancePerf(ctx, t, o, f.report, key)
 	}
 	bar := newBar(a.err, len(ids))
 	o.Progress = func(r conformance.Result, _ int) {
@@ -343,12 +364,9 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 		return err
 	}
 	report.Plugin = t.plugin
-	if f.report != "" {
-		digest, err := writeReport(report, f.report, key)
-		if err != nil {
-			return err
-		}
-		plain.Fprintf(a.err, "report %s, digest %s\n", f.report, digest)
+	addFacts(ctx, report)
+	if err := a.writeReport(report, f.report, key); err != nil {
+		return err
 	}
 	if err := report.Write(a.out); err != nil {
 		return err
@@ -362,5 +380,18 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 	case report.Err() != nil:
 		return errors.New("no case was executed")
 	}
+	return nil
+}
+
+// writeReport writes the package of a report to path, unless that is empty, signed if there is a key, and prints its digest.
+func (a *app) writeReport(r *conformance.Report, path string, key *store.PrivateKey) error {
+	if path == "" {
+		return nil
+	}
+	digest, err := writeReport(r, path, key)
+	if err != nil {
+		return err
+	}
+	plain.Fprintf(a.err, "report %s, digest %s\n", path, digest)
 	return nil
 }

@@ -32,7 +32,7 @@ type Options struct {
 	StartTimeout time.Duration
 	// Generation is that of all tensor ids on the connection: it is raised by who restarts a plugin.
 	Generation uint16
-	// Rebase: callers use ids of generation 0 whatever Generation is. Errors of the plugin name tensors of Generation.
+	// Rebase: callers use ids of generation 0 whatever Generation is, and errors name tensors by them.
 	Rebase bool
 	// Heartbeat is how long the plugin may take to answer when it is asked whether it is alive; one that does not is killed.
 	// 0: 10 seconds; less: it is not asked.
@@ -56,6 +56,8 @@ type Options struct {
 	// it when a rule cannot be put in force here.
 	Contain *contain.Needs
 	Strict  bool
+	// Sees reports which variables of this process's environment the plugin sees beyond the usual ones; nil: none.
+	Sees func(name string) bool
 	// Env is added to the environment of the process, which has little of this one's.
 	Env []string
 	// Protocol narrows the versions spoken; the zero Range is wire.Speaks().
@@ -132,7 +134,7 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 	if o.Image != "" {
 		p.cmd.Path, p.cmd.Err = o.Image, nil
 	}
-	env := environment(os.Environ(), o.Limits)
+	env := environment(os.Environ(), o.Limits, o.Sees)
 	if l := o.Logger.GetLevel(); l == hclog.Debug || l == hclog.Trace { // else what it logs by itself is enough
 		env = append(env, wire.EnvLog+"="+l.String())
 	}
