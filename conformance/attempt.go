@@ -67,9 +67,25 @@ func (s *session) limit() time.Duration {
 	return limit
 }
 
-// attempt runs a case on a stream of its own, in a goroutine of its own. A panic on this side of the backend is the case's
-// failure, and so is a case that does not end in time: its goroutine is left behind, and the backend with it.
+// unopened is the error of a stream that did not open, so that the case has not begun.
+type unopened struct{ error }
+
+func (u unopened) Unwrap() error { return u.error }
+
+// attempt runs a case. A backend that was lost before the case began, after the one before it had ended, is opened anew: its end is
+// not the failure of this case.
 func (s *session) attempt(ctx context.Context, c testCase) error {
+	err := s.attemptOnce(ctx, c)
+	var u unopened
+	if errors.As(err, &u) && errors.Is(err, core.ErrBackendLost) && ctx.Err() == nil {
+		err = s.attemptOnce(ctx, c)
+	}
+	return err
+}
+
+// attemptOnce runs a case on a stream of its own, in a goroutine of its own. A panic on this side of the backend is the case's
+// failure, and so is a case that does not end in time: its goroutine is left behind, and the backend with it.
+func (s *session) attemptOnce(ctx context.Context, c testCase) error {
 	if err := s.deviceFor(ctx, c); err != nil {
 		return err
 	}
@@ -118,6 +134,10 @@ func (s *session) attempt(ctx context.Context, c testCase) error {
 	if o.broke || errors.Is(o.err, core.ErrBackendLost) || errors.Is(o.err, core.ErrClosed) {
 		s.close()
 	}
+	var sk skip
+	if o.err != nil && !errors.As(o.err, &sk) {
+		s.distrust()
+	}
 	return o.err
 }
 
@@ -125,7 +145,7 @@ func (s *session) attempt(ctx context.Context, c testCase) error {
 func (s *session) onStream(ctx context.Context, c testCase) error {
 	q, err := s.queue(ctx)
 	if err != nil {
-		return err
+		return unopened{err}
 	}
 	err = c.run(ctx, q)
 	if g, ok := core.Extension[GuardChecker](q.dev); ok && err == nil {

@@ -27,6 +27,8 @@ const (
 	Half Profile = "half"
 	// Quant is the ops on quantized elements.
 	Quant Profile = "quant"
+	// Timed is that of a report of Perf, which has no cases.
+	Timed Profile = "timed"
 )
 
 // Profiles lists them.

@@ -60,6 +60,8 @@ type Report struct {
 	Results      []Result
 
 	Passed, Failed, Skipped, Expected int
+	// Timings are those of Perf.
+	Timings []Timing
 	// Profiles is complete once the run is.
 	Profiles []ProfileResult
 }

@@ -60,7 +60,7 @@ func (s *session) deviceFor(ctx context.Context, c testCase) error {
 		s.device = nil
 		s.shut(d.Close)
 	}
-	if err := s.ensure(ctx); err != nil {
+	if err := s.ensureAnew(ctx); err != nil {
 		return err
 	}
 	s.used++
@@ -68,6 +68,26 @@ func (s *session) deviceFor(ctx context.Context, c testCase) error {
 		s.used = casesPerDevice // nobody has it afterwards
 	}
 	return nil
+}
+
+// ensureAnew is ensure for a backend that may have been lost without anybody noticing: one that was open and gives no device
+// is opened once more.
+func (s *session) ensureAnew(ctx context.Context) error {
+	before := s.backend != nil
+	err := s.ensure(ctx)
+	if err == nil || !before || ctx.Err() != nil {
+		return err
+	}
+	s.close()
+	return s.ensure(ctx)
+}
+
+// distrust gives the device of a case that failed up, so that what the case left behind fails no other one.
+func (s *session) distrust() {
+	if d := s.device; d != nil {
+		s.device = nil
+		s.shut(d.Close)
+	}
 }
 
 // closePatience is how long a backend may take to close; one that takes longer is left behind.

@@ -8,11 +8,11 @@ import (
 	"github.com/goburn/burn/internal/plain"
 )
 
-// conformancePerf prints a line for each op as it is timed.
-func (a *app) conformancePerf(ctx context.Context, t *tested, o conformance.Options) error {
+// conformancePerf prints a line for each op as it is timed, and writes the report package to pack if that is named.
+func (a *app) conformancePerf(ctx context.Context, t *tested, o conformance.Options, pack string) error {
 	plain.Fprintf(a.out, "%-20s %-5s %10s %10s %10s  %s\n", "op", "type", "median µs", "GB/s", "GFLOP/s", "node")
 	timed := 0
-	err := conformance.Perf(ctx, t.open, o, func(p conformance.Timing) {
+	report, err := conformance.Perf(ctx, t.open, o, func(p conformance.Timing) {
 		if p.Err != nil {
 			plain.Fprintf(a.out, "%-20s %-5s %v\n", p.Op, p.Type, p.Err)
 			return
@@ -28,8 +28,15 @@ func (a *app) conformancePerf(ctx context.Context, t *tested, o conformance.Opti
 	if err != nil {
 		return err
 	}
-	if timed == 0 {
+	report.Plugin = t.plugin
+	if err := a.writeReport(report, pack); err != nil {
+		return err
+	}
+	switch failed := len(report.Timings) - timed; {
+	case timed == 0:
 		return fmt.Errorf("no op was timed")
+	case failed > 0:
+		return fmt.Errorf("%d of %d ops failed or were wrong", failed, len(report.Timings))
 	}
 	return nil
 }

@@ -284,7 +284,7 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 	}
 	o.Device, o.Kill = t.index, t.kill
 	if f.perf {
-		return a.conformancePerf(ctx, t, o)
+		return a.conformancePerf(ctx, t, o, f.report)
 	}
 	bar := newBar(a.err, len(ids))
 	o.Progress = func(r conformance.Result, _ int) {
@@ -305,12 +305,8 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 		return err
 	}
 	report.Plugin = t.plugin
-	if f.report != "" {
-		digest, err := report.WritePackage(f.report)
-		if err != nil {
-			return err
-		}
-		plain.Fprintf(a.err, "report %s, digest %s\n", f.report, digest)
+	if err := a.writeReport(report, f.report); err != nil {
+		return err
 	}
 	if err := report.Write(a.out); err != nil {
 		return err
@@ -324,6 +320,19 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 	case report.Err() != nil:
 		return errors.New("no case was executed")
 	}
+	return nil
+}
+
+// writeReport writes the package of a report to path, unless that is empty, and prints its digest.
+func (a *app) writeReport(r *conformance.Report, path string) error {
+	if path == "" {
+		return nil
+	}
+	digest, err := r.WritePackage(path)
+	if err != nil {
+		return err
+	}
+	plain.Fprintf(a.err, "report %s, digest %s\n", path, digest)
 	return nil
 }
 

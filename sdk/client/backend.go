@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/sdk/wire"
 )
 
@@ -72,6 +73,25 @@ func (b *Backend) Info() core.Info { return b.info }
 
 // Generation is that of the tensor ids of all streams.
 func (b *Backend) Generation() uint16 { return b.ids }
+
+// rebased gives the tensors that an error of the plugin names the generation that callers know them by. It changes err, which nobody
+// else has yet.
+func (b *Backend) rebased(err error) {
+	if b.generation == b.ids {
+		return
+	}
+	for ; err != nil; err = errors.Unwrap(err) {
+		n, ok := err.(*core.NodeError)
+		if !ok {
+			continue
+		}
+		for i := range n.Outputs {
+			if id := n.Outputs[i].ID; id.Generation() == b.generation {
+				n.Outputs[i].ID = op.NewTensorID(b.ids, id.Sequence())
+			}
+		}
+	}
+}
 
 // Protocol is the version spoken with the plugin, and the range that the plugin speaks.
 func (b *Backend) Protocol() (version uint32, plugin wire.Range) { return b.version, b.protocol }

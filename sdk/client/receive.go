@@ -214,6 +214,7 @@ func (s *stream) handle(f *wire.Frame) error {
 	p := &s.reply
 	err := p.Parse(f)
 	if err == nil {
+		s.d.b.rebased(p.Err)
 		switch p.Tag {
 		case wire.TagData:
 			err = s.requests.data(p, f)

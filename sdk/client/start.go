@@ -32,7 +32,7 @@ type Options struct {
 	StartTimeout time.Duration
 	// Generation is that of all tensor ids on the connection: it is raised by who restarts a plugin.
 	Generation uint16
-	// Rebase: callers use ids of generation 0 whatever Generation is. Errors of the plugin name tensors of Generation.
+	// Rebase: callers use ids of generation 0 whatever Generation is, and errors name tensors by them.
 	Rebase bool
 	// Heartbeat is how long the plugin may take to answer when it is asked whether it is alive; one that does not is killed.
 	// 0: 10 seconds; less: it is not asked.

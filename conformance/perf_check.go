@@ -1,0 +1,121 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core/op"
+)
+
+// partRows is how many rows of a large result are compared with the reference.
+const partRows = 8
+
+// part says how the rows of a result hang on those of the operands, so that some rows can be checked by themselves: row i along axis
+// out of the result is made of row i along axis in[k] of operand k, or of all of it where in[k] is -1.
+type part struct {
+	in  []int
+	out int
+}
+
+// partOf is the part of a spec, false for an op of which the whole result has to be computed.
+func (s spec) partOf(n *op.Node) (part, bool) {
+	switch row := op.Lookup(s.op); {
+	case s.op == op.MatMul || s.op == op.Linear:
+		return part{in: append([]int{0}, make([]int, len(s.in)-1)...), out: 0}.whole(1), true
+	case s.op == op.Conv:
+		return part{in: []int{-1, 0}, out: 1}, true
+	case (row.Traits.Has(op.Elementwise) || s.alongLast()) && len(n.Outputs[0].Shape) > 1:
+		p := part{}
+		for _, d := range s.in {
+			axis := -1
+			if len(d.Shape) == len(n.Outputs[0].Shape) && d.Shape[0] == n.Outputs[0].Shape[0] {
+				axis = 0
+			}
+			p.in = append(p.in, axis)
+		}
+		return p, true
+	}
+	return part{}, false
+}
+
+// whole takes operands from the given one on as a whole.
+func (p part) whole(from int) part {
+	for i := from; i < len(p.in); i++ {
+		p.in[i] = -1
+	}
+	return p
+}
+
+// alongLast says that the op works along one axis, which is not the first.
+func (s spec) alongLast() bool {
+	switch s.op {
+	case op.CumSum, op.CumProd, op.CumMax, op.CumMin, op.Sort:
+		return s.attr("axis") > 0
+	}
+	return false
+}
+
+// checkTimed compares what a timed node made with the reference: some rows of it, where rows are made one by one, or all.
+func (q *queue) checkTimed(ctx context.Context, s spec, n *op.Node, in []ref.Tensor, outs []op.Desc) error {
+	p, ok := s.partOf(n)
+	if !ok || n.Outputs[0].Shape[p.out] <= partRows {
+		want, err := ref.Eval(n, in)
+		if err != nil {
+			return fmt.Errorf("the suite made a faulty case: %w", err)
+		}
+		return q.same(ctx, n, descsOf(in), outs, want)
+	}
+	start := q.random("rows/" + n.Op.String()).IntN(n.Outputs[0].Shape[p.out] - partRows)
+	var some []ref.Tensor
+	for i, t := range in {
+		rows, err := rowsOf(t, p.in[i], start)
+		if err != nil {
+			return err
+		}
+		some = append(some, rows)
+	}
+	m, err := s.node(descsOf(some))
+	if err != nil {
+		return err
+	}
+	want, err := ref.Eval(&m, some)
+	if err != nil {
+		return fmt.Errorf("the suite made a faulty case: %w", err)
+	}
+	for i, d := range outs {
+		all, err := q.get(ctx, d)
+		if err != nil {
+			return err
+		}
+		got, err := rowsOf(all, p.out, start)
+		if err != nil {
+			return err
+		}
+		if err := compare(&m, descsOf(some), i, want[i], got); err != nil {
+			return fmt.Errorf("rows from %d on along axis %d: %w", start, p.out, err)
+		}
+	}
+	return nil
+}
+
+// rowsOf is some rows of t along an axis, or all of t for axis -1.
+func rowsOf(t ref.Tensor, axis, start int) (ref.Tensor, error) {
+	if axis < 0 {
+		return t, nil
+	}
+	at, size, step := make([]int, len(t.Desc.Shape)), t.Desc.Shape.Clone(), make([]int, len(t.Desc.Shape))
+	for i := range step {
+		step[i] = 1
+	}
+	at[axis], size[axis] = start, partRows
+	n, err := op.New(op.Slice, []op.Desc{t.Desc}, op.Ints("start", at...), op.Dims("size", size), op.Ints("step", step...))
+	if err != nil {
+		return t, err
+	}
+	out, err := ref.Eval(&n, []ref.Tensor{t})
+	if err != nil {
+		return t, err
+	}
+	return out[0], nil
+}
