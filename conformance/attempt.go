@@ -33,6 +33,7 @@ func (s *session) result(ctx context.Context, c testCase) Result {
 	switch {
 	case errors.As(err, &sk):
 		r.Status, r.Reason = Skipped, sk.reason
+		r.Moot = errors.As(err, new(moot))
 	case err != nil && expected:
 		r.Status, r.Reason = Expected, err.Error()
 	case err != nil:
@@ -147,6 +148,7 @@ func (s *session) onStream(ctx context.Context, c testCase) error {
 	if err != nil {
 		return unopened{err}
 	}
+	q.test = c.id
 	err = c.run(ctx, q)
 	if g, ok := core.Extension[GuardChecker](q.dev); ok && err == nil {
 		if err = g.CheckGuards(); err != nil {

@@ -26,6 +26,8 @@ type testCase struct {
 	training bool
 	// storage: the case belongs to the profile of that name, of whatever op.
 	storage bool
+	// level is the one profile that the case belongs to, where what it checks is a demand of that profile alone.
+	level Profile
 	// redraws: the body draws values for the spec's shapes and takes none from it.
 	redraws bool
 	// rule is what the case checks, for cases of the contract.
@@ -62,7 +64,7 @@ func ruled(id, rule string, run func(ctx context.Context, q *queue) error) testC
 var allCases = sync.OnceValue(generate)
 
 func generate() []testCase {
-	cases := claimCases()
+	cases := append(claimCases(), levelCases()...)
 	for _, c := range op.All() {
 		row := op.Lookup(c)
 		p, ok := planOf(c)

@@ -68,6 +68,7 @@ func Check(ctx context.Context, open func() (core.Backend, error), o Options) (*
 			o.Progress(r, len(cases))
 		}
 	}
+	s.describe(ctx)
 	s.report.finish()
 	return s.report, nil
 }
@@ -127,6 +128,9 @@ func prepare(ctx context.Context, open func() (core.Backend, error), o Options) 
 	}
 	s := &session{options: o, open: open, seed: max(1, o.Seed)}
 	s.report = newReport(all, o, s.seed)
+	for _, c := range cases {
+		s.report.asked = append(s.report.asked, c.id)
+	}
 	if err := s.ensure(ctx); err != nil {
 		s.close()
 		return nil, nil, err
@@ -184,6 +188,11 @@ func sample(cases []testCase, n int) []testCase {
 type skip struct{ reason string }
 
 func (s skip) Error() string { return s.reason }
+
+// moot is the skip of a case that has nothing to check on the device, so that nothing is left open.
+type moot struct{ skip }
+
+func (m moot) Unwrap() error { return m.skip }
 
 // errHung is the failure of a case that did not end in time.
 var errHung = errors.New("hang")

@@ -100,7 +100,7 @@ func (d *defined) computes(ctx context.Context, q *queue, x op.Desc) error {
 
 // picks is a program that negates the elements at two places of three.
 func picks() (*program.Program, error) {
-	x, idx := op.DescOf(dtype.F32, 3), op.DescOf(dtype.I64, 2)
+	x, idx := op.DescOf(dtype.F32, 3), op.DescOf(dtype.I32, 2)
 	x.ID, idx.ID = 1, 2
 	last := op.TensorID(2)
 	b := op.NewBuilder(func() op.TensorID { last++; return last })

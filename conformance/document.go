@@ -10,19 +10,20 @@ import (
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
-	"github.com/goburn/burn/core/shape"
 )
 
-// checkDocument checks what the document says by itself: of types and limits, and of every op that it claims.
+// checkDocument checks what the document of a backend of coreLevel says by itself: of types and limits, and of every op that it claims.
 func checkDocument(c *core.Capabilities) error {
-	if missing := dtype.Required &^ c.Types; missing != 0 {
-		return fmt.Errorf("types %v are missing; every backend has %v", missing, dtype.Set(dtype.Required))
+	if err := checkLevel(c, coreLevel); err != nil {
+		return err
 	}
+	return checkSense(c)
+}
+
+// checkSense checks that a document makes sense, whatever it claims.
+func checkSense(c *core.Capabilities) error {
 	if wrong := c.Emulated &^ c.Types; wrong != 0 {
 		return fmt.Errorf("types %v are emulated and are no types of the device", wrong)
-	}
-	if c.Limits.Rank != shape.MaxRank {
-		return fmt.Errorf("greatest rank is %d, want %d", c.Limits.Rank, shape.MaxRank)
 	}
 	if err := checkLimits(c.Limits); err != nil {
 		return err
@@ -74,8 +75,8 @@ var createdTypes = map[string]dtype.Set{
 	op.Full.String(): dtype.Any, op.Iota.String(): dtype.Numbers, op.RandomBits.String(): dtype.SetOf(dtype.I32, dtype.U32),
 }
 
-// checkPrimitive checks that a primitive is there for every required type that its row takes.
-func checkPrimitive(c *core.Capabilities, row *op.Row) error {
+// checkPrimitive checks that a primitive is there for every one of the required types that its row takes.
+func checkPrimitive(c *core.Capabilities, row *op.Row, required dtype.Set) error {
 	claim, ok := c.Ops[row.Name]
 	if !ok {
 		return fmt.Errorf("primitive %s is not claimed", row.Name)
@@ -84,13 +85,13 @@ func checkPrimitive(c *core.Capabilities, row *op.Row) error {
 		if o.SameAs > 0 { // it has no other types than that operand
 			o = row.Operands[o.SameAs-1]
 		}
-		need := o.Types & dtype.Required
+		need := o.Types & required
 		if missing := need &^ allowed(claim.Operands, i); missing != 0 {
 			return fmt.Errorf("primitive %s is not claimed for %v as operand %d", row.Name, missing, i)
 		}
 	}
 	if len(row.Operands) == 0 {
-		if missing := firstTypes(row) & dtype.Required &^ allowed(claim.Results, 0); missing != 0 {
+		if missing := firstTypes(row) & required &^ allowed(claim.Results, 0); missing != 0 {
 			return fmt.Errorf("primitive %s is not claimed for results of %v", row.Name, missing)
 		}
 	}
@@ -174,7 +175,7 @@ func deniedNodes(ctx context.Context, q *queue, c op.Code) error {
 	firsts := map[string]bool{}
 	everySpec(c, func(s spec) bool {
 		n, err := s.node(s.in)
-		if err != nil || typesOf(&n, s.in)&^caps.Types != 0 || caps.Check(&n, s.in) == nil || total(s.in)+total(n.Outputs) > 1<<16 {
+		if err != nil || typesOf(&n, s.in)&^caps.Types != 0 || !written(caps, s.in) || caps.Check(&n, s.in) == nil || total(s.in)+total(n.Outputs) > 1<<16 {
 			return true
 		}
 		types := fmt.Sprint(typesOf(&n, s.in))
@@ -185,7 +186,7 @@ func deniedNodes(ctx context.Context, q *queue, c op.Code) error {
 		return len(denied) < mostDenied
 	})
 	if len(denied) == 0 {
-		return skip{"the document allows all that the op takes"}
+		return moot{skip{"the document allows all that the op takes"}}
 	}
 	for _, s := range denied {
 		if err := q.denied(ctx, s); err != nil {
@@ -193,6 +194,16 @@ func deniedNodes(ctx context.Context, q *queue, c op.Code) error {
 		}
 	}
 	return q.stillGood(ctx)
+}
+
+// written says that the device takes tensors of the ranks of ds.
+func written(caps *core.Capabilities, ds []op.Desc) bool {
+	for _, d := range ds {
+		if caps.Limits.Rank > 0 && len(d.Shape) > caps.Limits.Rank {
+			return false
+		}
+	}
+	return true
 }
 
 // evaluated writes in, makes the node on it and evaluates it by the reference.

@@ -126,7 +126,7 @@ func gradient(strided bool) body {
 			roots, seeds = append(roots, d), append(seeds, c)
 		}
 		if len(roots) == 0 {
-			return skip{"no result depends on an operand of a float type"}
+			return moot{skip{"no result depends on an operand of a float type"}}
 		}
 		grads, err := g.Backward(t.Stream, roots, seeds, wanted)
 		if missing := (*program.MissingError)(nil); errors.As(err, &missing) {

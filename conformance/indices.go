@@ -26,7 +26,7 @@ func emptyIndexCases() []testCase {
 		{op.Scatter, []ref.Tensor{none, outside, empty}, set(op.Int("axis", 0), op.Str("mode", "assign"))},
 		{op.ScatterND, []ref.Tensor{none, tuples, empty}, set(op.Str("mode", "assign"))},
 	} {
-		cases = append(cases, contract("index-of-nothing/"+c.op.String(), func(ctx context.Context, q *queue) error {
+		x := contract("index-of-nothing/"+c.op.String(), func(ctx context.Context, q *queue) error {
 			descs, err := q.putAll(ctx, c.in)
 			if err != nil {
 				return err
@@ -39,7 +39,9 @@ func emptyIndexCases() []testCase {
 				return err
 			}
 			return q.expect(ctx, n, c.in)
-		}))
+		})
+		x.types = dtype.SetOf(dtype.F32, dtype.I64)
+		cases = append(cases, x)
 	}
 	return cases
 }
@@ -56,7 +58,7 @@ func zeroTieCases() []testCase {
 		{op.ArgMax, numbers(-1, neg, 0, -2), set(op.Int("axis", 0))}, {op.ArgMin, numbers(1, 0, neg, 2), set(op.Int("axis", 0))},
 		{op.WindowReduce, numbers(-1, neg, 0, -2), sliding(l(4), l(1), l(0), l(0), l(1), op.Str("reduce", "max"), op.Flag("indices", true))},
 	} {
-		cases = append(cases, contract("zeros-are-equal/"+c.op.String(), func(ctx context.Context, q *queue) error {
+		x := contract("zeros-are-equal/"+c.op.String(), func(ctx context.Context, q *queue) error {
 			d, err := q.put(ctx, c.x)
 			if err != nil {
 				return err
@@ -73,7 +75,10 @@ func zeroTieCases() []testCase {
 				return fmt.Errorf("%v of %v is at %d, want 1", c.op, c.x.F, got.I[0])
 			}
 			return nil
-		}))
+		})
+		x.types = dtype.SetOf(dtype.F32, dtype.I64) // of indices
+		cases = append(cases, x)
+
 	}
 	return cases
 }

@@ -12,6 +12,7 @@ type junitSuites struct {
 	Name     string       `xml:"name,attr"`
 	Tests    int          `xml:"tests,attr"`
 	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
 	Skipped  int          `xml:"skipped,attr"`
 	Time     float64      `xml:"time,attr"`
 	Suites   []junitSuite `xml:"testsuite"`
@@ -21,6 +22,7 @@ type junitSuite struct {
 	Name      string      `xml:"name,attr"`
 	Tests     int         `xml:"tests,attr"`
 	Failures  int         `xml:"failures,attr"`
+	Errors    int         `xml:"errors,attr"`
 	Skipped   int         `xml:"skipped,attr"`
 	Time      float64     `xml:"time,attr"`
 	Timestamp string      `xml:"timestamp,attr"`
@@ -32,6 +34,7 @@ type junitCase struct {
 	Name    string        `xml:"name,attr"`
 	Time    float64       `xml:"time,attr"`
 	Failure *junitMessage `xml:"failure"`
+	Error   *junitMessage `xml:"error"`
 	Skipped *junitMessage `xml:"skipped"`
 }
 
@@ -41,23 +44,27 @@ type junitMessage struct {
 }
 
 // WriteJUnit writes the report as JUnit XML: a suite for each op and each group of cases of the contract. Expected failures
-// are skipped tests there.
+// are skipped tests there. It counts the cases that were asked for: those that did not run are errors.
 func (r *Report) WriteJUnit(w io.Writer) error {
-	all := junitSuites{Name: "burn conformance " + r.Backend.Name, Tests: len(r.Results), Failures: r.Failed, Skipped: r.Skipped + r.Expected,
-		Time: r.Duration.Seconds()}
+	missed := r.missed()
+	all := junitSuites{Name: "burn conformance " + r.Backend.Name, Tests: len(r.Results) + len(missed), Failures: r.Failed, Errors: len(missed),
+		Skipped: r.Skipped + r.Expected, Time: r.Duration.Seconds()}
 	at := map[string]int{}
-	for i := range r.Results {
-		x := &r.Results[i]
-		group, name, _ := strings.Cut(x.ID, "/")
+	in := func(id string) (*junitSuite, junitCase) {
+		group, name, _ := strings.Cut(id, "/")
 		k, ok := at[group]
 		if !ok {
 			k = len(all.Suites)
 			at[group] = k
 			all.Suites = append(all.Suites, junitSuite{Name: group, Timestamp: r.Started.Format("2006-01-02T15:04:05")})
 		}
-		s := &all.Suites[k]
-		c := junitCase{Class: "conformance." + group, Name: name, Time: x.Duration.Round(time.Microsecond).Seconds()}
-		s.Tests++
+		all.Suites[k].Tests++
+		return &all.Suites[k], junitCase{Class: "conformance." + group, Name: name}
+	}
+	for i := range r.Results {
+		x := &r.Results[i]
+		s, c := in(x.ID)
+		c.Time = x.Duration.Round(time.Microsecond).Seconds()
 		s.Time += c.Time
 		first, _, _ := strings.Cut(x.Reason, "\n")
 		switch x.Status {
@@ -71,6 +78,12 @@ func (r *Report) WriteJUnit(w io.Writer) error {
 			s.Skipped++
 			c.Skipped = &junitMessage{Message: legal("failed as expected: " + first)}
 		}
+		s.Cases = append(s.Cases, c)
+	}
+	for _, id := range missed {
+		s, c := in(id)
+		s.Errors++
+		c.Error = &junitMessage{Message: "not run: the run ended before it"}
 		s.Cases = append(s.Cases, c)
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {

@@ -70,8 +70,8 @@ func concurrentUpdates(ctx context.Context, q *queue) error {
 	return q.atOnce(ctx, streams, func(i int, s *queue) error {
 		arrive := sync.OnceFunc(ready.Done)
 		defer arrive()
-		step := ref.Tensor{Desc: op.DescOf(dtype.I64, 1), I: []int64{int64(i + 1)}}
-		total, err := s.put(ctx, ref.Zeros(op.DescOf(dtype.I64, 257)))
+		step := ref.Tensor{Desc: op.DescOf(dtype.I32, 1), I: []int64{int64(i + 1)}}
+		total, err := s.put(ctx, ref.Zeros(op.DescOf(dtype.I32, 257)))
 		if err != nil {
 			return err
 		}

@@ -265,7 +265,7 @@ func programFailure(ctx context.Context, q *queue) error {
 		return err
 	}
 	for _, i := range []int64{9, 0, -4, 2} {
-		at, err := q.put(ctx, ref.Tensor{Desc: op.DescOf(dtype.I64, 2), I: []int64{1, i}})
+		at, err := q.put(ctx, ref.Tensor{Desc: op.DescOf(dtype.I32, 2), I: []int64{1, i}})
 		if err != nil {
 			return err
 		}

@@ -46,6 +46,7 @@ type Manifest struct {
 	Seconds      float64           `json:"seconds"`
 	Expect       []string          `json:"expect,omitempty"`
 	Profiles     []ProfileResult   `json:"profiles"`
+	Disclosure   Disclosure        `json:"disclosure"`
 	Files        map[string]string `json:"files"`
 }
 
@@ -108,10 +109,13 @@ func (r *Report) files() (map[string][]byte, error) {
 		}
 		files[name] = b.Bytes()
 	}
+	if err := r.disclosed(files); err != nil {
+		return nil, err
+	}
 	files[CasesFile] = []byte(strings.Join(r.Suite.lines, "\n") + "\n")
 	m := Manifest{Format: packageFormat, Suite: r.Suite, Profile: r.Options.Profile, Run: r.Options.Run, Seed: r.Seed, Plugin: r.Plugin, Backend: r.Backend,
 		Capabilities: capabilitiesOf(r.Capabilities), Environment: r.Environment, Started: r.Started, Seconds: r.Duration.Seconds(),
-		Expect: r.Options.Expect, Profiles: r.Profiles, Files: map[string]string{}}
+		Expect: r.Options.Expect, Profiles: r.Profiles, Disclosure: r.Disclosure(), Files: map[string]string{}}
 	if m.Profile == "" {
 		m.Profile = All
 	}

@@ -40,8 +40,14 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		Cases    [][2]string // id and status; reasons of skips by number
 		Reasons  map[string]string
 		Took     time.Duration
-	}{Report: r, Title: "burn conformance: " + r.Backend.Name + " " + r.Backend.Version, Took: r.Duration.Round(time.Millisecond),
+		Asked    int
+		Missed   int
+		Left     map[Profile][]string // what verdicts leave open
+	}{Report: r, Asked: len(r.asked), Missed: len(r.missed()), Left: map[Profile][]string{}, Title: "burn conformance: " + r.Backend.Name + " " + r.Backend.Version, Took: r.Duration.Round(time.Millisecond),
 		Cases: [][2]string{}, Reasons: map[string]string{}}
+	for _, p := range r.Profiles {
+		data.Left[p.Profile] = r.holeLines(p)
+	}
 	m := r.Matrix()
 	for _, d := range m.Types {
 		data.Types = append(data.Types, d.String())

@@ -84,6 +84,7 @@ func Perf(ctx context.Context, open func() (core.Backend, error), o Options, tel
 			tell(done)
 		}
 	}
+	s.describe(ctx)
 	s.report.finish()
 	return s.report, nil
 }

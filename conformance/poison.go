@@ -43,7 +43,11 @@ func poisonSpreads(ctx context.Context, q *queue) error {
 			return err
 		}
 	}
-	twoOutputs, err := q.do(op.Sort, d, op.Int("axis", 0))
+	var twoOutputs []op.Desc // where the device has a node with two
+	sort, err := op.New(op.Sort, d, op.Int("axis", 0))
+	if err == nil && q.dev.Capabilities().Check(&sort, d) == nil {
+		twoOutputs, err = q.submit(sort)
+	}
 	if err != nil {
 		return err
 	}

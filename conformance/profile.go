@@ -14,6 +14,9 @@ type Profile string
 const (
 	// All is every case.
 	All Profile = "all"
+	// InferenceF32 is what hardware owes that runs networks on f32: the contract of streams, and the primitives on f32, i32 and bool up
+	// to rank 5, without i64 and u8. A backend that passes it is good for models that are lowered to that.
+	InferenceF32 Profile = "inference-f32"
 	// Core is what every backend owes: the claims, the contract of streams, and the primitives on the required types.
 	Core Profile = "core"
 	// Storage is i64 and u8 as types of storage and indices: what devices owe that have no arithmetic for them and emulate it
@@ -32,7 +35,9 @@ const (
 )
 
 // Profiles lists them.
-func Profiles() []Profile { return []Profile{Core, Storage, NN, Training, Half, Quant, All} }
+func Profiles() []Profile {
+	return []Profile{InferenceF32, Core, Storage, NN, Training, Half, Quant, All}
+}
 
 func (p Profile) valid() bool { return p == "" || slices.Contains(Profiles(), p) }
 
@@ -44,6 +49,12 @@ func (c testCase) profiles() []Profile {
 	required := c.types&^dtype.Required == 0
 	if c.training {
 		return []Profile{Training}
+	}
+	if c.level != "" {
+		return []Profile{c.level}
+	}
+	if c.inInference() {
+		l = append(l, InferenceF32)
 	}
 	if c.op == op.NoOp {
 		if required {

@@ -32,9 +32,11 @@ type Result struct {
 	Minimal  *Minimal
 	Duration time.Duration
 	// Op and Type are the row under test and the type of its first operand; none for cases of the contract.
-	Op       string
-	Type     dtype.DType
-	Types    dtype.Set // every type that the case needs
+	Op    string
+	Type  dtype.DType
+	Types dtype.Set // every type that the case needs
+	// Moot: the case was skipped because there is nothing on the device that it could check.
+	Moot     bool
 	Profiles []Profile
 }
 
@@ -62,6 +64,13 @@ type Report struct {
 	Passed, Failed, Skipped, Expected int
 	// Timings are those of Perf.
 	Timings []Timing
+	// Accuracy is the worst error of each op and type, over the cases that were run.
+	Accuracy []Accuracy
+	// Modes are how the device computes, of a run of whole profiles.
+	Modes   []Mode
+	Machine Machine
+	asked   []string // ids of the cases that were selected
+	devices []DeviceDocument
 	// Profiles is complete once the run is.
 	Profiles []ProfileResult
 }
@@ -174,7 +183,10 @@ func (r *Report) Write(w io.Writer) error {
 	}
 	errs = append(errs, r.Matrix().Write(w))
 	for _, p := range r.Profiles {
-		print("profile %-8s %-13s %5d passed %5d failed %5d skipped of %d\n", p.Profile, p.Verdict, p.Passed, p.Failed+p.Expected, p.Skipped, p.Total)
+		print("profile %-13s %-13s %5d passed %5d failed %5d skipped of %d\n", p.Profile, p.Verdict, p.Passed, p.Failed+p.Expected, p.Skipped, p.Total)
+		for _, l := range r.holeLines(p) {
+			print("    %s\n", l)
+		}
 	}
 	print("%s\n", r.counts())
 	return errors.Join(errs...)

@@ -119,6 +119,7 @@ func (q *queue) same(ctx context.Context, n *op.Node, in, outs []op.Desc, want [
 		if err != nil {
 			return fmt.Errorf("read of output %d: %w", i, err)
 		}
+		q.accuracy.note(q.test, n, in, want[i], got)
 		if err := compare(n, in, i, want[i], got); err != nil {
 			return fmt.Errorf("%s: %w", renumbered(n), err)
 		}

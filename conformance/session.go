@@ -22,6 +22,8 @@ type session struct {
 	report  *Report
 	seed    uint64
 	hangs   int
+	// accuracy is of all cases.
+	accuracy accuracies
 }
 
 // casesPerDevice is how many cases of ops share a device, which keeps what they leave behind. A case of the contract has
@@ -132,11 +134,14 @@ type queue struct {
 	options *Options
 	open    func() (core.Backend, error)
 	seed    uint64
+	// test is the id of the case, and accuracy takes what it compares; nil: nobody asks.
+	test     string
+	accuracy *accuracies
 }
 
 // queue opens a stream for a case.
 func (s *session) queue(ctx context.Context) (*queue, error) {
-	q := &queue{dev: s.device, backend: s.backend, options: &s.options, open: s.open, seed: s.seed}
+	q := &queue{dev: s.device, backend: s.backend, options: &s.options, open: s.open, seed: s.seed, accuracy: &s.accuracy}
 	return q.another(ctx)
 }
 

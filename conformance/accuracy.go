@@ -1,0 +1,107 @@
+package conformance
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// Accuracy is the worst error of an op on one type of result, over all elements that a run compared with the reference.
+type Accuracy struct {
+	Op   string `json:"op"`
+	Type string `json:"type"`
+	// ULP is the greatest distance from the reference in units in the last place of the type at the reference's value, at least
+	// those of the least normal number. Where sums cancel it is large and right: see Used.
+	ULP float64 `json:"ulp"`
+	// Used is the greatest part of the row's tolerance that an element took; above 1 it has failed. It is 0 for exact rows.
+	Used float64 `json:"used"`
+	// Terms are the products or summands that met in the element with the greatest ULP, 1 for rows that accumulate nothing.
+	Terms    int    `json:"terms"`
+	Case     string `json:"case"` // with the greatest ULP
+	Elements int    `json:"elements"`
+}
+
+// accuracies collects them. It is safe for concurrent use.
+type accuracies struct {
+	mu sync.Mutex
+	by map[accuracyKey]*Accuracy
+}
+
+type accuracyKey struct {
+	op op.Code
+	d  dtype.DType
+}
+
+// note takes the elements of a result. Elements that are not finite are left out: they are right or wrong, and not near.
+func (a *accuracies) note(id string, n *op.Node, in []op.Desc, want, got ref.Tensor) {
+	d := want.Desc.DType
+	if a == nil || !d.IsFloat() || !want.Desc.SameType(got.Desc) {
+		return
+	}
+	tolerance, terms := op.Lookup(n.Op).Tolerance, 1
+	if tolerance.PerTerm {
+		terms = op.Terms(n, in)
+	}
+	rel, abs := tolerance.Bounds(d, terms)
+	worst := Accuracy{Op: n.Op.String(), Type: d.String(), Terms: terms, Case: id}
+	for i, w := range want.F {
+		g := got.F[i]
+		if math.IsNaN(w) || math.IsInf(w, 0) || math.IsNaN(g) || math.IsInf(g, 0) {
+			continue
+		}
+		worst.Elements++
+		off := math.Abs(g - w)
+		worst.ULP = max(worst.ULP, off/ulp(d, w))
+		if allowed := rel*math.Abs(w) + abs; !tolerance.Exact && allowed > 0 {
+			worst.Used = max(worst.Used, off/allowed)
+		}
+	}
+	if worst.Elements == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.by == nil {
+		a.by = map[accuracyKey]*Accuracy{}
+	}
+	key := accuracyKey{n.Op, d}
+	old := a.by[key]
+	if old == nil {
+		a.by[key] = &worst
+		return
+	}
+	elements, used := old.Elements+worst.Elements, max(old.Used, worst.Used)
+	if worst.ULP > old.ULP {
+		*old = worst
+	}
+	old.Elements, old.Used = elements, used
+}
+
+// list is what was collected, by op and type.
+func (a *accuracies) list() []Accuracy {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var l []Accuracy
+	for _, x := range a.by {
+		l = append(l, *x)
+	}
+	slices.SortFunc(l, func(x, y Accuracy) int { return cmp.Or(cmp.Compare(x.Op, y.Op), cmp.Compare(x.Type, y.Type)) })
+	return l
+}
+
+// ulp is the distance of neighbours of a type at the magnitude of f.
+func ulp(d dtype.DType, f float64) float64 {
+	digits := map[dtype.DType]int{dtype.F64: 52, dtype.F32: 23, dtype.F16: 10, dtype.BF16: 7}[d]
+	least := map[dtype.DType]int{dtype.F64: -1022, dtype.F32: -126, dtype.F16: -14, dtype.BF16: -126}[d]
+	exponent := least
+	if f != 0 {
+		_, e := math.Frexp(f)
+		exponent = max(least, e-1)
+	}
+	return math.Ldexp(1, exponent-digits)
+}

@@ -1,0 +1,106 @@
+package conformance_test
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/conformance"
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+// narrow makes the reference an NPU: f32, i32 and bool up to rank 5, and no other types.
+func narrow(c *core.Capabilities) {
+	const rank = 5
+	types := dtype.SetOf(dtype.F32, dtype.I32, dtype.Bool)
+	c.Types, c.Limits.Rank = types, rank
+	for name, claim := range c.Ops {
+		code, _ := op.ByName(name)
+		if row := op.Lookup(code); row.Class != op.Primitive || code == op.Sort || code == op.ArgMax || code == op.ArgMin {
+			delete(c.Ops, name) // composites are the host's, and results of i64 there are none
+			continue
+		}
+		for _, sets := range [][]dtype.Set{claim.Operands, claim.Results} {
+			for i := range sets {
+				sets[i] &= types
+			}
+		}
+	}
+}
+
+func verdict(r *conformance.Report, p conformance.Profile) conformance.Verdict {
+	for _, x := range r.Profiles {
+		if x.Profile == p {
+			return x.Verdict
+		}
+	}
+	return ""
+}
+
+// A device without i64, u8 and ranks above 5 passes the level that is made for it, and not the one above.
+func TestInferenceLevel(t *testing.T) {
+	open := openRef(ref.Declaring(narrow))
+	r, err := conformance.Check(context.Background(), open, conformance.Options{Profile: conformance.InferenceF32})
+	require.NoError(t, err)
+	if err := r.Err(); err != nil {
+		require.NoError(t, r.Write(os.Stdout))
+		t.Fatal(err)
+	}
+	require.Equal(t, conformance.Pass, verdict(r, conformance.InferenceF32))
+	require.Greater(t, r.Passed, 2000)
+	for _, x := range r.Results {
+		require.NotEqual(t, conformance.Skipped, x.Status == conformance.Skipped && x.Op != "" && !x.Moot, "%s: %s", x.ID, x.Reason)
+	}
+
+	r, err = conformance.Check(context.Background(), open, conformance.Options{Profile: conformance.Core, Run: "^claims/"})
+	require.NoError(t, err)
+	failed := map[string]bool{}
+	for _, x := range r.Results {
+		failed[x.ID] = x.Status == conformance.Failed
+	}
+	require.True(t, failed["claims/document"] && failed["claims/sort"] && failed["claims/add"])
+	require.Equal(t, conformance.Fail, verdict(r, conformance.Core))
+}
+
+// A level asks for what it names.
+func TestInferenceLevelRefuses(t *testing.T) {
+	for name, change := range map[string]func(*core.Capabilities){
+		"level/inference-f32/document": func(c *core.Capabilities) { c.Limits.Rank = 4 },
+		"level/inference-f32/matmul":   func(c *core.Capabilities) { delete(c.Ops, "matmul") },
+		"level/inference-f32/where":    func(c *core.Capabilities) { delete(c.Ops, "where") },
+	} {
+		open := openRef(ref.Declaring(func(c *core.Capabilities) { narrow(c); change(c) }))
+		r, err := conformance.Check(context.Background(), open, conformance.Options{Run: "^level/"})
+		require.NoError(t, err)
+		require.Equal(t, 1, r.Failed, name)
+		for _, x := range r.Results {
+			require.Equal(t, x.ID == name, x.Status == conformance.Failed, x.ID)
+		}
+	}
+}
+
+// Each level has all cases of the one before it, but for the demands that are its own.
+func TestLevelsNest(t *testing.T) {
+	ids := func(p conformance.Profile) map[string]bool {
+		l, err := conformance.IDs(conformance.Options{Profile: p})
+		require.NoError(t, err)
+		m := map[string]bool{}
+		for _, id := range l {
+			m[id] = true
+		}
+		return m
+	}
+	levels := conformance.Levels()
+	for i := range levels[1:] {
+		small, large := ids(levels[i]), ids(levels[i+1])
+		require.Less(t, len(small), len(large))
+		for id := range small {
+			require.True(t, large[id] || len(id) > 6 && id[:6] == "level/", id)
+		}
+	}
+}
