@@ -81,6 +81,27 @@ func (s *session) attempt(ctx context.Context, c testCase) error {
 	if errors.As(err, &u) && errors.Is(err, core.ErrBackendLost) && ctx.Err() == nil {
 		err = s.attemptOnce(ctx, c)
 	}
+	if !errors.Is(err, core.ErrOutOfMemory) || ctx.Err() != nil {
+		return err
+	}
+	if s.shared { // cases before it have left tensors on the device
+		err = s.attemptOnce(ctx, c)
+	}
+	return s.tooLarge(err)
+}
+
+// tooLarge makes a case that ran out of memory one that does not apply, where it made more than the device says that it has.
+func (s *session) tooLarge(err error) error {
+	if !errors.Is(err, core.ErrOutOfMemory) {
+		return err
+	}
+	var memory int64
+	if i := s.options.Device; i < len(s.report.Backend.Devices) {
+		memory = s.report.Backend.Devices[i].Memory
+	}
+	if made := s.made.Load(); memory > 0 && made > memory {
+		return skip{fmt.Sprintf("the device has %d bytes of memory, which is less than the case makes", memory)}
+	}
 	return err
 }
 
@@ -90,6 +111,8 @@ func (s *session) attemptOnce(ctx context.Context, c testCase) error {
 	if err := s.deviceFor(ctx, c); err != nil {
 		return err
 	}
+	s.made.Store(0)
+	s.shared = s.used > 1 && c.spec != nil
 	if missing := c.types &^ s.device.Capabilities().Types; missing != 0 {
 		return skip{fmt.Sprintf("type not claimed: %v", missing)}
 	}

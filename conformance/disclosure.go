@@ -66,9 +66,6 @@ const mostHoles = 6
 
 // holeLines say what the verdict of a profile leaves open.
 func (r *Report) holeLines(p ProfileResult) []string {
-	if p.Verdict == NotExecuted {
-		return nil
-	}
 	var lines []string
 	all := r.holes(p.Profile)
 	for i, h := range all {

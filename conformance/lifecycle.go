@@ -296,6 +296,7 @@ func outOfMemory(ctx context.Context, q *queue) error {
 	if err != nil {
 		return err
 	}
+	q.made.Add(-int64(total(outs))) // it is the error that the case is about
 	part, err := q.do(op.Slice, outs, op.Ints("start", 5), op.Ints("size", 1), op.Ints("step", 1))
 	if err != nil {
 		return err

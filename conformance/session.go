@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/goburn/burn/conformance/ref"
@@ -24,6 +25,9 @@ type session struct {
 	hangs   int
 	// accuracy is of all cases.
 	accuracy accuracies
+	// made is the bytes of the tensors that the last case wrote or had computed, and shared that others came before it on its device.
+	made   atomic.Int64
+	shared bool
 }
 
 // casesPerDevice is how many cases of ops share a device, which keeps what they leave behind. A case of the contract has
@@ -137,11 +141,12 @@ type queue struct {
 	// test is the id of the case, and accuracy takes what it compares; nil: nobody asks.
 	test     string
 	accuracy *accuracies
+	made     *atomic.Int64
 }
 
 // queue opens a stream for a case.
 func (s *session) queue(ctx context.Context) (*queue, error) {
-	q := &queue{dev: s.device, backend: s.backend, options: &s.options, open: s.open, seed: s.seed, accuracy: &s.accuracy}
+	q := &queue{dev: s.device, backend: s.backend, options: &s.options, open: s.open, seed: s.seed, accuracy: &s.accuracy, made: &s.made}
 	return q.another(ctx)
 }
 
@@ -185,6 +190,7 @@ func (q *queue) read(ctx context.Context, id op.TensorID, dst []byte) error {
 func (q *queue) put(ctx context.Context, t ref.Tensor) (op.Desc, error) {
 	d := t.Desc
 	d.ID = q.id()
+	q.made.Add(int64(d.Bytes()))
 	if err := q.Write(ctx, d, t.Bytes()); err != nil {
 		return d, fmt.Errorf("write of %v: %w", d, err)
 	}
@@ -229,6 +235,7 @@ func (q *queue) consume(c op.Code, in ...op.Desc) (op.Desc, error) {
 // submit gives ids to the outputs of n and submits it.
 func (q *queue) submit(n op.Node) ([]op.Desc, error) {
 	n.Outputs = q.renewed(n.Outputs)
+	q.made.Add(int64(total(n.Outputs)))
 	if err := q.Submit([]op.Node{n}, nil); err != nil {
 		return nil, fmt.Errorf("submit: %w", err)
 	}

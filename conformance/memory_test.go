@@ -1,0 +1,59 @@
+package conformance_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/conformance"
+	"github.com/goburn/burn/conformance/internal/small"
+	"github.com/goburn/burn/core"
+)
+
+func checkSmall(t *testing.T, d small.Driver, o conformance.Options) *conformance.Report {
+	t.Helper()
+	o.Shrink = -1
+	r, err := conformance.Check(context.Background(), func() (core.Backend, error) { return small.New(&d), nil }, o)
+	require.NoError(t, err)
+	return r
+}
+
+// A device of 1 MiB passes the core profile: no case needs more, and what cases leave behind does not add up.
+func TestSmallMemoryPasses(t *testing.T) {
+	r := checkSmall(t, small.Driver{Memory: 1 << 20, Stated: 1 << 20}, conformance.Options{Profile: conformance.Core, Sample: sampled()})
+	if err := r.Err(); err != nil {
+		require.NoError(t, r.Write(os.Stdout))
+		t.Fatal(err)
+	}
+	for _, x := range r.Results {
+		require.NotContains(t, x.Reason, "bytes of memory", x.ID)
+	}
+}
+
+// Cases that make more than a device says that it has are no failures, and are told beside the verdict. A device that says
+// nothing of its memory has failed them.
+func TestSmallMemoryIsTold(t *testing.T) {
+	const run = "^stream/round-trip/(f32|i64|bool)$"
+	r := checkSmall(t, small.Driver{Memory: 64 << 10, Stated: 64 << 10}, conformance.Options{Run: run})
+	require.Equal(t, 3, r.Skipped, "%+v", r.Results)
+	const reason = "the device has 65536 bytes of memory, which is less than the case makes"
+	require.Contains(t, r.Disclosure().Holes, conformance.Hole{Profile: conformance.Core, Reason: reason, Cases: 3})
+	var b strings.Builder
+	require.NoError(t, r.Write(&b))
+	require.Regexp(t, `(?m)^profile core .*\n    3 not tested: `+reason+`$`, b.String())
+
+	r = checkSmall(t, small.Driver{Memory: 64 << 10}, conformance.Options{Run: run})
+	require.Equal(t, 3, r.Failed)
+}
+
+// What a node that found no memory keeps is missed: the stream does not go on.
+func TestSmallMemoryLost(t *testing.T) {
+	r := checkSmall(t, small.Driver{Memory: 1 << 20, Stated: 1 << 20, Lost: 1 << 20}, conformance.Options{Run: "^(lifecycle/out-of-memory|errors/read-short)$"})
+	require.Equal(t, 1, r.Failed)
+	require.Equal(t, "lifecycle/out-of-memory", r.Results[0].ID)
+	require.Contains(t, r.Results[0].Reason, "the stream does not go on")
+	require.Equal(t, conformance.Passed, r.Results[1].Status, "one failure is not another")
+}
