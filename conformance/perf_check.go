@@ -23,7 +23,7 @@ func (s spec) partOf(n *op.Node) (part, bool) {
 	switch row := op.Lookup(s.op); {
 	case s.op == op.MatMul || s.op == op.Linear:
 		return part{in: append([]int{0}, make([]int, len(s.in)-1)...), out: 0}.whole(1), true
-	case s.op == op.Conv:
+	case (s.op == op.Conv || s.op == op.ConvInteger) && len(s.in) == 2:
 		return part{in: []int{-1, 0}, out: 1}, true
 	case (row.Traits.Has(op.Elementwise) || s.alongLast()) && len(n.Outputs[0].Shape) > 1:
 		p := part{}

@@ -45,7 +45,12 @@ var perfVariants = map[op.Code]func(d dtype.DType) variant{
 	op.Conv:         perfOf(shapes(dims(1, 64, 56, 56), dims(64, 64, 3, 3)), geometry(l(1, 1), l(1, 1), l(1, 1), l(1, 1), l(1, 1), 1)...),
 	op.WindowReduce: perfOf(shapes(dims(1, 64, 112, 112)), sliding(l(3, 3), l(2, 2), l(1, 1), l(1, 1), l(1, 1), op.Str("reduce", "max"))...),
 	op.AvgPool:      perfOf(shapes(dims(1, 64, 112, 112)), pool(l(3, 3), l(2, 2), l(1, 1), l(1, 1), l(0, 0), l(1, 1))...),
-	op.DeformConv:   perfOf(shapes(dims(1, 16, 29, 28), dims(16, 16, 2, 3), dims(1, 12, 28, 26)), deformation(l(1, 1), l(0, 0), l(0, 0), l(1, 1), 1, 1)...),
+	op.DeformConv:   perfOf(shapes(dims(1, 16, 57, 56), dims(16, 16, 2, 3), dims(1, 12, 56, 54)), deformation(l(1, 1), l(0, 0), l(0, 0), l(1, 1), 1, 1)...),
+
+	op.ConvInteger: perfOf(shapes(dims(1, 16, 56, 56), dims(32, 16, 3, 3)), geometry(l(1, 1), l(1, 1), l(1, 1), l(1, 1), l(1, 1), 1)...),
+	op.Gather:      perfOf(shapes(dims(4096, 256), dims(2048)), op.Int("axis", 0)),
+	op.GatherND:    perfOf(shapes(dims(64, 64, 256), dims(2048, 2))),
+	op.Embedding:   perfOf(shapes(dims(4096, 256), dims(4, 512))),
 
 	op.Slice:   perfOf(shapes(dims(1026, 1026)), op.Ints("start", 1, 2), op.Ints("size", 1024, 1024), op.Ints("step", 1, 1)),
 	op.Reshape: perfOf(shapes(dims(1024, 1024)), op.Ints("shape", 1<<20)),
@@ -58,7 +63,7 @@ var perfVariants = map[op.Code]func(d dtype.DType) variant{
 	op.RandomBits:    perfMade(op.Ints("shape", 1024, 1024), op.Int("seed", 1)),
 	op.RandomUniform: perfMade(op.Ints("shape", 1024, 1024), op.Int("seed", 1)), op.RandomNormal: perfMade(op.Ints("shape", 1024, 1024), op.Int("seed", 1)),
 	op.HannWindow: perfMade(op.Int("size", 1<<20), op.Flag("periodic", true)), op.HammingWindow: perfMade(op.Int("size", 1<<20), op.Flag("periodic", true)),
-	op.BlackmanWindow: perfMade(op.Int("size", 1<<20), op.Flag("periodic", true)), op.KaiserWindow: perfMade(op.Int("size", 1<<16), op.Flag("periodic", true), op.Float("beta", 5.5)),
+	op.BlackmanWindow: perfMade(op.Int("size", 1<<20), op.Flag("periodic", true)), op.KaiserWindow: perfMade(op.Int("size", 1<<17), op.Flag("periodic", true), op.Float("beta", 5.5)),
 	op.Eye:      perfMade(op.Int("rows", 1024), op.Int("columns", 1024), op.Int("diagonal", 0)),
 	op.LinSpace: perfMade(op.Float("start", -1), op.Float("stop", 1), op.Int("count", 1<<20)),
 

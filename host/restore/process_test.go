@@ -15,7 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/host/restore"
 	fake "github.com/goburn/burn/internal/fakeplugin"
 	"github.com/goburn/burn/sdk/client"
@@ -154,4 +156,25 @@ func TestSoak(t *testing.T) {
 		files, maps := left(t)
 		return files <= filesBefore+4 && maps == 0 && runtime.NumGoroutine() <= goroutines+8 // the runtime keeps some for itself
 	}, 5*time.Second, 5*time.Millisecond)
+}
+
+// TestProcessNamesCallersTensors: errors of a process that was started again name tensors by the ids that the caller has.
+func TestProcessNamesCallersTensors(t *testing.T) {
+	b := plugin(t, restore.Options{})
+	_, s := on(t, b)
+	write(t, s, desc(1, 3), 1, 2, 3)
+	require.NoError(t, core.Sync(ctx, s))
+	require.NoError(t, syscall.Kill(pid(t, b), syscall.SIGKILL))
+	at := op.Desc{ID: id(2), DType: dtype.I32, Shape: shape.Of(1)}
+	require.NoError(t, s.Write(ctx, at, []byte{9, 0, 0, 0}))
+	n, err := op.New(op.Gather, []op.Desc{desc(1, 3), at}, op.Int("axis", 0))
+	require.NoError(t, err)
+	n.Outputs[0].ID = id(3)
+	submit(t, s, n)
+	err = core.Read(ctx, s, id(3), make([]byte, 4))
+	require.ErrorIs(t, err, core.ErrUnsupported) // the plugin has no gather
+	require.EqualValues(t, 1, b.Restarts())
+	var fault *core.NodeError
+	require.ErrorAs(t, err, &fault)
+	require.Equal(t, id(3), fault.Outputs[0].ID)
 }

@@ -1,0 +1,92 @@
+package conformance
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+)
+
+func timed(t *testing.T, run string, timeout time.Duration, eval func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error)) map[string]Timing {
+	t.Helper()
+	told := 0
+	r, err := Perf(context.Background(), func() (core.Backend, error) { return ref.New(ref.Evaluating(eval)), nil },
+		Options{Run: run, Timeout: timeout}, func(Timing) { told++ })
+	require.NoError(t, err)
+	require.Len(t, r.Timings, told)
+	require.Equal(t, "ref", r.Backend.Name)
+	by := map[string]Timing{}
+	for _, x := range r.Timings {
+		by[x.Op] = x
+	}
+	return by
+}
+
+// An op that hangs has an error for a time, and the ones after it are timed.
+func TestPerfGoesOn(t *testing.T) {
+	by := timed(t, "^(neg|abs|not)/", 2*time.Second, func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
+		if n.Op == op.Neg {
+			select {}
+		}
+		return []ref.Tensor{in[0].Clone()}, nil // quick and wrong
+	})
+	require.ErrorContains(t, by["neg"].Err, "hang")
+	require.ErrorContains(t, by["abs"].Err, "the timed result is wrong")
+	require.False(t, by["abs"].Checked)
+	require.Len(t, by, 3)
+}
+
+// What is right on the sizes of cases alone is found out.
+func TestPerfChecksResults(t *testing.T) {
+	large := 0
+	eval := func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
+		if n.Op != op.Slice && in[0].Desc.Shape.Size() > 1000 {
+			large++
+			return []ref.Tensor{ref.Zeros(n.Outputs[0])}, nil
+		}
+		return ref.Eval(n, in)
+	}
+	by := timed(t, "^(slice|add|matmul)/f32", 20*time.Second, eval)
+	require.NotZero(t, large)
+	require.ErrorContains(t, by["matmul"].Err, "the timed result is wrong")
+	require.ErrorContains(t, by["add"].Err, "the timed result is wrong")
+	require.NoError(t, by["slice"].Err)
+	require.True(t, by["slice"].Checked)
+	require.Greater(t, by["slice"].Bytes, int64(4<<20))
+	require.Greater(t, by["slice"].Rounds, 1)
+	require.LessOrEqual(t, by["slice"].Least, by["slice"].Median)
+}
+
+// Every op is timed on a node that is large enough for a time to say something.
+func TestPerfNodesAreLarge(t *testing.T) {
+	cubic := map[op.Code]bool{op.Cholesky: true, op.TriangularSolve: true, op.LU: true, op.Det: true, op.SlogDet: true, op.Inverse: true,
+		op.Solve: true, op.MatrixPower: true, op.Eigh: true, op.SVD: true} // the work is more than the bytes
+	for _, c := range op.All() {
+		row := op.Lookup(c)
+		if row.Class == op.Custom {
+			continue
+		}
+		caps := &core.Capabilities{Types: dtype.Any | dtype.Smalls, Ops: map[string]core.OpCapability{row.Name: core.Claim(row, firstTypes(row))}}
+		d, ok := perfType(caps, row)
+		require.True(t, ok, row.Name)
+		s, ok := perfSpec(c, d)
+		require.True(t, ok, row.Name)
+		n, err := s.node(s.in)
+		require.NoError(t, err, row.Name)
+		in, out := total(s.in), total(n.Outputs)
+		if cubic[c] || op.Flops(&n, s.in) > 1<<20 {
+			continue
+		}
+		assert.Greater(t, in+out, 1<<18, "%v: %v", row.Name, &n)
+		if row.Traits.Has(op.Stores) && !row.Traits.Has(op.Reduces) && len(s.in) > 0 {
+			assert.Greater(t, out, 1<<16, "%v makes %d bytes of %d", &n, out, in)
+		}
+	}
+}
