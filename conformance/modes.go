@@ -113,7 +113,7 @@ const triples = 64
 func (q *queue) width(d dtype.DType, sum func(x ref.Tensor) (float64, error)) (string, error) {
 	const large = 256
 	kept := 0
-	for _, bits := range []int{4, 14, 32} {
+	for _, bits := range []int{14, 32} {
 		small := math.Ldexp(large, -bits)
 		if ref.Round(d, small) != small || ref.Round(d, small*triples) != small*triples {
 			break // the type has no such number
@@ -137,10 +137,8 @@ func (q *queue) width(d dtype.DType, sum func(x ref.Tensor) (float64, error)) (s
 		return "more than 32 bits, such as f64", nil
 	case 14:
 		return "more than 14 bits, such as f32", nil
-	case 4:
-		return "less than f32", nil
 	}
-	return "less than f16", nil
+	return "less than f32", nil
 }
 
 func sumWidth(ctx context.Context, q *queue, d dtype.DType) (string, error) {

@@ -45,7 +45,7 @@ func Perf(ctx context.Context, open func() (core.Backend, error), o Options, tel
 	}
 	s := &session{options: o, open: open, seed: max(1, o.Seed)}
 	o.Profile = Timed
-	s.report = newReport(nil, o, s.seed)
+	s.report = newReport(allCases(), o, s.seed)
 	if err := s.ensure(ctx); err != nil {
 		return nil, err
 	}

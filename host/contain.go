@@ -25,6 +25,7 @@ func (p *Plugin) contained(c *client.Options, o *Options) *Failure {
 	if err := needs.Check(); err != nil {
 		return &Failure{CauseManifest, err.Error(), "correct the section [needs] of the manifest", fmt.Errorf("%w: %w", core.ErrNotFound, err)}
 	}
+	c.Sees = needs.Sees
 	switch {
 	case !slices.Contains([]string{"", ContainOn, ContainStrict, ContainOff}, o.Containment):
 		return &Failure{client.CauseSystem, fmt.Sprintf("containment %q, want on, strict or off", o.Containment), "correct the setting", core.ErrNotFound}

@@ -178,13 +178,21 @@ func (f Folder) plugin(path string) Plugin {
 	return p
 }
 
-// development is a plugin by decree: neither its name, its place nor its content are looked at.
+// development is a plugin by decree: neither its name, its place nor its content are looked at. Of a manifest beside it, only what it
+// needs counts.
 func development(name, path string) Plugin {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
 	_, kind := plainName(filepath.Base(path))
-	return Plugin{Name: name, Path: path, Kind: cmp.Or(kind, Process), Origin: "development override", Development: true}
+	p := Plugin{Name: name, Path: path, Kind: cmp.Or(kind, Process), Origin: "development override", Development: true}
+	switch m, err := readManifest(path); {
+	case err != nil:
+		p.found = &Failure{CauseManifest, err.Error(), "correct or remove the manifest", core.ErrNotFound}
+	case m != nil && m.Needs != nil:
+		p.Manifest = &Manifest{Needs: m.Needs}
+	}
+	return p
 }
 
 // flat lists the executables that lie in the folder itself.

@@ -1,6 +1,10 @@
 package shared
 
 import (
+	"cmp"
+	"path/filepath"
+	"strings"
+
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/sdk/serve"
@@ -9,7 +13,9 @@ import (
 func init() { host.RegisterLoader(Open) }
 
 // Serve runs the shared object at path as the plugin process that a host has started (host.Options.Carrier), until the host
-// ends it or is gone.
+// ends it or is gone. A file that is not named as a plugin is one by the name of the file: who is started by its path has any name.
 func Serve(path string) error {
-	return serve.Serve(serve.Options{Name: host.PluginName(path), Open: func(c core.Config) (core.Backend, error) { return Open(path, c) }})
+	base := filepath.Base(path)
+	name := cmp.Or(host.PluginName(path), strings.TrimSuffix(base, filepath.Ext(base)), "plugin")
+	return serve.Serve(serve.Options{Name: name, Open: func(c core.Config) (core.Backend, error) { return Open(path, c) }})
 }

@@ -29,6 +29,7 @@ func (a *app) conformancePerf(ctx context.Context, t *tested, o conformance.Opti
 		return err
 	}
 	report.Plugin = t.plugin
+	addFacts(ctx, report)
 	if err := a.writeReport(report, pack); err != nil {
 		return err
 	}

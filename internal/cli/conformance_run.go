@@ -20,7 +20,6 @@ import (
 	"github.com/goburn/burn/host"
 	"github.com/goburn/burn/internal/nearest"
 	"github.com/goburn/burn/internal/plain"
-	"github.com/goburn/burn/sdk/client"
 	"github.com/spf13/cobra"
 )
 
@@ -43,10 +42,12 @@ func (a *app) conformanceRunCommand() *cobra.Command {
 		Short: "Run the conformance suite on a device or on a plugin",
 		Long: `Run the conformance suite: every op of the table on every element type against a reference, the contract of streams and
 programs, and the life of tensors, streams and the backend from beginning to end. DEVICE is NAME[:INDEX], with process: or
-builtin: before it to force the transport; PLUGIN-FILE is the path of a plugin, which needs no manifest and is not searched
-for.
+builtin: before it to force the transport; PLUGIN-FILE is the path of a plugin, which is not searched for and needs no manifest: of one
+beside it, [needs] counts. A shared object runs in a process of its own. --option NAME.OPTION=VALUE configures the plugin in the file
+burn-backend-NAME.
 
-Cases of what the backend does not claim are skipped, with the reason. A plugin that crashes or hangs fails the case that
+Profiles of rising demand are inference-f32 (f32, i32 and bool up to rank 5, for NPUs), core, and all, which is also called full. Cases of
+what the backend does not claim are skipped; what a verdict leaves untested stands below it. A plugin that crashes or hangs fails the case that
 it did so in and is started again for the next one. The first failures are shrunk to a small node that fails too.
 
 --expect names a file of ids, a line each, # before a remark: cases that are known to fail. They fail nothing; one that
@@ -61,8 +62,9 @@ The last line is "N passed, N failed, N skipped". The exit code is 1 when a case
 		Example: `  burn conformance run cpu
   burn conformance run process:cpu --profile core --report report.tar.gz
   burn conformance run ./burn-backend-mine --run '^(add|matmul)/f32/'
+  burn conformance run ./mine.so --profile inference-f32 --option mine.cores=4
   burn conformance run cpu --run '^sum/f32/long/plain$' --seed 7
-  burn conformance run cpu --perf`,
+  burn conformance run cpu --perf --report timings.tar.gz`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSuite,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,7 +79,7 @@ The last line is "N passed, N failed, N skipped". The exit code is 1 when a case
 	fl.StringVar(&f.expect, "expect", "", "`FILE` of cases that are known to fail")
 	fl.StringVar(&f.report, "report", "", "write a report package to `DIR` or FILE.tar.gz")
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "`TIME` that one case may take")
-	fl.BoolVar(&f.perf, "perf", false, "time the ops instead of testing them")
+	fl.BoolVar(&f.perf, "perf", false, "time the ops instead of testing cases, and compare what was timed with the reference")
 	fl.BoolVar(&f.list, "list", false, "print the ids of the cases and run nothing")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "print every case")
 	fl.IntVar(&a.flags.threads, "threads", 0, "`N` threads for a host backend (default: as many as the process may use)")
@@ -91,6 +93,14 @@ func (a *app) completeSuite(cmd *cobra.Command, args []string, prefix string) ([
 	}
 	specs, _ := a.completeDevices(cmd, args, prefix)
 	return specs, cobra.ShellCompDirectiveDefault
+}
+
+// profileOf is the profile of a name.
+func profileOf(name string) conformance.Profile {
+	if name == "full" {
+		return conformance.All
+	}
+	return conformance.Profile(name)
 }
 
 // tested is what a run is about: how to open it, and what to say of it.
@@ -160,12 +170,8 @@ func (a *app) testedFile(ctx context.Context, path string) (*tested, error) {
 		return nil, err
 	}
 	o := a.hostOptions()
-	name := client.NameOf(path)
-	spec := host.Process + ":" + name
-	switch filepath.Ext(path) {
-	case ".so", ".dylib", ".dll":
-		spec, t.kill = host.Shared+":"+name, nil
-	}
+	name := fileName(path)
+	spec := host.Process + ":" + name // a shared object too: its crash is a failed case, and not the end of the suite
 	if _, err := host.ParseSpec(spec); err != nil {
 		return nil, usage("plugin %s: %w", path, err)
 	}
@@ -178,6 +184,20 @@ func (a *app) testedFile(ctx context.Context, path string) (*tested, error) {
 		return d.Backend, nil
 	}
 	return t, nil
+}
+
+// fileName is the name of a backend by the name of its file, whatever that is: options are given to it by this name.
+func fileName(path string) string {
+	base := filepath.Base(path)
+	for _, ext := range []string{".exe", ".so", ".dylib", ".dll"} {
+		base = strings.TrimSuffix(base, ext)
+	}
+	return strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+			return c
+		}
+		return '-'
+	}, strings.TrimPrefix(base, "burn-backend-"))
 }
 
 // processOf is the id of the process that b runs in, 0 for this one.
@@ -251,7 +271,7 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 	if f.timeout <= 0 {
 		return usage("want a positive --timeout")
 	}
-	o := conformance.Options{Run: f.run, Profile: conformance.Profile(f.profile), Seed: f.seed, Timeout: f.timeout, Expect: expect}
+	o := conformance.Options{Run: f.run, Profile: profileOf(f.profile), Seed: f.seed, Timeout: f.timeout, Expect: expect}
 	if o.Profile != "" && !slices.Contains(conformance.Profiles(), o.Profile) {
 		var names []string
 		for _, p := range conformance.Profiles() {
@@ -305,6 +325,7 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 		return err
 	}
 	report.Plugin = t.plugin
+	addFacts(ctx, report)
 	if err := a.writeReport(report, f.report); err != nil {
 		return err
 	}
@@ -369,7 +390,15 @@ the run printed. The exit code is 1 for a package that was changed or is incompl
 				plain.Fprintf(a.out, "sha256 %s of %s\n", m.Plugin.SHA256, what)
 			}
 			for _, p := range m.Profiles {
-				plain.Fprintf(a.out, "profile %-8s %-13s %d passed, %d failed, %d skipped\n", p.Profile, p.Verdict, p.Passed, p.Failed+p.Expected, p.Skipped)
+				if m.Profile == conformance.Timed {
+					break // it has no cases
+				}
+				plain.Fprintf(a.out, "profile %-13s %-13s %d passed, %d failed, %d skipped\n", p.Profile, p.Verdict, p.Passed, p.Failed+p.Expected, p.Skipped)
+				for _, h := range m.Disclosure.Holes {
+					if h.Profile == p.Profile {
+						plain.Fprintf(a.out, "    %d not tested: %s\n", h.Cases, h.Reason)
+					}
+				}
 			}
 			fmt.Fprintln(a.out, "the package is unchanged and complete")
 			return nil

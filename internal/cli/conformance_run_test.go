@@ -40,7 +40,7 @@ func TestConformanceRun(t *testing.T) {
 		want string
 	}{
 		{[]string{"cpu", "--run", "("}, "pattern"}, {[]string{"cpu", "--run", "no/such"}, "no case of profile all matches"},
-		{[]string{"cpu", "--profile", "best"}, `--profile: want one of core, storage, nn, training, half, quant, all, got "best"`}, {[]string{"cpu", "--timeout", "0s"}, "positive --timeout"},
+		{[]string{"cpu", "--profile", "best"}, `--profile: want one of inference-f32, core, storage, nn, training, half, quant, all, got "best"`}, {[]string{"cpu", "--timeout", "0s"}, "positive --timeout"},
 		{[]string{"cpu", "--expect", "nowhere"}, "--expect"}, {[]string{"./nowhere"}, "want a file"}, {[]string{"nothing"}, "nothing"},
 		{[]string{}, "accepts 1 arg(s)"},
 	} {
@@ -130,4 +130,66 @@ func TestBarOnTerminal(t *testing.T) {
 	b.step("b", true)
 	b.clear()
 	require.Equal(t, "\r\x1b[K["+strings.Repeat("=", barWidth)+"] 2/2  2 failed  b\r\x1b[K", out.String())
+}
+
+func TestFileName(t *testing.T) {
+	for path, want := range map[string]string{"/a/burn-backend-npu": "npu", "x.so": "x", "/a/burn-backend-acme-v1.2.so": "acme-v1-2", "mine.exe": "mine", "a b": "a-b"} {
+		require.Equal(t, want, fileName(path), path)
+	}
+}
+
+// A shared object is tested by its path, in a process of its own, with the options that are given to it.
+func TestConformanceSharedObject(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short is set: this test compiles a plugin and the program")
+	}
+	for _, tool := range []string{"make", "cc"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not in PATH: this test builds a shared object with it", tool)
+		}
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("on Windows: the Makefile of the example is for Unix")
+	}
+	dir := t.TempDir()
+	out, err := exec.Command("make", "-C", "../../examples/backends/cabi", "OUT="+dir).CombinedOutput()
+	require.NoError(t, err, string(out))
+	burn := filepath.Join(dir, "burn")
+	out, err = exec.Command("go", "build", "-o", burn, "../../cmd/burn").CombinedOutput()
+	require.NoError(t, err, string(out))
+	built, err := filepath.Glob(filepath.Join(dir, "*cabi*"))
+	require.NoError(t, err)
+	require.Len(t, built, 1)
+	file := filepath.Join(dir, "x"+filepath.Ext(built[0])) // of any name
+	require.NoError(t, os.Rename(built[0], file))
+	cmd := exec.Command(burn, "conformance", "run", "./"+filepath.Base(file), "--run", "^(process/|add/f32/same/plain)", "-v")
+	cmd.Dir = dir
+	out, err = cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Regexp(t, `\n3 passed, 0 failed, 0 skipped\n$`, string(out))
+	require.Contains(t, string(out), "passed    process/kill  ")
+}
+
+// Options reach the backend by flag, before those of the environment.
+func TestOptionFlag(t *testing.T) {
+	t.Setenv("BURN_OPTIONS", "cpu.threads_per_stream=all")
+	r := call(t, "conformance", "run", "cpu", "--run", "^add/f32/same/plain$")
+	require.Equal(t, 0, r.code, r.err)
+	r = call(t, "conformance", "run", "cpu", "--run", "^add/f32/same/plain$", "--option", "cpu.threads_per_stream=nonsense")
+	require.NotEqual(t, 0, r.code)
+	require.Contains(t, r.err, "nonsense")
+	r = call(t, "devices", "--option", "cpu")
+	require.Equal(t, 2, r.code)
+	require.Contains(t, r.err, "--option: want BACKEND.OPTION=VALUE, got \"cpu\"")
+}
+
+// A run of --perf writes a package, which verifies.
+func TestConformancePerfReport(t *testing.T) {
+	pack := filepath.Join(t.TempDir(), "timings.tar.gz")
+	r := call(t, "conformance", "run", "cpu", "--perf", "--run", "^(slice|add)/", "--report", pack)
+	require.Equal(t, 0, r.code, r.err)
+	require.Regexp(t, `(?m)^slice +f32 .*f32\[1024,1024\] = slice`, r.out)
+	r = call(t, "conformance", "verify", pack)
+	require.Equal(t, 0, r.code, r.err)
+	require.NotContains(t, r.out, "not executed")
 }

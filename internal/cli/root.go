@@ -35,6 +35,7 @@ type flags struct {
 	pluginPath []string
 	log        string
 	explain    bool
+	options    []string
 }
 
 func (a *app) root() *cobra.Command {
@@ -56,7 +57,7 @@ BURN_CONFIG names or else config.toml in the folder burn of the user's configura
   mirror_stale = false                    # true: take an index that is expired or older than one seen before, of an offline mirror
   fusion = false                          # true: what eager code repeats, as a training step, runs as programs of the device
   dev_plugins = {npu = "/src/npu/burn-backend-npu"}     # come before all others, unchecked
-  options = {cpu = {threads_per_stream = "all"}}        # of backends' own, by their names; those of cpu are in docs/PLUGINS.md
+  options = {cpu = {threads_per_stream = "all"}}        # of backends' own, by their names, as --option; those of cpu are in docs/PLUGINS.md
   plugin_memory = "8GiB"                  # private memory of a plugin process (Linux); 0: no bound
   plugin_threads = 0                      # of a plugin process; 0: as threads
   plugin_files = 0                        # that a plugin process may have open (Linux); 0: no bound of its own
@@ -91,6 +92,7 @@ BURN_CONFIG names or else config.toml in the folder burn of the user's configura
 	f.SortFlags = false
 	f.StringVar(&a.flags.config, "config", "", "`FILE` to read settings from")
 	f.StringSliceVar(&a.flags.pluginPath, "plugin-path", nil, "`DIR` to search for plugins first; may be repeated")
+	f.StringArrayVar(&a.flags.options, "option", nil, "`BACKEND.OPTION=VALUE` that a backend is opened with; may be repeated")
 	f.StringVar(&a.flags.log, "log", "", "what host and plugins report, one `LEVEL` of "+strings.Join(config.Levels, ", "))
 	root.AddCommand(a.runCommand(), a.inspectCommand(), a.trainCommand(), a.generateCommand(), a.devicesCommand(), a.conformanceCommand(), a.benchCommand(), a.profileCommand(), a.pluginCommand(), a.doctorCommand(), a.versionCommand(), a.docsCommand())
 	root.CompletionOptions.HiddenDefaultCmd = false
@@ -142,6 +144,11 @@ func (a *app) configure(f *pflag.FlagSet) error {
 			return usage("--log: %w", err)
 		}
 		c.Log = a.flags.log
+	}
+	for _, o := range a.flags.options {
+		if err := c.SetOption(o); err != nil {
+			return usage("--option: %w", err)
+		}
 	}
 	a.config = c
 	return nil

@@ -150,12 +150,9 @@ func (c *Config) lay(env func(string) string) error {
 	if v := env("BURN_OPTIONS"); v != "" {
 		c.Options = map[string]map[string]string{}
 		for _, part := range filepath.SplitList(v) {
-			key, value, ok := strings.Cut(part, "=")
-			backend, name, dot := strings.Cut(key, ".")
-			if !ok || !dot || backend == "" || name == "" || value == "" {
-				return fmt.Errorf("config: BURN_OPTIONS: want BACKEND.OPTION=VALUE, several separated by %q, got %q", string(os.PathListSeparator), part)
+			if err := c.SetOption(part); err != nil {
+				return fmt.Errorf("config: BURN_OPTIONS, several separated by %q: %w", string(os.PathListSeparator), err)
 			}
-			c.option(backend, name, value)
 		}
 	}
 	for _, key := range Keys {
@@ -168,8 +165,22 @@ func (c *Config) lay(env func(string) string) error {
 	return nil
 }
 
+// SetOption lays one of Options, as BACKEND.OPTION=VALUE, over those that are there.
+func (c *Config) SetOption(text string) error {
+	key, value, ok := strings.Cut(text, "=")
+	backend, name, dot := strings.Cut(key, ".")
+	if !ok || !dot || backend == "" || name == "" || value == "" {
+		return fmt.Errorf("want BACKEND.OPTION=VALUE, got %q", text)
+	}
+	c.option(backend, name, value)
+	return nil
+}
+
 // option sets one of Options.
 func (c *Config) option(backend, name, value string) {
+	if c.Options == nil {
+		c.Options = map[string]map[string]string{}
+	}
 	if c.Options[backend] == nil {
 		c.Options[backend] = map[string]string{}
 	}

@@ -129,7 +129,7 @@ func TestFaults(t *testing.T) {
 	}{
 		"threads":  {[]string{"BURN_THREADS", "many"}, "config: BURN_THREADS: want a number, got \"many\""},
 		"negative": {[]string{"BURN_THREADS", "-2"}, "config: BURN_THREADS: want 0 to 4096, got -2"},
-		"options":  {[]string{"BURN_OPTIONS", "memory_limit=1G"}, "config: BURN_OPTIONS: want BACKEND.OPTION=VALUE"},
+		"options":  {[]string{"BURN_OPTIONS", "memory_limit=1G"}, "want BACKEND.OPTION=VALUE, got \"memory_limit=1G\""},
 		"dev":      {[]string{"BURN_DEV_PLUGINS", "x"}, "config: BURN_DEV_PLUGINS: want NAME=PATH"},
 		"level":    {[]string{"BURN_LOG", "x"}, "config: BURN_LOG: want one of off, error"},
 	} {

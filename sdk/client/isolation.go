@@ -21,7 +21,7 @@ type Limits struct {
 }
 
 // passed are the variables of the host that a plugin sees, and passedPrefixes those with these beginnings: what programs need to
-// find their files, libraries and devices, and the settings of burn. Nothing else of the host's environment is passed on.
+// find their files, libraries and devices, and the settings of burn. Beside them a plugin sees what it asks for, and nothing else.
 var (
 	passed = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP",
 		"LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX",
@@ -33,13 +33,13 @@ var (
 		"WGPU_", "METAL_", "MTL_", "OMP_", "MKL_", "KMP_", "OPENBLAS_", "TORCH_"}
 )
 
-// environment is what a plugin sees of the host's.
-func environment(host []string, l Limits) []string {
+// environment is what a plugin sees of the host's; asked reports the variables that it asks for by name.
+func environment(host []string, l Limits, asked func(name string) bool) []string {
 	var env []string
 	for _, kv := range host {
 		name, _, _ := strings.Cut(kv, "=")
 		same := func(s string) bool { return strings.EqualFold(s, name) }
-		if slices.ContainsFunc(passed, same) || slices.ContainsFunc(passedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		if slices.ContainsFunc(passed, same) || slices.ContainsFunc(passedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }) || asked != nil && asked(name) {
 			env = append(env, kv)
 		}
 	}

@@ -56,6 +56,8 @@ type Options struct {
 	// it when a rule cannot be put in force here.
 	Contain *contain.Needs
 	Strict  bool
+	// Sees reports which variables of this process's environment the plugin sees beyond the usual ones; nil: none.
+	Sees func(name string) bool
 	// Env is added to the environment of the process, which has little of this one's.
 	Env []string
 	// Protocol narrows the versions spoken; the zero Range is wire.Speaks().
@@ -131,7 +133,7 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 	if o.Image != "" {
 		p.cmd.Path, p.cmd.Err = o.Image, nil
 	}
-	env := environment(os.Environ(), o.Limits)
+	env := environment(os.Environ(), o.Limits, o.Sees)
 	if l := o.Logger.GetLevel(); l == hclog.Debug || l == hclog.Trace { // else what it logs by itself is enough
 		env = append(env, wire.EnvLog+"="+l.String())
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -19,16 +20,41 @@ type Needs struct {
 	// missing.
 	Read  []string `toml:"read,omitempty" json:"read,omitempty"`
 	Write []string `toml:"write,omitempty" json:"write,omitempty"`
+	// Env are variables of the host's environment that it sees beyond the usual ones, by name, or by the beginning of their names
+	// with * behind it: "ACME_*".
+	Env []string `toml:"env,omitempty" json:"env,omitempty"`
 }
 
 // maxNeeds bounds each list.
 const maxNeeds = 64
+
+// variable is an entry of Needs.Env. A pattern names its maker: it cannot be * alone.
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$|^[A-Za-z_][A-Za-z0-9_]{2,}\*$`)
+
+// Sees reports whether the plugin asks for the variable of a name.
+func (n *Needs) Sees(name string) bool {
+	if n == nil {
+		return false
+	}
+	return slices.ContainsFunc(n.Env, func(e string) bool {
+		prefix, pattern := strings.CutSuffix(e, "*")
+		return e == name || pattern && strings.HasPrefix(name, prefix)
+	})
+}
 
 // Check returns an error for a device that is not below /dev, for a path that is neither absolute nor of the user's folder, and
 // for lists that are too long.
 func (n *Needs) Check() error {
 	if n == nil {
 		return nil
+	}
+	if len(n.Env) > maxNeeds {
+		return fmt.Errorf("contain: needs.env: want at most %d names, got %d", maxNeeds, len(n.Env))
+	}
+	for _, e := range n.Env {
+		if !variable.MatchString(e) {
+			return fmt.Errorf("contain: needs.env: want the name of a variable, or three characters of it and *, got %.100q", e)
+		}
 	}
 	for _, l := range []struct {
 		what  string
@@ -74,7 +100,7 @@ func (n *Needs) Lines() []string {
 	for _, l := range []struct {
 		what  string
 		paths []string
-	}{{"devices", n.Devices}, {"to read", n.Read}, {"to read and write", n.Write}} {
+	}{{"devices", n.Devices}, {"to read", n.Read}, {"to read and write", n.Write}, {"variables", n.Env}} {
 		if len(l.paths) > 0 {
 			lines = append(lines, l.what+" "+strings.Join(l.paths, " "))
 		}

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/goburn/burn/conformance"
+)
+
+// smiFields are what nvidia-smi is asked of every GPU.
+var smiFields = []string{"name", "driver_version", "vbios_version", "clocks.sm", "clocks.mem", "clocks.max.sm", "clocks.max.mem", "power.limit", "persistence_mode"}
+
+// addFacts notes drivers and clocks of GPUs, which the package of a report shall have beside its timings. A machine without a tool that
+// tells them has none.
+func addFacts(ctx context.Context, r *conformance.Report) {
+	tool, err := exec.LookPath("nvidia-smi")
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, tool, "--query-gpu="+strings.Join(smiFields, ","), "--format=csv,noheader").Output()
+	if err != nil {
+		return
+	}
+	for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		values := strings.Split(line, ", ")
+		for k, name := range smiFields[:min(len(smiFields), len(values))] {
+			if r.Machine.Facts == nil {
+				r.Machine.Facts = map[string]string{}
+			}
+			r.Machine.Facts["gpu"+string(rune('0'+i%10))+"."+name] = strings.TrimSpace(values[k])
+		}
+	}
+}
