@@ -96,3 +96,74 @@ func TestScaffoldGo(t *testing.T) {
 	}
 	starts(t, "process", []string{"copy", "reshape", "neg", "add", "mul"}, host.Options{})
 }
+
+// allKernels are kernels for every primitive, in the place of those that the scaffold begins with.
+const allKernels = `package main
+
+import (
+	"github.com/goburn/burn/conformance/ref"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/sdk/engine"
+)
+
+type kernel struct {
+	types dtype.Set
+	run   func(c *engine.Call[tensor]) error
+}
+
+var kernels = map[op.Code]kernel{}
+
+func init() {
+	for _, c := range op.All() {
+		row := op.Lookup(c)
+		if row.Class != op.Primitive || !ref.Has(c) {
+			continue
+		}
+		types := dtype.Set(dtype.Required)
+		if len(row.Operands) > 0 {
+			types &= row.Operands[0].Types
+		}
+		kernels[c] = kernel{types, run}
+		capabilities.Ops[row.Name] = core.Claim(row, types)
+	}
+}
+
+func run(c *engine.Call[tensor]) error {
+	var in []ref.Tensor
+	for i, d := range c.Descs {
+		t, err := ref.FromBytes(d, c.In[i])
+		if err != nil {
+			return err
+		}
+		in = append(in, t)
+	}
+	outs, err := ref.Eval(c.Node, in)
+	for i, t := range outs {
+		copy(c.Out[i], t.Bytes())
+	}
+	return err
+}
+`
+
+// What the scaffold writes around the kernels passes the core profile as it is: an author adds kernels and nothing else.
+func TestScaffoldGoCore(t *testing.T) {
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("the go command is not in PATH: this test builds plugins with it")
+	}
+	dir, out := written(t, "go"), pluginPath(t)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "kernels.go"), []byte(allKernels), 0o644))
+	for _, args := range [][]string{{"mod", "tidy"}, {"build", "-o", filepath.Join(out, "burn-backend-npu-1"), "."}} {
+		cmd := exec.Command(goTool, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+		text, err := cmd.CombinedOutput()
+		require.NoError(t, err, "go %v: %s", args, text)
+	}
+	r, err := check("process:npu-1", "", host.Options{})
+	require.NoError(t, err)
+	require.Empty(t, failures(r))
+	require.Greater(t, r.Passed, 500)
+}

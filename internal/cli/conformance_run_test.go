@@ -172,13 +172,20 @@ func TestConformanceSharedObject(t *testing.T) {
 
 // Options reach the backend by flag, before those of the environment.
 func TestOptionFlag(t *testing.T) {
-	t.Setenv("BURN_OPTIONS", "cpu.threads_per_stream=all")
-	r := call(t, "conformance", "run", "cpu", "--run", "^add/f32/same/plain$")
-	require.Equal(t, 0, r.code, r.err)
-	r = call(t, "conformance", "run", "cpu", "--run", "^add/f32/same/plain$", "--option", "cpu.threads_per_stream=nonsense")
-	require.NotEqual(t, 0, r.code)
-	require.Contains(t, r.err, "nonsense")
-	r = call(t, "devices", "--option", "cpu")
+	for _, c := range []struct {
+		env  string
+		flag []string
+		want string // in the error; empty: there is none
+	}{
+		{"cpu.threads_per_stream=all", nil, ""}, {"cpu.threads_per_stream=wrong", nil, "wrong"},
+		{"cpu.threads_per_stream=wrong", []string{"--option", "cpu.threads_per_stream=all"}, ""},
+		{"cpu.threads_per_stream=all", []string{"--option", "cpu.threads_per_stream=nonsense"}, "nonsense"},
+	} {
+		r := callWith(t, t.Context(), map[string]string{"BURN_OPTIONS": c.env}, append([]string{"conformance", "run", "cpu", "--run", "^add/f32/same/plain$"}, c.flag...)...)
+		require.Equal(t, c.want == "", r.code == 0, r.err)
+		require.Contains(t, r.err, c.want)
+	}
+	r := call(t, "devices", "--option", "cpu")
 	require.Equal(t, 2, r.code)
 	require.Contains(t, r.err, "--option: want BACKEND.OPTION=VALUE, got \"cpu\"")
 }

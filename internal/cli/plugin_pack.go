@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -29,9 +30,13 @@ func (a *app) pluginPackCommand() *cobra.Command {
 		Use:   "pack PATH/burn-backend-NAME",
 		Short: "Make an archive of a plugin",
 		Long: `Make the archive that burn plugin install takes, of an executable or shared object named burn-backend-NAME. What a manifest beside it
-(burn-backend-NAME.toml) says is taken over; flags come before it. The same content gives the same bytes.`,
+(burn-backend-NAME.toml) says is taken over; flags come before it. The same content gives the same bytes.
+
+A folder of --file comes with all files below it but hidden ones and what Python leaves behind (__pycache__, *.pyc). A plugin finds the files
+of its package in the folder that BURN_PLUGIN_DIR names.`,
 		Example: `  burn plugin pack ./burn-backend-acme --namespace example.org/acme --version 1.0.0 --key acme.key
-  burn plugin pack ./burn-backend-acme --namespace example.org/acme --version 1.0.0 --mirror ./mirror --file LICENSE`,
+  burn plugin pack ./burn-backend-acme --namespace example.org/acme --version 1.0.0 --mirror ./mirror --file LICENSE
+  burn plugin pack ./burn-backend-mine --file main.py --file kernels.py --file burnplugin`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return refused(a.pack(f, args[0])) },
 	}
@@ -40,7 +45,7 @@ func (a *app) pluginPackCommand() *cobra.Command {
 	fs.StringVar(&f.version, "version", "", "`MAJOR.MINOR.PATCH` of the plugin")
 	fs.StringVar(&f.platform, "platform", "", "`OS_ARCH` it is built for (default: what the file says)")
 	fs.StringVar(&f.kind, "kind", "", "`KIND`: process or shared (default: by the name of the file)")
-	fs.StringArrayVar(&f.files, "file", nil, "`PATH[=NAME]` of a further file, such as a licence; may be repeated")
+	fs.StringArrayVar(&f.files, "file", nil, "`PATH[=NAME]` of a further file, such as a licence, or of a folder; may be repeated")
 	fs.StringVar(&f.out, "out", "", "archive `FILE` (default: NAME_VERSION_OS_ARCH.tar.gz)")
 	fs.StringVar(&f.mirror, "mirror", "", "`DIR` of a mirror to put it into, with the index")
 	fs.StringVar(&f.key, "key", "", "private key `FILE` to sign with: the archive, and the index of --mirror")
@@ -71,7 +76,9 @@ func (a *app) pack(f *packFlags, exe string) error {
 		if !ok {
 			name = filepath.Base(path)
 		}
-		c.Extra[name] = path
+		if err := addExtra(c.Extra, name, path); err != nil {
+			return &exitError{exitUsage, err}
+		}
 	}
 	p, err := store.Pack(out, c)
 	if err != nil {
@@ -103,6 +110,51 @@ func (a *app) pack(f *packFlags, exe string) error {
 		if index.Key != nil {
 			plain.Fprintf(a.out, "index of %s: counter %d, until %s\n", f.mirror, x.Counter, x.Expires.Format(time.DateOnly))
 		}
+	}
+	return nil
+}
+
+// addExtra adds the file or the folder at path to the files of an archive, as name.
+func addExtra(extra map[string]string, name, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("--file: %w", err)
+	}
+	if !info.IsDir() {
+		extra[name] = path
+		return nil
+	}
+	if name == "." || name == string(filepath.Separator) {
+		name = ""
+	}
+	count := 0
+	err = filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
+		switch base := d.Name(); {
+		case err != nil:
+			return err
+		case at != path && (strings.HasPrefix(base, ".") || base == "__pycache__"):
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
+			return nil
+		case d.IsDir() || strings.HasSuffix(base, ".pyc"):
+			return nil
+		case !d.Type().IsRegular():
+			return fmt.Errorf("%s: %v, want a regular file", at, d.Type())
+		}
+		rel, err := filepath.Rel(path, at)
+		if err != nil {
+			return err
+		}
+		count++
+		extra[filepath.ToSlash(filepath.Join(name, rel))] = at
+		return nil
+	})
+	if err == nil && count == 0 {
+		err = fmt.Errorf("%s: want a folder with files", path)
+	}
+	if err != nil {
+		return fmt.Errorf("--file: %w", err)
 	}
 	return nil
 }

@@ -59,6 +59,9 @@ def hello_request(data):
     return out
 
 
+HELLO_ERROR = 7  # the field of a Hello reply with why the backend could not be opened
+
+
 def hello_reply(low, high, version, backend):
     info = field(1, backend.name) + field(2, backend.version) + field(3, backend.vendor)
     for i, d in enumerate(backend.devices):

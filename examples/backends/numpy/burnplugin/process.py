@@ -60,7 +60,13 @@ class Services:
     def hello(self, request, context):
         h = messages.hello_request(request)
         version = PROTOCOL if h["min"] <= PROTOCOL <= h["max"] else 0
-        return messages.hello_reply(PROTOCOL, PROTOCOL, version, self.backend)
+        reply = messages.hello_reply(PROTOCOL, PROTOCOL, version, self.backend)
+        try:
+            if version and self.backend.configure:
+                self.backend.configure(h["options"], h["threads"])
+        except ValueError as e:
+            reply += messages.field(messages.HELLO_ERROR, codec.error(BurnError(errors.ATTR, str(e))))
+        return reply
 
     def open(self, request, context):
         handle, index, generation = messages.open_request(request)

@@ -52,6 +52,9 @@ class Backend:
     types: int
     ops: dict[str, Op]
     devices: list = field(default_factory=list)
+    # configure(options, threads) is told, before a device is opened, the options that the user gave the backend, as a dict of texts,
+    # and the threads to compute with, 0 for any number. It raises ValueError for what it does not take.
+    configure: Callable | None = None
 
     def check(self, node, inputs):
         """Raises unsupported for a node that is not claimed."""

@@ -1,0 +1,17 @@
+package client
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/sdk/client/contain"
+)
+
+// Of the host's environment a plugin sees the usual variables and those that it asks for.
+func TestEnvironment(t *testing.T) {
+	host := []string{"PATH=/bin", "BURN_LOG=off", "ACME_LEVEL=3", "AWS_SECRET_ACCESS_KEY=x", "CUDA_HOME=/c"}
+	require.Equal(t, []string{"PATH=/bin", "BURN_LOG=off", "CUDA_HOME=/c"}, environment(host, Limits{}, nil))
+	needs := &contain.Needs{Env: []string{"ACME_*"}}
+	require.Equal(t, []string{"PATH=/bin", "BURN_LOG=off", "ACME_LEVEL=3", "CUDA_HOME=/c"}, environment(host, Limits{}, needs.Sees))
+}
