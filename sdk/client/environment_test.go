@@ -9,7 +9,7 @@ import (
 )
 
 // Of the host's environment a plugin sees the usual variables and those that it asks for.
-func TestEnvironment(t *testing.T) {
+func TestEnvironmentAsked(t *testing.T) {
 	host := []string{"PATH=/bin", "BURN_LOG=off", "ACME_LEVEL=3", "AWS_SECRET_ACCESS_KEY=x", "CUDA_HOME=/c"}
 	require.Equal(t, []string{"PATH=/bin", "BURN_LOG=off", "CUDA_HOME=/c"}, environment(host, Limits{}, nil))
 	needs := &contain.Needs{Env: []string{"ACME_*"}}
