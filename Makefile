@@ -81,6 +81,7 @@ PYTHON ?= python3
 backends: ## the example backends in Python and C, and what `burn plugin new` writes, through the suite
 	@venv=$$(mktemp -d) && trap 'rm -rf "$$venv"' EXIT && $(PYTHON) -m venv "$$venv" && \
 		"$$venv/bin/pip" install -q --disable-pip-version-check -r examples/backends/numpy/requirements.txt && \
+		BURN_PYTHON="$$venv/bin/python" $(GO) test -count=1 -run TestPythonShips ./internal/cli && \
 		BURN_LONG=1 BURN_PYTHON="$$venv/bin/python" $(GO) test -count=1 -v ./examples/backends/ ./host/shared/ ./internal/scaffold/
 
 newop: ## the files that a new op takes, as CONTRIBUTING.md lists them, tried out in a copy of the tree

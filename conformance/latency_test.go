@@ -11,13 +11,12 @@ import (
 	"github.com/goburn/burn/conformance"
 	"github.com/goburn/burn/conformance/internal/delayed"
 	"github.com/goburn/burn/core"
-	"github.com/goburn/burn/internal/long"
 )
 
 // A device that takes 2 or 5 ms for every piece of work passes: no case of the contract asks how fast it is. Ops have some of theirs run.
 func TestLatencyPasses(t *testing.T) {
 	contract := "^(stream|errors|cancel|close)/|^(lifecycle|tickets|refused)/|^(add|matmul|sort|sum)/f32/[^/]+/plain$"
-	if long.Tests() {
+	if sampled() == 1 {
 		contract = "^(stream|lifecycle|errors|cancel|concurrent|close|program|events|ownership|donation|tickets|blame|refused|peer|collective|profiling|host)/|/f32/[^/]+/plain$"
 	}
 	for _, latency := range []time.Duration{2 * time.Millisecond, 5 * time.Millisecond} {
