@@ -223,11 +223,12 @@ func TestProfiles(t *testing.T) {
 			id string
 			in []conformance.Profile
 		}{
-			{"add/f32/same/plain", []conformance.Profile{conformance.Core}}, {"add/f16/same/plain", []conformance.Profile{conformance.Half}},
+			{"add/f32/same/plain", []conformance.Profile{conformance.InferenceF32, conformance.Core}}, {"add/f16/same/plain", []conformance.Profile{conformance.Half}},
 			{"gelu/f32/matrix/decomposed", []conformance.Profile{conformance.NN}}, {"quantize/f32/one/plain", []conformance.Profile{conformance.Quant}},
 			{"quantize/f16/one/plain", []conformance.Profile{conformance.Quant, conformance.Half}}, {"cast/f32/to-bf16/plain", []conformance.Profile{conformance.Half}},
-			{"stream/poison", []conformance.Profile{conformance.Core}}, {"stream/round-trip/f16", []conformance.Profile{conformance.Half}},
+			{"stream/poison", []conformance.Profile{conformance.InferenceF32, conformance.Core}}, {"stream/round-trip/f16", []conformance.Profile{conformance.Half}},
 			{"claims/add", []conformance.Profile{conformance.Core}}, {"add/f64/same/plain", nil},
+			{"level/inference-f32/add", []conformance.Profile{conformance.InferenceF32}}, {"add/i64/same/plain", []conformance.Profile{conformance.Core}},
 		} {
 			require.Equal(t, p == conformance.All || slices.Contains(c.in, p), slices.Contains(ids, c.id), "%s in %s", c.id, p)
 		}
