@@ -111,6 +111,10 @@ func TestConformancePluginFile(t *testing.T) {
 	r := call(t, "conformance", "run", file, "--run", "^(process/|add/f32/same/plain)")
 	require.Equal(t, 0, r.code, r.err)
 	require.Regexp(t, `\n3 passed, 0 failed, 0 skipped\n$`, r.out)
+
+	r = call(t, "conformance", "run", "mine", "--plugin-path", filepath.Dir(file), "--run", "^process/") // by its name
+	require.Equal(t, 0, r.code, r.err)
+	require.Regexp(t, `\n2 passed, 0 failed, 0 skipped\n$`, r.out)
 }
 
 func TestBarWithoutTerminal(t *testing.T) {
