@@ -26,7 +26,7 @@ func (a *app) conformanceCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.conformanceRunCommand(), a.conformanceVerifyCommand(), a.conformanceOnnxCommand())
+	cmd.AddCommand(a.conformanceRunCommand(), a.conformanceProtocolCommand(), a.conformanceVerifyCommand(), a.conformanceOnnxCommand())
 	return cmd
 }
 

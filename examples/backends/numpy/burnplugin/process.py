@@ -6,6 +6,7 @@ import concurrent.futures
 import json
 import os
 import signal
+import socket
 import sys
 import tempfile
 import threading
@@ -77,6 +78,11 @@ class Services:
         device.close()
         return b""
 
+    def close_all(self):
+        """Ends all devices: gRPC does not tell over which connection they were opened, so they end with the last one."""
+        while self.devices:
+            self.devices.popitem()[1].close()
+
     def memory(self, request, context):
         device = self.devices.get(messages.handle(dict(messages.fields(request))))
         return failed(BurnError(errors.CLOSED, "device")) if device is None else messages.memory_reply(*device.usage())
@@ -115,6 +121,41 @@ def self_signed():
     pem = serialization.Encoding.PEM
     return (key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()), certificate.public_bytes(pem),
             certificate.public_bytes(serialization.Encoding.DER))
+
+
+def accepted(fd, path):
+    """Whether a file of this process is a connection to the socket at path."""
+    try:
+        s = socket.socket(fileno=(copy := os.dup(fd)))
+    except OSError:  # no socket
+        os.close(copy)
+        return False
+    with s:
+        return s.family == socket.AF_UNIX and s.getsockname() == path and not s.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+
+
+def connected(path):
+    """Whether there is a connection to the socket at path, which gRPC does not tell."""
+    for fd in os.listdir("/dev/fd"):
+        try:
+            if accepted(int(fd), path):
+                return True
+        except OSError:  # closed by now
+            pass
+    return False
+
+
+def watch_connections(path, end):
+    """Calls end whenever connections were there and none is left."""
+    def poll():
+        there = False
+        while True:
+            now = connected(path)
+            if there and not now:
+                end()
+            there = now
+            time.sleep(0.2)
+    threading.Thread(target=poll, daemon=True).start()
 
 
 def watch(end):
@@ -156,8 +197,10 @@ def serve(backend, hosted):
     signal.signal(signal.SIGTERM, lambda *_: done.set())
     if hosted:
         watch(done.set)
+        watch_connections(path, done.set)
         print(HANDSHAKE.format(path, certificate), flush=True)
     else:
+        watch_connections(path, services.close_all)
         attach = {backend.name: {"pid": os.getpid(), "network": "unix", "addr": path, "protocol": PROTOCOL}}
         print(f"BURN_REATTACH='{json.dumps(attach)}'", flush=True)
     done.wait()
