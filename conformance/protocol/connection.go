@@ -172,9 +172,12 @@ func openRequest(handle uint64, index int64, generation uint64) []byte {
 }
 
 // open opens the plugin's first device, with a generation that is not 0.
-func (c *connection) open(t *test) *device {
+func (c *connection) open(t *test) *device { return c.openAs(t, 3+t.handles%1000) }
+
+// openAs is open with a generation.
+func (c *connection) openAs(t *test, generation uint64) *device {
 	t.handles++
-	d := &device{t: t, conn: c, handle: t.handles<<32 | 0x9e3779b9, generation: 3 + t.handles%1000}
+	d := &device{t: t, conn: c, handle: t.handles<<32 | 0x9e3779b9, generation: generation}
 	index := int64(0)
 	if t.info != nil && len(t.info.devices) > 0 {
 		index = t.info.devices[0].index

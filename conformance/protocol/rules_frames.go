@@ -105,8 +105,8 @@ var frameRules = []Rule{
 		if got := s.value(tensor{n, f32, []uint64{maxInline / 4}}, "READ after a frame of MaxFrame bytes"); len(got) != maxInline {
 			t.fail("%d bytes, want %d", len(got), maxInline)
 		}
-		big := d.stream()
-		big.send(&frame{b: bytes.Repeat([]byte{cmdSignal}, maxFrame+1)})
+		big := d.conn.open(t).stream() // where these ids are new
+		big.send(f.signal())
 		big.wantFail(tooLarge, codeProtocol)
 		s.alive("another stream after a frame beyond MaxFrame")
 	}},

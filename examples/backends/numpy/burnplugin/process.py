@@ -42,6 +42,7 @@ class Services:
     def __init__(self, backend, end):
         self.backend, self.end = backend, end
         self.devices, self.streams = {}, Streams()  # devices by handle
+        self.called = threading.Event()
 
     def handlers(self):
         def unary(f):
@@ -59,6 +60,7 @@ class Services:
         ]
 
     def hello(self, request, context):
+        self.called.set()
         h = messages.hello_request(request)
         version = PROTOCOL if h["min"] <= PROTOCOL <= h["max"] else 0
         return messages.hello_reply(PROTOCOL, PROTOCOL, version, self.backend)
@@ -125,8 +127,9 @@ def self_signed():
 
 def accepted(fd, path):
     """Whether a file of this process is a connection to the socket at path."""
+    copy = os.dup(fd)
     try:
-        s = socket.socket(fileno=(copy := os.dup(fd)))
+        s = socket.socket(fileno=copy)
     except OSError:  # no socket
         os.close(copy)
         return False
@@ -145,15 +148,17 @@ def connected(path):
     return False
 
 
-def watch_connections(path, end):
-    """Calls end whenever connections were there and none is left."""
+def watch_connections(path, called, end):
+    """Calls end whenever connections were there and none is left. called is an event that every Hello sets, for connections that
+    are shorter than the time between two looks."""
     def poll():
         there = False
         while True:
-            now = connected(path)
-            if there and not now:
+            before = there or called.is_set()
+            there = connected(path)
+            if before and not there:
+                called.clear()
                 end()
-            there = now
             time.sleep(0.2)
     threading.Thread(target=poll, daemon=True).start()
 
@@ -197,10 +202,10 @@ def serve(backend, hosted):
     signal.signal(signal.SIGTERM, lambda *_: done.set())
     if hosted:
         watch(done.set)
-        watch_connections(path, done.set)
+        watch_connections(path, services.called, done.set)
         print(HANDSHAKE.format(path, certificate), flush=True)
     else:
-        watch_connections(path, services.close_all)
+        watch_connections(path, services.called, services.close_all)
         attach = {backend.name: {"pid": os.getpid(), "network": "unix", "addr": path, "protocol": PROTOCOL}}
         print(f"BURN_REATTACH='{json.dumps(attach)}'", flush=True)
     done.wait()
