@@ -78,7 +78,7 @@ func generate() []testCase {
 	cases = append(cases, streamCases()...)
 	cases = append(cases, lifecycleCases()...)
 	for _, more := range []func() []testCase{ownershipCases, eventCases, donationCases, ticketCases, blameCases, refusedCases, wordCases, extensionCases, profilingCases, hostMemoryCases,
-		peerCases, collectiveCases} {
+		peerCases, collectiveCases, protocolCases} {
 		cases = append(cases, more()...)
 	}
 	return cases

@@ -712,6 +712,9 @@ func (t *fakeStream) node(r *fakeReader) {
 	if fault == nil && poison == nil {
 		data, fault = t.compute(&n, in)
 	}
+	if fault == nil && poison != nil && bad("poison/no-failure") {
+		t.note(poison)
+	}
 	if fault != nil {
 		poison = fakeNodeError(n.op, "", n.out, fault)
 		t.note(poison)

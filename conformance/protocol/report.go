@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -52,6 +53,17 @@ func (r *Report) Err() error {
 		return fmt.Errorf("protocol: nothing was checked")
 	}
 	return nil
+}
+
+// Broken is nil when no rule is broken; it says which ones are, and how.
+func (r *Report) Broken() error {
+	var errs []error
+	for _, x := range r.Results {
+		if x.Status == Failed {
+			errs = append(errs, fmt.Errorf("%s: %s (section %d: %s)", x.ID, x.Reason, x.Section, x.Rule))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Write prints failures with their section and rule, skips with their reasons, and the counts last.

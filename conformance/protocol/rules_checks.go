@@ -163,6 +163,17 @@ var poisonRules = []Rule{
 		x := d.here(1)
 		t.wantCode(s.settle(d.frame().free(x.id, x.id), 1, "AWAIT"), "FREE of a tensor that was freed", codeUnknown)
 	}},
+	{ID: "poison/no-failure", Section: 4, Text: "That is no failure of its own, and no AWAIT is answered with it.", check: func(t *test) {
+		d := t.device()
+		d.needsOp()
+		s := d.stream()
+		x, y := d.new(1), d.new(1)
+		t.wantCode(s.settle(d.frame().node("no.such_op", 1, nil, 0, x), 1, "AWAIT"), "AWAIT after a node that failed", codeUnsupported)
+		if e := s.settle(d.unary(d.frame(), x.id, 0, y), 2, "AWAIT"); e != nil {
+			t.fail("AWAIT after a node with a poisoned input, whose failure an AWAIT was answered with: %v, want no error", e)
+		}
+		s.fault(y, "READ of its output", codeUnsupported)
+	}},
 	{ID: "poison/across-streams", Section: 4, Text: "A node or program with a poisoned input is not run, and poisons its outputs with the same error", check: func(t *test) {
 		d := t.device()
 		d.needsOp()

@@ -172,3 +172,20 @@ func processCommand(path string, carrier []string) (command []string, own bool) 
 	}
 	return []string{path}, true
 }
+
+// protocolOf is conformance.Options.Protocol for the plugin at path.
+func (a *app) protocolOf(path, name string) func(ctx context.Context, part string) (int, error) {
+	h := a.hostOptions()
+	o := protocolrules.Options{Config: h.BackendOptions[name]}
+	if o.Command, o.Debug = processCommand(path, h.Carrier); o.Command == nil {
+		return nil
+	}
+	return func(ctx context.Context, part string) (int, error) {
+		o.Run = regexp.MustCompile("^" + part + "/")
+		r, err := protocolrules.Check(ctx, o)
+		if err != nil {
+			return 0, err
+		}
+		return r.Passed, r.Broken()
+	}
+}

@@ -99,6 +99,8 @@ type tested struct {
 	index  int
 	plugin conformance.Plugin
 	kill   func(core.Backend) error
+	// protocol is conformance.Options.Protocol.
+	protocol func(ctx context.Context, part string) (int, error)
 }
 
 // tested finds out what the argument names. A path of a plugin has a separator in it, or is that of a file.
@@ -138,12 +140,15 @@ func (a *app) tested(ctx context.Context, arg string) (*tested, error) {
 		for _, p := range winners {
 			if p.Name == s.Name {
 				file = p.Path
+				t.protocol = a.protocolOf(p.Path, p.Name)
 				t.plugin.File = filepath.Base(p.Path)
 			}
 		}
 	}
 	if pid != 0 {
 		t.kill = kill
+	} else {
+		t.protocol = nil
 	}
 	t.plugin.SHA256, err = fileDigest(file)
 	return t, err
@@ -170,6 +175,9 @@ func (a *app) testedFile(ctx context.Context, path string) (*tested, error) {
 		return nil, usage("plugin %s: %w", path, err)
 	}
 	o.Development = map[string]string{name: path}
+	if t.kill != nil {
+		t.protocol = a.protocolOf(path, name)
+	}
 	t.open = func() (core.Backend, error) {
 		d, err := host.Open(ctx, spec, o)
 		if err != nil {
@@ -282,7 +290,7 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 	if err != nil {
 		return err
 	}
-	o.Device, o.Kill = t.index, t.kill
+	o.Device, o.Kill, o.Protocol = t.index, t.kill, t.protocol
 	if f.perf {
 		return a.conformancePerf(ctx, t, o)
 	}
