@@ -10,12 +10,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/internal/long"
 )
 
 // rust builds the backend in Rust and returns the folder that it lies in. What cargo makes is kept in the user's cache, as a first
 // build takes minutes. The test needs cargo and, when the cache is cold, its registry.
 func rust(t *testing.T) string {
 	t.Helper()
+	if !long.Tests() {
+		t.Skip("BURN_LONG is not set: cargo builds the example and its crates in two minutes and more; make backends sets it")
+	}
 	cargo, err := exec.LookPath("cargo")
 	if err != nil {
 		t.Skip("cargo is not in PATH: this test builds the example with it")
