@@ -33,6 +33,11 @@ func rust(t *testing.T) string {
 		require.NoError(t, err)
 		target = filepath.Join(cache, "burn", "example-rust")
 	}
+	fetch := exec.Command(cargo, "fetch", "--locked")
+	fetch.Dir = "rust"
+	if text, err := fetch.CombinedOutput(); err != nil {
+		t.Skipf("cargo does not get the crates of the example, which needs its registry or a warm cache: %s", text)
+	}
 	build := exec.Command(cargo, "build", "--release", "--locked", "--target-dir", target)
 	build.Dir = "rust"
 	text, err := build.CombinedOutput()
