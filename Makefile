@@ -78,7 +78,7 @@ check: ## formatting, vet without cgo as go test vets with it, cross builds, ref
 	$(GO) test ./internal/
 
 PYTHON ?= python3
-backends: ## the example backends in Python and C, and what `burn plugin new` writes, through the suite
+backends: ## the example backends in Python, C and Rust (where cargo is), and what `burn plugin new` writes, through the suite
 	@venv=$$(mktemp -d) && trap 'rm -rf "$$venv"' EXIT && $(PYTHON) -m venv "$$venv" && \
 		"$$venv/bin/pip" install -q --disable-pip-version-check -r examples/backends/numpy/requirements.txt && \
 		BURN_PYTHON="$$venv/bin/python" $(GO) test -count=1 -run TestPythonShips ./internal/cli && \

@@ -85,7 +85,7 @@ func generate() []testCase {
 	cases = append(cases, streamCases()...)
 	cases = append(cases, lifecycleCases()...)
 	for _, more := range []func() []testCase{ownershipCases, eventCases, donationCases, ticketCases, blameCases, refusedCases, wordCases, extensionCases, profilingCases, hostMemoryCases,
-		peerCases, collectiveCases, freshCases} {
+		peerCases, collectiveCases, protocolCases, freshCases} {
 		cases = append(cases, more()...)
 	}
 	return cases

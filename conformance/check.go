@@ -39,6 +39,10 @@ type Options struct {
 	Shrink int
 	// Kill, if set, ends the process that b runs in as SIGKILL does. Cases of a crash run only with it.
 	Kill func(b core.Backend) error
+	// Protocol, if set, checks that the plugin under test keeps a part of the plugin protocol, one of ProtocolParts, on processes
+	// of its own, and returns how many rules it has checked. Package conformance/protocol does it. Cases of the protocol run
+	// only with it.
+	Protocol func(ctx context.Context, part string) (rules int, err error)
 	// Progress, if set, is told of every result as it comes, with the number of cases in all.
 	Progress func(r Result, total int)
 

@@ -41,6 +41,7 @@ const arrows = `
 	core < plugins/*
 	plugins/*, plugins/cuda/..., sdk/serve/... < plugins/*/cmd/...
 	core < conformance/ref < conformance/graphs < conformance
+	conformance/protocol < internal/cli/..., examples/*
 	sdk/engine, conformance/ref < conformance/internal/...
 	core < tensor < nn/... < optim/... < train/...
 	data/... < train/...
@@ -68,11 +69,11 @@ const arrows = `
 
 // outside says which packages may import a module from elsewhere. Modules that are not named here are free.
 var outside = map[string][]string{
-	"google.golang.org/grpc":         {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest"},
+	"google.golang.org/grpc":         {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest", "conformance/protocol"},
 	"github.com/ebitengine/purego":   {"host/...", "plugins/cuda/..."},
 	"gorgonia.org/cu":                {"plugins/cuda"},
 	"github.com/hashicorp":           {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest", "internal/cli/..."}, // hclog too
-	"google.golang.org/protobuf":     {"sdk/wire/...", "model/..."},
+	"google.golang.org/protobuf":     {"sdk/wire/...", "model/...", "conformance/protocol"},
 	"charm.land":                     {"train/dashboard"},
 	"modernc.org":                    {}, // data/sqlite has a go.mod
 	"github.com/parquet-go":          {}, // data/parquet has a go.mod

@@ -72,13 +72,17 @@ func TestScaffoldC(t *testing.T) {
 	manifest, err := os.ReadFile(filepath.Join(dir, "burn-backend-npu-1.toml"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(out, "burn-backend-npu-1.toml"), manifest, 0o644))
-	starts(t, "process", []string{"copy", "reshape", "permute", "neg"}, carrier(t))
+	o := carrier(t)
+	starts(t, "process", []string{"copy", "reshape", "permute", "neg"}, o)
+	certified(t, append(o.Carrier, filepath.Join(out, "burn-backend-npu-1.so"))...)
 }
 
 func TestScaffoldPython(t *testing.T) {
 	python(t)
 	pluginPath(t)
-	starts(t, "process", []string{"copy", "reshape", "permute", "neg", "add", "mul", "equal"}, host.Options{Dirs: []string{written(t, "python")}})
+	dir := written(t, "python")
+	starts(t, "process", []string{"copy", "reshape", "permute", "neg", "add", "mul", "equal"}, host.Options{Dirs: []string{dir}})
+	certified(t, filepath.Join(dir, "burn-backend-npu-1"))
 }
 
 func TestScaffoldGo(t *testing.T) {
@@ -95,6 +99,7 @@ func TestScaffoldGo(t *testing.T) {
 		require.NoError(t, err, "go %v: %s", args, text)
 	}
 	starts(t, "process", []string{"copy", "reshape", "neg", "add", "mul"}, host.Options{})
+	certified(t, filepath.Join(out, "burn-backend-npu-1"))
 }
 
 // allKernels are kernels for every primitive, in the place of those that the scaffold begins with.

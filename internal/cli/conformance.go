@@ -26,7 +26,8 @@ func (a *app) conformanceCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.conformanceRunCommand(), a.conformanceVerifyCommand(), a.conformanceScoreboardCommand(), a.conformanceOnnxCommand())
+	cmd.AddCommand(a.conformanceRunCommand(), a.conformanceProtocolCommand(), a.conformanceVerifyCommand(), a.conformanceScoreboardCommand(),
+		a.conformanceOnnxCommand())
 	return cmd
 }
 

@@ -119,7 +119,9 @@ type tested struct {
 	index  int
 	plugin conformance.Plugin
 	kill   func(core.Backend) error
-	close  func() // nil: nothing to do
+	// protocol is conformance.Options.Protocol.
+	protocol func(ctx context.Context, part string) (int, error)
+	close    func() // nil: nothing to do
 }
 
 // done gives back what testing took.
@@ -169,6 +171,7 @@ func (a *app) tested(ctx context.Context, arg string) (*tested, error) {
 		for _, p := range winners {
 			if p.Name == s.Name {
 				file = p.Path
+				t.protocol = a.protocolOf(p.Path, p.Name)
 				t.plugin.File = filepath.Base(p.Path)
 				c, err := p.Contents()
 				if err != nil {
@@ -180,6 +183,8 @@ func (a *app) tested(ctx context.Context, arg string) (*tested, error) {
 	}
 	if pid != 0 {
 		t.kill = kill
+	} else {
+		t.protocol = nil
 	}
 	t.plugin.SHA256, err = fileDigest(file)
 	return t, err
@@ -207,6 +212,9 @@ func (a *app) testedFile(ctx context.Context, path string) (*tested, error) {
 		return nil, usage("plugin %s: %w", path, err)
 	}
 	o.Development = map[string]string{name: path}
+	if t.kill != nil {
+		t.protocol = a.protocolOf(path, name)
+	}
 	t.open = func() (core.Backend, error) {
 		d, err := host.Open(ctx, spec, o)
 		if err != nil {
@@ -341,7 +349,7 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 	if err := f.certify.apply(&o, &t.plugin, f.seeded); err != nil {
 		return err
 	}
-	o.Device, o.Kill = t.index, t.kill
+	o.Device, o.Kill, o.Protocol = t.index, t.kill, t.protocol
 	if f.perf {
 		return a.conformancePerf(ctx, t, o, f.report, key)
 	}

@@ -38,6 +38,7 @@ const (
 	Tells          = "tells"        // logs its environment and its folder
 	NoiseOnStdout  = "noise_stdout" // a line after the handshake
 	Killed         = "killed"       // by SIGKILL, before the handshake
+	RefusesTLS     = "refuses_tls"  // accepts no certificate of a host
 	KilledOnce     = "killed_once"  // as Killed, unless the file that EnvMark names exists, which it makes
 )
 
@@ -112,6 +113,11 @@ func Maybe() {
 		line, _ := json.Marshal(map[string]any{"@level": "warn", "@module": "fake.inner", "@message": "told", "dir": dir,
 			"environment": os.Environ()})
 		fmt.Fprintf(os.Stderr, "%s\n", line)
+	case RefusesTLS:
+		if err := refuses(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	case Killed:
 		killSelf()
 	case KilledOnce:

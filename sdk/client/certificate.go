@@ -15,35 +15,49 @@ import (
 // envClientCert hands the host's certificate to the plugin, in PEM. It is go-plugin's name.
 const envClientCert = "PLUGIN_CLIENT_CERT"
 
-// clientTLS makes a certificate for one connection, and gives the configuration that uses it and its PEM. The server's own
-// certificate, from the handshake, becomes the only root that go-plugin sets in it. The key is on P-256: go-plugin's own
-// certificates are on P-521, which the gRPC libraries in C (Python, Ruby, PHP) refuse to verify.
+// clientTLS makes a root for one start, and a certificate of the host that it has issued. It gives the configuration that uses
+// the latter and the PEM of the root, against which the plugin verifies it: libraries such as rustls refuse a root in the place of
+// an end entity. The server's own certificate, from the handshake, becomes the only root that go-plugin sets in the
+// configuration. Keys are on P-256: go-plugin's own certificates are on P-521, which the gRPC libraries in C (Python, Ruby, PHP)
+// refuse to verify.
 func clientTLS() (*tls.Config, []byte, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, err
-	}
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
-	if err != nil {
-		return nil, nil, err
-	}
 	const name = "localhost"
-	template := &x509.Certificate{
-		Subject:               pkix.Name{CommonName: name, Organization: []string{"burn"}},
-		DNSNames:              []string{name},
-		SerialNumber:          serial,
-		NotBefore:             time.Now().Add(-time.Minute),
-		NotAfter:              time.Now().AddDate(10, 0, 0),
-		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageKeyAgreement | x509.KeyUsageCertSign,
-		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
-		BasicConstraintsValid: true,
-		IsCA:                  true,
+	now := time.Now()
+	template := func(common string) (*x509.Certificate, *ecdsa.PrivateKey, error) {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			return nil, nil, err
+		}
+		serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+		if err != nil {
+			return nil, nil, err
+		}
+		return &x509.Certificate{Subject: pkix.Name{CommonName: common, Organization: []string{"burn"}}, SerialNumber: serial,
+			NotBefore: now.Add(-time.Minute), NotAfter: now.AddDate(10, 0, 0), BasicConstraintsValid: true}, key, nil
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	root, rootKey, err := template("burn host root")
+	if err != nil {
+		return nil, nil, err
+	}
+	root.IsCA, root.KeyUsage = true, x509.KeyUsageCertSign|x509.KeyUsageDigitalSignature
+	rootDER, err := x509.CreateCertificate(rand.Reader, root, root, rootKey.Public(), rootKey)
+	if err != nil {
+		return nil, nil, err
+	}
+	leaf, key, err := template(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	leaf.DNSNames, leaf.KeyUsage = []string{name}, x509.KeyUsageDigitalSignature
+	leaf.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}
+	if root, err = x509.ParseCertificate(rootDER); err != nil { // for the identifier of its key
+		return nil, nil, err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, root, key.Public(), rootKey)
 	if err != nil {
 		return nil, nil, err
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS12,
 		ServerName: name}
-	return config, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
+	return config, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: rootDER}), nil
 }

@@ -152,6 +152,9 @@ func (p *process) startError(c Cause, err error) *StartError {
 
 var missingLibrary = regexp.MustCompile(`error while loading shared libraries: .*|Library not loaded: .*|.*: cannot open shared object file.*`)
 
+// tlsFailure is what Go's TLS says of a handshake that failed, or that the other side refused.
+var tlsFailure = regexp.MustCompile(`(remote error: tls: |tls: |x509: ).*`)
+
 // outside reports whether the process ended by a signal that users and systems send, and not by this program.
 func (p *process) outside() bool {
 	if !p.ended() || p.state == nil || p.byUs() {
@@ -201,6 +204,10 @@ func (p *process) cause(ctx context.Context, err error) *StartError {
 		return p.startError(CauseNotPlugin, errors.New("it ended without a handshake"))
 	case crashed && line == "":
 		return p.startError(CauseCrash, fmt.Errorf("it ended before the handshake, %s", p.how()))
+	case tlsFailure.MatchString(err.Error()):
+		e := p.startError(CauseProtocol, fmt.Errorf("TLS: %s", clip(tlsFailure.FindString(firstLine(err)))))
+		e.remedy = "report it to the plugin's author: section 2 of PROTOCOL.md says which certificates the two sides show, and `burn conformance protocol` checks it"
+		return e
 	case strings.Contains(err.Error(), "incompatible"):
 		return p.startError(CauseProtocol, fmt.Errorf("handshake %q: %s", clip(line), firstLine(err)))
 	case crashed:

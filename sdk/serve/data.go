@@ -23,6 +23,8 @@ const (
 	trusted = 64 << 20
 	// kept is how large a staging buffer is kept for the next tensor.
 	kept = 64 << 20
+	// plenty is from which size on it is asked whether there is room for a buffer.
+	plenty = 1 << 30
 )
 
 // write makes a small tensor. A failure poisons it, as nobody waits.
@@ -131,7 +133,11 @@ func (t *session) done(request uint64, d op.Desc, err error) error {
 // read asks the backend for a tensor.
 func (t *session) read(c *wire.Command) error {
 	a := answer{request: c.Request, size: c.Size}
-	if err := t.dev.wanted(c.Desc.ID, c.Size); err != nil {
+	err := t.dev.wanted(c.Desc.ID, c.Size)
+	if err == nil { // a tensor that the backend could not make is known by its type all the same
+		err = room(c.Size)
+	}
+	if err != nil {
 		a.ticket = core.Failed(err)
 	} else {
 		a.buffer = wire.NewBuffer(c.Size)

@@ -53,10 +53,16 @@ func (t *session) frame(f *wire.Frame) error {
 	t.hold()
 	return f.Bytes(func(b []byte) error {
 		var c wire.Command
+		if len(b) == 0 {
+			return fmt.Errorf("stream: %w: an empty frame", core.ErrProtocol)
+		}
 		t.decoder.Start(b)
-		for t.decoder.More() {
+		for first := true; t.decoder.More(); first = false {
 			if err := t.decoder.Next(&c); err != nil {
 				return err
+			}
+			if c.Tag == wire.TagDefine && (!first || t.decoder.More()) {
+				return fmt.Errorf("stream: %w: define does not stand alone in its frame", core.ErrProtocol)
 			}
 			if err := t.command(&c); err != nil {
 				return err

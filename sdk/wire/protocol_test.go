@@ -31,7 +31,8 @@ func TestDocument(t *testing.T) {
 	for i, s := range core.Sentinels() {
 		require.Regexp(t, fmt.Sprintf(`(?m)^\| %d \| %s \|`, i+1, regexp.QuoteMeta(s.Error())), string(md))
 	}
-	for _, d := range dtype.All() {
+	require.Contains(t, string(md), "(section 4: element type, rank, dimensions)") // where types are defined
+	for _, d := range append(dtype.All(), dtype.Smalls.List()...) {
 		require.Regexp(t, fmt.Sprintf(`\b%d %v\b`, uint8(d), d), string(md))
 	}
 	for name, tag := range map[string]Tag{"OPEN": TagOpen, "NODE": TagNode, "FREE": TagFree, "WRITE": TagWrite, "BEGIN_WRITE": TagBeginWrite,

@@ -6,6 +6,7 @@ import concurrent.futures
 import json
 import os
 import signal
+import socket
 import sys
 import tempfile
 import threading
@@ -41,6 +42,7 @@ class Services:
     def __init__(self, backend, end):
         self.backend, self.end = backend, end
         self.devices, self.streams = {}, Streams()  # devices by handle
+        self.called = threading.Event()
 
     def handlers(self):
         def unary(f):
@@ -58,6 +60,7 @@ class Services:
         ]
 
     def hello(self, request, context):
+        self.called.set()
         h = messages.hello_request(request)
         version = PROTOCOL if h["min"] <= PROTOCOL <= h["max"] else 0
         reply = messages.hello_reply(PROTOCOL, PROTOCOL, version, self.backend)
@@ -82,6 +85,11 @@ class Services:
             return failed(BurnError(errors.CLOSED, "device"))
         device.close()
         return b""
+
+    def close_all(self):
+        """Ends all devices: gRPC does not tell over which connection they were opened, so they end with the last one."""
+        while self.devices:
+            self.devices.popitem()[1].close()
 
     def memory(self, request, context):
         device = self.devices.get(messages.handle(dict(messages.fields(request))))
@@ -123,6 +131,44 @@ def self_signed():
             certificate.public_bytes(serialization.Encoding.DER))
 
 
+def accepted(fd, path):
+    """Whether a file of this process is a connection to the socket at path."""
+    copy = os.dup(fd)
+    try:
+        s = socket.socket(fileno=copy)
+    except OSError:  # no socket
+        os.close(copy)
+        return False
+    with s:
+        return s.family == socket.AF_UNIX and s.getsockname() == path and not s.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+
+
+def connected(path):
+    """Whether there is a connection to the socket at path, which gRPC does not tell."""
+    for fd in os.listdir("/dev/fd"):
+        try:
+            if accepted(int(fd), path):
+                return True
+        except OSError:  # closed by now
+            pass
+    return False
+
+
+def watch_connections(path, called, end):
+    """Calls end whenever connections were there and none is left. called is an event that every Hello sets, for connections that
+    are shorter than the time between two looks."""
+    def poll():
+        there = False
+        while True:
+            before = there or called.is_set()
+            there = connected(path)
+            if before and not there:
+                called.clear()
+                end()
+            time.sleep(0.2)
+    threading.Thread(target=poll, daemon=True).start()
+
+
 def watch(end):
     """Calls end when the host is gone: its pipe ends, or the process has another parent."""
     if os.environ.get("BURN_HOST_PIPE") == "stdin":
@@ -162,8 +208,10 @@ def serve(backend, hosted):
     signal.signal(signal.SIGTERM, lambda *_: done.set())
     if hosted:
         watch(done.set)
+        watch_connections(path, services.called, done.set)
         print(HANDSHAKE.format(path, certificate), flush=True)
     else:
+        watch_connections(path, services.called, services.close_all)
         attach = {backend.name: {"pid": os.getpid(), "network": "unix", "addr": path, "protocol": PROTOCOL}}
         print(f"BURN_REATTACH='{json.dumps(attach)}'", flush=True)
     done.wait()

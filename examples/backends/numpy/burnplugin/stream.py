@@ -137,7 +137,7 @@ class Stream:
             raise broken("empty frame")
         while r.more():
             tag = r.byte()
-            if self.upload and tag != CHUNK:
+            if self.upload and tag not in (CHUNK, AWAIT):
                 raise broken(f"command {tag} amid the chunks of a write")
             command = self._commands.get(tag)
             if command is None:
@@ -260,13 +260,18 @@ class Stream:
             raise errors.of(e) from e
 
     def _end_write(self):
-        (request, t, data), self.upload = self.upload, None
-        e = None
+        _, t, data = self.upload
         try:
-            self._note(self.device.define(t.id, self.device.array(t, data)))
-        except Exception as x:
-            e = errors.of(x)
-        self._reply(DONE, request, codec.error(e))
+            self._written(self.device.array(t, data))
+        except Exception as e:
+            self._written(errors.of(e))
+
+    def _written(self, value):
+        """Ends a write with its array, or with the error that poisons the tensor, and answers it."""
+        (request, t, _), self.upload = self.upload, None
+        e = value if isinstance(value, Exception) else None
+        fault = self.device.define(t.id, NodeError("write", [t], e) if e else value)
+        self._reply(DONE, request, codec.error(e or fault))
 
     def _chunk(self, r):
         request, data = r.uvarint(), r.rest()
@@ -274,8 +279,7 @@ class Stream:
             raise broken("CHUNK of no write")
         _, t, sofar = self.upload
         if len(data) == 0:
-            self.upload = None
-            self._reply(DONE, request, codec.error(BurnError(errors.CANCELED)))
+            self._written(BurnError(errors.CANCELED, "the host gave the write up"))
             return
         sofar += data
         if len(data) != CHUNK_SIZE and len(sofar) != t.nbytes or len(sofar) > t.nbytes:

@@ -49,6 +49,12 @@ class Reader:
     def byte(self):
         return self.take(1)[0]
 
+    def bit(self):
+        b = self.byte()
+        if b > 1:
+            raise broken(f"byte {b}, want 0 or 1")
+        return b == 1
+
     def uvarint(self):
         value = shift = 0
         while True:
@@ -120,7 +126,7 @@ class Reader:
         if kind == 2:
             return struct.unpack("<d", self.take(8))[0]
         if kind == 3:
-            return self.byte() != 0
+            return self.bit()
         if kind == 4:
             return self.text(MAX_TEXT)
         if kind == 5:
@@ -130,7 +136,7 @@ class Reader:
         if kind == 7:
             return list(struct.unpack(f"<{(n := self.count(8))}d", self.take(8 * n)))
         if kind == 8:
-            return struct.unpack("<d", self.take(8))[0] if self.byte() == 0 else self.varint()
+            return self.varint() if self.bit() else struct.unpack("<d", self.take(8))[0]
         raise broken(f"attribute of kind {kind}")
 
     def node(self):

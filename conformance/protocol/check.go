@@ -1,0 +1,157 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"time"
+)
+
+// Version is the version of the protocol that the rules are of.
+const Version = 2
+
+// Options say what is checked.
+type Options struct {
+	// Command is the plugin: the path of its program, and arguments.
+	Command []string
+	// Env is added to the environment, of which the plugin is given little.
+	Env []string
+	// Debug says that the program has the flags of section 8; a program that carries the plugin has none of its own.
+	Debug bool
+	// Config is handed to the backend with Hello.
+	Config map[string]string
+	// Run, if set, selects rules by their IDs.
+	Run *regexp.Regexp
+	// StartTimeout bounds a start, and Patience any answer; 0: 30 and 10 seconds. Slack is added to the times that the protocol names,
+	// for a machine that is busy; 0: 3 seconds.
+	StartTimeout, Patience, Slack time.Duration
+	// Progress, if set, is told of every result as it comes.
+	Progress func(Result)
+}
+
+// checker is one certification. Checks run one after the other, and share a plugin process while none of them breaks it.
+type checker struct {
+	Options
+	ctx     context.Context
+	dir     string // for all processes
+	starts  int
+	shared  *plugin
+	unseen  *plugin  // that no Hello was said to
+	info    *welcome // of the first Hello
+	noises  []string // on standard output
+	stderr  string   // of the last failure
+	handles uint64
+	streams uint64
+}
+
+// Check runs the rules that o selects. The error says that they could not be run; what they found stands in the report.
+func Check(ctx context.Context, o Options) (*Report, error) {
+	if len(o.Command) == 0 {
+		return nil, errors.New("protocol: Options need a Command")
+	}
+	path, err := filepath.Abs(o.Command[0])
+	if err != nil {
+		return nil, fmt.Errorf("protocol: %w", err)
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("protocol: %s: want the file of a program: %w", path, errors.Join(err, os.ErrInvalid))
+	}
+	o.Command = append([]string{path}, o.Command[1:]...)
+	o.StartTimeout, o.Patience, o.Slack = or(o.StartTimeout, 30*time.Second), or(o.Patience, 10*time.Second), or(o.Slack, 3*time.Second)
+	c := &checker{Options: o, ctx: ctx}
+	if c.dir, err = os.MkdirTemp("", "burnp"); err != nil {
+		return nil, fmt.Errorf("protocol: %w", err)
+	}
+	defer os.RemoveAll(c.dir)
+	defer c.drop()
+	r := &Report{Protocol: Version, Started: time.Now().UTC()}
+	for _, rule := range Rules() {
+		if ctx.Err() != nil {
+			return r, context.Cause(ctx)
+		}
+		if o.Run != nil && !o.Run.MatchString(rule.ID) {
+			continue
+		}
+		start := time.Now()
+		x := Result{ID: rule.ID, Section: rule.Section, Rule: rule.Text}
+		x.Status, x.Reason = c.judge(&rule)
+		x.Seconds = time.Since(start).Seconds()
+		r.add(x)
+		if o.Progress != nil {
+			o.Progress(x)
+		}
+	}
+	if c.info != nil {
+		r.Plugin, r.Version = c.info.name, c.info.version
+	}
+	r.Stderr, r.Seconds = c.stderr, time.Since(r.Started).Seconds()
+	return r, nil
+}
+
+func or(d, usual time.Duration) time.Duration {
+	if d == 0 {
+		return usual
+	}
+	return d
+}
+
+// judge runs one check. A process that did not pass is not used again.
+func (c *checker) judge(rule *Rule) (status Status, reason string) {
+	if why := rule.applies(); why != "" {
+		return Skipped, why
+	}
+	t := &test{checker: c, rule: rule}
+	defer func() {
+		p := recover()
+		for _, f := range t.cleanup {
+			f()
+		}
+		switch p := p.(type) {
+		case nil:
+			status = Passed
+		case skipped:
+			status, reason = Skipped, p.reason
+		case failure:
+			status, reason = Failed, p.reason
+			if c.shared != nil {
+				c.stderr = c.shared.last()
+			}
+			c.drop()
+		default:
+			panic(fmt.Sprintf("%v\n%s", p, debug.Stack()))
+		}
+	}()
+	rule.check(t)
+	return Passed, ""
+}
+
+// drop ends the shared process.
+func (c *checker) drop() {
+	if c.shared != nil {
+		c.shared.stop()
+		c.shared = nil
+	}
+	if c.unseen != nil {
+		c.unseen.stop()
+		c.unseen = nil
+	}
+}
+
+// plugin is the shared process, started when there is none.
+func (t *test) plugin() *plugin {
+	if t.shared != nil && t.shared.ended() {
+		how := t.shared.how()
+		t.drop()
+		t.fail("the plugin ended by itself: %s", how)
+	}
+	if t.shared == nil {
+		p := t.start(how{})
+		p.connect(t)
+		t.shared = p
+	}
+	return t.shared
+}

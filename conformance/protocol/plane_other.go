@@ -1,0 +1,5 @@
+//go:build !linux
+
+package protocol
+
+var planeRules []Rule

@@ -1,0 +1,223 @@
+package protocol
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The environment of section 1.
+const (
+	cookieKey, cookie = "BURN_PLUGIN", "c7a9f5d0-burn-backend"
+	envCert           = "PLUGIN_CLIENT_CERT"
+	envDir            = "PLUGIN_UNIX_SOCKET_DIR"
+	envHost           = "BURN_HOST_PID"
+)
+
+// how says what is unusual about a start.
+type how struct {
+	stranger bool     // without the cookie
+	behind   bool     // by a process in between, which becomes the parent, is the host, and holds standard input open
+	args     []string // of the plugin, instead of those for a host
+}
+
+// plugin is a process of the plugin, and the connection to it.
+type plugin struct {
+	c       *checker
+	cmd     *exec.Cmd
+	pid     int // of the plugin; that of cmd unless another process stands between
+	stdin   io.WriteCloser
+	dir     string // for its socket
+	keys    *keys
+	gone    chan struct{}
+	conn    *connection
+	network string
+	address string
+	cert    []byte // DER, from the handshake
+
+	mu     sync.Mutex
+	line   string        // the first of standard output
+	first  chan struct{} // closed with it, or at the end of the output
+	more   []byte        // of standard output behind the first line
+	stderr []byte
+}
+
+// passed are the variables of the environment that plugins get, by name or by their beginning.
+var passed = []string{"PATH", "HOME", "USER", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_", "LANG", "LC_", "XDG_", "PYTHON", "BURN_",
+	"CUDA_", "NVIDIA_", "HIP_", "HSA_", "ROCR_", "VK_", "OMP_", "GOMAXPROCS", "GOCOVERDIR"}
+
+func environment() (env []string) {
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		if slices.Contains([]string{cookieKey, envHost, "BURN_REATTACH"}, name) {
+			continue
+		}
+		if slices.ContainsFunc(passed, func(p string) bool { return name == p || strings.HasSuffix(p, "_") && strings.HasPrefix(name, p) }) {
+			env = append(env, kv)
+		}
+	}
+	return env
+}
+
+// start starts the plugin and ends it with the check, unless it becomes the shared one.
+func (t *test) start(w how) *plugin {
+	t.starts++
+	p := &plugin{c: t.checker, gone: make(chan struct{}), first: make(chan struct{})}
+	p.dir = filepath.Join(t.dir, strconv.Itoa(t.starts))
+	work := filepath.Join(p.dir, "work")
+	t.must("folder", os.MkdirAll(work, 0o700))
+	var err error
+	p.keys, err = newKeys()
+	t.must("certificate", err)
+	args := slices.Concat(t.Command[1:], w.args)
+	env := append(environment(), t.Env...)
+	env = append(env, "BURN_PLUGIN_DIR="+filepath.Dir(t.Command[0]), "TMPDIR="+work)
+	if w.args == nil {
+		env = append(env, envDir+"="+p.dir, "PLUGIN_PROTOCOL_VERSIONS=1", envCert+"="+string(p.keys.rootPEM), "PLUGIN_MIN_PORT=10000", "PLUGIN_MAX_PORT=25000",
+			envHost+"="+strconv.Itoa(os.Getpid()), "BURN_HOST_PIPE=stdin", "BURN_PLUGIN_RUN=0")
+		if !w.stranger {
+			env = append(env, cookieKey+"="+cookie)
+		}
+	}
+	p.cmd = exec.Command(t.Command[0], args...)
+	if w.behind {
+		// The shell becomes the host and the parent; what it leaves behind still has standard input.
+		script := `exec 3<&0; ` + envHost + `=$$; export ` + envHost + `; "$@" <&3 3<&- & echo "pid $!" >&2; wait`
+		p.cmd = exec.Command("/bin/sh", append([]string{"-c", script, "sh", t.Command[0]}, args...)...)
+	}
+	p.cmd.Dir, p.cmd.Env = work, env
+	ownGroup(p.cmd)
+	in, inW, err := os.Pipe()
+	t.must("pipe", err)
+	defer in.Close()
+	p.cmd.Stdin, p.stdin = in, inW
+	out, outW, err := os.Pipe()
+	t.must("pipe", err)
+	errR, errW, err := os.Pipe()
+	t.must("pipe", err)
+	p.cmd.Stdout, p.cmd.Stderr = outW, errW
+	err = p.cmd.Start()
+	outW.Close()
+	errW.Close()
+	t.must("start "+t.Command[0], err)
+	p.pid = p.cmd.Process.Pid
+	go p.readOut(out)
+	go p.readErr(errR)
+	go func() {
+		_ = p.cmd.Wait()
+		close(p.gone)
+	}()
+	t.later(func() {
+		if t.shared != p && t.unseen != p {
+			p.stop()
+		}
+	})
+	return p
+}
+
+func (p *plugin) readOut(out *os.File) {
+	defer out.Close()
+	r := bufio.NewReader(out)
+	line, _ := r.ReadString('\n')
+	p.mu.Lock()
+	p.line = strings.TrimRight(line, "\r\n")
+	close(p.first)
+	p.mu.Unlock()
+	b := make([]byte, 4096)
+	for {
+		n, err := r.Read(b)
+		p.mu.Lock()
+		if len(p.more) < 1<<16 {
+			p.more = append(p.more, b[:n]...)
+		}
+		p.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (p *plugin) readErr(r *os.File) {
+	defer r.Close()
+	b := make([]byte, 4096)
+	for {
+		n, err := r.Read(b)
+		p.mu.Lock()
+		if p.stderr = append(p.stderr, b[:n]...); len(p.stderr) > 1<<16 {
+			p.stderr = p.stderr[len(p.stderr)-1<<15:]
+		}
+		p.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// last is the last lines of standard error.
+func (p *plugin) last() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(p.stderr)), "\n")
+	return strings.Join(lines[max(0, len(lines)-12):], "\n")
+}
+
+// firstLine waits for the first line of standard output; "" when there is none.
+func (p *plugin) firstLine(limit time.Duration) (line string, came bool) {
+	select {
+	case <-p.first:
+	case <-time.After(limit):
+		return "", false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.line, true
+}
+
+func (p *plugin) ended() bool {
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+func (p *plugin) how() string {
+	if !p.ended() {
+		return "it runs"
+	}
+	return p.cmd.ProcessState.String()
+}
+
+// wantEnd waits for the end of the process, which has begun because of what.
+func (p *plugin) wantEnd(t *test, what string, limit time.Duration) {
+	select {
+	case <-p.gone:
+	case <-time.After(limit + t.Slack):
+		t.fail("%s: the process still runs after %v", what, limit+t.Slack)
+	}
+}
+
+// stop ends the process at once and removes its folder. What it has printed behind the handshake is kept.
+func (p *plugin) stop() {
+	if p.conn != nil {
+		p.conn.close()
+	}
+	killGroup(p.cmd)
+	<-p.gone
+	p.stdin.Close()
+	_ = os.RemoveAll(p.dir)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.more) > 0 {
+		p.c.noises = append(p.c.noises, fmt.Sprintf("%.60q", p.more))
+	}
+}

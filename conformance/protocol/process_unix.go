@@ -1,0 +1,31 @@
+//go:build unix
+
+package protocol
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+)
+
+var interrupt os.Signal = syscall.SIGINT
+
+// ownGroup makes a process the leader of a group, which killGroup ends.
+func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+
+// running reports whether a process that is no child of this one is there.
+func running(pid int) bool {
+	if stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil {
+		if _, state, ok := bytes.Cut(stat, []byte(") ")); ok && len(state) > 0 && state[0] == 'Z' {
+			return false // nobody has waited for it yet
+		}
+	}
+	return syscall.Kill(pid, 0) == nil
+}
+
+// foreign reports that others than the user may enter a folder.
+func foreign(info os.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }

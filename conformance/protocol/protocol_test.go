@@ -1,0 +1,181 @@
+package protocol
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestMain(m *testing.M) {
+	if _, ok := os.LookupEnv(envFault); ok {
+		fakeMain()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// faulty are the options for this test binary as a plugin with a fault; none is "".
+func faulty(t *testing.T, fault string) Options {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	return Options{Command: []string{self}, Env: []string{envFault + "=" + fault}, Debug: true}
+}
+
+// The fake keeps every rule, and none is skipped: what is found in the mutants is their fault.
+func TestFake(t *testing.T) {
+	r, err := Check(t.Context(), faulty(t, ""))
+	require.NoError(t, err)
+	for _, x := range r.Results {
+		if why := applies(x.ID); why == "" {
+			require.Equal(t, Passed, x.Status, "%s: %s\n%s", x.ID, x.Reason, r.Stderr)
+		}
+	}
+	require.NoError(t, r.Err())
+	require.Equal(t, "fake", r.Plugin)
+}
+
+func applies(id string) string {
+	for _, rule := range Rules() {
+		if rule.ID == id {
+			return rule.applies()
+		}
+	}
+	return ""
+}
+
+// Every rule has a plugin that breaks it and is caught by it. The checks wait more than they compute, so many run at a time.
+func TestMutants(t *testing.T) {
+	type outcome struct {
+		report *Report
+		err    error
+	}
+	results := map[string]chan outcome{}
+	turn := make(chan struct{}, 12)
+	for _, rule := range Rules() {
+		o := faulty(t, rule.ID)
+		o.Run = regexp.MustCompile("^" + rule.ID + "$")
+		o.Patience, o.Slack = 2*time.Second, 500*time.Millisecond
+		c := make(chan outcome, 1)
+		results[rule.ID] = c
+		go func() {
+			turn <- struct{}{}
+			r, err := Check(t.Context(), o)
+			<-turn
+			c <- outcome{r, err}
+		}()
+	}
+	for _, rule := range Rules() {
+		t.Run(rule.ID, func(t *testing.T) {
+			x := <-results[rule.ID]
+			require.NoError(t, x.err)
+			if why := rule.applies(); why != "" {
+				t.Skipf("on this system the rule is not checked: %s", why)
+			}
+			require.Len(t, x.report.Results, 1)
+			require.Equal(t, Failed, x.report.Results[0].Status, "the mutant is not caught: %s", x.report.Results[0].Reason)
+			require.Error(t, x.report.Err())
+		})
+	}
+}
+
+// Each rule quotes its section.
+func TestQuotes(t *testing.T) {
+	sections := document(t)
+	seen := map[string]bool{}
+	for _, r := range Rules() {
+		require.False(t, seen[r.ID], "%s stands twice", r.ID)
+		seen[r.ID] = true
+		require.Less(t, r.Section, len(sections), r.ID)
+		require.Contains(t, sections[r.Section], words(r.Text), "%s, section %d", r.ID, r.Section)
+	}
+}
+
+// unseen are the sentences with MUST that no rule quotes, with the reason.
+var unseen = map[string]string{
+	"MUST and MUST NOT are meant as usual.":           "it is no rule",
+	"A plugin that does not record MUST NOT measure.": "a host cannot see it",
+}
+
+// Every sentence with MUST is quoted by a rule.
+func TestEveryMust(t *testing.T) {
+	n := 0
+	for i, section := range document(t) {
+		for _, m := range regexp.MustCompile(`[^.:]*\bMUST\b[^.]*\.`).FindAllString(section, -1) {
+			m = strings.TrimSpace(m)
+			if _, ok := unseen[m]; ok {
+				continue
+			}
+			n++
+			quoted := slices.ContainsFunc(Rules(), func(r Rule) bool {
+				text := words(r.Text)
+				return r.Section == i && strings.Contains(text, "MUST") && (strings.Contains(m, strings.TrimSuffix(text, ".")) || strings.Contains(text, m) || overlap(text, m))
+			})
+			named := regexp.MustCompile(`must not be named`).MatchString(m)
+			require.True(t, quoted || named, "section %d: no rule checks %q", i, m)
+		}
+	}
+	require.Greater(t, n, 4)
+}
+
+// overlap reports a quote that begins before the part of the sentence that was cut out.
+func overlap(text, m string) bool {
+	at := strings.Index(text, "MUST")
+	return at >= 0 && strings.Contains(m, text[at:min(len(text), at+25)])
+}
+
+// document is the sections of PROTOCOL.md, from 0, with single spaces.
+func document(t *testing.T) (sections []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.FromSlash("../../sdk/wire/PROTOCOL.md"))
+	require.NoError(t, err)
+	for _, s := range regexp.MustCompile(`(?m)^## \d+\. `).Split(string(text), -1) {
+		sections = append(sections, words(s))
+	}
+	require.Len(t, sections, 10)
+	return sections
+}
+
+func words(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func TestReport(t *testing.T) {
+	o := faulty(t, "frames/empty")
+	o.Run = regexp.MustCompile(`^(frames/(empty|tag)|start/stdout)$`)
+	var told []string
+	o.Progress = func(x Result) { told = append(told, fmt.Sprint(x.ID, " ", x.Status)) }
+	r, err := Check(t.Context(), o)
+	require.NoError(t, err)
+	require.Equal(t, []string{"frames/empty failed", "frames/tag passed", "start/stdout passed"}, told)
+	var text, js bytes.Buffer
+	require.NoError(t, r.Write(&text))
+	require.Regexp(t, `(?m)^FAIL frames/empty: an empty frame: no answer after .*\n    section 4: an empty frame breaks the protocol$`, text.String())
+	require.Regexp(t, `protocol 2, fake 1.0: 2 passed, 1 failed, 0 skipped\n$`, text.String())
+	require.NoError(t, r.WriteJSON(&js))
+	var back Report
+	require.NoError(t, json.Unmarshal(js.Bytes(), &back))
+	require.Equal(t, r.Results, back.Results)
+
+	_, err = Check(t.Context(), Options{Command: []string{filepath.Join(t.TempDir(), "nothing")}})
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = Check(t.Context(), Options{})
+	require.ErrorContains(t, err, "Command")
+}
+
+// A program that is no plugin breaks the first rules, and the certification comes to its end.
+func TestNoPlugin(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "script")
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\necho hello\n"), 0o755))
+	r, err := Check(t.Context(), Options{Command: []string{path}, Run: regexp.MustCompile("^(start|frames/e)"), StartTimeout: 5 * time.Second})
+	require.NoError(t, err)
+	require.ErrorContains(t, r.Err(), "rules are broken")
+	require.Empty(t, r.Plugin)
+}

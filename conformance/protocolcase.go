@@ -1,0 +1,32 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+)
+
+// ProtocolParts are the parts of the plugin protocol that Options.Protocol is asked to check.
+func ProtocolParts() []string {
+	return []string{"start", "end", "tls", "services", "frames", "data", "events", "checks", "poison", "nodes", "programs", "errors", "debug", "plane"}
+}
+
+// protocolCases check that a plugin keeps its protocol, a part of it each.
+func protocolCases() (cases []testCase) {
+	for _, part := range ProtocolParts() {
+		rule := "a plugin process keeps the part " + part + " of the plugin protocol"
+		cases = append(cases, ruled("protocol/"+part, rule, func(ctx context.Context, q *queue) error {
+			if q.options.Protocol == nil {
+				return skip{"the backend is no plugin with a process of its own"}
+			}
+			n, err := q.options.Protocol(ctx, part)
+			switch {
+			case err != nil:
+				return err
+			case n == 0:
+				return skip{fmt.Sprintf("the plugin declares nothing that the part %s of the protocol is about", part)}
+			}
+			return nil
+		}))
+	}
+	return cases
+}

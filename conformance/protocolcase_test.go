@@ -1,0 +1,40 @@
+package conformance_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/conformance"
+)
+
+// The cases of the protocol are of the profile core: they fail with what Options.Protocol finds, and are skipped where there is
+// nothing to check.
+func TestProtocolCases(t *testing.T) {
+	var asked []string
+	o := conformance.Options{Run: "^protocol/", Profile: conformance.Core, Protocol: func(_ context.Context, part string) (int, error) {
+		asked = append(asked, part)
+		switch part {
+		case "tls":
+			return 3, errors.New("tls/plain: a client without TLS is served")
+		case "plane":
+			return 0, nil
+		}
+		return 2, nil
+	}}
+	r, err := conformance.Check(t.Context(), openRef(), o)
+	require.NoError(t, err)
+	require.Equal(t, conformance.ProtocolParts(), asked)
+	require.Equal(t, []int{len(asked) - 2, 1, 1}, []int{r.Passed, r.Failed, r.Skipped})
+	failed := slices.IndexFunc(r.Results, func(x conformance.Result) bool { return x.Status == conformance.Failed })
+	require.Equal(t, "protocol/tls", r.Results[failed].ID)
+	require.Contains(t, r.Results[failed].Reason, "a client without TLS is served")
+
+	o.Protocol = nil
+	r, err = conformance.Check(t.Context(), openRef(), o)
+	require.NoError(t, err)
+	require.Equal(t, len(asked), r.Skipped)
+}

@@ -1,0 +1,23 @@
+//go:build unix
+
+package serve
+
+import (
+	"fmt"
+	"syscall"
+
+	"github.com/goburn/burn/core"
+)
+
+// room reports an ErrOutOfMemory when the system has no address space for so many bytes: Go ends the process for that. Small
+// sizes are not asked about.
+func room(size int) error {
+	if size < plenty {
+		return nil
+	}
+	b, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+	if err != nil {
+		return fmt.Errorf("%d bytes in the plugin: %w: %v", size, core.ErrOutOfMemory, err)
+	}
+	return syscall.Munmap(b)
+}
