@@ -166,7 +166,8 @@ func (p *pool) grow(t *tenant, size int64) (*block, error) {
 			}
 			return nil, err
 		}
-		s := &segment{memory: m, small: size <= smallBlock && n == smallSegment}
+		p.numbers++
+		s := &segment{memory: m, number: p.numbers, small: size <= smallBlock && n == smallSegment}
 		p.segments[s] = struct{}{}
 		p.stats.DriverAllocs++
 		p.stats.Segments++
