@@ -45,6 +45,14 @@ func TestRandomState(t *testing.T) {
 	}
 }
 
+// TestLinear runs layers of all types, which have a kernel with the bias, and alone in a program.
+func TestLinear(t *testing.T) {
+	open := func() (core.Backend, error) {
+		return gpu.New(emulated.New(emulated.Options{}), gpu.Options{NoCache: true}), nil
+	}
+	conformance.Run(t, open, conformance.Options{Run: "^linear/", Sample: 3, Shrink: -1})
+}
+
 // TestConformance compares every claim of a backend over emulated hardware with the reference backend: on a sample of the cases, and
 // with BURN_LONG=1 on all of them and on other hardware too. With -short, as under the race detector, it runs the cases of what happens
 // at the same time.
