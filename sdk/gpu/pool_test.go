@@ -252,7 +252,7 @@ func TestBins(t *testing.T) {
 	require.Nil(t, b.find(grain))
 	sizes := []int64{grain, 3 * grain, 40 * grain, 41 * grain, 1 << 30}
 	for _, s := range sizes {
-		b.put(&block{size: s})
+		b.put(&block{size: s, segment: &segment{}})
 	}
 	for _, s := range sizes {
 		x := b.find(s)
