@@ -40,7 +40,7 @@ func (m *digits) Loss(x, y *tensors.Tensor) *tensors.Tensor {
 // trained is a training loop as applications write it: forward and backward pass in a scope, in mixed precision if narrow says so, and
 // then the step of the optimiser.
 type trained struct {
-	t     *testing.T
+	t     testing.TB
 	dev   *tensors.Device
 	model interface {
 		Loss(x, y *tensors.Tensor) *tensors.Tensor
@@ -77,7 +77,7 @@ func (dryCall) Call(Queue, []Ref, Ref) error { return nil }
 func (dryCall) Close()                       {}
 
 // newTrained opens a device of 140 GiB that computes nothing, with libraries whose calls in a graph refuse other operands.
-func newTrained(t *testing.T, name string, products *[]Product) *trained {
+func newTrained(t testing.TB, name string, products *[]Product) *trained {
 	r := &trained{t: t, narrow: dtype.F32, opt: optim.NewAdamW(optim.AdamWConfig{})}
 	f := &fakeDriver{memory: 140 << 30, setup: func(d *fakeDevice) {
 		d.dry, d.limit, d.libraries, r.fake = true, 140<<30, []Library{dryLibrary{products}}, d
@@ -236,4 +236,21 @@ func TestTrainingStepsOnNewMemory(t *testing.T) {
 	run(20)
 	r.steady(before, 20)
 	require.LessOrEqual(t, r.counters().GraphPatches-before.GraphPatches, int64(20*20), "kernels whose memory was changed in the graph")
+}
+
+// BenchmarkTrainingStep is the host's time for a step: all that happens above a device that computes nothing.
+func BenchmarkTrainingStep(b *testing.B) {
+	for _, name := range []string{"digits", "gpt2"} {
+		b.Run(name, func(b *testing.B) {
+			r := newTrained(b, name, new([]Product))
+			for range 6 {
+				r.read(r.step())
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				r.read(r.step())
+			}
+			b.ReportMetric(float64(r.counters().fused.Fused)/float64(r.counters().fused.Hits), "nodes/step")
+		})
+	}
 }
