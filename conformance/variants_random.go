@@ -21,7 +21,23 @@ func drawnVariants(params ...op.Attr) []variant {
 	return vs
 }
 
+// drawnBits are words of each type from a state in a tensor.
+func drawnBits() (vs []variant) {
+	for _, d := range []dtype.DType{dtype.I32, dtype.U32} {
+		at := func(name string, s []int, more ...op.Attr) {
+			vs = append(vs, v(name+"-"+d.String(), shapes(dims(2)), append(more, op.Ints("shape", s...), op.Type("dtype", d))...))
+		}
+		at("matrix", []int{3, 5}, op.Int("seed", -7))
+		at("rank0", nil, op.Int("seed", 0))
+		at("empty", []int{0, 2}, op.Int("seed", 1))
+		at("blocks", []int{64}, op.Int("seed", 1<<40+3), op.Int("counter", 1<<32-2))
+		at("large", []int{1027}, op.Int("seed", 5), op.Int("counter", -1))
+	}
+	return vs
+}
+
 var randomPlans = map[op.Code]plan{
+	op.RandomBitsAt:  {special: extreme, variants: drawnBits()},
 	op.RandomUniform: {variants: drawnVariants(op.Float("low", -1.5), op.Float("high", 2.5))},
 	op.RandomNormal:  {variants: drawnVariants(op.Float("mean", -1), op.Float("std", 0.5))},
 	op.Bernoulli: {special: extreme, typed: func(_ dtype.DType, types dtype.Set) []variant {

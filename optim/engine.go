@@ -216,9 +216,11 @@ func (e *engine) prepare(d *tensor.Device, lr float64, all []item, given bool, g
 		if it.mem.slots == nil {
 			r.temps = append(r.temps, kept...)
 		}
+		// The gradient comes last: backends give the memory of donated inputs to results of the same type in their order, so that the
+		// value and what is kept of it stay where they are, and the gradient's memory is free for the next one.
 		r.add(true, it.Value())
-		r.add(given, it.grad)
 		r.add(true, kept...)
+		r.add(given, it.grad)
 	}
 	descs := make([]op.Desc, len(r.inputs))
 	for i, t := range r.inputs {
@@ -291,7 +293,7 @@ func (e *engine) build(b *body, in []op.Desc, r *run) []op.Desc {
 	for _, it := range r.items {
 		dt := arithmetic(it.DType())
 		count := len(e.rule.slots(in[0]))
-		p, g, kept := b.Cast(in[0], dt), lock.unscale(b, b.Cast(in[1], dt)), in[2:2+count]
+		p, kept, g := b.Cast(in[0], dt), in[1:1+count], lock.unscale(b, b.Cast(in[1+count], dt))
 		next, more := e.rule.update(b, p, g, kept, rows(dt, it.row))
 		outs = append(outs, lock.choose(b, in[0], b.Cast(next, it.DType())))
 		for i, x := range more {

@@ -145,7 +145,7 @@ func TestGolden(t *testing.T) {
 	for _, c := range op.All() {
 		row := op.Lookup(c)
 		switch {
-		case c == op.RandomBits: // TestPhilox
+		case c == op.RandomBits || c == op.RandomBitsAt: // TestPhilox, TestRandomBits and TestRandomBitsAt
 		case row.Class == op.Composite && row.Traits.Has(op.Elementwise): // core/op holds its decomposition, into ops that have goldens, against it
 		default:
 			require.True(t, seen[c.String()], "no golden for %v", c)

@@ -34,3 +34,20 @@ func TestRandomBits(t *testing.T) {
 	carried := philox([4]uint32{0, 1}, [2]uint32{5, 0xffffffff})
 	require.Equal(t, int64(carried[0]), bits(op.Int("seed", -1<<32|5), op.Int("counter", 0xffffffff), op.Ints("shape", 5))[4])
 }
+
+// A state adds to seed and counter, modulo 2^64.
+func TestRandomBitsAt(t *testing.T) {
+	for _, c := range [][4]int{{0, 0, 0, 0}, {5, 7, 0, 0}, {5, 7, -9, 3}, {-1 << 32, 0xffffffff, 5, 1}, {1 << 62, -3, 1 << 62, 1 << 40}} {
+		attrs := []op.Attr{op.Ints("shape", 11), op.Type("dtype", dtype.I32)}
+		state := Tensor{Desc: op.DescOf(dtype.I64, 2), I: []int64{int64(c[2]), int64(c[3])}}
+		at, err := op.New(op.RandomBitsAt, []op.Desc{state.Desc}, append(attrs, op.Int("seed", c[0]), op.Int("counter", c[1]))...)
+		require.NoError(t, err)
+		got, err := Eval(&at, []Tensor{state})
+		require.NoError(t, err)
+		n, err := op.New(op.RandomBits, nil, append(attrs, op.Int("seed", c[0]+c[2]), op.Int("counter", c[1]+c[3]))...)
+		require.NoError(t, err)
+		want, err := Eval(&n, nil)
+		require.NoError(t, err)
+		require.Equal(t, want[0].I, got[0].I)
+	}
+}

@@ -9,7 +9,11 @@ import (
 
 // word is word i of random_bits by a node's seed and counter.
 func word(a op.Attrs, i int) uint32 {
-	seed, c := uint64(a.Value("seed").Int()), uint64(a.Value("counter").Int())+uint64(i/4)
+	return wordAt(uint64(a.Value("seed").Int()), uint64(a.Value("counter").Int()), i)
+}
+
+func wordAt(seed, counter uint64, i int) uint32 {
+	c := counter + uint64(i/4)
 	return philox([4]uint32{uint32(c), uint32(c >> 32), 0, 0}, [2]uint32{uint32(seed), uint32(seed >> 32)})[i%4]
 }
 
@@ -28,6 +32,16 @@ func drawn(f func(a op.Attrs, i int) float64) kernel {
 }
 
 var randomKernels = map[op.Code]kernel{
+	op.RandomBitsAt: direct(func(n *op.Node, in []Tensor) Tensor {
+		out := Zeros(n.Outputs[0])
+		seed, counter := uint64(n.Attrs.Value("seed").Int())+uint64(in[0].I[0]), uint64(n.Attrs.Value("counter").Int())+uint64(in[0].I[1])
+		for i := range out.I {
+			if out.I[i] = int64(wordAt(seed, counter, i)); out.Desc.DType == dtype.I32 {
+				out.I[i] = int64(int32(out.I[i]))
+			}
+		}
+		return out
+	}),
 	op.RandomUniform: drawn(func(a op.Attrs, i int) float64 {
 		u := fraction(word(a, i))
 		if a.DType("dtype") == dtype.F64 {

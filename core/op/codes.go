@@ -167,6 +167,7 @@ const (
 	RandomNormal
 	Bernoulli
 	Multinomial
+	RandomBitsAt
 
 	// composite: sums of products
 	Einsum

@@ -57,6 +57,41 @@ var randomRules = map[Code]Decomposition{
 		point := b.Do(Mul, u, b.Narrow(sums, 1, k-1, 1))
 		return b.Reshape(passed(b, sums, point, k-1), append(s[:last:last], n))
 	}),
+	RandomBitsAt: func(b *Builder, in []Desc, a Attrs) []Desc {
+		s, d := shape.Shape(a.Ints("shape")), a.DType("dtype")
+		n := s.Size()
+		if n == 0 {
+			return []Desc{b.FullInt(d, 0, s)}
+		}
+		number := func(v int) Desc { return b.FullInt(dtype.I64, int64(v), nil) }
+		key := b.Do(Add, number(a.Int("seed")), b.Narrow(in[0], 0, 0, 1))
+		first := b.Do(Add, number(a.Int("counter")), b.Narrow(in[0], 0, 1, 1))
+		block := b.All(Iota, nil, Type("dtype", dtype.I64), Ints("shape", (n+3)/4, 1))[0]
+		w := b.Narrow(b.Reshape(philox(b, key, b.Do(Add, block, first)), shape.Of((n+3)/4*4)), 0, 0, n)
+		if d == dtype.I32 { // the upper half of the words is below zero
+			w = b.Do(Sub, b.Do(Xor, w, number(1<<31)), number(1<<31))
+		}
+		return []Desc{b.Reshape(b.Cast(w, d), s)}
+	},
+}
+
+// philox is the four words of Philox 4x32-10, as i64 [n, 4], of keys [1] and counters [n, 1], i64.
+func philox(b *Builder, key, counter Desc) Desc {
+	number := func(v int64) Desc { return b.FullInt(dtype.I64, v, nil) }
+	low := func(x Desc) Desc { return b.Do(And, x, number(1<<32-1)) }
+	high := func(x Desc) Desc { return low(b.Do(Shr, x, number(32))) }
+	xor := func(x, y, z Desc) Desc { return b.Do(Xor, b.Do(Xor, x, y), z) }
+	x := [4]Desc{low(counter), high(counter), number(0), number(0)}
+	k0, k1 := low(key), high(key)
+	for round := range 10 {
+		if round > 0 {
+			k0, k1 = low(b.Do(Add, k0, number(0x9E3779B9))), low(b.Do(Add, k1, number(0xBB67AE85)))
+		}
+		// Products of 64 bits wrap, which leaves their bits right.
+		p0, p1 := b.Do(Mul, x[0], number(0xD2511F53)), b.Do(Mul, x[2], number(0xCD9E8D57))
+		x = [4]Desc{xor(high(p1), x[1], k0), low(p1), xor(high(p0), x[3], k1), low(p0)}
+	}
+	return b.Concat(1, x[:]...)
 }
 
 // passed counts, as i64 [batch, n], how many of the first m of each line of ascending sums [batch, k] are at most each of

@@ -97,4 +97,20 @@ var randomRows = []entry{
 			}
 			return one(dtype.I64, s), nil
 		}}},
+	{RandomBitsAt, Row{Name: "random_bits_at", Class: Composite, Section: "random", Traits: Cheap | Stores, Operands: []Operand{in("state", dtype.SetOf(dtype.I64))},
+		Results: result, Tolerance: exact,
+		Doc: "random_bits by the key seed + state[0] and the counter + state[1], each modulo 2^64: the numbers of a program that is run again " +
+			"need not be those of its first run.",
+		Attrs:       []AttrSpec{seedAttr, counterAttr, required("shape", KindInts, "shape of the result"), defaults(Type("dtype", dtype.I32), "i32 or u32: the same 32 bits")},
+		Constraints: []Constraint{{"C1", "shape is a legal shape, and so are its elements rounded up to whole blocks of 4"}, {"C2", "dtype is i32 or u32"}, {"C3", "state has two elements and rank 1"}},
+		Infer: func(in []Desc, a Attrs) ([]Desc, error) {
+			outs, err := inferRandomBits(nil, a)
+			if err == nil {
+				_, err = legal("C1", []int{(outs[0].Shape.Size() + 3) / 4, 4})
+			}
+			if s := in[0].Shape; err == nil && (len(s) != 1 || s[0] != 2) {
+				err = violation(ErrShape, "C3", "state is %v, want [2]", s)
+			}
+			return outs, err
+		}}},
 }

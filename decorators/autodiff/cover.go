@@ -35,7 +35,7 @@ var without = reasons(map[string][]op.Code{
 		op.KaiserWindow, op.Eye, op.LinSpace, op.OneHot, op.MatMulInteger, op.ConvInteger, op.BitCount},
 	discrete: {op.Not, op.IsNaN, op.Equal, op.Less, op.And, op.Or, op.Xor, op.Shl, op.Shr, op.ArgMax, op.ArgMin, op.IsInf, op.IsFinite, op.NotEqual,
 		op.Greater, op.GreaterEqual, op.LessEqual, op.SearchSorted, op.ArgSort, op.CumArgMax, op.CumArgMin, op.Histogram, op.NonZero,
-		op.NMS, op.Multinomial, op.Quantize, op.QLinearMatMul, op.QLinearConv, op.Requantize},
+		op.NMS, op.Multinomial, op.RandomBitsAt, op.Quantize, op.QLinearMatMul, op.QLinearConv, op.Requantize},
 	steps: {op.DynamicQuantize, op.Bernoulli},
 })
 

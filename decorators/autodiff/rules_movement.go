@@ -44,10 +44,28 @@ var movementRules = map[op.Code]rule{
 	op.Cast: {nil, func(g *grad) []op.Desc { return []op.Desc{g.Cast(g.dy[0], g.x[0].DType)} }},
 	op.Copy: fromDY(func(_ *grad, dy op.Desc) op.Desc { return dy }),
 	op.Gather: {readIn(2), func(g *grad) []op.Desc {
+		if axis, batch := g.Int("axis"), g.Int("batch"); axis == batch && g.x[1].Shape[batch:].Size() == 1 {
+			return []op.Desc{g.chosen(g.dy[0], g.x[1], g.x[0].Shape, axis), {}}
+		}
 		return []op.Desc{g.With(op.Scatter, []op.Desc{g.zeros(g.x[0]), g.x[1], g.dy[0]}, op.Int("axis", g.Int("axis")),
 			op.Int("batch", g.Int("batch")), op.Str("mode", "add")), {}}
 	}},
 	op.Scatter: {func(need []bool) (in, out uint64) { return 7, 1 }, scatterGrad},
+}
+
+// chosen puts dy, of which at chose one place along the axis of a tensor of shape s for each line before it, back where it was, with zeros
+// around. As a comparison it is computed along with what it is added to, which a scatter is not: the gradient of a loss by classes.
+func (g *grad) chosen(dy, at op.Desc, s shape.Shape, axis int) op.Desc {
+	line := slices.Repeat([]int{1}, len(s)) // of the places along the axis
+	line[axis] = s[axis]
+	place := g.All(op.Iota, nil, op.Type("dtype", at.DType), op.Ints("shape", line...), op.Int("axis", axis))[0]
+	before := slices.Clone(s[:axis])
+	for range len(s) - axis {
+		before = append(before, 1)
+	}
+	one := slices.Clone(s)
+	one[axis] = 1
+	return g.pick(g.Do(op.Equal, g.Reshape(at, before), place), g.Reshape(dy, one), g.zero(dy))
 }
 
 // spread puts dy, a slice of a tensor of shape s, back where it was taken from, with zeros around.

@@ -207,7 +207,7 @@ func (c *cache) vary(w *window, key uint64, unfused func(string) *plan) *plan {
 	}
 	lifted := make([]bool, len(w.nodes))
 	for i := range w.nodes {
-		lifted[i] = source(&w.nodes[i]) && !sameAttrs(w.nodes[i].Attrs, v.first.nodes[i].Attrs)
+		lifted[i] = source(&w.nodes[i]) && !draws(&w.nodes[i]) && !sameAttrs(w.nodes[i].Attrs, v.first.nodes[i].Attrs)
 	}
 	if !v.first.same(&w.structure, lifted) {
 		return unfused("attributes changed")

@@ -17,6 +17,7 @@ type device struct {
 	target   program.Target
 	programs core.Programs // nil without: nodes pass
 	cache    *cache
+	most     int64 // bytes of live results in a window
 
 	mu      sync.Mutex // guards what follows; taken after stream.mu
 	types   map[op.TensorID]op.Desc
@@ -37,7 +38,16 @@ var _ core.Device = (*device)(nil)
 func newDevice(b *backend, inner core.Device, index int) *device {
 	d := &device{backend: b, inner: inner, types: map[op.TensorID]op.Desc{}, outputs: map[core.ProgramID][]op.Desc{},
 		streams: map[*stream]struct{}{}, failed: map[op.TensorID]error{}}
-	name := b.inner.Info().Name
+	info := b.inner.Info()
+	name := info.Name
+	if d.most = b.memory; d.most == 0 {
+		d.most = DefaultMemory
+		for _, i := range info.Devices {
+			if i.Index == index {
+				d.most = max(d.most, i.Memory/2)
+			}
+		}
+	}
 	d.target = core.TargetOf(name, inner)
 	d.programs, _ = core.Extension[core.Programs](inner)
 	d.cache = newCache(&b.config, fmt.Sprintf("%s:%d", name, index))

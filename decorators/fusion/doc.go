@@ -4,7 +4,8 @@
 //
 // A window is the nodes that a stream was given since the last boundary. Boundaries are what somebody waits for or orders by
 // (Read, Signal, Wait, a run of a program of the host, a copy between devices, a collective, the upload of more than a few
-// KiB, Close), and limits: 1024 nodes, 4 MiB of attributes, results of more than Memory bytes.
+// KiB, Close), and limits: 4096 nodes, 4 MiB of attributes, results of more than Memory bytes. They are such that
+// the forward and backward pass of a training step are one window: what is saved between them is then memory that a program plans.
 //
 // The first time that a window is seen, its nodes are submitted as they come, and only its structure is noted. At the end of
 // the second time, while the device works on it, it becomes a program: core/program compiles it, and the device defines it. From
@@ -21,8 +22,11 @@
 //
 // A number that changes each time, such as a learning rate that is written as a fill, would be a new key each time. After it
 // has changed a few times, the fill runs by itself before the program, whose operand its result is. Where such a source is
-// large (the random numbers of a dropout), windows are split at it instead. Other attributes that take many values make at
-// most eight programs; the rest passes.
+// large, windows are split at it instead. Other attributes that take many values make at most eight programs; the rest passes.
+//
+// Random numbers are drawn by a seed and a counter that moves on with each draw. A window knows its draws by how far they are
+// from the first one, whose seed and counter are an operand of the program: a step with dropout is one program, and draws the
+// numbers that its nodes would draw.
 //
 // A loop in which nothing waits is cut by limits alone, at places that would drift. So a limit leaves a mark, a hash of the
 // last nodes, and wherever that occurs again, a window ends too: after a round or two all rounds are cut alike.

@@ -1,5 +1,7 @@
 package fusion
 
+import "github.com/goburn/burn/core/op"
+
 // Faults to be planted.
 
 func OnCompile(f func()) Option      { return func(c *config) { c.compile = f } }
@@ -13,3 +15,6 @@ func CollidingHashes() Option {
 
 // AtFirstSight makes programs of all windows at once.
 func AtFirstSight() Option { return func(c *config) { c.always = true } }
+
+// Draws reports whether nodes of an op draw by a seed and a counter.
+func Draws(c op.Code) bool { return drawing[c] }

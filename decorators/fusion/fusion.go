@@ -14,7 +14,7 @@ type Option func(*config)
 type config struct {
 	programs int           // most programs in the cache of a device
 	bytes    int64         // most memory of their structures
-	memory   int64         // most bytes of live results in a window
+	memory   int64         // most bytes of live results in a window; 0: by the memory of the device
 	idle     time.Duration // how long nodes are held for a stream without calls
 	report   *Report
 	hooks
@@ -35,7 +35,7 @@ type hooks struct {
 const (
 	DefaultPrograms = 256
 	DefaultBytes    = 64 << 20
-	DefaultMemory   = 256 << 20
+	DefaultMemory   = 256 << 20             // or half of the device's memory, if that is more
 	DefaultIdle     = 10 * time.Millisecond // nobody waits meanwhile: who waits ends the window
 )
 
@@ -61,7 +61,7 @@ func With(r *Report) Option { return func(c *config) { c.report = r } }
 // autodiff. Streams, devices and events that its methods are given must be those of the same Wrap.
 func Wrap(b core.Backend, options ...Option) core.Backend {
 	w := &backend{inner: b, devices: map[*device]struct{}{}}
-	w.config = config{programs: DefaultPrograms, bytes: DefaultBytes, memory: DefaultMemory, idle: DefaultIdle}
+	w.config = config{programs: DefaultPrograms, bytes: DefaultBytes, idle: DefaultIdle}
 	for _, o := range options {
 		o(&w.config)
 	}

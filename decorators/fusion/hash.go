@@ -21,8 +21,12 @@ func hashType(h uint64, d *op.Desc) uint64 {
 	return h
 }
 
-func hashAttrs(h uint64, attrs op.Attrs) uint64 {
+// hashAttrs leaves out the state of a draw.
+func hashAttrs(h uint64, attrs op.Attrs, draw bool) uint64 {
 	for i := range attrs {
+		if draw && isState(attrs[i].Name) {
+			continue
+		}
 		v := &attrs[i].Value
 		bits, isInt := v.Bits()
 		if isInt {
@@ -46,7 +50,7 @@ func hashAttrs(h uint64, attrs op.Attrs) uint64 {
 func source(n *op.Node) bool { return len(n.Inputs) == 0 }
 
 // hashNode is the hash of a node by itself: of what it computes, whatever it computes that from. The attributes of a source
-// are apart, as they may change from one time to the next: a learning rate, the counter of a random generator.
+// are apart, as they may change from one time to the next: a learning rate. The state of a draw is in neither.
 func hashNode(n *op.Node, h *hooks) (kind, values uint64) {
 	kind = mix(uint64(n.Op)<<32|uint64(n.Version), uint64(len(n.Inputs))<<32|uint64(len(n.Outputs)))
 	if !h.types {
@@ -54,13 +58,14 @@ func hashNode(n *op.Node, h *hooks) (kind, values uint64) {
 			kind = hashType(kind, &n.Outputs[i])
 		}
 	}
+	draw := draws(n)
 	switch {
 	case h.attrs:
 		return kind, 0
-	case source(n):
-		return kind, hashAttrs(1, n.Attrs)
+	case source(n) && !draw:
+		return kind, hashAttrs(1, n.Attrs, false)
 	}
-	return hashAttrs(kind, n.Attrs), 0
+	return hashAttrs(kind, n.Attrs, draw), 0
 }
 
 // sizeOf is the memory that attributes take.

@@ -26,6 +26,7 @@ type plan struct {
 	outputs []int32
 	lift    []int32 // nodes
 	free    []int32 // what lifted nodes make and nobody needs
+	drawn   bool    // the program has one more input, donated: the state of the first draw
 
 	// Of the device that has it; cache.mu guards them, and owner is not changed once it is there.
 	ready  bool
@@ -122,6 +123,13 @@ func (d *device) prepare(p *plan) (err error) {
 	if err := p.allowed(d.target, q); err != nil {
 		return err
 	}
+	if first, some := p.firstDraw(); some {
+		last := op.TensorID(len(p.types))
+		if err := drawn(q, first, func() op.TensorID { last++; return last }); err != nil {
+			return err
+		}
+		p.drawn = true
+	}
 	if d.hooks.compile != nil {
 		d.hooks.compile()
 	}
@@ -196,15 +204,25 @@ func (s *stream) run() bool {
 			return true
 		}
 	}
-	ids := make([]op.TensorID, len(p.inputs)+len(p.outputs))
-	for i, local := range p.inputs {
-		ids[i] = w.ids[local]
+	ids, in := make([]op.TensorID, 0, len(p.inputs)+1+len(p.outputs)), len(p.inputs)
+	for _, local := range p.inputs {
+		ids = append(ids, w.ids[local])
 	}
-	outs := ids[len(p.inputs):]
-	for i, local := range p.outputs {
-		outs[i] = w.ids[local]
+	donated := p.donated
+	var err error
+	if p.drawn {
+		var state op.TensorID
+		state, err = s.writeState(w.begin)
+		ids, donated, in = append(ids, state), append(donated[:in:in], true), in+1
 	}
-	err := d.programs.Run(s.inner, core.Run{Program: p.id, Inputs: ids[:len(p.inputs):len(p.inputs)], Donated: p.donated, Outputs: outs})
+	for _, local := range p.outputs {
+		ids = append(ids, w.ids[local])
+	}
+	if err == nil {
+		if err = d.programs.Run(s.inner, core.Run{Program: p.id, Inputs: ids[:in:in], Donated: donated, Outputs: ids[in:]}); err != nil && p.drawn {
+			s.send(nil, ids[in-1:in])
+		}
+	}
 	if err != nil { // it was not accepted
 		d.cache.refuse(p, err.Error())
 		if len(p.lift) > 0 {

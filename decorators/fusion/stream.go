@@ -57,7 +57,7 @@ func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 		}
 		s.record(&nodes[i], kind, values)
 		ends := s.marks.pass(kind)
-		if w := &s.w; !ends && (len(w.nodes) >= mostNodes || w.attrs > mostAttrs || w.live > s.dev.memory) {
+		if w := &s.w; !ends && (len(w.nodes) >= mostNodes || w.attrs > mostAttrs || w.live > s.dev.most) {
 			s.marks.leave()
 			ends = true
 		}

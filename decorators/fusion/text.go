@@ -124,7 +124,7 @@ func (r *Report) Load(from io.Reader) error {
 func (t *planText) plan() (*plan, error) {
 	q := t.Program
 	if q == nil || len(q.Nodes) == 0 || len(q.Nodes) > mostNodes || len(q.Consts) > 0 {
-		return nil, errors.New("want 1 to 1024 nodes, and no constants")
+		return nil, fmt.Errorf("want 1 to %d nodes, and no constants", mostNodes)
 	}
 	if err := q.Check(); err != nil {
 		return nil, err

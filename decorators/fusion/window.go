@@ -8,7 +8,7 @@ import (
 
 // Limits of a window.
 const (
-	mostNodes = 1024
+	mostNodes = 4096
 	mostAttrs = 4 << 20 // bytes
 )
 
@@ -43,6 +43,8 @@ type window struct {
 	ids    []op.TensorID // by number
 	prefix []uint64      // hash after each node, without attributes of sources
 	values uint64        // hash of the attributes of sources
+	drew   bool          // there is a draw
+	begin  drawState     // of the first draw
 	passed int           // nodes that the stream below has
 
 	batches []batch // of nodes that are held
@@ -65,7 +67,7 @@ func (w *window) reset() {
 	w.nodes, w.from, w.args, w.first, w.types = w.nodes[:0], w.from[:0], w.args[:0], w.first[:0], w.types[:0]
 	w.maker, w.dead, w.ids, w.prefix = w.maker[:0], w.dead[:0], w.ids[:0], w.prefix[:0]
 	w.batches, w.frees = w.batches[:0], w.frees[:0]
-	w.values, w.passed, w.attrs, w.live, w.odd = 0, 0, 0, 0, ""
+	w.values, w.drew, w.passed, w.attrs, w.live, w.odd = 0, false, 0, 0, 0, ""
 	w.table.clear()
 }
 
@@ -90,6 +92,14 @@ func (w *window) add(n *op.Node, kind, values uint64) {
 	h := kind
 	if at > 0 {
 		h = mix(w.prefix[at-1], kind)
+	}
+	if draws(n) {
+		if !w.drew {
+			w.drew, w.begin = true, stateOf(n)
+		}
+		if s := stateOf(n).past(w.begin); !w.hooks.attrs {
+			h = mix(mix(h, uint64(s.seed)), uint64(s.counter))
+		}
 	}
 	for _, id := range n.Inputs {
 		local, ok := w.table.get(id)
@@ -183,16 +193,28 @@ func (s *structure) clone() structure {
 	return c
 }
 
-// same compares in full. Of sources that lifted has, attributes may differ; lifted is nil for none.
+// same compares in full. Of sources that lifted has, attributes may differ; lifted is nil for none. Draws are the same if they are as far
+// behind the first one.
 func (s *structure) same(o *structure, lifted []bool) bool {
 	if len(s.nodes) != len(o.nodes) || !slices.Equal(s.args, o.args) || !slices.Equal(s.from, o.from) ||
 		!slices.Equal(s.first, o.first) || !slices.Equal(s.maker, o.maker) || !slices.Equal(s.dead, o.dead) {
 		return false
 	}
+	var mine, other drawState
+	drew := false
 	for i := range s.nodes {
 		a, b := &s.nodes[i], &o.nodes[i]
 		if a.Op != b.Op || a.Version != b.Version {
 			return false
+		}
+		if draws(a) {
+			if !drew {
+				drew, mine, other = true, stateOf(a), stateOf(b)
+			}
+			if !sameDraw(a, b, mine, other) {
+				return false
+			}
+			continue
 		}
 		if (lifted == nil || !lifted[i]) && !sameAttrs(a.Attrs, b.Attrs) {
 			return false

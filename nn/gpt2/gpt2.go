@@ -80,7 +80,9 @@ func (m *Model) Decode(tokens *tensor.Tensor, c *Cache) *tensor.Tensor {
 		panic(&tensor.Error{Err: fmt.Errorf("gpt2: %d positions, want at most %d: %w", past+n, have, core.ErrShape)})
 	}
 	at := m.Positions.Weight.Value().Narrow(0, past, n)
-	x := m.Dropout.Forward(m.Tokens.Forward(tokens).Add(at))
+	x := m.Tokens.Forward(tokens).Add(at)
+	at.Release() // it belongs to the scope of the weights, which is none in training
+	x = m.Dropout.Forward(x)
 	return m.Encoder.Encode(x, nn.AttendOptions{Causal: true}, layers).LinearT(m.Tokens.Weight.Value(), nil)
 }
 

@@ -113,7 +113,7 @@ func (b *builder) foldNode(n *op.Node) bool {
 		}
 		args[i] = a
 	}
-	if n.Op == op.RandomBits {
+	if n.Op == op.RandomBits || n.Op == op.RandomBitsAt {
 		for _, d := range n.Outputs {
 			if d.Bytes() > foldLimit {
 				return false

@@ -19,7 +19,7 @@ var claimed = []op.Code{op.Reciprocal, op.Rsqrt, op.Square, op.Sign, op.Trunc, o
 	op.Relu, op.LeakyRelu, op.PRelu, op.Elu, op.Selu, op.Celu, op.Sigmoid, op.HardSigmoid, op.HardSwish, op.Silu, op.Gelu, op.Mish,
 	op.Softplus, op.Softsign, op.ThresholdedRelu, op.Softmax, op.LogSoftmax,
 	op.Mean, op.Variance, op.LogSumExp, op.BatchNorm, op.LayerNorm, op.RMSNorm, op.GroupNorm,
-	op.Linear, op.AvgPool, op.LSTM, op.GRU, op.Attention, op.GatherElements, op.ScatterElements, op.CacheWrite, op.TopK, op.Quantize, op.Dequantize, op.MatMulInteger, op.ConvInteger}
+	op.Linear, op.AvgPool, op.LSTM, op.GRU, op.Attention, op.GatherElements, op.ScatterElements, op.CacheWrite, op.TopK, op.Quantize, op.Dequantize, op.MatMulInteger, op.ConvInteger, op.RandomBitsAt}
 
 func TestEveryPrimitiveHasAKernelForEveryType(t *testing.T) {
 	for _, c := range op.All() {

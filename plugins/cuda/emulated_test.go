@@ -3,6 +3,7 @@ package cuda
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -258,6 +259,41 @@ func newRig(t *testing.T, m *machine) rig {
 
 func (r rig) scale(x gpu.Ref, n int, a float32) *gpu.Launch {
 	return &gpu.Launch{Function: r.f, Grid: [3]int{(n + 63) / 64, 1, 1}, Args: []gpu.Arg{{Ref: x}, {Bits: uint64(n)}, {Bits: uint64(*(*uint32)(unsafe.Pointer(&a)))}}}
+}
+
+// recorded is a call of a library that counts how often it is recorded, and refuses an operand.
+type recorded struct {
+	gpu.Candidate
+	args   [][]gpu.Ref
+	refuse gpu.Ref
+}
+
+func (c *recorded) Call(_ gpu.Queue, args []gpu.Ref, _ gpu.Ref) error {
+	c.args = append(c.args, slices.Clone(args))
+	if args[0] == c.refuse {
+		return errors.New("not this one")
+	}
+	return nil
+}
+
+// TestCallsAreRecordedAnew: a call in a graph takes other operands by another recording; where that fails, the graph is not fit for them.
+func TestCallsAreRecordedAnew(t *testing.T) {
+	m := newMachine(t)
+	r := newRig(t, m)
+	block, err := r.Alloc(4096)
+	require.NoError(t, err)
+	at := func(offset int64) []gpu.Ref { return []gpu.Ref{{Memory: block, Offset: offset}} }
+	c := &recorded{refuse: at(512)[0]}
+	g, err := r.Device.(gpu.Grapher).NewGraph([]gpu.Step{{Call: &gpu.Call{Candidate: c, Args: at(0)}}})
+	require.NoError(t, err)
+	require.NoError(t, g.Update(0, gpu.Step{Call: &gpu.Call{Candidate: c, Args: at(256)}}))
+	require.ErrorIs(t, g.Update(0, gpu.Step{Call: &gpu.Call{Candidate: c, Args: at(512)}}), core.ErrUnsupported)
+	require.Equal(t, [][]gpu.Ref{at(0), at(256), at(512)}, c.args)
+	g.Close()
+	r.Free(block)
+	r.f.Unload()
+	r.Queue.Close()
+	r.Device.Close()
 }
 
 // TestGraph makes a graph of all kinds of steps, in an order that dependencies say, and changes each.

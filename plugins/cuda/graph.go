@@ -20,12 +20,13 @@ type graph struct {
 	steps  []*function      // by step: that of a launch
 	name   string           // for errors
 	packer                  // for changes
+	calls  map[int]bool     // steps that are calls of libraries
 	native map[int]nv.Graph // by step: what a library wrote of a call
 }
 
 // NewGraph implements gpu.Grapher.
 func (d *device) NewGraph(steps []gpu.Step) (gpu.Graph, error) {
-	g := &graph{device: d, nodes: make([]nv.Node, len(steps)), steps: make([]*function, len(steps)), native: map[int]nv.Graph{}}
+	g := &graph{device: d, nodes: make([]nv.Node, len(steps)), steps: make([]*function, len(steps)), calls: map[int]bool{}, native: map[int]nv.Graph{}}
 	err := d.do("graph", func() (err error) {
 		if g.graph, err = d.cuda.NewGraph(); err != nil {
 			return err
@@ -79,6 +80,7 @@ func (g *graph) add(steps []gpu.Step, i int) (err error) {
 		f := s.Fill
 		g.nodes[i], err = d.cuda.AddSet(g.graph, deps, address(f.Dst), f.Pattern, f.Width, uint64(f.Bytes)/uint64(f.Width), d.ctx)
 	case s.Call != nil:
+		g.calls[i] = true
 		g.nodes[i], err = g.addCall(i, deps, s.Call)
 	default:
 		err = fmt.Errorf("neither launch, call, copy nor fill: %w", core.ErrKernel)
@@ -111,20 +113,36 @@ func (g *graph) addCall(i int, deps []nv.Node, c *gpu.Call) (nv.Node, error) {
 	return n, errors.Join(err, d.cuda.DestroyGraph(child)) // the node has a copy
 }
 
-// updateCall changes the operands of a call. The context is current.
+// updateCall changes the operands of a call: in the graph that the library wrote of it, or by recording the call anew, which is
+// the same nodes with other arguments unless the library decides otherwise by them; then the driver refuses. The context is
+// current, and the goroutine bound to its thread.
 func (g *graph) updateCall(i int, c *gpu.Call) error {
-	child, ok := g.native[i]
-	p, same := c.Candidate.(*planned)
-	if !ok || !same {
-		return refuse("a call of a library")
+	d := g.device
+	if !g.calls[i] {
+		return refuse("a call in the place of something else")
 	}
-	if err := p.update(c.Args, c.Workspace, child); err != nil {
-		return errors.Join(nv.ErrUnsupported, err)
+	if child, ok := g.native[i]; ok {
+		p, same := c.Candidate.(*planned)
+		if !same {
+			return refuse("another call of a library")
+		}
+		err := p.update(c.Args, c.Workspace, child)
+		if err == nil {
+			err = d.cuda.SetChild(g.exec, g.nodes[i], child)
+		}
+		if err != nil {
+			return errors.Join(nv.ErrUnsupported, err)
+		}
+		return nil
 	}
-	if err := g.device.cuda.SetChild(g.exec, g.nodes[i], child); err != nil {
-		return errors.Join(nv.ErrUnsupported, err)
+	child, err := d.capture(c)
+	if err == nil {
+		err = errors.Join(d.cuda.SetChild(g.exec, g.nodes[i], child), d.cuda.DestroyGraph(child))
 	}
-	return nil
+	if err != nil && !errors.Is(err, nv.ErrFault) {
+		return refuse("a call with other operands: %v", err)
+	}
+	return err
 }
 
 // capture records what a call of a library starts. The context is current, and the goroutine bound to its thread.

@@ -1,7 +1,9 @@
 package gpu
 
 import (
+	"cmp"
 	"math/bits"
+	"slices"
 	"sync/atomic"
 )
 
@@ -11,6 +13,7 @@ const grain = 256
 // segment is memory that was allocated from the driver, cut into blocks.
 type segment struct {
 	memory Memory
+	number int // among all segments that the pool has had
 	first  *block
 	small  bool // for blocks of at most smallBlock bytes
 }
@@ -34,8 +37,7 @@ type block struct {
 	shared        atomic.Bool
 	before, after *block // neighbours in the segment
 
-	free       bool
-	prev, next *block // in the list of free ones
+	free bool
 }
 
 // ref is where the block lies.
@@ -72,11 +74,18 @@ const (
 	classes  = 40 * fine
 )
 
-// bins is free blocks in lists by size, each power of two being divided into a few classes.
+// bins is free blocks by size, each power of two being divided into a few classes. Within a class they are in the order of size and then
+// of place, so that what is given out follows from which blocks are free, and not from the order in which they were given back:
+// a loop that asks for the same sizes in each round gets the same places.
 type bins struct {
-	lists [classes]*block
+	lists [classes][]*block
 	full  [(classes + 63) / 64]uint64 // bit set: the list is not empty
 	bytes int64
+}
+
+// compareFree orders free blocks.
+func compareFree(a, b *block) int {
+	return cmp.Or(cmp.Compare(a.size, b.size), cmp.Compare(a.segment.number, b.segment.number), cmp.Compare(a.offset, b.offset))
 }
 
 // class is the list that blocks of size bytes are in.
@@ -91,11 +100,8 @@ func class(size int64) int {
 
 func (b *bins) put(x *block) {
 	c := class(x.size)
-	x.prev, x.next = nil, b.lists[c]
-	if x.next != nil {
-		x.next.prev = x
-	}
-	b.lists[c] = x
+	i, _ := slices.BinarySearchFunc(b.lists[c], x, compareFree)
+	b.lists[c] = slices.Insert(b.lists[c], i, x)
 	b.full[c/64] |= 1 << (c % 64)
 	b.bytes += x.size
 	x.free = true
@@ -103,59 +109,38 @@ func (b *bins) put(x *block) {
 
 func (b *bins) remove(x *block) {
 	c := class(x.size)
-	if x.prev != nil {
-		x.prev.next = x.next
-	} else {
-		b.lists[c] = x.next
-		if x.next == nil {
-			b.full[c/64] &^= 1 << (c % 64)
-		}
+	i, _ := slices.BinarySearchFunc(b.lists[c], x, compareFree)
+	b.lists[c] = slices.Delete(b.lists[c], i, i+1)
+	if len(b.lists[c]) == 0 {
+		b.full[c/64] &^= 1 << (c % 64)
 	}
-	if x.next != nil {
-		x.next.prev = x.prev
-	}
-	x.prev, x.next = nil, nil
 	b.bytes -= x.size
 	x.free = false
 }
 
-// mostTried is how many blocks of the class of a request are looked at for the best fit.
-const mostTried = 16
-
-// find is a free block of at least size bytes that is nearly the smallest one, nil if there is none.
+// find is the first of the smallest free blocks of at least size bytes, nil if there is none.
 func (b *bins) find(size int64) *block {
 	if b.bytes < size {
 		return nil
 	}
 	c := class(size)
-	if x := best(b.lists[c], size); x != nil {
-		return x
+	list := b.lists[c]
+	if i, _ := slices.BinarySearchFunc(list, size, func(x *block, size int64) int { return cmp.Compare(x.size, size) }); i < len(list) {
+		return list[i]
 	}
 	for c++; c < classes; c = (c/64 + 1) * 64 {
 		if m := b.full[c/64] >> (c % 64); m != 0 {
-			c += bits.TrailingZeros64(m)
-			return best(b.lists[c], size)
+			return b.lists[c+bits.TrailingZeros64(m)][0]
 		}
 	}
 	return nil
-}
-
-func best(list *block, size int64) (fit *block) {
-	for x, n := list, 0; x != nil && (n < mostTried); x, n = x.next, n+1 {
-		if x.size >= size && (fit == nil || x.size < fit.size) {
-			if fit = x; x.size == size {
-				break
-			}
-		}
-	}
-	return fit
 }
 
 // any is one of the free blocks, nil if there is none.
 func (b *bins) any() *block {
 	for i, m := range b.full {
 		if m != 0 {
-			return b.lists[i*64+bits.TrailingZeros64(m)]
+			return b.lists[i*64+bits.TrailingZeros64(m)][0]
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/goburn/burn/conformance"
 	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/internal/long"
 	"github.com/goburn/burn/sdk/gpu"
 	"github.com/goburn/burn/sdk/gpu/emulated"
@@ -27,6 +28,29 @@ func TestOnceWrong(t *testing.T) {
 		return gpu.New(emulated.New(emulated.Options{}), gpu.Options{NoCache: true}), nil
 	}
 	conformance.Run(t, open, conformance.Options{Run: "^(bce_with_logits_loss/b?f16/weighted/plain|trace/f32/offset-2-below/gradient)$", Sample: 1, Shrink: -1})
+}
+
+// TestRandomState runs the draws whose state is in memory, on all kinds of hardware.
+func TestRandomState(t *testing.T) {
+	for name, target := range emulated.Targets() {
+		if !target.Types.Has(dtype.I64) { // the host decomposes it
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			open := func() (core.Backend, error) {
+				return gpu.New(emulated.New(emulated.Options{Target: target}), gpu.Options{NoCache: true}), nil
+			}
+			conformance.Run(t, open, conformance.Options{Run: "^random_bits_at/", Sample: 1, Shrink: -1})
+		})
+	}
+}
+
+// TestLinear runs layers of all types, which have a kernel with the bias, and alone in a program.
+func TestLinear(t *testing.T) {
+	open := func() (core.Backend, error) {
+		return gpu.New(emulated.New(emulated.Options{}), gpu.Options{NoCache: true}), nil
+	}
+	conformance.Run(t, open, conformance.Options{Run: "^linear/", Sample: 3, Shrink: -1})
 }
 
 // TestConformance compares every claim of a backend over emulated hardware with the reference backend: on a sample of the cases, and

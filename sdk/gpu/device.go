@@ -54,6 +54,8 @@ type Stats struct {
 	// Graphs were made, GraphRuns started, and GraphPatches counts the steps whose memory was changed in them. GraphFailures is
 	// programs that run without as the driver could not make a graph.
 	Graphs, GraphRuns, GraphPatches, GraphFailures int64
+	// Nodes were executed by themselves, and NodePlans made for them.
+	Nodes, NodePlans int64
 	// LibraryCalls is steps of plans that libraries compute, and Refusals candidates that were asked for them and did not take the
 	// operands, or failed.
 	LibraryCalls, Refusals int64

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -21,6 +22,7 @@ import (
 // faults in it and count what it is asked for.
 type fakeDriver struct {
 	devices int
+	memory  int64 // of a device; 0 is 4 GiB
 	opened  []*fakeDevice
 	setup   func(d *fakeDevice)
 }
@@ -28,7 +30,7 @@ type fakeDriver struct {
 func (f *fakeDriver) Info() core.Info {
 	i := core.Info{Name: "fake", Version: "0"}
 	for range max(f.devices, 1) {
-		i.Devices = append(i.Devices, core.DeviceInfo{Name: "fake", Kind: "gpu", Memory: 1 << 32})
+		i.Devices = append(i.Devices, core.DeviceInfo{Name: "fake", Kind: "gpu", Memory: cmp.Or(f.memory, 1<<32)})
 	}
 	return i
 }
@@ -56,6 +58,7 @@ type fakeDevice struct {
 	libraries []Library
 	noGraphs  bool
 	jitter    bool // queues pause at random
+	dry       bool // nothing is computed
 	compile   func(text string) ([]byte, error)
 	refuse    func(s *Step) error // what Update says
 	newGraph  func(steps []Step) error
@@ -101,11 +104,12 @@ func (f fakeFunction) Kernel() *ir.Kernel { return f.k }
 func (f fakeFunction) Unload()            {}
 
 type fakeMemory struct {
-	data  []byte
+	size  int64
+	data  []byte // none of a device that computes nothing
 	freed atomic.Bool
 }
 
-func (m *fakeMemory) Bytes() int64 { return int64(len(m.data)) }
+func (m *fakeMemory) Bytes() int64 { return m.size }
 
 func (d *fakeDevice) Alloc(n int64) (Memory, error) {
 	if d.inUse.Add(n) > d.limit {
@@ -113,7 +117,10 @@ func (d *fakeDevice) Alloc(n int64) (Memory, error) {
 		return nil, fmt.Errorf("fake: %w", core.ErrOutOfMemory)
 	}
 	d.allocs.Add(1)
-	m := &fakeMemory{data: make([]byte, n)}
+	if d.dry {
+		return &fakeMemory{size: n}, nil
+	}
+	m := &fakeMemory{size: n, data: make([]byte, n)}
 	for i := 0; i < len(m.data); i += 64 {
 		m.data[i] = 0xa5
 	}
@@ -179,6 +186,9 @@ func (q *fakeQueue) work() {
 }
 
 func (q *fakeQueue) do(f func() error) error {
+	if q.device.dry {
+		return f()
+	}
 	q.mu.Lock()
 	q.todo = append(q.todo, f)
 	err := q.err
@@ -195,6 +205,9 @@ func (r Ref) bytes() []byte {
 	if m.freed.Load() {
 		panic("memory that was freed")
 	}
+	if m.data == nil {
+		return nil
+	}
 	return m.data[r.Offset:]
 }
 
@@ -204,6 +217,9 @@ func (q *fakeQueue) Launch(l *Launch) error {
 }
 
 func (q *fakeQueue) launch(l *Launch) error {
+	if q.device.dry {
+		return nil
+	}
 	x := ir.Launch{Kernel: l.Function.Kernel(), Grid: l.Grid, Args: make([]ir.Arg, len(l.Args)), Starts: l.Starts}
 	var slots [][]byte
 	for i, a := range l.Args {
@@ -234,14 +250,14 @@ func (q *fakeQueue) launch(l *Launch) error {
 func (q *fakeQueue) Copy(dst, src Ref, n int64) error {
 	q.device.copies.Add(1)
 	to, from := dst.bytes(), src.bytes()
-	return q.do(func() error { copy(to[:n], from[:n]); return nil })
+	return q.do(func() error { copy(to[:min(int(n), len(to))], from[:min(int(n), len(from))]); return nil })
 }
 
 func (q *fakeQueue) Fill(dst Ref, n int64, pattern uint32, width int) error {
 	to := dst.bytes()
 	return q.do(func() error {
-		for i := int64(0); i < n; i++ {
-			to[i] = byte(pattern >> (8 * (int(i) % width)))
+		for i := range min(int(n), len(to)) {
+			to[i] = byte(pattern >> (8 * (i % width)))
 		}
 		return nil
 	})
@@ -254,7 +270,10 @@ func (q *fakeQueue) Upload(dst Ref, src []byte) error {
 
 func (q *fakeQueue) Download(dst []byte, src Ref) error {
 	from := src.bytes()
-	return q.do(func() error { copy(dst, from); return nil })
+	return q.do(func() error {
+		clear(dst[copy(dst, from):])
+		return nil
+	})
 }
 
 type fakeEvent struct {

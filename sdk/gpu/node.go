@@ -31,6 +31,7 @@ func (q *queue) Execute(c *engine.Call[*block]) error {
 	}
 	q.buffer.owned = owned
 	err = p.run(q, c.In, owned, c.Out, nil)
+	q.device.count(func(s *Stats) { s.Nodes++ })
 	p.drop()
 	for i, o := range owned {
 		if !o && i < 64 && c.Owned>>i&1 != 0 {
@@ -77,6 +78,7 @@ func (x *nodeCache) get(q *queue, n *op.Node, in []op.Desc) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	q.device.count(func(s *Stats) { s.NodePlans++ })
 	x.put(string(q.buffer.key), p)
 	return p, nil
 }

@@ -20,6 +20,7 @@ type pool struct {
 	deferred []*block // that were given back, and used by several queues
 	waiting  []batch
 	stats    PoolStats
+	numbers  int      // of segments
 	spare    []*block // for reuse of the struct
 }
 

@@ -48,6 +48,21 @@ func (p *pool) drain(*tenant) error {
 	return err
 }
 
+// makeRoom gives unused segments back to the driver before it is asked for a large block, if there is as much of them: those that a
+// step took node by node, before it became a program, are of no use to its scratch memory. It waits for all queues, which a
+// queue whose scratch memory grows can afford.
+func (p *pool) makeRoom(t *tenant, n int64) error {
+	p.mu.Lock()
+	unused := p.stats.Reserved - p.stats.InUse - p.stats.Scratch
+	enough := n <= largeSegment || unused < n/4 || t.kind(false).find(n) != nil || p.any.kind(false).find(n) != nil
+	p.mu.Unlock()
+	if enough {
+		return nil
+	}
+	_, err := p.trim()
+	return err
+}
+
 // collect makes blocks free that several queues have used, once all of these have done what they were given. wait waits for them.
 func (p *pool) collect(wait bool) error {
 	p.mu.Lock()
@@ -166,7 +181,8 @@ func (p *pool) grow(t *tenant, size int64) (*block, error) {
 			}
 			return nil, err
 		}
-		s := &segment{memory: m, small: size <= smallBlock && n == smallSegment}
+		p.numbers++
+		s := &segment{memory: m, number: p.numbers, small: size <= smallBlock && n == smallSegment}
 		p.segments[s] = struct{}{}
 		p.stats.DriverAllocs++
 		p.stats.Segments++

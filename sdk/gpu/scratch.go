@@ -12,6 +12,9 @@ func (q *queue) room(n int64) error {
 	if old != nil {
 		q.device.pool.release(old)
 	}
+	if err := q.device.pool.makeRoom(&q.tenant, n); err != nil {
+		return err
+	}
 	b, err := q.device.pool.alloc(&q.tenant, n, forScratch)
 	if err != nil {
 		return err

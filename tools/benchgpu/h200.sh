@@ -163,6 +163,24 @@ part_gpt2() {
 	cp "$RAW"/curves/*.csv "$OUT/" 2>/dev/null
 }
 
+# steps: training steps with the counters of the device at the end of each process. In steady state a step is one graph: GraphRuns is near
+# the number of steps, Graphs and NodePlans are those of the first steps, GraphPatches and Steps a few for each step, Nodes none. The
+# curve has a rate at which PyTorch's does not jump.
+part_steps() {
+	local c
+	mkdir -p "$RAW/curves"
+	for c in mnist_cnn mnist_cnn_1024; do
+		BURN_GPU_STATS=$RAW/stats_$c.jsonl step "steps_$c" 180 "$HERE/bin/benchtrain" -python "$PY" -device "$DEVICE" -torch "$TORCH" -threads 8 -cases "$c" -modes "${MODES:-eager}" \
+			$(fusion) -time "$(pick 300ms 5s)"
+		show "steps_$c"; counters "$c"
+	done
+	BURN_GPU_STATS=$RAW/stats_gpt2.jsonl step steps_gpt2 400 "$HERE/bin/benchtrain" -python "$PY" -device "$DEVICE" -torch "$TORCH" -threads 8 -cases "$(pick gpt2_tiny gpt2)" -precision bf16 \
+		$(fusion) -modes "${MODES:-eager}" -curve "$RAW/curves" -steps "$(pick 30 200)" -rate 1e-4 -warmup 20 -time "$(pick 300ms 8s)"
+	show steps_gpt2; counters gpt2
+	cp "$RAW"/curves/*.csv "$OUT/" 2>/dev/null
+}
+counters() { [ -s "$RAW/stats_$1.jsonl" ] && note "  counters" "$(tail -1 "$RAW/stats_$1.jsonl" | tr -d '{}"' | cut -c1-700)"; }
+
 # cold: the time of the whole command, with the compile cache empty and then warm; the file cache is warm, as a first run comes before.
 part_cold() {
 	local i t
@@ -223,7 +241,7 @@ part_ncu() { # a profile of the kernels of a case
 	cp "$RAW/ncu_text.log" "$OUT/ncu.txt" 2>/dev/null
 }
 
-PARTS="devices contained selftest conformance onnx sanitizer hidden ops models train gpt2 cold mnist kill soak ncu"
+PARTS="devices contained selftest conformance onnx sanitizer hidden ops models train gpt2 steps cold mnist kill soak ncu"
 [ $# -gt 0 ] || { sed -n '2,13s/^# \{0,1\}//p' "$0"; echo "parts: $PARTS"; exit 2; }
 for part in "$@"; do
 	case " $PARTS " in *" $part "*) ;; *) echo "h200.sh: no part $part, want one of: $PARTS" >&2; exit 2;; esac

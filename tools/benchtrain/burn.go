@@ -132,9 +132,12 @@ func (t *trainer) many(ctx context.Context, n int) (time.Duration, error) {
 	return time.Since(start) / time.Duration(n), err
 }
 
-// curve trains on the batches and gives the loss of each step.
-func (t *trainer) curve(ctx context.Context, c *text, tokens [][]int64) (losses []float64, err error) {
+// curve trains on the batches and gives the loss of each step. The rate rises evenly over the first warmup steps.
+func (t *trainer) curve(ctx context.Context, c *text, tokens [][]int64, warmup int) (losses []float64, err error) {
+	rate := t.rate
+	defer func() { t.rate = rate }()
 	for s := 0; s < len(tokens); s += 2 {
+		t.rate = rate * min(1, float64(s/2+1)/float64(max(1, warmup)))
 		x, y := tensor.From(t.dev, tokens[s], c.batch, c.length), tensor.From(t.dev, tokens[s+1], c.batch, c.length)
 		mean, err := t.queue(x, y)
 		if err != nil {

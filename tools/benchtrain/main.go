@@ -36,6 +36,8 @@ type flags struct {
 	threads            []int
 	seconds            time.Duration
 	steps              int
+	rate               float64 // of language models; 0: languageRate
+	warmup             int     // steps of a curve in which the rate rises to that
 	settings           settings
 }
 
@@ -54,6 +56,8 @@ func parse(args []string) (o flags, err error) {
 	f.StringVar(&o.table, "table", "training", "training, or fusion: burn op by op, with fusion and as one program, chains, what never repeats, and a router")
 	f.StringVar(&o.curve, "curve", "", "`DIR` for the losses of language models, CASE.csv; empty: no such run")
 	f.IntVar(&o.steps, "steps", 200, "of a curve")
+	f.Float64Var(&o.rate, "rate", languageRate, "learning rate of language models")
+	f.IntVar(&o.warmup, "warmup", 0, "steps of a curve in which the rate rises from 0")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}

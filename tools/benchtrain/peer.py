@@ -9,7 +9,8 @@ open:  {"do": "open", "name": "chain", "size": n} -> {}: ten elementwise ops ove
        With "gpt2": sizes, the parameters come from a counter; of more than 20 million, there are no gradients in the answer.
 turn:  {"do": "turn", "seconds": s} -> {"samples": [nanoseconds of one step, ...]}: training steps for about s, each with a wait.
 many:  {"do": "many", "steps": n} -> {"seconds": a step, "reserved": bytes, "allocated": bytes}: n steps with one wait.
-curve: {"do": "curve", "tokens": .npy} -> {"losses": [...]}: a step on each batch, from the first weights.
+curve: {"do": "curve", "tokens": .npy, "warmup": steps} -> {"losses": [...]}: a step on each batch, from the first weights; the rate rises
+to that of open in the first steps.
 Faults are {"error": text}.
 """
 
@@ -217,7 +218,7 @@ class Contestant:
             opt.step()
             return loss
 
-        self.step, self.warm = step, 0
+        self.step, self.warm, self.opt = step, 0, opt
 
     def warmed(self):
         while self.warm < 5:
@@ -248,10 +249,12 @@ class Contestant:
 
     def curve(self, req):
         tokens = numpy.load(req["tokens"])
-        losses = []
+        losses, rate = [], self.opt.param_groups[0]["lr"]
         for i in range(0, len(tokens), 2):
+            self.opt.param_groups[0]["lr"] = rate * min(1, (i // 2 + 1) / max(1, req["warmup"]))
             x, y = (torch.from_numpy(t.astype(numpy.int64)).to(device) for t in tokens[i : i + 2])
             losses.append(self.step(x, y).detach().clone())
+        self.opt.param_groups[0]["lr"] = rate
         return {"losses": [v.item() for v in losses]}
 
 

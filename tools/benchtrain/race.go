@@ -56,8 +56,11 @@ func race(ctx context.Context, c contest, o flags) (fig figure, err error) {
 	}
 	request := map[string]any{"name": c.name, "params": params, "x": x, "y": y, "precision": o.settings.narrow.String()}
 	if w := c.words; w != nil {
+		if o.rate > 0 {
+			t.rate = o.rate
+		}
 		request["gpt2"] = map[string]int{"layers": w.Layers, "heads": w.Heads, "size": w.Size, "vocabulary": w.Vocabulary, "context": w.Context}
-		request["decay"], request["lr"] = 0.1, languageRate
+		request["decay"], request["lr"] = 0.1, t.rate
 	}
 	libs, sides := o.open(ctx, dir, request)
 	fig.peers = sides
@@ -186,7 +189,7 @@ func (fig *figure) curves(ctx context.Context, t *trainer, libs []opened, o flag
 		return err
 	}
 	var err error
-	if fig.curve, err = t.curve(ctx, fig.words, tokens); err != nil {
+	if fig.curve, err = t.curve(ctx, fig.words, tokens, o.warmup); err != nil {
 		return err
 	}
 	for i, l := range libs {
@@ -194,7 +197,7 @@ func (fig *figure) curves(ctx context.Context, t *trainer, libs []opened, o flag
 			continue
 		}
 		var r result
-		if err := l.p.Ask(map[string]any{"do": "curve", "tokens": path}, &r); err != nil {
+		if err := l.p.Ask(map[string]any{"do": "curve", "tokens": path, "warmup": o.warmup}, &r); err != nil {
 			return err
 		}
 		fig.peers[i].curve = r.Losses

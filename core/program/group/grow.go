@@ -49,13 +49,20 @@ func (d *decider) grow(kind Kind, i int, admit func(set map[int]bool, k int) (al
 	}
 }
 
-// next is the first node that reads a result of set and is neither in it nor refused, -1 if there is none.
+// next is the first node within reach that reads a result of set and is neither in it nor refused, -1 if there is none.
 func (d *decider) next(set, refused map[int]bool) int {
-	next := -1
+	next, end := -1, len(d.Nodes)
+	if d.policy.Reach > 0 {
+		last := 0
+		for k := range set {
+			last = max(last, k)
+		}
+		end = min(end, last+d.policy.Reach+1)
+	}
 	for k := range set {
 		for _, o := range d.Nodes[k].Outputs {
 			for _, u := range d.Users(o.ID) {
-				if u != Outside && !set[u] && !refused[u] && (next < 0 || u < next) {
+				if u != Outside && u < end && !set[u] && !refused[u] && (next < 0 || u < next) {
 					next = u
 				}
 			}

@@ -36,6 +36,9 @@ type Policy struct {
 	// Accept is asked about each finished group of several nodes that no Taker decided about; nodes of a group that is
 	// refused are offered again, in other groups. A nil Accept accepts all.
 	Accept func(g *Graph, x *Group) bool
+	// Reach is how many places behind the last node of a group the next one may stand that it takes in; 0 is any number. What is
+	// computed long before it is needed takes memory meanwhile: the backward pass of a layer, in the group of its forward pass.
+	Reach int
 	// HoldPeak refuses groups with which the tensors that live at one time would need more memory than the program does, node
 	// by node. Buffers are taken as never reused in place.
 	HoldPeak bool

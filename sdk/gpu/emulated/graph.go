@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/sdk/gpu"
 	"github.com/goburn/burn/sdk/gpu/interp"
 )
@@ -110,10 +111,18 @@ func (g *graph) Update(i int, s gpu.Step) error {
 	if s.Launch != nil && s.Launch.Function != g.steps[i].Launch.Function {
 		return fmt.Errorf("emulated: step %d has another kernel", i)
 	}
+	if s.Call != nil && !same(s.Call, g.steps[i].Call) {
+		return fmt.Errorf("emulated: step %d is a call of a library: %w", i, core.ErrUnsupported)
+	}
 	s = clone(s)
 	s.After = g.steps[i].After
 	g.steps[i] = s
 	return nil
+}
+
+// same reports whether two calls have the same operands: what a library wrote of a call does not take others.
+func same(a, b *gpu.Call) bool {
+	return a.Candidate == b.Candidate && slices.Equal(a.Args, b.Args) && a.Workspace == b.Workspace
 }
 
 func (g *graph) Launch(q gpu.Queue) error {

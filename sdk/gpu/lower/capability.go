@@ -63,6 +63,9 @@ func Supports(t template.Target, n *op.Node, in []op.Desc) error {
 	if !Native(n.Op) {
 		return fmt.Errorf("%s has no kernel: %w", row.Name, core.ErrUnsupported)
 	}
+	if d := n.Outputs[0]; n.Op == op.Linear && (len(d.Shape) < 2 || !d.DType.IsFloat()) { // vectors and integers are decomposed
+		return fmt.Errorf("%s of %v: %w", row.Name, d, core.ErrUnsupported)
+	}
 	allowed := able(t, row.Traits)
 	for _, ds := range [][]op.Desc{in, n.Outputs} {
 		for _, d := range ds {

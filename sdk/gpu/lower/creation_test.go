@@ -24,6 +24,10 @@ func TestCreation(t *testing.T) {
 				}
 				if d == dtype.I32 || d == dtype.U32 {
 					outs = append(outs, b.With(op.RandomBits, nil, op.Int("seed", -3<<40+77), op.Int("counter", 1<<32-3), op.Dims("shape", s), op.Type("dtype", d)))
+					state := b.With(op.Concat, []op.Desc{
+						b.With(op.Full, nil, op.ScalarInt("value", 1<<33-5), op.Type("dtype", dtype.I64), op.Ints("shape", 1)),
+						b.With(op.Full, nil, op.ScalarInt("value", []int64{0, -9, 1<<32 - 2, 7}[i%4]), op.Type("dtype", dtype.I64), op.Ints("shape", 1))}, op.Int("axis", 0))
+					outs = append(outs, b.With(op.RandomBitsAt, []op.Desc{state}, op.Int("seed", -3<<40+77), op.Int("counter", 1<<32-3), op.Dims("shape", s), op.Type("dtype", d)))
 				}
 				c.run(b.graph(t, outs...), nil)
 			}

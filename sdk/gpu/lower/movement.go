@@ -9,10 +9,11 @@ import (
 
 // movements is the rules of ops that make elements, or copy them from other places, which are views. Operands may be views too.
 var movements = map[op.Code]Rule{
-	op.RandomBits: randomBits,
-	op.Reshape:    moved(func(n *op.Node, v shape.View) (shape.View, bool) { return v.Reshape(n.Outputs[0].Shape) }),
-	op.Permute:    moved(func(n *op.Node, v shape.View) (shape.View, bool) { return v.Permute(n.Attrs.Ints("axes")), true }),
-	op.Flip:       moved(func(n *op.Node, v shape.View) (shape.View, bool) { return v.Flip(n.Attrs.Ints("axes")), true }),
+	op.RandomBits:   randomBits,
+	op.RandomBitsAt: randomBits,
+	op.Reshape:      moved(func(n *op.Node, v shape.View) (shape.View, bool) { return v.Reshape(n.Outputs[0].Shape) }),
+	op.Permute:      moved(func(n *op.Node, v shape.View) (shape.View, bool) { return v.Permute(n.Attrs.Ints("axes")), true }),
+	op.Flip:         moved(func(n *op.Node, v shape.View) (shape.View, bool) { return v.Flip(n.Attrs.Ints("axes")), true }),
 	op.Slice: moved(func(n *op.Node, v shape.View) (shape.View, bool) {
 		return v.Slice(n.Attrs.Ints("start"), n.Attrs.Ints("step"), n.Outputs[0].Shape), true
 	}),

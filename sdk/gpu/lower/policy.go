@@ -16,6 +16,9 @@ const (
 	mostNodes   = 64
 )
 
+// reach is the nodes between two nodes of a group at most: those of a layer.
+const reach = 64
+
 // Policy says which groups Group can lower. Products and convolutions are grouped too.
 func Policy(t template.Target) group.Policy {
 	return group.Policy{
@@ -26,6 +29,7 @@ func Policy(t template.Target) group.Policy {
 			return elementwise(n) && Supports(t, n, g.In(n)) == nil
 		},
 		Absorb: group.Of(group.Elementwise),
+		Reach:  reach,
 		Repeat: repeats,
 		Accept: func(g *group.Graph, x *group.Group) bool { return accept(t, g, x) },
 	}

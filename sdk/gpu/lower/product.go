@@ -17,13 +17,18 @@ const mostPlaces = 3
 // contractions is the ops whose kernels compute what follows them too.
 var contractions = map[op.Code]func(f *form, n *op.Node, e epilogue) (ir.Work, error){
 	op.MatMul: matmul,
+	op.Linear: linear,
 	op.Conv:   convolution,
 }
 
 func init() {
 	for c, rule := range contractions {
 		rules[c] = func(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error) {
-			return rule(&form{t: t, in: in, out: out}, n, epilogue{a: 0, b: 1})
+			f, e := &form{t: t, in: in, out: out}, epilogue{a: 0, b: 1}
+			if biased(n) {
+				e.extra = []template.Operand{f.over(2, n.Outputs[0].Shape)}
+			}
+			return rule(f, n, e)
 		}
 	}
 }
@@ -50,6 +55,11 @@ func productGroup(t template.Target, g *group.Graph, x *group.Group, in, out []t
 	space := n.Outputs[0].Shape
 	var ids []op.TensorID
 	numbers := map[op.TensorID]uint64{}
+	if biased(n) {
+		i := slices.Index(x.Inputs, n.Inputs[2])
+		e.extra, e.order = append(e.extra, f.over(i, space)), append(e.order, i)
+	}
+	first := 1 + len(e.extra)
 	for i, id := range x.Inputs {
 		switch {
 		case !usedBy(g, x.Epilogue, id):
@@ -63,9 +73,9 @@ func productGroup(t template.Target, g *group.Graph, x *group.Group, in, out []t
 		e.order = append(e.order, len(in)+i)
 	}
 	e.body = func(b *ir.Builder, y []ir.Value, index func(axis int) ir.Value) []ir.Value {
-		v := values{n.Outputs[0].ID: narrow(b, n.Outputs[0].DType, y[0])}
+		v := values{n.Outputs[0].ID: sumOf(b, n, y)}
 		for i, id := range ids {
-			v[id] = y[1+i]
+			v[id] = y[first+i]
 		}
 		for id, bits := range numbers {
 			v[id] = b.Const(stored(g.Desc(id).DType), bits)
@@ -125,6 +135,33 @@ func matmul(f *form, n *op.Node, e epilogue) (ir.Work, error) {
 		Extra: e.extra, Out: f.out, Body: bodyOf(e, n)}.Build(f.t)
 }
 
+// biased reports whether node n is a linear layer with a bias, which is the first of the further operands of its kernel.
+func biased(n *op.Node) bool { return n.Op == op.Linear && len(n.Inputs) > 2 }
+
+// sumOf is the element of the result of node n: y[0], the sum of products, with the bias y[1] if there is one, rounded to the type of
+// the result.
+func sumOf(b *ir.Builder, n *op.Node, y []ir.Value) ir.Value {
+	d := n.Outputs[0].DType
+	if !biased(n) {
+		return narrow(b, d, y[0])
+	}
+	return narrow(b, d, b.Add(y[0], b.Cast(compute(d), y[1])))
+}
+
+// linear is the work of a product of matrices, whose bias is in the epilogue.
+func linear(f *form, n *op.Node, e epilogue) (ir.Work, error) {
+	a, b := f.in[e.a], f.in[e.b]
+	if n.Attrs.Bool("transpose_w") {
+		b.View = turned(b.View)
+	}
+	y := n.Outputs[0].Shape
+	r := len(y)
+	batch := y[:r-2]
+	b.View = b.View.Expand(append(slices.Clone(batch), b.View.Shape...))
+	return template.Product{Batch: batch, M: y[r-2], N: y[r-1], K: b.View.Shape[r-2], A: a, B: b, Compute: compute(n.Outputs[0].DType),
+		Extra: e.extra, Out: f.out, Body: bodyOf(e, n)}.Build(f.t)
+}
+
 // turned swaps the last two dimensions of v.
 func turned(v shape.View) shape.View {
 	axes := make([]int, len(v.Shape))
@@ -152,7 +189,7 @@ func bodyOf(e epilogue, n *op.Node) template.Body {
 		return e.body
 	}
 	return func(b *ir.Builder, y []ir.Value, _ func(axis int) ir.Value) []ir.Value {
-		return []ir.Value{narrow(b, n.Outputs[0].DType, y[0])}
+		return []ir.Value{sumOf(b, n, y)}
 	}
 }
 

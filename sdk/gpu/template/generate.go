@@ -5,14 +5,18 @@ import (
 )
 
 // Generate computes the elements of y, whose view has no gaps, width at a time: body gives those of group i. The numbers of
-// scalars are parameters of the kernel that body is given.
-func Generate(t Target, name string, width int, y Operand, scalars []Operand, body func(b *ir.Builder, i ir.Value, scalars []ir.Value) []ir.Value) ir.Work {
+// scalars are parameters of the kernel that body is given, and so are the buffers of reads, which are contiguous.
+func Generate(t Target, name string, width int, y Operand, reads, scalars []Operand, body func(b *ir.Builder, i ir.Value, scalars []ir.Value, reads []ir.Buf) []ir.Value) ir.Work {
 	n := y.View.Shape.Size()
 	if n == 0 {
 		return ir.Work{}
 	}
 	m := newMaker(t, name, threads, n)
 	buf := m.buffer("y", y, ir.Write)
+	var from []ir.Buf
+	for i, d := range reads {
+		from = append(from, m.buffer(numbered("r", i), d, ir.Read))
+	}
 	given := make([]ir.Value, len(scalars))
 	for i, d := range scalars {
 		given[i] = m.number(numbered("x", i), d)
@@ -23,7 +27,7 @@ func Generate(t Target, name string, width int, y Operand, scalars []Operand, bo
 	grid := m.blocks(ceil(groups, threads), func(block ir.Value) {
 		i := m.Add(m.times(block, threads), m.Thread())
 		m.If(m.Lt(i, count), func() {
-			v := body(m.Builder, i, given)
+			v := body(m.Builder, i, given, from)
 			at := m.times(i, width)
 			each := func() {
 				for k, x := range v {

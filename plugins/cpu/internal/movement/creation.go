@@ -93,10 +93,15 @@ func series[T float64 | float32 | uint64 | uint32 | uint16 | uint8](t kernel.Arr
 	}
 }
 
-// randomBits is Philox 4x32 with ten rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
+// randomBits is random_bits, and with a state as operand random_bits_at: Philox 4x32 with ten rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
 func randomBits(n *op.Node, _ []op.Desc) kernel.Func {
-	seed, first := uint64(n.Attrs.Value("seed").Int()), uint64(n.Attrs.Value("counter").Int())
+	seed, counter := uint64(n.Attrs.Value("seed").Int()), uint64(n.Attrs.Value("counter").Int())
 	return func(c *kernel.Call) error {
+		seed, first := seed, counter
+		if len(c.In) > 0 {
+			state := kernel.Flat[uint64](c.Contiguous(c.In[0]))
+			seed, first = seed+state[0], first+state[1]
+		}
 		dst := kernel.Flat[uint32](c.Alloc(0))
 		c.Pool.For((len(dst)+3)/4, 2048, func(lo, hi int) {
 			lo += vector.PhiloxBlocks(dst[4*lo:min(4*hi, len(dst))], seed, first+uint64(lo))

@@ -65,7 +65,7 @@ func copied(*op.Node, []op.Desc) kernel.Func {
 func Rules() map[op.Code]kernel.Rule {
 	rules := map[op.Code]kernel.Rule{}
 	for c, prepare := range map[op.Code]func(*op.Node, []op.Desc) kernel.Func{
-		op.Full: full, op.Iota: iota, op.RandomBits: randomBits,
+		op.Full: full, op.Iota: iota, op.RandomBits: randomBits, op.RandomBitsAt: randomBits,
 		op.Reshape: reshape, op.Permute: permute, op.Expand: expand, op.Slice: slice, op.Flip: flip, op.Copy: copied,
 		op.Pad: pad, op.Concat: concat, op.Gather: gather, op.GatherElements: gatherElements, op.CacheWrite: cacheWrite,
 	} {

@@ -1,0 +1,140 @@
+package fusion_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program"
+	"github.com/goburn/burn/decorators/fusion"
+)
+
+// lowered submits a node as the device has it.
+func (r *rig) lowered(n op.Node, in ...op.Desc) op.Node {
+	nodes, free, err := program.LowerNode(core.TargetOf("test", r.Device), &n, in, func() op.TensorID { return r.NewIDs(1) })
+	require.NoError(r.t, err)
+	require.NoError(r.t, r.Submit(nodes, free))
+	return n
+}
+
+// drops is a window with draws of several ops, the first of which begins at a state; gap is how far the last one is behind.
+func (r *rig) drops(seed, counter, gap int, x op.Desc) []byte {
+	state := func(at int, more ...op.Attr) []op.Attr {
+		return append([]op.Attr{op.Int("seed", seed), op.Int("counter", counter+at)}, more...)
+	}
+	n := r.lowered(r.node(op.Dropout, 0, ds{x}, state(0, op.Float("p", 0.5))...), x)
+	u := r.lowered(r.node(op.RandomUniform, 0, nil, state(3, op.Ints("shape", 9), op.Type("dtype", dtype.F32))...)).Outputs[0]
+	b := r.lowered(r.node(op.Bernoulli, 1, ds{u}, state(6)...), u).Outputs[0]
+	y := r.do(op.Add, 3, ds{n.Outputs[0], b})
+	w := r.do(op.RandomBits, 0, nil, state(9+gap, op.Ints("shape", 9), op.Type("dtype", dtype.I32))...)
+	z := r.do(op.Add, 3, ds{y, r.do(op.Cast, 1, ds{w}, op.Type("dtype", dtype.F32))})
+	var all []byte
+	for _, d := range []op.Desc{z, n.Outputs[1]} {
+		v := make([]byte, d.Bytes())
+		require.NoError(r.t, core.Read(ctx, r.Stream, d.ID, v))
+		all = append(all, v...)
+	}
+	r.free(z, n.Outputs[1])
+	return all
+}
+
+// TestDraws runs windows whose draws go on from one to the next: they are one program for each distance between the draws, and have the
+// bits of the nodes by themselves.
+func TestDraws(t *testing.T) {
+	for name, b := range map[string]func() core.Backend{"cpu": func() core.Backend { return processor(t) }, "reference": reference} {
+		t.Run(name, func(t *testing.T) {
+			plain, r := bare(t, b()), over(t, b())
+			v := []float32{1, 2, 3, 4, 5, 6, 7, 8, 9}
+			x, px := r.write(v...), plain.write(v...)
+			var seen [][]byte
+			at := func(seed, counter, gap int) {
+				got := r.drops(seed, counter, gap, x)
+				require.Equal(t, plain.drops(seed, counter, gap, px), got, "seed %d, counter %d, gap %d", seed, counter, gap)
+				seen = append(seen, got)
+			}
+			for i := range 20 {
+				at(7, 1<<32-40+12*i, 0)
+			}
+			s := r.stats()
+			require.EqualValues(t, 18, s.Hits, "%+v", s)
+			require.EqualValues(t, 1, s.Compiled)
+			for i, a := range seen {
+				for _, b := range seen[:i] {
+					require.NotEqual(t, a, b, "the draws of two rounds")
+				}
+			}
+			at(-1<<62, -5, 0) // another generator
+			require.EqualValues(t, 1, r.stats().Compiled)
+			require.EqualValues(t, 19, r.stats().Hits)
+			for i := range 4 { // other distances
+				at(7, 12*i, 1)
+			}
+			require.EqualValues(t, 2, r.stats().Compiled)
+			at(7, 0, 0)
+			at(7, 5, 2)
+			if m, ok := core.Extension[core.MemoryStats](r.Device); ok {
+				require.LessOrEqual(t, m.Memory().Tensors, int64(3), "x and what was freed last: states are freed")
+			}
+
+			var text bytes.Buffer
+			require.NoError(t, r.report.Save(&text))
+			again := &rig{t: t, report: &fusion.Report{}}
+			require.NoError(t, again.report.Load(&text))
+			w := fusion.Wrap(b(), fusion.With(again.report))
+			defer w.Close()
+			again.open(w)
+			x = again.write(v...)
+			for i := range 3 {
+				require.Equal(t, plain.drops(9, 100*i, 0, px), again.drops(9, 100*i, 0, x))
+			}
+			require.EqualValues(t, 3, again.stats().Hits)
+		})
+	}
+}
+
+// TestDrawsAreMoved checks what a program of draws rests on, for every op with seed and counter: seed and counter come back in the draws
+// of its decomposition, plus what does not depend on them.
+func TestDrawsAreMoved(t *testing.T) {
+	in := map[op.Code]ds{op.Bernoulli: {op.DescOf(dtype.F32, 5)}, op.Multinomial: {op.DescOf(dtype.F32, 2, 3)}, op.Dropout: {op.DescOf(dtype.BF16, 5)}}
+	more := map[op.Code][]op.Attr{op.Multinomial: {op.Int("count", 4)}, op.Dropout: {op.Float("p", 0.1)}, op.RandomUniform: {op.Ints("shape", 3)},
+		op.RandomNormal: {op.Ints("shape", 3)}}
+	codes := 0
+	for _, c := range op.All() {
+		if !fusion.Draws(c) || c == op.RandomBits {
+			continue
+		}
+		codes++
+		parts := func(seed, counter int) []op.Node {
+			for i := range in[c] {
+				in[c][i].ID = op.TensorID(i + 1)
+			}
+			n, err := op.New(c, in[c], append(more[c], op.Int("seed", seed), op.Int("counter", counter))...)
+			require.NoError(t, err, "%v", c)
+			for i := range n.Outputs {
+				n.Outputs[i].ID = op.TensorID(10 + i)
+			}
+			last := op.TensorID(20)
+			parts, _, err := op.Decompose(&n, in[c], func() op.TensorID { last++; return last })
+			require.NoError(t, err)
+			return parts
+		}
+		a, b := parts(3, 100), parts(5, 107)
+		require.Len(t, b, len(a))
+		drawn := 0
+		for i := range a {
+			if fusion.Draws(a[i].Op) {
+				drawn++
+				require.Equal(t, a[i].Attrs.Int("seed")+2, b[i].Attrs.Int("seed"))
+				require.Equal(t, a[i].Attrs.Int("counter")+7, b[i].Attrs.Int("counter"))
+				continue
+			}
+			require.True(t, a[i].Attrs.Equal(b[i].Attrs), "%v: %v", c, a[i])
+		}
+		require.Positive(t, drawn, "%v", c)
+	}
+	require.Equal(t, 5, codes)
+}
