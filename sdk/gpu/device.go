@@ -13,6 +13,7 @@ import (
 	"github.com/goburn/burn/core/program/group"
 	"github.com/goburn/burn/sdk/engine"
 	"github.com/goburn/burn/sdk/gpu/lower"
+	"github.com/goburn/burn/sdk/gpu/narrow"
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
@@ -23,7 +24,8 @@ type device struct {
 	driver  Device
 	grapher Grapher // nil: there are no device graphs, or they are not wanted
 	options Options
-	target  template.Target
+	words   template.Target // what the hardware is
+	target  template.Target // what templates build for
 	policy  group.Policy
 	claims  *core.Capabilities
 	kernel  program.Target // what has kernels
@@ -80,7 +82,8 @@ var (
 
 func newDevice(a *author, index int, hw Device) *device {
 	info := a.driver.Info()
-	d := &device{name: info.Name, index: index, driver: hw, options: a.options, target: hw.Target()}
+	d := &device{name: info.Name, index: index, driver: hw, options: a.options, words: hw.Target()}
+	d.target = narrow.Widen(d.words)
 	if g, ok := hw.(Grapher); ok && !d.options.Plain {
 		d.grapher = g
 	}

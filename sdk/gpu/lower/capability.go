@@ -16,7 +16,7 @@ func Capabilities(t template.Target) *core.Capabilities {
 	c := &core.Capabilities{
 		Types:         t.Types | dtype.Smalls,
 		Ops:           map[string]core.OpCapability{},
-		Limits:        core.Limits{Rank: shape.MaxRank},
+		Limits:        core.Limits{Rank: shape.MaxRank, Bytes: t.Bytes},
 		Deterministic: true,
 	}
 	for _, code := range op.All() {
@@ -68,6 +68,9 @@ func Supports(t template.Target, n *op.Node, in []op.Desc) error {
 		for _, d := range ds {
 			if !allowed.Has(d.DType) {
 				return fmt.Errorf("%s of %v: %w", row.Name, d, core.ErrUnsupported)
+			}
+			if t.Bytes > 0 && int64(d.Bytes()) > t.Bytes {
+				return fmt.Errorf("%s of %v: %d bytes, and a buffer has at most %d: %w", row.Name, d, d.Bytes(), t.Bytes, core.ErrUnsupported)
 			}
 		}
 	}

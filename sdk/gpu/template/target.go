@@ -24,6 +24,15 @@ type Target struct {
 	MMA         []ir.MMA
 	Async       bool // asynchronous copies to shared memory are worth it
 	Atomics     dtype.Set
+
+	// Words says that memory is words of 32 bits: kernels are rewritten by package narrow, which provides integers of 64 bits. Types
+	// is the types of values then.
+	Words   bool
+	Align   int   // bytes of which offsets of buffers are multiples; 0: of the element
+	Buffers int   // most buffers of a kernel; 0 does not limit
+	Bytes   int64 // most bytes of a tensor; 0 does not limit
+	// Apart says that memory which a kernel writes may not be given to another parameter of it.
+	Apart bool
 }
 
 // Operand is where the elements of an operand or result are: its view has the shape of the iteration space, with strides of 0
