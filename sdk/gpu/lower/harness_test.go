@@ -74,7 +74,7 @@ const guard = 0xA5
 // place puts a tensor into memory by a view.
 func place(x ref.Tensor, v shape.View) memory {
 	size := x.Desc.DType.Size()
-	m := memory{view: v, bytes: make([]byte, (v.Offset+extent(v)+3)*size)}
+	m := memory{view: v, bytes: make([]byte, ((v.Offset+extent(v)+3)*size+3)&^3)} // whole words
 	for i := range m.bytes {
 		m.bytes[i] = guard
 	}
@@ -153,6 +153,8 @@ type runner struct {
 	terms   map[op.TensorID]float64 // how many units a tensor may be off
 	groups  []*group.Group
 	options interp.Options
+	// words, if its Words is set, is the hardware that the kernels of target are rewritten for.
+	words template.Target
 }
 
 func newRunner(t testing.TB, target template.Target, seed uint64) *runner {
@@ -217,6 +219,9 @@ func (c *runner) group(g *group.Graph, x *group.Group) {
 	w, err := Group(c.target, g, x, in, out)
 	require.NoError(c.t, err, "%v", x)
 	checkWork(c.t, c.target, w, slots)
+	if c.words.Words {
+		w = c.rewritten(w, slots)
+	}
 	require.NoError(c.t, interp.RunWork(w, slots, c.options), "%v\n%s", x, text(w))
 	for i, d := range x.Outputs {
 		got := results[i].read(c.t, d)

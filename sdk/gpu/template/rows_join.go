@@ -88,6 +88,9 @@ func newBoard(m *maker, p *Pass, threads int) *board {
 // board is used again they have to meet at another one.
 func (b *board) join(state []ir.Value) []ir.Value {
 	m := b.m
+	if m.t.Subgroup == 1 {
+		return b.halves(state)
+	}
 	state = acrossLanes(m, b.p, state, m.t.Subgroup)
 	lane := m.Lane()
 	group := m.Div(m.Thread(), m.Int(m.t.Subgroup))
@@ -102,4 +105,30 @@ func (b *board) join(state []ir.Value) []ir.Value {
 		state[i] = m.SharedLoad(b.mems[i], from)
 	}
 	return acrossLanes(m, b.p, state, b.n)
+}
+
+// halves is join where threads have no subgroups: half of those that are left join the states of the other half, until one is left.
+func (b *board) halves(state []ir.Value) []ir.Value {
+	m := b.m
+	put := func(state []ir.Value) {
+		for i, v := range state {
+			m.SharedStore(b.mems[i], m.Thread(), v)
+		}
+	}
+	get := func(at ir.Value) []ir.Value {
+		all := make([]ir.Value, len(b.mems))
+		for i := range all {
+			all[i] = m.SharedLoad(b.mems[i], at)
+		}
+		return all
+	}
+	put(state)
+	m.Barrier()
+	for half := b.n / 2; half > 0; half /= 2 {
+		m.If(m.Lt(m.Thread(), m.Int(half)), func() {
+			put(b.p.Join(m.Builder, get(m.Thread()), get(m.plus(m.Thread(), half))))
+		})
+		m.Barrier()
+	}
+	return get(m.Int(0))
 }

@@ -11,7 +11,7 @@ import (
 
 // Target is what templates know of the hardware.
 type Target struct {
-	Subgroup int // threads in a subgroup, a power of two
+	Subgroup int // threads in a subgroup, a power of two; 1 where threads have none
 	Threads  int // most threads in a block
 	Shared   int // most bytes of shared memory in a block
 	Units    int // multiprocessors
