@@ -454,6 +454,9 @@ func (b *builder) inPlace(x *group.Group, at int, taken func(buffer int) bool) {
 				continue // a copy for the group, which comes behind
 			}
 			to := b.at[d.ID]
+			if b.d.words.Words && d.DType.Size() < 4 {
+				continue // threads read words of which others write parts
+			}
 			if t.buffer == none || in.DType.Size() != d.DType.Size() || !in.Shape.Equal(d.Shape) || t.view.Offset != 0 || !slices.Equal(t.view.Strides, to.view.Strides) ||
 				b.buffers[t.buffer].bytes != int64(d.Bytes()) || b.seenTwice(x, id) || taken != nil && taken(t.buffer) {
 				continue

@@ -11,8 +11,9 @@
 // Elements of less than 32 bits share words in buffers, as they lie in memory: a buffer of them becomes one of u32. A load takes the
 // word and shifts. A store of whole words is plain. A store of less adds the difference to the word atomically: the bits of the element are
 // the storing thread's alone, so that what other threads do to the rest of the word at the same time is kept, and no
-// addition carries over into it. Buffers end with a whole word, so their memory has to. In shared arrays each element has a word
-// of its own, for there a store is more frequent than a byte is dear. Values of these types stay as they are: the dialect keeps them in registers.
+// addition carries over into it. Loads of parts of words from such a buffer are atomic too. Memory of buffers has to end with a whole
+// word. In shared arrays each element has a word of its own, as stores are frequent there. Values of these types stay as they are:
+// a dialect keeps them in registers.
 //
 // An offset at which the hardware cannot bind a buffer (Target.Align) becomes the multiple below, and a scalar parameter that is
 // added to each index.

@@ -60,11 +60,19 @@ func (r *rewriter) load(in *ir.Inst) {
 			}
 		}
 	default:
-		w, shift := read(r.word(at, size), 1)[0], r.shift(at, size)
+		w, shift := r.part(p, r.parts[in.Ref], r.word(at, size)), r.shift(at, size)
 		for k, out := range in.Out {
 			r.values[out] = pair{lo: r.unpack(in.Type, w, r.Add(shift, r.Const(dtype.U32, uint64(8*size*k))))}
 		}
 	}
+}
+
+// part is a word of which a part is wanted, read atomically where other threads may change other parts at the same time.
+func (r *rewriter) part(p ir.Buf, changing bool, w ir.Value) ir.Value {
+	if changing {
+		return r.Atomic(ir.AtomicAdd, p, w, r.Const(dtype.U32, 0))
+	}
+	return r.Load(p, w)
 }
 
 // joined makes the results of an instruction of pairs of words.
@@ -158,7 +166,7 @@ func (r *rewriter) store(in *ir.Inst) {
 func (r *rewriter) change(in *ir.Inst, at ir.Value, size int) {
 	p, vs := r.buffers[in.Ref], in.Args[1:]
 	w, shift := r.word(at, size), r.shift(at, size)
-	there := r.Atomic(ir.AtomicAdd, p, w, r.Const(dtype.U32, 0))
+	there := r.part(p, true, w)
 	mask := r.Const(dtype.U32, 1<<(8*size*len(vs))-1)
 	difference := r.Sub(r.packed(in.Type, vs), r.And(r.Binary(ir.Shr, there, shift), mask))
 	r.Atomic(ir.AtomicAdd, p, w, r.Binary(ir.Shl, difference, shift))

@@ -59,7 +59,8 @@ type rewriter struct {
 	values  []pair // by value of the old kernel
 	defs    map[ir.Value]*ir.Inst
 	buffers []ir.Buf
-	bases   []ir.Value // by parameter: what is added to indices, 0 if nothing
+	bases   []ir.Value     // by parameter: what is added to indices, 0 if nothing
+	parts   map[int32]bool // by parameter: a buffer that is stored to in parts of words
 	scalars []pair
 	shared  []ir.Mem
 	locals  [][2]ir.Var
@@ -96,8 +97,8 @@ func rewrite(t template.Target, l ir.Launch) ir.Launch {
 func (r *rewriter) parameters(args []ir.Arg) {
 	n := len(r.old.Params)
 	r.buffers, r.scalars, r.bases = make([]ir.Buf, n), make([]pair, n), make([]ir.Value, n)
-	parts := map[int32]bool{}
-	partial(r.old.Body, parts)
+	r.parts = map[int32]bool{}
+	partial(r.old.Body, r.parts)
 	align := int64(max(r.t.Align, 4))
 	rest := make([]int64, n)
 	for i, p := range r.old.Params {
@@ -107,7 +108,7 @@ func (r *rewriter) parameters(args []ir.Arg) {
 			refuse("%s is %v", p.Name, p.Type)
 		case p.IsBuffer():
 			access := p.Access
-			if parts[int32(i)] {
+			if r.parts[int32(i)] {
 				access |= ir.Atomic
 			}
 			rest[i] = a.Offset % align
