@@ -8,6 +8,7 @@ import (
 	"github.com/goburn/burn/conformance/ref"
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/program/group"
 	"github.com/goburn/burn/internal/long"
 	"github.com/goburn/burn/sdk/gpu/ir"
 	narrowing "github.com/goburn/burn/sdk/gpu/narrow"
@@ -21,9 +22,16 @@ var web = template.Target{
 	Atomics: dtype.SetOf(dtype.I32, dtype.U32), Words: true, Align: 256, Buffers: 8,
 }
 
-// rewritten is work for the words of c, proved. Its temporaries are whole words.
-func (c *runner) rewritten(w ir.Work, slots [][]byte) ir.Work {
-	c.t.Helper()
+// wordLimits is what kernels for words are held to.
+func wordLimits(t template.Target) ir.Limits {
+	lim := limits(t)
+	lim.Words, lim.Align, lim.Buffers = true, int64(t.Align), t.Buffers
+	return lim
+}
+
+// rewritten is work for the words of hardware, proved. Its temporaries are whole words.
+func rewritten(t testing.TB, hardware template.Target, w ir.Work, slots [][]byte) ir.Work {
+	t.Helper()
 	w.Launches, w.Temps = append([]ir.Launch(nil), w.Launches...), append([]int64(nil), w.Temps...)
 	var bytes []int64
 	for _, s := range slots {
@@ -32,23 +40,43 @@ func (c *runner) rewritten(w ir.Work, slots [][]byte) ir.Work {
 	for i, n := range w.Temps {
 		w.Temps[i] = (n + 3) &^ 3
 	}
-	lim := limits(c.words)
-	lim.Words, lim.Align, lim.Buffers = true, int64(c.words.Align), c.words.Buffers
 	for i, l := range w.Launches {
-		n, err := narrowing.Launch(c.words, l)
-		require.NoError(c.t, err, "%v", l.Kernel)
-		require.NoError(c.t, ir.Check(n, append(bytes, w.Temps...), lim), "%v\n%v", l.Kernel, n.Kernel)
+		n, err := narrowing.Launch(hardware, l)
+		require.NoError(t, err, "%v", l.Kernel)
+		require.NoError(t, ir.Check(n, append(bytes, w.Temps...), wordLimits(hardware)), "%v\n%v", l.Kernel, n.Kernel)
 		w.Launches[i] = n
 	}
 	return w
 }
 
-func newWordRunner(t testing.TB, seed uint64, subgroup int) *runner {
-	c := newRunner(t, narrowing.Widen(web), seed)
+// inWords is b, filled up to whole words.
+func inWords(b []byte, with byte) []byte {
+	for len(b)%4 != 0 {
+		b = append(b[:len(b):len(b)], with)
+	}
+	return b
+}
+
+// toWords has c run on words.
+func (c *runner) toWords(subgroup int) {
 	c.words = web
-	c.words.Subgroup, c.target.Subgroup, c.options.Subgroup = subgroup, subgroup, subgroup
-	c.options.Races, c.strewn = true, seed%2 == 1
-	return c
+	c.words.Subgroup = subgroup
+	c.target = narrowing.Widen(c.words)
+	c.policy = Policy(c.target)
+	c.options.Subgroup, c.options.Races = subgroup, true
+}
+
+// onWords reports whether hardware of words has all types of a program.
+func onWords(g *group.Graph) bool {
+	types := narrowing.Widen(web).Types | dtype.Smalls
+	for i := range g.Nodes {
+		for _, d := range append(g.In(&g.Nodes[i]), g.Nodes[i].Outputs...) {
+			if !types.Has(d.DType) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // TestWords runs the kernels of every primitive and type that hardware of words has, with the detector of races: elements of one word
@@ -80,7 +108,9 @@ func TestWords(t *testing.T) {
 // wordRun runs the nodes of b on values of the domain of the first one.
 func wordRun(t *testing.T, b *sketch, outs []op.Desc, seed uint64, subgroup int) {
 	t.Helper()
-	c := newWordRunner(t, seed, subgroup)
+	c := newRunner(t, tiny, seed)
+	c.toWords(subgroup)
+	c.strewn = seed%2 == 1
 	row := op.Lookup(b.Nodes[0].Op)
 	g := b.graph(t, outs...)
 	var data []ref.Tensor
@@ -129,5 +159,22 @@ func TestWordsElementwise(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWordsTurned transposes tiles in which each element takes a word of shared memory, whatever its type.
+func TestWordsTurned(t *testing.T) {
+	for i, d := range []dtype.DType{dtype.U8, dtype.BF16, dtype.I64, dtype.F32} {
+		for k, s := range [][]int{{128, 130}, {128, 128}, {3, 67, 129}} {
+			b := newSketch()
+			x, y := b.input(d, s...), b.input(d, s...)
+			axes := []int{1, 0}
+			if len(s) == 3 {
+				axes = []int{0, 2, 1}
+			}
+			c := newRunner(t, tiny, uint64(i))
+			c.toWords([]int{8, 1, 32}[k])
+			c.run(b.graph(t, b.Do(op.Max, b.Permute(x, axes...), b.Permute(y, axes...))), inputs(c.r, b, op.Domain{Lo: 0, Hi: 3, Whole: true}))
+		}
 	}
 }

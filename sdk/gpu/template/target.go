@@ -49,3 +49,11 @@ type Operand struct {
 // Body computes, for one element, the values of results from those of operands. index returns the index of the element along
 // an axis of the iteration space.
 type Body func(b *ir.Builder, in []ir.Value, index func(axis int) ir.Value) []ir.Value
+
+// sharedSize is the bytes that an element takes in shared memory.
+func (t Target) sharedSize(d dtype.DType) int {
+	if t.Words {
+		return max(4, d.Size())
+	}
+	return d.Size()
+}
