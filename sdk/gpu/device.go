@@ -34,6 +34,8 @@ type device struct {
 	kernels *kernels
 	nodes   *nodeCache
 
+	selective selective
+
 	libraries []Library
 	asking    sync.Mutex // guards what follows
 	asked     map[any]*answer
@@ -87,10 +89,12 @@ func newDevice(a *author, index int, hw Device) *device {
 	if g, ok := hw.(Grapher); ok && !d.options.Plain {
 		d.grapher = g
 	}
+	d.selective.d = d
 	d.policy = lower.Policy(d.target)
 	own := lower.Capabilities(d.target)
 	d.kernel = program.Target{Name: info.Name, Supports: func(n *op.Node, in []op.Desc) error { return lower.Supports(d.target, n, in) }}
 	d.claims = claims(own)
+	d.claims.Emulated = narrow.Emulated(d.words)
 	var s *store
 	if folder := d.options.folder(info.Name); folder != "" && hw.Dialect() != nil {
 		s = newStore(folder, hw.Compiler(), d.options.CacheLimit)
@@ -242,11 +246,18 @@ func (d *device) Trim() (int64, error) {
 
 // Extend implements engine.Extender.
 func (d *device) Extend(target any) bool {
-	s, ok := target.(*Statistics)
-	if ok {
-		*s = d
+	switch x := target.(type) {
+	case *Statistics:
+		*x = d
+	case *core.Selective:
+		if d.target.Bytes == 0 {
+			return false
+		}
+		*x = &d.selective
+	default:
+		return false
 	}
-	return ok
+	return true
 }
 
 // Plan implements engine.Planner.

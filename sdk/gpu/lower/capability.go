@@ -69,9 +69,6 @@ func Supports(t template.Target, n *op.Node, in []op.Desc) error {
 			if !allowed.Has(d.DType) {
 				return fmt.Errorf("%s of %v: %w", row.Name, d, core.ErrUnsupported)
 			}
-			if t.Bytes > 0 && int64(d.Bytes()) > t.Bytes {
-				return fmt.Errorf("%s of %v: %d bytes, and a buffer has at most %d: %w", row.Name, d, d.Bytes(), t.Bytes, core.ErrUnsupported)
-			}
 		}
 	}
 	return nil

@@ -21,6 +21,14 @@ func Widen(t template.Target) template.Target {
 	return t
 }
 
+// Emulated is the types of which hardware t has no elements or no arithmetic, and which it has all the same by way of words.
+func Emulated(t template.Target) dtype.Set {
+	if !t.Words {
+		return 0
+	}
+	return (Widen(t).Types & (dtype.Ints | wide)) &^ dtype.SetOf(dtype.I32, dtype.U32)
+}
+
 // Launch is what hardware t runs for launch l, which was built for Widen(t). Slots are the same; the offsets of arguments
 // count from memory that is aligned to t.Align. It is an error that wraps core.ErrUnsupported where the kernel does what words cannot do.
 func Launch(t template.Target, l ir.Launch) (out ir.Launch, err error) {
