@@ -92,7 +92,7 @@ conformance: plugins ## the whole suite on the cpu backend, built in and as a pl
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run 'TestReferencePasses' ./conformance
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run TestDoorsAgree -v ./conformance/wiretest
 
-gpu: ## the whole suite on a GPU backend whose hardware is emulated like NVIDIA's, and like WebGPU's, and a tenth of it like AMD's and Apple's
+gpu: ## the whole suite on a GPU backend whose hardware is emulated like NVIDIA's, a quarter of it like WebGPU's, and a tenth like AMD's and Apple's
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m -run TestConformance ./sdk/gpu
 
 NVRTC_WHEEL ?= nvidia-cuda-nvrtc-cu12
