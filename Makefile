@@ -104,7 +104,7 @@ scoreboard: build plugins ## reports of the backends of this repository by the n
 			{ tail -n 20 submissions/$$1/log; exit 1; }; rm submissions/$$1/log; done
 	bin/burn$(EXE) conformance scoreboard submissions --out submissions/README.md
 
-gpu: ## the whole suite on a GPU backend whose hardware is emulated like NVIDIA's, and a tenth of it like AMD's and Apple's
+gpu: ## the whole suite on a GPU backend whose hardware is emulated like NVIDIA's, a quarter of it like WebGPU's, and a tenth like AMD's and Apple's
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m -run TestConformance ./sdk/gpu
 
 NVRTC_WHEEL ?= nvidia-cuda-nvrtc-cu12

@@ -12,6 +12,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/sdk/gpu/ir"
 	"github.com/goburn/burn/sdk/gpu/lower"
+	"github.com/goburn/burn/sdk/gpu/narrow"
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
@@ -311,6 +312,9 @@ func (b *builder) lowered(x *group.Group) (l lowered, err error) {
 		if work, err = lower.Group(b.d.target, b.g, x, in, out); err != nil {
 			return l, err
 		}
+		if err = b.fits(work); err != nil {
+			return l, err
+		}
 	}
 	for _, d := range x.Outputs {
 		t, placed := b.placed[d.ID]
@@ -321,6 +325,23 @@ func (b *builder) lowered(x *group.Group) (l lowered, err error) {
 		slots = append(slots, b.argOf(t, d.DType))
 	}
 	return lowered{x, work, slots, k == isEarly}, nil
+}
+
+// fits returns an error that wraps ErrUnsupported if a kernel has more buffers than the hardware binds.
+func (b *builder) fits(w ir.Work) error {
+	most := b.d.target.Buffers
+	for i := range w.Launches {
+		n, k := 0, w.Launches[i].Kernel
+		for _, p := range k.Params {
+			if p.IsBuffer() {
+				n++
+			}
+		}
+		if most > 0 && n > most {
+			return fmt.Errorf("kernel %s: %d buffers, at most %d: %w", k.Name, n, most, core.ErrUnsupported)
+		}
+	}
+	return nil
 }
 
 // packed is a copy of t whose elements lie in row-major order of its axes taken in the order axes (nil: as they are), made for the sake of
@@ -381,15 +402,15 @@ func (b *builder) work(x *group.Group, w ir.Work, slots []arg, early bool) error
 		slots = append(slots, arg{buffer: b.add(buffer{kind: k, bytes: n})})
 	}
 	for i := range w.Launches {
-		l := &w.Launches[i]
-		st := step{grid: l.Grid, group: x, node: b.node(x), early: early, args: make([]arg, len(l.Args))}
-		if len(l.Args) != len(l.Kernel.Params) {
-			return fmt.Errorf("kernel %s: %d arguments, want %d: %w", l.Kernel.Name, len(l.Args), len(l.Kernel.Params), core.ErrKernel)
+		l, err := b.placedAt(w.Launches[i], slots)
+		if err != nil {
+			return err
 		}
+		st := step{grid: l.Grid, group: x, node: b.node(x), early: early, args: make([]arg, len(l.Args))}
 		for k, a := range l.Args {
 			st.args[k] = arg{buffer: none, bits: a.Bits}
 			if l.Kernel.Params[k].IsBuffer() {
-				st.args[k] = arg{buffer: slots[a.Slot].buffer, offset: slots[a.Slot].offset + a.Offset}
+				st.args[k] = arg{buffer: slots[a.Slot].buffer, offset: a.Offset}
 			}
 		}
 		b.steps, b.kernels = append(b.steps, st), append(b.kernels, l.Kernel)
@@ -400,10 +421,26 @@ func (b *builder) work(x *group.Group, w ir.Work, slots []arg, early bool) error
 	return nil
 }
 
+// placedAt is a launch as the hardware runs it, with offsets that count from the beginnings of the buffers of slots.
+func (b *builder) placedAt(l ir.Launch, slots []arg) (ir.Launch, error) {
+	if len(l.Args) != len(l.Kernel.Params) {
+		return l, fmt.Errorf("kernel %s: %d arguments, want %d: %w", l.Kernel.Name, len(l.Args), len(l.Kernel.Params), core.ErrKernel)
+	}
+	l.Args = slices.Clone(l.Args)
+	for k := range l.Args {
+		if l.Kernel.Params[k].IsBuffer() {
+			l.Args[k].Offset += slots[l.Args[k].Slot].offset
+		}
+	}
+	return narrow.Launch(b.d.words, l)
+}
+
 // inPlace pairs the results of an elementwise group with operands of the same type and shape: a thread reads an element before it
 // writes the one in its place. taken, where it is set, says which buffers others read in the same step.
 func (b *builder) inPlace(x *group.Group, at int, taken func(buffer int) bool) {
 	switch {
+	case b.d.target.Apart:
+		return
 	case x.Kind == group.Elementwise:
 	case x.Kind == group.Single && op.Lookup(b.g.Nodes[x.Anchor].Op).Traits.Has(op.Elementwise):
 	default:
@@ -417,6 +454,9 @@ func (b *builder) inPlace(x *group.Group, at int, taken func(buffer int) bool) {
 				continue // a copy for the group, which comes behind
 			}
 			to := b.at[d.ID]
+			if b.d.words.Words && d.DType.Size() < 4 {
+				continue // threads read words of which others write parts
+			}
 			if t.buffer == none || in.DType.Size() != d.DType.Size() || !in.Shape.Equal(d.Shape) || t.view.Offset != 0 || !slices.Equal(t.view.Strides, to.view.Strides) ||
 				b.buffers[t.buffer].bytes != int64(d.Bytes()) || b.seenTwice(x, id) || taken != nil && taken(t.buffer) {
 				continue

@@ -70,12 +70,13 @@ func TestConformance(t *testing.T) {
 		return
 	case !long.Tests():
 		run(t, sample(100), emulated.Options{Background: true, Lazy: true, Late: true})
+		run(t, sample(400), emulated.Options{Target: emulated.Targets()["webgpu"]})
 		return
 	}
 	for name, c := range map[string]struct {
 		sample int
 		order  interp.Order
-	}{"cuda": {1, interp.Forward}, "rocm": {10, interp.Backward}, "metal": {10, interp.Shuffled}} {
+	}{"cuda": {1, interp.Forward}, "rocm": {10, interp.Backward}, "metal": {10, interp.Shuffled}, "webgpu": {4, interp.Backward}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			run(t, sample(c.sample), emulated.Options{Target: emulated.Targets()[name], Order: c.order, Seed: 1, Background: name == "cuda", Lazy: name == "cuda", Late: name == "cuda"})

@@ -112,6 +112,9 @@ func (d *device) build(ctx context.Context, q *queue, p *program.Program, consts
 	if err := b.batches(groups); err != nil {
 		return nil, err
 	}
+	if err := b.large(); err != nil {
+		return nil, err
+	}
 	if q != nil {
 		b.begin(ctx)
 		folded, err := b.fold(ctx, q)

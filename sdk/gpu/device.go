@@ -13,6 +13,7 @@ import (
 	"github.com/goburn/burn/core/program/group"
 	"github.com/goburn/burn/sdk/engine"
 	"github.com/goburn/burn/sdk/gpu/lower"
+	"github.com/goburn/burn/sdk/gpu/narrow"
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
@@ -23,7 +24,8 @@ type device struct {
 	driver  Device
 	grapher Grapher // nil: there are no device graphs, or they are not wanted
 	options Options
-	target  template.Target
+	words   template.Target // what the hardware is
+	target  template.Target // what templates build for
 	policy  group.Policy
 	claims  *core.Capabilities
 	kernel  program.Target // what has kernels
@@ -31,6 +33,8 @@ type device struct {
 	host    *host
 	kernels *kernels
 	nodes   *nodeCache
+
+	selective selective
 
 	libraries []Library
 	asking    sync.Mutex // guards what follows
@@ -82,14 +86,17 @@ var (
 
 func newDevice(a *author, index int, hw Device) *device {
 	info := a.driver.Info()
-	d := &device{name: info.Name, index: index, driver: hw, options: a.options, target: hw.Target()}
+	d := &device{name: info.Name, index: index, driver: hw, options: a.options, words: hw.Target()}
+	d.target = narrow.Widen(d.words)
 	if g, ok := hw.(Grapher); ok && !d.options.Plain {
 		d.grapher = g
 	}
+	d.selective.d = d
 	d.policy = lower.Policy(d.target)
 	own := lower.Capabilities(d.target)
 	d.kernel = program.Target{Name: info.Name, Supports: func(n *op.Node, in []op.Desc) error { return lower.Supports(d.target, n, in) }}
 	d.claims = claims(own)
+	d.claims.Emulated = narrow.Emulated(d.words)
 	var s *store
 	if folder := d.options.folder(info.Name); folder != "" && hw.Dialect() != nil {
 		s = newStore(folder, hw.Compiler(), d.options.CacheLimit)
@@ -241,11 +248,18 @@ func (d *device) Trim() (int64, error) {
 
 // Extend implements engine.Extender.
 func (d *device) Extend(target any) bool {
-	s, ok := target.(*Statistics)
-	if ok {
-		*s = d
+	switch x := target.(type) {
+	case *Statistics:
+		*x = d
+	case *core.Selective:
+		if d.target.Bytes == 0 {
+			return false
+		}
+		*x = &d.selective
+	default:
+		return false
 	}
-	return ok
+	return true
 }
 
 // Plan implements engine.Planner.

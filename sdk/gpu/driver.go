@@ -60,7 +60,9 @@ type Memory interface {
 	Bytes() int64
 }
 
-// Ref is a place in memory of a device. Offset counts bytes.
+// Ref is a place in memory of a device. Offset counts bytes. As arguments of launches, offsets are multiples of Target.Align, and memory that
+// kernels use goes on to a multiple of 256 bytes behind what is in it. Copies, fills, uploads and downloads have any number of bytes; where the
+// hardware moves words, up to 3 bytes behind them may change.
 type Ref struct {
 	Memory Memory
 	Offset int64

@@ -26,12 +26,15 @@ type page struct {
 	values []byte // once they are there
 }
 
+// stride is how many bytes apart words are, so that each can be bound as a buffer.
+func (q *queue) stride() int { return max(4, q.device.target.Align) }
+
 // reserve makes room for a command's word, before the queue is locked.
 func (f *faults) reserve(q *queue) error {
 	if f.words != nil {
 		return nil
 	}
-	b, err := q.device.pool.alloc(&q.tenant, 4*faultWords, forScratch)
+	b, err := q.device.pool.alloc(&q.tenant, int64(q.stride())*faultWords, forScratch)
 	if err != nil {
 		return err
 	}
@@ -39,7 +42,7 @@ func (f *faults) reserve(q *queue) error {
 	defer q.mu.Unlock()
 	f.words = b
 	q.seq++
-	return q.device.fault(q.driver.Fill(b.ref(), 4*faultWords, 0, 4))
+	return q.device.fault(q.driver.Fill(b.ref(), int64(q.stride())*faultWords, 0, 4))
 }
 
 // word is the word of the command that begins. The queue is locked.
@@ -52,7 +55,7 @@ func (f *faults) word(q *queue) (Ref, error) {
 	if f.page == nil {
 		f.page = new(page)
 	}
-	r, p, i := f.words.ref(), f.page, 4*f.used
+	r, p, i := f.words.ref(), f.page, q.stride()*f.used
 	r.Offset += int64(i)
 	f.used++
 	f.check = func() error {
@@ -69,7 +72,7 @@ func (f *faults) collect(q *queue) error {
 	if f.used == 0 {
 		return nil
 	}
-	p, n := f.page, 4*f.used
+	p, n := f.page, q.stride()*f.used
 	s := q.device.host.get(n)
 	if s == nil {
 		s = q.device.host.extra(n)

@@ -11,6 +11,9 @@ import (
 // place finds concatenations whose parts can be written where they belong by the groups that compute them.
 func (b *builder) place(groups []*group.Group) {
 	b.placed, b.joined = map[op.TensorID]tensor{}, map[*group.Group]tensor{}
+	if b.d.target.Apart {
+		return // a part may be computed of another one
+	}
 	able := func(x *group.Group) bool {
 		return x.Kind != group.Single || !moves(b.g.Nodes[x.Anchor].Op) && b.g.Nodes[x.Anchor].Op != op.Full
 	}

@@ -194,8 +194,21 @@ func nodeKey(b []byte, n *op.Node, in []op.Desc) []byte {
 	return b
 }
 
-// single makes a plan of one node. Attributes are copied: the plan outlives the node.
+// single makes a plan of one node.
 func (d *device) single(n *op.Node, in []op.Desc) (*plan, error) {
+	p, err := d.alone(n, in)
+	if err != nil {
+		return nil, err
+	}
+	x, err := d.build(context.Background(), nil, p, nil)
+	if err == nil {
+		x.holders.Store(1)
+	}
+	return x, unwrapped(err)
+}
+
+// alone is a program of one node, of nodes with kernels. Attributes are copied: it outlives the node.
+func (d *device) alone(n *op.Node, in []op.Desc) (*program.Program, error) {
 	p := &program.Program{Name: n.Op.String()}
 	m := *n
 	m.Drop, m.Inputs, m.Outputs = 0, nil, nil
@@ -222,11 +235,7 @@ func (d *device) single(n *op.Node, in []op.Desc) (*plan, error) {
 	if len(q.Nodes) > 1 {
 		q = q.Live()
 	}
-	x, err := d.build(context.Background(), nil, q, nil)
-	if err == nil {
-		x.holders.Store(1)
-	}
-	return x, unwrapped(err)
+	return q, nil
 }
 
 // unwrapped is the cause of a NodeError: the engine names the node.

@@ -152,6 +152,10 @@ func TestDecide(t *testing.T) {
 			}
 			return []op.Desc{x}
 		}, []string{"elementwise@1 0 1 1<-1", "elementwise@3 2 3 1<-1", "single@4 [4] 1<-1"}},
+		"most tensors": {limited(all, group.Limits{Tensors: 3}), func(s *sketch) []op.Desc {
+			// Three operands and a result are one too many; two and a result are not.
+			return []op.Desc{s.Do(op.Neg, s.Do(op.Add, s.Do(op.Exp, s.Do(op.Add, s.input(4), s.input(4))), s.input(4)))}
+		}, []string{"elementwise@1 0 1 1<-2", "elementwise@3 2 3 1<-2"}},
 		"most inputs": {limited(all, group.Limits{Inputs: 2}), func(s *sketch) []op.Desc {
 			return []op.Desc{s.Do(op.Add, s.Do(op.Exp, s.Do(op.Add, s.input(4), s.input(4))), s.input(4))}
 		}, []string{"elementwise@1 0 1 1<-2", "single@2 [2] 1<-2"}},

@@ -43,7 +43,7 @@ func (d *decider) grow(kind Kind, i int, admit func(set map[int]bool, k int) (al
 			refused[k] = true
 			continue
 		}
-		if d.results(set) <= d.policy.outputs() && d.form(kind, i, set) != nil {
+		if d.policy.writes(d.inputs(set), d.results(set)) && d.form(kind, i, set) != nil {
 			best = maps.Clone(set)
 		}
 	}
@@ -92,7 +92,7 @@ func (d *decider) absorb(kind Kind, anchor int, set map[int]bool, space op.Desc)
 					continue
 				}
 				set[j] = true
-				if !d.policy.fits(len(set), d.inputs(set)) || d.results(set) > d.policy.outputs() || d.form(kind, anchor, set) == nil {
+				if !d.policy.fits(len(set), d.inputs(set)) || !d.policy.writes(d.inputs(set), d.results(set)) || d.form(kind, anchor, set) == nil {
 					delete(set, j)
 					continue
 				}

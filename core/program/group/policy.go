@@ -10,6 +10,7 @@ type Limits struct {
 	Nodes   int // most nodes; by default as many as there are
 	Inputs  int // most tensors that are read; by default as many as there are
 	Outputs int // most results that are written; by default MostOutputs
+	Tensors int // most tensors that are read or written; by default as many as there are
 }
 
 // MostOutputs is the default of Limits.Outputs, and the most results of a fused node of the table.
@@ -65,6 +66,11 @@ func (p *Policy) outputs() int {
 func (p *Policy) fits(nodes, inputs int) bool {
 	l := p.Limits
 	return (l.Nodes == 0 || nodes <= l.Nodes) && (l.Inputs == 0 || inputs <= l.Inputs)
+}
+
+// writes reports whether a group of so many inputs may have so many results.
+func (p *Policy) writes(inputs, results int) bool {
+	return results <= p.outputs() && (p.Limits.Tensors == 0 || inputs+results <= p.Limits.Tensors)
 }
 
 func (p *Policy) elementwise(g *Graph, k int) bool {

@@ -57,7 +57,7 @@ func drawPolicy(r *rand.Rand) (group.Policy, op.Code) {
 	lacks := []op.Code{op.NoOp, op.Tanh, op.Add}[r.IntN(3)]
 	p := group.Policy{Kinds: group.Kinds(r.Uint32()), Absorb: group.Kinds(r.Uint32()), HoldPeak: r.IntN(3) == 0}
 	if r.IntN(2) == 0 {
-		p.Limits = group.Limits{Nodes: 2 + r.IntN(5), Inputs: 1 + r.IntN(4), Outputs: 1 + r.IntN(3)}
+		p.Limits = group.Limits{Nodes: 2 + r.IntN(5), Inputs: 1 + r.IntN(4), Outputs: 1 + r.IntN(3), Tensors: r.IntN(6)}
 	}
 	p.Elementwise = func(g *group.Graph, k int) bool {
 		return op.Lookup(g.Nodes[k].Op).Traits.Has(op.Elementwise) && g.Nodes[k].Op != lacks
@@ -138,6 +138,7 @@ func verify(t *testing.T, p *program.Program, policy group.Policy, lacks op.Code
 		require.LessOrEqual(t, len(x.Outputs), max(l.Outputs, group.MostOutputs*btoi(l.Outputs == 0)))
 		require.True(t, l.Nodes == 0 || len(nodes) <= l.Nodes)
 		require.True(t, l.Inputs == 0 || len(x.Inputs) <= l.Inputs)
+		require.True(t, l.Tensors == 0 || len(x.Inputs)+len(x.Outputs) <= l.Tensors)
 		for _, k := range nodes {
 			require.NotEqual(t, lacks, p.Nodes[k].Op)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu"
 	"github.com/goburn/burn/sdk/gpu/interp"
 	"github.com/goburn/burn/sdk/gpu/ir"
+	"github.com/goburn/burn/sdk/gpu/template"
 )
 
 // queue does what it is given in order, at once or on a goroutine. The first fault ends it: later work is not done, and events behind
@@ -141,6 +142,9 @@ func (q *queue) Launch(l *gpu.Launch) error {
 	if err := ir.Check(x, bytes, limits(d.o.Target, d.o)); err != nil {
 		return err
 	}
+	if err := apart(d.o.Target, x, params); err != nil {
+		return err
+	}
 	if d.o.Launched != nil {
 		if err := d.o.Launched(x); err != nil {
 			return err
@@ -154,6 +158,22 @@ func (q *queue) Launch(l *gpu.Launch) error {
 		}
 		return interp.Run(x, data, o)
 	})
+}
+
+// apart returns an error if hardware that does not take it is given memory twice which the kernel writes. Where buffers end is not known:
+// only those that begin at the same place are found.
+func apart(t template.Target, l ir.Launch, params []ir.Param) error {
+	if !t.Apart {
+		return nil
+	}
+	for i, p := range params {
+		for k, q := range params {
+			if i != k && p.IsBuffer() && q.IsBuffer() && q.Access != ir.Read && l.Args[i] == l.Args[k] {
+				return fmt.Errorf("emulated: kernel %s: %s and %s are the same memory", l.Kernel.Name, p.Name, q.Name)
+			}
+		}
+	}
+	return nil
 }
 
 func (q *queue) Copy(dst, src gpu.Ref, bytes int64) error {

@@ -22,12 +22,17 @@ func Targets() map[string]template.Target {
 	metal.Math &^= dtype.SetOf(dtype.F64)
 	web := metal
 	web.Subgroup, web.Threads, web.Shared, web.Grid = 16, 256, 16<<10, [3]int{65535, 65535, 65535}
-	web.Types, web.Math, web.Atomics = words|dtype.SetOf(dtype.F16, dtype.Bool), words|dtype.SetOf(dtype.Bool), words&^dtype.SetOf(dtype.F32)
+	web.Types, web.Math, web.Atomics = dtype.Any&^dtype.SetOf(dtype.F64, dtype.I64, dtype.U64), words|dtype.SetOf(dtype.Bool), words&^dtype.SetOf(dtype.F32)
+	web.Words, web.Align, web.Buffers, web.Bytes, web.Apart = true, 256, 8, 128<<20, true
 	return map[string]template.Target{"cuda": cuda, "rocm": rocm, "metal": metal, "webgpu": web}
 }
 
 // limits is what a target allows a kernel.
 func limits(t template.Target, o *Options) ir.Limits {
-	return ir.Limits{Threads: t.Threads, Shared: t.Shared, Subgroup: t.Subgroup, Grid: t.Grid, Wide: t.Wide, Types: t.Types, Math: t.Math,
-		Atomics: t.Atomics, MMA: t.MMA, Bytes: o.Largest, Buffers: o.Buffers, Params: t.Params}
+	l := ir.Limits{Threads: t.Threads, Shared: t.Shared, Subgroup: t.Subgroup, Grid: t.Grid, Wide: t.Wide, Types: t.Types, Math: t.Math,
+		Atomics: t.Atomics, MMA: t.MMA, Bytes: o.Largest, Buffers: o.Buffers, Params: t.Params, Words: t.Words, Align: int64(t.Align)}
+	if l.Buffers == 0 {
+		l.Buffers = t.Buffers
+	}
+	return l
 }

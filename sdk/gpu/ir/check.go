@@ -19,6 +19,9 @@ type Limits struct {
 	// Types is what may be loaded and stored, Math what may be computed with besides bool, Atomics what atomics may change.
 	Types, Math, Atomics dtype.Set
 	MMA                  []MMA // if any is listed
+	// Words says that memory, shared memory too, is words of 32 bits, and Align of how many bytes offsets of buffers are multiples.
+	Words bool
+	Align int64
 }
 
 // CheckError is a mistake in a kernel, or something that Check could not prove.
@@ -139,6 +142,9 @@ func (c *checker) declarations() {
 // launch checks the kernel against the limits, and the grid.
 func (c *checker) launch() {
 	k, lim := c.k, c.limits
+	if lim.Words {
+		c.words()
+	}
 	if above(k.Threads, lim.Threads) {
 		c.fail(nil, "%d threads, at most %d", k.Threads, lim.Threads)
 	}
@@ -152,6 +158,20 @@ func (c *checker) launch() {
 	}
 	if shared := k.SharedBytes(); above(shared, lim.Shared) {
 		c.fail(nil, "%d bytes of shared memory, at most %d", shared, lim.Shared)
+	}
+}
+
+// words demands that all that lies in memory is words.
+func (c *checker) words() {
+	for _, p := range c.k.Params {
+		if p.IsBuffer() && p.Type.Size() != 4 {
+			c.fail(nil, "buffer %s is of %v, which is no word", p.Name, p.Type)
+		}
+	}
+	for _, a := range c.k.Shared {
+		if a.Type.Size() != 4 {
+			c.fail(nil, "shared array %s is of %v, which is no word", a.Name, a.Type)
+		}
 	}
 }
 
@@ -194,6 +214,9 @@ func (c *checker) arguments() {
 		}
 		if size := c.buffers[a.Slot]; a.Offset < 0 || a.Offset > size || a.Offset%int64(p.Type.Size()) != 0 || above(size-a.Offset, lim.Bytes) {
 			c.fail(nil, "argument %s: offset %d of %d bytes, at most %d", p.Name, a.Offset, size, lim.Bytes)
+		}
+		if lim.Align > 0 && a.Offset%lim.Align != 0 {
+			c.fail(nil, "argument %s: offset %d is no multiple of %d", p.Name, a.Offset, lim.Align)
 		}
 	}
 	if above(n, lim.Buffers) {

@@ -67,6 +67,16 @@ func TestCheckBounds(t *testing.T) {
 			i := b.Sub(b.id(), b.Int(7))
 			b.IfElse(b.Or(b.Lt(i, b.Int(0)), b.Le(b.n, i)), func() {}, func() { b.copy(i, i) })
 		}, ""},
+		{"or, and one side cannot be", func(b *bench) {
+			i := b.Sub(b.id(), b.Int(7))
+			b.If(b.Le(b.Int(0), i), func() {
+				b.If(b.Or(b.Lt(i, b.Int(0)), b.Lt(i, b.n)), func() { b.copy(i, i) })
+			})
+		}, ""},
+		{"or, and either side can be", func(b *bench) {
+			i := b.Sub(b.id(), b.Int(7))
+			b.If(b.Or(b.Lt(i, b.Int(0)), b.Lt(i, b.n)), func() { b.copy(i, i) })
+		}, "-7 to 1016"},
 		{"not", func(b *bench) { i := b.id(); b.If(b.Unary(ir.Not, b.Le(b.n, i)), func() { b.copy(i, i) }) }, ""},
 		{"equal", func(b *bench) { i := b.id(); b.If(b.Eq(i, b.Int(999)), func() { b.copy(i, i) }) }, ""},
 		{"equal to what is not there", func(b *bench) { i := b.id(); b.If(b.Eq(i, b.Int(1000)), func() { b.copy(i, i) }) }, "is 1000"},
@@ -170,6 +180,36 @@ func expect(t *testing.T, err error, want string) {
 		require.NoError(t, err)
 	} else {
 		require.ErrorContains(t, err, want)
+	}
+}
+
+// TestCheckWords: hardware whose memory is words takes buffers and shared arrays of words alone, at offsets that it can bind.
+func TestCheckWords(t *testing.T) {
+	launch := func(d, shared dtype.DType, offset int64) ir.Launch {
+		b := ir.New("test", 32)
+		y, m := b.Buffer("y", d, ir.Write), b.Shared("m", shared, 32)
+		b.SharedStore(m, b.Thread(), b.Const(shared, 1))
+		b.Store(y, b.Thread(), b.Const(d, 1))
+		return ir.Launch{Kernel: b.Kernel(), Grid: [3]int{1, 1, 1}, Args: []ir.Arg{{Offset: offset}}}
+	}
+	limits := ir.Limits{Words: true, Align: 256}
+	for _, c := range []struct {
+		d, shared dtype.DType
+		offset    int64
+		want      string
+	}{
+		{dtype.U32, dtype.F32, 256, ""},
+		{dtype.U8, dtype.F32, 0, "buffer y is of u8, which is no word"},
+		{dtype.I64, dtype.F32, 0, "buffer y is of i64"},
+		{dtype.U32, dtype.Bool, 0, "shared array m is of bool"},
+		{dtype.U32, dtype.F32, 128, "offset 128 is no multiple of 256"},
+	} {
+		err := ir.Check(launch(c.d, c.shared, c.offset), []int64{1024}, limits)
+		if c.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, c.want)
 	}
 }
 

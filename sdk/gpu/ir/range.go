@@ -93,6 +93,11 @@ func (r *ranges) assume(cond Value, truth bool, depth int) bool {
 		if (d.Op == And) == truth {
 			return r.assume(d.Args[0], truth, depth+1) && r.assume(d.Args[1], truth, depth+1)
 		}
+		for i, v := range d.Args { // one of them is truth: the other one, where this is known not to be
+			if s := r.of(v); s.constant() && (s.lo != 0) != truth {
+				return r.assume(d.Args[1-i], truth, depth+1)
+			}
+		}
 	case Lt, Le, Eq, Ne:
 		return r.compare(d, truth)
 	}

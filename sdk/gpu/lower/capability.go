@@ -16,7 +16,7 @@ func Capabilities(t template.Target) *core.Capabilities {
 	c := &core.Capabilities{
 		Types:         t.Types | dtype.Smalls,
 		Ops:           map[string]core.OpCapability{},
-		Limits:        core.Limits{Rank: shape.MaxRank},
+		Limits:        core.Limits{Rank: shape.MaxRank, Bytes: t.Bytes},
 		Deterministic: true,
 	}
 	for _, code := range op.All() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,7 +75,7 @@ const guard = 0xA5
 // place puts a tensor into memory by a view.
 func place(x ref.Tensor, v shape.View) memory {
 	size := x.Desc.DType.Size()
-	m := memory{view: v, bytes: make([]byte, (v.Offset+extent(v)+3)*size)}
+	m := memory{view: v, bytes: make([]byte, ((v.Offset+extent(v)+3)*size+3)&^3)} // whole words
 	for i := range m.bytes {
 		m.bytes[i] = guard
 	}
@@ -145,6 +146,7 @@ func strewn(r *rand.Rand, s shape.Shape) shape.View {
 // runner runs groups of a program by the interpreter and compares each with the reference, node by node.
 type runner struct {
 	t       testing.TB
+	seed    uint64
 	target  template.Target
 	policy  group.Policy
 	r       *rand.Rand
@@ -153,16 +155,21 @@ type runner struct {
 	terms   map[op.TensorID]float64 // how many units a tensor may be off
 	groups  []*group.Group
 	options interp.Options
+	// words, if its Words is set, is the hardware that the kernels of target are rewritten for.
+	words template.Target
 }
 
 func newRunner(t testing.TB, target template.Target, seed uint64) *runner {
-	return &runner{t: t, target: target, policy: Policy(target), r: rand.New(rand.NewPCG(seed, 1)),
+	return &runner{t: t, seed: seed, target: target, policy: Policy(target), r: rand.New(rand.NewPCG(seed, 1)),
 		options: interp.Options{Order: interp.Shuffled, Seed: seed, Subgroup: target.Subgroup}}
 }
 
-// run runs all groups of g on values of its inputs.
+// run runs all groups of g on values of its inputs, for some seeds on hardware of words.
 func (c *runner) run(g *group.Graph, inputs []ref.Tensor) {
 	c.t.Helper()
+	if c.seed/4%3 == 2 && reflect.DeepEqual(c.target, tiny) && onWords(g) {
+		c.toWords([]int{8, 1, 16}[c.seed/12%3])
+	}
 	c.values = map[op.TensorID]ref.Tensor{}
 	for i, d := range g.Inputs {
 		c.values[d.ID] = inputs[i]
@@ -217,6 +224,9 @@ func (c *runner) group(g *group.Graph, x *group.Group) {
 	w, err := Group(c.target, g, x, in, out)
 	require.NoError(c.t, err, "%v", x)
 	checkWork(c.t, c.target, w, slots)
+	if c.words.Words {
+		w = rewritten(c.t, c.words, w, slots)
+	}
 	require.NoError(c.t, interp.RunWork(w, slots, c.options), "%v\n%s", x, text(w))
 	for i, d := range x.Outputs {
 		got := results[i].read(c.t, d)

@@ -22,7 +22,7 @@ const reach = 64
 // Policy says which groups Group can lower. Products and convolutions are grouped too.
 func Policy(t template.Target) group.Policy {
 	return group.Policy{
-		Limits: group.Limits{Nodes: mostNodes, Inputs: mostInputs, Outputs: mostOutputs},
+		Limits: group.Limits{Nodes: mostNodes, Inputs: mostInputs, Outputs: mostOutputs, Tensors: t.Buffers},
 		Kinds:  group.Of(group.Elementwise, group.Reduction, group.Norm, group.Product, group.Convolution),
 		Elementwise: func(g *group.Graph, k int) bool {
 			n := &g.Nodes[k]

@@ -16,6 +16,7 @@ import (
 	"github.com/goburn/burn/internal/long"
 	"github.com/goburn/burn/sdk/gpu/interp"
 	"github.com/goburn/burn/sdk/gpu/ir"
+	narrowing "github.com/goburn/burn/sdk/gpu/narrow"
 	"github.com/goburn/burn/sdk/gpu/template"
 	"github.com/stretchr/testify/require"
 )
@@ -50,6 +51,14 @@ func trialOf(t *testing.T, code op.Code, attrs []op.Attr, in []ref.Tensor) trial
 
 func (c trial) run(target template.Target, seed uint64) {
 	c.t.Helper()
+	c.once(target, seed)
+	if target.Subgroup == 16 && !slices.ContainsFunc(c.in, func(x ref.Tensor) bool { return x.Desc.DType == dtype.F64 }) {
+		c.once(narrowing.Widen(web), seed)
+	}
+}
+
+func (c trial) once(target template.Target, seed uint64) {
+	c.t.Helper()
 	descs := make([]op.Desc, len(c.in))
 	for i, x := range c.in {
 		descs[i] = x.Desc
@@ -71,15 +80,18 @@ func (c trial) run(target template.Target, seed uint64) {
 			v = shape.Contiguous(shape.Of(s[0], s[2], s[1], s[3])).Permute([]int{0, 2, 1, 3})
 			b = place(x, v).bytes[:len(b)]
 		}
-		slots = append(slots, b)
+		slots = append(slots, inWords(b, 0))
 		in = append(in, template.Operand{Type: stored(descs[i].DType), View: v})
 	}
 	for _, d := range n.Outputs {
-		slots = append(slots, bytes.Repeat([]byte{0xA5}, d.Bytes()))
+		slots = append(slots, inWords(bytes.Repeat([]byte{0xA5}, d.Bytes()), 0xA5))
 		out = append(out, template.Operand{Type: stored(d.DType), View: shape.Contiguous(d.Shape)})
 	}
 	w, err := structured[c.code](target, &n, in, out)
 	require.NoError(c.t, err, label)
+	if target.Words {
+		w = rewritten(c.t, web, w, slots)
+	}
 	first := len(slots)
 	for i, size := range w.Temps {
 		b := bytes.Repeat([]byte{0xA5}, int(size))
@@ -94,6 +106,9 @@ func (c trial) run(target template.Target, seed uint64) {
 	}
 	o := interp.Options{Order: interp.Shuffled, Seed: seed, Races: total < 1<<15, Subgroup: max(target.Subgroup, 1)}
 	limits := limitsOf(target)
+	if target.Words {
+		limits = wordLimits(web)
+	}
 	for _, l := range w.Launches {
 		if err := ir.Check(l, sizes, limits); err != nil {
 			c.t.Fatalf("%s: %v\n%v", label, err, l.Kernel)
@@ -111,7 +126,7 @@ func (c trial) run(target template.Target, seed uint64) {
 		require.Zero(c.t, slots[first][0], "%s: fault", label)
 	}
 	for i, d := range n.Outputs {
-		got, err := ref.FromBytes(d, slots[len(c.in)+i])
+		got, err := ref.FromBytes(d, slots[len(c.in)+i][:d.Bytes()])
 		require.NoError(c.t, err)
 		if at, text := differ(&n, descs, want[i], got); at >= 0 {
 			c.t.Fatalf("%s: result %d, element %d: %s", label, i, at, text)

@@ -23,8 +23,12 @@ func Concat(t Target, outer int, runs []int, in []Operand, y Operand) ir.Work {
 		units[k] = r * size / u.bytes()
 		total += units[k]
 	}
-	for first, start := 0, 0; first < len(in); first += joinedAtOnce {
-		last := min(first+joinedAtOnce, len(in))
+	most := joinedAtOnce
+	if t.Buffers > 0 {
+		most = min(most, t.Buffers-1) // the result is one too
+	}
+	for first, start := 0, 0; first < len(in); first += most {
+		last := min(first+most, len(in))
 		part := 0
 		for _, n := range units[first:last] {
 			part += n

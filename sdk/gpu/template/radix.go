@@ -19,7 +19,9 @@ func (r radix) tile() int   { return r.threads * r.items }
 func (s *sequence) sortRadix(k sorting, x, values, indices place) {
 	r := radix{sorting: k, digitBits: 8, threads: 256, items: 16, ballot: true}
 	limit := min(s.t.Shared, 48<<10) - 1<<10
-	if s.t.Subgroup < 8 || s.t.Subgroup > 32 || s.t.Threads < 256 {
+	few := r
+	few.items = 1
+	if s.t.Subgroup < 8 || s.t.Subgroup > 32 || s.t.Threads < 256 || few.shared(s.t) > limit {
 		r.ballot, r.digitBits, r.items = false, 4, 8
 		for r.threads > min(max(s.t.Threads, 1), 256) || r.shared(s.t) > limit {
 			r.threads /= 2
@@ -58,7 +60,7 @@ func (r radix) shared(t Target) int {
 	if r.ballot {
 		counters = r.digits() * (r.threads/t.Subgroup + 2)
 	}
-	return 4*counters + r.tile()*(r.d.Size()+4)
+	return 4*counters + r.tile()*(t.sharedSize(r.carrier())+4)
 }
 
 // radixPass is one pass of a radix sort.

@@ -84,22 +84,50 @@ func newBoard(m *maker, p *Pass, threads int) *board {
 	return b
 }
 
-// join joins the states of all threads of the block, each of which has the result. The threads meet at a barrier; before the
+// join joins the states of all threads of the block, each of which has the result. The threads meet at barriers; before the
 // board is used again they have to meet at another one.
 func (b *board) join(state []ir.Value) []ir.Value {
-	m := b.m
-	state = acrossLanes(m, b.p, state, m.t.Subgroup)
-	lane := m.Lane()
-	group := m.Div(m.Thread(), m.Int(m.t.Subgroup))
-	m.If(m.Eq(lane, m.Int(0)), func() {
-		for i, v := range state {
-			m.SharedStore(b.mems[i], group, v)
-		}
-	})
-	m.Barrier()
-	from := m.Rem(lane, m.Int(b.n))
-	for i := range state {
-		state[i] = m.SharedLoad(b.mems[i], from)
+	m, sub := b.m, b.m.t.Subgroup
+	state = acrossLanes(m, b.p, state, sub)
+	if sub == 1 {
+		b.put(m.Thread(), state)
+		m.Barrier()
+		return b.halves()
 	}
-	return acrossLanes(m, b.p, state, b.n)
+	lane := m.Lane()
+	group := m.Div(m.Thread(), m.Int(sub))
+	m.If(m.Eq(lane, m.Int(0)), func() { b.put(group, state) })
+	m.Barrier()
+	if b.n > sub {
+		return b.halves()
+	}
+	return acrossLanes(m, b.p, b.get(m.Rem(lane, m.Int(b.n))), b.n)
+}
+
+// put leaves a state at a place, and get is what lies there.
+func (b *board) put(at ir.Value, state []ir.Value) {
+	for i, v := range state {
+		b.m.SharedStore(b.mems[i], at, v)
+	}
+}
+
+func (b *board) get(at ir.Value) []ir.Value {
+	all := make([]ir.Value, len(b.mems))
+	for i := range all {
+		all[i] = b.m.SharedLoad(b.mems[i], at)
+	}
+	return all
+}
+
+// halves joins the states on the board, which are more than a subgroup has threads: half of those that are left take in the other half,
+// until one is left.
+func (b *board) halves() []ir.Value {
+	m := b.m
+	for half := b.n / 2; half > 0; half /= 2 {
+		m.If(m.Lt(m.Thread(), m.Int(half)), func() {
+			b.put(m.Thread(), b.p.Join(m.Builder, b.get(m.Thread()), b.get(m.plus(m.Thread(), half))))
+		})
+		m.Barrier()
+	}
+	return b.get(m.Int(0))
 }

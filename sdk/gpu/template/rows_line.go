@@ -34,6 +34,9 @@ func newLine(l *layout, name string, width, lanes int) *line {
 	return k
 }
 
+// leastBlock is the threads of a block that a row is given at the least, as hardware runs no fewer together.
+const leastBlock = 32
+
 // rowLanes is how many threads a row of so many vectors is given, by which a row is read with few steps of a loop.
 func rowLanes(t Target, vectors, each int) int {
 	if n := ceilPower(vectors); n <= t.Subgroup {
@@ -42,7 +45,7 @@ func rowLanes(t Target, vectors, each int) int {
 	if vectors <= t.Subgroup*each {
 		return t.Subgroup
 	}
-	return min(max(ceilPower(ceil(vectors, each)), 2*t.Subgroup), t.Threads)
+	return min(max(ceilPower(ceil(vectors, each)), 2*t.Subgroup, leastBlock), t.Threads)
 }
 
 // ceilPower is the least power of two that is at least n.

@@ -11,7 +11,7 @@ import (
 
 // Target is what templates know of the hardware.
 type Target struct {
-	Subgroup int // threads in a subgroup, a power of two
+	Subgroup int // threads in a subgroup, a power of two; 1 where threads have none
 	Threads  int // most threads in a block
 	Shared   int // most bytes of shared memory in a block
 	Units    int // multiprocessors
@@ -24,6 +24,15 @@ type Target struct {
 	MMA         []ir.MMA
 	Async       bool // asynchronous copies to shared memory are worth it
 	Atomics     dtype.Set
+
+	// Words says that memory is words of 32 bits: kernels are rewritten by package narrow, which provides integers of 64 bits. Types
+	// is the types of values then.
+	Words   bool
+	Align   int   // bytes of which offsets of buffers are multiples; 0: of the element
+	Buffers int   // most buffers of a kernel; 0 does not limit
+	Bytes   int64 // most bytes of a tensor; 0 does not limit
+	// Apart says that memory which a kernel writes may not be given to another parameter of it.
+	Apart bool
 }
 
 // Operand is where the elements of an operand or result are: its view has the shape of the iteration space, with strides of 0
@@ -40,3 +49,11 @@ type Operand struct {
 // Body computes, for one element, the values of results from those of operands. index returns the index of the element along
 // an axis of the iteration space.
 type Body func(b *ir.Builder, in []ir.Value, index func(axis int) ir.Value) []ir.Value
+
+// sharedSize is the bytes that an element takes in shared memory.
+func (t Target) sharedSize(d dtype.DType) int {
+	if t.Words {
+		return max(4, d.Size())
+	}
+	return d.Size()
+}

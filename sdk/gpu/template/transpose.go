@@ -57,7 +57,7 @@ func transposed(t Target, name string, space shape.Shape, in, out []Operand, bod
 		for b := range k.a {
 			if k.n.strides[o][b] == 1 && k.n.dims[b] >= least && (k.b < 0 || k.b == b) {
 				k.b, k.across[i] = b, true
-				size, narrow = size+d.Type.Size(), min(narrow, d.Type.Size())
+				size, narrow = size+t.sharedSize(d.Type), min(narrow, d.Type.Size())
 			}
 		}
 	}

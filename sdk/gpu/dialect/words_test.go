@@ -1,0 +1,70 @@
+package dialect
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/gpu/ir"
+	"github.com/goburn/burn/sdk/gpu/narrow"
+	"github.com/goburn/burn/sdk/gpu/template"
+)
+
+// TestWords: the samples as they are rewritten for memory of words stand in testdata in WGSL. What cannot be rewritten has f64, atomics of
+// 64 bits or the matrices and copies of other hardware.
+func TestWords(t *testing.T) {
+	target := template.Target{Words: true, Wide: 16, Align: 256}
+	refused := map[string]bool{}
+	for _, s := range samples() {
+		l, err := narrow.Launch(target, ir.Launch{Kernel: s.kernel, Grid: [3]int{1, 1, 1}, Args: make([]ir.Arg, len(s.kernel.Params))})
+		if err != nil {
+			require.ErrorIs(t, err, core.ErrUnsupported, s.name)
+			refused[s.name] = true
+			continue
+		}
+		if l.Kernel.SharedBytes() > WGSL.Static || ofWords(s.kernel) {
+			continue
+		}
+		t.Run(s.name, func(t *testing.T) {
+			for _, p := range l.Kernel.Params {
+				require.False(t, p.IsBuffer() && p.Type.Size() != 4, "%s", p.Name)
+			}
+			for _, d := range l.Kernel.Types[1:] {
+				require.LessOrEqual(t, d.Size(), 4, "%v", d)
+			}
+			text, err := WGSL.Print([]*ir.Kernel{l.Kernel})
+			require.NoError(t, err)
+			file := filepath.Join("testdata", "wgsl", "words_"+s.name+".txt")
+			if *update {
+				require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+			}
+			want, err := os.ReadFile(file)
+			require.NoError(t, err)
+			require.Equal(t, string(want), text)
+		})
+	}
+	for _, name := range []string{"async", "atomics_16", "atomics_64", "batched", "casts_64", "constants_64", "fragments_bf16", "fragments_f16", "functions_f64",
+		"square_fragments_bf16", "square_fragments_f16", "subgroups_64", "vectors_64"} {
+		require.True(t, refused[name], name)
+		delete(refused, name)
+	}
+	require.Empty(t, refused)
+}
+
+// ofWords reports whether all values and buffers of a kernel are of 32 bits, or bool.
+func ofWords(k *ir.Kernel) bool {
+	for _, p := range k.Params {
+		if p.Type.Size() != 4 {
+			return false
+		}
+	}
+	for _, d := range k.Types[1:] {
+		if d.Size() > 4 {
+			return false
+		}
+	}
+	return true
+}

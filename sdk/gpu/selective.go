@@ -1,0 +1,79 @@
+package gpu
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/sdk/gpu/lower"
+)
+
+// selective is core.Selective of a device whose tensors have a largest size: of a node that is decomposed, the document cannot say how
+// large is what there is in between.
+type selective struct {
+	d *device
+
+	mu      sync.Mutex // guards what follows
+	answers map[string]error
+	key     []byte
+}
+
+// mostAnswers is how many answers are kept.
+const mostAnswers = 1 << 14
+
+var _ core.Selective = (*selective)(nil)
+
+// Supports implements core.Selective.
+func (s *selective) Supports(n *op.Node, in []op.Desc) error {
+	if lower.Native(n.Op) && s.d.kernel.Supports(n, in) == nil {
+		return nil // the document says it
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.key = nodeKey(s.key[:0], n, in)
+	err, known := s.answers[string(s.key)]
+	if !known {
+		err = s.ask(n, in)
+		if s.answers == nil || len(s.answers) >= mostAnswers {
+			s.answers = map[string]error{}
+		}
+		s.answers[string(s.key)] = err
+	}
+	return err
+}
+
+// ask plans a node that has something large in between, which may need no memory.
+func (s *selective) ask(n *op.Node, in []op.Desc) error {
+	p, err := s.d.alone(n, in)
+	if err != nil {
+		return err
+	}
+	most := s.d.target.Bytes
+	large := func(x op.Desc) bool { return int64(x.Bytes()) > most }
+	if !slices.ContainsFunc(p.Nodes, func(n op.Node) bool { return slices.ContainsFunc(n.Outputs, large) }) {
+		return nil
+	}
+	b, groups := s.d.planner(p, nil, false)
+	if err := b.batches(groups); err != nil {
+		return unwrapped(err)
+	}
+	return b.large()
+}
+
+// large returns an error that wraps ErrUnsupported if a step uses a buffer that is larger than the hardware binds.
+func (b *builder) large() (err error) {
+	most := b.d.target.Bytes
+	for i := range b.steps {
+		b.steps[i].each(func(a *arg) {
+			if a.buffer == none || most == 0 || err != nil {
+				return
+			}
+			if n := b.buffers[a.buffer].bytes; n > most {
+				err = nodeError(b.steps[i].node, fmt.Errorf("a tensor of %d bytes, and a buffer has at most %d: %w", n, most, core.ErrUnsupported))
+			}
+		})
+	}
+	return err
+}
