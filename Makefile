@@ -103,7 +103,7 @@ conformance: plugins ## the whole suite on the cpu backend, built in and as a pl
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run 'TestReferencePasses' ./conformance
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run TestDoorsAgree -v ./conformance/wiretest
 
-gpu: ## the whole suite on a GPU backend whose hardware is emulated like NVIDIA's, and a tenth of it like AMD's, Apple's and WebGPU's
+gpu: ## the whole suite on a GPU backend whose hardware is emulated like NVIDIA's, and like WebGPU's, and a tenth of it like AMD's and Apple's
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m -run TestConformance ./sdk/gpu
 
 NVRTC_WHEEL ?= nvidia-cuda-nvrtc-cu12
@@ -117,7 +117,7 @@ nvrtc: ## kernels of every op, in f32 and bf16, through NVIDIA's compiler, from 
 	cd plugins/cuda && BURN_CUDA_RUN='^[a-z0-9_]+/(f32|bf16)/[^/]+/plain$$' BURN_CUDA_SAMPLE=1000 CGO_ENABLED=0 \
 		$(GO) test -count=1 -timeout 20m -run 'TestKernelsCompile|TestNVRTC' . ./internal/nv
 
-WGPU_SAMPLE   ?= 10
+WGPU_SAMPLE   ?= 60
 WGPU_PROFILES ?= core nn training
 wgpu: ## the tests of the wgpu backend, and every WGPU_SAMPLE-th case of the profiles WGPU_PROFILES, on Mesa's Vulkan driver for the processor (Debian's mesa-vulkan-drivers)
 	@if [ ! -e /usr/share/vulkan/icd.d/lvp_icd.x86_64.json ] && command -v apt-get >/dev/null; then \
@@ -128,7 +128,8 @@ wgpu: ## the tests of the wgpu backend, and every WGPU_SAMPLE-th case of the pro
 	if [ -z "$$icd" ]; then echo "skipped: no mesa-vulkan-drivers"; exit 0; fi; \
 	export BURN_WGPU_LIBRARY=$$(ls "$$lib"/*wgpu_native.*) VK_ICD_FILENAMES=$$icd BURN_WGPU_REQUIRED=1; \
 	cd plugins/wgpu && $(GO) test -count=1 -timeout 10m ./internal/... && \
-	BURN_WGPU_SAMPLE=$(WGPU_SAMPLE) BURN_WGPU_PROFILES="$(WGPU_PROFILES)" $(GO) test -count=1 -timeout 30m -v -run 'Test[^/]*$$' . | grep -vE '^ *(=== |--- (PASS|SKIP)|check.go:[0-9]+: (type not claimed|the document))'
+	{ BURN_WGPU_SAMPLE=$(WGPU_SAMPLE) BURN_WGPU_PROFILES="$(WGPU_PROFILES)" $(GO) test -count=1 -timeout 30m -v -run 'Test[^/]*$$' . >"$$lib/log"; status=$$?; \
+		grep -E '(passed,.*failed|wrong|FAIL|fault|^(ok|PASS|---))' "$$lib/log"; exit $$status; }
 
 QEMU ?= qemu-aarch64-static
 levels: ## the cpu backend at its lesser levels: AVX2 and portable through the whole suite, NEON under qemu-user

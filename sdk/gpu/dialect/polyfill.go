@@ -155,23 +155,27 @@ fn fmod_f32(x: f32, y: f32) -> f32 {
 	let b = bitcast<u32>(y) & 0x7fffffffu;
 	if (a >= 0x7f800000u || b > 0x7f800000u || b == 0u) { return f32_bits(0x7fc00000u); }
 	if (a < b) { return x; }
-	let low = max(b >> 23u, 1u);
-	var e = max(a >> 23u, 1u);
-	var m = a & 0x7fffffu | select(0u, 0x800000u, a >= 0x800000u);
-	let d = b & 0x7fffffu | select(0u, 0x800000u, b >= 0x800000u);
+	let above = countLeadingZeros(a) - 8u;
+	let below = countLeadingZeros(b) - 8u;
+	var e = i32(a >> 23u);
+	var m = a & 0x7fffffu | 0x800000u;
+	if (e == 0) { m = a << above; e = 1 - i32(above); }
+	var low = i32(b >> 23u);
+	var d = b & 0x7fffffu | 0x800000u;
+	if (low == 0) { d = b << below; low = 1 - i32(below); }
 	loop {
 		if (m >= d) { m = m - d; }
 		if (e == low) { break; }
 		m = m << 1u;
-		e = e - 1u;
+		e = e - 1;
 	}
-	loop {
-		if (m >= 0x800000u || e <= 1u || m == 0u) { break; }
-		m = m << 1u;
-		e = e - 1u;
-	}
-	let r = select(m, (e << 23u) + (m - 0x800000u), m >= 0x800000u);
-	return f32_bits(r | bitcast<u32>(x) & 0x80000000u);
+	let s = bitcast<u32>(x) & 0x80000000u;
+	if (m == 0u) { return f32_bits(s); }
+	let n = countLeadingZeros(m) - 8u;
+	m = m << n;
+	e = e - i32(n);
+	if (e <= 0) { return f32_bits(s | (m >> u32(1 - e))); }
+	return f32_bits(s | ((u32(e) << 23u) + (m - 0x800000u)));
 }
 `},
 	{"mulhi_u32", `

@@ -316,12 +316,23 @@ fn pow_f32(x: f32, y: f32) -> f32 {
 	return select(p, -p, negative && odd);
 }
 `},
+	// Compilers may take 0/0 of constants for 0.
+	{"over_f32", `
+fn over_f32(x: f32, y: f32) -> f32 {
+	let a = bitcast<u32>(x);
+	let b = bitcast<u32>(y);
+	if ((b & 0x7fffffffu) == 0u) {
+		return f32_bits(select(0x7f800000u | ((a ^ b) & 0x80000000u), 0x7fc00000u, (a & 0x7fffffffu) == 0u || (a & 0x7fffffffu) > 0x7f800000u));
+	}
+	return x / y;
+}
+`},
 	// A quotient that hardware gave, wrong by a few units, is corrected by its remainder, which fma has exactly.
 	{"quotient_f32", `
 fn quotient_f32(x: f32, y: f32) -> f32 {
 	let q = max(x / y, -3.4e38f);
 	let safe = abs(q) > 1.0e-30f && abs(q) < 1.0e30f && abs(x) > 1.0e-25f && abs(y) > 1.0e-30f && abs(y) < 1.0e30f;
-	if (!safe) { return x / y; }
+	if (!safe) { return over_f32(x, y); }
 	return fma(fma(-q, y, x), 1.0f / y, q);
 }
 `},

@@ -105,6 +105,8 @@ func wgslFunctions() map[ir.Op]forms {
 var wgslOps = join(cOps, wgslFunctions(), map[ir.Op]forms{
 	ir.Add: {dtype.I32: "$a + $b"}, ir.Sub: {dtype.I32: "$a - $b"}, ir.Mul: {dtype.I32: "$a * $b"}, ir.Neg: {dtype.I32: "-$a", dtype.U32: "0u - $a"},
 	ir.Shl: {every: "$a << u32($b)", dtype.I32: "$a << u32($b)"}, ir.Shr: {every: "$a >> u32($b)"},
+	ir.Div: {every: "$a / $b", dtype.F32: "over_f32($a, $b)"}, // of two constants, the quotient has to be a number
+	ir.Ne:  {every: "$a != $b", dtype.F32: "!($a == $b)"},     // compilers take the other for false of NaN
 	ir.Lt:  {dtype.Bool: "!$a && $b"},
 	ir.Le:  {dtype.Bool: "!$a || $b"},
 	ir.Rem: {every: "$a % $b"},
@@ -138,6 +140,7 @@ func wgslCasts() map[[2]dtype.DType]string {
 		{dtype.F16, dtype.F32}: "unpack2x16float(%s).x", {dtype.F32, dtype.F16}: "f32_f16(%s)",
 		{dtype.BF16, dtype.F32}: "bf16_f32(%s)", {dtype.F32, dtype.BF16}: "f32_bf16(%s)",
 		{dtype.I32, dtype.BF16}: "f32_bf16(i32_odd(%s))", {dtype.U32, dtype.BF16}: "f32_bf16(u32_odd(%s))",
+		{dtype.F32, dtype.Bool}: "!(%s == 0.0f)",
 		{dtype.Bool, dtype.F16}: "select(0u, 0x3c00u, %s)", {dtype.Bool, dtype.BF16}: "select(0u, 0x3f80u, %s)",
 	}
 	narrow := map[dtype.DType]string{
