@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins plugins-cuda cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance scoreboard gpu nvrtc levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
+.PHONY: help build plugins plugins-cuda plugins-libtorch plugins-wgpu cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance scoreboard gpu nvrtc wgpu web libtorch libtorch-wheels levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -27,6 +27,15 @@ plugins-cuda: ## the cuda backend as a plugin process, with its manifest, in ./b
 			if [ -n "$$cu" ] && [ $$t = $$here ]; then export $(CUDA_CGO); tags="-tags cu"; fi; \
 			$(GO) build $(STRIP) $$tags -o ../../$$dir/burn-backend-cuda ./cmd/burn-backend-cuda ) && \
 		$(GO) run ./tools/manifest -os $${t%/*} -arch $${t#*/} -needs plugins/cuda/needs.toml $$dir/burn-backend-cuda || exit 1; done
+	$(GO) run ./cmd/burn plugin allow $(PLUGINS)
+
+WGPU_PLATFORMS ?= $(shell $(GO) env GOOS)/$(shell $(GO) env GOARCH)
+plugins-wgpu: ## the wgpu backend as a plugin process, with its manifest and the library wgpu-native from PyPI, in ./burn_plugins, for WGPU_PLATFORMS
+	@for t in $(WGPU_PLATFORMS); do dir=$(PLUGINS); here=$$($(GO) env GOOS)/$$($(GO) env GOARCH); [ $$t = $$here ] || dir=$(PLUGINS)/$${t%/*}_$${t#*/}; \
+		exe=; [ $${t%/*} != windows ] || exe=.exe; \
+		( cd plugins/wgpu && CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build $(STRIP) -o ../../$$dir/burn-backend-wgpu$$exe ./cmd/burn-backend-wgpu ) && \
+		$(GO) run ./tools/wgpunative -platform $$t -out $$dir -python $(PYTHON) && \
+		$(GO) run ./tools/manifest -os $${t%/*} -arch $${t#*/} -needs plugins/wgpu/needs.toml $$dir/burn-backend-wgpu$$exe || exit 1; done
 	$(GO) run ./cmd/burn plugin allow $(PLUGINS)
 
 CUDA_CU   := $(CURDIR)/bin/cu
@@ -53,11 +62,13 @@ long: ## the tests that `make test` leaves out or runs on a sample, but for what
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m $(LONG)
 
 PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
-MODULES   := data/parquet data/sqlite plugins/cuda tools/avo tools/site
-modules: ## vet and tests of what has a go.mod of its own, cross builds of cuda; one that has tools and no packages is only checked
+MODULES   := data/parquet data/sqlite plugins/cuda plugins/wgpu tools/avo tools/site
+modules: ## vet and tests of what has a go.mod of its own, cross builds of cuda and wgpu; one that has tools and no packages is only checked
 	@for m in $(MODULES); do echo "module $$m"; ( cd $$m && $(GO) mod verify && if [ -n "$$($(GO) list ./... 2>/dev/null)" ]; then \
 		CGO_ENABLED=0 $(GO) vet ./... && $(GO) test ./...; fi ) || exit 1; done
 	cd plugins/cuda && for t in linux/arm64 windows/amd64; do \
+		echo "build $$t"; CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./... || exit 1; done
+	cd plugins/wgpu && for t in linux/arm64 darwin/arm64 windows/amd64; do \
 		echo "build $$t"; CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./... || exit 1; done
 
 NOCGO := ./host/... ./sdk/client/... ./sdk/serve/... ./sdk/wire/... ./cmd/...
@@ -117,6 +128,20 @@ nvrtc: ## kernels of every op, in f32 and bf16, through NVIDIA's compiler, from 
 	$(GO) test -count=1 -timeout 20m -run NVRTC ./sdk/gpu/dialect && \
 	cd plugins/cuda && BURN_CUDA_RUN='^[a-z0-9_]+/(f32|bf16)/[^/]+/plain$$' BURN_CUDA_SAMPLE=1000 CGO_ENABLED=0 \
 		$(GO) test -count=1 -timeout 20m -run 'TestKernelsCompile|TestNVRTC' . ./internal/nv
+
+WGPU_SAMPLE   ?= 60
+WGPU_PROFILES ?= core nn training
+wgpu: ## the tests of the wgpu backend, and every WGPU_SAMPLE-th case of the profiles WGPU_PROFILES, on Mesa's Vulkan driver for the processor (Debian's mesa-vulkan-drivers)
+	@if [ ! -e /usr/share/vulkan/icd.d/lvp_icd.x86_64.json ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && apt-get install -y -qq libvulkan1 libxext6 mesa-vulkan-drivers || true; fi; \
+	lib=$$(mktemp -d) && trap 'rm -rf "$$lib"' EXIT; \
+	if ! $(GO) run ./tools/wgpunative -out "$$lib" -python $(PYTHON) -headers; then echo "skipped: wgpu-native cannot be had from the package index"; exit 0; fi; \
+	icd=$$(ls /usr/share/vulkan/icd.d/lvp_icd*.json 2>/dev/null | head -n 1); \
+	if [ -z "$$icd" ]; then echo "skipped: no mesa-vulkan-drivers"; exit 0; fi; \
+	export BURN_WGPU_LIBRARY=$$(ls "$$lib"/*wgpu_native.*) VK_ICD_FILENAMES=$$icd BURN_WGPU_REQUIRED=1; \
+	cd plugins/wgpu && $(GO) test -count=1 -timeout 10m ./internal/... && \
+	{ BURN_WGPU_SAMPLE=$(WGPU_SAMPLE) BURN_WGPU_PROFILES="$(WGPU_PROFILES)" $(GO) test -count=1 -timeout 30m -v -run 'Test[^/]*$$' . >"$$lib/log"; status=$$?; \
+		grep -E '(passed,.*failed|wrong|FAIL|fault|^(ok|PASS|---))' "$$lib/log"; exit $$status; }
 
 QEMU ?= qemu-aarch64-static
 levels: ## the cpu backend at its lesser levels: AVX2 and portable through the whole suite, NEON under qemu-user

@@ -29,7 +29,8 @@ typedef char i8; typedef short i16; typedef int i32; typedef long i64;
 typedef uchar u8; typedef ushort u16; typedef uint u32; typedef ulong u64; typedef float f32;
 #define DEVICE static inline
 `,
-	helpers: append(metalHelpers, metal("expm1_f32", "log1p_f32", "erf_f32", "erfc_f32", "max_f32", "min_f32")...),
+	helpers: append(metalHelpers, metal("f32_bits", "expm1_f32", "log1p_f32", "erf_f32", "erfc_f32", "max_f32", "min_f32",
+		"ldexp_f32", "expnear_f32", "exp_f32", "mantissa_f32", "exponent_f32", "logrest_f32", "log_f32")...),
 }
 
 var metalTypes = func() map[dtype.DType]string {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -56,11 +57,20 @@ func TestPortableFunctions(t *testing.T) {
 		name  string
 		want  func(float64) float64
 		units float64
-	}{{"erf_f32", math.Erf, 2}, {"expm1_f32", math.Expm1, 3}, {"log1p_f32", math.Log1p, 3}, {"erfc_f32", math.Erfc, 12}} {
+	}{{"erf_f32", math.Erf, 2}, {"expm1_f32", math.Expm1, 3}, {"log1p_f32", math.Log1p, 3}, {"erfc_f32", math.Erfc, 12}, {"exp_f32", math.Exp, 2},
+		{"exp2_f32", math.Exp2, 2}, {"log_f32", math.Log, 2}, {"log2_f32", math.Log2, 3}, {"asin_f32", math.Asin, 3}, {"acos_f32", math.Acos, 3}, {"atan_f32", math.Atan, 3},
+		{"sinh_f32", math.Sinh, 4}, {"cosh_f32", math.Cosh, 4}, {"tanh_f32", math.Tanh, 3}, {"sine_f32", math.Sin, 2}, {"cosine_f32", math.Cos, 3},
+		{"tangent_f32", math.Tan, 4}} {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			d := *Metal
-			text := d.header + d.prelude(f.name) + fmt.Sprintf(`
+			var all []string
+			for _, h := range portable {
+				all = append(all, h.name)
+			}
+			d.helpers = append(slices.Clone(metalHelpers), metal(all...)...)
+			// Functions of C with the same names compute in f64.
+			text := d.header + regexp.MustCompile(`\b(abs|fma|floor|max|min|sqrt|sin|cos|tan)\(`).ReplaceAllString(d.prelude(f.name), "metal::$1(") + fmt.Sprintf(`
 #include <cstdio>
 int main() {
 	for (u64 b = 0; b < 0x100000000ul; b += 4099) {
@@ -88,6 +98,44 @@ int main() {
 				}
 			}
 			t.Logf("%.2f units", worst)
+		})
+	}
+}
+
+// Quotients and roots that are wrong by two units are right once they are corrected, but for one in 100,000.
+func TestCorrected(t *testing.T) {
+	for _, f := range []struct{ name, call, from, to, want string }{
+		{"quotient_f32", "quotient_f32(1.2345678f, x)", "max(x / y", "max(off(x / y)", "1.2345678f / x"},
+		{"root_f32", "root_f32(x)", "sqrt(x)", "off(::sqrtf(x))", "::sqrtf(x)"},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			d := *Metal
+			d.helpers = append(slices.Clone(metalHelpers), metal("f32_bits", "over_f32", f.name)...)
+			text := d.prelude(f.name)
+			require.Contains(t, text, f.from)
+			text = regexp.MustCompile(`\b(abs|fma|max)\(`).ReplaceAllString(strings.Replace(text, f.from, f.to, 1), "metal::$1(")
+			text = d.header + `
+static f32 off(f32 x) { const u32 b = as_type<u32>(x); return as_type<f32>(b % 3u == 0u ? b + 2u : b - b % 3u); }
+` + text + fmt.Sprintf(`
+#include <cstdio>
+int main() {
+	u64 wrong = 0, all = 0;
+	for (u32 b = 0x20000000u; b < 0x5f000000u; b += 997u) {
+		const f32 x = as_type<f32>(b);
+		wrong += as_type<u32>(%s) != as_type<u32>(%s);
+		all++;
+	}
+	printf("%%lu of %%lu", wrong, all);
+}
+`, f.call, f.want)
+			out, err := exec.Command(onProcessor(t, "corrected", text)).Output()
+			require.NoError(t, err)
+			var wrong, all int
+			_, err = fmt.Sscanf(string(out), "%d of %d", &wrong, &all)
+			require.NoError(t, err)
+			require.Greater(t, all, 1<<19)
+			require.LessOrEqual(t, 100_000*wrong, all) // roots that lie beside the middle of two numbers
 		})
 	}
 }

@@ -6,11 +6,8 @@ import (
 )
 
 // portable are functions that WGSL lacks, in WGSL. Metal's language lacks some of them too: metal rewrites them. The errors that they
-// state are those of the formulas in f32 arithmetic that rounds correctly; the language's own exp and log add theirs.
-var portable = []helper{
-	{"f32_bits", `
-fn f32_bits(x: u32) -> f32 { var y = x; return bitcast<f32>(y); }
-`},
+// state are those of the formulas in f32 arithmetic that rounds correctly.
+var portable = append(portableMath[:len(portableMath):len(portableMath)], []helper{
 	{"is_nan_f32", `
 fn is_nan_f32(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u; }
 `},
@@ -70,7 +67,7 @@ fn i32_odd(x: i32) -> f32 { return select(u32_odd(u32(x)), -u32_odd(0u - u32(x))
 	// Below 1/2 the series to x^10, at most 1 unit in the last place; beyond, exp(x) - 1, 3 units.
 	{"expm1_f32", `
 fn expm1_f32(x: f32) -> f32 {
-	if (abs(x) >= 0.5f) { return exp(x) - 1.0f; }
+	if (abs(x) >= 0.5f) { return exp_f32(x) - 1.0f; }
 	var p = 2.75573192e-6f;
 	p = fma(p, x, 2.48015873e-5f);
 	p = fma(p, x, 1.98412698e-4f);
@@ -85,7 +82,7 @@ fn expm1_f32(x: f32) -> f32 {
 	// Between -1/3 and 1/2 the series of 2·atanh(x / (2+x)), at most 3 units in the last place; beyond, log(1+x).
 	{"log1p_f32", `
 fn log1p_f32(x: f32) -> f32 {
-	if (!(x > -0.33333333f && x < 0.5f)) { return log(1.0f + x); }
+	if (!(x > -0.33333333f && x < 0.5f)) { return log_f32(1.0f + x); }
 	let s = x / (2.0f + x);
 	let t = s * s;
 	var p = 6.66666667e-2f;
@@ -124,7 +121,7 @@ fn erf_f32(x: f32) -> f32 {
 	q = fma(q, u, -6.31826052e-1f);
 	q = fma(q, u, -1.13023344f);
 	q = fma(q, u, 3.20138050e-4f);
-	let e = 1.0f - exp(q);
+	let e = 1.0f - exp_f32(q);
 	return select(e, -e, x < 0.0f);
 }
 `},
@@ -132,7 +129,8 @@ fn erf_f32(x: f32) -> f32 {
 	// 1.2e-7 and what exp adds.
 	{"erfc_f32", `
 fn erfc_f32(x: f32) -> f32 {
-	let a = abs(x);
+	if ((bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u) { return x; }
+	let a = min(abs(x), 12.0f);
 	if (a < 0.5f) { return 1.0f - erf_f32(x); }
 	let t = 1.0f / (1.0f + 0.5f * a);
 	var p = 0.17087277f;
@@ -146,28 +144,8 @@ fn erfc_f32(x: f32) -> f32 {
 	p = fma(p, t, 1.00002368f);
 	p = fma(p, t, -1.26551223f);
 	let z = bitcast<f32>(bitcast<u32>(a) & 0xfffff000u); // its square is exact
-	let y = t * exp(-z * z) * exp(fma(z - a, z + a, p));
+	let y = t * exp_f32(-z * z) * exp_f32(fma(z - a, z + a, p));
 	return select(y, 2.0f - y, x < 0.0f);
-}
-`},
-	{"sinh_f32", `
-fn sinh_f32(x: f32) -> f32 {
-	if (!(abs(x) < 20.0f)) { return sinh(x); }
-	let e = expm1_f32(abs(x));
-	let s = 0.5f * (e + e / (e + 1.0f));
-	return select(s, -s, x < 0.0f);
-}
-`},
-	{"pow_f32", `
-fn pow_f32(x: f32, y: f32) -> f32 {
-	if (y == 0.0f || x == 1.0f) { return 1.0f; }
-	let whole = floor(y) == y;
-	let odd = whole && abs(y) < 16777216.0f && floor(0.5f * y) != 0.5f * y;
-	let negative = bitcast<u32>(x) >> 31u != 0u;
-	var p = pow(abs(x), y);
-	if (x == 0.0f) { p = select(0.0f, f32_bits(0x7f800000u), y < 0.0f); }
-	if (negative && x < 0.0f && !whole) { p = f32_bits(0x7fc00000u); }
-	return select(p, -p, negative && odd);
 }
 `},
 	// The remainder is exact: the mantissas are divided bit by bit.
@@ -177,23 +155,27 @@ fn fmod_f32(x: f32, y: f32) -> f32 {
 	let b = bitcast<u32>(y) & 0x7fffffffu;
 	if (a >= 0x7f800000u || b > 0x7f800000u || b == 0u) { return f32_bits(0x7fc00000u); }
 	if (a < b) { return x; }
-	let low = max(b >> 23u, 1u);
-	var e = max(a >> 23u, 1u);
-	var m = a & 0x7fffffu | select(0u, 0x800000u, a >= 0x800000u);
-	let d = b & 0x7fffffu | select(0u, 0x800000u, b >= 0x800000u);
+	let above = countLeadingZeros(a) - 8u;
+	let below = countLeadingZeros(b) - 8u;
+	var e = i32(a >> 23u);
+	var m = a & 0x7fffffu | 0x800000u;
+	if (e == 0) { m = a << above; e = 1 - i32(above); }
+	var low = i32(b >> 23u);
+	var d = b & 0x7fffffu | 0x800000u;
+	if (low == 0) { d = b << below; low = 1 - i32(below); }
 	loop {
 		if (m >= d) { m = m - d; }
 		if (e == low) { break; }
 		m = m << 1u;
-		e = e - 1u;
+		e = e - 1;
 	}
-	loop {
-		if (m >= 0x800000u || e <= 1u || m == 0u) { break; }
-		m = m << 1u;
-		e = e - 1u;
-	}
-	let r = select(m, (e << 23u) + (m - 0x800000u), m >= 0x800000u);
-	return f32_bits(r | bitcast<u32>(x) & 0x80000000u);
+	let s = bitcast<u32>(x) & 0x80000000u;
+	if (m == 0u) { return f32_bits(s); }
+	let n = countLeadingZeros(m) - 8u;
+	m = m << n;
+	e = e - i32(n);
+	if (e <= 0) { return f32_bits(s | (m >> u32(1 - e))); }
+	return f32_bits(s | ((u32(e) << 23u) + (m - 0x800000u)));
 }
 `},
 	{"mulhi_u32", `
@@ -212,7 +194,21 @@ fn mulhi_i32(x: i32, y: i32) -> i32 {
 	return h - select(0i, y, x < 0i) - select(0i, x, y < 0i);
 }
 `},
+	// As cosh_f32: 4 units.
+	{"sinh_f32", `
+fn sinh_f32(x: f32) -> f32 {
+	let a = abs(x);
+	if (!(a < 20.0f)) {
+		let h = exp_f32(0.5f * a);
+		let r = 0.5f * h * h;
+		return select(r, -r, x < 0.0f);
+	}
+	let e = expm1_f32(a);
+	let s = 0.5f * (e + e / (e + 1.0f));
+	return select(s, -s, bitcast<u32>(x) >= 0x80000000u);
 }
+`},
+}...)
 
 var signature = regexp.MustCompile(`fn (\w+)\(([^)]*)\) -> (\w+) \{`)
 

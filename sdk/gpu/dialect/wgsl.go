@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"strconv"
 	"strings"
@@ -11,11 +12,13 @@ import (
 )
 
 // WGSL is WebGPU's language. It has no types of 64 bits. Elements of less than 32 bits lie in memory as elsewhere, several in a word; their
-// values are i32 or u32, floats of 16 bits as their bits. Buffers are bound to group 0 in their order; the scalars follow as one uniform of
+// values are i32 or u32, floats of 16 bits as their bits. Buffers are bound to group 0 in their order, all for reading and writing, as a buffer that
+// is bound in both ways would be refused, and buffers of package gpu are parts of few; the scalars follow as one uniform of
 // words, one each, where a bool is a u32. Subgroup operations need the extension of that name.
 //
-// What the language leaves open stays open: its exp, log, sin and so on have the errors that its specification allows, fma may round
-// twice, and subnormal numbers may be flushed. NaN is seen by its bits, as comparisons may be folded.
+// The language's own exp, log, sin and so on may have large errors: they are made of sums, products and quotients here (polyfill_math.go).
+// What else it leaves open stays open: quotients and roots may be wrong by a few units in the last place, fma may round twice, and
+// subnormal numbers may be flushed. NaN is seen by its bits, as comparisons may be folded.
 var WGSL = &Dialect{
 	Name:    "WGSL",
 	Threads: 256,
@@ -37,6 +40,23 @@ var WGSL = &Dialect{
 	memory:  wgslMemory,
 	isNaN:   "is_nan_f32($a)",
 	helpers: portable,
+}
+
+// Corrected is WGSL for hardware whose quotients and roots of f32 are wrong by a few units in the last place and whose fma rounds once: they
+// are corrected there.
+var Corrected = corrected()
+
+func corrected() *Dialect {
+	d := *WGSL
+	d.ops = maps.Clone(WGSL.ops)
+	for op, form := range map[ir.Op]string{ir.Div: "quotient_f32($a, $b)", ir.Sqrt: "root_f32($a)"} {
+		d.ops[op] = maps.Clone(d.ops[op])
+		if d.ops[op] == nil {
+			d.ops[op] = forms{}
+		}
+		d.ops[op][dtype.F32] = form
+	}
+	return &d
 }
 
 func wgslLiteral(t dtype.DType, bits uint64) string {
@@ -67,10 +87,10 @@ func wgslLiteral(t dtype.DType, bits uint64) string {
 
 // wgslMath names the functions of f32.
 var wgslMath = map[ir.Op]string{
-	ir.Exp: "exp", ir.Exp2: "exp2", ir.Expm1: "expm1_f32", ir.Log: "log", ir.Log2: "log2", ir.Log1p: "log1p_f32", ir.Sqrt: "sqrt", ir.Rsqrt: "inverseSqrt",
-	ir.Sin: "sin", ir.Cos: "cos", ir.Tan: "tan", ir.Asin: "asin", ir.Acos: "acos", ir.Atan: "atan", ir.Sinh: "sinh_f32", ir.Cosh: "cosh",
-	ir.Erf: "erf_f32", ir.Erfc: "erfc_f32", ir.Floor: "floor", ir.Ceil: "ceil", ir.Trunc: "trunc", ir.Round: "round", ir.Pow: "pow_f32", ir.Atan2: "atan2",
-	ir.Rem: "fmod_f32", ir.FMA: "fma",
+	ir.Exp: "exp_f32", ir.Exp2: "exp2_f32", ir.Expm1: "expm1_f32", ir.Log: "log_f32", ir.Log2: "log2_f32", ir.Log1p: "log1p_f32", ir.Sqrt: "sqrt", ir.Rsqrt: "inverseSqrt",
+	ir.Sin: "sine_f32", ir.Cos: "cosine_f32", ir.Tan: "tangent_f32", ir.Asin: "asin_f32", ir.Acos: "acos_f32", ir.Atan: "atan_f32", ir.Sinh: "sinh_f32", ir.Cosh: "cosh_f32",
+	ir.Tanh: "tanh_f32", ir.Erf: "erf_f32", ir.Erfc: "erfc_f32", ir.Floor: "floor", ir.Ceil: "ceil", ir.Trunc: "trunc", ir.Round: "round", ir.Pow: "pow_f32",
+	ir.Atan2: "atan2_f32", ir.Rem: "fmod_f32", ir.FMA: "fma",
 }
 
 // wgslFunctions are their forms.
@@ -85,6 +105,8 @@ func wgslFunctions() map[ir.Op]forms {
 var wgslOps = join(cOps, wgslFunctions(), map[ir.Op]forms{
 	ir.Add: {dtype.I32: "$a + $b"}, ir.Sub: {dtype.I32: "$a - $b"}, ir.Mul: {dtype.I32: "$a * $b"}, ir.Neg: {dtype.I32: "-$a", dtype.U32: "0u - $a"},
 	ir.Shl: {every: "$a << u32($b)", dtype.I32: "$a << u32($b)"}, ir.Shr: {every: "$a >> u32($b)"},
+	ir.Div: {every: "$a / $b", dtype.F32: "over_f32($a, $b)"}, // of two constants, the quotient has to be a number
+	ir.Ne:  {every: "$a != $b", dtype.F32: "!($a == $b)"},     // compilers take the other for false of NaN
 	ir.Lt:  {dtype.Bool: "!$a && $b"},
 	ir.Le:  {dtype.Bool: "!$a || $b"},
 	ir.Rem: {every: "$a % $b"},
@@ -93,7 +115,6 @@ var wgslOps = join(cOps, wgslFunctions(), map[ir.Op]forms{
 	ir.Maximum: {dtype.F32: "max_f32($a, $b)"}, ir.Minimum: {dtype.F32: "min_f32($a, $b)"}, ir.Exp2Fast: {dtype.F32: "exp2($a)"},
 	ir.MulHi:  {dtype.U32: "mulhi_u32($a, $b)", dtype.I32: "mulhi_i32($a, $b)"},
 	ir.Select: {every: "select($c, $b, $a)"},
-	ir.Tanh:   {dtype.F32: "select(tanh($a), sign($a), abs($a) > 10.0f)"},
 	ir.Bitcast: {
 		every: "bitcast<$T>($a)", dtype.F16: "u32($a) & 0xffffu", dtype.BF16: "u32($a) & 0xffffu", dtype.U16: "u32($a) & 0xffffu",
 		dtype.U8: "u32($a) & 0xffu", dtype.I16: "extractBits(i32($a), 0u, 16u)", dtype.I8: "extractBits(i32($a), 0u, 8u)",
@@ -119,6 +140,7 @@ func wgslCasts() map[[2]dtype.DType]string {
 		{dtype.F16, dtype.F32}: "unpack2x16float(%s).x", {dtype.F32, dtype.F16}: "f32_f16(%s)",
 		{dtype.BF16, dtype.F32}: "bf16_f32(%s)", {dtype.F32, dtype.BF16}: "f32_bf16(%s)",
 		{dtype.I32, dtype.BF16}: "f32_bf16(i32_odd(%s))", {dtype.U32, dtype.BF16}: "f32_bf16(u32_odd(%s))",
+		{dtype.F32, dtype.Bool}: "!(%s == 0.0f)",
 		{dtype.Bool, dtype.F16}: "select(0u, 0x3c00u, %s)", {dtype.Bool, dtype.BF16}: "select(0u, 0x3f80u, %s)",
 	}
 	narrow := map[dtype.DType]string{

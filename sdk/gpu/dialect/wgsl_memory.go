@@ -64,11 +64,7 @@ func wgslDeclare(p *printer, symbol string) {
 			scalars = append(scalars, p.field(int32(i))+": "+t)
 			continue
 		}
-		access := "read"
-		if x.Access != ir.Read {
-			access = "read_write"
-		}
-		p.line("@group(0) @binding(%d) var<storage, %s> %s: array<%s>;", bound, access, p.param(int32(i)), wgslWord(x.Type, p.atomicBuffers[int32(i)]))
+		p.line("@group(0) @binding(%d) var<storage, read_write> %s: array<%s>;", bound, p.param(int32(i)), wgslWord(x.Type, p.atomicBuffers[int32(i)]))
 		bound++
 	}
 	if len(scalars) > 0 {

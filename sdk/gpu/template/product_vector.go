@@ -6,8 +6,11 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// fewRows is the most rows of a product that is made by reading B once, at the speed of memory.
-const fewRows = 4
+// fewRows is the most rows of a product that is made by reading B once, at the speed of memory, by subgroups of at least leastLanes.
+const (
+	fewRows    = 4
+	leastLanes = 8
+)
 
 const (
 	vectorThreads = 256

@@ -1,0 +1,19 @@
+// Command burn-backend-wgpu is the wgpu backend as a plugin process. A fault of a device ends it, shortly after its answers are out, so
+// that the host starts another one.
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/goburn/burn/plugins/wgpu"
+	"github.com/goburn/burn/sdk/serve"
+)
+
+func main() {
+	serve.Main(wgpu.Name, wgpu.Opener(func(device int, err error) {
+		fmt.Fprintf(os.Stderr, "wgpu:%d is lost: %v\n", device, err)
+		time.AfterFunc(100*time.Millisecond, func() { os.Exit(3) })
+	}))
+}

@@ -1,0 +1,101 @@
+package native
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/gpu/webgpu"
+)
+
+// pipeline implements webgpu.Pipeline.
+type pipeline struct {
+	d      *device
+	h      handle
+	layout layout
+}
+
+// NewPipeline implements webgpu.Device. The texts of the driver are of kernels that were proved to access no memory but theirs, and to
+// end, so that the library adds no checks.
+func (d *device) NewPipeline(text, entry string, storage, uniform int) (webgpu.Pipeline, error) {
+	l, err := d.layout(storage, uniform)
+	if err != nil {
+		return nil, err
+	}
+	source := &shaderWGSL{chain: chained{sType: shaderSourceWGSL}, code: viewOf(text)}
+	m := d.DeviceCreateShaderModuleTrusted.call(d.h, uintptr(unsafe.Pointer(&labelled{next: unsafe.Pointer(source)})), 0)
+	if err := d.check("kernel " + entry); err != nil || m == 0 {
+		return nil, err
+	}
+	defer d.ShaderModuleRelease.call(m)
+	o := &computePipelineDescriptor{layout: l.pipeline, compute: computeState{module: m, entryPoint: viewOf(entry)}}
+	h := d.DeviceCreateComputePipeline.call(d.h, uintptr(unsafe.Pointer(o)))
+	if err := d.check("kernel " + entry); err != nil {
+		return nil, err
+	}
+	if h == 0 {
+		return nil, fmt.Errorf("kernel %s: no pipeline: %w", entry, core.ErrKernel)
+	}
+	return &pipeline{d, h, l}, nil
+}
+
+// layout makes the layout of bindings once.
+func (d *device) layout(storage, uniform int) (layout, error) {
+	key := [2]int{storage, uniform}
+	if l, ok := d.layouts[key]; ok {
+		return l, nil
+	}
+	entries := make([]layoutEntry, storage, storage+1)
+	for i := range entries {
+		entries[i] = layoutEntry{binding: uint32(i), visibility: stageCompute, buffer: bufferLayout{kind: bindingStorage}}
+	}
+	if uniform > 0 {
+		entries = append(entries, layoutEntry{binding: uint32(storage), visibility: stageCompute,
+			buffer: bufferLayout{kind: bindingUniform, hasDynamicOffset: 1, minBindingSize: uint64(uniform)}})
+	}
+	o := &layoutDescriptor{entryCount: uintptr(len(entries))}
+	if len(entries) > 0 {
+		o.entries = unsafe.Pointer(&entries[0])
+	}
+	var l layout
+	l.group = d.DeviceCreateBindGroupLayout.call(d.h, uintptr(unsafe.Pointer(o)))
+	if err := d.check("layout of bindings"); err != nil {
+		return layout{}, err
+	}
+	p := &pipelineLayoutDescriptor{bindGroupLayoutCount: 1, bindGroupLayouts: unsafe.Pointer(&[]handle{l.group}[0])}
+	l.pipeline = d.DeviceCreatePipelineLayout.call(d.h, uintptr(unsafe.Pointer(p)))
+	if err := d.check("layout of a pipeline"); err != nil {
+		return layout{}, err
+	}
+	d.layouts[key] = l
+	return l, nil
+}
+
+// Release implements webgpu.Pipeline.
+func (p *pipeline) Release() { p.d.ComputePipelineRelease.call(p.h) }
+
+// group implements webgpu.Group.
+type group struct {
+	d *device
+	h handle
+}
+
+// NewGroup implements webgpu.Device.
+func (d *device) NewGroup(p webgpu.Pipeline, bindings []webgpu.Binding) (webgpu.Group, error) {
+	entries := make([]groupEntry, len(bindings))
+	for i, b := range bindings {
+		entries[i] = groupEntry{binding: uint32(i), buffer: b.Buffer.(*buffer).h, offset: uint64(b.Offset), size: uint64(b.Size)}
+	}
+	o := &groupDescriptor{layout: p.(*pipeline).layout.group, entryCount: uintptr(len(entries))}
+	if len(entries) > 0 {
+		o.entries = unsafe.Pointer(&entries[0])
+	}
+	h := d.DeviceCreateBindGroup.call(d.h, uintptr(unsafe.Pointer(o)))
+	if err := d.check("bindings"); err != nil {
+		return nil, err
+	}
+	return &group{d, h}, nil
+}
+
+// Release implements webgpu.Group.
+func (g *group) Release() { g.d.BindGroupRelease.call(g.h) }

@@ -1,0 +1,148 @@
+// Package wgpu is the backend for every GPU with Vulkan, Metal or Direct3D 12: package sdk/gpu over the driver for WebGPU
+// (sdk/gpu/webgpu), whose calls go to wgpu-native. That library is found when the backend is made: the file that BURN_WGPU_LIBRARY names,
+// else beside the executable, else where the loader of the system finds it. It is a process of its own, as the library ends the process
+// where a driver fails it: cmd/burn-backend-wgpu.
+//
+// Options of core.Config: "memory_limit" is the greatest number of bytes that are allocated on a device, with an optional suffix K, M, G
+// or T (powers of 1024). "plain" is true or false: whether each kernel is waited for, so that a fault names its node. "patience" is how
+// long work may take until the device is given up, two minutes by default. "cache" is the folder of texts of kernels and results of
+// probes; "off" keeps none.
+package wgpu
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/plugins/wgpu/internal/native"
+	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/webgpu"
+)
+
+// Name is the name of the backend.
+const Name = "wgpu"
+
+// Version is the version of the backend.
+const Version = "0.1.0"
+
+const (
+	plainVariable   = "BURN_WGPU_PLAIN"
+	libraryVariable = "BURN_WGPU_LIBRARY"
+)
+
+// New makes the backend. It is ErrNotFound, with the remedy, where there is no library or no adapter. Unknown options and values that do
+// not parse are ErrAttr.
+func New(c core.Config) (core.Backend, error) { return Opener(nil)(c) }
+
+// Opener is New of backends that call lost, once for each device that a fault ends.
+func Opener(lost func(device int, err error)) core.Opener {
+	return func(c core.Config) (core.Backend, error) {
+		o, patience, err := options(c)
+		if err != nil {
+			return nil, err
+		}
+		o.Lost = lost
+		api, err := library()
+		if err != nil {
+			return nil, fmt.Errorf("wgpu: %w", err)
+		}
+		d, err := webgpu.New(context.Background(), api, webgpu.Options{Name: Name, Version: Version, Cache: o.Cache, Patience: patience})
+		if err != nil {
+			return nil, fmt.Errorf("wgpu: %w", err)
+		}
+		return gpu.New(d, o), nil
+	}
+}
+
+// library is that of this process. It stays loaded until it ends.
+var library = sync.OnceValues(func() (*native.API, error) { return native.Open(candidates(os.Getenv(libraryVariable), executable())) })
+
+// candidates are the files that are tried, in order.
+func candidates(named, beside string) []string {
+	if named != "" {
+		return []string{named}
+	}
+	file := fileName(runtime.GOOS)
+	if beside == "" {
+		return []string{file}
+	}
+	return []string{filepath.Join(beside, file), file}
+}
+
+// fileName is the name of the library on a platform.
+func fileName(goos string) string {
+	switch goos {
+	case "windows":
+		return "wgpu_native.dll"
+	case "darwin":
+		return "libwgpu_native.dylib"
+	}
+	return "libwgpu_native.so"
+}
+
+// executable is the folder of the executable of this process.
+func executable() string {
+	exe, err := os.Executable()
+	if err == nil {
+		exe, err = filepath.EvalSymlinks(exe)
+	}
+	if err != nil {
+		return ""
+	}
+	return filepath.Dir(exe)
+}
+
+func options(c core.Config) (o gpu.Options, patience time.Duration, err error) {
+	o.Plain = os.Getenv(plainVariable) == "1"
+	if dir, err := os.UserCacheDir(); err == nil {
+		o.Cache = filepath.Join(dir, "burn", "kernels", Name)
+	}
+	for name, text := range c.Options {
+		var err error
+		switch name {
+		case "memory_limit":
+			o.MemoryLimit, err = parseBytes(text)
+		case "plain":
+			o.Plain, err = strconv.ParseBool(text)
+		case "patience":
+			if patience, err = time.ParseDuration(text); err == nil && patience <= 0 {
+				err = fmt.Errorf("got %q, want a duration such as 30s", text)
+			}
+		case "cache":
+			o.Cache = text
+			if text != "off" && !filepath.IsAbs(text) {
+				err = fmt.Errorf("got %q, want an absolute path or off", text)
+			}
+		default:
+			return o, 0, fmt.Errorf("wgpu: option %q, want memory_limit, plain, patience or cache: %w", name, core.ErrAttr)
+		}
+		if err != nil {
+			return o, 0, fmt.Errorf("wgpu: option %s: %w: %w", name, core.ErrAttr, err)
+		}
+	}
+	if o.Cache == "off" || o.Cache == "" {
+		o.Cache, o.NoCache = "", true
+	}
+	return o, patience, nil
+}
+
+func parseBytes(text string) (int64, error) {
+	digits, shift := strings.TrimSpace(text), 0
+	if n := len(digits); n > 0 {
+		if i := strings.IndexByte("KMGT", digits[n-1]&^0x20); i >= 0 {
+			digits, shift = digits[:n-1], 10*(i+1)
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > 1<<62>>shift {
+		return 0, fmt.Errorf("got %q, want a number of bytes such as 512M", text)
+	}
+	return n << shift, nil
+}

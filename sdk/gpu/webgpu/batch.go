@@ -1,0 +1,270 @@
+package webgpu
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/goburn/burn/core"
+)
+
+const (
+	uniformBytes  = 128 << 10 // scalars of the launches of one batch
+	inboxBytes    = 256 << 10 // small uploads of one batch
+	mostCommands  = 256       // of a batch
+	leastReadback = 12        // bits of the size of a buffer for downloads
+	spins         = 50        // looks before a wait sleeps
+)
+
+// batch is the commands that are put together, and the work that was submitted before. The device's lock guards it.
+type batch struct {
+	calls    Device
+	limits   Limits
+	lastID   uint32
+	encoder  Encoder // nil: nothing was put together yet
+	commands int
+	uniforms Buffer
+	scalars  []byte // of the launches so far, for uniforms
+	inbox    Buffer
+	mail     []byte             // of uploads so far, for inbox
+	spare    map[int64][]Buffer // for downloads, by size
+	work     *work              // of what is put together, nil where that is nothing
+	flight   []*work            // submitted, in order
+	progress time.Time          // when a work ended last, or was submitted behind none
+	err      error              // the first fault, which ends the device
+}
+
+// fetch is a download under way.
+type fetch struct {
+	buffer Buffer
+	size   int64  // of the buffer
+	dst    []byte // where the bytes go
+	skip   int64  // bytes of the buffer before them
+}
+
+// work is a batch that events wait for. done is closed when all of it is executed and its downloads have arrived.
+type work struct {
+	done    chan struct{}
+	err     error // once done
+	fetches []*fetch
+
+	mu      sync.Mutex // guards what follows
+	left    int        // calls that have not come
+	arrived error
+}
+
+// arrive notes that a call has come.
+func (w *work) arrive(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.left--
+	w.arrived = errors.Join(w.arrived, err)
+}
+
+func (w *work) over() (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.left == 0, w.arrived
+}
+
+func (w *work) finished() bool {
+	select {
+	case <-w.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// fault is the fault that ended the device. The caller holds the device's lock, as of all methods of batch.
+func (b *batch) fault() error {
+	if b.err == nil {
+		if err := b.calls.Lost(); err != nil {
+			return b.broken(err)
+		}
+	}
+	return b.err
+}
+
+// broken keeps the first fault of what was put together or submitted. What came after it cannot be trusted: it ends the device.
+func (b *batch) broken(err error) error {
+	if err != nil && b.err == nil {
+		if b.err = err; !errors.Is(err, core.ErrBackendLost) {
+			b.err = fmt.Errorf("%w: %w", core.ErrBackendLost, err)
+		}
+	}
+	return b.err
+}
+
+// room makes sure that there is an encoder, and room for scalars and mail of that many bytes.
+func (b *batch) room(scalars, mail int64) error {
+	if err := b.fault(); err != nil {
+		return err
+	}
+	if b.commands >= mostCommands || int64(len(b.scalars))+roundUp(scalars, b.limits.UniformAlignment) > uniformBytes ||
+		int64(len(b.mail))+roundUp(mail, 4) > inboxBytes {
+		if err := b.flush(); err != nil {
+			return err
+		}
+	}
+	if b.work == nil {
+		b.work = &work{done: make(chan struct{})}
+	}
+	if b.encoder == nil {
+		e, err := b.calls.NewEncoder()
+		if err != nil {
+			return b.broken(err)
+		}
+		b.encoder = e
+	}
+	return nil
+}
+
+// uniform puts scalars among those of the batch, which has room for them, and returns their place.
+func (b *batch) uniform(words []uint32) uint32 {
+	at := len(b.scalars)
+	for _, w := range words {
+		b.scalars = binary.LittleEndian.AppendUint32(b.scalars, w)
+	}
+	n := int64(len(b.scalars))
+	b.scalars = append(b.scalars, make([]byte, roundUp(n, b.limits.UniformAlignment)-n)...)
+	return uint32(at)
+}
+
+// flush submits what was put together.
+func (b *batch) flush() error {
+	w := b.work
+	if w == nil {
+		return b.fault()
+	}
+	if err := b.fault(); err != nil {
+		b.settle()
+		return err
+	}
+	e := b.encoder
+	err := errors.Join(b.calls.Write(b.uniforms, 0, b.scalars), b.calls.Write(b.inbox, 0, b.mail))
+	b.work, b.encoder, b.commands, b.scalars, b.mail = nil, nil, 0, b.scalars[:0], b.mail[:0]
+	if len(b.flight) == 0 {
+		b.progress = time.Now()
+	}
+	b.flight = append(b.flight, w)
+	w.left = 1 + len(w.fetches)
+	if err == nil {
+		err = b.calls.Submit(e, w.arrive)
+	} else {
+		e.Drop()
+	}
+	for _, f := range w.fetches {
+		if err == nil {
+			err = b.calls.Map(f.buffer, w.arrive)
+		}
+	}
+	if err = b.broken(err); err != nil {
+		b.settle()
+	}
+	return err
+}
+
+// settle ends works in order: those that are executed, and after a fault all.
+func (b *batch) settle() {
+	if b.fault() != nil && b.work != nil {
+		if b.encoder != nil {
+			b.encoder.Drop()
+		}
+		b.flight = append(b.flight, b.work)
+		b.work, b.encoder, b.commands, b.scalars, b.mail = nil, nil, 0, b.scalars[:0], b.mail[:0]
+	}
+	for len(b.flight) > 0 {
+		w := b.flight[0]
+		over, err := w.over()
+		if err = b.broken(err); err == nil {
+			if !over {
+				return
+			}
+			for _, f := range w.fetches {
+				if err = b.broken(f.buffer.Read(f.dst, f.skip)); err == nil {
+					b.spare[f.size] = append(b.spare[f.size], f.buffer)
+				}
+			}
+		}
+		b.flight = b.flight[1:]
+		b.progress = time.Now()
+		w.err = err
+		close(w.done)
+	}
+}
+
+// last is the newest work, nil where all is done.
+func (b *batch) last() *work {
+	if b.work != nil {
+		return b.work
+	}
+	if n := len(b.flight); n > 0 {
+		return b.flight[n-1]
+	}
+	return nil
+}
+
+// readback is a buffer for a download of n bytes.
+func (b *batch) readback(n int64) (Buffer, int64, error) {
+	size := int64(1) << max(bits.Len64(uint64(n-1)), leastReadback)
+	if free := b.spare[size]; len(free) > 0 {
+		b.spare[size] = free[:len(free)-1]
+		return free[len(free)-1], size, nil
+	}
+	buffer, err := b.calls.NewBuffer(size, Readback)
+	return buffer, size, err
+}
+
+// close gives up all buffers. Nothing is under way.
+func (b *batch) close() {
+	for _, free := range b.spare {
+		for _, x := range free {
+			x.Destroy()
+		}
+	}
+	for _, x := range []Buffer{b.uniforms, b.inbox} {
+		if x != nil {
+			x.Destroy()
+		}
+	}
+}
+
+// pause is how long a wait sleeps between looks, from the first on.
+func pause(n int) time.Duration {
+	if n < spins {
+		return 0
+	}
+	return min(time.Duration(n-spins+1)*10*time.Microsecond, time.Millisecond)
+}
+
+// await waits for a work. Where nothing ends for as long as patience says, the device is given up.
+func (d *device) await(w *work) error {
+	d.mu.Lock()
+	if w == d.work {
+		_ = d.flush() // its fault is that of the work
+	}
+	d.mu.Unlock()
+	for n := 0; !w.finished(); n++ {
+		d.calls.Poll()
+		d.mu.Lock()
+		if limit := d.driver.options.Patience; len(d.flight) > 0 && time.Since(d.progress) > limit {
+			_ = d.broken(fmt.Errorf("%w: nothing was done in %v", core.ErrBackendLost, limit))
+		}
+		d.settle()
+		d.mu.Unlock()
+		if t := pause(n); t == 0 {
+			runtime.Gosched()
+		} else {
+			select {
+			case <-w.done:
+			case <-time.After(t):
+			}
+		}
+	}
+	return w.err
+}

@@ -1,0 +1,254 @@
+package webgpu
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu"
+	"github.com/goburn/burn/sdk/gpu/dialect"
+	"github.com/goburn/burn/sdk/gpu/ir"
+	"github.com/goburn/burn/sdk/gpu/template"
+)
+
+// device implements gpu.Device. An adapter has one queue: what all queues of package gpu are given is put together in one batch of
+// commands, under one lock.
+type device struct {
+	driver  *driver
+	facts   Facts
+	target  template.Target
+	dialect *dialect.Dialect
+
+	mu sync.Mutex // guards what follows, and the calls
+	batch
+	moves  *moves
+	inUse  int64
+	groups map[string]Group
+	closed bool
+}
+
+var _ gpu.Device = (*device)(nil)
+
+func newDevice(d *driver, f Facts, calls Device) (*device, error) {
+	x := &device{driver: d, facts: f, groups: map[string]Group{}}
+	x.calls, x.limits, x.spare = calls, f.Limits, map[int64][]Buffer{}
+	var err error
+	if x.uniforms, err = calls.NewBuffer(uniformBytes, Uniform); err != nil {
+		return nil, err
+	}
+	if x.inbox, err = calls.NewBuffer(inboxBytes, Storage); err != nil {
+		return nil, err
+	}
+	if x.moves, err = newMoves(calls); err != nil {
+		return nil, err
+	}
+	found, err := x.features()
+	if err != nil {
+		return nil, err
+	}
+	x.target = targetOf(f, found)
+	own := *dialect.WGSL
+	if !found.Rounded {
+		own = *dialect.Corrected
+	}
+	own.Threads, own.Static = x.target.Threads, f.Limits.WorkgroupStorage
+	x.dialect = &own
+	return x, nil
+}
+
+// targetOf is what templates are told.
+func targetOf(f Facts, found features) template.Target {
+	l := f.Limits
+	axis := min(l.WorkgroupsPerAxis, 65535)
+	words := dtype.SetOf(dtype.F32, dtype.I32, dtype.U32)
+	t := template.Target{Subgroup: 1, Threads: min(l.WorkgroupThreads, 256), Units: 32, Blocks: 4, Grid: [3]int{axis, axis, axis}, Wide: 16,
+		Shared: l.WorkgroupStorage, Types: dtype.Any &^ dtype.SetOf(dtype.F64, dtype.I64, dtype.U64), Math: words | dtype.SetOf(dtype.Bool), Atomics: dtype.SetOf(dtype.I32, dtype.U32),
+		Words: true, Align: int(l.StorageAlignment), Buffers: l.StorageBuffers, Bytes: l.StorageBinding &^ 3, Apart: !f.Alias}
+	if f.Software {
+		t.Units = 4
+	}
+	if found.Subgroup > 0 {
+		t.Subgroup = found.Subgroup
+	}
+	if !found.F16 {
+		t.Types &^= dtype.SetOf(dtype.F16)
+	}
+	t.Bytes = min(t.Bytes, found.Binding)
+	return t
+}
+
+// Target implements gpu.Device.
+func (d *device) Target() template.Target { return d.target }
+
+// Dialect implements gpu.Device.
+func (d *device) Dialect() *dialect.Dialect { return d.dialect }
+
+// Compiler implements gpu.Device.
+func (d *device) Compiler() string { return d.facts.Version + ", " + d.driver.info.Version }
+
+// Compile implements gpu.Device: the text is what is loaded, as implementations keep compiled kernels themselves.
+func (d *device) Compile(_ context.Context, text string) ([]byte, error) { return []byte(text), nil }
+
+// function is a kernel that was loaded.
+type function struct {
+	device   *device
+	kernel   *ir.Kernel
+	pipeline Pipeline
+	storage  int
+	uniform  int // bytes
+}
+
+// Kernel implements gpu.Function.
+func (f *function) Kernel() *ir.Kernel { return f.kernel }
+
+// Unload implements gpu.Function.
+func (f *function) Unload() {
+	f.device.mu.Lock()
+	defer f.device.mu.Unlock()
+	if !f.device.closed {
+		f.pipeline.Release()
+	}
+}
+
+// Load implements gpu.Device. Each kernel becomes a module of its own: pipelines are made of whole modules.
+func (d *device) Load(_ []byte, kernels []*ir.Kernel) ([]gpu.Function, error) {
+	fs := make([]gpu.Function, len(kernels))
+	for i, k := range kernels {
+		if k == nil {
+			continue
+		}
+		f, err := d.load(k)
+		if err != nil {
+			for _, f := range fs[:i] {
+				if f != nil {
+					f.Unload()
+				}
+			}
+			return nil, err
+		}
+		fs[i] = f
+	}
+	return fs, nil
+}
+
+func (d *device) load(k *ir.Kernel) (*function, error) {
+	f := &function{device: d, kernel: k}
+	for _, p := range k.Params {
+		if p.IsBuffer() {
+			f.storage++
+		} else {
+			f.uniform += 4
+		}
+	}
+	f.uniform = int(roundUp(int64(f.uniform), 16))
+	if f.storage > d.limits.StorageBuffers || k.Threads > d.limits.WorkgroupThreads {
+		return nil, fmt.Errorf("kernel %s: %d buffers and %d threads, the device takes %d and %d: %w", k.Name, f.storage, k.Threads,
+			d.limits.StorageBuffers, d.limits.WorkgroupThreads, core.ErrUnsupported)
+	}
+	text, err := d.dialect.Print([]*ir.Kernel{k})
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.fault(); err != nil {
+		return nil, err
+	}
+	if f.pipeline, err = d.calls.NewPipeline(text, dialect.Symbol(0, k), f.storage, f.uniform); err != nil {
+		return nil, fmt.Errorf("kernel %s: %w", k.Name, sentinel(err))
+	}
+	return f, nil
+}
+
+// memory is an allocation.
+type memory struct {
+	buffer Buffer
+	bytes  int64
+	id     uint32
+	freed  bool
+}
+
+// Bytes implements gpu.Memory.
+func (m *memory) Bytes() int64 { return m.bytes }
+
+// Alloc implements gpu.Device.
+func (d *device) Alloc(bytes int64) (gpu.Memory, error) {
+	n := max(roundUp(bytes, 4), 4)
+	if n > d.limits.BufferSize {
+		return nil, fmt.Errorf("%d bytes in one piece, the device has at most %d: %w", n, d.limits.BufferSize, core.ErrOutOfMemory)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.fault(); err != nil {
+		return nil, err
+	}
+	b, err := d.calls.NewBuffer(n, Storage)
+	if err != nil {
+		return nil, sentinel(err)
+	}
+	d.inUse += n
+	d.lastID++
+	return &memory{buffer: b, bytes: n, id: d.lastID}, nil
+}
+
+// Free implements gpu.Device.
+func (d *device) Free(m gpu.Memory) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return
+	}
+	d.dropGroups()
+	_ = d.flush() // commands that name the buffer; their fault is that of the next call
+	x := m.(*memory)
+	d.inUse, x.freed = d.inUse-x.bytes, true
+	x.buffer.Destroy()
+}
+
+// dropGroups gives up bindings that are kept. The caller holds mu.
+func (d *device) dropGroups() {
+	for k, g := range d.groups {
+		g.Release()
+		delete(d.groups, k)
+	}
+}
+
+// MemoryInfo implements gpu.Device. Nobody says how much there is: that is what is in use, and what adapters say of themselves.
+func (d *device) MemoryInfo() (free, total int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.facts.Memory == 0 {
+		return 0, d.inUse
+	}
+	return max(d.facts.Memory-d.inUse, 0), d.facts.Memory
+}
+
+// HostAlloc implements gpu.Device.
+func (d *device) HostAlloc(int) ([]byte, error) {
+	return nil, fmt.Errorf("memory of the host that the device uses: %w", core.ErrUnsupported)
+}
+
+// HostFree implements gpu.Device.
+func (d *device) HostFree([]byte) {}
+
+// Libraries implements gpu.Device.
+func (d *device) Libraries() []gpu.Library { return nil }
+
+// Close implements gpu.Device. What somebody still asks for afterwards is ErrClosed.
+func (d *device) Close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err == nil {
+		d.err = fmt.Errorf("the device: %w", core.ErrClosed)
+	}
+	d.settle()
+	d.closed = true
+	d.dropGroups()
+	d.moves.release()
+	d.close()
+	d.calls.Close()
+}
+
+func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }

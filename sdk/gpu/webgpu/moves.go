@@ -1,0 +1,109 @@
+package webgpu
+
+import (
+	"fmt"
+
+	"github.com/goburn/burn/core"
+)
+
+// moves are the kernels that copy and fill bytes anywhere: the copies of WebGPU are of words, between different buffers.
+type moves struct{ copy, fill Pipeline }
+
+// mostMoved is the bytes that one launch moves: places in them fit i32.
+const mostMoved = 1 << 28
+
+// The threads of a grid take the words of the destination in turns. Bytes of the first and last word that are not meant stay.
+const (
+	movesHead = `
+struct Scalars { first: u32, source: u32, bytes: u32, pattern: u32 }
+@group(0) @binding(0) var<storage, read_write> dst: array<u32>;
+fn put(w: u32, s: Scalars, value: u32) {
+	var mask = 0xffffffffu;
+	if (4u * w < s.first) { mask = mask << (8u * (s.first - 4u * w)); }
+	let end = s.first + s.bytes;
+	if (4u * w + 4u > end) { mask = mask & (0xffffffffu >> (8u * (4u * w + 4u - end))); }
+	if (mask == 0xffffffffu) { dst[w] = value; } else { dst[w] = (dst[w] & ~mask) | (value & mask); }
+}
+`
+	movesHeadEnd = `@compute @workgroup_size(64)
+fn %s(@builtin(global_invocation_id) at: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+	for (var w = s.first / 4u + at.x; w < (s.first + s.bytes + 3u) / 4u; w += groups.x * 64u) {
+		%s
+	}
+}
+`
+	copyBody = `let p = i32(4u * w + s.source) - i32(s.first);
+		let i = p >> 2u;
+		let last = i32((s.source + s.bytes - 1u) / 4u);
+		var value = src[clamp(i, 0, last)];
+		let shift = 8u * (u32(p) & 3u);
+		if (shift != 0u) { value = (value >> shift) | (src[clamp(i + 1, 0, last)] << (32u - shift)); }
+		put(w, s, value);`
+)
+
+var (
+	copyText = movesHead + `@group(0) @binding(1) var<storage, read_write> src: array<u32>;
+@group(0) @binding(2) var<uniform> s: Scalars;
+` + fmt.Sprintf(movesHeadEnd, "copy_bytes", copyBody)
+	fillText = movesHead + `@group(0) @binding(1) var<uniform> s: Scalars;
+` + fmt.Sprintf(movesHeadEnd, "fill_bytes", "put(w, s, s.pattern);")
+)
+
+func newMoves(calls Device) (*moves, error) {
+	m := new(moves)
+	var err error
+	if m.copy, err = calls.NewPipeline(copyText, "copy_bytes", 2, 16); err != nil {
+		return nil, err
+	}
+	m.fill, err = calls.NewPipeline(fillText, "fill_bytes", 1, 16)
+	return m, err
+}
+
+func (m *moves) release() {
+	m.copy.Release()
+	m.fill.Release()
+}
+
+// window is what is bound of a buffer for bytes from offset on, and where they begin in it.
+func (d *device) window(b Buffer, bytes, offset, n int64) (Binding, uint32) {
+	start := offset &^ (d.limits.StorageAlignment - 1)
+	return Binding{b, start, min(roundUp(offset+n, 4), bytes) - start}, uint32(offset - start)
+}
+
+// place is bytes of a buffer.
+type place struct {
+	buffer Buffer
+	id     uint32 // 0 for buffers of the driver
+	size   int64  // of the buffer
+	offset int64
+}
+
+// move copies n bytes, or fills them with a pattern where src is nil. The caller holds the lock.
+func (d *device) move(dst place, src *place, n int64, pattern uint32) error {
+	for done := int64(0); done < n; done += mostMoved {
+		part := min(n-done, mostMoved)
+		if err := d.room(16, 0); err != nil {
+			return err
+		}
+		to, first := d.window(dst.buffer, dst.size, dst.offset+done, part)
+		p, bindings, ids, from := d.moves.fill, []Binding{to}, []uint32{dst.id}, uint32(0)
+		if src != nil {
+			var b Binding
+			b, from = d.window(src.buffer, src.size, src.offset+done, part)
+			p, bindings, ids = d.moves.copy, append(bindings, b), append(ids, src.id)
+		}
+		g, err := d.group(p, bindings, ids, 16)
+		if err != nil {
+			return err
+		}
+		groups := min((int64(first)+part+255)/256, int64(d.limits.WorkgroupsPerAxis))
+		d.commands++
+		d.encoder.Dispatch(p, g, d.uniform([]uint32{first, from, uint32(part), pattern}), true, [3]uint32{uint32(groups), 1, 1})
+	}
+	return nil
+}
+
+// placeOf is n bytes of a buffer that was checked to have them.
+func (m *memory) placeOf(offset int64) place { return place{m.buffer, m.id, m.bytes, offset} }
+
+var errOtherMemory = fmt.Errorf("memory of another device: %w", core.ErrKernel)

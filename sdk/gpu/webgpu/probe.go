@@ -1,0 +1,243 @@
+package webgpu
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/sdk/gpu"
+)
+
+// features are what kernels with known results showed. No list of an implementation's is believed.
+type features struct {
+	// Subgroup is the size of subgroups, 0 where there are none that kernels can be made for.
+	Subgroup int
+	// F16 says that conversions of f16 to f32 are right.
+	F16 bool
+	// Rounded says that quotients and roots of f32 are correctly rounded.
+	Rounded bool
+	// Binding is the bytes of the largest binding whose end was written and read.
+	Binding int64
+}
+
+// features runs the probes, or reads what an earlier process found with this adapter, driver, library and version.
+func (d *device) features() (features, error) {
+	file := ""
+	if folder := d.driver.options.Cache; folder != "" {
+		f := d.facts
+		key := sha256.Sum256(fmt.Append(nil, f.Name, "\n", f.Driver, "\n", f.Backend, "\n", f.Version, "\n", d.driver.info.Version, "\n", f.Limits, f.Subgroups))
+		file = filepath.Join(folder, "probes", fmt.Sprintf("%x.json", key[:16]))
+		var found features
+		if b, err := os.ReadFile(file); err == nil && json.Unmarshal(b, &found) == nil && found.Binding > 0 {
+			return found, nil
+		}
+	}
+	found, err := d.probes()
+	if err == nil && file != "" {
+		_ = keep(file, found) // the next process probes again
+	}
+	return found, err
+}
+
+func keep(file string, found features) error {
+	b, err := json.Marshal(found)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(file), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(file+".new", b, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(file+".new", file)
+	}
+	return err
+}
+
+func (d *device) probes() (found features, err error) {
+	for _, probe := range []func(*features) error{d.probeHalves, d.probeRounding, d.probeSubgroups, d.probeBinding} {
+		// What the compiler refuses is not there; a device that is lost is of no use.
+		if e := probe(&found); errors.Is(e, core.ErrBackendLost) || errors.Is(e, core.ErrClosed) {
+			return found, e
+		}
+	}
+	if found.Binding == 0 {
+		return found, fmt.Errorf("a kernel that writes a buffer does not work: %w", core.ErrUnsupported)
+	}
+	return found, nil
+}
+
+// run executes a kernel with one buffer of n words, in which word i begins as i·2654435761, and returns them.
+func (d *device) run(text string, n, groups int) ([]uint32, error) {
+	m, err := d.Alloc(int64(4 * n))
+	if err != nil {
+		return nil, err
+	}
+	defer d.Free(m)
+	words := make([]uint32, n)
+	for i := range words {
+		words[i] = uint32(i) * 2654435761
+	}
+	q := queue{d: d}
+	ref := gpu.Ref{Memory: m}
+	if err := q.Upload(ref, dtype.Bytes(words)); err != nil {
+		return nil, err
+	}
+	if err := d.runOn(text, m.(*memory), groups); err != nil {
+		return nil, err
+	}
+	if err := q.Download(dtype.Bytes(words), ref); err != nil {
+		return nil, err
+	}
+	return words, q.Synchronize()
+}
+
+// runOn puts the kernel probe of a text together with the batch.
+func (d *device) runOn(text string, m *memory, groups int) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p, err := d.calls.NewPipeline(text, "probe", 1, 0)
+	if err != nil {
+		return err
+	}
+	defer p.Release()
+	if err := d.room(0, 0); err != nil {
+		return err
+	}
+	g, err := d.group(p, []Binding{{m.buffer, 0, min(m.bytes, d.limits.StorageBinding&^3)}}, []uint32{m.id}, 0)
+	if err != nil {
+		return err
+	}
+	d.commands++
+	d.encoder.Dispatch(p, g, 0, false, [3]uint32{uint32(groups), 1, 1})
+	return nil
+}
+
+const probeHead = `@group(0) @binding(0) var<storage, read_write> words: array<u32>;
+@compute @workgroup_size(%d)
+fn probe(@builtin(local_invocation_id) at: vec3<u32>, @builtin(workgroup_id) block: vec3<u32>%s) {
+	let i = block.x * %du + at.x;
+`
+
+func probeText(threads int, builtins, body string) string {
+	return fmt.Sprintf(probeHead, threads, builtins, threads) + body + "\n}\n"
+}
+
+// probeHalves converts all numbers of f16.
+func (d *device) probeHalves(found *features) error {
+	const n = 1 << 16
+	words, err := d.run(probeText(64, "", "words[i] = bitcast<u32>(unpack2x16float(i).x);"), n, n/64)
+	if err != nil {
+		return err
+	}
+	found.F16 = true
+	for i, w := range words {
+		want, got := dtype.Float16(i).Float32(), math.Float32frombits(w)
+		if math.Float32bits(want) != w && !(want != want && got != got) {
+			found.F16 = false
+		}
+	}
+	return nil
+}
+
+// probeRounding divides numbers and takes their roots.
+func (d *device) probeRounding(found *features) error {
+	const n = 1 << 15
+	words, err := d.run(probeText(64, "", `let x = bitcast<f32>(words[2u * i] >> 4u | 0x38000000u);
+	let y = bitcast<f32>(words[2u * i + 1u] >> 4u | 0x38000000u);
+	words[2u * i] = bitcast<u32>(x / y);
+	words[2u * i + 1u] = bitcast<u32>(sqrt(x));`), 2*n, n/64)
+	if err != nil {
+		return err
+	}
+	found.Rounded = true
+	for i := range n {
+		number := func(k int) float32 { return math.Float32frombits(uint32(2*i+k)*2654435761>>4 | 0x38000000) }
+		x, y := number(0), number(1)
+		if words[2*i] != math.Float32bits(x/y) || words[2*i+1] != math.Float32bits(float32(math.Sqrt(float64(x)))) {
+			found.Rounded = false
+		}
+	}
+	return nil
+}
+
+// probeSubgroups exchanges values in subgroups, if there is one size of them.
+func (d *device) probeSubgroups(found *features) error {
+	least, most := d.facts.Subgroups[0], d.facts.Subgroups[1]
+	if least != most || least < 8 || least&(least-1) != 0 {
+		return nil
+	}
+	t := min(d.limits.WorkgroupThreads, 256)
+	parts := []string{"size", "lane", "subgroupShuffleXor(7u * i + 1u, 1u)", "bitcast<u32>(subgroupShuffleXor(f32(i), 2u))",
+		"select(subgroupShuffleUp(i, 1u), i, lane < 1u)", "subgroupShuffle(i, (3u * lane + 1u) % size)", "subgroupBallot(i % 3u == 1u).x"}
+	var body strings.Builder
+	for k, part := range parts {
+		fmt.Fprintf(&body, "\tlet v%d = %s;\n\tsubgroupBarrier();\n", k, part)
+	}
+	for k := range parts {
+		fmt.Fprintf(&body, "\twords[%du + i] = v%d;\n", k*t, k)
+	}
+	words, err := d.run(probeText(t, ", @builtin(subgroup_invocation_id) lane: u32, @builtin(subgroup_size) size: u32", body.String()), len(parts)*t, 1)
+	if err != nil {
+		return err
+	}
+	s := uint32(least)
+	for i := range uint32(t) {
+		lane := i % s
+		votes := uint32(0)
+		for k := range min(s, 32) {
+			if (i-lane+k)%3 == 1 {
+				votes |= 1 << k
+			}
+		}
+		up := i
+		if lane > 0 {
+			up--
+		}
+		for k, want := range []uint32{s, lane, 7*(i^1) + 1, math.Float32bits(float32(i ^ 2)), up, i - lane + (3*lane+1)%s, votes} {
+			if words[k*t+int(i)] != want {
+				return nil
+			}
+		}
+	}
+	found.Subgroup = least
+	return nil
+}
+
+// probeBinding writes the last word of ever smaller bindings.
+func (d *device) probeBinding(found *features) error {
+	const last = "if (i == 0u) { let n = arrayLength(&words); words[n - 1u] = n; }"
+	most := min(d.limits.StorageBinding, d.limits.BufferSize, 1<<31) &^ 255
+	for ; most >= 1<<20; most /= 2 {
+		m, err := d.Alloc(most)
+		if err != nil {
+			if errors.Is(err, core.ErrOutOfMemory) {
+				continue
+			}
+			return err
+		}
+		var got [1]uint32
+		err = d.runOn(probeText(64, "", last), m.(*memory), 1)
+		if err == nil {
+			q := queue{d: d}
+			if err = q.Download(dtype.Bytes(got[:]), gpu.Ref{Memory: m, Offset: most - 4}); err == nil {
+				err = q.Synchronize()
+			}
+		}
+		d.Free(m)
+		if err != nil {
+			return err
+		}
+		if int64(got[0]) == most/4 {
+			found.Binding = most
+			return nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,327 @@
+package webgpu
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/sdk/gpu"
+)
+
+// queue implements gpu.Queue: what it is given joins the batch of the device, in which all is in order.
+type queue struct {
+	d        *device
+	bindings []Binding
+	ids      []uint32
+	words    []uint32
+}
+
+// OpenQueue implements gpu.Device.
+func (d *device) OpenQueue() (gpu.Queue, error) { return &queue{d: d}, nil }
+
+// mostGroups is how many bindings of launches are kept.
+const mostGroups = 8192
+
+// group is bindings for launches, which are kept until a buffer of the device is freed. The caller holds the lock.
+func (d *device) group(p Pipeline, bindings []Binding, ids []uint32, uniform int) (Group, error) {
+	key := binary.LittleEndian.AppendUint32(make([]byte, 0, 128), uint32(uniform))
+	for i, b := range bindings {
+		key = binary.LittleEndian.AppendUint32(key, ids[i])
+		key = binary.LittleEndian.AppendUint64(key, uint64(b.Offset))
+		key = binary.LittleEndian.AppendUint64(key, uint64(b.Size))
+	}
+	if g, ok := d.groups[string(key)]; ok {
+		return g, nil
+	}
+	if len(d.groups) >= mostGroups {
+		d.dropGroups()
+	}
+	if uniform > 0 {
+		bindings = append(bindings, Binding{d.uniforms, 0, int64(uniform)})
+	}
+	g, err := d.calls.NewGroup(p, bindings)
+	if err != nil {
+		return nil, sentinel(err)
+	}
+	d.groups[string(key)] = g
+	return g, nil
+}
+
+// at is memory that has n bytes from r on. The caller holds the lock.
+func at(r gpu.Ref, n int64) (*memory, error) {
+	m, ok := r.Memory.(*memory)
+	if !ok {
+		return nil, errOtherMemory
+	}
+	if m.freed {
+		return nil, fmt.Errorf("memory that was freed: %w", core.ErrClosed)
+	}
+	if n < 0 || r.Offset < 0 || r.Offset > m.bytes-n {
+		return nil, fmt.Errorf("%d bytes from %d on, of %d: %w", n, r.Offset, m.bytes, core.ErrKernel)
+	}
+	return m, nil
+}
+
+// Launch implements gpu.Queue.
+func (q *queue) Launch(l *gpu.Launch) error {
+	f, ok := l.Function.(*function)
+	if !ok || f.device != q.d {
+		return fmt.Errorf("a kernel of another device: %w", core.ErrKernel)
+	}
+	if err := q.launch(f, l); err != nil {
+		return fmt.Errorf("launch of kernel %s: %w", f.kernel.Name, err)
+	}
+	return nil
+}
+
+func (q *queue) launch(f *function, l *gpu.Launch) error {
+	d := q.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(l.Args) != len(f.kernel.Params) || len(l.Starts) > 0 {
+		return fmt.Errorf("%d arguments, want %d: %w", len(l.Args), len(f.kernel.Params), core.ErrKernel)
+	}
+	var grid [3]uint32
+	for i, n := range l.Grid {
+		if n < 0 || n > d.limits.WorkgroupsPerAxis {
+			return fmt.Errorf("grid %v, at most %d along an axis: %w", l.Grid, d.limits.WorkgroupsPerAxis, core.ErrUnsupported)
+		}
+		grid[i] = uint32(n)
+	}
+	q.bindings, q.ids, q.words = q.bindings[:0], q.ids[:0], q.words[:0]
+	for i, p := range f.kernel.Params {
+		a := &l.Args[i]
+		if !p.IsBuffer() {
+			q.words = append(q.words, uint32(a.Bits))
+			continue
+		}
+		m, err := at(a.Ref, 0)
+		if err == nil && (a.Ref.Offset == m.bytes || a.Ref.Offset%d.limits.StorageAlignment != 0) {
+			err = fmt.Errorf("offset %d of %d bytes: %w", a.Ref.Offset, m.bytes, core.ErrKernel)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.Name, err)
+		}
+		q.bindings = append(q.bindings, Binding{m.buffer, a.Ref.Offset, min(m.bytes-a.Ref.Offset, d.limits.StorageBinding&^3)})
+		q.ids = append(q.ids, m.id)
+	}
+	if slices.Contains(l.Grid[:], 0) {
+		return nil
+	}
+	if err := d.room(int64(f.uniform), 0); err != nil {
+		return err
+	}
+	g, err := d.group(f.pipeline, q.bindings, q.ids, f.uniform)
+	if err != nil {
+		return err
+	}
+	offset := uint32(0)
+	if f.uniform > 0 {
+		offset = d.uniform(q.words)
+	}
+	d.commands++
+	d.encoder.Dispatch(f.pipeline, g, offset, f.uniform > 0, grid)
+	return nil
+}
+
+// Copy implements gpu.Queue.
+func (q *queue) Copy(dst, src gpu.Ref, bytes int64) error {
+	d := q.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	to, err := at(dst, bytes)
+	if err != nil {
+		return err
+	}
+	from, err := at(src, bytes)
+	if err != nil || bytes == 0 {
+		return err
+	}
+	if to != from && (dst.Offset|src.Offset|bytes)%4 == 0 {
+		if err := d.room(0, 0); err != nil {
+			return err
+		}
+		d.commands++
+		d.encoder.Copy(to.buffer, dst.Offset, from.buffer, src.Offset, bytes)
+		return nil
+	}
+	p := from.placeOf(src.Offset)
+	return d.move(to.placeOf(dst.Offset), &p, bytes, 0)
+}
+
+// Fill implements gpu.Queue.
+func (q *queue) Fill(dst gpu.Ref, bytes int64, pattern uint32, width int) error {
+	q.d.mu.Lock()
+	defer q.d.mu.Unlock()
+	m, err := at(dst, bytes)
+	if err != nil || bytes == 0 {
+		return err
+	}
+	switch width {
+	case 1:
+		pattern = pattern & 0xff * 0x01010101
+	case 2:
+		pattern = pattern & 0xffff * 0x00010001
+	}
+	if bytes%int64(width) != 0 || dst.Offset%int64(width) != 0 {
+		return fmt.Errorf("fill of %d bytes from %d on with a pattern of %d: %w", bytes, dst.Offset, width, core.ErrKernel)
+	}
+	return q.d.move(m.placeOf(dst.Offset), nil, bytes, pattern)
+}
+
+// Upload implements gpu.Queue. src is read before it returns.
+func (q *queue) Upload(dst gpu.Ref, src []byte) error {
+	d, n := q.d, int64(len(src))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	m, err := at(dst, n)
+	if err != nil || n == 0 {
+		return err
+	}
+	if n > inboxBytes && dst.Offset%4 == 0 { // too large to wait with the batch: behind what was put together, and the rest with the next
+		whole := n &^ 3
+		if err := d.flush(); err != nil {
+			return err
+		}
+		if err := d.calls.Write(m.buffer, dst.Offset, src[:whole]); err != nil {
+			return d.broken(err)
+		}
+		if err := d.room(0, 0); err != nil { // what was written is carried out with a submission
+			return err
+		}
+		dst.Offset, src = dst.Offset+whole, src[whole:]
+	}
+	for len(src) > 0 {
+		part := src[:min(len(src), inboxBytes)]
+		k := int64(len(part))
+		if err := d.room(16, k); err != nil {
+			return err
+		}
+		from := place{d.inbox, 0, inboxBytes, int64(len(d.mail))}
+		d.mail = append(append(d.mail, part...), make([]byte, roundUp(k, 4)-k)...)
+		if (dst.Offset|k)%4 == 0 {
+			d.commands++
+			d.encoder.Copy(m.buffer, dst.Offset, from.buffer, from.offset, k)
+		} else if err := d.move(m.placeOf(dst.Offset), &from, k, 0); err != nil {
+			return err
+		}
+		dst.Offset, src = dst.Offset+k, src[k:]
+	}
+	return nil
+}
+
+// Download implements gpu.Queue.
+func (q *queue) Download(dst []byte, src gpu.Ref) error {
+	d, n := q.d, int64(len(dst))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	m, err := at(src, n)
+	if err != nil || n == 0 {
+		return err
+	}
+	start := src.Offset &^ 3
+	bytes := roundUp(src.Offset+n, 4) - start
+	if err := d.room(0, 0); err != nil {
+		return err
+	}
+	b, size, err := d.readback(bytes)
+	if err != nil {
+		return sentinel(err)
+	}
+	d.commands++
+	d.encoder.Copy(b, 0, m.buffer, start, bytes)
+	d.work.fetches = append(d.work.fetches, &fetch{b, size, dst, src.Offset - start})
+	return nil
+}
+
+// event implements gpu.Event: it is reached when the batch is done that was put together, or submitted last, when it was recorded.
+type event struct {
+	d     *device
+	work  *work // nil: all was done
+	timed bool
+	at    time.Time // of timed events
+}
+
+// Record implements gpu.Queue. Timed events wait: the time that they measure is that of the host, submission included.
+func (q *queue) Record(timed bool) (gpu.Event, error) {
+	d := q.d
+	d.mu.Lock()
+	err := d.fault()
+	e := &event{d: d, work: d.last(), timed: timed}
+	d.mu.Unlock()
+	if err == nil && timed {
+		err = e.Wait()
+		e.at = time.Now()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// Await implements gpu.Queue: on this device, what is put together later is executed later. Events of other devices are waited for.
+func (q *queue) Await(x gpu.Event) error {
+	e, ok := x.(*event)
+	if !ok {
+		return fmt.Errorf("an event of another backend: %w", core.ErrAttr)
+	}
+	if e.d != q.d {
+		_ = e.Wait() // a fault is the other device's
+	}
+	return nil
+}
+
+// Synchronize implements gpu.Queue.
+func (q *queue) Synchronize() error {
+	e, err := q.Record(false)
+	if err != nil {
+		return err
+	}
+	return e.Wait()
+}
+
+// Close implements gpu.Queue.
+func (q *queue) Close() {}
+
+// Done implements gpu.Event.
+func (e *event) Done() (bool, error) {
+	if e.work == nil {
+		return true, nil
+	}
+	d := e.d
+	d.mu.Lock()
+	if e.work == d.work {
+		_ = d.flush() // its fault is that of the work
+	}
+	d.mu.Unlock()
+	d.calls.Poll()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.settle()
+	if !e.work.finished() {
+		return false, nil
+	}
+	return true, e.work.err
+}
+
+// Wait implements gpu.Event.
+func (e *event) Wait() error {
+	if e.work == nil {
+		return nil
+	}
+	return e.d.await(e.work)
+}
+
+// Since implements gpu.Event.
+func (e *event) Since(earlier gpu.Event) (time.Duration, error) {
+	x, ok := earlier.(*event)
+	if !ok || x.d != e.d || !e.timed || !x.timed {
+		return 0, fmt.Errorf("events that do not measure, or of different devices: %w", core.ErrAttr)
+	}
+	return e.at.Sub(x.at), nil
+}
+
+// Release implements gpu.Event.
+func (e *event) Release() {}
