@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -125,6 +126,10 @@ func Open(ctx context.Context, spec string, o Options) (*core.Place, error) {
 
 // openPlugin opens a plugin and says by which transport.
 func openPlugin(ctx context.Context, s Spec, o Options) (core.Backend, string, error) {
+	if runtime.GOOS == "js" {
+		return nil, "", fmt.Errorf("plugin %q: WebAssembly has no plugins, and built in are %v: import the backend into the program: %w",
+			s.Name, core.Registered(), core.ErrUnsupported)
+	}
 	running, err := attachable()
 	if err != nil {
 		return nil, "", err

@@ -193,8 +193,11 @@ func (d *device) close() error {
 }
 
 // collectAfter is how many bytes of tensors may be made, beyond what is released, until the garbage collector is asked for those
-// that nothing reaches: it knows nothing of device memory, and handles are small.
-const collectAfter = 1 << 30
+// that nothing reaches: it knows nothing of device memory, and handles are small. WebAssembly has 4 GiB for everything.
+var collectAfter = map[bool]int64{false: 1 << 30, true: 1 << 28}[wasm]
+
+// wasm is where there is one thread, and so no goroutine runs before its caller waits.
+const wasm = runtime.GOARCH == "wasm"
 
 // hold counts a new handle.
 func (d *device) hold(size int64) {
@@ -202,7 +205,12 @@ func (d *device) hold(size int64) {
 	mark := d.mark.Load()
 	switch {
 	case held-mark > collectAfter && d.mark.CompareAndSwap(mark, held):
-		go runtime.GC()
+		if !wasm {
+			go runtime.GC()
+			return
+		}
+		runtime.GC()
+		runtime.Gosched() // to the cleanups
 	case held < mark:
 		d.mark.CompareAndSwap(mark, held)
 	}

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
-
 	"github.com/goburn/burn/core"
 )
 
@@ -58,7 +56,7 @@ func open(path string) (*library, error) {
 // the error can name it.
 func table(main uintptr) (cAPI, error) {
 	for version := uintptr(abiVersion); version > 0; version-- {
-		address, _, _ := purego.SyscallN(main, version)
+		address := invoke(main, version)
 		if address == 0 {
 			continue
 		}
@@ -132,7 +130,7 @@ func (c *caller) release() {
 func (c *caller) call(f uintptr, args ...uintptr) error {
 	c.err.code, c.err.node, c.err.text[0] = 0, 0, 0
 	c.args = append(append(c.args[:0], args...), addressOf(c.err))
-	r, _, _ := purego.SyscallN(f, c.args...)
+	r := invoke(f, c.args...)
 	runtime.KeepAlive(c)
 	return c.err.failure(int32(r))
 }
@@ -151,6 +149,5 @@ func (c *caller) get(what string, f uintptr, args ...uintptr) (uintptr, error) {
 
 // tell calls a function without an error.
 func tell(f uintptr, args ...uintptr) uintptr {
-	r, _, _ := purego.SyscallN(f, args...)
-	return r
+	return invoke(f, args...)
 }

@@ -1,10 +1,6 @@
 package shared
 
-import (
-	"sync"
-
-	"github.com/ebitengine/purego"
-)
+import "sync"
 
 // loans are the memory that libraries have been lent and not given back, by number.
 var loans = struct {
@@ -20,7 +16,7 @@ type loan struct {
 
 // giveBack is burn_loan.give_back.
 var giveBack = sync.OnceValue(func() uintptr {
-	return purego.NewCallback(func(number uintptr) uintptr {
+	return callback(func(number uintptr) uintptr {
 		if l, ok := take(number); ok {
 			l.release()
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -104,6 +105,9 @@ func Start(ctx context.Context, path string, o Options) (*Backend, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.StartTimeout)
 	defer cancel()
 	p := newProcess(o.Name, path)
+	if runtime.GOOS == "js" {
+		return nil, p.startError(CauseSystem, errNoProcess)
+	}
 	if err := executable(path); err != nil {
 		return nil, p.startError(CauseNotExecutable, err)
 	}

@@ -47,6 +47,8 @@ type StartError struct {
 	carried bool // it is a shared object, in the process of another program
 }
 
+var errNoProcess = fmt.Errorf("WebAssembly starts no processes: import the backend into the program and open it with tensor.Open: %w", core.ErrUnsupported)
+
 // Error prints "plugin cpu (path): cause: detail".
 func (e *StartError) Error() string {
 	s := "plugin " + e.Plugin

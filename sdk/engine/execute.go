@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math/bits"
+	"runtime"
 
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/core/op"
@@ -135,6 +136,10 @@ func (s *stream[V]) executeNodes(nodes []op.Node) {
 		}
 		clear(s.call.Out)
 		most = max(most, len(s.call.In))
+		if runtime.GOARCH == "wasm" { // there is one thread: timers, and so deadlines, have their turn
+			s.leave()
+			runtime.Gosched()
+		}
 	}
 	clear(s.call.In[:most])
 }
