@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed site
+var site embed.FS
+
+// program is the package that is compiled.
+const program = "github.com/goburn/burn/examples/web/page"
+
+var errNoGo = errors.New("the page is compiled when the server starts: install Go (https://go.dev/dl) and have the go command in PATH")
+
+// build compiles the program and gathers the files of the page.
+func build(ctx context.Context) (files, error) {
+	if _, err := exec.LookPath("go"); err != nil {
+		return nil, errNoGo
+	}
+	folder, err := goCommand(ctx, nil, "list", "-e", "-f", "{{.Dir}}", program)
+	if err != nil {
+		return nil, err
+	}
+	if folder == "" {
+		return nil, fmt.Errorf("the source of %s is not here: start this in the tree of burn, or of a module that requires it", program)
+	}
+	root, err := goCommand(ctx, nil, "env", "GOROOT")
+	if err != nil {
+		return nil, err
+	}
+	temp, err := os.MkdirTemp("", "burn-web-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temp)
+	wasm := filepath.Join(temp, "burn.wasm")
+	platform := []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}
+	if _, err := goCommand(ctx, platform, "build", "-trimpath", "-ldflags=-s -w", "-o", wasm, program); err != nil {
+		return nil, err
+	}
+	digits := filepath.Join(folder, "..", "..", "digits")
+	out := files{}
+	for name, path := range map[string]string{
+		"burn.wasm":    wasm,
+		"wasm_exec.js": filepath.Join(root, "lib", "wasm", "wasm_exec.js"), // of the toolchain that compiled
+		"digits.onnx":  filepath.Join(digits, "digits.onnx"),
+		"labels.txt":   filepath.Join(digits, "labels.txt"),
+		"sample.png":   filepath.Join(digits, "paper_3.png"),
+	} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		out.add(name, data)
+	}
+	list, err := site.ReadDir("site")
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range list {
+		data, err := site.ReadFile("site/" + f.Name())
+		if err != nil {
+			return nil, err
+		}
+		out.add(f.Name(), data)
+	}
+	return out, nil
+}
+
+// goCommand runs the go command and returns what it prints; an error has what it says.
+func goCommand(ctx context.Context, environment []string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Env = append(os.Environ(), environment...)
+	var faults strings.Builder
+	cmd.Stderr = &faults
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go %s: %w\n%s", args[0], err, strings.TrimSpace(faults.String()))
+	}
+	return strings.TrimSpace(string(out)), nil
+}

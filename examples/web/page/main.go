@@ -1,0 +1,77 @@
+//go:build js && wasm
+
+// Command page is the part of the demo page that is Go: compiled for js/wasm, it runs in a worker of the browser and gives it models
+// and devices. Nothing of a server is in it: models are computed where the page is.
+//
+// It sets one object, burn, in the global scope of the worker. Its functions return promises, whose errors have a message for the
+// reader of the page:
+//
+//	burn.devices()                          [{spec, name, detail, software}]
+//	burn.model(name, bytes)                 {input, output}: a model in ONNX's format, known by that name from then on
+//	burn.run(name, device, image, options)  {classes: [{index, label, value}], values, seconds}
+//
+// options are {invert, softmax, mean, std, labels, top}; all may be left out. burnReady(), if the worker has it, is called once.
+package main
+
+import (
+	"context"
+	"syscall/js"
+
+	_ "github.com/goburn/burn/plugins/cpu"
+	"github.com/goburn/burn/tensor"
+)
+
+func main() {
+	s := &shelf{models: map[string]*entry{}, devices: map[string]*tensor.Device{}}
+	js.Global().Set("burn", js.ValueOf(map[string]any{
+		"devices": promised(func(context.Context, []js.Value) (any, error) { return s.list(), nil }),
+		"model": promised(func(_ context.Context, args []js.Value) (any, error) {
+			return s.add(args[0].String(), bytesOf(args[1]))
+		}),
+		"run": promised(func(ctx context.Context, args []js.Value) (any, error) {
+			return s.run(ctx, args[0].String(), args[1].String(), bytesOf(args[2]), optionsOf(args[3]))
+		}),
+	}))
+	if ready := js.Global().Get("burnReady"); ready.Type() == js.TypeFunction {
+		ready.Invoke()
+	}
+	select {}
+}
+
+// promised makes a function of JavaScript that returns a promise of what f returns. f runs on a goroutine: it may wait, which a
+// function that JavaScript calls must not. Calls are answered one after the other, in order.
+func promised(f func(context.Context, []js.Value) (any, error)) js.Func {
+	return js.FuncOf(func(_ js.Value, args []js.Value) any {
+		var start js.Func
+		start = js.FuncOf(func(_ js.Value, settle []js.Value) any {
+			start.Release()
+			calls <- func() {
+				v, err := f(context.Background(), args)
+				if err != nil {
+					settle[1].Invoke(js.Global().Get("Error").New(err.Error()))
+					return
+				}
+				settle[0].Invoke(js.ValueOf(v))
+			}
+			return nil
+		})
+		return js.Global().Get("Promise").New(start)
+	})
+}
+
+// calls are the calls that wait for their turn. There is room for more than a page makes: who puts one there must not wait.
+var calls = make(chan func(), 1024)
+
+func init() {
+	go func() {
+		for call := range calls {
+			call()
+		}
+	}()
+}
+
+func bytesOf(v js.Value) []byte {
+	b := make([]byte, v.Length())
+	js.CopyBytesToGo(b, v)
+	return b
+}
