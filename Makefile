@@ -101,7 +101,7 @@ backends: ## the example backends in Python, C and Rust (where cargo is), and wh
 
 WEB_OUT ?= $(CURDIR)/runs/web
 NODE_CPU := ^(TestConformance|TestCancel|TestClose|TestConcurrentStreams|TestLargeNorms)$$
-web: ## js/wasm: tests in Node.js, then the page of examples/web in headless Chromium, on the cpu and on WebGPU; screenshots in WEB_OUT; each is skipped where its program is missing
+web: ## js/wasm: tests in Node.js, then the page of examples/web in headless Chromium, on each of its devices; screenshots in WEB_OUT; each is skipped where its program is missing
 	@if command -v node >/dev/null; then wasm=$$($(GO) env GOROOT)/lib/wasm/go_js_wasm_exec; export GOOS=js GOARCH=wasm; \
 		$(GO) test -count=1 -short -exec $$wasm ./core/dtype ./core/op ./tensor && \
 		$(GO) test -count=1 -exec $$wasm -run '^TestNoProcesses$$' ./host && \

@@ -31,28 +31,27 @@ func build(ctx context.Context) (files, error) {
 	if folder == "" {
 		return nil, fmt.Errorf("the source of %s is not here: start this in the tree of burn, or of a module that requires it", program)
 	}
-	root, err := goCommand(ctx, nil, "env", "GOROOT")
-	if err != nil {
-		return nil, err
-	}
 	temp, err := os.MkdirTemp("", "burn-web-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(temp)
 	wasm := filepath.Join(temp, "burn.wasm")
-	platform := []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}
 	if _, err := goCommand(ctx, platform, "build", "-trimpath", "-ldflags=-s -w", "-o", wasm, program); err != nil {
 		return nil, err
 	}
 	digits := filepath.Join(folder, "..", "..", "digits")
+	glue, err := toolchainFile(ctx)
+	if err != nil {
+		return nil, err
+	}
 	out := files{}
+	out.add("wasm_exec.js", glue)
 	for name, path := range map[string]string{
-		"burn.wasm":    wasm,
-		"wasm_exec.js": filepath.Join(root, "lib", "wasm", "wasm_exec.js"), // of the toolchain that compiled
-		"digits.onnx":  filepath.Join(digits, "digits.onnx"),
-		"labels.txt":   filepath.Join(digits, "labels.txt"),
-		"sample.png":   filepath.Join(digits, "paper_3.png"),
+		"burn.wasm":   wasm,
+		"digits.onnx": filepath.Join(digits, "digits.onnx"),
+		"labels.txt":  filepath.Join(digits, "labels.txt"),
+		"sample.png":  filepath.Join(digits, "paper_3.png"),
 	} {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -72,6 +71,18 @@ func build(ctx context.Context) (files, error) {
 		out.add(f.Name(), data)
 	}
 	return out, nil
+}
+
+// platform is the environment to compile for the browser in.
+var platform = []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}
+
+// toolchainFile is the script that starts a program in a browser. It goes with the toolchain that compiled the program.
+func toolchainFile(ctx context.Context) ([]byte, error) {
+	root, err := goCommand(ctx, nil, "env", "GOROOT")
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(root, "lib", "wasm", "wasm_exec.js"))
 }
 
 // goCommand runs the go command and returns what it prints; an error has what it says.

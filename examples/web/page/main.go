@@ -6,9 +6,9 @@
 // It sets one object, burn, in the global scope of the worker. Its functions return promises, whose errors have a message for the
 // reader of the page:
 //
-//	burn.devices()                          [{spec, name, detail, software}]
-//	burn.model(name, bytes)                 {input, output}: a model in ONNX's format, known by that name from then on
-//	burn.run(name, device, image, options)  {classes: [{index, label, value}], values, seconds}
+//   - burn.devices() gives [{spec, name, detail, software}].
+//   - burn.model(name, bytes) takes a model in ONNX's format, known by that name from then on, and gives {input, output}.
+//   - burn.run(name, device, image, options) gives {classes: [{index, label, value}], values, seconds}.
 //
 // options are {invert, softmax, mean, std, labels, top}; all may be left out. burnReady(), if the worker has it, is called once.
 package main
