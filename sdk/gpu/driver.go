@@ -78,8 +78,9 @@ type Function interface {
 
 // Arg is the argument of a launch: a Ref for a buffer, Bits for a scalar as in ir.Arg.
 type Arg struct {
-	Ref  Ref
-	Bits uint64
+	Ref   Ref
+	Bytes int64 // of the buffer from Ref on
+	Bits  uint64
 }
 
 // Launch is a launch whose memory is known.

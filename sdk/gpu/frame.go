@@ -83,9 +83,9 @@ func (f *frame) addSpare(i int, s *spare) error {
 			}
 			at := own.locate(a)
 			if at.slot == own.scratchSlot() {
-				return location{f.plan.scratchSlot() + 2, base + at.offset, at.ref, none}
+				return location{f.plan.scratchSlot() + 2, base + at.offset, at.ref, none, at.left}
 			}
-			return location{f.plan.scratchSlot() + 1, at.offset, at.ref, none}
+			return location{f.plan.scratchSlot() + 1, at.offset, at.ref, none, at.left}
 		})
 	}
 	return nil
@@ -98,22 +98,24 @@ type location struct {
 	offset int64
 	ref    Ref
 	buffer int
+	left   int64 // bytes of the buffer from there on
 }
 
 // add adds a step. locate says where its arguments are.
 func (f *frame) add(from int, st *step, locate func(a arg) location) {
 	i := len(f.steps)
 	f.touched = append(f.touched, nil)
-	put := func(a arg, r *Ref, writes bool) {
+	put := func(a arg, r *Ref, writes bool) (left int64) {
 		at := locate(a)
 		if at.slot == none {
 			*r = at.ref
-			return
+			return at.left
 		}
 		f.uses[at.slot] = append(f.uses[at.slot], slotUse{i, r, at.offset})
 		if at.slot != f.plan.scratchSlot()+1 { // whoever writes the word writes the same
 			f.touched[i] = append(f.touched[i], touch{at.buffer, writes})
 		}
+		return at.left
 	}
 	s := Step{}
 	switch {
@@ -136,7 +138,7 @@ func (f *frame) add(from int, st *step, locate func(a arg) location) {
 		for k, a := range st.args {
 			s.Launch.Args[k].Bits = a.bits
 			if a.buffer != none {
-				put(a, &s.Launch.Args[k].Ref, params[k].Access != ir.Read)
+				s.Launch.Args[k].Bytes = put(a, &s.Launch.Args[k].Ref, params[k].Access != ir.Read)
 			}
 		}
 	}
@@ -149,19 +151,20 @@ func (p *plan) scratchSlot() int { return len(p.inputs) + len(p.made) }
 // locate says where an argument is: in a slot, or, of a constant, at a place that does not change.
 func (p *plan) locate(a arg) location {
 	b := &p.buffers[a.buffer]
+	left := b.bytes - a.offset
 	switch b.kind {
 	case isInput:
-		return location{slot: b.index, offset: a.offset, buffer: a.buffer}
+		return location{slot: b.index, offset: a.offset, buffer: a.buffer, left: left}
 	case isOutput:
-		return location{slot: len(p.inputs) + p.block(a.buffer), offset: a.offset, buffer: a.buffer}
+		return location{slot: len(p.inputs) + p.block(a.buffer), offset: a.offset, buffer: a.buffer, left: left}
 	case isTemp:
-		return location{slot: p.scratchSlot(), offset: b.offset + a.offset, buffer: a.buffer}
+		return location{slot: p.scratchSlot(), offset: b.offset + a.offset, buffer: a.buffer, left: left}
 	case isWord:
-		return location{slot: p.scratchSlot() + 1, offset: a.offset, buffer: a.buffer}
+		return location{slot: p.scratchSlot() + 1, offset: a.offset, buffer: a.buffer, left: left}
 	}
 	r := b.block.ref()
 	r.Offset += a.offset
-	return location{slot: none, ref: r, buffer: a.buffer}
+	return location{slot: none, ref: r, buffer: a.buffer, left: left}
 }
 
 // bind puts the memory of a run into the slots, and chooses candidates for calls of libraries. It reports false where the scratch

@@ -51,7 +51,7 @@ func (f *frame) addCall(i int, st *step) {
 	own := func(a arg) location {
 		at := p.locate(a)
 		if to, staged := f.staged[at.slot]; staged && at.slot != none {
-			return location{p.scratchSlot() + 2, to + at.offset, at.ref, none}
+			return location{p.scratchSlot() + 2, to + at.offset, at.ref, none, at.left}
 		}
 		return at
 	}

@@ -32,10 +32,11 @@ type batch struct {
 	inbox    Buffer
 	mail     []byte             // of uploads so far, for inbox
 	spare    map[int64][]Buffer // for downloads, by size
-	work     *work              // of what is put together, nil where that is nothing
-	flight   []*work            // submitted, in order
-	progress time.Time          // when a work ended last, or was submitted behind none
-	err      error              // the first fault, which ends the device
+	doubles  doubles
+	work     *work     // of what is put together, nil where that is nothing
+	flight   []*work   // submitted, in order
+	progress time.Time // when a work ended last, or was submitted behind none
+	err      error     // the first fault, which ends the device
 }
 
 // fetch is a download under way.
@@ -227,7 +228,7 @@ func (b *batch) close() {
 			x.Destroy()
 		}
 	}
-	for _, x := range []Buffer{b.uniforms, b.inbox} {
+	for _, x := range append([]Buffer{b.uniforms, b.inbox}, b.doubles.buffer...) {
 		if x != nil {
 			x.Destroy()
 		}

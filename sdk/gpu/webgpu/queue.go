@@ -104,7 +104,11 @@ func (q *queue) launch(f *function, l *gpu.Launch) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.Name, err)
 		}
-		q.bindings = append(q.bindings, Binding{m.buffer, a.Ref.Offset, min(m.bytes-a.Ref.Offset, d.limits.StorageBinding&^3)})
+		size := m.bytes - a.Ref.Offset
+		if !d.facts.Alias { // what the kernel may use, and no byte of its neighbours
+			size = min(size, max(roundUp(a.Bytes, 4), 4))
+		}
+		q.bindings = append(q.bindings, Binding{m.buffer, a.Ref.Offset, min(size, d.limits.StorageBinding&^3)})
 		q.ids = append(q.ids, m.id)
 	}
 	if slices.Contains(l.Grid[:], 0) {
@@ -112,6 +116,11 @@ func (q *queue) launch(f *function, l *gpu.Launch) error {
 	}
 	if err := d.room(int64(f.uniform), 0); err != nil {
 		return err
+	}
+	if !d.facts.Alias {
+		if err := q.separate(f.kernel); err != nil {
+			return err
+		}
 	}
 	g, err := d.group(f.pipeline, q.bindings, q.ids, f.uniform)
 	if err != nil {
