@@ -39,6 +39,7 @@ const arrows = `
 	core < decorators/fusion
 	core < sdk/gpu/... < plugins/cuda/..., [plugins/rocm/...], [plugins/metal/...], plugins/wgpu/...
 	core < plugins/*
+	core < sdk/gpu/... < plugins/webgpu < examples/*
 	plugins/*, plugins/cuda/..., plugins/wgpu/..., sdk/serve/... < plugins/*/cmd/...
 	core < conformance/ref < conformance/graphs < conformance
 	conformance/protocol < internal/cli/..., examples/*

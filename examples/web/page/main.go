@@ -18,6 +18,7 @@ import (
 	"syscall/js"
 
 	_ "github.com/goburn/burn/plugins/cpu"
+	_ "github.com/goburn/burn/plugins/webgpu"
 	"github.com/goburn/burn/tensor"
 )
 
