@@ -33,14 +33,14 @@ fn min_f32(x: f32, y: f32) -> f32 {
 fn f32_f16(x: f32) -> u32 {
 	let b = bitcast<u32>(x);
 	let a = b & 0x7fffffffu;
-	let s = b >> 16u & 0x8000u;
+	let s = (b >> 16u) & 0x8000u;
 	if (a > 0x7f800000u) { return s | 0x7e00u; }
 	if (a >= 0x477ff000u) { return s | 0x7c00u; }
-	if (a >= 0x38800000u) { return s | (a - 0x38000000u + 0xfffu + (a >> 13u & 1u)) >> 13u; }
+	if (a >= 0x38800000u) { return s | ((a - 0x38000000u + 0xfffu + ((a >> 13u) & 1u)) >> 13u); }
 	if (a < 0x33000000u) { return s; }
 	let n = 126u - (a >> 23u);
-	let m = a & 0x7fffffu | 0x800000u;
-	return s | (m + (1u << (n - 1u)) - 1u + (m >> n & 1u)) >> n;
+	let m = (a & 0x7fffffu) | 0x800000u;
+	return s | ((m + (1u << (n - 1u)) - 1u + ((m >> n) & 1u)) >> n);
 }
 `},
 	{"bf16_f32", `
@@ -49,8 +49,8 @@ fn bf16_f32(x: u32) -> f32 { return f32_bits(x << 16u); }
 	{"f32_bf16", `
 fn f32_bf16(x: f32) -> u32 {
 	let b = bitcast<u32>(x);
-	if ((b & 0x7fffffffu) > 0x7f800000u) { return b >> 16u | 0x40u; }
-	return (b + 0x7fffu + (b >> 16u & 1u)) >> 16u;
+	if ((b & 0x7fffffffu) > 0x7f800000u) { return (b >> 16u) | 0x40u; }
+	return (b + 0x7fffu + ((b >> 16u) & 1u)) >> 16u;
 }
 `},
 	// Rounding to odd: a later rounding to fewer bits is the only one that counts.
@@ -58,7 +58,7 @@ fn f32_bf16(x: f32) -> u32 {
 fn u32_odd(x: u32) -> f32 {
 	if (x < 0x1000000u) { return f32(x); }
 	let n = 8u - countLeadingZeros(x);
-	return f32(x >> n << n | select(0u, 1u << n, (x & ((1u << n) - 1u)) != 0u));
+	return f32(((x >> n) << n) | select(0u, 1u << n, (x & ((1u << n) - 1u)) != 0u));
 }
 `},
 	{"i32_odd", `
@@ -158,10 +158,10 @@ fn fmod_f32(x: f32, y: f32) -> f32 {
 	let above = countLeadingZeros(a) - 8u;
 	let below = countLeadingZeros(b) - 8u;
 	var e = i32(a >> 23u);
-	var m = a & 0x7fffffu | 0x800000u;
+	var m = (a & 0x7fffffu) | 0x800000u;
 	if (e == 0) { m = a << above; e = 1 - i32(above); }
 	var low = i32(b >> 23u);
-	var d = b & 0x7fffffu | 0x800000u;
+	var d = (b & 0x7fffffu) | 0x800000u;
 	if (low == 0) { d = b << below; low = 1 - i32(below); }
 	loop {
 		if (m >= d) { m = m - d; }
@@ -184,8 +184,8 @@ fn mulhi_u32(x: u32, y: u32) -> u32 {
 	let b = x & 0xffffu;
 	let c = y >> 16u;
 	let d = y & 0xffffu;
-	let m = a * d + (b * d >> 16u);
-	return a * c + (m >> 16u) + ((m & 0xffffu) + b * c >> 16u);
+	let m = a * d + ((b * d) >> 16u);
+	return a * c + (m >> 16u) + (((m & 0xffffu) + b * c) >> 16u);
 }
 `},
 	{"mulhi_i32", `
