@@ -82,7 +82,7 @@ race: ## the concurrent packages under the race detector (needs a C compiler)
 		grep -vxE '$(shell $(GO) list -m)/($(subst $() ,|,$(SEQUENTIAL)))')
 
 # What a page may import: all but the command, its tools and the terminal's dashboard.
-WASM := . ./conformance/... ./core/... ./data/... ./decorators/... ./examples/web/page ./host/... ./model/... ./nn/... ./optim/... ./plugins/cpu/... \
+WASM := . ./conformance/... ./core/... ./data/... ./decorators/... ./examples/web/page ./host/... ./model/... ./nn/... ./optim/... ./plugins/cpu/... ./plugins/webgpu \
 	./sdk/... ./tensor ./train ./train/checkpoint ./train/metric ./train/report ./train/tensorboard
 check: ## formatting, vet without cgo as go test vets with it, cross builds, refusal of 32-bit platforms, import rules
 	@test -z "$$(gofmt -l . | tee /dev/stderr)"
@@ -101,13 +101,13 @@ backends: ## the example backends in Python, C and Rust (where cargo is), and wh
 
 WEB_OUT ?= $(CURDIR)/runs/web
 NODE_CPU := ^(TestConformance|TestCancel|TestClose|TestConcurrentStreams|TestLargeNorms)$$
-web: ## js/wasm: tests in Node.js, then the page of examples/web in headless Chromium, on each of its devices; screenshots in WEB_OUT; each is skipped where its program is missing
+web: ## js/wasm: tests in Node.js, then the page of examples/web in headless Chromium, on each of its devices, and tests of plugins/webgpu there; screenshots in WEB_OUT; each is skipped where its program is missing
 	@if command -v node >/dev/null; then wasm=$$($(GO) env GOROOT)/lib/wasm/go_js_wasm_exec; export GOOS=js GOARCH=wasm; \
 		$(GO) test -count=1 -short -exec $$wasm ./core/dtype ./core/op ./tensor && \
 		$(GO) test -count=1 -exec $$wasm -run '^TestNoProcesses$$' ./host && \
 		$(GO) test -count=1 -short -exec $$wasm -run '$(NODE_CPU)' ./plugins/cpu; \
 		else echo "skipped: no node in PATH, which runs tests for js/wasm"; fi
-	BURN_WEB=1 BURN_WEB_OUT="$(WEB_OUT)" $(GO) test -count=1 -v -run TestPage ./examples/web
+	BURN_WEB=1 BURN_WEB_OUT="$(WEB_OUT)" $(GO) test -count=1 -timeout 20m -v -run 'TestPage|TestBackend' ./examples/web
 
 newop: ## the files that a new op takes, as CONTRIBUTING.md lists them, tried out in a copy of the tree
 	BURN_NEWOP=1 $(GO) test -count=1 -timeout 20m -run TestNewOp ./tools/newop

@@ -18,6 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// webgpuFlags make Chromium compute WebGPU in software, SwiftShader, where there is no GPU.
+var webgpuFlags = []string{"--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"}
+
 // The limit on what a visitor loads.
 const mostPacked = 8 << 20
 
@@ -69,7 +72,7 @@ func TestPage(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
-	c := startChromium(t, "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader")
+	c := startChromium(t, webgpuFlags...)
 	page, err := build(ctx)
 	require.NoError(t, err)
 	t.Logf("burn.wasm: %d bytes, %d with gzip", len(page["burn.wasm"].data), len(page["burn.wasm"].packed))

@@ -59,10 +59,12 @@ func factsOf(a js.Value) webgpu.Facts {
 		}
 		return ""
 	}
-	f := webgpu.Facts{Name: text("description"), Backend: "browser", Version: js.Global().Get("navigator").Get("userAgent").String(),
+	// The largest binding is tried out when a device is opened: a page is not to take a gigabyte for that.
+	const mostBytes = 256 << 20
+	f := webgpu.Facts{Name: text("description"), Backend: "browser", Version: version(js.Global().Get("navigator").Get("userAgent").String()),
 		Software: info.Get("isFallbackAdapter").Truthy() || text("architecture") == "swiftshader",
 		Limits: webgpu.Limits{
-			BufferSize: int64(limit("maxBufferSize")), StorageBinding: int64(limit("maxStorageBufferBindingSize")),
+			BufferSize: int64(limit("maxBufferSize")), StorageBinding: min(int64(limit("maxStorageBufferBindingSize")), mostBytes),
 			UniformBinding: int64(limit("maxUniformBufferBindingSize")), StorageAlignment: int64(limit("minStorageBufferOffsetAlignment")),
 			UniformAlignment: int64(limit("minUniformBufferOffsetAlignment")), StorageBuffers: limit("maxStorageBuffersPerShaderStage"),
 			WorkgroupStorage: limit("maxComputeWorkgroupStorageSize"),
@@ -82,6 +84,18 @@ func factsOf(a js.Value) webgpu.Facts {
 		}
 	}
 	return f
+}
+
+// version is the browser and its version of a text that names other browsers too.
+func version(agent string) string {
+	for _, name := range []string{"Edg/", "Chrome/", "Firefox/", "Version/"} { // Safari says Version
+		for _, word := range strings.Fields(agent) {
+			if strings.HasSuffix(word[:strings.Index(word+"/", "/")]+"/", name) {
+				return word
+			}
+		}
+	}
+	return agent
 }
 
 func has(a js.Value, feature string) bool { return a.Get("features").Call("has", feature).Bool() }

@@ -72,4 +72,3 @@ func (e *encoder) Copy(dst webgpu.Buffer, dstOffset int64, src webgpu.Buffer, sr
 
 // Drop implements webgpu.Encoder: commands that are not finished are nothing.
 func (e *encoder) Drop() { e.end() }
-

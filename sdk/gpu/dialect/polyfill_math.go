@@ -238,7 +238,7 @@ fn atan2_f32(y: f32, x: f32) -> f32 {
 	if (a > 0x7f800000u || b > 0x7f800000u) { return f32_bits(0x7fc00000u); }
 	let scale = select(1.0f, 2.32830644e-10f, max(a, b) > 0x70000000u);
 	var t = (scale * f32_bits(min(a, b))) / (scale * f32_bits(max(a, b)));
-	if (max(a, b) == 0u || min(a, b) != max(a, b) && max(a, b) == 0x7f800000u) { t = 0.0f; }
+	if (max(a, b) == 0u || (min(a, b) != max(a, b) && max(a, b) == 0x7f800000u)) { t = 0.0f; }
 	if (min(a, b) == max(a, b) && a != 0u) { t = 1.0f; }
 	var r = atannear_f32(t);
 	if (a > b) { r = 1.57079633f - r; }

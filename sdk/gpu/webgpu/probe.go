@@ -149,8 +149,8 @@ func (d *device) probeHalves(found *features) error {
 // probeRounding divides numbers and takes their roots.
 func (d *device) probeRounding(found *features) error {
 	const n = 1 << 15
-	words, err := d.run(probeText(64, "", `let x = bitcast<f32>(words[2u * i] >> 4u | 0x38000000u);
-	let y = bitcast<f32>(words[2u * i + 1u] >> 4u | 0x38000000u);
+	words, err := d.run(probeText(64, "", `let x = bitcast<f32>((words[2u * i] >> 4u) | 0x38000000u);
+	let y = bitcast<f32>((words[2u * i + 1u] >> 4u) | 0x38000000u);
 	words[2u * i] = bitcast<u32>(x / y);
 	words[2u * i + 1u] = bitcast<u32>(sqrt(x));`), 2*n, n/64)
 	if err != nil {
