@@ -1,0 +1,108 @@
+package libtorch
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/internal/machine"
+	"github.com/goburn/burn/plugins/libtorch/internal/torch"
+	"github.com/goburn/burn/sdk/engine"
+)
+
+// driver is torch with its devices.
+type driver struct {
+	lib     *torch.Library
+	devices []torch.Device
+	info    core.Info
+	broken  map[string]string // ops that the self-test refused, with the reason
+	check   bool
+}
+
+var _ engine.Driver[*tensor] = (*driver)(nil)
+
+func newDriver(lib *torch.Library, place torch.Place, broken map[string]string, check bool) *driver {
+	d := &driver{lib: lib, broken: broken, check: check, info: core.Info{Name: Name, Version: Version, Vendor: "burn"}}
+	detail := fmt.Sprintf("torch %s in %s (%s)", lib.Version, lib.Folder, place.By)
+	if n := lib.Computes(); n > 0 {
+		detail += fmt.Sprintf(", %d threads", n)
+	}
+	if text := lacks(lib); text != "" {
+		detail += "; " + text
+	}
+	for _, kind := range []int32{torch.CPU, torch.CUDA} {
+		for i := range lib.Devices(kind) {
+			on := torch.Device{Kind: kind, Index: int32(i)}
+			d.devices = append(d.devices, on)
+			info := core.DeviceInfo{Index: len(d.devices) - 1, Name: "torch " + on.String(), Kind: "gpu", Memory: lib.DeviceMemory(on), Detail: detail}
+			if kind == torch.CPU {
+				info.Kind, info.Memory = "cpu", machine.Memory()
+			}
+			var refused []string
+			for name := range broken {
+				refused = append(refused, name)
+			}
+			if refused != nil {
+				info.Detail += "; not claimed: " + strings.Join(refused, ", ")
+			}
+			d.info.Devices = append(d.info.Devices, info)
+		}
+	}
+	return d
+}
+
+// lacks says what this torch has no functions for.
+func lacks(lib *torch.Library) string {
+	var text []string
+	if !lib.Lists() {
+		text = append(text, "no lists in calls of operators (torch 2.10 has them)")
+	}
+	if !lib.Words() {
+		text = append(text, "errors by standard error (torch 2.13 returns them)")
+	}
+	if !lib.Adopts() {
+		text = append(text, "no lent memory (torch 2.11)")
+	}
+	return strings.Join(text, ", ")
+}
+
+// Info implements engine.Driver.
+func (d *driver) Info() core.Info { return d.info }
+
+// Open implements engine.Driver.
+func (d *driver) Open(_ context.Context, index int) (engine.Device[*tensor], error) {
+	if index < 0 || index >= len(d.devices) {
+		return nil, fmt.Errorf("libtorch: device %d, there are %d: %w", index, len(d.devices), core.ErrNotFound)
+	}
+	return d.open(index), nil
+}
+
+func (d *driver) open(index int) *device {
+	x := &device{lib: d.lib, on: d.devices[index], check: d.check, consts: map[key]torch.Handle{}}
+	x.reads = x.on.Kind == torch.CPU
+	x.shim = newShims(d.lib, torch.Name(x.on.Kind))
+	x.limit = d.info.Devices[index].Memory
+	if x.limit <= 0 {
+		x.limit = 1 << 40
+	}
+	x.caps = &core.Capabilities{Types: held, Ops: map[string]core.OpCapability{}, Limits: core.Limits{Rank: shape.MaxRank, Bytes: x.limit},
+		Deterministic: x.on.Kind == torch.CPU, Features: []string{"programs", "memory_stats"}}
+	for code, r := range rules {
+		row := op.Lookup(code)
+		if _, no := d.broken[row.Name]; no || !r.runs(d.lib) {
+			continue
+		}
+		for len(x.table) <= int(code) {
+			x.table = append(x.table, nil)
+		}
+		x.table[code] = r.run
+		x.caps.Ops[row.Name] = core.Claim(row, r.types)
+	}
+	return x
+}
+
+// Close implements engine.Driver.
+func (d *driver) Close() error { return nil }
