@@ -74,12 +74,24 @@ func div(w *worker) {
 
 func rem(w *worker) {
 	a, b := w.in[0], w.in[1]
-	if a.d.IsFloat() {
-		w.out[0] = w.bin(opFmod, a, b, a.d)
+	if a.d.IsFloat() { // in f64, as torch's fmod of f32 is NaN where the quotient is large
+		w.out[0] = w.to(w.floatRem(w.to(a, dtype.F64), w.to(b, dtype.F64), a.d == dtype.F64), a.d)
 		return
 	}
 	safe, none, _ := w.harmless(b)
 	w.out[0] = w.where(none, a, w.bin(opFmod, a, safe, a.d))
+}
+
+// floatRem is the remainder of f64. Of f64 themselves the quotient may be too large for one step: multiples of b by powers of two
+// come first, which changes nothing.
+func (w *worker) floatRem(a, b val, far bool) val {
+	if far {
+		step := w.real(dtype.F64, 0x1p700)
+		large := w.bin(opMul, b, step, dtype.F64)
+		a = w.bin(opFmod, a, w.bin(opMul, large, step, dtype.F64), dtype.F64)
+		a = w.bin(opFmod, a, large, dtype.F64)
+	}
+	return w.bin(opFmod, a, b, dtype.F64)
 }
 
 // bitsOf is the integer type of the same size as a float type.

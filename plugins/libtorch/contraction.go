@@ -59,27 +59,35 @@ func (w *worker) finite(i int) bool {
 	case 2:
 		return false
 	}
-	x := w.in[i]
+	if w.settled(w.in[i]) {
+		t.finite.Store(1)
+		return true
+	}
+	t.finite.Store(2)
+	return false
+}
+
+// settled reports whether the sum of x is finite: then no element is NaN or infinite.
+func (w *worker) settled(x val) bool {
+	if x.s.Size() == 0 {
+		return true
+	}
 	s := w.call(opSumAll, x.d, nil, func(t *torch.Thread) {
 		t.Tensor(x.h)
 		t.None()
 	})
-	v := []float64{0}
-	if s = w.to(s, dtype.F64); w.err != nil {
+	s = w.to(s, dtype.F64)
+	if w.err != nil {
 		return false
 	}
+	v := []float64{0}
 	h, err := w.thread.Over(unsafe.Pointer(&v[0]), nil, torch.Float64)
 	if err == nil {
 		err = w.thread.Copy(h, s.h)
 		w.thread.Delete(h)
 	}
 	w.fail(err)
-	if v[0]-v[0] != 0 {
-		t.finite.Store(2)
-		return false
-	}
-	t.finite.Store(1)
-	return true
+	return v[0]-v[0] == 0
 }
 
 // convolution is the attributes of conv.
@@ -97,6 +105,10 @@ func conv(w *worker) {
 		return
 	}
 	native := d.DType.IsFloat() && n <= 3 && w.dev.shim.convolution != 0
+	if native && d.DType.Size() == 2 && !(w.finite(0) && w.finite(1)) { // torch's kernels of bf16 make NaN of infinity
+		x, k = w.wide(x), w.wide(k)
+	}
+	defer func() { w.out[0] = w.to(w.out[0], d.DType) }()
 	if native {
 		if t, ok := c.transposed(k.s); ok && w.finite(1) {
 			w.out[0] = w.convolve(x, w.mirrored(k, c.groups), 0, t, d.Shape)

@@ -96,9 +96,9 @@ func (d *driver) open(index int) *device {
 			continue
 		}
 		for len(x.table) <= int(code) {
-			x.table = append(x.table, nil)
+			x.table = append(x.table, rule{})
 		}
-		x.table[code] = r.run
+		x.table[code] = r
 		x.caps.Ops[row.Name] = core.Claim(row, r.types)
 	}
 	return x

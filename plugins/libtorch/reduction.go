@@ -2,6 +2,7 @@ package libtorch
 
 import (
 	"slices"
+	"unsafe"
 
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
@@ -27,6 +28,7 @@ var (
 	opMaxDim = aten("max.dim")
 	opMinDim = aten("min.dim")
 	opSort   = aten("sort.stable")
+	opXor    = aten("bitwise_xor.Tensor")
 )
 
 // sums is the sum over axes in the type of x, with reduced axes of length 1.
@@ -123,14 +125,67 @@ func (w *worker) outer(o *torch.Operator, x val, axes []int, s shape.Shape) val 
 		t.Ints(axes...)
 		t.Bool(len(s) == len(x.s))
 	})
-	i, ok := bitsOf[x.d]
-	if !ok || w.err != nil {
+	if !w.zeros(y) {
 		return y
 	}
-	// Of zeros torch takes any: a result that is 0 has the sign that the bits of the zeros joined have.
-	_ = i
-	return y
+	k := w.ordered(x, o == opAmax)
+	return w.unordered(w.call(o, k.d, s, func(t *torch.Thread) {
+		t.Tensor(k.h)
+		t.Ints(axes...)
+		t.Bool(len(s) == len(x.s))
+	}), x.d)
 }
+
+// zeros reports whether a float in memory of the host is zero: of two zeros torch takes any.
+func (w *worker) zeros(y val) bool {
+	i, ok := bitsOf[y.d]
+	if !ok || w.err != nil || !w.dev.reads || y.s.Size() == 0 {
+		return false
+	}
+	p, err := w.thread.Data(y.h)
+	w.fail(err)
+	if w.err != nil {
+		return false
+	}
+	switch i { // an operator has just made y, in row-major order or in another without gaps
+	case dtype.I64:
+		return hasZero(unsafe.Slice((*uint64)(p), y.s.Size()))
+	case dtype.I32:
+		return hasZero(unsafe.Slice((*uint32)(p), y.s.Size()))
+	}
+	return hasZero(unsafe.Slice((*uint16)(p), y.s.Size()))
+}
+
+func hasZero[T uint64 | uint32 | uint16](v []T) bool {
+	for _, b := range v {
+		if b<<1 == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// ordered is floats as integers in the same order, with -0 below +0; NaN is beyond the end that counts, the upper one for up.
+func (w *worker) ordered(x val, up bool) val {
+	i := bitsOf[x.d]
+	b := w.bits(w.convert(x, x.d), i)
+	k := w.mirror(b)
+	lo, hi := bounds(i)
+	end := lo
+	if up {
+		end = hi
+	}
+	return w.where(w.unTo(opIsNaN, x, dtype.Bool), w.number(i, op.ScalarInt("", end).Value), k)
+}
+
+// mirror is b with all bits but the sign inverted where it is negative: its own inverse.
+func (w *worker) mirror(b val) val {
+	_, hi := bounds(b.d)
+	return w.where(w.bin(opLess, b, w.whole(b.d, 0), dtype.Bool), w.bin(opXor, b, w.number(b.d, op.ScalarInt("", hi).Value), b.d), b)
+}
+
+// unordered is the floats of type d that ordered made k of.
+func (w *worker) unordered(k val, d dtype.DType) val { return w.bits(w.mirror(k), d) }
 
 func (w *worker) position(o *torch.Operator) {
 	x, axis, d := w.in[0], w.n.Attrs.Int("axis"), w.n.Outputs[0]

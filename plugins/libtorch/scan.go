@@ -44,10 +44,17 @@ func (w *worker) scan(o *torch.Operator, identity func(dtype.DType) op.Value) {
 	if x.s.Size() > 0 {
 		switch o {
 		case opCumMax, opCumMin:
-			y, _ = w.pair(o, x.d, dtype.I64, x.s, func(t *torch.Thread) {
-				t.Tensor(x.h)
+			k := x
+			if x.d.IsFloat() { // of two zeros torch takes the later one
+				k = w.ordered(x, o == opCumMax)
+			}
+			y, _ = w.pair(o, k.d, dtype.I64, x.s, func(t *torch.Thread) {
+				t.Tensor(k.h)
 				t.Int(axis)
 			})
+			if x.d.IsFloat() {
+				y = w.unordered(y, x.d)
+			}
 		default:
 			y = w.call(o, x.d, x.s, func(t *torch.Thread) {
 				t.Tensor(x.h)

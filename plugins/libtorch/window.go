@@ -13,32 +13,44 @@ var windows = map[op.Code]rule{
 
 // windowReduce reduces a view of all windows of the padded operand.
 func windowReduce(w *worker) {
+	a, d := w.n.Attrs, w.n.Outputs[0]
+	if a.Str("reduce") != "sum" {
+		w.maxima(a.Ints("pad_hi"))
+		return
+	}
+	if d.Shape.Size() == 0 {
+		w.out[0] = w.empty(d.DType, d.Shape)
+		return
+	}
+	v, axes := w.windowsOf(a.Ints("pad_hi"), op.ScalarInt("", 0).Value)
+	w.out[0] = w.reshape(w.sums(v, axes), d.Shape)
+}
+
+// windowsOf is the windows of the operand of a node that pools, padded with value, and the axes that are within a window.
+func (w *worker) windowsOf(hi []int, value op.Value) (v val, axes []int) {
+	a, x, s := w.n.Attrs, w.in[0], w.n.Outputs[0].Shape
+	window := shape.Shape(a.Ints("window"))
+	p := w.spread(x, nil, a.Ints("pad_lo"), hi, value)
+	v = w.windows(p, s[len(s)-len(window):], window, a.Ints("strides"), a.Ints("dilation"))
+	for i := range window {
+		axes = append(axes, len(s)+i)
+	}
+	return v, axes
+}
+
+// maxima is the greatest element of each window, and where that is if the node asks for it.
+func (w *worker) maxima(hi []int) {
 	a, x, d := w.n.Attrs, w.in[0], w.n.Outputs[0]
-	window, lo, hi := shape.Shape(a.Ints("window")), a.Ints("pad_lo"), a.Ints("pad_hi")
-	n := len(window)
-	lead := len(x.s) - n
-	total := a.Str("reduce") == "sum"
+	window, lo := shape.Shape(a.Ints("window")), a.Ints("pad_lo")
+	lead := len(x.s) - len(window)
 	if d.Shape.Size() == 0 {
 		for i, o := range w.n.Outputs {
 			w.out[i] = w.empty(o.DType, o.Shape)
 		}
 		return
 	}
-	pad := limit(x.d, -1)
-	if total {
-		pad = op.ScalarInt("", 0).Value
-	}
-	p := w.spread(x, nil, lo, hi, pad)
+	v, axes := w.windowsOf(hi, limit(x.d, -1))
 	at := d.Shape[lead:]
-	v := w.windows(p, at, window, a.Ints("strides"), a.Ints("dilation"))
-	axes := make([]int, n)
-	for i := range axes {
-		axes[i] = lead + n + i
-	}
-	if total {
-		w.out[0] = w.reshape(w.sums(v, axes), d.Shape)
-		return
-	}
 	if !a.Bool("indices") {
 		w.out[0] = w.outer(opAmax, v, axes, d.Shape)
 		return

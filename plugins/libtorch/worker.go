@@ -44,10 +44,14 @@ func (w *worker) node(c *command) error {
 		w.out = append(w.out, val{})
 	}
 	k := w.dev.table[c.node.Op]
-	if k == nil {
-		return fmt.Errorf("%v: %w", c.node.Op, core.ErrUnsupported)
+	kind := c.node.Outputs[0].DType
+	if len(w.in) > 0 {
+		kind = w.in[0].d
 	}
-	w.guard(k)
+	if k.run == nil || !k.types.Has(kind) {
+		return fmt.Errorf("%v of %v: %w", c.node.Op, kind, core.ErrUnsupported)
+	}
+	w.guard(k.run)
 	for i, t := range c.out {
 		if w.err == nil {
 			t.h = w.give(w.out[i], t.desc)
