@@ -19,7 +19,7 @@ type device struct {
 	lib   *torch.Library
 	on    torch.Device
 	caps  *core.Capabilities
-	table []kernel // by op, nil for what is not claimed
+	table []rule // by op, without a kernel for what is not claimed
 	shim  shims
 	limit int64 // bytes of the results of one node
 	check bool  // whether each result is compared with what torch says of it
