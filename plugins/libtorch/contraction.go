@@ -76,18 +76,24 @@ func (w *worker) settled(x val) bool {
 		t.Tensor(x.h)
 		t.None()
 	})
-	s = w.to(s, dtype.F64)
+	v := w.read(s)
+	return w.err == nil && v-v == 0
+}
+
+// read is the element of a tensor of one. It waits for the device.
+func (w *worker) read(x val) float64 {
+	x = w.to(x, dtype.F64)
 	if w.err != nil {
-		return false
+		return 0
 	}
 	v := []float64{0}
 	h, err := w.thread.Over(unsafe.Pointer(&v[0]), nil, torch.Float64)
 	if err == nil {
-		err = w.thread.Copy(h, s.h)
+		err = w.thread.Copy(h, x.h)
 		w.thread.Delete(h)
 	}
 	w.fail(err)
-	return v[0]-v[0] == 0
+	return v[0]
 }
 
 // convolution is the attributes of conv.

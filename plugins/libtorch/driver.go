@@ -3,6 +3,7 @@ package libtorch
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/goburn/burn/core"
@@ -18,13 +19,13 @@ type driver struct {
 	lib     *torch.Library
 	devices []torch.Device
 	info    core.Info
-	broken  map[string]string // ops that the self-test refused, with the reason
+	broken  refusals // of the self-test
 	check   bool
 }
 
 var _ engine.Driver[*tensor] = (*driver)(nil)
 
-func newDriver(lib *torch.Library, place torch.Place, broken map[string]string, check bool) *driver {
+func newDriver(lib *torch.Library, place torch.Place, broken refusals, check bool) *driver {
 	d := &driver{lib: lib, broken: broken, check: check, info: core.Info{Name: Name, Version: Version, Vendor: "burn"}}
 	detail := fmt.Sprintf("torch %s in %s (%s)", lib.Version, lib.Folder, place.By)
 	if n := lib.Computes(); n > 0 {
@@ -33,6 +34,14 @@ func newDriver(lib *torch.Library, place torch.Place, broken map[string]string, 
 	if text := lacks(lib); text != "" {
 		detail += "; " + text
 	}
+	var refused []string
+	for name, r := range broken {
+		refused = append(refused, fmt.Sprintf("%s of %v (%s)", name, r.Types, r.Why))
+	}
+	slices.Sort(refused)
+	if refused != nil {
+		detail += "; not claimed after the self-test: " + strings.Join(refused, ", ")
+	}
 	for _, kind := range []int32{torch.CPU, torch.CUDA} {
 		for i := range lib.Devices(kind) {
 			on := torch.Device{Kind: kind, Index: int32(i)}
@@ -40,13 +49,6 @@ func newDriver(lib *torch.Library, place torch.Place, broken map[string]string, 
 			info := core.DeviceInfo{Index: len(d.devices) - 1, Name: "torch " + on.String(), Kind: "gpu", Memory: lib.DeviceMemory(on), Detail: detail}
 			if kind == torch.CPU {
 				info.Kind, info.Memory = "cpu", machine.Memory()
-			}
-			var refused []string
-			for name := range broken {
-				refused = append(refused, name)
-			}
-			if refused != nil {
-				info.Detail += "; not claimed: " + strings.Join(refused, ", ")
 			}
 			d.info.Devices = append(d.info.Devices, info)
 		}
@@ -92,7 +94,10 @@ func (d *driver) open(index int) *device {
 		Deterministic: x.on.Kind == torch.CPU, Features: []string{"programs", "memory_stats"}}
 	for code, r := range rules {
 		row := op.Lookup(code)
-		if _, no := d.broken[row.Name]; no || !r.runs(d.lib) {
+		if b := d.broken[row.Name]; b != nil {
+			r.types &^= b.Types
+		}
+		if r.types == 0 || !r.runs(d.lib) {
 			continue
 		}
 		for len(x.table) <= int(code) {

@@ -55,6 +55,19 @@ func options(c core.Config) (s settings, err error) {
 	return s, nil
 }
 
+// search is where torch is looked for.
+func (s *settings) search() torch.Search {
+	if s.folder == "" {
+		return torch.DefaultSearch()
+	}
+	return torch.Search{Env: func(name string) string {
+		if name == "LIBTORCH" {
+			return s.folder
+		}
+		return ""
+	}}
+}
+
 // loaded is torch in this process.
 var loaded struct {
 	sync.Mutex
@@ -69,16 +82,7 @@ func load(s settings, threads int) (*torch.Library, torch.Place, error) {
 	if loaded.lib != nil {
 		return loaded.lib, loaded.place, nil
 	}
-	search := torch.DefaultSearch()
-	if s.folder != "" {
-		search.Env = func(name string) string {
-			if name == "LIBTORCH" {
-				return s.folder
-			}
-			return ""
-		}
-	}
-	place, err := search.Find()
+	place, err := s.search().Find()
 	if err != nil {
 		return nil, place, fmt.Errorf("libtorch: %w: %w", core.ErrNotFound, err)
 	}

@@ -17,7 +17,7 @@ var norms = map[op.Code]rule{
 	op.LogSumExp:  {run: logSumExp, types: floats, needs: needsLists},
 	op.Mean:       {run: mean, types: floats, needs: needsLists},
 	op.Variance:   {run: variance, types: floats, needs: needsLists},
-	op.BatchNorm:  {run: batchNorm, types: floats},
+	op.BatchNorm:  {run: batchNorm, types: floats, needs: needsAdd},
 	op.LayerNorm:  {run: layerNorm, types: floats, needs: needsLists},
 	op.RMSNorm:    {run: rmsNorm, types: floats, needs: needsLists},
 	op.GroupNorm:  {run: groupNorm, types: floats},
@@ -33,6 +33,8 @@ var (
 	opLayerNorm  = aten("native_layer_norm")
 	opRMSNorm    = aten("rms_norm")
 	opGroupNorm  = aten("group_norm")
+	opSqrt       = aten("sqrt")
+	opMinAll     = aten("min")
 )
 
 // softmax is torch's. Its log_softmax of f16 and bf16 rounds in between on a cpu.
@@ -92,7 +94,7 @@ func variance(w *worker) {
 	}
 	keep := len(d.Shape) == len(x.s)
 	x = w.wide(x)
-	if n == 0 {
+	if n == 0 || d.Shape.Size() == 0 {
 		w.out[0] = w.fill(d.DType, d.Shape, op.ScalarFloat("", math.NaN()).Value)
 		return
 	}
@@ -125,23 +127,55 @@ func (w *worker) triple(o *torch.Operator, d dtype.DType, s shape.Shape, f func(
 	return w.keep(h, err, d, s)
 }
 
-// batchNorm computes in f32 or wider: of f16 torch makes NaN where the scale overflows.
+// batchNorm computes in f32 or wider. torch has one factor and one offset for a channel: where they are not finite, the steps of the
+// definition are computed instead.
 func batchNorm(w *worker) {
 	eps, d := w.n.Attrs.Float("epsilon"), w.in[0].d
 	var in [5]val
 	for i := range in {
 		in[i] = w.wide(w.in[i])
 	}
-	y := w.triple(opBatchNorm, in[0].d, in[0].s, func(t *torch.Thread) {
-		t.Tensor(in[0].h)
-		t.SomeTensor(in[1].h)
-		t.SomeTensor(in[2].h)
-		t.Tensor(in[3].h)
-		t.Tensor(in[4].h)
-		t.Float(0)
-		t.Float(eps)
-	})
-	w.out[0] = w.to(y, d)
+	x := in[0]
+	if w.finite(1) && w.finite(2) && w.finite(3) && w.finite(4) && w.positive(4) {
+		w.out[0] = w.to(w.triple(opBatchNorm, x.d, x.s, func(t *torch.Thread) {
+			t.Tensor(x.h)
+			t.SomeTensor(in[1].h)
+			t.SomeTensor(in[2].h)
+			t.Tensor(in[3].h)
+			t.Tensor(in[4].h)
+			t.Float(0)
+			t.Float(eps)
+		}), d)
+		return
+	}
+	s := shape.Shape(ones(len(x.s)))
+	s[1] = x.s[1]
+	for i := 1; i < 5; i++ {
+		in[i] = w.reshape(in[i], s)
+	}
+	y := w.bin(opDiv, w.sub(x, in[3]), w.un(opSqrt, w.add(in[4], w.real(x.d, eps))), x.d)
+	w.out[0] = w.to(w.add(w.bin(opMul, y, in[1], x.d), in[2]), d)
+}
+
+// positive reports whether all elements of operand i, which are finite, are above zero. What is found is kept with the tensor.
+func (w *worker) positive(i int) bool {
+	t, x := w.from[i], w.in[i]
+	switch t.positive.Load() {
+	case 1:
+		return true
+	case 2:
+		return false
+	}
+	least := 1.0
+	if x.s.Size() > 0 {
+		least = w.read(w.call(opMinAll, x.d, nil, func(t *torch.Thread) { t.Tensor(x.h) }))
+	}
+	if least > 0 {
+		t.positive.Store(1)
+		return true
+	}
+	t.positive.Store(2)
+	return false
 }
 
 // operand is an optional operand, expanded to s and in row-major order; one that is not there has handle 0.

@@ -20,6 +20,8 @@ type tensor struct {
 	failed bool
 	// finite is what is known of the elements: 0 nothing, 1 that all are finite, 2 that some may not be.
 	finite atomic.Int32
+	// positive is the same of being above zero, where all are finite.
+	positive atomic.Int32
 }
 
 func newTensor(d op.Desc, q *queue) *tensor {
