@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins plugins-cuda cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance gpu nvrtc levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
+.PHONY: help build plugins plugins-cuda plugins-libtorch cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance gpu nvrtc levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -27,6 +27,11 @@ plugins-cuda: ## the cuda backend as a plugin process, with its manifest, in ./b
 			if [ -n "$$cu" ] && [ $$t = $$here ]; then export $(CUDA_CGO); tags="-tags cu"; fi; \
 			$(GO) build $(STRIP) $$tags -o ../../$$dir/burn-backend-cuda ./cmd/burn-backend-cuda ) && \
 		$(GO) run ./tools/manifest -os $${t%/*} -arch $${t#*/} -needs plugins/cuda/needs.toml $$dir/burn-backend-cuda || exit 1; done
+	$(GO) run ./cmd/burn plugin allow $(PLUGINS)
+
+plugins-libtorch: ## the libtorch backend as a plugin process, with its manifest, in ./burn_plugins; it computes with the user's PyTorch
+	cd plugins/libtorch && CGO_ENABLED=0 $(GO) build $(STRIP) -o ../../$(PLUGINS)/burn-backend-libtorch ./cmd/burn-backend-libtorch
+	$(GO) run ./tools/manifest -needs plugins/libtorch/needs.toml $(PLUGINS)/burn-backend-libtorch
 	$(GO) run ./cmd/burn plugin allow $(PLUGINS)
 
 CUDA_CU   := $(CURDIR)/bin/cu
@@ -53,7 +58,7 @@ long: ## the tests that `make test` leaves out or runs on a sample, but for what
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m $(LONG)
 
 PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
-MODULES   := data/parquet data/sqlite plugins/cuda tools/avo tools/site
+MODULES   := data/parquet data/sqlite plugins/cuda plugins/libtorch tools/avo tools/site
 modules: ## vet and tests of what has a go.mod of its own, cross builds of cuda; one that has tools and no packages is only checked
 	@for m in $(MODULES); do echo "module $$m"; ( cd $$m && $(GO) mod verify && if [ -n "$$($(GO) list ./... 2>/dev/null)" ]; then \
 		CGO_ENABLED=0 $(GO) vet ./... && $(GO) test ./...; fi ) || exit 1; done

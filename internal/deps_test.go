@@ -31,7 +31,7 @@ const arrows = `
 	core/program/group < core/program/place < decorators/*
 
 	core < sdk/engine < sdk/gpu/..., plugins/*, host/..., conformance/ref, sdk/serve/..., internal/fakeplugin, examples/*
-	sdk/engine < plugins/cuda/..., [plugins/rocm/...], [plugins/metal/...], [plugins/wgpu/...]
+	sdk/engine < plugins/cuda/..., plugins/libtorch/..., [plugins/rocm/...], [plugins/metal/...], [plugins/wgpu/...]
 	core < sdk/wire/... < sdk/serve/..., sdk/client/... < host/..., [decorators/remote/...]
 	sdk/wire/... < host/...
 	core < decorators/*
@@ -39,7 +39,7 @@ const arrows = `
 	core < decorators/fusion
 	core < sdk/gpu/... < plugins/cuda/..., [plugins/rocm/...], [plugins/metal/...], [plugins/wgpu/...]
 	core < plugins/*
-	plugins/*, plugins/cuda/..., sdk/serve/... < plugins/*/cmd/...
+	plugins/*, plugins/cuda/..., plugins/libtorch/..., sdk/serve/... < plugins/*/cmd/...
 	core < conformance/ref < conformance, conformance/graphs
 	sdk/engine, conformance/ref < conformance/internal/...
 	core < tensor < nn/... < optim/... < train/...
@@ -69,7 +69,7 @@ const arrows = `
 // outside says which packages may import a module from elsewhere. Modules that are not named here are free.
 var outside = map[string][]string{
 	"google.golang.org/grpc":         {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest"},
-	"github.com/ebitengine/purego":   {"host/...", "plugins/cuda/..."},
+	"github.com/ebitengine/purego":   {"host/...", "plugins/cuda/...", "plugins/libtorch/..."},
 	"gorgonia.org/cu":                {"plugins/cuda"},
 	"github.com/hashicorp":           {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest", "internal/cli/..."}, // hclog too
 	"google.golang.org/protobuf":     {"sdk/wire/...", "model/..."},

@@ -217,8 +217,16 @@ func memory(program string, place torch.Place, hide []string) string {
 		return ""
 	}
 	h := sha256.New()
-	fmt.Fprintln(h, Version, place.Folder, hide, len(trials()))
-	for _, path := range []string{program, filepath.Join(place.Folder, "libtorch_cpu.so"), filepath.Join(place.Folder, "libtorch_cuda.so")} {
+	f, err := os.Open(program)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	fmt.Fprintln(h, place.Folder, hide)
+	for _, path := range []string{filepath.Join(place.Folder, "libtorch_cpu.so"), filepath.Join(place.Folder, "libtorch_cuda.so")} {
 		if i, err := os.Stat(path); err == nil {
 			fmt.Fprintln(h, path, i.Size(), i.ModTime().UnixNano())
 		}

@@ -18,9 +18,12 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == libtorch.ProbeFlag {
 		os.Exit(libtorch.ProbeMain(os.Stdin, os.Stdout))
 	}
-	program, err := os.Executable()
-	if err != nil {
-		program = os.Args[0]
+	program := "/proc/self/exe" // the file that is executed may have no name
+	if _, err := os.Stat(program); err != nil {
+		program, err = os.Executable()
+		if err != nil {
+			program = os.Args[0]
+		}
 	}
 	serve.Main(libtorch.Name, libtorch.Opener(program))
 }
