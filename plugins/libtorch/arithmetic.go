@@ -7,9 +7,9 @@ import (
 )
 
 var arithmetic = map[op.Code]rule{
-	op.Add:   {run: func(w *worker) { w.out[0] = w.add(w.in[0], w.in[1]) }, types: numbers, needs: needsAdd | needsLists},
-	op.Sub:   {run: func(w *worker) { w.out[0] = w.sub(w.in[0], w.in[1]) }, types: numbers, needs: needsAdd | needsLists},
-	op.Div:   {run: div, types: numbers, needs: needsLists},
+	op.Add:   {run: func(w *worker) { w.out[0] = w.add(w.in[0], w.in[1]) }, types: numbers, needs: needsAdd},
+	op.Sub:   {run: func(w *worker) { w.out[0] = w.sub(w.in[0], w.in[1]) }, types: numbers, needs: needsAdd},
+	op.Div:   {run: div, types: numbers, needs: needsAdd},
 	op.Rem:   {run: rem, types: numbers},
 	op.Max:   {run: func(w *worker) { w.extreme(opMaximum, opAnd) }, types: numbers},
 	op.Min:   {run: func(w *worker) { w.extreme(opMinimum, opOr) }, types: numbers},
@@ -20,10 +20,11 @@ var arithmetic = map[op.Code]rule{
 }
 
 var (
-	opDiv     = aten("div.Tensor")
-	opDivMode = aten("div.Tensor_mode")
-	opFmod    = aten("fmod.Tensor")
-	opNeg     = aten("neg")
+	opDiv         = aten("div.Tensor")
+	opDivMode     = aten("div.Tensor_mode")
+	opFloorDivide = aten("floor_divide")
+	opFmod        = aten("fmod.Tensor")
+	opNeg         = aten("neg")
 )
 
 func (w *worker) add(a, b val) val {
@@ -61,11 +62,16 @@ func div(w *worker) {
 	}
 	safe, none, minus := w.harmless(b)
 	s := w.broadcast(a.s, b.s)
-	y := w.call(opDivMode, a.d, s, func(t *torch.Thread) {
-		t.Tensor(a.h)
-		t.Tensor(safe.h)
-		t.SomeText("trunc")
-	})
+	var y val
+	if w.dev.lists {
+		y = w.call(opDivMode, a.d, s, func(t *torch.Thread) {
+			t.Tensor(a.h)
+			t.Tensor(safe.h)
+			t.SomeText("trunc")
+		})
+	} else { // what is a multiple is divided the same by all rules
+		y = w.bin(opFloorDivide, w.sub(a, w.bin(opFmod, a, safe, a.d)), safe, a.d)
+	}
 	if minus.h != 0 {
 		y = w.where(minus, w.un(opNeg, a), y)
 	}

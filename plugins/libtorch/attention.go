@@ -10,7 +10,7 @@ import (
 )
 
 var sequences = map[op.Code]rule{
-	op.Attention: {run: attention, types: floats, needs: needsLists | needsAdd},
+	op.Attention: {run: attention, types: floats, needs: needsAdd},
 }
 
 var (
@@ -106,21 +106,10 @@ func (w *worker) scores(scale float64) {
 		x = w.where(m, x, least)
 	}
 	// Weights are exp(x - max) over their sum; where all scores are -Inf they are 0.
-	top := w.outerPlain(x, 4)
+	top := w.outerOfAny(opAmax, x, []int{4}, shape.Of(b, heads, group, s, 1))
 	none := w.bin(opEqual, top, least, dtype.Bool)
 	e := w.un(opExp, w.sub(x, w.where(none, w.real(t, 0), top)))
 	sum := w.where(none, w.real(t, 1), w.sums(e, []int{4}))
 	y := w.product(w.bin(opDiv, e, sum, t), v, shape.Of(b, heads, group, s, v.s[4]))
 	w.out[0] = w.to(w.reshape(y, d.Shape), d.DType)
-}
-
-// outerPlain is the maximum along an axis, which stays; of two zeros any.
-func (w *worker) outerPlain(x val, axis int) val {
-	s := x.s.Clone()
-	s[axis] = 1
-	return w.call(opAmax, x.d, s, func(t *torch.Thread) {
-		t.Tensor(x.h)
-		t.Ints(axis)
-		t.Bool(true)
-	})
 }

@@ -178,12 +178,17 @@ var (
 	opOr       = aten("bitwise_or.Tensor")
 	opMul      = aten("mul.Tensor")
 	opLess     = aten("lt.Tensor")
-	opCat      = aten("cat")
 )
 
 // flip reverses axes in a copy.
 func (w *worker) flip(a val, axes ...int) val {
 	if len(axes) == 0 {
+		return a
+	}
+	if !w.dev.lists {
+		for _, axis := range axes {
+			a = w.backward(a, axis)
+		}
 		return a
 	}
 	return w.call(opFlip, a.d, a.s, func(t *torch.Thread) {
@@ -207,17 +212,6 @@ func (w *worker) where(c, a, b val) val {
 		t.Tensor(c.h)
 		t.Tensor(a.h)
 		t.Tensor(b.h)
-	})
-}
-
-func (w *worker) cat(axis int, d dtype.DType, s shape.Shape, parts ...val) val {
-	hs := make([]torch.Handle, len(parts))
-	for i, p := range parts {
-		hs[i] = p.h
-	}
-	return w.call(opCat, d, s, func(t *torch.Thread) {
-		t.Tensors(hs...)
-		t.Int(axis)
 	})
 }
 

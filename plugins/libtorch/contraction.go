@@ -12,7 +12,7 @@ import (
 
 var contractions = map[op.Code]rule{
 	op.MatMul: {run: matmul, types: numbers},
-	op.Conv:   {run: conv, types: numbers, needs: needsLists},
+	op.Conv:   {run: conv, types: numbers},
 }
 
 var (

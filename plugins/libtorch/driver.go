@@ -84,7 +84,7 @@ func (d *driver) Open(_ context.Context, index int) (engine.Device[*tensor], err
 
 func (d *driver) open(index int) *device {
 	x := &device{lib: d.lib, on: d.devices[index], check: d.check, consts: map[key]torch.Handle{}}
-	x.reads = x.on.Kind == torch.CPU
+	x.reads, x.lists = x.on.Kind == torch.CPU, d.lib.Lists()
 	x.shim = newShims(d.lib, torch.Name(x.on.Kind))
 	x.limit = d.info.Devices[index].Memory
 	if x.limit <= 0 {

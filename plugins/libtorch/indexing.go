@@ -14,7 +14,7 @@ import (
 
 var indexing = map[op.Code]rule{
 	op.Gather:  {run: gather, types: anyType},
-	op.Scatter: {run: scatter, types: anyType, needs: needsLists},
+	op.Scatter: {run: scatter, types: anyType},
 }
 
 var (
@@ -126,6 +126,14 @@ func scatter(w *worker) {
 		reduce = "amin"
 	case "max":
 		reduce = "amax"
+	}
+	if reduce != "" && !w.dev.lists {
+		y := w.empty(x.d, x.s)
+		if w.err == nil {
+			w.fail(w.thread.ScatterReduce(w.dev.shim.scatterReduce, y.h, x.h, 2, i.h, u.h, reduce))
+		}
+		w.out[0] = w.reshape(w.to(y, w.in[0].d), s)
+		return
 	}
 	y := w.call(o, x.d, x.s, func(t *torch.Thread) {
 		t.Tensor(x.h)

@@ -10,7 +10,7 @@ import (
 // Composites of layers: products with a bias, tables, pooling, triangular systems.
 
 var layers = map[op.Code]rule{
-	op.Linear:          {run: linear, types: numbers, needs: needsAdd | needsLists},
+	op.Linear:          {run: linear, types: numbers, needs: needsAdd},
 	op.Embedding:       {run: embedding, types: anyType},
 	op.GatherElements:  {run: gatherElements, types: anyType},
 	op.MaxPool:         {run: maxPool, types: numbers, needs: needsLists},

@@ -13,7 +13,7 @@ var movement = map[op.Code]rule{
 	op.Expand:  {run: func(w *worker) { w.out[0] = w.expand(w.in[0], w.n.Outputs[0].Shape) }, types: anyType},
 	op.Slice:   {run: sliceKernel, types: anyType},
 	op.Pad:     {run: pad, types: anyType},
-	op.Flip:    {run: func(w *worker) { w.out[0] = w.flip(w.in[0], w.n.Attrs.Ints("axes")...) }, types: anyType, needs: needsLists},
+	op.Flip:    {run: func(w *worker) { w.out[0] = w.flip(w.in[0], w.n.Attrs.Ints("axes")...) }, types: anyType},
 	op.Concat:  {run: concat, types: anyType},
 	op.Copy:    {run: func(w *worker) { w.out[0] = w.convert(w.in[0], w.in[0].d) }, types: anyType},
 	op.Cast:    {run: func(w *worker) { w.out[0] = w.cast(w.in[0], w.n.Outputs[0].DType) }, types: anyType},

@@ -11,10 +11,10 @@ import (
 )
 
 var reductions = map[op.Code]rule{
-	op.Sum:       {run: sum, types: numbers, needs: needsLists},
+	op.Sum:       {run: sum, types: numbers},
 	op.Prod:      {run: prod, types: numbers},
-	op.ReduceMax: {run: func(w *worker) { w.outermost(opAmax, -1) }, types: numbers, needs: needsLists},
-	op.ReduceMin: {run: func(w *worker) { w.outermost(opAmin, 1) }, types: numbers, needs: needsLists},
+	op.ReduceMax: {run: func(w *worker) { w.outermost(opAmax, -1) }, types: numbers},
+	op.ReduceMin: {run: func(w *worker) { w.outermost(opAmin, 1) }, types: numbers},
 	op.ArgMax:    {run: func(w *worker) { w.position(opMaxDim) }, types: numbers},
 	op.ArgMin:    {run: func(w *worker) { w.position(opMinDim) }, types: numbers},
 	op.Sort:      {run: sort, types: numbers},
@@ -36,6 +36,9 @@ func (w *worker) sums(x val, axes []int) val {
 	s := x.s.Clone()
 	for _, a := range axes {
 		s[a] = 1
+	}
+	if !w.dev.lists {
+		return w.sumByProduct(x, axes, s)
 	}
 	return w.call(opSum, x.d, s, func(t *torch.Thread) {
 		t.Tensor(x.h)
@@ -120,20 +123,34 @@ func (w *worker) outermost(o *torch.Operator, sign int) {
 
 // outer is amax or amin over axes; s is the shape of the result, with or without them.
 func (w *worker) outer(o *torch.Operator, x val, axes []int, s shape.Shape) val {
-	y := w.call(o, x.d, s, func(t *torch.Thread) {
+	y := w.outerOfAny(o, x, axes, s)
+	if !w.zeros(y) {
+		return y
+	}
+	return w.unordered(w.outerOfAny(o, w.ordered(x, o == opAmax), axes, s), x.d)
+}
+
+// outerOfAny is outer; of two zeros any.
+func (w *worker) outerOfAny(o *torch.Operator, x val, axes []int, s shape.Shape) val {
+	if !w.dev.lists {
+		one := opMaxDim
+		if o == opAmin {
+			one = opMinDim
+		}
+		x = w.last(x, axes)
+		k := len(x.s) - 1
+		y, _ := w.pair(one, x.d, dtype.I64, x.s[:k], func(t *torch.Thread) {
+			t.Tensor(x.h)
+			t.Int(k)
+			t.Bool(false)
+		})
+		return w.reshape(y, s)
+	}
+	return w.call(o, x.d, s, func(t *torch.Thread) {
 		t.Tensor(x.h)
 		t.Ints(axes...)
 		t.Bool(len(s) == len(x.s))
 	})
-	if !w.zeros(y) {
-		return y
-	}
-	k := w.ordered(x, o == opAmax)
-	return w.unordered(w.call(o, k.d, s, func(t *torch.Thread) {
-		t.Tensor(k.h)
-		t.Ints(axes...)
-		t.Bool(len(s) == len(x.s))
-	}), x.d)
 }
 
 // zeros reports whether a float in memory of the host is zero: of two zeros torch takes any.

@@ -7,10 +7,10 @@ import (
 )
 
 var scans = map[op.Code]rule{
-	op.CumSum:  {run: func(w *worker) { w.scan(opCumSum, zeroOf) }, types: numbers, needs: needsLists},
-	op.CumProd: {run: func(w *worker) { w.scan(opCumProd, oneOf) }, types: numbers, needs: needsLists},
-	op.CumMax:  {run: func(w *worker) { w.scan(opCumMax, leastOf) }, types: numbers, needs: needsLists},
-	op.CumMin:  {run: func(w *worker) { w.scan(opCumMin, greatestOf) }, types: numbers, needs: needsLists},
+	op.CumSum:  {run: func(w *worker) { w.scan(opCumSum, zeroOf) }, types: numbers},
+	op.CumProd: {run: func(w *worker) { w.scan(opCumProd, oneOf) }, types: numbers},
+	op.CumMax:  {run: func(w *worker) { w.scan(opCumMax, leastOf) }, types: numbers},
+	op.CumMin:  {run: func(w *worker) { w.scan(opCumMin, greatestOf) }, types: numbers},
 }
 
 var (

@@ -9,14 +9,16 @@ import (
 // shims are functions of torch that take numbers, which the dispatcher does not, or borrow their arguments, which is quicker. Each may
 // be missing.
 type shims struct {
-	add         uintptr
-	convolution uintptr
+	add           uintptr
+	convolution   uintptr
+	scatterReduce uintptr
 }
 
 func newShims(lib *torch.Library, kind string) shims {
 	return shims{
-		add:         lib.Symbol("aoti_torch_" + kind + "_add_Tensor"),
-		convolution: lib.Symbol("aoti_torch_" + kind + "_convolution"),
+		add:           lib.Symbol("aoti_torch_" + kind + "_add_Tensor"),
+		convolution:   lib.Symbol("aoti_torch_" + kind + "_convolution"),
+		scatterReduce: lib.Symbol("aoti_torch_scatter_reduce_out"),
 	}
 }
 
@@ -38,6 +40,9 @@ func (w *worker) addInt(a, b val, alpha int) val {
 	s := w.broadcast(a.s, b.s)
 	if w.err != nil {
 		return val{0, a.d, s}
+	}
+	if !w.dev.lists {
+		return w.addParts(a, b, alpha)
 	}
 	one := w.whole(a.d, 1)
 	factor := w.hostNumber(alpha)

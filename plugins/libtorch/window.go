@@ -8,7 +8,7 @@ import (
 )
 
 var windows = map[op.Code]rule{
-	op.WindowReduce: {run: windowReduce, types: numbers, needs: needsLists},
+	op.WindowReduce: {run: windowReduce, types: numbers},
 }
 
 // windowReduce reduces a view of all windows of the padded operand.

@@ -43,9 +43,11 @@ type Thread struct {
 	frames [maxFrames]frame
 	used   int // words
 	words  [maxWords]uint64
-	large  [][]uint64 // words that did not fit
-	failed error      // what the calls that are being collected cannot be made for
+	large  [][]uint64     // words that did not fit
+	failed error          // what the calls that are being collected cannot be made for
+	held   unsafe.Pointer // memory of the host that was named last: this puts it on the heap
 
+	cell  uintptr   // that C code writes to
 	cells []uintptr // memory for optional arguments that nobody uses
 	op    *Operator // that is being called
 	args  []slot
@@ -131,4 +133,5 @@ func (t *Thread) ints(v []int) uintptr {
 	return uintptr(unsafe.Pointer(&w[0]))
 }
 
+// addressOf is the address of what lies on the heap, as everything within a Thread does: goroutines' stacks move.
 func addressOf[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }

@@ -99,9 +99,9 @@ func (t *Thread) refill() {
 	for range 32 {
 		var cell uintptr
 		if fn := t.lib.procs.NewValue; fn != 0 {
-			out := new(uintptr)
-			t.call(fn, addressOf(out))
-			cell = *out
+			t.cell = 0
+			t.call(fn, addressOf(&t.cell))
+			cell = t.cell
 		} else if fn := t.lib.Symbol("malloc"); fn != 0 {
 			cell = uintptr(t.call(fn, 8))
 		}

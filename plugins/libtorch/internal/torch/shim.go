@@ -67,3 +67,13 @@ func (t *Thread) CallList() (Handle, error) {
 	err := t.flush()
 	return Handle(w[0]), err
 }
+
+// ScatterReduce calls scatter_reduce_out, which includes self.
+func (t *Thread) ScatterReduce(fn uintptr, out, self Handle, dim int, index, src Handle, reduce string) error {
+	t.reset()
+	w := t.take(len(reduce)/8 + 1)
+	b := unsafe.Slice((*byte)(unsafe.Pointer(&w[0])), len(w)*8)
+	b[copy(b, reduce)] = 0
+	t.frame(fn).args = [16]uintptr{uintptr(out), uintptr(self), uintptr(dim), uintptr(index), uintptr(src), addressOf(&w[0]), 1}
+	return t.flush()
+}

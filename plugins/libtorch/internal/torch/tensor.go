@@ -100,6 +100,7 @@ func (t *Thread) Over(data unsafe.Pointer, shape []int, d Type) (Handle, error) 
 }
 
 func (t *Thread) over(data unsafe.Pointer, shape []int, d Type) *uint64 {
+	t.held = data
 	n := len(shape)
 	w := t.take(2*n + 2)
 	stride := uint64(1)
