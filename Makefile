@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins plugins-cuda plugins-libtorch cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance gpu nvrtc levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
+.PHONY: help build plugins plugins-cuda plugins-libtorch cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance gpu nvrtc libtorch libtorch-wheels levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -33,6 +33,13 @@ plugins-libtorch: ## the libtorch backend as a plugin process, with its manifest
 	cd plugins/libtorch && CGO_ENABLED=0 $(GO) build $(STRIP) -o ../../$(PLUGINS)/burn-backend-libtorch ./cmd/burn-backend-libtorch
 	$(GO) run ./tools/manifest -needs plugins/libtorch/needs.toml $(PLUGINS)/burn-backend-libtorch
 	$(GO) run ./cmd/burn plugin allow $(PLUGINS)
+
+TORCH_WHEELS := torch==2.11.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85
+libtorch-wheels: ## the smallest torch of PyPI that the libtorch backend can be tested on, in ./bin/torch: LIBTORCH=$$PWD/bin/torch/torch (0.6 GB to fetch, 1.5 GB on disk)
+	@test -f bin/torch/torch/lib/libtorch_cpu.so || $(PYTHON) -m pip install -q --disable-pip-version-check --no-deps --target bin/torch $(TORCH_WHEELS)
+
+libtorch: ## the tests of the libtorch backend in full, on the torch that is found (4 minutes on 2 cores)
+	cd plugins/libtorch && BURN_LIBTORCH_LONG=1 CGO_ENABLED=0 $(GO) test -count=1 -timeout 30m ./...
 
 CUDA_CU   := $(CURDIR)/bin/cu
 CUDA_H    := $(CUDA_CU)/nvidia/cuda_runtime/include
