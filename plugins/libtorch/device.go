@@ -93,7 +93,11 @@ func (d *device) Download([]byte, op.Desc, *tensor) error {
 
 // Release implements engine.Device.
 func (d *device) Release(t *tensor) {
-	if t.drop() && t.h != 0 {
+	switch {
+	case !t.drop() || t.h == 0:
+	case t.queue == nil:
+		d.remove(t.h)
+	default:
 		t.queue.discard(t.h)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -241,4 +242,38 @@ func TestFlat(t *testing.T) {
 	grown := settle() - before
 	t.Logf("%d ops: resident memory grew by %d KiB", 5*rounds, grown>>10)
 	require.Less(t, grown, int64(24<<20))
+}
+
+// Lent memory is computed on in place and given back when the last view of it is gone.
+func TestLentMemory(t *testing.T) {
+	r := newRig(t)
+	lib, _ := library(t)
+	if !lib.Adopts() {
+		t.Skip("lent memory is not on this machine: torch is older than 2.11")
+	}
+	host, ok := core.Extension[core.HostMemory](r.d)
+	require.True(t, ok)
+	data := dtype.Bytes(make([]float32, 1024))
+	x := op.Desc{ID: r.d.NewIDs(1), DType: dtype.F32, Shape: []int{32, 32}}
+	released := make(chan struct{})
+	require.NoError(t, host.Adopt(r.s, x, data, func() { close(released) }))
+	dtype.Slice[float32](data)[1] = 7 // seen, as nothing was copied
+	y := r.node(op.Permute, []op.Desc{x}, op.Ints("axes", 1, 0))
+	require.NoError(t, r.s.Submit(nil, []op.TensorID{x.ID}))
+	v, err := r.read(y)
+	require.NoError(t, err)
+	require.Equal(t, float32(7), v[32])
+	select {
+	case <-released:
+		t.Fatal("it is given back while a view of it is there")
+	default:
+	}
+	require.NoError(t, r.s.Submit(nil, []op.TensorID{y.ID}))
+	_, err = r.read(r.full(1, 1))
+	require.NoError(t, err)
+	select {
+	case <-released:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it is not given back")
+	}
 }

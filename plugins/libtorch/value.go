@@ -13,7 +13,7 @@ import (
 // lives until the engine and all commands that use the tensor have given it up.
 type tensor struct {
 	desc  op.Desc
-	queue *queue // that makes it
+	queue *queue // that makes it; nil for lent memory
 	users atomic.Int32
 	h     torch.Handle // written by the thread of queue, before its command is done
 	// failed says that the command that makes it failed. It is written with h.
