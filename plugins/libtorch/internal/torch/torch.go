@@ -24,18 +24,16 @@ type Type int32
 
 // The element types. Their numbers are those of c10::ScalarType, which do not change.
 const (
-	Uint8      Type = 0
-	Int8       Type = 1
-	Int16      Type = 2
-	Int32      Type = 3
-	Int64      Type = 4
-	Float16    Type = 5
-	Float32    Type = 6
-	Float64    Type = 7
-	Complex64  Type = 9
-	Complex128 Type = 10
-	Bool       Type = 11
-	BFloat16   Type = 15
+	Uint8    Type = 0
+	Int8     Type = 1
+	Int16    Type = 2
+	Int32    Type = 3
+	Int64    Type = 4
+	Float16  Type = 5
+	Float32  Type = 6
+	Float64  Type = 7
+	Bool     Type = 11
+	BFloat16 Type = 15
 )
 
 // Device is a device as torch numbers them.
