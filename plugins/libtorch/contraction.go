@@ -30,7 +30,7 @@ func swapped(rank int) []int {
 }
 
 func matmul(w *worker) {
-	a, b, at := w.in[0], w.in[1], w.n.Attrs
+	a, b, at := w.dense(w.in[0]), w.dense(w.in[1]), w.n.Attrs
 	if at.Bool("transpose_a") {
 		a = w.permute(a, swapped(len(a.s)))
 	}
@@ -38,6 +38,18 @@ func matmul(w *worker) {
 		b = w.permute(b, swapped(len(b.s)))
 	}
 	w.out[0] = w.product(a, b, w.n.Outputs[0].Shape)
+}
+
+// dense is x, or a copy of it where a row or a column of its matrices is one element seen everywhere: torch would copy it in an order of
+// its own choice.
+func (w *worker) dense(x val) val {
+	v := w.view(x)
+	for i := len(x.s) - 2; i < len(x.s); i++ {
+		if i >= 0 && x.s[i] > 1 && v.Strides[i] == 0 {
+			return w.convert(x, x.d)
+		}
+	}
+	return x
 }
 
 func (w *worker) product(a, b val, s shape.Shape) val {

@@ -26,7 +26,7 @@ var (
 )
 
 func linear(w *worker) {
-	x, k, d := w.in[0], w.in[1], w.n.Outputs[0]
+	x, k, d := w.in[0], w.dense(w.in[1]), w.n.Outputs[0]
 	if !w.n.Attrs.Bool("transpose_w") {
 		k = w.permute(k, []int{1, 0}) // torch has [N, K]
 	}
