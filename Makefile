@@ -38,6 +38,18 @@ plugins-wgpu: ## the wgpu backend as a plugin process, with its manifest and the
 		$(GO) run ./tools/manifest -os $${t%/*} -arch $${t#*/} -needs plugins/wgpu/needs.toml $$dir/burn-backend-wgpu$$exe || exit 1; done
 	$(GO) run ./cmd/burn plugin allow $(PLUGINS)
 
+plugins-libtorch: ## the libtorch backend as a plugin process, with its manifest, in ./burn_plugins; it computes with the user's PyTorch
+	cd plugins/libtorch && CGO_ENABLED=0 $(GO) build $(STRIP) -o ../../$(PLUGINS)/burn-backend-libtorch ./cmd/burn-backend-libtorch
+	$(GO) run ./tools/manifest -needs plugins/libtorch/needs.toml $(PLUGINS)/burn-backend-libtorch
+	$(GO) run ./cmd/burn plugin allow $(PLUGINS)
+
+TORCH_WHEELS := torch==2.11.0 nvidia-cuda-runtime==13.0.96 nvidia-cuda-cupti==13.0.85
+libtorch-wheels: ## the smallest torch of PyPI that the libtorch backend can be tested on, in ./bin/torch: LIBTORCH=$$PWD/bin/torch/torch (0.6 GB to fetch, 1.5 GB on disk)
+	@test -f bin/torch/torch/lib/libtorch_cpu.so || $(PYTHON) -m pip install -q --disable-pip-version-check --no-deps --target bin/torch $(TORCH_WHEELS)
+
+libtorch: ## the tests of the libtorch backend in full, on the torch that is found (4 minutes on 2 cores)
+	cd plugins/libtorch && BURN_LIBTORCH_LONG=1 CGO_ENABLED=0 $(GO) test -count=1 -timeout 30m ./...
+
 CUDA_CU   := $(CURDIR)/bin/cu
 CUDA_H    := $(CUDA_CU)/nvidia/cuda_runtime/include
 CUDA_CGO  := CGO_ENABLED=1 CGO_CFLAGS="-O2 -w -I$(CUDA_H)" CGO_LDFLAGS="-L$(CUDA_CU)/lib"
@@ -62,7 +74,7 @@ long: ## the tests that `make test` leaves out or runs on a sample, but for what
 	BURN_LONG=1 $(GO) test -count=1 -timeout 30m $(LONG)
 
 PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
-MODULES   := data/parquet data/sqlite plugins/cuda plugins/wgpu tools/avo tools/site
+MODULES   := data/parquet data/sqlite plugins/cuda plugins/libtorch plugins/wgpu tools/avo tools/site
 modules: ## vet and tests of what has a go.mod of its own, cross builds of cuda and wgpu; one that has tools and no packages is only checked
 	@for m in $(MODULES); do echo "module $$m"; ( cd $$m && $(GO) mod verify && if [ -n "$$($(GO) list ./... 2>/dev/null)" ]; then \
 		CGO_ENABLED=0 $(GO) vet ./... && $(GO) test ./...; fi ) || exit 1; done

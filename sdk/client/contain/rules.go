@@ -49,7 +49,7 @@ var (
 // installation; all of it may be read.
 var (
 	searched = []string{"PATH", "LD_LIBRARY_PATH", "PYTHONPATH"}
-	homes    = []string{"PYTHONHOME", "VIRTUAL_ENV", "CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "ROCM_HOME", "HIP_PATH", "MKLROOT"}
+	homes    = []string{"PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX", "LIBTORCH", "CUDA_HOME", "CUDA_PATH", "ROCM_PATH", "ROCM_HOME", "HIP_PATH", "MKLROOT"}
 	// interpreters may be links into an installation elsewhere.
 	interpreters = []string{"python3", "python"}
 )

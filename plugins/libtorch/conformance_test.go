@@ -1,0 +1,71 @@
+package libtorch
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goburn/burn/conformance"
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/plugins/libtorch/internal/torch"
+	"github.com/goburn/burn/sdk/engine"
+)
+
+// library is torch, or skips the test.
+func library(t *testing.T) (*torch.Library, torch.Place) {
+	t.Helper()
+	lib, place, err := load(settings{}, 1)
+	if err != nil {
+		t.Skip("torch is not on this machine: ", err)
+	}
+	return lib, place
+}
+
+// long reports whether tests run in full: make libtorch.
+func long() bool { return os.Getenv("BURN_LIBTORCH_LONG") == "1" }
+
+func openChecked() (core.Backend, error) {
+	return New(core.Config{Threads: 1, Options: map[string]string{"check": "true"}})
+}
+
+// TestConformance compares every claim with the reference backend, and each result with what torch says of it; in the short run on a
+// sample.
+func TestConformance(t *testing.T) {
+	library(t)
+	o := conformance.Options{Run: os.Getenv("BURN_LIBTORCH_RUN"), Profile: conformance.Profile(os.Getenv("BURN_LIBTORCH_PROFILE")), Sample: 40}
+	if long() {
+		o.Sample = 1
+	}
+	r, err := conformance.Check(t.Context(), openChecked, o)
+	require.NoError(t, err)
+	for _, x := range r.Results {
+		if x.Status == conformance.Failed {
+			t.Errorf("%s: %s", x.ID, x.Reason)
+		}
+	}
+	require.Positive(t, r.Passed)
+	t.Logf("%d passed, %d failed, %d skipped", r.Passed, r.Failed, r.Skipped)
+}
+
+// TestWithoutLists is the same for a torch whose ABI has no lists and no strings, as that of 2.9: fewer ops are claimed, and what is
+// claimed is right.
+func TestWithoutLists(t *testing.T) {
+	lib, place := library(t)
+	old, err := torch.Load(lib.Folder, torch.Options{Hide: []string{"torch_new_list_reserve_size"}})
+	require.NoError(t, err)
+	require.False(t, old.Lists())
+	open := func() (core.Backend, error) { return engine.New(newDriver(old, place, nil, true)), nil }
+	o := conformance.Options{Profile: "core", Sample: 40}
+	if long() {
+		o.Sample = 1
+	}
+	conformance.Run(t, open, o)
+	whole := newDriver(lib, place, nil, true).open(0).caps.Ops
+	part := newDriver(old, place, nil, true).open(0).caps.Ops
+	require.Contains(t, part, "add")
+	require.NotContains(t, part, "layer_norm")
+	if lib.Lists() {
+		require.Contains(t, whole, "layer_norm")
+	}
+}

@@ -1,0 +1,117 @@
+package libtorch
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/libtorch/internal/torch"
+	"github.com/goburn/burn/sdk/engine"
+)
+
+// device is one device of torch.
+type device struct {
+	lib   *torch.Library
+	on    torch.Device
+	caps  *core.Capabilities
+	table []rule // by op, without a kernel for what is not claimed
+	shim  shims
+	limit int64 // bytes of the results of one node
+	check bool  // whether each result is compared with what torch says of it
+	reads bool  // whether elements lie in memory of the host
+	lists bool  // whether operators are called with lists and strings
+
+	mu     sync.Mutex // guards what follows
+	consts map[key]torch.Handle
+}
+
+var _ engine.Device[*tensor] = (*device)(nil)
+
+// key names a constant: a number by its bits, or the vector of the first n-1 integers.
+type key struct {
+	d    dtype.DType
+	bits uint64
+	n    int
+}
+
+// maxConstants bounds the constants that are kept.
+const maxConstants = 4096
+
+// constant is a tensor that the device keeps.
+func (w *worker) constant(d dtype.DType, s shape.Shape, k key) val {
+	if w.err != nil {
+		return val{0, d, s}
+	}
+	w.dev.mu.Lock()
+	h, ok := w.dev.consts[k]
+	full := len(w.dev.consts) >= maxConstants
+	w.dev.mu.Unlock()
+	if ok {
+		return val{h, d, s}
+	}
+	var data []byte
+	if k.n > 0 {
+		v := make([]int64, k.n-1)
+		for i := range v {
+			v[i] = int64(i)
+		}
+		data = dtype.Bytes(v)
+	} else {
+		data = binary.LittleEndian.AppendUint64(nil, k.bits)[:d.Size()]
+	}
+	made := len(w.made)
+	y := w.host(d, s, data)
+	if w.err != nil || full {
+		return y
+	}
+	w.dev.mu.Lock()
+	defer w.dev.mu.Unlock()
+	if _, ok := w.dev.consts[k]; !ok {
+		w.dev.consts[k] = y.h
+		w.made = slices.Delete(w.made, made, made+1)
+	}
+	return y
+}
+
+// Capabilities implements engine.Device.
+func (d *device) Capabilities() *core.Capabilities { return d.caps }
+
+// Upload implements engine.Device. Queues are asynchronous, and make tensors themselves.
+func (d *device) Upload(op.Desc, []byte) (*tensor, error) {
+	return nil, fmt.Errorf("upload without a queue: %w", core.ErrUnsupported)
+}
+
+// Download implements engine.Device.
+func (d *device) Download([]byte, op.Desc, *tensor) error {
+	return fmt.Errorf("download without a queue: %w", core.ErrUnsupported)
+}
+
+// Release implements engine.Device.
+func (d *device) Release(t *tensor) {
+	switch {
+	case !t.drop() || t.h == 0:
+	case t.queue == nil:
+		d.remove(t.h)
+	default:
+		t.queue.discard(t.h)
+	}
+}
+
+// remove deletes a handle without a queue.
+func (d *device) remove(h torch.Handle) { d.lib.Delete(h) }
+
+// OpenQueue implements engine.Device.
+func (d *device) OpenQueue() (engine.Queue[*tensor], error) { return newQueue(d) }
+
+// Close implements engine.Device.
+func (d *device) Close() {
+	for _, h := range d.consts {
+		d.remove(h)
+	}
+	d.consts = nil
+}

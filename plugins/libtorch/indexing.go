@@ -1,0 +1,149 @@
+package libtorch
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/libtorch/internal/torch"
+)
+
+var indexing = map[op.Code]rule{
+	op.Gather:  {run: gather, types: anyType},
+	op.Scatter: {run: scatter, types: anyType},
+}
+
+var (
+	opIndexSelect   = aten("index_select")
+	opGather        = aten("gather")
+	opScatter       = aten("scatter.src")
+	opScatterAdd    = aten("scatter_add")
+	opScatterReduce = aten("scatter_reduce.two")
+)
+
+// indices is a vector of indices as i64 in row-major order, all of which are in [0, n). They are looked at first, as a device may end
+// the process for one that is not.
+func (w *worker) indices(x val, n int) val {
+	i := w.reshape(w.convert(x, dtype.I64), shape.Of(x.s.Size()))
+	if w.err != nil || x.s.Size() == 0 {
+		return i
+	}
+	var v []int64
+	if w.dev.reads {
+		p, err := w.thread.Data(i.h)
+		if err != nil {
+			w.fail(err)
+			return i
+		}
+		v = unsafe.Slice((*int64)(p), i.s[0])
+	} else {
+		v = make([]int64, i.s[0])
+		h, err := w.thread.Over(unsafe.Pointer(&v[0]), i.s, torch.Int64)
+		if err == nil {
+			err = w.thread.Copy(h, i.h)
+			w.thread.Delete(h)
+		}
+		if err != nil {
+			w.fail(err)
+			return i
+		}
+	}
+	for _, k := range v {
+		if k < 0 || k >= int64(n) {
+			w.fail(fmt.Errorf("index %d, want [0,%d): %w", k, n, core.ErrIndex))
+			return i
+		}
+	}
+	return i
+}
+
+// parts are the dimensions of an indexed tensor: those of the batch, those before the axis, the axis, those behind it.
+func parts(x shape.Shape, axis, batch int) (b, m, n, p int) {
+	return x[:batch].Size(), x[batch:axis].Size(), x[axis], x[axis+1:].Size()
+}
+
+func gather(w *worker) {
+	x, idx, d := w.in[0], w.in[1], w.n.Outputs[0]
+	axis, batch := w.n.Attrs.Int("axis"), w.n.Attrs.Int("batch")
+	if d.Shape.Size() == 0 {
+		w.out[0] = w.empty(d.DType, d.Shape)
+		return
+	}
+	b, m, n, p := parts(x.s, axis, batch)
+	i := w.indices(idx, n)
+	q := idx.s[batch:].Size()
+	if b == 1 {
+		y := w.call(opIndexSelect, x.d, slices.Concat(x.s[:axis], shape.Of(q), x.s[axis+1:]), func(t *torch.Thread) {
+			t.Tensor(x.h)
+			t.Int(axis)
+			t.Tensor(i.h)
+		})
+		w.out[0] = w.reshape(y, d.Shape)
+		return
+	}
+	i = w.expand(w.reshape(i, shape.Of(b, 1, q, 1)), shape.Of(b, m, q, p))
+	x = w.reshape(x, shape.Of(b, m, n, p))
+	y := w.call(opGather, x.d, shape.Of(b, m, q, p), func(t *torch.Thread) {
+		t.Tensor(x.h)
+		t.Int(2)
+		t.Tensor(i.h)
+		t.Bool(false)
+	})
+	w.out[0] = w.reshape(y, d.Shape)
+}
+
+func scatter(w *worker) {
+	x, idx, u, mode := w.in[0], w.in[1], w.in[2], w.n.Attrs.Str("mode")
+	axis, batch := w.n.Attrs.Int("axis"), w.n.Attrs.Int("batch")
+	if u.s.Size() == 0 || x.s.Size() == 0 {
+		w.out[0] = x
+		return
+	}
+	b, m, n, p := parts(x.s, axis, batch)
+	i := w.indices(idx, n)
+	q := idx.s[batch:].Size()
+	i = w.expand(w.reshape(i, shape.Of(b, 1, q, 1)), shape.Of(b, m, q, p))
+	s := x.s
+	x, u = w.reshape(x, shape.Of(b, m, n, p)), w.reshape(u, shape.Of(b, m, q, p))
+	wide := x.d
+	if mode != "assign" && (x.d == dtype.F16 || x.d == dtype.BF16) {
+		wide = dtype.F32
+	}
+	x, u = w.to(x, wide), w.to(u, wide)
+	o, reduce := opScatterReduce, ""
+	switch mode {
+	case "assign":
+		o = opScatter
+	case "add":
+		o = opScatterAdd
+	case "mul":
+		reduce = "prod"
+	case "min":
+		reduce = "amin"
+	case "max":
+		reduce = "amax"
+	}
+	if reduce != "" && !w.dev.lists {
+		y := w.empty(x.d, x.s)
+		if w.err == nil {
+			w.fail(w.thread.ScatterReduce(w.dev.shim.scatterReduce, y.h, x.h, 2, i.h, u.h, reduce))
+		}
+		w.out[0] = w.reshape(w.to(y, w.in[0].d), s)
+		return
+	}
+	y := w.call(o, x.d, x.s, func(t *torch.Thread) {
+		t.Tensor(x.h)
+		t.Int(2)
+		t.Tensor(i.h)
+		t.Tensor(u.h)
+		if reduce != "" {
+			t.Text(reduce)
+			t.Bool(true)
+		}
+	})
+	w.out[0] = w.reshape(w.to(y, w.in[0].d), s)
+}

@@ -1,0 +1,67 @@
+package torch
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+)
+
+// loans is memory of the host that tensors lie in, by a number that torch gives back.
+var loans = struct {
+	sync.Mutex
+	last uintptr
+	open map[uintptr]loan
+}{open: map[uintptr]loan{}}
+
+// loan keeps memory alive until release was called.
+type loan struct {
+	data    []byte
+	release func()
+}
+
+// deleter is the C function that torch calls when nothing uses lent memory any more.
+var deleter = sync.OnceValue(func() uintptr {
+	return purego.NewCallback(func(_, number uintptr) uintptr {
+		loans.Lock()
+		l := loans.open[number]
+		delete(loans.open, number)
+		loans.Unlock()
+		if l.release != nil {
+			l.release()
+		}
+		return 0
+	})
+})
+
+// Lend makes a tensor of the cpu in data, in row-major order. release is called once, on any thread, when neither the tensor nor a
+// view of it is left; not after an error. It is ErrMissing where torch does not say when that is, or data is empty or not aligned.
+func (l *Library) Lend(data []byte, shape []int, d Type, size int, release func()) (Handle, error) {
+	if !l.Adopts() || len(data) == 0 || uintptr(unsafe.Pointer(&data[0]))%uintptr(size) != 0 {
+		return 0, fmt.Errorf("%w: torch does not take this memory", ErrMissing)
+	}
+	n := len(shape)
+	dims := make([]int64, 2*n+1)
+	stride := int64(1)
+	for i := n - 1; i >= 0; i-- {
+		dims[i], dims[n+i] = int64(shape[i]), stride
+		stride *= int64(max(shape[i], 1))
+	}
+	loans.Lock()
+	loans.last++
+	number := loans.last
+	loans.open[number] = loan{data, release}
+	loans.Unlock()
+	h := new(uintptr)
+	none := ^uintptr(0) // the index of the cpu, -1
+	r, _, _ := purego.SyscallN(l.procs.BlobDeleter, uintptr(unsafe.Pointer(&data[0])), uintptr(n), uintptr(unsafe.Pointer(&dims[0])),
+		uintptr(unsafe.Pointer(&dims[n])), 0, uintptr(d), uintptr(CPU), none, uintptr(unsafe.Pointer(h)), 0, 0, 0, deleter(), number)
+	if int32(r) != 0 {
+		loans.Lock()
+		delete(loans.open, number)
+		loans.Unlock()
+		return 0, fmt.Errorf("%w: torch refuses this memory", ErrMissing)
+	}
+	return Handle(*h), nil
+}

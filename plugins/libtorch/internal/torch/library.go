@@ -1,0 +1,218 @@
+package torch
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+)
+
+// procs are the addresses of C functions, 0 for what is missing. The tag c names the function; a trailing "?" says that torch is of
+// use without it.
+type procs struct {
+	Version            uintptr `c:"aoti_torch_abi_version"`
+	GradModeSetEnabled uintptr `c:"aoti_torch_grad_mode_set_enabled"`
+	Delete             uintptr `c:"aoti_torch_delete_tensor_object"`
+	NewHandle          uintptr `c:"aoti_torch_new_tensor_handle"`
+	DataPtr            uintptr `c:"aoti_torch_get_data_ptr"`
+	Strides            uintptr `c:"aoti_torch_get_strides"`
+	Sizes              uintptr `c:"aoti_torch_get_sizes"`
+	Dim                uintptr `c:"aoti_torch_get_dim"`
+	DType              uintptr `c:"aoti_torch_get_dtype"`
+	Empty              uintptr `c:"aoti_torch_empty_strided"`
+	View               uintptr `c:"aoti_torch__reinterpret_tensor"`
+	Blob               uintptr `c:"aoti_torch_create_tensor_from_blob"`
+	Copy               uintptr `c:"aoti_torch_copy_"`
+	CallDispatcher     uintptr `c:"torch_call_dispatcher?"`      // 2.10
+	CallDispatcherOld  uintptr `c:"aoti_torch_call_dispatcher?"` // without lists and strings
+	NewList            uintptr `c:"torch_new_list_reserve_size?"`
+	PushBack           uintptr `c:"torch_list_push_back?"`
+	DeleteList         uintptr `c:"torch_delete_list?"`
+	GetItem            uintptr `c:"torch_list_get_item?"`
+	NewString          uintptr `c:"torch_new_string_handle?"`
+	DeleteString       uintptr `c:"torch_delete_string?"`
+	NewValue           uintptr `c:"torch_new_stable_ivalue?"` // 2.13
+	What               uintptr `c:"torch_exception_get_what_without_backtrace?"`
+	BlobDeleter        uintptr `c:"torch_from_blob?"` // 2.11
+	Threads            uintptr `c:"torch_get_num_threads?"`
+}
+
+// Library is torch, loaded into this process, where it stays until the process ends.
+type Library struct {
+	Folder  string // of its libraries
+	Version string // "2.15.0", by the ABI
+	Hidden  []string
+	procs   procs
+	handles []uintptr
+
+	mu    sync.Mutex // guards what follows
+	found map[string]uintptr
+
+	errors capture
+}
+
+// Options say how torch is loaded.
+type Options struct {
+	Threads int      // that torch computes with; 0: as many as it chooses
+	Hide    []string // functions that are treated as missing
+	CPU     bool     // no library for other devices is loaded
+}
+
+// main are the libraries by kind of device; the first has to be there.
+var libraries = []string{"libtorch_cpu.so", "libtorch_cuda.so", "libtorch_hip.so", "libtorch_xpu.so"}
+
+// Load loads the libraries of a folder. It is called once in a process: libraries read the number of threads once.
+func Load(folder string, o Options) (*Library, error) {
+	l := &Library{Folder: folder, Hidden: o.Hide, found: map[string]uintptr{}}
+	setEnvironment(o.Threads)
+	for i, name := range libraries {
+		if i > 0 && (o.CPU || !isFile(filepath.Join(folder, name))) {
+			continue
+		}
+		h, err := dlopen(filepath.Join(folder, name))
+		if err != nil && i == 0 {
+			return nil, fmt.Errorf("%w: %v", ErrMissing, err)
+		}
+		if err == nil {
+			l.handles = append(l.handles, h)
+		}
+	}
+	v := reflect.ValueOf(&l.procs).Elem()
+	var lacks []string
+	for i := range v.NumField() {
+		name, optional := strings.CutSuffix(v.Type().Field(i).Tag.Get("c"), "?")
+		p := l.Symbol(name)
+		if p == 0 && !optional {
+			lacks = append(lacks, name)
+		}
+		v.Field(i).SetUint(uint64(p))
+	}
+	if lacks != nil {
+		return nil, fmt.Errorf("%w: %s does not export %s: torch 2.9 or later is needed", ErrMissing, filepath.Join(folder, libraries[0]), strings.Join(lacks, ", "))
+	}
+	if l.procs.CallDispatcher == 0 && l.procs.CallDispatcherOld == 0 {
+		return nil, fmt.Errorf("%w: %s has no dispatcher in its ABI: torch 2.9 or later is needed", ErrMissing, filepath.Join(folder, libraries[0]))
+	}
+	packed, _, _ := purego.SyscallN(l.procs.Version)
+	l.Version = fmt.Sprintf("%d.%d.%d", byte(packed>>56), byte(packed>>48), byte(packed>>40))
+	if l.procs.What == 0 {
+		l.errors.start()
+	}
+	return l, nil
+}
+
+// Symbol is the address of an exported function, 0 if it is missing or hidden.
+func (l *Library) Symbol(name string) uintptr {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if p, ok := l.found[name]; ok {
+		return p
+	}
+	var p uintptr
+	if !slices.Contains(l.Hidden, name) {
+		for _, h := range l.handles {
+			if p = dlsym(h, name); p != 0 {
+				break
+			}
+		}
+	}
+	l.found[name] = p
+	return p
+}
+
+// Lists reports whether operators can be called with lists and strings.
+func (l *Library) Lists() bool { return l.procs.CallDispatcher != 0 && l.procs.NewList != 0 }
+
+// Words reports whether failures carry torch's words by the ABI, and not by what it wrote to standard error.
+func (l *Library) Words() bool { return l.procs.What != 0 }
+
+// Adopts reports whether torch says when it does not use lent memory any more.
+func (l *Library) Adopts() bool { return l.procs.BlobDeleter != 0 }
+
+// Computes returns the number of threads that torch computes with, 0 if it does not tell.
+func (l *Library) Computes() int {
+	if l.procs.Threads == 0 {
+		return 0
+	}
+	n := new(uint32)
+	if r, _, _ := purego.SyscallN(l.procs.Threads, uintptr(unsafe.Pointer(n))); int32(r) != 0 {
+		return 0
+	}
+	return int(*n)
+}
+
+// Devices counts the devices of a kind.
+func (l *Library) Devices(kind int32) int {
+	switch kind {
+	case CPU:
+		return 1
+	case CUDA:
+		for _, name := range []string{"cudaGetDeviceCount", "hipGetDeviceCount"} {
+			if p := l.Symbol(name); p != 0 {
+				n := new(int32)
+				if r, _, _ := purego.SyscallN(p, uintptr(unsafe.Pointer(n))); int32(r) == 0 {
+					return int(*n)
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// DeviceMemory is the bytes of memory of a device, 0 if they are not known.
+func (l *Library) DeviceMemory(d Device) int64 {
+	set, get := l.Symbol("cudaSetDevice"), l.Symbol("cudaMemGetInfo")
+	if d.Kind != CUDA || set == 0 || get == 0 {
+		return 0
+	}
+	m := new([2]uint64)
+	if r, _, _ := purego.SyscallN(set, uintptr(d.Index)); int32(r) != 0 {
+		return 0
+	}
+	if r, _, _ := purego.SyscallN(get, uintptr(unsafe.Pointer(&m[0])), uintptr(unsafe.Pointer(&m[1]))); int32(r) != 0 {
+		return 0
+	}
+	return int64(m[1])
+}
+
+// setEnvironment tells the libraries that will be loaded how many threads to compute with. They read the environment of C, which is
+// not that of Go.
+func setEnvironment(threads int) {
+	if threads <= 0 {
+		return
+	}
+	setenv, err := purego.Dlsym(purego.RTLD_DEFAULT, "setenv")
+	if err != nil {
+		return
+	}
+	n := cString(strconv.Itoa(threads))
+	for _, name := range []string{"OMP_NUM_THREADS", "MKL_NUM_THREADS"} {
+		key := cString(name)
+		purego.SyscallN(setenv, uintptr(unsafe.Pointer(key)), uintptr(unsafe.Pointer(n)), 1)
+	}
+}
+
+func dlopen(path string) (uintptr, error) {
+	return purego.Dlopen(path, purego.RTLD_LAZY|purego.RTLD_LOCAL)
+}
+
+func dlsym(handle uintptr, name string) uintptr {
+	address, err := purego.Dlsym(handle, name)
+	if err != nil {
+		return 0
+	}
+	return address
+}
+
+// cString is s with a zero byte behind it.
+func cString(s string) *byte {
+	b := make([]byte, len(s)+1)
+	copy(b, s)
+	return &b[0]
+}

@@ -1,0 +1,107 @@
+package torch
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Search says where torch is looked for.
+type Search struct {
+	Env  func(string) string // the environment
+	Root string              // put before absolute paths of the system, for tests; "" is /
+}
+
+// DefaultSearch is the search in the environment of this process.
+func DefaultSearch() Search { return Search{Env: os.Getenv} }
+
+// Place is a folder that has a libtorch_cpu, and why it was looked at.
+type Place struct {
+	Folder string
+	By     string // LIBTORCH, VIRTUAL_ENV, CONDA_PREFIX, user, system
+}
+
+// Places are the folders in which torch lies, the preferred one first, and those that were looked at in vain. With LIBTORCH in the
+// environment nothing else is looked at: it names an unpacked libtorch, its folder lib, or the folder torch of a Python package. No
+// interpreter is started.
+func (s Search) Places() (found []Place, looked []string) {
+	try := func(folder, by string) {
+		if !slices.Contains(looked, folder) {
+			looked = append(looked, folder)
+			if isFile(filepath.Join(folder, libraries[0])) {
+				found = append(found, Place{folder, by})
+			}
+		}
+	}
+	if p := s.Env("LIBTORCH"); p != "" {
+		for _, sub := range []string{"lib", ".", "torch/lib"} {
+			try(filepath.Join(p, filepath.FromSlash(sub)), "LIBTORCH")
+		}
+		for _, site := range sites(p) {
+			try(filepath.Join(site, "torch", "lib"), "LIBTORCH")
+		}
+		return found, looked
+	}
+	prefix := func(p, by string) {
+		for _, site := range sites(p) {
+			try(filepath.Join(site, "torch", "lib"), by)
+		}
+	}
+	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
+		if p := s.Env(name); p != "" {
+			prefix(p, name)
+			try(filepath.Join(p, "lib"), name) // conda-forge's libtorch
+		}
+	}
+	if home := s.Env("HOME"); home != "" {
+		prefix(filepath.Join(home, ".local"), "user")
+	}
+	for _, folder := range strings.Split(s.Env("PATH"), string(filepath.ListSeparator)) {
+		if filepath.IsAbs(folder) && isFile(filepath.Join(folder, "python3")) {
+			prefix(filepath.Dir(folder), "system")
+		}
+	}
+	for _, p := range []string{"/usr", "/usr/local", "/opt/conda"} {
+		prefix(filepath.Join(s.Root, p), "system")
+	}
+	for _, p := range []string{"/usr/local/libtorch/lib", "/opt/libtorch/lib"} {
+		try(filepath.Join(s.Root, p), "system")
+	}
+	return found, looked
+}
+
+// sites are the folders of Python packages below a prefix, the newest Python first.
+func sites(prefix string) []string {
+	var all []string
+	for _, pattern := range []string{"lib/python3*/site-packages", "lib64/python3*/site-packages", "lib/python3*/dist-packages"} {
+		found, _ := filepath.Glob(filepath.Join(prefix, filepath.FromSlash(pattern))) // of a prefix with odd characters nothing is found
+		slices.SortFunc(found, func(a, b string) int {
+			if len(a) != len(b) {
+				return len(b) - len(a)
+			}
+			return strings.Compare(b, a)
+		})
+		all = append(all, found...)
+	}
+	return all
+}
+
+func isFile(path string) bool {
+	i, err := os.Stat(path)
+	return err == nil && i.Mode().IsRegular()
+}
+
+// Find is the preferred place. Where there is none it is ErrMissing, with what to do.
+func (s Search) Find() (Place, error) {
+	found, looked := s.Places()
+	if len(found) > 0 {
+		return found[0], nil
+	}
+	if p := s.Env("LIBTORCH"); p != "" {
+		return Place{}, fmt.Errorf("%w: LIBTORCH is %s, and there is no %s in it or in its lib", ErrMissing, p, libraries[0])
+	}
+	return Place{}, fmt.Errorf("%w: no %s in a Python environment or in %d folders that were looked at; pip install torch, "+
+		"or set LIBTORCH to a folder of torch", ErrMissing, libraries[0], len(looked))
+}

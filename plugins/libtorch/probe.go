@@ -1,0 +1,251 @@
+package libtorch
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/libtorch/internal/torch"
+	"github.com/goburn/burn/sdk/engine"
+)
+
+// The probe loads torch in a child process and runs each kernel once. What fails or ends the child is not claimed, and a torch that
+// cannot be loaded at all ends no plugin.
+
+// ProbeFlag is the first argument of a program that is to be the child: it calls ProbeMain.
+const ProbeFlag = "-probe"
+
+const (
+	probeTime    = 90 * time.Second
+	probeCrashes = 16
+)
+
+// line is what the child writes, one JSON text a line.
+type line struct {
+	Trying  *trial `json:",omitempty"` // begins
+	Refused *trial `json:",omitempty"` // failed
+	Why     string `json:",omitempty"`
+	Failed  string `json:",omitempty"` // torch cannot be used
+	Done    bool   `json:",omitempty"`
+}
+
+// question is what the child reads.
+type question struct {
+	Folder string
+	By     string
+	Hide   []string
+	Skip   []trial
+}
+
+// ProbeMain is the main function of the child. It returns its exit status. out is where torch writes nothing.
+func ProbeMain(in io.Reader, out io.Writer) int {
+	enc := json.NewEncoder(out)
+	var q question
+	if err := json.NewDecoder(in).Decode(&q); err != nil {
+		_ = enc.Encode(line{Failed: err.Error()}) // a parent that is gone needs no answer, here and below
+		return 1
+	}
+	lib, err := torch.Load(q.Folder, torch.Options{Threads: 1, Hide: q.Hide})
+	if err != nil {
+		_ = enc.Encode(line{Failed: err.Error()})
+		return 1
+	}
+	skip := map[trial]bool{}
+	for _, t := range q.Skip {
+		skip[t] = true
+	}
+	d := newDriver(lib, torch.Place{Folder: q.Folder, By: q.By}, nil, true)
+	d.selfTest(0, skip, func(t trial) { _ = enc.Encode(line{Trying: &t}) }, func(t trial, err error) {
+		if err != nil {
+			_ = enc.Encode(line{Refused: &t, Why: err.Error()})
+		}
+	})
+	_ = enc.Encode(line{Done: true})
+	return 0
+}
+
+// refusals are the types of ops that are not claimed, and why.
+type refusals map[string]*refusal
+
+type refusal struct {
+	Types dtype.Set
+	Why   string
+}
+
+func (r refusals) add(t trial, why string) {
+	if r[t.Op] == nil {
+		r[t.Op] = &refusal{Why: why}
+	}
+	r[t.Op].Types |= dtype.SetOf(t.Type)
+}
+
+// probe asks a child, started as program ProbeFlag, again for each crash.
+func probe(program string, place torch.Place, hide []string) (refusals, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), probeTime)
+	defer cancel()
+	found, q := refusals{}, question{Folder: place.Folder, By: place.By, Hide: hide}
+	for range probeCrashes {
+		last, done, err := ask(ctx, program, q, found)
+		if done || err != nil && last == nil {
+			return found, err
+		}
+		if ctx.Err() != nil {
+			return found, fmt.Errorf("the self-test took more than %v, at %s of %v", probeTime, last.Op, last.Type)
+		}
+		q.Skip = append(q.Skip, *last)
+		found.add(*last, fmt.Sprintf("it ended the process that tried it: %v", err))
+	}
+	return found, fmt.Errorf("%d kernels ended the process that tried them", probeCrashes)
+}
+
+// ask runs one child. last is what it was trying when it ended.
+func ask(ctx context.Context, program string, q question, found refusals) (last *trial, done bool, err error) {
+	text, err := json.Marshal(q)
+	if err != nil {
+		return nil, false, err
+	}
+	cmd := exec.CommandContext(ctx, program, ProbeFlag)
+	cmd.Stdin, cmd.Stderr = strings.NewReader(string(text)), nil
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, false, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, false, err
+	}
+	var failed string
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		var l line
+		if json.Unmarshal(lines.Bytes(), &l) != nil {
+			continue
+		}
+		switch {
+		case l.Trying != nil:
+			last = l.Trying
+		case l.Refused != nil:
+			found.add(*l.Refused, l.Why)
+			q.Skip = append(q.Skip, *l.Refused)
+		case l.Failed != "":
+			failed = l.Failed
+		case l.Done:
+			done = true
+		}
+	}
+	err = cmd.Wait()
+	if failed != "" {
+		return nil, false, errors.New(failed)
+	}
+	if done {
+		return nil, true, nil
+	}
+	if err == nil {
+		err = errors.New("it ended without a word")
+	}
+	return last, false, err
+}
+
+// Opener is New for a program whose main function calls ProbeMain when its first argument is ProbeFlag: torch is probed in a child
+// before it is loaded. What was found is kept in the user's cache folder, for as long as torch and the plugin stay the same.
+func Opener(program string) core.Opener {
+	return func(c core.Config) (core.Backend, error) {
+		s, err := options(c)
+		if err != nil {
+			return nil, err
+		}
+		place, err := s.search().Find()
+		if err != nil {
+			return nil, fmt.Errorf("libtorch: %w: %w", core.ErrNotFound, err)
+		}
+		broken, err := remembered(program, place, s.hide)
+		if err != nil {
+			return nil, fmt.Errorf("libtorch: %w: torch in %s (%s): %w", core.ErrNotFound, place.Folder, place.By, err)
+		}
+		lib, place, err := load(s, c.Threads)
+		if err != nil {
+			return nil, err
+		}
+		return engine.New(newDriver(lib, place, broken, s.check)), nil
+	}
+}
+
+// remembered is probe, or what it found before.
+func remembered(program string, place torch.Place, hide []string) (refusals, error) {
+	file := memory(program, place, hide)
+	if text, err := os.ReadFile(file); err == nil {
+		var found refusals
+		if json.Unmarshal(text, &found) == nil && found.known() {
+			return found, nil
+		}
+	}
+	found, err := probe(program, place, hide)
+	if err != nil || file == "" {
+		return found, err
+	}
+	if text, err := json.Marshal(found); err == nil && os.MkdirAll(filepath.Dir(file), 0o700) == nil {
+		_ = writeWhole(file, text) // without it the next start probes again
+	}
+	return found, nil
+}
+
+// known reports whether all ops are of the table.
+func (r refusals) known() bool {
+	for name, x := range r {
+		if _, ok := op.ByName(name); !ok || x == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// memory is the file in which findings are kept, named by what they depend on; "" where there is none.
+func memory(program string, place torch.Place, hide []string) string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	h := sha256.New()
+	f, err := os.Open(program)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	fmt.Fprintln(h, place.Folder, hide)
+	for _, path := range []string{filepath.Join(place.Folder, "libtorch_cpu.so"), filepath.Join(place.Folder, "libtorch_cuda.so")} {
+		if i, err := os.Stat(path); err == nil {
+			fmt.Fprintln(h, path, i.Size(), i.ModTime().UnixNano())
+		}
+	}
+	return filepath.Join(dir, "burn", Name, hex.EncodeToString(h.Sum(nil)[:16])+".json")
+}
+
+// writeWhole writes a file that others see whole or not at all.
+func writeWhole(file string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(file), ".probe")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the error before it is told
+	}
+	return err
+}

@@ -1,0 +1,308 @@
+package libtorch
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/goburn/burn/core"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/libtorch/internal/torch"
+	"github.com/goburn/burn/sdk/engine"
+)
+
+// queue is what one stream executes on: a goroutine that is locked to a thread of the system, as torch keeps modes, words of errors and
+// pools of threads for each of them. Commands are handed over in order, and Execute does not wait for them.
+type queue struct {
+	dev *device
+
+	// Of the engine's side, which calls one method at a time.
+	since   []*command // that were started since the last Check
+	fetches []*command // since the last mark
+	stopped atomic.Bool
+
+	mu     sync.Mutex // guards what follows
+	wake   sync.Cond  // there is work, or the end
+	pend   []*command
+	trash  []torch.Handle
+	pushed uint64
+	asleep bool
+	closed bool
+
+	done    atomic.Uint64
+	reach   sync.Cond // done grew, over mu
+	waiting int       // for reach
+	ended   chan struct{}
+}
+
+var (
+	_ engine.Asynchronous[*tensor] = (*queue)(nil)
+	_ engine.Checked               = (*queue)(nil)
+	_ engine.Interrupter           = (*queue)(nil)
+)
+
+// kind says what a command does.
+type kind uint8
+
+const (
+	doNode kind = iota
+	doUpload
+	doFetch
+	doAwait
+)
+
+// command is work that was handed over.
+type command struct {
+	kind kind
+	node op.Node
+	in   []*tensor
+	out  []*tensor
+	data []byte // of doUpload and doFetch
+	done func() // of doUpload
+	on   *mark  // of doAwait
+	err  error  // valid when the command is done
+}
+
+func newQueue(d *device) (*queue, error) {
+	q := &queue{dev: d, ended: make(chan struct{})}
+	q.wake.L, q.reach.L = &q.mu, &q.mu
+	go q.work()
+	return q, nil
+}
+
+// push hands a command over. It holds the tensors of the command until it is done.
+func (q *queue) push(c *command) {
+	for _, t := range c.in {
+		t.retain()
+	}
+	for _, t := range c.out {
+		t.retain()
+	}
+	q.mu.Lock()
+	q.pend = append(q.pend, c)
+	q.pushed++
+	wake := q.asleep
+	q.mu.Unlock()
+	if wake {
+		q.wake.Signal()
+	}
+}
+
+// Execute implements engine.Queue.
+func (q *queue) Execute(c *engine.Call[*tensor]) error {
+	var bytes int64
+	for i := range c.Node.Outputs {
+		bytes += int64(c.Node.Outputs[i].Bytes())
+	}
+	if bytes > q.dev.limit {
+		return fmt.Errorf("results of %d bytes, at most %d: %w", bytes, q.dev.limit, core.ErrOutOfMemory)
+	}
+	cmd := &command{kind: doNode, node: *c.Node, in: slices.Clone(c.In)}
+	cmd.out = make([]*tensor, len(c.Out))
+	for i := range c.Out {
+		t := newTensor(c.Node.Outputs[i], q)
+		cmd.out[i], c.Out[i] = t, t
+	}
+	q.since = append(q.since, cmd)
+	q.push(cmd)
+	return nil
+}
+
+// Check implements engine.Checked.
+func (q *queue) Check() func() error {
+	if len(q.since) == 1 {
+		c := q.since[0]
+		q.since = q.since[:0]
+		return c.failure
+	}
+	all := slices.Clone(q.since)
+	q.since = q.since[:0]
+	return func() error {
+		for _, c := range all {
+			if err := c.failure(); err != nil {
+				return fmt.Errorf("%v: %w", c.node.Op, err)
+			}
+		}
+		return nil
+	}
+}
+
+// errPoisoned is the error of a command one of whose operands was not made.
+var errPoisoned = errors.New("an operand was not computed")
+
+// failure is how the command failed. What depends on a failure is not told: the engine knows.
+func (c *command) failure() error {
+	if c.err == errPoisoned {
+		return nil
+	}
+	return c.err
+}
+
+// mark is a place in the queue.
+type mark struct {
+	q       *queue
+	at      uint64
+	fetches []*command
+}
+
+// Record implements engine.Asynchronous.
+func (q *queue) Record() (engine.Mark, error) {
+	q.mu.Lock()
+	m := &mark{q: q, at: q.pushed, fetches: q.fetches}
+	q.mu.Unlock()
+	q.fetches = nil
+	return m, nil
+}
+
+// Wait implements engine.Mark.
+func (m *mark) Wait() error {
+	q := m.q
+	if q.done.Load() < m.at {
+		q.mu.Lock()
+		q.waiting++
+		for q.done.Load() < m.at {
+			q.reach.Wait()
+		}
+		q.waiting--
+		q.mu.Unlock()
+	}
+	for _, c := range m.fetches {
+		if err := c.failure(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Await implements engine.Asynchronous.
+func (q *queue) Await(em engine.Mark) error {
+	m, ok := em.(*mark)
+	if !ok {
+		return fmt.Errorf("mark of another backend: %w", core.ErrAttr)
+	}
+	if m.q != q && m.q.done.Load() < m.at {
+		q.push(&command{kind: doAwait, on: m})
+	}
+	return nil
+}
+
+// Enqueue implements engine.Asynchronous.
+func (q *queue) Enqueue(d op.Desc, data []byte, done func()) (*tensor, error) {
+	if int64(d.Bytes()) > q.dev.limit {
+		return nil, fmt.Errorf("%v, at most %d bytes: %w", d, q.dev.limit, core.ErrOutOfMemory)
+	}
+	t := newTensor(d, q)
+	c := &command{kind: doUpload, out: []*tensor{t}, data: data, done: done}
+	q.since = append(q.since, c)
+	q.push(c)
+	return t, nil
+}
+
+// Fetch implements engine.Asynchronous.
+func (q *queue) Fetch(dst []byte, _ op.Desc, v *tensor) error {
+	c := &command{kind: doFetch, in: []*tensor{v}, data: dst}
+	q.fetches = append(q.fetches, c)
+	q.push(c)
+	return nil
+}
+
+// Interrupt implements engine.Interrupter: what has not begun is not computed any more.
+func (q *queue) Interrupt() { q.stopped.Store(true) }
+
+// Close implements engine.Queue.
+func (q *queue) Close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.wake.Signal()
+	<-q.ended
+}
+
+// discard deletes a handle, on the thread of the queue. After Close the device does.
+func (q *queue) discard(h torch.Handle) {
+	q.mu.Lock()
+	if q.closed {
+		q.mu.Unlock()
+		q.dev.remove(h)
+		return
+	}
+	q.trash = append(q.trash, h)
+	wake := q.asleep
+	q.mu.Unlock()
+	if wake {
+		q.wake.Signal()
+	}
+}
+
+// work is the life of the thread. Its goroutine keeps the thread, which ends with it.
+func (q *queue) work() {
+	runtime.LockOSThread()
+	defer close(q.ended)
+	w := newWorker(q.dev, q.dev.lib.Thread())
+	var pend []*command
+	var trash []torch.Handle
+	for {
+		q.mu.Lock()
+		for len(q.pend) == 0 && len(q.trash) == 0 && !q.closed {
+			q.asleep = true
+			q.wake.Wait()
+			q.asleep = false
+		}
+		if len(q.pend) == 0 && len(q.trash) == 0 {
+			q.mu.Unlock()
+			return
+		}
+		pend, q.pend = q.pend, pend[:0]
+		trash, q.trash = q.trash, trash[:0]
+		q.mu.Unlock()
+		w.thread.Delete(trash...)
+		for i, c := range pend {
+			q.run(w, c)
+			pend[i] = nil
+			q.mu.Lock()
+			q.done.Add(1)
+			if q.waiting > 0 {
+				q.reach.Broadcast()
+			}
+			q.mu.Unlock()
+		}
+	}
+}
+
+// run does a command.
+func (q *queue) run(w *worker, c *command) {
+	stopped := q.stopped.Load()
+	switch c.kind {
+	case doNode:
+		c.err = core.ErrCanceled
+		if !stopped {
+			c.err = w.node(c)
+		}
+	case doUpload:
+		c.err = core.ErrCanceled
+		if !stopped {
+			c.out[0].h, c.err = w.upload(c.out[0].desc, c.data)
+		}
+		c.data = nil
+		c.done()
+	case doFetch:
+		c.err = w.fetch(c.data, c.in[0])
+		c.data = nil
+	case doAwait:
+		_ = c.on.Wait() // its failures are told where they belong
+	}
+	for _, t := range c.out {
+		t.failed = c.err != nil
+	}
+	for _, list := range [...][]*tensor{c.in, c.out} {
+		for _, t := range list {
+			if t.drop() && t.h != 0 {
+				w.thread.Delete(t.h)
+			}
+		}
+	}
+	c.in, c.out, c.node = nil, nil, op.Node{Op: c.node.Op}
+}

@@ -1,0 +1,85 @@
+package libtorch
+
+import (
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/libtorch/internal/torch"
+)
+
+// shims are functions of torch that take numbers, which the dispatcher does not, or borrow their arguments, which is quicker. Each may
+// be missing.
+type shims struct {
+	add           uintptr
+	convolution   uintptr
+	scatterReduce uintptr
+}
+
+func newShims(lib *torch.Library, kind string) shims {
+	return shims{
+		add:           lib.Symbol("aoti_torch_" + kind + "_add_Tensor"),
+		convolution:   lib.Symbol("aoti_torch_" + kind + "_convolution"),
+		scatterReduce: lib.Symbol("aoti_torch_scatter_reduce_out"),
+	}
+}
+
+// addFloat is a + alpha·b of floats.
+func (w *worker) addFloat(a, b val, alpha float64) val {
+	s := w.broadcast(a.s, b.s)
+	if w.err != nil {
+		return val{0, a.d, s}
+	}
+	h, err := w.thread.AddScaled(w.dev.shim.add, a.h, b.h, alpha)
+	return w.keep(h, err, a.d, s)
+}
+
+var opAddcmul = aten("_foreach_addcmul.Tensor")
+
+// addInt is a + alpha·b of integers. No operator of torch that adds them can be called through its ABI but this one, which takes its
+// factor as a tensor and lists of tensors.
+func (w *worker) addInt(a, b val, alpha int) val {
+	s := w.broadcast(a.s, b.s)
+	if w.err != nil {
+		return val{0, a.d, s}
+	}
+	if !w.dev.lists {
+		return w.addParts(a, b, alpha)
+	}
+	one := w.whole(a.d, 1)
+	factor := w.hostNumber(alpha)
+	a = w.expand(a, s)
+	if w.err != nil {
+		return val{0, a.d, s}
+	}
+	w.thread.Begin(opAddcmul)
+	w.thread.Tensors(a.h)
+	w.thread.Tensors(b.h)
+	w.thread.Tensors(one.h)
+	w.thread.Tensor(factor.h)
+	h, err := w.thread.CallList()
+	return w.keep(h, err, a.d, s)
+}
+
+// hostNumber is a vector of one i64 in memory of the host, whatever the device.
+func (w *worker) hostNumber(i int) val {
+	k := key{dtype.I64, uint64(int64(i)), -1}
+	w.dev.mu.Lock()
+	h, ok := w.dev.consts[k]
+	w.dev.mu.Unlock()
+	if ok || w.err != nil {
+		return val{h, dtype.I64, shape.Of(1)}
+	}
+	h, err := w.thread.Host([]int64{int64(i)})
+	if err != nil {
+		w.fail(err)
+		return val{0, dtype.I64, shape.Of(1)}
+	}
+	w.dev.mu.Lock()
+	defer w.dev.mu.Unlock()
+	if old, ok := w.dev.consts[k]; ok {
+		w.thread.Delete(h)
+		h = old
+	} else {
+		w.dev.consts[k] = h
+	}
+	return val{h, dtype.I64, shape.Of(1)}
+}

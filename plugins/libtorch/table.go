@@ -1,0 +1,89 @@
+package libtorch
+
+import (
+	"maps"
+
+	"github.com/goburn/burn/core/dtype"
+	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/libtorch/internal/torch"
+)
+
+// kernel computes w.n of w.in and sets w.out.
+type kernel func(w *worker)
+
+// need is what a kernel cannot do without.
+type need uint8
+
+const (
+	needsLists need = 1 << iota // lists or strings in calls of operators
+	needsAdd                    // add_Tensor
+)
+
+// rule says how an op of burn is computed.
+type rule struct {
+	run   kernel
+	types dtype.Set // of the first operand; of the result where there is none
+	needs need
+}
+
+// runs reports whether lib has what the kernel needs.
+func (r *rule) runs(lib *torch.Library) bool {
+	return (r.needs&needsLists == 0 || lib.Lists()) && (r.needs&needsAdd == 0 || lib.Symbol("aoti_torch_cpu_add_Tensor") != 0)
+}
+
+// Sets of element types, of those that torch computes with.
+var (
+	floats  = dtype.Floats
+	ints    = dtype.Ints & held
+	numbers = dtype.Numbers & held
+	signeds = dtype.Signeds & held
+	anyType = dtype.Any & held
+)
+
+// rules is the table: what torch computes of the op table. An op that is not here is decomposed by the host.
+var rules = join(
+	creation, movement, indexing,
+	unary(floats, map[op.Code]string{
+		op.Exp: "exp", op.Log: "log", op.Log1p: "log1p", op.Expm1: "expm1", op.Sqrt: "sqrt", op.Sin: "sin", op.Cos: "cos", op.Tan: "tan",
+		op.Asin: "asin", op.Acos: "acos", op.Atan: "atan", op.Sinh: "sinh", op.Cosh: "cosh", op.Tanh: "tanh", op.Erf: "erf",
+		op.Floor: "floor", op.Ceil: "ceil", op.Round: "round",
+	}),
+	unary(signeds, map[op.Code]string{op.Neg: "neg"}),
+	unary(numbers, map[op.Code]string{op.Abs: "abs"}),
+	unary(ints|dtype.Bools, map[op.Code]string{op.Not: "bitwise_not"}),
+	dyadic(floats, map[op.Code]string{op.Atan2: "atan2"}),
+	dyadic(numbers, map[op.Code]string{op.Mul: "mul.Tensor", op.Pow: "pow.Tensor_Tensor"}),
+	dyadic(ints|dtype.Bools, map[op.Code]string{op.And: "bitwise_and.Tensor", op.Or: "bitwise_or.Tensor", op.Xor: "bitwise_xor.Tensor"}),
+	dyadic(ints, map[op.Code]string{op.Shl: "bitwise_left_shift.Tensor", op.Shr: "bitwise_right_shift.Tensor"}),
+	arithmetic, reductions, scans, contractions, windows,
+	elementwise, norms, layers, sequences,
+)
+
+// join makes one table of several.
+func join(tables ...map[op.Code]rule) map[op.Code]rule {
+	all := map[op.Code]rule{}
+	for _, t := range tables {
+		maps.Copy(all, t)
+	}
+	return all
+}
+
+// unary is ops that are an operator of one tensor.
+func unary(types dtype.Set, names map[op.Code]string) map[op.Code]rule {
+	m := map[op.Code]rule{}
+	for code, name := range names {
+		o := aten(name)
+		m[code] = rule{run: func(w *worker) { w.out[0] = w.un(o, w.in[0]) }, types: types}
+	}
+	return m
+}
+
+// dyadic is ops that are an operator of two tensors of a type, which is the result's.
+func dyadic(types dtype.Set, names map[op.Code]string) map[op.Code]rule {
+	m := map[op.Code]rule{}
+	for code, name := range names {
+		o := aten(name)
+		m[code] = rule{run: func(w *worker) { w.out[0] = w.bin(o, w.in[0], w.in[1], w.in[0].d) }, types: types}
+	}
+	return m
+}
