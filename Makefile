@@ -5,7 +5,7 @@ PLUGINS := burn_plugins
 EXE     := $(shell $(GO) env GOEXE)
 DATA    ?= $(BURN_TESTDATA)
 
-.PHONY: help build plugins plugins-cuda plugins-libtorch plugins-wgpu cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance scoreboard gpu nvrtc wgpu web libtorch libtorch-wheels levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
+.PHONY: help build plugins plugins-cuda plugins-libtorch plugins-wgpu cuda-cu cuda-cu-test dist test long modules nocgo race check soak attack conformance agreement scoreboard gpu nvrtc wgpu web libtorch libtorch-wheels levels backends newop fuzz bench bench-peers bench-train bench-fusion gpu-bundle train-mnist train-fashion digits status docblocks site generate clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -128,8 +128,10 @@ conformance: plugins ## the whole suite on the cpu backend, built in and as a pl
 	$(GO) run ./cmd/burn conformance run builtin:cpu
 	$(GO) run ./cmd/burn conformance run $(PLUGINS)/burn-backend-cpu$(EXE)
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run 'TestReferencePasses' ./conformance
-	BURN_LONG=1 $(GO) test -count=1 -timeout 15m -run 'TestSuiteHash|TestVerifyAgrees' ./conformance
 	BURN_CONFORMANCE_FULL=1 $(GO) test -count=1 -run TestDoorsAgree -v ./conformance/wiretest
+
+agreement: ## the hash of the suite in 100 processes, and 1,000 checks of one report, which must agree: 3 minutes
+	BURN_LONG=1 $(GO) test -count=1 -timeout 15m -run 'TestSuiteHash|TestVerifyAgrees' ./conformance
 
 # FOLDER DEVICE PROFILE LEVEL of each report that is made here; "all" takes some minutes.
 BOARD := cpu-portable:builtin=cpu:all:portable cpu-avx2:builtin=cpu:all:avx2 cpu-avx512:builtin=cpu:all:avx512 \
@@ -141,8 +143,9 @@ scoreboard: build plugins ## reports of the backends of this repository by the n
 			{ tail -n 20 submissions/$$1/log; exit 1; }; rm submissions/$$1/log; done
 	bin/burn$(EXE) conformance scoreboard submissions --out submissions/README.md
 
-gpu: ## the whole suite on a GPU backend whose hardware is emulated like NVIDIA's, a quarter of it like WebGPU's, and a tenth like AMD's and Apple's
-	BURN_LONG=1 $(GO) test -count=1 -timeout 30m -run TestConformance ./sdk/gpu
+GPU_SAMPLE ?= 1
+gpu: ## the whole suite on a GPU backend whose hardware is emulated like NVIDIA's, a quarter of it like WebGPU's, and a tenth like AMD's and Apple's; of all of these, every GPU_SAMPLE-th case
+	BURN_LONG=1 BURN_GPU_SAMPLE=$(GPU_SAMPLE) $(GO) test -count=1 -timeout 30m -run TestConformance ./sdk/gpu
 
 NVRTC_WHEEL ?= nvidia-cuda-nvrtc-cu12
 nvrtc: ## kernels of every op, in f32 and bf16, through NVIDIA's compiler, from PyPI, which needs no GPU; BURN_NVRTC names another libnvrtc.so

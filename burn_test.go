@@ -41,7 +41,7 @@ func self() string {
 	return path
 }
 
-// plugins gives the folder of a cpu plugin, and nothing else is found.
+// plugins returns the folder of a cpu plugin, and nothing else is found.
 func plugins(t *testing.T) burn.Option {
 	t.Helper()
 	if runtime.GOOS == "windows" {

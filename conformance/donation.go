@@ -50,7 +50,7 @@ func (q *queue) step(ctx context.Context, n int) (*step, error) {
 	return &step{p, q}, err
 }
 
-// run gives the output of one run.
+// run returns the output of one run.
 func (s *step) run(x, g op.Desc, donated ...bool) (op.Desc, error) {
 	o, err := s.donate(s.q, donated, x, g)
 	return o[0], err

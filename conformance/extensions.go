@@ -58,7 +58,7 @@ func has(d core.Device) map[string]bool {
 	return m
 }
 
-// needs gives an extension of a device. A device without it skips the case.
+// needs returns an extension of a device. A device without it skips the case.
 func needs[T any](d core.Device, name string) (T, error) {
 	x, ok := core.Extension[T](d)
 	if !ok {

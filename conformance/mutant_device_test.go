@@ -119,7 +119,7 @@ func (s selective) Extend(target any) bool {
 	return s.Device.Extend(target)
 }
 
-// one gives the same device to everybody.
+// one returns the same device to everybody.
 func one() tampered {
 	var first core.Device
 	return onDevice(func(d core.Device) core.Device {

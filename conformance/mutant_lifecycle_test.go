@@ -83,7 +83,7 @@ func (l *late) Close() error {
 	return l.Stream.Close()
 }
 
-// mistaken gives one sentinel for another.
+// mistaken replaces one sentinel by another.
 func mistaken(from, to error) func(s core.Stream) core.Stream {
 	wait := func(ctx context.Context, good core.Ticket) error {
 		err := good.Wait(ctx)

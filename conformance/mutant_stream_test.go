@@ -44,7 +44,7 @@ func (d *tamperedDevice) OpenStream(ctx context.Context) (core.Stream, error) {
 	return d.b.stream(s), nil
 }
 
-// Extend gives the extensions of the good device streams of the good device.
+// Extend returns the extensions of the good device streams of the good device.
 func (d *tamperedDevice) Extend(target any) bool {
 	if !d.Device.Extend(target) {
 		return false

@@ -233,7 +233,7 @@ func (q *queue) consume(c op.Code, in ...op.Desc) (op.Desc, error) {
 	return outs[0], nil
 }
 
-// submit gives ids to the outputs of n and submits it.
+// submit assigns ids to the outputs of n and submits it.
 func (q *queue) submit(n op.Node) ([]op.Desc, error) {
 	n.Outputs = q.renewed(n.Outputs)
 	q.made.Add(int64(total(n.Outputs)))

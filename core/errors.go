@@ -83,5 +83,5 @@ func (e *NodeError) Error() string {
 	return b.String() + e.Err.Error()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *NodeError) Unwrap() error { return e.Err }

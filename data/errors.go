@@ -11,7 +11,7 @@ type ItemError struct {
 // Error names the item.
 func (e *ItemError) Error() string { return fmt.Sprintf("data: item %d: %v", e.Index, e.Err) }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *ItemError) Unwrap() error { return e.Err }
 
 // BatchError says in which batch of a Loader a failure happened. It wraps an *ItemError when an item was the cause, and
@@ -26,7 +26,7 @@ func (e *BatchError) Error() string {
 	return fmt.Sprintf("data: epoch %d, batch %d: %v", e.Epoch, e.Batch, e.Err)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *BatchError) Unwrap() error { return e.Err }
 
 // PanicError is a panic of Get or of a batcher, contained by the Loader. Stack is where it happened.

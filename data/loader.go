@@ -65,7 +65,7 @@ func (l *Loader[T, B]) MakeOn(dev *tensor.Device) error {
 	return nil
 }
 
-// Shards gives one loader per device, which together give every batch of the epoch once: loader i makes batches i, i+n,
+// Shards returns one loader per device, which together return every batch of the epoch once: loader i makes batches i, i+n,
 // i+2n, ... on device i, all in the order of l. With DropLast all loaders have equally many batches, as training in step
 // needs; without, the first ones may have one more. The loaders start at epoch 0 and are independent of l.
 func (l *Loader[T, B]) Shards(devs ...*tensor.Device) ([]*Loader[T, B], error) {
@@ -134,7 +134,7 @@ func (l *Loader[T, B]) items(b int) int {
 	return (b-1)*l.o.Batch + hi - lo
 }
 
-// Batches gives the rest of the epoch at Position. After the last batch the position is the start of the next epoch, so
+// Batches returns the rest of the epoch at Position. After the last batch the position is the start of the next epoch, so
 // that one loop over Batches is one epoch. A failure ends the loop with a *BatchError, or with ctx's error, as its last
 // element; the position then stays at the batch that was not given. The loop that breaks off goes on with its next batch.
 //

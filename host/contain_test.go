@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// status gives what Devices says of one plugin.
+// status returns the Status of one plugin as Devices reports it.
 func status(t *testing.T, name string, o Options) Status {
 	t.Helper()
 	for _, s := range Devices(context.Background(), o) {

@@ -30,7 +30,7 @@ func (u unchecked) Path() string { return string(u) }
 func (u unchecked) Dir() string  { return "" }
 func (u unchecked) Close() error { return nil }
 
-// seal gives the content of the plugin. Of one whose files are known (it was installed, or the user allowed the folder that it is in)
+// seal returns the content of the plugin. Of one whose files are known (it was installed, or the user allowed the folder that it is in)
 // all are copied and hashed; of another, the program alone, if its manifest has a hash.
 func (p *Plugin) seal(how sealed.How) (content, *Failure) {
 	if p.Development {

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// isolate gives the test empty folders for everything that is searched, and returns the one of BURN_PLUGIN_PATH.
+// isolate returns the test empty folders for everything that is searched, and returns the one of BURN_PLUGIN_PATH.
 func isolate(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

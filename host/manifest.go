@@ -48,7 +48,7 @@ type Failure struct {
 // Error prints "cause: detail; remedy".
 func (f *Failure) Error() string { return string(f.Cause) + ": " + f.Detail + "; " + f.Remedy }
 
-// Unwrap gives the sentinel or cause.
+// Unwrap returns the sentinel or cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
 // The causes that are found before a plugin is started, beside those of package client.

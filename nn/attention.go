@@ -181,7 +181,7 @@ func (l *MultiHeadAttention) Weights(q, k *tensor.Tensor, o AttendOptions) *tens
 	return m.done(w)
 }
 
-// project gives the heads of queries, keys and values.
+// project returns the heads of queries, keys and values.
 func (l *MultiHeadAttention) project(m *temps, q, k, v *tensor.Tensor) (qh, kh, vh *tensor.Tensor) {
 	switch {
 	case q == k && k == v:
@@ -194,7 +194,7 @@ func (l *MultiHeadAttention) project(m *temps, q, k, v *tensor.Tensor) (qh, kh, 
 	return l.parts(m, q, 0, 1)[0], l.parts(m, k, 1, 1)[0], l.parts(m, v, 2, 1)[0]
 }
 
-// parts gives the heads of x by n of the three projections, from first on, as one product.
+// parts returns the heads of x by n of the three projections, from first on, as one product.
 func (l *MultiHeadAttention) parts(m *temps, x *tensor.Tensor, first, n int) []*tensor.Tensor {
 	w, b, size := l.InWeight.Value(), l.InBias.get(), l.InWeight.Shape()[1]
 	if x.Rank() != 3 {

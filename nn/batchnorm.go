@@ -89,7 +89,7 @@ func batchNorm(x, weight, bias *tensor.Tensor, epsilon float64) (y, mean, varian
 	return out[0], out[1], out[2]
 }
 
-// batchNormGrad gives the gradients of x, and of weight and bias if there are, from those of y, and those of mean and variance, which
+// batchNormGrad returns the gradients of x, and of weight and bias if there are, from those of y, and those of mean and variance, which
 // second derivatives have.
 func batchNormGrad(saved, grads []*tensor.Tensor, axes []int, epsilon float64) []*tensor.Tensor {
 	x, mean, variance := saved[0], saved[len(saved)-2], saved[len(saved)-1]

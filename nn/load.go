@@ -42,7 +42,7 @@ func (t Tensors) Names() []string {
 	return names
 }
 
-// Tensor gives a handle of its own on the named tensor, copied to d if it is on another device.
+// Tensor returns a handle of its own on the named tensor, copied to d if it is on another device.
 func (t Tensors) Tensor(ctx context.Context, d *tensor.Device, name string) (*tensor.Tensor, error) {
 	v, ok := t[name]
 	if !ok {

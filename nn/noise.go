@@ -18,7 +18,7 @@ type Dropout struct {
 // NewDropout makes a dropout layer; p is in [0, 1).
 func NewDropout(p float64) *Dropout { return &Dropout{P: fraction("dropout", p)} }
 
-// Forward gives x itself in inference.
+// Forward returns x itself in inference.
 func (l *Dropout) Forward(x *tensor.Tensor) *tensor.Tensor {
 	if l.inference || l.P == 0 {
 		return x
@@ -35,7 +35,7 @@ type GaussianNoise struct {
 // NewGaussianNoise makes a layer of noise of the deviation std.
 func NewGaussianNoise(std float64) *GaussianNoise { return &GaussianNoise{Std: std} }
 
-// Forward gives x itself in inference.
+// Forward returns x itself in inference.
 func (l *GaussianNoise) Forward(x *tensor.Tensor) *tensor.Tensor {
 	if l.inference || l.Std == 0 {
 		return x

@@ -171,7 +171,7 @@ func NewRnn(d *tensor.Device, in, hidden int, c RecurrentConfig) *Rnn {
 	return &Rnn{newRecurrent("rnn", d, 1, in, hidden, c), c.Relu}
 }
 
-// Forward gives the states of the last layer [B, T, ways·hidden], and the last state of each layer and way [layers·ways, B, hidden]. h0 is
+// Forward returns the states of the last layer [B, T, ways·hidden], and the last state of each layer and way [layers·ways, B, hidden]. h0 is
 // the first, or nil for zeros.
 func (l *Rnn) Forward(x, h0 *tensor.Tensor) (y, h *tensor.Tensor) {
 	y, last := l.run("rnn", x, []*tensor.Tensor{h0}, func(m *temps, layer int, x *tensor.Tensor, s []*tensor.Tensor) (*tensor.Tensor, []*tensor.Tensor) {

@@ -73,7 +73,7 @@ func (a *Accumulator) Add(params []nn.Named, g *tensor.Gradients) error {
 	return nil
 }
 
-// Take gives the gradients of params, the mean of the passes or else their sum, and leaves the accumulator empty.
+// Take returns the gradients of params, the mean of the passes or else their sum, and leaves the accumulator empty.
 func (a *Accumulator) Take(params []nn.Named, mean bool) (*tensor.Gradients, error) {
 	if a.count == 0 {
 		return nil, fmt.Errorf("optim: accumulate: nothing was added: %w", core.ErrNotFound)

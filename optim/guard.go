@@ -217,7 +217,7 @@ func (l *lock) count(b *body) (outs []op.Desc) {
 	return outs
 }
 
-// numbersOf gives the numbers of the rule for a type and a tally. vectors have a row for each tally, or in a guarded step one for
+// numbersOf returns the numbers of the rule for a type and a tally. vectors have a row for each tally, or in a guarded step one for
 // each outcome of each tally, of which the count on the device chooses.
 func (r *run) numbersOf(b *body, vectors map[dtype.DType]op.Desc, l *lock) func(dt dtype.DType, row int) []op.Desc {
 	if r.width == 0 {

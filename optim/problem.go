@@ -62,7 +62,7 @@ func newProblem(ctx context.Context, params []nn.Named, f Closure) (*problem, er
 	return p, nil
 }
 
-// evaluate gives loss and gradient at the current values. Parameters that take no part have a gradient of zero.
+// evaluate returns loss and gradient at the current values. Parameters that take no part have a gradient of zero.
 func (p *problem) evaluate() (point, error) {
 	loss, grads, err := p.f()
 	if err != nil {

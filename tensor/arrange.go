@@ -110,7 +110,7 @@ func (t *Tensor) Chunk(n, axis int) []*Tensor {
 	return t.Split(max(1, (t.desc.Shape[a]+n-1)/n), a)
 }
 
-// Unbind gives the slices of t along axis, without it.
+// Unbind returns the slices of t along axis, without it.
 func (t *Tensor) Unbind(axis int) []*Tensor {
 	a := t.axis("unbind", axis, t.Rank())
 	parts := make([]*Tensor, t.desc.Shape[a])
@@ -120,7 +120,7 @@ func (t *Tensor) Unbind(axis int) []*Tensor {
 	return parts
 }
 
-// Unfold gives windows of n elements, step apart, along axis; the windows' elements are a new last axis.
+// Unfold returns windows of n elements, step apart, along axis; the windows' elements are a new last axis.
 func (t *Tensor) Unfold(axis, n, step int) *Tensor {
 	a := t.axis("unfold", axis, t.Rank())
 	if n < 0 || step < 1 || n > t.desc.Shape[a] {

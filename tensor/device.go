@@ -119,7 +119,7 @@ func apart(got, want *queue) string {
 	return a + ", want " + b
 }
 
-// NewStream gives a second handle on the device, with a queue of its own, whose work runs beside that of the others. An
+// NewStream returns a second handle on the device, with a queue of its own, whose work runs beside that of the others. An
 // op runs on the queue of its first operand, and its results are of that queue; On and In show a tensor from another
 // queue. Queues put themselves in order where one uses tensors of another. Close of the handle waits for the work of its
 // queue and ends the queue alone; tensors that were made on it stay, and compute on the first queue from then on.

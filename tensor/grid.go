@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// MeshGrid gives for vectors of lengths n1, n2, ... as many tensors [n1, n2, ...]: element (i, j, ...) of the k-th is the
+// MeshGrid returns, for vectors of lengths n1, n2, ... as many tensors [n1, n2, ...]: element (i, j, ...) of the k-th is the
 // element of the k-th vector that its k-th index names. NumPy's indexing "ij".
 func MeshGrid(vs ...*Tensor) []*Tensor {
 	if len(vs) == 0 {

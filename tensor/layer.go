@@ -20,7 +20,7 @@ func (t *Tensor) LinearT(w, bias *Tensor) *Tensor {
 	return Op(op.Linear, in, op.Flag("transpose_w", true))[0]
 }
 
-// Embedding gives the rows of the table t[V, E] at indices: [..., E].
+// Embedding returns the rows of the table t[V, E] at indices: [..., E].
 func (t *Tensor) Embedding(indices *Tensor) *Tensor {
 	return Op(op.Embedding, []*Tensor{t, indices})[0]
 }

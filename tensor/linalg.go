@@ -34,14 +34,14 @@ func (t *Tensor) TriangularSolve(b *Tensor, o TriangularOptions) *Tensor {
 	return Op(op.TriangularSolve, []*Tensor{t, b}, op.Flag("upper", o.Upper), op.Flag("transpose", o.Transpose), op.Flag("unit", o.Unit))[0]
 }
 
-// LU gives both factors in one matrix, u in the upper triangle and l below it, which swaps made them, and the order of the
+// LU returns both factors in one matrix, u in the upper triangle and l below it, which swaps made them, and the order of the
 // rows of t (both i64): row i of l·u is row permutation[i] of t.
 func (t *Tensor) LU() (lu, pivots, permutation *Tensor) {
 	r := Op(op.LU, []*Tensor{t})
 	return r[0], r[1], r[2]
 }
 
-// LUDecomposition gives p, l and u with p·l·u = t: a permutation, lower triangular with a diagonal of 1, and upper triangular.
+// LUDecomposition returns p, l and u with p·l·u = t: a permutation, lower triangular with a diagonal of 1, and upper triangular.
 func (t *Tensor) LUDecomposition() (p, l, u *Tensor) {
 	d := temps{from: t}
 	lu, pivots, order := t.LU()
@@ -82,20 +82,20 @@ func (t *Tensor) LstSq(b *Tensor, rcond float64) *Tensor {
 // MatrixPower is t multiplied with itself n times: the identity for 0, a power of the inverse for negative n.
 func (t *Tensor) MatrixPower(n int) *Tensor { return t.un(op.MatrixPower, op.Int("n", n)) }
 
-// QR gives q with orthonormal columns and upper triangular r, its diagonal not negative, with q·r = t; with complete q is
+// QR returns q with orthonormal columns and upper triangular r, its diagonal not negative, with q·r = t; with complete q is
 // square.
 func (t *Tensor) QR(complete bool) (q, r *Tensor) {
 	o := Op(op.QR, []*Tensor{t}, op.Flag("complete", complete))
 	return o[0], o[1]
 }
 
-// Eigh gives the eigenvalues of symmetric t, ascending, and orthonormal eigenvectors as columns.
+// Eigh returns the eigenvalues of symmetric t, ascending, and orthonormal eigenvectors as columns.
 func (t *Tensor) Eigh() (values, vectors *Tensor) {
 	r := Op(op.Eigh, []*Tensor{t})
 	return r[0], r[1]
 }
 
-// SVD gives u, s and vt with u·diag(s)·vt = t, and s descending.
+// SVD returns u, s and vt with u·diag(s)·vt = t, and s descending.
 func (t *Tensor) SVD() (u, s, vt *Tensor) {
 	r := Op(op.SVD, []*Tensor{t})
 	return r[0], r[1], r[2]

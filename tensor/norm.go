@@ -28,7 +28,7 @@ func (t *Tensor) RMSNorm(axis int, scale *Tensor, epsilon float64) *Tensor {
 	return Op(op.RMSNorm, t.with("rms_norm", scale), op.Int("axis", t.axis("rms_norm", axis, t.Rank())), op.Float("epsilon", epsilon))[0]
 }
 
-// affine gives scale and bias of t's channels, ones and zeros for nil.
+// affine returns scale and bias of t's channels, ones and zeros for nil.
 func (t *Tensor) affine(name string, scale, bias *Tensor) (*Tensor, *Tensor) {
 	if t.Rank() < 2 {
 		fail("%s: %v has rank %d, want 2 or more: %w", name, t.desc, t.Rank(), op.ErrShape)

@@ -54,7 +54,7 @@ func (g *generator) take(n int) *Random {
 // order. All scopes of a device share the generator.
 func (d *Device) Seed(n int) { d.dev.random.seed(n) }
 
-// Random gives the state of the device's generator: what the next draw will use. Set with SetRandom, it continues there.
+// Random returns the state of the device's generator: what the next draw will use. Set with SetRandom, it continues there.
 func (d *Device) Random() Random {
 	return *d.dev.random.take(0)
 }

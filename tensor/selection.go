@@ -17,7 +17,7 @@ func (t *Tensor) first(ctx context.Context, count *Tensor, axis int) (*Tensor, e
 	return t.Narrow(axis, 0, int(n)), nil
 }
 
-// ArgWhere gives the index tuples of the elements that are not zero, in row-major order: [count, rank] (i64).
+// ArgWhere returns the index tuples of the elements that are not zero, in row-major order: [count, rank] (i64).
 func (t *Tensor) ArgWhere(ctx context.Context) (*Tensor, error) {
 	r := Op(op.NonZero, []*Tensor{t})
 	return r[0].first(ctx, r[1], 0)
@@ -32,13 +32,13 @@ func (t *Tensor) NonZero(ctx context.Context) ([]*Tensor, error) {
 	return at.Unbind(1), nil
 }
 
-// MaskSelect gives the elements of t where mask holds as a vector, in row-major order. t and mask broadcast.
+// MaskSelect returns the elements of t where mask holds as a vector, in row-major order. t and mask broadcast.
 func (t *Tensor) MaskSelect(ctx context.Context, mask *Tensor) (*Tensor, error) {
 	s := mask.Where(t, t).desc.Shape
 	return t.Expand(s...).Flatten().Compress(ctx, 0, mask.Expand(s...).Flatten())
 }
 
-// Compress gives the slices of t along axis where the vector mask holds.
+// Compress returns the slices of t along axis where the vector mask holds.
 func (t *Tensor) Compress(ctx context.Context, axis int, mask *Tensor) (*Tensor, error) {
 	a := t.axis("compress", axis, t.Rank())
 	r := Op(op.Compress, []*Tensor{t, mask}, op.Int("axis", a))
@@ -53,7 +53,7 @@ type Uniques struct {
 	Inverse *Tensor // which of Values each element is (i64), in the tensor's shape
 }
 
-// Unique gives the different elements of t, taken as a vector: in ascending order, or else in that of first occurrence. NaN
+// Unique returns the different elements of t, taken as a vector: in ascending order, or else in that of first occurrence. NaN
 // equals NaN.
 func (t *Tensor) Unique(ctx context.Context, ascending bool) (*Uniques, error) {
 	r := Op(op.Unique, []*Tensor{t.Flatten()}, op.Flag("sorted", ascending))

@@ -2,7 +2,7 @@ package tensor
 
 import "github.com/goburn/burn/core/op"
 
-// Sort gives the elements along axis in order, and where each was (i64). It is stable; NaN counts as greatest.
+// Sort returns the elements along axis in order, and where each was (i64). It is stable; NaN counts as greatest.
 func (t *Tensor) Sort(axis int, descending bool) (values, indices *Tensor) {
 	r := Op(op.Sort, []*Tensor{t}, op.Int("axis", t.axis("sort", axis, t.Rank())), op.Flag("descending", descending))
 	return r[0], r[1]
@@ -13,10 +13,10 @@ func (t *Tensor) ArgSort(axis int, descending bool) *Tensor {
 	return t.along(op.ArgSort, axis, op.Flag("descending", descending))
 }
 
-// TopK gives the k greatest elements along axis, greatest first, and where each was (i64).
+// TopK returns the k greatest elements along axis, greatest first, and where each was (i64).
 func (t *Tensor) TopK(k, axis int) (values, indices *Tensor) { return t.topk(k, axis, true) }
 
-// BottomK gives the k least elements along axis, least first, and where each was (i64).
+// BottomK returns the k least elements along axis, least first, and where each was (i64).
 func (t *Tensor) BottomK(k, axis int) (values, indices *Tensor) { return t.topk(k, axis, false) }
 
 func (t *Tensor) topk(k, axis int, largest bool) (values, indices *Tensor) {

@@ -49,7 +49,7 @@ func (t *Tensor) MedianWithIndices(axis int) (values, indices *Tensor) {
 	return values, m.done(m.of(at).Select(a, mid))
 }
 
-// Quantile gives for each q, along a new first axis, the element at q·(n-1) of the n elements over axes in order, with
+// Quantile returns, for each q, along a new first axis, the element at q·(n-1) of the n elements over axes in order, with
 // linear interpolation between two.
 func (t *Tensor) Quantile(q []float64, axes ...int) *Tensor {
 	return t.QuantileBy("linear", q, axes...)

@@ -43,7 +43,7 @@ type Error struct{ Err error }
 // Error is the text of the wrapped error.
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap gives the wrapped error.
+// Unwrap returns the wrapped error.
 func (e *Error) Unwrap() error { return e.Err }
 
 func fail(format string, args ...any) { panic(&Error{fmt.Errorf(format, args...)}) }

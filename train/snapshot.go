@@ -218,7 +218,7 @@ func (r *run[M, B]) apply(s *checkpoint.Snapshot) error {
 	return nil
 }
 
-// LoadBest gives the model of p the parameters of the best checkpoint in Dir, and returns the record by which Checkpoints.Best chose it.
+// LoadBest loads the parameters of the best checkpoint in Dir into the model of p, and returns the record by which Checkpoints.Best chose it.
 // Without one the error wraps checkpoint.ErrNone.
 func (l *Learner[M, B]) LoadBest(ctx context.Context, p *Parts[M, B]) (Record, error) {
 	if ctx == nil {

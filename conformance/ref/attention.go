@@ -16,7 +16,7 @@ func scoreScale(n *op.Node, q Tensor) float64 {
 	return 1 / math.Sqrt(float64(max(1, q.Desc.Shape[3])))
 }
 
-// scores gives the score of each key for query i of head h, -Inf for keys that are not seen, and its slope: the derivative with
+// scores returns the score of each key for query i of head h, -Inf for keys that are not seen, and its slope: the derivative with
 // respect to the scaled product. mask is one or none.
 func scores(n *op.Node, in, mask []Tensor, b, h, i int) (out, slopes []float64) {
 	q, k := in[0].Desc.Shape, in[1].Desc.Shape

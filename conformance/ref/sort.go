@@ -19,7 +19,7 @@ func ranked(t Tensor, line []int, descending bool) []int {
 	return r
 }
 
-// firstRanked gives the first elements of each sorted line, as many as the output is long, and their places in the line.
+// firstRanked returns the first elements of each sorted line, as many as the output is long, and their places in the line.
 func firstRanked(n *op.Node, t Tensor, descending bool) []Tensor {
 	axis := n.Attrs.Int("axis")
 	values, indices := Zeros(n.Outputs[0]), Zeros(n.Outputs[1])

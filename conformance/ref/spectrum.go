@@ -94,7 +94,7 @@ func eigen(x matrix) ([]float64, matrix) {
 	return values, v
 }
 
-// byValue gives the columns of vectors in the order of their values.
+// byValue returns the columns of vectors in the order of their values.
 func byValue(values []float64, vectors matrix, descending bool) ([]float64, matrix) {
 	places := make([]int, len(values))
 	for i := range places {

@@ -50,7 +50,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the sentinel or cause.
+// Unwrap returns the sentinel or cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // violation returns an error of an inference function. Check adds the op and its inputs.

@@ -116,7 +116,7 @@ type Tolerance struct {
 	PerTerm bool
 }
 
-// Bounds gives relative and absolute tolerance for a result of type d that accumulates terms products or sums.
+// Bounds returns relative and absolute tolerance for a result of type d that accumulates terms products or sums.
 func (t Tolerance) Bounds(d dtype.DType, terms int) (rel, abs float64) {
 	if t.Exact || !d.IsFloat() {
 		return 0, 0

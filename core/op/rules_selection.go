@@ -70,7 +70,7 @@ var selectionRules = map[Code]Decomposition{
 	NMS: suppressed,
 }
 
-// chosen gives the positions where a condition [n] holds, in their order and before all others, and their number.
+// chosen returns the positions where a condition [n] holds, in their order and before all others, and their number.
 func chosen(b *Builder, condition Desc) (at, count Desc) {
 	at = b.All(Sort, []Desc{b.Cast(b.Do(Not, condition), dtype.I32)}, Int("axis", 0))[1]
 	return at, b.Reduce(Sum, b.Cast(condition, dtype.I64), false, 0)

@@ -84,7 +84,7 @@ func TestCompileRefuses(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 }
 
-// counter gives ids from 1001 on.
+// counter returns ids from 1001 on.
 func counter() func() op.TensorID {
 	last := op.TensorID(1000)
 	return func() op.TensorID { last++; return last }

@@ -97,7 +97,7 @@ func (e *MissingError) Error() string {
 	return fmt.Sprintf("%s has no kernel on %s and no decomposition: %v", e.Op, e.Backend, e.Err)
 }
 
-// Unwrap gives the backend's answer.
+// Unwrap returns the backend's answer.
 func (e *MissingError) Unwrap() error { return e.Err }
 
 // expansion is a list of nodes that grows by decomposition.

@@ -75,7 +75,7 @@ func about(d dtype.DType, v, want float64) bool {
 	return math.Abs(v-want) <= unit*math.Abs(want)
 }
 
-// operands gives the operands of a node of two as a tensor and a number, in either order where the op commutes.
+// operands returns the operands of a node of two as a tensor and a number, in either order where the op commutes.
 func (r *rewriter) operands(n *op.Node) (x op.TensorID, v float64, ok bool) {
 	if v, ok := r.number(n.Inputs[1]); ok {
 		return n.Inputs[0], v, true

@@ -26,7 +26,7 @@ const (
 	mostTerms = 8
 )
 
-// readAs gives the polynomial in x and t that place i computes, and the places inside it, i not among them.
+// readAs returns the polynomial in x and t that place i computes, and the places inside it, i not among them.
 func (r *rewriter) readAs(id, x, t op.TensorID) (polynomial, []int) {
 	l := &reading{r: r, x: x, t: t}
 	p := l.read(id)
@@ -36,7 +36,7 @@ func (r *rewriter) readAs(id, x, t op.TensorID) (polynomial, []int) {
 	return p, l.inner
 }
 
-// read gives nil for what is no polynomial, and where coefficients cancel: infinities would not.
+// read returns nil if there is no polynomial, and if coefficients cancel: infinities would not.
 func (l *reading) read(id op.TensorID) polynomial {
 	switch id {
 	case l.x:

@@ -82,7 +82,7 @@ func (s *sketch) program(t *testing.T) *program.Program {
 	return s.p
 }
 
-// known gives the content of constants.
+// known returns the content of constants.
 func (s *sketch) known(i int) []byte {
 	v := s.values[s.p.Consts[i].ID]
 	var b []byte

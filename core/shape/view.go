@@ -74,7 +74,7 @@ func (v View) Flip(axes []int) View {
 	return r
 }
 
-// Reshape gives the view of the same elements under another shape of the same size, or false when that needs a copy.
+// Reshape returns the view of the same elements under another shape of the same size, or false when that needs a copy.
 func (v View) Reshape(to Shape) (View, bool) {
 	r := View{Shape: to, Strides: make([]int, len(to)), Offset: v.Offset}
 	if v.Shape.Size() == 0 {

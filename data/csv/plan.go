@@ -44,7 +44,7 @@ func plan(t reflect.Type, header []string) ([]column, error) {
 
 var unmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 
-// setter gives how a text becomes a value of type t.
+// setter returns the function that converts text to a value of type t.
 func setter(t reflect.Type) (func(reflect.Value, string) error, error) {
 	if reflect.PointerTo(t).Implements(unmarshaler) {
 		return func(v reflect.Value, s string) error {

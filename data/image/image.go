@@ -140,7 +140,7 @@ func (m *Image) Std() image.Image {
 	return out
 }
 
-// Floats gives (p/255 - mean) / std, by channel; nil mean is 0 and nil std is 1.
+// Floats returns (p/255 - mean) / std, by channel; nil mean is 0 and nil std is 1.
 func (m *Image) Floats(mean, std []float32) ([]float32, error) {
 	if mean != nil && len(mean) != m.Channels || std != nil && len(std) != m.Channels {
 		return nil, fmt.Errorf("image: %d means and %d stds, want %d, one per channel", len(mean), len(std), m.Channels)

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// packed gives a file whose pages are compressed, without checksums.
+// packed returns a file whose pages are compressed, without checksums.
 func packed(t testing.TB, codec compress.Codec, v int) []byte {
 	t.Helper()
 	p := filepath.Join(t.TempDir(), "packed.parquet")

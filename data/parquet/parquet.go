@@ -144,7 +144,7 @@ func (f *File[T]) Get(i int) (item T, err error) {
 	return rows[i], nil
 }
 
-// decoded gives the rows of a group, from the cache or, once for all that wait, from the file.
+// decoded returns the rows of a group, from the cache or, once for all that wait, from the file.
 func (f *File[T]) decoded(g int) ([]T, error) {
 	f.mu.Lock()
 	c, ok := f.cache[g]

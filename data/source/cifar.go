@@ -85,7 +85,7 @@ func (c *cifar) read(ctx context.Context, o Options) (train, test *Images, err e
 	return parts[0], parts[1], nil
 }
 
-// contents gives the files by name: unpacked ones if all are there, else those of the archive.
+// contents returns the files by name: unpacked ones if all are there, else those of the archive.
 func (c *cifar) contents(ctx context.Context, o Options) (map[string][]byte, error) {
 	all := slices.Concat(c.train, c.test)
 	files := map[string][]byte{}

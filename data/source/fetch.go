@@ -120,7 +120,7 @@ func (t *transfer) run(ctx context.Context) (err error) {
 // stall is how long a server may send nothing.
 const stall = time.Minute
 
-// watch gives a context that is cancelled when the timer is not reset for too long.
+// watch returns a context that is cancelled when the timer is not reset for too long.
 func watch(ctx context.Context) (context.Context, *time.Timer) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	return ctx, time.AfterFunc(stall, func() { cancel(fmt.Errorf("the server sent nothing for %v", stall)) })

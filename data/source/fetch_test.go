@@ -46,7 +46,7 @@ func example(t *testing.T, urls ...string) (s *set, plain, packed []byte) {
 		files: []file{{"numbers", "numbers.gz", sum(plain), sum(packed), int64(len(packed))}}}, plain, packed
 }
 
-// server gives file, and counts requests; wrap may break the answer.
+// server serves file, and counts requests; wrap may break the answer.
 func server(t *testing.T, content []byte, wrap func(w http.ResponseWriter, r *http.Request, ok func())) (string, *atomic.Int32) {
 	t.Helper()
 	var n atomic.Int32

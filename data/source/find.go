@@ -43,7 +43,7 @@ func (f file) download() (name, sum string) {
 	return f.packed, f.wire
 }
 
-// open gives the contents of one of s's files, unpacked and checked, from the first place that has it.
+// open returns the contents of one of s's files, unpacked and checked, from the first place that has it.
 func (s *set) open(ctx context.Context, o Options, f file) ([]byte, error) {
 	if o.Only && o.Dir == "" {
 		return nil, fmt.Errorf("source: %s: Only without Dir, want the folder to look in", s.name)

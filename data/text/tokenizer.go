@@ -22,7 +22,7 @@ var _ Tokenizer = Bytes{}
 // Size is 256.
 func (Bytes) Size() int { return 256 }
 
-// Encode gives the bytes.
+// Encode returns the bytes.
 func (Bytes) Encode(text string) []int64 {
 	out := make([]int64, len(text))
 	for i := range len(text) {
@@ -58,7 +58,7 @@ func Chars(v *Vocabulary) *Pieces { return &Pieces{v, CutChars, ""} }
 // Words is the tokenizer of words between white space; Decode puts one space between them.
 func Words(v *Vocabulary) *Pieces { return &Pieces{v, strings.Fields, " "} }
 
-// CutChars gives the characters of a text.
+// CutChars returns the characters of a text.
 func CutChars(text string) []string {
 	out := make([]string, 0, len(text))
 	for len(text) > 0 {
@@ -75,7 +75,7 @@ func (p *Pieces) Size() int { return p.vocabulary.Len() }
 // Vocabulary is where pieces are looked up.
 func (p *Pieces) Vocabulary() *Vocabulary { return p.vocabulary }
 
-// Encode gives the ids of the pieces. A piece that is not known is the vocabulary's unknown one, or is left out if there
+// Encode returns the ids of the pieces. A piece that is not known is the vocabulary's unknown one, or is left out if there
 // is none.
 func (p *Pieces) Encode(text string) []int64 {
 	pieces := p.cut(text)

@@ -25,7 +25,7 @@ type config struct{ checkpoint Checkpointing }
 // WithCheckpointing chooses what is kept for the backward pass and what is computed again. The default is KeepAll.
 func WithCheckpointing(c Checkpointing) Option { return func(o *config) { o.checkpoint = c } }
 
-// Wrap gives the devices of b the extension core.Gradients. Closing the result closes b.
+// Wrap returns the devices of b the extension core.Gradients. Closing the result closes b.
 //
 // Of the other extensions, a wrapped device has those of the device below that are listed here, and no more. Programs run
 // as they are where no input is tracked, and node by node where one is. Donations that the tape needs are kept. HostMemory

@@ -64,7 +64,7 @@ func (e *entry) name() string {
 	return e.node.Op.String()
 }
 
-// reach gives the entries that values depend on, latest first, and the leaves.
+// reach returns the entries that values depend on, latest first, and the leaves.
 func reach(values []*value) (entries []*entry, leaves []*value) {
 	seen := map[*entry]bool{}
 	leaf := map[*value]bool{}

@@ -117,7 +117,7 @@ func (g *grad) fold(d op.Desc, s shape.Shape) op.Desc {
 	return g.Reshape(g.Reduce(op.Sum, d, false, axes...), s)
 }
 
-// keep gives d the shape of a reduction of x over axes that keeps dimensions.
+// keep reshapes d to the shape of a reduction of x over axes that keeps dimensions.
 func (g *grad) keep(d op.Desc, x shape.Shape, axes []int) op.Desc {
 	s := x.Clone()
 	for _, a := range axes {

@@ -109,7 +109,7 @@ func two(g *grad, a, b func() op.Desc) []op.Desc {
 	return d
 }
 
-// extreme gives dy to the operand that won, half to each of equals. lost is Less for max.
+// extreme passes dy to the operand that won, half to each of equals. lost is Less for max.
 func extreme(g *grad, lost op.Code) []op.Desc {
 	a, b, dy := g.x[0], g.x[1], g.dy[0]
 	shared := g.pick(g.Do(op.Equal, a, b), g.times(dy, 0.5), dy)

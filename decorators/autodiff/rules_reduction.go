@@ -71,7 +71,7 @@ func count(s shape.Shape, axes []int) int {
 	return n
 }
 
-// winners gives dy to the extreme elements, in equal shares.
+// winners passes dy to the extreme elements, in equal shares.
 func winners(g *grad) []op.Desc {
 	x, axes := g.x[0], g.Ints("axes")
 	won := g.Cast(g.Do(op.Equal, x, g.keep(g.y[0], x.Shape, axes)), x.DType)
@@ -101,7 +101,7 @@ func inverse(order []int) []int {
 	return back
 }
 
-// running gives dy to the element that was the extreme so far.
+// running passes dy to the element that was the extreme so far.
 func running(g *grad, where op.Code) []op.Desc {
 	axis := op.Int("axis", g.Int("axis"))
 	x, dy := g.x[0], g.dy[0]

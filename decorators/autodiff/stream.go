@@ -30,7 +30,7 @@ type queue struct {
 // slots is how many streams are told apart when the tape notes who used a tensor; more than that share slots.
 const slots = 64
 
-// enter gives a stream below a slot.
+// enter returns a stream below a slot.
 func (t *tape) enter(inner core.Stream) *queue {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// open gives a device on cpu wrapped levels times.
+// open returns a device on cpu wrapped levels times.
 func open(t testing.TB, levels int, options ...autodiff.Option) *tensor.Device {
 	t.Helper()
 	d, err := core.OpenPlace("cpu", core.Config{Threads: 1})

@@ -73,7 +73,7 @@ func (f *Fault) Error() string {
 	return "verify: " + f.Command + ": " + f.Err.Error()
 }
 
-// Unwrap gives the cause, which wraps a sentinel of core.
+// Unwrap returns the cause, which wraps a sentinel of core.
 func (f *Fault) Unwrap() error { return f.Err }
 
 // mostFaults bounds what a Log keeps.

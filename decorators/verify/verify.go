@@ -40,7 +40,7 @@ func OnFault(f func(*Fault)) Option { return func(c *config) { c.onFault = f } }
 // fault: Close frees them.
 func OnLeak(f func(Leak)) Option { return func(c *config) { c.onLeak = f } }
 
-// PassOn gives commands with a fault to the backend nevertheless; faults are only reported to OnFault. By default a command
+// PassOn submits commands with a fault to the backend nevertheless; faults are only reported to OnFault. By default a command
 // with a fault is refused: it returns the *Fault, and nothing of it takes effect.
 func PassOn() Option { return func(c *config) { c.passOn = true } }
 

@@ -51,7 +51,7 @@ func newModel(d *tensor.Device, alphabet int) *Model {
 	}
 }
 
-// Forward gives scores [N, T, alphabet] of ids [N, T].
+// Forward returns scores [N, T, alphabet] of ids [N, T].
 func (m *Model) Forward(ids *tensor.Tensor) *tensor.Tensor {
 	x := m.Embed.Forward(ids).Add(m.Places.Weight.Value().Narrow(0, 0, ids.Shape()[1]))
 	return m.Head.Forward(m.Encoder.Encode(x, nn.AttendOptions{Causal: true}, nil))
@@ -71,7 +71,7 @@ func step(_ context.Context, m *Model, p pair) (train.Output, error) {
 	return train.Output{Loss: loss, Items: p.X.Shape()[0]}, nil
 }
 
-// run gives the loss in validation at the end.
+// run returns the loss in validation at the end.
 func run(ctx context.Context, args []string, out io.Writer) (loss float64, err error) {
 	flags := flag.NewFlagSet("charlm", flag.ContinueOnError)
 	device := flags.String("device", "cpu", "where to compute")

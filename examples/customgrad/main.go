@@ -90,7 +90,7 @@ func accuracy(ctx context.Context, dev *tensor.Device, act *Binary, steps int) (
 	return share, err
 }
 
-// run gives the accuracies with and without the gradient.
+// run returns the accuracies with and without the gradient.
 func run(ctx context.Context, args []string, out io.Writer) (with, without float64, err error) {
 	flags := flag.NewFlagSet("customgrad", flag.ContinueOnError)
 	device := flags.String("device", "cpu", "where to compute")

@@ -61,7 +61,7 @@ func batches(points []point, dev *tensor.Device) (b batch, err error) {
 	return b, err
 }
 
-// run gives the share of validation points that are classified right.
+// run returns the share of validation points that are classified right.
 func run(ctx context.Context, args []string, out io.Writer) (accuracy float64, err error) {
 	flags := flag.NewFlagSet("customloop", flag.ContinueOnError)
 	device := flags.String("device", "cpu", "where to compute")

@@ -52,7 +52,7 @@ func NewModel(d *tensor.Device) *Model {
 	}
 }
 
-// Forward gives scores [N, 10] of images [N, 1, 28, 28].
+// Forward returns scores [N, 10] of images [N, 1, 28, 28].
 func (m *Model) Forward(x *tensor.Tensor) *tensor.Tensor {
 	x = m.Dropout.Forward(m.Conv1.Forward(x))
 	x = m.Dropout.Forward(m.Conv2.Forward(x)).Relu().AdaptiveAvgPool(8, 8).FlattenFrom(1, -1)
@@ -64,7 +64,7 @@ func step(_ context.Context, m *Model, b *source.Batch) (train.Output, error) {
 	return train.Output{Loss: scores.CrossEntropyLoss(b.Labels, tensor.ClassOptions{}), Predictions: scores, Targets: b.Labels, Items: b.Labels.Size()}, nil
 }
 
-// run gives the accuracy on the test set, in percent.
+// run returns the accuracy on the test set, in percent.
 func run(ctx context.Context, args []string, out io.Writer) (accuracy float64, err error) {
 	flags := flag.NewFlagSet("mnist", flag.ContinueOnError)
 	device := flags.String("device", "cpu", "where to compute")

@@ -83,7 +83,7 @@ func step(_ context.Context, m *Model, b batch) (train.Output, error) {
 	return train.Output{Loss: m.Layers.Forward(b.X).MSELoss(b.Y, tensor.MeanLoss), Items: b.Y.Size()}, nil
 }
 
-// run gives the root mean square error on the test rows, in units of 100,000.
+// run returns the root mean square error on the test rows, in units of 100,000.
 func run(ctx context.Context, args []string, out io.Writer) (rmse float64, err error) {
 	flags := flag.NewFlagSet("regression", flag.ContinueOnError)
 	device := flags.String("device", "cpu", "where to compute")

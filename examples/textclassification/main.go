@@ -52,7 +52,7 @@ func newModel(d *tensor.Device, words int) *Model {
 		nn.NewTransformerEncoder(d, 2, size, 4, layers), nn.NewLinear(d, size, len(source.AGClasses), nn.LinearConfig{})}
 }
 
-// Forward gives scores [N, classes] of ids [N, T]; words [N, T] is true where there is one, not padding.
+// Forward returns scores [N, classes] of ids [N, T]; words [N, T] is true where there is one, not padding.
 func (m *Model) Forward(ids, words *tensor.Tensor) *tensor.Tensor {
 	x := m.Encoder.Encode(m.Places.Forward(m.Words.Forward(ids)), nn.AttendOptions{KeyMask: words}, nil)
 	weight := words.Cast(dtype.F32).Unsqueeze(-1)
@@ -69,7 +69,7 @@ func step(_ context.Context, m *Model, b batch) (train.Output, error) {
 	return train.Output{Loss: y.CrossEntropyLoss(b.Labels, tensor.ClassOptions{}), Predictions: y, Targets: b.Labels, Items: b.Labels.Size()}, nil
 }
 
-// run gives the accuracy in validation, in percent.
+// run returns the accuracy in validation, in percent.
 func run(ctx context.Context, args []string, out io.Writer) (accuracy float64, err error) {
 	flags := flag.NewFlagSet("textclassification", flag.ContinueOnError)
 	device := flags.String("device", "cpu", "where to compute")

@@ -39,7 +39,7 @@ func (r *Refusal) Error() string {
 	return s
 }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (r *Refusal) Unwrap() error { return r.Err }
 
 func refuse(err error, remedy, format string, args ...any) error {

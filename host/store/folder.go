@@ -59,7 +59,7 @@ func HashFile(path string) (File, error) {
 	return File{filepath.Base(path), n, sum, info.Mode()&0o100 != 0}, err
 }
 
-// AllowedFolder gives the files of a folder of plugins that the user allowed, nil when he did not. changed says that he did, and that its
+// AllowedFolder returns the files of a folder of plugins that the user allowed, nil when he did not. changed says that he did, and that its
 // content is another now.
 func AllowedFolder(dir string) (files []File, changed bool, err error) {
 	st, err := ReadState(UserDir())

@@ -92,7 +92,7 @@ func (x *Index) Encode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Find gives the plugin that name means.
+// Find returns the plugin that name means.
 func (x *Index) Find(name string) (*IndexPlugin, error) {
 	var found []*IndexPlugin
 	var known []string
@@ -112,7 +112,7 @@ func (x *Index) Find(name string) (*IndexPlugin, error) {
 	return nil, refuse(ErrNotFound, "name it in full: HOST/NAMESPACE/NAME", "plugin %s may be %s or %s", name, found[0].Plugin, found[1].Plugin)
 }
 
-// Choose gives the newest version that c allows and that is built for a platform.
+// Choose returns the newest version that c allows and that is built for a platform.
 func (p *IndexPlugin) Choose(c Constraint, platform string) (ID, *IndexVersion, error) {
 	a, err := ParseAddress(p.Plugin)
 	if err != nil {

@@ -85,7 +85,7 @@ func (p *Locked) check() error {
 	return nil
 }
 
-// Find gives the entry of a plugin, nil when there is none.
+// Find returns the entry of a plugin, nil when there is none.
 func (l *Lock) Find(a Address) *Locked {
 	for i := range l.Plugins {
 		if l.Plugins[i].Plugin == a.String() {

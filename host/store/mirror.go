@@ -105,7 +105,7 @@ func (m *Mirror) build(id ID) (IndexBuild, bool) {
 	return IndexBuild{}, false
 }
 
-// Hashes gives the hashes of all builds of a version with one signer: from signatures that t trusts or, for an unsigned plugin (signer
+// Hashes returns the hashes of all builds of a version with one signer: from signatures that t trusts or, for an unsigned plugin (signer
 // ""), from the index.
 func (m *Mirror) Hashes(ctx context.Context, t *Trust, id ID, v *IndexVersion, signer string, now time.Time) (map[string]Hashes, error) {
 	all := map[string]Hashes{}

@@ -122,7 +122,7 @@ func (p *Package) check(dir, file string, exe File) error {
 
 const manifestExt = ".toml"
 
-// Sorted gives the paths of the files.
+// Sorted returns the paths of the files.
 func (p *Package) Sorted() []string {
 	var s []string
 	for _, f := range p.Files {

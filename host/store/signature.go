@@ -77,7 +77,7 @@ func (k PublicKey) Verify(s *Signature) error {
 	return nil
 }
 
-// SignText gives the ed25519 signature of a text that is no archive's: its first line has to say what it is.
+// SignText returns the ed25519 signature of a text that is no archive's: its first line has to say what it is.
 func (k PrivateKey) SignText(text []byte) []byte { return ed25519.Sign(k.key, text) }
 
 // VerifyText reports whether a signature of SignText was made by k, with an ErrSignature if not.

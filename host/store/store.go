@@ -88,7 +88,7 @@ type Installed struct {
 	Err      error             `json:"-"` // why manifest or receipt cannot be read
 }
 
-// List gives what is installed, in order of address, newest version first.
+// List returns the installed plugins, in order of address, newest version first.
 func (s *Store) List() ([]Installed, error) {
 	dirs, err := platformDirs(s.Dir)
 	if err != nil {
@@ -162,7 +162,7 @@ func platformDirs(root string) ([]string, error) {
 	return level, nil
 }
 
-// Select gives the builds that text names: NAME, NAMESPACE/NAME or HOST/NAMESPACE/NAME, with @CONSTRAINT. Names of several
+// Select returns the builds that text names: NAME, NAMESPACE/NAME or HOST/NAMESPACE/NAME, with @CONSTRAINT. Names of several
 // plugins are an error.
 func (s *Store) Select(text string) ([]Installed, error) {
 	name, c, err := ParseName(text)

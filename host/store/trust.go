@@ -168,7 +168,7 @@ func (k *Key) State(now time.Time) string {
 	return "trusted"
 }
 
-// Find gives the key with an id, nil when there is none.
+// Find returns the key with an id, nil when there is none.
 func (t *Trust) Find(id string) *Key {
 	for i := range t.Keys {
 		if t.Keys[i].ID == id {
@@ -191,7 +191,7 @@ func (t *Trust) Check(s *Signature, now time.Time) error {
 	return p.Verify(s)
 }
 
-// Key gives the public key of an id, which has to be trusted for the namespace of a. what names what it has signed, for the message.
+// Key returns the public key of an id, which has to be trusted for the namespace of a. what names what it has signed, for the message.
 func (t *Trust) Key(key string, a Address, what string, now time.Time) (PublicKey, error) {
 	k := t.Find(key)
 	switch {

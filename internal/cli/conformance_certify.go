@@ -282,7 +282,7 @@ func (a *app) checkSigner(m *conformance.Manifest, f *verifyFlags) (line string,
 	return line, nil
 }
 
-// signerKey gives the public key of an id that may vouch for the report.
+// signerKey returns the public key of an id that may vouch for the report.
 func (a *app) signerKey(m *conformance.Manifest, f *verifyFlags, id string) (k store.PublicKey, owner string, err error) {
 	if f.key != "" {
 		if k, err = store.ReadPublicKey(f.key); err == nil && k.ID() != id {

@@ -64,7 +64,7 @@ func widen(in []dtype.BFloat16) []float32 {
 	return out
 }
 
-// outputFiles gives each output a file name without extension: its own, with what file systems may not bear replaced,
+// outputFiles returns a file name without extension for each output: its own, with what file systems may not bear replaced,
 // and a number behind names that became the same.
 func outputFiles(names []string) []string {
 	taken := map[string]bool{}

@@ -104,7 +104,7 @@ func (f *generateFlags) check() error {
 	return nil
 }
 
-// encode gives the ids of a prompt. Characters that the model does not know are an error.
+// encode returns the ids of a prompt. Characters that the model does not know are an error.
 func encode(alphabet *text.Pieces, prompt string) ([]int64, error) {
 	var unknown []string
 	seen := map[string]bool{}

@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/host/store"
 )
 
-// athome gives the test a user of its own, whose files stay from one command to the next.
+// athome makes a user of its own for the test, whose files stay from one command to the next.
 func athome(t *testing.T) (burn func(code int, args ...string) result) {
 	t.Helper()
 	home := t.TempDir()

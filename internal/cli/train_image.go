@@ -46,7 +46,7 @@ func newImageNet(d *tensor.Device, c *imageConfig, classes int) *imageNet {
 	}
 }
 
-// Forward gives scores [N, classes] of images [N, 1, 28, 28].
+// Forward returns scores [N, classes] of images [N, 1, 28, 28].
 func (m *imageNet) Forward(x *tensor.Tensor) *tensor.Tensor {
 	x = m.Dropout.Forward(m.Conv1.Forward(x))
 	x = m.Dropout.Forward(m.Conv2.Forward(x)).Relu()

@@ -148,7 +148,7 @@ func evaluate[M, B any](r *trainRun, l *train.Learner[M, B], res *train.Result[M
 	return l.Evaluate(r.ctx, res.Parts, loader)
 }
 
-// chosen gives the model the weights that the settings ask for, and says which they are. Where the best are not to be had, those of
+// chosen loads the weights that the settings ask for into the model, and reports which they are. Where the best are not to be had, those of
 // the end are exported, which is better than nothing, and is an error in out.
 func chosen[M, B any](ctx context.Context, r *trainRun, l *train.Learner[M, B], res *train.Result[M, B], out *outputs) string {
 	last := fmt.Sprintf("epoch %d, the last", res.Epochs)

@@ -203,7 +203,7 @@ func newTableNet(d *tensor.Device, hidden []int, rows data.Dataset[tableRow], in
 	return net, nil
 }
 
-// scaled gives predictions [N, 1] in deviations from the mean.
+// scaled returns predictions [N, 1] in deviations from the mean.
 func (m *tableNet) scaled(x *tensor.Tensor) *tensor.Tensor {
 	x = x.Sub(m.Mean.Value()).Div(m.Std.Value())
 	for i, l := range m.Layers {
@@ -214,7 +214,7 @@ func (m *tableNet) scaled(x *tensor.Tensor) *tensor.Tensor {
 	return x
 }
 
-// Forward gives predictions [N, 1] of rows [N, inputs], both as in the file.
+// Forward returns predictions [N, 1] of rows [N, inputs], both as in the file.
 func (m *tableNet) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return m.scaled(x).Mul(m.Unit.Value()).Add(m.Goal.Value())
 }

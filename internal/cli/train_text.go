@@ -42,7 +42,7 @@ func newCharNet(d *tensor.Device, c *textModel, pieces int) *charNet {
 	}
 }
 
-// Forward gives scores [N, T, pieces] of texts [N, T].
+// Forward returns scores [N, T, pieces] of texts [N, T].
 func (m *charNet) Forward(ids *tensor.Tensor) *tensor.Tensor { return m.after(nil, ids) }
 
 // after is Forward of texts that go on from those that the cache, unless it is nil, has seen.

@@ -22,7 +22,7 @@ func unsafe(r rune) bool {
 	return r != '\u200c' && r != '\u200d' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// Text gives s on one line.
+// Text returns s on one line.
 func Text(s string) string { return escape(s, "") }
 
 // Lines is Text that keeps the line breaks.
@@ -71,7 +71,7 @@ func escape(s, keep string) string {
 	return b.String()
 }
 
-// JSON gives a document of JSON with the same meaning, whose strings are safe to print.
+// JSON returns a document of JSON with the same meaning, whose strings are safe to print.
 func JSON(doc []byte) []byte {
 	var b bytes.Buffer
 	for _, r := range string(doc) {

@@ -10,7 +10,7 @@ import (
 )
 
 // most is the number of findings in the tree. It may only be lowered.
-const most = 100000
+const most = 1025
 
 // The tree has no more constructions that have to be read twice than it had.
 func TestTree(t *testing.T) {

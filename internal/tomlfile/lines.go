@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Lines gives the line, from 1, on which each key of the top level first stands, as a key or in the header of a section. The text
+// Lines returns the line, from 1, on which each key of the top level first stands, as a key or in the header of a section. The text
 // is a document that Decode has taken.
 func Lines(text []byte) map[string]int {
 	lines := map[string]int{}

@@ -35,7 +35,7 @@ func (e *NodeError) Error() string {
 	return s + ": " + e.Err.Error()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *NodeError) Unwrap() error { return e.Err }
 
 // UnsupportedOp is an operator of a model that this package does not implement, and the nodes that use it.

@@ -62,7 +62,7 @@ func nonMaxSuppressionNode(t *tracer, n *node) []value {
 	})
 }
 
-// suppress gives the boxes of one class in the order of their scores, at most most of them, without those that overlap
+// suppress returns the boxes of one class in the order of their scores, at most most of them, without those that overlap
 // one before by more than the limit.
 func suppress(boxes, scores []float64, most, overlap, least float64, centred bool) []int {
 	var order, kept []int

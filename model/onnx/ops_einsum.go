@@ -56,7 +56,7 @@ func name(l rune) string {
 	return string(l)
 }
 
-// equation gives the labels of each operand and of the result.
+// equation returns the labels of each operand and of the result.
 func (t *tracer) equation(n *node) (terms [][]rune, out []rune) {
 	left, right, explicit := strings.Cut(strings.ReplaceAll(n.str("equation", ""), " ", ""), "->")
 	parts := strings.Split(left, ",")

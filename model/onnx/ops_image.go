@@ -36,7 +36,7 @@ func init() {
 	})
 }
 
-// decodeImage gives the pixels [height, width, channels], without transparency. Those of lossy formats are what libjpeg-turbo
+// decodeImage returns the pixels [height, width, channels], without transparency. Those of lossy formats are what libjpeg-turbo
 // and libwebp give.
 func decodeImage(data []byte, format string) ([]hostTensor, error) {
 	img, err := openImage(data)

@@ -33,7 +33,7 @@ type fresh struct{}
 func (fresh) Float64() float64     { return rand.Float64() }
 func (fresh) NormFloat64() float64 { return rand.NormFloat64() }
 
-// draw gives s elements of f. With a seed they are a constant, the same in every run; else they are drawn anew in each.
+// draw returns s elements of f. With a seed they are a constant, the same in every run; else they are drawn anew in each.
 func (t *tracer) draw(seed uint32, seeded bool, d dtype.DType, s shape.Shape, f func(g source) float64) value {
 	if err := s.Check(); err != nil {
 		t.fail("%v", err)

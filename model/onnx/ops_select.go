@@ -19,7 +19,7 @@ func init() {
 	register("NonZero", 9, nonZero)
 }
 
-// topK gives its results sorted, whether the node asks for it or not.
+// topK returns its results sorted, whether the node asks for it or not.
 func topK(t *tracer, n *node, k int) []value {
 	t.need(n, 0)
 	x := n.input(0)
@@ -50,7 +50,7 @@ func compress(t *tracer, n *node) []value {
 	return []value{t.narrow(r[0], axis, 0, t.hostInt(r[1]))}
 }
 
-// nonZero gives a row for each axis, none for a scalar.
+// nonZero returns a row for each axis, none for a scalar.
 func nonZero(t *tracer, n *node) []value {
 	t.need(n, 0)
 	r := t.all(op.NonZero, []value{n.input(0)})

@@ -52,7 +52,7 @@ func whole(s shape.Shape) (start, size, step []int) {
 	return start, size, step
 }
 
-// clampRange gives the first index and the number of elements of the range [start, end) by step over d elements, with the
+// clampRange returns the first index and the number of elements of the range [start, end) by step over d elements, with the
 // rules of Python slices. Any int is allowed for start, end and step but a step of 0.
 func clampRange(d, start, end, step int) (first, count int) {
 	low, high := 0, d

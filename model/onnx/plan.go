@@ -9,7 +9,7 @@ import (
 
 // How tracing makes the steps of a plan, or follows those that are there, and how a session forgets plans.
 
-// follow gives the step at the place that tracing has come to: the one that is there, as tracing is deterministic, or
+// follow returns the step at the place that tracing has come to: the one that is there, as tracing is deterministic, or
 // want, once build has completed it.
 func (t *tracer) follow(want *step, build func() error) *step {
 	if st := t.there(); st != nil {

@@ -197,7 +197,7 @@ func (t *tracer) end(extra ...*data) {
 	t.advance(st)
 }
 
-// place gives d the next slot of the run.
+// place assigns the next slot of the run to d.
 func (t *tracer) place(d *data) int {
 	d.slot = len(t.slots)
 	t.slots = append(t.slots, d)

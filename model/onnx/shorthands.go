@@ -10,7 +10,7 @@ import (
 
 // Movement shorthands for converters. What would change nothing records nothing.
 
-// reshape gives v another shape; one of dims may be -1 and is then what the others leave.
+// reshape returns v with another shape; one of dims may be -1 and is computed from the others.
 func (t *tracer) reshape(v value, dims ...int) value {
 	s := slices.Clone(dims)
 	if i := slices.Index(s, -1); i >= 0 {

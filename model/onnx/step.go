@@ -208,7 +208,7 @@ func (r *run) execute(ctx context.Context, st *step) (answer, error) {
 	return a, err
 }
 
-// content gives the elements of a tensor, which must not be changed.
+// content returns the elements of a tensor, which must not be changed.
 func content(ctx context.Context, t *tensor.Tensor) ([]byte, error) {
 	if b, ok := t.Known(); ok {
 		return b, nil

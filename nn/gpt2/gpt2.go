@@ -62,7 +62,7 @@ func New(d *tensor.Device, c Config) *Model {
 // Cache holds what the layers computed of earlier tokens, for step by step generation. The zero value is empty.
 type Cache struct{ nn.EncoderCache }
 
-// Forward gives the scores [B, S, Vocabulary] of the token that follows each of tokens [B, S], integers.
+// Forward returns the scores [B, S, Vocabulary] of the token that follows each of tokens [B, S], integers.
 func (m *Model) Forward(tokens *tensor.Tensor) *tensor.Tensor { return m.Decode(tokens, nil) }
 
 // Decode is Forward for tokens that follow those of the calls before with the same cache; nil for none before and none to come.

@@ -21,7 +21,7 @@ import (
 
 var quiet = core.Config{Options: map[string]string{"cache": "off"}}
 
-// open gives the backend, and skips the test where there is no library or no adapter, unless BURN_WGPU_REQUIRED says that there is.
+// open returns the backend, and skips the test where there is no library or no adapter, unless BURN_WGPU_REQUIRED says that there is.
 func open(t *testing.T) core.Backend {
 	t.Helper()
 	b, err := New(quiet)
@@ -33,7 +33,7 @@ func open(t *testing.T) core.Backend {
 	return b
 }
 
-// stream gives a stream of the last device: the processor, where there is such a driver.
+// stream returns a stream of the last device: the processor, where there is such a driver.
 func stream(t *testing.T) (core.Device, core.Stream) {
 	t.Helper()
 	b := open(t)

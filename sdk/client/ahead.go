@@ -53,7 +53,7 @@ func (a *ahead) unlearn(r *request) {
 	}
 }
 
-// take gives the request that is open for a tensor, if there is one of n bytes.
+// take returns the request that is open for a tensor, if there is one of n bytes.
 func (a *ahead) take(id op.TensorID, n int) *request {
 	r := a.open[id]
 	if r == nil || r.size != n {

@@ -12,7 +12,7 @@ import (
 	fake "github.com/goburn/burn/internal/fakeplugin"
 )
 
-// both gives x negated and x added to itself.
+// both computes x negated and x added to itself.
 func both(t testing.TB) *program.Program {
 	p := &program.Program{Name: "both", Inputs: []op.Desc{desc(1, 2)}, Outputs: []op.TensorID{id(2), id(3)}}
 	p.Nodes = []op.Node{node(t, "neg", 2, p.Inputs), node(t, "add", 3, []op.Desc{p.Inputs[0], p.Inputs[0]})}

@@ -173,7 +173,7 @@ func (p *process) Kill(context.Context) error {
 	return nil
 }
 
-// Stdout gives the handshake line and then ends.
+// Stdout returns the handshake line and then ends.
 func (p *process) Stdout() io.ReadCloser { return p.stdout }
 
 // Stderr is empty for go-plugin: process.log takes the plugin's standard error.

@@ -24,7 +24,7 @@ import (
 	"github.com/goburn/burn/sdk/client"
 )
 
-// private gives the test a folder for sockets of its own, and asserts at its end that nothing is left in it.
+// private makes a folder for sockets for the test alone, and asserts at its end that nothing is left in it.
 func private(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "burn-test-")

@@ -16,7 +16,7 @@ type defined struct {
 	runs            uint64 // guarded by the device
 }
 
-// number gives the next number of a program or a group.
+// number returns the next number of a program or a group.
 func (d *device) number() uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -109,7 +109,7 @@ func (q *requests) failAll(err error) {
 	}
 }
 
-// find gives the request that a reply is for; nil for one that was answered. The caller holds mu.
+// find returns the request that a reply is for; nil for one that was answered. The caller holds mu.
 func (q *requests) find(p *wire.Reply) (*request, error) {
 	if p.Request == 0 || p.Request > q.last {
 		return nil, fmt.Errorf("reply 0x%02x to request %d, the last was %d: %w", byte(p.Tag), p.Request, q.last, core.ErrProtocol)

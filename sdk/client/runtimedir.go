@@ -30,7 +30,7 @@ var host struct {
 	made  int
 }
 
-// runtimeDir gives a folder for one plugin, and a function that removes it.
+// runtimeDir returns a folder for one plugin, and a function that removes it.
 func runtimeDir() (dir string, release func(), err error) {
 	host.Lock()
 	defer host.Unlock()

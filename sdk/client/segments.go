@@ -45,7 +45,7 @@ type segments struct {
 	timer   *time.Timer
 }
 
-// take gives a segment with room for n bytes, nil when there is none to be had.
+// take returns a segment with room for n bytes, nil when there is none to be had.
 func (g *segments) take(n int) *segment {
 	room := wire.SegmentRoom(n)
 	g.mu.Lock()

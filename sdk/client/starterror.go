@@ -62,7 +62,7 @@ func (e *StartError) Error() string {
 	return s
 }
 
-// Unwrap gives the sentinel or cause.
+// Unwrap returns the sentinel or cause.
 func (e *StartError) Unwrap() error { return e.Err }
 
 // Transient reports whether another start may well succeed, since the process did not end by itself: it was killed by a signal that

@@ -106,7 +106,7 @@ func (m *meeting) leave() {
 	}
 }
 
-// exchange gives the data of a rank, or why there is none, and returns that of all ranks in order. quit ends the wait.
+// exchange returns the data of a rank, or why there is none, and returns that of all ranks in order. quit ends the wait.
 func (m *meeting) exchange(n, rank int, data []byte, err error, quit <-chan struct{}) ([][]byte, error) {
 	m.mu.Lock()
 	r := m.rounds[n]

@@ -61,7 +61,7 @@ type recording struct {
 
 func newRecording() *recording { return &recording{began: time.Now(), at: map[any]int{}} }
 
-// end gives the profile. What executes still is not added any more.
+// end returns the profile. What executes still is not added any more.
 func (r *recording) end() *core.Profile {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,6 +1,8 @@
 package gpu_test
 
 import (
+	"os"
+	"strconv"
 	"testing"
 
 	"github.com/goburn/burn/conformance"
@@ -54,7 +56,7 @@ func TestLinear(t *testing.T) {
 }
 
 // TestConformance compares every claim of a backend over emulated hardware with the reference backend: on a sample of the cases, and
-// with BURN_LONG=1 on all of them and on other hardware too. With -short, as under the race detector, it runs the cases of what happens
+// with BURN_LONG=1 on all of them and on other hardware too, or on every BURN_GPU_SAMPLE-th of these. With -short, as under the race detector, it runs the cases of what happens
 // at the same time.
 func TestConformance(t *testing.T) {
 	run := func(t *testing.T, c conformance.Options, o emulated.Options) {
@@ -73,13 +75,17 @@ func TestConformance(t *testing.T) {
 		run(t, sample(400), emulated.Options{Target: emulated.Targets()["webgpu"]})
 		return
 	}
+	thin := 1
+	if n, err := strconv.Atoi(os.Getenv("BURN_GPU_SAMPLE")); err == nil {
+		thin = max(n, 1)
+	}
 	for name, c := range map[string]struct {
 		sample int
 		order  interp.Order
 	}{"cuda": {1, interp.Forward}, "rocm": {10, interp.Backward}, "metal": {10, interp.Shuffled}, "webgpu": {4, interp.Backward}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run(t, sample(c.sample), emulated.Options{Target: emulated.Targets()[name], Order: c.order, Seed: 1, Background: name == "cuda", Lazy: name == "cuda", Late: name == "cuda"})
+			run(t, sample(thin*c.sample), emulated.Options{Target: emulated.Targets()[name], Order: c.order, Seed: 1, Background: name == "cuda", Lazy: name == "cuda", Late: name == "cuda"})
 		})
 	}
 }

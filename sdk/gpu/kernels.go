@@ -54,7 +54,7 @@ func newKernels(d Device, s *store) *kernels {
 	return &kernels{device: d, dialect: d.Dialect(), store: s, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), entries: map[digest]*entry{}}
 }
 
-// get gives the functions of ks in order. What is missing is compiled, with few calls of the compiler that run at the same time.
+// get returns the functions of ks in order. What is missing is compiled, with few calls of the compiler that run at the same time.
 func (x *kernels) get(ctx context.Context, ks []*ir.Kernel) ([]Function, error) {
 	all := make([]*entry, len(ks))
 	var missing []*entry

@@ -320,7 +320,7 @@ func (u *turner) reduces(n *op.Node, set func(op.Attr), back []int) bool {
 	return slices.IsSorted(kept) && len(kept) < u.rank
 }
 
-// windows gives the windows of a pool over places a last dimension, that of the channels.
+// windows returns the windows of a pool over places a last dimension, that of the channels.
 func (u *turner) windows(n *op.Node, set func(op.Attr)) bool {
 	if len(n.Attrs.Ints("window")) != u.rank-2 || n.Attrs.Bool("indices") {
 		return false

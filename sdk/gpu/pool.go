@@ -59,7 +59,7 @@ func newPool(d Device, limit int64) *pool {
 
 func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
 
-// alloc gives out a block of at least n bytes for the work of a queue, with one holder.
+// alloc returns a block of at least n bytes for the work of a queue, with one holder.
 func (p *pool) alloc(t *tenant, n int64, u use) (*block, error) {
 	size := max(grain, roundUp(n, grain))
 	p.mu.Lock()
@@ -80,7 +80,7 @@ func (p *pool) alloc(t *tenant, n int64, u use) (*block, error) {
 	return b, nil
 }
 
-// take gives out a free block that t may have; nil if there is none. The caller holds mu.
+// take returns a free block that t may have; nil if there is none. The caller holds mu.
 func (p *pool) take(t *tenant, size int64) *block {
 	small := size <= smallBlock
 	for _, from := range [2]*tenant{t, &p.any} {

@@ -28,7 +28,7 @@ const (
 	mostContents = 64      // of those, in one program: each is waited for
 )
 
-// contents gives the elements of constants that are small, nil for others.
+// contents returns the elements of constants that are small, nil for others.
 func (q *queue) contents(descs []op.Desc, consts []*block) func(i int) []byte {
 	known := map[int][]byte{}
 	return func(i int) []byte {

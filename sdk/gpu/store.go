@@ -156,7 +156,7 @@ func (s *store) readHead(r io.Reader) ([]digest, error) {
 	return names, nil
 }
 
-// read gives the code of a file. A file that is damaged is removed.
+// read returns the code of a file. A file that is damaged is removed.
 func (s *store) read(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if err == nil {

@@ -67,7 +67,7 @@ func memfd(t *testing.T, size int64, seals int) *os.File {
 	return f
 }
 
-// last gives the reply that ends a stream.
+// last returns the reply that ends a stream.
 func last(t *testing.T, s *wire.FrameStream) (r wire.Reply) {
 	t.Helper()
 	stop := time.AfterFunc(5*time.Second, func() { s.Close() })

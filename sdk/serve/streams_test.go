@@ -33,7 +33,7 @@ func (l *line) say(b ...byte) {
 	require.NoError(l.t, l.fs.Send(wire.NewFrame(b)))
 }
 
-// hear gives the next reply.
+// hear returns the next reply.
 func (l *line) hear() (r wire.Reply) {
 	l.t.Helper()
 	f, err := l.fs.Receive()

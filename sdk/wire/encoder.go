@@ -103,7 +103,7 @@ func (e *Encoder) reset() {
 // Len is the number of bytes since the last Take.
 func (e *Encoder) Len() int { return len(e.b) }
 
-// Take gives what was written since the last Take as a frame, nil if nothing was.
+// Take returns what was written since the last Take as a frame, nil if nothing was.
 func (e *Encoder) Take() *Frame {
 	if len(e.b) == 0 {
 		return nil

@@ -26,7 +26,7 @@ type Remote struct {
 // Error is the text as the other side had it.
 func (e *Remote) Error() string { return e.Text }
 
-// Unwrap gives the sentinel or cause.
+// Unwrap returns the sentinel or cause.
 func (e *Remote) Unwrap() error { return e.Cause }
 
 // AppendError writes err. Nil writes nothing: an error stands at the end of what carries it, and none is empty. An error

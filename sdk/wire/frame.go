@@ -72,7 +72,7 @@ const batchCapacity = 64 << 10
 
 var framePool = &pool{}
 
-// Get gives a buffer of n bytes. Its content is arbitrary.
+// Get returns a buffer of n bytes. Its content is arbitrary.
 func (p *pool) Get(n int) *[]byte {
 	var b *[]byte
 	switch {
@@ -111,7 +111,7 @@ type Buffer struct {
 	root mem.Buffer
 }
 
-// NewBuffer gives n bytes of arbitrary content.
+// NewBuffer returns n bytes of arbitrary content.
 func NewBuffer(n int) *Buffer {
 	b := bulkPool.Get(n)
 	return &Buffer{data: *b, root: mem.NewBuffer(b, bulkPool)}

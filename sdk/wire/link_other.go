@@ -45,7 +45,7 @@ func (s *FrameStream) Wake() {}
 // ReleaseFiles does nothing.
 func (s *FrameStream) ReleaseFiles() {}
 
-// File gives none.
+// File returns no file.
 func (s *FrameStream) File() (fd int, ok bool) { return -1, false }
 
 // TrySend takes nothing.

@@ -52,7 +52,7 @@ func (s *FrameStream) ReleaseFiles() {
 	}
 }
 
-// File gives the oldest descriptor that was received and not yet given. It is for the receiver.
+// File returns the oldest descriptor that was received and not yet given. It is for the receiver.
 func (s *FrameStream) File() (fd int, ok bool) {
 	if s.link == nil || len(s.link.files) == 0 {
 		return -1, false
@@ -111,7 +111,7 @@ func (r *receiver) collect(oob []byte) error {
 	return nil
 }
 
-// take gives the next frame if it is there, after at most reads calls of the system, nil if it is not. An error comes again
+// take returns the next frame if it is there, after at most reads calls of the system, nil if it is not. An error comes again
 // at the next call.
 func (r *receiver) take(fd, reads int) (*Frame, error) {
 	for {

@@ -76,7 +76,7 @@ func (c *opCase) program() (*program.Program, error) {
 	return p, b.Err()
 }
 
-// upload gives the inputs: those of the host, and sets of them on the device, of which the first is that of the host.
+// upload returns the inputs: those of the host, and sets of them on the device, of which the first is that of the host.
 func (c *opCase) upload(ctx context.Context, dev *tensor.Device, z sizes) (hosts [][]float32, inputs [sets][]*tensor.Tensor) {
 	for k, d := range c.in {
 		v := values(k, d, z.rows)

@@ -32,7 +32,7 @@ func (p *plugin) on(platform string) bool {
 	return p.platforms == nil || slices.Contains(p.platforms, platform)
 }
 
-// choose gives the rows of names, all for none.
+// choose returns the rows of names, all for none.
 func choose(names []string) ([]plugin, error) {
 	if len(names) == 0 {
 		return plugins, nil

@@ -145,7 +145,7 @@ func (b block) with(held map[int]int) block {
 	return out
 }
 
-// written gives the lines of the block, with values in registers that are free; ok is false if there are too few.
+// written returns the lines of the block, with values in registers that are free; ok is false if there are too few.
 func (b block) written(free []int) (lines []string, ok bool) {
 	last := map[value]int{}
 	for i, s := range b {

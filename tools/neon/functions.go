@@ -89,7 +89,7 @@ func (k *kernels) sigmoid(x value) value {
 	return k.do("fdiv", k.of(1), k.do("fadd", k.exp(k.do("fneg", x)), k.of(1)))
 }
 
-// signed gives a magnitude the sign of x.
+// signed returns a magnitude with the sign of x.
 func (k *kernels) signed(magnitude, x value) value {
 	return k.do("orr", magnitude, k.do("and", x, k.bits(1<<31)))
 }

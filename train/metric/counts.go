@@ -44,7 +44,7 @@ type counts struct {
 func (c *counts) State() any { return c }
 func (c *counts) Reset()     { *c = counts{} }
 
-// measure gives predicted and target: class indices [M], or yes and no [M, labels], as i64, and how many classes there are.
+// measure returns predicted and target: class indices [M], or yes and no [M, labels], as i64, and how many classes there are.
 func (o LabelOptions) measure(what string, out Output) []*tensor.Tensor {
 	p, t := out.Predictions, out.Targets
 	if p != nil && t != nil && p.Rank() == t.Rank() && p.Size() == t.Size() {

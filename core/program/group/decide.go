@@ -15,7 +15,7 @@ type decider struct {
 	memory *memory  // nil unless the peak is held
 }
 
-// Decide gives the groups of all nodes in an order of execution. First, reductions and norms take in what is around them;
+// Decide returns the groups of all nodes in an order of execution. First, reductions and norms take in what is around them;
 // then, in the order of the program, products, convolutions and what the policy anchors take in what follows them, and
 // elementwise nodes what they feed. The result depends on the program and the policy alone.
 func (g *Graph) Decide(policy Policy) []*Group {

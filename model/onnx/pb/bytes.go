@@ -153,7 +153,7 @@ func (t *Tensor) typed(n int) ([]byte, error) {
 	return out, nil
 }
 
-// int32Range gives what an entry of int32_data may be. The types whose entries are bit patterns also take patterns
+// int32Range returns the range of an entry of int32_data. The types whose entries are bit patterns also take patterns
 // whose sign was extended on the way, as some writers do.
 func int32Range(t DataType) (lo, hi int32) {
 	switch t {

@@ -135,7 +135,7 @@ func Bounding() bool {
 	return err == nil && (strings.Contains(string(text), "memory") || strings.Contains(string(text), "pids"))
 }
 
-// Open gives the folder for processes to be started in the group.
+// Open returns the folder for processes to be started in the group.
 func (g *Group) Open() (*os.File, error) { return os.Open(g.dir) }
 
 // Add puts a process into the group that runs already. What it has started before stays outside.

@@ -164,7 +164,7 @@ func (c *convolution) orient(v Convolution, outputs []Operand, group func(int) [
 	}
 }
 
-// locate gives the offsets of elements of operands of the body and of results.
+// locate returns the offsets of elements of operands of the body and of results.
 func (c *convolution) locate(k *productKernel) func(x strided, row, col ir.Value) ir.Value {
 	if len(c.places) == 1 {
 		return k.at
@@ -202,7 +202,7 @@ func (c *convolution) locate(k *productKernel) func(x strided, row, col ir.Value
 	}
 }
 
-// axis gives the position of an element along an axis of the iteration space of the body.
+// axis returns the position of an element along an axis of the iteration space of the body.
 func (c *convolution) axis(k *productKernel, group, row, col ir.Value) func(int) ir.Value {
 	return func(axis int) ir.Value {
 		pixel, result := row, col

@@ -259,7 +259,7 @@ func (e *elementwise) single(i ir.Value) {
 	}
 }
 
-// index gives coordinates in the space of element k at a spot.
+// index returns coordinates in the space of element k at a spot.
 func (e *elementwise) index(p *spot, k int) func(axis int) ir.Value {
 	return func(axis int) ir.Value {
 		return coordinate(e.m, e.space, e.order, axis, func() ir.Value { return e.m.plus(p.element(), k) })

@@ -108,7 +108,7 @@ func (e *epilogue) loads(x strided, row, col ir.Value, n, width int) []ir.Value 
 	return v
 }
 
-// axis gives the position of element (row, col+j) along an axis of the iteration space of the body.
+// axis returns the position of element (row, col+j) along an axis of the iteration space of the body.
 func (e *epilogue) axis(row, col ir.Value, j int) func(int) ir.Value {
 	k, c := e.k, e.k.c
 	r := len(c.shape)

@@ -135,7 +135,7 @@ func (c *product) rowsKernel(width, cols, step, parts, slot int) ir.Launch {
 	return k.launch(g.size[0], g.size[1], g.size[2])
 }
 
-// columnsKernel gives neighbouring columns to neighbouring threads.
+// columnsKernel assigns neighbouring columns to neighbouring threads.
 func (c *product) columnsKernel(width, cols, step, parts, slot int) ir.Launch {
 	k := c.kernel(fmt.Sprintf("product_%v_columns", c.compute), vectorThreads)
 	across := cols / width // threads

@@ -203,7 +203,7 @@ func (l *layout) hands(m *maker, width int, nests ...*nest) []access {
 	return all
 }
 
-// index gives the coordinates of an element by its numbers among the rows and along its row.
+// index returns the coordinates of an element by its numbers among the rows and along its row.
 func (l *layout) index(m *maker, row, col func() ir.Value) func(axis int) ir.Value {
 	return func(axis int) ir.Value {
 		axes, i := l.kept, row

@@ -44,7 +44,7 @@ func best() *loops {
 	return nil
 }
 
-// levels gives the loops that may be used, best first.
+// levels returns the loops that may be used, best first.
 func levels() []*loops {
 	var list []*loops
 	if cpuid.Active().Has(cpuid.LevelAVX512 | cpuid.F16C) {

@@ -28,7 +28,7 @@ func best() *loops {
 	return nil
 }
 
-// levels gives the loops that may be used, best first.
+// levels returns the loops that may be used, best first.
 func levels() []*loops {
 	if cpuid.Active().Has(cpuid.LevelNEON) {
 		return []*loops{&neon}
