@@ -61,6 +61,7 @@ var perfVariants = map[op.Code]func(d dtype.DType) variant{
 
 	op.Full: perfMade(op.ScalarInt("value", 3), op.Ints("shape", 1024, 1024)), op.Iota: perfMade(op.Ints("shape", 1024, 1024), op.Int("axis", 1)),
 	op.RandomBits:    perfMade(op.Ints("shape", 1024, 1024), op.Int("seed", 1)),
+	op.RandomBitsAt:  perfOf(shapes(dims(2)), op.Ints("shape", 1024, 1024), op.Int("seed", 1)),
 	op.RandomUniform: perfMade(op.Ints("shape", 1024, 1024), op.Int("seed", 1)), op.RandomNormal: perfMade(op.Ints("shape", 1024, 1024), op.Int("seed", 1)),
 	op.HannWindow: perfMade(op.Int("size", 1<<20), op.Flag("periodic", true)), op.HammingWindow: perfMade(op.Int("size", 1<<20), op.Flag("periodic", true)),
 	op.BlackmanWindow: perfMade(op.Int("size", 1<<20), op.Flag("periodic", true)), op.KaiserWindow: perfMade(op.Int("size", 1<<17), op.Flag("periodic", true), op.Float("beta", 5.5)),
