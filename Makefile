@@ -87,11 +87,12 @@ NOCGO := ./host/... ./sdk/client/... ./sdk/serve/... ./sdk/wire/... ./cmd/...
 nocgo: ## what loads libraries, starts processes or connects to them, built without cgo; nothing else differs
 	CGO_ENABLED=0 $(GO) test -short $(NOCGO)
 
-# What starts no goroutine has no race of its own; others run it.
-SEQUENTIAL := core/dtype core/op core/program/group core/shape sdk/gpu/dialect sdk/gpu/ir sdk/gpu/lower sdk/gpu/template
+# What starts no goroutine has no race of its own, and the kernels of the cpu run on several threads in the tests of plugins/cpu.
+SEQUENTIAL := core/dtype core/op core/program/group core/shape sdk/gpu/dialect sdk/gpu/ir sdk/gpu/lower sdk/gpu/narrow sdk/gpu/template \
+	$(addprefix plugins/cpu/internal/,conv depthwise gemm vecmath vector window winograd)
 race: ## the concurrent packages under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -timeout 30m -race -short $$($(GO) list ./core/... ./decorators/... ./tensor/... ./sdk/... ./host/... ./plugins/... | \
-		grep -vxE '$(shell $(GO) list -m)/($(subst $() ,|,$(SEQUENTIAL)))')
+		grep -vxE '$(shell $(GO) list -m)/($(subst $() ,|,$(strip $(SEQUENTIAL))))')
 
 # What a page may import: all but the command, its tools and the terminal's dashboard.
 WASM := . ./conformance/... ./core/... ./data/... ./decorators/... ./examples/web/page ./host/... ./model/... ./nn/... ./optim/... ./plugins/cpu/... ./plugins/webgpu \

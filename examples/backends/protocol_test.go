@@ -32,11 +32,13 @@ func certified(t *testing.T, command ...string) {
 }
 
 func TestNumpyProtocol(t *testing.T) {
+	t.Parallel()
 	python(t)
 	certified(t, filepath.FromSlash("numpy/burn-backend-numpy"))
 }
 
 func TestPlainProtocol(t *testing.T) {
+	t.Parallel()
 	goTool, err := exec.LookPath("go")
 	if err != nil {
 		t.Skip("the go command is not in PATH: this test builds a plugin with it")
@@ -73,6 +75,7 @@ func TestPythonMutants(t *testing.T) {
 	python(t)
 	for i, m := range mutants {
 		t.Run(strings.ReplaceAll(m.name, " ", "-"), func(t *testing.T) {
+			t.Parallel()
 			if !long.Tests() && i%3 != 0 {
 				t.Skip("one in three mutants; BURN_LONG=1 tries them all")
 			}
