@@ -19,6 +19,8 @@ type testCase struct {
 	op op.Code
 	// types is every element type that the case needs.
 	types dtype.Set
+	// member lists the profiles of a case of the suite, as memberships computes them.
+	member []Profile
 	// spec and body are what run does, for cases that can be shrunk.
 	spec *spec
 	body body
@@ -87,6 +89,9 @@ func generate() []testCase {
 	for _, more := range []func() []testCase{ownershipCases, eventCases, donationCases, ticketCases, blameCases, refusedCases, wordCases, extensionCases, profilingCases, hostMemoryCases,
 		peerCases, collectiveCases, protocolCases, freshCases} {
 		cases = append(cases, more()...)
+	}
+	for i := range cases {
+		cases[i].member = cases[i].memberships()
 	}
 	return cases
 }

@@ -43,9 +43,17 @@ func (p Profile) valid() bool { return p == "" || slices.Contains(Profiles(), p)
 
 var halves = dtype.SetOf(dtype.F16, dtype.BF16)
 
-// profiles are those that a case belongs to; All is not named.
+// profiles returns the profiles that a case belongs to, without All. The caller must not change them.
 func (c testCase) profiles() []Profile {
-	var l []Profile
+	if c.member != nil {
+		return c.member
+	}
+	return c.memberships()
+}
+
+// memberships computes the profiles of a case from its op and types.
+func (c testCase) memberships() []Profile {
+	l := []Profile{}
 	required := c.types&^dtype.Required == 0
 	if c.training {
 		return []Profile{Training}
