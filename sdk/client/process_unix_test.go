@@ -243,7 +243,7 @@ func TestStartFailures(t *testing.T) {
 		{fake.MissingLibrary, nil, client.CauseMissingLibrary, core.ErrUnsupported, "libfake.so.9"},
 		{fake.ExitQuietly, nil, client.CauseNotPlugin, core.ErrProtocol, "without a handshake"},
 		{fake.Silent, nil, client.CauseTimeout, core.ErrBackendLost, "no handshake in time"},
-		{fake.RefusesTLS, nil, client.CauseProtocol, core.ErrProtocol, "TLS: remote error: tls: "},
+		{fake.RefusesTLS, nil, client.CauseProtocol, core.ErrProtocol, "TLS: "},
 		{fake.WrongHandshake, nil, client.CauseNotPlugin, core.ErrProtocol, "friendly shell"},
 		{fake.OtherCore, nil, client.CauseProtocol, core.ErrProtocol, "2|1|unix"},
 		{fake.NoLineEnd, nil, client.CauseNotPlugin, core.ErrProtocol, "xxxx"},

@@ -157,6 +157,10 @@ var missingLibrary = regexp.MustCompile(`error while loading shared libraries: .
 // tlsFailure is what Go's TLS says of a handshake that failed, or that the other side refused.
 var tlsFailure = regexp.MustCompile(`(remote error: tls: |tls: |x509: ).*`)
 
+// hungUp is how gRPC says that the other side closed the connection behind its TLS handshake. A server that refuses the certificate of a
+// client does so in TLS 1.3, and its alert is lost where the client writes before it reads.
+var hungUp = regexp.MustCompile(`failed to write client preface|: (read|write): (broken pipe|connection reset by peer)`)
+
 // outside reports whether the process ended by a signal that users and systems send, and not by this program.
 func (p *process) outside() bool {
 	if !p.ended() || p.state == nil || p.byUs() {
@@ -206,8 +210,12 @@ func (p *process) cause(ctx context.Context, err error) *StartError {
 		return p.startError(CauseNotPlugin, errors.New("it ended without a handshake"))
 	case crashed && line == "":
 		return p.startError(CauseCrash, fmt.Errorf("it ended before the handshake, %s", p.how()))
-	case tlsFailure.MatchString(err.Error()):
-		e := p.startError(CauseProtocol, fmt.Errorf("TLS: %s", clip(tlsFailure.FindString(firstLine(err)))))
+	case tlsFailure.MatchString(err.Error()) || !crashed && hungUp.MatchString(err.Error()):
+		what := tlsFailure.FindString(firstLine(err))
+		if what == "" {
+			what = "it closed the connection behind the handshake, as one does that refuses the certificate of the host"
+		}
+		e := p.startError(CauseProtocol, fmt.Errorf("TLS: %s", clip(what)))
 		e.remedy = "report it to the plugin's author: section 2 of PROTOCOL.md says which certificates the two sides show, and `burn conformance protocol` checks it"
 		return e
 	case strings.Contains(err.Error(), "incompatible"):
