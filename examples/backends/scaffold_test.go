@@ -13,6 +13,7 @@ import (
 	"github.com/goburn/burn/conformance"
 	"github.com/goburn/burn/core"
 	"github.com/goburn/burn/host"
+	"github.com/goburn/burn/internal/long"
 	"github.com/goburn/burn/internal/scaffold"
 )
 
@@ -154,6 +155,9 @@ func run(c *engine.Call[tensor]) error {
 
 // What the scaffold writes around the kernels passes the core profile as it is: an author adds kernels and nothing else.
 func TestScaffoldGoCore(t *testing.T) {
+	if !long.Tests() {
+		t.Skip("BURN_LONG=1 runs the core profile on the scaffold, as make backends does")
+	}
 	goTool, err := exec.LookPath("go")
 	if err != nil {
 		t.Skip("the go command is not in PATH: this test builds plugins with it")

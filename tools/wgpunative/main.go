@@ -42,7 +42,7 @@ var wheels = map[string]wheel{
 const licence = `wgpu-native 29.0.1.1, https://github.com/gfx-rs/wgpu-native, by the gfx-rs developers, is licensed under either of
 the Apache License, Version 2.0 (https://www.apache.org/licenses/LICENSE-2.0), or the MIT license
 (https://opensource.org/licenses/MIT), at your option. This copy was taken unchanged from the Python package
-wgpu ` + version + ` (https://pypi.org/project/wgpu/), whose own licence follows.
+wgpu ` + version + ` of PyPI, whose own licence follows.
 
 `
 
