@@ -64,6 +64,7 @@ type fakeDevice struct {
 	newGraph  func(steps []Step) error
 	planted   string        // part of the name of a kernel that faults
 	pause     time.Duration // before the first kernel
+	preempt   time.Duration // the first timed Record returns so much later than the device reaches the event
 
 	allocs, frees, launches, copies, graphs, graphRuns, updates, compiles atomic.Int64
 	inUse                                                                 atomic.Int64
@@ -284,7 +285,7 @@ type fakeEvent struct {
 	released atomic.Bool
 }
 
-func (q *fakeQueue) Record(bool) (Event, error) {
+func (q *fakeQueue) Record(timed bool) (Event, error) {
 	e := &fakeEvent{q: q, done: make(chan struct{})}
 	err := q.do(func() error {
 		q.mu.Lock()
@@ -298,6 +299,11 @@ func (q *fakeQueue) Record(bool) (Event, error) {
 		return nil, err
 	}
 	q.device.events.Add(1)
+	if timed && q.device.preempt > 0 {
+		<-e.done
+		time.Sleep(q.device.preempt)
+		q.device.preempt = 0
+	}
 	return e, nil
 }
 

@@ -293,10 +293,10 @@ func (f *frame) profile(q *queue, t *engine.Steps) error {
 		}
 		return err
 	}
+	began := t.Now() // no later than the first event, so that no step ends after the host saw its end
 	if err := mark(); err != nil {
 		return q.device.fault(err)
 	}
-	began := t.Now()
 	for i := range f.steps {
 		err := f.start(q, i)
 		if err == nil {
