@@ -91,7 +91,7 @@ func (fakeGroup) Release() {}
 func (f *fake) NewGroup(_ webgpu.Pipeline, bindings []webgpu.Binding) (webgpu.Group, error) {
 	for _, b := range bindings {
 		x := b.Buffer.(*fakeBuffer)
-		if b.Offset%256 != 0 || b.Size%4 != 0 || b.Size <= 0 || b.Offset+b.Size > int64(len(x.data)) || x.gone {
+		if b.Offset%256 != 0 || b.Size%4 != 0 || b.Size <= 0 || b.Offset+b.Size > int64(len(x.data)) || x.gone || x.usage == webgpu.Storage && b.Size > f.facts.Limits.StorageBinding {
 			f.fault("binding of %d bytes from %d on, of %d", b.Size, b.Offset, len(x.data))
 		}
 	}

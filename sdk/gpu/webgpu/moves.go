@@ -80,8 +80,9 @@ type place struct {
 
 // move copies n bytes, or fills them with a pattern where src is nil. The caller holds the lock.
 func (d *device) move(dst place, src *place, n int64, pattern uint32) error {
-	for done := int64(0); done < n; done += mostMoved {
-		part := min(n-done, mostMoved)
+	most := min(mostMoved, d.limits.StorageBinding-2*d.limits.StorageAlignment) &^ 3 // windows begin before and end behind the bytes
+	for done := int64(0); done < n; done += most {
+		part := min(n-done, most)
 		if err := d.room(16, 0); err != nil {
 			return err
 		}

@@ -33,11 +33,18 @@ func queueOf(t *testing.T, d gpu.Device) gpu.Queue {
 
 // Uploads, copies, fills and downloads at any place do what the same does on bytes of the host, and ask for nothing that WebGPU refuses.
 func TestBytes(t *testing.T) {
+	for _, binding := range []int64{1 << 24, 1 << 20} {
+		t.Run(fmt.Sprint("bindings of ", binding), func(t *testing.T) { testBytes(t, binding) })
+	}
+}
+
+func testBytes(t *testing.T, binding int64) {
 	f := newFake()
+	f.facts.Limits.StorageBinding = binding
 	d := open(t, f, webgpu.Options{})
 	q := queueOf(t, d)
 	r := rand.New(rand.NewPCG(1, 2))
-	const n = 600_001
+	const n = 2_600_001
 	var ms [2]gpu.Memory
 	var want [2][]byte
 	for i := range ms {
