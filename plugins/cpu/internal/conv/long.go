@@ -20,7 +20,6 @@ type longKernels[T gemm.Number] struct{}
 const (
 	maxLongOutputs   = 64 // positions
 	minTapsPerOutput = 4
-	shortKernelRow   = 20 // at most, for which the transposed product is as good
 )
 
 func (longKernels[T]) fits(p *Plan) bool {
@@ -28,9 +27,6 @@ func (longKernels[T]) fits(p *Plan) bool {
 		return false
 	}
 	x := &p.axes[1]
-	if x.kernel < shortKernelRow && p.prefersTransposed() {
-		return false
-	}
 	return x.advance == 1 && x.phases == 0 && p.axes[0].phases == 0 && x.kernel >= minTapsPerOutput && p.channels > 0 && p.batch > 0
 }
 
