@@ -80,9 +80,9 @@ func (b *builder) fusing(g *group.Graph, i int) fusing {
 			return c
 		}
 	case op.MatMulInteger, op.ConvInteger:
-		return b.summer(i)
+		return b.integerFusion(i)
 	case op.Dequantize:
-		if a := b.adder(g, i); a != nil {
+		if a := b.byteSum(g, i); a != nil {
 			return a
 		}
 	}

@@ -8,27 +8,28 @@ import (
 	"github.com/goburn/burn/core/program/group"
 	"github.com/goburn/burn/plugins/cpu/internal/contraction"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/requantize"
 )
 
-// finisher collects the nodes of the epilogue of integer sums.
-type finisher struct {
+// epilogueBuilder collects the nodes of the epilogue of integer sums.
+type epilogueBuilder struct {
 	*builder
-	desc   []op.Desc
-	axis   int // of the result, that channels run along
-	finish contraction.Finish
-	floats bool // the sums are dequantized
+	desc     []op.Desc
+	axis     int // of the result, that channels run along
+	epilogue requantize.Epilogue
+	floats   bool // the sums are dequantized
 }
 
-// summer collects the nodes that are fused to a product or convolution of bytes.
-type summer struct {
-	finisher
+// integerFusion collects the nodes that are fused to a product or convolution of bytes.
+type integerFusion struct {
+	epilogueBuilder
 	n *op.Node
 }
 
-// summer begins with node i, a product or convolution of bytes.
-func (b *builder) summer(i int) *summer {
+// integerFusion begins with node i, a product or convolution of bytes.
+func (b *builder) integerFusion(i int) *integerFusion {
 	n := &b.nodes[i]
-	s := &summer{finisher{builder: b, desc: n.Outputs, axis: len(n.Outputs[0].Shape) - 1}, n}
+	s := &integerFusion{epilogueBuilder{builder: b, desc: n.Outputs, axis: len(n.Outputs[0].Shape) - 1}, n}
 	if n.Op == op.ConvInteger {
 		s.axis = 1
 	}
@@ -36,9 +37,9 @@ func (b *builder) summer(i int) *summer {
 }
 
 // Take implements group.Taker.
-func (s *summer) Take(k int) (also []int, ok bool) {
+func (s *integerFusion) Take(k int) (also []int, ok bool) {
 	n := &s.nodes[k]
-	if s.finish.Quantize || !s.finishes(n) {
+	if s.epilogue.Quantize || !s.takes(n) {
 		return nil, false
 	}
 	s.desc = n.Outputs
@@ -46,11 +47,11 @@ func (s *summer) Take(k int) (also []int, ok bool) {
 }
 
 // unit packs a constant weight.
-func (s *summer) unit(*group.Group) unit {
+func (s *integerFusion) unit(*group.Group) unit {
 	n, in := s.n, s.inputs(s.n)
 	var fusion contraction.IntegerFusion
 	if s.floats {
-		fusion.Finish = &s.finish
+		fusion.Epilogue = &s.epilogue
 	}
 	u := unit{node: n, inputs: n.Inputs, desc: s.desc}
 	if w, zero, ok := s.byteWeight(n, in); ok {
@@ -67,7 +68,7 @@ func (s *summer) unit(*group.Group) unit {
 	return u
 }
 
-// byteWeight is a constant second operand that is worth keeping, and its zero points, which are nil for none.
+// byteWeight returns a constant second operand that is worth keeping, and its zero points, which are nil for none.
 func (b *builder) byteWeight(n *op.Node, in []op.Desc) (w, zero *kernel.Array, ok bool) {
 	a, ok := b.consts[n.Inputs[1]]
 	if !ok || !contraction.PacksInteger(n, in) {
@@ -80,8 +81,9 @@ func (b *builder) byteWeight(n *op.Node, in []op.Desc) (w, zero *kernel.Array, o
 	return &a, &z, ok
 }
 
-// finishes reports whether s has taken node n, the only user of its result, in.
-func (s *finisher) finishes(n *op.Node) bool {
+// takes adds node n, the only user of the result of s, to the epilogue. It reports false, and adds nothing, for nodes that
+// do not fit.
+func (s *epilogueBuilder) takes(n *op.Node) bool {
 	switch n.Op {
 	case op.Dequantize:
 		return !s.floats && s.dequantizes(n)
@@ -89,21 +91,21 @@ func (s *finisher) finishes(n *op.Node) bool {
 		if s.floats || n.Outputs[0].DType != dtype.F32 {
 			return false
 		}
-		s.floats, s.finish.Scale = true, []float32{1}
+		s.floats, s.epilogue.Scale = true, []float32{1}
 		return true
 	case op.Mul:
 		v, ok := s.perChannel(n)
-		if !ok || s.finish.Bias != nil || s.finish.Clamp || len(s.finish.Scale) != 1 || s.finish.Scale[0] != 1 {
+		if !ok || s.epilogue.Bias != nil || s.epilogue.Clamp || len(s.epilogue.Scale) != 1 || s.epilogue.Scale[0] != 1 {
 			return false
 		}
-		s.finish.Scale = v
+		s.epilogue.Scale = v
 		return true
 	case op.Add:
 		v, ok := s.perChannel(n)
-		if !ok || s.finish.Bias != nil || s.finish.Clamp {
+		if !ok || s.epilogue.Bias != nil || s.epilogue.Clamp {
 			return false
 		}
-		s.finish.Bias = v
+		s.epilogue.Bias = v
 		return true
 	case op.Relu:
 		return s.clamp(0, math.Inf(1))
@@ -115,15 +117,15 @@ func (s *finisher) finishes(n *op.Node) bool {
 	return false
 }
 
-func (s *finisher) clamp(lo, hi float64) bool {
-	if !s.floats || s.finish.Clamp || !(lo <= hi) {
+func (s *epilogueBuilder) clamp(lo, hi float64) bool {
+	if !s.floats || s.epilogue.Clamp || !(lo <= hi) {
 		return false
 	}
-	s.finish.Clamp, s.finish.Lo, s.finish.Hi = true, float32(lo), float32(hi)
+	s.epilogue.Clamp, s.epilogue.Lo, s.epilogue.Hi = true, float32(lo), float32(hi)
 	return true
 }
 
-// floats is the elements of a constant of type f32.
+// floats returns the elements of a constant of type f32.
 func (b *builder) floats(id op.TensorID) ([]float32, bool) {
 	a, ok := b.consts[id]
 	if !ok || a.DType != dtype.F32 {
@@ -134,8 +136,8 @@ func (b *builder) floats(id op.TensorID) ([]float32, bool) {
 	return v, len(v) > 0
 }
 
-// perChannel is the constant that n has with the result of s, if that has one element for all or one for each channel.
-func (s *finisher) perChannel(n *op.Node) ([]float32, bool) {
+// perChannel returns the constant that n combines with the result of s, if it has one element for all channels or one for each.
+func (s *epilogueBuilder) perChannel(n *op.Node) ([]float32, bool) {
 	y := s.desc[0]
 	other := n.Inputs[0]
 	if other == y.ID {
@@ -153,8 +155,8 @@ func (s *finisher) perChannel(n *op.Node) ([]float32, bool) {
 	return v, true
 }
 
-// dequantizes takes a dequantization with zero points of zero in.
-func (s *finisher) dequantizes(n *op.Node) bool {
+// dequantizes adds a dequantization with zero points of zero.
+func (s *epilogueBuilder) dequantizes(n *op.Node) bool {
 	axis := n.Attrs.Int("axis")
 	if n.Attrs.Int("block") != 0 || axis != -1 && axis != s.axis {
 		return false
@@ -171,12 +173,12 @@ func (s *finisher) dequantizes(n *op.Node) bool {
 			return false
 		}
 	}
-	s.floats, s.finish.Scale = true, v
+	s.floats, s.epilogue.Scale = true, v
 	return true
 }
 
-// quantizes takes a quantization to bytes by one scale in.
-func (s *finisher) quantizes(n *op.Node) bool {
+// quantizes adds a quantization to bytes by one scale.
+func (s *epilogueBuilder) quantizes(n *op.Node) bool {
 	to := n.Outputs[0].DType
 	if n.Attrs.Int("axis") != -1 || n.Attrs.Int("bits") != 0 || to != dtype.U8 && to != dtype.I8 {
 		return false
@@ -188,10 +190,10 @@ func (s *finisher) quantizes(n *op.Node) bool {
 	}
 	z := make([]byte, 1)
 	kernel.Read(s.env.Pool, z, zero)
-	f := &s.finish
-	f.Quantize, f.Step, f.Zero, f.Least, f.Most = true, v[0], float32(z[0]), 0, 255
+	e := &s.epilogue
+	e.Quantize, e.Step, e.Zero, e.Min, e.Max = true, v[0], float32(z[0]), 0, 255
 	if to == dtype.I8 {
-		f.Zero, f.Least, f.Most = float32(int8(z[0])), -128, 127
+		e.Zero, e.Min, e.Max = float32(int8(z[0])), -128, 127
 	}
 	return true
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/requantize"
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
@@ -27,7 +28,7 @@ func prepareByteMax(n *op.Node, in []op.Desc) kernel.Func {
 		given, own, desc, outs := c.In, c.Own, c.Desc, c.Out
 		bytes, floats := kernel.Flat[byte](c.Contiguous(c.In[0])), c.Temp(dtype.F32, x.Shape)
 		v := kernel.Flat[float32](floats)
-		c.Pool.For(len(v), finishGrain, func(lo, hi int) { fromBytes(v[lo:hi], bytes[lo:hi], signed) })
+		c.Pool.For(len(v), requantize.Grain, func(lo, hi int) { fromBytes(v[lo:hi], bytes[lo:hi], signed) })
 		var held [1]kernel.Array
 		c.In, c.Own, c.Desc, c.Out = []kernel.Array{floats}, 0, descs, held[:]
 		err := run(c)
@@ -39,7 +40,7 @@ func prepareByteMax(n *op.Node, in []op.Desc) kernel.Func {
 			return err
 		}
 		from, to := kernel.Flat[float32](held[0]), kernel.Flat[byte](c.Alloc(0))
-		c.Pool.For(len(to), finishGrain, func(lo, hi int) { toBytes(to[lo:hi], from[lo:hi], signed) })
+		c.Pool.For(len(to), requantize.Grain, func(lo, hi int) { toBytes(to[lo:hi], from[lo:hi], signed) })
 		return nil
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/requantize"
 )
 
 const (
@@ -48,7 +49,7 @@ func prepareBytes(env *kernel.Env, n *op.Node, in []op.Desc, s IntegerFusion) ke
 	return p.run
 }
 
-// constantZeros is the zero points of a constant weight.
+// constantZeros returns the zero points of a constant weight.
 func constantZeros(env *kernel.Env, zero *kernel.Array) []int32 {
 	if zero == nil {
 		return nil
@@ -57,18 +58,18 @@ func constantZeros(env *kernel.Env, zero *kernel.Array) []int32 {
 	kernel.Read(env.Pool, b, *zero)
 	z := make([]int32, len(b))
 	for i := range z {
-		z[i] = byteNumber(zero.DType, b[i])
+		z[i] = kernel.ByteValue(zero.DType, b[i])
 	}
 	return z
 }
 
-// shape is batch + [rows, cols].
+// shape returns batch + [rows, cols].
 func (p *byteProduct) shape(rows, cols int) shape.Shape {
 	return append(append(make(shape.Shape, 0, len(p.batch)+2), p.batch...), rows, cols)
 }
 
 func (p *byteProduct) run(c *kernel.Call) error {
-	if p.fusion.Finish == nil {
+	if p.fusion.Epilogue == nil {
 		p.multiply(c, kernel.Flat[int32](c.Alloc(0)))
 		return nil
 	}
@@ -76,7 +77,7 @@ func (p *byteProduct) run(c *kernel.Call) error {
 	if p.packed == nil || total*p.cols*4 <= sumBytes {
 		sums := kernel.TempOf[int32](c, total*p.cols)
 		p.multiply(c, sums)
-		p.fusion.finish(c, p.node, sums)
+		p.fusion.requantize(c, p.node, sums)
 		return nil
 	}
 	o := p.fusion.operands(c)
@@ -86,14 +87,14 @@ func (p *byteProduct) run(c *kernel.Call) error {
 	if len(zero) > 1 { // by row of each matrix
 		count = p.rows
 	}
-	to := p.fusion.Finish.outcome(c.Alloc(0))
+	to := p.fusion.Epilogue.Output(c.Alloc(0))
 	args.C = kernel.TempOf[int32](c, count*p.cols)
 	for r := 0; r < total; r += count {
 		args.M, args.A.Data = min(count, total-r), data[r*p.k:]
 		gemm.MulBytes(c.Pool, &args)
-		c.Pool.For(args.M, finishGrain/p.cols+1, func(lo, hi int) {
+		c.Pool.For(args.M, requantize.Grain/p.cols+1, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
-				p.fusion.Finish.columns(to, (r+i)*p.cols, args.C[i*p.cols:][:p.cols])
+				p.fusion.Epilogue.Columns(to, (r+i)*p.cols, args.C[i*p.cols:][:p.cols])
 			}
 		})
 	}
@@ -140,7 +141,7 @@ func (p *byteProduct) multiply(c *kernel.Call, out []int32) {
 	})
 }
 
-// fromEnd is a dimension counted from the last, which is 1; those before the first are 1.
+// fromEnd returns dimension i counted from the last, which is number 1. Dimensions before the first are 1.
 func fromEnd(s shape.Shape, i int) int {
 	if i > len(s) {
 		return 1
@@ -148,7 +149,7 @@ func fromEnd(s shape.Shape, i int) int {
 	return s[len(s)-i]
 }
 
-// byteMat is a as an operand, with zero, unless it is nil, as its zero points.
+// byteMat returns a as an operand with the zero points of zero, which may be nil.
 func byteMat(c *kernel.Call, a kernel.Array, row, col int, zero *kernel.Array) gemm.ByteMat {
 	m := gemm.ByteMat{Signed: a.DType == dtype.I8, RowStride: row, ColStride: col}
 	if a.Size() > 0 {
@@ -156,7 +157,7 @@ func byteMat(c *kernel.Call, a kernel.Array, row, col int, zero *kernel.Array) g
 	}
 	if zero != nil {
 		for _, z := range kernel.Flat[byte](c.Contiguous(*zero)) {
-			m.Zero = append(m.Zero, byteNumber(a.DType, z))
+			m.Zero = append(m.Zero, kernel.ByteValue(a.DType, z))
 		}
 	}
 	return m

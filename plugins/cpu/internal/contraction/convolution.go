@@ -1,7 +1,11 @@
 package contraction
 
 import (
+	"slices"
+
+	"github.com/goburn/burn/core/dtype"
 	"github.com/goburn/burn/core/op"
+	"github.com/goburn/burn/plugins/cpu/internal/byteconv"
 	"github.com/goburn/burn/plugins/cpu/internal/conv"
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
@@ -17,7 +21,7 @@ func prepareConv[T gemm.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fus
 	epi := epilogue[T](in[0].DType, f)
 	var packed *conv.Weights[T]
 	if f.Weight != nil {
-		w := make([]T, f.Weight.Size()) // the direct way keeps the plain weights
+		w := make([]T, f.Weight.Size()) // some strategies refer to it
 		kernel.Read(env.Pool, kernel.Bytes(w), *f.Weight)
 		packed = conv.PackWeights(env.Pool, plan, w)
 		f.keep(packed.Bytes())
@@ -45,5 +49,45 @@ func prepareConv[T gemm.Number](env *kernel.Env, n *op.Node, in []op.Desc, f Fus
 		}
 		w := kernel.Flat[T](c.Contiguous(c.In[1]))
 		return runPlan(c.Pool, plan, x, w, out, epi)
+	}
+}
+
+// prepareByteConv returns the kernel of a convolution of bytes that multiplies them as they are, and nil where there is none
+// or where floats are faster.
+func prepareByteConv(env *kernel.Env, n *op.Node, in []op.Desc, s IntegerFusion) kernel.Func {
+	a := n.Attrs
+	if slices.ContainsFunc(a.Ints("input_dilation"), func(d int) bool { return d != 1 }) {
+		return nil
+	}
+	plan := byteconv.New(in[0].Shape, in[1].Shape, n.Outputs[0].Shape, byteconv.Params{Stride: a.Ints("strides"), PadLo: a.Ints("pad_lo"),
+		KernelDilation: a.Ints("kernel_dilation"), Groups: a.Int("groups")})
+	if plan == nil {
+		return nil
+	}
+	var convolution byteconv.Kernel
+	if s.Weight != nil {
+		w := gemm.ByteMat{Signed: s.Weight.DType == dtype.I8, Data: make([]byte, s.Weight.Size()), Zero: constantZeros(env, s.Zero)}
+		kernel.Read(env.Pool, w.Data, *s.Weight)
+		convolution = byteconv.Prepare(env.Pool, plan, &w)
+	} else {
+		convolution = byteconv.Prepare(nil, plan, nil)
+	}
+	if convolution == nil {
+		return nil
+	}
+	if s.Weight != nil {
+		s.keep(convolution.Bytes())
+	}
+	return func(c *kernel.Call) error {
+		o := s.operands(c)
+		args := byteconv.Args{X: byteMat(c, c.Contiguous(o.x), 0, 1, o.xZero), Out: c.Alloc(0), Epilogue: s.Epilogue}
+		if args.Out.Size() == 0 {
+			return nil
+		}
+		if s.Weight == nil {
+			args.W = byteMat(c, c.Contiguous(o.w), 0, 1, o.wZero)
+		}
+		convolution.Run(c, &args)
+		return nil
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
 	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/requantize"
 )
 
 // exactTerms is how many products of bytes without their zero points, at most 255 in magnitude each, f32 sums exactly: the
@@ -21,8 +22,8 @@ type IntegerFusion struct {
 	Weight, Zero *kernel.Array
 	// Keep is called with the bytes of the packed weight that the kernel keeps. It may be nil.
 	Keep func(bytes int)
-	// Finish is the epilogue of the sums. It may be nil.
-	Finish *Finish
+	// Epilogue is applied to the sums. It may be nil.
+	Epilogue *requantize.Epilogue
 }
 
 // byteOperands are the inputs of a call. Zero points may be missing.
@@ -86,33 +87,30 @@ func PacksInteger(n *op.Node, in []op.Desc) bool {
 	return w.Size() > 0 && (n.Op == op.ConvInteger || w[:len(w)-2].Size() == 1)
 }
 
-// finish applies the epilogue. The innermost dimension of sums is the output position in a convolution, the channel in a
+// requantize applies the epilogue. The innermost dimension of sums is the output position in a convolution, the channel in a
 // product.
-func (s *IntegerFusion) finish(c *kernel.Call, n *op.Node, sums []int32) {
+func (s *IntegerFusion) requantize(c *kernel.Call, n *op.Node, sums []int32) {
 	y := n.Outputs[0].Shape
-	to := s.Finish.outcome(c.Alloc(0))
+	to := s.Epilogue.Output(c.Alloc(0))
 	if len(sums) == 0 {
 		return
 	}
 	if n.Op == op.ConvInteger {
-		channels, places := y[1], y[2:].Size()
-		c.Pool.For(y[0]*channels, finishGrain/places+1, func(lo, hi int) {
+		channels, positions := y[1], y[2:].Size()
+		c.Pool.For(y[0]*channels, requantize.Grain/positions+1, func(lo, hi int) {
 			for r := lo; r < hi; r++ {
-				s.Finish.row(to, r*places, sums[r*places:][:places], r%channels)
+				s.Epilogue.Row(to, r*positions, sums[r*positions:][:positions], r%channels)
 			}
 		})
 		return
 	}
 	cols := y[len(y)-1]
-	c.Pool.For(len(sums)/cols, finishGrain/cols+1, func(lo, hi int) {
+	c.Pool.For(len(sums)/cols, requantize.Grain/cols+1, func(lo, hi int) {
 		for r := lo; r < hi; r++ {
-			s.Finish.columns(to, r*cols, sums[r*cols:][:cols])
+			s.Epilogue.Columns(to, r*cols, sums[r*cols:][:cols])
 		}
 	})
 }
-
-// finishGrain is the fewest sums for which the epilogue uses another thread.
-const finishGrain = 1 << 14
 
 func integers[T float32 | float64](env *kernel.Env, d dtype.DType, n *op.Node, in []op.Desc, s IntegerFusion) kernel.Func {
 	wide := []op.Desc{{DType: d, Shape: in[0].Shape}, {DType: d, Shape: in[1].Shape}}
@@ -123,7 +121,7 @@ func integers[T float32 | float64](env *kernel.Env, d dtype.DType, n *op.Node, i
 	}
 	fusion := Fusion{Keep: s.Keep}
 	if s.Weight != nil {
-		if w, ok := constantly[T](env, d, *s.Weight, s.Zero, byRows); ok {
+		if w, ok := constantWithoutZero[T](env, d, *s.Weight, s.Zero, byRows); ok {
 			defer w.Buf.Release()
 			fusion.Weight = &w
 		} else {
@@ -150,7 +148,7 @@ func integers[T float32 | float64](env *kernel.Env, d dtype.DType, n *op.Node, i
 		}
 		from := kernel.Flat[T](held[0])
 		var to []int32
-		if s.Finish == nil {
+		if s.Epilogue == nil {
 			to = kernel.Flat[int32](c.Alloc(0))
 		} else {
 			to = kernel.TempOf[int32](c, len(from))
@@ -160,15 +158,16 @@ func integers[T float32 | float64](env *kernel.Env, d dtype.DType, n *op.Node, i
 				to[i] = int32(int64(from[i])) // wraps around
 			}
 		})
-		if s.Finish != nil {
-			s.finish(c, n, to)
+		if s.Epilogue != nil {
+			s.requantize(c, n, to)
 		}
 		return nil
 	}
 }
 
-// constantly is withoutZero of a constant, with one holder; false when there is no memory.
-func constantly[T float32 | float64](env *kernel.Env, d dtype.DType, a kernel.Array, zero *kernel.Array, byRows bool) (kernel.Array, bool) {
+// constantWithoutZero is withoutZero for a constant. The result has a reference
+// count of one. It reports false if there is no memory.
+func constantWithoutZero[T float32 | float64](env *kernel.Env, d dtype.DType, a kernel.Array, zero *kernel.Array, byRows bool) (kernel.Array, bool) {
 	buf, err := env.Account.New(a.Size() * d.Size())
 	if err != nil {
 		return kernel.Array{}, false
@@ -188,22 +187,16 @@ func constantly[T float32 | float64](env *kernel.Env, d dtype.DType, a kernel.Ar
 		kernel.Read(env.Pool, zeros, z)
 	}
 	for i, b := range bytes {
-		to[i] = T(byteNumber(a.DType, b))
+		to[i] = T(kernel.ByteValue(a.DType, b))
 		if zero != nil {
-			to[i] -= T(byteNumber(a.DType, zeros[min(i, len(zeros)-1)]))
+			to[i] -= T(kernel.ByteValue(a.DType, zeros[min(i, len(zeros)-1)]))
 		}
 	}
 	return out, true
 }
 
-func byteNumber(d dtype.DType, b byte) int32 {
-	if d == dtype.I8 {
-		return int32(int8(b))
-	}
-	return int32(b)
-}
-
-// alongRows is zero points laid so that they broadcast to a tensor of the given rank: with byRows, one per output channel.
+// alongRows returns zero points with a shape that broadcasts to a tensor of the given rank. With byRows, there is one for
+// each output channel.
 func alongRows(z kernel.Array, rank int, byRows bool) kernel.Array {
 	if !byRows || len(z.View.Shape) != 1 {
 		return z
@@ -217,7 +210,7 @@ func alongRows(z kernel.Array, rank int, byRows bool) kernel.Array {
 	return z
 }
 
-// withoutZero is a less its zero points as floats of type d, in memory that lives until the kernel returns.
+// withoutZero returns a minus its zero points as floats of type d, in memory that lives until the kernel returns.
 func withoutZero[T float32 | float64](c *kernel.Call, d dtype.DType, a kernel.Array, zero *kernel.Array, byRows bool) kernel.Array {
 	if zero != nil {
 		z := alongRows(*zero, len(a.View.Shape), byRows)
@@ -229,7 +222,7 @@ func withoutZero[T float32 | float64](c *kernel.Call, d dtype.DType, a kernel.Ar
 	return centred[T, int8](c, d, a, zero)
 }
 
-// centred is a-zero as floats of type d, in memory that lives until the kernel returns. zero broadcasts to a.
+// centred returns a-zero as floats of type d, in memory that lives until the kernel returns. zero broadcasts to a.
 func centred[T float32 | float64, B uint8 | int8](c *kernel.Call, d dtype.DType, a kernel.Array, zero *kernel.Array) kernel.Array {
 	out := c.Temp(d, a.View.Shape)
 	to, from := kernel.Flat[T](out), kernel.Flat[B](c.Contiguous(a))

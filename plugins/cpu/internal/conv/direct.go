@@ -4,43 +4,84 @@ import (
 	"math"
 
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// isDirect reports whether the plan's outputs are computed one by one, tap by
-// tap, from weights that are not packed.
-func isDirect[T gemm.Number](p *Plan) bool {
-	_, ok := any([]T(nil)).([]float32)
-	return p.direct || p.thin && ok && vector.Has() && p.axes[len(p.axes)-1].advance == 1
+// directTaps computes outputs one by one, tap by tap, from weights that are not
+// packed: a matrix product is not worth its packing.
+type directTaps[T gemm.Number] struct{}
+
+const (
+	// maxFewOutputs is the most outputs of a group for which patches are not
+	// worth packing if there are loops in assembly for that.
+	maxFewOutputs = 2
+	// maxDirectOutputs is the most outputs of a one-channel group that are
+	// computed without a matrix product.
+	maxDirectOutputs = 4
+)
+
+// hasFewOutputs reports whether patches are not worth packing for the outputs of a group.
+func (p *Plan) hasFewOutputs() bool {
+	return p.outputs/p.groups <= maxFewOutputs && p.taps > 0 && p.channels/p.groups > 0
 }
 
-// directItems computes output channels lo to hi. Channel i is channel i%outputs of image i/outputs.
-func (r *run[T]) directItems(lo, hi int) {
+// hasSingleInputs reports whether a group has one input and so few outputs
+// that they are computed without a matrix product.
+func (p *Plan) hasSingleInputs() bool {
+	return p.channels/p.groups == 1 && p.outputs/p.groups <= maxDirectOutputs && p.taps > 0
+}
+
+func (directTaps[T]) fits(p *Plan) bool {
+	return p.hasSingleInputs() || p.hasFewOutputs() && isFloat32[T]() && vector.Has() && p.lastAxis().advance == 1
+}
+
+func (directTaps[T]) pack(_ *par.Pool, _ *Plan, w []T, _ use) prepared[T] {
+	return &directWeights[T]{w: w}
+}
+
+// directWeights are the weights as they came.
+type directWeights[T gemm.Number] struct {
+	total
+	w []T
+}
+
+func (w *directWeights[T]) elements() int { return len(w.w) }
+
+func (w *directWeights[T]) run(r *run[T]) bool {
+	p, threads := r.plan, r.pool.Threads()
+	if p.batch*p.outputs >= 4*threads || threads == 1 {
+		r.byOutput = w
+		r.pool.For(p.batch*p.outputs, minDirectWork()/max(p.outSize*p.depth(), 1)+1, r.outputsLoop)
+	} else {
+		r.eachGroup(w)
+	}
+	return true
+}
+
+// outputs computes output channels lo to hi. Channel i is channel i%outputs of image i/outputs.
+func (r *run[T]) outputs(lo, hi int) {
 	p := r.plan
-	f := takeFrame[T](p)
-	inputs, perGroup, held := p.channels/p.groups, p.outputs/p.groups, -1
+	in := takeInput[T](p)
+	perGroup, held := p.outputs/p.groups, -1
 	for i := lo; i < hi; i++ {
 		if group := i / perGroup; group != held {
 			held = group
-			f.x = r.x[group*inputs*p.inSize:][:inputs*p.inSize]
-			if !p.plain {
-				f.reserve(inputs)
-				f.pad(0, inputs)
-			}
+			in.set(r.groupInput(group))
 		}
-		r.channel(f.source(), i, 0, p.lines())
+		r.byOutput.channel(r, in.source(), i, 0, p.lines())
 	}
-	giveFrame(f, r.weights.single)
+	giveInput(in, r.single)
 }
 
-// directLines computes the outputs of the group that f holds, which is number
-// group of the batch, all threads on each of them.
-func (r *run[T]) directLines(f *frame[T], group int) {
+// group computes the outputs of a group, all threads on each of them.
+func (w *directWeights[T]) group(r *run[T], in *input[T], image, group int) {
 	p := r.plan
-	perGroup, lines := p.outputs/p.groups, p.lines()
-	grain := leastDirect()/max(p.outSize/lines*p.depth(), 1) + 1
-	for o := range perGroup {
-		r.pool.For(lines, grain, func(lo, hi int) { r.channel(f.source(), group*perGroup+o, lo, hi) })
+	lines := p.lines()
+	grain := minDirectWork()/max(p.outSize/lines*p.depth(), 1) + 1
+	first := image*p.outputs + group*(p.outputs/p.groups)
+	for o := range p.outputs / p.groups {
+		r.pool.For(lines, grain, func(lo, hi int) { w.channel(r, in.source(), first+o, lo, hi) })
 	}
 }
 
@@ -49,19 +90,19 @@ func (p *Plan) lines() int { return p.axes[0].out }
 
 // channel computes lines lo to hi of one output channel, counted over the
 // batch, from the padded inputs of its group.
-func (r *run[T]) channel(src []T, i, lo, hi int) {
+func (w *directWeights[T]) channel(r *run[T], src []T, i, lo, hi int) {
 	p := r.plan
 	size := p.outSize / p.lines()
 	out := r.out[i*p.outSize:][lo*size : hi*size]
 	channel := i % p.outputs
-	weights := r.weights.plain[channel*p.depth():][:p.depth()]
-	if vector.Has() && p.axes[len(p.axes)-1].advance == 1 {
+	weights := w.w[channel*p.depth():][:p.depth()]
+	if vector.Has() && p.lastAxis().advance == 1 {
 		if out, ok := any(out).([]float32); ok {
-			p.vectors(out, any(src).([]float32), any(weights).([]float32), any(r.epilogue).(*gemm.Epilogue[float32]), channel, lo)
+			p.runVectors(out, any(src).([]float32), any(weights).([]float32), any(r.epilogue).(*gemm.Epilogue[float32]), channel, lo)
 			return
 		}
 	}
-	rows(p, out, src, weights, lo)
+	runRows(p, out, src, weights, lo)
 	if e := r.epilogue.Rows(channel); e != nil {
 		e.Apply(out, len(out), 1, len(out))
 	}
@@ -70,8 +111,8 @@ func (r *run[T]) channel(src []T, i, lo, hi int) {
 // planeRows is how many rows vector.Plane computes at a time.
 const planeRows = 4
 
-// vectors computes an output channel from line lo on, in assembly.
-func (p *Plan) vectors(out, src, weights []float32, e *gemm.Epilogue[float32], channel, lo int) {
+// runVectors computes an output channel from line lo on, in assembly.
+func (p *Plan) runVectors(out, src, weights []float32, e *gemm.Epilogue[float32], channel, lo int) {
 	bias, least, most := float32(0), float32(math.Inf(-1)), float32(math.Inf(1))
 	if e != nil {
 		if e.BiasRow != nil {
@@ -82,7 +123,7 @@ func (p *Plan) vectors(out, src, weights []float32, e *gemm.Epilogue[float32], c
 		}
 	}
 	if size, stride := p.square(); size > 0 && vector.HasPlane(size, stride) {
-		p.planes(out, src, lo, func(r vector.Rows, dst, src []float32) {
+		p.eachPlane(out, src, lo, func(r vector.Rows, dst, src []float32) {
 			if r.Count < planeRows {
 				vector.Taps(r, dst, src, p.offsets, weights, bias, least, most)
 				return
@@ -97,7 +138,7 @@ func (p *Plan) vectors(out, src, weights []float32, e *gemm.Epilogue[float32], c
 		})
 		return
 	}
-	p.planes(out, src, lo, func(r vector.Rows, dst, src []float32) {
+	p.eachPlane(out, src, lo, func(r vector.Rows, dst, src []float32) {
 		vector.Taps(r, dst, src, p.offsets, weights, bias, least, most)
 	})
 }
@@ -117,9 +158,9 @@ func (p *Plan) square() (size, stride int) {
 	return x.kernel, y.stride
 }
 
-// planes calls f for the planes that the last two axes of an output form, from
+// eachPlane calls f for the planes that the last two axes of an output form, from
 // line lo on.
-func (p *Plan) planes(out, src []float32, lo int, f func(r vector.Rows, dst, src []float32)) {
+func (p *Plan) eachPlane(out, src []float32, lo int, f func(r vector.Rows, dst, src []float32)) {
 	rank := len(p.axes)
 	cols := p.axes[rank-1].out
 	rows := vector.Rows{Count: 1, Cols: cols, DstStep: cols}
@@ -141,10 +182,10 @@ func (p *Plan) planes(out, src []float32, lo int, f func(r vector.Rows, dst, src
 	}
 }
 
-// rows computes an output from line lo on, row by row of the last axis: a tap
+// runRows computes an output from line lo on, row by row of the last axis: a tap
 // is one pass over the output row, or three are.
-func rows[T gemm.Number](p *Plan, out, src, weights []T, lo int) {
-	last := &p.axes[len(p.axes)-1]
+func runRows[T gemm.Number](p *Plan, out, src, weights []T, lo int) {
+	last := p.lastAxis()
 	at := p.cursor(lo * (p.outSize / p.lines()))
 	step := last.advance
 	for len(out) > 0 {

@@ -4,19 +4,18 @@ import (
 	"sync/atomic"
 
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// A long convolution of one image, or with one channel per group, has too few
-// columns for a matrix product. The weight gradients of first and depthwise
-// layers have this form. Each output is a dot product instead: with zeros in
-// the gaps between its rows, a channel of the kernel is one vector, and it
-// meets one contiguous vector of the input.
+// dotProducts computes long convolutions (see longKernels) of one image, or with
+// one channel per group, which have too few columns for a matrix product. The
+// weight gradients of first and depthwise layers have this form. Each output
+// is a dot product instead: with zeros in the gaps between its rows, a channel
+// of the kernel is one vector, and it meets one contiguous vector of the input.
+type dotProducts[T gemm.Number] struct{}
 
-// areDots reports whether the plan is computed by products of vectors.
-func areDots[T gemm.Number](p *Plan) bool { return p.dots && gemm.Active[T]().Dot != nil }
-
-func (p *Plan) chooseDots() bool {
-	if len(p.axes) != 2 || p.batch != 1 || p.outSize == 0 || p.outSize > mostLong || p.taps < worthTap*p.outSize || p.channels == 0 {
+func (dotProducts[T]) fits(p *Plan) bool {
+	if gemm.Active[T]().Dot == nil || len(p.axes) != 2 || p.batch != 1 || p.outSize == 0 || p.outSize > maxLongOutputs || p.taps < minTapsPerOutput*p.outSize || p.channels == 0 {
 		return false
 	}
 	for _, a := range p.axes {
@@ -24,21 +23,38 @@ func (p *Plan) chooseDots() bool {
 			return false
 		}
 	}
-	return p.axes[1].kernel >= 2*worthTap
+	return p.axes[1].kernel >= 2*minTapsPerOutput
 }
 
-// runDots reports false, and has done nothing, where an element of the input is
-// not finite: the zeros in the gaps would make it a NaN for all outputs.
-func (r *run[T]) runDots() bool {
+func (dotProducts[T]) pack(_ *par.Pool, p *Plan, w []T, use use) prepared[T] {
+	unpacked := directTaps[T]{}.fits(p) || longKernels[T]{}.fits(p)
+	if use == kept && !unpacked && len(p.phases) == 0 {
+		return nil // a product with packed weights is faster
+	}
+	return &dotWeights[T]{w: w}
+}
+
+// dotWeights are the weights as they came.
+type dotWeights[T gemm.Number] struct {
+	partial
+	w []T
+}
+
+// elements returns zero: the strategy for refused inputs holds the same weights.
+func (w *dotWeights[T]) elements() int { return 0 }
+
+// run refuses an input that is not finite: the zeros in the gaps would make it a
+// NaN for all outputs.
+func (w *dotWeights[T]) run(r *run[T]) bool {
 	p, kern := r.plan, gemm.Active[T]()
 	planes := r.x
-	if !p.plain {
+	if !p.unpadded {
 		spare, _ := p.spare.Get().(*[]T)
 		if spare == nil {
 			spare = new([]T)
 		}
 		defer p.spare.Put(spare)
-		*spare = room(*spare, p.channels*p.paddedSize)
+		*spare = resize(*spare, p.channels*p.paddedSize)
 		planes = *spare
 	}
 	zeros := make([]T, p.paddedSize)
@@ -47,7 +63,7 @@ func (r *run[T]) runDots() bool {
 		var sum [1]T
 		for c := lo; c < hi; c++ {
 			plane := planes[c*p.paddedSize:][:p.paddedSize]
-			if !p.plain {
+			if !p.unpadded {
 				clear(plane)
 				padAxes(plane, r.x[c*p.inSize:][:p.inSize], p.axes)
 			}
@@ -59,7 +75,7 @@ func (r *run[T]) runDots() bool {
 	if infinite.Load() {
 		return false
 	}
-	r.pool.For(p.outputs, leastWork()/(p.depth()*p.outSize)+1, func(lo, hi int) {
+	r.pool.For(p.outputs, minWork()/(p.depth()*p.outSize)+1, func(lo, hi int) {
 		rows, cols := &p.axes[0], &p.axes[1]
 		kernel, sums := make([]T, (rows.kernel-1)*rows.step+cols.kernel), make([]T, cols.out)
 		channels, perGroup := p.channels/p.groups, p.outputs/p.groups
@@ -69,9 +85,9 @@ func (r *run[T]) runDots() bool {
 				clear(out)
 			}
 			for c := range channels {
-				w := r.weights.plain[(o*channels+c)*p.taps:][:p.taps]
+				taps := w.w[(o*channels+c)*p.taps:][:p.taps]
 				for y := range rows.kernel {
-					copy(kernel[y*rows.step:][:cols.kernel], w[y*cols.kernel:])
+					copy(kernel[y*rows.step:][:cols.kernel], taps[y*cols.kernel:])
 				}
 				plane := planes[(o/perGroup*channels+c)*p.paddedSize:][:p.paddedSize]
 				for y := range rows.out {

@@ -4,86 +4,93 @@ import (
 	"sync"
 
 	"github.com/goburn/burn/plugins/cpu/internal/gemm"
+	"github.com/goburn/burn/plugins/cpu/internal/par"
 )
 
-// A long convolution has few output positions and a large kernel. The weight
-// gradient of a convolution has this form: its images are the input channels,
-// its channels are the images, and its kernel is the gradient of the output.
-// One product per output row covers all images. Its rows are the outputs, its
-// columns are the positions of the row, by image within a position, and its
-// inner dimension is channels times taps. Since images are innermost, the
-// right operand is a view of the input and needs no packing.
+// longKernels computes convolutions with few output positions and a large
+// kernel. The weight gradient of a convolution has this form: its images are
+// the input channels, its channels are the images, and its kernel is the
+// gradient of the output. One product per output row covers all images. Its
+// rows are the outputs, its columns are the positions of the row, by image
+// within a position, and its inner dimension is channels times taps. Since
+// images are innermost, the right operand is a view of the input and needs no
+// packing.
+type longKernels[T gemm.Number] struct{}
 
 const (
-	mostLong = 64 // places
-	worthTap = 4  // taps for each place
-	shortRow = 20 // of the kernel, for which exchanging the roles is as good
+	maxLongOutputs   = 64 // positions
+	minTapsPerOutput = 4
 )
 
-// isLong reports whether the plan is long and there is a kernel for it.
-func isLong[T gemm.Number](p *Plan) bool { return p.long && gemm.CanTurn[T]() }
-
-func (p *Plan) chooseLong() bool {
-	if len(p.axes) != 2 || p.groups != 1 || p.outSize == 0 || p.outSize > mostLong || p.taps < worthTap*p.outSize {
+func (longKernels[T]) fits(p *Plan) bool {
+	if !gemm.CanTurn[T]() || len(p.axes) != 2 || p.groups != 1 || p.outSize == 0 || p.outSize > maxLongOutputs || p.taps < minTapsPerOutput*p.outSize {
 		return false
 	}
 	x := &p.axes[1]
-	if x.kernel < shortRow && p.turned {
-		return false
-	}
-	return x.advance == 1 && x.phases == 0 && p.axes[0].phases == 0 && x.kernel >= worthTap && p.channels > 0 && p.batch > 0
+	return x.advance == 1 && x.phases == 0 && p.axes[0].phases == 0 && x.kernel >= minTapsPerOutput && p.channels > 0 && p.batch > 0
 }
 
-// long is the memory of one execution.
-type long[T gemm.Number] struct {
+func (longKernels[T]) pack(_ *par.Pool, _ *Plan, w []T, _ use) prepared[T] {
+	return &longWeights[T]{w: w}
+}
+
+// longWeights are the weights as they came.
+type longWeights[T gemm.Number] struct {
+	total
+	w []T
+}
+
+func (w *longWeights[T]) elements() int { return len(w.w) }
+
+// longRun is the workspace of one execution.
+type longRun[T gemm.Number] struct {
 	*run[T]
+	w       []T
 	kern    *gemm.Kernel[T]
-	images  []T // [channels, padded place, image]
+	images  []T // [channels, padded position, image]
 	kernels []T // panels of outputs, [channel, tap, output]
-	sums    []T // [row of the output, output, place, image]
-	room    []T // a padded channel of all images, for each part of the first loop
+	sums    []T // [row of the output, output, position, image]
 }
 
 var longScratch sync.Map // by element type: *sync.Pool
 
-func takeLong[T gemm.Number](r *run[T]) *long[T] {
+func takeLong[T gemm.Number](r *run[T], w []T) *longRun[T] {
 	var zero T
 	pool, _ := longScratch.LoadOrStore(any(zero), &sync.Pool{})
-	l, ok := pool.(*sync.Pool).Get().(*long[T])
+	l, ok := pool.(*sync.Pool).Get().(*longRun[T])
 	if !ok {
-		l = &long[T]{}
+		l = &longRun[T]{}
 	}
 	p := r.plan
-	l.run, l.kern = r, gemm.Active[T]()
-	l.images = room(l.images, p.channels*p.paddedSize*p.batch)
-	l.kernels = room(l.kernels, (p.outputs+l.kern.MR-1)/l.kern.MR*l.kern.MR*p.depth())
-	l.sums = room(l.sums, p.outSize*p.outputs*p.batch)
+	l.run, l.w, l.kern = r, w, gemm.Active[T]()
+	l.images = resize(l.images, p.channels*p.paddedSize*p.batch)
+	l.kernels = resize(l.kernels, (p.outputs+l.kern.MR-1)/l.kern.MR*l.kern.MR*p.depth())
+	l.sums = resize(l.sums, p.outSize*p.outputs*p.batch)
 	return l
 }
 
-func giveLong[T gemm.Number](l *long[T]) {
+func giveLong[T gemm.Number](l *longRun[T]) {
 	var zero T
-	l.run = nil
+	l.run, l.w = nil, nil
 	if pool, ok := longScratch.Load(any(zero)); ok && len(l.images)+len(l.kernels) <= 16<<20 {
 		pool.(*sync.Pool).Put(l)
 	}
 }
 
-// room is a slice of n elements of unknown values.
-func room[T gemm.Number](s []T, n int) []T {
+// resize returns a slice of n elements of unknown values, s if it is large enough.
+func resize[T gemm.Number](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
 	}
 	return s[:n]
 }
 
-// runLong computes a long convolution.
-func (r *run[T]) runLong() {
+func (w *longWeights[T]) run(r *run[T]) bool {
 	p := r.plan
-	l := takeLong(r)
+	l := takeLong(r, w.w)
 	panels := (p.outputs + l.kern.MR - 1) / l.kern.MR
-	r.pool.For(p.channels, padGrain/max(p.paddedSize*p.batch, 1)+1, l.turn)
-	r.pool.For(panels, padGrain/(l.kern.MR*p.depth())+1, l.pack)
+	r.pool.For(p.channels, padGrain/max(p.paddedSize*p.batch, 1)+1, l.imagesInnermost)
+	r.pool.For(panels, padGrain/(l.kern.MR*p.depth())+1, l.packKernels)
 	parts := 1
 	if threads := r.pool.Threads(); threads > 1 {
 		parts = min(panels, 2*threads)
@@ -95,20 +102,22 @@ func (r *run[T]) runLong() {
 			l.multiply(t/parts, panels*part/parts, panels*(part+1)/parts)
 		}
 	})
-	r.pool.For(p.batch, leastWork()/(p.outputs*p.outSize)+1, l.finish)
+	r.pool.For(p.batch, minWork()/(p.outputs*p.outSize)+1, l.store)
 	giveLong(l)
+	return true
 }
 
-// turn brings channels lo to hi of all images into the order of images.
-func (l *long[T]) turn(lo, hi int) {
+// imagesInnermost transposes channels lo to hi of the input: images become the
+// innermost dimension.
+func (l *longRun[T]) imagesInnermost(lo, hi int) {
 	p := l.plan
 	var padded []T
-	if !p.plain {
+	if !p.unpadded {
 		padded = make([]T, p.batch*p.paddedSize)
 	}
 	for c := lo; c < hi; c++ {
 		src, line := l.x[c*p.inSize:], p.channels*p.inSize
-		if !p.plain {
+		if !p.unpadded {
 			for b := range p.batch {
 				padAxes(padded[b*p.paddedSize:][:p.paddedSize], src[b*line:][:p.inSize], p.axes)
 			}
@@ -118,17 +127,17 @@ func (l *long[T]) turn(lo, hi int) {
 	}
 }
 
-// pack brings panels lo to hi of the outputs' kernels into tiles' order.
-func (l *long[T]) pack(lo, hi int) {
+// packKernels packs panels lo to hi of the kernels.
+func (l *longRun[T]) packKernels(lo, hi int) {
 	p, mr := l.plan, l.kern.MR
 	depth := p.depth()
 	for i := lo; i < hi; i++ {
-		l.kern.Transpose(l.kernels[i*mr*depth:], l.weights.plain[i*mr*depth:], min(mr, p.outputs-i*mr), depth, depth, mr)
+		l.kern.Transpose(l.kernels[i*mr*depth:], l.w[i*mr*depth:], min(mr, p.outputs-i*mr), depth, depth, mr)
 	}
 }
 
 // multiply computes row y of the output for panels lo to hi.
-func (l *long[T]) multiply(y, lo, hi int) {
+func (l *longRun[T]) multiply(y, lo, hi int) {
 	p, mr, nr := l.plan, l.kern.MR, l.kern.NR
 	rows, cols := &p.axes[0], &p.axes[1]
 	width := cols.out * p.batch
@@ -148,8 +157,9 @@ func (l *long[T]) multiply(y, lo, hi int) {
 	}
 }
 
-// finish brings images lo to hi into the order of the output.
-func (l *long[T]) finish(lo, hi int) {
+// store transposes the sums of images lo to hi into the output and applies the
+// epilogue.
+func (l *longRun[T]) store(lo, hi int) {
 	p := l.plan
 	rows, cols := p.axes[0].out, p.axes[1].out
 	for b := lo; b < hi; b++ {

@@ -73,19 +73,19 @@ func TestPhasesTogether(t *testing.T) {
 	}
 }
 
-// flatPlan computes phases together whether it is worth it or not.
-func flatPlan(t *testing.T, s spec) *Plan {
+// jointPlan computes phases together whether it is worth it or not.
+func jointPlan(t *testing.T, s spec) *Plan {
 	p, err := New(s.x, s.w, s.p)
 	require.NoError(t, err)
-	p.flat = newLayout(p)
-	require.NotNil(t, p.flat)
+	p.joint = newJointLayout(p)
+	require.NotNil(t, p.joint)
 	return p
 }
 
 func checkTogether[T gemm.Number](t *testing.T, pool *par.Pool, s spec) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
-	p, x, w := flatPlan(t, s), random[T](rng, count(s.x)), random[T](rng, count(s.w))
+	p, x, w := jointPlan(t, s), random[T](rng, count(s.x)), random[T](rng, count(s.w))
 	for _, e := range []*gemm.Epilogue[T]{nil, {BiasRow: random[T](rng, s.w[0]), HasClamp: true, Lo: 0, Hi: 100}} {
 		want, _ := naive(x, s.x, w, s.w, s.p, e)
 		ready := PackWeights(pool, p, w)
@@ -105,7 +105,7 @@ func TestPhasesWorthIt(t *testing.T) {
 	}{{28, 4, 3, true}, {28, 2, 1, true}, {8, 2, 1, true}, {16, 4, 2, true}, {8, 4, 2, false}, {4, 4, 2, false}} {
 		p, err := New([]int{1, 64, c.size, c.size}, []int{32, 64, c.kernel, c.kernel}, Params{InputDilation: []int{2, 2}, PadLo: []int{c.pad, c.pad}, PadHi: []int{c.pad, c.pad}})
 		require.NoError(t, err)
-		require.Equal(t, c.want, p.flat != nil, "%+v", c)
+		require.Equal(t, c.want, p.joint != nil, "%+v", c)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestPhasesOfInfinity(t *testing.T) {
 	pool := par.New(2)
 	defer pool.Close()
 	s := spec{"", []int{1, 2, 6, 7}, []int{3, 2, 4, 4}, Params{InputDilation: []int{2, 2}, PadLo: []int{2, 2}, PadHi: []int{2, 2}}}
-	p := flatPlan(t, s)
+	p := jointPlan(t, s)
 	rng := rand.New(rand.NewPCG(9, 10))
 	x, w := random[float32](rng, count(s.x)), random[float32](rng, count(s.w))
 	x[6] = float32(math.Inf(1))
@@ -156,7 +156,7 @@ func TestWeightsByStrides(t *testing.T) {
 	pool := par.New(2)
 	defer pool.Close()
 	for _, s := range together {
-		p := flatPlan(t, s)
+		p := jointPlan(t, s)
 		rng := rand.New(rand.NewPCG(11, 12))
 		x, w := random[float32](rng, count(s.x)), random[float32](rng, count(s.w))
 		want, _ := naive(x, s.x, w, s.w, s.p, nil)
@@ -171,7 +171,7 @@ func TestWeightsByStrides(t *testing.T) {
 			strides[2+d] = -strides[2+d]
 		}
 		ready := PackView(pool, p, held, 3+taps-1, strides)
-		if !isFlat[float32](p) {
+		if !(jointPhases[float32]{}).fits(p) {
 			require.Nil(t, ready)
 			continue
 		}

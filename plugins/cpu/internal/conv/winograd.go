@@ -6,9 +6,8 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/winograd"
 )
 
-// layTiles lays out a convolution by tiles, nil where it cannot be computed so
-// or is not faster.
-func (p *Plan) layTiles() *winograd.Plan {
+// winogradPlan returns nil if the algorithm does not fit or is not faster.
+func (p *Plan) winogradPlan() *winograd.Plan {
 	if len(p.axes) != 2 || p.outSize == 0 || p.batch == 0 || p.inSize == 0 {
 		return nil
 	}
@@ -22,30 +21,42 @@ func (p *Plan) layTiles() *winograd.Plan {
 		Top: y.lo, Left: x.lo, OutHeight: y.out, OutWidth: x.out})
 }
 
-// tiledWeights transforms the weights for tiles, nil where they are not used.
-func tiledWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) (all []*winograd.Weights) {
-	plain, ok := any(w).([]float32)
-	if p.tiled == nil || !ok {
-		return nil
+// winogradTiles is Winograd's algorithm, for kernels of 3x3. It refuses input
+// whose infinities would spread over a tile.
+type winogradTiles[T gemm.Number] struct{}
+
+func (winogradTiles[T]) fits(p *Plan) bool { return p.winograd != nil && isFloat32[T]() }
+
+func (winogradTiles[T]) pack(pool *par.Pool, p *Plan, w []T, use use) prepared[T] {
+	if use != kept {
+		return nil // the transform pays only over many runs
 	}
-	perGroup := p.outputs / p.groups
+	ready, plain, perGroup := &winogradWeights[T]{}, any(w).([]float32), p.outputs/p.groups
 	for g := range p.groups {
-		one := p.tiled.Pack(pool, plain[g*perGroup*p.depth():][:perGroup*p.depth()])
-		if one == nil {
+		packed := p.winograd.Pack(pool, plain[g*perGroup*p.depth():][:perGroup*p.depth()])
+		if packed == nil {
 			return nil
 		}
-		all = append(all, one)
+		ready.groups = append(ready.groups, packed)
 	}
-	return all
+	return ready
 }
 
-// runTiled computes everything by tiles. It reports false, and has done
-// nothing, where that is not possible.
-func (r *run[T]) runTiled() bool {
-	x, ok := any(r.x).([]float32)
-	if !ok || r.plan.tiled == nil {
-		return false
+// winogradWeights are transformed weights by group.
+type winogradWeights[T gemm.Number] struct {
+	partial
+	groups []*winograd.Weights
+}
+
+func (w *winogradWeights[T]) elements() int {
+	n := 0
+	for _, g := range w.groups {
+		n += g.Elements()
 	}
-	return r.plan.tiled.Run(r.pool, &winograd.Call{Batch: r.plan.batch, X: x, Out: any(r.out).([]float32), Weights: r.weights.tiled,
+	return n
+}
+
+func (w *winogradWeights[T]) run(r *run[T]) bool {
+	return r.plan.winograd.Run(r.pool, &winograd.Call{Batch: r.plan.batch, X: any(r.x).([]float32), Out: any(r.out).([]float32), Weights: w.groups,
 		Accumulate: r.accumulate, Epilogue: any(r.epilogue).(*gemm.Epilogue[float32])})
 }

@@ -30,7 +30,7 @@ func TestTiles(t *testing.T) {
 				plan, err := New(s.x, s.w, s.p)
 				require.NoError(t, err)
 				if gemm.Active[float32]().Name == "avx512" || gemm.Active[float32]().Name == "avx2" {
-					require.NotNil(t, plan.tiled)
+					require.NotNil(t, plan.winograd)
 				}
 				check[float32](t, pool, s)
 			})
@@ -60,7 +60,7 @@ func TestTilesOfInfinity(t *testing.T) {
 				e := &gemm.Epilogue[float32]{BiasRow: random[float32](rng, s.w[0]), HasClamp: true, Lo: -2, Hi: inf}
 				for _, way := range []func(*par.Pool, *Plan, []float32, *Weights[float32], []float32, *gemm.Epilogue[float32]) error{RunPacked[float32], AddPacked[float32]} {
 					want, got := append([]float32(nil), held...), append([]float32(nil), held...)
-					require.NoError(t, way(pool, plan, x, packWeights(pool, plan, w), want, e))
+					require.NoError(t, way(pool, plan, x, pack(exactStrategies[float32](), pool, plan, w, kept), want, e))
 					require.NoError(t, way(pool, plan, x, PackWeights(pool, plan, w), got, e))
 					for i := range want {
 						a, b := float64(want[i]), float64(got[i])

@@ -83,3 +83,11 @@ func StickyUint(u uint64) float64 {
 
 // FromBits returns the element of type T with the low bits of bits.
 func FromBits[T any](bits uint64) T { return *(*T)(unsafe.Pointer(&bits)) }
+
+// ByteValue returns the value of a byte of type i8 or u8.
+func ByteValue(d dtype.DType, b byte) int32 {
+	if d == dtype.I8 {
+		return int32(int8(b))
+	}
+	return int32(b)
+}

@@ -8,9 +8,9 @@ import (
 	"github.com/goburn/burn/plugins/cpu/internal/vector"
 )
 
-// flatRun is the workspace of one thread. A run on several threads has one
+// jointRun is the workspace of one thread. A run on several threads has one
 // more, whose padded input they share.
-type flatRun[T gemm.Number] struct {
+type jointRun[T gemm.Number] struct {
 	padded []T
 	// The task under way: rows outputs, columns j0 to j1, and their sums by
 	// phase and output, in rows of row elements.
@@ -18,20 +18,20 @@ type flatRun[T gemm.Number] struct {
 	sums, spare       []T
 }
 
-var flatScratch sync.Map // by element type: *sync.Pool
+var jointScratch sync.Map // by element type: *sync.Pool
 
-func takeFlat[T gemm.Number]() *flatRun[T] {
+func takeJoint[T gemm.Number]() *jointRun[T] {
 	var zero T
-	pool, _ := flatScratch.LoadOrStore(any(zero), &sync.Pool{})
-	if s, ok := pool.(*sync.Pool).Get().(*flatRun[T]); ok {
+	pool, _ := jointScratch.LoadOrStore(any(zero), &sync.Pool{})
+	if s, ok := pool.(*sync.Pool).Get().(*jointRun[T]); ok {
 		return s
 	}
-	return &flatRun[T]{}
+	return &jointRun[T]{}
 }
 
-func giveFlat[T gemm.Number](s *flatRun[T]) {
+func giveJoint[T gemm.Number](s *jointRun[T]) {
 	var zero T
-	if pool, ok := flatScratch.Load(any(zero)); ok && len(s.padded)+len(s.sums) <= 16<<20 {
+	if pool, ok := jointScratch.Load(any(zero)); ok && len(s.padded)+len(s.sums) <= 16<<20 {
 		pool.(*sync.Pool).Put(s)
 	}
 }
@@ -39,65 +39,69 @@ func giveFlat[T gemm.Number](s *flatRun[T]) {
 // onOne is a pool of one thread: the products of a task run on the task's thread.
 var onOne = par.New(1)
 
-// runFlat computes all phases of all groups of the batch.
-func (r *run[T]) runFlat() {
+// run computes all phases of all groups of the batch.
+func (w *jointWeights[T]) run(r *run[T]) bool {
+	if r.accumulate {
+		return false
+	}
 	p, pool := r.plan, r.pool
 	items, channels := p.batch*p.groups, p.channels/p.groups
 	work := p.outputs / p.groups * p.inSize * p.depth()
 	one := pool.Threads() == 1 || items >= 4*pool.Threads()
-	cut := r.cutFlat(one)
+	split := r.splitJoint(one)
 	if one {
-		pool.For(items, leastWork()/max(work, 1)+1, func(lo, hi int) {
-			s := takeFlat[T]()
+		pool.For(items, minWork()/max(work, 1)+1, func(lo, hi int) {
+			s := takeJoint[T]()
 			for i := lo; i < hi; i++ {
-				r.padFlat(s, i, 0, channels)
-				r.flatTasks(s, s, cut, i, 0, cut.tasks)
+				r.padJoint(s, i, 0, channels)
+				w.tasks(r, s, s, split, i, 0, split.tasks)
 			}
-			giveFlat(s)
+			giveJoint(s)
 		})
-		return
+		return true
 	}
-	shared := takeFlat[T]()
-	shared.padded = room(shared.padded, channels*p.flat.size)
+	shared := takeJoint[T]()
+	shared.padded = resize(shared.padded, channels*p.joint.size)
 	for i := range items {
-		if !p.flat.plain {
-			pool.For(channels, padGrain/4/p.flat.size+1, func(lo, hi int) { r.padFlat(shared, i, lo, hi) })
+		if !p.joint.unpadded {
+			pool.For(channels, padGrain/4/p.joint.size+1, func(lo, hi int) { r.padJoint(shared, i, lo, hi) })
 		}
-		pool.For(cut.tasks, leastWork()/max(work/cut.tasks, 1)+1, func(lo, hi int) {
-			s := takeFlat[T]()
-			r.flatTasks(shared, s, cut, i, lo, hi)
-			giveFlat(s)
+		pool.For(split.tasks, minWork()/max(work/split.tasks, 1)+1, func(lo, hi int) {
+			s := takeJoint[T]()
+			w.tasks(r, shared, s, split, i, lo, hi)
+			giveJoint(s)
 		})
 	}
-	giveFlat(shared)
+	giveJoint(shared)
+	return true
 }
 
-// flatCut is the division of an item into tasks. Each task computes cols
+// jointSplit is the division of an item into tasks. Each task computes cols
 // columns of one block of outputs.
-type flatCut struct{ cols, tasks int }
+type jointSplit struct{ cols, tasks int }
 
-func (r *run[T]) cutFlat(one bool) flatCut {
+func (r *run[T]) splitJoint(one bool) jointSplit {
 	p, unit := r.plan, 2*gemm.PlaceCols[T]()
-	units := (p.flat.end + unit - 1) / unit
-	width := min(max(flatElements/(p.flat.rows*len(p.phases)*unit), 1), units)
+	units := (p.joint.end + unit - 1) / unit
+	width := min(max(jointElements/(p.joint.rows*len(p.phases)*unit), 1), units)
 	across := (units + width - 1) / width
 	if threads := r.pool.Threads(); !one {
 		across = min((across+threads-1)/threads*threads, units)
 	}
 	width = (units + across - 1) / across
 	across = (units + width - 1) / width
-	return flatCut{width * unit, across * p.blocks()}
+	return jointSplit{width * unit, across * p.blocks()}
 }
 
-// padFlat pads channels lo to hi of an item.
-func (r *run[T]) padFlat(s *flatRun[T], item, lo, hi int) {
+// padJoint pads channels lo to hi of an item.
+func (r *run[T]) padJoint(s *jointRun[T], item, lo, hi int) {
 	p := r.plan
-	f := p.flat
-	if f.plain {
+	f := p.joint
+	if f.unpadded {
 		return
 	}
 	channels := p.channels / p.groups
-	s.padded = room(s.padded, channels*f.size)
+	s.padded = resize(s.padded, channels*f.size)
 	for c := lo; c < hi; c++ {
 		to := s.padded[c*f.size:][:f.size]
 		clear(to)
@@ -105,22 +109,22 @@ func (r *run[T]) padFlat(s *flatRun[T], item, lo, hi int) {
 	}
 }
 
-// flatTasks computes tasks lo to hi of an item. src holds the padded input.
-func (r *run[T]) flatTasks(src, s *flatRun[T], cut flatCut, item, lo, hi int) {
+// tasks computes tasks lo to hi of an item. src holds the padded input.
+func (w *jointWeights[T]) tasks(r *run[T], src, s *jointRun[T], split jointSplit, item, lo, hi int) {
 	p := r.plan
 	outputs := p.outputs / p.groups
 	from := src.padded
-	if p.flat.plain {
+	if p.joint.unpadded {
 		from = r.x[item*(p.channels/p.groups)*p.inSize:]
 	}
-	s.row = cut.cols + 16 // not a power of two: rows would share few sets of the cache
+	s.row = split.cols + 16 // not a power of two: rows would share few sets of the cache
 	group := item % p.groups
 	for t := lo; t < hi; t++ {
-		b, j0 := t%p.blocks(), t/p.blocks()*cut.cols
+		b, j0 := t%p.blocks(), t/p.blocks()*split.cols
 		o0, o1 := p.block(b)
 		first := group*outputs + o0
-		s.rows, s.j0, s.j1 = o1-o0, j0, min(j0+cut.cols, p.flat.end)
-		s.sums = room(s.sums, len(p.phases)*s.rows*s.row)
+		s.rows, s.j0, s.j1 = o1-o0, j0, min(j0+split.cols, p.joint.end)
+		s.sums = resize(s.sums, len(p.phases)*s.rows*s.row)
 		e := r.epilogue.Rows(first)
 		for i := range p.phases {
 			ph := &p.phases[i]
@@ -134,24 +138,24 @@ func (r *run[T]) flatTasks(src, s *flatRun[T], cut flatCut, item, lo, hi int) {
 				e.Apply(sums, s.row, s.rows, n)
 				continue
 			}
-			gemm.MulPlaced(onOne, &gemm.Placed[T]{A: r.weights.flat[(i*p.groups+group)*p.blocks()+b], Src: from[ph.base+j0:], Offsets: ph.offsets,
+			gemm.MulPlaced(onOne, &gemm.Placed[T]{A: w.packedGroups[(i*p.groups+group)*p.blocks()+b], Src: from[ph.base+j0:], Offsets: ph.offsets,
 				Reach: ph.reach, Rows: 1, Cols: n, C: sums, LDC: s.row, Epilogue: e})
 		}
-		s.interlace(p, r.out[(item/p.groups*p.outputs+first)*p.outSize:][:s.rows*p.outSize])
+		s.interleave(p, r.out[(item/p.groups*p.outputs+first)*p.outSize:][:s.rows*p.outSize])
 	}
 }
 
 // phaseSums returns the sums of phase i from one output of the task on.
-func (s *flatRun[T]) phaseSums(i, output int) []T { return s.sums[(i*s.rows+output)*s.row:] }
+func (s *jointRun[T]) phaseSums(i, output int) []T { return s.sums[(i*s.rows+output)*s.row:] }
 
-// interlace puts columns j0 to j1 of all phases to their places in out.
-func (s *flatRun[T]) interlace(p *Plan, out []T) {
+// interleave stores columns j0 to j1 of all phases to their positions in out.
+func (s *jointRun[T]) interleave(p *Plan, out []T) {
 	a := &p.axes[len(p.axes)-1]
-	width, step := p.flat.axes[len(p.axes)-1].padded, a.dilation
+	width, step := p.joint.axes[len(p.axes)-1].padded, a.dilation
 	into, interleaved := any(out).([]float32)
 	var w interleaver
 	if interleaved = interleaved && vector.Has() && a.out >= step && step > 1 && step&(step-1) == 0; interleaved {
-		s.spare = room(s.spare, 2*step*(s.j1-s.j0))
+		s.spare = resize(s.spare, 2*step*(s.j1-s.j0))
 		w = interleaver{any(s.sums).([]float32), any(s.spare).([]float32), s.rows * s.row}
 	}
 	for i := 0; i < len(p.phases); {
@@ -164,7 +168,7 @@ func (s *flatRun[T]) interlace(p *Plan, out []T) {
 					continue
 				}
 				for y := range count {
-					place(out[o*p.outSize+to+y*toStep:], s.phaseSums(i, o)[at+y*width:][:n], step)
+					storeStrided(out[o*p.outSize+to+y*toStep:], s.phaseSums(i, o)[at+y*width:][:n], step)
 				}
 			}
 		})
@@ -209,15 +213,15 @@ func (w interleaver) interleave(r vector.Rows, dst []float32, at, skip, n int) {
 // later.
 func (ph *phase) eachLine(p *Plan, j0, j1 int, f func(count, to, toStep, at, n int)) {
 	last := len(p.axes) - 1
-	width, n := p.flat.axes[last].padded, ph.out[last]
+	width, n := p.joint.axes[last].padded, ph.out[last]
 	j1 = min(j1, ph.end)
 	for l := j0 / width; l*width < j1; {
 		x0, x1 := max(0, j0-l*width), min(n, j1-l*width)
 		count, to, toStep := 1, ph.first[last]+x0*ph.dilation[last], 0
 		stride, left, valid := p.axes[last].out, l, x0 < x1
 		for d := last - 1; d >= 0; d-- {
-			i := left % p.flat.axes[d].padded
-			left /= p.flat.axes[d].padded
+			i := left % p.joint.axes[d].padded
+			left /= p.joint.axes[d].padded
 			valid = valid && i < ph.out[d]
 			to += (ph.first[d] + i*ph.dilation[d]) * stride
 			if d == last-1 {
@@ -235,8 +239,8 @@ func (ph *phase) eachLine(p *Plan, j0, j1 int, f func(count, to, toStep, at, n i
 	}
 }
 
-// place copies from to every step-th element of to.
-func place[T gemm.Number](to, from []T, step int) {
+// storeStrided copies from to every step-th element of to.
+func storeStrided[T gemm.Number](to, from []T, step int) {
 	at := 0
 	for _, v := range from {
 		to[at] = v

@@ -16,7 +16,7 @@ func Windows(planes int, plane, window []int, params Params) (*Plan, error) {
 	}
 	params.Groups = planes
 	p, err := New(append([]int{1, planes}, plane...), append([]int{planes, 1}, window...), params)
-	if err != nil || p.outSize == 0 || p.taps == 0 || p.axes[len(p.axes)-1].advance != 1 {
+	if err != nil || p.outSize == 0 || p.taps == 0 || p.lastAxis().advance != 1 {
 		return nil, err
 	}
 	return p, nil
@@ -25,7 +25,7 @@ func Windows(planes int, plane, window []int, params Params) (*Plan, error) {
 // MaxWindows writes the maximum of each window; a NaN stays one. Padding
 // counts as minus infinity.
 func MaxWindows(pool *par.Pool, p *Plan, x, out []float32) {
-	p.windows(pool, x, out, float32(math.Inf(-1)), vector.Most)
+	p.reduceWindows(pool, x, out, float32(math.Inf(-1)), vector.Most)
 }
 
 // SumWindows writes the sum of each window. Padding counts as zero.
@@ -35,24 +35,20 @@ func SumWindows(pool *par.Pool, p *Plan, x, out []float32) {
 		ones[i] = 1
 	}
 	inf := float32(math.Inf(1))
-	p.windows(pool, x, out, 0, func(r vector.Rows, dst, src []float32, offsets []int) {
+	p.reduceWindows(pool, x, out, 0, func(r vector.Rows, dst, src []float32, offsets []int) {
 		vector.Taps(r, dst, src, offsets, ones, 0, -inf, inf)
 	})
 }
 
-func (p *Plan) windows(pool *par.Pool, x, out []float32, padding float32, reduce func(r vector.Rows, dst, src []float32, offsets []int)) {
+func (p *Plan) reduceWindows(pool *par.Pool, x, out []float32, padding float32, reduce func(r vector.Rows, dst, src []float32, offsets []int)) {
 	x, out = x[:p.channels*p.inSize], out[:p.channels*p.outSize]
-	pool.For(p.channels, leastWork()/(p.outSize*p.taps)+1, func(lo, hi int) {
-		f := takeFrame[float32](p)
-		f.padding = padding
+	pool.For(p.channels, minWork()/(p.outSize*p.taps)+1, func(lo, hi int) {
+		in := takeInput[float32](p)
+		in.padding = padding
 		for i := lo; i < hi; i++ {
-			f.x = x[i*p.inSize:][:p.inSize]
-			if !p.plain {
-				f.reserve(1)
-				f.pad(0, 1)
-			}
-			p.planes(out[i*p.outSize:][:p.outSize], f.source(), 0, func(r vector.Rows, dst, src []float32) { reduce(r, dst, src, p.offsets) })
+			in.set(x[i*p.inSize:][:p.inSize])
+			p.eachPlane(out[i*p.outSize:][:p.outSize], in.source(), 0, func(r vector.Rows, dst, src []float32) { reduce(r, dst, src, p.offsets) })
 		}
-		giveFrame(f, false)
+		giveInput(in, false)
 	})
 }

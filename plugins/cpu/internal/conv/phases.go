@@ -13,19 +13,19 @@ import (
 // dilation-th tap, and its outputs lie a dilation apart. The input gradient of
 // a strided convolution has this form.
 
-// phase is the part of the output at places first, first+dilation ...: a
+// phase is the part of the output at positions first, first+dilation ...: a
 // convolution without strides of the input, padded by lo.
 type phase struct {
-	*Plan                       // once planned
+	plan                  *Plan // see planPhases
 	first, taps, dilation []int // by axis: of the output, the first element of the kernel, and the steps of both
 	lo, out, kernel       []int // by axis: padding, outputs and elements of the kernel
-	base, reach, end      int   // see layout
+	base, reach, end      int   // see jointLayout
 	offsets               []int
 }
 
-// cut makes the phases of a plan that has them: dilated, no strides and no
+// setPhases makes the phases of a plan that has them: dilated, no strides and no
 // dilated kernel.
-func (p *Plan) cut() {
+func (p *Plan) setPhases() {
 	phases := 1
 	for _, a := range p.axes {
 		if a.stride != 1 || a.kernelDilation != 1 || a.kernel == 0 || a.in == 0 {
@@ -33,7 +33,7 @@ func (p *Plan) cut() {
 		}
 		phases *= a.dilation
 	}
-	if phases == 1 || phases > mostPhases || p.outSize == 0 || p.outputs*p.batch*p.depth() == 0 {
+	if phases == 1 || phases > maxPlanPhases || p.outSize == 0 || p.outputs*p.batch*p.depth() == 0 {
 		return
 	}
 	for i := range phases {
@@ -55,14 +55,14 @@ func (p *Plan) cut() {
 			p.phases = append(p.phases, ph)
 		}
 	}
-	if p.flat = newLayout(p); !p.worthFlat() {
-		p.flat = nil
+	if p.joint = newJointLayout(p); !p.prefersJoint() {
+		p.joint = nil
 	}
 }
 
-// planned makes the plans of the phases, which not every way needs.
-func (p *Plan) planned() error {
-	p.planPhases.Do(func() {
+// planPhases makes the plans of the phases, which not every strategy needs.
+func (p *Plan) planPhases() error {
+	p.phasePlans.Do(func() {
 		x, w := []int{p.batch, p.channels}, []int{p.outputs, p.channels / p.groups}
 		for _, a := range p.axes {
 			x, w = append(x, a.in), append(w, 0)
@@ -75,38 +75,84 @@ func (p *Plan) planned() error {
 				w[2+d] = ph.kernel[d]
 			}
 			var err error
-			if ph.Plan, err = New(x, w, Params{PadLo: ph.lo, PadHi: hi, Groups: p.groups}); err != nil {
-				p.planError = err
+			if ph.plan, err = New(x, w, Params{PadLo: ph.lo, PadHi: hi, Groups: p.groups}); err != nil {
+				p.phasePlansErr = err
 			}
 		}
 	})
-	return p.planError
+	return p.phasePlansErr
 }
 
-// mostPhases bounds the plans that one is cut into.
-const mostPhases = 64
+// maxPlanPhases bounds the phases of a plan.
+const maxPlanPhases = 64
 
-// phaseWeights prepares the weights of all phases.
-func phaseWeights[T gemm.Number](pool *par.Pool, p *Plan, w []T) []*Weights[T] {
-	if p.planned() != nil {
+// separatePhases computes the phases one after the other. It refuses sums with
+// the output, because a phase computes into memory of its own.
+type separatePhases[T gemm.Number] struct{}
+
+func (separatePhases[T]) fits(p *Plan) bool { return len(p.phases) > 0 }
+
+func (separatePhases[T]) pack(pool *par.Pool, p *Plan, w []T, use use) prepared[T] {
+	if use == fallback || !finite(w) || p.planPhases() != nil {
 		return nil
 	}
 	kernel := make([]int, len(p.axes))
 	for i, a := range p.axes {
 		kernel[i] = a.kernel
 	}
-	var all []*Weights[T]
+	ready := &phaseWeights[T]{}
 	for _, ph := range p.phases {
-		part := make([]T, 0, ph.outputs*ph.depth())
+		part := make([]T, 0, ph.plan.outputs*ph.plan.depth())
 		offsets := ph.within(kernel, nil, 0, 0)
 		for i := range p.outputs * (p.channels / p.groups) {
 			for _, o := range offsets {
 				part = append(part, w[i*p.taps+o])
 			}
 		}
-		all = append(all, packWeights(pool, ph.Plan, part))
+		ready.phases = append(ready.phases, pack(exactStrategies[T](), pool, ph.plan, part, kept))
 	}
-	return all
+	return ready
+}
+
+// phaseWeights are the weights of all phases.
+type phaseWeights[T gemm.Number] struct {
+	partial
+	phases []*Weights[T]
+}
+
+func (w *phaseWeights[T]) elements() int {
+	n := 0
+	for _, ph := range w.phases {
+		for _, c := range ph.choices {
+			n += c.elements()
+		}
+	}
+	return n
+}
+
+func (w *phaseWeights[T]) run(r *run[T]) bool {
+	if r.accumulate {
+		return false
+	}
+	p := r.plan
+	spare, _ := p.spare.Get().(*[]T)
+	if spare == nil {
+		spare = new([]T)
+	}
+	for i := range p.phases {
+		ph := &p.phases[i]
+		size := ph.plan.outSize
+		*spare = resize(*spare, p.batch*p.outputs*size)
+		part := *spare
+		w.phases[i].compute(r.pool, r.x, part, false, r.epilogue)
+		r.pool.For(p.batch*p.outputs, padGrain/size+1, func(lo, hi int) {
+			for c := lo; c < hi; c++ {
+				storePhase(ph, r.out[c*p.outSize:][:p.outSize], part[c*size:][:size], p.axes, 0)
+			}
+		})
+	}
+	p.spare.Put(spare)
+	return true
 }
 
 // within appends the indices, in the full kernel, of the taps of a phase.
@@ -147,33 +193,10 @@ func finite[T gemm.Number](w []T) bool {
 	return true
 }
 
-// runPhases computes the phases one after the other.
-func (r *run[T]) runPhases() error {
-	p := r.plan
-	spare, _ := p.spare.Get().(*[]T)
-	if spare == nil {
-		spare = new([]T)
-	}
-	for i, ph := range p.phases {
-		*spare = room(*spare, ph.batch*ph.outputs*ph.outSize)
-		part := *spare
-		if err := RunPacked(r.pool, ph.Plan, r.x, r.weights.phases[i], part, r.epilogue); err != nil {
-			return err
-		}
-		r.pool.For(p.batch*p.outputs, padGrain/ph.outSize+1, func(lo, hi int) {
-			for c := lo; c < hi; c++ {
-				spread(&ph, r.out[c*p.outSize:][:p.outSize], part[c*ph.outSize:][:ph.outSize], p.axes, 0)
-			}
-		})
-	}
-	p.spare.Put(spare)
-	return nil
-}
-
-// spread copies a channel of a phase to its elements of the output channel,
+// storePhase copies a channel of a phase to its elements of the output channel,
 // from axis d on.
-func spread[T gemm.Number](ph *phase, to, from []T, axes []axis, d int) {
-	step, n := ph.dilation[d], ph.axes[d].out
+func storePhase[T gemm.Number](ph *phase, to, from []T, axes []axis, d int) {
+	step, n := ph.dilation[d], ph.plan.axes[d].out
 	if d == len(axes)-1 {
 		at := ph.first[d]
 		for _, v := range from[:n] {
@@ -185,6 +208,6 @@ func spread[T gemm.Number](ph *phase, to, from []T, axes []axis, d int) {
 	toRow, fromRow := len(to)/axes[d].out, len(from)/n
 	for i := range n {
 		at := ph.first[d] + i*step
-		spread(ph, to[at*toRow:][:toRow], from[i*fromRow:][:fromRow], axes, d+1)
+		storePhase(ph, to[at*toRow:][:toRow], from[i*fromRow:][:fromRow], axes, d+1)
 	}
 }
