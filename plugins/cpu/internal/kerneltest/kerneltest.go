@@ -91,6 +91,17 @@ func (b *Bench[T]) Fails(target error, c op.Code, in []Operand, attrs ...op.Attr
 	}
 }
 
+// Run returns the results of the kernel of c on contiguous operands and several threads.
+func (b *Bench[T]) Run(c op.Code, in []Operand, attrs ...op.Attr) []Operand {
+	b.Helper()
+	n := b.node(c, in, attrs)
+	r := b.run(&n, in, b.pools[len(b.pools)-1], layouts[0], 0)
+	if r.err != nil {
+		b.Fatalf("%v of %v: %v", &n, descs(in), r.err)
+	}
+	return r.outs
+}
+
 func (b *Bench[T]) node(c op.Code, in []Operand, attrs []op.Attr) op.Node {
 	b.Helper()
 	n, err := op.New(c, descs(in), attrs...)
