@@ -111,39 +111,54 @@ func (b *Bench[T]) node(c op.Code, in []Operand, attrs []op.Attr) op.Node {
 	return n
 }
 
-// compare runs the kernel of n in all ways. Results in one layout must be the same bits on every number of threads and
-// whether or not operands may be overwritten.
+// compare runs the kernel of n on operands in every layout. Contiguous ones are computed on each number of threads, with
+// operands that may be overwritten and with ones that may not, and must give the same bits.
 func (b *Bench[T]) compare(n *op.Node, in, want []Operand, within func(dtype.DType) closeness) {
 	b.Helper()
-	for i, l := range layouts {
-		if i > 1 && large(in) {
-			break
-		}
-		var first []Operand
-		for _, pool := range b.pools {
-			for _, own := range []uint64{0, 1<<len(in) - 1} {
-				what := fmt.Sprintf("%v of %v, layout %s, %d threads, own %b", n, descs(in), l.name, pool.Threads(), own)
-				r := b.run(n, in, pool, l, own)
-				if r.err != nil {
-					b.Errorf("%s: %v", what, r.err)
+	all := uint64(1)<<len(in) - 1
+	var first []Operand
+	for _, pool := range b.pools {
+		for _, own := range []uint64{0, all} {
+			outs := b.check(n, in, want, pool, layouts[0], own, within)
+			if outs == nil {
+				return
+			}
+			for i, got := range outs {
+				if first != nil && !sameBits(first[i], got) {
+					b.Errorf("%v of %v: output %d on %d threads with own %b differs from that on one thread", n, descs(in), i, pool.Threads(), own)
 					return
 				}
-				for i, got := range r.outs {
-					if err := within(got.Desc.DType).compare(want[i], got); err != nil {
-						b.Errorf("%s: output %d: %v", what, i, err)
-						return
-					}
-					if first != nil && !sameBits(first[i], got) {
-						b.Errorf("%s: output %d differs from that on one thread", what, i)
-						return
-					}
-				}
-				if first == nil {
-					first = r.outs
-				}
+			}
+			if first == nil {
+				first = outs
 			}
 		}
 	}
+	for i, l := range layouts[1:] {
+		if i > 0 && large(in) {
+			break
+		}
+		if b.check(n, in, want, b.pools[i%len(b.pools)], l, all*uint64(i/2%2), within) == nil {
+			return
+		}
+	}
+}
+
+// check runs the kernel of n once and returns its results, or nil if they are wrong.
+func (b *Bench[T]) check(n *op.Node, in, want []Operand, pool *par.Pool, l layout, own uint64, within func(dtype.DType) closeness) []Operand {
+	b.Helper()
+	r := b.run(n, in, pool, l, own)
+	err := r.err
+	for i := 0; i < len(r.outs) && err == nil; i++ {
+		if err = within(r.outs[i].Desc.DType).compare(want[i], r.outs[i]); err != nil {
+			err = fmt.Errorf("output %d: %w", i, err)
+		}
+	}
+	if err != nil {
+		b.Errorf("%v of %v, layout %s, %d threads, own %b: %v", n, descs(in), l.name, pool.Threads(), own, err)
+		return nil
+	}
+	return r.outs
 }
 
 // large reports whether operands are too large for every layout. Small tensors have all the edges.
