@@ -3,7 +3,6 @@ package manifest
 
 import (
 	"cmp"
-	"strconv"
 	"strings"
 
 	"github.com/goburn/burn/sdk/client/contain"
@@ -56,15 +55,15 @@ func CompareVersions(a, b string) int {
 func compareDotted(a, b string) int {
 	as, bs := strings.Split(a, "."), strings.Split(b, ".")
 	for i := range min(len(as), len(bs)) {
-		x, errX := strconv.ParseUint(as[i], 10, 64)
-		y, errY := strconv.ParseUint(bs[i], 10, 64)
+		x, isX := number(as[i])
+		y, isY := number(bs[i])
 		c := cmp.Compare(as[i], bs[i])
 		switch {
-		case errX == nil && errY == nil:
-			c = cmp.Compare(x, y)
-		case errX == nil: // numbers come before words
+		case isX && isY:
+			c = cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y))
+		case isX: // numbers come before words
 			c = -1
-		case errY == nil:
+		case isY:
 			c = 1
 		}
 		if c != 0 {
@@ -72,4 +71,9 @@ func compareDotted(a, b string) int {
 		}
 	}
 	return cmp.Compare(len(as), len(bs))
+}
+
+// number returns the digits of a number of any size, without leading zeros, and whether s is one.
+func number(s string) (digits string, ok bool) {
+	return strings.TrimLeft(s, "0"), s != "" && strings.Trim(s, "0123456789") == ""
 }

@@ -4,7 +4,6 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -47,20 +46,20 @@ func write(exe, namespace, version, goos, arch, needs string) error {
 		return err
 	}
 	sum := sha256.Sum256(content)
-	f, err := os.Create(stem + ".toml")
-	if err != nil {
-		return err
-	}
 	m := host.Manifest{Name: name, Namespace: namespace, Version: version, Kind: host.Process, OS: goos, Arch: arch, SHA256: hex.EncodeToString(sum[:]),
 		Protocol: host.Protocol{Min: wire.Oldest, Max: wire.Version}}
 	if needs != "" {
 		m.Needs = &contain.Needs{}
 		if _, err := toml.DecodeFile(needs, m.Needs); err != nil {
-			return errors.Join(err, f.Close())
+			return err
 		}
 		if err := m.Needs.Check(); err != nil {
-			return errors.Join(err, f.Close())
+			return err
 		}
+	}
+	f, err := os.Create(stem + ".toml")
+	if err != nil {
+		return err
 	}
 	if err := toml.NewEncoder(f).Encode(m); err != nil {
 		_ = f.Close()

@@ -69,22 +69,46 @@ func mostOf(m, x []float32, rows, step int) {
 	}
 }
 
-// numbers are some for each column of a strip.
-type numbers [3][most]float32
+// numbers is the workspace of a strip, with an element for each column.
+type numbers struct {
+	tops, sums, exps [most]float32
+	totals           [most]float64
+}
 
 var columns = sync.Pool{New: func() any { return new(numbers) }}
 
+// sumRows is how many rows are added in float32 before their sum is added in float64.
+const sumRows = 64
+
+// sum sets the sums of width columns to those of all rows of exponentials. row computes row k.
+func (room *numbers) sum(width, rows int, row func(k int) []float32) []float32 {
+	sums, totals, add := room.sums[:width], room.totals[:width], vector.Add().Both
+	clear(totals)
+	for from := 0; from < rows; from += sumRows {
+		clear(sums)
+		for k := from; k < min(from+sumRows, rows); k++ {
+			add(sums, sums, row(k))
+		}
+		for i, v := range sums {
+			totals[i] += float64(v)
+		}
+	}
+	for i, v := range totals {
+		sums[i] = float32(v)
+	}
+	return sums
+}
+
 func softmaxStrip(y, x []float32, width, rows, step int, room *numbers) {
-	tops, sums := room[0][:width], room[1][:width]
-	clear(sums)
+	tops := room.tops[:width]
 	mostOf(tops, x, rows, step)
-	add, sub, div := vector.Add().Both, vector.Sub().Both, vector.Div().Both
-	for k := range rows {
+	sub, div := vector.Sub().Both, vector.Div().Both
+	sums := room.sum(width, rows, func(k int) []float32 {
 		to := y[k*step:][:width]
 		sub(to, x[k*step:][:width], tops)
 		vector.Exp(to, to)
-		add(sums, sums, to)
-	}
+		return to
+	})
 	for k := range rows {
 		to := y[k*step:][:width]
 		div(to, to, sums)
@@ -92,15 +116,14 @@ func softmaxStrip(y, x []float32, width, rows, step int, room *numbers) {
 }
 
 func logSoftmaxStrip(y, x []float32, width, rows, step int, room *numbers) {
-	tops, sums, exps := room[0][:width], room[1][:width], room[2][:width]
-	clear(sums)
+	tops, exps := room.tops[:width], room.exps[:width]
 	mostOf(tops, x, rows, step)
-	add, sub := vector.Add().Both, vector.Sub().Both
-	for k := range rows {
+	sub := vector.Sub().Both
+	sums := room.sum(width, rows, func(k int) []float32 {
 		sub(exps, x[k*step:][:width], tops)
 		vector.Exp(exps, exps)
-		add(sums, sums, exps)
-	}
+		return exps
+	})
 	for i, v := range sums {
 		sums[i] = float32(math.Log(float64(v)))
 	}

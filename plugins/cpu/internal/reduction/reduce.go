@@ -122,11 +122,8 @@ func lines[T number](c *kernel.Call, f *form, data []T, r *reducer[T], y []T) {
 		outer = shape.View{Shape: f.joined.Shape[:last], Strides: f.joined.Strides[:last]}
 	}
 	kept := kernel.NewWalk(f.kept.Shape, []int{f.kept.Offset}, f.kept.Strides)
-	if len(y) < c.Pool.Threads() && n > 2*chunk && step == 1 && per == n {
-		for i, at := 0, kept.Start(0); i < len(y); i++ {
-			y[i] = long(c, data[at.Pos[0]:][:n], r)
-			at.Next()
-		}
+	if n > 2*chunk && step == 1 && per == n {
+		longLines(c, &kept, data, n, r, y)
 		return
 	}
 	if row, ok := only(f.kept); ok && r.ofRows != nil && step == 1 && per == n && n <= vector.RowLimit && row >= 0 {
@@ -186,15 +183,20 @@ func line[T number](data []T, pos, step, n int, tmp []T, r *reducer[T]) T {
 	return acc
 }
 
-// long reduces one long line on all threads. Its parts are fixed, so that the result does not depend on the thread count.
-func long[T number](c *kernel.Call, x []T, r *reducer[T]) T {
-	parts := kernel.TempOf[T](c, (len(x)+chunk-1)/chunk)
+// longLines reduces lines of n elements, each in parts of a fixed size, so that the result does not depend on the thread
+// count.
+func longLines[T number](c *kernel.Call, lines *kernel.Walk, data []T, n int, r *reducer[T], y []T) {
+	each := (n + chunk - 1) / chunk
+	parts := kernel.TempOf[T](c, len(y)*each)
 	c.Pool.For(len(parts), 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			parts[i] = r.line(x[i*chunk : min((i+1)*chunk, len(x))])
+			at, k := lines.Start(i/each), i%each
+			parts[i] = r.line(data[at.Pos[0]:][k*chunk : min((k+1)*chunk, n)])
 		}
 	})
-	return r.line(parts)
+	for i := range y {
+		y[i] = r.line(parts[i*each:][:each])
+	}
 }
 
 // columns reduces rows to rows, a strip of columns at a time.

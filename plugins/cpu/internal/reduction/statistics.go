@@ -38,17 +38,37 @@ func perLine[T float](n *op.Node, in []op.Desc, f func(x []T) T) kernel.Func {
 func variance[T float](n *op.Node, in []op.Desc) kernel.Func {
 	correction := n.Attrs.Float("correction")
 	return perLine(n, in, func(x []T) T {
-		if f, ok := any(x).([]float32); ok && vector.Has() {
-			m := float32(vector.Total(f) / float64(len(f)))
-			return T(vector.Squares(f, m)) / T(float64(len(x))-correction)
-		}
-		m := sumLine(x) / T(len(x))
-		return T(squares(x, m)) / T(float64(len(x))-correction)
+		count := float64(len(x))
+		mean := total(x) / count
+		rounded := T(mean)
+		// The squared distances from rounded are too large by those of rounded itself from the mean.
+		rest := mean - float64(rounded)
+		return T((squares(x, rounded) - count*rest*rest) / (count - correction))
 	})
+}
+
+// total is the sum of x in float64.
+func total[T float](x []T) float64 {
+	switch f := any(x).(type) {
+	case []float64:
+		return sumLine(f)
+	case []float32:
+		if vector.Has() {
+			return vector.Total(f)
+		}
+	}
+	var s float64
+	for _, v := range x {
+		s += float64(v)
+	}
+	return s
 }
 
 // squares is the sum of the squared distances from m.
 func squares[T float](x []T, m T) float64 {
+	if f, ok := any(x).([]float32); ok && vector.Has() {
+		return vector.Squares(f, float32(m))
+	}
 	var s float64
 	for _, v := range x {
 		d := float64(v - m)

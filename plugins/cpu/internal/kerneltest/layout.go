@@ -1,0 +1,120 @@
+package kerneltest
+
+import (
+	"bytes"
+	"testing"
+	"unsafe"
+
+	"github.com/goburn/burn/core/shape"
+	"github.com/goburn/burn/plugins/cpu/internal/kernel"
+	"github.com/goburn/burn/plugins/cpu/internal/mem"
+)
+
+// layout is a way to lie in memory: the strides, the place of the first element and the elements of the buffer of a tensor.
+type layout struct {
+	name   string
+	of     func(s shape.Shape) (strides []int, offset, size int)
+	guards bool // the buffer touches a page that must not be touched
+	before bool // the page lies before the buffer, else behind it
+}
+
+// layouts are contiguous, with an unaligned start, transposed, with negative strides, with gaps between elements, and
+// contiguous beside a page that must not be touched. The first is contiguous.
+var layouts = []layout{
+	{name: "contiguous", of: contiguous},
+	{name: "unaligned", of: func(s shape.Shape) ([]int, int, int) {
+		strides, _, size := contiguous(s)
+		return strides, 3, size + 3
+	}},
+	{name: "transposed", of: func(s shape.Shape) ([]int, int, int) {
+		strides, step := make([]int, len(s)), 1
+		for i, d := range s {
+			strides[i] = step
+			step *= max(d, 1)
+		}
+		return strides, 0, s.Size()
+	}},
+	{name: "reversed", of: func(s shape.Shape) ([]int, int, int) {
+		strides, _, size := contiguous(s)
+		for i := range strides {
+			strides[i] = -strides[i]
+		}
+		return strides, max(size-1, 0), size
+	}},
+	{name: "with gaps", of: func(s shape.Shape) ([]int, int, int) {
+		strides, _, size := contiguous(s)
+		for i := range strides {
+			strides[i] *= 2
+		}
+		return strides, 1, 2*size + 1
+	}},
+	{name: "before a guarded page", of: contiguous, guards: true},
+	{name: "behind a guarded page", of: contiguous, guards: true, before: true},
+}
+
+func contiguous(s shape.Shape) ([]int, int, int) {
+	strides, step := make([]int, len(s)), 1
+	for i := len(s) - 1; i >= 0; i-- {
+		strides[i] = step
+		step *= max(s[i], 1)
+	}
+	return strides, 0, s.Size()
+}
+
+// place makes the array of an operand. Elements of its buffer that are not the operand's are all ones, which is NaN.
+func (l layout) place(t testing.TB, env *kernel.Env, o Operand) kernel.Array {
+	t.Helper()
+	strides, offset, count := l.of(o.Desc.Shape)
+	a := kernel.Array{DType: o.Desc.DType, View: shape.View{Shape: o.Desc.Shape, Strides: strides, Offset: offset}}
+	var err error
+	if size := count * a.DType.Size(); l.guards && size > 0 {
+		a.Buf, err = guarded(t, env.Account, size, l.before)
+	} else {
+		a.Buf, err = env.Account.New(size)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(a.Buf.Bytes())
+	if a.View.IsContiguous() {
+		copy(a.Buf.Bytes()[offset*a.DType.Size():], o.Data)
+	} else {
+		each(a, func(i int, at []byte) { copy(at, o.Data[i*len(at):]) })
+	}
+	return a
+}
+
+// gather returns the elements of a in row-major order.
+func gather(a kernel.Array) []byte {
+	size := a.Size() * a.DType.Size()
+	if size > 0 && a.View.IsContiguous() {
+		return bytes.Clone(a.Buf.Bytes()[a.View.Offset*a.DType.Size():][:size])
+	}
+	data := make([]byte, 0, size)
+	each(a, func(_ int, at []byte) { data = append(data, at...) })
+	return data
+}
+
+// each visits the elements of a in row-major order. i is the number of the element.
+func each(a kernel.Array, visit func(i int, at []byte)) {
+	size, s, strides := a.DType.Size(), a.View.Shape, a.View.Strides
+	index, pos := make([]int, len(s)), a.View.Offset
+	for i := range a.Size() {
+		visit(i, unsafe.Slice((*byte)(unsafe.Add(a.Buf.Pointer(), pos*size)), size))
+		for d := len(s) - 1; d >= 0; d-- {
+			index[d]++
+			pos += strides[d]
+			if index[d] < s[d] {
+				break
+			}
+			pos -= s[d] * strides[d]
+			index[d] = 0
+		}
+	}
+}
+
+// guarded returns a buffer beside a page that must not be touched, where the system has such pages.
+func guarded(t testing.TB, account *mem.Account, size int, before bool) (*mem.Buffer, error) {
+	data, release := Guarded(t, size, before)
+	return account.Adopt(data, release)
+}

@@ -1,0 +1,41 @@
+package kerneltest
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+
+	"github.com/goburn/burn/plugins/cpu/internal/cpuid"
+)
+
+// again is set in the processes that AtEveryLevel starts.
+const again = "KERNELTEST_AGAIN"
+
+// AtEveryLevel runs the tests of the package again in processes whose kernels use fewer instruction sets than this one's.
+// It does so on amd64 alone: elsewhere tests may run in an emulator, which cannot start their binary.
+func AtEveryLevel(t *testing.T) {
+	if os.Getenv(again) != "" {
+		return
+	}
+	if runtime.GOARCH != "amd64" || testing.Short() {
+		t.Skip("with -short and outside amd64, only at the level of the environment")
+	}
+	for _, level := range []string{"avx2", "portable"} {
+		set, err := cpuid.Restrict(cpuid.Active(), level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set == cpuid.Active() {
+			continue
+		}
+		t.Run(level, func(t *testing.T) {
+			t.Parallel()
+			c := exec.Command(os.Args[0], "-test.timeout=5m")
+			c.Env = append(os.Environ(), cpuid.Env+"="+level, again+"=1")
+			if out, err := c.CombinedOutput(); err != nil {
+				t.Errorf("level %s: %v\n%s", level, err, out)
+			}
+		})
+	}
+}
