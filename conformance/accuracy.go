@@ -82,7 +82,7 @@ func (a *accuracies) note(id string, n *op.Node, in []op.Desc, want, got ref.Ten
 	old.Elements, old.Used = elements, used
 }
 
-// list is what was collected, by op and type.
+// list returns the collected accuracies, sorted by op and type.
 func (a *accuracies) list() []Accuracy {
 	a.mu.Lock()
 	defer a.mu.Unlock()

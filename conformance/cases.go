@@ -21,24 +21,24 @@ type testCase struct {
 	types dtype.Set
 	// member lists the profiles of a case of the suite, as memberships computes them.
 	member []Profile
-	// spec and body are what run does, for cases that can be shrunk.
+	// spec and body together do what run does; they are set for cases that can be shrunk.
 	spec *spec
 	body body
 	// training: the case belongs to the profile of that name.
 	training bool
-	// storage: the case belongs to the profile of that name, of whatever op.
+	// storage: the case belongs to the profile of that name, whichever op it tests.
 	storage bool
-	// level is the one profile that the case belongs to, where what it checks is a demand of that profile alone.
+	// level, if set, is the only profile that the case belongs to: the case checks a demand of that profile alone.
 	level Profile
-	// redraws: the body draws values for the spec's shapes and takes none from it.
+	// redraws: the body draws values for the spec's shapes itself and uses none of the spec's.
 	redraws bool
 	// fresh: structure and shapes are drawn too, and not the values alone.
 	fresh bool
-	// rule is what the case checks, for cases of the contract.
+	// rule says what the case checks; set for cases of the contract.
 	rule string
 }
 
-// body runs a case of a spec; id is where values are drawn from.
+// body runs a case of a spec. id seeds the values that it draws.
 type body func(ctx context.Context, q *queue, s spec, id string) error
 
 // testCase makes a case of a spec.
@@ -66,8 +66,8 @@ func ruled(id, rule string, run func(ctx context.Context, q *queue) error) testC
 	return testCase{id: id, rule: rule, run: run}
 }
 
-// allCases is the suite. It is the same for every backend: what a backend does not have is skipped when it runs. The order
-// is that of the table.
+// allCases is the suite, in the order of the op table. It is the same for every backend: a case that a backend does not support
+// is skipped when it runs.
 var allCases = sync.OnceValue(generate)
 
 func generate() []testCase {
@@ -136,7 +136,7 @@ func opCases(c op.Code, p plan, first dtype.DType) []testCase {
 				break // other types of further operands are met by the primary variant alone
 			}
 			if k > 0 && slices.Equal(types[:len(x.in)], usual[:len(x.in)]) {
-				continue // the other type is that of an operand that the variant leaves out
+				continue // the variant leaves out the operand that has the other type
 			}
 			s := spec{op: c, variant: x, special: p.special}
 			id := row.Name + "/"

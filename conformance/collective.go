@@ -79,10 +79,10 @@ func (q *queue) together(ctx context.Context, size int, f func(r *rank) error) e
 	return errors.Join(err, q.stillGood(ctx))
 }
 
-// Close is that of the group; the device's closes the stream.
+// Close closes the group. Closing the device closes the stream.
 func (r *rank) Close() error { return r.Group.Close() }
 
-// result is a new tensor like d.
+// result returns a description like d with a new id.
 func (r *rank) result(d op.Desc) op.Desc {
 	d.ID = r.id()
 	return d
@@ -260,7 +260,7 @@ func collectiveAlone(ctx context.Context, q *queue) error {
 	})
 }
 
-// failedRound checks that a round failed on a rank, with one of some errors, and is told by an event.
+// failedRound checks that a round failed on a rank with one of the errors in want, and that an event reports it.
 func (r *rank) failedRound(ctx context.Context, out op.Desc, want ...error) error {
 	_, err := r.get(ctx, out)
 	if !slices.ContainsFunc(want, func(w error) bool { return errors.Is(err, w) }) {

@@ -15,7 +15,8 @@ const (
 	TimingsFile  = "timings.json"  // of Perf
 )
 
-// Disclosure is what a report says beside its verdicts: what was left out, how the device computes, and on what machine.
+// Disclosure holds the facts of a report that are not verdicts: which cases were left out, how the device computes, and the
+// machine.
 type Disclosure struct {
 	Asked   int              `json:"asked"`  // cases that were selected
 	Device  int              `json:"device"` // index of the one under test
@@ -82,7 +83,7 @@ func (r *Report) holeLines(p ProfileResult) []string {
 	return lines
 }
 
-// Disclosure is what the report says beside its verdicts.
+// Disclosure returns the facts of the report that are not verdicts.
 func (r *Report) Disclosure() Disclosure {
 	d := Disclosure{Asked: len(r.asked), Device: r.Options.Device, Devices: r.devices, Modes: r.Modes, Machine: r.Machine}
 	for _, p := range Profiles() {
@@ -175,7 +176,7 @@ type timing struct {
 	Error    string  `json:"error,omitempty"`
 }
 
-// disclosed adds the files of what was measured to those of a package.
+// disclosed adds the files with the measurements to the files of a package.
 func (r *Report) disclosed(files map[string][]byte) error {
 	if len(r.Accuracy) > 0 {
 		if err := asJSON(files, AccuracyFile, r.Accuracy); err != nil {

@@ -1,6 +1,6 @@
-// Package conformance says whether a backend computes what the op table defines. Cases are generated from the rows: ops,
-// the element types that the backend claims, shapes, layouts of the operands, values, and attributes; the expected results
-// come from conformance/ref, and the tolerance from the row. Cases of stream semantics stand beside them.
+// Package conformance says whether a backend computes what the op table defines. Cases are generated from the rows: ops, the
+// element types that the backend claims, shapes, layouts of the operands, values, and attributes; the expected results come from
+// conformance/ref, and the tolerance from the row. Further cases test the semantics of streams.
 //
 // Check returns a report; Run is the same as Go subtests. A case has a stable id, op/types/variant/kind, such as
 // add/f32/rank0/special, and a regular expression over ids selects what runs. Values depend on the seed and the id alone,

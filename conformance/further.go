@@ -59,7 +59,7 @@ func (q *queue) withInstance(ctx context.Context, f func(s *queue) error) error 
 	return errors.Join(f(s), s.backend.Close())
 }
 
-// called is what a call returned.
+// called is a call and the error that it returned.
 type called struct {
 	call string
 	err  error

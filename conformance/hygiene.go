@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// hygiene is what every op is held to beside its results: it writes nowhere else, keeps no memory, and gives the same bits
-// again where the backend says so.
+// hygiene returns cases for the demands on every op beyond correct results: it writes nowhere else, keeps no memory, and computes
+// the same bits again if the backend claims that it does.
 func (s spec) hygiene(id string) []testCase {
 	if len(s.in) == 0 || !(dtype.Required | halves).Has(s.in[0].DType) {
 		return nil

@@ -103,8 +103,8 @@ func (s spec) layouts(id string) []testCase {
 	return cases
 }
 
-// viewed gives every operand as a view. Afterwards the tensors behind the views are unchanged, whether or not the node gave
-// the views up.
+// viewed runs the case with every operand as a view. It checks that the tensors behind the views are unchanged afterwards,
+// whether or not the node dropped the views.
 func (s spec) viewed(ctx context.Context, q *queue, id string, l layout, drop bool) error {
 	r := q.random(id)
 	var in, bases []ref.Tensor
@@ -159,7 +159,7 @@ func (s spec) viewed(ctx context.Context, q *queue, id string, l layout, drop bo
 	return q.unchanged(ctx, baseDescs, bases)
 }
 
-// dropped gives operands up with the node while a view of each lives on.
+// dropped lets the node drop its operands while a view of each lives on.
 func (s spec) dropped(ctx context.Context, q *queue, id string) error {
 	in := s.inputs(q.random(id), plain)
 	descs, err := q.putAll(ctx, in)
@@ -196,7 +196,7 @@ func (s spec) dropped(ctx context.Context, q *queue, id string) error {
 	return nil
 }
 
-// aliased gives one tensor as both of the first two operands.
+// aliased passes one tensor as both of the first two operands.
 func (s spec) aliased(ctx context.Context, q *queue, id string) error {
 	in := s.inputs(q.random(id), plain)
 	in[0] = in[1] // of the domain of the second: it is the narrower one

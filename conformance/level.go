@@ -11,14 +11,14 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// level is what a device has to have for a profile.
+// level states the element types and the rank that a profile demands of a device.
 type level struct {
 	types dtype.Set
 	rank  int
 }
 
 var (
-	// coreLevel is what every backend owes that is to run any model.
+	// coreLevel is demanded of every backend that is to run any model.
 	coreLevel = level{dtype.Required, shape.MaxRank}
 	// inferenceLevel is for hardware that runs networks on f32: it has no arithmetic on i64 and u8, and need not have the types. Indices
 	// are i32.

@@ -32,7 +32,7 @@ func withRow(r *rand.Rand) (shape.Shape, []shape.Shape) {
 	return row, []shape.Shape{row}
 }
 
-// lastAxis is that of the operand, whose rows have one dimension less.
+// lastAxis returns the attribute for the operand's last axis; its rows have one dimension less.
 func lastAxis(row shape.Shape) []op.Attr { return set(op.Int("axis", len(row))) }
 
 func sumOfLast(row shape.Shape) []op.Attr {
@@ -183,7 +183,8 @@ func upTo(lo, hi int) []int {
 	return l
 }
 
-// agree compares results that are both within the tolerance of the row of what is true; scale is the magnitude of the terms.
+// agree compares two results that are each allowed the tolerance of the row against the true value. scale is the magnitude of the
+// terms.
 func agree(what string, n *op.Node, in []op.Desc, want, got []ref.Tensor, scale float64) error {
 	tolerance, terms := op.Lookup(n.Op).Tolerance, 1
 	if tolerance.PerTerm {
@@ -269,7 +270,7 @@ func splitRows(ctx context.Context, q *queue, r *rand.Rand, a *application) erro
 	return nil
 }
 
-// linearCombination: the result for a·x + b·y is that of a times the result for x and b times the result for y.
+// linearCombination: the result for a·x + b·y is a times the result for x plus b times the result for y.
 func linearCombination(ctx context.Context, q *queue, r *rand.Rand, a *application) error {
 	d := a.desc(1 + r.IntN(6))
 	x, y, both := small(r, d), small(r, d), ref.Zeros(d)
@@ -295,7 +296,7 @@ func linearCombination(ctx context.Context, q *queue, r *rand.Rand, a *applicati
 		for i := range want[k].F {
 			want[k].F[i] = u*fx[k].F[i] + v*fy[k].F[i]
 			if want[k].F[i] == 0 && got[k].F[i] == 0 {
-				want[k].F[i] = got[k].F[i] // the sign of a zero is that of its terms
+				want[k].F[i] = got[k].F[i] // the sign of a zero depends on its terms
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func valuesText(t ref.Tensor) string {
 	return b.String()
 }
 
-// with gives the spec the operands ts.
+// with returns the spec with the operands ts.
 func (s spec) with(ts []ref.Tensor) spec {
 	s.fixed = ts
 	s.in = make([]op.Desc, len(ts))

@@ -18,7 +18,7 @@ type Mode struct {
 	Value string `json:"value"`
 }
 
-// measureModes measures all modes that the device has nodes for. Results that no mode explains are told as they are.
+// measureModes measures all modes that the device has nodes for. Results that no mode explains are reported as they are.
 func measureModes(ctx context.Context, q *queue) ([]Mode, error) {
 	var modes []Mode
 	for _, d := range []dtype.DType{dtype.F64, dtype.F32, dtype.F16, dtype.BF16} {

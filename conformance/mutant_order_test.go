@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// waiting changes Stream.Wait. It is told of the event as the host has it.
+// waiting replaces Stream.Wait. wait gets the event as the host has it.
 type waiting struct {
 	base
 	wait func(s core.Stream, e core.Event) error

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Plugin is what was tested, filled in by who opens the backend.
+// Plugin identifies the tested backend. The program that opens the backend fills it in.
 type Plugin struct {
 	Device string `json:"device,omitempty"` // as it can be opened again
-	File   string `json:"file,omitempty"`   // the name of a plugin's; empty for a backend of this program
+	File   string `json:"file,omitempty"`   // base name of the plugin; empty for a backend of this program
 	SHA256 string `json:"sha256,omitempty"` // of the plugin's file, or of the program
 
-	// Package, Version, Platform and Archive are those of a plugin that was installed from an archive or is tested in one:
-	// HOST/NAMESPACE/NAME, and the digest of the archive, sha256:HEX.
+	// Package, Version, Platform and Archive describe a plugin that was installed from an archive or is tested in one. Package is
+	// HOST/NAMESPACE/NAME, Archive the digest sha256:HEX.
 	Package  string `json:"package,omitempty"`
 	Version  string `json:"version,omitempty"`
 	Platform string `json:"platform,omitempty"`

@@ -63,11 +63,11 @@ type Report struct {
 	Results      []Result
 
 	Passed, Failed, Skipped, Expected int
-	// Timings are those of Perf.
+	// Timings are the results of Perf.
 	Timings []Timing
 	// Accuracy is the worst error of each op and type, over the cases that were run.
 	Accuracy []Accuracy
-	// Modes are how the device computes, of a run of whole profiles.
+	// Modes say how the device computes; set by a run of whole profiles.
 	Modes   []Mode
 	Machine Machine
 	asked   []string // ids of the cases that were selected

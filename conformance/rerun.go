@@ -26,7 +26,7 @@ type Difference struct {
 	Reason string // of Got
 }
 
-// Rerun is what became of a rerun.
+// Rerun is the result of running cases of a report again.
 type Rerun struct {
 	Nonce       string // that the sample and the fresh seeds are derived from
 	Cases       int

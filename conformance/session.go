@@ -60,7 +60,7 @@ func (s *session) ensure(ctx context.Context) error {
 	return nil
 }
 
-// deviceFor gives the device of earlier cases up if c should not have it, and opens one if there is none.
+// deviceFor closes the device of earlier cases if c must not use it, and opens one if there is none.
 func (s *session) deviceFor(ctx context.Context, c testCase) error {
 	if alone := c.spec == nil; s.device != nil && (s.used >= casesPerDevice || alone && s.used > 0) {
 		d := s.device
@@ -89,7 +89,7 @@ func (s *session) ensureAnew(ctx context.Context) error {
 	return s.ensure(ctx)
 }
 
-// distrust gives the device of a case that failed up, so that what the case left behind fails no other one.
+// distrust closes the device after a case failed on it, so that state which the case left cannot fail another case.
 func (s *session) distrust() {
 	if d := s.device; d != nil {
 		s.device = nil
@@ -100,7 +100,7 @@ func (s *session) distrust() {
 // closePatience is how long a backend may take to close; one that takes longer is left behind.
 const closePatience = 5 * time.Second
 
-// close gives the backend up. What Close says of a backend that a case broke has been reported by that case.
+// close closes the backend. An error of Close after a case broke the backend is dropped: the case has reported it.
 func (s *session) close() {
 	b := s.backend
 	s.backend, s.device = nil, nil

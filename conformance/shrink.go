@@ -66,7 +66,7 @@ type search struct {
 
 func (x *search) over() bool { return x.tries >= shrinkTries || x.ctx.Err() != nil }
 
-// fix gives the spec the values that the case draws, as its own, if the case fails on them so too.
+// fix stores the values that the case draws in the spec, if the case fails with them so as well.
 func (x *search) fix() {
 	q := &queue{seed: x.session.seed}
 	k := plain

@@ -54,7 +54,7 @@ func (q *queue) ask(d op.Desc) asked {
 	return asked{q.Read(d.ID, dst), d, dst}
 }
 
-// all checks that every element of what was asked for is want.
+// all waits for the ticket and checks that every element that it read is want.
 func (a asked) all(ctx context.Context, want int64) error {
 	if err := a.Wait(ctx); err != nil {
 		return fmt.Errorf("ticket of %v: %w", a.d.ID, err)

@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// scarce gives few zeros and few different values.
+// scarce is a domain with few distinct values, some of them zero.
 var scarce = op.Domain{Lo: 0, Hi: 3}
 
 func chosenFrom(name string, axis int, x ...int) variant {

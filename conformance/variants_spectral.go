@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// lengths are those of transforms: small, prime, a power of two, and long ones that are split or convolved.
+// lengths holds lengths of transforms: small, prime, powers of two, and long ones that are split or convolved.
 var lengths = []int{1, 2, 3, 4, 5, 8, 12, 17, 30, 64}
 
 func transforms(each func(name string, n int) variant, longer ...int) []variant {

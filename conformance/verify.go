@@ -27,10 +27,10 @@ func tampered(format string, args ...any) error {
 	return fmt.Errorf("conformance: %w: %s", ErrTampered, fmt.Sprintf(format, args...))
 }
 
-// Verify checks the report package at path, a directory or an archive: that no byte of it was changed after it was
-// written, that it says the same everywhere, that its seeds are those of its challenge, and that every case of its suite and
-// profile has a result. The manifest is given when it could be read. Who changes all files consistently is found out by the
-// signature alone, which Manifest.CheckSignature checks, and who made up results before signing by Rerun.
+// Verify checks the report package at path, a directory or an archive: that no byte of it was changed after it was written, that
+// its files agree with each other, that its seeds are derived from its challenge, and that every case of its suite and profile
+// has a result. The manifest is returned when it could be read. Only the signature, which Manifest.CheckSignature checks, reveals
+// that all files were changed consistently; only Rerun reveals results that were made up before signing.
 func Verify(path string) (*Manifest, error) {
 	files, raw, err := readPackage(path)
 	if err != nil {
@@ -226,7 +226,7 @@ func readPackage(path string) (files map[string][]byte, raw []byte, err error) {
 		}
 		files[h.Name] = data
 	}
-	if _, err := io.Copy(io.Discard, io.LimitReader(z, maxPackageFile)); err != nil { // the checksum stands at the end
+	if _, err := io.Copy(io.Discard, io.LimitReader(z, maxPackageFile)); err != nil { // the checksum is at the end
 		return nil, nil, tampered("%v", err)
 	}
 	return files, raw, nil

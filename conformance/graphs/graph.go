@@ -105,7 +105,7 @@ func (d *drawer) source(k dtype.DType, s shape.Shape) op.Desc {
 }
 
 func (d *drawer) pick() op.Desc {
-	if d.r.IntN(2) == 0 { // chains are what is fused
+	if d.r.IntN(2) == 0 { // fusion needs chains
 		return d.pool[len(d.pool)-1]
 	}
 	return d.pool[d.r.IntN(len(d.pool))]

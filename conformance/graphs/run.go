@@ -88,7 +88,7 @@ func (g *Graph) RunOn(ctx context.Context, name string, dev core.Device, s core.
 	return outs, core.Sync(ctx, s)
 }
 
-// runner gives the ids of a program places among those of a device, behind base.
+// runner maps the ids of a program to ids of a device, starting at base.
 type runner struct {
 	dev    core.Device
 	stream core.Stream
@@ -130,8 +130,8 @@ func (r runner) idsOf(ds []op.Desc) []op.TensorID {
 	return l
 }
 
-// program runs p as a program, twice, for what a first run leaves behind must not change a second; the ids are those of
-// the second.
+// program defines p and runs it twice, because the state that the first run leaves must not change the second. It returns the
+// output ids of the second run.
 func (r runner) program(ctx context.Context, programs core.Programs, p *program.Program, donating bool) ([]op.TensorID, error) {
 	id, err := programs.Define(ctx, r.stream, p, r.idsOf(p.Consts))
 	if err != nil {

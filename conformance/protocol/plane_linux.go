@@ -124,7 +124,7 @@ func (t *test) direct(features ...string) (*device, *stream) {
 	return d, s
 }
 
-// segment is a memfd as the host makes it, but for what the arguments say.
+// segment returns a memfd as the host makes it, except for its size and seals, and its mapping.
 func (t *test) segment(size, seals int) (fd int, data []byte) {
 	fd, err := unix.MemfdCreate("segment", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	t.must("memfd", err)

@@ -197,7 +197,7 @@ func (p *plugin) how() string {
 	return p.cmd.ProcessState.String()
 }
 
-// wantEnd waits for the end of the process, which has begun because of what.
+// wantEnd waits for the end of the process. what names the reason why it ends, for the error.
 func (p *plugin) wantEnd(t *test, what string, limit time.Duration) {
 	select {
 	case <-p.gone:
@@ -206,7 +206,7 @@ func (p *plugin) wantEnd(t *test, what string, limit time.Duration) {
 	}
 }
 
-// stop ends the process at once and removes its folder. What it has printed behind the handshake is kept.
+// stop ends the process at once and removes its folder. The output that it printed after the handshake is kept.
 func (p *plugin) stop() {
 	if p.conn != nil {
 		p.conn.close()

@@ -23,7 +23,7 @@ const (
 type Result struct {
 	ID      string  `json:"id"`
 	Section int     `json:"section"` // of PROTOCOL.md
-	Rule    string  `json:"rule"`    // what stands there
+	Rule    string  `json:"rule"`    // the sentence in that section
 	Status  Status  `json:"status"`
 	Reason  string  `json:"reason,omitempty"` // why it failed or was skipped
 	Seconds float64 `json:"seconds"`
@@ -32,7 +32,7 @@ type Result struct {
 // Report is the outcome of a certification.
 type Report struct {
 	Plugin   string    `json:"plugin"`   // its name, from its answer to Hello; empty when there was none
-	Version  string    `json:"version"`  // of the plugin, likewise
+	Version  string    `json:"version"`  // of the plugin, from its answer to Hello
 	Protocol uint32    `json:"protocol"` // the version that was checked
 	Started  time.Time `json:"started"`
 	Seconds  float64   `json:"seconds"`

@@ -57,10 +57,10 @@ func (e *wireError) String() string {
 	return s + ": " + e.cause.String()
 }
 
-// errEmptyText is what is wrong with an error that says nothing.
+// errEmptyText reports a wire error without a text.
 var errEmptyText = errors.New("a plain error has an empty text")
 
-// parseError reads an error that fills b; none is nil.
+// parseError parses b as one wire error. An empty b is no error: nil.
 func parseError(b []byte) (*wireError, error) {
 	if len(b) == 0 {
 		return nil, nil

@@ -12,13 +12,13 @@ type scalarRule struct {
 	i func(e element, x []int64) int64
 }
 
-// element is what else a rule may ask for.
+// element holds the element type and the attributes of the node, for rules that need them.
 type element struct {
 	dtype dtype.DType
 	attrs op.Attrs
 }
 
-// number is a float attribute in the element type, as exact rows mean it.
+// number returns a float attribute rounded to the element type, as exact rows demand.
 func (e element) number(name string) float64 { return Round(e.dtype, e.attrs.Float(name)) }
 
 func elementwise(r scalarRule) kernel {

@@ -65,7 +65,7 @@ func floor(x *big.Rat) int {
 	return int(new(big.Int).Div(x.Num(), x.Denom()).Int64()) // Euclidean: toward -Inf for a positive denominator
 }
 
-// interpolated is what result i of m lies on, of the n elements of dimension d of size.
+// interpolated returns the elements, with weights, that result i of m is interpolated from, along dimension d with n elements.
 func interpolated(a op.Attrs, d, n, m, i int) []place {
 	s, half := ratio(int64(m), int64(n)), ratio(1, 2)
 	if scales := a.Floats("scales"); len(scales) > 0 {

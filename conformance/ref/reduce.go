@@ -99,7 +99,8 @@ func reduction(r reducer) kernel {
 	})
 }
 
-// extreme gives, for each line along axis, the index of its first NaN, or else of the first element that no other beats.
+// extreme returns the kernel that computes, for each line along axis, the index of its first NaN, or else of the first element
+// that no other beats.
 func extreme(beats func(order int) bool) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		out := Zeros(n.Outputs[0])

@@ -29,7 +29,7 @@ func transform(re, im []float64, inverse bool) (yr, yi []float64) {
 	return yr, yi
 }
 
-// scaleOf is what norm multiplies a transform of length n by.
+// scaleOf returns the factor that norm applies to a transform of length n.
 func scaleOf(n int, norm string, inverse bool) float64 {
 	switch {
 	case norm == "ortho":

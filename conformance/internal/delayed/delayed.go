@@ -1,7 +1,6 @@
-// Package delayed is a backend that is right and learns of everything late: its queues only start work, which a goroutine
-// for each does some time after, and what fails is told by the next mark. The kernels are those of conformance/ref. It is
-// for tests of the suite and of sdk/engine: it computes garbage where order is missing, and counts what is released twice
-// or never.
+// Package delayed is a correct backend that learns of everything late. Its queues only start work, a goroutine per queue does it
+// some time later, and the next mark reports a failure. It computes with the kernels of conformance/ref. It exists for tests of
+// the suite and of sdk/engine: it computes garbage where ordering is missing, and counts values that are released twice or never.
 package delayed
 
 import (

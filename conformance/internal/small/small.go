@@ -1,5 +1,5 @@
-// Package small is a backend that is right and has little memory. The kernels are those of conformance/ref. It is for tests of the
-// suite: a device with less memory than a case needs is no wrong one.
+// Package small is a correct backend with little memory, which computes with the kernels of conformance/ref. It exists for tests
+// of the suite: a device with less memory than a case needs is not at fault.
 package small
 
 import (
