@@ -56,12 +56,12 @@ func (s spec) testCase(id string, b body) testCase {
 // drawn reports whether a case is another one with another seed.
 func (c testCase) drawn() bool { return c.fresh || c.spec != nil && c.spec.fixed == nil }
 
-// contract is a case that hangs on no op.
+// contract returns a case that tests no particular op.
 func contract(id string, run func(ctx context.Context, q *queue) error) testCase {
 	return testCase{id: id, run: run}
 }
 
-// ruled is a case of the contract with its rule.
+// ruled returns a case of the contract with its rule.
 func ruled(id, rule string, run func(ctx context.Context, q *queue) error) testCase {
 	return testCase{id: id, rule: rule, run: run}
 }
@@ -96,7 +96,7 @@ func generate() []testCase {
 	return cases
 }
 
-// firstTypes are the types of the first operand, or of the result of a creation op.
+// firstTypes returns the types of the first operand, or of the result of a creation op.
 func firstTypes(row *op.Row) dtype.Set {
 	if len(row.Operands) > 0 {
 		return row.Operands[0].Types
@@ -107,7 +107,7 @@ func firstTypes(row *op.Row) dtype.Set {
 	return dtype.Any // the plan of the op leaves types out
 }
 
-// spec is one node to be tested: op, operands and attributes, all but the values.
+// spec is one node to be tested: op, operands and attributes, without the values.
 type spec struct {
 	op      op.Code
 	in      []op.Desc
@@ -116,7 +116,7 @@ type spec struct {
 	fixed   []ref.Tensor // the values of the operands; nil: they are drawn
 }
 
-// opCases are all cases of an op on one first type.
+// opCases returns all cases of an op on one first type.
 func opCases(c op.Code, p plan, first dtype.DType) []testCase {
 	row := op.Lookup(c)
 	vs := p.variants
@@ -133,7 +133,7 @@ func opCases(c op.Code, p plan, first dtype.DType) []testCase {
 		usual := assignments(row, first, dtype.Any)[0]
 		for k, types := range assignments(row, first, dtype.Any) {
 			if k > 0 && !isMain && !x.grid {
-				break // other types of further operands are met by the primary variant alone
+				break // only the primary variant tests other types of further operands
 			}
 			if k > 0 && slices.Equal(types[:len(x.in)], usual[:len(x.in)]) {
 				continue // the variant leaves out the operand that has the other type
@@ -177,7 +177,7 @@ func opCases(c op.Code, p plan, first dtype.DType) []testCase {
 	return cases
 }
 
-// assignments are the types of the operands for a first type: operands of a type of their own take a usual one in the
+// assignments returns the types of the operands for a first type: operands of a type of their own take a usual one in the
 // first assignment, and each other type that the backend has in the further ones.
 func assignments(row *op.Row, first dtype.DType, types dtype.Set) [][]dtype.DType {
 	const most = 8 // variadic operands of one variant
@@ -217,7 +217,7 @@ func assignments(row *op.Row, first dtype.DType, types dtype.Set) [][]dtype.DTyp
 	return all
 }
 
-// operand is the row's operand i; the last one stands for all further ones.
+// operand returns the row's operand i. The last operand of a row describes all further ones.
 func operand(row *op.Row, i int) op.Operand { return row.Operands[min(i, len(row.Operands)-1)] }
 
 func preferred(types dtype.Set) dtype.DType {

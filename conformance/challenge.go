@@ -61,7 +61,7 @@ func (c Challenge) Derive() []uint64 {
 	return seeds
 }
 
-// seedsOf are the seeds of a run: those of its challenge, or the one of the options.
+// seedsOf returns the seeds of a run: those of its challenge, or the one of the options.
 func (o *Options) seedsOf() ([]uint64, error) {
 	if o.seeds != nil {
 		return o.seeds, nil

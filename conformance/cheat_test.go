@@ -178,7 +178,7 @@ func (s signer) verify(key string, statement, signature []byte) error {
 	return nil
 }
 
-// certified is a report of the profile quant with a challenge, which is small.
+// certified returns a report of the profile quant with a challenge, which is small.
 func certified(t *testing.T) *conformance.Report {
 	content := conformance.Plugin{Device: "process:ref", File: "burn-backend-ref", SHA256: strings.Repeat("0", 64), Package: "example.org/acme/ref", Version: "1.0.0",
 		Archive: "sha256:" + strings.Repeat("1", 64)}

@@ -27,13 +27,13 @@ type Options struct {
 	Device int
 	// Seed of the values; 0 stands for 1.
 	Seed uint64
-	// Challenge, if set, gives the seeds in the place of Seed. Cases whose values are drawn run once for each seed, those of the
-	// contract with the first.
+	// Challenge, if set, replaces Seed: seeds are derived from it. Cases whose values are drawn run once for each seed, cases of
+	// the contract with the first.
 	Challenge *Challenge
 	// Timeout of one case; 0 stands for 30 seconds. A case that takes longer has failed, and the backend is opened anew.
 	Timeout time.Duration
-	// Expect names cases that are known to fail, by id. One that fails is reported as such and fails nothing; one that
-	// passes is a failure.
+	// Expect names cases that are known to fail, by id. If one fails, the report says so and does not fail; if one passes, that
+	// is a failure.
 	Expect []string
 	// Shrink is the number of failures that are shrunk to a small failing node; 0 stands for 20, less than 0 for none.
 	Shrink int
@@ -152,7 +152,7 @@ func prepare(ctx context.Context, open func() (core.Backend, error), o Options) 
 	return s, cases, nil
 }
 
-// selected are the cases that o names.
+// selected returns the cases that o names.
 func selected(all []testCase, o Options) ([]testCase, error) {
 	pattern, err := regexp.Compile(o.Run)
 	if err != nil {

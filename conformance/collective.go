@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// collectiveCases check what ranks compute together. Ranks are devices of the index under test, opened some times over.
+// collectiveCases check collective operations. The ranks are the device under test, opened several times.
 func collectiveCases() []testCase {
 	var cases []testCase
 	for _, size := range []int{2, 3} {
@@ -88,7 +88,7 @@ func (r *rank) result(d op.Desc) op.Desc {
 	return d
 }
 
-// sum adds x up over the ranks.
+// sum returns the sum of x over the ranks.
 func (r *rank) sum(x op.Desc) (op.Desc, error) {
 	out := r.result(x)
 	return out, r.AllReduce(r.Stream, core.ReduceSum, x.ID, out)
@@ -152,7 +152,7 @@ func reduces(ctx context.Context, q *queue, d dtype.DType, by core.Reduction, si
 	return nil
 }
 
-// reducedNear compares floats within a rounding error for each rank, as those who combine in wider types do.
+// reducedNear compares floats with a tolerance of one rounding error for each rank, for backends that combine in wider types.
 func reducedNear(want, got ref.Tensor, size int) error {
 	if want.F == nil {
 		if !slices.Equal(want.I, got.I) {
@@ -272,7 +272,7 @@ func (r *rank) failedRound(ctx context.Context, out op.Desc, want ...error) erro
 	return nil
 }
 
-// goodRound is a sum over all ranks.
+// goodRound checks that a sum over all ranks succeeds.
 func (r *rank) goodRound(ctx context.Context, size int) error {
 	x, err := r.put(ctx, numbers(1, 2))
 	if err != nil {

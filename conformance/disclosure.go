@@ -37,15 +37,15 @@ type DeviceDocument struct {
 	Error        string        `json:"error,omitempty"` // why it did not open
 }
 
-// Hole is cases of a profile that were skipped for one reason: what a verdict of pass does not say. Cases that have nothing to check on
-// the device are none.
+// Hole counts cases of a profile that were skipped for one reason, which a verdict of pass does not show. Cases that have nothing to
+// check on the device do not count.
 type Hole struct {
 	Profile Profile `json:"profile"`
 	Reason  string  `json:"reason"`
 	Cases   int     `json:"cases"`
 }
 
-// holes lists those of a profile, the greatest first.
+// holes lists the holes of a profile, the largest first.
 func (r *Report) holes(p Profile) []Hole {
 	counts := map[string]int{}
 	for i := range r.Results {
@@ -62,10 +62,10 @@ func (r *Report) holes(p Profile) []Hole {
 	return l
 }
 
-// mostHoles is how many reasons are printed beside a verdict. The package has all.
+// mostHoles is how many reasons are printed with a verdict. The report package lists all.
 const mostHoles = 6
 
-// holeLines say what the verdict of a profile leaves open.
+// holeLines returns lines that say what the verdict of a profile leaves open.
 func (r *Report) holeLines(p ProfileResult) []string {
 	var lines []string
 	all := r.holes(p.Profile)
@@ -94,7 +94,7 @@ func (r *Report) Disclosure() Disclosure {
 	return d
 }
 
-// missed are the cases that were asked for and have no result, in order.
+// missed returns the cases that were asked for and have no result, in order.
 func (r *Report) missed() []string {
 	done := map[string]bool{}
 	for i := range r.Results {
@@ -109,8 +109,8 @@ func (r *Report) missed() []string {
 	return l
 }
 
-// describe asks every device for its document and measures the modes of the one under test. What fails is left out: it is the business
-// of cases.
+// describe records the document of every device and measures the modes of the one under test. It leaves out what fails, since cases
+// report failures.
 func (s *session) describe(ctx context.Context) {
 	r := s.report
 	r.Accuracy, r.Machine = s.accuracy.list(), machine()

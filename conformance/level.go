@@ -25,10 +25,10 @@ var (
 	inferenceLevel = level{dtype.SetOf(dtype.F32, dtype.I32, dtype.Bool), 5}
 )
 
-// Levels are the profiles that say how much a backend can be used for, each with all of the one before it.
+// Levels returns the profiles that say how much a backend can be used for, each with all of the one before it.
 func Levels() []Profile { return []Profile{InferenceF32, Core, All} }
 
-// holds says that a device of the level can run the case.
+// holds reports whether a device of the level can run the case.
 func (l level) holds(c testCase) bool {
 	if c.types&^l.types != 0 {
 		return false
@@ -48,7 +48,7 @@ func (l level) holds(c testCase) bool {
 	return true
 }
 
-// inInference says that the case belongs to the profile of inferenceLevel.
+// inInference reports whether the case belongs to the profile of inferenceLevel.
 func (c testCase) inInference() bool {
 	if c.level != "" {
 		return c.level == InferenceF32

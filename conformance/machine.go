@@ -22,7 +22,7 @@ type Machine struct {
 	Facts   map[string]string `json:"facts,omitempty"`
 }
 
-// machine reads what the system says of itself. Elsewhere than on Linux it is empty.
+// machine returns what the operating system reports about the machine. It is empty except on Linux.
 func machine() Machine { return machineAt("/") }
 
 func machineAt(root string) Machine {

@@ -13,7 +13,8 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// rowwise is a node whose results for row i along axis 0 depend on row i of its first operand alone. linear: it is linear in it.
+// rowwise is a node whose results for row i along axis 0 depend only on row i of its first operand. linear: it is linear in that
+// operand.
 type rowwise struct {
 	name   string
 	op     op.Code
@@ -64,7 +65,7 @@ var rowwises = []rowwise{
 	}},
 }
 
-// relation is one between results of a backend that holds whatever the values are.
+// relation is a relation between results of a backend that holds for any values.
 type relation struct {
 	name   string
 	linear bool // holds for linear nodes alone
@@ -76,7 +77,7 @@ var relations = []relation{
 	{name: "linear", linear: true, check: linearCombination},
 }
 
-// application is a node of which the first operand is left open.
+// application is a node whose first operand is left open.
 type application struct {
 	rowwise
 	row     shape.Shape
@@ -121,7 +122,7 @@ func small(r *rand.Rand, d op.Desc) ref.Tensor {
 	return t
 }
 
-// apply has the device compute the results for x, and compares them with the reference.
+// apply computes the results for x on the device, and compares them with the reference.
 func (a *application) apply(ctx context.Context, q *queue, x ref.Tensor) (n op.Node, in []op.Desc, results []ref.Tensor, err error) {
 	in, err = q.putAll(ctx, append([]ref.Tensor{x}, a.further...))
 	if err != nil {
@@ -206,7 +207,7 @@ func agree(what string, n *op.Node, in []op.Desc, want, got []ref.Tensor, scale 
 	return nil
 }
 
-// selectedRows are the same rows of each tensor.
+// selectedRows returns the same rows of each tensor.
 func selectedRows(ts []ref.Tensor, which []int) []ref.Tensor {
 	l := make([]ref.Tensor, len(ts))
 	for i, t := range ts {
@@ -230,7 +231,7 @@ func permutedRows(ctx context.Context, q *queue, r *rand.Rand, a *application) e
 	return agree(fmt.Sprintf("rows in the order %v", order), &node, in, selectedRows(y, order), z, 1)
 }
 
-// concatenatedRows: the results for two tensors as one are those for each.
+// concatenatedRows: the results for two concatenated tensors are the concatenated results.
 func concatenatedRows(ctx context.Context, q *queue, r *rand.Rand, a *application) error {
 	m, n := 1+r.IntN(6), 1+r.IntN(6)
 	x := a.draw(r, m+n)
@@ -250,7 +251,7 @@ func concatenatedRows(ctx context.Context, q *queue, r *rand.Rand, a *applicatio
 	return nil
 }
 
-// splitRows: the results for a batch are those for each row by itself.
+// splitRows: the results for a batch are the results for each row by itself.
 func splitRows(ctx context.Context, q *queue, r *rand.Rand, a *application) error {
 	n := 3 + r.IntN(15)
 	x := a.draw(r, n)

@@ -88,7 +88,7 @@ type telling struct {
 
 func (t telling) Capabilities() *core.Capabilities { return t.caps }
 
-// documented is a device of backend with another document.
+// documented returns a device of backend with another document.
 func documented(backend core.Backend, change func(c *core.Capabilities)) tampered {
 	return tampered{Backend: backend, device: func(d core.Device) core.Device {
 		c := *d.Capabilities()

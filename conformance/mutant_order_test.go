@@ -24,7 +24,7 @@ func onWait(f func(s core.Stream, e core.Event) error) tampered {
 	return onStream(func(s core.Stream) core.Stream { return waiting{base{s}, f} })
 }
 
-// perStream is a fault that remembers something of each stream.
+// perStream returns a fault that remembers something of each stream.
 func perStream[T any](f func(s core.Stream, x *T) core.Stream) tampered {
 	return onStream(func(s core.Stream) core.Stream { return f(s, new(T)) })
 }

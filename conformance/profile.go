@@ -88,7 +88,7 @@ func (c testCase) memberships() []Profile {
 	return l
 }
 
-// stores says that the case holds i64 or u8 and does no arithmetic on them.
+// stores reports whether the case holds i64 or u8 and does no arithmetic on them.
 func (c testCase) stores() bool {
 	if c.op == op.NoOp || c.types&dtype.SetOf(dtype.I64, dtype.U8) == 0 {
 		return false
@@ -100,7 +100,7 @@ func (c testCase) in(p Profile) bool {
 	return p == "" || p == All || slices.Contains(c.profiles(), p)
 }
 
-// firstType is the type that a claim is by, for the matrix of a report.
+// firstType returns the type that a claim is by, for the matrix of a report.
 func (c testCase) firstType() dtype.DType {
 	if len(c.spec.in) > 0 {
 		return c.spec.in[0].DType

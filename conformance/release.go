@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Release is a dated edition of the suite, for certificates: what its cases are, and which of them a backend must pass. Other cases
-// may be skipped for a reason.
+// Release is a dated edition of the suite for certificates. It fixes the cases and says which of them a backend must pass. Other
+// cases may be skipped for a reason.
 type Release struct {
 	Date  string // YYYY-MM-DD
 	Suite string // hash

@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// drawnVariants are a distribution in several shapes, for each float type.
+// drawnVariants returns a distribution in several shapes, for each float type.
 func drawnVariants(params ...op.Attr) []variant {
 	var vs []variant
 	for _, d := range dtype.Set(dtype.Floats).List() {

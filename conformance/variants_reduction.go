@@ -9,7 +9,7 @@ import (
 
 func nan() float64 { return math.NaN() }
 
-// reduced is the plan of a reduction over axes.
+// reduced returns the plan of a reduction over axes.
 func reduced(special specialness, more ...variant) plan {
 	return plan{special: special, variants: append([]variant{
 		v("last", shapes(dims(3, 5)), op.Ints("axes", 1)), v("first", shapes(dims(3, 5)), op.Ints("axes", 0)), v("all", shapes(dims(2, 3, 4)), op.Ints("axes", 0, 1, 2)),

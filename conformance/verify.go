@@ -17,7 +17,7 @@ import (
 
 // The errors of Verify.
 var (
-	// ErrTampered: the package is not what a run wrote.
+	// ErrTampered: the package differs from the one that a run wrote.
 	ErrTampered = errors.New("report package was changed or is damaged")
 	// ErrIncomplete: cases of the suite are missing.
 	ErrIncomplete = errors.New("report package is of an incomplete run")
@@ -79,7 +79,7 @@ func Verify(path string) (*Manifest, error) {
 	return &m, m.check(files)
 }
 
-// origin checks what the manifest says of the plugin, and of where the seeds are from.
+// origin checks the manifest's description of the plugin, and the derivation of the seeds.
 func (m *Manifest) origin() error {
 	if err := m.Plugin.check(); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (m *Manifest) origin() error {
 	return nil
 }
 
-// check compares what the files of a package say with each other, and looks for missing cases.
+// check compares the files of a package with each other, and looks for missing cases.
 func (m *Manifest) check(files map[string][]byte) error {
 	lines := strings.Split(strings.TrimSuffix(string(files[CasesFile]), "\n"), "\n")
 	suite := newSuite(m.Suite.Version, m.Suite.Table, lines)
@@ -172,7 +172,7 @@ func (m *Manifest) check(files map[string][]byte) error {
 	return nil
 }
 
-// Greatest sizes of a package, against archives that are made to fill the memory.
+// Size limits of a package, against archives built to exhaust memory.
 const (
 	maxPackageFile  = 256 << 20
 	maxPackageFiles = 64

@@ -70,7 +70,7 @@ func (d *drawer) shape() shape.Shape {
 	return s
 }
 
-// related is a shape that broadcasts with s.
+// related returns a shape that broadcasts with s.
 func (d *drawer) related(s shape.Shape) shape.Shape {
 	t := s.Clone()[d.r.IntN(len(s)+1):]
 	for i := range t {

@@ -88,7 +88,7 @@ var kinds = []func(d *drawer, x op.Desc) op.Desc{
 	},
 }
 
-// like is a value that broadcasts with x and has its type.
+// like returns a value that broadcasts with x and has its type.
 func (d *drawer) like(x op.Desc) op.Desc {
 	for range 4 {
 		y := d.pool[d.r.IntN(len(d.pool))]
@@ -148,7 +148,7 @@ func (d *drawer) strided(x op.Desc) op.Desc {
 	return d.b.Un(op.Slice, x, op.Ints("start", start...), op.Dims("size", size), op.Ints("step", step...))
 }
 
-// product is a matmul or linear with a weight of its own, mostly followed by what is fused with it.
+// product returns a matmul or linear with a weight of its own, mostly followed by what is fused with it.
 func (d *drawer) product(x op.Desc) op.Desc {
 	if len(x.Shape) < 2 || x.Shape.Size() == 0 {
 		return op.Desc{}

@@ -37,7 +37,7 @@ func (d *drawer) layer(x op.Desc, f func(x op.Desc) op.Desc) op.Desc {
 	return y
 }
 
-// convolutional is a network of convolutions, from [N,C,H,W] to [N,K].
+// convolutional returns a network of convolutions, from [N,C,H,W] to [N,K].
 func (d *drawer) convolutional() op.Desc {
 	between := func(lo, hi int) int { return lo + d.r.IntN(hi-lo+1) }
 	x := d.source(dtype.F32, shape.Of(between(1, 3), between(1, 4), between(4, 9), between(4, 9)))
@@ -54,7 +54,7 @@ func (d *drawer) convolutional() op.Desc {
 	return d.layer(x, d.product)
 }
 
-// attentive is a network of attention and linear layers with residuals, from [N,T,D] to the same.
+// attentive returns a network of attention and linear layers with residuals, from [N,T,D] to the same.
 func (d *drawer) attentive() op.Desc {
 	between := func(lo, hi int) int { return lo + d.r.IntN(hi-lo+1) }
 	width := between(3, 12)

@@ -141,7 +141,7 @@ func (c *checker) drop() {
 	}
 }
 
-// plugin is the shared process, started when there is none.
+// plugin returns the shared process, started when there is none.
 func (t *test) plugin() *plugin {
 	if t.shared != nil && t.shared.ended() {
 		how := t.shared.how()

@@ -119,7 +119,7 @@ func (c *connection) must(t *test, method string, request []byte) []byte {
 	return reply
 }
 
-// outcome is the error in an answer whose field 1 it is.
+// outcome returns the error in an answer whose field 1 it is.
 func (c *connection) outcome(t *test, method string, request []byte) *wireError {
 	m, err := parseMessage(c.must(t, method, request))
 	t.must(method, err)
@@ -201,10 +201,10 @@ func (c *connection) openAs(t *test, generation uint64) *device {
 // device opens a device of the shared process.
 func (t *test) device() *device { return t.plugin().conn.open(t) }
 
-// id is the id of a sequence number.
+// id returns the id of a sequence number.
 func (d *device) id(n uint64) uint64 { return d.generation<<48 | n }
 
-// new is a new tensor of f32.
+// new returns a new tensor of f32.
 func (d *device) new(shape ...uint64) tensor {
 	d.next++
 	return tensor{d.id(d.next), f32, shape}

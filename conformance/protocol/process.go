@@ -161,7 +161,7 @@ func (p *plugin) readErr(r *os.File) {
 	}
 }
 
-// last is the last lines of standard error.
+// last returns the last lines of standard error.
 func (p *plugin) last() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

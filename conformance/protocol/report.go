@@ -44,7 +44,7 @@ type Report struct {
 	Stderr string `json:"stderr,omitempty"`
 }
 
-// Err is nil when a check passed and none failed.
+// Err returns nil when a check passed and none failed.
 func (r *Report) Err() error {
 	switch {
 	case r.Failed > 0:
@@ -55,7 +55,7 @@ func (r *Report) Err() error {
 	return nil
 }
 
-// Broken is nil when no rule is broken; it says which ones are, and how.
+// Broken returns nil when no rule is broken; it says which ones are, and how.
 func (r *Report) Broken() error {
 	var errs []error
 	for _, x := range r.Results {

@@ -20,7 +20,7 @@ func (f *frame) run(number uint64, in, out []uint64, bits ...byte) *frame {
 	return f.uint(uint64(len(in))).byte(bits...)
 }
 
-// programs is a device and stream with program 1 defined.
+// programs returns a device and stream with program 1 defined.
 func (t *test) programs() (*device, *stream) {
 	d := t.device()
 	if !d.opened.programs {

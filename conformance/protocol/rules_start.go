@@ -104,7 +104,7 @@ var endRules = []Rule{
 	}},
 }
 
-// two is a plugin with two connections and without a Hello: it may take no more connections after that.
+// two returns a plugin with two connections and without a Hello: it may take no more connections after that.
 func (t *test) two() (p *plugin, second *connection) {
 	p = t.start(how{})
 	t.must("start", p.handshake(t.StartTimeout))
@@ -114,7 +114,7 @@ func (t *test) two() (p *plugin, second *connection) {
 	return p, second
 }
 
-// strange is the process that strangers connect to: with a connection of its host, and without a Hello, after which it may take no
+// strange returns the process that strangers connect to: with a connection of its host, and without a Hello, after which it may take no
 // more.
 func (t *test) strange() *plugin {
 	if t.unseen == nil || t.unseen.ended() {
@@ -237,7 +237,7 @@ var debugRules = []Rule{
 
 var reattach = regexp.MustCompile(`^BURN_REATTACH='\{"[^"]+":\s*\{.*"network":\s*"(unix|tcp)",\s*"addr":\s*"([^"]+)"`)
 
-// debugging is a plugin that was started with --debug, and a connection to it.
+// debugging returns a plugin that was started with --debug, and a connection to it.
 func (t *test) debugging() *plugin {
 	if !t.Debug {
 		t.skip("the program carries the plugin, and has other flags")

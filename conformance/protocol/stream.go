@@ -87,7 +87,7 @@ type stream struct {
 	request uint64
 }
 
-// call is a stream over gRPC before its first frame.
+// call returns a stream over gRPC before its first frame.
 func (d *device) call() *stream {
 	return d.over(grpcTransport(d.t, d.conn))
 }

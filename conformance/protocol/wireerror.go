@@ -23,7 +23,7 @@ type wireError struct {
 	cause   *wireError
 }
 
-// root is the code at the end of the causes.
+// root returns the code at the end of the causes.
 func (e *wireError) root() uint64 {
 	for e.cause != nil {
 		e = e.cause
@@ -31,7 +31,7 @@ func (e *wireError) root() uint64 {
 	return e.code
 }
 
-// node is the first error of form 1 on the way to the root, or nil.
+// node returns the first error of form 1 on the way to the root, or nil.
 func (e *wireError) node() *wireError {
 	for ; e != nil; e = e.cause {
 		if e.form == 1 {

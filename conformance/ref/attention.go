@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// scoreScale is the factor of the scores.
+// scoreScale returns the factor of the scores.
 func scoreScale(n *op.Node, q Tensor) float64 {
 	if scale := n.Attrs.Float("scale"); scale != 0 {
 		return scale

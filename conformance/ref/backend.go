@@ -62,7 +62,7 @@ func New(options ...Option) core.Backend {
 	return engine.New(d)
 }
 
-// claimed is every type of the first operand, or of the result of an op without operands.
+// claimed returns every type of the first operand, or of the result of an op without operands.
 func claimed(row *op.Row) dtype.Set {
 	if len(row.Operands) > 0 {
 		return row.Operands[0].Types

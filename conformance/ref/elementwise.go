@@ -49,7 +49,7 @@ func elementwise(r scalarRule) kernel {
 	})
 }
 
-// floats is a rule of one float operand.
+// floats returns a rule of one float operand.
 func floats(f func(x float64) float64) kernel {
 	return elementwise(scalarRule{f: func(_ element, x []float64) float64 { return f(x[0]) }})
 }

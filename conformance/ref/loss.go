@@ -67,7 +67,7 @@ func inner(u, v []float64) float64 {
 	return s.value()
 }
 
-// labelLoss is the loss of log probabilities logp [N, C, ...] for the labels in[1], weighted by in[2].
+// labelLoss returns the loss of log probabilities logp [N, C, ...] for the labels in[1], weighted by in[2].
 func labelLoss(n *op.Node, in []Tensor, logp []float64) ([]Tensor, error) {
 	s := in[0].Desc.Shape
 	smoothing := n.Attrs.Float("label_smoothing") // 0 where there is none

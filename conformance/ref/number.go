@@ -53,7 +53,7 @@ func truth(b bool) int64 {
 	return 0
 }
 
-// limits are the least and greatest values of an integer type; the greatest u64 is its bits.
+// limits returns the least and greatest values of an integer type; the greatest u64 is its bits.
 func limits(d dtype.DType) (least, greatest int64) {
 	bits := 8 * d.Size()
 	switch d.Class() {
@@ -95,7 +95,7 @@ func floatToInt(d dtype.DType, f float64) int64 {
 	return int64(f)
 }
 
-// intToFloat is the value of type to nearest to integer i of type from, ties to even.
+// intToFloat returns the value of type to nearest to integer i of type from, ties to even.
 func intToFloat(to, from dtype.DType, i int64) float64 {
 	exact := new(big.Float).SetPrec(64).SetInt64(i)
 	if from == dtype.U64 {
@@ -124,7 +124,7 @@ func convert(t Tensor, p int, to dtype.DType) Tensor {
 	return out
 }
 
-// scalar is the value of a scalar attribute in type d, by the rule of cast.
+// scalar returns the value of a scalar attribute in type d, by the rule of cast.
 func scalar(v op.Value, d dtype.DType) Tensor {
 	if bits, isInt := v.Bits(); isInt {
 		return convert(Tensor{Desc: op.DescOf(dtype.I64), I: []int64{int64(bits)}}, 0, d)

@@ -105,7 +105,7 @@ func quantizedNumber(n *op.Node, d dtype.DType, q float64, zero Tensor, s int) i
 	return saturate(math.RoundToEven(narrowing(d)(q)), zero.I[s], zero.Desc.DType, n.Attrs.Int("bits"))
 }
 
-// centred is a with its zero point, if there is one, taken off, as i64.
+// centred returns a with its zero point, if there is one, taken off, as i64.
 func centred(a Tensor, zeros []Tensor, which int) Tensor {
 	out := Zeros(op.Desc{DType: dtype.I64, Shape: a.Desc.Shape})
 	each(a.Desc.Shape, func(pos int, idx []int) {

@@ -17,7 +17,7 @@ func wordAt(seed, counter uint64, i int) uint32 {
 	return philox([4]uint32{uint32(c), uint32(c >> 32), 0, 0}, [2]uint32{uint32(seed), uint32(seed >> 32)})[i%4]
 }
 
-// fraction is the upper 24 bits of a word over 2^24.
+// fraction returns the upper 24 bits of a word over 2^24.
 func fraction(w uint32) float64 { return float64(w>>8) / (1 << 24) }
 
 // drawn makes a kernel of a function of the attributes and the number of an element.

@@ -22,7 +22,7 @@ func sorted(xs []float64) ([]float64, bool) {
 	return xs, math.IsNaN(xs[len(xs)-1])
 }
 
-// quantile is the element at q of xs, which are sorted.
+// quantile returns the element at q of xs, which are sorted.
 func quantile(xs []float64, q float64, interpolation string) float64 {
 	h := q * float64(len(xs)-1)
 	lo, hi := xs[int(math.Floor(h))], xs[int(math.Ceil(h))]
@@ -39,7 +39,7 @@ func quantile(xs []float64, q float64, interpolation string) float64 {
 	return lo + (h-math.Floor(h))*(hi-lo)
 }
 
-// comoment is the sum of products of distances from the means of two lists.
+// comoment returns the sum of products of distances from the means of two lists.
 func comoment(xs, ys []float64) float64 {
 	mx, my := mean(xs), mean(ys)
 	var s accumulator
@@ -68,7 +68,7 @@ func linePairs(f func(a op.Attrs, xs, ys []float64) float64) kernel {
 	})
 }
 
-// vectorNorm is the p-norm of xs.
+// vectorNorm returns the p-norm of xs.
 func vectorNorm(xs []float64, p float64) float64 {
 	var abs, powers []float64
 	nonzero := 0

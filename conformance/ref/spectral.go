@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// transform is the Fourier sum by its definition, unscaled. im may be nil.
+// transform returns the Fourier sum by its definition, unscaled. im may be nil.
 func transform(re, im []float64, inverse bool) (yr, yi []float64) {
 	n := len(re)
 	for k := range n {
@@ -47,7 +47,7 @@ func resized(xs []float64, n int) []float64 {
 	return out
 }
 
-// backReal is the real signal of length n with elements 0 to n/2 of its transform.
+// backReal returns the real signal of length n with elements 0 to n/2 of its transform.
 func backReal(re, im []float64, n int) []float64 {
 	re, im = resized(re, n), resized(im, n)
 	im[0] = 0
@@ -84,7 +84,7 @@ func framePlaces(a op.Attrs, frames, length int) [][]int {
 	return out
 }
 
-// centredWindow is the window with zeros on both sides.
+// centredWindow returns the window with zeros on both sides.
 func centredWindow(w []float64, n int) []float64 {
 	return slices.Concat(make([]float64, (n-len(w))/2), w, make([]float64, n-len(w)-(n-len(w))/2))
 }
@@ -144,7 +144,7 @@ func istft(n *op.Node, in []Tensor) Tensor {
 	return out
 }
 
-// bessel is the modified Bessel function of order 0, by its series.
+// bessel returns the modified Bessel function of order 0, by its series.
 func bessel(x float64) float64 {
 	sum, term := 1.0, 1.0
 	for m := 1.0; term > sum*1e-20; m++ {

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// reflected is the complete QR factorisation of x by reflections, r's diagonal not negative.
+// reflected returns the complete QR factorisation of x by reflections, r's diagonal not negative.
 func reflected(x matrix) (q, r matrix) {
 	m, n := len(x), len(x[0])
 	q, r = identity(m), x.clone()
@@ -52,7 +52,7 @@ func reflected(x matrix) (q, r matrix) {
 	return q, r
 }
 
-// turn is the cosine and sine of the rotation that makes the off-diagonal of [[app, apq], [apq, aqq]] zero.
+// turn returns the cosine and sine of the rotation that makes the off-diagonal of [[app, apq], [apq, aqq]] zero.
 func turn(app, aqq, apq float64) (c, s float64) {
 	theta := math.Atan2(2*apq, aqq-app) / 2
 	if 2*theta > math.Pi/2 {
@@ -70,7 +70,7 @@ func (x matrix) rotate(p, q int, c, s float64) {
 	}
 }
 
-// eigen is the eigenvalues, unsorted, and the columns of eigenvectors, by rotations one after the other.
+// eigen returns the eigenvalues, unsorted, and the columns of eigenvectors, by rotations one after the other.
 func eigen(x matrix) ([]float64, matrix) {
 	w, v := x.clone(), identity(len(x))
 	for range 40 {
@@ -142,7 +142,7 @@ func (x matrix) scaleColumns(by []float64) matrix {
 	return y
 }
 
-// decomposed is the thin singular value decomposition u·diag(s)·vᵀ of x.
+// decomposed returns the thin singular value decomposition u·diag(s)·vᵀ of x.
 func decomposed(x matrix) (u matrix, s []float64, v matrix) {
 	if len(x) < len(x[0]) {
 		v, s, u = decomposed(x.transpose())

@@ -20,7 +20,7 @@ type Tensor struct {
 	I []int64
 }
 
-// Zeros is a tensor of zeros.
+// Zeros returns a tensor of zeros.
 func Zeros(d op.Desc) Tensor {
 	t := Tensor{Desc: d}
 	if d.DType.IsFloat() {
@@ -31,7 +31,7 @@ func Zeros(d op.Desc) Tensor {
 	return t
 }
 
-// Clone is a copy that shares no elements with t.
+// Clone returns a copy that shares no elements with t.
 func (t Tensor) Clone() Tensor {
 	return Tensor{Desc: t.Desc, F: slices.Clone(t.F), I: slices.Clone(t.I)}
 }

@@ -31,10 +31,10 @@ type Driver struct {
 	twice atomic.Int64
 }
 
-// Live is the number of values that were made and not released.
+// Live returns the number of values that were made and not released.
 func (d *Driver) Live() int64 { return d.live.Load() }
 
-// Twice is how many values were released more than once.
+// Twice returns how many values were released more than once.
 func (d *Driver) Twice() int64 { return d.twice.Load() }
 
 // value is a tensor that is there when the queue that makes it has come so far. It may be overwritten.
@@ -48,7 +48,7 @@ func (d *Driver) value() *value {
 	return new(value)
 }
 
-// read is the tensor as it is now, in form of desc; zeros where there is none yet.
+// read returns the tensor as it is now, in form of desc; zeros where there is none yet.
 func (v *value) read(desc op.Desc) ref.Tensor {
 	if t := v.now.Load(); t != nil && t.Desc.SameType(desc) {
 		return *t
@@ -81,7 +81,7 @@ func (d *Driver) Open(context.Context, int) (engine.Device[*value], error) {
 // Close implements engine.Driver.
 func (d *Driver) Close() error { return nil }
 
-// New is a backend of a driver.
+// New returns a backend of a driver.
 func New(d *Driver) core.Backend { return engine.New[*value](d) }
 
 type device struct {
