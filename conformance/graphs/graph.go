@@ -1,6 +1,6 @@
-// Package graphs draws small random graphs over the op table and compares what backends make of them with the reference:
-// node by node, as a program, and decomposed into primitives. Where the suite looks at one op at a time, this looks at
-// what happens between ops: fusion, reuse of buffers in place, views, folding of constants.
+// Package graphs draws small random graphs over the op table and compares a backend's results with the reference: node by node,
+// as a program, and decomposed into primitives. Where the suite tests one op at a time, this package tests what happens between
+// ops: fusion, in-place reuse of buffers, views, folding of constants.
 package graphs
 
 import (

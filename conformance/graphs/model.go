@@ -25,7 +25,7 @@ func Model(r *rand.Rand) *Graph {
 	return d.g
 }
 
-// layer appends what f makes of x, if that fits and is small, and gives its result, or else x.
+// layer appends f's nodes on x, if they fit and are small, and returns their result, else x.
 func (d *drawer) layer(x op.Desc, f func(x op.Desc) op.Desc) op.Desc {
 	before := d.b.Nodes
 	y := f(x)

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// Version is the version of the protocol that the rules are of.
+// Version is the version of the protocol that the rules check.
 const Version = 2
 
-// Options say what is checked.
+// Options select the plugin and the rules to check.
 type Options struct {
 	// Command is the plugin: the path of its program, and arguments.
 	Command []string

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// keys are the host's: a root, and a certificate that it has issued.
+// keys are the keys of the host: a root, and a certificate that it has issued.
 type keys struct {
 	rootPEM []byte
 	host    tls.Certificate

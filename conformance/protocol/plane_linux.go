@@ -16,13 +16,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// carrier is the connection over which streams of their own are opened: section 9.
+// carrier is the data plane of section 9: the socket over which direct streams are opened.
 type carrier struct {
 	conn *net.UnixConn
 	w    *welcome
 }
 
-// carrier asks for the data plane, on a process of its own as Hello is answered with a new socket, or skips the check.
+// carrier requests the data plane, or skips the check. It uses a process of its own, because the answer to Hello names a new
+// socket.
 func (t *test) carrier(features ...string) (*plugin, *carrier) {
 	p := t.plugin()
 	w := p.conn.hello(t, Version, Version, features...)

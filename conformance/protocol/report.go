@@ -40,7 +40,7 @@ type Report struct {
 	Failed   int       `json:"failed"`
 	Skipped  int       `json:"skipped"`
 	Results  []Result  `json:"results"`
-	// Stderr is the last that the plugin wrote there before a check failed.
+	// Stderr is the end of the plugin's standard error at the time a check failed.
 	Stderr string `json:"stderr,omitempty"`
 }
 
@@ -55,7 +55,7 @@ func (r *Report) Err() error {
 	return nil
 }
 
-// Broken returns nil when no rule is broken; it says which ones are, and how.
+// Broken returns an error that names the broken rules and how they are broken, or nil.
 func (r *Report) Broken() error {
 	var errs []error
 	for _, x := range r.Results {

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// modulo is i reduced to [0, n).
+// modulo returns i reduced to [0, n).
 func modulo(i, n int) int { return (i%n + n) % n }
 
 // continued maps position i of the endless continuation of an axis of n elements to a position on the axis.

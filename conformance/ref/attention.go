@@ -50,7 +50,7 @@ func scores(n *op.Node, in, mask []Tensor, b, h, i int) (out, slopes []float64) 
 	return out, slopes
 }
 
-// weigh makes scores the weights of the values, all of them 0 where no key is seen.
+// weigh replaces scores by the weights of the values (softmax), all 0 where no key is seen.
 func weigh(scores []float64) {
 	top := greatest.f(scores)
 	if math.IsInf(top, -1) {

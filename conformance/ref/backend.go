@@ -82,7 +82,7 @@ func (d *driver) Open(context.Context, int) (engine.Device[Tensor], error) { ret
 // Close implements engine.Driver.
 func (d *driver) Close() error { return nil }
 
-// device is a driver's, and its queue too: nothing is kept between calls.
+// device is the device of a driver. It keeps nothing between calls.
 type device struct{ d *driver }
 
 // Capabilities implements engine.Device.

@@ -5,8 +5,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// scalarRule computes one element of the result from one element of each operand, after broadcasting. d is the type of
-// the first operand. Predicates give 1 or 0. A nil function marks a class of types that the row does not take.
+// scalarRule computes one element of the result from one element of each operand, after broadcasting. d is the type of the first
+// operand. Predicates return 1 or 0. A nil function marks a class of types that the row does not take.
 type scalarRule struct {
 	f func(e element, x []float64) float64
 	i func(e element, x []int64) int64

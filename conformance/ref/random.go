@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// word is word i of random_bits by a node's seed and counter.
+// word returns word i of random_bits for a node's seed and counter.
 func word(a op.Attrs, i int) uint32 {
 	return wordAt(uint64(a.Value("seed").Int()), uint64(a.Value("counter").Int()), i)
 }

@@ -102,7 +102,7 @@ func countBefore(t Tensor, line []int, v Tensor, p int, right bool) (n int64) {
 	return n
 }
 
-// runningIndex is, for each element of a line, the index of the first extreme up to it.
+// runningIndex returns the kernel that computes, for each element of a line, the index of the first extreme up to it.
 func runningIndex(beats func(order int) bool) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		out := Zeros(n.Outputs[0])

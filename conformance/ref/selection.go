@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// The results of these ops are of the greatest possible size; what is beyond the count stays zero.
+// The results of these ops have the greatest possible size; elements beyond the count stay zero.
 
 func isZero(t Tensor, p int) bool {
 	if t.Desc.DType.IsFloat() {

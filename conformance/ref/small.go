@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// convertSmall is element p of t in type to, where either is a storage type. Storage types are kept as their codes in I.
+// convertSmall returns element p of t in type to, where either is a storage type. Storage types are kept as their codes in I.
 func convertSmall(t Tensor, p int, to dtype.DType, saturate bool) Tensor {
 	from := t.Desc.DType
 	if !dtype.Smalls.Has(from) {

@@ -40,7 +40,7 @@ func scaleOf(n int, norm string, inverse bool) float64 {
 	return 1
 }
 
-// resized is xs cut or filled with zeros to length n.
+// resized returns xs cut or filled with zeros to length n.
 func resized(xs []float64, n int) []float64 {
 	out := make([]float64, n)
 	copy(out, xs)

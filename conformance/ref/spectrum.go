@@ -114,7 +114,7 @@ func byValue(values []float64, vectors matrix, descending bool) ([]float64, matr
 	return sorted, rows.transpose()
 }
 
-// columnSigns is -1 for columns whose element of largest magnitude is negative.
+// columnSigns returns -1 for columns whose element of largest magnitude is negative, else 1.
 func columnSigns(x matrix) []float64 {
 	var signs []float64
 	for _, col := range x.transpose() {
@@ -235,7 +235,7 @@ func matrixNorm(x matrix, ord string) float64 {
 	return map[string]float64{"nuc": total(s), "2": s[0], "-2": s[len(s)-1]}[ord]
 }
 
-// severalOf makes a kernel of a function of a matrix that gives a matrix for each result; a vector is one row.
+// severalOf makes a kernel of a function from a matrix to a matrix for each result; a vector is one row.
 func severalOf(f func(n *op.Node, x matrix) []matrix) kernel {
 	return func(n *op.Node, in []Tensor) ([]Tensor, error) {
 		var outs []Tensor

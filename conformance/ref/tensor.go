@@ -14,9 +14,9 @@ import (
 // Tensor is a tensor in memory, its elements in row-major order. Exactly one of F and I is used.
 type Tensor struct {
 	Desc op.Desc
-	// F is the elements of float types. Each is a value of the type: f16 1.5 is 1.5 here.
+	// F holds the elements of float types as numbers: f16 1.5 is 1.5 here.
 	F []float64
-	// I is the elements of integer types and bool. u64 is kept as its bits, bool is 0 or 1.
+	// I holds the elements of integer types and bool. u64 is kept as its bits, bool is 0 or 1.
 	I []int64
 }
 
@@ -86,7 +86,7 @@ func (t Tensor) Bytes() []byte {
 	return out
 }
 
-// pick makes a tensor of t's elements at positions from; position -1 gives fill, a one-element tensor.
+// pick makes a tensor of t's elements at positions from; position -1 takes the element of fill.
 func (t Tensor) pick(d op.Desc, from []int, fill Tensor) Tensor {
 	out := Zeros(d)
 	for i, p := range from {

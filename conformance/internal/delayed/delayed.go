@@ -37,7 +37,7 @@ func (d *Driver) Live() int64 { return d.live.Load() }
 // Twice returns how many values were released more than once.
 func (d *Driver) Twice() int64 { return d.twice.Load() }
 
-// value is a tensor that is there when the queue that makes it has come so far. It may be overwritten.
+// value is a tensor that exists once the queue that makes it has run its job. It may be overwritten.
 type value struct {
 	now      atomic.Pointer[ref.Tensor]
 	released atomic.Bool
@@ -48,7 +48,7 @@ func (d *Driver) value() *value {
 	return new(value)
 }
 
-// read returns the tensor as it is now, in form of desc; zeros where there is none yet.
+// read returns the tensor's present elements with the type and shape of desc, zeros if it does not exist yet.
 func (v *value) read(desc op.Desc) ref.Tensor {
 	if t := v.now.Load(); t != nil && t.Desc.SameType(desc) {
 		return *t
@@ -119,7 +119,7 @@ func (v *device) OpenQueue() (engine.Queue[*value], error) {
 // Close implements engine.Device.
 func (v *device) Close() {}
 
-// queue is jobs that a goroutine does one after the other.
+// queue runs jobs in a goroutine, one after the other.
 type queue struct {
 	v     *device
 	more  chan struct{}
@@ -181,7 +181,7 @@ func guarded(job func() error) (err error) {
 // maxResult bounds the bytes of one result.
 const maxResult = 1 << 28
 
-// Execute implements engine.Queue. Memory is looked for at once; all else comes later.
+// Execute implements engine.Queue. Memory is reserved at once; everything else is done later.
 func (q *queue) Execute(c *engine.Call[*value]) error {
 	if err := q.v.caps.Check(c.Node, c.Descs); err != nil {
 		return err
