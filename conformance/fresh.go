@@ -20,8 +20,8 @@ const (
 	freshDraws  = 64 // until a graph is found that the backend has all types for
 )
 
-// freshCases are programs whose structure, shapes and values are drawn from the seed, so that a backend cannot know them in
-// advance, and relations between results of a backend that hold for any values.
+// freshCases returns cases of programs whose structure, shapes and values are drawn from the seed, so that a backend cannot know
+// them in advance, and relations between results of a backend that hold for any values.
 func freshCases() []testCase {
 	var cases []testCase
 	add := func(id string, run func(ctx context.Context, q *queue) error) {

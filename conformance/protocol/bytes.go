@@ -127,7 +127,7 @@ func (f *frame) cancel(request uint64) *frame       { return f.byte(cmdCancel).u
 func (f *frame) wait(stream, event uint64) *frame   { return f.byte(cmdWait).uint(stream, event) }
 func (f *frame) await(request, event uint64) *frame { return f.byte(cmdAwait).uint(request, event) }
 
-// floats are values as data of a tensor.
+// floats returns values as the bytes of a tensor.
 func floats(v ...float32) []byte {
 	var b []byte
 	for _, x := range v {

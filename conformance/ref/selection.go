@@ -122,7 +122,7 @@ func corners(n *op.Node, boxes Tensor, i int) rectangle {
 	return rectangle{min(b[0], b[2]), max(b[0], b[2]), min(b[1], b[3]), max(b[1], b[3])}
 }
 
-// overlap is intersection over union, 0 when they do not meet.
+// overlap returns intersection over union, 0 when they do not meet.
 func overlap(a, b rectangle) float64 {
 	h := math.Min(a.bottom, b.bottom) - math.Max(a.top, b.top)
 	w := math.Min(a.right, b.right) - math.Max(a.left, b.left)

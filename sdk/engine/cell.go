@@ -18,7 +18,7 @@ type cell[V any] struct {
 	named bool // the table is a holder
 }
 
-// poison is the error that stands in the place of the value.
+// poison returns the error that stands in the place of the value.
 func (c *cell[V]) poison() error {
 	if c.err == nil && c.late != nil {
 		return c.late.err

@@ -195,7 +195,7 @@ func (g *group[V]) take(what string, cs core.Stream, in op.TensorID, out op.Desc
 	}})
 }
 
-// mine is the elements that the rank gives.
+// mine returns the elements that the rank gives.
 func (g *group[V]) mine(s *stream[V], id op.TensorID, check func(op.Desc) error) ([]byte, error) {
 	if err := s.flush(); err != nil {
 		return nil, err

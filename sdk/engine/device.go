@@ -50,7 +50,7 @@ func newDevice[V any](b *backend[V], author Device[V]) *device[V] {
 	return d
 }
 
-// claimed says why the author does not compute this version of n's op.
+// claimed returns why the author does not compute this version of n's op.
 func (d *device[V]) claimed(n *op.Node) error {
 	if int(n.Op) < len(d.claims) && d.claims[n.Op] == n.Version && n.Version != 0 {
 		return nil

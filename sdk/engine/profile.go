@@ -170,7 +170,7 @@ type stepKey struct {
 	index   int
 }
 
-// Now is the time at which a step begins; of a nil Steps, the zero time.
+// Now returns the time at which a step begins; of a nil Steps, the zero time.
 func (t *Steps) Now() time.Time {
 	if t == nil {
 		return time.Time{}

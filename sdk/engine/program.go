@@ -204,7 +204,7 @@ func (x programs[V]) Run(cs core.Stream, r core.Run) error {
 	return nil
 }
 
-// CheckRun says what is wrong with the form of a run of p: the numbers of ids, donations, an id that is donated and stands
+// CheckRun returns what is wrong with the form of a run of p: the numbers of ids, donations, an id that is donated and stands
 // twice among the inputs, an output that is named twice.
 func CheckRun(p *program.Program, r core.Run) error {
 	if len(r.Inputs) != len(p.Inputs) || len(r.Outputs) != len(p.Outputs) {
@@ -319,7 +319,7 @@ func (s *stream[V]) executeRun(p *defined[V], inputs []op.TensorID, donated []bo
 	clear(s.cells)
 }
 
-// described is the outputs of a run.
+// described returns the outputs of a run.
 func (p *defined[V]) described(ids []op.TensorID) []op.Desc {
 	outs := make([]op.Desc, len(ids))
 	for i, id := range ids {
@@ -329,7 +329,7 @@ func (p *defined[V]) described(ids []op.TensorID) []op.Desc {
 	return outs
 }
 
-// blame is the error of a run: that of the node that failed if the plan says which, else of the program.
+// blame returns the error of a run: that of the node that failed if the plan says which, else of the program.
 func (p *defined[V]) blame(err error, outputs []op.TensorID) error {
 	var n *core.NodeError
 	if errors.As(err, &n) {

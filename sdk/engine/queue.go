@@ -76,7 +76,7 @@ func (p *pending) reset() {
 	p.commands, p.nodes, p.ids, p.masks = p.commands[:0], p.nodes[:0], p.ids[:0], p.masks[:0]
 }
 
-// donated says which inputs of a doRun are; nil for none.
+// donated returns which inputs of a doRun are; nil for none.
 func (p *pending) donated(c *command) []bool {
 	if c.mask < 0 {
 		return nil

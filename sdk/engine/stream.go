@@ -103,7 +103,7 @@ func (s *stream[V]) Submit(nodes []op.Node, free []op.TensorID) error {
 	return nil
 }
 
-// checkWrite says what is wrong with a tensor to be made of data.
+// checkWrite returns what is wrong with a tensor to be made of data.
 func (s *stream[V]) checkWrite(what string, desc op.Desc, data []byte) error {
 	name := s.dev.backend.name()
 	switch {
@@ -201,7 +201,7 @@ func (s *stream[V]) Close() error {
 	return nil
 }
 
-// abandon gives up what a command holds that will not be executed, and frees what it would have freed.
+// abandon releases what a command holds that will not be executed, and frees what it would have freed.
 func (s *stream[V]) abandon(p *pending, c *command) {
 	free := func(id op.TensorID) {
 		s.enter()

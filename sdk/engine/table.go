@@ -21,7 +21,7 @@ type entry[V any] struct {
 // leastSlots is the size of a table that has held a cell.
 const leastSlots = 64
 
-// slot is where id is, or would be put.
+// slot returns where id is, or would be put.
 func (t *table[V]) slot(id op.TensorID) uint64 {
 	mask := uint64(len(t.slots) - 1)
 	i := t.home(id)
@@ -31,7 +31,7 @@ func (t *table[V]) slot(id op.TensorID) uint64 {
 	return i
 }
 
-// home is the slot of id's own.
+// home returns the slot of id's own.
 func (t *table[V]) home(id op.TensorID) uint64 {
 	const golden = 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
 	return uint64(id) * golden >> (64 - bits.Len(uint(len(t.slots)-1)))

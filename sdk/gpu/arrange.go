@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// plan gives all buffers their places and has the kernels made.
+// plan assigns memory to all buffers and has the kernels compiled.
 func (b *builder) plan(ctx context.Context) (*plan, error) {
 	p := &plan{device: b.d, name: b.g.Name, graph: b.g, inputs: b.g.Inputs}
 	for _, id := range b.g.Outputs {
@@ -103,7 +103,7 @@ func (x *buffer) live(first, last int) {
 	x.last = max(x.last, last)
 }
 
-// root is the buffer whose memory buffer i takes.
+// root returns the buffer whose memory buffer i takes.
 func (b *builder) root(i int) int {
 	for b.buffers[i].root != i {
 		i = b.buffers[i].root
@@ -257,7 +257,7 @@ func (b *builder) functions(ctx context.Context) error {
 	return nil
 }
 
-// nodes is the nodes of a group in order, for names.
+// nodes returns the nodes of a group in order, for names.
 func nodes(g *group.Graph, x *group.Group) []*op.Node {
 	var all []*op.Node
 	for _, k := range x.Nodes() {

@@ -67,7 +67,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// folder is where compiled kernels of a backend are kept, empty for nowhere.
+// folder returns where compiled kernels of a backend are kept, empty for nowhere.
 func (o *Options) folder(backend string) string {
 	if o.NoCache {
 		return ""

@@ -76,7 +76,7 @@ func (b *builder) batch(xs []*group.Group) error {
 	return nil
 }
 
-// batchKey is a text that is equal for works that can share launches, empty for one that cannot.
+// batchKey returns a text that is equal for works that can share launches, empty for one that cannot.
 func batchKey(l *lowered) string {
 	if l.early || l.work.Fault || len(l.work.Launches) == 0 {
 		return ""
@@ -119,7 +119,7 @@ func (b *builder) share(ls []lowered) error {
 	return nil
 }
 
-// located is the launches of works of the same kernels, by their number in the work and then by work, with buffers of the plan for
+// located returns the launches of works of the same kernels, by their number in the work and then by work, with buffers of the plan for
 // slots.
 func (b *builder) located(ls []lowered) [][]ir.Launch {
 	all := make([][]ir.Launch, len(ls[0].work.Launches))

@@ -40,7 +40,7 @@ type block struct {
 	free bool
 }
 
-// ref is where the block lies.
+// ref returns where the block lies.
 func (b *block) ref() Ref { return Ref{b.segment.memory, b.offset} }
 
 // retain adds a holder.
@@ -88,7 +88,7 @@ func compareFree(a, b *block) int {
 	return cmp.Or(cmp.Compare(a.size, b.size), cmp.Compare(a.segment.number, b.segment.number), cmp.Compare(a.offset, b.offset))
 }
 
-// class is the list that blocks of size bytes are in.
+// class returns the list that blocks of size bytes are in.
 func class(size int64) int {
 	u := uint64(size / grain)
 	if u < fine {
@@ -118,7 +118,7 @@ func (b *bins) remove(x *block) {
 	x.free = false
 }
 
-// find is the first of the smallest free blocks of at least size bytes, nil if there is none.
+// find returns the first of the smallest free blocks of at least size bytes, nil if there is none.
 func (b *bins) find(size int64) *block {
 	if b.bytes < size {
 		return nil
@@ -136,7 +136,7 @@ func (b *bins) find(size int64) *block {
 	return nil
 }
 
-// any is one of the free blocks, nil if there is none.
+// any returns one of the free blocks, nil if there is none.
 func (b *bins) any() *block {
 	for i, m := range b.full {
 		if m != 0 {

@@ -190,7 +190,7 @@ func nodeError(n *op.Node, err error) error {
 	return &core.NodeError{Op: n.Op.String(), Outputs: n.Outputs, Err: err}
 }
 
-// node is what a group is named by.
+// node returns what a group is named by.
 func (b *builder) node(x *group.Group) *op.Node {
 	if x.Anchor != group.None {
 		return &b.g.Nodes[x.Anchor]
@@ -277,7 +277,7 @@ func (b *builder) fits(w ir.Work) error {
 	return nil
 }
 
-// packed is a copy of t whose elements lie in row-major order of its axes taken in the order axes (nil: as they are), made for the sake of
+// packed returns a copy of t whose elements lie in row-major order of its axes taken in the order axes (nil: as they are), made for the sake of
 // group x. Of a constant it is made once.
 func (b *builder) packed(x *group.Group, d op.Desc, t tensor, axes []int) (tensor, error) {
 	if axes == nil {
@@ -307,7 +307,7 @@ func (b *builder) packed(x *group.Group, d op.Desc, t tensor, axes []int) (tenso
 	return to, nil
 }
 
-// copying is a program of one copy, and its group.
+// copying returns a program of one copy, and its group.
 func copying(d op.Desc) (*group.Graph, *group.Group, error) {
 	d.ID = 1
 	n, err := op.New(op.Copy, []op.Desc{d})
@@ -354,7 +354,7 @@ func (b *builder) work(x *group.Group, w ir.Work, slots []arg, early bool) error
 	return nil
 }
 
-// placedAt is a launch as the hardware runs it, with offsets that count from the beginnings of the buffers of slots.
+// placedAt returns a launch as the hardware runs it, with offsets that count from the beginnings of the buffers of slots.
 func (b *builder) placedAt(l ir.Launch, slots []arg) (ir.Launch, error) {
 	if len(l.Args) != len(l.Kernel.Params) {
 		return l, fmt.Errorf("kernel %s: %d arguments, want %d: %w", l.Kernel.Name, len(l.Args), len(l.Kernel.Params), core.ErrKernel)

@@ -36,7 +36,7 @@ type spare struct {
 	err  error
 }
 
-// get is the plan of the spare. Its inputs are views as the call has them.
+// get returns the plan of the spare. Its inputs are views as the call has them.
 func (s *spare) get() (*plan, error) {
 	s.once.Do(func() {
 		b, groups := newBuilder(s.device, s.program)
@@ -134,7 +134,7 @@ func (d *device) blame(c Candidate) {
 	d.asking.Unlock()
 }
 
-// closeCandidates gives all of them up.
+// closeCandidates releases all of them.
 func (d *device) closeCandidates() {
 	d.asking.Lock()
 	defer d.asking.Unlock()
@@ -205,12 +205,12 @@ func (b *builder) call(x *group.Group) (done bool, err error) {
 	return true, nil
 }
 
-// argOf is where a tensor begins.
+// argOf returns where a tensor begins.
 func (b *builder) argOf(t tensor, d dtype.DType) arg {
 	return arg{buffer: t.buffer, offset: int64(t.view.Offset * d.Size())}
 }
 
-// part is the group of what a library computes of x.
+// part returns the group of what a library computes of x.
 func (b *builder) part(x *group.Group, o *offered) *group.Group {
 	p := &group.Group{Kind: x.Kind, Anchor: x.Anchor, Epilogue: x.Epilogue[:len(x.Epilogue)-len(o.rest)], Outputs: []op.Desc{o.out}, At: x.At}
 	if len(p.Epilogue) == 0 {
@@ -220,7 +220,7 @@ func (b *builder) part(x *group.Group, o *offered) *group.Group {
 	return p
 }
 
-// following is the group of what a library leaves of x.
+// following returns the group of what a library leaves of x.
 func (b *builder) following(o *offered) *group.Group {
 	r := b.subset(o.rest)
 	for _, k := range o.rest {
@@ -229,7 +229,7 @@ func (b *builder) following(o *offered) *group.Group {
 	return r
 }
 
-// reads is the tensors that nodes read and do not compute, each once.
+// reads returns the tensors that nodes read and do not compute, each once.
 func (b *builder) reads(nodes []int) []op.TensorID {
 	var all []op.TensorID
 	made := map[op.TensorID]bool{}
@@ -247,7 +247,7 @@ func (b *builder) reads(nodes []int) []op.TensorID {
 	return all
 }
 
-// spare is the program of part x.
+// spare returns the program of part x.
 func (b *builder) spare(x *group.Group, out op.Desc) *spare {
 	p := &program.Program{Name: b.g.Name, Outputs: []op.TensorID{out.ID}}
 	s := &spare{device: b.d, program: p, out: b.at[out.ID], at: b.argOf(b.at[out.ID], out.DType).offset}

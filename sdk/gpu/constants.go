@@ -130,7 +130,7 @@ func (d *device) build(ctx context.Context, q *queue, p *program.Program, consts
 	return b.plan(ctx)
 }
 
-// planner is a builder that knows the constants of a program. whole says that it is a program of its own, and no node.
+// planner returns a builder that knows the constants of a program. whole says that it is a program of its own, and no node.
 func (d *device) planner(p *program.Program, consts []*block, whole bool) (*builder, []*group.Group) {
 	b, groups := newBuilder(d, p)
 	b.folds, b.lasts = whole, whole && !d.options.ChannelsFirst && putsLast(p)

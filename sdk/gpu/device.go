@@ -123,7 +123,7 @@ func forLibrary(g *group.Graph, x *group.Group) bool {
 	return (x.Kind == group.Product || x.Kind == group.Convolution) && len(x.Prologue) == 0 && g.Nodes[x.Anchor].Outputs[0].DType.IsFloat()
 }
 
-// claims is the document of a device whose kernels compute what own says.
+// claims returns the document of a device whose kernels compute what own says.
 func claims(own *core.Capabilities) *core.Capabilities {
 	c := *own
 	c.Features = []string{"programs", "memory_stats", "host_memory", "peer_copy", "collectives", "profiling"}
@@ -144,7 +144,7 @@ func (d *device) fault(err error) error {
 	return err
 }
 
-// dead is the fault that ended the device, nil while it works.
+// dead returns the fault that ended the device, nil while it works.
 func (d *device) dead() error {
 	if err := d.lost.Load(); err != nil {
 		return *err
@@ -202,7 +202,7 @@ func (d *device) closeQueue(q *queue) {
 	}
 }
 
-// opened is the queues that are open.
+// opened returns the queues that are open.
 func (d *device) opened() []*queue {
 	d.mu.Lock()
 	defer d.mu.Unlock()

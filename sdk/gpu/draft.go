@@ -49,7 +49,7 @@ func (d *device) drafted(ctx context.Context, p *program.Program, consts []*bloc
 	}
 }
 
-// candidates is what libraries have for o; of a draft, what they are taken to have.
+// candidates returns what libraries have for o; of a draft, what they are taken to have.
 func (b *builder) candidates(o *offered) []Candidate {
 	if b.draft == nil {
 		return b.d.candidates(o)

@@ -26,7 +26,7 @@ type page struct {
 	values []byte // once they are there
 }
 
-// stride is how many bytes apart words are, so that each can be bound as a buffer.
+// stride returns how many bytes apart words are, so that each can be bound as a buffer.
 func (q *queue) stride() int { return max(4, q.device.target.Align) }
 
 // reserve makes room for a command's word, before the queue is locked.
@@ -45,7 +45,7 @@ func (f *faults) reserve(q *queue) error {
 	return q.device.fault(q.driver.Fill(b.ref(), int64(q.stride())*faultWords, 0, 4))
 }
 
-// word is the word of the command that begins. The queue is locked.
+// word returns the word of the command that begins. The queue is locked.
 func (f *faults) word(q *queue) (Ref, error) {
 	if f.used == faultWords {
 		if err := f.collect(q); err != nil {

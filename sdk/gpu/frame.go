@@ -145,10 +145,10 @@ func (f *frame) add(from int, st *step, locate func(a arg) location) {
 	f.steps, f.from = append(f.steps, s), append(f.from, from)
 }
 
-// scratchSlot is the slot of the scratch memory; those of the word and of the frame's own memory come behind it.
+// scratchSlot returns the slot of the scratch memory; those of the word and of the frame's own memory come behind it.
 func (p *plan) scratchSlot() int { return len(p.inputs) + len(p.made) }
 
-// locate says where an argument is: in a slot, or, of a constant, at a place that does not change.
+// locate returns where an argument is: in a slot, or, of a constant, at a place that does not change.
 func (p *plan) locate(a arg) location {
 	b := &p.buffers[a.buffer]
 	left := b.bytes - a.offset
@@ -320,7 +320,7 @@ func (f *frame) profile(q *queue, t *engine.Steps) error {
 	return nil
 }
 
-// describe is step i for a profile. A group of several steps is described with its first one.
+// describe returns step i for a profile. A group of several steps is described with its first one.
 func (f *frame) describe(i int) core.ProfileStep {
 	st := &f.plan.steps[f.from[i]]
 	if i > 0 && f.plan.steps[f.from[i-1]].group == st.group {
@@ -330,7 +330,7 @@ func (f *frame) describe(i int) core.ProfileStep {
 	return engine.FusedStep(nodes(g, st.group), func(id op.TensorID) op.Desc { return g.Desc(id) }, st.group.Outputs)
 }
 
-// close gives up what the frame holds.
+// close releases what the frame holds.
 func (f *frame) close(q *queue) {
 	f.drop(q)
 	f.release(q)

@@ -63,7 +63,7 @@ func (f *frame) replay(q *queue) (started bool, err error) {
 	return true, nil
 }
 
-// fitting is a graph whose memory can be made that of the frame.
+// fitting returns a graph whose memory can be made that of the frame.
 func (f *frame) fitting() *instance {
 	for _, x := range f.all {
 		if f.same(x) {

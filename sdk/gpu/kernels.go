@@ -240,7 +240,7 @@ func (x *kernels) loadStored(u found, missing []*entry) {
 	x.count(func(s *KernelStats) { s.Loaded += int64(len(u.places)) })
 }
 
-// names are what the store knows kernels by: digests of their texts in the dialect. A kernel that cannot be printed has the name of
+// names returns what the store knows kernels by: digests of their texts in the dialect. A kernel that cannot be printed has the name of
 // its own text, which no file has.
 func (x *kernels) names(es []*entry) []digest {
 	names := make([]digest, len(es))

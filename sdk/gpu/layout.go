@@ -29,7 +29,7 @@ func putsLast(p *program.Program) bool {
 	return n > 1
 }
 
-// last is the order of axes that puts channels last: batch, places, channels.
+// last returns the order of axes that puts channels last: batch, places, channels.
 func last(rank int) []int {
 	axes := []int{0}
 	for i := 2; i < rank; i++ {
@@ -38,7 +38,7 @@ func last(rank int) []int {
 	return append(axes, 1)
 }
 
-// inverse is the order that undoes an order of axes.
+// inverse returns the order that undoes an order of axes.
 func inverse(axes []int) []int {
 	back := make([]int, len(axes))
 	for i, a := range axes {
@@ -47,7 +47,7 @@ func inverse(axes []int) []int {
 	return back
 }
 
-// lastView is the view of shape s with channels last.
+// lastView returns the view of shape s with channels last.
 func lastView(s shape.Shape) shape.View {
 	axes := last(len(s))
 	v := shape.View{Shape: s, Strides: make([]int, len(s))}
@@ -59,7 +59,7 @@ func isLast(v shape.View) bool {
 	return len(v.Shape) > 2 && v.Offset == 0 && !v.IsContiguous() && slices.Min(v.Strides) >= 0 && v.Permute(last(len(v.Shape))).IsContiguous()
 }
 
-// ordered is t with channels last, copied for group x if it does not lie so.
+// ordered returns t with channels last, copied for group x if it does not lie so.
 func (b *builder) ordered(x *group.Group, d op.Desc, t tensor) (tensor, error) {
 	if v := t.view.Permute(last(len(t.view.Shape))); v.Offset == 0 && v.IsContiguous() {
 		return t, nil
@@ -67,7 +67,7 @@ func (b *builder) ordered(x *group.Group, d op.Desc, t tensor) (tensor, error) {
 	return b.packed(x, d, t, last(len(d.Shape)))
 }
 
-// order is the order of axes in which the elements of a view without gaps lie.
+// order returns the order of axes in which the elements of a view without gaps lie.
 func order(v shape.View) []int {
 	axes := make([]int, len(v.Shape))
 	for i := range axes {
@@ -169,7 +169,7 @@ func (u *turner) lower(x, y *group.Group) (bool, error) {
 	return true, b.work(x, w, slots, false)
 }
 
-// leading is a view with dimensions of length one before the others, as broadcasting has it.
+// leading returns a view with dimensions of length one before the others, as broadcasting has it.
 func leading(v shape.View, rank int) shape.View {
 	n := rank - len(v.Shape)
 	if n <= 0 {
@@ -178,7 +178,7 @@ func leading(v shape.View, rank int) shape.View {
 	return shape.View{Shape: append(slices.Repeat(shape.Shape{1}, n), v.Shape...), Strides: append(make([]int, n), v.Strides...), Offset: v.Offset}
 }
 
-// desc is what the program of the turner has as tensor id, in the other order or not.
+// desc returns what the program of the turner has as tensor id, in the other order or not.
 func (u *turner) desc(id op.TensorID, turn bool) (op.Desc, bool) {
 	d := u.b.g.Desc(id)
 	if was, known := u.as[id]; known {
@@ -194,7 +194,7 @@ func (u *turner) desc(id op.TensorID, turn bool) (op.Desc, bool) {
 	return u.order(d, turn), true
 }
 
-// order is d with its axes in the other order, if turn says so.
+// order returns d with its axes in the other order, if turn says so.
 func (u *turner) order(d op.Desc, turn bool) op.Desc {
 	if turn {
 		d.Shape = leading(shape.Contiguous(d.Shape), u.rank).Permute(last(u.rank)).Shape
@@ -246,7 +246,7 @@ func (u *turner) node(n *op.Node, number bool) bool {
 	return true
 }
 
-// attrs is the attributes of a node in the other order of axes. in says whether its operands are in that order whatever the rank of the
+// attrs returns the attributes of a node in the other order of axes. in says whether its operands are in that order whatever the rank of the
 // result, nil where they are as the result is.
 func (u *turner) attrs(n *op.Node) (attrs op.Attrs, in *bool, ok bool) {
 	yes := true

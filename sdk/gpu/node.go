@@ -63,7 +63,7 @@ func newNodeCache(limit int64) *nodeCache {
 	return &nodeCache{limit: limit, plans: map[string]*cached{}}
 }
 
-// get is the plan of a node, of which the caller becomes a holder.
+// get returns the plan of a node, of which the caller becomes a holder.
 func (x *nodeCache) get(q *queue, n *op.Node, in []op.Desc) (*plan, error) {
 	q.buffer.key = nodeKey(q.buffer.key[:0], n, in)
 	x.mu.Lock()
@@ -207,7 +207,7 @@ func (d *device) single(n *op.Node, in []op.Desc) (*plan, error) {
 	return x, unwrapped(err)
 }
 
-// alone is a program of one node, of nodes with kernels. Attributes are copied: it outlives the node.
+// alone returns a program of one node, of nodes with kernels. Attributes are copied: it outlives the node.
 func (d *device) alone(n *op.Node, in []op.Desc) (*program.Program, error) {
 	p := &program.Program{Name: n.Op.String()}
 	m := *n
@@ -238,7 +238,7 @@ func (d *device) alone(n *op.Node, in []op.Desc) (*program.Program, error) {
 	return q, nil
 }
 
-// unwrapped is the cause of a NodeError: the engine names the node.
+// unwrapped returns the cause of a NodeError: the engine names the node.
 func unwrapped(err error) error {
 	if n, ok := err.(*core.NodeError); ok {
 		return n.Err
@@ -246,7 +246,7 @@ func unwrapped(err error) error {
 	return err
 }
 
-// estimate is the bytes of host memory that a plan and a frame of it take.
+// estimate returns the bytes of host memory that a plan and a frame of it take.
 func (p *plan) estimate() int64 {
 	n := int64(1024 + 256*len(p.buffers))
 	for i := range p.steps {

@@ -25,7 +25,7 @@ type offered struct {
 	rest        []int      // those behind it that the library does not compute
 }
 
-// offer says what libraries may be asked for to compute the anchor of x, with as many of the nodes behind it as an epilogue can have and
+// offer returns what libraries may be asked for to compute the anchor of x, with as many of the nodes behind it as an epilogue can have and
 // most allows; nil if x has no such anchor, or its operands do not lie as libraries want them.
 func (b *builder) offer(x *group.Group, most int) *offered {
 	if x.Anchor == group.None || len(x.Prologue) > 0 {
@@ -68,7 +68,7 @@ func (b *builder) offer(x *group.Group, most int) *offered {
 	return o
 }
 
-// batched is the batch dimensions of a view as one, false where they are not.
+// batched returns the batch dimensions of a view as one, false where they are not.
 func batched(v shape.View, batch shape.Shape) (stride int, ok bool) {
 	outer := shape.View{Shape: v.Shape[:len(v.Shape)-2], Strides: v.Strides[:len(v.Shape)-2]}.Expand(batch)
 	c := shape.Collapse(outer)[0]
@@ -81,7 +81,7 @@ func batched(v shape.View, batch shape.Shape) (stride int, ok bool) {
 	return 0, false
 }
 
-// matrix is the last two dimensions of a view, turned around if it is transposed; false where neither lies without gaps.
+// matrix returns the last two dimensions of a view, turned around if it is transposed; false where neither lies without gaps.
 func matrix(v shape.View, transposed bool) (m Matrix, rows, cols int, ok bool) {
 	r := len(v.Shape)
 	rows, cols = v.Shape[r-2], v.Shape[r-1]

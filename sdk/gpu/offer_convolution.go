@@ -22,7 +22,7 @@ func swapped(v shape.View) bool {
 	return turned || v.Shape[0] > 1 && v.Shape[1] > 1 && v.Strides[0] < v.Strides[1]
 }
 
-// exchanged is a view with its first two axes exchanged.
+// exchanged returns a view with its first two axes exchanged.
 func exchanged(v shape.View) shape.View {
 	axes := []int{1, 0}
 	for i := 2; i < len(v.Shape); i++ {
@@ -31,7 +31,7 @@ func exchanged(v shape.View) shape.View {
 	return v.Permute(axes)
 }
 
-// places are the axes of a view behind the first two.
+// places returns the axes of a view behind the first two.
 func places(v shape.View) []int {
 	var axes []int
 	for i := 2; i < len(v.Shape); i++ {

@@ -80,14 +80,14 @@ func (f *frame) addCall(i int, st *step) {
 	move(st.call.args[st.call.result].buffer, false)
 }
 
-// fit gives memory up that is too small.
+// fit releases memory that is too small.
 func (f *frame) fit(q *queue) {
 	if f.own != nil && f.own.size < f.need {
 		f.release(q)
 	}
 }
 
-// release gives the frame's own memory back.
+// release releases the frame's own memory.
 func (f *frame) release(q *queue) {
 	if b := f.own; b != nil {
 		f.own = nil

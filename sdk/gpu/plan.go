@@ -144,7 +144,7 @@ func (p *plan) run(q *queue, in []*block, owned []bool, out []*block, t *engine.
 	return nil
 }
 
-// undo gives up the outputs of a run that failed.
+// undo releases the outputs of a run that failed.
 func (p *plan) undo(made []*block) {
 	for _, b := range made {
 		p.device.pool.release(b)
@@ -152,7 +152,7 @@ func (p *plan) undo(made []*block) {
 	clear(made)
 }
 
-// block is the number of the output block that is buffer i.
+// block returns the number of the output block that is buffer i.
 func (p *plan) block(i int) int {
 	for k, m := range p.made {
 		if m == i {
@@ -213,7 +213,7 @@ func (p *plan) start(q *queue, in, made []*block, t *engine.Steps) error {
 	}
 }
 
-// failed is the error of a step.
+// failed returns the error of a step.
 func (p *plan) failed(i int, err error) error {
 	st := &p.steps[i]
 	return &core.NodeError{Op: st.node.Op.String(), Outputs: st.node.Outputs, Err: err}

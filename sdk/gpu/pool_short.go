@@ -48,9 +48,9 @@ func (p *pool) drain(*tenant) error {
 	return err
 }
 
-// makeRoom gives unused segments back to the driver before it is asked for a large block, if there is as much of them: those that a
-// step took node by node, before it became a program, are of no use to its scratch memory. It waits for all queues, which a
-// queue whose scratch memory grows can afford.
+// makeRoom returns unused segments to the driver before it is asked for a large block, if they amount to about that size.
+// Segments that a step took node by node, before it became a program, are of no use to its scratch memory. makeRoom waits for all
+// queues, which a queue whose scratch memory grows can afford.
 func (p *pool) makeRoom(t *tenant, n int64) error {
 	p.mu.Lock()
 	unused := p.stats.Reserved - p.stats.InUse - p.stats.Scratch
@@ -117,7 +117,7 @@ func (p *pool) collect(wait bool) error {
 	return nil
 }
 
-// adopt gives t what queues have given back whose work is done.
+// adopt moves free blocks of queues whose work is done to t.
 func (p *pool) adopt(t *tenant) {
 	for _, q := range p.queues() {
 		if &q.tenant == t || !p.has(&q.tenant) {
@@ -137,7 +137,7 @@ func (p *pool) has(t *tenant) bool {
 	return t.bins[0].bytes+t.bins[1].bytes > 0
 }
 
-// steal gives t what other queues have given back, and puts its later work behind theirs.
+// steal moves free blocks of other queues to t, and orders t's later work behind theirs.
 func (p *pool) steal(t *tenant) error {
 	if t.queue == nil {
 		return nil

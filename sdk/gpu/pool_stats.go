@@ -38,7 +38,7 @@ func (s *PoolStats) count(b *block, sign int64) {
 	s.Peak = max(s.Peak, s.InUse)
 }
 
-// statistics is the pool's counters at this moment.
+// statistics returns the pool's counters at this moment.
 func (p *pool) statistics() PoolStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -210,7 +210,7 @@ func (q *queue) upload(d op.Desc, b *block, at int, data []byte) error {
 	return nil
 }
 
-// stage is host memory for n bytes, for which it waits if there is none.
+// stage returns host memory for n bytes, for which it waits if there is none.
 func (q *queue) stage(n int) (*stage, error) {
 	for {
 		if s := q.device.host.get(n); s != nil {

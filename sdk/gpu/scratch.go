@@ -25,7 +25,7 @@ func (q *queue) room(n int64) error {
 	return nil
 }
 
-// vacate gives the scratch memory back, unless a plan is being started, and reports whether there was some. What is started later on
+// vacate releases the scratch memory, unless a plan is being started, and reports whether there was some. What is started later on
 // the queue comes after what uses it now.
 func (q *queue) vacate() bool {
 	q.mu.Lock()

@@ -32,7 +32,7 @@ type stage struct {
 
 func stageClass(n int) int { return bits.Len(uint(max(n, leastStaged) - 1)) }
 
-// get is a stage of n bytes, nil where the limit is reached.
+// get returns a stage of n bytes, nil where the limit is reached.
 func (h *host) get(n int) *stage {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -58,13 +58,13 @@ func (h *host) get(n int) *stage {
 	return s
 }
 
-// extra is a stage beyond the limit.
+// extra returns a stage beyond the limit.
 func (h *host) extra(n int) *stage {
 	b := make([]byte, n)
 	return &stage{host: h, data: b, all: b, extra: true}
 }
 
-// release gives a stage back.
+// release releases a stage.
 func (s *stage) release() {
 	if s.extra {
 		return

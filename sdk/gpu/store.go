@@ -58,12 +58,12 @@ const (
 	mostNames       = 1 << 16
 )
 
-// newStore is a store in a folder, which is made when something is put there.
+// newStore returns a store in a folder, which is made when something is put there.
 func newStore(folder, compiler string, limit int64) *store {
 	return &store{folder: folder, compiler: compiler, limit: limit, units: map[string]*unit{}, at: map[digest]place{}}
 }
 
-// find says which files have the kernels of those names.
+// find returns which files have the kernels of those names.
 func (s *store) find(names []digest) []found {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,13 +15,13 @@ type tensor struct {
 	view   shape.View
 }
 
-// contiguous is the tensor that a buffer is made for.
+// contiguous returns the tensor that a buffer is made for.
 func contiguous(buffer int, d op.Desc) tensor { return tensor{buffer, shape.Contiguous(d.Shape)} }
 
 // whole reports whether the elements of d lie in row-major order at the beginning of their buffer.
 func (t tensor) whole() bool { return t.view.Offset == 0 && t.view.IsContiguous() }
 
-// viewOf is the result of a node that moves no element as a view of its operand, false where it needs a copy.
+// viewOf returns the result of a node that moves no element as a view of its operand, false where it needs a copy.
 func viewOf(n *op.Node, in shape.View) (shape.View, bool) {
 	out := n.Outputs[0].Shape
 	switch n.Op {
