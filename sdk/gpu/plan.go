@@ -11,16 +11,16 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// plan is a program made ready: steps on buffers, of which temporaries have places in the scratch memory of the queue that runs
-// the plan. It does not change; each queue has a frame of it.
+// plan is a compiled program: steps on buffers. Temporaries have places in the scratch memory of the queue that runs the plan. A
+// plan is immutable; each queue has a frame of it.
 type plan struct {
 	device  *device
 	name    string
 	graph   *group.Graph
 	inputs  []op.Desc
 	outputs []output
-	made    []int // the buffers of outputs that runs make, by number of the output block
-	donors  []int // by output block: the input whose memory it takes where that is donated, or none
+	made    []int // the buffers of outputs that runs allocate, by number of the output block
+	donors  []int // by output block: the input whose memory it reuses if that is donated, or none
 	consts  []*block
 	buffers []buffer
 	steps   []step
@@ -39,7 +39,7 @@ var (
 	_ engine.Profiled[*block] = (*plan)(nil)
 )
 
-// output is where a result of the program is.
+// output is the place of a result of the program.
 type output struct {
 	buffer int
 	desc   op.Desc
@@ -48,7 +48,7 @@ type output struct {
 // Close implements engine.Plan.
 func (p *plan) Close() { p.drop() }
 
-// drop takes a holder away. With the last one, what the plan holds is given up.
+// drop removes a holder. With the last one, it releases the resources of the plan.
 func (p *plan) drop() {
 	if p.holders.Add(-1) > 0 {
 		return

@@ -7,9 +7,9 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// need finds a block when no free one fits: first what other queues are done with, then a new segment. When memory is short,
-// it takes what is kept for speed, then what other queues have given back, whose work that of t then follows, and last it waits
-// for all queues and gives unused segments back to the driver.
+// need finds a block when no free one fits: first among blocks of other queues whose work is done, then in a new segment. When
+// memory is short, it releases cached memory, then takes free blocks of other queues and orders t's work after theirs, and last
+// waits for all queues and returns unused segments to the driver.
 func (p *pool) need(t *tenant, size int64) (*block, error) {
 	if err := p.collect(false); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (p *pool) makeRoom(t *tenant, n int64) error {
 	return err
 }
 
-// collect makes blocks free that several queues have used, once all of these have done what they were given. wait waits for them.
+// collect frees blocks that several queues have used, once all of these queues have done their work. With wait it waits for them.
 func (p *pool) collect(wait bool) error {
 	p.mu.Lock()
 	blocks := p.deferred
@@ -161,7 +161,7 @@ func (p *pool) steal(t *tenant) error {
 	return nil
 }
 
-// grow allocates a segment and gives out its first block.
+// grow allocates a segment and returns its first block.
 func (p *pool) grow(t *tenant, size int64) (*block, error) {
 	sizes := []int64{smallSegment, size}
 	if size > smallBlock {
@@ -199,7 +199,7 @@ func (p *pool) grow(t *tenant, size int64) (*block, error) {
 	return nil, err
 }
 
-// trim waits for all queues and gives unused segments back to the driver. It returns how many bytes these were.
+// trim waits for all queues and returns unused segments to the driver. It returns their size in bytes.
 func (p *pool) trim() (freed int64, err error) {
 	for _, q := range p.queues() {
 		m, err := q.markWith(func() {
@@ -233,7 +233,7 @@ func (p *pool) trim() (freed int64, err error) {
 	return freed, nil
 }
 
-// close frees all segments. Nothing uses them any more.
+// close frees all segments. Nothing may use them any more.
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
