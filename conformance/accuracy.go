@@ -15,12 +15,14 @@ import (
 type Accuracy struct {
 	Op   string `json:"op"`
 	Type string `json:"type"`
-	// ULP is the greatest distance from the reference in units in the last place of the type at the reference's value, at least
-	// those of the least normal number. Where sums cancel it is large and right: see Used.
+	// ULP is the greatest distance from the reference, in units in the last place of the type at the reference's value, and at
+	// least at the least normal number. Where sums cancel, a correct result can be many units off: see Used.
 	ULP float64 `json:"ulp"`
-	// Used is the greatest part of the row's tolerance that an element took; above 1 it has failed. It is 0 for exact rows.
+	// Used is the greatest fraction of the row's tolerance that an element's error took. Above 1 the element fails. It is 0 for
+	// exact rows.
 	Used float64 `json:"used"`
-	// Terms are the products or summands that met in the element with the greatest ULP, 1 for rows that accumulate nothing.
+	// Terms is the number of products or summands accumulated in the element with the greatest ULP; 1 for rows that accumulate
+	// nothing.
 	Terms    int    `json:"terms"`
 	Case     string `json:"case"` // with the greatest ULP
 	Elements int    `json:"elements"`
@@ -37,7 +39,7 @@ type accuracyKey struct {
 	d  dtype.DType
 }
 
-// note takes the elements of a result. Elements that are not finite are left out: they are right or wrong, and not near.
+// note records the errors of a result's elements. Elements that are not finite are left out: they are right or wrong, never near.
 func (a *accuracies) note(id string, n *op.Node, in []op.Desc, want, got ref.Tensor) {
 	d := want.Desc.DType
 	if a == nil || !d.IsFloat() || !want.Desc.SameType(got.Desc) {
@@ -82,7 +84,7 @@ func (a *accuracies) note(id string, n *op.Node, in []op.Desc, want, got ref.Ten
 	old.Elements, old.Used = elements, used
 }
 
-// list is what was collected, by op and type.
+// list returns the collected accuracies, sorted by op and type.
 func (a *accuracies) list() []Accuracy {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -94,7 +96,7 @@ func (a *accuracies) list() []Accuracy {
 	return l
 }
 
-// ulp is the distance of neighbours of a type at the magnitude of f.
+// ulp returns the distance between neighbouring numbers of a type at the magnitude of f.
 func ulp(d dtype.DType, f float64) float64 {
 	digits := map[dtype.DType]int{dtype.F64: 52, dtype.F32: 23, dtype.F16: 10, dtype.BF16: 7}[d]
 	least := map[dtype.DType]int{dtype.F64: -1022, dtype.F32: -126, dtype.F16: -14, dtype.BF16: -126}[d]

@@ -11,15 +11,15 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// GuardChecker is an extension of a device for tests: a backend in the process of the suite may put guard bands around its
-// buffers and be asked for them after every case. Without it the suite watches tensors that lie beside those a node works
-// on. It is an alias, so that a device can have it without importing this package.
+// GuardChecker is an extension of a device for tests: a backend in the suite's process may put guard bands around its buffers,
+// which the suite checks after every case. Without it the suite watches tensors next to those that a node works on. It is an
+// alias, so that a device can have it without importing this package.
 type GuardChecker = interface {
 	// CheckGuards reports a byte outside of every tensor that was written.
 	CheckGuards() error
 }
 
-// result runs one case and judges it by what is expected of it.
+// result runs one case and compares its outcome with the expected one.
 func (s *session) result(ctx context.Context, c testCase) Result {
 	start := time.Now()
 	err := s.attempts(ctx, c)
@@ -50,7 +50,7 @@ func (s *session) result(ctx context.Context, c testCase) Result {
 	return r
 }
 
-// attempts runs a case with each seed that it is for, up to the first with which it does not pass.
+// attempts runs a case with each of its seeds, up to the first one with which it does not pass.
 func (s *session) attempts(ctx context.Context, c testCase) (err error) {
 	seeds := s.seeds
 	if !c.drawn() {
@@ -66,7 +66,7 @@ func (s *session) attempts(ctx context.Context, c testCase) (err error) {
 	return nil
 }
 
-// Timeouts. After some cases that hung, others that do are not waited for as long.
+// Timeouts. After some cases hung, the suite waits less long for further ones.
 const (
 	defaultTimeout = 30 * time.Second
 	patientHangs   = 3
@@ -89,8 +89,8 @@ type unopened struct{ error }
 
 func (u unopened) Unwrap() error { return u.error }
 
-// attempt runs a case. A backend that was lost before the case began, after the one before it had ended, is opened anew: its end is
-// not the failure of this case.
+// attempt runs a case. A backend that was lost between the previous case and this one is opened anew: its end is no failure of this
+// case.
 func (s *session) attempt(ctx context.Context, c testCase) error {
 	err := s.attemptOnce(ctx, c)
 	var u unopened
@@ -106,7 +106,8 @@ func (s *session) attempt(ctx context.Context, c testCase) error {
 	return s.tooLarge(err)
 }
 
-// tooLarge makes a case that ran out of memory one that does not apply, where it made more than the device says that it has.
+// tooLarge turns the error of a case that ran out of memory into a skip, if the case made more than the memory that the device
+// states.
 func (s *session) tooLarge(err error) error {
 	if !errors.Is(err, core.ErrOutOfMemory) {
 		return err
@@ -121,8 +122,8 @@ func (s *session) tooLarge(err error) error {
 	return err
 }
 
-// attemptOnce runs a case on a stream of its own, in a goroutine of its own. A panic on this side of the backend is the case's
-// failure, and so is a case that does not end in time: its goroutine is left behind, and the backend with it.
+// attemptOnce runs a case on a stream of its own, in a goroutine of its own. The case fails if it panics in this process or does
+// not end in time. In the second case its goroutine is left behind, and the backend with it.
 func (s *session) attemptOnce(ctx context.Context, c testCase) error {
 	if err := s.deviceFor(ctx, c); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// blameCases check whom a failure names. A device that learns of failures late names a node or a program only where no
-// other can have failed; what failed with it is poisoned too.
+// blameCases check which node or program an error names. A device that learns of failures late names one only where no other can
+// have failed; results that may have failed with it are poisoned too.
 func blameCases() []testCase {
 	return []testCase{
 		ruled("blame/node", "a node that failed alone is named, with what it would have made", blamesNode),
@@ -38,7 +38,7 @@ func wantNodeError(err error, c op.Code, cause error) error {
 	return nil
 }
 
-// learnedLate says that err names neither a node nor a program.
+// learnedLate reports whether err names neither a node nor a program.
 func learnedLate(err error) bool {
 	var ne *core.NodeError
 	return errors.As(err, &ne) && ne.Op == "" && ne.Program == ""
@@ -101,7 +101,7 @@ func blamed(err error, name string, none bool) error {
 	return fmt.Errorf("error %q names program %q, want %q", err, ne.Program, name)
 }
 
-// runPicks appends a run of picks that fails, behind all else.
+// runPicks appends a failing run of picks after all other work.
 func (q *queue) runPicks(ctx context.Context, before func() error) (op.Desc, error) {
 	p, err := q.define(ctx, picks)
 	if err != nil {

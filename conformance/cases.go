@@ -21,24 +21,24 @@ type testCase struct {
 	types dtype.Set
 	// member lists the profiles of a case of the suite, as memberships computes them.
 	member []Profile
-	// spec and body are what run does, for cases that can be shrunk.
+	// spec and body together do what run does; they are set for cases that can be shrunk.
 	spec *spec
 	body body
 	// training: the case belongs to the profile of that name.
 	training bool
-	// storage: the case belongs to the profile of that name, of whatever op.
+	// storage: the case belongs to the profile of that name, whichever op it tests.
 	storage bool
-	// level is the one profile that the case belongs to, where what it checks is a demand of that profile alone.
+	// level, if set, is the only profile that the case belongs to: the case checks a demand of that profile alone.
 	level Profile
-	// redraws: the body draws values for the spec's shapes and takes none from it.
+	// redraws: the body draws values for the spec's shapes itself and uses none of the spec's.
 	redraws bool
 	// fresh: structure and shapes are drawn too, and not the values alone.
 	fresh bool
-	// rule is what the case checks, for cases of the contract.
+	// rule says what the case checks; set for cases of the contract.
 	rule string
 }
 
-// body runs a case of a spec; id is where values are drawn from.
+// body runs a case of a spec. id seeds the values that it draws.
 type body func(ctx context.Context, q *queue, s spec, id string) error
 
 // testCase makes a case of a spec.
@@ -56,18 +56,18 @@ func (s spec) testCase(id string, b body) testCase {
 // drawn reports whether a case is another one with another seed.
 func (c testCase) drawn() bool { return c.fresh || c.spec != nil && c.spec.fixed == nil }
 
-// contract is a case that hangs on no op.
+// contract returns a case that tests no particular op.
 func contract(id string, run func(ctx context.Context, q *queue) error) testCase {
 	return testCase{id: id, run: run}
 }
 
-// ruled is a case of the contract with its rule.
+// ruled returns a case of the contract with its rule.
 func ruled(id, rule string, run func(ctx context.Context, q *queue) error) testCase {
 	return testCase{id: id, rule: rule, run: run}
 }
 
-// allCases is the suite. It is the same for every backend: what a backend does not have is skipped when it runs. The order
-// is that of the table.
+// allCases is the suite, in the order of the op table. It is the same for every backend: a case that a backend does not support
+// is skipped when it runs.
 var allCases = sync.OnceValue(generate)
 
 func generate() []testCase {
@@ -96,7 +96,7 @@ func generate() []testCase {
 	return cases
 }
 
-// firstTypes are the types of the first operand, or of the result of a creation op.
+// firstTypes returns the types of the first operand, or of the result of a creation op.
 func firstTypes(row *op.Row) dtype.Set {
 	if len(row.Operands) > 0 {
 		return row.Operands[0].Types
@@ -107,7 +107,7 @@ func firstTypes(row *op.Row) dtype.Set {
 	return dtype.Any // the plan of the op leaves types out
 }
 
-// spec is one node to be tested: op, operands and attributes, all but the values.
+// spec is one node to be tested: op, operands and attributes, without the values.
 type spec struct {
 	op      op.Code
 	in      []op.Desc
@@ -116,7 +116,7 @@ type spec struct {
 	fixed   []ref.Tensor // the values of the operands; nil: they are drawn
 }
 
-// opCases are all cases of an op on one first type.
+// opCases returns all cases of an op on one first type.
 func opCases(c op.Code, p plan, first dtype.DType) []testCase {
 	row := op.Lookup(c)
 	vs := p.variants
@@ -133,10 +133,10 @@ func opCases(c op.Code, p plan, first dtype.DType) []testCase {
 		usual := assignments(row, first, dtype.Any)[0]
 		for k, types := range assignments(row, first, dtype.Any) {
 			if k > 0 && !isMain && !x.grid {
-				break // other types of further operands are met by the primary variant alone
+				break // only the primary variant tests other types of further operands
 			}
 			if k > 0 && slices.Equal(types[:len(x.in)], usual[:len(x.in)]) {
-				continue // the other type is that of an operand that the variant leaves out
+				continue // the variant leaves out the operand that has the other type
 			}
 			s := spec{op: c, variant: x, special: p.special}
 			id := row.Name + "/"
@@ -177,7 +177,7 @@ func opCases(c op.Code, p plan, first dtype.DType) []testCase {
 	return cases
 }
 
-// assignments are the types of the operands for a first type: operands of a type of their own take a usual one in the
+// assignments returns the types of the operands for a first type: operands of a type of their own take a usual one in the
 // first assignment, and each other type that the backend has in the further ones.
 func assignments(row *op.Row, first dtype.DType, types dtype.Set) [][]dtype.DType {
 	const most = 8 // variadic operands of one variant
@@ -217,7 +217,7 @@ func assignments(row *op.Row, first dtype.DType, types dtype.Set) [][]dtype.DTyp
 	return all
 }
 
-// operand is the row's operand i; the last one stands for all further ones.
+// operand returns the row's operand i. The last operand of a row describes all further ones.
 func operand(row *op.Row, i int) op.Operand { return row.Operands[min(i, len(row.Operands)-1)] }
 
 func preferred(types dtype.Set) dtype.DType {

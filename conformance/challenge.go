@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Challenge is what the seeds of a certification are derived from. A backend cannot hold a table of results for it: the nonce
-// is chosen by whoever asks, after the backend was built, and a package that held a table for one content would be of another
-// content.
+// The seeds of a certification are derived from its Challenge. A backend cannot hold a table of results for it: the nonce is
+// chosen by the examiner after the backend was built, and a package with a table for one content digest would have another
+// content digest.
 type Challenge struct {
-	// Nonce is text on one line that whoever asks for the certification chooses anew each time; see NewNonce.
+	// Nonce is one line of text that the examiner chooses anew for each certification; see NewNonce.
 	Nonce string `json:"nonce"`
-	// Content is the digest of all that runs, sha256:HEX: Plugin.Content.
+	// Content is the digest of all code that runs, sha256:HEX: Plugin.Content.
 	Content string `json:"content"`
 	// Seeds is the number of seeds; 0 stands for 3.
 	Seeds int `json:"seeds"`
@@ -61,7 +61,7 @@ func (c Challenge) Derive() []uint64 {
 	return seeds
 }
 
-// seedsOf are the seeds of a run: those of its challenge, or the one of the options.
+// seedsOf returns the seeds of a run: those of its challenge, or the one of the options.
 func (o *Options) seedsOf() ([]uint64, error) {
 	if o.seeds != nil {
 		return o.seeds, nil

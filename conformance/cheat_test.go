@@ -60,8 +60,8 @@ func (t *table) eval(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 	return out, nil
 }
 
-// A table that was recorded with one seed passes with it, which is why a run with a known seed proves nothing, and fails the same
-// cases when the seeds are those of a challenge. The fresh cases are in no table either.
+// A table that was recorded with one seed passes with that seed, so a run with a known seed proves nothing. With the seeds of a
+// challenge the same cases fail. No table has the fresh cases either.
 func TestRecordedTableIsCaught(t *testing.T) {
 	recorded := &table{records: true, results: map[string][]ref.Tensor{}}
 	o := conformance.Options{Run: cheatCases, Seed: 1, Shrink: -1}
@@ -178,7 +178,7 @@ func (s signer) verify(key string, statement, signature []byte) error {
 	return nil
 }
 
-// certified is a report of the profile quant with a challenge, which is small.
+// certified returns a report of the profile quant with a challenge, which is small.
 func certified(t *testing.T) *conformance.Report {
 	content := conformance.Plugin{Device: "process:ref", File: "burn-backend-ref", SHA256: strings.Repeat("0", 64), Package: "example.org/acme/ref", Version: "1.0.0",
 		Archive: "sha256:" + strings.Repeat("1", 64)}

@@ -27,13 +27,13 @@ type Options struct {
 	Device int
 	// Seed of the values; 0 stands for 1.
 	Seed uint64
-	// Challenge, if set, gives the seeds in the place of Seed. Cases whose values are drawn run once for each seed, those of the
-	// contract with the first.
+	// Challenge, if set, replaces Seed: seeds are derived from it. Cases whose values are drawn run once for each seed, cases of
+	// the contract with the first.
 	Challenge *Challenge
 	// Timeout of one case; 0 stands for 30 seconds. A case that takes longer has failed, and the backend is opened anew.
 	Timeout time.Duration
-	// Expect names cases that are known to fail, by id. One that fails is reported as such and fails nothing; one that
-	// passes is a failure.
+	// Expect names cases that are known to fail, by id. If one fails, the report says so and does not fail; if one passes, that
+	// is a failure.
 	Expect []string
 	// Shrink is the number of failures that are shrunk to a small failing node; 0 stands for 20, less than 0 for none.
 	Shrink int
@@ -43,20 +43,20 @@ type Options struct {
 	// of its own, and returns how many rules it has checked. Package conformance/protocol does it. Cases of the protocol run
 	// only with it.
 	Protocol func(ctx context.Context, part string) (rules int, err error)
-	// Progress, if set, is told of every result as it comes, with the number of cases in all.
+	// Progress, if set, is called with every result as it comes and with the total number of cases.
 	Progress func(r Result, total int)
 
 	only  map[string]bool // ids that are run; nil: all
-	seeds []uint64        // in the place of Seed and Challenge
+	seeds []uint64        // instead of Seed and Challenge
 }
 
-// Check runs the suite on the backend that open opens, one case after the other. open is called again after a case that
-// lost the backend, hung or panicked. The error says that the suite could not run: a bad pattern, an expectation of a case
-// that does not exist, a backend that does not open, or a context that ended. What cases found stands in the report; see
-// Report.Err. With the error of a context that ended, the report has the cases that were done.
+// Check runs the suite on the backend that open opens, one case after the other. open is called again after a case that lost the
+// backend, hung or panicked. The error says that the suite could not run: a bad pattern, an expectation of a case that does not
+// exist, a backend that does not open, or a context that ended. Failed cases are in the report; see Report.Err. When the context
+// ended, Check returns its error together with a report of the cases that were done.
 //
-// A backend in this process can be kept from failing the suite by panics and hangs, of which the goroutine is left behind,
-// but not by ending the process. One in a process of its own can do anything.
+// The suite survives panics and hangs of a backend in this process, though the goroutine of a call that hangs is left behind. It
+// does not survive a backend that ends the process. A backend in a process of its own can do no harm.
 func Check(ctx context.Context, open func() (core.Backend, error), o Options) (*Report, error) {
 	s, cases, err := prepare(ctx, open, o)
 	if err != nil {
@@ -152,7 +152,7 @@ func prepare(ctx context.Context, open func() (core.Backend, error), o Options) 
 	return s, cases, nil
 }
 
-// selected are the cases that o names.
+// selected returns the cases that o names.
 func selected(all []testCase, o Options) ([]testCase, error) {
 	pattern, err := regexp.Compile(o.Run)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// claimCases check what the backend says of itself.
+// claimCases check the backend's capability document and extensions.
 func claimCases() []testCase {
 	cases := []testCase{
 		contract("claims/info", func(_ context.Context, q *queue) error { return checkInfo(q.backend.Info()) }),

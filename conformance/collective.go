@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// collectiveCases check what ranks compute together. Ranks are devices of the index under test, opened some times over.
+// collectiveCases check collective operations. The ranks are the device under test, opened several times.
 func collectiveCases() []testCase {
 	var cases []testCase
 	for _, size := range []int{2, 3} {
@@ -79,16 +79,16 @@ func (q *queue) together(ctx context.Context, size int, f func(r *rank) error) e
 	return errors.Join(err, q.stillGood(ctx))
 }
 
-// Close is that of the group; the device's closes the stream.
+// Close closes the group. Closing the device closes the stream.
 func (r *rank) Close() error { return r.Group.Close() }
 
-// result is a new tensor like d.
+// result returns a description like d with a new id.
 func (r *rank) result(d op.Desc) op.Desc {
 	d.ID = r.id()
 	return d
 }
 
-// sum adds x up over the ranks.
+// sum returns the sum of x over the ranks.
 func (r *rank) sum(x op.Desc) (op.Desc, error) {
 	out := r.result(x)
 	return out, r.AllReduce(r.Stream, core.ReduceSum, x.ID, out)
@@ -152,7 +152,7 @@ func reduces(ctx context.Context, q *queue, d dtype.DType, by core.Reduction, si
 	return nil
 }
 
-// reducedNear compares floats within a rounding error for each rank, as those who combine in wider types do.
+// reducedNear compares floats with a tolerance of one rounding error for each rank, for backends that combine in wider types.
 func reducedNear(want, got ref.Tensor, size int) error {
 	if want.F == nil {
 		if !slices.Equal(want.I, got.I) {
@@ -260,7 +260,7 @@ func collectiveAlone(ctx context.Context, q *queue) error {
 	})
 }
 
-// failedRound checks that a round failed on a rank, with one of some errors, and is told by an event.
+// failedRound checks that a round failed on a rank with one of the errors in want, and that an event reports it.
 func (r *rank) failedRound(ctx context.Context, out op.Desc, want ...error) error {
 	_, err := r.get(ctx, out)
 	if !slices.ContainsFunc(want, func(w error) bool { return errors.Is(err, w) }) {
@@ -272,7 +272,7 @@ func (r *rank) failedRound(ctx context.Context, out op.Desc, want ...error) erro
 	return nil
 }
 
-// goodRound is a sum over all ranks.
+// goodRound checks that a sum over all ranks succeeds.
 func (r *rank) goodRound(ctx context.Context, size int) error {
 	x, err := r.put(ctx, numbers(1, 2))
 	if err != nil {

@@ -41,8 +41,7 @@ func compare(n *op.Node, in []op.Desc, output int, want, got ref.Tensor) error {
 	return fmt.Errorf("%sgot %d, want %d", what, got.I[first], want.I[first])
 }
 
-// near compares two floats. NaN is near NaN alone and an infinity near itself alone. Exact comparison tells the zeros
-// apart.
+// near compares two floats. NaN is near only NaN, and an infinity only itself. Exact comparison distinguishes -0 from +0.
 func near(want, got, rel, abs float64, exact bool) bool {
 	switch {
 	case math.IsNaN(want) || math.IsNaN(got):

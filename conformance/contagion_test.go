@@ -15,8 +15,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// fragile is the reference in a process that a node larger than the machine ends: whoever calls it afterwards is told that it is
-// lost, and the node by another error.
+// fragile behaves like the reference in a process that ends on a node larger than the machine. The node itself fails with another
+// error; every later call returns that the backend is lost.
 type fragile struct {
 	core.Backend
 	dead *atomic.Bool

@@ -13,7 +13,7 @@ import (
 	_ "github.com/goburn/burn/plugins/cpu"
 )
 
-// The built-in backend passes every case of what it claims, and writes nowhere but into its tensors.
+// The built-in backend passes every case of the ops that it claims, and writes only into its tensors.
 func TestCPU(t *testing.T) {
 	open := func() (core.Backend, error) {
 		return core.Open("cpu", core.Config{Threads: 2, Options: map[string]string{"guard_bands": "128"}})

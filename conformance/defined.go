@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// defined is a program that a device has.
+// defined is a program that was defined on a device.
 type defined struct {
 	core.Programs
 	id      core.ProgramID
@@ -34,16 +34,16 @@ func (q *queue) define(ctx context.Context, build func() (*program.Program, erro
 	return &defined{programs, id, p.OutputDescs()}, nil
 }
 
-// run appends a run to q and gives its outputs, which have new ids.
+// run appends a run to q and returns its outputs, which have new ids.
 func (d *defined) run(q *queue, in ...op.Desc) ([]op.Desc, error) { return d.donate(q, nil, in...) }
 
-// donate is run that gives up the inputs of the mask.
+// donate is run with the inputs of the mask donated.
 func (d *defined) donate(q *queue, mask []bool, in ...op.Desc) ([]op.Desc, error) {
 	out := q.renewed(d.outputs)
 	return out, d.Run(q.Stream, core.Run{Program: d.id, Inputs: idsOf(in), Donated: mask, Outputs: idsOf(out)})
 }
 
-// renewed is ds with new ids.
+// renewed returns ds with new ids.
 func (q *queue) renewed(ds []op.Desc) []op.Desc {
 	l := make([]op.Desc, len(ds))
 	for i, d := range ds {
@@ -53,7 +53,7 @@ func (q *queue) renewed(ds []op.Desc) []op.Desc {
 	return l
 }
 
-// affine is a program that computes x·c+x, x, and x·c+x again.
+// affine returns a program that computes x·c+x, x, and x·c+x again.
 func affine() (*program.Program, error) {
 	x, c := op.DescOf(dtype.F32, 2), op.DescOf(dtype.F32, 2)
 	x.ID, c.ID = 1, 2
@@ -80,7 +80,7 @@ func (q *queue) affine(ctx context.Context, c ...float64) (*defined, error) {
 	return p, q.free([]op.TensorID{d.ID})
 }
 
-// affineOnTwo is the program with the constant (10, 20) and an input, (1, 2); the outputs are (11, 42), (1, 2) and (11, 42).
+// affineOnTwo returns the program with the constant (10, 20) and an input, (1, 2); the outputs are (11, 42), (1, 2) and (11, 42).
 func (q *queue) affineOnTwo(ctx context.Context) (p *defined, x op.Desc, err error) {
 	if p, err = q.affine(ctx, 10, 20); err != nil {
 		return p, x, err
@@ -98,7 +98,7 @@ func (d *defined) computes(ctx context.Context, q *queue, x op.Desc) error {
 	return q.holds(ctx, o[0], 11, 42)
 }
 
-// picks is a program that negates the elements at two places of three.
+// picks returns a program that negates the elements at two places of three.
 func picks() (*program.Program, error) {
 	x, idx := op.DescOf(dtype.F32, 3), op.DescOf(dtype.I32, 2)
 	x.ID, idx.ID = 1, 2

@@ -13,8 +13,8 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// A device that only starts work, and learns late of what fails, passes as any other, releases every value once, and names
-// nobody who has not failed.
+// A device that only starts work, and learns of failures late, passes the suite, releases every value exactly once, and blames no
+// node that did not fail.
 func TestDelayedPasses(t *testing.T) {
 	driver := new(delayed.Driver)
 	open := func() (core.Backend, error) { return delayed.New(driver), nil }

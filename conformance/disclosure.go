@@ -15,7 +15,8 @@ const (
 	TimingsFile  = "timings.json"  // of Perf
 )
 
-// Disclosure is what a report says beside its verdicts: what was left out, how the device computes, and on what machine.
+// Disclosure holds the facts of a report that are not verdicts: which cases were left out, how the device computes, and the
+// machine.
 type Disclosure struct {
 	Asked   int              `json:"asked"`  // cases that were selected
 	Device  int              `json:"device"` // index of the one under test
@@ -36,15 +37,15 @@ type DeviceDocument struct {
 	Error        string        `json:"error,omitempty"` // why it did not open
 }
 
-// Hole is cases of a profile that were skipped for one reason: what a verdict of pass does not say. Cases that have nothing to check on
-// the device are none.
+// Hole counts cases of a profile that were skipped for one reason, which a verdict of pass does not show. Cases that have nothing to
+// check on the device do not count.
 type Hole struct {
 	Profile Profile `json:"profile"`
 	Reason  string  `json:"reason"`
 	Cases   int     `json:"cases"`
 }
 
-// holes lists those of a profile, the greatest first.
+// holes lists the holes of a profile, the largest first.
 func (r *Report) holes(p Profile) []Hole {
 	counts := map[string]int{}
 	for i := range r.Results {
@@ -61,10 +62,10 @@ func (r *Report) holes(p Profile) []Hole {
 	return l
 }
 
-// mostHoles is how many reasons are printed beside a verdict. The package has all.
+// mostHoles is how many reasons are printed with a verdict. The report package lists all.
 const mostHoles = 6
 
-// holeLines say what the verdict of a profile leaves open.
+// holeLines returns lines that say what the verdict of a profile leaves open.
 func (r *Report) holeLines(p ProfileResult) []string {
 	var lines []string
 	all := r.holes(p.Profile)
@@ -82,7 +83,7 @@ func (r *Report) holeLines(p ProfileResult) []string {
 	return lines
 }
 
-// Disclosure is what the report says beside its verdicts.
+// Disclosure returns the facts of the report that are not verdicts.
 func (r *Report) Disclosure() Disclosure {
 	d := Disclosure{Asked: len(r.asked), Device: r.Options.Device, Devices: r.devices, Modes: r.Modes, Machine: r.Machine}
 	for _, p := range Profiles() {
@@ -93,7 +94,7 @@ func (r *Report) Disclosure() Disclosure {
 	return d
 }
 
-// missed are the cases that were asked for and have no result, in order.
+// missed returns the cases that were asked for and have no result, in order.
 func (r *Report) missed() []string {
 	done := map[string]bool{}
 	for i := range r.Results {
@@ -108,8 +109,8 @@ func (r *Report) missed() []string {
 	return l
 }
 
-// describe asks every device for its document and measures the modes of the one under test. What fails is left out: it is the business
-// of cases.
+// describe records the document of every device and measures the modes of the one under test. It leaves out what fails, since cases
+// report failures.
 func (s *session) describe(ctx context.Context) {
 	r := s.report
 	r.Accuracy, r.Machine = s.accuracy.list(), machine()
@@ -175,7 +176,7 @@ type timing struct {
 	Error    string  `json:"error,omitempty"`
 }
 
-// disclosed adds the files of what was measured to those of a package.
+// disclosed adds the files with the measurements to the files of a package.
 func (r *Report) disclosed(files map[string][]byte) error {
 	if len(r.Accuracy) > 0 {
 		if err := asJSON(files, AccuracyFile, r.Accuracy); err != nil {

@@ -46,7 +46,7 @@ func checkRef(t *testing.T, o Options, eval func(n *op.Node, in []ref.Tensor) ([
 	return r
 }
 
-// The worst element of all cases is told, in units in the last place, with the terms that met in it.
+// The report states the worst element of all cases in units in the last place, with the number of terms accumulated in it.
 func TestAccuracy(t *testing.T) {
 	off := func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		out, err := ref.Eval(n, in)
@@ -145,7 +145,7 @@ func TestModes(t *testing.T) {
 	require.Equal(t, "operands of 11 bits", tf32["f32: matmul multiplies"])
 }
 
-// A sum in the type itself is told from one in a wider type.
+// The measured modes distinguish a sum in the element type from a sum in a wider type.
 func TestModesOfSums(t *testing.T) {
 	b := ref.New(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		out, err := ref.Eval(n, in)

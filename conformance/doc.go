@@ -1,6 +1,6 @@
-// Package conformance says whether a backend computes what the op table defines. Cases are generated from the rows: ops,
-// the element types that the backend claims, shapes, layouts of the operands, values, and attributes; the expected results
-// come from conformance/ref, and the tolerance from the row. Cases of stream semantics stand beside them.
+// Package conformance says whether a backend computes what the op table defines. Cases are generated from the rows: ops, the
+// element types that the backend claims, shapes, layouts of the operands, values, and attributes; the expected results come from
+// conformance/ref, and the tolerance from the row. Further cases test the semantics of streams.
 //
 // Check returns a report; Run is the same as Go subtests. A case has a stable id, op/types/variant/kind, such as
 // add/f32/rank0/special, and a regular expression over ids selects what runs. Values depend on the seed and the id alone,
@@ -12,4 +12,29 @@
 // terms, which terms.go counts for each: the products or summands that meet in one element of the result, and for norms a
 // few more for scaling and shifting. The absolute part of such a tolerance is meant for operands of magnitude 1, so they
 // are drawn from [-1, 1]. NaN and infinities must agree, and for exact rows the sign of zero too.
+//
+// # Files, in the order of the data
+//
+//	variants*.go, values.go, operands.go, matrices.go   shapes, attributes and values to test each op with
+//	cases.go, run_values.go, layouts.go, indices.go,    cases of ops: a spec (one node) and a body that runs it
+//	programs.go, gradients.go, decomposed.go,
+//	hygiene.go, words.go, document.go
+//	claims.go, level.go, streams.go, stream_programs.go, cases of the contract: capability documents, streams, events,
+//	poison.go, blame.go, events.go, tickets.go,         programs, memory, failures, extensions
+//	ownership.go, donation.go, collective.go, peer.go,
+//	hostmemory.go, profiling.go, extensions.go,
+//	refused.go, lifecycle*.go, protocolcase.go
+//	fresh.go, metamorphic.go, graphs/                   cases that are drawn anew from every seed
+//	suite.go, profile.go, check.go, challenge.go        the suite and its hash, profiles, the selection of cases, seeds
+//	session.go, attempt.go, defined.go, further.go      the open backend, and a run of one case on it
+//	compare.go, accuracy.go, modes.go, machine.go       comparison with ref, and measurements beside the verdicts
+//	shrink.go, minimal.go                               the smallest node on which a failed case still fails
+//	perf*.go                                            times of ops
+//	report.go, matrix.go, disclosure.go, junit.go,      the report and its forms
+//	jsonlines.go, page.go
+//	package.go, signature.go, verify.go, rerun.go,      report packages: written, signed, verified, run again, judged by
+//	release.go, waiver.go, submission.go                a release, listed
+//
+// A case must not depend on a particular backend, on another case, or on time. Package ref must not share code with a backend,
+// and a case that changes its check without changing its id raises SuiteVersion.
 package conformance

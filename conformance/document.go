@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// checkDocument checks what the document of a backend of coreLevel says by itself: of types and limits, and of every op that it claims.
+// checkDocument checks the document of a backend of coreLevel by itself: types, limits, and every op that it claims.
 func checkDocument(c *core.Capabilities) error {
 	if err := checkLevel(c, coreLevel); err != nil {
 		return err
@@ -70,12 +70,12 @@ func checkClaim(row *op.Row, claim core.OpCapability) error {
 	return nil
 }
 
-// createdTypes is the types that ops without operands make.
+// createdTypes are the result types of ops without operands.
 var createdTypes = map[string]dtype.Set{
 	op.Full.String(): dtype.Any, op.Iota.String(): dtype.Numbers, op.RandomBits.String(): dtype.SetOf(dtype.I32, dtype.U32),
 }
 
-// checkPrimitive checks that a primitive is there for every one of the required types that its row takes.
+// checkPrimitive checks that a primitive is claimed for every required type that its row takes.
 func checkPrimitive(c *core.Capabilities, row *op.Row, required dtype.Set) error {
 	claim, ok := c.Ops[row.Name]
 	if !ok {
@@ -98,7 +98,7 @@ func checkPrimitive(c *core.Capabilities, row *op.Row, required dtype.Set) error
 	return nil
 }
 
-// allowed is the set of operand or result i in a claim.
+// allowed returns the set of operand or result i in a claim.
 func allowed(sets []dtype.Set, i int) dtype.Set {
 	if len(sets) == 0 {
 		return dtype.Any | dtype.Smalls
@@ -144,7 +144,7 @@ func everySpec(c op.Code, yield func(s spec) bool) {
 	}
 }
 
-// claimsAreMet: every op that the document claims has nodes that it allows.
+// claimsAreMet checks that the document allows some node of every op that it claims.
 func claimsAreMet(caps *core.Capabilities) error {
 	for _, c := range op.All() {
 		claim, ok := caps.Ops[c.String()]
@@ -164,11 +164,11 @@ func claimsAreMet(caps *core.Capabilities) error {
 	return nil
 }
 
-// mostDenied is how many nodes of an op are tried that the document does not allow.
+// mostDenied is how many nodes per op are tried that the document does not allow.
 const mostDenied = 6
 
-// deniedNodes: a node that the document does not allow is refused with ErrUnsupported, at once or by its results, or is
-// computed rightly; in any case the stream goes on.
+// deniedNodes: a node that the document does not allow is refused with ErrUnsupported, at once or by its results, or is computed
+// correctly; in any case the stream stays usable.
 func deniedNodes(ctx context.Context, q *queue, c op.Code) error {
 	caps := q.dev.Capabilities()
 	var denied []spec
@@ -196,7 +196,7 @@ func deniedNodes(ctx context.Context, q *queue, c op.Code) error {
 	return q.stillGood(ctx)
 }
 
-// written says that the device takes tensors of the ranks of ds.
+// written reports whether the device takes tensors of the ranks of ds.
 func written(caps *core.Capabilities, ds []op.Desc) bool {
 	for _, d := range ds {
 		if caps.Limits.Rank > 0 && len(d.Shape) > caps.Limits.Rank {

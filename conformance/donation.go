@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// donationCases check runs that are given the memory of their inputs.
+// donationCases check runs whose inputs are donated.
 func donationCases() []testCase {
 	return []testCase{
 		ruled("donation/gone", "a donated id is unknown after the run, and the others are not", donationGone),
@@ -56,7 +56,7 @@ func (s *step) run(x, g op.Desc, donated ...bool) (op.Desc, error) {
 	return o[0], err
 }
 
-// stepOnTwo is a defined step and its operands (2, 4) and (10, 20); the result is (11, 22).
+// stepOnTwo returns a defined step and its operands (2, 4) and (10, 20); the result is (11, 22).
 func (q *queue) stepOnTwo(ctx context.Context) (s *step, x, g op.Desc, err error) {
 	if s, err = q.step(ctx, 2); err != nil {
 		return s, x, g, err
@@ -104,7 +104,7 @@ func donationGone(ctx context.Context, q *queue) error {
 	return q.unknown(ctx, g)
 }
 
-// refusedRun checks that a run was refused with ErrAttr, and took and made nothing.
+// refusedRun checks that a run was refused with ErrAttr, and neither took its inputs nor made its output.
 func (s *step) refusedRun(ctx context.Context, what string, out op.Desc, err error, x, g op.Desc) error {
 	if err := wantError(err, core.ErrAttr); err != nil {
 		return fmt.Errorf("%s: %w", what, err)

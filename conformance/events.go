@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// eventCases check the order that events make between streams, and what the host learns from them.
+// eventCases check the order that events establish between streams, and the errors that they report to the host.
 func eventCases() []testCase {
 	return []testCase{
 		ruled("events/order", "what follows Stream.Wait finds what was made before the event", eventOrder),

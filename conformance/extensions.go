@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/decorators/autodiff"
 )
 
-// extensionCases check how a device answers for its extensions, by itself and behind decorators.
+// extensionCases check how a device answers requests for extensions, by itself and behind decorators.
 func extensionCases() []testCase {
 	return []testCase{
 		ruled("extensions/unknown", "an extension that the device does not know is denied, and the target is left alone", extensionUnknown),

@@ -20,8 +20,8 @@ const (
 	freshDraws  = 64 // until a graph is found that the backend has all types for
 )
 
-// freshCases are programs whose structure, shapes and values are drawn from the seed, so that nothing of them is known before, and
-// relations between results of a backend that hold whatever the values are.
+// freshCases returns cases of programs whose structure, shapes and values are drawn from the seed, so that a backend cannot know
+// them in advance, and relations between results of a backend that hold for any values.
 func freshCases() []testCase {
 	var cases []testCase
 	add := func(id string, run func(ctx context.Context, q *queue) error) {
@@ -53,7 +53,7 @@ func freshCases() []testCase {
 	return cases
 }
 
-// graph has the device compute a graph that draw makes, and compares it with the reference.
+// graph computes a graph that draw makes on the device, and compares the result with the reference.
 func (q *queue) graph(ctx context.Context, id string, draw func(*rand.Rand) *graphs.Graph, m graphs.Mode) error {
 	if m == graphs.AsProgram || m == graphs.Donating {
 		if _, err := needs[core.Programs](q.dev, "programs"); err != nil {
@@ -85,7 +85,7 @@ func (q *queue) graph(ctx context.Context, id string, draw func(*rand.Rand) *gra
 	return skip{fmt.Sprintf("none of %d graphs has only what the device claims", freshDraws)}
 }
 
-// typesOfProgram is the element types of all tensors of p.
+// typesOfProgram returns the element types of all tensors of p.
 func typesOfProgram(p *program.Program) dtype.Set {
 	var s dtype.Set
 	for _, d := range p.Descs() {
@@ -100,7 +100,7 @@ func (q *queue) owed(p *program.Program) bool {
 	return err == nil
 }
 
-// lowered computes a node with the values in, decomposed where the device does not claim it, and gives its results.
+// lowered computes a node with the values in, decomposed where the device does not claim it, and returns its results.
 func (q *queue) lowered(ctx context.Context, n op.Node, descs []op.Desc) ([]op.Desc, error) {
 	n.Outputs = q.renewed(n.Outputs)
 	nodes, free, err := program.LowerNode(core.TargetOf(q.backend.Info().Name, q.dev), &n, descs, q.id)

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// behind puts q behind all that other was given.
+// behind orders further work of q after all work submitted to other.
 func (q *queue) behind(other *queue) error {
 	if err := q.Wait(other.Signal()); err != nil {
 		return fmt.Errorf("wait for an event: %w", err)
@@ -35,7 +35,7 @@ func (q *queue) withApart(ctx context.Context, f func(s *queue) error) error {
 	return errors.Join(f(s), ignoreClosed(s.dev.Close()))
 }
 
-// instance opens the backend once more, with a device and a stream. Closing the backend is the caller's.
+// instance opens the backend once more, with a device and a stream. The caller closes the backend.
 func (q *queue) instance(ctx context.Context) (*queue, error) {
 	b, err := q.open()
 	if err != nil {
@@ -59,7 +59,7 @@ func (q *queue) withInstance(ctx context.Context, f func(s *queue) error) error 
 	return errors.Join(f(s), s.backend.Close())
 }
 
-// called is what a call returned.
+// called is a call and the error that it returned.
 type called struct {
 	call string
 	err  error

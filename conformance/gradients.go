@@ -16,13 +16,13 @@ import (
 	"github.com/goburn/burn/decorators/autodiff"
 )
 
-// gradientTypes are those that gradients are tested in.
+// gradientTypes are the types that gradients are tested in.
 var gradientTypes = dtype.SetOf(dtype.F64, dtype.F32, dtype.F16, dtype.BF16)
 
-// mostElements bounds the operands of a gradient case, each of whose differences is two runs of the reference.
+// mostElements bounds the operands of a gradient case: each difference takes two runs of the reference.
 const mostElements = 2048
 
-// gradients are the cases that compare the gradient of a spec's node, computed by decorators/autodiff on the backend, with
+// gradients returns the cases that compare the gradient of a spec's node, computed by decorators/autodiff on the backend, with
 // finite differences of the reference in f64.
 func (s spec) gradients(id string, isMain bool) []testCase {
 	how, _ := autodiff.Gradient(s.op)
@@ -55,7 +55,7 @@ func differentiable(ds []op.Desc) bool {
 	return slices.ContainsFunc(ds, func(d op.Desc) bool { return gradientTypes.Has(d.DType) })
 }
 
-// smooth is false where finite differences say nothing: results are rounded to another type.
+// smooth reports whether finite differences mean anything. They do not where results are rounded to another type.
 func (s spec) smooth() bool {
 	for _, a := range s.variant.attrs {
 		if a.Name == "body" && (strings.Contains(a.Value.Str(), "cast") || strings.Contains(s.variant.name, "half")) {
@@ -156,7 +156,7 @@ func gradient(strided bool) body {
 	}
 }
 
-// differentiating is a stream of the same device behind decorators/autodiff.
+// differentiating returns a stream of the same device behind decorators/autodiff.
 func (q *queue) differentiating(ctx context.Context) (*queue, core.Gradients, error) {
 	t := *q
 	t.backend = autodiff.Wrap(opened{q.backend, q.dev})
@@ -220,7 +220,8 @@ func (q *queue) operand(ctx context.Context, x ref.Tensor, strided bool) (op.Des
 	return back[0], nil
 }
 
-// closeness of gradients by type, relative to the greatest of the operand: a gradient is a longer computation than its op.
+// gradientTolerance holds tolerances of gradients by type, relative to the greatest gradient of the operand: a gradient is a
+// longer computation than its op.
 var gradientTolerance = map[dtype.DType]float64{dtype.F64: 2e-5, dtype.F32: 2e-3, dtype.F16: 5e-2, dtype.BF16: 2e-1}
 
 // differences compares got, the gradient of operand i, with central differences of the weighted sum of the results at some

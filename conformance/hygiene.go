@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// hygiene is what every op is held to beside its results: it writes nowhere else, keeps no memory, and gives the same bits
-// again where the backend says so.
+// hygiene returns cases for the demands on every op beyond correct results: it writes nowhere else, keeps no memory, and computes
+// the same bits again if the backend claims that it does.
 func (s spec) hygiene(id string) []testCase {
 	if len(s.in) == 0 || !(dtype.Required | halves).Has(s.in[0].DType) {
 		return nil
@@ -21,7 +21,7 @@ func (s spec) hygiene(id string) []testCase {
 	return []testCase{s.testCase(id+"/guard", guarded), s.testCase(id+"/leak", leaks), s.testCase(id+"/twice", twice)}
 }
 
-// guard is a canary of at least n bytes, of a type that the device has.
+// guard returns a canary of at least n bytes, of a type that the device has.
 func (q *queue) guard(n int, seed byte) ref.Tensor {
 	if q.dev.Capabilities().Types.Has(dtype.U8) {
 		return pattern(n, seed)
@@ -42,8 +42,8 @@ func pattern(n int, seed byte) ref.Tensor {
 	return t
 }
 
-// guarded puts tensors of the size of the results around those that the node works on: neighbours on both sides of a gap
-// that the result fits into. All of them, and the operands, are unchanged afterwards.
+// guarded allocates tensors of the size of the results around those that the node works on: neighbours on both sides of a gap
+// that the result fits into. It checks that they and the operands are unchanged afterwards.
 func guarded(ctx context.Context, q *queue, s spec, id string) error {
 	in := s.inputs(q.random(id), plain)
 	probe, err := s.node(s.in)
@@ -92,7 +92,7 @@ func guarded(ctx context.Context, q *queue, s spec, id string) error {
 	return q.unchanged(ctx, inDescs, in)
 }
 
-// givesBack checks that as much memory is in use after f as before. What f made it gives up.
+// givesBack checks that as much memory is in use after f as before. f frees what it made.
 func (q *queue) givesBack(ctx context.Context, when string, f func() error) error {
 	stats, err := needs[core.MemoryStats](q.dev, "memory statistics")
 	if err != nil {
@@ -114,7 +114,7 @@ func (q *queue) givesBack(ctx context.Context, when string, f func() error) erro
 	return nil
 }
 
-// leaks runs the node and frees all of it, some times over. Then as much memory is in use as before.
+// leaks runs the node several times, freeing everything, and checks that as much memory is in use as before.
 func leaks(ctx context.Context, q *queue, s spec, id string) error {
 	in := s.inputs(q.random(id), plain)
 	return q.givesBack(ctx, "everything was freed", func() error {
@@ -135,7 +135,7 @@ func leaks(ctx context.Context, q *queue, s spec, id string) error {
 	})
 }
 
-// twice runs the node again, with other tensors made in between: a deterministic backend gives the same bits.
+// twice runs the node again, with other tensors made in between, and checks that a deterministic backend computes the same bits.
 func twice(ctx context.Context, q *queue, s spec, id string) error {
 	if !q.dev.Capabilities().Deterministic {
 		return skip{"the backend does not say that it is deterministic"}

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// emptyIndexCases: an index outside that moves no element is no error.
+// emptyIndexCases check that an index out of range that moves no element is no error.
 func emptyIndexCases() []testCase {
 	outside := ref.Tensor{Desc: op.DescOf(dtype.I64, 2), I: []int64{0, 9}}
 	tuples := ref.Tensor{Desc: op.DescOf(dtype.I64, 2, 1), I: []int64{9, -1}}
@@ -46,7 +46,7 @@ func emptyIndexCases() []testCase {
 	return cases
 }
 
-// zeroTieCases have -0 and +0 as the extremes: the first of them wins.
+// zeroTieCases check that, with -0 and +0 as extremes, the first of them wins.
 func zeroTieCases() []testCase {
 	neg := math.Copysign(0, -1)
 	var cases []testCase

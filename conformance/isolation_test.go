@@ -120,7 +120,8 @@ func attributeFault(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 	return ref.Eval(n, in)
 }
 
-// Expected failures: what fails is told apart, what passes is a failure, and what is no case is an error.
+// Expected failures: a case that fails as expected is counted apart, one that passes is a failure, and an id without a case is an
+// error.
 func TestExpectedFailures(t *testing.T) {
 	open := openRef(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		out, err := ref.Eval(n, in)

@@ -21,7 +21,7 @@ type row struct {
 	Seconds  float64   `json:"seconds"`
 }
 
-// WriteJSON writes one JSON object a case, a line each.
+// WriteJSON writes one JSON object per case, each on a line.
 func (r *Report) WriteJSON(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	enc := json.NewEncoder(b)

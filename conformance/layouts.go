@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// layout makes a tensor of shape s as a view of another: the shape of the other and the node that gives the view. It is
-// false for a shape that has no such view.
+// layout describes how a tensor of shape s is made as a view of another: view returns the shape of the other and the node that
+// makes the view, or false for a shape without such a view.
 type layout struct {
 	name string
 	view func(s shape.Shape) (base shape.Shape, c op.Code, attrs []op.Attr, ok bool)
@@ -72,8 +72,8 @@ var layouts = []layout{
 	}},
 }
 
-// layouts are the cases with operands in other layouts than row-major order: views, one tensor in two places, and operands
-// that are given up with the node while a view of them lives on.
+// layouts returns the cases with operands in other layouts than row-major order: views, one tensor as two operands, and operands
+// that the node drops while a view of them lives on.
 func (s spec) layouts(id string) []testCase {
 	if len(s.in) == 0 || !(dtype.Required | dtype.SetOf(dtype.F64)).Has(s.in[0].DType) {
 		return nil
@@ -103,8 +103,8 @@ func (s spec) layouts(id string) []testCase {
 	return cases
 }
 
-// viewed gives every operand as a view. Afterwards the tensors behind the views are unchanged, whether or not the node gave
-// the views up.
+// viewed runs the case with every operand as a view. It checks that the tensors behind the views are unchanged afterwards,
+// whether or not the node dropped the views.
 func (s spec) viewed(ctx context.Context, q *queue, id string, l layout, drop bool) error {
 	r := q.random(id)
 	var in, bases []ref.Tensor
@@ -159,7 +159,7 @@ func (s spec) viewed(ctx context.Context, q *queue, id string, l layout, drop bo
 	return q.unchanged(ctx, baseDescs, bases)
 }
 
-// dropped gives operands up with the node while a view of each lives on.
+// dropped lets the node drop its operands while a view of each lives on.
 func (s spec) dropped(ctx context.Context, q *queue, id string) error {
 	in := s.inputs(q.random(id), plain)
 	descs, err := q.putAll(ctx, in)
@@ -196,7 +196,7 @@ func (s spec) dropped(ctx context.Context, q *queue, id string) error {
 	return nil
 }
 
-// aliased gives one tensor as both of the first two operands.
+// aliased passes one tensor as both of the first two operands.
 func (s spec) aliased(ctx context.Context, q *queue, id string) error {
 	in := s.inputs(q.random(id), plain)
 	in[0] = in[1] // of the domain of the second: it is the narrower one
@@ -229,7 +229,7 @@ func (q *queue) unchanged(ctx context.Context, descs []op.Desc, want []ref.Tenso
 	return nil
 }
 
-// unknown checks that a tensor is not there.
+// unknown checks that the device does not know a tensor.
 func (q *queue) unknown(ctx context.Context, d op.Desc) error {
 	_, err := q.get(ctx, d)
 	return wantError(err, core.ErrUnknownTensor)

@@ -11,24 +11,24 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// level is what a device has to have for a profile.
+// level states the element types and the rank that a profile demands of a device.
 type level struct {
 	types dtype.Set
 	rank  int
 }
 
 var (
-	// coreLevel is what every backend owes that is to run any model.
+	// coreLevel is demanded of every backend that is to run any model.
 	coreLevel = level{dtype.Required, shape.MaxRank}
 	// inferenceLevel is for hardware that runs networks on f32: it has no arithmetic on i64 and u8, and need not have the types. Indices
 	// are i32.
 	inferenceLevel = level{dtype.SetOf(dtype.F32, dtype.I32, dtype.Bool), 5}
 )
 
-// Levels are the profiles that say how much a backend can be used for, each with all of the one before it.
+// Levels returns the profiles that say how much a backend can be used for, each with all of the one before it.
 func Levels() []Profile { return []Profile{InferenceF32, Core, All} }
 
-// holds says that a device of the level can run the case.
+// holds reports whether a device of the level can run the case.
 func (l level) holds(c testCase) bool {
 	if c.types&^l.types != 0 {
 		return false
@@ -48,7 +48,7 @@ func (l level) holds(c testCase) bool {
 	return true
 }
 
-// inInference says that the case belongs to the profile of inferenceLevel.
+// inInference reports whether the case belongs to the profile of inferenceLevel.
 func (c testCase) inInference() bool {
 	if c.level != "" {
 		return c.level == InferenceF32

@@ -84,7 +84,7 @@ func TestInferenceLevelRefuses(t *testing.T) {
 	}
 }
 
-// Each level has all cases of the one before it, but for the demands that are its own.
+// Each level has all cases of the level before it, except the cases that check a demand of that earlier level alone.
 func TestLevelsNest(t *testing.T) {
 	ids := func(p conformance.Profile) map[string]bool {
 		l, err := conformance.IDs(conformance.Options{Profile: p})

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// lifecycleCases check what becomes of tensors, streams, programs and backends from beginning to end.
+// lifecycleCases check the life of tensors, streams, programs and backends, from creation to release.
 func lifecycleCases() []testCase {
 	cases := []testCase{
 		contract("lifecycle/free-order", freeOrder), contract("lifecycle/double-free", doubleFree), contract("lifecycle/use-after-drop", useAfterDrop),
@@ -29,8 +29,7 @@ func lifecycleCases() []testCase {
 	return append(cases, processCases()...)
 }
 
-// freeOrder makes tensors that depend on each other, frees them in an order that has nothing to do with it, and finds the
-// others unharmed.
+// freeOrder makes tensors that depend on each other, frees them in an unrelated order, and checks that the others are unharmed.
 func freeOrder(ctx context.Context, q *queue) error {
 	r := q.random("free-order")
 	type kept struct {
@@ -88,7 +87,7 @@ func freeOrder(ctx context.Context, q *queue) error {
 	return q.sync(ctx)
 }
 
-// doubleFree: an id that stands twice in a Free is unknown the second time, and the others are freed.
+// doubleFree: an id listed twice in a Free is unknown the second time, and the others are freed.
 func doubleFree(ctx context.Context, q *queue) error {
 	ds, err := q.putAll(ctx, []ref.Tensor{numbers(1), numbers(2), numbers(3)})
 	if err != nil {
@@ -111,7 +110,7 @@ func doubleFree(ctx context.Context, q *queue) error {
 	return q.holds(ctx, ds[2], 3)
 }
 
-// useAfterDrop: what a node gave up is gone for the next.
+// useAfterDrop: an operand that one node dropped is unknown to the next.
 func useAfterDrop(ctx context.Context, q *queue) error {
 	d, err := q.put(ctx, numbers(1, 2))
 	if err != nil {
@@ -199,7 +198,7 @@ func stale(ctx context.Context, q *queue) error {
 	return q.holds(ctx, d, 1, 2)
 }
 
-// lateResult reads right after the submission, of results that take a while.
+// lateResult reads results that take a while right after submission.
 func lateResult(ctx context.Context, q *queue) error {
 	r := rand.New(rand.NewPCG(q.seed, 1))
 	for range 10 {
@@ -254,7 +253,7 @@ func leakOfFailures(ctx context.Context, q *queue) error {
 	})
 }
 
-// leakOfDevices: a device that is closed with live tensors leaves nothing behind in the next.
+// leakOfDevices: closing a device with live tensors leaves no memory in use on the next device.
 func leakOfDevices(ctx context.Context, q *queue) error {
 	for range 3 {
 		s, err := q.apart(ctx)
@@ -283,7 +282,7 @@ func leakOfDevices(ctx context.Context, q *queue) error {
 	return nil
 }
 
-// outOfMemory: a tensor greater than any machine is ErrOutOfMemory, and the stream goes on.
+// outOfMemory: a tensor larger than any machine's memory is ErrOutOfMemory, and the stream stays usable.
 func outOfMemory(ctx context.Context, q *queue) error {
 	n, err := op.New(op.Iota, nil, op.Type("dtype", dtype.F32), op.Ints("shape", 1<<44), op.Int("axis", 0))
 	if err != nil {

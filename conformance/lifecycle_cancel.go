@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// cancelCases end the context of a call while a long queue is worked off.
+// cancelCases end the context of a call while a long queue of work runs.
 func cancelCases() []testCase {
 	return []testCase{
 		contract("cancel/read", func(ctx context.Context, q *queue) error {
@@ -25,7 +25,7 @@ func cancelCases() []testCase {
 	}
 }
 
-// busy submits a chain of n nodes over vectors, and gives its last result, every element of which is n.
+// busy submits a chain of n nodes over vectors, and returns its last result. Every element of it is n.
 func (q *queue) busy(ctx context.Context, n int) (op.Desc, error) {
 	x, err := q.put(ctx, ref.Zeros(op.DescOf(dtype.I32, 1024)))
 	if err != nil {
@@ -38,7 +38,7 @@ func (q *queue) busy(ctx context.Context, n int) (op.Desc, error) {
 	return q.chain(x, inc, n)
 }
 
-// chain submits a list of n nodes that add inc to x; each gives its operand up. It gives the last result.
+// chain submits a list of n nodes that add inc to x; each drops its operand. It returns the last result.
 func (q *queue) chain(x, inc op.Desc, n int) (op.Desc, error) {
 	var nodes []op.Node
 	for range n {
@@ -69,14 +69,14 @@ func (q *queue) counted(ctx context.Context, d op.Desc, n int) error {
 
 var errEnough = errors.New("enough")
 
-// enough is a context that has ended for errEnough.
+// enough returns a context that has ended for errEnough.
 func enough(ctx context.Context) context.Context {
 	ended, cancel := context.WithCancelCause(ctx)
 	cancel(errEnough)
 	return ended
 }
 
-// wantEnough checks that a call ended with its context, and tells why.
+// wantEnough checks that a call ended with its context, and that its error carries the cause.
 func wantEnough(err error) error {
 	if err := wantError(err, core.ErrCanceled); err != nil {
 		return err
@@ -87,7 +87,7 @@ func wantEnough(err error) error {
 	return nil
 }
 
-// canceledMidway: the call gives up with ErrCanceled and the cause, soon, or was done before; the work goes on.
+// canceledMidway: the call soon returns ErrCanceled with the cause, or was done before; the work goes on.
 func canceledMidway(ctx context.Context, q *queue, call func(context.Context, op.Desc) error) error {
 	const n = 200
 	d, err := q.busy(ctx, n)
@@ -116,7 +116,7 @@ func canceledMidway(ctx context.Context, q *queue, call func(context.Context, op
 	return q.stillGood(ctx)
 }
 
-// cancelKeepsFailure: a Sync that is given up does not swallow the failure that the next one reports.
+// cancelKeepsFailure: a canceled Sync does not consume the failure; the next one reports it.
 func cancelKeepsFailure(ctx context.Context, q *queue) error {
 	if _, err := q.failing(ctx); err != nil {
 		return err

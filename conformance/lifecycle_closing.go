@@ -18,7 +18,7 @@ func closingCases() []testCase {
 	}
 }
 
-// closeAtWork: a stream closes with a long queue, soon, and others do not notice.
+// closeAtWork: a stream with a long queue closes soon, and other streams are not affected.
 func closeAtWork(ctx context.Context, q *queue) error {
 	s, err := q.another(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func closeTwice(ctx context.Context, q *queue) error {
 	return q.stillGood(ctx)
 }
 
-// closeBackend: a backend that closes ends its streams; everything afterwards is ErrClosed. Another instance goes on.
+// closeBackend: closing a backend ends its streams; every later call returns ErrClosed. Another instance goes on.
 func closeBackend(ctx context.Context, q *queue) error {
 	s, err := q.instance(ctx)
 	if err != nil {
@@ -79,7 +79,7 @@ func closeBackend(ctx context.Context, q *queue) error {
 	return q.stillGood(ctx)
 }
 
-// reopen: a backend that was closed can be opened again, some times over.
+// reopen: a backend that was closed can be opened again, several times.
 func reopen(ctx context.Context, q *queue) error {
 	for range 2 {
 		if err := q.withInstance(ctx, func(s *queue) error { return s.stillGood(ctx) }); err != nil {
@@ -94,11 +94,11 @@ func processCases() []testCase {
 	return []testCase{contract("process/kill", killed), contract("process/kill-at-rest", killedAtRest)}
 }
 
-// lostWithin is how long the end of a process may go unnoticed.
+// lostWithin is the longest time after which the end of a process must be noticed.
 const lostWithin = 5 * time.Second
 
-// killed: the process is ended while it works. Every call is ErrBackendLost, soon; a new one works, and knows nothing of
-// the old one's tensors.
+// killed: the process is ended while it works. Soon every call returns ErrBackendLost; a new process works, and does not know the
+// old one's tensors.
 func killed(ctx context.Context, q *queue) error {
 	return q.kill(ctx, func(s *queue) (op.Desc, error) { return s.busy(ctx, 2000) })
 }

@@ -21,7 +21,7 @@ func concurrencyCases() []testCase {
 	}
 }
 
-// atOnce opens n streams and then runs f on them, each from a goroutine of its own. Without all of them it runs none.
+// atOnce opens n streams and then runs f on each from a goroutine of its own. If one does not open, it runs none.
 func (q *queue) atOnce(ctx context.Context, n int, f func(i int, s *queue) error) error {
 	streams := make([]*queue, n)
 	err := inParallel(n, func(i int) (err error) {
@@ -44,7 +44,7 @@ func (q *queue) atOnce(ctx context.Context, n int, f func(i int, s *queue) error
 	return err
 }
 
-// inParallel calls f for 0 to n-1, each in a goroutine of its own, and joins what they report. A panic is an error.
+// inParallel calls f for 0 to n-1, each in a goroutine of its own, and joins their errors. A panic becomes an error.
 func inParallel(n int, f func(i int) error) error {
 	errs := make([]error, n)
 	var wg sync.WaitGroup
@@ -104,7 +104,8 @@ func concurrentUpdates(ctx context.Context, q *queue) error {
 	})
 }
 
-// concurrentBits: streams that compute the same at once get what one gets alone; to the bit on a deterministic backend.
+// concurrentBits: streams that compute the same thing at once get the results that one stream gets alone, to the bit on a
+// deterministic backend.
 func concurrentBits(ctx context.Context, q *queue) error {
 	r := q.random("same-bits")
 	a := fill(r, op.DescOf(dtype.F32, 37, 61), op.Domain{}, true)
@@ -149,7 +150,7 @@ func concurrentBits(ctx context.Context, q *queue) error {
 	})
 }
 
-// concurrentFailures: the failures of one stream are no business of those that run beside it.
+// concurrentFailures: the failures of one stream do not affect streams that run at the same time.
 func concurrentFailures(ctx context.Context, q *queue) error {
 	return q.atOnce(ctx, 4, func(i int, s *queue) error {
 		for range 10 {
@@ -194,7 +195,7 @@ func concurrentOpenClose(ctx context.Context, q *queue) error {
 	})
 }
 
-// concurrentQuestions: what a backend and a device say of themselves may be asked from anywhere, and stays the same.
+// concurrentQuestions: the descriptions of a backend and a device may be queried from any goroutine, and stay the same.
 func concurrentQuestions(ctx context.Context, q *queue) error {
 	n, in := negNode()
 	want := q.dev.Capabilities().Check(&n, in)

@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// errorCases provoke each sentinel that a sound host can meet, and check its identity.
+// errorCases provoke each sentinel that a correct host can get, and check its identity.
 func errorCases() []testCase {
 	of := func(name string, want error, provoke func(ctx context.Context, q *queue) error) testCase {
 		return contract("errors/"+name, func(ctx context.Context, q *queue) error {
@@ -82,7 +82,7 @@ func negNode() (op.Node, []op.Desc) {
 	return n, in
 }
 
-// readOf reads a tensor into room that is too long or too short by some bytes.
+// readOf reads a tensor into a buffer that is too long or too short by some bytes.
 func readOf(more int) func(ctx context.Context, q *queue) error {
 	return func(ctx context.Context, q *queue) error {
 		d, err := q.put(ctx, numbers(1, 2))

@@ -81,7 +81,7 @@ func chainedRuns(ctx context.Context, q *queue) error {
 	return q.sync(ctx)
 }
 
-// twoPrograms: programs of the same ids inside are apart.
+// twoPrograms: programs that use the same ids inside do not affect each other.
 func twoPrograms(ctx context.Context, q *queue) error {
 	first, err := q.affine(ctx, 10, 20)
 	if err != nil {
@@ -123,7 +123,7 @@ func twoPrograms(ctx context.Context, q *queue) error {
 	return q.sync(ctx)
 }
 
-// programMemory: a program that was given up holds nothing.
+// programMemory: a program that was undefined holds no memory.
 func programMemory(ctx context.Context, q *queue) error {
 	return q.givesBack(ctx, "programs and tensors were given up", func() error {
 		for range 3 {
@@ -154,7 +154,7 @@ func programMemory(ctx context.Context, q *queue) error {
 	})
 }
 
-// programUnknown: an id of no program is ErrNotFound, at once, and the device goes on.
+// programUnknown: the id of no program is ErrNotFound, at once, and the device stays usable.
 func programUnknown(ctx context.Context, q *queue) error {
 	p, x, err := q.affineOnTwo(ctx)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Machine is what timings depend on beyond the plugin. Whoever opens the backend adds to Facts what only it can find out, such as
-// the clocks of a GPU.
+// Machine describes the parts of the machine that timings depend on. The program that opens the backend adds to Facts what only
+// it can find out, such as the clocks of a GPU.
 type Machine struct {
 	Processor string `json:"processor,omitempty"`
 	// MHz are the clocks of the processors at the end of the run, the least and the greatest of them; MaxMHz is the limit. 0: unknown.
@@ -22,7 +22,7 @@ type Machine struct {
 	Facts   map[string]string `json:"facts,omitempty"`
 }
 
-// machine reads what the system says of itself. Elsewhere than on Linux it is empty.
+// machine returns what the operating system reports about the machine. It is empty except on Linux.
 func machine() Machine { return machineAt("/") }
 
 func machineAt(root string) Machine {

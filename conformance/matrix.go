@@ -10,12 +10,12 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Cell is the counts of one op on one type.
+// Cell counts the results of one op on one type.
 type Cell struct {
 	Passed, Failed, Skipped, Expected int
 }
 
-// Mark is one letter for the terminal: what matters most in the cell.
+// Mark returns one letter for the terminal: what matters most in the cell.
 func (c Cell) Mark() byte {
 	switch {
 	case c.Failed > 0:
@@ -32,7 +32,7 @@ func (c Cell) Mark() byte {
 	return ' '
 }
 
-// Matrix is ops by types of the first operand, those that any case is of.
+// Matrix is a table of ops by types of the first operand, of those that any case tests.
 type Matrix struct {
 	Ops   []string
 	Types []dtype.DType

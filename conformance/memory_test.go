@@ -33,8 +33,8 @@ func TestSmallMemoryPasses(t *testing.T) {
 	}
 }
 
-// Cases that make more than a device says that it has are no failures, and are told beside the verdict. A device that says
-// nothing of its memory has failed them.
+// Cases that need more memory than a device says it has are skipped and disclosed beside the verdict. On a device that does not
+// state its memory they are failures.
 func TestSmallMemoryIsTold(t *testing.T) {
 	const run = "^stream/round-trip/(f32|i64|bool)$"
 	r := checkSmall(t, small.Driver{Memory: 64 << 10, Stated: 64 << 10}, conformance.Options{Run: run})

@@ -13,7 +13,8 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// rowwise is a node whose results for row i along axis 0 depend on row i of its first operand alone. linear: it is linear in it.
+// rowwise is a node whose results for row i along axis 0 depend only on row i of its first operand. linear: it is linear in that
+// operand.
 type rowwise struct {
 	name   string
 	op     op.Code
@@ -32,7 +33,7 @@ func withRow(r *rand.Rand) (shape.Shape, []shape.Shape) {
 	return row, []shape.Shape{row}
 }
 
-// lastAxis is that of the operand, whose rows have one dimension less.
+// lastAxis returns the attribute for the operand's last axis; its rows have one dimension less.
 func lastAxis(row shape.Shape) []op.Attr { return set(op.Int("axis", len(row))) }
 
 func sumOfLast(row shape.Shape) []op.Attr {
@@ -64,7 +65,7 @@ var rowwises = []rowwise{
 	}},
 }
 
-// relation is one between results of a backend that holds whatever the values are.
+// relation is a relation between results of a backend that holds for any values.
 type relation struct {
 	name   string
 	linear bool // holds for linear nodes alone
@@ -76,7 +77,7 @@ var relations = []relation{
 	{name: "linear", linear: true, check: linearCombination},
 }
 
-// application is a node of which the first operand is left open.
+// application is a node whose first operand is left open.
 type application struct {
 	rowwise
 	row     shape.Shape
@@ -121,7 +122,7 @@ func small(r *rand.Rand, d op.Desc) ref.Tensor {
 	return t
 }
 
-// apply has the device compute the results for x, and compares them with the reference.
+// apply computes the results for x on the device, and compares them with the reference.
 func (a *application) apply(ctx context.Context, q *queue, x ref.Tensor) (n op.Node, in []op.Desc, results []ref.Tensor, err error) {
 	in, err = q.putAll(ctx, append([]ref.Tensor{x}, a.further...))
 	if err != nil {
@@ -183,7 +184,8 @@ func upTo(lo, hi int) []int {
 	return l
 }
 
-// agree compares results that are both within the tolerance of the row of what is true; scale is the magnitude of the terms.
+// agree compares two results that are each allowed the tolerance of the row against the true value. scale is the magnitude of the
+// terms.
 func agree(what string, n *op.Node, in []op.Desc, want, got []ref.Tensor, scale float64) error {
 	tolerance, terms := op.Lookup(n.Op).Tolerance, 1
 	if tolerance.PerTerm {
@@ -205,7 +207,7 @@ func agree(what string, n *op.Node, in []op.Desc, want, got []ref.Tensor, scale 
 	return nil
 }
 
-// selectedRows are the same rows of each tensor.
+// selectedRows returns the same rows of each tensor.
 func selectedRows(ts []ref.Tensor, which []int) []ref.Tensor {
 	l := make([]ref.Tensor, len(ts))
 	for i, t := range ts {
@@ -229,7 +231,7 @@ func permutedRows(ctx context.Context, q *queue, r *rand.Rand, a *application) e
 	return agree(fmt.Sprintf("rows in the order %v", order), &node, in, selectedRows(y, order), z, 1)
 }
 
-// concatenatedRows: the results for two tensors as one are those for each.
+// concatenatedRows: the results for two concatenated tensors are the concatenated results.
 func concatenatedRows(ctx context.Context, q *queue, r *rand.Rand, a *application) error {
 	m, n := 1+r.IntN(6), 1+r.IntN(6)
 	x := a.draw(r, m+n)
@@ -249,7 +251,7 @@ func concatenatedRows(ctx context.Context, q *queue, r *rand.Rand, a *applicatio
 	return nil
 }
 
-// splitRows: the results for a batch are those for each row by itself.
+// splitRows: the results for a batch are the results for each row by itself.
 func splitRows(ctx context.Context, q *queue, r *rand.Rand, a *application) error {
 	n := 3 + r.IntN(15)
 	x := a.draw(r, n)
@@ -269,7 +271,7 @@ func splitRows(ctx context.Context, q *queue, r *rand.Rand, a *application) erro
 	return nil
 }
 
-// linearCombination: the result for a·x + b·y is that of a times the result for x and b times the result for y.
+// linearCombination: the result for a·x + b·y is a times the result for x plus b times the result for y.
 func linearCombination(ctx context.Context, q *queue, r *rand.Rand, a *application) error {
 	d := a.desc(1 + r.IntN(6))
 	x, y, both := small(r, d), small(r, d), ref.Zeros(d)
@@ -295,7 +297,7 @@ func linearCombination(ctx context.Context, q *queue, r *rand.Rand, a *applicati
 		for i := range want[k].F {
 			want[k].F[i] = u*fx[k].F[i] + v*fy[k].F[i]
 			if want[k].F[i] == 0 && got[k].F[i] == 0 {
-				want[k].F[i] = got[k].F[i] // the sign of a zero is that of its terms
+				want[k].F[i] = got[k].F[i] // the sign of a zero depends on its terms
 			}
 		}
 	}

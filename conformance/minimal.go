@@ -17,14 +17,14 @@ type Minimal struct {
 	Reason string         `json:"reason"`
 }
 
-// MinimalInput is an operand with its values in row-major order. Values are left out where the case derives them in a way
-// of its own; they are those that a replay of the case draws.
+// MinimalInput is an operand with its values in row-major order. Values are left out where the case derives them in a way of its
+// own; a replay of the case draws the same ones.
 type MinimalInput struct {
 	Type   string `json:"type"`
 	Values string `json:"values,omitempty"`
 }
 
-// String prints the node, its inputs and what is wrong.
+// String returns the node, its inputs and the failure as text.
 func (m *Minimal) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "smallest failing node: %s", m.Op)
@@ -76,7 +76,7 @@ func valuesText(t ref.Tensor) string {
 	return b.String()
 }
 
-// with gives the spec the operands ts.
+// with returns the spec with the operands ts.
 func (s spec) with(ts []ref.Tensor) spec {
 	s.fixed = ts
 	s.in = make([]op.Desc, len(ts))

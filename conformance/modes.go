@@ -12,13 +12,14 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Mode is how the device computes where rows leave a choice: what was measured, by the name of the measurement.
+// Mode is a measured property of how the device computes where the rows of the table leave a choice, with the name of the
+// measurement.
 type Mode struct {
 	What  string `json:"what"`
 	Value string `json:"value"`
 }
 
-// measureModes measures all modes that the device has nodes for. Results that no mode explains are told as they are.
+// measureModes measures all modes that the device has nodes for. Results that no mode explains are reported as they are.
 func measureModes(ctx context.Context, q *queue) ([]Mode, error) {
 	var modes []Mode
 	for _, d := range []dtype.DType{dtype.F64, dtype.F32, dtype.F16, dtype.BF16} {
@@ -68,7 +69,7 @@ func (q *queue) once(ctx context.Context, c op.Code, in []ref.Tensor, attrs ...o
 	return q.get(ctx, outs[0])
 }
 
-// floatsOf is a vector.
+// floatsOf returns a vector.
 func floatsOf(d dtype.DType, f ...float64) ref.Tensor {
 	return ref.Tensor{Desc: op.DescOf(d, len(f)), F: f}
 }
@@ -107,9 +108,9 @@ func flushed(got, want float64) string {
 // triples is how many large numbers, small ones and negated large ones are added up.
 const triples = 64
 
-// width finds out how many bits an accumulator has. Large numbers that cancel and small ones are added in a random order; a
-// sum that keeps all of the small ones has room for both. Bits that sums of a few large ones take are lost to it, so that the
-// result is a class and no number.
+// width finds out how many bits an accumulator has. Large numbers that cancel and small ones are added in a random order; a sum
+// that keeps all of the small ones has room for both. Sums of a few large ones take some of the bits, so the result is a class
+// and not a number.
 func (q *queue) width(d dtype.DType, sum func(x ref.Tensor) (float64, error)) (string, error) {
 	const large = 256
 	kept := 0

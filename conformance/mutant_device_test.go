@@ -31,7 +31,7 @@ func (o *owning) Close() error {
 	return o.Stream.Close()
 }
 
-// numbered gives every third id again.
+// numbered returns every third id a second time.
 type numbered struct {
 	core.Device
 	mu   sync.Mutex
@@ -58,7 +58,7 @@ type boasting struct{ core.Device }
 
 func (boasting) Extend(any) bool { return false }
 
-// agreeable has every extension that it is asked for, but for what the suite asks by itself.
+// agreeable claims every extension that it is asked for, except the one that the suite uses itself.
 type agreeable struct{ core.Device }
 
 func (a agreeable) Extend(target any) bool {
@@ -66,7 +66,7 @@ func (a agreeable) Extend(target any) bool {
 	return a.Device.Extend(target) || !asked
 }
 
-// fickle denies each seventh question, a number that does not divide that of the extensions.
+// fickle denies every seventh question. Seven does not divide the number of extensions.
 type fickle struct {
 	core.Device
 	mu sync.Mutex
@@ -88,7 +88,7 @@ type telling struct {
 
 func (t telling) Capabilities() *core.Capabilities { return t.caps }
 
-// documented is a device of backend with another document.
+// documented returns a device of backend with another document.
 func documented(backend core.Backend, change func(c *core.Capabilities)) tampered {
 	return tampered{Backend: backend, device: func(d core.Device) core.Device {
 		c := *d.Capabilities()

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// changed is a fault in one extension, which change replaces. It is told of the device.
+// changed returns a fault in one extension: change gets the device and the correct extension, and returns the faulty one.
 func changed[T any](change func(d core.Device, good T) T) tampered {
 	return onDevice(func(d core.Device) core.Device { return &changing[T]{d, change} })
 }

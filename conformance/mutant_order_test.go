@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// waiting changes Stream.Wait. It is told of the event as the host has it.
+// waiting replaces Stream.Wait. wait gets the event as the host has it.
 type waiting struct {
 	base
 	wait func(s core.Stream, e core.Event) error
@@ -24,7 +24,7 @@ func onWait(f func(s core.Stream, e core.Event) error) tampered {
 	return onStream(func(s core.Stream) core.Stream { return waiting{base{s}, f} })
 }
 
-// perStream is a fault that remembers something of each stream.
+// perStream returns a fault that remembers something of each stream.
 func perStream[T any](f func(s core.Stream, x *T) core.Stream) tampered {
 	return onStream(func(s core.Stream) core.Stream { return f(s, new(T)) })
 }

@@ -72,7 +72,7 @@ func (b base) under() core.Stream { return under(b.Stream) }
 
 func (b base) Wait(e core.Event) error { return b.Stream.Wait(goodEvent(e)) }
 
-// under is the good stream.
+// under returns the good stream.
 func under(s core.Stream) core.Stream {
 	if b, ok := s.(interface{ under() core.Stream }); ok {
 		return b.under()
@@ -119,7 +119,7 @@ func (p peerCopyOver) CopyFrom(s core.Stream, d op.Desc, src core.Device, id op.
 	return p.PeerCopy.CopyFrom(under(s), d, goodDevice(src), id)
 }
 
-// goodDevice is the device behind all faults.
+// goodDevice returns the device behind all faults.
 func goodDevice(d core.Device) core.Device {
 	switch t := d.(type) {
 	case *tamperedDevice:
@@ -151,7 +151,7 @@ func (g groupOver) Broadcast(s core.Stream, root int, in op.TensorID, out op.Des
 	return g.Group.Broadcast(under(s), root, in, out)
 }
 
-// vector is f32 of some dimensions.
+// vector returns f32 of some dimensions.
 func vector(dims ...int) op.Desc { return op.DescOf(dtype.F32, dims...) }
 
 // The faults of streams.

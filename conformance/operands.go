@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// domain is where operand i's values are drawn from.
+// domain returns the domain that operand i's values are drawn from.
 func (s spec) domain(i int) op.Domain {
 	if d, ok := s.variant.domains[i]; ok {
 		return d
@@ -51,7 +51,7 @@ func (s spec) drawAs(r *rand.Rand, i int, d op.Desc, bound func(k int) int) ref.
 	return t
 }
 
-// bound is the length of the dimension that element k of the index operand indexes.
+// bound returns the length of the dimension that element k of the index operand indexes.
 func (s spec) bound(k int) int {
 	x, indices := s.in[0].Shape, s.in[1].Shape
 	if s.op == op.GatherND || s.op == op.ScatterND {
@@ -60,7 +60,7 @@ func (s spec) bound(k int) int {
 	return x[s.attr("axis")]
 }
 
-// leastBound is the least of the bounds.
+// leastBound returns the smallest of the bounds.
 func (s spec) leastBound() int {
 	least := s.bound(0)
 	for k := range s.in[1].Shape.Size() {
@@ -69,7 +69,7 @@ func (s spec) leastBound() int {
 	return least
 }
 
-// attr is an integer attribute of the variant, 0 when it is left to its default.
+// attr returns an integer attribute of the variant, 0 when it is left to its default.
 func (s spec) attr(name string) int {
 	for _, a := range s.variant.attrs {
 		if a.Name == name {

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// ownershipCases check that tensors and programs belong to a device, and streams own nothing.
+// ownershipCases check that tensors and programs belong to a device, and that streams own nothing.
 func ownershipCases() []testCase {
 	return []testCase{
 		ruled("ownership/tensor", "a tensor is used, and freed, on any stream of its device behind an event", tensorCrosses),

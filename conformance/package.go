@@ -51,7 +51,7 @@ type Manifest struct {
 	Disclosure   Disclosure        `json:"disclosure"`
 	Files        map[string]string `json:"files"`
 
-	// Digest names the package, and Signature is who vouches for it, nil for nobody. Verify fills them in.
+	// Digest identifies the package. Signature says who vouches for it; nil: nobody. Verify fills them in.
 	Digest    string     `json:"-"`
 	Signature *Signature `json:"-"`
 	rows      []row
@@ -60,7 +60,7 @@ type Manifest struct {
 
 const packageFormat = 3
 
-// capabilities is the document in words, so that it can be read by who does not have this program.
+// capabilities is the document in words, readable without this program.
 type capabilities struct {
 	Types         string               `json:"types"`
 	Emulated      string               `json:"emulated,omitempty"`
@@ -144,8 +144,8 @@ func digest(data []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// WritePackage writes the report package to path: an archive when it ends in .tar.gz, else a directory, which is made. It
-// gives the digest that names the package. Files of an older package in the directory are replaced.
+// WritePackage writes the report package to path: an archive when it ends in .tar.gz, else a directory, which is made. It returns
+// the digest that identifies the package. Files of an older package in the directory are replaced.
 func (r *Report) WritePackage(path string) (string, error) { return r.WriteSigned(path, nil) }
 
 // WriteSigned is WritePackage with a signature, which sign makes of a Statement. nil: there is none.
@@ -168,7 +168,7 @@ func (r *Report) WriteSigned(path string, sign func(statement []byte) Signature)
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return "", err
 	}
-	if sign == nil { // that of an older package is of another one
+	if sign == nil { // a signature from before is of another package
 		if err := os.Remove(filepath.Join(path, SignatureFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", err
 		}
@@ -183,7 +183,7 @@ func (r *Report) WriteSigned(path string, sign func(statement []byte) Signature)
 
 func isArchive(path string) bool { return strings.HasSuffix(path, ".tar.gz") }
 
-// archive is the one archive of files: the same files give the same bytes.
+// archive returns the archive of files. It is deterministic: the same files make the same bytes.
 func archive(files map[string][]byte) ([]byte, error) {
 	var names []string
 	for name := range files {

@@ -18,7 +18,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// reported is a report of the cases of random_bits and sin, one of which fails, with a backend that claims nothing else.
+// reported returns a report of the cases of random_bits and sin, one of which fails, with a backend that claims nothing else.
 func reported(t *testing.T, run string) *conformance.Report {
 	t.Helper()
 	open := openRef(ref.Claiming(func(c op.Code) bool { return c != op.Cos }), ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
@@ -103,7 +103,7 @@ func TestReports(t *testing.T) {
 	require.Regexp(t, `(?m)^profile half +not executed `, b.String())
 }
 
-// quantReport is a whole profile, a small one.
+// quantReport returns a whole profile, a small one.
 func quantReport(t *testing.T) *conformance.Report {
 	t.Helper()
 	r, err := conformance.Check(context.Background(), openRef(), conformance.Options{Profile: conformance.Quant})

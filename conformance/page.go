@@ -23,8 +23,8 @@ type pageCell struct {
 	Class, Text, Title, Type string
 }
 
-// WriteHTML writes the report as one page that needs nothing else: the matrix of ops and types, failures with their
-// inputs, and all cases with filters.
+// WriteHTML writes the report as one self-contained page: the matrix of ops and types, failures with their inputs, and all cases
+// with filters.
 func (r *Report) WriteHTML(w io.Writer) error {
 	type failure struct {
 		ID, Reason string

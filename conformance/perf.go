@@ -32,12 +32,12 @@ const (
 	perfRuns = 5
 )
 
-// Perf times the ops that the backend claims on f32, or on the first type of their row: each on one node, derived from the
-// row's primary variant by making it greater. The median is of repeated submissions of a few nodes and one wait for them,
-// divided by their number; a result of the last submission is read and compared with the reference, as the suite does. o.Run selects
-// by "op/type". An op that fails, is wrong or takes longer than o.Timeout has an error for a time, and the others are timed.
+// Perf times the ops that the backend claims on f32, or on the first type of their row: each on one node, an enlarged primary
+// variant of the row. The median is of repeated submissions of a few nodes and one wait for them, divided by their number; a result
+// of the last submission is read and compared with the reference, as the suite does. o.Run selects by "op/type". An op that fails,
+// is wrong or takes longer than o.Timeout has an error instead of a time, and the others are still timed.
 //
-// The report has the timings and what was timed where; it has no results of cases.
+// The report has the timings, the device and the machine, but no results of cases.
 func Perf(ctx context.Context, open func() (core.Backend, error), o Options, tell func(Timing)) (*Report, error) {
 	pattern, err := regexp.Compile(o.Run)
 	if err != nil {
@@ -89,7 +89,7 @@ func Perf(ctx context.Context, open func() (core.Backend, error), o Options, tel
 	return s.report, nil
 }
 
-// perfType is the type that an op is timed on: f32, or the first one that is claimed.
+// perfType returns the type that an op is timed on: f32, or the first one that is claimed.
 func perfType(caps *core.Capabilities, row *op.Row) (dtype.DType, bool) {
 	claim, ok := caps.Ops[row.Name]
 	if !ok {

@@ -11,14 +11,14 @@ import (
 // partRows is how many rows of a large result are compared with the reference.
 const partRows = 8
 
-// part says how the rows of a result hang on those of the operands, so that some rows can be checked by themselves: row i along axis
-// out of the result is made of row i along axis in[k] of operand k, or of all of it where in[k] is -1.
+// part says how the rows of a result depend on the rows of the operands, so that some rows can be checked by themselves: row i along
+// axis out of the result is computed from row i along axis in[k] of operand k, or from all of it where in[k] is -1.
 type part struct {
 	in  []int
 	out int
 }
 
-// partOf is the part of a spec, false for an op of which the whole result has to be computed.
+// partOf returns the part of a spec. It is false for an op whose whole result has to be computed.
 func (s spec) partOf(n *op.Node) (part, bool) {
 	switch row := op.Lookup(s.op); {
 	case s.op == op.MatMul || s.op == op.Linear:
@@ -39,7 +39,7 @@ func (s spec) partOf(n *op.Node) (part, bool) {
 	return part{}, false
 }
 
-// whole takes operands from the given one on as a whole.
+// whole returns p with the operands from the given one on used as a whole.
 func (p part) whole(from int) part {
 	for i := from; i < len(p.in); i++ {
 		p.in[i] = -1
@@ -47,7 +47,7 @@ func (p part) whole(from int) part {
 	return p
 }
 
-// alongLast says that the op works along one axis, which is not the first.
+// alongLast reports whether the op works along one axis that is not the first.
 func (s spec) alongLast() bool {
 	switch s.op {
 	case op.CumSum, op.CumProd, op.CumMax, op.CumMin, op.Sort:
@@ -56,7 +56,7 @@ func (s spec) alongLast() bool {
 	return false
 }
 
-// checkTimed compares what a timed node made with the reference: some rows of it, where rows are made one by one, or all.
+// checkTimed compares the result of a timed node with the reference: some rows of it where rows are independent, else all.
 func (q *queue) checkTimed(ctx context.Context, s spec, n *op.Node, in []ref.Tensor, outs []op.Desc) error {
 	p, ok := s.partOf(n)
 	if !ok || n.Outputs[0].Shape[p.out] <= partRows {
@@ -99,7 +99,7 @@ func (q *queue) checkTimed(ctx context.Context, s spec, n *op.Node, in []ref.Ten
 	return nil
 }
 
-// rowsOf is some rows of t along an axis, or all of t for axis -1.
+// rowsOf returns some rows of t along an axis, or all of t for axis -1.
 func rowsOf(t ref.Tensor, axis, start int) (ref.Tensor, error) {
 	if axis < 0 {
 		return t, nil

@@ -38,8 +38,8 @@ func perfSpec(c op.Code, d dtype.DType) (spec, bool) {
 	return s, true
 }
 
-// perfVariants are the nodes of ops whose shapes do not grow by themselves: attributes name lengths, or the work is not in proportion to
-// the elements.
+// perfVariants are the nodes of ops whose shapes cannot be enlarged by rule, because attributes name lengths or the work is not in
+// proportion to the elements.
 var perfVariants = map[op.Code]func(d dtype.DType) variant{
 	op.MatMul: perfOf(shapes(dims(512, 512), dims(512, 512))), op.Linear: perfOf(shapes(dims(256, 512), dims(512, 512), dims(512))),
 	op.Conv:         perfOf(shapes(dims(1, 64, 56, 56), dims(64, 64, 3, 3)), geometry(l(1, 1), l(1, 1), l(1, 1), l(1, 1), l(1, 1), 1)...),
@@ -73,23 +73,23 @@ var perfVariants = map[op.Code]func(d dtype.DType) variant{
 	op.MatrixPower: perfOf(shapes(dims(64, 64)), op.Int("n", 3)), op.Eigh: perfOf(shapes(dims(32, 32))),
 }
 
-// perfOf is a node of the same shapes in every type.
+// perfOf returns a node of the same shapes in every type.
 func perfOf(in []shape.Shape, attrs ...op.Attr) func(dtype.DType) variant {
 	return func(dtype.DType) variant { return v("perf", in, attrs...) }
 }
 
-// perfMade is a node that makes a tensor of a type out of nothing.
+// perfMade returns a node that makes a tensor of a type out of nothing.
 func perfMade(attrs ...op.Attr) func(dtype.DType) variant {
 	return func(d dtype.DType) variant {
 		return v("perf", nil, append(attrs[:len(attrs):len(attrs)], op.Type("dtype", d))...)
 	}
 }
 
-// longAxis is the length up to which the last axis is made longer before the ones in front of it: a row of usual length.
+// longAxis is the length up to which the last axis is enlarged before the ones in front of it: a row of usual length.
 const longAxis = 256
 
-// grown doubles the last axis that can be, in the operands and in attributes that name its length, while the node stays
-// valid and its tensors small.
+// grown repeatedly doubles the last axis that can be doubled, in the operands and in attributes that name its length, while the
+// node stays valid and its tensors small.
 func (s spec) grown() spec {
 	const enough = 4 << 20 // bytes
 	for {

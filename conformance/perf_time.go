@@ -13,7 +13,7 @@ import (
 // perfBytes bounds the results of one submission.
 const perfBytes = 256 << 20
 
-// time measures a node and checks what the last submission made.
+// time measures a node and checks the result of the last submission.
 func (q *queue) time(ctx context.Context, s spec, t Timing) (*Timing, error) {
 	r := q.random("perf/" + t.Op)
 	var in []ref.Tensor

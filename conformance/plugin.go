@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Plugin is what was tested, filled in by who opens the backend.
+// Plugin identifies the tested backend. The program that opens the backend fills it in.
 type Plugin struct {
 	Device string `json:"device,omitempty"` // as it can be opened again
-	File   string `json:"file,omitempty"`   // the name of a plugin's; empty for a backend of this program
+	File   string `json:"file,omitempty"`   // base name of the plugin; empty for a backend of this program
 	SHA256 string `json:"sha256,omitempty"` // of the plugin's file, or of the program
 
-	// Package, Version, Platform and Archive are those of a plugin that was installed from an archive or is tested in one:
-	// HOST/NAMESPACE/NAME, and the digest of the archive, sha256:HEX.
+	// Package, Version, Platform and Archive describe a plugin that was installed from an archive or is tested in one. Package is
+	// HOST/NAMESPACE/NAME, Archive the digest sha256:HEX.
 	Package  string `json:"package,omitempty"`
 	Version  string `json:"version,omitempty"`
 	Platform string `json:"platform,omitempty"`
@@ -31,7 +31,7 @@ type PluginFile struct {
 	Executable bool   `json:"executable,omitempty"`
 }
 
-// TreeOf is the digest of files as the signature of an archive has it: the SHA-256 of a line for each, in order of path, of "x" if it
+// TreeOf returns the digest of files as the signature of an archive has it: the SHA-256 of a line for each, in order of path, of "x" if it
 // is executable or else "-", its digest, and its path.
 func TreeOf(files []PluginFile) string {
 	h := sha256.New()
@@ -41,8 +41,8 @@ func TreeOf(files []PluginFile) string {
 	return "sha256:" + sum(h)
 }
 
-// Content is the digest that stands for all that ran: of the archive, or else of the files, or of the one file; "" when it is not
-// known.
+// Content returns the digest that identifies all code that ran: of the archive, else of the files, else of the one file; "" if it is
+// not known.
 func (p *Plugin) Content() string {
 	switch {
 	case p.Archive != "":
@@ -55,7 +55,7 @@ func (p *Plugin) Content() string {
 	return ""
 }
 
-// check reports where the description contradicts itself.
+// check returns an error if the description contradicts itself.
 func (p *Plugin) check() error {
 	if got := TreeOf(p.Files); p.Tree != "" && got != p.Tree {
 		return tampered("the files of the plugin have the digest %s, %s says %s", got, ManifestFile, p.Tree)

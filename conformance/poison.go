@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// poison: every Read of the output of a failed node gives its error, and other tensors stay good.
+// poison: every Read of the output of a failed node returns its error, and other tensors stay good.
 func poison(ctx context.Context, q *queue) error {
 	good, err := q.put(ctx, numbers(7))
 	if err != nil {
@@ -60,7 +60,7 @@ func poisonSpreads(ctx context.Context, q *queue) error {
 	return nil
 }
 
-// poisonDropped: poison passes through an operand that the node gives up.
+// poisonDropped: poison passes through an operand that the node drops.
 func poisonDropped(ctx context.Context, q *queue) error {
 	bad, err := q.failing(ctx)
 	if err != nil {

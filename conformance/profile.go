@@ -14,13 +14,13 @@ type Profile string
 const (
 	// All is every case.
 	All Profile = "all"
-	// InferenceF32 is what hardware owes that runs networks on f32: the contract of streams, and the primitives on f32, i32 and bool up
-	// to rank 5, without i64 and u8. A backend that passes it is good for models that are lowered to that.
+	// InferenceF32 is for hardware that runs networks on f32: the contract of streams, and the primitives on f32, i32 and bool up to
+	// rank 5, without i64 and u8. A backend that passes it runs models that are lowered to these types.
 	InferenceF32 Profile = "inference-f32"
-	// Core is what every backend owes: the claims, the contract of streams, and the primitives on the required types.
+	// Core is demanded of every backend: the claims, the contract of streams, and the primitives on the required types.
 	Core Profile = "core"
-	// Storage is i64 and u8 as types of storage and indices: what devices owe that have no arithmetic for them and emulate it
-	// (core.Capabilities.Emulated). It is a part of Core and NN.
+	// Storage is i64 and u8 as types of storage and indices. It is demanded of devices that have no arithmetic for them and
+	// emulate it (core.Capabilities.Emulated). It is a part of Core and NN.
 	Storage Profile = "storage"
 	// NN is the composites on the required types, claimed or decomposed.
 	NN Profile = "nn"
@@ -30,7 +30,7 @@ const (
 	Half Profile = "half"
 	// Quant is the ops on quantized elements.
 	Quant Profile = "quant"
-	// Timed is that of a report of Perf, which has no cases.
+	// Timed is the profile of a report of Perf, which has no cases.
 	Timed Profile = "timed"
 )
 
@@ -88,7 +88,7 @@ func (c testCase) memberships() []Profile {
 	return l
 }
 
-// stores says that the case holds i64 or u8 and does no arithmetic on them.
+// stores reports whether the case holds i64 or u8 and does no arithmetic on them.
 func (c testCase) stores() bool {
 	if c.op == op.NoOp || c.types&dtype.SetOf(dtype.I64, dtype.U8) == 0 {
 		return false
@@ -100,7 +100,7 @@ func (c testCase) in(p Profile) bool {
 	return p == "" || p == All || slices.Contains(c.profiles(), p)
 }
 
-// firstType is the type that a claim is by, for the matrix of a report.
+// firstType returns the type that a claim is by, for the matrix of a report.
 func (c testCase) firstType() dtype.DType {
 	if len(c.spec.in) > 0 {
 		return c.spec.in[0].DType
@@ -111,7 +111,7 @@ func (c testCase) firstType() dtype.DType {
 	return dtype.Invalid
 }
 
-// Verdict is what a run says of a profile.
+// Verdict is the outcome of a run for a profile.
 type Verdict string
 
 // The verdicts.
@@ -119,7 +119,7 @@ const (
 	Pass        Verdict = "pass"         // every case ran, or was skipped for a reason, and none failed
 	Fail        Verdict = "fail"         // a case failed, expected or not
 	NotExecuted Verdict = "not executed" // nothing ran
-	Incomplete  Verdict = "incomplete"   // the run was of some cases alone
+	Incomplete  Verdict = "incomplete"   // only some of the cases were selected
 )
 
 // ProfileResult is the verdict of a profile, with its counts.

@@ -57,7 +57,7 @@ func profileRecords(ctx context.Context, q *queue) error {
 	return errors.Join(checkProfile(p, time.Since(began), prog.Name, runs), q.stillGood(ctx))
 }
 
-// recorded ends the recording when all that was submitted is done.
+// recorded ends the recording once all submitted work is done.
 func recorded(ctx context.Context, q *queue, x core.Profiling) (*core.Profile, error) {
 	if err := q.sync(ctx); err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func profileRecordings(ctx context.Context, q *queue) error {
 		if len(p.Records) != 1 {
 			return fmt.Errorf("a profile of one node has %d records", len(p.Records))
 		}
-		if _, err := q.do(op.Neg, []op.Desc{in}); err != nil { // recorded by nobody
+		if _, err := q.do(op.Neg, []op.Desc{in}); err != nil { // nothing records it
 			return err
 		}
 		if err := q.sync(ctx); err != nil {

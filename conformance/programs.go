@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// program is the case that runs the node as a program, twice, with its last operand as a constant, and compares the results
+// program returns the case that runs the node as a program, twice, with its last operand as a constant, and compares the results
 // with the node submitted by itself. A deterministic backend gives the same bits.
 func (s spec) program(id string) []testCase {
 	if len(s.in) == 0 {
@@ -55,7 +55,7 @@ func (s spec) program(id string) []testCase {
 	})}
 }
 
-// asProgram is the node alone as a program with ids of its own.
+// asProgram returns the node alone as a program with ids of its own.
 func (s spec) asProgram() (*program.Program, error) {
 	local := append([]op.Desc(nil), s.in...)
 	for i := range local {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// ProtocolParts are the parts of the plugin protocol that Options.Protocol is asked to check.
+// ProtocolParts returns the parts of the plugin protocol that Options.Protocol is asked to check.
 func ProtocolParts() []string {
 	return []string{"start", "end", "tls", "services", "frames", "data", "events", "checks", "poison", "nodes", "programs", "errors", "debug", "plane"}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// refusedCases check that a device goes on after what it does not do, and does what its limits allow.
+// refusedCases check that a device stays usable after nodes that it refuses, and computes whatever its limits allow.
 func refusedCases() []testCase {
 	cases := []testCase{
 		ruled("refused/version", "a node of a version that is not claimed fails by itself", refusedVersion),
@@ -159,7 +159,7 @@ func refusedClosed(ctx context.Context, q *queue) error {
 	})
 }
 
-// limitOf is the narrower of a limit of the device and one of an op; 0 for none.
+// limitOf returns the narrower of a limit of the device and one of an op; 0 for none.
 func limitOf[T int | int64](device, claim T) T {
 	if device > 0 && claim > 0 {
 		return min(device, claim)

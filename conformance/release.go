@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Release is a dated edition of the suite, for certificates: what its cases are, and which of them a backend must pass. Other cases
-// may be skipped for a reason.
+// Release is a dated edition of the suite for certificates. It fixes the cases and says which of them a backend must pass. Other
+// cases may be skipped for a reason.
 type Release struct {
 	Date  string // YYYY-MM-DD
 	Suite string // hash
@@ -110,7 +110,7 @@ func (r *Release) Lists(p Profile) bool {
 	return slices.ContainsFunc(r.rules, func(x rule) bool { return x.profile == p && x.must })
 }
 
-// Standing is where a report stands by a release.
+// Standing is the outcome of comparing a report with the must-pass list of a release.
 type Standing struct {
 	Release string
 	Profile Profile
@@ -119,7 +119,7 @@ type Standing struct {
 	Waived  []string // ids that a waiver excuses
 	// Missing are cases that must be passed and did not, and others that failed, unless they are waived: "sin/f32/odd/plain: failed".
 	Missing []string
-	// Faults are what is wrong with waivers: one that has expired, or that excuses nothing.
+	// Faults are faulty waivers: one that has expired, or that excuses nothing.
 	Faults []string
 }
 

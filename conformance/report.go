@@ -40,7 +40,7 @@ type Result struct {
 	Profiles []Profile
 }
 
-// text is the reason with the minimal node.
+// text returns the reason with the minimal node.
 func (r *Result) text() string {
 	if r.Minimal == nil {
 		return r.Reason
@@ -56,18 +56,18 @@ type Report struct {
 	Plugin       Plugin
 	Environment  Environment
 	Options      Options
-	Seed         uint64   // that of cases of the contract: the first of Seeds
-	Seeds        []uint64 // those of cases whose values are drawn
+	Seed         uint64   // the seed of cases of the contract: the first of Seeds
+	Seeds        []uint64 // the seeds of cases whose values are drawn
 	Started      time.Time
 	Duration     time.Duration
 	Results      []Result
 
 	Passed, Failed, Skipped, Expected int
-	// Timings are those of Perf.
+	// Timings are the results of Perf.
 	Timings []Timing
 	// Accuracy is the worst error of each op and type, over the cases that were run.
 	Accuracy []Accuracy
-	// Modes are how the device computes, of a run of whole profiles.
+	// Modes say how the device computes; set by a run of whole profiles.
 	Modes   []Mode
 	Machine Machine
 	asked   []string // ids of the cases that were selected
@@ -121,7 +121,7 @@ func (r *Report) finish() {
 	}
 }
 
-// Err is nil when at least one case was executed and none failed, those apart that were expected to.
+// Err returns nil when at least one case was executed and none failed, except those that were expected to.
 func (r *Report) Err() error {
 	switch {
 	case r.Failed > 0:

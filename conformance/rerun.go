@@ -16,7 +16,7 @@ import (
 // ErrOtherSuite: the report is of another suite than that of this program, whose cases it does not have.
 var ErrOtherSuite = errors.New("report is of another suite")
 
-// Difference is a case whose result in a report is not the one that a rerun has.
+// Difference is a case whose result in a report differs from its result in a rerun.
 type Difference struct {
 	ID       string
 	Reported Status
@@ -26,19 +26,19 @@ type Difference struct {
 	Reason string // of Got
 }
 
-// Rerun is what became of a rerun.
+// Rerun is the result of running cases of a report again.
 type Rerun struct {
 	Nonce       string // that the sample and the fresh seeds are derived from
 	Cases       int
 	Differences []Difference
 }
 
-// Rerun runs n cases of a report that Verify read again, on the backend that open opens, and compares. Which cases is decided by
-// nonce, which whoever checks chooses after the report was made: three in four were executed and one in four was skipped, as far
-// as there are so many. Each runs twice, with the seeds of the report and with fresh ones of nonce. What passed has to pass with
-// both, what was skipped has to be skipped with both, and what failed has to fail with the seeds of the report.
+// Rerun runs n cases of a report that Verify read again, on the backend that open opens, and compares. The nonce, which the
+// examiner chooses after the report was made, decides which cases: three in four were executed and one in four was skipped, as
+// far as there are so many. Each runs twice, with the seeds of the report and with fresh ones of nonce. A case that passed has to
+// pass with both, one that was skipped has to be skipped with both, and one that failed has to fail with the seeds of the report.
 //
-// Of o, Device, Timeout, Kill and Progress are used.
+// Rerun uses only the fields Device, Timeout, Kill and Progress of o.
 func (m *Manifest) Rerun(ctx context.Context, open func() (core.Backend, error), n int, nonce string, o Options) (*Rerun, error) {
 	if m.Suite.Hash != Current().Hash {
 		return nil, fmt.Errorf("conformance: %w: it has %s, this program %s", ErrOtherSuite, m.Suite.Hash, Current().Hash)

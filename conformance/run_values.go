@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// values is the case that runs the spec's node on drawn values and compares it with the reference.
+// values returns the case that runs the spec's node on drawn values and compares it with the reference.
 func values(k kind) body {
 	return func(ctx context.Context, q *queue, s spec, id string) error {
 		in := s.inputs(q.random(id), k)
@@ -45,7 +45,7 @@ func (s spec) supported(q *queue, in []op.Desc) (op.Node, error) {
 }
 
 // claims skips when the backend does not have the node. A node that the document allows must run, unless the device is
-// core.Selective and refuses it; that it must not do for a primitive on types that every backend has.
+// core.Selective and refuses it. It must not refuse a primitive on types that every backend has.
 func (q *queue) claims(n *op.Node, in []op.Desc) error {
 	row := op.Lookup(n.Op)
 	switch err := q.dev.Capabilities().Check(n, in); {
@@ -70,7 +70,7 @@ func (q *queue) claims(n *op.Node, in []op.Desc) error {
 	return nil
 }
 
-// typesOf is the element types that a node touches.
+// typesOf returns the element types that a node touches.
 func typesOf(n *op.Node, in []op.Desc) dtype.Set {
 	var s dtype.Set
 	for _, ds := range [][]op.Desc{in, n.Outputs} {
@@ -127,7 +127,7 @@ func (q *queue) same(ctx context.Context, n *op.Node, in, outs []op.Desc, want [
 	return nil
 }
 
-// renumbered prints a node with ids of its own, so that the text does not hang on what the device did before.
+// renumbered returns a node as text with ids of its own, so that the text does not depend on what the device did before.
 func renumbered(n *op.Node) string {
 	m, first := *n, map[op.TensorID]op.TensorID{}
 	m.Inputs, m.Outputs = slices.Clone(n.Inputs), slices.Clone(n.Outputs)
@@ -151,7 +151,7 @@ func descsOf(ts []ref.Tensor) []op.Desc {
 	return l
 }
 
-// outside are the cases of an index beyond its dimension: every Read of the result is ErrIndex.
+// outside returns the cases of an index beyond its dimension: every Read of the result is ErrIndex.
 func (s spec) outside(id string) []testCase {
 	indexes := false
 	for i := range s.in {

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// session holds the open backend over the cases, and a device of it.
+// session holds the open backend, and a device of it, from case to case.
 type session struct {
 	options Options
 	open    func() (core.Backend, error)
@@ -24,18 +24,18 @@ type session struct {
 	seeds   []uint64 // of the run
 	seed    uint64   // of the case that runs
 	hangs   int
-	// accuracy is of all cases.
+	// accuracy collects the errors of all cases.
 	accuracy accuracies
-	// made is the bytes of the tensors that the last case wrote or had computed, and shared that others came before it on its device.
+	// made is the bytes of the tensors that the last case wrote or computed. shared: other cases ran before it on its device.
 	made   atomic.Int64
 	shared bool
 }
 
-// casesPerDevice is how many cases of ops share a device, which keeps what they leave behind. A case of the contract has
-// one of its own.
+// casesPerDevice is how many cases of ops share a device, so that state left by one case meets the next. A case of the contract
+// has a device of its own.
 const casesPerDevice = 64
 
-// ensure opens the backend and the device if they are not.
+// ensure opens the backend and the device unless they are open.
 func (s *session) ensure(ctx context.Context) error {
 	if s.backend == nil {
 		b, err := s.open()
@@ -60,7 +60,7 @@ func (s *session) ensure(ctx context.Context) error {
 	return nil
 }
 
-// deviceFor gives the device of earlier cases up if c should not have it, and opens one if there is none.
+// deviceFor closes the device of earlier cases if c must not use it, and opens one if there is none.
 func (s *session) deviceFor(ctx context.Context, c testCase) error {
 	if alone := c.spec == nil; s.device != nil && (s.used >= casesPerDevice || alone && s.used > 0) {
 		d := s.device
@@ -72,13 +72,13 @@ func (s *session) deviceFor(ctx context.Context, c testCase) error {
 	}
 	s.used++
 	if c.spec == nil {
-		s.used = casesPerDevice // nobody has it afterwards
+		s.used = casesPerDevice // no other case uses it afterwards
 	}
 	return nil
 }
 
-// ensureAnew is ensure for a backend that may have been lost without anybody noticing: one that was open and gives no device
-// is opened once more.
+// ensureAnew is ensure for a backend that may have been lost unnoticed: if it was open and opens no device, it is opened once
+// more.
 func (s *session) ensureAnew(ctx context.Context) error {
 	before := s.backend != nil
 	err := s.ensure(ctx)
@@ -89,7 +89,7 @@ func (s *session) ensureAnew(ctx context.Context) error {
 	return s.ensure(ctx)
 }
 
-// distrust gives the device of a case that failed up, so that what the case left behind fails no other one.
+// distrust closes the device after a case failed on it, so that state which the case left cannot fail another case.
 func (s *session) distrust() {
 	if d := s.device; d != nil {
 		s.device = nil
@@ -100,7 +100,7 @@ func (s *session) distrust() {
 // closePatience is how long a backend may take to close; one that takes longer is left behind.
 const closePatience = 5 * time.Second
 
-// close gives the backend up. What Close says of a backend that a case broke has been reported by that case.
+// close closes the backend. An error of Close after a case broke the backend is dropped: the case has reported it.
 func (s *session) close() {
 	b := s.backend
 	s.backend, s.device = nil, nil
@@ -131,7 +131,7 @@ func within(done <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// queue is the stream of one case, with the device and backend that it is of.
+// queue is the stream of one case, with its device and backend.
 type queue struct {
 	core.Stream
 	dev     core.Device
@@ -139,7 +139,7 @@ type queue struct {
 	options *Options
 	open    func() (core.Backend, error)
 	seed    uint64
-	// test is the id of the case, and accuracy takes what it compares; nil: nobody asks.
+	// test is the id of the case. accuracy collects the errors that it finds; nil: they are not collected.
 	test     string
 	accuracy *accuracies
 	made     *atomic.Int64
@@ -162,7 +162,7 @@ func (q *queue) another(ctx context.Context) (*queue, error) {
 	return &other, nil
 }
 
-// apart opens the device a further time, with a stream. Closing the device is the caller's.
+// apart opens the device once more, with a stream. The caller closes the device.
 func (q *queue) apart(ctx context.Context) (*queue, error) {
 	d, err := q.backend.Open(ctx, q.options.Device)
 	if err != nil {
@@ -172,7 +172,7 @@ func (q *queue) apart(ctx context.Context) (*queue, error) {
 	other.dev = d
 	s, err := other.another(ctx)
 	if err != nil {
-		_ = d.Close() // the other error is the one to tell
+		_ = d.Close() // the other error is the one to report
 	}
 	return s, err
 }
@@ -202,7 +202,7 @@ func (q *queue) put(ctx context.Context, t ref.Tensor) (op.Desc, error) {
 func (q *queue) get(ctx context.Context, d op.Desc) (ref.Tensor, error) {
 	data := make([]byte, d.Bytes())
 	for i := range data {
-		data[i] = 0xa5 // a backend that writes nothing is found out
+		data[i] = 0xa5 // reveals a backend that writes nothing
 	}
 	if err := q.read(ctx, d.ID, data); err != nil {
 		return ref.Tensor{}, err
@@ -210,7 +210,7 @@ func (q *queue) get(ctx context.Context, d op.Desc) (ref.Tensor, error) {
 	return ref.FromBytes(d, data)
 }
 
-// do submits one node and gives its outputs.
+// do submits one node and returns its outputs.
 func (q *queue) do(c op.Code, in []op.Desc, attrs ...op.Attr) ([]op.Desc, error) {
 	n, err := op.New(c, in, attrs...)
 	if err != nil {
@@ -219,7 +219,7 @@ func (q *queue) do(c op.Code, in []op.Desc, attrs ...op.Attr) ([]op.Desc, error)
 	return q.submit(n)
 }
 
-// consume submits one node that gives its first operand up.
+// consume submits one node that drops its first operand.
 func (q *queue) consume(c op.Code, in ...op.Desc) (op.Desc, error) {
 	n, err := op.New(c, in)
 	if err != nil {
@@ -243,7 +243,7 @@ func (q *queue) submit(n op.Node) ([]op.Desc, error) {
 	return n.Outputs, nil
 }
 
-// random is the generator of a case's values.
+// random returns the random generator of a case's values.
 func (q *queue) random(id string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(id)) // never fails

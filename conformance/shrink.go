@@ -33,8 +33,8 @@ func (s *session) mayShrink() bool {
 	return shrunk < most
 }
 
-// shrink looks for a small spec on which the case of c fails too: fewer and shorter dimensions first, then plainer
-// attributes, then plainer values. It gives c's own node when nothing smaller fails, and nil for cases without a node.
+// shrink looks for a small spec on which the case of c fails too: fewer and shorter dimensions first, then plainer attributes,
+// then plainer values. It returns c's own node when nothing smaller fails, and nil for cases without a node.
 func (s *session) shrink(ctx context.Context, c testCase, failure error) *Minimal {
 	if c.spec == nil {
 		return nil
@@ -66,7 +66,7 @@ type search struct {
 
 func (x *search) over() bool { return x.tries >= shrinkTries || x.ctx.Err() != nil }
 
-// fix gives the spec the values that the case draws, as its own, if the case fails on them so too.
+// fix stores the values that the case draws in the spec, if the case fails with them so as well.
 func (x *search) fix() {
 	q := &queue{seed: x.session.seed}
 	k := plain
@@ -78,7 +78,7 @@ func (x *search) fix() {
 	x.try(x.best.with(x.best.inputs(q.random(x.c.id), k)))
 }
 
-// try runs the case on a candidate, and takes it when it is valid and fails.
+// try runs the case on a candidate, and keeps it as the best if it is valid and fails.
 func (x *search) try(s spec) bool {
 	if x.over() {
 		return false
@@ -104,7 +104,7 @@ func (x *search) try(s spec) bool {
 	return true
 }
 
-// evaluate is ref.Eval without its panics: a candidate may be one that makes no sense.
+// evaluate is ref.Eval with panics turned into errors: a candidate may make no sense.
 func evaluate(n *op.Node, in []ref.Tensor) (out []ref.Tensor, err error) {
 	defer func() {
 		if recover() != nil {
@@ -150,7 +150,7 @@ func (x *search) dims() bool {
 	return shorter
 }
 
-// groups are the sets of dimensions to shorten together.
+// groups returns the sets of dimensions to shorten together.
 func (x *search) groups() [][]place {
 	bySize := map[int][]place{}
 	var single [][]place

@@ -18,14 +18,15 @@ var (
 	ErrSignature = errors.New("signature of the report package is wrong")
 )
 
-// Signature is a maker's word that a report package is what a run wrote: an ed25519 signature of its Statement.
+// Signature is the ed25519 signature of a report package's Statement: the signer vouches that a run wrote the package.
 type Signature struct {
 	Key   string // id of the public key
 	Value []byte
 }
 
-// Statement is what is signed of the package with a digest: the lines "burn conformance report signature 1" and "report sha256:HEX",
-// each ended by a line feed. The digest is that of the manifest, which holds the digests of all other files, what was tested, when and with which seeds.
+// Statement returns the text to sign for the package with a digest: the lines "burn conformance report signature 1" and "report
+// sha256:HEX", each ended by a line feed. The digest is the manifest's. The manifest holds the digests of all other files, what was
+// tested, when and with which seeds.
 func Statement(digest string) []byte {
 	return fmt.Appendf(nil, "burn conformance report signature 1\nreport sha256:%s\n", digest)
 }

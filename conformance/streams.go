@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// streamCases check the contract of core.Stream that does not hang on an op.
+// streamCases check the parts of the contract of core.Stream that do not depend on an op.
 func streamCases() []testCase {
 	cases := []testCase{
 		contract("stream/poison", poison), contract("stream/poison-spreads", poisonSpreads), contract("stream/poison-outlives-drop", poisonDropped),
@@ -32,7 +32,7 @@ func streamCases() []testCase {
 	return cases
 }
 
-// numbers is an f32 vector.
+// numbers returns an f32 vector.
 func numbers(f ...float64) ref.Tensor {
 	return ref.Tensor{Desc: op.DescOf(dtype.F32, len(f)), F: f}
 }
@@ -57,12 +57,12 @@ func (q *queue) holds(ctx context.Context, d op.Desc, want ...float64) error {
 	return nil
 }
 
-// badGather is the operands of a gather with an index outside.
+// badGather returns the operands of a gather with an index out of range.
 func badGather() []ref.Tensor {
 	return []ref.Tensor{numbers(1, 2, 3), {Desc: op.DescOf(dtype.I32, 2), I: []int64{0, 9}}}
 }
 
-// failing submits a gather with an index outside, and gives its poisoned output of shape [2].
+// failing submits a gather with an index out of range, and returns its poisoned output of shape [2].
 func (q *queue) failing(ctx context.Context) (op.Desc, error) {
 	in, err := q.putAll(ctx, badGather())
 	if err != nil {
@@ -158,7 +158,7 @@ func useAfterFree(ctx context.Context, q *queue) error {
 	return wantError(err, core.ErrUnknownTensor)
 }
 
-// viewOutlives: a view stays good when what it is a view of is freed and the memory is wanted again.
+// viewOutlives: a view stays valid when its base is freed and the memory is needed again.
 func viewOutlives(ctx context.Context, q *queue) error {
 	d, err := q.put(ctx, numbers(1, 2, 3, 4))
 	if err != nil {
@@ -192,7 +192,7 @@ func writeCopies(ctx context.Context, q *queue) error {
 	return q.holds(ctx, d, 1, 2, 3)
 }
 
-// order: a long chain of nodes in one Submit, each giving its operand up, takes effect in order.
+// order: a long chain of nodes in one Submit, each dropping its operand, takes effect in order.
 func order(ctx context.Context, q *queue) error {
 	d, err := q.put(ctx, numbers(0, 1))
 	if err != nil {
@@ -209,7 +209,7 @@ func order(ctx context.Context, q *queue) error {
 	return q.holds(ctx, d, 1000, 1001)
 }
 
-// canceledCalls: a call whose context has ended gives ErrCanceled with its cause, and the stream stays usable.
+// canceledCalls: a call whose context has ended returns ErrCanceled with its cause, and the stream stays usable.
 func canceledCalls(ctx context.Context, q *queue) error {
 	d, err := q.put(ctx, numbers(5))
 	if err != nil {
@@ -261,7 +261,7 @@ func closed(ctx context.Context, q *queue) error {
 	return nil
 }
 
-// independent: the failures of one stream are nothing to another.
+// independent: the failures of one stream do not affect another.
 func independent(ctx context.Context, q *queue) error {
 	other, err := q.another(ctx)
 	if err != nil {
@@ -311,7 +311,7 @@ func concurrent(ctx context.Context, q *queue) error {
 	})
 }
 
-// memory: what is freed is not in use.
+// memory: freed tensors do not count as memory in use.
 func memory(ctx context.Context, q *queue) error {
 	stats, err := needs[core.MemoryStats](q.dev, "memory statistics")
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 	KeyFile        = "maker.pub" // of who signed the report
 )
 
-// Submission is a report that its maker wants to be listed.
+// Submission is a report that its maker submits for listing.
 type Submission struct {
 	Name     string    `json:"name"` // of the backend, for people
 	Maker    string    `json:"maker"`
@@ -39,8 +39,8 @@ type Submission struct {
 }
 
 // ReadSubmission reads and checks the submission in a folder: its report is of one of releases, every profile that it names passes by
-// that release and the waivers, and the key in it signed the report, which verify checks. A folder without key is of an unsigned
-// report, and its maker's own affair. The Submission is given as far as it could be read.
+// that release and the waivers, and the key in it signed the report, which verify checks. A folder without a key holds an unsigned
+// report, whose results nobody vouches for. The Submission is returned as far as it could be read.
 func ReadSubmission(dir string, releases []Release, now time.Time, verify func(keyFile string, m *Manifest) error) (*Submission, error) {
 	s := &Submission{Folder: filepath.Base(dir)}
 	text, err := os.ReadFile(filepath.Join(dir, SubmissionFile))
@@ -90,7 +90,7 @@ func (s *Submission) check() error {
 	return nil
 }
 
-// stand compares the report with its release.
+// stand compares the report with the must-pass list of its release.
 func (s *Submission) stand(releases []Release, waivers []Waiver, now time.Time) error {
 	i := slices.IndexFunc(releases, func(r Release) bool { return r.Suite == s.Manifest.Suite.Hash })
 	if i < 0 {
@@ -115,7 +115,7 @@ func (s *Submission) stand(releases []Release, waivers []Waiver, now time.Time) 
 	return nil
 }
 
-// ofProfile are the waivers of cases of p.
+// ofProfile returns the waivers of cases of p.
 func (m *Manifest) ofProfile(waivers []Waiver, p Profile) []Waiver {
 	in := map[string]bool{}
 	for _, line := range m.lines {

@@ -16,10 +16,10 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// SuiteVersion is raised when what a case checks changes and its id does not.
+// SuiteVersion is raised when the check of a case changes and its id does not.
 const SuiteVersion = 3
 
-// Suite names what was asked of a backend. Two reports are comparable when their hashes are equal.
+// Suite identifies the set of cases that a backend was tested with. Two reports are comparable when their hashes are equal.
 type Suite struct {
 	Version int    `json:"version"`
 	Table   string `json:"table"` // SHA-256 of the op table
@@ -29,7 +29,7 @@ type Suite struct {
 	lines   []string
 }
 
-// Current is the suite of this build.
+// Current returns the suite of this build.
 func Current() Suite { return current() }
 
 var current = sync.OnceValue(func() Suite { return suiteOf(allCases()) })
@@ -44,7 +44,7 @@ func suiteOf(cases []testCase) Suite {
 	return newSuite(SuiteVersion, sum(table), lines)
 }
 
-// caseLine is a case in the list of a suite: "add/f32/same/plain core".
+// caseLine returns a case in the list of a suite: "add/f32/same/plain core".
 func caseLine(id string, profiles []Profile) string {
 	var b strings.Builder
 	b.WriteString(id)
@@ -80,7 +80,7 @@ func newSuite(version int, table string, lines []string) Suite {
 
 func sum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
-// describeTable writes what the table says of every op of this build: all but the doc lines.
+// describeTable writes the row of every op of this build, without its doc line.
 func describeTable(w io.Writer) {
 	for _, c := range op.All() {
 		r := op.Lookup(c)
@@ -101,7 +101,7 @@ func describeTable(w io.Writer) {
 	}
 }
 
-// Environment is where a run took place.
+// Environment describes the program and the platform of a run.
 type Environment struct {
 	Platform string `json:"platform"`
 	Go       string `json:"go"`

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// ticketCases check reads that are waited for apart.
+// ticketCases check asynchronous reads, which return a ticket to wait for.
 func ticketCases() []testCase {
 	return []testCase{
 		ruled("tickets/place", "a ticket gives the value at its place in the queue, in whatever order tickets are waited for", ticketPlace),
@@ -31,7 +31,7 @@ func ticketCases() []testCase {
 	}
 }
 
-// numbersOf is a rank 0 tensor of the type of d.
+// numbersOf returns a rank 0 tensor of the type of d.
 func numbersOf(d op.Desc, i int64) ref.Tensor {
 	t := ref.Zeros(op.Desc{DType: d.DType})
 	if t.F != nil {
@@ -54,7 +54,7 @@ func (q *queue) ask(d op.Desc) asked {
 	return asked{q.Read(d.ID, dst), d, dst}
 }
 
-// all checks that every element of what was asked for is want.
+// all waits for the ticket and checks that every element that it read is want.
 func (a asked) all(ctx context.Context, want int64) error {
 	if err := a.Wait(ctx); err != nil {
 		return fmt.Errorf("ticket of %v: %w", a.d.ID, err)
@@ -78,7 +78,7 @@ func (a asked) untouched() error {
 	return nil
 }
 
-// late asks for the result of a chain of n nodes.
+// late requests the result of a chain of n nodes.
 func (q *queue) late(ctx context.Context, n int) (x op.Desc, open asked, err error) {
 	if x, err = q.busy(ctx, n); err != nil {
 		return x, open, err
@@ -86,7 +86,7 @@ func (q *queue) late(ctx context.Context, n int) (x op.Desc, open asked, err err
 	return x, q.ask(x), nil
 }
 
-// counter is the result of a chain of n nodes, and a 1 to add to it.
+// counter returns the result of a chain of n nodes, and a 1 to add to it.
 func (q *queue) counter(ctx context.Context, n int) (x, one op.Desc, err error) {
 	if x, err = q.busy(ctx, n); err != nil {
 		return x, one, err

@@ -115,8 +115,7 @@ func fill(r *rand.Rand, d op.Desc, dom op.Domain, accumulates bool) ref.Tensor {
 	return t
 }
 
-// sprinkle replaces a third of the elements by special values; of floats all, of integers those that a domain does not
-// forbid.
+// sprinkle replaces a third of the elements by special values. Of integers it uses only those that the domain allows.
 func sprinkle(r *rand.Rand, t ref.Tensor, which specialness) {
 	fs, is := specials(t.Desc.DType, which)
 	for k := range t.Desc.Shape.Size() {

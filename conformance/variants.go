@@ -15,7 +15,7 @@ type variant struct {
 	types dtype.Set
 	// domains override those of the row, by operand; a nil entry leaves the row's.
 	domains map[int]op.Domain
-	// grid makes the case one of special values alone: every pair (or triple) of them.
+	// grid makes the case use only special values: every pair (or triple) of them.
 	grid bool
 }
 
@@ -77,7 +77,7 @@ func init() {
 	}
 }
 
-// planOf is the variants of c: its own, or those of every elementwise op without attributes. Custom ops have none.
+// planOf returns the plan of c: its own, or the common one of elementwise ops without attributes. Custom ops have none.
 func planOf(c op.Code) (plan, bool) {
 	if p, ok := plans[c]; ok {
 		return p, true
@@ -95,7 +95,7 @@ func planOf(c op.Code) (plan, bool) {
 	return plan{}, false
 }
 
-// primary is the variant that layouts and programs are tested with: the first of rank 2 or more without empty dimensions,
+// primary returns the variant that layouts and programs are tested with: the first of rank 2 or more without empty dimensions,
 // or the first without them.
 func primary(vs []variant) (variant, bool) {
 	for _, rank := range []int{2, 1, 0} {

@@ -7,7 +7,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Half of the least denormal is 0 in its type and a number in a wider one; what a gate makes of it times infinity is NaN or infinity.
+// Half of the least denormal is 0 in its type and a number in a wider one; a gate that multiplies it by infinity returns NaN or
+// infinity.
 var gatedPlan = plan{special: tame, variants: []variant{
 	v("columns", shapes(dims(3, 6)), op.Int("axis", 1)), v("rows", shapes(dims(4, 3)), op.Int("axis", 0)), v("middle", shapes(dims(2, 4, 3)), op.Int("axis", 1)), v("empty", shapes(dims(0, 4)), op.Int("axis", 1)),
 	v("of-none", shapes(dims(3, 0)), op.Int("axis", 1)),

@@ -56,7 +56,7 @@ func quantized() []variant {
 	return vs
 }
 
-// recurrences are a recurrent layer in its directions. gates is 4 for LSTM, 3 for GRU.
+// recurrences returns variants of a recurrent layer in every direction. gates is 4 for LSTM, 3 for GRU.
 func recurrences(gates int) []variant {
 	make := func(name, direction string, t, b, i, h int) variant {
 		d := 1

@@ -10,13 +10,13 @@ var (
 	tb = op.Flag("transpose_b", true)
 )
 
-// geometry is the attributes of a convolution, in the order strides, pad_lo, pad_hi, kernel dilation, input dilation.
+// geometry returns the attributes of a convolution, in the order strides, pad_lo, pad_hi, kernel dilation, input dilation.
 func geometry(strides, lo, hi, kernel, input []int, groups int) []op.Attr {
 	return set(op.Ints("strides", strides...), op.Ints("pad_lo", lo...), op.Ints("pad_hi", hi...), op.Ints("kernel_dilation", kernel...),
 		op.Ints("input_dilation", input...), op.Int("groups", groups))
 }
 
-// sliding is the attributes of a window.
+// sliding returns the attributes of a window.
 func sliding(window, strides, lo, hi, dilation []int, more ...op.Attr) []op.Attr {
 	return append(more, op.Ints("window", window...), op.Ints("strides", strides...), op.Ints("pad_lo", lo...), op.Ints("pad_hi", hi...),
 		op.Ints("dilation", dilation...))

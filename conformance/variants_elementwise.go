@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// one is the plan of an elementwise op of one operand; each further set of attributes makes a variant.
+// one returns the plan of an elementwise op of one operand; each further set of attributes makes a variant.
 func one(special specialness, attrs ...[]op.Attr) plan {
 	p := plan{special: special, variants: []variant{
 		v("matrix", shapes(dims(3, 5))), v("rank0", shapes(dims())), v("empty", shapes(dims(2, 0, 3))), v("odd", shapes(dims(7))),
@@ -23,7 +23,7 @@ func one(special specialness, attrs ...[]op.Attr) plan {
 	return p
 }
 
-// pairs is the plan of an elementwise op of two operands.
+// pairs returns the plan of an elementwise op of two operands.
 func pairs(special specialness) plan {
 	return plan{special: special, variants: []variant{
 		v("same", shapes(dims(3, 5), dims(3, 5))), v("rank0", shapes(dims(), dims())), v("broadcast-rank0", shapes(dims(2, 3), dims())),
@@ -70,7 +70,7 @@ var elementwisePlans = map[op.Code]plan{
 	op.ThresholdedRelu: one(extreme, alpha(0.3), alpha(-2)),
 }
 
-// gridShapes are the shapes under which n special values of each of k operands meet in all combinations.
+// gridShapes returns the shapes under which n special values of each of k operands meet in all combinations.
 func gridShapes(n []int) []shape.Shape {
 	var out []shape.Shape
 	for i, m := range n {

@@ -4,7 +4,7 @@ import "github.com/goburn/burn/core/op"
 
 func offset(k int) op.Attr { return op.Int("offset", k) }
 
-// triangles are a matrix and its diagonals.
+// triangles returns variants of a matrix with its diagonals.
 func triangles() []variant {
 	var vs []variant
 	for _, k := range []int{0, 1, -1, 3, -2, 9, -9} {
@@ -17,7 +17,7 @@ func triangles() []variant {
 	return append(vs, v("batch", shapes(dims(2, 4, 3))), v("empty", shapes(dims(0, 3)), offset(1)), v("no-batch", shapes(dims(0, 2, 2))), v("square", shapes(dims(4, 4))))
 }
 
-// squares are square matrices in several sizes and batches.
+// squares returns variants with square matrices in several sizes and batches.
 func squares(attrs ...op.Attr) []variant {
 	l := func(name string, x ...int) variant { return v(name, shapes(dims(x...)), attrs...) }
 	return []variant{l("matrix", 4, 4), l("one", 1, 1), l("two", 2, 2), l("batch", 2, 3, 3), l("batches", 2, 1, 5, 5), l("no-batch", 0, 3, 3), l("seven", 7, 7)}

@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// blockwise are scales by blocks along an axis; rest is the shapes of what follows x.
+// blockwise returns variants with one scale and zero point per block along an axis.
 func blockwise(attrs ...op.Attr) []variant {
 	three := func(name string, x, scale []int, more ...op.Attr) variant {
 		return v(name, shapes(x, scale, scale), append(more, attrs...)...)
@@ -15,7 +15,7 @@ func blockwise(attrs ...op.Attr) []variant {
 		three("no-blocks", l(2, 0), l(2, 0), op.Int("axis", 1), op.Int("block", 4))}
 }
 
-// narrowed are ranges of fewer bits.
+// narrowed returns ranges of fewer bits.
 func narrowed() []variant {
 	var vs []variant
 	for _, x := range append(quantized()[:2:2], blockwise()[0]) {
@@ -25,7 +25,7 @@ func narrowed() []variant {
 	return append(vs, v("two-bits", shapes(dims(9), dims(), dims()), op.Int("bits", 2)), v("eight-bits", shapes(dims(9), dims(), dims()), op.Int("bits", 8)))
 }
 
-// drawn gives x and zero point domains of their own.
+// drawn returns vs with the domains x for the values and zero for the zero point.
 func drawn(x, zero op.Domain, vs ...variant) []variant {
 	out := make([]variant, len(vs))
 	for i := range vs {

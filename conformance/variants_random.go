@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// drawnVariants are a distribution in several shapes, for each float type.
+// drawnVariants returns a distribution in several shapes, for each float type.
 func drawnVariants(params ...op.Attr) []variant {
 	var vs []variant
 	for _, d := range dtype.Set(dtype.Floats).List() {
@@ -21,7 +21,7 @@ func drawnVariants(params ...op.Attr) []variant {
 	return vs
 }
 
-// drawnBits are words of each type from a state in a tensor.
+// drawnBits returns variants that draw words of each type from a state in a tensor.
 func drawnBits() (vs []variant) {
 	for _, d := range []dtype.DType{dtype.I32, dtype.U32} {
 		at := func(name string, s []int, more ...op.Attr) {

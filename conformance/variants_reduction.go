@@ -9,7 +9,7 @@ import (
 
 func nan() float64 { return math.NaN() }
 
-// reduced is the plan of a reduction over axes.
+// reduced returns the plan of a reduction over axes.
 func reduced(special specialness, more ...variant) plan {
 	return plan{special: special, variants: append([]variant{
 		v("last", shapes(dims(3, 5)), op.Ints("axes", 1)), v("first", shapes(dims(3, 5)), op.Ints("axes", 0)), v("all", shapes(dims(2, 3, 4)), op.Ints("axes", 0, 1, 2)),
@@ -22,10 +22,10 @@ func reduced(special specialness, more ...variant) plan {
 	}, more...)}
 }
 
-// tied gives few distinct values, so that equal elements meet.
+// tied is a domain with few distinct values, so that a line has equal elements.
 var tied = op.Domain{Lo: 1, Hi: 3.4}
 
-// axial is the plan of an op along one axis.
+// axial returns the plan of an op along one axis.
 func axial(special specialness, attrs ...[]op.Attr) plan {
 	p := plan{special: special, variants: []variant{
 		v("last", shapes(dims(3, 5)), op.Int("axis", 1)), v("first", shapes(dims(4, 3)), op.Int("axis", 0)), v("middle", shapes(dims(2, 5, 3)), op.Int("axis", 1)),

@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// scarce gives few zeros and few different values.
+// scarce is a domain with few distinct values, some of them zero.
 var scarce = op.Domain{Lo: 0, Hi: 3}
 
 func chosenFrom(name string, axis int, x ...int) variant {
@@ -37,7 +37,7 @@ func heads(name string, attrs []op.Attr, mask []int, shape ...int) variant { // 
 	return x
 }
 
-// backward is the gradient of a variant of attention, whose results are given.
+// backward returns the gradient of a variant of attention, whose results are given.
 func backward(x variant) variant {
 	q, v := x.in[0], x.in[2]
 	y := dims(q[0], q[1], q[2], v[3])
@@ -49,7 +49,7 @@ func turning(name string, x, c []int, attrs ...op.Attr) variant {
 	return v(name, shapes(x, c, c), attrs...)
 }
 
-// steppedRNN are a plain recurrent layer in its directions.
+// steppedRNN returns a plain recurrent layer in its directions.
 func steppedRNN() []variant {
 	var vs []variant
 	for _, x := range recurrences(4) {

@@ -42,7 +42,7 @@ func adaptive(indices bool) []variant {
 	return vs
 }
 
-// interpolations are every mode and placing of results, up and down, and each option by itself.
+// interpolations returns every mode and placing of results, up and down, and each option by itself.
 func interpolations() []variant {
 	var vs []variant
 	for _, mode := range []string{"nearest", "linear", "cubic", "lanczos"} {
@@ -108,12 +108,12 @@ func regions() []variant {
 	return append(vs, v("one-point", in, op.Ints("size", 1, 4), op.Int("samples", 1)), v("none", shapes(dims(2, 3, 4, 4), dims(0), dims(0, 4)), op.Ints("size", 2, 2), op.Int("samples", 3)))
 }
 
-// deformation is the attributes of a deformable convolution.
+// deformation returns the attributes of a deformable convolution.
 func deformation(strides, lo, hi, dilation []int, groups, offsets int) []op.Attr {
 	return set(op.Ints("strides", strides...), op.Ints("pad_lo", lo...), op.Ints("pad_hi", hi...), op.Ints("dilation", dilation...), op.Int("groups", groups), op.Int("offset_groups", offsets))
 }
 
-// unfolding is the attributes of im2col.
+// unfolding returns the attributes of im2col.
 func unfolding(window, strides, lo, hi, dilation []int) []op.Attr {
 	return sliding(window, strides, lo, hi, dilation)
 }
@@ -156,7 +156,7 @@ func blocks(deep bool) []variant {
 	return vs
 }
 
-// transposed is the attributes of a transposed convolution.
+// transposed returns the attributes of a transposed convolution.
 func transposed(strides, lo, hi, extra, dilation []int, groups int) []op.Attr {
 	return set(op.Ints("strides", strides...), op.Ints("pad_lo", lo...), op.Ints("pad_hi", hi...), op.Ints("output_padding", extra...), op.Ints("dilation", dilation...), op.Int("groups", groups))
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// lengths are those of transforms: small, prime, a power of two, and long ones that are split or convolved.
+// lengths holds lengths of transforms: small, prime, powers of two, and long ones that are split or convolved.
 var lengths = []int{1, 2, 3, 4, 5, 8, 12, 17, 30, 64}
 
 func transforms(each func(name string, n int) variant, longer ...int) []variant {
@@ -26,7 +26,7 @@ func number(n int) string {
 	return number(n/10) + string(rune('0'+n%10))
 }
 
-// windowVariants are a window in its sizes, for each float type.
+// windowVariants returns a window in its sizes, for each float type.
 func windowVariants(params ...[]op.Attr) []variant {
 	var vs []variant
 	for _, d := range dtype.Set(dtype.Floats).List() {
@@ -45,7 +45,7 @@ func windowVariants(params ...[]op.Attr) []variant {
 	return vs
 }
 
-// frames is the attributes of stft and istft.
+// frames returns the attributes of stft and istft.
 func frames(n, hop int, more ...op.Attr) []op.Attr {
 	return append(more, op.Int("n_fft", n), op.Int("hop", hop))
 }

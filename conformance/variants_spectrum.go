@@ -2,7 +2,7 @@ package conformance
 
 import "github.com/goburn/burn/core/op"
 
-// oblongs are square, tall and wide matrices.
+// oblongs returns variants with square, tall and wide matrices.
 func oblongs(attrs ...op.Attr) []variant {
 	return append(squares(attrs...), v("tall", shapes(dims(6, 3)), attrs...), v("wide", shapes(dims(3, 5)), attrs...), v("column", shapes(dims(4, 1)), attrs...), v("row", shapes(dims(1, 4)), attrs...),
 		v("wide-batch", shapes(dims(2, 2, 4)), attrs...))

@@ -17,7 +17,7 @@ import (
 
 // The errors of Verify.
 var (
-	// ErrTampered: the package is not what a run wrote.
+	// ErrTampered: the package differs from the one that a run wrote.
 	ErrTampered = errors.New("report package was changed or is damaged")
 	// ErrIncomplete: cases of the suite are missing.
 	ErrIncomplete = errors.New("report package is of an incomplete run")
@@ -27,10 +27,10 @@ func tampered(format string, args ...any) error {
 	return fmt.Errorf("conformance: %w: %s", ErrTampered, fmt.Sprintf(format, args...))
 }
 
-// Verify checks the report package at path, a directory or an archive: that no byte of it was changed after it was
-// written, that it says the same everywhere, that its seeds are those of its challenge, and that every case of its suite and
-// profile has a result. The manifest is given when it could be read. Who changes all files consistently is found out by the
-// signature alone, which Manifest.CheckSignature checks, and who made up results before signing by Rerun.
+// Verify checks the report package at path, a directory or an archive: that no byte of it was changed after it was written, that
+// its files agree with each other, that its seeds are derived from its challenge, and that every case of its suite and profile
+// has a result. The manifest is returned when it could be read. Only the signature, which Manifest.CheckSignature checks, reveals
+// that all files were changed consistently; only Rerun reveals results that were made up before signing.
 func Verify(path string) (*Manifest, error) {
 	files, raw, err := readPackage(path)
 	if err != nil {
@@ -79,7 +79,7 @@ func Verify(path string) (*Manifest, error) {
 	return &m, m.check(files)
 }
 
-// origin checks what the manifest says of the plugin, and of where the seeds are from.
+// origin checks the manifest's description of the plugin, and the derivation of the seeds.
 func (m *Manifest) origin() error {
 	if err := m.Plugin.check(); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (m *Manifest) origin() error {
 	return nil
 }
 
-// check compares what the files of a package say with each other, and looks for missing cases.
+// check compares the files of a package with each other, and looks for missing cases.
 func (m *Manifest) check(files map[string][]byte) error {
 	lines := strings.Split(strings.TrimSuffix(string(files[CasesFile]), "\n"), "\n")
 	suite := newSuite(m.Suite.Version, m.Suite.Table, lines)
@@ -172,7 +172,7 @@ func (m *Manifest) check(files map[string][]byte) error {
 	return nil
 }
 
-// Greatest sizes of a package, against archives that are made to fill the memory.
+// Size limits of a package, against archives built to exhaust memory.
 const (
 	maxPackageFile  = 256 << 20
 	maxPackageFiles = 64
@@ -226,7 +226,7 @@ func readPackage(path string) (files map[string][]byte, raw []byte, err error) {
 		}
 		files[h.Name] = data
 	}
-	if _, err := io.Copy(io.Discard, io.LimitReader(z, maxPackageFile)); err != nil { // the checksum stands at the end
+	if _, err := io.Copy(io.Discard, io.LimitReader(z, maxPackageFile)); err != nil { // the checksum is at the end
 		return nil, nil, tampered("%v", err)
 	}
 	return files, raw, nil

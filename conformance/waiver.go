@@ -12,7 +12,7 @@ import (
 type Waiver struct {
 	Case    string `json:"case"`    // id
 	Issue   string `json:"issue"`   // address of the report of the fault
-	Owner   string `json:"owner"`   // who mends it
+	Owner   string `json:"owner"`   // who repairs it
 	Expires string `json:"expires"` // YYYY-MM-DD, the last day
 	Reason  string `json:"reason"`
 }
@@ -20,7 +20,7 @@ type Waiver struct {
 // longestWaiver is how far ahead a waiver may expire.
 const longestWaiver = 180 * 24 * time.Hour
 
-// ParseWaivers reads a JSON list of waivers, all of whose fields are wanted. None may expire more than 180 days after now.
+// ParseWaivers reads a JSON list of waivers. All fields are required. None may expire more than 180 days after now.
 func ParseWaivers(data []byte, now time.Time) ([]Waiver, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

@@ -11,9 +11,9 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// wordCases try i64 and u8 where hardware that emulates them goes wrong: carries between words, high words that alone
-// differ, signs, shifts across a word, indices that are right only in their low word, bytes beside each other in a word.
-// They are run whether or not the document names the types in Emulated.
+// wordCases test i64 and u8 where hardware that emulates them goes wrong: carries between words, values that differ only in the
+// high word, signs, shifts across a word, indices that are valid only in their low word, neighbouring bytes of a word. They are
+// run whether or not the document names the types in Emulated.
 func wordCases() []testCase {
 	var cases []testCase
 	for _, x := range wordNodes() {
@@ -74,7 +74,7 @@ func integers(d dtype.DType, dims []int, values ...int64) ref.Tensor {
 	return ref.Tensor{Desc: op.DescOf(d, dims...), I: values}
 }
 
-// everyPair is every value with every other, as two operands; without zeros in the second if asked for.
+// everyPair returns every pair of values, as two operands. Without zeros, the second operand has none.
 func everyPair(d dtype.DType, values []int64, zeros bool) []ref.Tensor {
 	var a, b []int64
 	for _, x := range values {
@@ -87,7 +87,7 @@ func everyPair(d dtype.DType, values []int64, zeros bool) []ref.Tensor {
 	return []ref.Tensor{integers(d, []int{len(a)}, a...), integers(d, []int{len(b)}, b...)}
 }
 
-// shifted is every value with every number of bits.
+// shifted returns every value with every number of bits.
 func shifted(d dtype.DType, values []int64) []ref.Tensor {
 	var a, b []int64
 	for _, x := range values {
@@ -151,7 +151,7 @@ func wordNodes() []wordNode {
 		wordNode{"i64/abs", op.Abs, []ref.Tensor{integers(dtype.I64, []int{len(borders)}, borders...)}, nil})
 }
 
-// wideIndex: an index that is inside in its low word alone is outside.
+// wideIndex: an index whose low word alone is in range is out of range.
 func wideIndex(ctx context.Context, q *queue, i int64) error {
 	ds, err := q.putAll(ctx, []ref.Tensor{numbers(1, 2, 3), integers(dtype.I64, []int{2}, 1, i)})
 	if err != nil {

@@ -106,7 +106,7 @@ func Read(ctx context.Context, s Stream, id op.TensorID, dst []byte) error {
 	return s.Read(id, dst).Wait(ctx)
 }
 
-// Failed is a Ticket or Event whose Wait returns err: the answer to a request that was not accepted.
+// Failed returns a Ticket or Event whose Wait returns err: the answer to a request that was not accepted.
 func Failed(err error) Event { return failed{err} }
 
 type failed struct{ err error }

@@ -47,7 +47,7 @@ type OpCapability struct {
 	Limits Limits
 }
 
-// Uniform is the claim of an op whose operands and results may each have any of types.
+// Uniform returns the claim of an op whose operands and results may each have any of types.
 func Uniform(version uint16, types dtype.Set) OpCapability {
 	return OpCapability{Version: version, Operands: []dtype.Set{types}, Results: []dtype.Set{types}}
 }

@@ -20,5 +20,5 @@ type DeviceInfo struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Platform is the os/arch pair that plugins are built for: "linux/amd64".
+// Platform returns the os/arch pair that plugins are built for: "linux/amd64".
 func Platform() string { return runtime.GOOS + "/" + runtime.GOARCH }

@@ -13,12 +13,12 @@ import (
 // CauseRefused: the plugin is installed, and lock, trust or signature forbid its start.
 const CauseRefused client.Cause = "not admitted"
 
-// admission is what decides about the plugins of a folder.
+// admission returns what decides about the plugins of a folder.
 func (o *Options) admission(dir string) store.Admission {
 	return store.Admission{Dir: dir, LockFile: o.LockFile, TrustFile: o.TrustFile}
 }
 
-// idOf is the build that lies at HOST/NAMESPACE/NAME/VERSION/OS_ARCH/FILE of a store.
+// idOf returns the build that lies at HOST/NAMESPACE/NAME/VERSION/OS_ARCH/FILE of a store.
 func idOf(path string) store.ID {
 	var parts [5]string
 	for i := 4; i >= 0; i-- {

@@ -16,7 +16,7 @@ const (
 	ContainOff    = "off"    // plugins run with all rights of the user
 )
 
-// contained gives a client's options the rules for the plugin.
+// contained sets the rules of containment for the plugin in a client's options.
 func (p *Plugin) contained(c *client.Options, o *Options) *Failure {
 	needs := contain.Needs{}
 	if p.Manifest != nil && p.Manifest.Needs != nil {

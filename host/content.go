@@ -66,7 +66,7 @@ func (p *Plugin) seal(how sealed.How) (content, *Failure) {
 	return f, nil
 }
 
-// items are the files of the plugin as package sealed takes them, and the one that is executed. A manifest alone does not make
+// items returns the files of the plugin as package sealed takes them, and the one that is executed. A manifest alone does not make
 // them more than one.
 func (p *Plugin) items() (items []sealed.Item, program *sealed.Item) {
 	stem, _ := plainName(filepath.Base(p.Path))

@@ -97,7 +97,7 @@ func judge(f Folder, ps []Plugin) {
 	}
 }
 
-// within are the files of a folder that belong to the plugin at path: those in and below its own folder, without other plugins.
+// within returns the files of a folder that belong to the plugin at path: those in and below its own folder, without other plugins.
 func within(files []store.File, dir, path string) []store.File {
 	prefix, err := filepath.Rel(dir, filepath.Dir(path))
 	if err != nil {

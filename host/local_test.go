@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// marker is a plugin that leaves a file when it is executed.
+// marker returns a plugin that leaves a file when it is executed.
 func marker(t *testing.T, dir, name string) (executed func() bool) {
 	t.Helper()
 	if runtime.GOOS == "windows" {

@@ -71,7 +71,7 @@ type Options struct {
 	generation uint16 // of the process, when one is restored
 }
 
-// config is what the backend of a name is handed.
+// config returns what the backend of a name is handed.
 func (o *Options) config(name string) core.Config {
 	c := o.Config
 	if own := o.BackendOptions[name]; len(own) > 0 {

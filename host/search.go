@@ -61,7 +61,7 @@ func Folders(o Options) []Folder {
 	return fs
 }
 
-// UserDir is the folder for plugins of this user, where they are installed. It is empty when the system names no such folder.
+// UserDir returns the folder for plugins of this user, where they are installed. It is empty when the system names no such folder.
 func UserDir() string { return store.UserDir() }
 
 func systemDirs() []string {
@@ -129,7 +129,7 @@ func Find(o Options) (winners, shadowed []Plugin) {
 	return winners, shadowed
 }
 
-// PluginName is the name of the plugin that a file is, "" when it is none.
+// PluginName returns the name of the plugin that a file is, "" when it is none.
 func PluginName(path string) string {
 	stem, kind := plainName(filepath.Base(path))
 	name, ok := strings.CutPrefix(stem, filePrefix)
@@ -156,7 +156,7 @@ func plainName(file string) (stem, kind string) {
 	return file, ""
 }
 
-// sharedExts are what the names of shared objects end in.
+// sharedExts returns what the names of shared objects end in.
 func sharedExts() []string {
 	switch runtime.GOOS {
 	case "windows":
@@ -178,7 +178,7 @@ func (f Folder) plugin(path string) Plugin {
 	return p
 }
 
-// development is a plugin by decree: neither its name, its place nor its content are looked at. Of a manifest beside it, only what it
+// development returns a plugin by decree: neither its name, its place nor its content are looked at. Of a manifest beside it, only what it
 // needs counts.
 func development(name, path string) Plugin {
 	if abs, err := filepath.Abs(path); err == nil {

@@ -40,7 +40,7 @@ func cpuProcess(t testing.TB, plane string) *core.Place {
 	return &core.Place{Backend: b, Spec: "process:cpu:0", Transport: "process"}
 }
 
-// lastingCPU is the same with its process restored.
+// lastingCPU returns the same with its process restored.
 func lastingCPU(t testing.TB) *core.Place {
 	b, err := restore.Open(context.Background(), restore.Options{Open: func(ctx context.Context, g uint16) (core.Backend, error) {
 		return client.Start(ctx, os.Args[0], client.Options{Name: "cpu", Env: []string{envCPU + "=1"}, Generation: g, Rebase: true})
@@ -67,7 +67,7 @@ func opened(t testing.TB, p *core.Place) (core.Device, core.Stream) {
 	return d, s
 }
 
-// inference is a model on a device: each call writes the inputs, runs, and reads the outputs.
+// inference returns a model on a device: each call writes the inputs, runs, and reads the outputs.
 func inference(t testing.TB, d *core.Place, model string) func() {
 	data := os.Getenv("BURN_TESTDATA")
 	if data == "" {

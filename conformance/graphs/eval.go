@@ -10,15 +10,15 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Expected is what the outputs of a graph should be, and how far each element may be off.
+// Expected holds the correct outputs of a graph and the error allowed for each element.
 type Expected struct {
 	Want []ref.Tensor
-	// Slack is the error allowed per element of a float output, infinite where the value says nothing: a decision (a
-	// comparison, a maximum's place) that rounding may turn. For integers and bools 0 or infinite.
+	// Slack is the error allowed per element of a float output. It is infinite where rounding may change a decision (a
+	// comparison, the index of a maximum) that the value depends on. For integers and bools it is 0 or infinite.
 	Slack [][]float64
 }
 
-// Expect evaluates g with the reference. Slack comes from three looks at the same graph: in its own types, with f32 as
+// Expect evaluates g with the reference. Slack is derived from three evaluations of the same graph: in its own types, with f32 as
 // f64, and with inputs changed by about a rounding error.
 func (g *Graph) Expect(r *rand.Rand) (*Expected, error) {
 	own, err := g.eval(false, nil)

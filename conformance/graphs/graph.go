@@ -1,6 +1,6 @@
-// Package graphs draws small random graphs over the op table and compares what backends make of them with the reference:
-// node by node, as a program, and decomposed into primitives. Where the suite looks at one op at a time, this looks at
-// what happens between ops: fusion, reuse of buffers in place, views, folding of constants.
+// Package graphs draws small random graphs over the op table and compares a backend's results with the reference: node by node,
+// as a program, and decomposed into primitives. Where the suite tests one op at a time, this package tests what happens between
+// ops: fusion, in-place reuse of buffers, views, folding of constants.
 package graphs
 
 import (
@@ -70,7 +70,7 @@ func (d *drawer) shape() shape.Shape {
 	return s
 }
 
-// related is a shape that broadcasts with s.
+// related returns a shape that broadcasts with s.
 func (d *drawer) related(s shape.Shape) shape.Shape {
 	t := s.Clone()[d.r.IntN(len(s)+1):]
 	for i := range t {
@@ -105,7 +105,7 @@ func (d *drawer) source(k dtype.DType, s shape.Shape) op.Desc {
 }
 
 func (d *drawer) pick() op.Desc {
-	if d.r.IntN(2) == 0 { // chains are what is fused
+	if d.r.IntN(2) == 0 { // fusion needs chains
 		return d.pool[len(d.pool)-1]
 	}
 	return d.pool[d.r.IntN(len(d.pool))]

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// kinds are ways to go on from x. One that does not fit records a fault in the builder, or gives the zero Desc.
+// kinds are the ways to extend a graph from x. One that does not fit records a fault in the builder, or returns the zero Desc.
 var kinds = []func(d *drawer, x op.Desc) op.Desc{
 	func(d *drawer, x op.Desc) op.Desc { // a function of one operand that is tame everywhere
 		if !x.DType.IsFloat() {
@@ -88,7 +88,7 @@ var kinds = []func(d *drawer, x op.Desc) op.Desc{
 	},
 }
 
-// like is a value that broadcasts with x and has its type.
+// like returns a value that broadcasts with x and has its type.
 func (d *drawer) like(x op.Desc) op.Desc {
 	for range 4 {
 		y := d.pool[d.r.IntN(len(d.pool))]
@@ -120,7 +120,7 @@ func (d *drawer) axes(x op.Desc) []int {
 	return axes
 }
 
-// regrouped is another shape of the same size.
+// regrouped returns another shape of the same size.
 func (d *drawer) regrouped(s shape.Shape) shape.Shape {
 	t := s.Clone()
 	switch {
@@ -148,7 +148,7 @@ func (d *drawer) strided(x op.Desc) op.Desc {
 	return d.b.Un(op.Slice, x, op.Ints("start", start...), op.Dims("size", size), op.Ints("step", step...))
 }
 
-// product is a matmul or linear with a weight of its own, mostly followed by what is fused with it.
+// product returns a matmul or linear with a weight of its own, mostly followed by nodes that are fused with it.
 func (d *drawer) product(x op.Desc) op.Desc {
 	if len(x.Shape) < 2 || x.Shape.Size() == 0 {
 		return op.Desc{}

@@ -25,7 +25,7 @@ func Model(r *rand.Rand) *Graph {
 	return d.g
 }
 
-// layer appends what f makes of x, if that fits and is small, and gives its result, or else x.
+// layer appends f's nodes on x, if they fit and are small, and returns their result, else x.
 func (d *drawer) layer(x op.Desc, f func(x op.Desc) op.Desc) op.Desc {
 	before := d.b.Nodes
 	y := f(x)
@@ -37,7 +37,7 @@ func (d *drawer) layer(x op.Desc, f func(x op.Desc) op.Desc) op.Desc {
 	return y
 }
 
-// convolutional is a network of convolutions, from [N,C,H,W] to [N,K].
+// convolutional returns a network of convolutions, from [N,C,H,W] to [N,K].
 func (d *drawer) convolutional() op.Desc {
 	between := func(lo, hi int) int { return lo + d.r.IntN(hi-lo+1) }
 	x := d.source(dtype.F32, shape.Of(between(1, 3), between(1, 4), between(4, 9), between(4, 9)))
@@ -54,7 +54,7 @@ func (d *drawer) convolutional() op.Desc {
 	return d.layer(x, d.product)
 }
 
-// attentive is a network of attention and linear layers with residuals, from [N,T,D] to the same.
+// attentive returns a network of attention and linear layers with residuals, from [N,T,D] to the same.
 func (d *drawer) attentive() op.Desc {
 	between := func(lo, hi int) int { return lo + d.r.IntN(hi-lo+1) }
 	width := between(3, 12)

@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// Mode is a way to have a graph computed.
+// Mode is a way to compute a graph on a backend.
 type Mode string
 
 // The modes.
@@ -25,7 +25,7 @@ const (
 // Modes lists them.
 func Modes() []Mode { return []Mode{Nodes, AsProgram, Donating, Primitives} }
 
-// Run has a device of b compute g and gives its outputs.
+// Run computes g on a device of b and returns its outputs.
 func (g *Graph) Run(ctx context.Context, b core.Backend, m Mode) ([]ref.Tensor, error) {
 	dev, err := b.Open(ctx, 0)
 	if err != nil {
@@ -88,7 +88,7 @@ func (g *Graph) RunOn(ctx context.Context, name string, dev core.Device, s core.
 	return outs, core.Sync(ctx, s)
 }
 
-// runner gives the ids of a program places among those of a device, behind base.
+// runner maps the ids of a program to ids of a device, starting at base.
 type runner struct {
 	dev    core.Device
 	stream core.Stream
@@ -130,8 +130,8 @@ func (r runner) idsOf(ds []op.Desc) []op.TensorID {
 	return l
 }
 
-// program runs p as a program, twice, for what a first run leaves behind must not change a second; the ids are those of
-// the second.
+// program defines p and runs it twice, because the state that the first run leaves must not change the second. It returns the
+// output ids of the second run.
 func (r runner) program(ctx context.Context, programs core.Programs, p *program.Program, donating bool) ([]op.TensorID, error) {
 	id, err := programs.Define(ctx, r.stream, p, r.idsOf(p.Consts))
 	if err != nil {
@@ -154,7 +154,7 @@ func (r runner) program(ctx context.Context, programs core.Programs, p *program.
 	return outs, nil
 }
 
-// nodes is p's nodes with every value given up at its last use.
+// nodes returns p's nodes with every value dropped at its last use.
 func (r runner) nodes(p *program.Program) []op.Node {
 	nodes := make([]op.Node, len(p.Nodes))
 	for i, last := range p.LastUse() {

@@ -49,7 +49,7 @@ func (d tensor) bytes() uint64 {
 	return n
 }
 
-// frame is a frame in the making. Its methods append and return it.
+// frame builds a frame. Its methods append to it and return it.
 type frame struct {
 	b    []byte
 	last uint64 // id
@@ -96,7 +96,7 @@ func (f *frame) node(op string, version uint64, in []uint64, drop uint64, out ..
 	return f.operands(in, drop, out...).uint(0)
 }
 
-// again appends a node of the op with that number on the stream.
+// again appends a node of the op that already has that number on the stream.
 func (f *frame) again(number uint64, in []uint64, drop uint64, out ...tensor) *frame {
 	return f.byte(cmdNode).uint(number).operands(in, drop, out...).uint(0)
 }
@@ -127,7 +127,7 @@ func (f *frame) cancel(request uint64) *frame       { return f.byte(cmdCancel).u
 func (f *frame) wait(stream, event uint64) *frame   { return f.byte(cmdWait).uint(stream, event) }
 func (f *frame) await(request, event uint64) *frame { return f.byte(cmdAwait).uint(request, event) }
 
-// floats are values as data of a tensor.
+// floats returns values as the bytes of a tensor.
 func floats(v ...float32) []byte {
 	var b []byte
 	for _, x := range v {
@@ -136,7 +136,7 @@ func floats(v ...float32) []byte {
 	return b
 }
 
-// reader reads what a plugin has sent. The first thing that is wrong stays in err.
+// reader decodes bytes that a plugin sent. err keeps the first error.
 type reader struct {
 	b   []byte
 	err error

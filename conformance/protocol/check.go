@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Version is the version of the protocol that the rules are of.
+// Version is the version of the protocol that the rules check.
 const Version = 2
 
-// Options say what is checked.
+// Options select the plugin and the rules to check.
 type Options struct {
 	// Command is the plugin: the path of its program, and arguments.
 	Command []string
-	// Env is added to the environment, of which the plugin is given little.
+	// Env is added to the small environment that the plugin gets.
 	Env []string
 	// Debug says that the program has the flags of section 8; a program that carries the plugin has none of its own.
 	Debug bool
@@ -29,7 +29,7 @@ type Options struct {
 	// StartTimeout bounds a start, and Patience any answer; 0: 30 and 10 seconds. Slack is added to the times that the protocol names,
 	// for a machine that is busy; 0: 3 seconds.
 	StartTimeout, Patience, Slack time.Duration
-	// Progress, if set, is told of every result as it comes.
+	// Progress, if set, is called with every result as it comes.
 	Progress func(Result)
 }
 
@@ -48,7 +48,7 @@ type checker struct {
 	streams uint64
 }
 
-// Check runs the rules that o selects. The error says that they could not be run; what they found stands in the report.
+// Check runs the rules that o selects. The error says that they could not be run; their findings are in the report.
 func Check(ctx context.Context, o Options) (*Report, error) {
 	if len(o.Command) == 0 {
 		return nil, errors.New("protocol: Options need a Command")
@@ -141,7 +141,7 @@ func (c *checker) drop() {
 	}
 }
 
-// plugin is the shared process, started when there is none.
+// plugin returns the shared process, started when there is none.
 func (t *test) plugin() *plugin {
 	if t.shared != nil && t.shared.ended() {
 		how := t.shared.how()

@@ -35,7 +35,7 @@ type connection struct {
 
 func (c *connection) close() { _ = c.ClientConn.Close() }
 
-// handshake reads the first line and notes what it says. The error says what is wrong with it.
+// handshake reads and stores the first line of standard output. The error says why the line is wrong.
 func (p *plugin) handshake(limit time.Duration) error {
 	line, came := p.firstLine(limit)
 	if !came {
@@ -103,7 +103,7 @@ func (p *plugin) connect(t *test) {
 
 const service = "/burn.wire.v1.Backend/"
 
-// call makes an unary call.
+// call makes a unary call.
 func (c *connection) call(t *test, method string, request []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(t.ctx, t.Patience)
 	defer cancel()
@@ -112,14 +112,14 @@ func (c *connection) call(t *test, method string, request []byte) ([]byte, error
 	return reply, err
 }
 
-// must is call of a method that must answer.
+// must makes a call that must succeed.
 func (c *connection) must(t *test, method string, request []byte) []byte {
 	reply, err := c.call(t, service+method, request)
 	t.must(method, err)
 	return reply
 }
 
-// outcome is the error in an answer whose field 1 it is.
+// outcome makes a call whose answer has an error in field 1, and returns it.
 func (c *connection) outcome(t *test, method string, request []byte) *wireError {
 	m, err := parseMessage(c.must(t, method, request))
 	t.must(method, err)
@@ -146,7 +146,7 @@ func (c *connection) hello(t *test, least, most uint64, features ...string) *wel
 	return w
 }
 
-// healthy asks for the health, and returns what is wrong with the answer.
+// healthy calls the health service. It returns an error if the answer is wrong.
 func (c *connection) healthy(t *test) error {
 	reply, err := c.call(t, "/grpc.health.v1.Health/Check", bytesField(nil, 1, []byte("plugin")))
 	if err == nil && string(reply) != "\x08\x01" {
@@ -201,10 +201,10 @@ func (c *connection) openAs(t *test, generation uint64) *device {
 // device opens a device of the shared process.
 func (t *test) device() *device { return t.plugin().conn.open(t) }
 
-// id is the id of a sequence number.
+// id returns the id of a sequence number.
 func (d *device) id(n uint64) uint64 { return d.generation<<48 | n }
 
-// new is a new tensor of f32.
+// new returns a new tensor of f32.
 func (d *device) new(shape ...uint64) tensor {
 	d.next++
 	return tensor{d.id(d.next), f32, shape}
@@ -225,7 +225,7 @@ func (d *device) unary(f *frame, in uint64, drop uint64, out tensor) *frame {
 	return f.node(d.op, d.version, []uint64{in}, drop, out)
 }
 
-// ended reports how a call has ended: with OK, or as a library refuses a message for its size.
+// ended reports whether a call ended with OK, and whether the gRPC library refused a message because of its size.
 func ended(err error) (ok, tooLarge bool) {
 	return status.Code(err) == codes.OK, status.Code(err) == codes.ResourceExhausted
 }

@@ -1,8 +1,7 @@
-// Package protocol certifies that a plugin process keeps sdk/wire/PROTOCOL.md, in whatever language it is written: a host that
-// is right, late, hostile or gone, and looks at what the plugin does then. Each Rule quotes the sentence of the document that
-// it checks. It stands beside package conformance, which tests what a backend computes: the ops matter here only as something
-// to carry.
+// Package protocol certifies that a plugin process, written in any language, keeps sdk/wire/PROTOCOL.md. It acts as a host that
+// is correct, late, hostile or gone, and checks the plugin's reactions. Each Rule quotes the sentence of the document that it
+// checks. Package conformance tests what a backend computes; here ops are only something to transmit.
 //
-// It must not use sdk/client, nor the encoder and decoder of sdk/wire: it writes the bytes of the document itself, so that an error
-// in those is found here and not shared.
+// It must not use sdk/client, nor the encoder and decoder of sdk/wire: it encodes the messages itself, so that an error in those
+// packages is found here and not shared.
 package protocol

@@ -99,7 +99,7 @@ func (t *fakeStream) value(r *fakeReader) {
 	}
 }
 
-// fakeNodeError is an error of form 1.
+// fakeNodeError returns an error of form 1.
 func fakeNodeError(op, program string, out []tensor, cause []byte) []byte {
 	if bad("poison/names-node") {
 		return cause

@@ -289,7 +289,7 @@ func (t *fakeStream) command(r *fakeReader, first bool) {
 	}
 }
 
-// make makes a tensor, of data or of what poisons it, and returns what is wrong with its id.
+// make creates a tensor with data, or poisoned by err. It returns an error message if its id is wrong, else nil.
 func (t *fakeStream) make(d tensor, data, err []byte) []byte {
 	t.dev.mu.Lock()
 	defer t.dev.mu.Unlock()

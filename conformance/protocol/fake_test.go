@@ -28,8 +28,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// envFault makes a fake plugin of this test binary. It keeps the protocol, but for the rule that the variable names: an
-// implementation of its own, which shares with the checker how bytes are read and nothing else.
+// envFault turns this test binary into a fake plugin. The fake keeps the protocol, except for the rule that the variable names.
+// It is an implementation of its own, which shares only the reading of bytes with the checker.
 const envFault = "BURN_TEST_FAULT"
 
 // bad reports whether the fault of a rule is planted.

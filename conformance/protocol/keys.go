@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// keys are the host's: a root, and a certificate that it has issued.
+// keys are the keys of the host: a root, and a certificate that it has issued.
 type keys struct {
 	rootPEM []byte
 	host    tls.Certificate
@@ -51,7 +51,7 @@ func newKeys() (*keys, error) {
 	return &keys{pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: rootDER}), tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}}, nil
 }
 
-// config is that of a client which shows the certificates given and takes the plugin's alone.
+// config returns the TLS configuration of a client that presents the given certificates and accepts only the plugin's.
 func (p *plugin) config(show ...tls.Certificate) *tls.Config {
 	return &tls.Config{Certificates: show, ServerName: "localhost", InsecureSkipVerify: true, NextProtos: []string{"h2"},
 		VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {

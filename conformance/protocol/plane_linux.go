@@ -16,13 +16,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// carrier is the connection over which streams of their own are opened: section 9.
+// carrier is the data plane of section 9: the socket over which direct streams are opened.
 type carrier struct {
 	conn *net.UnixConn
 	w    *welcome
 }
 
-// carrier asks for the data plane, on a process of its own as Hello is answered with a new socket, or skips the check.
+// carrier requests the data plane, or skips the check. It uses a process of its own, because the answer to Hello names a new
+// socket.
 func (t *test) carrier(features ...string) (*plugin, *carrier) {
 	p := t.plugin()
 	w := p.conn.hello(t, Version, Version, features...)
@@ -124,7 +125,7 @@ func (t *test) direct(features ...string) (*device, *stream) {
 	return d, s
 }
 
-// segment is a memfd as the host makes it, but for what the arguments say.
+// segment returns a memfd as the host makes it, except for its size and seals, and its mapping.
 func (t *test) segment(size, seals int) (fd int, data []byte) {
 	fd, err := unix.MemfdCreate("segment", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	t.must("memfd", err)

@@ -22,7 +22,7 @@ const (
 	envHost           = "BURN_HOST_PID"
 )
 
-// how says what is unusual about a start.
+// how lists deviations from an ordinary start.
 type how struct {
 	stranger bool     // without the cookie
 	behind   bool     // by a process in between, which becomes the parent, is the host, and holds standard input open
@@ -89,7 +89,7 @@ func (t *test) start(w how) *plugin {
 	}
 	p.cmd = exec.Command(t.Command[0], args...)
 	if w.behind {
-		// The shell becomes the host and the parent; what it leaves behind still has standard input.
+		// The shell becomes the host and the parent; the process that it leaves behind still holds standard input.
 		script := `exec 3<&0; ` + envHost + `=$$; export ` + envHost + `; "$@" <&3 3<&- & echo "pid $!" >&2; wait`
 		p.cmd = exec.Command("/bin/sh", append([]string{"-c", script, "sh", t.Command[0]}, args...)...)
 	}
@@ -161,7 +161,7 @@ func (p *plugin) readErr(r *os.File) {
 	}
 }
 
-// last is the last lines of standard error.
+// last returns the last lines that the plugin wrote to standard error.
 func (p *plugin) last() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -197,7 +197,7 @@ func (p *plugin) how() string {
 	return p.cmd.ProcessState.String()
 }
 
-// wantEnd waits for the end of the process, which has begun because of what.
+// wantEnd waits for the end of the process. what names the reason why it ends, for the error.
 func (p *plugin) wantEnd(t *test, what string, limit time.Duration) {
 	select {
 	case <-p.gone:
@@ -206,7 +206,7 @@ func (p *plugin) wantEnd(t *test, what string, limit time.Duration) {
 	}
 }
 
-// stop ends the process at once and removes its folder. What it has printed behind the handshake is kept.
+// stop ends the process at once and removes its folder. The output that it printed after the handshake is kept.
 func (p *plugin) stop() {
 	if p.conn != nil {
 		p.conn.close()

@@ -17,7 +17,7 @@ func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: t
 
 func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
-// running reports whether a process that is no child of this one is there.
+// running reports whether a process that is no child of this one exists.
 func running(pid int) bool {
 	if stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil {
 		if _, state, ok := bytes.Cut(stat, []byte(") ")); ok && len(state) > 0 && state[0] == 'Z' {
@@ -27,5 +27,5 @@ func running(pid int) bool {
 	return syscall.Kill(pid, 0) == nil
 }
 
-// foreign reports that others than the user may enter a folder.
+// foreign reports whether users other than the owner may enter a folder.
 func foreign(info os.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// faulty are the options for this test binary as a plugin with a fault; none is "".
+// faulty returns the options for this test binary as a plugin with a fault; none is "".
 func faulty(t *testing.T, fault string) Options {
 	t.Helper()
 	self, err := os.Executable()
@@ -133,7 +133,7 @@ func overlap(text, m string) bool {
 	return at >= 0 && strings.Contains(m, text[at:min(len(text), at+25)])
 }
 
-// document is the sections of PROTOCOL.md, from 0, with single spaces.
+// document returns the sections of PROTOCOL.md, from 0, with single spaces.
 func document(t *testing.T) (sections []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.FromSlash("../../sdk/wire/PROTOCOL.md"))

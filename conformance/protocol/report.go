@@ -23,7 +23,7 @@ const (
 type Result struct {
 	ID      string  `json:"id"`
 	Section int     `json:"section"` // of PROTOCOL.md
-	Rule    string  `json:"rule"`    // what stands there
+	Rule    string  `json:"rule"`    // the sentence in that section
 	Status  Status  `json:"status"`
 	Reason  string  `json:"reason,omitempty"` // why it failed or was skipped
 	Seconds float64 `json:"seconds"`
@@ -32,7 +32,7 @@ type Result struct {
 // Report is the outcome of a certification.
 type Report struct {
 	Plugin   string    `json:"plugin"`   // its name, from its answer to Hello; empty when there was none
-	Version  string    `json:"version"`  // of the plugin, likewise
+	Version  string    `json:"version"`  // of the plugin, from its answer to Hello
 	Protocol uint32    `json:"protocol"` // the version that was checked
 	Started  time.Time `json:"started"`
 	Seconds  float64   `json:"seconds"`
@@ -40,11 +40,11 @@ type Report struct {
 	Failed   int       `json:"failed"`
 	Skipped  int       `json:"skipped"`
 	Results  []Result  `json:"results"`
-	// Stderr is the last that the plugin wrote there before a check failed.
+	// Stderr is the end of the plugin's standard error at the time a check failed.
 	Stderr string `json:"stderr,omitempty"`
 }
 
-// Err is nil when a check passed and none failed.
+// Err returns nil when a check passed and none failed.
 func (r *Report) Err() error {
 	switch {
 	case r.Failed > 0:
@@ -55,7 +55,7 @@ func (r *Report) Err() error {
 	return nil
 }
 
-// Broken is nil when no rule is broken; it says which ones are, and how.
+// Broken returns an error that names the broken rules and how they are broken, or nil.
 func (r *Report) Broken() error {
 	var errs []error
 	for _, x := range r.Results {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Rule is one thing that a plugin owes.
+// Rule is one requirement on a plugin.
 type Rule struct {
 	// ID names the rule: part/name.
 	ID string
@@ -25,7 +25,7 @@ func Rules() []Rule {
 		programRules, errorRules, debugRules, planeRules, []Rule{quiet})
 }
 
-// applies is why a rule cannot be checked on this system, "" when it can.
+// applies returns why a rule cannot be checked on this system, "" if it can.
 func (r *Rule) applies() string {
 	switch {
 	case r.unix && runtime.GOOS == "windows":
@@ -43,8 +43,8 @@ type test struct {
 	cleanup []func()
 }
 
-// failure ends a check that the plugin did not pass, and skipped one that does not apply. They are passed on by panic from where
-// the check stands to its end, and no further.
+// failure ends a check that the plugin did not pass, and skipped one that does not apply. The methods of test panic with them,
+// and judge recovers.
 type failure struct{ reason string }
 type skipped struct{ reason string }
 
@@ -58,5 +58,5 @@ func (t *test) must(what string, err error) {
 	}
 }
 
-// later has f called at the end of the check.
+// later registers f to be called at the end of the check.
 func (t *test) later(f func()) { t.cleanup = append(t.cleanup, f) }

@@ -1,7 +1,7 @@
 package protocol
 
-// poisoned sends a node that cannot be done, and wants its output poisoned with one of the codes, and the next AWAIT
-// answered so.
+// poisoned sends a node that cannot be computed, and checks that its output is poisoned with one of the codes and that the next
+// AWAIT reports it.
 func (d *device) poisoned(what string, f *frame, out tensor, codes ...uint64) {
 	s := d.stream()
 	e := s.settle(f, 1, "AWAIT after "+what)
@@ -63,7 +63,7 @@ var checkRules = []Rule{
 		d.needsOp()
 		x, y, z := d.here(2), d.new(3), d.new(2)
 		d.poisoned("a node whose output has the wrong shape", d.unary(d.frame(), x.id, 0, y), y, codeShape, codeDType, codeAttr)
-		// What the backend's kernel makes of it when nobody has looked before is a 14.
+		// A kernel that fails on it because the plugin did not check first answers code 14.
 		d.poisoned("a node without its operand", d.frame().node(d.op, d.version, nil, 0, z), z, codeShape, codeDType, codeAttr, codeKernel)
 		for i := range typesOf(d.types) {
 			if elem := typesOf(d.types)[i]; elem != f32 {
@@ -78,7 +78,7 @@ var checkRules = []Rule{
 		d := t.device()
 		d.needsOp()
 		s := d.stream()
-		// A chain behind a node that fails, and one that does not depend on it.
+		// A chain that depends on a node that fails, and one that does not.
 		x, bad, after, good := d.here(2), d.new(2), d.new(2), d.new(2)
 		f := d.frame().node("no.such_op", 1, []uint64{x.id}, 0, bad)
 		d.unary(f, bad.id, 0, after)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// pattern is n bytes that do not repeat early.
+// pattern returns n bytes that do not repeat early.
 func pattern(n uint64) []byte {
 	b := make([]byte, n)
 	for i := range b {

@@ -7,7 +7,7 @@ import (
 
 const cannotDecode = "A frame that cannot be decoded, exceeds a limit, or breaks the order is answered by FAIL with code 10, and the stream is over"
 
-// aNode is a node on a tensor that is not there.
+// aNode returns a frame with a node on a tensor that does not exist.
 func (d *device) aNode() *frame { return d.frame().node("neg", 1, []uint64{d.id(90)}, 0, d.new(2)) }
 
 var frameRules = []Rule{

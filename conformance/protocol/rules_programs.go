@@ -1,6 +1,6 @@
 package protocol
 
-// define appends DEFINE of a program y = op(x) on f32[2], with constants c that stand for nothing else.
+// define appends DEFINE of a program y = op(x) on f32[2], with constants that no node reads.
 func (d *device) define(f *frame, request, number uint64, constants []uint64) *frame {
 	f.byte(cmdDefine).uint(request, number).ids(constants...)
 	p := (&frame{}).text("probe").uint(1).tensor(tensor{1, f32, []uint64{2}}).uint(uint64(len(constants)))
@@ -20,7 +20,7 @@ func (f *frame) run(number uint64, in, out []uint64, bits ...byte) *frame {
 	return f.uint(uint64(len(in))).byte(bits...)
 }
 
-// programs is a device and stream with program 1 defined.
+// programs returns a device and stream with program 1 defined.
 func (t *test) programs() (*device, *stream) {
 	d := t.device()
 	if !d.opened.programs {

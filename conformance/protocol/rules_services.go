@@ -232,7 +232,7 @@ var serviceRules = []Rule{
 	}},
 }
 
-// question is that of Supports for the device's op on f32[2].
+// question returns the Supports request for the device's op on f32[2].
 func (d *device) question() []byte {
 	q := (&frame{}).byte(1, 0).typ(tensor{0, f32, []uint64{2}}).byte(0).text(d.op).uint(d.version)
 	return q.operands([]uint64{1}, 0, tensor{2, f32, []uint64{2}}).uint(0).b

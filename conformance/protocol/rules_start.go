@@ -104,7 +104,7 @@ var endRules = []Rule{
 	}},
 }
 
-// two is a plugin with two connections and without a Hello: it may take no more connections after that.
+// two returns a plugin with two connections, before Hello, after which it may accept no further connections.
 func (t *test) two() (p *plugin, second *connection) {
 	p = t.start(how{})
 	t.must("start", p.handshake(t.StartTimeout))
@@ -114,8 +114,8 @@ func (t *test) two() (p *plugin, second *connection) {
 	return p, second
 }
 
-// strange is the process that strangers connect to: with a connection of its host, and without a Hello, after which it may take no
-// more.
+// strange returns the process that strangers connect to. Its host has a connection but has not sent Hello, after which the plugin may
+// accept no further connections.
 func (t *test) strange() *plugin {
 	if t.unseen == nil || t.unseen.ended() {
 		p := t.start(how{})
@@ -127,7 +127,7 @@ func (t *test) strange() *plugin {
 	return t.unseen
 }
 
-// refused fails the check when a connection with config is served.
+// refused fails the check if the plugin serves a connection with config.
 func (p *plugin) refused(t *test, what string, config *tls.Config) {
 	c := p.dial(t, config)
 	defer c.close()
@@ -136,7 +136,7 @@ func (p *plugin) refused(t *test, what string, config *tls.Config) {
 	}
 	good := p.dial(t, p.config(p.keys.host))
 	defer good.close()
-	t.must("the host, after "+what, good.healthy(t)) // so it was refused, and not the door closed
+	t.must("the host, after "+what, good.healthy(t)) // so that connection was refused, and the socket is still open
 }
 
 var tlsRules = []Rule{
@@ -237,7 +237,7 @@ var debugRules = []Rule{
 
 var reattach = regexp.MustCompile(`^BURN_REATTACH='\{"[^"]+":\s*\{.*"network":\s*"(unix|tcp)",\s*"addr":\s*"([^"]+)"`)
 
-// debugging is a plugin that was started with --debug, and a connection to it.
+// debugging returns a plugin that was started with --debug, and a connection to it.
 func (t *test) debugging() *plugin {
 	if !t.Debug {
 		t.skip("the program carries the plugin, and has other flags")
@@ -253,7 +253,7 @@ func (t *test) debugging() *plugin {
 	return p
 }
 
-// quiet looks at all processes of the certification, and so it is the last.
+// quiet checks the output of all processes of the certification, so it comes last.
 var quiet = Rule{ID: "start/stdout", Section: 1, Text: "then prints one line to standard output, and nothing else ever", check: func(t *test) {
 	if t.starts == 0 {
 		t.plugin()

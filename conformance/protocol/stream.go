@@ -74,7 +74,7 @@ func parseReply(b []byte) (reply, error) {
 	return p, errors.Join(r.err, err)
 }
 
-// stream is one stream of a device. Replies are taken by a goroutine of its own, so that the plugin never waits for the host.
+// stream is one stream of a device. A goroutine of its own receives replies, so that the plugin never waits for the host.
 type stream struct {
 	t       *test
 	dev     *device
@@ -87,7 +87,7 @@ type stream struct {
 	request uint64
 }
 
-// call is a stream over gRPC before its first frame.
+// call returns a stream over gRPC before its first frame.
 func (d *device) call() *stream {
 	return d.over(grpcTransport(d.t, d.conn))
 }
@@ -133,7 +133,7 @@ func (s *stream) open() {
 	}
 }
 
-// send sends a frame. That the stream is over shows in what is received.
+// send sends a frame. If the stream has ended, the next receive shows it.
 func (s *stream) send(f *frame) {
 	sent := make(chan struct{})
 	go func() { _ = s.tr.send(f.b); close(sent) }()
@@ -147,7 +147,7 @@ func (s *stream) send(f *frame) {
 // frame begins a frame.
 func (s *stream) frame() *frame { return s.dev.frame() }
 
-// ask numbers a request.
+// ask returns the number of a new request.
 func (s *stream) ask() uint64 { s.request++; return s.request }
 
 // next waits for a reply. The end of the stream, or none in time, fails the check.
@@ -189,7 +189,7 @@ func (s *stream) maybe(limit time.Duration, what string) (reply, bool) {
 	}
 }
 
-// silent makes sure that no reply comes for a while.
+// silent checks that no reply comes within d.
 func (s *stream) silent(d time.Duration, what string) {
 	select {
 	case r, open := <-s.replies:
@@ -276,14 +276,14 @@ func (s *stream) wantFail(what string, codes ...uint64) {
 
 const tooLarge = "a frame beyond MaxFrame"
 
-// fails sends one frame on a new stream of d and wants FAIL with code 10. The plugin goes on, and so do other streams.
+// fails sends one frame on a new stream of d and wants FAIL with code 10. The plugin and its other streams must keep working.
 func (d *device) fails(what string, f *frame) {
 	s := d.stream()
 	s.send(f)
 	s.wantFail(what, codeProtocol)
 }
 
-// settle appends SIGNAL and AWAIT, sends the frame, and gives the answer.
+// settle appends SIGNAL and AWAIT, sends the frame, and returns the answer.
 func (s *stream) settle(f *frame, event uint64, what string) *wireError {
 	r := s.ask()
 	s.send(f.signal().await(r, event))
@@ -297,14 +297,14 @@ func (s *stream) value(d tensor, what string) []byte {
 	return s.wantData(r, what)
 }
 
-// fault reads a tensor that cannot be read.
+// fault reads a tensor and wants an error with one of the codes.
 func (s *stream) fault(d tensor, what string, codes ...uint64) *wireError {
 	r := s.ask()
 	s.send(s.frame().read(r, d.id, d.bytes()))
 	return s.wantCode(r, what, codes...)
 }
 
-// alive makes sure that a stream works.
+// alive checks that a stream works.
 func (s *stream) alive(what string) {
 	x := s.dev.new(2)
 	s.send(s.frame().write(x, floats(1, 2)))

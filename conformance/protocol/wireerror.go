@@ -23,7 +23,7 @@ type wireError struct {
 	cause   *wireError
 }
 
-// root is the code at the end of the causes.
+// root returns the code at the end of the causes.
 func (e *wireError) root() uint64 {
 	for e.cause != nil {
 		e = e.cause
@@ -31,7 +31,7 @@ func (e *wireError) root() uint64 {
 	return e.code
 }
 
-// node is the first error of form 1 on the way to the root, or nil.
+// node returns the first error of form 1 on the way to the root, or nil.
 func (e *wireError) node() *wireError {
 	for ; e != nil; e = e.cause {
 		if e.form == 1 {
@@ -57,10 +57,10 @@ func (e *wireError) String() string {
 	return s + ": " + e.cause.String()
 }
 
-// errEmptyText is what is wrong with an error that says nothing.
+// errEmptyText reports a wire error without a text.
 var errEmptyText = errors.New("a plain error has an empty text")
 
-// parseError reads an error that fills b; none is nil.
+// parseError parses b as one wire error. An empty b is no error: nil.
 func parseError(b []byte) (*wireError, error) {
 	if len(b) == 0 {
 		return nil, nil

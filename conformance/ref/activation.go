@@ -7,14 +7,14 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// activation is a rule of one float operand and the attributes.
+// activation returns a rule of one float operand and the attributes.
 func activation(f func(e element, x float64) float64) kernel {
 	return elementwise(scalarRule{f: func(e element, x []float64) float64 { return f(e, x[0]) }})
 }
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// softplus is log(1+exp(x)); for large x that is x to the last digit.
+// softplus returns log(1+exp(x)), which for large x is x to the last digit.
 func softplus(x float64) float64 {
 	if x > 40 {
 		return x

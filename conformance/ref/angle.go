@@ -45,7 +45,7 @@ func delicate(x, y float64) bool {
 // angleBits is enough for the greatest float64, its digits and those that cancel.
 const angleBits = 1024 + 53 + 128
 
-// reduced is x - q·pi/2 for the nearest whole q, and q modulo 4.
+// reduced returns x - q·pi/2 for the nearest whole q, and q modulo 4.
 func reduced(x float64) (quarter int, rest float64) {
 	big0 := func() *big.Float { return new(big.Float).SetPrec(angleBits) }
 	half := quarterTurn()

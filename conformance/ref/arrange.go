@@ -8,10 +8,10 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// modulo is i reduced to [0, n).
+// modulo returns i reduced to [0, n).
 func modulo(i, n int) int { return (i%n + n) % n }
 
-// continued is the position on an axis of n elements that stands at position i of its endless continuation.
+// continued maps position i of the endless continuation of an axis of n elements to a position on the axis.
 func continued(i, n int, mode string) int {
 	for i < 0 || i >= n { // one step towards the axis at a time
 		switch mode {

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// scoreScale is the factor of the scores.
+// scoreScale returns the factor of the scores.
 func scoreScale(n *op.Node, q Tensor) float64 {
 	if scale := n.Attrs.Float("scale"); scale != 0 {
 		return scale
@@ -50,7 +50,7 @@ func scores(n *op.Node, in, mask []Tensor, b, h, i int) (out, slopes []float64) 
 	return out, slopes
 }
 
-// weigh makes scores the weights of the values, all of them 0 where no key is seen.
+// weigh replaces scores by the weights of the values (softmax), all 0 where no key is seen.
 func weigh(scores []float64) {
 	top := greatest.f(scores)
 	if math.IsInf(top, -1) {

@@ -62,7 +62,7 @@ func New(options ...Option) core.Backend {
 	return engine.New(d)
 }
 
-// claimed is every type of the first operand, or of the result of an op without operands.
+// claimed returns every type of the first operand, or of the result of an op without operands.
 func claimed(row *op.Row) dtype.Set {
 	if len(row.Operands) > 0 {
 		return row.Operands[0].Types
@@ -82,7 +82,7 @@ func (d *driver) Open(context.Context, int) (engine.Device[Tensor], error) { ret
 // Close implements engine.Driver.
 func (d *driver) Close() error { return nil }
 
-// device is a driver's, and its queue too: nothing is kept between calls.
+// device is the device of a driver. It keeps nothing between calls.
 type device struct{ d *driver }
 
 // Capabilities implements engine.Device.

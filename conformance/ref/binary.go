@@ -72,7 +72,7 @@ var binaryKernels = map[op.Code]kernel{
 	}),
 }
 
-// unsigned is the bits of a value of type d as a number.
+// unsigned returns the bits of a value of type d as a number.
 func unsigned(d dtype.DType, a int64) uint64 {
 	return uint64(a) & (^uint64(0) >> (64 - 8*d.Size()))
 }

@@ -33,7 +33,7 @@ func indices(n *op.Node, in []op.Desc) (terms []string, out string) {
 	return terms, strings.Replace(out, "...", digits(most), 1)
 }
 
-// spans are the names of an einsum's indices, those of the result first, and their lengths.
+// spans returns the names of an einsum's indices, those of the result first, and their lengths.
 func spans(n *op.Node, in []op.Desc) (names string, lengths shape.Shape, terms []string) {
 	terms, names = indices(n, in)
 	lengths = n.Outputs[0].Shape.Clone()

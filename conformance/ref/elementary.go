@@ -4,7 +4,7 @@ import "math"
 
 // The functions of package math that lose digits in some range (go1.26), in forms that do not.
 
-// log is math.Log, which is wrong for denormals on amd64: they are scaled into the normal range first.
+// log is math.Log, except that denormals, for which that is wrong on amd64, are scaled into the normal range first.
 func log(x float64) float64 {
 	if x > 0 && x < 0x1p-1022 {
 		return math.Log(x*0x1p54) - 54*math.Ln2

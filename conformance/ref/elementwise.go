@@ -5,20 +5,20 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// scalarRule computes one element of the result from one element of each operand, after broadcasting. d is the type of
-// the first operand. Predicates give 1 or 0. A nil function marks a class of types that the row does not take.
+// scalarRule computes one element of the result from one element of each operand, after broadcasting. d is the type of the first
+// operand. Predicates return 1 or 0. A nil function marks a class of types that the row does not take.
 type scalarRule struct {
 	f func(e element, x []float64) float64
 	i func(e element, x []int64) int64
 }
 
-// element is what else a rule may ask for.
+// element holds the element type and the attributes of the node, for rules that need them.
 type element struct {
 	dtype dtype.DType
 	attrs op.Attrs
 }
 
-// number is a float attribute in the element type, as exact rows mean it.
+// number returns a float attribute rounded to the element type, as exact rows demand.
 func (e element) number(name string) float64 { return Round(e.dtype, e.attrs.Float(name)) }
 
 func elementwise(r scalarRule) kernel {
@@ -49,7 +49,7 @@ func elementwise(r scalarRule) kernel {
 	})
 }
 
-// floats is a rule of one float operand.
+// floats returns a rule of one float operand.
 func floats(f func(x float64) float64) kernel {
 	return elementwise(scalarRule{f: func(_ element, x []float64) float64 { return f(x[0]) }})
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// kernel computes the outputs of a checked node, whose Descs stand in n.Outputs. It does not change in. Float results need
-// not be rounded to their type.
+// kernel computes the outputs of a checked node, whose Descs are in n.Outputs. It does not change in. Float results need not be
+// rounded to their type.
 type kernel func(n *op.Node, in []Tensor) ([]Tensor, error)
 
-// kernels is the reference of every op, by op.
+// kernels holds the reference kernel of every op.
 var kernels = map[op.Code]kernel{}
 
 func init() {

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// cholesky is lower triangular l with l·lᵀ = x, of which the lower triangle is read.
+// cholesky returns the lower triangular l with l·lᵀ = x. It reads only the lower triangle of x.
 func cholesky(x matrix) matrix {
 	l := newMatrix(len(x), len(x))
 	for i := range l {

@@ -26,7 +26,7 @@ var indexKernels = map[op.Code]kernel{
 // x[axis+1:], of every element that indices name, in row-major order of slices.
 func addressed(n *op.Node, x, indices Tensor, slice op.Desc, f func(element, slice int)) (err error) {
 	axis, batch := n.Attrs.Int("axis"), n.Attrs.Int("batch")
-	own := len(indices.Desc.Shape) - batch // dimensions of indices that stand in place of axis
+	own := len(indices.Desc.Shape) - batch // dimensions of indices that replace axis
 	each(slice.Shape, func(pos int, idx []int) {
 		which := slices.Concat(idx[:batch], idx[axis:axis+own])
 		k := indices.I[at(indices.Desc.Shape, which)]
@@ -43,7 +43,7 @@ func outside(n *op.Node, index int64, size int) error {
 	return fmt.Errorf("%v: index %d, want one in [0,%d): %w", n.Op, index, size, core.ErrIndex)
 }
 
-// combine brings element from of updates into element to of out by a scatter mode.
+// combine combines element from of updates with element to of out by a scatter mode.
 func combine(out Tensor, to int, updates Tensor, from int, mode string) {
 	d := out.Desc.DType
 	if mode == "assign" {

@@ -80,7 +80,7 @@ var gridKernels = map[op.Code]kernel{
 	}),
 }
 
-// sampled is x at batch and channel plane, at point p in units of elements, as grid_sample reads it.
+// sampled returns x at batch and channel plane, at point p in units of elements, as grid_sample reads it.
 func sampled(a op.Attrs, x Tensor, plane []int, p []float64) float64 {
 	dims := x.Desc.Shape[2:]
 	mode, padding, align := a.Str("mode"), a.Str("padding"), a.Bool("align_corners")
@@ -118,7 +118,7 @@ func sampled(a op.Attrs, x Tensor, plane []int, p []float64) float64 {
 	return total(terms)
 }
 
-// brought is a coordinate brought inside a dimension of n elements by a padding other than zeros.
+// brought returns a coordinate brought inside a dimension of n elements by a padding other than zeros.
 func brought(p float64, n int, padding string, align bool) float64 {
 	if padding == "reflection" {
 		lo, hi := -0.5, float64(n)-0.5
@@ -134,7 +134,7 @@ func brought(p float64, n int, padding string, align bool) float64 {
 	return min(max(p, 0), float64(n-1))
 }
 
-// elementOrZero is the element of x at a whole point, 0 outside.
+// elementOrZero returns the element of x at a whole point, 0 outside.
 func elementOrZero(x Tensor, plane []int, p []float64) float64 {
 	idx := slices.Clone(plane)
 	for d, q := range p {
@@ -146,7 +146,7 @@ func elementOrZero(x Tensor, plane []int, p []float64) float64 {
 	return x.F[at(x.Desc.Shape, idx)]
 }
 
-// linearAt is the elements around p, 0 outside, by their nearness.
+// linearAt returns the elements around p, 0 outside, by their nearness.
 func linearAt(x Tensor, plane []int, p []float64) float64 {
 	corners := make(shape.Shape, len(p))
 	for d := range corners {

@@ -18,7 +18,7 @@ func each(s shape.Shape, f func(pos int, idx []int)) {
 	}
 }
 
-// at is the row-major position of idx in s.
+// at returns the row-major position of idx in s.
 func at(s shape.Shape, idx []int) int {
 	p := 0
 	for d := range s {
@@ -27,7 +27,7 @@ func at(s shape.Shape, idx []int) int {
 	return p
 }
 
-// stretched is the position in s of the element that broadcasting puts at idx, an index of a shape of the same or a
+// stretched returns the position in s of the element that broadcasting puts at idx, an index of a shape of the same or a
 // higher rank.
 func stretched(s shape.Shape, idx []int) int {
 	pos := 0

@@ -47,10 +47,10 @@ var interpolateKernels = map[op.Code]kernel{
 	}),
 }
 
-// ratio is a fraction as a number without rounding.
+// ratio returns a fraction as a number without rounding.
 func ratio(p, q int64) *big.Rat { return big.NewRat(p, q) }
 
-// simpleFraction is the fraction of least denominator within 2^-40·s of s.
+// simpleFraction returns the fraction of least denominator within 2^-40·s of s.
 func simpleFraction(s float64) *big.Rat {
 	for q := int64(1); ; q++ {
 		p := math.Round(s * float64(q))
@@ -60,12 +60,12 @@ func simpleFraction(s float64) *big.Rat {
 	}
 }
 
-// floor is the greatest whole number not above x.
+// floor returns the greatest whole number not above x.
 func floor(x *big.Rat) int {
 	return int(new(big.Int).Div(x.Num(), x.Denom()).Int64()) // Euclidean: toward -Inf for a positive denominator
 }
 
-// interpolated is what result i of m lies on, of the n elements of dimension d of size.
+// interpolated returns the elements, with weights, that result i of m is interpolated from, along dimension d with n elements.
 func interpolated(a op.Attrs, d, n, m, i int) []place {
 	s, half := ratio(int64(m), int64(n)), ratio(1, 2)
 	if scales := a.Floats("scales"); len(scales) > 0 {
@@ -144,7 +144,7 @@ func interpolationKernel(a op.Attrs, d float64) float64 {
 	return sinc(d) * sinc(d/reach)
 }
 
-// cubic is the kernel of Keys with parameter a.
+// cubic returns the kernel of Keys with parameter a.
 func cubic(d, a float64) float64 {
 	switch {
 	case d <= 1:

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// reduceLosses brings the losses ys to the output of n; the mean divides by divisor.
+// reduceLosses reduces the losses ys to the output of n; the mean divides by divisor.
 func reduceLosses(n *op.Node, ys []float64, divisor float64) Tensor {
 	out := Zeros(n.Outputs[0])
 	switch n.Attrs.Str("reduction") {
@@ -67,7 +67,7 @@ func inner(u, v []float64) float64 {
 	return s.value()
 }
 
-// labelLoss is the loss of log probabilities logp [N, C, ...] for the labels in[1], weighted by in[2].
+// labelLoss returns the loss of log probabilities logp [N, C, ...] for the labels in[1], weighted by in[2].
 func labelLoss(n *op.Node, in []Tensor, logp []float64) ([]Tensor, error) {
 	s := in[0].Desc.Shape
 	smoothing := n.Attrs.Float("label_smoothing") // 0 where there is none
@@ -209,8 +209,8 @@ func ctc(n *op.Node, in []Tensor) Tensor {
 		blank := int64(n.Attrs.Int("blank"))
 		logp := func(t int, c int64) float64 { return in[0].F[at(s, []int{t, b, int(c)})] }
 		known := map[[3]int64]float64{}
-		// rest is the logarithm of the probability that steps from t on give the target from label k on, after a step that
-		// gave last.
+		// rest returns the logarithm of the probability that steps from t on emit the target from label k on, after a step that
+		// emitted last.
 		var rest func(t, k int, last int64) float64
 		rest = func(t, k int, last int64) float64 {
 			if t >= steps {
@@ -248,7 +248,7 @@ func ctc(n *op.Node, in []Tensor) Tensor {
 	return reduceLosses(n, ys, float64(len(ys)))
 }
 
-// logAdd is log(exp(a)+exp(b)).
+// logAdd returns log(exp(a)+exp(b)).
 func logAdd(a, b float64) float64 {
 	if a == b {
 		return a + math.Ln2

@@ -59,7 +59,7 @@ func (x matrix) times(y matrix) matrix {
 	return z
 }
 
-// matrixAt is the matrix of t at a place of the given batch shape, which t's batches broadcast to.
+// matrixAt returns the matrix of t at a place of the given batch shape, which t's batches broadcast to.
 func matrixAt(t Tensor, batch []int) matrix {
 	s := t.Desc.Shape
 	r := len(s) - 2
@@ -78,7 +78,7 @@ func (t Tensor) put(at int, x matrix) {
 	}
 }
 
-// byMatrix makes a kernel of a function of matrices that gives one.
+// byMatrix makes a kernel of a function from matrices to one matrix.
 func byMatrix(f func(a op.Attrs, x []matrix) matrix) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		return byMatrixOf(n, in, func(x []matrix) matrix { return f(n.Attrs, x) })
@@ -97,7 +97,7 @@ func byMatrixOf(n *op.Node, in []Tensor, f func(x []matrix) matrix) Tensor {
 	return out
 }
 
-// picked makes a kernel of which elements of the last two dimensions stay.
+// picked makes a kernel that keeps the elements of the last two dimensions for which keep is true, and zeros the others.
 func picked(keep func(offset, beyond int) bool) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		out := Zeros(n.Outputs[0])
@@ -196,7 +196,7 @@ func multiply(out Tensor, to int, a Tensor, p int, b Tensor, q int) {
 	}
 }
 
-// endingIn is the position in s of the element with the given last indices at a batch that broadcasts.
+// endingIn returns the position in s of the element with the given last indices at a batch that broadcasts.
 func endingIn(s shape.Shape, batch []int, ends ...int) int {
 	r := len(s) - len(ends)
 	p := stretched(s[:r], batch)
@@ -206,7 +206,7 @@ func endingIn(s shape.Shape, batch []int, ends ...int) int {
 	return p
 }
 
-// factored is the LU factorisation of x with row pivoting, the rows swapped at each step, and the order of rows.
+// factored returns the LU factorisation of x with row pivoting, the rows swapped at each step, and the order of rows.
 func factored(x matrix) (lu matrix, pivots, order []int) {
 	lu = x.clone()
 	for i := range x {
@@ -235,7 +235,7 @@ func factored(x matrix) (lu matrix, pivots, order []int) {
 	return lu, pivots, order
 }
 
-// determinant is the sign and the logarithm of the magnitude.
+// determinant returns the sign and the logarithm of the magnitude.
 func determinant(x matrix) (sign, log float64) {
 	lu, pivots, _ := factored(x)
 	sign = 1

@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// moved makes a kernel of a function that says where in the input the element at idx of the result comes from, or that it
-// comes from nowhere.
+// moved makes a kernel of a function that returns the index in the input that the element at idx of the result comes from, or
+// false if it comes from none.
 func moved(source func(s shape.Shape, a op.Attrs, idx []int) ([]int, bool)) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		s := in[0].Desc.Shape
@@ -28,7 +28,7 @@ func moved(source func(s shape.Shape, a op.Attrs, idx []int) ([]int, bool)) kern
 	})
 }
 
-// renamed is the input's elements in their order under the output's Desc.
+// renamed copies the input's elements in order to the output.
 var renamed = direct(func(n *op.Node, in []Tensor) Tensor {
 	out := in[0].Clone()
 	out.Desc = n.Outputs[0]

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Round is f rounded to a value of float type d, once, ties to even.
+// Round returns f rounded once to float type d, ties to even.
 func Round(d dtype.DType, f float64) float64 {
 	switch d {
 	case dtype.F32:
@@ -21,8 +21,8 @@ func Round(d dtype.DType, f float64) float64 {
 	return f
 }
 
-// Wrap keeps the low bits of i that integer type d has, extended by its sign or by zeros. Of bool it keeps whether any
-// bit is set, of a storage type its code in a byte.
+// Wrap reduces i to integer type d: it keeps the low bits of d's width, extended by sign or zeros. For bool it returns 1 if any
+// bit is set, for a storage type the code in the low byte.
 func Wrap(d dtype.DType, i int64) int64 {
 	switch d {
 	case dtype.I32:
@@ -53,7 +53,7 @@ func truth(b bool) int64 {
 	return 0
 }
 
-// limits are the least and greatest values of an integer type; the greatest u64 is its bits.
+// limits returns the least and greatest values of an integer type; the greatest u64 is its bits.
 func limits(d dtype.DType) (least, greatest int64) {
 	bits := 8 * d.Size()
 	switch d.Class() {
@@ -73,7 +73,7 @@ func lessInt(d dtype.DType, a, b int64) bool {
 	return a < b
 }
 
-// floatToInt truncates toward zero and saturates; NaN gives 0.
+// floatToInt truncates toward zero and saturates; NaN becomes 0.
 func floatToInt(d dtype.DType, f float64) int64 {
 	least, greatest := limits(d)
 	top := math.Ldexp(1, 8*d.Size()) // 2^bits
@@ -95,7 +95,7 @@ func floatToInt(d dtype.DType, f float64) int64 {
 	return int64(f)
 }
 
-// intToFloat is the value of type to nearest to integer i of type from, ties to even.
+// intToFloat returns the value of type to nearest to integer i of type from, ties to even.
 func intToFloat(to, from dtype.DType, i int64) float64 {
 	exact := new(big.Float).SetPrec(64).SetInt64(i)
 	if from == dtype.U64 {
@@ -106,7 +106,7 @@ func intToFloat(to, from dtype.DType, i int64) float64 {
 	return Round(to, f) // overflows to infinity
 }
 
-// convert is element p of t in type to, by the rule of cast.
+// convert returns element p of t in type to, by the rule of cast.
 func convert(t Tensor, p int, to dtype.DType) Tensor {
 	out, from := Zeros(op.DescOf(to)), t.Desc.DType
 	switch {
@@ -124,7 +124,7 @@ func convert(t Tensor, p int, to dtype.DType) Tensor {
 	return out
 }
 
-// scalar is the value of a scalar attribute in type d, by the rule of cast.
+// scalar returns the value of a scalar attribute in type d, by the rule of cast.
 func scalar(v op.Value, d dtype.DType) Tensor {
 	if bits, isInt := v.Bits(); isInt {
 		return convert(Tensor{Desc: op.DescOf(dtype.I64), I: []int64{int64(bits)}}, 0, d)

@@ -1,6 +1,6 @@
 package ref
 
-// philox is Philox 4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
+// philox computes Philox 4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
 func philox(counter [4]uint32, key [2]uint32) [4]uint32 {
 	x := counter
 	for range 10 {

@@ -84,7 +84,7 @@ func narrowing(d dtype.DType) func(float64) float64 {
 	}
 }
 
-// saturate is whole number q (NaN is 0) above zero, in the range of type d or of fewer bits of it.
+// saturate returns zero + q for a whole q (NaN counts as 0), clamped to the range of type d, or to fewer bits of it.
 func saturate(q float64, zero int64, d dtype.DType, bits int) int64 {
 	if math.IsNaN(q) {
 		q = 0
@@ -100,12 +100,12 @@ func saturate(q float64, zero int64, d dtype.DType, bits int) int64 {
 	return floatToInt(d, q)
 }
 
-// quantizedNumber rounds q, computed in the width of d, as the node's bits say, above element s of zero.
+// quantizedNumber rounds q, computed in the width of d, adds element s of the zero points, and saturates to the node's bits.
 func quantizedNumber(n *op.Node, d dtype.DType, q float64, zero Tensor, s int) int64 {
 	return saturate(math.RoundToEven(narrowing(d)(q)), zero.I[s], zero.Desc.DType, n.Attrs.Int("bits"))
 }
 
-// centred is a with its zero point, if there is one, taken off, as i64.
+// centred returns a as i64 minus its zero point, if there is one.
 func centred(a Tensor, zeros []Tensor, which int) Tensor {
 	out := Zeros(op.Desc{DType: dtype.I64, Shape: a.Desc.Shape})
 	each(a.Desc.Shape, func(pos int, idx []int) {
@@ -144,7 +144,7 @@ func integerConv(n *op.Node, x, w Tensor, zeros []Tensor) Tensor {
 	return out
 }
 
-// rescaled is sum·(a·b/y) rounded above zero, each an element of a tensor.
+// rescaled returns sum·(a·b/y), rounded, plus the zero point. Scales and zero point are elements of tensors.
 func rescaled(sum int64, a Tensor, i int, b Tensor, j int, y Tensor, k int, zero Tensor, l int) int64 {
 	round := narrowing(a.Desc.DType)
 	factor := round(round(a.F[i]*b.F[j]) / y.F[k])

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// word is word i of random_bits by a node's seed and counter.
+// word returns word i of random_bits for a node's seed and counter.
 func word(a op.Attrs, i int) uint32 {
 	return wordAt(uint64(a.Value("seed").Int()), uint64(a.Value("counter").Int()), i)
 }
@@ -17,7 +17,7 @@ func wordAt(seed, counter uint64, i int) uint32 {
 	return philox([4]uint32{uint32(c), uint32(c >> 32), 0, 0}, [2]uint32{uint32(seed), uint32(seed >> 32)})[i%4]
 }
 
-// fraction is the upper 24 bits of a word over 2^24.
+// fraction returns the upper 24 bits of a word over 2^24.
 func fraction(w uint32) float64 { return float64(w>>8) / (1 << 24) }
 
 // drawn makes a kernel of a function of the attributes and the number of an element.

@@ -16,7 +16,7 @@ type cell struct {
 	hidden int
 }
 
-// gate is row k·hidden+j of w·x, with the bias.
+// gate returns row k·hidden+j of w·x, with the bias.
 func (c cell) gate(k, j int, x []float64) float64 {
 	row := k*c.hidden + j
 	s := c.in[3].F[at(c.in[3].Desc.Shape, []int{c.d, row})]
@@ -26,7 +26,7 @@ func (c cell) gate(k, j int, x []float64) float64 {
 	return s
 }
 
-// recur is row k·hidden+j of r·h.
+// recur returns row k·hidden+j of r·h.
 func (c cell) recur(k, j int, h []float64) float64 {
 	s := 0.0
 	for i, v := range h {

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// reducer joins a list of elements, possibly empty, to one.
+// reducer combines a list of elements, possibly empty, into one.
 type reducer struct {
 	f func(xs []float64) float64
 	i func(d dtype.DType, xs []int64) int64
@@ -68,7 +68,7 @@ var (
 		}}
 )
 
-// apply sets element to of out to the join of t's elements at the given positions.
+// apply sets element to of out to the combination of t's elements at the given positions.
 func (r reducer) apply(out Tensor, to int, t Tensor, positions []int) {
 	if t.Desc.DType.IsFloat() {
 		out.F[to] = r.f(floatsAt(t, positions))
@@ -99,7 +99,8 @@ func reduction(r reducer) kernel {
 	})
 }
 
-// extreme gives, for each line along axis, the index of its first NaN, or else of the first element that no other beats.
+// extreme returns the kernel that computes, for each line along axis, the index of its first NaN, or else of the first element
+// that no other beats.
 func extreme(beats func(order int) bool) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		out := Zeros(n.Outputs[0])

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// scan joins, for every element of a line, all elements up to it (before it, when exclusive).
+// scan returns the kernel that combines, for every element of a line, all elements up to it (before it, when exclusive).
 func scan(r reducer) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		out := Zeros(n.Outputs[0])

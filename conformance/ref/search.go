@@ -22,7 +22,7 @@ func sorted(xs []float64) ([]float64, bool) {
 	return xs, math.IsNaN(xs[len(xs)-1])
 }
 
-// quantile is the element at q of xs, which are sorted.
+// quantile returns the element at q of xs, which are sorted.
 func quantile(xs []float64, q float64, interpolation string) float64 {
 	h := q * float64(len(xs)-1)
 	lo, hi := xs[int(math.Floor(h))], xs[int(math.Ceil(h))]
@@ -39,7 +39,7 @@ func quantile(xs []float64, q float64, interpolation string) float64 {
 	return lo + (h-math.Floor(h))*(hi-lo)
 }
 
-// comoment is the sum of products of distances from the means of two lists.
+// comoment returns the sum of products of distances from the means of two lists.
 func comoment(xs, ys []float64) float64 {
 	mx, my := mean(xs), mean(ys)
 	var s accumulator
@@ -68,7 +68,7 @@ func linePairs(f func(a op.Attrs, xs, ys []float64) float64) kernel {
 	})
 }
 
-// vectorNorm is the p-norm of xs.
+// vectorNorm returns the p-norm of xs.
 func vectorNorm(xs []float64, p float64) float64 {
 	var abs, powers []float64
 	nonzero := 0
@@ -102,7 +102,7 @@ func countBefore(t Tensor, line []int, v Tensor, p int, right bool) (n int64) {
 	return n
 }
 
-// runningIndex is, for each element of a line, the index of the first extreme up to it.
+// runningIndex returns the kernel that computes, for each element of a line, the index of the first extreme up to it.
 func runningIndex(beats func(order int) bool) kernel {
 	return direct(func(n *op.Node, in []Tensor) Tensor {
 		out := Zeros(n.Outputs[0])

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// The results of these ops are of the greatest possible size; what is beyond the count stays zero.
+// The results of these ops have the greatest possible size; elements beyond the count stay zero.
 
 func isZero(t Tensor, p int) bool {
 	if t.Desc.DType.IsFloat() {
@@ -122,7 +122,7 @@ func corners(n *op.Node, boxes Tensor, i int) rectangle {
 	return rectangle{min(b[0], b[2]), max(b[0], b[2]), min(b[1], b[3]), max(b[1], b[3])}
 }
 
-// overlap is intersection over union, 0 when they do not meet.
+// overlap returns intersection over union, 0 when they do not meet.
 func overlap(a, b rectangle) float64 {
 	h := math.Min(a.bottom, b.bottom) - math.Max(a.top, b.top)
 	w := math.Min(a.right, b.right) - math.Max(a.left, b.left)

@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// convertSmall is element p of t in type to, where either is a storage type. Storage types are kept as their codes in I.
+// convertSmall returns element p of t in type to, where either is a storage type. Storage types are kept as their codes in I.
 func convertSmall(t Tensor, p int, to dtype.DType, saturate bool) Tensor {
 	from := t.Desc.DType
 	if !dtype.Smalls.Has(from) {
@@ -36,7 +36,7 @@ func convertSmall(t Tensor, p int, to dtype.DType, saturate bool) Tensor {
 	return convert(wide, 0, to)
 }
 
-// codeOf is the code of storage type d in the low bits of i, as it is stored.
+// codeOf returns the code of storage type d in the low bits of i, as it is stored.
 func codeOf(d dtype.DType, i int64) byte {
 	switch {
 	case dtype.SmallInts.Has(d):

@@ -19,7 +19,7 @@ func alongLine(f func(line []float64) []float64) kernel {
 	})
 }
 
-// shifted is xs less their maximum, and the sum of the exponentials of that.
+// shifted returns xs minus their maximum, and the sum of the exponentials of the differences.
 func shifted(xs []float64) (ys []float64, sum float64) {
 	m := greatest.f(xs)
 	var s accumulator

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// transform is the Fourier sum by its definition, unscaled. im may be nil.
+// transform returns the Fourier sum by its definition, unscaled. im may be nil.
 func transform(re, im []float64, inverse bool) (yr, yi []float64) {
 	n := len(re)
 	for k := range n {
@@ -29,7 +29,7 @@ func transform(re, im []float64, inverse bool) (yr, yi []float64) {
 	return yr, yi
 }
 
-// scaleOf is what norm multiplies a transform of length n by.
+// scaleOf returns the factor that norm applies to a transform of length n.
 func scaleOf(n int, norm string, inverse bool) float64 {
 	switch {
 	case norm == "ortho":
@@ -40,14 +40,14 @@ func scaleOf(n int, norm string, inverse bool) float64 {
 	return 1
 }
 
-// resized is xs cut or filled with zeros to length n.
+// resized returns xs cut or filled with zeros to length n.
 func resized(xs []float64, n int) []float64 {
 	out := make([]float64, n)
 	copy(out, xs)
 	return out
 }
 
-// backReal is the real signal of length n with elements 0 to n/2 of its transform.
+// backReal returns the real signal of length n with elements 0 to n/2 of its transform.
 func backReal(re, im []float64, n int) []float64 {
 	re, im = resized(re, n), resized(im, n)
 	im[0] = 0
@@ -84,7 +84,7 @@ func framePlaces(a op.Attrs, frames, length int) [][]int {
 	return out
 }
 
-// centredWindow is the window with zeros on both sides.
+// centredWindow returns the window with zeros on both sides.
 func centredWindow(w []float64, n int) []float64 {
 	return slices.Concat(make([]float64, (n-len(w))/2), w, make([]float64, n-len(w)-(n-len(w))/2))
 }
@@ -144,7 +144,7 @@ func istft(n *op.Node, in []Tensor) Tensor {
 	return out
 }
 
-// bessel is the modified Bessel function of order 0, by its series.
+// bessel returns the modified Bessel function of order 0, by its series.
 func bessel(x float64) float64 {
 	sum, term := 1.0, 1.0
 	for m := 1.0; term > sum*1e-20; m++ {

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// reflected is the complete QR factorisation of x by reflections, r's diagonal not negative.
+// reflected returns the complete QR factorisation of x by reflections, r's diagonal not negative.
 func reflected(x matrix) (q, r matrix) {
 	m, n := len(x), len(x[0])
 	q, r = identity(m), x.clone()
@@ -52,7 +52,7 @@ func reflected(x matrix) (q, r matrix) {
 	return q, r
 }
 
-// turn is the cosine and sine of the rotation that makes the off-diagonal of [[app, apq], [apq, aqq]] zero.
+// turn returns the cosine and sine of the rotation that makes the off-diagonal of [[app, apq], [apq, aqq]] zero.
 func turn(app, aqq, apq float64) (c, s float64) {
 	theta := math.Atan2(2*apq, aqq-app) / 2
 	if 2*theta > math.Pi/2 {
@@ -70,7 +70,7 @@ func (x matrix) rotate(p, q int, c, s float64) {
 	}
 }
 
-// eigen is the eigenvalues, unsorted, and the columns of eigenvectors, by rotations one after the other.
+// eigen returns the eigenvalues, unsorted, and the columns of eigenvectors, by rotations one after the other.
 func eigen(x matrix) ([]float64, matrix) {
 	w, v := x.clone(), identity(len(x))
 	for range 40 {
@@ -114,7 +114,7 @@ func byValue(values []float64, vectors matrix, descending bool) ([]float64, matr
 	return sorted, rows.transpose()
 }
 
-// columnSigns is -1 for columns whose element of largest magnitude is negative.
+// columnSigns returns -1 for columns whose element of largest magnitude is negative, else 1.
 func columnSigns(x matrix) []float64 {
 	var signs []float64
 	for _, col := range x.transpose() {
@@ -142,7 +142,7 @@ func (x matrix) scaleColumns(by []float64) matrix {
 	return y
 }
 
-// decomposed is the thin singular value decomposition u·diag(s)·vᵀ of x.
+// decomposed returns the thin singular value decomposition u·diag(s)·vᵀ of x.
 func decomposed(x matrix) (u matrix, s []float64, v matrix) {
 	if len(x) < len(x[0]) {
 		v, s, u = decomposed(x.transpose())
@@ -235,7 +235,7 @@ func matrixNorm(x matrix, ord string) float64 {
 	return map[string]float64{"nuc": total(s), "2": s[0], "-2": s[len(s)-1]}[ord]
 }
 
-// severalOf makes a kernel of a function of a matrix that gives a matrix for each result; a vector is one row.
+// severalOf makes a kernel of a function from a matrix to a matrix for each result; a vector is one row.
 func severalOf(f func(n *op.Node, x matrix) []matrix) kernel {
 	return func(n *op.Node, in []Tensor) ([]Tensor, error) {
 		var outs []Tensor

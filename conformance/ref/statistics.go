@@ -19,7 +19,7 @@ func statistic(f func(a op.Attrs, xs []float64) float64) kernel {
 
 func mean(xs []float64) float64 { return total(xs) / float64(len(xs)) }
 
-// squares is the sum of squared distances from the mean.
+// squares returns the sum of squared distances from the mean.
 func squares(xs []float64) float64 {
 	m := mean(xs)
 	var s accumulator

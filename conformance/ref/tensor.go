@@ -14,13 +14,13 @@ import (
 // Tensor is a tensor in memory, its elements in row-major order. Exactly one of F and I is used.
 type Tensor struct {
 	Desc op.Desc
-	// F is the elements of float types. Each is a value of the type: f16 1.5 is 1.5 here.
+	// F holds the elements of float types as numbers: f16 1.5 is 1.5 here.
 	F []float64
-	// I is the elements of integer types and bool. u64 is kept as its bits, bool is 0 or 1.
+	// I holds the elements of integer types and bool. u64 is kept as its bits, bool is 0 or 1.
 	I []int64
 }
 
-// Zeros is a tensor of zeros.
+// Zeros returns a tensor of zeros.
 func Zeros(d op.Desc) Tensor {
 	t := Tensor{Desc: d}
 	if d.DType.IsFloat() {
@@ -31,7 +31,7 @@ func Zeros(d op.Desc) Tensor {
 	return t
 }
 
-// Clone is a copy that shares no elements with t.
+// Clone returns a copy that shares no elements with t.
 func (t Tensor) Clone() Tensor {
 	return Tensor{Desc: t.Desc, F: slices.Clone(t.F), I: slices.Clone(t.I)}
 }
@@ -86,7 +86,7 @@ func (t Tensor) Bytes() []byte {
 	return out
 }
 
-// pick makes a tensor of t's elements at positions from; position -1 gives fill, a one-element tensor.
+// pick makes a tensor of t's elements at positions from; position -1 takes the element of fill.
 func (t Tensor) pick(d op.Desc, from []int, fill Tensor) Tensor {
 	out := Zeros(d)
 	for i, p := range from {

@@ -64,7 +64,7 @@ func window(a op.Attrs, s shape.Shape, idx []int) (inside []int, padding int) {
 	return inside, padding
 }
 
-// firstGreatest is the place, within the dimensions that the window slides over, of the first NaN or else the first
+// firstGreatest returns the place, within the dimensions that the window slides over, of the first NaN or else the first
 // greatest element, -1 for none.
 func firstGreatest(a op.Attrs, x Tensor, positions []int) int64 {
 	best := -1

@@ -91,7 +91,7 @@ type door struct {
 	kill func(core.Backend) error
 }
 
-// doors are the ways to the cpu backend.
+// doors returns the ways to the cpu backend.
 func doors(t *testing.T) []door {
 	t.Helper()
 	config := core.Config{Threads: 1}

@@ -80,7 +80,7 @@ func All() []DType {
 // Valid reports whether d is one of the types above.
 func (d DType) Valid() bool { return d != Invalid && int(d) < len(facts) }
 
-// String is the short name: f32, i64, bool.
+// String returns the short name: f32, i64, bool.
 func (d DType) String() string {
 	if int(d) < len(facts) {
 		return facts[d].name
@@ -88,7 +88,7 @@ func (d DType) String() string {
 	return fmt.Sprintf("dtype(%d)", uint8(d))
 }
 
-// Size is the number of bytes of one element, 0 for an invalid type.
+// Size returns the number of bytes of one element, 0 for an invalid type.
 func (d DType) Size() int {
 	if int(d) < len(facts) {
 		return facts[d].size
@@ -96,7 +96,7 @@ func (d DType) Size() int {
 	return 0
 }
 
-// Class is the class of d, NoClass for an invalid type.
+// Class returns the class of d, NoClass for an invalid type.
 func (d DType) Class() Class {
 	if int(d) < len(facts) {
 		return facts[d].class
@@ -135,7 +135,7 @@ type Native interface {
 	float64 | float32 | Float16 | BFloat16 | int64 | int32 | int16 | int8 | uint64 | uint32 | uint16 | uint8 | bool
 }
 
-// Of is the DType that Go type T stores.
+// Of returns the DType that Go type T stores.
 func Of[T Native]() DType {
 	var z T
 	switch any(z).(type) {

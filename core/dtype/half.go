@@ -33,7 +33,7 @@ func roundShift(v, shift uint32) uint32 {
 	return (v + half - 1 + v>>shift&1) >> shift
 }
 
-// Float32 is the exact value of h.
+// Float32 returns the exact value of h.
 func (h Float16) Float32() float32 {
 	sign := uint32(h&0x8000) << 16
 	exp := uint32(h>>10) & 0x1f
@@ -57,7 +57,7 @@ func ToBFloat16(f float32) BFloat16 {
 	return BFloat16((b + 0x7fff + b>>16&1) >> 16)
 }
 
-// Float32 is the exact value of h.
+// Float32 returns the exact value of h.
 func (h BFloat16) Float32() float32 { return math.Float32frombits(uint32(h) << 16) }
 
 // Float16From64 rounds once from float64, so that a float64 source is never rounded twice.

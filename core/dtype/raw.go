@@ -10,7 +10,7 @@ func init() {
 	}
 }
 
-// Bytes is the memory of s: elements in order, little-endian. It shares s's memory.
+// Bytes returns the memory of s: elements in order, little-endian. It shares s's memory.
 func Bytes[T Native](s []T) []byte {
 	if len(s) == 0 {
 		return nil
@@ -18,7 +18,7 @@ func Bytes[T Native](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
-// Slice is b as elements of T. It shares b's memory where the alignment allows it and copies where not; a rest of less
+// Slice returns b as elements of T. It shares b's memory where the alignment allows it and copies where not; a rest of less
 // than an element is cut off. For bool, every byte of b must be 0 or 1.
 func Slice[T Native](b []byte) []T {
 	var z T

@@ -32,7 +32,7 @@ var (
 // Has reports whether d is in s.
 func (s Set) Has(d DType) bool { return d.Valid() && s&(1<<d) != 0 }
 
-// List is the members of s in the order of their codes.
+// List returns the members of s in the order of their codes.
 func (s Set) List() []DType {
 	var l []DType
 	for d := range DType(len(facts)) {

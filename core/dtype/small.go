@@ -148,7 +148,7 @@ func (m minifloat) nan() byte {
 	return (1<<m.exp-1)<<m.man | 1<<(m.man-1)
 }
 
-// greatest is the code of the greatest finite value, and the code above it: infinity or NaN, or itself.
+// greatest returns the code of the greatest finite value, and the code above it: infinity or NaN, or itself.
 func (m minifloat) greatest() (code, over byte) {
 	all := byte(1<<(m.exp+m.man) - 1)
 	switch {
@@ -207,7 +207,7 @@ func (m minifloat) signed(code, sign byte) byte {
 	return code | sign
 }
 
-// power is the encoding of F8E8M0.
+// power returns the encoding of F8E8M0.
 func (m minifloat) power(f float64, saturate bool) byte {
 	if f <= 0 || math.IsInf(f, 1) {
 		switch {

@@ -96,10 +96,10 @@ func ScalarFloat(name string, v float64) Attr {
 	return Attr{name, Value{kind: KindScalar, bits: math.Float64bits(v)}}
 }
 
-// Kind is the kind of v, 0 for no value.
+// Kind returns the kind of v, 0 for no value.
 func (v Value) Kind() Kind { return v.kind }
 
-// Int is the integer of a KindInt, KindBool or KindDType value, and the integer that a scalar stands for.
+// Int returns the integer of a KindInt, KindBool or KindDType value, and the integer that a scalar stands for.
 func (v Value) Int() int64 {
 	if v.kind == KindScalar && !v.isInt {
 		return int64(math.Float64frombits(v.bits))
@@ -107,7 +107,7 @@ func (v Value) Int() int64 {
 	return int64(v.bits)
 }
 
-// Float is the float of a KindFloat value, and the float that a scalar stands for.
+// Float returns the float of a KindFloat value, and the float that a scalar stands for.
 func (v Value) Float() float64 {
 	if v.kind == KindFloat || v.kind == KindScalar && !v.isInt {
 		return math.Float64frombits(v.bits)
@@ -115,22 +115,22 @@ func (v Value) Float() float64 {
 	return float64(int64(v.bits))
 }
 
-// Bits is the 64 bits of a single number as the wire carries them, and whether a scalar was given as an integer.
+// Bits returns the 64 bits of a single number as the wire carries them, and whether a scalar was given as an integer.
 func (v Value) Bits() (bits uint64, isInt bool) { return v.bits, v.isInt }
 
-// Bool is the value of a KindBool value.
+// Bool returns the value of a KindBool value.
 func (v Value) Bool() bool { return v.bits != 0 }
 
-// DType is the value of a KindDType value.
+// DType returns the value of a KindDType value.
 func (v Value) DType() dtype.DType { return dtype.DType(v.bits) }
 
-// Str is the value of a KindString value.
+// Str returns the value of a KindString value.
 func (v Value) Str() string { return v.str }
 
-// Ints is the value of a KindInts value.
+// Ints returns the value of a KindInts value.
 func (v Value) Ints() []int { return v.ints }
 
-// Floats is the value of a KindFloats value.
+// Floats returns the value of a KindFloats value.
 func (v Value) Floats() []float64 { return v.floats }
 
 // NumberValue rebuilds a single-number value from its bits: the inverse of Bits, for wire codecs.
@@ -190,25 +190,25 @@ func (a Attrs) Value(name string) Value {
 	return v
 }
 
-// Int is the integer attribute name.
+// Int returns the integer attribute name.
 func (a Attrs) Int(name string) int { return int(a.Value(name).Int()) }
 
-// Float is the float attribute name.
+// Float returns the float attribute name.
 func (a Attrs) Float(name string) float64 { return a.Value(name).Float() }
 
-// Bool is the bool attribute name.
+// Bool returns the bool attribute name.
 func (a Attrs) Bool(name string) bool { return a.Value(name).Bool() }
 
-// Str is the string attribute name.
+// Str returns the string attribute name.
 func (a Attrs) Str(name string) string { return a.Value(name).Str() }
 
-// DType is the dtype attribute name.
+// DType returns the dtype attribute name.
 func (a Attrs) DType(name string) dtype.DType { return a.Value(name).DType() }
 
-// Ints is the integer list attribute name.
+// Ints returns the integer list attribute name.
 func (a Attrs) Ints(name string) []int { return a.Value(name).Ints() }
 
-// Floats is the float list attribute name.
+// Floats returns the float list attribute name.
 func (a Attrs) Floats(name string) []float64 { return a.Value(name).Floats() }
 
 // Equal reports whether a and b hold the same attributes in the same order.

@@ -17,7 +17,7 @@ type Builder struct {
 // NewBuilder makes a Builder whose outputs are numbered by next.
 func NewBuilder(next func() TensorID) *Builder { return &Builder{next: next} }
 
-// Err is the first fault.
+// Err returns the first fault.
 func (b *Builder) Err() error { return b.err }
 
 // Fail records a fault, unless there is one already.
@@ -54,25 +54,25 @@ func (b *Builder) With(c Code, in []Desc, attrs ...Attr) Desc { return b.All(c, 
 // Un records a node of one operand with attributes.
 func (b *Builder) Un(c Code, x Desc, attrs ...Attr) Desc { return b.All(c, []Desc{x}, attrs...)[0] }
 
-// Scalar is a rank-0 tensor of type d.
+// Scalar returns a rank-0 tensor of type d.
 func (b *Builder) Scalar(d dtype.DType, v float64) Desc {
 	return b.All(Full, nil, ScalarFloat("value", v), Type("dtype", d), Ints("shape"))[0]
 }
 
-// Like is a rank-0 tensor of x's type.
+// Like returns a rank-0 tensor of x's type.
 func (b *Builder) Like(x Desc, v float64) Desc { return b.Scalar(x.DType, v) }
 
-// FullInt is a tensor filled with an integer.
+// FullInt returns a tensor filled with an integer.
 func (b *Builder) FullInt(d dtype.DType, v int64, s shape.Shape) Desc {
 	return b.All(Full, nil, ScalarInt("value", v), Type("dtype", d), Dims("shape", s))[0]
 }
 
-// Bound is a rank-0 tensor of the identity of max (Lowest) or min (Highest).
+// Bound returns a rank-0 tensor of the identity of max (Lowest) or min (Highest).
 func (b *Builder) Bound(d dtype.DType, v Attr) Desc {
 	return b.All(Full, nil, v, Type("dtype", d), Ints("shape"))[0]
 }
 
-// Reshape gives x another shape; the same shape records nothing.
+// Reshape returns x in another shape. For x's own shape it records nothing and returns x.
 func (b *Builder) Reshape(x Desc, s shape.Shape) Desc {
 	if x.Shape.Equal(s) {
 		return x

@@ -120,7 +120,7 @@ func (s *AttrSpec) check(v Value) error {
 	return nil
 }
 
-// Arity is the least and greatest number of inputs; max is -1 for a variadic row.
+// Arity returns the least and greatest number of inputs; max is -1 for a variadic row.
 func (r *Row) Arity() (least, greatest int) {
 	greatest = len(r.Operands)
 	for _, o := range r.Operands {
@@ -170,7 +170,7 @@ func (r *Row) infer(in []Desc, a Attrs) ([]Desc, error) {
 	return outs, nil
 }
 
-// FirstType is the type that capability documents claim by: of the first input, or of the result of a creation op.
+// FirstType returns the type that capability documents claim by: of the first input, or of the result of a creation op.
 func (n *Node) FirstType(in []Desc) dtype.DType {
 	if len(in) > 0 {
 		return in[0].DType

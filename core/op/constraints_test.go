@@ -24,7 +24,7 @@ func with(a ...op.Attr) []op.Attr { return a }
 
 func axis(n int) []op.Attr { return with(op.Int("axis", n)) }
 
-// conv is the attributes of a convolution with n spatial dimensions and pad on both sides.
+// conv returns the attributes of a convolution with n spatial dimensions and pad on both sides.
 func conv(n, groups, pad int) []op.Attr {
 	ones, pads := make([]int, n), make([]int, n)
 	for k := range ones {
@@ -34,7 +34,7 @@ func conv(n, groups, pad int) []op.Attr {
 		op.Ints("input_dilation", ones...), op.Int("groups", groups))
 }
 
-// window is the attributes of a window of the given sizes.
+// window returns the attributes of a window of the given sizes.
 func window(pad int, size []int, more ...op.Attr) []op.Attr {
 	ones, pads := make([]int, len(size)), make([]int, len(size))
 	for k := range ones {

@@ -113,7 +113,7 @@ func elementwise(f func(b *Builder, x []Desc, a Attrs) Desc) Decomposition {
 	return func(b *Builder, in []Desc, a Attrs) []Desc { return []Desc{f(b, in, a)} }
 }
 
-// wide is x in a type that sums of narrow floats do not overflow or lose digits in.
+// wide returns x in a type that sums of narrow floats do not overflow or lose digits in.
 func wide(b *Builder, x Desc) Desc {
 	if x.DType == dtype.F16 || x.DType == dtype.BF16 {
 		return b.Cast(x, dtype.F32)

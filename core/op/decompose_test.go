@@ -69,7 +69,7 @@ func allSamples() []sample {
 	return all
 }
 
-// retyped is s with the operands that share the first one's type in type d, or false when the op does not take it.
+// retyped returns s with the operands that share the first one's type in type d, or false when the op does not take it.
 func (s sample) retyped(d dtype.DType) (sample, bool) {
 	row := op.Lookup(s.op)
 	if len(row.Operands) == 0 { // creates a tensor of the type in its attributes

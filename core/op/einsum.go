@@ -77,7 +77,7 @@ func parseEinsum(equation string, in []Desc) (*einsum, error) {
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// labelsOf are the labels of a term whose ... stands for rest dimensions.
+// labelsOf returns the labels of a term whose ... stands for rest dimensions.
 func labelsOf(term string, rest int) []int {
 	var labels []int
 	before, after, has := strings.Cut(term, dots)
@@ -95,7 +95,7 @@ func labelsOf(term string, rest int) []int {
 	return labels
 }
 
-// shapeOf is the shape that labels make.
+// shapeOf returns the shape that labels make.
 func (e *einsum) shapeOf(labels []int) shape.Shape {
 	s := make(shape.Shape, len(labels))
 	for i, l := range labels {
@@ -104,7 +104,7 @@ func (e *einsum) shapeOf(labels []int) shape.Shape {
 	return s
 }
 
-// carried are the labels of operand i whose dimension it really has: a dimension of 1 that broadcasts does not count.
+// carried returns the labels of operand i whose dimension it really has: a dimension of 1 that broadcasts does not count.
 func (e *einsum) carried(i int, s shape.Shape) []int {
 	var labels []int
 	for d, l := range e.terms[i] {
@@ -142,7 +142,7 @@ func joinOf(a, b []int, need func(l int) bool) join {
 
 func (j join) result() []int { return slices.Concat(j.batch, j.left, j.right) }
 
-// needed says which labels are used by the output or by operands other than i and j.
+// needed returns which labels are used by the output or by operands other than i and j.
 func (e *einsum) needed(operands [][]int, i, j int) func(l int) bool {
 	return func(l int) bool {
 		if slices.Contains(e.out, l) {

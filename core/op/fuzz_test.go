@@ -44,7 +44,7 @@ func (b *bytesOf) numbers() []int {
 	return l
 }
 
-// real is a number, a part of one, or what is no number.
+// real returns a number, a part of one, or what is no number.
 func (b *bytesOf) real() float64 {
 	switch x := b.number(); {
 	case x == -4:

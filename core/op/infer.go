@@ -39,7 +39,7 @@ func axesIn(constraint string, axes []int, rank int) error {
 	return nil
 }
 
-// one is a single output of a type and shape.
+// one returns a single output of a type and shape.
 func one(d dtype.DType, s shape.Shape) []Desc { return []Desc{{DType: d, Shape: s}} }
 
 // inferSame is for ops whose result is like their first operand.
@@ -81,7 +81,7 @@ func inferCompare(in []Desc, _ Attrs) ([]Desc, error) {
 	return one(dtype.Bool, s), nil
 }
 
-// reduced is shape s after reducing axes; no axes at all means that nothing is reduced.
+// reduced returns shape s after reducing axes; no axes at all means that nothing is reduced.
 func reduced(s shape.Shape, axes []int, keep bool) shape.Shape {
 	out := make(shape.Shape, 0, len(s))
 	for i, d := range s {
@@ -123,7 +123,7 @@ func sameShape(constraint, name string, got, want shape.Shape) error {
 // limit bounds the numbers that inference multiplies and adds, so that no sum of a few overflows.
 const limit = 1 << 48
 
-// windowed is the output length of a window of size k (after dilation) sliding over a padded dimension, or false when
+// windowed returns the output length of a window of size k (after dilation) sliding over a padded dimension, or false when
 // the window does not fit.
 func windowed(n, k, stride, dilation, lo, hi int) (int, bool) {
 	if k == 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// aligned is the operands of ctc_loss.
+// aligned returns the operands of ctc_loss.
 func aligned(steps, batch, classes, labels int) []op.Desc {
 	return ins(f(steps, batch, classes), i(batch, labels), i(batch), i(batch))
 }

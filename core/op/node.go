@@ -19,10 +19,10 @@ func NewTensorID(generation uint16, sequence uint64) TensorID {
 	return TensorID(uint64(generation)<<sequenceBits | sequence&(1<<sequenceBits-1))
 }
 
-// Generation is the generation that id was made in.
+// Generation returns the generation that id was made in.
 func (id TensorID) Generation() uint16 { return uint16(id >> sequenceBits) }
 
-// Sequence is the number of id within its generation.
+// Sequence returns the number of id within its generation.
 func (id TensorID) Sequence() uint64 { return uint64(id) & (1<<sequenceBits - 1) }
 
 // String prints "t12", or "t12/3" in generation 3.
@@ -41,10 +41,10 @@ type Desc struct {
 	Shape shape.Shape
 }
 
-// DescOf is a Desc without an id.
+// DescOf returns a Desc without an id.
 func DescOf(d dtype.DType, dims ...int) Desc { return Desc{DType: d, Shape: dims} }
 
-// Bytes is the size of the tensor's elements in row-major order without gaps.
+// Bytes returns the size of the tensor's elements in row-major order without gaps.
 func (d Desc) Bytes() int { return d.Shape.Size() * d.DType.Size() }
 
 // SameType reports whether d and e agree in element type and shape; ids do not matter.

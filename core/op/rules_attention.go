@@ -60,7 +60,7 @@ var attentionRules = map[Code]Decomposition{
 	}),
 }
 
-// pairOf is the first or second elements of r pairs along the last axis of x.
+// pairOf returns the first or second elements of r pairs along the last axis of x.
 func pairOf(b *Builder, x Desc, last, r int, interleaved bool, which int) Desc {
 	if !interleaved {
 		return b.Narrow(x, last, which*r, r)

@@ -133,7 +133,7 @@ var factorRules = map[Code]Decomposition{
 	}),
 }
 
-// systems are a and b of a·x = b as [batches, rows, columns] of the broadcast batches, and the shape of x.
+// systems returns a and b of a·x = b as [batches, rows, columns] of the broadcast batches, and the shape of x.
 func systems(b *Builder, x []Desc) (a, y Desc, s shape.Shape) {
 	batch, err := inferBatches("C4", x, 2)
 	if err != nil {
@@ -144,7 +144,7 @@ func systems(b *Builder, x []Desc) (a, y Desc, s shape.Shape) {
 	return batched(b, b.Expand(x[0], full(x[0]))), batched(b, b.Expand(x[1], full(x[1]))), full(x[1])
 }
 
-// triangle is the diagonal of the upper factor of x, and 1 or -1 for an even or odd number of swaps.
+// triangle returns the diagonal of the upper factor of x, and 1 or -1 for an even or odd number of swaps.
 func triangle(b *Builder, x Desc) (diagonal, parity Desc) {
 	f := b.All(LU, []Desc{x})
 	if b.Err() != nil {

@@ -46,7 +46,7 @@ func fourier(b *Builder, x signal, n int, inverse bool) signal {
 	return signal{back(z.re), back(z.im)}
 }
 
-// factor is the greatest factor of n that is at most its root and at most direct, 1 when there is none.
+// factor returns the greatest factor of n that is at most its root and at most direct, 1 when there is none.
 func factor(n int) int {
 	for f := min(direct, int(math.Sqrt(float64(n)))); f > 1; f-- {
 		if n%f == 0 {
@@ -70,7 +70,7 @@ func dft(b *Builder, x signal, n, bins int, inverse bool) signal {
 	return signal{b.Do(Add, re(c), im(s)), b.Do(Sub, im(c), re(s))}
 }
 
-// turns are cos and sin of 2π·jk/n for j below rows and k below cols. jk is reduced modulo n in integers, so that the
+// turns returns cos and sin of 2π·jk/n for j below rows and k below cols. jk is reduced modulo n in integers, so that the
 // angle is as exact for large n as for small.
 func turns(b *Builder, d dtype.DType, rows, cols, n int) (cos, sin Desc) {
 	j := b.All(Iota, nil, Type("dtype", dtype.I64), Ints("shape", rows, 1), Int("axis", 0))[0]
@@ -78,7 +78,7 @@ func turns(b *Builder, d dtype.DType, rows, cols, n int) (cos, sin Desc) {
 	return turnsOf(b, d, b.Do(Mul, j, k), n)
 }
 
-// turnsOf are cos and sin of 2π·p/n for integers p that are not negative.
+// turnsOf returns cos and sin of 2π·p/n for integers p that are not negative.
 func turnsOf(b *Builder, d dtype.DType, p Desc, n int) (cos, sin Desc) {
 	whole := func(v int) Desc { return b.FullInt(dtype.I64, int64(v), nil) }
 	p = b.Do(Rem, p, whole(n))

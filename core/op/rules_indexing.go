@@ -85,7 +85,7 @@ func axisLast(b *Builder, x Desc, axis int) Desc {
 	return b.Permute(x, append(axes, axis)...)
 }
 
-// restore is the permutation that undoes axisLast.
+// restore returns the permutation that undoes axisLast.
 func restore(axis, rank int) []int {
 	axes := make([]int, rank)
 	for d := range axes {

@@ -40,17 +40,17 @@ var interpolateRules = unlessEmpty(map[Code]Decomposition{
 	}),
 })
 
-// places is slope·i+offset of every result i, of the given rank.
+// places returns slope·i+offset of every result i, of the given rank.
 func (x axisMap) places(c sums, rank int) Desc {
 	return c.addN(c.mulN(c.count(x.m, 0, rank), float64(x.slope)), float64(x.offset))
 }
 
-// floorDiv is floor(x/d) for x not below -2·d.
+// floorDiv returns floor(x/d) for x not below -2·d.
 func floorDiv(c sums, x Desc, d int) Desc {
 	return c.addN(c.divN(c.addN(x, float64(2*d)), float64(d)), -2)
 }
 
-// nearestTap is the element (i64) that each result takes.
+// nearestTap returns the element (i64) that each result takes.
 func nearestTap(c sums, x axisMap, rounding string) Desc {
 	at := x.places(c, 1)
 	switch rounding {
@@ -66,7 +66,7 @@ func nearestTap(c sums, x axisMap, rounding string) Desc {
 	return c.clampN(at, 0, float64(x.n-1))
 }
 
-// taps is the elements (i64) under the kernel of each result and their weights (of type d), both [m, taps].
+// taps returns the elements (i64) under the kernel of each result and their weights (of type d), both [m, taps].
 func taps(c sums, x axisMap, a Attrs, d dtype.DType) (index, weight Desc) {
 	reach := x.reach(a)
 	at := x.places(c, 2)
@@ -95,14 +95,14 @@ func taps(c sums, x axisMap, a Attrs, d dtype.DType) (index, weight Desc) {
 	return c.clampN(index, 0, float64(x.n-1)), weight
 }
 
-// keys is the cubic kernel of Keys with parameter a at distances x.
+// keys returns the cubic kernel of Keys with parameter a at distances x.
 func keys(c sums, x Desc, a float64) Desc {
 	near := c.addN(c.mul(c.mul(c.addN(c.mulN(x, a+2), -(a+3)), x), x), 1)
 	far := c.addN(c.mul(c.addN(c.mul(c.addN(c.mulN(x, a), -5*a), x), 8*a), x), -4*a)
 	return c.where(c.Do(LessEqual, x, c.n(x, 1)), near, c.orZero(c.less(x, c.n(x, 2)), far))
 }
 
-// lanczos is sinc(x)·sinc(x/a) at distances x below a.
+// lanczos returns sinc(x)·sinc(x/a) at distances x below a.
 func lanczos(c sums, x Desc, a float64) Desc {
 	sinc := func(x Desc) Desc {
 		angle := c.mulN(x, math.Pi)

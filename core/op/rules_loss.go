@@ -112,7 +112,7 @@ var lossRules = map[Code]Decomposition{
 	CTCLoss: wideOne(ctc),
 }
 
-// rowNorm is the p-norm along the last axis.
+// rowNorm returns the p-norm along the last axis.
 func rowNorm(b *Builder, x Desc, p float64) Desc {
 	return b.Un(VectorNorm, x, Ints("axes", len(x.Shape)-1), Float("p", p))
 }
@@ -191,7 +191,7 @@ func ctc(b *Builder, x []Desc, a Attrs) Desc {
 	return reduceLoss(b, y, a)
 }
 
-// logSum is the logarithm of the sum of exponentials of tensors, element by element; all may be -Inf, which its gradient
+// logSum returns the logarithm of the sum of exponentials of tensors, element by element; all may be -Inf, which its gradient
 // bears too.
 func logSum(b *Builder, xs ...Desc) Desc {
 	return b.Reduce(LogSumExp, b.All(Stack, xs, Int("axis", 0))[0], false, 0)

@@ -64,7 +64,7 @@ var matrixRules = map[Code]Decomposition{
 	}),
 }
 
-// columnLessRow is column - row (i64) of x's matrices.
+// columnLessRow returns column - row (i64) of x's matrices.
 func columnLessRow(b *Builder, x Desc) Desc {
 	if b.Err() != nil {
 		return x
@@ -77,12 +77,12 @@ func columnLessRow(b *Builder, x Desc) Desc {
 
 func offsetOf(b *Builder, a Attrs) Desc { return b.FullInt(dtype.I64, int64(a.Int("offset")), nil) }
 
-// eye is the n by n identity.
+// eye returns the n by n identity.
 func eye(b *Builder, d dtype.DType, n int) Desc {
 	return b.Cast(b.Do(Equal, columnLessRow(b, DescOf(d, n, n)), b.FullInt(dtype.I64, 0, nil)), d)
 }
 
-// diagonalBy is the diagonal at an offset, last dimension.
+// diagonalBy returns the diagonal at an offset, last dimension.
 func diagonalBy(b *Builder, x Desc, offset int) Desc {
 	if b.Err() != nil {
 		return x
@@ -96,7 +96,7 @@ func diagonalBy(b *Builder, x Desc, offset int) Desc {
 	return diagonalOf(b, b.Narrow(b.Narrow(x, n, row, length), n+1, col, length), n, n+1)
 }
 
-// batched is x as [batches, rows, columns].
+// batched returns x as [batches, rows, columns].
 func batched(b *Builder, x Desc) Desc {
 	if b.Err() != nil {
 		return x
@@ -116,7 +116,7 @@ func transposed(b *Builder, x Desc) Desc {
 	return b.Permute(x, axes...)
 }
 
-// block is rows and columns of [batches, rows, columns].
+// block returns rows and columns of [batches, rows, columns].
 func block(b *Builder, x Desc, row, rows, col, cols int) Desc {
 	return b.Narrow(b.Narrow(x, 1, row, rows), 2, col, cols)
 }

@@ -104,7 +104,7 @@ var patchRules = unlessEmpty(map[Code]Decomposition{
 	}),
 })
 
-// covered is the place along padded spatial dimension i that each element of each window covers (i64), elements along
+// covered returns the place along padded spatial dimension i that each element of each window covers (i64), elements along
 // dimension k and windows along dimension o of a shape of the given rank.
 func covered(c sums, a Attrs, i, windows, k, o, rank int) Desc {
 	element := c.mulN(c.count(a.Ints("window")[i], k, rank), float64(a.Ints("dilation")[i]))

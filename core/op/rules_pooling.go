@@ -100,7 +100,7 @@ var poolingRules = unlessEmpty(map[Code]Decomposition{
 	}),
 })
 
-// shares is how n elements are shared out among m windows, as adaptive pooling does: the element at each place of each
+// shares returns how n elements are shared out among m windows, as adaptive pooling does: the element at each place of each
 // window [m, longest], and the first and the one after the last of each window [m, 1].
 func shares(c sums, n, m int) (at, start, end Desc) {
 	i := c.count(m, 0, 2)

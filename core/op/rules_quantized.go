@@ -60,7 +60,7 @@ var quantizedRules = unlessEmpty(map[Code]Decomposition{
 	}),
 })
 
-// requantized is sums y times product/over, rounded to zero and its type.
+// requantized returns sums y times product/over, rounded to zero and its type.
 func requantized(b *Builder, y, product, over, zero Desc) Desc {
 	factor := b.Do(Div, product, over)
 	v := b.Do(Round, b.Do(Mul, b.Cast(y, factor.DType), factor))

@@ -75,7 +75,7 @@ var randomRules = map[Code]Decomposition{
 	},
 }
 
-// philox is the four words of Philox 4x32-10, as i64 [n, 4], of keys [1] and counters [n, 1], i64.
+// philox returns the four words of Philox 4x32-10, as i64 [n, 4], of keys [1] and counters [n, 1], i64.
 func philox(b *Builder, key, counter Desc) Desc {
 	number := func(v int64) Desc { return b.FullInt(dtype.I64, v, nil) }
 	low := func(x Desc) Desc { return b.Do(And, x, number(1<<32-1)) }
@@ -108,18 +108,18 @@ func passed(b *Builder, sums, point Desc, m int) Desc {
 	return at
 }
 
-// words is random_bits in shape s.
+// words returns random_bits in shape s.
 func words(b *Builder, a Attrs, s shape.Shape) Desc {
 	return b.All(RandomBits, nil, Int("seed", a.Int("seed")), Int("counter", a.Int("counter")), Dims("shape", s), Type("dtype", dtype.I32))[0]
 }
 
-// upper is the upper n bits of words, as i32.
+// upper returns the upper n bits of words, as i32.
 func upper(b *Builder, w Desc, n int) Desc {
 	shifted := b.Do(Shr, w, b.FullInt(dtype.I32, int64(32-n), nil)) // brings the sign along
 	return b.Do(And, shifted, b.FullInt(dtype.I32, 1<<n-1, nil))
 }
 
-// fraction is the upper 24 bits of words over 2^24, exactly, in f32.
+// fraction returns the upper 24 bits of words over 2^24, exactly, in f32.
 func fraction(b *Builder, w Desc) Desc {
 	f := b.Cast(upper(b, w, 24), dtype.F32)
 	return b.Do(Mul, f, b.Like(f, 0x1p-24))

@@ -39,7 +39,7 @@ func (s sampler) sample(x Desc, at []Desc) Desc {
 	return sum
 }
 
-// joined is the taps of all dimensions together.
+// joined returns the taps of all dimensions together.
 func (s sampler) joined(at []Desc) []tap {
 	all := s.along(0, at[0])
 	for d := 1; d < len(at); d++ {
@@ -56,7 +56,7 @@ func (s sampler) joined(at []Desc) []tap {
 	return all
 }
 
-// along is the taps of one dimension.
+// along returns the taps of one dimension.
 func (s sampler) along(d int, x Desc) []tap {
 	last := float64(s.dims[d] - 1)
 	low, high := -0.5, last+0.5
@@ -87,7 +87,7 @@ func (s sampler) along(d int, x Desc) []tap {
 	return []tap{s.element(d, base, s.sub(s.n(ratio, 1), ratio), low, high), s.element(d, s.addN(base, 1), ratio, low, high)}
 }
 
-// element is the tap at a whole position, which the padding may still have to bring inside.
+// element returns the tap at a whole position, which the padding may still have to bring inside.
 func (s sampler) element(d int, at, weight Desc, low, high float64) tap {
 	last := float64(s.dims[d] - 1)
 	switch {

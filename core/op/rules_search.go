@@ -163,7 +163,7 @@ var searchRules = map[Code]Decomposition{
 	}),
 }
 
-// ordered is x with axes moved to the end, joined to one and sorted, and whether each line has a NaN, with that axis kept.
+// ordered returns x with axes moved to the end, joined to one and sorted, and whether each line has a NaN, with that axis kept.
 func ordered(b *Builder, x Desc, axes []int) (sorted, nan Desc) {
 	order, kept := []int{}, shape.Shape{}
 	for d := range x.Shape {
@@ -177,13 +177,13 @@ func ordered(b *Builder, x Desc, axes []int) (sorted, nan Desc) {
 	return sorted, b.Do(IsNaN, b.Narrow(sorted, 1, n-1, 1))
 }
 
-// comoments is the sums of products of distances from the means for x[..., variables, observations], and the distances.
+// comoments returns the sums of products of distances from the means for x[..., variables, observations], and the distances.
 func comoments(b *Builder, x Desc) (sums, distances Desc) {
 	d := b.Do(Sub, x, b.Reduce(Mean, x, true, len(x.Shape)-1))
 	return b.With(MatMul, []Desc{d, d}, Flag("transpose_b", true)), d
 }
 
-// before is whether x comes before y in the order of sort: NaN comes last.
+// before returns whether x comes before y in the order of sort: NaN comes last.
 func before(b *Builder, x, y Desc) Desc {
 	less := b.Do(Less, x, y)
 	if !x.DType.IsFloat() {
@@ -205,13 +205,13 @@ func delayed(b *Builder, x Desc, axis, n int, reverse bool) Desc {
 	return b.Un(Pad, x, Ints("lo", lo...), Ints("hi", hi...), ScalarFloat("value", math.Inf(-1)))
 }
 
-// logAddExp is log(exp(x)+exp(y)) without overflow.
+// logAddExp returns log(exp(x)+exp(y)) without overflow.
 func logAddExp(b *Builder, x, y Desc) Desc {
 	far := b.Do(Add, b.Do(Max, x, y), b.Do(Log1p, b.Do(Exp, b.Do(Neg, b.Do(Abs, b.Do(Sub, x, y))))))
 	return b.Do(Where, b.Do(Equal, x, y), b.Do(Add, x, b.Like(x, math.Ln2)), far)
 }
 
-// runningIndex is the running maximum of the places at which a running extreme changes.
+// runningIndex returns the running maximum of the places at which a running extreme changes.
 func runningIndex(b *Builder, x Desc, axis int, running Code) Desc {
 	was := b.Un(running, x, Int("axis", axis), Flag("exclusive", true))
 	better := b.Do(Less, was, x)

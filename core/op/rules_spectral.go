@@ -127,7 +127,7 @@ var spectralRules = map[Code]Decomposition{
 	}),
 }
 
-// besselTerms are the terms of I0(beta) over their sum.
+// besselTerms returns the terms of I0(beta) over their sum.
 func besselTerms(beta float64) []float64 {
 	logs, peak := []float64{0}, 0.0
 	for m := 1; beta > 0; m++ {
@@ -162,7 +162,7 @@ func windowRule(f func(b *Builder, a Attrs, k Desc, n int) Desc) Decomposition {
 	})
 }
 
-// windowType is the type to compute a window in.
+// windowType returns the type to compute a window in.
 func windowType(a Attrs) dtype.DType {
 	if d := a.DType("dtype"); d == dtype.F64 {
 		return d
@@ -170,7 +170,7 @@ func windowType(a Attrs) dtype.DType {
 	return dtype.F32
 }
 
-// cosines is the sum of c[m]·cos(2πmk/n).
+// cosines returns the sum of c[m]·cos(2πmk/n).
 func cosines(b *Builder, a Attrs, k Desc, n int, c ...float64) Desc {
 	y := b.Scalar(windowType(a), c[0])
 	for m, f := range c[1:] {
@@ -180,7 +180,7 @@ func cosines(b *Builder, a Attrs, k Desc, n int, c ...float64) Desc {
 	return y
 }
 
-// linesOf is x as [lines, n] along axis.
+// linesOf returns x as [lines, n] along axis.
 func linesOf(b *Builder, x Desc, axis int) Desc {
 	y := axisLast(b, x, axis)
 	if b.Err() != nil {
@@ -196,7 +196,7 @@ func unlined(b *Builder, x Desc, s shape.Shape, axis int) Desc {
 	return b.Permute(b.Reshape(x, moved), restore(axis, len(s))...)
 }
 
-// parts are the real and imaginary parts of a complex tensor.
+// parts returns the real and imaginary parts of a complex tensor.
 func parts(b *Builder, x Desc) (re, im Desc) {
 	last := len(x.Shape) - 1
 	if b.Err() != nil {
@@ -233,7 +233,7 @@ func centred(b *Builder, window Desc, n int) Desc {
 	return b.Un(Pad, window, Ints("lo", missing/2), Ints("hi", missing-missing/2))
 }
 
-// places are the indices f·hop+j (i64) of frames.
+// places returns the indices f·hop+j (i64) of frames.
 func places(b *Builder, frames, hop, n int) Desc {
 	f := b.All(Iota, nil, Type("dtype", dtype.I64), Ints("shape", frames, 1), Int("axis", 0))[0]
 	j := b.All(Iota, nil, Type("dtype", dtype.I64), Ints("shape", 1, n), Int("axis", 1))[0]

@@ -107,7 +107,7 @@ var spectrumRules = map[Code]Decomposition{
 	}),
 }
 
-// householder is the complete factorisation of [batches, m, n].
+// householder returns the complete factorisation of [batches, m, n].
 func householder(b *Builder, w Desc, m, n int) (q, r Desc) {
 	if b.Err() != nil {
 		return w, w
@@ -151,7 +151,7 @@ func householder(b *Builder, w Desc, m, n int) (q, r Desc) {
 	return b.Do(Mul, q, b.Reshape(sign, across)), b.Do(Mul, r, b.Reshape(sign, down))
 }
 
-// sweeps is how often each pair of n columns is rotated.
+// sweeps returns how often each pair of n columns is rotated.
 func sweeps(d dtype.DType, n int) int {
 	if d == dtype.F64 {
 		return 6 + bits.Len(uint(n))
@@ -162,7 +162,7 @@ func sweeps(d dtype.DType, n int) int {
 // Jacobi's rotations are made on n/2 pairs of columns at once: column k with column n-1-k. After each round all columns but
 // the first move on by one, so that all pairs meet in n-1 rounds and all columns are then in their places again.
 
-// corners are elements (k, k), (n-1-k, n-1-k) and (k, n-1-k) of [batches, n, n] for k below n/2.
+// corners returns elements (k, k), (n-1-k, n-1-k) and (k, n-1-k) of [batches, n, n] for k below n/2.
 func corners(b *Builder, w Desc, n int) (app, aqq, apq Desc) {
 	if b.Err() != nil {
 		return w, w, w
@@ -172,7 +172,7 @@ func corners(b *Builder, w Desc, n int) (app, aqq, apq Desc) {
 	return b.Narrow(d, 1, 0, n/2), b.Un(Flip, b.Narrow(d, 1, n/2, n/2), Ints("axes", 1)), anti
 }
 
-// rotations are the cosines and sines that make apq zero, [batches, pairs].
+// rotations returns the cosines and sines that make apq zero, [batches, pairs].
 func rotations(b *Builder, app, aqq, apq Desc) (c, s Desc) {
 	zero, one := b.Like(apq, 0), b.Like(apq, 1)
 	none := b.Do(Equal, apq, zero)
@@ -205,7 +205,7 @@ func cycled(b *Builder, w Desc, axis, n int) Desc {
 	return b.Concat(axis, b.Narrow(w, axis, 0, 1), b.Narrow(w, axis, n-1, 1), b.Narrow(w, axis, 1, n-2))
 }
 
-// singular is the factorisation of [batches, m, n] with m >= n: rotations make columns orthogonal (Hestenes 1958), their
+// singular returns the factorisation of [batches, m, n] with m >= n: rotations make columns orthogonal (Hestenes 1958), their
 // lengths are the singular values.
 func singular(b *Builder, w Desc, m, n int) (u, values, v Desc) {
 	even := n + n%2
@@ -232,7 +232,7 @@ func singular(b *Builder, w Desc, m, n int) (u, values, v Desc) {
 	return b.Narrow(q, 2, 0, n), f[0], sorted(v)
 }
 
-// signsOf is -1 for rows whose element of largest magnitude is negative, else 1: [batches, rows, 1].
+// signsOf returns -1 for rows whose element of largest magnitude is negative, else 1: [batches, rows, 1].
 func signsOf(b *Builder, rows Desc) Desc {
 	at := b.Un(ArgMax, b.Do(Abs, rows), Int("axis", 2))
 	top := b.With(Gather, []Desc{rows, at}, Int("axis", 2), Int("batch", 2))

@@ -27,7 +27,7 @@ func (c sums) within(x Desc, lo, hi Desc) Desc {
 	return c.and(c.Do(LessEqual, lo, x), c.Do(LessEqual, x, hi))
 }
 
-// n is a number in the type of x. Integers keep all their digits.
+// n returns a number in the type of x. Integers keep all their digits.
 func (c sums) n(x Desc, n float64) Desc {
 	if x.DType.IsFloat() {
 		return c.Like(x, n)
@@ -38,14 +38,14 @@ func (c sums) n(x Desc, n float64) Desc {
 // clampN brings x into [lo, hi].
 func (c sums) clampN(x Desc, lo, hi float64) Desc { return c.minN(c.maxN(x, lo), hi) }
 
-// count is 0, 1, ..., n-1 (i64) along one dimension of a shape that has 1 in rank-1 others.
+// count returns 0, 1, ..., n-1 (i64) along one dimension of a shape that has 1 in rank-1 others.
 func (c sums) count(n, axis, rank int) Desc {
 	line := slices.Repeat([]int{1}, rank)
 	line[axis] = n
 	return c.With(Iota, nil, Type("dtype", dtype.I64), Ints("shape", line...), Int("axis", axis))
 }
 
-// around is x as [before, n, after] where n is dimension axis.
+// around returns x as [before, n, after] where n is dimension axis.
 func (c sums) around(x Desc, axis int) Desc {
 	if c.Err() != nil {
 		return Desc{}
@@ -54,7 +54,7 @@ func (c sums) around(x Desc, axis int) Desc {
 	return c.Reshape(x, shape.Of(s[:axis].Size(), s[axis], s[axis+1:].Size()))
 }
 
-// instead is s with dimension axis replaced.
+// instead returns s with dimension axis replaced.
 func instead(s shape.Shape, axis int, by ...int) shape.Shape {
 	if axis >= len(s) {
 		return nil
@@ -62,7 +62,7 @@ func instead(s shape.Shape, axis int, by ...int) shape.Shape {
 	return slices.Concat(s[:axis], shape.Shape(by), s[axis+1:])
 }
 
-// trailing is the dimensions of x after the first ones, all but n of them.
+// trailing returns the dimensions of x after the first ones, all but n of them.
 func trailing(x Desc, n int) (first int, dims shape.Shape) {
 	first = len(x.Shape) - n
 	return first, x.Shape[first:]

@@ -9,10 +9,10 @@ import (
 
 func size(n ...int) op.Attr { return op.Ints("size", n...) }
 
-// slide is the attributes of im2col over dimensions of the given windows.
+// slide returns the attributes of im2col over dimensions of the given windows.
 func slide(pad int, w []int, more ...op.Attr) []op.Attr { return window(pad, w, more...) }
 
-// upward is the attributes of a transposed convolution with n spatial dimensions.
+// upward returns the attributes of a transposed convolution with n spatial dimensions.
 func upward(n, stride, pad, extra, groups int) []op.Attr {
 	rep := func(k int) []int {
 		l := make([]int, n)
@@ -25,7 +25,7 @@ func upward(n, stride, pad, extra, groups int) []op.Attr {
 		op.Ints("dilation", rep(1)...), op.Int("groups", groups))
 }
 
-// deform is the attributes of a deformable convolution.
+// deform returns the attributes of a deformable convolution.
 func deform(pad, groups, offsets int) []op.Attr {
 	return with(op.Ints("strides", 1, 1), op.Ints("pad_lo", pad, pad), op.Ints("pad_hi", pad, pad), op.Ints("dilation", 1, 1), op.Int("groups", groups), op.Int("offset_groups", offsets))
 }

@@ -70,7 +70,7 @@ func All() []Code {
 	return codes
 }
 
-// Lookup is the row of c. The row must not be changed. An unknown code gives a row named "invalid".
+// Lookup returns the row of c. The row must not be changed. An unknown code gives a row named "invalid".
 func Lookup(c Code) *Row {
 	s := table.Load()
 	if int(c) < len(s.rows) {
@@ -85,7 +85,7 @@ func ByName(name string) (Code, bool) {
 	return c, ok
 }
 
-// String is the op's name.
+// String returns the op's name.
 func (c Code) String() string { return Lookup(c).Name }
 
 // Register adds a custom op, named "vendor.op", with an inference function and, if the author wishes, a decomposition

@@ -121,7 +121,7 @@ var arithmeticRules = map[Code]Decomposition{
 	}),
 }
 
-// signed is magnitude with the sign of x, and x where that is zero.
+// signed returns magnitude with the sign of x, and x where that is zero.
 func signed(b *Builder, x, magnitude Desc) Desc {
 	zero := b.Like(x, 0)
 	y := b.Do(Where, b.Do(Less, x, zero), b.Do(Neg, magnitude), magnitude)

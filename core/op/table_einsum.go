@@ -47,7 +47,7 @@ var einsumRules = map[Code]Decomposition{
 	}),
 }
 
-// plain is operand i with one dimension per label that it carries.
+// plain returns operand i with one dimension per label that it carries.
 func (e *einsum) plain(b *Builder, i int, x Desc) (Desc, []int) {
 	labels := slices.Clone(e.terms[i])
 	for p := 0; p < len(labels) && b.Err() == nil; p++ {
@@ -93,7 +93,7 @@ func diagonalOf(b *Builder, x Desc, p, q int) Desc {
 	return b.Permute(y, order(have, want)...)
 }
 
-// order is the permutation that brings labels have into the order of want.
+// order returns the permutation that brings labels have into the order of want.
 func order(have, want []int) []int {
 	axes := make([]int, len(want))
 	for i, l := range want {

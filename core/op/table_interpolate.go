@@ -68,7 +68,7 @@ func newAxisMap(n, m int, scale float64, coordinates string) axisMap {
 // identity reports whether every result is at the element of its own number.
 func (x axisMap) identity() bool { return x.n == x.m && x.slope == x.unit && x.offset == 0 }
 
-// reach is how many elements on each side of a result its kernel may meet.
+// reach returns how many elements on each side of a result its kernel may meet.
 func (x axisMap) reach(a Attrs) int {
 	r := 1
 	switch a.Str("mode") {
@@ -90,7 +90,7 @@ func gcd(a, b int) int {
 	return a
 }
 
-// simplest is the fraction of least denominator in [lo, hi], 0 < lo < hi: the continued fractions of both agree up to it.
+// simplest returns the fraction of least denominator in [lo, hi], 0 < lo < hi: the continued fractions of both agree up to it.
 func simplest(lo, hi float64) (p, q int) {
 	whole := math.Floor(lo)
 	switch {

@@ -36,7 +36,7 @@ func inferMatrix(in []Desc, a Attrs) ([]Desc, error) {
 
 var offsetAttr = defaults(Int("offset", 0), "diagonal: 0 the main one, above it positive, below it negative")
 
-// diagonalAt is where the diagonal at an offset of an m by n matrix starts, and its length.
+// diagonalAt returns where the diagonal at an offset of an m by n matrix starts, and its length.
 func diagonalAt(m, n, offset int) (row, col, length int) {
 	if offset > n || offset < -m {
 		return 0, 0, 0

@@ -163,7 +163,7 @@ func patches(entries, fits string, n, c int, spatial shape.Shape, a Attrs) (taps
 	return shape.Shape(a.Ints("window")).Size(), windows, nil
 }
 
-// blocked is a copy of s, which fits blocks, and the elements of a block.
+// blocked returns a copy of s, which fits blocks, and the elements of a block.
 func blocked(s shape.Shape, a Attrs) (shape.Shape, int, error) {
 	block := a.Ints("block")
 	if n := len(block); n < 1 || n > 3 || len(s) != 2+n {

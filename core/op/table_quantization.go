@@ -69,7 +69,7 @@ func scaleFits(in []Desc, a Attrs) error {
 	return nil
 }
 
-// blocksOf is how many blocks n elements make; the last may be shorter.
+// blocksOf returns how many blocks n elements make; the last may be shorter.
 func blocksOf(n, block int) int {
 	if n == 0 {
 		return 0
@@ -97,7 +97,7 @@ var quantizationRules = map[Code]Decomposition{
 	}),
 }
 
-// saturated is whole numbers v plus zero, which broadcasts, in the type of zero or in fewer bits of it.
+// saturated returns whole numbers v plus zero, which broadcasts, in the type of zero or in fewer bits of it.
 func saturated(b *Builder, v, zero Desc, bits int) Desc {
 	v = b.Do(Add, v, b.Cast(zero, v.DType))
 	if bits > 0 && b.Err() == nil {

@@ -162,7 +162,7 @@ func bins(n int, onesided bool) int {
 	return n
 }
 
-// lengthOr is n, or the dimension when n is 0.
+// lengthOr returns n, or the dimension when n is 0.
 func lengthOr(n, dimension int) int {
 	if n == 0 {
 		return dimension

@@ -133,7 +133,7 @@ var statisticsRules = map[Code]Decomposition{
 	}),
 }
 
-// count is how many elements a reduction joins.
+// count returns how many elements a reduction joins.
 func count(s shape.Shape, axes []int) float64 {
 	n := 1.0
 	for _, a := range axes {

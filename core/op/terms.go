@@ -139,7 +139,7 @@ func overSteps(_ *Node, in []Desc) int {
 
 func overLast(_ *Node, in []Desc) int { return max(1, in[0].Shape[len(in[0].Shape)-1]) }
 
-// bothDims is rows and columns together: rotations and reflections touch an element about as often.
+// bothDims returns rows and columns together: rotations and reflections touch an element about as often.
 func bothDims(_ *Node, in []Desc) int { return total(in[0].Shape[len(in[0].Shape)-2:]) }
 
 // overLoss: joined losses meet in the mean, and each is made of a few terms.

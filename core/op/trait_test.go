@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// plainType is the type that an operand's elements have in tests of traits.
+// plainType returns the type that an operand's elements have in tests of traits.
 func plainType(o op.Operand) dtype.DType {
 	if o.Types.Has(dtype.F32) {
 		return dtype.F32
@@ -51,7 +51,7 @@ func plain(r *rand.Rand, c op.Code, shapes []shape.Shape, attrs ...op.Attr) (op.
 	return n, in, true
 }
 
-// part is the elements of x, broadcast to whole, in the block of the given shape at index at, as a tensor.
+// part returns the elements of x, broadcast to whole, in the block of the given shape at index at, as a tensor.
 func part(x ref.Tensor, whole, at, block shape.Shape) ref.Tensor {
 	y := ref.Zeros(op.Desc{DType: x.Desc.DType, Shape: block})
 	lead := len(whole) - len(x.Desc.Shape)

@@ -15,7 +15,7 @@ const (
 	Wide                    // needs the range or the precision of f32
 )
 
-// PrecisionOf is the kind of an op.
+// PrecisionOf returns the kind of an op.
 func PrecisionOf(c op.Code) Precision {
 	switch row := op.Lookup(c); {
 	case c == op.Cast || row == nil:
@@ -114,7 +114,7 @@ func (a *autocast) live(id op.TensorID) bool {
 	return !is && a.fills[id] == nil
 }
 
-// as is the id of a value in a type, a cast of it if need be.
+// as returns the id of a value in a type, a cast of it if need be.
 func (a *autocast) as(id op.TensorID, to dtype.DType) (op.TensorID, error) {
 	k, isConst := a.constant[id]
 	if d := a.descs[id]; d.DType == to && !isConst {
@@ -170,7 +170,7 @@ func (a *autocast) node(n *op.Node) error {
 	return err
 }
 
-// choose is the type that operands of f32 are brought to.
+// choose returns the type that operands of f32 are brought to.
 func (a *autocast) choose(n *op.Node) dtype.DType {
 	switch PrecisionOf(n.Op) {
 	case Narrow:

@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// small is x[2,4]·w + b through relu, then exp: a product, an op of either type, a wide one, with constants by binding and by fill.
+// small returns x[2,4]·w + b through relu, then exp: a product, an op of either type, a wide one, with constants by binding and by fill.
 func small(t *testing.T) *program.Program {
 	t.Helper()
 	last := op.TensorID(0)
@@ -31,7 +31,7 @@ func small(t *testing.T) *program.Program {
 	return p
 }
 
-// types are the ops of a program with the types of their first results.
+// types returns the ops of a program with the types of their first results.
 func types(p *program.Program) (list []string) {
 	for i := range p.Nodes {
 		list = append(list, op.Lookup(p.Nodes[i].Op).Name+" "+p.Nodes[i].Outputs[0].DType.String())

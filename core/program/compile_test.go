@@ -25,7 +25,7 @@ var primitives = program.Target{Name: "plain", Supports: func(n *op.Node, _ []op
 
 func vector(id op.TensorID) op.Desc { return op.Desc{ID: id, DType: dtype.F32, Shape: []int{4}} }
 
-// listed is a program of inputs 1 and 2 and constant 3, all f32[4].
+// listed returns a program of inputs 1 and 2 and constant 3, all f32[4].
 func listed(build func(b *op.Builder) []op.TensorID) *program.Program {
 	last := op.TensorID(3)
 	b := op.NewBuilder(func() op.TensorID { last++; return last })

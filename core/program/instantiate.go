@@ -145,7 +145,8 @@ func (c *Compiled) Instantiate(inputs []op.TensorID, donated []bool, consts, out
 	return nodes, append(free, t.donate(nodes, inputs, donated, consts)...), nil
 }
 
-// donate gives up donated inputs after their last use, and returns those that no bit can give up.
+// donate marks donated inputs as dropped by the node that uses them last. It returns those that no Drop bit covers, which the
+// caller frees.
 func (t *template) donate(nodes []op.Node, inputs []op.TensorID, donated []bool, consts []op.TensorID) (free []op.TensorID) {
 	last := make(map[op.TensorID]int, len(inputs)) // node of the last use
 	kept := map[op.TensorID]bool{}

@@ -36,7 +36,7 @@ func (p *Program) String() string {
 	return b.String()
 }
 
-// Descs is type and shape of each tensor.
+// Descs returns type and shape of each tensor.
 func (p *Program) Descs() map[op.TensorID]op.Desc {
 	descs := make(map[op.TensorID]op.Desc, len(p.Inputs)+len(p.Consts)+len(p.Nodes))
 	for _, ds := range [][]op.Desc{p.Inputs, p.Consts} {
@@ -52,7 +52,7 @@ func (p *Program) Descs() map[op.TensorID]op.Desc {
 	return descs
 }
 
-// OutputDescs is type and shape of each output.
+// OutputDescs returns type and shape of each output.
 func (p *Program) OutputDescs() []op.Desc {
 	descs := p.Descs()
 	outs := make([]op.Desc, len(p.Outputs))

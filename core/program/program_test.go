@@ -12,7 +12,7 @@ import (
 
 func vec(id op.TensorID, n int) op.Desc { return op.Desc{ID: id, DType: dtype.F32, Shape: []int{n}} }
 
-// chain is a program on input t1 and constant t2: t3 = t1+t2, t4 = exp(t3) (dead), t5 = t3·t1, returning t5 and t1.
+// chain returns a program on input t1 and constant t2: t3 = t1+t2, t4 = exp(t3) (dead), t5 = t3·t1, returning t5 and t1.
 func chain(t *testing.T) *Program {
 	x, c := vec(1, 3), vec(2, 3)
 	id := op.TensorID(2)

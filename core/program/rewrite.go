@@ -96,7 +96,7 @@ func newRewriter(p *Program, known func(i int) []byte, supports func(n *op.Node,
 	return r
 }
 
-// root is the node whose result place i gives, nil for a place that is empty.
+// root returns the node whose result place i gives, nil for a place that is empty.
 func (r *rewriter) root(i int) *op.Node {
 	if len(r.nodes[i]) == 0 {
 		return nil
@@ -104,7 +104,7 @@ func (r *rewriter) root(i int) *op.Node {
 	return &r.nodes[i][len(r.nodes[i])-1]
 }
 
-// maker is the node with one output that computes id, nil if there is none, and its place.
+// maker returns the node with one output that computes id, nil if there is none, and its place.
 func (r *rewriter) maker(id op.TensorID) (*op.Node, int) {
 	i, ok := r.place[id]
 	if !ok {

@@ -32,7 +32,7 @@ func (r *rewriter) single(i int, x op.TensorID, inner []int, c op.Code, attrs ..
 	return r.replace(i, without(inner, i), func(b *op.Builder) op.Desc { return b.Un(c, r.descs[x], attrs...) })
 }
 
-// without is the list without place i, each other once.
+// without returns the list without place i, each other once.
 func without(list []int, i int) []int {
 	seen := map[int]bool{i: true}
 	var out []int

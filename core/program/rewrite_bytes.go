@@ -36,7 +36,7 @@ func (r *rewriter) centredBytes(id op.TensorID) (centred, bool) {
 	return centred{x, zero}, true
 }
 
-// zeros are the zero points of two operands, both or none.
+// zeros returns the zero points of two operands, both or none.
 func zeros(b *op.Builder, x, w centred) (op.Desc, op.Desc, bool) {
 	if x.zero.ID == 0 && w.zero.ID == 0 {
 		return x.zero, w.zero, false

@@ -19,7 +19,7 @@ func (r *rewriter) unshaped(id op.TensorID) op.TensorID {
 	}
 }
 
-// numbers is the elements of a tensor of type f32 or f64 that a constant is reshaped to, or that is full of one number; nil
+// numbers returns the elements of a tensor of type f32 or f64 that a constant is reshaped to, or that is full of one number; nil
 // where they are not known.
 func (r *rewriter) numbers(id op.TensorID) []float64 {
 	d := r.descs[id]

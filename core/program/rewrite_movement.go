@@ -17,7 +17,7 @@ type step struct {
 // bytesOf records what a step makes of something.
 type bytesOf func(b *op.Builder) op.Desc
 
-// stepOf is the step with these scale and zero point.
+// stepOf returns the step with these scale and zero point.
 func (r *rewriter) stepOf(scale, zero op.TensorID, a op.Attrs) (step, bool) {
 	st := step{scale: r.descs[scale], zero: r.descs[zero]}
 	if d := st.zero.DType; a.Int("axis") != -1 || a.Int("block") != 0 || a.Int("bits") != 0 || d != dtype.U8 && d != dtype.I8 {
@@ -52,7 +52,7 @@ func (r *rewriter) movedBytes(i int) bool {
 	})
 }
 
-// bytesOf is how st quantizes a tensor without floats, nil where it cannot; user is the only place that needs the tensor.
+// bytesOf returns how st quantizes a tensor without floats, nil where it cannot; user is the only place that needs the tensor.
 func (r *rewriter) bytesOf(id op.TensorID, st step, user, depth int) bytesOf {
 	n, at := r.maker(id)
 	if n == nil || depth > 16 {
@@ -111,7 +111,7 @@ func (r *rewriter) joined(n *op.Node, at int, st step, depth int) bytesOf {
 	}
 }
 
-// quantized is the byte for a number, computed in the type of the scale.
+// quantized returns the byte for a number, computed in the type of the scale.
 func (st step) quantized(v float64) int64 {
 	q := v / st.s
 	if st.scale.DType == dtype.F32 {

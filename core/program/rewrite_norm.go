@@ -30,7 +30,7 @@ func (r *rewriter) softmax(i int) bool {
 	return r.single(i, d.Inputs[0], []int{a, b, c, f}, op.Softmax, op.Int("axis", axes[0]))
 }
 
-// tail is the first of the axes that reduction n of x takes, if they are all axes from there on, and n keeps them.
+// tail returns the first of the axes that reduction n of x takes, if they are all axes from there on, and n keeps them.
 func (r *rewriter) tail(n *op.Node, x op.TensorID) (axis int, ok bool) {
 	axes := slices.Sorted(slices.Values(n.Attrs.Ints("axes")))
 	rank := len(r.descs[x].Shape)

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// centre is x minus its mean over the last axis.
+// centre returns x minus its mean over the last axis.
 func centre(s *sketch, x op.Desc) op.Desc {
 	return s.Do(op.Sub, x, s.Reduce(op.Mean, x, true, len(x.Shape)-1))
 }

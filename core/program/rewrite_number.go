@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// content is the elements of a constant of a float or bool type, bools as 0 and 1, nil where they are not known.
+// content returns the elements of a constant of a float or bool type, bools as 0 and 1, nil where they are not known.
 func (r *rewriter) content(id op.TensorID) []float64 {
 	i, ok := r.consts[id]
 	if !ok || r.known == nil {
@@ -43,7 +43,7 @@ func (r *rewriter) content(id op.TensorID) []float64 {
 	return v
 }
 
-// number is the value of a tensor all of whose elements are one known number, rounded to the tensor's type. Constants
+// number returns the value of a tensor all of whose elements are one known number, rounded to the tensor's type. Constants
 // count when they have one element.
 func (r *rewriter) number(id op.TensorID) (float64, bool) {
 	d := r.descs[id]

@@ -87,10 +87,10 @@ func (r *rewriter) attention(i int) bool {
 	})
 }
 
-// placeOf is where a node stands.
+// placeOf returns where a node stands.
 func (r *rewriter) placeOf(n *op.Node) int { return r.place[n.Outputs[0].ID] }
 
-// swapped is the permutation of the last two axes.
+// swapped returns the permutation of the last two axes.
 func swapped(rank int) []int {
 	axes := make([]int, rank)
 	for i := range axes {
@@ -100,7 +100,7 @@ func swapped(rank int) []int {
 	return axes
 }
 
-// four is x with leading dimensions of 1 up to rank 4.
+// four returns x with leading dimensions of 1 up to rank 4.
 func four(b *op.Builder, x op.Desc) op.Desc {
 	if len(x.Shape) == 4 {
 		return x

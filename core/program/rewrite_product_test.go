@@ -48,7 +48,7 @@ func product(s *sketch, q, k op.Desc) op.Desc {
 	return s.With(op.MatMul, []op.Desc{q, k}, op.Flag("transpose_b", true))
 }
 
-// flags is a constant of 3 by 3 flags.
+// flags returns a constant of 3 by 3 flags.
 func flags(s *sketch, v ...int64) op.Desc {
 	s.last++
 	t := ref.Tensor{Desc: op.Desc{ID: s.last, DType: dtype.Bool, Shape: []int{3, 3}}, I: v}

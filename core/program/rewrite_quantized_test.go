@@ -27,7 +27,7 @@ func (s *sketch) random(d op.Desc) op.Desc {
 	return d
 }
 
-// bytes is a constant of bytes.
+// bytes returns a constant of bytes.
 func (s *sketch) bytes(d dtype.DType, dims ...int) op.Desc {
 	s.last++
 	t := ref.Zeros(op.Desc{ID: s.last, DType: d, Shape: dims})
@@ -56,12 +56,12 @@ func (s *sketch) dequantize(x op.Desc, g grid, axis int) op.Desc {
 
 func (s *sketch) quantize(x op.Desc, g grid) op.Desc { return s.Do(op.Quantize, x, g.scale, g.zero) }
 
-// data is floats that were dequantized from an input.
+// data returns floats that were dequantized from an input.
 func (s *sketch) data(d dtype.DType, dims ...int) op.Desc {
 	return s.dequantize(s.random(s.input(d, dims...)), s.grid(d), -1)
 }
 
-// weight is floats that were dequantized from a constant, by one scale or along axis.
+// weight returns floats that were dequantized from a constant, by one scale or along axis.
 func (s *sketch) weight(d dtype.DType, axis int, dims ...int) op.Desc {
 	w := s.bytes(d, dims...)
 	if axis < 0 {
@@ -221,7 +221,7 @@ func TestRewriteRoundedBytes(t *testing.T) {
 	}, op.Quantize)
 }
 
-// quantizedLayers is random layers between bytes.
+// quantizedLayers returns random layers between bytes.
 func quantizedLayers(seed uint64) *sketch {
 	s := newSketch(dtype.F64, seed)
 	types := []dtype.DType{dtype.U8, dtype.I8}

@@ -15,7 +15,7 @@ import (
 // numbers are those that patterns look for, and others.
 var numbers = []float64{0.5, 1, 2, 3, 6, -1, 1.0 / 6, math.Sqrt2, math.Sqrt2 / 2, k, 0.044715, 1e-5, 0.25, 1.702}
 
-// scrambled is random arithmetic on few tensors with the ops and numbers of the patterns, so that much looks like one.
+// scrambled returns random arithmetic on few tensors with the ops and numbers of the patterns, so that much looks like one.
 func scrambled(seed uint64) *sketch {
 	s := newSketch(dtype.F64, seed)
 	pool := []op.Desc{s.x(2, 4)}

@@ -18,7 +18,7 @@ func (s span) finite(d dtype.DType) bool {
 	return s.lo >= -g && s.hi <= g
 }
 
-// greatest is the greatest finite number of a type that computes, 0 of others.
+// greatest returns the greatest finite number of a type that computes, 0 of others.
 func greatest(d dtype.DType) float64 {
 	switch d {
 	case dtype.F64:
@@ -35,7 +35,7 @@ func greatest(d dtype.DType) float64 {
 
 func (s span) join(o span) span { return span{math.Min(s.lo, o.lo), math.Max(s.hi, o.hi)} }
 
-// scale is s·o.
+// scale returns s·o.
 func (s span) scale(o span) span {
 	a, b, c, d := s.lo*o.lo, s.lo*o.hi, s.hi*o.lo, s.hi*o.hi
 	return span{math.Min(math.Min(a, b), math.Min(c, d)), math.Max(math.Max(a, b), math.Max(c, d))}

@@ -32,7 +32,7 @@ func newSketch(d dtype.DType, seed uint64) *sketch {
 	return s
 }
 
-// input is a tensor of random values from -3 to 3; integers and bools are 0 or 1.
+// input returns a tensor of random values from -3 to 3; integers and bools are 0 or 1.
 func (s *sketch) input(d dtype.DType, dims ...int) op.Desc {
 	s.last++
 	t := ref.Zeros(op.Desc{ID: s.last, DType: d, Shape: dims})
@@ -49,7 +49,7 @@ func (s *sketch) input(d dtype.DType, dims ...int) op.Desc {
 
 func (s *sketch) x(dims ...int) op.Desc { return s.input(s.d, dims...) }
 
-// constant is a constant with these values.
+// constant returns a constant with these values.
 func (s *sketch) constant(dims []int, v ...float64) op.Desc {
 	s.last++
 	t := ref.Zeros(op.Desc{ID: s.last, DType: s.d, Shape: dims})
@@ -61,7 +61,7 @@ func (s *sketch) constant(dims []int, v ...float64) op.Desc {
 	return t.Desc
 }
 
-// n is a number, by turns as a node and as constants of rank 0 and 1.
+// n returns a number, by turns as a node and as constants of rank 0 and 1.
 func (s *sketch) n(v float64) op.Desc {
 	switch s.r.IntN(3) {
 	case 0:

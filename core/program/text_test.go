@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// kinds is a program with attributes of many kinds.
+// kinds returns a program with attributes of many kinds.
 func kinds(t testing.TB) *Program {
 	x := op.Desc{ID: 1, DType: dtype.F32, Shape: []int{2, 3}}
 	id := op.TensorID(1)

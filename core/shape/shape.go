@@ -24,10 +24,10 @@ type Shape []int
 // Of makes a shape.
 func Of(dims ...int) Shape { return Shape(dims) }
 
-// Rank is the number of dimensions.
+// Rank returns the number of dimensions.
 func (s Shape) Rank() int { return len(s) }
 
-// Size is the number of elements. It is only meaningful for a shape that Check accepts.
+// Size returns the number of elements. It is only meaningful for a shape that Check accepts.
 func (s Shape) Size() int {
 	n := 1
 	for _, d := range s {
@@ -59,7 +59,7 @@ func (s Shape) Check() error {
 // Equal reports whether s and t have the same rank and dimensions.
 func (s Shape) Equal(t Shape) bool { return slices.Equal(s, t) }
 
-// Clone is a copy that shares nothing with s.
+// Clone returns a copy that shares nothing with s.
 func (s Shape) Clone() Shape { return slices.Clone(s) }
 
 // String prints the dimensions: "[2,3]", "[]" for a scalar.
@@ -76,7 +76,7 @@ func (s Shape) String() string {
 	return b.String()
 }
 
-// Strides are the row-major strides of s in elements.
+// Strides returns the row-major strides of s in elements.
 func (s Shape) Strides() []int {
 	st := make([]int, len(s))
 	n := 1
@@ -99,7 +99,7 @@ func Axis(axis, rank int) (int, error) {
 	return a, nil
 }
 
-// Broadcast is the common shape of all arguments by the rule of NumPy: dimensions are aligned at the innermost end, and
+// Broadcast returns the common shape of all arguments by the rule of NumPy: dimensions are aligned at the innermost end, and
 // a dimension of length 1 stretches to any other length, zero included.
 func Broadcast(shapes ...Shape) (Shape, error) {
 	rank := 0

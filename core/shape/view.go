@@ -10,7 +10,7 @@ type View struct {
 	Offset  int
 }
 
-// Contiguous is the row-major view of a whole buffer.
+// Contiguous returns the row-major view of a whole buffer.
 func Contiguous(s Shape) View { return View{Shape: s, Strides: s.Strides()} }
 
 // IsContiguous reports whether the elements lie in row-major order without gaps, starting at Offset.

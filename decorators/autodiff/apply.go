@@ -160,7 +160,7 @@ func (p *pass) call(e *entry, saved, dy []op.Desc) ([]op.Desc, error) {
 	return e.custom.Backward(core.Below{Device: p.below, Stream: p.inner}, saved, dy)
 }
 
-// elements is v below, computed again if it was evicted.
+// elements returns v below, computed again if it was evicted.
 func (p *pass) elements(v *value) (op.Desc, error) {
 	if v.live {
 		p.used(v)

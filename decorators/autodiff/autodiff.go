@@ -40,7 +40,7 @@ func Wrap(b core.Backend, options ...Option) core.Backend {
 	return w
 }
 
-// Device is p behind Wrap.
+// Device returns p behind Wrap.
 func Device(p *core.Place, options ...Option) *core.Place {
 	return p.With(func(b core.Backend) core.Backend { return Wrap(b, options...) })
 }

@@ -140,7 +140,7 @@ func (p *pass) add(v *value, g op.Desc) error {
 	return p.emit(b.Nodes, map[op.TensorID]op.Desc{old.ID: old, g.ID: g})
 }
 
-// release gives up one hold on a gradient.
+// release releases one hold on a gradient.
 func (p *pass) release(g op.Desc) {
 	if _, ours := p.holders[g.ID]; !ours {
 		return

@@ -42,7 +42,7 @@ func (t *tape) plan(e *entry) {
 	}
 }
 
-// below is the greatest depth among e's operands.
+// below returns the greatest depth among e's operands.
 func below(e *entry) int {
 	d := 0
 	for _, p := range e.in {
@@ -78,7 +78,7 @@ func (t *tape) fit() {
 	}
 }
 
-// evict gives up v's elements if they can be computed again and that saves memory.
+// evict releases v's elements if they can be computed again and that saves memory.
 func (t *tape) evict(v *value) bool {
 	e := v.entry
 	if e.custom != nil || v.pinned > 0 {
@@ -99,7 +99,7 @@ func (t *tape) evict(v *value) bool {
 // farthest bounds how many steps back are looked at for what can be computed again instead of being held.
 const farthest = 4
 
-// price is the number of bytes to hold, beyond what is held, so that e can be run again.
+// price returns the number of bytes to hold, beyond what is held, so that e can be run again.
 func price(e *entry, step int) (bytes int64, ok bool) {
 	for _, p := range e.in {
 		c, ok := priceOf(p, step)

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Gradient says how op c is differentiated: "rule", "decomposition", or "none" with the reason why.
+// Gradient returns how op c is differentiated: "rule", "decomposition", or "none" with the reason why.
 func Gradient(c op.Code) (how, reason string) {
 	if reason, ok := without[c]; ok {
 		return "none", reason

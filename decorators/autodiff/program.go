@@ -67,7 +67,7 @@ func (x programs) Define(ctx context.Context, cs core.Stream, p *program.Program
 	return id, nil
 }
 
-// abandon gives the constants of a program up, on any stream: it is ordered behind those that used them.
+// abandon releases the constants of a program, on any stream: it is ordered behind those that used them.
 func (t *tape) abandon(rec *recorded) {
 	for _, c := range rec.consts {
 		t.unhold(c)
@@ -152,7 +152,7 @@ func (s *stream) replay(rec *recorded, r core.Run) error {
 	return s.settled(err)
 }
 
-// Undefine gives the program and its constants up.
+// Undefine releases the program and its constants.
 func (x programs) Undefine(id core.ProgramID) error {
 	x.t.mu.Lock()
 	defer x.t.mu.Unlock()

@@ -93,13 +93,13 @@ func (g *grad) div(a, b op.Desc) op.Desc { return g.Do(op.Div, a, b) }
 func (g *grad) times(a op.Desc, v float64) op.Desc { return g.mul(a, g.Like(a, v)) }
 func (g *grad) plus(a op.Desc, v float64) op.Desc  { return g.add(a, g.Like(a, v)) }
 
-// zero is a scalar of a's type.
+// zero returns a scalar of a's type.
 func (g *grad) zero(a op.Desc) op.Desc { return g.Like(a, 0) }
 
-// pick is a where the condition holds, else b.
+// pick returns a where the condition holds, else b.
 func (g *grad) pick(c, a, b op.Desc) op.Desc { return g.Do(op.Where, c, a, b) }
 
-// zeros is a tensor of zeros like d.
+// zeros returns a tensor of zeros like d.
 func (g *grad) zeros(d op.Desc) op.Desc { return g.Expand(g.Like(d, 0), d.Shape) }
 
 // fold sums d over the dimensions that were broadcast from s.
@@ -126,7 +126,7 @@ func (g *grad) keep(d op.Desc, x shape.Shape, axes []int) op.Desc {
 	return g.Reshape(d, s)
 }
 
-// each is 0, 1, ..., n-1.
+// each returns 0, 1, ..., n-1.
 func each(n int) []int {
 	axes := make([]int, n)
 	for i := range axes {

@@ -89,18 +89,18 @@ var activationRules = map[op.Code]rule{
 
 func positive(g *grad, x op.Desc) op.Desc { return g.Do(op.Less, g.zero(x), x) }
 
-// between is dy where lo < x < hi.
+// between returns dy where lo < x < hi.
 func between(g *grad, x, dy op.Desc, lo, hi float64) op.Desc {
 	in := g.Do(op.And, g.Do(op.Less, g.Like(x, lo), x), g.Do(op.Less, x, g.Like(x, hi)))
 	return g.pick(in, dy, g.zero(dy))
 }
 
-// beyond is dy where |x| > l.
+// beyond returns dy where |x| > l.
 func beyond(g *grad, x, dy op.Desc, l float64) op.Desc {
 	return g.pick(g.Do(op.Less, g.Like(x, l), g.Do(op.Abs, x)), dy, g.zero(dy))
 }
 
-// swish is the gradient of x·sigmoid(a·x).
+// swish returns the gradient of x·sigmoid(a·x).
 func swish(g *grad, x, dy op.Desc, a float64) op.Desc {
 	s := g.Do(op.Sigmoid, g.times(x, a))
 	return g.mul(dy, g.add(s, g.times(g.mul(x, g.sub(s, g.mul(s, s))), a)))

@@ -88,17 +88,17 @@ var elementwiseRules = map[op.Code]rule{
 	}},
 }
 
-// cofunction is sqrt(1-x²), factored to keep its digits near 1.
+// cofunction returns sqrt(1-x²), factored to keep its digits near 1.
 func cofunction(g *grad, x op.Desc) op.Desc {
 	return g.Do(op.Sqrt, g.mul(g.sub(g.Like(x, 1), x), g.plus(x, 1)))
 }
 
-// both gives a and b to the two operands of a broadcast op, summed over what was broadcast.
+// both returns the gradients a and b of the two operands of a broadcast op, summed over the axes that were broadcast.
 func both(g *grad, a, b op.Desc) []op.Desc {
 	return two(g, func() op.Desc { return a }, func() op.Desc { return b })
 }
 
-// two is both, computing what is needed alone.
+// two returns both, computing what is needed alone.
 func two(g *grad, a, b func() op.Desc) []op.Desc {
 	d := make([]op.Desc, 2)
 	for i, f := range []func() op.Desc{a, b} {
@@ -164,5 +164,5 @@ var arithmeticRules = map[op.Code]rule{
 	}},
 }
 
-// scalar is an attribute under the name that full has for it.
+// scalar returns an attribute under the name that full has for it.
 func scalar(g *grad, name string) op.Attr { return op.Attr{Name: "value", Value: g.Value(name)} }

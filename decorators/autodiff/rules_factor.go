@@ -119,7 +119,7 @@ func eye(g *grad, like op.Desc, n int) op.Desc {
 	return g.All(op.Eye, nil, op.Int("rows", n), op.Int("columns", n), op.Type("dtype", like.DType))[0]
 }
 
-// diagonal is x with zeros off its diagonal.
+// diagonal returns x with zeros off its diagonal.
 func diagonal(g *grad, x op.Desc) op.Desc {
 	return g.mul(x, eye(g, x, x.Shape[len(x.Shape)-1]))
 }
@@ -129,7 +129,7 @@ func onDiagonal(g *grad, d op.Desc, n int) op.Desc {
 	return g.mul(g.Reshape(d, append(d.Shape.Clone(), 1)), eye(g, d, n))
 }
 
-// apart is 1/gap, and 0 on the diagonal.
+// apart returns 1/gap, and 0 on the diagonal.
 func apart(g *grad, gap op.Desc) op.Desc {
 	e := eye(g, gap, gap.Shape[len(gap.Shape)-1])
 	return g.div(g.sub(g.Like(gap, 1), e), g.add(gap, e))

@@ -83,7 +83,7 @@ func readScale(need []bool) (in, out uint64) {
 	return in, 0
 }
 
-// wide is x in f32 if it is narrower, narrow the way back to the type of the first operand.
+// wide returns x in f32 if it is narrower, narrow the way back to the type of the first operand.
 func (g *grad) wide(x op.Desc) op.Desc {
 	if x.DType == dtype.F16 || x.DType == dtype.BF16 {
 		return g.Cast(x, dtype.F32)
@@ -93,14 +93,14 @@ func (g *grad) wide(x op.Desc) op.Desc {
 
 func (g *grad) narrow(x op.Desc) op.Desc { return g.Cast(x, g.x[0].DType) }
 
-// normalised is (x-mean)·r and r = 1/sqrt(variance+epsilon) over axes.
+// normalised returns (x-mean)·r and r = 1/sqrt(variance+epsilon) over axes.
 func normalised(g *grad, x op.Desc, axes []int) (hat, r op.Desc) {
 	away := g.sub(x, g.Reduce(op.Mean, x, true, axes...))
 	r = g.Do(op.Rsqrt, g.plus(g.Reduce(op.Mean, g.mul(away, away), true, axes...), g.Float("epsilon")))
 	return g.mul(away, r), r
 }
 
-// normGrad is r·(v - mean(v) - hat·mean(v·hat)), the gradient through the statistics; without a mean when it is not subtracted.
+// normGrad returns r·(v - mean(v) - hat·mean(v·hat)), the gradient through the statistics; without a mean when it is not subtracted.
 func normGrad(g *grad, v, hat, r op.Desc, axes []int, centred bool) op.Desc {
 	d := g.sub(v, g.mul(hat, g.Reduce(op.Mean, g.mul(v, hat), true, axes...)))
 	if centred {
@@ -130,7 +130,7 @@ func (g *grad) affine(dy, hat op.Desc, through func(v op.Desc) op.Desc) []op.Des
 
 func from(axis, rank int) []int { return each(rank)[axis:] }
 
-// channels is the shape of a vector by channel that broadcasts against s.
+// channels returns the shape of a vector by channel that broadcasts against s.
 func channels(s shape.Shape) shape.Shape {
 	c := make(shape.Shape, len(s))
 	for i := range c {
@@ -140,7 +140,7 @@ func channels(s shape.Shape) shape.Shape {
 	return c
 }
 
-// others are all axes but the channels'.
+// others returns all axes but the channels'.
 func others(rank int) []int {
 	axes := []int{0}
 	for i := 2; i < rank; i++ {

@@ -24,7 +24,7 @@ var poolingRules = map[op.Code]rule{
 	}},
 }
 
-// with is attrs with one of them replaced.
+// with returns attrs with one of them replaced.
 func with(attrs op.Attrs, name string, a op.Attr) []op.Attr {
 	out := slices.Clone(attrs)
 	for i := range out {

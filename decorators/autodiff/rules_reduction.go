@@ -79,7 +79,7 @@ func winners(g *grad) []op.Desc {
 	return []op.Desc{g.mul(won, share)}
 }
 
-// behind is the order of dimensions that has axes last, and the shape in that order.
+// behind returns the order of dimensions that has axes last, and the shape in that order.
 func behind(s shape.Shape, axes []int) (order []int, moved shape.Shape) {
 	for i := range s {
 		if !slices.Contains(axes, i) {

@@ -148,7 +148,7 @@ func TestStreamsOfOneTape(t *testing.T) {
 	assert.Equal(t, before, r.tensors())
 }
 
-// pair is two devices of one wrapped backend that have joined a group.
+// pair returns two devices of one wrapped backend that have joined a group.
 func pair(t *testing.T) (rs [2]*rig, gs [2]core.Group) {
 	b, err := core.Open("cpu", core.Config{Threads: 1})
 	require.NoError(t, err)

@@ -170,7 +170,7 @@ func (t *tape) settle(v *value) {
 	}
 }
 
-// forget gives up what e holds, which is returned to be settled.
+// forget releases what e holds, which is returned to be settled.
 func (t *tape) forget(e *entry) (loose []*value) {
 	for i, p := range e.in {
 		if e.need[i] {

@@ -88,14 +88,14 @@ const (
 	mostChanged = 16   // structures that are kept to compare with
 )
 
-// starting is the plans whose first node has a hash.
+// starting returns the plans whose first node has a hash.
 func (c *cache) starting(h uint64) []*plan {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.starts[h]
 }
 
-// named is the plan of a program.
+// named returns the plan of a program.
 func (c *cache) named(name string) *plan {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -81,7 +81,7 @@ func (d *device) OpenStream(ctx context.Context) (core.Stream, error) {
 	return s, nil
 }
 
-// typeOf is what is known of a tensor that is alive.
+// typeOf returns what is known of a tensor that is alive.
 func (d *device) typeOf(id op.TensorID) (op.Desc, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

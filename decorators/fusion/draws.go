@@ -38,7 +38,7 @@ type drawState struct{ seed, counter int }
 
 func stateOf(n *op.Node) drawState { return drawState{n.Attrs.Int("seed"), n.Attrs.Int("counter")} }
 
-// past is s as seen from another state.
+// past returns s as seen from another state.
 func (s drawState) past(o drawState) drawState {
 	return drawState{s.seed - o.seed, s.counter - o.counter}
 }
@@ -46,7 +46,7 @@ func (s drawState) past(o drawState) drawState {
 // isState reports whether an attribute of a draw is its state.
 func isState(name string) bool { return name == "seed" || name == "counter" }
 
-// firstDraw is the state of the first draw.
+// firstDraw returns the state of the first draw.
 func (s *structure) firstDraw() (first drawState, some bool) {
 	for i := range s.nodes {
 		if draws(&s.nodes[i]) {
@@ -69,7 +69,7 @@ func sameDraw(x, y *op.Node, a, b drawState) bool {
 	return true
 }
 
-// stateDesc is the operand of random_bits_at.
+// stateDesc returns the operand of random_bits_at.
 func stateDesc(id op.TensorID) op.Desc { return op.Desc{ID: id, DType: dtype.I64, Shape: []int{2}} }
 
 // drawn is q with the draws by a state that is its last input, and that adds to how far they are behind first. next gives ids.

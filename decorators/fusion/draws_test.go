@@ -21,7 +21,7 @@ func (r *rig) lowered(n op.Node, in ...op.Desc) op.Node {
 	return n
 }
 
-// drops is a window with draws of several ops, the first of which begins at a state; gap is how far the last one is behind.
+// drops returns a window with draws of several ops, the first of which begins at a state; gap is how far the last one is behind.
 func (r *rig) drops(seed, counter, gap int, x op.Desc) []byte {
 	state := func(at int, more ...op.Attr) []op.Attr {
 		return append([]op.Attr{op.Int("seed", seed), op.Int("counter", counter+at)}, more...)

@@ -133,7 +133,7 @@ func (p peers) CopyFrom(cs core.Stream, d op.Desc, from core.Device, id op.Tenso
 	return s.take(d, func(s core.Stream) error { return p.inner.CopyFrom(s, d, src.inner, id) })
 }
 
-// take is a command that makes out.
+// take returns a command that makes out.
 func (s *stream) take(out op.Desc, pass func(core.Stream) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

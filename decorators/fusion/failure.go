@@ -43,7 +43,7 @@ func (s *stream) lose(nodes []op.Node, err error) {
 
 const mostFailed = 1 << 16
 
-// failure is why a tensor was not made, nil for one that may be there.
+// failure returns why a tensor was not made, nil for one that may be there.
 func (d *device) failure(id op.TensorID) error {
 	d.failing.Lock()
 	defer d.failing.Unlock()
@@ -87,7 +87,7 @@ func (d *device) explain(err error, id op.TensorID) error {
 	return found
 }
 
-// idsOf is the tensors of the run of p that a tensor is of, or of the only run; nil where that cannot be told.
+// idsOf returns the tensors of the run of p that a tensor is of, or of the only run; nil where that cannot be told.
 func (d *device) idsOf(p *plan, id op.TensorID) []op.TensorID {
 	d.failing.Lock()
 	defer d.failing.Unlock()

@@ -48,7 +48,7 @@ func Cache(programs int, bytes int64) Option {
 // Memory ends a window whose results take more than so many bytes.
 func Memory(bytes int64) Option { return func(c *config) { c.memory = max(1, bytes) } }
 
-// Idle is how long nodes are held at most while their stream is not called.
+// Idle returns how long nodes are held at most while their stream is not called.
 func Idle(d time.Duration) Option { return func(c *config) { c.idle = max(time.Microsecond, d) } }
 
 // With adds the devices of the decorator to r, and begins each with the programs that r has loaded.
@@ -68,7 +68,7 @@ func Wrap(b core.Backend, options ...Option) core.Backend {
 	return w
 }
 
-// Device is p behind Wrap.
+// Device returns p behind Wrap.
 func Device(p *core.Place, options ...Option) *core.Place {
 	return p.With(func(b core.Backend) core.Backend { return Wrap(b, options...) })
 }

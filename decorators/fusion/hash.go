@@ -49,7 +49,7 @@ func hashAttrs(h uint64, attrs op.Attrs, draw bool) uint64 {
 // source reports whether n computes from its attributes alone: a fill, a range, a draw of random numbers.
 func source(n *op.Node) bool { return len(n.Inputs) == 0 }
 
-// hashNode is the hash of a node by itself: of what it computes, whatever it computes that from. The attributes of a source
+// hashNode returns the hash of a node by itself: of what it computes, whatever it computes that from. The attributes of a source
 // are apart, as they may change from one time to the next: a learning rate. The state of a draw is in neither.
 func hashNode(n *op.Node, h *hooks) (kind, values uint64) {
 	kind = mix(uint64(n.Op)<<32|uint64(n.Version), uint64(len(n.Inputs))<<32|uint64(len(n.Outputs)))
@@ -68,7 +68,7 @@ func hashNode(n *op.Node, h *hooks) (kind, values uint64) {
 	return hashAttrs(kind, n.Attrs, draw), 0
 }
 
-// sizeOf is the memory that attributes take.
+// sizeOf returns the memory that attributes take.
 func sizeOf(attrs op.Attrs) int {
 	size := 0
 	for i := range attrs {

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/decorators/fusion"
 )
 
-// step is a window of five nodes: w becomes w - lr·(w·x + x), and the sum of x is returned.
+// step submits a window of five nodes. It returns w - lr·(w·x + x) and the sum of x.
 func (r *rig) step(w, x op.Desc, lr float64) (next, sum op.Desc) {
 	t := r.do(op.Mul, 0, ds{w, x})
 	g := r.do(op.Add, 1, ds{t, x})

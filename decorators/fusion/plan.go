@@ -44,7 +44,7 @@ func newPlan(w *window, lifted []bool) *plan {
 	return p
 }
 
-// program is the structure as a program; tensor i has the id i+1.
+// program returns the structure as a program; tensor i has the id i+1.
 func (p *plan) program() *program.Program {
 	id := func(local int32) op.TensorID { return op.TensorID(local) + 1 }
 	q := &program.Program{Name: p.name}

@@ -18,7 +18,7 @@ import (
 
 var seed = flag.Uint64("seed", 0, "of the random windows; 0: the time")
 
-// windows is the number of random windows, and their seed.
+// windows returns the number of random windows, and their seed.
 func windows(t testing.TB) (n int, first uint64) {
 	n, first = 400, *seed
 	if long.Tests() {
@@ -65,7 +65,7 @@ var (
 	numbers = []float64{0.5, -1, 2, 0.25}
 )
 
-// body is one round: it replaces the state, in place.
+// body runs one round. It replaces the tensors of state in place and returns the values that it read.
 func body(r *rig, g *rand.Rand, state ds, variant int, seed uint64) (read [][]float32) {
 	live := append(ds(nil), state...)
 	kept := len(state) // of live: not to be dropped
@@ -171,7 +171,7 @@ func body(r *rig, g *rand.Rand, state ds, variant int, seed uint64) (read [][]fl
 	return read
 }
 
-// drop gives a tensor up with the last of nodes that uses it.
+// drop marks a tensor as dropped by the last of nodes that uses it. It reports whether one does.
 func drop(nodes []op.Node, id op.TensorID) bool {
 	for i := len(nodes) - 1; i >= 0; i-- {
 		for k, in := range nodes[i].Inputs {
@@ -184,7 +184,7 @@ func drop(nodes []op.Node, id op.TensorID) bool {
 	return false
 }
 
-// values is the elements of a tensor of a float type.
+// values returns the elements of a tensor of a float type.
 func (r *rig) values(d op.Desc) []float32 {
 	if d.DType == dtype.F32 {
 		return r.read(d)
@@ -252,7 +252,7 @@ func TestRandomWindows(t *testing.T) {
 	}
 }
 
-// tensors is the number of those alive.
+// tensors returns the number of live tensors.
 func (r *rig) tensors() int64 {
 	require.NoError(r.t, core.Sync(ctx, r.Stream))
 	m, ok := core.Extension[core.MemoryStats](r.Device)

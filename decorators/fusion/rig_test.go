@@ -42,7 +42,7 @@ func (r *rig) open(b core.Backend) {
 	require.NoError(r.t, err)
 }
 
-// bare is a device without fusion.
+// bare returns a device without fusion.
 func bare(t testing.TB, b core.Backend) *rig {
 	t.Cleanup(func() { _ = b.Close() })
 	r := &rig{t: t}
@@ -84,7 +84,7 @@ func (r *rig) read(d op.Desc) []float32 {
 	return v
 }
 
-// node is a node with new outputs, which drops what mask says.
+// node returns a node with new outputs, which drops what mask says.
 func (r *rig) node(c op.Code, mask uint64, in []op.Desc, attrs ...op.Attr) op.Node {
 	n, err := op.New(c, in, attrs...)
 	require.NoError(r.t, err)

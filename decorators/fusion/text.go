@@ -53,7 +53,7 @@ func (r *Report) Save(w io.Writer) error {
 	return nil
 }
 
-// kept is the plans that run, the one used last at the end.
+// kept returns the plans that run, the one used last at the end.
 func (c *cache) kept() []*plan {
 	c.mu.Lock()
 	defer c.mu.Unlock()

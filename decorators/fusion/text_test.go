@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/decorators/fusion"
 )
 
-// saved is the text of two programs, one of them for whatever number.
+// saved returns the text of two programs, one of them for whatever number.
 func saved(t testing.TB) []byte {
 	r := over(t, reference())
 	rounds(t, r, 8)

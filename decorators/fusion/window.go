@@ -28,7 +28,7 @@ const outside = -1
 
 func (s *structure) isDead(local int32) bool { return s.dead[local>>6]>>(local&63)&1 != 0 }
 
-// operands is the numbers that node i reads.
+// operands returns the numbers that node i reads.
 func (s *structure) operands(i int) []int32 {
 	to := len(s.args)
 	if i+1 < len(s.from) {
@@ -71,7 +71,7 @@ func (w *window) reset() {
 	w.table.clear()
 }
 
-// number gives a tensor the next number.
+// number assigns the next number to a tensor and returns it.
 func (w *window) number(id op.TensorID, d *op.Desc, maker int) int32 {
 	local := int32(len(w.ids))
 	w.ids = append(w.ids, id)
@@ -161,7 +161,7 @@ func (w *window) free(id op.TensorID) bool {
 	return true
 }
 
-// key is the hash of all but the attributes of sources, with what lives on.
+// key returns the hash of all but the attributes of sources, with what lives on.
 func (w *window) key() uint64 {
 	h := w.prefix[len(w.prefix)-1]
 	for _, word := range w.dead {

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/decorators/router"
 )
 
-// train is some steps of a small network on b, behind autodiff: the gradients of all steps, byte by byte.
+// train runs some training steps of a small network on b, behind autodiff, and returns the bytes of the gradients of all steps.
 func train(t *testing.T, b core.Backend) []byte {
 	wrapped := autodiff.Wrap(b)
 	defer func() { _ = wrapped.Close() }()

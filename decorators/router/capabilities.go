@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// unite is a document that claims what any of the members claims. Of an op that they claim in different versions it has
+// unite returns a document that claims what any of the members claims. Of an op that they claim in different versions it has
 // the first member's.
 func unite(members []*member) *core.Capabilities {
 	u := *members[0].caps
@@ -62,13 +62,13 @@ func join(a, b []dtype.Set, typesA, typesB dtype.Set) []dtype.Set {
 	return u
 }
 
-// wider is limits that hold where a or b does.
+// wider returns limits that hold where a or b does.
 func wider(a, b core.Limits) core.Limits {
 	return core.Limits{Rank: loosest(a.Rank, b.Rank), Bytes: loosest(a.Bytes, b.Bytes), Elements: loosest(a.Elements, b.Elements),
 		Buffers: loosest(a.Buffers, b.Buffers)}
 }
 
-// loosest is the greater of two limits, of which zero is none.
+// loosest returns the greater of two limits, of which zero is none.
 func loosest[T int | int64](a, b T) T {
 	if a == 0 || b == 0 {
 		return 0
@@ -126,7 +126,7 @@ func (d *device) claims(m *member, n *op.Node, in []op.Desc) bool {
 	return d.ask(n, in).refusals[m.index] == nil
 }
 
-// question is all of a node that an answer may depend on: op, version, attributes, types and shapes.
+// question returns all of a node that an answer may depend on: op, version, attributes, types and shapes.
 func question(n *op.Node, in []op.Desc) string {
 	b := binary.AppendUvarint(nil, uint64(n.Op))
 	b = binary.AppendUvarint(b, uint64(n.Version))
@@ -145,7 +145,7 @@ func question(n *op.Node, in []op.Desc) string {
 	return string(b)
 }
 
-// class says which types operands have, and how large they are.
+// class returns which types operands have, and how large they are.
 func class(in []op.Desc) string {
 	var parts []string
 	for _, d := range in {

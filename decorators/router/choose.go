@@ -30,7 +30,7 @@ func (d *device) choose(n *op.Node, in []op.Desc, ts []*tensor, place int) (m *m
 	return d.members[to], m.index
 }
 
-// heaviest is the index of the member, among those that may, with most bytes of the operands that it has: the first of
+// heaviest returns the index of the member, among those that may, with most bytes of the operands that it has: the first of
 // them where several have as many, -1 where none may.
 func (d *device) heaviest(ts []*tensor, has func(t *tensor, m *member) bool, may func(m *member) bool) int {
 	best, most := -1, int64(-1)
@@ -51,7 +51,7 @@ func (d *device) heaviest(ts []*tensor, has func(t *tensor, m *member) bool, may
 	return best
 }
 
-// live is the member with that index, or the first one that is there instead of one that is lost.
+// live returns the member with that index, or the first one that is there instead of one that is lost.
 func (d *device) live(index int) *member {
 	if d.members[index].gone() == nil {
 		return d.members[index]

@@ -57,7 +57,7 @@ func newLedger() *ledger {
 	return &ledger{Units: map[string]map[string]float64{}, Links: map[string]map[string][2]float64{}, rate: map[string][2]float64{}, plans: map[string][]int{}}
 }
 
-// known is the time of a unit on a member.
+// known returns the time of a unit on a member.
 func (l *ledger) known(member, unit string) (float64, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +81,7 @@ func (l *ledger) learn(member, unit string, t float64, size int64) float64 {
 	return t
 }
 
-// guess is the time of a unit that was not measured.
+// guess returns the time of a unit that was not measured.
 func (l *ledger) guess(member string, size int64) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,7 +104,7 @@ func (l *ledger) keep(key string, assigned []int) (before []int) {
 	return before
 }
 
-// sizeOf is what the time of a program grows with: its arithmetic and its traffic.
+// sizeOf returns what the time of a program grows with: its arithmetic and its traffic.
 func sizeOf(p *program.Program, flops int64) int64 {
 	size := flops + 1
 	for _, list := range [][]op.Desc{p.Inputs, p.Consts, p.OutputDescs()} {
@@ -115,5 +115,5 @@ func sizeOf(p *program.Program, flops int64) int64 {
 	return size
 }
 
-// seconds is a planted time, which may not be less than nothing.
+// seconds returns a planted time, which may not be less than nothing.
 func seconds(d time.Duration) float64 { return math.Max(d.Seconds(), 0) }

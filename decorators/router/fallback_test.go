@@ -120,7 +120,7 @@ func TestEveryOpLacked(t *testing.T) {
 	}
 }
 
-// square is a program: exp(x)·x + c, with intermediate results that cross members where one lacks exp, and outputs that
+// square returns a program: exp(x)·x + c, with intermediate results that cross members where one lacks exp, and outputs that
 // repeat and pass an input on.
 func square(t testing.TB, n int) *program.Program {
 	x, c := op.Desc{ID: 1, DType: dtype.F32, Shape: []int{n}}, op.Desc{ID: 2, DType: dtype.F32, Shape: []int{n}}

@@ -206,7 +206,7 @@ func (l *lane) settle(ctx context.Context) error {
 	}
 }
 
-// mark is a gate behind all commands so far.
+// mark returns a gate behind all commands so far.
 func (l *lane) mark() *gate {
 	if !l.dirty && l.last != nil {
 		return l.last
@@ -236,8 +236,8 @@ func (l *lane) await(g *gate) {
 	l.push(c)
 }
 
-// submit gives nodes and frees to the member. A refusal is returned where the command went straight to it; else it poisons
-// the results and is told at the next event.
+// submit passes nodes and frees to the member. A refusal is returned where the command went straight to it; else it poisons the
+// results and the next event reports it.
 func (l *lane) submit(nodes []op.Node, free []op.TensorID) (refused error) {
 	straight := l.idle(func() {
 		refused = l.give(nodes, free)
@@ -306,7 +306,7 @@ func (l *lane) abandon(nodes []op.Node, free []op.TensorID) {
 	_ = l.m.note(l.inner.Submit(nil, l.m.forget(free))) // the stream closes: nobody is there to be told
 }
 
-// dropped is the operands that a node gives up.
+// dropped returns the operands that a node gives up.
 func dropped(n *op.Node) (ids []op.TensorID) {
 	for i, id := range n.Inputs {
 		if i < 64 && n.Drop>>i&1 != 0 {
@@ -316,7 +316,7 @@ func dropped(n *op.Node) (ids []op.TensorID) {
 	return ids
 }
 
-// give gives nodes and frees to the member, but for nodes with operands that are not there.
+// give passes nodes and frees to the member, except nodes with operands that are missing.
 func (l *lane) give(nodes []op.Node, free []op.TensorID) error {
 	m := l.m
 	if m.rotten.Load() == 0 {
@@ -364,7 +364,7 @@ func (l *lane) close() error {
 	return ignoreLost(l.inner.Close())
 }
 
-// canceled is the error of a call whose context ended.
+// canceled returns the error of a call whose context ended.
 func canceled(ctx context.Context) error {
 	return fmt.Errorf("router: %w: %w", core.ErrCanceled, context.Cause(ctx))
 }

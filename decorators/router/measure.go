@@ -17,7 +17,7 @@ const (
 	mostRepeats  = 50
 )
 
-// measure is the time of one run of a program on a member, with operands of zeros, in seconds. s is the router's own stream.
+// measure returns the time of one run of a program on a member, with operands of zeros, in seconds. s is the router's own stream.
 func (s *stream) measure(ctx context.Context, m *member, p *program.Program) (seconds float64, err error) {
 	l := s.lane(m)
 	if err := l.settle(ctx); err != nil {
@@ -82,7 +82,7 @@ func (s *stream) measure(ctx context.Context, m *member, p *program.Program) (se
 	return total.Seconds() / float64(count), err
 }
 
-// measureLink is the time of a transfer, and that of each byte, in seconds. s is the router's own stream.
+// measureLink returns the time of a transfer, and that of each byte, in seconds. s is the router's own stream.
 func (s *stream) measureLink(ctx context.Context, from, to *member) (times [2]float64, err error) {
 	const small, large = 1 << 10, 1 << 20 // elements
 	var took [2]float64
@@ -102,7 +102,7 @@ func (s *stream) measureLink(ctx context.Context, from, to *member) (times [2]fl
 	return times, nil
 }
 
-// transfer is the time in which a new tensor goes from one member to another.
+// transfer returns the time in which a new tensor goes from one member to another.
 func (s *stream) transfer(ctx context.Context, from, to *member, d op.Desc) (seconds float64, err error) {
 	d.ID = s.dev.NewIDs(1)
 	on := &stream{s.queue, from.index}

@@ -62,7 +62,7 @@ func openMember(ctx context.Context, index int, p *core.Place) (*member, error) 
 	return m, nil
 }
 
-// newID is an id of the member for tensor id of the router. The router's ids are those of the first member, so that ids
+// newID returns an id of the member for tensor id of the router. The router's ids are those of the first member, so that ids
 // which nothing has, or which are stale, are that member's to answer for.
 func (m *member) newID(id op.TensorID) op.TensorID {
 	if m.index == 0 {
@@ -79,7 +79,7 @@ func (m *member) note(err error) error {
 	return err
 }
 
-// gone is why the member is lost, or nil.
+// gone returns why the member is lost, or nil.
 func (m *member) gone() error {
 	if e := m.lost.Load(); e != nil {
 		return *e
@@ -95,7 +95,7 @@ func (m *member) spoil(id op.TensorID, err error) {
 	m.mu.Unlock()
 }
 
-// bad is why a tensor is not there, or nil.
+// bad returns why a tensor is not there, or nil.
 func (m *member) bad(ids ...op.TensorID) error {
 	if m.rotten.Load() == 0 {
 		return nil

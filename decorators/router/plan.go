@@ -133,7 +133,7 @@ func (d *device) place(ctx context.Context, c *program.Compiled) (q *program.Pro
 	return q, plan, units, assigned, prices, nil
 }
 
-// claimants is the number of members that claim a unit.
+// claimants returns the number of members that claim a unit.
 func claimants(u *place.Unit) (n int) {
 	for _, able := range u.Able {
 		if able {

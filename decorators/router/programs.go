@@ -144,7 +144,7 @@ func (s *stream) layOut(ctx context.Context, def *defined) (*layout, error) {
 	return x, nil
 }
 
-// onOne is the member that all units are on, -1 where they are on several; none where there are no units.
+// onOne returns the member that all units are on, -1 where they are on several; none where there are no units.
 func onOne(assigned []int, none int) int {
 	for _, m := range assigned {
 		if m != assigned[0] {
@@ -214,7 +214,7 @@ func (x programs) Run(cs core.Stream, r core.Run) error {
 	})
 }
 
-// check says what is wrong with a run.
+// check returns what is wrong with a run.
 func (def *defined) check(r core.Run) error {
 	p := def.Program
 	switch {
@@ -330,7 +330,7 @@ func (s *stream) run(c *change, def *defined, r core.Run) {
 	}
 }
 
-// lastUse is the last part that reads id.
+// lastUse returns the last part that reads id.
 func lastUse(parts []*place.Part, id op.TensorID) int {
 	for k := len(parts) - 1; k >= 0; k-- {
 		if slices.Contains(parts[k].In, id) {
@@ -361,7 +361,7 @@ func (x programs) Undefine(id core.ProgramID) error {
 	return errors.Join(last.leave(), d.unhold(def))
 }
 
-// unhold gives up the constants of a program. Those that the host has freed are freed.
+// unhold releases the constants of a program. Those that the host has freed are freed.
 func (d *device) unhold(def *defined) error {
 	var free []*tensor
 	d.mu.Lock()

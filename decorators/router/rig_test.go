@@ -15,14 +15,14 @@ import (
 
 var ctx = context.Background()
 
-// processor is a cpu backend of one thread.
+// processor returns a cpu backend of one thread.
 func processor(t testing.TB) core.Backend {
 	b, err := cpu.New(core.Config{Threads: 1})
 	require.NoError(t, err)
 	return b
 }
 
-// place is the first device of a backend.
+// place returns the first device of a backend.
 func place(spec string, b core.Backend) *core.Place { return &core.Place{Backend: b, Spec: spec} }
 
 // two are members of two backends: what moves goes through the host.
@@ -30,7 +30,7 @@ func two(t testing.TB) []*core.Place {
 	return []*core.Place{place("a", processor(t)), place("b", processor(t))}
 }
 
-// peers are two devices of one backend, which copy directly.
+// peers returns two devices of one backend, which copy directly.
 func peers(t testing.TB) []*core.Place {
 	b := processor(t)
 	return []*core.Place{place("a", b), place("b", b)}
@@ -62,7 +62,7 @@ func (r *rig) stream() core.Stream {
 	return s
 }
 
-// on is a view of s that prefers a member.
+// on returns a view of s that prefers a member.
 func (r *rig) on(s core.Stream, member int) core.Stream {
 	v, err := router.On(s, member)
 	require.NoError(r.t, err)
@@ -77,7 +77,7 @@ func (r *rig) write(s core.Stream, v ...float32) op.Desc {
 	return d
 }
 
-// node is a node with new outputs.
+// node returns a node with new outputs.
 func (r *rig) node(c op.Code, in []op.Desc, attrs ...op.Attr) op.Node {
 	n, err := op.New(c, in, attrs...)
 	require.NoError(r.t, err)
@@ -107,7 +107,7 @@ func (r *rig) free(s core.Stream, ds ...op.Desc) {
 	require.NoError(r.t, s.Submit(nil, list))
 }
 
-// live is the number of tensors on all members once the work is done.
+// live returns the number of tensors on all members once the work is done.
 func (r *rig) live(s core.Stream) int64 {
 	require.NoError(r.t, core.Sync(ctx, s))
 	m, ok := core.Extension[core.MemoryStats](r.Device)
@@ -115,7 +115,7 @@ func (r *rig) live(s core.Stream) int64 {
 	return m.Memory().Tensors
 }
 
-// moved is the number of transfers so far.
+// moved returns the number of transfers so far.
 func (r *rig) moved() (tensors, bytes int64) {
 	for _, l := range r.Stats().Links {
 		tensors += l.Tensors

@@ -30,7 +30,7 @@ type config struct {
 // one. The capabilities of the device are then those of the main member.
 func Strict() Option { return func(c *config) { c.strict = true } }
 
-// HeldBytes is how many bytes of elements on their way to a member a stream keeps on the host, 256 MiB by default. One that
+// HeldBytes returns how many bytes of elements on their way to a member a stream keeps on the host, 256 MiB by default. One that
 // would keep more waits for those before it; a single tensor may be larger.
 func HeldBytes(n int64) Option { return func(c *config) { c.held = n } }
 
@@ -146,7 +146,7 @@ func same(a, b core.Backend) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.TypeOf(a).Comparable() && a == b
 }
 
-// ignoreLost is nil for the error of a member that is gone: there is nothing left to close.
+// ignoreLost returns nil for the error of a member that is gone: there is nothing left to close.
 func ignoreLost(err error) error {
 	if errors.Is(err, core.ErrBackendLost) {
 		return nil

@@ -19,7 +19,7 @@ type priced struct {
 	time float64
 }
 
-// split is the members of the units of a program that make it fastest, with the time of each.
+// split returns the members of the units of a program that make it fastest, with the time of each.
 func (d *device) split(ctx context.Context, s *stream, q *program.Program, units []*place.Unit) (assigned []int, prices []priced, err error) {
 	p := place.NewProblem(q, units)
 	p.Home, p.Link = d.live(0).index, func(from, to int, bytes int64) float64 { return d.linkTime(ctx, s, from, to, bytes) }
@@ -73,7 +73,7 @@ func (d *device) split(ctx context.Context, s *stream, q *program.Program, units
 	return best, prices, nil
 }
 
-// unitTime is the time of a unit on a member, from the ledger or measured.
+// unitTime returns the time of a unit on a member, from the ledger or measured.
 func (d *device) unitTime(ctx context.Context, s *stream, m *member, x *program.Program, key string, size int64, budget *time.Duration) float64 {
 	if c := d.router.planted; c != nil {
 		return d.costs.learn(m.identity, key, seconds(c.Unit(m.index, x)), size)
@@ -94,7 +94,7 @@ func (d *device) unitTime(ctx context.Context, s *stream, m *member, x *program.
 	return d.costs.learn(m.identity, key, t, size)
 }
 
-// linkTime is the time in which a tensor goes from one member to another.
+// linkTime returns the time in which a tensor goes from one member to another.
 func (d *device) linkTime(ctx context.Context, s *stream, from, to int, bytes int64) float64 {
 	if c := d.router.planted; c != nil {
 		return seconds(c.Link(from, to, bytes))

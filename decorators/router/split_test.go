@@ -35,7 +35,7 @@ func (c *costs) Unit(m int, p *program.Program) time.Duration {
 
 func (c *costs) Link(int, int, int64) time.Duration { return c.link }
 
-// byOp is the times of ops on two members.
+// byOp returns the times of ops on two members.
 func byOp(times map[op.Code][2]time.Duration) func(int, *program.Program) time.Duration {
 	return func(m int, p *program.Program) time.Duration {
 		sum := time.Duration(0)
@@ -50,7 +50,7 @@ func fixed(link time.Duration, times map[op.Code][2]time.Duration) *costs {
 	return &costs{unit: byOp(times), link: link, rnd: rand.New(rand.NewPCG(1, 2))}
 }
 
-// chain is a program: sort(matmul(sort(x), c)), whose three nodes are units.
+// chain returns a program: sort(matmul(sort(x), c)), whose three nodes are units.
 func chain(t testing.TB) *program.Program {
 	x, c := op.Desc{ID: 1, DType: dtype.F32, Shape: []int{4, 4}}, op.Desc{ID: 2, DType: dtype.F32, Shape: []int{4, 4}}
 	p := &program.Program{Name: "chain", Inputs: []op.Desc{x}, Consts: []op.Desc{c}}
@@ -69,7 +69,7 @@ func chain(t testing.TB) *program.Program {
 	return p
 }
 
-// members is the members of a plan's units, in order.
+// members returns the members of a plan's units, in order.
 func members(p *router.Plan) string {
 	var all []string
 	for _, u := range p.Units {
@@ -103,7 +103,7 @@ func numbers(seed uint64, n int) []float32 {
 	return v
 }
 
-// result is the first output of a run on random numbers.
+// result returns the first output of a run on random numbers.
 func (r *rig) result(x core.Programs, id core.ProgramID, p *program.Program) []byte {
 	run := core.Run{Program: id}
 	for i, d := range p.Inputs {

@@ -51,7 +51,7 @@ func (q *queue) on(l *lane) *act {
 	return &q.acts[len(q.acts)-1]
 }
 
-// free gives up the copies of a tensor that was taken out of the table, but for one that a node gives up itself.
+// free releases the copies of a tensor that was taken out of the table, but for one that a node gives up itself.
 func (q *queue) free(t *tensor, but *copied) {
 	for _, c := range t.copies {
 		l := q.lane(c.m)
@@ -156,7 +156,7 @@ func (q *queue) give(l *lane, id op.TensorID) {
 	a.free = append(a.free, id)
 }
 
-// unknown is the id that the first member is given for one that is not in the table, so that it says what is wrong.
+// unknown returns the id that the first member is given for one that is not in the table, so that it says what is wrong.
 func (d *device) unknown(id op.TensorID) op.TensorID {
 	if d.kept[id] != nil {
 		return d.never
@@ -259,7 +259,7 @@ func (s *stream) write(desc op.Desc, put func(l *lane, own op.Desc) error) error
 	return nil
 }
 
-// checkWrite says what is wrong with a tensor to be made of data.
+// checkWrite returns what is wrong with a tensor to be made of data.
 func checkWrite(ctx context.Context, d op.Desc, data []byte) error {
 	switch {
 	case ctx.Err() != nil:

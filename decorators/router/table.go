@@ -29,7 +29,7 @@ func (t *tensor) on(m *member) *copied {
 	return nil
 }
 
-// source is the copy to read from: of the tensor's place, else the oldest one, and of members that are not lost first.
+// source returns the copy to read from: of the tensor's place, else the oldest one, and of members that are not lost first.
 func (t *tensor) source() *copied {
 	var best *copied
 	for _, c := range t.copies {

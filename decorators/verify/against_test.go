@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu"
 )
 
-// wrong is a reference whose results of c are off by a factor.
+// wrong returns a reference whose results of c are off by a factor.
 func wrong(c op.Code, factor float64) core.Backend {
 	return ref.New(ref.Evaluating(func(n *op.Node, in []ref.Tensor) ([]ref.Tensor, error) {
 		out, err := ref.Eval(n, in)
@@ -131,7 +131,7 @@ func TestAgainstLesser(t *testing.T) {
 	require.Zero(t, n)
 }
 
-// index is an i64 tensor of one element.
+// index returns an i64 tensor of one element.
 func index(r *rig, s core.Stream, i int64) op.Desc {
 	d := op.Desc{ID: r.NewIDs(1), DType: dtype.I64, Shape: []int{1}}
 	require.NoError(r.t, s.Write(ctx, d, dtype.Bytes([]int64{i})))

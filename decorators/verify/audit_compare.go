@@ -15,7 +15,7 @@ import (
 // looks is how often a program is computed with inputs and constants that are changed by a rounding error.
 const looks = 2
 
-// lowered is the program as the second device runs it.
+// lowered returns the program as the second device runs it.
 func (p *defined) lowered(t program.Target) (*program.Program, error) {
 	p.lower.Do(func() { p.low, p.lowErr = program.Lower(t, p.p) })
 	return p.low, p.lowErr
@@ -54,7 +54,7 @@ func (a *audit) compareRun(p *defined, inputs, got [][]byte) (differences []erro
 	return differences, nil
 }
 
-// unitOf is the distance of 1 from the next number in the coarsest float type of a program: that of f32 at least.
+// unitOf returns the distance of 1 from the next number in the coarsest float type of a program: that of f32 at least.
 func unitOf(p *program.Program) float64 {
 	e := 0x1p-23
 	for _, d := range p.Descs() {

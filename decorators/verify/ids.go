@@ -10,7 +10,7 @@ type ranges []span
 
 type span struct{ first, last uint64 }
 
-// find is the first span that ends at x or later.
+// find returns the first span that ends at x or later.
 func (r ranges) find(x uint64) int {
 	return sort.Search(len(r), func(i int) bool { return r[i].last >= x })
 }

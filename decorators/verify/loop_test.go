@@ -134,7 +134,8 @@ func TestDevices(t *testing.T) {
 	require.NoError(t, gb.Close())
 }
 
-// regression is one step of training y = relu(x·w1)·w2 on the sum of squares: parameters in, parameters and loss out.
+// regression returns a program of one training step of y = relu(x·w1)·w2 on the sum of squares. It takes the parameters and
+// returns the new parameters and the loss.
 func regression(t *testing.T, batch, hidden int, rate float64) *program.Program {
 	last := op.TensorID(0)
 	next := func() op.TensorID { last++; return last }

@@ -71,7 +71,7 @@ func (s *stream) probe(cmd command, outs []op.Desc, excused bool) []bool {
 	return found
 }
 
-// touched is the tensors that a change uses or makes.
+// touched returns the tensors that a change uses or makes.
 func (x *change) touched() map[op.TensorID]*tensor {
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
@@ -145,7 +145,7 @@ type replay struct {
 	last   [][]op.TensorID
 }
 
-// copyOf is a node that copies d, nil where the device lacks it.
+// copyOf returns a node that copies d, nil where the device lacks it.
 func (d *device) copyOf(desc op.Desc) *op.Node {
 	n, err := op.New(op.Copy, []op.Desc{desc})
 	if err != nil || d.target.Supports(&n, []op.Desc{desc}) != nil {

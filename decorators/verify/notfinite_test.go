@@ -99,7 +99,7 @@ func TestNotFiniteTypes(t *testing.T) {
 	require.ErrorContains(t, faults[4], "f8e4m3fn[2] is made of finite operands, got NaN at element 1")
 }
 
-// logarithm is a program that makes -Inf where its input is its constant, and gives input, constant and a count too.
+// logarithm returns a program that makes -Inf where its input is its constant, and gives input, constant and a count too.
 func logarithm(t *testing.T) *program.Program {
 	x, c := op.Desc{ID: 1, DType: dtype.F32, Shape: []int{2}}, op.Desc{ID: 2, DType: dtype.F32, Shape: []int{2}}
 	sub, err := op.New(op.Sub, []op.Desc{x, c})

@@ -57,7 +57,7 @@ func (r *rig) stream() core.Stream {
 	return s
 }
 
-// desc is a new f32 vector.
+// desc returns a new f32 vector.
 func (r *rig) desc(n int) op.Desc {
 	return op.Desc{ID: r.NewIDs(1), DType: dtype.F32, Shape: []int{n}}
 }
@@ -68,7 +68,7 @@ func (r *rig) write(s core.Stream, v ...float32) op.Desc {
 	return d
 }
 
-// node is a node with new outputs.
+// node returns a node with new outputs.
 func (r *rig) node(c op.Code, in ...op.Desc) op.Node {
 	n, err := op.New(c, in)
 	require.NoError(r.t, err)
@@ -123,14 +123,14 @@ func (r *rig) clean() {
 	}
 }
 
-// programs is the extension.
+// programs returns the extension.
 func (r *rig) programs() core.Programs {
 	p, ok := core.Extension[core.Programs](r.Device)
 	require.True(r.t, ok)
 	return p
 }
 
-// doubling is a program of one input and output: c·x + x, with the constant c.
+// doubling returns a program of one input and output: c·x + x, with the constant c.
 func doubling(t testing.TB, n int) *program.Program {
 	x, c := op.Desc{ID: 1, DType: dtype.F32, Shape: []int{n}}, op.Desc{ID: 2, DType: dtype.F32, Shape: []int{n}}
 	mul, err := op.New(op.Mul, []op.Desc{c, x})

@@ -99,7 +99,7 @@ func (x *change) find(b *table, id op.TensorID, does string) *tensor {
 	return nil
 }
 
-// past says what id was, which is no live tensor, and what freed it, as far as that is known: empty for a new id.
+// past returns what id was, which is no live tensor, and what freed it, as far as that is known: empty for a new id.
 func (b *table) past(id op.TensorID) (what string, by *command) {
 	c, recent := b.graves[id]
 	switch {

@@ -113,7 +113,7 @@ func first(ctx context.Context, o Options) (core.Backend, error) {
 	}
 }
 
-// pause is the time between start n in a row, from 1, and the next.
+// pause returns the time between start n in a row, from 1, and the next.
 func (o *Options) pause(n int) time.Duration {
 	return min(o.Backoff<<min(n-1, 20), maxBackoff)
 }
@@ -121,10 +121,10 @@ func (o *Options) pause(n int) time.Duration {
 // Info describes the backend as it was when it was opened first.
 func (b *Backend) Info() core.Info { return b.info }
 
-// Restarts is how often the backend was started again.
+// Restarts returns how often the backend was started again.
 func (b *Backend) Restarts() int64 { return b.restarts.Load() }
 
-// Inner is the backend that runs now, which may be lost at any time.
+// Inner returns the backend that runs now, which may be lost at any time.
 func (b *Backend) Inner() core.Backend {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -226,7 +226,7 @@ func (b *Backend) lose(epoch int, why error) {
 	}
 }
 
-// closedBy is the result of closing something on the process of an epoch, where a loss leaves nothing to close.
+// closedBy returns the result of closing something on the process of an epoch, where a loss leaves nothing to close.
 func (b *Backend) closedBy(epoch int, err error) error {
 	if !b.isLost(epoch, err) {
 		return err

@@ -41,7 +41,7 @@ type entry struct {
 	play func(r *replay, on core.Stream, dies []bool) error
 }
 
-// fault is the failure of the command.
+// fault returns the failure of the command.
 func (e *entry) fault(err error) *core.NodeError {
 	n := &core.NodeError{Op: e.what, Outputs: e.outs, Err: err}
 	if e.def != nil {

@@ -59,7 +59,7 @@ func less(old, now *core.Capabilities, had, has extensions) string {
 	return ""
 }
 
-// lacks are the types that some operand or result could have and can have no more.
+// lacks returns the types that some operand or result could have and can have no more.
 func lacks(old, now []dtype.Set, all dtype.Set) (gone dtype.Set) {
 	at := func(l []dtype.Set, i int) dtype.Set {
 		if len(l) == 0 {

@@ -55,7 +55,7 @@ func (x *births) kill() {
 	x.all[len(x.all)-1].kill()
 }
 
-// starts is how many there were.
+// starts returns how many there were.
 func (x *births) starts() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -98,7 +98,7 @@ func TestProcessLess(t *testing.T) {
 	require.ErrorContains(t, err, "came back without programs")
 }
 
-// left is what a test process holds of the system.
+// left returns what a test process holds of the system.
 func left(t testing.TB) (files, maps int) {
 	if runtime.GOOS != "linux" {
 		return 0, 0

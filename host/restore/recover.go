@@ -190,7 +190,7 @@ func (d *device) reopen(r *replay, next core.Backend) error {
 	return nil
 }
 
-// missing is why a tensor is not there.
+// missing returns why a tensor is not there.
 func (r *replay) missing(id tensorID) error {
 	if err := r.why[id]; err != nil {
 		return err
@@ -253,7 +253,7 @@ func (r *replay) run(e *entry) error {
 	return r.free(e, rest, d, dies)
 }
 
-// free gives up what nobody needs after e.
+// free releases what nobody needs after e.
 func (r *replay) free(e *entry, ins, outs *device, dies []bool) error {
 	var ids []tensorID
 	for i, id := range e.ins {
@@ -278,7 +278,7 @@ func (r *replay) free(e *entry, ins, outs *device, dies []bool) error {
 	return r.at[outs].Submit(nil, ids)
 }
 
-// leave gives a command up for good; its failure is reported.
+// leave abandons a command for good; its failure is reported.
 func (r *replay) leave(e *entry, n *core.NodeError) {
 	e.err, e.play = n, nil
 	r.b.mu.Lock()

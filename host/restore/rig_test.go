@@ -16,7 +16,7 @@ import (
 
 var ctx = context.Background()
 
-// id is one of the first ids of a backend, which tests take instead of asking for them.
+// id returns one of the first ids of a backend, which tests take instead of asking for them.
 func id(n uint64) op.TensorID            { return op.NewTensorID(0, n) }
 func desc(n uint64, dims ...int) op.Desc { return op.Desc{ID: id(n), DType: dtype.F32, Shape: dims} }
 
@@ -65,7 +65,7 @@ func extension[T any](t testing.TB, d core.Device) T {
 	return x
 }
 
-// addProgram is x + c, negated.
+// addProgram returns x + c, negated.
 func addProgram(t testing.TB, n int) *program.Program {
 	p := &program.Program{Name: "add", Inputs: []op.Desc{desc(1, n)}, Consts: []op.Desc{desc(2, n)}, Outputs: []op.TensorID{id(4)}}
 	p.Nodes = []op.Node{node(t, "add", id(3), p.Inputs[0], p.Consts[0])}

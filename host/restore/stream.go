@@ -160,7 +160,7 @@ func (s *stream) Submit(nodes []op.Node, free []op.TensorID) error {
 	})
 }
 
-// dropped are the inputs that a node gives up.
+// dropped returns the inputs that a node gives up.
 func dropped(n *op.Node) (ids []tensorID) {
 	if n.Drop == 0 {
 		return nil

@@ -17,14 +17,14 @@ type File struct {
 	release func() error
 }
 
-// Path is what to execute or load in place of the file. It holds until Close.
+// Path returns what to execute or load in place of the file. It holds until Close.
 func (f *File) Path() string { return f.path }
 
-// Dir is the folder that the copies of what belongs to the file lie in, which must stay for as long as the content is in use. It
+// Dir returns the folder that the copies of what belongs to the file lie in, which must stay for as long as the content is in use. It
 // is empty for a file that was sealed alone: that one may be closed as soon as it was started or loaded.
 func (f *File) Dir() string { return f.dir }
 
-// Close gives up what keeps the content. A process that was started before is not touched, but finds nothing in Dir any more.
+// Close releases what keeps the content. A process that was started before is not touched, but finds nothing in Dir any more.
 func (f *File) Close() error {
 	if f.release == nil {
 		return nil

@@ -53,7 +53,7 @@ func newFolder() (*folder, error) {
 
 func (f *folder) content() string { return filepath.Join(f.dir, contentName) }
 
-// remove gives up the lock first: Windows removes no file that is open.
+// remove releases the lock first: Windows removes no file that is open.
 func (f *folder) remove() error {
 	var err error
 	if f.lock != nil {
@@ -62,7 +62,7 @@ func (f *folder) remove() error {
 	return errors.Join(err, os.RemoveAll(f.dir))
 }
 
-// execBase is the first of the folders for temporary and for cached files that programs can be executed from.
+// execBase returns the first of the folders for temporary and for cached files that programs can be executed from.
 func execBase() (string, error) {
 	tried := []string{os.TempDir()}
 	if !noExec(tried[0]) {

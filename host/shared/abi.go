@@ -135,7 +135,7 @@ type cAPI struct {
 	record, await, wait, enqueue, fetch                       uintptr
 }
 
-// headOf is the beginning of a T that this side makes.
+// headOf returns the beginning of a T that this side makes.
 func headOf[T any]() head {
 	var t T
 	return head{uint32(unsafe.Sizeof(t)), abiVersion}
@@ -167,7 +167,7 @@ func list[T any](address uintptr, n uint64) []T {
 	return out
 }
 
-// numbers is a list of numbers that the other side made.
+// numbers returns a list of numbers that the other side made.
 func numbers[T uint32 | uintptr](address uintptr, n uint64) []T {
 	if address == 0 || n > maxList {
 		return nil

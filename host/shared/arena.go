@@ -10,7 +10,7 @@ type arena struct {
 
 const arenaBlock = 512 // words
 
-// reset gives the room of all structs back to the arena.
+// reset releases the room of all structs to the arena.
 func (a *arena) reset() {
 	for i := range a.blocks {
 		a.blocks[i] = a.blocks[i][:0]
@@ -66,5 +66,5 @@ func (a *arena) text(s string) uintptr {
 	return address
 }
 
-// addressOf is where v lies, which is in an arena.
+// addressOf returns where v lies, which is in an arena.
 func addressOf[T any](v *T) uintptr { return uintptr(unsafe.Pointer(v)) }

@@ -28,7 +28,7 @@ var (
 // Capabilities implements engine.Device.
 func (v *device) Capabilities() *core.Capabilities { return v.caps }
 
-// numberOf is the library's number of the op of n.
+// numberOf returns the library's number of the op of n.
 func (v *device) numberOf(n *op.Node) (uint32, error) {
 	number, ok := v.number[n.Op]
 	if !ok || n.Version != op.Lookup(n.Op).Version {
@@ -37,7 +37,7 @@ func (v *device) numberOf(n *op.Node) (uint32, error) {
 	return number, nil
 }
 
-// dataOf is where the elements of data lie. The caller keeps data alive.
+// dataOf returns where the elements of data lie. The caller keeps data alive.
 func dataOf(data []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(data))) }
 
 // Upload implements engine.Device.

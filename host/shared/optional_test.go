@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// bytesOf is the elements of a tensor of type f32.
+// bytesOf returns the elements of a tensor of type f32.
 func bytesOf(values ...float32) (b []byte) {
 	for _, v := range values {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
@@ -92,7 +92,7 @@ func TestOptionalAnswers(t *testing.T) {
 	require.Equal(t, core.Memory{InUse: 7, Reserved: 8}, stats.Memory())
 }
 
-// double is a program: y = x + x, z = y + c, with outputs z, z and c.
+// double returns a program: y = x + x, z = y + c, with outputs z, z and c.
 func double(t *testing.T, name string, last op.Code) *program.Program {
 	t.Helper()
 	d := op.DescOf(dtype.F32, 2)

@@ -92,7 +92,7 @@ func (p *packer) config(c core.Config) uintptr {
 		names: putAll(&p.arena, names), values: putAll(&p.arena, values)})
 }
 
-// failure is the error of a call that answered with code.
+// failure returns the error of a call that answered with code.
 func (e *cError) failure(code int32) error {
 	if code == 0 {
 		return nil
@@ -111,7 +111,7 @@ func (e *cError) failure(code int32) error {
 	return err
 }
 
-// toInt64 is what a float scalar is as an integer: truncated, brought into range, 0 for NaN.
+// toInt64 returns what a float scalar is as an integer: truncated, brought into range, 0 for NaN.
 func toInt64(f float64) int64 {
 	switch {
 	case math.IsNaN(f):

@@ -36,7 +36,7 @@ func object(t testing.TB, file string, flags ...string) string {
 	return out
 }
 
-// opened is a device of a backend of testdata, with a stream.
+// opened returns a device of a backend of testdata, with a stream.
 func opened(t testing.TB, file string, c core.Config) (core.Backend, core.Device, core.Stream) {
 	t.Helper()
 	ctx := context.Background()
@@ -50,7 +50,7 @@ func opened(t testing.TB, file string, c core.Config) (core.Backend, core.Device
 	return b, d, s
 }
 
-// vector is a new tensor of n elements.
+// vector returns a new tensor of n elements.
 func vector(d core.Device, n int) op.Desc {
 	v := op.DescOf(dtype.F32, n)
 	v.ID = d.NewIDs(1)

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// LockFileOf is the path of the lock that chooses versions from a store: ./burn.lock where there is one, else that of the store.
+// LockFileOf returns the path of the lock that chooses versions from a store: ./burn.lock where there is one, else that of the store.
 func LockFileOf(dir string) string {
 	if _, err := os.Stat(LockName); err == nil {
 		return LockName
@@ -42,7 +42,7 @@ func (a Admission) lockFile() string {
 	return LockFileOf(a.Dir)
 }
 
-// Locked is the version of a plugin that the lock in force holds, or else that of the store. It is empty when neither holds one or
+// Locked returns the version of a plugin that the lock in force holds, or else that of the store. It is empty when neither holds one or
 // they cannot be read.
 func (a Admission) Locked(plugin string) string {
 	address, err := ParseAddress(plugin)

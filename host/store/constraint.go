@@ -49,10 +49,10 @@ func ParseConstraint(text string) (Constraint, error) {
 	return c, nil
 }
 
-// String is the text that was read.
+// String returns the text that was read.
 func (c Constraint) String() string { return c.text }
 
-// Exact is the only version that c allows, "" when there may be others.
+// Exact returns the only version that c allows, "" when there may be others.
 func (c Constraint) Exact() string {
 	if len(c.terms) == 1 && (c.terms[0].op == "" || c.terms[0].op == "=") && c.terms[0].parts == 3 {
 		return c.terms[0].version
@@ -101,7 +101,7 @@ func (t term) within(v string) bool {
 	return same(v, t.version, t.parts)
 }
 
-// caret is how many parts stay as they are: up to the first that is not zero.
+// caret returns how many parts stay as they are: up to the first that is not zero.
 func (t term) caret() int {
 	n := numbers(t.version)
 	for i := range t.parts {
@@ -125,7 +125,7 @@ func numbers(version string) []uint64 {
 	return n
 }
 
-// Newest is the newest of versions that c allows.
+// Newest returns the newest of versions that c allows.
 func (c Constraint) Newest(versions []string) (string, bool) {
 	best := ""
 	for _, v := range versions {

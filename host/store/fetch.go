@@ -173,7 +173,7 @@ func (f *Fetcher) get(ctx context.Context, address string, limit int64, w io.Wri
 	return nil
 }
 
-// least is how many bytes a download has to bring in a stretch of time.
+// least returns how many bytes a download has to bring in a stretch of time.
 func (f *Fetcher) least(stretch time.Duration) int64 {
 	rate := f.Rate
 	if rate == 0 {
@@ -182,7 +182,7 @@ func (f *Fetcher) least(stretch time.Duration) int64 {
 	return max(1, int64(float64(rate)*stretch.Seconds()))
 }
 
-// foreign is text of a server, short and safe to print.
+// foreign returns text of a server, short and safe to print.
 func foreign(s string) string {
 	if s = plain.Text(s); len(s) > 200 {
 		s = s[:200] + "..."

@@ -30,7 +30,7 @@ func decode(k tomlfile.Kind, text []byte, to any) error {
 	return nil
 }
 
-// digest is sha256:HEX of what r holds, and its size.
+// digest returns sha256:HEX of what r holds, and its size.
 func digest(r io.Reader) (string, int64, error) {
 	h := sha256.New()
 	n, err := io.Copy(h, r)

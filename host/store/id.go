@@ -64,7 +64,7 @@ func Platforms() []string {
 	return []string{"darwin_amd64", "darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64", "windows_arm64"}
 }
 
-// Native is the platform of this program.
+// Native returns the platform of this program.
 func Native() string { return runtime.GOOS + "_" + runtime.GOARCH }
 
 func checkPlatform(p string) error {
@@ -87,13 +87,13 @@ func (id ID) check() error {
 // String prints "github.com/goburn/cpu 0.1.0 linux_amd64".
 func (id ID) String() string { return id.Address.String() + " " + id.Version + " " + id.Platform }
 
-// slashed is the path of the build in a mirror, without extension.
+// slashed returns the path of the build in a mirror, without extension.
 func (id ID) slashed() string { return path.Join(id.Address.String(), id.Version, id.Platform) }
 
-// Dir is the path of the build within a store.
+// Dir returns the path of the build within a store.
 func (id ID) Dir() string { return filepath.FromSlash(id.slashed()) }
 
-// Executable is the name of the file that kind ("process" or "shared") of plugin is on a platform.
+// Executable returns the name of the file that kind ("process" or "shared") of plugin is on a platform.
 func Executable(name, kind, platform string) string {
 	goos, _, _ := strings.Cut(platform, "_")
 	ext := ""

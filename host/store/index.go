@@ -80,7 +80,7 @@ func ParseIndex(text []byte) (*Index, error) {
 	return x, nil
 }
 
-// Encode is the content of the file.
+// Encode returns the content of the file.
 func (x *Index) Encode() ([]byte, error) {
 	slices.SortFunc(x.Plugins, func(a, b IndexPlugin) int { return strings.Compare(a.Plugin, b.Plugin) })
 	for _, p := range x.Plugins {
@@ -140,7 +140,7 @@ func (p *IndexPlugin) Choose(c Constraint, platform string) (ID, *IndexVersion, 
 	return ID{}, nil, refuse(ErrNotFound, "", "plugin %s: version %s, the mirror has %s for %s", p.Plugin, c, strings.Join(here, ", "), platform)
 }
 
-// MirrorPath is where an archive lies in a mirror: HOST/NAMESPACE/NAME/VERSION/OS_ARCH.tar.gz, with slashes.
+// MirrorPath returns where an archive lies in a mirror: HOST/NAMESPACE/NAME/VERSION/OS_ARCH.tar.gz, with slashes.
 func (id ID) MirrorPath() string { return id.slashed() + ArchiveExt }
 
 // WriteIndex makes the index of the mirror in dir anew, from the archives that lie there. Each is opened and checked, and its place must

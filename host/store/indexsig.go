@@ -29,7 +29,7 @@ type IndexSignature struct {
 	Value   string    `toml:"signature"`
 }
 
-// statement is what is signed.
+// statement returns what is signed.
 func (s *IndexSignature) statement() []byte {
 	return fmt.Appendf(nil, "burn index signature 1\nindex %s\ncounter %d\nexpires %s\n", s.Index, s.Counter, s.Expires.UTC().Format(time.RFC3339))
 }
@@ -52,7 +52,7 @@ func (k PrivateKey) SignIndex(text []byte, counter int64, expires time.Time) *In
 	return s
 }
 
-// Encode is the content of the file.
+// Encode returns the content of the file.
 func (s *IndexSignature) Encode() []byte {
 	var b bytes.Buffer
 	_ = toml.NewEncoder(&b).Encode(s) // strings into memory

@@ -32,16 +32,16 @@ func GenerateKey() (PrivateKey, error) {
 	return PrivateKey{k}, err
 }
 
-// Public is the other half.
+// Public returns the other half.
 func (k PrivateKey) Public() PublicKey { return PublicKey{k.key.Public().(ed25519.PublicKey)} }
 
-// ID is the short name of a key: the first 16 hex digits of the sha256 of its bytes.
+// ID returns the short name of a key: the first 16 hex digits of the sha256 of its bytes.
 func (k PublicKey) ID() string {
 	h := sha256.Sum256(k.key)
 	return hex.EncodeToString(h[:8])
 }
 
-// String is the content of a public key file, without the end of line.
+// String returns the content of a public key file, without the end of line.
 func (k PublicKey) String() string {
 	return publicWord + " " + base64.StdEncoding.EncodeToString(k.key)
 }

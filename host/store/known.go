@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ownLock is the path of the lock of a store itself.
+// ownLock returns the path of the lock of a store itself.
 func ownLock(dir string) string { return filepath.Join(dir, LockName) }
 
 // samePath reports whether two paths name the same place.
@@ -40,7 +40,7 @@ func KnowLock(ctx context.Context, dir, path string, installed bool) error {
 	})
 }
 
-// holders says which lock holds each version of a plugin: that of another project if there is one, else that of the store, else the lock
+// holders returns which lock holds each version of a plugin: that of another project if there is one, else that of the store, else the lock
 // in force. A lock that does not exist or cannot be read holds nothing; that of the store and
 // the one in force have to be readable.
 func (s *Store) holders(a Address) (map[string]string, error) {

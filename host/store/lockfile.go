@@ -135,7 +135,7 @@ func (l *Lock) Remove(a Address) {
 	l.Plugins = slices.DeleteFunc(l.Plugins, func(p Locked) bool { return p.Plugin == a.String() })
 }
 
-// Encode is the content of the file.
+// Encode returns the content of the file.
 func (l *Lock) Encode() ([]byte, error) {
 	slices.SortFunc(l.Plugins, func(a, b Locked) int { return strings.Compare(a.Plugin, b.Plugin) })
 	var b bytes.Buffer

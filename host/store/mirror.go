@@ -56,7 +56,7 @@ type Mirror struct {
 	fetch *Fetcher
 }
 
-// String is where the mirror is.
+// String returns where the mirror is.
 func (m *Mirror) String() string { return m.base }
 
 func (m *Mirror) path(slashed string) string {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// project is the store of a bench with the lock of another project.
+// project returns the store of a bench with the lock of another project.
 func (b *bench) project(name string) *bench {
 	b.t.Helper()
 	dir := filepath.Join(b.dir, name)

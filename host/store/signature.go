@@ -31,13 +31,13 @@ const SignatureExt = ".sig"
 
 var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// statement is what is signed. Each field is checked to hold no end of line.
+// statement returns what is signed. Each field is checked to hold no end of line.
 func (s *Signature) statement() []byte {
 	return fmt.Appendf(nil, "burn plugin signature 1\nplugin %s\nversion %s\nplatform %s\narchive %s\nmanifest %s\ntree %s\n",
 		s.Plugin, s.Version, s.Platform, s.Archive, s.Manifest, s.Tree)
 }
 
-// ID is what the signature says the archive is.
+// ID returns what the signature says the archive is.
 func (s *Signature) ID() (ID, error) {
 	a, err := ParseAddress(s.Plugin)
 	if err != nil {
@@ -88,7 +88,7 @@ func (k PublicKey) VerifyText(text, signature []byte) error {
 	return nil
 }
 
-// Encode is the content of a signature file.
+// Encode returns the content of a signature file.
 func (s *Signature) Encode() []byte {
 	var b bytes.Buffer
 	_ = toml.NewEncoder(&b).Encode(s) // strings into memory

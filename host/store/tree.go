@@ -17,7 +17,7 @@ type File struct {
 	Executable bool   `toml:"executable,omitempty" json:"executable,omitempty"`
 }
 
-// Tree is the digest of files whatever the archive they came in: the sha256 of a line for each, in order of path: "x" if it is
+// Tree returns the digest of files whatever the archive they came in: the sha256 of a line for each, in order of path: "x" if it is
 // executable or else "-", its digest, and its path.
 func Tree(files []File) string {
 	h := sha256.New()

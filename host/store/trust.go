@@ -32,7 +32,7 @@ type Trust struct {
 	Keys []Key  `toml:"key" json:"keys"`
 }
 
-// TrustFile is where the trust file of this user is: trust.toml in the folder burn of the configuration directory.
+// TrustFile returns where the trust file of this user is: trust.toml in the folder burn of the configuration directory.
 func TrustFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {

@@ -103,7 +103,7 @@ func parseBytes(text string) (int64, error) {
 	return n << shift, nil
 }
 
-// missing says what is lost without a library, and how to get it.
+// missing returns what is lost without a library, and how to get it.
 func missing(row *nv.Row) string {
 	text := fmt.Sprintf("%v; without it %s", row.Err, row.Lost)
 	for _, r := range row.Refused {

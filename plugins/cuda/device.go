@@ -177,7 +177,7 @@ type memory struct {
 // Bytes implements gpu.Memory.
 func (m *memory) Bytes() int64 { return m.bytes }
 
-// address is where r is. No memory is address 0.
+// address returns where r is. No memory is address 0.
 func address(r gpu.Ref) nv.Ptr {
 	if r.Memory == nil {
 		return 0

@@ -40,7 +40,7 @@ func newDNN(d *device, p *plans) *dnn {
 	return l
 }
 
-// lane is one that is free, or another one, for which it waits. The caller unlocks it.
+// lane returns one that is free, or another one, for which it waits. The caller unlocks it.
 func (l *dnn) lane() *lane {
 	for i := range l.lanes {
 		if l.lanes[i].mu.TryLock() {
@@ -133,7 +133,7 @@ func strides(dims, given []int) ([]int64, error) {
 	return s, nil
 }
 
-// close gives the handles up. The context is current.
+// close releases the handles. The context is current.
 func (l *dnn) close() error {
 	var errs []error
 	for i := range l.lanes {

@@ -32,7 +32,7 @@ func (l *dnn) Attention(a gpu.Attention) ([]gpu.Candidate, error) {
 	})
 }
 
-// attentionSpec is attention in the words of cuDNN.
+// attentionSpec returns attention in the words of cuDNN.
 func attentionSpec(a *gpu.Attention) (s nv.AttentionSpec, err error) {
 	t, ok := dnnTypes[a.Type]
 	switch {
@@ -69,7 +69,7 @@ func attentionSpec(a *gpu.Attention) (s nv.AttentionSpec, err error) {
 	return s, err
 }
 
-// maskSpec is the mask, whose dimensions are 1 where its strides are 0.
+// maskSpec returns the mask, whose dimensions are 1 where its strides are 0.
 func maskSpec(a *gpu.Attention) (nv.TensorSpec, error) {
 	t, ok := dnnTypes[a.Mask]
 	if !ok || a.Mask == dtype.F64 {

@@ -19,7 +19,7 @@ func (l *dnn) Convolution(c gpu.Convolution) ([]gpu.Candidate, error) {
 	return l.build(what, c, nv.PlanOptions{Forbid: forbidden(c.Type, c.TF32)}, p.fill)
 }
 
-// forbidden are the numerical notes of engines that are not used: what rounds more than the type does, and what computes other bits each
+// forbidden returns the numerical notes of engines that are not used: what rounds more than the type does, and what computes other bits each
 // time. Tensor cores round f32 to tf32.
 func forbidden(t dtype.DType, tf32 bool) []nv.Note {
 	notes := []nv.Note{nv.NoteDownConvert, nv.NoteReducedPrecision, nv.NoteNondeterministic, nv.NoteFFT}

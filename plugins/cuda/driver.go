@@ -44,7 +44,7 @@ func newDriver(libs *nv.Libraries, cache string) (*driver, error) {
 	return d, nil
 }
 
-// describe is what is known of a device before it is opened.
+// describe returns what is known of a device before it is opened.
 func (d *driver) describe(i int) (core.DeviceInfo, error) {
 	info := core.DeviceInfo{Index: i, Kind: "gpu"}
 	dev, err := d.cuda.Device(i)

@@ -120,7 +120,7 @@ func name(p *byte) string {
 	return string(unsafe.Slice(p, n))
 }
 
-// count is the bytes of a parameter of a function, 0 where it has none, or -1 where there is no function.
+// count returns the bytes of a parameter of a function, 0 where it has none, or -1 where there is no function.
 func (m *machine) count(f *byte, param uintptr) uintptr {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -227,7 +227,7 @@ func TestEmulated(t *testing.T) {
 	require.Eventually(t, func() bool { return m.left() == 0 }, 10*time.Second, 10*time.Millisecond, "%d allocations and events are left", m.left())
 }
 
-// scale is x[i] = a·x[i] for n elements.
+// scale returns a kernel that computes x[i] = a·x[i] for n elements.
 func scale() *ir.Kernel {
 	b := ir.New("scale", 64)
 	x := b.Buffer("x", dtype.F32, ir.Read|ir.Write)

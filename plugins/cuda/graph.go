@@ -47,7 +47,7 @@ func (d *device) NewGraph(steps []gpu.Step) (gpu.Graph, error) {
 	return g, nil
 }
 
-// dependencies are the nodes that step i comes after.
+// dependencies returns the nodes that step i comes after.
 func (g *graph) dependencies(steps []gpu.Step, i int) []nv.Node {
 	if steps[i].After == nil {
 		if i == 0 {
@@ -215,7 +215,7 @@ func (g *graph) Launch(x gpu.Queue) error {
 	return nil
 }
 
-// describe says which graph it is, by its first kernel.
+// describe returns which graph it is, by its first kernel.
 func (g *graph) describe() string {
 	for _, f := range g.steps {
 		if f != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu"
 )
 
-// plainProduct is a product of row-major matrices.
+// plainProduct returns a product of row-major matrices.
 func plainProduct(t dtype.DType, m, n, k int) gpu.Product {
 	return gpu.Product{Batch: 1, M: m, N: n, K: k, A: gpu.Matrix{Type: t, Row: k, Col: 1}, B: gpu.Matrix{Type: t, Row: n, Col: 1}, D: gpu.Matrix{Type: t, Row: n, Col: 1}}
 }

@@ -144,7 +144,7 @@ func (l *lt) Product(p gpu.Product) ([]gpu.Candidate, error) {
 	return found, err
 }
 
-// open is the handle, made when it is first wanted. The context is current.
+// open returns the handle, made when it is first wanted. The context is current.
 func (l *lt) open() (*nv.LtHandle, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -158,7 +158,7 @@ func (l *lt) open() (*nv.LtHandle, error) {
 	return l.handle, nil
 }
 
-// close gives the handle up. The context is current.
+// close releases the handle. The context is current.
 func (l *lt) close() error {
 	if l.handle == nil {
 		return nil

@@ -38,14 +38,14 @@ func newPlans(cache, maker string) *plans {
 	return &plans{folder: filepath.Join(cache, "plans"), maker: fmt.Sprintf("graphs %d, %s", graphs, maker), slow: slowPlan}
 }
 
-// name is the whole of what a plan depends on, and file where it is.
+// name returns the whole of what a plan depends on, and file where it is.
 func (p *plans) name(key string) (name []byte, file string) {
 	name = []byte(p.maker + "\n" + key + "\x00")
 	sum := sha256.Sum256(name)
 	return name, filepath.Join(p.folder, hex.EncodeToString(sum[:16])+planSuffix)
 }
 
-// get is the plan that was put under a key, or nil.
+// get returns the plan that was put under a key, or nil.
 func (p *plans) get(key string) []byte {
 	if p == nil {
 		return nil

@@ -66,7 +66,7 @@ func (p *packer) pack(l *gpu.Launch) (*nv.Args, error) {
 	return a, nil
 }
 
-// packMembers is the arguments of a batched kernel: an array for each parameter that members have each, and last where the members
+// packMembers returns the arguments of a batched kernel: an array for each parameter that members have each, and last where the members
 // start, and end.
 func packMembers(f *function, l *gpu.Launch) *nv.Args {
 	k := f.kernel
@@ -128,7 +128,7 @@ func (q *queue) Launch(l *gpu.Launch) error {
 	return nil
 }
 
-// failed is the error of a command that was not started.
+// failed returns the error of a command that was not started.
 func (q *queue) failed(what string, err error) error {
 	return named(what, suspect(q.last, err))
 }

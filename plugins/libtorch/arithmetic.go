@@ -41,7 +41,7 @@ func (w *worker) sub(a, b val) val {
 	return w.addInt(a, b, -1)
 }
 
-// harmless is b with 1 in place of 0 and of -1, by which processors do not divide, and where b is 0 and -1. Nothing is -1 in an
+// harmless returns b with 1 in place of 0 and of -1, by which processors do not divide, and where b is 0 and -1. Nothing is -1 in an
 // unsigned type.
 func (w *worker) harmless(b val) (safe, none, minus val) {
 	none = w.bin(opEqual, b, w.whole(b.d, 0), dtype.Bool)
@@ -88,7 +88,7 @@ func rem(w *worker) {
 	w.out[0] = w.where(none, a, w.bin(opFmod, a, safe, a.d))
 }
 
-// floatRem is the remainder of f64. Of f64 themselves the quotient may be too large for one step: multiples of b by powers of two
+// floatRem returns the remainder of f64. Of f64 themselves the quotient may be too large for one step: multiples of b by powers of two
 // come first, which changes nothing.
 func (w *worker) floatRem(a, b val, far bool) val {
 	if far {

@@ -48,7 +48,7 @@ func attention(w *worker) {
 	})
 }
 
-// seenKeys is the mask [S, T] of the keys that causal and window let a query see, and whether they hide any.
+// seenKeys returns the mask [S, T] of the keys that causal and window let a query see, and whether they hide any.
 func (w *worker) seenKeys(s, n int) (val, bool) {
 	a := w.n.Attrs
 	causal, past, window := a.Bool("causal"), a.Int("past"), a.Int("window")

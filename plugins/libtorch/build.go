@@ -39,10 +39,10 @@ func (w *worker) pair(o *torch.Operator, d, e dtype.DType, s shape.Shape, f func
 	return w.keep(h, err, d, s), w.keep(i, err, e, s)
 }
 
-// un is an operator of one tensor that keeps type and shape.
+// un returns an operator of one tensor that keeps type and shape.
 func (w *worker) un(o *torch.Operator, a val) val { return w.unTo(o, a, a.d) }
 
-// unTo is an operator of one tensor that keeps the shape.
+// unTo returns an operator of one tensor that keeps the shape.
 func (w *worker) unTo(o *torch.Operator, a val, d dtype.DType) val {
 	if w.err != nil {
 		return val{0, d, a.s}
@@ -54,7 +54,7 @@ func (w *worker) unTo(o *torch.Operator, a val, d dtype.DType) val {
 	return w.keep(h, err, d, a.s)
 }
 
-// bin is an operator of two tensors that broadcast.
+// bin returns an operator of two tensors that broadcast.
 func (w *worker) bin(o *torch.Operator, a, b val, d dtype.DType) val {
 	if w.err != nil {
 		return val{0, d, nil}
@@ -86,7 +86,7 @@ func (w *worker) empty(d dtype.DType, s shape.Shape) val {
 	return w.keep(h, err, d, s)
 }
 
-// convert is a in row-major order and another type, by torch's conversion.
+// convert returns a in row-major order and another type, by torch's conversion.
 func (w *worker) convert(a val, d dtype.DType) val {
 	if w.err != nil {
 		return val{0, d, a.s}
@@ -117,7 +117,7 @@ func (w *worker) assign(a, b val) {
 	}
 }
 
-// view is how the elements of a lie: its offset is 0.
+// view returns how the elements of a lie: its offset is 0.
 func (w *worker) view(a val) shape.View {
 	v := shape.View{Shape: a.s, Strides: make([]int, len(a.s))}
 	if w.err == nil {
@@ -126,7 +126,7 @@ func (w *worker) view(a val) shape.View {
 	return v
 }
 
-// seen is a seen through a view of its memory, whose offset counts from the first element. Strides are not negative.
+// seen returns a seen through a view of its memory, whose offset counts from the first element. Strides are not negative.
 func (w *worker) seen(a val, v shape.View) val {
 	if w.err != nil {
 		return val{0, a.d, v.Shape}
@@ -135,7 +135,7 @@ func (w *worker) seen(a val, v shape.View) val {
 	return w.keep(h, err, a.d, v.Shape)
 }
 
-// reshape is a view where that can be, else a copy.
+// reshape returns a view where that can be, else a copy.
 func (w *worker) reshape(a val, s shape.Shape) val {
 	if slices.Equal(a.s, s) {
 		return a
@@ -146,7 +146,7 @@ func (w *worker) reshape(a val, s shape.Shape) val {
 	return w.seen(w.convert(a, a.d), shape.Contiguous(s))
 }
 
-// expand is a view.
+// expand returns a view.
 func (w *worker) expand(a val, s shape.Shape) val {
 	if slices.Equal(a.s, s) {
 		return a
@@ -154,10 +154,10 @@ func (w *worker) expand(a val, s shape.Shape) val {
 	return w.seen(a, w.view(a).Expand(s))
 }
 
-// permute is a view.
+// permute returns a view.
 func (w *worker) permute(a val, axes []int) val { return w.seen(a, w.view(a).Permute(axes)) }
 
-// cut is a view of the elements from lo up to hi along axis.
+// cut returns a view of the elements from lo up to hi along axis.
 func (w *worker) cut(a val, axis, lo, hi int) val {
 	v := w.view(a)
 	v.Shape = v.Shape.Clone()
@@ -197,7 +197,7 @@ func (w *worker) flip(a val, axes ...int) val {
 	})
 }
 
-// bits is a with its bits taken as another type of the same size.
+// bits returns a with its bits taken as another type of the same size.
 func (w *worker) bits(a val, d dtype.DType) val {
 	return w.call(opViewType, d, a.s, func(t *torch.Thread) {
 		t.Tensor(a.h)
@@ -205,7 +205,7 @@ func (w *worker) bits(a val, d dtype.DType) val {
 	})
 }
 
-// where is a where c, which is bool, holds, else b.
+// where returns a where c, which is bool, holds, else b.
 func (w *worker) where(c, a, b val) val {
 	s := w.broadcast(w.broadcast(c.s, a.s), b.s)
 	return w.call(opWhere, a.d, s, func(t *torch.Thread) {
@@ -215,7 +215,7 @@ func (w *worker) where(c, a, b val) val {
 	})
 }
 
-// element is the bytes of a value in a type, converted as cast does.
+// element returns the bytes of a value in a type, converted as cast does.
 func element(d dtype.DType, v op.Value) uint64 {
 	bits, isInt := v.Bits()
 	f := v.Float()
@@ -241,7 +241,7 @@ func element(d dtype.DType, v op.Value) uint64 {
 	return uint64(i)
 }
 
-// saturate is the integer that a float is cast to.
+// saturate returns the integer that a float is cast to.
 func saturate(d dtype.DType, f float64) int64 {
 	if f != f || !d.IsInt() {
 		return 0
@@ -256,7 +256,7 @@ func saturate(d dtype.DType, f float64) int64 {
 	return int64(f)
 }
 
-// bounds is the least and the greatest value of an integer type of at most 63 bits and sign.
+// bounds returns the least and the greatest value of an integer type of at most 63 bits and sign.
 func bounds(d dtype.DType) (lo, hi int64) {
 	n := d.Size() * 8
 	if d.Class() == dtype.Unsigned {
@@ -265,7 +265,7 @@ func bounds(d dtype.DType) (lo, hi int64) {
 	return -1 << (n - 1), 1<<(n-1) - 1
 }
 
-// number is a constant of rank 0, which the device keeps.
+// number returns a constant of rank 0, which the device keeps.
 func (w *worker) number(d dtype.DType, v op.Value) val {
 	return w.constant(d, nil, key{d, element(d, v), 0})
 }
@@ -280,7 +280,7 @@ func (w *worker) real(d dtype.DType, f float64) val {
 	return w.number(d, op.ScalarFloat("", f).Value)
 }
 
-// count is the vector 0 ... n-1 of i64.
+// count returns the vector 0 ... n-1 of i64.
 func (w *worker) count(n int) val {
 	if n > maxCount {
 		data := make([]int64, n)
@@ -295,7 +295,7 @@ func (w *worker) count(n int) val {
 // maxCount is the length of a vector of numbers that is kept.
 const maxCount = 1 << 16
 
-// host is a tensor with elements that the kernel made.
+// host returns a tensor with elements that the kernel made.
 func (w *worker) host(d dtype.DType, s shape.Shape, data []byte) val {
 	if w.err != nil {
 		return val{0, d, s}

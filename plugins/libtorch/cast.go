@@ -12,7 +12,7 @@ var (
 	opNextAfter = aten("nextafter")
 )
 
-// cast is what the op says. torch leaves a float beyond the range of an integer undefined, and rounds twice on the way from f64 and from
+// cast returns what the op says. torch leaves a float beyond the range of an integer undefined, and rounds twice on the way from f64 and from
 // wide integers to 16 bits.
 func (w *worker) cast(x val, d dtype.DType) val {
 	switch {
@@ -47,7 +47,7 @@ func (w *worker) floatToInt(x val, d dtype.DType) val {
 	return w.where(over, w.number(d, op.ScalarInt("", hi).Value), w.convert(x, d))
 }
 
-// oddly is x, which is f64, rounded to f32 such that rounding it again to 16 bits gives what rounding x once gives: where f32 is not
+// oddly returns x, which is f64, rounded to f32 such that rounding it again to 16 bits gives what rounding x once gives: where f32 is not
 // exact, its last bit is 1.
 func (w *worker) oddly(x val) val {
 	y := w.convert(x, dtype.F32)

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// library is torch, or skips the test.
+// library returns torch, or skips the test.
 func library(t *testing.T) (*torch.Library, torch.Place) {
 	t.Helper()
 	lib, place, err := load(settings{}, 1)

@@ -40,7 +40,7 @@ func matmul(w *worker) {
 	w.out[0] = w.product(a, b, w.n.Outputs[0].Shape)
 }
 
-// dense is x, or a copy of it where a row or a column of its matrices is one element seen everywhere: torch would copy it in an order of
+// dense returns x, or a copy of it where a row or a column of its matrices is one element seen everywhere: torch would copy it in an order of
 // its own choice.
 func (w *worker) dense(x val) val {
 	v := w.view(x)
@@ -92,7 +92,7 @@ func (w *worker) settled(x val) bool {
 	return w.err == nil && v-v == 0
 }
 
-// read is the element of a tensor of one. It waits for the device.
+// read returns the element of a tensor of one. It waits for the device.
 func (w *worker) read(x val) float64 {
 	x = w.to(x, dtype.F64)
 	if w.err != nil {
@@ -151,7 +151,7 @@ func conv(w *worker) {
 	w.out[0] = w.unrolled(x, k, &c, d.Shape)
 }
 
-// transposed is the transposed convolution of strides c.input that is c with a kernel of shape k, mirrored. It is there for a dilated
+// transposed returns the transposed convolution of strides c.input that is c with a kernel of shape k, mirrored. It is there for a dilated
 // input that nothing crops.
 func (c *convolution) transposed(k shape.Shape) (*torch.Convolution, bool) {
 	t := &torch.Convolution{Strides: c.input, Dilation: c.dilation, Transposed: true, Groups: c.groups}
@@ -168,7 +168,7 @@ func (c *convolution) transposed(k shape.Shape) (*torch.Convolution, bool) {
 	return t, dilated
 }
 
-// mirrored is a kernel [O, C/groups, ...] as that of the transposed convolution: [C, O/groups, ...], flipped.
+// mirrored returns a kernel [O, C/groups, ...] as that of the transposed convolution: [C, O/groups, ...], flipped.
 func (w *worker) mirrored(k val, groups int) val {
 	o, c := k.s[0], k.s[1]
 	space := k.s[2:]
@@ -189,7 +189,7 @@ func (w *worker) convolve(x, k val, bias torch.Handle, c *torch.Convolution, s s
 	return w.keep(h, err, x.d, s)
 }
 
-// unrolled is a convolution of x, which is padded, as a product of matrices: the windows of x are the rows, the kernels the columns.
+// unrolled returns a convolution of x, which is padded, as a product of matrices: the windows of x are the rows, the kernels the columns.
 func (w *worker) unrolled(x, k val, c *convolution, y shape.Shape) val {
 	images, g, n := x.s[0], c.groups, len(c.strides)
 	channels, outs, at, kernel := x.s[1]/g, k.s[0]/g, y[2:], k.s[2:]
@@ -211,7 +211,7 @@ func (w *worker) unrolled(x, k val, c *convolution, y shape.Shape) val {
 	return w.reshape(z, y)
 }
 
-// windows is the view of x with, for its last dimensions, first the positions of a window and then the places within it.
+// windows returns the view of x with, for its last dimensions, first the positions of a window and then the places within it.
 func (w *worker) windows(x val, at, window shape.Shape, strides, dilation []int) val {
 	v, n := w.view(x), len(window)
 	lead := len(x.s) - n

@@ -41,7 +41,7 @@ func randomBits(w *worker) {
 	w.out[0] = w.host(d.DType, d.Shape, dtype.Bytes(words))
 }
 
-// philox is the block of Philox 4x32-10 of a counter and a key.
+// philox returns the block of Philox 4x32-10 of a counter and a key.
 func philox(c [4]uint32, k [2]uint32) [4]uint32 {
 	for range 10 {
 		p, q := uint64(c[0])*0xd2511f53, uint64(c[2])*0xcd9e8d57

@@ -42,7 +42,7 @@ type key struct {
 // maxConstants bounds the constants that are kept.
 const maxConstants = 4096
 
-// constant is a tensor that the device keeps.
+// constant returns a tensor that the device keeps.
 func (w *worker) constant(d dtype.DType, s shape.Shape, k key) val {
 	if w.err != nil {
 		return val{0, d, s}

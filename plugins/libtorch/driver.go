@@ -56,7 +56,7 @@ func newDriver(lib *torch.Library, place torch.Place, broken refusals, check boo
 	return d
 }
 
-// lacks says what this torch has no functions for.
+// lacks returns what this torch has no functions for.
 func lacks(lib *torch.Library) string {
 	var text []string
 	if !lib.Lists() {

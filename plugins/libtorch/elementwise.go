@@ -41,7 +41,7 @@ var (
 	opTriu     = aten("triu")
 )
 
-// comparisons is ops that are an operator of two tensors whose result is bool.
+// comparisons returns ops that are an operator of two tensors whose result is bool.
 func comparisons(names map[op.Code]string, types dtype.Set) map[op.Code]rule {
 	m := map[op.Code]rule{}
 	for code, name := range names {
@@ -62,7 +62,7 @@ func silu(w *worker) {
 	w.out[0] = w.to(w.bin(opMul, x, w.un(opSigmoid, w.bin(opMul, x, w.real(x.d, alpha), x.d)), x.d), d)
 }
 
-// wide is x in f32 if it is narrower.
+// wide returns x in f32 if it is narrower.
 func (w *worker) wide(x val) val {
 	if x.d == dtype.F16 || x.d == dtype.BF16 {
 		return w.to(x, dtype.F32)

@@ -25,7 +25,7 @@ var (
 	opScatterReduce = aten("scatter_reduce.two")
 )
 
-// indices is a vector of indices as i64 in row-major order, all of which are in [0, n). They are looked at first, as a device may end
+// indices returns a vector of indices as i64 in row-major order, all of which are in [0, n). They are looked at first, as a device may end
 // the process for one that is not.
 func (w *worker) indices(x val, n int) val {
 	i := w.reshape(w.convert(x, dtype.I64), shape.Of(x.s.Size()))
@@ -61,7 +61,7 @@ func (w *worker) indices(x val, n int) val {
 	return i
 }
 
-// parts are the dimensions of an indexed tensor: those of the batch, those before the axis, the axis, those behind it.
+// parts returns the dimensions of an indexed tensor: those of the batch, those before the axis, the axis, those behind it.
 func parts(x shape.Shape, axis, batch int) (b, m, n, p int) {
 	return x[:batch].Size(), x[batch:axis].Size(), x[axis], x[axis+1:].Size()
 }

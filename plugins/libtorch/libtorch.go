@@ -55,7 +55,7 @@ func options(c core.Config) (s settings, err error) {
 	return s, nil
 }
 
-// search is where torch is looked for.
+// search returns where torch is looked for.
 func (s *settings) search() torch.Search {
 	if s.folder == "" {
 		return torch.DefaultSearch()

@@ -194,7 +194,7 @@ func TestOptions(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrNotFound)
 }
 
-// resident is the memory of the process in bytes.
+// resident returns the memory of the process in bytes.
 func resident(t *testing.T) int64 {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -41,7 +41,7 @@ func pad(w *worker) {
 	w.out[0] = w.spread(w.in[0], nil, a.Ints("lo"), a.Ints("hi"), a.Value("value"))
 }
 
-// spread is x with dilation-1 elements of value between its elements along the last dimensions (none without a dilation), then
+// spread returns x with dilation-1 elements of value between its elements along the last dimensions (none without a dilation), then
 // padded, or cropped where lo and hi are negative.
 func (w *worker) spread(x val, dilation, lo, hi []int, value op.Value) val {
 	lead := len(x.s) - len(lo)

@@ -178,7 +178,7 @@ func (w *worker) positive(i int) bool {
 	return false
 }
 
-// operand is an optional operand, expanded to s and in row-major order; one that is not there has handle 0.
+// operand returns an optional operand, expanded to s and in row-major order; one that is not there has handle 0.
 func (w *worker) operand(i int, s shape.Shape) val {
 	if i >= len(w.in) {
 		return val{}

@@ -50,7 +50,7 @@ type question struct {
 	Skip   []trial
 }
 
-// ProbeMain is the main function of the child. It returns its exit status. out is where torch writes nothing.
+// ProbeMain returns the main function of the child. It returns its exit status. out is where torch writes nothing.
 func ProbeMain(in io.Reader, out io.Writer) int {
 	enc := json.NewEncoder(out)
 	var q question
@@ -181,7 +181,7 @@ func Opener(program string) core.Opener {
 	}
 }
 
-// remembered is probe, or what it found before.
+// remembered returns the findings of probe, or of an earlier run of it.
 func remembered(program string, place torch.Place, hide []string) (refusals, error) {
 	file := memory(program, place, hide)
 	if text, err := os.ReadFile(file); err == nil {
@@ -210,7 +210,7 @@ func (r refusals) known() bool {
 	return true
 }
 
-// memory is the file in which findings are kept, named by what they depend on; "" where there is none.
+// memory returns the file in which findings are kept, named by what they depend on; "" where there is none.
 func memory(program string, place torch.Place, hide []string) string {
 	dir, err := os.UserCacheDir()
 	if err != nil {

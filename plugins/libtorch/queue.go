@@ -133,7 +133,7 @@ func (q *queue) Check() func() error {
 // errPoisoned is the error of a command one of whose operands was not made.
 var errPoisoned = errors.New("an operand was not computed")
 
-// failure is how the command failed. What depends on a failure is not told: the engine knows.
+// failure returns how the command failed. What depends on a failure is not told: the engine knows.
 func (c *command) failure() error {
 	if c.err == errPoisoned {
 		return nil

@@ -31,7 +31,7 @@ var (
 	opXor    = aten("bitwise_xor.Tensor")
 )
 
-// sums is the sum over axes in the type of x, with reduced axes of length 1.
+// sums returns the sum over axes in the type of x, with reduced axes of length 1.
 func (w *worker) sums(x val, axes []int) val {
 	s := x.s.Clone()
 	for _, a := range axes {
@@ -56,7 +56,7 @@ func sum(w *worker) {
 	w.out[0] = w.in[0]
 }
 
-// last is x with the given axes, which are not none, moved to the end and joined.
+// last returns x with the given axes, which are not none, moved to the end and joined.
 func (w *worker) last(x val, axes []int) val {
 	var order []int
 	for i := range x.s {
@@ -96,7 +96,7 @@ func prod(w *worker) {
 	w.out[0] = w.reshape(w.to(y, d.DType), d.Shape)
 }
 
-// limit is the greatest value of a type for sign 1, the least for -1; infinite for floats.
+// limit returns the greatest value of a type for sign 1, the least for -1; infinite for floats.
 func limit(d dtype.DType, sign int) op.Value {
 	if d.IsFloat() {
 		return op.ScalarFloat("", float64(sign)/zero).Value
@@ -121,7 +121,7 @@ func (w *worker) outermost(o *torch.Operator, sign int) {
 	}
 }
 
-// outer is amax or amin over axes; s is the shape of the result, with or without them.
+// outer returns amax or amin over axes; s is the shape of the result, with or without them.
 func (w *worker) outer(o *torch.Operator, x val, axes []int, s shape.Shape) val {
 	y := w.outerOfAny(o, x, axes, s)
 	if !w.zeros(y) {
@@ -182,7 +182,7 @@ func hasZero[T uint64 | uint32 | uint16](v []T) bool {
 	return false
 }
 
-// ordered is floats as integers in the same order, with -0 below +0; NaN is beyond the end that counts, the upper one for up.
+// ordered returns floats as integers in the same order, with -0 below +0; NaN is beyond the end that counts, the upper one for up.
 func (w *worker) ordered(x val, up bool) val {
 	i := bitsOf[x.d]
 	b := w.bits(w.convert(x, x.d), i)
@@ -195,13 +195,13 @@ func (w *worker) ordered(x val, up bool) val {
 	return w.where(w.unTo(opIsNaN, x, dtype.Bool), w.number(i, op.ScalarInt("", end).Value), k)
 }
 
-// mirror is b with all bits but the sign inverted where it is negative: its own inverse.
+// mirror returns b with all bits but the sign inverted where it is negative: its own inverse.
 func (w *worker) mirror(b val) val {
 	_, hi := bounds(b.d)
 	return w.where(w.bin(opLess, b, w.whole(b.d, 0), dtype.Bool), w.bin(opXor, b, w.number(b.d, op.ScalarInt("", hi).Value), b.d), b)
 }
 
-// unordered is the floats of type d that ordered made k of.
+// unordered returns the floats of type d that ordered made k of.
 func (w *worker) unordered(k val, d dtype.DType) val { return w.bits(w.mirror(k), d) }
 
 func (w *worker) position(o *torch.Operator) {

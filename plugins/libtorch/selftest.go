@@ -17,7 +17,7 @@ type trial struct {
 	Type dtype.DType
 }
 
-// trials are all kernels of the table on all of their types, by name.
+// trials returns all kernels of the table on all of their types, by name.
 func trials() []trial {
 	var all []trial
 	for code, r := range rules {
@@ -34,7 +34,7 @@ func trials() []trial {
 	return all
 }
 
-// sample is a small node of an op, for the type of its first operand (of its result where it has none), with its operands.
+// sample returns a small node of an op, for the type of its first operand (of its result where it has none), with its operands.
 func sample(code op.Code, d dtype.DType) (op.Node, []op.Desc, error) {
 	t := func(dims ...int) op.Desc { return op.DescOf(d, dims...) }
 	m, axes, axis := t(2, 3), op.Ints("axes", 1), op.Int("axis", 1)

@@ -22,7 +22,7 @@ func newShims(lib *torch.Library, kind string) shims {
 	}
 }
 
-// addFloat is a + alpha·b of floats.
+// addFloat returns a + alpha·b of floats.
 func (w *worker) addFloat(a, b val, alpha float64) val {
 	s := w.broadcast(a.s, b.s)
 	if w.err != nil {
@@ -34,7 +34,7 @@ func (w *worker) addFloat(a, b val, alpha float64) val {
 
 var opAddcmul = aten("_foreach_addcmul.Tensor")
 
-// addInt is a + alpha·b of integers. No operator of torch that adds them can be called through its ABI but this one, which takes its
+// addInt returns a + alpha·b of integers. No operator of torch that adds them can be called through its ABI but this one, which takes its
 // factor as a tensor and lists of tensors.
 func (w *worker) addInt(a, b val, alpha int) val {
 	s := w.broadcast(a.s, b.s)
@@ -59,7 +59,7 @@ func (w *worker) addInt(a, b val, alpha int) val {
 	return w.keep(h, err, a.d, s)
 }
 
-// hostNumber is a vector of one i64 in memory of the host, whatever the device.
+// hostNumber returns a vector of one i64 in memory of the host, whatever the device.
 func (w *worker) hostNumber(i int) val {
 	k := key{dtype.I64, uint64(int64(i)), -1}
 	w.dev.mu.Lock()

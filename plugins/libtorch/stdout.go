@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// KeepStdout gives standard output to os.Stdout alone: what libraries write to file 1 goes to standard error afterwards. A plugin calls
-// it before anything of torch is loaded, as its standard output carries the handshake.
+// KeepStdout reserves standard output for os.Stdout: afterwards, output that libraries write to file descriptor 1 goes to standard error.
+// A plugin calls it before it loads torch, as its standard output carries the handshake.
 func KeepStdout() error {
 	out, err := syscall.Dup(1)
 	if err != nil {

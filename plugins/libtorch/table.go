@@ -68,7 +68,7 @@ func join(tables ...map[op.Code]rule) map[op.Code]rule {
 	return all
 }
 
-// unary is ops that are an operator of one tensor.
+// unary returns ops that are an operator of one tensor.
 func unary(types dtype.Set, names map[op.Code]string) map[op.Code]rule {
 	m := map[op.Code]rule{}
 	for code, name := range names {
@@ -78,7 +78,7 @@ func unary(types dtype.Set, names map[op.Code]string) map[op.Code]rule {
 	return m
 }
 
-// dyadic is ops that are an operator of two tensors of a type, which is the result's.
+// dyadic returns ops that are an operator of two tensors of a type, which is the result's.
 func dyadic(types dtype.Set, names map[op.Code]string) map[op.Code]rule {
 	m := map[op.Code]rule{}
 	for code, name := range names {

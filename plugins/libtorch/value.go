@@ -32,7 +32,7 @@ func newTensor(d op.Desc, q *queue) *tensor {
 
 func (t *tensor) retain() { t.users.Add(1) }
 
-// drop gives one use up. It reports whether it was the last: then the handle is the caller's to delete.
+// drop releases one use. It reports whether it was the last: then the handle is the caller's to delete.
 func (t *tensor) drop() bool { return t.users.Add(-1) == 0 }
 
 // val is a tensor within a kernel: a handle with its type and shape. It does not own the handle.

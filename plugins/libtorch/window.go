@@ -26,7 +26,7 @@ func windowReduce(w *worker) {
 	w.out[0] = w.reshape(w.sums(v, axes), d.Shape)
 }
 
-// windowsOf is the windows of the operand of a node that pools, padded with value, and the axes that are within a window.
+// windowsOf returns the windows of the operand of a node that pools, padded with value, and the axes that are within a window.
 func (w *worker) windowsOf(hi []int, value op.Value) (v val, axes []int) {
 	a, x, s := w.n.Attrs, w.in[0], w.n.Outputs[0].Shape
 	window := shape.Shape(a.Ints("window"))
@@ -64,7 +64,7 @@ func (w *worker) maxima(hi []int) {
 	w.out[0], w.out[1] = top, w.places(x.s[lead:], lo, at, window, k)
 }
 
-// places are the positions of maxima: k is where each is within its window, and the result is where that is in the dimensions s, -1 for
+// places returns the positions of maxima: k is where each is within its window, and the result is where that is in the dimensions s, -1 for
 // padding. Padding may be found before an element that equals it: then the place is that of the first element of the window.
 func (w *worker) places(s shape.Shape, lo []int, at, window shape.Shape, k val) val {
 	a := w.n.Attrs

@@ -14,7 +14,7 @@ var (
 	opShr = aten("bitwise_right_shift.Tensor")
 )
 
-// backward is a with one axis reversed.
+// backward returns a with one axis reversed.
 func (w *worker) backward(a val, axis int) val {
 	n := a.s[axis]
 	if n <= 1 || a.s.Size() == 0 {
@@ -32,7 +32,7 @@ func (w *worker) backward(a val, axis int) val {
 	})
 }
 
-// sumByProduct is the sum over axes as a product with ones; s is the shape of the result.
+// sumByProduct returns the sum over axes as a product with ones; s is the shape of the result.
 func (w *worker) sumByProduct(x val, axes []int, s shape.Shape) val {
 	d := x.d
 	x = w.last(w.wide(x), axes)
@@ -42,7 +42,7 @@ func (w *worker) sumByProduct(x val, axes []int, s shape.Shape) val {
 	return w.to(w.reshape(w.product(rows, one, shape.Of(rows.s[0], 1)), s), d)
 }
 
-// addParts is a + alpha·b of integers, alpha being 1 or -1: torch adds floats without a list, and f64 has room for the sum of two
+// addParts returns a + alpha·b of integers, alpha being 1 or -1: torch adds floats without a list, and f64 has room for the sum of two
 // halves of an i64.
 func (w *worker) addParts(a, b val, alpha int) val {
 	sum := func(x, y val) val {

@@ -86,7 +86,7 @@ func factsOf(a js.Value) webgpu.Facts {
 	return f
 }
 
-// version is the browser and its version of a text that names other browsers too.
+// version returns the browser and its version of a text that names other browsers too.
 func version(agent string) string {
 	for _, name := range []string{"Edg/", "Chrome/", "Firefox/", "Version/"} { // Safari says Version
 		for _, word := range strings.Fields(agent) {

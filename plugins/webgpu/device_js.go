@@ -62,7 +62,7 @@ func newDevice(v js.Value) *device {
 	return d
 }
 
-// errorOf is a GPUError with its sentinel, nil for null.
+// errorOf returns a GPUError with its sentinel, nil for null.
 func errorOf(v js.Value) error {
 	switch {
 	case falsy(v):
@@ -79,7 +79,7 @@ func (d *device) note(err error) {
 	d.faults = append(d.faults, err)
 }
 
-// check is the faults that have come since it was called last: a browser reports them some time after the call.
+// check returns the faults that have come since it was called last: a browser reports them some time after the call.
 func (d *device) check() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -172,7 +172,7 @@ func (d *device) NewPipeline(text, entry string, storage, uniform int) (webgpu.P
 	return nil, err
 }
 
-// messages is what the compiler says of a module.
+// messages returns what the compiler says of a module.
 func messages(module js.Value) string {
 	info, err := await(module.Call("getCompilationInfo"))
 	if err != nil {

@@ -56,7 +56,7 @@ func try(f func()) (err error) {
 	return nil
 }
 
-// messageOf is the message of an error of JavaScript, in one line.
+// messageOf returns the message of an error of JavaScript, in one line.
 func messageOf(v js.Value) string {
 	if v.Type() == js.TypeObject {
 		v = v.Get("message")

@@ -64,7 +64,7 @@ func Opener(lost func(device int, err error)) core.Opener {
 // library is that of this process. It stays loaded until it ends.
 var library = sync.OnceValues(func() (*native.API, error) { return native.Open(candidates(os.Getenv(libraryVariable), executable())) })
 
-// candidates are the files that are tried, in order.
+// candidates returns the files that are tried, in order.
 func candidates(named, beside string) []string {
 	if named != "" {
 		return []string{named}
@@ -76,7 +76,7 @@ func candidates(named, beside string) []string {
 	return []string{filepath.Join(beside, file), file}
 }
 
-// fileName is the name of the library on a platform.
+// fileName returns the name of the library on a platform.
 func fileName(goos string) string {
 	switch goos {
 	case "windows":
@@ -87,7 +87,7 @@ func fileName(goos string) string {
 	return "libwgpu_native.so"
 }
 
-// executable is the folder of the executable of this process.
+// executable returns the folder of the executable of this process.
 func executable() string {
 	exe, err := os.Executable()
 	if err == nil {

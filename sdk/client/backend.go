@@ -93,10 +93,10 @@ func (b *Backend) rebased(err error) {
 	}
 }
 
-// Protocol is the version spoken with the plugin, and the range that the plugin speaks.
+// Protocol returns the version spoken with the plugin, and the range that the plugin speaks.
 func (b *Backend) Protocol() (version uint32, plugin wire.Range) { return b.version, b.protocol }
 
-// PID is the process id of the plugin, empty for an attached one.
+// PID returns the process id of the plugin, empty for an attached one.
 func (b *Backend) PID() string { return b.proc.ID() }
 
 // lose marks the connection as gone, because of err, and gives the error for all calls. It waits a moment for the process
@@ -140,10 +140,10 @@ func (e *lossError) Unwrap() error { return e.error }
 // Transient is StartError.Transient for a plugin that had started.
 func (e *lossError) Transient() bool { return e.outside }
 
-// Lost is closed when the connection is lost or closed.
+// Lost returns a channel that is closed when the connection is lost or closed.
 func (b *Backend) Lost() <-chan struct{} { return b.lost }
 
-// gone is the error of a connection that is lost or closed, else nil.
+// gone returns the error of a connection that is lost or closed, else nil.
 func (b *Backend) gone() error {
 	if b.closed.Load() {
 		return fmt.Errorf("plugin %s: %w", b.proc.name, core.ErrClosed)
@@ -188,7 +188,7 @@ const (
 	defineSetting = "define_timeout in the configuration (DefineTimeout in Options)"
 )
 
-// bounded is ctx with a time limit, if there is one. The plugin is not told of the limit, so that it cannot be the one who ends
+// bounded returns ctx with a time limit, if there is one. The plugin is not told of the limit, so that it cannot be the one who ends
 // the call.
 func bounded(ctx context.Context, limit time.Duration, setting string) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -202,7 +202,7 @@ func bounded(ctx context.Context, limit time.Duration, setting string) (context.
 	}
 }
 
-// canceled is the error of a call whose context has ended.
+// canceled returns the error of a call whose context has ended.
 func canceled(name string, ctx context.Context) error {
 	var late *lateError
 	if errors.As(context.Cause(ctx), &late) {

@@ -142,7 +142,7 @@ func (c *confinement) remove() {
 	}
 }
 
-// Containment says which rules are in force for the plugin process. It is nil for an attached one.
+// Containment returns which rules are in force for the plugin process. It is nil for an attached one.
 func (b *Backend) Containment() contain.Report { return b.proc.confined.report }
 
 // refusals are what programs print when a rule kept them from something.

@@ -22,7 +22,7 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// victim is what an intruder is told of: a file, a unix socket and a TCP port that are not its own.
+// victim returns what an intruder is told of: a file, a unix socket and a TCP port that are not its own.
 func victim(t *testing.T) (env []string) {
 	t.Helper()
 	dir := t.TempDir()

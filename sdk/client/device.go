@@ -103,7 +103,7 @@ func (d *device) Extend(target any) bool {
 	return has
 }
 
-// gone is the error of a device that is closed or lost, else nil.
+// gone returns the error of a device that is closed or lost, else nil.
 func (d *device) gone() error {
 	if d.closed.Load() {
 		return fmt.Errorf("plugin %s: device: %w", d.b.proc.name, core.ErrClosed)

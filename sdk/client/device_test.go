@@ -156,7 +156,7 @@ func TestMissed(t *testing.T) {
 	require.NoError(t, e.Wait(context.Background()))
 }
 
-// TestDonation gives inputs up with a run.
+// TestDonation donates inputs to a run.
 func TestDonation(t *testing.T) {
 	s, ctx := open(t, inProcess(t, nil)), context.Background()
 	p, ok := core.Extension[core.Programs](s.dev)

@@ -47,7 +47,7 @@ func (m *marks) keep(err error) {
 	}
 }
 
-// first gives the failure that came first, once: the kept one, or err.
+// first returns the failure that came first, once: the kept one, or err.
 func (m *marks) first(err error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -63,7 +63,7 @@ func (m *marks) past(n uint64) bool {
 	return n <= m.settled
 }
 
-// open is how many events the plugin holds. The caller holds the stream.
+// open returns how many events the plugin holds. The caller holds the stream.
 func (m *marks) open() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

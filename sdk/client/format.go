@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// FormatOf is the platform ("linux/amd64") that the program or object at path is built for, "" when it is none of a known kind.
+// FormatOf returns the platform ("linux/amd64") that the program or object at path is built for, "" when it is none of a known kind.
 func FormatOf(path string) string {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return "" // a named pipe would be waited for

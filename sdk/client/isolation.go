@@ -33,7 +33,7 @@ var (
 		"WGPU_", "METAL_", "MTL_", "OMP_", "MKL_", "KMP_", "OPENBLAS_", "TORCH_"}
 )
 
-// environment is what a plugin sees of the host's; asked reports the variables that it asks for by name.
+// environment returns what a plugin sees of the host's; asked reports the variables that it asks for by name.
 func environment(host []string, l Limits, asked func(name string) bool) []string {
 	var env []string
 	for _, kv := range host {

@@ -35,7 +35,7 @@ func (r *record) Write(b []byte) (int, error) {
 	return r.b.Write(b)
 }
 
-// lines are the entries so far.
+// lines returns the entries so far.
 func (r *record) lines(t *testing.T) (all []map[string]any) {
 	t.Helper()
 	r.mu.Lock()

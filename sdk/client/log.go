@@ -156,7 +156,7 @@ func startsPanic(line string) bool {
 	return slices.ContainsFunc([]string{"panic: ", "fatal error: ", "runtime: ", "SIGSEGV: "}, func(s string) bool { return strings.HasPrefix(line, s) })
 }
 
-// field is the value of a field of a log line, safe to print.
+// field returns the value of a field of a log line, safe to print.
 func field(v any) any {
 	switch v.(type) {
 	case float64, bool, nil:

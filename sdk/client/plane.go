@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// features are what this host offers.
+// features returns what this host offers.
 func (o *Options) features() []string {
 	fs := []string{}
 	if o.DataPlane == "off" {

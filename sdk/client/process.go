@@ -179,10 +179,10 @@ func (p *process) Stdout() io.ReadCloser { return p.stdout }
 // Stderr is empty for go-plugin: process.log takes the plugin's standard error.
 func (p *process) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
-// Name is the path.
+// Name returns the path.
 func (p *process) Name() string { return p.path }
 
-// ID is the process id, empty before the start.
+// ID returns the process id, empty before the start.
 func (p *process) ID() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -255,7 +255,7 @@ func (p *process) await(limit time.Duration) {
 // outputWait is how long the last output of a process that has ended is waited for: a child of it may hold the pipe.
 const outputWait = 25 * time.Millisecond
 
-// how says how the process ended: "exit status 2", "signal: killed".
+// how returns how the process ended: "exit status 2", "signal: killed".
 func (p *process) how() string {
 	if !p.ended() || p.state == nil {
 		return "the process still runs"

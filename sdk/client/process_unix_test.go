@@ -76,7 +76,7 @@ func TestKillBefore(t *testing.T) {
 	require.False(t, exists(pidOf2(b)))
 }
 
-// pidOf2 is the process id of a backend that may be gone; -1 matches no process.
+// pidOf2 returns the process id of a backend that may be gone; -1 matches no process.
 func pidOf2(b *client.Backend) int {
 	pid, err := strconv.Atoi(b.PID())
 	if err != nil {

@@ -82,7 +82,7 @@ func (q *requests) remove(r *request) {
 	delete(q.open, r.id)
 }
 
-// drop says that nobody waits for a request, so that nothing touches the caller's memory any more. It is false for one that
+// drop reports whether nobody waits for a request, so that nothing touches the caller's memory any more. It is false for one that
 // has been answered.
 func (q *requests) drop(r *request) bool {
 	q.mu.Lock()
@@ -158,7 +158,7 @@ func (q *requests) part(p *wire.Reply) error {
 	return nil
 }
 
-// sofar is how many bytes of a read are in its segment.
+// sofar returns how many bytes of a read are in its segment.
 func (q *requests) sofar(r *request) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -237,7 +237,7 @@ func (s *stream) handle(f *wire.Frame) error {
 	return nil
 }
 
-// receiveError says why no more replies come.
+// receiveError returns why no more replies come.
 func (s *stream) receiveError(err error) error {
 	s.mu.Lock()
 	ended := s.ended

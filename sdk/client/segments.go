@@ -149,7 +149,7 @@ func (g *segments) trim() {
 	}
 }
 
-// crowded gives the oldest idle segments up while there is too much.
+// crowded releases the oldest idle segments while there is too much.
 func (g *segments) crowded() {
 	for {
 		g.mu.Lock()
@@ -171,7 +171,7 @@ func (g *segments) crowded() {
 	}
 }
 
-// retire gives a segment up on both sides.
+// retire releases a segment on both sides.
 func (g *segments) retire(x *segment) {
 	if g.s.begin() == nil {
 		g.s.push(wire.RetireFrame(x.number))

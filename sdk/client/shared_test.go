@@ -123,7 +123,7 @@ func TestSharedLeaves(t *testing.T) {
 	}
 }
 
-// TestSharedCancel gives reads and writes up at random moments; what comes after is right.
+// TestSharedCancel cancels reads and writes at random moments and checks that later calls are correct.
 func TestSharedCancel(t *testing.T) {
 	s := open(t, plane(t, "on", cpu.New))
 	const n = 1 << 21

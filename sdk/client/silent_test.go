@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// soon gives the error of f, and fails when f takes longer than anything but a hang does.
+// soon returns the error of f, and fails when f takes longer than anything but a hang does.
 func soon(t *testing.T, what string, f func() error) error {
 	t.Helper()
 	done := make(chan error, 1)

@@ -69,7 +69,7 @@ func (e *StartError) Unwrap() error { return e.Err }
 // users and systems send, as one that is short of memory does.
 func (e *StartError) Transient() bool { return e.outside }
 
-// Remedy says what to do.
+// Remedy returns what to do.
 func (e *StartError) Remedy() string {
 	if e.remedy != "" {
 		return e.remedy
@@ -95,7 +95,7 @@ func (e *StartError) Remedy() string {
 	return "see the error"
 }
 
-// debug is how what a plugin does is seen. A shared object is no program that could be run by itself.
+// debug returns how what a plugin does is seen. A shared object is no program that could be run by itself.
 func (e *StartError) debug() string {
 	if e.carried || e.Path == "" {
 		return "the log at level debug"
@@ -103,7 +103,7 @@ func (e *StartError) debug() string {
 	return "`" + e.Path + " --debug` or the log at level debug"
 }
 
-// notExecutable says what to do about a path that is no program that this user may run.
+// notExecutable returns what to do about a path that is no program that this user may run.
 func notExecutable(path string) string {
 	info, err := os.Stat(path)
 	switch {
@@ -119,7 +119,7 @@ func notExecutable(path string) string {
 	return "see whether this user may execute " + path + ", and whether its file system is mounted with noexec"
 }
 
-// libraryPath is the variable with the folders of shared libraries.
+// libraryPath returns the variable with the folders of shared libraries.
 func libraryPath() string {
 	switch runtime.GOOS {
 	case "darwin":
@@ -270,7 +270,7 @@ func executable(path string) error {
 	return nil
 }
 
-// NameOf is the name of a plugin by its file: burn-backend-cpu.exe is cpu.
+// NameOf returns the name of a plugin by its file: burn-backend-cpu.exe is cpu.
 func NameOf(path string) string {
 	base := strings.TrimSuffix(filepath.Base(path), ".exe")
 	return strings.TrimPrefix(base, "burn-backend-")

@@ -153,7 +153,7 @@ func (s *stream) fail(err error) {
 	})
 }
 
-// refused is the error of a stream that takes no more commands, else nil.
+// refused returns the error of a stream that takes no more commands, else nil.
 func (s *stream) refused() error {
 	select {
 	case <-s.over:

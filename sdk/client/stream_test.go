@@ -253,7 +253,7 @@ func TestClosed(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrClosed)
 }
 
-// twice is y = (x + c) + x.
+// twice returns y = (x + c) + x.
 func twice(t testing.TB, dims ...int) *program.Program {
 	x, c := desc(1, dims...), desc(2, dims...)
 	a := node(t, "add", 3, []op.Desc{x, c})

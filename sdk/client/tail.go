@@ -33,8 +33,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last gives up to n lines from the end, without those of the log that are only for debugging, joined by " | ". The first
-// lines of a panic are worth more than the end of its trace, which is left out, as is that of an error in Python.
+// last returns up to n lines from the end, without those of the log that are only for debugging, joined by " | ". The first lines
+// of a panic are worth more than the end of its trace, which is left out, as is that of an error in Python.
 func (t *tail) last(n int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,10 +1,10 @@
-// Package engine is the part of a backend that is the same for all hardware: ids, queues, events, ordering, poison, stale
-// ids, drop and donation, program replay, peer copies and collectives over the host. A backend author implements Driver,
-// Device and Queue, some ten methods, and New makes a core.Backend of them. What an author does better than the engine,
-// such as compiled programs, lent memory or asynchronous work, is an optional interface of this package.
+// Package engine is the part of a backend that is the same for all hardware: ids, queues, events, ordering, poison, stale ids,
+// drop and donation, program replay, peer copies and collectives over the host. A backend author implements Driver, Device and
+// Queue, about ten methods, and New makes a core.Backend of them. An author who can do better than the engine, with compiled
+// programs, lent memory or asynchronous work, implements optional interfaces of this package.
 //
-// The engine stands between core, the contract, and the hardware. It knows no op: it hands nodes to Queue.Execute in an
-// order that is legal, and never two at a time on one queue.
+// The engine implements core, the contract, on top of the author's hardware. It must not know any op: it passes nodes to
+// Queue.Execute in a legal order, and never two at a time on one queue.
 package engine
 
 import (
@@ -15,11 +15,12 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// Driver is what an author gives to New. V is the author's value of a tensor: a buffer, an array with strides, a handle.
+// Driver is the author's backend, passed to New. V is the author's type for the value of a tensor: a buffer, an array with
+// strides, a handle.
 type Driver[V any] interface {
 	// Info describes the backend.
 	Info() core.Info
-	// Open opens the device with that index, which is one of Info. It may be called more than once for an index.
+	// Open opens the device with that index in Info. It may be called more than once for an index.
 	Open(ctx context.Context, device int) (Device[V], error)
 	// Close is called once, after all devices are closed.
 	Close() error
@@ -29,14 +30,14 @@ type Driver[V any] interface {
 type Device[V any] interface {
 	// Capabilities returns the document of the device. It does not change.
 	Capabilities() *core.Capabilities
-	// Upload makes a value of host memory, in the format of core.Stream.Write; data has d.Bytes() bytes and is the caller's
-	// again afterwards. Elements of type bool that are not 0 become 1.
+	// Upload makes a value from host memory in the format of core.Stream.Write. data has d.Bytes() bytes and must not be kept.
+	// Elements of type bool that are not 0 become 1.
 	Upload(d op.Desc, data []byte) (V, error)
 	// Download copies the elements of v to dst, which has d.Bytes() bytes. Nobody writes to v meanwhile.
 	Download(dst []byte, d op.Desc, v V) error
-	// Release gives v up. The engine calls it once for every value that it was given, by Upload, in Call.Out or by a Plan.
+	// Release frees v. The engine calls it once for every value that it got from Upload, in Call.Out or from a Plan.
 	Release(v V)
-	// OpenQueue makes what one stream executes on.
+	// OpenQueue opens a queue, on which one stream executes.
 	OpenQueue() (Queue[V], error)
 	// Close is called once, after all queues are closed and all values are released.
 	Close()
@@ -54,19 +55,19 @@ type Queue[V any] interface {
 // Call is one node to be computed. It is valid until Execute returns.
 type Call[V any] struct {
 	Node *op.Node
-	// In is the operands, and Descs their types and shapes.
+	// In are the operands, and Descs their types and shapes.
 	In    []V
 	Descs []op.Desc
-	// Owned has bit i set when nothing else will ever use In[i]: Execute may overwrite its memory, and may give it as an
-	// output by Take. Values that share memory with it are the author's to know of.
+	// Owned has bit i set when nothing else will ever use In[i]: Execute may overwrite its memory, and may return it as an output
+	// by Take. The author has to know which other values share memory with it.
 	Owned uint64
-	// Out is for the results, one for each of Node.Outputs, which has their types and shapes.
+	// Out takes the results, one for each of Node.Outputs, which has their types and shapes.
 	Out []V
 
 	taken uint64
 }
 
-// Take returns operand i, whose bit in Owned is set, as a value of the caller's: the engine does not release it any more.
+// Take transfers operand i, whose bit in Owned is set, to the caller: the engine will not release it.
 func (c *Call[V]) Take(i int) V {
 	c.taken |= 1 << i
 	return c.In[i]
@@ -75,16 +76,16 @@ func (c *Call[V]) Take(i int) V {
 // Interrupter is an optional interface of a Queue whose commands may run long. Without it, closing a stream waits for the
 // command that executes.
 type Interrupter interface {
-	// Interrupt is called once, before Close, from any goroutine: what executes may end early, with core.ErrCanceled.
+	// Interrupt is called once, before Close, from any goroutine: the executing command may end early with core.ErrCanceled.
 	Interrupt()
 }
 
-// Planner is an optional interface of a Device that makes something of whole programs. Without it, or where Plan returns
-// core.ErrUnsupported, the engine runs a program node by node, with buffers given up at their last use.
+// Planner is an optional interface of a Device that compiles whole programs. Without it, or where Plan returns
+// core.ErrUnsupported, the engine runs a program node by node and releases buffers at their last use.
 type Planner[V any] interface {
-	// Plan makes p ready. p has been checked, and consts are the values of p.Consts: a plan that needs one after Plan
-	// returned calls retain for it, and release later. It runs on q, which executes nothing else meanwhile. What it gives to an
-	// asynchronous q is done before the program runs on any queue: the engine waits for it.
+	// Plan compiles p, which has been checked. consts are the values of p.Consts. A plan that needs one after Plan returns calls
+	// its Retain, and release later. Plan may use q, which executes nothing else meanwhile. If q is asynchronous, the engine
+	// waits for the work that Plan started on it before the program runs on any queue.
 	Plan(ctx context.Context, q Queue[V], p *program.Program, consts []Const[V]) (Plan[V], error)
 }
 
@@ -96,18 +97,18 @@ type Const[V any] struct {
 	Retain func() (release func())
 }
 
-// Plan is a program made ready. Run may be called on several queues at once.
+// Plan is a compiled program. Run may be called on several queues at once.
 type Plan[V any] interface {
-	// Run executes on q. in is bound to the program's inputs in order; it may overwrite and take those that owned says,
-	// as with Call.Take: takes are told by setting owned[i] to false. out is for the program's outputs, each a value of
-	// the engine's to release. After an error no entry of out may hold a value.
+	// Run executes on q. in holds the program's inputs in order. Run may overwrite input i if owned[i] is set, and may take it,
+	// as with Call.Take, by setting owned[i] to false. out takes the program's outputs, each a value that the engine will
+	// release. After an error no entry of out may hold a value.
 	Run(q Queue[V], in []V, owned []bool, out []V) error
-	// Close gives the plan up. It is called once, when no run is open.
+	// Close releases the plan. It is called once, when no run is in progress.
 	Close()
 }
 
-// Profiled is an optional interface of a Plan that can say how long each of its steps takes. Without it core.Profiling has
-// one record for a run, but for programs that the engine itself runs node by node on a synchronous queue.
+// Profiled is an optional interface of a Plan that can say how long each of its steps takes. Without it core.Profiling has one
+// record for a run, except for programs that the engine itself runs node by node on a synchronous queue.
 type Profiled[V any] interface {
 	// RunProfiled is Run, and reports the steps to t. It is called instead of Run while the device records.
 	RunProfiled(q Queue[V], in []V, owned []bool, out []V, t *Steps) error
@@ -120,9 +121,9 @@ type Meter interface {
 }
 
 // Adopter is an optional interface of a Device that can compute on host memory in place. Without it, or where it returns
-// ErrUnsupported, what is lent is copied on the queue.
+// ErrUnsupported, lent memory is copied on the queue.
 type Adopter[V any] interface {
-	// Adopt makes a value of data itself. release is called once, when nothing reads data any more.
+	// Adopt makes a value that uses data in place. release is called once, when nothing reads data any more.
 	Adopt(d op.Desc, data []byte, release func()) (V, error)
 }
 
@@ -133,39 +134,39 @@ type Viewer[V any] interface {
 	View(d op.Desc, v V) ([]byte, bool)
 }
 
-// Extender is an optional interface of a Device with extensions of its own: those that the engine does not know, or that
-// the author has a better form of. The streams that such an extension is given are the engine's.
+// Extender is an optional interface of a Device with extensions of its own: ones that the engine does not know, or that the
+// author implements better. The streams passed to such an extension are the engine's.
 type Extender interface {
 	// Extend is core.Device.Extend.
 	Extend(target any) bool
 }
 
-// Asynchronous is an optional interface of a Queue whose Execute only starts the work. Then Upload and Download of the
-// Device are not used.
+// Asynchronous is an optional interface of a Queue whose Execute only starts the work. The engine then does not call Upload and
+// Download of the Device.
 type Asynchronous[V any] interface {
 	// Record returns a mark of this place in the queue.
 	Record() (Mark, error)
-	// Await puts all later work behind a mark of another queue of the backend.
+	// Await orders all later work after a mark of another queue of the backend.
 	Await(m Mark) error
-	// Enqueue makes a value of data, as Device.Upload does, in the order of the queue. It calls done once when data has
-	// been read.
+	// Enqueue makes a value from data, as Device.Upload does, in the order of the queue. It calls done once, when data has been
+	// read.
 	Enqueue(d op.Desc, data []byte, done func()) (V, error)
 	// Fetch copies v to dst in the order of the queue. dst is valid until a mark recorded afterwards is reached.
 	Fetch(dst []byte, d op.Desc, v V) error
 }
 
-// Checked is an optional interface of an Asynchronous queue that learns late, and then knows, which of its commands failed:
-// such a failure is told to what that command made, and to no other. Without it all commands since the mark before are under
-// suspicion.
+// Checked is an optional interface of an Asynchronous queue that learns late which of its commands failed. A failure then poisons
+// only the outputs of that command. Without it, the engine has to suspect all commands since the previous mark.
 type Checked interface {
-	// Check is called after each command that was started. It returns what tells, once a mark that was recorded later is
-	// reached, how the command failed; nil says that it can fail only with the device. What is returned is called once.
+	// Check is called after each command that was started. It returns a function that the engine calls once, after a mark
+	// recorded later is reached, and that returns the command's error. A nil function says that the command can fail only with
+	// the device.
 	Check() func() error
 }
 
 // Mark is a place in an asynchronous queue.
 type Mark interface {
-	// Wait returns when the queue has reached the mark: nil, or what failed in the work since the mark before. It may be
-	// called more than once and from any goroutine.
+	// Wait returns when the queue has reached the mark: nil, or the error of the work since the previous mark. It may be called
+	// more than once and from any goroutine.
 	Wait() error
 }

@@ -27,7 +27,7 @@ func New[V any](d Driver[V]) core.Backend {
 // Info implements core.Backend.
 func (b *backend[V]) Info() core.Info { return b.driver.Info() }
 
-// name is the backend's, for errors.
+// name returns the backend's name, for errors.
 func (b *backend[V]) name() string { return b.title }
 
 // Open implements core.Backend.

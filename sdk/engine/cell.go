@@ -7,18 +7,18 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// cell is a tensor: a value with holders, or the error that stands in its place. The table of the device is one holder;
-// commands that run, tickets and programs are others. The device guards all but desc and value, which do not change.
+// cell is a tensor: a reference-counted value, or the error that poisons it. Its holders are the table of the device, running
+// commands, tickets and programs. The device's lock guards all fields except desc and value, which do not change.
 type cell[V any] struct {
 	desc  op.Desc
 	value V
 	err   error
-	late  *fault // what an asynchronous device may still say; nil: nothing
+	late  *fault // a failure that an asynchronous device may still report; nil: none
 	refs  int
 	named bool // the table is a holder
 }
 
-// poison is the error that stands in the place of the value.
+// poison returns the error that replaces the value, or nil.
 func (c *cell[V]) poison() error {
 	if c.err == nil && c.late != nil {
 		return c.late.err
@@ -26,7 +26,7 @@ func (c *cell[V]) poison() error {
 	return c.err
 }
 
-// begin makes c a cell with one holder, whose value, if there is no error, the caller sets.
+// begin initializes c as a cell with one holder. If err is nil, the caller sets its value.
 func (d *device[V]) begin(c *cell[V], desc *op.Desc, err error) *cell[V] {
 	c.desc, c.err, c.refs = *desc, err, 1
 	if err == nil && d.meter == nil {
@@ -35,7 +35,7 @@ func (d *device[V]) begin(c *cell[V], desc *op.Desc, err error) *cell[V] {
 	return c
 }
 
-// end clears a cell without holders, after its value is released or another's.
+// end clears a cell without holders. release says whether to release its value.
 func (d *device[V]) end(c *cell[V], release bool) {
 	if c.err == nil {
 		if release {
@@ -48,7 +48,7 @@ func (d *device[V]) end(c *cell[V], release bool) {
 	*c = cell[V]{}
 }
 
-// drop takes a holder away, and with the last one the value.
+// drop removes a holder. With the last one it releases the value.
 func (d *device[V]) drop(c *cell[V]) {
 	d.mu.Lock()
 	c.refs--
@@ -59,7 +59,7 @@ func (d *device[V]) drop(c *cell[V]) {
 	}
 }
 
-// find returns the cell of id, or what else the id is. The caller holds mu.
+// find returns the cell of id, or an error that says why there is none. The caller holds mu.
 func (d *device[V]) find(id op.TensorID) (*cell[V], error) {
 	if c := d.cells.get(id); c != nil {
 		return c, nil
@@ -70,7 +70,7 @@ func (d *device[V]) find(id op.TensorID) (*cell[V], error) {
 	return nil, core.ErrUnknownTensor
 }
 
-// alive is find, where the error of a poisoned tensor is its own.
+// alive is find, but returns the error of a poisoned tensor.
 func (d *device[V]) alive(id op.TensorID) (*cell[V], error) {
 	c, err := d.find(id)
 	if err == nil {
@@ -79,7 +79,7 @@ func (d *device[V]) alive(id op.TensorID) (*cell[V], error) {
 	return c, err
 }
 
-// remove takes a cell out of the table, whose place as a holder goes to the caller, who holds mu.
+// remove takes a cell out of the table. The caller, who holds mu, takes over the table's hold.
 func (d *device[V]) remove(c *cell[V]) {
 	d.cells.remove(c.desc.ID)
 	c.named = false
@@ -104,7 +104,7 @@ func (d *device[V]) retain(c *cell[V]) {
 	d.mu.Unlock()
 }
 
-// enter locks the device for the command that executes. Commands that follow find it locked, until one of them leaves it.
+// enter locks the device for the executing command, unless an earlier command left it locked.
 func (s *stream[V]) enter() {
 	if !s.inside {
 		s.inside = true
@@ -112,8 +112,8 @@ func (s *stream[V]) enter() {
 	}
 }
 
-// leave unlocks the device, and gives the values up that have no holder any more. Whatever is an author's or may wait is called
-// after it.
+// leave unlocks the device, and releases the values that have no holder any more. Code of the author, and calls that may wait,
+// run only after leave.
 func (s *stream[V]) leave() {
 	if s.inside {
 		s.inside = false
@@ -128,8 +128,8 @@ func (s *stream[V]) leave() {
 	}
 }
 
-// define makes a tensor of c, whose holder the table becomes. The stream is in the device. A tensor that has the id already is
-// replaced, which is a failure.
+// define puts c into the table, which becomes its holder. The caller has entered the device. If a tensor with the id exists,
+// define replaces it and records a failure.
 func (s *stream[V]) define(c *cell[V]) {
 	d, id := s.dev, c.desc.ID
 	d.generation = max(d.generation, id.Generation())
@@ -141,7 +141,7 @@ func (s *stream[V]) define(c *cell[V]) {
 	}
 }
 
-// unhold takes a holder away. The stream is in the device.
+// unhold removes a holder. The caller has entered the device.
 func (s *stream[V]) unhold(c *cell[V]) {
 	if c.refs--; c.refs == 0 {
 		s.dead = append(s.dead, c)
@@ -151,7 +151,7 @@ func (s *stream[V]) unhold(c *cell[V]) {
 // mostSpare bounds the cells that a stream keeps for reuse.
 const mostSpare = 1024
 
-// end is that of the device, and keeps the cell for reuse.
+// end calls end of the device, and keeps the cell for reuse.
 func (s *stream[V]) end(c *cell[V], release bool) {
 	s.dev.end(c, release)
 	if len(s.idle) < mostSpare {
@@ -159,7 +159,7 @@ func (s *stream[V]) end(c *cell[V], release bool) {
 	}
 }
 
-// newCell makes a cell for what the executing command gives; the caller sets its value.
+// newCell makes a cell for an output of the executing command. The caller sets its value.
 func (s *stream[V]) newCell(desc *op.Desc, err error) (c *cell[V]) {
 	if n := len(s.idle) - 1; n >= 0 {
 		c, s.idle = s.idle[n], s.idle[:n]
@@ -169,7 +169,7 @@ func (s *stream[V]) newCell(desc *op.Desc, err error) (c *cell[V]) {
 	return s.dev.begin(c, desc, err)
 }
 
-// give makes a tensor of a value or an error. The stream is in the device.
+// give defines a tensor with a value or an error. The caller has entered the device.
 func (s *stream[V]) give(desc *op.Desc, v V, err error, late *fault) {
 	c := s.newCell(desc, err)
 	c.value, c.late = v, late

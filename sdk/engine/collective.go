@@ -9,17 +9,17 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// collectives is core.Collectives over host memory, between devices of one backend in one process. Authors with a better
-// way have the extension themselves.
+// collectives is core.Collectives over host memory, between devices of one backend in one process. An author with a better way
+// implements the extension.
 type collectives[V any] struct{ d *device[V] }
 
-// meets is the groups that are not complete yet, by key.
+// meets holds the groups that are not complete yet, by key.
 type meets struct {
 	mu sync.Mutex
 	m  map[string]*meeting
 }
 
-// meeting is a group of ranks. Each round, every rank gives its data and takes that of all.
+// meeting is a group of ranks. In each round, every rank contributes its data and receives the data of all.
 type meeting struct {
 	size int
 	full chan struct{} // closed when all ranks have joined
@@ -87,7 +87,7 @@ func (x *meets) join(key string, rank, size int) (*meeting, error) {
 	return m, nil
 }
 
-// leave ends a group that is not complete: who waits for it learns so.
+// leave ends a group that is not complete. Ranks that wait for it get an error.
 func (x *meets) leave(key string, m *meeting) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -106,7 +106,8 @@ func (m *meeting) leave() {
 	}
 }
 
-// exchange returns the data of a rank, or why there is none, and returns that of all ranks in order. quit ends the wait.
+// exchange contributes the data of a rank, or the error why there is none, and returns the data of all ranks in order. quit ends
+// the wait.
 func (m *meeting) exchange(n, rank int, data []byte, err error, quit <-chan struct{}) ([][]byte, error) {
 	m.mu.Lock()
 	r := m.rounds[n]
@@ -123,7 +124,7 @@ func (m *meeting) exchange(n, rank int, data []byte, err error, quit <-chan stru
 	case <-r.done:
 	case <-m.gone:
 		select {
-		case <-r.done: // all had given before one left
+		case <-r.done: // all had contributed before one left
 		default:
 			return nil, fmt.Errorf("a rank has left the group: %w", core.ErrClosed)
 		}
@@ -152,7 +153,7 @@ type group[V any] struct {
 	rounds int // that were asked for
 
 	mu     sync.Mutex
-	open   int // rounds that were asked for and have not taken place
+	open   int // rounds that were requested and have not taken place
 	closed bool
 }
 
@@ -165,7 +166,7 @@ func (g *group[V]) ended() {
 	}
 }
 
-// take appends a round in which the rank gives tensor in and makes out of what combine makes of all ranks' elements.
+// take appends a round in which the rank contributes tensor in. out becomes the result of combine on the elements of all ranks.
 func (g *group[V]) take(what string, cs core.Stream, in op.TensorID, out op.Desc, check func(in op.Desc) error, combine func(all [][]byte) ([]byte, error)) error {
 	s, err := g.d.stream(cs)
 	if err != nil {
@@ -195,7 +196,7 @@ func (g *group[V]) take(what string, cs core.Stream, in op.TensorID, out op.Desc
 	}})
 }
 
-// mine is the elements that the rank gives.
+// mine returns the elements that the rank contributes.
 func (g *group[V]) mine(s *stream[V], id op.TensorID, check func(op.Desc) error) ([]byte, error) {
 	if err := s.flush(); err != nil {
 		return nil, err
@@ -309,7 +310,7 @@ func (g *group[V]) Broadcast(cs core.Stream, root int, in op.TensorID, out op.De
 	return g.take("broadcast", cs, in, out, sameType(out), func(all [][]byte) ([]byte, error) { return all[root], nil })
 }
 
-// Close implements core.Group. Rounds that were asked for still take place.
+// Close implements core.Group. Rounds requested still take place.
 func (g *group[V]) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

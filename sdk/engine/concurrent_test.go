@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// double is a program that computes -(x+x)+c and gives x too.
+// double returns a program that computes -(x+x)+c and gives x too.
 func (r *rig) double() (core.Programs, core.ProgramID) {
 	r.t.Helper()
 	programs, ok := core.Extension[core.Programs](r.dev)

@@ -10,26 +10,26 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// device is the tensors, programs and streams of one opened device.
+// device holds the tensors, programs and streams of one opened device.
 type device[V any] struct {
 	backend *backend[V]
 	author  Device[V]
 	ids     *core.IDs
 	claims  []uint16     // by op: the version that the document claims, 0 for none
-	meter   Meter        // the author, if it is one
-	bytes   atomic.Int64 // of elements of values, without a meter
+	meter   Meter        // the author's device, if it implements it
+	bytes   atomic.Int64 // bytes of elements, counted when there is no meter
 	profile atomic.Pointer[recording]
 
 	mu         sync.Mutex // guards what follows
 	cells      table[V]
-	generation uint16 // the greatest of any id seen
+	generation uint16 // the greatest id seen
 	programs   map[core.ProgramID]*defined[V]
 	lastID     core.ProgramID
 	streams    map[*stream[V]]struct{}
 	opened     int        // streams, ever
 	tickets    *ticket[V] // the first of those that hold tensors
 	closed     bool
-	using      sync.WaitGroup // calls that need the author and are no commands of a stream; it grows under mu
+	using      sync.WaitGroup // calls of the author outside of a stream's commands; grows under mu
 }
 
 var _ core.Device = (*device[int])(nil)
@@ -50,7 +50,7 @@ func newDevice[V any](b *backend[V], author Device[V]) *device[V] {
 	return d
 }
 
-// claimed says why the author does not compute this version of n's op.
+// claimed returns an error if the author does not compute this version of n's op.
 func (d *device[V]) claimed(n *op.Node) error {
 	if int(n.Op) < len(d.claims) && d.claims[n.Op] == n.Version && n.Version != 0 {
 		return nil

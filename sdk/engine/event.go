@@ -13,7 +13,7 @@ type event[V any] struct {
 	done  latch  // opens when the queue has come here
 	place uint64 // commands before it
 	mark  Mark   // of an asynchronous queue
-	err   error  // that there is no mark
+	err   error  // why there is no mark
 }
 
 // Signal implements core.Stream.
@@ -25,7 +25,7 @@ func (s *stream[V]) Signal() core.Event {
 	return e
 }
 
-// reach marks an event as reached, when it is its turn.
+// reach executes an event: the queue has come to it.
 func (s *stream[V]) reach(e *event[V]) {
 	e.place = s.done
 	if s.async != nil {
@@ -89,7 +89,7 @@ func (s *stream[V]) Wait(e core.Event) error {
 	return s.append(command{kind: doAwait, on: own})
 }
 
-// await holds the queue until an event of another stream is reached, or will never be.
+// await blocks the queue until an event of another stream is reached, or can never be.
 func (s *stream[V]) await(e *event[V]) {
 	select {
 	case <-e.done.opened():

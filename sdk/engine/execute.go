@@ -9,19 +9,19 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// scratch is what executing commands reuses.
+// scratch holds buffers that executing commands reuse.
 type scratch[V any] struct {
-	cells  []*cell[V]
-	open   []*fault // of operands that are unsettled
-	call   Call[V]
-	owned  []bool     // operands that a plan may take
-	given  []bool     // the same before it ran
-	dead   []*cell[V] // without a holder
-	inside bool       // the stream has locked the device
-	idle   []*cell[V] // for reuse
+	cells       []*cell[V]
+	open        []*fault // of operands whose failure is not known yet
+	call        Call[V]
+	owned       []bool     // operands that a plan may take
+	ownedBefore []bool     // owned before the plan ran
+	dead        []*cell[V] // without a holder
+	inside      bool       // the stream has locked the device
+	idle        []*cell[V] // for reuse
 }
 
-// execute runs a command. It may leave the stream in the device.
+// execute runs a command. It may return with the device still locked.
 func (s *stream[V]) execute(p *pending, c *command) {
 	switch c.kind {
 	case doNodes:
@@ -44,7 +44,7 @@ func (s *stream[V]) execute(p *pending, c *command) {
 	}
 }
 
-// executeOutside runs a command that does not begin in the device.
+// executeOutside runs a command that starts with the device unlocked.
 func (s *stream[V]) executeOutside(p *pending, c *command) {
 	switch c.kind {
 	case doUpload:
@@ -60,7 +60,7 @@ func (s *stream[V]) executeOutside(p *pending, c *command) {
 	}
 }
 
-// free takes a tensor out of the table. The stream is in the device.
+// free takes a tensor out of the table. The caller has entered the device.
 func (s *stream[V]) free(id op.TensorID) error {
 	c, err := s.dev.find(id)
 	if err == nil {
@@ -70,8 +70,8 @@ func (s *stream[V]) free(id op.TensorID) error {
 	return err
 }
 
-// gather looks up operands and puts them into s.cells, each with a holder. For what is not there, the cell is nil. err is
-// what the outputs are poisoned with, and fresh says that it begins here. The stream is in the device.
+// gather looks up operands and puts them into s.cells, each with a holder. The cell of a missing operand is nil. err is the error
+// to poison the outputs with, and fresh says that it originates here. The caller has entered the device.
 func (s *stream[V]) gather(ids []op.TensorID) (err error, fresh bool) {
 	s.cells, s.open = resize(s.cells, len(ids)), s.open[:0]
 	for i, id := range ids {
@@ -94,21 +94,21 @@ func (s *stream[V]) gather(ids []op.TensorID) (err error, fresh bool) {
 	return err, fresh
 }
 
-// unname takes a gathered operand out of the table. The stream is in the device.
+// unname takes a gathered operand out of the table. The caller has entered the device.
 func (s *stream[V]) unname(i int) {
-	if c := s.cells[i]; c != nil && c.named { // else it stands among the operands twice
+	if c := s.cells[i]; c != nil && c.named { // else it is listed among the operands twice
 		s.dev.remove(c)
-		c.refs-- // the holder of s.cells is left
+		c.refs-- // the hold of s.cells remains
 	}
 }
 
-// endCell ends an operand that has no other holder; release says whether its value is still there.
+// endCell ends an operand that has no other holder; release says whether to release its value.
 func (s *stream[V]) endCell(i int, release bool) {
 	s.end(s.cells[i], release)
 	s.cells[i] = nil
 }
 
-// unholdCells takes the holders away that gather gave. The stream is in the device.
+// unholdCells removes the holders that gather added. The caller has entered the device.
 func (s *stream[V]) unholdCells() {
 	for _, c := range s.cells {
 		if c != nil {
@@ -136,7 +136,7 @@ func (s *stream[V]) executeNodes(nodes []op.Node) {
 		}
 		clear(s.call.Out)
 		most = max(most, len(s.call.In))
-		if runtime.GOARCH == "wasm" { // there is one thread: timers, and so deadlines, have their turn
+		if runtime.GOARCH == "wasm" { // with one thread, let timers and so deadlines run
 			s.leave()
 			runtime.Gosched()
 		}
@@ -144,7 +144,7 @@ func (s *stream[V]) executeNodes(nodes []op.Node) {
 	clear(s.call.In[:most])
 }
 
-// bind finds the operands of a node for s.call. The stream is in the device.
+// bind finds the operands of a node for s.call. The caller has entered the device.
 func (s *stream[V]) bind(n *op.Node) (err error, fresh bool) {
 	err, fresh = s.gather(n.Inputs)
 	dropped := n.Drop
@@ -163,8 +163,8 @@ func (s *stream[V]) bind(n *op.Node) (err error, fresh bool) {
 	return err, fresh
 }
 
-// executeNode computes a node whose operands are bound; a failure is what its outputs are poisoned with. It returns what
-// they may still fail with.
+// executeNode computes a node whose operands are bound. It sets err to the error to poison the outputs with, and returns the
+// fault with which they may still fail.
 func (s *stream[V]) executeNode(n *op.Node, err *error, fresh bool) *fault {
 	call := &s.call
 	call.Node, call.taken, call.Out = n, 0, resize(call.Out, len(n.Outputs))
@@ -205,7 +205,7 @@ func (s *stream[V]) executeNode(n *op.Node, err *error, fresh bool) *fault {
 	return late
 }
 
-// compute is Queue.Execute with its panics as errors.
+// compute calls Queue.Execute and turns panics into errors.
 func (s *stream[V]) compute(call *Call[V]) (err error) {
 	done := false
 	defer func() {
@@ -218,7 +218,7 @@ func (s *stream[V]) compute(call *Call[V]) (err error) {
 	return err
 }
 
-// executeUpload makes a tensor of data in the order of the queue.
+// executeUpload makes a tensor from data in the order of the queue.
 func (s *stream[V]) executeUpload(u *upload) {
 	var v V
 	err := guard(func() (err error) {
@@ -240,7 +240,7 @@ func (s *stream[V]) executeUpload(u *upload) {
 	s.give(&u.desc, v, err, nil)
 }
 
-// resize returns n places for values, where those of l lie if they are enough.
+// resize returns a slice of length n, with l's memory if that is large enough.
 func resize[V any](l []V, n int) []V {
 	if n > cap(l) {
 		return make([]V, n)

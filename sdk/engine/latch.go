@@ -2,8 +2,8 @@ package engine
 
 import "sync/atomic"
 
-// latch opens once. What it guards was written before it opened and may be read by whoever found it open. A waiter makes the
-// channel that it waits on, so that a latch that nobody has to wait for costs nothing.
+// latch opens once. The data that it guards is written before it opens and may be read by a goroutine that found it open. A
+// waiter makes the channel that it waits on, so that a latch without waiters costs nothing.
 type latch struct {
 	isOpen atomic.Bool
 	wait   atomic.Pointer[chan struct{}]

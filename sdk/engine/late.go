@@ -8,48 +8,50 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// An asynchronous device says at a mark that something failed since the mark before. Until then, the commands in between
-// are unsettled, and so are those that use what they made: each output has a fault, which is told in the end.
+// An asynchronous device reports at a mark that something failed since the previous mark. Until then, the commands in between are
+// unsettled, and so are the commands that use their outputs: each output has a fault, which is resolved in the end.
 
-// fault is the failure of a command that was learned of late. It is guarded by the device.
+// fault is the failure of a command that became known late. The device's lock guards it.
 type fault struct {
 	settled bool
 	err     error
 }
 
-// unsettled is a command of which an asynchronous device may still say that it failed.
+// unsettled is a command whose failure an asynchronous device may still report.
 type unsettled struct {
 	place       uint64
 	fault       *fault
-	inputs      []*fault     // of operands that were unsettled when it was started
-	check       func() error // what the queue says of the command; nil: nothing
+	inputs      []*fault     // faults of operands that were unsettled when it was started
+	check       func() error // returns the command's error; nil: the queue does not know
 	op, program string
 	outputs     []op.Desc
 }
 
-// recorded is a mark that nobody has waited for.
+// recorded is a mark that nothing has waited for.
 type recorded struct {
 	mark  Mark
 	place uint64
 }
 
-// followed is an event of another stream that all commands behind a place follow.
+// followed is an event of another stream that all commands after a place depend on.
 type followed[V any] struct {
 	event *event[V]
 	place uint64
 }
 
-// lateness is what a stream over an asynchronous queue has not been told yet, in the order of the queue.
+// lateness holds the commands and marks of an asynchronous queue whose outcome the stream does not know yet, in the order of the
+// queue.
 type lateness[V any] struct {
 	commands []unsettled
 	marks    []recorded
 	follows  []followed[V]
 }
 
-// settleAt is how many commands, and marks, are kept that nobody waits for.
+// settleAt bounds the unsettled commands and marks. At that number the stream waits for a mark itself.
 const settleAt = 4096
 
-// started notes that the work of a command was started on an asynchronous queue, and returns what its outputs may fail with.
+// started records that the work of a command was started on an asynchronous queue. It returns the fault with which its outputs
+// may still fail.
 func (s *stream[V]) started(node, program string, outputs []op.Desc) *fault {
 	s.settling.Lock()
 	crowded := len(s.late.commands) >= settleAt
@@ -68,7 +70,7 @@ func (s *stream[V]) started(node, program string, outputs []op.Desc) *fault {
 	return f
 }
 
-// record marks this place of an asynchronous queue, when it is its turn.
+// record records a mark at this place of an asynchronous queue.
 func (s *stream[V]) record() (m Mark, err error) {
 	err = guard(func() (err error) { m, err = s.async.Record(); return err })
 	if err != nil {
@@ -85,7 +87,7 @@ func (s *stream[V]) record() (m Mark, err error) {
 	return m, nil
 }
 
-// flush waits, within the command that executes, until the queue has done all that it was given, and settles it.
+// flush waits, within the executing command, until the queue has done all its work, and settles it.
 func (s *stream[V]) flush() error {
 	if s.async == nil {
 		return nil
@@ -99,8 +101,8 @@ func (s *stream[V]) flush() error {
 	return nil
 }
 
-// waitMark waits for a mark at a place of the stream and settles what came before it. failed says that something did
-// between the mark and the one before; err is that of ctx.
+// waitMark waits for a mark at a place of the stream and settles the commands before it. failed says that something failed
+// between this mark and the previous one; err is the error of ctx.
 func (s *stream[V]) waitMark(ctx context.Context, m Mark, place uint64) (failed bool, err error) {
 	if ctx.Done() == nil {
 		failed = m.Wait() != nil
@@ -118,8 +120,8 @@ func (s *stream[V]) waitMark(ctx context.Context, m Mark, place uint64) (failed 
 	return failed, nil
 }
 
-// settle tells of the commands up to a place, which the queue has reached, whether they failed, and first of what they
-// followed on other streams.
+// settle determines whether the commands up to a place, which the queue has reached, failed. It first settles the events of other
+// streams that they depend on.
 func (s *stream[V]) settle(place uint64) {
 	s.settling.Lock()
 	n := 0
@@ -143,8 +145,8 @@ func (s *stream[V]) settle(place uint64) {
 	s.late.marks = slices.Delete(s.late.marks, 0, n)
 }
 
-// judge poisons the outputs of the commands up to a mark if one of them failed: with the op or program that failed if only
-// one can have or the queue says which, else without a name. What used a poisoned tensor gets its error.
+// judge poisons the outputs of the commands up to a mark if one of them failed: the error names the op or program that failed if
+// only one can have failed or the queue says which. Outputs that depend on a poisoned tensor get its error.
 func (s *stream[V]) judge(err error, place uint64) {
 	n := 0
 	for n < len(s.late.commands) && s.late.commands[n].place <= place {
@@ -171,7 +173,7 @@ func (s *stream[V]) judge(err error, place uint64) {
 			u.fault.err = own[i]
 		}
 		for _, f := range u.inputs {
-			if f.err != nil { // it computed with what means nothing
+			if f.err != nil { // its operands were garbage
 				u.fault.err, own[i] = f.err, nil
 				break
 			}
@@ -184,7 +186,7 @@ func (s *stream[V]) judge(err error, place uint64) {
 	s.late.commands = slices.Delete(s.late.commands, 0, n)
 }
 
-// blame names the program or the node in which err happened, if it can have been only one of them.
+// blame adds to err the program or the node in which it happened, if only one is possible.
 func blame(among []unsettled, err error) error {
 	e := &core.NodeError{Err: err}
 	for i, u := range among {

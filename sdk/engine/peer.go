@@ -24,7 +24,7 @@ func (x peers[V]) CopyFrom(cs core.Stream, desc op.Desc, from core.Device, id op
 	desc.Shape = desc.Shape.Clone()
 	return s.append(command{kind: doCall, on: func() {
 		s.produce("copy", []op.Desc{desc}, func() ([][]byte, error) {
-			if err := s.flush(); err != nil { // what makes id is done then
+			if err := s.flush(); err != nil { // the command that makes id is done then
 				return nil, err
 			}
 			return src.elements(id, desc)
@@ -76,8 +76,8 @@ func (d *device[V]) download(dst []byte, c *cell[V]) error {
 	})
 }
 
-// produce makes tensors of what get returns for each, within the command that executes. A failure poisons all of them; that
-// of a node on another device is passed on as it is.
+// produce makes tensors from the elements that get returns for each, within the executing command. A failure poisons all of them.
+// The failure of a node on another device is passed on unchanged.
 func (s *stream[V]) produce(what string, outs []op.Desc, get func() ([][]byte, error)) {
 	data, err := get()
 	values := make([]V, len(outs))

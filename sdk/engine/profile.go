@@ -49,7 +49,7 @@ func (x profiling[V]) StopProfile(ctx context.Context) (*core.Profile, error) {
 	return r.end(), nil
 }
 
-// recording is what a device has executed since StartProfile.
+// recording collects what a device has executed since StartProfile.
 type recording struct {
 	began time.Time
 
@@ -61,7 +61,7 @@ type recording struct {
 
 func newRecording() *recording { return &recording{began: time.Now(), at: map[any]int{}} }
 
-// end returns the profile. What executes still is not added any more.
+// end returns the profile. Commands that still execute are not added to it.
 func (r *recording) end() *core.Profile {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,7 +69,7 @@ func (r *recording) end() *core.Profile {
 	return &r.profile
 }
 
-// add keeps one execution of the step that key tells from others; describe is asked once for each step.
+// add records one execution of the step that key identifies. It calls describe once for each step.
 func (r *recording) add(key any, stream int, began time.Time, took time.Duration, describe func() core.ProfileStep) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,14 +98,14 @@ type watch struct {
 	async     bool
 }
 
-// watch begins to watch a command. An asynchronous queue first does what it was given.
+// watch begins to time a command. An asynchronous queue first completes its earlier work.
 func (s *stream[V]) watch() *watch {
 	r := s.dev.profile.Load()
 	if r == nil {
 		return nil
 	}
 	if s.async != nil {
-		_ = s.flush() // what failed is told to its own commands
+		_ = s.flush() // failures are reported by their own commands
 	}
 	return &watch{recording: r, stream: s.number, async: s.async != nil}
 }
@@ -122,15 +122,15 @@ func (w *watch) stop() {
 	}
 }
 
-// settle waits for what an asynchronous queue was given.
+// settle waits for the work of an asynchronous queue.
 func (w *watch) settle(flush func() error) {
 	if w.async {
-		_ = flush() // what failed is told to its own commands
+		_ = flush() // failures are reported by their own commands
 		w.stop()
 	}
 }
 
-// node keeps the execution of a node that was submitted by itself. Nodes that are alike are one step.
+// node records the execution of a node that was submitted by itself. Equal nodes are one step.
 func (w *watch) node(n *op.Node, in []op.Desc) {
 	var key strings.Builder
 	fmt.Fprintf(&key, "%v %v", n.Op, in)
@@ -140,14 +140,14 @@ func (w *watch) node(n *op.Node, in []op.Desc) {
 	w.recording.add(key.String(), w.stream, w.began, w.took, func() core.ProfileStep { return StepOf(n, in) })
 }
 
-// run keeps the whole run of a program.
+// run records the whole run of a program.
 func (w *watch) run(key any, p *program.Program) {
 	w.recording.add(key, w.stream, w.began, w.took, func() core.ProfileStep {
 		return core.ProfileStep{Program: p.Name, Index: core.WholeRun, In: nameless(p.Inputs), Out: nameless(p.OutputDescs())}
 	})
 }
 
-// run runs the plan, with its steps where the device records and the plan can tell them.
+// run runs the plan. If the device records and the plan can time its steps, it records them.
 func (p *defined[V]) run(q Queue[V], in []V, owned []bool, out []V, w *watch) error {
 	if w != nil {
 		if x, ok := p.plan.(Profiled[V]); ok {
@@ -157,7 +157,7 @@ func (p *defined[V]) run(q Queue[V], in []V, owned []bool, out []V, w *watch) er
 	return p.plan.Run(q, in, owned, out)
 }
 
-// Steps takes the times of the steps of one run. A nil Steps is one that nobody asks for; it is used by one goroutine.
+// Steps records the times of the steps of one run. A nil Steps records nothing. It is for one goroutine.
 type Steps struct {
 	watch   *watch
 	program any
@@ -170,7 +170,7 @@ type stepKey struct {
 	index   int
 }
 
-// Now is the time at which a step begins; of a nil Steps, the zero time.
+// Now returns the present time, for the beginning of a step. A nil Steps returns the zero time.
 func (t *Steps) Now() time.Time {
 	if t == nil {
 		return time.Time{}
@@ -178,15 +178,15 @@ func (t *Steps) Now() time.Time {
 	return time.Now()
 }
 
-// Step keeps the execution of the step with that index, which began at a time that Now gave and has just ended. describe
-// is called at the first execution of the step, before Step returns; Program and Index of its answer are filled in.
+// Step records the execution of the step with that index, which began at a time that Now returned and has just ended. describe is
+// called at the first execution of the step, before Step returns; Step fills in Program and Index of its result.
 func (t *Steps) Step(index int, began time.Time, describe func() core.ProfileStep) {
 	if t != nil {
 		t.Took(index, began, time.Since(began), describe)
 	}
 }
 
-// Took is Step for an execution of which the device says how long it took.
+// Took is Step for an execution whose duration the device measured.
 func (t *Steps) Took(index int, began time.Time, took time.Duration, describe func() core.ProfileStep) {
 	if t == nil {
 		return
@@ -203,8 +203,8 @@ func StepOf(n *op.Node, in []op.Desc) core.ProfileStep {
 	return FusedStep([]*op.Node{n}, func(id op.TensorID) op.Desc { return in[slices.Index(n.Inputs, id)] }, n.Outputs)
 }
 
-// FusedStep describes nodes that are computed as one step, in order, and leave out. desc gives type and shape of what they
-// read. Bytes is 0, unknown, where all of the nodes can be done without touching an element.
+// FusedStep describes nodes that are computed as one step, in order, with results out. desc returns type and shape of a tensor
+// that they read. Bytes is 0, unknown, where all of the nodes can be done without touching an element.
 func FusedStep(nodes []*op.Node, desc func(id op.TensorID) op.Desc, out []op.Desc) core.ProfileStep {
 	s := core.ProfileStep{Out: nameless(out)}
 	made := map[op.TensorID]bool{} // or read before
@@ -243,7 +243,7 @@ func FusedStep(nodes []*op.Node, desc func(id op.TensorID) op.Desc, out []op.Des
 	return s
 }
 
-// nameless copies the first descriptions without ids.
+// nameless returns copies of the first descriptions, without ids.
 func nameless(ds []op.Desc) []op.Desc {
 	ds = ds[:min(len(ds), core.MaxProfileTensors)]
 	l := make([]op.Desc, len(ds))

@@ -14,7 +14,7 @@ import (
 // programs is core.Programs of a device.
 type programs[V any] struct{ d *device[V] }
 
-// defined is a program of a device. The table and every run that was accepted are holders.
+// defined is a program of a device. It is reference-counted: the table and every accepted run are holders.
 type defined[V any] struct {
 	plan    Plan[V]
 	program *program.Program
@@ -44,7 +44,7 @@ func (s *stream[V]) inOrder(ctx context.Context, do func() error) error {
 	}
 	var err error
 	var done latch
-	var began atomic.Bool // by the queue, or claimed by a caller that waits no more
+	var began atomic.Bool // by the queue, or by a caller whose context ended
 	call := func() {
 		if began.CompareAndSwap(false, true) {
 			err = do()
@@ -103,7 +103,7 @@ func (x programs[V]) Define(ctx context.Context, cs core.Stream, p *program.Prog
 		if err == nil {
 			err = guard(func() (err error) { made.plan, err = d.plan(ctx, s.queue, p, consts); return err })
 		}
-		if err == nil { // runs on other streams do not follow what Plan gave the queue
+		if err == nil { // runs on other streams are not ordered after the work that Plan started
 			if err = s.flush(); err != nil {
 				made.plan.Close()
 			}
@@ -149,7 +149,7 @@ func (d *device[V]) constants(p *program.Program, ids []op.TensorID) (consts []C
 	return consts, release, nil
 }
 
-// plan makes a program ready: the author's way, or node by node.
+// plan compiles a program with the author's Planner, or for replay node by node.
 func (d *device[V]) plan(ctx context.Context, q Queue[V], p *program.Program, consts []Const[V]) (Plan[V], error) {
 	if planner, ok := d.author.(Planner[V]); ok {
 		if plan, err := planner.Plan(ctx, q, p, consts); !errors.Is(err, core.ErrUnsupported) {
@@ -204,8 +204,8 @@ func (x programs[V]) Run(cs core.Stream, r core.Run) error {
 	return nil
 }
 
-// CheckRun says what is wrong with the form of a run of p: the numbers of ids, donations, an id that is donated and stands
-// twice among the inputs, an output that is named twice.
+// CheckRun returns an error if the form of a run of p is wrong: the numbers of ids or donations, a donated id that is listed
+// twice among the inputs, or an output that is named twice.
 func CheckRun(p *program.Program, r core.Run) error {
 	if len(r.Inputs) != len(p.Inputs) || len(r.Outputs) != len(p.Outputs) {
 		return fmt.Errorf("run %q: %d inputs and %d outputs, want %d and %d: %w", p.Name, len(r.Inputs), len(r.Outputs),
@@ -223,9 +223,9 @@ func CheckRun(p *program.Program, r core.Run) error {
 	return nil
 }
 
-// donatedTwice returns an input and an earlier one of the same id, one of which is donated; -1 for none.
+// donatedTwice returns the indices of two inputs with the same id, at least one of them donated; -1 if there are none.
 func donatedTwice(r core.Run) (i, earlier int) {
-	if len(r.Inputs) <= 16 { // a map would take longer
+	if len(r.Inputs) <= 16 { // faster than a map
 		for i, id := range r.Inputs {
 			for k, other := range r.Inputs[:i] {
 				if id == other && (r.Donated[i] || r.Donated[k]) {
@@ -250,7 +250,7 @@ func donatedTwice(r core.Run) (i, earlier int) {
 	return -1, -1
 }
 
-// executeRun binds inputs, runs the plan and defines the outputs; with an error, all of them carry it.
+// executeRun binds inputs, runs the plan and defines the outputs. An error poisons all of them.
 func (s *stream[V]) executeRun(p *defined[V], inputs []op.TensorID, donated []bool, outputs []op.TensorID) {
 	defer p.drop()
 	s.enter()
@@ -279,8 +279,8 @@ func (s *stream[V]) executeRun(p *defined[V], inputs []op.TensorID, donated []bo
 	s.call.Out = resize(s.call.Out, len(outputs))
 	out := s.call.Out
 	clear(out)
-	s.given = append(s.given[:0], owned...)
-	before := s.given
+	s.ownedBefore = append(s.ownedBefore[:0], owned...)
+	before := s.ownedBefore
 	watch := s.watch()
 	if err == nil {
 		watch.start()
@@ -319,7 +319,7 @@ func (s *stream[V]) executeRun(p *defined[V], inputs []op.TensorID, donated []bo
 	clear(s.cells)
 }
 
-// described is the outputs of a run.
+// described returns the descriptions of a run's outputs, with the given ids.
 func (p *defined[V]) described(ids []op.TensorID) []op.Desc {
 	outs := make([]op.Desc, len(ids))
 	for i, id := range ids {
@@ -329,7 +329,7 @@ func (p *defined[V]) described(ids []op.TensorID) []op.Desc {
 	return outs
 }
 
-// blame is the error of a run: that of the node that failed if the plan says which, else of the program.
+// blame returns the error of a run. It names the node that failed if the plan says which, else the program.
 func (p *defined[V]) blame(err error, outputs []op.TensorID) error {
 	var n *core.NodeError
 	if errors.As(err, &n) {

@@ -21,23 +21,23 @@ const (
 	doCall               // a func()
 )
 
-// command is an entry of the queue; the lists that it works on stand beside it.
+// command is an entry of the queue. The lists that it works on are in pending.
 type command struct {
 	kind          kind
 	from, mid, to int
 	mask          int // -1: nothing is donated
-	on            any // what kind says
+	on            any // its type depends on kind
 }
 
-// upload is a tensor that is made of host memory in the order of the queue.
+// upload is a tensor that is made from host memory in the order of the queue.
 type upload struct {
 	desc op.Desc
 	data []byte
 	done func() // is called when data has been read
 }
 
-// pending is the commands that nobody has begun, with their operands. Two of them take turns, so that in steady state
-// appending allocates nothing.
+// pending holds the commands that have not begun, with their operands. The stream alternates between two of them, so that in
+// steady state appending allocates nothing.
 type pending struct {
 	commands []command
 	nodes    []op.Node
@@ -76,7 +76,7 @@ func (p *pending) reset() {
 	p.commands, p.nodes, p.ids, p.masks = p.commands[:0], p.nodes[:0], p.ids[:0], p.masks[:0]
 }
 
-// donated says which inputs of a doRun are; nil for none.
+// donated returns which inputs of a doRun are donated; nil for none.
 func (p *pending) donated(c *command) []bool {
 	if c.mask < 0 {
 		return nil
@@ -94,9 +94,9 @@ func (s *stream[V]) lockOpen() error {
 	return nil
 }
 
-// unlock unlocks the queue, and wakes the worker for what nobody executes.
+// unlock unlocks the queue, and wakes the worker if commands are waiting and nothing executes.
 func (s *stream[V]) unlock() {
-	wake := s.rouse()
+	wake := s.mustWake()
 	s.mu.Unlock()
 	if wake {
 		s.wake <- struct{}{}
@@ -113,7 +113,7 @@ func (s *stream[V]) append(c command) error {
 	return nil
 }
 
-// do executes a command at once where nothing is before it, and appends it otherwise.
+// do executes a command at once if the queue is empty, and appends it otherwise.
 func (s *stream[V]) do(c command) error {
 	if err := s.lockOpen(); err != nil {
 		return err
@@ -129,13 +129,13 @@ func (s *stream[V]) do(c command) error {
 	s.leave()
 	s.done++
 	s.mu.Lock()
-	s.rests()
+	s.stopExecuting()
 	s.unlock()
 	return nil
 }
 
-// rouse reports whether the worker must be woken, which the caller, who holds mu, then does without it.
-func (s *stream[V]) rouse() bool {
+// mustWake reports whether the worker must be woken. The caller holds mu, and wakes the worker after releasing it.
+func (s *stream[V]) mustWake() bool {
 	if s.executing || !s.asleep || s.held || len(s.pend.commands) == 0 {
 		return false
 	}
@@ -143,23 +143,23 @@ func (s *stream[V]) rouse() bool {
 	return true
 }
 
-// Hold says that the caller will wait for what it queues now, or call Unhold soon: a wait without a context that can end does
-// the work itself, and waking the worker would be for nothing. A wait that cannot do the work ends the hold. It is for one
-// goroutine at a time, while no other waits for the stream.
+// Hold announces that the caller will wait for the commands that it queues now, or call Unhold soon, so that the worker is not
+// woken in vain: a wait without a cancelable context does the work itself. A wait that cannot do the work ends the hold. Hold is
+// for one goroutine at a time, while no other waits for the stream.
 func (s *stream[V]) Hold() {
 	s.mu.Lock()
 	s.held = true
 	s.mu.Unlock()
 }
 
-// Unhold ends Hold. What is queued begins.
+// Unhold ends Hold. Queued commands begin.
 func (s *stream[V]) Unhold() {
 	s.mu.Lock()
 	s.held = false
 	s.unlock()
 }
 
-// work is the life of the worker.
+// work runs the worker until the stream closes.
 func (s *stream[V]) work() {
 	for {
 		select {
@@ -168,7 +168,7 @@ func (s *stream[V]) work() {
 			return
 		}
 		s.mu.Lock()
-		if !s.executing { // else a waiter takes what comes, or wakes the worker again
+		if !s.executing { // else a waiter executes new commands, or wakes the worker again
 			s.drain(nil)
 		}
 		s.asleep = true
@@ -176,7 +176,8 @@ func (s *stream[V]) work() {
 	}
 }
 
-// drain executes until the queue is empty, the stream is closed, or stop is open. The caller holds mu, and nobody executes.
+// drain executes until the queue is empty, the stream is closed, or stop is open. The caller holds mu, and no other goroutine
+// executes.
 func (s *stream[V]) drain(stop *latch) {
 	s.executing = true
 	for len(s.pend.commands) > 0 && !s.closed.Load() && (stop == nil || !stop.isOpen.Load()) {
@@ -202,23 +203,23 @@ func (s *stream[V]) drain(stop *latch) {
 		}
 		s.mu.Lock()
 	}
-	s.rests()
+	s.stopExecuting()
 }
 
-// rests ends the time in which the caller, who holds mu, alone executes.
-func (s *stream[V]) rests() {
+// stopExecuting ends the caller's exclusive right to execute. The caller holds mu.
+func (s *stream[V]) stopExecuting() {
 	s.executing = false
 	s.rest.Broadcast()
 }
 
-// Busy is an optional interface of a Queue that is told when commands follow one another.
+// Busy is an optional interface of a Queue. The engine calls it around a run of commands that follow one another.
 type Busy interface {
 	Begin() // commands will be executed
 	End()   // those that were queued at Begin are done
 }
 
-// help does the queue's work, until done is open, on the goroutine of a waiter that nothing can interrupt. A waiter that does
-// not do the work ends a hold: whoever executes may leave what is queued, and then the worker must be woken.
+// help executes the queue's commands on the goroutine of a waiter that cannot be canceled, until done is open. A waiter that does
+// not execute ends a hold: the executing goroutine may leave queued commands, and then the worker must be woken.
 func (s *stream[V]) help(ctx context.Context, done *latch) {
 	if ctx.Done() != nil {
 		s.Unhold()
@@ -226,7 +227,7 @@ func (s *stream[V]) help(ctx context.Context, done *latch) {
 	}
 	s.mu.Lock()
 	if s.executing || s.closed.Load() {
-		s.held = false // who executes wakes the worker for what it leaves
+		s.held = false // the executing goroutine wakes the worker for commands that it leaves
 		s.mu.Unlock()
 		return
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// replay runs a program node by node, for authors who have no plans of their own. Tensors are numbered slots of a
-// frame; inputs come first, then constants, then what nodes make.
+// replay runs a program node by node, for authors without plans of their own. Tensors are numbered slots of a frame: inputs
+// first, then constants, then outputs of nodes.
 type replay[V any] struct {
 	d       *device[V]
 	p       *program.Program
@@ -24,8 +24,8 @@ type replay[V any] struct {
 type step struct {
 	node    *op.Node
 	in, out []int
-	last    uint64 // operands that nobody needs afterwards
-	free    []int  // slots that nobody needs afterwards
+	last    uint64 // operands that nothing uses afterwards
+	free    []int  // slots that nothing uses afterwards
 }
 
 // slot is a value within a run.
@@ -120,7 +120,7 @@ func (r *replay[V]) Run(q Queue[V], in []V, owned []bool, out []V) error {
 	return r.RunProfiled(q, in, owned, out, nil)
 }
 
-// RunProfiled implements Profiled. An asynchronous queue only starts the nodes, so that their times say nothing.
+// RunProfiled implements Profiled. An asynchronous queue only starts the nodes, so their times are not recorded.
 func (r *replay[V]) RunProfiled(q Queue[V], in []V, owned []bool, out []V, t *Steps) (err error) {
 	if _, async := q.(Asynchronous[V]); async {
 		t = nil
@@ -183,7 +183,7 @@ func (r *replay[V]) RunProfiled(q Queue[V], in []V, owned []bool, out []V, t *St
 	return r.results(q, frame, made, in, owned, out)
 }
 
-// results moves outputs out of the frame. What the run does not own, or gives twice, is copied.
+// results moves outputs out of the frame. A value that the run does not own, or returns twice, is copied.
 func (r *replay[V]) results(q Queue[V], frame []slot[V], made []bool, in []V, owned []bool, out []V) error {
 	for i, j := range r.outputs {
 		switch {

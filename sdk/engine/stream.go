@@ -12,27 +12,27 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// stream is a queue of commands that one goroutine works off. Calls append to it. A caller that
-// waits for an answer while that goroutine is idle does the work itself.
+// stream is a queue of commands that one worker goroutine executes. Calls append to it. A caller that waits for an answer while
+// the worker is idle executes the commands itself.
 type stream[V any] struct {
 	dev     *device[V]
 	number  int // among the streams of the device
 	queue   Queue[V]
 	async   Asynchronous[V] // nil for a synchronous queue
 	checked Checked         // nil for a queue that does not say which command failed
-	busy    Busy            // nil for a queue that needs not be told
+	busy    Busy            // nil if the queue does not implement it
 	closed  atomic.Bool
 	quit    chan struct{} // closed by Close
 
-	spare *pending // that is executed, or empty
+	spare *pending // the batch that is being executed, or empty
 	done  uint64   // commands that were executed
 	scratch[V]
 
 	_         [128]byte  // callers write what follows while a command executes: not to the same cache lines
 	mu        sync.Mutex // guards pend, executing, asleep, held
 	pend      *pending
-	executing bool       // by the worker or a waiter, who alone uses spare, done and scratch
-	rest      *sync.Cond // nobody executes any more
+	executing bool       // by the worker or a waiter, which alone uses spare, done and scratch
+	rest      *sync.Cond // no goroutine executes any more
 	asleep    bool       // the worker waits for wake
 	held      bool       // the worker is not woken
 	wake      chan struct{}
@@ -46,7 +46,7 @@ type stream[V any] struct {
 
 var _ core.Stream = (*stream[int])(nil)
 
-// failure is what went wrong at a place of the stream.
+// failure is an error and the place of the stream at which it happened.
 type failure struct {
 	place uint64
 	err   error
@@ -65,7 +65,7 @@ func newStream[V any](d *device[V], q Queue[V]) *stream[V] {
 	return s
 }
 
-// fail keeps a failure of the command that executes.
+// fail records a failure of the executing command.
 func (s *stream[V]) fail(err error) { s.failAt(s.done, err) }
 
 func (s *stream[V]) failAt(place uint64, err error) {
@@ -76,7 +76,7 @@ func (s *stream[V]) failAt(place uint64, err error) {
 	}
 }
 
-// report returns the first failure up to a place, and forgets all up to there.
+// report returns the first failure up to a place, and clears all failures up to there.
 func (s *stream[V]) report(place uint64) error {
 	s.failing.Lock()
 	defer s.failing.Unlock()
@@ -103,7 +103,7 @@ func (s *stream[V]) Submit(nodes []op.Node, free []op.TensorID) error {
 	return nil
 }
 
-// checkWrite says what is wrong with a tensor to be made of data.
+// checkWrite returns an error if desc and data do not make a valid tensor.
 func (s *stream[V]) checkWrite(what string, desc op.Desc, data []byte) error {
 	name := s.dev.backend.name()
 	switch {
@@ -139,7 +139,7 @@ func (s *stream[V]) Write(ctx context.Context, desc op.Desc, data []byte) error 
 	}
 	defer s.dev.using.Done()
 	v, err := s.upload(desc, data)
-	if errors.Is(err, core.ErrOutOfMemory) { // frees that are still in the queue may give room
+	if errors.Is(err, core.ErrOutOfMemory) { // frees that are still queued may release memory
 		if e := s.Signal().(*event[V]).reach(ctx); e != nil {
 			return e
 		}
@@ -155,13 +155,13 @@ func (s *stream[V]) Write(ctx context.Context, desc op.Desc, data []byte) error 
 	return err
 }
 
-// upload is Device.Upload with its panics as errors.
+// upload calls Device.Upload and turns panics into errors.
 func (s *stream[V]) upload(desc op.Desc, data []byte) (v V, err error) {
 	err = guard(func() (err error) { v, err = s.dev.author.Upload(desc, data); return err })
 	return v, err
 }
 
-// made appends the definition of a tensor whose value is there. With an error, the caller is the cell's holder.
+// made appends the definition of a tensor whose value exists. If it returns an error, the caller holds the cell.
 func (s *stream[V]) made(desc op.Desc, v V) (*cell[V], error) {
 	c := s.dev.begin(new(cell[V]), &desc, nil)
 	c.value = v
@@ -192,7 +192,7 @@ func (s *stream[V]) Close() error {
 	for i := range rest.commands {
 		s.abandon(rest, &rest.commands[i])
 	}
-	_ = s.flush() // of what nobody may wait for, tensors remain
+	_ = s.flush() // only tensors remain of the rest
 	s.queue.Close()
 	d := s.dev
 	d.mu.Lock()
@@ -201,11 +201,11 @@ func (s *stream[V]) Close() error {
 	return nil
 }
 
-// abandon gives up what a command holds that will not be executed, and frees what it would have freed.
+// abandon releases the holds of a command that will not be executed, and frees the tensors that it would have freed.
 func (s *stream[V]) abandon(p *pending, c *command) {
 	free := func(id op.TensorID) {
 		s.enter()
-		_ = s.free(id) // perhaps a dropped command was to define it
+		_ = s.free(id) // a dropped command may have been the one to define it
 	}
 	switch c.kind {
 	case doNodes:
@@ -242,7 +242,7 @@ func (s *stream[V]) closedError() error {
 	return fmt.Errorf("%s: stream: %w", s.dev.backend.name(), core.ErrClosed)
 }
 
-// guard calls an author's function; what it panics with becomes its error.
+// guard calls an author's function and turns a panic into its error.
 func guard(call func() error) (err error) {
 	done := false
 	defer func() {

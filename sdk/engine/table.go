@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// table finds cells by id. A node looks up five ids or so, which takes a map a good part of the time of a small node. Ids that
-// follow one another are spread evenly; a cell lies in the first free slot from its own on.
+// table is a hash table of cells by id, with linear probing. A node looks up about five ids, for which a Go map would take a good
+// part of the time of a small node. Consecutive ids are spread evenly.
 type table[V any] struct {
 	slots []entry[V] // a power of two of them, at most half in use
 	used  int
@@ -21,7 +21,7 @@ type entry[V any] struct {
 // leastSlots is the size of a table that has held a cell.
 const leastSlots = 64
 
-// slot is where id is, or would be put.
+// slot returns the slot that holds id, or into which it would be put.
 func (t *table[V]) slot(id op.TensorID) uint64 {
 	mask := uint64(len(t.slots) - 1)
 	i := t.home(id)
@@ -31,7 +31,7 @@ func (t *table[V]) slot(id op.TensorID) uint64 {
 	return i
 }
 
-// home is the slot of id's own.
+// home returns the slot at which the search for id begins.
 func (t *table[V]) home(id op.TensorID) uint64 {
 	const golden = 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio
 	return uint64(id) * golden >> (64 - bits.Len(uint(len(t.slots)-1)))
@@ -45,7 +45,7 @@ func (t *table[V]) get(id op.TensorID) *cell[V] {
 	return t.slots[t.slot(id)].cell
 }
 
-// put makes c the cell of id, and returns the one before.
+// put makes c the cell of id, and returns the previous one.
 func (t *table[V]) put(id op.TensorID, c *cell[V]) (old *cell[V]) {
 	if 2*t.used >= len(t.slots) {
 		before := t.slots
@@ -64,12 +64,12 @@ func (t *table[V]) put(id op.TensorID, c *cell[V]) (old *cell[V]) {
 	return old
 }
 
-// remove takes out id, which is there. What follows moves up, so that no search ends before it.
+// remove takes out id, which must be present. Later cells of the probe sequence move up, so that no search ends too early.
 func (t *table[V]) remove(id op.TensorID) {
 	mask := uint64(len(t.slots) - 1)
 	hole := t.slot(id)
 	for i := (hole + 1) & mask; t.slots[i].cell != nil; i = (i + 1) & mask {
-		if (i-t.home(t.slots[i].id))&mask >= (i-hole)&mask { // its home is not behind the hole
+		if (i-t.home(t.slots[i].id))&mask >= (i-hole)&mask { // its home is not after the hole
 			t.slots[hole] = t.slots[i]
 			hole = i
 		}

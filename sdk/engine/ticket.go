@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// ticket is a read. When its turn comes it takes hold of the tensor; Wait copies the elements.
+// ticket is a read. When the queue comes to it, it becomes a holder of the tensor; Wait copies the elements.
 type ticket[V any] struct {
 	s    *stream[V]
 	id   op.TensorID
@@ -18,23 +18,23 @@ type ticket[V any] struct {
 	err   error
 	fetch *fetch // of an asynchronous queue
 
-	view bool // the elements are not to be copied
+	view bool // the elements are not copied
 
 	// The device guards what follows.
-	given         bool       // up: nobody waits any more
-	cell          *cell[V]   // whose holder the ticket is
+	abandoned     bool       // no goroutine waits any more
+	cell          *cell[V]   // held by the ticket
 	before, after *ticket[V] // in the device's list of those with a cell
 }
 
-// fetch is elements on their way.
+// fetch is an asynchronous copy of elements in progress.
 type fetch struct {
 	stage []byte
 	mark  Mark // when stage is filled
 	place uint64
 }
 
-// hang puts t into the list of tickets that hold tensors. The caller holds mu.
-func (d *device[V]) hang(t *ticket[V]) {
+// link puts t into the list of tickets that hold tensors. The caller holds mu.
+func (d *device[V]) link(t *ticket[V]) {
 	t.after = d.tickets
 	if t.after != nil {
 		t.after.before = t
@@ -42,8 +42,8 @@ func (d *device[V]) hang(t *ticket[V]) {
 	d.tickets = t
 }
 
-// unhang takes t out of that list. The caller holds mu.
-func (d *device[V]) unhang(t *ticket[V]) {
+// unlink takes t out of that list. The caller holds mu.
+func (d *device[V]) unlink(t *ticket[V]) {
 	if t.before != nil {
 		t.before.after = t.after
 	} else {
@@ -68,7 +68,7 @@ func (s *stream[V]) read(t *ticket[V]) *ticket[V] {
 	return t
 }
 
-// resolve takes hold of the tensor for t, whose turn it is.
+// resolve makes t, to which the queue has come, a holder of its tensor.
 func (s *stream[V]) resolve(t *ticket[V]) {
 	d := s.dev
 	s.enter()
@@ -85,19 +85,19 @@ func (s *stream[V]) resolve(t *ticket[V]) {
 			t.fetch, err = s.fetch(c, !t.view)
 			s.enter()
 		}
-		if err == nil && !t.given {
+		if err == nil && !t.abandoned {
 			t.cell = c
-			d.hang(t)
+			d.link(t)
 		} else {
 			s.unhold(c)
 		}
 	}
-	s.leave() // what was freed before is
+	s.leave() // tensors freed before are unknown
 	t.err = err
 	t.done.open()
 }
 
-// fetch marks the place, when it is its turn, and before that has the elements copied if they are wanted.
+// fetch records a mark. If elements is set, it first starts copying the elements.
 func (s *stream[V]) fetch(c *cell[V], elements bool) (f *fetch, err error) {
 	f = &fetch{place: s.done}
 	if elements {
@@ -110,7 +110,7 @@ func (s *stream[V]) fetch(c *cell[V], elements bool) (f *fetch, err error) {
 	return f, err
 }
 
-// reach waits until the ticket is resolved. When ctx ends first, the ticket is given up.
+// reach waits until the ticket is resolved. When ctx ends first, the ticket is abandoned.
 func (t *ticket[V]) reach(ctx context.Context) error {
 	if !t.done.isOpen.Load() && ctx.Err() == nil {
 		t.s.help(ctx, &t.done)
@@ -135,9 +135,9 @@ func (t *ticket[V]) giveUp() {
 	d := t.s.dev
 	d.mu.Lock()
 	c := t.cell
-	t.given, t.cell = true, nil
+	t.abandoned, t.cell = true, nil
 	if c != nil {
-		d.unhang(t)
+		d.unlink(t)
 	}
 	d.mu.Unlock()
 	if c != nil {
@@ -156,13 +156,13 @@ func (t *ticket[V]) take() (c *cell[V], err error) {
 	case t.cell == nil:
 		return nil, fmt.Errorf("%s: read %v: waited for before: %w", d.backend.name(), t.id, core.ErrClosed)
 	}
-	c, t.cell, t.given = t.cell, nil, true
-	d.unhang(t)
+	c, t.cell, t.abandoned = t.cell, nil, true
+	d.unlink(t)
 	d.using.Add(1)
 	return c, nil
 }
 
-// leave ends what take began.
+// leave undoes take.
 func (t *ticket[V]) leave(c *cell[V]) {
 	d := t.s.dev
 	d.drop(c)
@@ -189,15 +189,15 @@ func (t *ticket[V]) Wait(ctx context.Context) error {
 	switch failed, err := t.settled(ctx, c); {
 	case err != nil:
 		return err
-	case failed: // the copy, or a command that is nothing to the tensor
+	case failed: // the copy failed, or a command unrelated to the tensor
 		return t.s.dev.download(t.dst, c)
 	}
 	copy(t.dst, t.fetch.stage)
 	return nil
 }
 
-// settled waits until an asynchronous device has come to the ticket. err is that of ctx or of the tensor, and failed says
-// that something else may have gone wrong on the way.
+// settled waits until an asynchronous device has reached the ticket. err is the error of ctx or of the tensor. failed says that
+// something else may have failed before it.
 func (t *ticket[V]) settled(ctx context.Context, c *cell[V]) (failed bool, err error) {
 	if failed, err = t.s.waitMark(ctx, t.fetch.mark, t.fetch.place); err != nil {
 		return failed, err

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// plan gives all buffers their places and has the kernels made.
+// plan assigns memory to all buffers and has the kernels compiled.
 func (b *builder) plan(ctx context.Context) (*plan, error) {
 	p := &plan{device: b.d, name: b.g.Name, graph: b.g, inputs: b.g.Inputs}
 	for _, id := range b.g.Outputs {
@@ -22,7 +22,7 @@ func (b *builder) plan(ctx context.Context) (*plan, error) {
 	return p, b.finish(ctx, p)
 }
 
-// straight has the elements of a result lie in row-major order.
+// straight makes the elements of a result lie in row-major order, by a copy if needed.
 func (b *builder) straight(id op.TensorID) error {
 	t, d := b.at[id], b.g.Desc(id)
 	if t.whole() && b.buffers[t.buffer].bytes == int64(d.Bytes()) {
@@ -50,10 +50,10 @@ func (b *builder) finish(ctx context.Context, p *plan) error {
 			}
 		})
 		if c := b.steps[i].call; c != nil {
-			for k := range c.spare.in {
-				c.spare.in[k].buffer = b.root(c.spare.in[k].buffer)
+			for k := range c.fallback.in {
+				c.fallback.in[k].buffer = b.root(c.fallback.in[k].buffer)
 			}
-			c.spare.out.buffer = b.root(c.spare.out.buffer)
+			c.fallback.out.buffer = b.root(c.fallback.out.buffer)
 		}
 	}
 	for i := range b.buffers {
@@ -67,10 +67,10 @@ func (b *builder) finish(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// mostApart is the bytes of a workspace that calls next to each other do not share.
+// mostApart bounds the workspaces, in bytes, that neighbouring calls do not share.
 const mostApart = 64 << 20
 
-// lives finds between which steps the contents of buffers matter. What a group reads and writes matters during all its steps.
+// lives finds the lifetime of each buffer in steps. Buffers that a group reads and writes live during all its steps.
 func (b *builder) lives() {
 	for from := 0; from < len(b.steps); {
 		to := from
@@ -84,7 +84,7 @@ func (b *builder) lives() {
 				}
 			})
 			if c := b.steps[i].call; c != nil {
-				for _, t := range c.spare.in {
+				for _, t := range c.fallback.in {
 					b.buffers[t.buffer].live(from, to)
 				}
 				if w := c.workspace.buffer; w != none && b.buffers[w].bytes <= mostApart { // calls nearby may run at the same time
@@ -103,7 +103,7 @@ func (x *buffer) live(first, last int) {
 	x.last = max(x.last, last)
 }
 
-// root is the buffer whose memory buffer i takes.
+// root returns the buffer whose memory buffer i uses.
 func (b *builder) root(i int) int {
 	for b.buffers[i].root != i {
 		i = b.buffers[i].root
@@ -111,7 +111,7 @@ func (b *builder) root(i int) int {
 	return i
 }
 
-// outputs makes buffers that are returned ones that runs make.
+// outputs turns the buffers that are returned into buffers that each run allocates.
 func (b *builder) outputs(p *plan) {
 	for k, o := range p.outputs {
 		if x := &b.buffers[o.buffer]; x.kind == isTemp {
@@ -125,8 +125,8 @@ func (b *builder) returned(p *plan, buffer int) bool {
 	return slices.ContainsFunc(p.outputs, func(o output) bool { return o.buffer == buffer })
 }
 
-// merge lets results take the memory of operands that nothing needs afterwards: within the scratch memory, and where an input is
-// donated. An input that was read for the last time before an output is written may be taken by that too.
+// merge lets results reuse the memory of operands that nothing needs afterwards: within the scratch memory, and of donated
+// inputs. An output may also reuse an input that is read for the last time before the output is written.
 func (b *builder) merge(p *plan) {
 	for _, x := range b.pairs {
 		in, out := b.root(x.in), b.root(x.out)
@@ -150,8 +150,8 @@ func (b *builder) merge(p *plan) {
 	b.donations(p)
 }
 
-// donations pairs outputs with inputs whose memory they may take, where it is given: those that the same step reads first, and then those
-// of the same type. So a parameter and what an optimiser keeps of it stay where they are. Input i is buffer i.
+// donations pairs outputs with inputs whose memory they reuse if it is donated: first inputs that the same step reads, then inputs of the
+// same type. So a parameter and its optimiser state stay where they are. Input i is buffer i.
 func (b *builder) donations(p *plan) {
 	used := make([]bool, len(p.inputs))
 	for i := range p.inputs {
@@ -174,7 +174,7 @@ func (b *builder) donations(p *plan) {
 			}
 			desc := p.outputs[b.buffers[out].index].desc
 			for i, in := range p.inputs {
-				if !used[i] && (in.SameType(desc) || pass == 2 && in.Bytes() == desc.Bytes()) && b.gives(i, out, pass == 0, paired) {
+				if !used[i] && (in.SameType(desc) || pass == 2 && in.Bytes() == desc.Bytes()) && b.mayReuse(i, out, pass == 0, paired) {
 					p.donors[k], used[i] = i, true
 					break
 				}
@@ -183,8 +183,8 @@ func (b *builder) donations(p *plan) {
 	}
 }
 
-// gives reports whether an output may take the memory of an input, in place where it has to.
-func (b *builder) gives(in, out int, inPlace bool, paired map[[2]int]bool) bool {
+// mayReuse reports whether an output may reuse the memory of an input, in place where inPlace demands it.
+func (b *builder) mayReuse(in, out int, inPlace bool, paired map[[2]int]bool) bool {
 	i, o := &b.buffers[in], &b.buffers[out]
 	if i.bytes != o.bytes || o.first == none {
 		return false
@@ -195,8 +195,8 @@ func (b *builder) gives(in, out int, inPlace bool, paired map[[2]int]bool) bool 
 	return i.last == o.first && paired[[2]int{in, out}]
 }
 
-// arrange places the temporaries in the scratch memory: the greatest first, each in the smallest gap that is free while it lives.
-// It returns the bytes of the memory.
+// arrange places the temporaries in the scratch memory: the largest first, each in the smallest gap that is free during its
+// lifetime. It returns the size of the memory in bytes.
 func (b *builder) arrange() int64 {
 	var temps []int
 	for i := range b.buffers {
@@ -234,7 +234,7 @@ func (b *builder) arrange() int64 {
 	return total
 }
 
-// functions has the kernels of all steps made.
+// functions has the kernels of all steps compiled.
 func (b *builder) functions(ctx context.Context) error {
 	var ks []*ir.Kernel
 	for _, k := range b.kernels {
@@ -257,7 +257,7 @@ func (b *builder) functions(ctx context.Context) error {
 	return nil
 }
 
-// nodes is the nodes of a group in order, for names.
+// nodes returns the nodes of a group in order, for names.
 func nodes(g *group.Graph, x *group.Group) []*op.Node {
 	var all []*op.Node
 	for _, k := range x.Nodes() {

@@ -9,9 +9,9 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// Options are settings of a backend. The zero value is right for use.
+// Options are settings of a backend. The zero value is ready for use.
 type Options struct {
-	// MemoryLimit bounds the bytes that are allocated on a device; 0: what there is.
+	// MemoryLimit bounds the bytes that are allocated on a device; 0: no limit.
 	MemoryLimit int64
 	// Cache is the folder for compiled kernels; empty: "burn/kernels" in the user's cache directory. NoCache keeps nothing on disk.
 	Cache   string
@@ -21,10 +21,10 @@ type Options struct {
 	// Plain starts the steps of programs one by one, without device graphs, and waits for each, so that a fault names its node.
 	// The variable BURN_GPU_PLAIN=1 in the environment sets it.
 	Plain bool
-	// Poison, if it is not 0, fills results and scratch memory with this byte before each run: 255 makes NaN of floats and -1 of indices.
-	// Kernels that read what was not written show then, which is slow and for tests.
+	// Poison, if it is not 0, fills results and scratch memory with this byte before each run, which reveals kernels that read memory
+	// that was not written: 255 makes NaN of floats and -1 of indices. It is slow and meant for tests.
 	Poison byte
-	// InOrder runs the steps of device graphs one after the other. Otherwise those that do not need each other may run at the same time.
+	// InOrder runs the steps of device graphs one after the other. Otherwise independent steps may run at the same time.
 	InOrder bool
 	// NoLibraries leaves the vendor's libraries unused.
 	NoLibraries bool
@@ -35,7 +35,7 @@ type Options struct {
 	TF32 bool
 	// Staging bounds the bytes of host memory for copies to and from a device, 256 MiB by default.
 	Staging int64
-	// Plans bounds the bytes of what is kept of nodes that were executed before, 64 MiB by default.
+	// Plans bounds the bytes of the plans that are kept for nodes, 64 MiB by default.
 	Plans int64
 	// GraphSteps bounds the steps of all device graphs of a stream, 65536 by default.
 	GraphSteps int
@@ -67,7 +67,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// folder is where compiled kernels of a backend are kept, empty for nowhere.
+// folder returns the folder for compiled kernels of a backend, empty for none.
 func (o *Options) folder(backend string) string {
 	if o.NoCache {
 		return ""
@@ -82,7 +82,7 @@ func (o *Options) folder(backend string) string {
 	return filepath.Join(dir, "burn", "kernels", backend)
 }
 
-// New makes a backend of a driver.
+// New returns a backend over a driver.
 func New(d Driver, o Options) core.Backend {
 	return engine.New[*block](&author{driver: d, options: o.withDefaults()})
 }

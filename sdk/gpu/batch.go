@@ -7,11 +7,12 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// mostWaiting is how many bytes more temporaries a program may need as groups wait for others to be launched with them.
+// mostWaiting bounds the additional bytes of temporaries that a program may need because groups wait to share a launch with
+// others.
 const mostWaiting = 32 << 20
 
-// batches makes the steps of all groups, of those that differ in sizes and memory alone by few launches, where the hardware has
-// room for their arguments.
+// batches makes the steps of all groups. Groups that differ only in sizes and memory share few launches, if the hardware has room
+// for their arguments.
 func (b *builder) batches(all []*group.Group) error {
 	if !b.folds || b.d.target.Params == 0 {
 		return b.groups(all)
@@ -34,7 +35,7 @@ func (b *builder) batches(all []*group.Group) error {
 	return nil
 }
 
-// batch makes the steps of groups that do not need each other. Those that turn out to have the same kernels share launches.
+// batch makes the steps of groups that are independent of each other. Groups that lower to the same kernels share launches.
 func (b *builder) batch(xs []*group.Group) error {
 	var order []string
 	classes := map[string][]lowered{}
@@ -43,7 +44,7 @@ func (b *builder) batch(xs []*group.Group) error {
 			continue
 		}
 		if b.lasts {
-			if done, err := b.turned(x); err != nil {
+			if done, err := b.channelsLast(x); err != nil {
 				return nodeError(b.node(x), err)
 			} else if done {
 				continue
@@ -76,7 +77,7 @@ func (b *builder) batch(xs []*group.Group) error {
 	return nil
 }
 
-// batchKey is a text that is equal for works that can share launches, empty for one that cannot.
+// batchKey returns a text that is equal for works that can share launches, empty for one that cannot.
 func batchKey(l *lowered) string {
 	if l.early || l.work.Fault || len(l.work.Launches) == 0 {
 		return ""
@@ -91,8 +92,8 @@ func batchKey(l *lowered) string {
 	return s.String()
 }
 
-// share makes the steps of works of the same kernels: as many in a launch as its parameters have room for, in launches of about as many
-// each.
+// share makes the steps of works with the same kernels: as many works in a launch as its parameters have room for, evenly divided among
+// launches.
 func (b *builder) share(ls []lowered) error {
 	most := len(ls)
 	launches := b.located(ls)
@@ -119,7 +120,7 @@ func (b *builder) share(ls []lowered) error {
 	return nil
 }
 
-// located is the launches of works of the same kernels, by their number in the work and then by work, with buffers of the plan for
+// located returns the launches of works of the same kernels, by their number in the work and then by work, with buffers of the plan for
 // slots.
 func (b *builder) located(ls []lowered) [][]ir.Launch {
 	all := make([][]ir.Launch, len(ls[0].work.Launches))
@@ -144,7 +145,7 @@ func (b *builder) located(ls []lowered) [][]ir.Launch {
 	return all
 }
 
-// launch appends the launches that works share: those of all works from number from on, as many as ls has.
+// launch appends the launches that len(ls) works share, from work number from on.
 func (b *builder) launch(ls []lowered, launches [][]ir.Launch, from int) {
 	together := &group.Group{Kind: ls[0].group.Kind, Anchor: group.None, At: ls[0].group.At}
 	readers := map[int]int{} // of buffers

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// grain is what sizes and places of blocks are multiples of, in bytes.
+// grain is the unit of sizes and offsets of blocks, in bytes.
 const grain = 256
 
 // segment is memory that was allocated from the driver, cut into blocks.
@@ -22,7 +22,7 @@ type segment struct {
 func (s *segment) whole() bool { return s.first.free && s.first.after == nil }
 
 // block is a part of a segment: free, or held. It is the engine's value of a tensor, whose elements lie in row-major order from its
-// beginning on. The pool guards all but holders and shared; segment, offset and owner do not change while it is held.
+// beginning. The pool's lock guards all fields except holders and shared; segment, offset and owner do not change while it is held.
 type block struct {
 	holders atomic.Int32
 	segment *segment
@@ -30,9 +30,10 @@ type block struct {
 	size    int64
 	asked   int64
 	use     use
-	// owner is the queue in whose order the block is used, or may be used again; the pool's own tenant means any order.
+	// owner is the queue in whose order the block is used, or may be reused; the pool's own tenant means that any queue may reuse
+	// it.
 	owner *tenant
-	// others is the further queues that have used it since it was given out, and shared says that there are some.
+	// others are the further queues that have used it since it was allocated. shared says that there are some.
 	others        []*tenant
 	shared        atomic.Bool
 	before, after *block // neighbours in the segment
@@ -40,7 +41,7 @@ type block struct {
 	free bool
 }
 
-// ref is where the block lies.
+// ref returns the block's memory and offset.
 func (b *block) ref() Ref { return Ref{b.segment.memory, b.offset} }
 
 // retain adds a holder.
@@ -54,7 +55,7 @@ func (b *block) sole(t *tenant) bool {
 	return b.holders.Load() == 1 && b.owner == t && !b.shared.Load()
 }
 
-// use says what blocks are for, in reports.
+// use is the purpose of a block, for reports.
 type use uint8
 
 const (
@@ -74,9 +75,9 @@ const (
 	classes  = 40 * fine
 )
 
-// bins is free blocks by size, each power of two being divided into a few classes. Within a class they are in the order of size and then
-// of place, so that what is given out follows from which blocks are free, and not from the order in which they were given back:
-// a loop that asks for the same sizes in each round gets the same places.
+// bins holds free blocks by size; each power of two is divided into a few classes. Within a class blocks are sorted by size and then by
+// place, so that an allocation depends only on which blocks are free, and not on the order in which they were released: a loop that
+// allocates the same sizes in each round gets the same places.
 type bins struct {
 	lists [classes][]*block
 	full  [(classes + 63) / 64]uint64 // bit set: the list is not empty
@@ -88,7 +89,7 @@ func compareFree(a, b *block) int {
 	return cmp.Or(cmp.Compare(a.size, b.size), cmp.Compare(a.segment.number, b.segment.number), cmp.Compare(a.offset, b.offset))
 }
 
-// class is the list that blocks of size bytes are in.
+// class returns the list that blocks of size bytes are in.
 func class(size int64) int {
 	u := uint64(size / grain)
 	if u < fine {
@@ -118,7 +119,7 @@ func (b *bins) remove(x *block) {
 	x.free = false
 }
 
-// find is the first of the smallest free blocks of at least size bytes, nil if there is none.
+// find returns the first of the smallest free blocks of at least size bytes, nil if there is none.
 func (b *bins) find(size int64) *block {
 	if b.bytes < size {
 		return nil
@@ -136,7 +137,7 @@ func (b *bins) find(size int64) *block {
 	return nil
 }
 
-// any is one of the free blocks, nil if there is none.
+// any returns one of the free blocks, nil if there is none.
 func (b *bins) any() *block {
 	for i, m := range b.full {
 		if m != 0 {

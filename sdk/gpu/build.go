@@ -20,46 +20,46 @@ import (
 type builder struct {
 	d       *device
 	g       *group.Graph
-	of      []*group.Group // by node: the group that it is in
+	of      []*group.Group // by node: its group
 	at      map[op.TensorID]tensor
 	buffers []buffer
 	steps   []step
 	kernels []*ir.Kernel // by step; nil for steps that launch none
 	pairs   []pair
 	copies  map[packing]tensor
-	placed  map[op.TensorID]tensor  // where results go that are parts of a concatenation
-	joined  map[*group.Group]tensor // concatenations whose parts are written where they belong
+	placed  map[op.TensorID]tensor  // places of results that are parts of a concatenation
+	joined  map[*group.Group]tensor // concatenations whose parts are written in place
 	own     bool                    // libraries are not asked
 	lasts   bool                    // convolutions write their results with channels last, where a library takes that
-	draft   *draft                  // not nil: the plan is not made, only what it takes is found
+	draft   *draft                  // not nil: no plan is made, only the kernels and libraries that it needs are found
 	folds   bool                    // groups that depend on constants alone are computed once
 }
 
-// kind says whose memory a buffer is.
+// kind is the owner of a buffer's memory.
 type kind uint8
 
 const (
 	isTemp     kind = iota // of the queue's scratch memory
 	isInput                // bound by each run
-	isOutput               // made by each run
+	isOutput               // allocated by each run
 	isConstant             // of the plan
-	isEarly                // computed of constants, and then one
+	isEarly                // computed from constants, then a constant itself
 	isWord                 // by which a run reports indices out of range
 )
 
-// buffer is memory that steps use.
+// buffer is memory that steps read or write.
 type buffer struct {
 	kind  kind
 	index int    // of the input or output
 	block *block // of a constant
 	bytes int64
-	// first and last are the steps between which the contents matter, none where no step uses it.
+	// first and last are the first and last step of the buffer's lifetime, none if no step uses it.
 	first, last int
-	offset      int64 // of a temporary in the scratch memory
-	root        int   // the buffer whose memory it takes, itself if it has its own
+	offset      int64 // of a temporary, in the scratch memory
+	root        int   // the buffer whose memory it uses, itself if it has its own
 }
 
-// pair is an operand of a step and a result that may take its memory.
+// pair is an operand of a step and a result that may reuse its memory.
 type pair struct{ step, in, out int }
 
 // step is one piece of work of a plan.
@@ -73,7 +73,7 @@ type step struct {
 	early bool
 	// starts is the first block of each member of a batched kernel.
 	starts []int32
-	// group is what the step computes, with others perhaps, and node the first node of it.
+	// group is the group that the step computes, perhaps with others, and node the first node of it.
 	group *group.Group
 	node  *op.Node
 }
@@ -94,7 +94,7 @@ type copyStep struct {
 	bytes    int64
 }
 
-// each calls f with all that a step refers to.
+// each calls f with every argument of a step.
 func (st *step) each(f func(a *arg)) {
 	for k := range st.args {
 		f(&st.args[k])
@@ -111,7 +111,7 @@ func (st *step) each(f func(a *arg)) {
 	}
 }
 
-// newBuilder decides about groups.
+// newBuilder returns a builder for a program, and its groups.
 func newBuilder(d *device, p *program.Program) (*builder, []*group.Group) {
 	g := group.NewGraph(p)
 	b := &builder{d: d, g: g, of: make([]*group.Group, len(p.Nodes)), at: make(map[op.TensorID]tensor, len(p.Nodes))}
@@ -134,7 +134,7 @@ func (b *builder) add(x buffer) int {
 	return x.root
 }
 
-// constant makes id a constant, whose block the plan will hold.
+// constant makes id a constant. The plan will hold its block.
 func (b *builder) constant(d op.Desc, x *block) {
 	b.at[d.ID] = contiguous(b.add(buffer{kind: isConstant, block: x, bytes: int64(d.Bytes())}), d)
 }
@@ -159,7 +159,7 @@ func (b *builder) group(x *group.Group) error {
 	}
 	done, err := b.call(x)
 	if !done && err == nil && b.lasts {
-		done, err = b.turned(x)
+		done, err = b.channelsLast(x)
 	}
 	if !done && err == nil {
 		if err = b.lower(x); err != nil {
@@ -172,7 +172,7 @@ func (b *builder) group(x *group.Group) error {
 	return nil
 }
 
-// divided makes the steps of the parts of a group that there is no kernel for, as err says.
+// divided makes the steps of a group without a kernel, part by part. err says why there is no kernel.
 func (b *builder) divided(x *group.Group, err error) error {
 	if errors.Is(err, core.ErrUnsupported) {
 		if parts := b.parts(x); len(parts) > 0 {
@@ -190,7 +190,7 @@ func nodeError(n *op.Node, err error) error {
 	return &core.NodeError{Op: n.Op.String(), Outputs: n.Outputs, Err: err}
 }
 
-// node is what a group is named by.
+// node returns the node after which a group is named.
 func (b *builder) node(x *group.Group) *op.Node {
 	if x.Anchor != group.None {
 		return &b.g.Nodes[x.Anchor]
@@ -198,7 +198,7 @@ func (b *builder) node(x *group.Group) *op.Node {
 	return &b.g.Nodes[x.Epilogue[len(x.Epilogue)-1]]
 }
 
-// lower makes the steps of a group by kernels of our own.
+// lower makes the steps of a group with generated kernels.
 func (b *builder) lower(x *group.Group) error {
 	l, err := b.lowered(x)
 	if err != nil {
@@ -207,7 +207,7 @@ func (b *builder) lower(x *group.Group) error {
 	return b.work(x, l.work, l.slots, l.early)
 }
 
-// lowered is a group whose kernels are built, with the memory of what they read and write.
+// lowered is a group whose kernels are built, with the memory that they read and write.
 type lowered struct {
 	group *group.Group
 	work  ir.Work
@@ -215,7 +215,7 @@ type lowered struct {
 	early bool
 }
 
-// lowered builds the kernels of a group and gives its results their memory.
+// lowered builds the kernels of a group and assigns memory to its results.
 func (b *builder) lowered(x *group.Group) (l lowered, err error) {
 	empty := true
 	for _, d := range x.Outputs {
@@ -277,8 +277,8 @@ func (b *builder) fits(w ir.Work) error {
 	return nil
 }
 
-// packed is a copy of t whose elements lie in row-major order of its axes taken in the order axes (nil: as they are), made for the sake of
-// group x. Of a constant it is made once.
+// packed returns a copy of t whose elements lie in row-major order of its axes taken in the order axes (nil: as they are), made for group
+// x. The copy of a constant is made once.
 func (b *builder) packed(x *group.Group, d op.Desc, t tensor, axes []int) (tensor, error) {
 	if axes == nil {
 		for i := range d.Shape {
@@ -307,7 +307,7 @@ func (b *builder) packed(x *group.Group, d op.Desc, t tensor, axes []int) (tenso
 	return to, nil
 }
 
-// copying is a program of one copy, and its group.
+// copying returns a program of one copy, and its group.
 func copying(d op.Desc) (*group.Graph, *group.Group, error) {
 	d.ID = 1
 	n, err := op.New(op.Copy, []op.Desc{d})
@@ -319,13 +319,13 @@ func copying(d op.Desc) (*group.Graph, *group.Group, error) {
 	return g, g.Decide(group.Policy{})[0], nil
 }
 
-// packing names a copy that was made.
+// packing identifies a copy that was made.
 type packing struct {
 	buffer int
 	how    string
 }
 
-// work appends the launches of work, whose first slots are given.
+// work appends the launches of w. slots are the arguments of its first slots.
 func (b *builder) work(x *group.Group, w ir.Work, slots []arg, early bool) error {
 	for i, n := range w.Temps {
 		k := isTemp
@@ -354,7 +354,7 @@ func (b *builder) work(x *group.Group, w ir.Work, slots []arg, early bool) error
 	return nil
 }
 
-// placedAt is a launch as the hardware runs it, with offsets that count from the beginnings of the buffers of slots.
+// placedAt returns a launch as the hardware runs it, with offsets that count from the beginnings of the buffers of slots.
 func (b *builder) placedAt(l ir.Launch, slots []arg) (ir.Launch, error) {
 	if len(l.Args) != len(l.Kernel.Params) {
 		return l, fmt.Errorf("kernel %s: %d arguments, want %d: %w", l.Kernel.Name, len(l.Args), len(l.Kernel.Params), core.ErrKernel)
@@ -369,7 +369,7 @@ func (b *builder) placedAt(l ir.Launch, slots []arg) (ir.Launch, error) {
 }
 
 // inPlace pairs the results of an elementwise group with operands of the same type and shape: a thread reads an element before it
-// writes the one in its place. taken, where it is set, says which buffers others read in the same step.
+// writes the one in its place. taken, if set, reports whether others read a buffer in the same step.
 func (b *builder) inPlace(x *group.Group, at int, taken func(buffer int) bool) {
 	switch {
 	case b.d.target.Apart:
@@ -384,11 +384,11 @@ func (b *builder) inPlace(x *group.Group, at int, taken func(buffer int) bool) {
 			in := b.g.Desc(id)
 			t := b.at[id]
 			if _, made := b.at[d.ID]; !made {
-				continue // a copy for the group, which comes behind
+				continue // a copy for the group, which is numbered after
 			}
 			to := b.at[d.ID]
 			if b.d.words.Words && d.DType.Size() < 4 {
-				continue // threads read words of which others write parts
+				continue // threads read words that other threads write in part
 			}
 			if t.buffer == none || in.DType.Size() != d.DType.Size() || !in.Shape.Equal(d.Shape) || t.view.Offset != 0 || !slices.Equal(t.view.Strides, to.view.Strides) ||
 				b.buffers[t.buffer].bytes != int64(d.Bytes()) || b.seenTwice(x, id) || taken != nil && taken(t.buffer) {
@@ -400,8 +400,8 @@ func (b *builder) inPlace(x *group.Group, at int, taken func(buffer int) bool) {
 	}
 }
 
-// alias lets the kernel of a step write a buffer that it reads. Of a kernel with one result that is known: what it reads of the buffer is
-// part of what it writes there.
+// alias marks that the kernel of a step writes a buffer that it also reads. For a kernel with one result this says that the part of the
+// buffer that a thread reads is part of what it writes.
 func (b *builder) alias(at, buffer int) {
 	k := *b.kernels[at]
 	results, read := 0, map[string]bool{}
@@ -410,7 +410,7 @@ func (b *builder) alias(at, buffer int) {
 			results++
 		}
 	}
-	for i, p := range k.Arguments() { // of a batched kernel those of all members
+	for i, p := range k.Arguments() { // of a batched kernel, of all members
 		if p.IsBuffer() && p.Access&ir.Write == 0 && b.steps[at].args[i].buffer == buffer {
 			read[p.Name] = true
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/core/program/group"
 )
 
-// parts divides a group that has no kernel: what comes before its anchor, the anchor, and what comes behind it, or else into its
-// nodes.
+// parts divides a group that has no kernel into the nodes before its anchor, the anchor, and the nodes after it, or else into
+// single nodes.
 func (b *builder) parts(x *group.Group) []*group.Group {
 	nodes := x.Nodes()
 	if len(nodes) < 2 {
@@ -43,12 +43,12 @@ func (b *builder) parts(x *group.Group) []*group.Group {
 	return all
 }
 
-// alike reports whether the results of nodes have one shape.
+// alike reports whether the results of nodes all have the same shape.
 func (b *builder) alike(set []int) bool {
 	return !slices.ContainsFunc(set, func(k int) bool { return !b.g.Nodes[k].Outputs[0].Shape.Equal(b.g.Nodes[set[0]].Outputs[0].Shape) })
 }
 
-// subset is the group of some nodes: of one, or of elementwise ones.
+// subset returns the group of some nodes: of one, or of elementwise ones.
 func (b *builder) subset(set []int) *group.Group {
 	p := &group.Group{Kind: group.Elementwise, Anchor: group.None, Epilogue: set, At: set[len(set)-1], Inputs: b.reads(set)}
 	if len(set) == 1 {

@@ -12,23 +12,23 @@ import (
 	"github.com/goburn/burn/core/program/group"
 )
 
-// callStep is a step that a library computes: by the first of its candidates that takes the operands where they lie. Where none
-// does, kernels of our own compute it.
+// callStep is a step that a library computes, with the first candidate that accepts the operands where they lie. If none does,
+// generated kernels compute it.
 type callStep struct {
 	candidates []Candidate
 	args       []arg
 	result     int // the argument that is written
 	workspace  arg
-	spare      *spare
+	fallback   *fallback
 }
 
-// spare is the same computation by our own kernels, which are made when they are needed. Its program has the inputs and the one output
-// of the call.
-type spare struct {
+// fallback is the fallback of a call: the same computation by generated kernels, which are made when they are needed. Its program has the
+// inputs and the one output of the call.
+type fallback struct {
 	device  *device
 	program *program.Program
-	in      []tensor // where the inputs lie, by buffers of the call's plan
-	out     tensor   // likewise, the output
+	in      []tensor // places of the inputs, by buffers of the call's plan
+	out     tensor   // the place of the output
 	at      int64    // the first byte of it
 
 	once sync.Once
@@ -36,8 +36,8 @@ type spare struct {
 	err  error
 }
 
-// get is the plan of the spare. Its inputs are views as the call has them.
-func (s *spare) get() (*plan, error) {
+// get returns the plan of the fallback. Its inputs are views, as in the call.
+func (s *fallback) get() (*plan, error) {
 	s.once.Do(func() {
 		b, groups := newBuilder(s.device, s.program)
 		b.own = true
@@ -66,13 +66,13 @@ func (s *spare) get() (*plan, error) {
 // mostWorkspace is the most memory that a candidate may ask for.
 const mostWorkspace = 1 << 30
 
-// answer is what the libraries have for a problem, once they were asked.
+// answer holds the candidates of the libraries for a problem, once they were asked.
 type answer struct {
 	once sync.Once
 	all  []Candidate
 }
 
-// key is equal for equal problems.
+// key returns a comparable value that is equal for equal problems.
 func (o *offered) key() any {
 	switch {
 	case o.product != nil:
@@ -83,7 +83,8 @@ func (o *offered) key() any {
 	return *o.attention
 }
 
-// candidates asks the libraries, best first, and keeps the answers. Different problems are asked for at the same time.
+// candidates returns the candidates of the libraries, best first, and caches them. Queries for different problems run at the same
+// time.
 func (d *device) candidates(o *offered) []Candidate {
 	key := o.key()
 	d.asking.Lock()
@@ -99,7 +100,7 @@ func (d *device) candidates(o *offered) []Candidate {
 	return slices.DeleteFunc(slices.Clone(a.all), func(c Candidate) bool { return d.faulty[c] })
 }
 
-// ask asks the libraries.
+// ask queries the libraries.
 func (d *device) ask(o *offered) (all []Candidate) {
 	for _, l := range d.libraries {
 		var cs []Candidate
@@ -127,14 +128,14 @@ func (d *device) ask(o *offered) (all []Candidate) {
 	return all
 }
 
-// blame has a candidate not be used any more, as a call of it failed.
+// blame excludes a candidate from further use after a call of it failed.
 func (d *device) blame(c Candidate) {
 	d.asking.Lock()
 	d.faulty[c] = true
 	d.asking.Unlock()
 }
 
-// closeCandidates gives all of them up.
+// closeCandidates closes all candidates.
 func (d *device) closeCandidates() {
 	d.asking.Lock()
 	defer d.asking.Unlock()
@@ -146,14 +147,14 @@ func (d *device) closeCandidates() {
 	d.asked = nil
 }
 
-// call makes x a call of a library, where one has a candidate for it, and steps of our own for what the library leaves.
+// call makes x a call of a library, if one has a candidate for it, and generated kernels for the nodes that the library leaves.
 func (b *builder) call(x *group.Group) (done bool, err error) {
 	if b.own || len(b.d.libraries) == 0 {
 		return false, nil
 	}
 	var o *offered
 	var cs []Candidate
-	for most := len(x.Epilogue); len(cs) == 0; most = len(x.Epilogue) - len(o.rest) - 1 { // with less behind it, where the library lacks that
+	for most := len(x.Epilogue); len(cs) == 0; most = len(x.Epilogue) - len(o.rest) - 1 { // with a shorter epilogue, if the library lacks this one
 		if most < 0 {
 			return false, nil
 		}
@@ -193,7 +194,7 @@ func (b *builder) call(x *group.Group) (done bool, err error) {
 		c.workspace.buffer = b.add(buffer{bytes: size})
 	}
 	part := b.part(x, o)
-	c.spare = b.spare(part, o.out)
+	c.fallback = b.fallback(part, o.out)
 	if b.draft == nil {
 		b.d.count(func(s *Stats) { s.LibraryCalls++ })
 	}
@@ -205,12 +206,12 @@ func (b *builder) call(x *group.Group) (done bool, err error) {
 	return true, nil
 }
 
-// argOf is where a tensor begins.
+// argOf returns the place at which a tensor begins.
 func (b *builder) argOf(t tensor, d dtype.DType) arg {
 	return arg{buffer: t.buffer, offset: int64(t.view.Offset * d.Size())}
 }
 
-// part is the group of what a library computes of x.
+// part returns the group of the nodes of x that a library computes.
 func (b *builder) part(x *group.Group, o *offered) *group.Group {
 	p := &group.Group{Kind: x.Kind, Anchor: x.Anchor, Epilogue: x.Epilogue[:len(x.Epilogue)-len(o.rest)], Outputs: []op.Desc{o.out}, At: x.At}
 	if len(p.Epilogue) == 0 {
@@ -220,7 +221,7 @@ func (b *builder) part(x *group.Group, o *offered) *group.Group {
 	return p
 }
 
-// following is the group of what a library leaves of x.
+// following returns the group of the nodes of x that a library leaves.
 func (b *builder) following(o *offered) *group.Group {
 	r := b.subset(o.rest)
 	for _, k := range o.rest {
@@ -229,7 +230,7 @@ func (b *builder) following(o *offered) *group.Group {
 	return r
 }
 
-// reads is the tensors that nodes read and do not compute, each once.
+// reads returns the tensors that nodes read and do not compute, each once.
 func (b *builder) reads(nodes []int) []op.TensorID {
 	var all []op.TensorID
 	made := map[op.TensorID]bool{}
@@ -247,10 +248,10 @@ func (b *builder) reads(nodes []int) []op.TensorID {
 	return all
 }
 
-// spare is the program of part x.
-func (b *builder) spare(x *group.Group, out op.Desc) *spare {
+// fallback returns the fallback for part x.
+func (b *builder) fallback(x *group.Group, out op.Desc) *fallback {
 	p := &program.Program{Name: b.g.Name, Outputs: []op.TensorID{out.ID}}
-	s := &spare{device: b.d, program: p, out: b.at[out.ID], at: b.argOf(b.at[out.ID], out.DType).offset}
+	s := &fallback{device: b.d, program: p, out: b.at[out.ID], at: b.argOf(b.at[out.ID], out.DType).offset}
 	for _, id := range x.Inputs {
 		p.Inputs = append(p.Inputs, b.g.Desc(id))
 		s.in = append(s.in, b.at[id])
@@ -261,8 +262,8 @@ func (b *builder) spare(x *group.Group, out op.Desc) *spare {
 	return s
 }
 
-// ready chooses, for a call whose operands changed, the first candidate from the present one on that takes them. It reports false when
-// there is none any more.
+// ready chooses, for a call whose operands changed, the first candidate from the present one on that accepts them. It returns false
+// when none is left.
 func (f *frame) ready(q *queue, i int) bool {
 	c := f.steps[i].Call
 	all := f.plan.steps[f.from[i]].call.candidates
@@ -280,7 +281,7 @@ func (f *frame) ready(q *queue, i int) bool {
 	return false
 }
 
-// failedCall has another candidate, or our own kernels, take the place of one that failed.
+// failedCall replaces a candidate that failed by the next one, or by generated kernels.
 func (f *frame) failedCall(q *queue, i int) {
 	q.device.blame(f.steps[i].Call.Candidate)
 	q.device.count(func(s *Stats) { s.Refusals++ })

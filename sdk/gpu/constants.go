@@ -12,7 +12,7 @@ const (
 	mostGenerated = 1 << 20  // the same of a group without operands
 )
 
-// early reports whether a group is to be computed once: it depends on constants alone, and its results are not much larger than these.
+// early reports whether a group is to be computed once: it depends only on constants, and its results are not much larger than these.
 func (b *builder) early(x *group.Group) bool {
 	if !b.folds {
 		return false
@@ -37,8 +37,8 @@ func (b *builder) early(x *group.Group) bool {
 	return made <= mostFolded && made <= 4*read+mostGenerated
 }
 
-// fold computes what is to be computed once, on q, and makes constants of it. The caller gives up the blocks that are returned when
-// the plan is made.
+// fold computes the early groups on q and turns their results into constants. The caller releases the returned blocks when the plan
+// is made.
 func (b *builder) fold(ctx context.Context, q *queue) ([]*block, error) {
 	early := &builder{d: b.d, g: b.g, at: b.at}
 	early.buffers = append(early.buffers, b.buffers...)
@@ -103,7 +103,7 @@ func (b *builder) fold(ctx context.Context, q *queue) ([]*block, error) {
 }
 
 // build makes the plan of a program, whose constants have the given blocks, in order; the plan becomes a holder of each that it
-// needs. What depends on them alone is computed on q; a nil q computes nothing.
+// needs. Groups that depend only on constants are computed on q; with a nil q nothing is computed.
 func (d *device) build(ctx context.Context, q *queue, p *program.Program, consts []*block) (*plan, error) {
 	if q != nil {
 		d.drafted(ctx, p, consts)
@@ -130,7 +130,7 @@ func (d *device) build(ctx context.Context, q *queue, p *program.Program, consts
 	return b.plan(ctx)
 }
 
-// planner is a builder that knows the constants of a program. whole says that it is a program of its own, and no node.
+// planner returns a builder that knows the constants of a program. whole says that it is a whole program, not a single node.
 func (d *device) planner(p *program.Program, consts []*block, whole bool) (*builder, []*group.Group) {
 	b, groups := newBuilder(d, p)
 	b.folds, b.lasts = whole, whole && !d.options.ChannelsFirst && putsLast(p)

@@ -22,13 +22,13 @@ type device struct {
 	name    string
 	index   int
 	driver  Device
-	grapher Grapher // nil: there are no device graphs, or they are not wanted
+	grapher Grapher // nil: device graphs are not available or not wanted
 	options Options
-	words   template.Target // what the hardware is
-	target  template.Target // what templates build for
+	words   template.Target // the hardware
+	target  template.Target // the target that templates build for
 	policy  group.Policy
 	claims  *core.Capabilities
-	kernel  program.Target // what has kernels
+	kernel  program.Target // the ops with kernels
 	pool    *pool
 	host    *host
 	kernels *kernels
@@ -55,24 +55,24 @@ type Stats struct {
 	Kernels KernelStats
 	// Steps is the steps that were started one by one, not as parts of graphs.
 	Steps int64
-	// Graphs were made, GraphRuns started, and GraphPatches counts the steps whose memory was changed in them. GraphFailures is
-	// programs that run without as the driver could not make a graph.
+	// Graphs counts device graphs that were made, GraphRuns their runs, and GraphPatches the steps whose memory was changed in
+	// them. GraphFailures counts programs that run without a graph because the driver could not make one.
 	Graphs, GraphRuns, GraphPatches, GraphFailures int64
-	// Nodes were executed by themselves, and NodePlans made for them.
+	// Nodes counts nodes that were executed by themselves, and NodePlans the plans made for them.
 	Nodes, NodePlans int64
-	// LibraryCalls is steps of plans that libraries compute, and Refusals candidates that were asked for them and did not take the
-	// operands, or failed.
+	// LibraryCalls counts steps of plans that libraries compute, and Refusals candidates that did not accept the operands, or
+	// failed.
 	LibraryCalls, Refusals int64
-	// Plans is nodes whose plans are kept, of Bytes altogether by estimate.
+	// Plans counts nodes whose plans are kept, and Bytes estimates their total size.
 	Plans     int
 	PlanBytes int64
 }
 
-// Statistics is an extension of devices of this package: counters, and what the pool can give back.
+// Statistics is an extension of devices of this package: counters, and the release of unused memory.
 type Statistics interface {
 	// Stats returns the counters at this moment.
 	Stats() Stats
-	// Trim waits for all streams and gives memory that nothing uses back to the driver. It returns how many bytes.
+	// Trim waits for all streams and returns unused memory to the driver. It returns the number of bytes.
 	Trim() (int64, error)
 }
 
@@ -118,12 +118,12 @@ func newDevice(a *author, index int, hw Device) *device {
 	return d
 }
 
-// forLibrary reports whether a group may go to a library; what that leaves of it becomes kernels.
+// forLibrary reports whether a group may be offered to a library. The nodes that the library leaves become kernels.
 func forLibrary(g *group.Graph, x *group.Group) bool {
 	return (x.Kind == group.Product || x.Kind == group.Convolution) && len(x.Prologue) == 0 && g.Nodes[x.Anchor].Outputs[0].DType.IsFloat()
 }
 
-// claims is the document of a device whose kernels compute what own says.
+// claims returns the document of a device whose kernels compute what own says.
 func claims(own *core.Capabilities) *core.Capabilities {
 	c := *own
 	c.Features = []string{"programs", "memory_stats", "host_memory", "peer_copy", "collectives", "profiling"}
@@ -133,7 +133,7 @@ func claims(own *core.Capabilities) *core.Capabilities {
 // Capabilities implements engine.Device.
 func (d *device) Capabilities() *core.Capabilities { return d.claims }
 
-// fault notes an error of the driver that ends the device, and returns it.
+// fault records an error of the driver that ends the device, and returns it.
 func (d *device) fault(err error) error {
 	if err == nil || !errors.Is(err, core.ErrBackendLost) {
 		return err
@@ -144,7 +144,7 @@ func (d *device) fault(err error) error {
 	return err
 }
 
-// dead is the fault that ended the device, nil while it works.
+// dead returns the fault that ended the device, nil while it works.
 func (d *device) dead() error {
 	if err := d.lost.Load(); err != nil {
 		return *err
@@ -152,7 +152,7 @@ func (d *device) dead() error {
 	return nil
 }
 
-// Upload implements engine.Device. The engine asks the queue, which is asynchronous.
+// Upload implements engine.Device. The engine uses the queue instead, which is asynchronous.
 func (d *device) Upload(op.Desc, []byte) (*block, error) {
 	return nil, fmt.Errorf("%s: upload without a queue: %w", d.name, core.ErrUnsupported)
 }
@@ -189,7 +189,7 @@ func (d *device) OpenQueue() (engine.Queue[*block], error) {
 	return q, nil
 }
 
-// closeQueue keeps what q has of the driver for another queue.
+// closeQueue keeps the driver's queue of q for another queue.
 func (d *device) closeQueue(q *queue) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -202,14 +202,14 @@ func (d *device) closeQueue(q *queue) {
 	}
 }
 
-// opened is the queues that are open.
+// opened returns the open queues.
 func (d *device) opened() []*queue {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.queues
 }
 
-// reclaim gives back scratch memory and plans of nodes that are kept.
+// reclaim releases scratch memory and the plans that are kept for nodes. It reports whether there were any.
 func (d *device) reclaim() bool {
 	some := false
 	for _, q := range d.opened() {

@@ -8,16 +8,16 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// Libraries take up to a tenth of a second for one answer, and compilers more for one kernel, and a plan needs them one after the other. So
-// a program is planned as a draft first, which takes for granted that libraries have what they are asked for; then all questions
-// are put at the same time, while the kernels of the draft are made. Where an answer is no, another draft asks for what follows from it.
+// Libraries take up to a tenth of a second for one answer, and compilers longer for one kernel, and a plan needs them one after the other.
+// So a program is first planned as a draft that presumes a candidate for every query. Then all queries run at the same time, while the
+// kernels of the draft are compiled. Where a library has no candidate, another draft finds the queries that follow from that.
 
-// draft is what a plan takes, as far as it is known.
+// draft holds the queries and kernels that a plan needs, as far as they are known.
 type draft struct {
 	questions map[any]*offered
 }
 
-// mostDrafts is how many drafts of a program are made. What is asked behind them is asked one by one.
+// mostDrafts is how many drafts of a program are made. Later queries are made one by one.
 const mostDrafts = 3
 
 // presumed is a candidate of a draft.
@@ -29,7 +29,7 @@ func (presumed) Ready([]Ref) error            { return nil }
 func (presumed) Call(Queue, []Ref, Ref) error { return nil }
 func (presumed) Close()                       {}
 
-// drafted asks the libraries what the plan of a program will ask, and begins to make its kernels.
+// drafted queries the libraries for everything that the plan of a program will need, and begins to compile its kernels.
 func (d *device) drafted(ctx context.Context, p *program.Program, consts []*block) {
 	for range mostDrafts {
 		if len(d.libraries) == 0 || ctx.Err() != nil {
@@ -38,7 +38,7 @@ func (d *device) drafted(ctx context.Context, p *program.Program, consts []*bloc
 		b, groups := d.planner(p, consts, true)
 		b.draft = &draft{questions: map[any]*offered{}}
 		if b.batches(groups) != nil || len(b.draft.questions) == 0 {
-			return // what is wrong is said when the plan is made
+			return // errors are reported when the plan is made
 		}
 		b.begin(ctx)
 		var all sync.WaitGroup
@@ -49,7 +49,7 @@ func (d *device) drafted(ctx context.Context, p *program.Program, consts []*bloc
 	}
 }
 
-// candidates is what libraries have for o; of a draft, what they are taken to have.
+// candidates returns the libraries' candidates for o; in a draft, the presumed ones.
 func (b *builder) candidates(o *offered) []Candidate {
 	if b.draft == nil {
 		return b.d.candidates(o)
@@ -67,7 +67,7 @@ func (b *builder) candidates(o *offered) []Candidate {
 	return []Candidate{presumed{}}
 }
 
-// begin has the kernels made that the plan needs by now, and does not wait for them.
+// begin starts to compile the kernels that the plan needs so far, and does not wait for them.
 func (b *builder) begin(ctx context.Context) {
 	var ks []*ir.Kernel
 	for _, k := range b.kernels {

@@ -23,32 +23,33 @@ type Driver interface {
 // Device is an opened device. Its methods are called concurrently. A fault that ends the device, after which nothing can
 // be computed on it any more, is an error that wraps core.ErrBackendLost.
 type Device interface {
-	// Target is the facts that kernels are built by.
+	// Target returns the facts that kernels are built by.
 	Target() template.Target
-	// Dialect prints kernels for Compile. A device that takes kernels as they are returns nil.
+	// Dialect returns the dialect that prints kernels for Compile. A device that takes kernels as IR returns nil.
 	Dialect() *dialect.Dialect
-	// Compiler names everything besides the text that the result of Compile depends on: architecture, compiler, version, options.
+	// Compiler returns a text that identifies everything besides the kernel text that the result of Compile depends on:
+	// architecture, compiler, version, options.
 	Compiler() string
-	// Compile makes loadable code of a text. It wraps core.ErrUnsupported, with the remedy, where there is no compiler.
+	// Compile compiles a text to loadable code. Without a compiler its error wraps core.ErrUnsupported and names the remedy.
 	Compile(ctx context.Context, text string) ([]byte, error)
-	// Load makes functions of what Compile made of the text of kernels, in their order; code is nil where Dialect is. Where a kernel
-	// is nil, its function is not wanted and may be nil.
+	// Load loads the code that Compile made of the text of kernels and returns their functions, in order. code is nil if Dialect is.
+	// If a kernel is nil, its function is not wanted and may be nil.
 	Load(code []byte, kernels []*ir.Kernel) ([]Function, error)
 
-	// Alloc allocates device memory, aligned to at least 256 bytes. It wraps core.ErrOutOfMemory where there is none left.
+	// Alloc allocates device memory, aligned to at least 256 bytes. If there is none left, its error wraps core.ErrOutOfMemory.
 	Alloc(bytes int64) (Memory, error)
-	// Free frees it. Nothing uses it any more.
+	// Free frees device memory that nothing uses any more.
 	Free(m Memory)
-	// Free and total memory of the hardware, as it says at this moment.
+	// MemoryInfo returns the free and total memory of the hardware at this moment.
 	MemoryInfo() (free, total int64)
 	// HostAlloc allocates memory of the host that copies to and from the device can use directly. It may return ErrUnsupported.
 	HostAlloc(bytes int) ([]byte, error)
 	// HostFree frees what HostAlloc allocated.
 	HostFree(b []byte)
 
-	// OpenQueue makes an ordered queue of work.
+	// OpenQueue opens an ordered queue of work.
 	OpenQueue() (Queue, error)
-	// Libraries lists the vendor's libraries that are there, best first. It may be empty.
+	// Libraries lists the vendor's libraries that were found, best first. It may be empty.
 	Libraries() []Library
 	// Close is called once, when all queues are closed and all memory is freed.
 	Close()
@@ -60,9 +61,9 @@ type Memory interface {
 	Bytes() int64
 }
 
-// Ref is a place in memory of a device. Offset counts bytes. As arguments of launches, offsets are multiples of Target.Align, and memory that
-// kernels use goes on to a multiple of 256 bytes behind what is in it. Copies, fills, uploads and downloads have any number of bytes; where the
-// hardware moves words, up to 3 bytes behind them may change.
+// Ref is a place in memory of a device. Offset counts bytes. In arguments of launches, offsets are multiples of Target.Align, and the
+// memory is allocated up to the next multiple of 256 bytes. Copies, fills, uploads and downloads have any number of bytes; where the
+// hardware moves words, up to 3 bytes after them may change.
 type Ref struct {
 	Memory Memory
 	Offset int64
@@ -70,20 +71,20 @@ type Ref struct {
 
 // Function is a kernel that was loaded.
 type Function interface {
-	// Kernel is what it was made of.
+	// Kernel returns the kernel that it was made from.
 	Kernel() *ir.Kernel
-	// Unload gives the function up. No launch of it is under way.
+	// Unload releases the function. No launch of it is in progress.
 	Unload()
 }
 
 // Arg is the argument of a launch: a Ref for a buffer, Bits for a scalar as in ir.Arg.
 type Arg struct {
 	Ref   Ref
-	Bytes int64 // of the buffer from Ref on
+	Bytes int64 // bytes of the buffer, from Ref on
 	Bits  uint64
 }
 
-// Launch is a launch whose memory is known.
+// Launch is a kernel launch with its memory.
 type Launch struct {
 	Function Function
 	Grid     [3]int
@@ -91,10 +92,9 @@ type Launch struct {
 	Starts   []int32 // of a batched kernel, as in ir.Launch
 }
 
-// Queue executes in order what it is given. One goroutine at a time calls its methods. All of them only start the work,
-// but for Synchronize.
+// Queue executes work in order. One goroutine at a time calls its methods. All of them except Synchronize only start the work.
 type Queue interface {
-	// Launch starts a kernel. l is the caller's again afterwards.
+	// Launch starts a kernel. It must not keep l.
 	Launch(l *Launch) error
 	// Copy copies between two places of the device, which do not overlap.
 	Copy(dst, src Ref, bytes int64) error
@@ -107,7 +107,7 @@ type Queue interface {
 	Download(dst []byte, src Ref) error
 	// Record returns an event of this place in the queue. timed events measure.
 	Record(timed bool) (Event, error)
-	// Await puts later work behind an event of any queue of the backend's.
+	// Await orders later work after an event of any queue of the backend.
 	Await(e Event) error
 	// Synchronize waits for all work of the queue.
 	Synchronize() error
@@ -121,9 +121,9 @@ type Event interface {
 	Done() (bool, error)
 	// Wait returns when the queue has reached it. It may be called from any goroutine, more than once.
 	Wait() error
-	// Since is the time that the device took from an earlier event of the same queue, both timed and reached.
+	// Since returns the device's time between an earlier event of the same queue and this one, both timed and reached.
 	Since(earlier Event) (time.Duration, error)
-	// Release gives the event up. It is called once.
+	// Release releases the event. It is called once.
 	Release()
 }
 
@@ -133,14 +133,14 @@ type Grapher interface {
 	NewGraph(steps []Step) (Graph, error)
 }
 
-// Step is a step of a graph or plan: a launch of a kernel, the call of a library, or a fill or copy.
+// Step is a step of a graph or plan: a kernel launch, a library call, a fill or a copy.
 type Step struct {
 	Launch *Launch
 	Call   *Call
 	Copy   *Copy
 	Fill   *Fill
-	// After lists the earlier steps that have to be done before, for devices that run steps at the same time; nil means the step
-	// before.
+	// After lists the earlier steps that must complete first, for devices that run steps at the same time; nil means the previous
+	// step.
 	After []int
 }
 
@@ -158,13 +158,13 @@ type Fill struct {
 	Width   int
 }
 
-// Graph is a sequence of steps made ready. One goroutine at a time uses it.
+// Graph is an instantiated sequence of steps. One goroutine at a time uses it.
 type Graph interface {
-	// Update changes the arguments of step i, of the same form as those it was made with. Steps that are calls of libraries may
-	// refuse with ErrUnsupported.
+	// Update changes the arguments of step i. They have the same form as the original ones. Library calls may refuse with
+	// ErrUnsupported.
 	Update(i int, s Step) error
 	// Launch starts the graph on a queue.
 	Launch(q Queue) error
-	// Close is called once, when no launch of it is under way.
+	// Close is called once, when no launch of it is in progress.
 	Close()
 }

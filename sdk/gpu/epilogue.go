@@ -7,8 +7,8 @@ import (
 	"github.com/goburn/burn/core/program/group"
 )
 
-// epilogue takes nodes behind the anchor into what is offered, as long as a library can have them: a bias, a residual, and last an
-// activation. What is left, and what reads an element of a result that leaves the group, is rest.
+// epilogue adds the nodes after the anchor to the offer, as long as a library's epilogue can compute them: a bias, a residual, and
+// last an activation. The nodes that are left, and nodes that read a result that leaves the group, become rest.
 func (b *builder) epilogue(o *offered, x *group.Group) {
 	rest := x.Epilogue
 	if o.attention != nil || o.convolution != nil && o.convolution.Kind != Forward {
@@ -45,18 +45,18 @@ func (b *builder) epilogue(o *offered, x *group.Group) {
 	o.rest = rest
 }
 
-// leaves reports whether a group gives id to others.
+// leaves reports whether id is an output of the group.
 func (b *builder) leaves(x *group.Group, id op.TensorID) bool {
 	return slices.ContainsFunc(x.Outputs, func(d op.Desc) bool { return d.ID == id })
 }
 
-// sole reports whether node k alone reads id, once.
+// sole reports whether node k is the only reader of id, and reads it once.
 func (b *builder) sole(id op.TensorID, k int) bool {
 	u, ok := b.g.Sole(id)
 	return ok && u == k
 }
 
-// takeSum takes an addition in, of a bias or of a residual.
+// takeSum adds the addition of a bias or a residual to the offer, if it fits.
 func (b *builder) takeSum(o *offered, n *op.Node) bool {
 	other := n.Inputs[0]
 	if other == o.out.ID {
@@ -89,7 +89,7 @@ func (b *builder) takeSum(o *offered, n *op.Node) bool {
 	return true
 }
 
-// setBias makes id the bias, if it has one element for each index of that axis of the result.
+// setBias makes id the bias, if it has one element for each index along axis of the result.
 func (b *builder) setBias(o *offered, id op.TensorID, axis int) bool {
 	t, result := b.at[id], o.out.Shape
 	if axis < 0 || t.buffer == none || !t.view.IsContiguous() || t.view.Shape.Size() != result[axis] {

@@ -404,7 +404,7 @@ func (d *fakeDevice) NewGraph(steps []Step) (Graph, error) {
 	return g, nil
 }
 
-// anyOrder is an order of steps, each behind those that it is after.
+// anyOrder returns an order of steps, each behind those that it is after.
 func anyOrder(steps []Step) []int {
 	var order []int
 	done := make([]bool, len(steps))

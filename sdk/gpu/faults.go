@@ -7,29 +7,29 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// faultWords is how many commands of a queue may report faults between two marks without one being made for it.
+// faultWords is how many commands of a queue may report faults between two marks. A further one forces a mark.
 const faultWords = 1024
 
-// faults is words of device memory by which kernels report indices out of range, one for each command. At a mark they are copied
-// to the host and set to 0.
+// faults holds words of device memory in which kernels report indices out of range, one word for each command. At a mark they are
+// copied to the host and set to 0.
 type faults struct {
 	words *block
 	used  int
 	page  *page
-	// check is that of the command that executed last.
+	// check is the check of the command that executed last.
 	check func() error
 }
 
-// page is the words of the commands between two marks.
+// page holds the words of the commands between two marks.
 type page struct {
 	stage  *stage
-	values []byte // once they are there
+	values []byte // once they have arrived
 }
 
-// stride is how many bytes apart words are, so that each can be bound as a buffer.
+// stride returns the distance between words in bytes. Each word can be bound as a buffer.
 func (q *queue) stride() int { return max(4, q.device.target.Align) }
 
-// reserve makes room for a command's word, before the queue is locked.
+// reserve ensures that there is a word for the next command. The queue is not locked.
 func (f *faults) reserve(q *queue) error {
 	if f.words != nil {
 		return nil
@@ -45,7 +45,7 @@ func (f *faults) reserve(q *queue) error {
 	return q.device.fault(q.driver.Fill(b.ref(), int64(q.stride())*faultWords, 0, 4))
 }
 
-// word is the word of the command that begins. The queue is locked.
+// word returns the word of the beginning command. The queue is locked.
 func (f *faults) word(q *queue) (Ref, error) {
 	if f.used == faultWords {
 		if err := f.collect(q); err != nil {
@@ -67,7 +67,7 @@ func (f *faults) word(q *queue) (Ref, error) {
 	return r, nil
 }
 
-// collect has the words copied that were given out. The queue is locked.
+// collect starts copying the used words to the host. The queue is locked.
 func (f *faults) collect(q *queue) error {
 	if f.used == 0 {
 		return nil

@@ -11,9 +11,9 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// frame is the steps of a plan with the memory that one queue runs them on, which guards it. Memory that may change from run to
-// run is numbered in slots: the inputs, the outputs that runs make, the scratch memory, the word for faults, and memory of
-// the frame's own.
+// frame holds the steps of a plan with the memory that one queue runs them on. The queue's lock guards it. Memory that may change
+// from run to run is numbered in slots: the inputs, the outputs that runs allocate, the scratch memory, the word for faults, and
+// the frame's own memory.
 type frame struct {
 	plan  *plan
 	steps []Step
@@ -22,7 +22,7 @@ type frame struct {
 	bound   []Ref
 	uses    [][]slotUse // by slot
 	touched [][]touch   // by step
-	choice  []int       // by step of the plan: the candidate of a call; as many as there are means our own kernels
+	choice  []int       // by step of the plan: the index of a call's candidate; one past the last means generated kernels
 	changed []int       // calls whose operands changed
 	runs    int
 	graphs
@@ -37,11 +37,11 @@ type slotUse struct {
 
 func newFrame(p *plan) *frame {
 	f := &frame{plan: p, choice: make([]int, len(p.steps))}
-	_ = f.make(nil) // no call has failed yet, so there are no spares
+	_ = f.make(nil) // no call has failed yet, so there are no fallbacks
 	return f
 }
 
-// make makes the steps of the frame anew, by what was chosen.
+// make rebuilds the steps of the frame with the chosen candidates.
 func (f *frame) make(q *queue) error {
 	p := f.plan
 	n := p.scratchSlot() + 3
@@ -55,7 +55,7 @@ func (f *frame) make(q *queue) error {
 		case f.choice[i] < len(st.call.candidates):
 			f.addCall(i, st)
 		default:
-			if err := f.addSpare(i, st.call.spare); err != nil {
+			if err := f.addFallback(i, st.call.fallback); err != nil {
 				return p.failed(i, err)
 			}
 		}
@@ -64,9 +64,9 @@ func (f *frame) make(q *queue) error {
 	return nil
 }
 
-// addSpare adds the steps of our own kernels for a call. Their temporaries are in memory of the frame, as those of the plan may be in
-// use when a call fails.
-func (f *frame) addSpare(i int, s *spare) error {
+// addFallback adds the steps of the fallback of a call. Their temporaries are in the frame's own memory, because the plan's temporaries
+// may be in use when a call fails.
+func (f *frame) addFallback(i int, s *fallback) error {
 	own, err := s.get()
 	if err != nil {
 		return err
@@ -91,8 +91,8 @@ func (f *frame) addSpare(i int, s *spare) error {
 	return nil
 }
 
-// location is where an argument is: in a slot, or, where that is none, at ref. buffer is that of the frame's plan, none for memory of the
-// frame's own.
+// location is the place of an argument: in a slot, or, if slot is none, at ref. buffer is the buffer of the frame's plan, none for the
+// frame's own memory.
 type location struct {
 	slot   int
 	offset int64
@@ -101,7 +101,7 @@ type location struct {
 	left   int64 // bytes of the buffer from there on
 }
 
-// add adds a step. locate says where its arguments are.
+// add adds a step. locate returns the places of its arguments.
 func (f *frame) add(from int, st *step, locate func(a arg) location) {
 	i := len(f.steps)
 	f.touched = append(f.touched, nil)
@@ -112,7 +112,7 @@ func (f *frame) add(from int, st *step, locate func(a arg) location) {
 			return at.left
 		}
 		f.uses[at.slot] = append(f.uses[at.slot], slotUse{i, r, at.offset})
-		if at.slot != f.plan.scratchSlot()+1 { // whoever writes the word writes the same
+		if at.slot != f.plan.scratchSlot()+1 { // all writers write the same value
 			f.touched[i] = append(f.touched[i], touch{at.buffer, writes})
 		}
 		return at.left
@@ -145,10 +145,10 @@ func (f *frame) add(from int, st *step, locate func(a arg) location) {
 	f.steps, f.from = append(f.steps, s), append(f.from, from)
 }
 
-// scratchSlot is the slot of the scratch memory; those of the word and of the frame's own memory come behind it.
+// scratchSlot returns the slot of the scratch memory. The slots of the fault word and of the frame's own memory follow it.
 func (p *plan) scratchSlot() int { return len(p.inputs) + len(p.made) }
 
-// locate says where an argument is: in a slot, or, of a constant, at a place that does not change.
+// locate returns the place of an argument: a slot, or, for a constant, a place that does not change.
 func (p *plan) locate(a arg) location {
 	b := &p.buffers[a.buffer]
 	left := b.bytes - a.offset
@@ -167,8 +167,8 @@ func (p *plan) locate(a arg) location {
 	return location{slot: none, ref: r, buffer: a.buffer, left: left}
 }
 
-// bind puts the memory of a run into the slots, and chooses candidates for calls of libraries. It reports false where the scratch
-// memory is too small.
+// bind puts the memory of a run into the slots, and chooses candidates for library calls. It returns false if the scratch memory
+// is too small.
 func (f *frame) bind(q *queue, in, made []*block, word Ref) (bool, error) {
 	for {
 		if f.stage {
@@ -203,7 +203,7 @@ func (f *frame) bind(q *queue, in, made []*block, word Ref) (bool, error) {
 	}
 }
 
-// chosen reports whether all calls have candidates that take their operands; otherwise the steps have to be made anew.
+// chosen reports whether all calls have candidates that accept their operands; otherwise the steps have to be rebuilt.
 func (f *frame) chosen(q *queue) bool {
 	calls := f.changed
 	f.changed = f.changed[:0]
@@ -230,11 +230,11 @@ func (f *frame) set(slot int, r Ref) {
 	}
 }
 
-// errAgain says that a call of a library failed: the steps from there on have to be bound again.
+// errAgain says that a library call failed: the steps from there on have to be bound again.
 var errAgain = errors.New("a call failed")
 
-// run starts the steps from those of a step of the plan on: as a device graph where that is ready, else one by one. After errAgain it goes
-// on with the step that it returns.
+// run starts the steps, beginning with plan step from: as a device graph if that is ready, else one by one. After errAgain the caller
+// continues with the step that run returns.
 func (f *frame) run(q *queue, from int) (at int, err error) {
 	if from == 0 && f.plan.graphs && q.device.grapher != nil {
 		if started, err := f.replay(q); started || err != nil {
@@ -293,7 +293,7 @@ func (f *frame) profile(q *queue, t *engine.Steps) error {
 		}
 		return err
 	}
-	began := t.Now() // no later than the first event, so that no step ends after the host saw its end
+	began := t.Now() // no later than the first event, so that no step ends after the host saw it end
 	if err := mark(); err != nil {
 		return q.device.fault(err)
 	}
@@ -320,7 +320,7 @@ func (f *frame) profile(q *queue, t *engine.Steps) error {
 	return nil
 }
 
-// describe is step i for a profile. A group of several steps is described with its first one.
+// describe returns the description of step i for a profile. A group of several steps is described at its first one.
 func (f *frame) describe(i int) core.ProfileStep {
 	st := &f.plan.steps[f.from[i]]
 	if i > 0 && f.plan.steps[f.from[i-1]].group == st.group {
@@ -330,7 +330,7 @@ func (f *frame) describe(i int) core.ProfileStep {
 	return engine.FusedStep(nodes(g, st.group), func(id op.TensorID) op.Desc { return g.Desc(id) }, st.group.Outputs)
 }
 
-// close gives up what the frame holds.
+// close releases the resources of the frame.
 func (f *frame) close(q *queue) {
 	f.drop(q)
 	f.release(q)

@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	leastGraph    = 8 // steps from which on a device graph is worth it
+	leastGraph    = 8 // least number of steps for which a device graph is worth it
 	mostInstances = 4 // graphs of one frame, for different memory
 	mostKeys      = 8 // bindings that a frame remembers
 )
 
-// graphs is the device graphs of a frame. A graph is made at the second run, and from then on changed where the memory of its
-// steps has. Steps that are calls of libraries may refuse that: then there is a graph for each binding that comes again, and runs
-// with other ones start step by step.
+// graphs holds the device graphs of a frame. A graph is made at the second run, and updated before later runs where the memory of
+// its steps has changed. Library calls may refuse an update: then there is a graph for each binding that occurs again, and runs
+// with other bindings start step by step.
 type graphs struct {
 	all     []*instance
-	hard    []int   // slots by which a step refused to be changed
-	keys    [][]Ref // bindings of these slots that were seen
-	patched []int   // by step: the run for which it was changed last
+	hard    []int   // slots whose change a step refused
+	keys    [][]Ref // bindings of these slots seen before
+	patched []int   // by step: the run for which it was last changed
 	failed  bool
 }
 
@@ -28,10 +28,10 @@ type graphs struct {
 type instance struct {
 	graph Graph
 	bound []Ref
-	used  uint64 // when, by the number of the queue's works
+	used  uint64 // its last run, by the number of the queue's works
 }
 
-// replay starts a graph of the steps, if there is one for the memory bound, or it is time for one.
+// replay starts a graph of the steps, if one fits the bound memory or it is time to make one.
 func (f *frame) replay(q *queue) (started bool, err error) {
 	if f.failed || f.runs < 2 || len(f.steps) < leastGraph {
 		return false, nil
@@ -63,7 +63,7 @@ func (f *frame) replay(q *queue) (started bool, err error) {
 	return true, nil
 }
 
-// fitting is a graph whose memory can be made that of the frame.
+// fitting returns a graph that can be updated to the memory of the frame.
 func (f *frame) fitting() *instance {
 	for _, x := range f.all {
 		if f.same(x) {
@@ -82,7 +82,7 @@ func (f *frame) same(x *instance) bool {
 	return true
 }
 
-// again reports whether a graph for what is bound is worth it: the memory that cannot be changed in a graph is as it was before.
+// again reports whether a graph for the bound memory is worth it: the memory that cannot be changed in a graph was bound before.
 func (f *frame) again() bool {
 	if f.hard == nil {
 		return true
@@ -103,7 +103,7 @@ func (f *frame) again() bool {
 	return false
 }
 
-// update makes the memory of a graph that of the frame. ErrUnsupported says that the graph cannot be used any more.
+// update changes the memory of a graph to the memory of the frame. ErrUnsupported says that the graph cannot be used any more.
 func (f *frame) update(x *instance, q *queue) error {
 	if f.patched == nil {
 		f.patched = make([]int, len(f.steps))
@@ -130,7 +130,7 @@ func (f *frame) update(x *instance, q *queue) error {
 	return nil
 }
 
-// refuse notes that a step cannot be changed in a graph.
+// refuse records that a step cannot be changed in a graph.
 func (f *frame) refuse(step int) {
 	for s, uses := range f.uses {
 		if !slices.Contains(f.hard, s) && slices.ContainsFunc(uses, func(u slotUse) bool { return u.step == step }) {
@@ -140,7 +140,7 @@ func (f *frame) refuse(step int) {
 	f.keys = nil
 }
 
-// instantiate makes a graph of the steps. It is nil where the driver cannot; then the frame runs without.
+// instantiate makes a graph of the steps. It returns nil if the driver cannot; then the frame runs without graphs.
 func (f *frame) instantiate(q *queue) (*instance, error) {
 	f.relate(q.device.options.InOrder)
 	g, err := q.device.grapher.NewGraph(f.steps)
@@ -170,7 +170,7 @@ func (f *frame) remove(x *instance, q *queue) {
 	q.after(x.graph.Close)
 }
 
-// drop closes all graphs: the runs of them are done, or come before what is closed later.
+// drop closes all graphs, each after its runs in the order of the queue.
 func (f *frame) drop(q *queue) {
 	for len(f.all) > 0 {
 		f.remove(f.all[0], q)
@@ -178,8 +178,8 @@ func (f *frame) drop(q *queue) {
 	f.keys = nil
 }
 
-// boundGraphs closes the graphs that were used longest ago, but those of the frame keep, until the rest is within the bound: a
-// driver takes some kilobytes for each step.
+// boundGraphs closes the least recently used graphs, except those of keep, until the rest is within the bound: a driver uses some
+// kilobytes for each step.
 func (q *queue) boundGraphs(keep *frame) {
 	for q.graphSteps > q.device.options.GraphSteps {
 		var oldest *frame

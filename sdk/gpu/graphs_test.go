@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// images is a chain of n convolutions, of one element each, that double what they get, and of additions between them.
+// images returns a chain of n convolutions, of one element each, that double what they get, and of additions between them.
 func images(t *testing.T, n int) *maker {
 	m := newMaker(t, "images")
 	x, w := m.input(1, 1, 2, 2), m.constant(1, 1, 1, 1)

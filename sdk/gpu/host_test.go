@@ -140,7 +140,7 @@ func (h *texts) build(t *testing.T) {
 	}
 }
 
-// hostText is the text of kernels with what the host needs around it.
+// hostText returns the text of kernels with what the host needs around it.
 func hostText(t *testing.T, unit []*ir.Kernel) string {
 	text, err := dialect.CUDA.Print(unit)
 	require.NoError(t, err)
@@ -289,7 +289,7 @@ func (h *texts) compare(l ir.Launch, slots [][]byte, o interp.Options) error {
 	return nil
 }
 
-// difference is the first element of written buffers that differs, by the types of the buffers.
+// difference returns the first element of written buffers that differs, by the types of the buffers.
 func difference(l ir.Launch, got, want [][]byte) error {
 	for s := range want {
 		for at := 0; at < len(want[s]); at++ {

@@ -8,11 +8,11 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// place finds concatenations whose parts can be written where they belong by the groups that compute them.
+// place finds concatenations whose parts can be written in place by the groups that compute them.
 func (b *builder) place(groups []*group.Group) {
 	b.placed, b.joined = map[op.TensorID]tensor{}, map[*group.Group]tensor{}
 	if b.d.target.Apart {
-		return // a part may be computed of another one
+		return // a part may be computed from another one
 	}
 	able := func(x *group.Group) bool {
 		return x.Kind != group.Single || !moves(b.g.Nodes[x.Anchor].Op) && b.g.Nodes[x.Anchor].Op != op.Full
@@ -30,7 +30,7 @@ func (b *builder) place(groups []*group.Group) {
 	}
 }
 
-// anyPlaced reports whether a part of a concatenation was written where it belongs.
+// anyPlaced reports whether a part of a concatenation was written in place.
 func (b *builder) anyPlaced(x *group.Group, t tensor) bool {
 	for _, id := range x.Inputs {
 		if b.at[id].buffer == t.buffer {
@@ -40,7 +40,7 @@ func (b *builder) anyPlaced(x *group.Group, t tensor) bool {
 	return false
 }
 
-// join completes a concatenation: what was not written in its place is copied there.
+// join completes a concatenation: it copies the parts that were not written in place.
 func (b *builder) join(x *group.Group, t tensor) error {
 	n, d := &b.g.Nodes[x.Anchor], x.Outputs[0]
 	axis := n.Attrs.Int("axis")
@@ -64,7 +64,7 @@ func (b *builder) join(x *group.Group, t tensor) error {
 	return nil
 }
 
-// copyTo copies the elements of from to to, for the sake of group x.
+// copyTo copies the elements of from to to, as a step of group x.
 func (b *builder) copyTo(x *group.Group, d op.Desc, from, to tensor) error {
 	g, y, err := copying(op.Desc{DType: d.DType, Shape: from.view.Shape})
 	if err != nil {

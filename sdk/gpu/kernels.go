@@ -15,15 +15,15 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// digest names a kernel by its text.
+// digest identifies a kernel by its text.
 type digest [sha256.Size]byte
 
-// kernels is the functions of a device, each made once: loaded from the store, or compiled.
+// kernels holds the functions of a device, each made once: loaded from the store, or compiled.
 type kernels struct {
 	device  Device
 	dialect *dialect.Dialect
 	store   *store        // nil: nothing is kept on disk
-	slots   chan struct{} // bounds what is compiled at the same time
+	slots   chan struct{} // bounds concurrent compilations
 	begun   sync.WaitGroup
 
 	mu      sync.Mutex // guards what follows
@@ -31,22 +31,22 @@ type kernels struct {
 	stats   KernelStats
 }
 
-// entry is a function to be, or why there is none.
+// entry is a function, pending or made, or the error why there is none.
 type entry struct {
 	kernel *ir.Kernel
 	key    digest
-	ready  chan struct{} // closed when the rest is known
+	ready  chan struct{} // closed when the other fields are set
 	fn     Function
 	err    error
 }
 
-// KernelStats counts kernels. Neither Compiled nor Loaded rises in a loop that repeats what it did before.
+// KernelStats counts kernels. In a loop that repeats the same work neither Compiled nor Loaded rises.
 type KernelStats struct {
 	Compiled int64 // by the compiler
 	Loaded   int64 // from the store
 	Compiles int64 // calls of the compiler
 	Stored   int64 // results of the compiler that were written to the store
-	Refused  int64 // files of the store that were damaged or not its own
+	Refused  int64 // files of the store that were damaged or foreign
 	Time     time.Duration
 }
 
@@ -54,7 +54,7 @@ func newKernels(d Device, s *store) *kernels {
 	return &kernels{device: d, dialect: d.Dialect(), store: s, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), entries: map[digest]*entry{}}
 }
 
-// get returns the functions of ks in order. What is missing is compiled, with few calls of the compiler that run at the same time.
+// get returns the functions of ks in order. Missing ones are compiled, with a few concurrent calls of the compiler.
 func (x *kernels) get(ctx context.Context, ks []*ir.Kernel) ([]Function, error) {
 	all := make([]*entry, len(ks))
 	var missing []*entry
@@ -88,14 +88,14 @@ func (x *kernels) get(ctx context.Context, ks []*ir.Kernel) ([]Function, error) 
 	return fns, nil
 }
 
-// begin begins to make functions of ks. Who wants one gets it from get, with the error if there is one.
+// begin starts to make functions of ks. get waits for them and returns errors.
 func (x *kernels) begin(ctx context.Context, ks []*ir.Kernel) {
 	if len(ks) > 0 {
 		x.begun.Go(func() { _, _ = x.get(ctx, ks) })
 	}
 }
 
-// make settles entries. A failure is forgotten, so that another attempt tries again.
+// make completes entries. A failure is not cached, so that a later get tries again.
 func (x *kernels) make(ctx context.Context, missing []*entry) {
 	began := time.Now()
 	if x.dialect == nil {
@@ -121,7 +121,7 @@ func (x *kernels) make(ctx context.Context, missing []*entry) {
 	x.count(func(s *KernelStats) { s.Time += time.Since(began) })
 }
 
-// units divides kernels among calls of the compiler: as many as run at the same time.
+// units divides kernels among as many calls of the compiler as run at the same time.
 func (x *kernels) units(es []*entry) [][]*entry {
 	n := min(len(es), cap(x.slots))
 	units, sizes := make([][]*entry, n), make([]int, n)
@@ -135,10 +135,10 @@ func (x *kernels) units(es []*entry) [][]*entry {
 	return units
 }
 
-// kernelCost is what a kernel costs a compiler besides its values, in values.
+// kernelCost is the fixed cost of compiling a kernel, in units of IR values.
 const kernelCost = 100
 
-// compile makes a unit with one call of the compiler, and where that fails, each of its kernels by itself.
+// compile compiles a unit with one call of the compiler, and if that fails, each of its kernels by itself.
 func (x *kernels) compile(ctx context.Context, unit []*entry) {
 	ks := kernelsOf(unit)
 	text, err := x.dialect.Print(ks)
@@ -172,7 +172,7 @@ func kernelsOf(es []*entry) []*ir.Kernel {
 	return ks
 }
 
-// load makes functions of code and reports whether that went well.
+// load makes functions of code and reports whether it succeeded.
 func (x *kernels) load(code []byte, es []*entry) bool {
 	fns, err := x.device.Load(code, kernelsOf(es))
 	if err == nil && len(fns) != len(es) {
@@ -198,7 +198,7 @@ func (x *kernels) settle(e *entry, fn Function, err error) {
 	close(e.ready)
 }
 
-// stored loads what the store has, and returns the others.
+// stored loads the kernels that the store has, and returns the others.
 func (x *kernels) stored(missing []*entry) (left []*entry) {
 	var done sync.WaitGroup
 	for _, u := range x.store.find(x.names(missing)) {
@@ -213,7 +213,7 @@ func (x *kernels) stored(missing []*entry) (left []*entry) {
 	return left
 }
 
-// loadStored loads a file of the store and settles those of missing that it has, which become nil.
+// loadStored loads a file of the store and completes the entries of missing that it has. It sets them to nil in missing.
 func (x *kernels) loadStored(u found, missing []*entry) {
 	x.slots <- struct{}{}
 	defer func() { <-x.slots }()
@@ -240,8 +240,8 @@ func (x *kernels) loadStored(u found, missing []*entry) {
 	x.count(func(s *KernelStats) { s.Loaded += int64(len(u.places)) })
 }
 
-// names are what the store knows kernels by: digests of their texts in the dialect. A kernel that cannot be printed has the name of
-// its own text, which no file has.
+// names returns the keys of kernels in the store: digests of their texts in the dialect. A kernel that cannot be printed gets the
+// digest of its IR text, which no file has.
 func (x *kernels) names(es []*entry) []digest {
 	names := make([]digest, len(es))
 	for i, e := range es {

@@ -21,8 +21,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// parameters are of the shapes of a transformer of so many layers, each of width size, and three more. Without weights of matrices
-// there are vectors alone.
+// parameters returns parameters with the shapes of a transformer of so many layers, each of width size, and three more. Without
+// weights of matrices they are all vectors.
 func parameters(d *tensor.Device, layers, size int) []nn.Named {
 	var all []nn.Named
 	add := func(name string, shape ...int) {

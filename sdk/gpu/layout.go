@@ -12,13 +12,12 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// Convolutions of libraries are fastest where the channels of an element of an image are neighbours in memory. So in programs they
-// write their results with channels last, and groups that read such a tensor are computed in that order too and write their results
-// likewise, until a group cannot: for that the tensor is copied. Types and shapes stay as the program says them: only
-// strides differ.
+// Convolutions of libraries are fastest with channels last, that is with the channels of a pixel contiguous in memory. So in
+// programs they write their results with channels last, and groups that read such a tensor compute and write in that order too,
+// until a group cannot; for that group the tensor is copied. Types and shapes do not change, only strides.
 
-// putsLast reports whether channels come last in a program. For one convolution alone they do not: its operands and results come and
-// go in the plain order, and computed in that it has the bits of the node by itself.
+// putsLast reports whether a program uses channels last. One with a single convolution does not: its operands and results are in
+// row-major order, and computed in that order it has the same bits as the node by itself.
 func putsLast(p *program.Program) bool {
 	n := 0
 	for i := range p.Nodes {
@@ -29,7 +28,7 @@ func putsLast(p *program.Program) bool {
 	return n > 1
 }
 
-// last is the order of axes that puts channels last: batch, places, channels.
+// last returns the order of axes that puts channels last: batch, spatial axes, channels.
 func last(rank int) []int {
 	axes := []int{0}
 	for i := 2; i < rank; i++ {
@@ -38,7 +37,7 @@ func last(rank int) []int {
 	return append(axes, 1)
 }
 
-// inverse is the order that undoes an order of axes.
+// inverse returns the order that undoes an order of axes.
 func inverse(axes []int) []int {
 	back := make([]int, len(axes))
 	for i, a := range axes {
@@ -47,19 +46,19 @@ func inverse(axes []int) []int {
 	return back
 }
 
-// lastView is the view of shape s with channels last.
+// lastView returns the view of shape s with channels last.
 func lastView(s shape.Shape) shape.View {
 	axes := last(len(s))
 	v := shape.View{Shape: s, Strides: make([]int, len(s))}
 	return shape.Contiguous(v.Permute(axes).Shape).Permute(inverse(axes))
 }
 
-// isLast reports whether the elements of a view lie with channels last, and not in the order of a plain tensor.
+// isLast reports whether a view has channels last, and is not row-major.
 func isLast(v shape.View) bool {
 	return len(v.Shape) > 2 && v.Offset == 0 && !v.IsContiguous() && slices.Min(v.Strides) >= 0 && v.Permute(last(len(v.Shape))).IsContiguous()
 }
 
-// ordered is t with channels last, copied for group x if it does not lie so.
+// ordered returns t with channels last, copied for group x if it has another layout.
 func (b *builder) ordered(x *group.Group, d op.Desc, t tensor) (tensor, error) {
 	if v := t.view.Permute(last(len(t.view.Shape))); v.Offset == 0 && v.IsContiguous() {
 		return t, nil
@@ -67,7 +66,7 @@ func (b *builder) ordered(x *group.Group, d op.Desc, t tensor) (tensor, error) {
 	return b.packed(x, d, t, last(len(d.Shape)))
 }
 
-// order is the order of axes in which the elements of a view without gaps lie.
+// order returns the order of axes in which the elements of a view without gaps lie.
 func order(v shape.View) []int {
 	axes := make([]int, len(v.Shape))
 	for i := range axes {
@@ -77,8 +76,8 @@ func order(v shape.View) []int {
 	return axes
 }
 
-// turned makes the steps of a group of which some operand lies with channels last, in that order, and reports whether it can.
-func (b *builder) turned(x *group.Group) (bool, error) {
+// channelsLast makes the steps of a group in channels-last order, if some operand has that layout. It reports whether it could.
+func (b *builder) channelsLast(x *group.Group) (bool, error) {
 	rank := 0
 	for _, id := range x.Inputs {
 		if t := b.at[id]; t.buffer != none && isLast(t.view) {
@@ -88,7 +87,7 @@ func (b *builder) turned(x *group.Group) (bool, error) {
 	if rank == 0 || slices.ContainsFunc(x.Outputs, func(d op.Desc) bool { return slices.Contains(b.g.Users(d.ID), group.Outside) }) {
 		return false, nil // results of the program lie in row-major order
 	}
-	u := &turner{b: b, rank: rank, p: &program.Program{Name: b.g.Name}, as: map[op.TensorID]bool{}}
+	u := &relayout{b: b, rank: rank, p: &program.Program{Name: b.g.Name}, as: map[op.TensorID]bool{}}
 	y := &group.Group{Kind: x.Kind, Anchor: group.None, At: x.At}
 	for _, id := range x.Inputs {
 		if b.at[id].buffer == none {
@@ -115,17 +114,17 @@ func (b *builder) turned(x *group.Group) (bool, error) {
 	return u.lower(x, y)
 }
 
-// turner is the nodes of a group while they are written down in another order of axes.
-type turner struct {
+// relayout rewrites the nodes of a group for another order of axes.
+type relayout struct {
 	b    *builder
 	rank int
 	p    *program.Program
-	as   map[op.TensorID]bool // by tensor of p: whether its axes are in the other order
-	ids  []op.TensorID        // of what is read
+	as   map[op.TensorID]bool // by tensor of p: whether its axes are in the new order
+	ids  []op.TensorID        // of the operands
 }
 
-// lower makes the steps of y, which is x in the other order.
-func (u *turner) lower(x, y *group.Group) (bool, error) {
+// lower makes the steps of y, which is x in the new order.
+func (u *relayout) lower(x, y *group.Group) (bool, error) {
 	b := u.b
 	var in, out []template.Operand
 	var slots []arg
@@ -169,7 +168,7 @@ func (u *turner) lower(x, y *group.Group) (bool, error) {
 	return true, b.work(x, w, slots, false)
 }
 
-// leading is a view with dimensions of length one before the others, as broadcasting has it.
+// leading returns a view with dimensions of length one prepended up to rank, as in broadcasting.
 func leading(v shape.View, rank int) shape.View {
 	n := rank - len(v.Shape)
 	if n <= 0 {
@@ -178,8 +177,8 @@ func leading(v shape.View, rank int) shape.View {
 	return shape.View{Shape: append(slices.Repeat(shape.Shape{1}, n), v.Shape...), Strides: append(make([]int, n), v.Strides...), Offset: v.Offset}
 }
 
-// desc is what the program of the turner has as tensor id, in the other order or not.
-func (u *turner) desc(id op.TensorID, turn bool) (op.Desc, bool) {
+// desc returns tensor id of the rewritten program, in the new order or not.
+func (u *relayout) desc(id op.TensorID, turn bool) (op.Desc, bool) {
 	d := u.b.g.Desc(id)
 	if was, known := u.as[id]; known {
 		if was != turn {
@@ -194,16 +193,16 @@ func (u *turner) desc(id op.TensorID, turn bool) (op.Desc, bool) {
 	return u.order(d, turn), true
 }
 
-// order is d with its axes in the other order, if turn says so.
-func (u *turner) order(d op.Desc, turn bool) op.Desc {
+// order returns d, with its axes in the new order if turn is set.
+func (u *relayout) order(d op.Desc, turn bool) op.Desc {
 	if turn {
 		d.Shape = leading(shape.Contiguous(d.Shape), u.rank).Permute(last(u.rank)).Shape
 	}
 	return d
 }
 
-// node writes down a node, and reports whether it can. number says that it makes a number that kernels take as one.
-func (u *turner) node(n *op.Node, number bool) bool {
+// node rewrites a node, and reports whether it could. number says that its result is a number that kernels take as a scalar.
+func (u *relayout) node(n *op.Node, number bool) bool {
 	if len(n.Outputs) != 1 {
 		return false
 	}
@@ -246,9 +245,9 @@ func (u *turner) node(n *op.Node, number bool) bool {
 	return true
 }
 
-// attrs is the attributes of a node in the other order of axes. in says whether its operands are in that order whatever the rank of the
-// result, nil where they are as the result is.
-func (u *turner) attrs(n *op.Node) (attrs op.Attrs, in *bool, ok bool) {
+// attrs returns the attributes of a node for the new order of axes. If in is not nil, it says whether the operands are in the new order;
+// otherwise they are like the result.
+func (u *relayout) attrs(n *op.Node) (attrs op.Attrs, in *bool, ok bool) {
 	yes := true
 	axes := last(u.rank)
 	back := inverse(axes)
@@ -300,7 +299,7 @@ func (u *turner) attrs(n *op.Node) (attrs op.Attrs, in *bool, ok bool) {
 }
 
 // reduces maps the axes of a reduction, whose result must have its axes in the same order either way.
-func (u *turner) reduces(n *op.Node, set func(op.Attr), back []int) bool {
+func (u *relayout) reduces(n *op.Node, set func(op.Attr), back []int) bool {
 	old := n.Attrs.Ints("axes")
 	axes := make([]int, len(old))
 	for i, a := range old {
@@ -320,8 +319,8 @@ func (u *turner) reduces(n *op.Node, set func(op.Attr), back []int) bool {
 	return slices.IsSorted(kept) && len(kept) < u.rank
 }
 
-// windows returns the windows of a pool over places a last dimension, that of the channels.
-func (u *turner) windows(n *op.Node, set func(op.Attr)) bool {
+// windows appends a last dimension, for the channels, to the windows of a pool.
+func (u *relayout) windows(n *op.Node, set func(op.Attr)) bool {
 	if len(n.Attrs.Ints("window")) != u.rank-2 || n.Attrs.Bool("indices") {
 		return false
 	}

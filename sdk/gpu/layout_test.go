@@ -210,7 +210,7 @@ func compare(t *testing.T, d *device, p *program.Program, donated []bool) {
 	plan.Close()
 }
 
-// reference is what the reference backend makes of a program.
+// reference returns what the reference backend makes of a program.
 func reference(t *testing.T, p *program.Program, values map[op.TensorID][]float32) [][]float32 {
 	ctx := context.Background()
 	b := ref.New()
@@ -253,7 +253,7 @@ func (m *maker) conv(x, w op.TensorID, stride, pad, groups int) op.TensorID {
 		two("input_dilation", 1), op.Int("groups", groups))
 }
 
-// residual is a small network of the kind of ResNet.
+// residual returns a small network of the kind of ResNet.
 func residual(t *testing.T) *maker {
 	m := newMaker(t, "residual")
 	x := m.input(2, 3, 8, 8)
@@ -329,7 +329,7 @@ func TestLessBehindACall(t *testing.T) {
 	}
 }
 
-// gradients is a convolution and its gradients with respect to image and filter, written as decorators/autodiff does.
+// gradients returns a convolution and its gradients with respect to image and filter, written as decorators/autodiff does.
 func gradients(t *testing.T, size, kernel, stride, pad int) *maker {
 	m := newMaker(t, "gradients")
 	x, w := m.input(3, 4, size, size), m.input(5, 4, kernel, kernel)

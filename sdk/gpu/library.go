@@ -4,11 +4,11 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// Library is a vendor's library of kernels. It is used where it is there and accepts the operands, and never needed. Each
-// method returns candidates, best first, or none; they may be kept and used again with other memory. Methods are called
+// Library is a vendor's library of kernels. It is used if it is installed and accepts the operands, and is never required. Each
+// method returns candidates, best first, or none. Candidates may be kept and used again with other memory. Methods are called
 // concurrently.
 type Library interface {
-	// Name and version, for reports.
+	// Name returns the name and version, for reports.
 	Name() string
 	Version() string
 	Product(p Product) ([]Candidate, error)
@@ -18,15 +18,15 @@ type Library interface {
 
 // Candidate is one way of a library to compute something.
 type Candidate interface {
-	// Name says which algorithm it is, for reports.
+	// Name returns the name of the algorithm, for reports.
 	Name() string
-	// Workspace is the bytes of memory that a call needs.
+	// Workspace returns the bytes of workspace that a call needs.
 	Workspace() int64
-	// Ready returns nil if Call takes these very operands: addresses, alignment. Otherwise the next candidate is asked.
+	// Ready returns nil if Call accepts these operands with their addresses and alignment. Otherwise the next candidate is tried.
 	Ready(args []Ref) error
 	// Call starts the work on a queue of the device. It may be captured into a graph, and it never waits.
 	Call(q Queue, args []Ref, workspace Ref) error
-	// Close is called once, when no call is under way.
+	// Close is called once, when no call is in progress.
 	Close()
 }
 
@@ -37,7 +37,7 @@ type Call struct {
 	Workspace Ref
 }
 
-// Activation is what an epilogue applies last.
+// Activation is the last operation of an epilogue.
 type Activation uint8
 
 // The activations.
@@ -48,15 +48,15 @@ const (
 	GELUTanh // by tanh
 )
 
-// Matrix is how one matrix of a product lies in memory, in elements: element (i, j) of batch b is at b·Batch + i·Row + j·Col;
-// Row or Col is 1.
+// Matrix is the layout of one matrix of a product, in elements: element (i, j) of batch b is at b·Batch + i·Row + j·Col. Row or
+// Col is 1.
 type Matrix struct {
 	Type            dtype.DType
 	Row, Col, Batch int
 }
 
-// Product is D = act(A·B + bias + residual), batch by batch. A is M×K, B is K×N, D is M×N with Col 1. Args are A, B, D, then bias (N
-// elements of BiasType) and residual (laid out as D) where they are there.
+// Product is D = act(A·B + bias + residual), batch by batch. A is M×K, B is K×N, D is M×N with Col 1. Args are A, B, D, then, if
+// present, bias (N elements of BiasType) and residual (laid out as D).
 type Product struct {
 	Batch, M, N, K int
 	A, B, D        Matrix
@@ -67,7 +67,7 @@ type Product struct {
 	Activation Activation
 }
 
-// ConvolutionKind says which of the three convolutions it is.
+// ConvolutionKind distinguishes the three convolutions.
 type ConvolutionKind uint8
 
 // The convolutions: of an image with filters, and its gradients with respect to both.
@@ -79,7 +79,7 @@ const (
 
 // Convolution is an N-dimensional convolution with N = len(Stride), of tensors with strides of their own, in elements: image
 // (batch, channels, N dimensions), filter (results, channels of a group, N dimensions), result (batch, results, N dimensions).
-// Forward may end in bias, residual (laid out as the result) and an activation, whose args follow.
+// Forward may have an epilogue of bias, residual (laid out as the result) and activation, whose args follow.
 type Convolution struct {
 	Kind                                    ConvolutionKind
 	Type, Compute                           dtype.DType
@@ -94,7 +94,7 @@ type Convolution struct {
 }
 
 // Attention is softmax(scale·Q·Kᵀ + mask)·V, of tensors (batch, heads, sequence, width of a head) with strides of their own, in
-// elements. Fewer heads of keys than of queries are shared among neighbouring queries' heads. Args are Q, K, V, the result, then
+// elements. If there are fewer key heads than query heads, neighbouring query heads share one. Args are Q, K, V, the result, then
 // the additive mask where Mask is set (broadcast by its strides).
 type Attention struct {
 	Type                                     dtype.DType

@@ -122,7 +122,7 @@ func (p *Product) compute(m [][]float32) {
 	}
 }
 
-// withLibrary is a rig whose device has one.
+// withLibrary returns a rig whose device has one.
 func withLibrary(t *testing.T, l *fakeLibrary) *rig {
 	r := newRig(t, Options{}, func(d *fakeDevice) { d.libraries = []Library{l} })
 	return r

@@ -2,26 +2,26 @@ package gpu
 
 import "sync"
 
-// mark is a place in a queue: an event of the driver, which is given up as soon as it is known to be reached.
+// mark is a place in a queue: an event of the driver, which is released as soon as it is known to be reached.
 type mark struct {
 	queue *queue
 	seq   uint64 // works of the queue before it
 
 	mu    sync.Mutex // guards what follows
 	event Event
-	users int // of the event, which are not under mu
+	users int // of the event, which run without mu
 	done  bool
 	err   error
 }
 
-// Wait implements engine.Mark. What was copied to the host before the mark is there afterwards.
+// Wait implements engine.Mark. Copies to the host before the mark are complete afterwards.
 func (m *mark) Wait() error {
 	_, err := m.reached(true)
 	return err
 }
 
-// reached reports whether the queue has come to the mark, and waits for it if it is told to. An error is a fault of the work
-// before it.
+// reached reports whether the queue has come to the mark. With wait it waits for that. An error is a fault of the work before the
+// mark.
 func (m *mark) reached(wait bool) (bool, error) {
 	m.mu.Lock()
 	if m.done {
@@ -61,7 +61,7 @@ func (m *mark) leave(done bool, err error) {
 	}
 }
 
-// before calls f with the event, unless it was reached.
+// before calls f with the event, unless it has been reached.
 func (m *mark) before(f func(Event) error) error {
 	m.mu.Lock()
 	if m.done {

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// buffers is what executing commands reuses.
+// buffers holds memory that executing commands reuse.
 type buffers struct {
 	key    []byte
 	blocks []*block
@@ -41,17 +41,18 @@ func (q *queue) Execute(c *engine.Call[*block]) error {
 	return err
 }
 
-// nodeCache keeps the plans of nodes by all that they depend on: the op, its attributes, and the types of operands and results.
+// nodeCache caches plans of nodes by everything that they depend on: the op, its attributes, and the types of operands and
+// results.
 type nodeCache struct {
 	limit int64
 
 	mu     sync.Mutex // guards what follows
 	plans  map[string]*cached
-	newest *cached // a ring in the order of use
+	newest *cached // ring in the order of use
 	bytes  int64
 }
 
-// cached is a plan that is kept.
+// cached is a plan in the cache.
 type cached struct {
 	key        string
 	plan       *plan
@@ -63,7 +64,7 @@ func newNodeCache(limit int64) *nodeCache {
 	return &nodeCache{limit: limit, plans: map[string]*cached{}}
 }
 
-// get is the plan of a node, of which the caller becomes a holder.
+// get returns the plan of a node. The caller becomes a holder of it.
 func (x *nodeCache) get(q *queue, n *op.Node, in []op.Desc) (*plan, error) {
 	q.buffer.key = nodeKey(q.buffer.key[:0], n, in)
 	x.mu.Lock()
@@ -83,7 +84,7 @@ func (x *nodeCache) get(q *queue, n *op.Node, in []op.Desc) (*plan, error) {
 	return p, nil
 }
 
-// put keeps a plan, and gives up those that were used longest ago when there are too many.
+// put adds a plan to the cache, and evicts the least recently used ones when there are too many.
 func (x *nodeCache) put(key string, p *plan) {
 	var old []*plan
 	x.mu.Lock()
@@ -151,7 +152,7 @@ func (x *nodeCache) close() {
 	}
 }
 
-// nodeKey appends what a plan of a node depends on, so that different nodes differ.
+// nodeKey appends everything that the plan of a node depends on.
 func nodeKey(b []byte, n *op.Node, in []op.Desc) []byte {
 	number := func(v uint64) { b = binary.AppendUvarint(b, v) }
 	descs := func(ds []op.Desc) {
@@ -207,7 +208,7 @@ func (d *device) single(n *op.Node, in []op.Desc) (*plan, error) {
 	return x, unwrapped(err)
 }
 
-// alone is a program of one node, of nodes with kernels. Attributes are copied: it outlives the node.
+// alone returns a program that computes one node by nodes with kernels. Attributes are copied: it outlives the node.
 func (d *device) alone(n *op.Node, in []op.Desc) (*program.Program, error) {
 	p := &program.Program{Name: n.Op.String()}
 	m := *n
@@ -238,7 +239,7 @@ func (d *device) alone(n *op.Node, in []op.Desc) (*program.Program, error) {
 	return q, nil
 }
 
-// unwrapped is the cause of a NodeError: the engine names the node.
+// unwrapped returns the cause of a NodeError: the engine names the node.
 func unwrapped(err error) error {
 	if n, ok := err.(*core.NodeError); ok {
 		return n.Err
@@ -246,7 +247,7 @@ func unwrapped(err error) error {
 	return err
 }
 
-// estimate is the bytes of host memory that a plan and a frame of it take.
+// estimate returns the bytes of host memory that a plan and a frame of it take.
 func (p *plan) estimate() int64 {
 	n := int64(1024 + 256*len(p.buffers))
 	for i := range p.steps {

@@ -9,24 +9,23 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// offered is a group in the words of a library: one of the problems, with what it reads and writes, in the order of a call's
-// arguments.
+// offered is a group expressed as a problem of a library, with its operands and result in the order of a call's arguments.
 type offered struct {
 	product     *Product
 	convolution *Convolution
 	attention   *Attention
 	in          []op.TensorID // without bias and residual
-	from        []tensor      // where these lie
+	from        []tensor      // their places
 	bias        op.TensorID   // 0: there is none
 	residual    op.TensorID   // 0: there is none
 	out         op.Desc
 	view        shape.View // of the result in its buffer
-	most        int        // how many nodes behind the anchor the library is asked for at most
-	rest        []int      // those behind it that the library does not compute
+	most        int        // greatest number of nodes after the anchor to offer
+	rest        []int      // the nodes after it that the library does not compute
 }
 
-// offer says what libraries may be asked for to compute the anchor of x, with as many of the nodes behind it as an epilogue can have and
-// most allows; nil if x has no such anchor, or its operands do not lie as libraries want them.
+// offer returns the problem that libraries may solve for the anchor of x, with at most most of the nodes after it as an epilogue. It is nil
+// if x has no such anchor, or its operands have a layout that libraries do not accept.
 func (b *builder) offer(x *group.Group, most int) *offered {
 	if x.Anchor == group.None || len(x.Prologue) > 0 {
 		return nil
@@ -68,7 +67,7 @@ func (b *builder) offer(x *group.Group, most int) *offered {
 	return o
 }
 
-// batched is the batch dimensions of a view as one, false where they are not.
+// batched returns the stride of the batch dimensions of a view as one dimension, false if they cannot be joined.
 func batched(v shape.View, batch shape.Shape) (stride int, ok bool) {
 	outer := shape.View{Shape: v.Shape[:len(v.Shape)-2], Strides: v.Strides[:len(v.Shape)-2]}.Expand(batch)
 	c := shape.Collapse(outer)[0]
@@ -81,7 +80,7 @@ func batched(v shape.View, batch shape.Shape) (stride int, ok bool) {
 	return 0, false
 }
 
-// matrix is the last two dimensions of a view, turned around if it is transposed; false where neither lies without gaps.
+// matrix returns the last two dimensions of a view as a matrix, exchanged if transposed is set; false if neither is contiguous.
 func matrix(v shape.View, transposed bool) (m Matrix, rows, cols int, ok bool) {
 	r := len(v.Shape)
 	rows, cols = v.Shape[r-2], v.Shape[r-1]

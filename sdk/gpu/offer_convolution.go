@@ -9,11 +9,12 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// A convolution of the table is one of three of a library. The gradient with respect to an image is a convolution whose input is
-// dilated, or whose filter is turned around with its channels exchanged; that with respect to a filter has the batch in the place
-// of the channels in both operands. Views tell: what was turned and exchanged was not copied.
+// A convolution of the op table becomes one of three convolutions of a library. The gradient with respect to an image is a
+// convolution with a dilated input, or with a filter that is reversed and has its channels exchanged. The gradient with respect
+// to a filter has batch and channels exchanged in both operands. The views of the operands reveal this, because reversing and
+// exchanging axes does not copy.
 
-// swapped reports whether the first two axes of a view are exchanged, or the others turned around.
+// swapped reports whether the first two axes of a view are exchanged, or the others reversed.
 func swapped(v shape.View) bool {
 	if len(v.Shape) < 3 {
 		return false
@@ -22,7 +23,7 @@ func swapped(v shape.View) bool {
 	return turned || v.Shape[0] > 1 && v.Shape[1] > 1 && v.Strides[0] < v.Strides[1]
 }
 
-// exchanged is a view with its first two axes exchanged.
+// exchanged returns a view with its first two axes exchanged.
 func exchanged(v shape.View) shape.View {
 	axes := []int{1, 0}
 	for i := 2; i < len(v.Shape); i++ {
@@ -31,7 +32,7 @@ func exchanged(v shape.View) shape.View {
 	return v.Permute(axes)
 }
 
-// places are the axes of a view behind the first two.
+// places returns the spatial axes of a view: those after the first two.
 func places(v shape.View) []int {
 	var axes []int
 	for i := 2; i < len(v.Shape); i++ {
@@ -62,8 +63,8 @@ func (b *builder) offerConvolution(n *op.Node) *offered {
 	return c.offer(n.Inputs[:2], []tensor{x, w}, x.view, w.view, shape.Contiguous(d.Shape), 2)
 }
 
-// offer fills in where image, filter and result are; out says which of them is what the node gives, as 0, 1 or 2. It is nil where a
-// library cannot have it.
+// offer fills in the layouts of image, filter and result. out says which of them is the result of the node: 0, 1 or 2. It returns
+// nil if libraries do not support the layout.
 func (c *Convolution) offer(in []op.TensorID, from []tensor, image, filter, result shape.View, out int) *offered {
 	if slices.Min(c.PadBefore) < 0 || slices.Min(c.PadAfter) < 0 {
 		return nil
@@ -79,7 +80,7 @@ func (c *Convolution) offer(in []op.TensorID, from []tensor, image, filter, resu
 }
 
 // offerBackwardImage reads a convolution as the gradient of another with respect to its image: x is the gradient of the result, w the
-// filter with its channels exchanged and its places turned around.
+// filter with its channels exchanged and its spatial axes reversed.
 func (b *builder) offerBackwardImage(n *op.Node, c *Convolution, x, w tensor) *offered {
 	d := n.Outputs[0]
 	if c.Groups != 1 || slices.Max(n.Attrs.Ints("strides")) > 1 {
@@ -123,8 +124,8 @@ func (b *builder) offerBackwardFilter(n *op.Node, c *Convolution, x, w tensor) *
 	return o
 }
 
-// padAfter finds a padding behind the image with which the convolution has such a result: as much as before if that is one. It reports
-// false where there is none.
+// padAfter finds a padding after the image with which the convolution has a result of that shape, preferring the padding before it. It
+// returns false if there is none.
 func (c *Convolution) padAfter(image, filter, result shape.Shape) bool {
 	for i, k := range filter[2:] {
 		least := (result[2+i]-1)*c.Stride[i] + (k-1)*c.Dilation[i] + 1 - image[2+i] - c.PadBefore[i]
@@ -138,7 +139,7 @@ func (c *Convolution) padAfter(image, filter, result shape.Shape) bool {
 	return true
 }
 
-// offerLast has a convolution read and write with channels last, if a library has candidates for that.
+// offerLast lets a convolution read and write with channels last, if a library has candidates for that.
 func (b *builder) offerLast(x *group.Group, o *offered) ([]Candidate, error) {
 	c := *o.convolution
 	c.ImageStrides, c.FilterStrides, c.OutStrides = lastView(c.Image).Strides, lastView(c.Filter).Strides, lastView(c.Result).Strides

@@ -1,14 +1,14 @@
 package gpu
 
-// memory is what a frame has of its own: copies of operands of calls, and behind them temporaries of spares. Calls in a device graph
-// may refuse other operands, so those that are other memory in each run are copied to where they stay.
+// memory is a frame's own memory: copies of operands of library calls, followed by temporaries of fallbacks. Calls in a device graph
+// may refuse other operands, so operands whose memory changes from run to run are copied to a fixed place.
 type memory struct {
 	own         *block
 	need        int64         // its bytes
-	staged      map[int]int64 // by slot: where its copy is
+	staged      map[int]int64 // by slot: the place of its copy
 	stagedBytes int64
-	misses      int  // runs without a graph as operands of calls had changed
-	stage       bool // operands are to be copied from the next run on
+	misses      int  // runs without a graph because operands of calls had changed
+	stage       bool // copy operands from the next run on
 }
 
 const (
@@ -16,14 +16,15 @@ const (
 	mostOperand = 16 << 20 // bytes of an operand that is copied
 )
 
-// missed notes a run that had no graph for its memory.
+// missed counts a run that had no graph for its memory.
 func (f *frame) missed() {
 	if f.misses++; f.misses >= mostMisses && f.staged == nil {
 		f.stage = true
 	}
 }
 
-// stageOperands copies the operands of calls that refused to be changed, inputs and outputs that are not too large, from now on.
+// stageOperands makes later runs copy the operands of calls that refused to be changed, if they are inputs or outputs that are
+// not too large.
 func (f *frame) stageOperands(q *queue) {
 	f.stage, f.staged = false, map[int]int64{}
 	p := f.plan
@@ -45,7 +46,7 @@ func (f *frame) stageOperands(q *queue) {
 	_ = f.make(q) // it has made the same steps before
 }
 
-// addCall adds the call of a library, and the copies of its operands.
+// addCall adds a library call, and the copies of its operands.
 func (f *frame) addCall(i int, st *step) {
 	p := f.plan
 	own := func(a arg) location {
@@ -62,7 +63,7 @@ func (f *frame) addCall(i int, st *step) {
 			return
 		}
 		c := &step{copy: &copyStep{dst: a, src: a, bytes: p.buffers[buffer].bytes}}
-		first := in // dst is asked for first
+		first := in // dst is located first
 		f.add(i, c, func(a arg) location {
 			defer func() { first = !first }()
 			if first {
@@ -80,14 +81,14 @@ func (f *frame) addCall(i int, st *step) {
 	move(st.call.args[st.call.result].buffer, false)
 }
 
-// fit gives memory up that is too small.
+// fit releases the frame's own memory if it is too small.
 func (f *frame) fit(q *queue) {
 	if f.own != nil && f.own.size < f.need {
 		f.release(q)
 	}
 }
 
-// release gives the frame's own memory back.
+// release releases the frame's own memory.
 func (f *frame) release(q *queue) {
 	if b := f.own; b != nil {
 		f.own = nil

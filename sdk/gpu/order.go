@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// touch is that a step reads or writes a buffer of the plan, or, as none, memory of the frame's own.
+// touch is an access of a step to a buffer of the plan, or, with none, to the frame's own memory.
 type touch struct {
 	buffer int
 	writes bool
 }
 
-// relate says of each step which earlier ones it has to wait for: those that wrote what it reads or writes, and those that read what it
-// writes. Buffers that have the same memory, now or in another run, are taken as one.
+// relate sets for each step the earlier ones that it has to wait for: those that write memory that it reads or writes, and those that
+// read memory that it writes. Buffers that share memory, now or in another run, count as one.
 func (f *frame) relate(inOrder bool) {
 	if inOrder {
 		for i := range f.steps {
@@ -30,7 +30,7 @@ func (f *frame) relate(inOrder bool) {
 	for i := range states {
 		states[i].writer = none
 	}
-	before := make([]big.Int, len(f.steps)) // all steps that come before each, as bits
+	before := make([]big.Int, len(f.steps)) // by step: all steps before it, as bits
 	for i := range f.steps {
 		var all []int
 		for _, t := range f.touched[i] {
@@ -50,7 +50,7 @@ func (f *frame) relate(inOrder bool) {
 		slices.Sort(all)
 		after := []int{}
 		for _, k := range slices.Backward(slices.Compact(all)) {
-			if before[i].Bit(k) == 0 { // not implied by one that is there
+			if before[i].Bit(k) == 0 { // not implied by one that is listed
 				after = append(after, k)
 				before[i].Or(&before[i], &before[k]).SetBit(&before[i], k, 1)
 			}
@@ -75,8 +75,8 @@ func (f *frame) relate(inOrder bool) {
 	}
 }
 
-// shared lists, by buffer, the other ones that may have memory in common with it: temporaries in overlapping places, and outputs with the
-// inputs that may be given for them.
+// shared lists, by buffer, the other buffers that may share memory with it: overlapping temporaries, and outputs with the inputs that may
+// be donated to them.
 func (p *plan) shared() map[int][]int {
 	all := map[int][]int{}
 	pair := func(i, k int) { all[i], all[k] = append(all[i], k), append(all[k], i) }

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// drawn is a program of many nodes in few shapes, so that temporaries take each other's memory.
+// drawn returns a program of many nodes in few shapes, so that temporaries take each other's memory.
 func drawn(t *testing.T, seed uint64) *maker {
 	r := rand.New(rand.NewPCG(seed, 1))
 	m := newMaker(t, "drawn")

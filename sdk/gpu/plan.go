@@ -11,16 +11,16 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// plan is a program made ready: steps on buffers, of which temporaries have places in the scratch memory of the queue that runs
-// the plan. It does not change; each queue has a frame of it.
+// plan is a compiled program: steps on buffers. Temporaries have places in the scratch memory of the queue that runs the plan. A
+// plan is immutable; each queue has a frame of it.
 type plan struct {
 	device  *device
 	name    string
 	graph   *group.Graph
 	inputs  []op.Desc
 	outputs []output
-	made    []int // the buffers of outputs that runs make, by number of the output block
-	donors  []int // by output block: the input whose memory it takes where that is donated, or none
+	made    []int // the buffers of outputs that runs allocate, by number of the output block
+	donors  []int // by output block: the input whose memory it reuses if that is donated, or none
 	consts  []*block
 	buffers []buffer
 	steps   []step
@@ -39,7 +39,7 @@ var (
 	_ engine.Profiled[*block] = (*plan)(nil)
 )
 
-// output is where a result of the program is.
+// output is the place of a result of the program.
 type output struct {
 	buffer int
 	desc   op.Desc
@@ -48,7 +48,7 @@ type output struct {
 // Close implements engine.Plan.
 func (p *plan) Close() { p.drop() }
 
-// drop takes a holder away. With the last one, what the plan holds is given up.
+// drop removes a holder. With the last one, it releases the resources of the plan.
 func (p *plan) drop() {
 	if p.holders.Add(-1) > 0 {
 		return
@@ -144,7 +144,7 @@ func (p *plan) run(q *queue, in []*block, owned []bool, out []*block, t *engine.
 	return nil
 }
 
-// undo gives up the outputs of a run that failed.
+// undo releases the outputs of a run that failed.
 func (p *plan) undo(made []*block) {
 	for _, b := range made {
 		p.device.pool.release(b)
@@ -152,7 +152,7 @@ func (p *plan) undo(made []*block) {
 	clear(made)
 }
 
-// block is the number of the output block that is buffer i.
+// block returns the number of the output block that is buffer i.
 func (p *plan) block(i int) int {
 	for k, m := range p.made {
 		if m == i {
@@ -213,7 +213,7 @@ func (p *plan) start(q *queue, in, made []*block, t *engine.Steps) error {
 	}
 }
 
-// failed is the error of a step.
+// failed returns the error of a step.
 func (p *plan) failed(i int, err error) error {
 	st := &p.steps[i]
 	return &core.NodeError{Op: st.node.Op.String(), Outputs: st.node.Outputs, Err: err}

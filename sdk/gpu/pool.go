@@ -4,24 +4,25 @@ import (
 	"sync"
 )
 
-// pool gives out memory of a device. What a queue gave back it may have again at once, as its later work comes after its earlier
-// work; another queue may have it when an event says so. The driver is asked only for segments. Callers hold no queue.
+// pool allocates memory of a device. A queue may reuse a block that it released at once, because its later work runs after its
+// earlier work; another queue may use it once an event says that the work is done. The driver allocates only segments. Callers
+// hold no queue's lock.
 type pool struct {
 	device Device
-	limit  int64 // of all segments together; 0: none
-	// queues gives the queues that are open.
+	limit  int64 // bytes of all segments; 0: no limit
+	// queues returns the open queues.
 	queues func() []*queue
-	// reclaim gives back what is kept for speed alone, and reports whether there was something.
+	// reclaim releases memory that is only cached, and reports whether there was some.
 	reclaim func() bool
 
-	mu       sync.Mutex // guards what follows, and blocks
+	mu       sync.Mutex // guards the fields below, and blocks
 	any      tenant     // whose free blocks every queue may take
 	segments map[*segment]struct{}
-	deferred []*block // that were given back, and used by several queues
+	deferred []*block // released blocks that several queues have used
 	waiting  []batch
 	stats    PoolStats
 	numbers  int      // of segments
-	spare    []*block // for reuse of the struct
+	fallback []*block // for reuse of the struct
 }
 
 // tenant is a queue as the pool sees it.
@@ -40,7 +41,7 @@ func (t *tenant) kind(small bool) *bins {
 	return &t.bins[1]
 }
 
-// batch is blocks that are free once the marks are reached.
+// batch holds blocks that become free once the marks are reached.
 type batch struct {
 	marks  []*mark
 	blocks []*block
@@ -80,7 +81,7 @@ func (p *pool) alloc(t *tenant, n int64, u use) (*block, error) {
 	return b, nil
 }
 
-// take returns a free block that t may have; nil if there is none. The caller holds mu.
+// take returns a free block that t may use; nil if there is none. The caller holds mu.
 func (p *pool) take(t *tenant, size int64) *block {
 	small := size <= smallBlock
 	for _, from := range [2]*tenant{t, &p.any} {
@@ -94,7 +95,7 @@ func (p *pool) take(t *tenant, size int64) *block {
 	return nil
 }
 
-// takeAny is take that also looks for small blocks among the large ones.
+// takeAny is take, but also looks for small blocks among the large ones.
 func (p *pool) takeAny(t *tenant, size int64) *block {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +110,7 @@ func (p *pool) takeAny(t *tenant, size int64) *block {
 	return b
 }
 
-// cut makes a free block of what b has beyond size.
+// cut splits off the part of b beyond size as a free block.
 func (p *pool) cut(from *tenant, b *block, size int64) {
 	if b.size == size {
 		return
@@ -125,15 +126,15 @@ func (p *pool) cut(from *tenant, b *block, size int64) {
 }
 
 func (p *pool) fresh() *block {
-	if n := len(p.spare) - 1; n >= 0 {
-		b := p.spare[n]
-		p.spare = p.spare[:n]
+	if n := len(p.fallback) - 1; n >= 0 {
+		b := p.fallback[n]
+		p.fallback = p.fallback[:n]
 		return b
 	}
 	return new(block)
 }
 
-// release takes a holder away. With the last one the block is given back.
+// release removes a holder. With the last one the block becomes free.
 func (p *pool) release(b *block) {
 	if b.holders.Add(-1) > 0 {
 		return
@@ -167,7 +168,7 @@ func (p *pool) put(t *tenant, b *block) {
 	t.of(b.segment).put(b)
 }
 
-// join adds b, the neighbour behind, to a.
+// join merges b, the neighbour after a, into a.
 func (p *pool) join(a, b *block) {
 	a.size += b.size
 	a.after = b.after
@@ -175,12 +176,12 @@ func (p *pool) join(a, b *block) {
 		b.after.before = a
 	}
 	b.segment, b.owner, b.before, b.after, b.others = nil, nil, nil, nil, nil
-	if len(p.spare) < 1024 {
-		p.spare = append(p.spare, b)
+	if len(p.fallback) < 1024 {
+		p.fallback = append(p.fallback, b)
 	}
 }
 
-// touch notes that queue t uses b.
+// touch records that queue t uses b.
 func (p *pool) touch(t *tenant, b *block) {
 	if b.owner == t {
 		return
@@ -196,7 +197,7 @@ func (p *pool) touch(t *tenant, b *block) {
 	b.shared.Store(true)
 }
 
-// move makes the free blocks of from those of to. The caller holds mu.
+// move moves the free blocks of from to to. The caller holds mu.
 func (p *pool) move(from, to *tenant) {
 	for i := range from.bins {
 		for l := from.bins[i].any(); l != nil; l = from.bins[i].any() {
@@ -207,7 +208,7 @@ func (p *pool) move(from, to *tenant) {
 	}
 }
 
-// leave makes the free blocks of a queue, whose work is done, those of all.
+// leave makes the free blocks of a queue, whose work is done, available to all.
 func (p *pool) leave(t *tenant) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -215,7 +216,7 @@ func (p *pool) leave(t *tenant) {
 	t.closed = true
 }
 
-// relabel says what a held block is for from now on.
+// relabel changes the use of a held block.
 func (p *pool) relabel(b *block, u use) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

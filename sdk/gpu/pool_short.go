@@ -7,9 +7,9 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// need finds a block when no free one fits: first what other queues are done with, then a new segment. When memory is short,
-// it takes what is kept for speed, then what other queues have given back, whose work that of t then follows, and last it waits
-// for all queues and gives unused segments back to the driver.
+// need finds a block when no free one fits: first among blocks of other queues whose work is done, then in a new segment. When
+// memory is short, it releases cached memory, then takes free blocks of other queues and orders t's work after theirs, and last
+// waits for all queues and returns unused segments to the driver.
 func (p *pool) need(t *tenant, size int64) (*block, error) {
 	if err := p.collect(false); err != nil {
 		return nil, err
@@ -48,9 +48,9 @@ func (p *pool) drain(*tenant) error {
 	return err
 }
 
-// makeRoom gives unused segments back to the driver before it is asked for a large block, if there is as much of them: those that a
-// step took node by node, before it became a program, are of no use to its scratch memory. It waits for all queues, which a
-// queue whose scratch memory grows can afford.
+// makeRoom returns unused segments to the driver before it is asked for a large block, if they amount to about that size.
+// Segments that a step took node by node, before it became a program, are of no use to its scratch memory. makeRoom waits for all
+// queues, which a queue whose scratch memory grows can afford.
 func (p *pool) makeRoom(t *tenant, n int64) error {
 	p.mu.Lock()
 	unused := p.stats.Reserved - p.stats.InUse - p.stats.Scratch
@@ -63,7 +63,7 @@ func (p *pool) makeRoom(t *tenant, n int64) error {
 	return err
 }
 
-// collect makes blocks free that several queues have used, once all of these have done what they were given. wait waits for them.
+// collect frees blocks that several queues have used, once all of these queues have done their work. With wait it waits for them.
 func (p *pool) collect(wait bool) error {
 	p.mu.Lock()
 	blocks := p.deferred
@@ -117,7 +117,7 @@ func (p *pool) collect(wait bool) error {
 	return nil
 }
 
-// adopt gives t what queues have given back whose work is done.
+// adopt moves free blocks of queues whose work is done to t.
 func (p *pool) adopt(t *tenant) {
 	for _, q := range p.queues() {
 		if &q.tenant == t || !p.has(&q.tenant) {
@@ -137,7 +137,7 @@ func (p *pool) has(t *tenant) bool {
 	return t.bins[0].bytes+t.bins[1].bytes > 0
 }
 
-// steal gives t what other queues have given back, and puts its later work behind theirs.
+// steal moves free blocks of other queues to t, and orders t's later work behind theirs.
 func (p *pool) steal(t *tenant) error {
 	if t.queue == nil {
 		return nil
@@ -161,7 +161,7 @@ func (p *pool) steal(t *tenant) error {
 	return nil
 }
 
-// grow allocates a segment and gives out its first block.
+// grow allocates a segment and returns its first block.
 func (p *pool) grow(t *tenant, size int64) (*block, error) {
 	sizes := []int64{smallSegment, size}
 	if size > smallBlock {
@@ -199,7 +199,7 @@ func (p *pool) grow(t *tenant, size int64) (*block, error) {
 	return nil, err
 }
 
-// trim waits for all queues and gives unused segments back to the driver. It returns how many bytes these were.
+// trim waits for all queues and returns unused segments to the driver. It returns their size in bytes.
 func (p *pool) trim() (freed int64, err error) {
 	for _, q := range p.queues() {
 		m, err := q.markWith(func() {
@@ -233,7 +233,7 @@ func (p *pool) trim() (freed int64, err error) {
 	return freed, nil
 }
 
-// close frees all segments. Nothing uses them any more.
+// close frees all segments. Nothing may use them any more.
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

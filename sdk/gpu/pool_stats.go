@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// PoolStats is what the memory pool of a device holds and has done.
+// PoolStats counts the memory that the pool of a device holds, and its operations.
 type PoolStats struct {
 	InUse    int64 // bytes that tensors and constants hold
-	Peak     int64 // the most that InUse has been
+	Peak     int64 // the peak of InUse
 	Scratch  int64 // bytes that queues keep for temporaries
 	Reserved int64 // bytes that are allocated from the driver
 	Segments int   // allocations of the driver
-	// Requests is how many blocks were given out, DriverAllocs and DriverFrees how often the driver was asked, and Moved how many
-	// free blocks went from one queue to others.
+	// Requests is how many blocks were allocated, DriverAllocs and DriverFrees how often the driver was called, and Moved how
+	// many free blocks went from one queue to others.
 	Requests, DriverAllocs, DriverFrees, Moved int64
 
 	held [uses]held
 }
 
-// held is what one use of memory holds.
+// held is the memory held for one use.
 type held struct {
 	blocks int
 	bytes  int64
@@ -38,7 +38,7 @@ func (s *PoolStats) count(b *block, sign int64) {
 	s.Peak = max(s.Peak, s.InUse)
 }
 
-// statistics is the pool's counters at this moment.
+// statistics returns the pool's counters at this moment.
 func (p *pool) statistics() PoolStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,7 +48,7 @@ func (p *pool) statistics() PoolStats {
 // mostSizes is how many sizes of blocks a report lists for each use.
 const mostSizes = 4
 
-// exhausted is err with what holds the memory, and what can be done.
+// exhausted adds to err what holds the memory, and what can be done.
 func (p *pool) exhausted(size int64, err error) error {
 	free, total := p.device.MemoryInfo()
 	p.mu.Lock()
@@ -72,7 +72,7 @@ func (p *pool) exhausted(size int64, err error) error {
 	return fmt.Errorf("%s: %w", b.String(), err)
 }
 
-// survey counts the held blocks by use and size, and what is free. The caller holds mu.
+// survey counts the held blocks by use and size, and the free memory. The caller holds mu.
 func (p *pool) survey() (sizes [uses]map[int64]int, unused, largest int64) {
 	for s := range p.segments {
 		for b := s.first; b != nil; b = b.after {
@@ -116,7 +116,7 @@ func mostOf(sizes map[int64]int) string {
 	return strings.Join(texts, ", ")
 }
 
-// bytesText prints a number of bytes for people.
+// bytesText returns a number of bytes as text for people.
 func bytesText(n int64) string {
 	for i, unit := range []string{"GiB", "MiB", "KiB"} {
 		if size := int64(1) << (30 - 10*i); n >= size {

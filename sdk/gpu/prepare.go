@@ -7,8 +7,8 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// prepare makes a program ready: composite nodes are found and nodes without kernels decomposed, what depends on constants alone
-// is computed on q, and the rest becomes a plan.
+// prepare compiles a program: it recognizes composite nodes, decomposes nodes without kernels, computes on q whatever depends
+// only on constants, and makes a plan of the rest.
 func (d *device) prepare(ctx context.Context, q *queue, p *program.Program, consts []*block) (*plan, error) {
 	c, err := program.Compile(p, d.kernel, program.Options{Rewrite: true, Known: q.contents(p.Consts, consts)})
 	if err != nil {
@@ -25,10 +25,10 @@ func (d *device) prepare(ctx context.Context, q *queue, p *program.Program, cons
 
 const (
 	mostKnown    = 1 << 10 // bytes of a constant whose elements rewrites may look at
-	mostContents = 64      // of those, in one program: each is waited for
+	mostContents = 64      // number of those in one program: each needs a wait
 )
 
-// contents returns the elements of constants that are small, nil for others.
+// contents returns the elements of small constants, nil for others.
 func (q *queue) contents(descs []op.Desc, consts []*block) func(i int) []byte {
 	known := map[int][]byte{}
 	return func(i int) []byte {
@@ -41,7 +41,7 @@ func (q *queue) contents(descs []op.Desc, consts []*block) func(i int) []byte {
 		if q.Fetch(v, descs[i], consts[i]) != nil {
 			v = nil
 		} else if m, err := q.Record(); err != nil || m.Wait() != nil {
-			v = nil // a fault is seen by what comes next
+			v = nil // the next command reports a fault
 		}
 		known[i] = v
 		return v

@@ -82,7 +82,7 @@ func (r *rig) call(p core.ProgramID, outputs int, donated []bool, in ...op.Tenso
 
 func ids(v ...op.TensorID) []op.TensorID { return v }
 
-// chain is n additions of c.
+// chain returns n additions of c.
 func chain(m *maker, x, c op.TensorID, n int) op.TensorID {
 	for range n {
 		x = m.node(op.Add, ids(x, c))

@@ -9,31 +9,31 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// queue is what a stream of the engine executes on: a queue of the driver, with what waits for it to come to places.
+// queue executes the work of one stream of the engine: a queue of the driver, with actions that wait for it to reach places.
 type queue struct {
 	device *device
 	tenant tenant
 	buffer buffers // of the executor
 
-	mu      sync.Mutex // guards what follows; memory is not asked for under it
+	mu      sync.Mutex // guards the fields below; memory is not allocated under it
 	driver  Queue
 	closed  bool
 	seq     uint64 // works started
 	last    *mark  // the newest
 	open    []*mark
 	frames  map[*plan]*frame
-	arena   *block // scratch memory, shared by all that the queue runs
+	arena   *block // scratch memory, shared by all plans that the queue runs
 	running bool   // a plan is being started: the scratch memory stays
 	staged  int64  // bytes uploaded since the last mark
 	faults  faults
-	// graphSteps is the steps of all device graphs.
+	// graphSteps is the number of steps of all device graphs.
 	graphSteps int
 
 	later   sync.Mutex // guards what follows
 	pending []pending
 }
 
-// pending is what is to be done when the queue has passed a place.
+// pending is an action for when the queue has passed a place.
 type pending struct {
 	seq uint64
 	do  func()
@@ -51,15 +51,15 @@ func newQueue(d *device, driver Queue) *queue {
 	return q
 }
 
-// after has do called when the queue has done all that it was given so far. do is called from any goroutine, and waits for nothing.
-// The caller holds mu.
+// after registers do to be called when the queue has done all its present work. do may be called from any goroutine, and must not
+// wait. The caller holds mu.
 func (q *queue) after(do func()) {
 	q.later.Lock()
 	q.pending = append(q.pending, pending{q.seq, do})
 	q.later.Unlock()
 }
 
-// passed does what waited for a place.
+// passed runs the actions that waited for a place.
 func (q *queue) passed(seq uint64) {
 	q.later.Lock()
 	defer q.later.Unlock()
@@ -71,7 +71,7 @@ func (q *queue) passed(seq uint64) {
 	q.pending = slices.Delete(q.pending, 0, n)
 }
 
-// record marks this place. The caller holds mu.
+// record returns a mark of this place. The caller holds mu.
 func (q *queue) record() (*mark, error) {
 	if err := q.faults.collect(q); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (q *queue) record() (*mark, error) {
 	return q.last, nil
 }
 
-// mark marks this place; nil where the queue is closed or the device is lost, so that nothing is under way.
+// mark returns a mark of this place; nil if the queue is closed or the device is lost, so that no work is in progress.
 func (q *queue) mark() *mark {
 	m, err := q.markWith(func() {})
 	if err != nil {
@@ -105,7 +105,7 @@ func (q *queue) mark() *mark {
 	return m
 }
 
-// markWith marks this place and calls do before anything else is started.
+// markWith returns a mark of this place and calls do before any other work is started.
 func (q *queue) markWith(do func()) (*mark, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -120,7 +120,7 @@ func (q *queue) markWith(do func()) (*mark, error) {
 	return m, err
 }
 
-// whenIdle calls do if the queue has done all that it was given; nothing is started meanwhile.
+// whenIdle calls do if the queue has done all its work. No work is started meanwhile.
 func (q *queue) whenIdle(do func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -210,7 +210,7 @@ func (q *queue) upload(d op.Desc, b *block, at int, data []byte) error {
 	return nil
 }
 
-// stage is host memory for n bytes, for which it waits if there is none.
+// stage returns staging memory of n bytes. If there is none, it waits.
 func (q *queue) stage(n int) (*stage, error) {
 	for {
 		if s := q.device.host.get(n); s != nil {
@@ -227,7 +227,7 @@ func (q *queue) stage(n int) (*stage, error) {
 				break
 			}
 		}
-		if oldest == nil && q.last != nil && q.last.seq == q.seq { // others hold it
+		if oldest == nil && q.last != nil && q.last.seq == q.seq { // others hold the memory
 			q.mu.Unlock()
 			return q.device.host.extra(n), nil
 		}
@@ -279,7 +279,7 @@ func (q *queue) Fetch(dst []byte, _ op.Desc, b *block) error {
 // Close implements engine.Queue.
 func (q *queue) Close() {
 	q.mu.Lock()
-	_ = q.driver.Synchronize() // a fault is the device's, and known to those whose work it was
+	_ = q.driver.Synchronize() // a fault belongs to the device, and the work that failed has reported it
 	open, frames := q.open, q.frames
 	q.closed, q.open, q.frames, q.last = true, nil, nil, nil
 	arena := q.arena

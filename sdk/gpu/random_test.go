@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/internal/long"
 )
 
-// randomProgram is a program of elementwise nodes, reductions and movements on small tensors.
+// randomProgram returns a program of elementwise nodes, reductions and movements on small tensors.
 func randomProgram(t *testing.T, rng *rand.Rand) *maker {
 	m := newMaker(t, "random")
 	dims := []int{2 + rng.IntN(3), 1 + rng.IntN(5), 3 + rng.IntN(6)}

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// report appends the counters, as a line of JSON, to the file that the variable BURN_GPU_STATS names: what a device in a plugin
-// process did. What cannot be written is left out.
+// report appends the device's counters, as a line of JSON, to the file that the variable BURN_GPU_STATS names, for devices in a
+// plugin process. Errors of writing are ignored.
 func (d *device) report() {
 	path := os.Getenv("BURN_GPU_STATS")
 	if path == "" {

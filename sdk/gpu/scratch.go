@@ -1,6 +1,6 @@
 package gpu
 
-// room makes the scratch memory of the queue at least n bytes. Graphs and frames notice that it moved.
+// room grows the scratch memory of the queue to at least n bytes. Graphs and frames notice that it moved.
 func (q *queue) room(n int64) error {
 	if n == 0 || q.arena != nil && q.arena.size >= n {
 		return nil
@@ -25,8 +25,8 @@ func (q *queue) room(n int64) error {
 	return nil
 }
 
-// vacate gives the scratch memory back, unless a plan is being started, and reports whether there was some. What is started later on
-// the queue comes after what uses it now.
+// vacate releases the scratch memory, unless a plan is being started, and reports whether there was some. Work that is started
+// later on the queue runs after the work that uses it now.
 func (q *queue) vacate() bool {
 	q.mu.Lock()
 	if q.running {
@@ -43,7 +43,7 @@ func (q *queue) vacate() bool {
 	return true
 }
 
-// room gets the memory that the frame lacks. The caller holds the queue, which is given up meanwhile.
+// room allocates the memory that the frame lacks. The caller holds the queue's lock, which is released meanwhile.
 func (f *frame) room(q *queue) error {
 	q.mu.Unlock()
 	defer q.mu.Lock()

@@ -10,8 +10,8 @@ import (
 	"github.com/goburn/burn/sdk/gpu/lower"
 )
 
-// selective is core.Selective of a device whose tensors have a largest size: of a node that is decomposed, the document cannot say how
-// large is what there is in between.
+// selective implements core.Selective for a device whose tensors have a largest size: the capability document cannot say how large the
+// intermediate tensors of a decomposed node are.
 type selective struct {
 	d *device
 
@@ -28,7 +28,7 @@ var _ core.Selective = (*selective)(nil)
 // Supports implements core.Selective.
 func (s *selective) Supports(n *op.Node, in []op.Desc) error {
 	if lower.Native(n.Op) && s.d.kernel.Supports(n, in) == nil {
-		return nil // the document says it
+		return nil // the document covers it
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +44,7 @@ func (s *selective) Supports(n *op.Node, in []op.Desc) error {
 	return err
 }
 
-// ask plans a node that has something large in between, which may need no memory.
+// ask plans a node with large intermediate tensors, which may turn out to need no memory.
 func (s *selective) ask(n *op.Node, in []op.Desc) error {
 	p, err := s.d.alone(n, in)
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 
 const (
 	mostStaged  = 8 << 20  // bytes of one piece of a copy
-	markStaged  = 16 << 20 // bytes of uploads after which a queue is marked, so that their staging memory can be used again
+	markStaged  = 16 << 20 // bytes of uploads after which a queue is marked, so that their staging memory can be reused
 	leastStaged = 4 << 10
 )
 
-// host is memory of the host for copies to and from a device, which is kept for reuse.
+// host is a cache of staging memory for copies to and from a device.
 type host struct {
 	device Device
 	limit  int64
@@ -21,18 +21,18 @@ type host struct {
 	bytes int64 // of all stages but extra ones
 }
 
-// stage is memory of the host for one copy.
+// stage is staging memory for one copy.
 type stage struct {
 	host   *host
-	data   []byte // as long as was asked for
+	data   []byte // of the requested length
 	all    []byte
 	pinned bool
-	extra  bool // beyond the limit, and not kept
+	extra  bool // beyond the limit, not cached
 }
 
 func stageClass(n int) int { return bits.Len(uint(max(n, leastStaged) - 1)) }
 
-// get is a stage of n bytes, nil where the limit is reached.
+// get returns a stage of n bytes, nil if the limit is reached.
 func (h *host) get(n int) *stage {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -58,13 +58,13 @@ func (h *host) get(n int) *stage {
 	return s
 }
 
-// extra is a stage beyond the limit.
+// extra returns a stage beyond the limit.
 func (h *host) extra(n int) *stage {
 	b := make([]byte, n)
 	return &stage{host: h, data: b, all: b, extra: true}
 }
 
-// release gives a stage back.
+// release returns a stage to the cache.
 func (s *stage) release() {
 	if s.extra {
 		return

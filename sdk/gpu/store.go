@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// store keeps what the compiler made in files of a folder, one for each call of the compiler. A file names the compiler and the
-// kernels, and ends in a checksum; one that does not fit is as good as missing. Several processes may use a folder.
+// store keeps compiled kernels in files of a folder, one for each call of the compiler. A file names the compiler and the
+// kernels, and ends in a checksum; a file that does not match counts as missing. Several processes may use a folder.
 type store struct {
 	folder   string
 	compiler string
@@ -36,7 +36,7 @@ type unit struct {
 	bytes   int64
 }
 
-// place is where the store has a kernel.
+// place is the file, and the index in it, of a kernel in the store.
 type place struct {
 	unit *unit
 	at   int
@@ -46,8 +46,8 @@ type place struct {
 type found struct {
 	file    string
 	kernels int   // in the file
-	places  []int // in the file of those that are wanted
-	wanted  []int // which ones they are
+	places  []int // indices in the file of the wanted kernels
+	wanted  []int // their indices among the wanted names
 }
 
 const (
@@ -58,12 +58,12 @@ const (
 	mostNames       = 1 << 16
 )
 
-// newStore is a store in a folder, which is made when something is put there.
+// newStore returns a store in a folder, which put creates.
 func newStore(folder, compiler string, limit int64) *store {
 	return &store{folder: folder, compiler: compiler, limit: limit, units: map[string]*unit{}, at: map[digest]place{}}
 }
 
-// find says which files have the kernels of those names.
+// find returns the files that have kernels of these names.
 func (s *store) find(names []digest) []found {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *store) add(path string, names []digest, bytes int64) {
 	}
 }
 
-// head reads which kernels a file has.
+// head reads the names of the kernels in a file.
 func (s *store) head(path string) ([]digest, int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *store) head(path string) ([]digest, int64, error) {
 	return names, info.Size(), err
 }
 
-// errStore says that a file is none of the store's.
+// errStore says that a file was not written by the store for this compiler.
 var errStore = errors.New("no file of compiled kernels for this compiler")
 
 func (s *store) readHead(r io.Reader) ([]digest, error) {
@@ -246,8 +246,7 @@ func (s *store) put(names []digest, code []byte) error {
 	return nil
 }
 
-// bound removes the files that were used longest ago until the rest is within the limit, those of other compilers too. The caller
-// holds mu.
+// bound removes the least recently used files, also of other compilers, until the rest is within the limit. The caller holds mu.
 func (s *store) bound() {
 	files, err := os.ReadDir(s.folder)
 	if err != nil {
@@ -266,7 +265,7 @@ func (s *store) bound() {
 			continue
 		}
 		if unfinished, _ := filepath.Match(storeUnfinished, f.Name()); unfinished && time.Since(info.ModTime()) > time.Hour {
-			_ = os.Remove(filepath.Join(s.folder, f.Name())) // of a process that ended
+			_ = os.Remove(filepath.Join(s.folder, f.Name())) // left by a process that ended
 		}
 		if !strings.HasSuffix(f.Name(), storeSuffix) {
 			continue

@@ -9,19 +9,19 @@ import (
 	"github.com/goburn/burn/sdk/gpu/lower"
 )
 
-// tensor is where the elements of a tensor of a program are: a view of a buffer.
+// tensor is the place of a tensor's elements: a view of a buffer.
 type tensor struct {
 	buffer int
 	view   shape.View
 }
 
-// contiguous is the tensor that a buffer is made for.
+// contiguous returns a row-major tensor at the beginning of a buffer.
 func contiguous(buffer int, d op.Desc) tensor { return tensor{buffer, shape.Contiguous(d.Shape)} }
 
 // whole reports whether the elements of d lie in row-major order at the beginning of their buffer.
 func (t tensor) whole() bool { return t.view.Offset == 0 && t.view.IsContiguous() }
 
-// viewOf is the result of a node that moves no element as a view of its operand, false where it needs a copy.
+// viewOf returns the result of a movement node as a view of its operand, false if it needs a copy.
 func viewOf(n *op.Node, in shape.View) (shape.View, bool) {
 	out := n.Outputs[0].Shape
 	switch n.Op {
@@ -50,7 +50,7 @@ func moves(c op.Code) bool {
 	return false
 }
 
-// asView makes the result of a group a view, where it is one movement whose users all take what comes of it.
+// asView makes the result of a group a view, if the group is one movement and all users accept the view.
 func (b *builder) asView(x *group.Group) bool {
 	if x.Anchor == group.None || x.Kind != group.Single || !moves(b.g.Nodes[x.Anchor].Op) {
 		return false
@@ -72,7 +72,7 @@ func (b *builder) asView(x *group.Group) bool {
 	return true
 }
 
-// asNumber makes the result of a group no memory at all, where all its users take it as a number.
+// asNumber lets the result of a group need no memory, if all its users take it as a scalar argument.
 func (b *builder) asNumber(x *group.Group) bool {
 	if len(x.Outputs) != 1 || len(x.Nodes()) != 1 {
 		return false
@@ -85,7 +85,7 @@ func (b *builder) asNumber(x *group.Group) bool {
 	return true
 }
 
-// aligned reports whether a view begins where the widest accesses may.
+// aligned reports whether a view begins at an address aligned for the widest accesses.
 func (b *builder) aligned(d op.Desc, v shape.View) bool {
 	return v.Offset*d.DType.Size()%max(b.d.target.Wide, 1) == 0
 }
@@ -101,7 +101,7 @@ func (b *builder) taken(d op.Desc, t tensor) bool {
 		}
 		x := b.of[u]
 		if x.Kind == group.Single && x.Anchor == u && moves(b.g.Nodes[u].Op) {
-			continue // a view of a view, or a copy, which takes all
+			continue // a view of a view, or a copy, which accepts every view
 		}
 		for i, id := range x.Inputs {
 			if id == d.ID && !b.takes(x, i, d, t) && !b.libraryTakes(x, d, t) {
@@ -112,12 +112,12 @@ func (b *builder) taken(d op.Desc, t tensor) bool {
 	return true
 }
 
-// takes reports whether our own kernels take input i of x, which is d, as t.
+// takes reports whether generated kernels accept input i of x, which is d, as t.
 func (b *builder) takes(x *group.Group, i int, d op.Desc, t tensor) bool {
 	return t.view.IsContiguous() && b.aligned(d, t.view) || lower.Strided(b.g, x, i) || lower.InRows(b.g, x, i) && b.inRows(d, t.view)
 }
 
-// inRows reports whether rows of a view are without gaps, and begin where the widest accesses may.
+// inRows reports whether rows of a view are contiguous and aligned for the widest accesses.
 func (b *builder) inRows(d op.Desc, v shape.View) bool {
 	last := len(v.Shape) - 1
 	ok := b.aligned(d, v) && (v.Strides[last] == 1 || v.Shape[last] == 1)
@@ -127,7 +127,7 @@ func (b *builder) inRows(d op.Desc, v shape.View) bool {
 	return ok
 }
 
-// libraryTakes reports whether a library may take d as t: as a factor of a product, or an operand of an attention.
+// libraryTakes reports whether a library may accept d as t: as a factor of a product, or an operand of an attention.
 func (b *builder) libraryTakes(x *group.Group, d op.Desc, t tensor) bool {
 	if b.own || len(b.d.libraries) == 0 || x.Anchor == group.None {
 		return false

@@ -18,7 +18,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// web is a backend like WebGPU, with something changed.
+// web returns a backend like WebGPU, with something changed.
 func web(change func(o *emulated.Options)) core.Backend {
 	o := emulated.Options{Target: emulated.Targets()["webgpu"]}
 	change(&o)

@@ -38,7 +38,7 @@ func (t *session) write(d op.Desc, data []byte) {
 	}
 }
 
-// fresh says why d cannot be made.
+// fresh returns why d cannot be made.
 func (t *session) fresh(d op.Desc) error {
 	t.dev.mu.Lock()
 	defer t.dev.mu.Unlock()

@@ -208,7 +208,7 @@ func (d *device) wanted(id tensorID, size int) error {
 	return nil
 }
 
-// fresh says why outs cannot be made. The caller holds mu.
+// fresh returns why outs cannot be made. The caller holds mu.
 func (d *device) fresh(outs ...op.Desc) error {
 	for i, o := range outs {
 		switch {

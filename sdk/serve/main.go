@@ -63,7 +63,7 @@ func attachable(ctx context.Context, o Options, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// versionOf is the version of the backend, or of the module when the backend does not open here.
+// versionOf returns the version of the backend, or of the module when the backend does not open here.
 func versionOf(open core.Opener) string {
 	if b, err := open(core.Config{}); err == nil {
 		defer b.Close()

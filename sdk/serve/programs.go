@@ -183,7 +183,7 @@ func (t *session) used(number uint64, x *defined) {
 	}
 }
 
-// Undefine gives a program up after so many runs.
+// Undefine releases a program after so many runs.
 func (s *server) Undefine(_ context.Context, handle, number, runs uint64) error {
 	d, err := s.find(handle)
 	if err != nil {
@@ -204,7 +204,7 @@ func (s *server) Undefine(_ context.Context, handle, number, runs uint64) error 
 	return nil
 }
 
-// undefine gives a program up unless somebody else does.
+// undefine releases a program unless somebody else does.
 func (d *device) undefine(number uint64, x *defined) error {
 	d.mu.Lock()
 	mine := d.defined[number] == x

@@ -88,7 +88,7 @@ func (s *server) open(c core.Config) (core.Backend, error) {
 	return b, nil
 }
 
-// opened is the backend, once a host has said Hello.
+// opened returns the backend, once a host has said Hello.
 func (s *server) opened() (core.Backend, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -45,7 +45,7 @@ func invited(t *testing.T, features ...string) *wire.Welcome {
 	return w
 }
 
-// open is the number of descriptors and of shared mappings of this process.
+// open returns the number of descriptors and of shared mappings of this process.
 func open(t *testing.T) (files, maps int) {
 	t.Helper()
 	fds, err := os.ReadDir("/proc/self/fd")

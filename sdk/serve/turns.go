@@ -163,7 +163,7 @@ func (t *session) over(err error) {
 	t.rouse()
 }
 
-// broken is why the stream is over, nil for one that ended as it should.
+// broken returns why the stream is over, nil for one that ended as it should.
 func (t *session) broken() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -100,7 +100,7 @@ func (e *Encoder) reset() {
 	e.ids.last = e.base
 }
 
-// Len is the number of bytes since the last Take.
+// Len returns the number of bytes since the last Take.
 func (e *Encoder) Len() int { return len(e.b) }
 
 // Take returns what was written since the last Take as a frame, nil if nothing was.
@@ -288,7 +288,7 @@ func (e *Encoder) Broadcast(group uint64, root int, in op.TensorID, out op.Desc)
 	e.desc(out)
 }
 
-// OpenFrame is the first frame of a stream.
+// OpenFrame returns the first frame of a stream.
 func OpenFrame(handle, stream uint64) *Frame {
 	b := binary.AppendUvarint([]byte{byte(TagOpen)}, handle)
 	return NewFrame(binary.AppendUvarint(b, stream))
@@ -305,7 +305,7 @@ func SegmentFrame(segment uint64, size int) *Frame {
 	return NewFrame(binary.AppendUvarint(b, uint64(size)))
 }
 
-// RetireFrame gives a segment up.
+// RetireFrame returns the frame that releases a segment.
 func RetireFrame(segment uint64) *Frame {
 	return NewFrame(binary.AppendUvarint([]byte{byte(TagRetire)}, segment))
 }

@@ -23,7 +23,7 @@ type Remote struct {
 	Cause error
 }
 
-// Error is the text as the other side had it.
+// Error returns the text as the other side had it.
 func (e *Remote) Error() string { return e.Text }
 
 // Unwrap returns the sentinel or cause.
@@ -75,7 +75,7 @@ func appendError(b []byte, err error, depth int) []byte {
 	return appendText(b, clip(text, MaxText))
 }
 
-// sentinelCode is the number of the sentinel that err wraps.
+// sentinelCode returns the number of the sentinel that err wraps.
 func sentinelCode(err error) uint64 {
 	kernel := 0
 	for i, s := range core.Sentinels() {

@@ -11,10 +11,10 @@ type Frame struct {
 	parts mem.BufferSlice
 }
 
-// Len is the length in bytes.
+// Len returns the length in bytes.
 func (f *Frame) Len() int { return f.parts.Len() }
 
-// Free gives the memory back.
+// Free releases the memory.
 func (f *Frame) Free() {
 	f.parts.Free()
 	f.parts = nil
@@ -117,10 +117,10 @@ func NewBuffer(n int) *Buffer {
 	return &Buffer{data: *b, root: mem.NewBuffer(b, bulkPool)}
 }
 
-// Data is the memory. It must not be written to after the first frame was made of it.
+// Data returns the memory. It must not be written to after the first frame was made of it.
 func (b *Buffer) Data() []byte { return b.data }
 
-// Free gives the Buffer up.
+// Free releases the Buffer.
 func (b *Buffer) Free() { b.root.Free() }
 
 // bulk keeps one large buffer at a time, as downloads tend to repeat.

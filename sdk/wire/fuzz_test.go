@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// seeds are frames of all commands.
+// seeds returns frames of all commands.
 func seeds(t testing.TB) [][]byte {
 	e := NewEncoder(1)
 	d := op.Desc{ID: tid(1, 3), DType: dtype.F32, Shape: []int{2}}
@@ -39,7 +39,7 @@ func seeds(t testing.TB) [][]byte {
 		[]byte{0x0f, 1}, []byte{0xff})
 }
 
-// replySeeds are frames of all replies.
+// replySeeds returns frames of all replies.
 func replySeeds() []*Frame {
 	return []*Frame{OpenedFrame(), DoneFrame(1, &core.NodeError{Op: "x", Outputs: []op.Desc{{ID: 1}}, Err: core.ErrShape}),
 		FailFrame(core.ErrProtocol), DataFrame(1, NewBuffer(4), 0, 4, true), KeptFrame(1), PartFrame(1, 1<<20),

@@ -43,7 +43,7 @@ func (n *numbers) come(t *testing.T, want uint64, what string) {
 	require.Eventually(t, func() bool { return n.next.Load() == want }, 10*time.Second, 100*time.Microsecond, what)
 }
 
-// quick is the pace of frames that come soon.
+// quick returns the pace of frames that come soon.
 func quick() *Pace {
 	p := new(Pace)
 	for range 20 {

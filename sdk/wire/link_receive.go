@@ -253,7 +253,7 @@ func (l *link) receive() (f *Frame, err error) {
 	return f, err
 }
 
-// ended says why nothing more comes: a socket that ends without a word belongs to a peer that is gone.
+// ended returns why nothing more comes: a socket that ends without a word belongs to a peer that is gone.
 func (l *link) ended(err error) error {
 	switch {
 	case errors.Is(err, core.ErrProtocol), err == io.EOF:

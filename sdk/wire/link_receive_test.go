@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// links are the two ends of a stream.
+// links returns the two ends of a stream.
 func links(t testing.TB) (host, plugin *FrameStream) {
 	a, b, err := pair()
 	require.NoError(t, err)
@@ -35,7 +35,7 @@ func links(t testing.TB) (host, plugin *FrameStream) {
 	return host, plugin
 }
 
-// numbered is a frame of n bytes, more than 8, that starts with its number and ends with its lowest byte.
+// numbered returns a frame of n bytes, more than 8, that starts with its number and ends with its lowest byte.
 func numbered(number uint64, n int) *Frame {
 	b := make([]byte, n)
 	binary.LittleEndian.PutUint64(b, number)

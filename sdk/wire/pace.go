@@ -25,7 +25,7 @@ func Spare() bool { return runtime.NumCPU() > 1 }
 // long, instead of sleeping until it is woken. The zero Pace is that of slow ones. It is safe for concurrent use.
 type Pace struct{ known, average atomic.Int64 }
 
-// limit is how long it is worth while to look; 0: not at all.
+// limit returns how long it is worth while to look; 0: not at all.
 func (p *Pace) limit() time.Duration {
 	average := time.Duration(p.average.Load())
 	if p.known.Load() == 0 || average > paceSoon {

@@ -42,7 +42,7 @@ func PartFrame(request uint64, end int) *Frame {
 	return NewFrame(binary.AppendUvarint(binary.AppendUvarint([]byte{byte(TagPart)}, request), uint64(end)))
 }
 
-// ReleaseFrame gives a kept segment back.
+// ReleaseFrame returns the frame that releases a kept segment.
 func ReleaseFrame(segment uint64) *Frame {
 	return NewFrame(binary.AppendUvarint([]byte{byte(TagRelease)}, segment))
 }
@@ -102,7 +102,7 @@ func (p *Reply) Parse(f *Frame) error {
 	})
 }
 
-// Size is the number of bytes of data in a TagData reply.
+// Size returns the number of bytes of data in a TagData reply.
 func (p *Reply) Size() int { return p.size }
 
 // Copy copies the data of a TagData reply that was parsed from f to dst, which is at least Size long.

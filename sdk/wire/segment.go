@@ -11,7 +11,7 @@ import (
 // SharedAt is the size in bytes from which tensors go through segments.
 const SharedAt = MaxInline + 1
 
-// SegmentRoom is the size of the segment for n bytes: eight sizes to a power of two, so that segments are used again.
+// SegmentRoom returns the size of the segment for n bytes: eight sizes to a power of two, so that segments are used again.
 func SegmentRoom(n int) int {
 	const page = 4096
 	step := max(page, 1<<max(0, bits.Len(uint(n-1))-4))

@@ -88,5 +88,5 @@ func MapSegment(fd, size int) ([]byte, error) {
 	return data, nil
 }
 
-// Unmap gives the memory of a segment up.
+// Unmap releases the memory of a segment.
 func Unmap(data []byte) { _ = unix.Munmap(data) }

@@ -23,7 +23,7 @@ const (
 	slackSize = 64 << 10  // messages may exceed MaxFrame by headers
 )
 
-// ServerOptions are what a server of this protocol needs: codec, limits, windows.
+// ServerOptions returns what a server of this protocol needs: codec, limits, windows.
 func ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.ForceServerCodecV2(newCodec()),
@@ -33,7 +33,7 @@ func ServerOptions() []grpc.ServerOption {
 	}
 }
 
-// DialOptions are the same for a client.
+// DialOptions returns the same for a client.
 func DialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(newCodec()),

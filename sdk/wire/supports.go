@@ -58,7 +58,7 @@ func DecodeQuery(b []byte) (*op.Node, []op.Desc, error) {
 	return &c.Node, in, nil
 }
 
-// UnknownOp is the error for an op that this build's table does not have.
+// UnknownOp returns the error for an op that this build's table does not have.
 func UnknownOp(name string, version uint16) error {
 	what := "op"
 	if strings.Contains(name, ".") {

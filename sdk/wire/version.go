@@ -15,7 +15,7 @@ const (
 // Range is the protocol versions that one side speaks, both ends included.
 type Range struct{ Min, Max uint32 }
 
-// Speaks is the range of this build.
+// Speaks returns the range of this build.
 func Speaks() Range { return Range{Oldest, Version} }
 
 // String prints "1", or "1 to 3".
@@ -29,19 +29,19 @@ func (r Range) String() string {
 // Valid reports whether r holds at least one version. Version 0 is none.
 func (r Range) Valid() bool { return r.Min >= 1 && r.Min <= r.Max }
 
-// Newest is the newest version that both ranges hold, and whether there is one.
+// Newest returns the newest version that both ranges hold, and whether there is one.
 func (r Range) Newest(o Range) (uint32, bool) {
 	lo, hi := max(r.Min, o.Min), min(r.Max, o.Max)
 	return hi, r.Valid() && o.Valid() && lo <= hi
 }
 
-// Mismatch is the ErrProtocol for a plugin whose range does not meet that of the host. It names both, and what to do.
+// Mismatch returns the ErrProtocol for a plugin whose range does not meet that of the host. It names both, and what to do.
 func Mismatch(name string, plugin, host Range) error {
 	return fmt.Errorf("plugin %s: %w: it speaks version %v, this program %v; %s",
 		name, core.ErrProtocol, plugin, host, MismatchRemedy(name, plugin, host))
 }
 
-// MismatchRemedy is the command that brings two ranges together.
+// MismatchRemedy returns the command that brings two ranges together.
 func MismatchRemedy(name string, plugin, host Range) string {
 	if plugin.Valid() && plugin.Min > host.Max {
 		return "the program is older: upgrade burn, or install an older plugin with `burn plugin install " + name + "@VERSION`"
@@ -49,7 +49,7 @@ func MismatchRemedy(name string, plugin, host Range) string {
 	return "the plugin is older: run `burn plugin upgrade " + name + "` if a mirror has a newer one, or `burn plugin install FILE.tar.gz` with one from its maker"
 }
 
-// InstallRemedy is how a plugin comes onto a machine. Whether a mirror has it is known by who asks the mirror.
+// InstallRemedy returns how a plugin comes onto a machine. Whether a mirror has it is known by who asks the mirror.
 func InstallRemedy(name string) string {
 	return "run `burn plugin install FILE.tar.gz` with an archive from its maker, or `burn plugin install " + name + "` if the mirror of your configuration or of --mirror has it"
 }

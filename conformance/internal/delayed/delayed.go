@@ -1,7 +1,6 @@
-// Package delayed is a backend that is right and learns of everything late: its queues only start work, which a goroutine
-// for each does some time after, and what fails is told by the next mark. The kernels are those of conformance/ref. It is
-// for tests of the suite and of sdk/engine: it computes garbage where order is missing, and counts what is released twice
-// or never.
+// Package delayed is a correct backend that learns of everything late. Its queues only start work, a goroutine per queue does it
+// some time later, and the next mark reports a failure. It computes with the kernels of conformance/ref. It exists for tests of
+// the suite and of sdk/engine: it computes garbage where ordering is missing, and counts values that are released twice or never.
 package delayed
 
 import (
@@ -32,13 +31,13 @@ type Driver struct {
 	twice atomic.Int64
 }
 
-// Live is the number of values that were made and not released.
+// Live returns the number of values that were made and not released.
 func (d *Driver) Live() int64 { return d.live.Load() }
 
-// Twice is how many values were released more than once.
+// Twice returns how many values were released more than once.
 func (d *Driver) Twice() int64 { return d.twice.Load() }
 
-// value is a tensor that is there when the queue that makes it has come so far. It may be overwritten.
+// value is a tensor that exists once the queue that makes it has run its job. It may be overwritten.
 type value struct {
 	now      atomic.Pointer[ref.Tensor]
 	released atomic.Bool
@@ -49,7 +48,7 @@ func (d *Driver) value() *value {
 	return new(value)
 }
 
-// read is the tensor as it is now, in form of desc; zeros where there is none yet.
+// read returns the tensor's present elements with the type and shape of desc, zeros if it does not exist yet.
 func (v *value) read(desc op.Desc) ref.Tensor {
 	if t := v.now.Load(); t != nil && t.Desc.SameType(desc) {
 		return *t
@@ -82,7 +81,7 @@ func (d *Driver) Open(context.Context, int) (engine.Device[*value], error) {
 // Close implements engine.Driver.
 func (d *Driver) Close() error { return nil }
 
-// New is a backend of a driver.
+// New returns a backend of a driver.
 func New(d *Driver) core.Backend { return engine.New[*value](d) }
 
 type device struct {
@@ -120,7 +119,7 @@ func (v *device) OpenQueue() (engine.Queue[*value], error) {
 // Close implements engine.Device.
 func (v *device) Close() {}
 
-// queue is jobs that a goroutine does one after the other.
+// queue runs jobs in a goroutine, one after the other.
 type queue struct {
 	v     *device
 	more  chan struct{}
@@ -182,7 +181,7 @@ func guarded(job func() error) (err error) {
 // maxResult bounds the bytes of one result.
 const maxResult = 1 << 28
 
-// Execute implements engine.Queue. Memory is looked for at once; all else comes later.
+// Execute implements engine.Queue. Memory is reserved at once; everything else is done later.
 func (q *queue) Execute(c *engine.Call[*value]) error {
 	if err := q.v.caps.Check(c.Node, c.Descs); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package small is a backend that is right and has little memory. The kernels are those of conformance/ref. It is for tests of the
-// suite: a device with less memory than a case needs is no wrong one.
+// Package small is a correct backend with little memory, which computes with the kernels of conformance/ref. It exists for tests
+// of the suite: a device with less memory than a case needs is not at fault.
 package small
 
 import (
@@ -20,7 +20,7 @@ type Driver struct {
 	Memory int64
 	// Stated is the memory that the device names in its description.
 	Stated int64
-	// Lost, if not 0, is the bytes that a node that fails for want of memory keeps: a leak.
+	// Lost is how many bytes leak from every node that fails for lack of memory.
 	Lost int64
 }
 

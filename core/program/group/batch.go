@@ -19,7 +19,7 @@ import (
 // Sole.
 type Batch struct{ Groups []*Group }
 
-// Sole is the index of the only group of the batch that reads id, false where several or none do.
+// Sole returns the index of the only group of the batch that reads id, false where several or none do.
 func (b *Batch) Sole(id op.TensorID) (x int, ok bool) {
 	x = slices.IndexFunc(b.Groups, func(g *Group) bool { return slices.Contains(g.Inputs, id) })
 	if x < 0 {
@@ -140,7 +140,7 @@ func (b *batcher) join(i, from, before int) {
 	}
 }
 
-// bodyOf is a text that is equal for groups that can be in one batch, empty for those that cannot be in any.
+// bodyOf returns a text that is equal for groups that can be in one batch, empty for those that cannot be in any.
 func (b *batcher) bodyOf(x *Group) string {
 	nodes := slices.Sorted(slices.Values(x.Nodes()))
 	kind := x.Kind
@@ -197,7 +197,7 @@ func writeAttrs(s *strings.Builder, attrs op.Attrs) {
 	}
 }
 
-// class says how a node whose result has shape space reads id.
+// class returns how a node whose result has shape space reads id.
 func (b *batcher) class(id op.TensorID, space shape.Shape) string {
 	d := b.Desc(id)
 	if k, made := b.Maker(id); made && b.Nodes[k].Op == op.Full && d.Shape.Size() == 1 {

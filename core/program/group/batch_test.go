@@ -16,7 +16,7 @@ import (
 
 var both = group.Of(group.Elementwise, group.Reduction)
 
-// sizes is how many groups each batch of more than one has.
+// sizes returns how many groups each batch of more than one has.
 func sizes(batches []*group.Batch) (all []int) {
 	for _, b := range batches {
 		if len(b.Groups) > 1 {

@@ -166,7 +166,7 @@ func (d *decider) settle(x *Group) {
 	}
 }
 
-// form is the group of a set of nodes, nil where there is no place that it can run at.
+// form returns the group of a set of nodes, nil where there is no place that it can run at.
 func (d *decider) form(kind Kind, anchor int, set map[int]bool) *Group {
 	nodes := sorted(set)
 	x := &Group{Kind: kind, Anchor: anchor}

@@ -42,7 +42,7 @@ func (k Kind) String() string {
 	return [...]string{"single", "elementwise", "reduction", "norm", "product", "convolution"}[k]
 }
 
-// KindOf is the kind of groups that nodes of op c anchor, Single for ops that anchor none.
+// KindOf returns the kind of groups that nodes of op c anchor, Single for ops that anchor none.
 func KindOf(c op.Code) Kind {
 	switch c {
 	case op.Sum, op.Prod, op.ReduceMax, op.ReduceMin, op.Mean:
@@ -58,7 +58,7 @@ func KindOf(c op.Code) Kind {
 // Kinds is a set of kinds.
 type Kinds uint8
 
-// Of is the set of kinds ks.
+// Of returns the set of kinds ks.
 func Of(ks ...Kind) Kinds {
 	var s Kinds
 	for _, k := range ks {
@@ -91,7 +91,7 @@ type Group struct {
 	At int
 }
 
-// Nodes is all nodes of the group in order.
+// Nodes returns all nodes of the group in order.
 func (g *Group) Nodes() []int {
 	all := append([]int(nil), g.Prologue...)
 	if g.Anchor != None {

@@ -18,7 +18,7 @@ type Graph struct {
 	users map[op.TensorID][]int
 }
 
-// NewGraph is the graph of p, which has passed Check and has no dead nodes. p is not changed while the graph is in use.
+// NewGraph returns the graph of p, which has passed Check and has no dead nodes. p is not changed while the graph is in use.
 func NewGraph(p *program.Program) *Graph {
 	g := &Graph{p, p.Descs(), make(map[op.TensorID]int, len(p.Nodes)), make(map[op.TensorID][]int, len(p.Nodes))}
 	for i := range p.Nodes {
@@ -35,10 +35,10 @@ func NewGraph(p *program.Program) *Graph {
 	return g
 }
 
-// Desc is type and shape of a tensor of the program.
+// Desc returns type and shape of a tensor of the program.
 func (g *Graph) Desc(id op.TensorID) op.Desc { return g.descs[id] }
 
-// In is type and shape of the operands of n.
+// In returns type and shape of the operands of n.
 func (g *Graph) In(n *op.Node) []op.Desc {
 	in := make([]op.Desc, len(n.Inputs))
 	for i, id := range n.Inputs {
@@ -47,17 +47,17 @@ func (g *Graph) In(n *op.Node) []op.Desc {
 	return in
 }
 
-// Maker is the node that computes id, false for inputs and constants.
+// Maker returns the node that computes id, false for inputs and constants.
 func (g *Graph) Maker(id op.TensorID) (k int, ok bool) {
 	k, ok = g.maker[id]
 	return k, ok
 }
 
-// Users is the nodes that read id in order, and Outside for each time that the program returns it; a node is listed for each
+// Users returns the nodes that read id in order, and Outside for each time that the program returns it; a node is listed for each
 // operand. The slice is the graph's.
 func (g *Graph) Users(id op.TensorID) []int { return g.users[id] }
 
-// Sole is the node that alone reads id, as one operand.
+// Sole returns the node that alone reads id, as one operand.
 func (g *Graph) Sole(id op.TensorID) (k int, ok bool) {
 	if u := g.users[id]; len(u) == 1 && u[0] != Outside {
 		return u[0], true

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// grow is the nodes of a group that begins with node i and takes in, in the order of the program, those that read what it
+// grow returns the nodes of a group that begins with node i and takes in, in the order of the program, those that read what it
 // computes. admit reports whether node k may be in it, and which other nodes then have to be. The result is the largest set
 // met that can run somewhere and writes no more results than the policy allows; it may be i alone.
 func (d *decider) grow(kind Kind, i int, admit func(set map[int]bool, k int) (also []int, ok bool)) map[int]bool {
@@ -49,7 +49,7 @@ func (d *decider) grow(kind Kind, i int, admit func(set map[int]bool, k int) (al
 	}
 }
 
-// next is the first node within reach that reads a result of set and is neither in it nor refused, -1 if there is none.
+// next returns the first node within reach that reads a result of set and is neither in it nor refused, -1 if there is none.
 func (d *decider) next(set, refused map[int]bool) int {
 	next, end := -1, len(d.Nodes)
 	if d.policy.Reach > 0 {
@@ -127,7 +127,7 @@ func (d *decider) reads(set map[int]bool, k int) bool {
 	})
 }
 
-// inputs is how many tensors a set of nodes reads and does not compute.
+// inputs returns how many tensors a set of nodes reads and does not compute.
 func (d *decider) inputs(set map[int]bool) int {
 	read := map[op.TensorID]bool{}
 	for k := range set {
@@ -140,7 +140,7 @@ func (d *decider) inputs(set map[int]bool) int {
 	return len(read)
 }
 
-// results is how many tensors that a set of nodes computes are needed outside of it.
+// results returns how many tensors that a set of nodes computes are needed outside of it.
 func (d *decider) results(set map[int]bool) int {
 	n := 0
 	for k := range set {

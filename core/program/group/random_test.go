@@ -237,7 +237,7 @@ func each(s shape.Shape, visit func(i int, at []int)) {
 	}
 }
 
-// offset is the number of the element at a place, where dimensions of length 1 are broadcast.
+// offset returns the number of the element at a place, where dimensions of length 1 are broadcast.
 func offset(s shape.Shape, at []int) int {
 	o := 0
 	for i, n := range s {
@@ -257,7 +257,7 @@ func singles(p *program.Program) []*group.Group {
 	return group.NewGraph(p).Decide(group.Policy{})
 }
 
-// peak is the most bytes of computed tensors that live while a group runs.
+// peak returns the most bytes of computed tensors that live while a group runs.
 func peak(p *program.Program, groups []*group.Group) int {
 	left := map[op.TensorID]int{} // groups that still read it
 	for _, x := range groups {

@@ -108,7 +108,7 @@ func (g *network) gather(from []int, to int, cost float64) {
 	}
 }
 
-// reached is the distance of each vertex from one, over edges with capacity left; -1 for those that cannot be reached.
+// reached returns the distance of each vertex from one, over edges with capacity left; -1 for those that cannot be reached.
 func (g *network) reached(from int) []int {
 	far := slices.Repeat([]int{-1}, len(g.out))
 	far[from] = 0

@@ -9,14 +9,14 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// Alone is a unit as a program, with ids that depend on nothing but the unit.
+// Alone returns a unit as a program, with ids that depend on nothing but the unit.
 func Alone(p *program.Program, units []*Unit, i int) *program.Program {
 	x := Part{Units: []int{i}}
 	x.build(p, units)
 	return Canonical(x.Program)
 }
 
-// Canonical is p with ids from 1 in the order of their definition, and no name.
+// Canonical returns p with ids from 1 in the order of their definition, and no name.
 func Canonical(p *program.Program) *program.Program {
 	ids := map[op.TensorID]op.TensorID{}
 	define := func(ds []op.Desc) []op.Desc {

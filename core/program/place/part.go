@@ -138,7 +138,7 @@ func Distinct(p *program.Program) (*program.Program, error) {
 	return &q, nil
 }
 
-// Whole is a program as the only part of itself.
+// Whole returns a program as the only part of itself.
 func Whole(p *program.Program, member int) *Part {
 	x := &Part{Member: member, Program: p, Out: p.Outputs}
 	for _, d := range p.Inputs {

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/core/program/group"
 )
 
-// someProgram is a random program of nodes that an output depends on.
+// someProgram returns a random program of nodes that an output depends on.
 func someProgram(t *testing.T, rnd *rand.Rand) *program.Program {
 	last := op.TensorID(0)
 	next := func() op.TensorID { last++; return last }

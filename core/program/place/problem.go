@@ -33,7 +33,7 @@ type Problem struct {
 	work   []int64 // by unit: bytes of operands and results
 }
 
-// NewProblem is the problem of a program with these units. The caller sets its exported fields.
+// NewProblem returns the problem of a program with these units. The caller sets its exported fields.
 func NewProblem(q *program.Program, units []*Unit) *Problem {
 	p := &Problem{}
 	flows := map[op.TensorID]*flow{}
@@ -94,7 +94,7 @@ func (p *Problem) at(assigned []int, unit int) int {
 	return assigned[unit]
 }
 
-// Cost is the sum of times, infinite where a limit is exceeded.
+// Cost returns the sum of times, infinite where a limit is exceeded.
 func (p *Problem) Cost(assigned []int) float64 {
 	if !p.fits(assigned) {
 		return math.Inf(1)

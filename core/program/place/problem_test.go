@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// random is a problem with a graph, times and links of random sizes.
+// random returns a problem with a graph, times and links of random sizes.
 func random(rnd *rand.Rand, units, members int, limited bool) *Problem {
 	p := &Problem{Home: rnd.IntN(members), work: make([]int64, units)}
 	links := make([][2]float64, members*members)
@@ -57,7 +57,7 @@ func random(rnd *rand.Rand, units, members int, limited bool) *Problem {
 	return p
 }
 
-// brute is the least cost over all ways, computed without the code under test.
+// brute returns the least cost over all ways, computed without the code under test.
 func brute(p *Problem) float64 {
 	n, k := len(p.Time), len(p.Limit)
 	least := math.Inf(1)

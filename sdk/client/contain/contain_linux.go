@@ -45,7 +45,7 @@ func runOnThread(f func(), returned chan<- struct{}, done <-chan struct{}) {
 	<-done // a goroutine that ends while it is locked takes its thread with it
 }
 
-// privileges gives up all capabilities and every way to new ones.
+// privileges drops all capabilities and every way to gain new ones.
 func privileges() Measure {
 	var failed []string
 	fail := func(what string, err error) {

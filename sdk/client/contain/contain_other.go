@@ -8,5 +8,5 @@ func Apply(Rules) Report { return unsupported() }
 // OnThread calls f on a thread of its own and keeps the thread until done is closed.
 func OnThread(f func(), _ <-chan struct{}) { f() }
 
-// Probe says what would be in force for a plugin on this system.
+// Probe returns what would be in force for a plugin on this system.
 func Probe() Report { return unsupported() }

@@ -26,7 +26,7 @@ const groupPrefix = "burn-plugin-"
 // maxTasks bounds the processes and threads of a plugin where the group can.
 const maxTasks = 8192
 
-// ownGroup is the folder of the group of this process.
+// ownGroup returns the folder of the group of this process.
 func ownGroup() (dir, path string, err error) {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -121,7 +121,7 @@ func (g *Group) set(file, value string) error {
 	return errors.Join(err, f.Close())
 }
 
-// Dir is the folder of the group.
+// Dir returns the folder of the group.
 func (g *Group) Dir() string { return g.dir }
 
 // Bounding reports whether a group would enforce limits: whether the service manager, or whoever made the group of this process, lets

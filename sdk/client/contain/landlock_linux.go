@@ -36,7 +36,7 @@ type landlock struct {
 	err     error
 }
 
-// LandlockABI is the version of Landlock that the kernel has, 0 with the reason for none.
+// LandlockABI returns the version of Landlock that the kernel has, 0 with the reason for none.
 func LandlockABI() (int, error) {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	switch errno {
@@ -50,7 +50,7 @@ func LandlockABI() (int, error) {
 	return 0, fmt.Errorf("Landlock is not to be had: %w", errno)
 }
 
-// handled are the rights that a version of Landlock knows.
+// handled returns the rights that a version of Landlock knows.
 func handled(abi int) (fs uint64) {
 	fs = firstRights
 	for _, r := range []struct {

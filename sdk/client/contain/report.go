@@ -25,7 +25,7 @@ type Measure struct {
 // Report says what is in force for one process.
 type Report []Measure
 
-// Missing are the measures that are not in force, of those that keep a plugin from what is not its own: privileges, files,
+// Missing returns the measures that are not in force, of those that keep a plugin from what is not its own: privileges, files,
 // devices, network and system calls.
 func (r Report) Missing() []Measure {
 	var missing []Measure
@@ -37,7 +37,7 @@ func (r Report) Missing() []Measure {
 	return missing
 }
 
-// Off is the report of a process without rules.
+// Off returns the report of a process without rules.
 func Off(why string) Report {
 	var r Report
 	for _, name := range []string{Privileges, Files, Devices, Network, SystemCalls, Signals} {

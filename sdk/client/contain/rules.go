@@ -114,7 +114,7 @@ func For(p Program, n *Needs) Rules {
 	return r
 }
 
-// newKey is a number that no program passes by chance: neither 0 nor the upper half of a negative one.
+// newKey returns a number that no program passes by chance: neither 0 nor the upper half of a negative one.
 func newKey() uint32 {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -168,5 +168,5 @@ func above(dir, home string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// unsupported is the report of a system without these mechanisms.
+// unsupported returns the report of a system without these mechanisms.
 func unsupported() Report { return Off("there is no mechanism for it on " + runtime.GOOS) }

@@ -84,7 +84,7 @@ func (a *assembler) ifAny(v, bits uint32) {
 
 func (a *assembler) and(bits uint32) { a.emit(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, bits, 0, 0) }
 
-// program is the filter for the rules.
+// program returns the filter for the rules.
 func program(r *Rules) []unix.SockFilter {
 	const eperm, enosys, eacces = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM), unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS), unix.SECCOMP_RET_ERRNO | uint32(unix.EACCES)
 	const refusedConnection = unix.SECCOMP_RET_ERRNO | uint32(unix.ECONNREFUSED)

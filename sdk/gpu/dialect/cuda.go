@@ -70,7 +70,7 @@ var cOps = map[ir.Op]forms{
 	ir.Select: {every: "$a ? $b : $c"},
 }
 
-// functions are forms of functions of f32 and f64, which the languages like C name alike, with an f behind for f32.
+// functions returns forms of functions of f32 and f64, which the languages like C name alike, with an f behind for f32.
 func functions(names map[ir.Op]string) map[ir.Op]forms {
 	m := map[ir.Op]forms{}
 	for o, n := range names {
@@ -143,7 +143,7 @@ var gpuOps = join(cOps, functions(cMath), map[ir.Op]forms{
 	ir.PopCount: {every: "u32(__popc($a))"},
 })
 
-// atomicExtreme is a minimum or maximum in memory. Where one operand is NaN, the old value stays.
+// atomicExtreme returns a minimum or maximum in memory. Where one operand is NaN, the old value stays.
 func atomicExtreme(name, than string) forms {
 	f := forms{every: "atomic" + name + "($p + $a, $b)"}
 	for t, n := range map[dtype.DType]string{dtype.F32: "f32", dtype.F64: "f64"} {
@@ -170,7 +170,7 @@ var cudaOps = join(gpuOps, map[ir.Op]forms{
 	ir.AsyncWait:       {every: "copy_wait<$n>()"},
 })
 
-// shuffles are the forms of an exchange that has instructions for 32 and 64 bits; smaller types travel as 32.
+// shuffles returns the forms of an exchange that has instructions for 32 and 64 bits; smaller types travel as 32.
 func shuffles(form string) forms {
 	return forms{
 		every:      "$T(" + strings.ReplaceAll(form, "$v", "u32($a)") + ")",

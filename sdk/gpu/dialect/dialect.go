@@ -57,7 +57,7 @@ type syntax struct {
 
 }
 
-// Symbol is the name in the text of the kernel that is number i of those given to Print.
+// Symbol returns the name in the text of the kernel that is number i of those given to Print.
 func Symbol(i int, k *ir.Kernel) string { return fmt.Sprintf("k%d_%s", i, identifier(k.Name)) }
 
 // Print makes one text of kernels, whose names in it are given by Symbol. The text depends on the kernels alone. The error
@@ -79,7 +79,7 @@ func (d *Dialect) Print(kernels []*ir.Kernel) (string, error) {
 	return d.header + d.prelude(body.String()) + body.String(), nil
 }
 
-// prelude is the helpers that text uses, and those that they use.
+// prelude returns the helpers that text uses, and those that they use.
 func (d *Dialect) prelude(text string) string {
 	need := make([]bool, len(d.helpers))
 	for changed := true; changed; {
@@ -100,7 +100,7 @@ func (d *Dialect) prelude(text string) string {
 	return w.String()
 }
 
-// Dynamic is the bytes of shared memory that a launch of k has to ask for, beyond what the text declares.
+// Dynamic returns the bytes of shared memory that a launch of k has to ask for, beyond what the text declares.
 func (d *Dialect) Dynamic(k *ir.Kernel) int {
 	if n := k.SharedBytes(); n > d.Static {
 		return n

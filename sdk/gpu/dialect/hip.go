@@ -197,7 +197,7 @@ DEVICE void frag_pack_` + t + `(frag_a_16_16_16& a, const frag_c_16_16_16* c) {
 `
 }
 
-// hipMMA is a matrix instruction: its name in PTX, WMMA and MFMA, and the type of the elements there.
+// hipMMA returns a matrix instruction: its name in PTX, WMMA and MFMA, and the type of the elements there.
 func hipMMA(t, wmma, element, mfma, ptx string) string {
 	return `
 DEVICE void mma_` + t + `(frag_c_16_16_16& c, const frag_a_16_16_16& a, const frag_b_16_16_16& b) {
@@ -222,7 +222,7 @@ DEVICE void mma_` + t + `(frag_c_16_16_16& c, const frag_a_16_16_16& a, const fr
 `
 }
 
-// pick is the helpers of a list that have these names.
+// pick returns the helpers of a list that have these names.
 func pick(list []helper, names ...string) []helper {
 	var out []helper
 	for _, h := range list {

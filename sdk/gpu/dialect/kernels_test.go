@@ -14,7 +14,7 @@ type sample struct {
 	lacking string // names of the languages that cannot
 }
 
-// samples are kernels that together have every operation of package ir.
+// samples returns kernels that together have every operation of package ir.
 func samples() []sample {
 	mma := ir.MMA{M: 16, N: 8, K: 16}
 	half, brain := mma, mma
@@ -188,7 +188,7 @@ func vectors(types ...dtype.DType) *ir.Kernel {
 	return b.Kernel()
 }
 
-// reduction is the sum of rows: one block a row.
+// reduction returns the sum of rows: one block a row.
 func reduction() *ir.Kernel {
 	b := ir.New("row sum", 128)
 	b.SetBlocks(4)

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// decimal is the shortest decimal number that rounds to f, with a point or an exponent, negative ones in brackets.
+// decimal returns the shortest decimal number that rounds to f, with a point or an exponent, negative ones in brackets.
 func decimal(f float64, bits int, suffix string) string {
 	s := strconv.FormatFloat(f, 'g', -1, bits)
 	if !strings.ContainsAny(s, ".e") {

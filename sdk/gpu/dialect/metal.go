@@ -56,7 +56,7 @@ var metalMath = func() map[ir.Op]forms {
 	return m
 }()
 
-// exchange is a form of values that subgroup functions take, and of those that travel as u32.
+// exchange returns a form of values that subgroup functions take, and of those that travel as u32.
 func exchange(form string) forms {
 	f := forms{dtype.F32: strings.ReplaceAll(form, "$v", "$a"), dtype.Bool: strings.ReplaceAll(form, "$v", "u32($a)") + " != 0u"}
 	for _, t := range []dtype.DType{dtype.I32, dtype.U32} {

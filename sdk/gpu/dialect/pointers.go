@@ -23,7 +23,7 @@ type pointers struct {
 
 var components = [4]string{"x", "y", "z", "w"}
 
-// element is how an element of memory becomes a value.
+// element returns how an element of memory becomes a value.
 func element(t dtype.DType, x string) string {
 	if t == dtype.Bool {
 		return x + " != 0"
@@ -31,7 +31,7 @@ func element(t dtype.DType, x string) string {
 	return x
 }
 
-// moved is the type that carries n elements of type t, and how many elements one component of it has.
+// moved returns the type that carries n elements of type t, and how many elements one component of it has.
 func (m pointers) moved(t dtype.DType, n int) (carrier string, each, parts int) {
 	if t.Size() >= 4 {
 		return fmt.Sprintf("%s%d", m.vectors[t], n), 1, n
@@ -96,7 +96,7 @@ func (m pointers) load(p *printer, in *ir.Inst, array, space string) {
 	}
 }
 
-// part is element k of a word.
+// part returns element k of a word.
 func part(t dtype.DType, word string, k int) string {
 	if k > 0 {
 		word = fmt.Sprintf("%s >> %d", word, 8*t.Size()*k)
@@ -107,7 +107,7 @@ func part(t dtype.DType, word string, k int) string {
 	return fmt.Sprintf("%v(%s)", memoryType(t), word)
 }
 
-// memoryType is the name of the type that holds a t of less than 32 bits in memory.
+// memoryType returns the name of the type that holds a t of less than 32 bits in memory.
 func memoryType(t dtype.DType) string {
 	switch {
 	case t == dtype.I16 || t == dtype.I8:

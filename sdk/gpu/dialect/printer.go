@@ -66,7 +66,7 @@ func (p *printer) frag(i int32) string {
 	return fmt.Sprintf("f%d_%s", i, identifier(p.k.Frags[i].Name))
 }
 
-// arg is the text of operand i.
+// arg returns the text of operand i.
 func (p *printer) arg(in *ir.Inst, i int) string { return p.spelled[in.Args[i]] }
 
 // kernel prints the whole kernel.
@@ -160,7 +160,7 @@ func (p *printer) inst(in *ir.Inst) {
 	}
 }
 
-// name gives a value its name.
+// name assigns a name to a value and returns it.
 func (p *printer) name(v ir.Value) string {
 	p.spelled[v] = "v" + strconv.Itoa(int(v))
 	return p.spelled[v]
@@ -171,7 +171,7 @@ func (p *printer) define(v ir.Value, expression string) {
 	p.line(p.d.syntax.define, p.typ(p.k.Types[v]), p.name(v), expression)
 }
 
-// form is the spelling of an instruction, by the type of its operands.
+// form returns the spelling of an instruction, by the type of its operands.
 func (p *printer) form(in *ir.Inst) string {
 	f, ok := p.d.ops[in.Op]
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// largest are the largest kernels that templates make, for a device like an H200 or for one with nothing special.
+// largest returns the largest kernels that templates make, for a device like an H200 or for one with nothing special.
 func largest(t *testing.T, plain bool) []*ir.Kernel {
 	types := dtype.SetOf(dtype.All()...)
 	target := template.Target{

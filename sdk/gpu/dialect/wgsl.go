@@ -93,7 +93,7 @@ var wgslMath = map[ir.Op]string{
 	ir.Atan2: "atan2_f32", ir.Rem: "fmod_f32", ir.FMA: "fma",
 }
 
-// wgslFunctions are their forms.
+// wgslFunctions returns their forms.
 func wgslFunctions() map[ir.Op]forms {
 	m := functions(wgslMath)
 	for o, f := range m {
@@ -134,7 +134,7 @@ func wgslExchange(form string) forms {
 	return forms{every: strings.ReplaceAll(form, "$v", "$a"), dtype.Bool: strings.ReplaceAll(form, "$v", "u32($a)") + " != 0u"}
 }
 
-// wgslCasts are all conversions but those that cast composes.
+// wgslCasts returns all conversions but those that cast composes.
 func wgslCasts() map[[2]dtype.DType]string {
 	m := map[[2]dtype.DType]string{
 		{dtype.F16, dtype.F32}: "unpack2x16float(%s).x", {dtype.F32, dtype.F16}: "f32_f16(%s)",

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// wgslArrays says which arrays of a kernel have to be of atomics: those that atomics change, and buffers that are written in
+// wgslArrays returns which arrays of a kernel have to be of atomics: those that atomics change, and buffers that are written in
 // pieces of words.
 func wgslArrays(k *ir.Kernel) (buffers, shared map[int32]bool) {
 	buffers, shared = map[int32]bool{}, map[int32]bool{}
@@ -34,7 +34,7 @@ func wgslArrays(k *ir.Kernel) (buffers, shared map[int32]bool) {
 	return buffers, shared
 }
 
-// wgslWord is the type of the words that elements lie in: several elements of less than 32 bits share one.
+// wgslWord returns the type of the words that elements lie in: several elements of less than 32 bits share one.
 func wgslWord(t dtype.DType, atomic bool) string {
 	word := t.String()
 	if t.Size() < 4 || t == dtype.F32 && atomic {
@@ -147,7 +147,7 @@ func wgslMemory(p *printer, in *ir.Inst) bool {
 	return true
 }
 
-// plus is an index k elements further.
+// plus returns an index k elements further.
 func plus(i string, k int) string {
 	if k == 0 {
 		return i
@@ -155,7 +155,7 @@ func plus(i string, k int) string {
 	return fmt.Sprintf("u32(%s) + %du", i, k)
 }
 
-// wgslElement is element k of an access to width elements of a buffer from i on.
+// wgslElement returns element k of an access to width elements of a buffer from i on.
 func (p *printer) wgslElement(buffer int32, t dtype.DType, i string, k, width int) string {
 	word := func(at string) string {
 		if p.atomicBuffers[buffer] {
@@ -186,7 +186,7 @@ func (p *printer) wgslElement(buffer int32, t dtype.DType, i string, k, width in
 	}
 }
 
-// wgslBits is a value of less than 32 bits as the low bits of a word.
+// wgslBits returns a value of less than 32 bits as the low bits of a word.
 func wgslBits(t dtype.DType, v string) string {
 	return fmt.Sprintf("(u32(%s) & 0x%xu)", v, 1<<(8*t.Size())-1)
 }
@@ -234,7 +234,7 @@ func (p *printer) wgslStore(in *ir.Inst) {
 	}
 }
 
-// wgslShared is an element of a shared array, which has a word for each.
+// wgslShared returns an element of a shared array, which has a word for each.
 func (p *printer) wgslShared(m int32, i string, k int) string {
 	s := fmt.Sprintf("%s[%s]", p.shared(m), plus(i, k))
 	if p.atomicShared[m] {

@@ -155,7 +155,7 @@ func (d *device) HostAlloc(bytes int) ([]byte, error) { return make([]byte, byte
 func (d *device) HostFree([]byte)                     {}
 func (d *device) Close()                              {}
 
-// at is n bytes of memory.
+// at returns n bytes of memory.
 func (d *device) at(r gpu.Ref, n int64) ([]byte, error) {
 	m, ok := r.Memory.(*memory)
 	if !ok || m.device != d {

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// scale is x[i] = a·x[i] for n elements.
+// scale returns a kernel that computes x[i] = a·x[i] for n elements.
 func scale() *ir.Kernel {
 	b := ir.New("scale", 64)
 	x := b.Buffer("x", dtype.F32, ir.Read|ir.Write)

@@ -37,7 +37,7 @@ func (d *device) NewGraph(steps []gpu.Step) (gpu.Graph, error) {
 	return g, nil
 }
 
-// kind is the only thing that a step is, 0 if it is none or several.
+// kind returns the only thing that a step is, 0 if it is none or several.
 func kind(s gpu.Step) (k int) {
 	n := 0
 	for i, there := range []bool{s.Launch != nil, s.Call != nil, s.Copy != nil, s.Fill != nil} {

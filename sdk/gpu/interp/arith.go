@@ -36,7 +36,7 @@ func (m *machine) arithmetic(in *ir.Inst) step {
 	return nil
 }
 
-// operand is operand i, of the length that the instruction computes; nil if it has none.
+// operand returns operand i, of the length that the instruction computes; nil if it has none.
 func operand[T any](m *machine, in *ir.Inst, i int) []T {
 	if i >= len(in.Args) {
 		return nil
@@ -44,7 +44,7 @@ func operand[T any](m *machine, in *ir.Inst, i int) []T {
 	return vector[T](m, in.Args[i])[:m.width(in.Out[0])]
 }
 
-// result is the memory of the result.
+// result returns the memory of the result.
 func result[T any](m *machine, in *ir.Inst) []T {
 	return vector[T](m, in.Out[0])[:m.width(in.Out[0])]
 }
@@ -109,7 +109,7 @@ func each2[T, R any](out []R, x, y []T, f func(x, y T) R) step {
 	}
 }
 
-// common is the operations that integers and floats share. Those of most kernels have loops of their own.
+// common returns the operations that integers and floats share. Those of most kernels have loops of their own.
 func common[T integer | floating](m *machine, in *ir.Inst, x, y []T) step {
 	if in.Op >= ir.Eq && in.Op <= ir.Le {
 		return compare(m, in, x, y)

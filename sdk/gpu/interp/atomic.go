@@ -44,7 +44,7 @@ func atomics[I integer](m *machine, in *ir.Inst) step {
 	return nil
 }
 
-// combine is what an atomic leaves where x was.
+// combine returns what an atomic leaves where x was.
 func combine[T numeric](o ir.Op, x, y T) T {
 	switch o {
 	case ir.AtomicMin:

@@ -89,7 +89,7 @@ func fma[T floating](m *machine, in *ir.Inst, x, y, z []T) step {
 	}
 }
 
-// fma32 is x·y + z for values of float32, such that rounding the result to float32 is the only rounding: an inexact sum is
+// fma32 returns x·y + z for values of float32, such that rounding the result to float32 is the only rounding: an inexact sum is
 // rounded to odd (Boldo and Melquiond, "When double rounding is odd", 2005).
 func fma32(x, y, z float64) float64 {
 	p := x * y // exact

@@ -79,12 +79,12 @@ func (m *machine) same(in *ir.Inst, lanes []int32, i int) int64 {
 	return x
 }
 
-// matrix is the matrix of element Args[arg] of fragment array ref, of the subgroup of a thread.
+// matrix returns the matrix of element Args[arg] of fragment array ref, of the subgroup of a thread.
 func (m *machine) matrix(in *ir.Inst, ref int32, arg int, lane int32, write bool) []float32 {
 	return m.matrixAt(in, ref, m.indices(in.Args[arg])(lane), lane, write)
 }
 
-// matrixAt is the matrix of element i.
+// matrixAt returns the matrix of element i.
 func (m *machine) matrixAt(in *ir.Inst, ref int32, i int64, lane int32, write bool) []float32 {
 	f := &m.frags[ref]
 	if i < 0 || i >= int64(f.Len) {
@@ -149,7 +149,7 @@ func (m *machine) matrixMoveOne(in *ir.Inst, first int32, n int, offset, stride 
 	}
 }
 
-// factor is element i of an array, as a matrix instruction reads it.
+// factor returns element i of an array, as a matrix instruction reads it.
 func factor(t dtype.DType, data []byte, i int) float32 {
 	switch t {
 	case dtype.F16:
@@ -198,7 +198,7 @@ func (m *machine) pack(in *ir.Inst, lanes []int32) {
 	}
 }
 
-// rounded is v as a factor of type t.
+// rounded returns v as a factor of type t.
 func rounded(t dtype.DType, v float32) float32 {
 	switch t {
 	case dtype.F16:

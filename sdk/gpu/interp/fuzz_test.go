@@ -58,7 +58,7 @@ func write(seed uint64) (l ir.Launch, slots []int64) {
 
 func (a *author) know(d dtype.DType, v ...ir.Value) { a.values[d] = append(a.values[d], v...) }
 
-// some is a value of a type.
+// some returns a value of a type.
 func (a *author) some(d dtype.DType) ir.Value {
 	if list := a.values[d]; len(list) > 0 && a.r.IntN(4) > 0 {
 		return list[a.r.IntN(len(list))]

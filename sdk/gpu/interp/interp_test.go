@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// saxpy is y = 2x + y for n elements, four of a thread.
+// saxpy returns a kernel that computes y = 2x + y for n elements, four per thread.
 func saxpy(threads int) *ir.Kernel {
 	b := ir.New("saxpy", threads)
 	x := b.Buffer("x", dtype.F32, ir.Read)

@@ -101,7 +101,7 @@ func newMachine(l ir.Launch, slots [][]byte, o Options, lock *sync.Mutex) (m *ma
 	return m, nil
 }
 
-// aligned is n bytes that begin at a multiple of 8.
+// aligned returns n bytes that begin at a multiple of 8.
 func aligned(n int) []byte {
 	words := make([]uint64, (n+7)/8+1)
 	return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), n)
@@ -203,7 +203,7 @@ func (m *machine) mark(body []ir.Inst) {
 	}
 }
 
-// vector is the values of v: one for each thread, or one where it is the same in all and nobody wants it for each.
+// vector returns the values of v: one for each thread, or one where it is the same in all and nobody wants it for each.
 func vector[T any](m *machine, v ir.Value) []T {
 	n := m.n
 	if m.uniform[v] && !m.spread[v] {
@@ -212,7 +212,7 @@ func vector[T any](m *machine, v ir.Value) []T {
 	return unsafe.Slice((*T)(m.memory[v]), n)
 }
 
-// elements is the whole elements of type T in b.
+// elements returns the whole elements of type T in b.
 func elements[T any](b []byte) []T {
 	var z T
 	n := len(b) / int(unsafe.Sizeof(z))
@@ -222,7 +222,7 @@ func elements[T any](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 
-// width is how many elements of a value an instruction computes.
+// width returns how many elements of a value an instruction computes.
 func (m *machine) width(v ir.Value) int {
 	if m.uniform[v] {
 		return 1
@@ -338,7 +338,7 @@ func (m *machine) inst(in *ir.Inst) step {
 	return m.need(in, nil)
 }
 
-// need is s, which must be there.
+// need returns s, which must be there.
 func (m *machine) need(in *ir.Inst, s step) step {
 	if s == nil {
 		m.fail(in, -1, "there is no such operation on %v", in.Type)
@@ -346,5 +346,5 @@ func (m *machine) need(in *ir.Inst, s step) step {
 	return s
 }
 
-// bytesOf is the first n bytes of the memory of a value.
+// bytesOf returns the first n bytes of the memory of a value.
 func bytesOf(m *machine, v ir.Value, n int) []byte { return unsafe.Slice((*byte)(m.memory[v]), n) }

@@ -53,7 +53,7 @@ type place[T any] struct {
 	skew int64
 }
 
-// placeOf is the memory that Ref of an instruction means.
+// placeOf returns the memory that Ref of an instruction means.
 func placeOf[T any](m *machine, in *ir.Inst) place[T] {
 	if in.Op == ir.SharedLoad || in.Op == ir.SharedStore || in.Op == ir.SharedAdd {
 		s := m.shared[in.Ref]
@@ -264,7 +264,7 @@ func setAll(s []state) {
 	}
 }
 
-// unset is the first place that is not written, -1 if all are.
+// unset returns the first place that is not written, -1 if all are.
 func unset(s []state) int {
 	for i, x := range s {
 		if x == unwritten {

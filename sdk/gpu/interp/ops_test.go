@@ -58,7 +58,7 @@ type wholeNumber interface {
 	int32 | int64 | uint32 | uint64
 }
 
-// samples are the ends of a type, small numbers and random ones.
+// samples returns the ends of a type, small numbers and random ones.
 func samples[T wholeNumber]() []T {
 	var z T
 	one := z + 1
@@ -75,7 +75,7 @@ func samples[T wholeNumber]() []T {
 	return s
 }
 
-// wrap is x as a T, modulo 2^width.
+// wrap returns x as a T, modulo 2^width.
 func wrap[T wholeNumber](x *big.Int) T {
 	m := new(big.Int).And(x, new(big.Int).SetUint64(math.MaxUint64)) // two's complement
 	return T(m.Uint64())

@@ -93,13 +93,13 @@ func (r *races) subgroupBarrier(a *active) {
 	}
 }
 
-// of is an access by a thread at this moment.
+// of returns an access by a thread at this moment.
 func (r *races) of(thread int32) event {
 	group := thread / int32(r.m.sub)
 	return event{r.block, thread, group, r.epoch, r.sub[group]}
 }
 
-// together is an access by all threads of a subgroup as one, which is in order with none of theirs.
+// together returns an access by all threads of a subgroup as one, which is in order with none of theirs.
 func (r *races) together(group int32) event {
 	r.collective++
 	return event{r.block, int32(r.m.n) + r.collective, group, r.epoch, r.sub[group]}
@@ -164,7 +164,7 @@ func (c *cells) change(in *ir.Inst, now event, at int) {
 	}
 }
 
-// of is the cells of an element.
+// of returns the cells of an element.
 func (c *cells) of(at int) []cell { return c.list[c.skip+at*c.per:][:c.per] }
 
 func (c *cells) conflict(in *ir.Inst, at int, now event, other *event, what string) {
@@ -174,7 +174,7 @@ func (c *cells) conflict(in *ir.Inst, at int, now event, other *event, what stri
 	}
 }
 
-// thread is the thread of an event, -1 if it is not of one alone.
+// thread returns the thread of an event, -1 if it is not of one alone.
 func (m *machine) thread(e event) int32 {
 	if int(e.thread) >= m.n {
 		return -1

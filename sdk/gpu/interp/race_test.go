@@ -30,7 +30,7 @@ func run(build func(b *bench), o interp.Options) error {
 
 func (b *bench) id() ir.Value { return b.Add(b.Mul(b.Block(0), b.Int(64)), b.Thread()) }
 
-// next is another thread of the subgroup, far another one of the block.
+// next returns another thread of the subgroup, far another one of the block.
 func (b *bench) next() ir.Value { return b.Binary(ir.Xor, b.Thread(), b.Int(1)) }
 func (b *bench) far() ir.Value  { return b.Binary(ir.Xor, b.Thread(), b.Int(32)) }
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Batch is one launch that stands for launches of the same kernel, which run in any order or at the same time. Arguments that are the
+// Batch returns one launch that stands for launches of the same kernel, which run in any order or at the same time. Arguments that are the
 // same in all of them stay one. Slots have one numbering. It returns false where the launches are not of one kernel, or have a grid
 // of more than one row.
 func Batch(ls []Launch) (Launch, bool) {
@@ -42,7 +42,7 @@ func Batch(ls []Launch) (Launch, bool) {
 	return l, true
 }
 
-// Arguments is the parameter of each argument of a launch, in order.
+// Arguments returns the parameter of each argument of a launch, in order.
 func (k *Kernel) Arguments() []Param {
 	if k.Members == 0 {
 		return k.Params
@@ -58,7 +58,7 @@ func (k *Kernel) Arguments() []Param {
 	return all
 }
 
-// ParamBytes is how many bytes the parameters of a kernel take, where pointers have 8 and each begins at a multiple of 8. In a batched
+// ParamBytes returns how many bytes the parameters of a kernel take, where pointers have 8 and each begins at a multiple of 8. In a batched
 // kernel, the starts of the members are one of them.
 func (k *Kernel) ParamBytes() int {
 	total := 0
@@ -78,7 +78,7 @@ func (k *Kernel) ParamBytes() int {
 	return total
 }
 
-// Members is the launches that l stands for: l itself where its kernel is not batched.
+// Members returns the launches that l stands for: l itself where its kernel is not batched.
 func (l *Launch) Members() ([]Launch, error) {
 	k := l.Kernel
 	if k.Members == 0 {

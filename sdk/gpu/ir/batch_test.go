@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// doubled is a launch that doubles n numbers at the beginning of a slot, or from an offset on.
+// doubled returns a launch that doubles n numbers at the beginning of a slot, or from an offset on.
 func doubled(slot, offset, n int) ir.Launch {
 	b := ir.New("doubled", 32)
 	x := b.Buffer("x", dtype.F32, ir.Read|ir.Write)

@@ -188,12 +188,12 @@ func (b *Builder) append(i Inst) {
 	*b.body = append(*b.body, i)
 }
 
-// Const is a constant of type t; bits is sign or zero extended, a float in its own IEEE bits.
+// Const returns a constant of type t; bits is sign or zero extended, a float in its own IEEE bits.
 func (b *Builder) Const(t dtype.DType, bits uint64) Value {
 	return b.emit(Inst{Op: Const, Type: t, Imm: canonical(t, bits)})
 }
 
-// Int is a constant of the type of indices.
+// Int returns a constant of the type of indices.
 func (b *Builder) Int(n int) Value {
 	if canonical(b.Index, uint64(n)) != uint64(n) {
 		b.fail("%d is no %v", n, b.Index)
@@ -201,7 +201,7 @@ func (b *Builder) Int(n int) Value {
 	return b.Const(b.Index, uint64(n))
 }
 
-// Float is a constant of a floating point type, rounded to it.
+// Float returns a constant of a floating point type, rounded to it.
 func (b *Builder) Float(t dtype.DType, f float64) Value {
 	if !t.IsFloat() {
 		b.fail("%g as %v", f, t)
@@ -209,25 +209,25 @@ func (b *Builder) Float(t dtype.DType, f float64) Value {
 	return b.Const(t, bitsOf(t, f))
 }
 
-// Thread is the number of the thread in its block, as an index.
+// Thread returns the number of the thread in its block, as an index.
 func (b *Builder) Thread() Value { return b.Cast(b.Index, b.emit(Inst{Op: Thread, Type: dtype.I32})) }
 
-// Block is the number of the block along an axis, as an index.
+// Block returns the number of the block along an axis, as an index.
 func (b *Builder) Block(axis int) Value {
 	return b.Cast(b.Index, b.emit(Inst{Op: Block, Type: dtype.I32, Imm: uint64(axis)}))
 }
 
-// Blocks is the number of blocks along an axis, as an index.
+// Blocks returns the number of blocks along an axis, as an index.
 func (b *Builder) Blocks(axis int) Value {
 	return b.Cast(b.Index, b.emit(Inst{Op: Blocks, Type: dtype.I32, Imm: uint64(axis)}))
 }
 
-// Unary is an operation with one operand of the type of the result.
+// Unary returns an operation with one operand of the type of the result.
 func (b *Builder) Unary(o Op, x Value) Value {
 	return b.emit(Inst{Op: o, Type: b.TypeOf(x), Args: []Value{x}})
 }
 
-// Binary is an operation with two operands of one type; comparisons give bool.
+// Binary returns an operation with two operands of one type; comparisons give bool.
 func (b *Builder) Binary(o Op, x, y Value) Value {
 	t := b.TypeOf(x)
 	if t != b.TypeOf(y) {
@@ -239,7 +239,7 @@ func (b *Builder) Binary(o Op, x, y Value) Value {
 	return b.emit(Inst{Op: o, Type: t, Args: []Value{x, y}})
 }
 
-// FMA is x·y + z, rounded once.
+// FMA returns x·y + z, rounded once.
 func (b *Builder) FMA(x, y, z Value) Value {
 	if t := b.TypeOf(x); t != b.TypeOf(y) || t != b.TypeOf(z) {
 		b.fail("fma of %v, %v and %v", t, b.TypeOf(y), b.TypeOf(z))
@@ -247,7 +247,7 @@ func (b *Builder) FMA(x, y, z Value) Value {
 	return b.emit(Inst{Op: FMA, Type: b.TypeOf(x), Args: []Value{x, y, z}})
 }
 
-// Select is x where cond is true, else y.
+// Select returns x where cond is true, else y.
 func (b *Builder) Select(cond, x, y Value) Value {
 	if b.TypeOf(cond) != dtype.Bool || b.TypeOf(x) != b.TypeOf(y) {
 		b.fail("select of %v, %v and %v", b.TypeOf(cond), b.TypeOf(x), b.TypeOf(y))
@@ -255,7 +255,7 @@ func (b *Builder) Select(cond, x, y Value) Value {
 	return b.emit(Inst{Op: Select, Type: b.TypeOf(x), Args: []Value{cond, x, y}})
 }
 
-// Cast is x as a t; x itself where it has that type.
+// Cast returns x as a t; x itself where it has that type.
 func (b *Builder) Cast(t dtype.DType, x Value) Value {
 	if b.TypeOf(x) == t {
 		return x
@@ -263,7 +263,7 @@ func (b *Builder) Cast(t dtype.DType, x Value) Value {
 	return b.emit(Inst{Op: Cast, Type: t, Args: []Value{x}})
 }
 
-// Bitcast is the bits of x as a t.
+// Bitcast returns the bits of x as a t.
 func (b *Builder) Bitcast(t dtype.DType, x Value) Value {
 	if b.TypeOf(x) == t {
 		return x

@@ -41,7 +41,7 @@ func (b *Builder) loop(lo, hi Value, step int, unroll bool, body func(i Value)) 
 	b.do(in)
 }
 
-// trips is the first and the last number of a loop, if they are known.
+// trips returns the first and the last number of a loop, if they are known.
 func (b *Builder) trips(lo, hi Value, step int) (first, last uint64, known bool) {
 	l, ok := b.constant(lo)
 	h, ok2 := b.constant(hi)
@@ -89,30 +89,30 @@ func (b *Builder) Barrier() { b.do(Inst{Op: Barrier}) }
 // SubgroupBarrier waits for all threads of the subgroup.
 func (b *Builder) SubgroupBarrier() { b.do(Inst{Op: SubgroupBarrier}) }
 
-// Lane is the number of the thread in its subgroup, as an index.
+// Lane returns the number of the thread in its subgroup, as an index.
 func (b *Builder) Lane() Value { return b.Cast(b.Index, b.emit(Inst{Op: Lane, Type: dtype.I32})) }
 
-// ShuffleXor is the value that thread lane^mask of the subgroup has.
+// ShuffleXor returns the value that thread lane^mask of the subgroup has.
 func (b *Builder) ShuffleXor(v Value, mask int) Value {
 	return b.emit(Inst{Op: ShuffleXor, Type: b.TypeOf(v), Imm: uint64(mask), Args: []Value{v}})
 }
 
-// ShuffleUp is the value that thread lane-delta of the subgroup has, its own below delta.
+// ShuffleUp returns the value that thread lane-delta of the subgroup has, its own below delta.
 func (b *Builder) ShuffleUp(v Value, delta int) Value {
 	return b.emit(Inst{Op: ShuffleUp, Type: b.TypeOf(v), Imm: uint64(delta), Args: []Value{v}})
 }
 
-// ShuffleFrom is the value that thread lane of the subgroup has.
+// ShuffleFrom returns the value that thread lane of the subgroup has.
 func (b *Builder) ShuffleFrom(v, lane Value) Value {
 	return b.emit(Inst{Op: ShuffleFrom, Type: b.TypeOf(v), Args: []Value{v, b.Cast(dtype.I32, lane)}})
 }
 
-// Ballot is a u32 in which bit k is set where cond of lane k is true.
+// Ballot returns a u32 in which bit k is set where cond of lane k is true.
 func (b *Builder) Ballot(cond Value) Value {
 	return b.emit(Inst{Op: Ballot, Type: dtype.U32, Args: []Value{cond}})
 }
 
-// PopCount is the number of bits of a u32 that are set.
+// PopCount returns the number of bits of a u32 that are set.
 func (b *Builder) PopCount(v Value) Value {
 	return b.emit(Inst{Op: PopCount, Type: dtype.U32, Args: []Value{v}})
 }
@@ -147,7 +147,7 @@ func (b *Builder) FragStore(f Frag, i Value, m Mem, offset, stride Value) {
 	b.do(Inst{Op: FragStore, Ref: int32(f), Ref2: int32(m), Args: []Value{i, offset, stride}})
 }
 
-// FragGet is element e of this thread's part of C fragment i.
+// FragGet returns element e of this thread's part of C fragment i.
 func (b *Builder) FragGet(f Frag, i Value, e int) Value {
 	return b.emit(Inst{Op: FragGet, Type: dtype.F32, Ref: int32(f), Imm: uint64(e), Args: []Value{i}})
 }

@@ -2,10 +2,10 @@ package ir
 
 import "github.com/goburn/burn/core/dtype"
 
-// Load is element i of a buffer.
+// Load returns element i of a buffer.
 func (b *Builder) Load(p Buf, i Value) Value { return b.LoadWide(p, i, 1)[0] }
 
-// LoadWide is n neighbouring elements of a buffer from i on, which is a multiple of n.
+// LoadWide returns n neighbouring elements of a buffer from i on, which is a multiple of n.
 func (b *Builder) LoadWide(p Buf, i Value, n int) []Value {
 	return b.wide(Inst{Op: Load, Type: b.k.Params[p].Type, Ref: int32(p), Width: int32(n), Args: []Value{i}})
 }
@@ -15,10 +15,10 @@ func (b *Builder) Store(p Buf, i Value, v ...Value) {
 	b.put(Store, int32(p), b.k.Params[p].Type, i, v)
 }
 
-// SharedLoad is element i of a shared array.
+// SharedLoad returns element i of a shared array.
 func (b *Builder) SharedLoad(m Mem, i Value) Value { return b.SharedLoadWide(m, i, 1)[0] }
 
-// SharedLoadWide is n neighbouring elements of a shared array from i on, which is a multiple of n.
+// SharedLoadWide returns n neighbouring elements of a shared array from i on, which is a multiple of n.
 func (b *Builder) SharedLoadWide(m Mem, i Value, n int) []Value {
 	return b.wide(Inst{Op: SharedLoad, Type: b.k.Shared[m].Type, Ref: int32(m), Width: int32(n), Args: []Value{i}})
 }
@@ -41,7 +41,7 @@ func (b *Builder) put(o Op, ref int32, t dtype.DType, i Value, v []Value) {
 	b.do(Inst{Op: o, Type: t, Ref: ref, Width: int32(len(v)), Args: append([]Value{i}, v...)})
 }
 
-// Get is element i of a local array; i is a constant or made of constants and variables of unrolled loops.
+// Get returns element i of a local array; i is a constant or made of constants and variables of unrolled loops.
 func (b *Builder) Get(l Var, i Value) Value {
 	return b.emit(Inst{Op: LocalLoad, Type: b.k.Locals[l].Type, Ref: int32(l), Args: []Value{i}})
 }
@@ -51,7 +51,7 @@ func (b *Builder) Set(l Var, i, v Value) {
 	b.do(Inst{Op: LocalStore, Type: b.k.Locals[l].Type, Ref: int32(l), Args: []Value{i, v}})
 }
 
-// At is element 0 of a local array, and Put stores it.
+// At returns element 0 of a local array, and Put stores it.
 func (b *Builder) At(l Var) Value { return b.Get(l, b.Int(0)) }
 
 // Put puts v into element 0 of a local array.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// body is what a kernel with a buffer y of f32 to write and one p of i32 prints between its braces.
+// body returns what a kernel with a buffer y of f32 to write and one p of i32 prints between its braces.
 func body(build func(b *ir.Builder, y, p ir.Buf)) []string {
 	b := ir.New("test", 32)
 	y, p := b.Buffer("y", dtype.F32, ir.Read|ir.Write), b.Buffer("p", dtype.I32, ir.Read|ir.Write)

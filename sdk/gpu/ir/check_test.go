@@ -30,7 +30,7 @@ func check(build func(b *bench), change func(l *ir.Launch)) error {
 	return ir.Check(l, []int64{4 * elements, 4 * elements}, ir.Limits{})
 }
 
-// id is the number of the thread in the grid.
+// id returns the number of the thread in the grid.
 func (b *bench) id() ir.Value { return b.Add(b.Mul(b.Block(0), b.Int(128)), b.Thread()) }
 
 func (b *bench) copy(to, from ir.Value) { b.Store(b.y, to, b.Load(b.x, from)) }

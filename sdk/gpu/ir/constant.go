@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// canonical is bits as a constant of type t keeps them: sign extended where t is signed, zero extended otherwise.
+// canonical returns bits as a constant of type t keeps them: sign extended where t is signed, zero extended otherwise.
 func canonical(t dtype.DType, bits uint64) uint64 {
 	switch size := t.Size() * 8; {
 	case t == dtype.Bool:
@@ -21,7 +21,7 @@ func canonical(t dtype.DType, bits uint64) uint64 {
 	}
 }
 
-// calculate is op of constants x and y (y of unary operations is not looked at), which have type t. ok is false where the
+// calculate returns op of constants x and y (y of unary operations is not looked at), which have type t. ok is false where the
 // result is not exact in integers, or not the same on all hardware.
 func calculate(op Op, t dtype.DType, x, y uint64) (r uint64, ok bool) {
 	switch t.Class() {
@@ -109,7 +109,7 @@ func calculateSigned(op Op, t dtype.DType, x, y int64) (uint64, bool) {
 	return uint64(r), ok && canonical(t, uint64(r)) == uint64(r)
 }
 
-// product is x·y, if that is an int64.
+// product returns x·y, if that is an int64.
 func product(x, y int64) (int64, bool) {
 	if x == 0 || y == 0 {
 		return 0, true
@@ -223,7 +223,7 @@ func calculateFloat(op Op, x, y float64) (r float64, compared, ok bool) {
 	return r, false, r == r // NaN has many bits
 }
 
-// convert is a constant of type from, as a constant of type to. ok is false where that is not defined.
+// convert returns a constant of type from, as a constant of type to. ok is false where that is not defined.
 func convert(from, to dtype.DType, x uint64) (r uint64, ok bool) {
 	switch from.Class() {
 	case dtype.Float:

@@ -82,7 +82,7 @@ type Fragments struct {
 	Len  int
 }
 
-// Shape is the rows and columns of the matrix.
+// Shape returns the rows and columns of the matrix.
 func (f Fragments) Shape() (rows, cols int) {
 	switch f.Role {
 	case A:
@@ -93,13 +93,13 @@ func (f Fragments) Shape() (rows, cols int) {
 	return f.MMA.M, f.MMA.N
 }
 
-// Elements is how many elements of the fragment each of the threads of a subgroup holds.
+// Elements returns how many elements of the fragment each of the threads of a subgroup holds.
 func (f Fragments) Elements(subgroup int) int {
 	rows, cols := f.Shape()
 	return rows * cols / subgroup
 }
 
-// Accumulator is the place in C of element e of a thread's part, as FragGet and FragSet number them. For subgroups of 32 and
+// Accumulator returns the place in C of element e of a thread's part, as FragGet and FragSet number them. For subgroups of 32 and
 // m16n8 it is that of PTX: row lane/4 + 8·(e/2), column 2·(lane%4) + e%2. Further rows and then columns of 8 follow.
 func (m MMA) Accumulator(subgroup, lane, e int) (row, col int) {
 	high := subgroup / 4

@@ -1,6 +1,6 @@
 package ir
 
-// Late is the kernel with every load of a buffer that is only read, and everything that is computed of loads, moved down to where it is
+// Late returns the kernel with every load of a buffer that is only read, and everything that is computed of loads, moved down to where it is
 // needed first. A compiler may do so: nothing else writes such a buffer while the kernel runs, unless the parameter is Aliased. A kernel
 // that runs otherwise when it is late was given memory that it also writes.
 func (k *Kernel) Late() *Kernel {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// order is the loads and stores of a kernel by the names of their buffers, and where control flow begins.
+// order returns the loads and stores of a kernel by the names of their buffers, and where control flow begins.
 func order(k *ir.Kernel) string {
 	var words []string
 	var walk func(list []ir.Inst)

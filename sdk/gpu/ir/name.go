@@ -19,7 +19,7 @@ var names = map[Op]string{
 	FragFill: "frag.fill", FragLoad: "frag.load", FragMMA: "frag.mma", FragStore: "frag.store", FragGet: "frag.get", FragSet: "frag.set", FragPack: "frag.pack",
 }
 
-// String is the name of the operation in the text form of kernels.
+// String returns the name of the operation in the text form of kernels.
 func (o Op) String() string {
 	if s, ok := names[o]; ok {
 		return s
@@ -27,10 +27,10 @@ func (o Op) String() string {
 	return fmt.Sprintf("op(%d)", uint8(o))
 }
 
-// String is m16n8k16.f16.
+// String returns the shape and element type, as in m16n8k16.f16.
 func (m MMA) String() string { return fmt.Sprintf("m%dn%dk%d.%v", m.M, m.N, m.K, m.Type) }
 
-// String is a, b or c.
+// String returns "a", "b" or "c".
 func (r Role) String() string {
 	switch r {
 	case A:
@@ -43,7 +43,7 @@ func (r Role) String() string {
 	return fmt.Sprintf("role(%d)", uint8(r))
 }
 
-// String is read, write, atomic, or several of them.
+// String returns "read", "write", "atomic", or several of them.
 func (a Access) String() string {
 	s := ""
 	for i, name := range []string{"read", "write", "atomic"} {

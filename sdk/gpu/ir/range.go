@@ -239,7 +239,7 @@ func (r *ranges) keeps(a span, from, to dtype.DType, s span) bool {
 	return from.Class() == dtype.Signed && to.Class() == dtype.Unsigned && to.Size() >= from.Size() && s.hi <= int64(greatestOf(from))
 }
 
-// factorOf is the constant by which an operation with operand s multiplies or divides, 0 if there is none.
+// factorOf returns the constant by which an operation with operand s multiplies or divides, 0 if there is none.
 func factorOf(op Op, s span) int64 {
 	switch {
 	case !s.constant():
@@ -253,7 +253,7 @@ func factorOf(op Op, s span) int64 {
 	return s.lo
 }
 
-// less is a - b and more is a + b, at the ends of int64 no bound.
+// less returns a - b and more is a + b, at the ends of int64 no bound.
 func less(a, b int64) int64 {
 	switch {
 	case a == math.MinInt64 || a == math.MaxInt64:

@@ -14,7 +14,7 @@ var (
 	wholeBits = integers | dtype.Bools
 )
 
-// wrong says what is wrong with the parts of an instruction and their types; "" if nothing. Its operands are values of the
+// wrong returns what is wrong with the parts of an instruction and their types; "" if nothing. Its operands are values of the
 // kernel. What depends on a launch, and on the instructions around it, is not looked at.
 func (k *Kernel) wrong(in *Inst) string {
 	r := rule{k: k, in: in}

@@ -3,7 +3,7 @@ package ir
 // sharedAlign is the alignment of shared arrays, in bytes: that of the widest access.
 const sharedAlign = 16
 
-// SharedOffset is where shared array m begins when all of them lie in one block of memory, in bytes.
+// SharedOffset returns where shared array m begins when all of them lie in one block of memory, in bytes.
 func (k *Kernel) SharedOffset(m Mem) int {
 	n := 0
 	for _, a := range k.Shared[:m] {
@@ -12,5 +12,5 @@ func (k *Kernel) SharedOffset(m Mem) int {
 	return n
 }
 
-// SharedBytes is the bytes of shared memory that a block of the kernel takes.
+// SharedBytes returns the bytes of shared memory that a block of the kernel takes.
 func (k *Kernel) SharedBytes() int { return k.SharedOffset(Mem(len(k.Shared))) }

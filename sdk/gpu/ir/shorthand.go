@@ -1,40 +1,40 @@
 package ir
 
-// Add is x + y.
+// Add returns x + y.
 func (b *Builder) Add(x, y Value) Value { return b.Binary(Add, x, y) }
 
-// Sub is x - y.
+// Sub returns x - y.
 func (b *Builder) Sub(x, y Value) Value { return b.Binary(Sub, x, y) }
 
-// Mul is x · y.
+// Mul returns x · y.
 func (b *Builder) Mul(x, y Value) Value { return b.Binary(Mul, x, y) }
 
-// Div is x / y.
+// Div returns x / y.
 func (b *Builder) Div(x, y Value) Value { return b.Binary(Div, x, y) }
 
-// Rem is the remainder of x / y, with the sign of x.
+// Rem returns the remainder of x / y, with the sign of x.
 func (b *Builder) Rem(x, y Value) Value { return b.Binary(Rem, x, y) }
 
-// Min is the lesser one.
+// Min returns the lesser one.
 func (b *Builder) Min(x, y Value) Value { return b.Binary(Min, x, y) }
 
-// Max is the greater one.
+// Max returns the greater one.
 func (b *Builder) Max(x, y Value) Value { return b.Binary(Max, x, y) }
 
-// And is x and y, bit by bit.
+// And returns x and y, bit by bit.
 func (b *Builder) And(x, y Value) Value { return b.Binary(And, x, y) }
 
-// Or is x or y, bit by bit.
+// Or returns x or y, bit by bit.
 func (b *Builder) Or(x, y Value) Value { return b.Binary(Or, x, y) }
 
-// Eq is x = y.
+// Eq returns x = y.
 func (b *Builder) Eq(x, y Value) Value { return b.Binary(Eq, x, y) }
 
-// Ne is x ≠ y.
+// Ne returns x ≠ y.
 func (b *Builder) Ne(x, y Value) Value { return b.Binary(Ne, x, y) }
 
-// Lt is x < y.
+// Lt returns x < y.
 func (b *Builder) Lt(x, y Value) Value { return b.Binary(Lt, x, y) }
 
-// Le is x ≤ y.
+// Le returns x ≤ y.
 func (b *Builder) Le(x, y Value) Value { return b.Binary(Le, x, y) }

@@ -20,7 +20,7 @@ func exactly(x int64) span { return span{lo: x, hi: x, r: x} }
 
 func between(lo, hi int64) span { return span{lo: lo, hi: hi, m: 1}.tight() }
 
-// fullSpan is all values of a type; everything is possible of floats, whose spans nobody uses.
+// fullSpan returns all values of a type; everything is possible of floats, whose spans nobody uses.
 func fullSpan(t dtype.DType) span {
 	switch size := t.Size() * 8; {
 	case t == dtype.Bool:
@@ -63,7 +63,7 @@ func (s span) tight() span {
 	return s
 }
 
-// mod is the remainder of x that is not negative.
+// mod returns the remainder of x that is not negative.
 func mod(x, m int64) int64 {
 	if x %= m; x < 0 {
 		x += m
@@ -99,7 +99,7 @@ func (s span) residue(m, r int64) span {
 // divisible reports that the number is a multiple of n.
 func (s span) divisible(n int64) bool { return s.m%n == 0 && s.r%n == 0 }
 
-// meet is what both say.
+// meet returns what both say.
 func (s span) meet(lo, hi int64) span {
 	s.lo = max(s.lo, lo)
 	if hi < s.hi || hi < math.MaxInt64 {
@@ -108,7 +108,7 @@ func (s span) meet(lo, hi int64) span {
 	return s.tight()
 }
 
-// join is what at least one says.
+// join returns what at least one says.
 func (s span) join(o span) span {
 	if s.empty() {
 		return o
@@ -140,7 +140,7 @@ func (s span) String() string {
 	return fmt.Sprintf("%d to %d", s.lo, s.hi)
 }
 
-// within is s if type t can hold it. Otherwise value v wraps around, and what is left is the residue of a power of two.
+// within returns s if type t can hold it. Otherwise value v wraps around, and what is left is the residue of a power of two.
 func (s span) within(t dtype.DType, v Value, ok bool) span {
 	full := fullSpan(t)
 	if ok && s.lo >= full.lo && (full.open || s.hi <= full.hi && !s.open) {
@@ -162,7 +162,7 @@ func sum(a, b int64) (int64, bool) {
 	return r, (r > a) == (b > 0)
 }
 
-// addSpans is a + b, and whether the ends are numbers of int64.
+// addSpans returns a + b, and whether the ends are numbers of int64.
 func addSpans(a, b span) (span, bool) {
 	lo, ok := sum(a.lo, b.lo)
 	hi, ok2 := sum(a.hi, b.hi)
@@ -212,7 +212,7 @@ func mulSpans(a, b span) (span, bool) {
 	return s.residue(gcd(gcd(mm, mr), rm), rr), true
 }
 
-// lowest is a power of two, 2^16 at most, that divides the number.
+// lowest returns a power of two, 2^16 at most, that divides the number.
 func lowest(s span) int64 {
 	g := gcd(s.m, s.r) & (1<<16 - 1)
 	if g == 0 {
@@ -221,7 +221,7 @@ func lowest(s span) int64 {
 	return g & -g
 }
 
-// divSpan is a / c for positive c, rounded toward zero.
+// divSpan returns a / c for positive c, rounded toward zero.
 func divSpan(a span, c int64) span {
 	s := span{lo: a.lo / c, hi: a.hi / c, m: 1, open: a.open && c == 1}
 	if a.open && c > 1 {
@@ -237,7 +237,7 @@ func divSpan(a span, c int64) span {
 	return s.tight()
 }
 
-// remSpan is the remainder of a / c for positive c, with the sign of a.
+// remSpan returns the remainder of a / c for positive c, with the sign of a.
 func remSpan(a span, c int64) span {
 	if a.lo >= 0 && a.hi < c && !a.open {
 		return a

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// String is the kernel as text, for people and golden tests: its parameters and arrays, then its instructions, one a line. It
+// String returns the kernel as text, for people and golden tests: its parameters and arrays, then its instructions, one a line. It
 // also prints kernels that Check refuses.
 func (k *Kernel) String() string {
 	p := printer{k: k}
@@ -53,7 +53,7 @@ func (k *Kernel) String() string {
 	return p.String()
 }
 
-// Line is instruction in of the kernel as text, without the bodies of control flow.
+// Line returns instruction in of the kernel as text, without the bodies of control flow.
 func (k *Kernel) Line(in *Inst) string {
 	p := printer{k: k}
 	p.line(in)

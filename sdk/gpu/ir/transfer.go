@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// of is the span of an integer or bool.
+// of returns the span of an integer or bool.
 func (r *ranges) of(v Value) span {
 	if r.stamp[v] == r.level {
 		return r.memo[v]
@@ -33,7 +33,7 @@ func (r *ranges) of(v Value) span {
 	return s
 }
 
-// transfer is the span of v, which d defines, from those of d's operands.
+// transfer returns the span of v, which d defines, from those of d's operands.
 func (r *ranges) transfer(d *Inst, v Value) span {
 	t := r.k.Types[v]
 	switch d.Op {
@@ -74,7 +74,7 @@ func (r *ranges) transfer(d *Inst, v Value) span {
 	return r.calculated(d, t, v)
 }
 
-// number is the span of a constant.
+// number returns the span of a constant.
 func number(t dtype.DType, bits uint64) span {
 	bits = canonical(t, bits)
 	if t == dtype.U64 && bits > math.MaxInt64 {
@@ -86,7 +86,7 @@ func number(t dtype.DType, bits uint64) span {
 	return exactly(int64(bits))
 }
 
-// counter is the variable of a loop.
+// counter returns the variable of a loop.
 func (r *ranges) counter(d *Inst) span {
 	lo, hi := r.of(d.Args[0]), r.of(d.Args[1])
 	s := span{lo: lo.lo, hi: hi.hi, open: hi.open, m: 1, over: lo.over}
@@ -213,7 +213,7 @@ func (r *ranges) bitwise(d *Inst) span {
 	return s.residue(p, bit(mod(a.r, p), mod(b.r, p)))
 }
 
-// lowestKnown is 2^n where the lowest n bits of a number are known, at most 2^30.
+// lowestKnown returns 2^n where the lowest n bits of a number are known, at most 2^30.
 func lowestKnown(s span) int64 {
 	if s.m == 0 {
 		return 1 << 30
@@ -295,7 +295,7 @@ func (r *ranges) calculated(d *Inst, t dtype.DType, v Value) span {
 	return s.within(t, v, ok)
 }
 
-// pick is a span whose number is one of a's or b's.
+// pick returns a span whose number is one of a's or b's.
 func pick(a, b span, lo, hi int64, open bool) span {
 	s := a.join(b)
 	s.lo, s.hi, s.open = lo, hi, open

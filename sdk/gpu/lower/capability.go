@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// Capabilities is what a device of target t can be asked for: all ops that are Native to it, and the composites that it runs as
+// Capabilities returns what a device of target t can be asked for: all ops that are Native to it, and the composites that it runs as
 // small programs of those.
 func Capabilities(t template.Target) *core.Capabilities {
 	c := &core.Capabilities{
@@ -29,7 +29,7 @@ func Capabilities(t template.Target) *core.Capabilities {
 	return c
 }
 
-// claim is the types that the op of a row is computed for.
+// claim returns the types that the op of a row is computed for.
 func claim(t template.Target, row *op.Row) core.OpCapability {
 	allowed := able(t, row.Traits)
 	c := core.OpCapability{Version: row.Version, Results: []dtype.Set{allowed}}
@@ -39,7 +39,7 @@ func claim(t template.Target, row *op.Row) core.OpCapability {
 	return c
 }
 
-// able is the types that a device has for an op with these traits.
+// able returns the types that a device has for an op with these traits.
 func able(t template.Target, traits op.Traits) dtype.Set {
 	set := dtype.Smalls
 	for _, d := range t.Types.List() {

@@ -54,7 +54,7 @@ func groupOf(target template.Target, g *group.Graph, x *group.Group) (ir.Work, e
 	return Group(target, g, x, in, out)
 }
 
-// example is a node of a primitive whose first operand has type d; nothing where the row has no such node.
+// example returns a node of a primitive whose first operand has type d; nothing where the row has no such node.
 func example(code op.Code, d dtype.DType) (*sketch, []op.Desc) {
 	b, row := newSketch(), op.Lookup(code)
 	s := shape.Shape{3, 5}

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// limits is what kernels of a target are held to.
+// limits returns what kernels of a target are held to.
 func limits(t template.Target) ir.Limits {
 	return ir.Limits{Threads: t.Threads, Shared: t.Shared, Subgroup: t.Subgroup, Grid: t.Grid, Buffers: mostInputs + mostOutputs + 1, Bytes: 1 << 40,
 		Wide: t.Wide, Types: t.Types, Math: t.Math, Atomics: t.Atomics}

@@ -54,7 +54,7 @@ func Immediate(g *group.Graph, id op.TensorID) (bits uint64, ok bool) {
 	return number(n.Attrs.Value("value"), n.Outputs[0].DType), true
 }
 
-// kernelName is the name of a kernel made of nodes: that of the template and some of the ops.
+// kernelName returns the name of a kernel made of nodes: that of the template and some of the ops.
 func (f *form) kernelName(template string) string {
 	name := []string{template}
 	for _, k := range f.x.Nodes() {
@@ -65,7 +65,7 @@ func (f *form) kernelName(template string) string {
 	return strings.Join(name, "_")
 }
 
-// over is operand i of the group in an iteration space that it broadcasts to.
+// over returns operand i of the group in an iteration space that it broadcasts to.
 func (f *form) over(i int, space shape.Shape) template.Operand {
 	d := f.in[i]
 	d.View = d.View.Expand(space)
@@ -98,7 +98,7 @@ func (f *form) compute(b *ir.Builder, v values, nodes []int, index func(axis int
 // failure is a panic of compute that Group returns as its error.
 type failure struct{ error }
 
-// elementwise is the work of nodes in one space. Numbers that nodes fill tensors with are parameters of the kernel, as
+// elementwise returns the work of nodes in one space. Numbers that nodes fill tensors with are parameters of the kernel, as
 // immediate inputs are.
 func (f *form) elementwise() (ir.Work, error) {
 	space := f.x.Outputs[0].Shape

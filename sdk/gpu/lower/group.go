@@ -47,7 +47,7 @@ func Group(t template.Target, g *group.Graph, x *group.Group, in, out []template
 	return single(t, n, r, x, in, out)
 }
 
-// single is the work of a node by its rule. The rule numbers operands, the group distinct tensors.
+// single returns the work of a node by its rule. The rule numbers operands, the group distinct tensors.
 func single(t template.Target, n *op.Node, r Rule, x *group.Group, in, out []template.Operand) (ir.Work, error) {
 	operands, slots := make([]template.Operand, len(n.Inputs)), make([]int, len(n.Inputs))
 	for i, id := range n.Inputs {

@@ -107,7 +107,7 @@ func walk(v shape.View, f func(i, at int)) {
 	}
 }
 
-// read gives the tensor back, and fails where bytes around it were changed.
+// read returns the tensor, and fails where bytes around it were changed.
 func (m memory) read(t testing.TB, d op.Desc) ref.Tensor {
 	t.Helper()
 	size := d.DType.Size()
@@ -126,7 +126,7 @@ func (m memory) read(t testing.TB, d op.Desc) ref.Tensor {
 	return x
 }
 
-// strewn is a view of shape s with gaps, axes in another order or reversed.
+// strewn returns a view of shape s with gaps, axes in another order or reversed.
 func strewn(r *rand.Rand, s shape.Shape) shape.View {
 	order := r.Perm(len(s))
 	strides, step := make([]int, len(s)), 1+r.IntN(2)

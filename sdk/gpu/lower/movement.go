@@ -19,7 +19,7 @@ var movements = map[op.Code]Rule{
 	}),
 }
 
-// moved is the rule of an op whose result has the elements of a view of the operand. Where there is none, the operand is walked
+// moved returns the rule of an op whose result has the elements of a view of the operand. Where there is none, the operand is walked
 // in its own shape, and the result by a view.
 func moved(view func(n *op.Node, v shape.View) (shape.View, bool)) Rule {
 	return func(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error) {

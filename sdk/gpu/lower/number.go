@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// number is a scalar attribute in type d by the rule of cast, in the bits of ir.Arg.
+// number returns a scalar attribute in type d by the rule of cast, in the bits of ir.Arg.
 func number(v op.Value, d dtype.DType) uint64 {
 	raw, isInt := v.Bits()
 	if isInt {
@@ -69,7 +69,7 @@ func fromBits(d dtype.DType, bits uint64) float64 {
 	return math.Float64frombits(bits)
 }
 
-// intBits is integer i in type d.
+// intBits returns integer i in type d.
 func intBits(i int64, d dtype.DType) uint64 {
 	switch {
 	case d == dtype.Bool:
@@ -93,7 +93,7 @@ func intBits(i int64, d dtype.DType) uint64 {
 	return uint64(i) << shift >> shift
 }
 
-// oddFloat32 is i in f32, rounded so that a further rounding to fewer digits is right: truncated, and odd where inexact.
+// oddFloat32 returns i in f32, rounded so that a further rounding to fewer digits is right: truncated, and odd where inexact.
 func oddFloat32(i int64) float32 {
 	f := float32(i)
 	whole := math.MaxInt64 // what f says, of magnitude above that of i where f was rounded up beyond all integers
@@ -111,7 +111,7 @@ func oddFloat32(i int64) float32 {
 	return math.Float32frombits(math.Float32bits(f) | 1)
 }
 
-// bounds is the least and the greatest integer of type d.
+// bounds returns the least and the greatest integer of type d.
 func bounds(d dtype.DType) (low, high uint64) {
 	if d.Class() == dtype.Signed {
 		return uint64(int64(-1) << (bits(d) - 1)), uint64(int64(1)<<(bits(d)-1) - 1)

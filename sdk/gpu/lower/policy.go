@@ -19,7 +19,7 @@ const (
 // reach is the nodes between two nodes of a group at most: those of a layer.
 const reach = 64
 
-// Policy says which groups Group can lower. Products and convolutions are grouped too.
+// Policy returns which groups Group can lower. Products and convolutions are grouped too.
 func Policy(t template.Target) group.Policy {
 	return group.Policy{
 		Limits: group.Limits{Nodes: mostNodes, Inputs: mostInputs, Outputs: mostOutputs, Tensors: t.Buffers},

@@ -42,7 +42,7 @@ type epilogue struct {
 	order []int
 }
 
-// productGroup is the work of a product or convolution with what follows it.
+// productGroup returns the work of a product or convolution with what follows it.
 func productGroup(t template.Target, g *group.Graph, x *group.Group, in, out []template.Operand) (ir.Work, error) {
 	f := newForm(t, g, x, in, out)
 	n := &g.Nodes[x.Anchor]
@@ -116,7 +116,7 @@ func usedBy(g *group.Graph, nodes []int, id op.TensorID) bool {
 	return slices.ContainsFunc(nodes, func(k int) bool { return slices.Contains(g.Nodes[k].Inputs, id) })
 }
 
-// matmul is the work of a product of matrices.
+// matmul returns the work of a product of matrices.
 func matmul(f *form, n *op.Node, e epilogue) (ir.Work, error) {
 	a, b := f.in[e.a], f.in[e.b]
 	if n.Attrs.Bool("transpose_a") {
@@ -138,7 +138,7 @@ func matmul(f *form, n *op.Node, e epilogue) (ir.Work, error) {
 // biased reports whether node n is a linear layer with a bias, which is the first of the further operands of its kernel.
 func biased(n *op.Node) bool { return n.Op == op.Linear && len(n.Inputs) > 2 }
 
-// sumOf is the element of the result of node n: y[0], the sum of products, with the bias y[1] if there is one, rounded to the type of
+// sumOf returns the element of the result of node n: y[0], the sum of products, with the bias y[1] if there is one, rounded to the type of
 // the result.
 func sumOf(b *ir.Builder, n *op.Node, y []ir.Value) ir.Value {
 	d := n.Outputs[0].DType
@@ -148,7 +148,7 @@ func sumOf(b *ir.Builder, n *op.Node, y []ir.Value) ir.Value {
 	return narrow(b, d, b.Add(y[0], b.Cast(compute(d), y[1])))
 }
 
-// linear is the work of a product of matrices, whose bias is in the epilogue.
+// linear returns the work of a product of matrices, whose bias is in the epilogue.
 func linear(f *form, n *op.Node, e epilogue) (ir.Work, error) {
 	a, b := f.in[e.a], f.in[e.b]
 	if n.Attrs.Bool("transpose_w") {
@@ -173,7 +173,7 @@ func turned(v shape.View) shape.View {
 	return v.Permute(axes)
 }
 
-// convolution is the work of a convolution.
+// convolution returns the work of a convolution.
 func convolution(f *form, n *op.Node, e epilogue) (ir.Work, error) {
 	if places := len(n.Outputs[0].Shape) - 2; places > mostPlaces {
 		return ir.Work{}, unsupported(n, fmt.Sprintf("has kernels for up to %d dimensions of places", mostPlaces))
@@ -183,7 +183,7 @@ func convolution(f *form, n *op.Node, e epilogue) (ir.Work, error) {
 		Extra: e.extra, Out: f.out, Body: bodyOf(e, n)}.Build(f.t)
 }
 
-// bodyOf is the body of e, or one that rounds the sum to the type of the node's result.
+// bodyOf returns the body of e, or one that rounds the sum to the type of the node's result.
 func bodyOf(e epilogue, n *op.Node) template.Body {
 	if e.body != nil {
 		return e.body

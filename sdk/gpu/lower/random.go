@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// randomBits is the rule of random_bits and random_bits_at. Seed and counter are parameters of the kernel; a state is read by each thread,
+// randomBits returns the rule of random_bits and random_bits_at. Seed and counter are parameters of the kernel; a state is read by each thread,
 // as four words of 32 bits.
 func randomBits(t template.Target, n *op.Node, in, out []template.Operand) (ir.Work, error) {
 	y := out[0]
@@ -50,13 +50,13 @@ func randomBits(t template.Target, n *op.Node, in, out []template.Operand) (ir.W
 	return template.Generate(t, "random_bits", 4, y, in, scalars, body), nil
 }
 
-// sum64 is the sum of numbers of 64 bits, each two words, low first.
+// sum64 returns the sum of numbers of 64 bits, each two words, low first.
 func sum64(b *ir.Builder, x, y [2]ir.Value) [2]ir.Value {
 	low := b.Add(x[0], y[0])
 	return [2]ir.Value{low, b.Add(b.Add(x[1], y[1]), b.Cast(dtype.U32, b.Lt(low, y[0])))}
 }
 
-// philox is Philox 4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
+// philox computes Philox 4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
 func philox(b *ir.Builder, x [4]ir.Value, key [2]ir.Value) [4]ir.Value {
 	xor := func(x, y, z ir.Value) ir.Value { return b.Binary(ir.Xor, b.Binary(ir.Xor, x, y), z) }
 	m0, m1 := word(b, 0xD2511F53), word(b, 0xCD9E8D57)

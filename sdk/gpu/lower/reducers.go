@@ -50,7 +50,7 @@ func folding(o ir.Op, neutral int64) *reducer {
 	}
 }
 
-// mean is a sum over the number of elements.
+// mean returns a sum over the number of elements.
 func mean() *reducer {
 	r := *folding(ir.Add, 0)
 	r.done = func(b *ir.Builder, d dtype.DType, count int, s []ir.Value) ir.Value {
@@ -59,7 +59,7 @@ func mean() *reducer {
 	return &r
 }
 
-// extremum is the greatest or least element.
+// extremum returns the greatest or least element.
 func extremum(join func(b *ir.Builder, float bool, x, y ir.Value) ir.Value, neutral func(dtype.DType) op.Attr) *reducer {
 	return &reducer{state: alone, lift: lifted, done: first,
 		zero: func(b *ir.Builder, d dtype.DType) []ir.Value {
@@ -71,7 +71,7 @@ func extremum(join func(b *ir.Builder, float bool, x, y ir.Value) ir.Value, neut
 	}
 }
 
-// bound is the neutral number of a type, in the bits of the type that is computed with.
+// bound returns the neutral number of a type, in the bits of the type that is computed with.
 func bound(d dtype.DType, neutral func(dtype.DType) op.Attr) uint64 {
 	v := neutral(d).Value
 	if d.IsFloat() {
@@ -80,7 +80,7 @@ func bound(d dtype.DType, neutral func(dtype.DType) op.Attr) uint64 {
 	return intBits(v.Int(), compute(d))
 }
 
-// position is the index of the first element that no other beats; NaN beats all. The state is the element and its index.
+// position returns the index of the first element that no other beats; NaN beats all. The state is the element and its index.
 func position(beats func(b *ir.Builder, x, y ir.Value) ir.Value, neutral func(dtype.DType) op.Attr) *reducer {
 	return &reducer{
 		state: func(d dtype.DType) []dtype.DType { return []dtype.DType{compute(d), dtype.I32} },

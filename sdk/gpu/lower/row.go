@@ -48,7 +48,7 @@ func (r *row) divides(st *rowStep) bool {
 	return st.n.Op == op.Div && compute(st.types[0]) == dtype.F32 && !r.uniform[st.args[0]] && r.uniform[st.args[1]] && r.inexact[st.args[1]]
 }
 
-// reciprocal is a power of two s, such that y·s is far from the ends of the range of f32 unless y is 0 or infinite, and 1/(y·s).
+// reciprocal returns a power of two s, such that y·s is far from the ends of the range of f32 unless y is 0 or infinite, and 1/(y·s).
 func reciprocal(b *ir.Builder, y ir.Value) [2]ir.Value {
 	size := b.Unary(ir.Abs, y)
 	power := func(n int) ir.Value { return b.Float(dtype.F32, math.Ldexp(1, n)) }
@@ -56,7 +56,7 @@ func reciprocal(b *ir.Builder, y ir.Value) [2]ir.Value {
 	return [2]ir.Value{s, b.Div(power(0), b.Mul(y, s))}
 }
 
-// value is the result of a node on values by number.
+// value returns the result of a node on values by number.
 func (r *row) value(b *ir.Builder, st *rowStep, v []ir.Value, index func(axis int) ir.Value) ir.Value {
 	if st.n.Op == op.Iota {
 		return counted(b, st.n, index)
@@ -79,7 +79,7 @@ func (r *row) value(b *ir.Builder, st *rowStep, v []ir.Value, index func(axis in
 	return y
 }
 
-// elements is the values of one element: those of the row, of operands, and what was kept.
+// elements returns the values of one element: those of the row, of operands, and what was kept.
 func (r *row) elements(e template.Element) []ir.Value {
 	v := slices.Clone(r.v)
 	for i, x := range e.In {

@@ -50,7 +50,7 @@ type rowStep struct {
 	red   *reducer
 }
 
-// rows is the work of a group with reductions.
+// rows returns the work of a group with reductions.
 func (f *form) rows() (ir.Work, error) {
 	n := &f.g.Nodes[f.x.Anchor]
 	s := &rows{f: f, full: f.g.Desc(n.Inputs[0]).Shape, axes: reducedAxes(n), count: 1,
@@ -72,7 +72,7 @@ func (f *form) rows() (ir.Work, error) {
 	return template.Reduce(f.t, &s.r), nil
 }
 
-// reducedAxes is the axes that a reduction joins, in order.
+// reducedAxes returns the axes that a reduction joins, in order.
 func reducedAxes(n *op.Node) []int {
 	if _, ok := n.Attrs.Get("axis"); ok {
 		return []int{n.Attrs.Int("axis")}
@@ -80,7 +80,7 @@ func reducedAxes(n *op.Node) []int {
 	return slices.Sorted(slices.Values(n.Attrs.Ints("axes")))
 }
 
-// number gives a value a number.
+// number adds a value and returns its number.
 func (s *rows) number(d dtype.DType, uniform bool, stage int) int {
 	s.types, s.uniform, s.stage = append(s.types, d), append(s.uniform, uniform), append(s.stage, stage)
 	return len(s.types) - 1
@@ -126,7 +126,7 @@ func (s *rows) add(n *op.Node) error {
 	return nil
 }
 
-// operand is the number of an input of the group that is read in a space: the full one, or that of the rows, with the reduced
+// operand returns the number of an input of the group that is read in a space: the full one, or that of the rows, with the reduced
 // axes kept or dropped.
 func (s *rows) operand(id op.TensorID, space shape.Shape) (int, error) {
 	key := operand{id, space.String()}
@@ -153,7 +153,7 @@ func (s *rows) operand(id op.TensorID, space shape.Shape) (int, error) {
 	return v, nil
 }
 
-// spread is a view of the full space that repeats v, a view of it or of the space of the rows.
+// spread returns a view of the full space that repeats v, a view of it or of the space of the rows.
 func (s *rows) spread(v shape.View) (shape.View, error) {
 	if v.Shape.Equal(s.full) {
 		return shape.View{Shape: s.full, Strides: slices.Clone(v.Strides), Offset: v.Offset}, nil
@@ -266,7 +266,7 @@ func (s *rows) schedule() {
 	s.r.Reads, s.r.All = lists(s.each, len(s.passes))
 }
 
-// pass is reductions at once, their states one after the other.
+// pass returns reductions at once, their states one after the other.
 func (s *rows) pass(reductions []int) template.Pass {
 	var p template.Pass
 	var widths []int

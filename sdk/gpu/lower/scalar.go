@@ -32,7 +32,7 @@ func init() {
 	}
 }
 
-// compute is the type that elements of type d are computed in.
+// compute returns the type that elements of type d are computed in.
 func compute(d dtype.DType) dtype.DType {
 	switch d {
 	case dtype.F16, dtype.BF16:
@@ -45,7 +45,7 @@ func compute(d dtype.DType) dtype.DType {
 	return d
 }
 
-// stored is the type that elements of type d have in a kernel's memory.
+// stored returns the type that elements of type d have in a kernel's memory.
 func stored(d dtype.DType) dtype.DType {
 	if dtype.Smalls.Has(d) {
 		return dtype.U8
@@ -53,7 +53,7 @@ func stored(d dtype.DType) dtype.DType {
 	return d
 }
 
-// bits is the width of elements of type d.
+// bits returns the width of elements of type d.
 func bits(d dtype.DType) int { return 8 * d.Size() }
 
 // evaluate builds the result of elementwise node n for one element: x is elements of the operands, of the types in, as they are
@@ -124,13 +124,13 @@ func decompose(b *ir.Builder, n *op.Node, in []dtype.DType, x []ir.Value) (ir.Va
 	return values[whole.Outputs[0].ID], nil
 }
 
-// float is a constant of the type that the first operand is computed in.
+// float returns a constant of the type that the first operand is computed in.
 func (s *scalar) float(f float64) ir.Value { return s.Float(compute(s.d), f) }
 
 // int is likewise a constant of an integer type.
 func (s *scalar) int(i int64) ir.Value { return s.Const(compute(s.d), uint64(i)) }
 
-// attr is a float attribute in the element type.
+// attr returns a float attribute in the element type.
 func (s *scalar) attr(name string) float64 {
 	return fromBits(s.d, number(op.ScalarFloat(name, s.n.Attrs.Float(name)).Value, s.d))
 }
@@ -141,7 +141,7 @@ func (s *scalar) isSigned() bool { return s.d.Class() == dtype.Signed }
 // isNaN reports whether a float is NaN.
 func (s *scalar) isNaN(x ir.Value) ir.Value { return s.Ne(x, x) }
 
-// counted is an element of an iota.
+// counted returns an element of an iota.
 func counted(b *ir.Builder, n *op.Node, index func(axis int) ir.Value) ir.Value {
 	i := index(n.Attrs.Int("axis"))
 	return cast(b, b.TypeOf(i), n.Outputs[0].DType, i, true)

@@ -53,7 +53,7 @@ var shortRules = map[op.Code]func(n *op.Node) scalarRule{
 // 5.5; beyond, where what it stands for is below 2^-25, it falls without bound.
 var normalTail = []float64{-1.00035906, -1.14626074, -0.469681114, -0.0445990041, 0.00486977305, -0.000233251296}
 
-// shortGelu is max(x, 0) - |x|·Φ(-|x|), where Φ is the normal distribution. NaN stays; of +Inf, for which that is not defined, only
+// shortGelu returns max(x, 0) - |x|·Φ(-|x|), where Φ is the normal distribution. NaN stays; of +Inf, for which that is not defined, only
 // the first part does.
 func shortGelu(s *scalar) ir.Value {
 	x := s.x[0]

@@ -59,7 +59,7 @@ var arithmeticRules = map[op.Code]scalarRule{
 	op.Relu6: func(s *scalar) ir.Value { return s.atMost(s.atLeast(s.x[0], 0), intBits(6, s.d)) },
 }
 
-// quotient is x[0] divided by x[1] where that is neither 0 nor -1, and x[1].
+// quotient returns x[0] divided by x[1] where that is neither 0 nor -1, and x[1].
 func (s *scalar) quotient(o ir.Op) (q, by ir.Value) {
 	by = s.x[1]
 	odd := s.Eq(by, s.int(0))
@@ -69,7 +69,7 @@ func (s *scalar) quotient(o ir.Op) (q, by ir.Value) {
 	return s.Binary(o, s.x[0], s.Select(odd, s.int(1), by)), by
 }
 
-// power is x to the power y for integers, by squaring.
+// power returns x to the power y for integers, by squaring.
 func (s *scalar) power(x, y ir.Value) ir.Value {
 	d := s.TypeOf(x)
 	result, base, rest := s.Local("power", d, 1), s.Local("base", d, 1), s.Local("rest", d, 1)
@@ -92,7 +92,7 @@ func (s *scalar) power(x, y ir.Value) ir.Value {
 	return s.At(result)
 }
 
-// greater is the greater of x and y, NaN if one is, and +0 above -0.
+// greater returns the greater of x and y, NaN if one is, and +0 above -0.
 func greater(b *ir.Builder, float bool, x, y ir.Value) ir.Value {
 	if float {
 		return b.Binary(ir.Maximum, x, y)
@@ -100,7 +100,7 @@ func greater(b *ir.Builder, float bool, x, y ir.Value) ir.Value {
 	return b.Select(b.Lt(x, y), y, x)
 }
 
-// lesser is the lesser of x and y, NaN if one is, and -0 below +0.
+// lesser returns the lesser of x and y, NaN if one is, and -0 below +0.
 func lesser(b *ir.Builder, float bool, x, y ir.Value) ir.Value {
 	if float {
 		return b.Binary(ir.Minimum, x, y)
@@ -108,7 +108,7 @@ func lesser(b *ir.Builder, float bool, x, y ir.Value) ir.Value {
 	return b.Select(b.Lt(y, x), y, x)
 }
 
-// atLeast is x brought to at least bound, given in the bits of type d; NaN stays.
+// atLeast returns x brought to at least bound, given in the bits of type d; NaN stays.
 func (s *scalar) atLeast(x ir.Value, bound uint64) ir.Value {
 	lo := s.Cast(compute(s.d), s.Const(s.d, bound))
 	if !s.isFloat() {
@@ -124,7 +124,7 @@ func (s *scalar) atLeast(x ir.Value, bound uint64) ir.Value {
 	}
 }
 
-// atMost is x brought to at most bound; NaN stays.
+// atMost returns x brought to at most bound; NaN stays.
 func (s *scalar) atMost(x ir.Value, bound uint64) ir.Value {
 	hi := s.Cast(compute(s.d), s.Const(s.d, bound))
 	if !s.isFloat() {

@@ -9,7 +9,7 @@ import (
 
 var inf = math.Inf(1)
 
-// cast is element x, of type from, as a to, both as they are stored, by the rule of the row.
+// cast returns element x, of type from, as a to, both as they are stored, by the rule of the row.
 func cast(b *ir.Builder, from, to dtype.DType, x ir.Value, saturate bool) ir.Value {
 	switch {
 	case from == to:
@@ -43,7 +43,7 @@ func narrow(b *ir.Builder, to dtype.DType, x ir.Value) ir.Value {
 	return b.Cast(to, x)
 }
 
-// toInt is a float of 32 or 64 bits as integer type to, in the type that is computed with: truncated and saturated; NaN is 0.
+// toInt returns a float of 32 or 64 bits as integer type to, in the type that is computed with: truncated and saturated; NaN is 0.
 func toInt(b *ir.Builder, to dtype.DType, x ir.Value) ir.Value {
 	f, i := b.TypeOf(x), compute(to)
 	low, high := bounds(to)
@@ -58,7 +58,7 @@ func toInt(b *ir.Builder, to dtype.DType, x ir.Value) ir.Value {
 	return b.Select(above, b.Const(i, high), b.Select(below, b.Const(i, low), y))
 }
 
-// oddFloat is an integer as f32, truncated and with the last digit set where that is inexact, so that rounding it to fewer
+// oddFloat returns an integer as f32, truncated and with the last digit set where that is inexact, so that rounding it to fewer
 // digits gives what rounding the integer gives.
 func oddFloat(b *ir.Builder, x ir.Value) ir.Value {
 	d := b.TypeOf(x)
@@ -86,7 +86,7 @@ func oddFloat(b *ir.Builder, x ir.Value) ir.Value {
 	return b.Bitcast(dtype.F32, r)
 }
 
-// oddNarrow is an f64 as f32, likewise.
+// oddNarrow returns an f64 as f32, truncated and with the last digit set where that is inexact.
 func oddNarrow(b *ir.Builder, x ir.Value) ir.Value {
 	f := b.Cast(dtype.F32, x)
 	back := b.Cast(dtype.F64, f)

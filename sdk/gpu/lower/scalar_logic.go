@@ -25,7 +25,7 @@ var logicRules = map[op.Code]scalarRule{
 	},
 }
 
-// count is how far a shift goes, 0 where it is by the width or more, and whether it is by less.
+// count returns how far a shift goes, 0 where it is by the width or more, and whether it is by less.
 func (s *scalar) count() (count, inside ir.Value) {
 	width := int64(bits(s.d))
 	// Taken as unsigned, a count is below the width, a power of two, if it has none of the bits above.

@@ -27,7 +27,7 @@ var smalls = map[dtype.DType]small{
 
 func word(b *ir.Builder, n uint64) ir.Value { return b.Const(dtype.U32, n) }
 
-// castSmall is code x of storage type from as a to.
+// castSmall returns code x of storage type from as a to.
 func castSmall(b *ir.Builder, from, to dtype.DType, x ir.Value, saturate bool) ir.Value {
 	if dtype.SmallInts.Has(from) {
 		byteType := dtype.U8
@@ -43,7 +43,7 @@ func castSmall(b *ir.Builder, from, to dtype.DType, x ir.Value, saturate bool) i
 	return cast(b, dtype.F32, to, decode(b, from, b.Cast(dtype.U32, x)), saturate)
 }
 
-// decode is the value of a code of a small float.
+// decode returns the value of a code of a small float.
 func decode(b *ir.Builder, from dtype.DType, code ir.Value) ir.Value {
 	shl := func(v ir.Value, n int) ir.Value { return b.Binary(ir.Shl, v, word(b, uint64(n))) }
 	nan := b.Float(dtype.F32, math.NaN())
@@ -70,7 +70,7 @@ func decode(b *ir.Builder, from dtype.DType, code ir.Value) ir.Value {
 	return b.Select(b.Eq(rest, word(b, m.nan)), nan, f)
 }
 
-// toSmall is element x of type from as a code of storage type to.
+// toSmall returns element x of type from as a code of storage type to.
 func toSmall(b *ir.Builder, from, to dtype.DType, x ir.Value, saturate bool) ir.Value {
 	c := b.Cast(compute(from), x)
 	wide := bits(compute(from)) == 64
@@ -110,7 +110,7 @@ func lowBits(b *ir.Builder, to dtype.DType, x ir.Value) ir.Value {
 	return b.Cast(dtype.U8, x)
 }
 
-// encode is the code of an f32 in a small float type.
+// encode returns the code of an f32 in a small float type.
 func encode(b *ir.Builder, to dtype.DType, x ir.Value, saturate bool) ir.Value {
 	raw := b.Bitcast(dtype.U32, x)
 	a := b.And(raw, word(b, 0x7fffffff))

@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// indexing is the shape of a gather or scatter along axis of x by indices, whose first batch dimensions go together.
+// indexing returns the shape of a gather or scatter along axis of x by indices, whose first batch dimensions go together.
 func indexing(x, indices shape.Shape, axis, batch int) template.Indexing {
 	return template.Indexing{Batch: x[:batch].Size(), Outer: x[batch:axis].Size(), Axis: x[axis], Inner: x[axis+1:].Size(), Count: indices[batch:].Size()}
 }

@@ -195,7 +195,7 @@ func random(r *rand.Rand, d dtype.DType, special bool, dims ...int) ref.Tensor {
 	return x
 }
 
-// indices are numbers in [0, n).
+// indices returns numbers in [0, n).
 func indices(r *rand.Rand, d dtype.DType, n int, dims ...int) ref.Tensor {
 	x := ref.Zeros(op.DescOf(d, dims...))
 	for i := range x.I {
@@ -325,7 +325,7 @@ func TestScansLong(t *testing.T) {
 	}
 }
 
-// running is a scan of integers of shape [outer, n, inner] along n.
+// running returns a scan of integers of shape [outer, n, inner] along n.
 func running(x ref.Tensor, code op.Code, exclusive, reverse bool) ref.Tensor {
 	y, s, d := ref.Zeros(x.Desc), x.Desc.Shape, x.Desc.DType
 	for o := range s[0] {

@@ -22,14 +22,14 @@ var web = template.Target{
 	Atomics: dtype.SetOf(dtype.I32, dtype.U32), Words: true, Align: 256, Buffers: 8,
 }
 
-// wordLimits is what kernels for words are held to.
+// wordLimits returns what kernels for words are held to.
 func wordLimits(t template.Target) ir.Limits {
 	lim := limits(t)
 	lim.Words, lim.Align, lim.Buffers = true, int64(t.Align), t.Buffers
 	return lim
 }
 
-// rewritten is work for the words of hardware, proved. Its temporaries are whole words.
+// rewritten returns w rewritten for hardware whose memory is words, and proves it. Its temporaries are whole words.
 func rewritten(t testing.TB, hardware template.Target, w ir.Work, slots [][]byte) ir.Work {
 	t.Helper()
 	w.Launches, w.Temps = append([]ir.Launch(nil), w.Launches...), append([]int64(nil), w.Temps...)
@@ -49,7 +49,7 @@ func rewritten(t testing.TB, hardware template.Target, w ir.Work, slots [][]byte
 	return w
 }
 
-// inWords is b, filled up to whole words.
+// inWords returns b, filled up to whole words.
 func inWords(b []byte, with byte) []byte {
 	for len(b)%4 != 0 {
 		b = append(b[:len(b):len(b)], with)

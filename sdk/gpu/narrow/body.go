@@ -11,10 +11,10 @@ func (r *rewriter) body(body []ir.Inst) {
 	}
 }
 
-// arg is what stands for operand i.
+// arg returns what stands for operand i.
 func (r *rewriter) arg(in *ir.Inst, i int) pair { return r.values[in.Args[i]] }
 
-// typeOf is the type of operand i in the old kernel.
+// typeOf returns the type of operand i in the old kernel.
 func (r *rewriter) typeOf(in *ir.Inst, i int) dtype.DType { return r.old.Types[in.Args[i]] }
 
 func (r *rewriter) isWide(in *ir.Inst, i int) bool { return wide.Has(r.typeOf(in, i)) }
@@ -62,7 +62,7 @@ func (r *rewriter) inst(in *ir.Inst) {
 	}
 }
 
-// value is the result of an instruction with one.
+// value returns the result of an instruction with one.
 func (r *rewriter) value(in *ir.Inst) pair {
 	switch in.Op {
 	case ir.Const:
@@ -116,7 +116,7 @@ func (r *rewriter) value(in *ir.Inst) pair {
 	return pair{lo: r.Unary(in.Op, x[0])}
 }
 
-// constant is a constant of a type; bits is sign or zero extended.
+// constant returns a constant of a type; bits is sign or zero extended.
 func (r *rewriter) constant(d dtype.DType, bits uint64) pair {
 	if wide.Has(d) {
 		return pair{r.Const(dtype.U32, uint64(uint32(bits))), r.Const(high(d), bits>>32)}
@@ -124,7 +124,7 @@ func (r *rewriter) constant(d dtype.DType, bits uint64) pair {
 	return pair{lo: r.Const(d, bits)}
 }
 
-// exchanged is a value of another thread of the subgroup.
+// exchanged returns a value of another thread of the subgroup.
 func (r *rewriter) exchanged(in *ir.Inst) pair {
 	word := func(v ir.Value) ir.Value {
 		switch in.Op {

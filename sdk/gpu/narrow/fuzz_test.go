@@ -111,7 +111,7 @@ func (a *author) know(vs ...ir.Value) {
 	}
 }
 
-// some is a value of a type, finite where it is a float.
+// some returns a value of a type, finite where it is a float.
 func (a *author) some(d dtype.DType) ir.Value {
 	if list := a.values[d]; len(list) > 0 && a.r.IntN(5) > 0 {
 		return list[a.r.IntN(len(list))]
@@ -127,7 +127,7 @@ func (a *author) some(d dtype.DType) ir.Value {
 	return a.Const(d, a.r.Uint64()>>a.r.IntN(64))
 }
 
-// index is a random index below n, a power of two.
+// index returns a random index below n, a power of two.
 func (a *author) index(n int) ir.Value {
 	d := []dtype.DType{dtype.U32, dtype.I64, dtype.U64}[a.r.IntN(3)]
 	x := a.some(d)
@@ -137,7 +137,7 @@ func (a *author) index(n int) ir.Value {
 	return a.And(x, a.Const(d, uint64(n-1)))
 }
 
-// any is an i64 of which Check knows nothing, not even that it may have overflown.
+// any returns an i64 of which Check knows nothing, not even that it may have overflown.
 func (a *author) any(x ir.Value) ir.Value {
 	a.Set(a.locals[0], a.Int(1), x)
 	return a.Get(a.locals[0], a.Int(1))
@@ -215,7 +215,7 @@ func (a *author) statement() {
 	}
 }
 
-// arithmetic is a random value of a type.
+// arithmetic returns a random value of a type.
 func (a *author) arithmetic(d dtype.DType) ir.Value {
 	x, y := a.some(d), a.some(d)
 	if d.IsFloat() {

@@ -7,10 +7,10 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// index is operand i as an index: of 64 bits the low word, for an index that is inside its array has no other.
+// index returns operand i as an index: of 64 bits the low word, for an index that is inside its array has no other.
 func (r *rewriter) index(in *ir.Inst, i int) ir.Value { return r.arg(in, i).lo }
 
-// place is operand 0 as an index of a buffer.
+// place returns operand 0 as an index of a buffer.
 func (r *rewriter) place(in *ir.Inst) ir.Value {
 	at := r.index(in, 0)
 	if base := r.bases[in.Ref]; base != 0 {
@@ -19,10 +19,10 @@ func (r *rewriter) place(in *ir.Inst) ir.Value {
 	return at
 }
 
-// number is a constant of the type of v.
+// number returns a constant of the type of v.
 func (r *rewriter) number(v ir.Value, n int) ir.Value { return r.Const(r.TypeOf(v), uint64(n)) }
 
-// plus is an index n further.
+// plus returns an index n further.
 func (r *rewriter) plus(i ir.Value, n int) ir.Value {
 	if n == 0 {
 		return i
@@ -67,7 +67,7 @@ func (r *rewriter) load(in *ir.Inst) {
 	}
 }
 
-// part is a word of which a part is wanted, read atomically where other threads may change other parts at the same time.
+// part returns a word of which a part is wanted, read atomically where other threads may change other parts at the same time.
 func (r *rewriter) part(p ir.Buf, changing bool, w ir.Value) ir.Value {
 	if changing {
 		return r.Atomic(ir.AtomicAdd, p, w, r.Const(dtype.U32, 0))
@@ -82,7 +82,7 @@ func (r *rewriter) joined(in *ir.Inst, w []ir.Value) {
 	}
 }
 
-// apart is the words of the stored values of an instruction, which are pairs.
+// apart returns the words of the stored values of an instruction, which are pairs.
 func (r *rewriter) apart(in *ir.Inst) (w []ir.Value) {
 	for _, v := range in.Args[1:] {
 		w = append(w, r.values[v].lo, r.Bitcast(dtype.U32, r.values[v].hi))
@@ -90,10 +90,10 @@ func (r *rewriter) apart(in *ir.Inst) (w []ir.Value) {
 	return w
 }
 
-// double is twice an index.
+// double returns twice an index.
 func (r *rewriter) double(i ir.Value) ir.Value { return r.Mul(i, r.number(i, 2)) }
 
-// word is the word that the element at an index is in, and shift the number of its lowest bit there.
+// word returns the word that the element at an index is in, and shift the number of its lowest bit there.
 func (r *rewriter) word(i ir.Value, size int) ir.Value {
 	return r.Binary(ir.Shr, i, r.number(i, bits.TrailingZeros(uint(4/size))))
 }
@@ -102,7 +102,7 @@ func (r *rewriter) shift(i ir.Value, size int) ir.Value {
 	return r.Cast(dtype.U32, r.Mul(r.And(i, r.number(i, 4/size-1)), r.number(i, 8*size)))
 }
 
-// unpack is the element of type d that begins at a bit of a word.
+// unpack returns the element of type d that begins at a bit of a word.
 func (r *rewriter) unpack(d dtype.DType, w, shift ir.Value) ir.Value {
 	w = r.Binary(ir.Shr, w, shift)
 	switch d {
@@ -114,7 +114,7 @@ func (r *rewriter) unpack(d dtype.DType, w, shift ir.Value) ir.Value {
 	return r.Cast(d, w)
 }
 
-// pack is an element in the lowest bits of a word, whose others are 0.
+// pack returns an element in the lowest bits of a word, whose others are 0.
 func (r *rewriter) pack(d dtype.DType, v ir.Value) ir.Value {
 	switch d {
 	case dtype.F16, dtype.BF16, dtype.I16:
@@ -125,7 +125,7 @@ func (r *rewriter) pack(d dtype.DType, v ir.Value) ir.Value {
 	return r.Cast(dtype.U32, v)
 }
 
-// packed is elements side by side in a word.
+// packed returns elements side by side in a word.
 func (r *rewriter) packed(d dtype.DType, vs []ir.Value) ir.Value {
 	w := r.Const(dtype.U32, 0)
 	for k, v := range vs {
@@ -213,7 +213,7 @@ func (r *rewriter) sharedStore(in *ir.Inst) {
 	r.words(len(w), func(k, width int) { r.SharedStore(m, r.plus(at, k), w[k:k+width]...) })
 }
 
-// atomic is an atomic on elements of a word.
+// atomic returns an atomic on elements of a word.
 func (r *rewriter) atomic(in *ir.Inst) ir.Value {
 	if in.Type.Size() != 4 {
 		refuse("%s", r.old.Line(in))

@@ -12,7 +12,7 @@ import (
 // wide is the types that two words stand for.
 var wide = dtype.SetOf(dtype.I64, dtype.U64)
 
-// Widen is the target that templates build kernels for on hardware t: t, where its memory is words with the integers of 64 bits that
+// Widen returns the target that templates build kernels for on hardware t: t, where its memory is words with the integers of 64 bits that
 // Launch makes of two words.
 func Widen(t template.Target) template.Target {
 	if t.Words {
@@ -21,7 +21,7 @@ func Widen(t template.Target) template.Target {
 	return t
 }
 
-// Emulated is the types of which hardware t has no elements or no arithmetic, and which it has all the same by way of words.
+// Emulated returns the types of which hardware t has no elements or no arithmetic, and which it has all the same by way of words.
 func Emulated(t template.Target) dtype.Set {
 	if !t.Words {
 		return 0
@@ -29,7 +29,7 @@ func Emulated(t template.Target) dtype.Set {
 	return (Widen(t).Types & (dtype.Ints | wide)) &^ dtype.SetOf(dtype.I32, dtype.U32)
 }
 
-// Launch is what hardware t runs for launch l, which was built for Widen(t). Slots are the same; the offsets of arguments
+// Launch returns what hardware t runs for launch l, which was built for Widen(t). Slots are the same; the offsets of arguments
 // count from memory that is aligned to t.Align. It is an error that wraps core.ErrUnsupported where the kernel does what words cannot do.
 func Launch(t template.Target, l ir.Launch) (out ir.Launch, err error) {
 	if !t.Words {
@@ -155,7 +155,7 @@ func partial(body []ir.Inst, parts map[int32]bool) {
 	}
 }
 
-// inMemory is the type of the words that elements lie in.
+// inMemory returns the type of the words that elements lie in.
 func inMemory(d dtype.DType) dtype.DType {
 	if d.Size() == 4 {
 		return d
@@ -163,7 +163,7 @@ func inMemory(d dtype.DType) dtype.DType {
 	return dtype.U32
 }
 
-// high is the type of the high word.
+// high returns the type of the high word.
 func high(d dtype.DType) dtype.DType {
 	if d == dtype.I64 {
 		return dtype.I32

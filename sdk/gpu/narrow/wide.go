@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// wide is the result of an operation on integers of 64 bits.
+// wide returns the result of an operation on integers of 64 bits.
 func (r *rewriter) wide(in *ir.Inst) pair {
 	d := r.typeOf(in, 0)
 	if in.Op == ir.Select {
@@ -66,12 +66,12 @@ func (r *rewriter) wide(in *ir.Inst) pair {
 	return pair{}
 }
 
-// choose is x where c is true, else y.
+// choose returns x where c is true, else y.
 func (r *rewriter) choose(c ir.Value, x, y pair) pair {
 	return pair{r.Select(c, x.lo, y.lo), r.Select(c, x.hi, y.hi)}
 }
 
-// u32 is a constant word.
+// u32 returns a constant word.
 func (r *rewriter) u32(n uint32) ir.Value { return r.Const(dtype.U32, uint64(n)) }
 
 // isZero reports whether x is known to be 0.
@@ -79,7 +79,7 @@ func (r *rewriter) isZero(x pair) bool {
 	return x.lo == r.u32(0) && x.hi == r.Const(r.TypeOf(x.hi), 0)
 }
 
-// less is x < y, written so that it tells package ir which words are 0 where y is small and x is not below 0.
+// less returns x < y, written so that it tells package ir which words are 0 where y is small and x is not below 0.
 func (r *rewriter) less(d dtype.DType, x, y pair) ir.Value {
 	if d == dtype.I64 && r.isZero(y) {
 		return r.negativeSign(x)
@@ -87,7 +87,7 @@ func (r *rewriter) less(d dtype.DType, x, y pair) ir.Value {
 	return r.Or(r.Lt(x.hi, y.hi), r.And(r.Eq(x.hi, y.hi), r.Lt(x.lo, y.lo)))
 }
 
-// atMost is x ≤ y.
+// atMost returns x ≤ y.
 func (r *rewriter) atMost(d dtype.DType, x, y pair) ir.Value {
 	if d == dtype.I64 && r.isZero(x) {
 		return r.Le(r.Const(dtype.I32, 0), y.hi)
@@ -114,16 +114,16 @@ func (r *rewriter) negative(x pair) pair {
 	return r.sub(pair{r.u32(0), r.Const(r.TypeOf(x.hi), 0)}, x)
 }
 
-// mul is x·y modulo 2^64.
+// mul returns x·y modulo 2^64.
 func (r *rewriter) mul(x, y pair) pair {
 	top := r.Add(r.Mul(x.lo, r.Bitcast(dtype.U32, y.hi)), r.Mul(r.Bitcast(dtype.U32, x.hi), y.lo))
 	return pair{r.Mul(x.lo, y.lo), r.Bitcast(r.TypeOf(x.hi), r.Add(r.Binary(ir.MulHi, x.lo, y.lo), top))}
 }
 
-// unsigned is the same bits as a u64.
+// unsigned returns the same bits as a u64.
 func (r *rewriter) unsigned(x pair) pair { return pair{x.lo, r.Bitcast(dtype.U32, x.hi)} }
 
-// mulHi is the high 64 bits of the product.
+// mulHi returns the high 64 bits of the product.
 func (r *rewriter) mulHi(d dtype.DType, x, y pair) pair {
 	a, b := r.unsigned(x), r.unsigned(y)
 	product := func(u, v ir.Value) pair { return pair{r.Mul(u, v), r.Binary(ir.MulHi, u, v)} }
@@ -140,7 +140,7 @@ func (r *rewriter) mulHi(d dtype.DType, x, y pair) pair {
 	return pair{h.lo, r.Bitcast(dtype.I32, h.hi)}
 }
 
-// shl is x shifted left by n, below 64.
+// shl returns x shifted left by n, below 64.
 func (r *rewriter) shl(x pair, n ir.Value) pair {
 	s, far := r.And(n, r.u32(31)), r.Ne(r.And(n, r.u32(32)), r.u32(0))
 	lo := r.Binary(ir.Shl, x.lo, s)
@@ -150,7 +150,7 @@ func (r *rewriter) shl(x pair, n ir.Value) pair {
 	return pair{r.Select(far, r.u32(0), lo), r.Bitcast(r.TypeOf(x.hi), r.Select(far, lo, hi))}
 }
 
-// shr is x shifted right by n, below 64, with the sign of an i64.
+// shr returns x shifted right by n, below 64, with the sign of an i64.
 func (r *rewriter) shr(x pair, n ir.Value) pair {
 	s, far := r.And(n, r.u32(31)), r.Ne(r.And(n, r.u32(32)), r.u32(0))
 	d := r.TypeOf(x.hi)
@@ -164,7 +164,7 @@ func (r *rewriter) shr(x pair, n ir.Value) pair {
 	return pair{r.Select(far, r.Bitcast(dtype.U32, hi), lo), r.Select(far, sign, hi)}
 }
 
-// divide is the quotient or the remainder of x and y, which is not 0, truncated toward zero.
+// divide returns the quotient or the remainder of x and y, which is not 0, truncated toward zero.
 func (r *rewriter) divide(o ir.Op, d dtype.DType, x, y pair) pair {
 	if d == dtype.U64 {
 		return r.divideBits(o, x, y)
@@ -249,7 +249,7 @@ func (r *rewriter) shorten(to, from dtype.DType, x pair) ir.Value {
 	return r.Cast(to, r.Select(below, r.Unary(ir.Neg, f), f))
 }
 
-// float is a u64 as f32, rounded once: the high word is filled up with bits of the low one until it has more than f32 keeps, and
+// float returns a u64 as f32, rounded once: the high word is filled up with bits of the low one until it has more than f32 keeps, and
 // its last bit stands for all that are left.
 func (r *rewriter) float(x pair) ir.Value {
 	one := r.Float(dtype.F32, 1<<32)
@@ -264,7 +264,7 @@ func (r *rewriter) float(x pair) ir.Value {
 	return r.Select(r.Eq(x.hi, r.u32(0)), r.Cast(dtype.F32, x.lo), r.Mul(r.Cast(dtype.F32, top), scale))
 }
 
-// whole is an f32 in range, truncated.
+// whole returns an f32 in range, truncated.
 func (r *rewriter) whole(to dtype.DType, f ir.Value) pair {
 	a := r.Unary(ir.Abs, f)
 	h := r.Unary(ir.Floor, r.Mul(a, r.Float(dtype.F32, 0x1p-32)))

@@ -16,7 +16,7 @@ type access struct {
 	chunk int      // elements of one access to memory; 0: one element holds for all places
 }
 
-// accessOf is how operand o, which is d, is accessed at width places of nests, the innermost one last.
+// accessOf returns how operand o, which is d, is accessed at width places of nests, the innermost one last.
 func accessOf(t Target, d Operand, o, width int, nests ...*nest) access {
 	a := access{bytes: d.Type.Size(), width: width, chunk: 1}
 	inner := nests[len(nests)-1]
@@ -41,7 +41,7 @@ func accessOf(t Target, d Operand, o, width int, nests ...*nest) access {
 	return a
 }
 
-// neighbours is how many neighbouring elements a thread takes at a time where all operands lie side by side: so many that
+// neighbours returns how many neighbouring elements a thread takes at a time where all operands lie side by side: so many that
 // the narrowest of them fills the widest access, and the others at most two.
 func neighbours(t Target, ds []Operand) int {
 	narrow, wide := math.MaxInt, 1

@@ -8,7 +8,8 @@ import (
 // joinedAtOnce is how many operands one launch of Concat copies.
 const joinedAtOnce = 16
 
-// Concat is the last slot: outer times a run of each operand, runs[k] elements of operand k, one after the other.
+// Concat returns the work that writes to the last slot, outer times, a run of each operand: runs[k] elements of operand k, one
+// operand after the other.
 func Concat(t Target, outer int, runs []int, in []Operand, y Operand) ir.Work {
 	s := newSequence(t, len(in)+1, false)
 	py, size := placeOf(len(in), y), y.Type.Size()
@@ -71,7 +72,7 @@ func Concat(t Target, outer int, runs []int, in []Operand, y Operand) ir.Work {
 	return s.work
 }
 
-// Pad is slot 1: slot 0 of shape dims with lo elements of value, given by its bits, before and hi after it along each axis.
+// Pad returns the work that computes slot 1: slot 0 of shape dims with lo elements of value, given by its bits, before and hi after it along each axis.
 // Negative numbers take elements away.
 func Pad(t Target, dims, lo, hi []int, value uint64, x, y Operand) ir.Work {
 	s := newSequence(t, 2, false)
@@ -128,7 +129,7 @@ func folded(dims, lo, hi []int) (in, before, out []int) {
 	return in, before, out
 }
 
-// filled is a unit of elements with those bits, of size bytes each.
+// filled returns a unit of elements with those bits, of size bytes each.
 func (p *step) filled(u unit, bits uint64, size int) []ir.Value {
 	for n := size; n < 8; n *= 2 {
 		bits = bits&(1<<(8*n)-1) | bits<<(8*n)
@@ -145,7 +146,7 @@ func (p *step) filled(u unit, bits uint64, size int) []ir.Value {
 	return v
 }
 
-// CacheWrite is slot 3: slot 0 with slot 2 written along the axis from the position in slot 1 on, of each batch or of all. Indexing
+// CacheWrite returns the work that computes slot 3: slot 0 with slot 2 written along the axis from the position in slot 1 on, of each batch or of all. Indexing
 // gives the shapes: those of an assignment of Count neighbouring slices.
 func CacheWrite(t Target, g Indexing, cache, position, update, y Operand) ir.Work {
 	s := newSequence(t, 4, true)

@@ -23,7 +23,7 @@ type Attention struct {
 	MaskSize    int
 }
 
-// Attend is the last slot: attention of slots 0, 1 and 2 with the mask in slot 3.
+// Attend returns the work that computes into the last slot the attention of slots 0, 1 and 2 with the mask in slot 3.
 func Attend(t Target, a Attention, in []Operand, y Operand) ir.Work {
 	s := newSequence(t, len(in)+1, false)
 	if a.Batch*a.Heads*a.Queries*a.ValueWidth == 0 {
@@ -60,7 +60,7 @@ type flash struct {
 	lie [5]shape.View // of q, k and v, and backward of y and dy: their rows lie without gaps
 }
 
-// compute is the type of scores and sums.
+// compute returns the type of scores and sums.
 func (f flash) compute() dtype.DType { return accumulator(f.d) }
 
 // plain reports whether the order of scores is that of products, which are then scaled when the exponential is taken.
@@ -68,7 +68,7 @@ func (f flash) plain() bool {
 	return f.Softcap == 0 && f.Scale > 0 && (f.Mask == dtype.Invalid || f.Mask == dtype.Bool)
 }
 
-// factor is what scores are multiplied by in exponents of 2.
+// factor returns what scores are multiplied by in exponents of 2.
 func (f flash) factor() float64 {
 	if f.plain() {
 		return f.Scale * math.Log2E
@@ -76,7 +76,7 @@ func (f flash) factor() float64 {
 	return math.Log2E
 }
 
-// reach is the greatest number that indices compute with.
+// reach returns the greatest number that indices compute with.
 func (f flash) reach() int {
 	n := max(f.Batch*f.Heads*f.Queries*max(f.Width, f.ValueWidth), f.Batch*f.KeyHeads*f.Keys*max(f.Width, f.ValueWidth), f.MaskSize)
 	for _, v := range f.lie {
@@ -164,7 +164,7 @@ type matrixRows struct {
 	first, limit ir.Value
 }
 
-// rowsOf are the rows of the head, from first on, of what lies in memory as number k.
+// rowsOf returns the rows of the head, from first on, of what lies in memory as number k.
 func (n *flashKernel) rowsOf(k int, from ir.Buf, first ir.Value) matrixRows {
 	limit := n.queries
 	if k == 1 || k == 2 {
@@ -173,10 +173,10 @@ func (n *flashKernel) rowsOf(k int, from ir.Buf, first ir.Value) matrixRows {
 	return matrixRows{from, n.base[k], n.lie[k].Strides[2], first, limit}
 }
 
-// score is the score of query i and key j of this head, -Inf where that is not seen or beyond the keys, made of a product.
+// score returns the score of query i and key j of this head, -Inf where that is not seen or beyond the keys, made of a product.
 func (n *flashKernel) score(dot, i, j ir.Value) ir.Value { return n.masked(n.scaled(dot), i, j) }
 
-// scaled is a product as score, without a bias. With plain it is the product.
+// scaled returns a product as score, without a bias. With plain it is the product.
 func (n *flashKernel) scaled(dot ir.Value) ir.Value {
 	p, d := n.step, n.compute()
 	if !n.plain() {
@@ -218,19 +218,19 @@ func (n *flashKernel) masked(dot, i, j ir.Value) ir.Value {
 	return p.Select(seen, dot, p.Float(d, math.Inf(-1)))
 }
 
-// finite is v, or 0 where that is -Inf: what scores are taken relative to.
+// finite returns v, or 0 where that is -Inf: what scores are taken relative to.
 func (n *flashKernel) finite(v ir.Value) ir.Value {
 	d := n.TypeOf(v)
 	return n.Select(n.Eq(v, n.Float(d, math.Inf(-1))), n.Float(d, 0), v)
 }
 
-// power is 2 to the power of (v - top)·factor, top being finite.
+// power returns 2 to the power of (v - top)·factor, top being finite.
 func (n *flashKernel) power(v, top ir.Value) ir.Value {
 	d := n.TypeOf(v)
 	return n.Unary(ir.Exp2, n.Mul(n.Sub(v, top), n.Float(d, n.factor())))
 }
 
-// inverse is 1/all, 0 where all is 0.
+// inverse returns 1/all, 0 where all is 0.
 func (n *flashKernel) inverse(all ir.Value) ir.Value {
 	d := n.TypeOf(all)
 	return n.Select(n.Eq(all, n.Float(d, 0)), n.Float(d, 0), n.Div(n.Float(d, 1), all))

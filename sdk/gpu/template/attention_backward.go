@@ -5,10 +5,10 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// AttendBackward is the gradients of q, k and v of an attention, in the last three slots, of q, k, v, its result y, the gradient dy of
-// that, and the mask if there is one, in the slots before. A bias has no gradient here. After Dao et al., FlashAttention, 2022: weights
-// are made again of the scores, tile by tile, so that no matrix of queries by keys is in memory. Every element is summed by one block in
-// one order: results are the same each time.
+// AttendBackward returns the work that computes the gradients of q, k and v of an attention into the last three slots. The slots before
+// hold q, k, v, the result y, its gradient dy, and the mask if there is one. A bias has no gradient here. After Dao et al., FlashAttention,
+// 2022: weights are recomputed from the scores, tile by tile, so that no matrix of queries by keys is in memory. One block sums every
+// element in a fixed order: results are deterministic.
 func AttendBackward(t Target, a Attention, in, out []Operand) ir.Work {
 	s := newSequence(t, len(in)+len(out), false)
 	f := flashBack{flash: flash{Attention: a, d: in[0].Type, y: placeOf(3, in[3])}, dy: placeOf(4, in[4])}
@@ -118,19 +118,19 @@ func (n *backKernel) heads(body func()) {
 	})
 }
 
-// weight is what a value has in the result of a query with this total, of a score; exp is ir.Exp2 or ir.Exp2Fast.
+// weight returns what a value has in the result of a query with this total, of a score; exp is ir.Exp2 or ir.Exp2Fast.
 func (n *backKernel) weight(exp ir.Op, score, total ir.Value) ir.Value {
 	return n.Unary(exp, n.FMA(score, n.Float(n.TypeOf(score), n.factor()), n.Unary(ir.Neg, total)))
 }
 
-// slope is the derivative of a scaled product, before the softcap, given that behind it.
+// slope returns the derivative of a scaled product, before the softcap, given that behind it.
 func (n *backKernel) slope(scaled ir.Value) ir.Value {
 	d := n.TypeOf(scaled)
 	u := n.Div(scaled, n.Float(d, n.Softcap))
 	return n.Sub(n.Float(d, 1), n.Mul(u, u))
 }
 
-// elementOf is the place of an element of what lies in memory as number k.
+// elementOf returns the place of an element of what lies in memory as number k.
 func (n *backKernel) elementOf(k int, row, column ir.Value) ir.Value {
 	return n.Add(n.base[k], n.Add(n.Mul(row, n.Int(n.lie[k].Strides[2])), column))
 }

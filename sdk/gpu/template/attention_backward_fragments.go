@@ -20,7 +20,7 @@ type fragBack struct {
 	resident, ofKeys bool
 }
 
-// registers is how many of a thread fragments take.
+// registers returns how many of a thread fragments take.
 func (f flashBack) registers(x fragBack) int {
 	sums, packs := f.Width, 1
 	if x.ofKeys {
@@ -33,7 +33,7 @@ func (f flashBack) registers(x fragBack) int {
 	return n
 }
 
-// shared is the bytes of shared memory of a block: its rows, two tiles and their statistics.
+// shared returns the bytes of shared memory of a block: its rows, two tiles and their statistics.
 func (x fragBack) shared(f flashBack) int {
 	n := f.d.Size() * (f.Width + f.ValueWidth + 2*fragSkew) * (fragBackRows + 2*x.tile)
 	if x.ofKeys {
@@ -174,7 +174,7 @@ func (k *fragBackKernel) tiles(rows func(of int, first ir.Value) matrixRows, n i
 	})
 }
 
-// at is a place in the current tile.
+// at returns a place in the current tile.
 func (k *fragBackKernel) at(of, row, column int) ir.Value {
 	return k.Add(k.Mul(k.half, k.Int(k.tile*k.stride(of))), k.Int(row*k.stride(of)+column))
 }
@@ -210,7 +210,7 @@ func (k *fragBackKernel) collect(of, weights int) {
 	}
 }
 
-// ownRow is the number of the thread's row in half h of its fragments, theirRow that of element e of fragment c in the tile from j on.
+// ownRow returns the number of the thread's row in half h of its fragments, theirRow that of element e of fragment c in the tile from j on.
 func (k *fragBackKernel) ownRow(h int) ir.Value {
 	return k.Add(k.first, k.Add(k.row, k.Add(k.Div(k.lane, k.Int(4)), k.Int(8*h))))
 }

@@ -77,7 +77,7 @@ func (k *fragBackKernel) addRow(h int, top, all ir.Var) {
 	k.Set(all, at, sum)
 }
 
-// totalOf is the total of one query of each thread.
+// totalOf returns the total of one query of each thread.
 func (k *fragBackKernel) totalOf(h int, top, all ir.Var) ir.Value {
 	sum := k.Get(all, k.Int(h))
 	for d := 1; d < 4; d *= 2 {
@@ -87,7 +87,7 @@ func (k *fragBackKernel) totalOf(h int, top, all ir.Var) ir.Value {
 	return k.Select(k.Eq(sum, k.Float(dtype.F32, 0)), k.Float(dtype.F32, math.Inf(1)), k.Add(greatest, k.Unary(ir.Log2, sum)))
 }
 
-// meanOf is the sum of dy·y of one query of each thread.
+// meanOf returns the sum of dy·y of one query of each thread.
 func (k *fragBackKernel) meanOf(h int, y ir.Buf) ir.Value {
 	const wide = 8
 	row := k.Min(k.ownRow(h), k.Sub(k.queries, k.Int(1)))

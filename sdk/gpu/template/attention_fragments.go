@@ -14,10 +14,10 @@ const (
 	fragSkew   = 8 // elements that rows of shared arrays are longer, so that columns are not all in one bank
 )
 
-// fragMMA is the matrix instruction that attendFragments is made of.
+// fragMMA returns the matrix instruction that attendFragments is made of.
 func (f flash) fragMMA() ir.MMA { return ir.MMA{M: 16, N: 8, K: 16, Type: f.d} }
 
-// fragSizes is how many rows of 16 queries a subgroup has, and how many keys a tile.
+// fragSizes returns how many rows of 16 queries a subgroup has, and how many keys a tile.
 func (f flash) fragSizes(t Target) (times, tile int, ok bool) {
 	times, tile = 1, 64
 	if max(f.Width, f.ValueWidth) <= 64 && f.Queries > fragGroups*fragRows {
@@ -77,7 +77,7 @@ func (k *fragKernel) qStride() int { return max(k.Width, k.ValueWidth) + fragSke
 func (k *fragKernel) kStride() int { return k.Width + fragSkew }
 func (k *fragKernel) vStride() int { return k.ValueWidth + fragSkew }
 
-// columns is how many fragments a row of scores has, and outputs one of results.
+// columns returns how many fragments a row of scores has, and outputs one of results.
 func (k *fragKernel) columns() int { return k.tile / 8 }
 func (k *fragKernel) outputs() int { return k.ValueWidth / 8 }
 
@@ -119,7 +119,7 @@ func (k *fragKernel) build() {
 	k.finish()
 }
 
-// half is the number of the half of the shared arrays that has the tile of keys from j on.
+// half returns the number of the half of the shared arrays that has the tile of keys from j on.
 func (k *fragKernel) half(j ir.Value) ir.Value {
 	return k.Rem(k.Div(j, k.Int(k.tile)), k.Int(2))
 }

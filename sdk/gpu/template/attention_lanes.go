@@ -30,12 +30,12 @@ func (s *sequence) attendLanes(f flash) {
 	s.end(n.step)
 }
 
-// laneGroups is how many groups of four values a thread has.
+// laneGroups returns how many groups of four values a thread has.
 func (f flash) laneGroups() int {
 	return (min(f.ValueWidth, laneValues) + 4*laneSide - 1) / (4 * laneSide)
 }
 
-// laneSizes is the rows and columns of scores of a thread, the most for which shared memory is enough, and whether all columns of q stay there.
+// laneSizes returns the rows and columns of scores of a thread, the most for which shared memory is enough, and whether all columns of q stay there.
 func (f flash) laneSizes(t Target) (r, c int, resident bool) {
 	limit := min(t.Shared, 48<<10)
 	for _, side := range []int{4, 2, 1} {
@@ -71,7 +71,7 @@ func (l *laneKernel) qStride() int { return l.rows + 4 }
 func (l *laneKernel) kStride() int { return l.tile + 4 }
 func (l *laneKernel) vStride() int { return 4 * laneSide * l.groups }
 
-// qColumns is how many columns of q are in shared memory.
+// qColumns returns how many columns of q are in shared memory.
 func (l *laneKernel) qColumns() int {
 	if l.resident {
 		return max(1, ceil(l.Width, laneChunk)) * laneChunk
@@ -79,7 +79,7 @@ func (l *laneKernel) qColumns() int {
 	return laneChunk
 }
 
-// shared is the bytes of shared memory of a block.
+// shared returns the bytes of shared memory of a block.
 func (l *laneKernel) shared(t Target) int {
 	n := l.qColumns()*l.qStride() + laneChunk*(l.kStride()+l.vStride()) + l.tile*l.qStride()
 	if t.Subgroup < laneSide {
@@ -147,7 +147,7 @@ func (l *laneKernel) stageRows(m ir.Mem, stride int, from matrixRows, rows, widt
 	})
 }
 
-// dots is the thread's products of rows of a, of the block, and of b, of a tile, row by row.
+// dots returns the thread's products of rows of a, of the block, and of b, of a tile, row by row.
 func (l *laneKernel) dots(name string, a, b matrixRows, width int) []ir.Value {
 	d := l.compute()
 	dots := l.Local(name, d, l.r*l.c)
@@ -199,7 +199,7 @@ func (l *laneKernel) columnOf(j ir.Value, b int) ir.Value {
 	return l.Add(j, l.Add(l.Mul(l.x, l.Int(l.c)), l.Int(b)))
 }
 
-// scores is the thread's scores of a tile of keys from j on, row by row.
+// scores returns the thread's scores of a tile of keys from j on, row by row.
 func (l *laneKernel) scores(j ir.Value) []ir.Value {
 	out := l.dots("dots", l.queryRows(), l.rowsOf(1, l.k, j), l.Width)
 	for a := range l.r {
@@ -257,7 +257,7 @@ func (l *laneKernel) share(weights []ir.Value) {
 	}
 }
 
-// rowTops is the greatest score of each of the thread's rows. The threads of a row are neighbours.
+// rowTops returns the greatest score of each of the thread's rows. The threads of a row are neighbours.
 func (l *laneKernel) rowTops(scores []ir.Value) []ir.Value {
 	tops := make([]ir.Value, l.r)
 	for a := range tops {

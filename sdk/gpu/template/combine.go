@@ -36,7 +36,7 @@ func joinerOf(t Target, how Join, d dtype.DType) joiner {
 	return j
 }
 
-// accumulator is the type that sums and products of elements of type d are computed in.
+// accumulator returns the type that sums and products of elements of type d are computed in.
 func accumulator(d dtype.DType) dtype.DType {
 	switch d {
 	case dtype.F16, dtype.BF16:
@@ -51,7 +51,7 @@ func accumulator(d dtype.DType) dtype.DType {
 
 func (j joiner) extreme() bool { return j.how == JoinMax || j.how == JoinMin }
 
-// state is the type in which elements are combined.
+// state returns the type in which elements are combined.
 func (j joiner) state() dtype.DType {
 	a := j.a
 	switch {
@@ -64,7 +64,7 @@ func (j joiner) state() dtype.DType {
 	return a
 }
 
-// lift is an element as a state.
+// lift returns an element as a state.
 func (j joiner) lift(p *ir.Builder, v ir.Value) ir.Value {
 	a := j.a
 	v = p.Cast(a, v)
@@ -74,7 +74,7 @@ func (j joiner) lift(p *ir.Builder, v ir.Value) ir.Value {
 	return p.Select(p.Ne(v, v), j.bits(p, j.nan()), ordered(p, p.Bitcast(j.state(), v)))
 }
 
-// lower is a state as an element.
+// lower returns a state as an element.
 func (j joiner) lower(p *ir.Builder, s ir.Value) ir.Value {
 	a := j.a
 	if j.extreme() && a.IsFloat() {
@@ -96,7 +96,7 @@ func (j joiner) join(p *ir.Builder, a, b ir.Value) ir.Value {
 	return p.Add(a, b)
 }
 
-// identity is the state that changes no other.
+// identity returns the state that changes no other.
 func (j joiner) identity(p *ir.Builder) ir.Value {
 	d := j.state()
 	switch {
@@ -112,7 +112,7 @@ func (j joiner) identity(p *ir.Builder) ir.Value {
 
 func (j joiner) bits(p *ir.Builder, v int64) ir.Value { return p.Const(j.state(), uint64(v)) }
 
-// nan is the state of NaN, beyond that of every number.
+// nan returns the state of NaN, beyond that of every number.
 func (j joiner) nan() int64 {
 	switch {
 	case j.state() == dtype.I32 && j.how == JoinMax:
@@ -125,7 +125,7 @@ func (j joiner) nan() int64 {
 	return math.MinInt64
 }
 
-// bound is the extreme over no elements, as a state: an infinity or the last integer of the type.
+// bound returns the extreme over no elements, as a state: an infinity or the last integer of the type.
 func (j joiner) bound() int64 {
 	greatest := j.how == JoinMin
 	bits := uint(8 * j.d.Size())

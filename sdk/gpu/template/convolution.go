@@ -127,7 +127,7 @@ func (v Convolution) normal(t Target) (*convolution, error) {
 	return c, nil
 }
 
-// taps is the number of places of the filter.
+// taps returns the number of places of the filter.
 func (c *convolution) taps() int { return shape.Of(c.window...).Size() }
 
 // orient makes columns of what lies side by side in the first result, pixels or results of filters.

@@ -29,7 +29,7 @@ func (k *productKernel) imagePlaces(c *convolution) *imagePlaces {
 	return p
 }
 
-// start is the image of a pixel of the results, and where the filter begins for it in the dilated image.
+// start returns the image of a pixel of the results, and where the filter begins for it in the dilated image.
 func (p *imagePlaces) start(pixel ir.Value) (image ir.Value, starts []ir.Value) {
 	k := p.k
 	starts = make([]ir.Value, len(p.size))
@@ -40,7 +40,7 @@ func (p *imagePlaces) start(pixel ir.Value) (image ir.Value, starts []ir.Value) 
 	return pixel, starts
 }
 
-// under is whether an element of the image is under a place of the filter, and, where it is, its offset from the image's first.
+// under returns whether an element of the image is under a place of the filter, and, where it is, its offset from the image's first.
 func (p *imagePlaces) under(starts, tap []ir.Value) (inside ir.Value, offset func() ir.Value) {
 	k := p.k
 	at := make([]ir.Value, len(starts))
@@ -69,7 +69,7 @@ func (p *imagePlaces) under(starts, tap []ir.Value) (inside ir.Value, offset fun
 	}
 }
 
-// factors are the loads of tiles of the image and of the filters, in the order of rows and columns. fragments: for matrix
+// factors returns the loads of tiles of the image and of the filters, in the order of rows and columns. fragments: for matrix
 // instructions.
 func (c *convolution) factors(k *productKernel, x tile, g productGrid, fragments bool) (la, lb *tileLoad) {
 	image, filter := x.rows, x.cols
@@ -117,7 +117,7 @@ func (t *tapAt) begin(from, _ ir.Value) {
 	}
 }
 
-// load is a load of tiles in the form that the kernel needs. wide is the elements of 16 bytes side by side along channels, or 1.
+// load returns a load of tiles in the form that the kernel needs. wide is the elements of 16 bytes side by side along channels, or 1.
 func (c *convolution) load(k *productKernel, x tile, m matrix, span, wide int, fragments bool) *tileLoad {
 	l := &tileLoad{k: k, typ: c.compute, span: span, depth: x.depth, threads: x.threads(), byDepth: true, pitch: span + linePad}
 	l.size = l.depth * l.pitch
@@ -205,7 +205,7 @@ func (c *convolution) filterLoad(k *productKernel, x tile, span int, first ir.Va
 	return l
 }
 
-// wideImage is how many channels of the image lie side by side in 16 bytes, aligned, wherever a window stands; wideFilter likewise.
+// wideImage returns how many channels of the image lie side by side in 16 bytes, aligned, wherever a window stands; wideFilter likewise.
 func (c *convolution) wideImage() int { return c.wide(c.image, c.imageStrides) }
 
 func (c *convolution) wideFilter() int { return c.wide(c.filter, c.filterStrides) }

@@ -92,7 +92,7 @@ func (e *elementwise) choose(t Target, all []Operand, outs int) {
 	e.flat, e.width = true, most
 }
 
-// accessOf is how operand i of all is accessed.
+// accessOf returns how operand i of all is accessed.
 func (e *elementwise) accessOf(t Target, d Operand, i int) access {
 	if !e.flat {
 		return accessOf(t, d, i, e.width, &e.n)
@@ -104,7 +104,7 @@ func (e *elementwise) accessOf(t Target, d Operand, i int) access {
 	return a
 }
 
-// at is the i-th place.
+// at returns the i-th place.
 func (e *elementwise) at(i ir.Value) *spot {
 	if e.flat {
 		i = e.m.times(i, e.width)
@@ -112,7 +112,7 @@ func (e *elementwise) at(i ir.Value) *spot {
 	return e.w.at(i)
 }
 
-// lane is the place k elements behind p, fewer than the innermost dimension has, where e is flat.
+// lane returns the place k elements behind p, fewer than the innermost dimension has, where e is flat.
 func (e *elementwise) lane(p *spot, k int) *spot {
 	if k == 0 {
 		return p
@@ -161,7 +161,7 @@ func (e *elementwise) store(i int, p *spot, v []ir.Value) {
 	}
 }
 
-// underWay is how many times width elements a thread has under way, so that enough reads are.
+// underWay returns how many times width elements a thread has under way, so that enough reads are.
 func (e *elementwise) underWay(items int) int {
 	bytes := 0
 	for i, a := range e.in {
@@ -266,7 +266,7 @@ func (e *elementwise) index(p *spot, k int) func(axis int) ir.Value {
 	}
 }
 
-// floorPower is the greatest power of two that is at most n.
+// floorPower returns the greatest power of two that is at most n.
 func floorPower(n int) int {
 	p := 1
 	for 2*p <= n {

@@ -16,7 +16,7 @@ type Indexing struct {
 func (g Indexing) whole() int  { return g.Batch * g.Outer * g.Axis * g.Inner }
 func (g Indexing) slices() int { return g.Batch * g.Outer * g.Count * g.Inner }
 
-// Gather is slot 2, the elements of slot 0 along the axis that the indices in slot 1 name. An index equal to padding, unless that
+// Gather returns the work that computes slot 2, the elements of slot 0 along the axis that the indices in slot 1 name. An index equal to padding, unless that
 // is negative, gives zeros.
 func Gather(t Target, g Indexing, padding int, x, indices, y Operand) ir.Work {
 	s := newSequence(t, 3, true)
@@ -60,7 +60,7 @@ func Gather(t Target, g Indexing, padding int, x, indices, y Operand) ir.Work {
 	return s.work
 }
 
-// GatherElements is slot 2, of shape dims, with element (..., i, ...) taken from slot 0, of shape whole, at the position along axis that
+// GatherElements returns the work that computes slot 2, of shape dims, with element (..., i, ...) taken from slot 0, of shape whole, at the position along axis that
 // the index of the same place in slot 1 names.
 func GatherElements(t Target, whole, dims []int, axis int, x, indices, y Operand) ir.Work {
 	s := newSequence(t, 3, true)

@@ -45,7 +45,7 @@ func (m *maker) size(name string, n int) ir.Value {
 	return m.Scalar(name, m.Index)
 }
 
-// launch is the launch of the kernel on so many blocks along each axis.
+// launch returns the launch of the kernel on so many blocks along each axis.
 func (m *maker) launch(grid ...int) ir.Launch {
 	g := [3]int{1, 1, 1}
 	copy(g[:], grid)

@@ -16,7 +16,7 @@ type nest struct {
 	strides [][]int // by operand and dimension
 }
 
-// newNest is the nest over the given axes of views of one shape, in that order.
+// newNest returns the nest over the given axes of views of one shape, in that order.
 func newNest(views []shape.View, axes []int) nest {
 	var n nest
 	part := make([]shape.View, len(views))
@@ -32,7 +32,7 @@ func newNest(views []shape.View, axes []int) nest {
 	return n
 }
 
-// lowest is where the element of v with the lowest address lies.
+// lowest returns where the element of v with the lowest address lies.
 func lowest(v shape.View) int {
 	first := v.Offset
 	for d, s := range v.Strides {
@@ -41,7 +41,7 @@ func lowest(v shape.View) int {
 	return first
 }
 
-// reach is how far the elements of v are apart in memory, in elements.
+// reach returns how far the elements of v are apart in memory, in elements.
 func reach(v shape.View) int {
 	far := 0
 	for d, s := range v.Strides {
@@ -50,7 +50,7 @@ func reach(v shape.View) int {
 	return far
 }
 
-// memoryOrder is the given axes by falling stride of v. Axes along which v has one element keep their places.
+// memoryOrder returns the given axes by falling stride of v. Axes along which v has one element keep their places.
 func memoryOrder(v shape.View, axes []int) []int {
 	var places, sorted []int
 	for i, a := range axes {
@@ -66,7 +66,7 @@ func memoryOrder(v shape.View, axes []int) []int {
 	return order
 }
 
-// axesOf is all axes of a space.
+// axesOf returns all axes of a space.
 func axesOf(s shape.Shape) []int {
 	axes := make([]int, len(s))
 	for i := range axes {
@@ -77,10 +77,10 @@ func axesOf(s shape.Shape) []int {
 
 func abs(a int) int { return max(a, -a) }
 
-// size is the number of elements.
+// size returns the number of elements.
 func (n *nest) size() int { return shape.Shape(n.dims).Size() }
 
-// last is the innermost dimension, 1 where there is none.
+// last returns the innermost dimension, 1 where there is none.
 func (n *nest) last() int {
 	if len(n.dims) == 0 {
 		return 1
@@ -88,7 +88,7 @@ func (n *nest) last() int {
 	return n.dims[len(n.dims)-1]
 }
 
-// step is operand o's stride along the innermost dimension, 0 where there is none.
+// step returns operand o's stride along the innermost dimension, 0 where there is none.
 func (n *nest) step(o int) int {
 	if len(n.dims) == 0 {
 		return 0
@@ -178,7 +178,7 @@ type spot struct {
 	where map[int]ir.Value
 }
 
-// at is the i-th place of the walk.
+// at returns the i-th place of the walk.
 func (w *walk) at(i ir.Value) *spot { return &spot{w: w, i: i, where: map[int]ir.Value{}} }
 
 // settled computes where all operands lie at this place of the kernel, so that what is nested in it can use that.
@@ -189,10 +189,10 @@ func (p *spot) settled() *spot {
 	return p
 }
 
-// element is the number of the spot's first element in the order of the nest.
+// element returns the number of the spot's first element in the order of the nest.
 func (p *spot) element() ir.Value { return p.w.m.times(p.i, p.w.width) }
 
-// times is v·n.
+// times returns v·n.
 func (m *maker) times(v ir.Value, n int) ir.Value {
 	if n == 1 {
 		return v
@@ -221,7 +221,7 @@ func (p *spot) coordinates() []ir.Value {
 	return p.c
 }
 
-// offset is where operand o's element at the spot lies, counted from its lowest one, 0 where it is there for the whole nest.
+// offset returns where operand o's element at the spot lies, counted from its lowest one, 0 where it is there for the whole nest.
 func (p *spot) offset(o int) ir.Value {
 	w, m := p.w, p.w.m
 	o = w.like[o]
@@ -257,7 +257,7 @@ func (p *spot) offset(o int) ir.Value {
 	return sum
 }
 
-// along is offset at, of operand o, moved by k elements along the innermost dimension.
+// along returns offset at, of operand o, moved by k elements along the innermost dimension.
 func (w *walk) along(o int, at ir.Value, k int) ir.Value {
 	s := w.step(o)
 	if s == 0 || k == 0 {

@@ -139,7 +139,7 @@ func (p Product) normal(t Target) (*product, error) {
 // indexLimit is how far indices of 32 bits go, with room for tiles that stand over the edge.
 const indexLimit = 1<<31 - 1<<20
 
-// reach is the greatest index of an element of a matrix, and at least the number of elements.
+// reach returns the greatest index of an element of a matrix, and at least the number of elements.
 func (m matrix) reach(batch []int, rows, cols int) int {
 	n, size := m.off+max(m.row, 0)*max(rows-1, 0)+max(m.col, 0)*max(cols-1, 0), rows*cols
 	for i, d := range batch {
@@ -187,7 +187,7 @@ func pointersTo(list []matrix) []*matrix {
 	return out
 }
 
-// batches is the number of elements of the batch.
+// batches returns the number of elements of the batch.
 func (c *product) batches() int {
 	n := 1
 	for _, d := range c.batch {

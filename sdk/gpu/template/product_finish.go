@@ -95,7 +95,7 @@ func (e *epilogue) write(row, col ir.Value, sums []ir.Value) {
 	}
 }
 
-// loads is n neighbouring elements of a row, in accesses of width elements.
+// loads returns n neighbouring elements of a row, in accesses of width elements.
 func (e *epilogue) loads(x strided, row, col ir.Value, n, width int) []ir.Value {
 	k := e.k
 	if x.col == 0 && len(x.outer) == 0 {

@@ -56,7 +56,7 @@ func (k *productKernel) stride(name string, s int) ir.Value {
 	return k.size(name, s)
 }
 
-// times is i·stride, and reports whether that is not 0.
+// times returns i·stride, and reports whether that is not 0.
 func (k *productKernel) times(i, stride ir.Value, s int) (ir.Value, bool) {
 	switch s {
 	case 0:
@@ -67,7 +67,7 @@ func (k *productKernel) times(i, stride ir.Value, s int) (ir.Value, bool) {
 	return k.Mul(i, stride), true
 }
 
-// at is the offset of element (i, j).
+// at returns the offset of element (i, j).
 func (k *productKernel) at(p strided, i, j ir.Value) ir.Value {
 	o := p.base
 	if x, ok := k.times(i, p.rowStride, p.row); ok {
@@ -93,7 +93,7 @@ func (k *productKernel) position(number ir.Value, dims []int, name string) []ir.
 	return out
 }
 
-// aligned is how many neighbouring elements along rows (or else columns) one access takes, at most limit bytes, where the
+// aligned returns how many neighbouring elements along rows (or else columns) one access takes, at most limit bytes, where the
 // dimension has extent elements: a power of two, and 1 where elements do not lie side by side.
 func (m matrix) aligned(rows bool, extent, limit int, dims []int) int {
 	along, other := m.col, m.row

@@ -58,7 +58,7 @@ func (l *tileLoad) stored(p strided, rows bool, first, limit ir.Value, edge, tai
 	}
 }
 
-// count is how many accesses a thread makes for a tile.
+// count returns how many accesses a thread makes for a tile.
 func (l *tileLoad) count() int { return ceil(l.span*l.depth, l.width*l.threads) }
 
 // hold makes room for elements on their way.
@@ -68,7 +68,7 @@ func (l *tileLoad) hold(name string) {
 	}
 }
 
-// place is the number of access j of this thread, and its line and depth in the tile.
+// place returns the number of access j of this thread, and its line and depth in the tile.
 func (l *tileLoad) place(j int) (e, line, depth ir.Value) {
 	k := l.k
 	e = k.plus(k.Thread(), j*l.threads)
@@ -105,7 +105,7 @@ func (l *tileLoad) some(first, last int, f func(j int, line, depth ir.Value)) {
 	}
 }
 
-// target is the offset in shared memory of an element of a tile.
+// target returns the offset in shared memory of an element of a tile.
 func (l *tileLoad) target(stage, line, depth ir.Value) ir.Value {
 	k := l.k
 	if l.byDepth {

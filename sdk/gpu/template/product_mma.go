@@ -33,7 +33,7 @@ func (x fragmentTile) bytes(size int) int {
 	return x.stages*lines*size + x.rows/x.high*(x.cols/x.wide)*16*(x.wide+stagePad)*4
 }
 
-// mma is the matrix instruction for the product, if the target has one and the product is large enough for it.
+// mma returns the matrix instruction for the product, if the target has one and the product is large enough for it.
 func (c *product) mma() (ir.MMA, bool) {
 	if c.a.typ != c.b.typ || c.compute != dtype.F32 || c.m < 16 || c.n < 8 || c.k < 16 || c.t.Subgroup != 32 || !c.t.Async {
 		return ir.MMA{}, false
@@ -79,7 +79,7 @@ func (c *product) copied(m matrix, rows bool, extent int) bool {
 	return m.aligned(rows, extent, 16, c.batch) == n || m.aligned(!rows, c.k, 16, c.batch) == n
 }
 
-// fragmentFactors are the loads of tiles of both factors.
+// fragmentFactors returns the loads of tiles of both factors.
 func (k *productKernel) fragmentFactors(x fragmentTile, g productGrid) (la, lb *tileLoad) {
 	c := k.c
 	if c.conv != nil {
@@ -93,7 +93,7 @@ func (k *productKernel) fragmentFactors(x fragmentTile, g productGrid) (la, lb *
 	return la, lb
 }
 
-// fragmentFactor says how tiles of a factor are loaded for matrix instructions: as they lie in memory.
+// fragmentFactor returns how tiles of a factor are loaded for matrix instructions: as they lie in memory.
 func (k *productKernel) fragmentFactor(x fragmentTile, p strided, a bool, span int) *tileLoad {
 	c := k.c
 	l := &tileLoad{k: k, typ: p.typ, span: span, depth: x.depth, width: 8, async: true, threads: x.threads()}

@@ -22,7 +22,7 @@ type productGrid struct {
 // share factors in the cache.
 const swizzle = 8
 
-// grid gives each block a tile of rows×cols elements of C, an element of the batch, and one of parts of the depth.
+// grid assigns each block a tile of rows×cols elements of C, an element of the batch, and one of the parts of the depth.
 func (k *productKernel) grid(rows, cols, depth, parts int) productGrid {
 	c := k.c
 	var g productGrid
@@ -62,7 +62,7 @@ func (k *productKernel) grid(rows, cols, depth, parts int) productGrid {
 	return g
 }
 
-// chunk is the length of a part of the depth: a multiple of the depth of tiles.
+// chunk returns the length of a part of the depth: a multiple of the depth of tiles.
 func (c *product) chunk(depth, parts int) int { return ceil(ceil(c.k, parts), depth) * depth }
 
 // choose picks a tile, and the number of parts that the depth is cut into, so that the estimated time is least: rounds of blocks
@@ -105,7 +105,7 @@ func (c *product) split(parts int, kernel func(slot int) ir.Launch) []ir.Launch 
 	return []ir.Launch{kernel(slot), c.sum(parts, slot)}
 }
 
-// results is the epilogue of a block: partial sums into slot, or, where that is 0, the results.
+// results returns the epilogue of a block: partial sums into slot, or, where that is 0, the results.
 func (k *productKernel) results(g productGrid, slot, width int) *epilogue {
 	if slot == 0 {
 		e := k.epilogue(g.number, g.batch, g.m, g.n, width)

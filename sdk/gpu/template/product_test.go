@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/sdk/gpu/template"
 )
 
-// hopper is a target like an H200, with few multiprocessors so that splitting is seen at small sizes where a test wants it.
+// hopper returns a target like an H200, with few multiprocessors so that splitting is seen at small sizes where a test wants it.
 func hopper(units int) template.Target {
 	types := dtype.SetOf(dtype.All()...)
 	return template.Target{
@@ -27,13 +27,13 @@ func hopper(units int) template.Target {
 	}
 }
 
-// web is a target without anything special.
+// web returns a target without anything special.
 func web(units int) template.Target {
 	types := dtype.SetOf(dtype.F32, dtype.I32, dtype.U32)
 	return template.Target{Subgroup: 32, Threads: 256, Shared: 16 << 10, Units: units, Blocks: 4, Grid: [3]int{65535, 65535, 65535}, Wide: 16, Types: types, Math: types}
 }
 
-// limitsOf is what kernels for a target have to keep to.
+// limitsOf returns what kernels for a target have to keep to.
 func limitsOf(t template.Target) ir.Limits {
 	return ir.Limits{Threads: t.Threads, Shared: t.Shared, Subgroup: t.Subgroup, Grid: t.Grid, Wide: t.Wide, Types: t.Types, Math: t.Math, MMA: t.MMA}
 }

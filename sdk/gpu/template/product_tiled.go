@@ -24,7 +24,7 @@ var tiles = map[int][]tile{
 	8: {{128, 64, 8, 8, 4, 1, 1}, {64, 64, 8, 4, 4, 2, 0.8}, {32, 64, 8, 4, 4, 2, 0.7}},
 }
 
-// stages is how many tiles of the depth are in shared memory.
+// stages returns how many tiles of the depth are in shared memory.
 func (c *product) stages(async bool) int {
 	if async {
 		return 3
@@ -58,7 +58,7 @@ func (c *product) tileBytes(x tile) int {
 	return c.stages(c.t.Async) * x.depth * (x.rows + x.cols + 2*linePad) * c.compute.Size()
 }
 
-// factors are the loads of tiles of both factors.
+// factors returns the loads of tiles of both factors.
 func (k *productKernel) factors(x tile, g productGrid) (la, lb *tileLoad) {
 	c := k.c
 	if c.conv != nil {
@@ -72,7 +72,7 @@ func (k *productKernel) factors(x tile, g productGrid) (la, lb *tileLoad) {
 	return la, lb
 }
 
-// factor says how tiles of a factor are loaded for scalar instructions. rows: it is A.
+// factor returns how tiles of a factor are loaded for scalar instructions. rows: it is A.
 func (k *productKernel) factor(x tile, p strided, a bool, span, extent int, dims []int) *tileLoad {
 	c := k.c
 	l := &tileLoad{k: k, typ: c.compute, span: span, depth: x.depth, byDepth: true, pitch: span + linePad, threads: x.threads()}
@@ -169,7 +169,7 @@ func (k *productKernel) fragment(to ir.Var, l *tileLoad, stage, depth, at ir.Val
 	}
 }
 
-// multiply is x·y + sum, rounded once where it is rounded at all.
+// multiply returns x·y + sum, rounded once where it is rounded at all.
 func (k *productKernel) multiply(x, y, sum ir.Value) ir.Value {
 	if k.TypeOf(x).Class() == dtype.Float {
 		return k.FMA(x, y, sum)

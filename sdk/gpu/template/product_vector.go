@@ -89,7 +89,7 @@ func (f *vectorFactors) add(to ir.Value, x, y ir.Value) {
 	f.k.Set(f.sums, to, f.k.multiply(x, y, f.k.Get(f.sums, to)))
 }
 
-// rowsKernel gives a subgroup each column.
+// rowsKernel returns a launch in which one subgroup computes each column.
 func (c *product) rowsKernel(width, cols, step, parts, slot int) ir.Launch {
 	k := c.kernel(fmt.Sprintf("product_%v_rows", c.compute), vectorThreads)
 	sub := c.t.Subgroup

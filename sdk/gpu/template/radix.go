@@ -54,7 +54,7 @@ func (s *sequence) sortRadix(k sorting, x, values, indices place) {
 	}
 }
 
-// shared is the bytes of shared memory that a block needs.
+// shared returns the bytes of shared memory that a block needs.
 func (r radix) shared(t Target) int {
 	counters := r.digits() * r.threads
 	if r.ballot {
@@ -73,7 +73,7 @@ type radixPass struct {
 	starts                       place
 }
 
-// from is where element i of a line is read.
+// from returns where element i of a line is read.
 func (m radixPass) from(p *step, row, i ir.Value) ir.Value {
 	if m.first {
 		return m.at(p, row, i, m.n)
@@ -81,7 +81,7 @@ func (m radixPass) from(p *step, row, i ir.Value) ir.Value {
 	return p.join([]int{m.rows, m.n}, row, i)
 }
 
-// digit is the digit of a loaded element, below digits.
+// digit returns the digit of a loaded element, below digits.
 func (m radixPass) digit(p *step, raw ir.Value) ir.Value {
 	key := m.key(p, raw)
 	d := p.TypeOf(key)

@@ -141,7 +141,7 @@ func newLayout(t Target, r *Rows) *layout {
 	return l
 }
 
-// main is the view that decides in which order memory is walked: of the operand with most elements.
+// main returns the view that decides in which order memory is walked: of the operand with most elements.
 func (l *layout) main() shape.View {
 	best, most := l.all[0].View, -1
 	for _, d := range slices.Concat(l.In, l.Out) {
@@ -164,7 +164,7 @@ func (l *layout) once(i int) int { return len(l.Out) + i }
 func (l *layout) in(i int) int   { return len(l.Out) + len(l.Once) + i }
 func (l *layout) side(i int) int { return len(l.Out) + len(l.Once) + len(l.In) + i }
 
-// width is how many neighbours along the innermost dimension of a nest a thread takes at a time.
+// width returns how many neighbours along the innermost dimension of a nest a thread takes at a time.
 func (l *layout) width(inner *nest, nests ...*nest) int {
 	w := neighbours(l.t, slices.Concat(l.In, l.Out))
 	w = min(w, floorPower(inner.last()))
@@ -185,7 +185,7 @@ func (l *layout) wideEnough(w int, nests []*nest) bool {
 	return true
 }
 
-// hands is the accesses to all operands of a kernel.
+// hands returns the accesses to all operands of a kernel.
 func (l *layout) hands(m *maker, width int, nests ...*nest) []access {
 	var all []access
 	for i, d := range l.all {
@@ -214,7 +214,7 @@ func (l *layout) index(m *maker, row, col func() ir.Value) func(axis int) ir.Val
 	}
 }
 
-// coordinate is the index along axis of element i of the axes of a space, the last of which changes fastest.
+// coordinate returns the index along axis of element i of the axes of a space, the last of which changes fastest.
 func coordinate(m *maker, s shape.Shape, axes []int, axis int, i func() ir.Value) ir.Value {
 	if s[axis] == 1 {
 		return m.Int(0)

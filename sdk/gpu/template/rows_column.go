@@ -25,7 +25,7 @@ type column struct {
 	partSize int
 }
 
-// column is the work of one pass without results for each element, over rows that lie across memory.
+// column returns the work of one pass without results for each element, over rows that lie across memory.
 func (l *layout) column() ir.Work {
 	width := l.width(&l.rows, &l.cols, &l.rows)
 	rows, n := l.rows.size()/width, l.cols.size()
@@ -61,7 +61,7 @@ func (l *layout) column() ir.Work {
 	return l.joinParts(w, temps, parts, 1, l.rows.size())
 }
 
-// columnTile is a tile of threads for n elements of so many rows, at most wide of them at a time where n allows that.
+// columnTile returns a tile of threads for n elements of so many rows, at most wide of them at a time where n allows that.
 func columnTile(rows, n, wide int) (tx, ty int) {
 	tx = min(wide, ceilPower(rows))
 	ty = min(threads/tx, ceilPower(n))

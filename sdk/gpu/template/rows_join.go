@@ -24,7 +24,7 @@ func newSums(m *maker, p *Pass, lanes int) *sums {
 	return s
 }
 
-// get is the state of a lane.
+// get returns the state of a lane.
 func (s *sums) get(lane int) []ir.Value {
 	v := make([]ir.Value, len(s.vars))
 	for i, l := range s.vars {
@@ -40,7 +40,7 @@ func (s *sums) add(lane int, state []ir.Value) {
 	}
 }
 
-// total is the join of all lanes, pairwise.
+// total returns the join of all lanes, pairwise.
 func (s *sums) total() []ir.Value {
 	all := make([][]ir.Value, s.lanes)
 	for k := range all {

@@ -37,7 +37,7 @@ func newLine(l *layout, name string, width, lanes int) *line {
 // leastBlock is the threads of a block that a row is given at the least, as hardware runs no fewer together.
 const leastBlock = 32
 
-// rowLanes is how many threads a row of so many vectors is given, by which a row is read with few steps of a loop.
+// rowLanes returns how many threads a row of so many vectors is given, by which a row is read with few steps of a loop.
 func rowLanes(t Target, vectors, each int) int {
 	if n := ceilPower(vectors); n <= t.Subgroup {
 		return n
@@ -48,7 +48,7 @@ func rowLanes(t Target, vectors, each int) int {
 	return min(max(ceilPower(ceil(vectors, each)), 2*t.Subgroup, leastBlock), t.Threads)
 }
 
-// ceilPower is the least power of two that is at least n.
+// ceilPower returns the least power of two that is at least n.
 func ceilPower(n int) int {
 	p := 1
 	for p < n {
@@ -112,7 +112,7 @@ func (k *line) load(i int, row, col *spot) []ir.Value {
 	return k.hand[o].load(k.wc, o, k.at(row, col))
 }
 
-// at is where operands have an element.
+// at returns where operands have an element.
 func (k *line) at(row, col *spot) func(o int) ir.Value {
 	return func(o int) ir.Value {
 		switch {
@@ -125,7 +125,7 @@ func (k *line) at(row, col *spot) func(o int) ir.Value {
 	}
 }
 
-// element is what is known of neighbour n at a place: x is values by operand of In, kept those of earlier passes.
+// element returns what is known of neighbour n at a place: x is values by operand of In, kept those of earlier passes.
 func (k *line) element(row, col *spot, x map[int][]ir.Value, kept []ir.Value, n int) Element {
 	e := Element{In: make([]ir.Value, len(k.In)), Kept: kept}
 	for i, v := range x {
@@ -135,7 +135,7 @@ func (k *line) element(row, col *spot, x map[int][]ir.Value, kept []ir.Value, n 
 	return e
 }
 
-// plus is v + n.
+// plus returns v + n.
 func (m *maker) plus(v ir.Value, n int) ir.Value {
 	if n == 0 {
 		return v
@@ -190,7 +190,7 @@ func (k *line) sweep(lane, lo, hi ir.Value, count int, visit func(cols ...*spot)
 	})
 }
 
-// joined is the state of the whole row, which each of its threads has.
+// joined returns the state of the whole row, which each of its threads has.
 func (k *line) joined(b *board, p *Pass, s *sums) []ir.Value {
 	if k.lanes <= k.t.Subgroup {
 		return acrossLanes(k.m, p, s.total(), k.lanes)
@@ -198,7 +198,7 @@ func (k *line) joined(b *board, p *Pass, s *sums) []ir.Value {
 	return b.join(s.total())
 }
 
-// board is the shared memory for a pass, none where a row has one subgroup.
+// board returns the shared memory for a pass, none where a row has one subgroup.
 func (k *line) board(p *Pass) *board {
 	if k.lanes <= k.t.Subgroup {
 		return nil
@@ -222,7 +222,7 @@ func (k *line) finish(r Row, row *spot) {
 	}
 }
 
-// row is the work of one pass without results for each element, over rows that lie along memory.
+// row returns the work of one pass without results for each element, over rows that lie along memory.
 func (l *layout) row() ir.Work {
 	width := l.width(&l.cols, &l.rows, &l.cols)
 	rows, vectors := l.rows.size(), l.cols.size()/width
@@ -261,7 +261,7 @@ func (k *line) lift(r Row, s *sums, p *Pass, row *spot, cols []*spot) {
 // waves is how many blocks there are for each that runs at a time, where that can be chosen.
 const waves = 4
 
-// splitRow is the work where rows are so few that parts of each are joined first.
+// splitRow returns the work where rows are so few that parts of each are joined first.
 func (l *layout) splitRow(width int) ir.Work {
 	rows, vectors := l.rows.size(), l.cols.size()/width
 	lanes := min(threads, l.t.Threads)

@@ -40,7 +40,7 @@ func newLines(l *layout) *lines {
 	return n
 }
 
-// arrays is how many values of an element are kept.
+// arrays returns how many values of an element are kept.
 func (l *layout) arrays() int {
 	n := 0
 	for i, d := range l.In {
@@ -54,7 +54,7 @@ func (l *layout) arrays() int {
 	return n
 }
 
-// readers is how many passes read operand i of In.
+// readers returns how many passes read operand i of In.
 func (l *layout) readers(i int) int {
 	n := 0
 	for p := range l.Passes {
@@ -213,7 +213,7 @@ func (n *lines) get(l ir.Var, step int) []ir.Value {
 	return v
 }
 
-// keptAt is the values of neighbour k that passes before p kept, nil where nothing is.
+// keptAt returns the values of neighbour k that passes before p kept, nil where nothing is.
 func (n *lines) keptAt(p, step, k int) []ir.Value {
 	if n.steps == 0 {
 		return nil

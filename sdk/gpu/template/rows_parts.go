@@ -7,12 +7,12 @@ import (
 	"github.com/goburn/burn/sdk/gpu/ir"
 )
 
-// without is the nest without n operands from o on.
+// without returns the nest without n operands from o on.
 func (n *nest) without(o, count int) nest {
 	return nest{dims: n.dims, strides: slices.Delete(slices.Clone(n.strides), o, o+count)}
 }
 
-// temporaries is memory for n states of a pass.
+// temporaries returns memory for n states of a pass.
 func (l *layout) temporaries(n int, p *Pass) []Operand {
 	slots := 0
 	for _, d := range l.all {

@@ -15,17 +15,17 @@ type Lines struct {
 
 func (l Lines) size() int { return l.Outer * l.N * l.Inner }
 
-// Scan is slot 1: each element of slot 0 combined with those before it on its line.
+// Scan returns the work that computes slot 1: each element of slot 0 combined with those before it on its line.
 func Scan(t Target, l Lines, how Join, x, y Operand) ir.Work {
 	return scan(t, l, runningJoin{joinerOf(t, how, x.Type)}, x, y)
 }
 
-// ScanIndex is slot 1, of i64: the place on its line of the first greatest, or least, element up to each.
+// ScanIndex returns the work that computes slot 1, of i64: the place on its line of the first greatest, or least, element up to each.
 func ScanIndex(t Target, l Lines, how Join, x, y Operand) ir.Work {
 	return scan(t, l, runningIndex{joinerOf(t, how, x.Type)}, x, y)
 }
 
-// ScanLogSum is slot 1: the logarithm of the running sum of exponentials.
+// ScanLogSum returns the work that computes slot 1: the logarithm of the running sum of exponentials.
 func ScanLogSum(t Target, l Lines, x, y Operand) ir.Work {
 	return scan(t, l, runningLogSum{x.Type}, x, y)
 }
@@ -127,7 +127,7 @@ func (s *sequence) scanThreads(c scanPart) {
 	})
 }
 
-// run is how many neighbouring elements one access has, and runs how many of those a thread takes at once.
+// run returns how many neighbouring elements one access has, and runs how many of those a thread takes at once.
 func (c scanPart) run(t Target) (run, runs int) {
 	size := max(c.r.in().Size(), c.r.out().Size())
 	for run = 1; 2*run*size <= t.Wide && run < 8 && c.N%(2*run) == 0 && c.x.offset%int64(2*run*size) == 0 && c.y.offset%int64(2*run*size) == 0; {
@@ -223,7 +223,7 @@ func (s *sequence) scanBlocks(c scanPart) {
 	s.end(p)
 }
 
-// turned is neighbouring values in the order of the scan, and these as they lie.
+// turned returns neighbouring values in the order of the scan, and these as they lie.
 func (c scanPart) turned(v []ir.Value) []ir.Value {
 	v = slices.Clone(v)
 	if c.Reverse {
@@ -370,16 +370,16 @@ func (p *step) newBlockScan(r running) blockScan {
 	return b
 }
 
-// scan is the states of all threads before this one combined, and those of all threads. Every thread of the block calls it.
+// scan returns the states of all threads before this one combined, and those of all threads. Every thread of the block calls it.
 func (b blockScan) scan(v []ir.Value) (before, all []ir.Value) { return b.run(v, true) }
 
-// total is the states of all threads combined.
+// total returns the states of all threads combined.
 func (b blockScan) total(v []ir.Value) []ir.Value {
 	_, all := b.run(v, false)
 	return all
 }
 
-// place is the number of a thread in its subgroup, and of that.
+// place returns the number of a thread in its subgroup, and of that.
 func (b blockScan) place() (lane, group ir.Value) {
 	p := b.p
 	if b.size > 1 {
@@ -388,13 +388,13 @@ func (b blockScan) place() (lane, group ir.Value) {
 	return p.Int(0), p.Thread()
 }
 
-// begin is the first of n runs of a thread, where a subgroup has neighbouring ones, and each thread every size-th of these.
+// begin returns the first of n runs of a thread, where a subgroup has neighbouring ones, and each thread every size-th of these.
 func (b blockScan) begin(n int) ir.Value {
 	lane, group := b.place()
 	return b.p.Add(b.p.Mul(group, b.p.Int(n*b.size)), lane)
 }
 
-// inclusive is the states of the threads of a subgroup up to each.
+// inclusive returns the states of the threads of a subgroup up to each.
 func (b blockScan) inclusive(v []ir.Value) []ir.Value {
 	lane, _ := b.place()
 	for d := 1; d < b.size; d *= 2 {
@@ -403,7 +403,7 @@ func (b blockScan) inclusive(v []ir.Value) []ir.Value {
 	return v
 }
 
-// earlier is the states of the threads of a subgroup before each, of those up to each.
+// earlier returns the states of the threads of a subgroup before each, of those up to each.
 func (b blockScan) earlier(upTo []ir.Value) []ir.Value {
 	none := b.r.identity(b.p.Builder)
 	if b.size == 1 {

@@ -10,7 +10,7 @@ import (
 // fewUpdates is up to how many updates of one batch every element looks at them all.
 const fewUpdates = 16
 
-// Assign is slot 3: slot 0 with the updates in slot 2 in place of what was at the indices in slot 1. Of equal indices the last counts.
+// Assign returns the work that computes slot 3: slot 0 with the updates in slot 2 in place of what was at the indices in slot 1. Of equal indices the last counts.
 func Assign(t Target, g Indexing, x, indices, updates, y Operand) ir.Work {
 	s := newSequence(t, 4, true)
 	px, pu, py := placeOf(0, x), placeOf(2, updates), placeOf(3, y)
@@ -47,7 +47,7 @@ func Assign(t Target, g Indexing, x, indices, updates, y Operand) ir.Work {
 	return s.work
 }
 
-// winners is a temporary that holds, for each position of each batch, the number of the last index that names it, or -1. Which
+// winners returns a temporary that holds, for each position of each batch, the number of the last index that names it, or -1. Which
 // of equal indices is greatest does not depend on the order in which threads come.
 func (s *sequence) winners(g Indexing, indices Operand) place {
 	n := g.Batch * g.Axis
@@ -83,7 +83,7 @@ func (s *sequence) anyIndex(g Indexing, indices Operand) {
 	})
 }
 
-// Scatter is slot 3: slot 0 with the updates in slot 2 combined in at the indices in slot 1, in their order.
+// Scatter returns the work that computes slot 3: slot 0 with the updates in slot 2 combined in at the indices in slot 1, in their order.
 func Scatter(t Target, g Indexing, how Join, x, indices, updates, y Operand) ir.Work {
 	s := newSequence(t, 4, true)
 	j := joinerOf(t, how, x.Type)
@@ -165,7 +165,7 @@ func (s *sequence) scatterSorted(g Indexing, j joiner, x, indices, updates, y Op
 	s.combineSorted(g, j, starts, order, x, updates, y)
 }
 
-// starts is a temporary with the number of sorted keys of each batch below each position, and their number at the end.
+// starts returns a temporary with the number of sorted keys of each batch below each position, and their number at the end.
 func (s *sequence) starts(g Indexing, sorted place) place {
 	n := g.Batch * (g.Axis + 1)
 	starts := s.temp(4 * n)

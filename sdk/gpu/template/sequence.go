@@ -36,10 +36,10 @@ func (s *sequence) temp(bytes int) place {
 	return place{slot: s.slots + len(s.work.Temps) - 1}
 }
 
-// fault is the word of Work.Fault.
+// fault returns the word of Work.Fault.
 func (s *sequence) fault() place { return place{slot: s.slots} }
 
-// placeOf is where o begins, being the contents of a slot.
+// placeOf returns where o begins, being the contents of a slot.
 func placeOf(slot int, o Operand) place {
 	return place{slot, int64(o.View.Offset) * int64(o.Type.Size())}
 }
@@ -75,7 +75,7 @@ func (s *sequence) end(p *step) {
 	s.work.Launches = append(s.work.Launches, ir.Launch{Kernel: p.Kernel(), Grid: p.grid, Args: p.args})
 }
 
-// spread is a grid of at least so many blocks within the limits of the target, with few more than needed.
+// spread returns a grid of at least so many blocks within the limits of the target, with few more than needed.
 func spread(t Target, blocks int) [3]int {
 	g := [3]int{max(blocks, 1), 1, 1}
 	for axis := 0; axis < 2 && t.Grid[axis] > 0 && g[axis] > t.Grid[axis]; axis++ {
@@ -97,7 +97,7 @@ func (p *step) number(name string, v int) ir.Value {
 	return p.Scalar(name, p.Index)
 }
 
-// item is the number of the thread over the whole grid.
+// item returns the number of the thread over the whole grid.
 func (p *step) item() ir.Value {
 	return p.Add(p.Mul(p.block, p.Int(p.threads)), p.Thread())
 }
@@ -134,7 +134,7 @@ func (p *step) clamp(v ir.Value, lo, hi int) ir.Value {
 	return p.Min(p.Max(v, p.Const(d, uint64(int64(lo)))), p.Const(d, uint64(int64(hi))))
 }
 
-// guarded is index v as a position in [0, n), n being 1 or more; where it lies outside, the fault is set.
+// guarded returns index v as a position in [0, n), n being 1 or more; where it lies outside, the fault is set.
 func (p *step) guarded(v ir.Value, n int, fault ir.Buf) ir.Value {
 	inside := p.clamp(v, 0, n-1)
 	p.If(p.Ne(inside, v), func() { p.raise(fault) })
@@ -163,10 +163,10 @@ type unit struct {
 	width int
 }
 
-// bytes is the size of a unit.
+// bytes returns the size of a unit.
 func (u unit) bytes() int { return u.d.Size() * u.width }
 
-// unitOf is the widest unit of elements of type d of which all the given numbers of bytes are multiples.
+// unitOf returns the widest unit of elements of type d of which all the given numbers of bytes are multiples.
 func unitOf(t Target, d dtype.DType, bytes ...int) unit {
 	n := min(max(t.Wide, 8), 16)
 	for _, b := range bytes {
@@ -180,7 +180,7 @@ func unitOf(t Target, d dtype.DType, bytes ...int) unit {
 	return unit{d, n / d.Size()}
 }
 
-// zeros is n zeros of type d.
+// zeros returns n zeros of type d.
 func (p *step) zeros(d dtype.DType, n int) []ir.Value {
 	v := make([]ir.Value, n)
 	for k := range v {
@@ -189,7 +189,7 @@ func (p *step) zeros(d dtype.DType, n int) []ir.Value {
 	return v
 }
 
-// sharedRun is n neighbouring elements of a shared array from at on, a multiple of n, in accesses as wide as they may be.
+// sharedRun returns n neighbouring elements of a shared array from at on, a multiple of n, in accesses as wide as they may be.
 func (p *step) sharedRun(m ir.Mem, at ir.Value, n int) []ir.Value {
 	var out []ir.Value
 	for w := p.widest(m, n); len(out) < n; {
@@ -205,7 +205,7 @@ func (p *step) sharedPut(m ir.Mem, at ir.Value, v []ir.Value) {
 	}
 }
 
-// widest is the greatest power of two that divides n and is no more elements of m than an access may have.
+// widest returns the greatest power of two that divides n and is no more elements of m than an access may have.
 func (p *step) widest(m ir.Mem, n int) int {
 	w := 1
 	for n%(2*w) == 0 && 2*w*p.shared[m].Size() <= max(p.t.Wide, 1) {

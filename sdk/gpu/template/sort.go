@@ -13,7 +13,7 @@ type Order struct {
 	Descending            bool
 }
 
-// Sort is slot 1, the elements of slot 0 in order, and slot 2, the place (i64) that each came from. Equal elements stay in their
+// Sort returns the work that computes slot 1, the elements of slot 0 in order, and slot 2, the place (i64) that each came from. Equal elements stay in their
 // order; NaN is greatest and both zeros are equal.
 func Sort(t Target, o Order, x, values, indices Operand) ir.Work {
 	s := newSequence(t, 3, false)
@@ -21,7 +21,7 @@ func Sort(t Target, o Order, x, values, indices Operand) ir.Work {
 	return s.work
 }
 
-// ArgSort is slot 1: the second result of Sort alone.
+// ArgSort returns the work that computes slot 1: the second result of Sort alone.
 func ArgSort(t Target, o Order, x, indices Operand) ir.Work {
 	s := newSequence(t, 2, false)
 	k := o.sorting(x.Type)
@@ -44,7 +44,7 @@ type sorting struct {
 	places               bool // only the places are wanted
 }
 
-// carrier is the unsigned type that elements are moved in, and word the one that their keys are computed in.
+// carrier returns the unsigned type that elements are moved in, and word the one that their keys are computed in.
 func (k sorting) carrier() dtype.DType {
 	return map[int]dtype.DType{1: dtype.U8, 2: dtype.U16, 4: dtype.U32, 8: dtype.U64}[k.d.Size()]
 }
@@ -56,13 +56,13 @@ func (k sorting) word() dtype.DType {
 	return dtype.U32
 }
 
-// at is where element i of a line is, the lines having so many elements.
+// at returns where element i of a line is, the lines having so many elements.
 func (k sorting) at(p *step, row ir.Value, i ir.Value, length int) ir.Value {
 	c := p.split(row, k.rows/k.inner, k.inner)
 	return p.join([]int{k.rows / k.inner, length, k.inner}, c[0], i, c[1])
 }
 
-// key is an unsigned word whose order is that of the sort, for a loaded element.
+// key returns an unsigned word whose order is that of the sort, for a loaded element.
 func (k sorting) key(p *step, raw ir.Value) ir.Value {
 	w := k.word()
 	v := p.Cast(w, raw)
@@ -173,7 +173,7 @@ func (s *sequence) sortBlock(k sorting, length int, x, values, indices place) {
 	s.end(p)
 }
 
-// powerOfTwo is 2 to the power of log, an index that is at most most.
+// powerOfTwo returns 2 to the power of log, an index that is at most most.
 func (p *step) powerOfTwo(log ir.Value, most int) ir.Value {
 	v := p.Binary(ir.Shl, p.Const(dtype.U32, 1), p.Cast(dtype.U32, p.clamp(log, 0, 31)))
 	return p.Cast(p.Index, p.Min(v, p.Const(dtype.U32, uint64(most))))

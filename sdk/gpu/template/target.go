@@ -50,7 +50,7 @@ type Operand struct {
 // an axis of the iteration space.
 type Body func(b *ir.Builder, in []ir.Value, index func(axis int) ir.Value) []ir.Value
 
-// sharedSize is the bytes that an element takes in shared memory.
+// sharedSize returns the bytes that an element takes in shared memory.
 func (t Target) sharedSize(d dtype.DType) int {
 	if t.Words {
 		return max(4, d.Size())

@@ -27,7 +27,7 @@ type transposition struct {
 // least is the shortest dimension that is worth a tile.
 const least = 16
 
-// transposed is the launch of an elementwise computation with operands that lie across; false where none does.
+// transposed returns the launch of an elementwise computation with operands that lie across; false where none does.
 func transposed(t Target, name string, space shape.Shape, in, out []Operand, body Body) (ir.Launch, bool) {
 	all := append(append([]Operand(nil), out...), in...)
 	views := make([]shape.View, len(all))
@@ -181,7 +181,7 @@ func (k *transposition) others(c []ir.Value, i ir.Value) {
 	}
 }
 
-// spot is the place with coordinates c, but a and b along the dimensions of the tile.
+// spot returns the place with coordinates c, but a and b along the dimensions of the tile.
 func (k *transposition) spot(c []ir.Value, a, b ir.Value) *spot {
 	p := &spot{w: k.w, c: append([]ir.Value(nil), c...), where: map[int]ir.Value{}}
 	p.c[k.a], p.c[k.b] = a, b

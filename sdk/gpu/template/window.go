@@ -14,7 +14,7 @@ type Windows struct {
 	Size, Stride, Dilation, Before []int // one for each trailing dimension
 }
 
-// WindowReduce is slot 1, the elements of slot 0 in each window combined, and with indices slot 2 (i64), the place of the first greatest
+// WindowReduce returns the work that computes slot 1, the elements of slot 0 in each window combined, and with indices slot 2 (i64), the place of the first greatest
 // within the trailing dimensions, -1 for an empty window.
 func WindowReduce(t Target, w Windows, how Join, indices bool, x, y, at Operand) ir.Work {
 	slots := 2
@@ -39,7 +39,7 @@ func WindowReduce(t Target, w Windows, how Join, indices bool, x, y, at Operand)
 // windowStates is what is found in a window: a value, and a place.
 type windowStates []running
 
-// reach is the greatest number that the indices of w compute with.
+// reach returns the greatest number that the indices of w compute with.
 func (w Windows) reach() int {
 	n := max(volume(w.In), volume(w.Out))
 	for d, size := range w.Size {

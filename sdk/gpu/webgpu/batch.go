@@ -81,7 +81,7 @@ func (w *work) finished() bool {
 	}
 }
 
-// fault is the fault that ended the device. The caller holds the device's lock, as of all methods of batch.
+// fault returns the fault that ended the device. The caller holds the device's lock, as of all methods of batch.
 func (b *batch) fault() error {
 	if b.err == nil {
 		if err := b.calls.Lost(); err != nil {
@@ -199,7 +199,7 @@ func (b *batch) settle() {
 	}
 }
 
-// last is the newest work, nil where all is done.
+// last returns the newest work, nil where all is done.
 func (b *batch) last() *work {
 	if b.work != nil {
 		return b.work
@@ -210,7 +210,7 @@ func (b *batch) last() *work {
 	return nil
 }
 
-// readback is a buffer for a download of n bytes.
+// readback returns a buffer for a download of n bytes.
 func (b *batch) readback(n int64) (Buffer, int64, error) {
 	size := int64(1) << max(bits.Len64(uint64(n-1)), leastReadback)
 	if free := b.spare[size]; len(free) > 0 {
@@ -221,7 +221,7 @@ func (b *batch) readback(n int64) (Buffer, int64, error) {
 	return buffer, size, err
 }
 
-// close gives up all buffers. Nothing is under way.
+// close releases all buffers. Nothing is under way.
 func (b *batch) close() {
 	for _, free := range b.spare {
 		for _, x := range free {
@@ -235,7 +235,7 @@ func (b *batch) close() {
 	}
 }
 
-// pause is how long a wait sleeps between looks, from the first on.
+// pause returns how long a wait sleeps between looks, from the first on.
 func pause(n int) time.Duration {
 	if n < spins {
 		return 0

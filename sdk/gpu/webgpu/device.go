@@ -58,7 +58,7 @@ func newDevice(d *driver, f Facts, calls Device) (*device, error) {
 	return x, nil
 }
 
-// targetOf is what templates are told.
+// targetOf returns what templates are told.
 func targetOf(f Facts, found features) template.Target {
 	l := f.Limits
 	axis := min(l.WorkgroupsPerAxis, 65535)
@@ -207,7 +207,7 @@ func (d *device) Free(m gpu.Memory) {
 	x.buffer.Destroy()
 }
 
-// dropGroups gives up bindings that are kept. The caller holds mu.
+// dropGroups releases bindings that are kept. The caller holds mu.
 func (d *device) dropGroups() {
 	for k, g := range d.groups {
 		g.Release()

@@ -44,7 +44,7 @@ func New(ctx context.Context, api API, o Options) (gpu.Driver, error) {
 	return d, nil
 }
 
-// rank is the place of an adapter among others.
+// rank returns the place of an adapter among others.
 func rank(f Facts) int {
 	switch {
 	case f.Software:

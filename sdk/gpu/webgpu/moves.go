@@ -64,7 +64,7 @@ func (m *moves) release() {
 	m.fill.Release()
 }
 
-// window is what is bound of a buffer for bytes from offset on, and where they begin in it.
+// window returns what is bound of a buffer for bytes from offset on, and where they begin in it.
 func (d *device) window(b Buffer, bytes, offset, n int64) (Binding, uint32) {
 	start := offset &^ (d.limits.StorageAlignment - 1)
 	return Binding{b, start, min(roundUp(offset+n, 4), bytes) - start}, uint32(offset - start)
@@ -104,7 +104,7 @@ func (d *device) move(dst place, src *place, n int64, pattern uint32) error {
 	return nil
 }
 
-// placeOf is n bytes of a buffer that was checked to have them.
+// placeOf returns n bytes of a buffer that was checked to have them.
 func (m *memory) placeOf(offset int64) place { return place{m.buffer, m.id, m.bytes, offset} }
 
 var errOtherMemory = fmt.Errorf("memory of another device: %w", core.ErrKernel)

@@ -24,7 +24,7 @@ func (d *device) OpenQueue() (gpu.Queue, error) { return &queue{d: d}, nil }
 // mostGroups is how many bindings of launches are kept.
 const mostGroups = 8192
 
-// group is bindings for launches, which are kept until a buffer of the device is freed. The caller holds the lock.
+// group returns bindings for launches, which are kept until a buffer of the device is freed. The caller holds the lock.
 func (d *device) group(p Pipeline, bindings []Binding, ids []uint32, uniform int) (Group, error) {
 	key := binary.LittleEndian.AppendUint32(make([]byte, 0, 128), uint32(uniform))
 	for i, b := range bindings {
@@ -49,7 +49,7 @@ func (d *device) group(p Pipeline, bindings []Binding, ids []uint32, uniform int
 	return g, nil
 }
 
-// at is memory that has n bytes from r on. The caller holds the lock.
+// at returns memory that has n bytes from r on. The caller holds the lock.
 func at(r gpu.Ref, n int64) (*memory, error) {
 	m, ok := r.Memory.(*memory)
 	if !ok {

@@ -14,9 +14,9 @@ type doubles struct {
 	ids    []uint32
 }
 
-// separate gives operands that overlap another binding of the launch copies of their own, where an implementation refuses such bindings: all
-// are for writing, as WGSL has it. Those are a tensor that is given twice, and parts of one. What is written is not given twice, as the
-// target of the driver demands (template.Target.Apart). The caller holds the lock, and has made room.
+// separate copies operands that overlap another binding of the launch, where an implementation refuses such bindings: in WGSL all bindings
+// are for writing. Such operands are a tensor that is bound twice, and parts of one tensor. A tensor that the kernel writes is never bound
+// twice, as the target of the driver demands (template.Target.Apart). The caller holds the lock, and has made room.
 func (q *queue) separate(k *ir.Kernel) error {
 	access := make([]ir.Access, 0, len(q.bindings))
 	for _, p := range k.Params {

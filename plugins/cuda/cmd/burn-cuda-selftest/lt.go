@@ -112,7 +112,7 @@ func (b *bench) ltChecks() {
 	b.check("lt/close", func() (string, error) { return "", errors.Join(b.d.Free(l.workspace), l.h.Close()) })
 }
 
-// spec is a product of contiguous row-major matrices.
+// spec returns a product of contiguous row-major matrices.
 func (l *lt) spec(m, n, k int64, in, out format, transA, transB bool) nv.MatmulSpec {
 	lda, ldb := k, n
 	if transA {

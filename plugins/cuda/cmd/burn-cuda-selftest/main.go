@@ -158,7 +158,7 @@ func (b *bench) open(ordinal int) error {
 	return err
 }
 
-// arch is the architecture to compile for: with the features of exactly this generation where it has such.
+// arch returns the architecture to compile for: with the features of exactly this generation where it has such.
 func (b *bench) arch() string {
 	if b.sm >= 90 {
 		return fmt.Sprintf("sm_%da", b.sm)
@@ -166,7 +166,7 @@ func (b *bench) arch() string {
 	return fmt.Sprintf("sm_%d", b.sm)
 }
 
-// function is a kernel of the module.
+// function returns a kernel of the module.
 func (b *bench) function(name string) (nv.Function, error) {
 	if b.module == 0 {
 		return 0, skip("no NVRTC, no kernels")

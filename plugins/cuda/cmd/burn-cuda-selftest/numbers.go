@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/plugins/cuda/internal/nv"
 )
 
-// alloc is device memory until the check ends.
+// alloc returns device memory until the check ends.
 func (b *bench) alloc(bytes int) (nv.Ptr, error) {
 	p, err := b.d.Alloc(uint64(max(bytes, 1)))
 	if err == nil {
@@ -119,7 +119,7 @@ func (f format) unpack(b []byte) []float64 {
 	return out
 }
 
-// quarters are n values from -2 to 2 in steps of a quarter, which every float format of the checks holds exactly. Integers get
+// quarters returns n values from -2 to 2 in steps of a quarter, which every float format of the checks holds exactly. Integers get
 // whole numbers.
 func quarters(r *rand.Rand, n int, f format) []float64 {
 	v := make([]float64, n)
@@ -133,7 +133,7 @@ func quarters(r *rand.Rand, n int, f format) []float64 {
 	return v
 }
 
-// normal are n values of a normal distribution, rounded to f32.
+// normal returns n values of a normal distribution, rounded to f32.
 func normal(r *rand.Rand, n int) []float64 {
 	v := make([]float64, n)
 	for i := range v {
@@ -142,7 +142,7 @@ func normal(r *rand.Rand, n int) []float64 {
 	return v
 }
 
-// apart is the largest difference of two lists, relative to the largest value, and where it is.
+// apart returns the largest difference of two lists, relative to the largest value, and where it is.
 func apart(got, want []float64) (worst float64, at int) {
 	top := 1e-30
 	for _, w := range want {
@@ -172,7 +172,7 @@ func near(got, want []float64, tolerance float64) (string, error) {
 	return fmt.Sprintf("error %.2g of %.2g", worst, tolerance), nil
 }
 
-// product is op(a)[m,k] op(b)[k,n] in float64, of row-major matrices.
+// product returns op(a)[m,k] op(b)[k,n] in float64, of row-major matrices.
 func product(a, b []float64, m, n, k int, transA, transB bool) []float64 {
 	c := make([]float64, m*n)
 	for i := range m {
@@ -194,7 +194,7 @@ func product(a, b []float64, m, n, k int, transA, transB bool) []float64 {
 	return c
 }
 
-// timed is the time of one of n runs of f on the stream, after one that is not counted, in milliseconds.
+// timed returns the time of one of n runs of f on the stream, after one that is not counted, in milliseconds.
 func (b *bench) timed(n int, f func() error) (float64, error) {
 	if err := f(); err != nil {
 		return 0, err

@@ -136,7 +136,7 @@ func called(folder string) ([]string, error) {
 	return names, nil
 }
 
-// versioned says what the preprocessor makes of names after cuda.h, as in cuMemAlloc_v2. Names that cuda.h does not declare are the
+// versioned returns what the preprocessor makes of names after cuda.h, as in cuMemAlloc_v2. Names that cuda.h does not declare are the
 // module's own.
 func versioned(headers string, names []string) ([]string, error) {
 	folder, err := os.MkdirTemp("", "custub")
@@ -172,7 +172,7 @@ var jumps = map[string]string{
 	"arm64": "adrp x16, burn_cu_table+8*%[1]d\\n\\tldr x16, [x16, :lo12:burn_cu_table+8*%[1]d]\\n\\tbr x16",
 }
 
-// source is the C code of the library.
+// source returns the C code of the library.
 func source(symbols []string, arch string) (string, error) {
 	jump, ok := jumps[arch]
 	if !ok {

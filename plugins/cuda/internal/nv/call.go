@@ -76,7 +76,7 @@ func (f *frame) call(held unsafe.Pointer) int32 {
 	return p.quick(uintptr(unsafe.Pointer(f)), uintptr(held), 0, 0)
 }
 
-// pointerAt is the pointer to memory that a library owns.
+// pointerAt returns the pointer to memory that a library owns.
 func pointerAt(address uintptr) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&address))
 }
@@ -94,7 +94,7 @@ func text(address uintptr) string {
 	return string(unsafe.Slice(p, n))
 }
 
-// upToZero is the string that a library wrote to b.
+// upToZero returns the string that a library wrote to b.
 func upToZero(b []byte) string {
 	if n := bytes.IndexByte(b, 0); n >= 0 {
 		b = b[:n]
@@ -102,7 +102,7 @@ func upToZero(b []byte) string {
 	return string(b)
 }
 
-// cString is s with a zero byte behind it.
+// cString returns s with a zero byte behind it.
 func cString(s string) *byte {
 	b := make([]byte, len(s)+1)
 	copy(b, s)

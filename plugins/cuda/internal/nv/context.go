@@ -19,7 +19,7 @@ func (d *Driver) RetainPrimary(dev Device) (Context, error) {
 	return ctx, err
 }
 
-// ReleasePrimary gives a primary context back. The last one destroys it, with all that belongs to it.
+// ReleasePrimary releases a primary context. The last one destroys it, with all that belongs to it.
 func (d *Driver) ReleasePrimary(dev Device) error {
 	return d.check(&d.c.primaryRelease, d.c.primaryRelease.call(uintptr(dev)))
 }
@@ -29,7 +29,7 @@ func (d *Driver) SetCurrent(ctx Context) error {
 	return d.check(&d.c.ctxSetCurrent, d.c.ctxSetCurrent.quick(uintptr(ctx), 0, 0, 0))
 }
 
-// Current is the current context of the calling thread, or 0.
+// Current returns the current context of the calling thread, or 0.
 func (d *Driver) Current() (Context, error) {
 	var ctx Context
 	err := d.check(&d.c.ctxGetCurrent, d.c.ctxGetCurrent.call(uintptr(unsafe.Pointer(&ctx))))

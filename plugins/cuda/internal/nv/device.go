@@ -40,14 +40,14 @@ const (
 	ClusterLaunch          Attribute = 120
 )
 
-// Device is the device of an ordinal below Devices.
+// Device returns the device of an ordinal below Devices.
 func (d *Driver) Device(ordinal int) (Device, error) {
 	var dev Device
 	err := d.check(&d.c.deviceGet, d.c.deviceGet.call(uintptr(unsafe.Pointer(&dev)), uintptr(ordinal)))
 	return dev, err
 }
 
-// Name is the name of a device, as in "NVIDIA H200".
+// Name returns the name of a device, as in "NVIDIA H200".
 func (d *Driver) Name(dev Device) (string, error) {
 	b := make([]byte, 256)
 	if err := d.check(&d.c.deviceName, d.c.deviceName.call(uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)-1), uintptr(dev))); err != nil {
@@ -63,7 +63,7 @@ func (d *Driver) UUID(dev Device) ([16]byte, error) {
 	return id, err
 }
 
-// TotalMemory is the size of a device's memory in bytes.
+// TotalMemory returns the size of a device's memory in bytes.
 func (d *Driver) TotalMemory(dev Device) (uint64, error) {
 	var n uint64
 	err := d.check(&d.c.deviceTotalMem, d.c.deviceTotalMem.call(uintptr(unsafe.Pointer(&n)), uintptr(dev)))

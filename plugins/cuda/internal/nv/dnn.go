@@ -77,7 +77,7 @@ func (d *DNN) NewHandle() (*DNNHandle, error) {
 	return h, d.check(&d.c.create, d.c.create.call(uintptr(unsafe.Pointer(&h.h))))
 }
 
-// Close gives the handle back, after its plans. It waits for the device.
+// Close releases the handle, after its plans. It waits for the device.
 func (h *DNNHandle) Close() error {
 	if h.h == 0 {
 		return nil
@@ -87,7 +87,7 @@ func (h *DNNHandle) Close() error {
 	return h.dnn.check(&h.dnn.c.destroy, code)
 }
 
-// Open is the number of descriptors that were made and not destroyed: 0 when all graphs and plans are closed.
+// Open returns the number of descriptors that were made and not destroyed: 0 when all graphs and plans are closed.
 func (h *DNNHandle) Open() int { return h.open }
 
 // SetStream lets executions to come run on a stream.

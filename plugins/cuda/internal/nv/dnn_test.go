@@ -20,7 +20,7 @@ func dnnStub(t *testing.T) (*DNNHandle, *stub) {
 	return h, s
 }
 
-// small is a graph of a convolution with bias and relu.
+// small returns a graph of a convolution with bias and relu.
 func small(h *DNNHandle) (g *DNNGraph, x, w, b, y Tensor) {
 	g = h.NewGraph()
 	f := func(d ...int64) Tensor {

@@ -95,7 +95,7 @@ func (g *DNNGraph) op(what string, kind int, fill func(d descriptor) error) {
 	}
 }
 
-// RowMajorStrides are the strides of a tensor without gaps, the last dimension contiguous.
+// RowMajorStrides returns the strides of a tensor without gaps, the last dimension contiguous.
 func RowMajorStrides(dims []int64) []int64 {
 	s := make([]int64, len(dims))
 	n := int64(1)
@@ -106,7 +106,7 @@ func RowMajorStrides(dims []int64) []int64 {
 	return s
 }
 
-// ChannelsLastStrides are the strides of a tensor N, C, spatial whose channels are contiguous.
+// ChannelsLastStrides returns the strides of a tensor N, C, spatial whose channels are contiguous.
 func ChannelsLastStrides(dims []int64) []int64 {
 	s := make([]int64, len(dims))
 	s[1] = 1

@@ -13,7 +13,7 @@ const savedPlan = "cuDNN plan 1: %d %d %t\n"
 // planText is the attribute of a plan that holds it as text, with a zero byte behind it.
 const planText = 405
 
-// Save is the plan with the code of its kernels, for LoadPlan. Engines that cannot be saved are ErrUnsupported.
+// Save returns the plan with the code of its kernels, for LoadPlan. Engines that cannot be saved are ErrUnsupported.
 func (p *Plan) Save() ([]byte, error) {
 	h := p.h
 	n, err := h.get(p.plan, planText, typeChar, 0, nil)

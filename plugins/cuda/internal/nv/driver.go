@@ -166,7 +166,7 @@ const (
 	codePeerAlreadyEnabled = 704
 )
 
-// Symbol is the address of a C function of the driver, or 0, for those who call it without this package.
+// Symbol returns the address of a C function of the driver, or 0, for those who call it without this package.
 func (d *Driver) Symbol(name string) uintptr { return dlsym(d.handle, name) }
 
 // check returns the error of a call that returned code.
@@ -177,7 +177,7 @@ func (d *Driver) check(p *proc, code int32) error {
 	return d.Failure(p.name, int(code))
 }
 
-// Failure is the error of a call that returned a code other than 0, made through this package or without it.
+// Failure returns the error of a call that returned a code other than 0, made through this package or without it.
 func (d *Driver) Failure(call string, code int) error {
 	e := &Error{Library: driverName, Call: call, Code: code, Kind: driverKind(code)}
 	var s uintptr
@@ -190,7 +190,7 @@ func (d *Driver) Failure(call string, code int) error {
 	return e
 }
 
-// driverKind says what a code of the driver means to a caller.
+// driverKind returns what a code of the driver means to a caller.
 func driverKind(code int) error {
 	switch code {
 	case codeOutOfMemory:

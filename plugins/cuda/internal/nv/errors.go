@@ -42,7 +42,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Kind }
 
-// missing is the error of a call that the loaded library does not export.
+// missing returns the error of a call that the loaded library does not export.
 func missing(library, call string) error {
 	return fmt.Errorf("%s: %s: %w: this version does not have the function", library, call, ErrMissing)
 }

@@ -51,7 +51,7 @@ func (d *Driver) NewGraph() (Graph, error) {
 	return g, err
 }
 
-// DestroyGraph gives a graph up. What was instantiated from it lives on.
+// DestroyGraph releases a graph. What was instantiated from it lives on.
 func (d *Driver) DestroyGraph(g Graph) error {
 	return d.check(&d.c.graphDestroy, d.c.graphDestroy.call(uintptr(g)))
 }
@@ -128,7 +128,7 @@ func (d *Driver) Nodes(g Graph) ([]Node, error) {
 	return nodes[:n], err
 }
 
-// NodeKind is what a node does.
+// NodeKind returns what a node does.
 func (d *Driver) NodeKind(n Node) (NodeKind, error) {
 	var k NodeKind
 	err := d.check(&d.c.graphNodeType, d.c.graphNodeType.call(uintptr(n), uintptr(unsafe.Pointer(&k))))
@@ -142,7 +142,7 @@ func (d *Driver) Instantiate(g Graph) (Exec, error) {
 	return e, err
 }
 
-// DestroyExec gives an executable graph up. Launches that are under way complete.
+// DestroyExec releases an executable graph. Launches that are under way complete.
 func (d *Driver) DestroyExec(e Exec) error {
 	return d.check(&d.c.execDestroy, d.c.execDestroy.call(uintptr(e)))
 }

@@ -59,7 +59,7 @@ func (a *Args) SetElement(i, k, size int, bits uint64) {
 	}
 }
 
-// Len is the number of arguments.
+// Len returns the number of arguments.
 func (a *Args) Len() int { return len(a.pointers) }
 
 // SetPtr sets argument i to a device address.
@@ -81,7 +81,7 @@ func (a *Args) SetBits(i int, v uint64) { a.words[i] = v }
 // heap, until the last launch.
 func (a *Args) SetStruct(i int, b []byte) { a.pointers[i], a.structs = unsafe.Pointer(&b[0]), true }
 
-// Words are pointers to the arguments, of 8 bytes each. ok is false when one may be more: a structure or an array.
+// Words returns pointers to the arguments, of 8 bytes each. ok is false when one may be more: a structure or an array.
 func (a *Args) Words() (pointers []unsafe.Pointer, ok bool) { return a.pointers, !a.structs }
 
 func (a *Args) table() unsafe.Pointer {

@@ -67,7 +67,7 @@ func (l *Lt) NewHandle() (*LtHandle, error) {
 	return h, l.check(&l.c.create, l.c.create.call(uintptr(unsafe.Pointer(&h.h))))
 }
 
-// Close gives the handle back. No product may be under way in another goroutine.
+// Close releases the handle. No product may be under way in another goroutine.
 func (h *LtHandle) Close() error {
 	if h.h == 0 {
 		return nil

@@ -287,7 +287,7 @@ func (m *Matmul) point(r *MatmulRun) error {
 	return nil
 }
 
-// scalar is a number in the bits of the spec's scale type.
+// scalar returns a number in the bits of the spec's scale type.
 func (m *Matmul) scalar(v float64) uint64 {
 	switch m.spec.Scale {
 	case F64:

@@ -2,7 +2,7 @@ package nv
 
 import "unsafe"
 
-// MemoryInfo is the free and the total memory of the current context's device, in bytes.
+// MemoryInfo returns the free and the total memory of the current context's device, in bytes.
 func (d *Driver) MemoryInfo() (free, total uint64, err error) {
 	var n [2]uint64
 	err = d.check(&d.c.memInfo, d.c.memInfo.call(uintptr(unsafe.Pointer(&n[0])), uintptr(unsafe.Pointer(&n[1]))))
@@ -71,7 +71,7 @@ func (d *Driver) HostUnregister(p unsafe.Pointer) error {
 	return d.check(&d.c.hostUnregister, d.c.hostUnregister.call(uintptr(p)))
 }
 
-// HostDevicePointer is the device address of mapped host memory.
+// HostDevicePointer returns the device address of mapped host memory.
 func (d *Driver) HostDevicePointer(p unsafe.Pointer) (Ptr, error) {
 	var at Ptr
 	err := d.check(&d.c.hostDevicePointer, d.c.hostDevicePointer.call(uintptr(unsafe.Pointer(&at)), uintptr(p), 0))

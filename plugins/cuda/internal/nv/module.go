@@ -57,7 +57,7 @@ func (d *Driver) UnloadModule(m Module) error {
 	return d.check(&d.c.moduleUnload, d.c.moduleUnload.call(uintptr(m)))
 }
 
-// Function is the kernel of a name in a module.
+// Function returns the kernel of a name in a module.
 func (d *Driver) Function(m Module, name string) (Function, error) {
 	var f Function
 	err := d.check(&d.c.moduleFunction, d.c.moduleFunction.call(uintptr(unsafe.Pointer(&f)), uintptr(m), uintptr(unsafe.Pointer(cString(name)))))
@@ -67,7 +67,7 @@ func (d *Driver) Function(m Module, name string) (Function, error) {
 	return f, err
 }
 
-// Global is the address and the size in bytes of a variable of a module.
+// Global returns the address and the size in bytes of a variable of a module.
 func (d *Driver) Global(m Module, name string) (Ptr, uint64, error) {
 	var p Ptr
 	var n uint64
@@ -87,7 +87,7 @@ func (d *Driver) SetFuncAttribute(f Function, a FuncAttribute, n int) error {
 	return d.check(&d.c.funcSetAttr, d.c.funcSetAttr.call(uintptr(f), uintptr(a), uintptr(n)))
 }
 
-// Occupancy is how many blocks of a function run on a multiprocessor at once.
+// Occupancy returns how many blocks of a function run on a multiprocessor at once.
 func (d *Driver) Occupancy(f Function, threads, dynamicShared int) (int, error) {
 	var n int32
 	err := d.check(&d.c.occupancy, d.c.occupancy.call(uintptr(unsafe.Pointer(&n)), uintptr(f), uintptr(threads), uintptr(dynamicShared)))

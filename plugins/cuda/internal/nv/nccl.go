@@ -95,13 +95,13 @@ func (n *NCCL) InitAll(devices []Device) ([]Comm, error) {
 	return comms[:len(devices)], err
 }
 
-// Destroy gives a communicator back when its work is done.
+// Destroy releases a communicator when its work is done.
 func (n *NCCL) Destroy(c Comm) error { return n.check(&n.c.destroy, n.c.destroy.call(uintptr(c))) }
 
 // Abort ends the work of a communicator and gives it back.
 func (n *NCCL) Abort(c Comm) error { return n.check(&n.c.abort, n.c.abort.call(uintptr(c))) }
 
-// AsyncError is the failure of work that is under way, or nil.
+// AsyncError returns the failure of work that is under way, or nil.
 func (n *NCCL) AsyncError(c Comm) error {
 	var code int32
 	if err := n.check(&n.c.asyncError, n.c.asyncError.call(uintptr(c), uintptr(unsafe.Pointer(&code)))); err != nil {

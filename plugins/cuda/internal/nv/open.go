@@ -133,7 +133,7 @@ func (s *Search) find(k library, row *Row, try func(handle uintptr) (version str
 	row.Err = fmt.Errorf("%w: no %s", ErrMissing, strings.Join(k.sonames, " or "))
 }
 
-// loadedPath is the file of a library that this process has mapped, or its name where the system does not tell.
+// loadedPath returns the file of a library that this process has mapped, or its name where the system does not tell.
 func loadedPath(name string) string {
 	f, err := os.Open("/proc/self/maps")
 	if err != nil {

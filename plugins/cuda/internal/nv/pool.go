@@ -27,7 +27,7 @@ type poolProps struct {
 // locationDevice is CU_MEM_LOCATION_TYPE_DEVICE.
 const locationDevice = 1
 
-// DefaultPool is the pool that a device has.
+// DefaultPool returns the pool that a device has.
 func (d *Driver) DefaultPool(dev Device) (MemPool, error) {
 	if !d.c.poolDefault.there() {
 		return 0, missing(driverName, d.c.poolDefault.name)
@@ -48,7 +48,7 @@ func (d *Driver) NewPool(dev Device, limit uint64) (MemPool, error) {
 	return p, err
 }
 
-// DestroyPool gives a pool up when its last allocation is freed.
+// DestroyPool releases a pool when its last allocation is freed.
 func (d *Driver) DestroyPool(p MemPool) error {
 	return d.check(&d.c.poolDestroy, d.c.poolDestroy.call(uintptr(p)))
 }
@@ -65,7 +65,7 @@ func (d *Driver) Pool(p MemPool, a PoolAttribute) (uint64, error) {
 	return n, err
 }
 
-// TrimPool gives memory that is not in use back to the device, down to keep bytes.
+// TrimPool releases memory that is not in use to the device, down to keep bytes.
 func (d *Driver) TrimPool(p MemPool, keep uint64) error {
 	return d.check(&d.c.poolTrim, d.c.poolTrim.call(uintptr(p), uintptr(keep)))
 }

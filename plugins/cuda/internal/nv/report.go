@@ -21,7 +21,7 @@ type Row struct {
 	Refused []string
 }
 
-// String is one line for each library, with what is lost and the remedy below those that are missing.
+// String returns one line for each library, with what is lost and the remedy below those that are missing.
 func (r Report) String() string {
 	var b strings.Builder
 	for _, row := range r {
@@ -37,7 +37,7 @@ func (r Report) String() string {
 	return b.String()
 }
 
-// Row is the row of a library by its key, or nil.
+// Row returns the row of a library by its key, or nil.
 func (r Report) Row(key string) *Row {
 	for i := range r {
 		if r[i].Key == key {

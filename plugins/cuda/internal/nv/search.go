@@ -18,7 +18,7 @@ type Search struct {
 	Only string
 }
 
-// DefaultSearch is the search in the environment of this process. BURN_CUDA_HIDE lists libraries to hide, separated by commas.
+// DefaultSearch returns the search in the environment of this process. BURN_CUDA_HIDE lists libraries to hide, separated by commas.
 func DefaultSearch() Search {
 	s := Search{Env: os.Getenv, Data: dataFolder(os.Getenv)}
 	for _, name := range strings.Split(os.Getenv("BURN_CUDA_HIDE"), ",") {
@@ -29,7 +29,7 @@ func DefaultSearch() Search {
 	return s
 }
 
-// dataFolder is the folder of this user in which burn keeps libraries.
+// dataFolder returns the folder of this user in which burn keeps libraries.
 func dataFolder(env func(string) string) string {
 	if d := env("XDG_DATA_HOME"); filepath.IsAbs(d) {
 		return filepath.Join(d, "burn", "lib")
@@ -56,7 +56,7 @@ func (s *Search) rooted(path string) string {
 
 func (s *Search) hidden(key string) bool { return slices.Contains(s.Hide, key) }
 
-// candidates are what is tried for a library, in order: absolute paths of files that exist, and bare names, which the loader
+// candidates returns what is tried for a library, in order: absolute paths of files that exist, and bare names, which the loader
 // resolves. What the user names comes first, and of a library with wheel the newest of the rest.
 func (s *Search) candidates(k *library) []string {
 	names := k.sonames
@@ -104,7 +104,7 @@ func (s *Search) candidates(k *library) []string {
 	return found
 }
 
-// toolkits are the library folders of CUDA toolkits in the usual place: cuda itself, which links to the one that was chosen, then
+// toolkits returns the library folders of CUDA toolkits in the usual place: cuda itself, which links to the one that was chosen, then
 // the newest first.
 func (s *Search) toolkits() []string {
 	found, _ := filepath.Glob(s.rooted("/usr/local/cuda*/lib64")) // the pattern is sound
@@ -135,7 +135,7 @@ func compareNumbers(a, b string) int {
 	return len(a) - len(b)
 }
 
-// digits is the number of decimal digits that s begins with.
+// digits returns the number of decimal digits that s begins with.
 func digits(s string) int {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {

@@ -2,7 +2,7 @@ package nv
 
 import "unsafe"
 
-// StreamPriorities are the priorities that streams of the current context may have: a smaller number is served first.
+// StreamPriorities returns the priorities that streams of the current context may have: a smaller number is served first.
 func (d *Driver) StreamPriorities() (least, greatest int, err error) {
 	var n [2]int32
 	err = d.check(&d.c.ctxPriorityRange, d.c.ctxPriorityRange.call(uintptr(unsafe.Pointer(&n[0])), uintptr(unsafe.Pointer(&n[1]))))
@@ -17,7 +17,7 @@ func (d *Driver) NewStream(priority int) (Stream, error) {
 	return s, err
 }
 
-// DestroyStream gives a stream up. Work that is queued still runs.
+// DestroyStream releases a stream. Work that is queued still runs.
 func (d *Driver) DestroyStream(s Stream) error {
 	return d.check(&d.c.streamDestroy, d.c.streamDestroy.call(uintptr(s)))
 }
@@ -50,7 +50,7 @@ func (d *Driver) NewEvent(timing, blocking bool) (Event, error) {
 	return e, err
 }
 
-// DestroyEvent gives an event up, recorded or not.
+// DestroyEvent releases an event, recorded or not.
 func (d *Driver) DestroyEvent(e Event) error {
 	return d.check(&d.c.eventDestroy, d.c.eventDestroy.call(uintptr(e)))
 }
@@ -74,7 +74,7 @@ func (d *Driver) SynchronizeEvent(e Event) error {
 	return d.check(&d.c.eventSync, d.c.eventSync.call(uintptr(e)))
 }
 
-// Elapsed is the time between two events with timing that have happened, in milliseconds.
+// Elapsed returns the time between two events with timing that have happened, in milliseconds.
 func (d *Driver) Elapsed(start, end Event) (float32, error) {
 	var ms float32
 	err := d.check(&d.c.eventElapsed, d.c.eventElapsed.call(uintptr(unsafe.Pointer(&ms)), uintptr(start), uintptr(end)))

@@ -61,7 +61,7 @@ func build(t *testing.T, folder, soname, source string, procs any, without ...st
 	return s
 }
 
-// record is what the library was called with since the last call of record.
+// record returns what the library was called with since the last call of record.
 func (s *stub) record() string {
 	at := s.recorded.word()
 	n := 0
@@ -75,7 +75,7 @@ func (s *stub) record() string {
 
 func (s *stub) set(which int, value int64) { s.change.call(uintptr(which), uintptr(value)) }
 
-// objects is the number of objects of the library that are open.
+// objects returns the number of objects of the library that are open.
 func (s *stub) objects() int { return int(s.open.word()) }
 
 func driverStub(t *testing.T) (*Driver, *stub) {

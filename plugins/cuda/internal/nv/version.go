@@ -36,7 +36,7 @@ func (s *Search) newestFirst(candidates []string, k *library) {
 	}
 }
 
-// version is the version of a library as far as it shows without loading it: in the name of the file behind a link, as in
+// version returns the version of a library as far as it shows without loading it: in the name of the file behind a link, as in
 // libcudnn.so.9.14.0, or in that of the package it came with, as in nvidia_cudnn_cu13-9.19.0.56.dist-info.
 func (s *Search) version(path string, k *library) string {
 	if !filepath.IsAbs(path) {
@@ -63,7 +63,7 @@ func (s *Search) version(path string, k *library) string {
 	return newest
 }
 
-// loaderFinds is the file that the loader takes for a name, if it is in one of its usual folders.
+// loaderFinds returns the file that the loader takes for a name, if it is in one of its usual folders.
 func (s *Search) loaderFinds(name string) string {
 	for _, f := range filepath.SplitList(s.env("LD_LIBRARY_PATH")) {
 		if isFile(filepath.Join(f, name)) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// wheels are the folders in which Python packages of NVIDIA keep libraries: those of an active environment, of the user, of the
+// wheels returns the folders in which Python packages of NVIDIA keep libraries: those of an active environment, of the user, of the
 // distribution and of the interpreters on PATH, in this order. No interpreter is started.
 func (s *Search) wheels() []string {
 	var sites []string

@@ -103,7 +103,7 @@ func (t *Thread) call(fn uintptr, args ...uintptr) uint64 {
 	return uint64(r)
 }
 
-// reset gives all words up.
+// reset releases all words.
 func (t *Thread) reset() {
 	t.used = 0
 	if t.large != nil {
@@ -124,7 +124,7 @@ func (t *Thread) take(n int) []uint64 {
 	return w
 }
 
-// ints are integers as C code reads them.
+// ints returns integers as C code reads them.
 func (t *Thread) ints(v []int) uintptr {
 	w := t.take(max(len(v), 1))
 	for i, x := range v {
@@ -133,5 +133,5 @@ func (t *Thread) ints(v []int) uintptr {
 	return uintptr(unsafe.Pointer(&w[0]))
 }
 
-// addressOf is the address of what lies on the heap, as everything within a Thread does: goroutines' stacks move.
+// addressOf returns the address of what lies on the heap, as everything within a Thread does: goroutines' stacks move.
 func addressOf[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }

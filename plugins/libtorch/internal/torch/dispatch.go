@@ -29,7 +29,7 @@ func NewOperator(text string) *Operator {
 	return &Operator{cString(namespace + "::" + name), cString(overload), text}
 }
 
-// String is the name with the overload.
+// String returns the name with the overload.
 func (o *Operator) String() string { return o.text }
 
 // slot is an argument that is written: what has to be given up if the operator is not called.

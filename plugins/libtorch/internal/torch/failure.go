@@ -13,7 +13,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// failure is the error of the call that this thread has just made, with the words of torch.
+// failure returns the error of the call that this thread has just made, with the words of torch.
 func (l *Library) failure() error {
 	var text string
 	if l.procs.What != 0 {
@@ -32,7 +32,7 @@ func (l *Library) failure() error {
 	return errors.New("torch: " + text)
 }
 
-// tidy is the first line of what torch says, without where in its source it was said.
+// tidy returns the first line of what torch says, without where in its source it was said.
 func tidy(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	if _, rest, ok := strings.Cut(text, "Exception in aoti_torch: "); ok {
@@ -100,7 +100,7 @@ func (c *capture) start() {
 	}()
 }
 
-// last is the last exception that was written. It waits a moment for it to come through the pipe.
+// last returns the last exception that was written. It waits a moment for it to come through the pipe.
 func (c *capture) last() string {
 	for range 50 {
 		c.mu.Lock()

@@ -107,7 +107,7 @@ func Load(folder string, o Options) (*Library, error) {
 	return l, nil
 }
 
-// Symbol is the address of an exported function, 0 if it is missing or hidden.
+// Symbol returns the address of an exported function, 0 if it is missing or hidden.
 func (l *Library) Symbol(name string) uintptr {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,7 +165,7 @@ func (l *Library) Devices(kind int32) int {
 	return 0
 }
 
-// DeviceMemory is the bytes of memory of a device, 0 if they are not known.
+// DeviceMemory returns the bytes of memory of a device, 0 if they are not known.
 func (l *Library) DeviceMemory(d Device) int64 {
 	set, get := l.Symbol("cudaSetDevice"), l.Symbol("cudaMemGetInfo")
 	if d.Kind != CUDA || set == 0 || get == 0 {
@@ -210,7 +210,7 @@ func dlsym(handle uintptr, name string) uintptr {
 	return address
 }
 
-// cString is s with a zero byte behind it.
+// cString returns s with a zero byte behind it.
 func cString(s string) *byte {
 	b := make([]byte, len(s)+1)
 	copy(b, s)

@@ -14,7 +14,7 @@ type Search struct {
 	Root string              // put before absolute paths of the system, for tests; "" is /
 }
 
-// DefaultSearch is the search in the environment of this process.
+// DefaultSearch returns the search in the environment of this process.
 func DefaultSearch() Search { return Search{Env: os.Getenv} }
 
 // Place is a folder that has a libtorch_cpu, and why it was looked at.
@@ -23,7 +23,7 @@ type Place struct {
 	By     string // LIBTORCH, VIRTUAL_ENV, CONDA_PREFIX, user, system
 }
 
-// Places are the folders in which torch lies, the preferred one first, and those that were looked at in vain. With LIBTORCH in the
+// Places returns the folders in which torch lies, the preferred one first, and those that were looked at in vain. With LIBTORCH in the
 // environment nothing else is looked at: it names an unpacked libtorch, its folder lib, or the folder torch of a Python package. No
 // interpreter is started.
 func (s Search) Places() (found []Place, looked []string) {
@@ -72,7 +72,7 @@ func (s Search) Places() (found []Place, looked []string) {
 	return found, looked
 }
 
-// sites are the folders of Python packages below a prefix, the newest Python first.
+// sites returns the folders of Python packages below a prefix, the newest Python first.
 func sites(prefix string) []string {
 	var all []string
 	for _, pattern := range []string{"lib/python3*/site-packages", "lib64/python3*/site-packages", "lib/python3*/dist-packages"} {
@@ -93,7 +93,7 @@ func isFile(path string) bool {
 	return err == nil && i.Mode().IsRegular()
 }
 
-// Find is the preferred place. Where there is none it is ErrMissing, with what to do.
+// Find returns the preferred place. Where there is none it is ErrMissing, with what to do.
 func (s Search) Find() (Place, error) {
 	found, looked := s.Places()
 	if len(found) > 0 {

@@ -30,7 +30,7 @@ func (t *Thread) empty(shape []int, d Type, on Device) *uint64 {
 	return out
 }
 
-// View is the tensor of other sizes and strides over the memory of h, offset elements behind its first.
+// View returns the tensor of other sizes and strides over the memory of h, offset elements behind its first.
 func (t *Thread) View(h Handle, sizes, strides []int, offset int) (Handle, error) {
 	t.reset()
 	out := &t.take(1)[0]
@@ -81,7 +81,7 @@ func (t *Thread) Sizes(h Handle) ([]int, Type, error) {
 	return sizes, Type(int32(w[2])), nil
 }
 
-// Data is the address of the first element of h.
+// Data returns the address of the first element of h.
 func (t *Thread) Data(h Handle) (unsafe.Pointer, error) {
 	t.reset()
 	out := &t.take(1)[0]
@@ -137,7 +137,7 @@ func (t *Thread) Converted(src Handle, shape []int, d Type, on Device) (Handle, 
 	return Handle(*out), err
 }
 
-// Same is another handle of the tensor.
+// Same returns another handle of the tensor.
 func (t *Thread) Same(h Handle) (Handle, error) {
 	t.reset()
 	out := &t.take(1)[0]
@@ -147,7 +147,7 @@ func (t *Thread) Same(h Handle) (Handle, error) {
 	return Handle(*out), err
 }
 
-// Delete gives handles up.
+// Delete releases handles.
 func (t *Thread) Delete(hs ...Handle) {
 	for _, h := range hs {
 		if h != 0 {
@@ -157,5 +157,5 @@ func (t *Thread) Delete(hs ...Handle) {
 	_ = t.flush() // a handle that is owned can be deleted
 }
 
-// Delete gives a handle up, on any thread.
+// Delete releases a handle, on any thread.
 func (l *Library) Delete(h Handle) { purego.SyscallN(l.procs.Delete, uintptr(h)) }

@@ -50,7 +50,7 @@ const (
 	MPS  int32 = 13
 )
 
-// Name is how torch writes a kind of device.
+// Name returns how torch writes a kind of device.
 func Name(kind int32) string {
 	switch kind {
 	case CPU:

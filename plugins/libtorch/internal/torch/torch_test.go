@@ -19,7 +19,7 @@ var library = sync.OnceValues(func() (*Library, error) {
 	return Load(p.Folder, Options{Threads: 1, CPU: true})
 })
 
-// thread is a Thread of the test's goroutine.
+// thread returns a Thread of the test's goroutine.
 func thread(t *testing.T) *Thread {
 	t.Helper()
 	l, err := library()

@@ -27,7 +27,7 @@ func expect(kind uintptr, f func(status uint32, object handle, message string)) 
 	return callbackInfo{mode: allowProcessEvents, callback: kind, user1: waiting.last}
 }
 
-// forget gives up a function that will not be called.
+// forget releases a function that will not be called.
 func forget(info *callbackInfo) {
 	waiting.Lock()
 	delete(waiting.m, info.user1)

@@ -83,7 +83,7 @@ func (d *device) fault(kind uint32, message string) {
 	d.mu.Unlock()
 }
 
-// check is the error of what was called last: the library reports it before the call returns.
+// check returns the error of what was called last: the library reports it before the call returns.
 func (d *device) check(what string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -208,5 +208,5 @@ func called(what string, done func(error)) func(uint32, handle, string) {
 	}
 }
 
-// oneLine is a message of the library in one line.
+// oneLine returns a message of the library in one line.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -129,7 +129,7 @@ func bind(library uintptr, p *procs) error {
 	return nil
 }
 
-// pointerAt is the pointer to memory that the library owns.
+// pointerAt returns the pointer to memory that the library owns.
 func pointerAt(address uintptr) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&address))
 }

@@ -12,7 +12,7 @@ type view struct {
 	length uintptr
 }
 
-// viewOf is a string for the length of a call.
+// viewOf returns a string for the length of a call.
 func viewOf(s string) view { return view{unsafe.Pointer(unsafe.StringData(s)), uintptr(len(s))} }
 
 type chained struct {

@@ -117,7 +117,7 @@ func TestStructs(t *testing.T) {
 	require.Equal(t, uintptr(8), unsafe.Sizeof(handle(0)))
 }
 
-// flattened is a folder with the headers side by side, as wgpu.h includes webgpu.h from one of several places.
+// flattened returns a folder with the headers side by side, as wgpu.h includes webgpu.h from one of several places.
 func flattened(t *testing.T, from, to string) string {
 	for _, name := range []string{"webgpu.h", "wgpu.h"} {
 		b, err := os.ReadFile(filepath.Join(from, name))
