@@ -167,7 +167,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// own is the longest pattern that fits pkg, empty for none.
+// own returns the longest pattern that fits pkg, empty for none.
 func (l lattice) own(pkg string) (pattern, unit string) {
 	for p := range l.below {
 		if u, ok := fits(p, pkg); ok && weight(p) > weight(pattern) {
@@ -185,7 +185,7 @@ func weight(p string) int {
 	return 10*len(strings.Split(strings.TrimSuffix(p, "/..."), "/")) - strings.Count(p, "*")
 }
 
-// allowed says whether from may import to, both paths within the module.
+// allowed reports whether from may import to, both paths within the module.
 func (l lattice) allowed(from, to string) error {
 	fp, fu := l.own(from)
 	tp, tu := l.own(to)
@@ -252,7 +252,7 @@ func imports(t *testing.T) map[string][]string {
 	return found
 }
 
-// within is the path of an imported package within the module, "." for the one at its root.
+// within returns the path of an imported package within the module, "." for the one at its root.
 func within(imp string) (pkg string, ours bool) {
 	if imp == module {
 		return ".", true

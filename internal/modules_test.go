@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// modules are the folders below the root that have a go.mod.
+// modules returns the folders below the root that have a go.mod.
 func modules(t *testing.T) []string {
 	t.Helper()
 	var found []string

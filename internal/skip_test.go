@@ -59,7 +59,7 @@ type skipped struct {
 	reason, fault string
 }
 
-// skips are the calls of methods Skip, Skipf and SkipNow in a file. A reason begins with words, not with a value.
+// skips returns the calls of methods Skip, Skipf and SkipNow in a file. A reason begins with words, not with a value.
 func skips(f *ast.File) []skipped {
 	var list []skipped
 	ast.Inspect(f, func(n ast.Node) bool {

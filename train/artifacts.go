@@ -98,7 +98,7 @@ func (a *artifacts) folder(s Split, epoch int) string {
 	return filepath.Join(a.dir, string(s), fmt.Sprintf("epoch-%d", epoch+1))
 }
 
-// slug is the name of a metric as a file name.
+// slug returns the name of a metric as a file name.
 func slug(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '/' || r == '\\' || r == ' ' || r == ':' {

@@ -34,7 +34,7 @@ func TestAutocast(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrUnsupported)
 }
 
-// newScaled is newLearner in f16, with a factor that overflows at first and grows soon.
+// newScaled returns newLearner in f16, with a factor that overflows at first and grows soon.
 func newScaled(dir string, epochs int) *learner {
 	l := newLearner(dir, epochs)
 	l.Autocast = dtype.F16

@@ -14,7 +14,7 @@ type Viewer[B any] interface{ In(d *tensor.Device) B }
 
 var tensorType = reflect.TypeFor[*tensor.Tensor]()
 
-// view is b with its tensors seen from d: by its method In, or else a copy in which the tensors in exported fields, slices, arrays and
+// view returns b with its tensors seen from d: by its method In, or else a copy in which the tensors in exported fields, slices, arrays and
 // maps are views.
 func view[B any](b B, d *tensor.Device) B {
 	if v, ok := any(b).(Viewer[B]); ok {
@@ -37,7 +37,7 @@ func release[B any](b B) {
 	})
 }
 
-// mapped is a copy of v with f of its tensors.
+// mapped returns a copy of v with f of its tensors.
 func mapped(v reflect.Value, f func(*tensor.Tensor) *tensor.Tensor) reflect.Value {
 	t := v.Type()
 	if t == tensorType {

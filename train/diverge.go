@@ -11,7 +11,7 @@ import (
 // ErrDiverged is wrapped by the error of a run whose loss or parameters stayed NaN or infinite.
 var ErrDiverged = errors.New("training diverged")
 
-// patience is how many losses in a row may be NaN or infinite before the run fails, 0 for any number.
+// patience returns how many losses in a row may be NaN or infinite before the run fails, 0 for any number.
 func (l *Learner[M, B]) patience() int {
 	switch {
 	case l.NonFinite < 0:

@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// losing is a step that spoils the loss of the batches, counted from 1, that bad chooses.
+// losing returns a step that spoils the loss of the batches, counted from 1, that bad chooses.
 func losing(bad func(n int) bool, spoil func(*tensor.Tensor) *tensor.Tensor) train.Step[*model, batch] {
 	n := 0
 	return func(ctx context.Context, m *model, b batch) (train.Output, error) {

@@ -46,7 +46,7 @@ type Record struct {
 // History is the records of a run, in order.
 type History []Record
 
-// Series is a metric by epoch.
+// Series returns a metric by epoch.
 func (h History) Series(split Split, name string) (epochs []int, values []float64) {
 	for _, r := range h {
 		if v, ok := r.Values[name]; ok && r.Split == split {
@@ -72,7 +72,7 @@ func (w Watch) fill() Watch {
 	return w
 }
 
-// in is w with its defaults filled in, where validation says whether there is any.
+// in returns w with its defaults filled in, where validation says whether there is any.
 func (w Watch) in(validation bool) Watch {
 	if w.Split == "" && !validation {
 		w.Split = Train
@@ -80,13 +80,13 @@ func (w Watch) in(validation bool) Watch {
 	return w.fill()
 }
 
-// String is "valid loss".
+// String returns "valid loss".
 func (w Watch) String() string {
 	w = w.fill()
 	return fmt.Sprintf("%s %s", w.Split, w.Metric)
 }
 
-// Best is the first record with the best value of w, and whether there is one that is a number.
+// Best returns the first record with the best value of w, and whether there is one that is a number.
 func (h History) Best(w Watch, d metric.Direction) (Record, bool) {
 	w = w.fill()
 	var best Record
@@ -110,7 +110,7 @@ type EarlyStop struct {
 	MinDelta float64 // by how much a value must be better to count
 }
 
-// done says whether to stop after the epochs of h. It depends on h alone, so that a resumed run stops where it would have.
+// done reports whether to stop after the epochs of h. It depends on h alone, so that a resumed run stops where it would have.
 func (s *EarlyStop) done(h History, d metric.Direction) bool {
 	w := s.fill()
 	_, values := h.Series(w.Split, w.Metric)

@@ -85,7 +85,7 @@ type (
 	learner = train.Learner[*model, batch]
 )
 
-// cpu is the device that the tests train on, whose commands are checked.
+// cpu returns the device that the tests train on, whose commands are checked.
 func cpu() (*core.Place, error) {
 	p, err := core.OpenPlace("cpu", core.Config{Threads: 1})
 	if err != nil {
@@ -127,7 +127,7 @@ func newLearner(dir string, epochs int) *learner {
 		Metrics: []metric.Metric{metric.Loss(), metric.Accuracy(metric.ClassOptions{})}, TrainMetrics: []metric.Metric{metric.LearningRate()}}
 }
 
-// bits is the parameters and buffers of a model, to the bit.
+// bits returns the parameters and buffers of a model, to the bit.
 func bits(t *testing.T, m any) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
@@ -149,7 +149,7 @@ func run(t *testing.T, ctx context.Context, l *learner) (map[string][]byte, *tra
 	return b, r
 }
 
-// values is a history without durations.
+// values returns a history without durations.
 func values(h train.History) train.History {
 	out := append(train.History(nil), h...)
 	for i := range out {

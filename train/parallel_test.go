@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// smooth is a step without random masks and batch statistics: equal on one device and on several.
+// smooth returns a step without random masks and batch statistics: equal on one device and on several.
 func smooth(_ context.Context, m *model, b batch) (train.Output, error) {
 	scores := m.Out.Forward(m.In.Forward(b.X).Relu())
 	return train.Output{Loss: scores.CrossEntropyLoss(b.Y, tensor.ClassOptions{}), Predictions: scores, Targets: b.Y, Items: b.n}, nil

@@ -126,7 +126,7 @@ func (p *Plain) readings(list []Reading) string {
 	return strings.Join(parts, ", ")
 }
 
-// Format is a value with its unit, in few digits: "97.5 %", "0.0312".
+// Format returns a value with its unit, in few digits: "97.5 %", "0.0312".
 func Format(v float64, unit string) string {
 	s := fmt.Sprintf("%.4g", v)
 	switch {
@@ -139,7 +139,7 @@ func Format(v float64, unit string) string {
 	return s
 }
 
-// Span is a duration for people: "450ms", "3.2s", "4m05s", "2h03m".
+// Span returns a duration for people: "450ms", "3.2s", "4m05s", "2h03m".
 func Span(d time.Duration) string {
 	switch {
 	case d < time.Second:

@@ -269,7 +269,7 @@ func (r *run[M, B]) watched() error {
 	return nil
 }
 
-// watch is w, whose split is Train by default when there is no validation.
+// watch returns w, whose split is Train by default when there is no validation.
 func (r *run[M, B]) watch(w Watch) Watch { return w.in(r.parts.Valid != nil) }
 
 // epochs trains from where the run stands.
@@ -306,7 +306,7 @@ func (r *run[M, B]) epochs() error {
 	return nil
 }
 
-// stopped says whether the early stop ends training here.
+// stopped reports whether the early stop ends training here.
 func (r *run[M, B]) stopped() bool {
 	if r.Stop == nil {
 		return false
@@ -329,7 +329,7 @@ func (r *run[M, B]) observe() {
 	}
 }
 
-// isBest says whether the epoch that ended is the best so far.
+// isBest reports whether the epoch that ended is the best so far.
 func (r *run[M, B]) isBest() bool {
 	w := r.watch(r.Checkpoints.Best)
 	d, err := r.direction(w)

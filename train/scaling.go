@@ -35,7 +35,7 @@ func (m *following) Update(s metric.Sample) {
 	}
 }
 
-// backward is the gradients of the loss times factor; nil stands for 1.
+// backward returns the gradients of the loss times factor; nil stands for 1.
 func (r *run[M, B]) backward(loss, factor *tensor.Tensor) (*tensor.Gradients, error) {
 	if factor == nil {
 		return loss.Backward()

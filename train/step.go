@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// trainEpoch is the rest of the training split of the epoch.
+// trainEpoch returns the rest of the training split of the epoch.
 func (r *run[M, B]) trainEpoch() error {
 	began := time.Now()
 	nn.Train(r.parts.Model)
@@ -73,7 +73,7 @@ func (r *run[M, B]) trainEpoch() error {
 	return nil
 }
 
-// trainBatch is one batch on each device: forward, backward and, if enough were added up or it is the last, an update.
+// trainBatch returns one batch on each device: forward, backward and, if enough were added up or it is the last, an update.
 func (r *run[M, B]) trainBatch(b B, others []feed[B], last bool) (items int, updated bool, err error) {
 	defer release(b)
 	r.rate = r.parts.Rate.Rate()
@@ -189,7 +189,7 @@ func (r *run[M, B]) update(grads *tensor.Gradients) error {
 	return nil
 }
 
-// validEpoch is the validation split of the epoch, from its start.
+// validEpoch returns the validation split of the epoch, from its start.
 func (r *run[M, B]) validEpoch() error {
 	began := time.Now()
 	if err := seekEpoch(r.parts.Valid, r.epoch); err != nil {

@@ -215,7 +215,7 @@ var formats = map[string]format{
 	}},
 }
 
-// installed makes keys, an archive with its signature, a mirror and an installation, and gives one of the files.
+// installed makes keys, an archive with its signature, a mirror and an installation, and returns one of the files.
 func installed(name string) func(*testing.T, string) [][]byte {
 	return func(t *testing.T, dir string) [][]byte {
 		t.Helper()
@@ -367,7 +367,7 @@ func arrays(t *testing.T, _ string) (seeds [][]byte) {
 	return seeds
 }
 
-// inputs are the images that a model takes: PNG and JPEG.
+// inputs returns the images that a model takes: PNG and JPEG.
 func inputs(t *testing.T, dir string) [][]byte {
 	all := images(t, dir)
 	return [][]byte{all[0], all[2]}

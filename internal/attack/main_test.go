@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 // full reports whether the attacks run in full.
 func full() bool { return os.Getenv("BURN_ATTACK") == "full" }
 
-// size is how often something is tried.
+// size returns how often something is tried.
 func size(short, long int) int {
 	if full() {
 		return long

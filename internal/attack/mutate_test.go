@@ -17,7 +17,7 @@ var numbers = []uint64{0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 1 << 20, 1<<31 - 
 // largest bounds a mutation.
 const largest = 1 << 20
 
-// mutation is the n-th one of the seeds of a format: the same each time for the same seeds.
+// mutation returns the n-th one of the seeds of a format: the same each time for the same seeds.
 func mutation(format string, seeds [][]byte, n int) []byte {
 	key := [32]byte{}
 	copy(key[:], format)

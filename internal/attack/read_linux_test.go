@@ -62,7 +62,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// reader is the process that reads the mutations from..to.
+// reader returns the process that reads the mutations from..to.
 func reader(name, dir string, from, to int) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestHelperReader$", "-test.timeout=15m")
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s", envFormat, name), fmt.Sprintf("BURN_ATTACK_RANGE=%d %d %s", from, to, dir))

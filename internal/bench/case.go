@@ -53,7 +53,7 @@ func (c Case) Node(in []op.Desc) (op.Node, error) {
 	return n, nil
 }
 
-// Descs is type and shape of each operand.
+// Descs returns type and shape of each operand.
 func (c Case) Descs() []op.Desc {
 	ds := make([]op.Desc, len(c.In))
 	for i, x := range c.In {
@@ -62,7 +62,7 @@ func (c Case) Descs() []op.Desc {
 	return ds
 }
 
-// Bytes is the size of all operands and results: what must be read and written at least. Of what is gathered from, as much
+// Bytes returns the size of all operands and results: what must be read and written at least. Of what is gathered from, as much
 // counts as is taken.
 func (c Case) Bytes() (int64, error) {
 	ds := c.Descs()
@@ -84,7 +84,7 @@ func (c Case) Bytes() (int64, error) {
 // Flops counts two for each product.
 func (c Case) Flops() int64 { return 2 * c.Terms }
 
-// Attributes is the attributes as JSON values: numbers, booleans, strings and lists.
+// Attributes returns the attributes as JSON values: numbers, booleans, strings and lists.
 func (c Case) Attributes() map[string]any {
 	m := map[string]any{}
 	for _, a := range c.Attrs {

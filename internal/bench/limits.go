@@ -37,7 +37,7 @@ var CopySizes = []int{16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20,
 // computeTypes are the types whose peak is measured.
 var computeTypes = []dtype.DType{dtype.F32, dtype.F64, dtype.I8}
 
-// Measure takes about d for each limit, and gives the best rate seen.
+// Measure takes about d for each limit, and returns the best rate seen.
 func Measure(ctx context.Context, threads int, d time.Duration) (Limits, error) {
 	threads = Threads(threads)
 	l := Limits{Threads: threads}
@@ -68,7 +68,7 @@ func Measure(ctx context.Context, threads int, d time.Duration) (Limits, error) 
 	return l, nil
 }
 
-// Threads is the number of threads that a configured n stands for.
+// Threads returns the number of threads that a configured n stands for.
 func Threads(n int) int {
 	if n > 0 {
 		return n
@@ -94,10 +94,10 @@ func (p *Probe) Turn(ctx context.Context, d time.Duration) error {
 	})
 }
 
-// Limit is the best rate seen, in GFLOP/s or GB/s.
+// Limit returns the best rate seen, in GFLOP/s or GB/s.
 func (p *Probe) Limit() float64 { return Rate(p.Work, p.Stats().Best) }
 
-// Compute is the probe of multiply-adds on operands of type d; ok is false where there is none.
+// Compute returns the probe of multiply-adds on operands of type d; ok is false where there is none.
 func Compute(d dtype.DType, threads int) (p *Probe, ok bool) {
 	l, ok := peak.Of(d)
 	if !ok {
@@ -109,7 +109,7 @@ func Compute(d dtype.DType, threads int) (p *Probe, ok bool) {
 	}}, true
 }
 
-// Copy is the probe of copying with a working set of that many bytes, source and destination together; each thread has its
+// Copy returns the probe of copying with a working set of that many bytes, source and destination together; each thread has its
 // part of it.
 func Copy(bytes, threads int) *Probe {
 	part := max(64, bytes/2/threads)

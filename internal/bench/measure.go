@@ -32,7 +32,7 @@ type Row struct {
 // balance is how many multiplications and additions a core does about in the time in which it reads a byte from its last cache.
 const balance = 4
 
-// LimitOf is the probe that a case is held against: the peak of its type for contractions with more to compute
+// LimitOf returns the probe that a case is held against: the peak of its type for contractions with more to compute
 // than to read, else a copy of as much or, below 64 MiB, somewhat more.
 func LimitOf(c Case, threads int) (*Probe, error) {
 	bytes, err := c.Bytes()
@@ -47,7 +47,7 @@ func LimitOf(c Case, threads int) (*Probe, error) {
 	return Copy(atLeast(bytes), threads), nil
 }
 
-// atLeast is the first working set of copying that is not below n, or the last.
+// atLeast returns the first working set of copying that is not below n, or the last.
 func atLeast(n int64) int {
 	for _, size := range CopySizes {
 		if int64(size) >= n {

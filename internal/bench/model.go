@@ -96,7 +96,7 @@ func (p *Model) Turn(ctx context.Context, d time.Duration) error {
 // Stats sums up the calls.
 func (p *Model) Stats() Stats { return Summarize(p.calls) }
 
-// Core is the device that the model runs on.
+// Core returns the device that the model runs on.
 func (p *Model) Core() core.Device { return p.dev.Core() }
 
 // Close gives the model and its inputs up; the device stays open.

@@ -70,7 +70,7 @@ func (o *Op) Native() bool { return o.native }
 
 func (o *Op) id() op.TensorID { return o.device.NewIDs(1) }
 
-// submit queues the op once and gives the ids of its results; with give they are freed at once.
+// submit queues the op once and returns the ids of its results; with give they are freed at once.
 func (o *Op) submit(give bool) ([]op.TensorID, error) {
 	n := o.node
 	n.Outputs = slices.Clone(n.Outputs)

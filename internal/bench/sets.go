@@ -7,12 +7,12 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Cases are all sets, in the order of the report.
+// Cases returns all sets, in the order of the report.
 func Cases() []Case {
 	return slices.Concat(matmuls(), unaryOps(), binaryOps(), reductions(), rows(), movement(), convolutions(), pooling(), attention(), selection())
 }
 
-// Sets are the names of the sets.
+// Sets returns the names of the sets.
 func Sets() []string {
 	var names []string
 	for _, c := range Cases() {

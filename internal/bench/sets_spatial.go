@@ -43,7 +43,7 @@ func convolutions() []Case {
 	return append(cases, line)
 }
 
-// products is how many a convolution makes, padding included.
+// products returns how many a convolution makes, padding included.
 func products(c Case) int64 {
 	n, err := c.Node(c.Descs())
 	if err != nil {

@@ -34,7 +34,7 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[i] + time.Duration((at-float64(i))*float64(sorted[i+1]-sorted[i]))
 }
 
-// Spread is the distance between the quartiles relative to the median: the half of the samples lies within it.
+// Spread returns the distance between the quartiles relative to the median: the half of the samples lies within it.
 func (s Stats) Spread() float64 {
 	if s.Median == 0 {
 		return 0
@@ -42,7 +42,7 @@ func (s Stats) Spread() float64 {
 	return float64(s.High-s.Low) / float64(s.Median)
 }
 
-// GeoMean is the geometric mean of positive numbers, NaN of none.
+// GeoMean returns the geometric mean of positive numbers, NaN of none.
 func GeoMean(v []float64) float64 {
 	sum := 0.0
 	for _, x := range v {
@@ -51,7 +51,7 @@ func GeoMean(v []float64) float64 {
 	return math.Exp(sum / float64(len(v)))
 }
 
-// Rate is n per second in billions.
+// Rate returns n per second in billions.
 func Rate(n int64, d time.Duration) float64 {
 	if d <= 0 {
 		return 0

@@ -102,7 +102,7 @@ func duration(d time.Duration) string {
 	}
 }
 
-// benchThreads is how many threads the configured number stands for.
+// benchThreads returns how many threads the configured number stands for.
 func (a *app) benchThreads() (int, error) {
 	if err := config.CheckThreads(a.config.Threads); err != nil {
 		return 0, usage("--threads: %w", err)

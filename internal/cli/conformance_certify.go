@@ -92,7 +92,7 @@ func isPluginArchive(path string) bool {
 	return strings.HasSuffix(path, ".tar.gz") || strings.HasSuffix(path, ".zip")
 }
 
-// testedArchive is the plugin in an archive: it is installed in a store of its own, and started from there as every installed plugin.
+// testedArchive returns the plugin in an archive: it is installed in a store of its own, and started from there as every installed plugin.
 func (a *app) testedArchive(ctx context.Context, path string) (_ *tested, err error) {
 	dir, err := os.MkdirTemp("", "burn-archive-")
 	if err != nil {
@@ -260,7 +260,7 @@ func (a *app) printManifest(m *conformance.Manifest) {
 	}
 }
 
-// checkSigner checks who signed a report, and gives a line that says it.
+// checkSigner checks who signed a report, and returns a line that says it.
 func (a *app) checkSigner(m *conformance.Manifest, f *verifyFlags) (line string, err error) {
 	if m.Signature == nil && f.allowUnsigned && f.key == "" {
 		return "not signed: whoever had it may have written it", nil

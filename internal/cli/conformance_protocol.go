@@ -161,7 +161,7 @@ func (a *app) pluginProgram(arg string) (path, name string, err error) {
 	return "", "", usage("no plugin is called %s; see burn devices", s.Name)
 }
 
-// processCommand is the command line of a plugin's process, and whether it has the flags of a plugin's program.
+// processCommand returns the command line of a plugin's process, and whether it has the flags of a plugin's program.
 func processCommand(path string, carrier []string) (command []string, own bool) {
 	switch filepath.Ext(path) {
 	case ".so", ".dylib", ".dll":

@@ -105,7 +105,7 @@ func (a *app) completeSuite(cmd *cobra.Command, args []string, prefix string) ([
 	return specs, cobra.ShellCompDirectiveDefault
 }
 
-// profileOf is the profile of a name.
+// profileOf returns the profile of a name.
 func profileOf(name string) conformance.Profile {
 	if name == "full" {
 		return conformance.All
@@ -190,7 +190,7 @@ func (a *app) tested(ctx context.Context, arg string) (*tested, error) {
 	return t, err
 }
 
-// testedFile is a plugin by its path.
+// testedFile returns a plugin by its path.
 func (a *app) testedFile(ctx context.Context, path string) (*tested, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -225,7 +225,7 @@ func (a *app) testedFile(ctx context.Context, path string) (*tested, error) {
 	return t, nil
 }
 
-// fileName is the name of a backend by the name of its file, whatever that is: options are given to it by this name.
+// fileName returns the name of a backend by the name of its file, whatever that is: options are given to it by this name.
 func fileName(path string) string {
 	base := filepath.Base(path)
 	for _, ext := range []string{".exe", ".so", ".dylib", ".dll"} {
@@ -239,7 +239,7 @@ func fileName(path string) string {
 	}, strings.TrimPrefix(base, "burn-backend-"))
 }
 
-// processOf is the id of the process that b runs in, 0 for this one.
+// processOf returns the id of the process that b runs in, 0 for this one.
 func processOf(b core.Backend) int {
 	p, ok := b.(interface{ PID() string })
 	if !ok {

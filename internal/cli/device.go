@@ -18,7 +18,7 @@ import (
 	_ "github.com/goburn/burn/plugins/cpu" // the built-in backend
 )
 
-// hostOptions are the settings of the host: plugins to search, threads, and the log, which goes to stderr.
+// hostOptions returns the settings of the host: plugins to search, threads, and the log, which goes to stderr.
 //
 // From here on plugins may be started: whoever lists the processes of this machine, a plugin too, sees nothing of the command line.
 func (a *app) hostOptions() host.Options {

@@ -60,7 +60,7 @@ func (a *app) openRouter(ctx context.Context, spec string, members []string, res
 	return &core.Place{Backend: r, Spec: routed + ":" + strings.Join(specs, "+"), Transport: routed}, nil
 }
 
-// sharing is a place on a backend that is open already, as it was named alike; nil where there is none.
+// sharing returns a place on a backend that is open already, as it was named alike; nil where there is none.
 func sharing(open []*core.Place, names []string, name string) *core.Place {
 	s, err := host.ParseSpec(name)
 	if err != nil {

@@ -124,7 +124,7 @@ func (a *app) printDevices(all []host.Status) error {
 	return nil
 }
 
-// versionText is the version of a plugin by its manifest, by which it is installed and locked, else that of the backend. Where the
+// versionText returns the version of a plugin by its manifest, by which it is installed and locked, else that of the backend. Where the
 // two differ, it is both.
 func versionText(s host.Status) string {
 	if s.Manifest == nil || s.Manifest.Version == "" || s.Manifest.Version == s.Version {

@@ -278,7 +278,7 @@ func (d *diagnosis) inForce(device string) {
 	d.error(remedy, "the device in force, %s, is not there", device)
 }
 
-// install is how the plugin of a name is had, as far as the mirror in force says.
+// install returns how the plugin of a name is had, as far as the mirror in force says.
 func (d *diagnosis) install(name string) string {
 	if d.mirror == nil {
 		return wire.InstallRemedy(name)

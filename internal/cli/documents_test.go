@@ -76,7 +76,7 @@ var placeholder = regexp.MustCompile(` [A-Z]+\b`)
 // shellWord is a word of a command line, quoted or not.
 var shellWord = regexp.MustCompile(`(?:[^\s"']|"[^"]*"|'[^']*')+`)
 
-// burnCommands finds the burn commands in a line for a shell, and gives their arguments.
+// burnCommands finds the burn commands in a line for a shell, and returns their arguments.
 func burnCommands(line string) (found [][]string) {
 	if i := strings.Index(line, " #"); i >= 0 {
 		line = line[:i]

@@ -19,7 +19,7 @@ func (a *app) explainFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&a.flags.explain, "explain", false, "print at the end what ran as programs and why not (with the setting fusion), and the plans of a router with the share of time of each member")
 }
 
-// decorated is p with what the settings put over every device: fusion, and the report of --explain.
+// decorated returns p with what the settings put over every device: fusion, and the report of --explain.
 func (a *app) decorated(p *core.Place) *core.Place {
 	e := &explained{app: a}
 	if a.config.Fusion {

@@ -42,7 +42,7 @@ func start(alphabet *text.Pieces) []int64 {
 	return []int64{0}
 }
 
-// write goes on from ids for so many characters, or up to a text that stops it, and gives them to emit as they come. What stops
+// write goes on from ids for so many characters, or up to a text that stops it, and returns them to emit as they come. What stops
 // is not given. Until the window is full, each character costs one place of the model; then each costs the whole window, as all
 // places move.
 func (w *textWriter) write(ctx context.Context, ids []int64, count int, stops []string, emit func(string) error) error {
@@ -71,7 +71,7 @@ func (w *textWriter) write(ctx context.Context, ids []int64, count int, stops []
 	return out.end()
 }
 
-// next is the scores of what follows ids, all but the last of which the cache has seen.
+// next returns the scores of what follows ids, all but the last of which the cache has seen.
 func (w *textWriter) next(ctx context.Context, cache *nn.EncoderCache, ids []int64) (scores []float32, err error) {
 	terr := tensor.Try(func() {
 		tensor.NoGrad(w.net.Head.Weight.Value().Device(), func(d *tensor.Device) []*tensor.Tensor {

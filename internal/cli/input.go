@@ -58,7 +58,7 @@ func splitInput(inputs []onnx.ValueInfo, arg string) (name, file string, err err
 	return "", "", usage("--input %s: the model has %s, want NAME=FILE with one of %s", arg, count(len(inputs), "input"), names(inputs))
 }
 
-// required is the inputs without a default.
+// required returns the inputs without a default.
 func required(inputs []onnx.ValueInfo) []onnx.ValueInfo {
 	return slices.DeleteFunc(slices.Clone(inputs), func(in onnx.ValueInfo) bool { return in.Default })
 }
@@ -66,7 +66,7 @@ func required(inputs []onnx.ValueInfo) []onnx.ValueInfo {
 // maxDefaults is how many inputs that have a default are listed by name: old files declare every weight as one.
 const maxDefaults = 8
 
-// listed is the inputs to name in a text, and what to say of those left out.
+// listed returns the inputs to name in a text, and what to say of those left out.
 func listed(inputs []onnx.ValueInfo) (shown []onnx.ValueInfo, rest string) {
 	shown = required(inputs)
 	n := len(inputs) - len(shown)
@@ -192,7 +192,7 @@ func numpyName(d dtype.DType) string {
 	return "bool"
 }
 
-// zeroInput is a tensor of zeros; dims may give the shape, where dimensions that the model leaves open are 1.
+// zeroInput returns a tensor of zeros; dims may give the shape, where dimensions that the model leaves open are 1.
 func zeroInput(in onnx.ValueInfo, dims string, room *hostRoom) (onnxtest.Value, error) {
 	if in.Kind != onnx.TensorKind || !in.DType.Valid() {
 		return onnxtest.Value{}, fmt.Errorf("%s stands for tensors, the model wants %s", zeros, in.Type())

@@ -70,7 +70,7 @@ func run(ctx context.Context, env func(string) string, args []string, stdin io.R
 	return code
 }
 
-// errorText is an error as it is printed. An error may quote a plugin, a model or a mirror: what follows a line break that the
+// errorText returns an error as it is printed. An error may quote a plugin, a model or a mirror: what follows a line break that the
 // command did not put there is indented, so that it is not taken for a line of the command's own.
 func (a *app) errorText(err error) string {
 	var own *lined

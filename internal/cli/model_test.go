@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// archive is a zip file of empty files.
+// archive returns a zip file of empty files.
 func archive(t *testing.T, names ...string) string {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)

@@ -33,7 +33,7 @@ func athome(t *testing.T) (burn func(code int, args ...string) result) {
 	}
 }
 
-// unconfined is an environment in which the scripts of a test, which stand for plugins, may write where the test looks.
+// unconfined returns an environment in which the scripts of a test, which stand for plugins, may write where the test looks.
 func unconfined(name string) string {
 	if name == "BURN_PLUGIN_CONTAINMENT" {
 		return "off"

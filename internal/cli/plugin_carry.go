@@ -25,7 +25,7 @@ func (a *app) pluginCarryCommand() *cobra.Command {
 	}
 }
 
-// carrier is the command line that runs this program as a carrier, nil when the program's own file is not known.
+// carrier returns the command line that runs this program as a carrier, nil when the program's own file is not known.
 func carrier() []string {
 	self, err := os.Executable()
 	if err != nil {

@@ -265,7 +265,7 @@ func (a *app) fromMirror(ctx context.Context, s *store.Store, f *installFlags, m
 	return archive, nil
 }
 
-// locked is the version that the lock holds, if it holds one.
+// locked returns the version that the lock holds, if it holds one.
 func locked(s *store.Store, plugin string) (store.Constraint, error) {
 	lock, err := store.ReadLock(s.LockFile)
 	if err != nil {

@@ -165,7 +165,7 @@ type profiled struct {
 	core.Profile
 }
 
-// total is the time of all runs as the host saw them.
+// total returns the time of all runs as the host saw them.
 func (p *profiled) total() (t time.Duration) {
 	for _, r := range p.Runs {
 		t += r.Duration
@@ -203,7 +203,7 @@ func (a *app) printProfile(p *profiled, rows int) {
 	a.printSteps("by step", steps, all, rows, true)
 }
 
-// programs is the time of whole programs.
+// programs returns the time of whole programs.
 func (p *profiled) programs() (t time.Duration) {
 	for _, r := range p.Records {
 		if p.Profile.Steps[r.Step].Index == core.WholeRun {

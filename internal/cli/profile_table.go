@@ -85,7 +85,7 @@ func stepName(s *core.ProfileStep) string {
 	return strings.Join(ops, "+")
 }
 
-// stepShapes is "f32[1,3] f32[3,4] -> f32[1,4]", with long lists cut.
+// stepShapes returns "f32[1,3] f32[3,4] -> f32[1,4]", with long lists cut.
 func stepShapes(s *core.ProfileStep) string {
 	list := func(ds []op.Desc) string {
 		var l []string

@@ -17,7 +17,7 @@ import (
 // stepRow is a row of the table by step: name, step, calls and shapes, which do not depend on times.
 var stepRow = regexp.MustCompile(`(?m)^([a-z_+]+)  +(\d+)  +(\d+)  .*%.*  (\S.* -> \S+)$`)
 
-// stepRows are the rows by name, step, calls and shapes.
+// stepRows returns the rows by name, step, calls and shapes.
 func stepRows(out string) map[string]bool {
 	rows := map[string]bool{}
 	for _, m := range stepRow.FindAllStringSubmatch(out, -1) {

@@ -36,7 +36,7 @@ func buildPlugin(t *testing.T) (dir string) {
 	return dir
 }
 
-// inferer is a session of the model of the examples, whose answers are compared to the bit.
+// inferer returns a session of the model of the examples, whose answers are compared to the bit.
 func inferer(t *testing.T, d *core.Place) func(image int) []byte {
 	t.Helper()
 	ctx := context.Background()
@@ -128,7 +128,7 @@ func TestSessionOutlivesKills(t *testing.T) {
 	}
 }
 
-// child is the plugin that a process has started, 0 for none. Beside it there is the guard, a shell.
+// child returns the plugin that a process has started, 0 for none. Beside it there is the guard, a shell.
 func child(of int) int {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {

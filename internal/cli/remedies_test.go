@@ -22,7 +22,7 @@ import (
 	"github.com/goburn/burn/sdk/client"
 )
 
-// texts are the string literals of the sources in folders, by position; those that are added up are one.
+// texts returns the string literals of the sources in folders, by position; those that are added up are one.
 func texts(t *testing.T, folders ...string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -53,7 +53,7 @@ func texts(t *testing.T, folders ...string) map[string]string {
 	return all
 }
 
-// literal is the text of a string, and of a sum of strings with NAME for what is no literal.
+// literal returns the text of a string, and of a sum of strings with NAME for what is no literal.
 func literal(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:

@@ -197,7 +197,7 @@ func round(d time.Duration) time.Duration {
 	return d.Round(100 * time.Nanosecond)
 }
 
-// rankedOutput is the name of the output that --top is about, empty without it.
+// rankedOutput returns the name of the output that --top is about, empty without it.
 func rankedOutput(m *onnx.Model, f runFlags) (string, error) {
 	if f.top == 0 {
 		return "", nil

@@ -128,7 +128,7 @@ func (j jsonResults) write(r *itemResult) error {
 	return j.put(out)
 }
 
-// wholeOf is an output with all elements.
+// wholeOf returns an output with all elements.
 func wholeOf(name string, v onnxtest.Value) outputInfo {
 	return describe(name, v, func(o *outputInfo, a onnxtest.Array) { o.Values = firstValues(a, a.Shape.Size()) })
 }
@@ -187,7 +187,7 @@ type itemError struct{ error }
 
 func (e *itemError) Unwrap() error { return e.error }
 
-// ranked is the best classes of each sample in a row.
+// ranked returns the best classes of each sample in a row.
 func (c *csvResults) ranked(r *itemResult) (header []string, rows [][]string) {
 	header = []string{"file", "sample"}
 	for i, t := range r.top {
@@ -212,7 +212,7 @@ func (c *csvResults) ranked(r *itemResult) (header []string, rows [][]string) {
 	return header, rows
 }
 
-// values is all elements of the outputs: a row for each place of the first dimension, which all outputs share; else one row.
+// values returns all elements of the outputs: a row for each place of the first dimension, which all outputs share; else one row.
 func values(r *itemResult) (header []string, rows [][]string, err error) {
 	n := 1
 	for i, name := range r.names {

@@ -344,7 +344,7 @@ func (r *manyRun) each(ctx context.Context, items []manyItem) error {
 	return nil
 }
 
-// repeated is a fixed input for a run of so many samples: one sample is repeated where the model leaves the number open.
+// repeated returns a fixed input for a run of so many samples: one sample is repeated where the model leaves the number open.
 func (r *manyRun) repeated(name string, v onnxtest.Value, rows int) onnxtest.Value {
 	for _, in := range r.model.Inputs() {
 		if in.Name == name && v.Kind == onnxtest.Tensor && in.Ranked && len(in.Shape) > 0 && in.Shape[0].Size < 0 && v.Tensor.Shape[0] == 1 && rows > 1 {

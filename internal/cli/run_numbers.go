@@ -102,7 +102,7 @@ func flatten(v any, dims shape.Shape, words *[]string) error {
 	return nil
 }
 
-// numbersInput is the input's type of words in row-major order. Where the model declares one dimension more, open or 1, in front,
+// numbersInput returns the input's type of words in row-major order. Where the model declares one dimension more, open or 1, in front,
 // it is 1.
 func numbersInput(in onnx.ValueInfo, dims shape.Shape, words []string) (onnxtest.Value, error) {
 	if in.Kind != onnx.TensorKind || !in.DType.Valid() {
@@ -188,7 +188,7 @@ func joined(vs []onnxtest.Array) onnxtest.Array {
 	return out
 }
 
-// rowsOf is rows [from, to) of a value along its first dimension.
+// rowsOf returns rows [from, to) of a value along its first dimension.
 func rowsOf(v onnxtest.Array, from, to int) onnxtest.Array {
 	s := v.Shape.Clone()
 	s[0] = to - from

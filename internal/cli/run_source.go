@@ -117,10 +117,10 @@ func pattern(file string) bool {
 	return err != nil
 }
 
-// total is the number of entries, 0 if that is not known.
+// total returns the number of entries, 0 if that is not known.
 func (m *manyFiles) total() int { return len(m.paths) }
 
-// entries are the items in order, lines as they come.
+// entries returns the items in order, lines as they come.
 func (m *manyFiles) entries(stdin io.Reader) iter.Seq[entry] {
 	if !m.lines {
 		return func(yield func(entry) bool) {

@@ -99,7 +99,7 @@ func look() view {
 // passing is what is another thing in each start: numbers of processes and pipes, random names, keys.
 var passing = regexp.MustCompile(`(?s)-----BEGIN.*-----END [A-Z ]*-----\s*|([0-9a-f]{16,}|[0-9]+)+`)
 
-// settled is v without what is another thing in each start.
+// settled returns v without what is another thing in each start.
 func (v view) settled() view {
 	clean := func(s string) string { return passing.ReplaceAllString(s, "*") }
 	for _, m := range []map[string]string{v.Env, v.Files} {

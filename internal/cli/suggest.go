@@ -34,7 +34,7 @@ func suggestion(cmd *cobra.Command, complaint error) string {
 	return ""
 }
 
-// commandNames are the names that can follow that of cmd.
+// commandNames returns the names that can follow that of cmd.
 func commandNames(cmd *cobra.Command) []string {
 	var names []string
 	for _, c := range cmd.Commands() {

@@ -60,7 +60,7 @@ func statsOf(a onnxtest.Array) *stats {
 	return &s
 }
 
-// infoOf is an output with a summary of its elements.
+// infoOf returns an output with a summary of its elements.
 func infoOf(name string, v onnxtest.Value) outputInfo {
 	return describe(name, v, func(o *outputInfo, a onnxtest.Array) {
 		o.Stats = statsOf(a)
@@ -72,7 +72,7 @@ func infoOf(name string, v onnxtest.Value) outputInfo {
 	})
 }
 
-// describe is an output, to whose tensors elements adds what is wanted of them.
+// describe returns an output, to whose tensors elements adds what is wanted of them.
 func describe(name string, v onnxtest.Value, elements func(o *outputInfo, a onnxtest.Array)) outputInfo {
 	o := outputInfo{Name: name}
 	switch v.Kind {

@@ -101,7 +101,7 @@ func (a *app) trainTaskCommand(t trainTask) *cobra.Command {
 	return cmd
 }
 
-// settings are the defaults, then the file, then the flags.
+// settings returns the defaults, then the file, then the flags.
 func (f *trainFlags) settings(cmd *cobra.Command, c trainConfig) (trainConfig, error) {
 	if f.config != "" {
 		if err := c.read(f.config); err != nil {

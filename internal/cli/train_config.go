@@ -127,7 +127,7 @@ var precisions = map[string]dtype.DType{"f32": dtype.Invalid, "bf16": dtype.BF16
 
 func share(p float64) bool { return p >= 0 && p < 1 }
 
-// rates is the learning rate over so many updates.
+// rates returns the learning rate over so many updates.
 func (c *trainConfig) rates(steps int) (schedule.Scheduler, error) {
 	switch c.Schedule {
 	case "constant":
@@ -156,7 +156,7 @@ func (c *trainConfig) checkpointing() (autodiff.Checkpointing, error) {
 	return autodiff.Budget(int64(n * unit)), nil
 }
 
-// text is c as TOML, with what the settings mean.
+// text returns c as TOML, with what the settings mean.
 func (c *trainConfig) text() []byte {
 	var plain bytes.Buffer
 	e := toml.NewEncoder(&plain)

@@ -21,7 +21,7 @@ func mnistConfig() trainConfig {
 		Image: &imageConfig{Channels: []int{8, 16}, Hidden: 512, Dropout: 0.5, Pool: "avg"}}
 }
 
-// fashionConfig is the same network with more channels, less dropout, the maximum instead of the mean, and mirrored images.
+// fashionConfig returns the same network with more channels, less dropout, the maximum instead of the mean, and mirrored images.
 func fashionConfig() trainConfig {
 	c := mnistConfig()
 	c.Epochs = 12
@@ -104,7 +104,7 @@ func trainImages(r *trainRun, load func(context.Context, source.Options) (train,
 			return data.NewLoader(test, batcher, dev, data.Options{Batch: 500})
 		},
 		finish: func(ctx context.Context, m *imageNet, dir string) error {
-			// The exported model takes pixels of 0 to 1 and gives probabilities: it knows what training did to the pixels.
+			// The exported model takes pixels of 0 to 1 and returns probabilities: it knows what training did to the pixels.
 			model, err := export.Module(ctx, m, func(m *imageNet, x *tensor.Tensor) *tensor.Tensor {
 				return m.Forward(x.SubScalar(float64(mean)).DivScalar(float64(std))).Softmax(-1)
 			}, export.Input{Name: "image", DType: dtype.F32, Shape: []int{export.Any, 1, whole.Height, whole.Width}}, export.Options{Name: r.name, Outputs: []string{"probabilities"}})
@@ -116,7 +116,7 @@ func trainImages(r *trainRun, load func(context.Context, source.Options) (train,
 	})
 }
 
-// augmented is ds with its images moved and mirrored at random, differently in each epoch.
+// augmented returns ds with its images moved and mirrored at random, differently in each epoch.
 func augmented(ds data.Dataset[source.Picture], c trainConfig, side int) data.Dataset[source.Picture] {
 	shift, mirror := c.Image.Shift, c.Image.Mirror
 	if shift == 0 && !mirror {

@@ -102,7 +102,7 @@ func (o *outputs) there() []string {
 	return lines
 }
 
-// err is nil when everything was made.
+// err returns nil when everything was made.
 func (o *outputs) err() error {
 	if len(o.errs) == 0 {
 		return nil

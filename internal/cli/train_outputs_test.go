@@ -33,7 +33,7 @@ func (n *noticing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// weights are the contents of model.burn.
+// weights returns the contents of model.burn.
 func weights(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	r, err := record.Open(filepath.Join(dir, "model.burn"))
@@ -48,7 +48,7 @@ func weights(t *testing.T, dir string) map[string][]byte {
 	return all
 }
 
-// elsewhere is the folder outside of that of the run that a file was written to.
+// elsewhere returns the folder outside of that of the run that a file was written to.
 func elsewhere(t *testing.T, out, file string) string {
 	t.Helper()
 	_, path, ok := strings.Cut(out, file+", which could not be written there, is ")

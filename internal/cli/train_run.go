@@ -34,7 +34,7 @@ type trainRun struct {
 	name   string
 }
 
-// dir is the folder of the run.
+// dir returns the folder of the run.
 func (r *trainRun) dir() string { return cmp.Or(r.flags.out, filepath.Join("runs", r.name)) }
 
 // found gives the error of a data set that is missing the exit code of an input.
@@ -219,7 +219,7 @@ func openParts[M, B any](ctx context.Context, r *trainRun, open func(dev *tensor
 	return p, err
 }
 
-// again is the command that goes on.
+// again returns the command that goes on.
 func (r *trainRun) again(dir string) string {
 	parts := []string{"burn train", r.name, "--resume", "--out", dir, "--config", filepath.Join(dir, "config.toml")}
 	if r.flags.data != "" {
@@ -231,7 +231,7 @@ func (r *trainRun) again(dir string) string {
 	return strings.Join(parts, " ")
 }
 
-// settingDocs are the doc tags of v's fields, by their names in TOML.
+// settingDocs returns the doc tags of v's fields, by their names in TOML.
 func settingDocs(v any) map[string]string {
 	docs := map[string]string{}
 	var walk func(t reflect.Type, prefix string)

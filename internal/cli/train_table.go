@@ -286,7 +286,7 @@ func trainRegression(r *trainRun) error {
 	})
 }
 
-// tableFile is the file to read.
+// tableFile returns the file to read.
 func tableFile(r *trainRun) (string, error) {
 	if r.flags.data != "" {
 		if info, err := os.Stat(r.flags.data); err == nil && info.IsDir() {

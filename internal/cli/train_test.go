@@ -50,7 +50,7 @@ func burn(t *testing.T, args ...string) (out, errs string, code int) {
 	return r.out, r.err, r.code
 }
 
-// history is the metrics of a run, as it wrote them.
+// history returns the metrics of a run, as it wrote them.
 func history(t *testing.T, dir string) []map[string]any {
 	b, err := os.ReadFile(filepath.Join(dir, "summary.json"))
 	require.NoError(t, err)

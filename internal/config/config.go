@@ -41,13 +41,13 @@ type Config struct {
 var Keys = []string{"device", "threads", "plugin_path", "log", "mirror", "mirror_stale", "fusion", "dev_plugins", "options",
 	"plugin_memory", "plugin_threads", "plugin_files", "plugin_containment", "start_timeout", "open_timeout", "define_timeout", "heartbeat", "restart_attempts", "restart_backoff"}
 
-// Variable is the environment variable that overrides a key.
+// Variable returns the environment variable that overrides a key.
 func Variable(key string) string { return "BURN_" + strings.ToUpper(key) }
 
 // Levels are the legal values of Config.Log, from silent to most.
 var Levels = []string{"off", "error", "warn", "info", "debug", "trace"}
 
-// Default is the configuration without file and variables.
+// Default returns the configuration without file and variables.
 func Default() Config { return Config{Device: "cpu", Log: "warn"} }
 
 // maxThreads is far above any machine, and far below what would exhaust one.

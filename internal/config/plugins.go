@@ -82,7 +82,7 @@ var pluginKeys = map[string]func(p *Plugins, text string) error{
 	},
 }
 
-// Texts are the settings as they are written, by key; those that were not set have the value that holds then.
+// Texts returns the settings as they are written, by key; those that were not set have the value that holds then.
 func (p Plugins) Texts() map[string]string {
 	t := map[string]string{"plugin_memory": strconv.FormatInt(p.Memory, 10), "plugin_threads": strconv.Itoa(p.Threads),
 		"plugin_files": strconv.Itoa(p.Files), "plugin_containment": "on", "start_timeout": "30s", "open_timeout": "1m0s", "define_timeout": "5m0s",
@@ -119,7 +119,7 @@ func number(text string, low, high int) (int, error) {
 	return n, nil
 }
 
-// pauseOrOff is pause for a bound that can be taken away, which gives less than 0.
+// pauseOrOff returns pause for a bound that can be taken away, which gives less than 0.
 func pauseOrOff(text string) (time.Duration, error) {
 	if text == "off" {
 		return -1, nil

@@ -34,7 +34,7 @@ type Block struct {
 	Exit  int
 }
 
-// Where is the block's place, for messages.
+// Where returns the block's place, for messages.
 func (b Block) Where() string { return fmt.Sprintf("%s:%d", b.File, b.Line) }
 
 // Markdown returns the fenced blocks of a document, in order. A fence that is not closed, an attribute that is not known, and a setup

@@ -64,7 +64,7 @@ func TestConsoleBlocksRun(t *testing.T) {
 	t.Logf("%d blocks are exempt", exempt)
 }
 
-// environment is a user without anything of burn's: an empty home, and burn alone in front of the path.
+// environment returns a user without anything of burn's: an empty home, and burn alone in front of the path.
 func environment(t *testing.T, work string) []string {
 	t.Helper()
 	home := filepath.Join(work, "home")

@@ -76,7 +76,7 @@ func split(text string) (top, body string) {
 	return top, body
 }
 
-// depthOf is how many brackets a line opens and does not close, outside of strings and comments.
+// depthOf returns how many brackets a line opens and does not close, outside of strings and comments.
 func depthOf(line string) int {
 	n, quote := 0, byte(0)
 	for i := 0; i < len(line); i++ {

@@ -100,7 +100,7 @@ type step struct {
 	setup               bool
 }
 
-// steps are the commands of a block, and the setup before them. next are the blocks after it, the first of which may show its output.
+// steps returns the commands of a block, and the setup before them. next are the blocks after it, the first of which may show its output.
 func (s Session) steps(i int, b Block, next []Block) (steps []step, setup string, err error) {
 	switch {
 	case b.Skip != "" || b.Quote:

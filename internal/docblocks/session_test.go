@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/internal/docblocks"
 )
 
-// page is a small document through a session.
+// page returns a small document through a session.
 func page(t *testing.T, text string) []docblocks.Result {
 	t.Helper()
 	if _, err := exec.LookPath("bash"); err != nil {

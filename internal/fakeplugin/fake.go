@@ -29,7 +29,7 @@ type driver struct {
 	threads int
 }
 
-// New is its core.Opener.
+// New returns its core.Opener.
 func New(c core.Config) (core.Backend, error) {
 	switch c.Options["open"] {
 	case "fail":

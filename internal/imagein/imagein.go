@@ -233,7 +233,7 @@ func pick(list []float32, c int, otherwise float64) float64 {
 	return float64(list[c])
 }
 
-// luma is 0.299 R + 0.587 G + 0.114 B, in 16-bit fractions that add up to one, so that a grey stays what it is.
+// luma returns 0.299 R + 0.587 G + 0.114 B, in 16-bit fractions that add up to one, so that a grey stays what it is.
 func luma(r, g, b uint8) uint8 {
 	return uint8((19595*uint32(r) + 38470*uint32(g) + 7471*uint32(b) + 1<<15) >> 16)
 }

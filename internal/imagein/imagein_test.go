@@ -173,7 +173,7 @@ func TestJPEG(t *testing.T) {
 	}
 }
 
-// claim is a PNG that ends after a header that claims a size.
+// claim returns a PNG that ends after a header that claims a size.
 func claim(w, h uint32) []byte {
 	head := binary.BigEndian.AppendUint32([]byte("IHDR"), w)
 	head = binary.BigEndian.AppendUint32(head, h)

@@ -13,7 +13,7 @@ const Env = "BURN_LONG"
 // Tests reports whether long tests run.
 func Tests() bool { return os.Getenv(Env) != "" }
 
-// Every is 1 where long tests run, and n otherwise: a test that takes every nth of its cases takes all of them then.
+// Every returns 1 where long tests run, and n otherwise: a test that takes every nth of its cases takes all of them then.
 func Every(n int) int {
 	if Tests() {
 		return 1

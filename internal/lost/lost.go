@@ -15,5 +15,5 @@ func Transient(err error) bool {
 
 var numbers = regexp.MustCompile(`0x[0-9a-f]+|[0-9]+`)
 
-// Way is how a backend was lost: the text of the error without the numbers of processes, addresses, tensors and times.
+// Way returns how a backend was lost: the text of the error without the numbers of processes, addresses, tensors and times.
 func Way(err error) string { return numbers.ReplaceAllString(err.Error(), "#") }

@@ -56,7 +56,7 @@ func Hint(typed string, names []string) string {
 // maxLength bounds what is compared: names are short.
 const maxLength = 64
 
-// distance is the least number of letters that are put in, left out, exchanged, or swapped with their neighbour, each at most
+// distance returns the least number of letters that are put in, left out, exchanged, or swapped with their neighbour, each at most
 // once in a place (optimal string alignment).
 func distance(a, b string) int {
 	if len(a) > maxLength || len(b) > maxLength {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Process is a program that runs another library. It takes a request, one line of JSON, and gives an answer, one line of
+// Process is a program that runs another library. It takes a request, one line of JSON, and returns an answer, one line of
 // JSON that has the field error if the request failed. It is used by one goroutine.
 type Process struct {
 	Name    string // of the library, in errors
@@ -27,7 +27,7 @@ type Process struct {
 	out *bufio.Reader
 }
 
-// Command is a script of Python with arguments. It keeps the memory that it frees, as burn does, and reports on stderr.
+// Command returns a script of Python with arguments. It keeps the memory that it frees, as burn does, and reports on stderr.
 func Command(ctx context.Context, python, script string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, python, append([]string{script}, args...)...)
 	c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "MALLOC_MMAP_MAX_=0", "MALLOC_TRIM_THRESHOLD_=68719476736", "MALLOC_TOP_PAD_=67108864")

@@ -6,7 +6,7 @@ var zigzag = [64]uint8{
 	35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
 }
 
-// samples is the plane of the component, rows of 8·across.
+// samples returns the plane of the component, rows of 8·across.
 func (p *part) samples() []byte {
 	stride := 8 * p.across
 	out := make([]byte, 64*p.across*p.down)

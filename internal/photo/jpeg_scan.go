@@ -145,7 +145,7 @@ func (d *jpegDecoder) block(s *scan, p *part, at int, t [2]*prefixCode) error {
 	return nil
 }
 
-// level is the first coefficient: the difference from the block before, or one more bit of it.
+// level returns the first coefficient: the difference from the block before, or one more bit of it.
 func (d *jpegDecoder) level(s *scan, p *part, b *[64]int16, t *prefixCode) error {
 	if s.refine {
 		bit, err := d.bits.take(1)

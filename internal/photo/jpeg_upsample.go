@@ -23,7 +23,7 @@ func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
 func (u *upsampler) line(y int) []byte { return u.plane[min(max(y, 0), u.h-1)*u.stride:][:u.w] }
 
-// row is row y of the image. It is valid until the next call.
+// row returns row y of the image. It is valid until the next call.
 func (u *upsampler) row(y int) []byte {
 	near := u.line(y / u.dy)
 	other := u.line(y/u.dy - 1 + 2*(y%2)) // the closer neighbour, when dy is 2

@@ -71,7 +71,7 @@ type frame struct {
 
 var errTruncated = errors.New("the file is truncated")
 
-// firstFrame is nil for a file that is no animation. The format is that of the WebP container specification.
+// firstFrame returns nil for a file that is no animation. The format is that of the WebP container specification.
 func firstFrame(data []byte) (*frame, error) {
 	if len(data) < 12 || string(data[:4]) != "RIFF" || string(data[8:12]) != "WEBP" {
 		return nil, errors.New("want a RIFF file of type WEBP")

@@ -118,7 +118,7 @@ func checkoutAbove(dir string) string {
 	}
 }
 
-// quoted is a path as go.mod has it.
+// quoted returns a path as go.mod has it.
 func quoted(path string) string {
 	if strings.ContainsAny(path, " \t\"'`(),;") || strings.Contains(path, "//") {
 		return `"` + strings.ReplaceAll(strings.ReplaceAll(path, `\`, `\\`), `"`, `\"`) + `"`

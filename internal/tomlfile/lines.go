@@ -20,7 +20,7 @@ func Lines(text []byte) map[string]int {
 	return lines
 }
 
-// firstPart is the first part of the key or header at the begin of text.
+// firstPart returns the first part of the key or header at the begin of text.
 func firstPart(text string) string {
 	text = strings.TrimLeft(text, "[ \t\xef\xbb\xbf")
 	switch {

@@ -130,7 +130,7 @@ func (s *scanner) step() error {
 
 func (s *scanner) startKey() { s.inKey, s.key = true, path{} }
 
-// around is the path of what the next key stands in.
+// around returns the path of what the next key stands in.
 func (s *scanner) around() path {
 	if s.depth > 0 {
 		return s.open[s.depth-1].path
@@ -138,7 +138,7 @@ func (s *scanner) around() path {
 	return s.section
 }
 
-// here is the path of the key being read, or of the value of the one read last.
+// here returns the path of the key being read, or of the value of the one read last.
 func (s *scanner) here() path {
 	p := s.around()
 	if s.depth > 0 && !s.open[s.depth-1].table {
@@ -210,7 +210,7 @@ func (s *scanner) header() error {
 	return s.count()
 }
 
-// quoted skips a string and gives its length. One that does not end, or ends its line, is as long as what is left of it.
+// quoted skips a string and returns its length. One that does not end, or ends its line, is as long as what is left of it.
 func (s *scanner) quoted() int {
 	start, q := s.at, s.text[s.at]
 	escapes := q == '"'

@@ -94,7 +94,7 @@ func (d *Dashboard) Wait() error {
 	return err
 }
 
-// Close ends the dashboard now, whatever is shown, and gives the terminal back.
+// Close ends the dashboard now, whatever is shown, and returns the terminal back.
 func (d *Dashboard) Close() error {
 	d.program.Quit()
 	return d.Wait()

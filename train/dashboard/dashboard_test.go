@@ -27,7 +27,7 @@ var zero = time.Unix(1700000000, 0)
 
 var infos = []metric.Info{metric.Loss().Info(), {Name: "accuracy", Unit: "%", Better: metric.Higher}, metric.LearningRate().Info()}
 
-// events is a run of 4 epochs of 50 training and 10 validation batches, a tenth of a second each, up to a number of steps.
+// events returns a run of 4 epochs of 50 training and 10 validation batches, a tenth of a second each, up to a number of steps.
 func events(steps int) (out []train.Event) {
 	at := zero
 	s := train.Started{Name: "digits", Device: "builtin:cpu:0", Epochs: 4, Batches: map[train.Split]int{train.Train: 50, train.Valid: 10},

@@ -25,7 +25,7 @@ const (
 	validLine
 )
 
-// render is the frame: no wider and no higher than the terminal.
+// render returns the frame: no wider and no higher than the terminal.
 func (s screen) render() string {
 	if s.width < 1 || s.high < 1 {
 		return ""
@@ -108,7 +108,7 @@ func (s screen) header() []string {
 	}
 }
 
-// tabs are the names of metrics, the chosen one marked, over as many lines as they need up to two.
+// tabs returns the names of metrics, the chosen one marked, over as many lines as they need up to two.
 func (s screen) tabs() []string {
 	var lines []string
 	line, width := " ", 1
@@ -192,7 +192,7 @@ func (s screen) table() []string {
 	return rows
 }
 
-// log is the last messages.
+// log returns the last messages.
 func (s screen) log() []string {
 	m := s.story.messages
 	if len(m) > 3 {

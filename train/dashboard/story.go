@@ -204,7 +204,7 @@ func (s *story) record(r train.Record) {
 	}
 }
 
-// progress is the share of all batches of all epochs that is done, and how long the rest will take, 0 when that is not known yet.
+// progress returns the share of all batches of all epochs that is done, and how long the rest will take, 0 when that is not known yet.
 func (s *story) progress() (share float64, left time.Duration) {
 	var total, done float64
 	for _, split := range []train.Split{train.Train, train.Valid} {

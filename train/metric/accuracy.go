@@ -25,7 +25,7 @@ func (o ClassOptions) padding() int {
 	return none
 }
 
-// classes checks scores [..., classes] and targets [...] and gives them flat: [M, classes] and [M] i64.
+// classes checks scores [..., classes] and targets [...] and returns them flat: [M, classes] and [M] i64.
 func classes(what string, o Output) (scores, targets *tensor.Tensor) {
 	p, t := o.Predictions, o.Targets
 	if p == nil || t == nil || p.Rank() < 2 || t.Rank() != p.Rank()-1 || t.Size()*p.Shape()[p.Rank()-1] != p.Size() {
@@ -49,10 +49,10 @@ type accuracy struct {
 	o ClassOptions
 }
 
-// Accuracy is the share, in percent, of targets [...] whose class has the greatest score in predictions [..., classes].
+// Accuracy returns the share, in percent, of targets [...] whose class has the greatest score in predictions [..., classes].
 func Accuracy(o ClassOptions) Metric { return &accuracy{k: 1, o: o} }
 
-// TopK is the share, in percent, of targets [...] whose class is among the k greatest scores in predictions [..., classes].
+// TopK returns the share, in percent, of targets [...] whose class is among the k greatest scores in predictions [..., classes].
 func TopK(k int, o ClassOptions) Metric { return &accuracy{k: k, o: o} }
 
 func (m *accuracy) Info() Info {

@@ -107,7 +107,7 @@ func sum(v []float64) (s float64) {
 	return s
 }
 
-// average is f(tp, fp, fn) over classes. Without samples it is NaN.
+// average returns f(tp, fp, fn) over classes. Without samples it is NaN.
 func (c *counts) average(a Average, f func(tp, fp, fn float64) float64) float64 {
 	if len(c.TP) == 0 {
 		return math.NaN()
@@ -137,17 +137,17 @@ type labelled struct {
 	f    func(tp, fp, fn float64) float64
 }
 
-// Precision is the share, in percent, of what was predicted that is right; 0 where nothing was.
+// Precision returns the share, in percent, of what was predicted that is right; 0 where nothing was.
 func Precision(o LabelOptions) Metric {
 	return &labelled{name: "precision", o: o, f: func(tp, fp, _ float64) float64 { return 100 * share(tp, tp+fp) }}
 }
 
-// Recall is the share, in percent, of targets that were predicted; 0 where there are none.
+// Recall returns the share, in percent, of targets that were predicted; 0 where there are none.
 func Recall(o LabelOptions) Metric {
 	return &labelled{name: "recall", o: o, f: func(tp, _, fn float64) float64 { return 100 * share(tp, tp+fn) }}
 }
 
-// FBeta is the harmonic mean, in percent, of precision and recall, in which recall counts beta times as much.
+// FBeta returns the harmonic mean, in percent, of precision and recall, in which recall counts beta times as much.
 func FBeta(beta float64, o LabelOptions) Metric {
 	return &labelled{name: fmt.Sprintf("F%g", beta), o: o, f: func(tp, fp, fn float64) float64 {
 		b := beta * beta
@@ -167,7 +167,7 @@ type hamming struct {
 	o LabelOptions
 }
 
-// Hamming is the share, in percent, of labels that are right: 100 less the Hamming loss. Predictions have the shape of targets.
+// Hamming returns the share, in percent, of labels that are right: 100 less the Hamming loss. Predictions have the shape of targets.
 func Hamming(o LabelOptions) Metric { return &hamming{o: o} }
 
 func (*hamming) Info() Info { return Info{Name: "hamming score", Unit: "%", Better: Higher} }
@@ -215,7 +215,7 @@ func (m *Confusion) Update(s Sample) {
 	}
 }
 
-// Value is the accuracy in percent.
+// Value returns the accuracy in percent.
 func (m *Confusion) Value() float64 {
 	var right, all float64
 	for k, row := range m.Cells {
@@ -228,10 +228,10 @@ func (m *Confusion) Value() float64 {
 // Reset forgets all counts.
 func (m *Confusion) Reset() { m.Cells = nil }
 
-// State is m itself.
+// State returns m itself.
 func (m *Confusion) State() any { return m }
 
-// String is the matrix as a table, with a row for each target.
+// String returns the matrix as a table, with a row for each target.
 func (m *Confusion) String() string {
 	var b strings.Builder
 	b.WriteString("target\\predicted")

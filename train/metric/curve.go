@@ -17,12 +17,12 @@ type curve struct {
 	area   func(scores []float64, hits []bool) float64
 }
 
-// AUROC is the area, in percent, under the curve of true over false positive rates. Predictions are scores in the shape of targets of 0
+// AUROC returns the area, in percent, under the curve of true over false positive rates. Predictions are scores in the shape of targets of 0
 // and 1 (labels are columns), or scores [..., classes] for class indices [...], each class against the rest. With several columns it
 // is the plain mean of those that have both kinds of target. Scores need not be probabilities. All are kept until Reset.
 func AUROC() Metric { return &curve{name: "AUROC", area: rocArea} }
 
-// AUPRC is the average precision, in percent: the area under the steps of precision over recall. It takes what AUROC takes.
+// AUPRC returns the average precision, in percent: the area under the steps of precision over recall. It takes what AUROC takes.
 func AUPRC() Metric { return &curve{name: "AUPRC", area: prArea} }
 
 func (m *curve) Info() Info { return Info{Name: m.name, Unit: "%", Better: Higher} }

@@ -85,12 +85,12 @@ type Info struct {
 // Metric is one number that is followed through training.
 type Metric interface {
 	Info() Info
-	// Measure queues on the device what the metric needs of a step and gives the tensors to read, of any element type. It
+	// Measure queues on the device what the metric needs of a step and returns the tensors to read, of any element type. It
 	// waits for nothing. It may run in a scope: the tensors are read before the scope ends, or are kept by the caller.
 	Measure(o Output) []*tensor.Tensor
 	// Update adds a step. The slices of s are the metric's to keep.
 	Update(s Sample)
-	// Value is the metric of the steps since Reset, NaN before the first.
+	// Value returns the metric of the steps since Reset, NaN before the first.
 	Value() float64
 	Reset()
 }
@@ -98,7 +98,7 @@ type Metric interface {
 // Stateful is implemented by metrics whose unfinished sums are saved with a checkpoint, so that an epoch that is resumed in its
 // midst ends with the same value. Others start the rest of the epoch anew.
 type Stateful interface {
-	// State is a pointer to what JSON can write and read back.
+	// State returns a pointer to what JSON can write and read back.
 	State() any
 }
 

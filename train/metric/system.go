@@ -27,7 +27,7 @@ func (m *system) Reset()                        { m.now = math.NaN() }
 
 type speed struct{ Mean }
 
-// Speed is how many items a second are worked off, since the start of the epoch.
+// Speed returns how many items a second are worked off, since the start of the epoch.
 func Speed() Metric { return &speed{} }
 
 func (*speed) Info() Info                      { return Info{Name: "speed", Unit: "items/s", Better: Higher, System: true} }
@@ -38,7 +38,7 @@ func (m *speed) Update(s Sample) {
 	m.last = ratio(float64(s.Items), s.Took.Seconds())
 }
 
-// LearningRate is the learning rate of the last step.
+// LearningRate returns the learning rate of the last step.
 func LearningRate() Metric {
 	return newSystem("learning rate", "", func(s Sample, _ float64) float64 { return s.Rate })
 }
@@ -57,7 +57,7 @@ func sampled(name, unit string, ask func(s Sample) float64) Metric {
 	})
 }
 
-// CPU is how busy the processors are, in percent of all of them: the whole machine's on Linux, so that plugins count, else this
+// CPU returns how busy the processors are, in percent of all of them: the whole machine's on Linux, so that plugins count, else this
 // process's.
 func CPU() Metric {
 	busy, total := cpuTimes()

@@ -74,13 +74,13 @@ func (m *Text) Update(s Sample) {
 // Add adds a text and what it should be.
 func (m *Text) Add(got, want string) { m.add(m.sums, got, want) }
 
-// Value is the metric of all pairs.
+// Value returns the metric of all pairs.
 func (m *Text) Value() float64 { return m.value(m.sums) }
 
 // Reset forgets all pairs.
 func (m *Text) Reset() { clear(m.sums) }
 
-// State is the sums.
+// State returns the sums.
 func (m *Text) State() any { return &m.sums }
 
 // errorRate is edits over the length of the reference, in percent.
@@ -94,15 +94,15 @@ func errorRate(name string, o TextOptions, cut func(string) []string) *Text {
 		value: func(s []float64) float64 { return 100 * ratio(s[0], s[1]) }}
 }
 
-// WER is the word error rate in percent: insertions, deletions and substitutions over the words of the reference; it may exceed 100.
+// WER returns the word error rate in percent: insertions, deletions and substitutions over the words of the reference; it may exceed 100.
 func WER(o TextOptions) *Text { return errorRate("WER", o, strings.Fields) }
 
-// CER is the character error rate in percent, of Unicode code points.
+// CER returns the character error rate in percent, of Unicode code points.
 func CER(o TextOptions) *Text {
 	return errorRate("CER", o, func(s string) []string { return strings.Split(s, "") })
 }
 
-// edits is the Levenshtein distance.
+// edits returns the Levenshtein distance.
 func edits(a, b []string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -126,7 +126,7 @@ func edits(a, b []string) int {
 // grams is the longest n-gram that BLEU counts.
 const grams = 4
 
-// BLEU is corpus BLEU-4 (Papineni and others 2002) in percent, of words between white space and one reference each. With smooth, n-grams
+// BLEU returns corpus BLEU-4 (Papineni and others 2002) in percent, of words between white space and one reference each. With smooth, n-grams
 // without a match count by halves, quarters and so on of one match (Chen and Cherry 2014, method 3), as short corpora need.
 func BLEU(smooth bool, o TextOptions) *Text {
 	// sums: matches of 1..4-grams, their totals, the length of texts, that of references.
@@ -172,7 +172,7 @@ func ngrams(words []string, n int) map[string]int {
 	return m
 }
 
-// RougeL is the mean over texts, in percent, of the F1 of the longest common subsequence of words (Lin 2004).
+// RougeL returns the mean over texts, in percent, of the F1 of the longest common subsequence of words (Lin 2004).
 func RougeL(o TextOptions) *Text {
 	return &Text{info: Info{Name: "ROUGE-L", Unit: "%", Better: Higher}, o: o, sums: make([]float64, 2),
 		add: func(s []float64, got, want string) {
@@ -183,7 +183,7 @@ func RougeL(o TextOptions) *Text {
 		value: func(s []float64) float64 { return 100 * ratio(s[0], s[1]) }}
 }
 
-// common is the length of the longest common subsequence.
+// common returns the length of the longest common subsequence.
 func common(a, b []string) int {
 	row := make([]int, len(b)+1)
 	for i := range a {

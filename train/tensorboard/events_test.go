@@ -29,7 +29,7 @@ func TestGolden(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// lengths walks the records of a file, checks their sums, and gives how many there are.
+// lengths walks the records of a file, checks their sums, and returns how many there are.
 func lengths(t *testing.T, path string) (n int) {
 	t.Helper()
 	b, err := os.ReadFile(path)

@@ -60,7 +60,7 @@ func (e *event) marshal() []byte {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// masked is the CRC-32C of b as TFRecord files hold it: turned and moved, so that sums of sums differ.
+// masked returns the CRC-32C of b as TFRecord files hold it: turned and moved, so that sums of sums differ.
 func masked(b []byte) uint32 {
 	c := crc32.Checksum(b, castagnoli)
 	return (c>>15 | c<<17) + 0xa282ead8

@@ -117,7 +117,7 @@ func (w *Writer) Event(e train.Event) {
 	}
 }
 
-// scalars are the readings that are numbers.
+// scalars returns the readings that are numbers.
 func scalars(prefix string, list []train.Reading, value func(train.Reading) float64) []scalar {
 	var out []scalar
 	for _, r := range list {
@@ -145,7 +145,7 @@ func (w *Writer) close() error {
 	return err
 }
 
-// Close ends the files, which the end of training does too, and gives the first failure.
+// Close ends the files, which the end of training does too, and returns the first failure.
 func (w *Writer) Close() error {
 	if err := w.close(); err != nil && w.err == nil {
 		w.err = fmt.Errorf("tensorboard: %w", err)
