@@ -23,7 +23,7 @@ func archive(t *testing.T, names ...string) string {
 	return b.String()
 }
 
-// What is no ONNX model is named, with what to do.
+// A file that is no ONNX model is described, with a remedy.
 func TestForeignModels(t *testing.T) {
 	dir := t.TempDir()
 	header := `{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`
