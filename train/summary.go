@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/train/metric"
 )
 
-// Summary returns a table of the best and the last value of each metric: of all splits, in the order in which they came.
+// Summary returns a table of the best and the last value of each metric of all splits, in order of first occurrence.
 func (h History) Summary(infos ...metric.Info) string {
 	known := map[string]metric.Info{}
 	for _, i := range infos {

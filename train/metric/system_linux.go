@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// cpuTimes returns busy and total ticks of all processors since boot, of /proc/stat.
+// cpuTimes returns busy and total ticks of all processors since boot, from /proc/stat.
 func cpuTimes() (busy, total float64) {
 	data, err := os.ReadFile("/proc/stat")
 	if err != nil {
