@@ -76,7 +76,7 @@ func step(t *testing.T, dev *tensor.Device) float32 {
 	return w[0]
 }
 
-// children are the processes that this one started and that have not been waited for, without the guard of plugins, which is a shell.
+// children returns the processes that this one started and that have not been waited for, without the guard of plugins, which is a shell.
 func children(t *testing.T) []int {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")

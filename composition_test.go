@@ -46,7 +46,7 @@ func orders(t *testing.T) (all [][]string) {
 	return all
 }
 
-// composed is a backend of an order over the processor. faults takes what verify finds.
+// composed returns a backend of an order over the processor. faults takes what verify finds.
 func composed(order []string, faults *verify.Log) (core.Backend, error) {
 	if len(order) == 0 {
 		return cpu.New(core.Config{Threads: 1})
@@ -91,7 +91,7 @@ func each(t *testing.T, f func(t *testing.T, order []string)) {
 	}
 }
 
-// refusals are the cases in which the suite does wrong on purpose, and a decorator says so at the call, where the contract has the next
+// refusals returns the cases in which the suite does wrong on purpose, and a decorator says so at the call, where the contract has the next
 // event.
 func refusals(order []string) (ids []string) {
 	if slices.Contains(order, "autodiff") || slices.Contains(order, "verify") {

@@ -5,7 +5,7 @@ import (
 	"sort"
 )
 
-// Compose is the items of all datasets, one dataset after the other.
+// Compose returns the items of all datasets, one dataset after the other.
 func Compose[T any](sets ...Dataset[T]) Dataset[T] {
 	c := composed[T]{sets: sets, ends: make([]int, len(sets))}
 	end := 0
@@ -47,7 +47,7 @@ func (c composed[T]) Get(i int) (item T, e error) {
 	return c.sets[k].Get(i)
 }
 
-// Windows is the runs of size items that follow each other; run k starts at item k*step. A rest that is too short for a
+// Windows returns the runs of size items that follow each other; run k starts at item k*step. A rest that is too short for a
 // run is left out.
 func Windows[T any](ds Dataset[T], size, step int) (Dataset[[]T], error) {
 	if size < 1 || step < 1 {

@@ -19,7 +19,7 @@ type Epochs[T any] interface {
 	Epoch(epoch int) Dataset[T]
 }
 
-// At is ds in the given epoch: what its Epoch says, or ds itself.
+// At returns ds in the given epoch: what its Epoch says, or ds itself.
 func At[T any](ds Dataset[T], epoch int) Dataset[T] {
 	if e, ok := ds.(Epochs[T]); ok {
 		return e.Epoch(epoch)
@@ -30,10 +30,10 @@ func At[T any](ds Dataset[T], epoch int) Dataset[T] {
 // Memory is a dataset of items that are held in memory. Items are given as they are, not copied.
 type Memory[T any] []T
 
-// Len is the number of items.
+// Len returns the number of items.
 func (m Memory[T]) Len() int { return len(m) }
 
-// Get is item i.
+// Get returns item i.
 func (m Memory[T]) Get(i int) (T, error) {
 	if err := Check(i, len(m)); err != nil {
 		var none T
@@ -42,7 +42,7 @@ func (m Memory[T]) Get(i int) (T, error) {
 	return m[i], nil
 }
 
-// Func is a dataset of n items that are computed by get.
+// Func returns a dataset of n items that are computed by get.
 func Func[T any](n int, get func(i int) (T, error)) Dataset[T] { return computed[T]{n, get} }
 
 type computed[T any] struct {
@@ -73,7 +73,7 @@ func Collect[T any](ds Dataset[T]) (Memory[T], error) {
 	return out, nil
 }
 
-// Check is the error of an index outside [0, n), for implementations of Get.
+// Check returns the error of an index outside [0, n), for implementations of Get.
 func Check(i, n int) error {
 	if i < 0 || i >= n {
 		return fmt.Errorf("data: item %d of a dataset of %d: %w", i, n, core.ErrIndex)

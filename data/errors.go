@@ -35,7 +35,7 @@ type PanicError struct {
 	Stack string
 }
 
-// Error is the value of the panic and its stack.
+// Error returns the value of the panic and its stack.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack) }
 
 // Unwrap gives the value of the panic if it is an error, such as *tensor.Error.

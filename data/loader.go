@@ -79,7 +79,7 @@ func (l *Loader[T, B]) Shards(devs ...*tensor.Device) ([]*Loader[T, B], error) {
 	return out, nil
 }
 
-// Len is the number of batches of an epoch.
+// Len returns the number of batches of an epoch.
 func (l *Loader[T, B]) Len() int {
 	if l.o.DropLast {
 		return l.n / l.o.Batch / l.shards
@@ -116,7 +116,7 @@ func (l *Loader[T, B]) Seek(p Position) error {
 	return nil
 }
 
-// Progress is how far the epoch is.
+// Progress returns how far the epoch is.
 func (l *Loader[T, B]) Progress() Progress {
 	l.mu.Lock()
 	b := l.at.Batch

@@ -20,7 +20,7 @@ func (p partial[T]) Get(i int) (item T, e error) {
 	return p.in.Get(p.lo + i)
 }
 
-// Partial is items lo to hi, hi excluded.
+// Partial returns items lo to hi, hi excluded.
 func Partial[T any](ds Dataset[T], lo, hi int) (Dataset[T], error) {
 	if n := ds.Len(); lo < 0 || hi < lo || hi > n {
 		return nil, fmt.Errorf("partial: range [%d, %d), want 0 <= lo <= hi <= %d", lo, hi, n)

@@ -131,7 +131,7 @@ func (r *run[T, B]) next() result[B] {
 	return result[B]{err: r.ctx.Err()}
 }
 
-// stop ends the pipeline, waits for its goroutines and gives up the batches that were made ahead.
+// stop ends the pipeline, waits for its goroutines and returns up the batches that were made ahead.
 func (r *run[T, B]) stop() {
 	r.cancel()
 	r.wait.Wait()

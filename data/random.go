@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// Random is a generator that depends on the seed and the numbers of what it is for, such as epoch and item, alone.
+// Random returns a generator that depends on the seed and the numbers of what it is for, such as epoch and item, alone.
 // Different numbers give unrelated streams.
 func Random(seed uint64, numbers ...int) *rand.Rand { return rand.New(generator(seed, numbers...)) }
 
@@ -17,7 +17,7 @@ func generator(seed uint64, numbers ...int) *rand.PCG {
 	return rand.NewPCG(hi, lo)
 }
 
-// mix is the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+// mix returns the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
 func mix(z uint64) uint64 {
 	z += 0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -38,7 +38,7 @@ func below(g *rand.PCG, n int) int {
 	return int(hi)
 }
 
-// Permutation is the numbers 0 to n-1 in an order that depends on seed and epoch alone (Fisher and Yates). It is equal in
+// Permutation returns the numbers 0 to n-1 in an order that depends on seed and epoch alone (Fisher and Yates). It is equal in
 // all versions of Go and on all platforms.
 func Permutation(n int, seed uint64, epoch int) []int {
 	order := make([]int, n)

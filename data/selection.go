@@ -20,7 +20,7 @@ func (s selection[T]) Get(i int) (item T, e error) {
 	return s.in.Get(s.indices[i])
 }
 
-// Select is the items at indices, in their order; an index may stand more than once. indices is copied.
+// Select returns the items at indices, in their order; an index may stand more than once. indices is copied.
 func Select[T any](ds Dataset[T], indices []int) (Dataset[T], error) {
 	n := ds.Len()
 	for k, i := range indices {
@@ -31,13 +31,13 @@ func Select[T any](ds Dataset[T], indices []int) (Dataset[T], error) {
 	return selection[T]{ds, slices.Clone(indices)}, nil
 }
 
-// Shuffle is all items in an order that depends on seed alone. A Loader shuffles by itself, in another order each epoch;
+// Shuffle returns all items in an order that depends on seed alone. A Loader shuffles by itself, in another order each epoch;
 // Shuffle is for one fixed order, as before Partial.
 func Shuffle[T any](ds Dataset[T], seed uint64) Dataset[T] {
 	return selection[T]{ds, Permutation(ds.Len(), seed, 0)}
 }
 
-// Sample is size items drawn at random, with or without replacement. The draw depends on the seed, and is another one
+// Sample returns size items drawn at random, with or without replacement. The draw depends on the seed, and is another one
 // in each epoch of a Loader.
 func Sample[T any](ds Dataset[T], size int, replacement bool, seed uint64) (Dataset[T], error) {
 	n := ds.Len()

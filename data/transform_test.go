@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// upTo is the dataset 0, 1, ..., n-1.
+// upTo returns the dataset 0, 1, ..., n-1.
 func upTo(n int) data.Memory[int] {
 	m := make(data.Memory[int], n)
 	for i := range m {

@@ -18,11 +18,11 @@ import (
 
 const module = "github.com/goburn/burn"
 
-// arrows say which package may import which: "a < b" means that b and everything right of it may import a, and so on down
-// the chain. Lists are separated by commas. "x/..." is x with all packages below it, which may import each other; "x/*" is
-// every folder of x by itself, with what is below it: plugins never import each other, and neither do decorators. "." is
-// package burn at the root. The longest pattern that fits a package is its own. A pattern in brackets names packages that
-// are designed and not there yet.
+// arrows say which package may import which: "a < b" means that b and everything right of it may import a, and so on along the
+// chain. Lists are separated by commas. "x/..." is x with all packages below it, which may import each other; "x/*" is every
+// folder of x by itself, with what is below it: plugins never import each other, and neither do decorators. "." is package burn
+// at the root. The longest pattern that fits a package is its own. A pattern in brackets names packages that are designed but do
+// not exist yet.
 //
 // DO NOT CHANGE THIS TEXT TO FIX BUILDS: it is section 2 of the design.
 const arrows = `
@@ -68,7 +68,7 @@ const arrows = `
 	internal/cli/... < cmd/burn
 `
 
-// outside says which packages may import a module from elsewhere. Modules that are not named here are free.
+// outside tells which packages may import a third-party module. Modules that are not listed here may be imported anywhere.
 var outside = map[string][]string{
 	"google.golang.org/grpc":         {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest", "conformance/protocol"},
 	"github.com/ebitengine/purego":   {"host/...", "plugins/cuda/...", "plugins/libtorch/...", "plugins/wgpu/..."},
@@ -79,14 +79,14 @@ var outside = map[string][]string{
 	"modernc.org":                    {}, // data/sqlite has a go.mod
 	"github.com/parquet-go":          {}, // data/parquet has a go.mod
 	"github.com/spf13":               {"internal/cli/..."},
-	"github.com/stretchr/testify":    {}, // tests alone
+	"github.com/stretchr/testify":    {}, // tests only
 	"github.com/hashicorp/go-plugin": {"sdk/wire/...", "sdk/serve/...", "sdk/client/...", "host/...", "decorators/remote/...", "conformance/wiretest"},
 }
 
-// bare packages import the standard library and burn, and nothing from elsewhere.
+// bare lists the packages that import only the standard library and burn.
 var bare = []string{"core", "core/dtype", "core/shape", "core/op", "core/program", "core/program/group", "core/program/place", "conformance", "conformance/ref", "tensor"}
 
-// lattice is the arrows, closed: for each pattern, the patterns that it may import.
+// lattice is the transitive closure of the arrows: for each pattern, the patterns that it may import.
 type lattice struct {
 	below   map[string]map[string]bool
 	planned map[string]bool
@@ -144,7 +144,7 @@ func parseArrows(text string) (lattice, error) {
 	return l, nil
 }
 
-// fits reports whether pkg is one of pattern's, and which unit of the pattern: packages of one unit may import each other.
+// fits reports whether pattern matches pkg, and returns the unit within the pattern: packages of one unit may import each other.
 func fits(pattern, pkg string) (unit string, ok bool) {
 	ps, ks := strings.Split(pattern, "/"), strings.Split(pkg, "/")
 	for i, p := range ps {
@@ -167,7 +167,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// own is the longest pattern that fits pkg, empty for none.
+// own returns the longest pattern that matches pkg, empty for none.
 func (l lattice) own(pkg string) (pattern, unit string) {
 	for p := range l.below {
 		if u, ok := fits(p, pkg); ok && weight(p) > weight(pattern) {
@@ -185,7 +185,7 @@ func weight(p string) int {
 	return 10*len(strings.Split(strings.TrimSuffix(p, "/..."), "/")) - strings.Count(p, "*")
 }
 
-// allowed says whether from may import to, both paths within the module.
+// allowed reports whether from may import to, both paths within the module.
 func (l lattice) allowed(from, to string) error {
 	fp, fu := l.own(from)
 	tp, tu := l.own(to)
@@ -204,8 +204,8 @@ func (l lattice) allowed(from, to string) error {
 	return nil
 }
 
-// imports parses the import clauses of every package of the root module and of plugins with a go.mod, for all platforms, tests left
-// out.
+// imports parses the import clauses of every package of the root module and of plugins with a go.mod, for all platforms, without
+// tests.
 func imports(t *testing.T) map[string][]string {
 	root, err := filepath.Abs("..")
 	require.NoError(t, err)
@@ -252,7 +252,7 @@ func imports(t *testing.T) map[string][]string {
 	return found
 }
 
-// within is the path of an imported package within the module, "." for the one at its root.
+// within returns the path of an imported package within the module, "." for the one at its root.
 func within(imp string) (pkg string, ours bool) {
 	if imp == module {
 		return ".", true
@@ -308,7 +308,7 @@ func checkOutside(t *testing.T, pkg string, list []string) {
 	}
 }
 
-// The checker itself: what it must refuse and allow.
+// TestLattice checks the checker itself: what it must refuse and allow.
 func TestLattice(t *testing.T) {
 	l, err := parseArrows(arrows)
 	require.NoError(t, err)

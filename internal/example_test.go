@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// public are the folders whose packages programs of others import.
+// public lists the folders whose packages other programs import.
 var public = []string{"core", "tensor", "nn", "optim", "train", "data", "model", "decorators", "sdk", "host", "conformance"}
 
-// noExample says why a public package has no example that is run.
+// noExample maps public packages without a tested example to the reason.
 var noExample = map[string]string{
 	"host/shared":     "needs a compiled shared object: docs/BACKENDS.md and examples/backends/cabi have one",
 	"model/onnx/pb":   "generated from the ONNX schema; model/onnx reads and writes it",

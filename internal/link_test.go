@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// linked lists the packages that a program importing the given ones is built of.
+// linked lists all packages that are linked into a program that imports the given ones.
 func linked(t *testing.T, cgo string, packages ...string) []string {
 	t.Helper()
 	goTool, err := exec.LookPath("go")
@@ -30,7 +30,7 @@ func heavy(p string) bool {
 	return p == "C" || p == "runtime/cgo" || p == "net" || strings.HasPrefix(p, "google.golang.org/") || strings.HasPrefix(p, "github.com/hashicorp/")
 }
 
-// A program that uses tensor and the built-in cpu backend links neither gRPC nor go-plugin nor cgo, also where cgo is there.
+// A program that uses tensor and the built-in cpu backend links neither gRPC nor go-plugin nor cgo, even where cgo is available.
 func TestBuiltInProgramIsLight(t *testing.T) {
 	for _, cgo := range []string{"0", "1"} {
 		t.Run("CGO_ENABLED="+cgo, func(t *testing.T) {
@@ -44,14 +44,14 @@ func TestBuiltInProgramIsLight(t *testing.T) {
 	}
 }
 
-// The same question has another answer for a program that uses plugins, so the test above can fail.
+// A program that uses plugins does link them, so the test above can fail.
 func TestPluginProgramIsHeavy(t *testing.T) {
 	deps := linked(t, "0", module+"/host")
 	require.Contains(t, deps, "google.golang.org/grpc")
 	require.Contains(t, deps, "github.com/hashicorp/go-plugin")
 }
 
-// The command links no readers of data that it does not offer, and none of what writes documentation.
+// The command links neither readers of data that it does not offer nor the packages that generate documentation.
 func TestCommandLinksNoTools(t *testing.T) {
 	deps := linked(t, "0", module+"/cmd/burn")
 	require.Contains(t, deps, "github.com/spf13/cobra")

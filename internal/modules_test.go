@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// modules are the folders below the root that have a go.mod.
+// modules returns the folders below the root that have a go.mod.
 func modules(t *testing.T) []string {
 	t.Helper()
 	var found []string
@@ -33,7 +33,7 @@ func modules(t *testing.T) []string {
 	return found
 }
 
-// What has a go.mod of its own is not part of ./...: `make modules` must name it, or nothing tests it.
+// A folder with its own go.mod is not part of ./...: `make modules` must name it, or nothing tests it.
 func TestModules(t *testing.T) {
 	makefile, err := os.ReadFile("../Makefile")
 	require.NoError(t, err)
@@ -53,8 +53,8 @@ func TestModules(t *testing.T) {
 	require.NoFileExists(t, "../go.work")
 }
 
-// What asks whether long tests run is in the list of `make long`, or beside BURN_LONG=1 in another recipe, or nothing runs it in
-// full.
+// A package that asks whether long tests run is listed in `make long` or beside BURN_LONG=1 in another recipe, or nothing runs it
+// in full.
 func TestLong(t *testing.T) {
 	makefile, err := os.ReadFile("../Makefile")
 	require.NoError(t, err)
@@ -82,7 +82,7 @@ func TestLong(t *testing.T) {
 	require.Subset(t, run, found)
 }
 
-// Who gets burn gets none of the readers' modules: they are in the go.mod of the readers.
+// A program that requires burn does not get the modules of the data readers: they are in the go.mod files of the readers.
 func TestRootModuleIsLight(t *testing.T) {
 	for _, name := range []string{"go.mod", "go.sum"} {
 		text, err := os.ReadFile(filepath.Join("..", name))

@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// displays may read the section of a row: they print it.
+// displays lists the files that may read the section of a row, because they print it.
 var displays = map[string]bool{"tools/opsdoc/write.go": true, "tools/status/suite.go": true}
 
-// A section of the op table is a heading. What code decides by is in a row's traits.
+// The section of a row in the op table is only a heading. Code must decide by the traits of the row.
 func TestNobodyDecidesBySection(t *testing.T) {
 	read := map[string]bool{}
 	parsed(t, ".go", func(rel string, _ *token.FileSet, f *ast.File) {
@@ -34,7 +34,7 @@ func TestNobodyDecidesBySection(t *testing.T) {
 	}
 }
 
-// parsed calls f with the files of the repository whose names end so.
+// parsed parses the files of the repository whose names end in suffix, and calls f for each.
 func parsed(t *testing.T, suffix string, f func(rel string, set *token.FileSet, file *ast.File)) {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -61,7 +61,7 @@ func parsed(t *testing.T, suffix string, f func(rel string, set *token.FileSet, 
 	}))
 }
 
-// readsSection reports whether a file that can name a row has a selector Section.
+// readsSection reports whether a file that can access rows of the table has a selector Section.
 func readsSection(f *ast.File, table bool) bool {
 	rows := table
 	for _, s := range f.Imports {
@@ -77,7 +77,7 @@ func readsSection(f *ast.File, table bool) bool {
 	return rows && found
 }
 
-// The check finds what it is for.
+// The check finds a violation.
 func TestReadsSection(t *testing.T) {
 	for text, want := range map[string]bool{
 		`package p; import "github.com/goburn/burn/core/op"; var x = op.Lookup(op.Add).Section == "binary"`: true,

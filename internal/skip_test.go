@@ -14,16 +14,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// leastWords is how many words a reason has at least.
+// leastWords is the least number of words in a reason.
 const leastWords = 3
 
-// waiting is what skipped tests wait for, told by the words of their reasons.
+// waiting is a requirement that skipped tests wait for, recognised by the words of their reasons.
 type waiting struct {
 	what  string
 	words *regexp.Regexp
 }
 
-// waits are the kinds of skips. The first that fits counts.
+// waits lists the requirements. The first that matches a reason counts.
 var waits = []waiting{
 	{"a variable of the environment", regexp.MustCompile(`^BURN_\w+ (is (not )?set|names)|needs BURN_`)},
 	{"a run without -short", regexp.MustCompile(`^-short|^builds |make newop`)},
@@ -33,7 +33,7 @@ var waits = []waiting{
 	{"something else", regexp.MustCompile(``)},
 }
 
-// A test that is skipped says why, in words that tell how to run it. With -v the skips are counted by what they wait for.
+// A skipped test gives a reason that tells how to run it. With -v the skips are counted by requirement.
 func TestSkipsHaveReasons(t *testing.T) {
 	counts := make([]int, len(waits))
 	parsed(t, "_test.go", func(_ string, set *token.FileSet, f *ast.File) {
@@ -53,13 +53,13 @@ func TestSkipsHaveReasons(t *testing.T) {
 	require.Positive(t, total)
 }
 
-// skipped is a call that skips a test: its reason, or what is wrong with it.
+// skipped is a call that skips a test: its reason, or the error in it.
 type skipped struct {
 	at            token.Pos
 	reason, fault string
 }
 
-// skips are the calls of methods Skip, Skipf and SkipNow in a file. A reason begins with words, not with a value.
+// skips returns the calls of methods Skip, Skipf and SkipNow in a file. A reason must begin with words, not with a value.
 func skips(f *ast.File) []skipped {
 	var list []skipped
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -72,12 +72,12 @@ func skips(f *ast.File) []skipped {
 			return true
 		}
 		if x, ok := method.X.(*ast.Ident); !ok || x.Name != "t" && x.Name != "b" && x.Name != "f" && x.Name != "tb" {
-			return true // of something that is no test
+			return true // a method of another type
 		}
 		s := skipped{at: call.Pos()}
 		if len(call.Args) > 0 {
 			if first, ok := call.Args[0].(*ast.BasicLit); ok && first.Kind == token.STRING {
-				s.reason, _ = strconv.Unquote(first.Value) // the parser has read it
+				s.reason, _ = strconv.Unquote(first.Value) // the parser has checked the literal
 			}
 		}
 		switch words := len(strings.Fields(s.reason)); {

@@ -13,8 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNarrowPlatforms: where int has 32 bits, attributes and sizes of 64 bits would be cut. core/dtype, which all that computes
-// imports, does not compile there and says why; on every other platform it does.
+// TestNarrowPlatforms checks that burn does not compile where int has 32 bits, as 64-bit attributes and sizes would be truncated
+// there. core/dtype, which every package that computes imports, fails to compile with an explanation; on all other platforms it
+// compiles.
 func TestNarrowPlatforms(t *testing.T) {
 	goTool, err := exec.LookPath("go")
 	if err != nil {

@@ -71,7 +71,7 @@ func (a *scores) attend(m *temps, q, k, v *tensor.Tensor, o AttendOptions, past 
 	return m.of(m.of(y.Permute(0, 2, 1, 3)).Reshape(s[0], s[2], s[1]*s[3]))
 }
 
-// explicit is attention whose weights are at hand. As in the op, a query that sees no key gives 0.
+// explicit returns attention whose weights are at hand. As in the op, a query that sees no key gives 0.
 func (a *scores) explicit(m *temps, q, k, v, mask *tensor.Tensor, causal bool, past int) *tensor.Tensor {
 	w, seen := a.weights(m, q, k, mask, causal, past)
 	if a.Dropout > 0 && !a.inference {
@@ -92,7 +92,7 @@ func shared(k, q *tensor.Tensor) *tensor.Tensor {
 	return k.Reshape(k.Shape()...) // a handle of our own
 }
 
-// weights are how much each query [B, Hq, S, D] attends to each key, [B, Hq, S, T], and which keys it sees, nil for all.
+// weights returns how much each query [B, Hq, S, D] attends to each key, [B, Hq, S, T], and which keys it sees, nil for all.
 func (a *scores) weights(m *temps, q, k, mask *tensor.Tensor, causal bool, past int) (w, seen *tensor.Tensor) {
 	w = m.of(m.of(q.MulScalar(1/math.Sqrt(float64(q.Shape()[3])))).MatMulT(m.of(shared(k, q)), false, true))
 	if mask != nil {
@@ -117,7 +117,7 @@ func (a *scores) weights(m *temps, q, k, mask *tensor.Tensor, causal bool, past 
 	return m.of(w.Softmax(-1)), seen
 }
 
-// lowest is the score of a key that is not seen: finite, so that a query that sees none has weights.
+// lowest returns the score of a key that is not seen: finite, so that a query that sees none has weights.
 func lowest(w *tensor.Tensor) float64 {
 	if w.DType() == dtype.F16 {
 		return -65504
@@ -157,12 +157,12 @@ func NewMultiHeadAttention(d *tensor.Device, size, heads int, c AttentionConfig)
 	return l
 }
 
-// Forward is attention of x[B, S, size] to itself.
+// Forward returns attention of x[B, S, size] to itself.
 func (l *MultiHeadAttention) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return l.Attend(x, x, x, AttendOptions{})
 }
 
-// Attend is attention of queries q[B, S, size] to k and v[B, T, size], giving [B, S, size].
+// Attend returns attention of queries q[B, S, size] to k and v[B, T, size], giving [B, S, size].
 func (l *MultiHeadAttention) Attend(q, k, v *tensor.Tensor, o AttendOptions) *tensor.Tensor {
 	m := keeping(q, k, v, o.Mask, o.KeyMask)
 	qh, kh, vh := l.project(m, q, k, v)
@@ -173,7 +173,7 @@ func (l *MultiHeadAttention) Attend(q, k, v *tensor.Tensor, o AttendOptions) *te
 	return m.done(l.OutProj.Forward(l.attend(m, qh, kh, vh, o, past)))
 }
 
-// Weights are how much each query attends to each key, without dropout: [B, Heads, S, T].
+// Weights returns how much each query attends to each key, without dropout: [B, Heads, S, T].
 func (l *MultiHeadAttention) Weights(q, k *tensor.Tensor, o AttendOptions) *tensor.Tensor {
 	m := keeping(q, k, o.Mask, o.KeyMask)
 	qh, kh, _ := l.project(m, q, k, k)

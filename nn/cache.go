@@ -13,7 +13,7 @@ type KVCache struct {
 	n    int
 }
 
-// Len is the number of positions.
+// Len returns the number of positions.
 func (c *KVCache) Len() int {
 	if c == nil {
 		return 0
@@ -30,7 +30,7 @@ func (c *KVCache) Reset() {
 	*c = KVCache{}
 }
 
-// extend appends k and v [B, H, T, D], which it takes over, and gives all as get does. Those given first are kept as they
+// extend appends k and v [B, H, T, D], which it takes over, and returns all as get does. Those given first are kept as they
 // are: a cache that never grows takes no more memory than they do.
 func (c *KVCache) extend(m *temps, k, v *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor) {
 	if c.k == nil {

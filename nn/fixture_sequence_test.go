@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// state is the given initial states, nil for those that are missing.
+// state returns the given initial states, nil for those that are missing.
 func state(x []tt, i int) tt {
 	if i < len(x) {
 		return x[i]

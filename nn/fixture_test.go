@@ -60,7 +60,7 @@ func (v value) tensor(t *testing.T, d *tensor.Device) tt {
 // layer makes the module of a case, which may be nil, and the function that is compared.
 type layer func(d *tensor.Device) (m any, f func(x []tt) []tt)
 
-// of is a layer of one input and one result.
+// of returns a layer of one input and one result.
 func of[M nn.Module](f func(d *tensor.Device) M) layer {
 	return func(d *tensor.Device) (any, func(x []tt) []tt) {
 		m := f(d)
@@ -68,10 +68,10 @@ func of[M nn.Module](f func(d *tensor.Device) M) layer {
 	}
 }
 
-// plain is a layer without parameters.
+// plain returns a layer without parameters.
 func plain(m nn.Module) layer { return of(func(*tensor.Device) nn.Module { return m }) }
 
-// loss is a function without parameters.
+// loss returns a function without parameters.
 func loss(f func(x []tt) tt) layer {
 	return func(*tensor.Device) (any, func(x []tt) []tt) { return nil, func(x []tt) []tt { return []tt{f(x)} } }
 }

@@ -131,7 +131,7 @@ func isModule(v reflect.Value) bool {
 	return false
 }
 
-// setting is a field that is no module, as text; "" for what is not shown: zero values and functions.
+// setting returns a field that is no module, as text; "" for what is not shown: zero values and functions.
 func setting(v reflect.Value) string {
 	if v.IsZero() {
 		return ""

@@ -30,7 +30,7 @@ func (i Init) New(d *tensor.Device, fanIn, fanOut int, dims ...int) *tensor.Tens
 	})[0]
 }
 
-// String is the name of the distribution.
+// String returns the name of the distribution.
 func (i Init) String() string { return or(i.name, "default") }
 
 func (i Init) or(def Init) Init {
@@ -77,7 +77,7 @@ func TruncatedNormal(mean, std, low, high float64) Init {
 	}}
 }
 
-// erfinv is the inverse error function of p in (-1, 1), by the approximation of M. Giles, "Approximating the erfinv function"
+// erfinv returns the inverse error function of p in (-1, 1), by the approximation of M. Giles, "Approximating the erfinv function"
 // (2010), good to single precision.
 func erfinv(p *tensor.Tensor) *tensor.Tensor {
 	w := p.Mul(p).Neg().Log1p().Neg().ClampMax(80)
@@ -88,7 +88,7 @@ func erfinv(p *tensor.Tensor) *tensor.Tensor {
 	return w.LessScalar(5).Where(near, far).Mul(p)
 }
 
-// horner is the polynomial of x with the given coefficients, the highest power first.
+// horner returns the polynomial of x with the given coefficients, the highest power first.
 func horner(x *tensor.Tensor, c ...float64) *tensor.Tensor {
 	y := x.FullLike(c[0])
 	for _, v := range c[1:] {
@@ -111,7 +111,7 @@ func KaimingNormal(gain float64) Init {
 	}}
 }
 
-// FanOut is i with the results per operand in the place of the operands per result.
+// FanOut returns i with the results per operand in the place of the operands per result.
 func (i Init) FanOut() Init {
 	return Init{i.name + " of fan out", func(d *tensor.Device, f fan, dims []int) *tensor.Tensor {
 		return i.or(Zeros()).draw(d, fan{f.out, f.in}, dims)

@@ -19,7 +19,7 @@ func floats(t *testing.T, x tt) []float32 {
 	return v
 }
 
-// moments are mean and standard deviation, and the least and the greatest element.
+// moments returns mean and standard deviation, and the least and the greatest element.
 func moments(v []float32) (mean, std, lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, x := range v {

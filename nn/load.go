@@ -23,7 +23,7 @@ type Source interface {
 // Tensors is a Source in memory.
 type Tensors map[string]*tensor.Tensor
 
-// Entries is a state dict as a Source.
+// Entries returns a state dict as a Source.
 func Entries(list []Entry) Tensors {
 	t := make(Tensors, len(list))
 	for _, e := range list {
@@ -71,7 +71,7 @@ type LoadReport struct {
 	Mismatched []string // parameters of another shape, with both shapes
 }
 
-// String is a line for each kind that is not empty.
+// String returns a line for each kind that is not empty.
 func (r *LoadReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d loaded", len(r.Loaded))
@@ -172,7 +172,7 @@ func paths(m any) []tied {
 	return list
 }
 
-// pick is the first of a parameter's names that the source has, "" for none. All of them leave left: tied parameters are often
+// pick returns the first of a parameter's names that the source has, "" for none. All of them leave left: tied parameters are often
 // stored under each of their names.
 func pick(names []string, left map[string]bool, rename func(string) string) (found string) {
 	for _, n := range names {
@@ -187,7 +187,7 @@ func pick(names []string, left map[string]bool, rename func(string) string) (fou
 	return found
 }
 
-// matches says whether name fits one of the patterns.
+// matches reports whether name fits one of the patterns.
 func matches(patterns []string, name string) (bool, error) {
 	for _, p := range patterns {
 		ok, err := path.Match(p, name)

@@ -34,7 +34,7 @@ func (l CrossEntropyLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 	return m.done(m.of(x.Log()).CrossEntropyLoss(target, o)) // the softmax of logarithms of probabilities is the probabilities
 }
 
-// soft is the loss of probabilities of the classes; the mean is over the positions.
+// soft returns the loss of probabilities of the classes; the mean is over the positions.
 func (l CrossEntropyLoss) soft(m *temps, x, target *tensor.Tensor) *tensor.Tensor {
 	if x.Rank() < 2 || !x.Shape().Equal(target.Shape()) {
 		fail("cross_entropy: logits %v and probabilities %v, want one shape [N, C, ...]: %w", x.Desc(), target.Desc(), core.ErrShape)
@@ -150,7 +150,7 @@ func (l MultiMarginLoss) Forward(x, target *tensor.Tensor) *tensor.Tensor {
 	return m.done(reduced(m, y, l.Reduction))
 }
 
-// value is *p, or def where p is nil.
+// value returns *p, or def where p is nil.
 func value(p *float64, def float64) float64 {
 	if p == nil {
 		return def

@@ -67,7 +67,7 @@ func (l GramMatrixLoss) Forward(x, style []*tensor.Tensor) *tensor.Tensor {
 	return m.done(sum)
 }
 
-// gram is the products of the channels of x[N, C, H, W] over the number of features: [N, C, C].
+// gram returns the products of the channels of x[N, C, H, W] over the number of features: [N, C, C].
 func gram(m *temps, x *tensor.Tensor) *tensor.Tensor {
 	if x.Rank() != 4 {
 		fail("gram_matrix: %v, want [N, C, H, W]: %w", x.Desc(), core.ErrShape)

@@ -48,7 +48,7 @@ func To(ctx context.Context, m any, d *tensor.Device) error {
 	return nil
 }
 
-// Clone is a deep copy of m: the modules, their settings and parameters, tied ones tied. Fields with the tag nn:"-" and unexported
+// Clone returns a deep copy of m: the modules, their settings and parameters, tied ones tied. Fields with the tag nn:"-" and unexported
 // pointers are shared. Memory is shared until one of both is changed.
 func Clone[M any](m M) M {
 	c, _ := fork(m, func(t *tensor.Tensor) (*tensor.Tensor, error) { return t.Detach(), nil }) // nothing to fail
@@ -66,7 +66,7 @@ func Fork[M any](ctx context.Context, m M, d *tensor.Device) (M, error) {
 	})
 }
 
-// Inference is a clone of m to infer with: in inference mode, with every parameter a constant, so that nothing is recorded.
+// Inference returns a clone of m to infer with: in inference mode, with every parameter a constant, so that nothing is recorded.
 func Inference[M any](m M) M {
 	c := Clone(m)
 	Eval(c)

@@ -40,7 +40,7 @@ func NewDerived(t *tensor.Tensor) *Param {
 // Derived reports whether p was made by NewDerived.
 func (p *Param) Derived() bool { return p.derived }
 
-// get is the value, nil of a parameter that a layer lacks.
+// get returns the value, nil of a parameter that a layer lacks.
 func (p *Param) get() *tensor.Tensor {
 	if p == nil {
 		return nil
@@ -48,7 +48,7 @@ func (p *Param) get() *tensor.Tensor {
 	return p.value
 }
 
-// Value is the current tensor, to compute with. It is the parameter's: it must not be released, and is valid until the next Set.
+// Value returns the current tensor, to compute with. It is the parameter's: it must not be released, and is valid until the next Set.
 func (p *Param) Value() *tensor.Tensor { return p.value }
 
 // Set replaces the value by t, cut off from what t was computed from, and releases the old one. t is taken over: it
@@ -91,11 +91,11 @@ func (p *Param) SetTrainable(on bool) {
 	p.Set(c)
 }
 
-// Shape is the shape of the value.
+// Shape returns the shape of the value.
 func (p *Param) Shape() shape.Shape { return p.value.Shape() }
 
-// DType is the element type of the value.
+// DType returns the element type of the value.
 func (p *Param) DType() dtype.DType { return p.value.DType() }
 
-// Size is the number of elements.
+// Size returns the number of elements.
 func (p *Param) Size() int { return p.value.Size() }

@@ -69,7 +69,7 @@ func (r *Recurrent) directions() int {
 	return 1
 }
 
-// gathered is a layer's parameter of both ways as one tensor [ways, ...], its gates in the given order; nil without one.
+// gathered returns a layer's parameter of both ways as one tensor [ways, ...], its gates in the given order; nil without one.
 func (r *Recurrent) gathered(m *temps, name string, layer int, gates []int) *tensor.Tensor {
 	var ways []*tensor.Tensor
 	for way := range r.directions() {

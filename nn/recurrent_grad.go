@@ -25,13 +25,13 @@ func (w *way) enter(t int) {
 	}
 }
 
-// flat is v[T, B, n] as [T·B, n].
+// flat returns v[T, B, n] as [T·B, n].
 func (w *way) flat(v *tensor.Tensor) *tensor.Tensor { return v.Reshape(w.steps*w.batch, -1) }
 
-// slope is s·(1-s), the derivative of the sigmoid s.
+// slope returns s·(1-s), the derivative of the sigmoid s.
 func slope(s *tensor.Tensor) *tensor.Tensor { return s.Sub(s.Square()) }
 
-// rest is 1-t², the derivative of the tanh t.
+// rest returns 1-t², the derivative of the tanh t.
 func rest(t *tensor.Tensor) *tensor.Tensor { return t.Square().Neg().AddScalar(1) }
 
 // trained runs forward on in = x, w, r, the biases and h0, and c0 if there are two states, recorded with back as the gradient of each way.
@@ -111,7 +111,7 @@ func newWay(saved []*tensor.Tensor, dy *tensor.Tensor, n, d int) *way {
 	return w
 }
 
-// rnnBack is the gradient of h' = f(a + u).
+// rnnBack returns the gradient of h' = f(a + u).
 func rnnBack(relu bool) func(w *way, first, dlast []*tensor.Tensor) (da, du *tensor.Tensor, dfirst []*tensor.Tensor) {
 	return func(w *way, _, _ []*tensor.Tensor) (da, du *tensor.Tensor, dfirst []*tensor.Tensor) {
 		factor := rest(w.y)
@@ -129,7 +129,7 @@ func rnnBack(relu bool) func(w *way, first, dlast []*tensor.Tensor) (da, du *ten
 	}
 }
 
-// gruBack is the gradient of z, r = sigmoid(a + u), n = tanh(a + r·u), h' = n + z·(h-n).
+// gruBack returns the gradient of z, r = sigmoid(a + u), n = tanh(a + r·u), h' = n + z·(h-n).
 func gruBack(w *way, _, _ []*tensor.Tensor) (da, du *tensor.Tensor, dfirst []*tensor.Tensor) {
 	a, u := w.x.LinearT(w.w, w.bias), w.before.LinearT(w.r, w.biasR)
 	gate := func(k int) *tensor.Tensor { return w.part(a, k).Add(w.part(u, k)).Sigmoid() }
@@ -151,7 +151,7 @@ func gruBack(w *way, _, _ []*tensor.Tensor) (da, du *tensor.Tensor, dfirst []*te
 	return da, du, []*tensor.Tensor{w.dh}
 }
 
-// lstmBack is the gradient of i, o, f = sigmoid(a + u), g = tanh(a + u), c' = f·c + i·g, h' = o·tanh(c').
+// lstmBack returns the gradient of i, o, f = sigmoid(a + u), g = tanh(a + u), c' = f·c + i·g, h' = o·tanh(c').
 func lstmBack(w *way, first, dlast []*tensor.Tensor) (da, du *tensor.Tensor, dfirst []*tensor.Tensor) {
 	gates := w.x.LinearT(w.w, w.bias).Add(w.before.LinearT(w.r, nil))
 	i, o, f := w.part(gates, 0).Sigmoid(), w.part(gates, 1).Sigmoid(), w.part(gates, 2).Sigmoid()

@@ -28,11 +28,11 @@ func StateDict(m any) []Entry {
 }
 
 // Freeze stops the training of the parameters whose names fit a pattern, all of them without patterns: they are constants until
-// Unfreeze. In a pattern * stands for any characters, dots too, ? for one, and [a-c] for a range. It gives the number of parameters
+// Unfreeze. In a pattern * stands for any characters, dots too, ? for one, and [a-c] for a range. It returns the number of parameters
 // that fit; a pattern that fits none is an error.
 func Freeze(m any, patterns ...string) (int, error) { return trainable(m, false, patterns) }
 
-// Unfreeze is the opposite of Freeze.
+// Unfreeze returns the opposite of Freeze.
 func Unfreeze(m any, patterns ...string) (int, error) { return trainable(m, true, patterns) }
 
 func trainable(m any, on bool, patterns []string) (int, error) {

@@ -15,7 +15,7 @@ type temps struct {
 	made []*tensor.Tensor
 }
 
-// keeping is temps that leave ts alone, should a step give one of them back unchanged.
+// keeping returns temps that leave ts alone, should a step give one of them back unchanged.
 func keeping(ts ...*tensor.Tensor) *temps { return &temps{kept: ts} }
 
 // of remembers t as made by the layer.
@@ -63,7 +63,7 @@ func fraction(name string, p float64) float64 {
 	return p
 }
 
-// or is v, or def where v is zero.
+// or returns v, or def where v is zero.
 func or[T comparable](v, def T) T {
 	var zero T
 	if v == zero {

@@ -89,7 +89,7 @@ func NewTransformerEncoder(d *tensor.Device, n, size, heads int, c TransformerCo
 // EncoderCache is the caches of an encoder's layers, for step by step generation. The zero value is empty.
 type EncoderCache struct{ layers []KVCache }
 
-// Len is the number of positions.
+// Len returns the number of positions.
 func (c *EncoderCache) Len() int {
 	if len(c.layers) == 0 {
 		return 0

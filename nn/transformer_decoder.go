@@ -31,7 +31,7 @@ type DecodeOptions struct {
 // The zero value is empty.
 type DecoderCache struct{ self, memory []KVCache }
 
-// Len is the number of positions decoded.
+// Len returns the number of positions decoded.
 func (c *DecoderCache) Len() int {
 	if len(c.self) == 0 {
 		return 0

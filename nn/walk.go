@@ -55,7 +55,7 @@ func Trained(m any) []Named {
 	return slices.DeleteFunc(Params(m), func(p Named) bool { return !p.Trainable() })
 }
 
-// Count is the number of elements of the trained parameters, and of all parameters and buffers.
+// Count returns the number of elements of the trained parameters, and of all parameters and buffers.
 func Count(m any) (trained, all int) { return count(reflect.ValueOf(m)) }
 
 func count(v reflect.Value) (trained, all int) {
@@ -158,7 +158,7 @@ func fields(v reflect.Value, path string, level int, f func(string, reflect.Valu
 	}
 }
 
-// fieldName is a field's part of the names of parameters.
+// fieldName returns a field's part of the names of parameters.
 func fieldName(f reflect.StructField) string {
 	if name := f.Tag.Get("nn"); name != "" {
 		return name

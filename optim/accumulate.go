@@ -15,7 +15,7 @@ type Accumulator struct {
 	count int
 }
 
-// Len is how many passes were added.
+// Len returns how many passes were added.
 func (a *Accumulator) Len() int { return a.count }
 
 // Add adds the gradients of params, and takes g over.

@@ -21,7 +21,7 @@ type Clip struct {
 	progs programs
 }
 
-// Apply replaces the gradients of params by clipped ones, and gives the 2-norm of all of them together before they were
+// Apply replaces the gradients of params by clipped ones, and returns the 2-norm of all of them together before they were
 // scaled, f32 or f64 of rank 0, which is the caller's. Parameters without a gradient do not count; with none at all the norm is nil.
 // All is one program on the one device that they are on, and nothing is waited for.
 func (c *Clip) Apply(params []nn.Named, grads *tensor.Gradients) (norm *tensor.Tensor, err error) {

@@ -29,7 +29,7 @@ func address(t *testing.T, x *tensor.Tensor) (at uintptr) {
 	return at
 }
 
-// squares is the gradient of the sum of squares of p, and nothing else.
+// squares returns the gradient of the sum of squares of p, and nothing else.
 func squares(p *nn.Param) (g *tensor.Gradients, err error) {
 	tensor.Scope(p.Value().Device(), func(d *tensor.Device) []*tensor.Tensor {
 		if g, err = p.Value().In(d).Square().Sum().Backward(); err != nil {

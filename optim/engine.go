@@ -52,7 +52,7 @@ func (e *engine) StepUnless(lr float64, params []nn.Named, grads *tensor.Gradien
 	return e.step(lr, params, grads, &g)
 }
 
-// step is a step of all parameters, guarded if guard is not nil.
+// step returns a step of all parameters, guarded if guard is not nil.
 func (e *engine) step(lr float64, params []nn.Named, grads *tensor.Gradients, guard *Guard) error {
 	if math.IsNaN(lr) || math.IsInf(lr, 0) || lr < 0 {
 		return fmt.Errorf("optim: %s: learning rate %v, want a finite number of at least 0: %w", e.name, lr, core.ErrAttr)
@@ -133,7 +133,7 @@ func anyTrained(params []nn.Named) bool {
 	return slices.ContainsFunc(params, func(p nn.Named) bool { return p.Param != nil && p.Trainable() })
 }
 
-// noParams is the error of a step that has nothing to update.
+// noParams returns the error of a step that has nothing to update.
 func noParams(name string, params []nn.Named) error {
 	if len(params) > 0 {
 		return fmt.Errorf("optim: %s: none of %d parameters is trained, want at least one that is neither frozen nor a buffer: %w", name, len(params), core.ErrAttr)
@@ -256,7 +256,7 @@ func (e *engine) run(r *run) error {
 	return nil
 }
 
-// slots are the tensors kept for a parameter, made when it is new.
+// slots returns the tensors kept for a parameter, made when it is new.
 func (e *engine) slots(d *tensor.Device, it *item) ([]*tensor.Tensor, error) {
 	want := e.rule.slots(it.Value().Desc())
 	dt := arithmetic(it.DType())

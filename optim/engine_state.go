@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// slotNames are the names of the rule's slots, whatever the parameter.
+// slotNames returns the names of the rule's slots, whatever the parameter.
 func (e *engine) slotNames() []string {
 	var names []string
 	for _, s := range e.rule.slots(op.Desc{Shape: shape.Of(1, 1)}) {

@@ -32,7 +32,7 @@ type Guarded interface {
 // window is how many steps may be unsettled, less one.
 const window = 32
 
-// outcomes is how many steps may be the next one, as the host knows. A nil Guard never skips.
+// outcomes returns how many steps may be the next one, as the host knows. A nil Guard never skips.
 func (g *Guard) outcomes() int {
 	if g == nil {
 		return 1
@@ -61,7 +61,7 @@ func (g *Guard) check(name string) error {
 	return nil
 }
 
-// stepUnless is a step of any optimiser. It waits for the condition if o does not implement Guarded.
+// stepUnless returns a step of any optimiser. It waits for the condition if o does not implement Guarded.
 func stepUnless(o Optimizer, lr float64, params []nn.Named, grads *tensor.Gradients, g Guard) error {
 	if o, ok := o.(Guarded); ok {
 		return o.StepUnless(lr, params, grads, g)
@@ -205,7 +205,7 @@ func (l *lock) choose(b *body, old, next op.Desc) op.Desc {
 	return b.Do(op.Where, l.skip, old, next)
 }
 
-// count is the tallies after the step.
+// count returns the tallies after the step.
 func (l *lock) count(b *body) (outs []op.Desc) {
 	if l == nil {
 		return nil

@@ -42,7 +42,7 @@ func gpt2(d *tensor.Device) ([]nn.Named, []*tensor.Tensor) {
 	return params, grads
 }
 
-// gradientsOf is grads as those of params.
+// gradientsOf returns grads as those of params.
 func gradientsOf(params []nn.Named, grads []*tensor.Tensor) *tensor.Gradients {
 	g := &tensor.Gradients{}
 	for i, p := range params {
@@ -116,7 +116,7 @@ func TestLaunches(t *testing.T) {
 	}
 }
 
-// programsOf is the programs of o, of one device.
+// programsOf returns the programs of o, of one device.
 func programsOf(t *testing.T, o Optimizer) *programs {
 	var e *engine
 	switch o := o.(type) {

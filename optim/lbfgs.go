@@ -52,7 +52,7 @@ func NewLBFGS(c LBFGSConfig) *LBFGS {
 // optimiser's.
 type Closure func() (loss *tensor.Tensor, grads *tensor.Gradients, err error)
 
-// Step moves params, and gives the loss before. An error of the closure ends it where it is.
+// Step moves params, and returns the loss before. An error of the closure ends it where it is.
 func (o *LBFGS) Step(ctx context.Context, lr float64, params []nn.Named, f Closure) (loss float64, err error) {
 	p, err := newProblem(ctx, params, f)
 	if err != nil {
@@ -191,7 +191,7 @@ func (o *LBFGS) aim(p *problem, g *tensor.Tensor) error {
 
 func abs(v float64) float64 { return max(v, -v) }
 
-// replace is t, kept, after old was released.
+// replace returns t, kept, after old was released.
 func replace(old, t *tensor.Tensor) *tensor.Tensor {
 	t = t.Detach().Keep()
 	if old != nil {

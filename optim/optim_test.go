@@ -62,7 +62,7 @@ func make1(d *tensor.Device, dt dtype.DType, v []float64, shape ...int) *tensor.
 	return t.Cast(dt)
 }
 
-// params are the parameters of the fixture that have a part in a trajectory.
+// params returns the parameters of the fixture that have a part in a trajectory.
 func (f *fixture) params(d *tensor.Device, dt dtype.DType, of map[string][]float64) []nn.Named {
 	var list []nn.Named
 	for _, name := range []string{"matrix", "wide", "vector"} {

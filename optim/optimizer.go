@@ -31,7 +31,7 @@ type State struct {
 	Numbers map[string]float64
 }
 
-// NewState is an empty state.
+// NewState returns an empty state.
 func NewState() State {
 	return State{Tensors: map[string]*tensor.Tensor{}, Numbers: map[string]float64{}}
 }
@@ -56,7 +56,7 @@ func (s State) join(prefix string, t State) {
 	}
 }
 
-// part is the entries whose names begin with prefix, without it.
+// part returns the entries whose names begin with prefix, without it.
 func (s State) part(prefix string) State {
 	p := NewState()
 	for k, v := range s.Tensors {
@@ -85,7 +85,7 @@ func badState(format string, args ...any) error {
 	return fmt.Errorf("optim: restore: "+format+": %w", append(args, core.ErrAttr)...)
 }
 
-// or is v, or def where v is zero.
+// or returns v, or def where v is zero.
 func or(v, def float64) float64 {
 	if v == 0 {
 		return def

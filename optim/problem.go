@@ -102,7 +102,7 @@ func (p *problem) move(d *tensor.Tensor, t float64) {
 	p.free()
 }
 
-// values are the current values, and set puts them back.
+// values returns the current values, and set puts them back.
 func (p *problem) values() []*tensor.Tensor {
 	vs := make([]*tensor.Tensor, len(p.params))
 	for i, q := range p.params {
@@ -124,5 +124,5 @@ func (p *problem) number(t *tensor.Tensor) (float64, error) {
 
 func (p *problem) dot(a, b *tensor.Tensor) (float64, error) { return p.number(a.Dot(b)) }
 
-// top is the greatest absolute value.
+// top returns the greatest absolute value.
 func (p *problem) top(t *tensor.Tensor) (float64, error) { return p.number(p.of(t.Abs()).Max()) }

@@ -24,7 +24,7 @@ type programs struct {
 // mostPrograms is how many are kept; with more, all are given up.
 const mostPrograms = 16
 
-// get is the program of key on d, which build writes when it is not there. build records from the inputs to the outputs.
+// get returns the program of key on d, which build writes when it is not there. build records from the inputs to the outputs.
 func (ps *programs) get(d *tensor.Device, name string, key []byte, inputs []op.Desc, build func(b *body, in []op.Desc) ([]op.Desc, error)) (*tensor.Executable, error) {
 	if ps.on != d.Core() {
 		for _, e := range ps.made {

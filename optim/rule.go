@@ -12,7 +12,7 @@ type rule interface {
 	check(p op.Desc) error
 	// slots returns the tensors of the state of a parameter p, which has the type of the arithmetic.
 	slots(p op.Desc) []slot
-	// numbers are the scalars of step number step, from 1 on; always as many.
+	// numbers returns the scalars of step number step, from 1 on; always as many.
 	numbers(lr float64, step int) []float64
 	// update records the new value and slots, given parameter, gradient, slots and numbers in the type of the arithmetic.
 	update(b *body, p, g op.Desc, kept, n []op.Desc) (next op.Desc, newKept []op.Desc)
@@ -30,7 +30,7 @@ type anyShape struct{}
 
 func (anyShape) check(op.Desc) error { return nil }
 
-// arithmetic is the type that a parameter of type d is updated in.
+// arithmetic returns the type that a parameter of type d is updated in.
 func arithmetic(d dtype.DType) dtype.DType {
 	if d == dtype.F64 {
 		return d
@@ -49,7 +49,7 @@ type constant struct {
 	v float64
 }
 
-// c is a number of x's type.
+// c returns a number of x's type.
 func (b *body) c(x op.Desc, v float64) op.Desc {
 	k := constant{x.DType, v}
 	d, ok := b.constants[k]
@@ -67,7 +67,7 @@ func (b *body) div(x, y op.Desc) op.Desc { return b.Do(op.Div, x, y) }
 func (b *body) max(x, y op.Desc) op.Desc { return b.Do(op.Max, x, y) }
 func (b *body) sqrt(x op.Desc) op.Desc   { return b.Do(op.Sqrt, x) }
 
-// times is x·v.
+// times returns x·v.
 func (b *body) times(x op.Desc, v float64) op.Desc {
 	if v == 1 {
 		return x
@@ -75,22 +75,22 @@ func (b *body) times(x op.Desc, v float64) op.Desc {
 	return b.mul(x, b.c(x, v))
 }
 
-// plus is x+v.
+// plus returns x+v.
 func (b *body) plus(x op.Desc, v float64) op.Desc { return b.add(x, b.c(x, v)) }
 
-// blend is the moving average x·beta + y·(1-beta).
+// blend returns the moving average x·beta + y·(1-beta).
 func (b *body) blend(x, y op.Desc, beta float64) op.Desc {
 	return b.add(b.times(x, beta), b.times(y, 1-beta))
 }
 
-// dot is the sum of x·y over all elements: rank 0.
+// dot returns the sum of x·y over all elements: rank 0.
 func (b *body) dot(x, y op.Desc) op.Desc {
 	n := x.Shape.Size()
 	p := b.With(op.MatMul, []op.Desc{b.Reshape(x, shape.Of(1, n)), b.Reshape(y, shape.Of(n, 1))})
 	return b.Reshape(p, shape.Of())
 }
 
-// scalars are the elements of vector v as tensors of rank 0.
+// scalars returns the elements of vector v as tensors of rank 0.
 func (b *body) scalars(v op.Desc) []op.Desc {
 	out := make([]op.Desc, v.Shape[0])
 	for i := range out {

@@ -87,7 +87,7 @@ func (s *Scaler) Factor() *tensor.Tensor { return s.factor }
 // Skipped is as Factor has it.
 func (s *Scaler) Skipped() *tensor.Tensor { return s.skipped }
 
-// Scale is the loss times the factor, in f32.
+// Scale returns the loss times the factor, in f32.
 func (s *Scaler) Scale(loss *tensor.Tensor) *tensor.Tensor { return loss.Cast(dtype.F32).Mul(s.factor) }
 
 // Unscale divides the gradients of params by the factor, once before a step: where they are clipped, or looked at. Those that it
@@ -169,7 +169,7 @@ func (s *Scaler) inspect(params []nn.Named, grads *tensor.Gradients, change bool
 	return outs[0].Keep(), outs[1], nil
 }
 
-// finite is whether all elements of xs are finite. The greatest magnitude of each shows its infinities and NaN, and is one pass
+// finite reports whether all elements of xs are finite. The greatest magnitude of each shows its infinities and NaN, and is one pass
 // over it.
 func (b *body) finite(xs []op.Desc) op.Desc {
 	wide := dtype.F32

@@ -31,7 +31,7 @@ type scalerFixture struct {
 	}
 }
 
-// wave is the sines of scaler.py.
+// wave returns the sines of scaler.py.
 func wave(d *tensor.Device, a, b, times float64, shape ...int) *tensor.Tensor {
 	n := 1
 	for _, s := range shape {

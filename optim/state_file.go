@@ -20,7 +20,7 @@ func (s State) Entries() []nn.Entry {
 	return list
 }
 
-// Metadata is the numbers as text.
+// Metadata returns the numbers as text.
 func (s State) Metadata() map[string]string {
 	m := make(map[string]string, len(s.Numbers))
 	for k, v := range s.Numbers {
@@ -29,7 +29,7 @@ func (s State) Metadata() map[string]string {
 	return m
 }
 
-// ReadState is the state that Entries and Metadata were saved of, with tensors on d.
+// ReadState returns the state that Entries and Metadata were saved of, with tensors on d.
 func ReadState(ctx context.Context, d *tensor.Device, src nn.Source, metadata map[string]string) (State, error) {
 	s := NewState()
 	for k, text := range metadata {

@@ -110,7 +110,7 @@ func (p *problem) search(o *LBFGS, from point, slope float64, most int) (point, 
 	return bracket[low].point, bracket[low].t, used, nil
 }
 
-// cubic is the least point of the cubic through two places with their slopes, within [lo, hi].
+// cubic returns the least point of the cubic through two places with their slopes, within [lo, hi].
 func cubic(a, b place, lo, hi float64) float64 {
 	d1 := a.slope + b.slope - 3*(a.loss-b.loss)/(a.t-b.t)
 	square := d1*d1 - a.slope*b.slope

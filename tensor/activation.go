@@ -2,18 +2,18 @@ package tensor
 
 import "github.com/goburn/burn/core/op"
 
-// Relu is max(t, 0).
+// Relu returns max(t, 0).
 func (t *Tensor) Relu() *Tensor { return t.un(op.Relu) }
 
-// Relu6 is t brought into [0, 6].
+// Relu6 returns t brought into [0, 6].
 func (t *Tensor) Relu6() *Tensor { return t.un(op.Relu6) }
 
-// LeakyRelu is t, or slope·t below zero. PyTorch's slope is 0.01.
+// LeakyRelu returns t, or slope·t below zero. PyTorch's slope is 0.01.
 func (t *Tensor) LeakyRelu(slope float64) *Tensor {
 	return t.un(op.LeakyRelu, op.Float("alpha", slope))
 }
 
-// PRelu is t, or slope·t below zero; slope holds one number, or one for each channel, which is axis 1.
+// PRelu returns t, or slope·t below zero; slope holds one number, or one for each channel, which is axis 1.
 func (t *Tensor) PRelu(slope *Tensor) *Tensor {
 	m := temps{from: t}
 	if slope.Rank() == 1 && t.Rank() > 1 {
@@ -22,49 +22,49 @@ func (t *Tensor) PRelu(slope *Tensor) *Tensor {
 	return m.done(Op(op.PRelu, []*Tensor{t, slope})[0])
 }
 
-// Elu is t, or alpha·(exp(t)-1) below zero. PyTorch's alpha is 1.
+// Elu returns t, or alpha·(exp(t)-1) below zero. PyTorch's alpha is 1.
 func (t *Tensor) Elu(alpha float64) *Tensor { return t.un(op.Elu, op.Float("alpha", alpha)) }
 
-// Selu is the scaled Elu of self-normalizing networks (Klambauer and others 2017), with its constants in f64.
+// Selu returns the scaled Elu of self-normalizing networks (Klambauer and others 2017), with its constants in f64.
 func (t *Tensor) Selu() *Tensor {
 	return t.un(op.Selu, op.Float("alpha", 1.6732632423543772848), op.Float("gamma", 1.0507009873554804934))
 }
 
-// Celu is t, or alpha·(exp(t/alpha)-1) below zero. PyTorch's alpha is 1.
+// Celu returns t, or alpha·(exp(t/alpha)-1) below zero. PyTorch's alpha is 1.
 func (t *Tensor) Celu(alpha float64) *Tensor { return t.un(op.Celu, op.Float("alpha", alpha)) }
 
-// Sigmoid is 1/(1+exp(-t)).
+// Sigmoid returns 1/(1+exp(-t)).
 func (t *Tensor) Sigmoid() *Tensor { return t.un(op.Sigmoid) }
 
-// LogSigmoid is the logarithm of Sigmoid without overflow.
+// LogSigmoid returns the logarithm of Sigmoid without overflow.
 func (t *Tensor) LogSigmoid() *Tensor { return t.un(op.LogSigmoid) }
 
-// HardSigmoid is alpha·t+beta brought into [0, 1]. PyTorch has 1/6 and 0.5, ONNX 0.2 and 0.5.
+// HardSigmoid returns alpha·t+beta brought into [0, 1]. PyTorch has 1/6 and 0.5, ONNX 0.2 and 0.5.
 func (t *Tensor) HardSigmoid(alpha, beta float64) *Tensor {
 	return t.un(op.HardSigmoid, op.Float("alpha", alpha), op.Float("beta", beta))
 }
 
-// HardSwish is t·HardSigmoid(1/6, 0.5).
+// HardSwish returns t·HardSigmoid(1/6, 0.5).
 func (t *Tensor) HardSwish() *Tensor { return t.un(op.HardSwish) }
 
-// HardTanh is t brought into [lo, hi]. PyTorch has -1 and 1.
+// HardTanh returns t brought into [lo, hi]. PyTorch has -1 and 1.
 func (t *Tensor) HardTanh(lo, hi float64) *Tensor {
 	return t.un(op.HardTanh, op.Float("min", lo), op.Float("max", hi))
 }
 
-// Gelu is the Gaussian error linear unit by the error function.
+// Gelu returns the Gaussian error linear unit by the error function.
 func (t *Tensor) Gelu() *Tensor { return t.un(op.Gelu) }
 
 // GeluTanh is Gelu by its approximation with tanh.
 func (t *Tensor) GeluTanh() *Tensor { return t.un(op.Gelu, op.Str("approximate", "tanh")) }
 
-// QuickGelu is t·sigmoid(1.702·t).
+// QuickGelu returns t·sigmoid(1.702·t).
 func (t *Tensor) QuickGelu() *Tensor { return t.un(op.QuickGelu) }
 
-// Silu is t·sigmoid(t), also called swish.
+// Silu returns t·sigmoid(t), also called swish.
 func (t *Tensor) Silu() *Tensor { return t.un(op.Silu) }
 
-// Mish is t·tanh(softplus(t)).
+// Mish returns t·tanh(softplus(t)).
 func (t *Tensor) Mish() *Tensor { return t.un(op.Mish) }
 
 // Softplus is log(1+exp(beta·t))/beta without overflow. PyTorch's beta is 1.
@@ -76,20 +76,20 @@ func (t *Tensor) Softplus(beta float64) *Tensor {
 	return m.done(m.of(m.of(t.MulScalar(beta)).un(op.Softplus)).DivScalar(beta))
 }
 
-// Softsign is t/(1+|t|).
+// Softsign returns t/(1+|t|).
 func (t *Tensor) Softsign() *Tensor { return t.un(op.Softsign) }
 
-// HardShrink is 0 in [-lambda, lambda], else t. PyTorch's lambda is 0.5.
+// HardShrink returns 0 in [-lambda, lambda], else t. PyTorch's lambda is 0.5.
 func (t *Tensor) HardShrink(lambda float64) *Tensor {
 	return t.un(op.HardShrink, op.Float("lambda", lambda))
 }
 
-// SoftShrink is t brought towards 0 by lambda. PyTorch's lambda is 0.5.
+// SoftShrink returns t brought towards 0 by lambda. PyTorch's lambda is 0.5.
 func (t *Tensor) SoftShrink(lambda float64) *Tensor {
 	return t.un(op.SoftShrink, op.Float("lambda", lambda))
 }
 
-// Shrink is 0 in [-lambda, lambda], t-bias above and t+bias below, as ONNX has it; NaN gives 0.
+// Shrink returns 0 in [-lambda, lambda], t-bias above and t+bias below, as ONNX has it; NaN gives 0.
 func (t *Tensor) Shrink(lambda, bias float64) *Tensor {
 	m := temps{from: t}
 	up, down := m.of(t.GreaterScalar(lambda)), m.of(t.LessScalar(-lambda))
@@ -97,16 +97,16 @@ func (t *Tensor) Shrink(lambda, bias float64) *Tensor {
 	return m.done(up.Where(m.of(t.SubScalar(bias)), below))
 }
 
-// TanhShrink is t-tanh(t).
+// TanhShrink returns t-tanh(t).
 func (t *Tensor) TanhShrink() *Tensor { return t.un(op.TanhShrink) }
 
-// Threshold is t above threshold, else v.
+// Threshold returns t above threshold, else v.
 func (t *Tensor) Threshold(threshold, v float64) *Tensor {
 	m := temps{from: t}
 	return m.done(m.of(t.GreaterScalar(threshold)).Where(t, m.of(t.scalarOf(v))))
 }
 
-// ThresholdedRelu is t above alpha, else 0. ONNX's alpha is 1.
+// ThresholdedRelu returns t above alpha, else 0. ONNX's alpha is 1.
 func (t *Tensor) ThresholdedRelu(alpha float64) *Tensor {
 	return t.un(op.ThresholdedRelu, op.Float("alpha", alpha))
 }
@@ -118,7 +118,7 @@ func (t *Tensor) along(c op.Code, axis int, attrs ...op.Attr) *Tensor {
 // Softmax is exp(t) over its sum along axis.
 func (t *Tensor) Softmax(axis int) *Tensor { return t.along(op.Softmax, axis) }
 
-// LogSoftmax is the logarithm of Softmax.
+// LogSoftmax returns the logarithm of Softmax.
 func (t *Tensor) LogSoftmax(axis int) *Tensor { return t.along(op.LogSoftmax, axis) }
 
 // Softmin is Softmax of -t.
@@ -133,14 +133,14 @@ func (t *Tensor) QuietSoftmax(axis int) *Tensor {
 	return m.done(e.Div(m.of(m.of(e.SumKeep(a)).Add(m.of(m.of(top.Neg()).Exp())))))
 }
 
-// Hardmax is 1 at the greatest element along axis, the first of equals, else 0.
+// Hardmax returns 1 at the greatest element along axis, the first of equals, else 0.
 func (t *Tensor) Hardmax(axis int) *Tensor { return t.along(op.Hardmax, axis) }
 
-// GLU is a·sigmoid(b) of the halves a and b of t along axis.
+// GLU returns a·sigmoid(b) of the halves a and b of t along axis.
 func (t *Tensor) GLU(axis int) *Tensor { return t.along(op.GLU, axis) }
 
-// SwiGLU is silu(a)·b of the halves a and b of t along axis.
+// SwiGLU returns silu(a)·b of the halves a and b of t along axis.
 func (t *Tensor) SwiGLU(axis int) *Tensor { return t.along(op.SwiGLU, axis) }
 
-// GeGLU is a·gelu(b) of the halves a and b of t along axis.
+// GeGLU returns a·gelu(b) of the halves a and b of t along axis.
 func (t *Tensor) GeGLU(axis int) *Tensor { return t.along(op.GeGLU, axis) }

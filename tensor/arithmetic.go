@@ -6,46 +6,46 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Add is t+o; operands of binary methods broadcast and have one element type.
+// Add returns t+o; operands of binary methods broadcast and have one element type.
 func (t *Tensor) Add(o *Tensor) *Tensor { return t.bin(op.Add, o) }
 
-// Sub is t-o.
+// Sub returns t-o.
 func (t *Tensor) Sub(o *Tensor) *Tensor { return t.bin(op.Sub, o) }
 
-// Mul is t·o by element.
+// Mul returns t·o by element.
 func (t *Tensor) Mul(o *Tensor) *Tensor { return t.bin(op.Mul, o) }
 
-// Div is t/o; integers truncate.
+// Div returns t/o; integers truncate.
 func (t *Tensor) Div(o *Tensor) *Tensor { return t.bin(op.Div, o) }
 
-// Rem is the remainder with the sign of t.
+// Rem returns the remainder with the sign of t.
 func (t *Tensor) Rem(o *Tensor) *Tensor { return t.bin(op.Rem, o) }
 
-// FloorMod is the remainder of the floored quotient, with the sign of o, as Python's %.
+// FloorMod returns the remainder of the floored quotient, with the sign of o, as Python's %.
 func (t *Tensor) FloorMod(o *Tensor) *Tensor { return t.bin(op.FloorMod, o) }
 
-// FloorDiv is the quotient brought to the integer not above it.
+// FloorDiv returns the quotient brought to the integer not above it.
 func (t *Tensor) FloorDiv(o *Tensor) *Tensor { return t.bin(op.FloorDiv, o) }
 
-// TruncDiv is the quotient without its fraction.
+// TruncDiv returns the quotient without its fraction.
 func (t *Tensor) TruncDiv(o *Tensor) *Tensor {
 	m := temps{from: t}
 	return m.done(m.of(t.Div(o)).Trunc())
 }
 
-// Pow is t to the power o.
+// Pow returns t to the power o.
 func (t *Tensor) Pow(o *Tensor) *Tensor { return t.bin(op.Pow, o) }
 
-// Maximum is the greater element; NaN if one is NaN.
+// Maximum returns the greater element; NaN if one is NaN.
 func (t *Tensor) Maximum(o *Tensor) *Tensor { return t.bin(op.Max, o) }
 
-// Minimum is the lesser element; NaN if one is NaN.
+// Minimum returns the lesser element; NaN if one is NaN.
 func (t *Tensor) Minimum(o *Tensor) *Tensor { return t.bin(op.Min, o) }
 
-// Atan2 is the angle of the point (o, t) in radians, in (-π, π].
+// Atan2 returns the angle of the point (o, t) in radians, in (-π, π].
 func (t *Tensor) Atan2(o *Tensor) *Tensor { return t.bin(op.Atan2, o) }
 
-// Hypot is sqrt(t²+o²) without overflow; infinite if one is infinite.
+// Hypot returns sqrt(t²+o²) without overflow; infinite if one is infinite.
 func (t *Tensor) Hypot(o *Tensor) *Tensor {
 	m := temps{from: t}
 	a, b := m.of(t.Abs()), m.of(o.Abs())
@@ -60,5 +60,5 @@ func (t *Tensor) Hypot(o *Tensor) *Tensor {
 // LogAddExp is log(exp(t)+exp(o)) without overflow.
 func (t *Tensor) LogAddExp(o *Tensor) *Tensor { return t.bin(op.LogAddExp, o) }
 
-// Lerp is t+weight·(o-t).
+// Lerp returns t+weight·(o-t).
 func (t *Tensor) Lerp(o, weight *Tensor) *Tensor { return Op(op.Lerp, []*Tensor{t, o, weight})[0] }

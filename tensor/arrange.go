@@ -136,7 +136,7 @@ func (t *Tensor) Unfold(axis, n, step int) *Tensor {
 // PixelShuffle spreads channels over blocks: t[N, C·r², H, W] becomes [N, C, H·r, W·r].
 func (t *Tensor) PixelShuffle(r int) *Tensor { return t.blocks(op.DepthToSpace, r) }
 
-// PixelUnshuffle is the inverse of PixelShuffle.
+// PixelUnshuffle returns the inverse of PixelShuffle.
 func (t *Tensor) PixelUnshuffle(r int) *Tensor { return t.blocks(op.SpaceToDepth, r) }
 
 func (t *Tensor) blocks(c op.Code, r int) *Tensor {

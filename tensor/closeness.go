@@ -87,7 +87,7 @@ func (c *Closeness) count(x, y float64) bool {
 	return finite
 }
 
-// Share is how many of n elements are close, in percent; 100 of none.
+// Share returns how many of n elements are close, in percent; 100 of none.
 func (b Band) Share(n int) float64 {
 	if n == 0 {
 		return 100
@@ -95,7 +95,7 @@ func (b Band) Share(n int) float64 {
 	return 100 * float64(b.Close) / float64(n)
 }
 
-// String is the report: a line for each tolerance, with pass for all elements, warn for 90 percent or more, else fail.
+// String returns the report: a line for each tolerance, with pass for all elements, warn for 90 percent or more, else fail.
 func (c *Closeness) String() string {
 	var s strings.Builder
 	for _, b := range c.Bands {

@@ -29,7 +29,7 @@ func spatial(name string, n int, v []int, missing int) op.Attr {
 	return op.Ints(name, full...)
 }
 
-// pads are the attributes of padding at both ends, which lo and hi override.
+// pads returns the attributes of padding at both ends, which lo and hi override.
 func pads(n int, both, lo, hi []int) []op.Attr {
 	if lo == nil {
 		lo = both
@@ -68,7 +68,7 @@ func (t *Tensor) wantRank(name string, rank int) {
 	}
 }
 
-// Conv is the cross-correlation of t[N, C, spatial...] with w[O, C/Groups, kernel...].
+// Conv returns the cross-correlation of t[N, C, spatial...] with w[O, C/Groups, kernel...].
 func (t *Tensor) Conv(w *Tensor, o ConvOptions) *Tensor {
 	n := max(0, t.Rank()-2)
 	attrs := append(pads(n, o.Padding, o.PadLo, o.PadHi), spatial("strides", n, o.Strides, 1), spatial("kernel_dilation", n, o.Dilation, 1),
@@ -111,7 +111,7 @@ type ConvTransposeOptions struct {
 	Bias          *Tensor // one per output channel, or nil
 }
 
-// ConvTranspose is the transpose of a convolution of t[N, C, spatial...] with w[C, O/Groups, kernel...]. A spatial dimension
+// ConvTranspose returns the transpose of a convolution of t[N, C, spatial...] with w[C, O/Groups, kernel...]. A spatial dimension
 // of the result is (n-1)·stride + (k-1)·dilation + 1 - PadLo - PadHi + OutputPadding.
 func (t *Tensor) ConvTranspose(w *Tensor, o ConvTransposeOptions) *Tensor {
 	n := max(0, t.Rank()-2)
@@ -153,7 +153,7 @@ type DeformConvOptions struct {
 	Bias                       *Tensor // one per output channel, or nil
 }
 
-// DeformConv2d is the convolution of t[N, C, H, W] with w[O, C/Groups, kh, kw] whose elements of t are read linearly, 0
+// DeformConv2d returns the convolution of t[N, C, H, W] with w[O, C/Groups, kh, kw] whose elements of t are read linearly, 0
 // outside, at places moved by offset[N, OffsetGroups·kh·kw·2, outH, outW], down and then across, and scaled by Mask.
 func (t *Tensor) DeformConv2d(w, offset *Tensor, o DeformConvOptions) *Tensor {
 	in := []*Tensor{t, w, offset}

@@ -139,22 +139,22 @@ func (d *Device) Claims(c op.Code, dt dtype.DType) bool {
 	return ok && claim.Version == row.Version && (len(claim.Operands) == 0 || claim.Operands[0].Has(dt))
 }
 
-// String is the name the device was opened by, transport and index included.
+// String returns the name the device was opened by, transport and index included.
 func (d *device) String() string { return d.place.Spec }
 
-// String is the name the device was opened by, transport and index included.
+// String returns the name the device was opened by, transport and index included.
 func (q *queue) String() string { return q.dev.String() }
 
 // Place returns the backend and the index of the device.
 func (q *queue) Place() *core.Place { return q.dev.place }
 
-// Core is the device of the contract below. Two handles are on the same tensors when it is equal for them.
+// Core returns the device of the contract below. Two handles are on the same tensors when it is equal for them.
 func (q *queue) Core() core.Device { return q.dev.core }
 
 // Target returns the target that programs and nodes for the device are lowered to.
 func (q *queue) Target() program.Target { return q.dev.target }
 
-// Memory is the device memory in use, and whether the backend reports it.
+// Memory returns the device memory in use, and whether the backend reports it.
 func (q *queue) Memory() (core.Memory, bool) {
 	m, ok := core.Extension[core.MemoryStats](q.dev.core)
 	if !ok {

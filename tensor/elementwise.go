@@ -9,81 +9,81 @@ func (t *Tensor) un(c op.Code, attrs ...op.Attr) *Tensor { return Op(c, []*Tenso
 
 func (t *Tensor) bin(c op.Code, o *Tensor) *Tensor { return Op(c, []*Tensor{t, o})[0] }
 
-// within is t's device, in t's scope.
+// within returns t's device, in t's scope.
 func (t *Tensor) within() *Device { return &Device{queue: t.queue.live(), scope: t.scope} }
 
-// scalarOf is a rank-0 tensor of t's type, in t's scope.
+// scalarOf returns a rank-0 tensor of t's type, in t's scope.
 func (t *Tensor) scalarOf(v float64) *Tensor { return t.within().Full(t.desc.DType, v) }
 
-// scalarInt is a rank-0 tensor of an integer that float64 may not hold.
+// scalarInt returns a rank-0 tensor of an integer that float64 may not hold.
 func (d *Device) scalarInt(dt dtype.DType, v int64) *Tensor {
 	return d.Op(op.Full, nil, op.ScalarInt("value", v), op.Type("dtype", dt), op.Ints("shape"))[0]
 }
 
-// Neg is -t.
+// Neg returns -t.
 func (t *Tensor) Neg() *Tensor { return t.un(op.Neg) }
 
-// Abs is |t|.
+// Abs returns |t|.
 func (t *Tensor) Abs() *Tensor { return t.un(op.Abs) }
 
-// Sign is -1, 0 or 1.
+// Sign returns -1, 0 or 1.
 func (t *Tensor) Sign() *Tensor { return t.un(op.Sign) }
 
-// Exp is e to the power t.
+// Exp returns e to the power t.
 func (t *Tensor) Exp() *Tensor { return t.un(op.Exp) }
 
-// Log is the natural logarithm.
+// Log returns the natural logarithm.
 func (t *Tensor) Log() *Tensor { return t.un(op.Log) }
 
-// Exp2 is 2 to the power t.
+// Exp2 returns 2 to the power t.
 func (t *Tensor) Exp2() *Tensor { return t.un(op.Exp2) }
 
-// Expm1 is e to the power t, minus 1, exact near zero.
+// Expm1 returns e to the power t, minus 1, exact near zero.
 func (t *Tensor) Expm1() *Tensor { return t.un(op.Expm1) }
 
-// Log1p is the natural logarithm of 1+t, exact near zero.
+// Log1p returns the natural logarithm of 1+t, exact near zero.
 func (t *Tensor) Log1p() *Tensor { return t.un(op.Log1p) }
 
-// Log2 is the logarithm to base 2.
+// Log2 returns the logarithm to base 2.
 func (t *Tensor) Log2() *Tensor { return t.un(op.Log2) }
 
-// Log10 is the logarithm to base 10.
+// Log10 returns the logarithm to base 10.
 func (t *Tensor) Log10() *Tensor { return t.un(op.Log10) }
 
-// Sqrt is the square root.
+// Sqrt returns the square root.
 func (t *Tensor) Sqrt() *Tensor { return t.un(op.Sqrt) }
 
-// Rsqrt is 1/sqrt(t).
+// Rsqrt returns 1/sqrt(t).
 func (t *Tensor) Rsqrt() *Tensor { return t.un(op.Rsqrt) }
 
-// Square is t·t.
+// Square returns t·t.
 func (t *Tensor) Square() *Tensor { return t.un(op.Square) }
 
-// Reciprocal is 1/t.
+// Reciprocal returns 1/t.
 func (t *Tensor) Reciprocal() *Tensor { return t.un(op.Reciprocal) }
 
-// Erf is the error function.
+// Erf returns the error function.
 func (t *Tensor) Erf() *Tensor { return t.un(op.Erf) }
 
-// Erfc is 1-erf(t).
+// Erfc returns 1-erf(t).
 func (t *Tensor) Erfc() *Tensor {
 	m := temps{from: t}
 	return m.done(m.of(t.Erf()).RSubScalar(1))
 }
 
-// Floor is the greatest integer not above t.
+// Floor returns the greatest integer not above t.
 func (t *Tensor) Floor() *Tensor { return t.un(op.Floor) }
 
-// Ceil is the least integer not below t.
+// Ceil returns the least integer not below t.
 func (t *Tensor) Ceil() *Tensor { return t.un(op.Ceil) }
 
-// Round is the nearest integer, ties to even.
+// Round returns the nearest integer, ties to even.
 func (t *Tensor) Round() *Tensor { return t.un(op.Round) }
 
-// RoundAway is the nearest integer, ties away from zero.
+// RoundAway returns the nearest integer, ties away from zero.
 func (t *Tensor) RoundAway() *Tensor { return t.un(op.RoundAway) }
 
-// Trunc is t without its fraction; integers are as they are.
+// Trunc returns t without its fraction; integers are as they are.
 func (t *Tensor) Trunc() *Tensor {
 	if !t.desc.DType.IsFloat() {
 		return t
@@ -91,13 +91,13 @@ func (t *Tensor) Trunc() *Tensor {
 	return t.un(op.Trunc)
 }
 
-// Frac is t without its whole part: t-trunc(t).
+// Frac returns t without its whole part: t-trunc(t).
 func (t *Tensor) Frac() *Tensor { return t.un(op.Frac) }
 
-// BitCount is the number of bits set of integers.
+// BitCount returns the number of bits set of integers.
 func (t *Tensor) BitCount() *Tensor { return t.un(op.BitCount) }
 
-// Not is the complement of bools, or of the bits of integers.
+// Not returns the complement of bools, or of the bits of integers.
 func (t *Tensor) Not() *Tensor { return t.un(op.Not) }
 
 // IsNaN is true where t is NaN.
@@ -109,7 +109,7 @@ func (t *Tensor) IsInf() *Tensor { return t.un(op.IsInf) }
 // IsFinite is true where t is neither infinite nor NaN.
 func (t *Tensor) IsFinite() *Tensor { return t.un(op.IsFinite) }
 
-// ContainsNaN is one bool: whether an element is NaN.
+// ContainsNaN returns one bool: whether an element is NaN.
 func (t *Tensor) ContainsNaN() *Tensor {
 	m := temps{from: t}
 	return m.done(m.of(t.IsNaN()).Any())
@@ -120,10 +120,10 @@ func (t *Tensor) Clamp(lo, hi float64) *Tensor {
 	return t.un(op.Clamp, op.ScalarFloat("min", lo), op.ScalarFloat("max", hi))
 }
 
-// ClampMin is the greater of t and lo; NaN stays.
+// ClampMin returns the greater of t and lo; NaN stays.
 func (t *Tensor) ClampMin(lo float64) *Tensor { return t.un(op.Clamp, op.ScalarFloat("min", lo)) }
 
-// ClampMax is the lesser of t and hi; NaN stays.
+// ClampMax returns the lesser of t and hi; NaN stays.
 func (t *Tensor) ClampMax(hi float64) *Tensor { return t.un(op.Clamp, op.ScalarFloat("max", hi)) }
 
 // Cast converts the elements to dt.

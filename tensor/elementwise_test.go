@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// elementwiseMethod is the elementwise op of one float operand, without attributes, that a method without arguments is named after.
+// elementwiseMethod returns the elementwise op of one float operand, without attributes, that a method without arguments is named after.
 func elementwiseMethod(m reflect.Method) (op.Code, bool) {
 	if t := m.Type; t.NumIn() != 1 || t.NumOut() != 1 || t.Out(0) != reflect.TypeFor[tt]() {
 		return op.NoOp, false

@@ -77,7 +77,7 @@ func (q *queue) defineProgram(ctx context.Context, ps core.Programs, p *program.
 	return id, err
 }
 
-// operands notes that the next command of q uses ts and gives their ids. Those that own says are claimed already. The
+// operands notes that the next command of q uses ts and returns their ids. Those that own says are claimed already. The
 // caller holds mu.
 func (q *queue) operands(ts []*Tensor, own []bool, what string) ([]op.TensorID, error) {
 	ids := make([]op.TensorID, len(ts))
@@ -90,7 +90,7 @@ func (q *queue) operands(ts []*Tensor, own []bool, what string) ([]op.TensorID, 
 	return ids, nil
 }
 
-// Program is the program as it was defined: lowered to what the device supports.
+// Program returns the program as it was defined: lowered to what the device supports.
 func (e *Executable) Program() *program.Program { return e.compiled.Program }
 
 // Run is RunOn the queue of the first input, or the first queue of the device where there are no inputs, without
@@ -163,7 +163,7 @@ func (e *Executable) check(q *queue, inputs []*Tensor, donated []bool) error {
 	return nil
 }
 
-// give claims the inputs that are donated, and gives them.
+// give claims the inputs that are donated, and returns them.
 func give(inputs []*Tensor, donated []bool) (given []*Tensor, err error) {
 	if donated == nil {
 		return nil, nil
@@ -180,7 +180,7 @@ func give(inputs []*Tensor, donated []bool) (given []*Tensor, err error) {
 	return given, nil
 }
 
-// run queues one execution and gives the results and the number of the command.
+// run queues one execution and returns the results and the number of the command.
 func (e *Executable) run(q *queue, inputs []*Tensor, donated []bool, mute bool) ([]op.Desc, uint64, error) {
 	q.dev.sweep()
 	q.lockFor(append(slices.Clip(inputs), e.consts...))

@@ -65,7 +65,7 @@ func (f *faults) first(ids []op.TensorID) error {
 	return nil
 }
 
-// fail marks the outputs of n with err and gives up what n drops. The caller holds mu.
+// fail marks the outputs of n with err and returns up what n drops. The caller holds mu.
 func (q *queue) fail(n *op.Node, err error) {
 	for _, o := range n.Outputs {
 		q.dev.faults.set(o.ID, err)

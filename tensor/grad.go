@@ -12,7 +12,7 @@ import (
 // decorators/autodiff.
 func (d *Device) Autodiff() bool { return d.dev.gradients != nil }
 
-// noGradients is the error of a device that records none.
+// noGradients returns the error of a device that records none.
 func (d *device) noGradients(what string) error {
 	return fmt.Errorf("%s: device %s records no gradients: open it with them, burn.Open(ctx, name, burn.WithGradients()): %w", what, d,
 		core.ErrUnsupported)
@@ -57,7 +57,7 @@ func (t *Tensor) Tracked() bool {
 	return g.Tracked(t.desc.ID)
 }
 
-// Detach is t as a constant: nothing flows back through it. It shares t's memory where the backend can.
+// Detach returns t as a constant: nothing flows back through it. It shares t's memory where the backend can.
 func (t *Tensor) Detach() *Tensor { return t.detached(t.scope) }
 
 // detached is Detach whose result belongs to owner.
@@ -76,7 +76,7 @@ type Gradients struct {
 	given bool
 }
 
-// Of is the gradient of t, nil when t took no part.
+// Of returns the gradient of t, nil when t took no part.
 func (g *Gradients) Of(t *Tensor) *Tensor { return g.of[t.desc.ID] }
 
 // Set replaces the gradient of t, which takes part from now on; nil removes it.
@@ -101,7 +101,7 @@ func (g *Gradients) GiveUp() *Gradients {
 // GivenUp reports whether GiveUp was called.
 func (g *Gradients) GivenUp() bool { return g.given }
 
-// Len is the number of tensors with a gradient.
+// Len returns the number of tensors with a gradient.
 func (g *Gradients) Len() int { return len(g.of) }
 
 // Release releases all gradients.
@@ -171,7 +171,7 @@ func Backward(roots, seeds []*Tensor, wrt ...*Tensor) (*Gradients, error) {
 	return out, nil
 }
 
-// backward runs the pass on the queue, and gives the number of the command.
+// backward runs the pass on the queue, and returns the number of the command.
 func (q *queue) backward(g core.Gradients, all []*Tensor, roots, seeds []op.Desc, wrt []op.TensorID) ([]core.Gradient, uint64, error) {
 	q.lockFor(all)
 	defer q.mu.Unlock()

@@ -45,7 +45,7 @@ func (d *Device) CartesianGrid(dims ...int) *Tensor {
 	return m.done(MeshGridStack(m.made...))
 }
 
-// AffineGrid is the points of a regular grid of the given spatial size, each mapped by t[N, d, d+1]: [N, size..., d].
+// AffineGrid returns the points of a regular grid of the given spatial size, each mapped by t[N, d, d+1]: [N, size..., d].
 // With alignCorners -1 and 1 are the centres of the outermost elements, not their outer edges.
 func (t *Tensor) AffineGrid(alignCorners bool, size ...int) *Tensor {
 	return t.un(op.AffineGrid, op.Ints("size", size...), op.Flag("align_corners", alignCorners))

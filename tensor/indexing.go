@@ -14,7 +14,7 @@ func (t *Tensor) Gather(axis int, indices *Tensor) *Tensor {
 	return Op(op.GatherElements, []*Tensor{t, indices}, op.Int("axis", t.axis("gather", axis, t.Rank())))[0]
 }
 
-// Scatter is t with updates put into or combined with, by mode, the elements that Gather reads, as torch.scatter and
+// Scatter returns t with updates put into or combined with, by mode, the elements that Gather reads, as torch.scatter and
 // torch.scatter_reduce do.
 func (t *Tensor) Scatter(axis int, indices, updates *Tensor, mode string) *Tensor {
 	return Op(op.ScatterElements, []*Tensor{t, indices, updates}, op.Int("axis", t.axis("scatter", axis, t.Rank())), op.Str("mode", mode))[0]
@@ -26,7 +26,7 @@ func (t *Tensor) IndexSelect(axis int, indices *Tensor) *Tensor {
 	return Op(op.Gather, []*Tensor{t, indices}, op.Int("axis", t.axis("index_select", axis, t.Rank())))[0]
 }
 
-// IndexScatter is t with updates put into or combined with, by mode, the slices that IndexSelect reads.
+// IndexScatter returns t with updates put into or combined with, by mode, the slices that IndexSelect reads.
 func (t *Tensor) IndexScatter(axis int, indices, updates *Tensor, mode string) *Tensor {
 	return Op(op.Scatter, []*Tensor{t, indices, updates}, op.Int("axis", t.axis("index_scatter", axis, t.Rank())), op.Str("mode", mode))[0]
 }
@@ -34,12 +34,12 @@ func (t *Tensor) IndexScatter(axis int, indices, updates *Tensor, mode string) *
 // GatherND takes the slices of t that the tuples in the last dimension of indices name.
 func (t *Tensor) GatherND(indices *Tensor) *Tensor { return Op(op.GatherND, []*Tensor{t, indices})[0] }
 
-// ScatterND is t with updates put into or combined with, by mode, the slices that GatherND reads.
+// ScatterND returns t with updates put into or combined with, by mode, the slices that GatherND reads.
 func (t *Tensor) ScatterND(indices, updates *Tensor, mode string) *Tensor {
 	return Op(op.ScatterND, []*Tensor{t, indices, updates}, op.Str("mode", mode))[0]
 }
 
-// Select is the slice of t at index i of axis, without that axis; a negative i counts from the end.
+// Select returns the slice of t at index i of axis, without that axis; a negative i counts from the end.
 func (t *Tensor) Select(axis, i int) *Tensor {
 	a := t.axis("select", axis, t.Rank())
 	n := t.desc.Shape[a]

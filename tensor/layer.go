@@ -2,7 +2,7 @@ package tensor
 
 import "github.com/goburn/burn/core/op"
 
-// Linear is t[..., K] · w[K, N] + bias[N]; bias may be nil.
+// Linear returns t[..., K] · w[K, N] + bias[N]; bias may be nil.
 func (t *Tensor) Linear(w, bias *Tensor) *Tensor {
 	in := []*Tensor{t, w}
 	if bias != nil {
@@ -57,7 +57,7 @@ func (t *Tensor) RotaryEmbedding(cos, sin *Tensor, interleaved bool) *Tensor {
 	return Op(op.RotaryEmbedding, []*Tensor{t, cos, sin}, op.Flag("interleaved", interleaved))[0]
 }
 
-// CacheWrite is t with update written along axis from position on: one position (rank 0), or one for each entry of axis 0. Where
+// CacheWrite returns t with update written along axis from position on: one position (rank 0), or one for each entry of axis 0. Where
 // update does not fit at a position, reading the result gives core.ErrIndex.
 func (t *Tensor) CacheWrite(axis int, position, update *Tensor) *Tensor {
 	return Op(op.CacheWrite, []*Tensor{t, position, update}, op.Int("axis", t.axis("cache_write", axis, t.Rank())))[0]
@@ -80,8 +80,8 @@ type RecurrentOptions struct {
 
 func (o RecurrentOptions) direction() op.Attr { return op.Str("direction", or(o.Direction, "forward")) }
 
-// RNN is the recurrent layer h = tanh(w·x + bias + r·h) over t[T, B, I] from h0[D, B, H], with w[D, H, I], r[D, H, H] and
-// bias[D, H]; D is 2 when bidirectional. It gives all h [T, D, B, H] and the last h.
+// RNN returns the recurrent layer h = tanh(w·x + bias + r·h) over t[T, B, I] from h0[D, B, H], with w[D, H, I], r[D, H, H] and
+// bias[D, H]; D is 2 when bidirectional. It returns all h [T, D, B, H] and the last h.
 func (t *Tensor) RNN(w, r, bias, h0 *Tensor, o RecurrentOptions) (y, h *Tensor) {
 	act := "tanh"
 	if o.Relu {
@@ -91,15 +91,15 @@ func (t *Tensor) RNN(w, r, bias, h0 *Tensor, o RecurrentOptions) (y, h *Tensor) 
 	return outs[0], outs[1]
 }
 
-// GRU is the gated recurrent unit over t[T, B, I] from h0[D, B, H]: gates z, r, h stacked in w[D, 3H, I], r[D, 3H, H],
-// bias[D, 3H] of w and biasR[D, 3H] of r. It gives all h [T, D, B, H] and the last h.
+// GRU returns the gated recurrent unit over t[T, B, I] from h0[D, B, H]: gates z, r, h stacked in w[D, 3H, I], r[D, 3H, H],
+// bias[D, 3H] of w and biasR[D, 3H] of r. It returns all h [T, D, B, H] and the last h.
 func (t *Tensor) GRU(w, r, bias, biasR, h0 *Tensor, o RecurrentOptions) (y, h *Tensor) {
 	outs := Op(op.GRU, []*Tensor{t, w, r, bias, biasR, h0}, o.direction(), op.Flag("reset_after", o.ResetAfter))
 	return outs[0], outs[1]
 }
 
-// LSTM is long short-term memory over t[T, B, I] from h0 and c0 [D, B, H]: gates i, o, f, c stacked in w[D, 4H, I],
-// r[D, 4H, H] and bias[D, 4H]. It gives all h [T, D, B, H] and the last h and c.
+// LSTM returns long short-term memory over t[T, B, I] from h0 and c0 [D, B, H]: gates i, o, f, c stacked in w[D, 4H, I],
+// r[D, 4H, H] and bias[D, 4H]. It returns all h [T, D, B, H] and the last h and c.
 func (t *Tensor) LSTM(w, r, bias, h0, c0 *Tensor, o RecurrentOptions) (y, h, c *Tensor) {
 	outs := Op(op.LSTM, []*Tensor{t, w, r, bias, h0, c0}, o.direction())
 	return outs[0], outs[1], outs[2]

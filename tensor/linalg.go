@@ -4,22 +4,22 @@ import "github.com/goburn/burn/core/op"
 
 // Matrices are the last two dimensions; the others are batches and broadcast.
 
-// Tril is t where column - row is at most offset, else 0.
+// Tril returns t where column - row is at most offset, else 0.
 func (t *Tensor) Tril(offset int) *Tensor { return t.un(op.Tril, op.Int("offset", offset)) }
 
-// Triu is t where column - row is at least offset, else 0.
+// Triu returns t where column - row is at least offset, else 0.
 func (t *Tensor) Triu(offset int) *Tensor { return t.un(op.Triu, op.Int("offset", offset)) }
 
 // Diag makes square matrices with the last dimension of t on the diagonal at offset.
 func (t *Tensor) Diag(offset int) *Tensor { return t.un(op.Diag, op.Int("offset", offset)) }
 
-// Diagonal is the diagonal at offset.
+// Diagonal returns the diagonal at offset.
 func (t *Tensor) Diagonal(offset int) *Tensor { return t.un(op.Diagonal, op.Int("offset", offset)) }
 
-// Trace is the sum of the diagonal.
+// Trace returns the sum of the diagonal.
 func (t *Tensor) Trace() *Tensor { return t.un(op.Trace) }
 
-// Cholesky is the lower triangular l with l·lᵀ = t, or with upper the u with uᵀ·u = t; NaN where t is not positive definite.
+// Cholesky returns the lower triangular l with l·lᵀ = t, or with upper the u with uᵀ·u = t; NaN where t is not positive definite.
 func (t *Tensor) Cholesky(upper bool) *Tensor { return t.un(op.Cholesky, op.Flag("upper", upper)) }
 
 // TriangularOptions say what matrix TriangularSolve has. The zero value is lower triangular.
@@ -29,7 +29,7 @@ type TriangularOptions struct {
 	Unit      bool // the diagonal counts as 1
 }
 
-// TriangularSolve is the x with t·x = b of triangular t; the other triangle is not read.
+// TriangularSolve returns the x with t·x = b of triangular t; the other triangle is not read.
 func (t *Tensor) TriangularSolve(b *Tensor, o TriangularOptions) *Tensor {
 	return Op(op.TriangularSolve, []*Tensor{t, b}, op.Flag("upper", o.Upper), op.Flag("transpose", o.Transpose), op.Flag("unit", o.Unit))[0]
 }
@@ -55,31 +55,31 @@ func (t *Tensor) LUDecomposition() (p, l, u *Tensor) {
 	return d.done(d.of(d.of(order).OneHot(t.desc.DType, m, -1)).T()), l, u
 }
 
-// Det is the determinant.
+// Det returns the determinant.
 func (t *Tensor) Det() *Tensor { return t.un(op.Det) }
 
-// SlogDet is the sign of the determinant and the logarithm of its magnitude.
+// SlogDet returns the sign of the determinant and the logarithm of its magnitude.
 func (t *Tensor) SlogDet() (sign, log *Tensor) {
 	r := Op(op.SlogDet, []*Tensor{t})
 	return r[0], r[1]
 }
 
-// Inverse is the inverse matrix.
+// Inverse returns the inverse matrix.
 func (t *Tensor) Inverse() *Tensor { return t.un(op.Inverse) }
 
-// PInv is the Moore-Penrose inverse by singular values; those at most rcond times the greatest count as 0, and rcond 0
+// PInv returns the Moore-Penrose inverse by singular values; those at most rcond times the greatest count as 0, and rcond 0
 // stands for the type's precision.
 func (t *Tensor) PInv(rcond float64) *Tensor { return t.un(op.PInv, op.Float("rcond", rcond)) }
 
-// Solve is the x with t·x = b.
+// Solve returns the x with t·x = b.
 func (t *Tensor) Solve(b *Tensor) *Tensor { return t.bin(op.Solve, b) }
 
-// LstSq is the x of least norm that minimises the norm of t·x - b; rcond as PInv has it.
+// LstSq returns the x of least norm that minimises the norm of t·x - b; rcond as PInv has it.
 func (t *Tensor) LstSq(b *Tensor, rcond float64) *Tensor {
 	return Op(op.LstSq, []*Tensor{t, b}, op.Float("rcond", rcond))[0]
 }
 
-// MatrixPower is t multiplied with itself n times: the identity for 0, a power of the inverse for negative n.
+// MatrixPower returns t multiplied with itself n times: the identity for 0, a power of the inverse for negative n.
 func (t *Tensor) MatrixPower(n int) *Tensor { return t.un(op.MatrixPower, op.Int("n", n)) }
 
 // QR returns q with orthonormal columns and upper triangular r, its diagonal not negative, with q·r = t; with complete q is
@@ -101,7 +101,7 @@ func (t *Tensor) SVD() (u, s, vt *Tensor) {
 	return r[0], r[1], r[2]
 }
 
-// VectorNorm is the p-norm over axes. +Inf gives the greatest magnitude, -Inf the least, 0 how many are not 0.
+// VectorNorm returns the p-norm over axes. +Inf gives the greatest magnitude, -Inf the least, 0 how many are not 0.
 func (t *Tensor) VectorNorm(p float64, axes ...int) *Tensor {
 	return t.reduce(op.VectorNorm, false, axes, op.Float("p", p))
 }
@@ -111,5 +111,5 @@ func (t *Tensor) VectorNormKeep(p float64, axes ...int) *Tensor {
 	return t.reduce(op.VectorNorm, true, axes, op.Float("p", p))
 }
 
-// MatrixNorm is a norm of the matrices: "fro", "nuc", "2", "-2", "1", "-1", "inf" or "-inf".
+// MatrixNorm returns a norm of the matrices: "fro", "nuc", "2", "-2", "1", "-1", "inf" or "-inf".
 func (t *Tensor) MatrixNorm(ord string) *Tensor { return t.un(op.MatrixNorm, op.Str("ord", ord)) }

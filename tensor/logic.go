@@ -2,43 +2,43 @@ package tensor
 
 import "github.com/goburn/burn/core/op"
 
-// And is the logical and of bools, bitwise of integers.
+// And returns the logical and of bools, bitwise of integers.
 func (t *Tensor) And(o *Tensor) *Tensor { return t.bin(op.And, o) }
 
-// Or is the logical or of bools, bitwise of integers.
+// Or returns the logical or of bools, bitwise of integers.
 func (t *Tensor) Or(o *Tensor) *Tensor { return t.bin(op.Or, o) }
 
-// Xor is the logical exclusive or of bools, bitwise of integers.
+// Xor returns the logical exclusive or of bools, bitwise of integers.
 func (t *Tensor) Xor(o *Tensor) *Tensor { return t.bin(op.Xor, o) }
 
-// Shl is t shifted left by o bits; 0 when o is the width or more.
+// Shl returns t shifted left by o bits; 0 when o is the width or more.
 func (t *Tensor) Shl(o *Tensor) *Tensor { return t.bin(op.Shl, o) }
 
-// Shr is t shifted right by o bits, keeping the sign of signed types.
+// Shr returns t shifted right by o bits, keeping the sign of signed types.
 func (t *Tensor) Shr(o *Tensor) *Tensor { return t.bin(op.Shr, o) }
 
-// AndScalar is the bitwise and with v.
+// AndScalar returns the bitwise and with v.
 func (t *Tensor) AndScalar(v int64) *Tensor { return t.withInt((*Tensor).And, v) }
 
-// OrScalar is the bitwise or with v.
+// OrScalar returns the bitwise or with v.
 func (t *Tensor) OrScalar(v int64) *Tensor { return t.withInt((*Tensor).Or, v) }
 
-// XorScalar is the bitwise exclusive or with v.
+// XorScalar returns the bitwise exclusive or with v.
 func (t *Tensor) XorScalar(v int64) *Tensor { return t.withInt((*Tensor).Xor, v) }
 
-// ShlScalar is t shifted left by n bits.
+// ShlScalar returns t shifted left by n bits.
 func (t *Tensor) ShlScalar(n int) *Tensor { return t.withInt((*Tensor).Shl, int64(n)) }
 
-// ShrScalar is t shifted right by n bits, keeping the sign of signed types.
+// ShrScalar returns t shifted right by n bits, keeping the sign of signed types.
 func (t *Tensor) ShrScalar(n int) *Tensor { return t.withInt((*Tensor).Shr, int64(n)) }
 
-// Where is a where t holds, else b; t is bool and all broadcast together.
+// Where returns a where t holds, else b; t is bool and all broadcast together.
 func (t *Tensor) Where(a, b *Tensor) *Tensor { return Op(op.Where, []*Tensor{t, a, b})[0] }
 
-// MaskWhere is o where mask holds, else t; all broadcast together.
+// MaskWhere returns o where mask holds, else t; all broadcast together.
 func (t *Tensor) MaskWhere(mask, o *Tensor) *Tensor { return mask.Where(o, t) }
 
-// MaskFill is v where mask holds, else t.
+// MaskFill returns v where mask holds, else t.
 func (t *Tensor) MaskFill(mask *Tensor, v float64) *Tensor {
 	return t.withNumber(func(a, b *Tensor) *Tensor { return mask.Where(b, a) }, v)
 }

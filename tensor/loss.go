@@ -37,7 +37,7 @@ func (o ClassOptions) apply(c op.Code, t, target *Tensor, attrs ...op.Attr) *Ten
 	return t.loss(c, o.Reduction, others, attrs...)
 }
 
-// NLLLoss is the negative log likelihood of the classes in target[N, ...] under log probabilities t[N, C, ...]. The mean
+// NLLLoss returns the negative log likelihood of the classes in target[N, ...] under log probabilities t[N, C, ...]. The mean
 // divides by the sum of the weights.
 func (t *Tensor) NLLLoss(target *Tensor, o ClassOptions) *Tensor {
 	return o.apply(op.NLLLoss, t, target)
@@ -48,38 +48,38 @@ func (t *Tensor) CrossEntropyLoss(target *Tensor, o ClassOptions) *Tensor {
 	return o.apply(op.CrossEntropyLoss, t, target, op.Float("label_smoothing", o.LabelSmoothing))
 }
 
-// CrossEntropyWithProbabilities is -Σ target·LogSoftmax(t) along the last axis, meant over the others.
+// CrossEntropyWithProbabilities returns -Σ target·LogSoftmax(t) along the last axis, meant over the others.
 func (t *Tensor) CrossEntropyWithProbabilities(target *Tensor) *Tensor {
 	m := temps{from: t}
 	return m.done(m.of(m.of(m.of(m.of(t.LogSoftmax(-1)).Mul(target)).Sum(-1)).Mean()).Neg())
 }
 
-// MSELoss is (t-target)².
+// MSELoss returns (t-target)².
 func (t *Tensor) MSELoss(target *Tensor, r Reduction) *Tensor {
 	return t.loss(op.MSELoss, r, []*Tensor{target})
 }
 
-// L1Loss is |t-target|.
+// L1Loss returns |t-target|.
 func (t *Tensor) L1Loss(target *Tensor, r Reduction) *Tensor {
 	return t.loss(op.L1Loss, r, []*Tensor{target})
 }
 
-// HuberLoss is d²/2 for d = |t-target| up to delta, else delta·(d-delta/2). PyTorch's delta is 1.
+// HuberLoss returns d²/2 for d = |t-target| up to delta, else delta·(d-delta/2). PyTorch's delta is 1.
 func (t *Tensor) HuberLoss(target *Tensor, delta float64, r Reduction) *Tensor {
 	return t.loss(op.HuberLoss, r, []*Tensor{target}, op.Float("delta", delta))
 }
 
-// SmoothL1Loss is d²/(2·beta) for d = |t-target| below beta, else d-beta/2. PyTorch's beta is 1.
+// SmoothL1Loss returns d²/(2·beta) for d = |t-target| below beta, else d-beta/2. PyTorch's beta is 1.
 func (t *Tensor) SmoothL1Loss(target *Tensor, beta float64, r Reduction) *Tensor {
 	return t.loss(op.SmoothL1Loss, r, []*Tensor{target}, op.Float("beta", beta))
 }
 
-// BCELoss is the binary cross entropy of probabilities t.
+// BCELoss returns the binary cross entropy of probabilities t.
 func (t *Tensor) BCELoss(target *Tensor, r Reduction) *Tensor {
 	return t.loss(op.BCELoss, r, []*Tensor{target})
 }
 
-// BCEWithLogitsLoss is the binary cross entropy of Sigmoid of t without overflow; posWeight, which may be nil, is the weight
+// BCEWithLogitsLoss returns the binary cross entropy of Sigmoid of t without overflow; posWeight, which may be nil, is the weight
 // of positive targets.
 func (t *Tensor) BCEWithLogitsLoss(target, posWeight *Tensor, r Reduction) *Tensor {
 	others := []*Tensor{target}
@@ -111,22 +111,22 @@ type PoissonOptions struct {
 	Reduction Reduction
 }
 
-// CosineEmbeddingLoss is 1-c where y is above 0, else max(0, c-margin), for the cosine c of t and o along the last axis.
+// CosineEmbeddingLoss returns 1-c where y is above 0, else max(0, c-margin), for the cosine c of t and o along the last axis.
 func (t *Tensor) CosineEmbeddingLoss(o, y *Tensor, margin float64, r Reduction) *Tensor {
 	return t.loss(op.CosineEmbeddingLoss, r, []*Tensor{o, y}, op.Float("margin", margin))
 }
 
-// HingeLoss is max(0, margin-t·target) for targets -1 and 1.
+// HingeLoss returns max(0, margin-t·target) for targets -1 and 1.
 func (t *Tensor) HingeLoss(target *Tensor, margin float64, r Reduction) *Tensor {
 	return t.loss(op.HingeLoss, r, []*Tensor{target}, op.Float("margin", margin))
 }
 
-// HingeEmbeddingLoss is t where target is above 0, else max(0, margin-t). PyTorch's margin is 1.
+// HingeEmbeddingLoss returns t where target is above 0, else max(0, margin-t). PyTorch's margin is 1.
 func (t *Tensor) HingeEmbeddingLoss(target *Tensor, margin float64, r Reduction) *Tensor {
 	return t.loss(op.HingeEmbeddingLoss, r, []*Tensor{target}, op.Float("margin", margin))
 }
 
-// MarginRankingLoss is max(0, margin-y·(t-o)): y is 1 where t should be the greater, -1 where o should.
+// MarginRankingLoss returns max(0, margin-y·(t-o)): y is 1 where t should be the greater, -1 where o should.
 func (t *Tensor) MarginRankingLoss(o, y *Tensor, margin float64, r Reduction) *Tensor {
 	return t.loss(op.MarginRankingLoss, r, []*Tensor{o, y}, op.Float("margin", margin))
 }
@@ -139,7 +139,7 @@ type TripletOptions struct {
 	Reduction Reduction
 }
 
-// TripletMarginLoss is max(0, d(t, positive)-d(t, negative)+margin) by the p-norm along the last axis.
+// TripletMarginLoss returns max(0, d(t, positive)-d(t, negative)+margin) by the p-norm along the last axis.
 func (t *Tensor) TripletMarginLoss(positive, negative *Tensor, o TripletOptions) *Tensor {
 	if o.Margin == 0 {
 		o.Margin = 1
@@ -158,7 +158,7 @@ type CTCOptions struct {
 	Reduction    Reduction
 }
 
-// CTCLoss is connectionist temporal classification: minus the logarithm of the probability that log probabilities
+// CTCLoss returns connectionist temporal classification: minus the logarithm of the probability that log probabilities
 // t[T, B, C] give the first targetLengths[B] of targets[B, S] within the first inputLengths[B] steps.
 func (t *Tensor) CTCLoss(targets, inputLengths, targetLengths *Tensor, o CTCOptions) *Tensor {
 	return t.loss(op.CTCLoss, o.Reduction, []*Tensor{targets, inputLengths, targetLengths}, op.Int("blank", o.Blank),

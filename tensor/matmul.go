@@ -2,7 +2,7 @@ package tensor
 
 import "github.com/goburn/burn/core/op"
 
-// MatMul is the matrix product over the last two dimensions; the others broadcast. Integers wrap.
+// MatMul returns the matrix product over the last two dimensions; the others broadcast. Integers wrap.
 func (t *Tensor) MatMul(o *Tensor) *Tensor { return t.bin(op.MatMul, o) }
 
 // MatMulT is MatMul with the last two dimensions of t, of o, or of both exchanged first, without moving elements.
@@ -10,13 +10,13 @@ func (t *Tensor) MatMulT(o *Tensor, transposeT, transposeO bool) *Tensor {
 	return Op(op.MatMul, []*Tensor{t, o}, op.Flag("transpose_a", transposeT), op.Flag("transpose_b", transposeO))[0]
 }
 
-// MatVec is the product of matrices t[..., M, K] and vectors o[..., K]: [..., M].
+// MatVec returns the product of matrices t[..., M, K] and vectors o[..., K]: [..., M].
 func (t *Tensor) MatVec(o *Tensor) *Tensor {
 	m := temps{from: t}
 	return m.done(m.of(t.MatMul(m.of(o.Unsqueeze(-1)))).Squeeze(-1))
 }
 
-// Dot is the sum of the products of two vectors' elements.
+// Dot returns the sum of the products of two vectors' elements.
 func (t *Tensor) Dot(o *Tensor) *Tensor {
 	t.wantRank("dot", 1)
 	o.wantRank("dot", 1)
@@ -27,18 +27,18 @@ func (t *Tensor) Dot(o *Tensor) *Tensor {
 	return m.done(m.of(t.Mul(o)).Sum())
 }
 
-// Outer is the product of each element of t[..., M] with each of o[..., N]: [..., M, N].
+// Outer returns the product of each element of t[..., M] with each of o[..., N]: [..., M, N].
 func (t *Tensor) Outer(o *Tensor) *Tensor { return t.bin(op.Outer, o) }
 
-// Kron is the Kronecker product of matrices.
+// Kron returns the Kronecker product of matrices.
 func (t *Tensor) Kron(o *Tensor) *Tensor { return t.bin(op.Kron, o) }
 
-// Cross is the vector product of the three-dimensional vectors along axis of the broadcast operands.
+// Cross returns the vector product of the three-dimensional vectors along axis of the broadcast operands.
 func (t *Tensor) Cross(o *Tensor, axis int) *Tensor {
 	return Op(op.Cross, []*Tensor{t, o}, op.Int("axis", t.axis("cross", axis, max(t.Rank(), o.Rank()))))[0]
 }
 
-// Einsum is the sum of products by an equation such as "bij,bjk->bik", as NumPy has it; "..." stands for dimensions that
+// Einsum returns the sum of products by an equation such as "bij,bjk->bik", as NumPy has it; "..." stands for dimensions that
 // have no letter.
 func Einsum(equation string, ts ...*Tensor) *Tensor {
 	if len(ts) == 0 {

@@ -45,7 +45,7 @@ func (t *Tensor) Reshape(dims ...int) *Tensor {
 	return t.un(op.Reshape, op.Dims("shape", s))
 }
 
-// Flatten is t as a vector.
+// Flatten returns t as a vector.
 func (t *Tensor) Flatten() *Tensor { return t.Reshape(t.Size()) }
 
 // FlattenFrom joins the axes from first to last into one. PyTorch's flatten with start and end.
@@ -188,7 +188,7 @@ func (t *Tensor) Roll(shifts, axes []int) *Tensor {
 	return t.un(op.Roll, op.Ints("shifts", shifts...), op.Ints("axes", t.axes("roll", axes)...))
 }
 
-// rows is how many lines along the last axis t has.
+// rows returns how many lines along the last axis t has.
 func (t *Tensor) rows() int {
 	if t.Rank() == 0 {
 		fail("rank 0 of %v, want 1 or more: %w", t.desc, op.ErrShape)

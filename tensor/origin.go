@@ -66,7 +66,7 @@ func (o *origins) explain(err error) error {
 	return err
 }
 
-// line is " at FILE:LINE" of the innermost caller that is neither this package nor nn.
+// line returns " at FILE:LINE" of the innermost caller that is neither this package nor nn.
 func line(pcs []uintptr) string {
 	frames := runtime.CallersFrames(slices.DeleteFunc(slices.Clone(pcs), func(pc uintptr) bool { return pc == 0 }))
 	for {

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// here is the line that calls it, as messages have it.
+// here returns the line that calls it, as messages have it.
 func here() string {
 	_, file, line, _ := runtime.Caller(1)
 	return fmt.Sprintf(" at %s:%d: ", file, line)

@@ -45,7 +45,7 @@ func (t *Tensor) poolAttrs(name string, window []int, o PoolOptions) []op.Attr {
 	return append(p, op.Ints("overhang", over...))
 }
 
-// MaxPool is the maximum of a window sliding over the last dimensions of t, as many as window has.
+// MaxPool returns the maximum of a window sliding over the last dimensions of t, as many as window has.
 func (t *Tensor) MaxPool(window []int, o PoolOptions) *Tensor {
 	return t.un(op.MaxPool, t.poolAttrs("max_pool", window, o)...)
 }
@@ -62,22 +62,22 @@ func (t *Tensor) MaxUnpool(indices *Tensor, size ...int) *Tensor {
 	return Op(op.MaxUnpool, []*Tensor{t, indices}, op.Ints("size", size...))[0]
 }
 
-// AvgPool is the mean of a window sliding over the last dimensions of t. Padding counts, unless ExcludePad.
+// AvgPool returns the mean of a window sliding over the last dimensions of t. Padding counts, unless ExcludePad.
 func (t *Tensor) AvgPool(window []int, o PoolOptions) *Tensor {
 	return t.un(op.AvgPool, append(t.poolAttrs("avg_pool", window, o), op.Flag("count_pad", !o.ExcludePad))...)
 }
 
-// LpPool is the p-norm of a window sliding over the last dimensions of t.
+// LpPool returns the p-norm of a window sliding over the last dimensions of t.
 func (t *Tensor) LpPool(p float64, window []int, o PoolOptions) *Tensor {
 	return t.un(op.LpPool, append(t.poolAttrs("lp_pool", window, o), op.Float("p", p))...)
 }
 
-// AdaptiveAvgPool is the mean of windows that share the last dimensions of t out among size results.
+// AdaptiveAvgPool returns the mean of windows that share the last dimensions of t out among size results.
 func (t *Tensor) AdaptiveAvgPool(size ...int) *Tensor {
 	return t.un(op.AdaptiveAvgPool, op.Ints("size", size...))
 }
 
-// AdaptiveMaxPool is the maximum of windows that share the last dimensions of t out among size results.
+// AdaptiveMaxPool returns the maximum of windows that share the last dimensions of t out among size results.
 func (t *Tensor) AdaptiveMaxPool(size ...int) *Tensor {
 	return t.un(op.AdaptiveMaxPool, op.Ints("size", size...))
 }

@@ -21,7 +21,7 @@ func (t *Tensor) Quantize(scale, zero *Tensor, o QuantizeOptions) *Tensor {
 	return Op(op.Quantize, []*Tensor{t, scale, zero}, o.attrs(t, "quantize")...)[0]
 }
 
-// Dequantize is (t-zero)·scale.
+// Dequantize returns (t-zero)·scale.
 func (t *Tensor) Dequantize(scale, zero *Tensor, o QuantizeOptions) *Tensor {
 	return Op(op.Dequantize, []*Tensor{t, scale, zero}, o.attrs(t, "dequantize")...)[0]
 }
@@ -31,7 +31,7 @@ func (t *Tensor) FakeQuantize(scale, zero *Tensor, o QuantizeOptions) *Tensor {
 	return Op(op.FakeQuantize, []*Tensor{t, scale, zero}, o.attrs(t, "fake_quantize")...)[0]
 }
 
-// QuantizeDynamic is t quantized to u8 by the scale that its range asks for, the scale, and the zero point.
+// QuantizeDynamic returns t quantized to u8 by the scale that its range asks for, the scale, and the zero point.
 func (t *Tensor) QuantizeDynamic() (y, scale, zero *Tensor) {
 	r := Op(op.DynamicQuantize, []*Tensor{t})
 	return r[0], r[1], r[2]

@@ -37,7 +37,7 @@ type queue struct {
 // flushAt is how many queued nodes are sent without waiting for more: few, so that work starts early.
 const flushAt = 32
 
-// live is q, or the first queue when q was closed.
+// live returns q, or the first queue when q was closed.
 func (q *queue) live() *queue {
 	if q.closed.Load() {
 		return q.dev.first
@@ -82,7 +82,7 @@ func (q *queue) enqueue(n *op.Node, in []op.Desc) error {
 	return nil
 }
 
-// to is the stream that pending nodes go to. The caller holds mu.
+// to returns the stream that pending nodes go to. The caller holds mu.
 func (q *queue) to() core.Stream {
 	if q.muted {
 		return q.untracked

@@ -134,7 +134,7 @@ func TestQueuesShareWeights(t *testing.T) {
 	empty(t, d)
 }
 
-// double is y = 2x, twice: its outputs are y, y and x.
+// double returns y = 2x, twice: its outputs are y, y and x.
 func double(t *testing.T) *program.Program {
 	in, two := op.DescOf(dtype.F32, 4), op.DescOf(dtype.F32)
 	in.ID, two.ID = 1, 2

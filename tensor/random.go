@@ -16,7 +16,7 @@ import (
 // for concurrent use; the methods of Device with the same names are.
 type Random struct{ Seed, Counter int }
 
-// take reserves n words and gives the attributes that name them.
+// take reserves n words and returns the attributes that name them.
 func (r *Random) take(n int) []op.Attr {
 	at := r.Counter
 	r.Counter += n/4 + min(n%4, 1)
@@ -74,7 +74,7 @@ func uniformWords(dt dtype.DType, n int) int {
 	return n
 }
 
-// size is the number of elements of a shape, which must be legal.
+// size returns the number of elements of a shape, which must be legal.
 func size(name string, dims []int) int {
 	if err := shape.Shape(dims).Check(); err != nil {
 		fail("%s: %w", name, err)
@@ -129,7 +129,7 @@ func (r *Random) Permutation(d *Device, n int) *Tensor {
 	return m.done(m.of(r.wide(d, []int{n})).ArgSort(0, false))
 }
 
-// Bernoulli is 1 with probability p, else 0, of the given type, for each element p of a float tensor.
+// Bernoulli returns 1 with probability p, else 0, of the given type, for each element p of a float tensor.
 func (r *Random) Bernoulli(p *Tensor, dt dtype.DType) *Tensor {
 	return p.un(op.Bernoulli, append(r.take(p.Size()), op.Type("dtype", dt))...)
 }
@@ -153,7 +153,7 @@ func (r *Random) Multinomial(weights *Tensor, count int, replace bool) *Tensor {
 	return m.done(at)
 }
 
-// Dropout is x/(1-p) where an element is kept, and 0 with probability p.
+// Dropout returns x/(1-p) where an element is kept, and 0 with probability p.
 func (r *Random) Dropout(x *Tensor, p float64) *Tensor {
 	o := Op(op.Dropout, []*Tensor{x}, append(r.take(x.Size()), op.Float("p", p))...)
 	o[1].Release()
@@ -180,13 +180,13 @@ func (d *Device) Permutation(n int) *Tensor {
 	return d.dev.random.take(2*size("permutation", []int{n})).Permutation(d, n)
 }
 
-// Bernoulli is 1 with probability p, else 0, by the device's generator.
+// Bernoulli returns 1 with probability p, else 0, by the device's generator.
 func (d *Device) Bernoulli(dt dtype.DType, p float64, dims ...int) *Tensor {
 	var m temps
 	return m.done(m.of(d.Full(dtype.F32, p, dims...)).Bernoulli(dt))
 }
 
-// Bernoulli is 1 with the probability that t holds, else 0, of type dt, by the device's generator.
+// Bernoulli returns 1 with the probability that t holds, else 0, of type dt, by the device's generator.
 func (t *Tensor) Bernoulli(dt dtype.DType) *Tensor {
 	return t.queue.dev.random.take(t.Size()).Bernoulli(t, dt)
 }
@@ -200,7 +200,7 @@ func (t *Tensor) Multinomial(count int, replace bool) *Tensor {
 	return t.queue.dev.random.take(words).Multinomial(t, count, replace)
 }
 
-// Dropout is t/(1-p) where an element is kept, and 0 with probability p, by the device's generator.
+// Dropout returns t/(1-p) where an element is kept, and 0 with probability p, by the device's generator.
 func (t *Tensor) Dropout(p float64) *Tensor { return t.queue.dev.random.take(t.Size()).Dropout(t, p) }
 
 // UniformLike is Device.Uniform of t's type and shape.

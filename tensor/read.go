@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// Data waits for t and gives its elements in row-major order. T must be t's element type.
+// Data waits for t and returns its elements in row-major order. T must be t's element type.
 func Data[T dtype.Native](ctx context.Context, t *Tensor) ([]T, error) {
 	if want := dtype.Of[T](); want != t.desc.DType {
 		panic(&Error{fmt.Errorf("data: %v as %v: %w", t.desc, want, core.ErrDType)})
@@ -33,7 +33,7 @@ func DataAs[T dtype.Native](ctx context.Context, t *Tensor) ([]T, error) {
 	return Data[T](ctx, c)
 }
 
-// Item waits for t, which has one element of type T, and gives it.
+// Item waits for t, which has one element of type T, and returns it.
 func Item[T dtype.Native](ctx context.Context, t *Tensor) (T, error) {
 	var none T
 	if t.Size() != 1 {
@@ -46,7 +46,7 @@ func Item[T dtype.Native](ctx context.Context, t *Tensor) (T, error) {
 	return v[0], nil
 }
 
-// Float64 waits for t, which has one element of any type, and gives it widened.
+// Float64 waits for t, which has one element of any type, and returns it widened.
 func (t *Tensor) Float64(ctx context.Context) (float64, error) {
 	if t.Size() != 1 {
 		fail("item: %v has %d elements, want 1: %w", t.desc, t.Size(), core.ErrShape)

@@ -23,19 +23,19 @@ func (t *Tensor) Prod(axes ...int) *Tensor { return t.reduce(op.Prod, false, axe
 // ProdKeep is Prod that keeps the axes with length 1.
 func (t *Tensor) ProdKeep(axes ...int) *Tensor { return t.reduce(op.Prod, true, axes) }
 
-// Max is the greatest element over axes, NaN if there is one.
+// Max returns the greatest element over axes, NaN if there is one.
 func (t *Tensor) Max(axes ...int) *Tensor { return t.reduce(op.ReduceMax, false, axes) }
 
 // MaxKeep is Max that keeps the axes with length 1.
 func (t *Tensor) MaxKeep(axes ...int) *Tensor { return t.reduce(op.ReduceMax, true, axes) }
 
-// Min is the least element over axes, NaN if there is one.
+// Min returns the least element over axes, NaN if there is one.
 func (t *Tensor) Min(axes ...int) *Tensor { return t.reduce(op.ReduceMin, false, axes) }
 
 // MinKeep is Min that keeps the axes with length 1.
 func (t *Tensor) MinKeep(axes ...int) *Tensor { return t.reduce(op.ReduceMin, true, axes) }
 
-// MaxAbs is the greatest magnitude over axes.
+// MaxAbs returns the greatest magnitude over axes.
 func (t *Tensor) MaxAbs(axes ...int) *Tensor {
 	m := temps{from: t}
 	return m.done(m.of(t.Abs()).Max(axes...))
@@ -47,54 +47,54 @@ func (t *Tensor) MaxAbsKeep(axes ...int) *Tensor {
 	return m.done(m.of(t.Abs()).MaxKeep(axes...))
 }
 
-// Mean is the arithmetic mean over axes.
+// Mean returns the arithmetic mean over axes.
 func (t *Tensor) Mean(axes ...int) *Tensor { return t.reduce(op.Mean, false, axes) }
 
 // MeanKeep is Mean that keeps the axes with length 1.
 func (t *Tensor) MeanKeep(axes ...int) *Tensor { return t.reduce(op.Mean, true, axes) }
 
-// LogSumExp is the logarithm of the sum of exp(t) over axes, without overflow.
+// LogSumExp returns the logarithm of the sum of exp(t) over axes, without overflow.
 func (t *Tensor) LogSumExp(axes ...int) *Tensor { return t.reduce(op.LogSumExp, false, axes) }
 
 // LogSumExpKeep is LogSumExp that keeps the axes with length 1.
 func (t *Tensor) LogSumExpKeep(axes ...int) *Tensor { return t.reduce(op.LogSumExp, true, axes) }
 
-// flags joins u8, 1 where t is not zero, and gives bools.
+// flags joins u8, 1 where t is not zero, and returns bools.
 func (t *Tensor) flags(join func(t *Tensor, axes ...int) *Tensor, axes []int) *Tensor {
 	m := temps{from: t}
 	return m.done(m.of(join(m.of(m.of(t.Cast(dtype.Bool)).Cast(dtype.U8)), axes...)).Cast(dtype.Bool))
 }
 
-// Any is whether an element over axes is not zero; false of none.
+// Any reports whether an element over axes is not zero; false of none.
 func (t *Tensor) Any(axes ...int) *Tensor { return t.flags((*Tensor).Max, axes) }
 
 // AnyKeep is Any that keeps the axes with length 1.
 func (t *Tensor) AnyKeep(axes ...int) *Tensor { return t.flags((*Tensor).MaxKeep, axes) }
 
-// All is whether no element over axes is zero; true of none.
+// All reports whether no element over axes is zero; true of none.
 func (t *Tensor) All(axes ...int) *Tensor { return t.flags((*Tensor).Min, axes) }
 
 // AllKeep is All that keeps the axes with length 1.
 func (t *Tensor) AllKeep(axes ...int) *Tensor { return t.flags((*Tensor).MinKeep, axes) }
 
-// CountNonZero is how many elements over axes are not zero (i64).
+// CountNonZero returns how many elements over axes are not zero (i64).
 func (t *Tensor) CountNonZero(axes ...int) *Tensor {
 	m := temps{from: t}
 	return m.done(m.of(m.of(t.Cast(dtype.Bool)).Cast(dtype.I64)).Sum(axes...))
 }
 
-// ArgMax is the index (i64) of the greatest element along axis, the first of equals.
+// ArgMax returns the index (i64) of the greatest element along axis, the first of equals.
 func (t *Tensor) ArgMax(axis int) *Tensor { return t.along(op.ArgMax, axis) }
 
-// ArgMin is the index (i64) of the least element along axis, the first of equals.
+// ArgMin returns the index (i64) of the least element along axis, the first of equals.
 func (t *Tensor) ArgMin(axis int) *Tensor { return t.along(op.ArgMin, axis) }
 
-// MaxWithIndices is the greatest element along axis and its index (i64), the first of equals.
+// MaxWithIndices returns the greatest element along axis and its index (i64), the first of equals.
 func (t *Tensor) MaxWithIndices(axis int) (values, indices *Tensor) {
 	return t.picked(axis, t.along(op.ArgMax, axis, op.Flag("keep_dims", true)))
 }
 
-// MinWithIndices is the least element along axis and its index (i64), the first of equals.
+// MinWithIndices returns the least element along axis and its index (i64), the first of equals.
 func (t *Tensor) MinWithIndices(axis int) (values, indices *Tensor) {
 	return t.picked(axis, t.along(op.ArgMin, axis, op.Flag("keep_dims", true)))
 }

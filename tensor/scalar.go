@@ -2,38 +2,38 @@ package tensor
 
 // Methods with a number as the other operand. The number is converted to t's type as Cast does.
 
-// AddScalar is t+v, with v converted to t's type.
+// AddScalar returns t+v, with v converted to t's type.
 func (t *Tensor) AddScalar(v float64) *Tensor { return t.withNumber((*Tensor).Add, v) }
 
-// SubScalar is t-v.
+// SubScalar returns t-v.
 func (t *Tensor) SubScalar(v float64) *Tensor { return t.withNumber((*Tensor).Sub, v) }
 
-// MulScalar is t·v.
+// MulScalar returns t·v.
 func (t *Tensor) MulScalar(v float64) *Tensor { return t.withNumber((*Tensor).Mul, v) }
 
-// DivScalar is t/v.
+// DivScalar returns t/v.
 func (t *Tensor) DivScalar(v float64) *Tensor { return t.withNumber((*Tensor).Div, v) }
 
-// RSubScalar is v-t.
+// RSubScalar returns v-t.
 func (t *Tensor) RSubScalar(v float64) *Tensor {
 	return t.withNumber(func(a, b *Tensor) *Tensor { return b.Sub(a) }, v)
 }
 
-// RDivScalar is v/t.
+// RDivScalar returns v/t.
 func (t *Tensor) RDivScalar(v float64) *Tensor {
 	return t.withNumber(func(a, b *Tensor) *Tensor { return b.Div(a) }, v)
 }
 
-// RemScalar is the remainder of t/v with the sign of t.
+// RemScalar returns the remainder of t/v with the sign of t.
 func (t *Tensor) RemScalar(v float64) *Tensor { return t.withNumber((*Tensor).Rem, v) }
 
-// FloorModScalar is the remainder of t/v with the sign of v, as Python's %.
+// FloorModScalar returns the remainder of t/v with the sign of v, as Python's %.
 func (t *Tensor) FloorModScalar(v float64) *Tensor { return t.withNumber((*Tensor).FloorMod, v) }
 
-// FloorDivScalar is t/v brought to the integer not above it.
+// FloorDivScalar returns t/v brought to the integer not above it.
 func (t *Tensor) FloorDivScalar(v float64) *Tensor { return t.withNumber((*Tensor).FloorDiv, v) }
 
-// PowScalar is t to the power v; small whole powers are products.
+// PowScalar returns t to the power v; small whole powers are products.
 func (t *Tensor) PowScalar(v float64) *Tensor {
 	switch v {
 	case 1:
@@ -47,8 +47,8 @@ func (t *Tensor) PowScalar(v float64) *Tensor {
 	return t.withNumber((*Tensor).Pow, v)
 }
 
-// MaximumScalar is the greater of t and v.
+// MaximumScalar returns the greater of t and v.
 func (t *Tensor) MaximumScalar(v float64) *Tensor { return t.withNumber((*Tensor).Maximum, v) }
 
-// MinimumScalar is the lesser of t and v.
+// MinimumScalar returns the lesser of t and v.
 func (t *Tensor) MinimumScalar(v float64) *Tensor { return t.withNumber((*Tensor).Minimum, v) }

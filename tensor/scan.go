@@ -16,25 +16,25 @@ func (t *Tensor) scan(c op.Code, axis int, os []ScanOptions) *Tensor {
 	return t.along(c, axis, op.Flag("exclusive", o.Exclusive), op.Flag("reverse", o.Reverse))
 }
 
-// CumSum is the running sum along axis.
+// CumSum returns the running sum along axis.
 func (t *Tensor) CumSum(axis int, o ...ScanOptions) *Tensor { return t.scan(op.CumSum, axis, o) }
 
-// CumProd is the running product along axis.
+// CumProd returns the running product along axis.
 func (t *Tensor) CumProd(axis int, o ...ScanOptions) *Tensor { return t.scan(op.CumProd, axis, o) }
 
-// CumMax is the running maximum along axis, NaN from the first NaN on.
+// CumMax returns the running maximum along axis, NaN from the first NaN on.
 func (t *Tensor) CumMax(axis int, o ...ScanOptions) *Tensor { return t.scan(op.CumMax, axis, o) }
 
-// CumMin is the running minimum along axis, NaN from the first NaN on.
+// CumMin returns the running minimum along axis, NaN from the first NaN on.
 func (t *Tensor) CumMin(axis int, o ...ScanOptions) *Tensor { return t.scan(op.CumMin, axis, o) }
 
-// LogCumSumExp is the running logarithm of the sum of exp(t) along axis, without overflow.
+// LogCumSumExp returns the running logarithm of the sum of exp(t) along axis, without overflow.
 func (t *Tensor) LogCumSumExp(axis int, o ...ScanOptions) *Tensor {
 	return t.scan(op.LogCumSumExp, axis, o)
 }
 
-// CumArgMax is the index (i64) of the running maximum along axis, the first of equals.
+// CumArgMax returns the index (i64) of the running maximum along axis, the first of equals.
 func (t *Tensor) CumArgMax(axis int) *Tensor { return t.along(op.CumArgMax, axis) }
 
-// CumArgMin is the index (i64) of the running minimum along axis, the first of equals.
+// CumArgMin returns the index (i64) of the running minimum along axis, the first of equals.
 func (t *Tensor) CumArgMin(axis int) *Tensor { return t.along(op.CumArgMin, axis) }

@@ -42,7 +42,7 @@ func Scope(d *Device, f func(d *Device) []*Tensor) []*Tensor {
 	return scoped(d, d.scope != nil && d.scope.mute, d.narrow(), f)
 }
 
-// narrow is the type of the enclosing Autocast, Invalid without one.
+// narrow returns the type of the enclosing Autocast, Invalid without one.
 func (d *Device) narrow() dtype.DType {
 	if d.scope == nil {
 		return dtype.Invalid

@@ -8,7 +8,7 @@ import (
 
 // Methods whose result's shape depends on data. They wait for one number, how many results there are.
 
-// first is the first count elements of t along axis.
+// first returns the first count elements of t along axis.
 func (t *Tensor) first(ctx context.Context, count *Tensor, axis int) (*Tensor, error) {
 	n, err := Item[int64](ctx, count)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 // Complex joins real and imaginary parts.
 func Complex(re, im *Tensor) *Tensor { return Stack(-1, re, im) }
 
-// Real is the real part of complex t.
+// Real returns the real part of complex t.
 func (t *Tensor) Real() *Tensor { return t.part("real", 0) }
 
-// Imag is the imaginary part of complex t.
+// Imag returns the imaginary part of complex t.
 func (t *Tensor) Imag() *Tensor { return t.part("imag", 1) }
 
 func (t *Tensor) part(name string, i int) *Tensor {
@@ -31,17 +31,17 @@ type FFTOptions struct {
 
 func (o FFTOptions) norm() op.Attr { return op.Str("norm", or(o.Norm, "backward")) }
 
-// frequency is an axis of complex t; negative ones count from before the last dimension.
+// frequency returns an axis of complex t; negative ones count from before the last dimension.
 func (t *Tensor) frequency(name string, a int) op.Attr {
 	return op.Int("axis", t.axis(name, a, max(0, t.Rank()-1)))
 }
 
-// FFT is the discrete Fourier transform of complex t along axis.
+// FFT returns the discrete Fourier transform of complex t along axis.
 func (t *Tensor) FFT(axis int, o FFTOptions) *Tensor {
 	return t.un(op.FFT, t.frequency("fft", axis), o.norm())
 }
 
-// IFFT is the inverse of FFT.
+// IFFT returns the inverse of FFT.
 func (t *Tensor) IFFT(axis int, o FFTOptions) *Tensor {
 	return t.un(op.FFT, t.frequency("ifft", axis), op.Flag("inverse", true), o.norm())
 }
@@ -51,7 +51,7 @@ func (t *Tensor) RFFT(axis int, o FFTOptions) *Tensor {
 	return t.along(op.RFFT, axis, op.Int("n", o.N), o.norm())
 }
 
-// IRFFT is the real signal of length N whose RFFT along axis is t; N 0 stands for the even length.
+// IRFFT returns the real signal of length N whose RFFT along axis is t; N 0 stands for the even length.
 func (t *Tensor) IRFFT(axis int, o FFTOptions) *Tensor {
 	a := t.frequency("irfft", axis)
 	if o.N == 0 {
@@ -65,7 +65,7 @@ func (t *Tensor) FFTShift(axes ...int) *Tensor {
 	return t.un(op.FFTShift, op.Ints("axes", t.axes("fftshift", axes)...))
 }
 
-// IFFTShift is the inverse of FFTShift.
+// IFFTShift returns the inverse of FFTShift.
 func (t *Tensor) IFFTShift(axes ...int) *Tensor {
 	return t.un(op.FFTShift, op.Ints("axes", t.axes("ifftshift", axes)...), op.Flag("inverse", true))
 }
@@ -91,13 +91,13 @@ func (o STFTOptions) of(t *Tensor) ([]*Tensor, []op.Attr) {
 	return []*Tensor{t, w}, []op.Attr{op.Int("n_fft", o.N), op.Int("hop", hop), op.Flag("center", !o.NoCenter), op.Flag("onesided", !o.TwoSided)}
 }
 
-// STFT is the Fourier transform of windowed frames of real t[..., length]: complex [..., frames, bins, 2].
+// STFT returns the Fourier transform of windowed frames of real t[..., length]: complex [..., frames, bins, 2].
 func (t *Tensor) STFT(o STFTOptions) *Tensor {
 	in, attrs := o.of(t)
 	return Op(op.STFT, in, attrs...)[0]
 }
 
-// ISTFT is the signal of least squares whose STFT with the same options is t[..., frames, bins, 2].
+// ISTFT returns the signal of least squares whose STFT with the same options is t[..., frames, bins, 2].
 func (t *Tensor) ISTFT(o STFTOptions) *Tensor {
 	in, attrs := o.of(t)
 	return Op(op.ISTFT, in, append(attrs, op.Int("length", o.Length))...)[0]

@@ -103,7 +103,7 @@ func (t *Tensor) SliceRanges(rs ...Range) *Tensor {
 	return t.un(op.Slice, op.Ints("start", starts...), op.Ints("size", sizes...), op.Ints("step", steps...))
 }
 
-// SliceAssign is t with the part that SliceRanges takes replaced by v, which broadcasts.
+// SliceAssign returns t with the part that SliceRanges takes replaced by v, which broadcasts.
 func (t *Tensor) SliceAssign(v *Tensor, rs ...Range) *Tensor {
 	starts, sizes, steps := t.ranges("slice_assign", rs)
 	if shape.Shape(sizes).Size() == 0 {
@@ -113,7 +113,7 @@ func (t *Tensor) SliceAssign(v *Tensor, rs ...Range) *Tensor {
 	return m.done(t.assign(&m, 0, starts, sizes, steps, m.of(v.Expand(sizes...))))
 }
 
-// SliceFill is t with the part that SliceRanges takes replaced by a number.
+// SliceFill returns t with the part that SliceRanges takes replaced by a number.
 func (t *Tensor) SliceFill(v float64, rs ...Range) *Tensor {
 	return t.withNumber(func(a, b *Tensor) *Tensor { return a.SliceAssign(b, rs...) }, v)
 }

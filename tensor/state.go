@@ -52,7 +52,7 @@ func (s *state) use(q *queue, n uint64) bool {
 	return true
 }
 
-// others is the uses by queues other than home.
+// others returns the uses by queues other than home.
 func (s *state) others() []use {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -4,7 +4,7 @@ import "github.com/goburn/burn/core/op"
 
 // A correction is subtracted from the count: 1 gives the unbiased estimate, 0 the mean.
 
-// Variance is the mean squared distance from the mean over axes, divided by count-correction.
+// Variance returns the mean squared distance from the mean over axes, divided by count-correction.
 func (t *Tensor) Variance(correction float64, axes ...int) *Tensor {
 	return t.reduce(op.Variance, false, axes, op.Float("correction", correction))
 }
@@ -14,12 +14,12 @@ func (t *Tensor) VarianceKeep(correction float64, axes ...int) *Tensor {
 	return t.reduce(op.Variance, true, axes, op.Float("correction", correction))
 }
 
-// VarMean is the variance and the mean over axes.
+// VarMean returns the variance and the mean over axes.
 func (t *Tensor) VarMean(correction float64, axes ...int) (variance, mean *Tensor) {
 	return t.Variance(correction, axes...), t.Mean(axes...)
 }
 
-// Std is the square root of Variance.
+// Std returns the square root of Variance.
 func (t *Tensor) Std(correction float64, axes ...int) *Tensor {
 	return t.reduce(op.Std, false, axes, op.Float("correction", correction))
 }
@@ -29,13 +29,13 @@ func (t *Tensor) StdKeep(correction float64, axes ...int) *Tensor {
 	return t.reduce(op.Std, true, axes, op.Float("correction", correction))
 }
 
-// Median is the middle element over axes, of an even count the mean of the middle two; NaN if there is one.
+// Median returns the middle element over axes, of an even count the mean of the middle two; NaN if there is one.
 func (t *Tensor) Median(axes ...int) *Tensor { return t.reduce(op.Median, false, axes) }
 
 // MedianKeep is Median that keeps the axes with length 1.
 func (t *Tensor) MedianKeep(axes ...int) *Tensor { return t.reduce(op.Median, true, axes) }
 
-// MedianWithIndices is the middle element along axis, of an even count the lesser of the middle two, and its index (i64).
+// MedianWithIndices returns the middle element along axis, of an even count the lesser of the middle two, and its index (i64).
 // NaN counts as greatest.
 func (t *Tensor) MedianWithIndices(axis int) (values, indices *Tensor) {
 	a := t.axis("median", axis, t.Rank())
@@ -68,7 +68,7 @@ func (t *Tensor) Covariance(correction float64) *Tensor {
 // CorrCoef is Pearson's correlation of the variables, rows of t[..., variables, observations].
 func (t *Tensor) CorrCoef() *Tensor { return t.un(op.CorrCoef) }
 
-// CosineSimilarity is the cosine of the angle between the vectors along axis of the broadcast operands, with products of
+// CosineSimilarity returns the cosine of the angle between the vectors along axis of the broadcast operands, with products of
 // norms below epsilon counting as epsilon. PyTorch's epsilon is 1e-8.
 func (t *Tensor) CosineSimilarity(o *Tensor, axis int, epsilon float64) *Tensor {
 	return Op(op.CosineSimilarity, []*Tensor{t, o}, op.Int("axis", t.axis("cosine_similarity", axis, max(t.Rank(), o.Rank()))),

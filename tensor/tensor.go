@@ -32,7 +32,7 @@ type Tensor struct {
 // hostSize is the size in bytes up to which FromBytes keeps a copy: numbers that steer control flow.
 const hostSize = 64
 
-// Known is the content of a small tensor that came from this process, which so need not be read. It must not be changed. ok is
+// Known returns the content of a small tensor that came from this process, which so need not be read. It must not be changed. ok is
 // false for all others.
 func (t *Tensor) Known() (content []byte, ok bool) { return t.host, t.host != nil }
 
@@ -40,7 +40,7 @@ func (t *Tensor) Known() (content []byte, ok bool) { return t.host, t.host != ni
 // core.ErrShape and *op.Error.
 type Error struct{ Err error }
 
-// Error is the text of the wrapped error.
+// Error returns the text of the wrapped error.
 func (e *Error) Error() string { return e.Err.Error() }
 
 // Unwrap returns the wrapped error.
@@ -63,29 +63,29 @@ func Try(f func()) (err error) {
 	return nil
 }
 
-// Shape is the length of each dimension. The caller must not change it.
+// Shape returns the length of each dimension. The caller must not change it.
 func (t *Tensor) Shape() shape.Shape { return t.desc.Shape }
 
-// DType is the element type.
+// DType returns the element type.
 func (t *Tensor) DType() dtype.DType { return t.desc.DType }
 
-// Rank is the number of dimensions.
+// Rank returns the number of dimensions.
 func (t *Tensor) Rank() int { return len(t.desc.Shape) }
 
-// Size is the number of elements.
+// Size returns the number of elements.
 func (t *Tensor) Size() int { return t.desc.Shape.Size() }
 
-// Desc is type and shape as the contract has them, and the id on the device.
+// Desc returns type and shape as the contract has them, and the id on the device.
 func (t *Tensor) Desc() op.Desc { return t.desc }
 
 // Device is where the tensor lives, with the queue that computes with it, outside any scope.
 func (t *Tensor) Device() *Device { return &Device{queue: t.queue.live()} }
 
-// On is t seen from another queue of its device: what has it as first operand is computed there. It is no tensor of its
+// On returns t seen from another queue of its device: what has it as first operand is computed there. It is no tensor of its
 // own: t must live for as long as it is used. Scopes stay those of t.
 func (t *Tensor) On(d *Device) *Tensor { return t.view("on", d.queue, t.scope) }
 
-// In is t seen from d, a handle on t's device that Scope, NoGrad or NewStream gave: what has it as first operand is
+// In returns t seen from d, a handle on t's device that Scope, NoGrad or NewStream gave: what has it as first operand is
 // computed on the queue of d, and what is computed from it belongs to the scope of d. It is no tensor of its own: t must
 // live for as long as it is used.
 func (t *Tensor) In(d *Device) *Tensor { return t.view("in", d.queue, d.scope) }
@@ -123,7 +123,7 @@ func (t *Tensor) gone() {
 	t.cleanup.Stop()
 }
 
-// Op applies an op of the contract's table to tensors of one device and gives all its results. It runs on the queue of the
+// Op applies an op of the contract's table to tensors of one device and returns all its results. It runs on the queue of the
 // first. The typed methods are written with it; it reaches custom ops too. It panics with *Error when the node is not legal.
 func Op(c op.Code, in []*Tensor, attrs ...op.Attr) []*Tensor {
 	if len(in) == 0 {
@@ -151,7 +151,7 @@ func apply(q *queue, s *scope, c op.Code, in []*Tensor, attrs []op.Attr) []*Tens
 	return applyIn(q, c, in, attrs, s, s, false)
 }
 
-// deepest is the innermost scope of s and those of ts.
+// deepest returns the innermost scope of s and those of ts.
 func deepest(s *scope, ts []*Tensor) *scope {
 	for _, t := range ts {
 		s = deeper(s, t.scope)
@@ -219,7 +219,7 @@ func applyIn(q *queue, c op.Code, in []*Tensor, attrs []op.Attr, s, owner *scope
 	return outs
 }
 
-// Bytes waits for the tensor and gives its elements in row-major order, little-endian.
+// Bytes waits for the tensor and returns its elements in row-major order, little-endian.
 func (t *Tensor) Bytes(ctx context.Context) ([]byte, error) {
 	dst := make([]byte, t.desc.Bytes())
 	if err := t.ReadInto(ctx, dst); err != nil {
@@ -285,7 +285,7 @@ func (d *Device) FromBytes(ctx context.Context, dt dtype.DType, s shape.Shape, d
 	return t, nil
 }
 
-// describe is a tensor that is to be made of data.
+// describe returns a tensor that is to be made of data.
 func describe(what string, dt dtype.DType, s shape.Shape, data []byte) (op.Desc, error) {
 	desc := op.Desc{DType: dt, Shape: s.Clone()}
 	if err := s.Check(); err != nil {

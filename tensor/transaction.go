@@ -40,7 +40,7 @@ func FetchBytes(tx *Transaction, t *Tensor, dst *[]byte) {
 	tx.reads = append(tx.reads, fetch{t, b, func() { *dst = b }})
 }
 
-// Len is how many tensors are registered.
+// Len returns how many tensors are registered.
 func (tx *Transaction) Len() int { return len(tx.reads) }
 
 // Execute waits for all registered tensors, of any devices, and leaves the transaction empty. After an error no destination

@@ -14,20 +14,20 @@ import (
 
 // artifacts writes the folder of an experiment:
 //
-//	config.json            what Learner.Config holds
-//	experiment.log         what happened, with times
+//	config.json            Learner.Config
+//	experiment.log         the events, with times
 //	train/epoch-1/loss.log the value of each batch that was read: "step value", a file for each metric
 //	valid/epoch-1/...      the same by batch of the validation
 //	summary.json           the history, when the run ended
 //	checkpoint/            snapshots
 //
-// A run that is resumed appends; lines of steps that are done again are cut off first. The first failure to write is told once, in
+// A resumed run appends, after truncating the lines of steps that it repeats. The first write error is reported once, in
 // experiment.log if possible, and ends the logging of values.
 type artifacts struct {
 	dir    string
 	log    *os.File
 	plain  *Plain
-	files  []*bufio.Writer // by metric, of the split under way
+	files  []*bufio.Writer // by metric, of the current split
 	open   []*os.File
 	failed error
 }
@@ -54,7 +54,7 @@ func openArtifacts(dir string, config any) (*artifacts, error) {
 	return a, nil
 }
 
-// stamped puts the time before each line, which comes in one Write.
+// stamped prefixes each line, which must come in one Write, with the time.
 type stamped struct{ f *os.File }
 
 func (s stamped) Write(p []byte) (int, error) {
@@ -69,7 +69,7 @@ func (a *artifacts) close() {
 	_ = a.log.Close()
 }
 
-// Event writes what belongs on the disk.
+// Event writes the event to the files.
 func (a *artifacts) Event(e Event) {
 	a.plain.Event(e)
 	if a.failed != nil {
@@ -98,7 +98,7 @@ func (a *artifacts) folder(s Split, epoch int) string {
 	return filepath.Join(a.dir, string(s), fmt.Sprintf("epoch-%d", epoch+1))
 }
 
-// slug is the name of a metric as a file name.
+// slug returns the name of a metric as a file name.
 func slug(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '/' || r == '\\' || r == ' ' || r == ':' {
@@ -148,7 +148,7 @@ func (a *artifacts) closeFiles() error {
 	return errors.Join(errs...)
 }
 
-// rewind removes what was logged after step, in epoch and those after it.
+// rewind removes log lines after step, in epoch and later epochs.
 func (a *artifacts) rewind(epoch, step int) error {
 	if err := a.closeFiles(); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (a *artifacts) rewind(epoch, step int) error {
 	}
 }
 
-// escape takes the meaning of characters in a path from Glob.
+// escape escapes the special characters of a path for Glob.
 func escape(path string) string {
 	if filepath.Separator == '\\' {
 		return path
@@ -185,7 +185,7 @@ func escape(path string) string {
 	return strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
-// summary is what summary.json holds.
+// summary is the content of summary.json.
 type summary struct {
 	Reason  Reason  `json:"reason"`
 	Error   string  `json:"error,omitempty"`

@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// Training in bf16 learns what training in f32 does, with other bits, and parameters stay f32.
+// Training in bf16 learns as well as training in f32, with different bits, and parameters stay f32.
 func TestAutocast(t *testing.T) {
 	full, _ := run(t, context.Background(), newLearner("", 5))
 	l := newLearner("", 5)
@@ -42,10 +42,10 @@ func newScaled(dir string, epochs int) *learner {
 	return l
 }
 
-// A run in f16 that goes on from a checkpoint has the factor and the count of skipped steps that it had.
+// A run in f16 that resumes from a checkpoint keeps the scale factor and the count of skipped steps.
 func TestScalingResumes(t *testing.T) { resumeIsEqual(t, newScaled) }
 
-// Training in f16 skips the steps whose scaled gradients overflow, says so, and learns as well.
+// Training in f16 skips the steps whose scaled gradients overflow, reports it, and learns as well.
 func TestScaling(t *testing.T) {
 	for name, change := range map[string]func(l *learner){
 		"plain":       func(*learner) {},

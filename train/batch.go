@@ -6,16 +6,16 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Releaser is implemented by batches that free themselves.
+// Releaser is implemented by batches that free their own tensors.
 type Releaser interface{ Release() }
 
-// Viewer is implemented by batches that know how to be seen from a scope of their device: every tensor t of them as t.In(d).
+// Viewer is implemented by batches that can make a view of themselves in a scope of their device: every tensor t becomes t.In(d).
 type Viewer[B any] interface{ In(d *tensor.Device) B }
 
 var tensorType = reflect.TypeFor[*tensor.Tensor]()
 
-// view is b with its tensors seen from d: by its method In, or else a copy in which the tensors in exported fields, slices, arrays and
-// maps are views.
+// view returns b with its tensors viewed in d: by its method In, or else a copy in which the tensors in exported fields, slices,
+// arrays and maps are views.
 func view[B any](b B, d *tensor.Device) B {
 	if v, ok := any(b).(Viewer[B]); ok {
 		return v.In(d)
@@ -37,7 +37,7 @@ func release[B any](b B) {
 	})
 }
 
-// mapped is a copy of v with f of its tensors.
+// mapped returns a copy of v with its tensors replaced by the results of f.
 func mapped(v reflect.Value, f func(*tensor.Tensor) *tensor.Tensor) reflect.Value {
 	t := v.Type()
 	if t == tensorType {
@@ -94,10 +94,10 @@ func mapped(v reflect.Value, f func(*tensor.Tensor) *tensor.Tensor) reflect.Valu
 	return v
 }
 
-// nesting bounds how deep types are searched for tensors: those that contain themselves are searched that far.
+// nesting is the depth to which types are searched for tensors, which ends the search in recursive types.
 const nesting = 8
 
-// holds is false for types that no tensor can be in: their values are copied whole.
+// holds reports whether a type can contain a tensor. Values of other types are copied as they are.
 func holds(t reflect.Type) bool { return within(t, nesting) }
 
 func within(t reflect.Type, depth int) bool {

@@ -6,21 +6,21 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Copier is a Loader that can make its batches on another stream of its device, as a data.Loader does. While a step computes,
-// the batches that the loader makes ahead are copied to the device then.
+// Copier is a Loader that can make its batches on another stream of its device, as a data.Loader does. The batches that it
+// prefetches are then copied to the device while a step computes.
 type Copier interface {
 	Device() *tensor.Device
 	MakeOn(dev *tensor.Device) error
 }
 
-// copying is a loader whose batches are made on a stream of their own.
+// copying is a loader whose batches are made on their own stream.
 type copying struct {
 	loader Copier
-	own    *tensor.Device // what it had before
+	own    *tensor.Device // the loader's previous device
 	stream *tensor.Device
 }
 
-// split gives the loaders streams of their own. What a step computes from their batches still runs where the model is.
+// split moves the loaders to their own streams. Steps that use the batches still run on the model's stream.
 func (r *run[M, B]) split() error {
 	give := func(l Loader[B], dev *tensor.Device) error {
 		c, ok := l.(Copier)
@@ -52,11 +52,11 @@ func (r *run[M, B]) split() error {
 	return nil
 }
 
-// unite gives the loaders back what they had.
+// unite moves the loaders back to their previous devices.
 func (r *run[M, B]) unite() {
 	for _, c := range r.copies {
-		_ = c.loader.MakeOn(c.own) // no loop runs
-		_ = c.stream.Close()       // a batch that failed has said so where it was used
+		_ = c.loader.MakeOn(c.own) // no loop is running
+		_ = c.stream.Close()       // a batch that failed has reported it where it was used
 	}
 	r.copies = nil
 }

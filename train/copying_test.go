@@ -12,8 +12,8 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// Batches are made on a stream that is not the model's, while a step computes where the model is; afterwards the loader has
-// what it had.
+// Batches are made on another stream than the model's, while a step computes on the model's. Afterwards the loader is back on its
+// previous device.
 func TestBatchesHaveAStreamOfTheirOwn(t *testing.T) {
 	l := newLearner("", 1)
 	var mu sync.Mutex

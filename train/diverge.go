@@ -11,7 +11,7 @@ import (
 // ErrDiverged is wrapped by the error of a run whose loss or parameters stayed NaN or infinite.
 var ErrDiverged = errors.New("training diverged")
 
-// patience is how many losses in a row may be NaN or infinite before the run fails, 0 for any number.
+// patience returns how many consecutive losses may be NaN or infinite before the run fails, 0 for any number.
 func (l *Learner[M, B]) patience() int {
 	switch {
 	case l.NonFinite < 0:
@@ -22,15 +22,15 @@ func (l *Learner[M, B]) patience() int {
 	return l.NonFinite
 }
 
-// divergence is the losses in a row, up to the last one read, that are NaN or infinite.
+// divergence is the sequence of consecutive losses, up to the last one read, that are NaN or infinite.
 type divergence struct {
 	row    int
-	step   int     // of the first
-	value  float64 // of the first
-	tensor string  // the first tensor that was found not finite then
+	step   int     // of the first one
+	value  float64 // of the first one
+	tensor string  // the first tensor that was found to be not finite at that time
 }
 
-// stepLoss is the loss of a batch in the update that it was part of.
+// stepLoss is the loss of a batch and the number of its update.
 type stepLoss struct {
 	step  int
 	value float64
@@ -38,7 +38,7 @@ type stepLoss struct {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// follow takes the losses of a reading in. It fails when too many in a row are not finite.
+// follow checks the losses of a reading. It fails if too many consecutive ones are not finite.
 func (r *run[M, B]) follow(losses []stepLoss) error {
 	d, most := &r.diverged, r.patience()
 	for _, l := range losses {
@@ -76,7 +76,7 @@ func (r *run[M, B]) follow(losses []stepLoss) error {
 	return nil
 }
 
-// divergedError says where the losses in a row began.
+// divergedError returns an error that tells at which step the losses became NaN or infinite.
 func (r *run[M, B]) divergedError() error {
 	d := r.diverged
 	what := fmt.Sprintf("tensor %q is the first that is not finite", d.tensor)
@@ -87,7 +87,7 @@ func (r *run[M, B]) divergedError() error {
 		d.value, d.step, d.row, what, r.lastGood(), ErrDiverged)
 }
 
-// checkParams fails when a trained parameter is not finite.
+// checkParams returns an error if a trained parameter is not finite.
 func (r *run[M, B]) checkParams() error {
 	if r.patience() == 0 {
 		return nil
@@ -100,7 +100,7 @@ func (r *run[M, B]) checkParams() error {
 		r.step, name, r.lastGood(), ErrDiverged)
 }
 
-// lastGood says which checkpoint stays.
+// lastGood describes the checkpoint that is kept.
 func (r *run[M, B]) lastGood() string {
 	if r.store == nil {
 		return "there are no checkpoints"
@@ -115,8 +115,8 @@ func (r *run[M, B]) lastGood() string {
 	return fmt.Sprintf("the checkpoint of step %d is the last good one", steps[len(steps)-1])
 }
 
-// brokenParam returns the name of the first trained parameter with an element that is NaN or infinite, empty for none. It waits for the
-// device.
+// brokenParam returns the name of the first trained parameter with an element that is NaN or infinite, empty for none. It waits
+// for the device.
 func (r *run[M, B]) brokenParam() (string, error) {
 	var tx tensor.Transaction
 	whole := make([][]bool, len(r.params))

@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// losing is a step that spoils the loss of the batches, counted from 1, that bad chooses.
+// losing returns a step that changes the loss of selected batches by spoil. bad selects them by number, counted from 1.
 func losing(bad func(n int) bool, spoil func(*tensor.Tensor) *tensor.Tensor) train.Step[*model, batch] {
 	n := 0
 	return func(ctx context.Context, m *model, b batch) (train.Output, error) {
@@ -28,7 +28,7 @@ func losing(bad func(n int) bool, spoil func(*tensor.Tensor) *tensor.Tensor) tra
 
 func toNaN(l *tensor.Tensor) *tensor.Tensor { return l.MulScalar(math.NaN()) }
 
-// plusInf has the gradient of l.
+// plusInf returns an infinite loss with the gradient of l.
 func plusInf(l *tensor.Tensor) *tensor.Tensor { return l.AddScalar(math.Inf(1)) }
 
 func TestDiverged(t *testing.T) {
@@ -58,7 +58,7 @@ func TestDiverged(t *testing.T) {
 	}
 }
 
-// Losses that are not finite and leave the parameters as they are may come, fewer in a row than the patience.
+// Losses that are not finite and do not change the parameters are tolerated, if fewer occur in a row than the patience.
 func TestDivergedPatience(t *testing.T) {
 	for _, c := range []struct {
 		patience int
@@ -88,13 +88,13 @@ func TestDivergedPatience(t *testing.T) {
 	}
 }
 
-// The update of the last batch is noticed too.
+// The update of the last batch is checked too.
 func TestDivergedParameters(t *testing.T) {
 	l := newLearner("", 1)
 	l.TrainStep = func(ctx context.Context, m *model, b batch) (train.Output, error) {
 		o, err := step(ctx, m, b)
 		if err == nil {
-			o.Loss = o.Loss.Add(m.Out.Bias.Value().Sub(m.Out.Bias.Value()).Sqrt().Sum()) // 0, whose slope is infinite
+			o.Loss = o.Loss.Add(m.Out.Bias.Value().Sub(m.Out.Bias.Value()).Sqrt().Sum()) // 0, where the derivative of Sqrt is infinite
 		}
 		return o, err
 	}

@@ -1,5 +1,5 @@
-// Package train fits models: a Learner runs epochs of a training step and a validation step, follows metrics, writes checkpoints and
-// goes on from them, and tells listeners what happens. Renderers are listeners: Plain here, and the packages train/dashboard,
+// Package train fits models: a Learner runs epochs of a training step and a validation step, computes metrics, writes checkpoints
+// and resumes from them, and sends events to listeners. Renderers are listeners: Plain here, and the packages train/dashboard,
 // train/tensorboard and train/report.
 //
 //	learner := &train.Learner[*Model, Batch]{
@@ -23,6 +23,20 @@
 //	}
 //	result, err := learner.Run(ctx)
 //
-// A step runs in a tensor.Scope, so that nothing it made is left behind, and is waited for once, where metrics are read. What memory the
-// backward pass may use is chosen where the device is opened, by burn.WithGradients(autodiff.WithCheckpointing(...)).
+// A step runs in a tensor.Scope, which releases all of its tensors, and the learner waits for it once, when it reads the metrics.
+// The memory of the backward pass is chosen when the device is opened, by burn.WithGradients(autodiff.WithCheckpointing(...)).
+//
+// The package needs a device with gradients (decorators/autodiff) and must not know backends or models: both come from
+// Learner.Open.
+//
+// # Files
+//
+//   - The loop: learner.go (settings and results), run.go (epochs, lost backends), step.go (one batch), evaluate.go (Evaluate),
+//     interrupt.go.
+//   - Batches: batch.go (scopes and release), copying.go (transfers on a separate stream), parallel.go (several devices).
+//   - Values: measure.go (metrics of a step), scaling.go (loss scaling in f16), diverge.go (NaN and infinite losses), history.go,
+//     summary.go.
+//   - State: snapshot.go (saving and resuming), artifacts.go (the folder of an experiment). Package train/checkpoint stores
+//     snapshots.
+//   - Output: event.go (the events), plain.go (as lines of text). Metrics are in package train/metric.
 package train

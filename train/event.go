@@ -16,85 +16,85 @@ const (
 	Test  Split = "test"
 )
 
-// Event is something that happened: one of the types below.
+// Event is one of the types below.
 type Event interface{ event() }
 
-// Listener is told what happens, in order and one event at a time. It must return soon: training waits for it. What it is given
-// must not be changed.
+// Listener receives the events in order, one at a time. Event must return soon, as training waits for it, and must not change its
+// argument.
 type Listener interface{ Event(e Event) }
 
-// ListenerFunc is a function as a Listener.
+// ListenerFunc adapts a function to Listener.
 type ListenerFunc func(e Event)
 
 // Event calls f.
 func (f ListenerFunc) Event(e Event) { f(e) }
 
-// Started comes first, and again when training goes on after a backend was lost.
+// Started is the first event, and comes again when training resumes after the loss of a backend.
 type Started struct {
 	Name    string
 	Dir     string
 	Device  string
-	Epochs  int                        // to train in all
-	Epoch   int                        // to begin with, from 0
-	Step    int                        // done before, in the run that is resumed
-	Batches map[Split]int              // of an epoch
+	Epochs  int                        // number of epochs to train in total
+	Epoch   int                        // first epoch, from 0
+	Step    int                        // steps done before, in the resumed run
+	Batches map[Split]int              // batches per epoch
 	Metrics map[Split][]metric.Info    // in the order of readings
-	History History                    // of epochs before
-	Params  struct{ Trained, All int } // elements
+	History History                    // of earlier epochs
+	Params  struct{ Trained, All int } // number of elements
 	Time    time.Time
 }
 
-// EpochStarted opens a split of an epoch.
+// EpochStarted is the start of a split of an epoch.
 type EpochStarted struct {
 	Split Split
 	Epoch int
-	Batch int // done before, when it is resumed in its midst
+	Batch int // batches done before, if it is resumed midway
 }
 
-// Reading is a metric at some time.
+// Reading is the value of a metric at some time.
 type Reading struct {
 	Name  string
 	Value float64 // over the epoch so far
-	Last  float64 // of the last step alone, or Value where the metric has no such thing
+	Last  float64 // of the last step alone, or Value if the metric has no such value
 }
 
-// Stepped comes after each batch. Readings are those of the last batch that was read, nil before the first.
+// Stepped comes after each batch. Readings are the values at the last batch that was read, nil before the first.
 type Stepped struct {
 	Split    Split
 	Epoch    int
-	Batch    int // done in this epoch
-	Batches  int // of the epoch
+	Batch    int // batches done in this epoch
+	Batches  int // batches per epoch
 	Step     int // updates of the parameters so far, over all epochs
-	Items    int // of the batch
+	Items    int // items in the batch
 	Rate     float64
 	Readings []Reading
-	Fresh    bool // Readings are of this batch
+	Fresh    bool // whether Readings are the values at this batch
 	Time     time.Time
 }
 
-// EpochEnded closes a split of an epoch.
+// EpochEnded is the end of a split of an epoch.
 type EpochEnded struct {
 	Record
 	Readings []Reading
-	Best     bool // by what checkpoints are judged by
+	Best     bool // by the criterion of Checkpoints.Best
 	Time     time.Time
 }
 
-// Saved comes when a checkpoint is on the disk, or could not be written.
+// Saved comes when a checkpoint has been written to disk, or could not be.
 type Saved struct {
 	Path string
 	Best bool
 	Err  error
 }
 
-// Warned is something that a person should know and that training overcame.
+// Warned is a problem that training has overcome and that a person should know.
 type Warned struct{ Text string }
 
-// Ended comes last.
+// Ended is the last event.
 type Ended struct {
 	Reason  Reason
 	Err     error
-	Epochs  int // that were finished
+	Epochs  int // number of finished epochs
 	Step    int
 	History History
 	Took    time.Duration
@@ -109,10 +109,10 @@ func (Saved) event()        {}
 func (Warned) event()       {}
 func (Ended) event()        {}
 
-// Reason is why training ended.
+// Reason tells why training ended.
 type Reason string
 
-// Reasons.
+// The reasons.
 const (
 	Completed    Reason = "completed"
 	StoppedEarly Reason = "stopped early"

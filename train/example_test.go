@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// A line through points: y = 3x + 1.
+// The example fits a line to points: y = 3x + 1.
 func Example() {
 	type pairs struct{ X, Y *tensor.Tensor }
 	learner := &train.Learner[*nn.Linear, pairs]{

@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/train/metric"
 )
 
-// Number is a float64 that JSON can hold when it is not finite too: as "NaN", "+Inf" and "-Inf".
+// Number is a float64 that JSON can represent even if it is not finite: as "NaN", "+Inf" and "-Inf".
 type Number float64
 
 // MarshalJSON writes a number or a string.
@@ -34,19 +34,19 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*float64)(n))
 }
 
-// Record is the metrics of a split at the end of an epoch.
+// Record holds the metrics of a split at the end of an epoch.
 type Record struct {
 	Split   Split             `json:"split"`
 	Epoch   int               `json:"epoch"` // from 0
 	Step    int               `json:"step"`
 	Values  map[string]Number `json:"values"`
-	Seconds float64           `json:"seconds"` // the split took in this process
+	Seconds float64           `json:"seconds"` // duration of the split in this process
 }
 
-// History is the records of a run, in order.
+// History is the list of records of a run, in order.
 type History []Record
 
-// Series is a metric by epoch.
+// Series returns the values of a metric by epoch.
 func (h History) Series(split Split, name string) (epochs []int, values []float64) {
 	for _, r := range h {
 		if v, ok := r.Values[name]; ok && r.Split == split {
@@ -56,7 +56,7 @@ func (h History) Series(split Split, name string) (epochs []int, values []float6
 	return epochs, values
 }
 
-// Watch names a metric of a split that decisions go by. The zero value is the loss in validation.
+// Watch names a metric of a split that a decision depends on. The zero value is the loss in validation.
 type Watch struct {
 	Split  Split  // Valid if empty
 	Metric string // "loss" if empty
@@ -72,7 +72,7 @@ func (w Watch) fill() Watch {
 	return w
 }
 
-// in is w with its defaults filled in, where validation says whether there is any.
+// in returns w with its defaults filled in; validation tells whether there is validation.
 func (w Watch) in(validation bool) Watch {
 	if w.Split == "" && !validation {
 		w.Split = Train
@@ -80,13 +80,13 @@ func (w Watch) in(validation bool) Watch {
 	return w.fill()
 }
 
-// String is "valid loss".
+// String returns the split and the metric, such as "valid loss".
 func (w Watch) String() string {
 	w = w.fill()
 	return fmt.Sprintf("%s %s", w.Split, w.Metric)
 }
 
-// Best is the first record with the best value of w, and whether there is one that is a number.
+// Best returns the first record with the best value of w, and false if no value is a number.
 func (h History) Best(w Watch, d metric.Direction) (Record, bool) {
 	w = w.fill()
 	var best Record
@@ -103,14 +103,14 @@ func (h History) Best(w Watch, d metric.Direction) (Record, bool) {
 	return best, found
 }
 
-// EarlyStop ends training when a metric no longer gets better.
+// EarlyStop ends training when a metric no longer improves.
 type EarlyStop struct {
 	Watch
-	Patience int     // epochs in a row without a better value after which training ends; 0 stands for 1
-	MinDelta float64 // by how much a value must be better to count
+	Patience int     // consecutive epochs without improvement after which training ends; 0 means 1
+	MinDelta float64 // least improvement that counts
 }
 
-// done says whether to stop after the epochs of h. It depends on h alone, so that a resumed run stops where it would have.
+// done reports whether to stop after the epochs of h. It depends only on h, so that a resumed run stops at the same epoch.
 func (s *EarlyStop) done(h History, d metric.Direction) bool {
 	w := s.fill()
 	_, values := h.Series(w.Split, w.Metric)
@@ -129,7 +129,7 @@ func (s *EarlyStop) done(h History, d metric.Direction) bool {
 	return bad >= max(s.Patience, 1)
 }
 
-// sortedNames lists a set by name, the loss first.
+// sortedNames returns the names of a set in order, the loss first.
 func sortedNames(set map[string]bool) []string {
 	names := slices.Sorted(maps.Keys(set))
 	slices.SortStableFunc(names, func(a, b string) int {

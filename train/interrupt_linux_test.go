@@ -17,8 +17,8 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// TestInterrupt sends signals to a process that trains: after the first it writes a checkpoint and ends well, after the second it is
-// gone at once.
+// TestInterrupt sends signals to a process that trains: after the first it writes a checkpoint and exits normally, after the
+// second it dies at once.
 func TestInterrupt(t *testing.T) {
 	if dir := os.Getenv("BURN_TEST_INTERRUPT"); dir != "" {
 		trainUntilInterrupted(t, dir)
@@ -44,7 +44,7 @@ func TestInterrupt(t *testing.T) {
 			await("step 3")
 			require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 			if signals == 2 {
-				await("canceled") // the step is still held up
+				await("canceled") // the step is still blocked
 				require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 			} else {
 				await("ended interrupted")
@@ -75,7 +75,7 @@ func trainUntilInterrupted(t *testing.T, dir string) {
 		if s, ok := e.(train.Stepped); ok && s.Split == train.Train && s.Step == 3 {
 			fmt.Println("\nstep 3")
 			<-ctx.Done()
-			time.Sleep(10 * time.Millisecond) // the signal has its usual meaning again
+			time.Sleep(10 * time.Millisecond) // until the signal has its default action again
 			fmt.Println("canceled")
 			time.Sleep(300 * time.Millisecond)
 		}

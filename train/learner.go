@@ -19,31 +19,31 @@ import (
 	"github.com/goburn/burn/train/metric"
 )
 
-// Output is what a step gives.
+// Output is the result of a step.
 type Output = metric.Output
 
-// Loader gives batches, epoch after epoch, and can be put where it stood, as a data.Loader does.
+// Loader yields batches, epoch after epoch, and can seek to a position, as a data.Loader does.
 type Loader[B any] interface {
-	Len() int // batches of an epoch
+	Len() int // batches per epoch
 	Batches(ctx context.Context) iter.Seq2[B, error]
 	Position() data.Position
 	Seek(p data.Position) error
 }
 
-// Parts are what lives on a device and is made anew after a backend was lost.
+// Parts holds everything on a device that must be recreated after the loss of a backend.
 type Parts[M, B any] struct {
 	Device    *tensor.Device // with autodiff
-	Model     M              // as nn has modules
+	Model     M              // in the sense of package nn
 	Optimizer optim.Optimizer
 	Rate      schedule.Scheduler
 	Train     Loader[B]
-	Valid     Loader[B] // or nil
+	Valid     Loader[B] // may be nil
 	Replicas  []Replica[M, B]
-	// Close gives up everything; nil closes the devices.
+	// Close releases the parts; nil closes the devices.
 	Close func() error
 }
 
-// check reports parts that are nil.
+// check returns an error for parts that are nil.
 func (p *Parts[M, B]) check() error {
 	if p == nil || p.Device == nil || missing(p.Model) {
 		return fmt.Errorf("train: parts without Device or Model, want both: %w", core.ErrAttr)
@@ -70,89 +70,90 @@ func (p *Parts[M, B]) close() error {
 	return errors.Join(errs...)
 }
 
-// Step computes the output of a batch. b's tensors belong to the scope of the step; a *tensor.Error that it panics with becomes an
-// error of the run. The model is in the mode of the split.
+// Step computes the output of a batch. The tensors of b belong to the scope of the step. A *tensor.Error panic becomes an error
+// of the run. The model is in the mode of the split.
 type Step[M, B any] func(ctx context.Context, m M, b B) (Output, error)
 
-// Checkpoints says when snapshots are written, and which stay.
+// Checkpoints tells when snapshots are written, and which are kept.
 type Checkpoints struct {
 	Off   bool
-	Every int   // updates within an epoch, beside the one at its end; 0 for none
-	Keep  int   // how many stay beside the best; 0 stands for 2, less than 0 for all
-	Best  Watch // what makes one the best; without validation, the loss in training
+	Every int   // updates between snapshots within an epoch, in addition to the one at its end; 0 for none
+	Keep  int   // number to keep, in addition to the best; 0 means 2, negative means all
+	Best  Watch // criterion for the best; without validation, the loss in training
 }
 
-// Learner says how to train. One Run of a Learner goes on at a time.
+// Learner trains a model. Only one Run of a Learner may be in progress.
 //
-// The batches that a Loader gives are the learner's, which releases them after the step: by a method Release, or else every tensor in
-// exported fields. A tensor that batches share is kept out of exported fields.
+// The learner owns the batches of a Loader and releases them after the step: by a method Release, or else every tensor in
+// exported fields. A tensor that batches share must not be in exported fields.
 type Learner[M, B any] struct {
-	Name string // of the run, for people
+	Name string // name of the run, for people
 
-	// Open makes everything that lives on a device. It is called at the start, and again after a backend was lost; what it gives then
-	// is brought to where the last checkpoint was.
+	// Open creates everything that lives on a device. It is called at the start, and again after the loss of a backend; then the
+	// new parts are restored to the last checkpoint.
 	Open      func(ctx context.Context) (*Parts[M, B], error)
 	TrainStep Step[M, B]
-	ValidStep Step[M, B] // nil for TrainStep; nothing is recorded for gradients
+	ValidStep Step[M, B] // nil means TrainStep; no gradients are recorded
 	Epochs    int
 
-	Metrics      []metric.Metric // in training and in validation; nil stands for the loss
-	TrainMetrics []metric.Metric // in training only, as metric.LearningRate and metric.Speed
+	Metrics      []metric.Metric // in training and in validation; nil means the loss
+	TrainMetrics []metric.Metric // in training only, such as metric.LearningRate and metric.Speed
 	ValidMetrics []metric.Metric // in validation and tests only
-	// ReadEvery is how many training batches pass between two waits for the device, in which the metrics of all of them
-	// are read; 0 stands for 1. A batch that is not read is not waited for.
+	// ReadEvery is the number of training batches after which the learner waits for the device and reads the metrics of all of
+	// them; 0 means 1. It does not wait for the batches between.
 	ReadEvery int
 
-	Accumulate int         // batches whose mean gradient makes one update; 0 stands for 1
-	Clip       *optim.Clip // or nil
-	// Autocast runs steps in mixed precision, in training, validation and tests: see tensor.Autocast. It is dtype.BF16, dtype.F16, or
-	// the zero value for none. Parameters, gradients and the state of the optimiser stay as they are. In F16 the loss is scaled, as
-	// optim.Scaler has it: updates whose gradients overflow are skipped, and count as steps all the same; the metrics
+	Accumulate int         // batches whose mean gradient makes one update; 0 means 1
+	Clip       *optim.Clip // may be nil
+	// Autocast runs steps in mixed precision, in training, validation and tests: see tensor.Autocast. It is dtype.BF16,
+	// dtype.F16, or the zero value for none. The types of parameters, gradients and the state of the optimiser do not change. In
+	// F16 the loss is scaled by an optim.Scaler: updates whose gradients overflow are skipped, but count as steps; the metrics
 	// LossScale and SkippedSteps are added to those of training.
 	Autocast     dtype.DType
-	Scaling      optim.ScalerConfig // of the loss in F16
-	RatePerEpoch bool               // the scheduler advances after each epoch, not after each update
+	Scaling      optim.ScalerConfig // for the loss in F16
+	RatePerEpoch bool               // the scheduler advances after each epoch instead of each update
 
-	Dir         string // where checkpoints and logs are; empty for neither
+	Dir         string // folder of checkpoints and logs; empty for neither
 	Config      any    // written to config.json in Dir, if not nil
 	Checkpoints Checkpoints
-	Resume      bool       // go on from the last checkpoint in Dir, if there is one
-	Stop        *EarlyStop // or nil
+	Resume      bool       // resume from the last checkpoint in Dir, if there is one
+	Stop        *EarlyStop // may be nil
 
-	// NonFinite is how many training batches in a row may have a loss that is NaN or infinite: that many end the run with an error
-	// that wraps ErrDiverged, and so does a trained parameter that is not finite when an epoch ends or a checkpoint is due. No
-	// checkpoint is written meanwhile, so that the last good one stays. 0 stands for 3, less than 0 for no such end.
+	// NonFinite is the number of consecutive training batches with a loss that is NaN or infinite after which the run ends with
+	// an error that wraps ErrDiverged. So does a trained parameter that is not finite when an epoch ends or a checkpoint is due.
+	// No checkpoint is written meanwhile, so that the last good one is kept. 0 means 3, negative disables the check.
 	NonFinite int
 
-	// Restarts is how many times Open is tried anew after the backend was lost (core.ErrBackendLost); a lost backend after
-	// that is an error, and so is one that is lost twice in a row at the same step with the same error, unless that has a method
-	// Transient that reports true, as when somebody killed the process. The count starts again whenever an epoch ends.
+	// Restarts is the number of times that Open is retried after the loss of the backend (core.ErrBackendLost); a further loss is
+	// an error. So are two consecutive losses at the same step with the same error, unless the error has a method Transient that
+	// returns true, for example because somebody killed the process. The count is reset when an epoch ends.
 	Restarts int
-	Backoff  time.Duration // before the first try, doubled for each; 0 stands for 100 ms
+	Backoff  time.Duration // delay before the first retry, doubled for each further one; 0 means 100 ms
 
-	// Kill, when it is done, ends the run at once, without a checkpoint. The context of Run ends it after the step. May be nil.
+	// Kill, when it is done, ends the run at once, without a checkpoint. The context of Run ends it after the current step. May
+	// be nil.
 	Kill context.Context
 
 	Listeners []Listener
 
-	fallback []metric.Metric // what nil Metrics stand for
-	scaled   []metric.Metric // what F16 adds in training
+	fallback []metric.Metric // replaces nil Metrics
+	scaled   []metric.Metric // added by F16 in training
 }
 
-// Result is what a run leaves.
+// Result is the result of a run.
 type Result[M, B any] struct {
 	*Parts[M, B] // still open; the caller closes them
 	Reason       Reason
-	Epochs       int // that were finished, those before Resume included
+	Epochs       int // number of finished epochs, including those before Resume
 	Step         int
 	History      History
-	Took         time.Duration // in this process
-	Saved        error         // of writing the last checkpoint; a failure does not end training
+	Took         time.Duration // duration in this process
+	Saved        error         // error of writing the last checkpoint; it does not end training
 
 	infos []metric.Info
 }
 
-// Summary is History.Summary with what the metrics are.
+// Summary returns History.Summary with the descriptions of the metrics.
 func (r *Result[M, B]) Summary() string { return r.History.Summary(r.infos...) }
 
 // Close closes the parts.
@@ -193,7 +194,7 @@ func (l *Learner[M, B]) check() error {
 	return nil
 }
 
-// metrics are those of a split, in the order of readings.
+// metrics returns the metrics of a split, in the order of readings.
 func (l *Learner[M, B]) metrics(s Split) []metric.Metric {
 	more := l.ValidMetrics
 	if s == Train {
@@ -213,7 +214,7 @@ func (l *Learner[M, B]) metrics(s Split) []metric.Metric {
 	return all
 }
 
-// standard is what nil Metrics stand for.
+// standard returns the metrics that replace nil Metrics.
 func (l *Learner[M, B]) standard() []metric.Metric {
 	if l.fallback == nil {
 		l.fallback = []metric.Metric{metric.Loss()}
@@ -223,7 +224,7 @@ func (l *Learner[M, B]) standard() []metric.Metric {
 
 func (l *Learner[M, B]) checkpointDir() string { return filepath.Join(l.Dir, "checkpoint") }
 
-// direction is that of a watched metric, and whether there is one.
+// direction returns the direction of a watched metric, and an error if there is no such metric.
 func (l *Learner[M, B]) direction(w Watch) (metric.Direction, error) {
 	w = w.fill()
 	for _, m := range l.metrics(w.Split) {

@@ -26,7 +26,7 @@ import (
 	"github.com/goburn/burn/train/metric"
 )
 
-// item is a point of two classes.
+// item is a point with one of two classes.
 type item struct {
 	x     [4]float32
 	label int64
@@ -37,7 +37,7 @@ type batch struct {
 	n    int
 }
 
-// model has what keeps state beside weights: random masks and running statistics.
+// model has modules with state in addition to weights: random masks and running statistics.
 type model struct {
 	In   *nn.Linear
 	Norm *nn.BatchNorm
@@ -85,7 +85,7 @@ type (
 	learner = train.Learner[*model, batch]
 )
 
-// cpu is the device that the tests train on, whose commands are checked.
+// cpu returns the device that the tests train on, with its commands checked.
 func cpu() (*core.Place, error) {
 	p, err := core.OpenPlace("cpu", core.Config{Threads: 1})
 	if err != nil {
@@ -94,7 +94,7 @@ func cpu() (*core.Place, error) {
 	return verify.Device(p), nil
 }
 
-// opened makes parts on a device, always the same.
+// opened creates parts on a device, always the same.
 func opened(ctx context.Context, c *core.Place, options ...autodiff.Option) (*parts, error) {
 	d, err := tensor.On(ctx, autodiff.Device(c, options...))
 	if err != nil {
@@ -127,7 +127,7 @@ func newLearner(dir string, epochs int) *learner {
 		Metrics: []metric.Metric{metric.Loss(), metric.Accuracy(metric.ClassOptions{})}, TrainMetrics: []metric.Metric{metric.LearningRate()}}
 }
 
-// bits is the parameters and buffers of a model, to the bit.
+// bits returns the bytes of the parameters and buffers of a model.
 func bits(t *testing.T, m any) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
@@ -149,7 +149,7 @@ func run(t *testing.T, ctx context.Context, l *learner) (map[string][]byte, *tra
 	return b, r
 }
 
-// values is a history without durations.
+// values returns a history without durations.
 func values(h train.History) train.History {
 	out := append(train.History(nil), h...)
 	for i := range out {
@@ -171,7 +171,7 @@ func TestLearns(t *testing.T) {
 	require.Greater(t, accuracy[4], 85.0)
 }
 
-// TestResumeIsEqual trains in one go, in two runs, and with an interruption in the midst of an epoch.
+// TestResumeIsEqual trains in one run, in two runs, and with an interruption in the middle of an epoch.
 func TestResumeIsEqual(t *testing.T) { resumeIsEqual(t, newLearner) }
 
 func resumeIsEqual(t *testing.T, newLearner func(dir string, epochs int) *learner) {
@@ -241,7 +241,7 @@ func TestDamagedCheckpoint(t *testing.T) {
 	require.Contains(t, warnings[0], "going on from step 12")
 }
 
-// TestMemory counts the device's tensors between epochs, without the garbage collector, which would hide what was left behind.
+// TestMemory counts the tensors of the device between epochs, without the garbage collector, which would hide leaks.
 func TestMemory(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for name, change := range map[string]func(*learner){
@@ -290,7 +290,7 @@ func TestMemory(t *testing.T) {
 }
 
 func TestAccumulate(t *testing.T) {
-	// Without batch norm and dropout, whole batches and halves of them have equal gradients.
+	// Without batch norm and dropout, whole batches and accumulated halves have equal gradients.
 	train2 := func(size, accumulate int) map[string][]float64 {
 		l := newLearner("", 2)
 		l.Accumulate = accumulate
@@ -355,7 +355,7 @@ func TestBestAndEvaluate(t *testing.T) {
 	require.Equal(t, best.Values["loss"], rec.Values["loss"], "the best model has the best loss again")
 }
 
-// What was saved is left out of the order of events: it comes from another goroutine.
+// Saved is left out of the order of events: another goroutine sends it.
 func TestEventsAndArtifacts(t *testing.T) {
 	dir := t.TempDir()
 	l := newLearner(dir, 2)

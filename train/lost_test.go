@@ -12,14 +12,14 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// killed is the loss of a backend that somebody ended.
+// killed is the loss of a backend whose process was killed.
 type killed struct{ error }
 
 func (k killed) Unwrap() error { return k.error }
 func (killed) Transient() bool { return true }
 
-// TestLostInTheSameWay: a backend that the same step loses in the same way is tried twice, and as often as the settings say where the loss
-// differs or has its reason elsewhere.
+// TestLostInTheSameWay checks that a backend that is lost twice in the same way at the same step is not tried again, and that
+// other losses are retried as often as configured.
 func TestLostInTheSameWay(t *testing.T) {
 	for name, c := range map[string]struct {
 		loss  func(try int) error
@@ -38,7 +38,7 @@ func TestLostInTheSameWay(t *testing.T) {
 			l.Open = func(ctx context.Context) (*train.Parts[*model, batch], error) {
 				done = 0
 				if tries > 0 {
-					done = 2 // a checkpoint is behind each step
+					done = 2 // a checkpoint follows each step
 				}
 				return begin(ctx)
 			}

@@ -9,24 +9,24 @@ import (
 	"github.com/goburn/burn/train/metric"
 )
 
-// gauge runs the metrics of a split: it measures steps when they are queued, and reads several at once.
+// gauge runs the metrics of a split: it queues the measurement of steps, and reads several at once.
 type gauge struct {
 	metrics []metric.Metric
 	waiting []measured
 	losses  []stepLoss // of the last reading, in order
-	last    time.Time  // of the reading before
+	last    time.Time  // time of the previous reading
 	now     func() time.Time
 }
 
-// measured is a step whose values are not read yet.
+// measured is a step whose values have not been read yet.
 type measured struct {
 	items   int
-	step    int // the update that it is part of
+	step    int // number of its update
 	rate    float64
 	dev     *tensor.Device
-	tensors []*tensor.Tensor // of all metrics, each once
-	parts   [][]int          // for each metric, which of them it asked for
-	loss    int              // which of them is the loss
+	tensors []*tensor.Tensor // for all metrics, without duplicates
+	parts   [][]int          // for each metric, the indices of its tensors
+	loss    int              // index of the loss
 }
 
 func (m *measured) release() {
@@ -39,7 +39,7 @@ func newGauge(metrics []metric.Metric, now func() time.Time) *gauge {
 	return &gauge{metrics: metrics, now: now}
 }
 
-// start begins an epoch; with resumed, sums go on from what they are.
+// start begins an epoch; if resumed is set, the sums continue from their current values.
 func (g *gauge) start(resumed bool) {
 	if !resumed {
 		for _, m := range g.metrics {
@@ -50,13 +50,13 @@ func (g *gauge) start(resumed bool) {
 	g.last = g.now()
 }
 
-// measure queues what the metrics need of a step. It waits for nothing. What is to be read is taken out of the step's scope. It may be
-// called by several goroutines at once.
+// measure queues the measurement of a step, without waiting. The tensors to read are moved out of the scope of the step. Several
+// goroutines may call it concurrently.
 func (g *gauge) measure(o Output, rate float64, dev *tensor.Device) measured {
 	m := measured{items: o.Count(), rate: rate, dev: dev}
 	cut := func(t *tensor.Tensor) *tensor.Tensor {
 		if t != nil {
-			return t.Detach() // nothing is recorded, and the batch's own tensors are released with it
+			return t.Detach() // not recorded, and not released with the batch
 		}
 		return nil
 	}
@@ -82,13 +82,13 @@ func (g *gauge) measure(o Output, rate float64, dev *tensor.Device) measured {
 	return m
 }
 
-// push adds a batch to what is to be read, which is part of update number step.
+// push adds a batch, which is part of update number step, to the next reading.
 func (g *gauge) push(m measured, step int) {
 	m.step = step
 	g.waiting = append(g.waiting, m)
 }
 
-// attach adds what metrics, one tensor each, read after the update that the last batch was part of.
+// attach adds tensors, one for each of metrics, which are read with the last batch, after its update.
 func (g *gauge) attach(metrics []metric.Metric, ts ...*tensor.Tensor) {
 	m := &g.waiting[len(g.waiting)-1]
 	for i, x := range metrics {
@@ -98,9 +98,9 @@ func (g *gauge) attach(metrics []metric.Metric, ts ...*tensor.Tensor) {
 	}
 }
 
-// read waits for what is waiting and updates the metrics.
+// read waits for the pending measurements and updates the metrics.
 func (g *gauge) read(ctx context.Context) ([]Reading, error) {
-	var tx tensor.Transaction // one wait for all of them
+	var tx tensor.Transaction // one wait for all tensors
 	read := make([][][]byte, len(g.waiting))
 	for k, m := range g.waiting {
 		read[k] = make([][]byte, len(m.tensors))
@@ -133,7 +133,7 @@ func (g *gauge) read(ctx context.Context) ([]Reading, error) {
 	return g.readings(), nil
 }
 
-// drop gives up what is waiting.
+// drop releases the pending measurements.
 func (g *gauge) drop() {
 	for _, m := range g.waiting {
 		m.release()

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// TestCheckpointing trains on a device that computes again what it did not keep: the numbers are equal.
+// TestCheckpointing trains on a device that recomputes values instead of keeping them: the results are equal.
 func TestCheckpointing(t *testing.T) {
 	ctx := context.Background()
 	want, _ := run(t, ctx, newLearner("", 2))
@@ -28,7 +28,7 @@ func TestCheckpointing(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// TestModes looks into the steps: gradients and dropout in training alone.
+// TestModes checks inside the steps that gradients and dropout are enabled in training only.
 func TestModes(t *testing.T) {
 	l := newLearner("", 2)
 	var training, validation int
@@ -52,7 +52,7 @@ func TestModes(t *testing.T) {
 	require.Equal(t, []int{12, 6}, []int{training, validation})
 }
 
-// TestEarlyStopResumes: a run that stopped early stays stopped.
+// TestEarlyStopResumes checks that a run that was stopped early stays stopped.
 func TestEarlyStopResumes(t *testing.T) {
 	dir := t.TempDir()
 	stop := &train.EarlyStop{Watch: train.Watch{Metric: "accuracy"}, Patience: 1}
@@ -68,7 +68,7 @@ func TestEarlyStopResumes(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// TestPlateau follows the metric, and so the rate, through a resumed run.
+// TestPlateau checks that the metric, and so the rate, continues in a resumed run.
 func TestPlateau(t *testing.T) {
 	rates := func(dir string, epochs int, resume bool) []float64 {
 		l := newLearner(dir, epochs)
@@ -109,7 +109,7 @@ func TestLossIsNoNumber(t *testing.T) {
 	require.Contains(t, warnings[0], "the loss is +Inf in epoch 1, step 1")
 }
 
-// TestNoMetrics follows the loss when nothing is said.
+// TestNoMetrics checks that the default metric is the loss.
 func TestNoMetrics(t *testing.T) {
 	l := newLearner("", 1)
 	l.Metrics, l.TrainMetrics = nil, nil

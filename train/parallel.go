@@ -11,17 +11,17 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Replica is a copy of the model on another device, which works off batches of its own: a step is over one batch of each device, its
-// gradient the mean over the items of all. Parameters are kept equal to those of Parts.Model; buffers, such as running statistics,
-// are each device's own, and those of Parts.Model are validated and saved. data.Loader.Shards makes the loaders; Parts.Train is
-// the first of them.
+// Replica is a copy of the model on another device with its own batches: a step processes one batch per device, and its gradient
+// is the mean over the items of all devices. Parameters are kept equal to those of Parts.Model. Buffers, such as running
+// statistics, are separate on each device; those of Parts.Model are validated and saved. Create the loaders by
+// data.Loader.Shards; the first of them is Parts.Train.
 type Replica[M, B any] struct {
 	Device *tensor.Device // with autodiff
 	Model  M
 	Train  Loader[B]
 }
 
-// feed gives the batches of a replica.
+// feed yields the batches of a replica.
 type feed[B any] struct {
 	next func() (B, error, bool)
 	stop func()
@@ -45,10 +45,10 @@ func (r *run[M, B]) feeds() (list []feed[B], stop func(), err error) {
 	return list, stop, nil
 }
 
-// share is what one replica did in a step.
+// share is the result of one replica in a step.
 type share struct {
 	items int
-	grads []*tensor.Tensor // of the run's parameters, on the main device; nil for none
+	grads []*tensor.Tensor // for the parameters of the run, on the main device; nil for none
 	measured
 	err error
 }
@@ -127,7 +127,7 @@ func (r *run[M, B]) share(p *Replica[M, B], b B) (s share) {
 	return s
 }
 
-// merge makes the gradients of the main device, over its items, those of all devices over all items.
+// merge combines the gradients of the main device, over its items, with those of the replicas to the mean over all items.
 func (r *run[M, B]) merge(items int, grads *tensor.Gradients, shares []share) error {
 	total := items
 	for _, s := range shares {
@@ -172,7 +172,7 @@ func (r *run[M, B]) merge(items int, grads *tensor.Gradients, shares []share) er
 	return nil
 }
 
-// spread gives the replicas the parameters of the model.
+// spread copies the parameters of the model to the replicas.
 func (r *run[M, B]) spread() error {
 	errs := make([]error, len(r.parts.Replicas))
 	var wg sync.WaitGroup
@@ -193,7 +193,7 @@ func (r *run[M, B]) spread() error {
 	return errors.Join(errs...)
 }
 
-// align makes the replicas equal to the model, buffers included.
+// align copies the model to the replicas, including buffers.
 func (r *run[M, B]) align(ctx context.Context) error {
 	for i := range r.parts.Replicas {
 		p := &r.parts.Replicas[i]

@@ -21,7 +21,7 @@ func smooth(_ context.Context, m *model, b batch) (train.Output, error) {
 	return train.Output{Loss: scores.CrossEntropyLoss(b.Y, tensor.ClassOptions{}), Predictions: scores, Targets: b.Y, Items: b.n}, nil
 }
 
-// openSeveral makes parts on n devices whose batches together have 24 items.
+// openSeveral creates parts on n devices whose batches together have the given number of items.
 func openSeveral(n int, items int) func(context.Context) (*parts, error) {
 	return func(ctx context.Context) (*parts, error) {
 		main, err := open(ctx)
@@ -38,7 +38,7 @@ func openSeveral(n int, items int) func(context.Context) (*parts, error) {
 			devices = append(devices, p.Device)
 			closers = append(closers, p.Close)
 			r := train.Replica[*model, batch]{Device: p.Device, Model: p.Model}
-			r.Model.In.Weight.Set(r.Model.In.Weight.Value().MulScalar(2)) // training makes it equal
+			r.Model.In.Weight.Set(r.Model.In.Weight.Value().MulScalar(2)) // training makes them equal
 			r.Device.Seed(100 + n)
 			main.Replicas = append(main.Replicas, r)
 		}
@@ -76,11 +76,11 @@ func weights(t *testing.T, m any) map[string][]float64 {
 	return out
 }
 
-// TestDevices trains on one device and on several with the same items in each step. 89 items leave short and missing batches at the
-// end of the epoch, in which the mean must go by items.
+// TestDevices trains on one device and on several with the same items in each step. 89 items leave short and missing batches at
+// the end of the epoch, so that the mean must be weighted by items.
 func TestDevices(t *testing.T) { devices(t, dtype.Invalid, 1e-5) }
 
-// The factor of the loss is that of the main device on all of them.
+// All devices use the loss scale of the main device.
 func TestDevicesScaled(t *testing.T) { devices(t, dtype.F16, 2e-3) }
 
 func devices(t *testing.T, autocast dtype.DType, tolerance float64) {
@@ -118,7 +118,7 @@ func devices(t *testing.T, autocast dtype.DType, tolerance float64) {
 	}
 }
 
-// TestDevicesResume has random masks on each device.
+// TestDevicesResume uses random masks on each device.
 func TestDevicesResume(t *testing.T) {
 	ctx := context.Background()
 	several := func(dir string, epochs int) *learner {

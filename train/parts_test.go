@@ -18,7 +18,7 @@ import (
 	"github.com/goburn/burn/train/metric"
 )
 
-// lower is a network that was written with lower case fields.
+// lower is a network whose fields are not exported.
 type lower struct {
 	in  *nn.Linear
 	Out *nn.Linear
@@ -94,7 +94,7 @@ func TestNil(t *testing.T) {
 		require.ErrorIs(t, err, core.ErrAttr, name)
 	}
 	l := newLearner("", 1)
-	_, err = l.Run(nil) //nolint:staticcheck // what a caller may pass
+	_, err = l.Run(nil) //nolint:staticcheck // as a caller may do
 	require.ErrorIs(t, err, core.ErrAttr)
 	_, err = l.Evaluate(ctx, nil, nil)
 	require.ErrorIs(t, err, core.ErrAttr)

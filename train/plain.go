@@ -13,11 +13,11 @@ import (
 
 // PlainOptions are the settings of Plain.
 type PlainOptions struct {
-	// Every is how much time passes between lines within an epoch; 0 stands for 10 s, less than 0 for no such lines.
+	// Every is the time between lines within an epoch; 0 means 10 s, negative disables them.
 	Every time.Duration
 }
 
-// Plain writes a line for each thing that happens, each in one Write: for logs, and where there is no terminal.
+// Plain writes one line per event, each in one Write: for logs and other outputs that are not terminals.
 type Plain struct {
 	w      io.Writer
 	every  time.Duration
@@ -28,7 +28,7 @@ type Plain struct {
 	start  time.Time
 }
 
-// NewPlain makes a renderer that writes to w. Errors of w are ignored.
+// NewPlain returns a renderer that writes to w. It ignores errors of w.
 func NewPlain(w io.Writer, o PlainOptions) *Plain {
 	if o.Every == 0 {
 		o.Every = 10 * time.Second
@@ -126,7 +126,7 @@ func (p *Plain) readings(list []Reading) string {
 	return strings.Join(parts, ", ")
 }
 
-// Format is a value with its unit, in few digits: "97.5 %", "0.0312".
+// Format formats a value with its unit, in few digits: "97.5 %", "0.0312".
 func Format(v float64, unit string) string {
 	s := fmt.Sprintf("%.4g", v)
 	switch {
@@ -139,7 +139,7 @@ func Format(v float64, unit string) string {
 	return s
 }
 
-// Span is a duration for people: "450ms", "3.2s", "4m05s", "2h03m".
+// Span formats a duration for people: "450ms", "3.2s", "4m05s", "2h03m".
 func Span(d time.Duration) string {
 	switch {
 	case d < time.Second:

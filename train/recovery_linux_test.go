@@ -18,8 +18,8 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// TestLostBackend kills the plugin in the midst of an epoch: training opens it again, goes on from the last checkpoint, does again no more
-// than the steps since, and ends with the parameters of a run that nothing happened to.
+// TestLostBackend kills the plugin in the middle of an epoch. Training opens it again, resumes from the last checkpoint, repeats
+// no more than the steps since, and ends with the same parameters as an undisturbed run.
 func TestLostBackend(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short is set: this test builds a plugin")

@@ -22,7 +22,7 @@ import (
 // run is one call of Run.
 type run[M, B any] struct {
 	*Learner[M, B]
-	soft, hard context.Context // ends after the step; ends at once
+	soft, hard context.Context // ends after the current step; ends at once
 
 	parts  *Parts[M, B]
 	params []nn.Named
@@ -30,33 +30,33 @@ type run[M, B any] struct {
 	train  *gauge
 	valid  *gauge
 	sum    optim.Accumulator
-	scaler *optim.Scaler     // or nil
-	factor *tensor.Tensor    // of the loss in the step; nil for none
-	store  *checkpoint.Store // or nil
+	scaler *optim.Scaler     // may be nil
+	factor *tensor.Tensor    // loss scale of the step; nil for none
+	store  *checkpoint.Store // may be nil
 
 	epoch   int
-	phase   Split // of the epoch: Train or Valid
+	phase   Split // current phase of the epoch: Train or Valid
 	step    int
 	history History
-	resumed bool // the epoch goes on in its midst
+	resumed bool // the epoch is resumed midway
 	rate    float64
 
 	restarts int
-	lostAt   int    // step of the last loss
-	lostWay  string // how it was lost
+	lostAt   int    // step of the last loss of the backend
+	lostWay  string // cause of the last loss
 	began    time.Time
 	diverged divergence
-	warned   bool // of a loss that is not finite
+	warned   bool // about a loss that is not finite
 
-	mu        sync.Mutex // one event at a time
+	mu        sync.Mutex // serialises events
 	listeners []Listener
 }
 
 // errInterrupted ends the loop after a step.
 var errInterrupted = errors.New("interrupted")
 
-// Run trains. When ctx ends, it finishes the step, writes a checkpoint and returns with the reason Interrupted and no error. With an
-// error everything that was opened is closed, and the last checkpoint is on the disk.
+// Run trains. When ctx ends, it finishes the step, writes a checkpoint and returns with the reason Interrupted and no error.
+// After an error everything that was opened is closed, and the last checkpoint is on disk.
 func (l *Learner[M, B]) Run(ctx context.Context) (*Result[M, B], error) {
 	if err := l.check(); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (l *Learner[M, B]) Run(ctx context.Context) (*Result[M, B], error) {
 	if ctx == nil {
 		return nil, fmt.Errorf("train: the context is nil: %w", core.ErrAttr)
 	}
-	l.scaled = nil // of the run before
+	l.scaled = nil // from a previous run
 	r := &run[M, B]{Learner: l, soft: ctx, hard: l.Kill, phase: Train, began: time.Now(), listeners: l.Listeners}
 	if r.hard == nil {
 		r.hard = context.WithoutCancel(ctx)
@@ -96,7 +96,7 @@ func (l *Learner[M, B]) Run(ctx context.Context) (*Result[M, B], error) {
 	return &Result[M, B]{r.parts, reason, r.epoch, r.step, r.history, took, saved, append(r.train.infos(), r.valid.infos()...)}, nil
 }
 
-// ignoreLost drops what closing a lost backend reports.
+// ignoreLost removes the errors of closing a lost backend.
 func ignoreLost(err error) error {
 	if errors.Is(err, core.ErrBackendLost) || errors.Is(err, core.ErrClosed) {
 		return nil
@@ -114,7 +114,7 @@ func (r *run[M, B]) emit(e Event) {
 
 func (r *run[M, B]) warn(format string, args ...any) { r.emit(Warned{fmt.Sprintf(format, args...)}) }
 
-// all runs until the end, over lost backends.
+// all runs until the end, restarting after lost backends.
 func (r *run[M, B]) all() (Reason, error) {
 	if r.Dir != "" && !r.Checkpoints.Off {
 		var err error
@@ -157,7 +157,7 @@ func (r *run[M, B]) all() (Reason, error) {
 	}
 }
 
-// restart gives the lost parts up and waits a little.
+// restart closes the lost parts and waits for the backoff time.
 func (r *run[M, B]) restart(cause error) error {
 	r.restarts++
 	r.train.drop()
@@ -187,7 +187,7 @@ func (r *run[M, B]) restart(cause error) error {
 	}
 }
 
-// open makes the parts and brings them to the last checkpoint.
+// open creates the parts and restores them from the last checkpoint.
 func (r *run[M, B]) open(resume bool) error {
 	p, err := r.Learner.Open(r.hard)
 	if err != nil {
@@ -241,7 +241,7 @@ func (r *run[M, B]) open(resume bool) error {
 	return nil
 }
 
-// trained lists the parameters to train. A model that has none, or hides some, is an error.
+// trained returns the parameters to train. A model that has none, or hides some, is an error.
 func trained(m any) ([]nn.Named, error) {
 	list := nn.Trained(m)
 	if hidden := nn.Hidden(m); len(hidden) > 0 {
@@ -254,7 +254,7 @@ func trained(m any) ([]nn.Named, error) {
 	return list, nil
 }
 
-// watched checks that what decisions go by will be there, and fills in the split that there is.
+// watched checks that the metrics that decisions depend on exist, and fills in default splits.
 func (r *run[M, B]) watched() error {
 	if r.Stop != nil {
 		if _, err := r.direction(r.watch(r.Stop.Watch)); err != nil {
@@ -269,10 +269,10 @@ func (r *run[M, B]) watched() error {
 	return nil
 }
 
-// watch is w, whose split is Train by default when there is no validation.
+// watch returns w with its defaults: the split is Train if there is no validation.
 func (r *run[M, B]) watch(w Watch) Watch { return w.in(r.parts.Valid != nil) }
 
-// epochs trains from where the run stands.
+// epochs trains from the current position.
 func (r *run[M, B]) epochs() error {
 	for r.epoch < r.Epochs {
 		if r.phase == Train && !r.resumed && r.stopped() {
@@ -306,7 +306,7 @@ func (r *run[M, B]) epochs() error {
 	return nil
 }
 
-// stopped says whether the early stop ends training here.
+// stopped reports whether early stopping ends training here.
 func (r *run[M, B]) stopped() bool {
 	if r.Stop == nil {
 		return false
@@ -317,7 +317,7 @@ func (r *run[M, B]) stopped() bool {
 	return err == nil && len(r.history) > 0 && stop.done(r.history, d) // open checked the error
 }
 
-// observe shows a scheduler that follows a metric the value of the epoch.
+// observe passes the value of the epoch to a scheduler that follows a metric.
 func (r *run[M, B]) observe() {
 	o, ok := r.parts.Rate.(interface{ Observe(metric float64) })
 	if !ok {
@@ -329,7 +329,7 @@ func (r *run[M, B]) observe() {
 	}
 }
 
-// isBest says whether the epoch that ended is the best so far.
+// isBest reports whether the epoch that ended is the best so far.
 func (r *run[M, B]) isBest() bool {
 	w := r.watch(r.Checkpoints.Best)
 	d, err := r.direction(w)
@@ -351,7 +351,7 @@ func (r *run[M, B]) finish(s Split, g *gauge, began time.Time) {
 	r.emit(EpochEnded{Record: rec, Readings: readings, Best: s == r.watch(r.Checkpoints.Best).Split && r.isBest(), Time: time.Now()})
 }
 
-// seekEpoch puts a loader at the start of the epoch, unless it stands in it.
+// seekEpoch moves a loader to the start of the epoch, unless it is within that epoch already.
 func seekEpoch[B any](l Loader[B], epoch int) error {
 	if l.Position().Epoch == epoch {
 		return nil

@@ -10,11 +10,11 @@ import (
 
 // The metrics of training in f16.
 const (
-	LossScale    = "loss scale"    // what the loss is multiplied by
+	LossScale    = "loss scale"    // the factor of the loss
 	SkippedSteps = "skipped steps" // since training began
 )
 
-// following is a metric that shows the last value of a tensor that no step's output has.
+// following is a metric that shows the last value of a tensor that is not part of a step's output.
 type following struct {
 	info metric.Info
 	last float64
@@ -27,7 +27,7 @@ func newScaled() []metric.Metric {
 func (m *following) Info() metric.Info                    { return m.info }
 func (*following) Measure(metric.Output) []*tensor.Tensor { return nil }
 func (m *following) Value() float64                       { return m.last }
-func (*following) Reset()                                 {} // the value holds over epochs
+func (*following) Reset()                                 {} // the value persists over epochs
 
 func (m *following) Update(s metric.Sample) {
 	if len(s.Values) > 0 { // there was an update
@@ -35,7 +35,7 @@ func (m *following) Update(s metric.Sample) {
 	}
 }
 
-// backward is the gradients of the loss times factor; nil stands for 1.
+// backward computes the gradients of the loss times factor; a nil factor means 1.
 func (r *run[M, B]) backward(loss, factor *tensor.Tensor) (*tensor.Gradients, error) {
 	if factor == nil {
 		return loss.Backward()
@@ -43,7 +43,7 @@ func (r *run[M, B]) backward(loss, factor *tensor.Tensor) (*tensor.Gradients, er
 	return loss.Cast(factor.DType()).Mul(factor).Backward()
 }
 
-// settle takes note of skipped steps, where the device was waited for anyway.
+// settle counts skipped steps, at a time when the device was waited for anyway.
 func (r *run[M, B]) settle() error {
 	if o, ok := r.parts.Optimizer.(optim.Guarded); ok && r.scaler != nil {
 		return o.Settle(r.hard)

@@ -24,11 +24,11 @@ const (
 	stateFile     = "state.json"
 )
 
-// state is what a snapshot holds beside tensors.
+// state is the part of a snapshot that is not tensors.
 type state struct {
-	Epoch    int                        `json:"epoch"` // under way, from 0
-	Phase    Split                      `json:"phase"` // of the epoch that comes next
-	Midst    bool                       `json:"midst"` // of the training split
+	Epoch    int                        `json:"epoch"` // current epoch, from 0
+	Phase    Split                      `json:"phase"` // phase of the epoch that comes next
+	Midst    bool                       `json:"midst"` // in the middle of the training split
 	Step     int                        `json:"step"`
 	Train    data.Position              `json:"train"`
 	Valid    *data.Position             `json:"valid,omitempty"`
@@ -40,7 +40,7 @@ type state struct {
 	History  History                    `json:"history"`
 }
 
-// standing is where a replica stands.
+// standing is the position of a replica.
 type standing struct {
 	Train  data.Position `json:"train"`
 	Random tensor.Random `json:"random"`
@@ -62,9 +62,9 @@ func floats(m map[string]Number) map[string]float64 {
 	return out
 }
 
-// save takes a snapshot, which waits for the device, and has it written, which is not waited for. A write that failed was told by the
-// event Saved and is no error here. While the loss is not finite nothing is written, so that the last good checkpoint stays; a parameter
-// that is not finite is an error.
+// save takes a snapshot, which waits for the device, and starts writing it, without waiting for the write. A failed write is
+// reported by the event Saved and is no error here. While the loss is not finite nothing is written, so that the last good
+// checkpoint is kept; a parameter that is not finite is an error.
 func (r *run[M, B]) save(best bool) error {
 	if r.patience() > 0 && r.diverged.row > 0 {
 		return nil
@@ -125,7 +125,7 @@ func (r *run[M, B]) snapshot() (*checkpoint.Snapshot, error) {
 	return s, err
 }
 
-// serialize reads tensors into the content of a file.
+// serialize encodes tensors as the content of a file.
 func serialize(ctx context.Context, entries []nn.Entry, metadata map[string]string) ([]byte, error) {
 	size := 1 << 16 // for the header
 	for _, e := range entries {
@@ -136,7 +136,7 @@ func serialize(ctx context.Context, entries []nn.Entry, metadata map[string]stri
 	return b.Bytes(), err
 }
 
-// restore brings the parts to the newest checkpoint that is whole. Without any they stay as they are.
+// restore restores the parts from the newest intact checkpoint. If there is none they stay unchanged.
 func (r *run[M, B]) restore() error {
 	if err := r.store.Wait(); err != nil {
 		r.warn("the last checkpoint was not written: %v", err)
@@ -218,8 +218,8 @@ func (r *run[M, B]) apply(s *checkpoint.Snapshot) error {
 	return nil
 }
 
-// LoadBest loads the parameters of the best checkpoint in Dir into the model of p, and returns the record by which Checkpoints.Best chose it.
-// Without one the error wraps checkpoint.ErrNone.
+// LoadBest loads the parameters of the best checkpoint in Dir into the model of p, and returns the record by which
+// Checkpoints.Best selected it. If there is none the error wraps checkpoint.ErrNone.
 func (l *Learner[M, B]) LoadBest(ctx context.Context, p *Parts[M, B]) (Record, error) {
 	if ctx == nil {
 		return Record{}, fmt.Errorf("train: the context is nil: %w", core.ErrAttr)

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// trainEpoch is the rest of the training split of the epoch.
+// trainEpoch runs the rest of the training split of the epoch.
 func (r *run[M, B]) trainEpoch() error {
 	began := time.Now()
 	nn.Train(r.parts.Model)
@@ -73,7 +73,8 @@ func (r *run[M, B]) trainEpoch() error {
 	return nil
 }
 
-// trainBatch is one batch on each device: forward, backward and, if enough were added up or it is the last, an update.
+// trainBatch runs one batch on each device: forward, backward and, if enough batches were accumulated or it is the last, an
+// update.
 func (r *run[M, B]) trainBatch(b B, others []feed[B], last bool) (items int, updated bool, err error) {
 	defer release(b)
 	r.rate = r.parts.Rate.Rate()
@@ -133,14 +134,15 @@ func (r *run[M, B]) trainBatch(b B, others []feed[B], last bool) (items int, upd
 		}
 		return items, false, err
 	}
-	// The tape of the step has ended with the scope: nothing but the model holds the parameters, which are updated in place.
+	// The tape of the step has ended with the scope, so that only the model refers to the parameters, and they are updated in
+	// place.
 	if updated, err = r.gather(grads, last); err == nil && updated && len(r.parts.Replicas) > 0 {
 		err = r.spread()
 	}
 	return items, updated, err
 }
 
-// gather updates the parameters when enough gradients were added up, and takes grads over.
+// gather takes ownership of grads, accumulates them and updates the parameters when enough were accumulated.
 func (r *run[M, B]) gather(grads *tensor.Gradients, last bool) (updated bool, err error) {
 	if every := max(r.Accumulate, 1); every > 1 {
 		if err := r.sum.Add(r.params, grads); err != nil {
@@ -156,7 +158,7 @@ func (r *run[M, B]) gather(grads *tensor.Gradients, last bool) (updated bool, er
 	return true, r.update(grads)
 }
 
-// update moves the parameters, and takes grads over.
+// update updates the parameters. It takes ownership of grads.
 func (r *run[M, B]) update(grads *tensor.Gradients) error {
 	defer grads.GiveUp().Release()
 	if r.Clip != nil && r.scaler != nil {
@@ -189,7 +191,7 @@ func (r *run[M, B]) update(grads *tensor.Gradients) error {
 	return nil
 }
 
-// validEpoch is the validation split of the epoch, from its start.
+// validEpoch runs the validation split of the epoch, from its start.
 func (r *run[M, B]) validEpoch() error {
 	began := time.Now()
 	if err := seekEpoch(r.parts.Valid, r.epoch); err != nil {
@@ -219,7 +221,7 @@ func (r *run[M, B]) validEpoch() error {
 	return nil
 }
 
-// judge runs the metrics of validation over a loader, until it ends or stop says so after a batch.
+// judge runs the metrics of validation over a loader, until it ends or stop returns true after a batch.
 func (r *run[M, B]) judge(split Split, l Loader[B], step Step[M, B], stop func() bool) error {
 	if step == nil {
 		step = r.TrainStep
@@ -267,7 +269,8 @@ func (r *run[M, B]) judgeBatch(b B, step Step[M, B], items *int) error {
 	})
 }
 
-// guarded runs f in a scope of dev, in which nothing is recorded if mute, with b seen from it. A *tensor.Error panic is an error.
+// guarded runs f in a scope of dev, in which nothing is recorded if mute, with b viewed in the scope. It returns a *tensor.Error
+// panic as an error.
 func (r *run[M, B]) guarded(dev *tensor.Device, mute bool, b B, f func(b B) error) error {
 	var ferr error
 	step := func(d *tensor.Device) []*tensor.Tensor {

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/train/metric"
 )
 
-// Summary is a table of the best and the last value of each metric: of all splits, in the order in which they came.
+// Summary returns a table of the best and the last value of each metric of all splits, in order of first occurrence.
 func (h History) Summary(infos ...metric.Info) string {
 	known := map[string]metric.Info{}
 	for _, i := range infos {
@@ -32,7 +32,7 @@ func (h History) Summary(infos ...metric.Info) string {
 	return table(rows)
 }
 
-// names are the metrics of a split, sorted, the loss first.
+// names returns the metrics of a split, sorted, the loss first.
 func (h History) names(s Split) []string {
 	seen := map[string]bool{}
 	for _, r := range h {

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// watched counts how often the host waits for a stream: waits with no command between them are one.
+// watched counts how often the host waits for a stream: consecutive waits without a command between them count as one.
 type watched struct {
 	core.Backend
 	waits *atomic.Int32
@@ -70,7 +70,7 @@ func (s *watchedStream) Wait(e core.Event) error {
 	return s.Stream.Wait(e.(watchedEvent).Ticket.(core.Event))
 }
 
-// TestWaits: a training step waits once, with ReadEvery less often, and a validation step once.
+// TestWaits checks that a training step waits once, or less often with ReadEvery, and a validation step once.
 func TestWaits(t *testing.T) {
 	for every, want := range map[int][]int{0: {6, 3}, 2: {3, 3}, 4: {2, 3}} {
 		var waits atomic.Int32

@@ -104,7 +104,7 @@ func Jitter(brightness, contrast float64) Augmentation {
 	}
 }
 
-// adjust is ((p·b) - mean)·c + mean, with the mean of p·b, rounded and cut to bytes.
+// adjust returns ((p·b) - mean)·c + mean, with the mean of p·b, rounded and cut to bytes.
 func (m *Image) adjust(b, c float64) *Image {
 	var sum float64
 	for _, v := range m.Pix {

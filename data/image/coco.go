@@ -121,10 +121,10 @@ func parseCOCO(b []byte) (*COCO, error) {
 	return c, nil
 }
 
-// Classes are the names of the categories, by label.
+// Classes returns the names of the categories, by label.
 func (c *COCO) Classes() []string { return c.classes }
 
-// Len is the number of images.
+// Len returns the number of images.
 func (c *COCO) Len() int { return len(c.images) }
 
 // Get decodes image i.

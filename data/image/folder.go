@@ -71,10 +71,10 @@ func OpenFolder(dir string, channels int, classes ...string) (*Folder, error) {
 	return f, nil
 }
 
-// Classes are the names of the classes, by label.
+// Classes returns the names of the classes, by label.
 func (f *Folder) Classes() []string { return f.classes }
 
-// Len is the number of images.
+// Len returns the number of images.
 func (f *Folder) Len() int { return len(f.files) }
 
 // Get decodes image i.

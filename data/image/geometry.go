@@ -125,7 +125,7 @@ func (m *Image) Pad(n int, fill byte) (*Image, error) {
 	return m.Crop(-n, -n, m.Height+2*n, m.Width+2*n, fill)
 }
 
-// FlipX is the image in a mirror: left is right.
+// FlipX returns the image in a mirror: left is right.
 func (m *Image) FlipX() *Image {
 	out := New(m.Channels, m.Height, m.Width)
 	for i := 0; i < len(m.Pix); i += m.Width {
@@ -136,7 +136,7 @@ func (m *Image) FlipX() *Image {
 	return out
 }
 
-// FlipY is the image upside down.
+// FlipY returns the image upside down.
 func (m *Image) FlipY() *Image {
 	out := New(m.Channels, m.Height, m.Width)
 	for c := range m.Channels {

@@ -37,7 +37,7 @@ func New(channels, height, width int) *Image {
 	return &Image{channels, height, width, make([]byte, channels*height*width)}
 }
 
-// plane is channel c.
+// plane returns channel c.
 func (m *Image) plane(c int) []byte {
 	n := m.Height * m.Width
 	return m.Pix[c*n : (c+1)*n]
@@ -119,7 +119,7 @@ func From(img image.Image, channels int) *Image {
 	return m
 }
 
-// luma is 0.299 r + 0.587 g + 0.114 b, rounded (JFIF).
+// luma returns 0.299 r + 0.587 g + 0.114 b, rounded (JFIF).
 func luma(r, g, b byte) byte {
 	return byte((19595*uint32(r) + 38470*uint32(g) + 7471*uint32(b) + 1<<15) >> 16)
 }

@@ -220,7 +220,7 @@ func TestAugmentations(t *testing.T) {
 	require.Equal(t, before, same.Pix)
 }
 
-// write makes files of a tree and gives its root.
+// write makes files of a tree and returns its root.
 func write(t testing.TB, files map[string][]byte) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -101,10 +101,10 @@ func words(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" ,;|", r) })
 }
 
-// Classes are the names of the classes.
+// Classes returns the names of the classes.
 func (t *Tags) Classes() []string { return t.classes }
 
-// Len is the number of images.
+// Len returns the number of images.
 func (t *Tags) Len() int { return len(t.paths) }
 
 // Get decodes image i.

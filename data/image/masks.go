@@ -59,7 +59,7 @@ func OpenMasks(images, masks string, channels int) (*Masks, error) {
 
 func stem(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
 
-// Len is the number of images.
+// Len returns the number of images.
 func (m *Masks) Len() int { return len(m.images) }
 
 // Get decodes image i and its mask.

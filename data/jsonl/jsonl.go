@@ -63,7 +63,7 @@ func Read[T any](r io.ReaderAt) (*File[T], error) {
 	}
 }
 
-// Len is the number of lines that are not empty.
+// Len returns the number of lines that are not empty.
 func (d *File[T]) Len() int { return len(d.start) }
 
 // Get decodes item i. Fields that T does not have are passed over.

@@ -49,7 +49,7 @@ var codecs = map[format.CompressionCodec]sizer{
 
 var errTruncated = errors.New("the data are truncated")
 
-// snappySize is the size that stands before the data; decoders make a buffer of it.
+// snappySize returns the size that stands before the data; decoders make a buffer of it.
 func snappySize(b []byte, _ int64) (int64, error) {
 	n, k := binary.Uvarint(b)
 	if k <= 0 || n > 1<<32-1 {

@@ -38,7 +38,7 @@ func packed(t testing.TB, codec compress.Codec, v int) []byte {
 	return b
 }
 
-// load loads a file of these bytes, and gives what that allocated too.
+// load loads a file of these bytes, and returns what that allocated too.
 func load(t testing.TB, b []byte) (n int, allocated uint64, err error) {
 	t.Helper()
 	p := filepath.Join(t.TempDir(), "load.parquet")
@@ -50,7 +50,7 @@ func load(t testing.TB, b []byte) (n int, allocated uint64, err error) {
 	return len(all), after.TotalAlloc - before.TotalAlloc, err
 }
 
-// withPage changes the first page of the column "text", and its header, and gives the file with the change. What follows
+// withPage changes the first page of the column "text", and its header, and returns the file with the change. What follows
 // the page has another place then, so the new one takes as many bytes as the old one.
 func withPage(t testing.TB, b []byte, change func(h *format.PageHeader, data []byte)) []byte {
 	t.Helper()

@@ -110,7 +110,7 @@ func (f *File[T]) index() error {
 	})
 }
 
-// columns says whether the file has all that T wants: what it has not would silently be zero.
+// columns reports whether the file has all that T wants: what it has not would silently be zero.
 func columns(want, have *parquet.Schema) error {
 	for _, path := range want.Columns() {
 		if _, ok := have.Lookup(path...); !ok {
@@ -120,7 +120,7 @@ func columns(want, have *parquet.Schema) error {
 	return nil
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (f *File[T]) Len() int {
 	if len(f.ends) == 0 {
 		return 0
@@ -128,7 +128,7 @@ func (f *File[T]) Len() int {
 	return f.ends[len(f.ends)-1]
 }
 
-// Get is row i. What the row refers to, such as slices, must not be changed.
+// Get returns row i. What the row refers to, such as slices, must not be changed.
 func (f *File[T]) Get(i int) (item T, err error) {
 	if err := data.Check(i, f.Len()); err != nil {
 		return item, err

@@ -54,7 +54,7 @@ var cifar100 = cifar{
 		"wardrobe", "whale", "willow_tree", "wolf", "woman", "worm"},
 }
 
-// CIFAR10 is colour images of 32 by 32 in 10 classes (Krizhevsky 2009): 50,000 and 10,000.
+// CIFAR10 returns colour images of 32 by 32 in 10 classes (Krizhevsky 2009): 50,000 and 10,000.
 func CIFAR10(ctx context.Context, o Options) (train, test *Images, err error) {
 	return cifar10.read(ctx, o)
 }

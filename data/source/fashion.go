@@ -16,7 +16,7 @@ var fashion = set{
 	remedy: "apt install dataset-fashion-mnist",
 }
 
-// FashionMNIST is articles of clothing (Xiao, Rasul, Vollgraf 2017), in the sizes of MNIST.
+// FashionMNIST returns articles of clothing (Xiao, Rasul, Vollgraf 2017), in the sizes of MNIST.
 func FashionMNIST(ctx context.Context, o Options) (train, test *Images, err error) {
 	return fashion.idx(ctx, o, []string{"t-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"})
 }

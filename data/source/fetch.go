@@ -24,7 +24,7 @@ type sink interface {
 // downloading holds one token: downloads of one program take turns, so that two loaders of one set download it once.
 var downloading = make(chan struct{}, 1)
 
-// fetch downloads f into dir, checked, and gives its path. A broken download leaves NAME.part, which the next one goes on
+// fetch downloads f into dir, checked, and returns its path. A broken download leaves NAME.part, which the next one goes on
 // with; the file has its name only when it is whole.
 func (s *set) fetch(ctx context.Context, o Options, f file, dir string) (string, error) {
 	select {

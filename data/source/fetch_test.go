@@ -30,7 +30,7 @@ func pack(t testing.TB, b []byte) []byte {
 	return out.Bytes()
 }
 
-// example is a set of one packed file, and what is in it, with the environment of a machine that has nothing.
+// example returns a set of one packed file, and what is in it, with the environment of a machine that has nothing.
 func example(t *testing.T, urls ...string) (s *set, plain, packed []byte) {
 	t.Helper()
 	home := t.TempDir()

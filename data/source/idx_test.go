@@ -62,7 +62,7 @@ func FuzzReadIDX(f *testing.F) {
 	})
 }
 
-// record is one image of CIFAR's format: labels, then three planes of one value each.
+// record returns one image of CIFAR's format: labels, then three planes of one value each.
 func record(labels []byte, r, g, b byte) []byte {
 	out := bytes.Clone(labels)
 	for _, v := range []byte{r, g, b} {

@@ -23,10 +23,10 @@ type Images struct {
 
 var _ data.Dataset[Picture] = (*Images)(nil)
 
-// Len is the number of images.
+// Len returns the number of images.
 func (s *Images) Len() int { return len(s.labels) }
 
-// Get is image i.
+// Get returns image i.
 func (s *Images) Get(i int) (Picture, error) {
 	if err := data.Check(i, len(s.labels)); err != nil {
 		return Picture{}, err
@@ -35,7 +35,7 @@ func (s *Images) Get(i int) (Picture, error) {
 	return Picture{s.pixels[i*size : (i+1)*size : (i+1)*size], int(s.labels[i])}, nil
 }
 
-// check says whether sizes and labels fit.
+// check reports whether sizes and labels fit.
 func (s *Images) check() error {
 	if len(s.pixels) != len(s.labels)*s.Channels*s.Height*s.Width {
 		return fmt.Errorf("source: %d bytes of pixels for %d labels, want %d each", len(s.pixels), len(s.labels), s.Channels*s.Height*s.Width)

@@ -14,7 +14,7 @@ var kuzushiji = set{
 	urls: []string{"https://codh.rois.ac.jp/kmnist/dataset/kmnist/"},
 }
 
-// KMNIST is cursive Japanese characters (Clanuwat and others 2018), in the sizes of MNIST.
+// KMNIST returns cursive Japanese characters (Clanuwat and others 2018), in the sizes of MNIST.
 func KMNIST(ctx context.Context, o Options) (train, test *Images, err error) {
 	return kuzushiji.idx(ctx, o, []string{"o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"})
 }

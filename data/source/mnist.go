@@ -23,7 +23,7 @@ var mnist = set{
 
 var digits = []string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}
 
-// MNIST is the handwritten digits (LeCun, Cortes, Burges 1998): 60,000 and 10,000 grey images of 28 by 28, where 0 is
+// MNIST returns the handwritten digits (LeCun, Cortes, Burges 1998): 60,000 and 10,000 grey images of 28 by 28, where 0 is
 // paper and 255 ink.
 func MNIST(ctx context.Context, o Options) (train, test *Images, err error) {
 	return mnist.idx(ctx, o, digits)

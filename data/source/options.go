@@ -32,7 +32,7 @@ type Download struct {
 
 func (o Options) offline() bool { return o.Only || o.Offline || os.Getenv(EnvOffline) != "" }
 
-// cache is the folder that downloads of the named set are kept in.
+// cache returns the folder that downloads of the named set are kept in.
 func (o Options) cache(name string) (string, error) {
 	if o.Dir != "" {
 		return o.Dir, nil

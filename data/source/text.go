@@ -23,7 +23,7 @@ var shakespeare = set{
 
 const shakespeareSum = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
 
-// TinyShakespeare is 40,000 lines of Shakespeare's plays in one text of ASCII (Karpathy 2015), as input.txt or
+// TinyShakespeare returns 40,000 lines of Shakespeare's plays in one text of ASCII (Karpathy 2015), as input.txt or
 // tinyshakespeare.txt.
 func TinyShakespeare(ctx context.Context, o Options) (string, error) {
 	local := o

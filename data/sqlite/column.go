@@ -70,12 +70,12 @@ func describe(t reflect.Type) column {
 	}
 }
 
-// direct is a column that database/sql converts.
+// direct returns a column that database/sql converts.
 func direct(kind string, value func(reflect.Value) (any, error)) column {
 	return column{kind: kind, scan: func(v reflect.Value) any { return v.Addr().Interface() }, value: value}
 }
 
-// optional is a column that may be NULL.
+// optional returns a column that may be NULL.
 func optional(inner column) column {
 	value := inner.value
 	inner.value = func(v reflect.Value) (any, error) {

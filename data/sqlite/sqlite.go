@@ -89,7 +89,7 @@ func (t *Table[T]) index() error {
 	return rows.Err()
 }
 
-// Len is the number of rows.
+// Len returns the number of rows.
 func (t *Table[T]) Len() int { return t.n }
 
 // Get reads row i.

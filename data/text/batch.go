@@ -69,7 +69,7 @@ func NewStream(ids []int64, length, step int) (*Stream, error) {
 	return &Stream{ids, length, step}, nil
 }
 
-// Len is the number of whole runs.
+// Len returns the number of whole runs.
 func (s *Stream) Len() int {
 	if n := len(s.ids) - 1 - s.length; n >= 0 {
 		return n/s.step + 1

@@ -61,10 +61,10 @@ func OpenFolder(dir string, classes ...string) (*Folder, error) {
 	return f, nil
 }
 
-// Classes are the names of the classes, by label.
+// Classes returns the names of the classes, by label.
 func (f *Folder) Classes() []string { return f.classes }
 
-// Len is the number of files.
+// Len returns the number of files.
 func (f *Folder) Len() int { return len(f.paths) }
 
 // Get reads file i.

@@ -19,7 +19,7 @@ type Bytes struct{}
 
 var _ Tokenizer = Bytes{}
 
-// Size is 256.
+// Size returns 256.
 func (Bytes) Size() int { return 256 }
 
 // Encode returns the bytes.
@@ -52,10 +52,10 @@ type Pieces struct {
 
 var _ Tokenizer = (*Pieces)(nil)
 
-// Chars is the tokenizer of Unicode characters. Invalid UTF-8 is cut into bytes.
+// Chars returns the tokenizer of Unicode characters. Invalid UTF-8 is cut into bytes.
 func Chars(v *Vocabulary) *Pieces { return &Pieces{v, CutChars, ""} }
 
-// Words is the tokenizer of words between white space; Decode puts one space between them.
+// Words returns the tokenizer of words between white space; Decode puts one space between them.
 func Words(v *Vocabulary) *Pieces { return &Pieces{v, strings.Fields, " "} }
 
 // CutChars returns the characters of a text.
@@ -69,7 +69,7 @@ func CutChars(text string) []string {
 	return out
 }
 
-// Size is the size of the vocabulary.
+// Size returns the size of the vocabulary.
 func (p *Pieces) Size() int { return p.vocabulary.Len() }
 
 // Vocabulary is where pieces are looked up.

@@ -67,7 +67,7 @@ func (c *Counter) Vocabulary(least, size int, special ...string) (*Vocabulary, e
 	return NewVocabulary(append(slices.Clone(special), pieces...), unknown)
 }
 
-// Alphabet is the vocabulary of the characters of a text, in the order of their code points, without an unknown one.
+// Alphabet returns the vocabulary of the characters of a text, in the order of their code points, without an unknown one.
 func Alphabet(text string) *Vocabulary {
 	seen := map[string]int64{}
 	for _, c := range CutChars(text) {
@@ -80,10 +80,10 @@ func Alphabet(text string) *Vocabulary {
 	return v
 }
 
-// Len is the number of pieces.
+// Len returns the number of pieces.
 func (v *Vocabulary) Len() int { return len(v.pieces) }
 
-// ID is the number of a piece, or of the unknown one; false if there is neither.
+// ID returns the number of a piece, or of the unknown one; false if there is neither.
 func (v *Vocabulary) ID(piece string) (int64, bool) {
 	if id, ok := v.ids[piece]; ok {
 		return id, true
@@ -91,7 +91,7 @@ func (v *Vocabulary) ID(piece string) (int64, bool) {
 	return v.unknown, v.unknown >= 0
 }
 
-// Piece is the piece of a number.
+// Piece returns the piece of a number.
 func (v *Vocabulary) Piece(id int64) (string, error) {
 	if id < 0 || id >= int64(len(v.pieces)) {
 		return "", fmt.Errorf("text: id %d, want 0 to %d", id, len(v.pieces)-1)

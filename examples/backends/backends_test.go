@@ -76,7 +76,7 @@ func check(spec, run string, o host.Options) (*conformance.Report, error) {
 	return conformance.Check(context.Background(), open, conformance.Options{Run: run, Sample: sampled()})
 }
 
-// failures are the failed cases with their reasons. acos near 1 is left out in f64: there the reference is less exact than
+// failures returns the failed cases with their reasons. acos near 1 is left out in f64: there the reference is less exact than
 // the tolerance of its row, and these backends are right.
 func failures(r *conformance.Report) (list []string) {
 	for _, x := range r.Results {
@@ -99,7 +99,7 @@ func inChild(t *testing.T, spec, run string) string {
 	return string(out)
 }
 
-// passed are the cases that the last line of a report counts.
+// passed returns the cases that the last line of a report counts.
 func passed(t *testing.T, report string) (n int) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(report), "\n")
@@ -108,7 +108,7 @@ func passed(t *testing.T, report string) (n int) {
 	return n
 }
 
-// carrier is this test binary as host.Options.Carrier.
+// carrier returns this test binary as host.Options.Carrier.
 func carrier(t *testing.T) host.Options {
 	t.Helper()
 	self, err := os.Executable()

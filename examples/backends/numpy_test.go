@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// python is the interpreter that BURN_PYTHON names, if it has what the Python backends need.
+// python returns the interpreter that BURN_PYTHON names, if it has what the Python backends need.
 func python(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("BURN_PYTHON")

@@ -51,7 +51,7 @@ func signs(x *tensor.Tensor) *tensor.Tensor {
 	return x.GreaterEqualScalar(0).Cast(x.DType()).MulScalar(2).SubScalar(1)
 }
 
-// points are n random places in a square, and 1 for those in a ring around its centre, else 0.
+// points returns n random places in a square, and 1 for those in a ring around its centre, else 0.
 func points(d *tensor.Device, n int) (xy, in *tensor.Tensor) {
 	xy = d.Uniform(dtype.F32, -1, 1, n, 2)
 	r := xy.Square().Sum(1).Sqrt()
@@ -60,7 +60,7 @@ func points(d *tensor.Device, n int) (xy, in *tensor.Tensor) {
 
 const hidden = 32
 
-// accuracy trains a network with the activation for a number of steps, and gives the share of new points it gets right.
+// accuracy trains a network with the activation for a number of steps, and returns the share of new points it gets right.
 func accuracy(ctx context.Context, dev *tensor.Device, act *Binary, steps int) (share float64, err error) {
 	dev.Seed(1)
 	model := nn.Sequential{

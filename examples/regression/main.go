@@ -53,7 +53,7 @@ func (h House) inputs() []float32 {
 
 const unit = 100_000 // of values
 
-// houses are rows of a made-up market.
+// houses returns rows of a made-up market.
 func houses(n int) data.Memory[House] {
 	rng := data.Random(1)
 	rows := make(data.Memory[House], n)

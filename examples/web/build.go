@@ -76,7 +76,7 @@ func build(ctx context.Context) (files, error) {
 // platform is the environment to compile for the browser in.
 var platform = []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}
 
-// toolchainFile is the script that starts a program in a browser. It goes with the toolchain that compiled the program.
+// toolchainFile returns the script that starts a program in a browser. It goes with the toolchain that compiled the program.
 func toolchainFile(ctx context.Context) ([]byte, error) {
 	root, err := goCommand(ctx, nil, "env", "GOROOT")
 	if err != nil {

@@ -66,7 +66,7 @@ func descend(opt *optim.Adam, m nn.Sequential, losses ...*tensor.Tensor) error {
 	return err
 }
 
-// judge is a step of the critic: real points up, generated ones down, and slopes of 1 between them.
+// judge returns a step of the critic: real points up, generated ones down, and slopes of 1 between them.
 func (g *gan) judge(d *tensor.Device) error {
 	x, y := real(d), g.generator.Forward(d.Normal(dtype.F32, 0, 1, batch, noise)).Detach()
 	// The outer level gives the slopes; the inner one has recorded how they were computed.
@@ -79,12 +79,12 @@ func (g *gan) judge(d *tensor.Device) error {
 	return descend(g.cOpt, g.critic, g.critic.Forward(y).Mean().Sub(g.critic.Forward(x).Mean()), norm.SubScalar(1).Square().Mean().MulScalar(penalty))
 }
 
-// imitate is a step of the generator.
+// imitate returns a step of the generator.
 func (g *gan) imitate(d *tensor.Device) error {
 	return descend(g.gOpt, g.generator, g.critic.Forward(g.generator.Forward(d.Normal(dtype.F32, 0, 1, batch, noise))).Mean().Neg())
 }
 
-// score is the share of generated points within three deviations of a heap, and how many heaps have half their part of them or more.
+// score returns the share of generated points within three deviations of a heap, and how many heaps have half their part of them or more.
 func (g *gan) score(ctx context.Context, dev *tensor.Device) (share float64, found int, err error) {
 	const n = 2000
 	var xy []float32

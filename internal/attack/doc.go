@@ -1,4 +1,4 @@
-// Package attack has the attacks on burn that stay: mutations of every format that it reads, plugins that answer nonsense, kills
-// in the midst of work, programs exchanged while they are started. They are tests, of which a short part always runs; BURN_ATTACK=full
+// Package attack holds permanent attack tests on burn: mutations of every file format that it reads, plugins that send invalid
+// replies, processes killed at work, programs replaced while they start. A short part of each test always runs; BURN_ATTACK=full
 // (make attack) runs them in full. Nothing imports this package.
 package attack

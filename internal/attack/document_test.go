@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDocument: the tests that docs/SECURITY.md names as proofs are there.
+// TestDocument checks that the tests that docs/SECURITY.md names as proofs exist.
 func TestDocument(t *testing.T) {
 	text, err := os.ReadFile("../../docs/SECURITY.md")
 	require.NoError(t, err)

@@ -41,11 +41,11 @@ import (
 	"github.com/goburn/burn/train/checkpoint"
 )
 
-// format is something that burn reads and others write.
+// format is a file format that burn reads and that others may write.
 type format struct {
-	// seeds makes files that are accepted. They lie in dir afterwards, for the process that reads their mutations.
+	// seeds returns valid files. It also writes them to dir, for the process that reads their mutations.
 	seeds func(t *testing.T, dir string) [][]byte
-	// read takes a file. path is where it lies, for readers that want one.
+	// read reads a file with the content b. path is its location, for readers that need one.
 	read func(b []byte, path string) error
 }
 
@@ -215,7 +215,7 @@ var formats = map[string]format{
 	}},
 }
 
-// installed makes keys, an archive with its signature, a mirror and an installation, and gives one of the files.
+// installed makes keys, an archive with its signature, a mirror and an installation, and returns one of the files.
 func installed(name string) func(*testing.T, string) [][]byte {
 	return func(t *testing.T, dir string) [][]byte {
 		t.Helper()
@@ -367,7 +367,7 @@ func arrays(t *testing.T, _ string) (seeds [][]byte) {
 	return seeds
 }
 
-// inputs are the images that a model takes: PNG and JPEG.
+// inputs returns the images that a model takes: PNG and JPEG.
 func inputs(t *testing.T, dir string) [][]byte {
 	all := images(t, dir)
 	return [][]byte{all[0], all[2]}
@@ -392,7 +392,7 @@ func images(t *testing.T, _ string) (seeds [][]byte) {
 	return seeds
 }
 
-// bmp writes a bitmap of 24 bits a pixel.
+// bmp writes a bitmap with 24 bits per pixel.
 func bmp(w io.Writer, width, height int) error {
 	row := (3*width + 3) / 4 * 4
 	head := make([]byte, 54)

@@ -30,7 +30,7 @@ func plugins(t *testing.T) string {
 	return dir
 }
 
-// restored opens the plugin as one that outlives its process.
+// restored opens the plugin with restoring of its state after the death of its process.
 func restored(t *testing.T) (*tensor.Device, *restore.Backend) {
 	t.Helper()
 	p, err := host.Open(ctx, "process:cpu", host.Options{Config: core.Config{Threads: 1}, Dirs: []string{plugins(t)}, Restore: true,
@@ -48,7 +48,7 @@ func on(t *testing.T, p *core.Place) *tensor.Device {
 	return d
 }
 
-// kill ends the process of a plugin now.
+// kill kills the process of a plugin at once.
 func kill(b *restore.Backend) {
 	c, ok := b.Inner().(*client.Backend)
 	if !ok {
@@ -59,7 +59,7 @@ func kill(b *restore.Backend) {
 	}
 }
 
-// training is gradient descent on the weights of a linear model, written out.
+// training is gradient descent on the weights of a linear model.
 type training struct {
 	x, y, w *tensor.Tensor
 }
@@ -85,11 +85,11 @@ func (tr *training) step(d *tensor.Device) {
 	w.Release()
 }
 
-// TestKillsInTraining kills the process at random moments between the first and the last step: the weights are those of a run on
-// the built-in backend that nothing happened to, to the bit.
+// TestKillsInTraining kills the process at random moments between the first and the last step. The weights equal those of an
+// undisturbed run on the built-in backend, to the bit.
 func TestKillsInTraining(t *testing.T) {
 	kills := size(6, 150)
-	const steps = 40 // of a round, after which the weights are read
+	const steps = 40 // steps per round, after which the weights are read
 	p, err := host.Open(ctx, "builtin:cpu", host.Options{Config: core.Config{Threads: 1}})
 	require.NoError(t, err)
 	defer p.Close()
@@ -110,8 +110,8 @@ func TestKillsInTraining(t *testing.T) {
 		require.NoError(t, err, "round %d", rounds)
 		require.Equal(t, x, y, "round %d, after %d restarts", rounds, b.Restarts())
 		timer.Stop()
-		// The next round begins with weights that the host has, as after a checkpoint: a plugin's results can be made again as far
-		// back as its journal goes.
+		// The next round begins with weights from the host, as after a checkpoint: the results of a plugin can be recomputed only
+		// as far back as its journal reaches.
 		got.w.Release()
 		got.w, err = d.FromBytes(ctx, dtype.F32, []int{32, 8}, y)
 		require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestKillsInTraining(t *testing.T) {
 	t.Logf("%d kills in %d rounds of %d steps", b.Restarts(), rounds, steps)
 }
 
-// TestKillsInWrites kills the process in the midst of large writes: each arrives whole.
+// TestKillsInWrites kills the process during large writes. Each write arrives whole.
 func TestKillsInWrites(t *testing.T) {
 	kills := size(4, 60)
 	const n = 24 << 20

@@ -8,10 +8,10 @@ import (
 	"github.com/goburn/burn/sdk/serve"
 )
 
-// What this test binary is when it runs again as another program.
+// Environment variables that make this test binary run as another program.
 const (
 	envPlugin = "BURN_ATTACK_PLUGIN" // set: the cpu backend as a plugin
-	envEvil   = "BURN_ATTACK_EVIL"   // a path: the program that must never run, which leaves a file there
+	envEvil   = "BURN_ATTACK_EVIL"   // a path: the program that must never run, which creates this file
 	envFormat = "BURN_ATTACK_FORMAT" // a format: reads mutations of its seeds
 )
 
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 // full reports whether the attacks run in full.
 func full() bool { return os.Getenv("BURN_ATTACK") == "full" }
 
-// size is how often something is tried.
+// size returns the number of attempts.
 func size(short, long int) int {
 	if full() {
 		return long

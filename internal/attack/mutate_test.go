@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// tokens are pieces with a meaning in one of the formats.
+// tokens are fragments with a meaning in one of the formats.
 var tokens = []string{"[", "[[", "]", "{", "}", "\"", "\"\"\"", "'", "=", ".", ",", "\n", "\r", "\x00", "\x1b[2J", "\u202e", "../", "/", "-", "~",
 	"1e999", "-1", "0x7fffffffffffffff", "18446744073709551615", "9223372036854775807", "NaN", "inf", "null", "true", "\xff\xfe", "\xf4\x90\x80\x80"}
 
-// numbers are written over fields of several sizes.
+// numbers are boundary values that overwrite fields of several sizes.
 var numbers = []uint64{0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 1 << 20, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 40, 1<<63 - 1, 1 << 63, ^uint64(0)}
 
-// largest bounds a mutation.
+// largest is the maximum size of a mutation in bytes.
 const largest = 1 << 20
 
-// mutation is the n-th one of the seeds of a format: the same each time for the same seeds.
+// mutation returns the n-th mutation of the seeds of a format; it depends only on its arguments.
 func mutation(format string, seeds [][]byte, n int) []byte {
 	key := [32]byte{}
 	copy(key[:], format)
@@ -53,7 +53,7 @@ func mutate(r *rand.Rand, b []byte, seeds [][]byte) []byte {
 		return insert(b[at:end])
 	case 5:
 		return insert([]byte(tokens[r.IntN(len(tokens))]))
-	case 6: // deep or long
+	case 6: // deep nesting or long runs
 		return insert([]byte(strings.Repeat(tokens[r.IntN(len(tokens))], 1<<r.IntN(14))))
 	case 7:
 		var field [8]byte
@@ -64,7 +64,7 @@ func mutate(r *rand.Rand, b []byte, seeds [][]byte) []byte {
 		binary.BigEndian.PutUint64(field[:], numbers[r.IntN(len(numbers))])
 		n := 1 << r.IntN(4)
 		copy(b[at:], field[8-n:])
-	case 9: // a number of a text
+	case 9: // another number in a text
 		i := bytes.IndexAny(b[at:], "0123456789")
 		if i < 0 {
 			return b
@@ -73,7 +73,7 @@ func mutate(r *rand.Rand, b []byte, seeds [][]byte) []byte {
 		for end = at; end < len(b) && b[end] >= '0' && b[end] <= '9'; end++ {
 		}
 		return append(b[:at:at], append([]byte(tokens[r.IntN(len(tokens))]), b[end:]...)...)
-	case 10: // a piece of another
+	case 10: // a fragment of another seed
 		other := seeds[r.IntN(len(seeds))]
 		if len(other) > 0 {
 			from := r.IntN(len(other))

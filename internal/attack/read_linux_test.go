@@ -20,16 +20,16 @@ import (
 )
 
 const (
-	// memory is what a reader may hold, in bytes: far above what any of the files accounts for.
+	// memory is the limit of a reader in bytes: far above the need of any of the files.
 	memory = 1 << 30
-	// longest is how long one file may take. It tells a hang from an end.
+	// longest is the time limit for one file. A reader that exceeds it hangs.
 	longest = time.Minute
-	// longestError bounds the text of an error.
+	// longestError limits the length of an error text.
 	longestError = 1 << 14
 )
 
-// TestMutations reads mutations of files of every format, each format in a process of its own under a limit of memory. Whatever is
-// in a file, its reader returns.
+// TestMutations reads mutations of files of every format, with a process per format under a memory limit. Whatever a file
+// contains, its reader returns.
 func TestMutations(t *testing.T) {
 	count := size(150, 2000)
 	for _, name := range slices.Sorted(maps.Keys(formats)) {
@@ -62,7 +62,7 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// reader is the process that reads the mutations from..to.
+// reader returns the command that reads the mutations from..to.
 func reader(name, dir string, from, to int) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestHelperReader$", "-test.timeout=15m")
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s", envFormat, name), fmt.Sprintf("BURN_ATTACK_RANGE=%d %d %s", from, to, dir))
@@ -79,7 +79,7 @@ func progress(t *testing.T, dir string) int {
 	return int(binary.LittleEndian.Uint64(b))
 }
 
-// TestHelperReader reads mutations. It notes the one that it is about to read.
+// TestHelperReader reads mutations. It records the one that it is about to read.
 func TestHelperReader(t *testing.T) {
 	name := os.Getenv(envFormat)
 	if name == "" {

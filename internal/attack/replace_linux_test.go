@@ -16,8 +16,8 @@ import (
 	"github.com/goburn/burn/sdk/client"
 )
 
-// TestReplacement starts a plugin again and again while its file is exchanged for an evil one, by a rename and by writing into it. The
-// evil one never runs: what is executed is what has the hash of the manifest.
+// TestReplacement starts a plugin again and again while its file is replaced by a malicious one, by renaming and by overwriting.
+// The malicious one never runs: only a file with the hash in the manifest is executed.
 func TestReplacement(t *testing.T) {
 	tries := size(25, 500)
 	self, err := os.Executable()
@@ -40,7 +40,7 @@ func TestReplacement(t *testing.T) {
 				path := filepath.Join(dir, "burn-backend-npu")
 				put := func(content []byte) {
 					if way == "write" {
-						_ = os.WriteFile(path, content, 0o755) // not while it is executed
+						_ = os.WriteFile(path, content, 0o755) // fails while the file is executed
 						return
 					}
 					next := filepath.Join(side, "next")

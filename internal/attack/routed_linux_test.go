@@ -17,8 +17,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// TestKillsUnderRouter kills a member of a router at random moments of a training on both: what was computed is right or
-// core.ErrBackendLost, the other member goes on, and nothing is left in the end.
+// TestKillsUnderRouter kills a member of a router at random moments of a training on two members. Every result is right or
+// core.ErrBackendLost, the other member continues, and no process is left over.
 func TestKillsUnderRouter(t *testing.T) {
 	kills := size(4, 100)
 	const steps = 20
@@ -63,7 +63,7 @@ func TestKillsUnderRouter(t *testing.T) {
 		}
 		timer.Stop()
 		_ = syscall.Kill(pid, syscall.SIGKILL)
-		for tries := 0; ; tries++ { // a write may still go to the member that is lost, and tells so
+		for tries := 0; ; tries++ { // a write may still go to the lost member, which returns an error
 			if got, err = train(d); err == nil {
 				break
 			}
@@ -72,7 +72,7 @@ func TestKillsUnderRouter(t *testing.T) {
 			require.Less(t, tries, 3, "the other member goes on")
 		}
 		require.Equal(t, want, got)
-		_ = d.Close() // may tell of the loss
+		_ = d.Close() // may return the loss
 		require.NoError(t, b.Close())
 		require.Eventually(t, func() bool { return syscall.Kill(pid, 0) == syscall.ESRCH }, 10*time.Second, time.Millisecond)
 		return lost

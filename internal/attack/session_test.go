@@ -20,10 +20,10 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// liar is a plugin that answers what comes on a stream with mutations of replies, and ends the stream after a few or
-// when nothing more is asked.
+// liar is a plugin that answers requests on a stream with mutated replies, and ends the stream after a few or when no more
+// requests come.
 type liar struct {
-	wire.Handler // of what is not called here
+	wire.Handler // for methods that the test does not call
 	seeds        [][]byte
 	next         func() (n int, answers int)
 }
@@ -59,7 +59,7 @@ func (l *liar) Stream(s *wire.FrameStream) {
 	for range answers {
 		select {
 		case <-asked:
-		case <-time.After(100 * time.Millisecond): // the host waits for more: the stream ends without it
+		case <-time.After(100 * time.Millisecond): // the host waits for more: end the stream without it
 			return
 		}
 		if s.Send(wire.NewFrame(mutation("replies", l.seeds, n))) != nil {
@@ -69,8 +69,8 @@ func (l *liar) Stream(s *wire.FrameStream) {
 	}
 }
 
-// TestLyingPlugin holds sessions with a plugin whose answers are mutations of right ones. Every call returns, none panics, and a tensor is
-// read only when the answer was one.
+// TestLyingPlugin runs sessions with a plugin whose replies are mutations of right ones. Every call returns, none panics, and a
+// tensor is read only if its reply was valid.
 func TestLyingPlugin(t *testing.T) {
 	sessions := size(200, 2000)
 	n := 0

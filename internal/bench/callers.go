@@ -15,27 +15,27 @@ import (
 // CallersRow compares goroutines that run one session at the same time with one that runs it alone.
 type CallersRow struct {
 	Callers int `json:"callers"`
-	// Alone and Together are the runs per second of one caller, which has all threads, and of all callers.
+	// Alone and Together are runs per second: of one caller, which uses all threads, and of all callers together.
 	Alone    float64 `json:"alone"`
 	Together float64 `json:"together"`
-	// MemoryAlone and Memory are the bytes in use on the device after the runs; 0 where it does not say.
+	// MemoryAlone and Memory are the bytes in use on the device after the runs; 0 if the device does not report them.
 	MemoryAlone int64 `json:"memory_alone"`
 	Memory      int64 `json:"memory"`
 }
 
-// crowd is a number of callers of one session, as a contestant.
+// crowd is a contestant: several concurrent callers of one session.
 type crowd struct {
 	p    *Model
 	n    int
 	want map[string]onnxtest.Value
 
 	mu      sync.Mutex
-	calls   []time.Duration // of all callers
+	calls   []time.Duration // of all callers together
 	elapsed time.Duration
 	memory  int64
 }
 
-// Turn runs the session from all callers for about d. Every result must be the bytes of the first.
+// Turn runs the session from all callers for about d. Every result must be bitwise equal to the first.
 func (c *crowd) Turn(ctx context.Context, d time.Duration) error {
 	var all sync.WaitGroup
 	errs := make([]error, c.n)
@@ -75,13 +75,13 @@ func same(got, want map[string]onnxtest.Value) error {
 	return nil
 }
 
-// Stats sums up the calls of all callers.
+// Stats returns the statistics of the calls of all callers.
 func (c *crowd) Stats() Stats { return Summarize(c.calls) }
 
 func (c *crowd) perSecond() float64 { return float64(len(c.calls)) / c.elapsed.Seconds() }
 
-// MeasureCallers runs a model, loaded from path, from one goroutine and from n at the same time, in turns, for about total
-// each. All runs must give the same bytes.
+// MeasureCallers runs a model, loaded from path, from one goroutine and from n concurrent ones, in turns, for about total each.
+// All runs must produce the same bytes.
 func MeasureCallers(ctx context.Context, d *core.Place, m *onnx.Model, path string, batch, n int, total time.Duration) (CallersRow, error) {
 	feed, _, err := Inputs(m, path, batch)
 	if err != nil {
@@ -97,7 +97,7 @@ func MeasureCallers(ctx context.Context, d *core.Place, m *onnx.Model, path stri
 		return CallersRow{}, err
 	}
 	alone, together := &crowd{p: p, n: 1, want: want}, &crowd{p: p, n: n, want: want}
-	if err := alone.Turn(ctx, total/10); err != nil { // memory before there are others
+	if err := alone.Turn(ctx, total/10); err != nil { // before the other callers use memory
 		return CallersRow{}, err
 	}
 	memory := alone.memory

@@ -16,27 +16,27 @@ type Case struct {
 	Op    op.Code
 	In    []Operand
 	Attrs []op.Attr
-	Terms int64 // products of a contraction; 0 for ops that move more than they compute
-	// Copied: the result is brought into row-major order by a copy, as a permutation alone may be a view.
+	Terms int64 // multiplications of a contraction; 0 for ops that are bound by memory
+	// Copied tells that a copy brings the result into row-major order, as a permutation alone may be a view.
 	Copied bool
-	// Memory: one pass over memory with few instructions an element, so that at a size beyond the caches a copy of as many
-	// bytes is the limit.
+	// Memory tells that the op makes one pass over memory with few instructions per element, so that beyond the cache sizes a
+	// copy of as many bytes is its limit.
 	Memory bool
 }
 
-// Operand is an operand's type, shape and values.
+// Operand describes an operand: type, shape and values.
 type Operand struct {
 	DType dtype.DType
 	Shape shape.Shape
 	Fill  Fill
-	Below int // of Index: the bound
+	Below int // exclusive bound of Index
 }
 
-// Fill says which values an operand has.
+// Fill selects the values of an operand.
 type Fill uint8
 
-// The fills. All are the same on every machine, and the first 2^24 numbers of one operand differ from each other, so that
-// the greatest has one place.
+// The fills. All are equal on every machine, and the first 2^24 numbers of an operand differ from each other, so that the maximum
+// is unique.
 const (
 	Signed   Fill = iota // in (-1, 1]
 	Positive             // in (0, 1]
@@ -44,7 +44,7 @@ const (
 	Truth                // true and false
 )
 
-// Node builds the case's node; in are its operands with ids.
+// Node builds the node of the case; in describes its operands, with ids.
 func (c Case) Node(in []op.Desc) (op.Node, error) {
 	n, err := op.New(c.Op, in, c.Attrs...)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c Case) Node(in []op.Desc) (op.Node, error) {
 	return n, nil
 }
 
-// Descs is type and shape of each operand.
+// Descs returns the type and shape of each operand.
 func (c Case) Descs() []op.Desc {
 	ds := make([]op.Desc, len(c.In))
 	for i, x := range c.In {
@@ -62,8 +62,8 @@ func (c Case) Descs() []op.Desc {
 	return ds
 }
 
-// Bytes is the size of all operands and results: what must be read and written at least. Of what is gathered from, as much
-// counts as is taken.
+// Bytes returns the size of all operands and results: the least number of bytes to read and write. Of an operand that is gathered
+// from, only the elements taken count.
 func (c Case) Bytes() (int64, error) {
 	ds := c.Descs()
 	n, err := c.Node(ds)
@@ -81,10 +81,10 @@ func (c Case) Bytes() (int64, error) {
 	return total, nil
 }
 
-// Flops counts two for each product.
+// Flops returns two per multiplication.
 func (c Case) Flops() int64 { return 2 * c.Terms }
 
-// Attributes is the attributes as JSON values: numbers, booleans, strings and lists.
+// Attributes returns the attributes as JSON values: numbers, booleans, strings and lists.
 func (c Case) Attributes() map[string]any {
 	m := map[string]any{}
 	for _, a := range c.Attrs {
@@ -108,7 +108,7 @@ func (c Case) Attributes() map[string]any {
 	return m
 }
 
-// Size prints a number of bytes: "64 KiB".
+// Size formats a number of bytes: "64 KiB".
 func Size(n int) string {
 	for _, u := range []struct {
 		name string

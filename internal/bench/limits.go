@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/plugins/cpu/peak"
 )
 
-// Limits are what this machine's processor does at most on a number of threads. They are of loops that do nothing else.
+// Limits are the peak rates of this machine's processor on a number of threads, measured with loops that do nothing else.
 type Limits struct {
 	Threads int            `json:"threads"`
 	Flops   []ComputeLimit `json:"flops"`
@@ -20,24 +20,23 @@ type Limits struct {
 // ComputeLimit is a rate of multiplications and additions.
 type ComputeLimit struct {
 	Type   string  `json:"type"`
-	Level  string  `json:"level"` // of instructions
+	Level  string  `json:"level"` // instruction set level
 	GFlops float64 `json:"gflops"`
 }
 
-// CopyLimit is a rate of copying, reading and writing both counted.
+// CopyLimit is a rate of copying; bytes read and written both count.
 type CopyLimit struct {
-	Bytes int     `json:"bytes"` // of source and destination together, of all threads
+	Bytes int     `json:"bytes"` // source and destination together, over all threads
 	GBps  float64 `json:"gbps"`
 }
 
-// CopySizes are the working sets that copying is measured at: within each level of cache, and beyond. The last is a copy of
-// 64 MiB.
+// CopySizes are the working sets that copying is measured at: within each cache level and beyond. The last is a copy of 64 MiB.
 var CopySizes = []int{16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 128 << 20}
 
 // computeTypes are the types whose peak is measured.
 var computeTypes = []dtype.DType{dtype.F32, dtype.F64, dtype.I8}
 
-// Measure takes about d for each limit, and gives the best rate seen.
+// Measure measures each limit for about d and returns the best rates.
 func Measure(ctx context.Context, threads int, d time.Duration) (Limits, error) {
 	threads = Threads(threads)
 	l := Limits{Threads: threads}
@@ -68,7 +67,7 @@ func Measure(ctx context.Context, threads int, d time.Duration) (Limits, error) 
 	return l, nil
 }
 
-// Threads is the number of threads that a configured n stands for.
+// Threads returns the number of threads for the configured number n.
 func Threads(n int) int {
 	if n > 0 {
 		return n
@@ -76,13 +75,13 @@ func Threads(n int) int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// Probe is a Contestant that measures a limit, next to what is held against it.
+// Probe is a Contestant that measures a machine limit, for comparison with a case.
 type Probe struct {
 	sampler
 	Name  string // "f32 peak", "copy of 64 KiB"
-	Type  string // of operands, for computation
-	Level string // of instructions, for computation
-	Work  int64  // of one call: flops, or bytes read and written
+	Type  string // type of the operands, for computation
+	Level string // instruction set level, for computation
+	Work  int64  // work of one call: flops, or bytes read and written
 	run   func(calls int)
 }
 
@@ -94,10 +93,10 @@ func (p *Probe) Turn(ctx context.Context, d time.Duration) error {
 	})
 }
 
-// Limit is the best rate seen, in GFLOP/s or GB/s.
+// Limit returns the best rate seen, in GFLOP/s or GB/s.
 func (p *Probe) Limit() float64 { return Rate(p.Work, p.Stats().Best) }
 
-// Compute is the probe of multiply-adds on operands of type d; ok is false where there is none.
+// Compute returns the probe of multiply-adds on operands of type d; ok is false if there is none.
 func Compute(d dtype.DType, threads int) (p *Probe, ok bool) {
 	l, ok := peak.Of(d)
 	if !ok {
@@ -109,13 +108,13 @@ func Compute(d dtype.DType, threads int) (p *Probe, ok bool) {
 	}}, true
 }
 
-// Copy is the probe of copying with a working set of that many bytes, source and destination together; each thread has its
-// part of it.
+// Copy returns the probe of copying with a working set of that many bytes, source and destination together. Each thread copies
+// its part.
 func Copy(bytes, threads int) *Probe {
 	part := max(64, bytes/2/threads)
 	src, dst := make([]byte, part*threads), make([]byte, part*threads)
 	for i := range src {
-		src[i] = byte(i) // pages of their own
+		src[i] = byte(i) // allocates the pages
 	}
 	return &Probe{sampler: sampler{atLeast: probeSample}, Name: "copy of " + Size(bytes/2), Work: int64(2 * part * threads), run: func(calls int) {
 		spread(threads, func(i int) {
@@ -126,7 +125,7 @@ func Copy(bytes, threads int) *Probe {
 	}}
 }
 
-// spread runs f on that many goroutines at once.
+// spread runs f on that many goroutines concurrently.
 func spread(threads int, f func(i int)) {
 	if threads == 1 {
 		f(0)

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// pause lets threads that spin go to sleep before another contestant begins.
+// pause is the time in which spinning threads go to sleep before the next contestant begins.
 const pause = 5 * time.Millisecond
 
 // Row is the result of one case on one device.
@@ -21,19 +21,19 @@ type Row struct {
 	Flops  int64   `json:"flops,omitempty"`
 	GBps   float64 `json:"gbps"`
 	GFlops float64 `json:"gflops,omitempty"`
-	// Limit is what the machine does at most, measured in turns with the case: its name, its best rate in GFLOP/s or GB/s, and
-	// the part of it that the case reached at its best. Empty for devices that are not a processor of this machine.
+	// Limit names the machine limit, which is measured in turns with the case; LimitRate is its best rate in GFLOP/s or GB/s, and
+	// OfLimit the fraction of it that the case reached at its best. Empty for devices that are not a processor of this machine.
 	Limit     string  `json:"limit,omitempty"`
 	LimitRate float64 `json:"limit_rate,omitempty"`
 	OfLimit   float64 `json:"of_limit,omitempty"`
 	Error     string  `json:"error,omitempty"` // why there are no figures
 }
 
-// balance is how many multiplications and additions a core does about in the time in which it reads a byte from its last cache.
+// balance is roughly the number of multiply-adds of a core in the time in which it reads one byte from its last cache.
 const balance = 4
 
-// LimitOf is the probe that a case is held against: the peak of its type for contractions with more to compute
-// than to read, else a copy of as much or, below 64 MiB, somewhat more.
+// LimitOf returns the probe that a case is compared with: the peak of its type for contractions that are bound by computation,
+// else a copy of as many bytes or, below 64 MiB, somewhat more.
 func LimitOf(c Case, threads int) (*Probe, error) {
 	bytes, err := c.Bytes()
 	if err != nil {
@@ -47,7 +47,7 @@ func LimitOf(c Case, threads int) (*Probe, error) {
 	return Copy(atLeast(bytes), threads), nil
 }
 
-// atLeast is the first working set of copying that is not below n, or the last.
+// atLeast returns the first copying working set of n or more, or the last.
 func atLeast(n int64) int {
 	for _, size := range CopySizes {
 		if int64(size) >= n {
@@ -57,8 +57,8 @@ func atLeast(n int64) int {
 	return CopySizes[len(CopySizes)-1]
 }
 
-// MeasureOp times a case on a device for about total; with threads above 0 the limit takes turns with it. An error of the case
-// alone stands in the row.
+// MeasureOp times a case on a device for about total. If threads is above 0, the limit takes turns with it. An error of the case
+// alone is recorded in the row.
 func MeasureOp(ctx context.Context, d *core.Place, c Case, threads int, total time.Duration) (Row, error) {
 	r := Row{Name: c.Name, Set: c.Set, Op: c.Op.String()}
 	err := func() error {
@@ -91,7 +91,7 @@ func MeasureOp(ctx context.Context, d *core.Place, c Case, threads int, total ti
 	return r, nil
 }
 
-// Fill takes the figures of a case that has run, and of its limit, which may be nil.
+// Fill sets the figures of a case that has run, and of its limit, which may be nil.
 func (r *Row) Fill(o *Op, p *Probe) error {
 	bytes, err := o.Case.Bytes()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	tensors "github.com/goburn/burn/tensor"
 )
 
-// Model is a model on a device with its inputs uploaded. Once may be called by several goroutines.
+// Model is a model on a device with its inputs uploaded. Several goroutines may call Once.
 type Model struct {
 	Info    *onnx.Model
 	dev     *tensors.Device
@@ -29,18 +29,17 @@ type Model struct {
 type ModelRow struct {
 	Name  string `json:"name"`
 	Batch int    `json:"batch,omitempty"`
-	Input string `json:"input"` // where the inputs came from: a folder, or "generated"
-	// Device is what it ran on.
+	Input string `json:"input"` // source of the inputs: a folder, or "generated"
+	// Device is the device that the model ran on.
 	Device string `json:"device"`
 	Stats
 	PerSecond float64 `json:"per_second"` // calls
-	// Callers is there when several goroutines ran the model at the same time.
+	// Callers is set when several goroutines ran the model concurrently.
 	Callers *CallersRow `json:"callers,omitempty"`
 	Error   string      `json:"error,omitempty"`
 }
 
-// OpenModel puts a model on a device with inputs. Those that are missing from inputs must have a default. The caller closes
-// it.
+// OpenModel opens a model on a device with inputs. Inputs that are missing must have a default. The caller closes it.
 func OpenModel(ctx context.Context, d *core.Place, m *onnx.Model, inputs map[string]onnxtest.Value) (*Model, error) {
 	dev, err := tensors.On(ctx, d)
 	if err != nil {
@@ -58,7 +57,7 @@ func OpenModel(ctx context.Context, d *core.Place, m *onnx.Model, inputs map[str
 	return p, nil
 }
 
-// Once runs the model and brings its outputs to the host.
+// Once runs the model and downloads its outputs to the host.
 func (p *Model) Once(ctx context.Context) (map[string]onnxtest.Value, error) {
 	results, err := p.session.Run(ctx, p.feed)
 	if err != nil {
@@ -74,7 +73,7 @@ func (p *Model) Once(ctx context.Context) (map[string]onnxtest.Value, error) {
 	return out, nil
 }
 
-// Turn runs the model for about d. The first call of all is not counted: it traces the graph.
+// Turn runs the model for about d. The very first call is not counted, as it traces the graph.
 func (p *Model) Turn(ctx context.Context, d time.Duration) error {
 	if p.calls == nil {
 		if _, err := p.Once(ctx); err != nil {
@@ -93,13 +92,13 @@ func (p *Model) Turn(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Stats sums up the calls.
+// Stats returns the statistics of the calls.
 func (p *Model) Stats() Stats { return Summarize(p.calls) }
 
-// Core is the device that the model runs on.
+// Core returns the device that the model runs on.
 func (p *Model) Core() core.Device { return p.dev.Core() }
 
-// Close gives the model and its inputs up; the device stays open.
+// Close releases the model and its inputs; the device stays open.
 func (p *Model) Close() error { return errors.Join(p.session.Close(), p.dev.Close()) }
 
 // ReadInputs reads the inputs input_N.pb of a folder in the layout of the ONNX backend tests. Inputs with a default may be
@@ -119,11 +118,11 @@ func ReadInputs(m *onnx.Model, dir string) (map[string]onnxtest.Value, error) {
 	return feed, nil
 }
 
-// ErrBatch says that a model's first dimension is fixed to another size than was asked for.
+// ErrBatch reports that a model fixes its first dimension to another size than the requested one.
 var ErrBatch = errors.New("the model fixes its batch")
 
-// MakeInputs generates inputs: numbers in (-1, 1] for floats, zeros for the rest, so that indices are valid. A first
-// dimension that the model leaves open is batch (0: 1), others that it leaves open are 1.
+// MakeInputs generates inputs: numbers in (-1, 1] for floats, zeros for other types, so that indices are valid. A first dimension
+// that the model leaves open is batch (0 means 1), other open ones are 1.
 func MakeInputs(m *onnx.Model, batch int) (map[string]onnxtest.Value, error) {
 	feed, left := map[string]onnxtest.Value{}, onnx.HostLimit()
 	for k, in := range m.Inputs() {
@@ -148,7 +147,7 @@ func MakeInputs(m *onnx.Model, batch int) (map[string]onnxtest.Value, error) {
 		if err := s.Check(); err != nil {
 			return nil, fmt.Errorf("input %s: %w", in.Name, err)
 		}
-		need := 2 * int64(s.Size()) * int64(in.DType.Size()) // zeros, then numbers
+		need := 2 * int64(s.Size()) * int64(in.DType.Size()) // the zeros, then the numbers
 		if left -= need; left < 0 {
 			return nil, fmt.Errorf("input %s: %v%v takes %d bytes of memory on the host, more than is left of %d: %w", in.Name, in.DType, s, need, onnx.HostLimit(), core.ErrOutOfMemory)
 		}
@@ -165,9 +164,9 @@ func MakeInputs(m *onnx.Model, batch int) (map[string]onnxtest.Value, error) {
 	return feed, nil
 }
 
-// MeasureModel times a model, loaded from path, for about total on each device, in turns; the results must agree. There is a row for
-// each device. With batch 0 the inputs are those of test_data_set_0 beside the model, if there are any; else they are
-// generated. A fault of the model is an error.
+// MeasureModel times a model, loaded from path, for about total on each device, in turns; the results must agree. It returns a
+// row for each device. With batch 0 it uses the inputs in test_data_set_0 beside the model, if there are any, else generated
+// ones. An error of the model is returned.
 func MeasureModel(ctx context.Context, ds []*core.Place, m *onnx.Model, path string, batch int, total time.Duration) ([]ModelRow, error) {
 	feed, from, err := Inputs(m, path, batch)
 	if err != nil {
@@ -212,8 +211,8 @@ func MeasureModel(ctx context.Context, ds []*core.Place, m *onnx.Model, path str
 	return rows, nil
 }
 
-// Inputs are those of test_data_set_0 beside the model at path, if there are any and batch is 0, else generated ones, and where
-// they came from.
+// Inputs returns the inputs in test_data_set_0 beside the model at path, if there are any and batch is 0, else generated ones.
+// from tells their source.
 func Inputs(m *onnx.Model, path string, batch int) (feed map[string]onnxtest.Value, from string, err error) {
 	if dir := filepath.Join(filepath.Dir(path), "test_data_set_0"); batch == 0 && exists(dir) {
 		feed, err = ReadInputs(m, dir)

@@ -39,7 +39,7 @@ func TestMeasureModel(t *testing.T) {
 		require.Equal(t, d.Spec, r.Device)
 	}
 
-	// What is timed gives what the model gives: probabilities of each image.
+	// The timed run computes what the model computes: probabilities for each image.
 	feed, err := MakeInputs(m, 2)
 	require.NoError(t, err)
 	p, err := OpenModel(t.Context(), d, m, feed)
@@ -56,7 +56,7 @@ func TestMeasureModel(t *testing.T) {
 	require.NoError(t, p.Close())
 }
 
-// The models of the test data take the inputs that lie beside them; a fixed batch is refused by name.
+// Models of the test data use the inputs in the folder beside them; another batch than a fixed one is refused by name.
 func TestModelInputs(t *testing.T) {
 	dir := os.Getenv("BURN_TESTDATA")
 	if dir == "" {

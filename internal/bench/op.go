@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// Op is a case on an opened device of its own, its operands uploaded. It is used by one goroutine.
+// Op is a case with its own opened device and uploaded operands. Only one goroutine may use it.
 type Op struct {
 	sampler
 	Case   Case
@@ -19,12 +19,12 @@ type Op struct {
 	target program.Target
 	stream core.Stream
 	in     []op.Desc
-	node   op.Node  // without ids of outputs
-	copy   *op.Node // of the result, for a Copied case
-	native bool     // the device has the op: it is not decomposed
+	node   op.Node  // without the ids of outputs
+	copy   *op.Node // copies the result of a Copied case
+	native bool     // the device has the op, so it is not decomposed
 }
 
-// OpenOp puts a case on a device. The caller closes it.
+// OpenOp opens a case on a device. The caller closes it.
 func OpenOp(ctx context.Context, p *core.Place, c Case) (o *Op, err error) {
 	d, err := p.Open(ctx)
 	if err != nil {
@@ -65,12 +65,12 @@ func OpenOp(ctx context.Context, p *core.Place, c Case) (o *Op, err error) {
 	return o, nil
 }
 
-// Native reports whether the device has the op itself, not its decomposition alone.
+// Native reports whether the device has the op itself, not only its decomposition.
 func (o *Op) Native() bool { return o.native }
 
 func (o *Op) id() op.TensorID { return o.device.NewIDs(1) }
 
-// submit queues the op once and gives the ids of its results; with give they are freed at once.
+// submit queues the op once and returns the ids of its results; if give is set, they are freed at once.
 func (o *Op) submit(give bool) ([]op.TensorID, error) {
 	n := o.node
 	n.Outputs = slices.Clone(n.Outputs)
@@ -99,7 +99,7 @@ func (o *Op) submit(give bool) ([]op.TensorID, error) {
 	return ids, o.stream.Submit(nodes, free)
 }
 
-// Turn submits the op again and again for about d; results are given up at once, so that their memory is used anew.
+// Turn submits the op repeatedly for about d. Results are freed at once, so that their memory is reused.
 func (o *Op) Turn(ctx context.Context, d time.Duration) error {
 	return o.turn(ctx, d, func(calls int) error {
 		for range calls {
@@ -111,7 +111,7 @@ func (o *Op) Turn(ctx context.Context, d time.Duration) error {
 	})
 }
 
-// Results runs the op once and reads what it gives.
+// Results runs the op once and reads its results.
 func (o *Op) Results(ctx context.Context) ([]op.Desc, [][]byte, error) {
 	ids, err := o.submit(false)
 	if err != nil {
@@ -128,5 +128,5 @@ func (o *Op) Results(ctx context.Context) ([]op.Desc, [][]byte, error) {
 	return o.node.Outputs, data, o.stream.Submit(nil, ids)
 }
 
-// Close ends the stream and the device.
+// Close closes the stream and the device.
 func (o *Op) Close() error { return o.device.Close() }

@@ -21,7 +21,7 @@ func device(t *testing.T) *core.Place {
 	return d
 }
 
-// What is timed is the op: its results are those that arithmetic gives.
+// The timed op computes the right results.
 func TestOpResults(t *testing.T) {
 	d := device(t)
 	for _, c := range []struct {
@@ -70,7 +70,7 @@ func pool2() []op.Attr {
 		op.Ints("overhang", none...), op.Ints("dilation", 1, 1)}
 }
 
-// The first 2^24 numbers differ, and an operand's values are in their range.
+// The first 2^24 numbers differ from each other, and the values of an operand are in their range.
 func TestValues(t *testing.T) {
 	seen := make([]bool, 1<<24)
 	for i := range seen {

@@ -9,15 +9,15 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// Format is the version of Report as JSON: it changes when a field changes its meaning or goes.
+// Format is the version of Report as JSON. It changes when a field changes its meaning or is removed.
 const Format = 1
 
-// Report is what burn bench writes as JSON.
+// Report is the JSON output of burn bench.
 type Report struct {
 	Format      int        `json:"format"`
-	Time        time.Time  `json:"time"` // of the start
+	Time        time.Time  `json:"time"` // start of the run
 	Machine     Machine    `json:"machine"`
-	Device      string     `json:"device"` // as it can be opened again
+	Device      string     `json:"device"` // spec to open the device again
 	Backend     string     `json:"backend"`
 	Threads     int        `json:"threads"`
 	Limits      *Limits    `json:"limits,omitempty"`
@@ -26,14 +26,14 @@ type Report struct {
 	Interrupted bool       `json:"interrupted,omitempty"` // rows are missing
 }
 
-// Machine is where it ran.
+// Machine describes the machine of a run.
 type Machine struct {
 	Platform string `json:"platform"`
 	CPUs     int    `json:"cpus"`
 	Go       string `json:"go"`
 }
 
-// NewReport begins a report on a device.
+// NewReport starts a report for a device.
 func NewReport(d *core.Place, threads int) *Report {
 	info := d.Backend.Info()
 	r := &Report{Format: Format, Time: time.Now().UTC().Truncate(time.Second), Device: d.Spec, Backend: info.Name + " " + info.Version, Threads: threads,
@@ -44,7 +44,7 @@ func NewReport(d *core.Place, threads int) *Report {
 	return r
 }
 
-// Host reports whether a device is a processor of this machine, so that the limits measured here are its own.
+// Host reports whether a device is a processor of this machine, so that the limits measured here apply to it.
 func Host(d *core.Place) bool {
 	info := d.Backend.Info()
 	return (d.Transport == "builtin" || d.Transport == "process" || d.Transport == "shared") && d.Index < len(info.Devices) && info.Devices[d.Index].Kind == "cpu"

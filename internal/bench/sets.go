@@ -7,12 +7,12 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Cases are all sets, in the order of the report.
+// Cases returns all sets, in the order of the report.
 func Cases() []Case {
 	return slices.Concat(matmuls(), unaryOps(), binaryOps(), reductions(), rows(), movement(), convolutions(), pooling(), attention(), selection())
 }
 
-// Sets are the names of the sets.
+// Sets returns the names of the sets.
 func Sets() []string {
 	var names []string
 	for _, c := range Cases() {
@@ -23,20 +23,20 @@ func Sets() []string {
 	return names
 }
 
-// Select keeps the cases of a set (empty: of all) whose name matches filter.
+// Select returns the cases of a set (all if empty) whose name matches filter.
 func Select(cases []Case, set string, filter *regexp.Regexp) []Case {
 	return slices.DeleteFunc(slices.Clone(cases), func(c Case) bool {
 		return set != "" && c.Set != set || filter != nil && !filter.MatchString(c.Name)
 	})
 }
 
-// The two sizes of ops that move more than they compute: within the second level of cache, and in memory.
+// The two sizes for ops that are bound by memory: within the second-level cache, and in main memory.
 const (
 	side      = 128  // 64 KiB of f32
 	largeSide = 4096 // 64 MiB
 )
 
-// of makes a case.
+// of returns a case.
 func of(set, name string, c op.Code, in []Operand, attrs ...op.Attr) Case {
 	return Case{Name: name, Set: set, Op: c, In: in, Attrs: attrs}
 }
@@ -52,7 +52,7 @@ func memory(cs ...Case) []Case {
 // in lists operands.
 func in(x ...Operand) []Operand { return x }
 
-// both makes a case for each of the two sizes; make is given the length of a side.
+// both returns a case for each of the two sizes; make receives the length of a side.
 func both(make func(n int, size string) []Case) []Case {
 	return append(make(side, "64KiB"), make(largeSide, "64MiB")...)
 }

@@ -31,7 +31,7 @@ func binaryOps() []Case {
 	})
 }
 
-// rows are softmax and the norms, along the last axis where no other is named.
+// rows returns the cases of softmax and the norms, along the last axis unless another is named.
 func rows() []Case {
 	eps := op.Float("epsilon", 1e-5)
 	return both(func(n int, size string) []Case {

@@ -49,7 +49,7 @@ func attention() []Case {
 		x := of("attention", name, op.Attention, in(q(), q(), q()), op.Flag("causal", c.causal))
 		x.Terms = 2 * int64(c.batch*c.heads) * int64(c.seq) * int64(c.seq) * int64(c.dim)
 		if c.causal {
-			x.Terms /= 2 // half of the scores are not seen
+			x.Terms /= 2 // half of the scores are masked
 		}
 		cases = append(cases, x)
 	}

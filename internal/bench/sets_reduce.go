@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// reductions are along each axis of a tensor of rank 3, and along all. Sums are of positive numbers, so that a relative
-// error means something.
+// reductions returns cases along each axis of a tensor of rank 3, and along all axes. They sum positive numbers, so that a
+// relative error is meaningful.
 func reductions() []Case {
 	var cases []Case
 	for _, s := range []struct {

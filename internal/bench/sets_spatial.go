@@ -6,7 +6,7 @@ import "github.com/goburn/burn/core/op"
 type plane struct {
 	name             string
 	n, c, h, w       int // input
-	out              int // channels of a convolution's result
+	out              int // output channels of a convolution
 	kernel           int
 	stride, pad      int
 	groups, dilation int
@@ -43,11 +43,11 @@ func convolutions() []Case {
 	return append(cases, line)
 }
 
-// products is how many a convolution makes, padding included.
+// products returns the number of multiplications of a convolution, including those with padding.
 func products(c Case) int64 {
 	n, err := c.Node(c.Descs())
 	if err != nil {
-		return 0 // the case reports it when it runs
+		return 0 // the case returns the error when it runs
 	}
 	w := c.In[1].Shape
 	return int64(n.Outputs[0].Shape.Size()) * int64(w.Size()/w[0])

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Stats sums up the samples of one contestant. The zero Stats is of no samples.
+// Stats summarises the samples of one contestant. The zero Stats has no samples.
 type Stats struct {
-	Runs   int           `json:"runs"` // calls, of which a sample may hold several
+	Runs   int           `json:"runs"` // calls; a sample may contain several
 	Median time.Duration `json:"median_ns"`
 	Best   time.Duration `json:"best_ns"`
 	Low    time.Duration `json:"low_ns"`  // first quartile
 	High   time.Duration `json:"high_ns"` // third quartile
 }
 
-// Summarize sorts samples, each the time of one call, and sums them up.
+// Summarize sorts samples, each the time of one call, and computes their statistics.
 func Summarize(samples []time.Duration) Stats {
 	if len(samples) == 0 {
 		return Stats{}
@@ -24,7 +24,7 @@ func Summarize(samples []time.Duration) Stats {
 	return Stats{Runs: len(samples), Median: quantile(samples, 0.5), Best: samples[0], Low: quantile(samples, 0.25), High: quantile(samples, 0.75)}
 }
 
-// quantile interpolates between the samples next to q.
+// quantile interpolates linearly between the samples next to q.
 func quantile(sorted []time.Duration, q float64) time.Duration {
 	at := q * float64(len(sorted)-1)
 	i := int(at)
@@ -34,7 +34,7 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[i] + time.Duration((at-float64(i))*float64(sorted[i+1]-sorted[i]))
 }
 
-// Spread is the distance between the quartiles relative to the median: the half of the samples lies within it.
+// Spread returns the interquartile range relative to the median.
 func (s Stats) Spread() float64 {
 	if s.Median == 0 {
 		return 0
@@ -42,7 +42,7 @@ func (s Stats) Spread() float64 {
 	return float64(s.High-s.Low) / float64(s.Median)
 }
 
-// GeoMean is the geometric mean of positive numbers, NaN of none.
+// GeoMean returns the geometric mean of positive numbers, NaN if there are none.
 func GeoMean(v []float64) float64 {
 	sum := 0.0
 	for _, x := range v {
@@ -51,7 +51,7 @@ func GeoMean(v []float64) float64 {
 	return math.Exp(sum / float64(len(v)))
 }
 
-// Rate is n per second in billions.
+// Rate returns n per second in billions.
 func Rate(n int64, d time.Duration) float64 {
 	if d <= 0 {
 		return 0

@@ -24,7 +24,7 @@ func TestSummarize(t *testing.T) {
 		"none":  {},
 		"one":   {ms(3), 3e6, 3e6, 3e6, 3e6},
 		"odd":   {ms(5, 1, 3), 3e6, 1e6, 2e6, 4e6},
-		"even":  {ms(4, 1, 2, 3), 2.5e6, 1e6, 1.75e6, 3.25e6}, // as numpy.percentile gives them
+		"even":  {ms(4, 1, 2, 3), 2.5e6, 1e6, 1.75e6, 3.25e6}, // as numpy.percentile computes them
 		"equal": {ms(2, 2, 2, 2, 2), 2e6, 2e6, 2e6, 2e6},
 	} {
 		s := Summarize(c.in)

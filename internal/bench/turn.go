@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Contestant is something whose speed is measured.
+// Contestant is a workload whose speed is measured.
 type Contestant interface {
-	// Turn runs for about d, at least once, and keeps the times.
+	// Turn runs for about d, at least once, and records the times.
 	Turn(ctx context.Context, d time.Duration) error
-	// Stats sums up all turns.
+	// Stats returns the statistics of all turns.
 	Stats() Stats
 }
 
-// Rounds is how often contestants take turns, so that a slow spell of the machine meets all of them.
+// Rounds is the number of turns of each contestant, so that a slow phase of the machine affects all of them.
 const Rounds = 4
 
-// Race lets contestants take turns until each has run for about total. Between turns it waits for pause, in which threads of
-// the one before go to sleep.
+// Race lets contestants take turns until each has run for about total. Between turns it waits for pause, in which the threads of
+// the previous contestant go to sleep.
 func Race(ctx context.Context, total, pause time.Duration, cs ...Contestant) error {
 	for range Rounds {
 		for _, c := range cs {
@@ -35,25 +35,25 @@ func Race(ctx context.Context, total, pause time.Duration, cs ...Contestant) err
 	return nil
 }
 
-// sampler times calls in batches long enough for the clock.
+// sampler times calls in batches that are long enough for the resolution of the clock.
 type sampler struct {
-	atLeast time.Duration // how long a sample takes; 0: minSample
-	batch   int           // calls in a sample; 0: not known yet
+	atLeast time.Duration // least duration of a sample; 0 means minSample
+	batch   int           // calls per sample; 0 until known
 	calls   int
 	samples []time.Duration
 }
 
-// minSample is how long a sample takes at least; probes, which do not wait for anyone, make do with probeSample, so that some
-// are undisturbed on a machine with other work.
+// minSample is the least duration of a sample. Probes, which wait for no other thread, use the shorter probeSample, so that some
+// samples are undisturbed on a busy machine.
 const (
 	minSample   = time.Millisecond
 	probeSample = 200 * time.Microsecond
 )
 
-// maxBatch bounds the calls in a sample, and with them what a device's queue holds.
+// maxBatch limits the calls per sample, and so the length of a device's queue.
 const maxBatch = 4096
 
-// turn samples run, which makes that many calls and waits for the last, for about d.
+// turn samples run for about d. run makes that many calls and waits for the last.
 func (s *sampler) turn(ctx context.Context, d time.Duration, run func(calls int) error) error {
 	least := s.atLeast
 	if least == 0 {
@@ -85,7 +85,7 @@ func (s *sampler) turn(ctx context.Context, d time.Duration, run func(calls int)
 	}
 }
 
-// Stats sums up the samples.
+// Stats returns the statistics of the samples.
 func (s *sampler) Stats() Stats {
 	st := Summarize(s.samples)
 	st.Runs = s.calls

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// Data is an operand's elements in row-major order, little-endian; seed makes those of one operand differ from another's.
+// Data returns the elements of an operand in row-major order, little-endian. Operands with different seeds differ.
 func (o Operand) Data(seed int) ([]byte, error) {
 	n := o.Shape.Size()
 	out := make([]byte, n*o.DType.Size())
@@ -44,7 +44,7 @@ func (o Operand) Data(seed int) ([]byte, error) {
 	return out, nil
 }
 
-// unit is element i, which f32 holds exactly.
+// unit returns element i, which f32 represents exactly.
 func (o Operand) unit(i, seed int) float64 {
 	v := (float64(mix(i, seed)) + 1) / (1 << 24)
 	if o.Fill == Signed {
@@ -53,7 +53,7 @@ func (o Operand) unit(i, seed int) float64 {
 	return v
 }
 
-// mix is a permutation of the numbers of 24 bits, in which neighbours have nothing to do with each other.
+// mix returns a permutation of the 24-bit numbers in which neighbours are unrelated.
 func mix(i, seed int) uint32 {
 	const mask = 1<<24 - 1
 	x := (uint32(i) + uint32(seed)*0x51ED27) & mask

@@ -32,7 +32,7 @@ func (a *app) benchCommand() *cobra.Command {
 	return cmd
 }
 
-// benchFlags are common to both.
+// benchFlags are the flags common to both subcommands.
 type benchFlags struct {
 	json    string
 	minTime time.Duration
@@ -51,7 +51,7 @@ func (f *benchFlags) check() error {
 	return nil
 }
 
-// finishBench writes the report as it is, of a run that failed or was interrupted too, and passes its error on.
+// finishBench writes the report, also for a run that failed or was interrupted, and returns err.
 func (a *app) finishBench(ctx context.Context, r *bench.Report, f benchFlags, err error) error {
 	r.Interrupted = ctx.Err() != nil
 	switch f.json {
@@ -71,7 +71,7 @@ func (a *app) finishBench(ctx context.Context, r *bench.Report, f benchFlags, er
 // table reports whether a table is printed.
 func (f *benchFlags) table() bool { return f.json != "-" }
 
-// limits measures those of the machine, for devices that are a processor of it.
+// limits measures the limits of the machine, for devices that are a processor of it.
 func (a *app) limits(ctx context.Context, threads int, f benchFlags) (*bench.Limits, error) {
 	l, err := bench.Measure(ctx, threads, min(f.minTime, 50*time.Millisecond))
 	if err != nil {
@@ -90,7 +90,7 @@ func (a *app) limits(ctx context.Context, threads int, f benchFlags) (*bench.Lim
 	return &l, nil
 }
 
-// duration prints with three digits.
+// duration formats with three digits.
 func duration(d time.Duration) string {
 	switch us := float64(d.Nanoseconds()) / 1e3; {
 	case us < 100:
@@ -102,7 +102,7 @@ func duration(d time.Duration) string {
 	}
 }
 
-// benchThreads is how many threads the configured number stands for.
+// benchThreads returns the number of threads for the configured number.
 func (a *app) benchThreads() (int, error) {
 	if err := config.CheckThreads(a.config.Threads); err != nil {
 		return 0, usage("--threads: %w", err)

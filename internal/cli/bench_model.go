@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// benchModelFlags are those of burn bench model.
+// benchModelFlags are the flags of burn bench model.
 type benchModelFlags struct {
 	benchFlags
 	batch     int
@@ -150,7 +150,7 @@ func loadModels(paths []string, o onnx.Options) ([]*onnx.Model, error) {
 	return models, nil
 }
 
-// benchFault gives errors of loading and running the exit code they deserve.
+// benchFault wraps errors of loading and running with their exit codes.
 func benchFault(path string, err error) error {
 	if errors.Is(err, bench.ErrBatch) {
 		return usage("--batch: %s: %w", path, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// benchOpsFlags are those of burn bench ops.
+// benchOpsFlags are the flags of burn bench ops.
 type benchOpsFlags struct {
 	benchFlags
 	set, filter string
@@ -89,7 +89,7 @@ func (a *app) benchOps(ctx context.Context, f benchOpsFlags) (err error) {
 	}()
 	r := bench.NewReport(d, threads)
 	if !bench.Host(d) {
-		threads = 0 // no limits: they are another machine's
+		threads = 0 // no limits: they are for another machine
 	} else if r.Limits, err = a.limits(ctx, threads, f.benchFlags); err != nil {
 		return a.finishBench(ctx, r, f.benchFlags, err)
 	}

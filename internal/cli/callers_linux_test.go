@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/internal/bench"
 )
 
-// TestManyCallers runs one session from 16 goroutines, built in and in a plugin process. The command fails when a result differs
-// from that of a run alone; here the memory is looked at: the weights are there once.
+// TestManyCallers runs one session from 16 goroutines, built in and in a plugin process. The command fails if a result differs
+// from that of a single run; this test checks the memory: the weights are stored once.
 func TestManyCallers(t *testing.T) {
 	dir := buildPlugin(t)
 	for _, device := range []string{"builtin:cpu", "process:cpu"} {

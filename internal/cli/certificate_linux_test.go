@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/conformance"
 )
 
-// scripted makes a signed archive of a launcher of one line and what it runs, as plugins in Python are.
+// scripted returns a signed archive of a one-line launcher and the files that it runs, as for plugins in Python.
 func scripted(t *testing.T, dir, engine string, mistake string) (archive, key string) {
 	t.Helper()
 	key = filepath.Join(dir, "maker.key")
@@ -29,7 +29,8 @@ func scripted(t *testing.T, dir, engine string, mistake string) (archive, key st
 	return archive, key
 }
 
-// From an archive to a certificate that others check: its signature, every file of the plugin, and a sample that is run again.
+// From an archive to a certificate that others can verify: its signature, every file of the plugin, and a sample that is run
+// again.
 func TestCertificate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a plugin")
@@ -58,13 +59,13 @@ func TestCertificate(t *testing.T) {
 	}
 	require.Equal(t, []string{"burn-backend-npu", "burn-backend-npu.toml", "engine", "settings"}, files, "not the launcher alone")
 
-	// Another file beside the same launcher is another plugin.
+	// The same launcher with another file beside it is another plugin.
 	other, _ := scripted(t, dir, engine, "x")
 	r = call(t, "conformance", "verify", report, "--key", key+".pub", "--plugin", other)
 	require.Equal(t, 1, r.code)
 	require.Regexp(t, `has sha256:[0-9a-f]{64}, the report is of sha256:[0-9a-f]{64}`, r.err)
 
-	// Keys: those of the trust file for the namespace, no other, and none is not enough.
+	// Keys: the keys of the trust file for the namespace are accepted, others are not, and a key is required.
 	trust := filepath.Join(dir, "trust.toml")
 	r = call(t, "conformance", "verify", report, "--trust-file", trust)
 	require.Equal(t, 1, r.code)
@@ -95,7 +96,7 @@ func TestCertificate(t *testing.T) {
 	}
 }
 
-// A device that is in this program can be tested and verified too, unsigned.
+// A device that is built into this program can be tested and verified too, unsigned.
 func TestRerunOfBuiltin(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report")
 	r := call(t, "conformance", "run", "cpu", "--profile", "quant", "--challenge", "new", "--seeds", "1", "--report", report)

@@ -22,13 +22,13 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 const digits = "../../examples/digits/"
 
-// result is what a command left.
+// result holds the output and exit code of a command.
 type result struct {
 	code     int
 	out, err string
 }
 
-// call runs a command without the configuration of the user who tests.
+// call runs a command without the configuration of the user who runs the tests.
 func call(t *testing.T, args ...string) result {
 	t.Helper()
 	return callWith(t, t.Context(), nil, args...)
@@ -50,7 +50,7 @@ func callWith(t *testing.T, ctx context.Context, env map[string]string, args ...
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
-	got = strings.ReplaceAll(got, `\`, "/") // of paths
+	got = strings.ReplaceAll(got, `\`, "/") // separators of paths
 	if *update {
 		require.NoError(t, os.MkdirAll("testdata", 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
@@ -89,7 +89,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The command of the README.
+// TestDigits runs the command of the README.
 func TestDigits(t *testing.T) {
 	var want struct {
 		Images []struct {
@@ -119,7 +119,7 @@ func TestDigits(t *testing.T) {
 		require.Equal(t, fmt.Sprint(img.Label), top[0].Label)
 		for _, row := range top {
 			require.True(t, row.Probability)
-			if img.Side == 28 { // others were resized with another filter
+			if img.Side == 28 { // the others were resized with another filter
 				require.InDelta(t, img.Probabilities[row.Index], float64(row.Value), 1e-5, img.File)
 			}
 		}
@@ -148,9 +148,9 @@ func TestOutput(t *testing.T) {
 	require.Equal(t, []int{2, 10}, a.Shape)
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, entries, 1) // nothing temporary is left
+	require.Len(t, entries, 1) // no temporary file is left
 
-	// What was written can be read: an output of the wrong shape for the input.
+	// The written file can be read again; its shape is wrong for the input.
 	r = call(t, "run", digits+"digits.onnx", filepath.Join(dir, "probabilities.npy"))
 	require.Equal(t, 2, r.code)
 	require.Contains(t, r.err, "got f32[2,10], want f32[N,1,28,28]")
@@ -258,13 +258,13 @@ func TestCompletion(t *testing.T) {
 	require.Equal(t, 0, r.code, r.err)
 	require.Contains(t, r.out, "builtin:cpu\n")
 	r = call(t, "__complete", "run", "mod")
-	require.Contains(t, r.out, "onnx\n:8\n") // files with this extension
+	require.Contains(t, r.out, "onnx\n:8\n") // file name extension for completion
 	r = call(t, "completion", "bash")
 	require.Equal(t, 0, r.code, r.err)
 	require.Contains(t, r.out, "burn")
 }
 
-// docs/CLI.md is current.
+// TestReference checks that docs/CLI.md is up to date.
 func TestReference(t *testing.T) {
 	text := reference()
 	got, err := os.ReadFile("../../docs/CLI.md")

@@ -31,7 +31,7 @@ func (a *app) conformanceCommand() *cobra.Command {
 	return cmd
 }
 
-// conformanceFlags are those of burn conformance onnx.
+// conformanceFlags are the flags of burn conformance onnx.
 type conformanceFlags struct {
 	run        string
 	json       string
@@ -99,7 +99,7 @@ type caseResult struct {
 	MaxAbs  number          `json:"max_abs,omitempty"`
 	Stack   string          `json:"stack,omitempty"`
 	Sets    int             `json:"data_sets"`
-	Digest  string          `json:"digest,omitempty"` // of the outputs, to see whether two devices give the same bits
+	Digest  string          `json:"digest,omitempty"` // digest of the outputs, to compare devices bit for bit
 	Seconds float64         `json:"seconds"`
 }
 
@@ -179,7 +179,7 @@ func (a *app) conformanceOnnx(ctx context.Context, dir string, f conformanceFlag
 		plain.Fprintf(a.err, "stopped after %d of %d cases\n", len(report.Cases), len(cases))
 		return err
 	case sum.Failed > 0:
-		return errors.New("") // the last line says it
+		return errors.New("") // the summary line has reported it
 	case sum.Passed == 0:
 		return errors.New("no case was executed")
 	}

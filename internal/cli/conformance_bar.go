@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/internal/plain"
 )
 
-// bar shows how far a run has come: a bar on a terminal, else a line every now and then.
+// bar shows the progress of a run: a bar on a terminal, else a line from time to time.
 type bar struct {
 	progress
 	out    io.Writer

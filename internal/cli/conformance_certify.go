@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// certifyFlags are those of burn conformance run that make a report a certificate.
+// certifyFlags are the flags of burn conformance run that make a report a certificate.
 type certifyFlags struct {
 	challenge string
 	seeds     int
@@ -31,7 +31,7 @@ func (f *certifyFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.key, "key", "", "sign the report with the private key in `FILE`, of burn plugin keygen")
 }
 
-// signer reads the key. It is nil when none is named.
+// signer reads the private key, or returns nil if none is named.
 func (f *certifyFlags) signer(report string) (*store.PrivateKey, error) {
 	if f.key == "" {
 		return nil, nil
@@ -46,7 +46,7 @@ func (f *certifyFlags) signer(report string) (*store.PrivateKey, error) {
 	return &k, nil
 }
 
-// apply gives o the challenge of a plugin.
+// apply sets the challenge of a plugin in o.
 func (f *certifyFlags) apply(o *conformance.Options, p *conformance.Plugin, seedGiven bool) error {
 	if f.challenge == "" {
 		return nil
@@ -65,7 +65,7 @@ func (f *certifyFlags) apply(o *conformance.Options, p *conformance.Plugin, seed
 	return nil
 }
 
-// writeReport writes a report, signed where there is a key.
+// writeReport writes a report, signed if there is a key.
 func writeReport(r *conformance.Report, path string, key *store.PrivateKey) (digest string, err error) {
 	if key == nil {
 		return r.WritePackage(path)
@@ -75,7 +75,7 @@ func writeReport(r *conformance.Report, path string, key *store.PrivateKey) (dig
 	})
 }
 
-// describePlugin fills in what a plugin is made of.
+// describePlugin fills in the files of a plugin.
 func describePlugin(p *conformance.Plugin, c *host.Contents) {
 	if c.Archive != "" {
 		p.Package, p.Version, p.Platform, p.Archive = c.ID.Address.String(), c.ID.Version, c.ID.Platform, c.Archive
@@ -87,12 +87,13 @@ func describePlugin(p *conformance.Plugin, c *host.Contents) {
 	p.Tree = conformance.TreeOf(p.Files)
 }
 
-// isPluginArchive reports whether a path is that of an archive, by its name.
+// isPluginArchive reports whether path names an archive, by its extension.
 func isPluginArchive(path string) bool {
 	return strings.HasSuffix(path, ".tar.gz") || strings.HasSuffix(path, ".zip")
 }
 
-// testedArchive is the plugin in an archive: it is installed in a store of its own, and started from there as every installed plugin.
+// testedArchive returns the plugin in an archive. It is installed in a temporary store and started from there like every
+// installed plugin.
 func (a *app) testedArchive(ctx context.Context, path string) (_ *tested, err error) {
 	dir, err := os.MkdirTemp("", "burn-archive-")
 	if err != nil {
@@ -109,7 +110,7 @@ func (a *app) testedArchive(ctx context.Context, path string) (_ *tested, err er
 		return nil, &exitError{exitUsage, err}
 	}
 	defer archive.Close()
-	archive.Signature = nil // that of the report is what counts here
+	archive.Signature = nil // only the signature of the report matters here
 	s := &store.Store{Dir: dir, LockFile: filepath.Join(dir, store.LockName), Trust: &store.Trust{}}
 	r, err := s.Install(ctx, archive, store.InstallOptions{Unsigned: true})
 	if err != nil {
@@ -134,7 +135,7 @@ func (a *app) testedArchive(ctx context.Context, path string) (_ *tested, err er
 	return t, nil
 }
 
-// verifyFlags are those of burn conformance verify.
+// verifyFlags are the flags of burn conformance verify.
 type verifyFlags struct {
 	store         storeFlags
 	allowUnsigned bool
@@ -260,7 +261,7 @@ func (a *app) printManifest(m *conformance.Manifest) {
 	}
 }
 
-// checkSigner checks who signed a report, and gives a line that says it.
+// checkSigner checks the signature of a report, and returns a line about the signer.
 func (a *app) checkSigner(m *conformance.Manifest, f *verifyFlags) (line string, err error) {
 	if m.Signature == nil && f.allowUnsigned && f.key == "" {
 		return "not signed: whoever had it may have written it", nil
@@ -282,7 +283,7 @@ func (a *app) checkSigner(m *conformance.Manifest, f *verifyFlags) (line string,
 	return line, nil
 }
 
-// signerKey returns the public key of an id that may vouch for the report.
+// signerKey returns the public key with the given id, if it may sign the report.
 func (a *app) signerKey(m *conformance.Manifest, f *verifyFlags, id string) (k store.PublicKey, owner string, err error) {
 	if f.key != "" {
 		if k, err = store.ReadPublicKey(f.key); err == nil && k.ID() != id {

@@ -9,11 +9,11 @@ import (
 	"github.com/goburn/burn/conformance"
 )
 
-// smiFields are what nvidia-smi is asked of every GPU.
+// smiFields are the fields queried from nvidia-smi for every GPU.
 var smiFields = []string{"name", "driver_version", "vbios_version", "clocks.sm", "clocks.mem", "clocks.max.sm", "clocks.max.mem", "power.limit", "persistence_mode"}
 
-// addFacts notes drivers and clocks of GPUs, which the package of a report shall have beside its timings. A machine without a tool that
-// tells them has none.
+// addFacts records the drivers and clocks of GPUs, which belong in the report package beside its timings. Without a tool that
+// reports them it records none.
 func addFacts(ctx context.Context, r *conformance.Report) {
 	tool, err := exec.LookPath("nvidia-smi")
 	if err != nil {

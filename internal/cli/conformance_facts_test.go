@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/conformance"
 )
 
-// Clocks and drivers of GPUs stand in the package; a tool that fails leaves them out.
+// The package contains clocks and drivers of GPUs; if the tool fails, they are left out.
 func TestAddFacts(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("on Windows: the tool of this test is a shell script")

@@ -9,8 +9,8 @@ import (
 	"github.com/goburn/burn/internal/plain"
 )
 
-// conformancePerf prints a line for each op as it is timed, and writes the report package to pack if that is named, signed if there is a
-// key.
+// conformancePerf prints a line for each op when it is timed. If pack is set, it writes the report package there, signed if there
+// is a key.
 func (a *app) conformancePerf(ctx context.Context, t *tested, o conformance.Options, pack string, key *store.PrivateKey) error {
 	plain.Fprintf(a.out, "%-20s %-5s %10s %10s %10s  %s\n", "op", "type", "median µs", "GB/s", "GFLOP/s", "node")
 	timed := 0

@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/internal/plain"
 )
 
-// protocolFlags are those of burn conformance protocol.
+// protocolFlags are the flags of burn conformance protocol.
 type protocolFlags struct {
 	run, json     string
 	list, verbose bool
@@ -111,14 +111,14 @@ func (a *app) conformanceProtocol(ctx context.Context, args []string, f protocol
 	}
 	switch {
 	case report.Failed > 0:
-		return errors.New("") // the last line says it
+		return errors.New("") // the summary line has reported it
 	case report.Passed == 0:
 		return errors.New("no rule was checked")
 	}
 	return nil
 }
 
-// pluginProgram finds the file that an argument names: that of a plugin by its name, a file, or the one plugin of a folder.
+// pluginProgram finds the program that an argument names: a plugin by name, a file, or the only plugin of a folder.
 func (a *app) pluginProgram(arg string) (path, name string, err error) {
 	info, err := os.Stat(arg)
 	switch {
@@ -161,7 +161,7 @@ func (a *app) pluginProgram(arg string) (path, name string, err error) {
 	return "", "", usage("no plugin is called %s; see burn devices", s.Name)
 }
 
-// processCommand is the command line of a plugin's process, and whether it has the flags of a plugin's program.
+// processCommand returns the command line of a plugin's process, and whether the program accepts the flags of a plugin.
 func processCommand(path string, carrier []string) (command []string, own bool) {
 	switch filepath.Ext(path) {
 	case ".so", ".dylib", ".dll":
@@ -173,7 +173,7 @@ func processCommand(path string, carrier []string) (command []string, own bool) 
 	return []string{path}, true
 }
 
-// protocolOf is conformance.Options.Protocol for the plugin at path.
+// protocolOf returns the function conformance.Options.Protocol for the plugin at path.
 func (a *app) protocolOf(path, name string) func(ctx context.Context, part string) (int, error) {
 	h := a.hostOptions()
 	o := protocolrules.Options{Config: h.BackendOptions[name]}

@@ -24,7 +24,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// suiteFlags are those of burn conformance run.
+// suiteFlags are the flags of burn conformance run.
 type suiteFlags struct {
 	profile, run, report, expect string
 	seed                         uint64
@@ -105,7 +105,7 @@ func (a *app) completeSuite(cmd *cobra.Command, args []string, prefix string) ([
 	return specs, cobra.ShellCompDirectiveDefault
 }
 
-// profileOf is the profile of a name.
+// profileOf returns the profile called name.
 func profileOf(name string) conformance.Profile {
 	if name == "full" {
 		return conformance.All
@@ -113,7 +113,7 @@ func profileOf(name string) conformance.Profile {
 	return conformance.Profile(name)
 }
 
-// tested is what a run is about: how to open it, and what to say of it.
+// tested describes the backend of a run: how to open it, and how to name it.
 type tested struct {
 	open   func() (core.Backend, error)
 	index  int
@@ -121,17 +121,17 @@ type tested struct {
 	kill   func(core.Backend) error
 	// protocol is conformance.Options.Protocol.
 	protocol func(ctx context.Context, part string) (int, error)
-	close    func() // nil: nothing to do
+	close    func() // nil if there is nothing to release
 }
 
-// done gives back what testing took.
+// done releases the resources of the test.
 func (t *tested) done() {
 	if t.close != nil {
 		t.close()
 	}
 }
 
-// tested finds out what the argument names. A path of a plugin has a separator in it, or is that of a file.
+// tested resolves the argument. It is the path of a plugin if it has a separator in it or names a file.
 func (a *app) tested(ctx context.Context, arg string) (*tested, error) {
 	info, err := os.Stat(arg)
 	isFile := err == nil && info.Mode().IsRegular()
@@ -146,7 +146,7 @@ func (a *app) tested(ctx context.Context, arg string) (*tested, error) {
 	}
 	a.config.Device = arg
 	t := &tested{plugin: conformance.Plugin{Device: arg}}
-	d, err := a.openDevice(ctx, false) // once, to learn what it is; the suite itself tests losses
+	d, err := a.openDevice(ctx, false) // once, to identify it; the suite itself tests losses
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (a *app) tested(ctx context.Context, arg string) (*tested, error) {
 	return t, err
 }
 
-// testedFile is a plugin by its path.
+// testedFile returns a plugin by its path.
 func (a *app) testedFile(ctx context.Context, path string) (*tested, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -207,7 +207,7 @@ func (a *app) testedFile(ctx context.Context, path string) (*tested, error) {
 	describePlugin(&t.plugin, c)
 	o := a.hostOptions()
 	name := fileName(path)
-	spec := host.Process + ":" + name // a shared object too: its crash is a failed case, and not the end of the suite
+	spec := host.Process + ":" + name // a shared object too, so that its crash is a failed case and does not end the suite
 	if _, err := host.ParseSpec(spec); err != nil {
 		return nil, usage("plugin %s: %w", path, err)
 	}
@@ -225,7 +225,7 @@ func (a *app) testedFile(ctx context.Context, path string) (*tested, error) {
 	return t, nil
 }
 
-// fileName is the name of a backend by the name of its file, whatever that is: options are given to it by this name.
+// fileName returns the name of a backend from the name of its file. Options are addressed to it by this name.
 func fileName(path string) string {
 	base := filepath.Base(path)
 	for _, ext := range []string{".exe", ".so", ".dylib", ".dll"} {
@@ -239,7 +239,7 @@ func fileName(path string) string {
 	}, strings.TrimPrefix(base, "burn-backend-"))
 }
 
-// processOf is the id of the process that b runs in, 0 for this one.
+// processOf returns the id of the process that b runs in, 0 for this process.
 func processOf(b core.Backend) int {
 	p, ok := b.(interface{ PID() string })
 	if !ok {
@@ -252,7 +252,7 @@ func processOf(b core.Backend) int {
 	return pid
 }
 
-// kill ends the process of a backend at once.
+// kill kills the process of a backend.
 func kill(b core.Backend) error {
 	pid := processOf(b)
 	if pid == 0 {
@@ -281,7 +281,7 @@ func fileDigest(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// expectations reads a list of ids.
+// expectations reads a list of case ids.
 func expectations(path string) ([]string, error) {
 	if path == "" {
 		return nil, nil
@@ -323,7 +323,7 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 		return usage("%w", err)
 	}
 	for _, id := range ids {
-		if id == f.run { // an id in full, which may be the beginning of others
+		if id == f.run { // a complete id, which may be a prefix of others
 			o.Run, ids = "^"+f.run+"$", []string{id}
 			break
 		}
@@ -384,14 +384,15 @@ func (a *app) conformanceRun(ctx context.Context, arg string, f suiteFlags) erro
 		plain.Fprintf(a.err, "stopped after %d of %d cases\n", len(report.Results), len(ids))
 		return err
 	case report.Failed > 0:
-		return errors.New("") // the last line says it
+		return errors.New("") // the summary line has reported it
 	case report.Err() != nil:
 		return errors.New("no case was executed")
 	}
 	return nil
 }
 
-// writeReport writes the package of a report to path, unless that is empty, signed if there is a key, and prints its digest.
+// writeReport writes the package of a report to path, signed if there is a key, and prints its digest. An empty path writes
+// nothing.
 func (a *app) writeReport(r *conformance.Report, path string, key *store.PrivateKey) error {
 	if path == "" {
 		return nil

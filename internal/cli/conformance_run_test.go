@@ -50,7 +50,7 @@ func TestConformanceRun(t *testing.T) {
 	}
 }
 
-// An expected failure that passes is one.
+// An expected failure that passes counts as a failure.
 func TestConformanceExpect(t *testing.T) {
 	list := filepath.Join(t.TempDir(), "expect")
 	require.NoError(t, os.WriteFile(list, []byte("# known\nadd/f32/same/plain # of old\n\n"), 0o600))
@@ -97,7 +97,7 @@ func TestConformancePerf(t *testing.T) {
 	require.Regexp(t, regexp.MustCompile(`(?m)^matmul +f32 +[0-9.]+ +[0-9.]+ +[0-9.]+  t0 f32\[512,512\]`), r.out)
 }
 
-// A plugin is tested by its path, without a manifest.
+// A plugin is tested by path, without a manifest.
 func TestConformancePluginFile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a plugin")
@@ -142,7 +142,7 @@ func TestFileName(t *testing.T) {
 	}
 }
 
-// A shared object is tested by its path, in a process of its own, with the options that are given to it.
+// A shared object is tested by path, in its own process, with the given options.
 func TestConformanceSharedObject(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short is set: this test compiles a plugin and the program")
@@ -174,12 +174,12 @@ func TestConformanceSharedObject(t *testing.T) {
 	require.Contains(t, string(out), "passed    process/kill  ")
 }
 
-// Options reach the backend by flag, before those of the environment.
+// Options reach the backend by flag, which take precedence over the environment.
 func TestOptionFlag(t *testing.T) {
 	for _, c := range []struct {
 		env  string
 		flag []string
-		want string // in the error; empty: there is none
+		want string // in the error; empty for none
 	}{
 		{"cpu.threads_per_stream=all", nil, ""}, {"cpu.threads_per_stream=wrong", nil, "wrong"},
 		{"cpu.threads_per_stream=wrong", []string{"--option", "cpu.threads_per_stream=all"}, ""},
@@ -194,7 +194,7 @@ func TestOptionFlag(t *testing.T) {
 	require.Contains(t, r.err, "--option: want BACKEND.OPTION=VALUE, got \"cpu\"")
 }
 
-// A run of --perf writes a package, which verifies.
+// A run with --perf writes a package that verifies.
 func TestConformancePerfReport(t *testing.T) {
 	pack := filepath.Join(t.TempDir(), "timings.tar.gz")
 	r := call(t, "conformance", "run", "cpu", "--perf", "--run", "^(slice|add)/", "--report", pack)

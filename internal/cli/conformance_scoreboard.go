@@ -91,7 +91,7 @@ func signedBy(file string, m *conformance.Manifest) error {
 	})
 }
 
-// releaseFlags are those of verify that are about must-pass lists.
+// releaseFlags are the flags of verify for must-pass lists.
 type releaseFlags struct {
 	date, waivers string
 }

@@ -43,7 +43,7 @@ func TestConformanceRelease(t *testing.T) {
 	}
 }
 
-// A submission that does not hold is named and left out.
+// An invalid submission is named and left out.
 func TestConformanceScoreboard(t *testing.T) {
 	dir := t.TempDir()
 	r := call(t, "conformance", "scoreboard", dir)

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// printContainment lists the rules that the processes of plugins ran under.
+// printContainment lists the containment rules of plugin processes.
 func (a *app) printContainment(all []host.Status, verbose bool) error {
 	if !verbose {
 		return nil
@@ -42,7 +42,7 @@ func (a *app) printContainment(all []host.Status, verbose bool) error {
 	return nil
 }
 
-// printNeeds says what a plugin asks for before it is installed.
+// printNeeds prints the permissions that a plugin requests before it is installed.
 func (a *app) printNeeds(p *store.Package) {
 	lines := p.Manifest.Needs.Lines()
 	if len(lines) == 0 {
@@ -60,7 +60,7 @@ func indent(lines []string) []string {
 	return all
 }
 
-// printNeedsRow is the row of a table that says what a plugin asks for.
+// printNeedsRow prints the requested permissions as a table row.
 func (a *app) printNeedsRow(t io.Writer, n *contain.Needs) {
 	text := strings.Join(n.Lines(), "; ")
 	if text == "" {

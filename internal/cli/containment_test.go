@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/sdk/client/contain"
 )
 
-// What a plugin asks for is said before it is installed, and by info.
+// The permissions that a plugin requests are printed before it is installed, and by info.
 func TestNeedsAreTold(t *testing.T) {
 	dir := t.TempDir()
 	manifest := "name = \"npu\"\n[needs]\nnetwork = true\ndevices = [\"/dev/npu*\"]\nwrite = [\"~/.cache/npu\"]\n"

@@ -18,9 +18,10 @@ import (
 	_ "github.com/goburn/burn/plugins/cpu" // the built-in backend
 )
 
-// hostOptions are the settings of the host: plugins to search, threads, and the log, which goes to stderr.
+// hostOptions returns the settings of the host: plugins to search, threads, and the log, which goes to stderr.
 //
-// From here on plugins may be started: whoever lists the processes of this machine, a plugin too, sees nothing of the command line.
+// Plugins may be started after this call. From then on the process list of the machine, which plugins can read too, does not show
+// the command line.
 func (a *app) hostOptions() host.Options {
 	title.Hide("burn")
 	o := host.Options{Config: core.Config{Threads: a.config.Threads}, Dirs: a.config.PluginPath, Development: a.config.DevPlugins, Version: buildInfo().Version,
@@ -40,10 +41,11 @@ func (a *app) hostOptions() host.Options {
 	return o
 }
 
-// open opens the device that flags or configuration name. What a plugin that dies held is put back where it can be.
+// open opens the device that flags or configuration name. The state of a plugin that dies is restored where possible.
 func (a *app) open(ctx context.Context) (*core.Place, error) { return a.openDevice(ctx, true) }
 
-// openDevice is open; without restore, a plugin that dies is core.ErrBackendLost for whoever begins anew by himself.
+// openDevice opens the device like open. Without restore, the loss of a plugin is returned as core.ErrBackendLost, for callers
+// that recover themselves.
 func (a *app) openDevice(ctx context.Context, restore bool) (*core.Place, error) {
 	return a.openSpec(ctx, a.config.Device, restore)
 }
@@ -58,7 +60,7 @@ func (a *app) openSpec(ctx context.Context, spec string, restore bool) (*core.Pl
 			nearest.Hint(s.Name, core.Registered())), "see: burn devices")
 	}
 	o := a.hostOptions()
-	o.Restore = restore // a plugin that dies costs a moment
+	o.Restore = restore // recovers from a plugin that dies
 	d, err := host.Open(ctx, spec, o)
 	switch {
 	case err == nil:
@@ -69,7 +71,7 @@ func (a *app) openSpec(ctx context.Context, spec string, restore bool) (*core.Pl
 	return nil, fmt.Errorf("open %s: %w", spec, err)
 }
 
-// lost names the device in the error of a backend that is gone.
+// lost adds the name of the device to the error of a lost backend.
 func lost(d *core.Place, err error) error {
 	if err == nil || !errors.Is(err, core.ErrBackendLost) {
 		return err
@@ -82,7 +84,7 @@ func lost(d *core.Place, err error) error {
 	return fmt.Errorf("%s %s was lost (%s): %w", what, name, d.Spec, err)
 }
 
-// completeDevices offers what can be opened: the backends of this program and the plugins found, which are not started.
+// completeDevices completes device names: backends of this program, and plugins found, which it does not start.
 func (a *app) completeDevices(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if err := a.configure(cmd.Flags()); err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -100,7 +102,7 @@ func (a *app) completeDevices(cmd *cobra.Command, _ []string, prefix string) ([]
 	return specs, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeModels offers .onnx files for the first argument.
+// completeModels completes .onnx files for the first argument.
 func completeModels(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return []string{"onnx"}, cobra.ShellCompDirectiveFilterFileExt

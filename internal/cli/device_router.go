@@ -14,10 +14,10 @@ import (
 	"github.com/goburn/burn/internal/plain"
 )
 
-// routed is the transport of a device that several devices make together, and what its spec begins with.
+// routed is the transport name of a device made of several devices, with which its spec begins.
 const routed = "router"
 
-// routerMembers takes router:A+B+C apart, and reports whether spec is of this kind.
+// routerMembers splits router:A+B+C, and reports whether spec has this form.
 func routerMembers(spec string) (members []string, ok bool) {
 	rest, ok := strings.CutPrefix(spec, routed+":")
 	if !ok {
@@ -26,7 +26,7 @@ func routerMembers(spec string) (members []string, ok bool) {
 	return strings.Split(rest, "+"), true
 }
 
-// openRouter opens all members and makes one device of them. Members of one backend share it, where it has both.
+// openRouter opens all members and combines them to one device. Members of the same backend share it if it has both devices.
 func (a *app) openRouter(ctx context.Context, spec string, members []string, restore bool) (*core.Place, error) {
 	options, err := a.routerOptions()
 	if err != nil {
@@ -36,7 +36,7 @@ func (a *app) openRouter(ctx context.Context, spec string, members []string, res
 	var specs []string
 	fail := func(err error) (*core.Place, error) {
 		for _, p := range places {
-			_ = p.Close() // the error is what went wrong
+			_ = p.Close() // the first error is the one to report
 		}
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (a *app) openRouter(ctx context.Context, spec string, members []string, res
 	return &core.Place{Backend: r, Spec: routed + ":" + strings.Join(specs, "+"), Transport: routed}, nil
 }
 
-// sharing is a place on a backend that is open already, as it was named alike; nil where there is none.
+// sharing returns a place on a backend that was opened under the same name; nil if there is none.
 func sharing(open []*core.Place, names []string, name string) *core.Place {
 	s, err := host.ParseSpec(name)
 	if err != nil {
@@ -76,8 +76,8 @@ func sharing(open []*core.Place, names []string, name string) *core.Place {
 	return nil
 }
 
-// routerOptions are those of [options.router]: strict and split, which are "on" or "off". Nodes that fall back, and what is
-// wrong with the file of costs, are told on stderr.
+// routerOptions returns the options in [options.router]: strict and split, which are "on" or "off". Nodes that fall back, and
+// errors in the file of costs, are logged to stderr.
 func (a *app) routerOptions() ([]router.Option, error) {
 	all := []router.Option{
 		router.OnFallback(func(f router.Fallback) { plain.Fprintf(a.err, "router: %v\n", f) }),
@@ -103,7 +103,7 @@ func (a *app) routerOptions() ([]router.Option, error) {
 	return all, nil
 }
 
-// printRouter says what the device in force is made of, where it is several.
+// printRouter prints the members of the device in use, if it is a router.
 func (a *app) printRouter(all []host.Status) error {
 	members, ok := routerMembers(a.config.Device)
 	if !ok {

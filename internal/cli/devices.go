@@ -124,8 +124,8 @@ func (a *app) printDevices(all []host.Status) error {
 	return nil
 }
 
-// versionText is the version of a plugin by its manifest, by which it is installed and locked, else that of the backend. Where the
-// two differ, it is both.
+// versionText returns the version in a plugin's manifest, which installation and locking use, else the version that the backend
+// reports. If they differ, it returns both.
 func versionText(s host.Status) string {
 	if s.Manifest == nil || s.Manifest.Version == "" || s.Manifest.Version == s.Version {
 		return s.Version

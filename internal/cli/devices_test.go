@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/host"
 )
 
-// TestDeviceVersion: what is installed and locked is the version of the manifest, so that it is what is shown.
+// TestDeviceVersion checks that the version shown is the one in the manifest, which is installed and locked.
 func TestDeviceVersion(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{out: &out}

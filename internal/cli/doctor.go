@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// diagnosis is what doctor finds.
+// diagnosis is the output of burn doctor.
 type diagnosis struct {
 	Burn     versionInfo   `json:"burn"`
 	Program  string        `json:"program"`
@@ -33,18 +33,18 @@ type diagnosis struct {
 	Mirror   mirrorState   `json:"mirror"`
 	Findings []finding     `json:"findings"`
 
-	mirror *store.Mirror // nil: there is none that can be read
+	mirror *store.Mirror // nil if none can be read
 }
 
-// finding is something that does not work, and what to do.
+// finding is a problem and its remedy.
 type finding struct {
-	Severity string `json:"severity"` // "error": exit code 1; "note": all is well without it
+	Severity string `json:"severity"` // "error" makes the exit code 1; "note" does not
 	What     string `json:"what"`
 	Remedy   string `json:"remedy,omitempty"`
 }
 
 type configState struct {
-	File   string         `json:"file"` // where it is looked for
+	File   string         `json:"file"` // the path searched
 	Found  bool           `json:"found"`
 	Values []settingState `json:"values"`
 }
@@ -141,7 +141,7 @@ func (a *app) diagnose(ctx context.Context, f *storeFlags) *diagnosis {
 	d := &diagnosis{Burn: buildInfo(), CPUs: runtime.NumCPU(), Findings: []finding{}}
 	d.Program, _ = os.Executable()
 	d.Config = a.configState()
-	a.mirrorState(ctx, f, d) // first, as remedies go by what the mirror has
+	a.mirrorState(ctx, f, d) // first, as the remedies depend on the content of the mirror
 	last := d.Findings
 	d.Findings = []finding{}
 	o := a.hostOptions()
@@ -162,7 +162,7 @@ func (a *app) diagnose(ctx context.Context, f *storeFlags) *diagnosis {
 	return d
 }
 
-// configState asks again where the values are from; flags were laid over them.
+// configState finds the sources of the values again, as flags have overridden some.
 func (a *app) configState() configState {
 	env := a.env
 	if a.flags.config != "" {
@@ -234,7 +234,7 @@ func folderStates(o host.Options) []folderState {
 	return all
 }
 
-// backends finds fault with what does not open, and with the device of the configuration.
+// backends records findings for backends that do not open, and for the configured device.
 func (d *diagnosis) backends(device string) {
 	for _, s := range d.Backends {
 		switch {
@@ -255,7 +255,7 @@ func (d *diagnosis) backends(device string) {
 	}
 }
 
-// inForce finds a device that the configuration names.
+// inForce records a finding for a device that the configuration names and that does not exist.
 func (d *diagnosis) inForce(device string) {
 	spec, err := host.ParseSpec(device)
 	if err != nil {
@@ -278,7 +278,7 @@ func (d *diagnosis) inForce(device string) {
 	d.error(remedy, "the device in force, %s, is not there", device)
 }
 
-// install is how the plugin of a name is had, as far as the mirror in force says.
+// install returns how to get the plugin called name, according to the mirror in use.
 func (d *diagnosis) install(name string) string {
 	if d.mirror == nil {
 		return wire.InstallRemedy(name)

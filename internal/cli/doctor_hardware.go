@@ -8,17 +8,17 @@ import (
 	"github.com/goburn/burn/host"
 )
 
-// hardware is what a kind of accelerator leaves to see on a system: device files, drivers, libraries.
+// hardware lists the traces of a kind of accelerator on a system: device files, drivers, libraries.
 type hardware struct {
 	Backend string   `json:"backend"`
-	Looked  []string `json:"looked"` // for
+	Looked  []string `json:"looked"` // what was looked for
 	Found   []string `json:"found"`
-	Present bool     `json:"present"` // a device or driver was found, not a library alone
+	Present bool     `json:"present"` // a device or driver was found, not only a library
 	Usable  bool     `json:"usable"`  // a backend of this name has devices
 	Remedy  string   `json:"remedy,omitempty"`
 }
 
-// signs are file patterns, by system, that tell of hardware for a backend.
+// signs are file patterns, by operating system, that indicate hardware for a backend.
 var signs = []struct {
 	backend   string
 	devices   map[string][]string
@@ -38,7 +38,7 @@ var signs = []struct {
 		map[string][]string{"linux": {"/usr/lib/*/libvulkan.so.1", "/usr/lib64/libvulkan.so.1"}, "windows": {`C:\Windows\System32\vulkan-1.dll`}}},
 }
 
-// findHardware looks for the signs of this system. install says how a backend that is not there is had.
+// findHardware looks for the signs of this system. install returns how to get a backend that is missing.
 func findHardware(backends []host.Status, install func(name string) string) []hardware {
 	var all []hardware
 	for _, s := range signs {
@@ -58,7 +58,7 @@ func findHardware(backends []host.Status, install func(name string) string) []ha
 		look(s.devices[runtime.GOOS], true)
 		look(s.libraries[runtime.GOOS], false)
 		if len(h.Looked) == 0 {
-			continue // there is none on this system
+			continue // no signs on this system
 		}
 		installed := false
 		for _, b := range backends {

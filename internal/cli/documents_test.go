@@ -15,8 +15,9 @@ import (
 	"github.com/goburn/burn/internal/docblocks"
 )
 
-// TestDocumentedCommandsExist: every burn command in the help's examples, in console blocks and in the text of documents names a subcommand
-// and flags that are there; examples and blocks also have the right number of arguments. internal/docblocks runs the blocks.
+// TestDocumentedCommandsExist checks every burn command in the help's examples, in console blocks and in the text of documents:
+// its subcommand and flags exist, and in examples and blocks the number of arguments is right. internal/docblocks runs the
+// blocks.
 func TestDocumentedCommandsExist(t *testing.T) {
 	n := 0
 	check := func(where, line string, whole bool) {
@@ -70,13 +71,13 @@ func TestDocumentedCommandsExist(t *testing.T) {
 	require.Greater(t, n, 100)
 }
 
-// placeholder is a word that stands for a value: FILE, N.
+// placeholder matches a word that stands for a value: FILE, N.
 var placeholder = regexp.MustCompile(` [A-Z]+\b`)
 
-// shellWord is a word of a command line, quoted or not.
+// shellWord matches a word of a command line, quoted or not.
 var shellWord = regexp.MustCompile(`(?:[^\s"']|"[^"]*"|'[^']*')+`)
 
-// burnCommands finds the burn commands in a line for a shell, and gives their arguments.
+// burnCommands finds the burn commands in a shell line and returns their arguments.
 func burnCommands(line string) (found [][]string) {
 	if i := strings.Index(line, " #"); i >= 0 {
 		line = line[:i]
@@ -109,7 +110,7 @@ func burnCommands(line string) (found [][]string) {
 	return found
 }
 
-// understood parses a command line as burn would, and runs nothing.
+// understood parses a command line as burn would, without running anything.
 func understood(args []string, whole bool) error {
 	cmd, rest, err := (&app{}).root().Find(args)
 	if err != nil {

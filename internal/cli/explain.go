@@ -19,7 +19,7 @@ func (a *app) explainFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&a.flags.explain, "explain", false, "print at the end what ran as programs and why not (with the setting fusion), and the plans of a router with the share of time of each member")
 }
 
-// decorated is p with what the settings put over every device: fusion, and the report of --explain.
+// decorated returns p with the decorators that the settings request: fusion, and the report of --explain.
 func (a *app) decorated(p *core.Place) *core.Place {
 	e := &explained{app: a}
 	if a.config.Fusion {
@@ -32,24 +32,24 @@ func (a *app) decorated(p *core.Place) *core.Place {
 	return p.With(func(b core.Backend) core.Backend { e.Backend = b; return e })
 }
 
-// printExplained prints the report of --explain, once, while what it is about is there.
+// printExplained prints the report of --explain once, while its devices are open.
 func (a *app) printExplained() {
 	if a.explained != nil {
 		a.explained.once.Do(a.explained.print)
 	}
 }
 
-// explained is a backend whose devices are explained before they are closed.
+// explained is a backend that explains its devices before they are closed.
 type explained struct {
 	core.Backend
 	app    *app
 	fusion fusion.Report
 	once   sync.Once
 
-	profile core.Profiling // of a router that is recorded; nil otherwise
+	profile core.Profiling // of a router while it is recorded; else nil
 }
 
-// Open implements core.Backend. A router records from then on how long its members work.
+// Open implements core.Backend. A router records the times of its members from then on.
 func (e *explained) Open(ctx context.Context, index int) (core.Device, error) {
 	d, err := e.Backend.Open(ctx, index)
 	if err != nil {
@@ -61,7 +61,7 @@ func (e *explained) Open(ctx context.Context, index int) (core.Device, error) {
 	return &explainedDevice{d, e}, nil
 }
 
-// explainedDevice prints the report before it is closed, if nobody has.
+// explainedDevice prints the report before it is closed, if it has not been printed yet.
 type explainedDevice struct {
 	core.Device
 	e *explained
@@ -82,20 +82,20 @@ func (e *explained) print() {
 		return
 	}
 	var report strings.Builder
-	_ = e.fusion.Explain(&report) // a strings.Builder takes all
+	_ = e.fusion.Explain(&report) // a strings.Builder never fails
 	e.text(report.String())
 }
 
-// text prints lines that may name what others have named.
+// text prints lines that may contain names from plugins or models.
 func (e *explained) text(s string) { _, _ = io.WriteString(e.app.err, plain.Lines(s)) }
 
-// routes prints where programs are placed, what each member has done, and what was moved.
+// routes prints where programs are placed, the work of each member, and the transfers.
 func (e *explained) routes(r *router.Router) {
 	for _, p := range r.Plans() {
 		e.text(p.String())
 	}
 	if e.profile != nil {
-		_, _ = e.profile.StopProfile(context.Background()) // without it the shares are not known, and it says so
+		_, _ = e.profile.StopProfile(context.Background()) // if it fails, the report says that the shares are unknown
 	}
 	stats := r.Stats()
 	var whole time.Duration

@@ -31,7 +31,7 @@ func TestExplainRun(t *testing.T) {
 	require.Equal(t, 1, strings.Count(many.err, "fusion is off"), "once")
 }
 
-// columns writes a table of which y is a sum of the others, and settings for it.
+// columns writes a table in which y is a sum of the other columns, and settings for it.
 func columns(t *testing.T, dir, more string) (data, settings string) {
 	var table strings.Builder
 	table.WriteString("a,b,y\n")
@@ -70,7 +70,7 @@ func TestTrainPrecision(t *testing.T) {
 	require.Contains(t, r.err, `precision "f64", want f32, bf16 or f16`)
 }
 
-// Training with fusion gives the weights of training without, and most steps run as programs.
+// Training with fusion produces the same weights as training without, and most steps run as programs.
 func TestExplainTrain(t *testing.T) {
 	dir := t.TempDir()
 	data, settings := columns(t, dir, "")

@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/model/onnx/onnxtest"
 )
 
-// writeFile writes a file that appears whole or not at all.
+// writeFile writes a file atomically.
 func writeFile(path string, write func(*os.File) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -35,7 +35,7 @@ func writeFile(path string, write func(*os.File) error) error {
 	return nil
 }
 
-// writeNpy writes a tensor as .npy, floats that NumPy does not have as f32, and integers narrower than a byte as i8.
+// writeNpy writes a tensor as .npy. Floats that NumPy does not have are written as f32, and integers narrower than a byte as i8.
 func writeNpy(path string, a onnxtest.Array) error {
 	switch {
 	case a.DType == dtype.BF16:
@@ -44,7 +44,7 @@ func writeNpy(path string, a onnxtest.Array) error {
 		v := make([]float32, len(a.Data))
 		dtype.FromSmall(a.DType, a.Data, v)
 		a.Data, a.DType = dtype.Bytes(v), dtype.F32
-	case dtype.SmallInts.Has(a.DType): // one element a byte, its sign extended
+	case dtype.SmallInts.Has(a.DType): // one element per byte, sign-extended
 		a.DType = dtype.I8
 	}
 	return writeFile(path, func(f *os.File) error {
@@ -64,8 +64,8 @@ func widen(in []dtype.BFloat16) []float32 {
 	return out
 }
 
-// outputFiles returns a file name without extension for each output: its own, with what file systems may not bear replaced,
-// and a number behind names that became the same.
+// outputFiles returns a file name without extension for each output: the name of the output, with characters replaced that file
+// systems may not accept, and a number appended if names become equal.
 func outputFiles(names []string) []string {
 	taken := map[string]bool{}
 	out := make([]string, len(names))
@@ -82,7 +82,7 @@ func outputFiles(names []string) []string {
 		}
 		base = base[:min(len(base), 100)]
 		name := base
-		for k := 1; taken[strings.ToLower(name)]; k++ { // some file systems do not tell cases apart
+		for k := 1; taken[strings.ToLower(name)]; k++ { // some file systems ignore case
 			name = fmt.Sprintf("%s_%d", base, k)
 		}
 		taken[strings.ToLower(name)] = true

@@ -16,13 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// planted clears a terminal, goes back, starts lines and turns text around.
+// planted clears a terminal, moves the cursor back, starts lines and reverses text.
 const (
 	planted = "x\x1b[2J\r\nburn: all is well\ty\u202ez\u009b"
 	escaped = `x\x1b[2J\r\nburn: all is well\ty\u202ez\u009b`
 )
 
-// requirePlain requires that text has so many lines, and nothing that acts on a terminal.
+// requirePlain requires that text has this number of lines, and no terminal control characters.
 func requirePlain(t *testing.T, lines int, text string) {
 	t.Helper()
 	require.Equal(t, lines, strings.Count(text, "\n"), "%q", text)
@@ -31,7 +31,7 @@ func requirePlain(t *testing.T, lines int, text string) {
 	}
 }
 
-// TestForeignText: what others wrote is printed as it is written, on the line that it belongs to.
+// TestForeignText checks that text from others is printed escaped, on the line that it belongs to.
 func TestForeignText(t *testing.T) {
 	var out, errOut bytes.Buffer
 	a := &app{out: &out, err: &errOut, started: true}
@@ -69,7 +69,7 @@ func TestForeignText(t *testing.T) {
 	requirePlain(t, 4, errOut.String())
 }
 
-// TestForeignErrors: a line of an error that the command did not write does not look like one of its own.
+// TestForeignErrors checks that a line of an error that the command did not write cannot be mistaken for one of its own.
 func TestForeignErrors(t *testing.T) {
 	a := &app{started: true}
 	text := a.errorText(errors.New("plugin: " + planted))
@@ -80,7 +80,7 @@ func TestForeignErrors(t *testing.T) {
 	require.Contains(t, text, "\nremedy: "+escaped)
 }
 
-// TestForeignManifest: the manifest of a plugin in a searched folder, in all that the commands print.
+// TestForeignManifest checks everything that commands print of the manifest of a plugin in a searched folder.
 func TestForeignManifest(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a script is no plugin there")

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// generateFlags are those of burn generate.
+// generateFlags are the flags of burn generate.
 type generateFlags struct {
 	prompt      string
 	length      int
@@ -82,7 +82,7 @@ one step; then each costs the whole window. An interrupt ends the text.
 	return cmd
 }
 
-// maxPrompt bounds a prompt on standard input, in bytes.
+// maxPrompt is the greatest size of a prompt on standard input, in bytes.
 const maxPrompt = 1 << 20
 
 func (f *generateFlags) check() error {
@@ -170,7 +170,7 @@ func (a *app) generate(ctx context.Context, path string, f generateFlags) (err e
 		_, err := io.WriteString(a.out, text)
 		return err
 	}
-	if terminal(a.out) { // what a model learnt may be control characters
+	if terminal(a.out) { // the output of a model may contain control characters
 		raw := show
 		show = func(text string) error { return raw(plain.Lines(text)) }
 	}

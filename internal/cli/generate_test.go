@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// trainedDir makes a model of a text that repeats, in a folder as burn train text makes it.
+// trainedDir returns a folder as burn train text writes it, with a model of a repetitive text.
 func trainedDir(t *testing.T) string {
 	t.Helper()
 	file, dir := filepath.Join(t.TempDir(), "text.txt"), filepath.Join(t.TempDir(), "run")
@@ -28,8 +28,8 @@ func trainedDir(t *testing.T) string {
 	return dir
 }
 
-// byHand samples as the help says, with nothing kept from one character to the next: the whole window is computed each time,
-// probabilities are sorted and cut in the plainest way.
+// byHand samples as the help describes, without a cache between characters: it computes the whole window each time, and sorts and
+// cuts probabilities in the simplest way.
 func byHand(t *testing.T, dir, prompt string, count int, seed uint64, temperature, topP float64, topK int) string {
 	t.Helper()
 	f, err := openTextFile(dir)
@@ -96,7 +96,7 @@ func TestGenerate(t *testing.T) {
 	t.Run("usage", func(t *testing.T) { generateUsage(t, dir) })
 }
 
-// What is kept between characters changes no text, within the window of 16 and beyond it.
+// The cache between characters does not change the text, within the window of 16 and beyond it.
 func generateTexts(t *testing.T, dir string) {
 	r := call(t, "generate", dir, "--prompt", "abc", "--length", "60", "--seed", "5", "--temperature", "3", "--top-k", "6", "--top-p", "0.95")
 	require.Equal(t, exitOK, r.code, r.err)
@@ -132,7 +132,7 @@ func TestSampler(t *testing.T) {
 	}
 	s.topK = 3
 	require.NotContains(t, count(s), 0)
-	s.topK, s.topP = 0, 0.5 // 3 and 3 have 0.84 together, one alone 0.42
+	s.topK, s.topP = 0, 0.5 // two of score 3 have 0.84 together, one alone 0.42
 	require.ElementsMatch(t, []int{1, 3}, keysOf(count(s)))
 	s.topP = 0.3
 	require.ElementsMatch(t, []int{1}, keysOf(count(s)))
@@ -148,7 +148,7 @@ func keysOf(m map[int]int) (keys []int) {
 	return keys
 }
 
-// What may begin a text that stops is held back until it is known.
+// Text that may begin a stop text is held back until it is known.
 func TestStopper(t *testing.T) {
 	var got []string
 	s := stopper{stops: []string{"ABC", "\n\n"}, emit: func(text string) error { got = append(got, text); return nil }}
@@ -165,7 +165,7 @@ func TestStopper(t *testing.T) {
 	require.Equal(t, "xABAB\ny", strings.Join(got, ""))
 }
 
-// A text is there as it is written, and an interrupt ends it.
+// The text is written as it is generated, and an interrupt ends it.
 func generateInterrupted(t *testing.T, dir string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

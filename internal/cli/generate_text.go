@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// The metadata of a record that burn train text writes, beside the task.
+// The keys of the metadata in a record of burn train text, beside the task.
 const (
 	textShapeKey      = "text"       // textModel as JSON
 	textVocabularyKey = "vocabulary" // text.Vocabulary as JSON
@@ -34,7 +34,7 @@ type textWriter struct {
 	sampler  *sampler
 }
 
-// start is what a text without a beginning goes on from: a line break, or the first character that there is.
+// start returns the ids that a text without a prompt continues: a line break, or the first character of the alphabet.
 func start(alphabet *text.Pieces) []int64 {
 	if ids := alphabet.Encode("\n"); len(ids) > 0 {
 		return ids
@@ -42,9 +42,9 @@ func start(alphabet *text.Pieces) []int64 {
 	return []int64{0}
 }
 
-// write goes on from ids for so many characters, or up to a text that stops it, and gives them to emit as they come. What stops
-// is not given. Until the window is full, each character costs one place of the model; then each costs the whole window, as all
-// places move.
+// write continues ids by count characters, or up to a stop text, and passes them to emit as they are generated. The stop text is
+// not emitted. Until the window is full, each character costs one position of the model; after that it costs the whole window, as
+// all positions move.
 func (w *textWriter) write(ctx context.Context, ids []int64, count int, stops []string, emit func(string) error) error {
 	ids = append([]int64(nil), ids...)
 	var cache nn.EncoderCache
@@ -71,7 +71,7 @@ func (w *textWriter) write(ctx context.Context, ids []int64, count int, stops []
 	return out.end()
 }
 
-// next is the scores of what follows ids, all but the last of which the cache has seen.
+// next returns the scores of the character that follows ids. The cache has seen all ids but the last.
 func (w *textWriter) next(ctx context.Context, cache *nn.EncoderCache, ids []int64) (scores []float32, err error) {
 	terr := tensor.Try(func() {
 		tensor.NoGrad(w.net.Head.Weight.Value().Device(), func(d *tensor.Device) []*tensor.Tensor {
@@ -89,7 +89,7 @@ func (w *textWriter) next(ctx context.Context, cache *nn.EncoderCache, ids []int
 	return scores, errors.Join(terr, err)
 }
 
-// stopper passes a text on, piece by piece, up to the first of some texts. It holds back what may be the begin of one.
+// stopper passes a text on, piece by piece, until one of the stop texts. It holds back text that may begin one.
 type stopper struct {
 	stops []string
 	emit  func(string) error
@@ -117,7 +117,7 @@ func (s *stopper) add(piece string) (done bool, err error) {
 	return false, s.pass(ready)
 }
 
-// end passes on what was held back.
+// end passes on the text held back.
 func (s *stopper) end() error { return s.pass(s.held) }
 
 func (s *stopper) pass(text string) error {
@@ -127,14 +127,14 @@ func (s *stopper) pass(text string) error {
 	return s.emit(text)
 }
 
-// textFile is a model of burn train text as its file describes it.
+// textFile describes a model of burn train text, as its file does.
 type textFile struct {
 	path     string
 	shape    textModel
 	alphabet *text.Pieces
 }
 
-// openTextFile reads what a record says of itself: path is that of the file, or of the folder of a run.
+// openTextFile reads the description in a record: path is the file, or the folder of a run.
 func openTextFile(path string) (*textFile, error) {
 	refuse := func(format string, args ...any) error {
 		return &exitError{exitModel, fmt.Errorf("%s: %w; want model.burn as burn train text writes it, or the folder of the run", path, fmt.Errorf(format, args...))}
@@ -187,7 +187,7 @@ func openTextFile(path string) (*textFile, error) {
 	return f, nil
 }
 
-// check compares what the record says of itself with its tensors, before memory is taken for as much.
+// check compares the description in the record with its tensors, before memory is allocated for them.
 func (f *textFile) check(r *record.Reader) error {
 	c := trainConfig{Epochs: 1, Batch: 1, Accumulate: 1, ReadEvery: 1, Rate: 1, Schedule: "constant", Keep: 1, Export: "auto", Precision: "f32", Memory: "all", Text: &f.shape}
 	if err := c.check(); err != nil {
@@ -213,7 +213,7 @@ func (f *textFile) check(r *record.Reader) error {
 	return nil
 }
 
-// load puts the model on a device.
+// load loads the model onto a device.
 func (f *textFile) load(ctx context.Context, dev *tensor.Device) (net *charNet, err error) {
 	if terr := tensor.Try(func() { net = newCharNet(dev, &f.shape, f.alphabet.Size()) }); terr != nil {
 		return nil, terr

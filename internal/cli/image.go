@@ -15,13 +15,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// imageFlags say how an image becomes an input.
+// imageFlags tell how to convert an image to an input.
 type imageFlags struct {
 	resize    string
 	layout    string // "", "auto", "NCHW", "NHWC"
 	size      string // WxH
 	mean, std []float32
-	scale     float32 // 0: 1 for floats, 255 for u8
+	scale     float32 // 0 means 1 for floats and 255 for u8
 	invert    bool
 }
 
@@ -39,21 +39,21 @@ func (i *imageFlags) add(cmd *cobra.Command) {
 	must(cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions([]string{"auto", "NCHW", "NHWC"}, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// frame is how an input holds an image: the place of height, width and channels among its dimensions.
+// frame describes how an input holds an image: the positions of height, width and channels among its dimensions.
 type frame struct {
 	layout   string
 	channels int
-	h, w     int // 0 when the model leaves them open
+	h, w     int // 0 if the model leaves them open
 	rank     int
 }
 
-// takesImages reports whether an input looks like one for images. A matrix of open size need not be one.
+// takesImages reports whether the declaration of an input suits images. A matrix of open size may be something else.
 func takesImages(in onnx.ValueInfo) bool {
 	f, err := imageFlags{}.frame(in)
 	return err == nil && (f.rank > 2 || f.h > 1 && f.w > 1)
 }
 
-// frame reads the layout from the declared shape: [N,C,H,W], [N,H,W,C], [C,H,W], [H,W,C] or [H,W], with C 1 or 3.
+// frame derives the layout from the declared shape: [N,C,H,W], [N,H,W,C], [C,H,W], [H,W,C] or [H,W], with C 1 or 3.
 func (i imageFlags) frame(in onnx.ValueInfo) (frame, error) {
 	if in.Kind != onnx.TensorKind || !in.Ranked {
 		return frame{}, fmt.Errorf("the input is %s, want a tensor of 2 to 4 known dimensions for an image; give an .npy file", in.Type())
@@ -148,7 +148,7 @@ func (i imageFlags) read(in onnx.ValueInfo, file string) (onnxtest.Value, error)
 	return onnxtest.Value{Tensor: onnxtest.Array{DType: d, Shape: shape.Shape(dims), Data: data}}, err
 }
 
-// convert brings pixels into the input's element type.
+// convert converts pixels to the element type of the input.
 func convert(pixels []float32, d dtype.DType) ([]byte, error) {
 	switch d {
 	case dtype.F32:

@@ -18,11 +18,11 @@ import (
 	"github.com/goburn/burn/model/onnx/onnxtest"
 )
 
-// zeros is the word for an input that is made up: @zeros, or @zeros:1x3x224x224.
+// zeros is the word for a generated input: @zeros, or @zeros:1x3x224x224.
 const zeros = "@zeros"
 
-// inputFiles brings the arguments that name input files together with the model's inputs. Each is NAME=FILE, or FILE
-// alone when the model has one input; those with a default do not count.
+// inputFiles matches the arguments that name input files with the inputs of the model. Each argument is NAME=FILE, or FILE alone
+// when the model has one input; inputs with a default do not count.
 func inputFiles(inputs []onnx.ValueInfo, args []string) (map[string]string, error) {
 	files := map[string]string{}
 	for _, arg := range args {
@@ -39,7 +39,7 @@ func inputFiles(inputs []onnx.ValueInfo, args []string) (map[string]string, erro
 }
 
 func splitInput(inputs []onnx.ValueInfo, arg string) (name, file string, err error) {
-	// A name may hold '=' itself: the longest one wins.
+	// A name may contain '=' itself: the longest match wins.
 	for _, in := range inputs {
 		if rest, ok := strings.CutPrefix(arg, in.Name+"="); ok && len(in.Name) >= len(name) {
 			name, file = in.Name, rest
@@ -58,15 +58,15 @@ func splitInput(inputs []onnx.ValueInfo, arg string) (name, file string, err err
 	return "", "", usage("--input %s: the model has %s, want NAME=FILE with one of %s", arg, count(len(inputs), "input"), names(inputs))
 }
 
-// required is the inputs without a default.
+// required returns the inputs without a default.
 func required(inputs []onnx.ValueInfo) []onnx.ValueInfo {
 	return slices.DeleteFunc(slices.Clone(inputs), func(in onnx.ValueInfo) bool { return in.Default })
 }
 
-// maxDefaults is how many inputs that have a default are listed by name: old files declare every weight as one.
+// maxDefaults is the number of inputs with a default that are listed by name: old files declare every weight as one.
 const maxDefaults = 8
 
-// listed is the inputs to name in a text, and what to say of those left out.
+// listed returns the inputs to name in a text, and a remark about those left out.
 func listed(inputs []onnx.ValueInfo) (shown []onnx.ValueInfo, rest string) {
 	shown = required(inputs)
 	n := len(inputs) - len(shown)
@@ -91,7 +91,7 @@ func names(inputs []onnx.ValueInfo) string {
 	return strings.Join(s, ", ")
 }
 
-// readInput makes the value of an input from a file.
+// readInput reads the value of an input from a file.
 func readInput(in onnx.ValueInfo, file string, img imageFlags, room *hostRoom) (onnxtest.Value, error) {
 	v, err := readFile(in, file, img, room)
 	if err == nil {
@@ -117,7 +117,7 @@ func readFile(in onnx.ValueInfo, file string, img imageFlags, room *hostRoom) (o
 	}
 	switch ext := strings.ToLower(filepath.Ext(file)); ext {
 	case ".npy":
-		if err := room.takeFile(file, 2); err != nil { // grown as it is read
+		if err := room.takeFile(file, 2); err != nil { // the buffer grows while reading
 			return onnxtest.Value{}, err
 		}
 		return readNpy(file)
@@ -129,7 +129,7 @@ func readFile(in onnx.ValueInfo, file string, img imageFlags, room *hostRoom) (o
 	case ".png", ".jpg", ".jpeg", ".webp":
 		return img.read(in, file)
 	case ".json", ".txt", ".csv":
-		if err := room.takeFile(file, 32); err != nil { // words, and numbers of them
+		if err := room.takeFile(file, 32); err != nil { // words, and the numbers parsed from them
 			return onnxtest.Value{}, err
 		}
 		return readNumbers(in, file, ext == ".json")
@@ -161,7 +161,7 @@ func readNpy(file string) (onnxtest.Value, error) {
 	return onnxtest.Value{Tensor: onnxtest.Array{DType: d, Shape: a.Shape, Data: a.Data}}, nil
 }
 
-// fits checks a value against what the model declares. What symbols stand for is left to the model.
+// fits checks a value against the declaration of the model. The model itself checks symbolic dimensions.
 func fits(in onnx.ValueInfo, v onnxtest.Value) error {
 	if in.Kind != onnx.TensorKind || v.Kind != onnxtest.Tensor {
 		return nil
@@ -192,7 +192,7 @@ func numpyName(d dtype.DType) string {
 	return "bool"
 }
 
-// zeroInput is a tensor of zeros; dims may give the shape, where dimensions that the model leaves open are 1.
+// zeroInput returns a tensor of zeros. dims may give the shape; by default, open dimensions are 1.
 func zeroInput(in onnx.ValueInfo, dims string, room *hostRoom) (onnxtest.Value, error) {
 	if in.Kind != onnx.TensorKind || !in.DType.Valid() {
 		return onnxtest.Value{}, fmt.Errorf("%s stands for tensors, the model wants %s", zeros, in.Type())
@@ -227,8 +227,7 @@ func zeroInput(in onnx.ValueInfo, dims string, room *hostRoom) (onnxtest.Value, 
 	return onnxtest.Value{Tensor: onnxtest.Array{DType: in.DType, Shape: s, Data: make([]byte, s.Size()*in.DType.Size())}}, nil
 }
 
-// missing lists all inputs and a command that can be typed as it stands: with files that lie beside the model where some
-// fit, else with zeros.
+// missing lists all inputs and a command that can be typed as is: with files beside the model where some fit, else with zeros.
 func (a *app) missing(model string, inputs []onnx.ValueInfo, files map[string]string) error {
 	var b strings.Builder
 	lacking := slices.DeleteFunc(slices.Clone(inputs), func(in onnx.ValueInfo) bool {
@@ -287,7 +286,7 @@ func example(model string, in onnx.ValueInfo, i int) string {
 	for _, ext := range kinds {
 		found, err := filepath.Glob(filepath.Join(dir, "*"+ext))
 		if err != nil {
-			continue // the folder's own name is no pattern
+			continue // the name of the folder itself is not a pattern
 		}
 		for _, f := range found {
 			if tried++; tried > 8 {
@@ -304,7 +303,7 @@ func example(model string, in onnx.ValueInfo, i int) string {
 	return zeros
 }
 
-// quote makes a word for a shell where that is needed.
+// quote quotes a word for a shell if needed.
 func quote(s string) string {
 	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%\\", r)

@@ -102,7 +102,7 @@ func TestReadInput(t *testing.T) {
 	} {
 		_, err := readInput(x, c.file, imageFlags{}, nil)
 		if c.file == "photo.png" {
-			require.Error(t, err) // the words are the system's
+			require.Error(t, err) // the wording is the system's
 			continue
 		}
 		require.EqualError(t, err, c.want)

@@ -61,7 +61,7 @@ func parseDims(args []string) (map[string]int, error) {
 	return sizes, nil
 }
 
-// inspection is what --json prints.
+// inspection is the output of --json.
 type inspection struct {
 	Model      string         `json:"model"`
 	Graph      string         `json:"graph,omitempty"`
@@ -81,7 +81,7 @@ type inspection struct {
 	Ops        []opInfo       `json:"ops,omitempty"`
 	Partial    string         `json:"partial,omitempty"`
 
-	open []string // dimensions that the model leaves open and nobody gave
+	open []string // dimensions that the model leaves open and no flag sets
 }
 
 type valueInfo struct {
@@ -165,7 +165,7 @@ func openDims(m *onnx.Model) []string {
 	return names
 }
 
-// checkDims refuses names that the model does not have, which would change nothing.
+// checkDims refuses names that the model does not have, as they would have no effect.
 func checkDims(m *onnx.Model, dims map[string]int) error {
 	open := openDims(m)
 	known := slices.Clone(open)
@@ -200,7 +200,7 @@ func (a *app) explain(ctx context.Context, path string, m *onnx.Model, dims map[
 	x.Device = d.Spec
 	if m.Unsupported() != nil {
 		x.Partial = "the model has operators that burn does not know"
-		x.open = nil // they change nothing
+		x.open = nil // without effect
 		return nil, nil
 	}
 	dev, err := tensor.On(ctx, d)
@@ -221,8 +221,8 @@ func (a *app) explain(ctx context.Context, path string, m *onnx.Model, dims map[
 	return r, lost(d, err)
 }
 
-// operators joins the counts of the file with what the device does. Operators that the trace did not reach, because a
-// branch was not taken or all they compute is constant, have no answer of it.
+// operators combines the counts of the file with the support of the device. Operators that the trace did not reach, because their
+// branch was not taken or all that they compute is constant, have no entry for support.
 func (x *inspection) operators(i onnx.Info, r *onnx.Report) {
 	support := map[string]string{}
 	if r != nil {
@@ -330,7 +330,7 @@ func (a *app) printInspection(x inspection, verbose bool) error {
 	return nil
 }
 
-// thousands prints 25034 as "25,034".
+// thousands formats 25034 as "25,034".
 func thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0; i -= 3 {

@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/conformance"
 )
 
-// interrupter is standard output that interrupts the command after some lines that begin as given.
+// interrupter is a standard output that interrupts the command after a number of lines with the given beginning.
 type interrupter struct {
 	bytes.Buffer
 	begin string
@@ -42,7 +42,7 @@ func interrupted(t *testing.T, begin string, lines int, args ...string) result {
 	return result{code, out.String(), errOut.String()}
 }
 
-// TestConformanceInterrupted: an interrupt loses nothing of what was done.
+// TestConformanceInterrupted checks that an interrupt keeps all results so far.
 func TestConformanceInterrupted(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report")
 	r := interrupted(t, "passed", 3, "conformance", "run", "builtin:cpu", "--run", "^add/f32/", "-v", "--report", report)

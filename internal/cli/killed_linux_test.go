@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKilledWhileStarting: a plugin that somebody kills before it has said a word is lost, not wrong. Training and inference start it
-// again; what lists devices says which signal it was.
+// TestKilledWhileStarting checks that a plugin that is killed before its handshake counts as lost, not as defective. Training and
+// inference start it again; commands that list devices name the signal.
 func TestKilledWhileStarting(t *testing.T) {
 	real := filepath.Join(buildPlugin(t), "burn-backend-cpu")
 	mark := filepath.Join(t.TempDir(), "mark")
@@ -41,8 +41,8 @@ func TestKilledWhileStarting(t *testing.T) {
 	require.NotContains(t, strings.ToLower(r.out), "not a burn plugin")
 }
 
-// TestCrashingPlugin: a plugin that fails in the same way whenever it starts is not started again and again, and what is printed of it is
-// its panic without the trace.
+// TestCrashingPlugin checks that a plugin that fails in the same way at every start is not restarted endlessly, and that its
+// panic is printed without the trace.
 func TestCrashingPlugin(t *testing.T) {
 	count := filepath.Join(t.TempDir(), "count")
 	script := filepath.Join(t.TempDir(), "burn-backend-npu")

@@ -1,5 +1,17 @@
-// Package cli is the burn command: one file for each subcommand. It takes its arguments and writers from the caller and
-// exits nothing, so that tests call Main.
+// Package cli is the burn command. It takes its arguments and writers from the caller and never exits, so that tests can call
+// Main. It parses command lines, calls the packages that do the work (host, model/onnx, train, conformance, sdk/store) and prints
+// results. It must not contain algorithms that another program could use.
+//
+// # Files
+//
+//   - main.go (exit codes and errors), root.go (the app and its global flags), device.go and device_router.go (opening the device that
+//     flags and configuration name), explain.go, verify.go and shadow.go (decorators that flags put around it).
+//   - One file for each subcommand: run.go, inspect.go, bench.go, profile.go, generate.go, train.go, devices.go, doctor.go,
+//     conformance.go, plugin.go, docs.go, version.go; subcommands of subcommands follow, such as plugin_install.go.
+//   - burn run: model.go (loading), input.go, image.go and run_numbers.go (inputs), run_source.go, run_item.go and run_many.go (many
+//     inputs), summary.go, top.go and run_format.go (outputs).
+//   - burn train: train_config.go, train_run.go, train_folder.go and train_outputs.go, and a file for each task.
+//   - Shared: file.go, memory.go, metadata.go, progress.go, suggest.go, write.go.
 package cli
 
 import (
@@ -22,7 +34,7 @@ const (
 	exitOK       = 0
 	exitFailure  = 1   // at run time: a lost backend, no memory, a failed conformance case
 	exitUsage    = 2   // the command line, the configuration or an input file
-	exitModel    = 3   // the model cannot be read, or asks for what burn does not have
+	exitModel    = 3   // the model cannot be read, or needs what burn does not support
 	exitCanceled = 130 // interrupted
 )
 
@@ -33,8 +45,8 @@ const exitHelp = `Exit codes:
   3    the model cannot be read or is not supported
   130  interrupted`
 
-// Main runs the command with args, which do not include its name, and returns the exit code. Results go to stdout,
-// everything else to stderr. An interrupt cancels the work; a second one ends the process.
+// Main runs the command with args, without its name, and returns the exit code. Results go to stdout, everything else to stderr.
+// An interrupt cancels the work; a second one ends the process.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -70,14 +82,14 @@ func run(ctx context.Context, env func(string) string, args []string, stdin io.R
 	return code
 }
 
-// errorText is an error as it is printed. An error may quote a plugin, a model or a mirror: what follows a line break that the
-// command did not put there is indented, so that it is not taken for a line of the command's own.
+// errorText formats an error. It may quote text of a plugin, model or mirror: lines after a line break that the command did not
+// insert are indented, so that they cannot be mistaken for lines of the command.
 func (a *app) errorText(err error) string {
 	var own *lined
 	switch {
 	case errors.As(err, &own):
 		return plain.Lines(err.Error())
-	case !a.started: // cobra's complaints quote the command line alone
+	case !a.started: // cobra's errors quote only the command line
 		return strings.ReplaceAll(plain.Lines(err.Error()), `\t`, "\t")
 	}
 	return indented(err)
@@ -87,7 +99,7 @@ func indented(err error) string {
 	return strings.ReplaceAll(plain.Lines(err.Error()), "\n", "\n    ")
 }
 
-// lined is an error with a text of several lines, which are the command's own and safe to print.
+// lined is an error whose text has several lines, all written by the command and safe to print.
 type lined struct {
 	error
 	text string
@@ -99,7 +111,7 @@ func (l *lined) Unwrap() error { return l.error }
 // withLine adds a line to an error.
 func withLine(err error, line string) error { return &lined{err, indented(err) + "\n" + line} }
 
-// exitError gives an error an exit code other than that of a failure.
+// exitError wraps an error with another exit code than that of a failure.
 type exitError struct {
 	code int
 	err  error
@@ -112,7 +124,7 @@ func usage(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
-// badModel is for what keeps a model from being loaded or run at all.
+// badModel wraps an error that prevents a model from being loaded or run at all.
 func badModel(err error) error {
 	var f *pb.FormatError
 	if errors.As(err, &f) {
@@ -126,7 +138,7 @@ func (a *app) code(ctx context.Context, err error) int {
 	switch {
 	case ctx.Err() != nil || errors.Is(err, core.ErrCanceled) || errors.Is(err, context.Canceled):
 		return exitCanceled
-	case !a.started: // cobra's own complaints
+	case !a.started: // cobra's own errors
 		return exitUsage
 	case errors.As(err, &e):
 		return e.code

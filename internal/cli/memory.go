@@ -8,12 +8,13 @@ import (
 	"github.com/goburn/burn/model/onnx"
 )
 
-// hostRoom counts the memory that a command takes on the host for its inputs, before it is taken. Nil has all of it for each take.
+// hostRoom counts the host memory that a command allocates for its inputs, before it allocates it. A nil *hostRoom allows the
+// full limit for each request.
 type hostRoom struct{ left int64 }
 
 func newHostRoom() *hostRoom { return &hostRoom{onnx.HostLimit()} }
 
-// take counts n bytes for what, or reports an error that wraps core.ErrOutOfMemory.
+// take counts n bytes for what, or returns an error that wraps core.ErrOutOfMemory.
 func (r *hostRoom) take(what string, n int64) error {
 	left := onnx.HostLimit()
 	if r != nil {
@@ -28,11 +29,11 @@ func (r *hostRoom) take(what string, n int64) error {
 	return nil
 }
 
-// takeFile counts a file that is read whole and becomes times as many bytes.
+// takeFile counts a file that is read whole and takes times its size in memory.
 func (r *hostRoom) takeFile(path string, times int64) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
-		return nil // reading it will say more
+		return nil // reading it returns a better error
 	}
 	return r.take(path, info.Size()*times)
 }

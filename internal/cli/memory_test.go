@@ -13,13 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// limitMemory sets what the process may take.
+// limitMemory limits the memory of the process.
 func limitMemory(t *testing.T, bytes int64) {
 	old := debug.SetMemoryLimit(bytes)
 	t.Cleanup(func() { debug.SetMemoryLimit(old) })
 }
 
-// Inputs that memory does not hold are an error before they are made.
+// Inputs that do not fit in memory are refused before they are allocated.
 func TestInputsThatAreTooGreat(t *testing.T) {
 	limitMemory(t, 64<<20)
 	dir := t.TempDir()
@@ -59,7 +59,7 @@ func TestHostRoom(t *testing.T) {
 	require.ErrorIs(t, none.take("a", 1001), core.ErrOutOfMemory)
 }
 
-// A batch that is greater than the data takes the memory of the data.
+// A batch larger than the data set takes only the memory of the data set.
 func TestTrainGreatBatch(t *testing.T) {
 	for _, batch := range []int{999999999, 1<<63 - 1} {
 		_, errs, code := burn(t, "train", "regression", "--data", table(t), "--config", trainSettings(t, smallTable), "--batch", fmt.Sprint(batch), "--out", filepath.Join(t.TempDir(), "run"))

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/model/onnx"
 )
 
-// property is an entry of the metadata of a model, as --json prints it.
+// property is an entry of a model's metadata in JSON output.
 type property struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
@@ -22,7 +22,7 @@ func properties(list []onnx.Property) []property {
 	return out
 }
 
-// printMetadata writes an entry on a line, long values cut.
+// printMetadata prints one line per entry, with long values cut.
 func printMetadata(w io.Writer, list []property) {
 	const most = 200
 	for i, p := range list {

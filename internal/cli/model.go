@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// loadModel loads an ONNX model. The error for a file of another kind says what it is and what to do with it.
+// loadModel loads an ONNX model. The error for a file of another kind names the kind and the remedy.
 func loadModel(path string, o onnx.Options) (*onnx.Model, error) {
 	m, err := onnx.Load(path, o)
 	if err == nil {
@@ -37,14 +37,14 @@ func precisionFlag(cmd *cobra.Command, to *string) {
 	must(cmd.RegisterFlagCompletionFunc("precision", cobra.FixedCompletions([]string{"f32", "bf16", "f16"}, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// precision is what --precision stands for.
+// precision returns the type for a value of --precision.
 func precision(text string) (dtype.DType, error) {
 	for _, d := range []dtype.DType{dtype.F32, dtype.BF16, dtype.F16} {
 		if text == d.String() {
 			return d, nil
 		}
 	}
-	if text == "" { // no command line
+	if text == "" { // without a command line
 		return dtype.F32, nil
 	}
 	return dtype.Invalid, usage("--precision: want f32, bf16 or f16, got %q%s", text, nearest.Hint(text, []string{"f32", "bf16", "f16"}))
@@ -52,7 +52,7 @@ func precision(text string) (dtype.DType, error) {
 
 const exportIt = "burn runs ONNX models: export the model where it was made"
 
-// magics are how files of other kinds begin.
+// magics maps the first bytes of files of other kinds.
 var magics = []struct{ prefix, what string }{
 	{"GGUF", "weights for llama.cpp (GGUF), which have no graph; burn runs ONNX models: look for an ONNX export of this model"},
 	{"version https://git-lfs", "a pointer of Git LFS, not the file itself: fetch it with git lfs pull"},
@@ -67,7 +67,7 @@ var magics = []struct{ prefix, what string }{
 
 const pickled = "a PyTorch or pickle file, which needs Python to be read: export the model with torch.onnx.export(model, example, \"model.onnx\", dynamo=True)"
 
-// foreign says what a file that is no ONNX model is, and what to do; empty if that is not known.
+// foreign describes a file that is no ONNX model, with a remedy; empty if its kind is unknown.
 func foreign(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -126,7 +126,7 @@ func readable(head []byte) bool {
 	return true
 }
 
-// zipped says what is in a zip file.
+// zipped describes the content of a zip file.
 func zipped(f io.ReaderAt, size int64) string {
 	z, err := zip.NewReader(f, size)
 	if err != nil {
@@ -147,7 +147,7 @@ func zipped(f io.ReaderAt, size int64) string {
 	return "a zip file, want an ONNX model"
 }
 
-// folder says what to name instead of a folder.
+// folder suggests what to name instead of a folder.
 func folder(path string) string {
 	entries, err := os.ReadDir(path)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// archive is a zip file of empty files.
+// archive returns a zip file of empty files.
 func archive(t *testing.T, names ...string) string {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -23,7 +23,7 @@ func archive(t *testing.T, names ...string) string {
 	return b.String()
 }
 
-// What is no ONNX model is named, with what to do.
+// A file that is no ONNX model is described, with a remedy.
 func TestForeignModels(t *testing.T) {
 	dir := t.TempDir()
 	header := `{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`

@@ -37,7 +37,7 @@ docs/PLUGINS.md goes the whole way, from an archive to a running plugin, and fro
 	return cmd
 }
 
-// storeFlags are those of commands that use the store.
+// storeFlags are the flags of commands that use the store.
 type storeFlags struct {
 	dir, lockFile, trustFile, mirror string
 	stale                            bool
@@ -95,7 +95,7 @@ func (a *app) trust(f *storeFlags) (*store.Trust, error) {
 	return t, nil
 }
 
-// mirror opens the mirror that flag or configuration name, nil when none is named.
+// mirror opens the mirror that flag or configuration name, or returns nil if none is named.
 func (a *app) mirror(ctx context.Context, f *storeFlags, fetch *store.Fetcher) (*store.Mirror, error) {
 	base := f.mirror
 	if base == "" {
@@ -107,7 +107,7 @@ func (a *app) mirror(ctx context.Context, f *storeFlags, fetch *store.Fetcher) (
 	return a.openMirror(ctx, f, fetch, base)
 }
 
-// openMirror opens a mirror whose index has to be the newest that it has shown.
+// openMirror opens a mirror and checks that its index is the newest that it has shown.
 func (a *app) openMirror(ctx context.Context, f *storeFlags, fetch *store.Fetcher, base string) (*store.Mirror, error) {
 	s, err := a.store(f)
 	if err != nil {
@@ -117,7 +117,7 @@ func (a *app) openMirror(ctx context.Context, f *storeFlags, fetch *store.Fetche
 	return fetch.Mirror(ctx, base)
 }
 
-// fetcher downloads, with a line of progress on a terminal.
+// fetcher returns a downloader that shows progress on a terminal.
 func (a *app) fetcher() (*store.Fetcher, func()) {
 	if !terminal(a.err) {
 		return &store.Fetcher{}, func() {}
@@ -141,7 +141,7 @@ func (a *app) fetcher() (*store.Fetcher, func()) {
 		}
 }
 
-// refused puts the remedy of an error on a line of its own.
+// refused puts the remedy of an error on its own line.
 func refused(err error) error {
 	var r *store.Refusal
 	if err == nil || !errors.As(err, &r) || r.Remedy == "" {
@@ -150,7 +150,7 @@ func refused(err error) error {
 	return &lined{err, plain.Text(strings.Replace(err.Error(), "; "+r.Remedy, "", 1)) + "\nremedy: " + plain.Text(r.Remedy)}
 }
 
-// banner draws a frame of attention around lines.
+// banner prints lines in a conspicuous frame.
 func (a *app) banner(lines ...string) {
 	rule := strings.Repeat("!", 78)
 	fmt.Fprintln(a.err, rule)
@@ -160,7 +160,7 @@ func (a *app) banner(lines ...string) {
 	fmt.Fprintln(a.err, rule)
 }
 
-// developmentBanner tells of plugins that nothing is checked of.
+// developmentBanner warns of plugins that are not checked.
 func (a *app) developmentBanner() {
 	if len(a.config.DevPlugins) == 0 {
 		return

@@ -91,13 +91,13 @@ func (a *app) listAllowed() error {
 	return nil
 }
 
-// interactive reports whether somebody sits at the terminal who can be asked.
+// interactive reports whether the command can ask a user at a terminal.
 func (a *app) interactive() bool {
 	in, ok := a.in.(*os.File)
 	return ok && isatty.IsTerminal(in.Fd()) && terminal(a.err)
 }
 
-// ask is host.Options.Ask for a terminal. Whoever says no is asked once in a command.
+// ask returns the function host.Options.Ask for a terminal. A user who refuses is asked only once per command.
 func (a *app) ask(in io.Reader) func(host.LocalFolder) bool {
 	said := map[string]bool{}
 	return func(l host.LocalFolder) bool {

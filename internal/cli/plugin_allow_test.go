@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/host/store"
 )
 
-// athome makes a user of its own for the test, whose files stay from one command to the next.
+// athome creates a home directory for the test. Its files persist between commands.
 func athome(t *testing.T) (burn func(code int, args ...string) result) {
 	t.Helper()
 	home := t.TempDir()
@@ -33,7 +33,7 @@ func athome(t *testing.T) (burn func(code int, args ...string) result) {
 	}
 }
 
-// unconfined is an environment in which the scripts of a test, which stand for plugins, may write where the test looks.
+// unconfined returns an environment in which plugin scripts of a test may write where the test looks.
 func unconfined(name string) string {
 	if name == "BURN_PLUGIN_CONTAINMENT" {
 		return "off"
@@ -41,7 +41,7 @@ func unconfined(name string) string {
 	return ""
 }
 
-// No command executes what lies in ./burn_plugins before the user has allowed it, and each says how.
+// No command executes files in ./burn_plugins before the user has allowed it, and each prints how to allow it.
 func TestWorkingFolder(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the plugin is a shell script")
@@ -105,7 +105,7 @@ func TestAsk(t *testing.T) {
 
 func TestAcceptTrust(t *testing.T) {
 	archive, key := packed(t, t.TempDir(), "1.0.0")
-	burn := athome(t) // the archive was made by somebody else
+	burn := athome(t) // somebody else has made the archive
 	burn(0, "plugin", "trust", key+".pub", "--namespace", "example.org/acme")
 	file, err := store.TrustFile()
 	require.NoError(t, err)
@@ -124,7 +124,7 @@ func TestAcceptTrust(t *testing.T) {
 	burn(0, "plugin", "install", archive)
 }
 
-// A removal leaves the version that another project's lock holds.
+// Removing a plugin keeps the version that another project's lock names.
 func TestRemoveForOneProject(t *testing.T) {
 	dir := t.TempDir()
 	archive, key := packed(t, dir, "1.0.0")

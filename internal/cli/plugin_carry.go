@@ -9,7 +9,8 @@ import (
 	"github.com/goburn/burn/host/shared"
 )
 
-// pluginCarryCommand is what this program starts itself as to give a shared object a process: host.Options.Carrier.
+// pluginCarryCommand is the hidden command with which this program starts itself as the process for a shared object:
+// host.Options.Carrier.
 func (a *app) pluginCarryCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "carry FILE",
@@ -25,7 +26,7 @@ func (a *app) pluginCarryCommand() *cobra.Command {
 	}
 }
 
-// carrier is the command line that runs this program as a carrier, nil when the program's own file is not known.
+// carrier returns the command line that runs this program as a carrier, or nil if the path of the program is unknown.
 func carrier() []string {
 	self, err := os.Executable()
 	if err != nil {

@@ -92,7 +92,7 @@ func (a *app) install(ctx context.Context, f *installFlags, sources []string) er
 	return nil
 }
 
-// everything is what install and upgrade take when nothing is named.
+// everything returns the plugins that install and upgrade process when none is named.
 func (a *app) everything(s *store.Store, upgrade bool) ([]string, error) {
 	var names []string
 	if upgrade {
@@ -177,13 +177,13 @@ func (a *app) printInstalled(s *store.Store, r *store.Result) {
 	_ = t.Flush()
 }
 
-// source opens the archive that a source means.
+// source opens the archive that a source names.
 func (a *app) source(ctx context.Context, s *store.Store, f *installFlags, fetch *store.Fetcher, source string, o *store.InstallOptions) (*store.Archive, error) {
 	if store.IsURL(source) {
 		return fetch.URL(ctx, source)
 	}
 	info, err := os.Stat(source)
-	if bareName(source) { // what lies in the working folder does not take the place of a plugin of the mirror
+	if bareName(source) { // a file in the working folder must not take precedence over a plugin of the mirror
 		err = os.ErrNotExist
 	}
 	switch {
@@ -218,8 +218,8 @@ func (a *app) source(ctx context.Context, s *store.Store, f *installFlags, fetch
 	return a.fromMirror(ctx, s, f, m, source, o)
 }
 
-// bareName reports whether a source is the name of a plugin, which a path to an archive or mirror never is: those have a separator
-// or an archive's ending.
+// bareName reports whether a source is the name of a plugin. A path to an archive or mirror never is, as it has a separator or
+// the extension of an archive.
 func bareName(source string) bool {
 	if strings.ContainsAny(source, `/\`) || strings.HasSuffix(source, ".tar.gz") || strings.HasSuffix(source, ".zip") {
 		return false
@@ -228,7 +228,7 @@ func bareName(source string) bool {
 	return err == nil
 }
 
-// fromMirror opens the archive of NAME[@VERSION], and takes the hashes of the other platforms along.
+// fromMirror opens the archive of NAME[@VERSION], and collects the hashes for the other platforms.
 func (a *app) fromMirror(ctx context.Context, s *store.Store, f *installFlags, m *store.Mirror, text string, o *store.InstallOptions) (*store.Archive, error) {
 	name, c, err := store.ParseName(text)
 	if err != nil {
@@ -265,7 +265,7 @@ func (a *app) fromMirror(ctx context.Context, s *store.Store, f *installFlags, m
 	return archive, nil
 }
 
-// locked is the version that the lock holds, if it holds one.
+// locked returns the version in the lock, if there is one.
 func locked(s *store.Store, plugin string) (store.Constraint, error) {
 	lock, err := store.ReadLock(s.LockFile)
 	if err != nil {

@@ -78,7 +78,7 @@ func (a *app) writeLock(ctx context.Context, f *storeFlags) error {
 	return nil
 }
 
-// lockOthers takes in the hashes of the other platforms.
+// lockOthers adds the hashes of the other platforms to the lock.
 func lockOthers(ctx context.Context, lock *store.Lock, m *store.Mirror, t *store.Trust, i store.Installed, signer string) error {
 	p, err := m.Index.Find(i.Plugin)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/host/store"
 )
 
-// A mirror that hides the newer version from a user is not followed.
+// A mirror that hides a newer version from a user is refused.
 func TestMirrorThatGoesBack(t *testing.T) {
 	burn := athome(t)
 	dir := t.TempDir()
@@ -30,7 +30,7 @@ func TestMirrorThatGoesBack(t *testing.T) {
 	burn(0, "plugin", "trust", key+".pub", "--namespace", "example.org/acme")
 	require.Contains(t, burn(0, "plugin", "install", "npu", "--mirror", mirror).out, "installed example.org/acme/npu 1.1.0")
 
-	// The mirror shows what it was before.
+	// The mirror is reset to its earlier state.
 	require.NoError(t, os.RemoveAll(mirror))
 	require.NoError(t, os.Rename(old, mirror))
 	for _, args := range [][]string{{"upgrade"}, {"upgrade", "--allow-downgrade"}, {"list", "--available"}, {"install", "npu"}, {"upgrade", mirror}} {
@@ -41,7 +41,7 @@ func TestMirrorThatGoesBack(t *testing.T) {
 	r := burn(1, "doctor", "--mirror", mirror)
 	require.Contains(t, r.out, "older than what the mirror showed before")
 
-	// An old index that is meant, or one without signature and counter, still does not lead to an older version.
+	// An old index that is explicitly accepted, or one without signature and counter, still does not lead to an older version.
 	unsigned := filepath.Join(dir, "unsigned")
 	require.NoError(t, os.CopyFS(unsigned, os.DirFS(mirror)))
 	require.NoError(t, os.Remove(filepath.Join(unsigned, "index.toml.sig")))
@@ -52,7 +52,7 @@ func TestMirrorThatGoesBack(t *testing.T) {
 	}
 	require.Contains(t, burn(0, "plugin", "list").out, "1.1.0")
 
-	// A folder of the working folder with the name of the plugin is not taken for it.
+	// A folder with the name of the plugin in the working folder is not used instead of the plugin.
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.CopyFS("npu", os.DirFS(unsigned)))
 	require.Contains(t, burn(2, "plugin", "install", "npu").err, "no mirror is known")

@@ -53,7 +53,7 @@ replaces the module by a checkout: the one that --burn names, that this command 
 	return cmd
 }
 
-// burnSource is where a plugin in Go gets burn from, with dir as the flag --burn.
+// burnSource returns the source of the burn module for a plugin in Go; dir is the value of the flag --burn.
 func burnSource(dir string) (scaffold.Source, error) {
 	if dir != "" {
 		dir, err := scaffold.Checkout(dir)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the command writes builds as its README says, with the checkout that the test is in.
+// The generated plugin builds as its README describes, with the checkout that the test runs in.
 func TestPluginNewBuilds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles a plugin")
@@ -18,7 +18,7 @@ func TestPluginNewBuilds(t *testing.T) {
 	if err != nil {
 		t.Skip("the go command is not in PATH")
 	}
-	env := append(os.Environ(), "GOWORK=off") // with the caches of the user, before call takes another home
+	env := append(os.Environ(), "GOWORK=off") // with the caches of the user, before call sets another home
 	dir := filepath.Join(t.TempDir(), "burn-backend-npu")
 	r := call(t, "plugin", "new", "npu", "--lang", "go", "--dir", dir)
 	require.Equal(t, 0, r.code, r.err)
@@ -45,6 +45,6 @@ func TestPluginNewRefuses(t *testing.T) {
 	require.NoDirExists(t, dir)
 
 	t.Chdir(empty)
-	r = call(t, "plugin", "new", "npu", "--lang", "c", "--dir", dir) // needs no source
+	r = call(t, "plugin", "new", "npu", "--lang", "c", "--dir", dir) // no source needed
 	require.Equal(t, 0, r.code, r.err)
 }

@@ -114,7 +114,7 @@ func (a *app) pack(f *packFlags, exe string) error {
 	return nil
 }
 
-// addExtra adds the file or the folder at path to the files of an archive, as name.
+// addExtra adds the file or folder at path to the files of an archive, as name.
 func addExtra(extra map[string]string, name, path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -159,7 +159,7 @@ func addExtra(extra map[string]string, name, path string) error {
 	return nil
 }
 
-// manifest is that beside the file, with the flags over it.
+// manifest returns the manifest beside the file, with the flags applied.
 func (f *packFlags) manifest(exe string) (host.Manifest, error) {
 	base := filepath.Base(exe)
 	stem, kind := base, host.Process

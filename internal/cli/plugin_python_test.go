@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/host/store"
 )
 
-// packedFolder writes the files and packs them as a plugin, with the folder in it, and gives the archive.
+// packedFolder writes the files, packs them as a plugin with the folder in it, and returns the archive.
 func packedFolder(t *testing.T, dir string, files map[string]string, more ...string) string {
 	t.Helper()
 	for name, text := range files {
@@ -30,7 +30,7 @@ func packedFolder(t *testing.T, dir string, files map[string]string, more ...str
 	return archive
 }
 
-// A folder is packed with what lies below it, and without what is hidden or compiled.
+// A folder is packed with its subfolders, without hidden and compiled files.
 func TestPackFolder(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{"burn-backend-npu": "#!/bin/sh\n", "lib/a.py": "a", "lib/deep/b.py": "b", "lib/.git/c": "c", "lib/__pycache__/a.pyc": "x", "lib/d.pyc": "x", "other/e.txt": "e"}
@@ -51,8 +51,8 @@ func TestPackFolder(t *testing.T) {
 	}
 }
 
-// What plugin new writes in Python ships: packed and installed it starts from the checked copy, is told its options, and writes nothing
-// beside what was checked.
+// A Python plugin of plugin new can be shipped: packed and installed, it starts from the verified copy, receives its options, and
+// writes nothing beside the verified files.
 func TestPythonShips(t *testing.T) {
 	python := os.Getenv("BURN_PYTHON")
 	if python == "" {
@@ -68,7 +68,7 @@ func TestPythonShips(t *testing.T) {
 	r := call(t, "plugin", "new", "npu", "--lang", "python", "--dir", dir)
 	require.Equal(t, 0, r.code, r.err)
 	archive := packedFolder(t, dir, nil, "--file", filepath.Join(dir, "main.py"), "--file", filepath.Join(dir, "kernels.py"), "--file", filepath.Join(dir, "burnplugin"))
-	require.NoError(t, os.RemoveAll(dir)) // nothing is taken from there
+	require.NoError(t, os.RemoveAll(dir)) // the installed plugin does not use it
 
 	burn := athome(t)
 	data := os.Getenv("XDG_DATA_HOME")

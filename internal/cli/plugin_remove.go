@@ -59,7 +59,7 @@ it is left; what happens to the lock is printed. Copies of the lock in other fol
 	return cmd
 }
 
-// lockAfter says what became of the lock's entries of builds that were removed.
+// lockAfter prints the changes of the lock's entries for removed builds.
 func (a *app) lockAfter(before, after *store.Lock, removed []store.Installed) {
 	var told []store.Address
 	for _, i := range removed {

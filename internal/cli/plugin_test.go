@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/host/store"
 )
 
-// packed makes a signed archive of a text named npu, and says where key and archive are.
+// packed makes a signed archive from a text file named npu, and returns the paths of the archive and key.
 func packed(t *testing.T, dir, version string) (archive, key string) {
 	t.Helper()
 	key = filepath.Join(dir, "maker.key")

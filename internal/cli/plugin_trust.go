@@ -26,7 +26,7 @@ A trust file that was changed by something other than this command is refused un
   burn plugin trust --revoke 0123456789abcdef --reason "private key was lost"`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if accept || revoke == "" && len(args) == 0 { // to look at it, whatever it is
+			if accept || revoke == "" && len(args) == 0 { // lists the file, even if it is invalid
 				return a.lookAtTrust(f, accept)
 			}
 			t, err := a.trust(f)
@@ -73,7 +73,7 @@ A trust file that was changed by something other than this command is refused un
 	return cmd
 }
 
-// lookAtTrust lists the keys, and says when the file is not as burn left it.
+// lookAtTrust lists the keys, and reports if the file was changed by another program.
 func (a *app) lookAtTrust(f *storeFlags, accept bool) error {
 	path := f.trustFile
 	if path == "" {

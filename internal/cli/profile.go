@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// profileFlags are those of burn profile.
+// profileFlags are the flags of burn profile.
 type profileFlags struct {
 	precision string
 	inputs    []string
@@ -84,7 +84,7 @@ first one.
 	return cmd
 }
 
-// profileInputs loads the model and what it is fed with.
+// profileInputs loads the model and its inputs.
 func (a *app) profileInputs(path string, f profileFlags) (*onnx.Model, map[string]onnxtest.Value, error) {
 	narrow, err := precision(f.precision)
 	if err != nil {
@@ -106,14 +106,14 @@ func (a *app) profileInputs(path string, f profileFlags) (*onnx.Model, map[strin
 	return m, feed, nil
 }
 
-// profile runs the model, and prints and writes what came of it. An interrupt ends the runs, and keeps those that were done.
+// profile runs the model, and prints and writes the measurements. An interrupt ends the runs, and keeps completed ones.
 func (a *app) profile(ctx context.Context, path string, m *onnx.Model, d *core.Place, feed map[string]onnxtest.Value, f profileFlags) (err error) {
 	b, err := bench.OpenModel(ctx, d, m, feed)
 	if err != nil {
 		return modelFault(path, err)
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	if _, err := b.Once(ctx); err != nil { // prepares
+	if _, err := b.Once(ctx); err != nil { // warm-up
 		return modelFault(path, err)
 	}
 	x, reports := core.Extension[core.Profiling](b.Core())
@@ -154,18 +154,18 @@ func (a *app) profile(ctx context.Context, path string, m *onnx.Model, d *core.P
 	return err
 }
 
-// span is a time since the begin of a recording.
+// span is a time interval relative to the start of a recording.
 type span struct{ Start, Duration time.Duration }
 
-// profiled is what burn profile has measured.
+// profiled holds the measurements of burn profile.
 type profiled struct {
 	Model, Device string
-	Runs          []span // of the whole model, on the host's clock
+	Runs          []span // runs of the whole model, by the host's clock
 	Steps         bool   // the device reports steps
 	core.Profile
 }
 
-// total is the time of all runs as the host saw them.
+// total returns the time of all runs as measured on the host.
 func (p *profiled) total() (t time.Duration) {
 	for _, r := range p.Runs {
 		t += r.Duration
@@ -203,7 +203,7 @@ func (a *app) printProfile(p *profiled, rows int) {
 	a.printSteps("by step", steps, all, rows, true)
 }
 
-// programs is the time of whole programs.
+// programs returns the total time of whole programs.
 func (p *profiled) programs() (t time.Duration) {
 	for _, r := range p.Records {
 		if p.Profile.Steps[r.Step].Index == core.WholeRun {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A plugin process reports the steps that the built-in backend does.
+// A plugin process reports the same steps as the built-in backend.
 func TestProfileOfAProcess(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a plugin")

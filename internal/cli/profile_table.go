@@ -13,17 +13,17 @@ import (
 	"github.com/goburn/burn/internal/plain"
 )
 
-// stepSum is the executions of one step, or of all steps that compute the same ops.
+// stepSum totals the executions of one step, or of all steps that compute the same ops.
 type stepSum struct {
 	name         string
-	place        string // among the steps of its program
+	place        string // index among the steps of its program
 	shapes       string
 	steps, calls int
 	total        time.Duration
-	flops, bytes int64 // of all calls; 0 where that of one is not known
+	flops, bytes int64 // of all calls; 0 if unknown for one of them
 }
 
-// sumSteps adds up the executions of each step, whole runs aside, the longest first.
+// sumSteps totals the executions of each step, without whole runs, longest first.
 func sumSteps(p *profiled) []stepSum {
 	sums := make([]stepSum, len(p.Profile.Steps))
 	for _, r := range p.Records {
@@ -49,7 +49,7 @@ func sumSteps(p *profiled) []stepSum {
 	return out
 }
 
-// mergeSteps adds up steps that compute the same.
+// mergeSteps totals steps that compute the same.
 func mergeSteps(steps []stepSum) []stepSum {
 	at := map[string]int{}
 	var out []stepSum
@@ -73,7 +73,7 @@ func mergeSteps(steps []stepSum) []stepSum {
 	return out
 }
 
-// stepName joins the ops of a step, each run of equal ones once.
+// stepName joins the names of a step's ops, with runs of equal names merged.
 func stepName(s *core.ProfileStep) string {
 	ops := slices.Compact(slices.Clone(s.Ops))
 	if len(ops) > 6 {
@@ -85,7 +85,7 @@ func stepName(s *core.ProfileStep) string {
 	return strings.Join(ops, "+")
 }
 
-// stepShapes is "f32[1,3] f32[3,4] -> f32[1,4]", with long lists cut.
+// stepShapes returns the shapes of a step, such as "f32[1,3] f32[3,4] -> f32[1,4]", with long lists cut.
 func stepShapes(s *core.ProfileStep) string {
 	list := func(ds []op.Desc) string {
 		var l []string
@@ -101,7 +101,7 @@ func stepShapes(s *core.ProfileStep) string {
 	return list(s.In) + " -> " + list(s.Out)
 }
 
-// rate prints billions a second, or nothing for what is not known.
+// rate formats billions per second, or "" if unknown.
 func rate(n int64, d time.Duration) string {
 	if n == 0 || d <= 0 {
 		return "-"
@@ -132,7 +132,7 @@ func (a *app) printSteps(title string, steps []stepSum, all time.Duration, rows 
 		}
 		fmt.Fprintln(w)
 	}
-	_ = w.Flush() // of a writer whose errors are those of stdout
+	_ = w.Flush() // the errors of this writer are those that stdout returns
 	if rest := len(steps) - len(shown); rest > 0 {
 		var t time.Duration
 		for _, s := range steps[len(shown):] {

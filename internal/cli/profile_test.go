@@ -17,7 +17,7 @@ import (
 // stepRow is a row of the table by step: name, step, calls and shapes, which do not depend on times.
 var stepRow = regexp.MustCompile(`(?m)^([a-z_+]+)  +(\d+)  +(\d+)  .*%.*  (\S.* -> \S+)$`)
 
-// stepRows are the rows by name, step, calls and shapes.
+// stepRows returns the rows by name, step, calls and shapes.
 func stepRows(out string) map[string]bool {
 	rows := map[string]bool{}
 	for _, m := range stepRow.FindAllStringSubmatch(out, -1) {
@@ -26,8 +26,8 @@ func stepRows(out string) map[string]bool {
 	return rows
 }
 
-// digitSteps is what the model of the example computes on four images, as its layers say: three convolutions of 8, 16 and 32
-// channels with pools, and two products.
+// digitSteps are the steps of the example model on four images, from its layers: three convolutions of 8, 16 and 32 channels with
+// pools, and two products.
 var digitSteps = map[string]bool{
 	"conv+add+relu 0 3 f32[4,1,28,28] f32[8,1,3,3] f32[8,1,1] -> f32[4,8,28,28]":    true,
 	"window_reduce 1 3 f32[4,8,28,28] -> f32[4,8,14,14]":                            true,

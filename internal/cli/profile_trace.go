@@ -11,13 +11,13 @@ import (
 	"github.com/goburn/burn/internal/plain"
 )
 
-// The processes of a trace: viewers draw each with tracks of its own.
+// The processes of a trace. Viewers draw each with its own tracks.
 const (
 	traceHost   = 1
 	traceDevice = 2
 )
 
-// traceEvent is an event of the Chrome trace event format: "X" has a begin and a duration, "M" names a process or a track.
+// traceEvent is an event of the Chrome trace event format: "X" has a start and a duration, "M" names a process or a track.
 type traceEvent struct {
 	Name     string         `json:"name"`
 	Category string         `json:"cat,omitempty"`
@@ -38,8 +38,7 @@ func named(what string, process, track int, name string) traceEvent {
 	return traceEvent{Name: what, Phase: "M", Process: process, Track: track, Args: map[string]any{"name": name}}
 }
 
-// writeTrace writes the runs on the host, and what the device executed on each of its streams. The two clocks begin where the
-// recording does.
+// writeTrace writes the runs on the host, and the steps on each stream of the device. Both clocks start with the recording.
 func writeTrace(path string, p *profiled) error {
 	return writeFile(path, func(f *os.File) error {
 		w := bufio.NewWriter(f)
@@ -59,7 +58,7 @@ func writeTrace(path string, p *profiled) error {
 				fmt.Fprint(w, ",\n")
 			}
 			first = false
-			_, _ = w.Write(plain.JSON(b)) // Flush reports it
+			_, _ = w.Write(plain.JSON(b)) // Flush returns the error
 		}
 		put(named("process_name", traceHost, 0, "burn"))
 		put(named("thread_name", traceHost, 0, "runs"))

@@ -7,10 +7,10 @@ import (
 	"github.com/goburn/burn/internal/plain"
 )
 
-// progress is a line that is drawn over again, on a terminal only.
+// progress is a line that is redrawn in place, on a terminal only.
 type progress struct {
-	w           io.Writer // nil: draw nothing
-	done, total int       // total 0: not known
+	w           io.Writer // nil draws nothing
+	done, total int       // total is 0 if unknown
 	drawn       bool
 }
 
@@ -22,7 +22,7 @@ func newProgress(w io.Writer, total int) *progress {
 	return p
 }
 
-// step counts one and says what it was.
+// step counts one item and shows what it was.
 func (p *progress) step(what string) {
 	p.done++
 	if p.w == nil {
@@ -38,7 +38,7 @@ func (p *progress) step(what string) {
 	p.drawn = true
 }
 
-// clear takes the line away.
+// clear removes the line.
 func (p *progress) clear() {
 	if p.drawn {
 		fmt.Fprint(p.w, "\r\x1b[K")

@@ -36,7 +36,7 @@ func buildPlugin(t *testing.T) (dir string) {
 	return dir
 }
 
-// inferer is a session of the model of the examples, whose answers are compared to the bit.
+// inferer returns a session of the example model, whose results are compared bit for bit.
 func inferer(t *testing.T, d *core.Place) func(image int) []byte {
 	t.Helper()
 	ctx := context.Background()
@@ -71,8 +71,8 @@ func inferer(t *testing.T, d *core.Place) func(image int) []byte {
 	}
 }
 
-// TestSessionOutlivesKills infers on process:cpu while the plugin is killed again and again: every answer is that of the built-in
-// backend, and the process after the last kill is the only one left.
+// TestSessionOutlivesKills infers on process:cpu while the plugin is killed again and again. Every result equals the built-in
+// backend's, and in the end only the last process is left.
 func TestSessionOutlivesKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a plugin")
@@ -95,7 +95,7 @@ func TestSessionOutlivesKills(t *testing.T) {
 	r := p.Backend.(*restore.Backend)
 	infer := inferer(t, p)
 	stop, ended := make(chan struct{}), make(chan []int)
-	var answered atomic.Bool // since the last kill: what is lost twice while it is made again is given up
+	var answered atomic.Bool // since the last kill: a plugin that is lost again while it is restored is given up
 	go func() {
 		rnd := rand.New(rand.NewPCG(7, 7))
 		var pids []int
@@ -128,7 +128,7 @@ func TestSessionOutlivesKills(t *testing.T) {
 	}
 }
 
-// child is the plugin that a process has started, 0 for none. Beside it there is the guard, a shell.
+// child returns the plugin process that a process has started, or 0. Its other child is the guard, a shell.
 func child(of int) int {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
@@ -148,7 +148,7 @@ func child(of int) int {
 	return 0
 }
 
-// TestRunOutlivesKill kills the plugin of `burn run` while it works: the answer is the same, and the log says what happened.
+// TestRunOutlivesKill kills the plugin of `burn run` at work. The result is the same, and the log reports the loss.
 func TestRunOutlivesKill(t *testing.T) {
 	data := os.Getenv("BURN_TESTDATA")
 	if testing.Short() || data == "" {
@@ -182,7 +182,7 @@ func TestRunOutlivesKill(t *testing.T) {
 		if err != nil {
 			return "", err.Error() + ": " + e.String()
 		}
-		_, outputs, ok := strings.Cut(o.String(), "\"outputs\"") // before it are times
+		_, outputs, ok := strings.Cut(o.String(), "\"outputs\"") // times precede it
 		require.True(t, ok)
 		return outputs, e.String()
 	}
@@ -200,13 +200,13 @@ func TestRunOutlivesKill(t *testing.T) {
 			return
 		}
 		require.Equal(t, want, got, log)
-		wait -= wait / 3 // it had answered already
+		wait -= wait / 3 // it had finished already
 	}
 	require.Fail(t, fmt.Sprint("the plugin was never killed while it was in use"))
 }
 
-// TestMappedShadow writes a mapped file to a plugin and kills it: the file itself is what the tensor is restored from, so nothing is
-// copied to the memory of this process, and it is given back when the device is closed.
+// TestMappedShadow writes a mapped file to a plugin and kills it. The tensor is restored from the file itself, so nothing is
+// copied to the memory of this process, and the mapping is released when the device is closed.
 func TestMappedShadow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a plugin")

@@ -22,7 +22,7 @@ import (
 	"github.com/goburn/burn/sdk/client"
 )
 
-// texts are the string literals of the sources in folders, by position; those that are added up are one.
+// texts returns the string literals in the sources of folders, by position; concatenated literals are joined.
 func texts(t *testing.T, folders ...string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -53,7 +53,7 @@ func texts(t *testing.T, folders ...string) map[string]string {
 	return all
 }
 
-// literal is the text of a string, and of a sum of strings with NAME for what is no literal.
+// literal returns the text of a string literal, or of a concatenation in which NAME replaces other operands.
 func literal(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -84,7 +84,7 @@ var (
 	flagText    = regexp.MustCompile(`^--([a-z-]+)`)
 )
 
-// TestRemedies: what messages tell somebody to do can be done: commands and their flags exist, and so do settings.
+// TestRemedies checks that the remedies in messages work: their commands, flags and settings exist.
 func TestRemedies(t *testing.T) {
 	a := &app{env: func(string) string { return "" }}
 	root := a.root()
@@ -128,7 +128,7 @@ func flagOf(cmd *cobra.Command, name string) any {
 	return nil
 }
 
-// TestStartRemedies goes through what is said of a plugin that does not start.
+// TestStartRemedies checks the messages for plugins that do not start.
 func TestStartRemedies(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "burn-backend-x")

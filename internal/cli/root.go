@@ -14,20 +14,20 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// app is one invocation.
+// app is one invocation of the command.
 type app struct {
 	env       func(string) string
 	in        io.Reader
 	out, err  io.Writer
 	flags     flags
 	config    config.Config
-	router    *router.Router              // that the device in force is; nil for another device
-	explained *explained                  // of --explain
-	started   bool                        // the command line was understood
-	asked     func(host.LocalFolder) bool // about ./burn_plugins; nil until somebody has to be asked
+	router    *router.Router              // the router in use; nil for another device
+	explained *explained                  // for --explain
+	started   bool                        // the command line has been parsed
+	asked     func(host.LocalFolder) bool // decides about ./burn_plugins; nil until a user has to be asked
 }
 
-// flags are those that override the configuration.
+// flags are the flags that override the configuration.
 type flags struct {
 	config     string
 	device     string
@@ -100,7 +100,7 @@ BURN_CONFIG names or else config.toml in the folder burn of the user's configura
 	return root
 }
 
-// deviceFlags gives a command the flags that say where it computes.
+// deviceFlags adds the flags that select the device.
 func (a *app) deviceFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&a.flags.device, "device", "", "`DEVICE` to compute on: NAME[:INDEX], with builtin:, process: or shared: before\n"+
@@ -109,10 +109,10 @@ func (a *app) deviceFlags(cmd *cobra.Command) {
 	must(cmd.RegisterFlagCompletionFunc("device", a.completeDevices))
 }
 
-// configure merges file, variables and flags.
+// configure merges configuration file, environment variables and flags.
 func (a *app) configure(f *pflag.FlagSet) error {
 	env := a.env
-	if a.flags.config != "" { // train has a --config of its own
+	if a.flags.config != "" { // train has its own --config
 		env = func(name string) string {
 			if name == "BURN_CONFIG" {
 				return a.flags.config
@@ -154,13 +154,13 @@ func (a *app) configure(f *pflag.FlagSet) error {
 	return nil
 }
 
-// terminal reports whether w is one, so that progress may be drawn on it.
+// terminal reports whether w is a terminal, so that progress may be drawn on it.
 func terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && isatty.IsTerminal(f.Fd())
 }
 
-// must is for registrations that fail by a programmer's error only.
+// must panics for registrations that fail only by a programming error.
 func must(err error) {
 	if err != nil {
 		panic(fmt.Sprintf("cli: %v", err))

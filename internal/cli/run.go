@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// runFlags are those of burn run.
+// runFlags are the flags of burn run.
 type runFlags struct {
 	inputs    []string
 	output    string
@@ -101,7 +101,7 @@ audit has done it as always. Differences are printed on stderr, and the exit cod
 	return cmd
 }
 
-// runInfo is what --json prints.
+// runInfo is the output of --json.
 type runInfo struct {
 	Model   string       `json:"model"`
 	Device  string       `json:"device"`
@@ -197,7 +197,7 @@ func round(d time.Duration) time.Duration {
 	return d.Round(100 * time.Nanosecond)
 }
 
-// rankedOutput is the name of the output that --top is about, empty without it.
+// rankedOutput returns the name of the output for --top, empty without it.
 func rankedOutput(m *onnx.Model, f runFlags) (string, error) {
 	if f.top == 0 {
 		return "", nil
@@ -235,7 +235,7 @@ func (a *app) readInputs(path string, m *onnx.Model, f runFlags) (map[string]onn
 	return feed, nil
 }
 
-// show prints the outputs, and writes them.
+// show prints the outputs and writes them to files.
 func (a *app) show(m *onnx.Model, results map[string]onnxtest.Value, info runInfo, f runFlags, ranked string, labels []string) error {
 	var outs []string
 	for _, o := range m.Outputs() {
@@ -283,7 +283,7 @@ func (a *app) show(m *onnx.Model, results map[string]onnxtest.Value, info runInf
 	return nil
 }
 
-// save writes the tensors of an output: BASE.npy, in sequences BASE.0.npy and so on; an empty optional has no file.
+// save writes the tensors of an output: BASE.npy, for sequences BASE.0.npy and so on; an empty optional has no file.
 func save(base string, v onnxtest.Value, o *outputInfo, written map[string]string) error {
 	if v.Kind == onnxtest.Tensor {
 		o.File = base + ".npy"
@@ -302,7 +302,7 @@ func save(base string, v onnxtest.Value, o *outputInfo, written map[string]strin
 	return nil
 }
 
-// openSession puts a model on a device. The caller closes the session and then the tensor device.
+// openSession opens a model on a device. The caller closes the session and then the tensor device.
 func openSession(ctx context.Context, m *onnx.Model, d *core.Place) (*onnx.Session, *tensor.Device, error) {
 	dev, err := tensor.On(ctx, d)
 	if err != nil {
@@ -315,7 +315,7 @@ func openSession(ctx context.Context, m *onnx.Model, d *core.Place) (*onnx.Sessi
 	return s, dev, nil
 }
 
-// runOnce feeds a session from host memory and reads all outputs back.
+// runOnce runs a session on inputs in host memory and reads all outputs back.
 func runOnce(ctx context.Context, dev *tensor.Device, s *onnx.Session, feed map[string]onnxtest.Value) (map[string]onnxtest.Value, error) {
 	in := map[string]onnx.Value{}
 	for name, v := range feed {
@@ -337,7 +337,7 @@ func runOnce(ctx context.Context, dev *tensor.Device, s *onnx.Session, feed map[
 	return results, nil
 }
 
-// modelFault gives errors of loading and running the exit code they deserve.
+// modelFault wraps errors of loading and running with their exit codes.
 func modelFault(path string, err error) error {
 	switch {
 	case errors.Is(err, onnx.ErrInput):

@@ -16,31 +16,31 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// itemResult is what a model made of one item.
+// itemResult is the result of the model for one item.
 type itemResult struct {
 	label   string
 	names   []string // of the outputs, in order
 	outputs map[string]onnxtest.Value
-	ranked  string   // the output that top is about; empty: all outputs are shown
+	ranked  string   // the output for --top; empty to show all outputs
 	top     []topRow // by sample
-	files   []string // that were written
+	files   []string // files written
 }
 
-// resultWriter writes results as they come.
+// resultWriter writes results one after another.
 type resultWriter interface {
 	write(r *itemResult) error
-	// fail notes an item that has no result.
+	// fail records an item without a result.
 	fail(label string, err error) error
 	flush() error
 }
 
-// newResultWriter writes in a format: text, csv or jsonl.
+// newResultWriter returns a writer of a format: text, csv or jsonl.
 func newResultWriter(format string, w io.Writer, f runFlags) resultWriter {
 	b := bufio.NewWriter(w)
 	switch format {
 	case "csv":
 		c := &csvResults{b: b, w: csv.NewWriter(b), labels: f.labels != "", clean: func(s string) string { return s }}
-		if terminal(w) { // names of files and classes may hold control characters
+		if terminal(w) { // names of files and classes may contain control characters
 			c.clean = plain.Text
 		}
 		return c
@@ -50,7 +50,7 @@ func newResultWriter(format string, w io.Writer, f runFlags) resultWriter {
 	return textResults{b, f.softmax}
 }
 
-// textResults is for people: a line for each item with --top, else a paragraph.
+// textResults writes for people: a line for each item with --top, else a paragraph.
 type textResults struct {
 	*bufio.Writer
 	softmax bool
@@ -91,14 +91,14 @@ func (t textResults) write(r *itemResult) error {
 	return err
 }
 
-func (t textResults) fail(string, error) error { return nil } // stderr has it
+func (t textResults) fail(string, error) error { return nil } // printed on stderr
 
 func (t textResults) flush() error { return t.Flush() }
 
-// jsonResults writes an object on a line for each item.
+// jsonResults writes a JSON object per line and item.
 type jsonResults struct{ *bufio.Writer }
 
-// jsonResult is such an object.
+// jsonResult is the object of an item.
 type jsonResult struct {
 	File    string       `json:"file"`
 	Top     []topRow     `json:"top,omitempty"`
@@ -128,7 +128,7 @@ func (j jsonResults) write(r *itemResult) error {
 	return j.put(out)
 }
 
-// wholeOf is an output with all elements.
+// wholeOf returns an output with all elements.
 func wholeOf(name string, v onnxtest.Value) outputInfo {
 	return describe(name, v, func(o *outputInfo, a onnxtest.Array) { o.Values = firstValues(a, a.Shape.Size()) })
 }
@@ -139,16 +139,16 @@ func (j jsonResults) fail(label string, err error) error {
 
 func (j jsonResults) flush() error { return j.Flush() }
 
-// csvResults writes a row for each sample, under a header that the first result decides.
+// csvResults writes a row for each sample, under a header that the first result determines.
 type csvResults struct {
 	b       *bufio.Writer
 	w       *csv.Writer
 	labels  bool
-	clean   func(string) string // of texts
-	columns int                 // 0: no header yet
+	clean   func(string) string // escapes texts
+	columns int                 // 0 before the header
 }
 
-// maxColumns is how many columns a table may have.
+// maxColumns is the greatest number of columns of a table.
 const maxColumns = 1 << 14
 
 func (c *csvResults) write(r *itemResult) error {
@@ -182,12 +182,12 @@ func (c *csvResults) write(r *itemResult) error {
 	return nil
 }
 
-// itemError is a fault of one item that does not end the work.
+// itemError is an error of one item that does not end the work.
 type itemError struct{ error }
 
 func (e *itemError) Unwrap() error { return e.error }
 
-// ranked is the best classes of each sample in a row.
+// ranked returns the best classes of each sample in a row.
 func (c *csvResults) ranked(r *itemResult) (header []string, rows [][]string) {
 	header = []string{"file", "sample"}
 	for i, t := range r.top {
@@ -212,7 +212,7 @@ func (c *csvResults) ranked(r *itemResult) (header []string, rows [][]string) {
 	return header, rows
 }
 
-// values is all elements of the outputs: a row for each place of the first dimension, which all outputs share; else one row.
+// values returns all elements of the outputs: a row for each index of the first dimension if all outputs share it, else one row.
 func values(r *itemResult) (header []string, rows [][]string, err error) {
 	n := 1
 	for i, name := range r.names {
@@ -258,7 +258,7 @@ func values(r *itemResult) (header []string, rows [][]string, err error) {
 	return header, rows, nil
 }
 
-// cells prints all elements.
+// cells formats all elements.
 func cells(a onnxtest.Array) []string {
 	out := make([]string, 0, a.Shape.Size())
 	switch {
@@ -288,7 +288,7 @@ func cells(a onnxtest.Array) []string {
 
 func cell(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-func (c *csvResults) fail(string, error) error { return nil } // stderr has it
+func (c *csvResults) fail(string, error) error { return nil } // printed on stderr
 
 func (c *csvResults) flush() error {
 	c.w.Flush()

@@ -9,10 +9,10 @@ import (
 	"github.com/goburn/burn/model/onnx/onnxtest"
 )
 
-// manyItem is an item whose files were read.
+// manyItem is an item whose files have been read.
 type manyItem struct {
 	label string
-	place int // among all
+	place int // index among all items
 	feed  map[string]onnxtest.Value
 	rows  int // samples
 	bytes int64
@@ -75,8 +75,8 @@ func inputNames(e entry) (l []string) {
 	return l
 }
 
-// alike reports whether the samples of two items can go into one run: tensors of the same inputs that differ in the first
-// dimension alone, which is one number for all inputs of an item.
+// alike reports whether the samples of two items can go into one run: tensors of the same inputs whose shapes differ only in the
+// first dimension, which is equal for all inputs of an item.
 func alike(a, b manyItem) bool {
 	if len(a.feed) != len(b.feed) {
 		return false

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// manyFlags are those of burn run for many inputs.
+// manyFlags are the flags of burn run for many inputs.
 type manyFlags struct {
 	batch  int
 	format string
@@ -36,7 +36,7 @@ func (f *manyFlags) add(cmd *cobra.Command) {
 
 var formats = []string{"text", "csv", "jsonl"}
 
-// asked reports whether a flag says that there are many inputs.
+// asked reports whether a flag requests many inputs.
 func (f *manyFlags) asked(cmd *cobra.Command) bool {
 	fl := cmd.Flags()
 	return fl.Changed("batch") || fl.Changed("format") || fl.Changed("out")
@@ -64,7 +64,7 @@ func (f *manyFlags) check(r runFlags) error {
 	return nil
 }
 
-// manyRun runs a model on one item after the other.
+// manyRun runs a model on one item after another.
 type manyRun struct {
 	app      *app
 	model    *onnx.Model
@@ -78,7 +78,7 @@ type manyRun struct {
 	dev      *tensor.Device
 	session  *onnx.Session
 	out      resultWriter
-	batch    int // samples in a run; 1 where the model takes no more
+	batch    int // samples per run; 1 if the model accepts no more
 	seen     int
 	done     int
 	failed   int
@@ -86,7 +86,7 @@ type manyRun struct {
 	computed time.Duration
 }
 
-// runMany runs the model on many items. Faults of single items are told as they come, and make an error in the end.
+// runMany runs the model on many items. Errors of single items are printed at once, and make the command fail in the end.
 func (a *app) runMany(ctx context.Context, path string, m *onnx.Model, files *manyFiles, f runFlags, stdin io.Reader) (err error) {
 	if err := f.many.check(f); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (a *app) runMany(ctx context.Context, path string, m *onnx.Model, files *ma
 	return r.end(ctx, lost(r.place, err))
 }
 
-// end says how far the work came, and what is wrong with it.
+// end prints how far the work got, and returns its error.
 func (r *manyRun) end(ctx context.Context, err error) error {
 	of := ""
 	if n := r.files.total(); n > 0 {
@@ -161,7 +161,7 @@ func (r *manyRun) end(ctx context.Context, err error) error {
 	return nil
 }
 
-// readFixed reads the inputs that are the same in every run, and sees to it that none is missing.
+// readFixed reads the inputs that are the same in every run, and checks that none is missing.
 func (r *manyRun) readFixed() error {
 	r.fixed = map[string]onnxtest.Value{}
 	room := newHostRoom()
@@ -175,7 +175,7 @@ func (r *manyRun) readFixed() error {
 			}
 			r.fixed[in.Name] = v
 		case in.Name == r.files.vary || in.Default || in.Kind == onnx.OptionalKind:
-		case !r.files.lines: // a line may have it
+		case !r.files.lines: // a line may supply it
 			all := map[string]string{r.files.vary: r.files.paths[0]}
 			for name, file := range r.files.fixed {
 				all[name] = file
@@ -186,7 +186,7 @@ func (r *manyRun) readFixed() error {
 	return nil
 }
 
-// all reads items and runs them, as many at a time as belong together.
+// all reads items and runs them in batches that fit together.
 func (r *manyRun) all(ctx context.Context, stdin io.Reader) error {
 	if r.batch > 1 {
 		if why := r.single(); why != "" {
@@ -208,14 +208,14 @@ func (r *manyRun) all(ctx context.Context, stdin io.Reader) error {
 		return r.out.flush()
 	}
 	shown := r.app.err
-	if r.flags.many.out == "" && terminal(r.app.out) { // results say it
+	if r.flags.many.out == "" && terminal(r.app.out) { // results would show it anyway
 		shown = io.Discard
 	}
 	bar := newProgress(shown, r.files.total())
 	defer bar.clear()
 	for e := range r.files.entries(stdin) {
 		if ctx.Err() != nil {
-			return nil // what is held was not run
+			return nil // items still held have not run
 		}
 		bar.step(e.label)
 		it, err := r.read(e)
@@ -245,7 +245,7 @@ func (r *manyRun) all(ctx context.Context, stdin io.Reader) error {
 	return flush()
 }
 
-// single says why samples of several files cannot go into one run, empty if they can.
+// single returns why samples of several files cannot go into one run, empty if they can.
 func (r *manyRun) single() string {
 	for _, in := range r.model.Inputs() {
 		if _, ok := r.fixed[in.Name]; ok || in.Default {
@@ -261,7 +261,7 @@ func (r *manyRun) single() string {
 	return ""
 }
 
-// fail tells of an item that has no result, and goes on.
+// fail reports an item without a result, and continues.
 func (r *manyRun) fail(label string, err error) error {
 	r.failed++
 	text := indented(err)
@@ -277,7 +277,7 @@ func fatal(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, core.ErrCanceled) || errors.Is(err, core.ErrBackendLost) || errors.Is(err, core.ErrClosed)
 }
 
-// run runs the model once on items, or on each by itself where that fails.
+// run runs the model once on items, or separately on each if that fails.
 func (r *manyRun) run(ctx context.Context, items []manyItem) error {
 	rows := 0
 	feed := map[string]onnxtest.Value{}
@@ -344,7 +344,7 @@ func (r *manyRun) each(ctx context.Context, items []manyItem) error {
 	return nil
 }
 
-// repeated is a fixed input for a run of so many samples: one sample is repeated where the model leaves the number open.
+// repeated returns a fixed input for a run of rows samples: one sample is repeated if the model leaves the number open.
 func (r *manyRun) repeated(name string, v onnxtest.Value, rows int) onnxtest.Value {
 	for _, in := range r.model.Inputs() {
 		if in.Name == name && v.Kind == onnxtest.Tensor && in.Ranked && len(in.Shape) > 0 && in.Shape[0].Size < 0 && v.Tensor.Shape[0] == 1 && rows > 1 {

@@ -49,7 +49,7 @@ func opNode(op string, inputs ...string) *pb.Node {
 	return &pb.Node{OpType: op, Name: "node", Inputs: inputs, Outputs: []string{"y"}}
 }
 
-// piped runs a command with standard input.
+// piped runs a command with the given standard input.
 func piped(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -57,7 +57,7 @@ func piped(t *testing.T, stdin string, args ...string) result {
 	return result{code, out.String(), errs.String()}
 }
 
-// lines are the objects of JSON lines.
+// jsonLines returns the objects of JSON lines.
 func jsonLines(t *testing.T, out string) (all []jsonResult) {
 	t.Helper()
 	for _, line := range strings.Split(strings.TrimSuffix(out, "\n"), "\n") {
@@ -68,7 +68,7 @@ func jsonLines(t *testing.T, out string) (all []jsonResult) {
 	return all
 }
 
-// A pattern in batches, whose last one is smaller, gives what other programs give for each image.
+// A pattern runs in batches, the last one smaller, with the same results as other programs for each image.
 func TestRunPattern(t *testing.T) {
 	var want struct {
 		Images []struct {
@@ -136,7 +136,7 @@ func TestRunBadFile(t *testing.T) {
 	}
 }
 
-// Standard input names a file or holds numbers on each line.
+// Each line of standard input names a file or holds numbers.
 func TestRunLines(t *testing.T) {
 	neg := onnxFile(t, map[string][]any{"x": {"N", 2}}, []any{"N", 2}, opNode("Neg", "x"))
 	file := writeArray(t, "f32", []int{2, 2}, dtype.Bytes([]float32{1, 2, 3, 4}))
@@ -172,7 +172,7 @@ func TestRunLines(t *testing.T) {
 	require.Contains(t, r.err, "standard input names no file")
 }
 
-// Models that take one sample, or whose outputs cannot be told apart, run once for each file.
+// Models that take one sample, or whose outputs cannot be split, run once for each file.
 func TestRunSingly(t *testing.T) {
 	stdin := "[1, 2]\n[3, 4]\n[5, 6]\n"
 	fixed := onnxFile(t, map[string][]any{"x": {1, 2}}, []any{1, 2}, opNode("Neg", "x"))
@@ -189,7 +189,7 @@ func TestRunSingly(t *testing.T) {
 	require.Contains(t, r.err, "which cannot be told apart")
 }
 
-// stepReader gives a line at each read, as long as its reader keeps up with it.
+// stepReader returns one line per read, as long as results keep up with it.
 type stepReader struct {
 	lines, given int
 	results      func() int
@@ -205,7 +205,7 @@ func (s *stepReader) Read(p []byte) (int, error) {
 	return copy(p, fmt.Sprintf("[%d, 0]\n", s.given)), nil
 }
 
-// Results are written as they come: what is held does not grow with the input.
+// Results are written at once: the amount held does not grow with the input.
 func TestRunStreams(t *testing.T) {
 	neg := onnxFile(t, map[string][]any{"x": {"N", 2}}, []any{"N", 2}, opNode("Neg", "x"))
 	var out, errs bytes.Buffer
@@ -216,7 +216,7 @@ func TestRunStreams(t *testing.T) {
 	require.LessOrEqual(t, in.ahead, 10)
 }
 
-// An interrupt ends with what is done.
+// An interrupt keeps completed results.
 func TestRunManyInterrupted(t *testing.T) {
 	neg := onnxFile(t, map[string][]any{"x": {"N", 2}}, []any{"N", 2}, opNode("Neg", "x"))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -229,7 +229,7 @@ func TestRunManyInterrupted(t *testing.T) {
 	require.Len(t, jsonLines(t, out.all.String()), 3)
 }
 
-// Arrays of each file go into a folder of its own.
+// The arrays of each file go into a folder of its own.
 func TestRunManyArrays(t *testing.T) {
 	neg := onnxFile(t, map[string][]any{"x": {"N", 2}}, []any{"N", 2}, opNode("Neg", "x"))
 	dir := t.TempDir()
@@ -243,7 +243,7 @@ func TestRunManyArrays(t *testing.T) {
 	require.Equal(t, dtype.Bytes([]float32{-3, -4}), a.Tensor.Data)
 }
 
-// A WebP gives the pixels that libwebp gives.
+// A WebP decodes to the pixels of libwebp.
 func TestRunWebP(t *testing.T) {
 	var all struct {
 		Cases []struct {
@@ -257,7 +257,7 @@ func TestRunWebP(t *testing.T) {
 	require.NoError(t, json.Unmarshal(b, &all))
 	tested := 0
 	for _, c := range all.Cases {
-		if !strings.HasPrefix(c.Name, "webp") || strings.Contains(c.Name, "animated") || c.Channels != 3 { // what is transparent is laid over white
+		if !strings.HasPrefix(c.Name, "webp") || strings.Contains(c.Name, "animated") || c.Channels != 3 { // transparent pixels are blended with white
 			continue
 		}
 		tested++

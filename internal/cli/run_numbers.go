@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/model/onnx/onnxtest"
 )
 
-// readNumbers makes the value of an input from a file of numbers: JSON in nested lists, or text with a row on each line.
+// readNumbers reads the value of an input from a file of numbers: JSON in nested lists, or text with one row per line.
 func readNumbers(in onnx.ValueInfo, file string, asJSON bool) (onnxtest.Value, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -48,7 +48,7 @@ func readNumbers(in onnx.ValueInfo, file string, asJSON bool) (onnxtest.Value, e
 	return numbersInput(in, dims, words)
 }
 
-// jsonInput makes the value of an input from a number or nested lists of them.
+// jsonInput converts a number or nested lists of numbers to the value of an input.
 func jsonInput(in onnx.ValueInfo, b []byte) (onnxtest.Value, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
@@ -102,8 +102,8 @@ func flatten(v any, dims shape.Shape, words *[]string) error {
 	return nil
 }
 
-// numbersInput is the input's type of words in row-major order. Where the model declares one dimension more, open or 1, in front,
-// it is 1.
+// numbersInput returns a value of the input's type from words in row-major order. If the model declares one more leading
+// dimension, open or 1, it is 1.
 func numbersInput(in onnx.ValueInfo, dims shape.Shape, words []string) (onnxtest.Value, error) {
 	if in.Kind != onnx.TensorKind || !in.DType.Valid() {
 		return onnxtest.Value{}, fmt.Errorf("the model wants %s, want a .pb file", in.Type())
@@ -118,7 +118,7 @@ func numbersInput(in onnx.ValueInfo, dims shape.Shape, words []string) (onnxtest
 	return onnxtest.Value{Tensor: onnxtest.Array{DType: in.DType, Shape: dims, Data: data}}, nil
 }
 
-// elements parses words as elements of a type. An integer that the type does not hold is an error.
+// elements parses words as elements of a type. An integer out of the range of the type is an error.
 func elements(d dtype.DType, words []string) ([]byte, error) {
 	switch d {
 	case dtype.F32:
@@ -172,7 +172,7 @@ func parsed[T dtype.Native](words []string, parse func(string) (T, error)) ([]by
 	return dtype.Bytes(out), nil
 }
 
-// joined puts values of equal types and trailing dimensions together along the first one.
+// joined concatenates values of equal types and trailing dimensions along the first dimension.
 func joined(vs []onnxtest.Array) onnxtest.Array {
 	out := onnxtest.Array{DType: vs[0].DType, Shape: vs[0].Shape.Clone()}
 	out.Shape[0] = 0
@@ -188,7 +188,7 @@ func joined(vs []onnxtest.Array) onnxtest.Array {
 	return out
 }
 
-// rowsOf is rows [from, to) of a value along its first dimension.
+// rowsOf returns rows [from, to) of a value along its first dimension.
 func rowsOf(v onnxtest.Array, from, to int) onnxtest.Array {
 	s := v.Shape.Clone()
 	s[0] = to - from

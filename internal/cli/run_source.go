@@ -15,10 +15,10 @@ import (
 	"github.com/goburn/burn/model/onnx"
 )
 
-// stdinFile is the file that stands for lines on standard input.
+// stdinFile is the file name that means lines on standard input.
 const stdinFile = "-"
 
-// maxLine bounds a line on standard input, in bytes.
+// maxLine is the greatest length of a line on standard input, in bytes.
 const maxLine = 64 << 20
 
 // entry is one item to run a model on, before its files are read.
@@ -29,16 +29,16 @@ type entry struct {
 	err   error
 }
 
-// manyFiles is the inputs of a command that runs a model many times.
+// manyFiles holds the inputs of a command that runs a model many times.
 type manyFiles struct {
 	fixed map[string]string // files of inputs that are the same in every run
-	vary  string            // the input that differs; empty: lines on standard input say which
-	paths []string          // its files, in order; nil with lines
+	vary  string            // the input that varies; empty if lines on standard input name it
+	paths []string          // its files, in order; nil for lines
 	lines bool
 }
 
-// manyOf tells the arguments that name one file for each input, for which it gives nil, from those that name many files: several for
-// one input, a pattern, or lines. always takes one file for many too.
+// manyOf returns the inputs if the arguments name many files: several for one input, a pattern, or lines. It returns nil if they
+// name one file for each input. always treats one file as many too.
 func manyOf(inputs []onnx.ValueInfo, args []string, always bool) (*manyFiles, error) {
 	byName := map[string][]string{}
 	var order []string
@@ -108,7 +108,7 @@ func manyOf(inputs []onnx.ValueInfo, args []string, always bool) (*manyFiles, er
 	return many, nil
 }
 
-// pattern reports whether a file is named by a pattern: one with *, ? or [ that is no file itself.
+// pattern reports whether file is a pattern: a name with *, ? or [ that is not itself a file.
 func pattern(file string) bool {
 	if !strings.ContainsAny(file, "*?[") {
 		return false
@@ -117,10 +117,10 @@ func pattern(file string) bool {
 	return err != nil
 }
 
-// total is the number of entries, 0 if that is not known.
+// total returns the number of entries, 0 if unknown.
 func (m *manyFiles) total() int { return len(m.paths) }
 
-// entries are the items in order, lines as they come.
+// entries returns the items in order, lines as they arrive.
 func (m *manyFiles) entries(stdin io.Reader) iter.Seq[entry] {
 	if !m.lines {
 		return func(yield func(entry) bool) {
@@ -150,7 +150,7 @@ func (m *manyFiles) entries(stdin io.Reader) iter.Seq[entry] {
 	}
 }
 
-// line reads one line: a path, or JSON: an object of inputs, or the numbers or the path of the one input.
+// line parses one line: a path, or JSON: an object of inputs, or the numbers or the path of the one input.
 func (m *manyFiles) line(n int, line []byte) entry {
 	e := entry{label: fmt.Sprintf("line %d", n), files: map[string]string{}, data: map[string]json.RawMessage{}}
 	fault := func(format string, args ...any) entry {

@@ -7,20 +7,20 @@ import (
 	"slices"
 )
 
-// sampler draws one of several choices by their scores. It is used by one goroutine.
+// sampler draws one of several choices by their scores. Only one goroutine may use it.
 type sampler struct {
-	temperature float64 // scores are divided by it; 0 takes the best
-	topK        int     // only so many of the best; 0 for all
-	topP        float64 // only the best that together have this probability; 1 for all
+	temperature float64 // divides scores; 0 takes the best
+	topK        int     // only this many of the best; 0 for all
+	topP        float64 // only the best whose total probability reaches this; 1 for all
 	random      *rand.Rand
 }
 
-// newSampler draws by the probabilities that scores mean, the same for the same seed.
+// newSampler returns a sampler that draws by the softmax of scores. Equal seeds give equal draws.
 func newSampler(seed int64) *sampler {
 	return &sampler{temperature: 1, topP: 1, random: rand.New(rand.NewPCG(uint64(seed), 0))}
 }
 
-// draw returns the index of a score. Equal scores are ranked by index. A score of NaN is never drawn unless all are.
+// draw returns the index of a score. Equal scores are ranked by index. A NaN score is never drawn unless all are NaN.
 func (s *sampler) draw(scores []float32) int {
 	order := make([]int, len(scores))
 	for i := range order {
@@ -56,5 +56,5 @@ func (s *sampler) draw(scores []float32) int {
 			return order[i]
 		}
 	}
-	return order[0] // rounding: what was left is below the last bit
+	return order[0] // by rounding: the rest is below the last bit
 }

@@ -21,7 +21,7 @@ func shadowFlag(cmd *cobra.Command, value *string) {
 	cmd.Flags().StringVar(value, "shadow", "", "compute a share of the work on another device too and compare: `DEVICE:SHARE`, as cpu:1% (reference:1%: the reference kernels, which are slow)")
 }
 
-// parseShadow takes DEVICE:SHARE apart. A share is a number of percent.
+// parseShadow splits DEVICE:SHARE. The share is a percentage.
 func parseShadow(text string) (device string, share float64, err error) {
 	i := strings.LastIndexByte(text, ':')
 	if i > 0 {
@@ -34,7 +34,7 @@ func parseShadow(text string) (device string, share float64, err error) {
 	return "", 0, usage("--shadow: want DEVICE:SHARE with a share above 0%% up to 100%%, as cpu:1%%, got %q", text)
 }
 
-// openChecked is open with --verify or --shadow.
+// openChecked opens the device like open, with --verify or --shadow.
 func (a *app) openChecked(ctx context.Context, with, shadow string) (*core.Place, error) {
 	if shadow == "" {
 		return a.openVerified(ctx, with)
@@ -59,7 +59,7 @@ func (a *app) openChecked(ctx context.Context, with, shadow string) (*core.Place
 	return a.shadowed(ctx, p, second, share)
 }
 
-// shadowed returns p with a share of its work compared with second. Both are closed with it, or where this fails.
+// shadowed returns p with a share of its work compared with second. It takes ownership of both, and closes them if it fails.
 func (a *app) shadowed(ctx context.Context, p, second *core.Place, share float64) (_ *core.Place, err error) {
 	s := &shadowed{app: a, second: second, skipped: map[string]skip{}}
 	if s.device, err = second.Open(ctx); err != nil {
@@ -69,14 +69,14 @@ func (a *app) shadowed(ctx context.Context, p, second *core.Place, share float64
 	return q.With(func(b core.Backend) core.Backend { s.Backend = b; return s }), nil
 }
 
-// shadowed is a backend with a share of its work compared, and what was found.
+// shadowed is a backend with a share of its work compared, and the differences found.
 type shadowed struct {
 	core.Backend
 	app    *app
 	second *core.Place
 	device core.Device
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	compared int
 	differ   int
 	first    error
@@ -97,7 +97,7 @@ func (s *shadowed) note(what string, skipped error) {
 	s.skipped[what] = x
 }
 
-// found prints a difference when it is found: a server may run for a long time. Other faults are not what is looked for.
+// found prints a difference when it occurs, as a server may run for a long time. Other faults are ignored.
 func (s *shadowed) found(f *verify.Fault) {
 	if f.Kind != verify.Difference {
 		return
@@ -112,7 +112,7 @@ func (s *shadowed) found(f *verify.Fault) {
 	}
 }
 
-// Close closes both backends and prints the counts. It is an error if results differ.
+// Close closes both backends and prints the counts. It returns an error if results differ.
 func (s *shadowed) Close() error {
 	err := errors.Join(s.Backend.Close(), s.device.Close(), s.second.Close())
 	s.mu.Lock()

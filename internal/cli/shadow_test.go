@@ -34,7 +34,7 @@ func TestShadow(t *testing.T) {
 	require.Contains(t, r.err, "want one of the two")
 }
 
-// A device whose products are off by a hundredth is found out, and its results are what the command prints.
+// A device whose products are off by one percent is detected, and the command prints its results unchanged.
 func TestShadowFindsDifferences(t *testing.T) {
 	var out, errOut bytes.Buffer
 	a := &app{out: &out, err: &errOut}

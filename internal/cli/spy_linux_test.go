@@ -22,8 +22,8 @@ import (
 	"github.com/goburn/burn/sdk/serve"
 )
 
-// The variables that turn this test binary into a plugin: one that writes what it sees to a file, or one that computes rightly only
-// when the command line of its parent is one of a test.
+// Variables that turn this test binary into a plugin: one writes everything that it sees to a file, the other computes correctly
+// only if the command line of its parent looks like a test.
 const (
 	envSpy     = "BURN_TEST_SPY"
 	envSniffer = "BURN_TEST_SNIFFER"
@@ -67,13 +67,13 @@ func parentLine() []byte {
 	return line
 }
 
-// view is what a plugin sees of who started it.
+// view is everything that a plugin sees of the process that started it.
 type view struct {
 	Args   []string
 	Env    map[string]string
 	Parent string
 	Comm   string
-	Files  map[string]string // that were open when it started
+	Files  map[string]string // files open when it started
 	Folder string
 	Config core.Config
 }
@@ -88,7 +88,7 @@ func look() view {
 	v.Comm = string(comm)
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, e := range entries {
-		if link, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil { // but for the one that lists them
+		if link, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil { // except the descriptor that lists them
 			v.Files[e.Name()] = link
 		}
 	}
@@ -96,10 +96,10 @@ func look() view {
 	return v
 }
 
-// passing is what is another thing in each start: numbers of processes and pipes, random names, keys.
+// passing matches text that differs between any two starts: process and pipe numbers, random names, keys.
 var passing = regexp.MustCompile(`(?s)-----BEGIN.*-----END [A-Z ]*-----\s*|([0-9a-f]{16,}|[0-9]+)+`)
 
-// settled is v without what is another thing in each start.
+// settled returns v without text that differs between any two starts.
 func (v view) settled() view {
 	clean := func(s string) string { return passing.ReplaceAllString(s, "*") }
 	for _, m := range []map[string]string{v.Env, v.Files} {
@@ -120,9 +120,9 @@ func buildBurn(t *testing.T) string {
 	return file
 }
 
-// A plugin cannot tell whether it is tested or used: its arguments, its environment, the command line and name of its parent, the files
-// that are open, its folder, its configuration and what the host says of itself are the same. A backend that is right only where the
-// command line of its parent is that of a test fails the test.
+// A plugin cannot tell whether it is tested or used: its arguments, environment, working folder and configuration, the command
+// line and name of its parent, the open files and the host's messages are the same. A backend that is right only if the command
+// line of its parent looks like a test fails the test.
 func TestPluginsCannotTellTests(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the command")

@@ -14,7 +14,8 @@ var (
 	unknownFlag    = regexp.MustCompile(`^unknown flag: --([^=\s]+)`)
 )
 
-// suggestion is what somebody may have meant whom cobra's complaint is about, as a part of a message; empty where nothing is near.
+// suggestion returns a hint for a mistyped command or flag that cobra complains about, as part of a message; empty if nothing is
+// close.
 func suggestion(cmd *cobra.Command, complaint error) string {
 	text := complaint.Error()
 	if m := unknownCommand.FindStringSubmatch(text); m != nil {
@@ -34,7 +35,7 @@ func suggestion(cmd *cobra.Command, complaint error) string {
 	return ""
 }
 
-// commandNames are the names that can follow that of cmd.
+// commandNames returns the names of the subcommands of cmd.
 func commandNames(cmd *cobra.Command) []string {
 	var names []string
 	for _, c := range cmd.Commands() {

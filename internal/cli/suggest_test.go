@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSuggestions: a typing error is answered with what may have been meant.
+// TestSuggestions checks that a mistyped word is answered with the likely one.
 func TestSuggestions(t *testing.T) {
 	table := filepath.Join(t.TempDir(), "t.csv")
 	require.NoError(t, os.WriteFile(table, []byte("height,weight\n1,2\n"), 0o600))

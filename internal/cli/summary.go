@@ -13,26 +13,26 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// small is the number of elements up to which an output is printed in full, and shown how many of a longer one are.
+// An output of up to small elements is printed in full; of a longer one, shown elements are printed.
 const (
 	small = 32
 	shown = 6
 )
 
-// outputInfo is one output, or one tensor of a sequence output, as --json prints it.
+// outputInfo is one output, or one tensor of a sequence output, in JSON output.
 type outputInfo struct {
 	Name   string       `json:"name"`
 	Kind   string       `json:"kind"` // tensor, sequence, optional
 	DType  string       `json:"dtype,omitempty"`
 	Shape  []int        `json:"shape,omitempty"`
 	Stats  *stats       `json:"stats,omitempty"`
-	Values any          `json:"values,omitempty"` // all of a small tensor, in row-major order, else the first
+	Values any          `json:"values,omitempty"` // all of a small tensor, in row-major order, else the first ones
 	Elems  []outputInfo `json:"elements,omitempty"`
 	File   string       `json:"file,omitempty"`
 	Top    []topRow     `json:"top,omitempty"`
 }
 
-// stats are of the elements that are numbers; NaN counts the others.
+// stats covers the elements that are not NaN; NaN counts the others.
 type stats struct {
 	Min  number `json:"min"`
 	Max  number `json:"max"`
@@ -60,7 +60,7 @@ func statsOf(a onnxtest.Array) *stats {
 	return &s
 }
 
-// infoOf is an output with a summary of its elements.
+// infoOf returns an output with a summary of its elements.
 func infoOf(name string, v onnxtest.Value) outputInfo {
 	return describe(name, v, func(o *outputInfo, a onnxtest.Array) {
 		o.Stats = statsOf(a)
@@ -72,7 +72,7 @@ func infoOf(name string, v onnxtest.Value) outputInfo {
 	})
 }
 
-// describe is an output, to whose tensors elements adds what is wanted of them.
+// describe returns an output. elements adds the requested data to each of its tensors.
 func describe(name string, v onnxtest.Value, elements func(o *outputInfo, a onnxtest.Array)) outputInfo {
 	o := outputInfo{Name: name}
 	switch v.Kind {
@@ -91,7 +91,7 @@ func describe(name string, v onnxtest.Value, elements func(o *outputInfo, a onnx
 	return o
 }
 
-// elemName names a tensor inside an output: "y[2]" of a sequence, "y" of an optional.
+// elemName names a tensor inside an output: "y[2]" in a sequence, "y" in an optional.
 func elemName(name string, v onnxtest.Value, i int) string {
 	if v.Kind == onnxtest.Sequence {
 		return fmt.Sprintf("%s[%d]", name, i)
@@ -138,7 +138,7 @@ func summarize(w io.Writer, name string, v onnxtest.Value) {
 	}
 	if n <= small {
 		text := tensor.Elements(a.DType, a.Shape, a.Data, tensor.PrintOptions{})
-		// Elements aligns what follows a line break with the text "tensor(".
+		// Elements aligns continuation lines with the text "tensor(".
 		text = strings.ReplaceAll(text, "\n"+strings.Repeat(" ", len("tensor(")), "\n")
 		fmt.Fprintf(w, "\n  %s\n", strings.ReplaceAll(text, "\n", "\n  "))
 		return
@@ -148,5 +148,5 @@ func summarize(w io.Writer, name string, v onnxtest.Value) {
 	plain.Fprintf(w, "\n  %s, %d more\n", strings.TrimSuffix(text, "]")+", ...]", n-shown)
 }
 
-// short prints a number with five digits.
+// short formats a number with five digits.
 func short(n number) string { return strconv.FormatFloat(float64(n), 'g', 5, 64) }

@@ -22,11 +22,11 @@ type topRow struct {
 	Index  int    `json:"index"`
 	Label  string `json:"label,omitempty"`
 	Value  number `json:"value"`
-	// Probability: Value is a probability: the values of the sample are not negative and add up to 1.
+	// Probability tells that Value is a probability: the values of the sample are not negative and add up to 1.
 	Probability bool `json:"probability"`
 }
 
-// readLabels reads one label a line.
+// readLabels reads one label per line.
 func readLabels(path string) ([]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -50,8 +50,7 @@ func readLabels(path string) ([]string, error) {
 	return labels, nil
 }
 
-// top ranks the classes of each sample of an output: a tensor of floats [N,C], [C], or with dimensions of length 1
-// behind them.
+// top ranks the classes of each sample of an output: a tensor of floats [N,C], [C], or with trailing dimensions of length 1.
 func top(name string, v onnxtest.Value, k int, softmax bool, labels []string) ([]topRow, error) {
 	a := v.Tensor
 	dims := a.Shape
@@ -77,7 +76,7 @@ func top(name string, v onnxtest.Value, k int, softmax bool, labels []string) ([
 		for i := range index {
 			index[i] = i
 		}
-		slices.SortStableFunc(index, func(i, j int) int { // NaN comes last, as it compares as the least
+		slices.SortStableFunc(index, func(i, j int) int { // NaN compares as the least, so it comes last
 			return cmp.Compare(row[j], row[i])
 		})
 		for _, i := range index[:min(k, classes)] {
@@ -91,7 +90,7 @@ func top(name string, v onnxtest.Value, k int, softmax bool, labels []string) ([
 	return rows, nil
 }
 
-// normalize is softmax.
+// normalize applies softmax.
 func normalize(row []float64) {
 	most, sum := math.Inf(-1), 0.0
 	for _, v := range row {
@@ -106,7 +105,7 @@ func normalize(row []float64) {
 	}
 }
 
-// sumsToOne reports whether a row of several values can be probabilities, as far as its type can tell.
+// sumsToOne reports whether a row of several values can be probabilities, within the rounding of its type.
 func sumsToOne(row []float64, d dtype.DType) bool {
 	slack := 1e-4
 	if d == dtype.F16 || d == dtype.BF16 {

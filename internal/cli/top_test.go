@@ -26,7 +26,7 @@ func TestTop(t *testing.T) {
 		{Sample: 1, Index: 1, Label: "b", Value: 2},
 	}, rows)
 
-	// exp(1), exp(2), exp(3) over their sum.
+	// exp(1), exp(2), exp(3) divided by their sum.
 	rows, err = top("y", value([]int{3}, float64(1), 2, 3), 9, true, nil)
 	require.NoError(t, err)
 	require.Len(t, rows, 3)

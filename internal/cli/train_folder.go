@@ -10,15 +10,15 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// runFolder is the folder of a run, and what was there before.
+// runFolder is the folder of a run. It remembers what existed before.
 type runFolder struct {
 	dir    string
-	before []string // entries
-	made   []string // folders that were made for it, the innermost first
-	began  bool     // an epoch was begun
+	before []string // entries that existed
+	made   []string // folders created for it, innermost first
+	began  bool     // an epoch has begun
 }
 
-// prepare makes the folder and writes the settings.
+// prepare creates the folder and writes the settings.
 func (r *trainRun) prepare(dir string) (*runFolder, error) {
 	held, err := filepath.Glob(filepath.Join(escapeGlob(dir), "checkpoint", "step-*"))
 	if err != nil {
@@ -54,14 +54,14 @@ func (r *trainRun) prepare(dir string) (*runFolder, error) {
 	return f, nil
 }
 
-// Event notes that training began.
+// Event records that training has begun.
 func (f *runFolder) Event(e train.Event) {
 	if _, ok := e.(train.EpochStarted); ok {
 		f.began = true
 	}
 }
 
-// failed removes what a run left that did not get as far as training.
+// failed removes the files of a run that did not get as far as training.
 func (f *runFolder) failed() error {
 	if f.began {
 		return nil
@@ -69,7 +69,7 @@ func (f *runFolder) failed() error {
 	return f.remove()
 }
 
-// remove removes what was not there before.
+// remove removes everything that did not exist before.
 func (f *runFolder) remove() error {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
@@ -90,7 +90,7 @@ func (f *runFolder) remove() error {
 	return errors.Join(errs...)
 }
 
-// escapeGlob takes the meaning of characters in a path from Glob.
+// escapeGlob escapes the special characters of a path for Glob.
 func escapeGlob(path string) string {
 	if filepath.Separator == '\\' {
 		return path

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTrainFullDisk trains into a file system that its checkpoints fill. It needs the right to mount one.
+// TestTrainFullDisk trains into a file system that its checkpoints fill. It needs permission to mount one.
 func TestTrainFullDisk(t *testing.T) {
 	disk := t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=600k"); err != nil {

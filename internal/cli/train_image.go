@@ -15,13 +15,15 @@ import (
 	"github.com/goburn/burn/train/metric"
 )
 
-// mnistConfig trains the Burn Book's network, as the Book does but for the learning rate, which falls from a greater one.
+// mnistConfig returns the settings for the network of the Burn Book. They are the Book's except for the learning rate, which
+// decays from a greater value.
 func mnistConfig() trainConfig {
 	return trainConfig{Epochs: 10, Batch: 64, Seed: 42, Rate: 2e-3, Schedule: "cosine", WeightDecay: 1e-4, Accumulate: 1, Keep: 2, NonFinite: 3, Export: "auto", Precision: "f32", Memory: "all", ReadEvery: 10,
 		Image: &imageConfig{Channels: []int{8, 16}, Hidden: 512, Dropout: 0.5, Pool: "avg"}}
 }
 
-// fashionConfig is the same network with more channels, less dropout, the maximum instead of the mean, and mirrored images.
+// fashionConfig returns settings for the same network with more channels, less dropout, max pooling instead of average pooling,
+// and mirrored images.
 func fashionConfig() trainConfig {
 	c := mnistConfig()
 	c.Epochs = 12
@@ -29,7 +31,7 @@ func fashionConfig() trainConfig {
 	return c
 }
 
-// imageNet is the network of the Burn Book's guide, with sizes that can be chosen.
+// imageNet is the network of the Burn Book's guide, with configurable sizes.
 type imageNet struct {
 	Conv1, Conv2     *nn.Conv2d
 	Linear1, Linear2 *nn.Linear
@@ -67,7 +69,7 @@ func trainFashion(r *trainRun) error {
 	return trainImages(r, source.FashionMNIST, 0.2860, 0.3530)
 }
 
-// trainImages trains on grey images of 28 by 28, whose pixels have the given mean and deviation.
+// trainImages trains on grey images of 28 by 28 whose pixels have the given mean and standard deviation.
 func trainImages(r *trainRun, load func(context.Context, source.Options) (train, test *source.Images, err error), mean, std float32) error {
 	whole, test, err := load(r.ctx, source.Options{Dir: r.flags.data, Only: r.flags.data != ""})
 	if err != nil {
@@ -104,7 +106,7 @@ func trainImages(r *trainRun, load func(context.Context, source.Options) (train,
 			return data.NewLoader(test, batcher, dev, data.Options{Batch: 500})
 		},
 		finish: func(ctx context.Context, m *imageNet, dir string) error {
-			// The exported model takes pixels of 0 to 1 and gives probabilities: it knows what training did to the pixels.
+			// The exported model takes pixels in [0, 1] and returns probabilities: it includes the normalisation of the pixels.
 			model, err := export.Module(ctx, m, func(m *imageNet, x *tensor.Tensor) *tensor.Tensor {
 				return m.Forward(x.SubScalar(float64(mean)).DivScalar(float64(std))).Softmax(-1)
 			}, export.Input{Name: "image", DType: dtype.F32, Shape: []int{export.Any, 1, whole.Height, whole.Width}}, export.Options{Name: r.name, Outputs: []string{"probabilities"}})
@@ -116,7 +118,7 @@ func trainImages(r *trainRun, load func(context.Context, source.Options) (train,
 	})
 }
 
-// augmented is ds with its images moved and mirrored at random, differently in each epoch.
+// augmented returns ds with its images shifted and mirrored at random, differently in each epoch.
 func augmented(ds data.Dataset[source.Picture], c trainConfig, side int) data.Dataset[source.Picture] {
 	shift, mirror := c.Image.Shift, c.Image.Mirror
 	if shift == 0 && !mirror {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// onText calls what on the first text with at in it.
+// onText calls what when it writes the first text that contains at.
 type onText struct {
 	all  bytes.Buffer
 	at   string
@@ -26,8 +26,8 @@ func (w *onText) Write(p []byte) (int, error) {
 	return w.all.Write(p)
 }
 
-// A run on the built-in backend, one on the same backend as a plugin process, and one whose process is killed in its midst give equal
-// metrics, to the bit.
+// A run on the built-in backend, one on the same backend as a plugin process, and one whose process is killed midway produce
+// bitwise equal metrics.
 func TestTrainOnProcess(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a plugin")

@@ -12,20 +12,21 @@ import (
 	"github.com/goburn/burn/internal/wholefile"
 )
 
-// outputs are what a run makes at its end, each on its own: one that fails, as on a full disk, keeps no other from being made.
+// outputs are the files that a run writes at its end, independently: if one fails, for example on a full disk, the others are
+// still written.
 type outputs struct {
 	dir, name string
 	made      []string
 	failed    []string
 	errs      []error
 
-	elsewhere []string // made outside of dir, which took no more
+	elsewhere []string // written outside dir, because dir was not writable
 }
 
 // theTest is the name of the test among the outputs.
 const theTest = "the test"
 
-// try notes how making an output ended.
+// try records the result of writing an output.
 func (o *outputs) try(what string, err error) {
 	if err == nil {
 		o.made = append(o.made, what)
@@ -39,8 +40,8 @@ func (o *outputs) fail(what string, err error) {
 	o.errs = append(o.errs, fmt.Errorf("%s: %w", what, err))
 }
 
-// export writes the model into the folder of the run. Where that cannot be written to, which is an error, the model goes to a new
-// folder elsewhere: it is what the run was for.
+// export writes the model into the folder of the run. If that folder is not writable, which is recorded as an error, the model is
+// written to a new folder elsewhere, so that the run is not lost.
 func (o *outputs) export(what string, write func(dir string) error) {
 	err := write(o.dir)
 	o.try(what, err)
@@ -69,7 +70,7 @@ func (o *outputs) export(what string, write func(dir string) error) {
 	}
 }
 
-// done says what was done with the weights.
+// done describes the steps completed with the weights.
 func (o *outputs) done() string {
 	var done []string
 	if slices.Contains(o.made, theTest) {
@@ -84,7 +85,7 @@ func (o *outputs) done() string {
 	return strings.Join(done, " and ")
 }
 
-// there says where the files are, in lines.
+// there lists the locations of the files, one per line.
 func (o *outputs) there() []string {
 	files := slices.DeleteFunc(slices.Clone(o.made), func(s string) bool { return filepath.Ext(s) == "" })
 	var lines []string
@@ -102,7 +103,7 @@ func (o *outputs) there() []string {
 	return lines
 }
 
-// err is nil when everything was made.
+// err returns nil if everything was written.
 func (o *outputs) err() error {
 	if len(o.errs) == 0 {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/model/record"
 )
 
-// noticing is a writer that calls something when a text is written for the first time.
+// noticing is a writer that calls a function when a text is written for the first time.
 type noticing struct {
 	mu   sync.Mutex
 	all  bytes.Buffer
@@ -33,7 +33,7 @@ func (n *noticing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// weights are the contents of model.burn.
+// weights returns the contents of model.burn.
 func weights(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	r, err := record.Open(filepath.Join(dir, "model.burn"))
@@ -48,7 +48,7 @@ func weights(t *testing.T, dir string) map[string][]byte {
 	return all
 }
 
-// elsewhere is the folder outside of that of the run that a file was written to.
+// elsewhere returns the folder outside the run's folder that a file was written to.
 func elsewhere(t *testing.T, out, file string) string {
 	t.Helper()
 	_, path, ok := strings.Cut(out, file+", which could not be written there, is ")
@@ -60,8 +60,8 @@ func elsewhere(t *testing.T, out, file string) string {
 	return dir
 }
 
-// TestTrainOutputs: what cannot be written keeps nothing else from being written. The disk refuses the checkpoints from the first epoch on,
-// as there is a file in the place of their folder.
+// TestTrainOutputs checks that an output that cannot be written does not affect the others. Checkpoints fail from the first epoch
+// on, as a file has the name of their folder.
 func TestTrainOutputs(t *testing.T) {
 	data := table(t)
 	train := func(dir, settings, at string, then func()) result {
@@ -82,7 +82,7 @@ func TestTrainOutputs(t *testing.T) {
 	refuse := func(dir string) func() {
 		return func() {
 			path := filepath.Join(dir, "checkpoint")
-			for range 1000 { // one may be on its way
+			for range 1000 { // one may still be in progress
 				_ = os.RemoveAll(path)
 				if os.WriteFile(path, nil, 0o600) == nil {
 					return

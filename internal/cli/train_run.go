@@ -34,10 +34,10 @@ type trainRun struct {
 	name   string
 }
 
-// dir is the folder of the run.
+// dir returns the folder of the run.
 func (r *trainRun) dir() string { return cmp.Or(r.flags.out, filepath.Join("runs", r.name)) }
 
-// found gives the error of a data set that is missing the exit code of an input.
+// found wraps the error of a missing data set with the exit code of an input error.
 func found(err error) error {
 	if errors.Is(err, source.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
 		return &exitError{exitUsage, err}
@@ -45,15 +45,15 @@ func found(err error) error {
 	return err
 }
 
-// trainJob is what a task adds to a run.
+// trainJob is the task-specific part of a run.
 type trainJob[M, B any] struct {
-	// open makes model and loaders on a device.
+	// open creates the model and the loaders on a device.
 	open    func(dev *tensor.Device) (*train.Parts[M, B], error)
 	step    train.Step[M, B]
 	metrics []metric.Metric
 	test    func(dev *tensor.Device) (train.Loader[B], error) // nil for none
-	about   map[string]string                                 // what model.burn says of itself, beside the task
-	// finish writes what the task makes of the model beside its record, into the folder.
+	about   map[string]string                                 // metadata of model.burn, beside the task
+	// finish writes the task's additional files for the model into the folder.
 	finish func(ctx context.Context, m M, dir string) error
 }
 
@@ -99,7 +99,7 @@ func execute[M, B any](r *trainRun, job trainJob[M, B]) (err error) {
 		return context.Canceled
 	}
 	ctx := r.ctx
-	if stopped { // what was trained is nowhere but in memory
+	if stopped { // the trained weights exist only in memory
 		ctx = context.WithoutCancel(ctx)
 	}
 	weights := chosen(ctx, r, l, res, out)
@@ -148,8 +148,8 @@ func evaluate[M, B any](r *trainRun, l *train.Learner[M, B], res *train.Result[M
 	return l.Evaluate(r.ctx, res.Parts, loader)
 }
 
-// chosen loads the weights that the settings ask for into the model, and reports which they are. Where the best are not to be had, those of
-// the end are exported, which is better than nothing, and is an error in out.
+// chosen loads the weights that the settings ask for into the model, and reports which they are. If the best weights cannot be
+// loaded, it keeps the final ones and records an error in out.
 func chosen[M, B any](ctx context.Context, r *trainRun, l *train.Learner[M, B], res *train.Result[M, B], out *outputs) string {
 	last := fmt.Sprintf("epoch %d, the last", res.Epochs)
 	if c := r.config; c.Export == "last" || c.Export == "auto" && c.Patience == 0 {
@@ -163,10 +163,10 @@ func chosen[M, B any](ctx context.Context, r *trainRun, l *train.Learner[M, B], 
 	return fmt.Sprintf("epoch %d, the best by %s loss (%s)", best.Epoch+1, best.Split, train.Format(float64(best.Values["loss"]), ""))
 }
 
-// display draws a run: on a terminal with the dashboard, whose keys can end it, else with lines.
+// display shows a run: on a terminal with the dashboard, whose keys can end it, else with lines.
 type display struct {
 	train.Listener
-	ctx, kill context.Context // end the run after the step, and at once
+	ctx, kill context.Context // end the run after the current step, and at once
 	close     func() error
 }
 
@@ -192,9 +192,9 @@ func (r *trainRun) display() *display {
 	return d
 }
 
-// openParts opens the device and what is on it.
+// openParts opens the device and creates the parts on it.
 func openParts[M, B any](ctx context.Context, r *trainRun, open func(dev *tensor.Device) (*train.Parts[M, B], error)) (*train.Parts[M, B], error) {
-	inner, err := r.app.openDevice(ctx, false) // the learner goes on from a checkpoint
+	inner, err := r.app.openDevice(ctx, false) // the learner continues from a checkpoint
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func openParts[M, B any](ctx context.Context, r *trainRun, open func(dev *tensor
 	return p, err
 }
 
-// again is the command that goes on.
+// again returns the command that continues the run.
 func (r *trainRun) again(dir string) string {
 	parts := []string{"burn train", r.name, "--resume", "--out", dir, "--config", filepath.Join(dir, "config.toml")}
 	if r.flags.data != "" {
@@ -231,7 +231,7 @@ func (r *trainRun) again(dir string) string {
 	return strings.Join(parts, " ")
 }
 
-// settingDocs are the doc tags of v's fields, by their names in TOML.
+// settingDocs returns the doc tags of v's fields, by their TOML names.
 func settingDocs(v any) map[string]string {
 	docs := map[string]string{}
 	var walk func(t reflect.Type, prefix string)

@@ -30,21 +30,21 @@ func regressionConfig() trainConfig {
 		Table: &tableConfig{Target: "median_house_value", Hidden: []int{128, 128, 64}}}
 }
 
-// tableRow is the inputs of a row and what is to be predicted, as they stand in the file.
+// tableRow holds the inputs of a row and the value to predict, unscaled as in the file.
 type tableRow struct {
 	in  []float32
 	out float32
 }
 
-// dataTable is what was read of a file.
+// dataTable holds the data of a file.
 type dataTable struct {
-	names []string // of the columns that are inputs, in order
-	texts []string // of the columns that are no numbers
+	names []string // input columns, in order
+	texts []string // columns that are not numeric
 	rows  data.Memory[tableRow]
-	gaps  int // rows that were left out, because a number is missing
+	gaps  int // rows left out because a number is missing
 }
 
-// about says for people what is used of the file.
+// about describes the used part of the file for people.
 func (t *dataTable) about(target string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "regression: %q from %s: %s", target, counted(len(t.names), "column"), quoted(t.names))
@@ -57,7 +57,7 @@ func (t *dataTable) about(target string) string {
 	return b.String()
 }
 
-// metadata says in a model what its inputs and its output are: lists are JSON.
+// metadata describes the inputs and the output for the model file; lists are JSON.
 func (t *dataTable) metadata(target string) (map[string]string, error) {
 	m := map[string]string{"target": target}
 	for key, list := range map[string][]string{"columns": t.names, "columns_left_out": t.texts} {
@@ -88,7 +88,7 @@ func quoted(list []string) string {
 	return strings.Join(out, ", ")
 }
 
-// readTable reads the columns that are numbers in every row that has them. Rows with gaps are left out.
+// readTable reads the columns that are numeric in every row that has them. Rows with gaps are left out.
 func readTable(path, target string) (*dataTable, error) {
 	f, err := os.Open(filepath.Clean(path))
 	if err != nil {
@@ -100,7 +100,7 @@ func readTable(path, target string) (*dataTable, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	head[0] = strings.TrimPrefix(head[0], "\ufeff") // of files from spreadsheets
+	head[0] = strings.TrimPrefix(head[0], "\ufeff") // spreadsheets write a byte order mark
 	for i, name := range head {
 		if slices.Contains(head[:i], name) {
 			return nil, fmt.Errorf("%s: two columns are named %q, want names that differ", path, name)
@@ -168,11 +168,11 @@ func readTable(path, target string) (*dataTable, error) {
 	return t, nil
 }
 
-// tableNet is layers with relu between them, and what brings columns to mean 0 and deviation 1.
+// tableNet is a stack of layers with relu between them, and the normalisation of columns to mean 0 and standard deviation 1.
 type tableNet struct {
 	Layers     []*nn.Linear
 	Mean, Std  *nn.Param // buffers [inputs]
-	Goal, Unit *nn.Param // buffers of one element: mean and deviation of the target
+	Goal, Unit *nn.Param // buffers of one element: mean and standard deviation of the target
 }
 
 func newTableNet(d *tensor.Device, hidden []int, rows data.Dataset[tableRow], inputs int) (*tableNet, error) {
@@ -203,7 +203,7 @@ func newTableNet(d *tensor.Device, hidden []int, rows data.Dataset[tableRow], in
 	return net, nil
 }
 
-// scaled returns predictions [N, 1] in deviations from the mean.
+// scaled returns predictions [N, 1] as standard deviations from the mean.
 func (m *tableNet) scaled(x *tensor.Tensor) *tensor.Tensor {
 	x = x.Sub(m.Mean.Value()).Div(m.Std.Value())
 	for i, l := range m.Layers {
@@ -214,7 +214,7 @@ func (m *tableNet) scaled(x *tensor.Tensor) *tensor.Tensor {
 	return x
 }
 
-// Forward returns predictions [N, 1] of rows [N, inputs], both as in the file.
+// Forward returns predictions [N, 1] of rows [N, inputs], both unscaled as in the file.
 func (m *tableNet) Forward(x *tensor.Tensor) *tensor.Tensor {
 	return m.scaled(x).Mul(m.Unit.Value()).Add(m.Goal.Value())
 }
@@ -286,7 +286,7 @@ func trainRegression(r *trainRun) error {
 	})
 }
 
-// tableFile is the file to read.
+// tableFile returns the file to read.
 func tableFile(r *trainRun) (string, error) {
 	if r.flags.data != "" {
 		if info, err := os.Stat(r.flags.data); err == nil && info.IsDir() {

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// table writes a CSV file of a line with noise.
+// table writes a CSV file with points on a line, with noise.
 func table(t *testing.T) string {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var b strings.Builder
@@ -50,7 +50,7 @@ func burn(t *testing.T, args ...string) (out, errs string, code int) {
 	return r.out, r.err, r.code
 }
 
-// history is the metrics of a run, as it wrote them.
+// history returns the metrics that a run wrote.
 func history(t *testing.T, dir string) []map[string]any {
 	b, err := os.ReadFile(filepath.Join(dir, "summary.json"))
 	require.NoError(t, err)
@@ -73,11 +73,11 @@ func TestTrainRegression(t *testing.T) {
 		require.FileExists(t, filepath.Join(dir, f))
 	}
 	require.DirExists(t, filepath.Join(dir, "checkpoint"))
-	// The noise has a deviation of 0.01, the target one of √10.
+	// The noise has a standard deviation of 0.01, the target one of √10.
 	last := history(t, dir)
 	require.Less(t, last[len(last)-1]["values"].(map[string]any)["loss"], 0.02)
 
-	// The settings that were written give the same run.
+	// The written settings reproduce the run.
 	again := filepath.Join(t.TempDir(), "again")
 	_, errs, code = burn(t, "train", "regression", "--data", table(t), "--config", filepath.Join(dir, "config.toml"), "--out", again)
 	require.Equal(t, exitOK, code, errs)
@@ -89,7 +89,7 @@ func TestTrainRegression(t *testing.T) {
 	require.Contains(t, errs, "--resume")
 }
 
-// Columns that are not used are named, and the model names those that it takes.
+// Unused columns are named, and the model names the columns that it takes.
 func TestTrainColumns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	_, errs, code := burn(t, "train", "regression", "--data", table(t), "--config", trainSettings(t, smallTable), "--out", dir, "--epochs", "1")
@@ -113,7 +113,7 @@ func TestTrainColumns(t *testing.T) {
 	require.Contains(t, errs, `two columns are named "a"`)
 }
 
-// A run that fails before it trains leaves no folder, and one that fails before its first checkpoint occupies none.
+// A run that fails before training leaves no folder, and one that fails before its first checkpoint does not block the folder.
 func TestTrainFailedStart(t *testing.T) {
 	data, settings := table(t), trainSettings(t, smallTable)
 	top := t.TempDir()
@@ -122,7 +122,7 @@ func TestTrainFailedStart(t *testing.T) {
 	require.NotEqual(t, exitOK, code, errs)
 	require.NoDirExists(t, filepath.Join(top, "deep"))
 
-	// What was there before stays.
+	// Files that existed before stay.
 	require.NoError(t, os.MkdirAll(dir, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("mine"), 0o600))
 	_, errs, code = burn(t, "train", "regression", "--data", data, "--config", settings, "--out", dir, "--device", "cpu:99")
@@ -143,7 +143,7 @@ func TestTrainFailedStart(t *testing.T) {
 	require.Equal(t, exitUsage, code, errs)
 }
 
-// What is exported is the best of the run, or the last where the settings say so.
+// The exported model is the best of the run, or the last if the settings ask for it.
 func TestTrainExport(t *testing.T) {
 	best := func(dir string) string {
 		name, err := os.ReadFile(filepath.Join(dir, "checkpoint", "best"))
@@ -181,7 +181,7 @@ func TestTrainExport(t *testing.T) {
 	}
 }
 
-// A run whose loss is no number fails, and exports nothing.
+// A run whose loss is NaN fails, and exports nothing.
 func TestTrainDiverged(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	_, errs, code := burn(t, "train", "regression", "--data", table(t), "--config", trainSettings(t, smallTable), "--out", dir, "--lr", "1e30")
@@ -191,7 +191,7 @@ func TestTrainDiverged(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "model.onnx"))
 }
 
-// canceled cancels a context when a text was written.
+// canceled cancels a context when a text is written.
 type canceled struct {
 	all    bytes.Buffer
 	mu     sync.Mutex
@@ -208,7 +208,7 @@ func (c *canceled) Write(p []byte) (int, error) {
 	return c.all.Write(p)
 }
 
-// An interrupted run that goes on ends as one that was not interrupted.
+// A resumed run ends with the same result as an uninterrupted one.
 func TestTrainResume(t *testing.T) {
 	data, settings := table(t), trainSettings(t, smallTable)
 	whole := filepath.Join(t.TempDir(), "whole")
@@ -295,7 +295,7 @@ func TestTrainWithoutData(t *testing.T) {
 	require.Contains(t, errs, "fashion-mnist")
 }
 
-// Data that are named are not looked for elsewhere.
+// Data that is named explicitly is not searched elsewhere.
 func TestTrainNamedData(t *testing.T) {
 	empty, elsewhere := t.TempDir(), t.TempDir()
 	for _, f := range []string{"train-images-idx3-ubyte", "train-labels-idx1-ubyte"} {

@@ -19,13 +19,13 @@ import (
 	"github.com/goburn/burn/train/metric"
 )
 
-// textConfig is a language model of 0.8 million parameters.
+// textConfig returns a language model of 0.8 million parameters.
 func textConfig() trainConfig {
 	return trainConfig{Epochs: 4, Batch: 32, Seed: 42, Rate: 2e-3, Schedule: "one-cycle", WeightDecay: 0.01, Clip: 1, Accumulate: 1, Checkpoint: 500, Keep: 2, NonFinite: 3, Export: "auto", Precision: "f32", Memory: "all", ReadEvery: 10,
 		Text: &textModel{Layers: 4, Size: 128, Heads: 4, Sequence: 128, Dropout: 0.1, Sample: 500}}
 }
 
-// charNet is a transformer that says at each place of a text how likely each character is to come next.
+// charNet is a transformer that returns, for each position of a text, scores for the next character.
 type charNet struct {
 	Embed, Places *nn.Embedding
 	Encoder       *nn.TransformerEncoder
@@ -45,7 +45,7 @@ func newCharNet(d *tensor.Device, c *textModel, pieces int) *charNet {
 // Forward returns scores [N, T, pieces] of texts [N, T].
 func (m *charNet) Forward(ids *tensor.Tensor) *tensor.Tensor { return m.after(nil, ids) }
 
-// after is Forward of texts that go on from those that the cache, unless it is nil, has seen.
+// after is Forward for texts that continue those in the cache, which may be nil.
 func (m *charNet) after(c *nn.EncoderCache, ids *tensor.Tensor) *tensor.Tensor {
 	past := 0
 	if c != nil {
@@ -133,7 +133,7 @@ func trainText(r *trainRun) error {
 			if err == nil {
 				err = export.Save(filepath.Join(dir, "model.onnx"), model)
 			}
-			errs := []error{err} // each file on its own
+			errs := []error{err} // each file separately
 			errs = append(errs, os.WriteFile(filepath.Join(dir, "vocabulary.json"), vocabulary, 0o666))
 			var sample strings.Builder
 			w := &textWriter{net: m, alphabet: alphabet, window: n, sampler: newSampler(int64(c.Seed))}

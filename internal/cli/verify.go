@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// withReference is the value of --verify for the slow kernels that the conformance suite compares with.
+// withReference is the value of --verify for the reference kernels of the conformance suite.
 const withReference = "reference"
 
 func verifyFlag(cmd *cobra.Command, value *string) {
@@ -25,8 +25,8 @@ func verifyFlag(cmd *cobra.Command, value *string) {
 	fl.Lookup("verify").NoOptDefVal = withReference
 }
 
-// openVerified is open, behind decorators/verify where with names what to compare with. Close of the result then prints what
-// was found, and is an error if anything was.
+// openVerified opens the device like open, behind decorators/verify if with names a device to compare with. Close of the result
+// prints the faults, and returns an error if there are any.
 func (a *app) openVerified(ctx context.Context, with string) (p *core.Place, err error) {
 	if p, err = a.open(ctx); err != nil || with == "" {
 		return p, err
@@ -40,7 +40,8 @@ func (a *app) openVerified(ctx context.Context, with string) (p *core.Place, err
 	return a.verified(ctx, p, second)
 }
 
-// verified returns p behind decorators/verify, which compares with second. Both are closed with it, or where this fails.
+// verified returns p behind decorators/verify, which compares it with second. It takes ownership of both, and closes them if it
+// fails.
 func (a *app) verified(ctx context.Context, p, second *core.Place) (_ *core.Place, err error) {
 	v := &verified{app: a, second: second, skipped: map[string]skip{}}
 	if v.device, err = second.Open(ctx); err != nil {
@@ -50,7 +51,7 @@ func (a *app) verified(ctx context.Context, p, second *core.Place) (_ *core.Plac
 	return q.With(func(b core.Backend) core.Backend { v.Backend = b; return v }), nil
 }
 
-// verified is a backend behind decorators/verify, with what was found.
+// verified is a backend behind decorators/verify, with the faults found.
 type verified struct {
 	core.Backend
 	app    *app
@@ -58,12 +59,12 @@ type verified struct {
 	device core.Device
 	log    verify.Log
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	compared int
 	skipped  map[string]skip
 }
 
-// skip is how often results of an op were not compared, and why the first time.
+// skip counts the results of an op that were not compared, with the reason of the first time.
 type skip struct {
 	times  int
 	reason error
@@ -83,7 +84,7 @@ func (v *verified) note(what string, skipped error) {
 	v.skipped[what] = s
 }
 
-// mostShown is how many faults are printed.
+// mostShown is the greatest number of faults printed.
 const mostShown = 20
 
 // Close closes both backends and prints the report.

@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/internal/plain"
 )
 
-// table aligns columns that are separated by tabs.
+// table returns a writer that aligns tab-separated columns.
 func (a *app) table() *tabwriter.Writer { return tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0) }
 
 func (a *app) json(v any) error {
@@ -26,7 +26,7 @@ func (a *app) json(v any) error {
 	return err
 }
 
-// number is a float that JSON can carry: NaN and the infinities become strings.
+// number is a float that JSON can represent: NaN and the infinities become strings.
 type number float64
 
 func (n number) MarshalJSON() ([]byte, error) {
@@ -42,7 +42,7 @@ func (n number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(f)
 }
 
-// bytes prints a size: "24.7 MiB".
+// bytesText formats a size: "24.7 MiB".
 func bytesText(n int64) string {
 	const units = "KMGTPE"
 	if n < 1024 {
@@ -55,7 +55,7 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%.1f %ciB", f, units[u])
 }
 
-// count prints "1 node", "2 nodes".
+// count formats "1 node", "2 nodes".
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -63,5 +63,5 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// oneLine puts a text of several lines on one.
+// oneLine joins the lines of a text.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,5 +1,5 @@
-// Package config reads the settings of the burn command: a TOML file in the user's configuration directory, and the
-// BURN_* variables above it. Flags, which come last, are the command's own business.
+// Package config reads the settings of the burn command: a TOML file in the user's configuration directory, overridden by the
+// BURN_* variables. Command-line flags, which override both, are handled by the command itself.
 package config
 
 import (
@@ -18,43 +18,43 @@ import (
 	"github.com/goburn/burn/internal/tomlfile"
 )
 
-// Config is what can be set outside the command line.
+// Config holds the settings that can be made outside the command line.
 type Config struct {
-	Device     string   // spec of the device that is used when none is named
-	Threads    int      // that a host backend computes with; 0: as many as the process may use
+	Device     string   // spec of the device to use if none is named
+	Threads    int      // threads of a host backend; 0 for as many as the process may use
 	PluginPath []string // folders that are searched for plugins before all others
-	Log        string   // how much plugins and the host report: one of Levels
+	Log        string   // log level of plugins and the host: one of Levels
 	Mirror     string   // folder or address that plugins are installed from
-	// MirrorStale takes an index that is expired or older than one seen before: of an offline mirror.
+	// MirrorStale accepts an index of an offline mirror that has expired or is older than one seen before.
 	MirrorStale bool
-	// Fusion runs what eager code repeats as programs (package decorators/fusion).
+	// Fusion executes repeated sequences of eager ops as programs (package decorators/fusion).
 	Fusion bool
-	// DevPlugins are plugins by name and path that come before all others and are not checked.
+	// DevPlugins maps names to paths of plugins that take precedence over all others and are not verified.
 	DevPlugins map[string]string
-	// Options are settings that backends have of their own, by backend and name.
+	// Options are backend-specific settings, by backend and name.
 	Options map[string]map[string]string
 	Plugins Plugins
-	File    string // that was read, empty when there is none
+	File    string // path of the file, empty if there is none
 }
 
-// Keys are those of a configuration file.
+// Keys lists the keys of a configuration file.
 var Keys = []string{"device", "threads", "plugin_path", "log", "mirror", "mirror_stale", "fusion", "dev_plugins", "options",
 	"plugin_memory", "plugin_threads", "plugin_files", "plugin_containment", "start_timeout", "open_timeout", "define_timeout", "heartbeat", "restart_attempts", "restart_backoff"}
 
-// Variable is the environment variable that overrides a key.
+// Variable returns the environment variable that overrides a key.
 func Variable(key string) string { return "BURN_" + strings.ToUpper(key) }
 
 // Levels are the legal values of Config.Log, from silent to most.
 var Levels = []string{"off", "error", "warn", "info", "debug", "trace"}
 
-// Default is the configuration without file and variables.
+// Default returns the configuration without file and variables.
 func Default() Config { return Config{Device: "cpu", Log: "warn"} }
 
-// maxThreads is far above any machine, and far below what would exhaust one.
+// maxThreads is far above the threads of any machine, and low enough not to exhaust one.
 const maxThreads = 1 << 12
 
-// Path is where the configuration file is looked for: the value of BURN_CONFIG, else burn/config.toml in the user's
-// configuration directory. It is empty when the system names no such directory. must says that the file has to exist.
+// Path returns the path of the configuration file: the value of BURN_CONFIG, else burn/config.toml in the user's configuration
+// directory. It is empty if the system names no such directory. must tells that the file has to exist.
 func Path(env func(string) string) (path string, must bool) {
 	if p := env("BURN_CONFIG"); p != "" {
 		return p, true
@@ -66,13 +66,14 @@ func Path(env func(string) string) (path string, must bool) {
 	return filepath.Join(dir, "burn", "config.toml"), false
 }
 
-// Load reads the file at Path, if there is one, and lays the variables of Keys over it. Errors name the file and line, or the variable, at fault.
+// Load reads the file at Path, if it exists, and overrides it by the variables of Keys. Errors name the file and line, or the
+// variable.
 func Load(env func(string) string) (Config, error) {
 	c, _, err := Trace(env)
 	return c, err
 }
 
-// Trace is Load that also says where each of Keys has its value from: a file, a variable, or "default".
+// Trace is like Load, and also returns the source of each of Keys: a file, a variable, or "default".
 func Trace(env func(string) string) (Config, map[string]string, error) {
 	c := Default()
 	origins := map[string]string{}
@@ -99,7 +100,7 @@ func Trace(env func(string) string) (Config, map[string]string, error) {
 	return c, origins, nil
 }
 
-// lay takes the variables.
+// lay applies the environment variables.
 func (c *Config) lay(env func(string) string) error {
 	if v := env("BURN_DEVICE"); v != "" {
 		c.Device = v
@@ -165,7 +166,7 @@ func (c *Config) lay(env func(string) string) error {
 	return nil
 }
 
-// SetOption lays one of Options, as BACKEND.OPTION=VALUE, over those that are there.
+// SetOption sets one of Options, given as BACKEND.OPTION=VALUE.
 func (c *Config) SetOption(text string) error {
 	key, value, ok := strings.Cut(text, "=")
 	backend, name, dot := strings.Cut(key, ".")
@@ -187,7 +188,7 @@ func (c *Config) option(backend, name, value string) {
 	c.Options[backend][name] = value
 }
 
-// setOptions takes the table of options, which has one of each backend.
+// setOptions sets the options from a table that has a table for each backend.
 func (c *Config) setOptions(v any) bool {
 	c.Options = map[string]map[string]string{}
 	all, ok := v.(map[string]any)
@@ -206,7 +207,7 @@ func (c *Config) setOptions(v any) bool {
 	return ok
 }
 
-// read takes the file, and says which keys it has.
+// read reads the file, and returns the keys in it.
 func (c *Config) read(path string, must bool) (keys []string, err error) {
 	text, err := tomlfile.Read(path, tomlfile.Settings.Bytes)
 	if errors.Is(err, fs.ErrNotExist) && !must {
@@ -231,7 +232,7 @@ func (c *Config) read(path string, must bool) (keys []string, err error) {
 	lines := tomlfile.Lines(text)
 	for _, key := range md.Keys() { // in the order of the file
 		if slices.Contains(keys, key[0]) {
-			continue // inside a table, which is looked at as a whole
+			continue // inside a table, which is checked as a whole
 		}
 		if err := c.set(key[0], doc[key[0]]); err != nil {
 			return nil, fmt.Errorf("config: %s:%d: %w", path, lines[key[0]], err)
@@ -328,7 +329,7 @@ func (c *Config) set(key string, v any) error {
 	return nil
 }
 
-// CheckThreads refuses numbers that are no sensible thread count.
+// CheckThreads refuses numbers that are not a sensible thread count.
 func CheckThreads(n int) error {
 	if n < 0 || n > maxThreads {
 		return fmt.Errorf("want 0 to %d, got %d", maxThreads, n)
@@ -336,7 +337,7 @@ func CheckThreads(n int) error {
 	return nil
 }
 
-// CheckLog refuses what is not one of Levels.
+// CheckLog refuses values that are not in Levels.
 func CheckLog(level string) error {
 	if !slices.Contains(Levels, level) {
 		return fmt.Errorf("want one of %s, got %q%s", strings.Join(Levels, ", "), level, nearest.Hint(level, Levels))

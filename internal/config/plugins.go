@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// Plugins are the bounds of plugin processes, and what is done when one is lost. Zero values are the usual.
+// Plugins limits the resources of plugin processes, and tells how to recover from their loss. Zero values mean the defaults.
 type Plugins struct {
 	Memory          int64         // bytes of private memory; 0: no bound
-	Threads         int           // 0: as Config.Threads
-	Files           int           // open files; 0: no bound of its own
-	Containment     string        // "on", "strict" or "off"; empty: on
+	Threads         int           // 0 means Config.Threads
+	Files           int           // open files; 0 for no limit of its own
+	Containment     string        // "on", "strict" or "off"; empty means on
 	Uncontained     []string      // plugins that are not contained, by name
-	StartTimeout    time.Duration // how long one may take to start; 0: 30 s, and 10 s where all are listed
-	OpenTimeout     time.Duration // how long it may take to open a device or a stream; 0: a minute; less: no bound
-	DefineTimeout   time.Duration // how long it may take to take in a program; 0: five minutes; less: no bound
-	Heartbeat       time.Duration // how long one may take to say that it is alive, asked twice in that time; 0: 10 s; less: never asked
-	RestartAttempts int           // starts in a row, and tries of one call; 0: 5
-	RestartBackoff  time.Duration // before the second start in a row, doubled before each further one, up to 2 s; 0: 20 ms
+	StartTimeout    time.Duration // time limit to start; 0 means 30 s, and 10 s where all are listed
+	OpenTimeout     time.Duration // time limit to open a device or a stream; 0 means a minute; negative, no limit
+	DefineTimeout   time.Duration // time limit to define a program; 0 means five minutes; negative, no limit
+	Heartbeat       time.Duration // time in which a plugin must answer a liveness request, sent twice in that time; 0 means 10 s; negative, never sent
+	RestartAttempts int           // consecutive starts, and tries of one call; 0 means 5
+	RestartBackoff  time.Duration // delay before the second consecutive start, doubled before each further one, up to 2 s; 0 means 20 ms
 }
 
 const (
@@ -32,7 +32,7 @@ const (
 	maxPause    = time.Hour
 )
 
-// pluginKeys are the keys of Plugins. text is as in a variable; a file may have numbers too.
+// pluginKeys maps the keys of Plugins to their setters. text has the form of a variable; a file may also contain numbers.
 var pluginKeys = map[string]func(p *Plugins, text string) error{
 	"plugin_memory": func(p *Plugins, text string) (err error) { p.Memory, err = size(text, minMemory); return err },
 	"plugin_threads": func(p *Plugins, text string) (err error) {
@@ -82,7 +82,7 @@ var pluginKeys = map[string]func(p *Plugins, text string) error{
 	},
 }
 
-// Texts are the settings as they are written, by key; those that were not set have the value that holds then.
+// Texts returns the settings as text, by key; unset ones have their defaults.
 func (p Plugins) Texts() map[string]string {
 	t := map[string]string{"plugin_memory": strconv.FormatInt(p.Memory, 10), "plugin_threads": strconv.Itoa(p.Threads),
 		"plugin_files": strconv.Itoa(p.Files), "plugin_containment": "on", "start_timeout": "30s", "open_timeout": "1m0s", "define_timeout": "5m0s",
@@ -119,7 +119,7 @@ func number(text string, low, high int) (int, error) {
 	return n, nil
 }
 
-// pauseOrOff is pause for a bound that can be taken away, which gives less than 0.
+// pauseOrOff parses a time limit that can be switched off; it returns a negative value for off.
 func pauseOrOff(text string) (time.Duration, error) {
 	if text == "off" {
 		return -1, nil
@@ -139,13 +139,13 @@ func pause(text string, low time.Duration) (time.Duration, error) {
 	return d, nil
 }
 
-// units are in the order in which they are looked for.
+// units are in the order in which they are tried.
 var units = []struct {
 	name  string
 	shift int
 }{{"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}, {"K", 10}, {"M", 20}, {"G", 30}, {"T", 40}}
 
-// size reads bytes: a number, with K, M, G or T (powers of 1024, KiB too) behind it.
+// size parses a number of bytes, with an optional suffix K, M, G or T (powers of 1024, KiB too).
 func size(text string, low int64) (int64, error) {
 	digits, shift := text, 0
 	for _, u := range units {

@@ -1,7 +1,7 @@
-// Package docblocks reads the code blocks of documents, so that tests can run them. Its tests hold README.md, docs and package
-// comments to it: Go blocks compile, console blocks run, links lead somewhere.
+// Package docblocks reads the code blocks of documents, so that tests can run them. Its tests check README.md, docs and package
+// comments: Go blocks compile, console blocks run, and links have a target.
 //
-// A block says in its info string, after the language, what is special about it:
+// The info string of a block, after the language, may have attributes:
 //
 //	skip="needs a GPU"    not checked, for this reason
 //	quote                 a piece of a source file, which another test compares
@@ -9,8 +9,8 @@
 //	file=hello/main.go    the text is written to this file, in the folder where the commands of the page are
 //	exit=2                the exit code of the last command
 //
-// Commands of a page are run in one shell, from the root of the repository. What a block takes for granted stands before it, in an HTML comment that begins with the word setup: commands for a console block,
-// declarations for a Go block.
+// Commands of a page are run in one shell, from the root of the repository. An HTML comment before a block that begins with the
+// word setup has the commands that a console block needs first, or the declarations that a Go block uses.
 package docblocks
 
 import (
@@ -21,12 +21,12 @@ import (
 
 // Block is a fenced block of a Markdown document, or a code block of a Go doc comment.
 type Block struct {
-	File  string // as it was given to Markdown or Comments
-	Line  int    // of the first line of Text, from 1
+	File  string // as passed to Markdown or Comments
+	Line  int    // line number of the first line of Text, from 1
 	Lang  string // the first word of the info string
 	Text  string // ends with a line feed
-	Setup string // of the comment before the block
-	// Skip is why the block is not checked; empty: it is.
+	Setup string // text of the setup comment before the block
+	// Skip is the reason why the block is not checked; empty if it is.
 	Skip  string
 	Quote bool
 	Run   bool
@@ -34,11 +34,11 @@ type Block struct {
 	Exit  int
 }
 
-// Where is the block's place, for messages.
+// Where returns the position of the block, for messages.
 func (b Block) Where() string { return fmt.Sprintf("%s:%d", b.File, b.Line) }
 
-// Markdown returns the fenced blocks of a document, in order. A fence that is not closed, an attribute that is not known, and a setup
-// that no block follows are errors.
+// Markdown returns the fenced blocks of a document, in order. An unclosed fence, an unknown attribute and a setup without a block
+// after it are errors.
 func Markdown(file, text string) ([]Block, error) {
 	var blocks []Block
 	lines := strings.Split(text, "\n")
@@ -75,7 +75,7 @@ func Markdown(file, text string) ([]Block, error) {
 	return blocks, nil
 }
 
-// info reads an info string.
+// info parses an info string.
 func (b *Block) info(text string) error {
 	words, err := fields(text)
 	if err != nil || len(words) == 0 {
@@ -121,13 +121,13 @@ func fields(text string) ([]string, error) {
 
 // Command is a command of a console block.
 type Command struct {
-	Line   int    // in the file
-	Text   string // for a shell; may have several lines
-	Output string // what is shown; empty: nothing is
+	Line   int    // line number in the file
+	Text   string // text for a shell; may have several lines
+	Output string // expected output; empty if none is shown
 }
 
-// Commands splits a console block: a command begins with "$ " and goes on while lines end with a backslash; what follows up to the
-// next one is its output.
+// Commands splits a console block: a command begins with "$ " and continues while lines end with a backslash; the lines up to the
+// next command are its output.
 func (b Block) Commands() ([]Command, error) {
 	var cs []Command
 	open := false

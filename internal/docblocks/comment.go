@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Comments returns the code blocks of the doc comments of a Go file: those of the package and of exported names. Blocks that begin
-// with a command of a shell have the language console, and each line of them is a command; the others go.
+// Comments returns the code blocks in the doc comments of a Go file: of the package and of exported names. A block whose lines
+// begin with shell commands has the language console, and each line is a command; other blocks have the language go.
 func Comments(file string, text []byte) ([]Block, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, file, text, parser.ParseComments|parser.SkipObjectResolution)

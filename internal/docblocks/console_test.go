@@ -16,8 +16,8 @@ import (
 	"github.com/goburn/burn/internal/docblocks"
 )
 
-// TestConsoleBlocksRun runs the console blocks of all documents, and the programs in them, in a copy of the repository, and compares what
-// they print with what is shown. It takes minutes: make docblocks.
+// TestConsoleBlocksRun runs the console blocks of all documents, and the programs in them, in a copy of the repository, and
+// compares their output with the documents. It takes minutes: make docblocks.
 func TestConsoleBlocksRun(t *testing.T) {
 	if os.Getenv("BURN_DOCBLOCKS") == "" {
 		t.Skip("make docblocks runs it")
@@ -49,7 +49,7 @@ func TestConsoleBlocksRun(t *testing.T) {
 			if in := filepath.Dir(file); strings.HasPrefix(in, "examples/") {
 				dir = filepath.Join(dir, in)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute) // a hang, not a slow machine
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute) // to end a hang, not a slow machine
 			defer cancel()
 			results, err := docblocks.Session{Dir: dir, Env: env, Scratch: t.TempDir()}.Run(ctx, all)
 			require.NoError(t, err)
@@ -64,7 +64,7 @@ func TestConsoleBlocksRun(t *testing.T) {
 	t.Logf("%d blocks are exempt", exempt)
 }
 
-// environment is a user without anything of burn's: an empty home, and burn alone in front of the path.
+// environment returns the environment of a new user: an empty home, and burn first in the path.
 func environment(t *testing.T, work string) []string {
 	t.Helper()
 	home := filepath.Join(work, "home")
@@ -83,7 +83,7 @@ func environment(t *testing.T, work string) []string {
 	return append(env, "HOME="+home, "PATH="+filepath.Join(work, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"))
 }
 
-// copyTree copies the repository to dir, without what git keeps and what is built.
+// copyTree copies the repository to dir, without ignored files and build results.
 func copyTree(t *testing.T, dir string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

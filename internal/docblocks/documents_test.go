@@ -24,7 +24,7 @@ import (
 
 const root = "../.."
 
-// setups are the declarations that Go blocks in doc comments take for granted, by file: a comment has no place to hide them.
+// setups holds the declarations that Go blocks in doc comments use, by file, as a comment cannot hide them.
 var setups = map[string]string{
 	"data/image/augment.go":    "var pictures data.Dataset[*image.Image]\nvar seed uint64\n",
 	"model/onnx/export/doc.go": "type Net struct{}\nfunc (*Net) Forward(*tensor.Tensor) *tensor.Tensor\nvar net *Net\n",
@@ -36,7 +36,7 @@ var setups = map[string]string{
 	"tensor/transaction.go": "var loss, label *tensor.Tensor\n",
 }
 
-// texts are the code blocks of doc comments that are neither Go nor commands, by file.
+// texts holds the code blocks of doc comments that are neither Go nor commands, by file.
 var texts = map[string]string{
 	"model/record/doc.go":          "8 bytes   89",
 	"train/checkpoint/snapshot.go": "step-000000120/",
@@ -58,7 +58,7 @@ func documents(t *testing.T) []string {
 	return files
 }
 
-// walk calls f with the files of the repository, without test data, templates and what is built.
+// walk calls f for the files of the repository, without test data, templates and build results.
 func walk(t *testing.T, f func(path string)) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -124,7 +124,7 @@ func blocks(t *testing.T) []docblocks.Block {
 	return slices.DeleteFunc(all, func(b docblocks.Block) bool { return b.Lang != "go" && b.Lang != "console" })
 }
 
-// packages maps the names of packages to what a block means by them.
+// packages maps the package names in blocks to import paths.
 func packages(t *testing.T) map[string]string {
 	t.Helper()
 	names := map[string]string{"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "log": "log", "os": "os", "time": "time"}
@@ -142,7 +142,7 @@ func packages(t *testing.T) map[string]string {
 	return names
 }
 
-// TestGoBlocksCompile type-checks each Go block with the packages that it names.
+// TestGoBlocksCompile type-checks each Go block together with the packages that it names.
 func TestGoBlocksCompile(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("the go command is not in PATH")
@@ -188,18 +188,18 @@ func TestGoBlocksCompile(t *testing.T) {
 			parsed = append(parsed, f)
 		}
 		config := types.Config{Importer: imports, Error: func(err error) {
-			if e, ok := err.(types.Error); ok && !e.Soft { // soft: a name that the piece does not use
+			if e, ok := err.(types.Error); ok && !e.Soft { // soft errors are names that the block does not use
 				lines := strings.Split(u.files[0], "\n")
 				t.Errorf("%s: %s, in: %s", u.block.Where(), e.Msg, lines[min(fset.Position(e.Pos).Line, len(lines))-1])
 			}
 		}}
-		_, _ = config.Check("snippet", fset, parsed, nil) // Error has what it returns
+		_, _ = config.Check("snippet", fset, parsed, nil) // the errors were passed to config.Error
 	}
 	t.Logf("%d Go blocks compile, %d are quotes, %d are exempt", len(units), quoted, skipped)
 	require.Greater(t, len(units), 20)
 }
 
-// exportData compiles packages and returns the files of their types.
+// exportData compiles packages and returns their export data files.
 func exportData(t *testing.T, paths []string) map[string]string {
 	t.Helper()
 	cmd := exec.Command("go", append([]string{"list", "-export", "-deps", "-f", "{{if .Export}}{{.ImportPath}} {{.Export}}{{end}}"}, paths...)...)
@@ -216,7 +216,7 @@ func exportData(t *testing.T, paths []string) map[string]string {
 	return files
 }
 
-// TestConsoleBlocksParse: a console block is commands and their output. TestConsoleBlocksRun runs them.
+// TestConsoleBlocksParse checks that a console block consists of commands and their output. TestConsoleBlocksRun runs them.
 func TestConsoleBlocksParse(t *testing.T) {
 	commands := 0
 	for _, b := range blocks(t) {
@@ -230,7 +230,7 @@ func TestConsoleBlocksParse(t *testing.T) {
 	require.Greater(t, commands, 20)
 }
 
-// TestLinks: what documents link to within the repository is there, headings too.
+// TestLinks checks that the targets of links within the repository exist, including headings.
 func TestLinks(t *testing.T) {
 	anchors := map[string]map[string]bool{}
 	n := 0
@@ -269,7 +269,7 @@ func TestLinks(t *testing.T) {
 	require.Greater(t, n, 50)
 }
 
-// TestIndexes: the start page leads to every page of docs, and the page of examples to every example.
+// TestIndexes checks that the start page links to every page of docs, and the page of examples to every example.
 func TestIndexes(t *testing.T) {
 	listed := func(page string) map[string]bool {
 		to := map[string]bool{}
@@ -302,7 +302,7 @@ func TestIndexes(t *testing.T) {
 	}
 }
 
-// Every document is in a menu of the site, which is not built otherwise.
+// Every document is in a menu of the site, whose build fails otherwise.
 func TestMenus(t *testing.T) {
 	menus, err := os.ReadFile(root + "/tools/site/hugo.toml")
 	require.NoError(t, err)

@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// Source returns the Go files that a block is compiled as, and the paths that they import. A block that is a whole file is one, with
-// its setup beside it. Otherwise imports, functions, methods and types go to the top of a file of package snippet and all other lines into a
-// function; setup goes to the top. packages gives the paths of packages that a block may name without importing them.
+// Source returns the Go files that a block is compiled as, and the paths that they import. A block that is a whole file stays
+// one, with its setup in a second file. Otherwise imports, functions, methods and types go to the top of a file of package
+// snippet and all other lines into a function; setup goes to the top. packages maps the names of packages that a block may use
+// without importing them to their paths.
 //
 // A block may use ctx, a context, and err, an error, without declaring them.
 func (b Block) Source(packages map[string]string) (files []string, imports []string, err error) {
@@ -41,7 +42,7 @@ func (b Block) Source(packages map[string]string) (files []string, imports []str
 	return files, imports, nil
 }
 
-// Whole reports whether the block is a program.
+// Whole reports whether the block is a complete program.
 func (b Block) Whole() bool {
 	name, whole := wholeFile(b.Text)
 	return whole && name == "main"
@@ -55,8 +56,8 @@ func wholeFile(text string) (name string, ok bool) {
 	return f.Name.Name, true
 }
 
-// split takes the lines apart: declarations that can only stand at the top of a file, and the rest. A declaration ends where its brackets
-// are closed.
+// split separates the lines of a block: declarations that are legal only at the top level of a file, and the rest. A declaration
+// ends where its brackets are closed.
 func split(text string) (top, body string) {
 	declaration, depth := false, 0
 	for line := range strings.Lines(text) {
@@ -76,7 +77,7 @@ func split(text string) (top, body string) {
 	return top, body
 }
 
-// depthOf is how many brackets a line opens and does not close, outside of strings and comments.
+// depthOf returns the number of brackets that a line opens minus those that it closes, outside strings and comments.
 func depthOf(line string) int {
 	n, quote := 0, byte(0)
 	for i := 0; i < len(line); i++ {
@@ -101,7 +102,7 @@ func depthOf(line string) int {
 	return n
 }
 
-// withImports adds the imports that a file lacks and lists all.
+// withImports adds the missing imports to a file, and returns the file and all its imports.
 func withImports(text string, packages map[string]string) (string, []string, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, "", text, parser.SkipObjectResolution)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Matches reports whether output is what a document shows. Three dots stand for anything within a line and, alone on a line, for any number of
-// lines. Space at the end of lines and empty lines around the text do not count.
+// Matches reports whether output has the form that a document shows. Three dots match any text within a line and, alone on a
+// line, any number of lines. Space at the end of lines and empty lines around the text are ignored.
 func Matches(shown, output string) bool {
 	var pattern strings.Builder
 	pattern.WriteString(`\A`)

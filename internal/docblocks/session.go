@@ -12,27 +12,27 @@ import (
 
 // Session runs the blocks of one page, in order.
 type Session struct {
-	Dir string   // where it begins
-	Env []string // of the commands
-	// Scratch is a folder for files of the session's own.
+	Dir string   // initial working folder
+	Env []string // environment of the commands
+	// Scratch is a folder for temporary files of the session.
 	Scratch string
 }
 
-// Result is what came of a command.
+// Result is the result of a command.
 type Result struct {
 	Where  string
 	Text   string
 	Output string // standard output and error
 	Code   int
-	// Problem is what differs from the document; empty: nothing does.
+	// Problem describes the difference from the document; empty if there is none.
 	Problem string
 }
 
-// mark stands before the lines that the session prints between commands.
+// mark is the prefix of the lines that the session prints between commands.
 const mark = "\x01docblocks"
 
-// Run runs the console blocks, and the Go blocks that are written to a file or run, in one shell. A command that fails ends the page, since
-// those after it build on it. An error is one of the session, not of a command.
+// Run runs the console blocks, and the Go blocks that are written to a file or run, in one shell. A command that fails ends the
+// page, since later ones build on it. The error is one of the session, not of a command.
 func (s Session) Run(ctx context.Context, blocks []Block) ([]Result, error) {
 	var script strings.Builder
 	var all []step
@@ -45,7 +45,7 @@ func (s Session) Run(ctx context.Context, blocks []Block) ([]Result, error) {
 			steps = append([]step{{where: b.Where(), text: "set -e\n" + setup + "set +e\n", setup: true}}, steps...)
 		}
 		for _, st := range steps {
-			// The command is read as a whole by eval, so that one that is no shell fails by itself; standard input is empty.
+			// The command is passed to eval as a whole, so that a syntax error fails only the command; standard input is empty.
 			fmt.Fprintf(&script, "eval %s </dev/null\ncode=$?\nprintf '\\n%s %d %%d\\n' $code\n[ $code = %d ] || exit\n",
 				quote(st.text), mark, len(all), st.exit)
 			all = append(all, st)
@@ -62,7 +62,7 @@ func (s Session) Run(ctx context.Context, blocks []Block) ([]Result, error) {
 	cmd.Dir, cmd.Env = s.Dir, s.Env
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	_ = cmd.Run() // the marks have the codes
+	_ = cmd.Run() // the marks contain the exit codes
 	var results []Result
 	rest := out.String()
 	for i, st := range all {
@@ -100,7 +100,8 @@ type step struct {
 	setup               bool
 }
 
-// steps are the commands of a block, and the setup before them. next are the blocks after it, the first of which may show its output.
+// steps returns the commands of a block, and the setup before them. next holds the blocks after it; the first of them may show
+// its output.
 func (s Session) steps(i int, b Block, next []Block) (steps []step, setup string, err error) {
 	switch {
 	case b.Skip != "" || b.Quote:

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/internal/docblocks"
 )
 
-// page is a small document through a session.
+// page runs a small document in a session.
 func page(t *testing.T, text string) []docblocks.Result {
 	t.Helper()
 	if _, err := exec.LookPath("bash"); err != nil {
@@ -35,7 +35,7 @@ func TestSession(t *testing.T) {
 	require.Equal(t, 3, got[4].Code)
 }
 
-// What differs is a problem, and a command that fails ends the page.
+// A difference is a problem, and a command that fails ends the page.
 func TestSessionProblems(t *testing.T) {
 	got := page(t, "```console\n$ echo b\na\n$ false\n$ echo c\n```\n")
 	require.Len(t, got, 2)

@@ -17,8 +17,8 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// The variables that tell an intruder what to try: a file that it was not given, the address of somebody's unix socket and that of
-// somebody's TCP port.
+// The variables that tell a malicious plugin what to attack: a file that it may not read, the address of another process's unix
+// socket and a TCP port of another process.
 const (
 	EnvSecret = "BURN_FAKE_SECRET"
 	EnvSocket = "BURN_FAKE_SOCKET"
@@ -26,7 +26,7 @@ const (
 	EnvDevice = "BURN_FAKE_DEVICE"
 )
 
-// acts does what a plugin has no business with, and what any needs, and logs how each ended: "" for what succeeded.
+// acts tries actions that plugins are forbidden, and actions that every plugin needs. It logs the result of each: "" for success.
 func acts() {
 	secret := os.Getenv(EnvSecret)
 	host, _ := strconv.Atoi(os.Getenv(wire.EnvHostPID))
@@ -55,7 +55,7 @@ func acts() {
 	dir, _ := os.Getwd()
 	results := map[string]string{}
 	for name, act := range map[string]func() error{
-		// what any plugin may do
+		// allowed to every plugin
 		"read a library":      func() error { return file("/bin/true", os.O_RDONLY) },
 		"read the topology":   func() error { _, err := os.ReadDir("/sys/devices/system/cpu"); return err },
 		"read its status":     func() error { return file("/proc/self/status", os.O_RDONLY) },
@@ -80,7 +80,7 @@ func acts() {
 			_, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 			return err
 		},
-		// what none may
+		// forbidden to every plugin
 		"read a secret":       func() error { return file(secret, os.O_RDONLY) },
 		"change a file":       func() error { return file(secret, os.O_WRONLY) },
 		"cut a file off":      func() error { return unix.Truncate(secret, 3) },
@@ -126,8 +126,8 @@ func acts() {
 	fmt.Fprintf(os.Stderr, "%s\n", line)
 }
 
-// trace attaches to a process and lets it go at once: a thread that ends gives up what it traces. A host that stayed traced would
-// stop for good at the next signal.
+// trace attaches to a process and detaches at once: a thread that exits detaches from its tracees. A host that stayed traced
+// would stop forever at the next signal.
 func trace(pid int) error {
 	done := make(chan error)
 	go func() {
@@ -144,7 +144,8 @@ func exec1(a *syscall.SysProcAttr) error {
 	return cmd.Run()
 }
 
-// refusedAs is err if that is the refusal of a filter; another error, which such a call gets from the kernel itself, is none.
+// refusedAs returns err if it is the refusal of a filter, and nil for any other error, which the call returns from the kernel
+// itself.
 func refusedAs(err, refusal error) error {
 	if err == refusal {
 		return err
@@ -159,7 +160,7 @@ func closed(fd int, err error) error {
 	return err
 }
 
-// capabilities fails when there are none.
+// capabilities fails if the process has none.
 func capabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -172,7 +173,7 @@ func capabilities() error {
 	return nil
 }
 
-// leave starts a process in a session of its own, which no signal to the group meets. cleared takes the environment from it.
+// leave starts a process in its own session, which a signal to the group does not reach. cleared removes its environment.
 func leave(cleared bool) {
 	cmd := exec.Command("sleep", "1000")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -1,11 +1,11 @@
 // Package fakeplugin is a tiny backend for tests of the plugin machinery: f32 full, add, neg and copy over sdk/engine, with
-// faults that are switched on by options.
+// faults that options switch on.
 //
-// Options: "panic", "hang", "crash" name the N-th node of a stream (from 1) at which the kernel panics, the stream hangs until
-// it is closed, or the process ends with status 7. "slow" is a duration that every node takes. "slow_write" is one that every
-// Write takes, and "write" = "fail" refuses them as out of memory. "open" = "fail", "panic" or "hang" do so when the backend is
-// opened. "plain" leaves the extensions out. "hog" is a number of bytes to take when the backend is opened. "panic_submit"
-// names the N-th Submit of a stream with nodes that panics. "selective" has neg of rank 5 refused, beyond the document.
+// Options: "panic", "hang", "crash" name the N-th node of a stream (from 1) at which the kernel panics, the stream hangs until it
+// is closed, or the process ends with status 7. "slow" is the duration of every node, and "slow_write" that of every Write.
+// "write" = "fail" refuses writes as out of memory. "open" = "fail", "panic" or "hang" do so when the backend is opened. "plain"
+// removes the extensions. "hog" is a number of bytes to allocate when the backend is opened. "panic_submit" names the N-th Submit
+// of a stream with nodes that panics. "selective" refuses neg of rank 5, which its capabilities claim.
 package fakeplugin
 
 import (
@@ -23,13 +23,13 @@ import (
 	"github.com/goburn/burn/sdk/engine"
 )
 
-// driver is the fake. The value of a tensor is its elements.
+// driver is the fake driver. The value of a tensor is its elements.
 type driver struct {
 	opts    map[string]string
 	threads int
 }
 
-// New is its core.Opener.
+// New is the core.Opener of the fake backend.
 func New(c core.Config) (core.Backend, error) {
 	switch c.Options["open"] {
 	case "fail":
@@ -49,10 +49,10 @@ func New(c core.Config) (core.Backend, error) {
 	return wrap(engine.New(d), d.opts), nil
 }
 
-// hogged is memory that a backend with the option "hog" takes.
+// hogged is the memory that a backend with the option "hog" allocates.
 var hogged []byte
 
-// Info has two devices; the detail of the first holds the number of threads.
+// Info describes two devices; the detail of the first holds the number of threads.
 func (d *driver) Info() core.Info {
 	return core.Info{Name: "fake", Version: "0.9.1", Vendor: "test", Devices: []core.DeviceInfo{
 		{Index: 0, Name: "fake 0", Kind: "npu", Memory: 1 << 30, Detail: fmt.Sprintf("threads %d", d.threads)},
@@ -105,7 +105,7 @@ func (d device) Download(dst []byte, _ op.Desc, v []byte) error {
 // Release does nothing.
 func (d device) Release([]byte) {}
 
-// OpenQueue makes a queue with faults.
+// OpenQueue opens a queue with the configured faults.
 func (d device) OpenQueue() (engine.Queue[[]byte], error) {
 	at := func(name string) int { n, _ := strconv.Atoi(d.opts[name]); return n }
 	q := &queue{panicAt: at("panic"), hangAt: at("hang"), crashAt: at("crash"), closing: make(chan struct{})}
@@ -116,14 +116,14 @@ func (d device) OpenQueue() (engine.Queue[[]byte], error) {
 // Close does nothing.
 func (d device) Close() {}
 
-// queue computes.
+// queue executes nodes.
 type queue struct {
 	panicAt, hangAt, crashAt, ran int
 	slow                          time.Duration
 	closing                       chan struct{}
 }
 
-// Execute computes a node, or fails as it was told to.
+// Execute computes a node, or fails as configured.
 func (q *queue) Execute(c *engine.Call[[]byte]) error {
 	q.ran++
 	switch q.ran {
@@ -142,7 +142,7 @@ func (q *queue) Execute(c *engine.Call[[]byte]) error {
 	return nil
 }
 
-// Interrupt ends what hangs.
+// Interrupt ends a hang.
 func (q *queue) Interrupt() { close(q.closing) }
 
 // Close does nothing.

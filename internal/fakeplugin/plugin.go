@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/sdk/wire"
 )
 
-// Env, when set, makes a plugin of a test binary whose TestMain calls Maybe. Its value is how the plugin behaves.
+// Env, when set, makes a plugin of a test binary whose TestMain calls Maybe. Its value selects the behaviour of the plugin.
 const Env = "BURN_FAKE_PLUGIN"
 
 // The behaviours.
@@ -22,30 +22,30 @@ const (
 	CrashAtStart   = "crash_at_start"
 	MissingLibrary = "missing_library"
 	ExitQuietly    = "exit_quietly"
-	Silent         = "silent"          // no handshake, ever
-	WrongHandshake = "wrong_handshake" // a line that is none
-	OtherCore      = "other_core"      // a handshake of another go-plugin
-	NoLineEnd      = "no_line_end"     // a flood without a line
+	Silent         = "silent"          // never sends a handshake
+	WrongHandshake = "wrong_handshake" // a line that is no handshake
+	OtherCore      = "other_core"      // a handshake of another go-plugin version
+	NoLineEnd      = "no_line_end"     // endless output without a line break
 	NewerVersion   = "newer_version"
 	FirstVersion   = "first_version"
-	FloodStderr    = "flood_stderr" // without end, while serving
-	FloodStdout    = "flood_stdout" // past Go's os.Stdout, while serving
-	IgnoreHost     = "ignore_host"  // no watch of the host but that of the kernel
+	FloodStderr    = "flood_stderr" // endless stderr output while serving
+	FloodStdout    = "flood_stdout" // output that bypasses Go's os.Stdout, while serving
+	IgnoreHost     = "ignore_host"  // does not watch the host; only the kernel does
 	Forks          = "forks"        // starts a process that sleeps, and logs its pid
-	Leaves         = "leaves"       // starts a process in a session of its own, and logs its pid (Linux)
-	Hides          = "hides"        // as Leaves, and the process has no environment
-	Acts           = "acts"         // tries what it has no business with, and logs how that ended (Linux)
+	Leaves         = "leaves"       // starts a process in its own session, and logs its pid (Linux)
+	Hides          = "hides"        // like Leaves, and the process has no environment
+	Acts           = "acts"         // tries forbidden actions, and logs the results (Linux)
 	Tells          = "tells"        // logs its environment and its folder
 	NoiseOnStdout  = "noise_stdout" // a line after the handshake
-	Killed         = "killed"       // by SIGKILL, before the handshake
+	Killed         = "killed"       // kills itself by SIGKILL before the handshake
 	RefusesTLS     = "refuses_tls"  // accepts no certificate of a host
-	KilledOnce     = "killed_once"  // as Killed, unless the file that EnvMark names exists, which it makes
+	KilledOnce     = "killed_once"  // like Killed, unless the file named by EnvMark exists, which it creates
 )
 
-// EnvMark names the file of KilledOnce.
+// EnvMark is the variable that names the file of KilledOnce.
 const EnvMark = "BURN_FAKE_MARK"
 
-// Maybe turns the process into a fake plugin when it was started as one.
+// Maybe turns the process into a fake plugin if it was started as one. It then does not return.
 func Maybe() {
 	mode := os.Getenv(Env)
 	if mode == "" || os.Getenv(wire.CookieKey) == "" && len(os.Args) == 1 {
@@ -86,7 +86,7 @@ func Maybe() {
 	case FloodStdout:
 		out := os.Stdout // go-plugin replaces the variable, not the file
 		inner := o.Open
-		o.Open = func(c core.Config) (core.Backend, error) { // the handshake is over by then
+		o.Open = func(c core.Config) (core.Backend, error) { // called after the handshake
 			go flood(out, strings.Repeat("noise without a line end", 100))
 			return inner(c)
 		}
@@ -98,7 +98,7 @@ func Maybe() {
 		}
 	case Forks:
 		cmd := exec.Command("sleep", "1000")
-		cmd.Stderr = os.Stderr // which stays open with it
+		cmd.Stderr = os.Stderr // stays open as long as the process lives
 		if err := cmd.Start(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

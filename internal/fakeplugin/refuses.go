@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// refuses listens as a plugin does, and accepts no certificate of a client.
+// refuses listens as a plugin does, but accepts no client certificate.
 func refuses() error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

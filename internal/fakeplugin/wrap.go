@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// wrap gives a backend the faults that the engine would hide.
+// wrap adds the faults to a backend that the engine would hide.
 func wrap(b core.Backend, opts map[string]string) core.Backend {
 	if opts["plain"] == "" && opts["panic_submit"] == "" && opts["selective"] == "" {
 		return b
@@ -33,7 +33,7 @@ type outerDevice struct {
 	opts map[string]string
 }
 
-// OpenStream opens a stream that panics when it was told to.
+// OpenStream opens a stream that panics if configured to.
 func (d outerDevice) OpenStream(ctx context.Context) (core.Stream, error) {
 	s, err := d.Device.OpenStream(ctx)
 	if at, _ := strconv.Atoi(d.opts["panic_submit"]); at > 0 && err == nil {
@@ -42,7 +42,7 @@ func (d outerDevice) OpenStream(ctx context.Context) (core.Stream, error) {
 	return s, err
 }
 
-// Extend has no extensions at all, or Selective beside the others.
+// Extend offers no extensions at all, or Selective in addition to the others.
 func (d outerDevice) Extend(target any) bool {
 	if d.opts["selective"] == "" {
 		return false
@@ -67,7 +67,7 @@ type outerStream struct {
 	panicAt, submitted int
 }
 
-// Submit panics at its turn.
+// Submit panics at the configured call.
 func (s *outerStream) Submit(nodes []op.Node, free []op.TensorID) error {
 	if len(nodes) > 0 {
 		if s.submitted++; s.submitted == s.panicAt {

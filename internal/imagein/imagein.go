@@ -15,32 +15,31 @@ import (
 	"github.com/goburn/burn/internal/photo"
 )
 
-// MaxPixels and MaxSide bound the size of an image, as stored and as asked for. A small file can claim any size, and
-// decoding takes memory for all of it. MaxSide is that of JPEG.
+// MaxPixels and MaxSide limit the size of an image, as stored and as requested. A small file can declare any size, and decoding
+// allocates memory for all of it. MaxSide is the limit of the JPEG format.
 const (
 	MaxPixels = 1 << 26
 	MaxSide   = 1<<16 - 1
 )
 
-// maxBetween bounds the image between the two passes of the catmullrom filter, as wide as the result and as high as the
-// source, which has 32 bytes a pixel.
+// maxBetween limits the intermediate image between the two passes of the catmullrom filter, which is as wide as the result and as
+// high as the source, with 32 bytes per pixel.
 const maxBetween = 1 << 24
 
-// Options says what a network wants. The steps are: transparency over white, resize, colour, Scale, Invert, Mean, Std.
+// Options describes the input of a network. The steps are: blending with white, resizing, colour, Scale, Invert, Mean, Std.
 type Options struct {
-	Width, Height int       // of the result; 0 keeps the image's own. The aspect ratio is not kept.
+	Width, Height int       // of the result; 0 keeps the size of the image. The aspect ratio is not kept.
 	Channels      int       // 1 (grey, by the luma of JPEG) or 3 (RGB); 0 means 3
 	Layout        string    // "NCHW" or "NHWC"; empty means NCHW
-	Scale         float32   // what white becomes, 1 or 255 as a rule; 0 means 1. Black is 0.
+	Scale         float32   // the value of white, usually 1 or 255; 0 means 1. Black is 0.
 	Mean          []float32 // subtracted, in units after Scale: none, one for all channels, or one each
-	Std           []float32 // divided by, after Mean: likewise
+	Std           []float32 // divided by, after Mean: none, one for all channels, or one each
 	Invert        bool      // white becomes 0 and black Scale, before Mean and Std
 	Filter        string    // "catmullrom", "bilinear" or "nearest"; empty means catmullrom
 }
 
-// Load decodes a PNG, JPEG or WebP, whichever r holds, and returns it as float32 with its shape, [1 C H W] or [1 H W C].
-// Samples have 8 bits on the way: those of 16 bits lose the lower half. The orientation that a camera wrote beside the
-// image is not applied.
+// Load decodes a PNG, JPEG or WebP from r, and returns it as float32 with its shape, [1 C H W] or [1 H W C]. Samples are reduced
+// to 8 bits: those of 16 bits lose the lower half. The orientation tag of cameras is not applied.
 func Load(r io.Reader, o Options) (data []float32, shape []int, err error) {
 	o, scaler, err := o.check()
 	if err != nil {
@@ -74,7 +73,7 @@ func Load(r io.Reader, o Options) (data []float32, shape []int, err error) {
 	return data, shape, nil
 }
 
-// check refuses options that make no sense and fills in the defaults that do not depend on the image.
+// check validates the options and fills in the defaults that do not depend on the image.
 func (o Options) check() (Options, draw.Scaler, error) {
 	if o.Width < 0 || o.Height < 0 || !bearable(max(o.Width, 1), max(o.Height, 1)) {
 		return o, nil, fmt.Errorf("size: want at most %d pixels, got %dx%d", MaxPixels, o.Width, o.Height)
@@ -126,7 +125,7 @@ func bearable(w, h int) bool {
 	return w > 0 && h > 0 && w <= MaxSide && h <= MaxSide && w <= MaxPixels/h
 }
 
-// decode reads the image after its header has said that the size is bearable.
+// decode decodes the image after checking the size in its header.
 func decode(r io.Reader) (image.Image, error) {
 	br := bufio.NewReader(r)
 	start, err := br.Peek(8)
@@ -161,10 +160,10 @@ func decode(r io.Reader) (image.Image, error) {
 	return img, nil
 }
 
-// maxFile bounds the files that are read whole: more than a photograph of MaxPixels takes.
+// maxFile limits the files that are read whole: it is more than a photograph of MaxPixels takes.
 const maxFile = 1 << 28
 
-// whole decodes what needs the file in memory.
+// whole decodes formats that need the file in memory.
 func whole(r io.Reader, decode func([]byte, int) (image.Image, error)) (image.Image, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
@@ -185,7 +184,7 @@ func opaque(img image.Image) *image.RGBA {
 	return out
 }
 
-// tensor maps the samples of an image without transparency.
+// tensor converts the samples of an opaque image to floats.
 func (o Options) tensor(img *image.RGBA) ([]float32, []int) {
 	w, h := o.Width, o.Height
 	table := make([][256]float32, o.Channels)
@@ -201,7 +200,7 @@ func (o Options) tensor(img *image.RGBA) ([]float32, []int) {
 	}
 	data := make([]float32, o.Channels*w*h)
 	shape := []int{1, o.Channels, h, w}
-	pixel, plane := 1, w*h // distances between neighbours and between channels
+	pixel, plane := 1, w*h // distances between neighbouring pixels and between channels
 	if o.Layout == "NHWC" {
 		shape = []int{1, h, w, o.Channels}
 		pixel, plane = o.Channels, 1
@@ -233,7 +232,7 @@ func pick(list []float32, c int, otherwise float64) float64 {
 	return float64(list[c])
 }
 
-// luma is 0.299 R + 0.587 G + 0.114 B, in 16-bit fractions that add up to one, so that a grey stays what it is.
+// luma returns 0.299 R + 0.587 G + 0.114 B, with 16-bit fixed-point weights that add up to one, so that grey stays unchanged.
 func luma(r, g, b uint8) uint8 {
 	return uint8((19595*uint32(r) + 38470*uint32(g) + 7471*uint32(b) + 1<<15) >> 16)
 }

@@ -30,7 +30,7 @@ func load(t *testing.T, file []byte, o Options) ([]float32, []int) {
 	return data, shape
 }
 
-// pixels makes a row of pixels of straight alpha.
+// pixels returns a row of pixels with straight alpha.
 func pixels(cs ...color.NRGBA) *image.NRGBA {
 	img := image.NewNRGBA(image.Rect(0, 0, len(cs), 1))
 	for x, c := range cs {
@@ -89,7 +89,7 @@ func TestAlphaOverWhite(t *testing.T) {
 	file := encode(t, pixels(color.NRGBA{0, 0, 0, 0}, color.NRGBA{200, 100, 0, 255}, color.NRGBA{0, 0, 0, 128},
 		color.NRGBA{255, 0, 0, 51}))
 	data, _ := load(t, file, Options{Scale: 255, Layout: "NHWC"})
-	// Half of black: 255*(1-128/255) = 127. A fifth of red: red stays 255, the others are 255*0.8 = 204.
+	// Half-transparent black: 255*(1-128/255) = 127. Red with an alpha of a fifth: red stays 255, the others are 255*0.8 = 204.
 	require.InDeltaSlice(t, []float32{255, 255, 255, 200, 100, 0, 127, 127, 127, 255, 204, 204}, data, 1)
 	require.Equal(t, []float32{255, 255, 255, 200, 100, 0}, data[:6])
 }
@@ -119,14 +119,14 @@ func TestNearest(t *testing.T) {
 	require.Equal(t, []float32{10, 20, 10, 20, 30, 40, 30, 40}, data)
 }
 
-// TestBilinear doubles a row: the sample points lie a quarter of a pixel from the centres.
+// TestBilinear doubles a row: the sample points are a quarter of a pixel from the centres.
 func TestBilinear(t *testing.T) {
 	file := encode(t, grey(2, 100, 200, 100, 200))
 	data, _ := load(t, file, Options{Scale: 255, Channels: 1, Width: 4, Height: 2, Filter: "bilinear"})
 	require.InDeltaSlice(t, []float32{100, 125, 175, 200, 100, 125, 175, 200}, data, 1)
 }
 
-// TestCatmullRom compares with the textbook form of the filter, widened when it shrinks an image.
+// TestCatmullRom compares with the textbook form of the filter, which is widened when it shrinks an image.
 func TestCatmullRom(t *testing.T) {
 	kernel := func(x float64) float64 {
 		switch x = math.Abs(x); {
@@ -164,7 +164,7 @@ func TestJPEG(t *testing.T) {
 	}
 	var b bytes.Buffer
 	require.NoError(t, jpeg.Encode(&b, img, &jpeg.Options{Quality: 95}))
-	// A reader that gives a byte at a time, as a pipe may.
+	// A reader that returns one byte at a time, as a pipe may.
 	data, shape, err := Load(iotest.OneByteReader(&b), Options{Width: 8, Height: 8, Scale: 255})
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 3, 8, 8}, shape)
@@ -173,7 +173,7 @@ func TestJPEG(t *testing.T) {
 	}
 }
 
-// claim is a PNG that ends after a header that claims a size.
+// claim returns a PNG that ends after a header with this size.
 func claim(w, h uint32) []byte {
 	head := binary.BigEndian.AppendUint32([]byte("IHDR"), w)
 	head = binary.BigEndian.AppendUint32(head, h)
@@ -225,7 +225,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add(encode(f, pixels(color.NRGBA{1, 2, 3, 4})))
 	f.Add(claim(3, 3))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		if len(in) > 1<<12 { // MaxPixels alone would let an input take a second
+		if len(in) > 1<<12 { // an input with the size MaxPixels would take a second
 			return
 		}
 		if c, err := png.DecodeConfig(bytes.NewReader(in)); err != nil || c.Width > 1<<10 || c.Height > 1<<10 {

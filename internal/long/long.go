@@ -1,5 +1,5 @@
-// Package long says whether the tests run that take minutes. Without the variable they are left out, or run on a fixed sample, so
-// that `go test ./...` ends soon on a new machine; `make long` sets it for the packages that have such tests, and CI calls it.
+// Package long tells whether tests that take minutes run. Without the variable they are skipped, or run on a fixed sample, so
+// that `go test ./...` is quick; `make long`, which CI calls, sets it for the packages that have such tests.
 package long
 
 import (
@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// Env is the variable that long tests run with. Any value but the empty one sets it.
+// Env is the variable that enables long tests. Any value except the empty one does.
 const Env = "BURN_LONG"
 
 // Tests reports whether long tests run.
 func Tests() bool { return os.Getenv(Env) != "" }
 
-// Every is 1 where long tests run, and n otherwise: a test that takes every nth of its cases takes all of them then.
+// Every returns 1 if long tests run, else n. A test that runs every nth of its cases then runs all of them.
 func Every(n int) int {
 	if Tests() {
 		return 1
@@ -21,7 +21,7 @@ func Every(n int) int {
 	return n
 }
 
-// Need skips a test that is left out of the short run, with what it does.
+// Need skips a long test in the short run, with a description of the test.
 func Need(t testing.TB, does string) {
 	t.Helper()
 	if !Tests() {

@@ -1,4 +1,4 @@
-// Package lost compares the ways in which a backend was lost, for those who decide whether to start it again.
+// Package lost compares the causes of lost backends, for callers that decide whether to restart one.
 package lost
 
 import (
@@ -6,8 +6,8 @@ import (
 	"regexp"
 )
 
-// Transient reports whether a backend was lost for a reason outside of it, such as a signal that somebody sent: an error below err has
-// a method Transient that reports true.
+// Transient reports whether a backend was lost for an external reason, such as a signal from another process: an error in the
+// chain of err has a method Transient that returns true.
 func Transient(err error) bool {
 	var t interface{ Transient() bool }
 	return errors.As(err, &t) && t.Transient()
@@ -15,5 +15,6 @@ func Transient(err error) bool {
 
 var numbers = regexp.MustCompile(`0x[0-9a-f]+|[0-9]+`)
 
-// Way is how a backend was lost: the text of the error without the numbers of processes, addresses, tensors and times.
+// Way returns the cause of a loss in a form that can be compared: the text of the error without the numbers of processes,
+// addresses, tensors and times.
 func Way(err error) string { return numbers.ReplaceAllString(err.Error(), "#") }

@@ -1,7 +1,7 @@
-// Package machine says what the machine that a process runs on gives to it. Backends and importers take their default limits
-// from here, so that both mean the same memory.
+// Package machine reports the resources that this machine allows the process. Backends and importers take their default limits
+// from here, so that both use the same number.
 package machine
 
-// Memory returns the bytes of memory that this process may have at most: those of the machine, of the container or control
-// group that it runs in, or of its own limits, whichever is least. It is 0 when it is not known.
+// Memory returns the number of bytes of memory that this process may use at most: the least of the limits of the machine, of its
+// container or control group, and of the process itself. It is 0 if unknown.
 func Memory() int64 { return memory() }

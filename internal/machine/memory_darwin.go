@@ -2,7 +2,7 @@ package machine
 
 import "golang.org/x/sys/unix"
 
-// memory is the bytes of the machine's memory; 0: unknown.
+// memory returns the bytes of the machine's memory, or 0 if unknown.
 func memory() int64 {
 	n, err := unix.SysctlUint64("hw.memsize")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// memory takes the least of what the machine, the control group and the limits of the process (ulimit -v, ulimit -d) allow.
+// memory returns the least of the limits of the machine, the control group and the process (ulimit -v, ulimit -d).
 func memory() int64 {
 	var total int64
 	var info unix.Sysinfo_t

@@ -4,7 +4,8 @@ package machine
 
 import "runtime"
 
-// memory is half of what WebAssembly can address, which is never given back: the heap takes the rest while it grows.
+// memory returns half of the address space of WebAssembly. Its memory is never returned to the system, and the heap needs the
+// rest while it grows.
 func memory() int64 {
 	if runtime.GOARCH == "wasm" {
 		return 2 << 30

@@ -13,7 +13,7 @@ type memoryStatus struct {
 	freeExtended                                                uint64
 }
 
-// memory is the bytes of the machine's memory; 0: unknown.
+// memory returns the bytes of the machine's memory, or 0 if unknown.
 func memory() int64 {
 	proc := windows.NewLazySystemDLL("kernel32.dll").NewProc("GlobalMemoryStatusEx")
 	if proc.Find() != nil {

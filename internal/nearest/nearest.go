@@ -1,4 +1,4 @@
-// Package nearest finds what somebody who mistyped a name may have meant.
+// Package nearest finds the likely intended names for a mistyped one.
 package nearest
 
 import (
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Of is those of names that differ from a mistyped one by few letters or only in case, or that it is the beginning of, the nearest
-// first: at most three.
+// Of returns up to three of names that differ from typed by few letters or only in case, or of which typed is a prefix; the
+// closest first.
 func Of(typed string, names []string) []string {
 	type candidate struct {
 		name     string
@@ -41,7 +41,7 @@ func Of(typed string, names []string) []string {
 	return names
 }
 
-// Hint is Of as a part of a message, `; did you mean "x" or "y"?`, empty where nothing is near.
+// Hint formats the result of Of as part of a message, `; did you mean "x" or "y"?`. It is empty if no name is close.
 func Hint(typed string, names []string) string {
 	near := Of(typed, names)
 	if len(near) == 0 {
@@ -53,11 +53,11 @@ func Hint(typed string, names []string) string {
 	return "; did you mean " + strings.Join(near, " or ") + "?"
 }
 
-// maxLength bounds what is compared: names are short.
+// maxLength limits the length of names that are compared.
 const maxLength = 64
 
-// distance is the least number of letters that are put in, left out, exchanged, or swapped with their neighbour, each at most
-// once in a place (optimal string alignment).
+// distance returns the least number of insertions, deletions, substitutions and swaps of neighbours, each at most once per
+// position (optimal string alignment).
 func distance(a, b string) int {
 	if len(a) > maxLength || len(b) > maxLength {
 		return maxLength

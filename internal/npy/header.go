@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// header is what the dictionary at the start of a file says.
+// header is the dictionary at the start of a file.
 type header struct {
-	name    string // of the dtype
+	name    string // name of the dtype
 	kind    byte
 	size    int
 	big     bool // big endian
@@ -66,7 +66,7 @@ func parseHeader(text string) (*header, error) {
 	return h, nil
 }
 
-// descr reads an element type: byte order, kind, size.
+// descr parses an element type: byte order, kind, size.
 func (h *header) descr(p *literal) error {
 	if c := p.peek(); c == '[' || c == '(' {
 		return fmt.Errorf("header: structured arrays are not supported")
@@ -96,7 +96,7 @@ type literal struct {
 	at   int
 }
 
-// peek skips white space and returns the next byte, 0 at the end.
+// peek skips white space and returns the next byte, or 0 at the end.
 func (p *literal) peek() byte {
 	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
 		p.at++
@@ -130,7 +130,7 @@ func (p *literal) fail(want string) error {
 	return fmt.Errorf("header: at byte %d: want %s, got %s", p.at, want, got)
 }
 
-// str reads a quoted string. None that may stand in the header needs an escape.
+// str parses a quoted string. No valid string in the header needs an escape.
 func (p *literal) str() (string, error) {
 	q := p.peek()
 	if q != '\'' && q != '"' {
@@ -156,7 +156,7 @@ func (p *literal) boolean() (bool, error) {
 	return false, p.fail("True or False")
 }
 
-// tuple reads a tuple of sizes: (), (3,), (3, 4). Files written by Python 2 may have sizes like 3L.
+// tuple parses a tuple of sizes: (), (3,), (3, 4). Files written by Python 2 may have sizes like 3L.
 func (p *literal) tuple() ([]int, error) {
 	if err := p.expect('('); err != nil {
 		return nil, err

@@ -27,13 +27,13 @@ var dtypes = []struct {
 
 const (
 	magic = "\x93NUMPY"
-	// maxRank is that of NumPy itself.
+	// maxRank is the limit of NumPy.
 	maxRank = 64
-	// maxHeader bounds the header of a file; those that NumPy writes for plain arrays have at most some hundred bytes.
+	// maxHeader is the greatest size of a header in bytes; NumPy writes at most a few hundred bytes for plain arrays.
 	maxHeader = 64 << 10
 )
 
-// byteSize returns the bytes of an array. It refuses negative dimensions and sizes beyond int64.
+// byteSize returns the size of an array in bytes. It refuses negative dimensions and sizes beyond int64.
 func byteSize(shape []int, size int) (int64, error) {
 	if len(shape) > maxRank {
 		return 0, fmt.Errorf("shape has rank %d, want at most %d", len(shape), maxRank)

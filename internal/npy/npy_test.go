@@ -95,7 +95,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// file makes a file of version 1.0 from a header text.
+// file returns a file of version 1.0 with a header text.
 func file(text string, data ...byte) []byte {
 	b := append([]byte(magic), 1, 0, byte(len(text)), byte(len(text)>>8))
 	return append(append(b, text...), data...)
@@ -144,7 +144,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// TestReadLoose reads headers that NumPy accepts though it writes them otherwise.
+// TestReadLoose reads headers that NumPy accepts but does not write.
 func TestReadLoose(t *testing.T) {
 	a, err := Read(bytes.NewReader(file("\t{ \"shape\":(2L , 1L,),\"fortran_order\" : True,'descr':'|b1'}\n", 7, 0)), 2)
 	require.NoError(t, err)

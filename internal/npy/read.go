@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// Read reads one array, of format version 1, 2 or 3, C or Fortran order, either byte order. It reads to the end of the
-// array and no further. Arrays of more than maxBytes bytes are refused; 0 means no limit but memory, which is taken as
-// the data arrives, so that a header alone cannot claim it. Element types other than those of Array are an error.
+// Read reads one array, of format version 1, 2 or 3, C or Fortran order, either byte order. It reads to the end of the array and
+// no further. Arrays of more than maxBytes bytes are refused; 0 means no limit. Memory is allocated as the data arrives, so that
+// a header alone cannot claim it. Element types other than those of Array are an error.
 func Read(r io.Reader, maxBytes int64) (*Array, error) {
 	h, err := readHeader(r)
 	if err != nil {
@@ -89,7 +89,7 @@ func readHeader(r io.Reader) (*header, error) {
 	return parseHeader(string(text))
 }
 
-// rowMajor brings column-major data into row-major order.
+// rowMajor converts column-major data to row-major order.
 func rowMajor(data []byte, shape []int, size int) []byte {
 	if len(shape) < 2 || len(data) == 0 {
 		return data

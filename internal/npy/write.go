@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Write writes a as format version 1.0, in C order and little endian, byte for byte as NumPy does. It is an error when
-// a's dtype is unknown or its data does not have the size that dtype and shape say; then nothing is written.
+// Write writes a as format version 1.0, in C order and little endian, byte for byte as NumPy does. If the dtype is unknown or the
+// data does not have the size of dtype and shape, it returns an error and writes nothing.
 func Write(w io.Writer, a *Array) error {
 	head, err := writeHeader(a)
 	if err != nil {
@@ -57,7 +57,7 @@ func writeHeader(a *Array) ([]byte, error) {
 		text += strings.Repeat(" ", 21-len(dims[0]))
 	}
 	fixed := len(magic) + 4
-	pad := 64 - (fixed+len(text)+1)%64 // NumPy pads to a multiple of 64, by a whole 64 where none is needed
+	pad := 64 - (fixed+len(text)+1)%64 // NumPy pads to a multiple of 64, by 64 if it is one already
 	text += strings.Repeat(" ", pad) + "\n"
 	out := append([]byte(magic), 1, 0)
 	out = binary.LittleEndian.AppendUint16(out, uint16(len(text)))

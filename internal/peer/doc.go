@@ -1,3 +1,3 @@
-// Package peer is what the commands share that measure burn beside another library: the process that runs the library,
-// what is said of the machine, and the part of a document that the figures go to.
+// Package peer holds the code shared by the commands that measure burn against another library: the process that runs the
+// library, the description of the machine, and the section of a document that receives the figures.
 package peer

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Load is the load of the system over the last minute, empty where the system does not tell.
+// Load returns the load average of the last minute, empty if the system does not report it.
 func Load() string {
 	b, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -16,7 +16,7 @@ func Load() string {
 	return minute
 }
 
-// Processor is the name of the processor, or its architecture where the system does not tell.
+// Processor returns the name of the processor, or its architecture if the system does not report the name.
 func Processor() string {
 	b, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 const section Section = "make figures"
 
-// TestMain is the peer when the environment says so: it answers a few requests and leaves.
+// TestMain acts as the peer if the environment asks for it: it answers a few requests and exits.
 func TestMain(m *testing.M) {
 	if os.Getenv("PEER") == "" {
 		os.Exit(m.Run())

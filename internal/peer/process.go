@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// Process is a program that runs another library. It takes a request, one line of JSON, and gives an answer, one line of
-// JSON that has the field error if the request failed. It is used by one goroutine.
+// Process is a program that runs another library. It takes a request, one line of JSON, and returns an answer, one line of JSON
+// that has the field error if the request failed. Only one goroutine may use it.
 type Process struct {
 	Name    string // of the library, in errors
 	Version string
-	Single  bool // a sample is one call, else it may be the mean of many
-	Calls   int  // of the turns since Open
+	Single  bool // a sample is one call; else it may be the mean of several
+	Calls   int  // calls in turns since Open
 	Samples []time.Duration
 	Ended   bool // the process is gone
 
@@ -27,7 +27,8 @@ type Process struct {
 	out *bufio.Reader
 }
 
-// Command is a script of Python with arguments. It keeps the memory that it frees, as burn does, and reports on stderr.
+// Command returns a command that runs a Python script with arguments. Its allocator keeps freed memory, as burn does, and it
+// reports on stderr.
 func Command(ctx context.Context, python, script string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, python, append([]string{script}, args...)...)
 	c.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "MALLOC_MMAP_MAX_=0", "MALLOC_TRIM_THRESHOLD_=68719476736", "MALLOC_TOP_PAD_=67108864")
@@ -35,7 +36,7 @@ func Command(ctx context.Context, python, script string, args ...string) *exec.C
 	return c
 }
 
-// Start starts c, which runs the library of a name on a number of threads, and reads its first answer: {"version": text}.
+// Start starts c, which runs the named library on a number of threads, and reads its first answer: {"version": text}.
 func Start(c *exec.Cmd, name string, threads int) (*Process, error) {
 	c.Env = append(c.Env, "OMP_NUM_THREADS="+strconv.Itoa(threads))
 	in, err := c.StdinPipe()
@@ -59,17 +60,17 @@ func Start(c *exec.Cmd, name string, threads int) (*Process, error) {
 	return p, nil
 }
 
-// Open makes what the request asks for current, and fills answer, a pointer to a struct.
+// Open sends a request to prepare a workload, and decodes the answer into answer, a pointer to a struct.
 func (p *Process) Open(request map[string]any, answer any) error {
 	request["do"] = "open"
 	p.Samples, p.Calls = nil, 0
 	return p.ask(request, answer)
 }
 
-// Ask sends a request that is neither Open nor Turn, and fills answer, a pointer to a struct.
+// Ask sends a request other than Open and Turn, and decodes the answer into answer, a pointer to a struct.
 func (p *Process) Ask(request map[string]any, answer any) error { return p.ask(request, answer) }
 
-// Turn runs what is open for about d.
+// Turn runs the open workload for about d.
 func (p *Process) Turn(_ context.Context, d time.Duration) error {
 	var a struct {
 		Calls   int

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Section is the part of a Markdown file that a command writes, between two comments that name it.
+// Section is the part of a Markdown file that a command generates, between two comments that name it.
 type Section string
 
-// Begin is the line before the part.
+// Begin returns the line before the part.
 func (s Section) Begin() string { return "<!-- " + string(s) + ": begin -->\n" }
 
-// End is the line behind the part.
+// End returns the line after the part.
 func (s Section) End() string { return "<!-- " + string(s) + ": end -->\n" }
 
-// Replace puts text in place of the part. A file without the two lines, in this order, is an error and is left alone.
+// Replace replaces the part by text. A file without the two lines in this order is an error and is not changed.
 func (s Section) Replace(path, text string) error {
 	path = filepath.Clean(path)
 	b, err := os.ReadFile(path)

@@ -1,8 +1,8 @@
-// Package photo decodes JPEG and WebP to the pixels that libjpeg-turbo and libwebp give, as most data that networks are
-// trained on went through these: their chroma upsampling and their integer colour conversion. The standard library
-// repeats chroma samples, and golang.org/x/image reads the video levels of WebP as full range.
+// Package photo decodes JPEG and WebP to the same pixels as libjpeg-turbo and libwebp, because most training data was decoded by
+// these: it reproduces their chroma upsampling and integer colour conversion. The standard library repeats chroma samples, and
+// golang.org/x/image treats the video range of WebP as full range.
 //
-// Functions have no state and are safe for concurrent use. Sizes are checked before memory is taken for pixels.
+// Functions have no state and are safe for concurrent use. Sizes are checked before memory is allocated for pixels.
 package photo
 
 import (
@@ -11,7 +11,7 @@ import (
 	"image"
 )
 
-// ErrTooLarge is wrapped by errors about images of more pixels than the caller allows.
+// ErrTooLarge is wrapped by errors for images with more pixels than the caller allows.
 var ErrTooLarge = errors.New("image too large")
 
 func bearable(c image.Config, maxPixels int) error {

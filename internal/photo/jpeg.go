@@ -8,8 +8,8 @@ import (
 	"image/jpeg"
 )
 
-// JPEG decodes a baseline or progressive JPEG of up to maxPixels, to *image.Gray or *image.NRGBA. Files of other colours than
-// grey and YCbCr (RGB, CMYK) are left to image/jpeg. Orientation tags are not applied.
+// JPEG decodes a baseline or progressive JPEG of up to maxPixels to *image.Gray or *image.NRGBA. It leaves files with colours
+// other than grey and YCbCr (RGB, CMYK) to image/jpeg. It does not apply orientation tags.
 func JPEG(data []byte, maxPixels int) (image.Image, error) {
 	img, err := decodeJPEG(data, maxPixels)
 	if err != nil {

@@ -2,11 +2,11 @@ package photo
 
 import "fmt"
 
-// prefixCode is a canonical Huffman code: codes of a length are consecutive.
+// prefixCode is a canonical Huffman code: codes of equal length are consecutive.
 type prefixCode struct {
 	fast   [256]uint16 // by the next 8 bits: length<<8 | value, 0 when the code is longer
-	limit  [17]int32   // first code after those of a length, -1: none
-	offset [17]int32   // index into values of code 0 of a length
+	limit  [17]int32   // the code after the last one of a length; -1 for none
+	offset [17]int32   // index into values of code 0 of each length
 	values []byte
 }
 
@@ -44,7 +44,7 @@ type bitReader struct {
 	n    int // bits in acc
 }
 
-// fill takes bytes until there are n bits, n at most 16, or the data ends; then zeros follow, and lack counts.
+// fill reads bytes until n bits are available (n at most 16). After the end of the data it appends zeros and counts them in lack.
 func (r *bitReader) fill(n int) bool {
 	for r.n < n {
 		if r.at >= len(r.data) {
@@ -73,7 +73,7 @@ func (r *bitReader) take(n int) (int32, error) {
 	return int32(r.acc>>r.n) & (1<<n - 1), nil
 }
 
-// signed reads an n-bit number whose first half stands for negative ones (T.81, EXTEND).
+// signed reads an n-bit number whose lower half of values encodes negative numbers (T.81, EXTEND).
 func (r *bitReader) signed(n int) (int32, error) {
 	v, err := r.take(n)
 	if n > 0 && v < 1<<(n-1) {

@@ -6,7 +6,7 @@ import (
 	"image"
 )
 
-// jpegDecoder reads the coefficients of a JPEG (ITU-T T.81): sequential and progressive, Huffman-coded, 8 bits.
+// jpegDecoder decodes the coefficients of a JPEG (ITU-T T.81): sequential and progressive, Huffman-coded, 8 bits.
 type jpegDecoder struct {
 	data      []byte
 	at        int
@@ -20,20 +20,20 @@ type jpegDecoder struct {
 	down        int
 	quant       [4]*[64]int32 // in zigzag order
 	codes       [2][4]*prefixCode
-	interval    int // MCUs between restarts, 0: none
+	interval    int // MCUs between restarts; 0 for none
 	jfif        bool
-	adobe       int // its transform, -1: none
+	adobe       int // transform of the Adobe marker; -1 for none
 	scans       int
 	bits        bitReader
 }
 
-// part is a component: one of grey, or of Y, Cb and Cr.
+// part is a component: grey, or one of Y, Cb and Cr.
 type part struct {
 	id, h, v, table int
-	across, down    int // blocks, of whole MCUs
-	wide, high      int // blocks that have samples of the image
+	across, down    int // blocks, including those that complete MCUs
+	wide, high      int // blocks that contain samples of the image
 	coefficients    []int16
-	quant           *[64]int32 // what its first scan found
+	quant           *[64]int32 // the table at the time of its first scan
 	dc              int32
 }
 
@@ -42,7 +42,7 @@ var (
 	errBroken       = errors.New("the data is broken")
 )
 
-// maxScans bounds the work that a small progressive file can ask for.
+// maxScans limits the work that a small progressive file can cause.
 const maxScans = 500
 
 const (
@@ -105,7 +105,7 @@ func (d *jpegDecoder) decode() error {
 	return nil
 }
 
-// marker skips to the next marker. Bytes between segments are ignored, as are restart markers.
+// marker skips to the next marker. It ignores bytes between segments, and restart markers.
 func (d *jpegDecoder) marker() (int, error) {
 	for ; d.at+1 < len(d.data); d.at++ {
 		m := int(d.data[d.at+1])
@@ -117,7 +117,7 @@ func (d *jpegDecoder) marker() (int, error) {
 	return 0, errTruncated
 }
 
-// segment takes the bytes of a marker's segment after its length.
+// segment returns the bytes of a marker's segment, without its length.
 func (d *jpegDecoder) segment() ([]byte, error) {
 	if d.at+2 > len(d.data) {
 		return nil, errTruncated
@@ -157,7 +157,7 @@ func (d *jpegDecoder) frame(b []byte) error {
 	if n := len(d.parts); n != 1 && (n != 3 || !d.isYCbCr()) {
 		return errOtherColours
 	}
-	if len(d.parts) == 1 { // its factors mean nothing
+	if len(d.parts) == 1 { // sampling factors are irrelevant
 		d.parts[0].h, d.parts[0].v, d.maxH, d.maxV = 1, 1, 1, 1
 	}
 	d.across, d.down = ceilDiv(d.w, 8*d.maxH), ceilDiv(d.h, 8*d.maxV)
@@ -173,7 +173,7 @@ func (d *jpegDecoder) frame(b []byte) error {
 	return nil
 }
 
-// isYCbCr decides as libjpeg does.
+// isYCbCr decides by the same rules as libjpeg.
 func (d *jpegDecoder) isYCbCr() bool {
 	switch p := d.parts; {
 	case d.jfif:

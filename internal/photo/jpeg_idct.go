@@ -1,12 +1,12 @@
 package photo
 
-// zigzag is the place in a block, row-major, of coefficient k.
+// zigzag maps coefficient k to its row-major position in a block.
 var zigzag = [64]uint8{
 	0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21, 28,
 	35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
 }
 
-// samples is the plane of the component, rows of 8·across.
+// samples returns the plane of the component, with rows of 8·across samples.
 func (p *part) samples() []byte {
 	stride := 8 * p.across
 	out := make([]byte, 64*p.across*p.down)
@@ -29,8 +29,8 @@ func (p *part) samples() []byte {
 	return out
 }
 
-// transform is the inverse DCT of eight numbers (Loeffler, Ligtenberg and Moschytz, ICASSP 1989) in 13-bit fixed point, rounded
-// by shift bits: the arithmetic of jidctint.c in libjpeg, the number of bits kept between the two passes included.
+// transform computes the inverse DCT of eight numbers (Loeffler, Ligtenberg and Moschytz, ICASSP 1989) in 13-bit fixed point,
+// rounded by shift bits. The arithmetic equals jidctint.c in libjpeg, including the number of bits kept between the two passes.
 func transform(b *[64]int32, at, step int, shift uint) {
 	in := func(i int) int32 { return b[at+i*step] }
 	z1 := (in(2) + in(6)) * 4433

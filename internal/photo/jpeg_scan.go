@@ -2,12 +2,12 @@ package photo
 
 import "fmt"
 
-// scan is what a scan adds to the coefficients of its components: those from first to last in zigzag order, from bit low
-// on. refine says that earlier scans had the bits above.
+// scan describes one scan: it adds the coefficients from first to last in zigzag order, from bit low on, to its components.
+// refine tells that earlier scans had the higher bits.
 type scan struct {
 	first, last, low int
 	refine           bool
-	run              int // blocks that end without further coefficients
+	run              int // remaining blocks without further coefficients
 }
 
 func (d *jpegDecoder) scan(b []byte) error {
@@ -52,7 +52,7 @@ func (d *jpegDecoder) scan(b []byte) error {
 	return nil
 }
 
-// blocks visits the blocks of a scan in order: MCU by MCU with several components, else row by row.
+// blocks visits the blocks of a scan in order: by MCU with several components, else by row.
 func (d *jpegDecoder) blocks(s *scan, parts []*part, tables [][2]*prefixCode) error {
 	across, down := d.across, d.down
 	if len(parts) == 1 {
@@ -85,7 +85,7 @@ func (d *jpegDecoder) blocks(s *scan, parts []*part, tables [][2]*prefixCode) er
 	return nil
 }
 
-// restart begins a scan, or goes on after marker number k.
+// restart resets the decoder at the start of a scan, or after marker number k.
 func (d *jpegDecoder) restart(s *scan, marked bool, k int) error {
 	s.run = 0
 	for i := range d.parts {
@@ -145,7 +145,7 @@ func (d *jpegDecoder) block(s *scan, p *part, at int, t [2]*prefixCode) error {
 	return nil
 }
 
-// level is the first coefficient: the difference from the block before, or one more bit of it.
+// level decodes the first coefficient: the difference from the previous block, or one more bit of it.
 func (d *jpegDecoder) level(s *scan, p *part, b *[64]int16, t *prefixCode) error {
 	if s.refine {
 		bit, err := d.bits.take(1)
@@ -172,7 +172,7 @@ func (d *jpegDecoder) endRun(s *scan, size int) error {
 	return err
 }
 
-// refine reads one more bit of each coefficient that is not zero, and those that become 1 or -1 (T.81, G.1.2.3).
+// refine reads one more bit of each nonzero coefficient, and the coefficients that become 1 or -1 (T.81, G.1.2.3).
 func (d *jpegDecoder) refine(s *scan, b *[64]int16, k int, t *prefixCode) error {
 	delta := int16(1) << s.low
 	for s.run == 0 && k <= s.last {
@@ -197,7 +197,7 @@ func (d *jpegDecoder) refine(s *scan, b *[64]int16, k int, t *prefixCode) error 
 			if err := d.endRun(s, zeros); err != nil {
 				return err
 			}
-			s.run++ // this block too
+			s.run++ // this block included
 			zeros = -1
 		}
 		if zeros < 0 {
@@ -222,8 +222,8 @@ func (d *jpegDecoder) refine(s *scan, b *[64]int16, k int, t *prefixCode) error 
 	return nil
 }
 
-// correct reads a bit for each coefficient from k on that is not zero, and stops at the one after so many zeros; -1: at the
-// end.
+// correct reads one bit for each nonzero coefficient starting at k. It returns the index of the coefficient after this many
+// zeros, or -1 at the end.
 func (d *jpegDecoder) correct(s *scan, b *[64]int16, k, zeros int, delta int16) (int, error) {
 	for ; k <= s.last; k++ {
 		if b[k] == 0 {

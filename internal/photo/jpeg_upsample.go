@@ -1,12 +1,12 @@
 package photo
 
-// upsampler gives rows of one plane at the size of the image: with a triangle filter where the plane is half as wide or
-// as high ("fancy upsampling", jdsample.c of libjpeg-turbo), else by repetition.
+// upsampler produces rows of one plane at the size of the image: with a triangle filter if the plane is half as wide or as high
+// ("fancy upsampling", jdsample.c of libjpeg-turbo), else by repetition.
 type upsampler struct {
 	plane     []byte
 	stride    int
 	w, h      int // of the plane
-	dx, dy    int // samples of the image for each of the plane
+	dx, dy    int // image samples per sample of the plane
 	out       []byte
 	sums      []int32 // a row of the plane, weighted with its neighbour
 	triangleX bool
@@ -23,10 +23,10 @@ func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
 func (u *upsampler) line(y int) []byte { return u.plane[min(max(y, 0), u.h-1)*u.stride:][:u.w] }
 
-// row is row y of the image. It is valid until the next call.
+// row returns row y of the image. It is valid until the next call.
 func (u *upsampler) row(y int) []byte {
 	near := u.line(y / u.dy)
-	other := u.line(y/u.dy - 1 + 2*(y%2)) // the closer neighbour, when dy is 2
+	other := u.line(y/u.dy - 1 + 2*(y%2)) // the closer neighbour, if dy is 2
 	switch {
 	case u.triangleX && u.dy == 2:
 		for x := range near {
@@ -53,8 +53,8 @@ func (u *upsampler) row(y int) []byte {
 	return u.out
 }
 
-// spread writes two samples for each sum: three parts of it and one of its neighbour on that side, or of itself at the
-// ends. The sum of all weights is 1<<shift; left and right round.
+// spread writes two samples for each sum: three parts of it and one of its neighbour on that side, or of itself at the ends. All
+// weights add up to 1<<shift; left and right are the rounding terms.
 func (u *upsampler) spread(left, right int32, shift int) {
 	s, last := u.sums, len(u.sums)-1
 	for x := range s {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sample is a file with the pixels that libjpeg-turbo or libwebp gives, made by testdata/pixels.py.
+// sample is a file with the pixels decoded by libjpeg-turbo or libwebp, made by testdata/pixels.py.
 type sample struct {
 	Name                    string
 	Width, Height, Channels int
@@ -34,7 +34,7 @@ func (s sample) decode(maxPixels int) (image.Image, error) {
 	return JPEG(s.File, maxPixels)
 }
 
-// TestPixels wants every byte as the C libraries have it.
+// TestPixels requires every byte to equal that of the C libraries.
 func TestPixels(t *testing.T) {
 	for _, s := range samples(t) {
 		t.Run(s.Name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// FuzzDecode proves that no file makes decoding panic, and that what is decoded has the size that was allowed.
+// FuzzDecode checks that no file makes decoding panic, and that a decoded image has an allowed size.
 func FuzzDecode(f *testing.F) {
 	for _, s := range samples(f) {
 		f.Add(s.File)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// WebP decodes a lossy or lossless WebP of up to maxPixels. Of an animation it gives the first frame on a transparent canvas.
+// WebP decodes a lossy or lossless WebP of up to maxPixels. For an animation it returns the first frame on a transparent canvas.
 func WebP(data []byte, maxPixels int) (image.Image, error) {
 	img, err := decodeWebP(data, maxPixels)
 	if err != nil {
@@ -63,7 +63,7 @@ func decodeWebP(data []byte, maxPixels int) (image.Image, error) {
 	return canvas, nil
 }
 
-// frame is the first frame of an animation, as a file of its own, and its place on the canvas.
+// frame is the first frame of an animation, as a separate file, and its position on the canvas.
 type frame struct {
 	width, height, x, y int
 	file                []byte
@@ -71,7 +71,7 @@ type frame struct {
 
 var errTruncated = errors.New("the file is truncated")
 
-// firstFrame is nil for a file that is no animation. The format is that of the WebP container specification.
+// firstFrame parses the container format of WebP. It returns nil for a file that is no animation.
 func firstFrame(data []byte) (*frame, error) {
 	if len(data) < 12 || string(data[:4]) != "RIFF" || string(data[8:12]) != "WEBP" {
 		return nil, errors.New("want a RIFF file of type WEBP")
@@ -105,7 +105,7 @@ func firstFrame(data []byte) (*frame, error) {
 	return nil, nil
 }
 
-// still makes a file of the image chunks of a frame of w by h pixels.
+// still returns a file made of the image chunks of a frame of w by h pixels.
 func still(chunks []byte, w, h int) ([]byte, error) {
 	var alpha, bits []byte
 	for rest := chunks; len(rest) >= 8; {
@@ -140,7 +140,7 @@ func still(chunks []byte, w, h int) ([]byte, error) {
 	return out, nil
 }
 
-// chunk splits the first chunk of a RIFF list off.
+// chunk splits off the first chunk of a RIFF list.
 func chunk(b []byte) (name string, body, rest []byte, err error) {
 	n := binary.LittleEndian.Uint32(b[4:])
 	if uint64(n) > uint64(len(b)-8) {

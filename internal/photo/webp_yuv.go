@@ -2,8 +2,8 @@ package photo
 
 import "image"
 
-// FromWebP converts 4:2:0 YCbCr of video range (ITU-R 601) as libwebp does by default: each chroma sample is
-// interpolated between the four around it with weights 9, 3, 3 and 1 (src/dsp/upsampling.c), and colours are 14-bit fixed point
+// FromWebP converts video-range 4:2:0 YCbCr (ITU-R 601) as libwebp does by default: each chroma sample is interpolated from the
+// four around it with weights 9, 3, 3 and 1 (src/dsp/upsampling.c), and colours are computed in 14-bit fixed point
 // (src/dsp/yuv.h).
 func FromWebP(img *image.YCbCr) *image.NRGBA {
 	w, h := img.Rect.Dx(), img.Rect.Dy()
@@ -11,7 +11,7 @@ func FromWebP(img *image.YCbCr) *image.NRGBA {
 	chroma := make([][2]int32, w)
 	rows := (h + 1) / 2
 	for y := range h {
-		// Rows 2k-1 and 2k lie between the chroma rows k-1 and k.
+		// Rows 2k-1 and 2k are between the chroma rows k-1 and k.
 		own := y / 2
 		other := min(max(own-1+2*(y%2), 0), rows-1)
 		interpolate(chroma, img, own, other)
@@ -28,7 +28,7 @@ func FromWebP(img *image.YCbCr) *image.NRGBA {
 	return out
 }
 
-// interpolate gives u and v of a row of pixels which is next to chroma row own and further from row other.
+// interpolate computes u and v of a row of pixels. The chroma row own is next to it, and other is farther away.
 func interpolate(dst [][2]int32, img *image.YCbCr, own, other int) {
 	last := (len(dst)+1)/2 - 1
 	for i, plane := range [2][]byte{img.Cb, img.Cr} {

@@ -1,5 +1,6 @@
-// Package plain makes text of others safe to print: names, versions, labels, logs and errors that come from plugins, models, mirrors
-// and files. What would move the cursor, start a line, colour, hide or turn text around is printed as an escape: \n, \x1b, \u202e.
+// Package plain makes untrusted text safe to print: names, versions, labels, logs and errors from plugins, models, mirrors and
+// files. Characters that would move the cursor, start a line, colour, hide or reverse text are printed as escapes: \n, \x1b,
+// \u202e.
 package plain
 
 import (
@@ -13,8 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// unsafe reports whether printing a rune does something other than show a character. The two zero-width joiners are safe:
-// scripts and emoji need them.
+// unsafe reports whether printing r does anything other than show a character. The two zero-width joiners are safe: scripts and
+// emoji need them.
 func unsafe(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r < ' ' || r == 0x7f
@@ -22,13 +23,13 @@ func unsafe(r rune) bool {
 	return r != '\u200c' && r != '\u200d' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// Text returns s on one line.
+// Text returns s escaped, on one line.
 func Text(s string) string { return escape(s, "") }
 
-// Lines is Text that keeps the line breaks.
+// Lines escapes s like Text, but keeps line breaks.
 func Lines(s string) string { return escape(s, "\n") }
 
-// Log is Text for a line of a log, with spaces for its tabs.
+// Log escapes a line of a log like Text, with tabs replaced by spaces.
 func Log(s string) string { return Text(strings.ReplaceAll(s, "\t", "    ")) }
 
 func escape(s, keep string) string {
@@ -71,7 +72,7 @@ func escape(s, keep string) string {
 	return b.String()
 }
 
-// JSON returns a document of JSON with the same meaning, whose strings are safe to print.
+// JSON returns an equivalent JSON document whose strings are safe to print.
 func JSON(doc []byte) []byte {
 	var b bytes.Buffer
 	for _, r := range string(doc) {
@@ -88,7 +89,7 @@ func JSON(doc []byte) []byte {
 	return b.Bytes()
 }
 
-// Fprintf is fmt.Fprintf that prints its arguments with Text, so that the format alone has line breaks, tabs and colours.
+// Fprintf is fmt.Fprintf with its arguments escaped by Text, so that line breaks, tabs and colours can come only from the format.
 func Fprintf(w io.Writer, format string, args ...any) (int, error) {
 	safe := make([]any, len(args))
 	for i, a := range args {
@@ -97,7 +98,7 @@ func Fprintf(w io.Writer, format string, args ...any) (int, error) {
 	return fmt.Fprintf(w, format, safe...)
 }
 
-// argument wraps what may hold text. Numbers stay, as a width may be one of them.
+// argument wraps arguments that may contain text. Numbers stay unwrapped, as one may be a width.
 func argument(a any) any {
 	switch reflect.ValueOf(a).Kind() {
 	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8,

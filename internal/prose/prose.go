@@ -1,5 +1,5 @@
-// Package prose finds constructions in Go comments that readers had to read twice. tools/prose prints them, and a test of this
-// package keeps their number from growing. The rules know words, not meaning: a sentence that they pass may still be bad.
+// Package prose finds constructions in Go comments that are hard to read. tools/prose prints them, and a test of this package
+// keeps their number from growing. The rules match words, not meaning: a sentence without a finding may still be bad.
 package prose
 
 import (
@@ -20,7 +20,7 @@ type Rule struct {
 	Advice  string
 }
 
-// Rules are tried on the text of each comment, in which a line break is a space.
+// Rules are applied to the text of each comment, with line breaks replaced by spaces.
 var Rules = []Rule{
 	{regexp.MustCompile(`\b(is|are|was|were) what\b`), `use a noun or a verb in place of "is what"`},
 	{regexp.MustCompile(`^\w+ gives\b`), `a function returns, reports, copies; it does not give`},
@@ -40,8 +40,8 @@ var Rules = []Rule{
 
 // Finding is a construction in a file.
 type Finding struct {
-	Position token.Position // of the comment
-	Text     string         // what the rule matched
+	Position token.Position // start of the comment
+	Text     string         // text that the rule matched
 	Advice   string
 }
 

@@ -12,7 +12,7 @@ import (
 // most is the number of findings in the tree. It may only be lowered.
 const most = 1025
 
-// The tree has no more constructions that have to be read twice than it had.
+// The number of findings in the tree does not grow.
 func TestTree(t *testing.T) {
 	found, err := prose.Tree("../..")
 	require.NoError(t, err)

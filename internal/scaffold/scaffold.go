@@ -1,5 +1,5 @@
-// Package scaffold writes the first version of a plugin: one that builds, starts, lists a device and passes what it claims
-// of the conformance suite.
+// Package scaffold generates a new plugin that builds, starts, lists a device and passes the parts of the conformance suite that
+// it claims.
 package scaffold
 
 import (
@@ -17,21 +17,21 @@ import (
 //go:embed all:templates
 var templates embed.FS
 
-// Languages are those that there are templates for.
+// Languages lists the languages with templates.
 func Languages() []string { return []string{"go", "python", "c"} }
 
-// Plugin is what is written.
+// Plugin describes the plugin to generate.
 type Plugin struct {
-	Name     string // of the backend: lower-case letters, digits, - and _, a letter first
+	Name     string // name of the backend: lower-case letters, digits, - and _, a letter first
 	Language string // one of Languages
-	// Source is where a plugin in Go gets burn from. The other languages need none.
+	// Source is the source of the burn module for a plugin in Go. The other languages need none.
 	Source Source
 }
 
-// ErrExists: the folder is there and is not empty.
+// ErrExists reports that the folder exists and is not empty.
 var ErrExists = errors.New("folder is not empty")
 
-// maxName bounds a name, which becomes part of file names.
+// maxName is the greatest length of a name, which becomes part of file names.
 const maxName = 64
 
 func (p *Plugin) check() error {
@@ -50,8 +50,8 @@ func (p *Plugin) check() error {
 	return fmt.Errorf("language %q, want one of %s", p.Language, strings.Join(Languages(), ", "))
 }
 
-// Write writes the plugin into dir, which it makes, and lists the files, relative to dir. A folder with files in it is
-// ErrExists, a plugin in Go without a Source is ErrNoSource, and nothing is written.
+// Write writes the plugin into dir, which it creates, and returns the files, relative to dir. If dir has files in it the error is
+// ErrExists, for a plugin in Go without a Source it is ErrNoSource; then nothing is written.
 func (p Plugin) Write(dir string) ([]string, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (p Plugin) Write(dir string) ([]string, error) {
 		files = append(files, name)
 		return write(filepath.Join(dir, filepath.FromSlash(name)), text)
 	})
-	if err == nil && sums != nil { // those of burn cover what the plugin builds with
+	if err == nil && sums != nil { // the checksums of burn include the dependencies of the plugin
 		files = append(files, "go.sum")
 		err = write(filepath.Join(dir, "go.sum"), sums)
 	}
@@ -113,7 +113,7 @@ func (p Plugin) render(path string, text []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// write makes a script executable.
+// write writes a file, and makes scripts executable.
 func write(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

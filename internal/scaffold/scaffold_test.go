@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "copy what the templates share with sdk/c and examples")
 
-// Templates hold copies of the C headers and of the Python protocol.
+// The copies of the C headers and of the Python protocol in the templates equal the originals.
 func TestCopiesAreEqual(t *testing.T) {
 	for pattern, to := range map[string]string{
 		"../../sdk/c/*.h": "templates/c", "../../examples/backends/numpy/burnplugin/*.py": "templates/python/burnplugin",

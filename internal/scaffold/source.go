@@ -14,13 +14,13 @@ import (
 // Module is the path of burn's module.
 const Module = "github.com/goburn/burn"
 
-// ErrNoSource: neither a version of burn that can be fetched nor a checkout was found.
+// ErrNoSource reports that neither a version of burn that can be fetched nor a checkout was found.
 var ErrNoSource = errors.New("no released version and no checkout of " + Module + " was found")
 
-// Source is where a plugin in Go gets burn from. One of the two is set.
+// Source is the source of the burn module for a plugin in Go. Exactly one field is set.
 type Source struct {
-	Version string // that the go command fetches
-	Dir     string // of a checkout: an absolute path
+	Version string // a version that the go command can fetch
+	Dir     string // absolute path of a checkout
 }
 
 var (
@@ -28,10 +28,10 @@ var (
 	replaceLine = regexp.MustCompile(`(?m)^[ \t]*(?:replace[ \t]+)?` + regexp.QuoteMeta(Module) + `(?:[ \t]+v\S+)?[ \t]+=>[ \t]+(?:"([^"\n]+)"|(\S+))[ \t]*(?://.*)?\r?$`)
 )
 
-// FindSource returns where this program's own burn is from. A program that was built from a fetched module names its version. One
-// that was built from a checkout has a version that nobody can fetch, if any: then the checkout is looked for above the
-// executable, above the source files that the program was compiled from, and above the working folder, whose go.mod may also replace the
-// module by a folder.
+// FindSource returns the source of the burn module that this program was built from. A program built from a fetched module names
+// its version. The version of one built from a checkout cannot be fetched. Then FindSource looks for the checkout above the
+// executable, above the source files that the program was compiled from, and above the working folder, whose go.mod may also
+// replace the module by a folder.
 func FindSource() (Source, error) {
 	b, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -52,7 +52,7 @@ func FindSource() (Source, error) {
 	return find(b, places)
 }
 
-// find is FindSource for a program that was built as b says, looking above places in order.
+// find implements FindSource for the build info b, and looks above places in order.
 func find(b *debug.BuildInfo, places []string) (Source, error) {
 	if v := fetched(b); v != "" {
 		return Source{Version: v}, nil
@@ -65,8 +65,8 @@ func find(b *debug.BuildInfo, places []string) (Source, error) {
 	return Source{}, ErrNoSource
 }
 
-// fetched returns the version of burn that b was built with, or nothing if it was built from a folder. Only what the go command
-// fetched has a checksum.
+// fetched returns the version of burn in b, or "" if burn was built from a folder. Only modules that the go command fetched have
+// a checksum.
 func fetched(b *debug.BuildInfo) string {
 	for _, m := range append([]*debug.Module{&b.Main}, b.Deps...) {
 		if m.Path == Module && m.Replace == nil && m.Sum != "" {
@@ -76,7 +76,7 @@ func fetched(b *debug.BuildInfo) string {
 	return ""
 }
 
-// Checkout returns dir as an absolute path, if it is the root of burn's module.
+// Checkout returns the absolute path of dir, if it is the root of burn's module.
 func Checkout(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -92,7 +92,7 @@ func Checkout(dir string) (string, error) {
 	return dir, nil
 }
 
-// checkoutAbove returns the checkout that dir lies in, or that the nearest go.mod replaces burn's module by.
+// checkoutAbove returns the checkout that contains dir, or the folder that replaces burn's module in the nearest go.mod.
 func checkoutAbove(dir string) string {
 	for {
 		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
@@ -118,7 +118,7 @@ func checkoutAbove(dir string) string {
 	}
 }
 
-// quoted is a path as go.mod has it.
+// quoted returns a path as it is written in go.mod.
 func quoted(path string) string {
 	if strings.ContainsAny(path, " \t\"'`(),;") || strings.Contains(path, "//") {
 		return `"` + strings.ReplaceAll(strings.ReplaceAll(path, `\`, `\\`), `"`, `\"`) + `"`

@@ -1,5 +1,6 @@
-// Package title hides the command line of this process from the plugins that it starts: a plugin that reads that of its parent must
-// not learn whether it is tested or used. It is for package main alone, as it changes os.Args in place. Only Linux has the means.
+// Package title hides the command line of this process from the plugins that it starts: a plugin must not learn from its parent's
+// command line whether it is tested or used. Only package main may use it, as it overwrites os.Args in place. It works only on
+// Linux.
 package title
 
 import (
@@ -8,10 +9,10 @@ import (
 	"unsafe"
 )
 
-// memory is where the system keeps the command line, nil where that is not known.
+// memory is the memory in which the system keeps the command line, or nil if its address is unknown.
 var memory []byte
 
-// The strings of os.Args lie in that memory. From here on they lie elsewhere, so that Hide changes none of them.
+// The strings of os.Args point into that memory. They are copied here, so that Hide does not change them.
 func init() {
 	if !known || len(os.Args) == 0 || os.Args[0] == "" {
 		return
@@ -29,14 +30,14 @@ func init() {
 	memory = unsafe.Slice(start, n)
 }
 
-// Hide makes name all that others see of the command line, and reports whether it could. It may be called again.
+// Hide replaces the command line that other processes see by name, and reports whether it succeeded. It may be called again.
 func Hide(name string) bool {
 	if len(memory) < len(name)+2 {
 		return false
 	}
 	copy(memory, name)
 	clear(memory[len(name):])
-	// Without a zero at the end, Linux takes the memory for one text that ends with the first zero.
+	// Without a zero at the end, Linux takes the memory for one text that ends at the first zero.
 	memory[len(memory)-1] = ' '
 	return true
 }

@@ -14,7 +14,7 @@ import (
 // hidden makes TestHide hide its command line and print what is left of it and what it keeps for itself.
 const hidden = "BURN_TEST_TITLE"
 
-// Two processes with command lines of other lengths look the same, and keep their arguments.
+// Two processes with command lines of different lengths look the same, and keep their arguments.
 func TestHide(t *testing.T) {
 	if os.Getenv(hidden) != "" {
 		if !title.Hide("burn") || !title.Hide("burn") {

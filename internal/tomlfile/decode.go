@@ -8,14 +8,14 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Kind is a kind of file, with what a document of it may be.
+// Kind is a kind of TOML file, with its limits.
 type Kind struct {
 	Name    string
-	Bytes   int // of the file
-	Entries int // parts of keys, sections and elements together
+	Bytes   int // size of the file
+	Entries int // total number of key parts, sections and elements
 }
 
-// The kinds of files. Each bound is some times what a legal file needs.
+// The kinds of files. Each limit is several times the need of a legal file.
 var (
 	Signature = Kind{"signature", 4 << 10, 32}
 	Manifest  = Kind{"manifest", 16 << 10, 256}
@@ -27,22 +27,23 @@ var (
 	Index     = Kind{"index", 4 << 20, 1 << 17}
 )
 
-// The bounds of one key with all that it stands in: sections, inline tables and dotted keys. The parser keeps that path for
-// each key, and calls itself for each level.
+// The limits of one key together with the sections, inline tables and dotted keys that contain it. The parser stores this path
+// for each key, and recurses for each level.
 const (
 	maxParts = 16
 	maxPath  = 256
 )
 
-// Meta says what a document held.
+// Meta describes the keys of a document.
 type Meta = toml.MetaData
 
-// Decode reads a document of a kind into to, as package toml does. What exceeds a bound is an ErrRefused, and is not parsed.
+// Decode decodes a document of a kind into to, as package toml does. A document that exceeds a limit is an ErrRefused, and is not
+// parsed.
 func Decode(k Kind, text []byte, to any) (md Meta, err error) {
 	if err := scan(k, text); err != nil {
 		return md, err
 	}
-	defer func() { // the parser panics where it finds itself wrong
+	defer func() { // the parser panics on internal errors
 		if r := recover(); r != nil {
 			err = fmt.Errorf("toml: the document cannot be parsed: %.200v", r)
 		}
@@ -58,7 +59,7 @@ func Decode(k Kind, text []byte, to any) (md Meta, err error) {
 	return md, fmt.Errorf("%s", cut(strings.TrimSpace(err.Error())))
 }
 
-// DecodeStrict is Decode that refuses keys which to does not have.
+// DecodeStrict is like Decode, but refuses keys that to does not have.
 func DecodeStrict(k Kind, text []byte, to any) error {
 	md, err := Decode(k, text, to)
 	if err != nil {
@@ -70,7 +71,7 @@ func DecodeStrict(k Kind, text []byte, to any) error {
 	return nil
 }
 
-// Load is Read and Decode.
+// Load reads and decodes a file: see Read and Decode.
 func Load(k Kind, path string, to any) (Meta, error) {
 	text, err := Read(path, k.Bytes)
 	if err != nil {

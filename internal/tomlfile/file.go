@@ -1,6 +1,6 @@
-// Package tomlfile reads TOML that others wrote: manifests in searched folders, signatures, locks, indexes of mirrors, settings. It
-// bounds what a file may be before a byte of it is parsed, so that none holds a command up or takes its memory. All packages that
-// read TOML read it here; what has to be verified is verified over the bytes of Read, before Decode.
+// Package tomlfile reads TOML from untrusted sources: manifests in searched folders, signatures, locks, indexes of mirrors,
+// settings. It checks limits before it parses a byte, so that no file can consume excessive time or memory. All packages that
+// read TOML must use it. Signatures are verified over the bytes of Read, before Decode.
 package tomlfile
 
 import (
@@ -10,17 +10,17 @@ import (
 	"os"
 )
 
-// ErrRefused is for files and documents that exceed a bound or are no regular files.
+// ErrRefused is wrapped by errors for documents that exceed a limit and for files that are not regular.
 var ErrRefused = errors.New("refused")
 
-// Open opens a regular file for reading. A folder, device, socket or named pipe is an ErrRefused, and is not waited for.
+// Open opens a regular file for reading. For a folder, device, socket or named pipe it returns ErrRefused, without blocking.
 func Open(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if err := regular(path, info); err != nil {
-		return nil, err // some devices act when they are opened
+		return nil, err // opening has side effects on some devices
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
 	if err != nil {
@@ -55,7 +55,7 @@ func regular(path string, info os.FileInfo) error {
 	return fmt.Errorf("%s: %w: want a regular file, got %s", path, ErrRefused, what)
 }
 
-// Read reads a regular file of at most limit bytes. A longer one is an ErrRefused.
+// Read reads a regular file of at most limit bytes. For a longer one it returns ErrRefused.
 func Read(path string, limit int) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -69,7 +69,7 @@ func Read(path string, limit int) ([]byte, error) {
 	if info.Size() > int64(limit) {
 		return nil, fmt.Errorf("%s: %w: want at most %d bytes, got %d", path, ErrRefused, limit, info.Size())
 	}
-	text, err := io.ReadAll(io.LimitReader(f, int64(limit)+1)) // files of /proc tell no size
+	text, err := io.ReadAll(io.LimitReader(f, int64(limit)+1)) // files of /proc report no size
 	if err != nil {
 		return nil, err
 	}

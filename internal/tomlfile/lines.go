@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Lines returns the line, from 1, on which each key of the top level first stands, as a key or in the header of a section. The text
-// is a document that Decode has taken.
+// Lines returns the line number, from 1, where each top-level key first occurs, as a key or in the header of a section. text is a
+// document that Decode has accepted.
 func Lines(text []byte) map[string]int {
 	lines := map[string]int{}
 	s := newScanner(Kind{"", len(text), len(text)}, text)
@@ -20,7 +20,7 @@ func Lines(text []byte) map[string]int {
 	return lines
 }
 
-// firstPart is the first part of the key or header at the begin of text.
+// firstPart returns the first part of the key or header at the start of text.
 func firstPart(text string) string {
 	text = strings.TrimLeft(text, "[ \t\xef\xbb\xbf")
 	switch {

@@ -4,5 +4,5 @@ package tomlfile
 
 import "syscall"
 
-// nonblock keeps a named pipe that took the place of a file from being waited for.
+// nonblock keeps the open call from blocking on a named pipe that has replaced a file.
 const nonblock = syscall.O_NONBLOCK

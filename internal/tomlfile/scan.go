@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// path is a key, or what a key stands in.
+// path measures a key together with the keys that contain it.
 type path struct{ parts, bytes int }
 
-// scanner goes over a document once, without memory that grows with it. It knows as much of TOML as it takes to count entries
-// and to measure paths. As long as the document is valid it sees what the parser sees; at the first fault the parser stops, and
-// what is counted after that only errs.
+// scanner scans a document once, in constant memory. It knows just enough TOML to count entries and to measure paths. As long as
+// the document is valid, its counts equal the parser's; at the first syntax error the parser stops, so that later counts do not
+// matter.
 type scanner struct {
 	kind    Kind
 	text    []byte
@@ -19,24 +19,24 @@ type scanner struct {
 	line    int
 	entries int
 
-	section path // of the keys on the top level
-	key     path // being read: parts are the dots in it
-	inKey   bool // else in a value
+	section path // of the top-level keys
+	key     path // key being read: parts are its dots
+	inKey   bool // in a key, else in a value
 	open    [maxParts]level
 	depth   int
 
-	began func(at int) // told where a key of the top level or a header begins; nil: nobody is
+	began func(at int) // if not nil, called with the start of each top-level key or header
 	top   bool         // no section has begun
-	fresh bool         // nothing of the line was seen
+	fresh bool         // only white space so far in this line
 }
 
 // level is an array or inline table that is open.
 type level struct {
 	table bool
-	path  path // of what is in it
+	path  path // path of the level's content
 }
 
-// scan refuses documents that exceed a bound.
+// scan refuses documents that exceed a limit.
 func scan(k Kind, text []byte) error {
 	if len(text) > k.Bytes {
 		return fmt.Errorf("%s: %w: want at most %d bytes, got %d", k.Name, ErrRefused, k.Bytes, len(text))
@@ -60,7 +60,7 @@ func newScanner(k Kind, text []byte) scanner {
 	return scanner{kind: k, text: text, line: 1, inKey: true, top: true, fresh: true}
 }
 
-// step takes a string, a comment or one other character.
+// step consumes a string, a comment or one other character.
 func (s *scanner) step() error {
 	c := s.text[s.at]
 	if s.fresh && c != ' ' && c != '\t' && c != '\r' && c != '\n' && c != '#' {
@@ -130,7 +130,7 @@ func (s *scanner) step() error {
 
 func (s *scanner) startKey() { s.inKey, s.key = true, path{} }
 
-// around is the path of what the next key stands in.
+// around returns the path that contains the next key.
 func (s *scanner) around() path {
 	if s.depth > 0 {
 		return s.open[s.depth-1].path
@@ -138,7 +138,7 @@ func (s *scanner) around() path {
 	return s.section
 }
 
-// here is the path of the key being read, or of the value of the one read last.
+// here returns the path of the key being read, or of the value read last.
 func (s *scanner) here() path {
 	p := s.around()
 	if s.depth > 0 && !s.open[s.depth-1].table {
@@ -179,7 +179,7 @@ func (s *scanner) push(table bool) error {
 	return s.count()
 }
 
-// header takes the rest of a line that begins with a bracket: [a.b] or [[a.b]].
+// header scans the rest of a line that begins with a bracket: [a.b] or [[a.b]].
 func (s *scanner) header() error {
 	s.section, s.key, s.top = path{}, path{}, false
 	for s.at < len(s.text) && s.text[s.at] != '\n' {
@@ -210,7 +210,7 @@ func (s *scanner) header() error {
 	return s.count()
 }
 
-// quoted skips a string and gives its length. One that does not end, or ends its line, is as long as what is left of it.
+// quoted skips a string and returns its length. A string without an end in the text or in its line extends to that end.
 func (s *scanner) quoted() int {
 	start, q := s.at, s.text[s.at]
 	escapes := q == '"'
@@ -225,7 +225,7 @@ func (s *scanner) quoted() int {
 				}
 			case c == q:
 				n := s.run(q)
-				if n >= 3 { // up to two more are of the text
+				if n >= 3 { // up to two more belong to the text
 					s.at += min(n, 5)
 					return s.at - start
 				}
@@ -249,7 +249,7 @@ func (s *scanner) quoted() int {
 	return s.at - start
 }
 
-// run counts the quotes from here on.
+// run counts consecutive quotes from the current position.
 func (s *scanner) run(q byte) int {
 	n := 0
 	for s.at+n < len(s.text) && s.text[s.at+n] == q {

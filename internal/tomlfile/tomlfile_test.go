@@ -16,12 +16,12 @@ import (
 
 var kinds = []tomlfile.Kind{tomlfile.Signature, tomlfile.Manifest, tomlfile.Settings, tomlfile.Trust, tomlfile.Lock, tomlfile.Receipt, tomlfile.Index}
 
-// fill repeats a text as often as a file of a kind can hold it.
+// fill repeats a text as often as a file of a kind may contain it.
 func fill(k tomlfile.Kind, head, text string) string {
 	return head + strings.Repeat(text, max(0, k.Bytes-len(head))/len(text))
 }
 
-// attacks are documents that the parser needs much more time, memory or stack for than they are long.
+// attacks returns documents for which the parser needs much more time, memory or stack than their length suggests.
 func attacks(k tomlfile.Kind) map[string]string {
 	var distinct, deep, inline strings.Builder
 	inline.WriteString("a = {")
@@ -55,7 +55,7 @@ func attacks(k tomlfile.Kind) map[string]string {
 	}
 }
 
-// decode decodes a document and reports what it took.
+// decode decodes a document and returns the error, the memory and the time.
 func decode(k tomlfile.Kind, text string) (err error, bytes uint64, took time.Duration) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -66,14 +66,14 @@ func decode(k tomlfile.Kind, text string) (err error, bytes uint64, took time.Du
 	return err, after.TotalAlloc - before.TotalAlloc, took
 }
 
-// TestAttacks: what is let through takes memory in proportion to the bounds of its kind; the rest is not parsed at all.
+// TestAttacks checks that accepted documents take memory in proportion to the limits of their kind; others are not parsed at all.
 func TestAttacks(t *testing.T) {
 	for _, k := range kinds {
 		for name, text := range attacks(k) {
 			t.Run(k.Name+"/"+name, func(t *testing.T) {
 				text = text[:min(len(text), k.Bytes)]
 				err, bytes, took := decode(k, text)
-				// A key takes at most its path a few times, and the maps and slices of the parser; all else grows with the text.
+				// A key takes at most a few times its path, and the maps and slices of the parser; all else grows with the text.
 				require.Less(t, bytes, uint64(8<<20+64*k.Bytes+4096*k.Entries), "%v, %v", took, err)
 				require.Less(t, took, 20*time.Second)
 			})
@@ -100,7 +100,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestLegal: documents of all forms that burn writes or reads are let through.
+// TestLegal checks that documents of all forms that burn writes or reads are accepted.
 func TestLegal(t *testing.T) {
 	const text = "# a [comment] with a \"quote\n" +
 		"a = \"#[[[[[[[[[[[[[[[[[[[[[[[[[\"\nb = '''\n[[[[[[[[[[[[[[[[[[[[[[[[[''''\nc = \"\"\"\\\"\"\"x\\\n \"\"\"\"\"\n" +
@@ -129,7 +129,7 @@ func TestRead(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// FuzzScan: whatever is let through parses, or fails to, within the memory of its bounds.
+// FuzzScan checks that an accepted document is parsed, successfully or not, within the memory limit.
 func FuzzScan(f *testing.F) {
 	k := tomlfile.Kind{Name: "fuzz", Bytes: 8 << 10, Entries: 256}
 	for _, text := range attacks(k) {

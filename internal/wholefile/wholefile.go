@@ -1,4 +1,4 @@
-// Package wholefile writes files that appear whole or not at all.
+// Package wholefile replaces files atomically.
 package wholefile
 
 import (
@@ -12,11 +12,11 @@ import (
 	"path/filepath"
 )
 
-// ErrIrregular is for a path that leads to something else than a file, such as a device.
+// ErrIrregular is wrapped by errors for a path that names something other than a regular file, such as a device.
 var ErrIrregular = errors.New("no regular file")
 
-// Replace makes a file of what write writes, in one step: a reader sees the old content or the new one, also after a crash. With an
-// error the old file is untouched and nothing is left beside it.
+// Replace creates a file with the content that write writes, atomically: a reader sees the old content or the new one, also after
+// a crash. After an error the old file is unchanged and no temporary file remains.
 func Replace(path string, write func(w io.Writer) error) (err error) {
 	var salt [6]byte
 	if _, err := rand.Read(salt[:]); err != nil {
@@ -63,8 +63,8 @@ func Replace(path string, write func(w io.Writer) error) (err error) {
 	return nil
 }
 
-// syncDir makes a rename last through a loss of power, where the system can: some cannot open or sync folders, and the file
-// is right without.
+// syncDir makes a rename durable, if the system supports it: some systems cannot open or sync folders, and the file is still
+// complete without it.
 func syncDir(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		_ = d.Sync()

@@ -10,7 +10,8 @@ import (
 // activationFunc is an activation of a recurrent operator with its coefficients in place.
 type activationFunc func(c calc, x value) value
 
-// coefficients an activation takes from activation_alpha and activation_beta, and their defaults.
+// recurrentActivations lists, per activation, the coefficients that it takes from activation_alpha and activation_beta, and their
+// defaults.
 var recurrentActivations = map[string]struct {
 	alpha, beta       bool
 	alphaDef, betaDef float64
@@ -41,7 +42,7 @@ var recurrentActivations = map[string]struct {
 	}},
 }
 
-// activations reads the functions of all directions, nil when they are the defaults of the cell.
+// activations returns the activation functions of all directions, or nil when they are the defaults of the cell.
 func (t *tracer) activations(n *node, k cell, dirs int) []activationFunc {
 	names := n.strs("activations")
 	if len(names) == 0 || slices.EqualFunc(names, slices.Repeat(k.activations, dirs), strings.EqualFold) {
@@ -53,7 +54,7 @@ func (t *tracer) activations(n *node, k cell, dirs int) []activationFunc {
 	return t.named(names, n.floats("activation_alpha"), n.floats("activation_beta"))
 }
 
-// named resolves functions by name. Those that have coefficients take them from the lists in order.
+// named resolves functions by name. Functions with coefficients take them from alphas and betas in order.
 func (t *tracer) named(names []string, alphas, betas []float64) []activationFunc {
 	take := func(from *[]float64, wanted bool, def float64) float64 {
 		if !wanted || len(*from) == 0 {

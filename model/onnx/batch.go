@@ -2,7 +2,7 @@ package onnx
 
 import "slices"
 
-// rebatch gives the inputs the first dimension of Options.Batch.
+// rebatch replaces the first dimension of the inputs by Options.Batch, where the model fixes it.
 func (m *Model) rebatch() {
 	to := m.options.Batch
 	if to < 1 {
@@ -25,7 +25,8 @@ func (m *Model) rebatch() {
 	}
 }
 
-// rebatched is the shape that a reshape has with the batch of Options.Batch, nil where want has nothing to do with it.
+// rebatched returns the target shape of a reshape with its leading batch dimension replaced by Options.Batch, or nil when want
+// does not begin with the batch that the model fixes.
 func (m *Model) rebatched(want []int) []int {
 	if m.fixed == 0 || len(want) == 0 || want[0] != m.fixed {
 		return nil

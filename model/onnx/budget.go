@@ -14,8 +14,9 @@ import (
 	"github.com/goburn/burn/internal/machine"
 )
 
-// budget counts the memory that a model and its sessions take for what a file asks for: Options.MaxHostBytes. Memory is
-// counted before it is allocated. The zero limit means that of Options. It is safe for concurrent use.
+// budget accounts for the host and device memory that a model and its sessions allocate on behalf of a file, against
+// Options.MaxHostBytes. Memory is counted before it is allocated. A limit of 0 means the default of Options. It is safe for
+// concurrent use.
 type budget struct {
 	limit int64
 
@@ -23,7 +24,7 @@ type budget struct {
 	used int64
 }
 
-// take counts n more bytes, or reports an error that wraps core.ErrOutOfMemory.
+// take adds n bytes to the count, or returns an error that wraps core.ErrOutOfMemory.
 func (b *budget) take(n int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -34,31 +35,31 @@ func (b *budget) take(n int64) error {
 	return nil
 }
 
-// give ends the use of n bytes.
+// give subtracts n bytes from the count.
 func (b *budget) give(n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.used -= n
 }
 
-// HostLimit is the default of Options.MaxHostBytes: three quarters of the memory in bytes that this process may have, by the machine, its
-// container or a limit of the system, and no more than GOMEMLIMIT.
+// HostLimit returns the default of Options.MaxHostBytes in bytes: three quarters of the memory that the machine, its container or
+// a system limit allows this process, and no more than GOMEMLIMIT.
 func HostLimit() int64 {
 	total := machine.Memory()
 	if total <= 0 {
 		total = 8 << 30
 	}
 	limit := total / 4 * 3
-	if soft := debug.SetMemoryLimit(-1); soft > 0 { // of the Go runtime, GOMEMLIMIT
+	if soft := debug.SetMemoryLimit(-1); soft > 0 { // the soft limit of the Go runtime, GOMEMLIMIT
 		limit = min(limit, soft)
 	}
 	return limit
 }
 
-// nodeBytes is about what a node of a traced program takes.
+// nodeBytes is the approximate memory of one node of a traced program.
 const nodeBytes = 1 << 10
 
-// volume is the product of counts, or the greatest integer where that is more. Negative counts are zero.
+// volume returns the product of counts, or the greatest integer when the product overflows. Negative counts count as zero.
 func volume(counts ...int) int64 {
 	n := uint64(1)
 	for _, c := range counts {
@@ -72,7 +73,7 @@ func volume(counts ...int) int64 {
 	return int64(n)
 }
 
-// take counts n bytes for as long as the trace goes on. To make room for them, plans that no run uses are forgotten.
+// take counts n bytes until the trace ends. To make room, it forgets plans that no run uses.
 func (t *tracer) take(n int64) {
 	t.charge(n)
 	t.held += n
@@ -95,8 +96,8 @@ func (t *tracer) charge(n int64) {
 	}
 }
 
-// takeFor counts n bytes of the content of d: for as long as the session lasts where d is shared, else while the trace goes
-// on or the plan has d.
+// takeFor counts n bytes for the content of d: until the session closes if d is shared, else until the trace ends or, if the plan
+// keeps d, until the plan is forgotten.
 func (t *tracer) takeFor(d *data, n int64) {
 	if d.shared {
 		t.charge(n)
@@ -107,7 +108,7 @@ func (t *tracer) takeFor(d *data, n int64) {
 	d.taken += n
 }
 
-// scratch counts memory that a conversion works with, until the node is done: elements of size bytes each.
+// scratch counts the working memory of a conversion (elements of size bytes each) until the node is done.
 func (t *tracer) scratch(size int, elements ...int) {
 	n := volume(int(volume(elements...)), size)
 	if len(t.frames) == 0 {
@@ -118,14 +119,14 @@ func (t *tracer) scratch(size int, elements ...int) {
 	t.frames[len(t.frames)-1].scratch += n
 }
 
-// endScratch ends the use of what the innermost conversion worked with.
+// endScratch releases the working memory that the innermost conversion has counted.
 func (t *tracer) endScratch() {
 	f := t.frames[len(t.frames)-1]
 	t.s.model.budget.give(f.scratch)
 	f.scratch = 0
 }
 
-// share makes d a constant of the session, with the memory that is counted for it.
+// share makes d a constant of the session and moves the memory counted for d from the trace to the session.
 func (t *tracer) share(d *data) {
 	d.shared = true
 	t.held -= d.taken
@@ -133,8 +134,8 @@ func (t *tracer) share(d *data) {
 	d.taken = 0
 }
 
-// leaveBudget ends the use of what nothing refers to after the trace, and leaves the rest to the plan. It is called with
-// mu held.
+// leaveBudget releases what was counted for data that nothing refers to after the trace, and charges the rest to the plan. The
+// caller holds mu.
 func (t *tracer) leaveBudget() {
 	stays := t.stays
 	for _, d := range t.made {
@@ -143,7 +144,7 @@ func (t *tracer) leaveBudget() {
 		}
 	}
 	stays = min(stays, t.held)
-	for _, f := range t.frames { // of a conversion that failed
+	for _, f := range t.frames { // left by a conversion that failed
 		t.held += f.scratch
 		f.scratch = 0
 	}
@@ -152,7 +153,8 @@ func (t *tracer) leaveBudget() {
 	t.held, t.stays = 0, 0
 }
 
-// within checks that a tensor of these dimensions is within the limits. Dimensions of 0 do not make up for others.
+// within checks a tensor of these dimensions against the limits. A dimension of 0 counts as 1, so that it cannot hide oversized
+// ones.
 func (t *tracer) within(d dtype.DType, dims ...int) {
 	s := shape.Shape(dims).Clone()
 	for i := range s {
@@ -166,7 +168,7 @@ func (t *tracer) within(d dtype.DType, dims ...int) {
 	t.fits(op.Desc{DType: d, Shape: s})
 }
 
-// room is within for numbers that are made on the host, eight bytes each, before they are.
+// room checks like within, and counts eight bytes of scratch for each element, before the numbers are computed on the host.
 func (t *tracer) room(d dtype.DType, dims ...int) {
 	t.within(d, dims...)
 	t.scratch(8, dims...)

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// greedy are models of few bytes that ask for n elements on the host, by the operator that is to be blamed.
+// greedy returns small models that ask for n elements on the host, keyed by the operator that the error must name.
 func greedy(n int64) map[string]*pb.Model {
 	nodes := func(inits []*pb.Tensor, ns ...*pb.Node) *pb.Model {
 		return modelOf(17, &pb.Graph{Name: "g", Nodes: ns, Initializers: inits, Outputs: bare("y")})
@@ -47,7 +47,7 @@ func greedy(n int64) map[string]*pb.Model {
 	}
 }
 
-// allocated runs f and gives the bytes that it allocated.
+// allocated runs f and returns the number of bytes that it allocated.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -71,7 +71,7 @@ func TestGreedyModels(t *testing.T) {
 			require.Less(t, took, uint64(8*limit))
 		})
 	}
-	// The default is below what these ask for on any machine.
+	// These models ask for more than the default limit of any machine.
 	for _, name := range []string{"Range", "RandomNormal", "ConstantOfShape", "HannWindow"} {
 		h := openWith(t, greedy(1 << 40)[name], onnx.Options{MaxTensorBytes: 1 << 50})
 		_, err := h.s.Run(t.Context(), nil)
@@ -79,7 +79,8 @@ func TestGreedyModels(t *testing.T) {
 	}
 }
 
-// TestLongLists gives an operator more dimensions than there can be: they are refused without being made.
+// TestLongLists passes more dimensions to an operator than a tensor can have. The operator refuses them before it allocates
+// anything.
 func TestLongLists(t *testing.T) {
 	for _, n := range []*pb.Node{operator("Reshape", ss("n", "l"), ss("y")), operator("Expand", ss("n", "l"), ss("y")), operator("Tile", ss("n", "l"), ss("y")),
 		operator("Unsqueeze", ss("n", "l"), ss("y")), operator("Pad", ss("n", "l"), ss("y")), operator("Slice", ss("n", "l", "l"), ss("y")),
@@ -94,7 +95,7 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestExplainIsCounted explains models with declared inputs that are large, which it makes.
+// TestExplainIsCounted explains models with large declared inputs, which Explain allocates.
 func TestExplainIsCounted(t *testing.T) {
 	m := func(n int) *pb.Model {
 		return modelOf(17, &pb.Graph{Name: "g", Inputs: []*pb.ValueInfo{decl("x", pb.Float, n)}, Outputs: bare("y"),
@@ -112,7 +113,7 @@ func TestExplainIsCounted(t *testing.T) {
 	}
 }
 
-// TestBudgetIsGivenBack runs models that fit the limit many times, with shapes that need new constants each.
+// TestBudgetIsGivenBack runs models that fit the limit many times, each time with shapes that need new constants.
 func TestBudgetIsGivenBack(t *testing.T) {
 	for _, name := range []string{"Range", "RandomNormal", "RandomUniform", "Constant", "Neg", "Tile", "Expand", "Add", "HannWindow"} {
 		h := openWith(t, greedy(1000)[name], onnx.Options{MaxHostBytes: 64 << 10})
@@ -140,7 +141,7 @@ func TestBudgetIsGivenBack(t *testing.T) {
 	_, err := h.s.Run(t.Context(), values{"x": x})
 	require.ErrorIs(t, err, core.ErrOutOfMemory)
 	require.ErrorContains(t, err, "Range")
-	// Several runs that fail leave the budget as it was.
+	// Failed runs release all that they have counted.
 	for range 3 {
 		_, err := h.s.Run(t.Context(), values{"x": x})
 		require.ErrorIs(t, err, core.ErrOutOfMemory)
@@ -148,7 +149,8 @@ func TestBudgetIsGivenBack(t *testing.T) {
 	h.run(values{"x": h.upload(dtype.F32, []int{1000}, make([]byte, 4000))})
 }
 
-// TestContentOfRunsIsCounted reads what steers a run, also in runs that only follow a plan.
+// TestContentOfRunsIsCounted counts the tensor contents that a run reads for control flow, also in runs that follow an existing
+// plan.
 func TestContentOfRunsIsCounted(t *testing.T) {
 	m := modelOf(17, &pb.Graph{Name: "g", Inputs: []*pb.ValueInfo{decl("x", pb.Float, "n", "n")}, Outputs: bare("y"),
 		Nodes: []*pb.Node{operator("Det", ss("x"), ss("y"))}})

@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Models for tests, put together message by message.
+// This file builds models for tests, message by message.
 
 func operator(opType string, in, out []string, attrs ...*pb.Attribute) *pb.Node {
 	return &pb.Node{OpType: opType, Inputs: in, Outputs: out, Attributes: attrs}
@@ -35,7 +35,7 @@ func graphAttr(name string, g *pb.Graph) *pb.Attribute {
 	return &pb.Attribute{Name: name, Type: pb.AttrGraph, G: g}
 }
 
-// decl declares a tensor: dims are numbers, symbols, or nil for unknown.
+// decl declares a tensor. Each of dims is a number, a symbol, or nil for an unknown dimension.
 func decl(name string, d pb.DataType, dims ...any) *pb.ValueInfo {
 	s := &pb.Shape{}
 	for _, v := range dims {
@@ -74,7 +74,7 @@ func modelOf(opset int64, g *pb.Graph) *pb.Model {
 
 func parse(m *pb.Model, o onnx.Options) (*onnx.Model, error) { return onnx.Parse(m.Append(nil), "", o) }
 
-// harness is a model on a device of its own.
+// harness is a model with a device of its own.
 type harness struct {
 	t   *testing.T
 	dev *tensor.Device
@@ -134,7 +134,7 @@ func (h *harness) run(in map[string]onnx.Value) map[string]onnx.Value {
 	return out
 }
 
-// want checks type, shape and content of an f32 or i64 tensor.
+// want checks the type, shape and content of an f32 or i64 tensor.
 func (h *harness) want(got onnx.Value, dims []int, v ...float64) {
 	h.t.Helper()
 	require.Equal(h.t, onnx.TensorKind, got.Kind())
@@ -155,7 +155,7 @@ func (h *harness) want(got onnx.Value, dims []int, v ...float64) {
 	require.Equal(h.t, v, have)
 }
 
-// memory is the bytes and tensors in use, everything queued being done.
+// memory waits for all queued work and returns the bytes and tensors in use.
 func (h *harness) memory() core.Memory {
 	h.t.Helper()
 	require.NoError(h.t, h.dev.Sync(h.t.Context()))

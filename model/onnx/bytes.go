@@ -8,9 +8,9 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// Elements on the host are little-endian bytes, as the contract has them.
+// Elements on the host are stored as little-endian bytes, as the op contract defines them.
 
-// appendFloat adds v as an element of type d, converted as cast does.
+// appendFloat appends v as an element of type d, converted by the rules of cast.
 func appendFloat(b []byte, d dtype.DType, v float64) []byte {
 	le := binary.LittleEndian
 	switch d {
@@ -31,8 +31,8 @@ func appendFloat(b []byte, d dtype.DType, v float64) []byte {
 	return appendInt(b, d, saturate(d, v))
 }
 
-// saturate truncates toward zero and brings v into the range of integer type d; NaN gives 0. The bits of an unsigned
-// 64-bit value are given as int64.
+// saturate truncates v toward zero and clamps it to the range of the integer type d; NaN becomes 0. An unsigned 64-bit value is
+// returned as an int64 with the same bits.
 func saturate(d dtype.DType, v float64) int64 {
 	if v != v {
 		return 0
@@ -57,7 +57,7 @@ func saturate(d dtype.DType, v float64) int64 {
 	return int64(v)
 }
 
-// appendInt adds v as an element of type d; integers keep their low bits.
+// appendInt appends v as an element of type d; integers keep their low bits.
 func appendInt(b []byte, d dtype.DType, v int64) []byte {
 	le := binary.LittleEndian
 	switch d {
@@ -80,7 +80,7 @@ func appendInt(b []byte, d dtype.DType, v int64) []byte {
 	return appendFloat(b, d, float64(v))
 }
 
-// appendNumber adds the number of a scalar attribute.
+// appendNumber appends the value of a scalar attribute.
 func appendNumber(b []byte, d dtype.DType, v op.Value) []byte {
 	if _, isInt := v.Bits(); isInt {
 		return appendInt(b, d, v.Int())
@@ -88,7 +88,7 @@ func appendNumber(b []byte, d dtype.DType, v op.Value) []byte {
 	return appendFloat(b, d, v.Float())
 }
 
-// toFloats reads elements of type d as float64.
+// toFloats converts elements of type d to float64.
 func toFloats(d dtype.DType, b []byte) []float64 {
 	le, size := binary.LittleEndian, d.Size()
 	out := make([]float64, len(b)/size)
@@ -112,7 +112,7 @@ func toFloats(d dtype.DType, b []byte) []float64 {
 	return out
 }
 
-// toInts reads elements of type d as int; floats are truncated.
+// toInts converts elements of type d to int; floats are truncated.
 func toInts(d dtype.DType, b []byte) []int {
 	size := d.Size()
 	out := make([]int, len(b)/size)
@@ -128,7 +128,7 @@ func toInts(d dtype.DType, b []byte) []int {
 	return out
 }
 
-// toInt64 reads one integer or bool.
+// toInt64 converts one integer or bool.
 func toInt64(d dtype.DType, e []byte) int64 {
 	le := binary.LittleEndian
 	switch d {

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// calc writes formulas: one method per contract op, operands broadcast.
+// calc has one method for each contract op, so that formulas can be written as expressions. Operands broadcast.
 type calc struct{ *tracer }
 
 func (c calc) un(o op.Code, a value) value     { return c.do(o, []value{a}) }
@@ -31,7 +31,7 @@ func (c calc) round(a value) value     { return c.un(op.Round, a) }
 
 func (c calc) where(cond, a, b value) value { return c.do(op.Where, []value{cond, a, b}) }
 
-// like is a scalar of a's type.
+// like returns a scalar of a's type.
 func (c calc) like(a value, x float64) value {
 	if a.dtype().IsInt() {
 		return c.scalarInt(a.dtype(), int64(x))
@@ -57,7 +57,7 @@ func (c calc) divN(a value, x float64) value { return c.div(a, c.like(a, x)) }
 func (c calc) maxN(a value, x float64) value { return c.max(a, c.like(a, x)) }
 func (c calc) minN(a value, x float64) value { return c.min(a, c.like(a, x)) }
 
-// clamp brings a into [lo, hi].
+// clamp limits a to [lo, hi].
 func (c calc) clamp(a value, lo, hi float64) value { return c.minN(c.maxN(a, lo), hi) }
 
 func (c calc) pow(a value, x float64) value {
@@ -78,7 +78,7 @@ func (c calc) matmul(a, b value, ta, tb bool) value {
 
 func (c calc) sum(a value, keep bool, axes ...int) value { return c.reduce(op.Sum, a, keep, axes...) }
 
-// wide is a in f32 when a is a narrower float.
+// wide converts a to f32 when its type is a narrower float.
 func (c calc) wide(a value) value {
 	if a.dtype() == dtype.F16 || a.dtype() == dtype.BF16 {
 		return c.cast(a, dtype.F32)
@@ -86,15 +86,15 @@ func (c calc) wide(a value) value {
 	return a
 }
 
-// zeros is a tensor of zeros.
+// zeros returns a tensor of zeros.
 func (c calc) zeros(d dtype.DType, s shape.Shape) value { return c.expand(c.scalarInt(d, 0), s) }
 
-// gather takes slices of x along axis; batch leading dimensions of x and indices go together.
+// gather takes slices of x along axis; the batch leading dimensions of x and indices are matched.
 func (c calc) gather(x, indices value, axis, batch int) value {
 	return c.do(op.Gather, []value{x, indices}, op.Int("axis", axis), op.Int("batch", batch))
 }
 
-// channels shapes a vector so that it broadcasts along axis 1 of a tensor of the given rank.
+// channels reshapes a vector so that it broadcasts along axis 1 of a tensor of the given rank.
 func (c calc) channels(v value, rank int) value {
 	dims := []int{v.shape().Size()}
 	for range rank - 2 {
@@ -113,7 +113,7 @@ func filled(n, v int) []int {
 	return l
 }
 
-// span is from, from+1, ..., to-1.
+// span returns from, from+1, ..., to-1.
 func span(from, to int) []int {
 	var l []int
 	for i := from; i < to; i++ {

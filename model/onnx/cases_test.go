@@ -9,13 +9,13 @@ import (
 	"github.com/goburn/burn/model/onnx/onnxtest"
 )
 
-// drawn are the cases whose outputs are random numbers of another generator.
+// drawn lists the cases whose expected outputs come from another random number generator.
 var drawn = map[string]bool{
 	"test_bernoulli": true, "test_bernoulli_expanded": true, "test_bernoulli_double": true, "test_bernoulli_double_expanded": true,
 	"test_bernoulli_seed": true, "test_bernoulli_seed_expanded": true,
 }
 
-// TestOfficialCases runs a tree of unpacked ONNX backend tests.
+// TestOfficialCases runs an unpacked tree of ONNX backend tests.
 func TestOfficialCases(t *testing.T) {
 	root := os.Getenv("BURN_ONNX_CASES")
 	if root == "" {

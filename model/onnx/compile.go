@@ -8,15 +8,16 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// compiled is a program on the device that steps share.
+// compiled is a program on the device. Steps share it.
 type compiled struct {
 	key   string
-	exec  *tensor.Executable // nil while it is defined, and where that failed
-	uses  int                // steps; guarded by Session.mu
-	ready chan struct{}      // closed when it is defined, or cannot be
+	exec  *tensor.Executable // nil until it is defined, and when that failed
+	uses  int                // number of steps that refer to it; guarded by Session.mu
+	ready chan struct{}      // closed once it is defined or has failed
 }
 
-// compile defines a program, or finds it among those that are defined. The caller holds tracing, which is free meanwhile.
+// compile returns the compiled program for p, defining it on the device if no equal program exists. The caller holds tracing;
+// compile releases it while it waits.
 func (s *Session) compile(t *tracer, p *program.Program, consts []*data) (*compiled, error) {
 	key := keyOf(p, consts)
 	for {
@@ -55,7 +56,7 @@ func (c *compiled) wait(ctx context.Context) error {
 	}
 }
 
-// define makes c ready. Where that fails, by an error or a fault that is thrown, the next who wants it tries again.
+// define compiles p into c and closes c.ready. After an error or panic c is forgotten, so that the next caller tries again.
 func (s *Session) define(t *tracer, c *compiled, p *program.Program, consts []*data) (err error) {
 	defer func() {
 		if c.exec == nil {
@@ -81,7 +82,8 @@ func (s *Session) define(t *tracer, c *compiled, p *program.Program, consts []*d
 	return err
 }
 
-// composed is p with the composite ops that the device has in place of what exporters write for them, and its constants.
+// composed replaces patterns that exporters write by composite ops where the device supports those. It returns the new program
+// and its constants.
 func (s *Session) composed(t *tracer, p *program.Program, consts []*data) (*program.Program, []*data) {
 	target, w := s.dev.Target(), withOrigins(p, consts)
 	q := w.p.Rewrite(func(i int) []byte { return t.content(w.consts[i]) },
@@ -92,7 +94,7 @@ func (s *Session) composed(t *tracer, p *program.Program, consts []*data) (*prog
 	return w.settle(q)
 }
 
-// dropProgram ends one use of c, nil for none. The caller holds mu.
+// dropProgram ends one use of c, which may be nil. The caller holds mu.
 func (s *Session) dropProgram(c *compiled, gone *trash) {
 	if c == nil {
 		return
@@ -103,7 +105,7 @@ func (s *Session) dropProgram(c *compiled, gone *trash) {
 	}
 }
 
-// trash is what is given up once mu is free.
+// trash collects resources that are released after mu is unlocked.
 type trash struct {
 	programs []*tensor.Executable
 	tensors  []*tensor.Tensor
@@ -111,7 +113,7 @@ type trash struct {
 
 func (x *trash) empty() {
 	for _, e := range x.programs {
-		_ = e.Close() // fails only when the device is lost, which every later call reports
+		_ = e.Close() // fails only when the device is lost; every later call reports that
 	}
 	for _, t := range x.tensors {
 		t.Release()

@@ -14,8 +14,8 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// layered is a network of two products by weights of 128 by 128, with a Loop in between whose trip count is an input, a
-// sequence that grows in it, and a shape that depends on data.
+// layered returns a network of two products by weights of 128 by 128 with a Loop between them. The trip count is an input, a
+// sequence grows in the loop, and a shape depends on data.
 func layered() *pb.Model {
 	r := rand.New(rand.NewPCG(1, 2))
 	weights := func(name string) *pb.Tensor {
@@ -41,8 +41,8 @@ func layered() *pb.Model {
 		Inputs: []*pb.ValueInfo{decl("x", pb.Float, nil, 128), decl("trips", pb.Int64)}, Outputs: bare("b", "c", "found", "sum")})
 }
 
-// Sixteen goroutines run one session on inputs of several shapes and with several trip counts: results are those of runs
-// alone, bit for bit, and the weights are there once.
+// Sixteen goroutines run one session on inputs of several shapes and with several trip counts. The results equal those of
+// separate runs bit for bit, and the weights are stored once.
 func TestConcurrentRunsAreThoseAlone(t *testing.T) {
 	type input struct {
 		rows  int
@@ -89,7 +89,7 @@ func TestConcurrentRunsAreThoseAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			parsed, err := parse(layered(), onnx.Options{})
 			require.NoError(t, err)
-			// Alone, in a session of its own.
+			// The reference runs in a session of its own.
 			alone := &harness{t: t, dev: onStream(t, openBackend(t, name))}
 			alone.s, err = parsed.Open(alone.dev)
 			require.NoError(t, err)
@@ -144,7 +144,7 @@ func TestConcurrentRunsAreThoseAlone(t *testing.T) {
 	}
 }
 
-// Runs that wait for what another traces go on when that fails, and a closed session lets runs in progress end.
+// Runs that wait for another run's trace continue when that trace fails, and Close lets runs in progress finish.
 func TestConcurrentFaults(t *testing.T) {
 	h := open(t, reshaping())
 	var wg sync.WaitGroup

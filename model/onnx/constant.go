@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Constants: computed while tracing, on the device, so that they are rounded as everything else is.
+// Constants are computed while tracing, on the device, so that they round as all other values do.
 
 func (t *tracer) newData(d dtype.DType, s shape.Shape) *data {
 	t.s.serial++
@@ -45,7 +45,7 @@ func (t *tracer) fold(n *op.Node, in []value) []value {
 	return out
 }
 
-// foldOnHost does the ops that no arithmetic belongs to.
+// foldOnHost computes ops that need no arithmetic.
 func (t *tracer) foldOnHost(n *op.Node, in []value) *data {
 	out := n.Outputs[0]
 	var d *data
@@ -66,17 +66,17 @@ func (t *tracer) foldOnHost(n *op.Node, in []value) *data {
 	return d
 }
 
-// adoptAt is the size in bytes from which constants of the model lend their memory to the device instead of being copied.
+// adoptAt is the size in bytes above which the device uses the memory of a model constant directly instead of a copy.
 const adoptAt = 4 << 10
 
-// device is a constant's content on the device.
+// device returns the content of a constant as a tensor on the device.
 func (t *tracer) device(d *data) *tensor.Tensor {
 	if d.dev != nil {
 		return d.dev
 	}
 	var err error
 	switch {
-	case d.host != nil && d.shared && len(d.host) >= adoptAt: // the model's memory, which nobody changes and the collector frees
+	case d.host != nil && d.shared && len(d.host) >= adoptAt: // the model's memory, which is never written and is freed by the garbage collector
 		d.dev, err = t.now.dev.Adopt(t.ctx, d.dtype, d.shape, d.host, func() {})
 	case d.host != nil:
 		t.takeFor(d, int64(len(d.host)))
@@ -99,7 +99,8 @@ func (t *tracer) device(d *data) *tensor.Tensor {
 	return d.dev
 }
 
-// content is the elements of a tensor. Those of live data are read, once, and from then on the plan depends on them.
+// content returns the elements of a tensor. Live data is read from the device once, and the plan depends on its value from then
+// on.
 func (t *tracer) content(d *data) []byte {
 	switch {
 	case d.host != nil:
@@ -125,8 +126,8 @@ func (t *tracer) content(d *data) []byte {
 	return d.host
 }
 
-// bind makes a live value of a constant: programs take it as an input, so that they are the same for each content.
-// Reading it costs nothing.
+// bind makes a live value of a constant: programs take it as an input, so that one program serves every content. Reading the
+// value back is free.
 func (t *tracer) bind(v value) value {
 	host := t.content(v.data)
 	d := t.newData(v.dtype(), v.shape())

@@ -17,11 +17,11 @@ func init() {
 	register("SequenceMap", 17, sequenceMap)
 }
 
-// unrolled is the greatest trip count for which iterations are traced with their number as a constant. With more, or an
-// unknown number, the number is an input, so that all iterations are one program.
+// unrolled is the greatest trip count for which each iteration is traced with its number as a constant. For more iterations, or
+// an unknown count, the number is an input, so that all iterations share one program.
 const unrolled = 32
 
-// chunk is the number of nodes from which on a segment ends between two iterations.
+// chunk is the number of nodes above which a segment ends between two iterations.
 const chunk = 256
 
 func branch(t *tracer, n *node) []value {
@@ -33,7 +33,7 @@ func branch(t *tracer, n *node) []value {
 	return t.run(n.graph(name), nil)
 }
 
-// iterate counts the iterations of one loop.
+// iterate checks iteration i of a loop against the limit and counts its memory.
 func (t *tracer) iterate(i int) {
 	if i >= t.s.options.MaxIterations {
 		t.throw(fmt.Errorf("more than %d iterations: %w", t.s.options.MaxIterations, ErrLimit))
@@ -41,7 +41,7 @@ func (t *tracer) iterate(i int) {
 	t.take(nodeBytes)
 }
 
-// between ends the segment between two iterations when it is long.
+// between ends the segment between two iterations if it has at least chunk nodes.
 func (t *tracer) between() {
 	if len(t.seg.nodes) >= chunk {
 		t.end()
@@ -99,7 +99,7 @@ func loop(t *tracer, n *node) []value {
 	return out
 }
 
-// subgraph is the analysis of a subgraph of the node that is being converted.
+// subgraph returns the analysis of a subgraph of the node being converted.
 func (t *tracer) subgraph(g *pb.Graph) *graph {
 	if g == nil {
 		t.fail("a subgraph is missing")
@@ -111,7 +111,7 @@ func (t *tracer) subgraph(g *pb.Graph) *graph {
 	return sub
 }
 
-// stack joins tensors of one shape along a new axis.
+// stack stacks tensors of one shape along a new axis.
 func (t *tracer) stack(vs []value, axis int) value {
 	parts := make([]value, len(vs))
 	for i, v := range vs {
@@ -123,8 +123,8 @@ func (t *tracer) stack(vs []value, axis int) value {
 	return t.concat(t.axis(axis, parts[0].rank()), parts...)
 }
 
-// none is what is collected over no iterations: its element type and dimensions are those of the body's output k, as
-// declared, or else as probe finds by tracing the body for nothing.
+// none returns the empty tensor that a loop of no iterations collects for output k of the body. Its element type and dimensions
+// are the declared ones, or else those that probe finds by tracing the body and discarding the result.
 func (t *tracer) none(sub *graph, k, axis int, probe func() []value) value {
 	var d dtype.DType
 	var s shape.Shape

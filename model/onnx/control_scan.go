@@ -8,18 +8,18 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// scanning is one walk of a Scan body along its scan inputs.
+// scanning is one pass of a Scan body along the scan inputs.
 type scanning struct {
 	body    *pb.Graph
 	sub     *graph
 	states  []value
 	inputs  []value
-	axes    []int  // of inputs
-	reverse []bool // of inputs
+	axes    []int  // per input
+	reverse []bool // per input
 	length  int
 }
 
-// scanSpec reads what both forms of Scan have in common.
+// scanSpec reads the attributes that both forms of Scan share.
 func scanSpec(t *tracer, n *node, in []value) scanning {
 	s := scanning{body: n.graph("body")}
 	s.sub = t.subgraph(s.body)
@@ -39,7 +39,7 @@ func scanSpec(t *tracer, n *node, in []value) scanning {
 	return s
 }
 
-// flags reads a list of 0 and 1, by default all 0.
+// flags reads a list of 0 and 1; the default is all 0.
 func (t *tracer) flags(n *node, attr string, count int) []bool {
 	out := make([]bool, count)
 	if given := n.ints(attr); given != nil {
@@ -64,8 +64,8 @@ func (t *tracer) scanAxes(n *node, attr string, count int) []int {
 	return given
 }
 
-// walkScan runs the body length times; also are values to keep alive meanwhile. It gives the last states and, per scan
-// output, the results in order of the iterations.
+// walkScan runs the body length times and keeps the values in also alive meanwhile. It returns the final states and, for each
+// scan output, the results in order of the iterations.
 func (t *tracer) walkScan(s scanning, also []value) (states []value, scans [][]value) {
 	states = s.states
 	scans = make([][]value, len(s.sub.outputs)-len(states))
@@ -104,7 +104,7 @@ func (t *tracer) walkScan(s scanning, also []value) (states []value, scans [][]v
 	return states, scans
 }
 
-// element is what the body would get of an input in an iteration, for probing: zeros.
+// probeScan runs the body once on zeros in place of the scanned elements.
 func (t *tracer) probeScan(s scanning) []value {
 	args := slices.Clone(s.states)
 	for k, v := range s.inputs {
@@ -144,8 +144,8 @@ func scan(t *tracer, n *node) []value {
 	return out
 }
 
-// scanBatch is Scan of opset 8: everything has a batch dimension first, the scanned one is second, and each batch entry
-// has a length of its own.
+// scanBatch implements Scan of opset 8: the first dimension of every value is a batch, the second is scanned, and each batch
+// entry has its own length.
 func scanBatch(t *tracer, n *node) []value {
 	if len(n.in) < 2 {
 		t.fail("%d inputs, want sequence_lens and at least one scan input", len(n.in))
@@ -206,7 +206,7 @@ func scanBatch(t *tracer, n *node) []value {
 	return out
 }
 
-// padded stacks the results of a batch entry and fills up to length with zeros.
+// padded stacks the results of a batch entry and pads them with zeros to length.
 func (t *tracer) padded(s scanning, k int, vs []value, length int) value {
 	var v value
 	if len(vs) == 0 {

@@ -12,7 +12,7 @@ import (
 
 func TestIf(t *testing.T) {
 	branch := func(nodes ...*pb.Node) *pb.Graph { return &pb.Graph{Nodes: nodes, Outputs: bare("r")} }
-	// y = x > 0 ? (k ? x+x : x·x) : -x, for one element; the branches use x and k of the graphs around them.
+	// y = x > 0 ? (k ? x+x : x·x) : -x, for one element; the branches use x and k from the enclosing graphs.
 	nested := operator("If", ss("k"), ss("r"),
 		graphAttr("then_branch", branch(operator("Add", ss("x", "x"), ss("r")))),
 		graphAttr("else_branch", branch(operator("Mul", ss("x", "x"), ss("r")))))
@@ -32,7 +32,8 @@ func TestIf(t *testing.T) {
 	require.Equal(t, 5, h.s.Stats().Hits, "k is not looked at when x is negative")
 }
 
-// powers is a loop over v, starting at x: v = v·x each time, until it exceeds limit or trips are done. It collects v.
+// powers returns a model of a Loop over v, starting at x: each iteration sets v = v·x, until v exceeds limit or the trips are
+// done. The loop collects v.
 func powers(limit float32, trips bool) *pb.Model {
 	body := &pb.Graph{Nodes: []*pb.Node{
 		operator("Mul", ss("v", "x"), ss("w")),
@@ -77,7 +78,7 @@ func TestLoopByCount(t *testing.T) {
 	}
 }
 
-// A loop with more iterations than are unrolled, that adds up i over the rows that x has in row i.
+// A loop with too many iterations to unroll. It sums i times the element of row i of x.
 func TestLongLoop(t *testing.T) {
 	body := &pb.Graph{Nodes: []*pb.Node{
 		operator("Gather", ss("x", "i"), ss("row")),
@@ -94,7 +95,7 @@ func TestLongLoop(t *testing.T) {
 	for i := range x {
 		x[i] = float32(i%7 - 3)
 		each[i] = float64(x[i] * float32(i))
-		sum += x[i] * float32(i) // whole numbers below 2^24: exact
+		sum += x[i] * float32(i) // whole numbers below 2^24 are exact
 	}
 	for range 2 {
 		out := h.run(values{"x": h.f32([]int{500, 1}, x...)})
@@ -107,7 +108,7 @@ func TestLongLoop(t *testing.T) {
 	require.Greater(t, h.s.Stats().Steps, 5)
 }
 
-// A loop whose state is a sequence, inside which the loop of another graph runs as often as the outer one says.
+// A loop whose state is a sequence. A nested loop in its body runs as often as the outer loop says.
 func TestLoopOfSequences(t *testing.T) {
 	inner := &pb.Graph{Nodes: []*pb.Node{operator("Add", ss("u", "x"), ss("u2")), operator("Identity", ss("g2"), ss("on2"))},
 		Inputs: bare("j", "g2", "u"), Outputs: bare("on2", "u2")}
@@ -153,7 +154,7 @@ func TestSequenceInputs(t *testing.T) {
 	require.ErrorContains(t, err, "s: sequence(f32[?])")
 }
 
-// prefix is a Scan body that adds up: v' = v + a, and gives v' and a·v.
+// prefix returns a Scan body for running sums: v' = v + a, with v' as state and a·v as output.
 func prefix() *pb.Graph {
 	return &pb.Graph{Nodes: []*pb.Node{operator("Add", ss("v", "a"), ss("w")), operator("Identity", ss("w"), ss("sum")), operator("Mul", ss("a", "v"), ss("p"))},
 		Inputs: bare("v", "a"), Outputs: []*pb.ValueInfo{decl("w", pb.Float, 2), decl("sum", pb.Float, 2), decl("p", pb.Float, 2)}}
@@ -177,7 +178,7 @@ func TestScan(t *testing.T) {
 	h.want(out["last"], []int{2}, 100, 200)
 	h.want(out["sums"], []int{0, 2})
 
-	// The same numbers with the scanned axis last, read from the end, and given out backward along the last axis.
+	// The same numbers with the scanned axis last, read from the end, and written backward along the last axis.
 	h = open(t, scan(intsAttr("scan_input_axes", -1), intsAttr("scan_input_directions", 1), intsAttr("scan_output_axes", -1, 0),
 		intsAttr("scan_output_directions", 1, 0)))
 	out = h.run(values{"v": h.f32([]int{2}, 100, 200), "x": h.f32([]int{2, 3}, 5, 3, 1, 6, 4, 2)})
@@ -186,7 +187,7 @@ func TestScan(t *testing.T) {
 	h.want(out["products"], []int{3, 2}, 100, 400, 303, 808, 520, 1236)
 }
 
-// A long scan, both ways at once, against the same sums in Go.
+// A long scan in both directions at once, compared with the same sums in Go.
 func TestLongScan(t *testing.T) {
 	body := &pb.Graph{Nodes: []*pb.Node{operator("Sub", ss("a", "b"), ss("d")), operator("Add", ss("v", "d"), ss("w")), operator("Identity", ss("w"), ss("each"))},
 		Inputs: bare("v", "a", "b"), Outputs: bare("w", "each")}
@@ -210,7 +211,7 @@ func TestLongScan(t *testing.T) {
 	require.LessOrEqual(t, h.s.Stats().Programs, 4)
 }
 
-// Scan of opset 8: a batch, with lengths of its own.
+// Scan of opset 8: a batch whose entries have different lengths.
 func TestBatchScan(t *testing.T) {
 	m := modelOf(8, &pb.Graph{Nodes: []*pb.Node{operator("Scan", ss("lens", "v", "x"), ss("last", "sums", "products"), graphAttr("body", prefix()),
 		intAttr("num_scan_inputs", 1), intsAttr("directions", 1))},
@@ -224,7 +225,7 @@ func TestBatchScan(t *testing.T) {
 	h.want(out["products"], []int{2, 3, 2}, 100, 400, 303, 808, 520, 1236, 0, 0, 0, 0, 0, 0)
 }
 
-// Results whose shapes depend on data branch by shape.
+// Results with data-dependent shapes select the branch of the plan by shape.
 func TestHostOps(t *testing.T) {
 	m := modelOf(17, &pb.Graph{Nodes: []*pb.Node{
 		operator("Mul", ss("x", "x"), ss("sq")),
@@ -240,7 +241,7 @@ func TestHostOps(t *testing.T) {
 	require.Equal(t, 1, h.s.Stats().Hits)
 }
 
-// Numbers without a seed are new in every run, those of a Constant are not.
+// Random numbers without a seed differ between runs; those of a Constant do not.
 func TestRandomIsNotFolded(t *testing.T) {
 	m := modelOf(17, &pb.Graph{Nodes: []*pb.Node{operator("RandomUniform", nil, ss("r"), intsAttr("shape", 16)), operator("Add", ss("x", "r"), ss("y"))},
 		Inputs: []*pb.ValueInfo{decl("x", pb.Float)}, Outputs: bare("y")})

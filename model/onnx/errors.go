@@ -9,24 +9,24 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// ErrModel is wrapped by every error that means the model itself is not legal ONNX.
+// ErrModel is wrapped by every error that reports a model as invalid ONNX.
 var ErrModel = errors.New("invalid model")
 
-// ErrInput is wrapped by every error that means the inputs of a run do not fit the model.
+// ErrInput is wrapped by every error that reports inputs that do not fit the model.
 var ErrInput = errors.New("invalid input")
 
-// ErrLimit is wrapped when a run needs more than Options allow: traced nodes, iterations of a loop, bytes of a tensor.
+// ErrLimit is wrapped when a run exceeds a limit of Options: traced nodes, iterations of a loop, bytes of a tensor.
 var ErrLimit = errors.New("limit exceeded")
 
-// NodeError is a fault of one node of the model.
+// NodeError reports the failure of one node of the model.
 type NodeError struct {
-	Op   string // with its domain unless it is the default one
-	Node string // the node's name; of a nameless one, the name of its first output
-	Path string // nodes and attributes whose subgraphs or functions it is in, outermost first; empty in the main graph
+	Op   string // with its domain, except the default one
+	Node string // the node's name, or the name of its first output if it has none
+	Path string // the enclosing nodes, with the attributes of their subgraphs, and functions, outermost first; empty in the main graph
 	Err  error
 }
 
-// Error prints "onnx: Op node "name" in path: cause".
+// Error returns "onnx: Op node "name" in path: cause".
 func (e *NodeError) Error() string {
 	s := fmt.Sprintf("onnx: %s node %q", e.Op, clip(e.Node))
 	if e.Path != "" {
@@ -42,17 +42,17 @@ func (e *NodeError) Unwrap() error { return e.Err }
 type UnsupportedOp struct {
 	Domain  string // empty for the default one
 	Op      string
-	Version int // of the domain, as the model imports it; 0 when it does not
+	Version int // version of the domain that the model imports; 0 when it does not
 	Nodes   []string
 }
 
 // UnsupportedError lists every operator of a model that is not implemented, subgraphs and functions included.
 type UnsupportedError struct{ Ops []UnsupportedOp }
 
-// shownNodes is how many node names the text of an UnsupportedError gives for an operator; Ops has them all.
+// shownNodes is the number of node names per operator in the text of an UnsupportedError; Ops has all of them.
 const shownNodes = 5
 
-// Error is one line that names all operators and, for each, the first nodes that use it.
+// Error returns one line with all operators and the first nodes that use each.
 func (e *UnsupportedError) Error() string {
 	parts := make([]string, len(e.Ops))
 	for i, o := range e.Ops {
@@ -73,18 +73,18 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("onnx: %d unsupported operators: %s", len(e.Ops), strings.Join(parts, "; "))
 }
 
-// Unwrap makes errors.Is(err, core.ErrUnsupported) hold.
+// Unwrap returns core.ErrUnsupported, for errors.Is.
 func (e *UnsupportedError) Unwrap() error { return core.ErrUnsupported }
 
-// InputError says which inputs of a run are missing, unknown or wrong, and what the model expects.
+// InputError lists the inputs of a run that are missing, unknown or wrong, and the inputs that the model expects.
 type InputError struct {
-	Missing  []string // declared, without an initializer, not given
-	Unknown  []string // given, not declared
-	Wrong    []string // sentences, each about one input
+	Missing  []string // declared without an initializer, and not given
+	Unknown  []string // given, but not declared
+	Wrong    []string // one sentence per input
 	Expected []ValueInfo
 }
 
-// Error lists all that is wrong, and then every input without a default, with its type.
+// Error lists all errors, and then every input without a default, with its type.
 func (e *InputError) Error() string {
 	var parts []string
 	if len(e.Missing) > 0 {
@@ -112,7 +112,7 @@ func (e *InputError) Error() string {
 	return fmt.Sprintf("onnx: inputs: %s; the model takes %s", strings.Join(parts, "; "), strings.Join(want, ", "))
 }
 
-// Unwrap makes errors.Is(err, ErrInput) hold.
+// Unwrap returns ErrInput, for errors.Is.
 func (e *InputError) Unwrap() error { return ErrInput }
 
 func quoted(names []string) string {
@@ -123,7 +123,7 @@ func quoted(names []string) string {
 	return strings.Join(out, ", ")
 }
 
-// clip keeps names from hostile files at a bearable length.
+// clip shortens long names from hostile files.
 func clip(s string) string {
 	if len(s) > 120 {
 		return s[:120] + "..."
@@ -131,7 +131,7 @@ func clip(s string) string {
 	return s
 }
 
-// fault is what converters panic with.
+// fault wraps the error that a converter panics with.
 type fault struct{ err error }
 
 func modelError(format string, args ...any) error {

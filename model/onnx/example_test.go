@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// A classifier of digits on an empty picture: the shapes of what goes in and comes out.
+// The example runs a digit classifier on an empty picture and prints the shapes of its input and output.
 func Example() {
 	ctx := context.Background()
 	dev, err := tensor.Open(ctx, "cpu")

@@ -16,28 +16,28 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Support says how a device executes an op.
+// Support tells how a device executes an op.
 type Support uint8
 
-// The degrees of support, best first.
+// The levels of support, best first.
 const (
 	Native     Support = iota // the backend has it
-	Decomposed                // by ops that the backend has
+	Decomposed                // as ops that the backend has
 	Missing                   // not at all
 )
 
-// String is the degree in words.
+// String returns the name of the level.
 func (s Support) String() string {
 	return [...]string{"native", "by decomposition", "not supported"}[min(s, Missing)]
 }
 
-// Report is what a device would execute for a model, for inputs of certain shapes.
+// Report lists the ops that a device would execute for a model, for inputs of certain shapes.
 type Report struct {
 	Inputs    []string // the inputs that were assumed, as "name: f32[1,3]"
-	Ops       []OpUse  // contract ops, by count
+	Ops       []OpUse  // contract ops, by decreasing count
 	Operators []OperatorUse
-	// Partial is why the report ends before the model does: a device that lacks an op cannot go on where a result is
-	// needed to decide what comes next, and inputs of zeros may not be legal for a model. Nil: it is complete.
+	// Partial is the reason why the report ends before the model does, or nil if it is complete. A device that lacks an op cannot
+	// go on where its result decides what comes next, and inputs of zeros may be illegal for a model.
 	Partial error
 
 	ops   map[opUse]int
@@ -45,7 +45,7 @@ type Report struct {
 	stack []*OperatorUse
 }
 
-// OpUse is how often a contract op is executed on tensors of a type.
+// OpUse counts the executions of a contract op on tensors of one type.
 type OpUse struct {
 	Op      op.Code
 	DType   dtype.DType // of the first operand, or of the result
@@ -59,16 +59,16 @@ type opUse struct {
 	support Support
 }
 
-// OperatorUse is how an ONNX operator is executed: as well as the least supported of the ops it becomes. An operator
-// whose nodes are all computed from constants is native.
+// OperatorUse tells how an ONNX operator is executed: it is supported as well as its least supported op. An operator whose nodes are
+// all computed from constants is native.
 type OperatorUse struct {
 	Domain  string
 	Op      string
-	Count   int // nodes that were traced; iterations of loops count each
+	Count   int // nodes traced; each iteration of a loop counts
 	Support Support
 }
 
-// count notes an op of a program; a nil Report notes nothing.
+// count records an op of a program. On a nil Report it does nothing.
 func (r *Report) count(s *Session, n *op.Node, in []op.Desc) {
 	if r == nil {
 		return
@@ -113,9 +113,9 @@ func (r *Report) leave() {
 	}
 }
 
-// Explain runs the model on zeros, to find what the device executes natively, by decomposition or not at all. dims gives
-// the sizes of symbolic dimensions by their symbol, and of inputs' dimensions as "name.0"; others that are not fixed
-// are 1.
+// Explain runs the model on zeros to find which ops the device executes natively, by decomposition or not at all. dims maps
+// symbols to the sizes of symbolic dimensions, and "name.0" to the size of a dimension of an input; other dimensions that are not
+// fixed are 1.
 func (s *Session) Explain(ctx context.Context, dims map[string]int) (*Report, error) {
 	r := &Report{ops: map[opUse]int{}, nodes: map[opKey]*OperatorUse{}}
 	inputs := map[string]Value{}
@@ -170,7 +170,7 @@ func (s *Session) Explain(ctx context.Context, dims map[string]int) (*Report, er
 	return r, nil
 }
 
-// zeros makes a value of a declared type.
+// zeros returns a value of a declared type filled with zeros.
 func (s *Session) zeros(decl *ValueInfo, name string, dims map[string]int) (Value, error) {
 	switch decl.Kind {
 	case TensorKind:

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// readExternal brings data from external files into the tensors of the model. Tensors that name the same range share it.
+// readExternal reads external data files into the tensors of the model. Tensors that refer to the same range share memory.
 func (m *Model) readExternal(dir string) error {
 	var all []*pb.Tensor
 	collect := func(t *pb.Tensor) {
@@ -52,7 +52,7 @@ func (m *Model) readExternal(dir string) error {
 	shared := map[string][]byte{}
 	var total int64
 	for _, t := range all {
-		if t.DataType.Bits() < 8 { // refused where it is used
+		if t.DataType.Bits() < 8 { // refused by the nodes that use it
 			continue
 		}
 		key := fmt.Sprint(t.DataType, t.Dims)

@@ -7,27 +7,27 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// funcKey names a model-local function.
+// funcKey identifies a model-local function.
 type funcKey struct{ domain, name, overload string }
 
-// function is a model-local function. Where its body refers to attributes of the caller, each calling node gets a body
-// of its own.
+// function is a model-local function. If its body refers to attributes of the caller, each calling node gets its own instance of
+// the body.
 type function struct {
 	proto  *pb.Function
 	opsets map[string]int
-	body   *graph // as it stands in the file, attribute references unresolved
+	body   *graph // as in the file, with attribute references unresolved
 	refers bool
-	size   int // nodes, those of subgraphs included
+	size   int // number of nodes, including those of subgraphs
 }
 
 func (k funcKey) String() string { return opKey{k.domain, k.name}.String() }
 
-// functionOf finds the function that a node calls.
+// functionOf returns the function that a node calls, or nil.
 func (m *Model) functionOf(n *pb.Node) *function {
 	return m.functions[funcKey{canonical(n.Domain), n.OpType, n.Overload}]
 }
 
-// maxCalls bounds how deep functions call functions.
+// maxCalls limits the depth of nested function calls.
 const maxCalls = 64
 
 func (m *Model) readFunctions(protos []*pb.Function) error {
@@ -89,9 +89,9 @@ func countNodes(nodes []*pb.Node) int {
 	return count
 }
 
-// checkCalls refuses functions that call themselves, directly or through others, and calls that are too deep.
+// checkCalls refuses functions that call themselves, directly or through others, and chains of calls longer than maxCalls.
 func (m *Model) checkCalls(protos []*pb.Function) error {
-	depth := map[*function]int{} // -1 while it is visited
+	depth := map[*function]int{} // -1 while it is being visited
 	var visit func(f *function, path []string) (int, error)
 	visit = func(f *function, path []string) (int, error) {
 		path = append(path, clip(f.proto.Name))
@@ -145,8 +145,8 @@ func (m *Model) eachCall(g *graph, visit func(*function) error) error {
 	return nil
 }
 
-// instance is the body of the function for a call: attribute references are replaced by the call's attributes or the
-// function's defaults; without either, the attribute is left out.
+// instance returns the body of the function for one call. Attribute references are replaced by the attributes of the call or the
+// defaults of the function; an attribute with neither is left out.
 func (f *function) instance(call *pb.Node) (*graph, error) {
 	if !f.refers {
 		return f.body, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// bytesOf hands out the fuzzer's bytes, zeros at their end.
+// bytesOf consumes the fuzzer's bytes from the front. After their end it returns zeros.
 type bytesOf []byte
 
 func (b *bytesOf) next() int {
@@ -24,7 +24,7 @@ func (b *bytesOf) next() int {
 	return int(v)
 }
 
-// number is small mostly, and sometimes as large as there is.
+// number returns mostly small numbers, and sometimes extreme ones.
 func (b *bytesOf) number() int64 {
 	switch v := b.next(); v {
 	case 255:
@@ -94,7 +94,7 @@ func (b *bytesOf) attribute() *pb.Attribute {
 	return a
 }
 
-// operatorNames are the operators of the default domain.
+// operatorNames returns the names of the operators of the default domain.
 func operatorNames() []string {
 	var names []string
 	for k := range registry {
@@ -106,7 +106,7 @@ func operatorNames() []string {
 	return names
 }
 
-// fuzzGraph is a node of any operator over tensors that are inputs or constants.
+// fuzzGraph returns a model of one node of any operator, whose operands are inputs or constants.
 func fuzzGraph(b *bytesOf, names []string) (*pb.Model, map[string]*pb.Tensor) {
 	n := &pb.Node{OpType: names[(b.next()|b.next()<<8)%len(names)]}
 	g := &pb.Graph{Name: "g", Nodes: []*pb.Node{n}, Outputs: []*pb.ValueInfo{{Name: "y0"}}}
@@ -138,7 +138,7 @@ func fuzzGraph(b *bytesOf, names []string) (*pb.Model, map[string]*pb.Tensor) {
 	return m, feed
 }
 
-// FuzzOperators runs one node with any operands and attributes: whatever they are, it computes or says what is wrong.
+// FuzzOperators runs one node with any operands and attributes. It must compute a result or return an error.
 func FuzzOperators(f *testing.F) {
 	names := operatorNames()
 	for i := range names {

@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// hostile is limits under which any model ends soon.
+// hostile has limits under which any model finishes quickly.
 var hostile = onnx.Options{
 	Limits:         pb.Limits{MaxBytes: 1 << 16, MaxNodes: 256, MaxElements: 1 << 10, MaxDepth: 40},
 	MaxNodes:       400,
@@ -24,7 +24,7 @@ var hostile = onnx.Options{
 	MaxSteps:       50,
 }
 
-// seeds are models that reach most of the engine.
+// seeds returns models that reach most of the engine.
 func seeds() []*pb.Model {
 	body := &pb.Graph{Nodes: []*pb.Node{operator("Add", ss("v", "v"), ss("w")), operator("Identity", ss("go"), ss("on"))},
 		Inputs: bare("i", "go", "v"), Outputs: bare("on", "w")}
@@ -42,7 +42,7 @@ func seeds() []*pb.Model {
 		wrap(operator("Loop", ss("", "", "x"), ss("y"), graphAttr("body", body)))}
 }
 
-// FuzzLoad proves that no file makes loading or running panic or take long.
+// FuzzLoad checks that no file makes loading or running panic or take long.
 func FuzzLoad(f *testing.F) {
 	for _, m := range seeds() {
 		f.Add(m.Append(nil))

@@ -8,8 +8,8 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// graph is a checked graph: a main graph, a subgraph or the body of a function. Its nodes are in an order in which every
-// value is defined before it is used, and only those are left that an output depends on.
+// graph is a checked graph: the main graph, a subgraph or the body of a function. Its nodes are sorted so that every value is
+// defined before it is used; nodes that no output depends on are removed.
 type graph struct {
 	name    string
 	nodes   []*pb.Node
@@ -17,14 +17,14 @@ type graph struct {
 	outputs []string
 	inits   map[string]*pb.Tensor
 	sparse  map[string]*pb.SparseTensor
-	decl    []*pb.ValueInfo      // of the outputs, where there are
-	free    []string             // names of outer graphs that it uses
-	dies    [][]string           // per node: names of this graph that nothing uses afterwards
-	subs    map[*pb.Graph]*graph // of its nodes' attributes
+	decl    []*pb.ValueInfo      // of the outputs, if declared
+	free    []string             // names that it takes from enclosing graphs
+	dies    [][]string           // per node: names of this graph with no later use
+	subs    map[*pb.Graph]*graph // analysis of the subgraphs in its nodes' attributes
 	opsets  map[string]int       // by canonical domain
 }
 
-// parts is what graphs and functions have in common.
+// parts holds the fields that graphs and functions share.
 type parts struct {
 	what    string // "graph", "function F"
 	nodes   []*pb.Node
@@ -50,7 +50,7 @@ func partsOf(g *pb.Graph, opsets map[string]int) parts {
 	return p
 }
 
-// analyse checks a graph and prepares it. outer says which names of enclosing graphs it may use; nil: none.
+// analyse checks a graph and prepares it. outer reports which names of enclosing graphs are visible; nil means none.
 func analyse(p parts, outer func(string) bool) (*graph, error) {
 	g := &graph{name: p.what, inputs: p.inputs, outputs: p.outputs, inits: map[string]*pb.Tensor{}, sparse: map[string]*pb.SparseTensor{},
 		decl: p.decl, subs: map[*pb.Graph]*graph{}, opsets: p.opsets}
@@ -86,13 +86,13 @@ func analyse(p parts, outer func(string) bool) (*graph, error) {
 	return g, nil
 }
 
-// inputDefined and initDefined stand for names that no node defines.
+// inputDefined and initDefined mark names that are defined by an input or an initializer instead of a node.
 const (
 	inputDefined = -1
 	initDefined  = -2
 )
 
-// define collects the names that p defines, each once, with the index of the node that does.
+// define returns the names that p defines, each with the index of its node. A name that is defined twice is an error.
 func (g *graph) define(p parts) (map[string]int, error) {
 	defined := map[string]int{}
 	for _, name := range p.inputs {
@@ -142,7 +142,7 @@ func (g *graph) define(p parts) (map[string]int, error) {
 	return defined, nil
 }
 
-// usesOf lists the names that a node needs, those of its subgraphs included, each once. It analyses the subgraphs.
+// usesOf returns the names that a node uses, including those that its subgraphs use, each once. It analyses the subgraphs.
 func (g *graph) usesOf(n *pb.Node, visible func(string) bool) ([]string, error) {
 	var uses []string
 	seen := make(map[string]bool, len(n.Inputs))
@@ -186,15 +186,15 @@ func subgraphs(n *pb.Node) []*pb.Graph {
 	return subs
 }
 
-// order sorts the nodes so that values are defined before they are used, and otherwise keeps their order.
+// order sorts the nodes so that values are defined before they are used. Nodes without such a constraint keep their order.
 func (g *graph) order(nodes []*pb.Node, uses [][]string, defined map[string]int) ([]int, error) {
-	waits := make([]int, len(nodes))     // number of nodes it still waits for
-	waiters := make([][]int, len(nodes)) // nodes that wait for it
+	waits := make([]int, len(nodes))     // number of nodes that each node still waits for
+	waiters := make([][]int, len(nodes)) // nodes that wait for each node
 	sorted := true
 	for i := range nodes {
 		for _, name := range uses[i] {
 			if d, ok := defined[name]; ok && d >= 0 {
-				waits[i]++ // twice for two names of one node, which tells the other twice as well
+				waits[i]++ // twice for two names of one node, which also decrements it twice
 				waiters[d] = append(waiters[d], i)
 				sorted = sorted && d < i
 			}
@@ -228,7 +228,7 @@ func (g *graph) order(nodes []*pb.Node, uses [][]string, defined map[string]int)
 	return order, nil
 }
 
-// cycle describes one cycle among the nodes that still wait.
+// cycle describes one cycle among the nodes that are still waiting.
 func cycle(nodes []*pb.Node, uses [][]string, defined map[string]int, waits []int) string {
 	at := slices.IndexFunc(waits, func(w int) bool { return w > 0 })
 	var path []int
@@ -254,7 +254,7 @@ func cycle(nodes []*pb.Node, uses [][]string, defined map[string]int, waits []in
 	return strings.Join(parts, " -> ")
 }
 
-// prune keeps the nodes that an output depends on and notes where names die.
+// prune removes nodes that no output depends on, and records the last use of each name.
 func (g *graph) prune(nodes []*pb.Node, order []int, uses [][]string, defined map[string]int) {
 	const forever = 1 << 62
 	last := map[string]int{} // index in g.nodes of the last use
@@ -303,12 +303,12 @@ func (g *graph) prune(nodes []*pb.Node, order []int, uses [][]string, defined ma
 	slices.Sort(g.free)
 }
 
-// describe names a node for errors.
+// describe returns a description of a node for errors.
 func describe(n *pb.Node) string {
 	return fmt.Sprintf("%s %q", clip(opKey{canonical(n.Domain), n.OpType}.String()), clip(nameOf(n)))
 }
 
-// nameOf is a node's name, or else its first named output.
+// nameOf returns a node's name, or else its first named output.
 func nameOf(n *pb.Node) string {
 	if n.Name != "" {
 		return n.Name
@@ -321,7 +321,7 @@ func nameOf(n *pb.Node) string {
 	return ""
 }
 
-// intHeap gives the least of its numbers first.
+// intHeap is a heap of ints with the least first, for container/heap.
 type intHeap []int
 
 func (h *intHeap) push(v int) {

@@ -14,7 +14,7 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// wrap makes a model of nodes from x to y.
+// wrap returns a model of nodes that compute y from x.
 func wrap(nodes ...*pb.Node) *pb.Model {
 	return modelOf(17, &pb.Graph{Name: "g", Nodes: nodes, Inputs: []*pb.ValueInfo{decl("x", pb.Float, "n")}, Outputs: bare("y")})
 }
@@ -34,7 +34,7 @@ func TestChecks(t *testing.T) {
 	sub := &pb.Graph{Nodes: []*pb.Node{add("x", "nowhere", "r")}, Outputs: bare("r")}
 	inner := wrap(operator("If", ss("c"), ss("y"), graphAttr("then_branch", sub), graphAttr("else_branch", sub)))
 	inner.Graph.Inputs = append(inner.Graph.Inputs, decl("c", pb.Bool))
-	// A subgraph that needs the result of the node it belongs to.
+	// A subgraph that needs the result of the node that it belongs to.
 	self := wrap(operator("If", ss("x"), ss("y"),
 		graphAttr("then_branch", &pb.Graph{Nodes: []*pb.Node{add("x", "y", "r")}, Outputs: bare("r")})))
 	for _, c := range []struct {
@@ -70,7 +70,7 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// A file whose nodes are in no order, with dead ones between them.
+// A file whose nodes are unordered, with dead ones between them.
 func TestOutOfOrder(t *testing.T) {
 	m := wrap(operator("Sub", ss("b", "x"), ss("y")), operator("Mul", ss("a", "a"), ss("b")), operator("NoSuchOperator", ss("a"), ss("dead")),
 		operator("Add", ss("x", "one"), ss("a")))
@@ -168,7 +168,7 @@ func TestExternalData(t *testing.T) {
 	require.ErrorIs(t, err, pb.ErrLimit)
 }
 
-// A function with attributes, given and defaulted, that calls another one and has a subgraph.
+// A function with given and defaulted attributes, which calls another function and has a subgraph.
 func TestFunctions(t *testing.T) {
 	ref := func(name, of string, kind pb.AttributeType) *pb.Attribute {
 		return &pb.Attribute{Name: name, RefAttrName: of, Type: kind}
@@ -206,7 +206,7 @@ func TestFunctions(t *testing.T) {
 	require.ErrorIs(t, err, onnx.ErrModel)
 	require.ErrorContains(t, err, "Both -> Bent -> Both")
 
-	// Each function calls the one before twice: 2^40 nodes, which no limit on the file forbids.
+	// Each function calls the previous one twice: 2^40 nodes, which no limit on the file size prevents.
 	m.Functions = []*pb.Function{{Name: "F0", Domain: "f", Inputs: ss("p"), Outputs: ss("q"), OpsetImports: imports,
 		Nodes: []*pb.Node{operator("Neg", ss("p"), ss("q"))}}}
 	for i := 1; i <= 40; i++ {
@@ -219,7 +219,7 @@ func TestFunctions(t *testing.T) {
 	_, err = h.s.Run(t.Context(), map[string]onnx.Value{"x": h.f32([]int{1}, 1)})
 	require.ErrorIs(t, err, onnx.ErrLimit)
 
-	// A chain of functions deeper than any stack.
+	// A chain of function calls deeper than any stack.
 	m.Functions = m.Functions[:1]
 	for i := 1; i <= 5000; i++ {
 		m.Functions = append(m.Functions, &pb.Function{Name: fmt.Sprint("F", i), Domain: "f", Inputs: ss("p"), Outputs: ss("q"), OpsetImports: imports,

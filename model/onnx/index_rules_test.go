@@ -41,7 +41,7 @@ func TestReshapeDims(t *testing.T) {
 	}
 }
 
-// pythonSlice lists the indices of range(*slice(start, end, step).indices(d)), by the rules of the Python reference.
+// pythonSlice returns the indices range(*slice(start, end, step).indices(d)), by the rules of the Python reference.
 func pythonSlice(d, start, end, step int) []int {
 	in := func(i, low, high int) int {
 		if i < 0 {
@@ -130,7 +130,7 @@ func TestSortKeyOrders(t *testing.T) {
 	require.Less(t, sortKey(dtype.U8, []byte{1}), sortKey(dtype.U8, []byte{200}))
 }
 
-// TestUniqueNaive compares with a search through all earlier slices.
+// TestUniqueNaive compares with a linear search through all earlier slices.
 func TestUniqueNaive(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

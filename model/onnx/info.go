@@ -13,25 +13,25 @@ import (
 // ValueInfo is the declaration of an input or output.
 type ValueInfo struct {
 	Name string
-	Kind Kind // NoKind when the model declares no type, or one that burn has no values for
-	// Elem is what a sequence or optional holds; nil when the model does not say.
+	Kind Kind // NoKind when the model declares no type, or a type that burn does not support
+	// Elem is the declaration of the elements of a sequence or optional, or nil when the model declares none.
 	Elem *ValueInfo
-	// DType is Invalid when the element type is not declared or not supported; TypeName is how ONNX calls it.
+	// DType is Invalid when the element type is not declared or not supported; TypeName is its ONNX name.
 	DType    dtype.DType
 	TypeName string
-	Ranked   bool // Shape is declared
+	Ranked   bool // whether Shape is declared
 	Shape    []Dim
-	Default  bool // an input with an initializer: it may be left out
+	Default  bool // an input with an initializer: the caller may leave it out
 	Doc      string
 }
 
-// Dim is a declared dimension: a fixed size, a symbol that stands for one size in all inputs, or neither.
+// Dim is a declared dimension: a fixed size, a symbol for one size that is equal in all inputs, or neither.
 type Dim struct {
 	Size   int // -1 when not fixed
 	Symbol string
 }
 
-// String is the size, the symbol, or "?".
+// String returns the size, the symbol, or "?".
 func (d Dim) String() string {
 	switch {
 	case d.Size >= 0:
@@ -42,10 +42,10 @@ func (d Dim) String() string {
 	return "?"
 }
 
-// String prints "x: f32[batch,3,224,224]", "s: sequence(f32[?])".
+// String returns the declaration, such as "x: f32[batch,3,224,224]" or "s: sequence(f32[?])".
 func (v ValueInfo) String() string { return clip(v.Name) + ": " + v.Type() }
 
-// Type prints the type alone.
+// Type returns the type without the name.
 func (v ValueInfo) Type() string {
 	switch v.Kind {
 	case TensorKind:
@@ -97,7 +97,7 @@ func typeInfo(t *pb.Type) ValueInfo {
 			for k, d := range t.Shape.Dims {
 				i.Shape[k] = Dim{Size: -1}
 				switch {
-				case d.Kind == pb.DimValue && d.Value > 0: // exporters write 0 for "not known"
+				case d.Kind == pb.DimValue && d.Value > 0: // exporters write 0 for "unknown"
 					i.Shape[k].Size = toInt(d.Value)
 				case d.Kind == pb.DimParam:
 					i.Shape[k].Symbol = d.Param
@@ -119,16 +119,16 @@ func typeInfo(t *pb.Type) ValueInfo {
 	return i
 }
 
-// Name is the name of the main graph.
+// Name returns the name of the main graph.
 func (m *Model) Name() string { return m.proto.Graph.Name }
 
-// Inputs lists the inputs in the order of the file, those that have a default last. The caller must not change it.
+// Inputs returns the inputs in the order of the file, those with a default last. The caller must not change the slice.
 func (m *Model) Inputs() []ValueInfo { return m.inputs }
 
-// Outputs lists the outputs in order. The caller must not change it.
+// Outputs returns the outputs in order. The caller must not change the slice.
 func (m *Model) Outputs() []ValueInfo { return m.outputs }
 
-// Info is what a model says of itself, and what is counted in it.
+// Info holds the metadata of a model and counts of its contents.
 type Info struct {
 	Name            string
 	Domain          string
@@ -140,14 +140,14 @@ type Info struct {
 	Opsets          []Opset
 	Metadata        []Property
 	Functions       []string
-	Operators       []OperatorCount // by count, then name
-	Nodes           int             // that an output depends on; subgraphs and functions counted once
+	Operators       []OperatorCount // by decreasing count, then name
+	Nodes           int             // nodes that an output depends on; subgraphs and functions counted once
 	Dead            int             // nodes of the main graph that no output depends on
-	Parameters      int64           // elements of all initializers, subgraphs included
+	Parameters      int64           // elements of all initializers, including those of subgraphs
 	ParameterBytes  int64
 }
 
-// Opset is an operator set that a model imports. The default domain is spelled "ai.onnx".
+// Opset is an operator set that a model imports. The default domain is written "ai.onnx".
 type Opset struct {
 	Domain  string
 	Version int
@@ -156,16 +156,16 @@ type Opset struct {
 // Property is an entry of a model's metadata.
 type Property struct{ Key, Value string }
 
-// OperatorCount is how many nodes use an operator.
+// OperatorCount counts the nodes that use an operator.
 type OperatorCount struct {
 	Domain    string // empty for the default one
 	Op        string
 	Count     int
-	Function  bool // a function of the model
+	Function  bool // a function defined in the model
 	Supported bool
 }
 
-// Info gathers what there is to say of the model.
+// Info returns the metadata and counts of the model.
 func (m *Model) Info() Info {
 	p := m.proto
 	i := Info{Name: p.Graph.Name, Domain: p.Domain, Doc: p.Doc, IRVersion: p.IRVersion, ModelVersion: p.ModelVersion,

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Value is an input or output of a model: a tensor, a sequence of values, or an optional value. The zero Value is none.
+// Value is an input or output of a model: a tensor, a sequence of values, or an optional value. The zero Value is an absent one.
 // Values are immutable.
 type Value struct {
 	kind  Kind
@@ -19,15 +19,15 @@ type Value struct {
 	items []Value
 }
 
-// TensorValue is a tensor as a Value. The tensor's owner stays the same.
+// TensorValue returns a tensor as a Value. It does not change the owner of the tensor.
 func TensorValue(t *tensor.Tensor) Value { return Value{kind: TensorKind, elem: t.DType(), t: t} }
 
-// SequenceValue is a sequence of tensors with elements of type elem.
+// SequenceValue returns a sequence of tensors with elements of type elem.
 func SequenceValue(elem dtype.DType, vs ...Value) Value {
 	return Value{kind: SequenceKind, elem: elem, items: vs}
 }
 
-// OptionalValue is an optional that holds v, or nothing when v is the zero Value.
+// OptionalValue returns an optional that holds v, or nothing when v is the zero Value.
 func OptionalValue(v Value) Value {
 	if v.kind == NoKind {
 		return Value{kind: OptionalKind}
@@ -35,16 +35,16 @@ func OptionalValue(v Value) Value {
 	return Value{kind: OptionalKind, elem: v.elem, items: []Value{v}}
 }
 
-// Kind says what v is.
+// Kind returns the kind of v.
 func (v Value) Kind() Kind { return v.kind }
 
-// DType is the element type of a tensor, and of the tensors that a sequence or optional holds; Invalid when unknown.
+// DType returns the element type of a tensor, or of the tensors in a sequence or optional; Invalid when unknown.
 func (v Value) DType() dtype.DType { return v.elem }
 
-// Tensor is the tensor of a TensorKind value, else nil.
+// Tensor returns the tensor of a TensorKind value, else nil.
 func (v Value) Tensor() *tensor.Tensor { return v.t }
 
-// Elems is the values of a sequence, else nil. The caller must not change it.
+// Elems returns the values of a sequence, else nil. The caller must not change the slice.
 func (v Value) Elems() []Value {
 	if v.kind != SequenceKind {
 		return nil
@@ -52,7 +52,7 @@ func (v Value) Elems() []Value {
 	return v.items
 }
 
-// Inner is what an optional holds, and whether it holds anything.
+// Inner returns the value in an optional, and whether it holds one.
 func (v Value) Inner() (Value, bool) {
 	if v.kind != OptionalKind || len(v.items) == 0 {
 		return Value{}, false
@@ -74,7 +74,7 @@ func (v Value) each(f func(*tensor.Tensor)) {
 	}
 }
 
-// String prints the type: "f32[2,3]", "sequence(f32[2], f32[3])", "optional()".
+// String returns the type: "f32[2,3]", "sequence(f32[2], f32[3])", "optional()".
 func (v Value) String() string {
 	if v.t != nil {
 		return v.t.Desc().String()
@@ -86,7 +86,7 @@ func (v Value) String() string {
 	return v.kind.String() + "(" + strings.Join(parts, ", ") + ")"
 }
 
-// traced is v for the tracer; next gives the tensors in it one after the other.
+// traced returns v for the tracer; next returns the tensors in it one after another.
 func (v Value) traced(next func() value) value {
 	switch v.kind {
 	case TensorKind:
@@ -106,20 +106,20 @@ func (v Value) traced(next func() value) value {
 	return value{}
 }
 
-// binding is checked inputs of a run, in the order of their declarations.
+// binding holds the checked inputs of a run, in the order of their declarations.
 type binding struct {
 	inputs    []given
-	tensors   []*tensor.Tensor // of all values
-	signature []byte           // equal for inputs of equal names, kinds, types and shapes
+	tensors   []*tensor.Tensor // the tensors of all values
+	signature []byte           // equal for inputs with equal names, kinds, types and shapes
 }
 
-// given is an input that the caller gave.
+// given is an input that the caller passed.
 type given struct {
 	name  string
 	value Value
 }
 
-// bind checks inputs against their declarations. It is on the way of every run.
+// bind checks inputs against their declarations. Every run calls it, so it must be fast.
 func (m *Model) bind(inputs map[string]Value) (*binding, error) {
 	var wrong InputError
 	b := &binding{inputs: make([]given, 0, len(m.inputs)), tensors: make([]*tensor.Tensor, 0, len(m.inputs)),
@@ -161,7 +161,7 @@ func (m *Model) bind(inputs map[string]Value) (*binding, error) {
 	return b, nil
 }
 
-// unknown returns the names that the model does not declare, sorted.
+// unknown returns the names in inputs that the model does not declare, sorted.
 func (m *Model) unknown(inputs map[string]Value) (names []string) {
 	for name := range inputs {
 		if !slices.ContainsFunc(m.inputs, func(decl ValueInfo) bool { return decl.Name == name }) {
@@ -182,7 +182,7 @@ func (v Value) appendTensors(to []*tensor.Tensor) []*tensor.Tensor {
 	return to
 }
 
-// appendType appends kinds, element types and shapes, so that values with equal bytes have equal types.
+// appendType appends kinds, element types and shapes. Values have equal types if and only if the appended bytes are equal.
 func (v Value) appendType(to []byte) []byte {
 	to = append(to, byte(v.kind), byte(v.elem))
 	if v.t != nil {
@@ -200,7 +200,7 @@ func (v Value) appendType(to []byte) []byte {
 	return to
 }
 
-// as wraps or unwraps v where the declaration is optional and the value is not, or the other way round.
+// as wraps v in an optional or unwraps it, to match the declared kind k.
 func (v Value) as(k Kind) Value {
 	switch {
 	case k == OptionalKind && v.kind != OptionalKind:
@@ -211,17 +211,17 @@ func (v Value) as(k Kind) Value {
 	return v
 }
 
-// symbol is the size that a symbolic dimension has in this run, and the input that says so.
+// symbol is the size of a symbolic dimension in this run, and the input that defines it.
 type symbol struct {
 	name  string
 	size  int
 	input string
 }
 
-// symbols is the symbolic dimensions that a run has met, which are few.
+// symbols holds the symbolic dimensions seen in a run. There are few, so it is a list.
 type symbols []symbol
 
-// meet returns what is known of a symbol; one that is new gets this size.
+// meet returns the entry of the symbol called name. A new symbol gets this size and input.
 func (s *symbols) meet(name string, size int, input string) symbol {
 	for _, k := range *s {
 		if k.name == name {
@@ -232,7 +232,7 @@ func (s *symbols) meet(name string, size int, input string) symbol {
 	return (*s)[len(*s)-1]
 }
 
-// check says what is wrong with v, in a sentence that names the input, or nothing.
+// check returns a sentence that names the input and describes how v differs from its declaration, or "" if it fits.
 func (i *ValueInfo) check(v Value, known *symbols, name string) string {
 	if i.Kind == NoKind {
 		return ""
@@ -243,7 +243,7 @@ func (i *ValueInfo) check(v Value, known *symbols, name string) string {
 	if v.kind != TensorKind {
 		for _, e := range v.items {
 			if i.Elem != nil {
-				// Elements of a sequence need not agree in their symbols.
+				// Elements of a sequence may differ in the sizes of their symbols.
 				if wrong := i.Elem.check(e, new(symbols), name); wrong != "" {
 					return wrong
 				}

@@ -18,7 +18,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// damage changes a legal one-node model and its inputs as the bytes of a fuzzer say.
+// damage changes a legal one-node model and its inputs as directed by the bytes of a fuzzer.
 type damage []byte
 
 func (d *damage) next() int {
@@ -64,7 +64,7 @@ func (d *damage) attribute(a *pb.Attribute) {
 	}
 }
 
-// tensor cuts or repeats the data of an input to other dimensions, or changes its numbers.
+// tensor cuts or repeats the data of an input to fit other dimensions, or changes its numbers.
 func (d *damage) tensor(p *pb.Tensor) {
 	size := len(p.RawData) / max(1, dtypes[p.DataType].Size())
 	if d.next()%3 == 0 && size > 0 {
@@ -89,7 +89,7 @@ func (d *damage) tensor(p *pb.Tensor) {
 	p.Dims, p.RawData = dims, raw
 }
 
-// FuzzLayers runs the damaged models of testdata/layers.json: they compute something or say what is wrong.
+// FuzzLayers runs damaged versions of the models in testdata/layers.json. Each must compute a result or return an error.
 func FuzzLayers(f *testing.F) {
 	b, err := os.ReadFile("testdata/layers.json")
 	require.NoError(f, err)
@@ -110,7 +110,7 @@ func FuzzLayers(f *testing.F) {
 	})
 }
 
-// runDamaged damages a case and runs it. It gives the node, how long the run took, and its fault.
+// runDamaged damages a case and runs it. It returns the node, the duration of the run, and its error.
 func runDamaged(t *testing.T, dev *core.Place, c *operatorCase, bytes damage) (*pb.Node, time.Duration, error) {
 	d := bytes
 	proto, err := pb.DecodeModel(c.Model, pb.Limits{})

@@ -13,8 +13,8 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// TestLayers runs the cases that testdata/layers.py made. Their sums are of many terms, so that the tolerance is wider than
-// that of single operators.
+// TestLayers runs the cases of testdata/layers.py. Their sums have many terms, so the tolerance is wider than for single
+// operators.
 func TestLayers(t *testing.T) {
 	b, err := os.ReadFile("testdata/layers.json")
 	require.NoError(t, err)
@@ -29,7 +29,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// runLayer runs a case with its inputs given, again with what was remembered, and with its inputs as constants.
+// runLayer runs a case three times: with its inputs given, again with the remembered plan, and with its inputs as constants.
 func (c *operatorCase) runLayer(t *testing.T, dev *core.Place) {
 	d := onStream(t, dev)
 	feed := map[string]onnx.Value{}

@@ -11,41 +11,38 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// Options bounds what loading and running accept. A zero field means its default.
+// Options limits the resources for loading and running a model. A zero field means its default.
 type Options struct {
-	// Limits of the file.
+	// Limits applies to the parts of the file.
 	Limits pb.Limits
-	// MaxExternalBytes is how much data may be read from external files; default 64 GiB.
+	// MaxExternalBytes is the most data read from external files; default 64 GiB.
 	MaxExternalBytes int64
-	// MaxNodes is how many nodes of the model one run may go through while it is traced, iterations of loops counted
-	// each; default 1<<24.
+	// MaxNodes is the most nodes that a run may trace; iterations of a loop count each; default 1<<24.
 	MaxNodes int
-	// MaxIterations of one loop; default 1<<24.
+	// MaxIterations is the most iterations of one loop; default 1<<24.
 	MaxIterations int
-	// MaxTensorBytes is the size of any tensor of a run; default 1<<36.
+	// MaxTensorBytes is the greatest size of any tensor of a run; default 1<<36.
 	MaxTensorBytes int64
-	// MaxHostBytes is how much memory the model and its sessions take, over all, for what the file asks for: constants that
-	// are computed while tracing, on the host or on the device, the numbers they are computed from, contents that steer a
-	// run, programs of unrolled loops, and external data. A node that needs more fails with core.ErrOutOfMemory. The weights
-	// of the model file itself do not count. Default: three quarters of the machine's memory, or GOMEMLIMIT where that is
-	// less.
+	// MaxHostBytes limits the total memory that the model and all of its sessions allocate at the request of the file: constants
+	// computed while tracing, on the host or on the device, the numbers they are computed from, contents that steer control flow,
+	// programs of unrolled loops, and external data. A node that needs more fails with core.ErrOutOfMemory. The weights in the
+	// model file itself do not count. Default: three quarters of the machine's memory, or GOMEMLIMIT if that is less.
 	MaxHostBytes int64
-	// MaxSpecialisations is how many signatures of inputs a session remembers programs for; default 32. The one that was
-	// not used for longest goes first.
+	// MaxSpecialisations is the number of input signatures for which a session keeps programs; default 32. The least recently
+	// used one is dropped first.
 	MaxSpecialisations int
-	// MaxSteps is how many steps a session remembers, over all signatures; default 16384. Beyond it a run is traced
-	// without being remembered.
+	// MaxSteps is the number of steps that a session keeps, over all signatures; default 16384. Beyond it a run is traced without
+	// being remembered.
 	MaxSteps int
-	// Precision is dtype.BF16 or dtype.F16 for products of f32 in that type, and what is between them where its range and precision
-	// suffice, as program.Autocast says; the zero value, or dtype.F32, for what the model says. Batch norms with constant statistics
-	// are multiplied into the convolutions before them. Inputs and outputs stay as they are.
+	// Precision is dtype.BF16 or dtype.F16 to compute f32 products in that type, together with the ops between them for which its
+	// range and precision suffice (see program.Autocast). The zero value and dtype.F32 keep the types of the model. Batch norms
+	// with constant statistics are folded into the preceding convolutions. The types of inputs and outputs do not change.
 	Precision dtype.DType
-	// Batch, above 0, takes the place of the first dimension of the inputs where the model fixes it: of all inputs whose first
-	// dimension is that of the first one, and of reshapes to a constant shape that begins with it and does not fit. A model whose graph
-	// depends on its batch in other ways fails with a *NodeError, or computes what its graph says.
+	// Batch, if above 0, replaces the fixed first dimension of the inputs: of every input whose first dimension equals that of
+	// the first input, and of reshapes to a constant shape that begins with it and does not fit. A model that depends on its
+	// batch size in other ways fails with a *NodeError, or computes what its graph says.
 	Batch int
-	// MaxStreams is how many runs of a session go on at the same time, each on a stream of its own; default 16. Further
-	// ones wait for their turn.
+	// MaxStreams is the number of concurrent runs of a session, each on its own stream; default 16. Further runs wait.
 	MaxStreams int
 }
 
@@ -76,13 +73,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// The opsets of the default domain that are understood.
+// The supported opsets of the default domain.
 const (
 	MinOpset = 1
 	MaxOpset = 28
 )
 
-// Model is a checked model. It does not change, apart from the memory it counts, and is safe for concurrent use; any number of sessions share it.
+// Model is a checked model. It is immutable, apart from its count of memory, and safe for concurrent use; any number of sessions
+// share it.
 type Model struct {
 	proto     *pb.Model
 	options   Options
@@ -92,10 +90,10 @@ type Model struct {
 	inputs    []ValueInfo
 	outputs   []ValueInfo
 	budget    *budget
-	fixed     int // the batch that Options.Batch replaces; 0 for none
+	fixed     int // the batch size that Options.Batch replaces; 0 for none
 }
 
-// Load reads a model from a file. Data in external files is looked up beside it and read as well.
+// Load reads a model from a file, together with the external data files beside it.
 func Load(path string, o Options) (*Model, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -122,8 +120,8 @@ func Load(path string, o Options) (*Model, error) {
 	return m, nil
 }
 
-// Parse decodes and checks a model, and keeps b. dir is where external data files are; with an empty dir, a model that
-// needs one is an error. An operator that is not implemented is no error here: Unsupported lists them, and Open refuses.
+// Parse decodes and checks a model. It keeps b. dir is the folder of external data files; if dir is empty, a model that needs one
+// is an error. An operator that is not implemented is no error here: Unsupported lists them, and Open refuses the model.
 func Parse(b []byte, dir string, o Options) (*Model, error) {
 	switch o.Precision {
 	case dtype.Invalid, dtype.F32, dtype.BF16, dtype.F16:
@@ -139,7 +137,7 @@ func Parse(b []byte, dir string, o Options) (*Model, error) {
 	if m.opsets, err = importsOf(proto.OpsetImports); err != nil {
 		return nil, err
 	}
-	if len(m.opsets) == 0 && proto.IRVersion < 3 { // the format had no imports yet
+	if len(m.opsets) == 0 && proto.IRVersion < 3 { // the format did not have imports yet
 		m.opsets[""] = 1
 	}
 	if v, ok := m.opsets[""]; ok && (v < MinOpset || v > MaxOpset) {
@@ -189,7 +187,7 @@ func importsOf(ids []*pb.OperatorSetID) (map[string]int, error) {
 	return opsets, nil
 }
 
-// checkImports refuses a model that uses the default domain without importing it.
+// checkImports returns an error for a model that uses the default domain without importing it.
 func (m *Model) checkImports() error {
 	return m.eachNode(func(g *graph, n *pb.Node) error {
 		d := canonical(n.Domain)
@@ -207,8 +205,7 @@ func (m *Model) checkImports() error {
 	})
 }
 
-// eachNode visits every live node: of the main graph, of the functions that are called from it, each once, and of all
-// their subgraphs.
+// eachNode calls visit for every live node of the main graph, of the functions that it calls, each once, and of all subgraphs.
 func (m *Model) eachNode(visit func(g *graph, n *pb.Node) error) error {
 	seen := map[*function]bool{}
 	var walk func(g *graph) error
@@ -234,7 +231,7 @@ func (m *Model) eachNode(visit func(g *graph, n *pb.Node) error) error {
 	return walk(m.main)
 }
 
-// Unsupported lists the operators of the model that are not implemented, or nil.
+// Unsupported returns the operators of the model that are not implemented, or nil.
 func (m *Model) Unsupported() *UnsupportedError {
 	var list []UnsupportedOp
 	at := map[opKey]int{}

@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// node is an ONNX node with its inputs resolved. Attributes that a function refers to its caller for are in place.
+// node is an ONNX node with its inputs resolved. Attributes that refer to the caller of a function are replaced by their values.
 type node struct {
 	pb      *pb.Node
 	in      []value
@@ -14,10 +14,10 @@ type node struct {
 	version int // of the node's domain
 }
 
-// opset is the version of the node's domain that the graph or function around it imports.
+// opset returns the version of the node's domain that the enclosing graph or function imports.
 func (n *node) opset() int { return n.version }
 
-// outputs is the number of outputs that the node lists, trailing empty names left out.
+// outputs returns the number of outputs that the node lists, without trailing empty names.
 func (n *node) outputs() int {
 	k := len(n.pb.Outputs)
 	for k > 0 && n.pb.Outputs[k-1] == "" {
@@ -26,10 +26,10 @@ func (n *node) outputs() int {
 	return k
 }
 
-// wants reports whether output i is named, so that something may use it.
+// wants reports whether output i is named and so may be used.
 func (n *node) wants(i int) bool { return i < len(n.pb.Outputs) && n.pb.Outputs[i] != "" }
 
-// input is input i, the zero value when it was left out.
+// input returns input i, or the zero value if it is left out.
 func (n *node) input(i int) value {
 	if i < 0 || i >= len(n.in) {
 		return value{}
@@ -39,7 +39,7 @@ func (n *node) input(i int) value {
 
 func (n *node) has(attr string) bool { return n.pb.Attribute(attr) != nil }
 
-// attr finds an attribute and checks its type.
+// attr returns the attribute called name after checking its type, or nil if it is absent.
 func (n *node) attr(name string, want pb.AttributeType) *pb.Attribute {
 	a := n.pb.Attribute(name)
 	if a == nil {
@@ -75,7 +75,7 @@ func (n *node) str(attr, def string) string {
 	return string(a.S)
 }
 
-// ints is a list attribute, nil when absent; a list that is there but empty is not nil.
+// ints returns a list attribute, or nil if it is absent; an empty list is not nil.
 func (n *node) ints(attr string) []int {
 	a := n.attr(attr, pb.AttrInts)
 	if a == nil {
@@ -88,7 +88,7 @@ func (n *node) ints(attr string) []int {
 	return out
 }
 
-// toInt narrows where int is 32 bits wide; indices beyond that mean "to the end" anyway.
+// toInt saturates to int where int has 32 bits; indices beyond that mean "to the end" anyway.
 func toInt(v int64) int { return int(max(math.MinInt, min(math.MaxInt, v))) }
 
 func (n *node) floats(attr string) []float64 {

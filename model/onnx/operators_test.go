@@ -20,7 +20,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// operatorCase is a model of one node, made by testdata/operators.py, with what another runtime computes for it.
+// operatorCase is a model of one node, made by testdata/operators.py, with the outputs that another runtime computes.
 type operatorCase struct {
 	Name, Peer      string
 	Model           []byte
@@ -29,7 +29,7 @@ type operatorCase struct {
 
 func init() { core.Register("ref", func(core.Config) (core.Backend, error) { return ref.New(), nil }) }
 
-// backends are what the operators are tested on: slow, obvious kernels, and those that applications use.
+// backends lists the backends that operators are tested on: the slow, simple reference and the one that applications use.
 var backends = []string{"ref", "cpu"}
 
 func openRef(t *testing.T) *core.Place { return openBackend(t, "ref") }
@@ -58,7 +58,7 @@ func decodeTensor(t *testing.T, b []byte) *pb.Tensor {
 	return p
 }
 
-// dtypes are the element types that the cases use.
+// dtypes maps the element types that the cases use.
 var dtypes = map[pb.DataType]dtype.DType{
 	pb.Float: dtype.F32, pb.Double: dtype.F64, pb.Float16: dtype.F16, pb.Bool: dtype.Bool, pb.Int64: dtype.I64, pb.Int32: dtype.I32,
 	pb.Int16: dtype.I16, pb.Int8: dtype.I8, pb.Uint64: dtype.U64, pb.Uint32: dtype.U32, pb.Uint16: dtype.U16, pb.Uint8: dtype.U8,
@@ -77,7 +77,8 @@ func hostValue(t *testing.T, p *pb.Tensor) onnxtest.Value {
 	return onnxtest.Value{Tensor: onnxtest.Array{DType: d, Shape: s, Data: data}}
 }
 
-// TestOperators runs every case with its inputs given, again with what was remembered, and with its inputs as constants.
+// TestOperators runs every case three times: with its inputs given, again with the remembered plan, and with its inputs as
+// constants.
 func TestOperators(t *testing.T) {
 	b, err := os.ReadFile("testdata/operators.json")
 	require.NoError(t, err)
@@ -135,7 +136,7 @@ func (c *operatorCase) check(t *testing.T, s *onnx.Session, feed map[string]onnx
 		require.NoError(t, err)
 		var tol *onnxtest.Tolerance
 		if want.DataType == pb.Float || want.DataType == pb.Double {
-			tol = &onnxtest.Tolerance{Rel: 1e-5, Abs: 1e-5} // the peer sums in f32
+			tol = &onnxtest.Tolerance{Rel: 1e-5, Abs: 1e-5} // ONNX Runtime sums in f32
 		}
 		if diff := onnxtest.CompareValues(want.Name, v, hostValue(t, want), tol); diff != nil {
 			t.Errorf("against %s: %v", c.Peer, diff)

@@ -8,13 +8,13 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// parameter is a float attribute that a contract op shares with ONNX: both names and the ONNX default.
+// parameter is a float attribute that a contract op and an ONNX operator share: both names, and the ONNX default.
 type parameter struct {
 	onnx, contract string
 	def            float64
 }
 
-// parameterOps are the activations that are one contract op with float attributes.
+// parameterOps lists the activations that are one contract op with float attributes.
 var parameterOps = []struct {
 	name   string
 	since  int
@@ -68,7 +68,7 @@ func swiglu(t *tracer, n *node) []value {
 	return []value{t.do(op.Mul, []value{t.do(op.Silu, []value{a}, op.Float("alpha", n.float("alpha", 1))), b})}
 }
 
-// shrink of integers computes in a float type that holds them and truncates.
+// shrink computes integers in a float type that holds them exactly, and truncates the result.
 func shrink(t *tracer, n *node) []value {
 	t.need(n, 0)
 	x := n.input(0)
@@ -88,7 +88,7 @@ func shrink(t *tracer, n *node) []value {
 	return []value{t.cast(y, d)}
 }
 
-// clipAttrs clips by attributes; def has the bounds that hold without them.
+// clipAttrs clips to bounds given by attributes; def holds the default bounds.
 func clipAttrs(t *tracer, n *node, def map[string]float64) []value {
 	t.need(n, 0)
 	var attrs []op.Attr
@@ -133,7 +133,7 @@ func clipInputs(t *tracer, n *node) []value {
 	return []value{x}
 }
 
-// scalarAttr is the only element of v as an attribute; integers keep all their bits.
+// scalarAttr returns the only element of v as an attribute; integers keep all their bits.
 func (t *tracer) scalarAttr(name string, v value) op.Attr {
 	if v.dtype().IsFloat() {
 		return op.ScalarFloat(name, t.hostFloats(v)[0])
@@ -141,14 +141,14 @@ func (t *tracer) scalarAttr(name string, v value) op.Attr {
 	return op.ScalarInt(name, int64(t.hostInts(v)[0]))
 }
 
-// along computes something along one axis of x and keeps the shape.
+// along computes a function along one axis of x. The result has the shape of x.
 type along func(t *tracer, x value, axis int) value
 
 func softmaxOf(c op.Code) along {
 	return func(t *tracer, x value, axis int) value { return t.do(c, []value{x}, op.Int("axis", axis)) }
 }
 
-// hardmax is 1 at the first greatest element, else 0.
+// hardmax returns 1 at the first greatest element, else 0.
 func hardmax(t *tracer, x value, axis int) value {
 	if x.shape().Size() == 0 {
 		return x
@@ -157,19 +157,19 @@ func hardmax(t *tracer, x value, axis int) value {
 	return t.do(op.OneHot, []value{at}, op.Int("depth", x.shape()[axis]), op.Int("axis", axis), op.Type("dtype", x.dtype()))
 }
 
-// alongAxis is the form of opset 13 and later.
+// alongAxis returns the converter for opset 13 and later.
 func alongAxis(def int, f along) converter {
 	return func(t *tracer, n *node) []value {
 		t.need(n, 0)
 		x := n.input(0)
-		if x.rank() == 0 { // a scalar counts as one element along one axis
+		if x.rank() == 0 { // treated as one element along one axis
 			return []value{t.reshape(f(t, t.reshape(x, 1), t.axis(n.int("axis", def), 1)))}
 		}
 		return []value{f(t, x, t.axis(n.int("axis", def), x.rank()))}
 	}
 }
 
-// flattened is the form before opset 13: x becomes a matrix, its columns being axis and all after it.
+// flattened returns the converter for opsets before 13: x is flattened to a matrix whose columns are the dimensions from axis on.
 func flattened(def int, f along) converter {
 	return func(t *tracer, n *node) []value {
 		t.need(n, 0)
@@ -189,5 +189,5 @@ func flattened(def int, f along) converter {
 	}
 }
 
-// matrixOf joins the dimensions before axis and those from axis on.
+// matrixOf returns the product of the dimensions before axis, and of those from axis on.
 func matrixOf(s shape.Shape, axis int) (rows, cols int) { return s[:axis].Size(), s[axis:].Size() }

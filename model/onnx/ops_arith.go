@@ -5,7 +5,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// unaryOps are the operators of one operand that are one contract op without attributes.
+// unaryOps lists the unary operators that are one contract op without attributes.
 var unaryOps = []struct {
 	name  string
 	since int
@@ -21,7 +21,7 @@ var unaryOps = []struct {
 	{"Softsign", 1, op.Softsign}, {"Mish", 18, op.Mish},
 }
 
-// binaryOps are the operators of two operands that are one contract op and broadcast as NumPy does.
+// binaryOps lists the binary operators that are one contract op and broadcast as NumPy does.
 var binaryOps = []struct {
 	name  string
 	since int
@@ -35,7 +35,7 @@ var binaryOps = []struct {
 	{"PRelu", 7, op.PRelu},
 }
 
-// variadicOps are the operators of any number of operands that fold a binary contract op over them.
+// variadicOps lists the operators with any number of operands that fold a binary contract op over them.
 var variadicOps = []struct {
 	name string
 	code op.Code
@@ -106,7 +106,7 @@ func pow(t *tracer, n *node) []value {
 // power computes in the type that holds both operands; the result has the type of the base.
 func (t *tracer) power(x, y value) value {
 	if y.constant() && y.shape().Size() == 1 && y.rank() <= x.rank() {
-		switch t.hostFloats(y)[0] { // exact, and much faster
+		switch t.hostFloats(y)[0] { // exact, and much faster than pow
 		case 2:
 			return t.do(op.Square, []value{x})
 		case 3:

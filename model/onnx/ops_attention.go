@@ -13,7 +13,7 @@ func init() {
 	register("RotaryEmbedding", 23, rotaryNode)
 }
 
-// heads splits [B, S, heads·D] into [B, heads, S, D]; rank 4 is as it should be.
+// heads splits [B, S, heads·D] into [B, heads, S, D]; a tensor of rank 4 is returned as it is.
 func (t *tracer) heads(v value, heads int, what string) value {
 	if v.rank() == 4 {
 		return v
@@ -25,13 +25,13 @@ func (t *tracer) heads(v value, heads int, what string) value {
 	return t.permute(t.reshape(v, s[0], s[1], heads, s[2]/heads), 0, 2, 1, 3)
 }
 
-// joined is [B, S, heads·D] of [B, heads, S, D].
+// joined returns a tensor [B, heads, S, D] as [B, S, heads·D].
 func (t *tracer) joined(v value) value {
 	s := v.shape()
 	return t.reshape(t.permute(v, 0, 2, 1, 3), s[0], s[2], s[1]*s[3])
 }
 
-// grouped multiplies each group of query heads of a [B, Hq, S, X] with its one head of b [B, Hkv, Y, Z].
+// grouped multiplies each group of query heads of a [B, Hq, S, X] by the one head of b [B, Hkv, Y, Z] that they share.
 func (t *tracer) grouped(a, b value, transpose bool) value {
 	s, kv := a.shape(), b.shape()[1]
 	if kv < 1 || s[1]%kv != 0 {
@@ -58,7 +58,7 @@ func attentionNode(t *tracer, n *node) []value {
 		past = pk.shape()[2]
 		k, v = t.concat(2, pk, k), t.concat(2, pv, v)
 	}
-	// Both sides take the root of the scale, so that narrow types do not overflow.
+	// The scale is split: queries and keys are each multiplied by its root, so that narrow types do not overflow.
 	scale := math.Sqrt(n.float("scale", 1/math.Sqrt(float64(q.shape()[3]))))
 	scores := t.grouped(c.mulN(q, scale), c.mulN(k, scale), true)
 	raw := scores
@@ -75,7 +75,7 @@ func attentionNode(t *tracer, n *node) []value {
 		scores = t.cast(scores, t.elementType(as))
 	}
 	p := t.do(op.Softmax, []value{scores}, op.Int("axis", 3))
-	if blind.present() { // a query that no key is open to sees nothing
+	if blind.present() { // a query whose keys are all masked attends to nothing
 		p = c.where(blind, c.like(p, 0), p)
 	}
 	p = t.cast(p, q.dtype())
@@ -99,12 +99,12 @@ func attentionNode(t *tracer, n *node) []value {
 	return outs
 }
 
-// attentionBias is what is added to the scores [B, Hq, Sq, Sk], absent for nothing, and which queries have no key open to
-// them, absent when none can be.
+// attentionBias returns the term added to the scores [B, Hq, Sq, Sk], absent for zero, and a mask of the queries whose keys are
+// all masked, absent when there can be none.
 func (t *tracer) attentionBias(n *node, q, k value, past int) (bias, blind value) {
 	c, d := calc{t}, q.dtype()
 	rows, cols := q.shape()[2], k.shape()[2]
-	var open value // bool: all limits but the mask
+	var open value // bool: all limits except the mask
 	limit := func(v value) {
 		if open.present() {
 			v = c.and(open, v)
@@ -115,7 +115,7 @@ func (t *tracer) attentionBias(n *node, q, k value, past int) (bias, blind value
 	if filled.present() {
 		filled = t.reshape(t.cast(filled, dtype.I64), -1, 1, 1, 1)
 	}
-	// Query i stands at position i+offset of the keys.
+	// Query i has position i+offset among the keys.
 	t.scratch(8, rows)
 	t.scratch(8, cols)
 	key := t.constInts(dtype.I64, []int{1, cols}, span(0, cols))
@@ -123,7 +123,7 @@ func (t *tracer) attentionBias(n *node, q, k value, past int) (bias, blind value
 	if filled.present() && past == 0 {
 		query = c.add(query, c.addN(filled, float64(-rows)))
 	}
-	sure := !filled.present() // every query has a key
+	sure := !filled.present() // every query has a key that is not masked
 	if n.int("is_causal", 0) != 0 {
 		limit(c.atMost(key, query))
 	}
@@ -146,7 +146,7 @@ func (t *tracer) attentionBias(n *node, q, k value, past int) (bias, blind value
 			t.fail("the mask is a scalar")
 		}
 		last := mask.rank() - 1
-		if have := mask.shape()[last]; have < cols && (have != 1 || n.opset() >= 24) { // the rest is shut
+		if have := mask.shape()[last]; have < cols && (have != 1 || n.opset() >= 24) { // keys beyond the mask are masked
 			hi := make([]int, mask.rank())
 			hi[last] = cols - have
 			fill := op.ScalarFloat("value", math.Inf(-1))
@@ -174,7 +174,7 @@ func (t *tracer) attentionBias(n *node, q, k value, past int) (bias, blind value
 	return bias, blind
 }
 
-// flexAttentionNode is attention whose scores and probabilities pass through graphs of the model.
+// flexAttentionNode computes attention whose scores and probabilities are modified by graphs of the model.
 func flexAttentionNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1, 2)
 	q, k, v, c := n.input(0), n.input(1), n.input(2), calc{t}
@@ -207,7 +207,7 @@ func flexAttentionNode(t *tracer, n *node) []value {
 	return []value{t.cast(t.grouped(p, t.cast(v, p.dtype()), false), given)}
 }
 
-// rotaryNode turns pairs of features by angles that depend on the position.
+// rotaryNode rotates pairs of features by angles that depend on the position.
 func rotaryNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1, 2)
 	x, cos, sin, c := n.input(0), n.input(1), n.input(2), calc{t}

@@ -19,7 +19,7 @@ func init() {
 	register("BitCast", 26, bitCast)
 }
 
-// castNode is a cast with the attributes that concern small floats.
+// castNode casts with the attributes for small floats.
 func (t *tracer) castNode(n *node, to dtype.DType) value {
 	x := n.input(0)
 	if !dtype.SmallFloats.Has(to) || x.dtype() == to {
@@ -31,7 +31,7 @@ func (t *tracer) castNode(n *node, to dtype.DType) value {
 	return t.do(op.Cast, []value{x}, op.Type("dtype", to), op.Flag("saturate", n.int("saturate", 1) != 0))
 }
 
-// powers rounds to powers of two upward or downward, on the host, as the contract rounds to the nearest.
+// powers rounds to powers of two, upward or downward. It runs on the host, as the cast of the contract rounds to nearest.
 func (t *tracer) powers(x value, mode string) value {
 	if mode != "up" && mode != "down" {
 		t.fail("round_mode is %q, want up, down or nearest", mode)
@@ -51,7 +51,7 @@ func (t *tracer) powers(x value, mode string) value {
 	})[0]
 }
 
-// bitCast relabels the bytes on the host, as the contract has no op for it.
+// bitCast reinterprets the bytes on the host, as the contract has no op for it.
 func bitCast(t *tracer, n *node) []value {
 	t.need(n, 0)
 	x, d := n.input(0), t.elementType(n.int("to", 0))

@@ -10,7 +10,7 @@ func init() {
 	register("CausalConvWithState", 27, causalConvNode)
 }
 
-// geometry is the attributes of the contract's conv.
+// geometry holds the attributes of the contract's conv.
 type geometry struct {
 	window
 	inputDilation []int
@@ -40,7 +40,7 @@ func convNode(t *tracer, n *node) []value {
 	return []value{t.biased(calc{t}.conv(x, w, t.convGeometry(n, x, w)), n.input(2))}
 }
 
-// biased adds a bias by channel, if there is one.
+// biased adds a per-channel bias if there is one.
 func (t *tracer) biased(y, bias value) value {
 	if !bias.present() {
 		return y
@@ -49,8 +49,8 @@ func (t *tracer) biased(y, bias value) value {
 	return c.add(y, c.channels(bias, y.rank()))
 }
 
-// convTransposeNode is the gradient of a convolution: x is dilated by the strides and convolved with the kernel flipped
-// and its channels exchanged.
+// convTransposeNode computes the gradient of a convolution: x is dilated by the strides and convolved with the flipped kernel,
+// with input and output channels exchanged.
 func convTransposeNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
 	x, w := n.input(0), n.input(1)
@@ -79,7 +79,8 @@ func convTransposeNode(t *tracer, n *node) []value {
 	return []value{t.biased(calc{t}.conv(x, v, g), n.input(2))}
 }
 
-// transposedPads is what a transposed convolution cuts off its full result; negative numbers add to it.
+// transposedPads returns the padding that a transposed convolution removes from its full result; negative numbers extend the
+// result.
 func (t *tracer) transposedPads(n *node, spatial []int, g *geometry) (lo, hi []int) {
 	rank := len(spatial)
 	extra := n.ints("output_padding")
@@ -114,7 +115,7 @@ func (t *tracer) transposedPads(n *node, spatial []int, g *geometry) (lo, hi []i
 			total := full + extra[i] - want[i]
 			l, h = halves(total, mode != "SAME_UPPER")
 			switch {
-			case total < 0 && same: // strides beyond the kernel leave gaps, not padding
+			case total < 0 && same: // strides greater than the kernel leave gaps instead of padding
 				l, h = 0, 0
 			case total < 0:
 				l, h = 0, total
@@ -125,7 +126,7 @@ func (t *tracer) transposedPads(n *node, spatial []int, g *geometry) (lo, hi []i
 	return lo, hi
 }
 
-// causalConvNode is a depthwise convolution over the past state followed by x; the new state is the end of both.
+// causalConvNode computes a depthwise convolution over the past state followed by x; the new state is the end of both.
 func causalConvNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
 	x, w, past := n.input(0), n.input(1), n.input(3)

@@ -59,7 +59,7 @@ func constantOfShape(t *tracer, n *node) []value {
 	return []value{t.do(op.Full, nil, fill, op.Type("dtype", d), op.Ints("shape", dims...))}
 }
 
-// rangeNode computes on the host: its length depends on the values anyway.
+// rangeNode computes on the host, as the length depends on the values.
 func rangeNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1, 2)
 	d := n.input(0).dtype()
@@ -97,7 +97,7 @@ func rangeNode(t *tracer, n *node) []value {
 	return []value{t.constFloats(d, shape.Of(len(v)), v)}
 }
 
-// checkedCount refuses lengths above the limit for tensors, and NaN.
+// checkedCount returns n as a length, and fails for NaN and for lengths above the tensor limit.
 func checkedCount(t *tracer, d dtype.DType, n float64) int {
 	if !(n < 1<<56) {
 		t.fail("%v elements", n)

@@ -15,8 +15,8 @@ func init() {
 	register("MaxRoiPool", 1, maxRoiPoolNode)
 }
 
-// nonMaxSuppressionNode picks boxes on the host, see RATIONALE.md, "Why is NonMaxSuppression not the contract's nms?". The limits are inputs of the host
-// op, not constants of the program.
+// nonMaxSuppressionNode selects boxes on the host, see RATIONALE.md, "Why is NonMaxSuppression not the contract's nms?". The
+// limits are inputs of the host op, not constants of the program.
 func nonMaxSuppressionNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
 	boxes, scores := n.input(0), n.input(1)
@@ -62,8 +62,8 @@ func nonMaxSuppressionNode(t *tracer, n *node) []value {
 	})
 }
 
-// suppress returns the boxes of one class in the order of their scores, at most most of them, without those that overlap
-// one before by more than the limit.
+// suppress returns at most most boxes of one class, in order of decreasing score, without those that overlap an earlier box by
+// more than the limit.
 func suppress(boxes, scores []float64, most, overlap, least float64, centred bool) []int {
 	var order, kept []int
 	for i, s := range scores {
@@ -84,7 +84,7 @@ func suppress(boxes, scores []float64, most, overlap, least float64, centred boo
 	return kept
 }
 
-// corners is the least and greatest y and x of a box given as two opposite corners (y, x), or as centre and size
+// corners returns the least and greatest y and x of a box, which is given as two opposite corners (y, x) or as centre and size
 // (x, y, width, height).
 func corners(b []float64, centred bool) [4]float64 {
 	if centred {
@@ -93,7 +93,7 @@ func corners(b []float64, centred bool) [4]float64 {
 	return [4]float64{min(b[0], b[2]), min(b[1], b[3]), max(b[0], b[2]), max(b[1], b[3])}
 }
 
-// overlapOf is the area of the intersection over that of the union.
+// overlapOf returns the area of the intersection divided by that of the union.
 func overlapOf(a, b [4]float64) float64 {
 	h, w := min(a[2], b[2])-max(a[0], b[0]), min(a[3], b[3])-max(a[1], b[1])
 	if h <= 0 || w <= 0 {
@@ -103,7 +103,7 @@ func overlapOf(a, b [4]float64) float64 {
 	return h * w / (area(a) + area(b) - h*w)
 }
 
-// maxRoiPoolNode takes the maximum of each cell of a grid over each region; empty cells are 0.
+// maxRoiPoolNode returns the maximum of each cell of a grid over each region; empty cells are 0.
 func maxRoiPoolNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
 	x, rois, pooled := n.input(0), n.input(1), n.ints("pooled_shape")
@@ -152,7 +152,8 @@ func maxRoiPoolNode(t *tracer, n *node) []value {
 	})
 }
 
-// cellRange is what cell k of cells covers of the elements from first to last, cut to [0, size).
+// cellRange returns the half-open range of elements that cell k covers when first to last (inclusive) are divided into cells, cut
+// to [0, size).
 func cellRange(k, cells, first, last, size int) (from, to int) {
 	width := float64(max(last-first+1, 1)) / float64(cells)
 	from = first + int(math.Floor(float64(k)*width))

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// The forms of opsets 1 to 6 that differ from later ones. The attribute consumed_inputs means nothing.
+// This file has the forms of opsets 1 to 6 that differ from later ones. The attribute consumed_inputs is ignored.
 func init() {
 	for _, b := range binaryOps {
 		if b.since == 7 && b.code != op.PRelu {
@@ -47,9 +47,9 @@ func init() {
 	register("Dropout", 1, earlyDropout)
 }
 
-// onto is the operands of a binary operator with the limited broadcasting of opsets before 7: with the attribute broadcast,
-// the second is one element, or has dimensions that are those of the first from axis on (without axis: its last ones).
-// Dimensions of 1 in the second are repeated too, as exporters rely on that.
+// onto returns the operands of a binary operator with the limited broadcasting of opsets before 7. With the attribute broadcast,
+// the second operand is one element, or its dimensions equal those of the first from axis on (without axis: the last ones).
+// Dimensions of 1 in the second operand are broadcast too, as exporters rely on that.
 func (t *tracer) onto(n *node) (x, y value) {
 	t.need(n, 0, 1)
 	x, y = n.input(0), n.input(1)
@@ -78,7 +78,7 @@ func (t *tracer) onto(n *node) (x, y value) {
 	return x, t.reshape(y, dims...)
 }
 
-// earlySplit has the lengths in an attribute or in an input.
+// earlySplit takes the lengths from an attribute or from an input.
 func earlySplit(t *tracer, n *node) []value {
 	lengths := n.ints("split")
 	if n.input(1).present() {
@@ -95,7 +95,7 @@ func earlyTile(t *tracer, n *node) []value {
 	return tileBy(t, x, reps)
 }
 
-// earlyCast names the type.
+// earlyCast takes the type from a string attribute.
 func earlyCast(t *tracer, n *node) []value {
 	t.need(n, 0)
 	name := strings.ToUpper(n.str("to", ""))
@@ -108,7 +108,7 @@ func earlyCast(t *tracer, n *node) []value {
 	return nil
 }
 
-// earlyDropout drops unless is_test says otherwise. The mask has the type of the data.
+// earlyDropout drops elements unless is_test is set. The mask has the type of the data.
 func earlyDropout(t *tracer, n *node) []value {
 	t.need(n, 0)
 	x, ratio := n.input(0), n.float("ratio", 0.5)

@@ -28,7 +28,7 @@ func counting(dims ...int) operand {
 	return o
 }
 
-// runNode runs a node whose inputs are x0, x1, ... and gives its first output, of f32.
+// runNode runs a node whose inputs are x0, x1, ... and returns its first output, of type f32.
 func runNode(t *testing.T, opset int64, n *pb.Node, in []operand, extra ...*pb.Node) (onnx.Value, error) {
 	t.Helper()
 	names := []string{"x0", "x1", "x2", "x3", "x4"}[:len(in)]
@@ -41,7 +41,7 @@ func runNode(t *testing.T, opset int64, n *pb.Node, in []operand, extra ...*pb.N
 	return got["y"], err
 }
 
-// The numbers follow from the texts of the operators in opsets 1 to 6 by hand.
+// The expected numbers were worked out by hand from the operator texts of opsets 1 to 6.
 func TestEarlyForms(t *testing.T) {
 	type attrs = []*pb.Attribute
 	grid := counting(2, 3) // 0 1 2, 3 4 5
@@ -137,7 +137,7 @@ func TestEarlyForms_refused(t *testing.T) {
 	}
 }
 
-// TestEarlyDropout drops about half and doubles the rest.
+// TestEarlyDropout drops about half of the elements and doubles the rest.
 func TestEarlyDropout(t *testing.T) {
 	x := operand{dims: []int{1000}, v: make([]float32, 1000)}
 	for i := range x.v {
@@ -153,7 +153,7 @@ func TestEarlyDropout(t *testing.T) {
 	require.InDelta(t, 1000, sum, 200)
 }
 
-// A file from before format 3 imports nothing and means opset 1.
+// A file older than format version 3 has no imports and means opset 1.
 func TestOldestFormat(t *testing.T) {
 	m := modelOf(1, wrap(operator("Concat", ss("x", "x"), ss("y"))).Graph)
 	m.OpsetImports, m.IRVersion = nil, 2

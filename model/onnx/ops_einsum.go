@@ -10,7 +10,7 @@ import (
 
 func init() { register("Einsum", 12, einsumNode) }
 
-// einsumNode contracts the operands from left to right, two at a time, each pair as one batched matrix product.
+// einsumNode contracts the operands from left to right, two at a time; each contraction is one batched matrix product.
 func einsumNode(t *tracer, n *node) []value {
 	terms, out := t.equation(n)
 	e := einsum{calc: calc{t}, size: map[rune]int{}}
@@ -48,7 +48,7 @@ type einsum struct {
 	size map[rune]int
 }
 
-// The dimensions of an ellipsis are labelled by negative runes, -1 the innermost.
+// The dimensions of an ellipsis are labelled with negative runes; -1 is the innermost.
 func name(l rune) string {
 	if l < 0 {
 		return "..."
@@ -121,7 +121,7 @@ func (t *tracer) labels(term string, dots int) []rune {
 	return l
 }
 
-// diagonal joins dimensions of the same label.
+// diagonal merges dimensions with the same label by taking the diagonal.
 func (e einsum) diagonal(x labelled) labelled {
 	for i := 0; i < len(x.labels); i++ {
 		k := i + 1 + slices.Index(x.labels[i+1:], x.labels[i])
@@ -149,7 +149,7 @@ func (e einsum) diagonal(x labelled) labelled {
 	return x
 }
 
-// sumOut sums over the labels that nothing later needs.
+// sumOut sums over the labels that no later step needs.
 func (e einsum) sumOut(x labelled, needed []rune) labelled {
 	var axes []int
 	var labels []rune
@@ -177,7 +177,7 @@ func (e einsum) stretch(x labelled, labels []rune) labelled {
 	return labelled{e.expand(x.v, to), x.labels}
 }
 
-// order permutes x to labels, which it has all of.
+// order permutes x into the order of labels. x has all of them.
 func (e einsum) order(x labelled, labels []rune) value {
 	axes := make([]int, len(labels))
 	for i, l := range labels {

@@ -34,8 +34,8 @@ func init() {
 	register("OneHot", 9, oneHot)
 }
 
-// gatherRun is the elements of x along axis at constant indices that are equally far apart and all there, as a slice: a view
-// where a gather would be a copy. Exporters write the choice of one row of a tensor so.
+// gatherRun returns the elements of x along axis as a slice, if the indices are constant, in range and equally spaced. The slice
+// is a view, while a gather copies. Exporters write the selection of one row this way.
 func (t *tracer) gatherRun(x, index value, axis int) (value, bool) {
 	n := index.shape().Size()
 	if !index.constant() || n == 0 {
@@ -59,7 +59,7 @@ func (t *tracer) gatherRun(x, index value, axis int) (value, bool) {
 	return t.reshape(t.slice(x, start, size, steps), slices.Concat(s[:axis], index.shape(), s[axis+1:])...), true
 }
 
-// wrapIndices adds d to negative indices. Those of a constant are wrapped here and now.
+// wrapIndices adds d to negative indices. Constant indices are wrapped while tracing.
 func (t *tracer) wrapIndices(v value, d int) value {
 	if v.shape().Size() == 0 {
 		return v
@@ -87,7 +87,7 @@ func (t *tracer) wrapBy(v, d value) value {
 	return t.do(op.Where, []value{below, t.do(op.Add, []value{v, d}), v})
 }
 
-// wrapTuples is wrapIndices for index tuples into s after its batch dimensions.
+// wrapTuples applies wrapIndices to index tuples into s after its batch dimensions.
 func (t *tracer) wrapTuples(v value, s shape.Shape, batch int) value {
 	if v.rank() == 0 || v.shape().Size() == 0 {
 		return v
@@ -113,7 +113,7 @@ func (t *tracer) wrapTuples(v value, s shape.Shape, batch int) value {
 	return t.constInts(v.dtype(), v.shape(), index)
 }
 
-// reverseSequence gathers, for each sequence of the batch, the first lens elements backwards and the others in place.
+// reverseSequence reverses the first lens elements of each sequence of the batch and keeps the others.
 func reverseSequence(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
 	x, lens := n.input(0), t.cast(n.input(1), dtype.I64)

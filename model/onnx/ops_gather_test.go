@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// TestGatherOfConstants covers the indices that become a slice, and neighbours that do not.
+// TestGatherOfConstants covers indices that become a slice, and similar ones that do not.
 func TestGatherOfConstants(t *testing.T) {
 	for _, c := range []struct {
 		name  string

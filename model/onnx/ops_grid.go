@@ -89,7 +89,7 @@ func affineGridNode(t *tracer, n *node) []value {
 	return []value{t.reshape(y, append(append([]int{theta.shape()[0]}, dims...), d)...)}
 }
 
-// deformConvNode is a convolution whose every kernel element is displaced, for every output, by an offset and scaled by a
+// deformConvNode returns a convolution whose every kernel element is displaced, for every output, by an offset and scaled by a
 // mask; both are shared by the channels of an offset group.
 func deformConvNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1, 2)
@@ -141,5 +141,5 @@ func deformConvNode(t *tracer, n *node) []value {
 	return []value{t.biased(y, n.input(3))}
 }
 
-// digit is the index along dimension d of element i in row-major order.
+// digit returns the index along dimension d of element i in row-major order.
 func digit(s shape.Shape, i, d int) int { return i / s[d+1:].Size() % s[d] }

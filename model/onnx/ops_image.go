@@ -19,7 +19,7 @@ import (
 
 const imageFormats = "JPEG, WebP, PNG, BMP, TIFF or PNM"
 
-// maxPixels bounds the images that are decoded.
+// maxPixels is the greatest number of pixels of a decoded image.
 const maxPixels = 1 << 26
 
 func init() {
@@ -36,8 +36,8 @@ func init() {
 	})
 }
 
-// decodeImage returns the pixels [height, width, channels], without transparency. Those of lossy formats are what libjpeg-turbo
-// and libwebp give.
+// decodeImage returns the pixels [height, width, channels], without transparency. For lossy formats they equal those of
+// libjpeg-turbo and libwebp.
 func decodeImage(data []byte, format string) ([]hostTensor, error) {
 	img, err := openImage(data)
 	if err != nil {
@@ -66,7 +66,7 @@ func decodeImage(data []byte, format string) ([]hostTensor, error) {
 	return []hostTensor{{DType: dtype.U8, Shape: shape.Of(b.Dy(), b.Dx(), channels), Data: out}}, nil
 }
 
-// luma is the brightness of ITU-R 601 in integers.
+// luma returns the brightness by ITU-R 601 in integer arithmetic.
 func luma(c color.Color) byte {
 	p := color.NRGBAModel.Convert(c).(color.NRGBA)
 	return byte((19595*uint32(p.R) + 38470*uint32(p.G) + 7471*uint32(p.B) + 1<<15) >> 16)
@@ -89,7 +89,7 @@ func openImage(data []byte) (image.Image, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("image, want %s: %w: %v", imageFormats, core.ErrUnsupported, err)
-	case format != "png" && format != "bmp" && format != "tiff": // registered by another package
+	case format != "png" && format != "bmp" && format != "tiff": // decoders that another package registered
 		return nil, fmt.Errorf("%s image, want %s: %w", format, imageFormats, core.ErrUnsupported)
 	case conf.Width < 1 || conf.Height < 1 || conf.Width > maxPixels/conf.Height:
 		return nil, fmt.Errorf("%w: image of %d×%d pixels, at most %d", ErrLimit, conf.Width, conf.Height, maxPixels)
@@ -101,7 +101,7 @@ func openImage(data []byte) (image.Image, error) {
 	return img, nil
 }
 
-// photographed names the kind of an error of package photo.
+// photographed adds the format to an error of package photo.
 func photographed(img image.Image, err error) (image.Image, error) {
 	switch {
 	case errors.Is(err, photo.ErrTooLarge):
@@ -112,7 +112,7 @@ func photographed(img image.Image, err error) (image.Image, error) {
 	return img, nil
 }
 
-// decodePNM reads the binary forms of Netpbm, P5 (grey) and P6 (RGB), of 8 bits.
+// decodePNM decodes the binary Netpbm formats P5 (grey) and P6 (RGB) with 8 bits.
 func decodePNM(data []byte) (image.Image, error) {
 	var head [3]int // width, height, greatest value
 	at := 2
@@ -135,7 +135,7 @@ func decodePNM(data []byte) (image.Image, error) {
 	if w < 1 || h < 1 || w > maxPixels/h || head[2] != 255 {
 		return nil, fmt.Errorf("%w: PNM image of %d×%d pixels up to %d, want 8 bits", ErrInput, w, h, head[2])
 	}
-	at = min(at+1, len(data)) // one space
+	at = min(at+1, len(data)) // one space ends the header
 	channels := 1
 	if data[1] == '6' {
 		channels = 3

@@ -14,7 +14,7 @@ func init() {
 	register("CenterCropPad", 18, centerCropPadNode)
 }
 
-// detNode computes determinants on the host, by elimination with pivots.
+// detNode computes determinants on the host, by Gaussian elimination with pivoting.
 func detNode(t *tracer, n *node) []value {
 	t.need(n, 0)
 	x := n.input(0)
@@ -33,7 +33,7 @@ func detNode(t *tracer, n *node) []value {
 	})
 }
 
-// determinant of an n by n matrix, which it destroys.
+// determinant returns the determinant of the n by n matrix m, which it overwrites.
 func determinant(m []float64, n int) float64 {
 	det := 1.0
 	for k := range n {
@@ -63,8 +63,8 @@ func determinant(m []float64, n int) float64 {
 	return det
 }
 
-// col2imNode adds blocks [N, C·block, L] up to an image: one scatter into the padded image's plane, where one more element
-// takes what lies outside.
+// col2imNode adds blocks [N, C·block, L] to an image: one scatter into the plane of the padded image, with one more element for
+// whatever lies outside.
 func col2imNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1, 2)
 	x, c := n.input(0), calc{t}
@@ -102,7 +102,7 @@ func col2imNode(t *tracer, n *node) []value {
 	return []value{t.reshape(t.narrow(y, 1, 0, image.Size()), append([]int{batch, channels}, image...)...)}
 }
 
-// centerCropPadNode cuts or pads with zeros on both sides; the odd element is at the end.
+// centerCropPadNode crops or pads with zeros on both sides; the odd element is at the end.
 func centerCropPadNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
 	x, want := n.input(0), t.hostDims(n.input(1))
@@ -119,7 +119,7 @@ func centerCropPadNode(t *tracer, n *node) []value {
 		if want[i] < 0 {
 			t.fail("shape is %v", want)
 		}
-		lo[a] = more / 2 // toward zero
+		lo[a] = more / 2 // rounded toward zero
 		hi[a] = more - lo[a]
 	}
 	return []value{t.pad(x, lo, hi, op.ScalarInt("value", 0))}

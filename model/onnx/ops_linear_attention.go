@@ -8,8 +8,9 @@ import (
 
 func init() { register("LinearAttention", 27, linearAttentionNode) }
 
-// linearAttentionNode runs a state [B, Hkv, dk, dv] over the steps: it fades by exp(decay), takes in the outer product of
-// key and value (or of what the state does not yet know of the value, times beta), and is read by the query.
+// linearAttentionNode updates a state [B, Hkv, dk, dv] step by step: it is multiplied by exp(decay), the outer product of key and
+// value is added (with the delta rule: of the key and beta times the value less the state's prediction of it), and the query
+// reads it.
 func linearAttentionNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1, 2)
 	c, given := calc{t}, n.input(0).dtype()
@@ -70,7 +71,7 @@ func linearAttentionNode(t *tracer, n *node) []value {
 	return []value{t.cast(t.joined(y), given), t.cast(state, stateType)}
 }
 
-// widest is v in f32, f64 staying what it is.
+// widest converts v to f32, except f64, which stays.
 func (t *tracer) widest(v value) value {
 	if !v.isTensor() || v.dtype() == dtype.F64 {
 		return v

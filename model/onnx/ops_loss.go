@@ -16,8 +16,8 @@ func init() {
 	})
 }
 
-// likelihoodLoss is minus the log probability, along axis 1, of the class that target names, weighted by class. Targets
-// equal to ignore_index weigh nothing.
+// likelihoodLoss returns the negative log probability, along axis 1, of the class in target, weighted by class. Targets equal to
+// ignore_index have weight 0.
 func (t *tracer) likelihoodLoss(n *node, logs value) value {
 	target, weight, c := n.input(1), n.input(2), calc{t}
 	if logs.rank() < 2 || target.rank() != logs.rank()-1 {

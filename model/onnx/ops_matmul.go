@@ -12,8 +12,8 @@ func init() {
 	register("Gemm", 1, gemmNode)
 }
 
-// matmulND is numpy.matmul: a vector counts as a row on the left and as a column on the right, and the dimension it was
-// given leaves the result.
+// matmulND implements numpy.matmul: a vector is a row on the left and a column on the right, and the result lacks the added
+// dimension.
 func (t *tracer) matmulND(a, b value) value {
 	if a.rank() == 0 || b.rank() == 0 {
 		t.fail("operands are %v and %v, want rank 1 or more", a.shape(), b.shape())
@@ -53,7 +53,7 @@ func gemmNode(t *tracer, n *node) []value {
 	alpha, beta := n.float("alpha", 1), n.float("beta", 1)
 	ta, tb := n.int("transA", 0) != 0, n.int("transB", 0) != 0
 	if alpha != 1 {
-		if b.constant() { // folds
+		if b.constant() { // the transpose is folded
 			b = c.mulN(b, alpha)
 		} else {
 			a = c.mulN(a, alpha)

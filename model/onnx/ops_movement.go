@@ -30,7 +30,7 @@ func init() {
 	register("SpaceToDepth", 1, spaceToDepth)
 }
 
-// optionalInts is the content of an input, nil when it is absent.
+// optionalInts returns the content of an input, or nil if it is absent.
 func (t *tracer) optionalInts(n *node, i int) []int {
 	if !n.input(i).present() {
 		return nil
@@ -55,8 +55,8 @@ func reshapeTo(t *tracer, n *node, want []int) []value {
 	return []value{t.reshape(x, dims...)}
 }
 
-// reshapeDims resolves the entries 0 (as in s, unless literal) and -1 (what the dimensions that are not copied leave). The
-// text says what is wrong.
+// reshapeDims resolves the entries 0 (the dimension of s, unless literal) and -1 (computed from the remaining elements). The text
+// is empty, or describes the error.
 func reshapeDims(s shape.Shape, want []int, literal bool) ([]int, string) {
 	dims, rest, known, left := slices.Clone(want), -1, 1, 1
 	for i, d := range s {
@@ -106,7 +106,7 @@ func flatten(t *tracer, n *node) []value {
 	return []value{t.reshape(x, rows, cols)}
 }
 
-// squeezeNode drops axes, all of length 1 where none are given.
+// squeezeNode removes axes, or all axes of length 1 if none are given.
 func squeezeNode(t *tracer, n *node, axes []int) []value {
 	t.need(n, 0)
 	x := n.input(0)
@@ -169,7 +169,7 @@ func tileBy(t *tracer, x value, reps []int) []value {
 		switch {
 		case r < 0:
 			t.fail("repeats is %v, want none negative", reps)
-		case r != 1: // rank 4 is enough for one axis
+		case r != 1: // rank 4 suffices for one axis
 			s := x.shape()
 			x = t.reshape(x, s[:i].Size(), 1, s[i:].Size())
 			x = t.expand(x, shape.Of(s[:i].Size(), r, s[i:].Size()))
@@ -238,7 +238,7 @@ func blocks(t *tracer, n *node) (x value, s shape.Shape, b int) {
 	return x, x.shape(), b
 }
 
-// linePermutation brings axis to the place to, the others keeping their order, and gives the way back too.
+// linePermutation returns the permutation that moves axis to position to and keeps the order of the others, and its inverse.
 func linePermutation(rank, axis, to int) (there, back []int) {
 	for i := range rank {
 		if i != axis {

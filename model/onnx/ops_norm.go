@@ -27,8 +27,8 @@ func init() {
 	register("MeanVarianceNormalization", 9, meanVarianceNode)
 }
 
-// batchNormNode normalises by channel, with given statistics or, in training, with those of x, which then move the given
-// ones. Statistics may be of a wider type than x.
+// batchNormNode normalises by channel, with the given statistics or, in training, with those of x, which then update the running
+// statistics. Statistics may have a wider type than x.
 func batchNormNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1, 2, 3, 4)
 	x, c := n.input(0), calc{t}
@@ -68,8 +68,7 @@ func batchNormNode(t *tracer, n *node) []value {
 		now, spread}
 }
 
-// trains reports whether a BatchNormalization uses the statistics of its input: before opset 14 the number of outputs
-// says so.
+// trains reports whether a BatchNormalization uses the statistics of its input. Before opset 14 the number of outputs decides.
 func (t *tracer) trains(n *node) bool {
 	if n.opset() >= 14 {
 		return n.int("training_mode", 0) != 0
@@ -154,7 +153,7 @@ func lrnNode(t *tracer, n *node) []value {
 	return []value{t.cast(c.div(v, c.pow(base, n.float("beta", 0.75))), x.dtype())}
 }
 
-// lpNormNode divides by the norm along an axis; where that is 0 the result is 0.
+// lpNormNode divides by the norm along an axis; the result is 0 where the norm is 0.
 func lpNormNode(t *tracer, n *node) []value {
 	t.need(n, 0)
 	x, c := n.input(0), calc{t}

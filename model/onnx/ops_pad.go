@@ -32,7 +32,7 @@ func init() {
 	})
 }
 
-// padNode pads with the constant fill, or with the scalar live where it is present, or as the mode says.
+// padNode pads as the mode says, with the constant fill or, if it is present, with the scalar live.
 func padNode(t *tracer, n *node, pads, axes []int, fill op.Attr, live value) []value {
 	x := n.input(0)
 	if axes == nil {
@@ -71,8 +71,8 @@ func padNode(t *tracer, n *node, pads, axes []int, fill op.Attr, live value) []v
 	return []value{x}
 }
 
-// padAxis removes what negative numbers say, and then takes the element source(i) of the d that are left for each i in
-// [-lo, d+hi).
+// padAxis removes as many elements as negative lo and hi say. It then takes, for each i in [-lo, d+hi), the element source(i, d)
+// of the d remaining ones.
 func padAxis(t *tracer, x value, axis, lo, hi int, source func(i, d int) int) value {
 	d := x.shape()[axis] + min(lo, 0) + min(hi, 0)
 	if d < 0 {

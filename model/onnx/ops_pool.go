@@ -24,7 +24,7 @@ func init() {
 	register("MaxUnpool", 9, maxUnpoolNode)
 }
 
-// pooledInput is input 0, which has at least one spatial dimension.
+// pooledInput returns input 0 and checks that it has at least one spatial dimension.
 func (t *tracer) pooledInput(n *node) value {
 	t.need(n, 0)
 	x := n.input(0)
@@ -34,8 +34,8 @@ func (t *tracer) pooledInput(n *node) value {
 	return x
 }
 
-// pool reads the geometry of a pooling node and gives, per spatial dimension, the padding at the end that makes exactly
-// the windows that ONNX counts: within the padding of the node, and beyond it.
+// pool reads the geometry of a pooling node. overhang holds, per spatial dimension, the padding beyond that of the node which is
+// needed at the end for exactly the number of windows that ONNX defines.
 func (t *tracer) pool(n *node, x value) (w window, overhang []int) {
 	spatial := x.shape()[2:]
 	w = t.window(n, spatial, n.ints("kernel_shape"))
@@ -65,7 +65,7 @@ func maxPoolNode(t *tracer, n *node) []value {
 	if !n.wants(1) {
 		return y
 	}
-	// Positions count over the whole tensor; storage_order 1 counts the spatial dimensions from the first.
+	// Positions index the whole tensor; with storage_order 1, the first spatial dimension varies fastest.
 	spatial, at := x.shape()[2:], y[1]
 	if n.int("storage_order", 0) != 0 {
 		rest, sum, stride := at, value{}, product(spatial)
@@ -105,7 +105,7 @@ func averagePoolNode(t *tracer, n *node) []value {
 		op.Flag("count_pad", n.int("count_include_pad", 0) != 0))}
 }
 
-// order is the attribute p, which opset 1 has as a float.
+// order returns the attribute p, which is a float in opset 1.
 func (t *tracer) order(n *node) float64 {
 	if n.opset() < 2 {
 		return n.float("p", 2)
@@ -113,7 +113,7 @@ func (t *tracer) order(n *node) float64 {
 	return float64(n.int("p", 2))
 }
 
-// powerNorm is sum(|x|^p)^(1/p).
+// powerNorm returns sum(|x|^p)^(1/p).
 func (t *tracer) powerNorm(x value, p float64, sum func(value) value) value {
 	c := calc{t}
 	if p != 2 {
@@ -129,8 +129,8 @@ func lpPoolNode(t *tracer, n *node) []value {
 		op.Ints("pad_lo", w.lo...), op.Ints("pad_hi", w.hi...), op.Ints("overhang", overhang...), op.Ints("dilation", w.dilation...))}
 }
 
-// maxUnpoolNode writes the values where their indices, which count over the whole tensor that pooling started from, say.
-// A greater output_shape has that tensor in its first corner.
+// maxUnpoolNode writes the values to the positions in their indices, which index the whole tensor that was pooled. If
+// output_shape is greater, that tensor is at its lowest indices.
 func maxUnpoolNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
 	x, indices := n.input(0), n.input(1)

@@ -18,7 +18,7 @@ func init() {
 	register("QLinearMatMul", 10, qlinearMatMulNode)
 }
 
-// centred is x as i32 with its zero point, if there is one, taken off; zero broadcasts.
+// centred returns x as i32 minus its zero point, if there is one; zero broadcasts.
 func (t *tracer) centred(x, zero value) value {
 	x = t.cast(x, dtype.I32)
 	if !zero.present() {
@@ -58,7 +58,7 @@ func (t *tracer) requantized(y, factor, zero value) value {
 	return t.cast(c.add(v, t.cast(zero, v.dtype())), zero.dtype())
 }
 
-// rows shapes a parameter of the left operand of a matrix product: one element, one per row, or a tensor that
+// rows reshapes a parameter of the left operand of a matrix product for broadcasting: one element, one per row, or a tensor that
 // broadcasts already.
 func (t *tracer) rows(v value, rank int) value {
 	switch {
@@ -72,7 +72,7 @@ func (t *tracer) rows(v value, rank int) value {
 	return t.reshape(v, v.shape()[0], 1)
 }
 
-// columns is rows for the right operand.
+// columns does the same as rows for the right operand.
 func (t *tracer) columns(v value) value {
 	if v.present() && v.shape().Size() == 1 {
 		return t.reshape(v)

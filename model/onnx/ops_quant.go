@@ -12,18 +12,18 @@ func init() {
 	register("DynamicQuantizeLinear", 11, dynamicQuantizeNode)
 }
 
-// scaling is how scale and zero point lie on x.
+// scaling tells how scale and zero point broadcast over x.
 type scaling struct {
-	axis  int // of the contract's quantize: -1 for one scale
+	axis  int // axis of the contract's quantize; -1 for one scale
 	block int // 0 for none
 }
 
-// scaling reads axis and block_size, and gives scale and zero point in the shape that the contract wants them in.
+// scaling reads axis and block_size, and returns scale and zero point in the shape that the contract requires.
 func (t *tracer) scaling(n *node, x, scale, zero value) (scaling, value, value) {
 	shaped := func(dims []int) {
 		scale, zero = t.reshape(scale, dims...), t.reshape(zero, dims...)
 	}
-	if scale.shape().Size() == 1 && zero.shape().Size() == 1 { // a scalar and a vector of one are used alike
+	if scale.shape().Size() == 1 && zero.shape().Size() == 1 { // a scalar and a vector of one element mean the same
 		zero = t.reshape(zero, scale.shape()...)
 	}
 	if !scale.shape().Equal(zero.shape()) {
@@ -53,10 +53,10 @@ func (t *tracer) scaling(n *node, x, scale, zero value) (scaling, value, value) 
 	return scaling{axis: -1}, scale, zero
 }
 
-// quantized are the types that burn quantizes to.
+// quantized holds the integer types that burn quantizes to.
 var quantized = dtype.SetOf(dtype.U8, dtype.I8, dtype.U16, dtype.I16, dtype.I32)
 
-// carriers are the types that integers narrower than a byte are computed in.
+// carriers maps integers narrower than a byte to the types that they are computed in.
 var carriers = map[dtype.DType]struct {
 	as   dtype.DType
 	bits int
@@ -91,7 +91,7 @@ func quantizeNode(t *tracer, n *node) []value {
 	return []value{t.cast(y, to)}
 }
 
-// lay shapes a scale or zero point so that it broadcasts with x.
+// lay reshapes a scale or zero point so that it broadcasts with x.
 func (t *tracer) lay(s scaling, v, x value) value {
 	switch {
 	case s.block > 0:
@@ -104,7 +104,7 @@ func (t *tracer) lay(s scaling, v, x value) value {
 	return t.reshape(v, append(shape.Of(v.shape().Size()), ones(x.rank()-s.axis-1)...)...)
 }
 
-// quantizeSmall quantizes to a storage type of floats: they are rounded by their cast.
+// quantizeSmall quantizes to a float storage type, whose cast does the rounding.
 func (t *tracer) quantizeSmall(n *node, x, scale, zero value) value {
 	c := calc{t}
 	v := c.div(c.wide(x), c.wide(scale))
@@ -137,19 +137,20 @@ func dequantizeNode(t *tracer, n *node) []value {
 	return []value{y}
 }
 
-// dequantizeSmall is (x-zero)·scale from a storage type of floats; the operands broadcast.
+// dequantizeSmall returns (x-zero)·scale for x of a float storage type; the operands broadcast.
 func (t *tracer) dequantizeSmall(x, scale, zero value) value {
 	c, w := calc{t}, calc{t}.wide(scale)
 	return t.cast(c.mul(c.sub(t.cast(x, w.dtype()), t.cast(zero, w.dtype())), w), scale.dtype())
 }
 
-// dynamicQuantizeNode maps the range of x, with 0 in it, to [0, 255].
+// dynamicQuantizeNode maps the range of x, extended to contain 0, to [0, 255].
 func dynamicQuantizeNode(t *tracer, n *node) []value {
 	t.need(n, 0)
 	return t.all(op.DynamicQuantize, []value{n.input(0)})
 }
 
-// alongAxis1 shapes a scale or zero point of one element or one per channel to broadcast along axis 1 of the given rank.
+// alongAxis1 reshapes a scale or zero point of one element or one per channel to broadcast along axis 1 of a tensor of the given
+// rank.
 func (t *tracer) alongAxis1(v value, rank int) value {
 	if v.shape().Size() == 1 {
 		return t.reshape(v)
@@ -157,7 +158,7 @@ func (t *tracer) alongAxis1(v value, rank int) value {
 	return calc{t}.channels(v, rank)
 }
 
-// firstAxis shapes a scale or zero point of one element or one per output channel to broadcast along axis 0.
+// firstAxis reshapes a scale or zero point of one element or one per output channel to broadcast along axis 0.
 func (t *tracer) firstAxis(v value, rank int) value {
 	if v.shape().Size() == 1 {
 		return t.reshape(v)

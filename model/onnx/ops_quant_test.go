@@ -6,8 +6,8 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// TestScaleOfOneElement dequantizes a vector of one element, as quantizers write the bias of one output: the axis of a scale that has
-// one element says nothing, and is 1 when it is left out.
+// TestScaleOfOneElement dequantizes a vector of one element, as quantizers write the bias of one output. The axis of a scale with
+// one element is irrelevant, and defaults to 1.
 func TestScaleOfOneElement(t *testing.T) {
 	h := open(t, modelOf(17, &pb.Graph{Nodes: []*pb.Node{
 		operator("Cast", ss("x"), ss("q"), intAttr("to", int64(pb.Int32))),

@@ -21,19 +21,19 @@ func init() {
 	register("Dropout", 12, dropout)
 }
 
-// source is where random numbers come from.
+// source generates random numbers.
 type source interface {
 	Float64() float64
 	NormFloat64() float64
 }
 
-// fresh draws from the runtime's generator.
+// fresh draws from the generator of the Go runtime.
 type fresh struct{}
 
 func (fresh) Float64() float64     { return rand.Float64() }
 func (fresh) NormFloat64() float64 { return rand.NormFloat64() }
 
-// draw returns s elements of f. With a seed they are a constant, the same in every run; else they are drawn anew in each.
+// draw returns s elements drawn by f. With a seed they are a constant, equal in every run; without, each run draws new ones.
 func (t *tracer) draw(seed uint32, seeded bool, d dtype.DType, s shape.Shape, f func(g source) float64) value {
 	if err := s.Check(); err != nil {
 		t.fail("%v", err)
@@ -61,7 +61,7 @@ func (t *tracer) draw(seed uint32, seeded bool, d dtype.DType, s shape.Shape, f 
 	})[0]
 }
 
-// seed is the float attribute of the random operators, as the integer that the reference makes of it.
+// seed returns the float attribute seed, converted to an integer as the reference does.
 func (n *node) seed() (uint32, bool) { return uint32(int64(n.float("seed", 0))), n.has("seed") }
 
 func uniformIn(n *node) func(g source) float64 {
@@ -90,7 +90,7 @@ func randomNode(t *tracer, n *node, make func(n *node) func(g source) float64) [
 	return []value{t.draw(seed, seeded, d, s, make(n))}
 }
 
-// chances draws numbers in [0, 1) to compare probabilities with.
+// chances draws numbers in [0, 1), to be compared with probabilities.
 func (t *tracer) chances(seed uint32, seeded bool, s shape.Shape) value {
 	return t.draw(seed, seeded, dtype.F32, s, func(g source) float64 {
 		return math.Floor(g.Float64()*0x1p24) / 0x1p24 // never rounds to 1
@@ -108,7 +108,8 @@ func bernoulli(t *tracer, n *node) []value {
 	return []value{t.cast(t.do(op.Less, []value{t.chances(seed, seeded, x.shape()), t.cast(x, dtype.F32)}), d)}
 }
 
-// multinomial counts, for each number drawn, the classes that it is above: the inverse of the distribution function.
+// multinomial counts, for each number drawn, the classes whose cumulative probability is below it: this inverts the distribution
+// function.
 func multinomial(t *tracer, n *node) []value {
 	t.need(n, 0)
 	x := t.cast(n.input(0), dtype.F32)
@@ -121,14 +122,14 @@ func multinomial(t *tracer, n *node) []value {
 		t.fail("sample_size is %d", samples)
 	}
 	below := t.do(op.CumSum, []value{t.do(op.Softmax, []value{x}, op.Int("axis", 1))}, op.Int("axis", 1))
-	below = t.reshape(t.narrow(below, 1, 0, classes-1), batch, 1, classes-1) // the last is 1
+	below = t.reshape(t.narrow(below, 1, 0, classes-1), batch, 1, classes-1) // the last cumulative probability is 1
 	seed, seeded := n.seed()
 	drawn := t.reshape(t.chances(seed, seeded, shape.Of(batch, samples)), batch, samples, 1)
 	above := t.do(op.LessEqual, []value{below, drawn})
 	return []value{t.cast(t.reduce(op.Sum, t.cast(above, dtype.I32), false, 2), d)}
 }
 
-// dropped is the result of a Dropout that drops nothing.
+// dropped returns the outputs of a Dropout that drops nothing.
 func dropped(t *tracer, n *node, x value, mask dtype.DType) []value {
 	t.need(n, 0)
 	return []value{x, t.do(op.Full, nil, op.ScalarInt("value", 1), op.Type("dtype", mask), op.Dims("shape", x.shape()))}
@@ -149,7 +150,7 @@ func dropout(t *tracer, n *node) []value {
 	return []value{y, mask}
 }
 
-// drop makes elements of x zero, each with probability r (f32), and scales the others; mask is where they stay.
+// drop zeroes each element of x with probability r (f32) and scales the others; mask is true where an element stays.
 func (t *tracer) drop(x, r value, seed uint32, seeded bool) (y, mask value) {
 	mask = t.do(op.LessEqual, []value{r, t.chances(seed, seeded, x.shape())})
 	scale := t.do(op.Div, []value{t.scalar(dtype.F32, 1), t.do(op.Sub, []value{t.scalar(dtype.F32, 1), r})})

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// draws runs the model twice on x and gives output y of both runs.
+// draws runs the model twice on x and returns output y of both runs.
 func draws(t *testing.T, b []byte, x []float32, dims ...int) (first, second []float32) {
 	t.Helper()
 	s, d := openGraph(t, b)
@@ -25,7 +25,7 @@ func draws(t *testing.T, b []byte, x []float32, dims ...int) (first, second []fl
 	return first, second
 }
 
-// The numbers are those of numpy.random.RandomState(7).
+// The expected numbers come from numpy.random.RandomState(7).
 func TestSeededRandom(t *testing.T) {
 	uniform := nodeOf("RandomUniform", nil, []string{"y"}, attrInts("shape", 2), attrFloat("seed", 7), attrFloat("low", -1), attrFloat("high", 3))
 	a, b := draws(t, graphOf(17, nil, []string{"y"}, uniform), nil)
@@ -61,7 +61,7 @@ func TestUnseededRandomIsNewInEachRun(t *testing.T) {
 		for _, v := range a {
 			mean += float64(v) / float64(len(a))
 		}
-		require.Greater(t, mean, n.lo, n.op) // more than six deviations away from the mean
+		require.Greater(t, mean, n.lo, n.op) // more than six standard deviations from the mean
 		require.Less(t, mean, n.hi, n.op)
 	}
 }
@@ -97,7 +97,7 @@ func TestDropout(t *testing.T) {
 			require.InEpsilon(t, x[i]/0.75, v, 1e-6)
 		}
 	}
-	require.InDelta(t, 1500, kept, 120) // six deviations
+	require.InDelta(t, 1500, kept, 120) // six standard deviations
 
 	for opset, attr := range map[int64]float32{7: 0.5, 10: 0.5} {
 		a, _ = draws(t, graphOf(opset, []string{"x"}, []string{"y"}, nodeOf("Dropout", []string{"x"}, []string{"y", "m"}, attrFloat("ratio", attr))), x, len(x))

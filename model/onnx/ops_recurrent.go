@@ -13,12 +13,12 @@ func init() {
 	register("RNN", 1, func(t *tracer, n *node) []value { return t.recurrentNode(n, rnnCell) })
 }
 
-// cell is what the three recurrent operators differ in.
+// cell describes one of the three recurrent operators.
 type cell struct {
 	gates       int
 	states      int      // 2 for LSTM: h and c
-	activations []string // the defaults, per direction
-	composite   op.Code  // of the table, NoOp for none
+	activations []string // default activations of one direction
+	composite   op.Code  // the contract's composite op, or NoOp
 	step        func(l *layer, xw value, state []value) []value
 }
 
@@ -32,7 +32,7 @@ var (
 type layer struct {
 	calc
 	hidden      int
-	r, rb       value // rb is the bias of r; the other bias is in the projected input
+	r, rb       value // rb is the bias of r; the other bias is part of the projected input
 	peephole    value // [3·H], absent
 	f           []activationFunc
 	clip        float64 // 0: none
@@ -93,7 +93,7 @@ func (t *tracer) recurrentNode(n *node, k cell) []value {
 	return outs
 }
 
-// lengths is the lengths of the sequences as i64, absent when they are known to be all of the greatest length.
+// lengths returns the sequence lengths as i64, or an absent value when they are all known to equal the number of steps.
 func (t *tracer) lengths(v value, steps int) value {
 	if !v.present() {
 		return v
@@ -104,7 +104,7 @@ func (t *tracer) lengths(v value, steps int) value {
 	return t.cast(v, dtype.I64)
 }
 
-// composite uses the contract's lstm or gru.
+// composite emits the contract's lstm or gru.
 func (t *tracer) composite(n *node, k cell, in, states []value, direction string) []value {
 	attrs := []op.Attr{op.Str("direction", direction)}
 	if k.composite == op.GRU {
@@ -115,7 +115,7 @@ func (t *tracer) composite(n *node, k cell, in, states []value, direction string
 	return t.all(k.composite, append(in, states...), attrs...)
 }
 
-// unrolled runs a cell step by step. Beyond the end of a sequence its state stays and its output is 0.
+// unrolled runs a cell step by step. After the end of a sequence its state stays and its output is 0.
 func (t *tracer) unrolled(n *node, k cell, in, states []value, lengths value, f []activationFunc, direction string) []value {
 	x, c := in[0], calc{t}
 	steps, batch := x.shape()[0], x.shape()[1]
@@ -172,7 +172,7 @@ func (t *tracer) unrolled(n *node, k cell, in, states []value, lengths value, f 
 	return outs
 }
 
-// dot is h·rᵀ + rb for the rows of gates from to to.
+// dot returns h·rᵀ + rb for the gates in [from, to).
 func (l *layer) dot(h value, from, to int) value {
 	rows := func(v value) value { return l.narrow(v, 0, from*l.hidden, (to-from)*l.hidden) }
 	return l.add(l.matmul(h, rows(l.r), false, true), rows(l.rb))

@@ -5,10 +5,10 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// reduction reduces axes of x. Reducing no axes leaves only the steps around the reduction.
+// reduction reduces axes of x. With no axes, only the elementwise steps around the reduction remain.
 type reduction func(t *tracer, x value, keep bool, axes []int) value
 
-// reductions and the opset in which their axes became an input.
+// reductions lists the reduction operators and the opset in which their axes became an input.
 var reductions = []struct {
 	name  string
 	input int
@@ -72,7 +72,7 @@ func plain(c op.Code) reduction {
 
 func sum(t *tracer, x value, keep bool, axes []int) value { return t.reduce(op.Sum, x, keep, axes...) }
 
-// ofBools computes on bytes where x is bool.
+// ofBools computes on bytes if x is bool.
 func ofBools(f reduction) reduction {
 	return func(t *tracer, x value, keep bool, axes []int) value {
 		if x.dtype() != dtype.Bool {
@@ -82,7 +82,7 @@ func ofBools(f reduction) reduction {
 	}
 }
 
-// wide computes narrow floats in f32, and integers in f64 unless ints says that f works on them.
+// wide computes narrow floats in f32, and integers in f64 unless ints is set, which says that f accepts them.
 func wide(ints bool, f reduction) reduction {
 	return func(t *tracer, x value, keep bool, axes []int) value {
 		d := x.dtype()
@@ -107,7 +107,7 @@ func mean(t *tracer, x value, keep bool, axes []int) value {
 	return t.do(op.Div, []value{sum(t, x, keep, axes), t.scalarInt(x.dtype(), int64(count))})
 }
 
-// argOf is ArgMax and ArgMin; the last of equals is the first of the flipped tensor.
+// argOf converts ArgMax and ArgMin. For select_last_index, it takes the first of the flipped tensor.
 func argOf(c op.Code) converter {
 	return func(t *tracer, n *node) []value {
 		t.need(n, 0)
@@ -137,7 +137,7 @@ func scanOf(c op.Code) converter {
 	}
 }
 
-// hostInt is the only element of v.
+// hostInt returns the only element of v.
 func (t *tracer) hostInt(v value) int {
 	if !v.isTensor() || v.shape().Size() != 1 {
 		t.fail("want a scalar, got %v", v.shape())

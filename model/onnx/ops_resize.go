@@ -25,7 +25,7 @@ func init() {
 	register("Resize", 11, resizeNode)
 }
 
-// upsample is Resize as it was before opset 11: asymmetric coordinates.
+// upsample is Resize of opsets before 11, with asymmetric coordinates.
 func (t *tracer) upsample(n *node, scales []float64) []value {
 	t.need(n, 0)
 	x, mode := n.input(0), n.str("mode", "nearest")
@@ -46,7 +46,7 @@ func (t *tracer) upsample(n *node, scales []float64) []value {
 	return []value{t.resample(x, axes, 0)}
 }
 
-// scaled is the length that an axis gets by a scale.
+// scaled returns the length of an axis after scaling.
 func (t *tracer) scaled(in int, scale float64) int {
 	out := math.Floor(float64(in) * scale)
 	if !(scale > 0) || out > math.MaxInt32 {
@@ -110,7 +110,7 @@ func resizeNode(t *tracer, n *node) []value {
 	return []value{t.resample(x, axes, n.float("extrapolation_value", 0))}
 }
 
-// resizeTo sets the scales of axes so that they get the given sizes, or keep their proportions within or around them.
+// resizeTo sets the scales of axes so that they get the given sizes, or keep their aspect ratio within or around them.
 func (t *tracer) resizeTo(n *node, axes []resampling, which, sizes []int) {
 	if len(sizes) != len(which) {
 		t.fail("%d sizes for %d axes", len(sizes), len(which))
@@ -146,7 +146,7 @@ func (t *tracer) resizeTo(n *node, axes []resampling, which, sizes []int) {
 	}
 }
 
-// resample applies one table per axis. Few taps are gathered; many are a product with a dense matrix.
+// resample applies one table of taps per axis: a few gathers if there are few taps, otherwise a product with a dense matrix.
 func (t *tracer) resample(x value, axes []resampling, extrapolation float64) value {
 	c, given := calc{t}, x.dtype()
 	dims := x.shape().Clone()
@@ -243,13 +243,13 @@ func (t *tracer) weigh(x value, axis int, list *taps) value {
 	return t.reshape(y, dims...)
 }
 
-// repeatAll repeats each element k[i] times along axis i. The rank of x is below the greatest, unless all k are 1.
+// repeatAll repeats each element k[i] times along axis i. The rank of x must be below the maximum, unless all k are 1.
 func (t *tracer) repeatAll(x value, k []int) value {
 	for i := 0; i < len(k); {
 		var split, wide shape.Shape
 		to := x.shape().Clone()
 		j := 0
-		for ; j < len(k); j++ { // as many axes at once as the greatest rank allows
+		for ; j < len(k); j++ { // as many axes at once as the maximum rank allows
 			d := x.shape()[j]
 			if j < i || k[j] == 1 {
 				split, wide = append(split, d), append(wide, d)

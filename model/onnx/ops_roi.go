@@ -12,17 +12,17 @@ import (
 
 func init() { register("RoiAlign", 10, roiAlignNode) }
 
-// roiAlign is the attributes of a RoiAlign node.
+// roiAlign holds the attributes of a RoiAlign node.
 type roiAlign struct {
 	height, width int
-	samples       int // per cell and axis; 0: as many as the cell is long
+	samples       int // per cell and axis; 0 means one per element of the cell
 	scale         float64
 	halfPixel     bool
 	max           bool
 }
 
-// roiAlignNode samples x at a regular grid of points in each region and joins those of a cell. A number of points that
-// depends on the regions is done on the host.
+// roiAlignNode samples x on a regular grid of points in each region and combines the samples of each cell. A number of points
+// that depends on the regions is computed on the host.
 func roiAlignNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1, 2)
 	x, rois, batch := n.input(0), n.input(1), n.input(2)
@@ -56,8 +56,8 @@ func roiAlignNode(t *tracer, n *node) []value {
 	return []value{r.emit(calc{t}, x, rois, batch)}
 }
 
-// edge is the taps of one axis for every region: the elements below and above each sample [R, P], and the weight of the
-// one above. Samples far outside are not valid and count 0.
+// edge holds the taps of one axis for every region: the elements below and above each sample [R, P], and the weight of the one
+// above. Samples far outside are not valid and count as 0.
 type edge struct{ low, high, weight, valid value }
 
 func (r roiAlign) emit(c calc, x, rois, batch value) value {
@@ -72,7 +72,7 @@ func (r roiAlign) emit(c calc, x, rois, batch value) value {
 	rows := func(v value) value { return c.reshape(v, count, ny, 1) }
 	cols := func(v value) value { return c.reshape(v, count, 1, nz) }
 	valid := c.and(rows(y.valid), cols(z.valid))
-	// All images lie one after the other behind each channel.
+	// The planes of all images are concatenated behind each channel.
 	image := c.mulN(c.reshape(c.cast(batch, dtype.I64), count, 1, 1), float64(s[2]*s[3]))
 	all := c.reshape(c.permute(c.wide(x), 1, 0, 2, 3), s[1], s[0]*s[2]*s[3])
 	var joined value
@@ -120,7 +120,7 @@ func (r roiAlign) edge(c calc, start, end value, cells, size int) edge {
 	return edge{low: c.cast(low, dtype.I64), high: c.cast(c.minN(c.addN(low, 1), float64(size-1)), dtype.I64), weight: c.sub(p, low), valid: valid}
 }
 
-// host does the same for any number of samples.
+// host computes the same on the host, for any number of samples.
 func (r roiAlign) host(in []hostTensor) ([]hostTensor, error) {
 	x, rois, batch := toFloats(in[0].DType, in[0].Data), toFloats(in[1].DType, in[1].Data), toInts(in[2].DType, in[2].Data)
 	s, out := in[0].Shape, []byte{}
@@ -153,10 +153,10 @@ type point struct {
 	valid     bool
 }
 
-// mostSamples is how many samples a cell may have along an axis.
+// mostSamples is the greatest number of samples of a cell along an axis.
 const mostSamples = 1 << 12
 
-// samplesOf is the samples of each cell between start and end, nil for too many.
+// samplesOf returns the samples of each cell between start and end, or nil if there are too many.
 func (r roiAlign) samplesOf(start, end float64, cells, size int) [][]point {
 	start, end = start*r.scale, end*r.scale
 	if r.halfPixel {
@@ -184,7 +184,7 @@ func (r roiAlign) samplesOf(start, end float64, cells, size int) [][]point {
 	return out
 }
 
-// join is the mean over the samples of a cell, or the greatest of their weighted corners; without samples 0.
+// join returns the mean over the samples of a cell, or the greatest of their weighted corners; 0 without samples.
 func (r roiAlign) join(plane []float64, width int, ys, zs []point) float64 {
 	sum, best := 0.0, math.Inf(-1)
 	for _, y := range ys {

@@ -13,7 +13,7 @@ func init() {
 	register("TensorScatter", 24, tensorScatter)
 }
 
-// scatterMode translates the attribute reduction, which the first opsets do not have.
+// scatterMode translates the attribute reduction, which the first opsets lack.
 func scatterMode(t *tracer, n *node) op.Attr {
 	reduction := n.str("reduction", "none")
 	switch reduction {
@@ -40,7 +40,7 @@ func scatterND(t *tracer, n *node) []value {
 	return []value{t.do(op.ScatterND, []value{x, t.wrapTuples(n.input(1), x.shape(), 0), n.input(2)}, scatterMode(t, n))}
 }
 
-// tensorScatter writes update into the cache along axis, from write_indices[b] on in each batch element b.
+// tensorScatter writes update into the cache along axis, starting at write_indices[b] for batch element b.
 func tensorScatter(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
 	cache, update := n.input(0), n.input(1)

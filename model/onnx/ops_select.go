@@ -19,7 +19,7 @@ func init() {
 	register("NonZero", 9, nonZero)
 }
 
-// topK returns its results sorted, whether the node asks for it or not.
+// topK returns sorted results, even if the node does not ask for them.
 func topK(t *tracer, n *node, k int) []value {
 	t.need(n, 0)
 	x := n.input(0)
@@ -27,7 +27,7 @@ func topK(t *tracer, n *node, k int) []value {
 	return t.all(op.TopK, []value{x}, op.Int("k", k), op.Int("axis", axis), op.Flag("largest", n.int("largest", 1) != 0))
 }
 
-// compress reads how many slices the condition selects, no more.
+// compress reads from the device only how many slices the condition selects.
 func compress(t *tracer, n *node) []value {
 	t.need(n, 0, 1)
 	x, condition := n.input(0), n.input(1)
@@ -41,9 +41,9 @@ func compress(t *tracer, n *node) []value {
 		t.fail("condition is %v%v, want a vector of bools", condition.dtype(), condition.shape())
 	}
 	size := x.shape()[axis]
-	if c := condition.shape()[0]; c > size { // the entries beyond select nothing
+	if c := condition.shape()[0]; c > size { // entries beyond the dimension select nothing
 		condition = t.narrow(condition, 0, 0, size)
-	} else if c < size { // and those that are missing
+	} else if c < size { // missing entries select nothing
 		condition = t.do(op.Pad, []value{condition}, op.Ints("lo", 0), op.Ints("hi", size-c))
 	}
 	r := t.all(op.Compress, []value{x, condition}, op.Int("axis", axis))

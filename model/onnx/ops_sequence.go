@@ -63,7 +63,7 @@ func init() {
 	})
 }
 
-// sequence is the elements of input 0.
+// sequence returns the elements of input 0.
 func (t *tracer) sequence(n *node) []value {
 	if !n.input(0).isSequence() {
 		t.fail("input 0 is %v, want a sequence", n.input(0).kind)
@@ -71,7 +71,7 @@ func (t *tracer) sequence(n *node) []value {
 	return n.input(0).elems()
 }
 
-// position reads a place in a sequence of n: in [-n, last].
+// position reads an index into a sequence of n elements and checks that it is in [-n, last].
 func (t *tracer) position(v value, n, last int) int {
 	at := t.hostInt(v)
 	if at < -n || at > last {

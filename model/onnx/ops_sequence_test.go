@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// graphOf is a model of nodes over untyped inputs and outputs.
+// graphOf returns an encoded model of nodes with untyped inputs and outputs.
 func graphOf(opset int64, ins, outs []string, nodes ...*pb.Node) []byte {
 	g := &pb.Graph{Name: "g", Nodes: nodes}
 	for _, n := range ins {
@@ -45,7 +45,7 @@ func attrStr(name, v string) *pb.Attribute {
 	return &pb.Attribute{Name: name, Type: pb.AttrString, S: []byte(v)}
 }
 
-// constOf is a Constant node of integers; without any it is one of rank 1, and one alone is a scalar.
+// constOf returns a Constant node of integers: one value is a scalar, none an empty vector.
 func constOf(out string, v ...int64) *pb.Node {
 	if len(v) == 1 {
 		return nodeOf("Constant", nil, []string{out}, attrInt("value_int", v[0]))
@@ -166,7 +166,7 @@ func TestIllegalNodes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s, d := openGraph(t, graphOf(17, []string{"x"}, []string{"y"}, c.nodes...))
 			got, err := s.Run(t.Context(), map[string]onnx.Value{"x": onnx.TensorValue(tensor.From(d, []float32{1, 2, 3, 4, 5, 6}, 2, 3))})
-			if err == nil { // a fault of the device arrives with the content
+			if err == nil { // an error of the device arrives when the content is read
 				_, err = got["y"].Tensor().Bytes(t.Context())
 			}
 			require.ErrorIs(t, err, c.want)

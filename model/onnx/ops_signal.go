@@ -22,7 +22,7 @@ func init() {
 	register("STFT", 17, stftNode)
 }
 
-// windowNode makes the constant window of a function of an angle that runs over a full turn.
+// windowNode returns the converter of a window function. f takes an angle that runs over a full circle.
 func windowNode(f func(angle float64) float64) converter {
 	return func(t *tracer, n *node) []value {
 		t.need(n, 0)
@@ -40,7 +40,7 @@ func windowNode(f func(angle float64) float64) converter {
 	}
 }
 
-// melWeightNode makes the matrix that joins the bins of a spectrum to triangles of equal width on the mel scale.
+// melWeightNode returns the matrix that maps spectrum bins to triangular filters of equal width on the mel scale.
 func melWeightNode(t *tracer, n *node) []value {
 	t.need(n, 0, 1, 2, 3, 4)
 	bins, length, rate := t.hostInt(n.input(0)), t.hostInt(n.input(1)), t.hostInt(n.input(2))
@@ -52,7 +52,7 @@ func melWeightNode(t *tracer, n *node) []value {
 	t.room(dtype.F64, rows, bins)
 	t.scratch(8, bins)
 	mel := func(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
-	edges := make([]int, bins+2) // of the triangles, as bins of the spectrum
+	edges := make([]int, bins+2) // edges of the triangles, as bins of the spectrum
 	for i := range edges {
 		m := mel(low) + float64(i)*(mel(high)-mel(low))/float64(bins+2)
 		edges[i] = int(math.Floor(float64(length+1) * 700 * (math.Pow(10, m/2595) - 1) / float64(rate)))
@@ -79,7 +79,7 @@ func melWeightNode(t *tracer, n *node) []value {
 	return []value{t.constFloats(t.elementType(n.int("output_datatype", 1)), []int{rows, bins}, w)}
 }
 
-// hostFloat is the content of a tensor of one element.
+// hostFloat returns the only element of a tensor.
 func (t *tracer) hostFloat(v value) float64 {
 	if v.shape().Size() != 1 {
 		t.fail("want a scalar, got %v", v.shape())
@@ -113,7 +113,7 @@ func (t *tracer) dftNode(n *node, axis int) []value {
 		t.fail("dft_length is %d", length)
 	}
 	t.room(dtype.F64, length)
-	// The axis goes to the end, all others become one.
+	// The axis moves to the end and all others are merged into one.
 	order := append(without(x.rank()-1, axis), axis)
 	part := func(k int) value {
 		v := t.permute(t.squeeze(t.narrow(x, last, k, 1), last), order...)
@@ -158,7 +158,7 @@ func (t *tracer) dftNode(n *node, axis int) []value {
 	return []value{t.concat(last, parts...)}
 }
 
-// without is 0, 1, ..., n-1 without k.
+// without returns 0, 1, ..., n-1 except k.
 func without(n, k int) []int { return append(span(0, k), span(k+1, n)...) }
 
 // stftNode transforms windowed frames of a signal [B, L] or [B, L, 1 or 2] into [B, frames, bins, 2].

@@ -37,13 +37,13 @@ func sliceNode(t *tracer, n *node, starts, ends, axes, steps []int) []value {
 		}
 		start[a], size[a] = clampRange(x.shape()[a], starts[i], ends[i], by)
 		if step[a] = by; size[a] < 2 {
-			step[a] = 1 // a step beyond the dimension means nothing for one element
+			step[a] = 1 // one element: the step is irrelevant, and may exceed the dimension
 		}
 	}
 	return []value{t.slice(x, start, size, step)}
 }
 
-// whole is the slice that takes all of s.
+// whole returns the slice that takes all of s.
 func whole(s shape.Shape) (start, size, step []int) {
 	start, size, step = make([]int, len(s)), s.Clone(), make([]int, len(s))
 	for i := range step {
@@ -52,8 +52,8 @@ func whole(s shape.Shape) (start, size, step []int) {
 	return start, size, step
 }
 
-// clampRange returns the first index and the number of elements of the range [start, end) by step over d elements, with the
-// rules of Python slices. Any int is allowed for start, end and step but a step of 0.
+// clampRange returns the first index and the number of elements of the range [start, end) by step over d elements, by the rules
+// of Python slices. start and end may be any int, and step any int except 0.
 func clampRange(d, start, end, step int) (first, count int) {
 	low, high := 0, d
 	if step < 0 {
@@ -75,12 +75,12 @@ func clampRange(d, start, end, step int) (first, count int) {
 	}
 	by := uint(step)
 	if step < 0 {
-		by = -by // of the least int too
+		by = -by // also correct for the least int
 	}
 	return first, int((uint(span)-1)/by) + 1
 }
 
-// splitNode cuts x into as many parts as the node has outputs, of the given sizes or of equal ones, the last the smaller.
+// splitNode splits x into as many parts as the node has outputs: of the given sizes, or of equal sizes with a smaller last one.
 func splitNode(t *tracer, n *node, sizes []int) []value {
 	t.need(n, 0)
 	x, parts := n.input(0), len(n.pb.Outputs)
@@ -102,7 +102,7 @@ func splitNode(t *tracer, n *node, sizes []int) []value {
 	return cut(t, x, axis, sizes)
 }
 
-// evenly cuts d into parts chunks of size each, as far as d reaches.
+// evenly returns the sizes of parts chunks of d elements: each, until d is used up.
 func evenly(d, each, parts int) []int {
 	sizes := make([]int, parts)
 	for i := range sizes {

@@ -10,23 +10,23 @@ import (
 
 func init() { register("TfIdfVectorizer", 9, tfIdfNode) }
 
-// gram is a sequence of tokens that is looked for.
+// gram is an n-gram to count.
 type gram struct {
-	at     int // its place in the result
+	at     int // its index in the result
 	weight float64
 }
 
-// vectorizer counts n-grams of least to most tokens, up to skips tokens left out between neighbours. The key is that of
-// appendToken.
+// vectorizer counts n-grams of least to most tokens, with up to skips tokens skipped between neighbours. The keys of index are
+// made by appendToken.
 type vectorizer struct {
-	index             map[string]int // into grams, which have the order of the pool
+	index             map[string]int // index into grams, which are in the order of the pool
 	grams             []gram
 	least, most, skip int
-	width             int // of the result
+	width             int // length of the result
 	mode              string
 }
 
-// tfIdfNode counts on the host, as a sparse lookup of sequences is no tensor op. The pool is one of integers.
+// tfIdfNode counts on the host, as the lookup of sequences is no tensor op. It supports pools of integers only.
 func tfIdfNode(t *tracer, n *node) []value {
 	t.need(n, 0)
 	x := n.input(0)
@@ -110,7 +110,8 @@ func appendToken(key string, token int) string {
 	return string(binary.LittleEndian.AppendUint64([]byte(key), uint64(token)))
 }
 
-// count is the result for a line of tokens. Of n-grams that share a place, counts are added; with IDF the last one decides.
+// count returns the result for a line of tokens. Counts of n-grams with the same index in the result are added; with IDF the last
+// one wins.
 func (v *vectorizer) count(line []int) []float64 {
 	found := make([]int, len(v.grams))
 	for size := v.least; size <= v.most && size <= len(line); size++ {

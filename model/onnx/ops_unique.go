@@ -20,7 +20,7 @@ func unique(t *tracer, n *node) []value {
 		s, axis = x.shape(), t.axis(n.int("axis", 0), x.rank())
 	}
 	sorted := n.int("sorted", 1) != 0
-	if !n.has("axis") && x.dtype() != dtype.Bool { // of elements; slices are compared on the host
+	if !n.has("axis") && x.dtype() != dtype.Bool { // single elements; slices are compared on the host
 		r := t.all(op.Unique, []value{t.reshape(x, s...)}, op.Flag("sorted", sorted))
 		count := t.hostInt(r[4])
 		for _, i := range []int{0, 1, 3} {
@@ -33,8 +33,9 @@ func unique(t *tracer, n *node) []value {
 	})
 }
 
-// uniqueOf finds the different slices of x along axis. It gives them, where each was first, which of them each slice of x
-// is, and how often each occurs. NaN equals NaN and comes last, -0 equals +0; slices are ordered by their first difference.
+// uniqueOf finds the distinct slices of x along axis. It returns the slices, the index of the first occurrence of each, the index
+// of the distinct slice for each slice of x, and the counts. NaN equals NaN and sorts last, -0 equals +0; slices are ordered
+// lexicographically.
 func uniqueOf(x hostTensor, axis int, sorted bool) []hostTensor {
 	items, elem := x.Shape[axis], x.DType.Size()
 	outer, inner := x.Shape[:axis].Size(), x.Shape[axis+1:].Size()
@@ -51,7 +52,7 @@ func uniqueOf(x hostTensor, axis int, sorted bool) []hostTensor {
 	order := span(0, items)
 	slices.SortStableFunc(order, func(a, b int) int { return slices.Compare(keys[a], keys[b]) })
 
-	var first, counts []int // per different slice, by value
+	var first, counts []int // per distinct slice, by value
 	group := make([]int, items)
 	for r, i := range order {
 		if r == 0 || !slices.Equal(keys[i], keys[order[r-1]]) {
@@ -60,7 +61,7 @@ func uniqueOf(x hostTensor, axis int, sorted bool) []hostTensor {
 		group[i] = len(first) - 1
 		counts[len(counts)-1]++
 	}
-	places := span(0, len(first)) // groups in the order of the output
+	places := span(0, len(first)) // groups in output order
 	if !sorted {
 		slices.SortFunc(places, func(a, b int) int { return first[a] - first[b] })
 	}
@@ -87,7 +88,7 @@ func uniqueOf(x hostTensor, axis int, sorted bool) []hostTensor {
 		line(items, func(i int) int { return rank[group[i]] }), line(len(first), func(i int) int { return counts[places[i]] })}
 }
 
-// sortKey maps the element at the start of e to a number that orders as the element does.
+// sortKey maps the element at the start of e to a number with the same order.
 func sortKey(d dtype.DType, e []byte) uint64 {
 	const top = 1 << 63
 	switch {

@@ -5,7 +5,7 @@ type window struct {
 	kernel, strides, dilation, lo, hi []int
 }
 
-// extent is how many elements the dilated kernel covers along dimension i.
+// extent returns how many elements the dilated kernel covers along dimension i.
 func (w *window) extent(i int) int { return (w.kernel[i]-1)*w.dilation[i] + 1 }
 
 // window reads strides, dilations, pads and auto_pad for a kernel over spatial dimensions.
@@ -42,7 +42,7 @@ func (t *tracer) window(n *node, spatial, kernel []int) window {
 	return w
 }
 
-// halves splits a padding; the odd element goes to the end, or to the start when low.
+// halves splits a padding; the odd element goes to the end, or to the start if low.
 func halves(total int, low bool) (lo, hi int) {
 	total = max(total, 0)
 	if low {
@@ -51,7 +51,7 @@ func halves(total int, low bool) (lo, hi int) {
 	return total / 2, total - total/2
 }
 
-// perDim reads an attribute with one entry per dimension; all 1 when absent.
+// perDim reads an attribute with one entry per dimension; all 1 if absent.
 func (t *tracer) perDim(n *node, attr string, rank int) []int {
 	l := n.ints(attr)
 	if l == nil {
@@ -63,8 +63,8 @@ func (t *tracer) perDim(n *node, attr string, rank int) []int {
 	return l
 }
 
-// pooled is how many windows fit over size elements along dimension i, and how far the last one reaches beyond the
-// leading padding and the elements. In ceil mode a last window may overhang the end, but not start in the padding there.
+// pooled returns how many windows fit over size elements along dimension i, and how far the last one reaches beyond the leading
+// padding and the elements. In ceil mode a last window may extend beyond the end, but must not start in the padding there.
 func (w *window) pooled(i, size int, ceil bool) (out, reach int) {
 	room := size + w.lo[i] + w.hi[i] - w.extent(i)
 	if room < 0 {

@@ -6,13 +6,14 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// origin is how a constant was made: dequantized from bytes or widened to i32, less a zero point, or moved when it had been.
+// origin records how a constant was made: dequantized from bytes or widened to i32, minus a zero point, or a movement op applied
+// to such a constant.
 type origin struct {
-	node op.Node // but for its tensors
+	node op.Node // without its tensors
 	in   []*data
 }
 
-// originOf is the origin of what n makes of constants, nil for none.
+// originOf returns the origin of the constant that n computes from constants, or nil.
 func originOf(n *op.Node, in []value) *origin {
 	switch n.Op {
 	case op.Dequantize, op.Cast:
@@ -37,7 +38,7 @@ func originOf(n *op.Node, in []value) *origin {
 	return o
 }
 
-// traced is a program under change, with its constants in order.
+// traced is a program being rewritten, with its constants in order.
 type traced struct {
 	p      program.Program
 	consts []*data
@@ -45,7 +46,7 @@ type traced struct {
 	last   op.TensorID
 }
 
-// withOrigins is p with the origins of constants in their place, for patterns to find.
+// withOrigins returns p with constants replaced by the nodes that made them, so that rewrite patterns can match those.
 func withOrigins(p *program.Program, consts []*data) *traced {
 	w := &traced{p: *p, ids: map[*data]op.TensorID{}}
 	w.p.Consts, w.p.Nodes = nil, nil
@@ -73,7 +74,7 @@ func withOrigins(p *program.Program, consts []*data) *traced {
 	return w
 }
 
-// tensor is the id of a constant, which becomes one of the program if it was none.
+// tensor returns the id of a constant, after adding it to the program if needed.
 func (w *traced) tensor(d *data) op.TensorID {
 	if id, ok := w.ids[d]; ok && d.origin == nil {
 		return id
@@ -89,7 +90,7 @@ func (w *traced) tensor(d *data) op.TensorID {
 	return desc.ID
 }
 
-// record appends what d was made by, once.
+// record appends the node that made d, once, and returns its id.
 func (w *traced) record(d *data) op.TensorID {
 	id, ok := w.ids[d]
 	if !ok {
@@ -112,8 +113,8 @@ func (w *traced) record(d *data) op.TensorID {
 	return id
 }
 
-// settle is q, which p with origins was rewritten to, with constants again in place of origins that are still needed, and
-// without constants that are not.
+// settle undoes withOrigins for q, the result of rewriting: origins that are still needed become constants again, and unused
+// constants are removed.
 func (w *traced) settle(q *program.Program) (*program.Program, []*data) {
 	made := map[op.TensorID]*data{}
 	for d, id := range w.ids {

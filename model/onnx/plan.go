@@ -7,14 +7,14 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// How tracing makes the steps of a plan, or follows those that are there, and how a session forgets plans.
+// This file makes the steps of a plan while tracing, follows existing steps, and forgets plans.
 
-// follow returns the step at the place that tracing has come to: the one that is there, as tracing is deterministic, or
-// want, once build has completed it.
+// follow returns the step at the current place. It is the existing step, as tracing is deterministic, or else want, once build
+// has completed it.
 func (t *tracer) follow(want *step, build func() error) *step {
 	if st := t.there(); st != nil {
 		if st.kind != want.kind || !slices.Equal(st.out, want.out) || st.slot != want.slot || !slices.Equal(st.release, want.release) {
-			t.throw(fmt.Errorf("internal: tracing took another way than before"))
+			t.throw(fmt.Errorf("internal: tracing was not deterministic: it made a different step than before"))
 		}
 		return st
 	}
@@ -22,7 +22,7 @@ func (t *tracer) follow(want *step, build func() error) *step {
 	var gone trash
 	s.mu.Lock()
 	if want.loose = t.private() || !s.room(&gone); !want.loose {
-		s.stats.Steps++ // its room is taken
+		s.stats.Steps++ // reserve its room
 	}
 	s.mu.Unlock()
 	gone.empty()
@@ -49,7 +49,7 @@ func (t *tracer) follow(want *step, build func() error) *step {
 	return want
 }
 
-// keep puts a constant on the device for as long as st needs it.
+// keep puts a constant on the device until st is dropped.
 func (t *tracer) keep(d *data, st *step) {
 	t.device(d)
 	if st.loose {
@@ -59,7 +59,7 @@ func (t *tracer) keep(d *data, st *step) {
 	}
 }
 
-// advance executes a step, unless the run has come here before tracing began, and goes on behind it.
+// advance executes a step, unless the run had executed it before tracing began, and moves behind it.
 func (t *tracer) advance(st *step) answer {
 	var a answer
 	reads, again := st.kind != stepRun, t.done > 0
@@ -85,15 +85,14 @@ func (t *tracer) advance(st *step) answer {
 	return a
 }
 
-// read is the content of live data in a slot.
+// read returns the content of live data in a slot.
 func (t *tracer) read(d *data) []byte {
 	return t.advance(t.follow(&step{kind: stepRead, slot: d.slot}, nil)).content
 }
 
-// hostOp computes outputs with a Go function where the contract has no op, such as one whose result's shape depends on
-// data. f gets in order what in is; it must depend on nothing else, as it is called again by later runs, and must not use
-// the tracer. With constant operands it is called once, and the results are constant. Without any operand, it is called
-// by every run.
+// hostOp computes outputs with a Go function where the contract has no op, for example because the shape of the result depends on
+// data. f receives the contents of in, in order. It must depend on nothing else, as later runs call it again, and must not use
+// the tracer. With constant operands f is called once, and the results are constant. Without operands every run calls it.
 func (t *tracer) hostOp(in []value, f func(in []hostTensor) ([]hostTensor, error)) []value {
 	constant := len(in) > 0
 	for _, v := range in {
@@ -121,8 +120,8 @@ func (t *tracer) hostOp(in []value, f func(in []hostTensor) ([]hostTensor, error
 	return out
 }
 
-// everyRun is hostOp for functions that give something new each time, such as random numbers: f is called by every run,
-// whatever its operands are.
+// everyRun is like hostOp, for functions whose results differ between runs, such as random numbers: every run calls f, even if
+// its operands are constant.
 func (t *tracer) everyRun(in []value, f func(in []hostTensor) ([]hostTensor, error)) []value {
 	var wanted []*data
 	pending := false
@@ -165,7 +164,7 @@ func (t *tracer) everyRun(in []value, f func(in []hostTensor) ([]hostTensor, err
 	return out
 }
 
-// finish ends the trace: the outputs of the graph get slots, or are constants.
+// finish ends the trace: the outputs of the graph are assigned slots, or are constants.
 func (t *tracer) finish(outs []value) *step {
 	var live []*data
 	for _, v := range outs {
@@ -186,7 +185,7 @@ func (t *tracer) finish(outs []value) *step {
 	})
 }
 
-// outputOf is output i of the graph. A fault in it is wrapped to name the node that the output is from.
+// outputOf returns output i of the graph. An error in it names the node that computes the output.
 func (t *tracer) outputOf(i int, st *step, v value, handed map[int]bool) output {
 	defer func() {
 		if r := recover(); r != nil {
@@ -245,7 +244,7 @@ func (t *tracer) settle() {
 	t.made = nil
 }
 
-// planOf is the plan for a signature, a new one if there is none. The caller holds mu.
+// planOf returns the plan for a signature, after creating it if needed. The caller holds mu.
 func (s *Session) planOf(signature []byte, gone *trash) *plan {
 	s.tick++
 	p := s.plans[string(signature)]
@@ -259,15 +258,14 @@ func (s *Session) planOf(signature []byte, gone *trash) *plan {
 	return p
 }
 
-// room reports whether the plan of t may get another step, after forgetting plans that no run uses if need be. The caller
-// holds mu.
+// room reports whether the plan of t may get another step. It forgets plans that no run uses to make room. The caller holds mu.
 func (s *Session) room(gone *trash) bool {
 	for s.stats.Steps >= s.options.MaxSteps && s.forget(s.oldest(func(q *plan) bool { return q.users == 0 }), gone) {
 	}
 	return s.stats.Steps < s.options.MaxSteps
 }
 
-// oldest is the plan that was not used for longest, among those that may be; nil for none. The caller holds mu.
+// oldest returns the least recently used plan for which may returns true, or nil. The caller holds mu.
 func (s *Session) oldest(may func(*plan) bool) *plan {
 	var oldest *plan
 	for _, q := range s.plans {
@@ -278,7 +276,7 @@ func (s *Session) oldest(may func(*plan) bool) *plan {
 	return oldest
 }
 
-// forget gives a plan up, after the runs that use it, and reports whether there was one. The caller holds mu.
+// forget removes a plan and reports whether there was one. Its resources are released once no run uses it. The caller holds mu.
 func (s *Session) forget(p *plan, gone *trash) bool {
 	if p == nil {
 		return false
@@ -290,11 +288,11 @@ func (s *Session) forget(p *plan, gone *trash) bool {
 	return true
 }
 
-// drop gives up what the steps of p refer to. The caller holds mu.
+// drop releases what the steps of p refer to. The caller holds mu.
 func (s *Session) drop(p *plan, gone *trash) {
 	var walk func(st *step)
 	walk = func(st *step) {
-		for st != nil { // plans are deep where they do not branch
+		for st != nil { // iterative along unbranched chains, which can be long
 			s.dropProgram(st.program, gone)
 			s.stats.Steps--
 			var only *step

@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/program"
 )
 
-// narrowed is p in the precision of the options, with its constants in the types that they are needed in.
+// narrowed returns p in the precision of the options, with its constants in the types that it then needs.
 func (s *Session) narrowed(t *tracer, p *program.Program, consts []*data) (*program.Program, []*data, error) {
 	if s.options.Precision == dtype.Invalid {
 		return p, consts, nil
@@ -29,8 +29,8 @@ func (s *Session) narrowed(t *tracer, p *program.Program, consts []*data) (*prog
 	return q, out, nil
 }
 
-// foldNorm is a batch norm of x by constants, as factors of the weights and a bias of the convolution that x comes from, and whether there
-// is one: in narrow types the norm would round once more, and between two products cost two casts.
+// foldNorm folds a batch norm of x by constants into the weights and bias of the convolution that computes x, and reports whether
+// it could. In narrow types a separate norm would round once more, and between two products cost two casts.
 func (t *tracer) foldNorm(x, scale, bias, mean, variance value, epsilon float64) (value, bool) {
 	if t.s.options.Precision == dtype.Invalid || x.dtype() != dtype.F32 || x.data.seg != t.seg || x.rank() < 3 {
 		return value{}, false
@@ -63,7 +63,8 @@ func (t *tracer) foldNorm(x, scale, bias, mean, variance value, epsilon float64)
 	return t.biased(t.record(n)[0], shift), true
 }
 
-// convOf is the convolution that a value of the segment is the result of, and the constant that was added by channel, nil for none.
+// convOf returns the convolution that computes a value of the segment, and the constant bias that was added per channel; nil for
+// none.
 func (t *tracer) convOf(id op.TensorID) (conv *op.Node, bias *data) {
 	n := t.seg.maker(id)
 	if n != nil && n.Op == op.Add {
@@ -82,7 +83,7 @@ func (t *tracer) convOf(id op.TensorID) (conv *op.Node, bias *data) {
 	return n, bias
 }
 
-// maker is the node of the segment that computes id, nil for none.
+// maker returns the node of the segment that computes id, or nil.
 func (s *segment) maker(id op.TensorID) *op.Node {
 	for i := len(s.nodes) - 1; i >= 0; i-- {
 		if s.nodes[i].Outputs[0].ID == id {
@@ -92,7 +93,7 @@ func (s *segment) maker(id op.TensorID) *op.Node {
 	return nil
 }
 
-// constantOf is the constant that id stands for in the segment, nil for none.
+// constantOf returns the constant that has this id in the segment, or nil.
 func (t *tracer) constantOf(id op.TensorID) *data {
 	for d, i := range t.seg.ids {
 		if i == id && d.constant {

@@ -16,7 +16,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// normed is a convolution, with a bias if asked for, a batch norm, relu and the addition of the batch norm's operand.
+// normed returns a model of a convolution, with a bias if asked for, a batch norm, relu, and the addition of the batch norm's
+// input.
 func normed(bias bool) *pb.Model {
 	conv := operator("Conv", ss("x", "w"), ss("c"), intsAttr("pads", 1, 1, 1, 1))
 	if bias {
@@ -39,7 +40,7 @@ func counted(n int) []float32 {
 	return v
 }
 
-// In bf16 the results are those of f32 but for the rounding of operands, and stay f32.
+// Results in bf16 equal those in f32 except for the rounding of operands, and their type stays f32.
 func TestPrecision(t *testing.T) {
 	for _, bias := range []bool{false, true} {
 		var want []float32
@@ -63,7 +64,7 @@ func TestPrecision(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrDType)
 }
 
-// A model whose inputs have a batch of one runs with another, through a reshape to a constant shape.
+// A model whose inputs have a batch of 1 runs with another batch, through a reshape to a constant shape.
 func TestBatch(t *testing.T) {
 	g := &pb.Graph{Name: "fixed", Nodes: []*pb.Node{operator("Reshape", ss("x", "s"), ss("r")), operator("MatMul", ss("r", "w"), ss("y"))},
 		Inputs: []*pb.ValueInfo{decl("x", pb.Float, 1, 2, 2)}, Outputs: []*pb.ValueInfo{decl("y", pb.Float, 1, 1)},
@@ -78,7 +79,7 @@ func TestBatch(t *testing.T) {
 	require.ErrorIs(t, err, onnx.ErrInput)
 }
 
-// Trained models give in bf16 nearly what they give in f32: the class of the greatest score is the same.
+// Trained models compute nearly the same in bf16 as in f32: the class with the greatest score is the same.
 func TestModelsInBF16(t *testing.T) {
 	root := os.Getenv("BURN_TESTDATA")
 	if root == "" {

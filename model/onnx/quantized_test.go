@@ -17,7 +17,7 @@ import (
 	"github.com/goburn/burn/model/onnx/onnxtest"
 )
 
-// defined counts the ops of the programs that a backend is given.
+// defined is a backend that counts the ops of the programs it receives.
 type defined struct {
 	core.Backend
 	ops map[op.Code]int
@@ -53,7 +53,7 @@ func (d definedPrograms) Define(ctx context.Context, s core.Stream, p *program.P
 	return d.Programs.Define(ctx, s, p, consts)
 }
 
-// TestQuantized runs the network of testdata/quantized.py, which is quantized between its layers.
+// TestQuantized runs the network of testdata/quantized.py, which quantizes the activations between its layers.
 func TestQuantized(t *testing.T) {
 	b, err := os.ReadFile("testdata/quantized.json")
 	require.NoError(t, err)

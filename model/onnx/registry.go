@@ -6,9 +6,9 @@ import (
 	"sort"
 )
 
-// converter emits contract ops for one ONNX node and gives its outputs, in order; trailing outputs that the node does not
-// name may be left out. It reports faults with tracer.fail and tracer.unsupported. It must be deterministic: the same
-// node and the same values of the same shapes give the same ops.
+// converter emits contract ops for one ONNX node and returns its outputs in order; trailing outputs that the node does not name
+// may be left out. It reports errors with tracer.fail and tracer.unsupported. It must be deterministic: the same node with equal
+// values and shapes must emit the same ops.
 type converter func(t *tracer, n *node) []value
 
 type registration struct {
@@ -20,10 +20,10 @@ type opKey struct{ domain, op string }
 
 var registry = map[opKey][]registration{}
 
-// register adds the converter of an operator of the default domain from an opset on, for init functions.
+// register adds the converter of an operator of the default domain, valid from opset since on. Call it from init functions.
 func register(opType string, since int, c converter) { registerIn("", opType, since, c) }
 
-// registerIn is register for another domain.
+// registerIn does the same as register for another domain.
 func registerIn(domain, opType string, since int, c converter) {
 	key := opKey{canonical(domain), opType}
 	rs := registry[key]
@@ -37,7 +37,7 @@ func registerIn(domain, opType string, since int, c converter) {
 	registry[key] = slices.Insert(rs, i, registration{since, c})
 }
 
-// String prints "domain.Op", or "Op" in the default domain.
+// String returns "domain.Op", or "Op" in the default domain.
 func (k opKey) String() string {
 	if k.domain == "" {
 		return k.op
@@ -45,7 +45,7 @@ func (k opKey) String() string {
 	return k.domain + "." + k.op
 }
 
-// find is the converter of an operator at an opset: the one with the greatest since that is not above it.
+// find returns the converter of an operator at an opset: the one with the greatest since up to opset.
 func find(domain, opType string, opset int) (converter, bool) {
 	rs := registry[opKey{canonical(domain), opType}]
 	for i := len(rs) - 1; i >= 0; i-- {
@@ -56,7 +56,7 @@ func find(domain, opType string, opset int) (converter, bool) {
 	return nil, false
 }
 
-// canonical is the one spelling of a domain.
+// canonical returns the standard spelling of a domain.
 func canonical(domain string) string {
 	if domain == "ai.onnx" {
 		return ""

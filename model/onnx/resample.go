@@ -2,21 +2,21 @@ package onnx
 
 import "math"
 
-// resampling says how Resize maps one axis.
+// resampling describes how Resize maps one axis.
 type resampling struct {
 	in, out     int
 	scale       float64
 	transform   string // coordinate_transformation_mode
 	interpolate string // nearest, linear or cubic
-	nearest     string // rounding of nearest; "simple" is that of opsets before 11
+	nearest     string // rounding of nearest; "simple" is the rounding of opsets before 11
 	cubicA      float64
 	antialias   bool
-	exclude     bool    // weights outside are 0 and the others make up for it
+	exclude     bool    // weights of positions outside are 0, and the rest are normalised
 	start, end  float64 // roi of tf_crop_and_resize
 }
 
-// taps is, for each output position of an axis, the input positions that it is a weighted sum of: index and weight have
-// width entries per output. outside marks outputs that tf_crop_and_resize extrapolates; nil where none is.
+// taps holds, for each output position of an axis, the input positions of its weighted sum: index and weight have width entries
+// per output. outside marks outputs that tf_crop_and_resize extrapolates, and is nil if there are none.
 type taps struct {
 	width   int
 	index   []int
@@ -24,12 +24,12 @@ type taps struct {
 	outside []bool
 }
 
-// identity reports whether the axis stays as it is, in every mode.
+// identity reports whether the axis stays unchanged in every mode.
 func (r *resampling) identity() bool {
 	return r.in == r.out && r.scale == 1 && r.transform != "tf_crop_and_resize"
 }
 
-// origin is where output position i lies on the input axis.
+// origin returns the coordinate of output position i on the input axis.
 func (r *resampling) origin(i int) float64 {
 	x, in := float64(i), float64(r.in)
 	out := r.scale * in // not rounded
@@ -52,14 +52,14 @@ func (r *resampling) origin(i int) float64 {
 		}
 	case "tf_half_pixel_for_nn":
 		return (x + 0.5) / r.scale
-	case "half_pixel_symmetric": // keeps the centre where the output is not exactly scale times the input
+	case "half_pixel_symmetric": // keeps the centre when the output length is not exactly scale times the input length
 		return in/2*(1-float64(r.out)/out) + (x+0.5)/r.scale - 0.5
 	}
 	return (x+0.5)/r.scale - 0.5
 }
 
-// single is origin in steps of f32. Other runtimes compute so, and where positions lie in the middle between two elements,
-// or on one, the last bit decides which is nearest.
+// single computes origin in f32 steps, as other runtimes do. For coordinates on an element or midway between two, the last bit
+// decides which element is nearest.
 func (r *resampling) single(i int) float64 {
 	x, scale := float32(i), float32(r.scale)
 	switch r.transform {
@@ -73,7 +73,7 @@ func (r *resampling) single(i int) float64 {
 	return r.origin(i)
 }
 
-// round is the input position that nearest takes for x.
+// round returns the input position that mode nearest takes for x.
 func (r *resampling) round(x float64) int {
 	switch r.nearest {
 	case "floor":
@@ -136,16 +136,16 @@ func (r *resampling) table() taps {
 	return t
 }
 
-// reach is about how many input positions an output position is a weighted sum of.
+// reach returns roughly how many input positions contribute to an output position.
 func (r *resampling) reach() int {
 	if r.interpolate != "nearest" && r.antialias && r.scale < 1 {
-		return int(min(4/max(r.scale, 1e-12)+4, 1e12)) // also of NaN
+		return int(min(4/max(r.scale, 1e-12)+4, 1e12)) // also for NaN
 	}
 	return 4
 }
 
-// coefficients is the weights of the input positions around a point that lies ratio beyond position 0, and the first of
-// those positions.
+// coefficients returns the weights of the input positions around a point at ratio after position 0, and the first of those
+// positions.
 func (r *resampling) coefficients(ratio float64) (first int, w []float64) {
 	reach, kernel := 1.0, triangle
 	if r.interpolate == "cubic" {
@@ -164,7 +164,7 @@ func (r *resampling) coefficients(ratio float64) (first int, w []float64) {
 
 func triangle(x float64) float64 { return max(0, 1-x) }
 
-// keys is the cubic convolution kernel of Keys with parameter a.
+// keys returns Keys' cubic convolution kernel with parameter a.
 func keys(x, a float64) float64 {
 	switch {
 	case x <= 1:
@@ -175,7 +175,7 @@ func keys(x, a float64) float64 {
 	return 0
 }
 
-// repeat is k when the table repeats each input position k times, else 0.
+// repeat returns k if the table repeats each input position k times, else 0.
 func (t *taps) repeat(in int) int {
 	if t.width != 1 || t.outside != nil || in == 0 || len(t.index) == 0 || len(t.index)%in != 0 {
 		return 0
@@ -189,7 +189,7 @@ func (t *taps) repeat(in int) int {
 	return k
 }
 
-// matrix is the table as a dense [out, in] matrix.
+// matrix returns the table as a dense [out, in] matrix.
 func (t *taps) matrix(in int) []float64 {
 	out := len(t.index) / t.width
 	m := make([]float64, out*in)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Tables worked by hand from the formulas of Resize.
+// The tables were worked out by hand from the formulas of Resize.
 func TestResampleTables(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -10,11 +10,11 @@ type sampler struct {
 	dims    []int  // the spatial dimensions
 	method  string // nearest, linear or cubic
 	padding string // zeros, border or reflection
-	align   bool   // reflection is at the centres of the outermost elements, not at their edges
+	align   bool   // reflect at the centres of the outermost elements instead of their edges
 }
 
-// tap is one of the elements that a point is the weighted sum of: its position in the row-major order of the spatial
-// dimensions and its weight, each [N, P].
+// tap is one term of the weighted sum for a point: the index of the element in row-major order of the spatial dimensions, and its
+// weight, each [N, P].
 type tap struct{ index, weight value }
 
 // sample reads x at coordinates, one [N, P] tensor per spatial dimension in units of elements. The result is [N, C, P].
@@ -36,7 +36,7 @@ func (s sampler) sample(x value, at []value) value {
 	return s.cast(sum, given)
 }
 
-// taps joins the taps of the dimensions. A weight of 1 is absent.
+// taps combines the taps of all dimensions. An absent weight means 1.
 func (s sampler) taps(at []value) []tap {
 	all := []tap{{}}
 	for d, x := range at {
@@ -59,7 +59,7 @@ func (s sampler) taps(at []value) []tap {
 	return all
 }
 
-// along is the taps of one dimension.
+// along returns the taps of one dimension.
 func (s sampler) along(d int, x value) []tap {
 	size := float64(s.dims[d])
 	if s.method == "nearest" {
@@ -72,7 +72,7 @@ func (s sampler) along(d int, x value) []tap {
 	inside := s.and(s.atMost(s.like(x, low), x), s.atMost(x, s.like(x, high)))
 	switch s.padding {
 	case "border":
-		if s.method != "cubic" { // cubic brings in its elements one by one
+		if s.method != "cubic" { // cubic adds its elements one by one
 			x = s.where(inside, x, s.clamp(x, 0, size-1))
 		}
 	case "reflection":
@@ -94,10 +94,10 @@ func (s sampler) along(d int, x value) []tap {
 	return taps
 }
 
-// cubicA is the parameter of the cubic kernel of grids.
+// cubicA is the parameter of the cubic kernel in grid sampling.
 const cubicA = -0.75
 
-// inner and outer are the cubic kernel of Keys for distances in [0, 1] and in [1, 2].
+// inner and outer evaluate Keys' cubic kernel for distances in [0, 1] and in [1, 2].
 func (s sampler) inner(x value) value {
 	y := s.addN(s.mulN(x, cubicA+2), -(cubicA + 3))
 	return s.addN(s.mul(s.mul(y, x), x), 1)
@@ -109,7 +109,7 @@ func (s sampler) outer(x value) value {
 	return s.addN(s.mul(y, x), -4*cubicA)
 }
 
-// element is the tap at a whole position, which the padding may still have to bring inside.
+// element returns the tap at an integer position, which the padding may still have to bring inside.
 func (s sampler) element(d int, at, weight value, low, high float64) tap {
 	last := float64(s.dims[d] - 1)
 	switch s.padding {
@@ -126,7 +126,7 @@ func (s sampler) element(d int, at, weight value, low, high float64) tap {
 	return tap{s.cast(s.clamp(at, 0, last), dtype.I64), weight}
 }
 
-// reflect folds x into [low, high].
+// reflect folds x into [low, high] by reflection.
 func (s sampler) reflect(x value, low, high float64) value {
 	width := high - low
 	if width <= 0 {

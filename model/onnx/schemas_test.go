@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// exempt says why an operator of the default domain has no converter.
+// exempt maps operators of the default domain without a converter to the reason.
 var exempt = map[string]string{
 	"RegexFullMatch":   "tensors of strings",
 	"StringConcat":     "tensors of strings",
@@ -18,8 +18,8 @@ var exempt = map[string]string{
 	"StringSplit":      "tensors of strings",
 }
 
-// TestEverySchema holds the registry against the schemas of ONNX: every operator of the default domain in every opset, but
-// those that are exempt, and nothing that is no operator.
+// TestEverySchema compares the registry with the schemas of ONNX: it has every operator of the default domain in every opset,
+// except exempt ones, and nothing else.
 func TestEverySchema(t *testing.T) {
 	f, err := os.Open("testdata/schemas.txt")
 	require.NoError(t, err)

@@ -16,11 +16,11 @@ import (
 // segment is a program under construction.
 type segment struct {
 	nodes  []op.Node
-	owners []*pb.Node // the ONNX node that each is from
+	owners []*pb.Node // the ONNX node that each node comes from
 	inputs []op.Desc
-	refs   []ref // what each input is bound to
+	refs   []ref // what each program input is bound to
 	consts []op.Desc
-	bound  []*data // what each const is
+	bound  []*data // the data of each program constant
 	ids    map[*data]op.TensorID
 	fills  map[string]op.TensorID
 	last   op.TensorID
@@ -35,11 +35,11 @@ func (s *segment) next() op.TensorID {
 	return s.last
 }
 
-// splitAt is the number of nodes from which on a segment ends at the next node of the graph: a program of any length
-// would be legal, but nothing of it would run before all of it is built.
+// splitAt is the number of nodes above which a segment ends at the next node of the graph. Programs may be longer, but nothing of
+// a program runs before all of it is built.
 const splitAt = 4096
 
-// use is the id of d in the segment.
+// use returns the id of d in the segment.
 func (t *tracer) use(d *data) op.TensorID {
 	s := t.seg
 	if d.seg == s {
@@ -68,7 +68,7 @@ func (t *tracer) use(d *data) op.TensorID {
 	return desc.ID
 }
 
-// useFill writes a constant that is one number as a node, which tells a backend more than a constant does.
+// useFill emits a constant that is one repeated number as a node, which a backend can optimise better than a constant.
 func (t *tracer) useFill(d *data) op.TensorID {
 	s := t.seg
 	attrs := op.Attrs{{Name: "value", Value: d.fill}, op.Type("dtype", d.dtype), op.Dims("shape", d.shape)}
@@ -120,7 +120,7 @@ func (t *tracer) append(n op.Node) {
 	t.seg.nodes, t.seg.owners = append(t.seg.nodes, n), append(t.seg.owners, owner)
 }
 
-// refused names the ONNX node whose op the device cannot execute, where that is why a program could not be compiled.
+// refused wraps the error of a program that could not be compiled, to name the ONNX node whose op the device cannot execute.
 func (t *tracer) refused(s *segment, err error) error {
 	if !errors.Is(err, core.ErrUnsupported) {
 		return err
@@ -158,7 +158,7 @@ func (s *segment) desc(id op.TensorID) op.Desc {
 	return op.Desc{}
 }
 
-// end closes the segment: what is still needed of it, and extra, gets slots; the program becomes a step and runs.
+// end closes the segment: extra and the values that are still needed are assigned slots, and the program becomes a step and runs.
 func (t *tracer) end(extra ...*data) {
 	keep := t.needed()
 	for _, d := range extra {
@@ -205,7 +205,7 @@ func (t *tracer) place(d *data) int {
 	return d.slot
 }
 
-// compile makes the program of a step.
+// compile builds the program of a step.
 func (t *tracer) compile(s *segment, st *step, outs []*data) error {
 	p := &program.Program{Name: t.s.model.Name(), Inputs: s.inputs, Consts: s.consts, Nodes: s.nodes}
 	for _, d := range outs {
@@ -243,7 +243,7 @@ func (t *tracer) compile(s *segment, st *step, outs []*data) error {
 	return nil
 }
 
-// keyOf identifies a program with its constants.
+// keyOf returns a key that identifies a program with its constants.
 func keyOf(p *program.Program, consts []*data) string {
 	var b strings.Builder
 	b.WriteString(p.String())
@@ -258,8 +258,7 @@ func keyOf(p *program.Program, consts []*data) string {
 	return string(sum[:])
 }
 
-// needed is the live data that something may still use: what names in scope stand for, and what conversions in progress
-// hold.
+// needed returns the live data that may still be used: values with a name in scope, and values held by conversions in progress.
 func (t *tracer) needed() map[*data]bool {
 	keep := map[*data]bool{}
 	add := func(d *data) {
@@ -282,7 +281,7 @@ func (t *tracer) needed() map[*data]bool {
 	return keep
 }
 
-// hold keeps values alive until the node that is being converted is done.
+// hold keeps values alive until the conversion of the current node ends.
 func (t *tracer) hold(vs ...value) {
 	if len(t.frames) == 0 {
 		return
@@ -292,8 +291,8 @@ func (t *tracer) hold(vs ...value) {
 	}
 }
 
-// pin replaces what the node that is being converted holds. Control flow uses it, which would otherwise hold every value
-// of every iteration. The lists must not change before the next call.
+// pin replaces the values held by the conversion of the current node. Control flow uses it, as it would otherwise hold every
+// value of every iteration. The lists must not change before the next call.
 func (t *tracer) pin(vs ...[]value) {
 	f := t.frames[len(t.frames)-1]
 	f.manual, f.held, f.pinned = true, nil, vs

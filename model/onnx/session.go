@@ -14,26 +14,26 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Session runs a model on a device. What a first run with inputs of certain shapes works out is remembered, and later
-// runs with inputs of the same shapes only execute it. A Session is safe for concurrent use: runs go on at the same time,
-// each on a stream of its own, with one copy of the weights and one definition of each program. Where several runs come
-// to what nobody has worked out yet, one does, and the others wait for it.
+// Session runs a model on a device. The first run with inputs of certain shapes traces the graph; later runs with inputs of the
+// same shapes only execute the result. A Session is safe for concurrent use: runs execute concurrently, each on its own stream,
+// and share one copy of the weights and one definition of each program. If several runs need the same trace, one of them traces
+// and the others wait.
 type Session struct {
 	model   *Model
 	dev     *tensor.Device
 	options Options
 	streams chan struct{} // one token for each run that may be in progress
 
-	// tracing holds one token. Its owner uses what follows, and the data that is shared by traces.
+	// tracing holds one token. Its owner may use the fields below and the data that traces share.
 	tracing   chan struct{}
 	serial    uint64
 	constants map[any]*data // by *pb.Tensor or *pb.SparseTensor
 	memo      map[string][]value
 	instances map[*pb.Node]*graph
 	owned     []*tensor.Tensor // of shared constants
-	held      int64            // bytes of the budget that shared constants take
+	held      int64            // bytes of the budget that shared constants use
 
-	mu       sync.Mutex // guards what follows, and plans; held for moments only, and taken after tracing, never before
+	mu       sync.Mutex // guards the fields below and plans; held only briefly, and locked after tracing, never before
 	closed   bool
 	quiet    chan struct{} // closed when the session is closed and no run is in progress
 	running  int
@@ -41,21 +41,21 @@ type Session struct {
 	plans    map[string]*plan
 	programs map[string]*compiled
 	stats    Stats
-	queues   []*tensor.Device // of no run, oldest use first
+	queues   []*tensor.Device // queues without a run, least recently used first
 }
 
-// Stats counts what a session did and holds.
+// Stats counts what a session has done and holds.
 type Stats struct {
 	Runs            int
-	Hits            int // runs that executed only what was remembered
+	Hits            int // runs that executed only remembered steps
 	Misses          int // runs that traced
-	Specialisations int // signatures that are remembered
-	Steps           int // over all signatures
-	Programs        int // defined on the device
+	Specialisations int // remembered signatures
+	Steps           int // remembered steps over all signatures
+	Programs        int // programs defined on the device
 }
 
-// Open starts a session of the model on a device, which must stay open for longer. It reads and uploads nothing yet. A
-// model with operators that are not implemented gives an *UnsupportedError.
+// Open starts a session of the model on a device, which must stay open longer than the session. It does not read or upload
+// anything yet. For a model with operators that are not implemented it returns an *UnsupportedError.
 func (m *Model) Open(dev *tensor.Device) (*Session, error) {
 	if err := m.Unsupported(); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (m *Model) Open(dev *tensor.Device) (*Session, error) {
 		constants: map[any]*data{}, memo: map[string][]value{}, instances: map[*pb.Node]*graph{}, quiet: make(chan struct{}),
 		plans: map[string]*plan{}, programs: map[string]*compiled{}}
 	s.tracing <- struct{}{}
-	// The session outlives a scope that it may be opened in.
+	// The session outlives the scope that it may be opened in.
 	err := tensor.Try(func() {
 		x := dev.Op(op.Full, nil, op.ScalarInt("value", 0), op.Type("dtype", dtype.Bool), op.Ints("shape"))[0]
 		s.dev = x.Device()
@@ -76,20 +76,20 @@ func (m *Model) Open(dev *tensor.Device) (*Session, error) {
 	return s, nil
 }
 
-// Model is the model that the session runs.
+// Model returns the model that the session runs.
 func (s *Session) Model() *Model { return s.model }
 
-// Device is where the session runs.
+// Device returns the device that the session runs on.
 func (s *Session) Device() *tensor.Device { return s.dev }
 
 func canceled(ctx context.Context) error {
 	return fmt.Errorf("onnx: %w: %w", core.ErrCanceled, context.Cause(ctx))
 }
 
-// Run computes the outputs of the model, by name. inputs are not consumed. The results are new tensors that belong to
-// the caller; they may not be computed yet, so faults of the device may arrive with their content. An *InputError says
-// that the inputs do not fit, a *NodeError that a node cannot be executed. When ctx ends, Run stops between two programs
-// and returns core.ErrCanceled. Runs beyond Options.MaxStreams wait for one in progress to end.
+// Run computes the outputs of the model, by name. It does not consume inputs. The results are new tensors that belong to the
+// caller; they may still be in computation, so that errors of the device may surface when their content is read. An *InputError
+// reports inputs that do not fit, a *NodeError a node that cannot be executed. When ctx ends, Run stops between two programs and
+// returns core.ErrCanceled. More than Options.MaxStreams concurrent runs wait for one in progress to end.
 func (s *Session) Run(ctx context.Context, inputs map[string]Value) (map[string]Value, error) {
 	b, err := s.model.bind(inputs)
 	if err != nil {
@@ -107,13 +107,13 @@ func (s *Session) Run(ctx context.Context, inputs map[string]Value) (map[string]
 	named := make(map[string]Value, len(outs))
 	for i, o := range outs {
 		name := s.model.outputs[i].Name
-		named[name].Release() // a name that is listed twice
+		named[name].Release() // the name is listed twice
 		named[name] = o
 	}
 	return named, nil
 }
 
-// enter starts a run: it waits for a stream, and finds the plan for the inputs, or makes one for this run alone.
+// enter starts a run: it waits for a stream, and finds the plan for the inputs or makes a private one.
 func (s *Session) enter(ctx context.Context, b *binding, remember bool) (*run, error) {
 	select {
 	case s.streams <- struct{}{}:
@@ -149,8 +149,8 @@ func (s *Session) enter(ctx context.Context, b *binding, remember bool) (*run, e
 	return r, nil
 }
 
-// idle takes a queue of no run whose work is known to be done; where there is none, a busy one, if there may be no more,
-// or none. The caller holds mu.
+// idle takes a queue whose work is known to be done. If there is none, it takes a busy one if the limit on queues is reached,
+// else it returns nil. The caller holds mu.
 func (s *Session) idle() *tensor.Device {
 	at := slices.IndexFunc(s.queues, func(q *tensor.Device) bool { return q.Idle() })
 	if at < 0 && len(s.queues)+s.running > s.options.MaxStreams {
@@ -164,7 +164,7 @@ func (s *Session) idle() *tensor.Device {
 	return q
 }
 
-// leave ends a run and gives up what belonged to it alone.
+// leave ends a run and releases its resources.
 func (s *Session) leave(r *run) {
 	var gone trash
 	gone.tensors = r.lent
@@ -187,7 +187,7 @@ func (s *Session) leave(r *run) {
 	<-s.streams
 }
 
-// runOnce follows the plan of the inputs as far as it goes and traces the rest.
+// runOnce follows the plan of the inputs as far as it exists and traces the rest.
 func (s *Session) runOnce(ctx context.Context, r *run, b *binding, report *Report) (outs []Value, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -234,7 +234,7 @@ func (s *Session) count(f func(*Stats)) {
 	f(&s.stats)
 }
 
-// Stats returns the counts up to now.
+// Stats returns the current counts.
 func (s *Session) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,8 +243,8 @@ func (s *Session) Stats() Stats {
 	return st
 }
 
-// Close waits for runs in progress and gives up everything the session holds on the device. Results of earlier runs stay.
-// Later runs report core.ErrClosed.
+// Close waits for runs in progress and releases everything that the session holds on the device. Results of earlier runs stay
+// valid. Later runs return core.ErrClosed.
 func (s *Session) Close() error {
 	var gone trash
 	s.mu.Lock()
@@ -269,7 +269,7 @@ func (s *Session) Close() error {
 	s.tracing <- struct{}{}
 	gone.empty()
 	for _, q := range queues {
-		_ = q.Close() // failures of its work are those of results, which report them
+		_ = q.Close() // failed work is reported by the results that depend on it
 	}
 	return nil
 }
@@ -277,7 +277,7 @@ func (s *Session) Close() error {
 // debugPanics adds the stack to the error of an internal panic; tests set it.
 var debugPanics = false
 
-// finish hands the outputs over and frees the rest.
+// finish hands over the outputs and releases everything else.
 func (r *run) finish(st *step) (outs []Value, err error) {
 	outs = make([]Value, len(st.outputs))
 	err = tensor.Try(func() {

@@ -20,18 +20,19 @@ import (
 
 type values = map[string]onnx.Value
 
-// reshaping multiplies x by 2, gives it the shape in s, and adds 1: s decides, at run time.
+// reshaping returns a model that multiplies x by 2, reshapes it to the shape in s at run time, and adds 1.
 func reshaping() *pb.Model {
 	return modelOf(17, &pb.Graph{Name: "reshaping", Nodes: []*pb.Node{
 		operator("Mul", ss("x", "two"), ss("a")),
-		operator("Add", ss("s", "zero"), ss("shape")), // so that it is computed, not given
+		operator("Add", ss("s", "zero"), ss("shape")), // so that it is computed instead of given
 		operator("Reshape", ss("a", "shape"), ss("b")),
 		operator("Add", ss("b", "one"), ss("y")),
 	}, Initializers: []*pb.Tensor{f32s("two", nil, 2), f32s("one", nil, 1), i64s("zero", nil, 0)},
 		Inputs: []*pb.ValueInfo{decl("x", pb.Float, nil), decl("s", pb.Int64, nil)}, Outputs: bare("y")})
 }
 
-// What is read selects the way; a way not gone before is traced, and what led to it is not compiled again.
+// A value that is read selects the branch of the plan. A new branch is traced, and the shared steps before it are not compiled
+// again.
 func TestBranchesByValue(t *testing.T) {
 	h := open(t, reshaping())
 	run := func(shape ...int64) {
@@ -111,14 +112,14 @@ func TestSessionHoldsNothingAfterClose(t *testing.T) {
 	}
 }
 
-// A session keeps the signatures that were used last.
+// A session keeps the most recently used signatures.
 func TestForgets(t *testing.T) {
 	h := openWith(t, reshaping(), onnx.Options{MaxSpecialisations: 2})
 	run := func(n int) {
 		v := make([]float32, n)
 		h.run(values{"x": h.f32([]int{n}, v...), "s": h.i64([]int{1}, -1)})
 	}
-	for _, n := range []int{1, 2, 1, 3, 1} { // 3 pushes 2 out
+	for _, n := range []int{1, 2, 1, 3, 1} { // 3 evicts 2
 		run(n)
 	}
 	require.Equal(t, 2, h.s.Stats().Specialisations)
@@ -159,7 +160,7 @@ func TestInputErrors(t *testing.T) {
 	}
 }
 
-// Outputs are the caller's alone, whatever they are in the graph.
+// Outputs belong to the caller alone, whatever they are in the graph.
 func TestOutputsAreNew(t *testing.T) {
 	m := modelOf(17, &pb.Graph{Nodes: []*pb.Node{operator("Identity", ss("x"), ss("same")), operator("Neg", ss("x"), ss("n")),
 		operator("Identity", ss("n"), ss("again"))},
@@ -248,7 +249,7 @@ func TestCancel(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrCanceled)
 	h.want(h.run(in)["y"], []int{1}, 3)
 
-	// A loop without end.
+	// An endless loop.
 	body := &pb.Graph{Nodes: []*pb.Node{operator("Add", ss("v", "v"), ss("w")), operator("Identity", ss("go"), ss("on"))},
 		Inputs: bare("i", "go", "v"), Outputs: bare("on", "w")}
 	m := wrap(operator("Loop", ss("", "", "x"), ss("y"), graphAttr("body", body)))
@@ -276,7 +277,7 @@ func TestLimits(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Constants that depend on the model alone are computed once in a session.
+// Constants that depend only on the model are computed once per session.
 func TestConstantsAreShared(t *testing.T) {
 	m := modelOf(17, &pb.Graph{Nodes: []*pb.Node{
 		operator("MatMul", ss("w", "w"), ss("ww")), operator("Exp", ss("ww"), ss("e")), operator("Add", ss("x", "e"), ss("y"))},
@@ -337,7 +338,7 @@ func TestExplain(t *testing.T) {
 	require.NoError(t, h.s.Close())
 }
 
-// lacking is a backend with few ops.
+// lacking is a backend that supports few ops.
 type lacking struct {
 	core.Backend
 	native map[op.Code]bool

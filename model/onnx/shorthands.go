@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// Movement shorthands for converters. What would change nothing records nothing.
+// This file has movement shorthands for converters. A call that would change nothing emits no node.
 
 // reshape returns v with another shape; one of dims may be -1 and is computed from the others.
 func (t *tracer) reshape(v value, dims ...int) value {
@@ -59,7 +59,7 @@ func (t *tracer) cast(v value, d dtype.DType) value {
 	return t.do(op.Cast, []value{v}, op.Type("dtype", d))
 }
 
-// slice takes size[i] elements from start[i] on, step[i] apart, along each axis; steps may be negative.
+// slice takes size[i] elements along axis i, starting at start[i] and step[i] apart; steps may be negative.
 func (t *tracer) slice(v value, start, size, step []int) value {
 	s := v.shape()
 	if len(start) == len(s) && v.isTensor() && s.Equal(size) {
@@ -75,7 +75,7 @@ func (t *tracer) slice(v value, start, size, step []int) value {
 		op.Ints("step", slices.Clone(step)...))
 }
 
-// narrow takes n elements along axis from start on.
+// narrow takes n elements along axis, beginning at start.
 func (t *tracer) narrow(v value, axis, start, n int) value {
 	if axis < 0 || axis >= v.rank() {
 		t.fail("axis %d, want one in [0,%d)", axis, v.rank())
@@ -88,7 +88,7 @@ func (t *tracer) narrow(v value, axis, start, n int) value {
 	return t.slice(v, starts, size, steps)
 }
 
-// unsqueeze inserts dimensions of length 1; axes are places in the result, negative ones from its end.
+// unsqueeze inserts dimensions of length 1; axes are positions in the result, and negative ones count from its end.
 func (t *tracer) unsqueeze(v value, axes ...int) value {
 	rank := v.rank() + len(axes)
 	at := t.axes(axes, rank)
@@ -105,7 +105,7 @@ func (t *tracer) unsqueeze(v value, axes ...int) value {
 	return t.reshape(v, s...)
 }
 
-// squeeze removes dimensions of length 1. No axes at all removes nothing.
+// squeeze removes dimensions of length 1. Without axes it removes nothing.
 func (t *tracer) squeeze(v value, axes ...int) value {
 	at := t.axes(axes, v.rank())
 	s := []int{}
@@ -130,8 +130,8 @@ func (t *tracer) concat(axis int, vs ...value) value {
 	return t.do(op.Concat, vs, op.Int("axis", axis))
 }
 
-// pad puts lo elements before and hi after along each axis; negative numbers remove. fill is the padding, an attribute
-// made by op.ScalarInt or op.ScalarFloat under any name; the zero Attr pads with zero.
+// pad adds lo elements before and hi after along each axis; negative numbers remove elements. fill is the padding value, an
+// attribute of any name made by op.ScalarInt or op.ScalarFloat; the zero Attr pads with zero.
 func (t *tracer) pad(v value, lo, hi []int, fill op.Attr) value {
 	if allZero(lo) && allZero(hi) && len(lo) == v.rank() {
 		return v
@@ -146,12 +146,12 @@ func (t *tracer) pad(v value, lo, hi []int, fill op.Attr) value {
 
 func allZero(vs []int) bool { return !slices.ContainsFunc(vs, func(v int) bool { return v != 0 }) }
 
-// reduce reduces axes, in [0, rank), with one of the reduction ops.
+// reduce reduces axes, each in [0, rank), with one of the reduction ops.
 func (t *tracer) reduce(c op.Code, v value, keep bool, axes ...int) value {
 	return t.do(c, []value{v}, op.Ints("axes", slices.Clone(axes)...), op.Flag("keep_dims", keep))
 }
 
-// axis brings an axis that may count from the end into [0, rank).
+// axis converts an axis that may count from the end to [0, rank).
 func (t *tracer) axis(a, rank int) int {
 	i, err := shape.Axis(a, rank)
 	if err != nil {
@@ -160,7 +160,7 @@ func (t *tracer) axis(a, rank int) int {
 	return i
 }
 
-// axes is axis for a list, which must not name a dimension twice.
+// axes applies axis to a list, which must not name a dimension twice.
 func (t *tracer) axes(as []int, rank int) []int {
 	out := make([]int, len(as))
 	for i, a := range as {

@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// fromSparse makes a dense constant of a sparse tensor of the model.
+// fromSparse returns a dense constant for a sparse tensor of the model.
 func (t *tracer) fromSparse(p *pb.SparseTensor) value {
 	if d := t.s.constants[p]; d != nil {
 		return tensorOf(d)

@@ -10,7 +10,7 @@ import (
 // absent imaginary part is zero.
 type spectrum struct{ calc }
 
-// fit cuts or pads the rows to length n.
+// fit crops or pads the rows to length n.
 func (s spectrum) fit(v value, n int) value {
 	if !v.present() {
 		return v
@@ -29,11 +29,11 @@ func (s spectrum) mirror(v value, n int, sign float64) value {
 	return s.concat(1, v, s.mulN(rest, sign))
 }
 
-// direct is the greatest length that is transformed by one matrix product, where it can be split.
+// direct is the length up to which a transform is one matrix product even if it could be split.
 const direct = 64
 
-// transform is the transform without any factor. A length a·b is done as b transforms of length a, a multiplication by
-// roots of unity, and a transforms of length b, as Cooley and Tukey do.
+// transform computes the unscaled transform. A length a·b is computed as b transforms of length a, a multiplication by roots of
+// unity, and a transforms of length b (Cooley and Tukey).
 func (s spectrum) transform(re, im value, inverse bool) (value, value) {
 	rows, n := re.shape()[0], re.shape()[1]
 	a := 1
@@ -53,7 +53,7 @@ func (s spectrum) transform(re, im value, inverse bool) (value, value) {
 		return s.product(re, im, cos, sin)
 	}
 	b := n / a
-	// Element j1·b+j2 stands at [j2, j1]; after the first transform, [j2, k1] holds a part of k1+k2·a.
+	// Element j1·b+j2 is at [j2, j1]; after the first transform, [j2, k1] holds a part of k1+k2·a.
 	split := func(v value, p, q int) value {
 		if !v.present() {
 			return v
@@ -74,7 +74,7 @@ func (s spectrum) transform(re, im value, inverse bool) (value, value) {
 	return s.reshape(split(re, a, b), rows, n), s.reshape(split(im, a, b), rows, n)
 }
 
-// roots is exp(sign·2πi·j·k/n) for j < rows and k < cols, in the type of like.
+// roots returns exp(sign·2πi·j·k/n) for j < rows and k < cols, in the type of like.
 func (s spectrum) roots(like value, rows, cols, n int, sign float64) (cos, sin value) {
 	s.room(like.dtype(), rows, cols)
 	s.scratch(8, rows, cols)
@@ -88,7 +88,7 @@ func (s spectrum) roots(like value, rows, cols, n int, sign float64) (cos, sin v
 	return s.constFloats(like.dtype(), []int{rows, cols}, c), s.constFloats(like.dtype(), []int{rows, cols}, d)
 }
 
-// product is the complex matrix product (re + i·im)·(cos + i·sin).
+// product returns the complex matrix product (re + i·im)·(cos + i·sin).
 func (s spectrum) product(re, im, cos, sin value) (value, value) {
 	x, y := s.matmul(re, cos, false, false), s.matmul(re, sin, false, false)
 	if im.present() {

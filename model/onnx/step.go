@@ -14,8 +14,8 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// plan is a specialisation: what was traced for one signature of inputs, as a tree of steps. Steps that read something
-// branch by what they read.
+// plan is a specialisation: the steps traced for one signature of inputs, as a tree. A step that reads data has a branch for each
+// value that it has read.
 type plan struct {
 	signature string
 	root      *step
@@ -24,11 +24,11 @@ type plan struct {
 	owned     []*tensor.Tensor
 	used      uint64 // tick of the last run
 	users     int    // runs in progress
-	forgotten bool   // given up with the last user
+	forgotten bool   // its steps are dropped when its last run ends
 	claims    map[link]chan struct{}
 }
 
-// claim makes others wait for the step at a place.
+// claim reserves a place for the caller, so that other runs wait for its step.
 func (p *plan) claim(l link) {
 	if p.claims == nil {
 		p.claims = map[link]chan struct{}{}
@@ -39,19 +39,19 @@ func (p *plan) claim(l link) {
 type stepKind uint8
 
 const (
-	stepRun    stepKind = iota + 1 // a program
-	stepRead                       // a slot is read; branches by its content
-	stepHost                       // a Go function; branches by the types of its results
-	stepFinish                     // outputs are handed over
+	stepRun    stepKind = iota + 1 // runs a program
+	stepRead                       // reads a slot; branches by its content
+	stepHost                       // calls a Go function; branches by the types of its results
+	stepFinish                     // hands over the outputs
 )
 
 type step struct {
 	kind    stepKind
 	program *compiled // run
 	in      []ref     // run
-	donated []bool    // run: inputs that nothing uses afterwards
+	donated []bool    // run: inputs with no later use, which the program may overwrite
 	out     []int     // run, host: slots
-	release []int     // run: slots that nothing uses afterwards
+	release []int     // run: slots with no later use
 	slot    int       // read
 	args    []hostArg // host
 	host    hostFunc  // host
@@ -60,7 +60,8 @@ type step struct {
 	loose   bool // not part of the plan, which is full
 }
 
-// donate lets the program have those inputs that the step releases; one that is bound twice is released after the step.
+// donate lets the program overwrite those inputs that the step releases. An input that is bound twice is released after the step
+// instead.
 func (st *step) donate() {
 	bound := map[int]int{}
 	for _, f := range st.in {
@@ -74,13 +75,13 @@ func (st *step) donate() {
 	}
 }
 
-// ref is what a program's input is bound to: a slot, or a constant.
+// ref binds an input of a program to a slot or a constant.
 type ref struct {
 	slot     int
 	constant *data
 }
 
-// hostArg is an operand of a host op: content that is known, or a slot to read.
+// hostArg is an operand of a host op: known content, or a slot to read.
 type hostArg struct {
 	desc op.Desc
 	data []byte // nil: read the slot
@@ -89,30 +90,30 @@ type hostArg struct {
 
 type hostFunc func(in []hostTensor) ([]hostTensor, error)
 
-// hostTensor is a tensor on the host: row-major, little-endian. A zero hostTensor is an operand that was left out.
+// hostTensor is a tensor on the host: row-major, little-endian. The zero hostTensor stands for an operand that was left out.
 type hostTensor struct {
 	DType dtype.DType
 	Shape shape.Shape
 	Data  []byte
 }
 
-// output is where an output of the graph is, in the structure of a Value.
+// output locates an output of the graph, in the structure of a Value.
 type output struct {
 	kind     Kind
 	elem     dtype.DType
 	slot     int
 	constant *data
-	copy     bool // the slot is the caller's, or handed over already
+	copy     bool // the slot belongs to the caller, or was handed over already
 	items    []output
 }
 
-// answer is what a step found out.
+// answer is the content or the types that a step has found.
 type answer struct {
 	content []byte    // read
 	types   []op.Desc // host
 }
 
-// key is the branch that an answer takes.
+// key returns the branch that an answer selects.
 func (a answer) key() string {
 	if a.types != nil {
 		var b strings.Builder
@@ -129,7 +130,7 @@ func (a answer) key() string {
 	return string(a.content)
 }
 
-// link is a place in a plan where a step is, or may be put.
+// link is a place in a plan where a step is or may be put.
 type link struct {
 	from *step // nil: the root
 	key  string
@@ -157,14 +158,14 @@ func (p *plan) put(l link, s *step) {
 // run is one execution of a plan, by one goroutine.
 type run struct {
 	plan    *plan
-	dev     *tensor.Device // with a queue that is the run's alone
+	dev     *tensor.Device // with a queue of its own
 	slots   []*tensor.Tensor
-	inputs  int // leading slots, the caller's
+	inputs  int // leading slots, which belong to the caller
 	answers []answer
 	loose   []*step          // executed, but not part of the plan
 	lent    []*tensor.Tensor // constants of loose steps
 	budget  *budget
-	held    int64 // bytes of the budget that answers take
+	held    int64 // bytes of the budget that answers use
 }
 
 func (r *run) put(slot int, t *tensor.Tensor) {
@@ -174,7 +175,7 @@ func (r *run) put(slot int, t *tensor.Tensor) {
 	r.slots[slot] = t
 }
 
-// release frees everything that is left.
+// release frees all remaining resources.
 func (r *run) release() {
 	for i, t := range r.slots {
 		if i >= r.inputs && t != nil {
@@ -184,7 +185,7 @@ func (r *run) release() {
 	r.slots = nil
 }
 
-// execute does one step other than the last.
+// execute executes one step other than the last.
 func (r *run) execute(ctx context.Context, st *step) (answer, error) {
 	if err := ctx.Err(); err != nil {
 		return answer{}, fmt.Errorf("onnx: %w: %w", core.ErrCanceled, context.Cause(ctx))
@@ -208,7 +209,7 @@ func (r *run) execute(ctx context.Context, st *step) (answer, error) {
 	return a, err
 }
 
-// content returns the elements of a tensor, which must not be changed.
+// content returns the elements of a tensor. They must not be changed.
 func content(ctx context.Context, t *tensor.Tensor) ([]byte, error) {
 	if b, ok := t.Known(); ok {
 		return b, nil
@@ -241,7 +242,7 @@ func (r *run) program(st *step) error {
 
 func (r *run) host(ctx context.Context, st *step) (answer, error) {
 	args := make([]hostTensor, len(st.args))
-	var work int64 // of the operands, and of the numbers that are made of them
+	var work int64 // elements of the operands, and of the numbers computed from them
 	for _, a := range st.args {
 		if a.desc.DType.Valid() {
 			work += int64(a.desc.Bytes()) + volume(a.desc.Shape.Size(), 8)
@@ -280,7 +281,7 @@ func (r *run) host(ctx context.Context, st *step) (answer, error) {
 	return a, nil
 }
 
-// hand makes the values of a run's outputs.
+// hand returns an output of a run as a Value of the caller.
 func (r *run) hand(o output) Value {
 	switch o.kind {
 	case TensorKind:

@@ -13,7 +13,7 @@ import (
 type scope struct {
 	g        *graph
 	env      map[string]value
-	function bool   // it does not see the scopes around it
+	function bool   // it does not see the enclosing scopes
 	what     string // for errors: what the graph belongs to
 }
 
@@ -21,14 +21,14 @@ type scope struct {
 type frame struct {
 	node   *pb.Node
 	in     []value
-	held   []value   // what the converter made
-	pinned [][]value // what it holds instead, where manual
+	held   []value   // values made by the converter
+	pinned [][]value // values held instead, if manual
 	manual bool
 
-	scratch int64 // bytes of the budget that the conversion works with
+	scratch int64 // bytes of the budget for working memory
 }
 
-// lookup finds the value of a name.
+// lookup returns the value of a name.
 func (t *tracer) lookup(name string) (value, bool) {
 	for i := len(t.scopes) - 1; i >= 0; i-- {
 		s := t.scopes[i]
@@ -48,7 +48,7 @@ func (t *tracer) lookup(name string) (value, bool) {
 	return value{}, false
 }
 
-// walk traces a graph in a scope of its own and gives its outputs.
+// walk traces a graph in its own scope and returns its outputs.
 func (t *tracer) walk(s *scope) []value {
 	t.scopes = append(t.scopes, s)
 	for i, n := range s.g.nodes {
@@ -77,8 +77,8 @@ func (t *tracer) walk(s *scope) []value {
 	return outs
 }
 
-// run traces a subgraph of the node that is being converted, with in bound to its inputs by position. Names of outer
-// graphs are visible in it.
+// run traces a subgraph of the node being converted. Its inputs are bound to in by position, and names of enclosing graphs are
+// visible.
 func (t *tracer) run(g *pb.Graph, in []value) []value {
 	sub := t.subgraph(g)
 	outs := t.walk(&scope{g: sub, env: t.bindInputs(sub, in)})
@@ -97,7 +97,7 @@ func (t *tracer) bindInputs(g *graph, in []value) map[string]value {
 	return env
 }
 
-// convert traces one node. A fault in it is wrapped to name the node.
+// convert traces one node. An error in it is wrapped to name the node.
 func (t *tracer) convert(s *scope, pn *pb.Node) []value {
 	defer func() {
 		if r := recover(); r != nil {
@@ -188,7 +188,7 @@ func (t *tracer) call(f *function, pn *pb.Node, in []value) []value {
 	return t.walk(&scope{g: body, env: t.bindInputs(body, args), function: true})
 }
 
-// memoKey identifies a node whose result depends on the model alone, so that it is computed once in a session.
+// memoKey returns a key for a node whose result depends only on the model, so that a session computes it once.
 func (t *tracer) memoKey(pn *pb.Node, in []value) (string, bool) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%p", pn)
@@ -222,7 +222,7 @@ func (t *tracer) remember(key string, outs []value) {
 	t.s.memo[key] = outs
 }
 
-// blame makes an error of what a conversion panicked with. The innermost node is named, with the way to it.
+// blame converts the panic of a conversion to an error. The error names the innermost node and its path.
 func (t *tracer) blame(pn *pb.Node, r any) error {
 	f, ok := r.(fault)
 	if !ok {

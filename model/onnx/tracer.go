@@ -11,8 +11,8 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// tracer walks a graph with the inputs of one run and turns it into steps. It belongs to one goroutine and one run. Its
-// methods panic with a fault; the walk turns that into an error that names the node.
+// tracer walks a graph with the inputs of one run and turns it into steps. One goroutine uses it for one run. Its methods panic
+// with a fault; the walk turns the fault into an error that names the node.
 type tracer struct {
 	ctx context.Context
 	s   *Session
@@ -21,27 +21,27 @@ type tracer struct {
 	scopes []*scope
 	frames []*frame
 	spent  int   // nodes converted
-	held   int64 // bytes of the budget, but for those of frames
+	held   int64 // bytes of the budget, without those of frames
 	stays  int64 // bytes of held that the plan keeps
 
 	seg    *segment
 	at     link    // where the next step of the plan goes
 	done   int     // steps of the plan that were executed before tracing began
-	seen   int     // answers of the run that were used
-	slots  []*data // what is in each slot of the run; nil once it was released
-	open   []int   // slots that are neither released nor the caller's
-	inputs int     // slots that belong to the caller
+	seen   int     // number of answers of the run that were used
+	slots  []*data // data in each slot of the run; nil once it was released
+	open   []int   // slots that are neither released nor owned by the caller
+	inputs int     // slots owned by the caller
 
-	claimed *link   // the place in the plan that others wait for this trace to fill
-	made    []*data // constants with a tensor of this trace's own
-	report  *Report // of Explain, else nil
+	claimed *link   // the place in the plan for which other runs wait
+	made    []*data // constants with a tensor owned by this trace
+	report  *Report // for Explain, else nil
 }
 
-// do emits one contract op and gives its first result. Where all operands are constant, it is computed at once and
-// the result is constant.
+// do emits one contract op and returns its first result. If all operands are constant, it is computed at once and the result is
+// constant.
 func (t *tracer) do(c op.Code, in []value, attrs ...op.Attr) value { return t.all(c, in, attrs...)[0] }
 
-// all is do with all results.
+// all is like do, but returns all results.
 func (t *tracer) all(c op.Code, in []value, attrs ...op.Attr) []value {
 	for len(in) > 0 && !in[len(in)-1].present() {
 		in = in[:len(in)-1]
@@ -62,7 +62,7 @@ func (t *tracer) all(c op.Code, in []value, attrs ...op.Attr) []value {
 	for _, d := range n.Outputs {
 		t.fits(d)
 	}
-	if window := shape.Shape(n.Attrs.Ints("window")); window != nil { // far more work than its padded operand has elements
+	if window := shape.Shape(n.Attrs.Ints("window")); window != nil { // much more work than the number of elements of its padded operand suggests
 		if err := window.Check(); err != nil {
 			t.throw(err)
 		}
@@ -84,12 +84,12 @@ func (t *tracer) fits(d op.Desc) {
 	}
 }
 
-// fail ends the conversion: the node is not legal.
+// fail ends the conversion: the node is illegal.
 func (t *tracer) fail(format string, args ...any) {
 	t.throw(fmt.Errorf("%w: "+format, append([]any{ErrModel}, args...)...))
 }
 
-// unsupported ends the conversion: the node is legal, and burn does not do it.
+// unsupported ends the conversion: the node is legal, but burn does not implement it.
 func (t *tracer) unsupported(format string, args ...any) {
 	t.throw(fmt.Errorf("%w: "+format, append([]any{core.ErrUnsupported}, args...)...))
 }
@@ -105,14 +105,15 @@ func (t *tracer) need(n *node, inputs ...int) {
 	}
 }
 
-// hostInts is the content of an integer, bool or float tensor, floats truncated. Of a live value this ends the segment.
+// hostInts returns the content of an integer, bool or float tensor, with floats truncated. For a live value this ends the
+// segment.
 func (t *tracer) hostInts(v value) []int {
 	b := t.hostBytes(v)
 	t.scratch(8, v.shape()...)
 	return toInts(v.dtype(), b)
 }
 
-// hostDims is hostInts for a list with an entry per dimension: shapes, axes, repeats, pads.
+// hostDims is hostInts for a list with one entry per dimension: shapes, axes, repeats, pads.
 func (t *tracer) hostDims(v value) []int {
 	if n := v.shape().Size(); v.isTensor() && n > 2*shape.MaxRank {
 		t.unsupported("a list of %d entries for the dimensions of a tensor, of which there are at most %d", n, shape.MaxRank)
@@ -120,14 +121,14 @@ func (t *tracer) hostDims(v value) []int {
 	return t.hostInts(v)
 }
 
-// hostFloats is the content of a tensor of any type.
+// hostFloats returns the content of a tensor of any type.
 func (t *tracer) hostFloats(v value) []float64 {
 	b := t.hostBytes(v)
 	t.scratch(8, v.shape()...)
 	return toFloats(v.dtype(), b)
 }
 
-// hostBool is the truth of a tensor of one element.
+// hostBool returns the only element of a tensor as a bool.
 func (t *tracer) hostBool(v value) bool {
 	if !v.isTensor() || v.shape().Size() != 1 {
 		t.fail("%v of shape %v, want a tensor of one element", v.kind, v.shape())
@@ -135,7 +136,7 @@ func (t *tracer) hostBool(v value) bool {
 	return t.hostFloats(v)[0] != 0
 }
 
-// hostBytes is the content of a tensor: row-major, little-endian. It must not be changed.
+// hostBytes returns the content of a tensor: row-major, little-endian. It must not be changed.
 func (t *tracer) hostBytes(v value) []byte {
 	if !v.isTensor() {
 		t.fail("the content of %v is asked for, want a tensor", v.kind)
@@ -143,13 +144,13 @@ func (t *tracer) hostBytes(v value) []byte {
 	return t.content(v.data)
 }
 
-// constant makes a constant. It takes over data.
+// constant returns a constant and takes ownership of data.
 func (t *tracer) constant(d dtype.DType, s shape.Shape, data []byte) value {
 	t.take(int64(len(data)))
 	return t.counted(d, s, data)
 }
 
-// counted is constant for data that the budget has counted.
+// counted is like constant, for data that the budget has already counted.
 func (t *tracer) counted(d dtype.DType, s shape.Shape, data []byte) value {
 	c := t.newData(d, s)
 	if len(data) != c.desc().Bytes() {
@@ -159,7 +160,7 @@ func (t *tracer) counted(d dtype.DType, s shape.Shape, data []byte) value {
 	return tensorOf(c)
 }
 
-// constInts makes a constant of numbers, converted as cast does.
+// constInts returns a constant of numbers, converted by the rules of cast.
 func (t *tracer) constInts(d dtype.DType, s shape.Shape, v []int) value {
 	t.take(volume(len(v), d.Size()))
 	b := make([]byte, 0, len(v)*d.Size())
@@ -169,7 +170,7 @@ func (t *tracer) constInts(d dtype.DType, s shape.Shape, v []int) value {
 	return t.counted(d, s, b)
 }
 
-// constFloats makes a constant of numbers, converted as cast does.
+// constFloats returns a constant of numbers, converted by the rules of cast.
 func (t *tracer) constFloats(d dtype.DType, s shape.Shape, v []float64) value {
 	t.take(volume(len(v), d.Size()))
 	b := make([]byte, 0, len(v)*d.Size())
@@ -179,17 +180,17 @@ func (t *tracer) constFloats(d dtype.DType, s shape.Shape, v []float64) value {
 	return t.counted(d, s, b)
 }
 
-// scalar makes a constant of rank 0.
+// scalar returns a constant of rank 0.
 func (t *tracer) scalar(d dtype.DType, v float64) value {
 	return t.do(op.Full, nil, op.ScalarFloat("value", v), op.Type("dtype", d), op.Ints("shape"))
 }
 
-// scalarInt makes a constant of rank 0 from an integer; unsigned 64-bit numbers are given as their bits.
+// scalarInt returns a constant of rank 0 from an integer; an unsigned 64-bit number is passed as an int64 with the same bits.
 func (t *tracer) scalarInt(d dtype.DType, v int64) value {
 	return t.do(op.Full, nil, op.ScalarInt("value", v), op.Type("dtype", d), op.Ints("shape"))
 }
 
-// fromPB makes a constant of a tensor of the model.
+// fromPB returns a constant for a tensor of the model.
 func (t *tracer) fromPB(p *pb.Tensor) value {
 	if p == nil {
 		t.fail("a tensor is missing")
@@ -201,7 +202,7 @@ func (t *tracer) fromPB(p *pb.Tensor) value {
 	return tensorOf(c)
 }
 
-// elementType is the element type of an ONNX TensorProto.DataType. Strings, complex numbers and floats of 6 bits are
+// elementType returns the element type of an ONNX TensorProto.DataType. Strings, complex numbers and 6-bit floats are
 // unsupported.
 func (t *tracer) elementType(onnxType int) dtype.DType {
 	d, err := elementType(pb.DataType(onnxType))
@@ -220,7 +221,7 @@ var elementTypes = map[pb.DataType]dtype.DType{
 	pb.Int4: dtype.I4, pb.Uint4: dtype.U4, pb.Int2: dtype.I2, pb.Uint2: dtype.U2,
 }
 
-// ElementType is the element type of an ONNX tensor type, and whether burn has it.
+// ElementType returns the element type of an ONNX tensor type, and whether burn supports it.
 func ElementType(p pb.DataType) (dtype.DType, bool) {
 	d, ok := elementTypes[p]
 	return d, ok

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// How runs share what tracing works out.
+// This file coordinates runs that share a trace.
 
 // trace continues r, which stopped at a place without a step and has claimed it, by walking the graph.
 func (s *Session) trace(ctx context.Context, r *run, b *binding, at link, done int, report *Report) (st *step, err error) {
@@ -53,15 +53,15 @@ func (s *Session) trace(ctx context.Context, r *run, b *binding, at link, done i
 	return t.finish(outs), nil
 }
 
-// aside calls f, which may wait, while others trace.
+// aside calls f, which may wait, with tracing released for other runs.
 func (t *tracer) aside(f func()) {
 	t.s.tracing <- struct{}{}
 	defer func() { <-t.s.tracing }()
 	f()
 }
 
-// claim returns the step at a place of a plan. Where there is none, it waits for the run that has claimed the place; where
-// no run has, the caller does, and the step is nil.
+// claim returns the step at a place of a plan. If there is none and another run has claimed the place, it waits for that run. If
+// no run has, it claims the place for the caller and returns nil.
 func (s *Session) claim(ctx context.Context, p *plan, l link) (*step, error) {
 	for {
 		s.mu.Lock()
@@ -81,7 +81,7 @@ func (s *Session) claim(ctx context.Context, p *plan, l link) (*step, error) {
 	}
 }
 
-// arrive claims the place that the trace has come to, if it is nobody's.
+// arrive claims the current place, if no run has.
 func (t *tracer) arrive() {
 	if t.private() {
 		return
@@ -95,10 +95,10 @@ func (t *tracer) arrive() {
 	}
 }
 
-// private reports whether the place is behind a step that is not part of the plan.
+// private reports whether the place follows a step that is not part of the plan.
 func (t *tracer) private() bool { return t.at.from != nil && t.at.from.loose }
 
-// there returns the step at the place that the trace has come to. Where there is none, the place is claimed, or private.
+// there returns the step at the current place, or nil if the trace has to make it; the place is then claimed or private.
 func (t *tracer) there() (st *step) {
 	if t.private() || t.claimed != nil && *t.claimed == t.at {
 		return nil
@@ -121,14 +121,14 @@ func (t *tracer) there() (st *step) {
 	return st
 }
 
-// unclaim lets others have the place that the trace has claimed, if any.
+// unclaim releases the place that the trace has claimed, if any, for other runs.
 func (t *tracer) unclaim() {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
 	t.yield()
 }
 
-// yield is unclaim for who holds mu.
+// yield is unclaim for callers that hold mu.
 func (t *tracer) yield() {
 	if t.claimed != nil {
 		close(t.now.plan.claims[*t.claimed])
@@ -137,7 +137,7 @@ func (t *tracer) yield() {
 	}
 }
 
-// tensorOf is the constant of a tensor of the model.
+// tensorOf returns the constant for a tensor of the model.
 func (s *Session) tensorOf(p *pb.Tensor) (*data, error) {
 	if d := s.constants[p]; d != nil {
 		return d, nil

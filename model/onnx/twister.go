@@ -2,8 +2,8 @@ package onnx
 
 import "math"
 
-// twister is the MT19937 generator, seeded and read as NumPy's RandomState does, which the ONNX reference draws from: a
-// node with a seed gives the numbers of the reference.
+// twister is the MT19937 generator, seeded and read as NumPy's RandomState does. The ONNX reference uses it, so a node with a
+// seed produces the numbers of the reference.
 type twister struct {
 	state [624]uint32
 	at    int
@@ -45,13 +45,13 @@ func (g *twister) uint32() uint32 {
 	return y ^ y>>18
 }
 
-// Float64 is uniform in [0, 1).
+// Float64 returns a number uniformly distributed in [0, 1).
 func (g *twister) Float64() float64 {
 	a, b := g.uint32()>>5, g.uint32()>>6
 	return (float64(a)*67108864 + float64(b)) / 9007199254740992
 }
 
-// NormFloat64 is normal with mean 0 and deviation 1, by the polar method.
+// NormFloat64 returns a normally distributed number with mean 0 and standard deviation 1, by the polar method.
 func (g *twister) NormFloat64() float64 {
 	if g.has {
 		g.has = false

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The numbers are those of numpy.random.RandomState(seed).
+// The expected numbers come from numpy.random.RandomState(seed).
 func TestTwister(t *testing.T) {
 	uniform := func(seed uint32, n int) []float64 {
 		g, out := newTwister(seed), make([]float64, n)

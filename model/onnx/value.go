@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Kind says what a value is.
+// Kind is the kind of a value.
 type Kind uint8
 
 // The kinds of values. The zero Kind is no value.
@@ -18,7 +18,7 @@ const (
 	OptionalKind
 )
 
-// String is the kind in words.
+// String returns the name of the kind.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -28,12 +28,12 @@ func (k Kind) String() string {
 
 var kindNames = [...]string{"none", "tensor", "sequence", "optional"}
 
-// value is what a name of the graph stands for while it is traced: a tensor, a sequence or an optional. It is small and
-// copied freely. The zero value is an operand that was left out.
+// value is the value of a name while the graph is traced: a tensor, a sequence or an optional. It is small and copied freely. The
+// zero value is an operand that was left out.
 type value struct {
 	kind Kind
 	data *data // of a tensor
-	list *list // of a sequence; of an optional, with one item or none
+	list *list // items of a sequence; of an optional, one item or none
 }
 
 type list struct {
@@ -41,9 +41,9 @@ type list struct {
 	items []value
 }
 
-// data is a tensor under tracing. A constant depends on no input's elements: it has its content on the host, on the
-// device, or as one number that fills it, and gets the others when they are asked for. Everything else is live: defined
-// by a node of a segment, and, from the end of that segment on, in a slot of the run.
+// data is a tensor under tracing. A constant does not depend on the elements of inputs: its content is on the host, on the
+// device, or one number that fills it, and is converted between these on demand. All other data is live: a node of a segment
+// defines it and, after the end of that segment, it is in a slot of the run.
 type data struct {
 	dtype  dtype.DType
 	shape  shape.Shape
@@ -51,14 +51,14 @@ type data struct {
 	taken  int64  // bytes that the tracer has counted for it
 
 	host []byte         // content; of live data, once it was read
-	dev  *tensor.Tensor // of constants
-	fill op.Value       // of constants all of whose elements are this number
+	dev  *tensor.Tensor // content on the device, constants only
+	fill op.Value       // the number that all elements of a constant are equal to
 
-	origin *origin // of constants that were dequantized
+	origin *origin // how a constant was dequantized, else nil
 
 	constant bool
-	shared   bool // a constant of the session: it depends on the model alone
-	bound    bool // live, but given to programs as an input that is the same tensor in every run
+	shared   bool // a constant of the session, which depends only on the model
+	bound    bool // live, but an input of programs that is the same tensor in every run
 	kept     bool // a step of the plan refers to dev
 	lent     bool // a step that ends with the run refers to dev
 
@@ -71,24 +71,24 @@ func (d *data) desc() op.Desc { return op.Desc{DType: d.dtype, Shape: d.shape} }
 
 func tensorOf(d *data) value { return value{kind: TensorKind, data: d} }
 
-// sequenceOf makes a sequence of values; elem is the element type of its tensors, Invalid when unknown.
+// sequenceOf returns a sequence of values; elem is the element type of its tensors, Invalid when unknown.
 func sequenceOf(elem dtype.DType, vs []value) value {
 	return value{kind: SequenceKind, list: &list{elem, vs}}
 }
 
-// optionalOf makes an optional that holds v.
+// optionalOf returns an optional that holds v.
 func optionalOf(v value) value {
 	return value{kind: OptionalKind, list: &list{v.dtype(), []value{v}}}
 }
 
-// optionalNone makes an empty optional.
+// optionalNone returns an empty optional.
 func optionalNone() value { return value{kind: OptionalKind, list: &list{}} }
 
 func (v value) present() bool    { return v.kind != NoKind }
 func (v value) isTensor() bool   { return v.kind == TensorKind }
 func (v value) isSequence() bool { return v.kind == SequenceKind }
 
-// dtype is the element type of a tensor, or of the tensors in a sequence or optional.
+// dtype returns the element type of a tensor, or of the tensors in a sequence or optional.
 func (v value) dtype() dtype.DType {
 	switch {
 	case v.data != nil:
@@ -99,7 +99,7 @@ func (v value) dtype() dtype.DType {
 	return dtype.Invalid
 }
 
-// shape is the shape of a tensor, nil of anything else. It must not be changed.
+// shape returns the shape of a tensor, or nil for other kinds. It must not be changed.
 func (v value) shape() shape.Shape {
 	if v.data == nil {
 		return nil
@@ -116,7 +116,7 @@ func (v value) constant() bool {
 	return ok
 }
 
-// elems is the values of a sequence.
+// elems returns the values of a sequence.
 func (v value) elems() []value {
 	if v.kind != SequenceKind {
 		return nil
@@ -124,7 +124,8 @@ func (v value) elems() []value {
 	return v.list.items
 }
 
-// inner is what an optional holds. Anything else holds itself, as ONNX lets optionals be given so.
+// inner returns the value in an optional, and whether there is one. For other kinds it returns v, as ONNX lets optional operands
+// be given directly.
 func (v value) inner() (value, bool) {
 	if v.kind != OptionalKind {
 		return v, v.present()

@@ -44,7 +44,7 @@ func dims64(s []int) []int64 {
 	return d
 }
 
-// checksum is that of a chunk at its place.
+// checksum returns the checksum of a chunk, which covers its position and its data.
 func checksum(tensor int, chunk int64, data []byte) uint32 {
 	var at [16]byte
 	le.PutUint64(at[:], uint64(tensor))
@@ -89,7 +89,7 @@ func writeRecord(w io.Writer, s *source, metadata map[string]string) error {
 	return err
 }
 
-// stored is the bytes that n bytes of elements take in a record.
+// stored returns the size of n bytes of elements in a record, with their checksums.
 func stored(n int64) int64 { return n + 4*((n+chunkSize-1)/chunkSize) }
 
 func (r *Reader) openRecord(at io.ReaderAt, size int64) error {

@@ -1,11 +1,11 @@
-// Package record saves and loads modules and named tensors: as records, burn's own format, as safetensors, which other tools read, and
-// as JSON, for people.
+// Package record saves and loads modules and named tensors: as records, burn's own format, as safetensors, which other tools
+// read, and as JSON, for people.
 //
 //	err := record.SaveModule(ctx, "model.burn", m, record.Options{})
 //	report, err := record.LoadModule(ctx, "model.burn", m, nn.LoadOptions{})
 //
-// Files are replaced at once or not at all: what is written goes to a file beside, is synced and then renamed. Reading
-// checks the whole layout before memory is taken; a damaged file is ErrCorrupt and names what is wrong where.
+// Files are replaced atomically: data is written to a temporary file beside the target, synced and renamed. Reading checks the
+// whole layout before memory is allocated; the error for a damaged file is ErrCorrupt and names the position and the damage.
 //
 // # The record format, version 1
 //
@@ -21,6 +21,6 @@
 //	u32       checksum of u64 number of the tensor, u64 number of the chunk in it, and the chunk
 //	8 bytes   "BURNEND" 0A
 //
-// So the place of every chunk follows from the header, a tensor can be read alone and as a stream, a file that was cut off has the wrong
-// length, and a chunk that was changed or moved has the wrong checksum. A reader refuses versions that it does not know.
+// The offset of every chunk follows from the header, so one tensor can be read alone or as a stream. A truncated file has the
+// wrong length, and a changed or moved chunk has the wrong checksum. A reader refuses versions that it does not know.
 package record

@@ -12,7 +12,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// The weights of a model are written and read back, by their names.
+// The example writes the weights of a model and reads them back by name.
 func Example() {
 	ctx := context.Background()
 	dev, err := tensor.Open(ctx, "cpu")

@@ -15,7 +15,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Reader gives the tensors of a file, one by one: it implements nn.Source. It is safe for concurrent use.
+// Reader reads the tensors of a file one by one. It implements nn.Source and is safe for concurrent use.
 type Reader struct {
 	format   Format
 	metadata map[string]string
@@ -25,7 +25,7 @@ type Reader struct {
 	closer   io.Closer
 }
 
-// Open opens a file of any of the formats, told apart by their content, and checks its layout. Contents are read when asked for.
+// Open opens a file of any of the formats, which it detects by content, and checks its layout. Contents are read on demand.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -43,10 +43,10 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// Parse is Open of bytes in memory, which must not change.
+// Parse opens a file that is in memory. b must not change.
 func Parse(b []byte) (*Reader, error) { return NewReader(bytes.NewReader(b), int64(len(b))) }
 
-// NewReader is Open of anything of the given size. Close does not close it.
+// NewReader opens a file of the given size that is read through at. Close does not close at.
 func NewReader(at io.ReaderAt, size int64) (*Reader, error) {
 	var head [9]byte
 	n, err := at.ReadAt(head[:min(9, max(0, size))], 0)
@@ -70,7 +70,7 @@ func NewReader(at io.ReaderAt, size int64) (*Reader, error) {
 	return r, nil
 }
 
-// add takes a tensor into the index.
+// add adds a tensor to the index.
 func (r *Reader) add(i Info) error {
 	if _, twice := r.index[i.Name]; twice || i.Name == "" {
 		return fmt.Errorf("tensor %q: a name that is empty or given twice: %w", i.Name, ErrCorrupt)
@@ -83,7 +83,7 @@ func (r *Reader) add(i Info) error {
 	return nil
 }
 
-// sizeOf is the number of bytes of a tensor, checked.
+// sizeOf checks the shape of a tensor and returns it with its size in bytes.
 func sizeOf(name string, d dtype.DType, dims []int64) (shape.Shape, int64, error) {
 	if len(dims) > shape.MaxRank {
 		return nil, 0, fmt.Errorf("tensor %q of rank %d, want at most %d: %w", name, len(dims), shape.MaxRank, ErrCorrupt)
@@ -109,16 +109,16 @@ func sizeOf(name string, d dtype.DType, dims []int64) (shape.Shape, int64, error
 	return s, n, nil
 }
 
-// Format is the format of the file.
+// Format returns the format of the file.
 func (r *Reader) Format() Format { return r.format }
 
-// Metadata is what was kept with the tensors. It must not be changed.
+// Metadata returns the texts stored with the tensors. The caller must not change the map.
 func (r *Reader) Metadata() map[string]string { return r.metadata }
 
-// Infos describes all tensors in the order of the file. It must not be changed.
+// Infos describes all tensors in the order of the file. The caller must not change the slice.
 func (r *Reader) Infos() []Info { return r.infos }
 
-// Names lists all tensors in the order of the file.
+// Names returns the names of all tensors in the order of the file.
 func (r *Reader) Names() []string {
 	names := make([]string, len(r.infos))
 	for i, info := range r.infos {
@@ -163,7 +163,7 @@ func (r *Reader) Tensor(ctx context.Context, d *tensor.Device, name string) (*te
 	return t, nil
 }
 
-// Verify reads everything once: it finds damage in contents that nothing asked for. safetensors have no checksums.
+// Verify reads everything once, to find damage in contents that were not read yet. Safetensors files have no checksums.
 func (r *Reader) Verify() error {
 	for _, i := range r.infos {
 		if _, _, err := r.Bytes(i.Name); err != nil {
@@ -181,7 +181,7 @@ func (r *Reader) Close() error {
 	return r.closer.Close()
 }
 
-// full is ReadAt of all of dst.
+// full fills all of dst with ReadAt.
 func full(at io.ReaderAt, dst []byte, off int64) error {
 	n, err := at.ReadAt(dst, off)
 	if n == len(dst) {

@@ -18,13 +18,13 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// ErrCorrupt is wrapped by errors of files that are cut off, changed or not of the format at all.
+// ErrCorrupt is wrapped by errors for files that are truncated, changed or not in the format at all.
 var ErrCorrupt = errors.New("corrupt file")
 
 // Format is a file format.
 type Format int
 
-// The formats. Automatic stands for the one that the name of the file ends in: .safetensors, .json, else Record.
+// The formats. Automatic selects by the extension of the file name: .safetensors, .json, else Record.
 const (
 	Automatic Format = iota
 	Record
@@ -54,21 +54,21 @@ func (f Format) of(path string) Format {
 	return Record
 }
 
-// Options change what is written.
+// Options configures saving.
 type Options struct {
 	Format    Format
-	Precision dtype.DType       // of floats: f64, f32, f16 or bf16; 0 keeps each tensor's own
-	Metadata  map[string]string // kept with the tensors
+	Precision dtype.DType       // type to convert floats to: f64, f32, f16 or bf16; 0 keeps each tensor's type
+	Metadata  map[string]string // stored with the tensors
 }
 
-// Info is what a file says about a tensor.
+// Info describes a tensor in a file.
 type Info struct {
 	Name  string
 	DType dtype.DType
 	Shape shape.Shape
 }
 
-// Bytes is the size of the elements.
+// Bytes returns the size of the elements in bytes.
 func (i Info) Bytes() int64 { return int64(i.Shape.Size()) * int64(i.DType.Size()) }
 
 // SaveModule writes the state dict of m to a file, which it replaces.
@@ -76,8 +76,8 @@ func SaveModule(ctx context.Context, path string, m any, o Options) error {
 	return Save(ctx, path, nn.StateDict(m), o)
 }
 
-// LoadModule replaces the parameters and buffers of m by those of a file, cast to their types. The report says what was missing,
-// unexpected and of another shape, each of which is an error unless o allows it. With an error m is as it was.
+// LoadModule replaces the parameters and buffers of m by those of a file, cast to their types. The report lists the tensors that
+// are missing, unexpected or of another shape; each is an error unless o allows it. After an error m is unchanged.
 func LoadModule(ctx context.Context, path string, m any, o nn.LoadOptions) (*nn.LoadReport, error) {
 	r, err := Open(path)
 	if err != nil {
@@ -103,14 +103,14 @@ func Save(ctx context.Context, path string, entries []nn.Entry, o Options) error
 	return nil
 }
 
-// Bytes is what Save would write.
+// Bytes returns the content of the file that Save would write.
 func Bytes(ctx context.Context, entries []nn.Entry, o Options) ([]byte, error) {
 	var b bytes.Buffer
 	err := Write(ctx, &b, entries, o)
 	return b.Bytes(), err
 }
 
-// Write writes tensors to w. No more than one of them is held in memory, but for JSON's text.
+// Write writes tensors to w. It holds at most one of them in memory at a time, and for JSON also the text.
 func Write(ctx context.Context, w io.Writer, entries []nn.Entry, o Options) error {
 	if o.Precision != dtype.Invalid && !o.Precision.IsFloat() {
 		return fmt.Errorf("record: precision %v, want f64, f32, f16 or bf16: %w", o.Precision, core.ErrDType)
@@ -148,7 +148,7 @@ func Write(ctx context.Context, w io.Writer, entries []nn.Entry, o Options) erro
 	return nil
 }
 
-// source is what is written: descriptions, and contents one by one.
+// source describes the tensors to write and reads their contents one by one.
 type source struct {
 	ctx     context.Context
 	entries []nn.Entry
@@ -177,7 +177,7 @@ func (s *source) data(i int) ([]byte, error) {
 	return b, nil
 }
 
-// sorted is the numbers of the tensors in an order.
+// sorted returns the indices of the tensors in sorted order.
 func (s *source) sorted(less func(a, b Info) int) []int {
 	order := make([]int, len(s.infos))
 	for i := range order {

@@ -33,7 +33,7 @@ func open(t testing.TB) *tensor.Device {
 	return d
 }
 
-// all has a tensor of every type, of rank 0, without elements, and of more than one chunk.
+// all returns a tensor of every type, and tensors of rank 0, without elements, and of more than one chunk.
 func all(t testing.TB, d *tensor.Device) []nn.Entry {
 	inf := math.Inf(1)
 	list := []nn.Entry{
@@ -77,7 +77,7 @@ func TestRoundTrip(t *testing.T) {
 				require.NoError(t, err)
 				have, err := got.Bytes(ctx)
 				require.NoError(t, err)
-				if f == record.JSON && e.Name == "f64" { // a NaN has no bits in JSON
+				if f == record.JSON && e.Name == "f64" { // JSON does not keep the bits of a NaN
 					require.True(t, math.IsNaN(math.Float64frombits(binary.LittleEndian.Uint64(have[16:]))))
 					copy(have[16:24], want[16:24])
 				}
@@ -157,14 +157,15 @@ func TestPrecision(t *testing.T) {
 	require.ErrorContains(t, err, "given twice")
 }
 
-// TestDamage cuts files at every length and changes every byte. A record finds all of it; the others have no checksums.
+// TestDamage truncates files at every length and changes every byte. The record format detects all of it; the others have no
+// checksums.
 func TestDamage(t *testing.T) {
 	d := open(t)
 	for _, f := range formats {
 		b, err := record.Bytes(ctx, all(t, d), record.Options{Format: f})
 		require.NoError(t, err)
 		for n := range b {
-			if f == record.JSON && n == len(b)-1 { // the last line's end
+			if f == record.JSON && n == len(b)-1 { // the final line break
 				continue
 			}
 			_, err := record.Parse(b[:n])
@@ -187,7 +188,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestMovedChunks exchanges two chunks with their checksums.
+// TestMovedChunks exchanges two chunks together with their checksums.
 func TestMovedChunks(t *testing.T) {
 	d := open(t)
 	b, err := record.Bytes(ctx, []nn.Entry{{Name: "x", Tensor: d.Iota(dtype.F32, 1<<19)}}, record.Options{})
@@ -200,7 +201,7 @@ func TestMovedChunks(t *testing.T) {
 	require.ErrorContains(t, r.Verify(), "chunk 0")
 }
 
-// TestSafetensorsBytes is a file by hand, by the specification of the format.
+// TestSafetensorsBytes reads a file written by hand from the specification of the format.
 func TestSafetensorsBytes(t *testing.T) {
 	d := open(t)
 	header := `{"__metadata__":{"k":"v"},"w":{"dtype":"I16","shape":[2],"data_offsets":[0,4]},"b":{"dtype":"BOOL","shape":[1],"data_offsets":[4,5]}}`
@@ -236,7 +237,7 @@ func TestHostileSafetensors(t *testing.T) {
 	require.ErrorIs(t, err, record.ErrCorrupt)
 }
 
-// fullDisk takes so many bytes.
+// fullDisk is a writer that fails after left bytes.
 type fullDisk struct{ left int }
 
 var errFull = errors.New("no space left on device")
@@ -260,7 +261,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestOldFileStays fails in the midst of a save, by a tensor that was released.
+// TestOldFileStays makes a save fail midway, with a tensor that was released.
 func TestOldFileStays(t *testing.T) {
 	d := open(t)
 	dir := t.TempDir()

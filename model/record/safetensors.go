@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// maxSafetensors is the greatest header, as the reference implementation has it.
+// maxSafetensors is the greatest size of the header in bytes, as in the reference implementation.
 const maxSafetensors = 100_000_000
 
 const metadataKey = "__metadata__"
@@ -34,7 +34,8 @@ type safetensor struct {
 	Offsets [2]int64 `json:"data_offsets"`
 }
 
-// writeSafetensors writes the greatest element types first, so that every tensor is aligned, and names in order within.
+// writeSafetensors writes the tensors with the largest element types first, so that every tensor is aligned, and by name among
+// equal types.
 func writeSafetensors(w io.Writer, s *source, metadata map[string]string) error {
 	order := s.sorted(func(a, b Info) int {
 		return cmp.Or(cmp.Compare(b.DType.Size(), a.DType.Size()), cmp.Compare(a.Name, b.Name))
@@ -155,7 +156,7 @@ type named struct {
 	safetensor
 }
 
-// parseSafetensors reads the header by tokens: a key that comes twice, which encoding/json would let pass, is refused.
+// parseSafetensors reads the header token by token, to refuse duplicate keys, which encoding/json accepts.
 func parseSafetensors(text []byte) (entries []named, metadata map[string]string, err error) {
 	bad := func(what string, err error) error { return fmt.Errorf("%s (%v): %w", what, err, ErrCorrupt) }
 	d := json.NewDecoder(bytes.NewReader(text))

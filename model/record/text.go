@@ -11,10 +11,10 @@ import (
 	"github.com/goburn/burn/core/dtype"
 )
 
-// textFormat marks JSON as a record.
+// textFormat identifies a JSON file as a record.
 const textFormat = "burn-record"
 
-// maxText is the most JSON that is read: it is for small models.
+// maxText is the greatest size of a JSON file that is read: the format is for small models.
 const maxText = 1 << 30
 
 type textRecord struct {

@@ -86,7 +86,7 @@ func (m *Model) Decode(tokens *tensor.Tensor, c *Cache) *tensor.Tensor {
 	return m.Encoder.Encode(x, nn.AttendOptions{Causal: true}, layers).LinearT(m.Tokens.Weight.Value(), nil)
 }
 
-// Loss is the mean cross entropy of next [B, S], the tokens that follow each of tokens [B, S].
+// Loss returns the mean cross entropy of next [B, S], the tokens that follow each of tokens [B, S].
 func (m *Model) Loss(tokens, next *tensor.Tensor) *tensor.Tensor {
 	scores := m.Forward(tokens)
 	return scores.Reshape(-1, scores.Shape()[2]).CrossEntropyLoss(next.Flatten(), tensor.ClassOptions{})

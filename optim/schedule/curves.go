@@ -42,7 +42,7 @@ func MultiStep(rate, gamma float64, at ...int) Scheduler {
 	}).Of()
 }
 
-// Noam is factor/√size · min(1/√step, step/warmup^1.5) with steps counted from 1 (Vaswani et al., Attention is all you need, 2017).
+// Noam returns factor/√size · min(1/√step, step/warmup^1.5) with steps counted from 1 (Vaswani et al., Attention is all you need, 2017).
 func Noam(factor float64, size, warmup int) Scheduler {
 	return Curve(func(t int) float64 {
 		s := float64(t + 1)
@@ -50,7 +50,7 @@ func Noam(factor float64, size, warmup int) Scheduler {
 	}).Of()
 }
 
-// half is a half wave of a cosine from 1 to 0 for x from 0 to 1.
+// half returns a half wave of a cosine from 1 to 0 for x from 0 to 1.
 func half(x float64) float64 { return (1 + math.Cos(math.Pi*x)) / 2 }
 
 // Cosine goes from first to last along half a wave in the given number of steps, and on along the wave: set the length of the whole

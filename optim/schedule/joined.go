@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/core"
 )
 
-// Product is the product of the rates of others: a warmup times a decay.
+// Product returns the product of the rates of others: a warmup times a decay.
 func Product(of ...Scheduler) Scheduler {
 	return &joined{of, func(rates []float64) float64 {
 		p := 1.0
@@ -19,7 +19,7 @@ func Product(of ...Scheduler) Scheduler {
 	}}
 }
 
-// Mean is the arithmetic mean of the rates of others.
+// Mean returns the arithmetic mean of the rates of others.
 func Mean(of ...Scheduler) Scheduler {
 	return &joined{of, func(rates []float64) float64 {
 		s := 0.0
@@ -118,7 +118,7 @@ func (s *sequence) Restore(m map[string]float64) error {
 	return nil
 }
 
-// states are the states of all, with their numbers before the names.
+// states returns the states of all, with their numbers before the names.
 func states(of []Scheduler) map[string]float64 {
 	m := map[string]float64{}
 	for i, s := range of {
@@ -129,7 +129,7 @@ func states(of []Scheduler) map[string]float64 {
 	return m
 }
 
-// restore is the inverse of states; where one refuses, those before go back.
+// restore returns the inverse of states; where one refuses, those before go back.
 func restore(of []Scheduler, m map[string]float64) error {
 	var before []map[string]float64
 	for i, s := range of {

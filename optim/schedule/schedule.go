@@ -10,7 +10,7 @@ import (
 
 // Scheduler gives one learning rate after the other. It is used by one goroutine at a time.
 type Scheduler interface {
-	// Rate is the learning rate of the current step.
+	// Rate returns the learning rate of the current step.
 	Rate() float64
 	// Advance goes on to the next step.
 	Advance()
@@ -20,7 +20,7 @@ type Scheduler interface {
 	Restore(state map[string]float64) error
 }
 
-// Next is the rate of the current step; it advances s.
+// Next returns the rate of the current step; it advances s.
 func Next(s Scheduler) float64 {
 	r := s.Rate()
 	s.Advance()
@@ -30,7 +30,7 @@ func Next(s Scheduler) float64 {
 // Curve is a learning rate as a function of the step, from 0 on.
 type Curve func(step int) float64
 
-// Of is a scheduler that follows c.
+// Of returns a scheduler that follows c.
 func (c Curve) Of() Scheduler { return &curve{f: c} }
 
 type curve struct {
@@ -50,7 +50,7 @@ func (c *curve) Restore(s map[string]float64) error {
 	return err
 }
 
-// whole is the number of that name, a count.
+// whole returns the number of that name, a count.
 func whole(s map[string]float64, name string) (int, error) {
 	v, ok := s[name]
 	if !ok || v < 0 || v != math.Trunc(v) || v > 1<<53 {

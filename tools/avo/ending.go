@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// ending is the parameters of a product for what is done to complete sums: to
+// ending returns the parameters of a product for what is done to complete sums: to
 // all of them nothing if finish is not set, else biases, which may be nil, and
 // bounds.
 func (k *kernels) ending() string {

@@ -62,7 +62,7 @@ type kernels struct {
 	paired bool // elements are pairs of bfloat16 numbers, sums float32
 }
 
-// typ is the Go name of the element type.
+// typ returns the Go name of the element type.
 func (k *kernels) typ() string { return fmt.Sprintf("float%d", 8*k.elem) }
 
 // name is that of a function.
@@ -73,7 +73,7 @@ func (k *kernels) name(what string) string {
 	return fmt.Sprintf("%s%d%s", what, 8*k.elem, k.level.name)
 }
 
-// size is the bytes of a vector.
+// size returns the bytes of a vector.
 func (k *kernels) size() int {
 	if k.wide {
 		return 64
@@ -98,7 +98,7 @@ func (k *kernels) vec(i int) reg.VecPhysical {
 	return registers[i].AsY().(reg.VecPhysical)
 }
 
-// pick is the instruction for the element type.
+// pick returns the instruction for the element type.
 func (k *kernels) pick(single, double func(...operand.Op)) func(...operand.Op) {
 	if k.elem == 4 {
 		return single

@@ -43,7 +43,7 @@ func (k *kernels) done() {
 	RET()
 }
 
-// half is the register of half the size.
+// half returns the register of half the size.
 func (k *kernels) half(i int) operand.Op {
 	if k.wide {
 		return registers[i].AsY()

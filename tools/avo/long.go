@@ -11,7 +11,7 @@ const (
 	longSums = 4
 )
 
-// longSum is sum number i of a long row.
+// longSum returns sum number i of a long row.
 func (k *kernels) longSum(i int) reg.VecPhysical {
 	if k.wide {
 		return k.vec(16 + i)

@@ -20,7 +20,7 @@ func newNumbers() *numbers {
 	return &numbers{table: GLOBL("numbers", 8|16), at: map[uint32]int{}, doubles: map[uint64]int{}} // read only, no pointers
 }
 
-// bits is the place of a constant given by its bits.
+// bits returns the place of a constant given by its bits.
 func (n *numbers) bits(b uint32) operand.Mem {
 	at, ok := n.at[b]
 	if !ok {
@@ -33,7 +33,7 @@ func (n *numbers) bits(b uint32) operand.Mem {
 	return n.table.Offset(at)
 }
 
-// bits64 is the place of a constant of 64 bits.
+// bits64 returns the place of a constant of 64 bits.
 func (n *numbers) bits64(b uint64) operand.Mem {
 	at, ok := n.doubles[b]
 	if !ok {

@@ -40,7 +40,7 @@ func (k *kernels) pairs() {
 	}
 }
 
-// extreme is the maximum or minimum of two vectors: the instruction gives its
+// extreme returns the maximum or minimum of two vectors: the instruction gives its
 // second source when both are zeros or one is NaN, so it is asked both ways.
 func (k *kernels) extreme(op, join func(...operand.Op)) func(a, b int) {
 	return func(a, b int) {

@@ -31,7 +31,7 @@ func (j joint) exact(k *kernels, x, acc int) {
 	j.both(k.vec(x), k.vec(acc), k.vec(acc))
 }
 
-// joints are the sum and the extremes. The extremes of the narrow level take no account of the sign of zero.
+// joints returns the sum and the extremes. The extremes of the narrow level take no account of the sign of zero.
 func (k *kernels) joints() []joint {
 	extreme := func(narrow func(...operand.Op), imm uint8) func(x, acc operand.Op) {
 		return func(x, acc operand.Op) {
@@ -295,7 +295,7 @@ func (k *kernels) joinColumns(c *numbers, j joint) {
 	k.report()
 }
 
-// columnOf is the sum of vector v of a strip.
+// columnOf returns the sum of vector v of a strip.
 func (k *kernels) columnOf(v int) reg.VecPhysical {
 	if k.wide {
 		return k.vec(16 + v)

@@ -237,7 +237,7 @@ func (w *winograd) split() {
 	RET()
 }
 
-// quarters loads four vectors and gives the first of the vectors of elements
+// quarters loads four vectors and returns the first of the vectors of elements
 // 4i, 4i+1, 4i+2 and 4i+3.
 func (w *winograd) quarters(from, beyond, near reg.GPPhysical, disp, first int) []reg.VecPhysical {
 	v := func(i int) reg.VecPhysical { return w.vec(i) }
@@ -343,7 +343,7 @@ func six(base, step, step3, step5 reg.GPPhysical) []operand.Mem {
 		{Base: base, Index: step3, Scale: 1}, {Base: base, Index: step, Scale: 4}, {Base: base, Index: step5, Scale: 1}}
 }
 
-// number is a constant in register to.
+// number returns a constant in register to.
 func (w *winograd) number(f float64, to reg.VecPhysical) reg.VecPhysical {
 	VMOVUPS(w.of(float32(f)), to)
 	return to

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every case runs on the cpu at small sizes and gives what is expected.
+// Every case runs on the cpu at small sizes and returns what is expected.
 func TestCases(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, runOps(context.Background(), []string{"-device", "builtin:cpu", "-small", "-python", "", "-tf32", "threads_per_stream=all",

@@ -128,7 +128,7 @@ func row(name string, z sizes, t dtype.DType, tolerance float64, r rowRule) opCa
 		want:  func(in [][]float32, i int) float64 { return r.want(in[0][i/n*n:i/n*n+n], i%n) }}
 }
 
-// chain is the tanh form of gelu written out, nine elementwise ops.
+// chain returns the tanh form of gelu written out, nine elementwise ops.
 func chain(z sizes) opCase {
 	return opCase{name: "gelu_chain", kind: "gelu_chain", in: []op.Desc{desc(dtype.F32, z.elements)}, tolerance: 1e-5, scale: 1, bytes: 8 * int64(z.elements),
 		build: func(b *op.Builder, in []op.Desc) op.Desc {
@@ -154,7 +154,7 @@ func total(z sizes) opCase {
 		}}
 }
 
-// attend is causal attention in bf16.
+// attend returns causal attention in bf16.
 func attend(name string, z sizes, d int) opCase {
 	x := desc(dtype.BF16, z.batch, z.heads, z.length, d)
 	n := z.length
@@ -285,7 +285,7 @@ func bf16(v float32) float32 {
 	return math.Float32frombits((b + 0x7fff + b>>16&1) &^ 0xffff)
 }
 
-// mix is a permutation of the numbers of 32 bits that looks random: the finaliser of MurmurHash3.
+// mix returns a permutation of the numbers of 32 bits that looks random: the finaliser of MurmurHash3.
 func mix(h uint32) uint32 {
 	h ^= h >> 16
 	h *= 0x85ebca6b

@@ -61,7 +61,7 @@ func (fig *figure) fill(samples []float64) {
 	}
 }
 
-// program is the case as a program of one result.
+// program returns the case as a program of one result.
 func (c *opCase) program() (*program.Program, error) {
 	last := op.TensorID(0)
 	next := func() op.TensorID { last++; return last }

@@ -75,7 +75,7 @@ func down(ctx context.Context, o *opFlags, dev *tensor.Device, n int) ([]float64
 	})
 }
 
-// one is a program of one small op.
+// one returns a program of one small op.
 func one(ctx context.Context, dev *tensor.Device, n int) (*tensor.Executable, []*tensor.Tensor, error) {
 	c := chain(sizes{elements: n})
 	p, err := c.program()
@@ -86,7 +86,7 @@ func one(ctx context.Context, dev *tensor.Device, n int) (*tensor.Executable, []
 	return e, []*tensor.Tensor{dev.Full(dtype.F32, 0.5, n)}, err
 }
 
-// hostRun is the time that the caller of a program run spends, which waits for nothing.
+// hostRun returns the time that the caller of a program run spends, which waits for nothing.
 func hostRun(ctx context.Context, o *opFlags, dev *tensor.Device, n int) (samples []float64, err error) {
 	e, in, err := one(ctx, dev, n)
 	if err != nil {
@@ -114,7 +114,7 @@ func hostRun(ctx context.Context, o *opFlags, dev *tensor.Device, n int) (sample
 	return samples, nil
 }
 
-// roundTrip is a program run and the wait for its result on the host.
+// roundTrip returns a program run and the wait for its result on the host.
 func roundTrip(ctx context.Context, o *opFlags, dev *tensor.Device, n int) (samples []float64, err error) {
 	e, in, err := one(ctx, dev, n)
 	if err != nil {
@@ -132,7 +132,7 @@ func roundTrip(ctx context.Context, o *opFlags, dev *tensor.Device, n int) (samp
 	})
 }
 
-// eager is n ops that are submitted one by one.
+// eager returns n ops that are submitted one by one.
 func eager(ctx context.Context, o *opFlags, dev *tensor.Device, n int) ([]float64, error) {
 	x, y := dev.Full(dtype.F32, 0.5, 1024), dev.Full(dtype.F32, 1, 1024)
 	return o.sample(ctx, dev, func() error {

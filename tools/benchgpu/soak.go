@@ -284,7 +284,7 @@ func (s *soaker) sample(ctx context.Context, at time.Duration) (m memory, err er
 	return m, nil
 }
 
-// resident is the memory of a process, by its number or self, on Linux; else 0.
+// resident returns the memory of a process, by its number or self, on Linux; else 0.
 func resident(pid string) int64 {
 	b, _ := os.ReadFile(filepath.Join("/proc", pid, "statm"))
 	if f := strings.Fields(string(b)); len(f) > 1 {
@@ -294,7 +294,7 @@ func resident(pid string) int64 {
 	return 0
 }
 
-// childrenOf is the memory of the processes that pid started, and of theirs.
+// childrenOf returns the memory of the processes that pid started, and of theirs.
 func childrenOf(pid int) (total int64) {
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, f := range files {

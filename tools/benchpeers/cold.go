@@ -88,7 +88,7 @@ func coldCommands(ctx context.Context, o options, s *scripts, name string) ([]co
 	}, nil
 }
 
-// firstAnswer is the time until a program has written a line, and the most memory that it had resident.
+// firstAnswer returns the time until a program has written a line, and the most memory that it had resident.
 func firstAnswer(ctx context.Context, args []string) (time.Duration, int64, error) {
 	c := exec.CommandContext(ctx, args[0], args[1:]...)
 	c.Stderr = os.Stderr

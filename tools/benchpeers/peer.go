@@ -62,7 +62,7 @@ func (s *scripts) start(ctx context.Context, name string, threads int, dir strin
 	return &library{p}, nil
 }
 
-// open makes the request current, runs it once and gives the files of its outputs, which the next open overwrites.
+// open makes the request current, runs it once and returns the files of its outputs, which the next open overwrites.
 func (l *library) open(request map[string]any) ([]string, error) {
 	var a struct{ Outputs []string }
 	err := l.Open(request, &a)

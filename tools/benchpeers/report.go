@@ -137,7 +137,7 @@ func writeOps(w io.Writer, r *Result) {
 	}
 }
 
-// setRows is a row for each set and one for all.
+// setRows returns a row for each set and one for all.
 func setRows(list []OpResult) [][]string {
 	var rows [][]string
 	row := func(name string, keep func(OpResult) bool) {

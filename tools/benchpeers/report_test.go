@@ -17,7 +17,7 @@ func took(us float64) bench.Stats {
 	return bench.Stats{Runs: 10, Median: d, Best: d, Low: d, High: d}
 }
 
-// canned is a run whose ratios are plain: ops at 2, 1 and 0.5 times PyTorch's speed, models at 4 and 1 times ONNX Runtime's.
+// canned returns a run whose ratios are plain: ops at 2, 1 and 0.5 times PyTorch's speed, models at 4 and 1 times ONNX Runtime's.
 func canned() *Result {
 	peak := func(name string, threads int, part, us, torch float64) OpResult {
 		return OpResult{Threads: threads, Torch: took(torch),

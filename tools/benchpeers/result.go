@@ -46,10 +46,10 @@ type OpResult struct {
 	Torch bench.Stats
 }
 
-// Speed is the speed relative to the peer: above 1 is faster than it.
+// Speed returns the speed relative to the peer: above 1 is faster than it.
 func (r OpResult) Speed() float64 { return ratio(r.Torch.Median, r.Median) }
 
-// BestSpeed is the same of the best samples.
+// BestSpeed returns the same of the best samples.
 func (r OpResult) BestSpeed() float64 { return ratio(r.Torch.Best, r.Best) }
 
 // ModelResult is one model on a number of threads. Contestants that did not run have no calls.

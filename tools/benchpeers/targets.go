@@ -14,7 +14,7 @@ type target struct {
 	threads         int
 }
 
-// verdict says whether a target was reached.
+// verdict reports whether a target was reached.
 func (t target) verdict(r *Result) string {
 	switch {
 	case t.threads > 1 && crowded(r, t.threads):
@@ -113,7 +113,7 @@ type speed struct {
 	median, best float64
 }
 
-// against is two lines: the geometric mean and the worst, both of medians, with those of the best samples behind.
+// against returns two lines: the geometric mean and the worst, both of medians, with those of the best samples behind.
 func against(what string, threads int, mean float64, list []speed) []target {
 	what += ", " + threadsText(threads)
 	if len(list) == 0 {

@@ -48,7 +48,7 @@ type trainer struct {
 	reads   []*tensor.Tensor // losses that nobody waited for yet
 }
 
-// host are the options of the host; BURN_PLUGIN_CONTAINMENT is heeded as the command heeds it.
+// host returns the options of the host; BURN_PLUGIN_CONTAINMENT is heeded as the command heeds it.
 func (s *settings) host() host.Options {
 	return host.Options{Config: core.Config{Threads: s.threads}, Containment: os.Getenv("BURN_PLUGIN_CONTAINMENT")}
 }
@@ -81,7 +81,7 @@ func newTrainer(ctx context.Context, c contest, s settings, more ...burn.Option)
 
 func (t *trainer) close() error { return t.dev.Close() }
 
-// step is a training step; the loss is read at its end.
+// step returns a training step; the loss is read at its end.
 func (t *trainer) step(ctx context.Context) (loss float64, err error) {
 	mean, err := t.queue(t.x, t.y)
 	if err != nil {
@@ -91,7 +91,7 @@ func (t *trainer) step(ctx context.Context) (loss float64, err error) {
 	return mean.Float64(ctx)
 }
 
-// queue is a training step that nobody waits for; it gives the loss. The update runs when the tape of the step has ended: nothing else
+// queue returns a training step that nobody waits for; it gives the loss. The update runs when the tape of the step has ended: nothing else
 // holds the parameters then, and they are updated in place.
 func (t *trainer) queue(x, y *tensor.Tensor) (mean *tensor.Tensor, err error) {
 	var grads *tensor.Gradients
@@ -132,7 +132,7 @@ func (t *trainer) many(ctx context.Context, n int) (time.Duration, error) {
 	return time.Since(start) / time.Duration(n), err
 }
 
-// curve trains on the batches and gives the loss of each step. The rate rises evenly over the first warmup steps.
+// curve trains on the batches and returns the loss of each step. The rate rises evenly over the first warmup steps.
 func (t *trainer) curve(ctx context.Context, c *text, tokens [][]int64, warmup int) (losses []float64, err error) {
 	rate := t.rate
 	defer func() { t.rate = rate }()
@@ -208,7 +208,7 @@ func (t *trainer) files(ctx context.Context, dir string, counted bool) (params m
 }
 
 // agree compares loss and gradients, with dropout off and in f32, with the peer's: each within tolerance of the greatest element of its
-// tensor. It gives the largest of these differences.
+// tensor. It returns the largest of these differences.
 func (t *trainer) agree(ctx context.Context, a answer) (worst float64, err error) {
 	const tolerance = 1e-3
 	nn.Eval(t.model)

@@ -194,7 +194,7 @@ func (o *flags) peer(ctx context.Context, cs *contestants, dir string, request m
 
 const chainSize = 16 << 20
 
-// links are the ops of the chain, which peer.py has as well.
+// links returns the ops of the chain, which peer.py has as well.
 func links(x *tensor.Tensor) *tensor.Tensor {
 	return x.MulScalar(2).AddScalar(1).Abs().Sqrt().Neg().Relu().AddScalar(3).MulScalar(0.5).Square().SubScalar(1)
 }
@@ -314,7 +314,7 @@ func divided(ctx context.Context, o flags) (lines []line, err error) {
 	return []line{l}, err
 }
 
-// branches is a run of a program of two chains of products that meet at the end.
+// branches returns a run of a program of two chains of products that meet at the end.
 func branches(ctx context.Context, dev *tensor.Device) (func() error, error) {
 	const size, depth = 512, 6
 	last := op.TensorID(0)
@@ -351,7 +351,7 @@ func branches(ctx context.Context, dev *tensor.Device) (func() error, error) {
 	}, nil
 }
 
-// fusionReport is the table, with a row for each line and contestant.
+// fusionReport returns the table, with a row for each line and contestant.
 func fusionReport(lines []line, load string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Of %s on %s (%d processors), %s/%s.", time.Now().UTC().Format("2 January 2006"), peer.Processor(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH)

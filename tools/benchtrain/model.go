@@ -21,7 +21,7 @@ type contest struct {
 }
 
 type model interface {
-	// Loss is the mean loss of a batch.
+	// Loss returns the mean loss of a batch.
 	Loss(x, y *tensor.Tensor) *tensor.Tensor
 }
 
@@ -97,7 +97,7 @@ func (t *text) tokens(steps int) [][]int64 {
 	return out
 }
 
-// mix is a permutation of the numbers of 32 bits that looks random: the finaliser of MurmurHash3.
+// mix returns a permutation of the numbers of 32 bits that looks random: the finaliser of MurmurHash3.
 func mix(h uint32) uint32 {
 	h ^= h >> 16
 	h *= 0x85ebca6b
@@ -172,7 +172,7 @@ func newGPT2(d *tensor.Device, c gpt2.Config) *gpt2.Model {
 	return m
 }
 
-// counted are n numbers within ±scale.
+// counted returns n numbers within ±scale.
 func counted(name string, n int, scale float32) []float32 {
 	h := fnv.New32a()
 	h.Write([]byte(name))

@@ -220,7 +220,7 @@ func writeTokens(path string, tokens [][]int64, c *text) error {
 	return errors.Join(npy.Write(f, a), f.Close())
 }
 
-// apart is the greatest distance of two curves of losses, of means of 10 steps: that single steps differ is rounding.
+// apart returns the greatest distance of two curves of losses, of means of 10 steps: that single steps differ is rounding.
 func apart(a, b []float64) (most float64) {
 	const window = 10
 	for i := window; i <= min(len(a), len(b)); i += window {

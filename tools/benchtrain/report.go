@@ -78,7 +78,7 @@ func ms(d time.Duration) float64 { return d.Seconds() * 1e3 }
 
 func mib(n int64) float64 { return float64(n) / (1 << 20) }
 
-// ratio is how many times as long the peer takes.
+// ratio returns how many times as long the peer takes.
 func ratio(peer, own time.Duration) float64 {
 	if own <= 0 {
 		return 0

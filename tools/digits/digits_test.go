@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ring is a picture with ink on the border of a square.
+// ring returns a picture with ink on the border of a square.
 func ring() source.Picture {
 	p := source.Picture{Pixels: make([]byte, side*side), Label: 3}
 	for i := 8; i < 20; i++ {

@@ -68,7 +68,7 @@ func thickness(in *image, rng *rand.Rand) (out image) {
 	return out
 }
 
-// tone applies a gamma of 0.7 to 1.4 and a contrast of 0.8 to 1.25, and adds grey noise to one image in four. It gives bytes.
+// tone applies a gamma of 0.7 to 1.4 and a contrast of 0.8 to 1.25, and adds grey noise to one image in four. It returns bytes.
 func tone(in *image, rng *rand.Rand) []byte {
 	gamma, gain, noise := uniform(rng, 0.7, 1.4), uniform(rng, 0.8, 1.25), 0.
 	if rng.Float64() < 0.25 {

@@ -104,7 +104,7 @@ func TestReproducible(t *testing.T) {
 	require.False(t, strings.Contains(exe, root), "the program names the folder that it was built in")
 }
 
-// extracted is all that an archive unpacks to, as tar sees it.
+// extracted returns all that an archive unpacks to, as tar sees it.
 func extracted(t *testing.T, path string) string {
 	t.Helper()
 	out, err := exec.Command("tar", "-xzOf", path).Output()

@@ -80,7 +80,7 @@ func (k *kernels) move(to, from value) {
 	k.add(step{result: to, from: []value{from}, written: func(result int, from []int) string { return copied(result, from[0]) }})
 }
 
-// first is lane 0 of a vector, with zeros in the others.
+// first returns lane 0 of a vector, with zeros in the others.
 func (k *kernels) first(v value) value {
 	return k.add(step{result: k.fresh(), from: []value{v}, written: func(result int, from []int) string {
 		return fmt.Sprintf("FMOVS F%d, F%d", from[0], result)

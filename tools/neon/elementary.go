@@ -47,7 +47,7 @@ func (k *kernels) logParts(x value) (exponent, rest value) {
 	return exponent, k.do("fsub", rest, k.of(1))
 }
 
-// logPolynomial is the logarithm of one more than r plus that of two to the power e.
+// logPolynomial returns the logarithm of one more than r plus that of two to the power e.
 func (k *kernels) logPolynomial(r, e value) value {
 	z := k.do("fmul", r, r)
 	p := k.horner(r, 7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
@@ -85,7 +85,7 @@ func (k *kernels) expm1(x value) value {
 	return k.signed(k.do("fadd", y, y), x)
 }
 
-// erf is the error function, by the polynomials of N. Juffa.
+// erf returns the error function, by the polynomials of N. Juffa.
 func (k *kernels) erf(x value) value {
 	a := k.do("fmin", k.do("fabs", x), k.of(4))
 	s := k.do("fmul", a, a)
@@ -101,7 +101,7 @@ func (k *kernels) erf(x value) value {
 	return k.choose(k.do("fcmgt", a, k.of(0.927734375)), far, near)
 }
 
-// gelu is x times the normal distribution function. That of -a is exp(-a²/2)/(1+a/2) times a polynomial in (a-7/2)/(a+7/2), a fit
+// gelu returns x times the normal distribution function. That of -a is exp(-a²/2)/(1+a/2) times a polynomial in (a-7/2)/(a+7/2), a fit
 // with an error of 9e-9.
 func (k *kernels) gelu(x value) value {
 	a := k.do("fmin", k.do("fabs", x), k.of(18))
@@ -117,7 +117,7 @@ func (k *kernels) gelu(x value) value {
 	return k.do("fmul", k.choose(k.do("fcmgt", x, k.bits(0)), k.do("fsub", k.of(1), p), p), x)
 }
 
-// geluTanh is x/(1+exp(-t)), where t is x·(c0 + c1·x²), computed as a sum of two numbers.
+// geluTanh returns x/(1+exp(-t)), where t is x·(c0 + c1·x²), computed as a sum of two numbers.
 func (k *kernels) geluTanh(x value) value {
 	const c0, c1 = 1.5957691216057308, 0.07135481627260025
 	low := func(f float64) float32 { return float32(f - float64(float32(f))) }

@@ -163,7 +163,7 @@ func (k *kernels) put(b block) {
 	k.lines = append(k.lines, lines...)
 }
 
-// hold keeps the constants that blocks use most in registers, as many as leave them enough, and gives the blocks that use these.
+// hold keeps the constants that blocks use most in registers, as many as leave them enough, and returns the blocks that use these.
 func (k *kernels) hold(blocks ...block) []block {
 	uses, order := map[int]int{}, []int{}
 	for _, b := range blocks {
@@ -217,7 +217,7 @@ func (k *kernels) hold(blocks ...block) []block {
 	return out
 }
 
-// number is a constant that fills the lanes of a vector, by 64 of its bits.
+// number returns a constant that fills the lanes of a vector, by 64 of its bits.
 func (k *kernels) number(bits uint64) value {
 	n, ok := k.index[bits]
 	if !ok {

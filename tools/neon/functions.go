@@ -57,23 +57,23 @@ func (k *kernels) between(x value, lo, hi float32) value {
 	return k.do("fmax", k.do("fmin", x, k.of(hi)), k.of(lo))
 }
 
-// power is two to the power n, integers, less bias.
+// power returns two to the power n, integers, less bias.
 func (k *kernels) power(n value, bias uint32) value {
 	return k.shift("shl", 23, k.do("add", n, k.bits(bias)))
 }
 
-// reduced is x less the multiple n of log 2, in two parts.
+// reduced returns x less the multiple n of log 2, in two parts.
 func (k *kernels) reduced(x, n value) value {
 	return k.do("fmls", k.do("fmls", x, n, k.of(0.693359375)), n, k.of(-2.12194440e-4))
 }
 
-// expPolynomial is the exponential, less one, of numbers up to half the logarithm of two.
+// expPolynomial returns the exponential, less one, of numbers up to half the logarithm of two.
 func (k *kernels) expPolynomial(x value) value {
 	p := k.horner(x, 1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
 	return k.do("fmla", x, p, k.do("fmul", x, x))
 }
 
-// exp is the exponential. What lies outside its bounds overflows or vanishes as they do.
+// exp returns the exponential. What lies outside its bounds overflows or vanishes as they do.
 func (k *kernels) exp(x value) value {
 	x = k.between(x, -104, 89)
 	n := k.do("frintn", k.do("fmul", x, k.of(1.44269504088896341)))

@@ -26,7 +26,7 @@ func (s scratch) files() []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// listed are the files that the numbered list under a heading of CONTRIBUTING.md begins its entries with.
+// listed returns the files that the numbered list under a heading of CONTRIBUTING.md begins its entries with.
 func listed(t *testing.T, heading string) []string {
 	data, err := os.ReadFile(root + "/CONTRIBUTING.md")
 	require.NoError(t, err)

@@ -58,7 +58,7 @@ func read(dir string) (snapshot, error) {
 	return s, err
 }
 
-// changes are the files that differ between two snapshots, in order.
+// changes returns the files that differ between two snapshots, in order.
 func changes(before, after snapshot) []string {
 	var l []string
 	for name, data := range after {

@@ -132,7 +132,7 @@ var sets = []struct {
 }{{dtype.Any, "any"}, {dtype.Numbers, "numbers"}, {dtype.Floats, "floats"}, {dtype.Ints, "integers"}, {dtype.Signeds, "floats and signed integers"},
 	{dtype.Ints | dtype.Bools, "integers, bool"}, {dtype.Floats | dtype.Bools, "floats, bool"}}
 
-// computed is the types of the first operand that an op is computed for, of the result where it has no operands.
+// computed returns the types of the first operand that an op is computed for, of the result where it has no operands.
 func computed(c core.OpCapability) dtype.Set {
 	if len(c.Operands) > 0 {
 		return c.Operands[0]

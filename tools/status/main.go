@@ -152,7 +152,7 @@ func trained(ctx context.Context, w io.Writer, open onnxtest.Opener, dir string)
 	return nil
 }
 
-// cell is a reason without the folder that the cases happen to be in.
+// cell returns a reason without the folder that the cases happen to be in.
 func cell(r onnxtest.Result, dir string) string {
 	if r.Group != "" {
 		return escape(r.Group)

@@ -62,7 +62,7 @@ func write(w io.Writer, funcs []function, rows map[string]row) {
 	}
 }
 
-// counterpart is the functions whose rows name one of Burn's, or the reason why there is none.
+// counterpart returns the functions whose rows name one of Burn's, or the reason why there is none.
 func counterpart(file, name string, rows map[string]row) string {
 	if why, ok := reasons[file+" "+name]; ok {
 		return why

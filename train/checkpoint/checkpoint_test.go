@@ -64,13 +64,13 @@ func TestRetention(t *testing.T) {
 	steps, err = st.Steps()
 	require.NoError(t, err)
 	require.Equal(t, []int{5, 6}, steps)
-	save(t, st, 5, false) // a run that was resumed earlier writes its own future
+	save(t, st, 5, false) // a run resumed from an earlier step overwrites later ones
 	steps, err = st.Steps()
 	require.NoError(t, err)
 	require.Equal(t, []int{5}, steps)
 }
 
-// TestDamage changes, cuts and removes every file of the newest snapshot in turn.
+// TestDamage changes, truncates and removes every file of the newest snapshot in turn.
 func TestDamage(t *testing.T) {
 	for _, name := range []string{"model.safetensors", "state.json", "manifest.json"} {
 		for what, harm := range map[string]func(path string) error{
@@ -116,12 +116,12 @@ func TestInterruptedSave(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// TestSaveWaitsForNoDisk goes on while a write is held up, and waits for it with the next save alone.
+// TestSaveWaitsForNoDisk checks that Save returns while a write is blocked, and that only the next Save waits for it.
 func TestSaveWaitsForNoDisk(t *testing.T) {
 	slow := make(chan struct{})
 	st, err := Open(t.TempDir(), 2, func(string, bool, error) { <-slow })
 	require.NoError(t, err)
-	require.NoError(t, st.Save(snapshot(1), false)) // returns, though slow is not closed yet
+	require.NoError(t, st.Save(snapshot(1), false)) // returns, although slow is not closed yet
 	next := make(chan error)
 	go func() { next <- st.Save(snapshot(2), false) }()
 	select {
@@ -148,7 +148,7 @@ func TestFailedSave(t *testing.T) {
 	require.NoError(t, st.Wait())
 }
 
-// TestLongText: a manifest with a long name or value is damaged, and the error does not repeat all of it.
+// TestLongText checks that a manifest with a long name or value is damaged, and that the error does not repeat all of it.
 func TestLongText(t *testing.T) {
 	dir := t.TempDir()
 	st, err := Open(dir, 0, nil)

@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/train/checkpoint"
 )
 
-// A store keeps the newest snapshots, and the best one.
+// The store keeps the newest snapshots, and the best one.
 func ExampleStore() {
 	dir, err := os.MkdirTemp("", "checkpoint")
 	if err != nil {
@@ -27,7 +27,7 @@ func ExampleStore() {
 			return
 		}
 	}
-	if err := st.Wait(); err != nil { // it writes beside the training
+	if err := st.Wait(); err != nil { // it writes concurrently with training
 		fmt.Println(err)
 		return
 	}

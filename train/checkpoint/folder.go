@@ -26,7 +26,7 @@ type file struct {
 	SHA256 string `json:"sha256"`
 }
 
-// put writes a file, waits until it is on the disk, and describes it.
+// put writes a file, syncs it to disk, and describes it.
 func put(path string, content []byte) (d file, err error) {
 	f, err := os.Create(path)
 	if err != nil {
@@ -72,7 +72,7 @@ func writeFolder(dir string, s *Snapshot) error {
 	return syncDir(dir)
 }
 
-// longestName is the greatest length of a file's name on the systems that there are.
+// longestName is the greatest length of a file name on common file systems.
 const longestName = 255
 
 func readFolder(dir string) (*Snapshot, error) {
@@ -105,7 +105,7 @@ func readFolder(dir string) (*Snapshot, error) {
 	return s, nil
 }
 
-// replace writes a small file so that a reader sees the old content or the new one.
+// replace writes a small file atomically.
 func replace(path string, content []byte) error {
 	tmp := path + ".tmp"
 	if _, err := put(tmp, content); err != nil {
@@ -117,7 +117,7 @@ func replace(path string, content []byte) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// syncDir makes renames in dir last. Windows has no such call and needs none.
+// syncDir makes renames in dir durable. Windows has no such call and needs none.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -1,14 +1,14 @@
-// Package checkpoint keeps snapshots of training in a folder: written beside the training, replaced atomically, verified when they
-// are read. A snapshot is a folder of its own:
+// Package checkpoint stores snapshots of training: they are written concurrently with training, replaced atomically and verified
+// when they are read. Each snapshot is a folder:
 //
 //	step-000000120/
-//		model.safetensors, state.json, ...    what training needs
+//		model.safetensors, state.json, ...    the state of training
 //		manifest.json                         sizes and SHA-256 sums of the files above
 //
-// A snapshot that is not whole, in any way, is skipped in favour of the one before.
+// A snapshot that is incomplete or damaged is skipped in favour of the previous one.
 package checkpoint
 
-// Snapshot is a moment of training.
+// Snapshot is the state of training after a step.
 type Snapshot struct {
 	Step  int               // steps done: its name
 	Files map[string][]byte // by name

@@ -12,20 +12,20 @@ import (
 	"strings"
 )
 
-// ErrNone is given when there is no snapshot that can be read.
+// ErrNone is wrapped by the error if no snapshot can be read.
 var ErrNone = errors.New("no checkpoint")
 
-// Store is a folder of snapshots. Save and Wait are called by one goroutine; the rest may be called at any time.
+// Store is a folder of snapshots. Only one goroutine may call Save and Wait; the other methods may be called concurrently.
 type Store struct {
 	dir     string
 	keep    int
-	writing chan error // the save under way, if any
+	writing chan error // the save in progress, if any
 	wrote   func(path string, best bool, err error)
 }
 
-// Open makes the folder, and removes what an interrupted save left in it. keep is how many snapshots stay beside the best one: 0 stands
-// for 2, which a damaged one needs, and less than 0 for all. wrote, if not nil, is called after each save by the goroutine
-// that wrote.
+// Open creates the folder, and removes the remains of an interrupted save. keep is the number of snapshots to keep in addition to
+// the best one: 0 means 2, so that a damaged one can be replaced, and negative means all. wrote, if not nil, is called after each
+// save by the goroutine that wrote.
 func Open(dir string, keep int, wrote func(path string, best bool, err error)) (*Store, error) {
 	if keep == 0 {
 		keep = 2
@@ -45,8 +45,8 @@ func Open(dir string, keep int, wrote func(path string, best bool, err error)) (
 	return &Store{dir: dir, keep: keep, wrote: wrote}, nil
 }
 
-// Save writes s while the caller goes on, who must not change it any more. It waits for the save before, whose error it
-// returns. best marks s as the best so far, which is kept until another is.
+// Save starts writing s; the caller must not change s any more. It waits for the previous save and returns its error. best marks
+// s as the best so far, which is kept until another is marked.
 func (st *Store) Save(s *Snapshot, best bool) error {
 	err := st.Wait()
 	done := make(chan error, 1)
@@ -61,7 +61,7 @@ func (st *Store) Save(s *Snapshot, best bool) error {
 	return err
 }
 
-// Wait waits for the save under way and returns its error.
+// Wait waits for the save in progress and returns its error.
 func (st *Store) Wait() error {
 	if st.writing == nil {
 		return nil
@@ -86,7 +86,7 @@ func (st *Store) write(s *Snapshot, best bool) (path string, err error) {
 	if err := os.Chmod(tmp, 0o755); err != nil {
 		return path, fmt.Errorf("checkpoint: %w", err)
 	}
-	// One of the same step, of a run that was resumed before it, makes room.
+	// A snapshot of the same step, from before the run was resumed, is removed.
 	if err := os.RemoveAll(path); err != nil {
 		return path, fmt.Errorf("checkpoint: %w", err)
 	}
@@ -104,7 +104,8 @@ func (st *Store) write(s *Snapshot, best bool) (path string, err error) {
 	return path, st.prune(s.Step)
 }
 
-// prune removes all but the newest snapshots up to step and the best one. Those after step are of a run that was given up.
+// prune removes all but the newest snapshots up to step and the best one. It also removes later ones, which belong to an
+// abandoned run.
 func (st *Store) prune(step int) error {
 	if st.keep < 0 {
 		return nil
@@ -129,7 +130,7 @@ func (st *Store) prune(step int) error {
 	return nil
 }
 
-// Steps lists the snapshots, ascending.
+// Steps returns the steps of the snapshots, ascending.
 func (st *Store) Steps() ([]int, error) {
 	entries, err := os.ReadDir(st.dir)
 	if err != nil {
@@ -147,8 +148,8 @@ func (st *Store) Steps() ([]int, error) {
 	return steps, nil
 }
 
-// Latest reads the newest snapshot that is whole. damaged are the errors of those that were skipped for it. Without one the
-// error wraps ErrNone, and every error of damaged.
+// Latest reads the newest intact snapshot. damaged holds the errors of the snapshots that it skipped. If there is none the error
+// wraps ErrNone, and every error of damaged.
 func (st *Store) Latest() (s *Snapshot, damaged []error, err error) {
 	steps, err := st.Steps()
 	if err != nil {
@@ -167,7 +168,7 @@ func (st *Store) Latest() (s *Snapshot, damaged []error, err error) {
 	return nil, damaged, errors.Join(append([]error{fmt.Errorf("checkpoint: %s: %w", st.dir, ErrNone)}, damaged...)...)
 }
 
-// Best reads the snapshot that was marked as the best. Without one the error wraps ErrNone.
+// Best reads the snapshot that was marked as the best. If there is none the error wraps ErrNone.
 func (st *Store) Best() (*Snapshot, error) {
 	best, err := st.bestName()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,5 +1,5 @@
-// Package dashboard shows training in a terminal: progress, the time that is left, and a live plot of each metric. Programs that do not
-// import it do not link a terminal library.
+// Package dashboard shows training in a terminal: progress, the remaining time, and a live plot of each metric. Programs that do
+// not import it do not link a terminal library.
 package dashboard
 
 import (
@@ -19,23 +19,24 @@ import (
 type Options struct {
 	Output io.Writer // a terminal; nil for standard output
 	Input  io.Reader // keys; nil for standard input
-	// Interrupt ends training after the step: the key q, or the first Ctrl-C. It cancels the context of Run.
+	// Interrupt ends training after the current step: the key q, or the first Ctrl-C. It should cancel the context of Run.
 	Interrupt func()
-	// Kill ends training at once: the second Ctrl-C. It cancels Learner.Kill.
+	// Kill ends training at once: the second Ctrl-C. It should cancel Learner.Kill.
 	Kill func()
 	// Stay keeps the last frame after the end until a key is pressed.
 	Stay bool
 }
 
-// Usable reports whether f is a terminal that a dashboard can be shown on, and nothing asks for plain lines: no CI, no TERM=dumb.
+// Usable reports whether f is a terminal that can show a dashboard, and the environment does not ask for plain lines (CI,
+// TERM=dumb).
 func Usable(f *os.File) bool {
 	return os.Getenv("CI") == "" && os.Getenv("TERM") != "dumb" && (isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()))
 }
 
-// frame is how long events wait before they are shown.
+// frame is the time between two frames.
 const frame = 100 * time.Millisecond
 
-// Dashboard is a listener that draws in its own goroutine. Until Close, the terminal is its.
+// Dashboard is a listener that draws in its own goroutine. It owns the terminal until Close.
 type Dashboard struct {
 	program *tea.Program
 	inbox   *inbox
@@ -62,7 +63,7 @@ func (b *inbox) take() []train.Event {
 	return e
 }
 
-// Start takes the terminal over.
+// Start takes over the terminal.
 func Start(o Options) *Dashboard {
 	d := &Dashboard{inbox: &inbox{}, done: make(chan error, 1)}
 	options := []tea.ProgramOption{tea.WithoutSignalHandler(), tea.WithFPS(20)}
@@ -83,8 +84,8 @@ func Start(o Options) *Dashboard {
 // Event shows e with the next frame.
 func (d *Dashboard) Event(e train.Event) { d.inbox.put(e) }
 
-// Wait returns when the dashboard has ended: after training, or with Options.Stay when a key was pressed then. The terminal is given
-// back.
+// Wait returns when the dashboard has ended: after training, or with Options.Stay after the next key press. The terminal is then
+// restored.
 func (d *Dashboard) Wait() error {
 	err := <-d.done
 	d.done <- err
@@ -94,7 +95,7 @@ func (d *Dashboard) Wait() error {
 	return err
 }
 
-// Close ends the dashboard now, whatever is shown, and gives the terminal back.
+// Close ends the dashboard at once, and restores the terminal.
 func (d *Dashboard) Close() error {
 	d.program.Quit()
 	return d.Wait()

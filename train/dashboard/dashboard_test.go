@@ -27,7 +27,8 @@ var zero = time.Unix(1700000000, 0)
 
 var infos = []metric.Info{metric.Loss().Info(), {Name: "accuracy", Unit: "%", Better: metric.Higher}, metric.LearningRate().Info()}
 
-// events is a run of 4 epochs of 50 training and 10 validation batches, a tenth of a second each, up to a number of steps.
+// events returns the events of a run of 4 epochs of 50 training and 10 validation batches, a tenth of a second each, up to a
+// number of steps.
 func events(steps int) (out []train.Event) {
 	at := zero
 	s := train.Started{Name: "digits", Device: "builtin:cpu:0", Epochs: 4, Batches: map[train.Split]int{train.Train: 50, train.Valid: 10},
@@ -177,7 +178,7 @@ func TestEnd(t *testing.T) {
 	require.Equal(t, tea.QuitMsg{}, cmd())
 }
 
-// TestResumed goes on before where the curves are, as after a lost backend.
+// TestResumed starts again before the end of the curves, as after the loss of a backend.
 func TestResumed(t *testing.T) {
 	list := events(130)
 	s := frames(t, newScreen(Options{}, &inbox{}), list)

@@ -8,7 +8,7 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// canvas is a plot of braille characters, each of two by four dots. A cell has the colour of what was drawn on it last.
+// canvas is a plot of braille characters, each of two by four dots. A cell has the colour of the last dot drawn in it.
 type canvas struct {
 	w, h  int // in cells
 	dots  []byte
@@ -32,7 +32,7 @@ func (c *canvas) dot(x, y, ink int) {
 	c.ink[at] = ink
 }
 
-// line is Bresenham's.
+// line draws a line by Bresenham's algorithm.
 func (c *canvas) line(x0, y0, x1, y1, ink int) {
 	dx, dy := abs(x1-x0), -abs(y1-y0)
 	sx, sy := 1, 1
@@ -80,7 +80,7 @@ func (c *canvas) row(y int) string {
 	return b.String()
 }
 
-// inked is a line of a plot.
+// inked is a line of a plot with its colour.
 type inked struct {
 	series
 	ink int

@@ -10,7 +10,7 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// The colours are of the terminal's own palette.
+// The colours are those in the palette of the terminal.
 var (
 	bold     = lipgloss.NewStyle().Bold(true)
 	faint    = lipgloss.NewStyle().Faint(true)
@@ -25,7 +25,7 @@ const (
 	validLine
 )
 
-// render is the frame: no wider and no higher than the terminal.
+// render returns the frame, which is no wider and no higher than the terminal.
 func (s screen) render() string {
 	if s.width < 1 || s.high < 1 {
 		return ""
@@ -40,7 +40,7 @@ func (s screen) render() string {
 	foot = append(foot, s.help())
 	tabs := s.tabs()
 	room := s.high - len(head) - len(foot) - len(tabs) - 1
-	if room < 4 { // a low terminal has no messages and no table
+	if room < 4 { // a low terminal shows no messages and no table
 		foot = []string{s.help()}
 		room = s.high - len(head) - len(foot) - len(tabs) - 1
 	}
@@ -52,7 +52,7 @@ func (s screen) render() string {
 	return s.fit(append(lines, foot...))
 }
 
-// fit cuts lines to the terminal.
+// fit cuts lines to the size of the terminal.
 func (s screen) fit(lines []string) string {
 	if len(lines) > s.high {
 		lines = append(lines[:s.high-1:s.high-1], lines[len(lines)-1])
@@ -108,7 +108,7 @@ func (s screen) header() []string {
 	}
 }
 
-// tabs are the names of metrics, the chosen one marked, over as many lines as they need up to two.
+// tabs returns the names of metrics with the selected one marked, wrapped to at most two lines.
 func (s screen) tabs() []string {
 	var lines []string
 	line, width := " ", 1
@@ -192,7 +192,7 @@ func (s screen) table() []string {
 	return rows
 }
 
-// log is the last messages.
+// log returns the most recent messages.
 func (s screen) log() []string {
 	m := s.story.messages
 	if len(m) > 3 {

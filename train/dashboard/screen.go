@@ -8,10 +8,10 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// tick is the time of a frame.
+// tick is the message that starts a frame.
 type tick time.Time
 
-// screen is what is shown, as a model of messages.
+// screen is the state of the display, a model in the sense of Bubble Tea.
 type screen struct {
 	o     Options
 	inbox *inbox
@@ -20,9 +20,9 @@ type screen struct {
 
 	story    story
 	selected int
-	recent   bool // the last steps alone
+	recent   bool // shows only the last steps
 	now      time.Time
-	asked    bool // to stop
+	asked    bool // whether the user has asked to stop
 	killed   bool
 }
 
@@ -32,10 +32,10 @@ func newScreen(o Options, b *inbox) screen {
 
 func next() tea.Cmd { return tea.Tick(frame, func(t time.Time) tea.Msg { return tick(t) }) }
 
-// Init starts the frames.
+// Init starts the timer of frames.
 func (s screen) Init() tea.Cmd { return next() }
 
-// Update takes a message.
+// Update handles a message.
 func (s screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	switch m := m.(type) {
 	case tea.WindowSizeMsg:
@@ -91,7 +91,7 @@ func call(f func()) {
 	}
 }
 
-// View draws everything.
+// View draws the screen.
 func (s screen) View() tea.View {
 	v := tea.NewView(s.render())
 	v.AltScreen = true

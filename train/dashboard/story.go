@@ -10,16 +10,16 @@ import (
 	"github.com/goburn/burn/train/metric"
 )
 
-// recentSteps is how many values the recent history of a metric has.
+// recentSteps is the number of values in the recent history of a metric.
 const recentSteps = 240
 
-// story is what happened so far.
+// story accumulates the events so far.
 type story struct {
 	start    train.Started
 	metrics  []*followed
-	split    train.Split // under way
+	split    train.Split // current split
 	epoch    int
-	done     map[train.Split]int // batches of the epoch
+	done     map[train.Split]int // batches done in the epoch
 	step     int
 	pace     map[train.Split]*pace
 	messages []string
@@ -27,22 +27,22 @@ type story struct {
 	end      *train.Ended
 }
 
-// followed is a metric.
+// followed is the history of a metric.
 type followed struct {
 	metric.Info
 	all    curve.Curve // of batches in training
-	last   series      // the same, of late
+	last   series      // the same, most recent values
 	epochs map[train.Split]*series
-	now    map[train.Split]float64 // of the epoch under way, or the last one
+	now    map[train.Split]float64 // of the current epoch, or the last one
 	best   float64
-	has    bool // best is there
+	has    bool // whether best is set
 }
 
 type series struct{ x, y []float64 }
 
 func (s *series) add(x, y float64) { s.x, s.y = append(s.x, x), append(s.y, y) }
 
-// pace is how long batches take.
+// pace measures the duration of batches.
 type pace struct {
 	last  time.Time
 	took  time.Duration
@@ -98,7 +98,7 @@ func (s *story) say(format string, args ...any) {
 	}
 }
 
-// begin takes a start. One that goes on keeps the curves up to where it begins.
+// begin handles the start of a run. A resumed run keeps the curves up to its first step.
 func (s *story) begin(e train.Started) {
 	s.start, s.epoch, s.step, s.end = e, e.Epoch, e.Step, nil
 	s.done, s.pace = map[train.Split]int{}, map[train.Split]*pace{}
@@ -204,7 +204,7 @@ func (s *story) record(r train.Record) {
 	}
 }
 
-// progress is the share of all batches of all epochs that is done, and how long the rest will take, 0 when that is not known yet.
+// progress returns the fraction of all batches of all epochs that is done, and the estimated remaining time, 0 if unknown.
 func (s *story) progress() (share float64, left time.Duration) {
 	var total, done float64
 	for _, split := range []train.Split{train.Train, train.Valid} {

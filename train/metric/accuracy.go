@@ -8,12 +8,12 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// none is the padding of metrics that have none: no class has it.
+// none is the padding of metrics without padding: no class has this index.
 const none = -1 << 62
 
 // ClassOptions are the settings of metrics over class indices.
 type ClassOptions struct {
-	// Ignore is a target that does not count, such as padding. It is used only if HasIgnore.
+	// Ignore is a target that does not count, such as padding. It is used only if HasIgnore is set.
 	Ignore    int
 	HasIgnore bool
 }
@@ -25,7 +25,7 @@ func (o ClassOptions) padding() int {
 	return none
 }
 
-// classes checks scores [..., classes] and targets [...] and gives them flat: [M, classes] and [M] i64.
+// classes checks scores [..., classes] and targets [...] and returns them flattened: [M, classes] and [M] i64.
 func classes(what string, o Output) (scores, targets *tensor.Tensor) {
 	p, t := o.Predictions, o.Targets
 	if p == nil || t == nil || p.Rank() < 2 || t.Rank() != p.Rank()-1 || t.Size()*p.Shape()[p.Rank()-1] != p.Size() {
@@ -49,10 +49,12 @@ type accuracy struct {
 	o ClassOptions
 }
 
-// Accuracy is the share, in percent, of targets [...] whose class has the greatest score in predictions [..., classes].
+// Accuracy returns the metric of the share, in percent, of targets [...] whose class has the greatest score in predictions [...,
+// classes].
 func Accuracy(o ClassOptions) Metric { return &accuracy{k: 1, o: o} }
 
-// TopK is the share, in percent, of targets [...] whose class is among the k greatest scores in predictions [..., classes].
+// TopK returns the metric of the share, in percent, of targets [...] whose class is among the k greatest scores in predictions
+// [..., classes].
 func TopK(k int, o ClassOptions) Metric { return &accuracy{k: k, o: o} }
 
 func (m *accuracy) Info() Info {

@@ -10,14 +10,14 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Average says how numbers of classes become one.
+// Average selects how values per class are averaged.
 type Average int
 
-// Averages. Of labels that exclude each other, micro averages of precision, recall and F-beta all equal the accuracy.
+// The averages. For mutually exclusive labels, the micro averages of precision, recall and F-beta all equal the accuracy.
 const (
-	Macro    Average = iota // the plain mean over classes that are predicted or a target
-	Micro                   // of the sums over classes
-	Weighted                // the mean over classes by how often each is a target
+	Macro    Average = iota // the unweighted mean over classes that are predicted or a target
+	Micro                   // from the counts summed over classes
+	Weighted                // the mean over classes, weighted by how often each is a target
 )
 
 func (a Average) String() string {
@@ -28,23 +28,24 @@ func (a Average) String() string {
 type LabelOptions struct {
 	ClassOptions
 	Average Average
-	// Threshold decides for predictions in the shape of the targets, whose columns are labels that do not exclude each other (or
-	// one label): a score above it is a yes. 0 fits logits, 0.5 probabilities.
+	// Threshold is for predictions in the shape of the targets, whose columns are labels that do not exclude each other (or one
+	// label): a score above it is positive. 0 suits logits, 0.5 probabilities.
 	Threshold float64
 }
 
-// counts are hits by class.
+// counts holds true and false positives and false negatives by class.
 type counts struct {
 	TP []float64 `json:"tp"` // predicted and a target
-	FP []float64 `json:"fp"` // predicted and no target
-	FN []float64 `json:"fn"` // a target and not predicted
+	FP []float64 `json:"fp"` // predicted but no target
+	FN []float64 `json:"fn"` // a target but not predicted
 	TN []float64 `json:"tn"`
 }
 
 func (c *counts) State() any { return c }
 func (c *counts) Reset()     { *c = counts{} }
 
-// measure returns predicted and target: class indices [M], or yes and no [M, labels], as i64, and how many classes there are.
+// measure returns the predictions and the targets, as class indices [M] or as 0 and 1 [M, labels], i64, and a tensor whose shape
+// holds the number of classes.
 func (o LabelOptions) measure(what string, out Output) []*tensor.Tensor {
 	p, t := out.Predictions, out.Targets
 	if p != nil && t != nil && p.Rank() == t.Rank() && p.Size() == t.Size() {
@@ -107,7 +108,7 @@ func sum(v []float64) (s float64) {
 	return s
 }
 
-// average is f(tp, fp, fn) over classes. Without samples it is NaN.
+// average returns the average of f(tp, fp, fn) over classes. Without samples it is NaN.
 func (c *counts) average(a Average, f func(tp, fp, fn float64) float64) float64 {
 	if len(c.TP) == 0 {
 		return math.NaN()
@@ -137,17 +138,18 @@ type labelled struct {
 	f    func(tp, fp, fn float64) float64
 }
 
-// Precision is the share, in percent, of what was predicted that is right; 0 where nothing was.
+// Precision returns the metric of the share, in percent, of predictions that are right; 0 if there are none.
 func Precision(o LabelOptions) Metric {
 	return &labelled{name: "precision", o: o, f: func(tp, fp, _ float64) float64 { return 100 * share(tp, tp+fp) }}
 }
 
-// Recall is the share, in percent, of targets that were predicted; 0 where there are none.
+// Recall returns the metric of the share, in percent, of targets that were predicted; 0 if there are none.
 func Recall(o LabelOptions) Metric {
 	return &labelled{name: "recall", o: o, f: func(tp, _, fn float64) float64 { return 100 * share(tp, tp+fn) }}
 }
 
-// FBeta is the harmonic mean, in percent, of precision and recall, in which recall counts beta times as much.
+// FBeta returns the metric of the weighted harmonic mean, in percent, of precision and recall, in which recall counts beta times
+// as much.
 func FBeta(beta float64, o LabelOptions) Metric {
 	return &labelled{name: fmt.Sprintf("F%g", beta), o: o, f: func(tp, fp, fn float64) float64 {
 		b := beta * beta
@@ -167,7 +169,8 @@ type hamming struct {
 	o LabelOptions
 }
 
-// Hamming is the share, in percent, of labels that are right: 100 less the Hamming loss. Predictions have the shape of targets.
+// Hamming returns the metric of the share, in percent, of labels that are right: 100 less the Hamming loss. Predictions have the
+// shape of targets.
 func Hamming(o LabelOptions) Metric { return &hamming{o: o} }
 
 func (*hamming) Info() Info { return Info{Name: "hamming score", Unit: "%", Better: Higher} }
@@ -185,19 +188,19 @@ func (m *hamming) Value() float64 {
 	return 100 * ratio(right, right+sum(m.FP)+sum(m.FN))
 }
 
-// Confusion counts targets (rows) by what was predicted (columns). Its Value is the accuracy in percent.
+// Confusion counts targets (rows) by prediction (columns). Its Value is the accuracy in percent.
 type Confusion struct {
 	o     ClassOptions
 	Cells [][]float64 `json:"cells"`
 }
 
-// NewConfusion counts class indices [...] and scores [..., classes].
+// NewConfusion returns a matrix for class indices [...] and scores [..., classes].
 func NewConfusion(o ClassOptions) *Confusion { return &Confusion{o: o} }
 
-// Info names it "confusion accuracy".
+// Info returns the name "confusion accuracy".
 func (*Confusion) Info() Info { return Info{Name: "confusion accuracy", Unit: "%", Better: Higher} }
 
-// Measure takes the class of the greatest score.
+// Measure takes the class with the greatest score.
 func (m *Confusion) Measure(o Output) []*tensor.Tensor {
 	classes("confusion", o)
 	return LabelOptions{}.measure("confusion", o)
@@ -215,7 +218,7 @@ func (m *Confusion) Update(s Sample) {
 	}
 }
 
-// Value is the accuracy in percent.
+// Value returns the accuracy in percent.
 func (m *Confusion) Value() float64 {
 	var right, all float64
 	for k, row := range m.Cells {
@@ -228,10 +231,10 @@ func (m *Confusion) Value() float64 {
 // Reset forgets all counts.
 func (m *Confusion) Reset() { m.Cells = nil }
 
-// State is m itself.
+// State returns m itself.
 func (m *Confusion) State() any { return m }
 
-// String is the matrix as a table, with a row for each target.
+// String returns the matrix as a table, with a row for each target.
 func (m *Confusion) String() string {
 	var b strings.Builder
 	b.WriteString("target\\predicted")

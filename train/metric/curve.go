@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// curve keeps all scores, by class or label, since areas need their order.
+// curve keeps all scores, by class or label, as the area depends on their order.
 type curve struct {
 	Scores [][]float64 `json:"scores"`
 	Hits   [][]bool    `json:"hits"`
@@ -17,12 +17,14 @@ type curve struct {
 	area   func(scores []float64, hits []bool) float64
 }
 
-// AUROC is the area, in percent, under the curve of true over false positive rates. Predictions are scores in the shape of targets of 0
-// and 1 (labels are columns), or scores [..., classes] for class indices [...], each class against the rest. With several columns it
-// is the plain mean of those that have both kinds of target. Scores need not be probabilities. All are kept until Reset.
+// AUROC returns the metric of the area, in percent, under the curve of true over false positive rates. Predictions are scores in
+// the shape of targets of 0 and 1 (labels are columns), or scores [..., classes] for class indices [...], each class against the
+// rest. With several columns it is the unweighted mean of those that have both kinds of target. Scores need not be probabilities.
+// All are kept until Reset.
 func AUROC() Metric { return &curve{name: "AUROC", area: rocArea} }
 
-// AUPRC is the average precision, in percent: the area under the steps of precision over recall. It takes what AUROC takes.
+// AUPRC returns the metric of the average precision, in percent: the area under the steps of precision over recall. It takes the
+// same inputs as AUROC.
 func AUPRC() Metric { return &curve{name: "AUPRC", area: prArea} }
 
 func (m *curve) Info() Info { return Info{Name: m.name, Unit: "%", Better: Higher} }
@@ -67,7 +69,7 @@ func (m *curve) Value() float64 {
 	return mean.Value()
 }
 
-// steps calls f after each group of equal scores, from the greatest down, with how many hits and misses there are up to it.
+// steps calls f after each group of equal scores, from the greatest down, with the number of hits and misses so far.
 func steps(scores []float64, hits []bool, f func(tp, fp float64)) (positives, negatives float64) {
 	order := make([]int, len(scores))
 	for i := range order {
@@ -95,7 +97,7 @@ func steps(scores []float64, hits []bool, f func(tp, fp float64)) (positives, ne
 	return positives, negatives
 }
 
-// rocArea is by trapezoids, in which ties count one half (Fawcett 2006).
+// rocArea integrates by trapezoids, in which ties count one half (Fawcett 2006).
 func rocArea(scores []float64, hits []bool) float64 {
 	var area, lastTP, lastFP float64
 	p, n := steps(scores, hits, func(tp, fp float64) {

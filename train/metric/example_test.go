@@ -6,10 +6,10 @@ import (
 	"github.com/goburn/burn/train/metric"
 )
 
-// The share of words that are wrong, in percent.
+// The example computes the word error rate in percent.
 func ExampleWER() {
 	m := metric.WER(metric.TextOptions{})
-	m.Add("the cat sat", "the cat sat down") // what came, what was wanted: one of four words is missing
+	m.Add("the cat sat", "the cat sat down") // the output and the reference: one of four words is missing
 	fmt.Println(m.Value())
 	// Output: 25
 }

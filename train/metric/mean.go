@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Mean is a sum and the weight of what it is made of.
+// Mean is a weighted sum and its total weight.
 type Mean struct {
 	Sum    float64 `json:"sum"`
 	Weight float64 `json:"weight"`
@@ -20,19 +20,19 @@ func (m *Mean) Add(v, w float64) {
 	m.last = v
 }
 
-// Value is the weighted mean, NaN of nothing.
+// Value returns the weighted mean, NaN if nothing was added.
 func (m *Mean) Value() float64 { return ratio(m.Sum, m.Weight) }
 
-// Last is what was added last.
+// Last returns the value that was added last.
 func (m *Mean) Last() float64 { return m.last }
 
 // Reset forgets everything.
 func (m *Mean) Reset() { *m = Mean{} }
 
-// State is m itself.
+// State returns m itself.
 func (m *Mean) State() any { return m }
 
-// ratio is a/b, NaN for b = 0.
+// ratio returns a/b, NaN for b = 0.
 func ratio(a, b float64) float64 {
 	if b == 0 {
 		return math.NaN()
@@ -40,7 +40,7 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// share is a/b, 0 for b = 0, as scikit-learn has precision and recall of classes that are absent.
+// share returns a/b, 0 for b = 0, as scikit-learn defines precision and recall of absent classes.
 func share(a, b float64) float64 {
 	if b == 0 {
 		return 0
@@ -50,7 +50,7 @@ func share(a, b float64) float64 {
 
 type loss struct{ Mean }
 
-// Loss is the mean loss of an item.
+// Loss returns the metric of the mean loss of an item.
 func Loss() Metric { return &loss{} }
 
 func (*loss) Info() Info                        { return Info{Name: "loss", Better: Lower} }
@@ -59,8 +59,8 @@ func (m *loss) Update(s Sample)                 { m.Add(s.Values[0].Data[0], flo
 
 type perplexity struct{ Mean }
 
-// Perplexity is exp of the mean loss, which must be the cross-entropy in nats; batches are weighted by Items, which should count
-// tokens.
+// Perplexity returns the metric of exp of the mean loss, which must be the cross-entropy in nats; batches are weighted by Items,
+// which should count tokens.
 func Perplexity() Metric { return &perplexity{} }
 
 func (*perplexity) Info() Info                        { return Info{Name: "perplexity", Better: Lower} }
@@ -76,7 +76,8 @@ type value struct {
 	f    func(Output) *tensor.Tensor
 }
 
-// Func is the mean over items of a number that f computes on the device from a step, a tensor of one element.
+// Func returns the metric of the mean over items of a number that f computes on the device from a step, as a tensor of one
+// element.
 func Func(info Info, f func(Output) *tensor.Tensor) Metric { return &value{info: info, f: f} }
 
 func (m *value) Info() Info                        { return m.info }

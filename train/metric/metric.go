@@ -1,5 +1,6 @@
-// Package metric is what training is judged by. A metric reduces the output of a step on the device to what it needs, which is read
-// together with that of all others in one wait, and adds it up on the host. Metrics are used by one goroutine at a time.
+// Package metric defines the metrics of training. A metric reduces the output of a step on the device to a few tensors, which are
+// read together with those of all other metrics in one wait, and accumulates them on the host. Metrics are used by one goroutine
+// at a time.
 package metric
 
 import (
@@ -9,28 +10,28 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Output is what a step gives to metrics.
+// Output is the result of a step, from which metrics are computed.
 type Output struct {
 	// Loss is the mean over the items of the batch: a float of one element.
 	Loss *tensor.Tensor
-	// Predictions are scores [N, classes] or [N, T, classes], or one score per element, as the metric says. May be nil.
+	// Predictions are scores [N, classes] or [N, T, classes], or one score per element, as the metric requires. May be nil.
 	Predictions *tensor.Tensor
-	// Targets are class indices [N] or [N, T], or 0 and 1 in the shape of Predictions, as the metric says. May be nil.
+	// Targets are class indices [N] or [N, T], or 0 and 1 in the shape of Predictions, as the metric requires. May be nil.
 	Targets *tensor.Tensor
-	// Items is how many items the batch has; 0 stands for 1. Means over an epoch weigh batches by it.
+	// Items is the number of items of the batch; 0 means 1. It weights the batch in means over an epoch.
 	Items int
 }
 
-// Count is Items, at least 1.
+// Count returns Items, at least 1.
 func (o Output) Count() int { return max(o.Items, 1) }
 
 // Sample is one step on the host.
 type Sample struct {
-	Values []Array        // what Measure gave, in its order
-	Items  int            // of the batch, at least 1
+	Values []Array        // tensors returned by Measure, in its order
+	Items  int            // items of the batch, at least 1
 	Rate   float64        // learning rate; NaN in validation
-	Took   time.Duration  // since the sample before, or the start of the epoch
-	Device *tensor.Device // where the step ran
+	Took   time.Duration  // since the previous sample, or the start of the epoch
+	Device *tensor.Device // the device of the step
 }
 
 // Array is a tensor on the host: its elements, widened, in row-major order.
@@ -39,7 +40,7 @@ type Array struct {
 	Data  []float64
 }
 
-// Rows cuts a at its last axis; an array of rank 0 is one row.
+// Rows splits a along its last axis; an array of rank 0 is one row.
 func (a Array) Rows() [][]float64 {
 	n := 1
 	if len(a.Shape) > 0 {
@@ -51,10 +52,10 @@ func (a Array) Rows() [][]float64 {
 	return slices.Collect(slices.Chunk(a.Data, n))
 }
 
-// Direction says which values of a metric are better.
+// Direction tells which values of a metric are better.
 type Direction int
 
-// Directions.
+// The directions.
 const (
 	Neither Direction = iota
 	Lower
@@ -79,26 +80,26 @@ type Info struct {
 	Name   string // "accuracy"; unique among the metrics of a run
 	Unit   string // "%", "items/s", or empty
 	Better Direction
-	System bool // about the machine or the settings, not the model: not shown in summaries of quality
+	System bool // about the machine or the settings, not the model: left out of summaries of quality
 }
 
-// Metric is one number that is followed through training.
+// Metric computes one number throughout training.
 type Metric interface {
 	Info() Info
-	// Measure queues on the device what the metric needs of a step and gives the tensors to read, of any element type. It
-	// waits for nothing. It may run in a scope: the tensors are read before the scope ends, or are kept by the caller.
+	// Measure queues on the device the reduction of a step and returns the tensors to read, of any element type. It must not
+	// wait. It may run in a scope: the caller reads the tensors before the scope ends, or keeps them.
 	Measure(o Output) []*tensor.Tensor
-	// Update adds a step. The slices of s are the metric's to keep.
+	// Update adds a step. The metric may keep the slices of s.
 	Update(s Sample)
-	// Value is the metric of the steps since Reset, NaN before the first.
+	// Value returns the value over the steps since Reset, NaN before the first.
 	Value() float64
 	Reset()
 }
 
-// Stateful is implemented by metrics whose unfinished sums are saved with a checkpoint, so that an epoch that is resumed in its
-// midst ends with the same value. Others start the rest of the epoch anew.
+// Stateful is implemented by metrics whose unfinished sums are saved with a checkpoint, so that an epoch that is resumed midway
+// ends with the same value. Other metrics start anew for the rest of the epoch.
 type Stateful interface {
-	// State is a pointer to what JSON can write and read back.
+	// State returns a pointer to a value that JSON can encode and decode.
 	State() any
 }
 

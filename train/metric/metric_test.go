@@ -198,7 +198,7 @@ func TestPadding(t *testing.T) {
 	}
 }
 
-// TestState goes on from sums that went through JSON.
+// TestState continues from sums that were encoded as JSON.
 func TestState(t *testing.T) {
 	d := open(t)
 	r := load(t).Label

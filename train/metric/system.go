@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// system is a metric that needs nothing of a step's tensors.
+// system is a metric that does not depend on the tensors of a step.
 type system struct {
 	info Info
 	now  float64
@@ -27,7 +27,7 @@ func (m *system) Reset()                        { m.now = math.NaN() }
 
 type speed struct{ Mean }
 
-// Speed is how many items a second are worked off, since the start of the epoch.
+// Speed returns the metric of the items per second since the start of the epoch.
 func Speed() Metric { return &speed{} }
 
 func (*speed) Info() Info                      { return Info{Name: "speed", Unit: "items/s", Better: Higher, System: true} }
@@ -38,12 +38,12 @@ func (m *speed) Update(s Sample) {
 	m.last = ratio(float64(s.Items), s.Took.Seconds())
 }
 
-// LearningRate is the learning rate of the last step.
+// LearningRate returns the metric of the learning rate of the last step.
 func LearningRate() Metric {
 	return newSystem("learning rate", "", func(s Sample, _ float64) float64 { return s.Rate })
 }
 
-// every is how often the system is asked; a value between is the last one.
+// every is the interval between system calls; in between the last value is repeated.
 const every = 500 * time.Millisecond
 
 func sampled(name, unit string, ask func(s Sample) float64) Metric {
@@ -57,8 +57,8 @@ func sampled(name, unit string, ask func(s Sample) float64) Metric {
 	})
 }
 
-// CPU is how busy the processors are, in percent of all of them: the whole machine's on Linux, so that plugins count, else this
-// process's.
+// CPU returns the metric of the CPU usage, in percent of all processors: of the whole machine on Linux, so that plugins count,
+// else of this process.
 func CPU() Metric {
 	busy, total := cpuTimes()
 	return sampled("cpu use", "%", func(Sample) float64 {
@@ -69,19 +69,19 @@ func CPU() Metric {
 	})
 }
 
-// Memory is what this process holds of the machine's memory, in MiB.
+// Memory returns the metric of the memory used by this process, in MiB.
 func Memory() Metric {
 	return sampled("memory", "MiB", func(Sample) float64 { return float64(resident()) / (1 << 20) })
 }
 
-// goMemory is what the Go runtime holds from the system.
+// goMemory returns the memory that the Go runtime has obtained from the system.
 func goMemory() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.Sys)
 }
 
-// DeviceMemory is what tensors hold of the device's memory, in MiB; NaN where the backend does not report it.
+// DeviceMemory returns the metric of the device memory used by tensors, in MiB; NaN if the backend does not report it.
 func DeviceMemory() Metric {
 	return sampled("device memory", "MiB", func(s Sample) float64 {
 		if s.Device != nil {

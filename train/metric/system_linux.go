@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// cpuTimes are busy and total ticks of all processors since boot, of /proc/stat.
+// cpuTimes returns busy and total ticks of all processors since boot, from /proc/stat.
 func cpuTimes() (busy, total float64) {
 	data, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -28,7 +28,7 @@ func cpuTimes() (busy, total float64) {
 	return busy, total
 }
 
-// resident is the resident set in bytes.
+// resident returns the resident set in bytes.
 func resident() int64 {
 	data, err := os.ReadFile("/proc/self/statm")
 	if err == nil {

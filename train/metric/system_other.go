@@ -10,7 +10,7 @@ import (
 
 var started = time.Now()
 
-// cpuTimes are seconds of this process by the Go runtime's count, which is brought up to date by garbage collections.
+// cpuTimes returns the CPU seconds of this process by the Go runtime's count, which garbage collections update.
 func cpuTimes() (busy, total float64) {
 	s := []metrics.Sample{{Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}
 	metrics.Read(s)

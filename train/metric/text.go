@@ -10,12 +10,12 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// TextOptions say how ids become texts. Predictions are ids [N, T] of an integer type, or scores [N, T, classes] whose greatest counts;
-// targets are ids [N, T].
+// TextOptions tells how ids become texts. Predictions are ids [N, T] of an integer type, or scores [N, T, classes] whose maximum
+// is taken; targets are ids [N, T].
 type TextOptions struct {
-	// Decode turns the ids of one item into text, in which words stand between white space.
+	// Decode converts the ids of one item to text, with words separated by white space.
 	Decode func(ids []int) string
-	// Padding are ids that are left out before Decode.
+	// Padding lists ids that are removed before Decode.
 	Padding []int
 }
 
@@ -48,7 +48,7 @@ func (o TextOptions) texts(a Array) []string {
 	return out
 }
 
-// Text is a metric over pairs of texts, which can also be given with Add.
+// Text is a metric over pairs of texts, which can also be added with Add.
 type Text struct {
 	info  Info
 	o     TextOptions
@@ -71,19 +71,19 @@ func (m *Text) Update(s Sample) {
 	}
 }
 
-// Add adds a text and what it should be.
+// Add adds a text and its reference.
 func (m *Text) Add(got, want string) { m.add(m.sums, got, want) }
 
-// Value is the metric of all pairs.
+// Value returns the metric of all pairs.
 func (m *Text) Value() float64 { return m.value(m.sums) }
 
 // Reset forgets all pairs.
 func (m *Text) Reset() { clear(m.sums) }
 
-// State is the sums.
+// State returns the sums.
 func (m *Text) State() any { return &m.sums }
 
-// errorRate is edits over the length of the reference, in percent.
+// errorRate returns the metric of edits divided by the length of the reference, in percent.
 func errorRate(name string, o TextOptions, cut func(string) []string) *Text {
 	return &Text{info: Info{Name: name, Unit: "%", Better: Lower}, o: o, sums: make([]float64, 2),
 		add: func(s []float64, got, want string) {
@@ -94,15 +94,16 @@ func errorRate(name string, o TextOptions, cut func(string) []string) *Text {
 		value: func(s []float64) float64 { return 100 * ratio(s[0], s[1]) }}
 }
 
-// WER is the word error rate in percent: insertions, deletions and substitutions over the words of the reference; it may exceed 100.
+// WER returns the metric of the word error rate in percent: insertions, deletions and substitutions divided by the words of the
+// reference; it may exceed 100.
 func WER(o TextOptions) *Text { return errorRate("WER", o, strings.Fields) }
 
-// CER is the character error rate in percent, of Unicode code points.
+// CER returns the metric of the character error rate in percent, over Unicode code points.
 func CER(o TextOptions) *Text {
 	return errorRate("CER", o, func(s string) []string { return strings.Split(s, "") })
 }
 
-// edits is the Levenshtein distance.
+// edits returns the Levenshtein distance.
 func edits(a, b []string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -123,13 +124,14 @@ func edits(a, b []string) int {
 	return row[len(b)]
 }
 
-// grams is the longest n-gram that BLEU counts.
+// grams is the length of the longest n-gram that BLEU counts.
 const grams = 4
 
-// BLEU is corpus BLEU-4 (Papineni and others 2002) in percent, of words between white space and one reference each. With smooth, n-grams
-// without a match count by halves, quarters and so on of one match (Chen and Cherry 2014, method 3), as short corpora need.
+// BLEU returns the metric of corpus BLEU-4 (Papineni and others 2002) in percent, over words separated by white space, with one
+// reference per text. If smooth is set, n-grams without a match count one half, a quarter and so on of one match (Chen and Cherry
+// 2014, method 3), as short corpora need.
 func BLEU(smooth bool, o TextOptions) *Text {
-	// sums: matches of 1..4-grams, their totals, the length of texts, that of references.
+	// sums: matches of 1- to 4-grams, their totals, the length of the texts and of the references.
 	return &Text{info: Info{Name: "BLEU", Unit: "%", Better: Higher}, o: o, sums: make([]float64, 2*grams+2),
 		add: func(s []float64, got, want string) {
 			a, b := strings.Fields(got), strings.Fields(want)
@@ -172,7 +174,7 @@ func ngrams(words []string, n int) map[string]int {
 	return m
 }
 
-// RougeL is the mean over texts, in percent, of the F1 of the longest common subsequence of words (Lin 2004).
+// RougeL returns the metric of the mean over texts, in percent, of the F1 of the longest common subsequence of words (Lin 2004).
 func RougeL(o TextOptions) *Text {
 	return &Text{info: Info{Name: "ROUGE-L", Unit: "%", Better: Higher}, o: o, sums: make([]float64, 2),
 		add: func(s []float64, got, want string) {
@@ -183,7 +185,7 @@ func RougeL(o TextOptions) *Text {
 		value: func(s []float64) float64 { return 100 * ratio(s[0], s[1]) }}
 }
 
-// common is the length of the longest common subsequence.
+// common returns the length of the longest common subsequence.
 func common(a, b []string) int {
 	row := make([]int, len(b)+1)
 	for i := range a {

@@ -25,7 +25,7 @@ type tick struct {
 	Label string
 }
 
-// The size of a chart, and the place of its axes.
+// The size of a chart, and the positions of its axes.
 const (
 	width, height = 560, 260
 	left, right   = 56, 10
@@ -70,7 +70,7 @@ type drawn struct {
 	x, y  []float64
 }
 
-// draw lays series out; ok is false when there is nothing to show.
+// draw computes a chart of series; ok is false if there is nothing to show.
 func draw(title, unit string, series []drawn) (p plot, ok bool) {
 	x0, x1, y0, y1 := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	for _, s := range series {
@@ -88,13 +88,13 @@ func draw(title, unit string, series []drawn) (p plot, ok bool) {
 		pad := max(math.Abs(y0)*0.05, 1e-9)
 		y0, y1 = y0-pad, y1+pad
 	}
-	// Halves keep the difference of huge values finite.
+	// Halving keeps the difference of huge values finite.
 	px := func(x float64) string { return fmt.Sprintf("%.1f", left+plotWidth*((x/2-x0/2)/(x1/2-x0/2))) }
 	py := func(y float64) string { return fmt.Sprintf("%.1f", top+plotHeight*(1-(y/2-y0/2)/(y1/2-y0/2))) }
 	p.Title = title
 	for i := range ticks {
 		f := float64(i) / (ticks - 1)
-		x, y := math.Round(x0*(1-f)+x1*f), y0*(1-f)+y1*f // steps are whole
+		x, y := math.Round(x0*(1-f)+x1*f), y0*(1-f)+y1*f // steps are integers
 		p.X = append(p.X, tick{px(x), fmt.Sprintf("%.0f", x)})
 		p.Y = append(p.Y, tick{py(y), fmt.Sprintf("%.4g", y)})
 	}

@@ -1,4 +1,4 @@
-// Package report writes what happened in training as one HTML page with curves, which needs nothing else to be shown.
+// Package report writes the history of a training run as one self-contained HTML page with curves.
 package report
 
 import (
@@ -28,14 +28,14 @@ type Report struct {
 	err   error
 }
 
-// New makes a report that is written to path, atomically, when training ends and after each test that follows; an empty path is for
-// those who call Write.
+// New returns a report that is written to path, atomically, when training ends and after each later test. With an empty path only
+// Write writes it.
 func New(path string) *Report { return &Report{path: path, curve: map[string]*curve.Curve{}} }
 
-// Err is why the page was not written.
+// Err returns the error of writing the page.
 func (r *Report) Err() error { return r.err }
 
-// Event collects e.
+// Event records e.
 func (r *Report) Event(e train.Event) {
 	switch e := e.(type) {
 	case train.Started:
@@ -69,7 +69,7 @@ func (r *Report) Event(e train.Event) {
 	case train.EpochEnded:
 		if e.Split == train.Test {
 			r.tests = append(r.tests, e.Record)
-			if !r.end.Time.IsZero() { // the page is written already
+			if !r.end.Time.IsZero() { // the page has been written already
 				r.finish()
 			}
 			return
@@ -151,7 +151,7 @@ func (r *Report) Write(w io.Writer) error {
 	}{name, facts, r.plots(false), rows(r.past, r.infos, true), rows(train.History(r.tests), r.infos, false), r.notes, r.plots(true)})
 }
 
-// row is the best and last value of a metric.
+// row holds the best and last value of a metric.
 type row struct{ Split, Metric, Best, BestEpoch, Last string }
 
 func rows(h train.History, infos []metric.Info, best bool) (out []row) {

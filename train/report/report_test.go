@@ -66,7 +66,7 @@ func TestPage(t *testing.T) {
 			}
 		}
 	}
-	// By hand: steps 1 to 6 are 494 wide from 56 on; losses from 1/6 to 1 are 222 high, from 10 on.
+	// By hand: steps 1 to 6 span 494 pixels from 56; losses from 1/6 to 1 span 222 pixels from 10.
 	require.Contains(t, charts[0], `<polyline class="batch" points="56.0,10.0 154.8,143.2 253.6,187.6 352.4,209.8 451.2,223.1 550.0,232.0"/>`)
 	require.Contains(t, charts[0], `<circle class="valid" cx="253.6" cy="169.8" r="3"><title>valid 0.4, step 3</title></circle>`)
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".report-*"))
@@ -74,7 +74,7 @@ func TestPage(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// TestTest evaluates when training has ended.
+// TestTest evaluates after training has ended.
 func TestTest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.html")
 	r := New(path)

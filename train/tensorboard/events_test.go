@@ -13,7 +13,7 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// TestGolden compares with what TensorBoard's own code writes; testdata/fixtures.py made the file.
+// TestGolden compares with the output of TensorBoard's own code; testdata/fixtures.py made the file.
 func TestGolden(t *testing.T) {
 	want, err := os.ReadFile("testdata/golden.bin")
 	require.NoError(t, err)
@@ -29,7 +29,7 @@ func TestGolden(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// lengths walks the records of a file, checks their sums, and gives how many there are.
+// lengths iterates over the records of a file, checks their checksums, and returns their number.
 func lengths(t *testing.T, path string) (n int) {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -45,13 +45,13 @@ func lengths(t *testing.T, path string) (n int) {
 	return n
 }
 
-// play is a run of one epoch of two batches.
+// play sends the events of one epoch of two batches.
 func play(w *Writer, step int) {
 	at := time.Unix(1700000000, 0)
 	w.Event(train.Started{Step: step})
 	for i := range 2 {
 		w.Event(train.Stepped{Split: train.Train, Step: step + i + 1, Fresh: true, Time: at, Readings: []train.Reading{{Name: "loss", Value: 2, Last: 1}, {Name: "none", Value: math.NaN(), Last: math.NaN()}}})
-		w.Event(train.Stepped{Split: train.Train, Step: step + i + 1, Time: at}) // was not read
+		w.Event(train.Stepped{Split: train.Train, Step: step + i + 1, Time: at}) // its metrics were not read
 	}
 	for _, s := range []train.Split{train.Train, train.Valid} {
 		w.Event(train.EpochEnded{Record: train.Record{Split: s, Step: step + 2}, Time: at, Readings: []train.Reading{{Name: "loss", Value: 3}}})
@@ -81,7 +81,7 @@ func TestWriter(t *testing.T) {
 func TestFailure(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o666))
-	w := New(file) // a file where a folder should be
+	w := New(file) // a file in the place of a folder
 	play(w, 0)
 	require.ErrorContains(t, w.Close(), "tensorboard: ")
 }

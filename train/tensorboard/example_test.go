@@ -9,7 +9,7 @@ import (
 	"github.com/goburn/burn/train/tensorboard"
 )
 
-// A writer is a listener: TensorBoard shows the folder.
+// A writer is a listener. TensorBoard shows the folder.
 func ExampleNew() {
 	dir, err := os.MkdirTemp("", "tensorboard")
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"math"
 )
 
-// event is a message of tensorflow/core/util/event.proto, in the fields that are used here.
+// event is a message of tensorflow/core/util/event.proto, with the fields that are used here.
 type event struct {
 	wall    float64 // seconds since 1970
 	step    int64
 	version string // of the file: field 3
-	started bool   // a session log that has readers drop what came at this step or after: field 7
+	started bool   // a session log that makes readers drop events from this step on: field 7
 	scalars []scalar
 }
 
@@ -60,13 +60,13 @@ func (e *event) marshal() []byte {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// masked is the CRC-32C of b as TFRecord files hold it: turned and moved, so that sums of sums differ.
+// masked returns the CRC-32C of b as TFRecord files store it: rotated and offset, so that checksums of checksums differ.
 func masked(b []byte) uint32 {
 	c := crc32.Checksum(b, castagnoli)
 	return (c>>15 | c<<17) + 0xa282ead8
 }
 
-// record frames content: its length, the sum of the length, content, its sum.
+// record encodes a TFRecord: the length of content, its checksum, content, its checksum.
 func record(content []byte) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(content)))
 	b = binary.LittleEndian.AppendUint32(b, masked(b))

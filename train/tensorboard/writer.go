@@ -1,5 +1,5 @@
-// Package tensorboard writes what happens in training as event files, which `tensorboard --logdir DIR` shows: by step, the
-// batches of training under batch/ and the epochs of each split under epoch/, each split as a run of its own.
+// Package tensorboard writes the events of training as event files, which `tensorboard --logdir DIR` shows: by step, the batches
+// of training under batch/ and the epochs of each split under epoch/, each split as a separate run.
 package tensorboard
 
 import (
@@ -15,19 +15,19 @@ import (
 	"github.com/goburn/burn/train"
 )
 
-// flushEvery is how long what was written may wait in memory.
+// flushEvery is the longest time that data stays in memory.
 const flushEvery = 5 * time.Second
 
-// Writer is a listener of one run. After the first failure it writes nothing more; Close gives it.
+// Writer is a listener of one run. After the first error it writes nothing more; Close returns the error.
 type Writer struct {
 	dir     string
 	files   map[train.Split]*file
-	step    int // that the run began with
+	step    int // the first step of the run
 	flushed time.Time
 	err     error
 }
 
-// New makes a writer into dir, which is made when something is written.
+// New returns a writer to dir, which is created when something is written.
 func New(dir string) *Writer { return &Writer{dir: dir, files: map[train.Split]*file{}} }
 
 // file is the event file of a split.
@@ -36,7 +36,7 @@ type file struct {
 	w *bufio.Writer
 }
 
-// count tells files of one process apart that were begun in one second.
+// count distinguishes files of one process that were started in the same second.
 var count atomic.Int64
 
 func create(dir string, at time.Time) (*file, error) {
@@ -69,7 +69,7 @@ func (w *Writer) write(s train.Split, at time.Time, step int, scalars []scalar) 
 		if err := f.put(&event{wall: seconds(at), version: "brain.Event:2"}); err != nil {
 			return err
 		}
-		if w.step > 0 { // a run that goes on replaces what an earlier file has from here
+		if w.step > 0 { // a resumed run replaces later events of an earlier file
 			if err := f.put(&event{wall: seconds(at), step: int64(w.step) + 1, started: true}); err != nil {
 				return err
 			}
@@ -117,7 +117,7 @@ func (w *Writer) Event(e train.Event) {
 	}
 }
 
-// scalars are the readings that are numbers.
+// scalars returns the readings that are numbers.
 func scalars(prefix string, list []train.Reading, value func(train.Reading) float64) []scalar {
 	var out []scalar
 	for _, r := range list {
@@ -145,7 +145,7 @@ func (w *Writer) close() error {
 	return err
 }
 
-// Close ends the files, which the end of training does too, and gives the first failure.
+// Close closes the files, as the end of training does too, and returns the first error.
 func (w *Writer) Close() error {
 	if err := w.close(); err != nil && w.err == nil {
 		w.err = fmt.Errorf("tensorboard: %w", err)

@@ -20,7 +20,7 @@ type array struct {
 	view     shape.View
 }
 
-// dense is an array of data in row-major order.
+// dense returns an array of data in row-major order.
 func dense[T element](data []T, s shape.Shape) array { return array{data, shape.Contiguous(s)} }
 
 // set makes data, in row-major order, result i of a call.
@@ -44,7 +44,7 @@ func places(v shape.View, f func(at int)) {
 	walk(0, v.Offset)
 }
 
-// flat is the elements of a in row-major order: those of a itself, which must not be changed, or a copy.
+// flat returns the elements of a in row-major order: those of a itself, which must not be changed, or a copy.
 func flat[T element](a array) []T {
 	data, n := a.elements.([]T), a.view.Shape.Size()
 	if n == 0 {
@@ -58,14 +58,14 @@ func flat[T element](a array) []T {
 	return out
 }
 
-// lines is the elements of a with an axis moved to the end, and the view of them with the axis in its place.
+// lines returns the elements of a with an axis moved to the end, and the view of them with the axis in its place.
 func lines[T element](a array, axis int) (data []T, back shape.View) {
 	rank := len(a.view.Shape)
 	turned := a.view.Permute(append(slices.Delete(span(0, rank), axis, axis+1), axis))
 	return flat[T](array{a.elements, turned}), shape.Contiguous(turned.Shape).Permute(slices.Insert(span(0, rank-1), axis, rank-1))
 }
 
-// span is n numbers from the first on.
+// span returns n numbers from the first on.
 func span(first, n int) []int {
 	out := make([]int, n)
 	for i := range out {

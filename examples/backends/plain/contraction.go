@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// dots is the product of the rows of a, of length k, with the rows of b: [batch, m, k] and [batch, n, k] give [batch, m, n].
+// dots returns the product of the rows of a, of length k, with the rows of b: [batch, m, k] and [batch, n, k] give [batch, m, n].
 func dots[T element, A wide](a, b []T, batches, m, n, k int) []T {
 	y := make([]T, 0, batches*m*n)
 	for batch := range batches {
@@ -24,7 +24,7 @@ func dots[T element, A wide](a, b []T, batches, m, n, k int) []T {
 	return y
 }
 
-// matrices is the elements of an operand as [batch, rows, columns], transposed if it says so, with the batch dimensions of
+// matrices returns the elements of an operand as [batch, rows, columns], transposed if it says so, with the batch dimensions of
 // the result.
 func matrices[T element](a array, batch shape.Shape, transpose bool) (data []T, rows, columns int) {
 	v, rank := a.view, len(a.view.Shape)
@@ -43,7 +43,7 @@ func matmul[T element, A wide](c *call) error {
 	return set(c, 0, dots[T, A](a, b, batch.Size(), m, n, k))
 }
 
-// windows is the view of x with, for its last dimensions, first the positions of a window and then the places within it:
+// windows returns the view of x with, for its last dimensions, first the positions of a window and then the places within it:
 // [..., positions..., window...].
 func windows(x array, positions, window shape.Shape, strides, dilation []int) array {
 	v, n := x.view, len(window)
@@ -58,7 +58,7 @@ func windows(x array, positions, window shape.Shape, strides, dilation []int) ar
 	return array{x.elements, w}
 }
 
-// spread is x with dilation-1 elements of value between its elements along the last dimensions, then padded with value.
+// spread returns x with dilation-1 elements of value between its elements along the last dimensions, then padded with value.
 func spread[T element](x array, dilation, lo, hi []int, value T) array {
 	s, lead := x.view.Shape.Clone(), len(x.view.Shape)-len(lo)
 	for i := range lo {
@@ -69,7 +69,7 @@ func spread[T element](x array, dilation, lo, hi []int, value T) array {
 	return y
 }
 
-// conv is a product of matrices, one for each group: the windows of x are the rows, and the kernels are the columns.
+// conv returns a product of matrices, one for each group: the windows of x are the rows, and the kernels are the columns.
 func conv[T element, A wide](c *call) error {
 	a, x, w, y := c.Node.Attrs, c.Descs[0].Shape, c.Descs[1].Shape, c.Node.Outputs[0].Shape
 	images, groups, n := x[0], a.Int("groups"), len(x)-2
@@ -117,7 +117,7 @@ func windowReduce[T element, A wide](c *call) error {
 	return set(c, 1, indices)
 }
 
-// windowsOf is the elements of each window of a window_reduce over x, one window after the other.
+// windowsOf returns the elements of each window of a window_reduce over x, one window after the other.
 func windowsOf[T element](c *call, x array, padding T) []T {
 	a, ones := c.Node.Attrs, slices.Repeat([]int{1}, len(c.Node.Attrs.Ints("window")))
 	padded := spread(x, ones, a.Ints("pad_lo"), a.Ints("pad_hi"), padding)

@@ -69,7 +69,7 @@ func convert[T element | float64, U element](v T) U {
 
 func isFloat[T element | float64]() bool { return T(1)/2 != 0 }
 
-// limits is the least and the greatest value of T, infinities for floats.
+// limits returns the least and the greatest value of T, infinities for floats.
 func limits[T element]() (lo, hi T) {
 	switch any(lo).(type) {
 	case float32:

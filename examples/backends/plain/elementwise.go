@@ -6,7 +6,7 @@ import (
 	"github.com/goburn/burn/core/op"
 )
 
-// apply is f of each element.
+// apply returns f of each element.
 func apply[T, R element](x []T, f func(T) R) []R {
 	y := make([]R, len(x))
 	for i, v := range x {
@@ -15,12 +15,12 @@ func apply[T, R element](x []T, f func(T) R) []R {
 	return y
 }
 
-// each is the kernel of a function of one operand.
+// each returns the kernel of a function of one operand.
 func each[T, R element](f func(T) R) func(c *call) error {
 	return func(c *call) error { return set(c, 0, apply(flat[T](c.In[0]), f)) }
 }
 
-// pairs is the kernel of a function of two operands that broadcast together.
+// pairs returns the kernel of a function of two operands that broadcast together.
 func pairs[T, R element](f func(a, b T) R) func(c *call) error {
 	return func(c *call) error {
 		a, b := broadcast[T](c, 0), broadcast[T](c, 1)
@@ -32,7 +32,7 @@ func pairs[T, R element](f func(a, b T) R) func(c *call) error {
 	}
 }
 
-// broadcast is the elements of operand i in the shape of the result.
+// broadcast returns the elements of operand i in the shape of the result.
 func broadcast[T element](c *call, i int) []T {
 	return flat[T](array{c.In[i].elements, c.In[i].view.Expand(c.Node.Outputs[0].Shape)})
 }

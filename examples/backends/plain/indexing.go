@@ -32,7 +32,7 @@ func rows(c *call) (at []int, inner int, err error) {
 	return at, inner, nil
 }
 
-// indicesOf is the elements of an array of indices.
+// indicesOf returns the elements of an array of indices.
 func indicesOf(a array) []int64 {
 	if _, narrow := a.elements.([]int32); narrow {
 		return apply(flat[int32](a), convert[int32, int64])

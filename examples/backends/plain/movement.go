@@ -7,7 +7,7 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// movement is views where strides can say it, else copies.
+// movement returns views where strides can say it, else copies.
 func movement[T element]() table {
 	return table{
 		op.Copy:    func(c *call) error { return set(c, 0, slices.Clone(flat[T](c.In[0]))) },
@@ -38,7 +38,7 @@ func movement[T element]() table {
 	}
 }
 
-// view is the kernel of a result that shares the elements of the operand.
+// view returns the kernel of a result that shares the elements of the operand.
 func view(f func(v shape.View, c *call) shape.View) func(c *call) error {
 	return func(c *call) error {
 		c.Out[0] = array{c.In[0].elements, f(c.In[0].view, c)}

@@ -51,7 +51,7 @@ func reduction[T element, A element | wide](start A, f func(A, T) A) func(c *cal
 	}
 }
 
-// arg is the position of the first NaN, else of the first element that no other is better than.
+// arg returns the position of the first NaN, else of the first element that no other is better than.
 func arg[T element](better func(a, b T) bool) func(c *call) error {
 	return func(c *call) error {
 		axis := c.Node.Attrs.Int("axis")

@@ -1,13 +1,13 @@
 //go:build js && wasm
 
-// Command page is the part of the demo page that is Go: compiled for js/wasm, it runs in a worker of the browser and gives it models
+// Command page is the part of the demo page that is Go: compiled for js/wasm, it runs in a worker of the browser and returns it models
 // and devices. Nothing of a server is in it: models are computed where the page is.
 //
 // It sets one object, burn, in the global scope of the worker. Its functions return promises, whose errors have a message for the
 // reader of the page:
 //
 //   - burn.devices() gives [{spec, name, detail, software}].
-//   - burn.model(name, bytes) takes a model in ONNX's format, known by that name from then on, and gives {input, output}.
+//   - burn.model(name, bytes) takes a model in ONNX's format, known by that name from then on, and returns {input, output}.
 //   - burn.run(name, device, image, options) gives {classes: [{index, label, value}], values, seconds}.
 //
 // options are {invert, softmax, mean, std, labels, top}; all may be left out. burnReady(), if the worker has it, is called once.

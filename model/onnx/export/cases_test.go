@@ -25,7 +25,7 @@ func of[M any](m M, f func(m M, in ts) ts) runner {
 		func(in []export.Input, o export.Options) (*pb.Model, error) { return export.Modules(ctx, m, f, in, o) }}
 }
 
-// layer is a module of one input and one output.
+// layer returns a module of one input and one output.
 func layer[M nn.Module](m M) runner {
 	return of(m, func(m M, in ts) ts { return ts{m.Forward(in[0])} })
 }

@@ -4,10 +4,10 @@
 //	m, err := export.Module(ctx, net, (*Net).Forward, image, export.Options{})
 //	err = export.Save("net.onnx", m)
 //
-// The module is copied onto a device that computes nothing and remembers the nodes of the contract that a forward pass consists of. Each
-// becomes operators of opset 20; an op that has none is decomposed, and one that cannot be is an error that names it. Parameters
-// become initialisers under their names.
+// The module is copied onto a device that computes nothing and records the contract nodes of a forward pass. Each node becomes
+// operators of opset 20. An op without such operators is decomposed; if it cannot be, the export fails with an error that names
+// it. Parameters become initialisers under their names.
 //
 // A dimension of Any is symbolic. The forward pass is then traced at several sizes, and every dimension and attribute must be a
-// constant plus a multiple of that size; a pass whose nodes or numbers depend on it otherwise is refused.
+// constant plus a multiple of that size. A pass that depends on the size in any other way is refused.
 package export

@@ -13,7 +13,7 @@ var elementTypes = map[dtype.DType]pb.DataType{dtype.F64: pb.Double, dtype.F32: 
 	dtype.I64: pb.Int64, dtype.I32: pb.Int32, dtype.I16: pb.Int16, dtype.I8: pb.Int8, dtype.U64: pb.Uint64, dtype.U32: pb.Uint32,
 	dtype.U16: pb.Uint16, dtype.U8: pb.Uint8, dtype.Bool: pb.Bool}
 
-// elementType is 0 for types that are not exported.
+// elementType returns 0 for types that are not exported.
 func elementType(d dtype.DType) pb.DataType { return elementTypes[d] }
 
 // emitter writes the graph.
@@ -25,13 +25,13 @@ type emitter struct {
 	from   symbol
 }
 
-// symbol says where the symbolic dimension can be read.
+// symbol tells where the symbolic dimension can be read at run time.
 type symbol struct {
 	input string
 	axis  int
 }
 
-// fresh is a name that nothing has.
+// fresh returns an unused name that begins with base.
 func (e *emitter) fresh(base string) string {
 	name := base
 	for i := 1; e.taken[name]; i++ {
@@ -41,7 +41,7 @@ func (e *emitter) fresh(base string) string {
 	return name
 }
 
-// node appends an operator with one output, and gives its name.
+// node appends an operator with one output and returns the name of the output.
 func (e *emitter) node(kind string, in []string, attrs ...*pb.Attribute) string {
 	return e.nodes(kind, 1, in, attrs...)[0]
 }
@@ -55,7 +55,7 @@ func (e *emitter) nodes(kind string, outs int, in []string, attrs ...*pb.Attribu
 	return names
 }
 
-// constant is an initialiser; equal ones are written once.
+// constant returns the name of an initializer; equal ones are written once.
 func (e *emitter) constant(d dtype.DType, dims []int, data []byte) string {
 	key := fmt.Sprint(d, dims, string(data))
 	name, ok := e.consts[key]
@@ -82,15 +82,15 @@ func int64s(v []int) []int64 {
 	return out
 }
 
-// vector is a constant vector of i64.
+// vector returns a constant vector of i64.
 func (e *emitter) vector(v ...int) string {
 	return e.constant(dtype.I64, []int{len(v)}, dtype.Bytes(int64s(v)))
 }
 
-// scalar is a constant of rank 0 that is v in type d.
+// scalar returns the name of a constant of rank 0 with the value v in type d.
 func (e *emitter) scalar(d dtype.DType, v float64) string { return e.constant(d, nil, number(d, v)) }
 
-// dims is a vector of i64 that may depend on the symbolic dimension.
+// dims returns the name of a vector of i64 that may depend on the symbolic dimension.
 func (e *emitter) dims(ds []dim) string {
 	if v, ok := allStatic(ds); ok {
 		return e.vector(v...)
@@ -112,7 +112,7 @@ func (e *emitter) dims(ds []dim) string {
 	return v
 }
 
-// reshape brings x to a shape.
+// reshape reshapes x.
 func (e *emitter) reshape(x string, to []dim) string {
 	open, zero := -1, false
 	for i, d := range to {

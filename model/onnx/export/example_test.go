@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// A layer as an ONNX model with any number of rows; export.Save writes it to a file.
+// The example exports a layer as an ONNX model for any number of rows; export.Save writes it to a file.
 func ExampleModule() {
 	ctx := context.Background()
 	dev, err := tensor.Open(ctx, "cpu")

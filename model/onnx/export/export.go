@@ -16,16 +16,17 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Any as a dimension of an input stands for the symbolic dimension. All of them are the same one.
+// Any marks a symbolic dimension of an input. All of them are the same dimension.
 const Any = -1
 
-// Opset is the version of the operators that are written, of 2023.
+// Opset is the version of the operators that are written, from 2023.
 const Opset = 20
 
-// irVersion is the file format that came with it.
+// irVersion is the version of the file format that was released with Opset.
 const irVersion = 9
 
-// sizes of the symbolic dimension that a pass is traced at. 1 would broadcast, and the third proves what two suggest.
+// sizes lists the sizes of the symbolic dimension at which a pass is traced. 1 is not among them because it would broadcast; the
+// third checks the formula derived from the other two.
 var sizes = []int{2, 3, 5}
 
 // Input describes an input of the model.
@@ -37,20 +38,21 @@ type Input struct {
 
 // Options change what is written.
 type Options struct {
-	Name     string            // of the graph; "module" when empty
-	Outputs  []string          // names; missing ones are output, output_1, ...
+	Name     string            // name of the graph; "module" when empty
+	Outputs  []string          // names of the outputs; missing ones are output, output_1, ...
 	Symbol   string            // name of the symbolic dimension; "batch" when empty
 	Metadata map[string]string // kept in the file
 }
 
-// Module exports a forward pass of m for one input and one output, in inference mode. m itself is not touched.
+// Module exports a forward pass of m with one input and one output, in inference mode. It does not change m.
 func Module[M any](ctx context.Context, m M, forward func(m M, x *tensor.Tensor) *tensor.Tensor, input Input, o Options) (*pb.Model, error) {
 	return Modules(ctx, m, func(m M, in []*tensor.Tensor) []*tensor.Tensor {
 		return []*tensor.Tensor{forward(m, in[0])}
 	}, []Input{input}, o)
 }
 
-// Modules is Module for any number of inputs and outputs. forward computes with the copy of m that it is given and with nothing else.
+// Modules exports a forward pass with any number of inputs and outputs. forward must compute with the copy of m that it receives
+// and with nothing else.
 func Modules[M any](ctx context.Context, m M, forward func(m M, in []*tensor.Tensor) []*tensor.Tensor, inputs []Input, o Options) (*pb.Model, error) {
 	r := &recorder{}
 	dev, err := tensor.On(ctx, &core.Place{Backend: backend{r}, Spec: "onnx-export"})
@@ -131,7 +133,7 @@ func findSymbol(inputs []Input) (symbol, error) {
 	return s, nil
 }
 
-// trace runs one forward pass. Faults of it, such as an op that ONNX lacks, are errors.
+// trace runs one forward pass. A failure in it, such as an op that ONNX lacks, is returned as an error.
 func trace(ctx context.Context, dev *tensor.Device, r *recorder, inputs []Input, size int, forward func([]*tensor.Tensor) []*tensor.Tensor) (*pass, error) {
 	var in, out []*tensor.Tensor
 	for _, i := range inputs {
@@ -165,11 +167,11 @@ func trace(ctx context.Context, dev *tensor.Device, r *recorder, inputs []Input,
 	return p, nil
 }
 
-// maxFile is the most that a protobuf message holds.
+// maxFile is the greatest size of a protobuf message in bytes.
 const maxFile = 1<<31 - 1
 
-// Save writes a model to a file, in one step: with an error what was there is untouched, and no part of the model is left. What is no
-// regular file, such as a device, is written to as it is.
+// Save writes a model to a file atomically: after an error the previous file is unchanged and no partial file remains. A path
+// that is not a regular file, such as a device, is written in place.
 func Save(path string, m *pb.Model) error {
 	b := m.Append(nil)
 	if len(b) > maxFile {

@@ -24,7 +24,7 @@ var (
 	update = flag.Bool("update", false, "write testdata/*.onnx and testdata/cases.json; then run testdata/results.py")
 )
 
-// example is what the script runs: inputs, and afterwards what ONNX Runtime gave.
+// example holds the inputs for the script, and afterwards the outputs of ONNX Runtime.
 type example struct {
 	Inputs  []array
 	Outputs []array

@@ -19,7 +19,7 @@ func (d dim) at(n int) int { return d.base + d.per*n }
 
 func (d dim) static() bool { return d.per == 0 }
 
-// allStatic are the numbers of ds when none depends on the symbolic dimension.
+// allStatic returns the numbers of ds, and whether none of them depends on the symbolic dimension.
 func allStatic(ds []dim) ([]int, bool) {
 	out := make([]int, len(ds))
 	for i, d := range ds {
@@ -31,7 +31,7 @@ func allStatic(ds []dim) ([]int, bool) {
 	return out, true
 }
 
-// pass is one traced forward pass, numbered from 0.
+// pass is one traced forward pass. Its values are numbered from 0.
 type pass struct {
 	size    int // of the symbolic dimension
 	defs    []definition
@@ -40,28 +40,28 @@ type pass struct {
 	outputs []op.TensorID
 }
 
-// value is a tensor of all passes.
+// value is a tensor that all passes have in common.
 type value struct {
 	name  string
 	dtype dtype.DType
 	shape []dim
-	data  []byte // of constants
+	data  []byte // content of constants
 	node  int    // -1 for none
 }
 
-// node is a node of all passes.
+// node is a node that all passes have in common.
 type node struct {
 	op      op.Code
 	inputs  []*value
 	outputs []*value
-	attrs   op.Attrs         // of the first pass
-	ints    map[string][]dim // of all passes
+	attrs   op.Attrs         // as in the first pass
+	ints    map[string][]dim // integer attributes, merged over all passes
 }
 
-// dims are the integers of an attribute.
+// dims returns the integers of an attribute.
 func (n *node) dims(name string) []dim { return n.ints[name] }
 
-// static are the integers of an attribute that cannot be symbolic in ONNX.
+// static returns the integers of an attribute that cannot be symbolic in ONNX.
 func (n *node) static(name string) ([]int, error) {
 	v, ok := allStatic(n.ints[name])
 	if !ok {
@@ -70,7 +70,7 @@ func (n *node) static(name string) ([]int, error) {
 	return v, nil
 }
 
-// graph is what passes have in common.
+// graph is the result of merging the passes.
 type graph struct {
 	values  []*value
 	nodes   []*node
@@ -81,7 +81,7 @@ func differs(format string, args ...any) error {
 	return fmt.Errorf("export: "+format+": export with a fixed size: %w", append(args, core.ErrUnsupported)...)
 }
 
-// affine is the dim that is v[i] at sizes[i]. The third size proves it.
+// affine returns the dim with value v[i] at sizes[i], and whether there is one. The third size checks it.
 func affine(v []int, sizes []int) (dim, bool) {
 	if len(v) == 1 || slices.Equal(v, slices.Repeat(v[:1], len(v))) {
 		return fixed(v[0]), true
@@ -100,7 +100,7 @@ func affine(v []int, sizes []int) (dim, bool) {
 	return d, true
 }
 
-// merge makes one graph of passes that differ in the size of the symbolic dimension.
+// merge combines passes that differ in the size of the symbolic dimension into one graph.
 func merge(ps []*pass) (*graph, error) {
 	first := ps[0]
 	sizes := make([]int, len(ps))
@@ -143,7 +143,7 @@ func merge(ps []*pass) (*graph, error) {
 		v := &value{dtype: d.desc.DType, shape: s, node: d.node, data: d.data}
 		for _, p := range ps {
 			if d.data != nil && !bytes.Equal(p.defs[i].data, d.data) {
-				v.data = nil // an input, or refused by whoever uses it
+				v.data = nil // an input, or refused where it is used
 			}
 		}
 		g.values = append(g.values, v)
@@ -194,7 +194,7 @@ func merge(ps []*pass) (*graph, error) {
 	return g, nil
 }
 
-// live are the nodes that outputs depend on, in order.
+// live returns the nodes that outputs depend on, in order.
 func (g *graph) live() []*node {
 	needed := map[int]bool{}
 	for _, o := range g.outputs {

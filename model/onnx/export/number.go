@@ -10,7 +10,7 @@ import (
 
 var le = binary.LittleEndian
 
-// number is v as an element of type d. Integers take v towards zero; v fits.
+// number returns the bytes of v as an element of type d. For integers v is rounded toward zero; v must be in range.
 func number(d dtype.DType, v float64) []byte {
 	switch d {
 	case dtype.F64:
@@ -32,7 +32,8 @@ func number(d dtype.DType, v float64) []byte {
 
 func integer(d dtype.DType, v int64) []byte { return le.AppendUint64(nil, uint64(v))[:d.Size()] }
 
-// element is the scalar attribute v in type d, as cast converts it: floats beyond an integer type's range become its ends.
+// element returns the bytes of the scalar attribute v in type d, converted by the rules of cast: floats beyond the range of an
+// integer type saturate.
 func element(d dtype.DType, v op.Value) []byte {
 	_, isInt := v.Bits()
 	if d.IsFloat() || d == dtype.Bool {

@@ -8,15 +8,15 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// rule is how a node of the contract is written in operators of ONNX.
+// rule tells how a node of the contract is written in ONNX operators.
 type rule struct {
-	// fits says whether the rule is for this node; nil is for all. What fits no rule is decomposed.
+	// fits reports whether the rule applies to this node; nil applies to all. A node without a rule is decomposed.
 	fits func(n *op.Node, in []op.Desc) bool
-	// emit appends operators and names the node's outputs.
+	// emit appends operators and names the outputs of the node.
 	emit func(e *emitter, n *node) error
 }
 
-// rules are filled by init, as they are used by what they are made of.
+// rules is filled by init, as the rules refer to it.
 var rules map[op.Code]rule
 
 func init() {
@@ -28,7 +28,7 @@ func init() {
 	}
 }
 
-// ins are the names of the inputs.
+// ins returns the names of the inputs.
 func (n *node) ins() []string {
 	names := make([]string, len(n.inputs))
 	for i, v := range n.inputs {
@@ -37,7 +37,7 @@ func (n *node) ins() []string {
 	return names
 }
 
-// as is the rule of an operator with the same operands.
+// as returns the rule for an operator with the same operands.
 func as(kind string, attrs ...func(n *node) *pb.Attribute) rule {
 	return rule{emit: func(e *emitter, n *node) error {
 		var list []*pb.Attribute
@@ -49,13 +49,13 @@ func as(kind string, attrs ...func(n *node) *pb.Attribute) rule {
 	}}
 }
 
-// when restricts a rule.
+// when restricts a rule to nodes for which fits returns true.
 func (r rule) when(fits func(n *op.Node, in []op.Desc) bool) rule {
 	r.fits = fits
 	return r
 }
 
-// floatOf, intOf and textOf pass an attribute on under ONNX's name.
+// floatOf, intOf and textOf copy an attribute under its ONNX name.
 func floatOf(name, to string) func(*node) *pb.Attribute {
 	return func(n *node) *pb.Attribute { return attrFloat(to, n.attrs.Float(name)) }
 }
@@ -64,7 +64,7 @@ func intOf(name, to string) func(*node) *pb.Attribute {
 	return func(n *node) *pb.Attribute { return attrInt(to, n.attrs.Int(name)) }
 }
 
-// made is a rule that computes the result from the names of the operands.
+// made returns a rule whose f emits operators and returns the name of the result.
 func made(f func(e *emitter, n *node, in []string) string) rule {
 	return rule{emit: func(e *emitter, n *node) error {
 		n.outputs[0].name = f(e, n, n.ins())
@@ -75,7 +75,7 @@ func made(f func(e *emitter, n *node, in []string) string) rule {
 func floats(_ *op.Node, in []op.Desc) bool { return in[0].DType.IsFloat() }
 func bools(_ *op.Node, in []op.Desc) bool  { return in[0].DType == dtype.Bool }
 
-// none reports whether all numbers are v.
+// none reports whether all numbers equal v.
 func none(l []int, v int) bool { return !slices.ContainsFunc(l, func(x int) bool { return x != v }) }
 
 func negative(l []int) bool { return slices.ContainsFunc(l, func(x int) bool { return x < 0 }) }

@@ -70,5 +70,5 @@ func elementwiseRules() map[op.Code]rule {
 	return m
 }
 
-// f32 is for operators that ONNX or its runtimes have for floats of 32 bits alone.
+// f32 restricts a rule to f32, for operators that ONNX or its runtimes support in no other type.
 func f32(_ *op.Node, in []op.Desc) bool { return in[0].DType == dtype.F32 }

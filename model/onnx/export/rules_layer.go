@@ -13,10 +13,10 @@ func layerRules() map[op.Code]rule {
 		op.MatMul: {emit: func(e *emitter, n *node) error {
 			a, b := n.ins()[0], n.ins()[1]
 			if n.attrs.Bool("transpose_a") {
-				a = e.turned(a, len(n.inputs[0].shape))
+				a = e.transposed(a, len(n.inputs[0].shape))
 			}
 			if n.attrs.Bool("transpose_b") {
-				b = e.turned(b, len(n.inputs[1].shape))
+				b = e.transposed(b, len(n.inputs[1].shape))
 			}
 			n.outputs[0].name = e.node("MatMul", []string{a, b})
 			return nil
@@ -59,8 +59,8 @@ func layerRules() map[op.Code]rule {
 	}
 }
 
-// turned exchanges the last two dimensions.
-func (e *emitter) turned(x string, rank int) string {
+// transposed exchanges the last two dimensions.
+func (e *emitter) transposed(x string, rank int) string {
 	perm := make([]int, rank)
 	for i := range perm {
 		perm[i] = i
@@ -70,14 +70,14 @@ func (e *emitter) turned(x string, rank int) string {
 }
 
 func emitLinear(e *emitter, n *node) error {
-	in, turned := n.ins(), n.attrs.Bool("transpose_w")
+	in, transposed := n.ins(), n.attrs.Bool("transpose_w")
 	if len(n.inputs[0].shape) == 2 && n.inputs[0].dtype.IsFloat() {
-		n.outputs[0].name = e.node("Gemm", in, attrBool("transB", turned))
+		n.outputs[0].name = e.node("Gemm", in, attrBool("transB", transposed))
 		return nil
 	}
 	w := in[1]
-	if turned {
-		w = e.turned(w, 2)
+	if transposed {
+		w = e.transposed(w, 2)
 	}
 	y := e.node("MatMul", []string{in[0], w})
 	if len(in) > 2 {
@@ -87,12 +87,12 @@ func emitLinear(e *emitter, n *node) error {
 	return nil
 }
 
-// spatial reports whether the windows cover all dimensions but the first two, as ONNX has it.
+// spatial reports whether the windows cover exactly the dimensions after the first two, as ONNX requires.
 func spatial(n *op.Node, in []op.Desc) bool {
 	return in[0].DType.IsFloat() && len(n.Attrs.Ints("window")) == len(in[0].Shape)-2
 }
 
-// padsLess reports whether paddings are less than the window, which runtimes ask for.
+// padsLess reports whether paddings are less than the window, as runtimes require.
 func padsLess(n *op.Node) bool {
 	w, over := n.Attrs.Ints("window"), n.Attrs.Ints("overhang")
 	for i := range w {
@@ -107,7 +107,8 @@ func padsLess(n *op.Node) bool {
 	return true
 }
 
-// window is the rule of an operator with strides and paddings; more gives the rest. Of a maximum an overhang is padding.
+// window returns the rule of an operator with strides and paddings; more returns its other attributes. For a maximum, an overhang
+// becomes padding.
 func window(kind string, more func(n *node) []*pb.Attribute) func(e *emitter, n *node) error {
 	return func(e *emitter, n *node) error {
 		for _, name := range []string{"strides", "pad_lo", "pad_hi", "overhang", "window"} {
@@ -125,7 +126,8 @@ func window(kind string, more func(n *node) []*pb.Attribute) func(e *emitter, n 
 	}
 }
 
-// emitWindowReduce writes sums as means times the size of the window. Dimensions before those of the window become one, and one channel.
+// emitWindowReduce writes sums as means times the size of the window. The dimensions before those of the window become one batch
+// dimension, and a channel dimension of 1 is added.
 func emitWindowReduce(e *emitter, n *node) error {
 	kind, attrs := "MaxPool", []*pb.Attribute{}
 	sum := n.attrs.Str("reduce") == "sum"
@@ -164,7 +166,7 @@ func emitWindowReduce(e *emitter, n *node) error {
 
 func emitLayerNorm(e *emitter, n *node) error {
 	in, axis := n.ins(), n.attrs.Int("axis")
-	if len(in) == 1 { // ONNX wants a scale
+	if len(in) == 1 { // ONNX requires a scale
 		d := n.inputs[0].dtype
 		dims, ok := allStatic(n.inputs[0].shape[axis:])
 		if !ok {
@@ -176,7 +178,7 @@ func emitLayerNorm(e *emitter, n *node) error {
 	return nil
 }
 
-// recurrent is the rule of layers with so many gates: ONNX has the biases of both products in one tensor.
+// recurrent returns the rule of layers with this number of gates: ONNX has the biases of both products in one tensor.
 func recurrent(kind string, gates int) func(e *emitter, n *node) error {
 	return func(e *emitter, n *node) error {
 		in, dt := n.ins(), n.inputs[0].dtype

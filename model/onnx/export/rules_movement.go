@@ -66,7 +66,7 @@ func movementRules() map[op.Code]rule {
 	}
 }
 
-// indices brings index operands to i64, which all operators take.
+// indices casts index operands to i64, which all operators accept.
 func (e *emitter) indices(name string, v *value) string {
 	if v.dtype == dtype.I64 {
 		return name
@@ -74,8 +74,8 @@ func (e *emitter) indices(name string, v *value) string {
 	return e.node("Cast", []string{name}, attrInt("to", int(elementType(dtype.I64))))
 }
 
-// broadcast is what to expand from to: 1, which keeps the dimension, where both agree, so that fewer shapes depend on the symbolic
-// dimension.
+// broadcast returns the target shape for an Expand of from to to. It has 1, which keeps the dimension, where both agree, so that
+// fewer shapes depend on the symbolic dimension.
 func broadcast(from, to []dim) []dim {
 	out := slices.Clone(to)
 	lead := len(to) - len(from)
@@ -117,7 +117,8 @@ func emitIota(e *emitter, n *node) error {
 	return nil
 }
 
-// emitSlice slices the axes that are not whole. ONNX counts negative places from the end, so an end before the first element is the least number.
+// emitSlice slices the axes that are not taken whole. ONNX counts negative positions from the end, so an end before the first
+// element is written as the least integer.
 func emitSlice(e *emitter, n *node) error {
 	steps, err := n.static("step")
 	if err != nil {

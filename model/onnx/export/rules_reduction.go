@@ -38,7 +38,7 @@ func reductionRules() map[op.Code]rule {
 
 func keepDims(n *node) *pb.Attribute { return attrBool("keepdims", n.attrs.Bool("keep_dims")) }
 
-// topK gives values and where they were; equal ones are in their order in both.
+// topK emits a TopK that returns values and indices; in both, equal elements keep their order.
 func topK(e *emitter, n *node, k string, largest bool) error {
 	out := e.nodes("TopK", 2, []string{n.inputs[0].name, k}, attrInt("axis", n.attrs.Int("axis")), attrBool("largest", largest), attrInt("sorted", 1))
 	for i := range n.outputs {

@@ -10,8 +10,8 @@ import (
 	"github.com/goburn/burn/core/shape"
 )
 
-// backend has one device, which remembers what it is told and computes nothing. It supports the nodes that the exporter has
-// an operator for: whatever else a pass does is decomposed before it arrives.
+// backend has one device, which records nodes and computes nothing. It supports the nodes that the exporter has an operator for,
+// so that everything else is decomposed before it arrives.
 type backend struct{ *recorder }
 
 func (backend) Info() core.Info {
@@ -50,7 +50,7 @@ func (d device) Extend(target any) bool {
 	return ok
 }
 
-// Supports says what of a rule's op ONNX can say.
+// Supports reports whether ONNX can express node n.
 func (device) Supports(n *op.Node, in []op.Desc) error {
 	r, ok := rules[n.Op]
 	if !ok || r.fits != nil && !r.fits(n, in) {
@@ -66,7 +66,7 @@ func (device) Supports(n *op.Node, in []op.Desc) error {
 	return nil
 }
 
-// recorder is the stream: everything that is defined, in order.
+// recorder is the stream of the device: it records every definition in order.
 type recorder struct {
 	defs  []definition
 	nodes []op.Node
@@ -76,8 +76,8 @@ type recorder struct {
 // definition is a tensor that was written, or result number out of a node.
 type definition struct {
 	desc op.Desc
-	data []byte // of what was written
-	node int    // -1 for what was written
+	data []byte // content of a tensor that was written
+	node int    // -1 for a tensor that was written
 }
 
 func (r *recorder) define(d definition) {

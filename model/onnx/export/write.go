@@ -11,7 +11,7 @@ import (
 	"github.com/goburn/burn/model/onnx/pb"
 )
 
-// write emits g.
+// write returns the model of g.
 func write(g *graph, inputs []Input, from symbol, o Options) (*pb.Model, error) {
 	name := func(v, def string) string {
 		if v == "" {
@@ -46,7 +46,7 @@ func write(g *graph, inputs []Input, from symbol, o Options) (*pb.Model, error) 
 		}
 		outputs[i] = e.fresh(base)
 	}
-	for _, v := range g.values { // inputs have their names, parameters get theirs
+	for _, v := range g.values { // inputs keep their names, and parameters get theirs
 		if v.node < 0 && v.data != nil && v.name != "" {
 			v.name = e.fresh(v.name)
 		}
@@ -99,7 +99,7 @@ func write(g *graph, inputs []Input, from symbol, o Options) (*pb.Model, error) 
 	return m, nil
 }
 
-// info describes an input or output. A dimension that is no plain multiple is left open.
+// info describes an input or output. A dimension that is not 1·n or a constant is left unknown.
 func info(name string, d dtype.DType, dims []dim, symbol string) *pb.ValueInfo {
 	s := &pb.Shape{}
 	for _, n := range dims {

@@ -9,33 +9,32 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Tolerance is what outputs may differ by: |got-want| <= Abs + Rel*|want|. NaN equals NaN, and infinities equal
-// themselves only.
+// Tolerance is the greatest permitted difference of outputs: |got-want| <= Abs + Rel*|want|. NaN equals NaN, and infinities equal
+// only themselves.
 type Tolerance struct {
 	Rel, Abs float64
-	Any      bool // values are not compared at all, of no type: type, shape and structure are
+	Any      bool // compares type, shape and structure, but no values of any type
 }
 
-// The tolerances that hold unless Options say otherwise. Integers and booleans are always compared exactly, outputs
-// quantised to 8 bits included.
+// The default tolerances. Integers and booleans are always compared exactly, including outputs quantized to 8 bits.
 var (
 	Default = Tolerance{Rel: 1e-3, Abs: 1e-5}
 	Half    = Tolerance{Rel: 1e-2, Abs: 1e-3} // f16 and bf16
 )
 
-// Mismatch says how an output differs.
+// Mismatch describes how an output differs.
 type Mismatch struct {
 	Output string  // name of the output, with the path inside a sequence: "y[2]"
-	What   string  // the difference in words
-	Index  []int   // of the first element out of tolerance; nil when type or structure differ
-	MaxAbs float64 // greatest absolute difference of a finite pair
-	Count  int     // elements out of tolerance
+	What   string  // description of the difference
+	Index  []int   // index of the first element out of tolerance; nil when type or structure differ
+	MaxAbs float64 // greatest absolute difference of two finite elements
+	Count  int     // number of elements out of tolerance
 }
 
-// Error is the difference with the output's name.
+// Error returns the description with the name of the output.
 func (m *Mismatch) Error() string { return m.Output + ": " + m.What }
 
-// compare returns nil when got is want within tol.
+// compare returns nil if got equals want within tol.
 func compare(name string, got, want Array, tol Tolerance) *Mismatch {
 	if got.DType != want.DType || !got.Shape.Equal(want.Shape) {
 		return &Mismatch{Output: name, What: fmt.Sprintf("got %v, want %v", got, want)}
@@ -77,7 +76,7 @@ func compareFloats(name string, got, want Array, tol Tolerance) *Mismatch {
 		if got == want || math.IsNaN(got) && math.IsNaN(want) {
 			continue
 		}
-		d := math.Abs(got - want) // NaN or Inf when one of them is not finite
+		d := math.Abs(got - want) // NaN or Inf if one of them is not finite
 		if math.IsNaN(d) || math.IsInf(d, 0) || d > tol.Abs+tol.Rel*math.Abs(want) {
 			if m.Count++; first < 0 {
 				first = i
@@ -99,7 +98,7 @@ func compareFloats(name string, got, want Array, tol Tolerance) *Mismatch {
 	return &m
 }
 
-// number is an element of Int64s as a float, for the size of a difference.
+// number returns an element of Int64s as a float, to compute the size of a difference.
 func number(d dtype.DType, v int64) float64 {
 	if d == dtype.U64 {
 		return float64(uint64(v))
@@ -117,7 +116,7 @@ func text(d dtype.DType, v int64) any {
 	return v
 }
 
-// unravel is the index of element i, counted in row-major order.
+// unravel returns the multi-dimensional index of element i in row-major order.
 func unravel(i int, s shape.Shape) []int {
 	index := make([]int, len(s))
 	for d := len(s) - 1; d >= 0; d-- {

@@ -1,6 +1,6 @@
 // Package onnxtest runs trees of cases in the layout of the ONNX backend tests: CASE/model.onnx with
-// CASE/test_data_set_N/{input,output}_M.pb. A case passes when the model loads, runs on every data set, and each output
-// has the type and shape of the expected one and values within the tolerance.
+// CASE/test_data_set_N/{input,output}_M.pb. A case passes if the model loads and runs on every data set, and each output has the
+// expected type and shape, with values within the tolerance.
 package onnxtest
 
 import (
@@ -20,7 +20,7 @@ type Case struct {
 	Dir  string
 }
 
-// Model is the path of the case's model.
+// Model returns the path of the case's model.
 func (c Case) Model() string { return filepath.Join(c.Dir, "model.onnx") }
 
 // Find lists the cases of a tree, at any depth, sorted by name. A tree without a case is an error.
@@ -58,7 +58,7 @@ func Find(root string) ([]Case, error) {
 	return cases, nil
 }
 
-// dataSet is one test_data_set_N: the files by position. Positions without a file are empty.
+// dataSet is one test_data_set_N: its files by position, "" for a position without a file.
 type dataSet struct {
 	name            string
 	inputs, outputs []string
@@ -86,7 +86,7 @@ func dataSets(dir string) ([]dataSet, error) {
 	return sets, nil
 }
 
-// numbered lists the entries prefixNsuffix of a directory by N.
+// numbered returns the entries prefixNsuffix of a directory in order of N.
 func numbered(dir, prefix, suffix string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

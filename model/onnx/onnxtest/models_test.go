@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every trained model of the test data gives the outputs of ONNX Runtime; the one with custom operators is refused.
+// Every trained model of the test data produces the outputs of ONNX Runtime; the model with custom operators is refused.
 func TestModels(t *testing.T) {
 	data := os.Getenv("BURN_TESTDATA")
 	if data == "" {

@@ -24,41 +24,40 @@ import (
 // Status is the outcome of a case.
 type Status string
 
-// The outcomes. A case is skipped only when it is declared core.ErrUnsupported: by the loader, by the trace of the graph,
-// or by a device that lacks an op on types that a backend need not have. A device that lacks one on the types of
-// dtype.Required fails the case.
+// The outcomes. A case is skipped only if it is declared core.ErrUnsupported: by the loader, by the trace of the graph, or by a
+// device that lacks an op for optional element types. A device that lacks an op for the types of dtype.Required fails the case.
 const (
 	Passed  Status = "passed"
 	Failed  Status = "failed"
 	Skipped Status = "skipped"
 )
 
-// Result is what became of a case.
+// Result is the outcome of a case.
 type Result struct {
 	Case     Case
 	Status   Status
-	Reason   string    // why it failed or was skipped, on one line; of a passed case empty, or what was not tested
-	Mismatch *Mismatch // of a case that failed by a difference
-	Group    string    // of a skipped case: its reason without the names of nodes, so that cases can be counted by it
-	Stack    string    // of a case that failed by a panic
-	Sets     int       // data sets that were run to the end
-	Digest   string    // SHA-256, in hex, of all outputs whose values are compared: devices that give the same bits have the same
+	Reason   string    // why it failed or was skipped, on one line; for a passed case empty, or what was not tested
+	Mismatch *Mismatch // for a case that failed by a difference
+	Group    string    // for a skipped case: its reason without the names of nodes, for counting
+	Stack    string    // for a case that failed by a panic
+	Sets     int       // number of data sets that were run to the end
+	Digest   string    // SHA-256, in hex, of all outputs whose values are compared; equal on devices with bitwise equal results
 	Duration time.Duration
 
-	lost bool // the backend, with which no other case can be run
+	lost bool // the backend is lost, so that it can run no other case
 }
 
-// Options of a run. The zero value stands for the defaults.
+// Options configures a run. The zero value means the defaults.
 type Options struct {
 	Tolerance *Tolerance    // nil: Half for f16 and bf16, Default for the other floats
 	Timeout   time.Duration // of one case; 0: one minute
 }
 
-// grace is how long a case that ran out of time may take to notice.
+// grace is the time that a case gets to stop after its timeout.
 var grace = 2 * time.Second
 
-// Run runs one case on a stream of its own. It always returns: a panic is a failure, and so is running out of time; a
-// case that does not stop even then is left behind. When ctx ends, the case has failed with core.ErrCanceled's text.
+// Run runs one case on its own stream. It always returns: a panic or a timeout is a failure, and a case that does not stop even
+// then is abandoned. When ctx ends, the case fails with the text of core.ErrCanceled.
 func Run(ctx context.Context, dev *core.Place, c Case, o Options) Result {
 	if o.Timeout <= 0 {
 		o.Timeout = time.Minute
@@ -193,7 +192,7 @@ func runSet(ctx context.Context, dev *tensor.Device, m *onnx.Model, s *onnx.Sess
 		got.write(digest)
 		want, err := ReadFile(path, outs[i])
 		if err != nil {
-			return fmt.Errorf("expected output: %v", err) // no reason to skip: the model has computed it
+			return fmt.Errorf("expected output: %v", err) // not a reason to skip: the model has computed it
 		}
 		tol := o.Tolerance
 		if random {
@@ -206,8 +205,9 @@ func runSet(ctx context.Context, dev *tensor.Device, m *onnx.Model, s *onnx.Sess
 	return nil
 }
 
-// randomOperator names an operator of a model whose numbers ONNX leaves open, as it defines no generator, not even for a
-// given seed. Of such a model's outputs only type and shape can be expected. Dropout is none: its cases say how it draws.
+// randomOperator returns an operator of the model whose values ONNX leaves undefined, as it specifies no generator, even for a
+// given seed; "" if there is none. For such a model only the types and shapes of outputs can be compared. Dropout is not
+// included, as its cases specify the values drawn.
 func randomOperator(m *onnx.Model) string {
 	for _, o := range m.Info().Operators {
 		switch o.Op {
@@ -220,8 +220,8 @@ func randomOperator(m *onnx.Model) string {
 	return ""
 }
 
-// ofDevice takes the excuse from a device that lacks an op: when inputs and outputs have the types that every backend
-// computes with, the error is no longer core.ErrUnsupported.
+// ofDevice removes core.ErrUnsupported from the error of a device that lacks an op, if inputs and outputs have the types that
+// every backend must support.
 func ofDevice(m *onnx.Model, err error) error {
 	var missing *program.MissingError
 	if !errors.As(err, &missing) {
@@ -235,7 +235,7 @@ func ofDevice(m *onnx.Model, err error) error {
 	return errors.New(err.Error())
 }
 
-// groupOf is what an unsupported case has in common with others: the operators, or the operator and the cause.
+// groupOf returns the cause that an unsupported case shares with others: the operators, or the operator and the error.
 func groupOf(err error) string {
 	var ops *onnx.UnsupportedError
 	if errors.As(err, &ops) {
@@ -260,8 +260,8 @@ func groupOf(err error) string {
 	return where.ReplaceAllString(err.Error(), "")
 }
 
-// elementType finds the ONNX type that burn lacks, as the loader and this package call it.
+// elementType matches the ONNX name of a type that burn lacks, as the loader and this package write it.
 var elementType = regexp.MustCompile(`element type ([A-Z][A-Z0-9]+)\b`)
 
-// where is the file or program that an error starts with.
+// where matches the file or program that an error starts with.
 var where = regexp.MustCompile(`^(\S*\.(onnx|pb): |onnx: program "[^"]*": node \d+: )+`)

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unary is a model y = OpType(x) for x f32[N].
+// unary returns a model y = OpType(x) for x f32[N].
 func unary(opType string) *pb.Model {
 	typ := &pb.Type{Kind: pb.KindTensor, DataType: pb.Float, Shape: &pb.Shape{Dims: []pb.Dim{{Kind: pb.DimParam, Param: "N"}}}}
 	return &pb.Model{IRVersion: 8, OpsetImports: []*pb.OperatorSetID{{Version: 17}}, Graph: &pb.Graph{
@@ -33,7 +33,7 @@ func floats(v ...float32) []byte {
 	return (&pb.Tensor{DataType: pb.Float, Dims: []int64{int64(len(v))}, FloatData: v}).Append(nil)
 }
 
-// write makes a case: pairs of a path below its directory and the content.
+// write makes a case from files: paths below its directory, and their content.
 func write(t *testing.T, dir string, files map[string][]byte) Case {
 	t.Helper()
 	for name, b := range files {
@@ -150,14 +150,14 @@ func TestDigest(t *testing.T) {
 		require.Equal(t, Passed, r.Status, r.Reason)
 		return r.Digest
 	}
-	// The text and the bytes of 2, as shasum -a 256 sees them: "f32[1]\n\x00\x00\x00\x40".
+	// The SHA-256 of the type and bytes of a vector with the element 2, computed with shasum -a 256: "f32[1]\n\x00\x00\x00\x40".
 	const two = "6c8fa7991c81787a55fd4ec525cf342cb3faef5e2e100e1029638dc0a627c57b"
 	require.Equal(t, two, run("Abs", -2))
 	require.Equal(t, two, run("Neg", -2))
 	require.NotEqual(t, two, run("Abs", math.Nextafter32(2, 3)))
 }
 
-// faulty is a backend whose devices do not open as they should.
+// faulty is a backend whose devices fail to open.
 type faulty struct {
 	core.Backend
 	open func(context.Context) error
@@ -197,7 +197,7 @@ func TestFaultsStayInTheirCase(t *testing.T) {
 	require.Equal(t, "canceled: no result within 10ms", r.Reason)
 }
 
-// lacking is a backend without an op.
+// lacking is a backend that lacks an op.
 type lacking struct {
 	core.Backend
 	op string
@@ -278,15 +278,15 @@ func TestRunAll(t *testing.T) {
 	}
 	sum, err := RunAll(t.Context(), flaky, cases, Options{}, 1, func(Result) {})
 	require.NoError(t, err)
-	require.Equal(t, Summary{Passed: 5 + 1, Failed: 1, Skipped: 1}, sum) // "bad", the first, fails for the loss
+	require.Equal(t, Summary{Passed: 5 + 1, Failed: 1, Skipped: 1}, sum) // "bad", the first case, fails by the loss
 	require.Equal(t, 2, opened)
 
-	// No device, no run.
+	// Without a device, RunAll fails.
 	_, err = RunAll(t.Context(), func(context.Context) (*core.Place, error) { return nil, core.ErrNotFound }, cases, Options{}, 2,
 		func(Result) { t.Error("no case can have run") })
 	require.ErrorIs(t, err, core.ErrNotFound)
 
-	// Cancelled in the middle.
+	// The context is cancelled during the run.
 	ctx, cancel := context.WithCancel(t.Context())
 	n := 0
 	_, err = RunAll(ctx, open, cases, Options{}, 1, func(Result) {
@@ -298,7 +298,7 @@ func TestRunAll(t *testing.T) {
 	require.ErrorContains(t, err, "stopped after 3 of 8 cases")
 }
 
-// keep is a backend that outlives its devices.
+// keep is a backend that stays open after its devices close.
 type keep struct{ core.Backend }
 
 func (keep) Close() error { return nil }

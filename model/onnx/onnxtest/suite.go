@@ -11,17 +11,17 @@ import (
 // Summary counts outcomes.
 type Summary struct{ Passed, Failed, Skipped int }
 
-// String is the last line of a run: "3 passed, 1 failed, 2 skipped".
+// String returns the summary line of a run: "3 passed, 1 failed, 2 skipped".
 func (s Summary) String() string {
 	return fmt.Sprintf("%d passed, %d failed, %d skipped", s.Passed, s.Failed, s.Skipped)
 }
 
-// Opener gives the device that cases are run on.
+// Opener opens the device that cases run on.
 type Opener func(context.Context) (*core.Place, error)
 
-// RunAll runs cases, jobs of them at a time, and reports each result as it comes; report is called from one goroutine
-// at a time. The device is opened once, and again when the backend was lost: that fails the case, and the run goes on.
-// An error means that the run did not come to its end: the device cannot be opened, or ctx ended.
+// RunAll runs cases, up to jobs of them concurrently, and reports each result as soon as it is known; calls of report do not
+// overlap. The device is opened once, and again after the backend is lost, which fails the case but not the run. An error means
+// that the run is incomplete: the device cannot be opened, or ctx ended.
 func RunAll(ctx context.Context, open Opener, cases []Case, o Options, jobs int, report func(Result)) (Summary, error) {
 	d := &shared{open: open}
 	defer d.close()
@@ -103,13 +103,13 @@ func (s *shared) get(ctx context.Context) (*core.Place, error) {
 	return dev, nil
 }
 
-// drop gives a lost device up, unless another case already has.
+// drop closes a lost device, unless another case has done so already.
 func (s *shared) drop(dev *core.Place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dev == dev {
 		s.dev = nil
-		_ = dev.Close() // of a lost backend there is nothing left to learn
+		_ = dev.Close() // after the loss of the backend, the error tells nothing new
 	}
 }
 

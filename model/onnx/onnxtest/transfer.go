@@ -8,7 +8,7 @@ import (
 	"github.com/goburn/burn/tensor"
 )
 
-// Upload makes a value of a model's on a device. The caller releases it.
+// Upload copies v to a device as a value of a model. The caller releases it.
 func Upload(ctx context.Context, dev *tensor.Device, v Value) (onnx.Value, error) {
 	if v.Kind == Tensor {
 		t, err := dev.FromBytes(ctx, v.Tensor.DType, v.Tensor.Shape, v.Tensor.Data)
@@ -36,7 +36,7 @@ func Upload(ctx context.Context, dev *tensor.Device, v Value) (onnx.Value, error
 	return onnx.OptionalValue(elems[0]), nil
 }
 
-// Download reads a value back. Faults of the run arrive here.
+// Download reads a value back. Errors of the run surface here.
 func Download(ctx context.Context, v onnx.Value) (Value, error) {
 	var elems []onnx.Value
 	out := Value{Elem: v.DType()}

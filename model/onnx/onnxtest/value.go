@@ -19,13 +19,13 @@ type Array struct {
 	Data  []byte
 }
 
-// String is type and shape: "f32[2,3]".
+// String returns type and shape: "f32[2,3]".
 func (a Array) String() string { return a.DType.String() + a.Shape.String() }
 
-// Kind says which field of a Value counts.
+// Kind tells which field of a Value is used.
 type Kind uint8
 
-// The kinds of values that ONNX graphs exchange and burn has.
+// The kinds of ONNX values that burn supports.
 const (
 	Tensor Kind = iota
 	Sequence
@@ -36,11 +36,11 @@ const (
 type Value struct {
 	Kind   Kind
 	Tensor Array
-	Elems  []Value     // of a sequence; of an optional none or one
-	Elem   dtype.DType // of a sequence, of use when it is empty; Invalid when the file does not say
+	Elems  []Value     // elements of a sequence; of an optional, none or one
+	Elem   dtype.DType // element type of a sequence, for empty ones; Invalid when the file does not declare it
 }
 
-// String is the type in words: "f32[2]", "sequence of 3 (f32[2], f32[2], ...)", "optional of f32[2]", "optional, empty".
+// String returns the type in words: "f32[2]", "sequence of 3 (f32[2], f32[2], ...)", "optional of f32[2]", "optional, empty".
 func (v Value) String() string {
 	switch {
 	case v.Kind == Tensor:
@@ -72,15 +72,15 @@ func (v Value) String() string {
 func (v Value) write(w io.Writer) {
 	fmt.Fprintf(w, "%v\n", v)
 	if v.Kind == Tensor {
-		_, _ = w.Write(v.Tensor.Data) // a hash takes everything
+		_, _ = w.Write(v.Tensor.Data) // a hash never returns an error
 	}
 	for _, e := range v.Elems {
 		e.write(w)
 	}
 }
 
-// ReadFile reads a .pb file: a TensorProto, SequenceProto or OptionalProto, as the model declares it. Without a declared
-// kind it is a tensor. Element types that burn lacks are core.ErrUnsupported.
+// ReadFile reads a .pb file: a TensorProto, SequenceProto or OptionalProto, as the model declares it; a tensor if it declares no
+// kind. For element types that burn lacks the error is core.ErrUnsupported.
 func ReadFile(path string, declared onnx.ValueInfo) (Value, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -193,8 +193,8 @@ func fromOptional(p *pb.Optional) (Value, error) {
 	return v, err
 }
 
-// CompareValues returns nil when got is want within the tolerance. With a nil tolerance Half holds for f16 and bf16, and
-// Default for the other floats.
+// CompareValues returns nil if got equals want within the tolerance. A nil tol means Half for f16 and bf16, and Default for the
+// other floats.
 func CompareValues(name string, got, want Value, tol *Tolerance) *Mismatch {
 	if got.Kind != want.Kind || len(got.Elems) != len(want.Elems) {
 		return &Mismatch{Output: name, What: fmt.Sprintf("got %v, want %v", got, want)}

@@ -5,15 +5,15 @@ import (
 	"math"
 )
 
-// Bytes returns the elements of t in their natural layout: little endian, row major, DataType.Size bytes each. Elements
-// narrower than a byte (UINT4, INT4, FLOAT4E2M1, UINT2, INT2, FLOAT6*) get a byte each, with the sign extended for INT4
-// and INT2 and zeros above the bits of the others. Complex numbers are a real part and an imaginary part. A BOOL is 0 or 1.
+// Bytes returns the elements of t in their natural layout: little endian, row major, DataType.Size bytes each. Elements narrower
+// than a byte (UINT4, INT4, FLOAT4E2M1, UINT2, INT2, FLOAT6*) get a byte each, with the sign extended for INT4 and INT2 and zeros
+// above the bits of the others. Complex numbers are a real part and an imaginary part. A BOOL is 0 or 1.
 //
-// files gives access to external data; with nil, a tensor whose data is external is an error. The result may share
-// memory with t.RawData or with what files returns, so it must not be written to.
+// files reads external data; if it is nil, a tensor with external data is an error. The result may share memory with t.RawData or
+// with what files returns, so it must not be written to.
 //
-// It is an error when dims and data disagree, when an integer does not fit its type (a UINT8 of 300), and for STRING
-// (see Strings), UNDEFINED and unknown types.
+// It is an error when dims and data disagree, when an integer does not fit its type (a UINT8 of 300), and for STRING (see
+// Strings), UNDEFINED and unknown types.
 func (t *Tensor) Bytes(files Files) ([]byte, error) {
 	b, err := t.bytes(files)
 	if err != nil {
@@ -75,7 +75,7 @@ func (t *Tensor) Strings() ([]string, error) {
 	return out, nil
 }
 
-// unpack brings raw_data of the right size into the layout of Bytes.
+// unpack converts raw_data of the right size to the layout of Bytes.
 func (t *Tensor) unpack(raw []byte, n int) []byte {
 	info := dataTypes[t.DataType]
 	if t.DataType == Bool {
@@ -102,7 +102,7 @@ func (t *Tensor) unpack(raw []byte, n int) []byte {
 	return out
 }
 
-// normalBools returns b when every byte is 0 or 1, else a copy in which every other byte is 1.
+// normalBools returns b if every byte is 0 or 1, else a copy in which every other byte is 1.
 func normalBools(b []byte) []byte {
 	for i, v := range b {
 		if v <= 1 {
@@ -119,7 +119,7 @@ func normalBools(b []byte) []byte {
 	return b
 }
 
-// typed reads the elements from the typed field, whose length is right.
+// typed reads the elements from the typed field, whose length has been checked.
 func (t *Tensor) typed(n int) ([]byte, error) {
 	le := binary.LittleEndian
 	out := make([]byte, 0, n*t.DataType.Size())
@@ -153,8 +153,8 @@ func (t *Tensor) typed(n int) ([]byte, error) {
 	return out, nil
 }
 
-// int32Range returns the range of an entry of int32_data. The types whose entries are bit patterns also take patterns
-// whose sign was extended on the way, as some writers do.
+// int32Range returns the range of an entry of int32_data. For types whose entries are bit patterns it includes sign-extended
+// patterns, as some writers produce.
 func int32Range(t DataType) (lo, hi int32) {
 	switch t {
 	case Uint8:

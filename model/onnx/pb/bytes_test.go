@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBytes gives each storage its elements by hand; want is little endian, worked out from the ONNX text.
+// TestBytes checks each storage form; want is little endian and was worked out by hand from the ONNX text.
 func TestBytes(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   Tensor
@@ -56,7 +56,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestBytesErrors has tensors that are wrong; decode says whether DecodeTensor already refuses them.
+// TestBytesErrors checks invalid tensors; decode tells whether DecodeTensor already refuses them.
 func TestBytesErrors(t *testing.T) {
 	for _, c := range []struct {
 		in     Tensor
@@ -85,7 +85,7 @@ func TestBytesErrors(t *testing.T) {
 		if c.decode {
 			require.ErrorContains(t, err, "onnx: tensor.")
 			require.ErrorContains(t, err, c.want)
-			_, err = c.in.Bytes(nil) // a tensor that was made by hand gets the same checks
+			_, err = c.in.Bytes(nil) // a tensor that was not decoded gets the same checks
 			if c.in.DataType != String && c.in.Dims[0] != 1<<60 {
 				require.ErrorContains(t, err, c.want)
 			} else {

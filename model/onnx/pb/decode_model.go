@@ -183,7 +183,7 @@ var attributeNames = names{1: "name", 2: "f", 3: "i", 4: "s", 5: "t", 6: "g", 7:
 	10: "tensors[]", 11: "graphs[]", 13: "doc_string", 14: "tp", 15: "type_protos[]", 20: "type",
 	21: "ref_attr_name", 22: "sparse_tensor", 23: "sparse_tensors[]"}
 
-// attributeFields gives the type that an attribute's value field stands for.
+// attributeFields maps the number of an attribute's value field to the type that it implies.
 var attributeFields = [32]AttributeType{2: AttrFloat, 3: AttrInt, 4: AttrString, 5: AttrTensor, 6: AttrGraph,
 	7: AttrFloats, 8: AttrInts, 9: AttrStrings, 10: AttrTensors, 11: AttrGraphs, 14: AttrTypeProto,
 	15: AttrTypeProtos, 22: AttrSparseTensor, 23: AttrSparseTensors}

@@ -105,7 +105,7 @@ func TestLimits(t *testing.T) {
 	require.ErrorIs(t, err, ErrLimit)
 }
 
-// TestHostileAllocation feeds inputs that are made to expand and measures what decoding them allocates.
+// TestHostileAllocation decodes inputs that are made to expand, and measures the memory that decoding allocates.
 func TestHostileAllocation(t *testing.T) {
 	const size = 1 << 20
 	fill := func(unit []byte) []byte { return bytes.Repeat(unit, size/len(unit)) }
@@ -128,14 +128,14 @@ func TestHostileAllocation(t *testing.T) {
 			_, err := DecodeModel(in, Limits{})
 			runtime.ReadMemStats(&after)
 			t.Logf("%.1f times the input, error %v", float64(after.TotalAlloc-before.TotalAlloc)/float64(len(in)), err)
-			// Slices grow by copying, so that the total may be some times what was charged.
+			// Slices grow by copying, so the total may be a multiple of the charged size.
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4*(growth*len(in)+slack)))
 		})
 	}
 }
 
-// TestEveryPrefix cuts a model that has every field at every byte. What is left is either refused, or a whole number of
-// the model's fields.
+// TestEveryPrefix truncates a model that has every field at every byte. The rest is either refused, or contains complete fields
+// only.
 func TestEveryPrefix(t *testing.T) {
 	full := readGolden(t, "every_field.onnx")
 	whole := 0

@@ -118,7 +118,7 @@ var shapeNames = names{1: "dim[]"}
 
 func (d *decoder) shape(s *Shape, b []byte) error {
 	r := d.read(b, &shapeNames)
-	if n := r.count(1); n > 0 { // a dim of two bytes becomes many: let it grow once
+	if n := r.count(1); n > 0 { // a dim of two bytes expands to a struct: allocate the slice once
 		if !r.charge(n * int(unsafe.Sizeof(Dim{}))) {
 			return r.err
 		}

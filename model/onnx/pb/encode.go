@@ -99,14 +99,14 @@ func (p *Property) Append(b []byte) []byte {
 	return putString(putString(b, 1, p.Key), 2, p.Value)
 }
 
-// message is any of this package's structs, by pointer.
+// message is any struct of this package, by pointer.
 type message[T any] interface {
 	*T
 	Append([]byte) []byte
 }
 
-// putOne appends m as a field. The message is encoded in place and then moved by the size of its length, so that
-// nothing is encoded twice or buffered apart.
+// putOne appends m as a field. The message is encoded in place and then moved by the size of its length prefix, so that nothing
+// is encoded twice or buffered.
 func putOne[T any, P message[T]](b []byte, num protowire.Number, m P) []byte {
 	if m == nil {
 		return b
@@ -137,7 +137,7 @@ func putInt(b []byte, num protowire.Number, v int64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(b, num, protowire.VarintType), uint64(v))
 }
 
-// putInts writes the unpacked form, which ONNX has wherever it does not say packed.
+// putInts writes the unpacked form, which ONNX uses unless a field is declared packed.
 func putInts(b []byte, num protowire.Number, vs []int64) []byte {
 	for _, v := range vs {
 		b = protowire.AppendVarint(protowire.AppendTag(b, num, protowire.VarintType), uint64(v))

@@ -48,8 +48,8 @@ func (f *Function) Append(b []byte) []byte {
 	return putMany(b, 14, f.Metadata)
 }
 
-// Append appends the encoded AttributeProto to b. The scalar that Type names is written even when it is zero, because
-// other readers tell a zero from an absence.
+// Append appends the encoded AttributeProto to b. The scalar that Type names is written even when it is zero, because other
+// readers distinguish zero from absent.
 func (a *Attribute) Append(b []byte) []byte {
 	b = putString(b, 1, a.Name)
 	if a.F != 0 || math.Signbit(float64(a.F)) || a.Type == AttrFloat && a.RefAttrName == "" {

@@ -38,7 +38,7 @@ const (
 	Float6E3M2     DataType = 28
 )
 
-// store says which typed field of a TensorProto holds the elements of a type when raw_data does not.
+// store tells which typed field of a TensorProto holds the elements of a type if raw_data does not.
 type store uint8
 
 const (
@@ -55,8 +55,8 @@ func (s store) String() string {
 	return [...]string{"no field", "float_data", "int32_data", "string_data", "int64_data", "double_data", "uint64_data"}[s]
 }
 
-// dataTypes holds the facts of each element type. bits is the width in raw_data; signed matters below 8 bits, where
-// unpacking extends the sign, and for range checks.
+// dataTypes describes each element type. bits is the width in raw_data; signed matters below 8 bits, where unpacking extends the
+// sign, and for range checks.
 var dataTypes = [...]struct {
 	name   string
 	bits   int
@@ -94,7 +94,7 @@ var dataTypes = [...]struct {
 	Float6E3M2:     {"FLOAT6E3M2", 6, false, storeInt32},
 }
 
-// Known reports whether t is an element type that this package knows, UNDEFINED aside.
+// Known reports whether t is an element type that this package knows. UNDEFINED is not.
 func (t DataType) Known() bool { return t > Undefined && int(t) < len(dataTypes) }
 
 // String returns the ONNX name, such as "FLOAT16", or "DataType(n)".
@@ -118,7 +118,7 @@ func (t DataType) Bits() int {
 // STRING, UNDEFINED and unknown types.
 func (t DataType) Size() int { return (t.Bits() + 7) / 8 }
 
-// AttributeType is AttributeProto.AttributeType: which value field of an attribute counts.
+// AttributeType is AttributeProto.AttributeType, which selects the value field of an attribute.
 type AttributeType int32
 
 // The attribute types of ONNX.
@@ -153,7 +153,7 @@ func (t AttributeType) String() string {
 	return attributeTypes[t]
 }
 
-// DataLocation is TensorProto.DataLocation: where the elements of a tensor are.
+// DataLocation is AttributeProto... => DataLocation
 type DataLocation int32
 
 // The data locations of ONNX.

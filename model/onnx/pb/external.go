@@ -12,16 +12,16 @@ import (
 	"sync"
 )
 
-// Files gives the content of external data files. An implementation may read, cache or map them.
+// Files reads external data files. An implementation may read, cache or map them.
 type Files interface {
-	// Range returns length bytes of the file at location, from offset on. location is as in the model: a slash-separated
-	// path relative to the model's directory, not yet checked. Callers do not write to the result.
+	// Range returns length bytes of the file at location, starting at offset. location is the text in the model: a
+	// slash-separated path relative to the model's directory, not yet checked. Callers must not write to the result.
 	Range(location string, offset, length int64) ([]byte, error)
 }
 
-// Dir reads external data from a directory and what is below it, with ordinary reads. It refuses absolute locations,
-// locations that leave the directory (with .. or through symbolic links) and everything that is not a regular file. Files
-// stay open until Close. It is safe for concurrent use.
+// Dir reads external data from a directory and its subdirectories, with ordinary reads. It refuses absolute locations, locations
+// that leave the directory (by .. or symbolic links) and files that are not regular. Files stay open until Close. It is safe for
+// concurrent use.
 type Dir struct {
 	root *os.Root
 
@@ -57,7 +57,7 @@ func (d *Dir) Close() error {
 	return errors.Join(errs...)
 }
 
-// Range reads from a file. The range is checked against the file's size before memory is taken for it.
+// Range reads from a file. It checks the range against the size of the file before it allocates memory.
 func (d *Dir) Range(location string, offset, length int64) ([]byte, error) {
 	o, err := d.file(location)
 	if err != nil {
@@ -86,7 +86,7 @@ func (d *Dir) file(location string) (openFile, error) {
 	if !filepath.IsLocal(name) {
 		return openFile{}, fmt.Errorf("%s: want a path inside the model's directory", quote(location))
 	}
-	// Asked before opening, because opening a pipe would wait for its writer.
+	// Stat precedes opening, because opening a pipe would wait for its writer.
 	if info, err := d.root.Stat(name); err != nil {
 		return openFile{}, notFound(location, err)
 	} else if !info.Mode().IsRegular() {
@@ -106,7 +106,7 @@ func (d *Dir) file(location string) (openFile, error) {
 	return o, nil
 }
 
-// notFound leaves out of a file system error the path that os would repeat.
+// notFound removes from a file system error the path that os would repeat.
 func notFound(location string, err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -115,8 +115,7 @@ func notFound(location string, err error) error {
 	return fmt.Errorf("%s: %w", quote(location), err)
 }
 
-// external reads the data of a tensor of n elements whose data is in a file. Without a length in the model, the dims
-// say how much to read.
+// external reads the data of a tensor of n elements from a file. If the model gives no length, the dims determine it.
 func (t *Tensor) external(files Files, n int64) ([]byte, error) {
 	info := dataTypes[t.DataType]
 	if n > (math.MaxInt64-7)/int64(info.bits) {
@@ -157,7 +156,7 @@ func (t *Tensor) external(files Files, n int64) ([]byte, error) {
 	return b, nil
 }
 
-// quote shows a name of the file, whatever is in it, at a bearable length.
+// quote quotes a name from the file for an error message and shortens it.
 func quote(s string) string {
 	if len(s) > 200 {
 		s = s[:200] + "..."

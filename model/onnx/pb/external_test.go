@@ -26,7 +26,7 @@ func TestExternalData(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(top, "secret.bin"), data, 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "w.bin"), data, 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "sub", "w.bin"), data[5:], 0o644))
-	links := runtime.GOOS != "windows" // where making links needs a privilege
+	links := runtime.GOOS != "windows" // creating links needs a privilege there
 	if links {
 		require.NoError(t, os.Symlink("sub/w.bin", filepath.Join(dir, "inside")))
 		require.NoError(t, os.Symlink("../secret.bin", filepath.Join(dir, "outside")))
@@ -83,7 +83,7 @@ func TestExternalData(t *testing.T) {
 	require.ErrorContains(t, err, `data is in file "w.bin", but there is no directory to read it from`)
 }
 
-// TestExternalSparse reads past 4 GiB, where 32-bit arithmetic would wrap.
+// TestExternalSparse reads beyond 4 GiB, where 32-bit offsets would wrap.
 func TestExternalSparse(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "big"))

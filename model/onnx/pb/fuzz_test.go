@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// checkModel proves what must hold for every input: no panic, and what decodes can be encoded, decoded and read again.
+// checkModel checks what must hold for every input: decoding does not panic, and a decoded message can be encoded, decoded and
+// read again.
 func checkModel(t *testing.T, in []byte) {
 	m, err := DecodeModel(in, Limits{MaxNodes: 1 << 12, MaxElements: 1 << 24})
 	if err != nil {
@@ -42,7 +43,7 @@ func FuzzDecodeModel(f *testing.F) {
 	f.Fuzz(checkModel)
 }
 
-// TestMutatedModels damages real models where a fuzzer would take long to get: bytes changed, cut and moved.
+// TestMutatedModels changes, cuts and moves bytes of real models, in places that a fuzzer takes long to reach.
 func TestMutatedModels(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	for _, path := range testModels(t) {
@@ -51,7 +52,7 @@ func TestMutatedModels(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(b) > 1<<20 {
-			continue // the large ones are mostly weights, where a change goes unnoticed
+			continue // large files are mostly weights, where a change goes unnoticed
 		}
 		for range 20 {
 			mutant := append([]byte(nil), b...)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The goldens come from the reference library (testdata/make.py); what they must decode to is written out here by hand.
+// The goldens come from the reference library (testdata/make.py); the expected values are written out here by hand.
 
 func readGolden(t testing.TB, name string) []byte {
 	t.Helper()
@@ -163,7 +163,7 @@ func TestRawDataIsNotCopied(t *testing.T) {
 	require.Equal(t, 3, cap(d.RawData), "an append by the caller must not write into the input")
 }
 
-// TestMerge follows protobuf: a message field that occurs twice is one message, and repeated fields run on.
+// TestMerge follows protobuf: a message field that occurs twice is merged into one message, and repeated fields are concatenated.
 func TestMerge(t *testing.T) {
 	part := func(op string) []byte {
 		return (&Model{Graph: &Graph{Nodes: []*Node{{OpType: op}}}}).Append(nil)

@@ -13,8 +13,8 @@ type Limits struct {
 	MaxElements int64 // elements of one tensor; default 1<<34
 }
 
-// Whatever the limits, decoding allocates at most about growth times the input plus slack: a file cannot name a few
-// bytes of input that become much more memory. Models in the wild stay below half of this.
+// Regardless of Limits, decoding allocates at most about growth times the input size plus slack, so that no file of a few bytes
+// can expand to much memory. Real models stay below half of this.
 const (
 	growth = 32
 	slack  = 64 << 10
@@ -36,10 +36,10 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// ErrLimit is what errors.Is finds in an error that comes from a limit rather than from a malformed file.
+// ErrLimit is wrapped by errors that come from a limit instead of a malformed file.
 var ErrLimit = errors.New("limit exceeded")
 
-// FormatError says which field of a file is at fault and how.
+// FormatError tells which field of a file is malformed, and how.
 type FormatError struct {
 	Path  string // "graph.node[3].attribute[0].t", or empty for the whole file
 	What  string
@@ -66,7 +66,7 @@ func limit(path, format string, args ...any) *FormatError {
 	return e
 }
 
-// inside puts a field name before the path of err.
+// inside prepends a field name to the path of err.
 func inside(name string, err error) error {
 	var e *FormatError
 	if !errors.As(err, &e) {

@@ -61,9 +61,8 @@ func (n *Node) Attribute(name string) *Attribute {
 	return nil
 }
 
-// Attribute is AttributeProto. Type says which value field counts; decoding infers it when the file has none (the
-// oldest files) and exactly one kind of value. RefAttrName, used inside functions only, names the function's attribute
-// that gives the value.
+// Attribute is AttributeProto. Type selects the value field; decoding infers it when the file has none (the oldest files) and
+// exactly one kind of value. RefAttrName, used inside functions only, names the function's attribute whose value is used.
 type Attribute struct {
 	Name          string
 	RefAttrName   string
@@ -101,7 +100,7 @@ type Function struct {
 	Metadata          []*Property
 }
 
-// ValueInfo is ValueInfoProto: the name and type of a graph's value. Type is nil where the file gives none.
+// ValueInfo is ValueInfoProto: the name and type of a value in a graph. Type is nil if the file declares none.
 type ValueInfo struct {
 	Name     string
 	Type     *Type
@@ -109,7 +108,7 @@ type ValueInfo struct {
 	Metadata []*Property
 }
 
-// TypeKind says what a Type describes.
+// TypeKind is the kind of a Type.
 type TypeKind uint8
 
 // The kinds of a Type.
@@ -137,9 +136,9 @@ type Type struct {
 	Kind       TypeKind
 	DataType   DataType // tensor and sparse tensor: the element type; map: the key type
 	Shape      *Shape   // tensor and sparse tensor: nil when the rank is unknown
-	Elem       *Type    // sequence and optional: the element; map: the value; nil when the file gives none
+	Elem       *Type    // sequence and optional: the element; map: the value; nil when the file declares none
 	Denotation string
-	// Opaque types only.
+	// OpaqueDomain and OpaqueName are for opaque types only.
 	OpaqueDomain, OpaqueName string
 }
 
@@ -148,7 +147,7 @@ type Shape struct {
 	Dims []Dim
 }
 
-// DimKind says what is known of a dimension.
+// DimKind tells what is known of a dimension.
 type DimKind uint8
 
 // The kinds of a Dim.

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// testModels returns the model files under BURN_TESTDATA by name, or skips.
+// testModels returns the paths of the model files under BURN_TESTDATA by name, or skips the test.
 func testModels(t testing.TB) map[string]string {
 	dir := os.Getenv("BURN_TESTDATA")
 	if dir == "" {
@@ -27,8 +27,8 @@ func testModels(t testing.TB) map[string]string {
 	return out
 }
 
-// modelFacts were read with the reference onnx package 1.23: allNodes counts the nodes of subgraphs as well, raw the
-// bytes of the initializers' raw_data.
+// modelFacts were read with the reference onnx package 1.23: allNodes includes the nodes of subgraphs, raw is the number of bytes
+// of the initializers' raw_data.
 var modelFacts = []struct {
 	name, opsets, producer                                                            string
 	ir                                                                                int64

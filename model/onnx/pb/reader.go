@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// decoder carries what the messages of one input share.
+// decoder holds the state that the messages of one input share.
 type decoder struct {
 	lim    Limits
 	budget int64 // bytes that may still be allocated
@@ -25,18 +25,18 @@ func newDecoder(b []byte, lim Limits) (*decoder, error) {
 	return &decoder{lim: lim, budget: growth*int64(len(b)) + slack}, nil
 }
 
-// names gives the field names of a message by number; a name that ends in [] is shown with its index.
+// names holds the field names of a message by number; a name that ends in [] is shown with its index.
 type names [32]string
 
-// reader walks the fields of one message. The first error ends it and stays in err.
+// reader iterates over the fields of one message. The first error ends the iteration and is kept in err.
 type reader struct {
 	d     *decoder
 	names *names
 	rest  []byte
 	num   protowire.Number
 	typ   protowire.Type
-	u     uint64 // varint and fixed values
-	b     []byte // length-delimited values
+	u     uint64 // value of varint and fixed fields
+	b     []byte // value of length-delimited fields
 	seen  [32]int32
 	err   error
 }
@@ -113,7 +113,7 @@ func wireError(n int) string {
 	}
 }
 
-// label names the current field, with its index where it is repeated.
+// label returns the name of the current field, with its index if it is repeated.
 func (r *reader) label() string {
 	name := ""
 	if uint(r.num) < uint(len(r.names)) {
@@ -201,7 +201,7 @@ func (r *reader) float32(dst *float32) {
 	}
 }
 
-// enum reads an enum or an int32 that holds one; what does not fit is refused rather than cut.
+// enum reads an enum or an int32 that holds one; a value that does not fit is refused instead of truncated.
 func enum[T ~int32](r *reader, dst *T) {
 	if !r.want(protowire.VarintType) {
 		return
@@ -245,7 +245,7 @@ func varints[T int32 | int64 | uint64](r *reader, dst *[]T) {
 	*dst = out
 }
 
-// floats reads a repeated float, packed or not; doubles likewise.
+// floats reads a repeated float, packed or not.
 func (r *reader) floats(dst *[]float32) {
 	if r.typ == protowire.Fixed32Type {
 		if r.charge(4) {
@@ -296,8 +296,8 @@ func (r *reader) doubles(dst *[]float64) {
 	*dst = out
 }
 
-// grow makes room for n more; an empty slice gets exactly that much. Later growth is geometric, so that many small
-// packed fields stay linear.
+// grow makes room for n more elements; an empty slice gets exactly that many. Later growth is geometric, so that many small
+// packed fields take linear time.
 func grow[T any](s []T, n int) []T {
 	if s == nil && n > 0 {
 		return make([]T, 0, n)
@@ -305,7 +305,7 @@ func grow[T any](s []T, n int) []T {
 	return s
 }
 
-// one reads a message into *dst; a repeated occurrence is merged into the first, as protobuf demands.
+// one reads a message into *dst; a repeated occurrence is merged into the first, as protobuf requires.
 func one[T any](r *reader, dst **T, dec func(*decoder, *T, []byte) error) {
 	if !r.want(protowire.BytesType) {
 		return

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Tensor is TensorProto. Its elements are in RawData, in the one typed field that belongs to DataType, or, when Location
-// is LocationExternal, in the file that External describes. Bytes and Strings read them wherever they are.
+// Tensor is TensorProto. Its elements are in RawData, in the typed field of its DataType, or, when Location is LocationExternal,
+// in the file that External describes. Bytes and Strings read them from any of these.
 type Tensor struct {
 	Dims       []int64
 	DataType   DataType
@@ -69,8 +69,8 @@ func (t *Tensor) fields() [7]int {
 	}
 }
 
-// check proves that the dims agree with the data that is present. It reads no external data, and asks nothing of a
-// tensor whose type is UNDEFINED or unknown beyond sane dims.
+// check checks that the dims agree with the data that is present. It reads no external data. For a tensor of UNDEFINED or unknown
+// type it checks only the dims.
 func (t *Tensor) check(maxElements int64) error {
 	n, err := t.Elements()
 	if err != nil {
@@ -103,7 +103,7 @@ func (t *Tensor) check(maxElements int64) error {
 		}
 		return checkCount("raw_data", "bytes", len(t.RawData), n, info.bits, 8, t)
 	default:
-		per, unit := 1, 1 // entries for each unit elements
+		per, unit := 1, 1 // per entries hold unit elements
 		switch {
 		case t.DataType == Complex64 || t.DataType == Complex128:
 			per = 2
@@ -115,7 +115,7 @@ func (t *Tensor) check(maxElements int64) error {
 	return nil
 }
 
-// checkCount compares got with ceil(n*mul/div).
+// checkCount checks that got equals ceil(n*mul/div).
 func checkCount(field, what string, got int, n int64, mul, div int, t *Tensor) error {
 	if n > (math.MaxInt64-int64(div))/int64(mul) {
 		return fail("dims", "product of %v overflows", t.Dims)

@@ -1,6 +1,6 @@
 package pb
 
-// Sequence is SequenceProto, the stored form of a sequence value. Kind says which of the lists counts.
+// Sequence is SequenceProto, the stored form of a sequence value. Kind selects one of the lists.
 type Sequence struct {
 	Name          string
 	Kind          ValueKind

@@ -3,13 +3,14 @@ package curve
 
 import "math"
 
-// Most is how many points a Curve has at most.
+// Most is the greatest number of points of a Curve.
 const Most = 1024
 
-// Curve is points in ascending X. When there are more than Most, neighbours become their mean. The zero value is empty.
+// Curve is a list of points in ascending X. When there are more than Most, neighbours are replaced by their mean. The zero value
+// is empty.
 type Curve struct {
-	X, Y []float64 // to be read only
-	per  int       // values in a point
+	X, Y []float64 // read only
+	per  int       // values per point
 	n    int       // values in the last point
 }
 
@@ -37,7 +38,7 @@ func (c *Curve) Add(x, y float64) {
 	c.X, c.Y, c.n = append(c.X, x), append(c.Y, y), 1
 }
 
-// Cut removes what came after x.
+// Cut removes the points after x.
 func (c *Curve) Cut(x float64) {
 	n := len(c.X)
 	for n > 0 && c.X[n-1] > x {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCurve keeps the mean of everything, in order, in bounded memory.
+// TestCurve checks that the mean of all values is kept, in order, in bounded memory.
 func TestCurve(t *testing.T) {
 	var c Curve
 	const n = 1 << 14
