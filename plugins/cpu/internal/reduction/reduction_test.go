@@ -282,6 +282,25 @@ func TestVarianceFarFromZero(t *testing.T) {
 	}
 }
 
+// Equal numbers have no variance, and never a negative one, though their mean need not be exact.
+func TestVarianceOfEquals(t *testing.T) {
+	b := newBench(t)
+	for _, d := range []dtype.DType{dtype.F32, dtype.F64} {
+		for _, n := range []int{2, 3, 7, 49, 1000, 5001} {
+			for _, v := range []float64{float64(float32(0.1)), float64(float32(1e-3)), float64(float32(7e5))} {
+				x, zero := kerneltest.Floats(d, []int{n}, v), kerneltest.Floats(d, nil, 0)
+				attrs := []op.Attr{op.Ints("axes", 0), op.Float("correction", 1)}
+				if d == dtype.F32 {
+					b.Expect(op.Variance, []kerneltest.Operand{x}, []kerneltest.Operand{zero}, 0, 0, attrs...)
+				}
+				if y := b.Run(op.Variance, []kerneltest.Operand{x}, attrs...)[0].Float(0); !(y >= 0) {
+					t.Errorf("%v %d times %v: variance %g", d, n, v, y)
+				}
+			}
+		}
+	}
+}
+
 // The logarithm of a sum of exponentials does not overflow, and ignores what is minus infinity.
 func TestLogSumExpRange(t *testing.T) {
 	b := newBench(t)
