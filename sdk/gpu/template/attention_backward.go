@@ -95,7 +95,7 @@ func (n *backKernel) placeKeys(i ir.Value) {
 	n.head = n.Mul(n.keyHead, n.Int(n.Heads/n.KeyHeads))
 	n.bases(n.keyHead)
 	n.lo, n.hi = n.Int(0), n.queries
-	at := n.Sub(n.first, n.past) // the query whose place is that of the first key
+	at := n.Sub(n.first, n.past) // the query with the position of the first key
 	begin := at
 	if n.Window > 0 {
 		n.hi = n.Min(n.hi, n.Max(n.Add(at, n.Int(n.rows-1+n.Window)), n.Int(0)))

@@ -10,7 +10,7 @@ import (
 // tile is a way to divide a product into blocks that compute with scalar instructions: each thread holds tm×tn elements of C, and
 // 4×8 neighbouring threads hold a part of 4·tm × 8·tn.
 type tile struct {
-	rows, cols, depth int // of C, and of what is in shared memory at a time
+	rows, cols, depth int // of C, and the depth that is in shared memory at a time
 	tm, tn            int
 	blocks            int // that should fit on a multiprocessor
 	speed             float64

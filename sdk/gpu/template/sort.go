@@ -62,7 +62,7 @@ func (k sorting) at(p *step, row ir.Value, i ir.Value, length int) ir.Value {
 	return p.join([]int{k.rows / k.inner, length, k.inner}, c[0], i, c[1])
 }
 
-// key returns an unsigned word whose order is that of the sort, for a loaded element.
+// key returns the sort key of a loaded element: unsigned words in the order of the sort.
 func (k sorting) key(p *step, raw ir.Value) ir.Value {
 	w := k.word()
 	v := p.Cast(w, raw)
