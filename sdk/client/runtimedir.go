@@ -15,7 +15,7 @@ const (
 	lockName  = "lock"
 	// sweepAge protects folders that another host is just making from the sweep.
 	sweepAge = 10 * time.Second
-	// longestBase leaves room for a socket's path, of which systems take about a hundred bytes.
+	// longestBase leaves room for a socket's path, which systems limit to about a hundred bytes.
 	longestBase = 48
 )
 

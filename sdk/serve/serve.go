@@ -68,9 +68,8 @@ func Serve(o Options) error {
 	return s.close(2 * time.Second)
 }
 
-// Attachable serves inside this process, without TLS, until ctx ends; then done is closed. It is what a plugin does under
-// a debugger (Main --debug), and how tests put the real wire into one process. Hosts reach it by BURN_REATTACH or
-// client.Attach.
+// Attachable serves inside this process, without TLS, until ctx ends; then done is closed. A plugin calls it under a debugger
+// (Main --debug), and tests call it to use the real protocol within one process. Hosts connect by BURN_REATTACH or client.Attach.
 func Attachable(ctx context.Context, o Options) (at wire.Attach, done <-chan struct{}, err error) {
 	if err := o.complete(); err != nil {
 		return at, nil, err

@@ -15,7 +15,7 @@ type Reply struct {
 	Last    bool   // Data
 	Err     error  // Done (nil: success), Fail
 
-	header int // length of what precedes the data
+	header int // length of the bytes before the data
 	size   int
 }
 

@@ -86,8 +86,8 @@ const (
 	LocalLoad                  // local array Ref: index -> value
 	LocalStore                 // local array Ref: index, value
 	AtomicAdd                  // buffer Ref: index, value -> old value; of all numbers, and rounded to their type
-	AtomicMin                  // likewise
-	AtomicMax                  // likewise
+	AtomicMin                  // buffer Ref: index, value -> old value; the minimum is stored
+	AtomicMax                  // buffer Ref: index, value -> old value; the maximum is stored
 	AtomicSwap                 // buffer Ref: index, expected, new -> old value; new is stored if that equals expected
 	SharedAdd                  // shared array Ref, atomically: index, value -> old value
 	AsyncCopy                  // shared array Ref: index; buffer Ref2: index; Width elements, 4, 8 or 16 bytes, in the background; neither changes until then
